@@ -1,0 +1,127 @@
+/*
+ * The contract between the kernel and the application's C library: where
+ * things are in the application's address space, the system call table, and
+ * the structures that cross it. Included by the kernel and by libc-glue/;
+ * applications use the C library, <margay.h> and <portals3.h> instead.
+ *
+ * A system call: number in rax, arguments in rdi, rsi, rdx, r10, r8, r9,
+ * `syscall`; the result in rax; rcx and r11 are lost. A call of the POSIX
+ * group returns a value of 0 or more, or -errno. A call of the Portals group
+ * returns PTL_OK or a PTL_* error. Every pointer is checked against the
+ * application's segment before use (-EFAULT, PTL_SEGV).
+ */
+#ifndef MARGAY_ABI_H
+#define MARGAY_ABI_H
+
+/*
+ * Virtual addresses that the application sees. Nothing else is mapped for it.
+ *
+ *   0x3000_0000  event area of its process block, read only
+ *   0x4000_0000  the segment: text | read-only data | data | bss | heap ... stack
+ */
+#define APP_EVENTS  0x30000000UL
+#define APP_BASE    0x40000000UL
+
+/* System calls: one X-macro gives the numbers and the kernel's table.
+ * X(NAME, handler, number of arguments) */
+#define MARGAY_SYSCALLS(X) \
+	/* POSIX group */ \
+	X(GETPID,      getpid,      0) /* () -> pid; the cheapest call */ \
+	X(EXIT,        exit,        1) /* (status) never returns; status & 255 is the node's */ \
+	X(KILLED,      killed,      1) /* (signal) never returns: ended by this signal's default action */ \
+	X(WRITE,       write,       3) /* (fd, buf, bytes) -> bytes */ \
+	X(READ,        read,        3) /* (fd, buf, bytes) -> bytes, 0 at the end */ \
+	X(OPEN,        open,        3) /* (path, strlen, MARGAY_O_*) -> fd */ \
+	X(CLOSE,       close,       1) /* (fd) -> 0 */ \
+	X(LSEEK,       lseek,       3) /* (fd, offset, whence) -> offset */ \
+	X(FSTAT,       fstat,       2) /* (fd, struct margay_stat *) -> 0 */ \
+	X(STAT,        stat,        3) /* (path, strlen, struct margay_stat *) -> 0 */ \
+	X(NANOSLEEP,   nanosleep,   1) /* (ns) -> 0 */ \
+	X(RUSAGE,      rusage,      1) /* (struct margay_rusage *) -> 0 */ \
+	X(MISSING,     missing,     2) /* (name, strlen) -> -ENOSYS; one console line names the call */ \
+	X(COUNTERS,    counters,    2) /* (uint64_t *, n) -> how many there are; see margay/counters.h */ \
+	/* Portals group: portals3.h has the contracts */ \
+	X(NI_INIT,     ni_init,     4) /* (iface, pid, desired * or 0, actual * or 0) */ \
+	X(NI_FINI,     ni_fini,     1) /* (ni) */ \
+	X(NI_STATUS,   ni_status,   3) /* (ni, register, value *) */ \
+	X(ME_ATTACH,   me_attach,   2) /* (const struct margay_me_args *, handle *) */ \
+	X(ME_INSERT,   me_insert,   2) /* (const struct margay_me_args *, handle *) */ \
+	X(ME_UNLINK,   me_unlink,   1) /* (me) */ \
+	X(MD_ATTACH,   md_attach,   4) /* (me, const ptl_md_t *, unlink, handle *) */ \
+	X(MD_BIND,     md_bind,     4) /* (ni, const ptl_md_t *, unlink, handle *) */ \
+	X(MD_UNLINK,   md_unlink,   1) /* (md) */ \
+	X(EQ_ALLOC,    eq_alloc,    4) /* (ni, count, uint64_t *read_index, struct margay_eq *) */ \
+	X(EQ_FREE,     eq_free,     1) /* (eq) */ \
+	X(EQ_WAIT,     eq_wait,     3) /* (const handle *eqs, n, timeout ns, ~0 = for ever): \
+	                                  PTL_OK when one of them has an event, PTL_EQ_EMPTY on timeout */ \
+	X(PUT,         put,         6) /* (md, MARGAY_TARGET, MARGAY_WHERE, match_bits, remote_offset, hdr_data) */ \
+	X(GET,         get,         5) /* (md, MARGAY_TARGET, MARGAY_WHERE, match_bits, remote_offset) */
+
+enum {
+#define X(name, handler, args) SYS_##name,
+	MARGAY_SYSCALLS(X)
+#undef X
+	SYS_COUNT
+};
+
+/* ptl_process_id_t and (portal index, cookie, ack request) in one register each */
+#define MARGAY_TARGET(nid, pid)       ((unsigned long)(nid) | (unsigned long)(pid) << 32)
+#define MARGAY_WHERE(pt, cookie, ack) ((unsigned long)(pt) | (unsigned long)(cookie) << 16 | \
+                                       (unsigned long)(ack) << 32)
+
+#ifndef __ASSEMBLER__
+#include <stdint.h>
+
+/* open: reading is the default. There is no O_CREAT: --out made the file. */
+enum { MARGAY_O_WRITE = 1, MARGAY_O_APPEND = 2, MARGAY_O_TRUNC = 4, MARGAY_O_EXCL = 8 };
+
+struct margay_stat {
+	uint64_t bytes;        /* size; 0 for a stream */
+	uint32_t kind;         /* MARGAY_S_* */
+	uint32_t inode;        /* distinct per file of the job */
+};
+enum { MARGAY_S_FILE, MARGAY_S_STREAM };
+
+struct margay_rusage {
+	uint64_t user_ns;      /* time since main that was not spent halted */
+	uint64_t halted_ns;    /* time spent halted in the kernel */
+	uint64_t messages;     /* puts and gets started */
+};
+
+struct margay_me_args {
+	uint64_t base;         /* ME_ATTACH: the interface; ME_INSERT: the entry to insert at */
+	uint64_t match_bits;
+	uint64_t ignore_bits;
+	uint32_t match_nid;
+	uint32_t match_pid;
+	uint32_t pt_index;     /* ME_ATTACH only */
+	uint32_t unlink;       /* PTL_UNLINK or PTL_RETAIN */
+	uint32_t position;     /* PTL_INS_BEFORE or PTL_INS_AFTER */
+	uint32_t zero;
+};
+
+/* What EQ_ALLOC tells the library; the slots are in the read-only event area. */
+struct margay_eq {
+	uint64_t handle;
+	uint64_t slots;        /* virtual address of the first slot */
+	uint64_t count;        /* slots: a power of two, at least what was asked for */
+};
+
+/* Passed to crt0 in rdi; lies above the stack, in the application's memory. */
+struct margay_start {
+	uint64_t argc;
+	uint64_t argv;         /* char **, NULL at its end */
+	uint64_t envp;         /* char **, NULL at its end */
+	uint64_t heap;         /* first byte of the heap, 16-byte aligned */
+	uint64_t heap_end;     /* first byte past the heap */
+	uint64_t stack_bytes;
+	uint32_t rank, size;   /* of the job */
+	uint32_t nid, pid;     /* this process */
+	uint64_t tsc_hz;       /* rdtsc ticks a second */
+	uint64_t tsc_start;    /* rdtsc when the application was started */
+	uint64_t wall_ns;      /* CLOCK_REALTIME at tsc_start, ns since 1970 */
+	uint64_t mono_ns;      /* CLOCK_MONOTONIC at tsc_start: ns since the node's boot */
+	char node_name[32];    /* gethostname: "node3" */
+};
+#endif
+#endif

@@ -1,0 +1,46 @@
+/*
+ * Locks between nodes that share memory (DESIGN.md section 5).
+ *
+ * Test-and-set with the owner's name. A waiter spins for about 2 us, then
+ * leaves its bit and halts; whoever unlocks rings one waiter. Virtual CPUs
+ * share host cores, so an owner can lose its core for milliseconds, and a
+ * spinning waiter would burn what the owner needs.
+ *
+ * Rules: interrupts are off while a lock is held; never two locks at once;
+ * never across a copy of payload. A lock whose owner died is not stolen: what
+ * it protects may be half changed, so it answers SHM_LOCK_DEAD for ever.
+ *
+ * All state is in the lock, in shared memory; `struct shm_member` says who asks.
+ */
+#ifndef NET_SHM_LOCK_H
+#define NET_SHM_LOCK_H
+#include <stdatomic.h>
+#include <stdint.h>
+
+struct region_header;
+
+/* One node's (or one host thread's) membership of a region; never shared. */
+struct shm_member {
+	struct region_header *region;
+	uint32_t node;             /* own id, below region->nodes */
+};
+
+/* Zero-filled is an unlocked lock. */
+struct shm_lock {
+	_Atomic uint32_t owner;    /* 0: free, else node id + 1 */
+	uint32_t zero;
+	_Atomic uint64_t waiters;  /* bit per node that halts until it is rung */
+};
+
+enum { SHM_LOCK_OK = 0, SHM_LOCK_DEAD = -1 };
+
+/* The port's part (kernel/link_shm.c, host/): */
+void shm_port_ring(const struct shm_member *self, uint32_t node);   /* wake that node */
+void shm_port_halt(const struct shm_member *self);  /* return after a ring, maybe earlier;
+                                                       a ring that came before is not lost */
+uint64_t shm_port_spin_ns(const struct shm_member *self); /* a clock for spinning, ns */
+
+int shm_lock_take(struct shm_lock *lock, const struct shm_member *self);
+void shm_lock_give(struct shm_lock *lock, const struct shm_member *self);
+
+#endif

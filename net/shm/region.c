@@ -1,0 +1,66 @@
+/*
+ * Checking the shared region's header. A node does this once, before it
+ * believes any offset in it; the host tests do it with damaged headers.
+ */
+#include "region.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* [offset, offset + bytes) lies in [first, limit) and starts at a multiple of align. */
+static bool lies_in(uint64_t offset, uint64_t bytes, uint64_t first, uint64_t limit,
+                    uint64_t align)
+{
+	return offset % align == 0 && offset >= first && offset <= limit &&
+	       bytes <= limit - offset;
+}
+
+/* A ring is its header and a power of two of data. */
+static bool is_ring(uint64_t bytes)
+{
+	uint64_t data = bytes - sizeof(struct region_ring);
+
+	return bytes > sizeof(struct region_ring) && (data & (data - 1)) == 0;
+}
+
+int region_check(const struct region_header *h, uint64_t mapped)
+{
+	const uint64_t table_end = REGION_NODES + REGION_MAX_NODES * sizeof(struct region_node);
+
+	if (mapped < table_end || h->magic != REGION_MAGIC)
+		return REGION_NO_MAGIC;
+	if (h->version != REGION_VERSION)
+		return REGION_OTHER_VERSION;
+	if (h->nodes < 1 || h->nodes > REGION_MAX_NODES)
+		return REGION_BAD_NODES;
+	if (h->bytes > mapped || h->slice_bytes == 0 || h->slice_bytes % REGION_ALIGN ||
+	    h->slice_bytes > h->bytes ||
+	    !lies_in(h->slices, h->nodes * h->slice_bytes, table_end, h->bytes, REGION_ALIGN))
+		return REGION_BAD_SIZE;
+	if (h->files > h->bytes / sizeof(struct region_file) ||
+	    !lies_in(h->file_table, h->files * sizeof(struct region_file), table_end,
+	             h->slices, 64) ||
+	    !lies_in(h->stdin_ring, h->stdin_bytes, table_end, h->slices, 64) ||
+	    !is_ring(h->stdin_bytes) ||
+	    !lies_in(h->block_offset, h->block_bytes, 0, h->slice_bytes, 4096) ||
+	    !lies_in(h->console_offset, h->console_bytes, h->block_offset + h->block_bytes,
+	             h->slice_bytes, 4096) ||
+	    !is_ring(h->console_bytes) ||
+	    !lies_in(h->segment_offset, h->segment_bytes, h->console_offset + h->console_bytes,
+	             h->slice_bytes, REGION_ALIGN) ||
+	    h->segment_bytes == 0 || h->segment_bytes % 4096)
+		return REGION_BAD_LAYOUT;
+	return 0;
+}
+
+const char *region_error_text(int error)
+{
+	switch (error) {
+	case REGION_NO_MAGIC:      return "no header (was it made by margay run?)";
+	case REGION_OTHER_VERSION: return "layout of another version (image and launcher differ)";
+	case REGION_BAD_NODES:     return "number of nodes out of range";
+	case REGION_BAD_SIZE:      return "slices do not fit into it";
+	case REGION_BAD_LAYOUT:    return "parts of a slice overlap or are misaligned";
+	default:                   return "unknown error";
+	}
+}

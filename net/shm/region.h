@@ -1,0 +1,151 @@
+/*
+ * The shared region of a machine whose nodes share memory: its layout.
+ *
+ * One region, a memfd that the launcher makes, zero-filled, and hands to every
+ * node's ivshmem device (BAR 2). The launcher writes the header, the node
+ * table's launcher fields and the files before any node starts. Everything is
+ * little-endian; offsets count from the start of the region unless said
+ * otherwise. A node checks the header before it believes it (region_check).
+ *
+ *   0                  struct region_header
+ *   REGION_SCRATCH     64 bytes for the kernel's self-tests, otherwise zero
+ *   REGION_NODES       struct region_node[REGION_MAX_NODES]
+ *   file_table         struct region_file[files], contents page-aligned behind it
+ *   stdin_ring         struct region_ring + bytes: launcher -> node 0
+ *   slices             nodes x slice_bytes, 2 MiB aligned; each:
+ *       block_offset     process block (net/portals/block.h)
+ *       console_offset   struct region_ring + bytes: node -> launcher
+ *       segment_offset   the application's segment, 2 MiB aligned
+ *
+ * The launcher learns this layout from build/region.json, which
+ * tools/layout.c prints from this header; nobody types an offset twice.
+ */
+#ifndef NET_SHM_REGION_H
+#define NET_SHM_REGION_H
+#include <stdatomic.h>
+#include <stdint.h>
+
+#define REGION_MAGIC      0x3159414752414dULL   /* "MARGAY1" */
+#define REGION_VERSION    1u
+#define REGION_MAX_NODES  64u
+#define REGION_NODES      4096u
+#define REGION_SCRATCH    (REGION_NODES - 256u)
+#define REGION_ALIGN      0x200000u             /* slices and segments */
+
+struct region_header {
+	uint64_t magic;
+	uint32_t version;
+	uint32_t nodes;            /* 1 to REGION_MAX_NODES; also the launcher's doorbell id */
+	uint64_t bytes;            /* of the region; a power of two (it is a PCI BAR) */
+	uint64_t slices;           /* offset of slice 0 */
+	uint64_t slice_bytes;      /* from one slice to the next */
+	uint64_t block_offset;     /* the next six count from the start of a slice */
+	uint64_t block_bytes;
+	uint64_t console_offset;
+	uint64_t console_bytes;    /* ring header included */
+	uint64_t segment_offset;
+	uint64_t segment_bytes;
+	uint64_t stdin_ring;
+	uint64_t stdin_bytes;      /* ring header included */
+	uint64_t file_table;
+	uint32_t files;            /* entries in the table */
+	uint32_t zero;
+	_Atomic uint32_t exits;    /* counts up as nodes end: gives region_node.exit_order */
+};
+
+/* One per node: four cache lines, divided by who writes them. */
+struct region_node {
+	/* written by the node */
+	_Atomic uint32_t state;    /* enum node_state */
+	uint32_t status;           /* EXITED: exit status 0 to 255 */
+	uint32_t signal;           /* FAULTED: the signal that ended the application */
+	uint32_t exit_order;       /* 1 for the first node that ended */
+	uint64_t main_ns;          /* node's time since its first instruction when main was entered */
+	uint8_t  pad0[40];
+	/* written by the node, read and cleared by whoever rings */
+	_Atomic uint32_t sleeping; /* 1: ring me, I am about to halt or halted */
+	_Atomic uint32_t console_waits; /* 1: ring me when the console ring has room */
+	_Atomic uint32_t stdin_wanted;  /* node 0: 1 when it waits for standard input */
+	uint8_t  pad1[52];
+	/* written by the launcher */
+	_Atomic uint32_t dead;     /* 1: this node's machine is gone; never cleared */
+	_Atomic uint32_t requests; /* REGION_REQUEST_*, cleared by the node when done */
+	uint64_t start_ns;         /* CLOCK_REALTIME just before its QEMU was started */
+	uint8_t  pad2[48];
+	/* written by other nodes */
+	_Atomic uint64_t watchers; /* bit per node: ring it when this node's state changes */
+	uint8_t  pad3[56];
+};
+
+enum node_state {
+	NODE_OFF,                  /* not started, or has not found the region yet */
+	NODE_BOOTED,               /* its kernel runs */
+	NODE_RUNNING,              /* its application has been entered */
+	NODE_EXITED,               /* its application returned or called exit */
+	NODE_FAULTED,              /* its application was ended by a signal */
+	NODE_PANICKED              /* its kernel ended itself */
+};
+
+/* SIGQUIT at the launcher: print a backtrace and what the node waits for. */
+#define REGION_REQUEST_BACKTRACE 1u
+
+/*
+ * A ring of bytes with one writer and one reader. Positions only grow; the
+ * byte at position p lies at data[p % (ring bytes - sizeof(struct region_ring))],
+ * and that size is a power of two. Neither side trusts the other's position.
+ * After every record the node rings the launcher's doorbell (id = nodes).
+ */
+struct region_ring {
+	_Atomic uint64_t written;  /* writer's position */
+	uint8_t  pad0[56];
+	_Atomic uint64_t taken;    /* reader's position */
+	_Atomic uint32_t closed;   /* writer will write no more (end of file) */
+	uint8_t  pad1[52];
+	uint8_t  data[];
+};
+
+/* A console ring carries records: this, `bytes` bytes, padding to 8. */
+struct region_record {
+	uint32_t bytes;
+	uint16_t stream;           /* STREAM_* */
+	uint16_t zero;
+};
+
+/* STREAM_OUT_FILE + i belongs to the region_file with index i. */
+enum { STREAM_STDOUT = 1, STREAM_STDERR = 2,
+       STREAM_KERNEL = 3,      /* reports; backtrace lines read "  #N 0x<address>" */
+       STREAM_STATS = 4,       /* "name value" lines at the end, if asked for */
+       STREAM_OUT_FILE = 16 };
+
+/* A file that the launcher hands over (--file), or takes back (--out). */
+struct region_file {
+	char     name[232];        /* NUL-terminated; as the application opens it */
+	uint32_t flags;            /* REGION_FILE_* */
+	uint32_t zero;
+	uint64_t offset;           /* of its contents */
+	uint64_t bytes;
+};
+#define REGION_FILE_OUT 1u     /* only rank 0 may open it, for writing */
+
+/* 0, or a negative enum region_error: what is wrong with a header that claims
+ * to describe `mapped` bytes. Everything below believes a checked header. */
+enum region_error { REGION_NO_MAGIC = -1, REGION_OTHER_VERSION = -2, REGION_BAD_NODES = -3,
+                    REGION_BAD_SIZE = -4, REGION_BAD_LAYOUT = -5 };
+int region_check(const struct region_header *header, uint64_t mapped);
+const char *region_error_text(int error);
+
+static inline struct region_node *region_node(struct region_header *header, uint32_t node)
+{
+	return (struct region_node *)((uint8_t *)header + REGION_NODES) + node;
+}
+
+static inline uint8_t *region_slice(struct region_header *header, uint32_t node)
+{
+	return (uint8_t *)header + header->slices + node * header->slice_bytes;
+}
+
+_Static_assert(sizeof(struct region_node) == 256, "node entries are 256 bytes");
+_Static_assert(sizeof(struct region_header) <= REGION_SCRATCH, "header fits before the scratch bytes");
+_Static_assert(sizeof(struct region_ring) == 128, "ring data starts at 128");
+_Static_assert(sizeof(struct region_file) == 256, "file entries are 256 bytes");
+#endif

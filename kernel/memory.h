@@ -1,0 +1,54 @@
+/*
+ * The kernel's address space and the memory that it takes for itself.
+ *
+ *   0x0000_0000_0000_0000  page 0: not mapped
+ *   0x0000_0000_0000_1000  low memory as it is: firmware tables (read only), kernel image
+ *                          with exact rights, memory taken with memory_take; supervisor
+ *   0x0000_0000_3000_0000  APP_EVENTS: event area, user, read only
+ *   0x0000_0000_4000_0000  APP_BASE: the segment, user
+ *   0xffff_8000_0000_0000  DIRECT_BASE: physical memory where map_physical was called
+ *   0xffff_c000_0008_0000  SHIFTED_BASE: the own segment once more, 512 KiB off
+ *
+ * Everything here is called while booting, interrupts off.
+ */
+#ifndef KERNEL_MEMORY_H
+#define KERNEL_MEMORY_H
+#include <stdbool.h>
+#include <stdint.h>
+
+#define PAGE_BYTES    4096UL
+#define LARGE_BYTES   0x200000UL
+#define HUGE_BYTES    0x40000000UL
+#define DIRECT_BASE   0xffff800000000000UL
+#define DIRECT_END    0xffffc00000000000UL
+#define SHIFTED_BASE  0xffffc00000080000UL
+
+struct boot_info;
+
+enum map_kind { MAP_MEMORY, MAP_DEVICE /* uncached */ };
+
+/* Builds the tables and switches to them. */
+void memory_start(const struct boot_info *info);
+
+/* A supervisor pointer to physical memory, read and write, never executable;
+ * valid for ever. Mapping the same memory twice is harmless. */
+void *map_physical(uint64_t physical, uint64_t bytes, enum map_kind kind);
+
+/* Zeroed memory of the kernel's own, identity mapped (pointer = physical
+ * address), for ever; panics when there is none. `align` is a power of two of
+ * at least 4096. Counted in COUNTER_KERNEL_BYTES. */
+void *memory_take(uint64_t bytes, uint64_t align);
+
+/* Maps [physical, physical + bytes) at APP_EVENTS, for the application to read.
+ * Both are multiples of 4096. Call once. */
+void memory_map_events(uint64_t physical, uint64_t bytes);
+
+/* Maps node.segment (physical, bytes and offsets are set) for the application,
+ * and sets both aliases. Call once. */
+void memory_map_segment(void);
+
+/* The largest contiguous piece of free memory, 2 MiB aligned, for a segment
+ * without a region. Call once. */
+void memory_largest(uint64_t *physical, uint64_t *bytes);
+
+#endif

@@ -1,0 +1,35 @@
+/*
+ * Time: the time stamp counter, calibrated once, and one one-shot timer (the
+ * local APIC's). There is no tick. Times are nanoseconds since the node's
+ * first instruction; NEVER is later than all of them.
+ */
+#ifndef KERNEL_TIME_H
+#define KERNEL_TIME_H
+#include <stdbool.h>
+#include <stdint.h>
+
+#define NEVER UINT64_MAX
+
+void time_start(uint64_t boot_tsc);   /* first thing: clocks run, tsc_hz is a guess until... */
+void time_calibrate(void);            /* ...here: at least 1 ms later; sets node.tsc_hz */
+
+uint64_t now_ns(void);
+uint64_t tsc_to_ns(uint64_t tsc);     /* a reading of rdtsc as a time */
+
+/* CLOCK_REALTIME, ns since 1970. `launched` is the launcher's start_ns or 0: then the
+ * battery-backed clock is read, which knows whole seconds only. */
+uint64_t wall_ns(uint64_t launched);
+
+/* One interrupt at `deadline`, or some time before it; a later call replaces an
+ * earlier one. NEVER switches it off. */
+void timer_arm(uint64_t deadline);
+
+/* now + ns without overflow; ns = ~0 is NEVER. */
+static inline uint64_t deadline_in(uint64_t ns)
+{
+	uint64_t now = now_ns();
+
+	return ns > NEVER - now ? NEVER : now + ns;
+}
+
+#endif

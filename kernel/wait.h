@@ -1,0 +1,30 @@
+/*
+ * Waiting: spin for a short while, then halt until a doorbell or the timer.
+ *
+ * The sleep protocol (DESIGN.md section 3): set own->sleeping, fence, look
+ * again, `sti; hlt`. Whoever publishes: event, fence, read `sleeping`, clear
+ * it, ring. So nobody rings a node that is awake, and no bell is lost.
+ */
+#ifndef KERNEL_WAIT_H
+#define KERNEL_WAIT_H
+#include <stdbool.h>
+#include <stdint.h>
+
+/*
+ * Returns true as soon as ready(arg) is true, false when `deadline` (time.h)
+ * has passed and it is still false. Call with interrupts off, no lock held;
+ * ready is called with interrupts off, often, and must be quick. `what_for`
+ * names the thing that is waited for in a backtrace request, e.g.
+ * "room on the console"; it must live as long as the call. Requests of the
+ * launcher are served while waiting.
+ */
+bool wait_until(bool (*ready)(void *arg), void *arg, uint64_t deadline, const char *what_for);
+
+/* One `sti; hlt; cli`, counted. The caller has set the sleeping flag and looked
+ * again. Returns after any interrupt; the timer is armed for `deadline`. */
+void wait_halted(uint64_t deadline);
+
+/* What the node waits for now, or NULL. */
+const char *wait_what_for(void);
+
+#endif

@@ -1,0 +1,24 @@
+/*
+ * Access control (rules 2, 27, 28, 29): entries that say who may name which
+ * portal. deliver asks with the block's lock held; the owner sets entries.
+ */
+#ifndef NET_PORTALS_AC_H
+#define NET_PORTALS_AC_H
+#include "message.h"
+#include "process.h"
+
+struct ac {
+	uint32_t enabled;      /* 0: admits nobody */
+	uint32_t nid, pid;     /* ANY_ID is a wildcard, here and below */
+	uint32_t uid, jid;
+	uint32_t pt_index;
+	uint32_t zero[2];
+};
+
+/* The defaults of rule 27. A system process is one of job JID_SYSTEM. */
+void ac_init(struct process_view *view);
+
+/* 1 if the message's cookie names an entry that admits its source and portal. */
+int ac_admits(const struct process_view *view, const struct message *message);
+
+#endif

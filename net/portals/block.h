@@ -1,0 +1,160 @@
+/*
+ * The process block: all state of one process's portals, in fixed pools.
+ *
+ * It is position-independent: links are indices, handles are index and
+ * generation, nothing is a pointer. Several kernels map it and change it, each
+ * under the block's lock. Everything in it may have been damaged by a broken
+ * neighbour, so whoever runs the engine reaches it through a struct
+ * process_view (process.h), which holds sizes and bounds outside the block.
+ *
+ *   0                     struct block
+ *   layout.portals        struct portal[limits.portals]
+ *   layout.acs            struct ac[limits.acs]
+ *   layout.mes            struct me[limits.mes]
+ *   layout.mds            struct md[limits.mds]
+ *   layout.eqs            struct eq[limits.eqs]
+ *   layout.ops            struct operation[limits.ops]
+ *   layout.outbox         limits.outbox message headers: reserved for follow-ups
+ *                         that another kernel leaves for the owner
+ *   layout.slots          limits.slots event slots, from a page boundary to the
+ *                         end: the part that the owner's application may read
+ *
+ * Locking: every function of the engine that takes a view wants the block's
+ * lock held, unless its comment says otherwise. No function takes two.
+ */
+#ifndef NET_PORTALS_BLOCK_H
+#define NET_PORTALS_BLOCK_H
+#include "types.h"
+
+#define BLOCK_MAGIC    0x314b434f4c42474dULL    /* "MGBLOCK1" */
+#define BLOCK_VERSION  1u
+#define BLOCK_PAGE     4096u
+
+/* How many of each; at most NO_INDEX - 1 of each pool. Fixed for a job. */
+struct block_limits {
+	uint32_t portals;      /* portal table entries */
+	uint32_t acs;          /* access control entries, at least 2 */
+	uint32_t mes;
+	uint32_t mds;
+	uint32_t eqs;
+	uint32_t ops;          /* operation records */
+	uint32_t outbox;       /* message headers */
+	uint32_t slots;        /* event slots, shared by all event queues */
+};
+
+#define BLOCK_DEFAULT_LIMITS \
+	{ .portals = 64, .acs = 64, .mes = 4096, .mds = 4096, .eqs = 64, \
+	  .ops = 1024, .outbox = 32, .slots = 8192 }
+
+/* Where each part begins, in bytes from the block's start. */
+struct block_layout {
+	uint64_t portals, acs, mes, mds, eqs, ops, outbox, slots;
+	uint64_t bytes;        /* of the whole block, a multiple of BLOCK_PAGE */
+};
+
+enum block_state {
+	BLOCK_CLOSED,          /* never initialised, or closed: every message is discarded */
+	BLOCK_OPEN
+};
+
+enum block_pool { POOL_ME, POOL_MD, POOL_EQ, POOL_OP, POOL_COUNT };
+
+/* A pool's book-keeping; free entries are chained by index. */
+struct pool {
+	uint32_t free;         /* first free entry or NO_INDEX */
+	uint32_t used;         /* entries in use */
+	uint32_t high;         /* most that ever were */
+	uint32_t limit;        /* for readers of dumps; the engine uses the view's */
+};
+
+/* Statistics since block_init; PtlNIStatus shows them. One writer at a time: the lock. */
+enum block_counter {
+	COUNTER_DROPPED,       /* messages discarded (rules 1, 2, 3, 13, 14, 17) */
+	COUNTER_MESSAGES_IN,   /* messages accepted: puts, gets, acks, replies */
+	COUNTER_MESSAGES_OUT,  /* operations that this process started */
+	COUNTER_BYTES_IN,      /* bytes written into this process by puts and replies */
+	COUNTER_BYTES_OUT,     /* bytes read from it by puts and gets */
+	COUNTER_COPIED,        /* bytes that a link copied more than once; links add */
+	COUNTER_BUSY,          /* times that no operation record was free */
+	COUNTER_FAILED,        /* operations that ended with a failure */
+	COUNTER_COUNT = 16
+};
+
+struct block {
+	uint8_t  lock[64];     /* the link's; the engine does not touch it */
+	uint64_t magic;
+	uint32_t version;
+	uint32_t state;        /* enum block_state */
+	struct block_limits limits;
+	uint32_t nid, pid;     /* owner */
+	uint32_t uid, jid;
+	uint64_t incarnation;  /* counts block_init; the interface's handle carries it */
+	uint64_t operations;   /* operations begun or started: next link number */
+	uint64_t event_base;   /* first event number of the next event queue */
+	uint32_t sends;        /* puts started and not yet sent */
+	uint32_t zero;
+	struct pool pools[POOL_COUNT];
+	uint64_t counters[COUNTER_COUNT];
+	uint8_t  spare[512];
+};
+
+_Static_assert(sizeof(struct block) <= 1024, "the block's header stays small");
+
+struct process_view;
+
+/* Compute the layout. Returns 0, or PORTALS_FAIL if a limit is 0 or too large
+ * (then *layout is zero). Needs no block. */
+int block_layout(const struct block_limits *limits, struct block_layout *layout);
+
+/* Bytes that a block with these limits takes; 0 if they are invalid. */
+uint64_t block_bytes(const struct block_limits *limits);
+
+/*
+ * Format the view's block, closed; the owner calls it before block_open and
+ * again for another PtlNIInit after block_close, when block_pending is 0.
+ * Memory that never was a block must be zero. All objects of before are gone,
+ * their handles stay invalid for ever. Counters start at 0. Takes identity
+ * from the view. Leaves the lock word and the event slots alone.
+ */
+void block_init(struct process_view *view);
+
+/* From now on messages are accepted. The result is the interface's handle. */
+handle_t block_open(struct process_view *view);
+
+/* From now on new messages are discarded (rule 1); begun operations may end.
+ * The owner then waits, without the lock, until block_pending is 0. */
+void block_close(struct process_view *view);
+
+/* Operations begun and not yet ended, and sends started and not yet sent:
+ * while this is not 0 somebody may still write into the segment. Records that
+ * wait for an answer do not count once the block is closed. */
+uint32_t block_pending(const struct process_view *view);
+
+/* Handle of the interface while the block is open: 1 if `ni` is it, else 0. */
+int block_is_ni(const struct process_view *view, handle_t ni);
+
+/* What PtlNIStatus shows: the counters, then each pool's use and high-water
+ * mark; values equal PTL_SR_*. */
+enum block_register {
+	REGISTER_DROPPED, REGISTER_MESSAGES_IN, REGISTER_MESSAGES_OUT, REGISTER_BYTES_IN,
+	REGISTER_BYTES_OUT, REGISTER_COPIED, REGISTER_BUSY, REGISTER_FAILED,
+	REGISTER_ME_USED, REGISTER_ME_HIGH, REGISTER_MD_USED, REGISTER_MD_HIGH,
+	REGISTER_EQ_USED, REGISTER_EQ_HIGH, REGISTER_OP_USED, REGISTER_OP_HIGH,
+	REGISTER_COUNT
+};
+
+/* 0, or PORTALS_SR_INDEX_INVALID. Without the lock the value may be a little old. */
+int block_status(const struct process_view *view, uint32_t index, uint64_t *value);
+
+/*
+ * Node `nid` is dead: end every operation that it would have ended, with
+ * NI_FAIL: those that it was carrying out in this block, and this process's
+ * gets and awaited acks that it would have answered. The owner's kernel calls
+ * it once per death. Returns how many were ended; *events (if not null) counts
+ * the events recorded, so that the caller wakes its application.
+ * Operations that a living kernel carries out on the dead one's behalf are
+ * ended by that kernel's link with deliver_end(..., NI_FAIL, ...).
+ */
+uint32_t block_peer_died(struct process_view *view, uint32_t nid, uint32_t *events);
+
+#endif

@@ -1,0 +1,72 @@
+/*
+ * Event queues: rings of event slots, written under the block's lock, read by
+ * the application without it (rule 20).
+ *
+ * Event number n of a queue lies in slot n & (count - 1). Numbers only grow,
+ * from event_base on, which no earlier queue of this block has reached: so a
+ * slot's old sequence is always smaller than what its new reader expects, and
+ * slots need no clearing. Writer of event n: sequence = n | EVENT_WRITING;
+ * fields; sequence = n. Reader that expects n, and finds s:
+ *   s == n                 copy, look again: unchanged means that it is whole
+ *   (s & ~WRITING) > n     overtaken: the oldest event still there is no. s - count + 1
+ *   otherwise              empty
+ */
+#ifndef NET_PORTALS_EQ_H
+#define NET_PORTALS_EQ_H
+#include "process.h"
+
+struct eq {
+	handle_t handle;       /* its own while in use; else KIND_FREE and the next generation */
+	uint64_t next;         /* number of the next event */
+	uint64_t read_index;   /* segment offset of the reader's word: number it reads next */
+	uint32_t first_slot;   /* free: next free queue */
+	uint32_t count;        /* slots, a power of two */
+	uint32_t reserved;     /* slots promised to replies that have begun (rule 22) */
+	uint32_t begun;        /* begun operations that have still to record an event here */
+	uint32_t high;         /* most unread events that a reply's check saw */
+	uint32_t zero[5];
+};
+
+_Static_assert(sizeof(struct eq) == 64, "one cache line per queue");
+
+/* What PtlEQAlloc tells the library. */
+struct eq_info {
+	handle_t handle;
+	uint32_t first_slot;   /* in the event area */
+	uint32_t count;
+};
+
+/*
+ * New queue of at least `count` slots. `read_index` is the owner's address of
+ * an 8-byte aligned word in its segment; the engine stores the first event's
+ * number there and only reads it afterwards.
+ * PORTALS_NO_SPACE (also for a count of 0), PORTALS_SEGV, PORTALS_FAIL.
+ */
+int eq_alloc(struct process_view *view, uint64_t count, uint64_t read_index,
+	     struct eq_info *info);
+
+/* Free a queue. Descriptors that name it record no more events.
+ * PORTALS_EQ_INVALID. */
+int eq_free(struct process_view *view, handle_t handle);
+
+/* Events that the reader has not taken, at most the queue's size: more than 0
+ * means that PtlEQGet finds one. PORTALS_EQ_INVALID. For SYS_EQ_WAIT; the
+ * caller publishes its sleep flag first (DESIGN.md section 3). */
+int64_t eq_unread(const struct process_view *view, handle_t handle);
+
+/* The queue in use, or null; EQ_NONE and stale handles give null. */
+struct eq *eq_lookup(const struct process_view *view, handle_t handle);
+
+/* Whether `needed` events fit without overtaking the reader, beside what is
+ * reserved (rule 14). */
+int eq_has_room(const struct process_view *view, struct eq *eq, uint32_t needed);
+
+/*
+ * Record an event. `md` gives the descriptor's state, or is null when it is
+ * gone. Returns 1, or 0 if the queue is damaged.
+ */
+uint32_t eq_record(const struct process_view *view, struct eq *eq, const struct event_head *head,
+		   enum event_kind type, const struct md_args *md, uint64_t hdr_data,
+		   uint32_t link, enum fail_type fail);
+
+#endif

@@ -1,0 +1,61 @@
+/*
+ * Memory descriptors: attached to a match entry, or bound to none. Called by
+ * the owner's kernel (md_attach, md_bind, md_unlink) and by deliver and the
+ * initiator (the rest), always with the block's lock held.
+ *
+ * A descriptor's life: linked --(threshold 0 or max_size, if PTL_UNLINK)-->
+ * leaving (off its list, `pending` operations to end) --(the last ends)--> free.
+ */
+#ifndef NET_PORTALS_MD_H
+#define NET_PORTALS_MD_H
+#include "process.h"
+
+enum md_flag {
+	MD_UNLINK   = 1,       /* goes at threshold 0 (PTL_UNLINK) */
+	MD_LEAVING  = 2,       /* has left its list; freed when pending is 0 */
+	MD_INACTIVE = 4        /* less than max_size remains: accepts nothing */
+};
+
+struct md {
+	struct md_args user;   /* first: events copy it; threshold is the current one */
+	handle_t handle;       /* its own while in use; else KIND_FREE and the next generation */
+	uint64_t local_offset; /* where the next locally managed operation begins */
+	uint32_t me;           /* entry it is attached to, or NO_INDEX */
+	uint32_t next, prev;   /* in the entry's list; free: next free descriptor */
+	uint32_t pending;      /* operations begun or started and not yet ended */
+	uint32_t flags;        /* enum md_flag */
+	uint32_t zero[9];
+};
+
+_Static_assert(sizeof(struct md) == 128, "two cache lines per descriptor");
+
+/*
+ * Attach a descriptor to an entry that has none, or bind one to no entry.
+ *   PORTALS_ME_INVALID, PORTALS_ME_IN_USE (attach: the entry has one)
+ *   PORTALS_SEGV          the memory is not inside the segment
+ *   PORTALS_MD_ILLEGAL    unknown option, IOVEC (not there yet), threshold < -1,
+ *                         length beyond 2^63
+ *   PORTALS_EQ_INVALID    eq_handle is neither EQ_NONE nor a queue
+ *   PORTALS_NO_SPACE, PORTALS_FAIL
+ */
+int md_attach(struct process_view *view, handle_t me, const struct md_args *args,
+	      enum unlink_op unlink, handle_t *handle);
+int md_bind(struct process_view *view, const struct md_args *args, enum unlink_op unlink,
+	    handle_t *handle);
+
+/* Remove a descriptor; no UNLINK event. If that empties the list of an entry
+ * with PTL_UNLINK, the entry goes too. PORTALS_MD_INVALID; PORTALS_MD_IN_USE
+ * while operations are pending; PORTALS_FAIL. */
+int md_unlink(struct process_view *view, handle_t handle);
+
+/* The descriptor in use, or null. */
+struct md *md_lookup(const struct process_view *view, handle_t handle);
+
+/* Take a descriptor off its entry's list (nothing if it is on none), and the
+ * entry with it if that is due (rule 8). 0 or PORTALS_FAIL. */
+int md_leave(struct process_view *view, struct md *md);
+
+/* Give a descriptor that is on no list back to the pool. */
+void md_free(struct process_view *view, struct md *md);
+
+#endif

@@ -1,0 +1,52 @@
+/*
+ * Match entries: one list per portal, searched from its head. Called by the
+ * owner's kernel (me_attach, me_insert, me_unlink) and by deliver (the rest),
+ * always with the block's lock held.
+ */
+#ifndef NET_PORTALS_ME_H
+#define NET_PORTALS_ME_H
+#include "process.h"
+
+struct me {
+	handle_t handle;       /* its own while in use; else KIND_FREE and the next generation */
+	uint64_t match_bits;
+	uint64_t ignore_bits;
+	uint32_t nid, pid;     /* who matches; ANY_ID is a wildcard */
+	uint32_t next, prev;   /* in the portal's list; free: next free entry */
+	uint32_t first, last;  /* descriptors */
+	uint32_t pt_index;
+	uint32_t unlink;       /* enum unlink_op: goes when its last descriptor goes */
+	uint32_t zero[2];
+};
+
+_Static_assert(sizeof(struct me) == 64, "one cache line per entry");
+
+/* What PtlMEAttach and PtlMEInsert say about an entry. */
+struct me_args {
+	uint64_t match_bits;
+	uint64_t ignore_bits;
+	uint32_t nid, pid;
+	uint32_t unlink;       /* enum unlink_op */
+	uint32_t position;     /* enum insert_pos */
+};
+
+/* New entry at the head (INSERT_BEFORE) or tail (INSERT_AFTER) of a portal's
+ * list. PORTALS_PT_INDEX_INVALID, PORTALS_NO_SPACE, PORTALS_FAIL. */
+int me_attach(struct process_view *view, uint32_t pt_index, const struct me_args *args,
+	      handle_t *handle);
+
+/* New entry before or after `base`. PORTALS_ME_INVALID, _NO_SPACE, _FAIL. */
+int me_insert(struct process_view *view, handle_t base, const struct me_args *args,
+	      handle_t *handle);
+
+/* Remove an entry with its descriptors; no UNLINK events. PORTALS_ME_INVALID;
+ * PORTALS_ME_IN_USE if one of them has operations pending; PORTALS_FAIL. */
+int me_unlink(struct process_view *view, handle_t handle);
+
+/* The entry in use, or null. */
+struct me *me_lookup(const struct process_view *view, handle_t handle);
+
+/* Take an entry without descriptors off its list and free it; 0 or PORTALS_FAIL. */
+int me_remove(struct process_view *view, struct me *me);
+
+#endif

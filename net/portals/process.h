@@ -1,0 +1,59 @@
+/*
+ * A process as seen by whoever runs the engine: where its block and its
+ * segment are mapped here, and the bounds that make both safe to use.
+ *
+ * The view lives outside the block, in the runner's own memory. Every index
+ * that is read from the block is compared with the view's limits, every
+ * address with its segment bounds, every walk is at most as long as its pool:
+ * a damaged block costs its owner messages, never the runner.
+ */
+#ifndef NET_PORTALS_PROCESS_H
+#define NET_PORTALS_PROCESS_H
+#include "block.h"
+
+struct portal;
+struct ac;
+struct me;
+struct md;
+struct eq;
+struct operation;
+
+struct process_view {
+	struct block *block;        /* as mapped here */
+	struct block_limits limits;
+	struct portal *portals;     /* the pools, by view_init from block and limits */
+	struct ac *acs;
+	struct me *mes;
+	struct md *mds;
+	struct eq *eqs;
+	struct operation *ops;
+	uint8_t *slots;             /* event slot i at slots + i * EVENT_SLOT_BYTES */
+	uint8_t *memory;            /* the segment's first byte, as mapped here */
+	uint64_t bytes;             /* of the segment */
+	uint64_t base;              /* the owner's virtual address of that byte */
+	uint32_t nid, pid;          /* the owner */
+	uint32_t uid, jid;
+};
+
+/*
+ * Set the pools' addresses from block, memory and limits; the caller has set
+ * memory, bytes, base and the identity, and `mapped` is how many bytes of the
+ * block are mapped. Returns 0, or PORTALS_FAIL if the limits are invalid or do
+ * not fit. Reads nothing from the block.
+ */
+int view_init(struct process_view *view, void *block, uint64_t mapped,
+	      const struct block_limits *limits);
+
+/* 1 if the block's header agrees with the view: formatted, same version, same
+ * limits, same owner. For a peer's block before its first use. */
+int view_check(const struct process_view *view);
+
+/* 1 if [address, address + bytes) of the owner's addresses lies in its segment;
+ * always 1 for 0 bytes. Never overflows. Needs no lock. */
+static inline int view_holds(const struct process_view *view, uint64_t address, uint64_t bytes)
+{
+	uint64_t offset = address - view->base;
+
+	return bytes == 0 || (offset <= view->bytes && bytes <= view->bytes - offset);
+}
+#endif

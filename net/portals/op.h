@@ -36,7 +36,7 @@ struct operation {
 	uint8_t  ack;             /* PUT: an ack is due at the end */
 	uint8_t  begun;           /* counted in its queue's `begun` */
 	uint8_t  zero[7];
-	uint64_t spare[2];
+	uint64_t spare[5];
 };
 
 _Static_assert(sizeof(struct operation) == 192, "three cache lines per record");

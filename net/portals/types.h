@@ -92,7 +92,7 @@ enum md_option {
 
 #define MD_THRESH_INF       (-1)            /* a threshold that never falls */
 
-enum unlink_op  { UNLINK_AUTO, UNLINK_NEVER };    /* PTL_UNLINK, PTL_RETAIN */
+enum unlink_op  { UNLINK_NEVER, UNLINK_AUTO };    /* PTL_RETAIN, PTL_UNLINK */
 enum insert_pos { INSERT_BEFORE, INSERT_AFTER };  /* PTL_INS_BEFORE, PTL_INS_AFTER */
 enum ack_req    { ACK_NO, ACK_YES };              /* PTL_NOACK_REQ, PTL_ACK_REQ */
 

@@ -41,7 +41,7 @@
 	X(MISSING,     missing,     2) /* (name, strlen) -> -ENOSYS; one console line names the call */ \
 	X(COUNTERS,    counters,    2) /* (uint64_t *, n) -> how many there are; see margay/counters.h */ \
 	/* Portals group: portals3.h has the contracts */ \
-	X(NI_INIT,     ni_init,     4) /* (iface, pid, desired * or 0, actual * or 0) */ \
+	X(NI_INIT,     ni_init,     5) /* (iface, pid, desired * or 0, actual * or 0, ni *) */ \
 	X(NI_FINI,     ni_fini,     1) /* (ni) */ \
 	X(NI_STATUS,   ni_status,   3) /* (ni, register, value *) */ \
 	X(ME_ATTACH,   me_attach,   2) /* (const struct margay_me_args *, handle *) */ \

@@ -67,17 +67,18 @@ struct pool {
 	uint32_t limit;        /* for readers of dumps; the engine uses the view's */
 };
 
-/* Statistics since block_init; PtlNIStatus shows them. One writer at a time: the lock. */
+/* Statistics since block_init; PtlNIStatus shows them. One writer at a time: the lock.
+ * (Named STAT_ because COUNTER_ names the counters of include/margay/counters.h.) */
 enum block_counter {
-	COUNTER_DROPPED,       /* messages discarded (rules 1, 2, 3, 13, 14, 17) */
-	COUNTER_MESSAGES_IN,   /* messages accepted: puts, gets, acks, replies */
-	COUNTER_MESSAGES_OUT,  /* operations that this process started */
-	COUNTER_BYTES_IN,      /* bytes written into this process by puts and replies */
-	COUNTER_BYTES_OUT,     /* bytes read from it by puts and gets */
-	COUNTER_COPIED,        /* bytes that a link copied more than once; links add */
-	COUNTER_BUSY,          /* times that no operation record was free */
-	COUNTER_FAILED,        /* operations that ended with a failure */
-	COUNTER_COUNT = 16
+	STAT_DROPPED,       /* messages discarded (rules 1, 2, 3, 13, 14, 17) */
+	STAT_MESSAGES_IN,   /* messages accepted: puts, gets, acks, replies */
+	STAT_MESSAGES_OUT,  /* operations that this process started */
+	STAT_BYTES_IN,      /* bytes written into this process by puts and replies */
+	STAT_BYTES_OUT,     /* bytes read from it by puts and gets */
+	STAT_COPIED,        /* bytes that a link copied more than once; links add */
+	STAT_BUSY,          /* times that no operation record was free */
+	STAT_FAILED,        /* operations that ended with a failure */
+	STAT_COUNT = 16
 };
 
 struct block {
@@ -94,7 +95,7 @@ struct block {
 	uint32_t sends;        /* puts started and not yet sent */
 	uint32_t zero;
 	struct pool pools[POOL_COUNT];
-	uint64_t counters[COUNTER_COUNT];
+	uint64_t counters[STAT_COUNT];
 	uint8_t  spare[512];
 };
 

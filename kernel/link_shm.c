@@ -1,0 +1,337 @@
+/*
+ * The shared-memory link. Data: the own view, a view per peer that was ever
+ * sent to, and which deaths were dealt with. All of it is used by this node's
+ * one processor only, with interrupts off.
+ */
+#include "link_shm.h"
+
+#include "../drivers/ivshmem.h"
+#include "../net/port.h"
+#include "../net/shm/lock.h"
+#include "../net/shm/region.h"
+#include <margay/abi.h>
+#include "memory.h"
+#include "node.h"
+#include "time.h"
+#include "wait.h"
+
+/* Copies whose two ends differ by less than this modulo COLLISION_PERIOD
+ * thrash the emulator's translation cache (DESIGN.md section 7). */
+#define COLLISION_PERIOD  0x100000UL
+#define COLLISION_MARGIN  (2 * PAGE_BYTES)
+
+/* A target without a free operation record is asked again after this long. */
+#define BUSY_RETRY_NS     20000u
+
+struct process_view own_view;
+
+static struct process_view peers[REGION_MAX_NODES]; /* block is null until first used */
+static struct shm_member member;
+static uint64_t deaths_settled;    /* bit per node */
+static bool waiting_for_lock;      /* a doorbell now must not take a lock */
+static bool deaths_unsettled;      /* it left this instead */
+
+static const struct block_limits limits = BLOCK_DEFAULT_LIMITS;
+
+/* ---- the port of net/shm/ ---- */
+
+void shm_port_ring(const struct shm_member *self, uint32_t peer)
+{
+	(void)self;
+	ivshmem_ring(peer);
+}
+
+void shm_port_halt(const struct shm_member *self)
+{
+	(void)self;
+	waiting_for_lock = true;
+	wait_halted(NEVER);
+	waiting_for_lock = false;
+}
+
+uint64_t shm_port_spin_ns(const struct shm_member *self)
+{
+	(void)self;
+	return now_ns();
+}
+
+static bool take(struct process_view *view)
+{
+	return shm_lock_take((struct shm_lock *)view->block->lock, &member) == SHM_LOCK_OK;
+}
+
+static void give(struct process_view *view)
+{
+	shm_lock_give((struct shm_lock *)view->block->lock, &member);
+}
+
+bool link_lock(void)
+{
+	return take(&own_view);
+}
+
+void link_unlock(void)
+{
+	give(&own_view);
+}
+
+/* ---- peers ---- */
+
+static bool is_dead(uint32_t nid)
+{
+	return node.region && atomic_load(&region_node(node.region, nid)->dead);
+}
+
+static bool is_up(void *view)
+{
+	const struct process_view *peer = view;
+
+	return view_check(peer) || is_dead(peer->nid);
+}
+
+/* Set up the view of a peer and wait until its kernel has made its block. */
+static void meet(uint32_t nid)
+{
+	struct process_view *peer = &peers[nid];
+	uint8_t *slice = region_slice(node.region, nid);
+
+	*peer = own_view;
+	peer->nid = nid;
+	peer->memory = slice + node.region->segment_offset;
+	peer->bytes = node.region->segment_bytes;
+	view_init(peer, slice + node.region->block_offset, node.region->block_bytes, &limits);
+	if (!view_check(peer)) {
+		atomic_fetch_or(&region_node(node.region, nid)->watchers, 1ULL << node.id);
+		wait_until(is_up, peer, NEVER, "another node to boot");
+	}
+}
+
+/* The view of a living node, or null. `nid` is below node.size. */
+static struct process_view *view_of(uint32_t nid)
+{
+	if (nid == node.id)
+		return &own_view;
+	if (!peers[nid].block)
+		meet(nid);
+	return is_dead(nid) ? 0 : &peers[nid];
+}
+
+/* Wake a node whose block got an event. Giving back its lock was a full
+ * barrier between the event and this look at its sleep flag. */
+static void wake(uint32_t nid)
+{
+	struct region_node *peer;
+
+	if (nid == node.id)
+		return;
+	peer = region_node(node.region, nid);
+	if (atomic_load_explicit(&peer->sleeping, memory_order_relaxed) &&
+	    atomic_exchange(&peer->sleeping, 0))
+		ivshmem_ring(nid);
+}
+
+/* ---- copies ---- */
+
+/* The alias of a byte of the own segment that does not collide with `other`. */
+static uint8_t *own_alias(uint64_t offset, const uint8_t *other)
+{
+	uint8_t *alias = node.segment.alias + offset;
+	uint64_t apart = (uint64_t)(other - alias) + COLLISION_MARGIN;
+
+	if ((apart & (COLLISION_PERIOD - 1)) >= 2 * COLLISION_MARGIN)
+		return alias;
+	return node.segment.shifted + offset;
+}
+
+/* One range of the own segment to another, which may overlap. */
+static void copy_to_oneself(const struct grant *to, const struct grant *from)
+{
+	if (to->offset - from->offset < to->bytes || from->offset - to->offset < to->bytes)
+		deliver_move(&own_view, to, from->offset);
+	else
+		deliver_data(&own_view, to, 0,
+		             own_alias(from->offset, own_view.memory + to->offset), to->bytes);
+}
+
+/* ---- messages ---- */
+
+static bool never(void *arg)
+{
+	(void)arg;
+	return false;
+}
+
+/* deliver_begin on a view, trying again while it has no operation record. A
+ * closed view stays closed, a dead or broken one answers DELIVER_DAMAGED. */
+static int begin(struct process_view *view, const struct message *message,
+                 struct grant *grant, struct message *answer)
+{
+	for (;;) {
+		int result;
+
+		if (!take(view))
+			return DELIVER_DAMAGED;
+		result = deliver_begin(view, message, node.id, grant, answer);
+		give(view);
+		if (result != DELIVER_BUSY)
+			return result;
+		wait_until(never, 0, deadline_in(BUSY_RETRY_NS),
+		           "an operation record of the target");
+		if (view != &own_view && is_dead(view->nid))
+			return DELIVER_DAMAGED;
+	}
+}
+
+int link_put(const struct message *message, const struct grant *from, bool *answered,
+             struct message *answer)
+{
+	struct process_view *target = view_of(message->target_nid);
+	struct grant to;
+	int result;
+
+	*answered = false;
+	if (!target)
+		return DELIVER_DAMAGED;
+	result = begin(target, message, &to, answer);
+	if (result == DELIVER_OK) {
+		if (target == &own_view)
+			copy_to_oneself(&to, from);
+		else
+			deliver_data(target, &to, 0,
+			             own_alias(from->offset, target->memory + to.offset),
+			             to.bytes);
+		count(COUNTER_COPIED_BYTES, to.bytes);
+		if (!take(target))
+			return DELIVER_DAMAGED;
+		deliver_end(target, &to, NI_OK, answer);
+		give(target);
+		wake(target->nid);
+	}
+	if (result != DELIVER_DAMAGED)
+		*answered = to.answers;
+	return result;
+}
+
+/* The reply's bytes: from the target's range into the own segment. */
+static int take_reply(const struct process_view *target, const struct grant *from,
+                      const struct message *reply)
+{
+	struct grant to;
+	struct message unused;
+	int result = begin(&own_view, reply, &to, &unused);
+
+	if (result != DELIVER_OK)
+		return result == DELIVER_DAMAGED ? result : 0;
+	if (target == &own_view) {
+		copy_to_oneself(&to, from);
+	} else {
+		const uint8_t *source = target->memory + from->offset;
+
+		port_copy(own_alias(to.offset, source), source, to.bytes);
+	}
+	count(COUNTER_COPIED_BYTES, to.bytes);
+	if (!take(&own_view))
+		return DELIVER_DAMAGED;
+	deliver_end(&own_view, &to, NI_OK, &unused);
+	give(&own_view);
+	return 0;
+}
+
+int link_get(const struct message *message)
+{
+	struct process_view *target = view_of(message->target_nid);
+	struct grant from;
+	struct message reply, unused;
+	int result, taken;
+
+	if (!target)
+		return DELIVER_DAMAGED;
+	result = begin(target, message, &from, &reply);
+	if (result == DELIVER_DAMAGED)
+		return result;
+	if (result != DELIVER_OK) {
+		link_deliver_answer(&reply);
+		return 0;
+	}
+	taken = take_reply(target, &from, &reply);
+	if (take(target)) {
+		deliver_end(target, &from, taken ? NI_FAIL : NI_OK, &unused);
+		give(target);
+		wake(target->nid);
+	}
+	return taken;
+}
+
+void link_deliver_answer(const struct message *answer)
+{
+	struct grant grant;
+	struct message unused;
+
+	if (begin(&own_view, answer, &grant, &unused) == DELIVER_OK && grant.op != HANDLE_NONE) {
+		if (!take(&own_view))
+			return;
+		deliver_end(&own_view, &grant, answer->fail, &unused);
+		give(&own_view);
+	}
+}
+
+/* ---- death ---- */
+
+static void settle_deaths(void)
+{
+	deaths_unsettled = false;
+	for (uint32_t nid = 0; nid < node.region->nodes; nid++) {
+		if (deaths_settled >> nid & 1 || !is_dead(nid))
+			continue;
+		deaths_settled |= 1ULL << nid;
+		if (!take(&own_view))
+			return;
+		block_peer_died(&own_view, nid, 0);
+		give(&own_view);
+	}
+}
+
+void link_interrupt(void)
+{
+	if (!node.region)
+		return;
+	if (waiting_for_lock)
+		deaths_unsettled = true;
+	else
+		settle_deaths();
+}
+
+void link_settle(void)
+{
+	if (deaths_unsettled)
+		settle_deaths();
+}
+
+/* ---- start ---- */
+
+void link_start(void)
+{
+	uint64_t watchers;
+
+	member = (struct shm_member){ .region = node.region, .node = node.id };
+	own_view = (struct process_view){
+		.nid = node.id, .pid = node.pid, .uid = node.uid, .jid = node.jid,
+		.base = APP_BASE,
+	};
+	view_init(&own_view, node.block.pointer, node.block.bytes, &limits);
+	take(&own_view);
+	block_init(&own_view);
+	give(&own_view);
+	if (!node.region)
+		return;
+	watchers = atomic_load(&node.own->watchers);
+	for (uint32_t nid = 0; nid < node.region->nodes; nid++)
+		if (watchers >> nid & 1)
+			ivshmem_ring(nid);
+}
+
+void link_set_segment(void)
+{
+	own_view.memory = node.segment.alias;
+	own_view.bytes = node.segment.bytes;
+}

@@ -1,0 +1,51 @@
+/*
+ * The shared-memory link: the sending kernel carries a message out on the
+ * target's block itself (DESIGN.md sections 1 and 5). It also carries messages
+ * of a process to itself, with or without a region.
+ *
+ * Everything here runs with interrupts off and no lock held, in a system call
+ * or while booting, unless it says otherwise.
+ */
+#ifndef KERNEL_LINK_SHM_H
+#define KERNEL_LINK_SHM_H
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "../net/portals/deliver.h"
+
+/* This process's own view; its memory is set by link_set_segment. */
+extern struct process_view own_view;
+
+/* Format the own block and announce it. Once, while booting. */
+void link_start(void);
+
+/* The segment is known: messages may touch it from now on. */
+void link_set_segment(void);
+
+/* The own block's lock. False: its owner died while holding it, the block is
+ * broken for ever; the call that wanted it fails with PTL_FAIL. */
+bool link_lock(void);
+void link_unlock(void);
+
+/*
+ * Carry a put to its target: begin, copy, end. `from` is the source range in
+ * the own segment. On return: DELIVER_OK, DELIVER_DROPPED or DELIVER_CLOSED,
+ * and *answered tells whether *answer is an ack for the initiator; or
+ * DELIVER_DAMAGED: the target is dead or broken, nothing is in *answer.
+ * Waits while the target boots, or has no operation record free.
+ */
+int link_put(const struct message *message, const struct grant *from, bool *answered,
+             struct message *answer);
+
+/* Carry a get to its target and its reply back into the own segment. 0 if the
+ * get has ended at its initiator; else the caller ends it with message_refuse. */
+int link_get(const struct message *message);
+
+/* Deliver an answer without payload (ack, refused reply) to this process. */
+void link_deliver_answer(const struct message *answer);
+
+/* End what the newly dead would have ended, if a doorbell told of them while a
+ * lock was waited for. At the end of every call of the Portals group. */
+void link_settle(void);
+
+#endif

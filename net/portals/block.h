@@ -67,18 +67,25 @@ struct pool {
 	uint32_t limit;        /* for readers of dumps; the engine uses the view's */
 };
 
-/* Statistics since block_init; PtlNIStatus shows them. One writer at a time: the lock.
- * (Named STAT_ because COUNTER_ names the counters of include/margay/counters.h.) */
-enum block_counter {
-	STAT_DROPPED,       /* messages discarded (rules 1, 2, 3, 13, 14, 17) */
-	STAT_MESSAGES_IN,   /* messages accepted: puts, gets, acks, replies */
-	STAT_MESSAGES_OUT,  /* operations that this process started */
-	STAT_BYTES_IN,      /* bytes written into this process by puts and replies */
-	STAT_BYTES_OUT,     /* bytes read from it by puts and gets */
-	STAT_COPIED,        /* bytes that a link copied more than once; links add */
-	STAT_BUSY,          /* times that no operation record was free */
-	STAT_FAILED,        /* operations that ended with a failure */
-	STAT_COUNT = 16
+/*
+ * What PtlNIStatus shows, since block_init; values equal PTL_SR_*. The first
+ * REGISTER_COUNTERS are block.counters, the others come from the pools.
+ */
+enum block_register {
+	REGISTER_DROPPED,      /* messages discarded (rules 1, 2, 3, 13, 14, 17) */
+	REGISTER_MESSAGES_IN,  /* messages accepted: puts, gets, acks, replies */
+	REGISTER_MESSAGES_OUT, /* operations that this process started */
+	REGISTER_BYTES_IN,     /* bytes written into this process by puts and replies */
+	REGISTER_BYTES_OUT,    /* bytes read from it by puts and gets */
+	REGISTER_COPIED,       /* bytes that a link copied more than once; links add */
+	REGISTER_BUSY,         /* times that no operation record was free */
+	REGISTER_FAILED,       /* operations that ended with NI_FAIL */
+	REGISTER_COUNTERS,
+	REGISTER_ME_USED = REGISTER_COUNTERS, REGISTER_ME_HIGH,
+	REGISTER_MD_USED, REGISTER_MD_HIGH,
+	REGISTER_EQ_USED, REGISTER_EQ_HIGH,
+	REGISTER_OP_USED, REGISTER_OP_HIGH,
+	REGISTER_COUNT
 };
 
 struct block {
@@ -133,16 +140,6 @@ uint32_t block_pending(const struct process_view *view);
 
 /* Handle of the interface while the block is open: 1 if `ni` is it, else 0. */
 int block_is_ni(const struct process_view *view, handle_t ni);
-
-/* What PtlNIStatus shows: the counters, then each pool's use and high-water
- * mark; values equal PTL_SR_*. */
-enum block_register {
-	REGISTER_DROPPED, REGISTER_MESSAGES_IN, REGISTER_MESSAGES_OUT, REGISTER_BYTES_IN,
-	REGISTER_BYTES_OUT, REGISTER_COPIED, REGISTER_BUSY, REGISTER_FAILED,
-	REGISTER_ME_USED, REGISTER_ME_HIGH, REGISTER_MD_USED, REGISTER_MD_HIGH,
-	REGISTER_EQ_USED, REGISTER_EQ_HIGH, REGISTER_OP_USED, REGISTER_OP_HIGH,
-	REGISTER_COUNT
-};
 
 /* 0, or PORTALS_SR_INDEX_INVALID. Without the lock the value may be a little old. */
 int block_status(const struct process_view *view, uint32_t index, uint64_t *value);

@@ -55,13 +55,17 @@ enum deliver_result {
 	DELIVER_STALE   = -5    /* end: the operation was already ended by somebody else */
 };
 
-/* What a runner may do, in its own memory. Filled by begin; end reads op. */
+/* What a runner may do. It lies in the runner's own memory, out of a damaged
+ * block's reach, from begin (or initiator_put) to end (or initiator_sent). */
 struct grant {
 	handle_t op;            /* operation record; HANDLE_NONE: nothing to end */
 	uint64_t offset;        /* first byte of the range, from the segment's start */
 	uint64_t bytes;         /* manipulated length; may be 0 */
 	uint32_t events;        /* events that the last call recorded in this block */
-	uint32_t answers;       /* 1: the last call filled *answer */
+	uint8_t  answers;       /* 1: the last call made *answer: carry it out */
+	uint8_t  ack;           /* the engine's: begin made the ack that end releases */
+	uint8_t  begun;         /* the engine's: counted in the queue's `begun` */
+	uint8_t  zero;
 };
 
 /*
@@ -73,6 +77,7 @@ struct grant {
  *   REPLY  OK: write the first grant->bytes bytes of its payload to the range
  * On DROPPED and CLOSED, grant->answers tells whether the initiator waits for
  * the answer in *answer (rule 16). *grant is filled whatever the result.
+ * Keep *grant and *answer together, unchanged, until deliver_end.
  */
 int deliver_begin(struct process_view *view, const struct message *message, uint32_t runner,
 		  struct grant *grant, struct message *answer);
@@ -92,7 +97,8 @@ void deliver_move(const struct process_view *view, const struct grant *grant, ui
 /*
  * End. `fail` is NI_OK when the bytes are in place (PUT, REPLY) or read (GET),
  * else why not. After a PUT grant->answers tells whether *answer is an ACK to
- * send; it is made before PUT_END is recorded. With grant->op == HANDLE_NONE
+ * send: begin made it from the request, so nothing in it comes from the block,
+ * and it is complete before PUT_END is recorded. With grant->op == HANDLE_NONE
  * nothing happens. Returns OK, STALE (ended before, harmless) or DAMAGED.
  */
 int deliver_end(struct process_view *view, struct grant *grant, enum fail_type fail,

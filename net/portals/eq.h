@@ -23,8 +23,7 @@ struct eq {
 	uint32_t count;        /* slots, a power of two */
 	uint32_t reserved;     /* slots promised to replies that have begun (rule 22) */
 	uint32_t begun;        /* begun operations that have still to record an event here */
-	uint32_t high;         /* most unread events that a reply's check saw */
-	uint32_t zero[5];
+	uint32_t zero[6];
 };
 
 _Static_assert(sizeof(struct eq) == 64, "one cache line per queue");
@@ -50,8 +49,9 @@ int eq_alloc(struct process_view *view, uint64_t count, uint64_t read_index,
 int eq_free(struct process_view *view, handle_t handle);
 
 /* Events that the reader has not taken, at most the queue's size: more than 0
- * means that PtlEQGet finds one. PORTALS_EQ_INVALID. For SYS_EQ_WAIT; the
- * caller publishes its sleep flag first (DESIGN.md section 3). */
+ * means that PtlEQGet finds one. PORTALS_EQ_INVALID. For SYS_EQ_WAIT: the
+ * owner's kernel may call it without the lock, and does so once more after it
+ * has set its sleep flag (DESIGN.md section 3). */
 int64_t eq_unread(const struct process_view *view, handle_t handle);
 
 /* The queue in use, or null; EQ_NONE and stale handles give null. */
@@ -62,7 +62,8 @@ struct eq *eq_lookup(const struct process_view *view, handle_t handle);
 int eq_has_room(const struct process_view *view, struct eq *eq, uint32_t needed);
 
 /*
- * Record an event. `md` gives the descriptor's state, or is null when it is
+ * Record an event: slot first, then `next`, so that who sees `next` finds the
+ * event. `md` gives the descriptor's state, or is null when it is
  * gone. Returns 1, or 0 if the queue is damaged.
  */
 uint32_t eq_record(const struct process_view *view, struct eq *eq, const struct event_head *head,

@@ -33,8 +33,7 @@ _Static_assert(sizeof(struct md) == 128, "two cache lines per descriptor");
  * Attach a descriptor to an entry that has none, or bind one to no entry.
  *   PORTALS_ME_INVALID, PORTALS_ME_IN_USE (attach: the entry has one)
  *   PORTALS_SEGV          the memory is not inside the segment
- *   PORTALS_MD_ILLEGAL    unknown option, IOVEC (not there yet), threshold < -1,
- *                         length beyond 2^63
+ *   PORTALS_MD_ILLEGAL    unknown option, IOVEC (not there yet), threshold < -1
  *   PORTALS_EQ_INVALID    eq_handle is neither EQ_NONE nor a queue
  *   PORTALS_NO_SPACE, PORTALS_FAIL
  */

@@ -7,6 +7,11 @@
 #define NET_PORTALS_ME_H
 #include "process.h"
 
+/* An entry of the portal table: a match list. NO_INDEX, NO_INDEX is empty. */
+struct portal {
+	uint32_t first, last;
+};
+
 struct me {
 	handle_t handle;       /* its own while in use; else KIND_FREE and the next generation */
 	uint64_t match_bits;

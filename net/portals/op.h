@@ -17,32 +17,30 @@
 enum op_phase { OP_FREE, OP_WAITING, OP_OPEN };
 
 struct operation {
-	struct event_head head;   /* as the END event shows it; type is that of END */
+	struct event_head head;   /* of its events; WAITING: as the request named it */
 	handle_t handle;          /* its own while in use; else KIND_FREE and the next generation */
 	uint64_t hdr_data;
-	uint64_t peer_md;         /* PUT, GET at the target: handles to echo in the answer */
-	uint64_t peer_eq;         /* PUT: EQ_NONE if no ack is due; own records: own queue */
-	uint64_t peer_op;
-	uint64_t peer_offset;     /* the request's offset, echoed */
-	uint64_t sequence;        /* the operation's number at its initiator */
+	uint64_t eq_handle;       /* WAITING for an ack: the queue that it names */
+	uint64_t local_offset;    /* WAITING for a reply: where in the descriptor it goes */
 	uint32_t runner;          /* node id */
-	uint32_t md;              /* index of this process's descriptor, pinned; or NO_INDEX */
+	uint32_t md;              /* index of the descriptor that it pins, or NO_INDEX */
 	uint32_t link;            /* of this operation's events */
-	uint32_t next;            /* next free record */
+	uint32_t next;            /* free: next free record */
 	uint32_t reserved;        /* event slots reserved in the descriptor's queue */
 	uint8_t  phase;           /* enum op_phase */
-	uint8_t  kind;            /* enum message_operation: what is awaited or under way */
-	uint8_t  fail;            /* enum fail_type that the message brought */
-	uint8_t  ack;             /* PUT: an ack is due at the end */
-	uint8_t  begun;           /* counted in its queue's `begun` */
-	uint8_t  zero[7];
-	uint64_t spare[5];
+	uint8_t  kind;            /* enum message_operation: what is under way or awaited */
+	uint8_t  fail;            /* REPLY: enum fail_type that it brought */
+	uint8_t  begun;           /* 1: counted in its queue's `begun` */
+	uint64_t spare;
 };
 
-_Static_assert(sizeof(struct operation) == 192, "three cache lines per record");
+_Static_assert(sizeof(struct operation) == 128, "two cache lines per record");
 
-/* A free record with its handle set, or null (counted as busy). */
-struct operation *op_take(struct process_view *view);
+/*
+ * Take a record: DELIVER_OK with its handle set, phase and the rest the
+ * caller's; DELIVER_BUSY when all are in use (counted); DELIVER_DAMAGED.
+ */
+int op_take(struct process_view *view, struct operation **op);
 
 /* The record in use, or null. */
 struct operation *op_lookup(const struct process_view *view, handle_t handle);

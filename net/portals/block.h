@@ -102,7 +102,7 @@ struct block {
 	uint32_t sends;        /* puts started and not yet sent */
 	uint32_t zero;
 	struct pool pools[POOL_COUNT];
-	uint64_t counters[STAT_COUNT];
+	uint64_t counters[16]; /* enum block_register; changed under the lock */
 	uint8_t  spare[512];
 };
 

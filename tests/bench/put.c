@@ -1,0 +1,201 @@
+/*
+ * Benchmark of puts between two ranks; tools/bench.py runs it and knows what
+ * each figure is for. One line per figure on stdout: NAME VALUE.
+ *
+ *   put latency ROUNDS        8 bytes there and back, both ranks poll: half, in us
+ *   put sleep ROUNDS          the same, but whoever waits is halted in the kernel
+ *   put stream SIZE COUNT     COUNT puts of SIZE bytes, a confirmed window of 64 at a
+ *                             time, for three distances between the places of source
+ *                             and target: the slowest in MB/s
+ *   put rate COUNT            8-byte puts per second, each with an event that the
+ *                             target takes; at most 64 not yet taken
+ */
+#include <margay/abi.h>
+#include <string.h>
+
+#include "../../apps/job.h"
+
+enum { PORTAL = 1, WINDOW = 64, CREDIT = WINDOW / 2, BUFFER = 2 << 20 };
+
+static _Alignas(2 << 20) char buffer[2 * BUFFER];   /* same address on both ranks */
+static struct job job;
+static ptl_process_id_t peer;
+
+static double seconds(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec + t.tv_nsec * 1e-9;
+}
+
+static ptl_handle_eq_t queue(ptl_size_t count)
+{
+	ptl_handle_eq_t eq;
+
+	job_check(PtlEQAlloc(job.ni, count, PTL_EQ_HANDLER_NONE, &eq), "PtlEQAlloc");
+	return eq;
+}
+
+static ptl_handle_md_t source(void *start, size_t bytes, unsigned options, ptl_handle_eq_t eq)
+{
+	ptl_handle_md_t md;
+
+	job_check(PtlMDBind(job.ni, job_memory(start, bytes, options, eq), PTL_RETAIN, &md),
+	          "PtlMDBind");
+	return md;
+}
+
+static void put(ptl_handle_md_t md, ptl_ack_req_t ack, ptl_size_t offset)
+{
+	job_check(PtlPut(md, ack, peer, PORTAL, 0, 0, offset, 0), "PtlPut");
+}
+
+static void expose(void *start, size_t bytes, unsigned options, ptl_handle_eq_t eq)
+{
+	job_expose(&job, PORTAL, 0, job_memory(start, bytes, PTL_MD_OP_PUT | PTL_MD_MANAGE_REMOTE |
+	                                       PTL_MD_EVENT_START_DISABLE | options, eq), PTL_RETAIN);
+}
+
+/* An event must come; look for it in user mode until it is there. */
+static void poll_event(ptl_handle_eq_t eq)
+{
+	ptl_event_t event;
+	int rc;
+
+	while ((rc = PtlEQGet(eq, &event)) == PTL_EQ_EMPTY)
+		;
+	job_check(rc, "PtlEQGet");
+}
+
+/* The same, halted: the kernel's wait without the library's look before it. */
+static void sleep_event(ptl_handle_eq_t eq)
+{
+	register unsigned long timeout __asm__("rdx") = ~0UL;
+	long rc;
+
+	__asm__ volatile("syscall" : "=a"(rc) : "a"(SYS_EQ_WAIT), "D"(&eq), "S"(1UL), "r"(timeout)
+	                 : "rcx", "r11", "memory");
+	job_check((int)rc, "SYS_EQ_WAIT");
+	poll_event(eq);
+}
+
+static void latency(long rounds, void (*wait)(ptl_handle_eq_t))
+{
+	ptl_handle_eq_t eq = queue(64);
+	ptl_handle_md_t md = source(buffer, 8, 0, PTL_EQ_NONE);
+	double start = 0;
+
+	expose(buffer + BUFFER, 8, 0, eq);
+	job_barrier(&job);
+	for (long i = -rounds / 10; i < rounds; i++) {
+		if (i == 0)
+			start = seconds();
+		if (job.rank == 0)
+			put(md, PTL_NOACK_REQ, 0);
+		wait(eq);
+		if (job.rank == 1)
+			put(md, PTL_NOACK_REQ, 0);
+	}
+	if (job.rank == 0)
+		printf("half_rtt_us %.4f\n", (seconds() - start) / rounds / 2 * 1e6);
+	job_barrier(&job);
+}
+
+/* One window: the last put of it is acknowledged, and so all are in place. */
+static void window(ptl_handle_md_t md, ptl_handle_eq_t eq, long puts, ptl_size_t offset)
+{
+	for (long i = 1; i < puts; i++)
+		put(md, PTL_NOACK_REQ, offset);
+	put(md, PTL_ACK_REQ, offset);
+	poll_event(eq);
+}
+
+static void stream(size_t size, long count)
+{
+	/* How far the target lies from the source, modulo what caches care about. */
+	static const size_t distance[] = { 0, 4096, 512 << 10 };
+	ptl_handle_eq_t eq = queue(WINDOW);
+	ptl_handle_md_t md = source(buffer, size, PTL_MD_EVENT_START_DISABLE |
+	                            PTL_MD_EVENT_END_DISABLE, eq);
+	double slowest = 0;
+
+	expose(buffer, sizeof(buffer), 0, PTL_EQ_NONE);
+	memset(buffer, 1, sizeof(buffer));
+	job_barrier(&job);
+	if (job.rank == 0) {
+		for (unsigned d = 0; d < sizeof(distance) / sizeof(distance[0]); d++) {
+			double start, took;
+
+			window(md, eq, WINDOW, distance[d]);
+			start = seconds();
+			for (long left = count; left > 0; left -= WINDOW)
+				window(md, eq, left < WINDOW ? left : WINDOW, distance[d]);
+			took = seconds() - start;
+			if (took > slowest)
+				slowest = took;
+		}
+		printf("MBps %.2f\n", size * (double)count / slowest / 1e6);
+	}
+	job_barrier(&job);
+}
+
+/* Rank 1 takes an event per put and returns credit for every CREDIT of them. */
+static void rate(long count)
+{
+	ptl_handle_eq_t eq = queue(4 * WINDOW);
+	ptl_handle_md_t md = source(buffer, 8, 0, PTL_EQ_NONE);
+	double start;
+
+	count -= count % CREDIT;
+	expose(buffer + BUFFER, 8, 0, eq);
+	job_barrier(&job);
+	start = seconds();
+	if (job.rank == 0) {
+		long credit = WINDOW;
+
+		for (long i = 0; i < count; i++) {
+			if (credit == 0) {
+				poll_event(eq);
+				credit = CREDIT;
+			}
+			credit--;
+			put(md, PTL_NOACK_REQ, 0);
+		}
+		for (long open = WINDOW - credit; open > 0; open -= CREDIT)
+			poll_event(eq);
+		printf("per_s %.0f\n", count / (seconds() - start));
+	} else {
+		for (long i = 1; i <= count; i++) {
+			poll_event(eq);
+			if (i % CREDIT == 0)
+				put(md, PTL_NOACK_REQ, 0);
+		}
+	}
+	job_barrier(&job);
+}
+
+int main(int argc, char **argv)
+{
+	const char *mode = argc > 1 ? argv[1] : "";
+	long number = argc > 2 ? atol(argv[2]) : 0;
+
+	job_start(&job);
+	if (job.size != 2 || number < 1) {
+		fprintf(stderr, "put: needs 2 ranks and a mode: latency N | sleep N | "
+		        "stream SIZE N | rate N\n");
+		return 2;
+	}
+	peer = margay_process(1 - job.rank);
+	if (strcmp(mode, "latency") == 0)
+		latency(number, poll_event);
+	else if (strcmp(mode, "sleep") == 0)
+		latency(number, sleep_event);
+	else if (strcmp(mode, "stream") == 0 && argc > 3 && number <= BUFFER)
+		stream(number, atol(argv[3]));
+	else if (strcmp(mode, "rate") == 0)
+		rate(number);
+	else
+		return fprintf(stderr, "put: unknown mode %s\n", mode), 2;
+	return 0;
+}

@@ -1,0 +1,161 @@
+/*
+ * sys_bad: every system call with arguments that it must refuse, made by hand
+ * past the C library. Prints one line per call, "NAME: RESULT"; test_syscalls.py
+ * knows what RESULT must be.
+ */
+#include <fcntl.h>
+#include <margay.h>
+#include <margay/abi.h>
+#include <portals3.h>
+#include <stdio.h>
+#include <string.h>
+
+static long call(long number, long a, long b, long c, long d, long e, long f)
+{
+	register long r10 __asm__("r10") = d;
+	register long r8 __asm__("r8") = e;
+	register long r9 __asm__("r9") = f;
+	long result;
+
+	__asm__ volatile("syscall" : "=a"(result) : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10),
+	                 "r"(r8), "r"(r9) : "rcx", "r11", "memory");
+	return result;
+}
+
+#define ARGS(a, b, c, d, e, f, ...) (long)(a), (long)(b), (long)(c), (long)(d), (long)(e), (long)(f)
+#define TRY(name, number, ...) \
+	printf("%s: %ld\n", name, call(number, ARGS(__VA_ARGS__, 0, 0, 0, 0, 0, 0, 0)))
+
+static char buffer[64];
+static const char constant[] = "constant";
+
+/* Addresses that no call may touch: name and value. */
+static const struct { const char *name; unsigned long at; } bad[] = {
+	{ "null", 0 }, { "low", 4096 }, { "kernel", 0x100000 }, { "events", APP_EVENTS },
+	{ "below", APP_BASE - 8 }, { "past", APP_BASE + (1UL << 40) },
+	{ "direct", 0xffff800000000000 }, { "wrap", 0xffffffffffffffff },
+};
+enum { BAD = sizeof bad / sizeof bad[0] };
+
+static void named(const char *what, const char *where, long result)
+{
+	printf("%s_%s: %ld\n", what, where, result);
+}
+
+static void posix_calls(void)
+{
+	for (int i = 0; i < BAD; i++) {
+		unsigned long at = bad[i].at;
+
+		named("write", bad[i].name, call(SYS_WRITE, 1, at, 8, 0, 0, 0));
+		named("read", bad[i].name, call(SYS_READ, 0, at, 8, 0, 0, 0));
+		named("open", bad[i].name, call(SYS_OPEN, at, 8, 0, 0, 0, 0));
+		named("stat_path", bad[i].name, call(SYS_STAT, at, 8, (long)buffer, 0, 0, 0));
+		named("stat", bad[i].name, call(SYS_STAT, (long)"handed.txt", 10, at, 0, 0, 0));
+		named("fstat", bad[i].name, call(SYS_FSTAT, 1, at, 0, 0, 0, 0));
+		named("rusage", bad[i].name, call(SYS_RUSAGE, at, 0, 0, 0, 0, 0));
+		named("missing", bad[i].name, call(SYS_MISSING, at, 8, 0, 0, 0, 0));
+		named("counters", bad[i].name, call(SYS_COUNTERS, at, 1, 0, 0, 0, 0));
+	}
+	TRY("write_length", SYS_WRITE, 1, buffer, ~0UL);
+	TRY("write_long", SYS_WRITE, 1, buffer, 1UL << 40);
+	TRY("write_fd", SYS_WRITE, 77, buffer, 1);
+	TRY("write_negative_fd", SYS_WRITE, -1, buffer, 1);
+	TRY("write_stdin", SYS_WRITE, 0, buffer, 1);
+	TRY("read_fd", SYS_READ, 77, buffer, 1);
+	TRY("read_stdout", SYS_READ, 1, buffer, 1);
+	TRY("read_constant", SYS_READ, 0, constant, 4);
+	TRY("read_text", SYS_READ, 0, posix_calls, 4);
+	TRY("rusage_constant", SYS_RUSAGE, constant);
+	TRY("open_missing", SYS_OPEN, "nothing", 7, 0);
+	TRY("open_write", SYS_OPEN, "handed.txt", 10, MARGAY_O_WRITE);
+	TRY("open_new", SYS_OPEN, "nothing", 7, MARGAY_O_WRITE);
+	TRY("open_long_name", SYS_OPEN, buffer, 1L << 20, 0);
+	TRY("close_fd", SYS_CLOSE, 77);
+	TRY("close_negative", SYS_CLOSE, -5);
+	TRY("lseek_fd", SYS_LSEEK, 77, 0, 0);
+	TRY("lseek_stream", SYS_LSEEK, 1, 0, 0);
+	TRY("fstat_fd", SYS_FSTAT, 77, buffer);
+	TRY("number_high", 100000, 0);
+	TRY("number_negative", -1, 0);
+	TRY("number_count", SYS_COUNT, 0);
+}
+
+static void file_calls(void)
+{
+	long fd = call(SYS_OPEN, (long)"handed.txt", 10, 0, 0, 0, 0);
+
+	TRY("lseek_whence", SYS_LSEEK, fd, 0, 9);
+	TRY("lseek_negative", SYS_LSEEK, fd, -1, 0);
+	TRY("write_readonly", SYS_WRITE, fd, buffer, 1);
+	TRY("close_good", SYS_CLOSE, fd);
+	TRY("close_twice", SYS_CLOSE, fd);
+}
+
+static void portals_calls(void)
+{
+	ptl_handle_any_t ni = 0, me = 0, md = 0, other, any = ~0ULL;
+	struct margay_eq eq = { 0 };
+	static uint64_t index;
+	struct margay_me_args args = { .match_nid = PTL_NID_ANY, .match_pid = PTL_PID_ANY,
+	                               .pt_index = 2 };
+	ptl_md_t memory = { .start = buffer, .length = 8, .threshold = 1, .options = PTL_MD_OP_PUT };
+	long self = MARGAY_TARGET(margay_process(0).nid, margay_process(0).pid);
+
+	TRY("before_init", SYS_ME_ATTACH, &args, &me);
+	PtlInit(&(int){ 0 });
+	PtlNIInit(PTL_IFACE_DEFAULT, PTL_PID_ANY, NULL, NULL, &ni);
+	args.base = ni;
+	TRY("me_good", SYS_ME_ATTACH, &args, &me);
+	TRY("md_good", SYS_MD_ATTACH, me, &memory, PTL_RETAIN, &md);
+	TRY("eq_good", SYS_EQ_ALLOC, ni, 4, &index, &eq);
+	for (int i = 0; i < BAD; i++) {
+		unsigned long at = bad[i].at;
+
+		memory.start = (void *)at;
+		named("md_bind_memory", bad[i].name,
+		      call(SYS_MD_BIND, ni, (long)&memory, PTL_RETAIN, (long)&other, 0, 0));
+		memory.start = buffer;
+		named("md_bind", bad[i].name, call(SYS_MD_BIND, ni, at, PTL_RETAIN, (long)&other, 0, 0));
+		named("md_bind_handle", bad[i].name,
+		      call(SYS_MD_BIND, ni, (long)&memory, PTL_RETAIN, at, 0, 0));
+		named("me_attach", bad[i].name, call(SYS_ME_ATTACH, at, (long)&other, 0, 0, 0, 0));
+		named("me_attach_handle", bad[i].name, call(SYS_ME_ATTACH, (long)&args, at, 0, 0, 0, 0));
+		named("ni_status", bad[i].name, call(SYS_NI_STATUS, ni, 0, at, 0, 0, 0));
+		named("eq_index", bad[i].name, call(SYS_EQ_ALLOC, ni, 4, at, (long)&eq, 0, 0));
+		named("eq_alloc", bad[i].name, call(SYS_EQ_ALLOC, ni, 4, (long)&index, at, 0, 0));
+		named("eq_wait", bad[i].name, call(SYS_EQ_WAIT, at, 1, 0, 0, 0, 0));
+	}
+	memory.length = 1UL << 50;
+	TRY("md_length", SYS_MD_BIND, ni, &memory, PTL_RETAIN, &other);
+	memory.length = 8;
+	memory.start = (void *)constant;
+	memory.options = PTL_MD_OP_PUT;
+	TRY("md_constant", SYS_MD_BIND, ni, &memory, PTL_RETAIN, &other);
+	memory.start = (void *)portals_calls;
+	TRY("md_text", SYS_MD_BIND, ni, &memory, PTL_RETAIN, &other);
+	TRY("me_unlink_any", SYS_ME_UNLINK, any);
+	TRY("me_unlink_md", SYS_ME_UNLINK, md);
+	TRY("md_unlink_zero", SYS_MD_UNLINK, 0);
+	TRY("md_unlink_me", SYS_MD_UNLINK, me);
+	TRY("eq_free_any", SYS_EQ_FREE, any);
+	TRY("eq_count_huge", SYS_EQ_ALLOC, ni, 1UL << 40, &index, &eq);
+	TRY("eq_wait_many", SYS_EQ_WAIT, &eq.handle, 1000000, 0);
+	TRY("eq_wait_handle", SYS_EQ_WAIT, &any, 1, 0);
+	TRY("put_handle", SYS_PUT, any, self, MARGAY_WHERE(2, 0, 0), 0, 0, 0);
+	TRY("put_target", SYS_PUT, md, MARGAY_TARGET(12345, 1), MARGAY_WHERE(2, 0, 0), 0, 0, 0);
+	TRY("get_handle", SYS_GET, me, self, MARGAY_WHERE(2, 0, 0), 0, 0);
+	TRY("ni_fini_any", SYS_NI_FINI, any);
+	TRY("ni_status_register", SYS_NI_STATUS, ni, 1000, &other);
+	TRY("me_unlink_good", SYS_ME_UNLINK, me);
+	TRY("me_unlink_twice", SYS_ME_UNLINK, me);
+}
+
+int main(void)
+{
+	posix_calls();
+	file_calls();
+	portals_calls();
+	printf("constant is %s\n", strcmp(constant, "constant") ? "damaged" : "whole");
+	return 0;
+}

@@ -1,0 +1,77 @@
+/*
+ * traffic [ROUNDS]: every rank puts to and gets from all others, in turn, small and
+ * large, for ROUNDS rounds or without end. It prints "running" when all are there.
+ *
+ * If an operation ends with PTL_NI_FAIL, a peer has died: the rank prints
+ * "rank R: peer P failed" and leaves with status 0, as a survivor should be able to.
+ */
+#include "job.h"
+#include <string.h>
+
+enum { PT = 4, LARGE = 40000, SMALL = 64 };
+
+static struct job job;
+static ptl_handle_eq_t own;
+static char in[LARGE], out[LARGE], got[LARGE];
+
+/* The next event of our own operations; leaves if the peer is gone. */
+static void done(int peer)
+{
+	ptl_event_t event = job_event(own);
+
+	if (event.ni_fail_type == PTL_NI_OK)
+		return;
+	printf("rank %d: peer %d failed: %s\n", job.rank, peer, PtlEventKindStr(event.type));
+	fflush(stdout);
+	exit(0);
+}
+
+static ptl_handle_md_t bind(void *start, size_t bytes)
+{
+	ptl_handle_md_t md;
+
+	job_check(PtlMDBind(job.ni, job_memory(start, bytes, PTL_MD_EVENT_START_DISABLE, own),
+	                    PTL_RETAIN, &md), "PtlMDBind");
+	return md;
+}
+
+static void visit(int peer, ptl_handle_md_t put, ptl_handle_md_t get)
+{
+	job_check(PtlPut(put, PTL_ACK_REQ, margay_process(peer), PT, 0, 1, 0, 0), "PtlPut");
+	done(peer);      /* SEND_END */
+	done(peer);      /* ACK */
+	job_check(PtlGet(get, margay_process(peer), PT, 0, 1, 0), "PtlGet");
+	done(peer);      /* REPLY_END */
+}
+
+int main(int argc, char **argv)
+{
+	long rounds = argc > 1 ? atol(argv[1]) : -1;
+	ptl_handle_md_t put[2], get[2];
+
+	job_start(&job);
+	job_check(PtlEQAlloc(job.ni, 64, PTL_EQ_HANDLER_NONE, &own), "PtlEQAlloc");
+	job_expose(&job, PT, 1, job_memory(in, sizeof in, PTL_MD_OP_PUT | PTL_MD_OP_GET |
+	           PTL_MD_MANAGE_REMOTE, PTL_EQ_NONE), PTL_RETAIN);
+	for (int i = 0; i < 2; i++) {
+		put[i] = bind(out, i ? SMALL : LARGE);
+		get[i] = bind(got, i ? SMALL : LARGE);
+	}
+	memset(out, 'x', sizeof out);
+	memset(in, 'x', sizeof in);
+	job_barrier(&job);
+	if (job.rank == 0) {
+		puts("running");
+		fflush(stdout);
+	}
+	for (long round = 0; round != rounds; round++)
+		for (int step = 1; step < job.size; step++)
+			visit((job.rank + step) % job.size, put[round % 8 != 0], get[round % 8 != 0]);
+	if (memcmp(in, out, sizeof in) || memcmp(got, out, rounds > 8 ? LARGE : 0)) {
+		fprintf(stderr, "rank %d: wrong bytes\n", job.rank);
+		return 1;
+	}
+	job_end(&job);
+	printf("rank %d: done\n", job.rank);
+	return 0;
+}

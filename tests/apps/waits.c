@@ -1,0 +1,46 @@
+/*
+ * waits HOW: a rank that does nothing of its own accord, for the tests of signals
+ * and deaths. It prints "rank R waits" and then, by HOW:
+ *   event   waits for an event that never comes
+ *   sleep   sleeps for an hour
+ *   spin    computes for ever
+ *   stdin   reads standard input
+ */
+#include "job.h"
+#include <string.h>
+#include <unistd.h>
+
+static __attribute__((noinline)) void wait_for_event(void)
+{
+	struct job job;
+
+	job_start(&job);
+	job_barrier(&job);
+	printf("rank %d waits\n", job.rank);
+	fflush(stdout);
+	job_event(job.eq);
+}
+
+static __attribute__((noinline)) void compute(void)
+{
+	for (volatile unsigned long i = 0;; i++)
+		;
+}
+
+int main(int argc, char **argv)
+{
+	const char *how = argc > 1 ? argv[1] : "event";
+	char c;
+
+	if (strcmp(how, "event") == 0)
+		wait_for_event();
+	printf("rank %d waits\n", margay_rank());
+	fflush(stdout);
+	if (strcmp(how, "spin") == 0)
+		compute();
+	else if (strcmp(how, "stdin") == 0)
+		return read(0, &c, 1) == 1 ? 1 : 0;
+	else
+		sleep(3600);
+	return 0;
+}

@@ -1,0 +1,292 @@
+"""Runs `tools/margay` for the tests, and proves that a run left nothing behind.
+
+A `Margay` object owns every process that one test starts. Each start gets a
+session of its own, a tag in its environment, and an empty TMPDIR, so that
+what belongs to it is found again whatever other runs do on this machine.
+Used by conftest.py, whose fixture `margay` makes one object per test.
+"""
+from __future__ import annotations
+
+import fcntl
+import os
+import re
+import shlex
+import signal
+import subprocess
+import threading
+import time
+import uuid
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Iterator
+
+ROOT = Path(__file__).resolve().parent.parent
+BUILD = ROOT / "build"
+MARGAY = ROOT / "tools" / "margay"
+TAG = "MARGAY_TEST_RUN"
+
+# Deadline of one run unless the test gives another: it only detects a hang.
+HANG = 60.0
+# How long the kernel may take to reap what a killed launcher leaves.
+REAP = 5.0
+
+
+class Run:
+    """A run that has ended: what came out of it, and how it was started."""
+
+    def __init__(self, command: list[str], returncode: int, out: bytes, err: bytes,
+                 seconds: float) -> None:
+        self.command = command
+        self.returncode = returncode
+        self.out = out
+        self.err = err
+        self.seconds = seconds
+        self.stdout = out.decode("utf-8", "replace")
+        self.stderr = err.decode("utf-8", "replace")
+
+    @property
+    def lines(self) -> list[str]:
+        """Standard output's lines, in order."""
+        return self.stdout.splitlines()
+
+    def of_rank(self, rank: int) -> list[str]:
+        """Standard output's lines of one rank, without the prefix."""
+        return [m.group(2) for line in self.lines
+                if (m := re.match(r"\[ *(\d+)\] ?(.*)$", line)) and int(m.group(1)) == rank]
+
+    def ok(self) -> Run:
+        """Asserts that the run ended with status 0."""
+        return self.status(0)
+
+    def status(self, wanted: int) -> Run:
+        assert self.returncode == wanted, (
+            f"status {self.returncode}, expected {wanted}\n{self.describe()}")
+        return self
+
+    def says(self, pattern: str) -> re.Match[str]:
+        """Asserts that a line of standard error matches, and returns the match."""
+        found = re.search(pattern, self.stderr, re.M)
+        assert found, f"standard error lacks /{pattern}/\n{self.describe()}"
+        return found
+
+    def prints(self, pattern: str) -> re.Match[str]:
+        """Asserts that a line of standard output matches, and returns the match."""
+        found = re.search(pattern, self.stdout, re.M)
+        assert found, f"standard output lacks /{pattern}/\n{self.describe()}"
+        return found
+
+    def describe(self, last: int = 25) -> str:
+        def tail(text: str) -> str:
+            rows = text.splitlines()
+            cut = [f"... {len(rows) - last} lines before"] if len(rows) > last else []
+            return "\n".join("    " + row[:300] for row in cut + rows[-last:])
+        return (f"$ {shlex.join(self.command)}\n  status {self.returncode} "
+                f"after {self.seconds:.1f} s\n  stdout:\n{tail(self.stdout)}\n"
+                f"  stderr:\n{tail(self.stderr)}")
+
+
+class Live:
+    """A run that is still going: wait for its lines, signal it, end it."""
+
+    def __init__(self, args: list[str], stdin: bytes | None, env: dict[str, str],
+                 cwd: Path) -> None:
+        self.command = args
+        self.tag = f"{TAG}={uuid.uuid4().hex}"
+        self.scratch = cwd / f"tmp-{self.tag[-8:]}"
+        self.scratch.mkdir()
+        name, value = self.tag.split("=")
+        self.started = time.monotonic()
+        self.process = subprocess.Popen(
+            args, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            cwd=cwd, start_new_session=True,
+            env={**os.environ, "TMPDIR": str(self.scratch), "XDG_RUNTIME_DIR": str(self.scratch),
+                 **env, name: value})
+        self.out = bytearray()
+        self.err = bytearray()
+        self.news = threading.Condition()
+        self.readers = [threading.Thread(target=self._read, args=pair, daemon=True)
+                        for pair in ((self.process.stdout, self.out),
+                                     (self.process.stderr, self.err))]
+        self.writer = threading.Thread(target=self._write, args=(stdin,), daemon=True)
+        for thread in (*self.readers, self.writer):
+            thread.start()
+
+    def _read(self, pipe, into: bytearray) -> None:
+        while chunk := os.read(pipe.fileno(), 1 << 16):
+            with self.news:
+                into += chunk
+                self.news.notify_all()
+        with self.news:
+            self.news.notify_all()
+
+    def _write(self, data: bytes | None) -> None:
+        try:
+            if data:
+                self.process.stdin.write(data)
+            self.process.stdin.close()
+        except BrokenPipeError:
+            pass
+
+    def wait_for(self, pattern: str, deadline: float = HANG, count: int = 1) -> list[re.Match]:
+        """Waits until `count` lines of output or error match; fails at the deadline."""
+        wanted = re.compile(pattern.encode(), re.M)
+        end = time.monotonic() + deadline
+        with self.news:
+            while True:
+                found = [*wanted.finditer(bytes(self.out)), *wanted.finditer(bytes(self.err))]
+                if len(found) >= count:
+                    return found
+                left = end - time.monotonic()
+                over = self.process.poll() is not None and not any(
+                    t.is_alive() for t in self.readers)
+                if left <= 0 or over:
+                    break
+                self.news.wait(min(left, 0.2))
+        why = "ended" if over else f"did not print it within {deadline:.0f} s"
+        raise AssertionError(f"/{pattern}/ came {len(found)} of {count} times; the run {why}\n"
+                             + self._ended().describe())
+
+    def signal(self, number: int) -> None:
+        self.process.send_signal(number)
+
+    def processes(self) -> list[int]:
+        """All living processes that descend from this run, the launcher included."""
+        return [pid for pid in all_pids() if belongs(pid, self.process.pid, self.tag)]
+
+    def nodes(self) -> dict[int, int]:
+        """Process ids of the QEMU processes by node number."""
+        found = {}
+        for pid in self.processes():
+            line = command_line(pid)
+            node = re.search(r"\bnode=(\d+)", line)
+            if "qemu-system" in line.split(" ")[0] and node:
+                found[int(node.group(1))] = pid
+        return found
+
+    def wait(self, deadline: float = HANG) -> Run:
+        """Waits for the end; a run that outlives its deadline is a hang."""
+        try:
+            self.process.wait(deadline)
+        except subprocess.TimeoutExpired:
+            self.signal(signal.SIGQUIT)     # every rank says what it waits for
+            time.sleep(1)
+            raise AssertionError(f"hang: still running after {deadline:.0f} s\n"
+                                 + self._ended().describe(60)) from None
+        for thread in self.readers:
+            thread.join(REAP)
+        return self._ended()
+
+    def _ended(self) -> Run:
+        code = self.process.poll()
+        return Run(self.command, 999 if code is None else code, bytes(self.out),
+                   bytes(self.err), time.monotonic() - self.started)
+
+    def leftovers(self) -> list[str]:
+        """What the ended run left: waits a moment for the dying, then names the rest."""
+        end = time.monotonic() + REAP
+        while (pids := self.processes()) and time.monotonic() < end:
+            time.sleep(0.02)
+        found = [f"process {pid}: {command_line(pid)[:200]}" for pid in pids]
+        found += [f"file {path}" for path in self.scratch.rglob("*")]
+        found += [f"shared memory {path}" for path in Path("/dev/shm").glob("*margay*")]
+        with open("/proc/net/unix", encoding="ascii", errors="replace") as table:
+            found += [f"socket {row.split()[-1]}" for row in table if str(self.scratch) in row]
+        return found
+
+    def kill(self) -> None:
+        """Ends whatever is still there, at once."""
+        for pid in self.processes():
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+        self.process.wait()
+
+
+class Margay:
+    """Starts runs for one test and cleans up behind it."""
+
+    def __init__(self, cwd: Path) -> None:
+        self.cwd = cwd
+        self.live: list[Live] = []
+        self.runs: list[Run] = []
+
+    def start(self, *args: object, input: bytes | str | None = None,
+              env: dict[str, str] | None = None, cwd: Path | None = None,
+              program: Path = MARGAY) -> Live:
+        data = input.encode() if isinstance(input, str) else input
+        live = Live([str(program), *map(str, args)], data, env or {}, cwd or self.cwd)
+        self.live.append(live)
+        return live
+
+    def __call__(self, *args: object, input: bytes | str | None = None, timeout: float = HANG,
+                 env: dict[str, str] | None = None, cwd: Path | None = None,
+                 program: Path = MARGAY) -> Run:
+        live = self.start(*args, input=input, env=env, cwd=cwd, program=program)
+        run = live.wait(timeout)
+        self.runs.append(run)
+        return run
+
+    def close(self) -> list[str]:
+        """Kills what still runs and returns what ended runs left behind."""
+        left: list[str] = []
+        for live in self.live:
+            if live.process.poll() is None:
+                live.kill()
+            else:
+                left += live.leftovers()
+                live.kill()
+        return left
+
+
+def all_pids() -> list[int]:
+    return [int(entry) for entry in os.listdir("/proc") if entry.isdigit()]
+
+
+def command_line(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(
+            "utf-8", "replace")
+    except OSError:
+        return ""
+
+
+def belongs(pid: int, session: int, tag: str) -> bool:
+    """Is this living process of the session, or does it carry the tag?"""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
+        state, _, _, its_session = stat.rsplit(")", 1)[1].split()[:4]
+        if state in "ZX":
+            return False
+        return (int(its_session) == session
+                or tag.encode() in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0"))
+    except OSError:
+        return False
+
+
+@contextmanager
+def cores(wanted: int, where: Path) -> Iterator[None]:
+    """Holds `wanted` of the two tokens for spinning nodes, across all test processes.
+
+    One gate at a time collects tokens, so two tests never wait for each other.
+    """
+    held = []
+    where.mkdir(parents=True, exist_ok=True)
+    try:
+        if wanted:
+            with open(where / "gate", "w") as gate:
+                fcntl.flock(gate, fcntl.LOCK_EX)
+                for number in range(2):
+                    if len(held) == min(wanted, 2):
+                        break
+                    token = open(where / f"core{number}", "w")
+                    blocking = 0 if min(wanted, 2) == 2 or number == 1 else fcntl.LOCK_NB
+                    try:
+                        fcntl.flock(token, fcntl.LOCK_EX | blocking)
+                        held.append(token)
+                    except BlockingIOError:
+                        token.close()
+        yield
+    finally:
+        for token in held:
+            token.close()

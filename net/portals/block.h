@@ -69,23 +69,23 @@ struct pool {
 
 /*
  * What PtlNIStatus shows, since block_init; values equal PTL_SR_*. The first
- * REGISTER_COUNTERS are block.counters, the others come from the pools.
+ * STAT_COUNTERS are block.counters, the others come from the pools.
  */
 enum block_register {
-	REGISTER_DROPPED,      /* messages discarded (rules 1, 2, 3, 13, 14, 17) */
-	REGISTER_MESSAGES_IN,  /* messages accepted: puts, gets, acks, replies */
-	REGISTER_MESSAGES_OUT, /* operations that this process started */
-	REGISTER_BYTES_IN,     /* bytes written into this process by puts and replies */
-	REGISTER_BYTES_OUT,    /* bytes read from it by puts and gets */
-	REGISTER_COPIED,       /* bytes that a link copied more than once; links add */
-	REGISTER_BUSY,         /* times that no operation record was free */
-	REGISTER_FAILED,       /* operations that ended with NI_FAIL */
-	REGISTER_COUNTERS,
-	REGISTER_ME_USED = REGISTER_COUNTERS, REGISTER_ME_HIGH,
-	REGISTER_MD_USED, REGISTER_MD_HIGH,
-	REGISTER_EQ_USED, REGISTER_EQ_HIGH,
-	REGISTER_OP_USED, REGISTER_OP_HIGH,
-	REGISTER_COUNT
+	STAT_DROPPED,      /* messages discarded (rules 1, 2, 3, 13, 14, 17) */
+	STAT_MESSAGES_IN,  /* messages accepted: puts, gets, acks, replies */
+	STAT_MESSAGES_OUT, /* operations that this process started */
+	STAT_BYTES_IN,     /* bytes written into this process by puts and replies */
+	STAT_BYTES_OUT,    /* bytes read from it by puts and gets */
+	STAT_COPIED,       /* bytes that a link copied more than once; links add */
+	STAT_BUSY,         /* times that no operation record was free */
+	STAT_FAILED,       /* operations that ended with NI_FAIL */
+	STAT_COUNTERS,
+	STAT_ME_USED = STAT_COUNTERS, STAT_ME_HIGH,
+	STAT_MD_USED, STAT_MD_HIGH,
+	STAT_EQ_USED, STAT_EQ_HIGH,
+	STAT_OP_USED, STAT_OP_HIGH,
+	STAT_COUNT
 };
 
 struct block {

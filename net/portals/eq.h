@@ -22,7 +22,7 @@ struct eq {
 	uint32_t first_slot;   /* free: next free queue */
 	uint32_t count;        /* slots, a power of two */
 	uint32_t reserved;     /* slots promised to replies that have begun (rule 22) */
-	uint32_t begun;        /* begun operations that have still to record an event here */
+	uint32_t begun;        /* END and UNLINK events that begun operations have still to record */
 	uint32_t zero[6];
 };
 

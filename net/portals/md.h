@@ -50,6 +50,34 @@ int md_unlink(struct process_view *view, handle_t handle);
 /* The descriptor in use, or null. */
 struct md *md_lookup(const struct process_view *view, handle_t handle);
 
+/* It is off its list for good, to be freed by md_unpin or md_bury: MD_LEAVING.
+ * 0 or PORTALS_FAIL. */
+int md_depart(struct process_view *view, struct md *md);
+
+/* Free it, with an UNLINK event, if it is leaving and nothing is pending.
+ * Returns how many events were recorded. */
+uint32_t md_bury(struct process_view *view, struct md *md);
+
+/* An operation has used the descriptor: threshold (rule 7), unlinking (rule 8).
+ * 0 or PORTALS_FAIL. */
+static inline int md_spend(struct process_view *view, struct md *md)
+{
+	if (md->user.threshold <= 0)
+		return 0;
+	md->user.threshold--;
+	if (md->user.threshold == 0 && (md->flags & MD_UNLINK))
+		return md_depart(view, md);
+	return 0;
+}
+
+/* A pending operation has ended. Returns events recorded, as md_bury. */
+static inline uint32_t md_unpin(struct process_view *view, struct md *md)
+{
+	if (md->pending > 0)
+		md->pending--;
+	return (md->flags & MD_LEAVING) ? md_bury(view, md) : 0;
+}
+
 /* Take a descriptor off its entry's list (nothing if it is on none), and the
  * entry with it if that is due (rule 8). 0 or PORTALS_FAIL. */
 int md_leave(struct process_view *view, struct md *md);

@@ -1,0 +1,31 @@
+/*
+ * Access control entries: the defaults, and the question. See ac.h.
+ */
+#include "ac.h"
+
+void ac_init(struct process_view *view)
+{
+	for (uint32_t i = 0; i < view->limits.acs; i++)
+		view->acs[i] = (struct ac){ .enabled = 0 };
+	view->acs[0] = (struct ac){ .enabled = 1, .nid = ANY_ID, .pid = ANY_ID, .uid = ANY_ID,
+				    .jid = view->jid, .pt_index = ANY_ID };
+	view->acs[1] = (struct ac){ .enabled = 1, .nid = ANY_ID, .pid = ANY_ID, .uid = ANY_ID,
+				    .jid = JID_SYSTEM, .pt_index = ANY_ID };
+}
+
+static int fits(uint32_t wanted, uint32_t value)
+{
+	return wanted == ANY_ID || wanted == value;
+}
+
+int ac_admits(const struct process_view *view, const struct message *message)
+{
+	const struct ac *ac;
+
+	if (message->cookie >= view->limits.acs)
+		return 0;
+	ac = &view->acs[message->cookie];
+	return ac->enabled && fits(ac->nid, message->source_nid) &&
+	       fits(ac->pid, message->source_pid) && fits(ac->uid, message->uid) &&
+	       fits(ac->jid, message->jid) && fits(ac->pt_index, message->pt_index);
+}

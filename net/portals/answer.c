@@ -1,0 +1,189 @@
+/*
+ * Acks and replies: how they are made from a request, and what they do when
+ * they arrive at the initiator (rules 11 to 17). They skip access control and
+ * matching. Called by deliver_begin, and by links for requests that failed.
+ */
+#include "answer.h"
+#include "eq.h"
+#include "md.h"
+#include "op.h"
+
+void answer_make(const struct message *request, enum fail_type fail, uint64_t mlength,
+		 struct message *answer)
+{
+	*answer = (struct message){
+		.operation = request->operation == MESSAGE_PUT ? MESSAGE_ACK : MESSAGE_REPLY,
+		.fail = (uint8_t)fail,
+		.source_nid = request->target_nid, .source_pid = request->target_pid,
+		.target_nid = request->source_nid, .target_pid = request->source_pid,
+		.uid = request->uid, .jid = request->jid,
+		.pt_index = request->pt_index,
+		.match_bits = request->match_bits, .offset = request->offset,
+		.length = request->length, .mlength = mlength,
+		.md_handle = request->md_handle, .eq_handle = request->eq_handle,
+		.op_handle = request->op_handle, .hdr_data = request->hdr_data,
+		.sequence = request->sequence,
+	};
+}
+
+int message_refuse(const struct message *request, enum fail_type fail, struct message *answer)
+{
+	if (request->operation != MESSAGE_GET &&
+	    !(request->operation == MESSAGE_PUT && request->ack_request == ACK_YES))
+		return 0;
+	answer_make(request, fail, 0, answer);
+	return 1;
+}
+
+static int dropped(struct process_view *view)
+{
+	view->block->counters[STAT_DROPPED]++;
+	return DELIVER_DROPPED;
+}
+
+/* The record that waits for this answer: 1 and the record or null (the message
+ * names none), or 0 if it names one that does not wait for it (rule 17). */
+static int waiting(const struct process_view *view, const struct message *answer,
+		   struct operation **op)
+{
+	*op = 0;
+	if (answer->op_handle == HANDLE_NONE)
+		return 1;
+	*op = op_lookup(view, answer->op_handle);
+	return *op && (*op)->phase == OP_WAITING && (*op)->kind == answer->operation &&
+	       (*op)->head.md_handle == answer->md_handle;
+}
+
+static void head_of(const struct message *answer, uint64_t mlength, struct event_head *head)
+{
+	head->nid = answer->source_nid;
+	head->pid = answer->source_pid;
+	head->uid = answer->uid;
+	head->jid = answer->jid;
+	head->pt_index = answer->pt_index;
+	head->match_bits = answer->match_bits;
+	head->rlength = answer->length;
+	head->mlength = mlength;
+	head->offset = answer->offset;
+	head->md_handle = answer->md_handle;
+}
+
+int answer_ack(struct process_view *view, const struct message *ack, struct grant *grant)
+{
+	struct event_head head;
+	struct operation *op;
+	struct eq *eq;
+	struct md *md;
+
+	if (view->block->state != BLOCK_OPEN || ack->target_pid != view->pid) {
+		dropped(view);
+		return DELIVER_CLOSED;
+	}
+	if (!waiting(view, ack, &op))
+		return dropped(view);
+	if (op)
+		op_give(view, op);
+	if (ack->fail == NI_FAIL)
+		view->block->counters[STAT_FAILED]++;
+	md = md_lookup(view, ack->md_handle);
+	eq = eq_lookup(view, ack->eq_handle);
+	if (!eq)
+		return dropped(view);
+	view->block->counters[STAT_MESSAGES_IN]++;
+	if (md && md_spend(view, md))
+		return DELIVER_DAMAGED;
+	head_of(ack, ack->mlength, &head);
+	grant->events = eq_record(view, eq, &head, EVENT_ACK, md ? &md->user : 0,
+				  ack->hdr_data, (uint32_t)ack->sequence, ack->fail);
+	if (md)
+		grant->events += md_bury(view, md);
+	return DELIVER_OK;
+}
+
+/* A reply that is discarded ends its get all the same. */
+static int discard_reply(struct process_view *view, struct operation *op, struct md *md,
+			 struct grant *grant)
+{
+	if (op) {
+		op_give(view, op);
+		if (md)
+			grant->events = md_unpin(view, md);
+	}
+	return dropped(view);
+}
+
+int answer_reply(struct process_view *view, const struct message *reply, uint32_t runner,
+		 struct grant *grant)
+{
+	uint64_t local_offset = 0, room, mlength;
+	uint32_t needed, options;
+	struct operation *op;
+	struct md *md;
+	struct eq *eq;
+	int leaves, result;
+
+	if (view->block->state != BLOCK_OPEN || reply->target_pid != view->pid) {
+		dropped(view);
+		return DELIVER_CLOSED;
+	}
+	if (!waiting(view, reply, &op))
+		return dropped(view);
+	md = md_lookup(view, reply->md_handle);
+	if (!md)
+		return discard_reply(view, op, 0, grant);
+
+	/* Rule 14: the events' space is reserved now (rule 22). */
+	eq = eq_lookup(view, md->user.eq_handle);
+	options = md->user.options;
+	leaves = (md->flags & MD_LEAVING) ||
+		 ((md->flags & MD_UNLINK) && md->user.threshold == 1);
+	needed = !(options & MD_EVENT_START_DISABLE) + !(options & MD_EVENT_END_DISABLE) + leaves;
+	if (eq && !eq_has_room(view, eq, needed ? needed : 1))
+		return discard_reply(view, op, md, grant);
+
+	room = md->user.length;
+	if (op) {
+		local_offset = op->local_offset;
+		room = op->head.rlength;
+	}
+	mlength = reply->mlength < room ? reply->mlength : room;
+	if (local_offset > md->user.length || mlength > md->user.length - local_offset ||
+	    !view_holds(view, md->user.start + local_offset, mlength))
+		return DELIVER_DAMAGED;
+	if (!op) {
+		result = op_take(view, &op);
+		if (result)
+			return result;
+		md->pending++;
+		op->md = (uint32_t)(md - view->mds);
+	}
+	if (md_spend(view, md))
+		return DELIVER_DAMAGED;
+
+	head_of(reply, mlength, &op->head);
+	op->hdr_data = reply->hdr_data;
+	op->runner = runner;
+	op->link = (uint32_t)reply->sequence;
+	op->phase = OP_OPEN;
+	op->kind = MESSAGE_REPLY;
+	op->fail = reply->fail;
+	op->begun = 0;
+	op->reserved = 0;
+	view->block->counters[STAT_MESSAGES_IN]++;
+
+	grant->op = op->handle;
+	grant->bytes = mlength;
+	grant->offset = mlength ? md->user.start + local_offset - view->base : 0;
+	if (eq) {
+		op->reserved = needed - !(options & MD_EVENT_START_DISABLE);
+		eq->reserved += op->reserved;
+		if (!(options & MD_EVENT_END_DISABLE)) {
+			eq->begun++;
+			op->begun = 1;
+		}
+		if (!(options & MD_EVENT_START_DISABLE))
+			grant->events = eq_record(view, eq, &op->head, EVENT_REPLY_START,
+						  &md->user, op->hdr_data, op->link, NI_OK);
+	}
+	return DELIVER_OK;
+}

@@ -1,0 +1,18 @@
+/*
+ * Acks and replies: making them, and taking them at the initiator. Private to
+ * the engine; others see deliver.h and message_refuse.
+ */
+#ifndef NET_PORTALS_ANSWER_H
+#define NET_PORTALS_ANSWER_H
+#include "deliver.h"
+
+/* The REPLY to a GET, or the ACK to a PUT (tables 2 and 4 of the paper). */
+void answer_make(const struct message *request, enum fail_type fail, uint64_t mlength,
+		 struct message *answer);
+
+/* deliver_begin of an ACK and of a REPLY; *grant is cleared. */
+int answer_ack(struct process_view *view, const struct message *ack, struct grant *grant);
+int answer_reply(struct process_view *view, const struct message *reply, uint32_t runner,
+		 struct grant *grant);
+
+#endif

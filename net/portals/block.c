@@ -1,0 +1,189 @@
+/*
+ * The process block as a whole: its layout, its life, its status. Owns the
+ * header; the pools' contents belong to their objects' files. Called by the
+ * owner's kernel at start, PtlNIInit, PtlNIFini and PtlNIStatus.
+ */
+#include "block.h"
+#include "ac.h"
+#include "eq.h"
+#include "md.h"
+#include "me.h"
+#include "op.h"
+#include "pool.h"
+
+#define MAX_SLOTS         (1u << 20)
+#define POOL_ALIGN        64u
+#define EVENT_BASE_MASK   (~0ULL >> 2)   /* far from EVENT_WRITING, whatever was found */
+
+static uint64_t place(uint64_t *at, uint64_t count, uint64_t bytes, uint64_t align)
+{
+	uint64_t start = (*at + align - 1) & ~(align - 1);
+
+	*at = start + count * bytes;
+	return start;
+}
+
+static int pool_limit_valid(uint32_t limit)
+{
+	return limit > 0 && limit < NO_INDEX;
+}
+
+int block_layout(const struct block_limits *limits, struct block_layout *layout)
+{
+	uint64_t at = sizeof(struct block);
+
+	*layout = (struct block_layout){ 0 };
+	if (!pool_limit_valid(limits->portals) || !pool_limit_valid(limits->acs) ||
+	    limits->acs < 2 || !pool_limit_valid(limits->mes) ||
+	    !pool_limit_valid(limits->mds) || !pool_limit_valid(limits->eqs) ||
+	    !pool_limit_valid(limits->ops) || !pool_limit_valid(limits->outbox) ||
+	    limits->slots == 0 || limits->slots > MAX_SLOTS)
+		return PORTALS_FAIL;
+	layout->portals = place(&at, limits->portals, sizeof(struct portal), POOL_ALIGN);
+	layout->acs = place(&at, limits->acs, sizeof(struct ac), POOL_ALIGN);
+	layout->mes = place(&at, limits->mes, sizeof(struct me), POOL_ALIGN);
+	layout->mds = place(&at, limits->mds, sizeof(struct md), POOL_ALIGN);
+	layout->eqs = place(&at, limits->eqs, sizeof(struct eq), POOL_ALIGN);
+	layout->ops = place(&at, limits->ops, sizeof(struct operation), POOL_ALIGN);
+	layout->outbox = place(&at, limits->outbox, sizeof(struct message), POOL_ALIGN);
+	layout->slots = place(&at, limits->slots, EVENT_SLOT_BYTES, BLOCK_PAGE);
+	layout->bytes = place(&at, 0, 0, BLOCK_PAGE);
+	return 0;
+}
+
+uint64_t block_bytes(const struct block_limits *limits)
+{
+	struct block_layout layout;
+
+	block_layout(limits, &layout);
+	return layout.bytes;
+}
+
+int view_init(struct process_view *view, void *block, uint64_t mapped,
+	      const struct block_limits *limits)
+{
+	struct block_layout layout;
+	uint8_t *base = block;
+
+	if (block_layout(limits, &layout) || layout.bytes > mapped)
+		return PORTALS_FAIL;
+	view->block = block;
+	view->limits = *limits;
+	view->portals = (struct portal *)(base + layout.portals);
+	view->acs = (struct ac *)(base + layout.acs);
+	view->mes = (struct me *)(base + layout.mes);
+	view->mds = (struct md *)(base + layout.mds);
+	view->eqs = (struct eq *)(base + layout.eqs);
+	view->ops = (struct operation *)(base + layout.ops);
+	view->slots = base + layout.slots;
+	return 0;
+}
+
+int view_check(const struct process_view *view)
+{
+	const struct block *block = view->block;
+	const struct block_limits *a = &block->limits, *b = &view->limits;
+
+	return block->magic == BLOCK_MAGIC && block->version == BLOCK_VERSION &&
+	       block->nid == view->nid && block->pid == view->pid &&
+	       a->portals == b->portals && a->acs == b->acs && a->mes == b->mes &&
+	       a->mds == b->mds && a->eqs == b->eqs && a->ops == b->ops &&
+	       a->outbox == b->outbox && a->slots == b->slots;
+}
+
+/* Chain a whole pool; generations go on from what the entries held. */
+#define FORMAT(entries, count, next_field) \
+	for (uint32_t i = 0; i < (count); i++) { \
+		(entries)[i].handle = handle_free((entries)[i].handle); \
+		(entries)[i].next_field = i + 1 < (count) ? i + 1 : NO_INDEX; \
+	}
+
+void block_init(struct process_view *view)
+{
+	const struct block_limits *limits = &view->limits;
+	struct block *block = view->block;
+	uint64_t event_base = block->event_base;
+
+	block->state = BLOCK_CLOSED;
+	for (uint32_t i = 0; i < limits->eqs; i++)
+		if (HANDLE_KIND(view->eqs[i].handle) == KIND_EQ && view->eqs[i].next > event_base)
+			event_base = view->eqs[i].next;
+	block->event_base = (event_base & EVENT_BASE_MASK) + 1;
+
+	FORMAT(view->mes, limits->mes, next)
+	FORMAT(view->mds, limits->mds, next)
+	FORMAT(view->eqs, limits->eqs, first_slot)
+	FORMAT(view->ops, limits->ops, next)
+	for (uint32_t i = 0; i < limits->ops; i++)
+		view->ops[i].phase = OP_FREE;
+	for (uint32_t i = 0; i < limits->portals; i++)
+		view->portals[i] = (struct portal){ NO_INDEX, NO_INDEX };
+	ac_init(view);
+
+	block->pools[POOL_ME] = (struct pool){ .limit = limits->mes };
+	block->pools[POOL_MD] = (struct pool){ .limit = limits->mds };
+	block->pools[POOL_EQ] = (struct pool){ .limit = limits->eqs };
+	block->pools[POOL_OP] = (struct pool){ .limit = limits->ops };
+	for (uint32_t i = 0; i < STAT_COUNTERS; i++)
+		block->counters[i] = 0;
+	block->sends = 0;
+	block->limits = *limits;
+	block->nid = view->nid;
+	block->pid = view->pid;
+	block->uid = view->uid;
+	block->jid = view->jid;
+	block->incarnation++;
+	block->version = BLOCK_VERSION;
+	/* Last: view_check of another kernel believes the rest from now on. */
+	__atomic_store_n(&block->magic, BLOCK_MAGIC, __ATOMIC_RELEASE);
+}
+
+static handle_t ni_handle(const struct block *block)
+{
+	return handle_in_use(block->incarnation << HANDLE_INDEX_BITS, KIND_NI, 0);
+}
+
+handle_t block_open(struct process_view *view)
+{
+	view->block->state = BLOCK_OPEN;
+	return ni_handle(view->block);
+}
+
+void block_close(struct process_view *view)
+{
+	view->block->state = BLOCK_CLOSED;
+}
+
+uint32_t block_pending(const struct process_view *view)
+{
+	const struct block *block = view->block;
+	uint32_t pending = block->sends;
+
+	for (uint32_t i = 0; i < view->limits.ops; i++) {
+		uint8_t phase = view->ops[i].phase;
+
+		if (phase == OP_OPEN || (phase == OP_WAITING && block->state == BLOCK_OPEN))
+			pending++;
+	}
+	return pending;
+}
+
+int block_is_ni(const struct process_view *view, handle_t ni)
+{
+	return view->block->state == BLOCK_OPEN && ni == ni_handle(view->block);
+}
+
+int block_status(const struct process_view *view, uint32_t index, uint64_t *value)
+{
+	const struct pool *pool;
+
+	if (index >= STAT_COUNT)
+		return PORTALS_SR_INDEX_INVALID;
+	if (index < STAT_COUNTERS) {
+		*value = view->block->counters[index];
+		return PORTALS_OK;
+	}
+	pool = &view->block->pools[(index - STAT_COUNTERS) / 2];
+	*value = (index - STAT_COUNTERS) % 2 ? pool->high : pool->used;
+	return PORTALS_OK;
+}

@@ -1,0 +1,173 @@
+/*
+ * Event queues: allocation of slots, and the writer of rule 20. See eq.h.
+ */
+#include "eq.h"
+#include "pool.h"
+
+struct eq *eq_lookup(const struct process_view *view, handle_t handle)
+{
+	uint32_t index = HANDLE_INDEX(handle);
+
+	if (HANDLE_KIND(handle) != KIND_EQ || index >= view->limits.eqs ||
+	    view->eqs[index].handle != handle)
+		return 0;
+	return &view->eqs[index];
+}
+
+/* The lowest run of `count` slots that no queue has. */
+static int find_slots(const struct process_view *view, uint32_t count, uint32_t *first)
+{
+	uint32_t start = 0;
+
+	/* Every round but the last moves start behind another queue. */
+	for (uint32_t round = 0; round <= view->limits.eqs; round++) {
+		uint32_t end = start;
+
+		for (uint32_t i = 0; i < view->limits.eqs; i++) {
+			const struct eq *eq = &view->eqs[i];
+
+			if (HANDLE_KIND(eq->handle) != KIND_EQ)
+				continue;
+			if (eq->first_slot > view->limits.slots ||
+			    eq->count > view->limits.slots - eq->first_slot)
+				return PORTALS_FAIL;
+			if (eq->first_slot < start + count && start < eq->first_slot + eq->count &&
+			    eq->first_slot + eq->count > end)
+				end = eq->first_slot + eq->count;
+		}
+		if (end == start) {
+			*first = start;
+			return PORTALS_OK;
+		}
+		if (end > view->limits.slots || count > view->limits.slots - end)
+			return PORTALS_NO_SPACE;
+		start = end;
+	}
+	return PORTALS_FAIL;
+}
+
+/* The reader's word, or null if the block names no word of the segment. */
+static uint64_t *reader(const struct process_view *view, const struct eq *eq)
+{
+	if (eq->read_index % 8 || view->bytes < 8 || eq->read_index > view->bytes - 8)
+		return 0;
+	return (uint64_t *)(view->memory + eq->read_index);
+}
+
+int eq_alloc(struct process_view *view, uint64_t count, uint64_t read_index,
+	     struct eq_info *info)
+{
+	struct pool *pool = &view->block->pools[POOL_EQ];
+	uint32_t index = pool->free, slots = 1, first;
+	struct eq *eq;
+	int error;
+
+	if (!view_holds(view, read_index, 8) || (read_index - view->base) % 8)
+		return PORTALS_SEGV;
+	if (count == 0 || count > view->limits.slots || index == NO_INDEX)
+		return PORTALS_NO_SPACE;
+	while (slots < count)
+		slots *= 2;
+	if (slots > view->limits.slots)
+		return PORTALS_NO_SPACE;
+	if (index >= view->limits.eqs || HANDLE_KIND(view->eqs[index].handle) != KIND_FREE)
+		return PORTALS_FAIL;
+	error = find_slots(view, slots, &first);
+	if (error)
+		return error;
+	eq = &view->eqs[index];
+	pool_taken(pool, eq->first_slot);
+	*eq = (struct eq){
+		.handle = handle_in_use(eq->handle, KIND_EQ, index),
+		.next = view->block->event_base, .read_index = read_index - view->base,
+		.first_slot = first, .count = slots,
+	};
+	__atomic_store_n(reader(view, eq), eq->next, __ATOMIC_RELAXED);
+	*info = (struct eq_info){ eq->handle, first, slots };
+	return PORTALS_OK;
+}
+
+int eq_free(struct process_view *view, handle_t handle)
+{
+	struct eq *eq = eq_lookup(view, handle);
+
+	if (!eq)
+		return PORTALS_EQ_INVALID;
+	if (eq->next > view->block->event_base)
+		view->block->event_base = eq->next;
+	eq->handle = handle_free(eq->handle);
+	eq->first_slot = view->block->pools[POOL_EQ].free;
+	pool_given(&view->block->pools[POOL_EQ], HANDLE_INDEX(handle));
+	return PORTALS_OK;
+}
+
+/* Events that are not read yet; a reader's word that makes no sense is that of
+ * a reader that was overtaken: the queue is full. */
+static uint64_t unread(const struct process_view *view, const struct eq *eq)
+{
+	const uint64_t *word = reader(view, eq);
+	uint64_t next = __atomic_load_n(&eq->next, __ATOMIC_ACQUIRE);
+	uint64_t used;
+
+	if (!word)
+		return eq->count;
+	used = next - __atomic_load_n(word, __ATOMIC_RELAXED);
+	return used < eq->count ? used : eq->count;
+}
+
+int64_t eq_unread(const struct process_view *view, handle_t handle)
+{
+	const struct eq *eq = eq_lookup(view, handle);
+
+	return eq ? (int64_t)unread(view, eq) : PORTALS_EQ_INVALID;
+}
+
+int eq_has_room(const struct process_view *view, struct eq *eq, uint32_t needed)
+{
+	return unread(view, eq) + eq->reserved + needed <= eq->count;
+}
+
+/* Store with a plain move, but never torn or left out: readers look meanwhile. */
+#define PUT(field, value) __atomic_store_n(&(field), (value), __ATOMIC_RELAXED)
+
+uint32_t eq_record(const struct process_view *view, struct eq *eq, const struct event_head *head,
+		   enum event_kind type, const struct md_args *md, uint64_t hdr_data,
+		   uint32_t link, enum fail_type fail)
+{
+	static const struct md_args gone;
+	uint64_t number = eq->next;
+	uint64_t index = eq->first_slot + (uint64_t)((uint32_t)number & (eq->count - 1));
+	struct event *slot;
+
+	if (index >= view->limits.slots)
+		return 0;
+	if (!md)
+		md = &gone;
+	slot = (struct event *)(view->slots + index * EVENT_SLOT_BYTES);
+	PUT(slot->sequence, number | EVENT_WRITING);
+	__atomic_thread_fence(__ATOMIC_RELEASE);
+	PUT(slot->head.type, type);
+	PUT(slot->head.nid, head->nid);
+	PUT(slot->head.pid, head->pid);
+	PUT(slot->head.uid, head->uid);
+	PUT(slot->head.jid, head->jid);
+	PUT(slot->head.pt_index, head->pt_index);
+	PUT(slot->head.match_bits, head->match_bits);
+	PUT(slot->head.rlength, head->rlength);
+	PUT(slot->head.mlength, head->mlength);
+	PUT(slot->head.offset, head->offset);
+	PUT(slot->head.md_handle, head->md_handle);
+	PUT(slot->md.start, md->start);
+	PUT(slot->md.length, md->length);
+	PUT(slot->md.threshold, md->threshold);
+	PUT(slot->md.max_size, md->max_size);
+	PUT(slot->md.options, md->options);
+	PUT(slot->md.user_ptr, md->user_ptr);
+	PUT(slot->md.eq_handle, md->eq_handle);
+	PUT(slot->hdr_data, hdr_data);
+	PUT(slot->link, link);
+	PUT(slot->fail, fail);
+	__atomic_store_n(&slot->sequence, number, __ATOMIC_RELEASE);
+	__atomic_store_n(&eq->next, number + 1, __ATOMIC_RELEASE);
+	return 1;
+}

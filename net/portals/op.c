@@ -1,0 +1,45 @@
+/*
+ * Operation records: the pool. See op.h.
+ */
+#include "op.h"
+#include "deliver.h"
+#include "pool.h"
+
+int op_take(struct process_view *view, struct operation **taken)
+{
+	struct pool *pool = &view->block->pools[POOL_OP];
+	uint32_t index = pool->free;
+	struct operation *op;
+
+	if (index == NO_INDEX) {
+		view->block->counters[STAT_BUSY]++;
+		return DELIVER_BUSY;
+	}
+	if (index >= view->limits.ops)
+		return DELIVER_DAMAGED;
+	op = &view->ops[index];
+	if (HANDLE_KIND(op->handle) != KIND_FREE)
+		return DELIVER_DAMAGED;
+	pool_taken(pool, op->next);
+	op->handle = handle_in_use(op->handle, KIND_OP, index);
+	*taken = op;
+	return DELIVER_OK;
+}
+
+struct operation *op_lookup(const struct process_view *view, handle_t handle)
+{
+	uint32_t index = HANDLE_INDEX(handle);
+
+	if (HANDLE_KIND(handle) != KIND_OP || index >= view->limits.ops ||
+	    view->ops[index].handle != handle)
+		return 0;
+	return &view->ops[index];
+}
+
+void op_give(struct process_view *view, struct operation *op)
+{
+	op->handle = handle_free(op->handle);
+	op->phase = OP_FREE;
+	op->next = view->block->pools[POOL_OP].free;
+	pool_given(&view->block->pools[POOL_OP], (uint32_t)(op - view->ops));
+}

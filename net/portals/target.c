@@ -1,0 +1,272 @@
+/*
+ * The target's side: what an arriving put or get does (figure 4 of the Portals
+ * paper), and the common entry of deliver. Acks and replies are in answer.c.
+ * Called by whoever runs the engine on this block. See deliver.h.
+ */
+#include "ac.h"
+#include "answer.h"
+#include "deliver.h"
+#include "eq.h"
+#include "md.h"
+#include "me.h"
+#include "op.h"
+#include "../port.h"
+
+/* Where an operation goes. */
+struct place {
+	struct md *md;
+	uint64_t offset;       /* within the descriptor */
+	uint64_t bytes;        /* manipulated length */
+};
+
+/* Rule 3. The only match function: whatever proposes entries asks it. */
+static int matches(const struct me *me, const struct message *message)
+{
+	return ((me->match_bits ^ message->match_bits) & ~me->ignore_bits) == 0 &&
+	       (me->nid == ANY_ID || me->nid == message->source_nid) &&
+	       (me->pid == ANY_ID || me->pid == message->source_pid);
+}
+
+/* Rules 4 and 5: 1 and *place, or 0 if the descriptor rejects. */
+static int accepts(struct md *md, const struct message *message, struct place *place)
+{
+	uint32_t options = md->user.options;
+	uint32_t wanted = message->operation == MESSAGE_PUT ? MD_OP_PUT : MD_OP_GET;
+	uint64_t offset, room;
+
+	if (!(options & wanted) || md->user.threshold == 0 ||
+	    (md->flags & (MD_LEAVING | MD_INACTIVE)))
+		return 0;
+	offset = options & MD_MANAGE_REMOTE ? message->offset : md->local_offset;
+	room = offset <= md->user.length ? md->user.length - offset : 0;
+	if (message->length > room && !(options & MD_TRUNCATE))
+		return 0;
+	place->md = md;
+	place->offset = offset;
+	place->bytes = message->length < room ? message->length : room;
+	return 1;
+}
+
+/* Rule 3: the first entry that matches and whose first descriptor accepts. */
+static int search(const struct process_view *view, const struct message *message,
+		  struct place *place)
+{
+	uint32_t steps = view->limits.mes;
+	const struct me *me;
+
+	for (uint32_t i = view->portals[message->pt_index].first; i != NO_INDEX; i = me->next) {
+		if (i >= view->limits.mes || steps-- == 0)
+			return DELIVER_DAMAGED;
+		me = &view->mes[i];
+		if (!matches(me, message) || me->first == NO_INDEX)
+			continue;
+		if (me->first >= view->limits.mds)
+			return DELIVER_DAMAGED;
+		if (accepts(&view->mds[me->first], message, place))
+			return DELIVER_OK;
+	}
+	return DELIVER_DROPPED;
+}
+
+/* Rules 6 to 8: what an accepted operation does to its descriptor. */
+static int use(struct process_view *view, const struct place *place)
+{
+	struct md *md = place->md;
+	uint32_t options = md->user.options;
+
+	if (!(options & MD_MANAGE_REMOTE)) {
+		md->local_offset += place->bytes;
+		if ((options & MD_MAX_SIZE) &&
+		    md->user.length - md->local_offset < md->user.max_size) {
+			if (!(md->flags & MD_UNLINK))
+				md->flags |= MD_INACTIVE;
+			else if (md->user.threshold != 1) /* else md_spend does it */
+				if (md_depart(view, md))
+					return DELIVER_DAMAGED;
+		}
+	}
+	return md_spend(view, md) ? DELIVER_DAMAGED : DELIVER_OK;
+}
+
+/* Discard: count, and make the answer if somebody waits for one (rule 16). */
+static int discard(struct process_view *view, const struct message *message, int result,
+		   struct grant *grant, struct message *answer)
+{
+	view->block->counters[STAT_DROPPED]++;
+	grant->answers = (uint8_t)message_refuse(message, NI_DROPPED, answer);
+	if (grant->answers) {
+		answer->uid = view->uid;
+		answer->jid = view->jid;
+	}
+	return result;
+}
+
+/* The answer of an accepted request, complete but for how its copy ends. */
+static void accept(const struct process_view *view, const struct message *message,
+		   uint64_t mlength, struct message *answer)
+{
+	answer_make(message, NI_OK, mlength, answer);
+	answer->uid = view->uid;
+	answer->jid = view->jid;
+}
+
+static int begin_request(struct process_view *view, const struct message *message,
+			 uint32_t runner, struct grant *grant, struct message *answer)
+{
+	struct block *block = view->block;
+	struct operation *op;
+	struct place place;
+	struct md *md;
+	struct eq *eq;
+	int result;
+
+	if (block->state != BLOCK_OPEN || message->target_pid != view->pid)
+		return discard(view, message, DELIVER_CLOSED, grant, answer);
+	if (message->pt_index >= view->limits.portals || !ac_admits(view, message))
+		return discard(view, message, DELIVER_DROPPED, grant, answer);
+	result = search(view, message, &place);
+	if (result == DELIVER_DROPPED)
+		return discard(view, message, result, grant, answer);
+	if (result)
+		return result;
+	md = place.md;
+	if (place.bytes && !view_holds(view, md->user.start + place.offset, place.bytes))
+		return DELIVER_DAMAGED;
+	result = op_take(view, &op);
+	if (result)
+		return result;
+	if (use(view, &place)) {
+		op_give(view, op);
+		return DELIVER_DAMAGED;
+	}
+	md->pending++;
+
+	op->head.nid = message->source_nid;
+	op->head.pid = message->source_pid;
+	op->head.uid = message->uid;
+	op->head.jid = message->jid;
+	op->head.pt_index = message->pt_index;
+	op->head.match_bits = message->match_bits;
+	op->head.rlength = message->length;
+	op->head.mlength = place.bytes;
+	op->head.offset = place.offset;
+	op->head.md_handle = md->handle;
+	op->hdr_data = message->hdr_data;
+	op->runner = runner;
+	op->md = (uint32_t)(md - view->mds);
+	op->link = (uint32_t)block->operations++;
+	op->reserved = 0;
+	op->phase = OP_OPEN;
+	op->kind = message->operation;
+	op->fail = NI_OK;
+	op->begun = 0;
+	block->counters[STAT_MESSAGES_IN]++;
+
+	grant->op = op->handle;
+	grant->bytes = place.bytes;
+	grant->offset = place.bytes ? md->user.start + place.offset - view->base : 0;
+
+	eq = eq_lookup(view, md->user.eq_handle);
+	if (eq) {
+		if (!(md->user.options & MD_EVENT_END_DISABLE)) {
+			eq->begun++;
+			op->begun = 1;
+		}
+		if (!(md->user.options & MD_EVENT_START_DISABLE))
+			grant->events = eq_record(view, eq, &op->head,
+						  op->kind == MESSAGE_PUT ? EVENT_PUT_START
+									  : EVENT_GET_START,
+						  &md->user, op->hdr_data, op->link, NI_OK);
+	}
+	if (op->kind == MESSAGE_GET) {
+		accept(view, message, place.bytes, answer);
+		grant->answers = 1;
+	} else if (message->ack_request == ACK_YES &&
+		   !(md->user.options & MD_ACK_DISABLE)) {
+		accept(view, message, place.bytes, answer);
+		grant->ack = 1;
+	}
+	return DELIVER_OK;
+}
+
+int deliver_begin(struct process_view *view, const struct message *message, uint32_t runner,
+		  struct grant *grant, struct message *answer)
+{
+	*grant = (struct grant){ .op = HANDLE_NONE };
+	switch (message->operation) {
+	case MESSAGE_PUT:
+	case MESSAGE_GET:
+		return begin_request(view, message, runner, grant, answer);
+	case MESSAGE_ACK:
+		return answer_ack(view, message, grant);
+	case MESSAGE_REPLY:
+		return answer_reply(view, message, runner, grant);
+	default:
+		return discard(view, message, DELIVER_DROPPED, grant, answer);
+	}
+}
+
+void deliver_data(const struct process_view *view, const struct grant *grant, uint64_t at,
+		  const void *source, uint64_t bytes)
+{
+	if (at >= grant->bytes)
+		return;
+	if (bytes > grant->bytes - at)
+		bytes = grant->bytes - at;
+	port_copy(view->memory + grant->offset + at, source, bytes);
+}
+
+void deliver_move(const struct process_view *view, const struct grant *grant, uint64_t source)
+{
+	port_move(view->memory + grant->offset, view->memory + source, grant->bytes);
+}
+
+int deliver_end(struct process_view *view, struct grant *grant, enum fail_type fail,
+		struct message *answer)
+{
+	struct block *block = view->block;
+	struct operation *op;
+	struct md *md;
+	struct eq *eq;
+
+	grant->events = 0;
+	grant->answers = 0;
+	if (grant->op == HANDLE_NONE)
+		return DELIVER_OK;
+	op = op_lookup(view, grant->op);
+	if (!op || op->phase != OP_OPEN)
+		return DELIVER_STALE;
+	md = op->md < view->limits.mds ? &view->mds[op->md] : 0;
+	if (!md || md->handle != op->head.md_handle) {
+		op_give(view, op);
+		return DELIVER_DAMAGED;
+	}
+	if (fail == NI_OK)
+		fail = op->fail;
+	if (fail == NI_FAIL)
+		block->counters[STAT_FAILED]++;
+	else
+		block->counters[op->kind == MESSAGE_GET ? STAT_BYTES_OUT : STAT_BYTES_IN] +=
+			op->head.mlength;
+	if (grant->ack) {
+		answer->fail = (uint8_t)fail;
+		if (fail)
+			answer->mlength = 0;
+		grant->answers = 1;
+	}
+
+	eq = eq_lookup(view, md->user.eq_handle);
+	if (eq) {
+		eq->begun -= op->begun;
+		eq->reserved -= op->reserved;
+		if (!(md->user.options & MD_EVENT_END_DISABLE))
+			grant->events = eq_record(view, eq, &op->head,
+						  op->kind == MESSAGE_PUT ? EVENT_PUT_END :
+						  op->kind == MESSAGE_GET ? EVENT_GET_END
+									  : EVENT_REPLY_END,
+						  &md->user, op->hdr_data, op->link, fail);
+	}
+	op_give(view, op);
+	grant->events += md_unpin(view, md);
+	return DELIVER_OK;
+}

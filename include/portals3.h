@@ -209,7 +209,7 @@ typedef void (*ptl_eq_handler_t)(ptl_event_t *event);
 #define PTL_EQ_HANDLER_NONE ((ptl_eq_handler_t)0)
 
 /* Status registers of PtlNIStatus. [3.3] has only the first; the others are [M].
- * All count from PtlNIInit. */
+ * Counters count from PtlNIInit. */
 enum {
 	PTL_SR_DROP_COUNT,      /* messages discarded */
 	PTL_SR_MESSAGES_IN,     /* messages accepted: puts, gets, acks, replies */
@@ -223,6 +223,8 @@ enum {
 	PTL_SR_MD_USED, PTL_SR_MD_HIGH,
 	PTL_SR_EQ_USED, PTL_SR_EQ_HIGH,
 	PTL_SR_OP_USED, PTL_SR_OP_HIGH,     /* operations under way */
+	PTL_SR_NID, PTL_SR_PID,             /* this process's ids: PtlGetId, PtlGetUid ... */
+	PTL_SR_UID, PTL_SR_JID,
 	PTL_SR_COUNT
 };
 

@@ -181,9 +181,13 @@ int block_status(const struct process_view *view, uint32_t index, uint64_t *valu
 		return PORTALS_SR_INDEX_INVALID;
 	if (index < STAT_COUNTERS) {
 		*value = view->block->counters[index];
-		return PORTALS_OK;
+	} else if (index < STAT_NID) {
+		pool = &view->block->pools[(index - STAT_COUNTERS) / 2];
+		*value = (index - STAT_COUNTERS) % 2 ? pool->high : pool->used;
+	} else {
+		const uint32_t identity[] = { view->nid, view->pid, view->uid, view->jid };
+
+		*value = identity[index - STAT_NID];
 	}
-	pool = &view->block->pools[(index - STAT_COUNTERS) / 2];
-	*value = (index - STAT_COUNTERS) % 2 ? pool->high : pool->used;
 	return PORTALS_OK;
 }

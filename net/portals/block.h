@@ -69,7 +69,7 @@ struct pool {
 
 /*
  * What PtlNIStatus shows, since block_init; values equal PTL_SR_*. The first
- * STAT_COUNTERS are block.counters, the others come from the pools.
+ * STAT_COUNTERS are block.counters, then come the pools, then the identity.
  */
 enum block_register {
 	STAT_DROPPED,      /* messages discarded (rules 1, 2, 3, 13, 14, 17) */
@@ -85,6 +85,8 @@ enum block_register {
 	STAT_MD_USED, STAT_MD_HIGH,
 	STAT_EQ_USED, STAT_EQ_HIGH,
 	STAT_OP_USED, STAT_OP_HIGH,
+	STAT_NID, STAT_PID,    /* the owner's identity, from the view */
+	STAT_UID, STAT_JID,
 	STAT_COUNT
 };
 

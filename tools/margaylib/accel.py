@@ -1,0 +1,120 @@
+"""Which accelerator: KVM is believed only after a probe node has reached main under it.
+
+/dev/kvm can open and still be useless (guest code interpreted one instruction
+at a time). The answer is remembered per boot of the host, in
+$XDG_CACHE_HOME/margay/accel.json.
+"""
+from __future__ import annotations
+
+import os
+import select
+import time
+from pathlib import Path
+from typing import Callable
+
+PROBE_SECONDS = 4.0
+
+
+def choose(wanted: str, probe: Callable[[], str], say: Callable[[str], None],
+           tell: Callable[[str], None]) -> str:
+    """tcg or kvm. `probe` returns '' or why KVM is useless; `say` is for --verbose,
+    `tell` for everybody."""
+    if wanted != "auto":
+        say(f"accelerator {wanted}, as asked for")
+        return wanted
+    try:
+        os.close(os.open("/dev/kvm", os.O_RDWR | os.O_CLOEXEC))
+    except OSError as error:
+        say(f"accelerator tcg: /dev/kvm: {error.strerror}")
+        return "tcg"
+    known = _recall()
+    if known is None:
+        known = probe()
+        if known:
+            tell(f"KVM is present but useless here, using tcg: {known}")
+        _remember(known)
+    elif known:
+        say(f"accelerator tcg: KVM is present but useless: {known} (found before)")
+    if not known:
+        say("accelerator kvm: a probe node reached main with it")
+    return "tcg" if known else "kvm"
+
+
+def probe_node(region_of, qemu: str, spawn: str, image, boot_fd: int) -> str:
+    """Boots the application on one node under KVM until main; its output is dropped."""
+    from .doorbell import Doorbell
+    from .machine import qemu_arguments
+    from .node import Node
+    from .options import RunOptions
+    options = RunOptions()
+    options.app = str(image.path)
+    region = region_of(options)
+    layout = region.layout
+    bells = Doorbell(1, region.fd)
+    null_fd = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
+    node = Node(0)
+    start = time.monotonic()
+    region.stamp_start(0)
+    node.start(spawn, qemu, qemu_arguments(options, "kvm", 0, os.getpid(), os.getuid(),
+                                           image.boot_bytes), boot_fd, null_fd, start)
+    os.close(null_fd)
+    bells.serve(0, node.bell)
+    watch = select.poll()
+    watch.register(node.pidfd, select.POLLIN)
+    try:
+        while time.monotonic() - start < PROBE_SECONDS:
+            bells.pump()
+            gone = bool(watch.poll(5))
+            if layout["NODE_RUNNING"] <= region.field(0, "state") <= layout["NODE_FAULTED"]:
+                return ""
+            if gone:
+                node.read_errors()
+                said = node.error_text.decode("utf-8", "replace").strip().splitlines()
+                return said[-1] if said else "the probe node's QEMU ended"
+        return f"a probe node did not reach main within {PROBE_SECONDS:g} s"
+    finally:
+        node.kill()
+        if node.wait_status is None:
+            os.waitpid(node.pid, 0)
+        node.close()
+        for fd in (*bells.bells, region.fd):
+            os.close(fd)
+
+
+def _cache() -> Path | None:
+    base = os.environ.get("XDG_CACHE_HOME")
+    if not base and os.environ.get("HOME"):
+        base = os.path.join(os.environ["HOME"], ".cache")
+    return Path(base) / "margay" / "accel.json" if base else None
+
+
+def _boot_id() -> str:
+    try:
+        return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    except OSError:
+        return ""
+
+
+def _recall() -> str | None:
+    """'' if KVM was found good in this boot, a reason if bad, None if unknown."""
+    import json
+    path = _cache()
+    try:
+        data = json.loads(path.read_text()) if path else {}
+        return data["kvm"] if data.get("boot") == _boot_id() != "" else None
+    except (OSError, ValueError, KeyError, AttributeError):
+        return None
+
+
+def _remember(reason: str) -> None:
+    import json
+    path = _cache()
+    if path is None:
+        return
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        new = path.with_suffix(f".{os.getpid()}")
+        new.write_text(json.dumps({"boot": _boot_id(), "kvm": reason}) + "\n")
+        new.replace(path)
+    except OSError:
+        pass                  # nowhere to remember: the next run probes again

@@ -1,0 +1,169 @@
+"""The margay command: picks the subcommand, prints help, turns errors into exit statuses."""
+from __future__ import annotations
+
+import os
+import sys
+
+from . import VERSION
+from .errors import OWN_ERROR, MargayError
+
+USAGE = """\
+usage: margay COMMAND [options] ...
+
+  run   boot nodes and run an application on them     margay run -n 4 APP [arguments]
+  cc    compile and link an application, like mpicc   margay cc -O2 -o APP.elf APP.c
+  gdb   run with one rank under gdb                   margay gdb -n 2 --rank 1 APP
+  iso   make a GRUB image that boots an application   margay iso APP -n 4 -o APP.iso
+
+  margay COMMAND --help     a command's options
+  margay --version
+"""
+RUN_TEXT = """\
+usage: margay run [options] APP [arguments]
+
+Boots N nodes under QEMU, runs APP (linked by margay cc) on each as ranks 0 to
+N-1, prints their output, and leaves nothing behind.
+
+"""
+RUN_END = """
+Sizes are in MB, or carry a unit: 512K, 2G. Standard input goes to rank 0.
+Ctrl-C ends the job, a second one at once. SIGQUIT (Ctrl-\\) prints every rank's
+backtrace and what it waits for.
+
+exit status: 0 if all ranks returned 0, else the first failing rank's;
+  128 + signal after a fault or a machine's death (134 after abort); 124 timeout;
+  130 Ctrl-C; 143 SIGTERM; 125 margay's own errors.
+environment: MARGAY_QEMU (QEMU to use), MARGAY_BOOT_SECONDS (time to reach main),
+  MARGAY_BUILD (build folder), XDG_CACHE_HOME (what is known about KVM).
+"""
+CC_TEXT = """\
+usage: margay cc [options] FILES...      (tools/mpicc is the same)
+
+Compiles C sources and links them into an application for margay run, with the
+host's gcc, newlib and the node's kernel. Takes gcc's options (-c -o -I -D -O -g
+-W... -std=... -l -L -Wl,... -S -E); without -O it uses -O2.
+
+  -show      print the commands and run nothing
+  --version, --help
+
+C only; there are no threads yet.
+"""
+GDB_TEXT = """\
+usage: margay gdb [options] APP [arguments]
+
+Like margay run, with one rank stopped in main under gdb. Takes all options of
+margay run, and:
+
+"""
+ISO_TEXT = """\
+usage: margay iso [options] APP [-- arguments]
+
+Makes a bootable image with a menu entry per node, which tells it its id, rank,
+the number of nodes and the link. The default entry is the node whose number
+ends the machine's SMBIOS serial number (margay-node-3).
+
+"""
+
+
+def main(program: str, args: list[str]) -> int:
+    """The exit status; messages go to standard error with the program's name in front."""
+    try:
+        return _command(args)
+    except MargayError as error:
+        _complain(error.text(program))
+        return error.status
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        return 141
+
+
+def _complain(text: str) -> None:
+    try:
+        sys.stderr.write(text)
+        sys.stderr.flush()
+    except OSError:
+        pass
+
+
+def _command(args: list[str]) -> int:
+    word, rest = (args[0], args[1:]) if args else ("", [])
+    if word in ("", "-h", "-help", "--help", "help"):
+        sys.stdout.write(help_text(rest[0]) if word == "help" and rest else USAGE)
+        return 0 if word else OWN_ERROR
+    if word in ("-V", "-version", "--version", "version"):
+        print(f"margay {VERSION}")
+        return 0
+    if word == "cc":
+        if _wants(rest, ("--help", "-help"), rest):
+            sys.stdout.write(CC_TEXT)
+            return 0
+        from .compile import compile_and_link
+        return compile_and_link(rest)
+    if word not in ("run", "gdb", "iso"):
+        raise _unknown(word)
+    if _wants(rest, ("--help", "-h", "-help"), _before_app(word, rest)):
+        sys.stdout.write(help_text(word))
+        return 0
+    if _wants(rest, ("--version", "-V", "-version"), _before_app(word, rest)):
+        print(f"margay {VERSION}")
+        return 0
+    if word == "run":
+        from .run import run
+        return run(rest)
+    if word == "gdb":
+        from .gdb import gdb
+        return gdb(rest)
+    from .iso import iso
+    return iso(rest)
+
+
+def _wants(args: list[str], names: tuple[str, ...], where: list[str]) -> bool:
+    return any(name in where for name in names) if args else False
+
+
+def _before_app(word: str, args: list[str]) -> list[str]:
+    """The options: --help behind the application is the application's."""
+    from . import options
+    table = {"run": options.TABLE, "gdb": options.TABLE + options.GDB_TABLE,
+             "iso": options.ISO_TABLE}[word]
+    valued = {name for names, value, _, _ in table for name in names if value}
+    found: list[str] = []
+    at = 0
+    while at < len(args) and args[at].startswith("-") and args[at] != "--":
+        found.append(args[at])
+        at += 2 if args[at] in valued else 1
+    return found
+
+
+def help_text(word: str) -> str:
+    from . import options
+    if word == "cc":
+        return CC_TEXT
+    if word == "run":
+        return RUN_TEXT + _rows(options.TABLE) + RUN_END
+    if word == "gdb":
+        return GDB_TEXT + _rows(options.GDB_TABLE)
+    if word == "iso":
+        return ISO_TEXT + _rows(options.ISO_TABLE)
+    return USAGE
+
+
+def _rows(table: tuple) -> str:
+    cells = [(f"{', '.join(name for name in names if name not in ('--np', '-c'))} {value}".strip(),
+              text) for names, value, _, text in table]
+    width = max(len(left) for left, _ in cells)
+    return "".join(f"  {left.ljust(width)}  {text}\n" for left, text in cells)
+
+
+def _unknown(word: str) -> MargayError:
+    from difflib import get_close_matches
+    near = get_close_matches(word, ["run", "cc", "gdb", "iso"], 1, 0.5)
+    if near:
+        cure = f"did you mean margay {near[0]}?"
+    elif word.startswith("-") or os.path.isfile(word):
+        cure = "to run an application: margay run -n N APP"
+    else:
+        cure = "commands: run, cc, gdb, iso; see margay --help"
+    return MargayError(f"unknown command {word}", cure)

@@ -1,0 +1,127 @@
+"""Where each stream of a node's console ring goes, and the serial port's lines.
+
+Application output goes to the printer or the output folder, --out streams to
+their files, statistics into a table; the kernel's reports are held for a
+moment, so that one addr2line serves many ranks and each rank's lines stay
+together.
+"""
+from __future__ import annotations
+
+import os
+
+from .output import Folder, Printer, write_all
+from .region import Region
+from .ring import ConsoleRing
+from .symbols import Symbols
+
+HOLD = 0.05                   # seconds that a report waits for its next lines
+MOST_HELD = 200               # lines: then it does not wait
+MARK = "margay:"
+
+
+class Console:
+    """All nodes' consoles. drain() is called whenever a node rang."""
+
+    def __init__(self, region: Region, printer: Printer, folder: Folder | None,
+                 symbols: Symbols, out_files: dict[int, int], verbose: bool) -> None:
+        nodes = region.plan.nodes
+        layout = region.layout
+        self.rings = [ConsoleRing(region, k) for k in range(nodes)]
+        self.printer = printer
+        self.put = folder.put if folder else printer.put
+        self.symbols = symbols
+        self.out_files = out_files
+        self.verbose = verbose
+        self.kernel = layout["STREAM_KERNEL"]
+        self.stat = layout["STREAM_STATS"]
+        self.first_file = layout["STREAM_OUT_FILE"]
+        self.carry = {}             # (source, rank) -> str: the begin of a line
+        self.held: dict[int, list[str]] = {}
+        self.held_since = 0.0
+        self.stats: list[dict[str, int]] = [{} for _ in range(nodes)]
+        self.told_damaged: set[int] = set()
+
+    def drain(self, now: float, ring) -> bool:
+        """Takes everything that the nodes have written; rings those that wait for room."""
+        any_output = False
+        for rank, console in enumerate(self.rings):
+            pieces = console.read()
+            if pieces:
+                any_output = True
+                for stream, data in pieces:
+                    self._route(rank, stream, data, now)
+                if console.writer_waits():
+                    ring(rank)
+            elif console.damaged and rank not in self.told_damaged:
+                self.told_damaged.add(rank)
+                self._hold(rank, [f"{MARK} the console of node {rank} is damaged; "
+                                  "what it prints from here on is lost"], now)
+        return any_output
+
+    def look_for_waiters(self, ring) -> None:
+        """Rings nodes that wanted room just when it was made; called once in a while."""
+        for rank, console in enumerate(self.rings):
+            if console.writer_waits():
+                ring(rank)
+
+    def _route(self, rank: int, stream: int, data: bytes, now: float) -> None:
+        if stream in (1, 2):
+            self.put(rank, stream, data)
+        elif stream == self.kernel:
+            self._hold(rank, self._lines("kernel", rank, data), now)
+        elif stream == self.stat:
+            for line in self._lines("stats", rank, data):
+                name, _, value = line.partition(" ")
+                if value.strip().lstrip("-").isdigit():
+                    self.stats[rank][name] = int(value)
+        elif stream - self.first_file in self.out_files:
+            try:
+                write_all(self.out_files[stream - self.first_file], data)
+            except OSError as error:
+                self._hold(rank, [f"{MARK} an --out file cannot be written: "
+                                  f"{error.strerror}"], now)
+
+    def serial(self, rank: int, data: bytes, now: float) -> None:
+        """The serial port: before the region is found, and the kernel's last words."""
+        for line in self._lines("serial", rank, data):
+            if line.startswith(MARK):
+                self._hold(rank, [line], now)
+            elif self.verbose and line:
+                self.printer.report(f"margay: serial port of node {rank}: {line}\n".encode())
+
+    def _lines(self, source: str, rank: int, data: bytes) -> list[str]:
+        """Whole lines; the begin of an unfinished one is kept for next time."""
+        text = self.carry.get((source, rank), "") + data.decode("utf-8", "replace")
+        lines = text.replace("\r", "").split("\n")
+        self.carry[source, rank] = lines.pop()
+        return lines
+
+    def _hold(self, rank: int, lines: list[str], now: float) -> None:
+        if lines:
+            if not self.held:
+                self.held_since = now
+            self.held.setdefault(rank, []).extend(lines)
+
+    def due(self) -> float | None:
+        """When held reports are to be printed."""
+        if not self.held:
+            return None
+        many = sum(map(len, self.held.values())) > MOST_HELD
+        return self.held_since + (0 if many else HOLD)
+
+    def release(self) -> None:
+        """Prints the held reports, rank by rank."""
+        held, self.held = self.held, {}
+        lines = self.symbols.annotate([line for rank in sorted(held) for line in held[rank]])
+        if lines:
+            self.printer.report(("\n".join(lines) + "\n").encode("utf-8", "replace"))
+
+    def finish(self) -> None:
+        """The last of everything: unfinished lines too."""
+        for (source, rank), rest in list(self.carry.items()):
+            if rest and source == "kernel":
+                self._hold(rank, [rest], 0.0)
+        self.release()
+        self.printer.finish()
+        for descriptor in self.out_files.values():
+            os.close(descriptor)

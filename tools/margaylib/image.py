@@ -1,0 +1,94 @@
+"""Is this file an application that a node can boot, and what does it need?
+
+Reads the ELF file's headers only. An image that `margay cc` linked carries a
+note (.note.margay) of vendor Margay.
+"""
+from __future__ import annotations
+
+import os
+import struct
+from pathlib import Path
+
+from .errors import MargayError
+
+APP_BASE = 0x40000000
+CURE = "link it with margay cc (or tools/mpicc): margay cc -o APP.elf APP.c"
+_ELF = struct.Struct("<16sHHIQQQIHHHHHH")
+_PROGRAM = struct.Struct("<IIQQQQQQ")
+_SECTION = struct.Struct("<IIQQQQIIQQ")
+_PT_LOAD, _PT_NOTE, _SHT_NOTE = 1, 4, 7
+_NOTE_NAME = b"Margay\0"
+_MULTIBOOT = struct.pack("<I", 0x1BADB002)
+
+
+class Image:
+    """An open application. `fd` is what QEMU loads, so a rebuild meanwhile does not matter."""
+
+    def __init__(self, path: str) -> None:
+        self.path = Path(os.path.abspath(path))
+        try:
+            self.fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+            if os.path.isdir(path):
+                raise IsADirectoryError(21, "is a directory")
+            with open(self.fd, "rb", closefd=False) as file:
+                data = file.read()
+        except OSError as error:
+            raise MargayError(f"{path}: {error.strerror}", _missing(path)) from None
+        self.app_bytes = 0        # of the application's program, data and bss in the segment
+        self._inspect(path, data)
+        self.boot_bytes = _boot_bytes(data) or len(data)
+
+    def _inspect(self, path: str, data: bytes) -> None:
+        if data[:4] != b"\x7fELF":
+            kind = "a script" if data[:2] == b"#!" else "not an ELF file"
+            raise MargayError(f"{path} is {kind}, not an application for nodes", CURE)
+        if len(data) < _ELF.size or data[4] != 2 or data[5] != 1:
+            raise MargayError(f"{path} is not a 64-bit ELF file of this kind of machine", CURE)
+        (_, kind, machine, _, _, phoff, shoff, _, _, phentsize, phnum, shentsize, shnum,
+         _) = _ELF.unpack_from(data)
+        if machine != 62:
+            raise MargayError(f"{path} is for another processor (ELF machine {machine}); "
+                              "nodes are x86-64", CURE)
+        if kind == 1:
+            raise MargayError(f"{path} is an object file, not a linked application", CURE)
+        notes = []
+        for index in range(phnum):
+            entry = _at(_PROGRAM, data, phoff + index * phentsize)
+            if entry is None:
+                break
+            kind, _, offset, address, _, in_file, in_memory, _ = entry
+            if kind == _PT_NOTE:
+                notes.append(data[offset:offset + in_file])
+            elif kind == _PT_LOAD and address >= APP_BASE:
+                self.app_bytes = max(self.app_bytes, address + in_memory - APP_BASE)
+        for index in range(shnum):
+            entry = _at(_SECTION, data, shoff + index * shentsize)
+            if entry is not None and entry[1] == _SHT_NOTE:
+                notes.append(data[entry[4]:entry[4] + entry[5]])
+        if not any(_NOTE_NAME in note for note in notes):
+            raise MargayError(f"{path} was not linked by margay cc (it lacks the note that "
+                              "says so), so no node can boot it", CURE)
+
+
+def _at(form: struct.Struct, data: bytes, offset: int) -> tuple | None:
+    return form.unpack_from(data, offset) if 0 <= offset <= len(data) - form.size else None
+
+
+def _missing(path: str) -> str:
+    if not os.path.exists(path):
+        if os.path.exists(path + ".elf"):
+            return f"did you mean {path}.elf?"
+        return "build it first: margay cc -o APP.elf APP.c (the project's own: make)"
+    return "name a file that you may read"
+
+
+def _boot_bytes(data: bytes) -> int:
+    """Memory that the image takes when it is loaded: from its multiboot header."""
+    at = data.find(_MULTIBOOT, 0, 8192 + 4)
+    while at >= 0:
+        fields = _at(struct.Struct("<8I"), data, at)
+        if at % 4 == 0 and fields and sum(fields[:3]) & 0xFFFFFFFF == 0 and fields[1] & 0x10000:
+            load, load_end, bss_end = fields[4:7]
+            return max(load_end, bss_end) - load
+        at = data.find(_MULTIBOOT, at + 4, 8192 + 4)
+    return 0

@@ -1,0 +1,262 @@
+"""One job from its region to its exit status: the launcher's event loop.
+
+Owns the region, the doorbell, the nodes and their consoles. Single-threaded:
+everything happens between two epoll calls. policy.py decides what an end
+means; this file only notices and acts. All nodes are reaped before run()
+returns, and die with the launcher if it does not.
+"""
+from __future__ import annotations
+
+import os
+import select
+import time
+
+from .console import Console
+from .doorbell import Doorbell, raise_descriptor_limit
+from .errors import MargayError, ranks_text, size_text
+from .feeder import FD, Feeder
+from .image import Image
+from .layout import Layout, Plan
+from .machine import qemu_arguments
+from .node import Node
+from .options import RunOptions
+from .output import Folder, Printer, Sink
+from .policy import Policy
+from .region import Region, make_folder, open_outputs, read_sizes
+from .signals import Signals
+from .symbols import Symbols
+
+BOOT_TICK = 0.01              # seconds between looks at nodes that boot
+IDLE_TICK = 0.5               # between looks when nothing is expected
+QUEUE_LIMIT = 4 << 20         # bytes that wait for a slow reader before nodes must wait
+
+
+class Job:
+    """Everything of one run. Call run() once."""
+
+    def __init__(self, options: RunOptions, image: Image, boot_fd: int, layout: Layout,
+                 accel: str, qemu: str, spawn: str) -> None:
+        self.options = options
+        self.image = image
+        self.boot_fd = boot_fd
+        self.accel = accel
+        self.qemu = qemu
+        self.spawn = spawn
+        self.id = os.getpid()
+        raise_descriptor_limit()
+        sizes = read_sizes(options.files)
+        self.plan = Plan(layout, options.nodes, options.mem, sizes)
+        self.region = Region(layout, self.plan, options.files)
+        if options.output_dir:
+            make_folder(options.output_dir)
+        self.out, self.err = Sink(1), Sink(2)
+        self.printer = Printer(self.out, self.err, options.nodes,
+                               options.nodes > 1 and not options.no_prefix)
+        self.doorbell = Doorbell(options.nodes, self.region.fd)
+        self.console = Console(
+            self.region, self.printer,
+            Folder(options.output_dir, options.nodes) if options.output_dir else None,
+            Symbols(image.path), open_outputs(options.files), options.verbose)
+        self.nodes = [Node(rank) for rank in range(options.nodes)]
+        self.epoll = select.epoll()
+        self.feeder = Feeder(self.region, self.doorbell, self.epoll)
+        self.signals = Signals(self.kill_all)
+        self.policy = Policy(self)
+        self.handlers: dict[int, object] = {}
+        self.debug_rank = -1      # a rank that gdb holds: it may take its time
+        self.debug_fd = -1
+        self.started = 0.0
+        self.progress_text = ""
+
+    # --- starting
+
+    def run(self) -> int:
+        """Boots the nodes, carries their output until all have ended, returns the status."""
+        self.started = time.monotonic()
+        self._watch(self.signals.fd, self._on_signal)
+        self._watch(self.doorbell.own, self.doorbell.answer)
+        null_fd = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            for node in self.nodes:
+                self._start(node, null_fd)
+            self.policy.all_started(time.monotonic())
+            if self.debug_fd >= 0:
+                os.close(self.debug_fd)
+            while not self._step():
+                pass
+        finally:
+            os.close(null_fd)
+            self.kill_all()
+            for node in self.nodes:
+                if node.alive:
+                    os.waitpid(node.pid, 0)
+        self._finish()
+        return self.policy.status()
+
+    def _start(self, node: Node, null_fd: int) -> None:
+        debug = node.rank == self.debug_rank
+        arguments = qemu_arguments(self.options, self.accel, node.rank, self.id, os.getuid(),
+                                   self.image.boot_bytes, debug)
+        self.region.stamp_start(node.rank)
+        try:
+            node.start(self.spawn, self.qemu, arguments, self.boot_fd, null_fd,
+                       time.monotonic(), self.debug_fd if debug else -1)
+        except OSError as error:
+            raise MargayError(f"node {node.rank} cannot be started: {error.strerror}",
+                              "see `ulimit -n` and `ulimit -u`, or use fewer nodes") from None
+        self.doorbell.serve(node.rank, node.bell)
+        if self.options.verbose:
+            self.say(f"node {node.rank} is process {node.pid}")
+        self._watch(node.pidfd, lambda: self._on_end(node))
+        self._watch(node.serial.fileno(), lambda: self._on_serial(node))
+        self._watch(node.errors, lambda: self._on_errors(node))
+
+    def _watch(self, fd: int, handler) -> None:
+        self.epoll.register(fd, select.EPOLLIN)
+        self.handlers[fd] = handler
+
+    # --- the loop
+
+    def _step(self) -> bool:
+        """Waits for something and handles it; True when the job is over."""
+        for fd, _ in self.epoll.poll(self._patience()):
+            if fd == FD:
+                self.feeder.ready()
+            elif fd in self.handlers:
+                self.handlers[fd]()
+        now = time.monotonic()
+        if self.doorbell.waiting:
+            self.doorbell.pump()
+        if self.out.pending < QUEUE_LIMIT and self.err.pending < QUEUE_LIMIT:
+            self.console.drain(now, self.doorbell.ring)
+        if self.feeder.poll():
+            self.printer.prompt(0)
+        over = self.policy.look(now)
+        due = self.console.due()
+        if due is not None and now >= due:
+            self.console.release()
+        self._progress(now)
+        self._flush(0.02)
+        return over
+
+    def _patience(self) -> float:
+        now = time.monotonic()
+        wait = IDLE_TICK
+        if self.policy.booting or self.doorbell.waiting:
+            wait = BOOT_TICK
+        for due in (self.console.due(), self.policy.due()):
+            if due is not None:
+                wait = min(wait, max(0.0, due - now))
+        if self.out.pending or self.err.pending:
+            wait = 0.0            # _flush waits for the reader
+        elif wait >= IDLE_TICK:
+            self.console.look_for_waiters(self.doorbell.ring)
+        return wait
+
+    def _flush(self, seconds: float) -> None:
+        self.out.flush(seconds)
+        self.err.flush(seconds)
+        if self.out.broken:
+            self.policy.reader_gone()
+
+    def _on_signal(self) -> None:
+        for number in self.signals.take():
+            self.policy.signalled(number, time.monotonic())
+
+    def _on_end(self, node: Node) -> None:
+        if node.reap():
+            self._forget(node.pidfd)
+
+    def _on_serial(self, node: Node) -> None:
+        fd = node.serial.fileno()
+        data = node.read_serial()
+        self.console.serial(node.rank, data, time.monotonic())
+        if node.serial is None:
+            self.handlers.pop(fd, None)       # closing took it out of the epoll set
+
+    def _on_errors(self, node: Node) -> None:
+        fd = node.errors
+        node.read_errors()
+        if node.errors < 0:
+            self.handlers.pop(fd, None)
+
+    def _forget(self, fd: int) -> None:
+        if self.handlers.pop(fd, None):
+            self.epoll.unregister(fd)
+
+    def _progress(self, now: float) -> None:
+        if not os.isatty(2) or self.options.verbose:
+            return
+        text = ""
+        if self.policy.booting and now - self.started > 0.3:
+            up = sum(1 for node in self.nodes if node.main_seen)
+            text = f"margay: booting, {up} of {len(self.nodes)} nodes run"
+        if text != self.progress_text:
+            self.progress_text = text
+            self.printer.progress(text)
+
+    # --- what the policy asks for
+
+    def say(self, text: str) -> None:
+        self.printer.report(f"margay: {text}\n".encode("utf-8", "replace"))
+
+    def kill_all(self) -> None:
+        for node in self.nodes:
+            node.kill()
+
+    def last_words(self, node: Node) -> None:
+        """Takes in what an ended node's QEMU had still written."""
+        if node.serial is not None:
+            while data := node.read_serial():
+                self.console.serial(node.rank, data, time.monotonic())
+        node.read_errors()
+        self.console.drain(time.monotonic(), self.doorbell.ring)
+
+    # --- the end
+
+    def _finish(self) -> None:
+        for node in self.nodes:
+            self.last_words(node)
+        self.console.finish()
+        self.policy.closing_words()
+        while not self.signals.again and not (self.out.flush(0.2) & self.err.flush(0.2)):
+            pass
+        if self.options.stats:
+            from .report import stats_table
+            self.err.write(stats_table(self.console.stats).encode())
+            self.err.flush(1.0)
+        if self.options.json:
+            from .report import write_json
+            write_json(self.options.json, self.summary())
+        for node in self.nodes:
+            node.close()
+
+    def summary(self) -> dict:
+        """For --json: times in ms, from the first QEMU's start on."""
+        nodes = []
+        names = {value: name.removeprefix("NODE_").lower()
+                 for name, value in self.policy.states.items()}
+        for node, outcome in zip(self.nodes, self.policy.outcomes()):
+            main_ns = self.region.long_field(node.rank, "main_ns")
+            nodes.append({
+                "rank": node.rank, "node": node.rank, "end": outcome.kind,
+                "state": names.get(self.region.field(node.rank, "state"), "damaged"),
+                "status": outcome.status, "signal": outcome.signal,
+                "exit_order": outcome.order, "pid": node.pid,
+                "start_ms": round((node.started - self.started) * 1e3, 3),
+                "main_ms": round(main_ns / 1e6, 3) if main_ns else None,
+                "main_seen_ms": round((node.main_seen - self.started) * 1e3, 3)
+                if node.main_seen else None,
+                "counters": self.console.stats[node.rank]})
+        seen = [node.main_seen for node in self.nodes]
+        return {
+            "status": self.policy.status(), "application": str(self.image.path),
+            "arguments": self.options.args, "n": self.options.nodes,
+            "machine": self.options.machine, "accel": self.accel, "link": self.options.link,
+            "mem_bytes": self.plan.segment_bytes, "region_bytes": self.plan.bytes,
+            "region_text": size_text(self.plan.bytes),
+            "boot_ms": round((max(seen) - self.started) * 1e3, 3) if all(seen) else None,
+            "qemu_ms": round((self.policy.last_end - self.started) * 1e3, 3),
+            "ranks_failed": ranks_text([outcome.rank for outcome in self.policy.outcomes()
+                                        if outcome.failed]),
+            "nodes": nodes}

@@ -1,0 +1,74 @@
+"""The QEMU command line of one node. Pure: options in, argument list out.
+
+Descriptors that the QEMU inherits have fixed numbers (Fds), so the lines of
+all nodes differ in the kernel's command line only.
+"""
+from __future__ import annotations
+
+from .encode import command_line
+from .options import MB, RunOptions
+
+PROGRAM = "qemu-system-x86_64"
+PACKAGE = "qemu-system-x86"
+EXIT_PORT = 0x501
+BASE_RAM = 16 * MB            # kernel, page tables, firmware
+ISO_RAM = 64 * MB             # GRUB wants more than the kernel
+
+MACHINE_TYPES = {
+    "microvm": "microvm,pcie=on",
+    "q35": "q35,sata=off,smbus=off,usb=off,vmport=off,hpet=off",
+    "pc": "pc,usb=off,vmport=off,hpet=off",
+}
+
+
+class Fds:
+    """Numbers of the inherited descriptors."""
+
+    IVSHMEM = 3
+    SERIAL = 4
+    IMAGE = 5                 # the application, or the ISO
+    GDB = 6
+
+
+def ram_bytes(boot_bytes: int, iso: bool) -> int:
+    """Local memory of a node: the segments live in the region."""
+    need = (ISO_RAM if iso else BASE_RAM) + boot_bytes
+    return (need + MB - 1) // MB * MB
+
+
+def kernel_line(options: RunOptions, rank: int, job: int, uid: int, debug: bool = False) -> str:
+    keys = [("node", str(rank)), ("rank", str(rank)), ("n", str(options.nodes)),
+            ("link", options.link), ("jid", str(job)), ("uid", str(uid)),
+            ("stack", str(options.stack_bytes)), ("exitport", hex(EXIT_PORT))]
+    if options.stats or options.json:
+        keys.append(("stats", "1"))
+    if debug:
+        keys.append(("gdb", "1"))
+    return command_line(keys, options.env, [options.app, *options.args])
+
+
+def qemu_arguments(options: RunOptions, accel: str, rank: int, job: int, uid: int,
+                   boot_bytes: int, debug: bool = False) -> list[str]:
+    """Everything behind the program's name."""
+    machine = MACHINE_TYPES[options.machine]
+    if options.boot and options.machine == "q35":
+        machine = machine.replace("sata=off,", "")       # the disc hangs there
+    arguments = [
+        "-name", f"margay-{job}-node{rank}",
+        "-machine", machine, "-accel", accel, "-cpu", "max", "-smp", "1,maxcpus=2",
+        "-m", f"{ram_bytes(boot_bytes, bool(options.boot)) // MB}M",
+        "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot",
+        "-chardev", f"socket,id=serial,fd={Fds.SERIAL}", "-serial", "chardev:serial",
+        "-device", f"isa-debug-exit,iobase={EXIT_PORT:#x},iosize=1",
+        "-chardev", f"socket,id=bell,fd={Fds.IVSHMEM}",
+        "-device", "ivshmem-doorbell,chardev=bell,vectors=1,ioeventfd=off",
+    ]
+    if debug:
+        arguments += ["-chardev", f"socket,id=gdb,fd={Fds.GDB}", "-gdb", "chardev:gdb", "-S"]
+    if options.boot:
+        arguments += ["-boot", "d", "-smbios", f"type=1,serial=margay-node-{rank}",
+                      "-drive", f"file=/dev/fd/{Fds.IMAGE},format=raw,media=cdrom,readonly=on"]
+    else:
+        arguments += ["-kernel", f"/dev/fd/{Fds.IMAGE}",
+                      "-append", kernel_line(options, rank, job, uid, debug)]
+    return arguments

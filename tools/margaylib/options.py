@@ -1,0 +1,333 @@
+"""The command line of `margay run` (and `gdb`, `iso`, which add a few options).
+
+parse() turns arguments into RunOptions or raises a MargayError; it reads no
+file and starts nothing. What people know from mpirun is in foreign.py.
+"""
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from .errors import MargayError
+
+MAX_NODES = 64
+NAME_BYTES = 231              # of region_file.name, without its NUL
+MACHINES = ("microvm", "q35", "pc")
+ACCELS = ("auto", "tcg", "kvm")
+LINKS = ("shm",)
+MB = 1 << 20
+
+# names, value's name ('' for a flag), attribute, help
+TABLE: tuple[tuple[tuple[str, ...], str, str, str], ...] = (
+    (("-n", "-np", "--np", "-c"), "N", "nodes", "nodes to boot, one rank each, 1 to 64 (1)"),
+    (("--mem",), "MB", "mem", "each node's segment: program, heap and stack (64)"),
+    (("--stack",), "MB", "stack", "stack inside the segment (8, at most a quarter of --mem)"),
+    (("--link",), "LINK", "link", "how nodes talk: shm, shared memory (shm)"),
+    (("--file",), "F", "file", "hand file F to the nodes, read only, by its base name; repeat"),
+    (("--out",), "F", "out", "a file that rank 0 may write, by its base name; repeat"),
+    (("--env",), "K=V", "env", "environment variable of the application (K alone: copy it); repeat"),
+    (("--timeout",), "S", "timeout", "end the job after S seconds, status 124"),
+    (("--accel",), "A", "accel", "tcg, kvm or auto: kvm if a probe node came up with it (auto)"),
+    (("--machine",), "M", "machine", "QEMU's machine type: microvm, q35 or pc (microvm)"),
+    (("--boot",), "ISO", "boot", "boot the nodes by GRUB from an image that `margay iso` made"),
+    (("--no-prefix",), "", "no_prefix", "do not put the rank in front of lines"),
+    (("--output-dir",), "D", "output_dir", "output to D/rank<K>.out and .err instead of the terminal"),
+    (("--dry-run",), "", "dry_run", "print the QEMU command lines and start nothing"),
+    (("--verbose", "-v"), "", "verbose", "say what is chosen and done, show the nodes' serial lines"),
+    (("--stats",), "", "stats", "a table of each node's counters at the end"),
+    (("--json",), "F", "json", "write the job's outcome, times and counters to F"),
+)
+GDB_TABLE = (
+    (("--rank",), "K", "rank", "the rank to debug (0)"),
+    (("--ex",), "CMD", "ex", "a gdb command to run after the stop in main; repeat"),
+    (("--batch",), "", "batch", "gdb ends after the --ex commands"),
+)
+ISO_TABLE = (
+    (("-n", "-np", "--np", "-c"), "N", "nodes", "menu entries, one per node, 1 to 64 (1)"),
+    (("-o",), "F.iso", "output", "the image to write"),
+    (("--link",), "LINK", "link", "shm, or none for machines without shared memory (shm)"),
+    (("--stack",), "MB", "stack", "stack inside the segment (8)"),
+    (("--env",), "K=V", "env", "environment variable of the application; repeat"),
+    (("--file",), "F", "file", "a file for the application, a module of the image; repeat"),
+    (("--node",), "K", "node", "start this node's entry by default (else told by SMBIOS)"),
+)
+
+
+class HostFile:
+    """A --file or --out: its name in the nodes, its path here, and what is read of it."""
+
+    def __init__(self, path: str, out: bool) -> None:
+        self.path = path
+        self.out = out
+        self.name = os.path.basename(path.rstrip("/")) if path else ""
+        self.fd = -1
+        self.content: bytes | None = None
+
+
+class RunOptions:
+    """What the user asked for, checked; sizes in bytes."""
+
+    def __init__(self) -> None:
+        self.nodes = 1
+        self.mem = 64 * MB
+        self.stack = 0            # 0: choose by --mem
+        self.link = "shm"
+        self.files: list[HostFile] = []
+        self.env: list[str] = []
+        self.timeout = 0.0        # 0: none
+        self.accel = "auto"
+        self.machine = "microvm"
+        self.boot = ""
+        self.no_prefix = False
+        self.output_dir: Path | None = None
+        self.dry_run = False
+        self.verbose = False
+        self.stats = False
+        self.json: Path | None = None
+        self.notes: list[str] = []        # said on standard error before the job starts
+        self.app = ""
+        self.args: list[str] = []
+        # gdb
+        self.rank = 0
+        self.ex: list[str] = []
+        self.batch = False
+        # iso
+        self.output = ""
+        self.node = -1
+
+    @property
+    def stack_bytes(self) -> int:
+        return self.stack or min(8 * MB, self.mem // 4)
+
+
+def parse(args: list[str], command: str = "run") -> RunOptions:
+    table = {"run": TABLE, "gdb": TABLE + GDB_TABLE, "iso": ISO_TABLE}[command]
+    options = RunOptions()
+    words = _Words(args)
+    while (word := words.next_option()) is not None:
+        name, value = _split(word)
+        row = _lookup(table, name)
+        if row is None and command != "iso":
+            from . import foreign
+            if foreign.take(options, name, value, words, set_option):
+                continue
+        if row is None:
+            raise _unknown(name, table, command)
+        if row[1]:
+            value = value if value is not None else words.value(name)
+        elif value is not None:
+            raise MargayError(f"{name} takes no value", f"write {name} alone")
+        set_option(options, row[2], name, value or "")
+    words.application(options, command)
+    _check(options, command)
+    return options
+
+
+class _Words:
+    """The arguments from left to right: options, then the application, then its arguments."""
+
+    def __init__(self, args: list[str]) -> None:
+        self.args = args
+        self.at = 0
+
+    def next_option(self) -> str | None:
+        if self.at < len(self.args):
+            word = self.args[self.at]
+            if word == "--":
+                self.at += 1
+                return None
+            if word.startswith("-") and word != "-":
+                self.at += 1
+                return word
+        return None
+
+    def value(self, name: str) -> str:
+        if self.at >= len(self.args):
+            raise MargayError(f"{name} needs a value", "see: margay run --help")
+        self.at += 1
+        return self.args[self.at - 1]
+
+    def application(self, options: RunOptions, command: str) -> None:
+        rest = self.args[self.at:]
+        if not rest:
+            raise MargayError("no application is named",
+                              f"usage: margay {command} [options] APP [arguments]")
+        options.app, options.args = rest[0], rest[1:]
+        if command == "iso":
+            # `iso APP -n N -o F.iso`: options may stand behind the application
+            _late_options(options)
+        elif ":" in rest and "--" not in self.args[:self.at]:
+            from . import foreign
+            foreign.check_colon(options.args)
+
+
+def _late_options(options: RunOptions) -> None:
+    rest, options.args = options.args, []
+    words = _Words(rest)
+    while words.at < len(rest):
+        word = words.next_option()
+        if word is None:
+            options.args = rest[words.at:]
+            return
+        name, value = _split(word)
+        row = _lookup(ISO_TABLE, name)
+        if row is None:
+            raise _unknown(name, ISO_TABLE, "iso")
+        set_option(options, row[2], name, value if value is not None else words.value(name))
+
+
+def _split(word: str) -> tuple[str, str | None]:
+    """--mem=64 and -n4 as well as --mem 64 and -n 4."""
+    if word.startswith("--") and "=" in word:
+        name, value = word.split("=", 1)
+        return name, value
+    if len(word) > 2 and word[:2] == "-n" and word[2:].lstrip("=").isdigit():
+        return "-n", word[2:].lstrip("=")
+    return word, None
+
+
+def _lookup(table: tuple, name: str) -> tuple | None:
+    for row in table:
+        if name in row[0]:
+            return row
+    if len(name) > 2 and not name.startswith("--"):
+        return _lookup(table, "-" + name)          # -mem for --mem, as mpirun does
+    return None
+
+
+def _unknown(name: str, table: tuple, command: str) -> MargayError:
+    from difflib import get_close_matches
+    known = [known for row in table for known in row[0]] + ["--help", "--version"]
+    near = get_close_matches(name, known, 1, 0.6) or get_close_matches("-" + name, known, 1, 0.7)
+    cure = f"did you mean {near[0]}?  " if near else ""
+    return MargayError(f"unknown option {name}", f"{cure}All options: margay {command} --help")
+
+
+def set_option(options: RunOptions, attribute: str, name: str, value: str) -> None:
+    """Sets one option from its text; raises a MargayError that names it."""
+    if attribute in ("no_prefix", "dry_run", "verbose", "stats", "batch"):
+        setattr(options, attribute, True)
+    elif attribute == "nodes":
+        options.nodes = _number(name, value, 1, MAX_NODES, "a machine has 1 to 64 nodes")
+    elif attribute in ("mem", "stack"):
+        setattr(options, attribute, size(name, value))
+    elif attribute == "link":
+        _link(options, value)
+    elif attribute == "accel":
+        options.accel = _choice(name, value, ACCELS)
+    elif attribute == "machine":
+        options.machine = _choice(name, value, MACHINES)
+    elif attribute in ("file", "out"):
+        _add_file(options, name, value, attribute == "out")
+    elif attribute == "env":
+        _add_env(options, name, value)
+    elif attribute == "timeout":
+        options.timeout = _seconds(name, value)
+    elif attribute in ("output_dir", "json"):
+        if not value:
+            raise MargayError(f"{name} needs a path", f"write {name} PATH")
+        setattr(options, attribute, Path(value))
+    elif attribute in ("rank", "node"):
+        setattr(options, attribute, _number(name, value, 0, MAX_NODES - 1, "ranks start at 0"))
+    elif attribute == "ex":
+        options.ex.append(value)
+    else:
+        setattr(options, attribute, value)
+
+
+def size(name: str, text: str) -> int:
+    """A size in MB, or with K, M, G, T behind it; in bytes."""
+    units = {"K": 1 << 10, "M": MB, "G": 1 << 30, "T": 1 << 40}
+    number, factor = text.upper().removesuffix("B"), MB
+    if number[-1:] in units:
+        number, factor = number[:-1], units[number[-1]]
+    try:
+        count = int(float(number) * factor)
+    except (ValueError, OverflowError):
+        count = 0
+    if count <= 0:
+        raise MargayError(f"{name} {text}: not a size",
+                          f"give megabytes, like {name} 64, or a unit, like {name} 2G")
+    return count
+
+
+def _number(name: str, text: str, low: int, high: int, cure: str) -> int:
+    try:
+        number = int(text)
+    except ValueError:
+        raise MargayError(f"{name} {text}: not a whole number",
+                          f"give a number from {low} to {high}") from None
+    if not low <= number <= high:
+        raise MargayError(f"{name} {text} is out of range", f"give {low} to {high}: {cure}")
+    return number
+
+
+def _seconds(name: str, text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds < 1e9:
+        raise MargayError(f"{name} {text}: not a time", f"give seconds, like {name} 30")
+    return seconds
+
+
+def _choice(name: str, value: str, choices: tuple[str, ...]) -> str:
+    if value not in choices:
+        raise MargayError(f"{name} {value} is not known", f"choose one of: {', '.join(choices)}")
+    return value
+
+
+def _link(options: RunOptions, value: str) -> None:
+    if value in ("virtio", "e1000", "e1000e"):
+        raise MargayError(f"--link {value} is not there yet", "use --link shm")
+    options.link = value if value == "none" else _choice("--link", value, LINKS)
+
+
+def _add_file(options: RunOptions, name: str, path: str, out: bool) -> None:
+    file = HostFile(path, out)
+    if not file.name or file.name in (".", ".."):
+        raise MargayError(f"{name} {path}: not the name of a file", f"write {name} PATH")
+    if len(os.fsencode(file.name)) > NAME_BYTES:
+        raise MargayError(f"{name} {path}: the name is longer than {NAME_BYTES} bytes",
+                          "rename the file or hand it over by a link with a shorter name")
+    for other in options.files:
+        if other.name == file.name:
+            raise MargayError(
+                f"two files of one name: {other.path} and {path} would both be "
+                f"{file.name} in the nodes",
+                "nodes know files by their base names: rename or link one of them")
+    options.files.append(file)
+
+
+def _add_env(options: RunOptions, name: str, entry: str) -> None:
+    key = entry.split("=", 1)[0]
+    if not key:
+        raise MargayError(f"{name} {entry}: no variable's name", f"write {name} NAME=VALUE")
+    if "=" not in entry:
+        if key not in os.environ:
+            raise MargayError(f"{name} {key}: there is no such variable here",
+                              f"write {name} {key}=VALUE")
+        entry = f"{key}={os.environ[key]}"
+    options.env = [old for old in options.env if not old.startswith(key + "=")] + [entry]
+
+
+def _check(options: RunOptions, command: str) -> None:
+    if options.stack and command != "iso" and options.stack > options.mem // 2:
+        raise MargayError(
+            f"--stack {options.stack // MB} does not fit into --mem {options.mem // MB}",
+            "the stack may take at most half of the segment: raise --mem or lower --stack")
+    if options.rank >= options.nodes:
+        raise MargayError(f"--rank {options.rank}: there are {options.nodes} ranks",
+                          f"give 0 to {options.nodes - 1}")
+    if command == "iso":
+        if not options.output:
+            raise MargayError("no image is named", "write: margay iso APP -n N -o F.iso")
+        if options.node >= options.nodes:
+            raise MargayError(f"--node {options.node}: there are {options.nodes} nodes",
+                              f"give 0 to {options.nodes - 1}")
+    elif options.link == "none":
+        raise MargayError("--link none has no launcher", "it is for margay iso; use --link shm")
+    if options.boot:
+        if options.machine == "microvm":
+            options.machine = "q35"          # microvm has no disc to boot from

@@ -1,0 +1,155 @@
+"""What the nodes print, on the launcher's standard output and error.
+
+Sink writes to a descriptor without ever blocking the event loop for long;
+Printer makes whole lines of each rank's streams and puts the rank in front.
+Neither knows of rings or processes.
+"""
+from __future__ import annotations
+
+import os
+import select
+import stat
+import time
+from pathlib import Path
+
+PIPE_PIECE = 4096             # what a pipe that polls writable takes without blocking
+LONGEST_LINE = 1 << 20        # an unfinished line longer than this is printed as it is
+
+
+class Sink:
+    """A descriptor to write to, with a queue for what it does not take yet."""
+
+    def __init__(self, fd: int) -> None:
+        self.fd = fd
+        self.queue: list[bytes] = []
+        self.pending = 0
+        self.broken = False       # nobody reads any more
+        try:
+            mode = os.fstat(fd).st_mode
+            self.file = stat.S_ISREG(mode)
+        except OSError:
+            self.file, self.broken = True, True
+        self.poll = select.poll()
+        self.poll.register(fd, select.POLLOUT)
+
+    def write(self, data: bytes) -> None:
+        if data and not self.broken:
+            self.queue.append(data)
+            self.pending += len(data)
+
+    def flush(self, seconds: float = 0.0) -> bool:
+        """Writes what the descriptor takes within this time; True if all went."""
+        if not self.queue:
+            return True
+        until = time.monotonic() + seconds
+        data = memoryview(b"".join(self.queue))
+        at, end = 0, len(data)
+        try:
+            while at < end:
+                if self.file:
+                    at += os.write(self.fd, data[at:])
+                elif self.poll.poll(max(0.0, until - time.monotonic()) * 1000):
+                    at += os.write(self.fd, data[at:at + PIPE_PIECE])
+                else:
+                    break
+        except BlockingIOError:
+            pass
+        except OSError:
+            self.broken, at = True, end
+        self.queue = [bytes(data[at:])] if at < end else []
+        self.pending = end - at
+        return not self.queue
+
+
+class Printer:
+    """Lines of all ranks to two sinks, stdout's and stderr's."""
+
+    def __init__(self, out: Sink, err: Sink, nodes: int, prefix: bool) -> None:
+        self.sinks = {1: out, 2: err}
+        self.prefixes = [f"[{rank}] ".encode() if prefix else b"" for rank in range(nodes)]
+        self.single = nodes == 1
+        self.partial: dict[tuple[int, int], list[bytes]] = {}
+        self.partial_bytes: dict[tuple[int, int], int] = {}
+        self.open_line: tuple[int, int] | None = None     # (rank, stream) printed without its end
+        self.progress_shown = False
+
+    def put(self, rank: int, stream: int, data: bytes) -> None:
+        """New output of one rank; stream is 1 or 2."""
+        key = (rank, stream)
+        cut = data.rfind(b"\n") + 1
+        if cut:
+            self._emit(key, b"".join([*self.partial.pop(key, ()), data[:cut]]))
+            self.partial_bytes.pop(key, None)
+        if cut < len(data):
+            self.partial.setdefault(key, []).append(data[cut:])
+            self.partial_bytes[key] = self.partial_bytes.get(key, 0) + len(data) - cut
+            if self.single or self.partial_bytes[key] > LONGEST_LINE:
+                self.prompt(rank)
+
+    def prompt(self, rank: int) -> None:
+        """Prints a rank's unfinished lines as they are: it waits for an answer."""
+        for stream in (1, 2):
+            if (rank, stream) in self.partial:
+                self.partial_bytes.pop((rank, stream), None)
+                self._emit((rank, stream), b"".join(self.partial.pop((rank, stream))))
+
+    def progress(self, text: str) -> None:
+        """A line on the terminal that the next output replaces; '' takes it away."""
+        if text or self.progress_shown:
+            self.sinks[2].write(b"\r\x1b[K" + text.encode())
+            self.progress_shown = bool(text)
+
+    def report(self, text: bytes) -> None:
+        """Whole lines of the kernel or the launcher, on standard error."""
+        self.progress("")
+        self._end_open_line()
+        self.sinks[2].write(text)
+
+    def finish(self) -> None:
+        """Completes every unfinished line."""
+        for rank, stream in sorted(self.partial):
+            self._emit((rank, stream), b"".join(self.partial[rank, stream]) + b"\n")
+        self.partial.clear()
+        self.progress("")
+        self._end_open_line()
+
+    def _emit(self, key: tuple[int, int], data: bytes) -> None:
+        self.progress("")
+        rank, stream = key
+        prefix = self.prefixes[rank]
+        fresh = True
+        if self.open_line is not None:
+            if self.open_line == key:
+                fresh = False
+            else:
+                self._end_open_line()
+        ended = data.endswith(b"\n")
+        if prefix:
+            body = data[:-1] if ended else data
+            data = ((prefix if fresh else b"") + body.replace(b"\n", b"\n" + prefix)
+                    + (b"\n" if ended else b""))
+        self.sinks[stream].write(data)
+        self.open_line = None if ended else key
+
+    def _end_open_line(self) -> None:
+        if self.open_line is not None:
+            self.sinks[self.open_line[1]].write(b"\n")
+            self.open_line = None
+
+
+class Folder:
+    """--output-dir: one file per rank and stream, the bytes exactly as they came."""
+
+    def __init__(self, folder: Path, nodes: int) -> None:
+        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
+        self.fds = {(rank, stream): os.open(folder / f"rank{rank}.{end}", flags, 0o666)
+                    for rank in range(nodes) for stream, end in ((1, "out"), (2, "err"))}
+
+    def put(self, rank: int, stream: int, data: bytes) -> None:
+        write_all(self.fds[rank, stream], data)
+
+
+def write_all(fd: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(fd, view):]

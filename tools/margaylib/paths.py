@@ -1,0 +1,39 @@
+"""Where the project and its build folder are, whatever the current directory is."""
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from .errors import MargayError
+
+ROOT = Path(os.path.realpath(__file__)).parent.parent.parent
+BUILD = Path(os.environ.get("MARGAY_BUILD") or ROOT / "build")
+
+
+def built(name: str) -> Path:
+    """build/NAME; the error says which make target makes it."""
+    path = BUILD / name
+    if not path.exists():
+        target = "newlib" if name.startswith("newlib/") else "all"
+        raise MargayError(f"{path} is missing: the build is not complete",
+                          f"run: make -C {_quoted(ROOT)} {target}")
+    return path
+
+
+def program(name: str, package: str) -> str:
+    """The absolute path of a host program; the error names its Debian package."""
+    if "/" in name:
+        if os.access(name, os.X_OK):
+            return os.path.abspath(name)
+        raise MargayError(f"{name} cannot be executed", "name an executable file")
+    for folder in os.environ.get("PATH", os.defpath).split(os.pathsep):
+        path = os.path.join(folder or ".", name)
+        if os.access(path, os.X_OK) and os.path.isfile(path):
+            return os.path.abspath(path)
+    raise MargayError(f"{name} is not installed (it is in no folder of PATH)",
+                      f"install it: apt install {package}")
+
+
+def _quoted(path: Path) -> str:
+    from shlex import quote
+    return quote(str(path))

@@ -1,0 +1,223 @@
+"""What the launcher does about ends, deadlines and signals.
+
+Rules: a failing node (nonzero status, fault, panic, death) gives the others
+GRACE seconds to end by themselves, then they are ended; a machine that dies is
+marked dead in the region and everybody is rung. A stopped machine (SIGSTOP) is
+waited for. A node that does not come up within its time ends the job.
+"""
+from __future__ import annotations
+
+import os
+import signal
+from typing import TYPE_CHECKING
+
+from .errors import OWN_ERROR, TIMED_OUT, MargayError, ranks_text
+from .verdict import Outcome, failure_text, job_status, read_outcome
+
+if TYPE_CHECKING:
+    from .job import Job
+    from .node import Node
+
+GRACE = 2.0                   # seconds between a failure and the end of the others
+POWER_OFF = 3.0               # seconds for a QEMU to go away after its node has ended
+ANSWER = 1.0                  # seconds for a node to answer SIGQUIT
+STOPPED_MORE = 5.0            # seconds more for a node that was found stopped
+SERIAL_LINES = 12             # of a node that did not boot, in the message
+
+
+class Policy:
+    """State of the job's end. look() after every event; due() says when to look again."""
+
+    def __init__(self, job: Job) -> None:
+        self.job = job
+        self.states = {name: value for name, value in job.region.layout.constants.items()
+                       if name.startswith("NODE_")}
+        self.running = self.states["NODE_RUNNING"]
+        self.exited = self.states["NODE_EXITED"]
+        self.booting = True
+        self.boot_until = 0.0
+        self.timeout_at: float | None = None
+        self.kill_at: float | None = None
+        self.answers_at: float | None = None
+        self.power_off: dict[int, float] = {}
+        self.first: Outcome | None = None
+        self.override: int | None = None
+        self.ended_why = ""
+        self.error: MargayError | None = None
+        self.last_end = 0.0
+
+    def all_started(self, now: float) -> None:
+        limit = float(os.environ.get("MARGAY_BOOT_SECONDS") or 20 + len(self.job.nodes))
+        self.boot_seconds = limit
+        self.boot_until = now + limit
+        if self.job.options.timeout:
+            self.timeout_at = self.job.started + self.job.options.timeout
+
+    def due(self) -> float | None:
+        times = [self.timeout_at, self.kill_at, self.answers_at,
+                 self.boot_until if self.booting else None, *self.power_off.values()]
+        return min((time for time in times if time is not None), default=None)
+
+    def look(self, now: float) -> bool:
+        """Looks at every node and deadline; True when all nodes are gone."""
+        booting = False
+        for node in self.job.nodes:
+            state = self.job.region.field(node.rank, "state")
+            if state >= self.running:
+                node.main_seen = node.main_seen or now
+            elif node.alive:
+                booting = True
+            if not node.judged:
+                self._judge(node, state, now)
+        self.booting = booting
+        self._deadlines(now)
+        if any(node.alive for node in self.job.nodes):
+            return False
+        if not self.last_end:
+            self.last_end = now
+        return True
+
+    # --- ends of nodes
+
+    def outcome(self, node: Node) -> Outcome:
+        field = self.job.region.field
+        return read_outcome(node.rank, self.states, field(node.rank, "state"),
+                            field(node.rank, "status"), field(node.rank, "signal"),
+                            field(node.rank, "exit_order"), node.wait_status,
+                            node.ended_by_us)
+
+    def outcomes(self) -> list[Outcome]:
+        return [self.outcome(node) for node in self.job.nodes]
+
+    def _judge(self, node: Node, state: int, now: float) -> None:
+        """Deals with a node's end once it is certain."""
+        if node.alive:
+            if state < self.exited:
+                return
+            self.power_off.setdefault(node.rank, now + POWER_OFF)
+        else:
+            self.job.last_words(node)
+            self.power_off.pop(node.rank, None)
+        outcome = self.outcome(node)
+        if outcome.failed:
+            node.judged = True
+            self._failure(node, outcome, now)
+        elif not node.alive:
+            node.judged = True
+
+    def _failure(self, node: Node, outcome: Outcome, now: float) -> None:
+        if outcome.kind in ("died", "panicked"):
+            self.job.region.set_field(node.rank, "dead", 1)
+            self.job.doorbell.ring_all()
+        if self.first is None:
+            self.first = outcome
+            self.kill_at = now + GRACE
+            if outcome.kind == "died" and not node.main_seen and not outcome.signal:
+                self.kill_at = now        # its QEMU refused to start: so will the others
+        elif self.kill_at is not None and now >= self.kill_at:
+            return
+        if outcome.kind != "faulted":
+            said = node.error_text.decode("utf-8", "replace").strip().splitlines()
+            self.job.say(failure_text(outcome, node.wait_status, said[-1] if said else ""))
+            if outcome.kind == "died" and not outcome.signal and "kvm" in self.job.accel:
+                self.job.say("to run without KVM: --accel tcg")
+
+    def _end_all(self, why: str) -> None:
+        """Ends the nodes that still run and remembers why, for the closing words."""
+        self.ended_why = self.ended_why or why
+        self.job.kill_all()
+        self.kill_at = self.timeout_at = None
+        self.booting = False
+
+    def _deadlines(self, now: float) -> None:
+        if self.kill_at is not None and now >= self.kill_at:
+            self._end_all("they still ran 2 s after that" if now - self.kill_at < 60 else "")
+        if self.timeout_at is not None and now >= self.timeout_at:
+            self.override = TIMED_OUT
+            self.job.say(f"timeout: the job ran for {self.job.options.timeout:g} s")
+            self._end_all("the time was over")
+        if self.booting and now >= self.boot_until and self.job.debug_rank < 0:
+            self._boot_failed(now)
+        for rank, until in list(self.power_off.items()):
+            if now >= until:
+                del self.power_off[rank]
+                if not self.job.nodes[rank].stopped():
+                    self.job.nodes[rank].kill()
+                else:
+                    self.power_off[rank] = now + POWER_OFF
+        if self.answers_at is not None and now >= self.answers_at:
+            self._missing_answers()
+
+    def _boot_failed(self, now: float) -> None:
+        late = [node for node in self.job.nodes
+                if node.alive and self.job.region.field(node.rank, "state") < self.running]
+        if not late or any(node.stopped() for node in late):
+            self.boot_until = now + STOPPED_MORE
+            return
+        node = late[0]
+        self.job.last_words(node)
+        text = node.serial_text.decode("utf-8", "replace").strip().splitlines()
+        text += node.error_text.decode("utf-8", "replace").strip().splitlines()
+        shown = "\n".join(f"  | {line.rstrip()}" for line in text[-SERIAL_LINES:])
+        self.error = MargayError(
+            f"{ranks_text([late_node.rank for late_node in late])} did not reach main within "
+            f"{self.boot_seconds:g} s",
+            (f"node {node.rank} said on its serial port:\n{shown}\n" if shown else
+             f"node {node.rank} said nothing on its serial port\n")
+            + "if the host is only slow, set MARGAY_BOOT_SECONDS; else try another --machine "
+              "(microvm, q35, pc) or --accel tcg")
+        self.override = OWN_ERROR
+        self._end_all("")
+
+    # --- signals and readers
+
+    def signalled(self, number: int, now: float) -> None:
+        if number == signal.SIGQUIT:
+            self._ask_all(now)
+        elif number == signal.SIGTSTP:
+            from .signals import stop_here
+            stop_here([node.pid for node in self.job.nodes if node.alive])
+        elif self.override is None:
+            self.override = 128 + number
+            self.job.say({signal.SIGINT: "interrupted", signal.SIGTERM: "asked to end (SIGTERM)",
+                          signal.SIGHUP: "the terminal is gone"}[signal.Signals(number)])
+            self._end_all("")
+
+    def reader_gone(self) -> None:
+        """Nobody reads standard output any more: end like a program in a pipeline."""
+        if self.override is None:
+            self.override = 128 + signal.SIGPIPE
+            self._end_all("")
+
+    def _ask_all(self, now: float) -> None:
+        """SIGQUIT: every running node prints its backtrace and what it waits for."""
+        asked = self.job.region.layout["REGION_REQUEST_BACKTRACE"]
+        for node in self.job.nodes:
+            state = self.job.region.field(node.rank, "state")
+            if node.alive and state < self.exited:
+                self.job.region.set_field(node.rank, "requests", asked)
+                self.job.doorbell.ring(node.rank)
+        self.answers_at = now + ANSWER
+
+    def _missing_answers(self) -> None:
+        self.answers_at = None
+        for node in self.job.nodes:
+            if not node.alive or not self.job.region.field(node.rank, "requests"):
+                continue
+            state = self.job.region.field(node.rank, "state")
+            why = "its QEMU is stopped (SIGSTOP)" if node.stopped() else \
+                "it is still booting" if state < self.running else \
+                "its kernel has interrupts off"
+            self.job.say(f"rank {node.rank} (node {node.rank}) does not answer: {why}")
+
+    # --- the end
+
+    def closing_words(self) -> None:
+        ended = [outcome.rank for outcome in self.outcomes() if outcome.kind == "ended"]
+        if ended and self.ended_why:
+            self.job.say(f"ended {ranks_text(ended)}: {self.ended_why}")
+        if self.error is not None:
+            self.job.printer.report(self.error.text().encode("utf-8", "replace"))
+
+    def status(self) -> int:
+        return job_status(self.outcomes(), self.first, self.override)

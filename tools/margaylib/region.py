@@ -1,0 +1,138 @@
+"""One job's shared region: a memfd with its header, node table and files.
+
+The memfd has no name and goes away with its last user, however that ends. The
+launcher writes the header and its own node fields before a node starts, and
+reads and writes single aligned words afterwards; a word is moved by one
+machine instruction, so the nodes never see half of one.
+"""
+from __future__ import annotations
+
+import mmap
+import os
+import stat
+import time
+from pathlib import Path
+
+from .errors import MargayError
+from .layout import Layout, Plan
+from .options import HostFile
+
+
+def read_sizes(files: list[HostFile]) -> list[int]:
+    """Opens every --file and learns its size; a pipe is read to its end."""
+    sizes = []
+    for file in files:
+        if file.out:
+            sizes.append(0)
+            continue
+        try:
+            file.fd = os.open(file.path, os.O_RDONLY | os.O_CLOEXEC)
+            status = os.fstat(file.fd)
+            if stat.S_ISDIR(status.st_mode):
+                raise IsADirectoryError(21, "is a directory")
+            if not stat.S_ISREG(status.st_mode):
+                file.content = b"".join(iter(lambda f=file: os.read(f.fd, 1 << 20), b""))
+            sizes.append(status.st_size if file.content is None else len(file.content))
+        except OSError as error:
+            raise MargayError(f"--file {file.path}: {error.strerror or error}",
+                              "name a file that you may read") from None
+    return sizes
+
+
+class Region:
+    """The mapped memfd. Offsets come from the plan; `layout` has the fields."""
+
+    def __init__(self, layout: Layout, plan: Plan, files: list[HostFile]) -> None:
+        self.layout = layout
+        self.plan = plan
+        try:
+            self.fd = os.memfd_create("margay", os.MFD_CLOEXEC)
+            os.ftruncate(self.fd, plan.bytes)
+            self.map = mmap.mmap(self.fd, plan.bytes)
+        except OSError as error:
+            raise MargayError(f"the shared region cannot be made: {error.strerror}",
+                              "use fewer nodes or less --mem") from None
+        view = memoryview(self.map)
+        self.words = view.cast("I")
+        self.longs = view.cast("Q")
+        self._write("region_header", 0, plan.header())
+        for index, file in enumerate(files):
+            self._add_file(index, file)
+
+    def _write(self, struct: str, base: int, values: dict[str, int]) -> None:
+        fields = self.layout.structs[struct]
+        for name, value in values.items():
+            offset, size = fields[name]
+            at = base + offset
+            self.map[at:at + size] = value.to_bytes(size, "little")
+
+    def _add_file(self, index: int, file: HostFile) -> None:
+        entry = self.plan.file_table + index * self.layout.size("region_file")
+        name = os.fsencode(file.name)
+        at = entry + self.layout.at("region_file", "name")
+        self.map[at:at + len(name)] = name
+        offset = self.plan.file_offsets[index]
+        size = 0
+        if file.content is not None:
+            size = len(file.content)
+            self.map[offset:offset + size] = file.content
+        elif not file.out:
+            size = self._copy(file.fd, offset, os.fstat(file.fd).st_size)
+        if file.fd >= 0:
+            os.close(file.fd)
+            file.fd = -1
+        self._write("region_file", entry, {
+            "flags": self.layout["REGION_FILE_OUT"] if file.out else 0,
+            "offset": offset, "bytes": size})
+
+    def _copy(self, source: int, offset: int, size: int) -> int:
+        """Copies a file's first `size` bytes into the region; it may have shrunk meanwhile."""
+        os.lseek(self.fd, offset, os.SEEK_SET)
+        done = 0
+        while done < size:
+            sent = os.sendfile(self.fd, source, None, size - done)
+            if sent == 0:
+                break
+            done += sent
+        return done
+
+    def field(self, k: int, name: str) -> int:
+        """A 32-bit field of node k."""
+        return self.words[(self.plan.node(k) + self.layout.at("region_node", name)) >> 2]
+
+    def long_field(self, k: int, name: str) -> int:
+        return self.longs[(self.plan.node(k) + self.layout.at("region_node", name)) >> 3]
+
+    def set_field(self, k: int, name: str, value: int) -> None:
+        self.words[(self.plan.node(k) + self.layout.at("region_node", name)) >> 2] = value
+
+    def stamp_start(self, k: int) -> None:
+        """start_ns, just before node k's QEMU is started."""
+        at = self.plan.node(k) + self.layout.at("region_node", "start_ns")
+        self.longs[at >> 3] = time.clock_gettime_ns(time.CLOCK_REALTIME)
+
+
+def open_outputs(files: list[HostFile]) -> dict[int, int]:
+    """Makes every --out file, empty, and returns descriptor by file index."""
+    opened = {}
+    for index, file in enumerate(files):
+        if not file.out:
+            continue
+        try:
+            opened[index] = os.open(
+                file.path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o666)
+        except OSError as error:
+            raise MargayError(f"--out {file.path}: {error.strerror}",
+                              "name a file in a folder that you may write") from None
+    return opened
+
+
+def make_folder(path: Path) -> None:
+    """--output-dir: made if needed, and writable."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        if not os.access(path, os.W_OK | os.X_OK):
+            raise PermissionError(13, "no permission to write there")
+    except OSError as error:
+        raise MargayError(f"--output-dir {path}: {error.strerror}",
+                          "name a folder that you may make or write") from None

@@ -1,0 +1,120 @@
+"""The byte rings in the shared region: console rings (read here) and stdin's (written here).
+
+A ring has one writer and one reader; positions only grow. The other side is
+not trusted: positions and lengths are checked, and a damaged ring is not read
+again.
+"""
+from __future__ import annotations
+
+import struct
+from _thread import allocate_lock
+
+from .region import Region
+
+_RECORD = struct.Struct("<IHH")
+_lock = allocate_lock()
+
+
+def fence() -> None:
+    """A full memory barrier: taking a lock is an atomic instruction."""
+    _lock.acquire()
+    _lock.release()
+
+
+class _Ring:
+    def __init__(self, region: Region, base: int, size: int) -> None:
+        layout = region.layout
+        self.map = region.map
+        self.longs = region.longs
+        self.words = region.words
+        self.written = (base + layout.at("region_ring", "written")) >> 3
+        self.taken = (base + layout.at("region_ring", "taken")) >> 3
+        self.closed = (base + layout.at("region_ring", "closed")) >> 2
+        self.data = base + layout.size("region_ring")
+        self.capacity = size - layout.size("region_ring")
+
+
+class ConsoleRing(_Ring):
+    """Node k's output. read() returns pieces in order and gives the room back at once."""
+
+    def __init__(self, region: Region, k: int) -> None:
+        super().__init__(region, region.plan.console(k), region.plan.console_bytes)
+        self.position = 0
+        self.damaged = False
+        self.waits = (region.plan.node(k)
+                      + region.layout.at("region_node", "console_waits")) >> 2
+
+    def read(self) -> list[tuple[int, bytes]]:
+        """(stream, bytes) pieces, neighbours of one stream joined; [] if nothing is new."""
+        if self.damaged:
+            return []
+        size = self.longs[self.written] - self.position
+        if size == 0:
+            return []
+        if not 0 < size <= self.capacity:
+            self.damaged = True
+            return []
+        start = self.position & (self.capacity - 1)
+        first = min(size, self.capacity - start)
+        data = self.map[self.data + start:self.data + start + first]
+        if first < size:
+            data += self.map[self.data:self.data + size - first]
+        self.position += size
+        self.longs[self.taken] = self.position
+        return self._records(data)
+
+    def _records(self, data: bytes) -> list[tuple[int, bytes]]:
+        found: list[tuple[int, bytes]] = []
+        pieces: list[bytes] = []
+        current = -1
+        at, end, unpack = 0, len(data), _RECORD.unpack_from
+        while at < end:
+            if end - at < _RECORD.size:
+                self.damaged = True
+                break
+            size, stream, _ = unpack(data, at)
+            at += _RECORD.size
+            if size > end - at:
+                self.damaged = True
+                break
+            if stream != current:
+                if pieces:
+                    found.append((current, b"".join(pieces)))
+                pieces, current = [], stream
+            pieces.append(data[at:at + size])
+            at += (size + 7) & ~7
+        if pieces:
+            found.append((current, b"".join(pieces)))
+        return found
+
+    def writer_waits(self) -> bool:
+        """Does the node wait for room? Clears its wish; the caller rings it."""
+        fence()
+        if self.words[self.waits]:
+            self.words[self.waits] = 0
+            return True
+        return False
+
+
+class StdinRing(_Ring):
+    """Standard input of node 0."""
+
+    def __init__(self, region: Region) -> None:
+        super().__init__(region, region.plan.stdin_ring, region.plan.stdin_bytes)
+        self.position = 0
+
+    def room(self) -> int:
+        used = self.position - self.longs[self.taken]
+        return self.capacity - used if 0 <= used <= self.capacity else 0
+
+    def write(self, data: bytes) -> None:
+        """Appends; the caller made sure that there is room."""
+        start = self.position & (self.capacity - 1)
+        first = min(len(data), self.capacity - start)
+        self.map[self.data + start:self.data + start + first] = data[:first]
+        self.map[self.data:self.data + len(data) - first] = data[first:]
+        self.position += len(data)
+        self.longs[self.written] = self.position
+
+    def close(self) -> None:
+        self.words[self.closed] = 1

@@ -1,0 +1,93 @@
+"""`margay run`: from the command line to the exit status."""
+from __future__ import annotations
+
+import os
+import sys
+
+from . import hostmem, machine
+from .errors import MargayError, size_text
+from .image import Image
+from .layout import Layout, Plan
+from .options import MB, RunOptions, parse
+from .paths import built, program
+
+
+def say(text: str) -> None:
+    sys.stderr.write(f"margay: {text}\n")
+
+
+def quiet(_text: str) -> None:
+    pass
+
+
+def run(args: list[str]) -> int:
+    options = parse(args)
+    return run_options(options)
+
+
+def run_options(options: RunOptions, debug=None) -> int:
+    """Runs a job. `debug` (of `margay gdb`) attaches to it before it starts."""
+    for note in options.notes:
+        say(note)
+    image = Image(options.app)
+    check_segment(options, image)
+    layout = Layout(built("region.json"))
+    qemu = program(os.environ.get("MARGAY_QEMU") or machine.PROGRAM, machine.PACKAGE)
+    boot_fd = open_iso(options.boot) if options.boot else image.fd
+    detail = say if options.verbose else quiet
+    if options.dry_run:
+        return dry_run(options, image, qemu)
+    spawn = str(built("tools/spawn"))
+    hostmem.check(options.nodes, options.mem,
+                  machine.ram_bytes(image.boot_bytes, bool(options.boot)),
+                  sum(os.path.getsize(file.path) for file in options.files
+                      if not file.out and os.path.isfile(file.path)))
+    from .job import Job
+    from .region import Region
+    accel = options.accel
+    from .accel import choose, probe_node
+    accel = choose(
+        accel, lambda: probe_node(
+            lambda few: Region(layout, Plan(layout, 1, few.mem, []), []),
+            qemu, spawn, image, image.fd), detail, say)
+    job = Job(options, image, boot_fd, layout, accel, qemu, spawn)
+    detail(f"{options.nodes} nodes on {options.machine}, {size_text(job.plan.segment_bytes)} "
+           f"each, region of {size_text(job.plan.bytes)}, {qemu}")
+    sys.stderr.flush()
+    if debug is not None:
+        debug(job)
+    return job.run()
+
+
+def check_segment(options: RunOptions, image: Image) -> None:
+    need = image.app_bytes + options.stack_bytes
+    if need > options.mem:
+        raise MargayError(
+            f"--mem {options.mem // MB} is too small: program, data and stack of {options.app} "
+            f"take {size_text(need)}", f"use at least --mem {need // MB + 1}")
+
+
+def open_iso(path: str) -> int:
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        if os.pread(fd, 5, 32769) != b"CD001":
+            raise MargayError(f"--boot {path} is not an ISO image",
+                              "make one: margay iso APP -n N -o F.iso")
+    except OSError as error:
+        raise MargayError(f"--boot {path}: {error.strerror}",
+                          "make it: margay iso APP -n N -o F.iso") from None
+    return fd
+
+
+def dry_run(options: RunOptions, image: Image, qemu: str) -> int:
+    """Prints each node's QEMU line, with the files' names for the inherited descriptors."""
+    from shlex import join
+    accel = "tcg" if options.accel == "auto" else options.accel
+    path = options.boot or str(image.path)
+    for rank in range(options.nodes):
+        line = machine.qemu_arguments(options, accel, rank, os.getpid(), os.getuid(),
+                                      image.boot_bytes)
+        line = [word.replace(f"/dev/fd/{machine.Fds.IMAGE}", path.replace(",", ",,")
+                             if options.boot else path) for word in line]
+        print(join([qemu, *line]))
+    return 0

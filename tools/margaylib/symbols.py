@@ -1,0 +1,82 @@
+"""Backtrace lines of the kernel get function, file and line, by addr2line on the image.
+
+Lines come in batches: one addr2line for all addresses that are not known yet.
+"""
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+_FRAME = re.compile(r"#(\d+)\s+0x([0-9a-fA-F]+)\s*$")
+DEADLINE = 10.0
+
+
+class Symbols:
+    """Looks up addresses of one image; answers are kept."""
+
+    def __init__(self, image: Path) -> None:
+        self.image = image
+        self.known: dict[int, str] = {}
+
+    def annotate(self, lines: list[str]) -> list[str]:
+        frames = [_FRAME.search(line) for line in lines]
+        wanted = {_lookup_address(frame) for frame in frames if frame}
+        self._learn(sorted(wanted - self.known.keys()))
+        return [line.rstrip() + self.known.get(_lookup_address(frame), "") if frame else line
+                for line, frame in zip(lines, frames)]
+
+    def _learn(self, addresses: list[int]) -> None:
+        if not addresses:
+            return
+        import subprocess
+        try:
+            done = subprocess.run(
+                ["addr2line", "-a", "-f", "-i", "-e", str(self.image)],
+                input="".join(f"{address:x}\n" for address in addresses),
+                capture_output=True, text=True, errors="replace", timeout=DEADLINE,
+                start_new_session=True)
+        except (OSError, subprocess.TimeoutExpired):
+            self.known.update(dict.fromkeys(addresses, ""))
+            return
+        self.known.update(parse(done.stdout))
+        for address in addresses:
+            self.known.setdefault(address, "")
+
+
+def _lookup_address(frame: re.Match[str]) -> int:
+    """A return address belongs to the line after the call: look one byte before it."""
+    address = int(frame[2], 16)
+    return address - 1 if int(frame[1]) > 0 and address else address
+
+
+def parse(text: str) -> dict[int, str]:
+    """addr2line's -a -f -i output: an address line, then pairs of function and file:line,
+    innermost first. ` f at a.c:3` or ` f at a.c:3, inlined into main at a.c:9`."""
+    found: dict[int, str] = {}
+    address, pairs, function = -1, [], None
+    for line in [*text.splitlines(), "0x"]:
+        if line.startswith("0x"):
+            if pairs:
+                found[address] = " " + ", inlined into ".join(pairs)
+            address, pairs, function = int(line[2:] or "0", 16), [], None
+        elif function is None:
+            function = line
+        else:
+            if function != "??":
+                place = _place(line)
+                pairs.append(f"{function} at {place}" if place else function)
+            function = None
+    return found
+
+
+def _place(text: str) -> str:
+    """file:line, below the current folder relative; '' if unknown."""
+    text = text.split(" (discriminator")[0]
+    file, _, line = text.rpartition(":")
+    if file in ("", "??"):
+        return ""
+    file = os.path.normpath(file)
+    here = os.getcwd() + os.sep
+    return f"{file.removeprefix(here)}:{line}" if line.isdigit() and line != "0" else \
+        file.removeprefix(here)

@@ -173,7 +173,7 @@ int block_is_ni(const struct process_view *view, handle_t ni)
 	return view->block->state == BLOCK_OPEN && ni == ni_handle(view->block);
 }
 
-int block_status(const struct process_view *view, uint32_t index, uint64_t *value)
+int block_status(const struct process_view *view, uint64_t index, uint64_t *value)
 {
 	const struct pool *pool;
 

@@ -144,7 +144,7 @@ uint32_t block_pending(const struct process_view *view);
 int block_is_ni(const struct process_view *view, handle_t ni);
 
 /* 0, or PORTALS_SR_INDEX_INVALID. Without the lock the value may be a little old. */
-int block_status(const struct process_view *view, uint32_t index, uint64_t *value);
+int block_status(const struct process_view *view, uint64_t index, uint64_t *value);
 
 /*
  * Node `nid` is dead: end every operation that it would have ended, with

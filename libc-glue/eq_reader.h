@@ -1,0 +1,91 @@
+/*
+ * The reader of an event queue: takes events from slots that kernels write and
+ * this process may only read, without entering the kernel. Included by
+ * portals.c, and by tests/host/test_user_eq.c, which runs it against the
+ * engine's writer.
+ *
+ * Event number n lies in slot n & mask. The slot's last word is the number of
+ * the event in it, with EVENT_WRITING set while it is being replaced:
+ *   word == n                    the event is there: copy it, look again
+ *   word < n                     not there yet
+ *   word == n | EVENT_WRITING    not there yet
+ *   word without the flag > n    overtaken; the oldest that is still there is
+ *                                number word - mask
+ * The second look at the word tells whether the copy is of one piece.
+ */
+#ifndef LIBC_GLUE_EQ_READER_H
+#define LIBC_GLUE_EQ_READER_H
+#include <portals3.h>
+#include <stddef.h>
+
+#define EVENT_SLOT_WORDS      20u              /* from one slot to the next */
+#define EVENT_SEQUENCE_WORD   17u              /* the words before it are the event's */
+#define EVENT_WRITING_FLAG    (1ULL << 63)
+
+/* A 64-bit piece of an event. */
+typedef uint64_t __attribute__((may_alias)) event_word;
+
+struct eq_reader {
+	uint64_t next;               /* number of the event to read next; the kernel reads it */
+	ptl_handle_eq_t handle;      /* PTL_INVALID_HANDLE: this entry is free */
+	const event_word *slots;     /* read only */
+	uint64_t mask;               /* slots - 1 */
+};
+
+_Static_assert(sizeof(ptl_event_t) == (EVENT_SEQUENCE_WORD + 1) * 8, "an event is its words");
+_Static_assert(offsetof(ptl_event_t, sequence) == EVENT_SEQUENCE_WORD * 8, "sequence is last");
+
+/* Copy the event in a slot whose word was `number`. 1 if it is of one piece. */
+static inline int eq_copy(const event_word *slot, uint64_t number, ptl_event_t *event)
+{
+	event_word *to = (event_word *)event;
+
+#pragma GCC unroll 17
+	for (unsigned int i = 0; i < EVENT_SEQUENCE_WORD; i++)
+		to[i] = __atomic_load_n(&slot[i], __ATOMIC_RELAXED);
+	to[EVENT_SEQUENCE_WORD] = number;
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	return __atomic_load_n(&slot[EVENT_SEQUENCE_WORD], __ATOMIC_RELAXED) == number;
+}
+
+/* The rest of eq_read: the slot is not what was expected, but not old either. */
+static int eq_read_overtaken(struct eq_reader *queue, ptl_event_t *event)
+{
+	uint64_t next = queue->next;
+	int result = PTL_OK;
+
+	for (;;) {
+		const event_word *slot = queue->slots + (next & queue->mask) * EVENT_SLOT_WORDS;
+		uint64_t word = __atomic_load_n(&slot[EVENT_SEQUENCE_WORD], __ATOMIC_ACQUIRE);
+		uint64_t number = word & ~EVENT_WRITING_FLAG;
+
+		if (word == next && eq_copy(slot, word, event))
+			break;
+		if (word == next)
+			continue; /* replaced meanwhile: the word has changed */
+		if (number <= next)
+			return PTL_EQ_EMPTY;
+		result = PTL_EQ_DROPPED;
+		next = number - queue->mask > next ? number - queue->mask : next + 1;
+	}
+	__atomic_store_n(&queue->next, next + 1, __ATOMIC_RELEASE);
+	return result;
+}
+
+/* PtlEQGet on this queue: PTL_OK, PTL_EQ_EMPTY or PTL_EQ_DROPPED. */
+static inline int eq_read(struct eq_reader *queue, ptl_event_t *event)
+{
+	uint64_t next = queue->next;
+	const event_word *slot = queue->slots + (next & queue->mask) * EVENT_SLOT_WORDS;
+	uint64_t word = __atomic_load_n(&slot[EVENT_SEQUENCE_WORD], __ATOMIC_ACQUIRE);
+
+	if (word < next)
+		return PTL_EQ_EMPTY;
+	if (word == next && eq_copy(slot, word, event)) {
+		__atomic_store_n(&queue->next, next + 1, __ATOMIC_RELEASE);
+		return PTL_OK;
+	}
+	return eq_read_overtaken(queue, event);
+}
+
+#endif

@@ -1,0 +1,124 @@
+"""Boot on every machine type and by GRUB, the start of an application and its end."""
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from harness import ROOT
+
+pytestmark = pytest.mark.boot
+
+QEMU = Path("/usr/bin/qemu-system-x86_64")
+HELLO = "hello from rank {} of {} on node{}"
+
+
+@pytest.mark.parametrize("machine", ["microvm", "q35", "pc"])
+@pytest.mark.parametrize("nodes", [1, 2])
+def test_machine_type(margay, app, machine, nodes):
+    run = margay("run", "-n", nodes, "--machine", machine, "--no-prefix", app("hello")).ok()
+    assert sorted(run.lines) == [HELLO.format(r, nodes, r) for r in range(nodes)]
+
+
+@pytest.mark.nodes(64)
+def test_64_nodes(margay, app):
+    run = margay("run", "-n", 64, "--mem", 16, "--no-prefix", app("hello"), timeout=120).ok()
+    assert sorted(run.lines) == sorted(HELLO.format(r, 64, r) for r in range(64))
+
+
+@pytest.mark.parametrize("machine", ["microvm", "q35", "pc"])
+def test_memory_above_4_gb(margay, app, machine):
+    """The segment is far larger than the part of the address space below 4 GB."""
+    run = margay("run", "-n", 2, "--mem", 5000, "--machine", machine, app("memory"), "touch",
+                 timeout=100).ok()
+    assert run.of_rank(0) == run.of_rank(1) == ["4800 MB"]
+
+
+@pytest.mark.parametrize("mem", [16, 48, 100, 1000])
+def test_heap_follows_mem(margay, app, mem):
+    """malloc gives nearly all of the segment, and NULL when it is exhausted."""
+    run = margay("run", "--mem", mem, "--stack", 1, app("memory"), "exhaust").ok()
+    got = int(run.prints(r"(\d+) MB in all").group(1))
+    assert mem - 6 <= got < mem
+
+
+def test_stack_size(margay, app):
+    """--stack is what a program may use, and 1 MB more is too much."""
+    margay("run", "--stack", 4, app("memory"), "stack", 3500).ok()
+    margay("run", "--stack", 4, app("memory"), "stack", 4600).status(128 + 11)
+
+
+@pytest.mark.parametrize("nodes", [1, 2])
+def test_grub_image(margay, app, tmp_path, nodes):
+    """The same file by GRUB: each menu entry tells its node who it is."""
+    iso = tmp_path / "job.iso"
+    margay("iso", app("hello"), "-n", nodes, "-o", iso).ok()
+    run = margay("run", "-n", nodes, "--boot", iso, "--no-prefix", app("hello"), timeout=120).ok()
+    assert sorted(run.lines) == [HELLO.format(r, nodes, r) for r in range(nodes)]
+
+
+def test_grub_image_in_plain_qemu(margay, app, tmp_path):
+    """Nothing of the launcher: a CD-ROM, a serial port, the local memory."""
+    iso = tmp_path / "alone.iso"
+    margay("iso", app("hello"), "--link", "none", "-o", iso).ok()
+    run = margay("-cdrom", iso, "-m", 128, "-display", "none", "-serial", "stdio", "-no-reboot",
+                 "-accel", "tcg", program=QEMU, timeout=120).ok()
+    run.prints(r"hello from rank 0 of 1 on node0\r?$")
+    run.prints(r"margay: rank 0 exited with status 0\r?$")
+
+
+@pytest.mark.parametrize("machine", ["q35", "pc"])
+def test_kernel_option_of_plain_qemu(margay, app, machine):
+    """QEMU's -kernel takes the image as it is, without any command line."""
+    run = margay("-M", machine, "-kernel", app("hello"), "-m", 128, "-display", "none", "-serial",
+                 "stdio", "-no-reboot", "-accel", "tcg", program=QEMU).ok()
+    run.prints(r"hello from rank 0 of 1 on node0\r?$")
+    run.prints(r"margay: rank 0 exited with status 0\r?$")
+
+
+def test_image_on_linux_says_what_to_do(app):
+    done = subprocess.run([app("hello")], capture_output=True, text=True, timeout=20)
+    assert done.returncode == 126
+    assert done.stderr == "run me with: margay run\n"
+    assert done.stdout == ""
+
+
+def test_image_is_one_elf_file(app):
+    """One ELF64 file, with its multiboot header where loaders look for it."""
+    image = app("hello").read_bytes()
+    assert image[:5] == b"\x7fELF\x02"
+    assert b"\x02\xb0\xad\x1b" in image[:8192]
+    assert len(image) < 4_000_000
+    command = ["grub-file", "--is-x86-multiboot", str(app("hello"))]
+    assert subprocess.run(command).returncode == 0
+
+
+@pytest.mark.parametrize("status", [0, 1, 77, 255, 256 + 5])
+@pytest.mark.parametrize("how", ["exit", "return"])
+def test_exit_status(margay, app, how, status):
+    margay("run", app("output"), how, status).status(status & 255)
+
+
+def test_first_failing_rank_gives_the_status(margay, app):
+    """The others only sleep: the job ends all the same, and says why."""
+    run = margay("run", "-n", 3, app("output"), "exit", 42, 1).status(42)
+    run.says(r"margay: .*rank 1\b.*42")
+
+
+def test_arguments_and_environment(margay, app):
+    """Arguments arrive byte by byte, whatever they contain."""
+    words = ["plain", "two words", "", "100%", "a=b", "--", "-n", "quote\"'\\", "tab\there",
+             "grüße", "%41", "new\nline"]
+    run = margay("run", app("output"), "args", *words).ok()
+    assert run.stdout == "".join(f"[{word}]\n" for word in words)
+    run = margay("run", "--env", "COLOUR=dark blue", app("output"), "env", "COLOUR").ok()
+    assert run.stdout == "COLOUR=dark blue\n"
+    run = margay("run", app("output"), "env", "PATH").ok()
+    assert run.stdout == "PATH=(none)\n"
+
+
+def test_margay_needs_no_make_folder(margay, app, tmp_path):
+    """The launcher and an image work from any current folder."""
+    margay("run", "--no-prefix", app("hello"), cwd=tmp_path).ok().prints("^hello from rank 0 of 1")
+    assert ROOT not in tmp_path.parents

@@ -1,0 +1,132 @@
+"""Nodes that die or stop while others talk to them: failure events, never a hang."""
+from __future__ import annotations
+
+import os
+import random
+import re
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.death
+
+# From the death of a node to the end of the job (the product's own promise).
+SURVIVAL = 5.0
+
+
+def kill_at_random(margay, app, nodes: int, seed: int) -> None:
+    """Ends one node's machine within the traffic of all; the others must notice."""
+    rng = random.Random(seed)
+    victim = rng.randrange(nodes)
+    live = margay.start("run", "-n", nodes, "--mem", 16, app("traffic"))
+    live.wait_for(r"^(\[0\] )?running$")
+    time.sleep(rng.random() * 0.3)            # the moment is what the seed varies
+    os.kill(live.nodes()[victim], signal.SIGKILL)
+    run = live.wait(SURVIVAL)
+    run.status(128 + signal.SIGKILL)
+    run.says(rf"margay: .*rank {victim}\b.*died")
+    for rank in set(range(nodes)) - {victim}:
+        lines = [line for line in run.of_rank(rank) if "peer" in line]
+        assert len(lines) == 1, f"rank {rank} saw no failure\n{run.describe()}"
+        assert re.match(rf"rank {rank}: peer {victim} failed: PTL_EVENT_", lines[0]), lines[0]
+
+
+@pytest.mark.spin(2)
+@pytest.mark.parametrize("nodes, seed", [(2, 1), (3, 2), (4, 3), (2, 4), (5, 5)])
+def test_killed_node(margay, app, nodes, seed):
+    kill_at_random(margay, app, nodes, seed)
+
+
+@pytest.mark.long
+@pytest.mark.spin(2)
+@pytest.mark.parametrize("seed", range(100, 150))
+def test_killed_node_many_times(margay, app, seed):
+    kill_at_random(margay, app, 2 + seed % 4, seed)
+
+
+@pytest.mark.parametrize("how", ["event", "sleep"])
+def test_killed_while_the_others_wait(margay, app, how):
+    """Halted survivors that no message will ever wake: the job still ends."""
+    live = margay.start("run", "-n", 3, app("waits"), how)
+    live.wait_for(r"rank \d waits$", count=3)
+    os.kill(live.nodes()[1], signal.SIGKILL)
+    live.wait(SURVIVAL).status(137).says(r"margay: .*rank 1\b.*died")
+
+
+def test_killed_before_main(margay, app):
+    """A node that dies while it boots."""
+    live = margay.start("run", "-n", 2, app("waits"), "event")
+    end = time.monotonic() + 20
+    while 1 not in (nodes := live.nodes()) and time.monotonic() < end:
+        time.sleep(0.001)
+    os.kill(nodes[1], signal.SIGKILL)
+    live.wait(20).status(137).says(r"margay: .*rank 1\b.*died")
+
+
+def test_two_killed_at_once(margay, app):
+    live = margay.start("run", "-n", 4, "--mem", 16, app("traffic"))
+    live.wait_for(r"^\[0\] running$")
+    nodes = live.nodes()
+    os.kill(nodes[1], signal.SIGKILL)
+    os.kill(nodes[3], signal.SIGKILL)
+    live.wait(SURVIVAL).status(137).says(r"margay: .*rank [13]\b.*died")
+
+
+def cpu_seconds(pid: int) -> float:
+    fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def stopped_node(margay, app, nodes: int, seed: int) -> None:
+    """A node that the host stops for a second only delays the others."""
+    rng = random.Random(seed)
+    rounds = 20000 // nodes
+    live = margay.start("run", "-n", nodes, "--mem", 16, app("traffic"), rounds)
+    live.wait_for(r"^\[0\] running$")
+    machines = live.nodes()
+    victim = rng.randrange(nodes)
+    time.sleep(rng.random() * 0.05)
+    os.kill(machines[victim], signal.SIGSTOP)
+    time.sleep(0.2)                           # what is under way comes to its end
+    before = {rank: cpu_seconds(pid) for rank, pid in machines.items() if rank != victim}
+    time.sleep(1)
+    burnt = {rank: cpu_seconds(machines[rank]) - spent for rank, spent in before.items()}
+    os.kill(machines[victim], signal.SIGCONT)
+    run = live.wait(60).ok()
+    assert sorted(line for line in run.stdout.splitlines() if "done" in line) == [
+        f"[{rank}] rank {rank}: done" for rank in range(nodes)]
+    if nodes == 2:                            # the other one can only wait for the stopped one
+        assert max(burnt.values()) < 0.5, f"a waiting node burns its core: {burnt}"
+
+
+@pytest.mark.spin(2)
+@pytest.mark.parametrize("nodes, seed", [(2, 1), (2, 2), (4, 3)])
+def test_stopped_node(margay, app, nodes, seed):
+    stopped_node(margay, app, nodes, seed)
+
+
+@pytest.mark.long
+@pytest.mark.spin(2)
+@pytest.mark.parametrize("seed", range(20))
+def test_stopped_node_many_times(margay, app, seed):
+    stopped_node(margay, app, 2 + seed % 3, seed)
+
+
+@pytest.mark.parametrize("how", ["sleep", "event", "stdin"])
+def test_waiting_nodes_burn_no_core(margay, app, how):
+    """Nodes that wait are halted: hardly any processor time in a second."""
+    live = margay.start("run", "-n", 2, app("waits"), how, input=None if how != "stdin" else b"")
+    if how == "stdin":
+        live.wait(20).ok()                    # end of file at once
+        return
+    live.wait_for(r"rank \d waits$", count=2)
+    machines = live.nodes()
+    time.sleep(0.3)
+    before = {rank: cpu_seconds(pid) for rank, pid in machines.items()}
+    time.sleep(1)
+    burnt = {rank: cpu_seconds(pid) - before[rank] for rank, pid in machines.items()}
+    live.signal(signal.SIGTERM)
+    live.wait(20).status(143)
+    assert max(burnt.values()) < 0.3, burnt

@@ -1,0 +1,318 @@
+"""tools/margay from outside: output, files, exit status, signals, what stays behind."""
+from __future__ import annotations
+
+import json
+import os
+import signal
+import stat
+import time
+
+import pytest
+
+from harness import MARGAY
+
+pytestmark = pytest.mark.launcher
+
+
+def waiting(margay, app, nodes: int = 2, how: str = "event", *options):
+    live = margay.start("run", "-n", nodes, *options, app("waits"), how)
+    live.wait_for(r"rank \d+ waits$", count=nodes)
+    return live
+
+
+@pytest.mark.parametrize("how", ["event", "sleep", "spin"])
+@pytest.mark.parametrize("number, status", [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_signal_ends_the_job(margay, app, how, number, status):
+    live = waiting(margay, app, 2, how)
+    live.signal(number)
+    live.wait(20).status(status)
+
+
+@pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGINT])
+def test_signal_while_the_nodes_boot(margay, app, number):
+    live = margay.start("run", "-n", 8, app("waits"), "sleep")
+    end = time.monotonic() + 20
+    while not live.nodes() and time.monotonic() < end:
+        time.sleep(0.001)
+    live.signal(number)
+    live.wait(20).status(128 + number)
+
+
+def test_second_ctrl_c_ends_at_once(margay, app):
+    live = waiting(margay, app, 4, "spin")
+    live.signal(signal.SIGINT)
+    live.signal(signal.SIGINT)
+    live.wait(20).status(130)
+
+
+def test_killed_launcher_leaves_nothing(margay, app):
+    """SIGKILL of the launcher: its nodes go with it (the fixture looks for them)."""
+    live = waiting(margay, app, 4, "spin")
+    assert len(live.nodes()) == 4
+    os.kill(live.process.pid, signal.SIGKILL)
+    live.wait(20).status(-signal.SIGKILL)
+
+
+def test_timeout(margay, app):
+    run = margay("run", "-n", 2, "--timeout", 1, app("waits"), "event").status(124)
+    run.says(r"margay: .*(1 s|time)")
+
+
+def test_timeout_does_not_disturb_a_short_job(margay, app):
+    margay("run", "--timeout", 50, app("hello")).ok()
+
+
+def test_sigquit_prints_what_each_rank_does(margay, app):
+    """Backtraces of all ranks, and what they wait for; the job goes on."""
+    live = waiting(margay, app, 2, "event")
+    live.signal(signal.SIGQUIT)
+    live.wait_for(r"#\d+ 0x[0-9a-f]+ wait_for_event at .*waits\.c:\d+$", count=2)
+    live.wait_for(r"rank [01].*(wait|event)", count=2)
+    assert live.process.poll() is None
+    live.signal(signal.SIGTERM)
+    live.wait(20).status(143)
+
+
+def test_sigquit_while_a_rank_computes(margay, app):
+    live = waiting(margay, app, 1, "spin")
+    live.signal(signal.SIGQUIT)
+    live.wait_for(r"#\d+ 0x[0-9a-f]+ compute at .*waits\.c:\d+$")
+    live.signal(signal.SIGINT)
+    live.wait(20).status(130)
+
+
+def test_two_machines_at_once(margay, app):
+    """Neither sees the other's ranks, output or end."""
+    one = margay.start("run", "-n", 3, app("ring"), 30)
+    two = margay.start("run", "-n", 2, app("ring"), 20)
+    one.wait().ok().prints("30 laps over 3 ranks")
+    two.wait().ok().prints("20 laps over 2 ranks")
+
+
+def test_killing_one_machine_leaves_the_other(margay, app):
+    one = waiting(margay, app, 2, "event")
+    two = margay.start("run", "-n", 2, app("ring"), 100)
+    os.kill(one.process.pid, signal.SIGKILL)
+    two.wait().ok().prints("100 laps")
+
+
+def test_output_of_10_mb_is_complete(margay, app):
+    lines_of(margay, app, 2, 50_000)
+
+
+@pytest.mark.long
+def test_output_of_100_mb_is_complete(margay, app):
+    lines_of(margay, app, 4, 250_000)
+
+
+def lines_of(margay, app, nodes: int, count: int) -> None:
+    run = margay("run", "-n", nodes, app("output"), "lines", count, timeout=200).ok()
+    wanted = [f"{i:099}" for i in range(count)]
+    for rank in range(nodes):
+        assert run.of_rank(rank) == wanted
+    for rank in range(nodes):
+        run.says(rf"^\[{rank}\] sum {count * (count - 1) // 2}$")
+
+
+def test_output_to_a_reader_that_leaves(margay, app):
+    """Like `margay run ... | head -1`: an end, not a hang and no traceback."""
+    live = margay.start("run", app("output"), "lines", 20_000)
+    live.wait_for(r"^0+$")
+    live.process.stdout.close()
+    run = live.wait(60)
+    assert "Traceback" not in run.stderr
+
+
+def test_stdout_and_stderr_apart(margay, app):
+    run = margay("run", "-n", 2, app("output"), "both").ok()
+    for rank in range(2):
+        assert run.of_rank(rank) == [f"out {i}" for i in range(50)]
+        assert [line for line in run.stderr.splitlines() if line.startswith(f"[{rank}]")] == [
+            f"[{rank}] err {i}" for i in range(50)]
+
+
+def test_whole_lines(margay, app):
+    """Pieces of a line are joined, and the last line gets its end."""
+    run = margay("run", "-n", 2, app("output"), "partial").ok()
+    line = "".join(f"piece{i} " for i in range(10))
+    assert run.of_rank(0) == run.of_rank(1) == [line, "last"]
+
+
+def test_prefix_only_with_several_ranks(margay, app):
+    assert margay("run", app("hello")).ok().stdout.startswith("hello")
+    assert all(line.startswith("[") for line in margay("run", "-n", 2, app("hello")).ok().lines)
+
+
+def test_no_progress_line_without_a_terminal(margay, app):
+    run = margay("run", "-n", 4, app("hello")).ok()
+    assert run.stderr == ""
+
+
+@pytest.mark.parametrize("size", [0, 1, 5000, 1 << 20])
+def test_standard_input_goes_to_rank_0(margay, app, size):
+    data = bytes(range(32, 127)) * (size // 95 + 1)
+    data = data[:size] + b"\n"
+    run = margay("run", "--no-prefix", app("output"), "cat", input=data).ok()
+    assert run.out == data
+    run.says(f"^read {len(data)}$")
+
+
+def test_other_ranks_have_no_standard_input(margay, app):
+    run = margay("run", "-n", 2, app("output"), "cat", input=b"only for one\n").ok()
+    assert run.lines == ["[0] only for one"]
+    run.says(r"^\[1\] read 0$")
+
+
+def test_files_in_and_out(margay, app, tmp_path):
+    data = os.urandom(300_000)
+    (tmp_path / "in.bin").write_bytes(data)
+    margay("run", "--file", "in.bin", "--out", "result", app("output"), "copy", "in.bin",
+           "result").ok()
+    assert (tmp_path / "result").read_bytes() == data
+
+
+def test_out_file_is_not_for_other_names(margay, app, tmp_path):
+    """A file that is not named by --out cannot be written (EROFS), nor can a --file."""
+    (tmp_path / "in").write_bytes(b"x")
+    for name in ("other", "in"):
+        run = margay("run", "--file", "in", "--out", "result", app("output"), "copy", "in", name)
+        run.status(1).says(rf"{name}: .*[Rr]ead-only")
+    assert (tmp_path / "in").read_bytes() == b"x"
+
+
+def test_output_dir(margay, app, tmp_path):
+    run = margay("run", "-n", 2, "--output-dir", tmp_path / "d", app("output"), "both").ok()
+    assert run.stdout == ""
+    names = sorted(path.name for path in (tmp_path / "d").iterdir())
+    assert names == ["rank0.err", "rank0.out", "rank1.err", "rank1.out"]
+    for rank in range(2):
+        assert (tmp_path / "d" / f"rank{rank}.out").read_text() == "".join(
+            f"out {i}\n" for i in range(50))
+
+
+def test_json(margay, app, tmp_path):
+    margay("run", "-n", 3, "--json", "job.json", app("output"), "exit", 9, 1).status(9)
+    data = json.loads((tmp_path / "job.json").read_text())
+    text = json.dumps(data)
+    assert "9" in text
+    assert len(next(value for value in data.values()
+                    if isinstance(value, list) and len(value) == 3)) == 3
+
+
+def test_stats(margay, app):
+    run = margay("run", "-n", 2, "--stats", app("ring"), 10).ok()
+    assert "rank 0" in run.stderr and "rank 1" in run.stderr
+    run.says(r"^margay: .*messages.* \d+")
+
+
+def test_dry_run_starts_nothing(margay, app):
+    run = margay("run", "-n", 3, "--dry-run", app("hello")).ok()
+    lines = [line for line in run.lines if "qemu-system-x86_64" in line]
+    assert len(lines) == 3
+    for rank, line in enumerate(lines):
+        assert f"node={rank}" in line and "1,maxcpus=2" in line
+    assert "hello from" not in run.stdout
+
+
+def test_verbose_says_which_accelerator(margay, app):
+    margay("run", "--verbose", app("hello")).ok().says(r"\b(tcg|kvm)\b")
+
+
+def test_accelerator_tcg(margay, app):
+    margay("run", "--accel", "tcg", app("hello")).ok()
+
+
+@pytest.mark.parametrize("command", [(), ("run",), ("cc",), ("iso",), ("gdb",)])
+def test_help(margay, command):
+    run = margay(*command, "--help").ok()
+    assert len(run.lines) > 5 and "margay" in run.stdout
+
+
+def test_version(margay):
+    assert margay("--version").ok().prints(r"^margay \S+$")
+
+
+# command -> (cause, cure) in the message; every one ends with status 125
+ERRORS = {
+    "no command": ((), r"usage|command"),
+    "unknown command": (("fly",), r"unknown command fly"),
+    "no application": (("run",), r"no application"),
+    "missing application": (("run", "nothing.elf"), r"nothing\.elf: No such file"),
+    "not an application": (("run", "/bin/true"), r"/bin/true.*not linked by margay cc"),
+    "text file": (("run", MARGAY), r"not an application"),
+    "unknown option": (("run", "--nodse", "4", "{app}"), r"unknown option --nodse"),
+    "n zero": (("run", "-n", "0", "{app}"), r"-n 0.*(range|1 to 64)"),
+    "n too large": (("run", "-n", "65", "{app}"), r"-n 65.*(range|1 to 64)"),
+    "n no number": (("run", "-n", "four", "{app}"), r"-n four"),
+    "n without value": (("run", "-n"), r"-n needs a value"),
+    "unreadable file": (("run", "--file", "nothing", "{app}"), r"nothing: No such file"),
+    "two files of one name": (("run", "--file", "a/x", "--file", "b/x", "{app}"), r"two files.*x"),
+    "file and out of one name": (("run", "--file", "a/x", "--out", "b/x", "{app}"), r"two files"),
+    "out into no folder": (("run", "--out", "none/y", "{app}"), r"none/y"),
+    "host memory": (("run", "-n", "64", "--mem", "1000000000", "{app}"), r"memory"),
+    "bad size": (("run", "--mem", "much", "{app}"), r"--mem much"),
+    "bad timeout": (("run", "--timeout", "-3", "{app}"), r"--timeout"),
+    "bad machine": (("run", "--machine", "cray", "{app}"), r"--machine cray.*|microvm"),
+    "bad link": (("run", "--link", "token", "{app}"), r"--link token"),
+    "link to come": (("run", "--link", "virtio", "{app}"), r"--link virtio is not there yet"),
+    "hosts": (("run", "-host", "a,b", "{app}"), r"-host a,b.*booted on this host"),
+    "two applications": (("run", "-n", "1", "{app}", ":", "-n", "1", "{app}"), r"second application"),
+}
+
+
+@pytest.mark.parametrize("name", ERRORS)
+def test_error_names_cause_and_cure(margay, app, tmp_path, name):
+    for folder in "ab":
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "x").write_text(folder)
+    words, cause = ERRORS[name]
+    run = margay(*(str(app("hello")) if word == "{app}" else word for word in words)).status(125)
+    run.says(cause)
+    assert "Traceback" not in run.stderr
+    assert len(run.stderr.splitlines()) >= 2, f"no cure is named\n{run.describe()}"
+
+
+def test_unreadable_file_of_others(margay, app, tmp_path):
+    secret = tmp_path / "secret"
+    secret.write_text("x")
+    secret.chmod(0)
+    if os.access(secret, os.R_OK):
+        pytest.skip("this user may read everything")
+    margay("run", "--file", secret, app("hello")).status(125).says("Permission denied")
+    secret.chmod(stat.S_IRUSR)
+
+
+def test_missing_qemu(margay, app, tmp_path):
+    """A PATH without QEMU: the message names the package."""
+    run = margay("run", app("hello"), env={"PATH": str(tmp_path)}).status(125)
+    run.says(r"qemu-system-x86_64 is not installed")
+    run.says(r"qemu-system-x86\b")
+
+
+@pytest.mark.parametrize("options", [("-np", "2"), ("--np=2",), ("-n2",), ("--bind-to", "core", "-n", "2"),
+                                     ("-x", "A=b", "-n", "2"), ("--oversubscribe", "-n", "2"),
+                                     ("-host", "localhost", "-n", "2")])
+def test_options_of_mpirun(margay, app, options):
+    run = margay("run", *options, app("hello")).ok()
+    assert sorted(run.lines) == [f"[{r}] hello from rank {r} of 2 on node{r}" for r in range(2)]
+
+
+def test_gdb_stops_in_main(margay, app):
+    run = margay("gdb", "-n", 2, "--rank", 1, "--batch", "--ex", "info source", "--ex", "continue",
+                 app("hello"), timeout=100)
+    assert "hello.c" in run.stdout + run.stderr
+    assert "hello from rank 0 of 2" in run.stdout + run.stderr
+
+
+def test_nothing_stays_behind_is_checked(margay, tmp_path):
+    """The check itself: a process and a file that a run leaves are found."""
+    script = tmp_path / "leaves"
+    script.write_text("#!/bin/sh\nsleep 100 >/dev/null 2>&1 &\n: >$TMPDIR/left\nexit 0\n")
+    script.chmod(0o755)
+    live = margay.start(program=script)
+    live.process.wait(20)
+    left = live.leftovers()
+    assert any("sleep 100" in item for item in left), left
+    assert any(item.startswith("file") and item.endswith("left") for item in left), left
+    live.kill()
+    (live.scratch / "left").unlink()

@@ -1,0 +1,82 @@
+"""Portals between real nodes: rules, queues, bulk data, crowds."""
+from __future__ import annotations
+
+import pytest
+
+pytestmark = pytest.mark.messages
+
+RULES = ("match_bits source positions offsets truncate operations threshold initiator_threshold "
+         "unlink drops acks gets").split()
+QUEUES = "events overrun reply_without_room poll freed_queue arguments pools".split()
+
+
+@pytest.mark.parametrize("nodes", [1, 2, 3])
+def test_rules(margay, app, nodes):
+    """One node sends to itself, two to each other; a third one only looks on."""
+    run = margay("run", "-n", nodes, "--no-prefix", app("ptl_rules")).ok()
+    assert run.lines == [f"ok {name}" for name in RULES]
+
+
+@pytest.mark.parametrize("nodes", [1, 2])
+def test_queues_and_arguments(margay, app, nodes):
+    run = margay("run", "-n", nodes, "--no-prefix", app("ptl_queues")).ok()
+    assert run.lines == [f"ok {name}" for name in QUEUES]
+
+
+@pytest.mark.spin(2)
+@pytest.mark.parametrize("nodes", [1, 2])
+def test_bulk(margay, app, nodes):
+    """Every size and alignment, compared byte by byte, nothing written beside it."""
+    run = margay("run", "-n", nodes, "--no-prefix", app("ptl_bulk"), 8 << 20).ok()
+    assert run.lines[:2] == ["ok transfers", "ok order"]
+
+
+@pytest.mark.spin(2)
+@pytest.mark.parametrize("nodes, rounds", [(1, 300), (2, 500), (3, 500), (4, 500), (16, 100)])
+def test_crowd(margay, app, nodes, rounds):
+    """Many to one, then all to all from a seed."""
+    crowd(margay, app, nodes, 7, rounds)
+
+
+@pytest.mark.spin(2)
+@pytest.mark.nodes(64)
+def test_crowd_of_64(margay, app):
+    crowd(margay, app, 64, 7, 64)
+
+
+@pytest.mark.long
+@pytest.mark.spin(2)
+@pytest.mark.parametrize("seed", range(20))
+def test_many_crowds(margay, app, seed):
+    crowd(margay, app, (2, 3, 5, 8, 13, 24)[seed % 6], seed, 2000)
+
+
+def crowd(margay, app, nodes: int, seed: int, rounds: int) -> None:
+    run = margay("run", "-n", nodes, "--mem", 16, "--no-prefix", app("ptl_crowd"), seed, rounds,
+                 timeout=120).ok()
+    assert run.lines == [f"many to one: {50 * nodes} puts", f"all to all: {nodes} ranks, seed {seed}"]
+
+
+@pytest.mark.parametrize("nodes", [1, 2, 3, 16])
+def test_ring(margay, app, nodes):
+    run = margay("run", "-n", nodes, "--no-prefix", app("ring"), 50).ok()
+    run.prints(rf"^ring: 50 laps over {nodes} ranks, {50 * nodes} steps")
+
+
+def test_ring_of_64(margay, app):
+    margay("run", "-n", 64, "--mem", 16, app("ring"), 3, timeout=120).ok().prints(
+        r"3 laps over 64 ranks, 192 steps")
+
+
+@pytest.mark.parametrize("args", [(), ("0",), ("x",), ("1", "2"), ("-3",)])
+def test_ring_usage(margay, app, args):
+    margay("run", "-n", 2, app("ring"), *args).status(2).says("usage: ring LAPS")
+
+
+@pytest.mark.spin(2)
+@pytest.mark.parametrize("nodes", [1, 2, 3])
+def test_pingpong(margay, app, nodes):
+    run = margay("run", "-n", nodes, "--no-prefix", app("pingpong"), 65536, timeout=100).ok()
+    sizes = [int(line.split()[0]) for line in run.lines[1:]]
+    assert sizes == [4 ** k for k in range(9)]
+    assert all(float(cell) > 0 for line in run.lines[1:] for cell in line.split())

@@ -1,0 +1,155 @@
+"""What the source may contain: includes by layer, sizes, no globals in net/."""
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from harness import BUILD, ROOT
+
+pytestmark = pytest.mark.rules
+
+SOURCES = [ROOT / name for name in subprocess.run(
+    ["git", "-C", str(ROOT), "ls-files", "*.c", "*.h", "*.asm", "*.py", "*.ld", "*.mk", "*.sh"],
+    capture_output=True, text=True).stdout.split()]
+C_SOURCES = [path for path in SOURCES if path.suffix in (".c", ".h") and path.exists()]
+
+# Headers that a freestanding compiler brings along.
+FREESTANDING = {"stdarg.h", "stdatomic.h", "stdbool.h", "stddef.h", "stdint.h", "stdalign.h",
+                "stdnoreturn.h", "limits.h", "float.h"}
+
+# folder -> folders whose headers its files may include, besides their own (DESIGN.md, 4).
+# More specific folders come first.
+MAY_INCLUDE = {
+    "net/portals": {"net"},
+    "net/link": {"net"},
+    "net/shm": {"net"},
+    "net": set(),
+    "drivers": {"net", "kernel"},
+    "kernel": {"net", "net/portals", "net/shm", "net/link", "drivers", "include", "boot"},
+    "boot": {"kernel"},
+    "libc-glue": {"include"},
+    "lib": {"include"},
+    "apps": {"include"},
+    "host": {"net", "net/portals", "net/shm", "net/link", "include"},
+    "tests/apps": {"include", "apps"},
+    "tests/host": {"net", "net/portals", "net/shm", "net/link", "include", "host"},
+    "tools": {"net", "net/portals", "net/shm", "include"},
+    "include": set(),
+}
+# Folders that may use the standard library of their environment.
+HOSTED = ("libc-glue", "lib", "apps", "host", "tests", "tools", "include")
+
+
+def layer(path: Path) -> str:
+    relative = path.relative_to(ROOT).as_posix()
+    return next(folder for folder in MAY_INCLUDE if relative.startswith(folder + "/"))
+
+
+def violations(path: Path, text: str) -> list[str]:
+    """Includes of one file that its layer may not use."""
+    own = layer(path)
+    allowed = MAY_INCLUDE[own] | {own}
+    found = []
+    for kind, name in re.findall(r'^\s*#\s*include\s+(["<])([^">]+)[">]', text, re.M):
+        places = [folder / name for folder in (path.parent, ROOT, ROOT / "include", ROOT / "net",
+                                               ROOT / "apps", ROOT / "kernel")]
+        target = next((place.resolve() for place in places if place.is_file()), None)
+        if target is None or (kind == "<" and name in FREESTANDING):
+            generated = (BUILD / "generated" / name).exists() or (BUILD / name).exists()
+            if name not in FREESTANDING and not own.startswith(HOSTED) and not generated:
+                found.append(f"{path.relative_to(ROOT)}: <{name}> is not freestanding")
+        elif not target.is_relative_to(BUILD) and layer(target) not in allowed:
+            found.append(f"{path.relative_to(ROOT)}: {name} belongs to {layer(target)}/")
+    return found
+
+
+def test_includes_follow_the_layers():
+    bad = [text for path in C_SOURCES
+           for text in violations(path, path.read_text(encoding="utf-8"))]
+    assert not bad, "\n".join(bad)
+
+
+@pytest.mark.parametrize("folder, line", [
+    ("net/portals", '#include "kernel/cpu.h"'), ("net/portals", "#include <stdio.h>"),
+    ("net/portals", '#include <string.h>'), ("drivers", '#include "../net/portals/block.h"'),
+    ("apps", '#include "../net/portals/block.h"'), ("kernel", "#include <stdlib.h>"),
+    ("include", '#include "net/shm/region.h"'),
+])
+def test_the_include_check_finds(folder, line):
+    assert violations(ROOT / folder / "probe.c", line + "\n")
+
+
+def test_only_public_headers_use_names_of_applications():
+    """An application includes nothing that belongs to the kernel."""
+    for path in (ROOT / "apps").glob("*.[ch]"):
+        assert not re.search(r"margay/abi\.h|net/|kernel/", path.read_text(encoding="utf-8")), path
+
+
+def test_net_has_no_mutable_globals(tmp_path):
+    """Everything in net/ gets its state as an argument: no .data, no .bss."""
+    bad = []
+    for source in (ROOT / "net").rglob("*.c"):
+        result = tmp_path / "probe.o"
+        subprocess.run(["gcc", "-std=gnu17", "-O1", "-ffreestanding", "-c", "-I", str(ROOT), "-I",
+                        str(ROOT / "net"), "-I", str(ROOT / "include"), str(source), "-o",
+                        str(result)], check=True)
+        bad += [f"{source.relative_to(ROOT)}: {symbol}" for symbol in writable_symbols(result)]
+    assert not bad, "\n".join(bad)
+
+
+def writable_symbols(result: Path) -> list[str]:
+    """Symbols in .data, .bss or common."""
+    table = subprocess.run(["nm", str(result)], capture_output=True, text=True, check=True).stdout
+    return [row.split()[-1] for row in table.splitlines() if row.split()[-2] in "dDbBcCsSgG"]
+
+
+def test_the_globals_check_finds(tmp_path):
+    source = tmp_path / "probe.c"
+    source.write_text("int shared; static int hidden = 3;\n"
+                      "int next(void) { static int count; return count++ + hidden++; }\n")
+    subprocess.run(["gcc", "-O1", "-c", source, "-o", tmp_path / "probe.o"], check=True)
+    found = writable_symbols(tmp_path / "probe.o")
+    assert len(found) == 3, found
+
+
+def test_files_are_short():
+    """Past 600 lines a file has more than one job."""
+    long = [f"{path.relative_to(ROOT)}: {count}" for path in SOURCES if path.exists()
+            and (count := len(path.read_text(encoding="utf-8").splitlines())) > 600]
+    assert not long, "\n".join(long)
+
+
+def test_lines_are_short():
+    bad = [f"{path.relative_to(ROOT)}:{number}" for path in SOURCES if path.exists()
+           for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
+           if len(line.expandtabs(4)) > 110]
+    assert not bad, "\n".join(bad)
+
+
+def test_nothing_is_marked_unfinished():
+    marks = re.compile(r"\b(TO" r"DO|FIX" r"ME|XX" r"X|HA" r"CK)\b")
+    bad = [f"{path.relative_to(ROOT)}:{number}" for path in SOURCES if path.exists()
+           for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
+           if marks.search(line)]
+    assert not bad, "\n".join(bad)
+
+
+def test_files_begin_with_what_they_are():
+    """The first line opens a comment (or a docstring, or names the interpreter)."""
+    opening = {".c": ("/*",), ".h": ("/*",), ".asm": (";",), ".py": ('"""', "#!"),
+               ".ld": ("/*",), ".mk": ("#",), ".sh": ("#",)}
+    bad = [str(path.relative_to(ROOT)) for path in SOURCES if path.exists()
+           and not path.read_text(encoding="utf-8").startswith(opening[path.suffix])]
+    assert not bad, "\n".join(bad)
+
+
+def test_kernel_uses_no_vector_registers():
+    """The kernel never saves the application's SSE state, so it must not touch it."""
+    listing = subprocess.run(["objdump", "-d", "--no-show-raw-insn", str(BUILD / "kernel.o")],
+                             capture_output=True, text=True, check=True).stdout
+    assert "<" in listing and "ret" in listing
+    touched = re.findall(r"^.*%[xyz]mm\d+.*$", listing, re.M)
+    assert not touched, "\n".join(touched[:10])

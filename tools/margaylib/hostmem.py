@@ -1,8 +1,6 @@
 """Does the job fit into this host's memory? Names how much would."""
 from __future__ import annotations
 
-import os
-
 from .errors import MargayError, size_text
 from .options import MB
 
@@ -49,5 +47,5 @@ def check(nodes: int, segment: int, ram: int, files: int) -> None:
         "end other programs or use a host with more memory"
     raise MargayError(
         f"too little memory: {nodes} node{'s' if nodes > 1 else ''} with --mem {segment // MB} "
-        f"can use {size_text(need)}, and this host has {size_text(max(room, 0))} available "
-        f"({os.uname().nodename})", cure)
+        f"can use {size_text(need)}, and this host has {size_text(max(room, 0))} available",
+        cure)

@@ -38,6 +38,7 @@ class Policy:
         self.boot_until = 0.0
         self.timeout_at: float | None = None
         self.kill_at: float | None = None
+        self.kill_why = f"still running {GRACE:g} s after that"
         self.answers_at: float | None = None
         self.power_off: dict[int, float] = {}
         self.first: Outcome | None = None
@@ -114,6 +115,7 @@ class Policy:
             self.kill_at = now + GRACE
             if outcome.kind == "died" and not node.main_seen and not outcome.signal:
                 self.kill_at = now        # its QEMU refused to start: so will the others
+                self.kill_why = "no machine without it"
         elif self.kill_at is not None and now >= self.kill_at:
             return
         if outcome.kind != "faulted":
@@ -131,11 +133,11 @@ class Policy:
 
     def _deadlines(self, now: float) -> None:
         if self.kill_at is not None and now >= self.kill_at:
-            self._end_all("they still ran 2 s after that" if now - self.kill_at < 60 else "")
+            self._end_all(self.kill_why)
         if self.timeout_at is not None and now >= self.timeout_at:
             self.override = TIMED_OUT
             self.job.say(f"timeout: the job ran for {self.job.options.timeout:g} s")
-            self._end_all("the time was over")
+            self._end_all("still running then")
         if self.booting and now >= self.boot_until and self.job.debug_rank < 0:
             self._boot_failed(now)
         for rank, until in list(self.power_off.items()):

@@ -1,0 +1,213 @@
+"""`margay cc`: the host's gcc with the nodes' headers, libraries, kernel and linker script.
+
+plan() is pure: it sorts the arguments and refuses what cannot work.
+compile_and_link() runs gcc and explains link errors that need it.
+"""
+from __future__ import annotations
+
+import os
+import re
+import sys
+
+from . import VERSION
+from .errors import MargayError
+from .paths import ROOT, built, program
+
+COMPILE_FLAGS = [
+    "-O2", "-g", "-fno-omit-frame-pointer", "-fno-pic", "-fno-pie", "-mcmodel=small",
+    "-fno-stack-protector", "-fcf-protection=none", "-U_FORTIFY_SOURCE", "-U__linux__",
+    "-U__linux", "-U__gnu_linux__", "-Ulinux", "-U__unix__", "-U__unix", "-Uunix",
+    "-D__margay__", "-nostdinc",
+]
+LINK_FLAGS = ["-nostdlib", "-static", "-no-pie", "-Wl,--build-id=none",
+              "-Wl,-z,max-page-size=4096", "-Wl,-z,noexecstack", "-Wl,--no-warn-rwx-segments"]
+LIBRARIES = ("libmargay.a", "newlib/lib/libc.a", "newlib/lib/libm.a")
+
+# gcc's options whose value is the next argument
+VALUED = frozenset((
+    "-o", "-I", "-D", "-U", "-L", "-l", "-include", "-imacros", "-isystem", "-idirafter",
+    "-iquote", "-iprefix", "-iwithprefix", "-isysroot", "-MF", "-MT", "-MQ", "-x", "-Xlinker",
+    "-Xassembler", "-Xpreprocessor", "-T", "-u", "-z", "-e", "-B", "--param", "-aux-info",
+    "-dumpbase", "-dumpdir", "-wrapper", "-specs"))
+ONLY_COMPILES = frozenset(("-c", "-S", "-E", "-M", "-MM", "-fsyntax-only"))
+ASKS_GCC = ("-v", "-###", "-dumpversion", "-dumpfullversion", "-dumpmachine", "-print-", "--print-",
+            "-dumpspecs", "--target-help")
+SHOW = ("-show", "--show", "-showme", "--showme")
+CPLUSPLUS = (".cc", ".cpp", ".cxx", ".C", ".c++", ".cp", ".CPP", ".ii")
+FORTRAN = (".f", ".f77", ".f90", ".f95", ".f03", ".f08", ".for", ".ftn", ".F", ".F90", ".F95",
+           ".F03", ".F08", ".FOR")
+THREADS = ("-pthread", "-lpthread", "-fopenmp", "-fopenmp-simd", "-lgomp", "-ftree-parallelize-loops")
+
+# C99's long double functions; newlib has only some of them on this processor
+LONG_DOUBLE = frozenset(name + "l" for name in (
+    "acos asin atan atan2 cos sin tan acosh asinh atanh cosh sinh tanh exp exp2 expm1 frexp "
+    "ilogb ldexp log log10 log1p log2 logb modf scalbn scalbln cbrt fabs hypot pow sqrt erf "
+    "erfc lgamma tgamma ceil floor nearbyint rint lrint llrint round lround llround trunc fmod "
+    "remainder remquo copysign nan nextafter nexttoward fdim fmax fmin fma "
+    "cacos casin catan ccos csin ctan cacosh casinh catanh ccosh csinh ctanh cexp clog cabs "
+    "cpow csqrt carg cimag conj cproj creal").split())
+_UNDEFINED = re.compile(r"undefined reference to [`']([A-Za-z_][A-Za-z0-9_]*)'")
+_THREAD_NAME = re.compile(r"(pthread_|sem_|thrd_|mtx_|cnd_|tss_|GOMP_|omp_)")
+
+
+class CcPlan:
+    """What to do: gcc's arguments from the user, and whether to link."""
+
+    def __init__(self) -> None:
+        self.user: list[str] = []
+        self.inputs: list[str] = []
+        self.links = True
+        self.show = False
+        self.asks_gcc = False     # prints something about the compiler, compiles nothing
+
+
+def plan(args: list[str]) -> CcPlan:
+    """Sorts the arguments; raises a MargayError for what nodes cannot run."""
+    result = CcPlan()
+    threads = ""
+    words = iter(_expand(args))
+    for word in words:
+        if word in SHOW:
+            result.show = True
+            continue
+        if word in VALUED:
+            value = next(words, None)
+            if value is None:
+                raise MargayError(f"{word} needs a value", "see: margay cc --help")
+            if word == "-x":
+                _language(value)
+            if word == "-l":
+                word, value = "-l" + value, None
+            result.user += [word] if value is None else [word, value]
+        else:
+            result.user.append(word)
+        if word in ONLY_COMPILES:
+            result.links = False
+        elif word.startswith("-x") and len(word) > 2:
+            _language(word[2:])
+        elif word.startswith(THREADS):
+            threads = word
+        elif word == "-shared":
+            raise MargayError("-shared: nodes have no shared libraries",
+                              "link everything into the one image; make a library with ar")
+        elif word in ("-lstdc++", "-lgfortran"):
+            _language("c++" if word == "-lstdc++" else "f95")
+        elif word.startswith(ASKS_GCC):
+            result.asks_gcc = True
+        elif word == "-" or not word.startswith("-"):
+            _suffix(word)
+            result.inputs.append(word)
+    if not result.inputs:
+        if not result.asks_gcc:
+            raise MargayError("no input files", "usage: margay cc [options] -o APP.elf FILES...")
+        result.links = False
+    else:
+        result.asks_gcc = False
+    if threads and result.links:
+        raise MargayError(f"{threads}: there are no threads yet",
+                          "a node has one CPU and runs one thread: use more nodes (ranks), "
+                          f"and link without {threads}")
+    return result
+
+
+def _expand(args: list[str]) -> list[str]:
+    """Replaces @FILE by the arguments in it, as gcc does."""
+    words: list[str] = []
+    for word in args:
+        if word.startswith("@") and os.path.isfile(word[1:]):
+            from shlex import split
+            with open(word[1:], encoding="utf-8", errors="surrogateescape") as file:
+                words += split(file.read())
+        else:
+            words.append(word)
+    return words
+
+
+def _language(name: str) -> None:
+    if name.startswith(("c++", "objective-c++")):
+        raise MargayError("C++ is not there yet: nodes run C programs",
+                          "write the program in C")
+    if name.startswith(("f77", "f95", "fortran")):
+        raise MargayError("Fortran is not there yet: nodes run C programs",
+                          "write the program in C")
+
+
+def _suffix(name: str) -> None:
+    end = os.path.splitext(name)[1]
+    language = "C++" if end in CPLUSPLUS else "Fortran" if end in FORTRAN else ""
+    if language:
+        raise MargayError(f"{name}: {language} is not there yet: nodes run C programs",
+                          "write the program in C")
+
+
+def gcc_arguments(steps: CcPlan, gcc_include: str) -> list[str]:
+    """Everything behind gcc's name. Raises if the build lacks a part."""
+    if steps.asks_gcc:
+        return steps.user
+    headers = []
+    for folder in (gcc_include, str(built("newlib/include")), str(ROOT / "include")):
+        headers += ["-isystem", folder]
+    line = [*COMPILE_FLAGS, *steps.user, *headers]
+    if steps.links:
+        script = ROOT / "linker.ld"
+        group = ["-Wl,--start-group", *(str(built(name)) for name in LIBRARIES), "-lgcc",
+                 "-Wl,--end-group"]
+        line += ["-x", "none", *LINK_FLAGS, "-T", str(script), str(built("crt0.o")),
+                 str(built("kernel.o")), *group]
+    return line
+
+
+def compile_and_link(args: list[str]) -> int:
+    """The exit status of gcc, or 1 if the link failed for a reason that is explained."""
+    if "--version" in args or "-V" in args:
+        print(f"margay cc {VERSION}")
+        sys.stdout.flush()
+        args = ["--version"]
+        steps = CcPlan()
+        steps.user, steps.asks_gcc = args, True
+    else:
+        steps = plan(args)
+    gcc = program(os.environ.get("MARGAY_CC") or "gcc", "gcc")
+    line = [gcc, *gcc_arguments(steps, "" if steps.asks_gcc else _gcc_include(gcc))]
+    if steps.show:
+        from shlex import join
+        print(join(line))
+        return 0
+    if not steps.links:
+        os.execv(gcc, line)
+    import subprocess
+    done = subprocess.run(line, stderr=subprocess.PIPE)
+    sys.stderr.buffer.write(done.stderr)
+    sys.stderr.flush()
+    if done.returncode != 0:
+        advice = explain(done.stderr.decode("utf-8", "replace"))
+        sys.stderr.write(advice)
+    return done.returncode
+
+
+def _gcc_include(gcc: str) -> str:
+    """The folder of gcc's own headers: stddef.h, stdarg.h, immintrin.h."""
+    import subprocess
+    done = subprocess.run([gcc, "-print-file-name=include"], capture_output=True, text=True)
+    path = done.stdout.strip()
+    if not os.path.isabs(path):
+        raise MargayError(f"{gcc} does not know where its own headers are",
+                          "install the compiler again: apt install --reinstall gcc")
+    return path
+
+
+def explain(errors: str) -> str:
+    """What margay knows about undefined names, as lines for the user; '' if nothing."""
+    names = sorted(set(_UNDEFINED.findall(errors)))
+    long_double = [name for name in names if name in LONG_DOUBLE]
+    threads = [name for name in names if _THREAD_NAME.match(name)]
+    lines = []
+    if long_double:
+        lines.append("margay: error: the C library has no long double version of: "
+                     + ", ".join(long_double))
+        lines.append("margay: use the double versions: "
+                     + ", ".join(name[:-1] for name in long_double))
+    if threads:
+        lines.append("margay: error: there are no threads yet: " + ", ".join(threads))
+        lines.append("margay: a node runs one thread: use more nodes (ranks)")
+    return "".join(line + "\n" for line in lines)

@@ -25,6 +25,7 @@ Boots N nodes under QEMU, runs APP (linked by margay cc) on each as ranks 0 to
 N-1, prints their output, and leaves nothing behind.
 
 """
+OWN_TEXT = "\nfor tests and benchmarks of margay itself:\n"
 RUN_END = """
 Sizes are in MB, or carry a unit: 512K, 2G. Standard input goes to rank 0.
 Ctrl-C ends the job, a second one at once. SIGQUIT (Ctrl-\\) prints every rank's
@@ -90,7 +91,8 @@ def _complain(text: str) -> None:
 def _command(args: list[str]) -> int:
     word, rest = (args[0], args[1:]) if args else ("", [])
     if word in ("", "-h", "-help", "--help", "help"):
-        sys.stdout.write(help_text(rest[0]) if word == "help" and rest else USAGE)
+        text = help_text(rest[0]) if word == "help" and rest else USAGE
+        (sys.stdout if word else sys.stderr).write(text)
         return 0 if word else OWN_ERROR
     if word in ("-V", "-version", "--version", "version"):
         print(f"margay {VERSION}")
@@ -101,6 +103,9 @@ def _command(args: list[str]) -> int:
             return 0
         from .compile import compile_and_link
         return compile_and_link(rest)
+    if word == "gdb-relay":
+        from .gdb import relay
+        return relay(int(rest[0]))
     if word not in ("run", "gdb", "iso"):
         raise _unknown(word)
     if _wants(rest, ("--help", "-h", "-help"), _before_app(word, rest)):
@@ -126,8 +131,8 @@ def _wants(args: list[str], names: tuple[str, ...], where: list[str]) -> bool:
 def _before_app(word: str, args: list[str]) -> list[str]:
     """The options: --help behind the application is the application's."""
     from . import options
-    table = {"run": options.TABLE, "gdb": options.TABLE + options.GDB_TABLE,
-             "iso": options.ISO_TABLE}[word]
+    table = {"run": options.TABLE + options.OWN_TABLE,
+             "gdb": options.TABLE + options.OWN_TABLE + options.GDB_TABLE, "iso": options.ISO_TABLE}[word]
     valued = {name for names, value, _, _ in table for name in names if value}
     found: list[str] = []
     at = 0
@@ -142,7 +147,8 @@ def help_text(word: str) -> str:
     if word == "cc":
         return CC_TEXT
     if word == "run":
-        return RUN_TEXT + _rows(options.TABLE) + RUN_END
+        return RUN_TEXT + _rows(options.TABLE) + OWN_TEXT + _rows(options.OWN_TABLE) \
+            + RUN_END
     if word == "gdb":
         return GDB_TEXT + _rows(options.GDB_TABLE)
     if word == "iso":

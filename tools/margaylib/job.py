@@ -13,7 +13,7 @@ import time
 
 from .console import Console
 from .doorbell import Doorbell, raise_descriptor_limit
-from .errors import MargayError, ranks_text, size_text
+from .errors import MargayError
 from .feeder import FD, Feeder
 from .image import Image
 from .layout import Layout, Plan
@@ -26,7 +26,8 @@ from .region import Region, make_folder, open_outputs, read_sizes
 from .signals import Signals
 from .symbols import Symbols
 
-BOOT_TICK = 0.01              # seconds between looks at nodes that boot
+BOOT_TICK = 0.0008            # seconds between looks at a machine that boots ...
+BOOT_TICK_NODE = 0.0001       # ... and this more per node
 IDLE_TICK = 0.5               # between looks when nothing is expected
 QUEUE_LIMIT = 4 << 20         # bytes that wait for a slow reader before nodes must wait
 
@@ -115,6 +116,18 @@ class Job:
         self.epoll.register(fd, select.EPOLLIN)
         self.handlers[fd] = handler
 
+    def attend(self, pid: int) -> None:
+        """The job ends when this process (gdb) does."""
+        pidfd = os.pidfd_open(pid)
+
+        def gone() -> None:
+            os.waitpid(pid, 0)
+            self._forget(pidfd)
+            os.close(pidfd)
+            self.policy.debugger_gone()
+
+        self._watch(pidfd, gone)
+
     # --- the loop
 
     def _step(self) -> bool:
@@ -143,7 +156,7 @@ class Job:
         now = time.monotonic()
         wait = IDLE_TICK
         if self.policy.booting or self.doorbell.waiting:
-            wait = BOOT_TICK
+            wait = BOOT_TICK + BOOT_TICK_NODE * len(self.nodes)
         for due in (self.console.due(), self.policy.due()):
             if due is not None:
                 wait = min(wait, max(0.0, due - now))
@@ -232,13 +245,13 @@ class Job:
             node.close()
 
     def summary(self) -> dict:
-        """For --json: times in ms, from the first QEMU's start on."""
-        nodes = []
+        """For --json: times from the first QEMU's start on."""
+        ranks = []
         names = {value: name.removeprefix("NODE_").lower()
                  for name, value in self.policy.states.items()}
         for node, outcome in zip(self.nodes, self.policy.outcomes()):
             main_ns = self.region.long_field(node.rank, "main_ns")
-            nodes.append({
+            ranks.append({
                 "rank": node.rank, "node": node.rank, "end": outcome.kind,
                 "state": names.get(self.region.field(node.rank, "state"), "damaged"),
                 "status": outcome.status, "signal": outcome.signal,
@@ -247,16 +260,14 @@ class Job:
                 "main_ms": round(main_ns / 1e6, 3) if main_ns else None,
                 "main_seen_ms": round((node.main_seen - self.started) * 1e3, 3)
                 if node.main_seen else None,
-                "counters": self.console.stats[node.rank]})
+                "stats": self.console.stats[node.rank]})
         seen = [node.main_seen for node in self.nodes]
         return {
             "status": self.policy.status(), "application": str(self.image.path),
             "arguments": self.options.args, "n": self.options.nodes,
             "machine": self.options.machine, "accel": self.accel, "link": self.options.link,
             "mem_bytes": self.plan.segment_bytes, "region_bytes": self.plan.bytes,
-            "region_text": size_text(self.plan.bytes),
-            "boot_ms": round((max(seen) - self.started) * 1e3, 3) if all(seen) else None,
-            "qemu_ms": round((self.policy.last_end - self.started) * 1e3, 3),
-            "ranks_failed": ranks_text([outcome.rank for outcome in self.policy.outcomes()
-                                        if outcome.failed]),
-            "nodes": nodes}
+            "all_in_main_s": round(max(seen) - self.started, 6) if all(seen) else None,
+            "qemu_s": round(self.policy.last_end - self.started, 6),
+            "failed": [outcome.rank for outcome in self.policy.outcomes() if outcome.failed],
+            "ranks": ranks}

@@ -6,11 +6,13 @@ all nodes differ in the kernel's command line only.
 from __future__ import annotations
 
 from .encode import command_line
+from .errors import MargayError
 from .options import MB, RunOptions
 
 PROGRAM = "qemu-system-x86_64"
 PACKAGE = "qemu-system-x86"
 EXIT_PORT = 0x501
+LONGEST_LINE = 32000          # of the kernel's BOOT_COMMAND, the image's path excluded
 BASE_RAM = 16 * MB            # kernel, page tables, firmware
 ISO_RAM = 64 * MB             # GRUB wants more than the kernel
 
@@ -44,7 +46,13 @@ def kernel_line(options: RunOptions, rank: int, job: int, uid: int, debug: bool 
         keys.append(("stats", "1"))
     if debug:
         keys.append(("gdb", "1"))
-    return command_line(keys, options.env, [options.app, *options.args])
+    keys += options.kernel
+    line = command_line(keys, options.env, [options.app, *options.args])
+    if len(line) > LONGEST_LINE:
+        raise MargayError(f"arguments and environment take {len(line)} bytes, encoded; a node's "
+                          f"command line has room for {LONGEST_LINE}",
+                          "put them into a file: --file F")
+    return line
 
 
 def qemu_arguments(options: RunOptions, accel: str, rank: int, job: int, uid: int,
@@ -55,7 +63,8 @@ def qemu_arguments(options: RunOptions, accel: str, rank: int, job: int, uid: in
         machine = machine.replace("sata=off,", "")       # the disc hangs there
     arguments = [
         "-name", f"margay-{job}-node{rank}",
-        "-machine", machine, "-accel", accel, "-cpu", "max", "-smp", "1,maxcpus=2",
+        "-machine", machine, "-accel", accel, "-cpu", "max",
+        "-smp", "1" if options.icount else "1,maxcpus=2",
         "-m", f"{ram_bytes(boot_bytes, bool(options.boot)) // MB}M",
         "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot",
         "-chardev", f"socket,id=serial,fd={Fds.SERIAL}", "-serial", "chardev:serial",
@@ -65,6 +74,8 @@ def qemu_arguments(options: RunOptions, accel: str, rank: int, job: int, uid: in
     ]
     if debug:
         arguments += ["-chardev", f"socket,id=gdb,fd={Fds.GDB}", "-gdb", "chardev:gdb", "-S"]
+    if options.icount:
+        arguments += ["-icount", "shift=0,sleep=off"]
     if options.boot:
         arguments += ["-boot", "d", "-smbios", f"type=1,serial=margay-node-{rank}",
                       "-drive", f"file=/dev/fd/{Fds.IMAGE},format=raw,media=cdrom,readonly=on"]

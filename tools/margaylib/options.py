@@ -11,6 +11,8 @@ from pathlib import Path
 from .errors import MargayError
 
 MAX_NODES = 64
+MOST_ARGS = 1024              # the kernel's PARAMETER_ARGS, the application's name included
+MOST_ENV = 256                # the kernel's PARAMETER_ENV
 NAME_BYTES = 231              # of region_file.name, without its NUL
 MACHINES = ("microvm", "q35", "pc")
 ACCELS = ("auto", "tcg", "kvm")
@@ -36,6 +38,12 @@ TABLE: tuple[tuple[tuple[str, ...], str, str, str], ...] = (
     (("--verbose", "-v"), "", "verbose", "say what is chosen and done, show the nodes' serial lines"),
     (("--stats",), "", "stats", "a table of each node's counters at the end"),
     (("--json",), "F", "json", "write the job's outcome, times and counters to F"),
+)
+# for the tests and benchmarks of margay itself
+OWN_TABLE = (
+    (("--icount",), "", "icount", "one node that counts guest instructions as its time"),
+    (("--selftest",), "NAME", "selftest", "a test inside the kernels before the application"),
+    (("--kernel",), "K=V", "kernel", "one more key for the kernel's command line; repeat"),
 )
 GDB_TABLE = (
     (("--rank",), "K", "rank", "the rank to debug (0)"),
@@ -87,6 +95,8 @@ class RunOptions:
         self.notes: list[str] = []        # said on standard error before the job starts
         self.app = ""
         self.args: list[str] = []
+        self.icount = False
+        self.kernel: list[tuple[str, str]] = []
         # gdb
         self.rank = 0
         self.ex: list[str] = []
@@ -101,7 +111,8 @@ class RunOptions:
 
 
 def parse(args: list[str], command: str = "run") -> RunOptions:
-    table = {"run": TABLE, "gdb": TABLE + GDB_TABLE, "iso": ISO_TABLE}[command]
+    table = {"run": TABLE + OWN_TABLE, "gdb": TABLE + OWN_TABLE + GDB_TABLE,
+             "iso": ISO_TABLE}[command]
     options = RunOptions()
     words = _Words(args)
     while (word := words.next_option()) is not None:
@@ -205,7 +216,7 @@ def _unknown(name: str, table: tuple, command: str) -> MargayError:
 
 def set_option(options: RunOptions, attribute: str, name: str, value: str) -> None:
     """Sets one option from its text; raises a MargayError that names it."""
-    if attribute in ("no_prefix", "dry_run", "verbose", "stats", "batch"):
+    if attribute in ("no_prefix", "dry_run", "verbose", "stats", "batch", "icount"):
         setattr(options, attribute, True)
     elif attribute == "nodes":
         options.nodes = _number(name, value, 1, MAX_NODES, "a machine has 1 to 64 nodes")
@@ -229,6 +240,10 @@ def set_option(options: RunOptions, attribute: str, name: str, value: str) -> No
         setattr(options, attribute, Path(value))
     elif attribute in ("rank", "node"):
         setattr(options, attribute, _number(name, value, 0, MAX_NODES - 1, "ranks start at 0"))
+    elif attribute == "selftest":
+        options.kernel.append(("selftest", value))
+    elif attribute == "kernel":
+        options.kernel.append(_pair(name, value))
     elif attribute == "ex":
         options.ex.append(value)
     else:
@@ -312,11 +327,27 @@ def _add_env(options: RunOptions, name: str, entry: str) -> None:
     options.env = [old for old in options.env if not old.startswith(key + "=")] + [entry]
 
 
+def _pair(name: str, text: str) -> tuple[str, str]:
+    key, equals, value = text.partition("=")
+    if not equals or not key.isalnum():
+        raise MargayError(f"{name} {text}: not KEY=VALUE", f"write {name} KEY=VALUE")
+    return key, value
+
+
 def _check(options: RunOptions, command: str) -> None:
     if options.stack and command != "iso" and options.stack > options.mem // 2:
         raise MargayError(
             f"--stack {options.stack // MB} does not fit into --mem {options.mem // MB}",
             "the stack may take at most half of the segment: raise --mem or lower --stack")
+    if len(options.args) >= MOST_ARGS or len(options.env) > MOST_ENV:
+        raise MargayError(
+            f"{len(options.args)} arguments and {len(options.env)} environment variables: a "
+            f"node takes {MOST_ARGS - 1} and {MOST_ENV}", "put them into a file: --file F")
+    if options.icount:
+        if options.nodes > 1 or options.accel == "kvm":
+            raise MargayError("--icount works with one node under tcg",
+                              "leave -n and --accel out")
+        options.accel = "tcg"
     if options.rank >= options.nodes:
         raise MargayError(f"--rank {options.rank}: there are {options.nodes} ranks",
                           f"give 0 to {options.nodes - 1}")

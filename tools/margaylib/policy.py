@@ -191,6 +191,12 @@ class Policy:
             self.override = 128 + signal.SIGPIPE
             self._end_all("")
 
+    def debugger_gone(self) -> None:
+        """gdb ended: what still runs is ended, and that is no failure."""
+        if self.override is None and any(node.alive for node in self.job.nodes):
+            self.override = 0
+            self._end_all("")
+
     def _ask_all(self, now: float) -> None:
         """SIGQUIT: every running node prints its backtrace and what it waits for."""
         asked = self.job.region.layout["REGION_REQUEST_BACKTRACE"]

@@ -49,7 +49,8 @@ def run_options(options: RunOptions, debug=None) -> int:
     accel = choose(
         accel, lambda: probe_node(
             lambda few: Region(layout, Plan(layout, 1, few.mem, []), []),
-            qemu, spawn, image, image.fd), detail, say)
+            qemu, spawn, image, image.fd),
+        detail, say if os.isatty(2) else detail)
     job = Job(options, image, boot_fd, layout, accel, qemu, spawn)
     detail(f"{options.nodes} nodes on {options.machine}, {size_text(job.plan.segment_bytes)} "
            f"each, region of {size_text(job.plan.bytes)}, {qemu}")

@@ -1,0 +1,194 @@
+/*
+ * Self-tests and raw limits of a machine of two nodes, for tests/ and
+ * tools/bench.py: `selftest=NAME` on the kernel's command line runs one on both
+ * nodes before the application starts. They work on the region's scratch bytes
+ * and on the middle of the segments, which they leave zero, as they found it.
+ * Lines "NAME_FIGURE VALUE" go to node 0's standard output.
+ *
+ *   locks      locked increments from both nodes, and store-fence-load rounds:
+ *              what the shared-memory link relies on (DESIGN.md section 5)
+ *   pingpong   a flag in shared memory, polled: the limit of latency
+ *   copy       the copy routine from segment to segment: the limit of bandwidth,
+ *              and the forms of copying that it was chosen from
+ */
+#include "selftest.h"
+
+#include <stdatomic.h>
+
+#include "../net/port.h"
+#include "../net/shm/region.h"
+#include "console.h"
+#include "format.h"
+#include "node.h"
+#include "string.h"
+#include "time.h"
+
+enum { INCREMENTS = 1000000, ROUNDS = 20000, TRIPS = 100000 };
+
+struct scratch {
+	_Atomic uint64_t arrived[2];
+	_Atomic uint64_t sum;
+	_Atomic uint64_t flag[2];
+	_Atomic uint64_t seen[2];
+};
+_Static_assert(sizeof(struct scratch) <= REGION_NODES - REGION_SCRATCH, "fits the scratch bytes");
+
+static struct scratch *scratch;
+static uint64_t step;              /* how often this node has met the other */
+
+/* Wait for the other node to come here too. */
+static void meet(void)
+{
+	atomic_store(&scratch->arrived[node.id], ++step);
+	while (atomic_load_explicit(&scratch->arrived[1 - node.id], memory_order_acquire) < step)
+		;
+}
+
+/* Node 0 prints "NAME VALUE", or "NAME_SIZE VALUE" if there is a size. */
+static void say(const char *name, uint64_t size, uint64_t value)
+{
+	char line[80];
+	size_t bytes;
+
+	if (node.id != 0)
+		return;
+	if (size)
+		bytes = format_text(line, sizeof(line), "%s_%lu %lu\n", name, size, value);
+	else
+		bytes = format_text(line, sizeof(line), "%s %lu\n", name, value);
+	console_write(STREAM_STDOUT, line, bytes);
+}
+
+/* ---- locks ---- */
+
+/* Both write, fence, and read the other's: at least one must see the other. */
+static uint64_t store_fence_load(void)
+{
+	uint64_t missed = 0;
+
+	for (uint64_t round = 1; round <= ROUNDS; round++) {
+		uint64_t other;
+
+		meet();
+		atomic_store_explicit(&scratch->flag[node.id], round, memory_order_relaxed);
+		atomic_thread_fence(memory_order_seq_cst);
+		other = atomic_load_explicit(&scratch->flag[1 - node.id], memory_order_relaxed);
+		atomic_store(&scratch->seen[node.id], other == round);
+		meet();
+		if (!atomic_load(&scratch->seen[0]) && !atomic_load(&scratch->seen[1]))
+			missed++;
+	}
+	return missed;
+}
+
+static bool locks(void)
+{
+	uint64_t sum, missed;
+
+	meet();
+	for (int i = 0; i < INCREMENTS; i++)
+		atomic_fetch_add(&scratch->sum, 1);
+	meet();
+	sum = atomic_load(&scratch->sum);
+	missed = store_fence_load();
+	say("locks_increments", 0, sum);
+	say("locks_missed", 0, missed);
+	return sum == 2 * INCREMENTS && missed == 0;
+}
+
+/* ---- pingpong ---- */
+
+static bool pingpong(void)
+{
+	uint64_t start;
+
+	meet();
+	start = now_ns();
+	for (uint64_t i = 1; i <= TRIPS; i++) {
+		if (node.id == 0)
+			atomic_store_explicit(&scratch->flag[0], i, memory_order_release);
+		while (atomic_load_explicit(&scratch->flag[1 - node.id],
+		                            memory_order_acquire) < i)
+			;
+		if (node.id == 1)
+			atomic_store_explicit(&scratch->flag[1], i, memory_order_release);
+	}
+	say("pingpong_half_rtt_ps", 0, (now_ns() - start) * 1000 / TRIPS / 2);
+	meet();
+	return true;
+}
+
+/* ---- copy ---- */
+
+static void copy_movsb(void *to, const void *from, uint64_t bytes)
+{
+	__asm__ volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(bytes) : : "memory");
+}
+
+static void copy_movsq(void *to, const void *from, uint64_t bytes)
+{
+	bytes /= 8;
+	__asm__ volatile("rep movsq" : "+D"(to), "+S"(from), "+c"(bytes) : : "memory");
+}
+
+static void measure(const char *name, void (*copy)(void *, const void *, uint64_t),
+                    uint8_t *to, const uint8_t *from, uint64_t bytes)
+{
+	uint64_t rounds = (64 << 20) / bytes, start;
+
+	copy(to, from, bytes);
+	start = now_ns();
+	for (uint64_t i = 0; i < rounds; i++)
+		copy(to, from, bytes);
+	say(name, bytes, rounds * bytes * 1000 / (now_ns() - start));
+}
+
+/* Node 0 copies to node 1's segment, from where the addresses do not collide. */
+static bool copy(void)
+{
+	static const uint64_t sizes[] = { 4096, 65536, 1048576 };
+	uint64_t middle = node.segment.bytes / 2 & ~(uint64_t)0x1fffff;
+
+	if (middle < node.segment.data_offset || middle + 0x200000 > node.segment.guard_offset) {
+		say("copy_needs_more_memory", 0, node.segment.bytes);
+		return false;
+	}
+	if (node.id == 0) {
+		uint8_t *to = region_slice(node.region, 1) + node.region->segment_offset + middle;
+
+		for (unsigned i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+			const uint8_t *same = node.segment.alias + middle;
+			const uint8_t *apart = node.segment.shifted + middle;
+
+			measure("copy_MBps", port_copy, to, apart, sizes[i]);
+			measure("copy_colliding_MBps", port_copy, to, same, sizes[i]);
+			measure("copy_movsb_MBps", copy_movsb, to, apart, sizes[i]);
+			measure("copy_movsq_MBps", copy_movsq, to, apart, sizes[i]);
+		}
+	}
+	meet();
+	return true;
+}
+
+bool selftest(const char *name)
+{
+	static const struct { const char *name; bool (*run)(void); } tests[] = {
+		{ "locks", locks }, { "pingpong", pingpong }, { "copy", copy },
+	};
+
+	if (!node.region || node.region->nodes != 2) {
+		kernel_line("selftest: needs a machine of 2 nodes");
+		return false;
+	}
+	scratch = (struct scratch *)((uint8_t *)node.region + REGION_SCRATCH);
+	for (unsigned i = 0; i < sizeof(tests) / sizeof(tests[0]); i++) {
+		if (!strcmp(name, tests[i].name)) {
+			bool good = tests[i].run();
+
+			meet();
+			return good;
+		}
+	}
+	kernel_line("selftest: there is no \"%s\"", name);
+	return false;
+}

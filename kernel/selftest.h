@@ -1,0 +1,13 @@
+/*
+ * Self-tests of a machine of two nodes; see selftest.c.
+ */
+#ifndef KERNEL_SELFTEST_H
+#define KERNEL_SELFTEST_H
+#include <stdbool.h>
+
+/* Runs the named test on this node; all nodes must run it. Once, after the
+ * segment is mapped and before the application starts; interrupts off. False:
+ * it failed, or there is none of that name, and the console says so. */
+bool selftest(const char *name);
+
+#endif

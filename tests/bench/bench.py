@@ -1,0 +1,228 @@
+#!/usr/bin/python3
+"""The table of figures: `make bench`, `make bench ARGS='--only shm_put'`.
+
+Each figure is measured several times; the table shows the median, and beside
+it the limit that the same guests reached in the same run with nothing above
+the hardware. Results go to the terminal and to build/bench.json:
+
+    {"machine", "date", "commit",
+     "figures": {NAME: {"median", "min", "max", "unit", "runs", "limit", "aim"}}}
+
+How a figure is taken stands in its function below. Benchmarks assert nothing.
+"""
+from __future__ import annotations
+
+import argparse
+import datetime
+import json
+import os
+import platform
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+TOP = Path(__file__).resolve().parents[2]
+BUILD = TOP / "build"
+MARGAY = TOP / "tools" / "margay"
+STREAM_SIZES = {16: 400_000, 256: 400_000, 1024: 400_000, 4096: 200_000,
+                65536: 12_800, 1048576: 640}     # bytes: puts per measurement
+COPY_SIZES = (4096, 65536, 1048576)
+
+
+@dataclass
+class Figure:
+    """Samples of one figure. `aim` reads as the table shows it; `limit` is a median."""
+    unit: str
+    aim: str = ""
+    samples: list[float] = field(default_factory=list)
+    limits: list[float] = field(default_factory=list)
+
+    def row(self) -> dict[str, object]:
+        return {"median": statistics.median(self.samples), "min": min(self.samples),
+                "max": max(self.samples), "unit": self.unit, "runs": len(self.samples),
+                "limit": statistics.median(self.limits) if self.limits else None,
+                "aim": self.aim or None}
+
+
+class Bench:
+    """Collects the figures; runs margay and reads its NAME VALUE lines."""
+
+    def __init__(self, runs: int, only: str) -> None:
+        self.runs = runs
+        self.only = only
+        self.figures: dict[str, Figure] = {}
+
+    def add(self, name: str, value: float, unit: str, aim: str = "",
+            limit: float | None = None) -> None:
+        if self.only not in name:
+            return
+        figure = self.figures.setdefault(name, Figure(unit, aim))
+        figure.samples.append(value)
+        if limit is not None:
+            figure.limits.append(limit)
+
+    def margay(self, *args: str, cpu: int | None = None) -> dict[str, float]:
+        """Run a job; its figures, and what --json says, as json_*."""
+        with tempfile.TemporaryDirectory() as folder:
+            outcome = Path(folder, "run.json")
+            command = [str(MARGAY), "run", "--accel", "tcg", "--no-prefix", "--timeout", "300",
+                       "--json", str(outcome), *args]
+            if cpu is not None:
+                command = ["taskset", "-c", str(cpu), *command]
+            before = time.monotonic()
+            done = subprocess.run(command, capture_output=True, text=True, check=False)
+            wall = time.monotonic() - before
+            if done.returncode != 0:
+                sys.exit(f"bench: {' '.join(command)}\nended with status {done.returncode}\n"
+                         f"{done.stdout[-2000:]}{done.stderr[-2000:]}")
+            values = {"wall_s": wall}
+            for line in done.stdout.splitlines():
+                name, _, value = line.partition(" ")
+                values[name] = float(value)
+            report = json.loads(outcome.read_text())
+            values["qemu_s"] = report["qemu_s"]
+            values["main_s"] = report["all_in_main_s"]
+            values["nodes_main_ms"] = max(rank["main_ms"] for rank in report["ranks"])
+            for rank in report["ranks"]:
+                for name, value in (rank.get("stats") or {}).items():
+                    values[f"stats_{name}"] = float(value)
+            return values
+
+
+def app(name: str) -> str:
+    return str(BUILD / "bench" / f"{name}.elf")
+
+
+def shared_memory_latency(bench: Bench) -> None:
+    """Half round trips of 8 bytes; the raw one is a flag that two kernels poll."""
+    for _ in range(bench.runs):
+        got = bench.margay("-n", "2", "--selftest", "pingpong", app("put"), "latency", "200000")
+        raw = got["pingpong_half_rtt_ps"] / 1e6
+        bench.add("shm_raw_half_rtt_us", raw, "us", "0.16 seen")
+        bench.add("shm_put_8B_half_rtt_us", got["half_rtt_us"], "us", "<= 1.0", raw)
+        got = bench.margay("-n", "2", app("put"), "sleep", "10000", cpu=0)
+        bench.add("shm_put_sleep_8B_half_rtt_us", got["half_rtt_us"], "us", "<= 15", raw)
+
+
+def shared_memory_streams(bench: Bench) -> None:
+    """Puts with window 64, the slowest of three placements (tests/bench/put.c); the
+    limit is the kernel's copy routine alone between the same two segments."""
+    for _ in range(bench.runs):
+        for size, count in STREAM_SIZES.items():
+            got = bench.margay("-n", "2", "--selftest", "copy", app("put"), "stream",
+                               str(size), str(count))
+            limit = got[f"copy_MBps_{size}"] if size in COPY_SIZES else None
+            if limit is not None:
+                bench.add(f"shm_copy_limit_MBps_{size}", limit, "MB/s", "4000 to 6000 seen")
+            bench.add(f"shm_put_MBps_{size}", got["MBps"], "MB/s",
+                      ">= 85 % of limit" if size >= 65536 else "", limit)
+        got = bench.margay("-n", "2", app("put"), "rate", "1000000")
+        bench.add("shm_put_rate_8B_per_s", got["per_s"], "1/s", ">= 1000000")
+
+
+def calls(bench: Bench) -> None:
+    """System call time; instruction counts under icount, which two runs must repeat."""
+    for _ in range(bench.runs):
+        got = bench.margay("-n", "1", app("cost"), "syscall")
+        bench.add("syscall_ns", got["syscall_ns"], "ns", "<= 100")
+    for _ in range(2):
+        got = bench.margay("-n", "1", "--icount", app("cost"), "instructions")
+        for name in ("insn_put_8B", "insn_eqget_hit", "insn_eqget_miss"):
+            bench.add(name, got[name], "instructions", "same in two runs")
+
+
+def booting(bench: Bench) -> None:
+    """From exec of QEMU to main, as the launcher sees it; the launcher's own time is
+    that of `margay run` less the life of its QEMU."""
+    for _ in range(2 * bench.runs):
+        got = bench.margay("-n", "1", "--stats", app("empty"))
+        bench.add("boot_main_ms", got["main_s"] * 1e3, "ms", "<= 60")
+        bench.add("launcher_ms", (got["wall_s"] - got["qemu_s"]) * 1e3, "ms", "<= 150")
+    for _ in range(bench.runs):
+        got = bench.margay("-n", "64", "--mem", "32", "--stats", app("empty"))
+        bench.add("boot_64_s", got["main_s"], "s", "<= 3")
+        bench.add("kernel_bytes_per_node", got["stats_kernel_bytes"], "bytes", "<= 4194304")
+
+
+def sizes(bench: Bench) -> None:
+    """hello's file, with symbols and line numbers as it is built."""
+    bench.add("image_bytes", (BUILD / "apps" / "hello.elf").stat().st_size, "bytes", "<= 400000")
+
+
+def quiet(bench: Bench) -> None:
+    """Interrupts that a node counts in a second of computing without messages."""
+    for _ in range(bench.runs):
+        got = bench.margay("-n", "1", app("quiet"))
+        bench.add("quiet_interrupts", got["quiet_interrupts"], "interrupts", "0")
+
+
+GROUPS: tuple[Callable[[Bench], None], ...] = (
+    shared_memory_latency, shared_memory_streams, calls, booting, sizes, quiet)
+
+
+def machine() -> str:
+    model = next((line.partition(":")[2].strip() for line in
+                  Path("/proc/cpuinfo").read_text().splitlines()
+                  if line.startswith("model name")), platform.machine())
+    qemu = subprocess.run(["qemu-system-x86_64", "--version"], capture_output=True, text=True,
+                          check=False).stdout.split("\n")[0]
+    return f"{os.cpu_count()} x {model}; {qemu}, TCG"
+
+
+def commit() -> str:
+    done = subprocess.run(["git", "-C", str(TOP), "describe", "--always", "--dirty"],
+                          capture_output=True, text=True, check=False)
+    return done.stdout.strip() or "unknown"
+
+
+def shown(value: object) -> str:
+    """Three digits or more of a figure, none that are noise."""
+    if not isinstance(value, float):
+        return "" if value is None else f"{value}"
+    return f"{value:.0f}" if abs(value) >= 100 else f"{value:.3g}"
+
+
+def table(rows: dict[str, dict[str, object]], markdown: bool) -> None:
+    heads = ("figure", "median", "min", "max", "unit", "limit", "aim")
+    lines = [(name, *(shown(row[head]) for head in heads[1:])) for name, row in rows.items()]
+    if markdown:
+        print("|" + "|".join(heads) + "|\n|" + "---|" * len(heads))
+        for line in lines:
+            print("|" + "|".join(line) + "|")
+        return
+    from rich.console import Console
+    from rich.table import Table
+    view = Table(title="margay bench")
+    for head in heads:
+        view.add_column(head, justify="left" if head in ("figure", "unit", "aim") else "right")
+    for line in lines:
+        view.add_row(*line)
+    Console().print(view)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--runs", type=int, default=5, help="measurements of each figure (5)")
+    parser.add_argument("--only", default="", help="figures whose name contains this")
+    parser.add_argument("--markdown", action="store_true", help="print the table as Markdown")
+    options = parser.parse_args()
+    bench = Bench(options.runs, options.only)
+    for group in GROUPS:
+        print(f"bench: {group.__name__} ...", file=sys.stderr, flush=True)
+        group(bench)
+    rows = {name: figure.row() for name, figure in bench.figures.items()}
+    report = {"machine": machine(), "commit": commit(),
+              "date": datetime.datetime.now(datetime.timezone.utc).date().isoformat(),
+              "figures": rows}
+    (BUILD / "bench.json").write_text(json.dumps(report, indent=1) + "\n")
+    table(rows, options.markdown)
+    print(f"{report['machine']}; {report['date']}; commit {report['commit']}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,7 +1,12 @@
-"""The engine natively: every unit test program of tests/host, under ASan and UBSan."""
+"""The engine natively: the unit tests of tests/host, under ASan, UBSan and TSan.
+
+A row per source file and program; `make host-check` builds the programs.
+"""
 from __future__ import annotations
 
+import re
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -9,15 +14,34 @@ from harness import BUILD, ROOT
 
 pytestmark = pytest.mark.host
 
-NAMES = sorted(path.stem for path in (ROOT / "tests" / "host").glob("test_*.c"))
+FILES = sorted((ROOT / "tests" / "host").glob("test_*.c"))
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_host(name):
-    program = BUILD / "host" / name
-    done = subprocess.run([program], capture_output=True, text=True, timeout=200)
-    assert done.returncode == 0, f"$ {program}\n{done.stdout[-3000:]}{done.stderr[-6000:]}"
+def names(source: Path) -> list[str]:
+    """The tests of one file."""
+    return re.findall(r"^TEST\((\w+)\)", source.read_text(encoding="utf-8"), re.M)
+
+
+def run(program: str, *tests: str) -> None:
+    command = [str(BUILD / "host" / program), *tests]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=200)
+    last = re.fullmatch(r"(\d+) passed, 0 failed", done.stdout.strip().splitlines()[-1:][0]
+                        if done.stdout.strip() else "")
+    assert done.returncode == 0 and last and int(last.group(1)) > 0, (
+        f"$ {' '.join(command)}\n{done.stdout[-3000:]}{done.stderr[-6000:]}")
+
+
+@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+@pytest.mark.parametrize("source", FILES, ids=lambda path: path.stem)
+def test_unit_tests(source, compiler):
+    assert names(source), "no TEST() in it"
+    run(f"check-{compiler}", *names(source))
+
+
+def test_threads():
+    """Several threads on one block, as several nodes on shared memory."""
+    run("check-tsan", "concurrent")
 
 
 def test_there_are_unit_tests():
-    assert len(NAMES) >= 5
+    assert sum(len(names(source)) for source in FILES) >= 50

@@ -54,7 +54,8 @@ def test_many_crowds(margay, app, seed):
 def crowd(margay, app, nodes: int, seed: int, rounds: int) -> None:
     run = margay("run", "-n", nodes, "--mem", 16, "--no-prefix", app("ptl_crowd"), seed, rounds,
                  timeout=120).ok()
-    assert run.lines == [f"many to one: {50 * nodes} puts", f"all to all: {nodes} ranks, seed {seed}"]
+    assert run.lines == [f"many to one: {50 * nodes} puts",
+                         f"all to all: {nodes} ranks, seed {seed}"]
 
 
 @pytest.mark.parametrize("nodes", [1, 2, 3, 16])

@@ -1,0 +1,32 @@
+/*
+ * Benchmark: interrupts that the kernel counts in a second in which the
+ * application computes and no message comes. Prints "quiet_interrupts N".
+ */
+#include <margay.h>
+#include <margay/counters.h>
+#include <stdio.h>
+#include <time.h>
+
+static double seconds(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec + t.tv_nsec * 1e-9;
+}
+
+int main(void)
+{
+	uint64_t before[COUNTER_COUNT], after[COUNTER_COUNT];
+	double end = seconds() + 1;
+	volatile unsigned work = 0;
+
+	margay_counters(before, COUNTER_COUNT);
+	while (seconds() < end)
+		for (int i = 0; i < 1000; i++)
+			work += i;
+	margay_counters(after, COUNTER_COUNT);
+	printf("quiet_interrupts %lu\n",
+	       (unsigned long)(after[COUNTER_INTERRUPTS] - before[COUNTER_INTERRUPTS]));
+	return 0;
+}

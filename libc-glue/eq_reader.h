@@ -28,9 +28,17 @@ typedef uint64_t __attribute__((may_alias)) event_word;
 struct eq_reader {
 	uint64_t next;               /* number of the event to read next; the kernel reads it */
 	ptl_handle_eq_t handle;      /* PTL_INVALID_HANDLE: this entry is free */
+	const event_word *slot;      /* where event `next` will lie */
 	const event_word *slots;     /* read only */
 	uint64_t mask;               /* slots - 1 */
 };
+
+/* Event number `next` is the one to read next. */
+static inline void eq_advance(struct eq_reader *queue, uint64_t next)
+{
+	__atomic_store_n(&queue->next, next, __ATOMIC_RELEASE);
+	queue->slot = queue->slots + (next & queue->mask) * EVENT_SLOT_WORDS;
+}
 
 _Static_assert(sizeof(ptl_event_t) == (EVENT_SEQUENCE_WORD + 1) * 8, "an event is its words");
 _Static_assert(offsetof(ptl_event_t, sequence) == EVENT_SEQUENCE_WORD * 8, "sequence is last");
@@ -68,21 +76,21 @@ static int eq_read_overtaken(struct eq_reader *queue, ptl_event_t *event)
 		result = PTL_EQ_DROPPED;
 		next = number - queue->mask > next ? number - queue->mask : next + 1;
 	}
-	__atomic_store_n(&queue->next, next + 1, __ATOMIC_RELEASE);
+	eq_advance(queue, next + 1);
 	return result;
 }
 
 /* PtlEQGet on this queue: PTL_OK, PTL_EQ_EMPTY or PTL_EQ_DROPPED. */
 static inline int eq_read(struct eq_reader *queue, ptl_event_t *event)
 {
+	const event_word *slot = queue->slot;
 	uint64_t next = queue->next;
-	const event_word *slot = queue->slots + (next & queue->mask) * EVENT_SLOT_WORDS;
 	uint64_t word = __atomic_load_n(&slot[EVENT_SEQUENCE_WORD], __ATOMIC_ACQUIRE);
 
 	if (word < next)
 		return PTL_EQ_EMPTY;
 	if (word == next && eq_copy(slot, word, event)) {
-		__atomic_store_n(&queue->next, next + 1, __ATOMIC_RELEASE);
+		eq_advance(queue, next + 1);
 		return PTL_OK;
 	}
 	return eq_read_overtaken(queue, event);

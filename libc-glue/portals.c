@@ -281,6 +281,7 @@ int PtlEQAlloc(ptl_handle_ni_t ni, ptl_size_t count, ptl_eq_handler_t handler,
 	queue->handle = info.handle;
 	queue->slots = (const event_word *)info.slots;
 	queue->mask = info.count - 1;
+	eq_advance(queue, queue->next); /* the kernel has stored the first number */
 	by_index[HANDLE_INDEX(info.handle)] = queue;
 	*eq = info.handle;
 	return PTL_OK;

@@ -1,0 +1,56 @@
+# The engine: its sources for the kernel (kernel/build.mk compiles NET_SOURCES),
+# the same as a Linux library, and the host tests. Included by the Makefile.
+
+NET_SOURCES := $(sort $(wildcard net/portals/*.c net/shm/*.c))
+
+HOST_SOURCES    := $(NET_SOURCES) $(sort $(wildcard host/*.c))
+HOST_TESTS      := $(sort $(wildcard tests/host/*.c))
+HOST_WARNINGS   := -Wall -Wextra -Werror -Wno-unused-function
+HOST_INCLUDES   := -Iinclude
+HOST_CFLAGS     := -std=gnu17 -g -O2 $(HOST_WARNINGS) $(HOST_INCLUDES)
+HOST_SANITIZE   := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+
+# The library, for tools and simulations.
+HOST_OBJECTS := $(HOST_SOURCES:%.c=build/host/lib/%.o)
+
+build/host/lib/%.o: %.c
+	@mkdir -p $(@D)
+	gcc $(HOST_CFLAGS) -MMD -MP -c $< -o $@
+
+build/libmargayhost.a: $(HOST_OBJECTS)
+	@rm -f $@
+	ar rcs $@ $^
+
+# The tests: with gcc and clang under ASan and UBSan, and what is concurrent
+# under clang's TSan.
+HOST_ALL := $(HOST_SOURCES) $(HOST_TESTS)
+
+build/host/gcc/%.o: %.c
+	@mkdir -p $(@D)
+	gcc $(HOST_CFLAGS) -O1 $(HOST_SANITIZE) -MMD -MP -c $< -o $@
+
+build/host/clang/%.o: %.c
+	@mkdir -p $(@D)
+	clang $(HOST_CFLAGS) -O1 $(HOST_SANITIZE) -MMD -MP -c $< -o $@
+
+build/host/tsan/%.o: %.c
+	@mkdir -p $(@D)
+	clang $(HOST_CFLAGS) -O1 -fsanitize=thread -MMD -MP -c $< -o $@
+
+build/host/check-gcc: $(HOST_ALL:%.c=build/host/gcc/%.o)
+	gcc $(HOST_SANITIZE) $^ -o $@ -lpthread
+
+build/host/check-clang: $(HOST_ALL:%.c=build/host/clang/%.o)
+	clang $(HOST_SANITIZE) $^ -o $@ -lpthread
+
+build/host/check-tsan: $(HOST_ALL:%.c=build/host/tsan/%.o)
+	clang -fsanitize=thread $^ -o $@ -lpthread
+
+.PHONY: host-check host-lib
+host-lib: build/libmargayhost.a
+
+host-check: build/host/check-gcc build/host/check-clang build/host/check-tsan host-lib
+	@tests/host/run.sh build/host/check-gcc build/host/check-clang "build/host/check-tsan concurrent"
+
+-include $(wildcard $(HOST_OBJECTS:.o=.d)) \
+	$(wildcard $(foreach kind,gcc clang tsan,$(HOST_ALL:%.c=build/host/$(kind)/%.d)))

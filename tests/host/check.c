@@ -1,0 +1,72 @@
+/*
+ * The harness: list of tests, main. See check.h.
+ */
+#include "check.h"
+#include <stdio.h>
+#include <string.h>
+
+#define MOST_TESTS 512
+
+static struct {
+	const char *name;
+	void (*run)(void);
+} tests[MOST_TESTS];
+static int count, failures;
+
+void check_register(const char *name, void (*run)(void))
+{
+	if (count < MOST_TESTS) {
+		tests[count].name = name;
+		tests[count++].run = run;
+	}
+}
+
+void check_failed(const char *file, int line, const char *what)
+{
+	printf("%s:%d: not so: %s\n", file, line, what);
+	failures++;
+}
+
+void check_differs(const char *file, int line, const char *what, long long is, long long want)
+{
+	printf("%s:%d: %s is %lld, should be %lld\n", file, line, what, is, want);
+	failures++;
+}
+
+uint64_t check_random(uint64_t *state)
+{
+	uint64_t x = *state += 0x9e3779b97f4a7c15ULL;
+
+	x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9ULL;
+	x = (x ^ x >> 27) * 0x94d049bb133111ebULL;
+	return x ^ x >> 31;
+}
+
+static int chosen(const char *name, int argc, char **argv)
+{
+	for (int i = 1; i < argc; i++)
+		if (strstr(name, argv[i]))
+			return 1;
+	return argc < 2;
+}
+
+int main(int argc, char **argv)
+{
+	int passed = 0, failed = 0;
+
+	setvbuf(stdout, 0, _IOLBF, 0);
+	for (int i = 0; i < count; i++) {
+		if (!chosen(tests[i].name, argc, argv))
+			continue;
+		failures = 0;
+		tests[i].run();
+		if (failures) {
+			printf("FAILED %s\n", tests[i].name);
+			failed++;
+		} else {
+			passed++;
+		}
+	}
+	printf("%d passed, %d failed\n", passed, failed);
+	return failed || !passed;
+}

@@ -1,0 +1,40 @@
+/*
+ * The harness of the host tests. TEST(name) { ... } defines a test and
+ * registers it; CHECK says what must hold, and goes on when it does not.
+ * check.c has main: it runs every test of the program, or those whose name
+ * contains one of the arguments, and ends with "N passed, N failed".
+ */
+#ifndef TESTS_CHECK_H
+#define TESTS_CHECK_H
+#include <stdint.h>
+
+void check_register(const char *name, void (*run)(void));
+void check_failed(const char *file, int line, const char *what);
+void check_differs(const char *file, int line, const char *what, long long is, long long want);
+
+/* A generator whose seed is printed: the same numbers in every run. */
+uint64_t check_random(uint64_t *state);
+
+#define TEST(name) \
+	static void name(void); \
+	__attribute__((constructor)) static void register_##name(void) \
+	{ \
+		check_register(#name, name); \
+	} \
+	static void name(void)
+
+#define CHECK(condition) \
+	do { \
+		if (!(condition)) \
+			check_failed(__FILE__, __LINE__, #condition); \
+	} while (0)
+
+/* Compares integers and shows both. */
+#define CHECK_IS(is, want) \
+	do { \
+		long long is_ = (long long)(is), want_ = (long long)(want); \
+		if (is_ != want_) \
+			check_differs(__FILE__, __LINE__, #is, is_, want_); \
+	} while (0)
+
+#endif

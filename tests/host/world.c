@@ -1,0 +1,219 @@
+/*
+ * The host tests' world: see world.h. Owns all memory of the processes.
+ */
+#include "world.h"
+#include <stdlib.h>
+#include <string.h>
+
+#define CANARY        0xa5
+#define CANARY_BYTES  4096u
+
+const struct block_limits small_limits = {
+	.portals = 8, .acs = 4, .mes = 8, .mds = 8, .eqs = 4, .ops = 8, .outbox = 1, .slots = 64
+};
+const struct block_limits test_limits = {
+	.portals = 64, .acs = 64, .mes = 256, .mds = 256, .eqs = 8, .ops = 64, .outbox = 4,
+	.slots = 1024
+};
+
+void world_open(struct world *w, const struct block_limits *limits)
+{
+	memset(w, 0, sizeof(*w));
+	w->loop.views = w->views;
+	w->loop.nodes = PROCESSES;
+	for (uint32_t p = 0; p < PROCESSES; p++) {
+		struct process_view *view = &w->views[p];
+		uint64_t bytes = block_bytes(limits);
+
+		w->maps[p] = malloc(SEGMENT + 2 * CANARY_BYTES);
+		memset(w->maps[p], CANARY, SEGMENT + 2 * CANARY_BYTES);
+		view->memory = w->maps[p] + CANARY_BYTES;
+		view->bytes = SEGMENT;
+		view->base = BASE;
+		view->nid = p;
+		view->pid = 1;
+		view->uid = 1000;
+		view->jid = JOB;
+		CHECK_IS(view_init(view, aligned_alloc(BLOCK_PAGE, bytes), bytes, limits), 0);
+		memset(view->block, 0, bytes);
+		block_init(view);
+		block_open(view);
+		for (int i = 0; i < 8; i++)
+			w->readers[p][i].handle = PTL_INVALID_HANDLE;
+		fill(w, p);
+	}
+}
+
+void world_drop(struct world *w)
+{
+	for (uint32_t p = 0; p < PROCESSES; p++) {
+		for (uint32_t i = 0; i < CANARY_BYTES; i++)
+			if (w->maps[p][i] != CANARY ||
+			    w->maps[p][CANARY_BYTES + SEGMENT + i] != CANARY) {
+				check_failed(__FILE__, __LINE__, "canaries are whole");
+				break;
+			}
+		free(w->views[p].block);
+		free(w->maps[p]);
+	}
+}
+
+void world_close(struct world *w)
+{
+	for (uint32_t p = 0; p < PROCESSES; p++) {
+		CHECK_IS(status(w, p, STAT_ME_USED), 0);
+		CHECK_IS(status(w, p, STAT_MD_USED), 0);
+		CHECK_IS(status(w, p, STAT_EQ_USED), 0);
+		CHECK_IS(status(w, p, STAT_OP_USED), 0);
+		CHECK_IS(block_pending(&w->views[p]), 0);
+	}
+	world_drop(w);
+}
+
+uint8_t pattern(uint32_t p, uint64_t offset)
+{
+	return (uint8_t)(offset * 7 + offset / 251 + p * 85 + 1);
+}
+
+void fill(struct world *w, uint32_t p)
+{
+	for (uint32_t i = 0; i < WORDS; i++)
+		w->views[p].memory[i] = pattern(p, i);
+}
+
+int shows(struct world *w, uint32_t p, uint64_t at, uint32_t q, uint64_t from, uint64_t bytes)
+{
+	for (uint64_t i = 0; i < bytes; i++)
+		if (w->views[p].memory[at + i] != pattern(q, from + i))
+			return 0;
+	return 1;
+}
+
+handle_t new_eq(struct world *w, uint32_t p, uint32_t count)
+{
+	struct process_view *view = &w->views[p];
+	struct eq_info info = { 0 };
+	struct eq_reader *reader = w->readers[p];
+	uint64_t word;
+
+	while (reader->handle != PTL_INVALID_HANDLE)
+		reader++;
+	word = WORDS + 8 * (uint64_t)(reader - w->readers[p]);
+	CHECK_IS(eq_alloc(view, count, BASE + word, &info), 0);
+	reader->handle = info.handle;
+	reader->slots = (const event_word *)(view->slots + info.first_slot * EVENT_SLOT_BYTES);
+	reader->mask = info.count - 1;
+	eq_advance(reader, *(uint64_t *)(view->memory + word));
+	return info.handle;
+}
+
+handle_t new_me_with(struct world *w, uint32_t p, uint32_t pt, struct me_args args)
+{
+	handle_t handle = HANDLE_NONE;
+
+	CHECK_IS(me_attach(&w->views[p], pt, &args, &handle), 0);
+	return handle;
+}
+
+handle_t new_me(struct world *w, uint32_t p, uint64_t bits)
+{
+	return new_me_with(w, p, PT, (struct me_args){
+		.match_bits = bits, .nid = ANY_ID, .pid = ANY_ID, .position = INSERT_AFTER });
+}
+
+handle_t attach(struct world *w, uint32_t p, handle_t me, struct md_args args, int unlink)
+{
+	handle_t handle = HANDLE_NONE;
+
+	CHECK_IS(md_attach(&w->views[p], me, &args, unlink, &handle), 0);
+	return handle;
+}
+
+handle_t bind(struct world *w, uint32_t p, struct md_args args, int unlink)
+{
+	handle_t handle = HANDLE_NONE;
+
+	CHECK_IS(md_bind(&w->views[p], &args, unlink, &handle), 0);
+	return handle;
+}
+
+struct md_args memory(uint64_t offset, uint64_t length, uint32_t options, handle_t eq)
+{
+	return (struct md_args){ .start = BASE + offset, .length = length,
+				 .threshold = MD_THRESH_INF, .options = options,
+				 .user_ptr = 0x1234, .eq_handle = eq };
+}
+
+struct initiator_args to(handle_t md, uint32_t nid, uint64_t bits)
+{
+	return (struct initiator_args){ .md = md, .length = LENGTH_WHOLE, .target_nid = nid,
+					.target_pid = 1, .pt_index = PT, .match_bits = bits,
+					.hdr_data = 0xabcdef };
+}
+
+int put(struct world *w, uint32_t from, struct initiator_args args)
+{
+	return loop_put(&w->loop, from, &args);
+}
+
+int get(struct world *w, uint32_t from, struct initiator_args args)
+{
+	return loop_get(&w->loop, from, &args);
+}
+
+struct message request(uint8_t operation, uint32_t from, uint32_t target, uint64_t bits,
+		       uint64_t length)
+{
+	return (struct message){ .operation = operation, .source_nid = from, .source_pid = 1,
+				 .target_nid = target, .target_pid = 1, .uid = 1000, .jid = JOB,
+				 .pt_index = PT, .match_bits = bits, .length = length };
+}
+
+static struct eq_reader *reader_of(struct world *w, uint32_t p, handle_t eq)
+{
+	struct eq_reader *reader = w->readers[p];
+
+	while (reader->handle != eq)
+		reader++;
+	return reader;
+}
+
+int next(struct world *w, uint32_t p, handle_t eq)
+{
+	struct eq_reader *reader = reader_of(w, p, eq);
+	int result = eq_read(reader, &w->event);
+
+	*(uint64_t *)(w->views[p].memory + WORDS + 8 * (uint64_t)(reader - w->readers[p])) =
+		reader->next;
+	if (result == PTL_EQ_EMPTY)
+		return -1;
+	return result == PTL_EQ_DROPPED ? -2 : (int)w->event.type;
+}
+
+uint64_t status(struct world *w, uint32_t p, enum block_register index)
+{
+	uint64_t value = 0;
+
+	CHECK_IS(block_status(&w->views[p], index, &value), 0);
+	return value;
+}
+
+void remove_me(struct world *w, uint32_t p, handle_t me)
+{
+	if (me_lookup(&w->views[p], me))
+		CHECK_IS(me_unlink(&w->views[p], me), 0);
+}
+
+void remove_md(struct world *w, uint32_t p, handle_t md)
+{
+	if (md_lookup(&w->views[p], md))
+		CHECK_IS(md_unlink(&w->views[p], md), 0);
+}
+
+void remove_eq(struct world *w, uint32_t p, handle_t eq)
+{
+	struct eq_reader *reader = reader_of(w, p, eq);
+
+	CHECK_IS(eq_free(&w->views[p], eq), 0);
+	reader->handle = PTL_INVALID_HANDLE;
+}

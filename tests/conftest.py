@@ -1,20 +1,18 @@
 """Fixtures, markers and the summary of Margay's regression suite.
 
 `margay(...)` runs the launcher and checks that nothing stays behind; `app(name)`
-gives an application's image and builds it where needed. Areas are markers: a test
+gives an application's image. Areas are markers: a test
 module names its own with `pytestmark`.
 """
 from __future__ import annotations
 
-import fcntl
-import subprocess
 from collections import Counter, defaultdict
 from pathlib import Path
 from typing import Callable, Iterator
 
 import pytest
 
-from harness import BUILD, MARGAY, ROOT, Margay, cores
+from harness import BUILD, Margay, cores
 
 AREAS = ("boot", "libc", "faults", "syscalls", "messages", "wordfreq", "death", "launcher",
          "host", "rules")
@@ -53,33 +51,13 @@ def margay(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Margay]:
 
 
 @pytest.fixture(scope="session")
-def app() -> Callable[..., Path]:
-    """The image of apps/NAME.c (built by make) or tests/apps/NAME.c (built here)."""
+def app() -> Callable[[str], Path]:
+    """The image of apps/NAME.c or tests/apps/NAME.c, as make has built it."""
     def image(name: str) -> Path:
-        source = ROOT / "tests" / "apps" / f"{name}.c"
-        if not source.exists():
-            made = BUILD / "apps" / f"{name}.elf"
-            assert made.exists(), f"{made} is not there: run make"
-            return made
-        folder = BUILD / "tests"
-        folder.mkdir(parents=True, exist_ok=True)
-        with open(folder / f"{name}.lock", "w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            return build_test_app(source, folder / f"{name}.elf")
-    return image
-
-
-def build_test_app(source: Path, image: Path) -> Path:
-    """Compiles a test application if anything that it is made of is newer."""
-    parts = [source, ROOT / "linker.ld", BUILD / "kernel.o", BUILD / "libmargay.a",
-             *source.parent.glob("*.h"), *(ROOT / "apps").glob("*.h"),
-             *(ROOT / "include").rglob("*.h")]
-    if image.exists() and image.stat().st_mtime > max(part.stat().st_mtime for part in parts):
-        return image
-    command = [str(MARGAY), "cc", "-Wall", "-Wextra", "-Werror", "-I", str(ROOT / "apps"),
-               "-o", str(image), str(source), "-lm"]
-    done = subprocess.run(command, capture_output=True, text=True)
-    assert done.returncode == 0, f"$ {' '.join(command)}\n{done.stdout}{done.stderr}"
+        images = [BUILD / folder / f"{name}.elf" for folder in ("apps", "tests")]
+        made = [path for path in images if path.exists()]
+        assert made, f"{name}.elf is not there: make all test-apps"
+        return made[0]
     return image
 
 

@@ -38,6 +38,14 @@ def test_signal_while_the_nodes_boot(margay, app, number):
     live.wait(20).status(128 + number)
 
 
+def test_ctrl_c_of_a_terminal(margay, app):
+    """A terminal signals the whole foreground group: no node may die of it."""
+    live = waiting(margay, app, 2, "event")
+    os.killpg(live.process.pid, signal.SIGINT)
+    run = live.wait(20).status(130)
+    assert "died" not in run.stderr
+
+
 def test_second_ctrl_c_ends_at_once(margay, app):
     live = waiting(margay, app, 4, "spin")
     live.signal(signal.SIGINT)
@@ -146,6 +154,16 @@ def test_prefix_only_with_several_ranks(margay, app):
 def test_no_progress_line_without_a_terminal(margay, app):
     run = margay("run", "-n", 4, app("hello")).ok()
     assert run.stderr == ""
+
+
+def test_progress_line_on_a_terminal(margay, app, tmp_path):
+    """While nodes boot; it is wiped before the first output."""
+    margay("-qec", f"{MARGAY} run -n 16 --mem 16 {app('hello')}", "typescript",
+           program="/usr/bin/script", timeout=60).ok()
+    text = (tmp_path / "typescript").read_text()
+    assert "\r\x1b[K" in text and text.count("hello from rank") == 16
+    shown = [part for part in text.split("\r\x1b[K") if part and "hello" not in part]
+    assert any("16" in part for part in shown), text[:500]
 
 
 @pytest.mark.parametrize("size", [0, 1, 5000, 1 << 20])

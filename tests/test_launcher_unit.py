@@ -1,0 +1,540 @@
+"""The launcher's pure parts: options, errors, lines, encoding, layout, verdicts, cc.
+
+Nothing here boots a node. test_launcher.py drives the whole command.
+"""
+from __future__ import annotations
+
+import os
+import struct
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from harness import BUILD, ROOT
+
+sys.path.insert(0, str(ROOT / "tools"))
+
+from margaylib import accel, compile as cc, encode, hostmem, image, iso, machine  # noqa: E402
+from margaylib import options, output, report, symbols, verdict  # noqa: E402
+from margaylib.doorbell import Doorbell  # noqa: E402
+from margaylib.errors import MargayError, ranks_text, size_text  # noqa: E402
+from margaylib.layout import Layout, Plan  # noqa: E402
+from margaylib.region import Region  # noqa: E402
+from margaylib.ring import ConsoleRing, StdinRing  # noqa: E402
+
+pytestmark = pytest.mark.launcher
+MB = 1 << 20
+
+
+@pytest.fixture(scope="session")
+def layout() -> Layout:
+    return Layout(BUILD / "region.json")
+
+
+# --- options
+
+def test_defaults():
+    parsed = options.parse(["app"])
+    assert (parsed.nodes, parsed.mem, parsed.accel, parsed.machine) == (1, 64 * MB, "auto", "microvm")
+    assert parsed.stack_bytes == 8 * MB and parsed.app == "app" and parsed.args == []
+
+
+@pytest.mark.parametrize("words", [["-n", "3"], ["-np", "3"], ["--np", "3"], ["-n3"], ["--np=3"],
+                                   ["-c", "3"]])
+def test_spellings_of_n(words):
+    assert options.parse([*words, "app"]).nodes == 3
+
+
+def test_options_behind_the_application_are_its_own():
+    parsed = options.parse(["-n", "2", "app", "-n", "5", "--help", "--", "x"])
+    assert parsed.nodes == 2 and parsed.args == ["-n", "5", "--help", "--", "x"]
+    assert options.parse(["--", "-odd-name"]).app == "-odd-name"
+
+
+@pytest.mark.parametrize("text, wanted", [
+    ("64", 64 * MB), ("0.5", MB // 2), ("512K", 512 << 10), ("2G", 2 << 30), ("2gb", 2 << 30),
+    ("1T", 1 << 40)])
+def test_sizes(text, wanted):
+    assert options.size("--mem", text) == wanted
+
+
+@pytest.mark.parametrize("words, cause", [
+    (["-n", "0"], "out of range"), (["-n", "65"], "out of range"), (["-n", "x"], "whole number"),
+    (["-n"], "whole number"), (["--mem", "0"], "not a size"), (["--mem", "inf"], "not a size"),
+    (["--mem", "nan"], "not a size"), (["--mem", ""], "not a size"),
+    (["--timeout", "nan"], "not a time"), (["--accel", "xen"], "not known"),
+    (["--machine", "q36"], "not known"), (["--link", "e1000"], "not there yet"),
+    (["--link", "none"], "no launcher"), (["--env", "=x"], "no variable"),
+    (["--env", "MARGAY_NO_SUCH"], "no such variable"), (["--file", ""], "not the name"),
+    (["--file", "a/.."], "not the name"), (["--file", "x" * 300], "longer than"),
+    (["--file", "a/f", "--out", "b/f"], "two files of one name"), (["--no-prefix=1"], "no value"),
+    (["--stack", "60"], "does not fit"), (["--icount", "-n", "2"], "one node")])
+def test_errors_name_a_cause_and_a_cure(words, cause):
+    with pytest.raises(MargayError, match=cause) as caught:
+        options.parse([*words, "app"])
+    assert caught.value.cure and caught.value.status == 125
+    assert caught.value.text().startswith("margay: error: ")
+
+
+@pytest.mark.parametrize("wrong, right", [("--mme", "--mem"), ("--timout", "--timeout"),
+                                          ("--verbos", "--verbose"), ("--hepl", "--help")])
+def test_nearest_option(wrong, right):
+    with pytest.raises(MargayError, match=f"unknown option {wrong}") as caught:
+        options.parse([wrong, "app"])
+    assert f"did you mean {right}?" in caught.value.cure
+
+
+@pytest.mark.parametrize("words, check", [
+    (["-x", "A=1"], lambda o: o.env == ["A=1"]),
+    (["-genv", "A", "1"], lambda o: o.env == ["A=1"]),
+    (["--bind-to", "core"], lambda o: len(o.notes) == 1),
+    (["-map-by", "slot"], lambda o: len(o.notes) == 1),
+    (["--mca", "btl", "self"], lambda o: "--mca btl self" in o.notes[0]),
+    (["--oversubscribe", "--tag-output", "-l"], lambda o: o.notes == []),
+    (["-ppn", "1"], lambda o: True), (["-H", "localhost:4,127.0.0.1"], lambda o: True),
+    (["--output-filename", "d"], lambda o: o.output_dir == Path("d"))])
+def test_mpirun_options_that_are_understood(words, check):
+    parsed = options.parse([*words, "-np", "2", "app", "arg"])
+    assert check(parsed) and parsed.nodes == 2 and parsed.args == ["arg"]
+
+
+@pytest.mark.parametrize("words, cure", [
+    (["-host", "a,b"], "-n N"), (["--hostfile", "f"], "-n N"), (["-ppn", "4"], "-n N"),
+    (["-wdir", "/x"], "--file"), (["-envall"], "--env"), (["--debug"], "margay gdb")])
+def test_mpirun_options_that_are_answered(words, cure):
+    with pytest.raises(MargayError) as caught:
+        options.parse([*words, "app"])
+    assert cure in caught.value.cure
+
+
+def test_colon():
+    with pytest.raises(MargayError, match="second application"):
+        options.parse(["-n", "1", "app", ":", "-n", "2", "app"])
+    assert options.parse(["app", "a", ":", "b"]).args == ["a", ":", "b"]
+    assert options.parse(["--", "app", ":", "-n"]).args == [":", "-n"]
+
+
+def test_iso_options_may_stand_behind_the_application():
+    parsed = options.parse(["app", "-n", "4", "-o", "f.iso", "--", "-n", "x"], "iso")
+    assert (parsed.nodes, parsed.output, parsed.args) == (4, "f.iso", ["-n", "x"])
+
+
+@given(st.lists(st.text(max_size=8), max_size=6))
+def test_parsing_never_breaks(words):
+    try:
+        options.parse(words)
+    except MargayError as error:
+        assert error.cause
+
+
+# --- the kernel's command line
+
+@given(st.lists(st.binary(max_size=30).filter(lambda b: 0 not in b), max_size=8))
+def test_arguments_survive_encoding(arguments):
+    words = [os.fsdecode(argument) for argument in arguments]
+    line = encode.command_line([("node", "3")], ["A=b c"], words)
+    assert all(0x20 <= byte < 0x7f and byte not in b"\"'\\" for byte in line.encode())
+    keys, _, rest = line.partition(" -- ")
+    assert keys == "--margay node=3 env=A=b%20c" or not words
+    tokens = rest.split(" ") if rest else []
+    assert [encode.decode(token) for token in tokens] == arguments
+
+
+@given(st.binary(max_size=40).filter(lambda b: 0 not in b))
+def test_grub_quoting(argument):
+    """A word of grub.cfg: plain, or within single quotes that nothing inside can end."""
+    word = iso._quoted(encode.argument(os.fsdecode(argument)))
+    inner = word[1:-1] if word.startswith("'") else word
+    assert "'" not in inner and " " not in word and "\n" not in word
+    assert encode.decode(inner) == argument
+
+
+def test_grub_config():
+    parsed = options.parse(["app", "-n", "2", "-o", "x.iso", "--link", "none", "--", "a b"], "iso")
+    text = iso.grub_config(parsed)
+    assert text.count("menuentry") == 2
+    assert "--margay $exit node=1 rank=1 n=2 link=none" in text and "app a%20b\n" in text
+
+
+# --- QEMU's line
+
+def test_qemu_line():
+    parsed = options.parse(["-n", "2", "--stats", "dir, with/app"])
+    line = machine.qemu_arguments(parsed, "tcg", 1, 77, 1000, 3 * MB)
+    assert "1,maxcpus=2" in line and "-no-user-config" in line
+    assert line[line.index("-m") + 1] == "19M"
+    words = line[line.index("-append") + 1].split()
+    assert {"node=1", "rank=1", "n=2", "jid=77", "uid=1000", "stats=1"} <= set(words)
+    assert not any("dir, with" in word for word in line)
+    assert "1" == machine.qemu_arguments(options.parse(["--icount", "a"]), "tcg", 0, 1, 1, 1)[
+        line.index("1,maxcpus=2")]
+
+
+def test_too_many_arguments():
+    with pytest.raises(MargayError, match="arguments"):
+        options.parse(["app", *["x"] * 1024])
+    parsed = options.parse(["app", "x" * 40_000])
+    with pytest.raises(MargayError, match="command line"):
+        machine.kernel_line(parsed, 0, 1, 1)
+
+
+# --- the region
+
+@given(nodes=st.integers(1, 64), mem=st.integers(1, 9000),
+       sizes=st.lists(st.integers(0, 10 ** 7), max_size=5))
+def test_plan(nodes, mem, sizes):
+    """What net/shm/region.c checks, for every job."""
+    layout = Layout(BUILD / "region.json")
+    try:
+        plan = Plan(layout, nodes, mem * MB, sizes)
+    except MargayError as error:
+        assert nodes * mem * MB > 1 << 36 and "--mem" in error.cure
+        return
+    table_end = layout["REGION_NODES"] + 64 * layout.size("region_node")
+    align = layout["REGION_ALIGN"]
+    assert plan.bytes & (plan.bytes - 1) == 0
+    assert plan.slices % align == plan.slice_bytes % align == plan.segment_offset % align == 0
+    assert plan.slices + nodes * plan.slice_bytes <= plan.bytes
+    assert plan.file_table >= table_end
+    end = plan.file_table + len(sizes) * layout.size("region_file")
+    for offset, size in zip(plan.file_offsets, sizes):
+        assert offset % 4096 == 0 and offset >= end
+        end = offset + size
+    assert end <= plan.stdin_ring and plan.stdin_ring + plan.stdin_bytes <= plan.slices
+    assert plan.block_bytes >= layout["BLOCK_BYTES"]
+    assert plan.block_offset + plan.block_bytes <= plan.console_offset
+    assert plan.console_offset + plan.console_bytes <= plan.segment_offset
+    data = plan.console_bytes - layout.size("region_ring")
+    assert data & (data - 1) == 0 and plan.segment_bytes >= mem * MB
+
+
+def test_region_that_no_node_can_map(layout):
+    with pytest.raises(MargayError, match="at most 256 GB") as caught:
+        Plan(layout, 64, 1 << 40, [])
+    assert "--mem" in caught.value.cure
+
+
+def test_region_contents(layout, tmp_path):
+    (tmp_path / "in put").write_bytes(b"content")
+    files = [options.HostFile(str(tmp_path / "in put"), False), options.HostFile("r", True)]
+    from margaylib.region import read_sizes
+    plan = Plan(layout, 3, 2 * MB, read_sizes(files))
+    region = Region(layout, plan, files)
+    for name, value in plan.header().items():
+        offset, size = layout.structs["region_header"][name]
+        assert int.from_bytes(region.map[offset:offset + size], "little") == value, name
+    entry = plan.file_table
+    assert region.map[entry:entry + 8] == b"in put\0\0"
+    offset, size = struct.unpack_from("<QQ", region.map, entry + layout.at("region_file", "offset"))
+    assert region.map[offset:offset + size] == b"content"
+    region.set_field(2, "dead", 1)
+    assert region.field(2, "dead") == 1 and region.field(1, "dead") == 0
+    os.close(region.fd)
+
+
+class Writer:
+    """A node's side of its console ring."""
+
+    def __init__(self, region: Region, k: int) -> None:
+        self.ring = ConsoleRing(region, k)
+        self.region = region
+        self.written = 0
+
+    def record(self, stream: int, data: bytes) -> bool:
+        whole = struct.pack("<IHH", len(data), stream, 0) + data + bytes(-len(data) % 8)
+        if self.written + len(whole) - self.region.longs[self.ring.taken] > self.ring.capacity:
+            return False
+        for index, byte in enumerate(whole):
+            at = (self.written + index) % self.ring.capacity
+            self.region.map[self.ring.data + at] = byte
+        self.written += len(whole)
+        self.region.longs[self.ring.written] = self.written
+        return True
+
+
+@pytest.fixture(scope="module")
+def small_region() -> Region:
+    import margaylib.layout as module
+    old, module.CONSOLE_DATA = module.CONSOLE_DATA, 256
+    layout = Layout(BUILD / "region.json")
+    region = Region(layout, Plan(layout, 1, 2 * MB, []), [])
+    module.CONSOLE_DATA = old
+    return region
+
+
+@settings(deadline=None)
+@given(st.lists(st.tuples(st.integers(1, 4), st.binary(max_size=60), st.booleans()), max_size=40))
+def test_console_ring(small_region, records):
+    """Every record comes out once and in order, whenever the reader looks."""
+    region = small_region
+    writer, reader = Writer(region, 0), ConsoleRing(region, 0)
+    region.longs[writer.ring.written] = region.longs[writer.ring.taken] = 0
+    got: list[tuple[int, bytes]] = []
+    for stream, data, look in records:
+        if not writer.record(stream, data):
+            got += reader.read()
+            assert writer.record(stream, data)
+        if look:
+            got += reader.read()
+    got += reader.read()
+    for stream in range(1, 5):
+        assert b"".join(data for s, data in got if s == stream) == b"".join(
+            data for s, data, _ in records if s == stream)
+    assert not reader.damaged
+
+
+@settings(deadline=None)
+@given(st.binary(min_size=8, max_size=200), st.integers(0, 1 << 64))
+def test_damaged_console_ring(small_region, garbage, position):
+    """Whatever a broken node writes: no exception, and at worst no output."""
+    region = small_region
+    reader = ConsoleRing(region, 0)
+    region.longs[reader.taken] = 0
+    region.map[reader.data:reader.data + len(garbage)] = garbage
+    region.longs[reader.written] = min(position, (1 << 64) - 1)
+    for _, data in reader.read():
+        assert len(data) <= reader.capacity
+    reader.read()
+
+
+def test_stdin_ring(small_region):
+    ring = StdinRing(small_region)
+    first = bytes(range(256)) * 255
+    ring.write(first)
+    assert ring.room() == ring.capacity - len(first)
+    small_region.longs[ring.taken] = len(first)
+    second = os.urandom(ring.room())
+    ring.write(second)
+    start = len(first) % ring.capacity
+    data = bytes(small_region.map[ring.data:ring.data + ring.capacity])
+    assert (data + data)[start:start + len(second)] == second and ring.room() == 0
+
+
+def test_doorbell_order():
+    """Peers and the launcher, then the region, then the own bell: none can be lost."""
+    bells = Doorbell(3, 99)
+    messages = bells.messages(1)
+    assert [value for value, _ in messages] == [0, 1, 0, 2, 3, -1, 1]
+    assert [fd for _, fd in messages] == [-1, -1, bells.bells[0], bells.bells[2], bells.own, 99,
+                                          bells.bells[1]]
+
+
+# --- output
+
+class Collector:
+    def __init__(self) -> None:
+        self.data = b""
+
+    def write(self, data: bytes) -> None:
+        self.data += data
+
+
+def printer(nodes: int, prefix: bool = True) -> tuple[output.Printer, Collector, Collector]:
+    out, err = Collector(), Collector()
+    return output.Printer(out, err, nodes, prefix), out, err
+
+
+@given(st.lists(st.tuples(st.integers(0, 2), st.text("ab\n", max_size=12)), max_size=30))
+def test_whole_lines_of_each_rank(pieces):
+    lines, out, _ = printer(3)
+    for rank, text in pieces:
+        lines.put(rank, 1, text.encode())
+    lines.finish()
+    shown = out.data.decode().split("\n")
+    assert shown.pop() == ""
+    for rank in range(3):
+        text = "".join(text for r, text in pieces if r == rank)
+        wanted = text.removesuffix("\n").split("\n") if text else []
+        assert [line[4:] for line in shown if line.startswith(f"[{rank}] ")] == wanted
+    assert all(line.startswith("[") for line in shown)
+
+
+def test_single_rank_output_is_not_held_back():
+    lines, out, err = printer(1, False)
+    lines.put(0, 1, b"name? ")
+    assert out.data == b"name? "
+    lines.put(0, 1, b"yes\nno")
+    lines.report(b"margay: said\n")
+    assert out.data == b"name? yes\nno\n" and err.data == b"margay: said\n"
+    lines.finish()
+    assert out.data == b"name? yes\nno\n"
+
+
+def test_prompt_and_other_ranks():
+    lines, out, _ = printer(2)
+    lines.put(0, 1, b"name? ")
+    assert out.data == b""
+    lines.prompt(0)
+    lines.put(1, 1, b"x\n")
+    lines.put(0, 1, b"go\n")
+    assert out.data == b"[0] name? \n[1] x\n[0] go\n"
+
+
+def test_sink_does_not_block_on_a_full_pipe():
+    reader, writer = os.pipe()
+    sink = output.Sink(writer)
+    sink.write(b"x" * 300_000)
+    assert not sink.flush() and 0 < sink.pending < 300_000
+    while os.read(reader, 1 << 16) and not sink.flush(0.1):
+        pass
+    assert sink.pending == 0
+    os.close(reader)
+    sink.write(b"y")
+    sink.flush()
+    assert sink.broken
+    os.close(writer)
+
+
+def test_addr2line_answers():
+    text = ("0x0000000000401106\nfoo\n/a/b.c:3\nmain\n/a/b.c:9 (discriminator 2)\n"
+            "0x0000000000000002\n??\n??:0\n0x0000000000000003\nbare\n??:?\n")
+    assert symbols.parse(text) == {0x401106: " foo at /a/b.c:3, inlined into main at /a/b.c:9",
+                                   3: " bare"}
+
+
+def test_backtraces_get_names(tmp_path):
+    (tmp_path / "t.c").write_text("int f(void) { return 1; }\nint main(void) { return f(); }\n")
+    subprocess.run(["gcc", "-g", "-O0", "-no-pie", "-o", tmp_path / "t", tmp_path / "t.c"], check=True)
+    names = subprocess.run(["nm", tmp_path / "t"], capture_output=True, text=True, check=True).stdout
+    address = next(int(line.split()[0], 16) for line in names.splitlines() if line.endswith(" f"))
+    lines = ["margay: rank 0 (node 0): null", f"margay:   #0 0x{address:016x}",
+             "margay:   #1 0x0000000000000010"]
+    done = symbols.Symbols(tmp_path / "t").annotate(lines)
+    assert done[0] == lines[0] and done[2] == lines[2]
+    assert done[1].startswith(lines[1] + " f at ") and done[1].endswith("t.c:1")
+
+
+@pytest.mark.parametrize("ranks, text", [
+    ([3], "rank 3"), ([1, 0], "ranks 0 and 1"), ([0, 1, 2], "ranks 0 to 2"),
+    ([0, 2, 3, 4, 7], "ranks 0, 2 to 4 and 7")])
+def test_ranks_text(ranks, text):
+    assert ranks_text(ranks) == text
+
+
+def test_tables():
+    few = report.stats_table([{"a": 1}, {"a": 20, "b": 3}])
+    assert few.splitlines()[1].split()[1:] == ["a", "1", "20"]
+    many = report.stats_table([{"a": rank} for rank in range(10)])
+    assert many.splitlines()[1].split()[1:] == ["a", "0", "4", "9", "45"]
+    assert size_text(3 << 29) == "1.5 GB" and size_text(100) == "100 bytes"
+
+
+# --- how a job ends
+
+def outcome(rank: int, kind: str, status: int = 0, signal: int = 0, order: int = 0):
+    return verdict.Outcome(rank, kind, status, signal, order)
+
+
+@pytest.mark.parametrize("outcomes, first, override, wanted", [
+    ([outcome(0, "exited", 0, 0, 1)], None, None, 0),
+    ([outcome(0, "exited", 3, 0, 2), outcome(1, "exited", 9, 0, 1)], 0, None, 9),
+    ([outcome(0, "exited", 3, 0, 2), outcome(1, "faulted", 0, 11, 1)], 1, None, 139),
+    ([outcome(0, "faulted", 0, 6, 1), outcome(1, "ended")], 0, None, 134),
+    ([outcome(0, "exited", 1, 0, 1), outcome(1, "died", 0, 9)], 1, None, 137),
+    ([outcome(0, "exited", 1, 0, 1), outcome(1, "died", 0, 9)], 0, None, 1),
+    ([outcome(0, "died", 0, 0)], 0, None, 125), ([outcome(0, "panicked")], 0, None, 125),
+    ([outcome(0, "ended")], None, 124, 124), ([outcome(0, "exited", 3, 0, 1)], 0, 130, 130)])
+def test_job_status(outcomes, first, override, wanted):
+    chosen = None if first is None else outcomes[first]
+    assert verdict.job_status(outcomes, chosen, override) == wanted
+
+
+def test_outcomes_from_the_node_table(layout):
+    states = {name: value for name, value in layout.constants.items() if name.startswith("NODE_")}
+
+    def read(state: str, wait: int | None, ours: bool = False):
+        return verdict.read_outcome(0, states, states[state], 300, 11, 1, wait, ours)
+
+    assert read("NODE_EXITED", 0x300).status == 300 & 255
+    assert read("NODE_FAULTED", None).host_status == 139
+    assert read("NODE_RUNNING", None).kind == "running"
+    assert read("NODE_RUNNING", 9).kind == "died" and read("NODE_RUNNING", 9).host_status == 137
+    assert read("NODE_BOOTED", 9, True).kind == "ended"
+    dead = read("NODE_OFF", 0x100)
+    assert verdict.failure_text(dead, 0x100, "no such device").endswith("status 1: no such device")
+
+
+# --- the host
+
+def test_too_little_memory(monkeypatch):
+    monkeypatch.setattr(hostmem, "available", lambda: 1 << 30)
+    hostmem.check(4, 64 * MB, 20 * MB, 0)
+    with pytest.raises(MargayError, match="too little memory") as caught:
+        hostmem.check(16, 64 * MB, 20 * MB, 0)
+    assert "-n 8" in caught.value.cure and "--mem 10" in caught.value.cure
+
+
+def test_kvm_is_believed_after_a_probe_only(monkeypatch, tmp_path):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    real = os.open
+    monkeypatch.setattr(accel.os, "open", lambda path, *rest: real(
+        "/dev/null" if path == "/dev/kvm" else path, *rest))
+    probes, said, told = [], [], []
+
+    def choose(answer: str) -> str:
+        return accel.choose("auto", lambda: probes.append(1) or answer, said.append, told.append)
+
+    assert choose("too slow") == "tcg" and "too slow" in told[0]
+    assert choose("") == "tcg" and len(probes) == 1 and len(told) == 1
+    (tmp_path / "margay" / "accel.json").write_text('{"boot": "another", "kvm": "too slow"}')
+    assert choose("") == "kvm" and len(probes) == 2
+    assert accel.choose("tcg", lambda: "", said.append, told.append) == "tcg"
+
+
+@pytest.mark.parametrize("data, cause", [
+    (b"#!/bin/sh\n", "a script"), (b"hello", "not an ELF file"), (b"\x7fELF\x01\x01", "64-bit"),
+    (b"\x7fELF\x02\x01" + bytes(12) + b"\xb7\0" + bytes(60), "another processor"),
+    (b"\x7fELF\x02\x01" + bytes(10) + b"\1\0\x3e\0" + bytes(60), "object file"),
+    (b"\x7fELF\x02\x01" + bytes(10) + b"\2\0\x3e\0" + bytes(60), "not linked by margay cc")])
+def test_images_that_are_refused(tmp_path, data, cause):
+    path = tmp_path / "app"
+    path.write_bytes(data)
+    with pytest.raises(MargayError, match=cause) as caught:
+        image.Image(str(path))
+    assert "margay cc" in caught.value.cure
+
+
+@settings(deadline=None)
+@given(st.binary(max_size=200))
+def test_images_of_any_bytes(data):
+    found = SimpleNamespace(app_bytes=0)
+    try:
+        image.Image._inspect(found, "x", b"\x7fELF\x02\x01" + data)
+    except MargayError:
+        pass
+
+
+# --- margay cc
+
+def test_cc_sorts_arguments():
+    steps = cc.plan(["-c", "-o", "x.cpp", "a.c", "-I", "b.f90", "-DX=1", "-l", "m"])
+    assert steps.inputs == ["a.c"] and not steps.links and "-lm" in steps.user
+    assert cc.plan(["a.c", "b.o", "lib.a"]).links
+    assert cc.plan(["-print-libgcc-file-name"]).asks_gcc
+    assert cc.plan(["-c", "-pthread", "a.c"]).user == ["-c", "-pthread", "a.c"]
+
+
+@pytest.mark.parametrize("words, cause", [
+    (["a.c", "-pthread"], "no threads"), (["a.c", "-lpthread"], "no threads"),
+    (["a.c", "-l", "pthread"], "no threads"), (["a.c", "-fopenmp"], "no threads"),
+    (["a.cc"], "C\\+\\+"), (["a.C"], "C\\+\\+"), (["-x", "c++", "a.c"], "C\\+\\+"),
+    (["-xc++", "a.c"], "C\\+\\+"), (["a.f90"], "Fortran"), (["-x", "f95", "a"], "Fortran"),
+    (["-shared", "a.c"], "shared"), ([], "no input"), (["a.c", "-o"], "needs a value")])
+def test_cc_refuses(words, cause):
+    with pytest.raises(MargayError, match=cause) as caught:
+        cc.plan(words)
+    assert caught.value.cure
+
+
+def test_cc_explains_missing_functions():
+    text = "x.c:(.text+0x5): undefined reference to `{}'\n"
+    errors = "".join(text.format(name) for name in ("sinl", "pthread_create", "sinl", "own"))
+    said = cc.explain(errors)
+    assert "long double version of: sinl\n" in said and "use the double versions: sin\n" in said
+    assert "no threads yet: pthread_create" in said and "own" not in said
+    assert cc.explain(text.format("own")) == ""

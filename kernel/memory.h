@@ -23,12 +23,10 @@
 #define DIRECT_END    0xffffc00000000000UL
 #define SHIFTED_BASE  0xffffc00000080000UL
 
-struct boot_info;
-
 enum map_kind { MAP_MEMORY, MAP_DEVICE /* uncached */ };
 
 /* Builds the tables and switches to them. */
-void memory_start(const struct boot_info *info);
+void memory_start(void);
 
 /* A supervisor pointer to physical memory, read and write, never executable;
  * valid for ever. Mapping the same memory twice is harmless. */

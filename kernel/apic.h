@@ -1,0 +1,19 @@
+/*
+ * The local interrupt controller: end of interrupt, one-shot timer, and where
+ * devices send their messages. The legacy controllers are masked for ever.
+ */
+#ifndef KERNEL_APIC_H
+#define KERNEL_APIC_H
+#include <stdint.h>
+
+void apic_start(void);      /* maps and enables it; the timer is off */
+void apic_end(void);        /* end of the interrupt in service */
+
+/* The timer counts down once from `count`, then interrupts (VECTOR_TIMER); 0: off. */
+void apic_timer_start(uint32_t count);
+uint32_t apic_timer_left(void);
+
+/* MSI address of this processor. */
+uint32_t apic_message_address(void);
+
+#endif

@@ -1,0 +1,45 @@
+# The kernel as one relocatable object, build/kernel.o, that every application
+# is linked with. All of it is compiled for link-time optimisation and joined;
+# then its sections get ".k" in front and its symbols become local, so that
+# nothing of it meets the application's names.
+
+KERNEL_BUILD := build/kernel
+
+KERNEL_CFLAGS := -std=gnu17 -O2 -g1 -Wall -Wextra -Werror -ffreestanding -mgeneral-regs-only \
+	-mno-red-zone -fno-pic -no-pie -mcmodel=small -fno-stack-protector -fcf-protection=none \
+	-fno-omit-frame-pointer -fno-optimize-sibling-calls -fno-asynchronous-unwind-tables \
+	-fno-common -flto -Iinclude -ffile-prefix-map=$(CURDIR)/=
+KERNEL_ASFLAGS := -f elf64 -g -F dwarf -I $(KERNEL_BUILD)/
+
+# Taken by linker.ld; everything else is local.
+KERNEL_GLOBALS := margay_linux_stub
+
+KERNEL_C   := $(filter-out kernel/offsets.c,$(wildcard kernel/*.c drivers/*.c)) \
+	$(or $(NET_SOURCES),$(wildcard net/*/*.c))
+KERNEL_ASM := $(wildcard boot/*.asm kernel/*.asm)
+KERNEL_OBJ := $(KERNEL_C:%.c=$(KERNEL_BUILD)/%.o) $(KERNEL_ASM:%.asm=$(KERNEL_BUILD)/%.asm.o)
+
+build/kernel.o: $(KERNEL_BUILD)/joined.o
+	objcopy --prefix-alloc-sections=.k $(KERNEL_GLOBALS:%=--keep-global-symbol=%) $< $@
+
+$(KERNEL_BUILD)/joined.o: $(KERNEL_OBJ) kernel/build.mk
+	$(CC) $(KERNEL_CFLAGS) -r -nostdlib -flinker-output=nolto-rel -o $@ $(KERNEL_OBJ)
+
+# The compiler may call these functions anywhere, even where it inlined all calls.
+$(KERNEL_BUILD)/kernel/string.o: KERNEL_CFLAGS += -fno-lto -fno-builtin \
+	-fno-tree-loop-distribute-patterns
+
+$(KERNEL_BUILD)/%.o: %.c kernel/build.mk
+	@mkdir -p $(@D)
+	$(CC) $(KERNEL_CFLAGS) -MMD -MP -c -o $@ $<
+
+$(KERNEL_BUILD)/%.asm.o: %.asm $(KERNEL_BUILD)/offsets.inc
+	@mkdir -p $(@D)
+	$(NASM) $(KERNEL_ASFLAGS) -o $@ $<
+
+$(KERNEL_BUILD)/offsets.inc: kernel/offsets.c kernel/build.mk
+	@mkdir -p $(@D)
+	$(CC) $(KERNEL_CFLAGS) -fno-lto -g0 -MMD -MP -MF $@.d -MT $@ -S -o $@.s $<
+	sed -n 's/^#define \(.*\)/%define \1/p' $@.s > $@
+
+-include $(KERNEL_OBJ:.o=.d) $(KERNEL_BUILD)/offsets.inc.d

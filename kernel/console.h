@@ -1,0 +1,21 @@
+/*
+ * Output: records in the node's console ring, or the serial port where there
+ * is no region. Not in interrupt context, but for kernel_line while panicking.
+ */
+#ifndef KERNEL_CONSOLE_H
+#define KERNEL_CONSOLE_H
+#include <stdint.h>
+
+/* The region is checked and mapped: use its ring from now on. */
+void console_use_ring(void);
+
+/* Writes all of it to a STREAM_*. Waits, halted, while the ring is full. */
+void console_write(uint16_t stream, const void *data, uint64_t bytes);
+
+/* One line of the kernel's own, "margay: " in front and a newline behind. */
+void kernel_line(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* A panic: everything goes to the serial port from now on. */
+void console_panic(void);
+
+#endif

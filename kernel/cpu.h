@@ -1,0 +1,61 @@
+/*
+ * What the kernel keeps per processor, reached through gs, and the processor's
+ * set-up: segments, interrupt table, control registers, system call entry.
+ */
+#ifndef KERNEL_CPU_H
+#define KERNEL_CPU_H
+#include <stdint.h>
+
+#define KERNEL_CS 0x08u
+#define KERNEL_SS 0x10u
+#define USER_SS   0x1bu
+#define USER_CS   0x23u
+#define TSS_SELECTOR 0x28u
+
+#define STACK_BYTES     16384u
+#define IST_STACK_BYTES 4096u
+
+/*
+ * Registers of what was interrupted, as vectors.asm and entry.asm push them.
+ * The application's are always at the top of the kernel stack, whatever it
+ * entered the kernel by.
+ */
+struct trap_frame {
+	uint64_t r15, r14, r13, r12, rbp, rbx;   /* kept by C */
+	uint64_t r11, r10, r9, r8, rdi, rsi, rdx, rcx, rax;
+	uint64_t vector;           /* VECTOR_*; VECTOR_SYSCALL for a system call */
+	uint64_t error;            /* what the processor pushed, or 0 */
+	uint64_t rip, cs, rflags, rsp, ss;
+};
+
+struct cpu {
+	struct cpu *self;          /* so that C needs one load from gs */
+	uint64_t kernel_rsp;       /* top of the stack that the application's entries use */
+	uint64_t user_rsp;         /* scratch of the system call entry */
+	uint32_t id;               /* local APIC id */
+	uint32_t panicking;        /* a report is being printed: a second one must not */
+};
+
+static inline struct cpu *this_cpu(void)
+{
+	struct cpu *cpu;
+
+	__asm__("mov %%gs:0, %0" : "=r"(cpu));
+	return cpu;
+}
+
+/* The application's registers at its last entry into the kernel. */
+static inline struct trap_frame *user_frame(void)
+{
+	return (struct trap_frame *)this_cpu()->kernel_rsp - 1;
+}
+
+void cpu_start(void);       /* segments, interrupt table, IST: faults are reported from here */
+void cpu_features(void);    /* control registers, FPU, system calls; memory_start was called */
+
+/* entry.asm: the application's first instruction; rdi = argument. Never returns. */
+_Noreturn void enter_application(uint64_t entry, uint64_t stack, uint64_t argument);
+
+extern uint8_t kernel_stack[], kernel_stack_top[];
+
+#endif

@@ -1,0 +1,113 @@
+/*
+ * Finding files, reading standard input. The region's file table and stdin ring
+ * are written by the launcher; their numbers are checked before use.
+ */
+#include "files.h"
+
+#include <stdatomic.h>
+
+#include "../drivers/ivshmem.h"
+#include "../net/shm/region.h"
+#include "boot_info.h"
+#include "memory.h"
+#include "node.h"
+#include "string.h"
+#include "time.h"
+#include "wait.h"
+
+static bool find_in_region(const char *name, struct file *found)
+{
+	const struct region_header *region = node.region;
+	const struct region_file *table =
+		(const struct region_file *)((const uint8_t *)region + region->file_table);
+
+	for (uint32_t i = 0; i < region->files; i++) {
+		const struct region_file *entry = &table[i];
+
+		if (entry->name[sizeof(entry->name) - 1] || strcmp(entry->name, name) ||
+		    entry->offset > region->bytes ||
+		    entry->bytes > region->bytes - entry->offset)
+			continue;
+		*found = (struct file){
+			.index = i,
+			.out = entry->flags & REGION_FILE_OUT,
+			.bytes = entry->bytes,
+			.data = (const uint8_t *)region + entry->offset,
+		};
+		return true;
+	}
+	return false;
+}
+
+static bool find_in_modules(const char *name, struct file *found)
+{
+	for (uint32_t i = 0; i < boot_info.modules; i++) {
+		const struct boot_module *module = &boot_info.module[i];
+		uint64_t bytes = module->range.end - module->range.start;
+
+		if (strcmp(module->name, name))
+			continue;
+		*found = (struct file){
+			.index = i,
+			.bytes = bytes,
+			.data = map_physical(module->range.start, bytes, MAP_MEMORY),
+		};
+		return true;
+	}
+	return false;
+}
+
+bool file_find(const char *name, struct file *found)
+{
+	while (name[0] == '.' && name[1] == '/')
+		name += 2;
+	return node.region ? find_in_region(name, found) : find_in_modules(name, found);
+}
+
+static struct region_ring *stdin_ring(void)
+{
+	return (struct region_ring *)((uint8_t *)node.region + node.region->stdin_ring);
+}
+
+/* Bytes to read; more than the ring holds are nonsense, and none. */
+static uint64_t available(void)
+{
+	struct region_ring *ring = stdin_ring();
+	uint64_t bytes = atomic_load(&ring->written) -
+	                 atomic_load_explicit(&ring->taken, memory_order_relaxed);
+
+	return bytes <= node.region->stdin_bytes - sizeof(*ring) ? bytes : 0;
+}
+
+static bool has_input(void *unused)
+{
+	(void)unused;
+	if (available() || atomic_load(&stdin_ring()->closed))
+		return true;
+	atomic_store(&node.own->stdin_wanted, 1);
+	return available() || atomic_load(&stdin_ring()->closed);
+}
+
+uint64_t stdin_read(void *to, uint64_t bytes)
+{
+	struct region_ring *ring;
+	uint64_t size, taken, first;
+
+	if (!node.region || node.id != 0 || !bytes)
+		return 0;
+	ring = stdin_ring();
+	size = node.region->stdin_bytes - sizeof(*ring);
+	wait_until(has_input, NULL, NEVER, "standard input");
+	atomic_store(&node.own->stdin_wanted, 0);
+	if (bytes > available())
+		bytes = available();
+	taken = atomic_load_explicit(&ring->taken, memory_order_relaxed);
+	first = size - (taken & (size - 1));
+	if (first > bytes)
+		first = bytes;
+	memcpy(to, ring->data + (taken & (size - 1)), first);
+	memcpy((uint8_t *)to + first, ring->data, bytes - first);
+	atomic_store_explicit(&ring->taken, taken + bytes, memory_order_release);
+	ivshmem_ring(node.region->nodes);
+	return bytes;
+}

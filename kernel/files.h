@@ -1,0 +1,25 @@
+/*
+ * Files that the application may use: those of the region's table, or the
+ * loader's modules; and standard input.
+ */
+#ifndef KERNEL_FILES_H
+#define KERNEL_FILES_H
+#include <stdbool.h>
+#include <stdint.h>
+
+#define FILE_OUT_LIMIT 64u         /* table entries behind this cannot be written */
+
+struct file {
+	uint32_t index;            /* in the table: distinct per file */
+	bool     out;              /* only rank 0 may open it, for writing */
+	uint64_t bytes;
+	const uint8_t *data;
+};
+
+/* The file of this name (a leading "./" does not matter). */
+bool file_find(const char *name, struct file *found);
+
+/* Up to `bytes` bytes of standard input; waits for at least one; 0 at its end. */
+uint64_t stdin_read(void *to, uint64_t bytes);
+
+#endif

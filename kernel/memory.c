@@ -1,0 +1,239 @@
+/*
+ * The kernel's page tables and its own memory. Data: the top table; the pool
+ * that memory_take takes from, which grows upwards in the first piece of free
+ * memory behind the image. Runs at boot, interrupts off.
+ */
+#include "memory.h"
+
+#include <margay/abi.h>
+
+#include "boot_info.h"
+#include "cpu.h"
+#include "image.h"
+#include "node.h"
+#include "panic.h"
+#include "string.h"
+#include "x86.h"
+
+#define P_PRESENT  0x1UL
+#define P_WRITE    0x2UL
+#define P_USER     0x4UL
+#define P_UNCACHED 0x18UL          /* write through, cache disable */
+#define P_LARGE    0x80UL
+#define P_NX       0x8000000000000000UL
+#define P_ADDRESS  0x000ffffffffff000UL
+#define P_TABLE    (P_PRESENT | P_WRITE | P_USER) /* the last level's rights decide */
+
+#define ENTRIES    512u
+#define FIRMWARE_END 0x100000UL
+
+/* Kept for tables beside one entry of 8 bytes for each page of the segment. */
+#define TABLES_SPARE 0x20000UL
+
+static uint64_t *top;              /* level 4; NULL until memory_start */
+static uint64_t pool_first, pool_next, pool_end;
+static uint64_t pool_mapped;       /* the pool is mapped up to here */
+static bool huge_pages;            /* the processor has 1 GiB pages */
+
+static uint64_t up(uint64_t value, uint64_t align)
+{
+	return (value + align - 1) & -align;
+}
+
+static uint64_t *table_of(uint64_t entry)
+{
+	return (uint64_t *)(entry & P_ADDRESS);
+}
+
+/* How much one entry of a level maps. */
+static uint64_t level_bytes(int level)
+{
+	return PAGE_BYTES << 9 * (level - 1);
+}
+
+static uint64_t *new_table(void)
+{
+	return memory_take(PAGE_BYTES, PAGE_BYTES);
+}
+
+/* The entry for an address, of `level` or of a larger page above it. */
+static uint64_t *entry_for(uint64_t address, int level)
+{
+	uint64_t *table = top;
+
+	for (int at = 4;; at--) {
+		uint64_t *entry = &table[address / level_bytes(at) % ENTRIES];
+
+		if (at == level || *entry & P_LARGE)
+			return entry;
+		if (!*entry)
+			*entry = (uint64_t)new_table() | P_TABLE;
+		table = table_of(*entry);
+	}
+}
+
+/* The largest page that can map the start of a range: its level. */
+static int page_level(uint64_t address, uint64_t physical, uint64_t bytes)
+{
+	uint64_t bits = address | physical;
+
+	if (huge_pages && !(bits % HUGE_BYTES) && bytes >= HUGE_BYTES)
+		return 3;
+	return !(bits % LARGE_BYTES) && bytes >= LARGE_BYTES ? 2 : 1;
+}
+
+/* Maps a range with the largest pages that fit. What is mapped stays as it is. */
+static void map(uint64_t address, uint64_t physical, uint64_t bytes, uint64_t rights)
+{
+	while (bytes) {
+		int level = page_level(address, physical, bytes);
+		uint64_t *entry = entry_for(address, level), step;
+
+		while (level > 1 && *entry && !(*entry & P_LARGE))
+			entry = entry_for(address, --level);  /* a table is there already */
+		step = level_bytes(level);
+		do {
+			if (!*entry)
+				*entry = physical | rights | P_PRESENT | (level > 1 ? P_LARGE : 0);
+			else if (*entry & P_LARGE)
+				entry--;   /* stays here: it maps the next step too */
+			entry++;
+			address += step;
+			physical += step;
+			bytes -= step;
+		} while (level == 1 && bytes && address % LARGE_BYTES);
+	}
+}
+
+void *map_physical(uint64_t physical, uint64_t bytes, enum map_kind kind)
+{
+	uint64_t grain = kind == MAP_DEVICE ? PAGE_BYTES : LARGE_BYTES;
+	uint64_t start = physical & -grain, end = up(physical + bytes, grain);
+
+	map(DIRECT_BASE + start, start, end - start,
+	    P_WRITE | P_NX | (kind == MAP_DEVICE ? P_UNCACHED : 0));
+	return (void *)(DIRECT_BASE + physical);
+}
+
+/* The table for the pool's pages is there since memory_start: the pool ends below
+ * APP_EVENTS, so one table of level 2 covers it and the image. */
+static void map_pool(void)
+{
+	for (; pool_mapped < pool_next; pool_mapped += LARGE_BYTES)
+		map(pool_mapped, pool_mapped, LARGE_BYTES, P_WRITE | P_NX);
+}
+
+void *memory_take(uint64_t bytes, uint64_t align)
+{
+	uint64_t start = up(pool_next, align);
+
+	bytes = up(bytes, PAGE_BYTES);
+	if (start + bytes > pool_end)
+		panic("%lu bytes of memory for the kernel are missing: give the node more memory",
+		      start + bytes - pool_end);
+	pool_next = start + bytes;
+	map_pool();
+	count(COUNTER_KERNEL_BYTES, bytes);
+	return memset((void *)start, 0, bytes);
+}
+
+static void choose_pool(void)
+{
+	for (uint32_t i = 0; i < boot_info.ranges; i++) {
+		struct boot_range range = boot_info.free[i];
+
+		if (range.end > APP_EVENTS)
+			range.end = APP_EVENTS;
+		if (range.start < range.end && range.end - range.start > pool_end - pool_next) {
+			pool_next = range.start;
+			pool_end = range.end;
+		}
+	}
+}
+
+static void map_image(void)
+{
+	uint64_t start = (uint64_t)margay_kernel_start;
+	uint64_t text_end = (uint64_t)margay_kernel_text_end;
+	uint64_t rodata_end = (uint64_t)margay_kernel_rodata_end;
+	uint64_t data_end = (uint64_t)margay_kernel_data_end;
+	uint64_t bss = (uint64_t)margay_kernel_bss_start;
+	uint64_t bss_end = (uint64_t)margay_bss_end;
+	uint64_t guard = (uint64_t)kernel_stack - PAGE_BYTES;
+
+	map(PAGE_BYTES, PAGE_BYTES, FIRMWARE_END - PAGE_BYTES, P_NX);
+	map(start, start, text_end - start, 0);
+	map(text_end, text_end, rodata_end - text_end, P_NX);
+	map(rodata_end, rodata_end, data_end - rodata_end, P_WRITE | P_NX);
+	map(data_end, data_end, bss - data_end, P_NX);
+	map(bss, bss, guard - bss, P_WRITE | P_NX);
+	guard += PAGE_BYTES;
+	map(guard, guard, bss_end - guard, P_WRITE | P_NX);
+}
+
+void memory_start(void)
+{
+	uint64_t piece_end;
+
+	choose_pool();
+	huge_pages = cpuid(0x80000000, 0).eax >= 0x80000001 &&
+	             cpuid(0x80000001, 0).edx & CPUIDX1_EDX_1GB;
+	pool_first = pool_next;
+	pool_mapped = UINT64_MAX;  /* nothing needs it before cr3 is loaded */
+	top = new_table();
+	map_image();
+	piece_end = up(pool_first, LARGE_BYTES);
+	map(pool_first, pool_first, piece_end - pool_first, P_WRITE | P_NX);
+	pool_mapped = piece_end;
+	map_pool();
+	WRITE_CR(3, (uint64_t)top);
+}
+
+void memory_map_events(uint64_t physical, uint64_t bytes)
+{
+	map(APP_EVENTS, physical, bytes, P_USER | P_NX);
+}
+
+void memory_map_segment(void)
+{
+	struct segment *s = &node.segment;
+
+	s->alias = map_physical(s->physical, s->bytes, MAP_MEMORY);
+	map(SHIFTED_BASE, s->physical, s->bytes, P_WRITE | P_NX);
+	s->shifted = (uint8_t *)SHIFTED_BASE;
+
+	map(APP_BASE, s->physical, s->rodata_offset, P_USER);
+	map(APP_BASE + s->rodata_offset, s->physical + s->rodata_offset,
+	    s->data_offset - s->rodata_offset, P_USER | P_NX);
+	map(APP_BASE + s->data_offset, s->physical + s->data_offset,
+	    s->guard_offset - s->data_offset, P_USER | P_WRITE | P_NX);
+	map(APP_BASE + s->stack_offset, s->physical + s->stack_offset,
+	    s->bytes - s->stack_offset, P_USER | P_WRITE | P_NX);
+}
+
+static struct boot_range largest_range(void)
+{
+	struct boot_range best = { 0, 0 };
+
+	for (uint32_t i = 0; i < boot_info.ranges; i++) {
+		struct boot_range range = boot_info.free[i];
+
+		range.start = up(range.start, LARGE_BYTES);
+		if (range.start < range.end && range.end - range.start > best.end - best.start)
+			best = range;
+	}
+	return best;
+}
+
+void memory_largest(uint64_t *physical, uint64_t *bytes)
+{
+	struct boot_range best = largest_range();
+	uint64_t tables = (best.end - best.start) / 256 + TABLES_SPARE;
+
+	if (pool_end - pool_next > tables)
+		pool_end = up(pool_next + tables, PAGE_BYTES);
+	boot_info_reserve(pool_first, pool_end);
+	best = largest_range();
+	*physical = best.start;
+	*bytes = best.end - best.start;
+}

@@ -1,0 +1,67 @@
+/*
+ * The end of a kernel. A panic while panicking halts at once.
+ */
+#include "panic.h"
+
+#include <stdarg.h>
+#include <stdatomic.h>
+
+#include "../drivers/ivshmem.h"
+#include "../net/shm/region.h"
+#include "console.h"
+#include "cpu.h"
+#include "fault.h"
+#include "format.h"
+#include "machine.h"
+#include "node.h"
+#include "report.h"
+#include "vectors.h"
+#include "x86.h"
+
+#define PANIC_STATUS 125u          /* the launcher's own errors have it too */
+#define TEXT_BYTES   400u
+
+static unsigned panics;
+
+static void begin(const char *text)
+{
+	if (panics++)
+		cpu_stop();
+	console_panic();
+	kernel_line("rank %u (node %u): kernel panic: %s", node.rank, node.id, text);
+}
+
+static _Noreturn void end(void)
+{
+	if (node.own) {
+		node.own->status = PANIC_STATUS;
+		node.own->exit_order = atomic_fetch_add(&node.region->exits, 1) + 1;
+		atomic_store(&node.own->state, NODE_PANICKED);
+		ivshmem_ring(node.region->nodes);
+	}
+	power_off(PANIC_STATUS);
+}
+
+void panic(const char *format, ...)
+{
+	char text[TEXT_BYTES];
+	va_list list;
+
+	va_start(list, format);
+	format_list(text, sizeof(text), format, list);
+	va_end(list);
+	begin(text);
+	report_kernel_frames(0, (uint64_t)__builtin_frame_address(0));
+	end();
+}
+
+void panic_trap(const struct trap_frame *frame)
+{
+	char text[TEXT_BYTES];
+
+	fault_describe(frame, text, sizeof(text));
+	begin(text);
+	report_registers(frame);
+	report_kernel_frames(frame->rip, frame->rbp);
+	end();
+}

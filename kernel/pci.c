@@ -1,0 +1,208 @@
+/*
+ * PCI configuration. Data: the way to the configuration space, and the windows
+ * from which BARs get addresses where no firmware gave them any. Boot only.
+ */
+#include "pci.h"
+
+#include "acpi.h"
+#include "apic.h"
+#include "memory.h"
+#include "pci_regs.h"
+#include "x86.h"
+
+#define BUSES           256u
+#define DEVICES         32u
+#define FUNCTIONS       8u
+#define ECAM_FUNCTION   4096u
+#define BARS            6u
+#define CAPABILITIES    48u        /* as many as fit: a loop in the list ends here */
+
+/*
+ * Windows of QEMU's generic PCI Express host on microvm, the one machine whose
+ * firmware leaves BARs alone: 32-bit addresses behind the RAM's hole, 64-bit
+ * ones in the last quarter of what the processor can address.
+ */
+#define WINDOW32        0xc0000000UL
+#define WINDOW32_END    0xe0000000UL
+#define CPUID_ADDRESS_BITS 0x80000008u
+
+enum access { ACCESS_NONE, ACCESS_PORTS, ACCESS_MEMORY };
+
+static enum access access;
+static uint64_t ecam;
+static uint64_t window32 = WINDOW32;
+static uint64_t window64;
+
+static volatile uint32_t *memory_register(uint32_t address, uint32_t offset)
+{
+	uint8_t *function = map_physical(ecam + (uint64_t)address * ECAM_FUNCTION,
+	                                 ECAM_FUNCTION, MAP_DEVICE);
+
+	return (volatile uint32_t *)(function + offset);
+}
+
+static uint32_t pci_read(struct pci_device device, uint32_t offset)
+{
+	if (access == ACCESS_MEMORY)
+		return *memory_register(device.address, offset);
+	if (access == ACCESS_NONE)
+		return PCI_ID_NONE;
+	outl(PCI_PORT_ADDRESS, PCI_PORT_ENABLE | device.address << 8 | offset);
+	return inl(PCI_PORT_DATA);
+}
+
+static void pci_write(struct pci_device device, uint32_t offset, uint32_t value)
+{
+	if (access == ACCESS_MEMORY) {
+		*memory_register(device.address, offset) = value;
+	} else if (access == ACCESS_PORTS) {
+		outl(PCI_PORT_ADDRESS, PCI_PORT_ENABLE | device.address << 8 | offset);
+		outl(PCI_PORT_DATA, value);
+	}
+}
+
+void pci_start(uint64_t hint)
+{
+	uint32_t bits = cpuid(CPUID_ADDRESS_BITS, 0).eax & 0xff;
+
+	window64 = (1UL << bits) / 4 * 3;
+	ecam = acpi_ecam();
+	outl(PCI_PORT_ADDRESS, PCI_PORT_ENABLE);
+	if (!ecam && inl(PCI_PORT_ADDRESS) == PCI_PORT_ENABLE) {
+		access = ACCESS_PORTS;
+		return;
+	}
+	if (!ecam)
+		ecam = hint;
+	if (ecam)
+		access = ACCESS_MEMORY;
+}
+
+/* Looks at one function; true if it is the wanted one. Notes buses behind bridges. */
+static bool look(struct pci_device device, uint32_t wanted, uint32_t *last_bus)
+{
+	uint32_t id = pci_read(device, PCI_ID);
+
+	if (id == PCI_ID_NONE)
+		return false;
+	if ((pci_read(device, PCI_HEADER) & PCI_HEADER_TYPE) == PCI_HEADER_BRIDGE) {
+		uint32_t last = pci_read(device, PCI_BRIDGE_BUSES) >> 16 & 0xff;
+
+		if (last > *last_bus)
+			*last_bus = last;
+	}
+	return id == wanted;
+}
+
+bool pci_find(uint16_t vendor, uint16_t device, struct pci_device *found)
+{
+	uint32_t wanted = (uint32_t)device << 16 | vendor, last_bus = 0;
+
+	for (uint32_t slot = 0; slot < (last_bus + 1) * DEVICES && slot < BUSES * DEVICES; slot++) {
+		struct pci_device at = { slot * FUNCTIONS };
+		uint32_t functions = pci_read(at, PCI_HEADER) & PCI_HEADER_MANY ? FUNCTIONS : 1;
+
+		if (pci_read(at, PCI_ID) == PCI_ID_NONE)
+			continue;
+		for (; functions--; at.address++)
+			if (look(at, wanted, &last_bus)) {
+				*found = at;
+				return true;
+			}
+	}
+	return false;
+}
+
+/* Size of a BAR by the rules of 6.2.5.1: write ones, read, restore. */
+struct pci_bar pci_bar(struct pci_device device, uint32_t index)
+{
+	uint32_t low = pci_read(device, PCI_BAR(index)), high = 0;
+	struct pci_bar bar;
+	uint64_t mask;
+
+	if (low & PCI_BAR_IO)
+		return (struct pci_bar){ 0, 0 };
+	pci_write(device, PCI_BAR(index), PCI_BAR_ADDRESS);
+	mask = 0xffffffff00000000UL | (pci_read(device, PCI_BAR(index)) & PCI_BAR_ADDRESS);
+	pci_write(device, PCI_BAR(index), low);
+	if (low & PCI_BAR_64) {
+		high = pci_read(device, PCI_BAR(index + 1));
+		pci_write(device, PCI_BAR(index + 1), 0xffffffff);
+		mask = (uint64_t)pci_read(device, PCI_BAR(index + 1)) << 32 | (uint32_t)mask;
+		pci_write(device, PCI_BAR(index + 1), high);
+	}
+	bar.physical = (uint64_t)high << 32 | (low & PCI_BAR_ADDRESS);
+	bar.bytes = (uint32_t)mask || low & PCI_BAR_64 ? -mask : 0;
+	return bar;
+}
+
+static void assign(struct pci_device device, uint32_t index, bool wide, uint64_t bytes)
+{
+	uint64_t *window = wide ? &window64 : &window32;
+	uint64_t start = (*window + bytes - 1) & -bytes;
+
+	if (!wide && start + bytes > WINDOW32_END)
+		return;
+	*window = start + bytes;
+	pci_write(device, PCI_BAR(index), (uint32_t)start);
+	if (wide)
+		pci_write(device, PCI_BAR(index + 1), (uint32_t)(start >> 32));
+}
+
+void pci_enable(struct pci_device device)
+{
+	uint32_t command = pci_read(device, PCI_COMMAND) & 0xffff;
+	bool wide;
+
+	pci_write(device, PCI_COMMAND, command & ~PCI_COMMAND_MEMORY);
+	for (uint32_t i = 0; i < BARS; i += wide ? 2 : 1) {
+		struct pci_bar bar = pci_bar(device, i);
+
+		wide = (pci_read(device, PCI_BAR(i)) & (PCI_BAR_64 | PCI_BAR_IO)) == PCI_BAR_64;
+		if (bar.bytes && !bar.physical)
+			assign(device, i, wide, bar.bytes);
+	}
+	pci_write(device, PCI_COMMAND, command | PCI_COMMAND_MEMORY | PCI_COMMAND_MASTER);
+}
+
+/* Offset of a capability, or 0. */
+static uint32_t find_capability(struct pci_device device, uint8_t id)
+{
+	uint32_t at, tries = CAPABILITIES;
+
+	if (!(pci_read(device, PCI_COMMAND) & PCI_STATUS_CAPABILITIES))
+		return 0;
+	at = pci_read(device, PCI_CAPABILITIES) & 0xfc;
+	while (at && tries--) {
+		uint32_t head = pci_read(device, at);
+
+		if ((head & 0xff) == id)
+			return at;
+		at = head >> 8 & 0xfc;
+	}
+	return 0;
+}
+
+bool pci_msix(struct pci_device device, uint8_t vector)
+{
+	uint32_t capability = find_capability(device, PCI_CAP_MSIX);
+	uint32_t table, control;
+	struct pci_bar bar;
+	uint8_t *entry;
+
+	if (!capability)
+		return false;
+	table = pci_read(device, capability + PCI_MSIX_TABLE);
+	bar = pci_bar(device, table & PCI_MSIX_BAR);
+	if (!bar.bytes)
+		return false;
+	control = pci_read(device, capability);
+	pci_write(device, capability, control | PCI_MSIX_ENABLE | PCI_MSIX_MASK_ALL);
+	entry = map_physical(bar.physical + (table & ~PCI_MSIX_BAR), PAGE_BYTES, MAP_DEVICE);
+	*(volatile uint32_t *)(entry + MSIX_ADDRESS) = apic_message_address();
+	*(volatile uint32_t *)(entry + MSIX_ADDRESS_HIGH) = 0;
+	*(volatile uint32_t *)(entry + MSIX_DATA) = vector;
+	*(volatile uint32_t *)(entry + MSIX_CONTROL) = 0;
+	pci_write(device, capability, (control & ~PCI_MSIX_MASK_ALL) | PCI_MSIX_ENABLE);
+	return true;
+}

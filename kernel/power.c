@@ -1,0 +1,28 @@
+/*
+ * Switching the machine off: by QEMU's debug-exit device if the launcher put one
+ * there, by ACPI, or else by halting for ever.
+ */
+#include "acpi.h"
+#include "console.h"
+#include "machine.h"
+#include "parameters.h"
+#include "time.h"
+#include "x86.h"
+
+/* QEMU stops its processors a moment after it was told to. */
+#define POWER_OFF_NS 1000000000u
+
+void power_off(unsigned status)
+{
+	uint64_t end;
+
+	if (parameters.exit_port)
+		outl(parameters.exit_port, status);
+	acpi_power_off();
+	end = deadline_in(POWER_OFF_NS);
+	while (now_ns() < end)
+		cpu_relax();
+	console_panic();
+	kernel_line("this machine cannot switch itself off; halted");
+	cpu_stop();
+}

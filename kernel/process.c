@@ -1,0 +1,146 @@
+/*
+ * Placing and starting the application. Data: when it was started. Runs once,
+ * at boot, when everything else is ready.
+ */
+#include "process.h"
+
+#include <margay/abi.h>
+#include <stdatomic.h>
+#include <stddef.h>
+
+#include "../net/shm/region.h"
+#include "cpu.h"
+#include "image.h"
+#include "memory.h"
+#include "node.h"
+#include "panic.h"
+#include "parameters.h"
+#include "string.h"
+#include "time.h"
+#include "x86.h"
+
+#define STACK_DEFAULT  0x800000UL  /* or a quarter of a small segment */
+#define STACK_LEAST    0x10000UL
+#define HEAP_LEAST     0x10000UL
+#define STACK_ALIGN    16UL
+
+static uint64_t started_ns;
+
+static uint64_t offset_of(const uint8_t *symbol)
+{
+	return (uint64_t)symbol - APP_BASE;
+}
+
+static void place_segment(void)
+{
+	struct segment *s = &node.segment;
+	const struct region_header *region = node.region;
+
+	if (region) {
+		s->physical = node.region_physical + region->slices +
+		              node.id * region->slice_bytes + region->segment_offset;
+		s->bytes = region->segment_bytes;
+	} else {
+		memory_largest(&s->physical, &s->bytes);
+	}
+}
+
+/* Where things are in the segment. Panics if they do not fit. */
+static void divide_segment(void)
+{
+	struct segment *s = &node.segment;
+	uint64_t stack = parameters.stack_bytes, image = offset_of(margay_app_bss_end);
+
+	if (!stack)
+		stack = s->bytes / 4 < STACK_DEFAULT ? s->bytes / 4 : STACK_DEFAULT;
+	if (stack < STACK_LEAST)
+		stack = STACK_LEAST;
+	stack = (stack + PAGE_BYTES - 1) & -PAGE_BYTES;
+	if (stack > s->bytes || image + HEAP_LEAST + PAGE_BYTES > s->bytes - stack)
+		panic("the application does not fit: it needs %lu bytes and a stack of %lu, its "
+		      "segment has %lu (margay run --mem)", image + HEAP_LEAST, stack, s->bytes);
+	s->rodata_offset = offset_of(margay_app_text_end);
+	s->data_offset = offset_of(margay_app_rodata_end);
+	s->stack_offset = s->bytes - stack;
+	s->guard_offset = s->stack_offset - PAGE_BYTES;
+}
+
+void process_load(void)
+{
+	struct segment *s = &node.segment;
+	uint64_t loaded = offset_of(margay_app_data_end);
+
+	place_segment();
+	divide_segment();
+	memory_map_segment();
+	memcpy(s->alias, margay_app_lma, loaded);
+	/* The region's memory is zero. Local memory holds what firmware and loader left,
+	 * and the C library expects a heap of zeros. */
+	if (!node.region)
+		memset(s->alias + loaded, 0, s->bytes - loaded);
+}
+
+/* Moves the top of the stack down and returns where it is now, for the kernel. */
+static uint8_t *take(uint64_t *top, uint64_t bytes)
+{
+	*top = (*top - bytes) & -STACK_ALIGN;
+	if (*top < (node.segment.stack_offset + node.segment.bytes) / 2)
+		panic("arguments and environment fill half of the stack (margay run --stack)");
+	return node.segment.alias + *top;
+}
+
+/* Puts strings and their table on the stack; returns the table's user address. */
+static uint64_t put_strings(uint64_t *top, const char *const *strings, uint32_t n)
+{
+	uint64_t first, *places;
+
+	/* The table lies above its strings: they are put from its address down. */
+	places = (uint64_t *)take(top, (n + 1) * sizeof(uint64_t));
+	first = APP_BASE + *top;
+	for (uint32_t i = 0; i < n; i++) {
+		size_t bytes = strlen(strings[i]) + 1;
+
+		memcpy(take(top, bytes), strings[i], bytes);
+		places[i] = APP_BASE + *top;
+	}
+	places[n] = 0;
+	return first;
+}
+
+void process_start(void)
+{
+	struct segment *s = &node.segment;
+	uint64_t top = s->bytes, argument;
+	struct margay_start *start = (struct margay_start *)take(&top, sizeof(*start));
+
+	argument = APP_BASE + top;
+	*start = (struct margay_start){
+		.argc = parameters.args,
+		.argv = put_strings(&top, parameters.arg, parameters.args),
+		.envp = put_strings(&top, parameters.env, parameters.envs),
+		.heap = ((uint64_t)margay_app_bss_end + STACK_ALIGN - 1) & -STACK_ALIGN,
+		.heap_end = APP_BASE + s->guard_offset,
+		.stack_bytes = s->bytes - s->stack_offset,
+		.rank = node.rank,
+		.size = node.size,
+		.nid = node.id,
+		.pid = node.pid,
+		.tsc_hz = node.tsc_hz,
+	};
+	memcpy(start->node_name, node.name, sizeof(start->node_name));
+	start->wall_ns = wall_ns(node.own ? node.own->start_ns : 0);
+	start->tsc_start = rdtsc();
+	start->mono_ns = tsc_to_ns(start->tsc_start);
+	started_ns = start->mono_ns;
+	node.counters[COUNTER_HALTED_NS] = 0;
+	if (node.own) {
+		node.own->main_ns = started_ns;
+		atomic_store(&node.own->state, NODE_RUNNING);
+	}
+	enter_application((uint64_t)margay_app_entry, APP_BASE + top, argument);
+}
+
+uint64_t process_start_ns(void)
+{
+	return started_ns;
+}

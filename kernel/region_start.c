@@ -1,0 +1,40 @@
+/*
+ * Joining the shared region. Runs once, at boot, when the command line says
+ * link=shm. The header comes from the launcher and is checked before use.
+ */
+#include "machine.h"
+
+#include <stdatomic.h>
+
+#include "../drivers/ivshmem.h"
+#include "../net/shm/region.h"
+#include "console.h"
+#include "node.h"
+#include "panic.h"
+
+void region_start(void)
+{
+	struct ivshmem device;
+	struct region_header *region;
+	int error = ivshmem_start(&device);
+
+	if (error)
+		panic("link=shm, but %s", ivshmem_error_text(error));
+	region = device.memory;
+	error = region_check(region, device.bytes);
+	if (error)
+		panic("the shared region is not usable: %s", region_error_text(error));
+	if (device.id != node.id || node.id >= region->nodes)
+		panic("this is node %u of %u, but its ivshmem device is peer %u", node.id,
+		      region->nodes, device.id);
+	node.region = region;
+	node.region_physical = device.physical;
+	node.region_bytes = device.bytes;
+	node.own = region_node(region, node.id);
+	node.block.pointer = region_slice(region, node.id) + region->block_offset;
+	node.block.bytes = region->block_bytes;
+	node.block.physical = device.physical +
+	                      (uint64_t)(node.block.pointer - (uint8_t *)region);
+	console_use_ring();
+	atomic_store(&node.own->state, NODE_BOOTED);
+}

@@ -1,0 +1,113 @@
+/*
+ * Reports about what was stopped: registers and backtraces, as lines on the
+ * kernel's stream. The launcher adds function, file and line to the addresses.
+ * No state. Not in interrupt context, but for a panic.
+ */
+#include "report.h"
+
+#include <margay/abi.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "console.h"
+#include "cpu.h"
+#include "image.h"
+#include "node.h"
+#include "uaccess.h"
+#include "x86.h"
+
+#define FRAMES 32u                 /* deeper ones are not shown */
+
+/* What a frame pointer points at. */
+struct stack_frame { uint64_t rbp, rip; };
+
+const char *signal_name(unsigned signal)
+{
+	static const char *const names[] = {
+		[1] = "SIGHUP", [2] = "SIGINT", [SIGNAL_QUIT] = "SIGQUIT", [SIGNAL_ILL] = "SIGILL",
+		[SIGNAL_TRAP] = "SIGTRAP", [SIGNAL_ABRT] = "SIGABRT", [SIGNAL_BUS] = "SIGBUS",
+		[SIGNAL_FPE] = "SIGFPE", [9] = "SIGKILL", [10] = "SIGUSR1",
+		[SIGNAL_SEGV] = "SIGSEGV", [12] = "SIGUSR2", [13] = "SIGPIPE", [14] = "SIGALRM",
+		[15] = "SIGTERM",
+	};
+
+	if (signal < sizeof(names) / sizeof(names[0]) && names[signal])
+		return names[signal];
+	return "another signal";
+}
+
+void report_registers(const struct trap_frame *f)
+{
+	kernel_line("  rip %016lx rsp %016lx rflags %08lx", f->rip, f->rsp, f->rflags);
+	kernel_line("  rax %016lx rbx %016lx rcx %016lx rdx %016lx", f->rax, f->rbx, f->rcx,
+	            f->rdx);
+	kernel_line("  rsi %016lx rdi %016lx rbp %016lx r8  %016lx", f->rsi, f->rdi, f->rbp,
+	            f->r8);
+	kernel_line("  r9  %016lx r10 %016lx r11 %016lx r12 %016lx", f->r9, f->r10, f->r11,
+	            f->r12);
+	kernel_line("  r13 %016lx r14 %016lx r15 %016lx", f->r13, f->r14, f->r15);
+}
+
+static void line_of(unsigned number, uint64_t rip)
+{
+	kernel_line("  #%u 0x%016lx", number, rip);
+}
+
+static bool in_application_text(uint64_t rip)
+{
+	return rip >= APP_BASE && rip < (uint64_t)margay_app_text_end;
+}
+
+void report_application_frames(const struct trap_frame *frame)
+{
+	uint64_t rbp = frame->rbp;
+	unsigned number = 0;
+
+	line_of(number++, frame->rip);
+	if (!in_application_text(frame->rip)) {
+		/* A jump into nowhere: its return address is on the stack. */
+		const uint64_t *back = user_range(frame->rsp, sizeof(*back), USER_READ);
+
+		if (back && in_application_text(*back))
+			line_of(number++, *back);
+	}
+	while (number < FRAMES && rbp % sizeof(uint64_t) == 0) {
+		const struct stack_frame *at = user_range(rbp, sizeof(*at), USER_READ);
+
+		if (!at || !in_application_text(at->rip))
+			break;
+		line_of(number++, at->rip);
+		if (at->rbp <= rbp)
+			break;
+		rbp = at->rbp;
+	}
+}
+
+void report_kernel_frames(uint64_t rip, uint64_t rbp)
+{
+	const uint64_t low = (uint64_t)kernel_stack, high = (uint64_t)kernel_stack_top;
+	unsigned number = 0;
+
+	if (rip)
+		line_of(number++, rip);
+	while (number < FRAMES && rbp % sizeof(uint64_t) == 0 && rbp >= low &&
+	       rbp <= high - sizeof(struct stack_frame)) {
+		const struct stack_frame *at = (const struct stack_frame *)rbp;
+
+		if (at->rip < (uint64_t)margay_kernel_start ||
+		    at->rip >= (uint64_t)margay_kernel_text_end)
+			break;
+		line_of(number++, at->rip);
+		if (at->rbp <= rbp)
+			break;
+		rbp = at->rbp;
+	}
+}
+
+void report_application(const struct trap_frame *frame, const char *cause, unsigned signal)
+{
+	kernel_line("rank %u (node %u): %s, signal %u (%s)", node.rank, node.id, cause, signal,
+	            signal_name(signal));
+	report_registers(frame);
+	report_application_frames(frame);
+}

@@ -1,0 +1,45 @@
+/*
+ * Serving the launcher's requests. Data: whether one is being served, since
+ * printing may wait and waiting serves requests.
+ */
+#include "requests.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include "../net/shm/region.h"
+#include "console.h"
+#include "cpu.h"
+#include "node.h"
+#include "report.h"
+#include "wait.h"
+
+static bool serving;
+
+static void print_backtrace(void)
+{
+	const char *what_for = wait_what_for();
+
+	if (what_for)
+		kernel_line("rank %u (node %u) waits for %s", node.rank, node.id, what_for);
+	else
+		kernel_line("rank %u (node %u) is computing", node.rank, node.id);
+	if (user_frame()->cs == USER_CS)
+		report_application_frames(user_frame());
+}
+
+void requests_serve(void)
+{
+	uint32_t requests;
+
+	if (!node.own || serving)
+		return;
+	requests = atomic_load_explicit(&node.own->requests, memory_order_acquire);
+	if (!requests)
+		return;
+	serving = true;
+	requests = atomic_exchange(&node.own->requests, 0);
+	if (requests & REGION_REQUEST_BACKTRACE)
+		print_backtrace();
+	serving = false;
+}

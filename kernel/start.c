@@ -1,0 +1,68 @@
+/*
+ * The order in which a node boots. Data: node. Called once, by multiboot.asm.
+ */
+#include "node.h"
+
+#include "../drivers/serial.h"
+#include "acpi.h"
+#include "apic.h"
+#include "boot_info.h"
+#include "console.h"
+#include "cpu.h"
+#include "format.h"
+#include "image.h"
+#include "machine.h"
+#include "memory.h"
+#include "panic.h"
+#include "parameters.h"
+#include "pci.h"
+#include "process.h"
+#include "selftest.h"
+#include "string.h"
+#include "time.h"
+
+#define PID_FIRST 1u               /* one process per node */
+
+struct node node;
+
+_Noreturn void kernel_main(uint32_t multiboot, uint64_t boot_tsc);
+
+static void name_node(void)
+{
+	node.id = parameters.node;
+	node.rank = parameters.rank;
+	node.size = parameters.size;
+	node.jid = parameters.jid;
+	node.uid = parameters.uid;
+	node.pid = PID_FIRST;
+	node.stats = parameters.stats;
+	if (parameters.name)
+		format_text(node.name, sizeof(node.name), "%s", parameters.name);
+	else
+		format_text(node.name, sizeof(node.name), "node%u", node.id);
+}
+
+void kernel_main(uint32_t multiboot, uint64_t boot_tsc)
+{
+	cpu_start();
+	serial_start();
+	boot_info_read(multiboot);
+	parameters_read();
+	name_node();
+	memory_start();
+	cpu_features();
+	apic_start();
+	time_start(boot_tsc);
+	count(COUNTER_KERNEL_BYTES, (uint64_t)(margay_bss_end - margay_kernel_start));
+	acpi_start();
+	if (parameters.shared_memory) {
+		pci_start(parameters.ecam);
+		region_start();
+	}
+	portals_start();
+	process_load();
+	time_calibrate();
+	if (parameters.selftest && !selftest(parameters.selftest))
+		panic("selftest %s failed", parameters.selftest);
+	process_start();
+}

@@ -1,0 +1,133 @@
+/*
+ * The system call table, and the calls about the process itself. Data: which
+ * missing calls were reported.
+ */
+#include "syscall.h"
+
+#include "console.h"
+#include "cpu.h"
+#include "errno.h"
+#include "exit.h"
+#include "fault.h"
+#include "node.h"
+#include "portals.h"
+#include "process.h"
+#include "report.h"
+#include "string.h"
+#include "time.h"
+#include "uaccess.h"
+#include "wait.h"
+
+#define MISSING_NAMES 64u          /* after so many different ones, no more lines */
+#define MISSING_NAME  40u
+#define SIGNALS       32u
+
+typedef void (*handler)(void);     /* entry.asm calls each with its own arguments */
+
+extern const handler syscall_table[SYS_COUNT];
+const handler syscall_table[SYS_COUNT] = {
+#define X(NAME, name, args) [SYS_##NAME] = (handler)sys_##name,
+	MARGAY_SYSCALLS(X)
+#undef X
+};
+
+int64_t syscall_unknown(uint64_t number);
+
+int64_t syscall_unknown(uint64_t number)
+{
+	kernel_line("rank %u: system call %lu: there is none (ENOSYS)", node.rank, number);
+	return -ENOSYS;
+}
+
+int64_t sys_getpid(void)
+{
+	return node.pid;
+}
+
+int64_t sys_exit(uint64_t status)
+{
+	end_by_exit((unsigned)status);
+}
+
+int64_t sys_killed(uint64_t signal)
+{
+	if (signal < 1 || signal >= SIGNALS)
+		return -EINVAL;
+	report_application(user_frame(), "ended by abort or raise", (unsigned)signal);
+	end_by_signal((unsigned)signal);
+}
+
+static bool never(void *unused)
+{
+	(void)unused;
+	return false;
+}
+
+int64_t sys_nanosleep(uint64_t ns)
+{
+	wait_until(never, NULL, deadline_in(ns), "the end of a nanosleep");
+	return 0;
+}
+
+int64_t sys_rusage(uint64_t address)
+{
+	struct margay_rusage *usage = user_range(address, sizeof(*usage), USER_WRITE);
+
+	if (!usage)
+		fault_bad_pointer("getrusage", address, sizeof(*usage));
+	portals_count();
+	*usage = (struct margay_rusage){
+		.user_ns = now_ns() - process_start_ns() - node.counters[COUNTER_HALTED_NS],
+		.halted_ns = node.counters[COUNTER_HALTED_NS],
+		.messages = node.counters[COUNTER_MESSAGES],
+	};
+	return 0;
+}
+
+/* True the first time that a name is seen. */
+static bool is_new(const char *name)
+{
+	static uint32_t seen[MISSING_NAMES];
+	static uint32_t names;
+	uint32_t hash = 2166136261u;       /* FNV-1a */
+
+	while (*name)
+		hash = (hash ^ (uint8_t)*name++) * 16777619u;
+	for (uint32_t i = 0; i < names; i++)
+		if (seen[i] == hash)
+			return false;
+	if (names == MISSING_NAMES)
+		return false;
+	seen[names++] = hash;
+	return true;
+}
+
+int64_t sys_missing(uint64_t address, uint64_t bytes)
+{
+	const char *from = user_range(address, bytes, USER_READ);
+	char name[MISSING_NAME];
+
+	if (!from)
+		fault_bad_pointer("missing", address, bytes);
+	if (bytes > sizeof(name) - 1)
+		bytes = sizeof(name) - 1;
+	memcpy(name, from, bytes);
+	name[bytes] = 0;
+	count(COUNTER_SYSCALLS_MISSING, 1);
+	if (is_new(name))
+		kernel_line("rank %u: %s: not available on this kernel (ENOSYS)", node.rank,
+		            name);
+	return -ENOSYS;
+}
+
+int64_t sys_counters(uint64_t address, uint64_t n)
+{
+	uint64_t wanted = n < COUNTER_COUNT ? n : COUNTER_COUNT;
+	uint64_t *out = user_range(address, wanted * sizeof(*out), USER_WRITE);
+
+	if (!out)
+		fault_bad_pointer("margay_counters", address, wanted * sizeof(*out));
+	portals_count();
+	memcpy(out, node.counters, wanted * sizeof(*out));
+	return COUNTER_COUNT;
+}

@@ -1,0 +1,231 @@
+/*
+ * Time from the time stamp counter, and the one-shot timer. Data: the counter's
+ * first reading and the factors; what the timer is armed for.
+ *
+ * Calibration compares the counter with another clock, at time_start and at
+ * time_calibrate, and boots in between: no waiting for its own sake. In QEMU and
+ * KVM that clock is the APIC timer, which counts nanoseconds there; it takes 4 s
+ * to run out, so a processor that loses its host core meanwhile does no harm. On
+ * other machines it is the interval timer, over 10 ms.
+ */
+#include "time.h"
+
+#include "apic.h"
+#include "node.h"
+#include "panic.h"
+#include "pit_regs.h"
+#include "x86.h"
+
+#define NS_PER_S        1000000000UL
+#define CALIBRATE_NS    1000000UL  /* at least so long between the two comparisons */
+#define COMPARISONS     8          /* of a group the one with the fewest ticks counts */
+#define FACTOR_SHIFT    32
+#define GUESSED_HZ      4000000000UL
+#define PIT_COUNTS      11932u     /* 10 ms */
+#define PIT_TRIES       10
+#define PIT_READINGS    1000000u
+#define TIMER_MAX       UINT32_MAX
+
+#define CPUID_HYPERVISOR     0x40000000u
+#define HYPERVISOR_TCG_EBX   0x54474354u   /* "TCGT" */
+#define HYPERVISOR_KVM_EBX   0x4b4d564bu   /* "KVMK" */
+
+/* Both clocks at one moment. */
+struct pair { uint64_t tsc; uint32_t left; };
+
+static uint64_t first_tsc;
+static uint64_t tsc_factor;        /* ns = ticks * factor >> FACTOR_SHIFT */
+static uint64_t timer_factor;      /* timer counts per ns, same form */
+static bool     timer_is_ns;       /* the APIC timer's rate is known: 1 GHz */
+static struct pair start_pair;
+static uint64_t armed = NEVER;
+
+static uint64_t scale(uint64_t value, uint64_t factor)
+{
+	return (uint64_t)((unsigned __int128)value * factor >> FACTOR_SHIFT);
+}
+
+static void set_tsc_hz(uint64_t hz)
+{
+	node.tsc_hz = hz;
+	tsc_factor = (NS_PER_S << 30) / hz << (FACTOR_SHIFT - 30);
+}
+
+uint64_t tsc_to_ns(uint64_t tsc)
+{
+	return scale(tsc - first_tsc, tsc_factor);
+}
+
+uint64_t now_ns(void)
+{
+	return tsc_to_ns(rdtsc());
+}
+
+/* The comparison that took the least time of several: nothing came between. */
+static struct pair compare(void)
+{
+	struct pair best = { 0, 0 };
+	uint64_t least = UINT64_MAX;
+
+	for (int i = 0; i < COMPARISONS; i++) {
+		uint64_t before = rdtsc();
+		uint32_t left = apic_timer_left();
+		uint64_t ticks = rdtsc() - before;
+
+		if (ticks < least) {
+			least = ticks;
+			best = (struct pair){ before + ticks / 2, left };
+		}
+	}
+	return best;
+}
+
+static bool in_known_hypervisor(void)
+{
+	uint32_t name;
+
+	if (!(cpuid(1, 0).ecx & CPUID1_ECX_HYPERVISOR))
+		return false;
+	name = cpuid(CPUID_HYPERVISOR, 0).ebx;
+	return name == HYPERVISOR_TCG_EBX || name == HYPERVISOR_KVM_EBX;
+}
+
+void time_start(uint64_t boot_tsc)
+{
+	first_tsc = boot_tsc;
+	set_tsc_hz(GUESSED_HZ);
+	timer_factor = 1UL << FACTOR_SHIFT;
+	timer_is_ns = in_known_hypervisor();
+	apic_timer_start(TIMER_MAX);
+	start_pair = compare();
+}
+
+static void calibrate_by_apic(void)
+{
+	struct pair end;
+
+	while (start_pair.left - apic_timer_left() < CALIBRATE_NS)
+		cpu_relax();
+	end = compare();
+	set_tsc_hz((end.tsc - start_pair.tsc) * NS_PER_S / (start_pair.left - end.left));
+}
+
+/* Counts 10 ms with the interval timer; false if it was late to see the end. */
+static bool pit_interval(struct pair *begin, struct pair *end)
+{
+	uint8_t gate = inb(PORT61) & (uint8_t)~(PORT61_SPEAKER | PORT61_GATE2);
+	uint32_t readings = PIT_READINGS;
+	uint64_t before;
+
+	outb(PORT61, gate);
+	outb(PIT_CONTROL, PIT_2_ONCE);
+	outb(PIT_COUNTER2, PIT_COUNTS & 0xff);
+	outb(PIT_COUNTER2, PIT_COUNTS >> 8);
+	outb(PORT61, gate | PORT61_GATE2);
+	*begin = compare();
+	do {
+		before = rdtsc();
+		if (!--readings)
+			panic("timeout: the interval timer (8254) to count to its end");
+	} while (!(inb(PORT61) & PORT61_OUTPUT2));
+	*end = compare();
+	return end->tsc - before < (end->tsc - begin->tsc) / 256;
+}
+
+static void calibrate_by_pit(void)
+{
+	struct pair begin, end;
+	uint64_t timer_hz;
+	int tries = PIT_TRIES;
+
+	apic_timer_start(TIMER_MAX);
+	while (!pit_interval(&begin, &end) && --tries)
+		continue;
+	set_tsc_hz((end.tsc - begin.tsc) * PIT_HZ / PIT_COUNTS);
+	timer_hz = (uint64_t)(begin.left - end.left) * PIT_HZ / PIT_COUNTS;
+	timer_factor = (timer_hz << FACTOR_SHIFT) / NS_PER_S;
+}
+
+void time_calibrate(void)
+{
+	if (timer_is_ns)
+		calibrate_by_apic();
+	else
+		calibrate_by_pit();
+	apic_timer_start(0);
+}
+
+void timer_arm(uint64_t deadline)
+{
+	uint64_t now, counts;
+
+	if (deadline == NEVER) {
+		if (armed != NEVER)
+			apic_timer_start(0);
+		armed = NEVER;
+		return;
+	}
+	armed = deadline;
+	now = now_ns();
+	counts = deadline > now ? scale(deadline - now, timer_factor) : 0;
+	if (deadline > now && deadline - now > TIMER_MAX)
+		counts = TIMER_MAX;
+	if (counts > TIMER_MAX)
+		counts = TIMER_MAX;
+	apic_timer_start(counts ? (uint32_t)counts : 1);
+}
+
+static uint8_t rtc_read(uint8_t index)
+{
+	outb(RTC_INDEX, index);
+	return inb(RTC_DATA);
+}
+
+static uint32_t rtc_number(uint8_t raw, uint8_t form)
+{
+	return form & RTC_B_BINARY ? raw : (raw >> 4) * 10u + (raw & 15u);
+}
+
+/* Days from 1970-01-01 to a day of the Gregorian calendar. */
+static uint64_t days_until(uint32_t year, uint32_t month, uint32_t day)
+{
+	static const uint16_t before[12] = { 0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304,
+	                                     334 };
+	uint64_t past = year - 1;
+	uint64_t leap_days = past / 4 - past / 100 + past / 400 - 477;
+	bool leap = (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
+
+	return (year - 1970) * 365UL + leap_days + before[(month - 1) % 12] +
+	       (leap && month > 2) + day - 1;
+}
+
+/* The battery-backed clock, seconds since 1970. */
+static uint64_t rtc_seconds(void)
+{
+	uint8_t raw[7], again[7], form = rtc_read(RTC_B);
+	static const uint8_t index[7] = { RTC_A, RTC_SECONDS, RTC_MINUTES, RTC_HOURS, RTC_DAY,
+	                                  RTC_MONTH, RTC_YEAR };
+	uint32_t hours, tries = 100000;
+	bool same;
+
+	do {
+		same = true;
+		for (int i = 0; i < 7; i++)
+			raw[i] = rtc_read(index[i]);
+		for (int i = 0; i < 7; i++) {
+			again[i] = rtc_read(index[i]);
+			same &= again[i] == raw[i];
+		}
+	} while ((!same || raw[0] & RTC_A_UPDATING) && --tries);
+	hours = rtc_number(raw[3] & (uint8_t)~RTC_HOURS_PM, form);
+	if (!(form & RTC_B_24_HOURS))
+		hours = hours % 12 + (raw[3] & RTC_HOURS_PM ? 12 : 0);
+	return days_until(2000 + rtc_number(raw[6], form), rtc_number(raw[5], form),
+	                  rtc_number(raw[4], form)) * 86400 +
+	       hours * 3600 + rtc_number(raw[2], form) * 60 + rtc_number(raw[1], form);
+}
+
+uint64_t wall_ns(uint64_t launched)
+{
+	return launched ? launched + now_ns() : rtc_seconds() * NS_PER_S;
+}

@@ -1,0 +1,101 @@
+; Entry of every exception and interrupt: builds a struct trap_frame and calls
+; trap(). From the application, swapgs. The vectors on interrupt stacks of their
+; own (NMI, double fault, machine check) can hit between an entry's first
+; instruction and its swapgs: they load gs themselves, and never return.
+
+%include "offsets.inc"
+
+extern trap, cpu_boot
+global vector_table
+
+; Exceptions for which the processor pushes an error code (SDM vol. 3, 6.15)
+%define HAS_ERROR(n) (n == 8 || (n >= 10 && n <= 14) || n == 17 || n == 21 || n == 29 || n == 30)
+%define OWN_STACK(n) (n == 2 || n == 8 || n == 18)
+
+section .text
+bits 64
+%assign n 0
+%rep VECTORS
+vector_%+n:
+%if !HAS_ERROR(n)
+        push    0
+%endif
+        push    n
+%if OWN_STACK(n)
+        jmp     fatal_entry
+%else
+        jmp     common_entry
+%endif
+%assign n n + 1
+%endrep
+
+%macro SAVE_REGISTERS 0
+        push    rax
+        push    rcx
+        push    rdx
+        push    rsi
+        push    rdi
+        push    r8
+        push    r9
+        push    r10
+        push    r11
+        push    rbx
+        push    rbp
+        push    r12
+        push    r13
+        push    r14
+        push    r15
+%endmacro
+
+common_entry:
+        cld
+        test    byte [rsp + 24], 3      ; cs: vector, error, rip lie below it
+        jz      .in_kernel
+        swapgs
+.in_kernel:
+        SAVE_REGISTERS
+        mov     rdi, rsp
+        call    trap                    ; void trap(struct trap_frame *)
+        pop     r15
+        pop     r14
+        pop     r13
+        pop     r12
+        pop     rbp
+        pop     rbx
+        pop     r11
+        pop     r10
+        pop     r9
+        pop     r8
+        pop     rdi
+        pop     rsi
+        pop     rdx
+        pop     rcx
+        pop     rax
+        test    byte [rsp + 24], 3
+        jz      .to_kernel
+        swapgs
+.to_kernel:
+        add     rsp, 16                 ; vector, error
+        iretq
+
+fatal_entry:
+        cld
+        SAVE_REGISTERS
+        mov     ecx, GS_BASE_MSR
+        mov     eax, cpu_boot
+        xor     edx, edx
+        wrmsr
+        mov     rdi, rsp
+        call    trap
+        ud2
+
+section .rodata
+align 8
+vector_table:
+%assign n 0
+%rep VECTORS
+        dq vector_%+n
+%assign n n + 1
+%endrep
+
+section .note.GNU-stack noalloc noexec nowrite progbits

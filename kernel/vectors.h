@@ -1,0 +1,30 @@
+/*
+ * Interrupt vectors. Exceptions have the processor's numbers (SDM vol. 3, 6.3.1);
+ * the table of names and signals is in fault.c.
+ */
+#ifndef KERNEL_VECTORS_H
+#define KERNEL_VECTORS_H
+
+enum vector {
+	VECTOR_NMI = 2,
+	VECTOR_DOUBLE_FAULT = 8,
+	VECTOR_PAGE_FAULT = 14,
+	VECTOR_MACHINE_CHECK = 18,
+	VECTOR_EXCEPTIONS = 32,    /* vectors below are exceptions */
+	VECTOR_PIC = 32,           /* the legacy controllers, all masked: 32 to 47 */
+	VECTOR_TIMER = 48,
+	VECTOR_DOORBELL = 49,
+	VECTOR_SPURIOUS = 63,      /* the low four bits must be ones */
+	VECTOR_COUNT = 64,
+	VECTOR_SYSCALL = 256       /* in a trap_frame only */
+};
+
+#define PAGE_FAULT_PRESENT 0x1u
+#define PAGE_FAULT_WRITE   0x2u
+#define PAGE_FAULT_USER    0x4u
+#define PAGE_FAULT_FETCH   0x10u
+
+struct trap_frame;
+void trap(struct trap_frame *frame);   /* trap.c, called by vectors.asm */
+
+#endif

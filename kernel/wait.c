@@ -1,0 +1,75 @@
+/*
+ * Waiting, spinning first and halted then. Data: what the node waits for, and
+ * when it does so inside another wait.
+ */
+#include "wait.h"
+
+#include <stdatomic.h>
+#include <stddef.h>
+
+#include "../net/shm/region.h"
+#include "node.h"
+#include "requests.h"
+#include "time.h"
+#include "x86.h"
+
+/* Long enough for an answer that is on its way, shorter than what a doorbell
+ * and a halt cost both sides; short, because the peer may need this core. */
+#define SPIN_NS 2000u
+
+static const char *waiting_for;
+
+const char *wait_what_for(void)
+{
+	return waiting_for;
+}
+
+static void set_sleeping(uint32_t value)
+{
+	if (node.own)
+		atomic_store_explicit(&node.own->sleeping, value, memory_order_relaxed);
+	atomic_thread_fence(memory_order_seq_cst);
+}
+
+void wait_halted(uint64_t deadline)
+{
+	uint64_t before;
+
+	timer_arm(deadline);
+	before = rdtsc();
+	cpu_halt();
+	count(COUNTER_HALTS, 1);
+	count(COUNTER_HALTED_NS, tsc_to_ns(rdtsc()) - tsc_to_ns(before));
+	timer_arm(NEVER);
+}
+
+static bool spin(bool (*ready)(void *), void *arg, uint64_t until)
+{
+	do {
+		if (ready(arg))
+			return true;
+		cpu_relax();
+	} while (now_ns() < until);
+	return false;
+}
+
+bool wait_until(bool (*ready)(void *arg), void *arg, uint64_t deadline, const char *what_for)
+{
+	const char *outer = waiting_for;
+	uint64_t spin_end = deadline_in(SPIN_NS);
+	bool is_ready;
+
+	waiting_for = what_for;
+	is_ready = spin(ready, arg, spin_end < deadline ? spin_end : deadline);
+	while (!is_ready && now_ns() < deadline) {
+		set_sleeping(1);
+		is_ready = ready(arg);
+		if (!is_ready)
+			wait_halted(deadline);
+		set_sleeping(0);
+		requests_serve();
+		is_ready = is_ready || ready(arg);
+	}
+	waiting_for = outer;
+	return is_ready;
+}

@@ -1,0 +1,68 @@
+# Builds, runs and checks Margay. `make help` lists the targets.
+#
+# Everything is made under build/; each part has its rules in its own build.mk.
+# A call from outside first lets tools/setup.sh look for missing Debian
+# packages, then calls itself once for all goals: so it works on a machine that
+# has git and make only, and -j never builds one file twice at once.
+
+PYTHON := /usr/bin/python3
+NODES  ?= 4
+ARGS   ?=
+
+MAKEFLAGS += --no-builtin-rules
+.DELETE_ON_ERROR:
+
+ifndef MARGAY_READY
+
+goals := $(or $(MAKECMDGOALS),all)
+work  := $(filter-out help clean,$(goals))
+needs := $(if $(work),build) $(if $(filter run bench,$(work)),run) \
+	$(if $(filter check check-long,$(work)),run iso check)
+
+.PHONY: $(goals) inner
+$(goals): inner ; @:
+
+inner:
+	@$(if $(filter help,$(goals)),sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 20)
+	@$(if $(filter clean,$(goals)),rm -rf build)
+	@$(if $(work),tools/setup.sh $(needs))
+	@+$(if $(work),$(MAKE) --no-print-directory MARGAY_READY=1 $(work))
+
+else
+
+CC    := gcc
+NASM  := nasm
+
+-include kernel/build.mk net/build.mk
+include libc-glue/build.mk tools/build.mk apps/build.mk
+
+.PHONY: all run check check-long bench
+all: build/kernel.o build/libmargay.a build/crt0.o tools apps ## kernel, C library, tools, applications
+
+run: all build/text.txt ## boot NODES=4 nodes that count the words of a text
+	tools/margay run -n $(NODES) --file build/text.txt build/apps/wordfreq.elf text.txt
+
+check: all test-apps host-check pytest-there ## the regression suite; ARGS='-m faults' for a part
+	$(PYTHON) -m pytest tests $(ARGS)
+
+check-long: all test-apps host-check pytest-there ## the suite with its long tests
+	$(PYTHON) -m pytest tests --long $(ARGS)
+
+bench: all ## measure the table of figures, into build/bench.json
+	$(PYTHON) tests/bench/bench.py $(ARGS)
+
+# The Debian packages belong to Debian's Python, whatever comes first on PATH.
+.PHONY: pytest-there
+pytest-there:
+	@$(PYTHON) -c 'import pytest, xdist, pytest_timeout, hypothesis' || { \
+		echo "The tests need $(PYTHON) with these modules; install them with:" >&2; \
+		echo "    apt-get install $$(sed -n 's/^check *//p' tools/packages.txt)" >&2; \
+		exit 1; }
+
+# For the list of `make help`:
+# host-check is in net/build.mk, clean and help are above.
+host-check: ## the engine's unit tests on this machine
+clean: ## remove build/
+help: ## this list
+
+endif

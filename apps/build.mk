@@ -1,0 +1,23 @@
+# Applications: each apps/NAME.c and tests/apps/NAME.c is one program, linked
+# with kernel and C library into one image that boots.
+
+include apps/text.mk
+
+APPS       := $(patsubst apps/%.c,build/apps/%.elf,$(wildcard apps/*.c))
+TEST_APPS  := $(patsubst tests/apps/%.c,build/tests/%.elf,$(wildcard tests/apps/*.c))
+APP_PARTS  := linker.ld build/kernel.o build/libmargay.a build/crt0.o build/newlib/stamp
+APP_CFLAGS := -Wall -Wextra -Werror
+
+build/apps/%.elf: apps/%.c $(APP_PARTS) apps/build.mk
+	@mkdir -p $(@D)
+	tools/margay cc $(APP_CFLAGS) -MMD -MP -MT $@ -MF build/apps/$*.d -o $@ $<
+
+build/tests/%.elf: tests/apps/%.c $(APP_PARTS) apps/build.mk
+	@mkdir -p $(@D)
+	tools/margay cc $(APP_CFLAGS) -I apps -MMD -MP -MT $@ -MF build/tests/$*.d -o $@ $<
+
+.PHONY: apps test-apps
+apps: $(APPS)
+test-apps: $(TEST_APPS)
+
+-include $(APPS:.elf=.d) $(TEST_APPS:.elf=.d)

@@ -1,0 +1,122 @@
+/*
+ * Where an application starts: _start, entered by the kernel in user mode with
+ * its struct margay_start in rdi and rsp at the top of the stack. Sets up the
+ * floating point units, thread-local data, the environment and constructors,
+ * then calls main. Owns nothing once main runs.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "heap.h"
+#include "syscall.h"
+
+/* From linker.ld: the image of thread-local data, .tdata followed by .tbss. */
+extern const char margay_tls_start[];
+extern const char margay_tls_size[];      /* an absolute symbol: bytes, .tbss included */
+extern const char margay_tls_file_size[]; /* likewise: bytes of .tdata */
+extern const char margay_tls_align[];     /* likewise: alignment */
+
+typedef void function(int, char **, char **);
+extern function *__preinit_array_start[], *__preinit_array_end[];
+extern function *__init_array_start[], *__init_array_end[];
+extern void (*__fini_array_start[])(void), (*__fini_array_end[])(void);
+
+extern char **environ;
+int main(int argc, char **argv, char **envp);
+
+/* Bytes behind the thread pointer: its own address, and what gcc may want. */
+#define THREAD_BYTES 64u
+
+__asm__(".section .text._start,\"ax\"\n"
+	".globl _start\n"
+	".type _start, @function\n"
+	"_start:\n"
+	"	xorl %ebp, %ebp\n"             /* the end of every backtrace */
+	"	fninit\n"
+	"	pushq $0x1f80\n"               /* no exception traps, round to nearest */
+	"	ldmxcsr (%rsp)\n"
+	"	popq %rax\n"
+	"	call glue_begin\n"
+	"	ud2\n"
+	".size _start, . - _start\n"
+	".previous\n");
+
+/* Thread-local data lies below the thread pointer, which points to itself. */
+static void start_thread_data(void)
+{
+	size_t align = (size_t)margay_tls_align, bytes = (size_t)margay_tls_size;
+	char *block, *pointer;
+
+	if (align < 16)
+		align = 16;
+	bytes = (bytes + align - 1) & ~(align - 1);
+	block = heap_take(bytes + THREAD_BYTES, align);
+	pointer = block + bytes;
+	memcpy(block, margay_tls_start, (size_t)margay_tls_file_size);
+	memset(block + (size_t)margay_tls_file_size, 0,
+	       bytes + THREAD_BYTES - (size_t)margay_tls_file_size);
+	memcpy(pointer, &pointer, sizeof pointer);
+	__asm__ volatile("wrfsbase %0" : : "r"(pointer));
+}
+
+/* "NAME=value" for a number, in memory that stays. */
+static char *number_variable(const char *name, uint32_t value)
+{
+	char digits[12], *digit = digits + sizeof digits;
+	char *text = heap_take(strlen(name) + sizeof digits, 1);
+
+	*--digit = '\0';
+	do
+		*--digit = (char)('0' + value % 10);
+	while (value /= 10);
+	return strcat(strcpy(text, name), digit);
+}
+
+/* The environment of --env, and rank and size unless it has them. */
+static void start_environment(void)
+{
+	static const char *const names[] = { "MARGAY_RANK=", "MARGAY_SIZE=" };
+	const uint32_t values[] = { glue_start.rank, glue_start.size };
+	char **given = (char **)glue_start.envp;
+	size_t count = 0;
+
+	while (given && given[count])
+		count++;
+	environ = heap_take((count + 3) * sizeof *environ, 16);
+	for (size_t i = 0; i < count; i++)
+		environ[i] = given[i];
+	for (size_t i = 0; i < 2; i++) {
+		size_t there = 0;
+
+		while (there < count && strncmp(environ[there], names[i], strlen(names[i])))
+			there++;
+		if (there == count)
+			environ[count++] = number_variable(names[i], values[i]);
+	}
+	environ[count] = NULL;
+}
+
+static void run_destructors(void)
+{
+	for (size_t i = (size_t)(__fini_array_end - __fini_array_start); i-- > 0; )
+		__fini_array_start[i]();
+}
+
+__attribute__((used, noreturn)) void glue_begin(const struct margay_start *start)
+{
+	int argc;
+	char **argv;
+
+	glue_start = *start;
+	argc = (int)glue_start.argc;
+	argv = (char **)glue_start.argv;
+	heap_begin();
+	start_thread_data();
+	start_environment();
+	atexit(run_destructors);
+	for (function **f = __preinit_array_start; f < __preinit_array_end; f++)
+		(*f)(argc, argv, environ);
+	for (function **f = __init_array_start; f < __init_array_end; f++)
+		(*f)(argc, argv, environ);
+	exit(main(argc, argv, environ));
+}

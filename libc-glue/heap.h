@@ -1,0 +1,12 @@
+/* The heap between the application's bss and its stack, as crt0 sees it. */
+#ifndef LIBC_GLUE_HEAP_H
+#define LIBC_GLUE_HEAP_H
+#include <stddef.h>
+
+/* Once, before anything else of this header; glue_start must be filled. */
+void heap_begin(void);
+
+/* Memory that is never given back, before main; ends the process if there is none. */
+void *heap_take(size_t bytes, size_t align);
+
+#endif

@@ -1,0 +1,28 @@
+/*
+ * <margay.h>: who this process is in its job. Called by applications.
+ */
+#include <margay.h>
+#include "syscall.h"
+
+int margay_rank(void)
+{
+	return (int)glue_start.rank;
+}
+
+int margay_size(void)
+{
+	return (int)glue_start.size;
+}
+
+ptl_process_id_t margay_process(int rank)
+{
+	return (ptl_process_id_t){
+		.nid = glue_start.nid - glue_start.rank + (uint32_t)rank,
+		.pid = glue_start.pid,
+	};
+}
+
+int margay_counters(uint64_t *values, int count)
+{
+	return (int)glue_result(glue_call3(SYS_COUNTERS, (long)values, count, 0));
+}

@@ -1,0 +1,44 @@
+/*
+ * How the C library's glue enters the kernel, and what crt0 learned at the
+ * start. Included by the files of libc-glue/ only; include/margay/abi.h has
+ * the table of calls.
+ */
+#ifndef LIBC_GLUE_SYSCALL_H
+#define LIBC_GLUE_SYSCALL_H
+#include <errno.h>
+#include <margay/abi.h>
+
+/* What the kernel told crt0; written once, before anything else runs. */
+extern struct margay_start glue_start;
+
+static inline long glue_call3(long number, long a, long b, long c)
+{
+	long result;
+
+	__asm__ volatile("syscall" : "=a"(result) : "a"(number), "D"(a), "S"(b), "d"(c)
+			 : "rcx", "r11", "memory");
+	return result;
+}
+
+static inline long glue_call1(long number, long a)
+{
+	long result;
+
+	__asm__ volatile("syscall" : "=a"(result) : "a"(number), "D"(a)
+			 : "rcx", "r11", "memory");
+	return result;
+}
+
+/* The POSIX form of a result: -1 and errno, or the value. */
+static inline long glue_result(long result)
+{
+	if (result >= 0)
+		return result;
+	errno = (int)-result;
+	return -1;
+}
+
+/* A function that is not there: one line on the console, ENOSYS. Returns -1. */
+long glue_missing(const char *name);
+
+#endif

@@ -6,6 +6,8 @@
 ; what follows up to margay_bss_end. The tables built here map the lowest 4 GiB
 ; as they are; kernel/memory.c replaces them by tables with exact rights.
 
+%include "offsets.inc"
+
 MULTIBOOT_MAGIC   equ 0x1badb002
 MULTIBOOT_LOADED  equ 0x2badb002
 FLAG_PAGE_ALIGN   equ 0x1
@@ -48,7 +50,7 @@ bits 32
 boot_entry:
         cli
         cld
-        mov     esp, kernel_stack_top
+        mov     esp, kernel_stack_top - FRAME_BYTES ; the top is for the application
         mov     ebp, eax
         mov     esi, ebx                ; cpuid and rdtsc take eax to edx
         rdtsc

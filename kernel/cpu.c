@@ -44,7 +44,6 @@ enum { IST_NMI = 1, IST_DOUBLE_FAULT, IST_MACHINE_CHECK, IST_COUNT = 3 };
 extern const uint64_t vector_table[VECTOR_COUNT];
 void syscall_entry(void);
 
-struct cpu cpu_boot;               /* vectors.asm names it */
 static struct tss tss;
 static struct gate gates[VECTOR_COUNT];
 static uint8_t ist_stacks[IST_COUNT][IST_STACK_BYTES] __attribute__((aligned(16)));
@@ -98,9 +97,8 @@ static void load_gates(void)
 void cpu_start(void)
 {
 	cpu_boot.self = &cpu_boot;
-	cpu_boot.kernel_rsp = (uint64_t)kernel_stack_top;
 	cpu_boot.id = cpuid(1, 0).ebx >> 24;
-	tss.rsp[0] = cpu_boot.kernel_rsp;
+	tss.rsp[0] = (uint64_t)kernel_stack_top;
 	tss.io_map = sizeof(tss);
 	for (int i = 0; i < IST_COUNT; i++)
 		tss.ist[i] = (uint64_t)&ist_stacks[i][IST_STACK_BYTES];
@@ -108,6 +106,8 @@ void cpu_start(void)
 	load_gates();
 	wrmsr(MSR_GS_BASE, (uint64_t)&cpu_boot);
 	wrmsr(MSR_KERNEL_GS_BASE, 0);
+	user_frame()->cs = USER_CS;
+	user_frame()->ss = USER_SS;
 }
 
 static void vector_units(void)

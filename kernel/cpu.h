@@ -18,23 +18,24 @@
 /*
  * Registers of what was interrupted, as vectors.asm and entry.asm push them.
  * The application's are always at the top of the kernel stack, whatever it
- * entered the kernel by.
+ * entered the kernel by. A system call does not store rax, rcx and r11.
  */
 struct trap_frame {
 	uint64_t r15, r14, r13, r12, rbp, rbx;   /* kept by C */
 	uint64_t r11, r10, r9, r8, rdi, rsi, rdx, rcx, rax;
-	uint64_t vector;           /* VECTOR_*; VECTOR_SYSCALL for a system call */
+	uint64_t vector;           /* VECTOR_*; nothing after a system call */
 	uint64_t error;            /* what the processor pushed, or 0 */
 	uint64_t rip, cs, rflags, rsp, ss;
 };
 
+/* Lies directly behind the processor's kernel stack (entry.asm): its address is
+ * also the top of that stack. */
 struct cpu {
 	struct cpu *self;          /* so that C needs one load from gs */
-	uint64_t kernel_rsp;       /* top of the stack that the application's entries use */
-	uint64_t user_rsp;         /* scratch of the system call entry */
-	uint32_t id;               /* local APIC id */
-	uint32_t panicking;        /* a report is being printed: a second one must not */
+	uint64_t id;               /* local APIC id */
 };
+
+extern struct cpu cpu_boot;
 
 static inline struct cpu *this_cpu(void)
 {
@@ -47,7 +48,7 @@ static inline struct cpu *this_cpu(void)
 /* The application's registers at its last entry into the kernel. */
 static inline struct trap_frame *user_frame(void)
 {
-	return (struct trap_frame *)this_cpu()->kernel_rsp - 1;
+	return (struct trap_frame *)this_cpu() - 1;
 }
 
 void cpu_start(void);       /* segments, interrupt table, IST: faults are reported from here */

@@ -5,60 +5,54 @@
 
 %include "offsets.inc"
 
-extern syscall_table
-global syscall_entry, enter_application, kernel_stack, kernel_stack_top
+extern syscall_table, syscall_unknown
+global syscall_entry, enter_application, kernel_stack, kernel_stack_top, cpu_boot
 
 section .text
 bits 64
 
 ; IN: rax = number, rdi rsi rdx r10 r8 r9 = arguments, rcx = rip, r11 = rflags
-; OUT: rax; CLOBBERS: rcx, r11. The frame pushed is a struct trap_frame.
+; OUT: rax; CLOBBERS: rcx, r11
+; The struct cpu begins where the stack ends, so the frame (struct trap_frame)
+; has constant places below gs:0. What is constant in it was written at boot;
+; rax, rcx, r11 and vector are not: nobody reads those of a system call.
 align 16
 syscall_entry:
         swapgs
-        mov     [gs:CPU_USER_RSP], rsp
-        mov     rsp, [gs:CPU_KERNEL_RSP]
-        push    U_SS
-        push    qword [gs:CPU_USER_RSP]
-        push    r11                     ; rflags
-        push    U_CS
-        push    rcx                     ; rip
-        push    0                       ; error
-        push    SYSCALL_VECTOR
-        push    rax
-        push    rcx
-        push    rdx
-        push    rsi
-        push    rdi
-        push    r8
-        push    r9
-        push    r10
-        push    r11
-        push    rbx
-        push    rbp
-        push    r12
-        push    r13
-        push    r14
-        push    r15
+        mov     [gs:FRAME_RSP - FRAME_BYTES], rsp
+        mov     rsp, [gs:CPU_SELF]
+        sub     rsp, FRAME_BYTES
+        mov     [rsp + FRAME_RFLAGS], r11
+        mov     [rsp + FRAME_RIP], rcx
+        mov     [rsp + FRAME_RDX], rdx
+        mov     [rsp + FRAME_RSI], rsi
+        mov     [rsp + FRAME_RDI], rdi
+        mov     [rsp + FRAME_R8], r8
+        mov     [rsp + FRAME_R9], r9
+        mov     [rsp + FRAME_R10], r10
+        mov     [rsp + FRAME_RBX], rbx  ; for reports: C keeps these six
+        mov     [rsp + FRAME_RBP], rbp
+        mov     [rsp + FRAME_R12], r12
+        mov     [rsp + FRAME_R13], r13
+        mov     [rsp + FRAME_R14], r14
+        mov     [rsp + FRAME_R15], r15
         cmp     rax, SYSCALLS
         jae     .unknown
         mov     rcx, r10                ; the fourth argument in C
         call    [syscall_table + rax * 8] ; int64_t (*)(uint64_t a, b, c, d, e, f)
 .return:
-        add     rsp, 6 * 8              ; r15 r14 r13 r12 rbp rbx: C kept them
-        pop     r11
-        pop     r10
-        pop     r9
-        pop     r8
-        pop     rdi
-        pop     rsi
-        pop     rdx
-        pop     rcx                     ; rip: the kernel changes it nowhere
-        mov     rsp, [rsp + 6 * 8]      ; rax vector error rip cs rflags | rsp
+        mov     r10, [rsp + FRAME_R10]
+        mov     r9, [rsp + FRAME_R9]
+        mov     r8, [rsp + FRAME_R8]
+        mov     rdi, [rsp + FRAME_RDI]
+        mov     rsi, [rsp + FRAME_RSI]
+        mov     rdx, [rsp + FRAME_RDX]
+        mov     rcx, [rsp + FRAME_RIP]
+        mov     r11, [rsp + FRAME_RFLAGS]
+        mov     rsp, [rsp + FRAME_RSP]
         swapgs
         o64 sysret
 .unknown:
-        extern  syscall_unknown
         mov     rdi, rax
         call    syscall_unknown         ; int64_t syscall_unknown(uint64_t number)
         jmp     .return
@@ -95,5 +89,7 @@ section .bss nobits alloc noexec write align=4096
 kernel_stack:
         resb    STACK_SIZE
 kernel_stack_top:
+cpu_boot:                               ; struct cpu: directly behind its stack
+        resb    CPU_BYTES
 
 section .note.GNU-stack noalloc noexec nowrite progbits

@@ -16,17 +16,28 @@ void offsets(void);
 
 void offsets(void)
 {
-	DEFINE(CPU_KERNEL_RSP, offsetof(struct cpu, kernel_rsp));
-	DEFINE(CPU_USER_RSP, offsetof(struct cpu, user_rsp));
+	DEFINE(CPU_SELF, offsetof(struct cpu, self));
+	DEFINE(CPU_BYTES, sizeof(struct cpu));
 	DEFINE(FRAME_BYTES, sizeof(struct trap_frame));
-	DEFINE(FRAME_CS, offsetof(struct trap_frame, cs));
-	DEFINE(FRAME_VECTOR, offsetof(struct trap_frame, vector));
-	DEFINE(K_CS, KERNEL_CS);
+	DEFINE(FRAME_RSP, offsetof(struct trap_frame, rsp));
+	DEFINE(FRAME_RFLAGS, offsetof(struct trap_frame, rflags));
+	DEFINE(FRAME_RIP, offsetof(struct trap_frame, rip));
+	DEFINE(FRAME_RDX, offsetof(struct trap_frame, rdx));
+	DEFINE(FRAME_RSI, offsetof(struct trap_frame, rsi));
+	DEFINE(FRAME_RDI, offsetof(struct trap_frame, rdi));
+	DEFINE(FRAME_R8, offsetof(struct trap_frame, r8));
+	DEFINE(FRAME_R9, offsetof(struct trap_frame, r9));
+	DEFINE(FRAME_R10, offsetof(struct trap_frame, r10));
+	DEFINE(FRAME_RBX, offsetof(struct trap_frame, rbx));
+	DEFINE(FRAME_RBP, offsetof(struct trap_frame, rbp));
+	DEFINE(FRAME_R12, offsetof(struct trap_frame, r12));
+	DEFINE(FRAME_R13, offsetof(struct trap_frame, r13));
+	DEFINE(FRAME_R14, offsetof(struct trap_frame, r14));
+	DEFINE(FRAME_R15, offsetof(struct trap_frame, r15));
 	DEFINE(U_CS, USER_CS);
 	DEFINE(U_SS, USER_SS);
 	DEFINE(SYSCALLS, SYS_COUNT);
 	DEFINE(VECTORS, VECTOR_COUNT);
-	DEFINE(SYSCALL_VECTOR, VECTOR_SYSCALL);
 	DEFINE(STACK_SIZE, STACK_BYTES);
 	DEFINE(GS_BASE_MSR, MSR_GS_BASE);
 	DEFINE(START_RFLAGS, RFLAGS_ONE | RFLAGS_IF);

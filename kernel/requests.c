@@ -24,7 +24,7 @@ static void print_backtrace(void)
 		kernel_line("rank %u (node %u) waits for %s", node.rank, node.id, what_for);
 	else
 		kernel_line("rank %u (node %u) is computing", node.rank, node.id);
-	if (user_frame()->cs == USER_CS)
+	if (user_frame()->rip)
 		report_application_frames(user_frame());
 }
 

@@ -15,8 +15,7 @@ enum vector {
 	VECTOR_TIMER = 48,
 	VECTOR_DOORBELL = 49,
 	VECTOR_SPURIOUS = 63,      /* the low four bits must be ones */
-	VECTOR_COUNT = 64,
-	VECTOR_SYSCALL = 256       /* in a trap_frame only */
+	VECTOR_COUNT = 64
 };
 
 #define PAGE_FAULT_PRESENT 0x1u

@@ -33,8 +33,10 @@ else
 CC    := gcc
 NASM  := nasm
 
--include kernel/build.mk net/build.mk
-include libc-glue/build.mk tools/build.mk apps/build.mk
+include kernel/build.mk net/build.mk libc-glue/build.mk tools/build.mk apps/build.mk
+
+# Built by make, run by pytest.
+HOST_PROGRAMS := build/host/check-gcc build/host/check-clang build/host/check-tsan
 
 .PHONY: all run check check-long bench
 all: build/kernel.o build/libmargay.a build/crt0.o tools apps ## kernel, C library, tools, applications
@@ -42,10 +44,10 @@ all: build/kernel.o build/libmargay.a build/crt0.o tools apps ## kernel, C libra
 run: all build/text.txt ## boot NODES=4 nodes that count the words of a text
 	tools/margay run -n $(NODES) --file build/text.txt build/apps/wordfreq.elf text.txt
 
-check: all test-apps host-check pytest-there ## the regression suite; ARGS='-m faults' for a part
+check: all test-apps $(HOST_PROGRAMS) pytest-there ## the regression suite; ARGS='-m faults' for a part
 	$(PYTHON) -m pytest tests $(ARGS)
 
-check-long: all test-apps host-check pytest-there ## the suite with its long tests
+check-long: all test-apps $(HOST_PROGRAMS) pytest-there ## the suite with its long tests
 	$(PYTHON) -m pytest tests --long $(ARGS)
 
 bench: all ## measure the table of figures, into build/bench.json

@@ -10,16 +10,16 @@
 #include "heap.h"
 #include "syscall.h"
 
-/* From linker.ld: the image of thread-local data, .tdata followed by .tbss. */
-extern const char margay_tls_start[];
-extern const char margay_tls_size[];      /* an absolute symbol: bytes, .tbss included */
-extern const char margay_tls_file_size[]; /* likewise: bytes of .tdata */
-extern const char margay_tls_align[];     /* likewise: alignment */
+/* From linker.ld; all but the starts and ends are numbers: only their address counts. */
+extern const char margay_tls_start[];       /* the image of thread-local data: .tdata, */
+extern const char margay_tls_data_bytes[];  /* so many bytes of it, */
+extern const char margay_tls_bytes[];       /* so many with .tbss, */
+extern const char margay_tls_align[];       /* with this alignment */
 
 typedef void function(int, char **, char **);
-extern function *__preinit_array_start[], *__preinit_array_end[];
-extern function *__init_array_start[], *__init_array_end[];
-extern void (*__fini_array_start[])(void), (*__fini_array_end[])(void);
+extern function *margay_preinit_array_start[], *margay_preinit_array_end[];
+extern function *margay_init_array_start[], *margay_init_array_end[];
+extern void (*margay_fini_array_start[])(void), (*margay_fini_array_end[])(void);
 
 extern char **environ;
 int main(int argc, char **argv, char **envp);
@@ -41,20 +41,22 @@ __asm__(".section .text._start,\"ax\"\n"
 	".size _start, . - _start\n"
 	".previous\n");
 
-/* Thread-local data lies below the thread pointer, which points to itself. */
+/*
+ * Thread-local data ends at the thread pointer, which points to itself. The
+ * linker reckons from there with the size rounded up to the alignment.
+ */
 static void start_thread_data(void)
 {
-	size_t align = (size_t)margay_tls_align, bytes = (size_t)margay_tls_size;
+	size_t align = (size_t)margay_tls_align, bytes = (size_t)margay_tls_bytes;
+	size_t filled = (size_t)margay_tls_data_bytes;
 	char *block, *pointer;
 
-	if (align < 16)
-		align = 16;
-	bytes = (bytes + align - 1) & ~(align - 1);
-	block = heap_take(bytes + THREAD_BYTES, align);
+	if (align > 1)
+		bytes = (bytes + align - 1) & ~(align - 1);
+	block = heap_take(bytes + THREAD_BYTES, align > 16 ? align : 16);
 	pointer = block + bytes;
-	memcpy(block, margay_tls_start, (size_t)margay_tls_file_size);
-	memset(block + (size_t)margay_tls_file_size, 0,
-	       bytes + THREAD_BYTES - (size_t)margay_tls_file_size);
+	memcpy(block, margay_tls_start, filled);
+	memset(block + filled, 0, bytes + THREAD_BYTES - filled);
 	memcpy(pointer, &pointer, sizeof pointer);
 	__asm__ volatile("wrfsbase %0" : : "r"(pointer));
 }
@@ -98,8 +100,8 @@ static void start_environment(void)
 
 static void run_destructors(void)
 {
-	for (size_t i = (size_t)(__fini_array_end - __fini_array_start); i-- > 0; )
-		__fini_array_start[i]();
+	for (size_t i = (size_t)(margay_fini_array_end - margay_fini_array_start); i-- > 0; )
+		margay_fini_array_start[i]();
 }
 
 __attribute__((used, noreturn)) void glue_begin(const struct margay_start *start)
@@ -114,9 +116,9 @@ __attribute__((used, noreturn)) void glue_begin(const struct margay_start *start
 	start_thread_data();
 	start_environment();
 	atexit(run_destructors);
-	for (function **f = __preinit_array_start; f < __preinit_array_end; f++)
+	for (function **f = margay_preinit_array_start; f < margay_preinit_array_end; f++)
 		(*f)(argc, argv, environ);
-	for (function **f = __init_array_start; f < __init_array_end; f++)
+	for (function **f = margay_init_array_start; f < margay_init_array_end; f++)
 		(*f)(argc, argv, environ);
 	exit(main(argc, argv, environ));
 }

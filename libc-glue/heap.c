@@ -32,9 +32,9 @@ void *_sbrk(ptrdiff_t bytes)
 	return (void *)old;
 }
 
-void *sbrk(ptrdiff_t bytes)
+uintptr_t heap_break(void)
 {
-	return _sbrk(bytes);
+	return end;
 }
 
 void *heap_take(size_t bytes, size_t align)

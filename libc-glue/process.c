@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "heap.h"
 #include "syscall.h"
 
 #define PAGE 4096
@@ -18,11 +19,6 @@ void _exit(int status)
 {
 	for (;;)
 		glue_call1(SYS_EXIT, status);
-}
-
-void _Exit(int status)
-{
-	_exit(status);
 }
 
 int _getpid(void)
@@ -179,7 +175,7 @@ long sysconf(int name)
 	case _SC_PHYS_PAGES:
 		return (long)((glue_start.heap_end + glue_start.stack_bytes - APP_BASE) / PAGE);
 	case _SC_AVPHYS_PAGES:
-		return (long)((glue_start.heap_end - (uintptr_t)sbrk(0)) / PAGE);
+		return (long)((glue_start.heap_end - heap_break()) / PAGE);
 	case _SC_CLK_TCK:
 		return 1000000;
 	case _SC_OPEN_MAX:
@@ -228,6 +224,40 @@ gid_t getegid(void)
 
 pid_t getppid(void)
 {
+	return 0;
+}
+
+int issetugid(void)
+{
+	return 0;
+}
+
+/* Random bytes from the processor; at most 256 in a call. */
+int getentropy(void *to, size_t bytes)
+{
+	uint32_t features, others[3];
+	char *next = to;
+
+	if (bytes > 256) {
+		errno = EIO;
+		return -1;
+	}
+	__asm__("cpuid" : "=a"(others[0]), "=b"(others[1]), "=c"(features), "=d"(others[2])
+		: "a"(1), "c"(0));
+	if (!(features & 1u << 30))
+		return (int)glue_missing("getentropy");
+	while (bytes) {
+		size_t piece = bytes < sizeof(uint64_t) ? bytes : sizeof(uint64_t);
+		uint64_t random;
+		uint8_t good;
+
+		__asm__ volatile("rdrand %0; setc %1" : "=r"(random), "=q"(good) : : "cc");
+		if (!good)
+			continue;
+		memcpy(next, &random, piece);
+		next += piece;
+		bytes -= piece;
+	}
 	return 0;
 }
 

@@ -18,15 +18,17 @@
 #define CAPABILITIES    48u        /* as many as fit: a loop in the list ends here */
 
 /*
- * Windows of QEMU's generic PCI Express host on microvm, the one machine whose
- * firmware leaves BARs alone: 32-bit addresses behind the RAM's hole, 64-bit
- * ones in the last quarter of what the processor can address.
+ * QEMU's generic PCI Express host on microvm (hw/i386/microvm.c): the one machine
+ * without ports and without ACPI's MCFG, and whose firmware leaves BARs alone.
+ * They get 32-bit addresses behind the RAM's hole, and 64-bit ones in the last
+ * quarter of what the processor can address.
  */
+#define ECAM_MICROVM    0xe0000000UL
 #define WINDOW32        0xc0000000UL
 #define WINDOW32_END    0xe0000000UL
 #define CPUID_ADDRESS_BITS 0x80000008u
 
-enum access { ACCESS_NONE, ACCESS_PORTS, ACCESS_MEMORY };
+enum access { ACCESS_PORTS, ACCESS_MEMORY };
 
 static enum access access;
 static uint64_t ecam;
@@ -45,8 +47,6 @@ static uint32_t pci_read(struct pci_device device, uint32_t offset)
 {
 	if (access == ACCESS_MEMORY)
 		return *memory_register(device.address, offset);
-	if (access == ACCESS_NONE)
-		return PCI_ID_NONE;
 	outl(PCI_PORT_ADDRESS, PCI_PORT_ENABLE | device.address << 8 | offset);
 	return inl(PCI_PORT_DATA);
 }
@@ -55,7 +55,7 @@ static void pci_write(struct pci_device device, uint32_t offset, uint32_t value)
 {
 	if (access == ACCESS_MEMORY) {
 		*memory_register(device.address, offset) = value;
-	} else if (access == ACCESS_PORTS) {
+	} else {
 		outl(PCI_PORT_ADDRESS, PCI_PORT_ENABLE | device.address << 8 | offset);
 		outl(PCI_PORT_DATA, value);
 	}
@@ -73,9 +73,8 @@ void pci_start(uint64_t hint)
 		return;
 	}
 	if (!ecam)
-		ecam = hint;
-	if (ecam)
-		access = ACCESS_MEMORY;
+		ecam = hint ? hint : ECAM_MICROVM;
+	access = ACCESS_MEMORY;
 }
 
 /* Looks at one function; true if it is the wanted one. Notes buses behind bridges. */

@@ -13,7 +13,7 @@ struct pci_bar {
 	uint64_t bytes;            /* a power of two; 0: there is none */
 };
 
-/* Finds a way to the configuration space: ACPI's, ports, or `hint` (0: none). */
+/* Finds a way to the configuration space: ACPI's, ports, `hint`, or microvm's. */
 void pci_start(uint64_t hint);
 
 /* The first device with this vendor and device number. */

@@ -1,0 +1,641 @@
+/*
+ * Whole operations between processes: what the initiator sees. Rules 7, 11 to
+ * 18, 22, 25, 33, 34.
+ */
+#include <string.h>
+#include "world.h"
+
+struct pair {
+	handle_t me, md, eq;          /* at process 0, the target */
+	handle_t source, events;      /* at process 1, the initiator */
+};
+
+/* A target that takes 64 bytes at 1000, an initiator that has them at 2000. */
+static struct pair pair_open(struct world *w, uint32_t options, int threshold, int unlink)
+{
+	struct pair pair;
+	struct md_args args;
+
+	world_open(w, &test_limits);
+	pair.eq = new_eq(w, 0, 32);
+	pair.me = new_me(w, 0, 5);
+	pair.md = attach(w, 0, pair.me, memory(1000, 64, MD_OP_PUT | MD_OP_GET |
+					       MD_MANAGE_REMOTE | options, pair.eq), UNLINK_NEVER);
+	pair.events = new_eq(w, 1, 32);
+	args = memory(2000, 64, 0, pair.events);
+	args.threshold = threshold;
+	pair.source = bind(w, 1, args, unlink);
+	return pair;
+}
+
+static void pair_close(struct world *w, struct pair *pair)
+{
+	remove_me(w, 0, pair->me);
+	remove_eq(w, 0, pair->eq);
+	remove_md(w, 1, pair->source);
+	remove_eq(w, 1, pair->events);
+	world_close(w);
+}
+
+TEST(rule18_put_events_and_data)
+{
+	struct world w;
+	struct pair pair = pair_open(&w, 0, MD_THRESH_INF, UNLINK_NEVER);
+	uint32_t link;
+
+	CHECK_IS(put(&w, 1, to(pair.source, 0, 5)), 0);
+	CHECK(shows(&w, 0, 1000, 1, 2000, 64));
+	CHECK(shows(&w, 0, 0, 0, 0, 1000) && shows(&w, 0, 1064, 0, 1064, 1000));
+	CHECK_IS(next(&w, 1, pair.events), EVENT_SEND_START);
+	link = w.event.link;
+	CHECK_IS(next(&w, 1, pair.events), EVENT_SEND_END);
+	CHECK_IS(w.event.link, link);
+	CHECK_IS(w.event.rlength, 64);
+	CHECK_IS(w.event.mlength, 64);
+	CHECK_IS(w.event.initiator.nid, 1);
+	CHECK_IS(w.event.match_bits, 5);
+	CHECK_IS(w.event.pt_index, PT);
+	CHECK_IS(w.event.hdr_data, 0xabcdef);
+	CHECK(w.event.md_handle == pair.source);
+	CHECK_IS(next(&w, 1, pair.events), -1);       /* no ack was asked for */
+	CHECK_IS(next(&w, 0, pair.eq), EVENT_PUT_START);
+	CHECK_IS(next(&w, 0, pair.eq), EVENT_PUT_END);
+	CHECK_IS(w.event.hdr_data, 0xabcdef);
+	CHECK_IS(status(&w, 1, STAT_MESSAGES_OUT), 1);
+	CHECK_IS(status(&w, 1, STAT_BYTES_OUT), 64);
+	CHECK_IS(status(&w, 0, STAT_BYTES_IN), 64);
+	CHECK_IS(eq_lookup(&w.views[1], pair.events)->begun, 0);
+	pair_close(&w, &pair);
+}
+
+TEST(rule15_ack_echoes_the_request)
+{
+	struct world w;
+	struct pair pair = pair_open(&w, MD_TRUNCATE, MD_THRESH_INF, UNLINK_NEVER);
+	struct initiator_args args = to(pair.source, 0, 5);
+	uint32_t link;
+
+	args.ack = ACK_YES, args.remote_offset = 24;
+	CHECK_IS(put(&w, 1, args), 0);
+	CHECK_IS(next(&w, 1, pair.events), EVENT_SEND_START);
+	link = w.event.link;
+	CHECK_IS(next(&w, 1, pair.events), EVENT_SEND_END);
+	CHECK_IS(next(&w, 1, pair.events), EVENT_ACK);
+	CHECK_IS(w.event.link, link);
+	CHECK_IS(w.event.mlength, 40);
+	CHECK_IS(w.event.rlength, 64);
+	CHECK_IS(w.event.offset, 24);
+	CHECK_IS(w.event.match_bits, 5);
+	CHECK_IS(w.event.pt_index, PT);
+	CHECK_IS(w.event.hdr_data, 0xabcdef);
+	CHECK_IS(w.event.initiator.nid, 0);           /* who answered */
+	CHECK(w.event.md_handle == pair.source);
+	CHECK_IS(w.event.ni_fail_type, NI_OK);
+	CHECK_IS(next(&w, 1, pair.events), -1);
+	pair_close(&w, &pair);
+}
+
+TEST(rule12_when_an_ack_is_sent)
+{
+	struct world w;
+	struct pair pair = pair_open(&w, MD_ACK_DISABLE, MD_THRESH_INF, UNLINK_NEVER);
+	struct initiator_args args = to(pair.source, 0, 5);
+	struct message m, answer;
+	struct grant source, grant;
+	handle_t quiet;
+
+	args.ack = ACK_YES;                           /* the target's descriptor disables it */
+	CHECK_IS(initiator_put(&w.views[1], &args, &m, &source), 0);
+	CHECK_IS(m.ack_request, ACK_YES);
+	CHECK(m.eq_handle == pair.events && m.md_handle == pair.source);
+	CHECK_IS(deliver_begin(&w.views[0], &m, 1, &grant, &answer), DELIVER_OK);
+	CHECK_IS(deliver_end(&w.views[0], &grant, NI_OK, &answer), DELIVER_OK);
+	CHECK_IS(grant.answers, 0);
+	CHECK_IS(initiator_sent(&w.views[1], &m, &source, NI_OK), 0);
+	remove_md(&w, 0, pair.md);
+	pair.md = attach(&w, 0, pair.me, memory(1000, 64, MD_OP_PUT | MD_MANAGE_REMOTE, pair.eq),
+			 UNLINK_NEVER);
+	quiet = bind(&w, 1, memory(2000, 64, 0, EQ_NONE), UNLINK_NEVER);
+	args.md = quiet;                              /* no event queue: nobody could tell */
+	CHECK_IS(initiator_put(&w.views[1], &args, &m, &source), 0);
+	CHECK_IS(m.ack_request, ACK_NO);
+	CHECK_IS(m.op_handle, HANDLE_NONE);
+	CHECK_IS(initiator_sent(&w.views[1], &m, &source, NI_OK), 0);
+	args.md = pair.source, args.ack = ACK_NO;     /* not asked for */
+	CHECK_IS(initiator_put(&w.views[1], &args, &m, &source), 0);
+	CHECK_IS(deliver_begin(&w.views[0], &m, 1, &grant, &answer), DELIVER_OK);
+	CHECK_IS(deliver_end(&w.views[0], &grant, NI_OK, &answer), DELIVER_OK);
+	CHECK_IS(grant.answers, 0);
+	CHECK_IS(initiator_sent(&w.views[1], &m, &source, NI_OK), 0);
+	remove_md(&w, 1, quiet);
+	block_init(&w.views[1]);                      /* the first ack never comes */
+	w.readers[1][0].handle = PTL_INVALID_HANDLE;
+	remove_me(&w, 0, pair.me);
+	remove_eq(&w, 0, pair.eq);
+	world_close(&w);
+}
+
+TEST(rule12_ack_is_made_before_the_event)
+{
+	struct world w;
+	struct pair pair = pair_open(&w, 0, MD_THRESH_INF, UNLINK_NEVER);
+	struct initiator_args args = to(pair.source, 0, 5);
+	struct message m, answer, none;
+	struct grant source, grant;
+
+	args.ack = ACK_YES;
+	CHECK_IS(initiator_put(&w.views[1], &args, &m, &source), 0);
+	CHECK_IS(deliver_begin(&w.views[0], &m, 1, &grant, &answer), DELIVER_OK);
+	CHECK_IS(grant.answers, 0);                   /* not to be sent before the data is in */
+	CHECK_IS(answer.operation, MESSAGE_ACK);      /* but complete, and out of the block's reach */
+	memset((void *)&w.views[0].ops[0].head, 0x77, sizeof(struct event_head) - 8);
+	CHECK_IS(deliver_end(&w.views[0], &grant, NI_OK, &answer), DELIVER_OK);
+	CHECK_IS(grant.answers, 1);
+	CHECK_IS(answer.mlength, 64);
+	CHECK_IS(answer.target_nid, 1);
+	CHECK_IS(initiator_sent(&w.views[1], &m, &source, NI_OK), 0);
+	CHECK_IS(deliver_begin(&w.views[1], &answer, 1, &grant, &none), DELIVER_OK);
+	pair_close(&w, &pair);
+}
+
+TEST(rule13_ack_after_unlink_and_without_queue)
+{
+	struct world w;
+	struct pair pair = pair_open(&w, 0, MD_THRESH_INF, UNLINK_NEVER);
+	struct initiator_args args = to(pair.source, 0, 5);
+	struct message first, second, none;
+	struct grant source, grant;
+
+	args.ack = ACK_YES;
+	CHECK_IS(initiator_put(&w.views[1], &args, &first, &source), 0);
+	CHECK_IS(initiator_sent(&w.views[1], &first, &source, NI_OK), 0);
+	CHECK_IS(initiator_put(&w.views[1], &args, &second, &source), 0);
+	CHECK_IS(initiator_sent(&w.views[1], &second, &source, NI_OK), 0);
+	CHECK_IS(md_unlink(&w.views[1], pair.source), 0);     /* an awaited ack pins nothing */
+	CHECK(message_refuse(&first, NI_OK, &first));
+	first.mlength = 64;
+	CHECK_IS(deliver_begin(&w.views[1], &first, 1, &grant, &none), DELIVER_OK);
+	CHECK_IS(grant.op, HANDLE_NONE);
+	for (int i = 0; i < 4; i++)
+		CHECK_IS(next(&w, 1, pair.events), i % 2 ? EVENT_SEND_END : EVENT_SEND_START);
+	CHECK_IS(next(&w, 1, pair.events), EVENT_ACK);
+	CHECK_IS(w.event.mlength, 64);
+	CHECK(w.event.md_handle == pair.source);
+	CHECK_IS(w.event.md.length, 0);               /* it is gone */
+	remove_eq(&w, 1, pair.events);
+	CHECK(message_refuse(&second, NI_OK, &second));
+	CHECK_IS(deliver_begin(&w.views[1], &second, 1, &grant, &none), DELIVER_DROPPED);
+	CHECK_IS(status(&w, 1, STAT_DROPPED), 1);
+	CHECK_IS(status(&w, 1, STAT_OP_USED), 0);
+	pair.events = new_eq(&w, 1, 32);              /* in the same place: not its queue */
+	CHECK_IS(HANDLE_INDEX(pair.events), HANDLE_INDEX(second.eq_handle));
+	second.op_handle = HANDLE_NONE;
+	CHECK_IS(deliver_begin(&w.views[1], &second, 1, &grant, &none), DELIVER_DROPPED);
+	CHECK_IS(next(&w, 1, pair.events), -1);
+	pair_close(&w, &pair);
+}
+
+TEST(rule17_answers_come_once)
+{
+	struct world w;
+	struct pair pair = pair_open(&w, 0, MD_THRESH_INF, UNLINK_NEVER);
+	struct initiator_args args = to(pair.source, 0, 5);
+	struct message m, ack, reply, none;
+	struct grant source, grant;
+
+	args.ack = ACK_YES;
+	CHECK_IS(initiator_put(&w.views[1], &args, &m, &source), 0);
+	CHECK_IS(initiator_sent(&w.views[1], &m, &source, NI_OK), 0);
+	CHECK(message_refuse(&m, NI_DROPPED, &ack));
+	CHECK_IS(deliver_begin(&w.views[1], &ack, 1, &grant, &none), DELIVER_OK);
+	CHECK_IS(deliver_begin(&w.views[1], &ack, 1, &grant, &none), DELIVER_DROPPED);
+	CHECK_IS(initiator_get(&w.views[1], &args, &m), 0);
+	CHECK(message_refuse(&m, NI_DROPPED, &reply));
+	reply.operation = MESSAGE_ACK;                /* the wrong kind of answer */
+	CHECK_IS(deliver_begin(&w.views[1], &reply, 1, &grant, &none), DELIVER_DROPPED);
+	reply.operation = MESSAGE_REPLY;
+	CHECK_IS(deliver_begin(&w.views[1], &reply, 1, &grant, &none), DELIVER_OK);
+	CHECK_IS(deliver_begin(&w.views[1], &reply, 1, &(struct grant){ 0 }, &none),
+		 DELIVER_DROPPED);
+	CHECK_IS(deliver_end(&w.views[1], &grant, NI_OK, &none), DELIVER_OK);
+	CHECK_IS(deliver_begin(&w.views[1], &reply, 1, &grant, &none), DELIVER_DROPPED);
+	CHECK_IS(status(&w, 1, STAT_DROPPED), 4);
+	pair_close(&w, &pair);
+}
+
+TEST(rule07_threshold_of_a_put_with_ack)
+{
+	struct world w;
+	struct pair pair = pair_open(&w, 0, 2, UNLINK_AUTO);
+	struct initiator_args args = to(pair.source, 0, 5);
+
+	args.ack = ACK_YES;
+	CHECK_IS(put(&w, 1, args), 0);
+	CHECK_IS(next(&w, 1, pair.events), EVENT_SEND_START);
+	CHECK_IS(w.event.md.threshold, 1);
+	CHECK_IS(next(&w, 1, pair.events), EVENT_SEND_END);
+	CHECK_IS(next(&w, 1, pair.events), EVENT_ACK);
+	CHECK_IS(w.event.md.threshold, 0);
+	CHECK_IS(next(&w, 1, pair.events), EVENT_UNLINK);
+	CHECK_IS(next(&w, 1, pair.events), -1);
+	CHECK(!md_lookup(&w.views[1], pair.source));
+	CHECK_IS(put(&w, 1, args), PORTALS_MD_INVALID);
+	pair_close(&w, &pair);
+
+	pair = pair_open(&w, 0, 1, UNLINK_AUTO);      /* goes when sent; the ack comes all the same */
+	args.md = pair.source;
+	CHECK_IS(put(&w, 1, args), 0);
+	CHECK_IS(next(&w, 1, pair.events), EVENT_SEND_START);
+	CHECK_IS(next(&w, 1, pair.events), EVENT_SEND_END);
+	CHECK_IS(next(&w, 1, pair.events), EVENT_UNLINK);
+	CHECK_IS(next(&w, 1, pair.events), EVENT_ACK);
+	CHECK_IS(w.event.md.length, 0);
+	CHECK_IS(next(&w, 1, pair.events), -1);
+	pair_close(&w, &pair);
+
+	pair = pair_open(&w, 0, 1, UNLINK_NEVER);     /* an ack is accepted at 0 */
+	args.md = pair.source;
+	CHECK_IS(put(&w, 1, args), 0);
+	CHECK_IS(next(&w, 1, pair.events), EVENT_SEND_START);
+	CHECK_IS(next(&w, 1, pair.events), EVENT_SEND_END);
+	CHECK_IS(next(&w, 1, pair.events), EVENT_ACK);
+	CHECK_IS(w.event.md.threshold, 0);
+	CHECK_IS(put(&w, 1, args), PORTALS_MD_INVALID);
+	pair_close(&w, &pair);
+}
+
+TEST(rule07_threshold_of_a_get)
+{
+	struct world w;
+	struct pair pair = pair_open(&w, 0, 1, UNLINK_AUTO);
+	struct initiator_args args = to(pair.source, 0, 5);
+	struct message first, second, none;
+	struct grant grant;
+
+	/* two gets at threshold 1: the second's reply is accepted at 0 */
+	CHECK_IS(initiator_get(&w.views[1], &args, &first), 0);
+	CHECK_IS(initiator_get(&w.views[1], &args, &second), 0);
+	CHECK_IS(md_lookup(&w.views[1], pair.source)->user.threshold, 1);
+	CHECK(message_refuse(&first, NI_OK, &first));
+	CHECK(message_refuse(&second, NI_OK, &second));
+	first.mlength = second.mlength = 64;
+	CHECK_IS(deliver_begin(&w.views[1], &first, 1, &grant, &none), DELIVER_OK);
+	CHECK_IS(deliver_end(&w.views[1], &grant, NI_OK, &none), DELIVER_OK);
+	CHECK(md_lookup(&w.views[1], pair.source) != 0);
+	CHECK_IS(deliver_begin(&w.views[1], &second, 1, &grant, &none), DELIVER_OK);
+	CHECK_IS(grant.bytes, 64);
+	CHECK_IS(deliver_end(&w.views[1], &grant, NI_OK, &none), DELIVER_OK);
+	CHECK(!md_lookup(&w.views[1], pair.source));
+	for (int i = 0; i < 2; i++) {
+		CHECK_IS(next(&w, 1, pair.events), EVENT_REPLY_START);
+		CHECK_IS(next(&w, 1, pair.events), EVENT_REPLY_END);
+		CHECK_IS(w.event.md.threshold, 0);
+	}
+	CHECK_IS(next(&w, 1, pair.events), EVENT_UNLINK);
+	CHECK_IS(next(&w, 1, pair.events), -1);
+	pair_close(&w, &pair);
+}
+
+TEST(rule15_get_events_and_data)
+{
+	struct world w;
+	struct pair pair = pair_open(&w, MD_TRUNCATE, MD_THRESH_INF, UNLINK_NEVER);
+	struct initiator_args args = to(pair.source, 0, 5);
+	uint32_t link;
+
+	args.remote_offset = 4;
+	CHECK_IS(get(&w, 1, args), 0);
+	CHECK(shows(&w, 1, 2000, 0, 1004, 60));
+	CHECK(shows(&w, 1, 2060, 1, 2060, 100));      /* nothing behind what came */
+	CHECK_IS(next(&w, 1, pair.events), EVENT_REPLY_START);
+	link = w.event.link;
+	CHECK_IS(next(&w, 1, pair.events), EVENT_REPLY_END);
+	CHECK_IS(w.event.link, link);
+	CHECK_IS(w.event.rlength, 64);
+	CHECK_IS(w.event.mlength, 60);
+	CHECK_IS(w.event.offset, 4);
+	CHECK_IS(w.event.match_bits, 5);
+	CHECK_IS(w.event.hdr_data, 0);
+	CHECK_IS(w.event.initiator.nid, 0);
+	CHECK_IS(w.event.ni_fail_type, NI_OK);
+	CHECK_IS(next(&w, 1, pair.events), -1);       /* a get has no SEND events */
+	CHECK_IS(next(&w, 0, pair.eq), EVENT_GET_START);
+	CHECK_IS(next(&w, 0, pair.eq), EVENT_GET_END);
+	CHECK_IS(w.event.mlength, 60);
+	CHECK_IS(w.event.offset, 4);
+	CHECK_IS(status(&w, 0, STAT_BYTES_OUT), 60);
+	CHECK_IS(status(&w, 1, STAT_BYTES_IN), 60);
+	pair_close(&w, &pair);
+}
+
+TEST(rule14_reply_discards)
+{
+	struct world w;
+	struct pair pair = pair_open(&w, 0, MD_THRESH_INF, UNLINK_NEVER);
+	struct md_args args = memory(3000, 64, 0, EQ_NONE);
+	struct initiator_args want;
+	struct message m, reply, none;
+	struct grant grant, other;
+	handle_t small, md;
+
+	small = new_eq(&w, 1, 2);
+	args.eq_handle = small;
+	md = bind(&w, 1, args, UNLINK_NEVER);
+	want = to(md, 0, 5);
+	CHECK_IS(get(&w, 1, want), 0);                /* REPLY_START and REPLY_END fill it */
+	CHECK(shows(&w, 1, 3000, 0, 1000, 64));
+	fill(&w, 1);
+	CHECK_IS(get(&w, 1, want), 0);
+	CHECK(shows(&w, 1, 3000, 1, 3000, 64));       /* discarded */
+	CHECK_IS(status(&w, 1, STAT_DROPPED), 1);
+	CHECK_IS(next(&w, 1, small), EVENT_REPLY_START);
+	CHECK_IS(get(&w, 1, want), 0);                /* one free slot is one too few */
+	CHECK_IS(status(&w, 1, STAT_DROPPED), 2);
+	CHECK_IS(next(&w, 1, small), EVENT_REPLY_END);
+	CHECK_IS(next(&w, 1, small), -1);
+	/* space is reserved at begin: two replies cannot both count on it */
+	CHECK_IS(initiator_get(&w.views[1], &want, &m), 0);
+	CHECK_IS(initiator_get(&w.views[1], &want, &reply), 0);
+	message_refuse(&m, NI_OK, &m);
+	message_refuse(&reply, NI_OK, &reply);
+	CHECK_IS(deliver_begin(&w.views[1], &m, 1, &grant, &none), DELIVER_OK);
+	CHECK_IS(next(&w, 1, small), EVENT_REPLY_START);
+	CHECK_IS(deliver_begin(&w.views[1], &reply, 1, &other, &none), DELIVER_DROPPED);
+	CHECK_IS(deliver_end(&w.views[1], &grant, NI_OK, &none), DELIVER_OK);
+	CHECK_IS(next(&w, 1, small), EVENT_REPLY_END);
+	CHECK_IS(eq_lookup(&w.views[1], small)->reserved, 0);
+	CHECK_IS(status(&w, 1, STAT_DROPPED), 3);
+	remove_md(&w, 1, md);                         /* the discarded ones pin it no more */
+	/* its descriptor does not exist */
+	reply.op_handle = HANDLE_NONE;
+	CHECK_IS(deliver_begin(&w.views[1], &reply, 1, &grant, &none), DELIVER_DROPPED);
+	CHECK_IS(status(&w, 1, STAT_DROPPED), 4);
+	/* without a queue there is no other reason: threshold 0, any length */
+	args.eq_handle = EQ_NONE, args.threshold = 0;
+	md = bind(&w, 1, args, UNLINK_NEVER);
+	reply.md_handle = md, reply.mlength = 1000;
+	CHECK_IS(deliver_begin(&w.views[1], &reply, 1, &grant, &none), DELIVER_OK);
+	CHECK_IS(grant.bytes, 64);
+	CHECK_IS(grant.offset, 3000);
+	CHECK_IS(deliver_end(&w.views[1], &grant, NI_OK, &none), DELIVER_OK);
+	remove_md(&w, 1, md);
+	remove_eq(&w, 1, small);
+	pair_close(&w, &pair);
+}
+
+TEST(rule16_discarded_requests_are_answered)
+{
+	struct world w;
+	struct pair pair = pair_open(&w, 0, MD_THRESH_INF, UNLINK_NEVER);
+	struct initiator_args args = to(pair.source, 0, 6);
+
+	CHECK_IS(get(&w, 1, args), 0);
+	CHECK_IS(next(&w, 1, pair.events), EVENT_REPLY_START);
+	CHECK_IS(next(&w, 1, pair.events), EVENT_REPLY_END);
+	CHECK_IS(w.event.ni_fail_type, NI_DROPPED);
+	CHECK_IS(w.event.mlength, 0);
+	CHECK_IS(w.event.rlength, 64);
+	args.ack = ACK_YES;
+	CHECK_IS(put(&w, 1, args), 0);
+	CHECK_IS(next(&w, 1, pair.events), EVENT_SEND_START);
+	CHECK_IS(next(&w, 1, pair.events), EVENT_SEND_END);
+	CHECK_IS(w.event.ni_fail_type, NI_OK);
+	CHECK_IS(next(&w, 1, pair.events), EVENT_ACK);
+	CHECK_IS(w.event.ni_fail_type, NI_DROPPED);
+	CHECK_IS(w.event.mlength, 0);
+	args.ack = ACK_NO;                            /* stays silent */
+	CHECK_IS(put(&w, 1, args), 0);
+	CHECK_IS(next(&w, 1, pair.events), EVENT_SEND_START);
+	CHECK_IS(next(&w, 1, pair.events), EVENT_SEND_END);
+	CHECK_IS(next(&w, 1, pair.events), -1);
+	CHECK_IS(status(&w, 0, STAT_DROPPED), 3);
+	CHECK_IS(status(&w, 0, STAT_MESSAGES_IN), 0);
+	CHECK(shows(&w, 0, 0, 0, 0, WORDS) && shows(&w, 1, 0, 1, 0, WORDS));
+	block_close(&w.views[0]);
+	CHECK_IS(get(&w, 1, args), 0);
+	CHECK_IS(next(&w, 1, pair.events), EVENT_REPLY_START);
+	CHECK_IS(next(&w, 1, pair.events), EVENT_REPLY_END);
+	CHECK_IS(w.event.ni_fail_type, NI_DROPPED);
+	block_open(&w.views[0]);
+	pair_close(&w, &pair);
+}
+
+TEST(rule22_unreachable_target_fails)
+{
+	struct world w;
+	struct pair pair = pair_open(&w, 0, MD_THRESH_INF, UNLINK_NEVER);
+	struct initiator_args args = to(pair.source, 2, 5);
+
+	w.loop.dead = 1 << 2;
+	args.ack = ACK_YES;
+	CHECK_IS(put(&w, 1, args), 0);
+	CHECK_IS(next(&w, 1, pair.events), EVENT_SEND_START);
+	CHECK_IS(w.event.ni_fail_type, NI_OK);
+	CHECK_IS(next(&w, 1, pair.events), EVENT_SEND_END);
+	CHECK_IS(w.event.ni_fail_type, NI_FAIL);
+	CHECK_IS(next(&w, 1, pair.events), EVENT_ACK);
+	CHECK_IS(w.event.ni_fail_type, NI_FAIL);
+	CHECK_IS(get(&w, 1, args), 0);
+	CHECK_IS(next(&w, 1, pair.events), EVENT_REPLY_START);
+	CHECK_IS(next(&w, 1, pair.events), EVENT_REPLY_END);
+	CHECK_IS(w.event.ni_fail_type, NI_FAIL);
+	CHECK_IS(next(&w, 1, pair.events), -1);
+	CHECK_IS(status(&w, 1, STAT_FAILED), 3);
+	pair_close(&w, &pair);
+}
+
+TEST(rule25_pending_operations_pin)
+{
+	struct world w;
+	struct pair pair = pair_open(&w, 0, MD_THRESH_INF, UNLINK_NEVER);
+	struct initiator_args args = to(pair.source, 0, 5);
+	struct message m, answer, none;
+	struct grant source, grant;
+
+	args.ack = ACK_YES;
+	CHECK_IS(initiator_put(&w.views[1], &args, &m, &source), 0);
+	CHECK_IS(md_unlink(&w.views[1], pair.source), PORTALS_MD_IN_USE);
+	CHECK_IS(deliver_begin(&w.views[0], &m, 1, &grant, &answer), DELIVER_OK);
+	CHECK_IS(md_unlink(&w.views[0], pair.md), PORTALS_MD_IN_USE);
+	CHECK_IS(me_unlink(&w.views[0], pair.me), PORTALS_ME_IN_USE);
+	CHECK(me_lookup(&w.views[0], pair.me) != 0);
+	CHECK_IS(deliver_end(&w.views[0], &grant, NI_OK, &answer), DELIVER_OK);
+	CHECK_IS(md_unlink(&w.views[0], pair.md), 0);
+	CHECK_IS(initiator_sent(&w.views[1], &m, &source, NI_OK), 0);
+	CHECK_IS(deliver_begin(&w.views[1], &answer, 1, &grant, &none), DELIVER_OK);
+	CHECK_IS(initiator_get(&w.views[1], &args, &m), 0);
+	CHECK_IS(md_unlink(&w.views[1], pair.source), PORTALS_MD_IN_USE);
+	message_refuse(&m, NI_DROPPED, &answer);
+	CHECK_IS(deliver_begin(&w.views[1], &answer, 1, &grant, &none), DELIVER_OK);
+	CHECK_IS(md_unlink(&w.views[1], pair.source), PORTALS_MD_IN_USE);
+	CHECK_IS(deliver_end(&w.views[1], &grant, NI_OK, &none), DELIVER_OK);
+	CHECK_IS(md_unlink(&w.views[1], pair.source), 0);
+	pair_close(&w, &pair);
+}
+
+TEST(rule33_initiator_bad_arguments)
+{
+	struct world w;
+	struct pair pair = pair_open(&w, 0, MD_THRESH_INF, UNLINK_NEVER);
+	const struct initiator_args good = to(pair.source, 0, 5);
+	struct md_args inactive = memory(0, 8, 0, EQ_NONE);
+	struct initiator_args args;
+	handle_t none;
+
+	inactive.threshold = 0;
+	none = bind(&w, 1, inactive, UNLINK_NEVER);
+#define REFUSED(change, error) \
+	args = good; \
+	change; \
+	CHECK_IS(put(&w, 1, args), error); \
+	CHECK_IS(get(&w, 1, args), error)
+	REFUSED(args.md = 0, PORTALS_MD_INVALID);
+	REFUSED(args.md = pair.events, PORTALS_MD_INVALID);
+	REFUSED(args.md = none, PORTALS_MD_INVALID);
+	REFUSED(args.md = pair.source + (1ULL << HANDLE_INDEX_BITS), PORTALS_MD_INVALID);
+	REFUSED(args.target_nid = ANY_ID, PORTALS_PROCESS_INVALID);
+	REFUSED(args.target_pid = ANY_ID, PORTALS_PROCESS_INVALID);
+	REFUSED((args.local_offset = 60, args.length = 5), PORTALS_MD_ILLEGAL);
+	REFUSED((args.local_offset = 65, args.length = 0), PORTALS_MD_ILLEGAL);
+	REFUSED((args.local_offset = ~0ULL - 3, args.length = 8), PORTALS_MD_ILLEGAL);
+	REFUSED((args.local_offset = 8, args.length = ~0ULL - 3), PORTALS_MD_ILLEGAL);
+	CHECK_IS(next(&w, 1, pair.events), -1);
+	CHECK_IS(status(&w, 1, STAT_MESSAGES_OUT), 0);
+	CHECK_IS(md_lookup(&w.views[1], pair.source)->pending, 0);
+	remove_md(&w, 1, none);
+	pair_close(&w, &pair);
+}
+
+TEST(region_of_a_descriptor)
+{
+	struct world w;
+	struct pair pair = pair_open(&w, 0, MD_THRESH_INF, UNLINK_NEVER);
+	struct initiator_args args = to(pair.source, 0, 5);
+
+	args.local_offset = 10, args.length = 20, args.remote_offset = 5;
+	CHECK_IS(put(&w, 1, args), 0);
+	CHECK(shows(&w, 0, 1005, 1, 2010, 20));
+	CHECK(shows(&w, 0, 1000, 0, 1000, 5) && shows(&w, 0, 1025, 0, 1025, 39));
+	fill(&w, 0);
+	CHECK_IS(get(&w, 1, args), 0);
+	CHECK(shows(&w, 1, 2010, 0, 1005, 20));
+	CHECK(shows(&w, 1, 2000, 1, 2000, 10) && shows(&w, 1, 2030, 1, 2030, 34));
+	pair_close(&w, &pair);
+}
+
+TEST(rule34_records_run_out_at_the_initiator)
+{
+	struct world w;
+	struct initiator_args args;
+	struct message m[8], more;
+	struct grant grant;
+	handle_t md, eq;
+
+	world_open(&w, &small_limits);
+	eq = new_eq(&w, 1, 32);
+	md = bind(&w, 1, memory(0, 8, 0, eq), UNLINK_NEVER);
+	args = to(md, 0, 5);
+	args.ack = ACK_YES;
+	for (int i = 0; i < 8; i++)
+		CHECK_IS(initiator_get(&w.views[1], &args, &m[i]), 0);
+	CHECK_IS(initiator_get(&w.views[1], &args, &more), PORTALS_NO_SPACE);
+	CHECK_IS(initiator_put(&w.views[1], &args, &more, &grant), PORTALS_NO_SPACE);
+	CHECK_IS(next(&w, 1, eq), -1);
+	CHECK_IS(block_pending(&w.views[1]), 8);
+	for (int i = 0; i < 8; i++) {
+		message_refuse(&m[i], NI_DROPPED, &more);
+		CHECK_IS(deliver_begin(&w.views[1], &more, 1, &grant, &more), DELIVER_OK);
+		CHECK_IS(deliver_end(&w.views[1], &grant, NI_OK, &more), DELIVER_OK);
+	}
+	remove_md(&w, 1, md);
+	remove_eq(&w, 1, eq);
+	world_close(&w);
+}
+
+TEST(rule34_overlap_to_oneself)
+{
+	struct world w;
+	handle_t me, md;
+
+	for (int shift = -40; shift <= 40; shift += 20) {
+		world_open(&w, &test_limits);
+		me = new_me(&w, 0, 5);
+		attach(&w, 0, me, memory((uint64_t)(1000 + shift), 64, MD_OP_PUT | MD_OP_GET,
+					 EQ_NONE), UNLINK_NEVER);
+		md = bind(&w, 0, memory(1000, 64, 0, EQ_NONE), UNLINK_NEVER);
+		CHECK_IS(put(&w, 0, to(md, 0, 5)), 0);
+		CHECK(shows(&w, 0, (uint64_t)(1000 + shift), 0, 1000, 64));
+		remove_me(&w, 0, me);
+		fill(&w, 0);
+		me = new_me(&w, 0, 5);
+		attach(&w, 0, me, memory((uint64_t)(1000 + shift), 64, MD_OP_GET, EQ_NONE),
+		       UNLINK_NEVER);
+		CHECK_IS(get(&w, 0, to(md, 0, 5)), 0);
+		CHECK(shows(&w, 0, 1000, 0, (uint64_t)(1000 + shift), 64));
+		remove_me(&w, 0, me);
+		remove_md(&w, 0, md);
+		world_close(&w);
+	}
+}
+
+TEST(rule28_identity_is_the_kernels)
+{
+	struct world w;
+	struct pair pair = pair_open(&w, 0, MD_THRESH_INF, UNLINK_NEVER);
+	struct initiator_args args = to(pair.source, 0, 5);
+	struct grant source;
+	struct message m;
+
+	CHECK_IS(initiator_put(&w.views[1], &args, &m, &source), 0);
+	CHECK_IS(m.source_nid, 1);
+	CHECK_IS(m.source_pid, 1);
+	CHECK_IS(m.uid, 1000);
+	CHECK_IS(m.jid, JOB);
+	CHECK_IS(initiator_sent(&w.views[1], &m, &source, NI_OK), 0);
+	pair_close(&w, &pair);
+}
+
+TEST(rule30_order_between_two_processes)
+{
+	struct world w;
+	struct pair pair = pair_open(&w, 0, MD_THRESH_INF, UNLINK_NEVER);
+	struct initiator_args args = to(pair.source, 0, 5);
+
+	for (uint64_t i = 0; i < 10; i++) {
+		args.hdr_data = i;
+		CHECK_IS(put(&w, 1, args), 0);
+	}
+	for (uint64_t i = 0; i < 10; i++) {
+		CHECK_IS(next(&w, 0, pair.eq), EVENT_PUT_START);
+		CHECK_IS(w.event.hdr_data, i);
+		CHECK_IS(next(&w, 0, pair.eq), EVENT_PUT_END);
+		CHECK_IS(w.event.hdr_data, i);
+	}
+	pair_close(&w, &pair);
+}
+
+TEST(freed_queue_records_nothing)
+{
+	struct world w;
+	struct pair pair = pair_open(&w, 0, 1, UNLINK_AUTO);
+	struct initiator_args args = to(pair.source, 0, 5);
+	struct message m, answer;
+	struct grant source, grant;
+	handle_t other;
+
+	CHECK_IS(initiator_put(&w.views[1], &args, &m, &source), 0);
+	CHECK_IS(deliver_begin(&w.views[0], &m, 1, &grant, &answer), DELIVER_OK);
+	remove_eq(&w, 0, pair.eq);
+	remove_eq(&w, 1, pair.events);
+	pair.eq = new_eq(&w, 0, 32);
+	other = pair.events;
+	pair.events = new_eq(&w, 1, 32);
+	CHECK_IS(HANDLE_INDEX(other), HANDLE_INDEX(pair.events));
+	CHECK_IS(deliver_end(&w.views[0], &grant, NI_OK, &answer), DELIVER_OK);
+	CHECK_IS(initiator_sent(&w.views[1], &m, &source, NI_OK), 0);
+	CHECK_IS(next(&w, 0, pair.eq), -1);
+	CHECK_IS(next(&w, 1, pair.events), -1);
+	CHECK_IS(eq_lookup(&w.views[0], pair.eq)->begun, 0);
+	CHECK_IS(eq_lookup(&w.views[1], pair.events)->begun, 0);
+	pair_close(&w, &pair);
+}

@@ -10,7 +10,7 @@ import os
 import select
 import time
 from pathlib import Path
-from typing import Callable
+from collections.abc import Callable
 
 PROBE_SECONDS = 4.0
 

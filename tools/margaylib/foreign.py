@@ -5,7 +5,7 @@ Loaded only when an option is not margay's own.
 from __future__ import annotations
 
 import os
-from typing import Callable
+from collections.abc import Callable
 
 from .errors import MargayError
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import os
 import signal
-from typing import TYPE_CHECKING
 
 from .errors import OWN_ERROR, TIMED_OUT, MargayError, ranks_text
 from .verdict import Outcome, failure_text, job_status, read_outcome
 
+TYPE_CHECKING = False         # typing is slow to import
 if TYPE_CHECKING:
     from .job import Job
     from .node import Node

@@ -17,21 +17,20 @@ static volatile uint8_t *registers;
 int ivshmem_start(struct ivshmem *device)
 {
 	struct pci_device pci;
-	struct pci_bar bar;
+	const struct pci_bar *bar;
 
-	if (!pci_find(IVSHMEM_VENDOR, IVSHMEM_DEVICE, &pci))
+	if (!pci_open(IVSHMEM_VENDOR, IVSHMEM_DEVICE, &pci))
 		return IVSHMEM_ABSENT;
-	pci_enable(pci);
-	bar = pci_bar(pci, IVSHMEM_BAR_REGISTERS);
-	registers = map_physical(bar.physical, bar.bytes, MAP_DEVICE);
-	bar = pci_bar(pci, IVSHMEM_BAR_MEMORY);
-	if (!bar.bytes || !bar.physical)
+	bar = &pci.bar[IVSHMEM_BAR_REGISTERS];
+	registers = map_physical(bar->physical, bar->bytes, MAP_DEVICE);
+	bar = &pci.bar[IVSHMEM_BAR_MEMORY];
+	if (!bar->bytes || !bar->physical)
 		return IVSHMEM_NO_MEMORY;
-	if (!pci_msix(pci, VECTOR_DOORBELL))
+	if (!pci_msix(&pci, VECTOR_DOORBELL))
 		return IVSHMEM_NO_MSIX;
-	device->physical = bar.physical;
-	device->bytes = bar.bytes;
-	device->memory = map_physical(bar.physical, bar.bytes, MAP_MEMORY);
+	device->physical = bar->physical;
+	device->bytes = bar->bytes;
+	device->memory = map_physical(bar->physical, bar->bytes, MAP_MEMORY);
 	device->id = *(volatile uint32_t *)(registers + IVSHMEM_POSITION);
 	return 0;
 }

@@ -14,7 +14,6 @@
 #define DEVICES         32u
 #define FUNCTIONS       8u
 #define ECAM_FUNCTION   4096u
-#define BARS            6u
 #define CAPABILITIES    48u        /* as many as fit: a loop in the list ends here */
 
 /*
@@ -43,20 +42,20 @@ static volatile uint32_t *memory_register(uint32_t address, uint32_t offset)
 	return (volatile uint32_t *)(function + offset);
 }
 
-static uint32_t pci_read(struct pci_device device, uint32_t offset)
+static uint32_t pci_read(uint32_t address, uint32_t offset)
 {
 	if (access == ACCESS_MEMORY)
-		return *memory_register(device.address, offset);
-	outl(PCI_PORT_ADDRESS, PCI_PORT_ENABLE | device.address << 8 | offset);
+		return *memory_register(address, offset);
+	outl(PCI_PORT_ADDRESS, PCI_PORT_ENABLE | address << 8 | offset);
 	return inl(PCI_PORT_DATA);
 }
 
-static void pci_write(struct pci_device device, uint32_t offset, uint32_t value)
+static void pci_write(uint32_t address, uint32_t offset, uint32_t value)
 {
 	if (access == ACCESS_MEMORY) {
-		*memory_register(device.address, offset) = value;
+		*memory_register(address, offset) = value;
 	} else {
-		outl(PCI_PORT_ADDRESS, PCI_PORT_ENABLE | device.address << 8 | offset);
+		outl(PCI_PORT_ADDRESS, PCI_PORT_ENABLE | address << 8 | offset);
 		outl(PCI_PORT_DATA, value);
 	}
 }
@@ -78,14 +77,14 @@ void pci_start(uint64_t hint)
 }
 
 /* Looks at one function; true if it is the wanted one. Notes buses behind bridges. */
-static bool look(struct pci_device device, uint32_t wanted, uint32_t *last_bus)
+static bool look(uint32_t address, uint32_t wanted, uint32_t *last_bus)
 {
-	uint32_t id = pci_read(device, PCI_ID);
+	uint32_t id = pci_read(address, PCI_ID);
 
 	if (id == PCI_ID_NONE)
 		return false;
-	if ((pci_read(device, PCI_HEADER) & PCI_HEADER_TYPE) == PCI_HEADER_BRIDGE) {
-		uint32_t last = pci_read(device, PCI_BRIDGE_BUSES) >> 16 & 0xff;
+	if ((pci_read(address, PCI_HEADER) & PCI_HEADER_TYPE) == PCI_HEADER_BRIDGE) {
+		uint32_t last = pci_read(address, PCI_BRIDGE_BUSES) >> 16 & 0xff;
 
 		if (last > *last_bus)
 			*last_bus = last;
@@ -93,17 +92,18 @@ static bool look(struct pci_device device, uint32_t wanted, uint32_t *last_bus)
 	return id == wanted;
 }
 
-bool pci_find(uint16_t vendor, uint16_t device, struct pci_device *found)
+static bool find(uint32_t wanted, uint32_t *found)
 {
-	uint32_t wanted = (uint32_t)device << 16 | vendor, last_bus = 0;
+	uint32_t last_bus = 0;
 
 	for (uint32_t slot = 0; slot < (last_bus + 1) * DEVICES && slot < BUSES * DEVICES; slot++) {
-		struct pci_device at = { slot * FUNCTIONS };
-		uint32_t functions = pci_read(at, PCI_HEADER) & PCI_HEADER_MANY ? FUNCTIONS : 1;
+		uint32_t at = slot * FUNCTIONS, functions = 1;
 
 		if (pci_read(at, PCI_ID) == PCI_ID_NONE)
 			continue;
-		for (; functions--; at.address++)
+		if (pci_read(at, PCI_HEADER) & PCI_HEADER_MANY)
+			functions = FUNCTIONS;
+		for (; functions--; at++)
 			if (look(at, wanted, &last_bus)) {
 				*found = at;
 				return true;
@@ -112,68 +112,76 @@ bool pci_find(uint16_t vendor, uint16_t device, struct pci_device *found)
 	return false;
 }
 
-/* Size of a BAR by the rules of 6.2.5.1: write ones, read, restore. */
-struct pci_bar pci_bar(struct pci_device device, uint32_t index)
+/* Address and size of a memory BAR by the rules of 6.2.5.1: write ones, read,
+ * restore. Decoding is off: each change would cost QEMU a new memory map. */
+static struct pci_bar measure(uint32_t address, uint32_t index)
 {
-	uint32_t low = pci_read(device, PCI_BAR(index)), high = 0;
-	struct pci_bar bar;
+	uint32_t low = pci_read(address, PCI_BAR(index)), high = 0;
 	uint64_t mask;
 
 	if (low & PCI_BAR_IO)
 		return (struct pci_bar){ 0, 0 };
-	pci_write(device, PCI_BAR(index), PCI_BAR_ADDRESS);
-	mask = 0xffffffff00000000UL | (pci_read(device, PCI_BAR(index)) & PCI_BAR_ADDRESS);
-	pci_write(device, PCI_BAR(index), low);
+	pci_write(address, PCI_BAR(index), PCI_BAR_ADDRESS);
+	mask = 0xffffffff00000000UL | (pci_read(address, PCI_BAR(index)) & PCI_BAR_ADDRESS);
+	pci_write(address, PCI_BAR(index), low);
 	if (low & PCI_BAR_64) {
-		high = pci_read(device, PCI_BAR(index + 1));
-		pci_write(device, PCI_BAR(index + 1), 0xffffffff);
-		mask = (uint64_t)pci_read(device, PCI_BAR(index + 1)) << 32 | (uint32_t)mask;
-		pci_write(device, PCI_BAR(index + 1), high);
+		high = pci_read(address, PCI_BAR(index + 1));
+		pci_write(address, PCI_BAR(index + 1), 0xffffffff);
+		mask = (uint64_t)pci_read(address, PCI_BAR(index + 1)) << 32 | (uint32_t)mask;
+		pci_write(address, PCI_BAR(index + 1), high);
 	}
-	bar.physical = (uint64_t)high << 32 | (low & PCI_BAR_ADDRESS);
-	bar.bytes = (uint32_t)mask || low & PCI_BAR_64 ? -mask : 0;
-	return bar;
+	return (struct pci_bar){
+		.physical = (uint64_t)high << 32 | (low & PCI_BAR_ADDRESS),
+		.bytes = (uint32_t)mask || low & PCI_BAR_64 ? -mask : 0,
+	};
 }
 
-static void assign(struct pci_device device, uint32_t index, bool wide, uint64_t bytes)
+static uint64_t assign(uint32_t address, uint32_t index, bool wide, uint64_t bytes)
 {
 	uint64_t *window = wide ? &window64 : &window32;
 	uint64_t start = (*window + bytes - 1) & -bytes;
 
 	if (!wide && start + bytes > WINDOW32_END)
-		return;
+		return 0;
 	*window = start + bytes;
-	pci_write(device, PCI_BAR(index), (uint32_t)start);
+	pci_write(address, PCI_BAR(index), (uint32_t)start);
 	if (wide)
-		pci_write(device, PCI_BAR(index + 1), (uint32_t)(start >> 32));
+		pci_write(address, PCI_BAR(index + 1), (uint32_t)(start >> 32));
+	return start;
 }
 
-void pci_enable(struct pci_device device)
+bool pci_open(uint16_t vendor, uint16_t number, struct pci_device *device)
 {
-	uint32_t command = pci_read(device, PCI_COMMAND) & 0xffff;
+	uint32_t address, command;
 	bool wide;
 
-	pci_write(device, PCI_COMMAND, command & ~PCI_COMMAND_MEMORY);
-	for (uint32_t i = 0; i < BARS; i += wide ? 2 : 1) {
-		struct pci_bar bar = pci_bar(device, i);
+	if (!find((uint32_t)number << 16 | vendor, &address))
+		return false;
+	*device = (struct pci_device){ .address = address };
+	command = pci_read(address, PCI_COMMAND) & 0xffff;
+	pci_write(address, PCI_COMMAND, command & ~PCI_COMMAND_MEMORY);
+	for (uint32_t i = 0; i < PCI_BARS; i += wide ? 2 : 1) {
+		struct pci_bar *bar = &device->bar[i];
 
-		wide = (pci_read(device, PCI_BAR(i)) & (PCI_BAR_64 | PCI_BAR_IO)) == PCI_BAR_64;
-		if (bar.bytes && !bar.physical)
-			assign(device, i, wide, bar.bytes);
+		*bar = measure(address, i);
+		wide = (pci_read(address, PCI_BAR(i)) & (PCI_BAR_64 | PCI_BAR_IO)) == PCI_BAR_64;
+		if (bar->bytes && !bar->physical)
+			bar->physical = assign(address, i, wide, bar->bytes);
 	}
-	pci_write(device, PCI_COMMAND, command | PCI_COMMAND_MEMORY | PCI_COMMAND_MASTER);
+	pci_write(address, PCI_COMMAND, command | PCI_COMMAND_MEMORY | PCI_COMMAND_MASTER);
+	return true;
 }
 
 /* Offset of a capability, or 0. */
-static uint32_t find_capability(struct pci_device device, uint8_t id)
+static uint32_t find_capability(uint32_t address, uint8_t id)
 {
 	uint32_t at, tries = CAPABILITIES;
 
-	if (!(pci_read(device, PCI_COMMAND) & PCI_STATUS_CAPABILITIES))
+	if (!(pci_read(address, PCI_COMMAND) & PCI_STATUS_CAPABILITIES))
 		return 0;
-	at = pci_read(device, PCI_CAPABILITIES) & 0xfc;
+	at = pci_read(address, PCI_CAPABILITIES) & 0xfc;
 	while (at && tries--) {
-		uint32_t head = pci_read(device, at);
+		uint32_t head = pci_read(address, at);
 
 		if ((head & 0xff) == id)
 			return at;
@@ -182,26 +190,29 @@ static uint32_t find_capability(struct pci_device device, uint8_t id)
 	return 0;
 }
 
-bool pci_msix(struct pci_device device, uint8_t vector)
+bool pci_msix(const struct pci_device *device, uint8_t vector)
 {
-	uint32_t capability = find_capability(device, PCI_CAP_MSIX);
+	uint32_t address = device->address;
+	uint32_t capability = find_capability(address, PCI_CAP_MSIX);
 	uint32_t table, control;
-	struct pci_bar bar;
+	const struct pci_bar *bar;
 	uint8_t *entry;
 
 	if (!capability)
 		return false;
-	table = pci_read(device, capability + PCI_MSIX_TABLE);
-	bar = pci_bar(device, table & PCI_MSIX_BAR);
-	if (!bar.bytes)
+	table = pci_read(address, capability + PCI_MSIX_TABLE);
+	if ((table & PCI_MSIX_BAR) >= PCI_BARS)
 		return false;
-	control = pci_read(device, capability);
-	pci_write(device, capability, control | PCI_MSIX_ENABLE | PCI_MSIX_MASK_ALL);
-	entry = map_physical(bar.physical + (table & ~PCI_MSIX_BAR), PAGE_BYTES, MAP_DEVICE);
+	bar = &device->bar[table & PCI_MSIX_BAR];
+	if (!bar->bytes)
+		return false;
+	control = pci_read(address, capability);
+	pci_write(address, capability, control | PCI_MSIX_ENABLE | PCI_MSIX_MASK_ALL);
+	entry = map_physical(bar->physical + (table & ~PCI_MSIX_BAR), PAGE_BYTES, MAP_DEVICE);
 	*(volatile uint32_t *)(entry + MSIX_ADDRESS) = apic_message_address();
 	*(volatile uint32_t *)(entry + MSIX_ADDRESS_HIGH) = 0;
 	*(volatile uint32_t *)(entry + MSIX_DATA) = vector;
 	*(volatile uint32_t *)(entry + MSIX_CONTROL) = 0;
-	pci_write(device, capability, (control & ~PCI_MSIX_MASK_ALL) | PCI_MSIX_ENABLE);
+	pci_write(address, capability, (control & ~PCI_MSIX_MASK_ALL) | PCI_MSIX_ENABLE);
 	return true;
 }

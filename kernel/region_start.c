@@ -33,6 +33,7 @@ void region_start(void)
 	node.own = region_node(region, node.id);
 	node.block.pointer = region_slice(region, node.id) + region->block_offset;
 	node.block.bytes = region->block_bytes;
+	count(COUNTER_KERNEL_BYTES, node.block.bytes);
 	node.block.physical = device.physical +
 	                      (uint64_t)(node.block.pointer - (uint8_t *)region);
 	console_use_ring();

@@ -53,7 +53,8 @@ void kernel_main(uint32_t multiboot, uint64_t boot_tsc)
 	cpu_features();
 	apic_start();
 	time_start(boot_tsc);
-	count(COUNTER_KERNEL_BYTES, (uint64_t)(margay_bss_end - margay_kernel_start));
+	count(COUNTER_KERNEL_BYTES, (uint64_t)(margay_kernel_data_end - margay_kernel_start) +
+	                            (uint64_t)(margay_bss_end - margay_kernel_bss_start));
 	acpi_start();
 	if (parameters.shared_memory) {
 		pci_start(parameters.ecam);

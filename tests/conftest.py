@@ -6,6 +6,7 @@ module names its own with `pytestmark`.
 """
 from __future__ import annotations
 
+import os
 from collections import Counter, defaultdict
 from pathlib import Path
 from typing import Callable, Iterator
@@ -13,6 +14,8 @@ from typing import Callable, Iterator
 import pytest
 
 from harness import BUILD, Margay, cores
+
+os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", str(BUILD / "hypothesis"))
 
 AREAS = ("boot", "libc", "faults", "syscalls", "messages", "wordfreq", "death", "launcher",
          "host", "rules")

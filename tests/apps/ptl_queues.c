@@ -145,7 +145,7 @@ static void case_reply_without_room(struct roles *r)
 /* 21: PtlEQPoll returns at its time, names the queue, and starves none. */
 static void case_poll(struct roles *r)
 {
-	ptl_handle_me_t me[2];
+	ptl_handle_me_t me[2] = { 0 };
 	ptl_handle_eq_t eqs[3] = { r->eq, 0, 0 };
 	ptl_event_t event;
 	int which = -1;

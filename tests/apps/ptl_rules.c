@@ -8,7 +8,7 @@
 /* 3: bits that are ignored do not count, the first entry that fits wins. */
 static void case_match_bits(struct roles *r)
 {
-	ptl_handle_me_t me[3];
+	ptl_handle_me_t me[3] = { 0 };
 
 	if (r->target) {
 		unsigned options = PTL_MD_OP_PUT | PTL_MD_MANAGE_REMOTE;
@@ -44,7 +44,7 @@ static void case_match_bits(struct roles *r)
 static void case_source(struct roles *r)
 {
 	ptl_process_id_t from = margay_process(0), other = from;
-	ptl_handle_me_t me[4];
+	ptl_handle_me_t me[4] = { 0 };
 	ptl_handle_md_t md;
 
 	if (r->target) {
@@ -85,7 +85,7 @@ static void case_source(struct roles *r)
 static void case_positions(struct roles *r)
 {
 	ptl_process_id_t anyone = { PTL_NID_ANY, PTL_PID_ANY };
-	ptl_handle_me_t me[4];
+	ptl_handle_me_t me[4] = { 0 };
 	ptl_handle_md_t md;
 
 	if (r->target) {
@@ -118,7 +118,7 @@ static void case_positions(struct roles *r)
 /* 5: the local offset advances; MANAGE_REMOTE takes the request's. */
 static void case_offsets(struct roles *r)
 {
-	ptl_handle_me_t me[2];
+	ptl_handle_me_t me[2] = { 0 };
 
 	if (r->target) {
 		me[0] = attach(r, 1, 0, memory(r->in, 24, PTL_MD_THRESH_INF, PTL_MD_OP_PUT, r->eq),
@@ -157,7 +157,7 @@ static void case_offsets(struct roles *r)
 /* 4, 5: too long is rejected, or cut with TRUNCATE; the search goes on behind a rejection. */
 static void case_truncate(struct roles *r)
 {
-	ptl_handle_me_t me[3];
+	ptl_handle_me_t me[3] = { 0 };
 
 	if (r->target) {
 		unsigned cut = PTL_MD_OP_PUT | PTL_MD_TRUNCATE;
@@ -200,7 +200,7 @@ static void case_truncate(struct roles *r)
 /* 4: an operation that is not enabled rejects. */
 static void case_operations(struct roles *r)
 {
-	ptl_handle_me_t me[2];
+	ptl_handle_me_t me[2] = { 0 };
 	ptl_handle_md_t md;
 	char got[8] = { 0 };
 
@@ -234,7 +234,7 @@ static void case_operations(struct roles *r)
 /* 4, 7: a threshold counts down at the target; at 0 the descriptor rejects. */
 static void case_threshold(struct roles *r)
 {
-	ptl_handle_me_t me[3];
+	ptl_handle_me_t me[3] = { 0 };
 
 	if (r->target) {
 		me[0] = attach(r, 1, 0, memory(r->in, 64, 0, PTL_MD_OP_PUT, r->eq), PTL_RETAIN);
@@ -287,7 +287,7 @@ static void case_initiator_threshold(struct roles *r)
 /* 8, 17: an exhausted descriptor with PTL_UNLINK goes, and its entry; handles are stale then. */
 static void case_unlink(struct roles *r)
 {
-	ptl_handle_me_t me[2], again;
+	ptl_handle_me_t me[2] = { 0 }, again;
 
 	if (r->target) {
 		me[0] = attach(r, 1, 0, memory(r->in, 8, 1, PTL_MD_OP_PUT, r->eq), PTL_UNLINK);
@@ -364,7 +364,7 @@ static void case_drops(struct roles *r)
 /* 12, 15: who gets an ack, and what stands in it. */
 static void case_acks(struct roles *r)
 {
-	ptl_handle_me_t me[2];
+	ptl_handle_me_t me[2] = { 0 };
 	ptl_handle_md_t md;
 
 	if (r->target) {
@@ -407,7 +407,7 @@ static void case_gets(struct roles *r)
 		{ 2, 7, 30, 30, 0 }, { 2, 7, 30, 30, 30 }, { 1, 0, 0, 0, 0 },
 	};
 	enum { GETS = sizeof gets / sizeof gets[0] };
-	ptl_handle_me_t me[2];
+	ptl_handle_me_t me[2] = { 0 };
 	char got[64];
 
 	if (r->target) {

@@ -1,7 +1,10 @@
 /*
- * sys_bad: every system call with arguments that it must refuse, made by hand
- * past the C library. Prints one line per call, "NAME: RESULT"; test_syscalls.py
- * knows what RESULT must be.
+ * System calls with arguments that they must refuse, made by hand past the C
+ * library; test_syscalls.py knows what must come of each.
+ *
+ *   sys_bad               all that returns an error: one line per call, "NAME: RESULT"
+ *   sys_bad CALL PLACE    one call of the POSIX group with a pointer to PLACE, for which
+ *                         the application is stopped; prints the result if it returns
  */
 #include <fcntl.h>
 #include <margay.h>
@@ -42,35 +45,46 @@ static void named(const char *what, const char *where, long result)
 	printf("%s_%s: %ld\n", what, where, result);
 }
 
+/* One call of the POSIX group with memory at `at`, or -1 if there is no such call. */
+static long pointer_call(const char *name, unsigned long at)
+{
+	const struct { const char *name; long number, a, b, c; } calls[] = {
+		{ "write", SYS_WRITE, 1, at, 8 },
+		{ "write_huge", SYS_WRITE, 1, at, ~0L },
+		{ "read", SYS_READ, 0, at, 8 },
+		{ "open", SYS_OPEN, at, 8, 0 },
+		{ "stat_path", SYS_STAT, at, 8, (long)buffer },
+		{ "stat", SYS_STAT, (long)"handed.txt", 10, at },
+		{ "fstat", SYS_FSTAT, 1, at, 0 },
+		{ "rusage", SYS_RUSAGE, at, 0, 0 },
+		{ "missing", SYS_MISSING, at, 8, 0 },
+		{ "counters", SYS_COUNTERS, at, 1, 0 },
+	};
+
+	for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++)
+		if (strcmp(calls[i].name, name) == 0)
+			return call(calls[i].number, calls[i].a, calls[i].b, calls[i].c, 0, 0, 0);
+	return -1;
+}
+
+static unsigned long place(const char *name)
+{
+	for (int i = 0; i < BAD; i++)
+		if (strcmp(bad[i].name, name) == 0)
+			return bad[i].at;
+	return (unsigned long)(strcmp(name, "text") ? constant : (const char *)place);
+}
+
 static void posix_calls(void)
 {
-	for (int i = 0; i < BAD; i++) {
-		unsigned long at = bad[i].at;
-
-		named("write", bad[i].name, call(SYS_WRITE, 1, at, 8, 0, 0, 0));
-		named("read", bad[i].name, call(SYS_READ, 0, at, 8, 0, 0, 0));
-		named("open", bad[i].name, call(SYS_OPEN, at, 8, 0, 0, 0, 0));
-		named("stat_path", bad[i].name, call(SYS_STAT, at, 8, (long)buffer, 0, 0, 0));
-		named("stat", bad[i].name, call(SYS_STAT, (long)"handed.txt", 10, at, 0, 0, 0));
-		named("fstat", bad[i].name, call(SYS_FSTAT, 1, at, 0, 0, 0, 0));
-		named("rusage", bad[i].name, call(SYS_RUSAGE, at, 0, 0, 0, 0, 0));
-		named("missing", bad[i].name, call(SYS_MISSING, at, 8, 0, 0, 0, 0));
-		named("counters", bad[i].name, call(SYS_COUNTERS, at, 1, 0, 0, 0, 0));
-	}
-	TRY("write_length", SYS_WRITE, 1, buffer, ~0UL);
-	TRY("write_long", SYS_WRITE, 1, buffer, 1UL << 40);
 	TRY("write_fd", SYS_WRITE, 77, buffer, 1);
 	TRY("write_negative_fd", SYS_WRITE, -1, buffer, 1);
 	TRY("write_stdin", SYS_WRITE, 0, buffer, 1);
 	TRY("read_fd", SYS_READ, 77, buffer, 1);
 	TRY("read_stdout", SYS_READ, 1, buffer, 1);
-	TRY("read_constant", SYS_READ, 0, constant, 4);
-	TRY("read_text", SYS_READ, 0, posix_calls, 4);
-	TRY("rusage_constant", SYS_RUSAGE, constant);
 	TRY("open_missing", SYS_OPEN, "nothing", 7, 0);
 	TRY("open_write", SYS_OPEN, "handed.txt", 10, MARGAY_O_WRITE);
 	TRY("open_new", SYS_OPEN, "nothing", 7, MARGAY_O_WRITE);
-	TRY("open_long_name", SYS_OPEN, buffer, 1L << 20, 0);
 	TRY("close_fd", SYS_CLOSE, 77);
 	TRY("close_negative", SYS_CLOSE, -5);
 	TRY("lseek_fd", SYS_LSEEK, 77, 0, 0);
@@ -151,8 +165,12 @@ static void portals_calls(void)
 	TRY("me_unlink_twice", SYS_ME_UNLINK, me);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+	if (argc == 3) {
+		printf("%s_%s: %ld\n", argv[1], argv[2], pointer_call(argv[1], place(argv[2])));
+		return 0;
+	}
 	posix_calls();
 	file_calls();
 	portals_calls();

@@ -79,7 +79,8 @@ class Job:
         null_fd = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
         try:
             for node in self.nodes:
-                self._start(node, null_fd)
+                if not self.signals.again:
+                    self._start(node, null_fd)
             self.policy.all_started(time.monotonic())
             if self.debug_fd >= 0:
                 os.close(self.debug_fd)

@@ -20,7 +20,8 @@ KERNEL_ASM := $(wildcard boot/*.asm kernel/*.asm)
 KERNEL_OBJ := $(KERNEL_C:%.c=$(KERNEL_BUILD)/%.o) $(KERNEL_ASM:%.asm=$(KERNEL_BUILD)/%.asm.o)
 
 build/kernel.o: $(KERNEL_BUILD)/joined.o
-	objcopy --prefix-alloc-sections=.k $(KERNEL_GLOBALS:%=--keep-global-symbol=%) $< $@
+	objcopy --prefix-alloc-sections=.k --remove-section=.debug_frame \
+		$(KERNEL_GLOBALS:%=--keep-global-symbol=%) $< $@
 
 $(KERNEL_BUILD)/joined.o: $(KERNEL_OBJ) kernel/build.mk
 	$(CC) $(KERNEL_CFLAGS) -r -nostdlib -flinker-output=nolto-rel -o $@ $(KERNEL_OBJ)

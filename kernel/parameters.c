@@ -9,7 +9,7 @@
 #include "panic.h"
 #include "string.h"
 
-struct parameters parameters = { .size = 1 };
+struct parameters parameters;
 
 /* The next word, NUL-terminated in place, or NULL. */
 static char *next_word(char **text)
@@ -144,6 +144,7 @@ void parameters_read(void)
 {
 	char *text = boot_info.command, *word;
 
+	parameters.size = 1;
 	while ((word = next_word(&text)) && strcmp(word, "--margay"))
 		continue;
 	read_keys(&text);

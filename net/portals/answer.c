@@ -115,7 +115,7 @@ static int discard_reply(struct process_view *view, struct operation *op, struct
 int answer_reply(struct process_view *view, const struct message *reply, uint32_t runner,
 		 struct grant *grant)
 {
-	uint64_t local_offset = 0, room, mlength;
+	uint64_t local_offset = 0, room, mlength, start;
 	uint32_t needed, options;
 	struct operation *op;
 	struct md *md;
@@ -147,8 +147,9 @@ int answer_reply(struct process_view *view, const struct message *reply, uint32_
 		room = op->head.rlength;
 	}
 	mlength = reply->mlength < room ? reply->mlength : room;
-	if (local_offset > md->user.length || mlength > md->user.length - local_offset ||
-	    !view_holds(view, md->user.start + local_offset, mlength))
+	/* Read once: what was checked is what is granted. */
+	start = __atomic_load_n(&md->user.start, __ATOMIC_RELAXED) + local_offset;
+	if (!view_holds(view, start, mlength))
 		return DELIVER_DAMAGED;
 	if (!op) {
 		result = op_take(view, &op);
@@ -173,7 +174,7 @@ int answer_reply(struct process_view *view, const struct message *reply, uint32_
 
 	grant->op = op->handle;
 	grant->bytes = mlength;
-	grant->offset = mlength ? md->user.start + local_offset - view->base : 0;
+	grant->offset = mlength ? start - view->base : 0;
 	if (eq) {
 		op->reserved = needed - !(options & MD_EVENT_START_DISABLE);
 		eq->reserved += op->reserved;

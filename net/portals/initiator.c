@@ -7,29 +7,37 @@
 #include "md.h"
 #include "op.h"
 
-/* Rules 7 and 33: the descriptor and the region [*offset, *offset + *bytes)
- * within it that an operation uses. */
+/* Rules 7 and 33: the descriptor that an operation uses, the region within it,
+ * and where in the segment that is. */
 static int region(const struct process_view *view, const struct initiator_args *args,
-		  struct md **found, uint64_t *offset, uint64_t *bytes)
+		  struct md **found, uint64_t *offset, struct grant *grant)
 {
 	struct md *md = md_lookup(view, args->md);
+	uint64_t start, bytes;
 
 	if (!md || md->user.threshold == 0 || (md->flags & (MD_LEAVING | MD_INACTIVE)))
 		return PORTALS_MD_INVALID;
 	if (args->length == LENGTH_WHOLE) {
 		*offset = 0;
-		*bytes = md->user.length;
+		bytes = md->user.length;
 	} else {
 		if (args->local_offset > md->user.length ||
 		    args->length > md->user.length - args->local_offset)
 			return PORTALS_MD_ILLEGAL;
 		*offset = args->local_offset;
-		*bytes = args->length;
+		bytes = args->length;
 	}
 	if (args->target_nid == ANY_ID || args->target_pid == ANY_ID)
 		return PORTALS_PROCESS_INVALID;
-	if (!view_holds(view, md->user.start + *offset, *bytes))
+	/* Read once: what was checked is what is sent. */
+	start = __atomic_load_n(&md->user.start, __ATOMIC_RELAXED) + *offset;
+	if (!view_holds(view, start, bytes))
 		return PORTALS_FAIL;
+	grant->op = HANDLE_NONE;
+	grant->offset = bytes ? start - view->base : 0;
+	grant->bytes = bytes;
+	grant->events = 0;
+	grant->answers = grant->ack = grant->begun = grant->zero = 0;
 	*found = md;
 	return PORTALS_OK;
 }
@@ -65,19 +73,36 @@ static int await(struct process_view *view, const struct initiator_args *args, u
 	return PORTALS_OK;
 }
 
+/* Field by field: clearing the header as a whole first would cost as much again. */
 static void request(const struct process_view *view, const struct initiator_args *args,
 		    uint8_t operation, uint64_t bytes, struct message *message)
 {
-	*message = (struct message){
-		.operation = operation,
-		.source_nid = view->nid, .source_pid = view->pid,
-		.target_nid = args->target_nid, .target_pid = args->target_pid,
-		.uid = view->uid, .jid = view->jid,
-		.pt_index = args->pt_index, .cookie = args->cookie,
-		.match_bits = args->match_bits, .offset = args->remote_offset,
-		.length = bytes, .md_handle = args->md,
-		.sequence = view->block->operations,
-	};
+	message->operation = operation;
+	message->ack_request = ACK_NO;
+	message->fail = NI_OK;
+	message->atomic_operation = 0;
+	message->datatype = 0;
+	message->zero[0] = message->zero[1] = message->zero[2] = 0;
+	message->source_nid = view->nid;
+	message->source_pid = view->pid;
+	message->target_nid = args->target_nid;
+	message->target_pid = args->target_pid;
+	message->uid = view->uid;
+	message->jid = view->jid;
+	message->pt_index = args->pt_index;
+	message->cookie = args->cookie;
+	message->match_bits = args->match_bits;
+	message->offset = args->remote_offset;
+	message->length = bytes;
+	message->mlength = 0;
+	message->md_handle = args->md;
+	message->eq_handle = EQ_NONE;
+	message->op_handle = HANDLE_NONE;
+	message->hdr_data = 0;
+	message->sequence = view->block->operations;
+	message->counter_handle = HANDLE_NONE;
+	message->list_selector = 0;
+	message->link = 0;
 }
 
 /* SEND_START or SEND_END of a put. */
@@ -101,19 +126,19 @@ int initiator_put(struct process_view *view, const struct initiator_args *args,
 		  struct message *message, struct grant *grant)
 {
 	struct block *block = view->block;
-	uint64_t offset = 0, bytes = 0;
 	struct operation *op;
+	uint64_t offset;
 	struct md *md;
 	struct eq *eq;
-	int error = region(view, args, &md, &offset, &bytes);
+	int error = region(view, args, &md, &offset, grant);
 
 	if (error)
 		return error;
 	eq = eq_lookup(view, md->user.eq_handle);
-	request(view, args, MESSAGE_PUT, bytes, message);
+	request(view, args, MESSAGE_PUT, grant->bytes, message);
 	message->hdr_data = args->hdr_data;
 	if (eq && args->ack == ACK_YES) {
-		error = await(view, args, MESSAGE_ACK, bytes, NO_INDEX, &op);
+		error = await(view, args, MESSAGE_ACK, grant->bytes, NO_INDEX, &op);
 		if (error)
 			return error;
 		op->hdr_data = args->hdr_data;
@@ -128,9 +153,6 @@ int initiator_put(struct process_view *view, const struct initiator_args *args,
 	block->sends++;
 	block->operations++;
 	block->counters[STAT_MESSAGES_OUT]++;
-	*grant = (struct grant){
-		.offset = bytes ? md->user.start + offset - view->base : 0, .bytes = bytes,
-	};
 	if (eq) {
 		if (!(md->user.options & MD_EVENT_END_DISABLE)) {
 			eq->begun++;
@@ -171,19 +193,20 @@ int initiator_sent(struct process_view *view, const struct message *message,
 int initiator_get(struct process_view *view, const struct initiator_args *args,
 		  struct message *message)
 {
-	uint64_t offset = 0, bytes = 0;
 	struct operation *op;
+	struct grant grant;
+	uint64_t offset;
 	struct md *md;
-	int error = region(view, args, &md, &offset, &bytes);
+	int error = region(view, args, &md, &offset, &grant);
 
 	if (error)
 		return error;
-	error = await(view, args, MESSAGE_REPLY, bytes, (uint32_t)(md - view->mds), &op);
+	error = await(view, args, MESSAGE_REPLY, grant.bytes, (uint32_t)(md - view->mds), &op);
 	if (error)
 		return error;
 	op->hdr_data = 0;
 	op->local_offset = offset;
-	request(view, args, MESSAGE_GET, bytes, message);
+	request(view, args, MESSAGE_GET, grant.bytes, message);
 	message->eq_handle = md->user.eq_handle;
 	message->op_handle = op->handle;
 	md->pending++;

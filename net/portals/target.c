@@ -116,6 +116,7 @@ static int begin_request(struct process_view *view, const struct message *messag
 	struct block *block = view->block;
 	struct operation *op;
 	struct place place;
+	uint64_t start;
 	struct md *md;
 	struct eq *eq;
 	int result;
@@ -130,7 +131,9 @@ static int begin_request(struct process_view *view, const struct message *messag
 	if (result)
 		return result;
 	md = place.md;
-	if (place.bytes && !view_holds(view, md->user.start + place.offset, place.bytes))
+	/* Read once: what was checked is what is granted. */
+	start = __atomic_load_n(&md->user.start, __ATOMIC_RELAXED) + place.offset;
+	if (!view_holds(view, start, place.bytes))
 		return DELIVER_DAMAGED;
 	result = op_take(view, &op);
 	if (result)
@@ -164,7 +167,7 @@ static int begin_request(struct process_view *view, const struct message *messag
 
 	grant->op = op->handle;
 	grant->bytes = place.bytes;
-	grant->offset = place.bytes ? md->user.start + place.offset - view->base : 0;
+	grant->offset = place.bytes ? start - view->base : 0;
 
 	eq = eq_lookup(view, md->user.eq_handle);
 	if (eq) {

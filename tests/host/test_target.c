@@ -31,11 +31,15 @@ TEST(rule02_portal_index_in_range)
 	struct world w;
 	struct me_args any = { .nid = ANY_ID, .pid = ANY_ID };
 	struct message m = request(MESSAGE_PUT, 1, 0, 0, 8);
-	handle_t me;
+	handle_t me[4];
 
 	world_open(&w, &test_limits);
-	me = new_me_with(&w, 0, 63, any);
-	attach(&w, 0, me, memory(0, 8, MD_OP_PUT | MD_MANAGE_REMOTE, EQ_NONE), UNLINK_NEVER);
+	any.ignore_bits = ~0ULL;
+	for (int i = 0; i < 4; i++) {         /* any small index would find one of them */
+		me[i] = new_me_with(&w, 0, 63, any);
+		attach(&w, 0, me[i], memory(0, 8, MD_OP_PUT | MD_MANAGE_REMOTE, EQ_NONE),
+		       UNLINK_NEVER);
+	}
 	m.pt_index = 63;
 	CHECK_IS(arrives(&w, 0, m, 0, 0), DELIVER_OK);
 	m.pt_index = 64;
@@ -44,8 +48,24 @@ TEST(rule02_portal_index_in_range)
 	CHECK_IS(arrives(&w, 0, m, 0, 0), DELIVER_DROPPED);
 	CHECK_IS(status(&w, 0, STAT_DROPPED), 2);
 	CHECK_IS(status(&w, 0, STAT_MESSAGES_IN), 1);
-	remove_me(&w, 0, me);
+	for (int i = 0; i < 4; i++)
+		remove_me(&w, 0, me[i]);
 	world_close(&w);
+}
+
+TEST(rule02_access_control_index_in_range)
+{
+	struct world w;
+	struct message m = request(MESSAGE_PUT, 1, 0, 0, 8);
+
+	world_open(&w, &test_limits);
+	w.views[0].acs[63] = w.views[0].acs[0];
+	w.views[0].acs[64] = w.views[0].acs[0];       /* behind the last one */
+	m.cookie = 63;
+	CHECK_IS(ac_admits(&w.views[0], &m), 1);
+	m.cookie = 64;
+	CHECK_IS(ac_admits(&w.views[0], &m), 0);
+	world_drop(&w);
 }
 
 TEST(rule27_default_access_control)

@@ -7,6 +7,7 @@
 #include <margay/abi.h>
 #include <portals3.h>
 #include "eq_reader.h"
+#include "syscall.h"
 
 #define QUEUES           64u            /* event queues of an interface */
 #define HANDLE_INDEX(h)  ((unsigned int)((h) & 0xffff))
@@ -80,13 +81,7 @@ static inline int call4(unsigned long number, unsigned long a, unsigned long b, 
 
 static inline int call3(unsigned long number, unsigned long a, unsigned long b, unsigned long c)
 {
-	long result;
-
-	__asm__ volatile("syscall"
-			 : "=a"(result)
-			 : "a"(number), "D"(a), "S"(b), "d"(c)
-			 : "rcx", "r11", "memory");
-	return (int)result;
+	return (int)glue_call3((long)number, (long)a, (long)b, (long)c);
 }
 
 static unsigned long ticks(void)

@@ -15,11 +15,12 @@ HOST_OBJECTS := $(HOST_SOURCES:%.c=build/host/lib/%.o)
 
 build/host/lib/%.o: %.c
 	@mkdir -p $(@D)
-	gcc $(HOST_CFLAGS) -MMD -MP -c $< -o $@
+	@echo "  HOST  $<"
+	@gcc $(HOST_CFLAGS) -MMD -MP -c $< -o $@
 
 build/libmargayhost.a: $(HOST_OBJECTS)
 	@rm -f $@
-	ar rcs $@ $^
+	@ar rcs $@ $^
 
 # The tests: with gcc and clang under ASan and UBSan, and what is concurrent
 # under clang's TSan.
@@ -27,24 +28,27 @@ HOST_ALL := $(HOST_SOURCES) $(HOST_TESTS)
 
 build/host/gcc/%.o: %.c
 	@mkdir -p $(@D)
-	gcc $(HOST_CFLAGS) -O1 $(HOST_SANITIZE) -MMD -MP -c $< -o $@
+	@echo "  ASAN  $< (gcc)"
+	@gcc $(HOST_CFLAGS) -O1 $(HOST_SANITIZE) -MMD -MP -c $< -o $@
 
 build/host/clang/%.o: %.c
 	@mkdir -p $(@D)
-	clang $(HOST_CFLAGS) -O1 $(HOST_SANITIZE) -MMD -MP -c $< -o $@
+	@echo "  ASAN  $< (clang)"
+	@clang $(HOST_CFLAGS) -O1 $(HOST_SANITIZE) -MMD -MP -c $< -o $@
 
 build/host/tsan/%.o: %.c
 	@mkdir -p $(@D)
-	clang $(HOST_CFLAGS) -O1 -fsanitize=thread -MMD -MP -c $< -o $@
+	@echo "  TSAN  $<"
+	@clang $(HOST_CFLAGS) -O1 -fsanitize=thread -MMD -MP -c $< -o $@
 
 build/host/check-gcc: $(HOST_ALL:%.c=build/host/gcc/%.o)
-	gcc $(HOST_SANITIZE) $^ -o $@ -lpthread
+	@gcc $(HOST_SANITIZE) $^ -o $@ -lpthread
 
 build/host/check-clang: $(HOST_ALL:%.c=build/host/clang/%.o)
-	clang $(HOST_SANITIZE) $^ -o $@ -lpthread
+	@clang $(HOST_SANITIZE) $^ -o $@ -lpthread
 
 build/host/check-tsan: $(HOST_ALL:%.c=build/host/tsan/%.o)
-	clang -fsanitize=thread $^ -o $@ -lpthread
+	@clang -fsanitize=thread $^ -o $@ -lpthread
 
 .PHONY: host-check host-lib
 host-lib: build/libmargayhost.a

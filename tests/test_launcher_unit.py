@@ -393,8 +393,8 @@ def test_sink_does_not_block_on_a_full_pipe():
 def test_addr2line_answers():
     text = ("0x0000000000401106\nfoo\n/a/b.c:3\nmain\n/a/b.c:9 (discriminator 2)\n"
             "0x0000000000000002\n??\n??:0\n0x0000000000000003\nbare\n??:?\n")
-    assert symbols.parse(text) == {0x401106: " foo at /a/b.c:3, inlined into main at /a/b.c:9",
-                                   3: " bare"}
+    assert symbols.parse(text) == {0x401106: ["foo at /a/b.c:3", "main at /a/b.c:9"],
+                                   3: ["bare"]}
 
 
 def test_backtraces_get_names(tmp_path):

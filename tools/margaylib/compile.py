@@ -20,7 +20,8 @@ COMPILE_FLAGS = [
     "-D__margay__", "-nostdinc",
 ]
 LINK_FLAGS = ["-nostdlib", "-static", "-no-pie", "-Wl,--build-id=none",
-              "-Wl,-z,max-page-size=4096", "-Wl,-z,noexecstack", "-Wl,--no-warn-rwx-segments"]
+              "-Wl,-z,max-page-size=4096", "-Wl,-z,noexecstack", "-Wl,--no-warn-rwx-segments",
+              "-Wl,--gc-sections", "-Wl,-u,_start", "-Wl,--compress-debug-sections=zlib"]
 LIBRARIES = ("libmargay.a", "newlib/lib/libc.a", "newlib/lib/libm.a")
 
 # gcc's options whose value is the next argument

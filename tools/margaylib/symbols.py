@@ -17,14 +17,18 @@ class Symbols:
 
     def __init__(self, image: Path) -> None:
         self.image = image
-        self.known: dict[int, str] = {}
+        self.known: dict[int, list[str]] = {}
 
     def annotate(self, lines: list[str]) -> list[str]:
+        """The same lines with names; an inlined function's frame gets a line of its own."""
         frames = [_FRAME.search(line) for line in lines]
         wanted = {_lookup_address(frame) for frame in frames if frame}
         self._learn(sorted(wanted - self.known.keys()))
-        return [line.rstrip() + self.known.get(_lookup_address(frame), "") if frame else line
-                for line, frame in zip(lines, frames)]
+        named: list[str] = []
+        for line, frame in zip(lines, frames):
+            names = self.known[_lookup_address(frame)] if frame else []
+            named += [f"{line.rstrip()} {name}" for name in names] or [line]
+        return named
 
     def _learn(self, addresses: list[int]) -> None:
         if not addresses:
@@ -37,11 +41,11 @@ class Symbols:
                 capture_output=True, text=True, errors="replace", timeout=DEADLINE,
                 start_new_session=True)
         except (OSError, subprocess.TimeoutExpired):
-            self.known.update(dict.fromkeys(addresses, ""))
+            self.known.update({address: [] for address in addresses})
             return
         self.known.update(parse(done.stdout))
         for address in addresses:
-            self.known.setdefault(address, "")
+            self.known.setdefault(address, [])
 
 
 def _lookup_address(frame: re.Match[str]) -> int:
@@ -50,22 +54,22 @@ def _lookup_address(frame: re.Match[str]) -> int:
     return address - 1 if int(frame[1]) > 0 and address else address
 
 
-def parse(text: str) -> dict[int, str]:
+def parse(text: str) -> dict[int, list[str]]:
     """addr2line's -a -f -i output: an address line, then pairs of function and file:line,
-    innermost first. ` f at a.c:3` or ` f at a.c:3, inlined into main at a.c:9`."""
-    found: dict[int, str] = {}
-    address, pairs, function = -1, [], None
+    innermost first. `f at a.c:3` for each; inlined functions have their callers behind them."""
+    found: dict[int, list[str]] = {}
+    address, names, function = -1, [], None
     for line in [*text.splitlines(), "0x"]:
         if line.startswith("0x"):
-            if pairs:
-                found[address] = " " + ", inlined into ".join(pairs)
-            address, pairs, function = int(line[2:] or "0", 16), [], None
+            if names:
+                found[address] = names
+            address, names, function = int(line[2:] or "0", 16), [], None
         elif function is None:
             function = line
         else:
             if function != "??":
                 place = _place(line)
-                pairs.append(f"{function} at {place}" if place else function)
+                names.append(f"{function} at {place}" if place else function)
             function = None
     return found
 

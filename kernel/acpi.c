@@ -19,6 +19,10 @@
 #define EBDA_BYTES    1024u
 #define TABLE_LIMIT   0x100000u
 
+#define AML_PACKAGE   0x12u        /* 20.2.5.4 */
+#define AML_BYTE      0x0au        /* 20.2.3: a byte follows */
+#define S5_BYTES      8            /* name, package, length, count, one type */
+
 static const struct acpi_fadt *fadt;
 static uint8_t sleep_type_s5;
 static bool    s5_known;
@@ -68,15 +72,15 @@ static const struct acpi_header *table_at(uint64_t physical)
  * types, each a constant 0, 1, or a byte with its prefix (ACPI 20.2). */
 static void find_s5(const struct acpi_header *dsdt)
 {
-	const uint8_t *at = (const uint8_t *)dsdt, *end = at + dsdt->length - 8;
+	const uint8_t *at = (const uint8_t *)dsdt, *end = at + dsdt->length;
 
-	for (; at < end; at++) {
-		if (memcmp(at, "_S5_", 4) || at[4] != 0x12)
+	for (; at + S5_BYTES <= end; at++) {
+		if (memcmp(at, "_S5_", 4) || at[4] != AML_PACKAGE)
 			continue;
 		at += 5;
 		at += (*at >> 6) + 2;          /* package length, then the count */
 		if (at + 1 < end)
-			sleep_type_s5 = *at == 0x0a ? at[1] : *at;
+			sleep_type_s5 = *at == AML_BYTE ? at[1] : *at;
 		s5_known = true;
 		return;
 	}

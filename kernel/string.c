@@ -7,6 +7,9 @@
 #include <stdint.h>
 #include "string.h"
 
+/* Anything, at any alignment. */
+struct line { uint64_t word[8]; } __attribute__((may_alias, packed));
+
 void *memcpy(void *restrict to, const void *restrict from, size_t bytes)
 {
 	void *result = to;
@@ -29,15 +32,22 @@ void *memmove(void *to, const void *from, size_t bytes)
 	return to;
 }
 
+/* Eight stores at a time: under emulation several times as fast as rep stosq. */
 void *memset(void *to, int value, size_t bytes)
 {
-	void *result = to;
-	size_t words = bytes / 8, rest = bytes % 8;
 	uint64_t pattern = (uint8_t)value * 0x0101010101010101UL;
+	uint8_t *byte = to;
 
-	__asm__ volatile("rep stosq\n\tmov %2, %1\n\trep stosb"
-	                 : "+D"(to), "+c"(words) : "r"(rest), "a"(pattern) : "memory");
-	return result;
+	for (; bytes >= sizeof(struct line); bytes -= sizeof(struct line)) {
+		struct line *line = (struct line *)byte;
+
+		line->word[0] = line->word[1] = line->word[2] = line->word[3] = pattern;
+		line->word[4] = line->word[5] = line->word[6] = line->word[7] = pattern;
+		byte += sizeof(struct line);
+	}
+	while (bytes--)
+		*byte++ = (uint8_t)value;
+	return to;
 }
 
 int memcmp(const void *a, const void *b, size_t bytes)

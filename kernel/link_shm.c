@@ -90,6 +90,7 @@ static bool is_up(void *view)
 }
 
 /* Set up the view of a peer and wait until its kernel has made its block. */
+__attribute__((noinline, cold))
 static void meet(uint32_t nid)
 {
 	struct process_view *peer = &peers[nid];
@@ -161,6 +162,14 @@ static bool never(void *arg)
 	return false;
 }
 
+/* A view without a free operation record: wait a little. False: it has died. */
+__attribute__((noinline, cold))
+static bool wait_for_record(const struct process_view *view)
+{
+	wait_until(never, 0, deadline_in(BUSY_RETRY_NS), "an operation record of the target");
+	return view == &own_view || !is_dead(view->nid);
+}
+
 /* deliver_begin on a view, trying again while it has no operation record. A
  * closed view stays closed, a dead or broken one answers DELIVER_DAMAGED. */
 static int begin(struct process_view *view, const struct message *message,
@@ -175,9 +184,7 @@ static int begin(struct process_view *view, const struct message *message,
 		give(view);
 		if (result != DELIVER_BUSY)
 			return result;
-		wait_until(never, 0, deadline_in(BUSY_RETRY_NS),
-		           "an operation record of the target");
-		if (view != &own_view && is_dead(view->nid))
+		if (!wait_for_record(view))
 			return DELIVER_DAMAGED;
 	}
 }
@@ -277,6 +284,7 @@ void link_deliver_answer(const struct message *answer)
 
 /* ---- death ---- */
 
+__attribute__((noinline, cold))
 static void settle_deaths(void)
 {
 	deaths_unsettled = false;

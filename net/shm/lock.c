@@ -38,6 +38,7 @@ static bool owner_is_dead(struct shm_lock *lock, struct region_header *region)
 }
 
 /* The slow path of shm_lock_take: spin a little, then halt until rung. */
+__attribute__((noinline, cold))
 static int wait_and_take(struct shm_lock *lock, const struct shm_member *self)
 {
 	uint64_t bit = 1ULL << self->node;
@@ -71,6 +72,7 @@ int shm_lock_take(struct shm_lock *lock, const struct shm_member *self)
 }
 
 /* Ring the next living waiter after oneself, so that all get their turn. */
+__attribute__((noinline, cold))
 static void ring_one(struct shm_lock *lock, const struct shm_member *self, uint64_t waiters)
 {
 	uint32_t turn = (self->node + 1) & 63;

@@ -20,7 +20,13 @@ build/libc-glue/%.o: libc-glue/%.c build/newlib/stamp libc-glue/build.mk
 
 # Functions of the table in missing.c and of the C library have one form here.
 build/libc-glue/missing.o: GLUE_CFLAGS += -fno-builtin -Wno-builtin-declaration-mismatch
-build/libc-glue/math/%.o: GLUE_CFLAGS += -fno-builtin -frounding-math
+build/libc-glue/math/%.o: GLUE_CFLAGS += -fno-builtin -Ibuild/libc-glue/math
+
+build/libc-glue/math/trig.o: build/libc-glue/math/two_over_pi.h
+build/libc-glue/math/two_over_pi.h: libc-glue/math/two_over_pi.py
+	@mkdir -p $(@D)
+	@/usr/bin/python3 $< > $@.new
+	@mv $@.new $@
 
 build/libmargay.a: $(GLUE_OBJECTS)
 	@rm -f $@

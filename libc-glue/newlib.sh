@@ -66,8 +66,8 @@ sed -i '/^  z8k-\*-\*)/,/^esac/{
 	posix_dir=posix\
 	unix_dir=unix/
 }' "$work/source/newlib/configure.host"
-# What this system has, for the headers to declare: clocks, and a clock() in
-# microseconds as POSIX wants it.
+# What this system has, for the headers to declare: clocks, a clock() in
+# microseconds as POSIX wants it, long double functions.
 include=$work/source/newlib/libc/include
 cp "$here/dirent.h" "$include/sys/dirent.h"
 sed -i '/^#ifdef __rtems__/i\
@@ -78,6 +78,8 @@ sed -i '/^#ifdef __rtems__/i\
 #define _POSIX_CPUTIME 1\
 #define _POSIX_THREAD_CPUTIME 1\
 #endif' "$include/sys/features.h"
+sed -i 's/^#if defined (_LDBL_EQ_DBL) || defined (__CYGWIN__)$/& || defined (__margay__)/' \
+	"$include/math.h" "$include/tgmath.h"
 sed -i 's/^#if defined(__rtems__) ||/#if defined(__margay__) || defined(__rtems__) ||/' \
 	"$include/machine/time.h"
 

@@ -15,11 +15,17 @@
 #define KIND_LAST        4u             /* interface, match entry, descriptor, queue */
 #define INDEX_CLAMP      0xffffu        /* no portal and no access control entry */
 
-/* Waiting, in rdtsc ticks: a wait that was shorter than WAIT_SHORT was worth
- * spinning for, so the next one may spin for longer. */
-#define SPIN_LEAST       (1UL << 10)
-#define SPIN_MOST        (1UL << 16)
-#define WAIT_SHORT       (1UL << 18)
+/*
+ * Waiting, in rdtsc ticks of 0.3 to 0.5 ns. A process that halts is back 10 to
+ * 50 us after its bell, so two that answer each other stop halting only if one
+ * looks for longer than that; but where processors are short, whoever looks
+ * keeps its peer from answering. So: a spin that found something makes the next
+ * ones long enough for the same again, a spin in vain halves them, and every
+ * PROBE_EVERYth wait spins for SPIN_MOST to see whether that pays by now.
+ */
+#define SPIN_LEAST       (1UL << 12)
+#define SPIN_MOST        (1UL << 18)
+#define PROBE_EVERY      16u
 #define LOOKS_PER_CLOCK  16
 
 #define NS_PER_MS        1000000UL
@@ -34,7 +40,8 @@ static struct eq_reader *by_index[QUEUES] = { [0 ... QUEUES - 1] = &no_queue };
 static ptl_handle_ni_t interface;
 static unsigned int inits;              /* PtlNIInit without their PtlNIFini */
 static int initialised;                 /* PtlInit was called */
-static unsigned long spin = SPIN_MOST / 4;
+static unsigned long spin = SPIN_MOST / 8;
+static unsigned int waits;              /* that found no event at the first look */
 static unsigned int turn;               /* where PtlEQPoll looks first */
 
 static inline int call6(unsigned long number, unsigned long a, unsigned long b, unsigned long c,
@@ -320,35 +327,44 @@ static int look(const ptl_handle_eq_t *eqs, unsigned int size, ptl_event_t *even
 	return PTL_EQ_EMPTY;
 }
 
-/* Look until there is an event, for `spin` ticks; then let the kernel wait. */
+/* Look until there is an event or `limit` ticks have passed. */
+static int look_for(const ptl_handle_eq_t *eqs, unsigned int size, unsigned long limit,
+		    ptl_event_t *event, int *which)
+{
+	unsigned long start = ticks(), waited;
+
+	do {
+		for (int looks = 0; looks < LOOKS_PER_CLOCK; looks++) {
+			int result = look(eqs, size, event, which);
+
+			if (result != PTL_EQ_EMPTY) {
+				waited = ticks() - start;
+				if (waited * 4 > spin)
+					spin = waited * 4 < SPIN_MOST ? waited * 4 : SPIN_MOST;
+				return result;
+			}
+		}
+	} while (ticks() - start < limit);
+	return PTL_EQ_EMPTY;
+}
+
+/* Spin for an event; then let the kernel wait for it. */
 static int wait(const ptl_handle_eq_t *eqs, unsigned int size, unsigned long timeout_ns,
 		ptl_event_t *event, int *which)
 {
-	unsigned long start = ticks(), waited = 0;
-	int result = PTL_OK, found;
+	int probe = ++waits % PROBE_EVERY == 0;
+	int result = look_for(eqs, size, probe ? SPIN_MOST : spin, event, which);
+	int waited = PTL_OK;
 
-	for (;;) {
-		for (int looks = 0; looks < LOOKS_PER_CLOCK; looks++) {
-			found = look(eqs, size, event, which);
-			if (found != PTL_EQ_EMPTY)
-				goto out;
-		}
-		waited = ticks() - start;
-		if (waited < spin)
-			continue;
-		if (result != PTL_OK)
-			return result; /* time is up, and this was the look after it */
-		result = call3(SYS_EQ_WAIT, (unsigned long)eqs, size, timeout_ns);
-		if (result != PTL_OK && result != PTL_EQ_EMPTY)
-			return result;
-	}
-out:
-	waited = ticks() - start;
-	if (waited < WAIT_SHORT)
-		spin = spin * 2 < SPIN_MOST ? spin * 2 : SPIN_MOST;
-	else
+	if (result != PTL_EQ_EMPTY)
+		return result;
+	if (!probe)
 		spin = spin / 2 > SPIN_LEAST ? spin / 2 : SPIN_LEAST;
-	return found;
+	while (result == PTL_EQ_EMPTY && waited == PTL_OK) {
+		waited = call3(SYS_EQ_WAIT, (unsigned long)eqs, size, timeout_ns);
+		result = look(eqs, size, event, which);
+	}
+	return result != PTL_EQ_EMPTY ? result : waited;
 }
 
 int PtlEQWait(ptl_handle_eq_t eq, ptl_event_t *event)

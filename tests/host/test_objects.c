@@ -127,6 +127,7 @@ TEST(rule33_md_bad_arguments)
 	REJECTED(args.length = ~0ULL, PORTALS_SEGV);
 	REJECTED(args.start = ~0ULL - 7, PORTALS_SEGV);
 	REJECTED(args.start = BASE + SEGMENT, PORTALS_SEGV);
+	REJECTED((args.start = BASE + 8, args.length = ~0ULL - 3), PORTALS_SEGV);
 	REJECTED(args.eq_handle = 12345, PORTALS_EQ_INVALID);
 	REJECTED(args.eq_handle = me, PORTALS_EQ_INVALID);
 	eq = new_eq(&w, 0, 4);

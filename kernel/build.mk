@@ -5,7 +5,7 @@
 
 KERNEL_BUILD := build/kernel
 
-KERNEL_CFLAGS := -std=gnu17 -O2 -g1 -Wall -Wextra -Werror -ffreestanding -mgeneral-regs-only \
+KERNEL_CFLAGS := -std=gnu17 -O2 -gdwarf-4 -g1 -Wall -Wextra -Werror -ffreestanding -mgeneral-regs-only \
 	-mno-red-zone -fno-pic -no-pie -mcmodel=small -fno-stack-protector -fcf-protection=none \
 	-fno-omit-frame-pointer -fno-optimize-sibling-calls -fno-asynchronous-unwind-tables \
 	-fno-common -flto -Iinclude -ffile-prefix-map=$(CURDIR)/=
@@ -26,7 +26,8 @@ build/kernel.o: $(KERNEL_BUILD)/joined.o
 # Joining flattens the message path (portals_message.c), and the compiler then
 # warns of answers that are only read when they were made.
 $(KERNEL_BUILD)/joined.o: $(KERNEL_OBJ) kernel/build.mk
-	$(CC) $(KERNEL_CFLAGS) -Wno-maybe-uninitialized -r -nostdlib -flinker-output=nolto-rel -o $@ $(KERNEL_OBJ)
+	$(CC) $(KERNEL_CFLAGS) -Wno-maybe-uninitialized -r -nostdlib -flto-partition=one \
+		-flinker-output=nolto-rel -o $@ $(KERNEL_OBJ)
 
 # The compiler may call these functions anywhere, even where it inlined all calls.
 $(KERNEL_BUILD)/kernel/string.o: KERNEL_CFLAGS += -fno-lto -fno-builtin \

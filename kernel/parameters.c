@@ -111,6 +111,8 @@ static void set(const char *key, char *value)
 		parameters.env[parameters.envs++] = value;
 	} else if (!strcmp(key, "name")) {
 		parameters.name = value;
+	} else if (!strcmp(key, "crash")) {
+		parameters.crash = value;
 	} else if (!strcmp(key, "selftest")) {
 		parameters.selftest = value;
 	} else if (!strcmp(key, "link")) {

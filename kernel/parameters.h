@@ -24,6 +24,7 @@ struct parameters {
 	uint16_t exit_port;        /* of isa-debug-exit, 0 none */
 	const char *name;          /* of the node, or NULL */
 	const char *selftest;      /* a test of two kernels (selftest.h), or NULL */
+	const char *crash;         /* a fault of the kernel on purpose (crash.h), or NULL */
 	uint32_t args, envs;
 	const char *arg[PARAMETER_ARGS];
 	const char *env[PARAMETER_ENV];

@@ -9,6 +9,7 @@
 #include "boot_info.h"
 #include "console.h"
 #include "cpu.h"
+#include "crash.h"
 #include "format.h"
 #include "image.h"
 #include "machine.h"
@@ -65,5 +66,7 @@ void kernel_main(uint32_t multiboot, uint64_t boot_tsc)
 	time_calibrate();
 	if (parameters.selftest && !selftest(parameters.selftest))
 		panic("selftest %s failed", parameters.selftest);
+	if (parameters.crash)
+		crash(parameters.crash);
 	process_start();
 }

@@ -1,0 +1,62 @@
+/*
+ * `crash=HOW` on the kernel's command line: the kernel breaks a rule of its own
+ * address space just before the application starts, and must report it.
+ */
+#include "crash.h"
+
+#include <margay/abi.h>
+
+#include "console.h"
+#include "cpu.h"
+#include "image.h"
+#include "string.h"
+
+static void read_null(void)
+{
+	__asm__ volatile("movq 8, %%rax" : : : "rax");
+}
+
+static void write_text(void)
+{
+	*(volatile uint8_t *)margay_kernel_start = 0;
+}
+
+static void execute_data(void)
+{
+	((void (*)(void))(uint64_t)kernel_stack)();
+}
+
+static void read_application(void)
+{
+	*(volatile uint8_t *)APP_BASE;
+}
+
+static void execute_application(void)
+{
+	((void (*)(void))APP_BASE)();
+}
+
+static void illegal_instruction(void)
+{
+	__asm__ volatile("ud2");
+}
+
+/* Past the end of the kernel's stack: a double fault. */
+static void overflow_stack(void)
+{
+	__asm__ volatile("1: push $0\n\tjmp 1b");
+}
+
+void crash(const char *how)
+{
+	static const struct { const char *how; void (*run)(void); } ways[] = {
+		{ "null", read_null }, { "text", write_text }, { "data", execute_data },
+		{ "smap", read_application }, { "smep", execute_application },
+		{ "illegal", illegal_instruction }, { "stack", overflow_stack },
+	};
+
+	for (unsigned i = 0; i < sizeof(ways) / sizeof(ways[0]); i++)
+		if (!strcmp(how, ways[i].how))
+			ways[i].run();
+	kernel_line("crash=%s is not known and ignored", how);
+}

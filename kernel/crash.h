@@ -1,0 +1,10 @@
+/*
+ * Faults of the kernel on purpose, for the tests of its reports.
+ */
+#ifndef KERNEL_CRASH_H
+#define KERNEL_CRASH_H
+
+/* `how`: what crash= on the command line says. Returns only if it is unknown. */
+void crash(const char *how);
+
+#endif

@@ -66,7 +66,8 @@ def grub_config(options: RunOptions) -> str:
     the node leaves through the exit port."""
     chosen = max(options.node, 0)
     lines = ["serial --unit=0 --speed=115200", "terminal_input console serial",
-             "terminal_output console serial", f"set default={chosen}", "set timeout=5",
+             "terminal_output console serial", f"set default={chosen}",
+             f"set timeout={0 if options.nodes == 1 or options.node >= 0 else 5}",
              "set exit=", "smbios --type 1 --get-string 7 --set serial"]
     for node in range(options.nodes):
         where = f"set default={node}; " if options.node < 0 else ""

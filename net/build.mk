@@ -54,6 +54,7 @@ build/host/check-tsan: $(HOST_ALL:%.c=build/host/tsan/%.o)
 host-lib: build/libmargayhost.a
 
 host-check: build/host/check-gcc build/host/check-clang build/host/check-tsan host-lib
+	@clang -x c++ -std=c++17 -pedantic -Wall -Wextra -Werror -fsyntax-only include/portals3.h
 	@tests/host/run.sh build/host/check-gcc build/host/check-clang "build/host/check-tsan concurrent"
 
 -include $(wildcard $(HOST_OBJECTS:.o=.d)) \

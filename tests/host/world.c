@@ -217,3 +217,50 @@ void remove_eq(struct world *w, uint32_t p, handle_t eq)
 	CHECK_IS(eq_free(&w->views[p], eq), 0);
 	reader->handle = PTL_INVALID_HANDLE;
 }
+
+int arrives(struct world *w, uint32_t p, struct message m, uint64_t *offset,
+		   uint64_t *bytes)
+{
+	struct message answer;
+	struct grant grant;
+	int result = deliver_begin(&w->views[p], &m, m.source_nid, &grant, &answer);
+
+	if (offset)
+		*offset = grant.offset;
+	if (bytes)
+		*bytes = grant.bytes;
+	if (result == DELIVER_OK)
+		CHECK_IS(deliver_end(&w->views[p], &grant, NI_OK, &answer), DELIVER_OK);
+	return result;
+}
+
+int put_arrives(struct world *w, uint64_t bits, uint64_t length)
+{
+	return arrives(w, 0, request(MESSAGE_PUT, 1, 0, bits, length), 0, 0);
+}
+
+struct pair pair_open(struct world *w, uint32_t options, int threshold, int unlink)
+{
+	struct pair pair;
+	struct md_args args;
+
+	world_open(w, &test_limits);
+	pair.eq = new_eq(w, 0, 32);
+	pair.me = new_me(w, 0, 5);
+	pair.md = attach(w, 0, pair.me, memory(1000, 64, MD_OP_PUT | MD_OP_GET |
+					       MD_MANAGE_REMOTE | options, pair.eq), UNLINK_NEVER);
+	pair.events = new_eq(w, 1, 32);
+	args = memory(2000, 64, 0, pair.events);
+	args.threshold = threshold;
+	pair.source = bind(w, 1, args, unlink);
+	return pair;
+}
+
+void pair_close(struct world *w, struct pair *pair)
+{
+	remove_me(w, 0, pair->me);
+	remove_eq(w, 0, pair->eq);
+	remove_md(w, 1, pair->source);
+	remove_eq(w, 1, pair->events);
+	world_close(w);
+}

@@ -59,6 +59,19 @@ int get(struct world *w, uint32_t from, struct initiator_args args);
 struct message request(uint8_t operation, uint32_t from, uint32_t to, uint64_t bits,
 		       uint64_t length);
 
+/* What deliver_begin says to this message, and its range; an accepted one is
+ * ended at once. put_arrives: a put from process 1 to process 0. */
+int arrives(struct world *w, uint32_t p, struct message m, uint64_t *offset, uint64_t *bytes);
+int put_arrives(struct world *w, uint64_t bits, uint64_t length);
+
+/* A target that takes 64 bytes at 1000, an initiator that has them at 2000. */
+struct pair {
+	handle_t me, md, eq;          /* at process 0, the target */
+	handle_t source, events;      /* at process 1, the initiator */
+};
+struct pair pair_open(struct world *w, uint32_t options, int threshold, int unlink);
+void pair_close(struct world *w, struct pair *pair);
+
 /* Take the next event of a queue into w->event: its type, or -1 if none, or
  * -2 if events were lost before it. */
 int next(struct world *w, uint32_t p, handle_t eq);

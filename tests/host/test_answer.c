@@ -1,0 +1,284 @@
+/*
+ * Acks and replies: rules 11 to 17.
+ */
+#include <string.h>
+#include "world.h"
+
+TEST(rule15_ack_echoes_the_request)
+{
+	struct world w;
+	struct pair pair = pair_open(&w, MD_TRUNCATE, MD_THRESH_INF, UNLINK_NEVER);
+	struct initiator_args args = to(pair.source, 0, 5);
+	uint32_t link;
+
+	args.ack = ACK_YES, args.remote_offset = 24;
+	CHECK_IS(put(&w, 1, args), 0);
+	CHECK_IS(next(&w, 1, pair.events), EVENT_SEND_START);
+	link = w.event.link;
+	CHECK_IS(next(&w, 1, pair.events), EVENT_SEND_END);
+	CHECK_IS(next(&w, 1, pair.events), EVENT_ACK);
+	CHECK_IS(w.event.link, link);
+	CHECK_IS(w.event.mlength, 40);
+	CHECK_IS(w.event.rlength, 64);
+	CHECK_IS(w.event.offset, 24);
+	CHECK_IS(w.event.match_bits, 5);
+	CHECK_IS(w.event.pt_index, PT);
+	CHECK_IS(w.event.hdr_data, 0xabcdef);
+	CHECK_IS(w.event.initiator.nid, 0);           /* who answered */
+	CHECK(w.event.md_handle == pair.source);
+	CHECK_IS(w.event.ni_fail_type, NI_OK);
+	CHECK_IS(next(&w, 1, pair.events), -1);
+	pair_close(&w, &pair);
+}
+
+TEST(rule12_when_an_ack_is_sent)
+{
+	struct world w;
+	struct pair pair = pair_open(&w, MD_ACK_DISABLE, MD_THRESH_INF, UNLINK_NEVER);
+	struct initiator_args args = to(pair.source, 0, 5);
+	struct message m, answer;
+	struct grant source, grant;
+	handle_t quiet;
+
+	args.ack = ACK_YES;                           /* the target's descriptor disables it */
+	CHECK_IS(initiator_put(&w.views[1], &args, &m, &source), 0);
+	CHECK_IS(m.ack_request, ACK_YES);
+	CHECK(m.eq_handle == pair.events && m.md_handle == pair.source);
+	CHECK_IS(deliver_begin(&w.views[0], &m, 1, &grant, &answer), DELIVER_OK);
+	CHECK_IS(deliver_end(&w.views[0], &grant, NI_OK, &answer), DELIVER_OK);
+	CHECK_IS(grant.answers, 0);
+	CHECK_IS(initiator_sent(&w.views[1], &m, &source, NI_OK), 0);
+	remove_md(&w, 0, pair.md);
+	pair.md = attach(&w, 0, pair.me, memory(1000, 64, MD_OP_PUT | MD_MANAGE_REMOTE, pair.eq),
+			 UNLINK_NEVER);
+	quiet = bind(&w, 1, memory(2000, 64, 0, EQ_NONE), UNLINK_NEVER);
+	args.md = quiet;                              /* no event queue: nobody could tell */
+	CHECK_IS(initiator_put(&w.views[1], &args, &m, &source), 0);
+	CHECK_IS(m.ack_request, ACK_NO);
+	CHECK_IS(m.op_handle, HANDLE_NONE);
+	CHECK_IS(initiator_sent(&w.views[1], &m, &source, NI_OK), 0);
+	args.md = pair.source, args.ack = ACK_NO;     /* not asked for */
+	CHECK_IS(initiator_put(&w.views[1], &args, &m, &source), 0);
+	CHECK_IS(deliver_begin(&w.views[0], &m, 1, &grant, &answer), DELIVER_OK);
+	CHECK_IS(deliver_end(&w.views[0], &grant, NI_OK, &answer), DELIVER_OK);
+	CHECK_IS(grant.answers, 0);
+	CHECK_IS(initiator_sent(&w.views[1], &m, &source, NI_OK), 0);
+	remove_md(&w, 1, quiet);
+	block_init(&w.views[1]);                      /* the first ack never comes */
+	w.readers[1][0].handle = PTL_INVALID_HANDLE;
+	remove_me(&w, 0, pair.me);
+	remove_eq(&w, 0, pair.eq);
+	world_close(&w);
+}
+
+TEST(rule12_ack_is_made_before_the_event)
+{
+	struct world w;
+	struct pair pair = pair_open(&w, 0, MD_THRESH_INF, UNLINK_NEVER);
+	struct initiator_args args = to(pair.source, 0, 5);
+	struct message m, answer, none;
+	struct grant source, grant;
+
+	args.ack = ACK_YES;
+	CHECK_IS(initiator_put(&w.views[1], &args, &m, &source), 0);
+	CHECK_IS(deliver_begin(&w.views[0], &m, 1, &grant, &answer), DELIVER_OK);
+	CHECK_IS(grant.answers, 0);                   /* not to be sent before the data is in */
+	CHECK_IS(answer.operation, MESSAGE_ACK);      /* but complete, and out of the block's reach */
+	memset((void *)&w.views[0].ops[0].head, 0x77, sizeof(struct event_head) - 8);
+	CHECK_IS(deliver_end(&w.views[0], &grant, NI_OK, &answer), DELIVER_OK);
+	CHECK_IS(grant.answers, 1);
+	CHECK_IS(answer.mlength, 64);
+	CHECK_IS(answer.target_nid, 1);
+	CHECK_IS(initiator_sent(&w.views[1], &m, &source, NI_OK), 0);
+	CHECK_IS(deliver_begin(&w.views[1], &answer, 1, &grant, &none), DELIVER_OK);
+	pair_close(&w, &pair);
+}
+
+TEST(rule13_ack_after_unlink_and_without_queue)
+{
+	struct world w;
+	struct pair pair = pair_open(&w, 0, MD_THRESH_INF, UNLINK_NEVER);
+	struct initiator_args args = to(pair.source, 0, 5);
+	struct message first, second, none;
+	struct grant source, grant;
+
+	args.ack = ACK_YES;
+	CHECK_IS(initiator_put(&w.views[1], &args, &first, &source), 0);
+	CHECK_IS(initiator_sent(&w.views[1], &first, &source, NI_OK), 0);
+	CHECK_IS(initiator_put(&w.views[1], &args, &second, &source), 0);
+	CHECK_IS(initiator_sent(&w.views[1], &second, &source, NI_OK), 0);
+	CHECK_IS(md_unlink(&w.views[1], pair.source), 0);     /* an awaited ack pins nothing */
+	CHECK(message_refuse(&first, NI_OK, &first));
+	first.mlength = 64;
+	CHECK_IS(deliver_begin(&w.views[1], &first, 1, &grant, &none), DELIVER_OK);
+	CHECK_IS(grant.op, HANDLE_NONE);
+	for (int i = 0; i < 4; i++)
+		CHECK_IS(next(&w, 1, pair.events), i % 2 ? EVENT_SEND_END : EVENT_SEND_START);
+	CHECK_IS(next(&w, 1, pair.events), EVENT_ACK);
+	CHECK_IS(w.event.mlength, 64);
+	CHECK(w.event.md_handle == pair.source);
+	CHECK_IS(w.event.md.length, 0);               /* it is gone */
+	remove_eq(&w, 1, pair.events);
+	CHECK(message_refuse(&second, NI_OK, &second));
+	CHECK_IS(deliver_begin(&w.views[1], &second, 1, &grant, &none), DELIVER_DROPPED);
+	CHECK_IS(status(&w, 1, STAT_DROPPED), 1);
+	CHECK_IS(status(&w, 1, STAT_OP_USED), 0);
+	pair.events = new_eq(&w, 1, 32);              /* in the same place: not its queue */
+	CHECK_IS(HANDLE_INDEX(pair.events), HANDLE_INDEX(second.eq_handle));
+	second.op_handle = HANDLE_NONE;
+	CHECK_IS(deliver_begin(&w.views[1], &second, 1, &grant, &none), DELIVER_DROPPED);
+	CHECK_IS(next(&w, 1, pair.events), -1);
+	pair_close(&w, &pair);
+}
+
+TEST(rule17_answers_come_once)
+{
+	struct world w;
+	struct pair pair = pair_open(&w, 0, MD_THRESH_INF, UNLINK_NEVER);
+	struct initiator_args args = to(pair.source, 0, 5);
+	struct message m, ack, reply, none;
+	struct grant source, grant;
+
+	args.ack = ACK_YES;
+	CHECK_IS(initiator_put(&w.views[1], &args, &m, &source), 0);
+	CHECK_IS(initiator_sent(&w.views[1], &m, &source, NI_OK), 0);
+	CHECK(message_refuse(&m, NI_DROPPED, &ack));
+	CHECK_IS(deliver_begin(&w.views[1], &ack, 1, &grant, &none), DELIVER_OK);
+	CHECK_IS(deliver_begin(&w.views[1], &ack, 1, &grant, &none), DELIVER_DROPPED);
+	CHECK_IS(initiator_get(&w.views[1], &args, &m), 0);
+	CHECK(message_refuse(&m, NI_DROPPED, &reply));
+	reply.operation = MESSAGE_ACK;                /* the wrong kind of answer */
+	CHECK_IS(deliver_begin(&w.views[1], &reply, 1, &grant, &none), DELIVER_DROPPED);
+	reply.operation = MESSAGE_REPLY;
+	CHECK_IS(deliver_begin(&w.views[1], &reply, 1, &grant, &none), DELIVER_OK);
+	CHECK_IS(deliver_begin(&w.views[1], &reply, 1, &(struct grant){ 0 }, &none),
+		 DELIVER_DROPPED);
+	CHECK_IS(deliver_end(&w.views[1], &grant, NI_OK, &none), DELIVER_OK);
+	CHECK_IS(deliver_begin(&w.views[1], &reply, 1, &grant, &none), DELIVER_DROPPED);
+	CHECK_IS(status(&w, 1, STAT_DROPPED), 4);
+	pair_close(&w, &pair);
+}
+
+TEST(rule15_get_events_and_data)
+{
+	struct world w;
+	struct pair pair = pair_open(&w, MD_TRUNCATE, MD_THRESH_INF, UNLINK_NEVER);
+	struct initiator_args args = to(pair.source, 0, 5);
+	uint32_t link;
+
+	args.remote_offset = 4;
+	CHECK_IS(get(&w, 1, args), 0);
+	CHECK(shows(&w, 1, 2000, 0, 1004, 60));
+	CHECK(shows(&w, 1, 2060, 1, 2060, 100));      /* nothing behind what came */
+	CHECK_IS(next(&w, 1, pair.events), EVENT_REPLY_START);
+	link = w.event.link;
+	CHECK_IS(next(&w, 1, pair.events), EVENT_REPLY_END);
+	CHECK_IS(w.event.link, link);
+	CHECK_IS(w.event.rlength, 64);
+	CHECK_IS(w.event.mlength, 60);
+	CHECK_IS(w.event.offset, 4);
+	CHECK_IS(w.event.match_bits, 5);
+	CHECK_IS(w.event.hdr_data, 0);
+	CHECK_IS(w.event.initiator.nid, 0);
+	CHECK_IS(w.event.ni_fail_type, NI_OK);
+	CHECK_IS(next(&w, 1, pair.events), -1);       /* a get has no SEND events */
+	CHECK_IS(next(&w, 0, pair.eq), EVENT_GET_START);
+	CHECK_IS(next(&w, 0, pair.eq), EVENT_GET_END);
+	CHECK_IS(w.event.mlength, 60);
+	CHECK_IS(w.event.offset, 4);
+	CHECK_IS(status(&w, 0, STAT_BYTES_OUT), 60);
+	CHECK_IS(status(&w, 1, STAT_BYTES_IN), 60);
+	pair_close(&w, &pair);
+}
+
+TEST(rule14_reply_discards)
+{
+	struct world w;
+	struct pair pair = pair_open(&w, 0, MD_THRESH_INF, UNLINK_NEVER);
+	struct md_args args = memory(3000, 64, 0, EQ_NONE);
+	struct initiator_args want;
+	struct message m, reply, none;
+	struct grant grant, other;
+	handle_t small, md;
+
+	small = new_eq(&w, 1, 2);
+	args.eq_handle = small;
+	md = bind(&w, 1, args, UNLINK_NEVER);
+	want = to(md, 0, 5);
+	CHECK_IS(get(&w, 1, want), 0);                /* REPLY_START and REPLY_END fill it */
+	CHECK(shows(&w, 1, 3000, 0, 1000, 64));
+	fill(&w, 1);
+	CHECK_IS(get(&w, 1, want), 0);
+	CHECK(shows(&w, 1, 3000, 1, 3000, 64));       /* discarded */
+	CHECK_IS(status(&w, 1, STAT_DROPPED), 1);
+	CHECK_IS(next(&w, 1, small), EVENT_REPLY_START);
+	CHECK_IS(get(&w, 1, want), 0);                /* one free slot is one too few */
+	CHECK_IS(status(&w, 1, STAT_DROPPED), 2);
+	CHECK_IS(next(&w, 1, small), EVENT_REPLY_END);
+	CHECK_IS(next(&w, 1, small), -1);
+	/* space is reserved at begin: two replies cannot both count on it */
+	CHECK_IS(initiator_get(&w.views[1], &want, &m), 0);
+	CHECK_IS(initiator_get(&w.views[1], &want, &reply), 0);
+	message_refuse(&m, NI_OK, &m);
+	message_refuse(&reply, NI_OK, &reply);
+	CHECK_IS(deliver_begin(&w.views[1], &m, 1, &grant, &none), DELIVER_OK);
+	CHECK_IS(next(&w, 1, small), EVENT_REPLY_START);
+	CHECK_IS(deliver_begin(&w.views[1], &reply, 1, &other, &none), DELIVER_DROPPED);
+	CHECK_IS(deliver_end(&w.views[1], &grant, NI_OK, &none), DELIVER_OK);
+	CHECK_IS(next(&w, 1, small), EVENT_REPLY_END);
+	CHECK_IS(eq_lookup(&w.views[1], small)->reserved, 0);
+	CHECK_IS(status(&w, 1, STAT_DROPPED), 3);
+	remove_md(&w, 1, md);                         /* the discarded ones pin it no more */
+	/* its descriptor does not exist */
+	reply.op_handle = HANDLE_NONE;
+	CHECK_IS(deliver_begin(&w.views[1], &reply, 1, &grant, &none), DELIVER_DROPPED);
+	CHECK_IS(status(&w, 1, STAT_DROPPED), 4);
+	/* without a queue there is no other reason: threshold 0, any length */
+	args.eq_handle = EQ_NONE, args.threshold = 0;
+	md = bind(&w, 1, args, UNLINK_NEVER);
+	reply.md_handle = md, reply.mlength = 1000;
+	CHECK_IS(deliver_begin(&w.views[1], &reply, 1, &grant, &none), DELIVER_OK);
+	CHECK_IS(grant.bytes, 64);
+	CHECK_IS(grant.offset, 3000);
+	CHECK_IS(deliver_end(&w.views[1], &grant, NI_OK, &none), DELIVER_OK);
+	remove_md(&w, 1, md);
+	remove_eq(&w, 1, small);
+	pair_close(&w, &pair);
+}
+
+TEST(rule16_discarded_requests_are_answered)
+{
+	struct world w;
+	struct pair pair = pair_open(&w, 0, MD_THRESH_INF, UNLINK_NEVER);
+	struct initiator_args args = to(pair.source, 0, 6);
+
+	CHECK_IS(get(&w, 1, args), 0);
+	CHECK_IS(next(&w, 1, pair.events), EVENT_REPLY_START);
+	CHECK_IS(next(&w, 1, pair.events), EVENT_REPLY_END);
+	CHECK_IS(w.event.ni_fail_type, NI_DROPPED);
+	CHECK_IS(w.event.mlength, 0);
+	CHECK_IS(w.event.rlength, 64);
+	args.ack = ACK_YES;
+	CHECK_IS(put(&w, 1, args), 0);
+	CHECK_IS(next(&w, 1, pair.events), EVENT_SEND_START);
+	CHECK_IS(next(&w, 1, pair.events), EVENT_SEND_END);
+	CHECK_IS(w.event.ni_fail_type, NI_OK);
+	CHECK_IS(next(&w, 1, pair.events), EVENT_ACK);
+	CHECK_IS(w.event.ni_fail_type, NI_DROPPED);
+	CHECK_IS(w.event.mlength, 0);
+	args.ack = ACK_NO;                            /* stays silent */
+	CHECK_IS(put(&w, 1, args), 0);
+	CHECK_IS(next(&w, 1, pair.events), EVENT_SEND_START);
+	CHECK_IS(next(&w, 1, pair.events), EVENT_SEND_END);
+	CHECK_IS(next(&w, 1, pair.events), -1);
+	CHECK_IS(status(&w, 0, STAT_DROPPED), 3);
+	CHECK_IS(status(&w, 0, STAT_MESSAGES_IN), 0);
+	CHECK(shows(&w, 0, 0, 0, 0, WORDS) && shows(&w, 1, 0, 1, 0, WORDS));
+	block_close(&w.views[0]);
+	CHECK_IS(get(&w, 1, args), 0);
+	CHECK_IS(next(&w, 1, pair.events), EVENT_REPLY_START);
+	CHECK_IS(next(&w, 1, pair.events), EVENT_REPLY_END);
+	CHECK_IS(w.event.ni_fail_type, NI_DROPPED);
+	block_open(&w.views[0]);
+	pair_close(&w, &pair);
+}

@@ -36,7 +36,7 @@ MAY_INCLUDE = {
     "host": {"net", "net/portals", "net/shm", "net/link", "include"},
     "tests/apps": {"include", "apps"},
     "tests/bench": {"include", "apps"},
-    "tests/host": {"net", "net/portals", "net/shm", "net/link", "include", "host"},
+    "tests/host": {"net", "net/portals", "net/shm", "net/link", "include", "host", "libc-glue"},
     "tools": {"net", "net/portals", "net/shm", "include"},
     "include": set(),
 }

@@ -14,6 +14,7 @@ extern uint8_t margay_load_end[];          /* end of what the loader loads */
 extern uint8_t margay_kernel_bss_start[], margay_bss_end[];
 
 extern uint8_t margay_app_start[], margay_app_text_end[], margay_app_rodata_end[];
+extern uint8_t margay_app_eh_frame[], margay_app_eh_frame_end[];
 extern uint8_t margay_app_data_end[], margay_app_bss_end[], margay_app_entry[];
 
 #endif

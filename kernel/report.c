@@ -14,7 +14,7 @@
 #include "image.h"
 #include "node.h"
 #include "uaccess.h"
-#include "x86.h"
+#include "unwind.h"
 
 #define FRAMES 32u                 /* deeper ones are not shown */
 
@@ -58,19 +58,26 @@ static bool in_application_text(uint64_t rip)
 	return rip >= APP_BASE && rip < (uint64_t)margay_app_text_end;
 }
 
+/* The return address that a frame pointer does not lead to: after a jump into
+ * nowhere it is on top of the stack, in a function without a frame somewhere near. */
+static const uint64_t *frameless_return(const struct trap_frame *frame)
+{
+	uint64_t slot = frame->rsp;
+
+	if (in_application_text(frame->rip) && !unwind_slot(frame->rip, frame->rsp, &slot))
+		return NULL;
+	return user_range(slot, sizeof(uint64_t), USER_READ);
+}
+
 void report_application_frames(const struct trap_frame *frame)
 {
+	const uint64_t *back = frameless_return(frame);
 	uint64_t rbp = frame->rbp;
 	unsigned number = 0;
 
 	line_of(number++, frame->rip);
-	if (!in_application_text(frame->rip)) {
-		/* A jump into nowhere: its return address is on the stack. */
-		const uint64_t *back = user_range(frame->rsp, sizeof(*back), USER_READ);
-
-		if (back && in_application_text(*back))
-			line_of(number++, *back);
-	}
+	if (back && in_application_text(*back))
+		line_of(number++, *back);
 	while (number < FRAMES && rbp % sizeof(uint64_t) == 0) {
 		const struct stack_frame *at = user_range(rbp, sizeof(*at), USER_READ);
 

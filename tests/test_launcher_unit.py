@@ -167,7 +167,7 @@ def test_qemu_line():
     parsed = options.parse(["-n", "2", "--stats", "dir, with/app"])
     line = machine.qemu_arguments(parsed, "tcg", 1, 77, 1000, 3 * MB)
     assert "1,maxcpus=2" in line and "-no-user-config" in line
-    assert line[line.index("-m") + 1] == "19M"
+    assert line[line.index("-m") + 1] == "20M"
     words = line[line.index("-append") + 1].split()
     assert {"node=1", "rank=1", "n=2", "jid=77", "uid=1000", "stats=1"} <= set(words)
     assert not any("dir, with" in word for word in line)
@@ -455,6 +455,7 @@ def test_outcomes_from_the_node_table(layout):
     assert read("NODE_RUNNING", None).kind == "running"
     assert read("NODE_RUNNING", 9).kind == "died" and read("NODE_RUNNING", 9).host_status == 137
     assert read("NODE_BOOTED", 9, True).kind == "ended"
+    assert read("NODE_BOOTED", 6).host_status == 125
     dead = read("NODE_OFF", 0x100)
     assert verdict.failure_text(dead, 0x100, "no such device").endswith("status 1: no such device")
 

@@ -212,6 +212,8 @@ class Job:
     # --- what the policy asks for
 
     def say(self, text: str) -> None:
+        """A line of the launcher's own, behind the reports that led to it."""
+        self.console.release()
         self.printer.report(f"margay: {text}\n".encode("utf-8", "replace"))
 
     def kill_all(self) -> None:

@@ -32,9 +32,10 @@ class Fds:
     GDB = 6
 
 
-def ram_bytes(boot_bytes: int, iso: bool) -> int:
-    """Local memory of a node: the segments live in the region."""
-    need = (ISO_RAM if iso else BASE_RAM) + boot_bytes
+def ram_bytes(boot_bytes: int, segment: int, iso: bool) -> int:
+    """Local memory of a node. The segment lives in the region; its page tables are here,
+    8 bytes for each 4 KiB of the kernel's shifted alias, and some more for the other maps."""
+    need = (ISO_RAM if iso else BASE_RAM) + boot_bytes + segment // 512 + segment // 4096
     return (need + MB - 1) // MB * MB
 
 
@@ -65,7 +66,7 @@ def qemu_arguments(options: RunOptions, accel: str, rank: int, job: int, uid: in
         "-name", f"margay-{job}-node{rank}",
         "-machine", machine, "-accel", accel, "-cpu", "max",
         "-smp", "1" if options.icount else "1,maxcpus=2",
-        "-m", f"{ram_bytes(boot_bytes, bool(options.boot)) // MB}M",
+        "-m", f"{ram_bytes(boot_bytes, options.mem, bool(options.boot)) // MB}M",
         "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot",
         "-chardev", f"socket,id=serial,fd={Fds.SERIAL}", "-serial", "chardev:serial",
         "-device", f"isa-debug-exit,iobase={EXIT_PORT:#x},iosize=1",

@@ -39,7 +39,7 @@ def run_options(options: RunOptions, debug=None) -> int:
         return dry_run(options, image, qemu)
     spawn = str(built("tools/spawn"))
     hostmem.check(options.nodes, options.mem,
-                  machine.ram_bytes(image.boot_bytes, bool(options.boot)),
+                  machine.ram_bytes(image.boot_bytes, options.mem, bool(options.boot)),
                   sum(os.path.getsize(file.path) for file in options.files
                       if not file.out and os.path.isfile(file.path)))
     from .job import Job

@@ -53,6 +53,8 @@ def read_outcome(rank: int, states: dict[str, int], state: int, status: int, sig
     if ended_by_us:
         return Outcome(rank, "ended")
     killed_by = os.WTERMSIG(wait_status) if os.WIFSIGNALED(wait_status) else 0
+    if killed_by == SIGABRT:
+        killed_by = 0             # QEMU gave up by itself: not the application's abort
     return Outcome(rank, "died", 0, killed_by, 0)
 
 
@@ -82,6 +84,7 @@ def failure_text(outcome: Outcome, wait_status: int | None, qemu_said: str) -> s
     if outcome.signal:
         return (f"{who} died: its QEMU was ended by signal {outcome.signal} "
                 f"({signal_name(outcome.signal)})")
-    code = os.WEXITSTATUS(wait_status) if wait_status is not None else 0
     said = f": {qemu_said}" if qemu_said else ""
-    return f"{who} died: its QEMU ended with status {code}{said}"
+    if wait_status is not None and os.WIFEXITED(wait_status):
+        return f"{who} died: its QEMU ended with status {os.WEXITSTATUS(wait_status)}{said}"
+    return f"{who} died: its QEMU gave up{said}"

@@ -10,6 +10,7 @@
 #include "x86.h"
 
 #define GATE_INTERRUPT 0x8eu       /* present, ring 0, switches interrupts off */
+#define GATE_FOR_USER  0x60u       /* the application's int may use it */
 #define TSS_AVAILABLE  0x0000890000000000UL
 
 struct tss {
@@ -88,6 +89,7 @@ static void load_gates(void)
 			.selector = KERNEL_CS,
 			.type = GATE_INTERRUPT,
 		};
+	gates[VECTOR_BREAKPOINT].type |= GATE_FOR_USER;
 	gates[VECTOR_NMI].ist = IST_NMI;
 	gates[VECTOR_DOUBLE_FAULT].ist = IST_DOUBLE_FAULT;
 	gates[VECTOR_MACHINE_CHECK].ist = IST_MACHINE_CHECK;

@@ -65,6 +65,8 @@ int64_t sys_put(uint64_t md, uint64_t target, uint64_t where, uint64_t match_bit
 	               result == DELIVER_DAMAGED ? NI_FAIL : NI_OK);
 	if (answered) /* an ack is complete when it has begun */
 		deliver_begin(&own_view, &answer, node.id, &none, &unused);
+	else
+		initiator_unanswered(&own_view, &message);
 	link_unlock();
 	link_settle();
 	return PTL_OK;

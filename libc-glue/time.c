@@ -117,11 +117,14 @@ static uint64_t to_ns(const struct timespec *time)
 
 int nanosleep(const struct timespec *time, struct timespec *left)
 {
+	uint64_t ns;
+
 	if (!valid(time))
 		return -1;
-	if (left)
+	ns = to_ns(time);
+	if (left)               /* may be `time` itself: sleep() does so */
 		*left = (struct timespec){ 0, 0 };
-	return sleep_ns(to_ns(time));
+	return sleep_ns(ns);
 }
 
 int clock_nanosleep(clockid_t clock, int flags, const struct timespec *time, struct timespec *left)

@@ -55,6 +55,8 @@ int loop_put(struct loop *loop, uint32_t from, const struct initiator_args *args
 	}
 	if (to.answers)
 		answered(loop, &answer, me, &source);
+	else
+		initiator_unanswered(me, &message);
 	return result == DELIVER_BUSY ? PORTALS_NO_SPACE : PORTALS_OK;
 }
 

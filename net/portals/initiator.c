@@ -190,6 +190,14 @@ int initiator_sent(struct process_view *view, const struct message *message,
 	return DELIVER_OK;
 }
 
+void initiator_unanswered(struct process_view *view, const struct message *message)
+{
+	struct operation *op = op_lookup(view, message->op_handle);
+
+	if (op && op->phase == OP_WAITING && op->kind == MESSAGE_ACK)
+		op_give(view, op);
+}
+
 int initiator_get(struct process_view *view, const struct initiator_args *args,
 		  struct message *message)
 {

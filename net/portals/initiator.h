@@ -49,6 +49,14 @@ int initiator_sent(struct process_view *view, const struct message *message,
 		   struct grant *grant, enum fail_type fail);
 
 /*
+ * The target has carried out a put and sends no ack, though one was asked for
+ * (its descriptor disables them): nobody waits any longer. For a link that
+ * learns this from deliver_begin and deliver_end itself. Harmless when the put
+ * awaited none, or its answer has been delivered.
+ */
+void initiator_unanswered(struct process_view *view, const struct message *message);
+
+/*
  * Start a get: checks; fills *message. An operation record waits for the reply
  * and pins the descriptor until it has ended. Errors as for initiator_put.
  */

@@ -112,7 +112,8 @@ class Live:
             thread.start()
 
     def _read(self, pipe, into: bytearray) -> None:
-        while chunk := os.read(pipe.fileno(), 1 << 16):
+        fd = pipe.fileno()
+        while not pipe.closed and (chunk := os.read(fd, 1 << 16)):
             with self.news:
                 into += chunk
                 self.news.notify_all()

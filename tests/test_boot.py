@@ -63,7 +63,7 @@ def test_grub_image_in_plain_qemu(margay, app, tmp_path):
     iso = tmp_path / "alone.iso"
     margay("iso", app("hello"), "--link", "none", "-o", iso).ok()
     run = margay("-cdrom", iso, "-m", 128, "-display", "none", "-serial", "stdio", "-no-reboot",
-                 "-accel", "tcg", program=QEMU, timeout=120).ok()
+                 "-accel", "tcg", "-cpu", "max", program=QEMU).ok()
     run.prints(r"hello from rank 0 of 1 on node0\r?$")
     run.prints(r"margay: rank 0 exited with status 0\r?$")
 
@@ -72,7 +72,7 @@ def test_grub_image_in_plain_qemu(margay, app, tmp_path):
 def test_kernel_option_of_plain_qemu(margay, app, machine):
     """QEMU's -kernel takes the image as it is, without any command line."""
     run = margay("-M", machine, "-kernel", app("hello"), "-m", 128, "-display", "none", "-serial",
-                 "stdio", "-no-reboot", "-accel", "tcg", program=QEMU).ok()
+                 "stdio", "-no-reboot", "-accel", "tcg", "-cpu", "max", program=QEMU).ok()
     run.prints(r"hello from rank 0 of 1 on node0\r?$")
     run.prints(r"margay: rank 0 exited with status 0\r?$")
 

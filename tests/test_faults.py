@@ -56,7 +56,8 @@ def test_fault(margay, app, case):
     assert report.group(3) == number.name
     assert re.search(cause, report.group(1)), f"the cause is {report.group(1)!r}"
     run.says(rf"^margay: +#\d+ 0x[0-9a-f]+ fault_{case} at .*fault\.c:\d+$")
-    run.says(r"^margay: +#\d+ 0x[0-9a-f]+ main at .*fault\.c:\d+$")
+    if case != "stack":        # its frames fill the report
+        run.says(r"^margay: +#\d+ 0x[0-9a-f]+ main at .*fault\.c:\d+$")
     if case not in SELF:
         run.says(r"\brip\b.*\b[0-9a-f]{16}\b")
         run.says(r"\br15\b.*\b[0-9a-f]{16}\b")

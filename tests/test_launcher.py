@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import stat
 import time
@@ -83,6 +84,7 @@ def test_sigquit_prints_what_each_rank_does(margay, app):
 
 def test_sigquit_while_a_rank_computes(margay, app):
     live = waiting(margay, app, 1, "spin")
+    time.sleep(0.3)                           # from the line to the loop behind it
     live.signal(signal.SIGQUIT)
     live.wait_for(r"#\d+ 0x[0-9a-f]+ compute at .*waits\.c:\d+$")
     live.signal(signal.SIGINT)
@@ -160,10 +162,13 @@ def test_progress_line_on_a_terminal(margay, app, tmp_path):
     """While nodes boot; it is wiped before the first output."""
     margay("-qec", f"{MARGAY} run -n 16 --mem 16 {app('hello')}", "typescript",
            program="/usr/bin/script", timeout=60).ok()
-    text = (tmp_path / "typescript").read_text()
-    assert "\r\x1b[K" in text and text.count("hello from rank") == 16
-    shown = [part for part in text.split("\r\x1b[K") if part and "hello" not in part]
-    assert any("16" in part for part in shown), text[:500]
+    text = (tmp_path / "typescript").read_bytes()
+    shown = re.findall(rb"\r\x1b\[K(margay: booting, \d+ of 16 nodes run)", text)
+    assert shown, text[:500]
+    # what a terminal shows in the end: wiped parts are gone
+    rows = [row.rsplit(b"\r\x1b[K", 1)[-1].strip() for row in text.split(b"\n")]
+    assert sorted(row for row in rows if b"hello" in row) == sorted(
+        b"[%d] hello from rank %d of 16 on node%d" % (r, r, r) for r in range(16))
 
 
 @pytest.mark.parametrize("size", [0, 1, 5000, 1 << 20])

@@ -82,6 +82,9 @@ sed -i 's/^#if defined (_LDBL_EQ_DBL) || defined (__CYGWIN__)$/& || defined (__m
 	"$include/math.h" "$include/tgmath.h"
 sed -i 's/^#if defined(__rtems__) ||/#if defined(__margay__) || defined(__rtems__) ||/' \
 	"$include/machine/time.h"
+# %La at full precision: libc-glue/math/ has the frexpl that newlib does without.
+sed -i 's/^#  define FREXP(f,e) .*/#  define FREXP frexpl/' \
+	"$work/source/newlib/libc/stdio/vfprintf.c" "$work/source/newlib/libc/stdio/vfwprintf.c"
 
 echo "newlib: configuring"
 cd "$work/build"
@@ -104,6 +107,7 @@ done
 # libc-glue/ has its own.
 ar d "$work/install/x86_64-elf/lib/libc.a" lib_a-_isatty.o lib_a-isatty.o lib_a-sysisatty.o \
 	lib_a-getcwd.o lib_a-syskill.o
+ar d "$work/install/x86_64-elf/lib/libm.a" lib_a-sqrtl.o lib_a-hypotl.o
 
 printf '%s\n' "$stamp" >"$work/install/x86_64-elf/stamp"
 rm -rf "$dest"

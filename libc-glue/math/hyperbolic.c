@@ -69,6 +69,8 @@ extended acoshl(extended x)
 {
 	extended past = x - 1;
 
+	if (x < 1)
+		return (x - x) / (x - x);
 	if (x > 0x1p34L)
 		return logl(x) + LN2;
 	return log1pl(past + square_root(2 * past + past * past));

@@ -1,49 +1,49 @@
 /*
  * Long double remainders: exact, by the x87's partial remainder until it is
- * complete. The condition bits hold the quotient's last three bits.
+ * complete.
  */
 #include <math.h>
 #include "extended.h"
 
-#define C0 0x0100u
-#define C1 0x0200u
-#define C2 0x0400u
-#define C3 0x4000u
+#define C2 0x0400u        /* not complete yet */
 
 #define REDUCE(name, instruction) \
-	static extended name(extended x, extended y, unsigned int *status) \
+	extended name(extended x, extended y) \
 	{ \
-		uint16_t now; \
+		uint16_t status; \
 		do \
-			__asm__ volatile(instruction "\n\tfnstsw %1" : "+t"(x), "=a"(now) : "u"(y)); \
-		while (now & C2); \
-		*status = now; \
+			__asm__(instruction "\n\tfnstsw %1" : "+t"(x), "=a"(status) : "u"(y)); \
+		while (status & C2); \
 		return x; \
 	}
 
-REDUCE(reduce_truncated, "fprem")
-REDUCE(reduce_nearest, "fprem1")
+REDUCE(fmodl, "fprem")
+REDUCE(remainderl, "fprem1")
 
-extended fmodl(extended x, extended y)
-{
-	unsigned int status;
-
-	return reduce_truncated(x, y, &status);
-}
-
-extended remainderl(extended x, extended y)
-{
-	unsigned int status;
-
-	return reduce_nearest(x, y, &status);
-}
-
+/* Emulators set the bits of fprem1's quotient wrongly: take them one by one. */
 extended remquol(extended x, extended y, int *quotient)
 {
-	unsigned int status = 0, bits;
-	extended result = reduce_nearest(x, y, &status);
+	extended rest = absolute(x), size = absolute(y);
+	int bits = 0;
 
-	bits = (status & C0 ? 4 : 0) | (status & C3 ? 2 : 0) | (status & C1 ? 1 : 0);
-	*quotient = negative(x) != negative(y) ? -(int)bits : (int)bits;
-	return result;
+	*quotient = 0;
+	if (!is_finite(x) || is_nan(y) || y == 0)
+		return remainderl(x, y);
+	if (size <= 0x1p16380L)
+		rest = fmodl(rest, 8 * size);
+	for (int bit = 4; bit; bit >>= 1)
+		if (size <= 0x1p16380L && rest >= bit * size) {
+			rest -= bit * size;
+			bits += bit;
+		}
+	if (size > 0x1p16380L) {                /* the multiples are out of range: |x| < 16 |y| */
+		for (; rest >= size; bits++)
+			rest -= size;
+	}
+	if (rest > size - rest || (rest == size - rest && bits & 1)) {
+		rest -= size;
+		bits++;
+	}
+	*quotient = negative(x) != negative(y) ? -(bits & 7) : bits & 7;
+	return rest == 0 ? with_sign(0, x) : negative(x) ? -rest : rest;
 }

@@ -49,9 +49,8 @@ extended nearbyintl(extended x)
 {
 	struct { uint32_t words[7]; } environment;
 
-	__asm__ volatile("fnstenv %0" : "=m"(environment));
-	__asm__ volatile("frndint" : "+t"(x));
-	__asm__ volatile("fldenv %0" : : "m"(environment));
+	__asm__ volatile("fnstenv %0\n\tfldcw %0\n\tfrndint\n\tfldenv %0"
+			 : "=m"(environment), "+t"(x));
 	return x;
 }
 

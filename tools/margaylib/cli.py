@@ -68,6 +68,7 @@ ends the machine's SMBIOS serial number (margay-node-3).
 
 def main(program: str, args: list[str]) -> int:
     """The exit status; messages go to standard error with the program's name in front."""
+    _open_standard_descriptors()
     try:
         return _command(args)
     except MargayError as error:
@@ -78,6 +79,19 @@ def main(program: str, args: list[str]) -> int:
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return 141
+    except Exception:
+        import traceback
+        _complain(traceback.format_exc() + f"{program}: error: this is a fault of margay itself\n")
+        return OWN_ERROR
+
+
+def _open_standard_descriptors() -> None:
+    """A closed 0, 1 or 2 would be taken by the first file that is opened."""
+    for fd in range(3):
+        try:
+            os.fstat(fd)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)
 
 
 def _complain(text: str) -> None:
@@ -132,7 +146,8 @@ def _before_app(word: str, args: list[str]) -> list[str]:
     """The options: --help behind the application is the application's."""
     from . import options
     table = {"run": options.TABLE + options.OWN_TABLE,
-             "gdb": options.TABLE + options.OWN_TABLE + options.GDB_TABLE, "iso": options.ISO_TABLE}[word]
+             "gdb": options.TABLE + options.OWN_TABLE + options.GDB_TABLE,
+             "iso": options.ISO_TABLE}[word]
     valued = {name for names, value, _, _ in table for name in names if value}
     found: list[str] = []
     at = 0

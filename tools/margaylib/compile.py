@@ -37,7 +37,8 @@ SHOW = ("-show", "--show", "-showme", "--showme")
 CPLUSPLUS = (".cc", ".cpp", ".cxx", ".C", ".c++", ".cp", ".CPP", ".ii")
 FORTRAN = (".f", ".f77", ".f90", ".f95", ".f03", ".f08", ".for", ".ftn", ".F", ".F90", ".F95",
            ".F03", ".F08", ".FOR")
-THREADS = ("-pthread", "-lpthread", "-fopenmp", "-fopenmp-simd", "-lgomp", "-ftree-parallelize-loops")
+THREADS = ("-pthread", "-lpthread", "-fopenmp", "-fopenmp-simd", "-lgomp",
+           "-ftree-parallelize-loops")
 
 # C99's long double functions; newlib has only some of them on this processor
 LONG_DOUBLE = frozenset(name + "l" for name in (

@@ -89,6 +89,7 @@ def check_colon(args: list[str]) -> None:
     for index, word in enumerate(args[:-1]):
         after = args[index + 1]
         if word == ":" and (after.startswith("-") or os.path.isfile(after)):
-            raise MargayError("`:` starts a second application, and a machine runs one on all nodes",
+            raise MargayError("`:` starts a second application, and a machine runs one on "
+                              "all nodes",
                               "branch on the rank in main; if `:` is an argument of the "
                               "application, put `--` in front of APP")

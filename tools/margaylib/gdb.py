@@ -31,7 +31,8 @@ def gdb(args: list[str]) -> int:
         job.debug_rank, job.debug_fd = options.rank, far.detach()
         leave_to_debugger()
         pid = os.posix_spawn(
-            spawn, [spawn, str(os.getpid()), path, *_commands(options, str(job.image.path), near.fileno())], os.environ,
+            spawn, [spawn, str(os.getpid()), path,
+                    *_commands(options, str(job.image.path), near.fileno())], os.environ,
             file_actions=[(os.POSIX_SPAWN_DUP2, near.fileno(), _relay_fd(near.fileno()))])
         near.close()
         job.attend(pid)

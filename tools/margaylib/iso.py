@@ -36,6 +36,9 @@ def iso(args: list[str]) -> int:
         if not os.access(file.path, os.R_OK) or os.path.isdir(file.path):
             raise MargayError(f"--file {file.path} cannot be read",
                               "name a file that you may read")
+        if not _PLAIN.match(file.name):
+            raise MargayError(f"--file {file.path}: GRUB cannot hand over a name like that",
+                              "rename the file: letters, digits and . _ - only")
     folder = os.path.dirname(os.path.abspath(options.output))
     if not os.access(folder, os.W_OK) or os.path.isdir(options.output):
         raise MargayError(f"-o {options.output} cannot be written",

@@ -25,6 +25,16 @@ STOPPED_MORE = 5.0            # seconds more for a node that was found stopped
 SERIAL_LINES = 12             # of a node that did not boot, in the message
 
 
+def boot_seconds(nodes: int) -> float:
+    """How long the nodes may take to reach main."""
+    text = os.environ.get("MARGAY_BOOT_SECONDS")
+    try:
+        return float(text) if text else 20.0 + nodes
+    except ValueError:
+        raise MargayError(f"MARGAY_BOOT_SECONDS={text}: not a number",
+                          "set it to seconds, like 60, or unset it") from None
+
+
 class Policy:
     """State of the job's end. look() after every event; due() says when to look again."""
 
@@ -35,6 +45,7 @@ class Policy:
         self.running = self.states["NODE_RUNNING"]
         self.exited = self.states["NODE_EXITED"]
         self.booting = True
+        self.boot_seconds = boot_seconds(len(job.nodes))
         self.boot_until = 0.0
         self.timeout_at: float | None = None
         self.kill_at: float | None = None
@@ -48,9 +59,7 @@ class Policy:
         self.last_end = 0.0
 
     def all_started(self, now: float) -> None:
-        limit = float(os.environ.get("MARGAY_BOOT_SECONDS") or 20 + len(self.job.nodes))
-        self.boot_seconds = limit
-        self.boot_until = now + limit
+        self.boot_until = now + self.boot_seconds
         if self.job.options.timeout:
             self.timeout_at = self.job.started + self.job.options.timeout
 

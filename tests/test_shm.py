@@ -1,0 +1,36 @@
+"""What the shared-memory link relies on, asked of two real kernels at once."""
+from __future__ import annotations
+
+import pytest
+
+pytestmark = [pytest.mark.messages, pytest.mark.nodes(2), pytest.mark.spin(2)]
+
+
+def figures(run) -> dict[str, int]:
+    return {name: int(value) for name, value in
+            (line.split() for line in run.of_rank(0) if line.startswith(("locks", "copy", "ping")))}
+
+
+def test_locked_increments_and_fences(margay, app):
+    """With one possible CPU, QEMU makes lock prefixes and mfence ineffective between
+    processes; every node is started with maxcpus=2 because of that."""
+    run = margay("run", "-n", 2, "--selftest", "locks", app("hello"), timeout=200).ok()
+    assert figures(run) == {"locks_increments": 2_000_000, "locks_missed": 0}
+
+
+@pytest.mark.parametrize("name, needed", [("pingpong", "pingpong_half_rtt_ps"),
+                                          ("copy", "copy_MBps_1048576")])
+def test_raw_limits_are_measured(margay, app, name, needed):
+    """The self-tests that benchmarks compare with run, and leave the application alone."""
+    run = margay("run", "-n", 2, "--selftest", name, app("hello"), timeout=200).ok()
+    assert figures(run)[needed] > 0
+    assert any("hello from rank 1" in line for line in run.of_rank(1))
+
+
+@pytest.mark.parametrize("nodes, name, why", [
+    (2, "nonsense", 'selftest: there is no "nonsense"'),
+    (1, "locks", "needs a machine of 2 nodes")])
+def test_selftest_that_cannot_run(margay, app, nodes, name, why):
+    run = margay("run", "-n", nodes, "--selftest", name, app("hello"))
+    assert run.returncode != 0
+    run.says(why)

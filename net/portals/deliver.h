@@ -19,7 +19,8 @@
  *   OK:           copy to.bytes from me->memory + from.offset to peer->memory + to.offset
  *   lock(peer);   deliver_end(peer, &to, NI_OK, &a);                unlock(peer);
  *   lock(me);     initiator_sent(me, &m, &from, NI_OK);
- *                 if (to.answers) deliver_begin(me, &a, my_nid, &none, &b);  unlock(me);
+ *                 if (to.answers) deliver_begin(me, &a, my_nid, &none, &b);
+ *                 else initiator_unanswered(me, &m);               unlock(me);
  *   to.events:    wake the peer if it sleeps; from.events and none.events: nothing to
  *                 wake here, the application is in this call
  *   DROPPED, CLOSED: as OK without copy and end; the answer is in `a` after begin

@@ -27,13 +27,25 @@
 #define ENTRIES    512u
 #define FIRMWARE_END 0x100000UL
 
-/* Kept for tables beside one entry of 8 bytes for each page of the segment. */
+/* Kept for the tables of a segment without a region: three of level 2 for each
+ * GiB, and some. */
+#define TABLES_SHARE 0x10000UL
 #define TABLES_SPARE 0x20000UL
+
+#define SHIFTED_TABLES 512u        /* at most: 1 GiB of the shifted alias at a time */
 
 static uint64_t *top;              /* level 4; NULL until memory_start */
 static uint64_t pool_first, pool_next, pool_end;
 static uint64_t pool_mapped;       /* the pool is mapped up to here */
 static bool huge_pages;            /* the processor has 1 GiB pages */
+
+/* The shifted alias needs a table for each 2 MiB: made when first touched. */
+static struct {
+	uint64_t *pool;            /* `tables` of them, one after the other */
+	uint64_t tables;
+	uint64_t next;             /* to be used, again if need be */
+	uint64_t *owner[SHIFTED_TABLES]; /* the entry that points at each, or NULL */
+} shifted;
 
 static uint64_t up(uint64_t value, uint64_t align)
 {
@@ -194,13 +206,52 @@ void memory_map_events(uint64_t physical, uint64_t bytes)
 	map(APP_EVENTS, physical, bytes, P_USER | P_NX);
 }
 
+/* Tables of the shifted alias; with all of SHIFTED_TABLES in use the oldest goes. */
+static uint64_t shifted_tables(uint64_t bytes)
+{
+	uint64_t all = bytes / LARGE_BYTES + 2;
+
+	return all < SHIFTED_TABLES ? all : SHIFTED_TABLES;
+}
+
+bool memory_map_shifted(uint64_t address)
+{
+	uint64_t offset = address - SHIFTED_BASE, physical, *entry, *table;
+
+	if (address < SHIFTED_BASE || offset >= node.segment.bytes || !shifted.tables)
+		return false;
+	entry = entry_for(address, 2);
+	if (*entry)
+		return false;
+	if (shifted.owner[shifted.next]) {
+		*shifted.owner[shifted.next] = 0;
+		WRITE_CR(3, (uint64_t)top);
+	}
+	shifted.owner[shifted.next] = entry;
+	table = shifted.pool + shifted.next * ENTRIES;
+	shifted.next = (shifted.next + 1) % shifted.tables;
+
+	/* What the table covers begins before the segment, or ends behind it. */
+	address &= -LARGE_BYTES;
+	physical = node.segment.physical + address - SHIFTED_BASE;
+	for (uint32_t i = 0; i < ENTRIES; i++, address += PAGE_BYTES, physical += PAGE_BYTES)
+		table[i] = address - SHIFTED_BASE < node.segment.bytes ?
+		           physical | P_PRESENT | P_WRITE | P_NX : 0;
+	*entry = (uint64_t)table | P_TABLE;
+	return true;
+}
+
 void memory_map_segment(void)
 {
 	struct segment *s = &node.segment;
 
 	s->alias = map_physical(s->physical, s->bytes, MAP_MEMORY);
-	map(SHIFTED_BASE, s->physical, s->bytes, P_WRITE | P_NX);
 	s->shifted = (uint8_t *)SHIFTED_BASE;
+	shifted.tables = shifted_tables(s->bytes);
+	shifted.pool = memory_take(shifted.tables * PAGE_BYTES, PAGE_BYTES);
+	for (uint64_t at = 0; at <= s->bytes; at += HUGE_BYTES)
+		entry_for(SHIFTED_BASE + at, 2);
+	entry_for(SHIFTED_BASE + s->bytes - 1, 2);
 
 	map(APP_BASE, s->physical, s->rodata_offset, P_USER);
 	map(APP_BASE + s->rodata_offset, s->physical + s->rodata_offset,
@@ -228,7 +279,9 @@ static struct boot_range largest_range(void)
 void memory_largest(uint64_t *physical, uint64_t *bytes)
 {
 	struct boot_range best = largest_range();
-	uint64_t tables = (best.end - best.start) / 256 + TABLES_SPARE;
+	uint64_t bytes_best = best.end - best.start;
+	uint64_t tables = shifted_tables(bytes_best) * PAGE_BYTES + bytes_best / TABLES_SHARE +
+	                  TABLES_SPARE;
 
 	if (pool_end - pool_next > tables)
 		pool_end = up(pool_next + tables, PAGE_BYTES);

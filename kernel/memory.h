@@ -9,7 +9,7 @@
  *   0xffff_8000_0000_0000  DIRECT_BASE: physical memory where map_physical was called
  *   0xffff_c000_0008_0000  SHIFTED_BASE: the own segment once more, 512 KiB off
  *
- * Everything here is called while booting, interrupts off.
+ * Everything here is called while booting, interrupts off, unless it says otherwise.
  */
 #ifndef KERNEL_MEMORY_H
 #define KERNEL_MEMORY_H
@@ -44,6 +44,10 @@ void memory_map_events(uint64_t physical, uint64_t bytes);
 /* Maps node.segment (physical, bytes and offsets are set) for the application,
  * and sets both aliases. Call once. */
 void memory_map_segment(void);
+
+/* The kernel touched the shifted alias at `address` and nothing was there: true
+ * if it is now. From the page fault handler, any context; takes no memory. */
+bool memory_map_shifted(uint64_t address);
 
 /* The largest contiguous piece of free memory, 2 MiB aligned, for a segment
  * without a region. Call once. */

@@ -1,17 +1,20 @@
 /*
  * Exceptions and interrupts. An exception in the application is its fault and
- * ends it; one in the kernel ends the node. Interrupts are the doorbell and the
- * timer; they come while the application runs or the kernel is halted.
+ * ends it; one in the kernel ends the node, but for a first touch of the shifted
+ * alias. Interrupts are the doorbell and the timer; they come while the
+ * application runs or the kernel is halted.
  */
 #include <stdbool.h>
 
 #include "apic.h"
 #include "cpu.h"
 #include "fault.h"
+#include "memory.h"
 #include "node.h"
 #include "panic.h"
 #include "requests.h"
 #include "vectors.h"
+#include "x86.h"
 
 static void interrupt(struct trap_frame *frame)
 {
@@ -33,8 +36,17 @@ static void interrupt(struct trap_frame *frame)
 	}
 }
 
+/* A first touch of the shifted alias, by the kernel. */
+static bool is_first_touch(const struct trap_frame *frame)
+{
+	return frame->vector == VECTOR_PAGE_FAULT && !(frame->cs & 3) &&
+	       !(frame->error & PAGE_FAULT_PRESENT) && memory_map_shifted(READ_CR(2));
+}
+
 void trap(struct trap_frame *frame)
 {
+	if (is_first_touch(frame))
+		return;
 	if (frame->vector >= VECTOR_EXCEPTIONS)
 		interrupt(frame);
 	else if (frame->cs & 3 && frame->vector != VECTOR_NMI &&

@@ -128,9 +128,9 @@ class Node:
 def _moves(wanted: dict[int, int]) -> list[tuple]:
     """posix_spawn actions that give descriptors their new numbers.
 
-    A source may sit on another's target, so all go through high numbers first.
+    A source may sit on another's target, so all go through higher numbers first.
     """
-    high = 900
+    high = max(*wanted, *wanted.values()) + 1
     actions: list[tuple] = []
     for index, source in enumerate(wanted.values()):
         actions.append((os.POSIX_SPAWN_DUP2, source, high + index))

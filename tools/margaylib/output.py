@@ -96,8 +96,9 @@ class Printer:
     def progress(self, text: str) -> None:
         """A line on the terminal that the next output replaces; '' takes it away."""
         if text or self.progress_shown:
+            self.sinks[1].flush(0.1)          # both are one terminal: keep the order
             self.sinks[2].write(b"\r\x1b[K" + text.encode())
-            self.sinks[2].flush(0.1)          # before what follows on standard output
+            self.sinks[2].flush(0.1)
             self.progress_shown = bool(text)
 
     def report(self, text: bytes) -> None:

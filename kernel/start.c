@@ -9,6 +9,7 @@
 #include "boot_info.h"
 #include "console.h"
 #include "cpu.h"
+#include "emulator.h"
 #include "crash.h"
 #include "format.h"
 #include "image.h"
@@ -64,6 +65,7 @@ void kernel_main(uint32_t multiboot, uint64_t boot_tsc)
 	portals_start();
 	process_load();
 	time_calibrate();
+	emulator_start();
 	if (parameters.selftest && !selftest(parameters.selftest))
 		panic("selftest %s failed", parameters.selftest);
 	if (parameters.crash)

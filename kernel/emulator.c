@@ -1,0 +1,38 @@
+/*
+ * Under QEMU's emulator: make its translation cache large. It starts with 256
+ * entries, directly mapped, and doubles when a flush finds it nearly full; so
+ * a kernel that never flushes would keep the small one, and two places that
+ * are equal modulo 1 MiB would displace each other (DESIGN.md section 7). Runs
+ * once, at boot. Does nothing anywhere else.
+ */
+#include "emulator.h"
+
+#include "memory.h"
+#include "x86.h"
+
+#define ENTRIES_FIRST  256u
+#define ENTRIES_WANTED 4096u       /* pages of 4 KiB: 16 MiB */
+#define CPUID_HYPERVISOR 0x40000000u
+
+/* The hypervisor's signature is "TCGTCGTCGTCG". */
+static bool is_emulated(void)
+{
+	struct cpuid id = cpuid(CPUID_HYPERVISOR, 0);
+
+	return id.ebx == 0x54474354 && id.ecx == 0x43544743 && id.edx == 0x47435447;
+}
+
+void emulator_start(void)
+{
+	uint64_t start = 0x100000;
+	volatile uint8_t *pages;
+
+	if (!is_emulated())
+		return;
+	pages = map_physical(start, ENTRIES_WANTED / 2 * PAGE_BYTES, MAP_MEMORY);
+	for (uint32_t entries = ENTRIES_FIRST; entries < ENTRIES_WANTED; entries *= 2) {
+		for (uint32_t i = 0; i < entries; i++)
+			(void)pages[i * PAGE_BYTES];
+		WRITE_CR(3, READ_CR(3));
+	}
+}

@@ -10,7 +10,6 @@
 #define PIT_COUNTER2       0x42u   /* RW */
 #define PIT_CONTROL        0x43u   /* W  */
 #define PIT_2_ONCE         0xb0u   /* counter 2, two bytes, mode 0: output rises at the end */
-#define PIT_2_LATCH        0x80u   /* keep counter 2's value for reading */
 
 #define PORT61             0x61u   /* RW */
 #define PORT61_GATE2       0x01u

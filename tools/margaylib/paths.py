@@ -11,12 +11,11 @@ BUILD = Path(os.environ.get("MARGAY_BUILD") or ROOT / "build")
 
 
 def built(name: str) -> Path:
-    """build/NAME; the error says which make target makes it."""
+    """build/NAME; the error says how to make it."""
     path = BUILD / name
     if not path.exists():
-        target = "newlib" if name.startswith("newlib/") else "all"
         raise MargayError(f"{path} is missing: the build is not complete",
-                          f"run: make -C {_quoted(ROOT)} {target}")
+                          f"run: make -C {_quoted(ROOT)}")
     return path
 
 

@@ -31,12 +31,12 @@ def run_options(options: RunOptions, debug=None) -> int:
         say(note)
     image = Image(options.app)
     check_segment(options, image)
-    layout = Layout(built("region.json"))
     qemu = program(os.environ.get("MARGAY_QEMU") or machine.PROGRAM, machine.PACKAGE)
     boot_fd = open_iso(options.boot) if options.boot else image.fd
     detail = say if options.verbose else quiet
     if options.dry_run:
         return dry_run(options, image, qemu)
+    layout = Layout(built("region.json"))
     spawn = str(built("tools/spawn"))
     hostmem.check(options.nodes, options.mem,
                   machine.ram_bytes(image.boot_bytes, options.mem, bool(options.boot)),

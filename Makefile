@@ -33,7 +33,7 @@ else
 CC    := gcc
 NASM  := nasm
 
-include kernel/build.mk net/build.mk libc-glue/build.mk tools/build.mk apps/build.mk
+include kernel/build.mk net/build.mk libc-glue/build.mk tools/build.mk apps/build.mk tests/bench/build.mk
 
 # Built by make, run by pytest.
 HOST_PROGRAMS := build/host/check-gcc build/host/check-clang build/host/check-tsan
@@ -50,7 +50,7 @@ check: all test-apps $(HOST_PROGRAMS) pytest-there ## the regression suite; ARGS
 check-long: all test-apps $(HOST_PROGRAMS) pytest-there ## the suite with its long tests
 	$(PYTHON) -m pytest tests --long $(ARGS)
 
-bench: all ## measure the table of figures, into build/bench.json
+bench: all bench-apps ## measure the table of figures, into build/bench.json
 	$(PYTHON) tests/bench/bench.py $(ARGS)
 
 # The Debian packages belong to Debian's Python, whatever comes first on PATH.

@@ -1,0 +1,12 @@
+# The programs that make bench runs on the nodes.
+
+BENCH_APPS := $(patsubst tests/bench/%.c,build/bench/%.elf,$(wildcard tests/bench/*.c))
+
+build/bench/%.elf: tests/bench/%.c $(APP_PARTS) apps/build.mk
+	@mkdir -p $(@D)
+	tools/margay cc $(APP_CFLAGS) -MMD -MP -MT $@ -MF build/bench/$*.d -o $@ $<
+
+.PHONY: bench-apps
+bench-apps: $(BENCH_APPS)
+
+-include $(BENCH_APPS:.elf=.d)

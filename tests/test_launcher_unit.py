@@ -440,7 +440,7 @@ def outcome(rank: int, kind: str, status: int = 0, signal: int = 0, order: int =
     ([outcome(0, "faulted", 0, 6, 1), outcome(1, "ended")], 0, None, 134),
     ([outcome(0, "exited", 1, 0, 1), outcome(1, "died", 0, 9)], 1, None, 137),
     ([outcome(0, "exited", 1, 0, 1), outcome(1, "died", 0, 9)], 0, None, 1),
-    ([outcome(0, "died", 0, 0)], 0, None, 125), ([outcome(0, "panicked")], 0, None, 125),
+    ([outcome(0, "died", 0, 0)], 0, None, 125), ([outcome(0, "panicked")], 0, None, 134),
     ([outcome(0, "ended")], None, 124, 124), ([outcome(0, "exited", 3, 0, 1)], 0, 130, 130)])
 def test_job_status(outcomes, first, override, wanted):
     chosen = None if first is None else outcomes[first]

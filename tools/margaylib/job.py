@@ -235,7 +235,7 @@ class Job:
             self.last_words(node)
         self.console.finish()
         self.policy.closing_words()
-        while not self.signals.again and not (self.out.flush(0.2) & self.err.flush(0.2)):
+        while not (self.out.flush(0.2) & self.err.flush(0.2)) and not self.signals.again:
             pass
         if self.options.stats:
             from .report import stats_table

@@ -36,6 +36,8 @@ class Outcome:
             return self.status & 255
         if self.kind in ("faulted", "died") and self.signal:
             return 128 + self.signal
+        if self.kind == "panicked":
+            return 128 + SIGABRT
         return OWN_ERROR if self.failed else 0
 
 

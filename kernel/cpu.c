@@ -140,6 +140,8 @@ void cpu_features(void)
 		panic("this processor lacks FSGSBASE, which applications need for thread-local "
 		      "data (QEMU: -cpu max)");
 	cr4 |= CR4_FSGSBASE;
+	if (cpuid(1, 0).edx & CPUID1_EDX_MCE)
+		cr4 |= CR4_MCE;
 	if (features.ebx & CPUID7_EBX_SMEP)
 		cr4 |= CR4_SMEP;
 	if (features.ebx & CPUID7_EBX_SMAP)

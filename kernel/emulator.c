@@ -24,12 +24,11 @@ static bool is_emulated(void)
 
 void emulator_start(void)
 {
-	uint64_t start = 0x100000;
-	volatile uint8_t *pages;
+	const volatile uint8_t *pages;
 
 	if (!is_emulated())
 		return;
-	pages = map_physical(start, ENTRIES_WANTED / 2 * PAGE_BYTES, MAP_MEMORY);
+	pages = memory_repeat_page(ENTRIES_WANTED / 2);
 	for (uint32_t entries = ENTRIES_FIRST; entries < ENTRIES_WANTED; entries *= 2) {
 		for (uint32_t i = 0; i < entries; i++)
 			(void)pages[i * PAGE_BYTES];

@@ -119,8 +119,7 @@ static void map(uint64_t address, uint64_t physical, uint64_t bytes, uint64_t ri
 
 void *map_physical(uint64_t physical, uint64_t bytes, enum map_kind kind)
 {
-	uint64_t grain = kind == MAP_DEVICE ? PAGE_BYTES : LARGE_BYTES;
-	uint64_t start = physical & -grain, end = up(physical + bytes, grain);
+	uint64_t start = physical & -PAGE_BYTES, end = up(physical + bytes, PAGE_BYTES);
 
 	map(DIRECT_BASE + start, start, end - start,
 	    P_WRITE | P_NX | (kind == MAP_DEVICE ? P_UNCACHED : 0));
@@ -260,6 +259,15 @@ void memory_map_segment(void)
 	    s->guard_offset - s->data_offset, P_USER | P_WRITE | P_NX);
 	map(APP_BASE + s->stack_offset, s->physical + s->stack_offset,
 	    s->bytes - s->stack_offset, P_USER | P_WRITE | P_NX);
+}
+
+const volatile uint8_t *memory_repeat_page(uint64_t times)
+{
+	uint64_t page = (uint64_t)memory_take(PAGE_BYTES, PAGE_BYTES);
+
+	for (uint64_t i = 0; i < times; i++)
+		map(REPEATED_BASE + i * PAGE_BYTES, page, PAGE_BYTES, P_NX);
+	return (const volatile uint8_t *)REPEATED_BASE;
 }
 
 static struct boot_range largest_range(void)

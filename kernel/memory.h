@@ -8,6 +8,7 @@
  *   0x0000_0000_4000_0000  APP_BASE: the segment, user
  *   0xffff_8000_0000_0000  DIRECT_BASE: physical memory where map_physical was called
  *   0xffff_c000_0008_0000  SHIFTED_BASE: the own segment once more, 512 KiB off
+ *   0xffff_d000_0000_0000  REPEATED_BASE: one page of zeros, many times, read only
  *
  * Everything here is called while booting, interrupts off, unless it says otherwise.
  */
@@ -22,6 +23,7 @@
 #define DIRECT_BASE   0xffff800000000000UL
 #define DIRECT_END    0xffffc00000000000UL
 #define SHIFTED_BASE  0xffffc00000080000UL
+#define REPEATED_BASE 0xffffd00000000000UL
 
 enum map_kind { MAP_MEMORY, MAP_DEVICE /* uncached */ };
 
@@ -48,6 +50,9 @@ void memory_map_segment(void);
 /* The kernel touched the shifted alias at `address` and nothing was there: true
  * if it is now. From the page fault handler, any context; takes no memory. */
 bool memory_map_shifted(uint64_t address);
+
+/* One page of zeros at so many addresses in a row, to be read. Call once. */
+const volatile uint8_t *memory_repeat_page(uint64_t times);
 
 /* The largest contiguous piece of free memory, 2 MiB aligned, for a segment
  * without a region. Call once. */

@@ -21,7 +21,6 @@ enum vector {
 
 #define PAGE_FAULT_PRESENT 0x1u
 #define PAGE_FAULT_WRITE   0x2u
-#define PAGE_FAULT_USER    0x4u
 #define PAGE_FAULT_FETCH   0x10u
 
 struct trap_frame;

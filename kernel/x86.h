@@ -11,7 +11,7 @@
 #define CR0_NE          0x20UL
 #define CR0_WP          0x10000UL
 #define CR4_DE          0x8UL
-#define CR4_PGE         0x80UL
+#define CR4_MCE         0x40UL
 #define CR4_OSFXSR      0x200UL
 #define CR4_OSXMMEXCPT  0x400UL
 #define CR4_UMIP        0x800UL
@@ -41,6 +41,7 @@
 #define XCR0_AVX        0x4UL
 #define XCR0_AVX512     0xe0UL
 
+#define CPUID1_EDX_MCE         0x80u
 #define CPUID1_ECX_XSAVE       0x04000000u
 #define CPUID1_ECX_HYPERVISOR  0x80000000u
 #define CPUID7_EBX_FSGSBASE    0x1u

@@ -1,6 +1,7 @@
 """The launcher's pure parts: options, errors, lines, encoding, layout, verdicts, cc.
 
-Nothing here boots a node. test_launcher.py drives the whole command.
+Nothing here boots a node; where a QEMU is needed, a script plays a broken one.
+test_launcher.py drives the whole command.
 """
 from __future__ import annotations
 
@@ -542,3 +543,44 @@ def test_cc_explains_missing_functions():
     assert "long double version of: sinl\n" in said and "use the double versions: sin\n" in said
     assert "no threads yet: pthread_create" in said and "own" not in said
     assert cc.explain(text.format("own")) == ""
+
+
+# --- a QEMU that does not do its part
+
+def broken_qemu(tmp_path: Path, text: str) -> dict[str, str]:
+    script = tmp_path / "qemu"
+    script.write_text("#!/bin/sh\n" + text)
+    script.chmod(0o755)
+    return {"MARGAY_QEMU": str(script), "MARGAY_BOOT_SECONDS": "1"}
+
+
+def test_machine_that_never_boots(margay, app, tmp_path):
+    """The message has what the node said on its serial port (descriptor 4)."""
+    env = broken_qemu(tmp_path, "echo stuck in the firmware >&4\nexec sleep 100\n")
+    run = margay("run", "-n", 3, "--accel", "tcg", app("hello"), env=env, timeout=20)
+    run.status(125).says("ranks 0 to 2 did not reach main within 1 s")
+    run.says(r"\| stuck in the firmware")
+    run.says("--machine")
+
+
+def test_stopped_machine_is_waited_for(margay, app, tmp_path):
+    """A QEMU that somebody stopped is late, not broken: the timeout ends this job."""
+    env = broken_qemu(tmp_path, "kill -STOP $$\n")
+    run = margay("run", "--accel", "tcg", "--timeout", 3, app("hello"), env=env, timeout=20)
+    assert "did not reach main" not in run.status(124).stderr
+
+
+@pytest.mark.parametrize("text, said", [
+    ("echo no such device >&2; exit 1", "ended with status 1: no such device"),
+    ("kill -ABRT $$", "gave up"), ("exit 0", "ended with status 0")])
+def test_qemu_that_refuses(margay, app, tmp_path, text, said):
+    env = broken_qemu(tmp_path, text + "\n")
+    run = margay("run", "-n", 2, "--accel", "tcg", app("hello"), env=env, timeout=20)
+    run.status(125).says(rf"margay: rank [01] \(node [01]\) died: its QEMU {said}")
+
+
+def test_incomplete_build(margay, app, tmp_path):
+    env = {"MARGAY_BUILD": str(tmp_path)}
+    margay("run", app("hello"), env=env).status(125).says("run: make -C")
+    (tmp_path / "a.c").write_text("int main(void) { return 0; }\n")
+    margay("cc", "a.c", env=env).status(125).says("build is not complete")

@@ -1,7 +1,8 @@
 /*
  * Starts one program that must not outlive the launcher: asks the kernel for
  * SIGKILL when the parent goes away, makes sure that the parent was still there
- * when it asked, and becomes the program. `spawn PARENT_PID PROGRAM [ARGS]`.
+ * when it asked, forbids core files, and becomes the program.
+ * `spawn PARENT_PID PROGRAM [ARGS]`.
  *
  * The launcher starts every node's QEMU through this with posix_spawn: a C
  * program of a few pages costs half a millisecond, a forked copy of the
@@ -13,10 +14,13 @@
 #include <string.h>
 #include <errno.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 int main(int argc, char **argv)
 {
+	const struct rlimit no_core = { 0, 0 };
+
 	if (argc < 3) {
 		fprintf(stderr, "usage: spawn PARENT_PID PROGRAM [ARGS]\n");
 		return 125;
@@ -25,6 +29,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "spawn: PR_SET_PDEATHSIG: %s\n", strerror(errno));
 		return 125;
 	}
+	setrlimit(RLIMIT_CORE, &no_core);
 	if (getppid() != (pid_t)atol(argv[1]))
 		return 125;            /* the launcher went away before we asked */
 	execv(argv[2], argv + 2);

@@ -12,6 +12,12 @@ import time
 from pathlib import Path
 from collections.abc import Callable
 
+TYPE_CHECKING = False         # typing is slow to import
+if TYPE_CHECKING:
+    from .image import Image
+    from .layout import Layout
+    from .options import RunOptions
+
 PROBE_SECONDS = 4.0
 
 
@@ -40,23 +46,25 @@ def choose(wanted: str, probe: Callable[[], str], say: Callable[[str], None],
     return "tcg" if known else "kvm"
 
 
-def probe_node(region_of, qemu: str, spawn: str, image, boot_fd: int) -> str:
+def probe_node(job: RunOptions, layout: Layout, qemu: str, spawn: str, image: Image) -> str:
     """Boots the application on one node under KVM until main; its output is dropped."""
     from .doorbell import Doorbell
     from .machine import qemu_arguments
     from .node import Node
+    from .layout import Plan
     from .options import RunOptions
+    from .region import Region
     options = RunOptions()
-    options.app = str(image.path)
-    region = region_of(options)
-    layout = region.layout
+    options.app, options.mem, options.stack = job.app, job.mem, job.stack
+    options.machine = job.machine
+    region = Region(layout, Plan(layout, 1, options.mem, []), [])
     bells = Doorbell(1, region.fd)
     null_fd = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
     node = Node(0)
     start = time.monotonic()
     region.stamp_start(0)
     node.start(spawn, qemu, qemu_arguments(options, "kvm", 0, os.getpid(), os.getuid(),
-                                           image.boot_bytes), boot_fd, null_fd, start)
+                                           image.boot_bytes), image.fd, null_fd, start)
     os.close(null_fd)
     bells.serve(0, node.bell)
     watch = select.poll()

@@ -7,7 +7,7 @@ import sys
 from . import hostmem, machine
 from .errors import MargayError, size_text
 from .image import Image
-from .layout import Layout, Plan
+from .layout import Layout
 from .options import MB, RunOptions, parse
 from .paths import built, program
 
@@ -43,14 +43,9 @@ def run_options(options: RunOptions, debug=None) -> int:
                   sum(os.path.getsize(file.path) for file in options.files
                       if not file.out and os.path.isfile(file.path)))
     from .job import Job
-    from .region import Region
-    accel = options.accel
     from .accel import choose, probe_node
-    accel = choose(
-        accel, lambda: probe_node(
-            lambda few: Region(layout, Plan(layout, 1, few.mem, []), []),
-            qemu, spawn, image, image.fd),
-        detail, say if os.isatty(2) else detail)
+    accel = choose(options.accel, lambda: probe_node(options, layout, qemu, spawn, image),
+                   detail, say if os.isatty(2) else detail)
     job = Job(options, image, boot_fd, layout, accel, qemu, spawn)
     detail(f"{options.nodes} nodes on {options.machine}, {size_text(job.plan.segment_bytes)} "
            f"each, region of {size_text(job.plan.bytes)}, {qemu}")

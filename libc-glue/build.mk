@@ -9,7 +9,7 @@ GLUE_SOURCES := $(filter-out libc-glue/crt0.c,$(wildcard libc-glue/*.c libc-glue
 GLUE_OBJECTS := $(GLUE_SOURCES:%.c=build/%.o)
 
 # One run of newlib.sh; its stamp stands for the headers and the archives.
-build/newlib/stamp: libc-glue/newlib.sh libc-glue/dirent.h
+build/newlib/stamp: libc-glue/newlib.sh libc-glue/dirent.h libc-glue/tgmath.h
 	@CC=$(CC) libc-glue/newlib.sh build/newlib
 build/newlib/lib/libc.a build/newlib/lib/libm.a: build/newlib/stamp ;
 

@@ -33,18 +33,21 @@ long glue_missing(const char *name)
 	X(sigwaitinfo) X(sigtimedwait) X(sigqueue) X(siginterrupt) X(__xpg_sigpause) \
 	X(setitimer) X(getitimer) X(timer_create) X(timer_delete) X(timer_settime) \
 	X(timer_gettime) X(timer_getoverrun) X(clock_settime) X(settimeofday) X(adjtime) \
-	X(clock_getcpuclockid) X(select) X(pselect) X(poll) \
+	X(clock_getcpuclockid) X(clock_getenable_attr) \
+	X(clock_setenable_attr) X(select) X(pselect) X(poll) \
 	/* files */ \
 	X(dup) X(dup2) X(dup3) X(pipe) X(pipe2) X(mkfifo) X(mknod) X(mkfifoat) X(mknodat) \
-	X(chdir) X(fchdir) X(chroot) X(rmdir) X(mkdirat) X(symlink) X(symlinkat) X(readlink) \
+	X(mkdir) X(chdir) X(fchdir) X(chroot) X(rmdir) X(mkdirat) X(symlink) X(symlinkat) X(readlink) \
 	X(readlinkat) X(linkat) X(unlinkat) X(chmod) X(fchmod) X(fchmodat) X(lchmod) \
 	X(chown) X(fchown) X(lchown) X(fchownat) X(faccessat) X(eaccess) X(euidaccess) \
 	X(ftruncate) X(truncate) X(lockf) X(flock) X(utime) X(utimes) X(utimensat) X(futimes) \
 	X(futimens) X(lutimes) X(fstatat) X(openat) X(pathconf) X(fpathconf) X(confstr) \
-	X(getdents) X(__dirfd) X(mount) X(ioctl) X(mmap) X(munmap) X(mprotect) \
+	X(renameat) X(futimesat) X(revoke) X(getdtablesize) X(setdtablesize) \
+	X(iconv_open) X(iconv) X(iconv_close) X(getdents) X(__dirfd) X(mount) X(ioctl) X(mmap) X(munmap) X(mprotect) \
 	/* terminals, hosts, network */ \
 	X(tcgetattr) X(tcsetattr) X(tcgetpgrp) X(tcsetpgrp) X(tcdrain) X(tcflow) X(tcflush) \
-	X(tcsendbreak) X(sethostname) X(getdomainname) X(gethostid) X(getpeereid) \
+	X(tcsendbreak) X(vhangup) X(encrypt) X(setkey) X(endpwent) X(setpwent) X(endgrent) \
+	X(setgrent) X(getgrgid_r) X(getgrnam_r) X(sethostname) X(getdomainname) X(gethostid) X(getpeereid) \
 	X(socket) X(socketpair) X(bind) X(listen) X(accept) X(connect) X(shutdown) X(send) \
 	X(recv) X(sendto) X(recvfrom) X(sendmsg) X(recvmsg) X(getsockopt) X(setsockopt) \
 	X(getsockname) X(getpeername)
@@ -55,7 +58,8 @@ long glue_missing(const char *name)
 
 #define MISSING_POINTER(X) \
 	X(crypt) X(ctermid) X(cuserid) X(getusershell) X(get_current_dir_name) \
-	X(realpath) X(getlogin) X(getpwnam) X(getpwuid) X(getpwent) X(getgrnam) X(getgrgid) X(getgrent)
+	X(realpath) X(getlogin) X(getpwnam) X(getpwuid) X(getpwent) X(getgrnam) X(getgrgid) X(getgrent) \
+	X(getpass) X(getwd)
 
 #define X(name) WEAK long name(void) { return glue_missing(#name); }
 MISSING(X)

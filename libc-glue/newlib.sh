@@ -39,7 +39,7 @@ options="--target=x86_64-elf --disable-multilib --disable-libgloss \
 exec 9>"$dest.lock"
 flock 9
 
-stamp=$(cat "$0" "$here/dirent.h" "$tarball" | sha256sum; $cc -dumpfullversion)
+stamp=$(cat "$0" "$here/dirent.h" "$here/tgmath.h" "$tarball" | sha256sum; $cc -dumpfullversion)
 if [ -f "$dest/stamp" ] && [ "$(cat "$dest/stamp")" = "$stamp" ]; then
 	touch "$dest/stamp"
 	exit 0
@@ -70,6 +70,7 @@ sed -i '/^  z8k-\*-\*)/,/^esac/{
 # microseconds as POSIX wants it, long double functions.
 include=$work/source/newlib/libc/include
 cp "$here/dirent.h" "$include/sys/dirent.h"
+cp "$here/tgmath.h" "$include/tgmath.h"
 sed -i '/^#ifdef __rtems__/i\
 #ifdef __margay__\
 #define _POSIX_TIMERS 1\
@@ -79,12 +80,17 @@ sed -i '/^#ifdef __rtems__/i\
 #define _POSIX_THREAD_CPUTIME 1\
 #endif' "$include/sys/features.h"
 sed -i 's/^#if defined (_LDBL_EQ_DBL) || defined (__CYGWIN__)$/& || defined (__margay__)/' \
-	"$include/math.h" "$include/tgmath.h"
+	"$include/math.h"
+sed -i 's/^#if defined(__CYGWIN__)$/& || defined(__margay__)/' "$include/complex.h"
 sed -i 's/^#if defined(__rtems__) ||/#if defined(__margay__) || defined(__rtems__) ||/' \
 	"$include/machine/time.h"
 # %La at full precision: libc-glue/math/ has the frexpl that newlib does without.
 sed -i 's/^#  define FREXP(f,e) .*/#  define FREXP frexpl/' \
 	"$work/source/newlib/libc/stdio/vfprintf.c" "$work/source/newlib/libc/stdio/vfwprintf.c"
+
+# A segment can be larger than 4 GiB, and so can one piece of it.
+sed -i 's/nb > INT_MAX || nb < bytes/nb > LONG_MAX || nb < bytes/' \
+	"$work/source/newlib/libc/stdlib/mallocr.c"
 
 echo "newlib: configuring"
 cd "$work/build"
@@ -106,7 +112,7 @@ done
 
 # libc-glue/ has its own.
 ar d "$work/install/x86_64-elf/lib/libc.a" lib_a-_isatty.o lib_a-isatty.o lib_a-sysisatty.o \
-	lib_a-getcwd.o lib_a-syskill.o
+	lib_a-getcwd.o lib_a-syskill.o lib_a-abort.o lib_a-system.o
 ar d "$work/install/x86_64-elf/lib/libm.a" lib_a-sqrtl.o lib_a-hypotl.o
 
 printf '%s\n' "$stamp" >"$work/install/x86_64-elf/stamp"

@@ -5,6 +5,7 @@
  */
 #include <limits.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -47,6 +48,15 @@ int _kill(int pid, int signal)
 	}
 	for (;;)
 		glue_call1(SYS_KILLED, signal);
+}
+
+/* A handler may see the signal, but cannot keep the process from ending by it. */
+void abort(void)
+{
+	blocked &= ~(sigset_t)(1u << SIGABRT);
+	raise(SIGABRT);
+	for (;;)
+		glue_call1(SYS_KILLED, SIGABRT);
 }
 
 int kill(pid_t pid, int signal)
@@ -144,6 +154,12 @@ int sigaction(int number, const struct sigaction *action, struct sigaction *old)
 	else
 		signal(number, dispatch);
 	return 0;
+}
+
+/* There is no command interpreter. */
+int system(const char *command)
+{
+	return command ? (int)glue_missing("system") : 0;
 }
 
 int gethostname(char *name, size_t bytes)

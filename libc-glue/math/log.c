@@ -2,6 +2,7 @@
  * Long double logarithms: fyl2x, and near 1 fyl2xp1, which sees the difference
  * from 1 in full.
  */
+#include <complex.h>
 #include <math.h>
 #include "extended.h"
 
@@ -38,4 +39,9 @@ extended log1pl(extended x)
 	if (absolute(x) < NEAR)
 		return x == 0 ? x : times_log2_plus1(LN2, x);
 	return times_log2(LN2, 1 + x);
+}
+
+long double _Complex clog10l(long double _Complex z)
+{
+	return clogl(z) * 0x1.bcb7b1526e50e32ap-2L;
 }

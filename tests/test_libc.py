@@ -1,0 +1,189 @@
+"""The C library as applications see it: newlib, crt0, system calls, mathematics."""
+from __future__ import annotations
+
+import re
+import subprocess
+import time
+from collections import Counter
+
+import pytest
+
+from harness import BUILD, ROOT
+
+pytestmark = pytest.mark.libc
+
+
+def all_ok(run, least: int) -> None:
+    """Every line says ok, no test came twice, and there are as many as there should be."""
+    run.ok()
+    lines = [line for line in run.lines if line.startswith(("ok ", "not ok "))]
+    assert lines == run.lines and not [line for line in lines if not line.startswith("ok ")], (
+        run.describe())
+    twice = [line for line, count in Counter(lines).items() if count > 1]
+    assert not twice and len(lines) >= least, f"{len(lines)} lines, twice: {twice}"
+
+
+def test_stdio(margay, app):
+    all_ok(margay("run", "-n", 1, app("libc_stdio")), 40)
+
+
+def test_language(margay, app):
+    all_ok(margay("run", "-n", 1, app("libc_language")), 45)
+
+
+def test_system(margay, app):
+    run = margay("run", "-n", 1, "--env", "COLOUR=blue green", app("libc_system"), 0, 1,
+                 time.time())
+    all_ok(run, 59)
+    for name in ("fork", "pipe", "mkdir", "unlink", "system"):
+        assert len(re.findall(rf"^margay: .*\b{name}\b", run.stderr, re.M)) == 1, run.describe()
+
+
+def test_names_on_two_nodes(margay, app):
+    """Rank, size and node name are each node's own."""
+    run = margay("run", "-n", 3, app("hello")).ok()
+    assert sorted(run.lines) == [f"[{rank}] hello from rank {rank} of 3 on node{rank}"
+                                 for rank in range(3)]
+
+
+def test_files(margay, app, tmp_path):
+    (tmp_path / "data").write_bytes(bytes(range(256)) * 1000)
+    run = margay("run", "-n", 1, "--file", tmp_path / "data", "--out", tmp_path / "result",
+                 app("libc_files"), input="first line\n4711\n")
+    all_ok(run, 29)
+    assert (tmp_path / "result").read_text() == "".join(f"line {i}\n" for i in range(1000))
+
+
+@pytest.mark.parametrize("way, status, printed", [
+    (("return", 7), 7, "before\nno newline\n"),
+    (("return", 0), 0, "before\nno newline\n"),
+    (("exit", 300), 44, "before\nno newline\n"),
+    (("exit", 255), 255, "before\nno newline\n"),
+    (("_exit", 5), 5, "before\n"),
+    (("quick", 6), 6, "before\n"),
+    (("abort",), 134, "before\n"),
+    (("assert",), 134, "before\n"),
+    (("raise", 15), 143, "before\n"),
+    (("raise", 9), 137, "before\n"),
+    (("caught-abort",), 134, "before\nno newlinecaught 6\n"),
+], ids=lambda value: "-".join(map(str, value)) if isinstance(value, tuple) else None)
+def test_end(margay, app, way, status, printed):
+    run = margay("run", "-n", 1, app("libc_end"), *way).status(status)
+    assert run.stdout.rstrip("\n") == printed.rstrip("\n")
+
+
+def test_assert_names_the_place(margay, app):
+    run = margay("run", "-n", 1, app("libc_end"), "assert").status(134)
+    run.says(r'assertion "argc == 99" failed: file ".*libc_end\.c", line \d+, function: main')
+
+
+def parse(text: str) -> str | int:
+    """A printed number, times 2 to the 20000; zeros, infinities and NaNs by name."""
+    sign = "-" if text.startswith("-") else ""
+    text = text.lstrip("-")
+    if "nan" in text:
+        return "nan"
+    if "inf" in text:
+        return sign + "inf"
+    if not text.startswith("0x"):
+        return int(sign + text) << 20000
+    digits, exponent = text[2:].split("p")
+    whole, _, fraction = digits.partition(".")
+    value = int(whole + fraction, 16) << (int(exponent) - 4 * len(fraction) + 20000)
+    return (-value if sign else value) or sign + "0"
+
+
+def apart(a: str | int, b: str | int) -> int:
+    """Units in the last place of a long double; a large number if the kinds differ."""
+    if a == b:
+        return 0
+    if isinstance(a, str) or isinstance(b, str):
+        if {"inf", "-inf", "nan"} & {a, b} or isinstance(a, str) and isinstance(b, str):
+            return 1 << 64
+        a, b = (0 if isinstance(value, str) else value for value in (a, b))
+    unit = max(max(abs(a), abs(b)).bit_length() - 64, 20000 - 16445)
+    return -(-abs(a - b) >> unit)
+
+
+EXACT = {"sqrtl", "floorl", "ceill", "truncl", "rintl", "nearbyintl", "roundl", "logbl", "fabsl",
+         "fmodl", "remainderl", "copysignl", "nextafterl", "nexttowardl", "fmaxl", "fminl",
+         "fdiml", "fmal", "frexpl", "frexpl-exponent", "modfl", "modfl-whole", "ldexpl",
+         "scalbnl", "scalblnl", "lrintl", "llrintl", "lroundl", "llroundl", "ilogbl", "remquol",
+         "remquol-bits", "nexttoward", "nexttowardf"}
+
+
+def test_long_double(margay, app):
+    """Every long double function on thousands of arguments, against the host's C library."""
+    host = BUILD / "tests" / "libc_long_double.host"
+    subprocess.run(["gcc", "-O1", "-fno-builtin", "-o", host,
+                    ROOT / "tests" / "apps" / "libc_long_double.c", "-lm"], check=True)
+    wanted = subprocess.run([host], check=True, capture_output=True, text=True).stdout.splitlines()
+    got = margay("run", "-n", 1, app("libc_long_double")).ok().lines
+    assert len(got) == len(wanted) > 10000
+    wrong = []
+    for ours, theirs in zip(got, wanted):
+        name, *arguments, _, result = ours.split()
+        other, *their_arguments, _, reference = theirs.split()
+        assert name == other
+        assert [parse(word) for word in arguments] == [parse(word) for word in their_arguments]
+        distance = apart(parse(result), parse(reference))
+        if distance > (0 if name in EXACT else 4):
+            wrong.append(f"{ours}; expected {reference}")
+    assert not wrong, f"{len(wrong)} wrong, the first:\n" + "\n".join(wrong[:10])
+
+
+def test_missing_long_double(margay, tmp_path):
+    """What is not there fails at the link, by name: the list is complete."""
+    missing = (ROOT / "libc-glue" / "missing-long-double.txt").read_text().split()
+    (tmp_path / "names.c").write_text("#include <math.h>\n")
+    header = margay("cc", "-std=c17", "-E", tmp_path / "names.c").ok().stdout
+    everything = sorted(set(re.findall(r"\b([a-z0-9]+l) \(", header)))
+    assert len(everything) > 50
+    source = tmp_path / "all.c"
+    source.write_text("#include <math.h>\nvoid *use[] = {" + ", ".join(everything) + "};\n"
+                      "int main(void) { return use[0] == 0; }\n")
+    run = margay("cc", "-fno-builtin", "-o", tmp_path / "all.elf", source)
+    undefined = set(re.findall(r"undefined reference to `(\w+)'", run.stderr))
+    assert undefined == set(missing) & set(everything), run.describe()
+    assert run.returncode != 0
+    run.says("long double version of: " + ", ".join(sorted(undefined)))
+
+
+@pytest.mark.parametrize("source, says", [
+    ("#include <pthread.h>\nint pthread_create(void *, void *, void *, void *);\n"
+     "int main(void) { return pthread_create(0, 0, 0, 0); }\n", "no threads yet"),
+], ids=["pthread_create"])
+def test_refused_at_the_link(margay, tmp_path, source, says):
+    (tmp_path / "program.c").write_text(source)
+    run = margay("cc", "-o", tmp_path / "program.elf", tmp_path / "program.c")
+    assert run.returncode != 0
+    run.says(says)
+
+
+def test_clock_does_not_drift(margay, tmp_path):
+    """The node's clocks run as fast as the host's, within 2 in 1000."""
+    source = tmp_path / "ticks.c"
+    source.write_text("""
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+int main(void)
+{
+    for (int i = 0; i < 2; i++) {
+        struct timespec now;
+        clock_gettime(CLOCK_MONOTONIC, &now);
+        printf("%lld%09ld\\n", (long long)now.tv_sec, now.tv_nsec);
+        fflush(stdout);
+        if (i == 0)
+            sleep(2);
+    }
+}
+""")
+    margay("cc", "-o", tmp_path / "ticks.elf", source).ok()
+    live = margay.start("run", "-n", 1, tmp_path / "ticks.elf")
+    live.wait_for(r"^\d+$")
+    start = time.monotonic()
+    live.wait_for(r"^\d+$", count=2)
+    host = time.monotonic() - start
+    first, second = map(int, live.wait().ok().lines)
+    assert abs((second - first) * 1e-9 - host) < 0.002 * host + 0.1, (first, second, host)

@@ -521,6 +521,7 @@ def test_cc_sorts_arguments():
     assert steps.inputs == ["a.c"] and not steps.links and "-lm" in steps.user
     assert cc.plan(["a.c", "b.o", "lib.a"]).links
     assert cc.plan(["-print-libgcc-file-name"]).asks_gcc
+    assert cc.plan(["-showme:link"]).show_part == "link"
     assert cc.plan(["-c", "-pthread", "a.c"]).user == ["-c", "-pthread", "a.c"]
 
 

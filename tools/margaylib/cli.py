@@ -44,7 +44,8 @@ Compiles C sources and links them into an application for margay run, with the
 host's gcc, newlib and the node's kernel. Takes gcc's options (-c -o -I -D -O -g
 -W... -std=... -l -L -Wl,... -S -E); without -O it uses -O2.
 
-  -show      print the commands and run nothing
+  -show      print the command and run nothing; -showme:compile, -showme:link: what
+             is added to compile and to link
   --version, --help
 
 C only; there are no threads yet.

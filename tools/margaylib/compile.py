@@ -34,6 +34,10 @@ ONLY_COMPILES = frozenset(("-c", "-S", "-E", "-M", "-MM", "-fsyntax-only"))
 ASKS_GCC = ("-v", "-###", "-dumpversion", "-dumpfullversion", "-dumpmachine", "-print-", "--print-",
             "-dumpspecs", "--target-help")
 SHOW = ("-show", "--show", "-showme", "--showme")
+SHOW_PART = {"-showme:compile": "compile", "--showme:compile": "compile",
+             "-compile-info": "compile", "-compile_info": "compile",
+             "-showme:link": "link", "--showme:link": "link",
+             "-link-info": "link", "-link_info": "link"}
 CPLUSPLUS = (".cc", ".cpp", ".cxx", ".C", ".c++", ".cp", ".CPP", ".ii")
 FORTRAN = (".f", ".f77", ".f90", ".f95", ".f03", ".f08", ".for", ".ftn", ".F", ".F90", ".F95",
            ".F03", ".F08", ".FOR")
@@ -60,6 +64,7 @@ class CcPlan:
         self.inputs: list[str] = []
         self.links = True
         self.show = False
+        self.show_part = ""       # show only what is added to "compile" or to "link"
         self.asks_gcc = False     # prints something about the compiler, compiles nothing
 
 
@@ -71,6 +76,9 @@ def plan(args: list[str]) -> CcPlan:
     for word in words:
         if word in SHOW:
             result.show = True
+            continue
+        if word in SHOW_PART:
+            result.show, result.show_part = True, SHOW_PART[word]
             continue
         if word in VALUED:
             value = next(words, None)
@@ -100,7 +108,7 @@ def plan(args: list[str]) -> CcPlan:
             _suffix(word)
             result.inputs.append(word)
     if not result.inputs:
-        if not result.asks_gcc:
+        if not result.asks_gcc and not result.show_part:
             raise MargayError("no input files", "usage: margay cc [options] -o APP.elf FILES...")
         result.links = False
     else:
@@ -146,17 +154,23 @@ def gcc_arguments(steps: CcPlan, gcc_include: str) -> list[str]:
     """Everything behind gcc's name. Raises if the build lacks a part."""
     if steps.asks_gcc:
         return steps.user
-    headers = []
-    for folder in (gcc_include, str(built("newlib/include")), str(ROOT / "include")):
-        headers += ["-isystem", folder]
-    line = [*COMPILE_FLAGS, *steps.user, *headers]
-    if steps.links:
-        script = ROOT / "linker.ld"
-        group = ["-Wl,--start-group", *(str(built(name)) for name in LIBRARIES), "-lgcc",
-                 "-Wl,--end-group"]
-        line += ["-x", "none", *LINK_FLAGS, "-T", str(script), str(built("crt0.o")),
-                 str(built("kernel.o")), *group]
-    return line
+    if steps.show_part == "compile":
+        return [*COMPILE_FLAGS, *_headers(gcc_include)]
+    if steps.show_part == "link":
+        return _link()
+    line = [*COMPILE_FLAGS, *steps.user, *_headers(gcc_include)]
+    return [*line, "-x", "none", *_link()] if steps.links else line
+
+
+def _headers(gcc_include: str) -> list[str]:
+    folders = (gcc_include, str(built("newlib/include")), str(ROOT / "include"))
+    return [word for folder in folders for word in ("-isystem", folder)]
+
+
+def _link() -> list[str]:
+    return [*LINK_FLAGS, "-T", str(ROOT / "linker.ld"), str(built("crt0.o")),
+            str(built("kernel.o")), "-Wl,--start-group",
+            *(str(built(name)) for name in LIBRARIES), "-lgcc", "-Wl,--end-group"]
 
 
 def compile_and_link(args: list[str]) -> int:
@@ -173,7 +187,7 @@ def compile_and_link(args: list[str]) -> int:
     line = [gcc, *gcc_arguments(steps, "" if steps.asks_gcc else _gcc_include(gcc))]
     if steps.show:
         from shlex import join
-        print(join(line))
+        print(join(line[1:] if steps.show_part else line))
         return 0
     if not steps.links:
         os.execv(gcc, line)

@@ -7,6 +7,7 @@ belongs to gdb; when gdb ends, the job ends.
 from __future__ import annotations
 
 import os
+import signal
 import socket
 import sys
 
@@ -33,6 +34,7 @@ def gdb(args: list[str]) -> int:
         pid = os.posix_spawn(
             spawn, [spawn, str(os.getpid()), path,
                     *_commands(options, str(job.image.path), near.fileno())], os.environ,
+            setsigdef=[signal.SIGINT, signal.SIGQUIT, signal.SIGTSTP, signal.SIGPIPE],
             file_actions=[(os.POSIX_SPAWN_DUP2, near.fileno(), _relay_fd(near.fileno()))])
         near.close()
         job.attend(pid)
@@ -67,6 +69,8 @@ def _word(text: str) -> str:
 def relay(fd: int) -> int:
     """Carries bytes between standard input and output (gdb) and the socket (QEMU)."""
     import select
+    for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGTSTP):
+        signal.signal(number, signal.SIG_IGN)      # the terminal's keys are for gdb
     poll = select.poll()
     poll.register(0, select.POLLIN)
     poll.register(fd, select.POLLIN)

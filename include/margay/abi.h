@@ -8,7 +8,8 @@
  * `syscall`; the result in rax; rcx and r11 are lost. A call of the POSIX
  * group returns a value of 0 or more, or -errno. A call of the Portals group
  * returns PTL_OK or a PTL_* error. Every pointer is checked against the
- * application's segment before use (-EFAULT, PTL_SEGV).
+ * application's segment before use: a bad one is PTL_SEGV in the Portals group,
+ * and in the POSIX group ends the application like any other fault (SIGSEGV).
  */
 #ifndef MARGAY_ABI_H
 #define MARGAY_ABI_H

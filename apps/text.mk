@@ -2,5 +2,6 @@
 # tools makes it, the same bytes every time.
 build/text.txt: apps/text.py
 	@mkdir -p $(@D)
-	/usr/bin/python3 apps/text.py $@.new
-	mv $@.new $@
+	@echo "  TEXT  $@"
+	@/usr/bin/python3 apps/text.py $@.new
+	@mv $@.new $@

@@ -20,13 +20,14 @@ KERNEL_ASM := $(wildcard boot/*.asm kernel/*.asm)
 KERNEL_OBJ := $(KERNEL_C:%.c=$(KERNEL_BUILD)/%.o) $(KERNEL_ASM:%.asm=$(KERNEL_BUILD)/%.asm.o)
 
 build/kernel.o: $(KERNEL_BUILD)/joined.o
-	objcopy --prefix-alloc-sections=.k --remove-section=.debug_frame \
+	@objcopy --prefix-alloc-sections=.k --remove-section=.debug_frame \
 		$(KERNEL_GLOBALS:%=--keep-global-symbol=%) $< $@
 
 # Joining flattens the message path (portals_message.c), and the compiler then
 # warns of answers that are only read when they were made.
 $(KERNEL_BUILD)/joined.o: $(KERNEL_OBJ) kernel/build.mk
-	$(CC) $(KERNEL_CFLAGS) -Wno-maybe-uninitialized -r -nostdlib -flto-partition=one \
+	@echo "  LD    $@"
+	@$(CC) $(KERNEL_CFLAGS) -Wno-maybe-uninitialized -r -nostdlib -flto-partition=one \
 		-flinker-output=nolto-rel -o $@ $(KERNEL_OBJ)
 
 # The compiler may call these functions anywhere, even where it inlined all calls.
@@ -35,15 +36,18 @@ $(KERNEL_BUILD)/kernel/string.o: KERNEL_CFLAGS += -fno-lto -fno-builtin \
 
 $(KERNEL_BUILD)/%.o: %.c kernel/build.mk
 	@mkdir -p $(@D)
-	$(CC) $(KERNEL_CFLAGS) -MMD -MP -c -o $@ $<
+	@echo "  CC    $<"
+	@$(CC) $(KERNEL_CFLAGS) -MMD -MP -c -o $@ $<
 
 $(KERNEL_BUILD)/%.asm.o: %.asm $(KERNEL_BUILD)/offsets.inc
 	@mkdir -p $(@D)
-	$(NASM) $(KERNEL_ASFLAGS) -o $@ $<
+	@echo "  NASM  $<"
+	@$(NASM) $(KERNEL_ASFLAGS) -o $@ $<
 
 $(KERNEL_BUILD)/offsets.inc: kernel/offsets.c kernel/build.mk
 	@mkdir -p $(@D)
-	$(CC) $(KERNEL_CFLAGS) -fno-lto -g0 -MMD -MP -MF $@.d -MT $@ -S -o $@.s $<
-	sed -n 's/^#define \(.*\)/%define \1/p' $@.s > $@
+	@echo "  CC    $<"
+	@$(CC) $(KERNEL_CFLAGS) -fno-lto -g0 -MMD -MP -MF $@.d -MT $@ -S -o $@.s $<
+	@sed -n 's/^#define \(.*\)/%define \1/p' $@.s > $@
 
 -include $(KERNEL_OBJ:.o=.d) $(KERNEL_BUILD)/offsets.inc.d

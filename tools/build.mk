@@ -6,16 +6,18 @@ TOOLS_CFLAGS := -std=gnu17 -O2 -g -Wall -Wextra -Werror -I. -Iinclude -Inet
 # block.c for block_bytes only: what else it needs is dropped with its sections.
 build/tools/layout: tools/layout.c net/portals/block.c net/shm/region.h $(wildcard net/portals/*.h)
 	@mkdir -p $(@D)
-	$(CC) $(TOOLS_CFLAGS) -ffunction-sections -Wl,--gc-sections -o $@ tools/layout.c \
+	@echo "  LD    $@"
+	@$(CC) $(TOOLS_CFLAGS) -ffunction-sections -Wl,--gc-sections -o $@ tools/layout.c \
 		net/portals/block.c
 
 build/region.json: build/tools/layout
-	build/tools/layout > $@.new
-	mv $@.new $@
+	@build/tools/layout > $@.new
+	@mv $@.new $@
 
 build/tools/spawn: tools/spawn.c
 	@mkdir -p $(@D)
-	$(CC) $(TOOLS_CFLAGS) -static -o $@ $<
+	@echo "  LD    $@"
+	@$(CC) $(TOOLS_CFLAGS) -static -o $@ $<
 
 .PHONY: tools
 tools: build/region.json build/tools/spawn

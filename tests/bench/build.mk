@@ -4,7 +4,8 @@ BENCH_APPS := $(patsubst tests/bench/%.c,build/bench/%.elf,$(wildcard tests/benc
 
 build/bench/%.elf: tests/bench/%.c $(APP_PARTS) apps/build.mk
 	@mkdir -p $(@D)
-	tools/margay cc $(APP_CFLAGS) -MMD -MP -MT $@ -MF build/bench/$*.d -o $@ $<
+	@echo "  LINK  $@"
+	@tools/margay cc $(APP_CFLAGS) -MMD -MP -MT $@ -MF build/bench/$*.d -o $@ $<
 
 .PHONY: bench-apps
 bench-apps: $(BENCH_APPS)

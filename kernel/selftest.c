@@ -10,6 +10,7 @@
  *   pingpong   a flag in shared memory, polled: the limit of latency
  *   copy       the copy routine from segment to segment: the limit of bandwidth,
  *              and the forms of copying that it was chosen from
+ *   fault      a fault of the kernel itself: a write to its own text
  */
 #include "selftest.h"
 
@@ -170,10 +171,18 @@ static bool copy(void)
 	return true;
 }
 
+/* Does not return if write protection holds for the kernel too. */
+static bool fault(void)
+{
+	*(volatile uint8_t *)(uintptr_t)fault = 0;
+	return false;
+}
+
 bool selftest(const char *name)
 {
 	static const struct { const char *name; bool (*run)(void); } tests[] = {
 		{ "locks", locks }, { "pingpong", pingpong }, { "copy", copy },
+		{ "fault", fault },
 	};
 
 	if (!node.region || node.region->nodes != 2) {

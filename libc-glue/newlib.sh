@@ -91,6 +91,20 @@ sed -i 's/^#  define FREXP(f,e) .*/#  define FREXP frexpl/' \
 # A segment can be larger than 4 GiB, and so can one piece of it.
 sed -i 's/nb > INT_MAX || nb < bytes/nb > LONG_MAX || nb < bytes/' \
 	"$work/source/newlib/libc/stdlib/mallocr.c"
+# "%2$s": a va_list that is a parameter is a pointer here, whose address is not
+# the list's; so take the address of a copy.
+(cd "$work/source/newlib/libc/stdio" && sed -i '/^_VFW\{0,1\}PRINTF_R (struct/,/^{/{
+	s/va_list ap)/va_list given)/
+	s/^{/{\
+	va_list ap;\
+	va_copy(ap, given);/
+}
+/^__SVFW\{0,1\}SCANF_R (struct/,/^{/{
+	s/va_list ap)/va_list given)/
+	s/^{/{\
+	va_list ap;\
+	va_copy(ap, given);/
+}' vfprintf.c vfwprintf.c vfscanf.c vfwscanf.c)
 
 echo "newlib: configuring"
 cd "$work/build"

@@ -4,7 +4,8 @@
 #ifndef KERNEL_CRASH_H
 #define KERNEL_CRASH_H
 
-/* `how`: what crash= on the command line says. Returns only if it is unknown. */
+/* `how`: what crash= on the command line says. Returns if it is unknown, or
+ * meant for another node. */
 void crash(const char *how);
 
 #endif

@@ -10,6 +10,7 @@
 #include "../net/shm/lock.h"
 #include "../net/shm/region.h"
 #include <margay/abi.h>
+#include "console.h"
 #include "memory.h"
 #include "node.h"
 #include "time.h"
@@ -73,6 +74,12 @@ bool link_lock(void)
 void link_unlock(void)
 {
 	give(&own_view);
+}
+
+bool link_is_broken(void)
+{
+	return node.region &&
+	       shm_lock_is_dead((const struct shm_lock *)own_view.block->lock, &member);
 }
 
 /* ---- peers ---- */
@@ -313,6 +320,25 @@ void link_settle(void)
 {
 	if (deaths_unsettled)
 		settle_deaths();
+}
+
+static bool is_asleep(void *peer)
+{
+	const struct region_node *other = peer;
+
+	return atomic_load(&other->state) == NODE_RUNNING && atomic_load(&other->sleeping);
+}
+
+_Noreturn void link_hold(uint32_t nid)
+{
+	/* Falling asleep rings nobody: look every millisecond. */
+	while (!wait_until(is_asleep, region_node(node.region, nid), deadline_in(1000000),
+	                   "a node to sleep"))
+		continue;
+	take(view_of(nid));
+	kernel_line("crash: node %u holds the lock of node %u", node.id, nid);
+	for (;;)
+		wait_halted(NEVER);
 }
 
 /* ---- start ---- */

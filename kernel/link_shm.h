@@ -26,6 +26,7 @@ void link_set_segment(void);
  * broken for ever; the call that wanted it fails with PTL_FAIL. */
 bool link_lock(void);
 void link_unlock(void);
+bool link_is_broken(void);
 
 /*
  * Carry a put to its target: begin, copy, end. `from` is the source range in
@@ -43,6 +44,10 @@ int link_get(const struct message *message);
 
 /* Deliver an answer without payload (ack, refused reply) to this process. */
 void link_deliver_answer(const struct message *answer);
+
+/* For the tests of death: take the lock of another node's block once that node
+ * waits for a message, say so on the console, and keep it. */
+_Noreturn void link_hold(uint32_t nid);
 
 /* End what the newly dead would have ended, if a doorbell told of them while a
  * lock was waited for. At the end of every call of the Portals group. */

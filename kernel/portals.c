@@ -347,6 +347,12 @@ static bool any_unread(void *arg)
 	return false;
 }
 
+/* A broken block gets no event any more: who waits for one must be told. */
+static bool unread_or_broken(void *arg)
+{
+	return any_unread(arg) || link_is_broken();
+}
+
 int64_t sys_eq_wait(uint64_t eqs, uint64_t n, uint64_t timeout)
 {
 	struct queues queues = { .count = n };
@@ -361,6 +367,7 @@ int64_t sys_eq_wait(uint64_t eqs, uint64_t n, uint64_t timeout)
 	for (uint64_t i = 0; i < n; i++)
 		if (eq_unread(&own_view, queues.handles[i]) < 0)
 			return PTL_EQ_INVALID;
-	return wait_until(any_unread, &queues, deadline_in(timeout), "an event (PtlEQWait)") ?
-	       PTL_OK : PTL_EQ_EMPTY;
+	if (!wait_until(unread_or_broken, &queues, deadline_in(timeout), "an event (PtlEQWait)"))
+		return PTL_EQ_EMPTY;
+	return any_unread(&queues) ? PTL_OK : PTL_FAIL;
 }

@@ -1,6 +1,9 @@
 """What the shared-memory link relies on, asked of two real kernels at once."""
 from __future__ import annotations
 
+import os
+import signal
+
 import pytest
 
 pytestmark = [pytest.mark.messages, pytest.mark.nodes(2), pytest.mark.spin(2)]
@@ -34,3 +37,14 @@ def test_selftest_that_cannot_run(margay, app, nodes, name, why):
     run = margay("run", "-n", nodes, "--selftest", name, app("hello"))
     assert run.returncode != 0
     run.says(why)
+
+
+@pytest.mark.death
+def test_owner_of_the_lock_dies_while_one_waits_for_a_message(margay, app):
+    """The survivor's block is broken: no event will ever come, and its wait says so."""
+    live = margay.start("run", "-n", 2, "--kernel", "crash=hold", app("waits"), "alone")
+    live.wait_for(r"node 1 holds the lock of node 0")
+    os.kill(live.nodes()[1], signal.SIGKILL)
+    run = live.wait(5).status(137)
+    run.says(r"PtlEQWait: PTL_FAIL")
+    assert "still running" not in run.stderr, run.describe()

@@ -27,13 +27,13 @@ static bool try_take(struct shm_lock *lock, uint32_t name)
 	                                               memory_order_relaxed);
 }
 
-static bool owner_is_dead(struct shm_lock *lock, struct region_header *region)
+int shm_lock_is_dead(const struct shm_lock *lock, const struct shm_member *self)
 {
 	uint32_t owner = atomic_load_explicit(&lock->owner, memory_order_relaxed);
 
 	/* The word lies in shared memory: a name that no node has is damage. */
-	return owner > region->nodes ||
-	       (owner && atomic_load_explicit(&region_node(region, owner - 1)->dead,
+	return owner && (owner > self->region->nodes ||
+	                 atomic_load_explicit(&region_node(self->region, owner - 1)->dead,
 	                                      memory_order_relaxed));
 }
 
@@ -56,7 +56,7 @@ static int wait_and_take(struct shm_lock *lock, const struct shm_member *self)
 			atomic_fetch_and(&lock->waiters, ~bit);
 			return SHM_LOCK_OK;
 		}
-		if (owner_is_dead(lock, self->region)) {
+		if (shm_lock_is_dead(lock, self)) {
 			atomic_fetch_and(&lock->waiters, ~bit);
 			return SHM_LOCK_DEAD;
 		}

@@ -40,6 +40,9 @@ void shm_port_halt(const struct shm_member *self);  /* return after a ring, mayb
                                                        a ring that came before is not lost */
 uint64_t shm_port_spin_ns(const struct shm_member *self); /* a clock for spinning, ns */
 
+/* 1 if the lock's owner is dead, or is no node at all: it will never be free. */
+int shm_lock_is_dead(const struct shm_lock *lock, const struct shm_member *self);
+
 int shm_lock_take(struct shm_lock *lock, const struct shm_member *self);
 void shm_lock_give(struct shm_lock *lock, const struct shm_member *self);
 

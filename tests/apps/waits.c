@@ -2,6 +2,7 @@
  * waits HOW: a rank that does nothing of its own accord, for the tests of signals
  * and deaths. It prints "rank R waits" and then, by HOW:
  *   event   waits for an event that never comes
+ *   alone   the same, without meeting the other ranks first
  *   sleep   sleeps for an hour
  *   spin    computes for ever
  *   stdin   reads standard input
@@ -10,12 +11,13 @@
 #include <string.h>
 #include <unistd.h>
 
-static __attribute__((noinline)) void wait_for_event(void)
+static __attribute__((noinline)) void wait_for_event(int alone)
 {
 	struct job job;
 
 	job_start(&job);
-	job_barrier(&job);
+	if (!alone)
+		job_barrier(&job);
 	printf("rank %d waits\n", job.rank);
 	fflush(stdout);
 	job_event(job.eq);
@@ -32,8 +34,8 @@ int main(int argc, char **argv)
 	const char *how = argc > 1 ? argv[1] : "event";
 	char c;
 
-	if (strcmp(how, "event") == 0)
-		wait_for_event();
+	if (strcmp(how, "event") == 0 || strcmp(how, "alone") == 0)
+		wait_for_event(strcmp(how, "alone") == 0);
 	printf("rank %d waits\n", margay_rank());
 	fflush(stdout);
 	if (strcmp(how, "spin") == 0)

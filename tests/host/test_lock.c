@@ -158,6 +158,7 @@ TEST(concurrent_lock_owner_dies)
 	CHECK_IS(lost, 0);
 	CHECK_IS(lock.waiters, 0);
 	CHECK_IS(shm_lock_take(&lock, &waiter), SHM_LOCK_DEAD);   /* for ever: not stolen */
+	CHECK(shm_lock_is_dead(&lock, &waiter));
 }
 
 /* Waiters that are dead, or that no machine has, are passed over. */
@@ -182,6 +183,9 @@ TEST(lock_damaged_owner)
 	struct region_header *region = fresh();
 	struct shm_member self = { region, 1 };
 
+	CHECK(!shm_lock_is_dead(&lock, &self));    /* free */
+	lock.owner = 1;
+	CHECK(!shm_lock_is_dead(&lock, &self));    /* a living node's */
 	lock.owner = NODES + 1;
 	CHECK_IS(shm_lock_take(&lock, &self), SHM_LOCK_DEAD);
 	lock.owner = ~0u;

@@ -1,8 +1,8 @@
 /*
  * Self-tests and raw limits of a machine of two nodes, for tests/ and
- * tools/bench.py: `selftest=NAME` on the kernel's command line runs one on both
- * nodes before the application starts. They work on the region's scratch bytes
- * and on the middle of the segments, which they leave zero, as they found it.
+ * tests/bench/bench.py: `selftest=NAME` on the kernel's command line runs one on
+ * both nodes before the application starts. They work on the region's scratch
+ * bytes and on the middle of the segments, which they leave zero, as they found it.
  * Lines "NAME_FIGURE VALUE" go to node 0's standard output.
  *
  *   locks      locked increments from both nodes, and store-fence-load rounds:
@@ -10,7 +10,7 @@
  *   pingpong   a flag in shared memory, polled: the limit of latency
  *   copy       the copy routine from segment to segment: the limit of bandwidth,
  *              and the forms of copying that it was chosen from
- *   fault      a fault of the kernel itself: a write to its own text
+ *   costs      of single instructions and events (selftest_costs.c); also on one node
  */
 #include "selftest.h"
 
@@ -21,6 +21,7 @@
 #include "console.h"
 #include "format.h"
 #include "node.h"
+#include "selftest_costs.h"
 #include "string.h"
 #include "time.h"
 
@@ -37,9 +38,11 @@ _Static_assert(sizeof(struct scratch) <= REGION_NODES - REGION_SCRATCH, "fits th
 static struct scratch *scratch;
 static uint64_t step;              /* how often this node has met the other */
 
-/* Wait for the other node to come here too. */
+/* Wait for the other node to come here too, if there is one. */
 static void meet(void)
 {
+	if (!scratch)
+		return;
 	atomic_store(&scratch->arrived[node.id], ++step);
 	while (atomic_load_explicit(&scratch->arrived[1 - node.id], memory_order_acquire) < step)
 		;
@@ -171,29 +174,46 @@ static bool copy(void)
 	return true;
 }
 
-/* Does not return if write protection holds for the kernel too. */
-static bool fault(void)
+/* ---- costs ---- */
+
+static void say_cost(const char *name, uint64_t picoseconds)
 {
-	*(volatile uint8_t *)(uintptr_t)fault = 0;
-	return false;
+	say(name, 0, picoseconds);
+}
+
+static bool costs(void)
+{
+	meet();
+	if (node.id == 0)
+		costs_alone(say_cost);
+	meet();
+	if (scratch) {
+		costs_contended(&scratch->sum, say_cost);
+		meet();
+		if (node.id == 0)
+			costs_doorbell(1, say_cost);
+	}
+	return true;
 }
 
 bool selftest(const char *name)
 {
-	static const struct { const char *name; bool (*run)(void); } tests[] = {
-		{ "locks", locks }, { "pingpong", pingpong }, { "copy", copy },
-		{ "fault", fault },
+	static const struct { const char *name; bool (*run)(void); bool one_will_do; } tests[] = {
+		{ "locks", locks, false }, { "pingpong", pingpong, false },
+		{ "copy", copy, false }, { "costs", costs, true }, { "fault", fault, false },
 	};
 
-	if (!node.region || node.region->nodes != 2) {
-		kernel_line("selftest: needs a machine of 2 nodes");
-		return false;
-	}
-	scratch = (struct scratch *)((uint8_t *)node.region + REGION_SCRATCH);
+	if (node.region && node.region->nodes == 2)
+		scratch = (struct scratch *)((uint8_t *)node.region + REGION_SCRATCH);
 	for (unsigned i = 0; i < sizeof(tests) / sizeof(tests[0]); i++) {
 		if (!strcmp(name, tests[i].name)) {
-			bool good = tests[i].run();
+			bool good;
 
+			if (!scratch && !(tests[i].one_will_do && node.size == 1)) {
+				kernel_line("selftest: needs a machine of 2 nodes");
+				return false;
+			}
+			good = tests[i].run();
 			meet();
 			return good;
 		}

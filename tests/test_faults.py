@@ -86,13 +86,3 @@ def test_the_job_ends_when_one_rank_faults(margay, app):
 
 def test_assert_says_what_failed(margay, app):
     margay("run", app("fault"), "assert").status(134).says(r"assertion .*zero.* failed")
-
-
-def test_fault_of_the_kernel(margay, app):
-    """The same report, and the node ends: its text is write-protected for itself too."""
-    run = margay("run", "-n", 2, "--selftest", "fault", app("hello"), timeout=20).status(134)
-    for rank in range(2):
-        run.says(rf"^margay: rank {rank} \(node {rank}\): kernel panic: write at 0x0+1[0-9a-f]+ \(")
-    run.says(r"^margay: +rip [0-9a-f]{16}\b")
-    run.says(r"^margay: +#0 0x[0-9a-f]+ \w+ at .*kernel/selftest\.c:\d+$")
-    assert "hello from" not in run.stdout

@@ -80,6 +80,11 @@ uint32_t apic_timer_left(void)
 	return read_register(APIC_TIMER_CURRENT);
 }
 
+void apic_interrupt_self(uint8_t vector)
+{
+	write_register(APIC_COMMAND, APIC_COMMAND_SELF | vector);
+}
+
 uint32_t apic_message_address(void)
 {
 	return MSI_ADDRESS | MSI_ADDRESS_ID(read_register(APIC_ID) >> 24);

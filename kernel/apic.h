@@ -13,6 +13,9 @@ void apic_end(void);        /* end of the interrupt in service */
 void apic_timer_start(uint32_t count);
 uint32_t apic_timer_left(void);
 
+/* An interrupt to this processor, taken once it lets interrupts in. */
+void apic_interrupt_self(uint8_t vector);
+
 /* MSI address of this processor. */
 uint32_t apic_message_address(void);
 

@@ -10,8 +10,9 @@ pytestmark = [pytest.mark.messages, pytest.mark.nodes(2), pytest.mark.spin(2)]
 
 
 def figures(run) -> dict[str, int]:
+    ours = ("locks", "copy", "pingpong", "costs")
     return {name: int(value) for name, value in
-            (line.split() for line in run.of_rank(0) if line.startswith(("locks", "copy", "ping")))}
+            (line.split() for line in run.of_rank(0) if line.startswith(ours))}
 
 
 def test_locked_increments_and_fences(margay, app):
@@ -22,7 +23,8 @@ def test_locked_increments_and_fences(margay, app):
 
 
 @pytest.mark.parametrize("name, needed", [("pingpong", "pingpong_half_rtt_ps"),
-                                          ("copy", "copy_MBps_1048576")])
+                                          ("copy", "copy_MBps_1048576"),
+                                          ("costs", "costs_doorbell_ps")])
 def test_raw_limits_are_measured(margay, app, name, needed):
     """The self-tests that benchmarks compare with run, and leave the application alone."""
     run = margay("run", "-n", 2, "--selftest", name, app("hello"), timeout=200).ok()

@@ -5,6 +5,9 @@
  *
  *   cost instructions   insn_put_8B, insn_eqget_hit, insn_eqget_miss
  *   cost syscall        syscall_ns: the cheapest system call
+ *   cost vector         sse_add_ns, avx_add_ns: one dependent addition of 2 and 4 doubles;
+ *                       copy_int_ps, copy_sse_ps, copy_avx_ps: for a byte of 64 KiB in
+ *                       blocks of 64, all loads before all stores
  */
 #include <margay/abi.h>
 #include <string.h>
@@ -91,13 +94,69 @@ static void system_call(void)
 	                             (end.tv_nsec - start.tv_nsec)) / CALLS);
 }
 
+static double nanoseconds(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1e9 + t.tv_nsec;
+}
+
+/* A hundred of an instruction in a row, many times. */
+#define ADD_NS(instruction) ({ \
+	enum { ROWS = 2000 }; \
+	double start_ = nanoseconds(); \
+	for (int i = 0; i < ROWS; i++) \
+		__asm__ volatile(".rept 100\n\t" instruction "\n\t.endr" : : : "xmm0", "xmm1"); \
+	(nanoseconds() - start_) / ROWS / 100; })
+
+/* Copies the block at rsi to rdi, over and over. */
+#define COPY_PS(instructions) ({ \
+	enum { BYTES = 65536, COPIES = 500 }; \
+	static _Alignas(4096) char from_[BYTES], to_[BYTES]; \
+	double start_; \
+	memset(from_, 1, BYTES); \
+	memset(to_, 1, BYTES); \
+	start_ = nanoseconds(); \
+	for (int i = 0; i < COPIES; i++) \
+		for (int at = 0; at < BYTES; at += 64) \
+			__asm__ volatile(instructions : : "S"(from_ + at), "D"(to_ + at) \
+			                 : "rax", "rbx", "rcx", "rdx", "r8", "r9", "r10", "r11", \
+			                   "xmm0", "xmm1", "xmm2", "xmm3", "memory"); \
+	(nanoseconds() - start_) * 1e3 / COPIES / BYTES; })
+
+static void vector(void)
+{
+	__asm__ volatile("vxorpd %%ymm0, %%ymm0, %%ymm0\n\tvxorpd %%ymm1, %%ymm1, %%ymm1"
+	                 : : : "xmm0", "xmm1");
+	printf("sse_add_ns %.2f\n", ADD_NS("addpd %%xmm1, %%xmm0"));
+	printf("avx_add_ns %.2f\n", ADD_NS("vaddpd %%ymm1, %%ymm0, %%ymm0"));
+	printf("copy_int_ps %.1f\n", COPY_PS(
+		"mov (%%rsi), %%rax\n\tmov 8(%%rsi), %%rbx\n\tmov 16(%%rsi), %%rcx\n\t"
+		"mov 24(%%rsi), %%rdx\n\tmov 32(%%rsi), %%r8\n\tmov 40(%%rsi), %%r9\n\t"
+		"mov 48(%%rsi), %%r10\n\tmov 56(%%rsi), %%r11\n\t"
+		"mov %%rax, (%%rdi)\n\tmov %%rbx, 8(%%rdi)\n\tmov %%rcx, 16(%%rdi)\n\t"
+		"mov %%rdx, 24(%%rdi)\n\tmov %%r8, 32(%%rdi)\n\tmov %%r9, 40(%%rdi)\n\t"
+		"mov %%r10, 48(%%rdi)\n\tmov %%r11, 56(%%rdi)"));
+	printf("copy_sse_ps %.1f\n", COPY_PS(
+		"movups (%%rsi), %%xmm0\n\tmovups 16(%%rsi), %%xmm1\n\t"
+		"movups 32(%%rsi), %%xmm2\n\tmovups 48(%%rsi), %%xmm3\n\t"
+		"movups %%xmm0, (%%rdi)\n\tmovups %%xmm1, 16(%%rdi)\n\t"
+		"movups %%xmm2, 32(%%rdi)\n\tmovups %%xmm3, 48(%%rdi)"));
+	printf("copy_avx_ps %.1f\n", COPY_PS(
+		"vmovups (%%rsi), %%ymm0\n\tvmovups 32(%%rsi), %%ymm1\n\t"
+		"vmovups %%ymm0, (%%rdi)\n\tvmovups %%ymm1, 32(%%rdi)"));
+}
+
 int main(int argc, char **argv)
 {
 	if (argc > 1 && strcmp(argv[1], "instructions") == 0)
 		instructions();
 	else if (argc > 1 && strcmp(argv[1], "syscall") == 0)
 		system_call();
+	else if (argc > 1 && strcmp(argv[1], "vector") == 0)
+		vector();
 	else
-		return fprintf(stderr, "cost: instructions | syscall\n"), 2;
+		return fprintf(stderr, "cost: instructions | syscall | vector\n"), 2;
 	return 0;
 }

@@ -200,7 +200,7 @@ bool selftest(const char *name)
 {
 	static const struct { const char *name; bool (*run)(void); bool one_will_do; } tests[] = {
 		{ "locks", locks, false }, { "pingpong", pingpong, false },
-		{ "copy", copy, false }, { "costs", costs, true }, { "fault", fault, false },
+		{ "copy", copy, false }, { "costs", costs, true },
 	};
 
 	if (node.region && node.region->nodes == 2)

@@ -199,10 +199,11 @@ def table(rows: dict[str, dict[str, object]], markdown: bool) -> None:
     from rich.table import Table
     view = Table(title="margay bench")
     for head in heads:
-        view.add_column(head, justify="left" if head in ("figure", "unit", "aim") else "right")
+        view.add_column(head, justify="left" if head in ("figure", "unit", "aim") else "right",
+                        no_wrap=True, overflow="fold")
     for line in lines:
         view.add_row(*line)
-    Console().print(view)
+    Console(width=max(Console().width, 120)).print(view)
 
 
 def main() -> None:

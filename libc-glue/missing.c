@@ -47,7 +47,8 @@ long glue_missing(const char *name)
 	/* terminals, hosts, network */ \
 	X(tcgetattr) X(tcsetattr) X(tcgetpgrp) X(tcsetpgrp) X(tcdrain) X(tcflow) X(tcflush) \
 	X(tcsendbreak) X(vhangup) X(encrypt) X(setkey) X(endpwent) X(setpwent) X(endgrent) \
-	X(setgrent) X(getgrgid_r) X(getgrnam_r) X(sethostname) X(getdomainname) X(gethostid) X(getpeereid) \
+	X(setgrent) X(getgrgid_r) X(getgrnam_r) X(sethostname) X(getdomainname) \
+	X(gethostid) X(getpeereid) \
 	X(socket) X(socketpair) X(bind) X(listen) X(accept) X(connect) X(shutdown) X(send) \
 	X(recv) X(sendto) X(recvfrom) X(sendmsg) X(recvmsg) X(getsockopt) X(setsockopt) \
 	X(getsockname) X(getpeername)

@@ -24,7 +24,8 @@ long glue_missing(const char *name)
 	X(vfork) X(fexecve) X(wait3) X(wait4) X(waitpid) X(daemon) \
 	X(getpgid) X(getpgrp) X(getsid) X(setpgid) X(setpgrp) X(setsid) X(nice) \
 	X(setuid) X(setgid) X(seteuid) X(setegid) X(setreuid) X(setregid) \
-	X(getlogin_r) X(getpwnam_r) X(getpwuid_r) X(getgroups) X(setgroups) X(initgroups) X(execlpe) X(execvpe) \
+	X(getlogin_r) \
+	X(getpwnam_r) X(getpwuid_r) X(getgroups) X(setgroups) X(initgroups) X(execlpe) X(execvpe) \
 	X(sched_yield) X(sched_setparam) X(sched_getparam) X(sched_setscheduler) \
 	X(sched_getscheduler) X(sched_get_priority_max) X(sched_get_priority_min) \
 	X(sched_rr_get_interval) X(getpriority) X(setpriority) X(getrlimit) X(setrlimit) \
@@ -43,7 +44,8 @@ long glue_missing(const char *name)
 	X(ftruncate) X(truncate) X(lockf) X(flock) X(utime) X(utimes) X(utimensat) X(futimes) \
 	X(futimens) X(lutimes) X(fstatat) X(openat) X(pathconf) X(fpathconf) X(confstr) \
 	X(renameat) X(futimesat) X(revoke) X(getdtablesize) X(setdtablesize) \
-	X(iconv_open) X(iconv) X(iconv_close) X(getdents) X(__dirfd) X(mount) X(ioctl) X(mmap) X(munmap) X(mprotect) \
+	X(iconv_open) X(iconv) X(iconv_close) X(getdents) X(__dirfd) \
+	X(mount) X(ioctl) X(mmap) X(munmap) X(mprotect) \
 	/* terminals, hosts, network */ \
 	X(tcgetattr) X(tcsetattr) X(tcgetpgrp) X(tcsetpgrp) X(tcdrain) X(tcflow) X(tcflush) \
 	X(tcsendbreak) X(vhangup) X(encrypt) X(setkey) X(endpwent) X(setpwent) X(endgrent) \
@@ -59,7 +61,8 @@ long glue_missing(const char *name)
 
 #define MISSING_POINTER(X) \
 	X(crypt) X(ctermid) X(cuserid) X(getusershell) X(get_current_dir_name) \
-	X(realpath) X(getlogin) X(getpwnam) X(getpwuid) X(getpwent) X(getgrnam) X(getgrgid) X(getgrent) \
+	X(realpath) \
+	X(getlogin) X(getpwnam) X(getpwuid) X(getpwent) X(getgrnam) X(getgrgid) X(getgrent) \
 	X(getpass) X(getwd)
 
 #define X(name) WEAK long name(void) { return glue_missing(#name); }

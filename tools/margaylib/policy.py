@@ -165,6 +165,7 @@ class Policy:
         if not late or any(node.stopped() for node in late):
             self.boot_until = now + STOPPED_MORE
             return
+        self.booting = False              # once: the next look finds some of them ended
         node = late[0]
         self.job.last_words(node)
         text = node.serial_text.decode("utf-8", "replace").strip().splitlines()

@@ -14,8 +14,3 @@ void port_move(void *to, const void *from, uint64_t bytes)
 {
 	memmove(to, from, bytes);
 }
-
-void port_zero(void *to, uint64_t bytes)
-{
-	memset(to, 0, bytes);
-}

@@ -6,7 +6,8 @@
 KERNEL_BUILD := build/kernel
 
 KERNEL_CFLAGS := -std=gnu17 -O2 -gdwarf-4 -g1 -gno-column-info -gno-statement-frontiers \
-	-Wall -Wextra -Werror -ffreestanding -mgeneral-regs-only -mno-red-zone -fno-pic -no-pie -mcmodel=small -fno-stack-protector -fcf-protection=none \
+	-Wall -Wextra -Werror -ffreestanding -mgeneral-regs-only -mno-red-zone -fno-pic \
+	-no-pie -mcmodel=small -fno-stack-protector -fcf-protection=none \
 	-fno-omit-frame-pointer -fno-optimize-sibling-calls -fno-asynchronous-unwind-tables \
 	-fno-common -flto -Iinclude -ffile-prefix-map=$(CURDIR)/=
 KERNEL_ASFLAGS := -f elf64 -g -F dwarf -I $(KERNEL_BUILD)/

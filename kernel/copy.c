@@ -75,13 +75,3 @@ void port_move(void *to, const void *from, uint64_t bytes)
 		*(word *)(t + bytes - 8) = *(const word *)(f + bytes - 8);
 	copy_few(t, f, bytes);
 }
-
-void port_zero(void *to, uint64_t bytes)
-{
-	uint8_t *t = to;
-
-	for (; bytes >= 8; bytes -= 8, t += 8)
-		*(word *)t = 0;
-	for (; bytes; bytes--)
-		*t++ = 0;
-}

@@ -13,6 +13,7 @@
 #include "console.h"
 #include "memory.h"
 #include "node.h"
+#include "panic.h"
 #include "time.h"
 #include "wait.h"
 
@@ -61,9 +62,15 @@ static bool take(struct process_view *view)
 	return shm_lock_take((struct shm_lock *)view->block->lock, &member) == SHM_LOCK_OK;
 }
 
+static void settle_deaths(void);
+
+/* No lock is held after this: the place to deal with deaths that a doorbell
+ * told of while a lock was waited for. */
 static void give(struct process_view *view)
 {
 	shm_lock_give((struct shm_lock *)view->block->lock, &member);
+	if (__builtin_expect(deaths_unsettled, 0))
+		settle_deaths();
 }
 
 bool link_lock(void)
@@ -114,11 +121,14 @@ static void meet(uint32_t nid)
 	}
 }
 
-/* The view of a living node, or null. `nid` is below node.size. */
+/* The view of a living node that can be reached, or null. `nid` is below
+ * node.size, which is the region's number of nodes where there is a region. */
 static struct process_view *view_of(uint32_t nid)
 {
 	if (nid == node.id)
 		return &own_view;
+	if (!node.region)
+		return 0;
 	if (!peers[nid].block)
 		meet(nid);
 	return is_dead(nid) ? 0 : &peers[nid];
@@ -316,12 +326,6 @@ void link_interrupt(void)
 		settle_deaths();
 }
 
-void link_settle(void)
-{
-	if (deaths_unsettled)
-		settle_deaths();
-}
-
 static bool is_asleep(void *peer)
 {
 	const struct region_node *other = peer;
@@ -352,7 +356,10 @@ void link_start(void)
 		.nid = node.id, .pid = node.pid, .uid = node.uid, .jid = node.jid,
 		.base = APP_BASE,
 	};
-	view_init(&own_view, node.block.pointer, node.block.bytes, &limits);
+	if (view_init(&own_view, node.block.pointer, node.block.bytes, &limits))
+		panic("a process block needs %lu bytes, and the region keeps %lu for it: "
+		      "image and launcher are of different versions, build both again",
+		      block_bytes(&limits), node.block.bytes);
 	take(&own_view);
 	block_init(&own_view);
 	give(&own_view);

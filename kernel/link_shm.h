@@ -49,8 +49,4 @@ void link_deliver_answer(const struct message *answer);
  * waits for a message, say so on the console, and keep it. */
 _Noreturn void link_hold(uint32_t nid);
 
-/* End what the newly dead would have ended, if a doorbell told of them while a
- * lock was waited for. At the end of every call of the Portals group. */
-void link_settle(void);
-
 #endif

@@ -68,7 +68,6 @@ int64_t sys_put(uint64_t md, uint64_t target, uint64_t where, uint64_t match_bit
 	else
 		initiator_unanswered(&own_view, &message);
 	link_unlock();
-	link_settle();
 	return PTL_OK;
 }
 
@@ -103,6 +102,5 @@ int64_t sys_get(uint64_t md, uint64_t target, uint64_t where, uint64_t match_bit
 
 	if (link_get(&message) && message_refuse(&message, NI_FAIL, &answer))
 		link_deliver_answer(&answer);
-	link_settle();
 	return link_is_broken() ? PTL_FAIL : PTL_OK; /* broken: no reply can be recorded */
 }

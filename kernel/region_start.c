@@ -27,6 +27,9 @@ void region_start(void)
 	if (device.id != node.id || node.id >= region->nodes)
 		panic("this is node %u of %u, but its ivshmem device is peer %u", node.id,
 		      region->nodes, device.id);
+	if (node.size != region->nodes)
+		panic("the command line says n=%u, but the region has %u nodes", node.size,
+		      region->nodes);
 	node.region = region;
 	node.region_physical = device.physical;
 	node.region_bytes = device.bytes;

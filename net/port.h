@@ -17,7 +17,4 @@ void port_copy(void *to, const void *from, uint64_t bytes);
  * third place. Both pointers must come from the same mapping of the memory. */
 void port_move(void *to, const void *from, uint64_t bytes);
 
-/* Set `bytes` bytes to zero. */
-void port_zero(void *to, uint64_t bytes);
-
 #endif

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import os
 import signal
+from pathlib import Path
 
 import pytest
 
@@ -50,3 +51,14 @@ def test_owner_of_the_lock_dies_while_one_waits_for_a_message(margay, app):
     run = live.wait(5).status(137)
     run.says(r"PtlEQWait: PTL_FAIL")
     assert "still running" not in run.stderr, run.describe()
+
+
+def test_put_without_a_link(margay, app):
+    """Two ranks were promised and there is no region: a failure event, never a panic."""
+    run = margay("-M", "q35", "-kernel", app("ptl_unreachable"), "-m", 128, "-display", "none",
+                 "-serial", "stdio", "-no-reboot", "-accel", "tcg", "-cpu", "max",
+                 "-append", "--margay node=0 rank=0 n=2 link=none -- a",
+                 program=Path("/usr/bin/qemu-system-x86_64")).ok()
+    text = run.stdout.replace("\r", "")
+    assert ("to 1: PTL_OK\nPTL_EVENT_SEND_END fail 1\nPTL_EVENT_ACK fail 1\n"
+            "to 70: PTL_PROCESS_INVALID\nmargay: rank 0 exited with status 0\n") in text

@@ -15,12 +15,13 @@ static bool lies_in(uint64_t offset, uint64_t bytes, uint64_t first, uint64_t li
 	       bytes <= limit - offset;
 }
 
-/* A ring is its header and a power of two of data. */
+/* A ring is its header and a power of two of data, in which records fit. */
 static bool is_ring(uint64_t bytes)
 {
 	uint64_t data = bytes - sizeof(struct region_ring);
 
-	return bytes > sizeof(struct region_ring) && (data & (data - 1)) == 0;
+	return bytes > sizeof(struct region_ring) && data >= REGION_RING_LEAST &&
+	       (data & (data - 1)) == 0;
 }
 
 int region_check(const struct region_header *h, uint64_t mapped)

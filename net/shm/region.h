@@ -30,6 +30,7 @@
 #define REGION_MAX_NODES  64u
 #define REGION_NODES      4096u
 #define REGION_SCRATCH    (REGION_NODES - 256u)
+#define REGION_RING_LEAST 4096u                 /* data bytes of a ring */
 #define REGION_ALIGN      0x200000u             /* slices and segments */
 
 struct region_header {

@@ -65,6 +65,7 @@ TEST(region_damaged)
 	DAMAGED(h.console_offset = 0, REGION_BAD_LAYOUT);
 	DAMAGED(h.console_bytes += 1, REGION_BAD_LAYOUT);
 	DAMAGED(h.console_bytes = 64, REGION_BAD_LAYOUT);
+	DAMAGED(h.console_bytes = sizeof(struct region_ring) + 16, REGION_BAD_LAYOUT);
 	DAMAGED(h.segment_offset = 0, REGION_BAD_LAYOUT);
 	DAMAGED(h.segment_offset += 4096, REGION_BAD_LAYOUT);
 	DAMAGED(h.segment_bytes += 0x200000, REGION_BAD_LAYOUT);

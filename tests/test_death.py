@@ -77,6 +77,20 @@ def test_two_killed_at_once(margay, app):
     live.wait(SURVIVAL).status(137).says(r"margay: .*rank [13]\b.*died")
 
 
+@pytest.mark.spin(2)
+def test_put_that_was_under_way(margay, app):
+    """A put that has begun at its target ends there with a failure when its initiator dies."""
+    seen = []
+    while "failed" not in seen and len(seen) < 6:
+        live = margay.start("run", "-n", 2, app("halfput"))
+        live.wait_for(r"^\[0\] running$")
+        time.sleep(0.02 * len(seen))
+        os.kill(live.nodes()[0], signal.SIGKILL)
+        seen += live.wait(SURVIVAL).status(137).of_rank(1)
+        assert seen and seen[-1] in ("failed", "between", "broken"), seen
+    assert "failed" in seen, f"no put was under way in {len(seen)} tries"
+
+
 def cpu_seconds(pid: int) -> float:
     fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")

@@ -1,0 +1,58 @@
+/*
+ * halfput: rank 0 puts large blocks to rank 1 without end, and is killed by the
+ * test; rank 1 looks at the events. A put that has begun in its memory must end
+ * there too, with PTL_NI_FAIL if its initiator dies on the way. Rank 1 prints
+ * "failed" (a put ended so), "between" (none was under way), "broken" (rank 0 held
+ * the lock of rank 1's block) or "hangs".
+ */
+#include "job.h"
+
+enum { PT = 4, BYTES = 16 << 20, PATIENCE = 1000 /* ms */ };
+
+static void send(struct job *job, char *block)
+{
+	ptl_handle_eq_t eq;
+	ptl_handle_md_t md;
+
+	job_check(PtlEQAlloc(job->ni, 16, PTL_EQ_HANDLER_NONE, &eq), "PtlEQAlloc");
+	job_check(PtlMDBind(job->ni, job_memory(block, BYTES, PTL_MD_EVENT_START_DISABLE, eq),
+	                    PTL_RETAIN, &md), "PtlMDBind");
+	puts("running");
+	fflush(stdout);
+	for (;;) {
+		job_check(PtlPut(md, PTL_NOACK_REQ, margay_process(1), PT, 0, 1, 0, 0), "PtlPut");
+		job_event(eq);
+	}
+}
+
+static const char *watch(ptl_handle_eq_t eq)
+{
+	ptl_event_t event = { .type = PTL_EVENT_PUT_END };
+	int which, rc;
+
+	while ((rc = PtlEQPoll(&eq, 1, PATIENCE, &event, &which)) == PTL_OK)
+		if (event.ni_fail_type == PTL_NI_FAIL)
+			return "failed";
+	if (rc == PTL_FAIL)
+		return "broken";
+	return event.type == PTL_EVENT_PUT_START ? "hangs" : "between";
+}
+
+int main(void)
+{
+	struct job job;
+	ptl_handle_eq_t eq;
+	char *block = calloc(1, BYTES);
+
+	if (!block)
+		return 1;
+	job_start(&job);
+	job_check(PtlEQAlloc(job.ni, 1024, PTL_EQ_HANDLER_NONE, &eq), "PtlEQAlloc");
+	job_expose(&job, PT, 1, job_memory(block, BYTES, PTL_MD_OP_PUT | PTL_MD_MANAGE_REMOTE, eq),
+	           PTL_RETAIN);
+	job_barrier(&job);
+	if (job.rank == 0)
+		send(&job, block);
+	puts(watch(eq));
+	return 0;
+}

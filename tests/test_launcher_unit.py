@@ -1,4 +1,4 @@
-"""The launcher's pure parts: options, errors, lines, encoding, layout, verdicts, cc.
+"""The launcher's pure parts: options, errors, lines, encoding, layout, cc.
 
 Nothing here boots a node; where a QEMU is needed, a script plays a broken one.
 test_launcher.py drives the whole command.
@@ -21,7 +21,7 @@ from harness import BUILD, ROOT
 sys.path.insert(0, str(ROOT / "tools"))
 
 from margaylib import accel, compile as cc, encode, hostmem, image, iso, machine  # noqa: E402
-from margaylib import options, output, report, symbols, verdict  # noqa: E402
+from margaylib import options, output, report, symbols  # noqa: E402
 from margaylib.doorbell import Doorbell  # noqa: E402
 from margaylib.errors import MargayError, ranks_text, size_text  # noqa: E402
 from margaylib.layout import Layout, Plan  # noqa: E402
@@ -426,42 +426,6 @@ def test_tables():
     many = report.stats_table([{"a": rank} for rank in range(10)])
     assert many.splitlines()[1].split()[1:] == ["a", "0", "4", "9", "45"]
     assert size_text(3 << 29) == "1.5 GB" and size_text(100) == "100 bytes"
-
-
-# --- how a job ends
-
-def outcome(rank: int, kind: str, status: int = 0, signal: int = 0, order: int = 0):
-    return verdict.Outcome(rank, kind, status, signal, order)
-
-
-@pytest.mark.parametrize("outcomes, first, override, wanted", [
-    ([outcome(0, "exited", 0, 0, 1)], None, None, 0),
-    ([outcome(0, "exited", 3, 0, 2), outcome(1, "exited", 9, 0, 1)], 0, None, 9),
-    ([outcome(0, "exited", 3, 0, 2), outcome(1, "faulted", 0, 11, 1)], 1, None, 139),
-    ([outcome(0, "faulted", 0, 6, 1), outcome(1, "ended")], 0, None, 134),
-    ([outcome(0, "exited", 1, 0, 1), outcome(1, "died", 0, 9)], 1, None, 137),
-    ([outcome(0, "exited", 1, 0, 1), outcome(1, "died", 0, 9)], 0, None, 1),
-    ([outcome(0, "died", 0, 0)], 0, None, 125), ([outcome(0, "panicked")], 0, None, 134),
-    ([outcome(0, "ended")], None, 124, 124), ([outcome(0, "exited", 3, 0, 1)], 0, 130, 130)])
-def test_job_status(outcomes, first, override, wanted):
-    chosen = None if first is None else outcomes[first]
-    assert verdict.job_status(outcomes, chosen, override) == wanted
-
-
-def test_outcomes_from_the_node_table(layout):
-    states = {name: value for name, value in layout.constants.items() if name.startswith("NODE_")}
-
-    def read(state: str, wait: int | None, ours: bool = False):
-        return verdict.read_outcome(0, states, states[state], 300, 11, 1, wait, ours)
-
-    assert read("NODE_EXITED", 0x300).status == 300 & 255
-    assert read("NODE_FAULTED", None).host_status == 139
-    assert read("NODE_RUNNING", None).kind == "running"
-    assert read("NODE_RUNNING", 9).kind == "died" and read("NODE_RUNNING", 9).host_status == 137
-    assert read("NODE_BOOTED", 9, True).kind == "ended"
-    assert read("NODE_BOOTED", 6).host_status == 125
-    dead = read("NODE_OFF", 0x100)
-    assert verdict.failure_text(dead, 0x100, "no such device").endswith("status 1: no such device")
 
 
 # --- the host

@@ -45,6 +45,7 @@ class Policy:
         self.running = self.states["NODE_RUNNING"]
         self.exited = self.states["NODE_EXITED"]
         self.booting = True
+        self.ending = False       # all were killed: nothing is judged by its deadline any more
         self.boot_seconds = boot_seconds(len(job.nodes))
         self.boot_until = 0.0
         self.timeout_at: float | None = None
@@ -79,7 +80,7 @@ class Policy:
                 booting = True
             if not node.judged:
                 self._judge(node, state, now)
-        self.booting = booting
+        self.booting = booting and not self.ending
         self._deadlines(now)
         if any(node.alive for node in self.job.nodes):
             return False
@@ -139,6 +140,7 @@ class Policy:
         self.job.kill_all()
         self.kill_at = self.timeout_at = None
         self.booting = False
+        self.ending = True        # a killed node lives on until it is reaped
 
     def _deadlines(self, now: float) -> None:
         if self.kill_at is not None and now >= self.kill_at:
@@ -165,7 +167,6 @@ class Policy:
         if not late or any(node.stopped() for node in late):
             self.boot_until = now + STOPPED_MORE
             return
-        self.booting = False              # once: the next look finds some of them ended
         node = late[0]
         self.job.last_words(node)
         text = node.serial_text.decode("utf-8", "replace").strip().splitlines()

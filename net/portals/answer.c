@@ -37,7 +37,7 @@ int message_refuse(const struct message *request, enum fail_type fail, struct me
 
 static int dropped(struct process_view *view)
 {
-	view->block->counters[STAT_DROPPED]++;
+	view->block->delivered.counters[STAT_DROPPED]++;
 	return DELIVER_DROPPED;
 }
 
@@ -84,12 +84,12 @@ int answer_ack(struct process_view *view, const struct message *ack, struct gran
 	if (op)
 		op_give(view, op);
 	if (ack->fail == NI_FAIL)
-		view->block->counters[STAT_FAILED]++;
+		view->block->delivered.counters[STAT_FAILED]++;
 	md = md_lookup(view, ack->md_handle);
 	eq = eq_lookup(view, ack->eq_handle);
 	if (!eq)
 		return dropped(view);
-	view->block->counters[STAT_MESSAGES_IN]++;
+	view->block->delivered.counters[STAT_MESSAGES_IN]++;
 	if (md && md_spend(view, md))
 		return DELIVER_DAMAGED;
 	head_of(ack, ack->mlength, &head);
@@ -170,7 +170,7 @@ int answer_reply(struct process_view *view, const struct message *reply, uint32_
 	op->fail = reply->fail;
 	op->begun = 0;
 	op->reserved = 0;
-	view->block->counters[STAT_MESSAGES_IN]++;
+	view->block->delivered.counters[STAT_MESSAGES_IN]++;
 
 	grant->op = op->handle;
 	grant->bytes = mlength;

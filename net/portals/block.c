@@ -125,8 +125,8 @@ void block_init(struct process_view *view)
 	block->pools[POOL_EQ] = (struct pool){ .limit = limits->eqs };
 	block->pools[POOL_OP] = (struct pool){ .limit = limits->ops };
 	for (uint32_t i = 0; i < STAT_COUNTERS; i++)
-		block->counters[i] = 0;
-	block->sends = 0;
+		block->started.counters[i] = block->delivered.counters[i] = 0;
+	block->started.sends = 0;
 	block->limits = *limits;
 	block->nid = view->nid;
 	block->pid = view->pid;
@@ -157,7 +157,7 @@ void block_close(struct process_view *view)
 uint32_t block_pending(const struct process_view *view)
 {
 	const struct block *block = view->block;
-	uint32_t pending = block->sends;
+	uint32_t pending = (uint32_t)block->started.sends;
 
 	for (uint32_t i = 0; i < view->limits.ops; i++) {
 		uint8_t phase = view->ops[i].phase;
@@ -180,7 +180,8 @@ int block_status(const struct process_view *view, uint64_t index, uint64_t *valu
 	if (index >= STAT_COUNT)
 		return PORTALS_SR_INDEX_INVALID;
 	if (index < STAT_COUNTERS) {
-		*value = view->block->counters[index];
+		*value = view->block->started.counters[index] +
+			 view->block->delivered.counters[index];
 	} else if (index < STAT_NID) {
 		pool = &view->block->pools[(index - STAT_COUNTERS) / 2];
 		*value = (index - STAT_COUNTERS) % 2 ? pool->high : pool->used;

@@ -24,6 +24,7 @@
  */
 #ifndef NET_PORTALS_BLOCK_H
 #define NET_PORTALS_BLOCK_H
+#include <stddef.h>
 #include "types.h"
 
 #define BLOCK_MAGIC    0x314b434f4c42474dULL    /* "MGBLOCK1" */
@@ -69,7 +70,8 @@ struct pool {
 
 /*
  * What PtlNIStatus shows, since block_init; values equal PTL_SR_*. The first
- * STAT_COUNTERS are block.counters, then come the pools, then the identity.
+ * STAT_COUNTERS are the sums of both sides' counters, then come the pools, then
+ * the identity.
  */
 enum block_register {
 	STAT_DROPPED,      /* messages discarded (rules 1, 2, 3, 13, 14, 17) */
@@ -90,6 +92,19 @@ enum block_register {
 	STAT_COUNT
 };
 
+/*
+ * What changes with every operation, apart for the two sides that do so: the
+ * owner as it starts operations, and whoever carries operations out here. They
+ * run on two processors, and a cache line of both would travel between them
+ * with each message.
+ */
+struct block_side {
+	uint64_t operations;   /* begun: the next link number's half */
+	uint64_t sends;        /* started: puts not yet sent */
+	uint64_t counters[STAT_COUNTERS]; /* enum block_register; changed under the lock */
+	uint8_t  pad[48];
+};
+
 struct block {
 	uint8_t  lock[64];     /* the link's; the engine does not touch it */
 	uint64_t magic;
@@ -99,16 +114,29 @@ struct block {
 	uint32_t nid, pid;     /* owner */
 	uint32_t uid, jid;
 	uint64_t incarnation;  /* counts block_init; the interface's handle carries it */
-	uint64_t operations;   /* operations begun or started: next link number */
 	uint64_t event_base;   /* first event number of the next event queue */
-	uint32_t sends;        /* puts started and not yet sent */
-	uint32_t zero;
+	uint8_t  pad[48];
 	struct pool pools[POOL_COUNT];
-	uint64_t counters[16]; /* enum block_register; changed under the lock */
+	struct block_side started, delivered;
 	uint8_t  spare[512];
 };
 
-_Static_assert(sizeof(struct block) <= 1024, "the block's header stays small");
+_Static_assert(sizeof(struct block) == 1024, "the block's header stays small");
+_Static_assert(offsetof(struct block, pools) % 64 == 0 &&
+	       offsetof(struct block, started) % 64 == 0 &&
+	       offsetof(struct block, delivered) % 64 == 0, "cache lines of their own");
+
+/* Link numbers: equal in all events of one operation, and no two operations of
+ * a process share one, though the sides count by themselves. */
+static inline uint64_t block_link_started(const struct block *block)
+{
+	return block->started.operations * 2;
+}
+
+static inline uint64_t block_link_delivered(const struct block *block)
+{
+	return block->delivered.operations * 2 + 1;
+}
 
 struct process_view;
 

@@ -63,7 +63,7 @@ static int await(struct process_view *view, const struct initiator_args *args, u
 	op->head.md_handle = args->md;
 	op->runner = args->target_nid;
 	op->md = md;
-	op->link = (uint32_t)view->block->operations;
+	op->link = (uint32_t)block_link_started(view->block);
 	op->reserved = 0;
 	op->phase = OP_WAITING;
 	op->kind = kind;
@@ -99,7 +99,7 @@ static void request(const struct process_view *view, const struct initiator_args
 	message->eq_handle = EQ_NONE;
 	message->op_handle = HANDLE_NONE;
 	message->hdr_data = 0;
-	message->sequence = view->block->operations;
+	message->sequence = block_link_started(view->block);
 	message->counter_handle = HANDLE_NONE;
 	message->list_selector = 0;
 	message->link = 0;
@@ -150,9 +150,9 @@ int initiator_put(struct process_view *view, const struct initiator_args *args,
 	if (md_spend(view, md))
 		return PORTALS_FAIL;
 	md->pending++;
-	block->sends++;
-	block->operations++;
-	block->counters[STAT_MESSAGES_OUT]++;
+	block->started.sends++;
+	block->started.operations++;
+	block->started.counters[STAT_MESSAGES_OUT]++;
 	if (eq) {
 		if (!(md->user.options & MD_EVENT_END_DISABLE)) {
 			eq->begun++;
@@ -172,14 +172,14 @@ int initiator_sent(struct process_view *view, const struct message *message,
 	struct eq *eq;
 
 	grant->events = 0;
-	if (block->sends > 0)
-		block->sends--;
+	if (block->started.sends > 0)
+		block->started.sends--;
 	if (!md)
 		return DELIVER_DAMAGED;
 	if (fail == NI_FAIL)
-		block->counters[STAT_FAILED]++;
+		block->started.counters[STAT_FAILED]++;
 	else
-		block->counters[STAT_BYTES_OUT] += grant->bytes;
+		block->started.counters[STAT_BYTES_OUT] += grant->bytes;
 	eq = eq_lookup(view, md->user.eq_handle);
 	if (eq) {
 		eq->begun -= grant->begun;
@@ -218,7 +218,7 @@ int initiator_get(struct process_view *view, const struct initiator_args *args,
 	message->eq_handle = md->user.eq_handle;
 	message->op_handle = op->handle;
 	md->pending++;
-	view->block->operations++;
-	view->block->counters[STAT_MESSAGES_OUT]++;
+	view->block->started.operations++;
+	view->block->started.counters[STAT_MESSAGES_OUT]++;
 	return PORTALS_OK;
 }

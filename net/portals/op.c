@@ -12,7 +12,7 @@ int op_take(struct process_view *view, struct operation **taken)
 	struct operation *op;
 
 	if (index == NO_INDEX) {
-		view->block->counters[STAT_BUSY]++;
+		view->block->delivered.counters[STAT_BUSY]++;
 		return DELIVER_BUSY;
 	}
 	if (index >= view->limits.ops)

@@ -92,7 +92,7 @@ static int use(struct process_view *view, const struct place *place)
 static int discard(struct process_view *view, const struct message *message, int result,
 		   struct grant *grant, struct message *answer)
 {
-	view->block->counters[STAT_DROPPED]++;
+	view->block->delivered.counters[STAT_DROPPED]++;
 	grant->answers = (uint8_t)message_refuse(message, NI_DROPPED, answer);
 	if (grant->answers) {
 		answer->uid = view->uid;
@@ -157,13 +157,14 @@ static int begin_request(struct process_view *view, const struct message *messag
 	op->hdr_data = message->hdr_data;
 	op->runner = runner;
 	op->md = (uint32_t)(md - view->mds);
-	op->link = (uint32_t)block->operations++;
+	op->link = (uint32_t)block_link_delivered(block);
+	block->delivered.operations++;
 	op->reserved = 0;
 	op->phase = OP_OPEN;
 	op->kind = message->operation;
 	op->fail = NI_OK;
 	op->begun = 0;
-	block->counters[STAT_MESSAGES_IN]++;
+	block->delivered.counters[STAT_MESSAGES_IN]++;
 
 	grant->op = op->handle;
 	grant->bytes = place.bytes;
@@ -247,9 +248,9 @@ int deliver_end(struct process_view *view, struct grant *grant, enum fail_type f
 	if (fail == NI_OK)
 		fail = op->fail;
 	if (fail == NI_FAIL)
-		block->counters[STAT_FAILED]++;
+		block->delivered.counters[STAT_FAILED]++;
 	else
-		block->counters[op->kind == MESSAGE_GET ? STAT_BYTES_OUT : STAT_BYTES_IN] +=
+		block->delivered.counters[op->kind == MESSAGE_GET ? STAT_BYTES_OUT : STAT_BYTES_IN] +=
 			op->head.mlength;
 	if (grant->ack) {
 		answer->fail = (uint8_t)fail;

@@ -17,8 +17,6 @@ static void send(struct job *job, char *block)
 	job_check(PtlEQAlloc(job->ni, 16, PTL_EQ_HANDLER_NONE, &eq), "PtlEQAlloc");
 	job_check(PtlMDBind(job->ni, job_memory(block, BYTES, PTL_MD_EVENT_START_DISABLE, eq),
 	                    PTL_RETAIN, &md), "PtlMDBind");
-	puts("running");
-	fflush(stdout);
 	for (;;) {
 		job_check(PtlPut(md, PTL_NOACK_REQ, margay_process(1), PT, 0, 1, 0, 0), "PtlPut");
 		job_event(eq);
@@ -51,6 +49,8 @@ int main(void)
 	job_expose(&job, PT, 1, job_memory(block, BYTES, PTL_MD_OP_PUT | PTL_MD_MANAGE_REMOTE, eq),
 	           PTL_RETAIN);
 	job_barrier(&job);
+	puts("running");
+	fflush(stdout);
 	if (job.rank == 0)
 		send(&job, block);
 	puts(watch(eq));

@@ -160,30 +160,30 @@ def test_refused_at_the_link(margay, tmp_path, source, says):
     run.says(says)
 
 
-def test_clock_does_not_drift(margay, tmp_path):
-    """The node's clocks run as fast as the host's, within 2 in 1000."""
+def test_clock_runs_at_the_right_speed(margay, tmp_path):
+    """The node's clock against the host's. A busy host only ever sees a tick too late, so
+    the earliest of ten ticks counts at both ends; what is left is the clock's own error."""
     source = tmp_path / "ticks.c"
     source.write_text("""
 #include <stdio.h>
 #include <time.h>
-#include <unistd.h>
 int main(void)
 {
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 20; i++) {
         struct timespec now;
         clock_gettime(CLOCK_MONOTONIC, &now);
         printf("%lld%09ld\\n", (long long)now.tv_sec, now.tv_nsec);
-        fflush(stdout);
-        if (i == 0)
-            sleep(2);
+        nanosleep(&(struct timespec){ .tv_nsec = i == 9 ? 999999999 : 50000000 }, NULL);
     }
 }
 """)
     margay("cc", "-o", tmp_path / "ticks.elf", source).ok()
     live = margay.start("run", "-n", 1, tmp_path / "ticks.elf")
-    live.wait_for(r"^\d+$")
-    start = time.monotonic()
-    live.wait_for(r"^\d+$", count=2)
-    host = time.monotonic() - start
-    first, second = map(int, live.wait().ok().lines)
-    assert abs((second - first) * 1e-9 - host) < 0.002 * host + 0.1, (first, second, host)
+    seen = []
+    for count in range(1, 21):
+        live.wait_for(r"^\d+$", count=count)
+        seen.append(time.monotonic())
+    ticks = [int(line) * 1e-9 for line in live.wait().ok().lines]
+    late = [host - tick for host, tick in zip(seen, ticks)]
+    error = min(late[10:]) - min(late[:10])
+    assert abs(error) < 0.2 * (ticks[10] - ticks[0]), (error, ticks, seen)

@@ -1,6 +1,7 @@
 # The C library of the nodes: newlib, and what joins it to the kernel.
 
-GLUE_CFLAGS := -std=gnu17 -O2 -g -Wall -Wextra -Werror -fno-omit-frame-pointer -fno-pic -no-pie \
+GLUE_CFLAGS := -std=gnu17 -O2 -g -gno-column-info -gno-statement-frontiers -Wall -Wextra -Werror \
+	-fstack-clash-protection -fno-omit-frame-pointer -fno-pic -no-pie \
 	-mcmodel=small -fno-stack-protector -fcf-protection=none -ffunction-sections -mfsgsbase \
 	-U_FORTIFY_SOURCE -U__linux__ -U__gnu_linux__ -Ulinux -U__unix__ -Uunix -D__margay__ \
 	-D_GNU_SOURCE -nostdinc -isystem $(shell $(CC) -print-file-name=include) \

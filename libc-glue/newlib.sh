@@ -19,7 +19,8 @@ fi
 cc=${CC:-gcc}
 
 # What an application is compiled with, as far as it changes code in libraries.
-flags="-O2 -g1 -std=gnu17 -fno-omit-frame-pointer -fno-pic -no-pie -mcmodel=small \
+flags="-O2 -g1 -gno-column-info -gno-statement-frontiers -std=gnu17 \
+-fstack-clash-protection -fno-omit-frame-pointer -fno-pic -no-pie -mcmodel=small \
 -fcf-protection=none -fno-stack-protector -ffunction-sections -fdata-sections \
 -fno-strict-aliasing -U_FORTIFY_SOURCE -U__linux__ -U__gnu_linux__ -Ulinux -U__unix__ -Uunix \
 -D__margay__ -w"

@@ -28,6 +28,7 @@ CASES = {
     "noncanonical": (SEGV, r""),
     "beyond": (SEGV, r"0x0*400040000000\b"),
     "stack": (SEGV, r"stack"),
+    "frame": (SEGV, r"stack overflow"),
     "divide": (FPE, r"[Dd]ivi"),
     "illegal": (ILL, r""),
     "privileged": (SEGV, r""),

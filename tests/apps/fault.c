@@ -79,6 +79,15 @@ CASE fault_stack(void)
 	sink = block[1];
 }
 
+/* One frame that is larger than the stack: it must not step over the guard page. */
+CASE fault_frame(void)
+{
+	volatile char block[10 << 20];
+
+	block[zero] = 1;
+	sink = block[zero];
+}
+
 /* rbp and rsp are nonsense: the report must come all the same. */
 CASE fault_bad_frame(void)
 {
@@ -108,8 +117,8 @@ static const struct { const char *name; void (*run)(void); } cases[] = {
 	C(null), C(read_null), C(text), C(rodata), C(exec_stack), C(exec_heap), C(kernel),
 	C(kernel_write), C(kernel_jump), C(direct_map), C(peer_alias), C(events), C(noncanonical),
 	C(beyond), C(divide), C(illegal), C(privileged), C(port), C(cli), C(msr), C(breakpoint),
-	C(interrupt), C(abort), C(raise), C(assert), C(stack), C(bad_frame), C(smashed), C(syscall),
-	C(deep),
+	C(interrupt), C(abort), C(raise), C(assert), C(stack), C(frame), C(bad_frame), C(smashed),
+	C(syscall), C(deep),
 #undef C
 };
 

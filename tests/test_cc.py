@@ -54,6 +54,16 @@ def test_compiler_errors_pass_through(margay, sources):
     run.says("main.c:1:.*undeclared")
 
 
+def test_gap_in_the_file(margay, tmp_path):
+    """Loaders take the file in one piece: an image that would be torn apart is not made."""
+    (tmp_path / "main.c").write_text(
+        '__attribute__((section("mine"))) _Alignas(65536) int x = 5;\n'
+        "int main(void) { return x; }\n")
+    run = margay("cc", "main.c", "-o", "job.elf").status(125)
+    run.says("gap in the file")
+    assert not (tmp_path / "job.elf").exists()
+
+
 def test_undefined_symbol(margay, sources):
     run = margay("cc", "main.c", "-o", "job.elf")
     assert run.returncode == 1 and not (sources / "job.elf").exists()

@@ -31,6 +31,11 @@ def test_language(margay, app):
     all_ok(margay("run", "-n", 1, app("libc_language")), 45)
 
 
+def test_sections(margay, app):
+    """Data and code in sections that linker.ld does not know, and large alignments."""
+    all_ok(margay("run", "-n", 1, app("sections")), 14)
+
+
 def test_system(margay, app):
     run = margay("run", "-n", 1, "--env", "COLOUR=blue green", app("libc_system"), 0, 1,
                  time.time())

@@ -11,10 +11,12 @@ import sys
 
 from . import VERSION
 from .errors import MargayError
+from .image import check_contiguous
 from .paths import ROOT, built, program
 
 COMPILE_FLAGS = [
     "-O2", "-g", "-fno-omit-frame-pointer", "-fno-pic", "-fno-pie", "-mcmodel=small",
+    "-fstack-clash-protection",   # no frame steps over the guard page under the stack
     "-fno-stack-protector", "-fcf-protection=none", "-U_FORTIFY_SOURCE", "-U__linux__",
     "-U__linux", "-U__gnu_linux__", "-Ulinux", "-U__unix__", "-U__unix", "-Uunix",
     "-D__margay__", "-nostdinc",
@@ -62,6 +64,7 @@ class CcPlan:
     def __init__(self) -> None:
         self.user: list[str] = []
         self.inputs: list[str] = []
+        self.output = "a.out"
         self.links = True
         self.show = False
         self.show_part = ""       # show only what is added to "compile" or to "link"
@@ -86,6 +89,8 @@ def plan(args: list[str]) -> CcPlan:
                 raise MargayError(f"{word} needs a value", "see: margay cc --help")
             if word == "-x":
                 _language(value)
+            if word == "-o":
+                result.output = value
             if word == "-l":
                 word, value = "-l" + value, None
             result.user += [word] if value is None else [word, value]
@@ -95,6 +100,8 @@ def plan(args: list[str]) -> CcPlan:
             result.links = False
         elif word.startswith("-x") and len(word) > 2:
             _language(word[2:])
+        elif word.startswith("-o") and len(word) > 2:
+            result.output = word[2:]
         elif word.startswith(THREADS):
             threads = word
         elif word == "-shared":
@@ -198,6 +205,8 @@ def compile_and_link(args: list[str]) -> int:
     if done.returncode != 0:
         advice = explain(done.stderr.decode("utf-8", "replace"))
         sys.stderr.write(advice)
+    else:
+        check_contiguous(steps.output)
     return done.returncode
 
 

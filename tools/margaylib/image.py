@@ -70,6 +70,32 @@ class Image:
                               "says so), so no node can boot it", CURE)
 
 
+def check_contiguous(path: str) -> None:
+    """Removes a linked image that loaders would tear apart, and says why.
+
+    They load the file as one flat piece, so each part must be as far from the
+    file's beginning as its address is from the first one's.
+    """
+    if not os.path.isfile(path):
+        return                # like /dev/null
+    with open(path, "rb") as file:
+        data = file.read(1 << 16)
+    if len(data) < _ELF.size or data[:4] != b"\x7fELF":
+        return
+    phoff, phentsize, phnum = struct.unpack_from("<Q14xHH", data, 32)
+    parts = [_at(_PROGRAM, data, phoff + index * phentsize) for index in range(phnum)]
+    loaded = [(part[2] - part[4], part[3]) for part in parts
+              if part and part[0] == _PT_LOAD and part[5]]
+    apart = [address for shift, address in loaded if shift != loaded[0][0]]
+    if apart:
+        os.unlink(path)
+        raise MargayError(
+            f"{path}: there is a gap in the file before address {apart[0]:#x}, so no loader "
+            "can load it in one piece",
+            "an object in a section of its own is aligned to more than a page: leave its "
+            "section to the compiler (.data, .rodata), or align it to 4096 or less")
+
+
 def _at(form: struct.Struct, data: bytes, offset: int) -> tuple | None:
     return form.unpack_from(data, offset) if 0 <= offset <= len(data) - form.size else None
 

@@ -13,6 +13,10 @@
 #define GATE_FOR_USER  0x60u       /* the application's int may use it */
 #define TSS_AVAILABLE  0x0000890000000000UL
 
+#define CPUID_HYPERVISOR   0x40000000u
+#define HYPERVISOR_EBX_TCG 0x54474354u     /* "TCGT", of "TCGTCGTCGTCG" */
+#define HYPERVISOR_EBX_KVM 0x4b4d564bu     /* "KVMK", of "KVMKVMKVM" */
+
 struct tss {
 	uint32_t zero0;
 	uint64_t rsp[3];           /* stacks of rings 0 to 2 */
@@ -156,4 +160,15 @@ void cpu_features(void)
 	wrmsr(MSR_STAR, (uint64_t)KERNEL_CS << 32 | (uint64_t)(USER_SS - 8) << 48);
 	wrmsr(MSR_LSTAR, (uint64_t)syscall_entry);
 	wrmsr(MSR_FMASK, RFLAGS_IF | RFLAGS_TF | RFLAGS_DF | RFLAGS_AC | RFLAGS_NT | RFLAGS_IOPL);
+}
+
+enum hypervisor cpu_hypervisor(void)
+{
+	if (!(cpuid(1, 0).ecx & CPUID1_ECX_HYPERVISOR))
+		return HYPERVISOR_NONE;
+	switch (cpuid(CPUID_HYPERVISOR, 0).ebx) {
+	case HYPERVISOR_EBX_TCG: return HYPERVISOR_TCG;
+	case HYPERVISOR_EBX_KVM: return HYPERVISOR_KVM;
+	default:                 return HYPERVISOR_OTHER;
+	}
 }

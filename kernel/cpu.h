@@ -54,6 +54,9 @@ static inline struct trap_frame *user_frame(void)
 void cpu_start(void);       /* segments, interrupt table, IST: faults are reported from here */
 void cpu_features(void);    /* control registers, FPU, system calls; memory_start was called */
 
+enum hypervisor { HYPERVISOR_NONE, HYPERVISOR_TCG, HYPERVISOR_KVM, HYPERVISOR_OTHER };
+enum hypervisor cpu_hypervisor(void);
+
 /* entry.asm: the application's first instruction; rdi = argument. Never returns. */
 _Noreturn void enter_application(uint64_t entry, uint64_t stack, uint64_t argument);
 

@@ -7,26 +7,18 @@
  */
 #include "emulator.h"
 
+#include "cpu.h"
 #include "memory.h"
 #include "x86.h"
 
 #define ENTRIES_FIRST  256u
 #define ENTRIES_WANTED 4096u       /* pages of 4 KiB: 16 MiB */
-#define CPUID_HYPERVISOR 0x40000000u
-
-/* The hypervisor's signature is "TCGTCGTCGTCG". */
-static bool is_emulated(void)
-{
-	struct cpuid id = cpuid(CPUID_HYPERVISOR, 0);
-
-	return id.ebx == 0x54474354 && id.ecx == 0x43544743 && id.edx == 0x47435447;
-}
 
 void emulator_start(void)
 {
 	const volatile uint8_t *pages;
 
-	if (!is_emulated())
+	if (cpu_hypervisor() != HYPERVISOR_TCG)
 		return;
 	pages = memory_repeat_page(ENTRIES_WANTED / 2);
 	for (uint32_t entries = ENTRIES_FIRST; entries < ENTRIES_WANTED; entries *= 2) {

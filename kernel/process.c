@@ -26,6 +26,28 @@
 
 static uint64_t started_ns;
 
+static bool is_zero(const uint8_t *page)
+{
+	const uint64_t *word = (const uint64_t *)page;
+
+	for (uint32_t i = 0; i < PAGE_BYTES / 8; i += 4)
+		if (word[i] | word[i + 1] | word[i + 2] | word[i + 3])
+			return false;
+	return true;
+}
+
+/* Clears up to a page boundary. What is zero is only read: memory that nobody has
+ * written to yet costs the host nothing, and stays so. */
+static void clear(uint8_t *from, uint8_t *end)
+{
+	uint8_t *page = (uint8_t *)(((uint64_t)from + PAGE_BYTES - 1) & -PAGE_BYTES);
+
+	memset(from, 0, (size_t)(page - from));
+	for (; page < end; page += PAGE_BYTES)
+		if (!is_zero(page))
+			memset(page, 0, PAGE_BYTES);
+}
+
 static uint64_t offset_of(const uint8_t *symbol)
 {
 	return (uint64_t)symbol - APP_BASE;
@@ -77,7 +99,7 @@ void process_load(void)
 	/* The region's memory is zero. Local memory holds what firmware and loader left,
 	 * and the C library expects a heap of zeros. */
 	if (!node.region)
-		memset(s->alias + loaded, 0, s->bytes - loaded);
+		clear(s->alias + loaded, s->alias + s->bytes);
 }
 
 /* Moves the top of the stack down and returns where it is now, for the kernel. */

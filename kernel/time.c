@@ -5,12 +5,13 @@
  * Calibration compares the counter with another clock, at time_start and at
  * time_calibrate, and boots in between: no waiting for its own sake. In QEMU and
  * KVM that clock is the APIC timer, which counts nanoseconds there; it takes 4 s
- * to run out, so a processor that loses its host core meanwhile does no harm. On
- * other machines it is the interval timer, over 10 ms.
+ * to run out, and is started again if booting took longer. On other machines it
+ * is the interval timer, over 10 ms.
  */
 #include "time.h"
 
 #include "apic.h"
+#include "cpu.h"
 #include "node.h"
 #include "panic.h"
 #include "pit_regs.h"
@@ -21,16 +22,13 @@
 #define COMPARISONS     8          /* of a group the one with the fewest ticks counts */
 #define FACTOR_SHIFT    32
 #define GUESSED_HZ      4000000000UL
-#define APIC_READINGS   100000000u
+#define APIC_READINGS   1000000u   /* comparisons: some seconds */
 #define PIT_COUNTS      11932u     /* 10 ms */
 #define PIT_TRIES       10
 #define PIT_DOUBT       1000u      /* good enough: a thousandth */
 #define PIT_READINGS    1000000u
 #define TIMER_MAX       UINT32_MAX
-
-#define CPUID_HYPERVISOR     0x40000000u
-#define HYPERVISOR_TCG_EBX   0x54474354u   /* "TCGT" */
-#define HYPERVISOR_KVM_EBX   0x4b4d564bu   /* "KVMK" */
+#define LONGEST_NS      (1UL << 60) /* its timer counts fit into 64 bits */
 
 /* Both clocks at one moment. */
 struct pair { uint64_t tsc; uint32_t left; };
@@ -82,14 +80,10 @@ static struct pair compare(void)
 	return best;
 }
 
-static bool in_known_hypervisor(void)
+static void start_comparison(void)
 {
-	uint32_t name;
-
-	if (!(cpuid(1, 0).ecx & CPUID1_ECX_HYPERVISOR))
-		return false;
-	name = cpuid(CPUID_HYPERVISOR, 0).ebx;
-	return name == HYPERVISOR_TCG_EBX || name == HYPERVISOR_KVM_EBX;
+	apic_timer_start(TIMER_MAX);
+	start_pair = compare();
 }
 
 void time_start(uint64_t boot_tsc)
@@ -97,21 +91,29 @@ void time_start(uint64_t boot_tsc)
 	first_tsc = boot_tsc;
 	set_tsc_hz(GUESSED_HZ);
 	timer_factor = 1UL << FACTOR_SHIFT;
-	timer_is_ns = in_known_hypervisor();
-	apic_timer_start(TIMER_MAX);
-	start_pair = compare();
+	timer_is_ns = cpu_hypervisor() == HYPERVISOR_TCG || cpu_hypervisor() == HYPERVISOR_KVM;
+	start_comparison();
 }
 
 static void calibrate_by_apic(void)
 {
 	struct pair end;
 	uint32_t readings = APIC_READINGS;
+	uint64_t ticks, ns;
 
-	while (start_pair.left - apic_timer_left() < CALIBRATE_NS)
+	do {
+		end = compare();
+		if (!end.left)
+			start_comparison();
 		if (!--readings)
 			panic("timeout: the local APIC's timer to count");
-	end = compare();
-	set_tsc_hz((end.tsc - start_pair.tsc) * NS_PER_S / (start_pair.left - end.left));
+	} while (!end.left || start_pair.left - end.left < CALIBRATE_NS);
+	ticks = end.tsc - start_pair.tsc;
+	ns = start_pair.left - end.left;
+	if (ticks < ns / 1000)
+		panic("the time stamp counter does not count, or below 1 MHz");
+	/* ticks * NS_PER_S would not fit; ns < 2^32, so the rest's product does */
+	set_tsc_hz(ticks / ns * NS_PER_S + ticks % ns * NS_PER_S / ns);
 }
 
 /* How long something took, and how well that is known. */
@@ -173,7 +175,7 @@ void time_calibrate(void)
 
 void timer_arm(uint64_t deadline)
 {
-	uint64_t now, counts;
+	uint64_t now, ns, counts;
 
 	if (deadline == NEVER) {
 		if (armed != NEVER)
@@ -183,9 +185,8 @@ void timer_arm(uint64_t deadline)
 	}
 	armed = deadline;
 	now = now_ns();
-	counts = deadline > now ? scale(deadline - now, timer_factor) : 0;
-	if (deadline > now && deadline - now > TIMER_MAX)
-		counts = TIMER_MAX;
+	ns = deadline > now ? deadline - now : 0;
+	counts = scale(ns < LONGEST_NS ? ns : LONGEST_NS, timer_factor);
 	if (counts > TIMER_MAX)
 		counts = TIMER_MAX;
 	apic_timer_start(counts ? (uint32_t)counts : 1);

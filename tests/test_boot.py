@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -75,6 +76,18 @@ def test_kernel_option_of_plain_qemu(margay, app, machine):
                  "stdio", "-no-reboot", "-accel", "tcg", "-cpu", "max", program=QEMU).ok()
     run.prints(r"hello from rank 0 of 1 on node0\r?$")
     run.prints(r"margay: rank 0 exited with status 0\r?$")
+
+
+def test_clock_with_much_local_memory(margay, app):
+    """Making much memory zero takes longer than the timer of the calibration runs."""
+    live = margay.start("-M", "q35", "-kernel", app("clock"), "-m", "12G", "-display", "none",
+                        "-serial", "stdio", "-no-reboot", "-accel", "tcg", "-cpu", "max",
+                        program=QEMU)
+    live.wait_for(r"^go\r?$")
+    go = time.monotonic()
+    live.wait_for(r"^two\r?$", 20)
+    assert 1.5 < time.monotonic() - go < 4
+    live.wait().ok()
 
 
 def test_image_on_linux_says_what_to_do(app):

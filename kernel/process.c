@@ -150,7 +150,7 @@ void process_start(void)
 		.tsc_hz = node.tsc_hz,
 	};
 	memcpy(start->node_name, node.name, sizeof(start->node_name));
-	start->wall_ns = wall_ns(node.own ? node.own->start_ns : 0);
+	start->wall_ns = wall_ns();
 	start->tsc_start = rdtsc();
 	start->mono_ns = tsc_to_ns(start->tsc_start);
 	started_ns = start->mono_ns;

@@ -11,6 +11,7 @@
 #include "console.h"
 #include "node.h"
 #include "panic.h"
+#include "time.h"
 
 void region_start(void)
 {
@@ -40,5 +41,6 @@ void region_start(void)
 	node.block.physical = device.physical +
 	                      (uint64_t)(node.block.pointer - (uint8_t *)region);
 	console_use_ring();
+	time_of_launcher(node.own->start_ns);
 	atomic_store(&node.own->state, NODE_BOOTED);
 }

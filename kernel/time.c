@@ -1,6 +1,7 @@
 /*
  * Time from the time stamp counter, and the one-shot timer. Data: the counter's
- * first reading and the factors; what the timer is armed for.
+ * first reading and the factors; what the timer is armed for; the launcher's
+ * clock as it was at boot.
  *
  * Calibration compares the counter with another clock, at time_start and at
  * time_calibrate, and boots in between: no waiting for its own sake. In QEMU and
@@ -39,6 +40,8 @@ static uint64_t timer_factor;      /* timer counts per ns, same form */
 static bool     timer_is_ns;       /* the APIC timer's rate is known: 1 GHz */
 static struct pair start_pair;
 static uint64_t armed = NEVER;
+static uint64_t launcher_ns;       /* its CLOCK_REALTIME at launcher_tsc, or 0 */
+static uint64_t launcher_tsc;
 
 static uint64_t scale(uint64_t value, uint64_t factor)
 {
@@ -242,7 +245,15 @@ static uint64_t rtc_seconds(void)
 	       hours * 3600 + rtc_number(raw[2], form) * 60 + rtc_number(raw[1], form);
 }
 
-uint64_t wall_ns(uint64_t launched)
+void time_of_launcher(uint64_t realtime)
 {
-	return launched ? launched + now_ns() : rtc_seconds() * NS_PER_S;
+	launcher_ns = realtime;
+	launcher_tsc = rdtsc();
+}
+
+uint64_t wall_ns(void)
+{
+	if (!launcher_ns)
+		return rtc_seconds() * NS_PER_S;
+	return launcher_ns + now_ns() - tsc_to_ns(launcher_tsc);
 }

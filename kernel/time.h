@@ -16,9 +16,12 @@ void time_calibrate(void);            /* ...here: at least 1 ms later; sets node
 uint64_t now_ns(void);
 uint64_t tsc_to_ns(uint64_t tsc);     /* a reading of rdtsc as a time */
 
-/* CLOCK_REALTIME, ns since 1970. `launched` is the launcher's start_ns or 0: then the
- * battery-backed clock is read, which knows whole seconds only. */
-uint64_t wall_ns(uint64_t launched);
+/* It is `realtime` now, says the launcher (region_node.start_ns). */
+void time_of_launcher(uint64_t realtime);
+
+/* CLOCK_REALTIME, ns since 1970: the launcher's. If it said nothing, the battery-backed
+ * clock's, which knows whole seconds only. */
+uint64_t wall_ns(void);
 
 /* One interrupt at `deadline`, or some time before it; a later call replaces an
  * earlier one. NEVER switches it off. */

@@ -71,7 +71,10 @@ struct region_node {
 	/* written by the launcher */
 	_Atomic uint32_t dead;     /* 1: this node's machine is gone; never cleared */
 	_Atomic uint32_t requests; /* REGION_REQUEST_*, cleared by the node when done */
-	uint64_t start_ns;         /* CLOCK_REALTIME just before its QEMU was started */
+	uint64_t start_ns;         /* CLOCK_REALTIME, written again and again until the node
+	                              is BOOTED: what the node reads is as old as the time
+	                              since the launcher looked last, about 1 ms + 0.1 ms per
+	                              node, more on a busy host */
 	uint8_t  pad2[48];
 	/* written by other nodes */
 	_Atomic uint64_t watchers; /* bit per node: ring it when this node's state changes */

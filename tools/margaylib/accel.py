@@ -62,7 +62,7 @@ def probe_node(job: RunOptions, layout: Layout, qemu: str, spawn: str, image: Im
     null_fd = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
     node = Node(0)
     start = time.monotonic()
-    region.stamp_start(0)
+    region.stamp_start(1)
     node.start(spawn, qemu, qemu_arguments(options, "kvm", 0, os.getpid(), os.getuid(),
                                            image.boot_bytes), image.fd, null_fd, start)
     os.close(null_fd)

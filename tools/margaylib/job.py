@@ -99,7 +99,7 @@ class Job:
         debug = node.rank == self.debug_rank
         arguments = qemu_arguments(self.options, self.accel, node.rank, self.id, os.getuid(),
                                    self.image.boot_bytes, debug)
-        self.region.stamp_start(node.rank)
+        self.region.stamp_start(node.rank + 1)
         try:
             node.start(self.spawn, self.qemu, arguments, self.boot_fd, null_fd,
                        time.monotonic(), self.debug_fd if debug else -1)
@@ -139,6 +139,8 @@ class Job:
             elif fd in self.handlers:
                 self.handlers[fd]()
         now = time.monotonic()
+        if self.policy.booting:
+            self.region.stamp_start(len(self.nodes))
         if self.doorbell.waiting:
             self.doorbell.pump()
         if self.out.pending < QUEUE_LIMIT and self.err.pending < QUEUE_LIMIT:

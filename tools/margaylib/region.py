@@ -106,10 +106,16 @@ class Region:
     def set_field(self, k: int, name: str, value: int) -> None:
         self.words[(self.plan.node(k) + self.layout.at("region_node", name)) >> 2] = value
 
-    def stamp_start(self, k: int) -> None:
-        """start_ns, just before node k's QEMU is started."""
-        at = self.plan.node(k) + self.layout.at("region_node", "start_ns")
-        self.longs[at >> 3] = time.clock_gettime_ns(time.CLOCK_REALTIME)
+    def stamp_start(self, nodes: int) -> None:
+        """start_ns of each of the first nodes that has not read it yet."""
+        off = self.layout["NODE_OFF"]
+        state = self.plan.node(0) + self.layout.at("region_node", "state") >> 2
+        stamp = self.plan.node(0) + self.layout.at("region_node", "start_ns") >> 3
+        size = self.layout.size("region_node")
+        now = time.clock_gettime_ns(time.CLOCK_REALTIME)
+        for k in range(nodes):
+            if self.words[state + k * size // 4] == off:
+                self.longs[stamp + k * size // 8] = now
 
 
 def open_outputs(files: list[HostFile]) -> dict[int, int]:

@@ -21,9 +21,12 @@ static bool find_in_region(const char *name, struct file *found)
 	const struct region_file *table =
 		(const struct region_file *)((const uint8_t *)region + region->file_table);
 
-	for (uint32_t i = 0; i < region->files; i++) {
+	for (uint32_t i = 0, outs = 0; i < region->files; i++) {
 		const struct region_file *entry = &table[i];
+		uint32_t out_index = outs;
 
+		if (entry->flags & REGION_FILE_OUT)
+			outs++;
 		if (entry->name[sizeof(entry->name) - 1] || strcmp(entry->name, name) ||
 		    entry->offset > region->bytes ||
 		    entry->bytes > region->bytes - entry->offset)
@@ -31,6 +34,7 @@ static bool find_in_region(const char *name, struct file *found)
 		*found = (struct file){
 			.index = i,
 			.out = entry->flags & REGION_FILE_OUT,
+			.out_index = out_index,
 			.bytes = entry->bytes,
 			.data = (const uint8_t *)region + entry->offset,
 		};
@@ -91,7 +95,7 @@ static bool has_input(void *unused)
 uint64_t stdin_read(void *to, uint64_t bytes)
 {
 	struct region_ring *ring;
-	uint64_t size, taken, first;
+	uint64_t size, there, taken, first;
 
 	if (!node.region || node.id != 0 || !bytes)
 		return 0;
@@ -99,8 +103,9 @@ uint64_t stdin_read(void *to, uint64_t bytes)
 	size = node.region->stdin_bytes - sizeof(*ring);
 	wait_until(has_input, NULL, NEVER, "standard input");
 	atomic_store(&node.own->stdin_wanted, 0);
-	if (bytes > available())
-		bytes = available();
+	there = available();       /* once: the launcher adds to it */
+	if (bytes > there)
+		bytes = there;
 	taken = atomic_load_explicit(&ring->taken, memory_order_relaxed);
 	first = size - (taken & (size - 1));
 	if (first > bytes)

@@ -7,11 +7,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define FILE_OUT_LIMIT 64u         /* table entries behind this cannot be written */
+#define FILE_OUT_LIMIT 64u         /* so many files for the host can be written */
 
 struct file {
 	uint32_t index;            /* in the table: distinct per file */
-	bool     out;              /* only rank 0 may open it, for writing */
+	bool     out;              /* for the host: only rank 0 may open it, for writing */
+	uint32_t out_index;        /* among the files for the host */
 	uint64_t bytes;
 	const uint8_t *data;
 };

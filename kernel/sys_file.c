@@ -56,7 +56,7 @@ int64_t sys_write(uint64_t fd, uint64_t address, uint64_t bytes)
 		fault_bad_pointer("write", address, bytes);
 	console_write(d->stream, from, bytes);
 	if (d->kind == KIND_OUT_FILE)
-		out_bytes[d->file.index] += bytes;
+		out_bytes[d->file.out_index] += bytes;
 	return (int64_t)bytes;
 }
 
@@ -103,12 +103,12 @@ static int64_t may_open(bool found, const struct file *file, uint64_t flags)
 			return -ENOENT;
 		return file->out ? -EACCES : 0;
 	}
-	if (!found || !file->out || node.rank != 0 || file->index >= FILE_OUT_LIMIT)
+	if (!found || !file->out || node.rank != 0 || file->out_index >= FILE_OUT_LIMIT)
 		return -EROFS;
 	if (flags & MARGAY_O_EXCL)
 		return -EEXIST;
 	/* What was written has left: it cannot be written over. */
-	return out_bytes[file->index] && !(flags & MARGAY_O_APPEND) ? -EBUSY : 0;
+	return out_bytes[file->out_index] && !(flags & MARGAY_O_APPEND) ? -EBUSY : 0;
 }
 
 int64_t sys_open(uint64_t address, uint64_t bytes, uint64_t flags)
@@ -156,7 +156,7 @@ int64_t sys_lseek(uint64_t fd, uint64_t offset, uint64_t whence)
 		return -EBADF;
 	if (d->kind != KIND_FILE && d->kind != KIND_OUT_FILE)
 		return -ESPIPE;
-	end = d->kind == KIND_FILE ? d->file.bytes : out_bytes[d->file.index];
+	end = d->kind == KIND_FILE ? d->file.bytes : out_bytes[d->file.out_index];
 	here = d->kind == KIND_FILE ? d->offset : end;
 	switch (whence) {
 	case SEEK_FROM_START: from = 0; break;
@@ -174,8 +174,10 @@ int64_t sys_lseek(uint64_t fd, uint64_t offset, uint64_t whence)
 
 static struct margay_stat stat_of(const struct file *file)
 {
+	uint64_t written = file->out_index < FILE_OUT_LIMIT ? out_bytes[file->out_index] : 0;
+
 	return (struct margay_stat){
-		.bytes = file->out ? out_bytes[file->index % FILE_OUT_LIMIT] : file->bytes,
+		.bytes = file->out ? written : file->bytes,
 		.kind = MARGAY_S_FILE,
 		.inode = DESCRIPTORS + file->index,
 	};

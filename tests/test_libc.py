@@ -77,6 +77,16 @@ def test_files(margay, app, tmp_path):
     assert (tmp_path / "result").read_text() == "".join(f"line {i}\n" for i in range(1000))
 
 
+def test_out_file_behind_many_files(margay, app, tmp_path):
+    names = [f"in{i}" for i in range(70)]
+    for name in names:
+        (tmp_path / name).write_text(f"this is {name}\n")
+    options = [word for name in names for word in ("--file", tmp_path / name)]
+    margay("run", *options, "--out", tmp_path / "result", app("output"), "copy", "in69",
+           "result").ok()
+    assert (tmp_path / "result").read_text() == "this is in69\n"
+
+
 @pytest.mark.parametrize("way, status, printed", [
     (("return", 7), 7, "before\nno newline\n"),
     (("return", 0), 0, "before\nno newline\n"),

@@ -1,5 +1,7 @@
 /*
- * The end of a kernel. A panic while panicking halts at once.
+ * The end of a kernel. Data: how many panics there were. A panic while panicking
+ * leaves out what may have caused it: the report, then the region as well, then
+ * everything.
  */
 #include "panic.h"
 
@@ -23,14 +25,6 @@
 
 static unsigned panics;
 
-static void begin(const char *text)
-{
-	if (panics++)
-		cpu_stop();
-	console_panic();
-	kernel_line("rank %u (node %u): kernel panic: %s", node.rank, node.id, text);
-}
-
 static _Noreturn void end(void)
 {
 	if (node.own) {
@@ -40,6 +34,18 @@ static _Noreturn void end(void)
 		ivshmem_ring(node.region->nodes);
 	}
 	power_off(PANIC_STATUS);
+}
+
+static void begin(const char *text)
+{
+	switch (panics++) {
+	case 0: break;
+	case 1: end();
+	case 2: power_off(PANIC_STATUS);
+	default: cpu_stop();
+	}
+	console_panic();
+	kernel_line("rank %u (node %u): kernel panic: %s", node.rank, node.id, text);
 }
 
 void panic(const char *format, ...)

@@ -31,3 +31,11 @@ def test_kernel_fault(margay, app, how):
     run.says(r"\br15\b.*\b[0-9a-f]{16}\b")
     run.says(rf"^margay: +#\d+ 0x[0-9a-f]+ {function} at \S*kernel/crash\.c:\d+$")
     run.says(r"^margay: +#\d+ 0x[0-9a-f]+ kernel_main at \S*kernel/start\.c:\d+$")
+
+
+def test_panic_while_panicking(margay, app):
+    """The report is whole; telling the launcher faults, and the machine ends all the same."""
+    run = margay("run", "--kernel", "crash=twice", app("hello"), timeout=30)
+    assert run.returncode != 0
+    run.says(r"^margay: rank 0 \(node 0\): kernel panic: read at 0x0{15}8 \(null pointer\)")
+    run.says(r"^margay: +#\d+ 0x[0-9a-f]+ kernel_main at \S*kernel/start\.c:\d+$")

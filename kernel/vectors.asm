@@ -10,6 +10,7 @@ global vector_table
 
 ; Exceptions for which the processor pushes an error code (SDM vol. 3, 6.15)
 %define HAS_ERROR(n) (n == 8 || (n >= 10 && n <= 14) || n == 17 || n == 21 || n == 29 || n == 30)
+%define RFLAGS_AC_BYTE2 4               ; RFLAGS.AC in the third byte of the flags
 %define OWN_STACK(n) (n == 2 || n == 8 || n == 18)
 
 section .text
@@ -52,6 +53,10 @@ common_entry:
         test    byte [rsp + 24], 3      ; cs: vector, error, rip lie below it
         jz      .in_kernel
         swapgs
+        test    byte [rsp + 34], RFLAGS_AC_BYTE2
+        jz      .in_kernel
+        push    2                       ; the application has set AC, which would switch
+        popfq                           ; SMAP off: clear all flags
 .in_kernel:
         SAVE_REGISTERS
         mov     rdi, rsp
@@ -79,7 +84,8 @@ common_entry:
         iretq
 
 fatal_entry:
-        cld
+        push    2                       ; as above: AC and DF
+        popfq
         SAVE_REGISTERS
         mov     ecx, GS_BASE_MSR
         mov     eax, cpu_boot

@@ -1,6 +1,8 @@
 /*
  * Output: records in the node's console ring, or the serial port where there
- * is no region. Not in interrupt context, but for kernel_line while panicking.
+ * is no region. Interrupts off. Writing may wait, halted, for the launcher: it is
+ * for system calls, exceptions and requests.c (also in a doorbell's interrupt that
+ * came from the application), with no lock held. While panicking nothing waits.
  */
 #ifndef KERNEL_CONSOLE_H
 #define KERNEL_CONSOLE_H

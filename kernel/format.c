@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "string.h"
+
 struct buffer {
 	char *out;
 	size_t used, bytes;
@@ -39,15 +41,6 @@ static void put_number(struct buffer *b, uint64_t value, bool negative, unsigned
 	put_padded(b, digits + at, sizeof(digits) - at, width, pad);
 }
 
-static size_t text_length(const char *text)
-{
-	size_t n = 0;
-
-	while (text[n])
-		n++;
-	return n;
-}
-
 /* The conversion at `f`, behind its '%'; returns its last character. */
 static const char *convert(struct buffer *b, const char *f, va_list *list)
 {
@@ -66,7 +59,7 @@ static const char *convert(struct buffer *b, const char *f, va_list *list)
 	switch (*f) {
 	case 's':
 		text = va_arg(*list, const char *);
-		put_padded(b, text, text_length(text), width, ' ');
+		put_padded(b, text, strlen(text), width, ' ');
 		break;
 	case 'c':
 		c = (char)va_arg(*list, int);

@@ -57,28 +57,24 @@ int64_t sys_killed(uint64_t signal)
 	end_by_signal((unsigned)signal);
 }
 
-static bool never(void *unused)
-{
-	(void)unused;
-	return false;
-}
-
 int64_t sys_nanosleep(uint64_t ns)
 {
-	wait_until(never, NULL, deadline_in(ns), "the end of a nanosleep");
+	wait_time(deadline_in(ns), "the end of a nanosleep");
 	return 0;
 }
 
 int64_t sys_rusage(uint64_t address)
 {
 	struct margay_rusage *usage = user_range(address, sizeof(*usage), USER_WRITE);
+	uint64_t halted_ns = node.counters[COUNTER_HALTED_NS], ran_ns;
 
 	if (!usage)
 		fault_bad_pointer("getrusage", address, sizeof(*usage));
 	portals_count();
+	ran_ns = now_ns() - process_start_ns();
 	*usage = (struct margay_rusage){
-		.user_ns = now_ns() - process_start_ns() - node.counters[COUNTER_HALTED_NS],
-		.halted_ns = node.counters[COUNTER_HALTED_NS],
+		.user_ns = ran_ns > halted_ns ? ran_ns - halted_ns : 0,
+		.halted_ns = halted_ns,
 		.messages = node.counters[COUNTER_MESSAGES],
 	};
 	return 0;

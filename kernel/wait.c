@@ -18,6 +18,7 @@
 #define SPIN_NS 2000u
 
 static const char *waiting_for;
+static bool halted;                /* a doorbell's work may halt for a lock in turn */
 
 const char *wait_what_for(void)
 {
@@ -33,13 +34,17 @@ static void set_sleeping(uint32_t value)
 
 void wait_halted(uint64_t deadline)
 {
+	bool outermost = !halted;
 	uint64_t before;
 
 	timer_arm(deadline);
 	before = rdtsc();
+	halted = true;
 	cpu_halt();
+	halted = !outermost;
 	count(COUNTER_HALTS, 1);
-	count(COUNTER_HALTED_NS, tsc_to_ns(rdtsc()) - tsc_to_ns(before));
+	if (outermost)
+		count(COUNTER_HALTED_NS, tsc_to_ns(rdtsc()) - tsc_to_ns(before));
 	timer_arm(NEVER);
 }
 
@@ -72,4 +77,15 @@ bool wait_until(bool (*ready)(void *arg), void *arg, uint64_t deadline, const ch
 	}
 	waiting_for = outer;
 	return is_ready;
+}
+
+static bool never(void *unused)
+{
+	(void)unused;
+	return false;
+}
+
+void wait_time(uint64_t deadline, const char *what_for)
+{
+	wait_until(never, NULL, deadline, what_for);
 }

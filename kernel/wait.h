@@ -4,6 +4,9 @@
  * The sleep protocol (DESIGN.md section 3): set own->sleeping, fence, look
  * again, `sti; hlt`. Whoever publishes: event, fence, read `sleeping`, clear
  * it, ring. So nobody rings a node that is awake, and no bell is lost.
+ *
+ * Waits nest: while one is halted, a doorbell's work may halt for a lock, and a
+ * request of the launcher's may wait for room on the console.
  */
 #ifndef KERNEL_WAIT_H
 #define KERNEL_WAIT_H
@@ -19,6 +22,9 @@
  * launcher are served while waiting.
  */
 bool wait_until(bool (*ready)(void *arg), void *arg, uint64_t deadline, const char *what_for);
+
+/* The same until the deadline, whatever happens. */
+void wait_time(uint64_t deadline, const char *what_for);
 
 /* One `sti; hlt; cli`, counted. The caller has set the sleeping flag and looked
  * again. Returns after any interrupt; the timer is armed for `deadline`. */

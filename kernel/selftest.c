@@ -8,6 +8,7 @@
  *   locks      locked increments from both nodes, and store-fence-load rounds:
  *              what the shared-memory link relies on (DESIGN.md section 5)
  *   pingpong   a flag in shared memory, polled: the limit of latency
+ *   doorbell   the same, but whoever waits is halted and rung
  *   copy       the copy routine from segment to segment: the limit of bandwidth,
  *              and the forms of copying that it was chosen from
  *   costs      of single instructions and events (selftest_costs.c); also on one node
@@ -16,6 +17,7 @@
 
 #include <stdatomic.h>
 
+#include "../drivers/ivshmem.h"
 #include "../net/port.h"
 #include "../net/shm/region.h"
 #include "console.h"
@@ -24,8 +26,9 @@
 #include "selftest_costs.h"
 #include "string.h"
 #include "time.h"
+#include "x86.h"
 
-enum { INCREMENTS = 1000000, ROUNDS = 20000, TRIPS = 100000 };
+enum { INCREMENTS = 1000000, ROUNDS = 20000, TRIPS = 100000, BELLS = 20000 };
 
 struct scratch {
 	_Atomic uint64_t arrived[2];
@@ -100,24 +103,47 @@ static bool locks(void)
 	return sum == 2 * INCREMENTS && missed == 0;
 }
 
-/* ---- pingpong ---- */
+/* ---- pingpong, doorbell ---- */
 
-static bool pingpong(void)
+/* A bell that comes before the halt is pending: interrupts are off until then. */
+static void await_flag(uint64_t value, bool halted)
 {
+	while (atomic_load_explicit(&scratch->flag[1 - node.id], memory_order_acquire) < value)
+		if (halted)
+			cpu_halt();
+}
+
+/* A flag back and forth; whoever waits polls, or halts until a doorbell. The time
+ * of half a round trip. */
+static uint64_t flag_to_and_fro(uint64_t trips, bool halted)
+{
+	uint32_t peer = 1 - node.id;
 	uint64_t start;
 
 	meet();
 	start = now_ns();
-	for (uint64_t i = 1; i <= TRIPS; i++) {
-		if (node.id == 0)
-			atomic_store_explicit(&scratch->flag[0], i, memory_order_release);
-		while (atomic_load_explicit(&scratch->flag[1 - node.id],
-		                            memory_order_acquire) < i)
-			;
+	for (uint64_t i = 1; i <= trips; i++) {
 		if (node.id == 1)
-			atomic_store_explicit(&scratch->flag[1], i, memory_order_release);
+			await_flag(i, halted);
+		atomic_store_explicit(&scratch->flag[node.id], i, memory_order_release);
+		if (halted)
+			ivshmem_ring(peer);
+		if (node.id == 0)
+			await_flag(i, halted);
 	}
-	say("pingpong_half_rtt_ps", 0, (now_ns() - start) * 1000 / TRIPS / 2);
+	return (now_ns() - start) * 1000 / trips / 2;
+}
+
+static bool pingpong(void)
+{
+	say("pingpong_half_rtt_ps", 0, flag_to_and_fro(TRIPS, false));
+	meet();
+	return true;
+}
+
+static bool doorbell(void)
+{
+	say("doorbell_half_rtt_ps", 0, flag_to_and_fro(BELLS, true));
 	meet();
 	return true;
 }
@@ -200,6 +226,7 @@ bool selftest(const char *name)
 {
 	static const struct { const char *name; bool (*run)(void); bool one_will_do; } tests[] = {
 		{ "locks", locks, false }, { "pingpong", pingpong, false },
+		{ "doorbell", doorbell, false },
 		{ "copy", copy, false }, { "costs", costs, true },
 	};
 

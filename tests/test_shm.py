@@ -11,7 +11,7 @@ pytestmark = [pytest.mark.messages, pytest.mark.nodes(2), pytest.mark.spin(2)]
 
 
 def figures(run) -> dict[str, int]:
-    ours = ("locks", "copy", "pingpong", "costs")
+    ours = ("locks", "copy", "pingpong", "doorbell", "costs")
     return {name: int(value) for name, value in
             (line.split() for line in run.of_rank(0) if line.startswith(ours))}
 
@@ -24,6 +24,7 @@ def test_locked_increments_and_fences(margay, app):
 
 
 @pytest.mark.parametrize("name, needed", [("pingpong", "pingpong_half_rtt_ps"),
+                                          ("doorbell", "doorbell_half_rtt_ps"),
                                           ("copy", "copy_MBps_1048576"),
                                           ("costs", "costs_doorbell_ps")])
 def test_raw_limits_are_measured(margay, app, name, needed):

@@ -1,5 +1,5 @@
 /*
- * clock:       prints "go", sleeps two seconds, prints "two"
+ * clock:       prints "go", sleeps two seconds, prints how long that was by its clock
  * clock tell:  prints CLOCK_REALTIME in nanoseconds, 50 times, 10 ms apart
  */
 #include <stdio.h>
@@ -21,6 +21,7 @@ static void tell(void)
 int main(int argc, char **argv)
 {
 	const struct timespec two = { 2, 0 };
+	struct timespec before, after;
 
 	(void)argv;
 	if (argc > 1) {
@@ -29,7 +30,10 @@ int main(int argc, char **argv)
 	}
 	puts("go");
 	fflush(stdout);
+	clock_gettime(CLOCK_MONOTONIC, &before);
 	nanosleep(&two, NULL);
-	puts("two");
+	clock_gettime(CLOCK_MONOTONIC, &after);
+	printf("slept %.3f s\n", (double)(after.tv_sec - before.tv_sec) +
+	       (double)(after.tv_nsec - before.tv_nsec) * 1e-9);
 	return 0;
 }

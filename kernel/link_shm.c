@@ -173,17 +173,11 @@ static void copy_to_oneself(const struct grant *to, const struct grant *from)
 
 /* ---- messages ---- */
 
-static bool never(void *arg)
-{
-	(void)arg;
-	return false;
-}
-
 /* A view without a free operation record: wait a little. False: it has died. */
 __attribute__((noinline, cold))
 static bool wait_for_record(const struct process_view *view)
 {
-	wait_until(never, 0, deadline_in(BUSY_RETRY_NS), "an operation record of the target");
+	wait_time(deadline_in(BUSY_RETRY_NS), "an operation record of the target");
 	return view == &own_view || !is_dead(view->nid);
 }
 

@@ -13,6 +13,7 @@ from .errors import MargayError
 MAX_NODES = 64
 MOST_ARGS = 1024              # the kernel's PARAMETER_ARGS, the application's name included
 MOST_ENV = 256                # the kernel's PARAMETER_ENV
+MOST_OUTS = 64                # FILE_OUT_LIMIT of kernel/files.h
 NAME_BYTES = 231              # of region_file.name, without its NUL
 MACHINES = ("microvm", "q35", "pc")
 ACCELS = ("auto", "tcg", "kvm")
@@ -343,6 +344,9 @@ def _check(options: RunOptions, command: str) -> None:
         raise MargayError(
             f"{len(options.args)} arguments and {len(options.env)} environment variables: a "
             f"node takes {MOST_ARGS - 1} and {MOST_ENV}", "put them into a file: --file F")
+    if sum(file.out for file in options.files) > MOST_OUTS:
+        raise MargayError(f"more than {MOST_OUTS} --out files",
+                          "put several results into one file")
     if options.icount:
         if options.nodes > 1 or options.accel == "kvm":
             raise MargayError("--icount works with one node under tcg",

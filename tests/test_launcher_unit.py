@@ -179,9 +179,9 @@ def test_qemu_line():
 
 def test_too_many_files_for_the_host():
     outs = [word for k in range(65) for word in ("--out", f"f{k}")]
-    assert len(parse([*outs[:-2], "a.elf"]).files) == 64
+    assert len(options.parse([*outs[:-2], "a.elf"]).files) == 64
     with pytest.raises(MargayError, match="more than 64 --out files"):
-        parse([*outs, "a.elf"])
+        options.parse([*outs, "a.elf"])
 
 
 def test_too_many_arguments():

@@ -134,13 +134,17 @@ static struct process_view *view_of(uint32_t nid)
 	return is_dead(nid) ? 0 : &peers[nid];
 }
 
-/* Wake a node whose block got an event. Giving back its lock was a full
- * barrier between the event and this look at its sleep flag. */
-static void wake(uint32_t nid)
+/*
+ * Wake a node if something happened in its block that it may wait for: events,
+ * or, when it closes its block, the end of an operation. Giving back the lock
+ * was a full barrier between that and this look at its sleep flag.
+ */
+static void wake(const struct process_view *view, uint32_t events)
 {
 	struct region_node *peer;
+	uint32_t nid = view->nid;
 
-	if (nid == node.id)
+	if (nid == node.id || (!events && view->block->state == BLOCK_OPEN))
 		return;
 	peer = region_node(node.region, nid);
 	if (atomic_load_explicit(&peer->sleeping, memory_order_relaxed) &&
@@ -212,6 +216,8 @@ int link_put(const struct message *message, const struct grant *from, bool *answ
 		return DELIVER_DAMAGED;
 	result = begin(target, message, &to, answer);
 	if (result == DELIVER_OK) {
+		uint32_t started = to.events;
+
 		if (target == &own_view)
 			copy_to_oneself(&to, from);
 		else
@@ -223,7 +229,7 @@ int link_put(const struct message *message, const struct grant *from, bool *answ
 			return DELIVER_DAMAGED;
 		deliver_end(target, &to, NI_OK, answer);
 		give(target);
-		wake(target->nid);
+		wake(target, started + to.events);
 	}
 	if (result != DELIVER_DAMAGED)
 		*answered = to.answers;
@@ -260,6 +266,7 @@ int link_get(const struct message *message)
 	struct process_view *target = view_of(message->target_nid);
 	struct grant from;
 	struct message reply, unused;
+	uint32_t started;
 	int result, taken;
 
 	if (!target)
@@ -271,11 +278,12 @@ int link_get(const struct message *message)
 		link_deliver_answer(&reply);
 		return 0;
 	}
+	started = from.events;
 	taken = take_reply(target, &from, &reply);
 	if (take(target)) {
 		deliver_end(target, &from, taken ? NI_FAIL : NI_OK, &unused);
 		give(target);
-		wake(target->nid);
+		wake(target, started + from.events);
 	}
 	return taken;
 }

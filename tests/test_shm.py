@@ -63,3 +63,8 @@ def test_put_without_a_link(margay, app):
     text = run.stdout.replace("\r", "")
     assert ("to 1: PTL_OK\nPTL_EVENT_SEND_END fail 1\nPTL_EVENT_ACK fail 1\n"
             "to 70: PTL_PROCESS_INVALID\nmargay: rank 0 exited with status 0\n") in text
+
+
+def test_puts_without_events_do_not_wake_the_target(margay, app):
+    run = margay("run", "-n", 2, "--no-prefix", app("undisturbed")).ok()
+    assert int(run.prints(r"^bells (\d+)$").group(1)) < 20

@@ -119,7 +119,7 @@ static void set(const char *key, char *value)
 		parameters.shared_memory = !strcmp(value, "shm");
 		if (!parameters.shared_memory && strcmp(value, "none"))
 			panic("command line: link=%s is not known, only shm and none", value);
-	} else if (!set_number(key, value) && strcmp(key, "gdb")) {
+	} else if (!set_number(key, value)) {
 		kernel_line("command line: %s=%s is not known and ignored", key, value);
 	}
 }

@@ -187,25 +187,8 @@ static bool me_arguments(uint64_t args, uint64_t handle, struct margay_me_args *
 	return true;
 }
 
-int64_t sys_me_attach(uint64_t args, uint64_t handle)
-{
-	struct margay_me_args in;
-	struct me_args me;
-	uint64_t *result;
-	int error;
-
-	if (!me_arguments(args, handle, &in, &me, &result))
-		return PTL_SEGV;
-	if (!is_interface(in.base))
-		return PTL_NI_INVALID;
-	if (!link_lock())
-		return PTL_FAIL;
-	error = me_attach(&own_view, in.pt_index, &me, result);
-	link_unlock();
-	return -error;
-}
-
-int64_t sys_me_insert(uint64_t args, uint64_t handle)
+/* A new entry at a portal, whose base is the interface, or at another entry. */
+static int64_t new_me(uint64_t args, uint64_t handle, bool at_entry)
 {
 	struct margay_me_args in;
 	struct me_args me;
@@ -216,11 +199,24 @@ int64_t sys_me_insert(uint64_t args, uint64_t handle)
 		return PTL_SEGV;
 	if (!users)
 		return PTL_NO_INIT;
+	if (!at_entry && !is_interface(in.base))
+		return PTL_NI_INVALID;
 	if (!link_lock())
 		return PTL_FAIL;
-	error = me_insert(&own_view, in.base, &me, result);
+	error = at_entry ? me_insert(&own_view, in.base, &me, result) :
+	                   me_attach(&own_view, in.pt_index, &me, result);
 	link_unlock();
 	return -error;
+}
+
+int64_t sys_me_attach(uint64_t args, uint64_t handle)
+{
+	return new_me(args, handle, false);
+}
+
+int64_t sys_me_insert(uint64_t args, uint64_t handle)
+{
+	return new_me(args, handle, true);
 }
 
 /* A call of the engine that takes nothing but a handle. */

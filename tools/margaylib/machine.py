@@ -39,14 +39,12 @@ def ram_bytes(boot_bytes: int, segment: int, iso: bool) -> int:
     return (need + MB - 1) // MB * MB
 
 
-def kernel_line(options: RunOptions, rank: int, job: int, uid: int, debug: bool = False) -> str:
+def kernel_line(options: RunOptions, rank: int, job: int, uid: int) -> str:
     keys = [("node", str(rank)), ("rank", str(rank)), ("n", str(options.nodes)),
             ("link", options.link), ("jid", str(job)), ("uid", str(uid)),
             ("stack", str(options.stack_bytes)), ("exitport", hex(EXIT_PORT))]
     if options.stats or options.json:
         keys.append(("stats", "1"))
-    if debug:
-        keys.append(("gdb", "1"))
     keys += options.kernel
     line = command_line(keys, options.env, [options.app, *options.args])
     if len(line) > LONGEST_LINE:
@@ -82,5 +80,5 @@ def qemu_arguments(options: RunOptions, accel: str, rank: int, job: int, uid: in
                       "-drive", f"file=/dev/fd/{Fds.IMAGE},format=raw,media=cdrom,readonly=on"]
     else:
         arguments += ["-kernel", f"/dev/fd/{Fds.IMAGE}",
-                      "-append", kernel_line(options, rank, job, uid, debug)]
+                      "-append", kernel_line(options, rank, job, uid)]
     return arguments

@@ -7,66 +7,10 @@
 #include "answer.h"
 #include "deliver.h"
 #include "eq.h"
+#include "match.h"
 #include "md.h"
-#include "me.h"
 #include "op.h"
 #include "../port.h"
-
-/* Where an operation goes. */
-struct place {
-	struct md *md;
-	uint64_t offset;       /* within the descriptor */
-	uint64_t bytes;        /* manipulated length */
-};
-
-/* Rule 3. The only match function: whatever proposes entries asks it. */
-static int matches(const struct me *me, const struct message *message)
-{
-	return ((me->match_bits ^ message->match_bits) & ~me->ignore_bits) == 0 &&
-	       (me->nid == ANY_ID || me->nid == message->source_nid) &&
-	       (me->pid == ANY_ID || me->pid == message->source_pid);
-}
-
-/* Rules 4 and 5: 1 and *place, or 0 if the descriptor rejects. */
-static int accepts(struct md *md, const struct message *message, struct place *place)
-{
-	uint32_t options = md->user.options;
-	uint32_t wanted = message->operation == MESSAGE_PUT ? MD_OP_PUT : MD_OP_GET;
-	uint64_t offset, room;
-
-	if (!(options & wanted) || md->user.threshold == 0 ||
-	    (md->flags & (MD_LEAVING | MD_INACTIVE)))
-		return 0;
-	offset = options & MD_MANAGE_REMOTE ? message->offset : md->local_offset;
-	room = offset <= md->user.length ? md->user.length - offset : 0;
-	if (message->length > room && !(options & MD_TRUNCATE))
-		return 0;
-	place->md = md;
-	place->offset = offset;
-	place->bytes = message->length < room ? message->length : room;
-	return 1;
-}
-
-/* Rule 3: the first entry that matches and whose first descriptor accepts. */
-static int search(const struct process_view *view, const struct message *message,
-		  struct place *place)
-{
-	uint32_t steps = view->limits.mes;
-	const struct me *me;
-
-	for (uint32_t i = view->portals[message->pt_index].first; i != NO_INDEX; i = me->next) {
-		if (i >= view->limits.mes || steps-- == 0)
-			return DELIVER_DAMAGED;
-		me = &view->mes[i];
-		if (!matches(me, message) || me->first == NO_INDEX)
-			continue;
-		if (me->first >= view->limits.mds)
-			return DELIVER_DAMAGED;
-		if (accepts(&view->mds[me->first], message, place))
-			return DELIVER_OK;
-	}
-	return DELIVER_DROPPED;
-}
 
 /* Rules 6 to 8: what an accepted operation does to its descriptor. */
 static int use(struct process_view *view, const struct place *place)
@@ -125,7 +69,7 @@ static int begin_request(struct process_view *view, const struct message *messag
 		return discard(view, message, DELIVER_CLOSED, grant, answer);
 	if (message->pt_index >= view->limits.portals || !ac_admits(view, message))
 		return discard(view, message, DELIVER_DROPPED, grant, answer);
-	result = search(view, message, &place);
+	result = match_find(view, message, &place);
 	if (result == DELIVER_DROPPED)
 		return discard(view, message, result, grant, answer);
 	if (result)

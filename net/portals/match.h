@@ -1,0 +1,25 @@
+/*
+ * Matching: which descriptor an arriving request finds (rules 3 to 5). Called
+ * by deliver with the block's lock held, after the checks of rules 1 and 2.
+ */
+#ifndef NET_PORTALS_MATCH_H
+#define NET_PORTALS_MATCH_H
+#include "message.h"
+#include "process.h"
+
+/* Where an operation goes. */
+struct place {
+	struct md *md;
+	uint64_t offset;       /* within the descriptor */
+	uint64_t bytes;        /* manipulated length */
+};
+
+/*
+ * The first entry of the portal's list that matches and whose first descriptor
+ * accepts. The message's portal index has been checked. Changes nothing.
+ * DELIVER_OK and *place, DELIVER_DROPPED if there is none, DELIVER_DAMAGED.
+ */
+int match_find(const struct process_view *view, const struct message *message,
+	       struct place *place);
+
+#endif

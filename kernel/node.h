@@ -75,7 +75,7 @@ static inline void count_high(enum counter which, uint64_t level)
 }
 
 /*
- * What the messages' part of the kernel provides (portals.c, link_shm.c).
+ * What the messages' part of the kernel provides (portals*.c, link_shm.c).
  * Interrupts are off in all of them.
  */
 void portals_start(void);  /* once, region checked and mapped, no segment yet: may call

@@ -1,11 +1,25 @@
 /*
- * The messages' part of the kernel as the rest of it sees it. portals_start,
- * portals_stop and link_interrupt are in node.h.
+ * The messages' part of the kernel as the rest of it sees it, and what its
+ * files share. portals_start, portals_stop and link_interrupt are in node.h.
+ * Interrupts are off in all of them.
  */
 #ifndef KERNEL_PORTALS_H
 #define KERNEL_PORTALS_H
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "../net/portals/process.h"
 
 /* Bring node.counters up to date with the process block's. */
 void portals_count(void);
+
+/* The interface is initialised: else a call returns PTL_NO_INIT. */
+bool portals_is_open(void);
+
+/* `ni` is the interface's handle: else a call returns PTL_NI_INVALID. */
+bool portals_is_interface(uint64_t ni);
+
+/* A call of the engine that takes nothing but a handle, as a system call. */
+int64_t portals_with_handle(int (*call)(struct process_view *, handle_t), uint64_t handle);
 
 #endif

@@ -1,0 +1,85 @@
+/*
+ * The system calls about event queues. See portals.c.
+ */
+#include <margay/abi.h>
+#include <portals3.h>
+
+#include "../net/portals/eq.h"
+#include "link_shm.h"
+#include "portals.h"
+#include "syscall.h"
+#include "time.h"
+#include "uaccess.h"
+#include "wait.h"
+
+_Static_assert(sizeof(ptl_event_t) == sizeof(struct event), "ptl_event_t is what slots hold");
+_Static_assert(PTL_EQ_DROPPED == -PORTALS_EQ_DROPPED, "the engine's constants are the public ones");
+
+int64_t sys_eq_alloc(uint64_t ni, uint64_t slots, uint64_t read_index, uint64_t out)
+{
+	struct margay_eq *result = user_range(out, sizeof(*result), USER_WRITE);
+	struct eq_info info;
+	int error;
+
+	if (!result || !user_range(read_index, sizeof(uint64_t), USER_WRITE))
+		return PTL_SEGV;
+	if (!portals_is_interface(ni))
+		return PTL_NI_INVALID;
+	if (!link_lock())
+		return PTL_FAIL;
+	error = eq_alloc(&own_view, slots, read_index, &info);
+	link_unlock();
+	if (!error)
+		*result = (struct margay_eq){
+			.handle = info.handle, .count = info.count,
+			.slots = APP_EVENTS + (uint64_t)info.first_slot * EVENT_SLOT_BYTES,
+		};
+	return -error;
+}
+
+int64_t sys_eq_free(uint64_t eq)
+{
+	return portals_with_handle(eq_free, eq);
+}
+
+struct queues {
+	const uint64_t *handles;
+	uint64_t count;
+};
+
+/* Asked again and again while the process waits: it reads the queues without
+ * the lock, as the application itself does. */
+static bool any_unread(void *arg)
+{
+	const struct queues *queues = arg;
+
+	for (uint64_t i = 0; i < queues->count; i++)
+		if (eq_unread(&own_view, queues->handles[i]) != 0)
+			return true;
+	return false;
+}
+
+/* A broken block gets no event any more: who waits for one must be told. */
+static bool unread_or_broken(void *arg)
+{
+	return any_unread(arg) || link_is_broken();
+}
+
+int64_t sys_eq_wait(uint64_t eqs, uint64_t n, uint64_t timeout)
+{
+	struct queues queues = { .count = n };
+
+	if (n < 1 || n > own_view.limits.eqs)
+		return PTL_EQ_INVALID;
+	queues.handles = user_range(eqs, n * sizeof(uint64_t), USER_READ);
+	if (!queues.handles)
+		return PTL_SEGV;
+	if (!portals_is_open())
+		return PTL_NO_INIT;
+	for (uint64_t i = 0; i < n; i++)
+		if (eq_unread(&own_view, queues.handles[i]) < 0)
+			return PTL_EQ_INVALID;
+	if (!wait_until(unread_or_broken, &queues, deadline_in(timeout), "an event (PtlEQWait)"))
+		return PTL_EQ_EMPTY;
+	return any_unread(&queues) ? PTL_OK : PTL_FAIL;
+}

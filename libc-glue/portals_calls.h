@@ -1,0 +1,64 @@
+/*
+ * What the files of the application's side of Portals share: system calls with
+ * the Portals group's results, and whether the interface is open.
+ */
+#ifndef LIBC_GLUE_PORTALS_CALLS_H
+#define LIBC_GLUE_PORTALS_CALLS_H
+#include <margay/abi.h>
+#include <portals3.h>
+#include "syscall.h"
+
+/* PtlNIInit without their PtlNIFini; 0: PTL_NO_INIT. Changed by portals.c only. */
+extern unsigned int glue_inits;
+
+/* The interface is gone, and all queues with it (portals_eq.c). */
+void glue_forget_queues(void);
+
+static inline int call6(unsigned long number, unsigned long a, unsigned long b, unsigned long c,
+			unsigned long d, unsigned long e, unsigned long f)
+{
+	register unsigned long r10 __asm__("r10") = d;
+	register unsigned long r8 __asm__("r8") = e;
+	register unsigned long r9 __asm__("r9") = f;
+	long result;
+
+	__asm__ volatile("syscall"
+			 : "=a"(result)
+			 : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
+			 : "rcx", "r11", "memory");
+	return (int)result;
+}
+
+static inline int call5(unsigned long number, unsigned long a, unsigned long b, unsigned long c,
+			unsigned long d, unsigned long e)
+{
+	register unsigned long r10 __asm__("r10") = d;
+	register unsigned long r8 __asm__("r8") = e;
+	long result;
+
+	__asm__ volatile("syscall"
+			 : "=a"(result)
+			 : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8)
+			 : "rcx", "r11", "memory");
+	return (int)result;
+}
+
+static inline int call4(unsigned long number, unsigned long a, unsigned long b, unsigned long c,
+			unsigned long d)
+{
+	register unsigned long r10 __asm__("r10") = d;
+	long result;
+
+	__asm__ volatile("syscall"
+			 : "=a"(result)
+			 : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10)
+			 : "rcx", "r11", "memory");
+	return (int)result;
+}
+
+static inline int call3(unsigned long number, unsigned long a, unsigned long b, unsigned long c)
+{
+	return (int)glue_call3((long)number, (long)a, (long)b, (long)c);
+}
+
+#endif

@@ -1,0 +1,203 @@
+/*
+ * Event queues as the application sees them: taking events without the kernel,
+ * and waiting for them. portals3.h has the contracts. Owns the table of queues,
+ * whose read indices the kernel knows, and how long it is worth spinning.
+ * Called by the application's one thread.
+ */
+#include "eq_reader.h"
+#include "portals_calls.h"
+
+#define QUEUES           64u            /* event queues of an interface */
+#define HANDLE_INDEX(h)  ((unsigned int)((h) & 0xffff))
+
+/*
+ * Waiting, in rdtsc ticks of 0.3 to 0.5 ns. A process that halts is back 10 to
+ * 50 us after its bell, so two that answer each other stop halting only if one
+ * looks for longer than that; but where processors are short, whoever looks
+ * keeps its peer from answering. So: a spin that found something makes the next
+ * ones long enough for the same again, a spin in vain halves them, and every
+ * PROBE_EVERYth wait spins for SPIN_MOST to see whether that pays by now.
+ */
+#define SPIN_LEAST       (1UL << 12)
+#define SPIN_MOST        (1UL << 18)
+#define PROBE_EVERY      16u
+#define LOOKS_PER_CLOCK  16
+
+#define NS_PER_MS        1000000UL
+
+/* What a bad handle leads to: an entry that has another handle, whatever it is. */
+static struct eq_reader no_queue = { .handle = PTL_INVALID_HANDLE };    /* index in range */
+static struct eq_reader no_index = { .handle = PTL_HANDLE_NONE };       /* out of range */
+static struct eq_reader queues[QUEUES] = {
+	[0 ... QUEUES - 1] = { .handle = PTL_INVALID_HANDLE }
+};
+static struct eq_reader *by_index[QUEUES] = { [0 ... QUEUES - 1] = &no_queue };
+static unsigned long spin = SPIN_MOST / 8;
+static unsigned int waits;              /* that found no event at the first look */
+static unsigned int turn;               /* where PtlEQPoll looks first */
+
+static unsigned long ticks(void)
+{
+	unsigned int low, high;
+
+	__asm__ volatile("rdtsc" : "=a"(low), "=d"(high));
+	return (unsigned long)high << 32 | low;
+}
+
+static void forget(struct eq_reader *queue)
+{
+	by_index[HANDLE_INDEX(queue->handle)] = &no_queue;
+	queue->handle = PTL_INVALID_HANDLE;
+}
+
+void glue_forget_queues(void)
+{
+	for (unsigned int i = 0; i < QUEUES; i++)
+		if (queues[i].handle != PTL_INVALID_HANDLE)
+			forget(&queues[i]);
+}
+
+/* The queue that a handle names, or one whose handle is another. */
+static inline struct eq_reader *queue_of(ptl_handle_eq_t eq)
+{
+	return HANDLE_INDEX(eq) < QUEUES ? by_index[HANDLE_INDEX(eq)] : &no_index;
+}
+
+static int no_such_queue(void)
+{
+	return glue_inits ? PTL_EQ_INVALID : PTL_NO_INIT;
+}
+
+int PtlEQAlloc(ptl_handle_ni_t ni, ptl_size_t count, ptl_eq_handler_t handler,
+	       ptl_handle_eq_t *eq)
+{
+	struct eq_reader *queue = queues;
+	struct margay_eq info;
+	int result;
+
+	if (glue_inits == 0)
+		return PTL_NO_INIT;
+	if (handler != PTL_EQ_HANDLER_NONE)
+		return PTL_FAIL;
+	while (queue < queues + QUEUES && queue->handle != PTL_INVALID_HANDLE)
+		queue++;
+	if (queue == queues + QUEUES)
+		return PTL_NO_SPACE;
+	result = call4(SYS_EQ_ALLOC, ni, count, (unsigned long)&queue->next,
+		       (unsigned long)&info);
+	if (result != PTL_OK)
+		return result;
+	queue->handle = info.handle;
+	queue->slots = (const event_word *)info.slots;
+	queue->mask = info.count - 1;
+	eq_advance(queue, queue->next); /* the kernel has stored the first number */
+	by_index[HANDLE_INDEX(info.handle)] = queue;
+	*eq = info.handle;
+	return PTL_OK;
+}
+
+int PtlEQFree(ptl_handle_eq_t eq)
+{
+	struct eq_reader *queue = queue_of(eq);
+	int result;
+
+	if (queue->handle != eq)
+		return no_such_queue();
+	result = call3(SYS_EQ_FREE, eq, 0, 0);
+	if (result == PTL_OK)
+		forget(queue);
+	return result;
+}
+
+int PtlEQGet(ptl_handle_eq_t eq, ptl_event_t *event)
+{
+	struct eq_reader *queue = queue_of(eq);
+
+	if (queue->handle != eq)
+		return no_such_queue();
+	return eq_read(queue, event);
+}
+
+/* One look at each of the queues, from `turn` on. */
+static int look(const ptl_handle_eq_t *eqs, unsigned int size, ptl_event_t *event, int *which)
+{
+	for (unsigned int i = 0; i < size; i++) {
+		unsigned int at = turn % size;
+		int result = eq_read(queue_of(eqs[at]), event);
+
+		turn = at + 1;
+		if (result != PTL_EQ_EMPTY) {
+			*which = (int)at;
+			return result;
+		}
+	}
+	return PTL_EQ_EMPTY;
+}
+
+/* Look until there is an event or `limit` ticks have passed. */
+static int look_for(const ptl_handle_eq_t *eqs, unsigned int size, unsigned long limit,
+		    ptl_event_t *event, int *which)
+{
+	unsigned long start = ticks(), waited;
+
+	do {
+		for (int looks = 0; looks < LOOKS_PER_CLOCK; looks++) {
+			int result = look(eqs, size, event, which);
+
+			if (result != PTL_EQ_EMPTY) {
+				waited = ticks() - start;
+				if (waited * 4 > spin)
+					spin = waited * 4 < SPIN_MOST ? waited * 4 : SPIN_MOST;
+				return result;
+			}
+		}
+	} while (ticks() - start < limit);
+	return PTL_EQ_EMPTY;
+}
+
+/* Spin for an event; then let the kernel wait for it. */
+static int wait(const ptl_handle_eq_t *eqs, unsigned int size, unsigned long timeout_ns,
+		ptl_event_t *event, int *which)
+{
+	int probe = ++waits % PROBE_EVERY == 0;
+	int result = look_for(eqs, size, probe ? SPIN_MOST : spin, event, which);
+	int waited = PTL_OK;
+
+	if (result != PTL_EQ_EMPTY)
+		return result;
+	if (!probe)
+		spin = spin / 2 > SPIN_LEAST ? spin / 2 : SPIN_LEAST;
+	while (result == PTL_EQ_EMPTY && waited == PTL_OK) {
+		waited = call3(SYS_EQ_WAIT, (unsigned long)eqs, size, timeout_ns);
+		result = look(eqs, size, event, which);
+	}
+	return result != PTL_EQ_EMPTY ? result : waited;
+}
+
+int PtlEQWait(ptl_handle_eq_t eq, ptl_event_t *event)
+{
+	struct eq_reader *queue = queue_of(eq);
+	int result, which;
+
+	if (queue->handle != eq)
+		return no_such_queue();
+	result = eq_read(queue, event);
+	return result == PTL_EQ_EMPTY ? wait(&eq, 1, ~0UL, event, &which) : result;
+}
+
+int PtlEQPoll(ptl_handle_eq_t *eqs, int size, ptl_time_t timeout, ptl_event_t *event,
+	      int *which)
+{
+	int result;
+
+	if (size < 1 || size > (int)QUEUES)
+		return no_such_queue();
+	for (int i = 0; i < size; i++)
+		if (queue_of(eqs[i])->handle != eqs[i])
+			return no_such_queue();
+	result = look(eqs, (unsigned int)size, event, which);
+	if (result != PTL_EQ_EMPTY || timeout == 0)
+		return result;
+	return wait(eqs, (unsigned int)size,
+		    timeout == PTL_TIME_FOREVER ? ~0UL : timeout * NS_PER_MS, event, which);
+}

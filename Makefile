@@ -16,7 +16,7 @@ ifndef MARGAY_READY
 
 goals := $(or $(MAKECMDGOALS),all)
 work  := $(filter-out help clean,$(goals))
-needs := $(if $(work),build) $(if $(filter run bench,$(work)),run) \
+needs := $(if $(work),build) $(if $(filter run bench,$(work)),run) $(if $(filter bench,$(work)),bench) \
 	$(if $(filter check check-long,$(work)),run iso check)
 
 .PHONY: $(goals) inner

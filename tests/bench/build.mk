@@ -7,7 +7,12 @@ build/bench/%.elf: tests/bench/%.c $(APP_PARTS) apps/build.mk
 	@echo "  LINK  $@"
 	@tools/margay cc $(APP_CFLAGS) -MMD -MP -MT $@ -MF build/bench/$*.d -o $@ $<
 
+build/bench/blocks: tests/bench/host/blocks.c build/libmargayhost.a
+	@mkdir -p $(@D)
+	@echo "  LINK  $@"
+	@gcc $(HOST_CFLAGS) -o $@ $^
+
 .PHONY: bench-apps
-bench-apps: $(BENCH_APPS)
+bench-apps: $(BENCH_APPS) build/bench/blocks
 
 -include $(BENCH_APPS:.elf=.d)

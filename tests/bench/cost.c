@@ -4,6 +4,8 @@
  * the host's counter. One line per figure on stdout: NAME VALUE.
  *
  *   cost instructions   insn_put_8B, insn_eqget_hit, insn_eqget_miss
+ *   cost posted N       insn_put_8B_posted_N: with N exact entries on the portal
+ *   cost full           insn_put_8B_full: START and END on both sides, and an ack
  *   cost syscall        syscall_ns: the cheapest system call
  *   cost vector         sse_add_ns, avx_add_ns: one dependent addition of 2 and 4 doubles;
  *                       copy_int_ps, copy_sse_ps, copy_avx_ps: for a byte of 64 KiB in
@@ -37,45 +39,124 @@ static uint64_t median(uint64_t *samples)
 	return samples[ROUNDS / 2];
 }
 
+/* Who measures, what it sends, and the queues of both ends. */
+struct put_to_oneself {
+	struct job job;
+	ptl_handle_eq_t target_eq, source_eq;
+	ptl_handle_md_t md;
+	ptl_ack_req_t ack;
+};
+
+static char from[8], to[8];
+
+/* Instructions of PtlPut to the entry with these match bits, less those of the clock. */
+static uint64_t one_put(const struct put_to_oneself *put, uint64_t bits)
+{
+	ptl_process_id_t self = margay_process(put->job.rank);
+	ptl_handle_md_t md = put->md;
+	ptl_ack_req_t ack = put->ack;
+	uint64_t t0 = ticks(), t1 = ticks(), t2;
+	int result = PtlPut(md, ack, self, PORTAL, 0, bits, 0, 0);
+
+	t2 = ticks();
+	job_check(result, "PtlPut");
+	return t2 - t1 - (t1 - t0);
+}
+
+/* The initiator's side. The target's entries are the caller's. */
+static void open_sender(struct put_to_oneself *put, unsigned int options, ptl_handle_eq_t eq)
+{
+	job_check(PtlMDBind(put->job.ni, job_memory(from, sizeof(from), options, eq), PTL_RETAIN,
+	                    &put->md), "PtlMDBind");
+}
+
+/* The least that a put can record: one END event at the target. */
+static void open_plain(struct put_to_oneself *put)
+{
+	*put = (struct put_to_oneself){ .ack = PTL_NOACK_REQ };
+	job_start(&put->job);
+	job_check(PtlEQAlloc(put->job.ni, 64, PTL_EQ_HANDLER_NONE, &put->target_eq), "PtlEQAlloc");
+	open_sender(put, 0, PTL_EQ_NONE);
+}
+
+static void expose(struct put_to_oneself *put, uint64_t bits, unsigned int options)
+{
+	job_expose(&put->job, PORTAL, bits,
+	           job_memory(to, sizeof(to), PTL_MD_OP_PUT | PTL_MD_MANAGE_REMOTE | options,
+	                      put->target_eq), PTL_RETAIN);
+}
+
 static void instructions(void)
 {
-	static uint64_t empty[ROUNDS], puts[ROUNDS], hit[ROUNDS], miss[ROUNDS];
-	static char from[8], to[8];
-	struct job job;
-	ptl_process_id_t self;
-	ptl_handle_eq_t eq;
-	ptl_handle_md_t md;
+	static uint64_t puts[ROUNDS], hit[ROUNDS], miss[ROUNDS];
+	struct put_to_oneself put;
 	ptl_event_t event;
-	uint64_t own;
 
-	job_start(&job);
-	self = margay_process(job.rank);
-	job_check(PtlEQAlloc(job.ni, 64, PTL_EQ_HANDLER_NONE, &eq), "PtlEQAlloc");
-	job_expose(&job, PORTAL, 1, job_memory(to, sizeof(to), PTL_MD_OP_PUT | PTL_MD_MANAGE_REMOTE |
-	                                       PTL_MD_EVENT_START_DISABLE, eq), PTL_RETAIN);
-	job_check(PtlMDBind(job.ni, job_memory(from, sizeof(from), 0, PTL_EQ_NONE), PTL_RETAIN, &md),
-	          "PtlMDBind");
+	open_plain(&put);
+	expose(&put, 1, PTL_MD_EVENT_START_DISABLE);
 	for (int i = 0; i < ROUNDS; i++) {
-		uint64_t t0 = ticks(), t1 = ticks(), t2, t3, t4;
-		int put, found, none;
+		uint64_t t0, t1, t2, t3;
+		int found, none;
 
-		put = PtlPut(md, PTL_NOACK_REQ, self, PORTAL, 0, 1, 0, 0);
+		puts[i] = one_put(&put, 1);
+		t0 = ticks();
+		t1 = ticks();
+		found = PtlEQGet(put.target_eq, &event);
 		t2 = ticks();
-		found = PtlEQGet(eq, &event);
+		none = PtlEQGet(put.target_eq, &event);
 		t3 = ticks();
-		none = PtlEQGet(eq, &event);
-		t4 = ticks();
-		if (put != PTL_OK || found != PTL_OK || none != PTL_EQ_EMPTY) {
-			fprintf(stderr, "cost: a put to oneself gave %d, its event %d, the next %d\n",
-			        put, found, none);
+		if (found != PTL_OK || none != PTL_EQ_EMPTY) {
+			fprintf(stderr, "cost: a put's event gave %d, the next %d\n", found, none);
 			exit(1);
 		}
-		empty[i] = t1 - t0, puts[i] = t2 - t1, hit[i] = t3 - t2, miss[i] = t4 - t3;
+		hit[i] = t2 - t1 - (t1 - t0), miss[i] = t3 - t2 - (t1 - t0);
 	}
-	own = median(empty);
-	printf("insn_put_8B %lu\n", (unsigned long)(median(puts) - own));
-	printf("insn_eqget_hit %lu\n", (unsigned long)(median(hit) - own));
-	printf("insn_eqget_miss %lu\n", (unsigned long)(median(miss) - own));
+	printf("insn_put_8B %lu\n", (unsigned long)median(puts));
+	printf("insn_eqget_hit %lu\n", (unsigned long)median(hit));
+	printf("insn_eqget_miss %lu\n", (unsigned long)median(miss));
+}
+
+/* Exact entries with bits 0 to n - 1, and puts to entries all over the list. Five in six
+ * cost no more than the figure: a search that grows with the position would show. */
+static void posted(uint64_t n)
+{
+	static uint64_t puts[ROUNDS];
+	struct put_to_oneself put;
+	ptl_event_t event;
+
+	open_plain(&put);
+	for (uint64_t bits = 0; bits < n; bits++)
+		expose(&put, bits, PTL_MD_EVENT_START_DISABLE);
+	for (int i = 0; i < ROUNDS; i++) {
+		puts[i] = one_put(&put, n - 1 - (uint64_t)i * (n - 1) / (ROUNDS - 1));
+		job_check(PtlEQGet(put.target_eq, &event), "PtlEQGet");
+	}
+	qsort(puts, ROUNDS, sizeof(*puts), by_value);
+	printf("insn_put_8B_posted_%lu %lu\n", (unsigned long)n,
+	       (unsigned long)puts[ROUNDS * 5 / 6]);
+}
+
+/* Everything that a put can record: START and END on both sides, and an ack. */
+static void full(void)
+{
+	enum { EVENTS_EACH = 2, WITH_ACK = 3 };
+	static uint64_t puts[ROUNDS];
+	struct put_to_oneself put = { .ack = PTL_ACK_REQ };
+	ptl_event_t event;
+
+	job_start(&put.job);
+	job_check(PtlEQAlloc(put.job.ni, 64, PTL_EQ_HANDLER_NONE, &put.target_eq), "PtlEQAlloc");
+	job_check(PtlEQAlloc(put.job.ni, 64, PTL_EQ_HANDLER_NONE, &put.source_eq), "PtlEQAlloc");
+	open_sender(&put, 0, put.source_eq);
+	expose(&put, 1, 0);
+	for (int i = 0; i < ROUNDS; i++) {
+		puts[i] = one_put(&put, 1);
+		for (int e = 0; e < EVENTS_EACH; e++)
+			job_check(PtlEQGet(put.target_eq, &event), "PtlEQGet");
+		for (int e = 0; e < WITH_ACK; e++)
+			job_check(PtlEQGet(put.source_eq, &event), "PtlEQGet");
+	}
+	printf("insn_put_8B_full %lu\n", (unsigned long)median(puts));
 }
 
 static void system_call(void)
@@ -152,11 +233,15 @@ int main(int argc, char **argv)
 {
 	if (argc > 1 && strcmp(argv[1], "instructions") == 0)
 		instructions();
+	else if (argc > 2 && strcmp(argv[1], "posted") == 0)
+		posted(strtoul(argv[2], 0, 10));
+	else if (argc > 1 && strcmp(argv[1], "full") == 0)
+		full();
 	else if (argc > 1 && strcmp(argv[1], "syscall") == 0)
 		system_call();
 	else if (argc > 1 && strcmp(argv[1], "vector") == 0)
 		vector();
 	else
-		return fprintf(stderr, "cost: instructions | syscall | vector\n"), 2;
+		return fprintf(stderr, "cost: instructions | posted N | full | syscall | vector\n"), 2;
 	return 0;
 }

@@ -1,0 +1,102 @@
+"""Divides the instructions of one PtlPut by what they are for; run by gdb.
+
+    margay gdb --batch --ex "source tests/bench/steps.py" -n 1 build/bench/cost.elf instructions
+
+bench.py starts it. The fiftieth put is stepped through from its call to its
+return; each instruction belongs to the source file and the innermost (also
+inlined) function that it was compiled from, and these to a share below. One
+line per share on stdout: insn_put_8B_SHARE COUNT, then insn_put_8B_stepped,
+their sum. `--ex "python DETAIL=True"` before lists the functions as well.
+"""
+from __future__ import annotations
+
+from collections import Counter
+
+import gdb
+
+WARM_PUTS = 50
+MOST_STEPS = 20_000
+
+# Innermost function -> share; else source file -> share. What a put costs is
+# divided as the paper on Fast Messages divides Active Messages on the CM-5
+# (its figure 2), by what the message needs.
+FUNCTIONS = {
+    "wake": "doorbell",
+    "own_alias": "copy", "copy_to_oneself": "copy", "deliver_data": "copy",
+    "deliver_move": "copy",
+    "md_spend": "unlink", "md_unpin": "unlink", "md_depart": "unlink", "use": "unlink",
+    "accepts": "match", "matches": "match", "search": "match",
+    "view_holds": "access", "region": "access", "md_lookup": "access", "view_of": "access",
+    "is_dead": "access",
+}
+FILES = {
+    "libc-glue/portals.c": "syscall", "kernel/entry.asm": "syscall",
+    "kernel/portals_message.c": "syscall",
+    "net/portals/match.c": "match", "net/portals/index.c": "match", "net/portals/me.c": "match",
+    "net/portals/ac.c": "access", "net/shm/lock.c": "access", "kernel/link_shm.c": "access",
+    "net/portals/process.h": "access",
+    "net/portals/iovec.c": "copy", "kernel/copy.c": "copy", "net/port.h": "copy",
+    "net/portals/md.c": "unlink", "net/portals/md.h": "unlink",
+    "net/portals/eq.c": "event", "net/portals/eq.h": "event",
+    "net/portals/op.c": "record", "net/portals/pool.h": "record",
+    "net/portals/target.c": "header", "net/portals/answer.c": "header",
+    "net/portals/initiator.c": "header", "net/portals/message.h": "header",
+    "net/portals/block.h": "header", "net/portals/block.c": "header",
+}
+SHARES = ("syscall", "access", "match", "copy", "unlink", "event", "doorbell", "record", "header")
+
+
+def place(pc: int) -> tuple[str, str]:
+    """The share of an instruction, and its innermost function with its file. Where
+    the tables know neither, the function that it is inlined into decides."""
+    line = gdb.find_pc_line(pc)
+    file = line.symtab.filename if line.symtab else "?"
+    found, name = FILES.get(file), ""
+    block = gdb.block_for_pc(pc)
+    while block:
+        if block.function:
+            name = name or block.function.name
+            share = FUNCTIONS.get(block.function.name)
+            found = share if share and not found else found
+            if block.function.name == name and share:
+                return share, f"{name} ({file})"
+            found = found or FILES.get(block.function.symtab.filename)
+        block = block.superblock
+    if not found:
+        raise gdb.GdbError(f"tests/bench/steps.py knows no share for {name} in {file}")
+    return found, f"{name} ({file})"
+
+
+def steps() -> Counter[tuple[str, str]]:
+    """How many instructions of one put each share and function has."""
+    stop = gdb.Breakpoint("PtlPut", internal=True)
+    stop.silent = True
+    stop.ignore_count = WARM_PUTS
+    gdb.execute("continue", to_string=True)
+    stop.delete()
+    frame = gdb.selected_frame()
+    end, stack = frame.older().pc(), int(frame.read_register("rsp"))
+    counts: Counter[tuple[str, str]] = Counter()
+    for _ in range(MOST_STEPS):
+        pc = gdb.selected_frame().pc()
+        if pc == end and int(gdb.selected_frame().read_register("rsp")) > stack:
+            return counts
+        counts[place(pc)] += 1
+        gdb.execute("stepi", to_string=True)
+    raise gdb.GdbError(f"the put had not returned after {MOST_STEPS} instructions")
+
+
+def main() -> None:
+    counts = steps()
+    shares: Counter[str] = Counter()
+    for (share, _), count in counts.items():
+        shares[share] += count
+    if globals().get("DETAIL"):
+        for (share, function), count in counts.most_common():
+            print(f"{count:5} {share:9} {function}")
+    for share in SHARES:
+        print(f"insn_put_8B_{share} {shares[share]}")
+    print(f"insn_put_8B_stepped {sum(counts.values())}")
+
+
+main()

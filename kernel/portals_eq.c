@@ -27,7 +27,7 @@ int64_t sys_eq_alloc(uint64_t ni, uint64_t slots, uint64_t read_index, uint64_t 
 		return PTL_NI_INVALID;
 	if (!link_lock())
 		return PTL_FAIL;
-	error = eq_alloc(&own_view, slots, read_index, &info);
+	error = eq_alloc(&own_view, slots, read_index, 0, &info);
 	link_unlock();
 	if (!error)
 		*result = (struct margay_eq){

@@ -46,15 +46,20 @@ static int find_slots(const struct process_view *view, uint32_t count, uint32_t 
 	return PORTALS_FAIL;
 }
 
-/* The reader's word, or null if the block names no word of the segment. */
-static uint64_t *reader(const struct process_view *view, const struct eq *eq)
+/* The reader's words: the second one exists in queues with a handler only. */
+enum word { WORD_READ, WORD_HANDLED };
+
+/* One of them, or null if the block names no word of the segment. */
+static uint64_t *reader(const struct process_view *view, const struct eq *eq, enum word word)
 {
-	if (eq->read_index % 8 || view->bytes < 8 || eq->read_index > view->bytes - 8)
+	uint64_t bytes = 8 + 8 * (uint64_t)word;
+
+	if (eq->read_index % 8 || view->bytes < bytes || eq->read_index > view->bytes - bytes)
 		return 0;
-	return (uint64_t *)(view->memory + eq->read_index);
+	return (uint64_t *)(view->memory + eq->read_index) + word;
 }
 
-int eq_alloc(struct process_view *view, uint64_t count, uint64_t read_index,
+int eq_alloc(struct process_view *view, uint64_t count, uint64_t read_index, int handler,
 	     struct eq_info *info)
 {
 	struct pool *pool = &view->block->pools[POOL_EQ];
@@ -62,7 +67,7 @@ int eq_alloc(struct process_view *view, uint64_t count, uint64_t read_index,
 	struct eq *eq;
 	int error;
 
-	if (!view_holds(view, read_index, 8) || (read_index - view->base) % 8)
+	if (!view_holds(view, read_index, handler ? 16 : 8) || (read_index - view->base) % 8)
 		return PORTALS_SEGV;
 	if (count == 0 || count > view->limits.slots || index == NO_INDEX)
 		return PORTALS_NO_SPACE;
@@ -80,9 +85,11 @@ int eq_alloc(struct process_view *view, uint64_t count, uint64_t read_index,
 	*eq = (struct eq){
 		.handle = handle_in_use(eq->handle, KIND_EQ, index),
 		.next = view->block->event_base, .read_index = read_index - view->base,
-		.first_slot = first, .count = slots,
+		.first_slot = first, .count = slots, .handler = handler != 0,
 	};
-	__atomic_store_n(reader(view, eq), eq->next, __ATOMIC_RELAXED);
+	__atomic_store_n(reader(view, eq, WORD_READ), eq->next, __ATOMIC_RELAXED);
+	if (handler)
+		__atomic_store_n(reader(view, eq, WORD_HANDLED), eq->next, __ATOMIC_RELAXED);
 	*info = (struct eq_info){ eq->handle, first, slots };
 	return PORTALS_OK;
 }
@@ -101,11 +108,11 @@ int eq_free(struct process_view *view, handle_t handle)
 	return PORTALS_OK;
 }
 
-/* Events that are not read yet; a reader's word that makes no sense is that of
- * a reader that was overtaken: the queue is full. */
-static uint64_t unread(const struct process_view *view, const struct eq *eq)
+/* Events from the one that a word names on; a word that makes no sense is that
+ * of a reader that was overtaken: the queue is full. */
+static uint64_t left(const struct process_view *view, const struct eq *eq, enum word which)
 {
-	const uint64_t *word = reader(view, eq);
+	const uint64_t *word = reader(view, eq, which);
 	uint64_t next = __atomic_load_n(&eq->next, __ATOMIC_ACQUIRE);
 	uint64_t used;
 
@@ -119,12 +126,19 @@ int64_t eq_unread(const struct process_view *view, handle_t handle)
 {
 	const struct eq *eq = eq_lookup(view, handle);
 
-	return eq ? (int64_t)unread(view, eq) : PORTALS_EQ_INVALID;
+	return eq ? (int64_t)left(view, eq, WORD_READ) : PORTALS_EQ_INVALID;
+}
+
+uint64_t eq_unhandled(const struct process_view *view, handle_t handle)
+{
+	const struct eq *eq = eq_lookup(view, handle);
+
+	return eq && eq->handler ? left(view, eq, WORD_HANDLED) : 0;
 }
 
 int eq_has_room(const struct process_view *view, struct eq *eq, uint32_t needed)
 {
-	return unread(view, eq) + eq->reserved + needed <= eq->count;
+	return left(view, eq, eq->handler ? WORD_HANDLED : WORD_READ) + eq->reserved + needed <= eq->count;
 }
 
 /* Store with a plain move, but never torn or left out: readers look meanwhile. */

@@ -18,12 +18,14 @@
 struct eq {
 	handle_t handle;       /* its own while in use; else KIND_FREE and the next generation */
 	uint64_t next;         /* number of the next event */
-	uint64_t read_index;   /* segment offset of the reader's word: number it reads next */
+	uint64_t read_index;   /* segment offset of the reader's word: number it reads next;
+	                          with a handler of two words, see eq_alloc */
 	uint32_t first_slot;   /* free: next free queue */
 	uint32_t count;        /* slots, a power of two */
 	uint32_t reserved;     /* slots promised to replies that have begun (rule 22) */
 	uint32_t begun;        /* END and UNLINK events that begun operations have still to record */
-	uint32_t zero[6];
+	uint32_t handler;      /* 1: each event is handed to a handler of the owner's first */
+	uint32_t zero[5];
 };
 
 _Static_assert(sizeof(struct eq) == 64, "one cache line per queue");
@@ -37,11 +39,13 @@ struct eq_info {
 
 /*
  * New queue of at least `count` slots. `read_index` is the owner's address of
- * an 8-byte aligned word in its segment; the engine stores the first event's
- * number there and only reads it afterwards.
+ * an 8-byte aligned word in its segment: the number of the event that it reads
+ * next. With `handler` (0 or 1) a second word follows: the number of the event
+ * that the handler is called with next, which is what makes room for replies.
+ * The engine stores the first event's number there and only reads it afterwards.
  * PORTALS_NO_SPACE (also for a count of 0), PORTALS_SEGV, PORTALS_FAIL.
  */
-int eq_alloc(struct process_view *view, uint64_t count, uint64_t read_index,
+int eq_alloc(struct process_view *view, uint64_t count, uint64_t read_index, int handler,
 	     struct eq_info *info);
 
 /* Free a queue. Descriptors that name it record no more events.
@@ -54,11 +58,15 @@ int eq_free(struct process_view *view, handle_t handle);
  * has set its sleep flag (DESIGN.md section 3). */
 int64_t eq_unread(const struct process_view *view, handle_t handle);
 
+/* Events that the queue's handler was not called with yet; 0 if it has no
+ * handler, or there is no such queue. Without the lock, as eq_unread. */
+uint64_t eq_unhandled(const struct process_view *view, handle_t handle);
+
 /* The queue in use, or null; EQ_NONE and stale handles give null. */
 struct eq *eq_lookup(const struct process_view *view, handle_t handle);
 
-/* Whether `needed` events fit without overtaking the reader, beside what is
- * reserved (rule 14). */
+/* Whether `needed` events fit without overtaking the reader (the handler, if
+ * there is one), beside what is reserved (rule 14). */
 int eq_has_room(const struct process_view *view, struct eq *eq, uint32_t needed);
 
 /*

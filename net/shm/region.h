@@ -67,7 +67,9 @@ struct region_node {
 	_Atomic uint32_t sleeping; /* 1: ring me, I am about to halt or halted */
 	_Atomic uint32_t console_waits; /* 1: ring me when the console ring has room */
 	_Atomic uint32_t stdin_wanted;  /* node 0: 1 when it waits for standard input */
-	uint8_t  pad1[52];
+	_Atomic uint32_t upcall;   /* 1: there are events for handlers, and the node was rung;
+	                              set by whoever left them, cleared by the node */
+	uint8_t  pad1[48];
 	/* written by the launcher */
 	_Atomic uint32_t dead;     /* 1: this node's machine is gone; never cleared */
 	_Atomic uint32_t requests; /* REGION_REQUEST_*, cleared by the node when done */

@@ -96,7 +96,7 @@ static void exercise(struct world *w, const handle_t *handles, struct grant *gra
 			md_unlink(view, handles[7 + (random >> 20) % 2]);
 			break;
 		case 13:
-			eq_alloc(view, 1 + (random >> 20) % 16, BASE + WORDS + 64, &info);
+			eq_alloc(view, 1 + (random >> 20) % 16, BASE + WORDS + 64, 0, &info);
 			eq_unread(view, handles[0]);
 			eq_free(view, handles[0]);
 			break;

@@ -208,14 +208,14 @@ TEST(rule33_eq_bad_arguments)
 	handle_t eq;
 
 	world_open(&w, &small_limits);
-	CHECK_IS(eq_alloc(view, 0, BASE + WORDS, &info), PORTALS_NO_SPACE);
-	CHECK_IS(eq_alloc(view, 65, BASE + WORDS, &info), PORTALS_NO_SPACE);
-	CHECK_IS(eq_alloc(view, 1ULL << 63, BASE + WORDS, &info), PORTALS_NO_SPACE);
-	CHECK_IS(eq_alloc(view, ~0ULL, BASE + WORDS, &info), PORTALS_NO_SPACE);
-	CHECK_IS(eq_alloc(view, 4, BASE + WORDS + 4, &info), PORTALS_SEGV);
-	CHECK_IS(eq_alloc(view, 4, BASE + SEGMENT - 7, &info), PORTALS_SEGV);
-	CHECK_IS(eq_alloc(view, 4, BASE - 8, &info), PORTALS_SEGV);
-	CHECK_IS(eq_alloc(view, 4, ~7ULL, &info), PORTALS_SEGV);
+	CHECK_IS(eq_alloc(view, 0, BASE + WORDS, 0, &info), PORTALS_NO_SPACE);
+	CHECK_IS(eq_alloc(view, 65, BASE + WORDS, 0, &info), PORTALS_NO_SPACE);
+	CHECK_IS(eq_alloc(view, 1ULL << 63, BASE + WORDS, 0, &info), PORTALS_NO_SPACE);
+	CHECK_IS(eq_alloc(view, ~0ULL, BASE + WORDS, 0, &info), PORTALS_NO_SPACE);
+	CHECK_IS(eq_alloc(view, 4, BASE + WORDS + 4, 0, &info), PORTALS_SEGV);
+	CHECK_IS(eq_alloc(view, 4, BASE + SEGMENT - 7, 0, &info), PORTALS_SEGV);
+	CHECK_IS(eq_alloc(view, 4, BASE - 8, 0, &info), PORTALS_SEGV);
+	CHECK_IS(eq_alloc(view, 4, ~7ULL, 0, &info), PORTALS_SEGV);
 	CHECK_IS(eq_free(view, 0), PORTALS_EQ_INVALID);
 	eq = new_eq(&w, 0, 1);
 	CHECK_IS(eq_free(view, eq ^ 1ULL << 30), PORTALS_EQ_INVALID);
@@ -237,9 +237,9 @@ TEST(rule34_eq_slots_run_out_and_come_back)
 	b = new_eq(&w, 0, 32);
 	c = new_eq(&w, 0, 9);                 /* 16 */
 	CHECK_IS(eq_lookup(&w.views[0], a)->count, 16);
-	CHECK_IS(eq_alloc(&w.views[0], 1, BASE + WORDS + 64, &info), PORTALS_NO_SPACE);
+	CHECK_IS(eq_alloc(&w.views[0], 1, BASE + WORDS + 64, 0, &info), PORTALS_NO_SPACE);
 	remove_eq(&w, 0, b);
-	CHECK_IS(eq_alloc(&w.views[0], 33, BASE + WORDS + 64, &info), PORTALS_NO_SPACE);
+	CHECK_IS(eq_alloc(&w.views[0], 33, BASE + WORDS + 64, 0, &info), PORTALS_NO_SPACE);
 	b = new_eq(&w, 0, 16);
 	d = new_eq(&w, 0, 16);
 	for (int i = 0; i < 4; i++)           /* none overlaps another */
@@ -248,11 +248,52 @@ TEST(rule34_eq_slots_run_out_and_come_back)
 			      w.views[0].eqs[j].first_slot ||
 			      w.views[0].eqs[j].first_slot + w.views[0].eqs[j].count <=
 			      w.views[0].eqs[i].first_slot);
-	CHECK_IS(eq_alloc(&w.views[0], 1, BASE + WORDS + 64, &info), PORTALS_NO_SPACE);
+	CHECK_IS(eq_alloc(&w.views[0], 1, BASE + WORDS + 64, 0, &info), PORTALS_NO_SPACE);
 	remove_eq(&w, 0, a);
 	remove_eq(&w, 0, b);
 	remove_eq(&w, 0, c);
 	remove_eq(&w, 0, d);
+	world_close(&w);
+}
+
+/* Two words: PtlEQGet's and the handler's, which decides on room for replies. */
+TEST(rule23_eq_with_a_handler)
+{
+	struct world w;
+	struct process_view *view = &w.views[0];
+	uint64_t *words;
+	struct eq_info info;
+	struct event_head head = { 0 };
+	struct eq *eq;
+	handle_t plain;
+
+	world_open(&w, &test_limits);
+	CHECK_IS(eq_alloc(view, 4, BASE + SEGMENT - 8, 1, &info), PORTALS_SEGV);
+	CHECK_IS(eq_alloc(view, 4, BASE + SEGMENT - 16, 1, &info), 0);
+	words = (uint64_t *)(view->memory + SEGMENT - 16);
+	eq = eq_lookup(view, info.handle);
+	CHECK_IS(words[0], eq->next);
+	CHECK_IS(words[1], eq->next);
+	for (int i = 0; i < 3; i++)
+		eq_record(view, eq, &head, EVENT_ACK, 0, 0, 0, 0);
+	CHECK_IS(eq_unhandled(view, info.handle), 3);
+	CHECK_IS(eq_unread(view, info.handle), 3);
+	CHECK(!eq_has_room(view, eq, 2));
+	words[1] += 3;
+	CHECK_IS(eq_unhandled(view, info.handle), 0);
+	CHECK_IS(eq_unread(view, info.handle), 3);
+	CHECK(eq_has_room(view, eq, 4));
+	words[1] = ~0ULL / 2;                 /* nonsense: full */
+	CHECK_IS(eq_unhandled(view, info.handle), 4);
+	CHECK(!eq_has_room(view, eq, 1));
+	CHECK_IS(eq_free(view, info.handle), 0);
+	CHECK_IS(eq_unhandled(view, info.handle), 0);
+
+	plain = new_eq(&w, 0, 4);
+	eq_record(view, eq_lookup(view, plain), &head, EVENT_ACK, 0, 0, 0, 0);
+	CHECK_IS(eq_unhandled(view, plain), 0);
+	CHECK_IS(next(&w, 0, plain), EVENT_ACK);
+	remove_eq(&w, 0, plain);
 	world_close(&w);
 }
 

@@ -99,7 +99,7 @@ handle_t new_eq(struct world *w, uint32_t p, uint32_t count)
 	while (reader->handle != PTL_INVALID_HANDLE)
 		reader++;
 	word = WORDS + 8 * (uint64_t)(reader - w->readers[p]);
-	CHECK_IS(eq_alloc(view, count, BASE + word, &info), 0);
+	CHECK_IS(eq_alloc(view, count, BASE + word, 0, &info), 0);
 	reader->handle = info.handle;
 	reader->slots = (const event_word *)(view->slots + info.first_slot * EVENT_SLOT_BYTES);
 	reader->mask = info.count - 1;

@@ -14,3 +14,10 @@ void port_move(void *to, const void *from, uint64_t bytes)
 {
 	memmove(to, from, bytes);
 }
+
+/* A segment on the host has neither text nor holes. */
+int port_may_use(const struct process_view *view, uint64_t address, uint64_t bytes, int write)
+{
+	(void)view, (void)address, (void)bytes, (void)write;
+	return 1;
+}

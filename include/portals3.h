@@ -225,6 +225,7 @@ enum {
 	PTL_SR_OP_USED, PTL_SR_OP_HIGH,     /* operations under way */
 	PTL_SR_NID, PTL_SR_PID,             /* this process's ids: PtlGetId, PtlGetUid ... */
 	PTL_SR_UID, PTL_SR_JID,
+	PTL_SR_PIECE_USED, PTL_SR_PIECE_HIGH,   /* pieces of iovec descriptors */
 	PTL_SR_COUNT
 };
 

@@ -107,8 +107,8 @@ bool portals_is_interface(uint64_t ni)
 }
 
 static const ptl_ni_limits_t granted = {
-	.max_mes = 4096, .max_mds = 4096, .max_eqs = 64, .max_ac_index = 63,
-	.max_pt_index = 63, .max_md_iovecs = 0, .max_me_list = 4096, .max_getput_md = 0,
+	.max_mes = 16384, .max_mds = 16384, .max_eqs = 64, .max_ac_index = 63,
+	.max_pt_index = 63, .max_md_iovecs = 0, .max_me_list = 16384, .max_getput_md = 0,
 };
 
 int64_t sys_ni_init(uint64_t iface, uint64_t pid, uint64_t desired, uint64_t actual,

@@ -3,12 +3,14 @@
  * implements these in kernel/, the Linux library in host/port.c. Nothing else
  * enters net/ from outside but freestanding standard headers.
  *
- * All are called in any context, with or without a block's lock, never block,
- * and never fail: the engine has checked the ranges before.
+ * All are called in any context, with or without a block's lock, and never
+ * block. The engine has checked before that ranges lie in the segment.
  */
 #ifndef NET_PORT_H
 #define NET_PORT_H
 #include <stdint.h>
+
+struct process_view;
 
 /* Copy `bytes` bytes between ranges that do not overlap. */
 void port_copy(void *to, const void *from, uint64_t bytes);
@@ -16,5 +18,10 @@ void port_copy(void *to, const void *from, uint64_t bytes);
 /* The same for ranges that may overlap, with the result of a copy through a
  * third place. Both pointers must come from the same mapping of the memory. */
 void port_move(void *to, const void *from, uint64_t bytes);
+
+/* 1 if the owner's application itself may read (write: read and write) these
+ * addresses of its segment, so that a descriptor may open them: not what it
+ * has of holes and text. Called in the owner's calls only. */
+int port_may_use(const struct process_view *view, uint64_t address, uint64_t bytes, int write);
 
 #endif

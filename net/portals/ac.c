@@ -13,6 +13,20 @@ void ac_init(struct process_view *view)
 				    .jid = JID_SYSTEM, .pt_index = ANY_ID };
 }
 
+int ac_set(struct process_view *view, uint32_t index, const struct ac_args *args)
+{
+	const struct block_granted *granted = &view->block->granted;
+
+	if (index >= view->limits.acs || index >= granted->acs)
+		return PORTALS_AC_INDEX_INVALID;
+	if (args->pt_index != ANY_ID && args->pt_index >= granted->portals)
+		return PORTALS_PT_INDEX_INVALID;
+	view->acs[index] = (struct ac){ .enabled = 1, .nid = args->nid, .pid = args->pid,
+					.uid = args->uid, .jid = args->jid,
+					.pt_index = args->pt_index };
+	return PORTALS_OK;
+}
+
 static int fits(uint32_t wanted, uint32_t value)
 {
 	return wanted == ANY_ID || wanted == value;

@@ -15,6 +15,17 @@ struct ac {
 	uint32_t zero[2];
 };
 
+/* What PtlACEntry says about an entry; ANY_ID is a wildcard in each field. */
+struct ac_args {
+	uint32_t nid, pid;
+	uint32_t uid, jid;
+	uint32_t pt_index;
+};
+
+/* Set an entry, enabled. PORTALS_AC_INDEX_INVALID; PORTALS_PT_INDEX_INVALID if it
+ * names a portal that there is not. */
+int ac_set(struct process_view *view, uint32_t index, const struct ac_args *args);
+
 /* The defaults of rule 27. A system process is one of job JID_SYSTEM. */
 void ac_init(struct process_view *view);
 

@@ -6,6 +6,8 @@
 #include "block.h"
 #include "ac.h"
 #include "eq.h"
+#include "index.h"
+#include "iovec.h"
 #include "md.h"
 #include "me.h"
 #include "op.h"
@@ -37,6 +39,7 @@ int block_layout(const struct block_limits *limits, struct block_layout *layout)
 	    limits->acs < 2 || !pool_limit_valid(limits->mes) ||
 	    !pool_limit_valid(limits->mds) || !pool_limit_valid(limits->eqs) ||
 	    !pool_limit_valid(limits->ops) || !pool_limit_valid(limits->outbox) ||
+	    !pool_limit_valid(limits->pieces) ||
 	    limits->slots == 0 || limits->slots > MAX_SLOTS)
 		return PORTALS_FAIL;
 	layout->portals = place(&at, limits->portals, sizeof(struct portal), POOL_ALIGN);
@@ -45,6 +48,8 @@ int block_layout(const struct block_limits *limits, struct block_layout *layout)
 	layout->mds = place(&at, limits->mds, sizeof(struct md), POOL_ALIGN);
 	layout->eqs = place(&at, limits->eqs, sizeof(struct eq), POOL_ALIGN);
 	layout->ops = place(&at, limits->ops, sizeof(struct operation), POOL_ALIGN);
+	layout->pieces = place(&at, limits->pieces, sizeof(struct piece), POOL_ALIGN);
+	layout->chains = place(&at, index_chains(limits->mes), sizeof(struct chain), POOL_ALIGN);
 	layout->outbox = place(&at, limits->outbox, sizeof(struct message), POOL_ALIGN);
 	layout->slots = place(&at, limits->slots, EVENT_SLOT_BYTES, BLOCK_PAGE);
 	layout->bytes = place(&at, 0, 0, BLOCK_PAGE);
@@ -75,6 +80,8 @@ int view_init(struct process_view *view, void *block, uint64_t mapped,
 	view->mds = (struct md *)(base + layout.mds);
 	view->eqs = (struct eq *)(base + layout.eqs);
 	view->ops = (struct operation *)(base + layout.ops);
+	view->pieces = (struct piece *)(base + layout.pieces);
+	view->chains = (struct chain *)(base + layout.chains);
 	view->slots = base + layout.slots;
 	return 0;
 }
@@ -88,15 +95,41 @@ int view_check(const struct process_view *view)
 	       block->nid == view->nid && block->pid == view->pid &&
 	       a->portals == b->portals && a->acs == b->acs && a->mes == b->mes &&
 	       a->mds == b->mds && a->eqs == b->eqs && a->ops == b->ops &&
-	       a->outbox == b->outbox && a->slots == b->slots;
+	       a->outbox == b->outbox && a->slots == b->slots && a->pieces == b->pieces;
 }
 
-/* Chain a whole pool; generations go on from what the entries held. */
-#define FORMAT(entries, count, next_field) \
-	for (uint32_t i = 0; i < (count); i++) { \
-		(entries)[i].handle = handle_free((entries)[i].handle); \
-		(entries)[i].next_field = i + 1 < (count) ? i + 1 : NO_INDEX; \
-	}
+/* Entries of a pool that a former life may have used: all, if the block does
+ * not look like what block_init left. 0 in memory that never was a block. */
+static uint32_t touched(const struct block *block, enum block_pool pool, uint32_t count)
+{
+	uint32_t fresh = block->pools[pool].fresh;
+
+	if (block->magic == BLOCK_MAGIC || block->incarnation == 0)
+		return fresh < count ? fresh : count;
+	return count;
+}
+
+/* End the objects of a former life; generations go on from what they held. */
+#define FORMAT(entries, pool, count) \
+	for (uint32_t i = 0; i < touched(block, pool, count); i++) \
+		(entries)[i].handle = handle_free((entries)[i].handle);
+
+static void format_pools(struct process_view *view)
+{
+	const struct block_limits *limits = &view->limits;
+	const uint32_t counts[POOL_COUNT] = { limits->mes, limits->mds, limits->eqs, limits->ops,
+					      limits->pieces };
+	struct block *block = view->block;
+
+	for (uint32_t i = 0; i < touched(block, POOL_OP, limits->ops); i++)
+		view->ops[i].phase = OP_FREE;
+	FORMAT(view->mes, POOL_ME, limits->mes)
+	FORMAT(view->mds, POOL_MD, limits->mds)
+	FORMAT(view->eqs, POOL_EQ, limits->eqs)
+	FORMAT(view->ops, POOL_OP, limits->ops)
+	for (uint32_t i = 0; i < POOL_COUNT; i++)
+		block->pools[i] = (struct pool){ .free = NO_INDEX, .limit = counts[i] };
+}
 
 void block_init(struct process_view *view)
 {
@@ -105,25 +138,18 @@ void block_init(struct process_view *view)
 	uint64_t event_base = block->event_base;
 
 	block->state = BLOCK_CLOSED;
-	for (uint32_t i = 0; i < limits->eqs; i++)
+	for (uint32_t i = 0; i < touched(block, POOL_EQ, limits->eqs); i++)
 		if (HANDLE_KIND(view->eqs[i].handle) == KIND_EQ && view->eqs[i].next > event_base)
 			event_base = view->eqs[i].next;
 	block->event_base = (event_base & EVENT_BASE_MASK) + 1;
-
-	FORMAT(view->mes, limits->mes, next)
-	FORMAT(view->mds, limits->mds, next)
-	FORMAT(view->eqs, limits->eqs, first_slot)
-	FORMAT(view->ops, limits->ops, next)
-	for (uint32_t i = 0; i < limits->ops; i++)
-		view->ops[i].phase = OP_FREE;
+	if (block->incarnation != 0)
+		index_init(view);
+	format_pools(view);
 	for (uint32_t i = 0; i < limits->portals; i++)
-		view->portals[i] = (struct portal){ NO_INDEX, NO_INDEX };
+		view->portals[i] = (struct portal){ .first = NO_INDEX, .last = NO_INDEX };
 	ac_init(view);
+	block_grant(view, 0, 0, 0);
 
-	block->pools[POOL_ME] = (struct pool){ .limit = limits->mes };
-	block->pools[POOL_MD] = (struct pool){ .limit = limits->mds };
-	block->pools[POOL_EQ] = (struct pool){ .limit = limits->eqs };
-	block->pools[POOL_OP] = (struct pool){ .limit = limits->ops };
 	for (uint32_t i = 0; i < STAT_COUNTERS; i++)
 		block->started.counters[i] = block->delivered.counters[i] = 0;
 	block->started.sends = 0;
@@ -136,6 +162,32 @@ void block_init(struct process_view *view)
 	block->version = BLOCK_VERSION;
 	/* Last: view_check of another kernel believes the rest from now on. */
 	__atomic_store_n(&block->magic, BLOCK_MAGIC, __ATOMIC_RELEASE);
+}
+
+/* What is granted of `there` if `wanted` is asked for. */
+static uint32_t grant_of(uint32_t wanted, uint32_t there)
+{
+	return wanted >= 1 && wanted <= there ? wanted : there;
+}
+
+void block_grant(struct process_view *view, const struct block_limits *wanted,
+		 uint32_t max_me_list, uint32_t max_pieces)
+{
+	const struct block_limits *there = &view->limits;
+	struct block *block = view->block;
+
+	if (!wanted)
+		wanted = there;
+	block->pools[POOL_ME].limit = grant_of(wanted->mes, there->mes);
+	block->pools[POOL_MD].limit = grant_of(wanted->mds, there->mds);
+	block->pools[POOL_EQ].limit = grant_of(wanted->eqs, there->eqs);
+	block->granted = (struct block_granted){
+		.portals = grant_of(wanted->portals, there->portals),
+		.acs = wanted->acs >= 2 ? grant_of(wanted->acs, there->acs) : there->acs,
+		.me_list = grant_of(max_me_list, there->mes),
+		.pieces = grant_of(max_pieces, BLOCK_MAX_PIECES),
+		.getput = BLOCK_MAX_GETPUT,
+	};
 }
 
 static handle_t ni_handle(const struct block *block)
@@ -159,7 +211,7 @@ uint32_t block_pending(const struct process_view *view)
 	const struct block *block = view->block;
 	uint32_t pending = (uint32_t)block->started.sends;
 
-	for (uint32_t i = 0; i < view->limits.ops; i++) {
+	for (uint32_t i = 0; i < touched(block, POOL_OP, view->limits.ops); i++) {
 		uint8_t phase = view->ops[i].phase;
 
 		if (phase == OP_OPEN || (phase == OP_WAITING && block->state == BLOCK_OPEN))
@@ -173,9 +225,25 @@ int block_is_ni(const struct process_view *view, handle_t ni)
 	return view->block->state == BLOCK_OPEN && ni == ni_handle(view->block);
 }
 
+int block_is_alive(const struct process_view *view, handle_t handle)
+{
+	switch (HANDLE_KIND(handle)) {
+	case KIND_NI:
+		return block_is_ni(view, handle);
+	case KIND_ME:
+		return me_lookup(view, handle) != 0;
+	case KIND_MD:
+		return md_lookup(view, handle) != 0;
+	case KIND_EQ:
+		return eq_lookup(view, handle) != 0;
+	default:
+		return 0;
+	}
+}
+
 int block_status(const struct process_view *view, uint64_t index, uint64_t *value)
 {
-	const struct pool *pool;
+	const struct pool *pools = view->block->pools;
 
 	if (index >= STAT_COUNT)
 		return PORTALS_SR_INDEX_INVALID;
@@ -183,8 +251,11 @@ int block_status(const struct process_view *view, uint64_t index, uint64_t *valu
 		*value = view->block->started.counters[index] +
 			 view->block->delivered.counters[index];
 	} else if (index < STAT_NID) {
-		pool = &view->block->pools[(index - STAT_COUNTERS) / 2];
-		*value = (index - STAT_COUNTERS) % 2 ? pool->high : pool->used;
+		pools += (index - STAT_COUNTERS) / 2;
+		*value = (index - STAT_COUNTERS) % 2 ? pools->high : pools->used;
+	} else if (index >= STAT_PIECE_USED) {
+		pools += POOL_PIECE;
+		*value = index == STAT_PIECE_USED ? pools->used : pools->high;
 	} else {
 		const uint32_t identity[] = { view->nid, view->pid, view->uid, view->jid };
 

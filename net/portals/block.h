@@ -14,6 +14,8 @@
  *   layout.mds            struct md[limits.mds]
  *   layout.eqs            struct eq[limits.eqs]
  *   layout.ops            struct operation[limits.ops]
+ *   layout.pieces         struct piece[limits.pieces], of iovec descriptors
+ *   layout.chains         struct chain[index_chains(limits.mes)]: the index
  *   layout.outbox         limits.outbox message headers: reserved for follow-ups
  *                         that another kernel leaves for the owner
  *   layout.slots          limits.slots event slots, from a page boundary to the
@@ -28,7 +30,7 @@
 #include "types.h"
 
 #define BLOCK_MAGIC    0x314b434f4c42474dULL    /* "MGBLOCK1" */
-#define BLOCK_VERSION  1u
+#define BLOCK_VERSION  2u
 #define BLOCK_PAGE     4096u
 
 /* How many of each; at most NO_INDEX - 1 of each pool. Fixed for a job. */
@@ -41,15 +43,20 @@ struct block_limits {
 	uint32_t ops;          /* operation records */
 	uint32_t outbox;       /* message headers */
 	uint32_t slots;        /* event slots, shared by all event queues */
+	uint32_t pieces;       /* pieces of memory, shared by all iovec descriptors */
 };
 
 #define BLOCK_DEFAULT_LIMITS \
-	{ .portals = 64, .acs = 64, .mes = 4096, .mds = 4096, .eqs = 64, \
-	  .ops = 1024, .outbox = 32, .slots = 8192 }
+	{ .portals = 64, .acs = 64, .mes = 16384, .mds = 16384, .eqs = 64, \
+	  .ops = 1024, .outbox = 32, .slots = 8192, .pieces = 4096 }
+
+#define BLOCK_MAX_PIECES     256u      /* of one iovec descriptor (max_md_iovecs) */
+#define BLOCK_MAX_GETPUT     64u       /* bytes that PtlGetPut exchanges (max_getput_md) */
+#define BLOCK_BARRIER_ROUNDS 6u        /* 2^6 processes */
 
 /* Where each part begins, in bytes from the block's start. */
 struct block_layout {
-	uint64_t portals, acs, mes, mds, eqs, ops, outbox, slots;
+	uint64_t portals, acs, mes, mds, eqs, ops, pieces, chains, outbox, slots;
 	uint64_t bytes;        /* of the whole block, a multiple of BLOCK_PAGE */
 };
 
@@ -58,20 +65,31 @@ enum block_state {
 	BLOCK_OPEN
 };
 
-enum block_pool { POOL_ME, POOL_MD, POOL_EQ, POOL_OP, POOL_COUNT };
+enum block_pool { POOL_ME, POOL_MD, POOL_EQ, POOL_OP, POOL_PIECE, POOL_COUNT };
 
-/* A pool's book-keeping; free entries are chained by index. */
+/* A pool's book-keeping; entries that got free are chained by index. */
 struct pool {
 	uint32_t free;         /* first free entry or NO_INDEX */
+	uint32_t fresh;        /* first entry not used since block_init; all behind it neither */
 	uint32_t used;         /* entries in use */
 	uint32_t high;         /* most that ever were */
-	uint32_t limit;        /* for readers of dumps; the engine uses the view's */
+	uint32_t limit;        /* granted: most that may be used; bounds are the view's */
+};
+
+/* What PtlNIInit granted: the owner's calls respect it. Limits of pools are in
+ * the pools. */
+struct block_granted {
+	uint32_t portals;      /* portal table entries */
+	uint32_t acs;          /* access control entries */
+	uint32_t me_list;      /* match entries of one portal */
+	uint32_t pieces;       /* of one descriptor */
+	uint32_t getput;       /* bytes that PtlGetPut exchanges */
 };
 
 /*
  * What PtlNIStatus shows, since block_init; values equal PTL_SR_*. The first
- * STAT_COUNTERS are the sums of both sides' counters, then come the pools, then
- * the identity.
+ * STAT_COUNTERS are the sums of both sides' counters, then come pools, the
+ * identity, and the pool of pieces.
  */
 enum block_register {
 	STAT_DROPPED,      /* messages discarded (rules 1, 2, 3, 13, 14, 17) */
@@ -89,6 +107,7 @@ enum block_register {
 	STAT_OP_USED, STAT_OP_HIGH,
 	STAT_NID, STAT_PID,    /* the owner's identity, from the view */
 	STAT_UID, STAT_JID,
+	STAT_PIECE_USED, STAT_PIECE_HIGH,
 	STAT_COUNT
 };
 
@@ -115,10 +134,15 @@ struct block {
 	uint32_t uid, jid;
 	uint64_t incarnation;  /* counts block_init; the interface's handle carries it */
 	uint64_t event_base;   /* first event number of the next event queue */
-	uint8_t  pad[48];
+	struct block_granted granted;
+	uint8_t  pad[20];
 	struct pool pools[POOL_COUNT];
+	uint8_t  pad2[28];
 	struct block_side started, delivered;
-	uint8_t  spare[512];
+	/* BARRIER messages of each round that have arrived, since the memory was
+	 * zero: block_init keeps them, as peers may be in a barrier first. */
+	uint64_t barrier[BLOCK_BARRIER_ROUNDS];
+	uint8_t  spare[400];
 };
 
 _Static_assert(sizeof(struct block) == 1024, "the block's header stays small");
@@ -152,9 +176,20 @@ uint64_t block_bytes(const struct block_limits *limits);
  * again for another PtlNIInit after block_close, when block_pending is 0.
  * Memory that never was a block must be zero. All objects of before are gone,
  * their handles stay invalid for ever. Counters start at 0. Takes identity
- * from the view. Leaves the lock word and the event slots alone.
+ * from the view. Grants everything. Leaves the lock word, the barrier's words
+ * and the event slots alone. Touches only what was used before.
  */
 void block_init(struct process_view *view);
+
+/*
+ * Grant less than there is, after block_init and before block_open: each field
+ * of `wanted` (portals, acs, mes, mds, eqs; null: all) and each number that is
+ * 0 or more than there is means all of it; of acs there are at least 2.
+ *   max_me_list   match entries of one portal
+ *   max_pieces    pieces of one descriptor
+ */
+void block_grant(struct process_view *view, const struct block_limits *wanted,
+		 uint32_t max_me_list, uint32_t max_pieces);
 
 /* From now on messages are accepted. The result is the interface's handle. */
 handle_t block_open(struct process_view *view);
@@ -170,6 +205,9 @@ uint32_t block_pending(const struct process_view *view);
 
 /* Handle of the interface while the block is open: 1 if `ni` is it, else 0. */
 int block_is_ni(const struct process_view *view, handle_t ni);
+
+/* 1 if the handle is that of the interface or of an object that lives. */
+int block_is_alive(const struct process_view *view, handle_t handle);
 
 /* 0, or PORTALS_SR_INDEX_INVALID. Without the lock the value may be a little old. */
 int block_status(const struct process_view *view, uint64_t index, uint64_t *value);

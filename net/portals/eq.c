@@ -63,25 +63,29 @@ int eq_alloc(struct process_view *view, uint64_t count, uint64_t read_index, int
 	     struct eq_info *info)
 {
 	struct pool *pool = &view->block->pools[POOL_EQ];
-	uint32_t index = pool->free, slots = 1, first;
+	uint32_t index, slots = 1, first;
+	int fresh, error;
 	struct eq *eq;
-	int error;
 
 	if (!view_holds(view, read_index, handler ? 16 : 8) || (read_index - view->base) % 8)
 		return PORTALS_SEGV;
-	if (count == 0 || count > view->limits.slots || index == NO_INDEX)
+	if (count == 0 || count > view->limits.slots)
 		return PORTALS_NO_SPACE;
 	while (slots < count)
 		slots *= 2;
 	if (slots > view->limits.slots)
 		return PORTALS_NO_SPACE;
-	if (index >= view->limits.eqs || HANDLE_KIND(view->eqs[index].handle) != KIND_FREE)
-		return PORTALS_FAIL;
-	error = find_slots(view, slots, &first);
+	error = pool_next(pool, view->limits.eqs, &index, &fresh);
+	if (!error)
+		error = find_slots(view, slots, &first);
 	if (error)
 		return error;
 	eq = &view->eqs[index];
-	pool_taken(pool, eq->first_slot);
+	if (fresh)
+		eq->handle = handle_free(eq->handle);
+	else if (HANDLE_KIND(eq->handle) != KIND_FREE)
+		return PORTALS_FAIL;
+	pool_taken(pool, fresh, eq->first_slot);
 	*eq = (struct eq){
 		.handle = handle_in_use(eq->handle, KIND_EQ, index),
 		.next = view->block->event_base, .read_index = read_index - view->base,

@@ -26,7 +26,7 @@ static int accepts(struct md *md, const struct message *message, struct place *p
 	    (md->flags & (MD_LEAVING | MD_INACTIVE)))
 		return 0;
 	offset = options & MD_MANAGE_REMOTE ? message->offset : md->local_offset;
-	room = offset <= md->user.length ? md->user.length - offset : 0;
+	room = offset <= md->room ? md->room - offset : 0;
 	if (message->length > room && !(options & MD_TRUNCATE))
 		return 0;
 	place->md = md;

@@ -3,8 +3,10 @@
  */
 #include "md.h"
 #include "eq.h"
+#include "iovec.h"
 #include "me.h"
 #include "pool.h"
+#include "../port.h"
 
 struct md *md_lookup(const struct process_view *view, handle_t handle)
 {
@@ -17,13 +19,20 @@ struct md *md_lookup(const struct process_view *view, handle_t handle)
 }
 
 /* Rules 33 and 34: what an application says about a descriptor. */
-static int check(const struct process_view *view, const struct md_args *args)
+static int check(const struct process_view *view, const struct md_args *args, uint64_t *room)
 {
-	if ((args->options & ~(uint32_t)MD_OPTIONS) || (args->options & MD_IOVEC) ||
-	    args->threshold < MD_THRESH_INF)
+	int error = PORTALS_OK;
+
+	*room = args->length;
+	if ((args->options & ~(uint32_t)MD_OPTIONS) || args->threshold < MD_THRESH_INF)
 		return PORTALS_MD_ILLEGAL;
-	if (!view_holds(view, args->start, args->length))
-		return PORTALS_SEGV;
+	if (args->options & MD_IOVEC)
+		error = iovec_check(view, args, room);
+	else if (!view_holds(view, args->start, args->length) ||
+		 !port_may_use(view, args->start, args->length, args->options & MD_OP_PUT))
+		error = PORTALS_SEGV;
+	if (error)
+		return error;
 	if (args->eq_handle != EQ_NONE && !eq_lookup(view, args->eq_handle))
 		return PORTALS_EQ_INVALID;
 	return PORTALS_OK;
@@ -33,24 +42,31 @@ static int create(struct process_view *view, uint32_t me, const struct md_args *
 		  enum unlink_op unlink, handle_t *handle)
 {
 	struct pool *pool = &view->block->pools[POOL_MD];
-	uint32_t index = pool->free;
-	int error = check(view, args);
+	struct md made = {
+		.user = *args, .me = me, .next = NO_INDEX, .prev = NO_INDEX,
+		.flags = unlink == UNLINK_AUTO ? MD_UNLINK : 0,
+		.first_piece = NO_INDEX, .last_piece = NO_INDEX,
+	};
+	int error = check(view, args, &made.room), fresh;
+	uint32_t index;
 	struct md *md;
 
+	if (!error)
+		error = pool_next(pool, view->limits.mds, &index, &fresh);
 	if (error)
 		return error;
-	if (index == NO_INDEX)
-		return PORTALS_NO_SPACE;
-	if (index >= view->limits.mds || HANDLE_KIND(view->mds[index].handle) != KIND_FREE)
-		return PORTALS_FAIL;
 	md = &view->mds[index];
-	pool_taken(pool, md->next);
-	*md = (struct md){
-		.user = *args, .handle = handle_in_use(md->handle, KIND_MD, index),
-		.me = me, .next = NO_INDEX, .prev = NO_INDEX,
-		.flags = unlink == UNLINK_AUTO ? MD_UNLINK : 0,
-	};
-	md->user.pad0 = md->user.pad1 = 0;
+	if (!fresh && HANDLE_KIND(md->handle) != KIND_FREE)
+		return PORTALS_FAIL;
+	if (args->options & MD_IOVEC) {
+		error = iovec_take(view, &made, args);
+		if (error)
+			return error;
+	}
+	pool_taken(pool, fresh, md->next);
+	made.handle = handle_in_use(fresh ? handle_free(md->handle) : md->handle, KIND_MD, index);
+	made.user.pad0 = made.user.pad1 = 0;
+	*md = made;
 	*handle = md->handle;
 	return PORTALS_OK;
 }
@@ -67,8 +83,46 @@ int md_attach(struct process_view *view, handle_t me_handle, const struct md_arg
 		return PORTALS_ME_IN_USE;
 	error = create(view, HANDLE_INDEX(me_handle), args, unlink, handle);
 	if (!error)
-		me->first = me->last = HANDLE_INDEX(*handle);
+		me->first = me->last = (uint16_t)HANDLE_INDEX(*handle);
 	return error;
+}
+
+static int index_valid(const struct process_view *view, uint32_t index)
+{
+	return index == NO_INDEX || index < view->limits.mds;
+}
+
+int md_insert(struct process_view *view, handle_t base_handle, const struct md_args *args,
+	      enum unlink_op unlink, enum insert_pos position, handle_t *handle)
+{
+	struct md *base = md_lookup(view, base_handle), *md;
+	uint32_t index, next, prev;
+	struct me *me;
+	int error;
+
+	if (!base || base->me == NO_INDEX || (base->flags & MD_LEAVING))
+		return PORTALS_MD_INVALID;
+	next = position == INSERT_BEFORE ? HANDLE_INDEX(base_handle) : base->next;
+	prev = position == INSERT_BEFORE ? base->prev : HANDLE_INDEX(base_handle);
+	if (base->me >= view->limits.mes || !index_valid(view, next) || !index_valid(view, prev))
+		return PORTALS_FAIL;
+	me = &view->mes[base->me];
+	error = create(view, base->me, args, unlink, handle);
+	if (error)
+		return error;
+	index = HANDLE_INDEX(*handle);
+	md = &view->mds[index];
+	md->next = next;
+	md->prev = prev;
+	if (prev == NO_INDEX)
+		me->first = (uint16_t)index;
+	else
+		view->mds[prev].next = index;
+	if (next == NO_INDEX)
+		me->last = (uint16_t)index;
+	else
+		view->mds[next].prev = index;
+	return PORTALS_OK;
 }
 
 int md_bind(struct process_view *view, const struct md_args *args, enum unlink_op unlink,
@@ -77,9 +131,52 @@ int md_bind(struct process_view *view, const struct md_args *args, enum unlink_o
 	return create(view, NO_INDEX, args, unlink, handle);
 }
 
-static int index_valid(const struct process_view *view, uint32_t index)
+/* Rule 24: whether nothing is in the queue, or on its way there. */
+static int quiet(const struct process_view *view, handle_t test_eq)
 {
-	return index == NO_INDEX || index < view->limits.mds;
+	const struct eq *eq = eq_lookup(view, test_eq);
+
+	return !eq || (eq_unread(view, test_eq) == 0 && eq->begun == 0);
+}
+
+int md_update(struct process_view *view, handle_t handle, struct md_args *old,
+	      const struct md_args *new, handle_t test_eq)
+{
+	struct md *md = md_lookup(view, handle), made;
+	uint64_t room = 0;
+	int error;
+
+	if (!md || (md->flags & MD_LEAVING))
+		return PORTALS_MD_INVALID;
+	if (new) {
+		error = check(view, new, &room);
+		if (error)
+			return error;
+	}
+	if (test_eq != EQ_NONE && !eq_lookup(view, test_eq))
+		return PORTALS_EQ_INVALID;
+	if (old)
+		*old = md->user;
+	if (!new)
+		return PORTALS_OK;
+	if (md->pending || !quiet(view, test_eq))
+		return PORTALS_MD_NO_UPDATE;
+	made = *md;
+	made.user = *new;
+	made.user.pad0 = made.user.pad1 = 0;
+	made.room = room;
+	made.local_offset = 0;
+	made.flags &= ~(uint32_t)MD_INACTIVE;
+	made.first_piece = made.last_piece = NO_INDEX;
+	made.pieces = 0;
+	if (new->options & MD_IOVEC) {
+		error = iovec_take(view, &made, new);
+		if (error)
+			return error;
+	}
+	iovec_give(view, md);
+	*md = made;
+	return PORTALS_OK;
 }
 
 int md_leave(struct process_view *view, struct md *md)
@@ -93,11 +190,11 @@ int md_leave(struct process_view *view, struct md *md)
 		return PORTALS_FAIL;
 	me = &view->mes[md->me];
 	if (md->prev == NO_INDEX)
-		me->first = md->next;
+		me->first = (uint16_t)md->next;
 	else
 		view->mds[md->prev].next = md->next;
 	if (md->next == NO_INDEX)
-		me->last = md->prev;
+		me->last = (uint16_t)md->prev;
 	else
 		view->mds[md->next].prev = md->prev;
 	md->me = NO_INDEX;
@@ -138,6 +235,8 @@ uint32_t md_bury(struct process_view *view, struct md *md)
 
 void md_free(struct process_view *view, struct md *md)
 {
+	if (md->user.options & MD_IOVEC)
+		iovec_give(view, md);
 	md->handle = handle_free(md->handle);
 	md->next = view->block->pools[POOL_MD].free;
 	pool_given(&view->block->pools[POOL_MD], (uint32_t)(md - view->mds));

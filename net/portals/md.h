@@ -24,23 +24,47 @@ struct md {
 	uint32_t next, prev;   /* in the entry's list; free: next free descriptor */
 	uint32_t pending;      /* operations begun or started and not yet ended */
 	uint32_t flags;        /* enum md_flag */
-	uint32_t zero[9];
+	uint32_t first_piece;  /* iovec with pieces: the first and the last of them */
+	uint32_t last_piece;
+	uint32_t pieces;       /* how many */
+	uint32_t zero[4];
+	uint64_t room;         /* bytes that it describes: length, or the sum of its pieces */
 };
 
 _Static_assert(sizeof(struct md) == 128, "two cache lines per descriptor");
 
 /*
- * Attach a descriptor to an entry that has none, or bind one to no entry.
+ * Attach a descriptor to an entry that has none, or insert one before or after
+ * another of an entry, or bind one to no entry. Errors in this order:
  *   PORTALS_ME_INVALID, PORTALS_ME_IN_USE (attach: the entry has one)
- *   PORTALS_SEGV          the memory is not inside the segment
- *   PORTALS_MD_ILLEGAL    unknown option, IOVEC (not there yet), threshold < -1
+ *   PORTALS_MD_INVALID    insert: `base` is none, is bound to no entry, or leaves
+ *   PORTALS_MD_ILLEGAL    unknown option, threshold < -1, too many pieces
+ *   PORTALS_SEGV          the memory (the array, a piece) is not inside the segment
  *   PORTALS_EQ_INVALID    eq_handle is neither EQ_NONE nor a queue
  *   PORTALS_NO_SPACE, PORTALS_FAIL
  */
 int md_attach(struct process_view *view, handle_t me, const struct md_args *args,
 	      enum unlink_op unlink, handle_t *handle);
+int md_insert(struct process_view *view, handle_t base, const struct md_args *args,
+	      enum unlink_op unlink, enum insert_pos position, handle_t *handle);
 int md_bind(struct process_view *view, const struct md_args *args, enum unlink_op unlink,
 	    handle_t *handle);
+
+/*
+ * Rule 24: copy the descriptor to *old, then replace it by *new (either may be
+ * null) if no operation on it is pending, and `test_eq` is EQ_NONE, or holds no
+ * unread event and no operation has still to record one in it. What `new` sets
+ * is all that the user sees, local offset 0 and activity; the handle, the place
+ * in its list and PTL_UNLINK stay. Errors in this order:
+ *   PORTALS_MD_INVALID                 also a descriptor that leaves
+ *   PORTALS_MD_ILLEGAL, _SEGV, _EQ_INVALID   `new`, as for md_attach
+ *   PORTALS_EQ_INVALID                 test_eq is neither EQ_NONE nor a queue
+ *   PORTALS_MD_NO_UPDATE               *old is set
+ *   PORTALS_NO_SPACE, PORTALS_FAIL     *old is set
+ * With an error `new` has changed nothing.
+ */
+int md_update(struct process_view *view, handle_t md, struct md_args *old,
+	      const struct md_args *new, handle_t test_eq);
 
 /* Remove a descriptor; no UNLINK event. If that empties the list of an entry
  * with PTL_UNLINK, the entry goes too. PORTALS_MD_INVALID; PORTALS_MD_IN_USE

@@ -15,78 +15,105 @@ struct me *me_lookup(const struct process_view *view, handle_t handle)
 	return &view->mes[index];
 }
 
-/* Take a free entry between `prev` and `next` of a portal's list; the caller
- * knows that both are valid indices or NO_INDEX. */
-static int create(struct process_view *view, uint32_t pt_index, uint32_t prev, uint32_t next,
-		  const struct me_args *args, handle_t *handle)
-{
-	struct pool *pool = &view->block->pools[POOL_ME];
-	struct portal *portal = &view->portals[pt_index];
-	uint32_t index = pool->free;
-	struct me *me;
-
-	if (index == NO_INDEX)
-		return PORTALS_NO_SPACE;
-	if (index >= view->limits.mes || HANDLE_KIND(view->mes[index].handle) != KIND_FREE)
-		return PORTALS_FAIL;
-	me = &view->mes[index];
-	pool_taken(pool, me->next);
-	*me = (struct me){
-		.handle = handle_in_use(me->handle, KIND_ME, index),
-		.match_bits = args->match_bits, .ignore_bits = args->ignore_bits,
-		.nid = args->nid, .pid = args->pid, .next = next, .prev = prev,
-		.first = NO_INDEX, .last = NO_INDEX, .pt_index = pt_index,
-		.unlink = args->unlink,
-	};
-	if (prev == NO_INDEX)
-		portal->first = index;
-	else
-		view->mes[prev].next = index;
-	if (next == NO_INDEX)
-		portal->last = index;
-	else
-		view->mes[next].prev = index;
-	*handle = me->handle;
-	return PORTALS_OK;
-}
-
 static int index_valid(const struct process_view *view, uint32_t index)
 {
 	return index == NO_INDEX || index < view->limits.mes;
 }
 
+/* Take a free entry between `prev` and `next` of a portal's list. */
+static int create(struct process_view *view, uint32_t pt_index, uint32_t prev, uint32_t next,
+		  const struct me_args *args, handle_t *handle)
+{
+	struct pool *pool = &view->block->pools[POOL_ME];
+	struct portal *portal = &view->portals[pt_index];
+	uint32_t index;
+	struct me *me;
+	int fresh, error;
+
+	if (!index_valid(view, prev) || !index_valid(view, next))
+		return PORTALS_FAIL;
+	error = pool_next(pool, view->limits.mes, &index, &fresh);
+	if (error)
+		return error;
+	if (portal->count >= view->block->granted.me_list)
+		return PORTALS_ME_LIST_TOO_LONG;
+	me = &view->mes[index];
+	if (fresh)
+		me->handle = handle_free(me->handle);
+	else if (HANDLE_KIND(me->handle) != KIND_FREE)
+		return PORTALS_FAIL;
+	pool_taken(pool, fresh, me->next);
+	*me = (struct me){
+		.handle = handle_in_use(me->handle, KIND_ME, index),
+		.match_bits = args->match_bits, .ignore_bits = args->ignore_bits,
+		.nid = args->nid, .pid = args->pid,
+		.next = (uint16_t)next, .prev = (uint16_t)prev,
+		.first = NO_INDEX, .last = NO_INDEX, .pt_index = (uint16_t)pt_index,
+		.unlink = args->unlink == UNLINK_AUTO,
+	};
+	if (prev == NO_INDEX)
+		portal->first = (uint16_t)index;
+	else
+		view->mes[prev].next = (uint16_t)index;
+	if (next == NO_INDEX)
+		portal->last = (uint16_t)index;
+	else
+		view->mes[next].prev = (uint16_t)index;
+	portal->count++;
+	*handle = me->handle;
+	return PORTALS_OK;
+}
+
+/* Portals that the owner may name. */
+static uint32_t portals_granted(const struct process_view *view)
+{
+	uint32_t granted = view->block->granted.portals;
+
+	return granted < view->limits.portals ? granted : view->limits.portals;
+}
+
 int me_attach(struct process_view *view, uint32_t pt_index, const struct me_args *args,
 	      handle_t *handle)
 {
-	uint32_t first, last;
+	const struct portal *portal;
 
-	if (pt_index >= view->limits.portals)
+	if (pt_index >= portals_granted(view))
 		return PORTALS_PT_INDEX_INVALID;
-	first = view->portals[pt_index].first;
-	last = view->portals[pt_index].last;
-	if (!index_valid(view, first) || !index_valid(view, last))
-		return PORTALS_FAIL;
+	portal = &view->portals[pt_index];
 	if (args->position == INSERT_BEFORE)
-		return create(view, pt_index, NO_INDEX, first, args, handle);
-	return create(view, pt_index, last, NO_INDEX, args, handle);
+		return create(view, pt_index, NO_INDEX, portal->first, args, handle);
+	return create(view, pt_index, portal->last, NO_INDEX, args, handle);
+}
+
+int me_attach_any(struct process_view *view, uint32_t *pt_index, const struct me_args *args,
+		  handle_t *handle)
+{
+	uint32_t portals = portals_granted(view);
+	int error;
+
+	for (uint32_t i = 0; i < portals; i++) {
+		if (view->portals[i].first != NO_INDEX)
+			continue;
+		error = create(view, i, NO_INDEX, NO_INDEX, args, handle);
+		if (!error)
+			*pt_index = i;
+		return error;
+	}
+	return PORTALS_PT_FULL;
 }
 
 int me_insert(struct process_view *view, handle_t base, const struct me_args *args,
 	      handle_t *handle)
 {
-	struct me *me = me_lookup(view, base);
-	uint32_t next, prev;
+	const struct me *me = me_lookup(view, base);
 
 	if (!me)
 		return PORTALS_ME_INVALID;
-	next = me->next;
-	prev = me->prev;
-	if (me->pt_index >= view->limits.portals || !index_valid(view, next) ||
-	    !index_valid(view, prev))
+	if (me->pt_index >= view->limits.portals)
 		return PORTALS_FAIL;
 	if (args->position == INSERT_BEFORE)
-		return create(view, me->pt_index, prev, HANDLE_INDEX(base), args, handle);
-	return create(view, me->pt_index, HANDLE_INDEX(base), next, args, handle);
+		return create(view, me->pt_index, me->prev, HANDLE_INDEX(base), args, handle);
+	return create(view, me->pt_index, HANDLE_INDEX(base), me->next, args, handle);
 }
 
 int me_remove(struct process_view *view, struct me *me)
@@ -100,15 +127,16 @@ int me_remove(struct process_view *view, struct me *me)
 		return PORTALS_FAIL;
 	portal = &view->portals[me->pt_index];
 	if (prev == NO_INDEX)
-		portal->first = next;
+		portal->first = (uint16_t)next;
 	else
-		view->mes[prev].next = next;
+		view->mes[prev].next = (uint16_t)next;
 	if (next == NO_INDEX)
-		portal->last = prev;
+		portal->last = (uint16_t)prev;
 	else
-		view->mes[next].prev = prev;
+		view->mes[next].prev = (uint16_t)prev;
+	portal->count--;
 	me->handle = handle_free(me->handle);
-	me->next = view->block->pools[POOL_ME].free;
+	me->next = (uint16_t)view->block->pools[POOL_ME].free;
 	pool_given(&view->block->pools[POOL_ME], index);
 	return PORTALS_OK;
 }

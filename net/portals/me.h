@@ -7,21 +7,37 @@
 #define NET_PORTALS_ME_H
 #include "process.h"
 
+/* Ends of a chain of the index: an entry's index + 1, or 0. Zero is empty. */
+struct chain {
+	uint16_t first, last;
+};
+
 /* An entry of the portal table: a match list. NO_INDEX, NO_INDEX is empty. */
 struct portal {
-	uint32_t first, last;
+	uint16_t first, last;
+	uint16_t count;        /* entries of the list */
+	uint16_t indexed;      /* 1: every entry of the list is in the index (index.h) */
+	uint16_t exact;        /* indexed: how many of the exact class, */
+	uint16_t any_source;   /* and of the any-source class */
+	struct chain others;   /* indexed: those of no class, in the list's order */
 };
+
+_Static_assert(sizeof(struct portal) == 16, "four portals per cache line");
 
 struct me {
 	handle_t handle;       /* its own while in use; else KIND_FREE and the next generation */
 	uint64_t match_bits;
 	uint64_t ignore_bits;
 	uint32_t nid, pid;     /* who matches; ANY_ID is a wildcard */
-	uint32_t next, prev;   /* in the portal's list; free: next free entry */
-	uint32_t first, last;  /* descriptors */
-	uint32_t pt_index;
-	uint32_t unlink;       /* enum unlink_op: goes when its last descriptor goes */
-	uint32_t zero[2];
+	uint64_t order;        /* indexed: grows along the portal's list */
+	uint16_t next, prev;   /* in the portal's list; free: next free entry */
+	uint16_t first, last;  /* descriptors */
+	uint16_t pt_index;
+	uint16_t chain;        /* indexed: its chain, or NO_INDEX: the portal's others */
+	uint16_t later;        /* in its chain: index + 1 of the next entry, or 0 */
+	uint16_t earlier;      /* the same of the one before */
+	uint8_t  unlink;       /* enum unlink_op: goes when its last descriptor goes */
+	uint8_t  zero[7];
 };
 
 _Static_assert(sizeof(struct me) == 64, "one cache line per entry");
@@ -36,11 +52,17 @@ struct me_args {
 };
 
 /* New entry at the head (INSERT_BEFORE) or tail (INSERT_AFTER) of a portal's
- * list. PORTALS_PT_INDEX_INVALID, PORTALS_NO_SPACE, PORTALS_FAIL. */
+ * list. PORTALS_PT_INDEX_INVALID, _NO_SPACE, _ME_LIST_TOO_LONG, _FAIL. */
 int me_attach(struct process_view *view, uint32_t pt_index, const struct me_args *args,
 	      handle_t *handle);
 
-/* New entry before or after `base`. PORTALS_ME_INVALID, _NO_SPACE, _FAIL. */
+/* The same on the lowest portal whose list is empty: *pt_index. The position
+ * does not matter. PORTALS_PT_FULL if there is none, _NO_SPACE, _FAIL. */
+int me_attach_any(struct process_view *view, uint32_t *pt_index, const struct me_args *args,
+		  handle_t *handle);
+
+/* New entry before or after `base`. PORTALS_ME_INVALID, _NO_SPACE,
+ * _ME_LIST_TOO_LONG, _FAIL. */
 int me_insert(struct process_view *view, handle_t base, const struct me_args *args,
 	      handle_t *handle);
 

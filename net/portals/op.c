@@ -8,19 +8,22 @@
 int op_take(struct process_view *view, struct operation **taken)
 {
 	struct pool *pool = &view->block->pools[POOL_OP];
-	uint32_t index = pool->free;
 	struct operation *op;
+	uint32_t index;
+	int fresh, result = pool_next(pool, view->limits.ops, &index, &fresh);
 
-	if (index == NO_INDEX) {
+	if (result == PORTALS_NO_SPACE) {
 		view->block->delivered.counters[STAT_BUSY]++;
 		return DELIVER_BUSY;
 	}
-	if (index >= view->limits.ops)
+	if (result)
 		return DELIVER_DAMAGED;
 	op = &view->ops[index];
-	if (HANDLE_KIND(op->handle) != KIND_FREE)
+	if (fresh)
+		op->handle = handle_free(op->handle);
+	else if (HANDLE_KIND(op->handle) != KIND_FREE)
 		return DELIVER_DAMAGED;
-	pool_taken(pool, op->next);
+	pool_taken(pool, fresh, op->next);
 	op->handle = handle_in_use(op->handle, KIND_OP, index);
 	*taken = op;
 	return DELIVER_OK;

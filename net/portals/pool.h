@@ -3,7 +3,9 @@
  * Private to the objects' files; block's lock held.
  *
  * A free entry's handle field holds its next generation in a handle's
- * generation bits, and kind and index 0.
+ * generation bits, and kind and index 0. Entries from pool->fresh on have not
+ * been used since block_init and are on no chain: so a pool costs memory and
+ * time for what is used of it, not for its size.
  */
 #ifndef NET_PORTALS_POOL_H
 #define NET_PORTALS_POOL_H
@@ -26,10 +28,29 @@ static inline handle_t handle_free(handle_t handle)
 	return handle & GENERATION_MASK;
 }
 
-/* Entry pool->free has been taken; `next` was chained to it. */
-static inline void pool_taken(struct pool *pool, uint32_t next)
+/*
+ * The entry that would be taken next, one of `count`. PORTALS_NO_SPACE if all
+ * that were granted are in use, PORTALS_FAIL. *fresh is 1 for one that was
+ * never used: then its handle says nothing but its generation.
+ */
+static inline int pool_next(const struct pool *pool, uint32_t count, uint32_t *index, int *fresh)
 {
-	pool->free = next;
+	*fresh = 0;
+	*index = pool->free;
+	if (*index != NO_INDEX)
+		return *index < count ? PORTALS_OK : PORTALS_FAIL;
+	*fresh = 1;
+	*index = pool->fresh;
+	return *index < count && *index < pool->limit ? PORTALS_OK : PORTALS_NO_SPACE;
+}
+
+/* It has been taken; `next` was chained to it, which counts if it was not fresh. */
+static inline void pool_taken(struct pool *pool, int fresh, uint32_t next)
+{
+	if (fresh)
+		pool->fresh++;
+	else
+		pool->free = next;
 	pool->used++;
 	if (pool->used > pool->high)
 		pool->high = pool->used;

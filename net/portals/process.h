@@ -17,6 +17,8 @@ struct me;
 struct md;
 struct eq;
 struct operation;
+struct piece;
+struct chain;
 
 struct process_view {
 	struct block *block;        /* as mapped here */
@@ -27,6 +29,8 @@ struct process_view {
 	struct md *mds;
 	struct eq *eqs;
 	struct operation *ops;
+	struct piece *pieces;
+	struct chain *chains;       /* of the index */
 	uint8_t *slots;             /* event slot i at slots + i * EVENT_SLOT_BYTES */
 	uint8_t *memory;            /* the segment's first byte, as mapped here */
 	uint64_t bytes;             /* of the segment */

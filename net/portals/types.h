@@ -83,7 +83,7 @@ enum md_option {
 	MD_MANAGE_REMOTE       = 0x004,      /* the request's offset counts, not the local one */
 	MD_TRUNCATE            = 0x008,      /* too long a request is cut, not rejected */
 	MD_ACK_DISABLE         = 0x010,      /* never acknowledges */
-	MD_IOVEC               = 0x020,      /* start is an array of pieces; not there yet */
+	MD_IOVEC               = 0x020,      /* start is an array of length pieces */
 	MD_MAX_SIZE            = 0x040,      /* max_size counts */
 	MD_EVENT_START_DISABLE = 0x080,
 	MD_EVENT_END_DISABLE   = 0x100,
@@ -125,6 +125,12 @@ struct md_args {
 	uint32_t pad1;
 	uint64_t user_ptr;      /* the application's, not interpreted */
 	uint64_t eq_handle;     /* EQ_NONE or an event queue */
+};
+
+/* ptl_md_iovec_t: one of the pieces that an iovec descriptor's start points to. */
+struct iovec_args {
+	uint64_t start;         /* owner's virtual address; anything if bytes is 0 */
+	uint64_t bytes;
 };
 
 /* What events and operation records share: the first 64 bytes of ptl_event_t. */

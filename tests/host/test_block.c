@@ -12,7 +12,7 @@ TEST(block_default_size)
 
 	CHECK_IS(block_layout(&limits, &layout), 0);
 	CHECK(layout.bytes == block_bytes(&limits));
-	CHECK(layout.bytes < 3u << 20);
+	CHECK(layout.bytes < 5u << 20);
 	CHECK_IS(layout.slots % BLOCK_PAGE, 0);
 	CHECK_IS(layout.bytes % BLOCK_PAGE, 0);
 	CHECK(layout.slots + 8192ULL * EVENT_SLOT_BYTES <= layout.bytes);

@@ -1,0 +1,144 @@
+/*
+ * The memory of a descriptor: spans of it, and the pool of pieces. See iovec.h.
+ * The application's array is memory that others may write: it is read at
+ * PtlMDAttach and the like only, and each piece that is taken is checked as it
+ * was read for the last time.
+ */
+#include "iovec.h"
+#include "md.h"
+#include "pool.h"
+#include "../port.h"
+
+int md_span(const struct process_view *view, const struct md *md, uint64_t at, uint64_t bytes,
+	    struct span *span)
+{
+	uint64_t offset = 0, here = 0;
+	uint32_t next;
+
+	if (!(md->user.options & MD_IOVEC)) {
+		/* Read once: what is checked is what is used. */
+		offset = __atomic_load_n(&md->user.start, __ATOMIC_RELAXED) + at - view->base;
+		if (bytes && (offset > view->bytes || bytes > view->bytes - offset))
+			return PORTALS_FAIL;
+		*span = (struct span){ bytes ? offset : 0, bytes };
+		return PORTALS_OK;
+	}
+	*span = (struct span){ 0, 0 };
+	if (!bytes)
+		return PORTALS_OK;
+	next = md->first_piece;
+	for (uint32_t steps = BLOCK_MAX_PIECES; ; steps--) {
+		const struct piece *piece;
+
+		if (steps == 0 || next >= view->limits.pieces)
+			return PORTALS_FAIL;
+		piece = &view->pieces[next];
+		offset = __atomic_load_n(&piece->offset, __ATOMIC_RELAXED);
+		here = __atomic_load_n(&piece->bytes, __ATOMIC_RELAXED);
+		if (offset > view->bytes || here > view->bytes - offset)
+			return PORTALS_FAIL;
+		if (at < here)
+			break;
+		at -= here;
+		next = __atomic_load_n(&piece->next, __ATOMIC_RELAXED);
+	}
+	here -= at;
+	*span = (struct span){ offset + at, here < bytes ? here : bytes };
+	return PORTALS_OK;
+}
+
+/* Piece i of the array, which has been checked: 1, or 0 if it is not memory of
+ * the application that may be used like that. */
+static int piece_read(const struct process_view *view, const struct md_args *args, uint64_t i,
+		      struct iovec_args *piece)
+{
+	const struct iovec_args *array;
+
+	array = (const struct iovec_args *)(view->memory + (args->start - view->base));
+	piece->start = __atomic_load_n(&array[i].start, __ATOMIC_RELAXED);
+	piece->bytes = __atomic_load_n(&array[i].bytes, __ATOMIC_RELAXED);
+	return view_holds(view, piece->start, piece->bytes) &&
+	       port_may_use(view, piece->start, piece->bytes, args->options & MD_OP_PUT);
+}
+
+int iovec_check(const struct process_view *view, const struct md_args *args, uint64_t *room)
+{
+	uint64_t count = args->length, bytes = count * sizeof(struct iovec_args);
+	struct iovec_args piece;
+
+	*room = 0;
+	if (count > view->block->granted.pieces || count > BLOCK_MAX_PIECES)
+		return PORTALS_MD_ILLEGAL;
+	if (count == 0)
+		return PORTALS_OK;
+	if ((args->start - view->base) % 8 || args->start % 8 ||
+	    !view_holds(view, args->start, bytes) || !port_may_use(view, args->start, bytes, 0))
+		return PORTALS_SEGV;
+	for (uint64_t i = 0; i < count; i++) {
+		if (!piece_read(view, args, i, &piece))
+			return PORTALS_SEGV;
+		*room += piece.bytes;
+	}
+	return PORTALS_OK;
+}
+
+/* Append a piece to the descriptor's. */
+static int piece_take(struct process_view *view, struct md *md, const struct iovec_args *from)
+{
+	struct pool *pool = &view->block->pools[POOL_PIECE];
+	struct piece *piece;
+	uint32_t index;
+	int fresh, error = pool_next(pool, view->limits.pieces, &index, &fresh);
+
+	if (error)
+		return error;
+	piece = &view->pieces[index];
+	pool_taken(pool, fresh, piece->next);
+	*piece = (struct piece){
+		.offset = from->bytes ? from->start - view->base : 0, .bytes = from->bytes,
+		.next = NO_INDEX,
+	};
+	if (md->first_piece == NO_INDEX)
+		md->first_piece = index;
+	else if (md->last_piece < view->limits.pieces)
+		view->pieces[md->last_piece].next = index;
+	md->last_piece = index;
+	md->pieces++;
+	md->room += piece->bytes;
+	return PORTALS_OK;
+}
+
+int iovec_take(struct process_view *view, struct md *md, const struct md_args *args)
+{
+	const struct pool *pool = &view->block->pools[POOL_PIECE];
+	struct iovec_args piece;
+	int error;
+
+	md->first_piece = md->last_piece = NO_INDEX;
+	md->pieces = 0;
+	md->room = 0;
+	if (pool->used > pool->limit || args->length > pool->limit - pool->used)
+		return PORTALS_NO_SPACE;
+	for (uint64_t i = 0; i < args->length && i < BLOCK_MAX_PIECES; i++) {
+		error = piece_read(view, args, i, &piece) ? piece_take(view, md, &piece)
+							  : PORTALS_SEGV;
+		if (error) {
+			iovec_give(view, md);
+			return error;
+		}
+	}
+	return PORTALS_OK;
+}
+
+void iovec_give(struct process_view *view, struct md *md)
+{
+	struct pool *pool = &view->block->pools[POOL_PIECE];
+
+	if (md->first_piece < view->limits.pieces && md->last_piece < view->limits.pieces) {
+		view->pieces[md->last_piece].next = pool->free;
+		pool->free = md->first_piece;
+		pool->used -= md->pieces;
+	}
+	md->first_piece = md->last_piece = NO_INDEX;
+	md->pieces = 0;
+}

@@ -1,0 +1,46 @@
+/*
+ * The memory of a descriptor, in one piece or in several (rule 10). Pieces lie
+ * in a pool of the block, those of one descriptor chained: deliver and the
+ * initiator ask for spans, md.c takes and gives pieces.
+ */
+#ifndef NET_PORTALS_IOVEC_H
+#define NET_PORTALS_IOVEC_H
+#include "process.h"
+
+struct piece {
+	uint64_t offset;       /* first byte, from the segment's start */
+	uint64_t bytes;
+	uint32_t next;         /* of the same descriptor; free: next free piece */
+	uint32_t zero;
+};
+
+_Static_assert(sizeof(struct piece) == 24, "pieces are small");
+
+/* Contiguous memory of a segment. */
+struct span {
+	uint64_t offset;       /* first byte, from the segment's start */
+	uint64_t bytes;
+};
+
+/*
+ * The contiguous memory that begins at logical byte `at` of a descriptor: at
+ * most `bytes` of it, and at least one byte unless `bytes` is 0. Checked against
+ * the segment. At most BLOCK_MAX_PIECES steps. With the lock, or without it
+ * while an operation pins the descriptor. 0, or PORTALS_FAIL if the block is
+ * damaged or the descriptor ends before `at`.
+ */
+int md_span(const struct process_view *view, const struct md *md, uint64_t at, uint64_t bytes,
+	    struct span *span);
+
+/* Owner's calls. The pieces that args names: 0 and their sum, or
+ * PORTALS_MD_ILLEGAL if there are too many, PORTALS_SEGV. */
+int iovec_check(const struct process_view *view, const struct md_args *args, uint64_t *room);
+
+/* Take copies of them; `md` names them afterwards. All of them or none:
+ * PORTALS_NO_SPACE, PORTALS_SEGV if they are no longer what was checked, _FAIL. */
+int iovec_take(struct process_view *view, struct md *md, const struct md_args *args);
+
+/* Give a descriptor's pieces back, if it has any. */
+void iovec_give(struct process_view *view, struct md *md);
+
+#endif

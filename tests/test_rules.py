@@ -35,6 +35,7 @@ MAY_INCLUDE = {
     "apps": {"include"},
     "host": {"net", "net/portals", "net/shm", "net/link", "include"},
     "tests/apps": {"include", "apps"},
+    "tests/bench/host": {"net", "net/portals"},
     "tests/bench": {"include", "apps"},
     "tests/host": {"net", "net/portals", "net/shm", "net/link", "include", "host", "libc-glue"},
     "tools": {"net", "net/portals", "net/shm", "include"},

@@ -20,4 +20,11 @@ build/tools/spawn: tools/spawn.c
 	@$(CC) $(TOOLS_CFLAGS) -static -o $@ $<
 
 .PHONY: tools
-tools: build/region.json build/tools/spawn
+tools: build/region.json build/tools/spawn build/tools/switch
+
+SWITCH_SOURCES := $(sort $(wildcard tools/switch/*.c))
+
+build/tools/switch: $(SWITCH_SOURCES) tools/switch/switch.h
+	@mkdir -p $(@D)
+	@echo "  LD    $@"
+	@$(CC) $(TOOLS_CFLAGS) -D_GNU_SOURCE -o $@ $(SWITCH_SOURCES)

@@ -1,0 +1,353 @@
+"""The machine's switch, driven through its sockets: forwarding, faults, isolation."""
+from __future__ import annotations
+
+import json
+import os
+import random
+import select
+import socket
+import struct
+import subprocess
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Iterator
+
+import pytest
+from hypothesis import given, settings, strategies as st
+
+from harness import BUILD
+
+pytestmark = pytest.mark.switch
+
+SWITCH = BUILD / "tools" / "switch"
+EVERYBODY = b"\xff" * 6
+DEADLINE = 30.0
+
+
+def address(node: int, card: int = 0) -> bytes:
+    return bytes([0x02, 0x4D, 0x47, card, node >> 8, node & 255])
+
+
+def frame(source: int, target: int, payload: bytes) -> bytes:
+    return address(target) + address(source) + b"\x88\xb5" + payload
+
+
+def wire(data: bytes) -> bytes:
+    return struct.pack(">I", len(data)) + data
+
+
+class Switch:
+    """A switch with `n` nodes; `.ports[i]` is the far end of node i's socket."""
+
+    def __init__(self, n: int, *options: str, cards: int = 1) -> None:
+        pairs = [socket.socketpair() for _ in range(n * cards)]
+        self.ports = [far for far, _ in pairs]
+        stats, stats_end = os.pipe()
+        self.stats_fd = stats
+        names = [f"{near.fileno()}:{i % n}.{i // n}" for i, (_, near) in enumerate(pairs)]
+        self.process = subprocess.Popen(
+            [str(SWITCH), "--stats", str(stats_end), *options, *names], stdin=subprocess.PIPE,
+            stderr=subprocess.PIPE, pass_fds=[near.fileno() for _, near in pairs] + [stats_end])
+        os.close(stats_end)
+        for _, near in pairs:
+            near.close()
+        self.rest = [b""] * len(self.ports)
+
+    def send(self, port: int, *frames: bytes) -> None:
+        self.ports[port].sendall(b"".join(wire(data) for data in frames))
+
+    def take(self, port: int) -> bytes:
+        """The next frame that this port is given."""
+        while True:
+            rest = self.rest[port]
+            if len(rest) >= 4 and len(rest) >= 4 + struct.unpack(">I", rest[:4])[0]:
+                length = struct.unpack(">I", rest[:4])[0]
+                self.rest[port] = rest[4 + length:]
+                return rest[4:4 + length]
+            ready, _, _ = select.select([self.ports[port]], [], [], DEADLINE)
+            assert ready, f"no frame for port {port}"
+            more = self.ports[port].recv(1 << 20)
+            assert more, f"port {port} was closed"
+            self.rest[port] = rest + more
+
+    def take_until(self, port: int, last: bytes) -> list[bytes]:
+        """All frames up to the one that is equal to `last`, without it."""
+        frames = []
+        while (got := self.take(port)) != last:
+            frames.append(got)
+        return frames
+
+    def end(self) -> dict[tuple[int, int], dict[str, int]]:
+        """Close everything; the counters by node and card."""
+        for port in self.ports:
+            port.close()
+        with os.fdopen(self.stats_fd) as stats:
+            report = json.load(stats)
+        assert self.process.wait(DEADLINE) == 0, self.process.stderr.read()
+        self.process.stdin.close()
+        self.process.stderr.close()
+        return {(port["node"], port["card"]): port for port in report["ports"]}
+
+
+@pytest.fixture
+def switch() -> Iterator:
+    started: list[Switch] = []
+
+    def start(n: int, *options: str, **more) -> Switch:
+        started.append(Switch(n, *options, **more))
+        return started[-1]
+    yield start
+    for one in started:
+        if one.process.poll() is None:
+            one.process.kill()
+            one.process.wait()
+
+
+def test_a_frame_goes_to_its_address_and_nowhere_else(switch):
+    net = switch(3)
+    net.send(0, frame(0, 2, b"hello"), frame(0, 1, b"other"))
+    assert net.take(2) == frame(0, 2, b"hello")
+    assert net.take(1) == frame(0, 1, b"other")
+    counters = net.end()
+    assert [counters[n, 0]["frames_out"] for n in range(3)] == [0, 1, 1]
+    assert counters[0, 0]["frames_in"] == 2
+
+
+def test_broadcast_reaches_all_others(switch):
+    net = switch(4)
+    data = EVERYBODY + address(1) + b"\x88\xb5all"
+    net.send(1, data)
+    assert [net.take(n) for n in (0, 2, 3)] == [data] * 3
+    assert net.end()[1, 0]["frames_out"] == 0
+
+
+def test_each_card_has_its_address(switch):
+    net = switch(2, cards=2)
+    data = address(1, 1) + address(0, 1) + b"\x88\xb5bulk"
+    net.send(2, data)
+    assert net.take(3) == data
+    assert net.end()[1, 1]["frames_out"] == 1
+
+
+def test_a_forged_source_is_refused(switch):
+    net = switch(3)
+    net.send(0, frame(2, 1, b"not mine"), frame(0, 1, b"mine"))
+    assert net.take(1) == frame(0, 1, b"mine")
+    assert net.end()[0, 0]["forged"] == 1
+
+
+def test_refusal_can_be_switched_off(switch):
+    net = switch(3, "--accept-forged")
+    net.send(0, frame(2, 1, b"not mine"))
+    assert net.take(1) == frame(2, 1, b"not mine")
+    assert net.end()[0, 0]["forged"] == 1
+
+
+def test_unknown_addresses_and_short_frames_are_counted(switch):
+    net = switch(2)
+    net.send(0, frame(0, 7, b""), b"short", b"", frame(0, 1, b"end"))
+    assert net.take(1) == frame(0, 1, b"end")
+    counters = net.end()[0, 0]
+    assert (counters["unknown"], counters["malformed"]) == (1, 2)
+
+
+def test_a_length_that_cannot_be_closes_only_its_port(switch):
+    net = switch(3)
+    net.ports[0].sendall(b"\xff\xff\xff\xff" + b"x" * 100)
+    assert net.ports[0].recv(1) == b""
+    net.send(1, frame(1, 0, b"to nobody"), frame(1, 2, b"still there"))
+    assert net.take(2) == frame(1, 2, b"still there")
+    assert net.end()[0, 0]["malformed"] == 1
+
+
+@settings(max_examples=20, deadline=None)
+@given(sizes=st.lists(st.integers(14, 69632), min_size=1, max_size=12), seed=st.integers(0, 999))
+def test_any_sizes_in_any_chunks(sizes, seed):
+    dice = random.Random(seed)
+    net = Switch(2)
+    frames = [frame(0, 1, dice.randbytes(size - 14)) for size in sizes]
+    stream = b"".join(map(wire, frames))
+    try:
+        got, at = [], 0
+        while at < len(stream):
+            step = dice.choice((1, 3, 100, 5000, 200000))
+            net.ports[0].sendall(stream[at:at + step])
+            at += step
+            while len(got) < len(frames) and select.select([net.ports[1]], [], [], 0)[0]:
+                got.append(net.take(1))
+        while len(got) < len(frames):
+            got.append(net.take(1))
+        assert got == frames
+    finally:
+        net.end()
+
+
+def test_a_port_that_does_not_read_stalls_nobody(switch):
+    """Node 2 reads nothing: what is sent to it overflows, the others' frames pass."""
+    net = switch(3)
+    big = frame(0, 2, b"x" * 60000)
+    for i in range(400):
+        net.send(0, big, frame(0, 1, struct.pack("<I", i)))
+        assert net.take(1) == frame(0, 1, struct.pack("<I", i))
+    net.send(1, frame(1, 0, b"end"))
+    assert net.take(0) == frame(1, 0, b"end")
+    got = 0
+    for i in range(400):                # until one finds room behind all the others
+        net.send(1, frame(1, 2, b"end"))
+        while select.select([net.ports[2]], [], [], 0.05)[0] or net.rest[2]:
+            data = net.take(2)
+            assert data in (big, frame(1, 2, b"end"))    # whole frames only
+            got += data == big
+            if data != big:
+                break
+        else:
+            continue
+        break
+    counters = net.end()
+    assert counters[2, 0]["overflow"] >= 400 - got > 0
+
+
+def test_a_closed_port_stalls_nobody(switch):
+    net = switch(3)
+    net.ports[1].close()
+    net.send(0, *[frame(0, 1, b"x" * 1000)] * 50, frame(0, 2, b"end"))
+    assert net.take(2) == frame(0, 2, b"end")
+    net.end()
+
+
+COUNT = 4000
+
+
+def numbered(source: int, target: int, count: int) -> list[bytes]:
+    return [frame(source, target, struct.pack("<II", i, i) + b"." * 56) for i in range(count)]
+
+
+def through(net: Switch, frames: list[bytes]) -> list[bytes]:
+    """Send from 0 to 1 in batches; what arrives, as it arrives. A last frame by way of
+    node 2 cannot tell the end, so the end is a silence."""
+    got = []
+    for i in range(0, len(frames), 50):
+        net.send(0, *frames[i:i + 50])
+        while select.select([net.ports[1]], [], [], 0.002)[0]:
+            got.append(net.take(1))
+            while len(net.rest[1]) >= 4:
+                length = struct.unpack(">I", net.rest[1][:4])[0]
+                if len(net.rest[1]) < 4 + length:
+                    break
+                got.append(net.take(1))
+    while select.select([net.ports[1]], [], [], 0.3)[0] or net.rest[1]:
+        got.append(net.take(1))
+    return got
+
+
+@pytest.mark.parametrize("fault, counter", [
+    ("loss=5%", "lost"), ("dup=5%", "duplicated"), ("reorder=5%", "reordered"),
+    ("damage=5%", "damaged"), ("delay=5%:300us", "delayed")])
+def test_each_fault_happens_as_often_as_it_is_counted(switch, fault, counter):
+    sent = numbered(0, 1, COUNT)
+    net = switch(2, "--faults", f"{fault},seed=5")
+    got = through(net, sent)
+    happened = net.end()[0, 0][counter]
+    assert COUNT * 0.03 < happened < COUNT * 0.07
+    whole, copies = set(sent), Counter(got)
+    if counter == "lost":
+        assert got == [f for f in sent if copies[f]] and len(got) == COUNT - happened
+    elif counter == "duplicated":
+        assert len(got) == COUNT + happened and set(got) == whole
+    elif counter == "damaged":
+        assert sum(f not in whole for f in got) == happened and len(got) == COUNT
+    else:
+        assert sorted(got) == sorted(sent)
+        swapped = sum(a > b for a, b in zip(map(number_of, got), map(number_of, got[1:])))
+        assert swapped > 0 if counter == "delayed" else swapped >= happened * 0.8
+
+
+def number_of(data: bytes) -> int:
+    return struct.unpack("<I", data[14:18])[0]
+
+
+def test_equal_seeds_meet_equal_faults(switch):
+    def lost(seed: int) -> list[bytes]:
+        net = switch(2, "--faults", f"loss=10%,seed={seed}")
+        got = through(net, numbered(0, 1, 500))
+        net.end()
+        return got
+    assert lost(3) == lost(3) != lost(4)
+
+
+def test_latency_delays_and_keeps_the_order(switch):
+    net = switch(2, "--latency", "20000")
+    frames = numbered(0, 1, 100)
+    before = time.monotonic()
+    net.send(0, *frames)
+    assert [net.take(1) for _ in frames] == frames
+    assert time.monotonic() - before >= 0.02     # the least that it can be
+    net.end()
+
+
+def test_bandwidth_is_a_limit(switch):
+    net = switch(2, "--bandwidth", "10")
+    frames = numbered(0, 1, 100)                 # 78 bytes each at 10 MB/s: 780 us
+    before = time.monotonic()
+    net.send(0, *frames)
+    assert [net.take(1) for _ in frames] == frames
+    assert time.monotonic() - before >= 0.00078
+    net.end()
+
+
+def test_a_cut_link_loses_everything_until_it_is_healed(switch):
+    net = switch(3, "--faults", "cut=0-1:0-400")
+    net.send(0, frame(0, 1, b"lost"), frame(0, 2, b"other link"))
+    assert net.take(2) == frame(0, 2, b"other link")
+    got, i = b"", 0
+    while not got:
+        net.send(0, frame(0, 1, b"%d" % i))
+        i += 1
+        if select.select([net.ports[1]], [], [], 0.01)[0]:
+            got = net.take(1)
+    assert got != frame(0, 1, b"lost")
+    assert net.end()[0, 0]["cut"] >= 2
+
+
+def test_a_stopped_port_gets_its_frames_afterwards(switch):
+    net = switch(3, "--faults", "stop=1:0-300")
+    frames = numbered(0, 1, 50)
+    net.send(0, *frames)
+    net.send(0, frame(0, 2, b"meanwhile"))
+    assert net.take(2) == frame(0, 2, b"meanwhile")
+    assert [net.take(1) for _ in frames] == frames
+    net.end()
+
+
+def test_pcap_holds_what_was_sent(switch, tmp_path: Path):
+    capture = tmp_path / "net.pcap"
+    net = switch(2, "--pcap", str(capture))
+    frames = numbered(0, 1, 20)
+    net.send(0, *frames)
+    assert [net.take(1) for _ in frames] == frames
+    net.end()
+    data = capture.read_bytes()
+    assert struct.unpack("<IHH", data[:8]) == (0xA1B23C4D, 2, 4)
+    at, seen = 24, []
+    while at < len(data):
+        length = struct.unpack("<I", data[at + 8:at + 12])[0]
+        seen.append(data[at + 16:at + 16 + length])
+        at += 16 + length
+    assert seen == frames
+
+
+def test_it_ends_with_its_control_pipe(switch):
+    net = switch(2)
+    net.process.stdin.close()
+    assert net.process.wait(DEADLINE) == 0
+    os.close(net.stats_fd)
+
+
+@pytest.mark.parametrize("options, says", [
+    (["--faults", "loss=200%"], "percentage"), (["--faults", "rain=1%"], "faults are"),
+    (["--faults", "cut=1"], "NODE-NODE"), (["--faults", "loss"], "NAME=VALUE"),
+    (["--latency", "soon"], "number"), (["--faults", "delay=1%"], "RATE:MOSTus"), ([], "ports")])
+def test_bad_options_name_cause_and_cure(options, says):
+    done = subprocess.run([str(SWITCH), *options], capture_output=True, text=True, timeout=DEADLINE)
+    assert done.returncode == 2 and says in done.stderr

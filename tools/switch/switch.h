@@ -1,0 +1,152 @@
+/*
+ * The machine's switch: Ethernet frames between nodes, on stream sockets as
+ * QEMU's `-netdev stream` speaks them: 4 bytes of length, big-endian, then the
+ * frame. One process with one thread; nothing here blocks on a port.
+ *
+ *   main.c     command line, event loop, statistics
+ *   port.c     a port's socket: frames in, frames out, queue
+ *   forward.c  what happens to a frame between two ports
+ *   faults.c   the faults of the command line and their dice
+ *   delay.c    frames that are on their way
+ *   pcap.c     the capture file
+ */
+#ifndef TOOLS_SWITCH_H
+#define TOOLS_SWITCH_H
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/uio.h>
+
+#define MOST_PORTS      256u
+#define LENGTH_BYTES    4u              /* before each frame */
+#define FRAME_LEAST     14u             /* an Ethernet header */
+#define FRAME_MOST      69632u          /* QEMU's NET_BUFSIZE */
+#define INPUT_BYTES     (1u << 20)      /* read at once from one port */
+#define QUEUE_BYTES     (4u << 20)      /* that wait for one port; more is dropped */
+#define ON_THE_WAY      (32u << 20)     /* bytes that are delayed to one port; more is dropped */
+#define BATCH           256u            /* frames written at once */
+#define ADDRESS_BYTES   6u
+
+/* What a port counts, in the order of its JSON object. X(name, what) */
+#define PORT_COUNTERS(X) \
+	X(frames_in,    "frames that the port sent") \
+	X(bytes_in,     "their bytes") \
+	X(frames_out,   "frames that the port was given") \
+	X(bytes_out,    "their bytes") \
+	X(forged,       "frames with a source address that is not the port's") \
+	X(unknown,      "frames to an address that no port has") \
+	X(malformed,    "frames shorter than an Ethernet header, or a length out of range") \
+	X(overflow,     "frames to this port that found its queue full") \
+	X(lost,         "frames of this port lost by --faults") \
+	X(duplicated,   "sent twice") \
+	X(reordered,    "overtaken by the next") \
+	X(damaged,      "with bits changed") \
+	X(delayed,      "held up") \
+	X(cut,          "frames of this port lost because a link was cut")
+
+enum port_counter {
+#define X(name, what) PORT_##name,
+	PORT_COUNTERS(X)
+#undef X
+	PORT_COUNTERS_END
+};
+
+/* Random numbers of one port: the same frames meet the same faults. */
+struct dice { uint64_t state; };
+
+uint64_t dice_roll(struct dice *dice);                    /* 64 random bits */
+bool dice_says(struct dice *dice, uint32_t per_million);  /* true so often */
+
+/* A stretch of time, ns since the switch was started. */
+struct stretch { uint64_t from, to; };
+
+struct cut { uint32_t a, b; struct stretch when; };       /* a link, both directions */
+struct stop { uint32_t port; struct stretch when; };      /* a port that is given nothing */
+
+/* --faults, as parsed. Rates are per million frames. */
+struct faults {
+	uint32_t loss, duplicate, reorder, damage, delay;
+	uint64_t delay_ns;                 /* the most that a delayed frame is late */
+	uint64_t seed;
+	struct cut cuts[64];
+	struct stop stops[64];
+	uint32_t n_cuts, n_stops;
+};
+
+/* A frame that somebody else owns, with room for its length before it. */
+struct frame {
+	uint8_t *wire;                     /* LENGTH_BYTES, then the frame */
+	uint32_t bytes;                    /* of the frame */
+};
+
+struct delayed;
+
+struct port {
+	int fd;                            /* -1: gone */
+	uint8_t address[ADDRESS_BYTES];    /* of the node behind it */
+	struct dice dice;
+	uint8_t *input;                    /* INPUT_BYTES; what was read and not yet forwarded */
+	uint32_t input_bytes;
+	uint8_t *queue;                    /* QUEUE_BYTES, a ring of what could not be written */
+	uint32_t queue_first, queue_bytes;
+	struct iovec batch[BATCH];         /* frames in somebody's input, to be written at once */
+	uint32_t batched;
+	uint64_t busy_until;               /* ns: the last bit of the last frame leaves then */
+	uint32_t on_the_way;               /* bytes delayed to this port */
+	struct delayed *held;              /* overtaken by the next frame to this port */
+	bool wants_room;                   /* epoll watches for EPOLLOUT */
+	uint64_t counters[PORT_COUNTERS_END];
+};
+
+struct network {
+	struct port *ports;
+	uint32_t n;
+	int epoll;
+	uint64_t started;                  /* CLOCK_MONOTONIC, ns */
+	uint64_t latency_ns;               /* of every link */
+	uint64_t bytes_per_s;              /* of every link; 0: no limit */
+	bool accept_forged;
+	struct faults faults;
+	struct delayed **heap;             /* ordered by time, then by arrival */
+	uint32_t heap_n, heap_room;
+	uint64_t arrivals;
+	FILE *capture;
+};
+
+uint64_t now_ns(void);                                    /* since any moment, never back */
+
+/* port.c. */
+void port_open(struct network *net, uint32_t index, int fd);
+void port_close(struct network *net, struct port *port);
+void port_readable(struct network *net, struct port *port);
+void port_writable(struct network *net, struct port *port);
+/* Give a frame to a port: now if its socket has room, else queued or dropped.
+ * `stays`: the bytes remain where they are until port_flush_all. */
+void port_give(struct network *net, struct port *port, struct frame frame, bool stays);
+void port_flush_all(struct network *net);
+
+/* forward.c */
+void forward(struct network *net, struct port *from, struct frame frame);
+void forward_address(uint8_t *address, uint32_t node, uint32_t card);
+
+/* faults.c: 0, or -1 and a line on stderr that names cause and cure. */
+int faults_parse(const char *text, struct faults *faults);
+void faults_damage(struct dice *dice, uint8_t *frame, uint32_t bytes);
+bool faults_cut(const struct network *net, uint32_t a, uint32_t b);
+bool faults_stopped(const struct network *net, uint32_t port);
+uint64_t faults_next_change(const struct network *net);   /* ns since start; UINT64_MAX: none */
+
+/* delay.c */
+void delay_until(struct network *net, struct port *to, struct frame frame, uint64_t when);
+void delay_hold(struct network *net, struct port *to, struct frame frame);
+void delay_release(struct network *net, struct port *to); /* the held frame, behind another */
+void delay_run(struct network *net);                      /* what is due */
+uint64_t delay_next(const struct network *net);           /* ns; UINT64_MAX: nothing */
+void delay_drop(struct network *net);                     /* at the end */
+
+/* pcap.c */
+FILE *pcap_open(const char *path);
+void pcap_write(FILE *file, const uint8_t *frame, uint32_t bytes);
+
+#endif

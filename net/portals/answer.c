@@ -7,12 +7,13 @@
 #include "eq.h"
 #include "md.h"
 #include "op.h"
+#include "../port.h"
 
 void answer_make(const struct message *request, enum fail_type fail, uint64_t mlength,
 		 struct message *answer)
 {
 	*answer = (struct message){
-		.operation = request->operation == MESSAGE_PUT ? MESSAGE_ACK : MESSAGE_REPLY,
+		.operation = message_fetches(request->operation) ? MESSAGE_REPLY : MESSAGE_ACK,
 		.fail = (uint8_t)fail,
 		.source_nid = request->target_nid, .source_pid = request->target_pid,
 		.target_nid = request->source_nid, .target_pid = request->source_pid,
@@ -28,8 +29,9 @@ void answer_make(const struct message *request, enum fail_type fail, uint64_t ml
 
 int message_refuse(const struct message *request, enum fail_type fail, struct message *answer)
 {
-	if (request->operation != MESSAGE_GET &&
-	    !(request->operation == MESSAGE_PUT && request->ack_request == ACK_YES))
+	if (!message_fetches(request->operation) &&
+	    !((request->operation == MESSAGE_PUT || request->operation == MESSAGE_ATOMIC) &&
+	      request->ack_request == ACK_YES))
 		return 0;
 	answer_make(request, fail, 0, answer);
 	return 1;
@@ -68,6 +70,18 @@ static void head_of(const struct message *answer, uint64_t mlength, struct event
 	head->md_handle = answer->md_handle;
 }
 
+/* md_bury for a descriptor whose queue is not at hand. */
+static uint32_t bury(struct process_view *view, struct md *md, struct grant *grant)
+{
+	const struct eq *eq = eq_lookup(view, md->user.eq_handle);
+	uint8_t handler = eq && eq->handler;
+	uint32_t events = md_bury(view, md);
+
+	if (events)
+		grant->upcall |= handler;
+	return events;
+}
+
 int answer_ack(struct process_view *view, const struct message *ack, struct grant *grant)
 {
 	struct event_head head;
@@ -95,62 +109,94 @@ int answer_ack(struct process_view *view, const struct message *ack, struct gran
 	head_of(ack, ack->mlength, &head);
 	grant->events = eq_record(view, eq, &head, EVENT_ACK, md ? &md->user : 0,
 				  ack->hdr_data, (uint32_t)ack->sequence, ack->fail);
+	grant->upcall = eq->handler != 0;
 	if (md)
-		grant->events += md_bury(view, md);
+		grant->events += bury(view, md, grant);
 	return DELIVER_OK;
 }
 
-/* A reply that is discarded ends its get all the same. */
+/* A reply that is discarded ends its operation all the same. */
 static int discard_reply(struct process_view *view, struct operation *op, struct md *md,
 			 struct grant *grant)
 {
 	if (op) {
 		op_give(view, op);
-		if (md)
-			grant->events = md_unpin(view, md);
+		if (md) {
+			if (md->pending > 0)
+				md->pending--;
+			grant->events = bury(view, md, grant);
+		}
 	}
 	return dropped(view);
 }
 
-int answer_reply(struct process_view *view, const struct message *reply, uint32_t runner,
-		 struct grant *grant)
-{
-	uint64_t local_offset = 0, room, mlength, start;
-	uint32_t needed, options;
-	struct operation *op;
+/* What a reply finds. */
+struct reception {
+	struct operation *op;  /* the record that waits for it, or null: it names none */
 	struct md *md;
-	struct eq *eq;
-	int leaves, result;
+	struct eq *eq;         /* the descriptor's, or null */
+	uint32_t needed;       /* events that it may record */
+};
+
+/* Rules 11, 14, 17 and 9: whether a reply is taken, and the range of memory that
+ * it goes to, in *grant. OK: nothing has changed yet. */
+static int receive(struct process_view *view, const struct message *reply,
+		   struct reception *found, struct grant *grant)
+{
+	uint64_t local_offset = 0, room, start;
+	uint32_t options;
+	struct md *md;
+	int leaves;
 
 	if (view->block->state != BLOCK_OPEN || reply->target_pid != view->pid) {
 		dropped(view);
 		return DELIVER_CLOSED;
 	}
-	if (!waiting(view, reply, &op))
+	if (!waiting(view, reply, &found->op))
 		return dropped(view);
 	md = md_lookup(view, reply->md_handle);
 	if (!md)
-		return discard_reply(view, op, 0, grant);
+		return discard_reply(view, found->op, 0, grant);
 
-	/* Rule 14: the events' space is reserved now (rule 22). */
-	eq = eq_lookup(view, md->user.eq_handle);
+	/* Rule 14: the events' space is reserved when it begins (rule 22). */
+	found->md = md;
+	found->eq = eq_lookup(view, md->user.eq_handle);
 	options = md->user.options;
 	leaves = (md->flags & MD_LEAVING) ||
 		 ((md->flags & MD_UNLINK) && md->user.threshold == 1);
-	needed = !(options & MD_EVENT_START_DISABLE) + !(options & MD_EVENT_END_DISABLE) + leaves;
-	if (eq && !eq_has_room(view, eq, needed ? needed : 1))
-		return discard_reply(view, op, md, grant);
+	found->needed = !(options & MD_EVENT_START_DISABLE) +
+			!(options & MD_EVENT_END_DISABLE) + leaves;
+	if (found->eq && !eq_has_room(view, found->eq, found->needed ? found->needed : 1))
+		return discard_reply(view, found->op, md, grant);
 
 	room = md->user.length;
-	if (op) {
-		local_offset = op->local_offset;
-		room = op->head.rlength;
+	if (found->op) {
+		local_offset = found->op->local_offset;
+		room = found->op->room;
 	}
-	mlength = reply->mlength < room ? reply->mlength : room;
+	grant->bytes = reply->mlength < room ? reply->mlength : room;
 	/* Read once: what was checked is what is granted. */
 	start = __atomic_load_n(&md->user.start, __ATOMIC_RELAXED) + local_offset;
-	if (!view_holds(view, start, mlength))
+	if (!view_holds(view, start, grant->bytes))
 		return DELIVER_DAMAGED;
+	grant->offset = grant->bytes ? start - view->base : 0;
+	return DELIVER_OK;
+}
+
+int answer_reply(struct process_view *view, const struct message *reply, uint32_t runner,
+		 struct grant *grant)
+{
+	struct reception found;
+	struct operation *op;
+	uint32_t options;
+	struct md *md;
+	struct eq *eq;
+	int result = receive(view, reply, &found, grant);
+
+	if (result)
+		return result;
+	op = found.op, md = found.md, eq = found.eq;
+	options = md->user.options;
 	if (!op) {
 		result = op_take(view, &op);
 		if (result)
@@ -161,7 +207,7 @@ int answer_reply(struct process_view *view, const struct message *reply, uint32_
 	if (md_spend(view, md))
 		return DELIVER_DAMAGED;
 
-	head_of(reply, mlength, &op->head);
+	head_of(reply, grant->bytes, &op->head);
 	op->hdr_data = reply->hdr_data;
 	op->runner = runner;
 	op->link = (uint32_t)reply->sequence;
@@ -173,18 +219,66 @@ int answer_reply(struct process_view *view, const struct message *reply, uint32_
 	view->block->delivered.counters[STAT_MESSAGES_IN]++;
 
 	grant->op = op->handle;
-	grant->bytes = mlength;
-	grant->offset = mlength ? start - view->base : 0;
 	if (eq) {
-		op->reserved = needed - !(options & MD_EVENT_START_DISABLE);
+		op->reserved = found.needed - !(options & MD_EVENT_START_DISABLE);
 		eq->reserved += op->reserved;
 		if (!(options & MD_EVENT_END_DISABLE)) {
 			eq->begun++;
 			op->begun = 1;
 		}
-		if (!(options & MD_EVENT_START_DISABLE))
+		if (!(options & MD_EVENT_START_DISABLE)) {
 			grant->events = eq_record(view, eq, &op->head, EVENT_REPLY_START,
 						  &md->user, op->hdr_data, op->link, NI_OK);
+			grant->upcall = eq->handler != 0;
+		}
 	}
+	return DELIVER_OK;
+}
+
+int answer_reply_inline(struct process_view *view, const struct message *reply,
+			const void *payload, struct grant *grant)
+{
+	struct block *block = view->block;
+	struct reception found;
+	struct event_head head;
+	uint32_t options;
+	struct md *md;
+	struct eq *eq;
+	int result;
+
+	result = receive(view, reply, &found, grant);
+	if (result)
+		return result;
+	if (grant->bytes > DELIVER_INLINE_BYTES)
+		grant->bytes = DELIVER_INLINE_BYTES;
+	md = found.md, eq = found.eq;
+	options = md->user.options;
+	if (md_spend(view, md))
+		return DELIVER_DAMAGED;
+	block->delivered.counters[STAT_MESSAGES_IN]++;
+	head_of(reply, grant->bytes, &head);
+	if (eq && !(options & MD_EVENT_START_DISABLE))
+		grant->events = eq_record(view, eq, &head, EVENT_REPLY_START, &md->user,
+					  reply->hdr_data, (uint32_t)reply->sequence, NI_OK);
+	if (grant->bytes)
+		port_move(view->memory + grant->offset, payload, grant->bytes);
+	if (reply->fail == NI_FAIL)
+		block->delivered.counters[STAT_FAILED]++;
+	else
+		block->delivered.counters[STAT_BYTES_IN] += grant->bytes;
+	if (eq) {
+		if (!(options & MD_EVENT_END_DISABLE))
+			grant->events += eq_record(view, eq, &head, EVENT_REPLY_END, &md->user,
+						   reply->hdr_data, (uint32_t)reply->sequence,
+						   reply->fail);
+		grant->upcall = eq->handler != 0;
+	}
+	if (found.op) {
+		op_give(view, found.op);
+		if (md->pending > 0)
+			md->pending--;
+	}
+	if (md->flags & MD_LEAVING)
+		grant->events += md_bury(view, md);
 	return DELIVER_OK;
 }

@@ -6,7 +6,7 @@
 #define NET_PORTALS_ANSWER_H
 #include "deliver.h"
 
-/* The REPLY to a GET, or the ACK to a PUT (tables 2 and 4 of the paper). */
+/* The REPLY to what fetches, or the ACK to the rest (tables 2 and 4 of the paper). */
 void answer_make(const struct message *request, enum fail_type fail, uint64_t mlength,
 		 struct message *answer);
 
@@ -14,5 +14,9 @@ void answer_make(const struct message *request, enum fail_type fail, uint64_t ml
 int answer_ack(struct process_view *view, const struct message *ack, struct grant *grant);
 int answer_reply(struct process_view *view, const struct message *reply, uint32_t runner,
 		 struct grant *grant);
+
+/* deliver_inline of a REPLY; *grant is cleared. */
+int answer_reply_inline(struct process_view *view, const struct message *reply,
+			const void *payload, struct grant *grant);
 
 #endif

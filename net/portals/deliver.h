@@ -9,8 +9,11 @@
  *                                of the caller's own straight to view->memory + offset
  *   deliver_end     lock held    END, UNLINK; the record is free again
  *
+ *   deliver_inline  lock held    all three in one call, for a payload that is in the
+ *                                runner's own memory and not longer than a cache line
+ *
  * Answers (ack, reply) come out as a message that the caller carries out after
- * unlocking. Nothing here blocks, allocates, or reads a byte of payload.
+ * unlocking. Nothing here blocks or allocates; only deliver_inline touches payload.
  *
  * One put, between two blocks that the runner maps (the sending kernel):
  *
@@ -39,6 +42,20 @@
  *   lock(peer);   deliver_end(peer, &from, NI_OK, &b);              unlock(peer);
  *                 (only if the first begin was OK)
  *
+ * One exchange (GETPUT, FETCH_ATOMIC), and one short get without its first and last line:
+ *
+ *   lock(me);     r = initiator_exchange(me, &args, &m, &from);     unlock(me);
+ *   lock(peer);   r = deliver_inline(peer, &m, operands, &none, &a, bytes);  unlock(peer);
+ *                 where operands are the from.bytes bytes of the range that `from` grants
+ *   a is the REPLY after OK, DROPPED and CLOSED
+ *   lock(me);     initiator_sent(me, &m, &from, NI_OK);
+ *                 deliver_inline(me, &a, bytes, &none, &b, 0);      unlock(me);
+ *   none.events:  as for a put
+ *   DAMAGED, or the peer is dead: initiator_sent(..., NI_FAIL), and the answer of
+ *                 message_refuse(&m, NI_FAIL, &a) is delivered like the REPLY
+ *
+ * Short puts and atomic operations go the same way; their ack is in `a` if none.answers.
+ *
  * Source and target may be one view. Then source and destination of the copy
  * may overlap, and the copy must be port_move within one mapping (rule 34).
  */
@@ -56,17 +73,22 @@ enum deliver_result {
 	DELIVER_STALE   = -5    /* end: the operation was already ended by somebody else */
 };
 
+#define DELIVER_INLINE_BYTES   64u    /* longest payload of deliver_inline: one cache line */
+#define DELIVER_OPERAND_BYTES 128u    /* but compare-and-swap brings twice as much */
+
 /* What a runner may do. It lies in the runner's own memory, out of a damaged
  * block's reach, from begin (or initiator_put) to end (or initiator_sent). */
 struct grant {
 	handle_t op;            /* operation record; HANDLE_NONE: nothing to end */
+	handle_t md;            /* a send's source descriptor, for initiator_sent */
 	uint64_t offset;        /* first byte of the range, from the segment's start */
 	uint64_t bytes;         /* manipulated length; may be 0 */
 	uint32_t events;        /* events that the last call recorded in this block */
 	uint8_t  answers;       /* 1: the last call made *answer: carry it out */
 	uint8_t  ack;           /* the engine's: begin made the ack that end releases */
 	uint8_t  begun;         /* the engine's: counted in the queue's `begun` */
-	uint8_t  zero;
+	uint8_t  upcall;        /* 1: the last call recorded an event in a queue with a handler:
+	                           its owner is rung whether it sleeps or not */
 };
 
 /*
@@ -76,6 +98,8 @@ struct grant {
  *   GET    OK: read the range; *answer is the REPLY that carries it
  *   ACK    complete after this call; grant->op is HANDLE_NONE
  *   REPLY  OK: write the first grant->bytes bytes of its payload to the range
+ *   BARRIER counted and complete, whatever the block's state: neither event nor answer
+ *   others DROPPED: they go through deliver_inline only
  * On DROPPED and CLOSED, grant->answers tells whether the initiator waits for
  * the answer in *answer (rule 16). *grant is filled whatever the result.
  * Keep *grant and *answer together, unchanged, until deliver_end.
@@ -104,5 +128,21 @@ void deliver_move(const struct process_view *view, const struct grant *grant, ui
  */
 int deliver_end(struct process_view *view, struct grant *grant, enum fail_type fail,
 		struct message *answer);
+
+/*
+ * Begin, data and end in one, without an operation record: never BUSY or STALE.
+ * For BARRIER, ACK, REPLY with mlength of at most DELIVER_INLINE_BYTES, and all
+ * other messages whose length is at most that; longer ones are DROPPED. The
+ * only way for GETPUT, ATOMIC, FETCH_ATOMIC, which are atomic by the lock.
+ *   payload  PUT, GETPUT: length bytes; ATOMIC, FETCH_ATOMIC: length bytes of operands,
+ *            for CSWAP length bytes of compared and then of new values; REPLY: mlength
+ *            bytes; else null. It may lie in the segment, even within the range.
+ *   result   DELIVER_INLINE_BYTES bytes: after GET, GETPUT, FETCH_ATOMIC the first
+ *            answer->mlength of them are the reply's payload; else not touched, may be null
+ * grant->events, ->upcall and ->answers are those of both halves; ->op is HANDLE_NONE.
+ */
+int deliver_inline(struct process_view *view, const struct message *message,
+		   const void *payload, struct grant *grant, struct message *answer,
+		   void *result);
 
 #endif

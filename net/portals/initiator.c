@@ -1,45 +1,47 @@
 /*
- * The initiator's side: starting puts and gets, and the end of a send. See
+ * The initiator's side: starting operations, and the end of a send. See
  * initiator.h. Called by the initiator's own kernel only.
  */
 #include "initiator.h"
+#include "atomic.h"
 #include "eq.h"
 #include "md.h"
 #include "op.h"
 
-/* Rules 7 and 33: the descriptor that an operation uses, the region within it,
- * and where in the segment that is. */
-static int region(const struct process_view *view, const struct initiator_args *args,
-		  struct md **found, uint64_t *offset, struct grant *grant)
+/* The active descriptor that a handle names (rule 7), or null. */
+static struct md *active(const struct process_view *view, handle_t handle)
 {
-	struct md *md = md_lookup(view, args->md);
-	uint64_t start, bytes;
+	struct md *md = md_lookup(view, handle);
 
 	if (!md || md->user.threshold == 0 || (md->flags & (MD_LEAVING | MD_INACTIVE)))
-		return PORTALS_MD_INVALID;
-	if (args->length == LENGTH_WHOLE) {
-		*offset = 0;
-		bytes = md->user.length;
-	} else {
-		if (args->local_offset > md->user.length ||
-		    args->length > md->user.length - args->local_offset)
-			return PORTALS_MD_ILLEGAL;
-		*offset = args->local_offset;
-		bytes = args->length;
-	}
-	if (args->target_nid == ANY_ID || args->target_pid == ANY_ID)
-		return PORTALS_PROCESS_INVALID;
+		return 0;
+	return md;
+}
+
+/* Rule 33: 1 if [offset, offset + bytes) lies within the descriptor. */
+static int holds(const struct md *md, uint64_t offset, uint64_t bytes)
+{
+	return offset <= md->user.length && bytes <= md->user.length - offset;
+}
+
+/* The range of a send: `bytes` bytes from `offset` on in its descriptor. */
+static int source(const struct process_view *view, const struct md *md, uint64_t offset,
+		  uint64_t bytes, struct grant *grant)
+{
 	/* Read once: what was checked is what is sent. */
-	start = __atomic_load_n(&md->user.start, __ATOMIC_RELAXED) + *offset;
+	uint64_t start = __atomic_load_n(&md->user.start, __ATOMIC_RELAXED) + offset;
+
 	if (!view_holds(view, start, bytes))
 		return PORTALS_FAIL;
-	grant->op = HANDLE_NONE;
-	grant->offset = bytes ? start - view->base : 0;
-	grant->bytes = bytes;
-	grant->events = 0;
-	grant->answers = grant->ack = grant->begun = grant->zero = 0;
-	*found = md;
+	*grant = (struct grant){
+		.md = md->handle, .offset = bytes ? start - view->base : 0, .bytes = bytes,
+	};
 	return PORTALS_OK;
+}
+
+static int names_process(const struct initiator_args *args)
+{
+	return args->target_nid != ANY_ID && args->target_pid != ANY_ID;
 }
 
 /* A record that waits for the answer to a request; its runner is who answers. */
@@ -77,11 +79,13 @@ static int await(struct process_view *view, const struct initiator_args *args, u
 static void request(const struct process_view *view, const struct initiator_args *args,
 		    uint8_t operation, uint64_t bytes, struct message *message)
 {
+	int is_atomic = operation == MESSAGE_ATOMIC || operation == MESSAGE_FETCH_ATOMIC;
+
 	message->operation = operation;
 	message->ack_request = ACK_NO;
 	message->fail = NI_OK;
-	message->atomic_operation = 0;
-	message->datatype = 0;
+	message->atomic_operation = is_atomic ? args->atomic_operation : 0;
+	message->datatype = is_atomic ? args->datatype : 0;
 	message->zero[0] = message->zero[1] = message->zero[2] = 0;
 	message->source_nid = view->nid;
 	message->source_pid = view->pid;
@@ -98,14 +102,14 @@ static void request(const struct process_view *view, const struct initiator_args
 	message->md_handle = args->md;
 	message->eq_handle = EQ_NONE;
 	message->op_handle = HANDLE_NONE;
-	message->hdr_data = 0;
+	message->hdr_data = operation == MESSAGE_GET ? 0 : args->hdr_data;
 	message->sequence = block_link_started(view->block);
 	message->counter_handle = HANDLE_NONE;
 	message->list_selector = 0;
 	message->link = 0;
 }
 
-/* SEND_START or SEND_END of a put. */
+/* SEND_START or SEND_END, in the queue of the descriptor that is sent. */
 static uint32_t record_send(const struct process_view *view, struct eq *eq,
 			    const struct message *message, const struct md *md,
 			    enum event_kind type, enum fail_type fail)
@@ -115,38 +119,19 @@ static uint32_t record_send(const struct process_view *view, struct eq *eq,
 		.uid = message->uid, .jid = message->jid, .pt_index = message->pt_index,
 		.match_bits = message->match_bits, .rlength = message->length,
 		.mlength = message->length, .offset = message->offset,
-		.md_handle = message->md_handle,
+		.md_handle = md->handle,
 	};
 
 	return eq_record(view, eq, &head, type, &md->user, message->hdr_data,
 			 (uint32_t)message->sequence, fail);
 }
 
-int initiator_put(struct process_view *view, const struct initiator_args *args,
-		  struct message *message, struct grant *grant)
+/* The operation is under way, and `md` is what it sends: until initiator_sent. */
+static int send(struct process_view *view, struct md *md, struct eq *eq,
+		const struct message *message, struct grant *grant)
 {
 	struct block *block = view->block;
-	struct operation *op;
-	uint64_t offset;
-	struct md *md;
-	struct eq *eq;
-	int error = region(view, args, &md, &offset, grant);
 
-	if (error)
-		return error;
-	eq = eq_lookup(view, md->user.eq_handle);
-	request(view, args, MESSAGE_PUT, grant->bytes, message);
-	message->hdr_data = args->hdr_data;
-	if (eq && args->ack == ACK_YES) {
-		error = await(view, args, MESSAGE_ACK, grant->bytes, NO_INDEX, &op);
-		if (error)
-			return error;
-		op->hdr_data = args->hdr_data;
-		op->eq_handle = eq->handle;
-		message->ack_request = ACK_YES;
-		message->eq_handle = eq->handle;
-		message->op_handle = op->handle;
-	}
 	if (md_spend(view, md))
 		return PORTALS_FAIL;
 	md->pending++;
@@ -158,20 +143,78 @@ int initiator_put(struct process_view *view, const struct initiator_args *args,
 			eq->begun++;
 			grant->begun = 1;
 		}
-		if (!(md->user.options & MD_EVENT_START_DISABLE))
+		if (!(md->user.options & MD_EVENT_START_DISABLE)) {
 			grant->events = record_send(view, eq, message, md, EVENT_SEND_START, NI_OK);
+			grant->upcall = eq->handler != 0;
+		}
 	}
 	return PORTALS_OK;
+}
+
+/* Whether an atomic operation's arguments say something that exists. */
+static int atomic_exists(const struct initiator_args *args)
+{
+	return args->length <= DELIVER_INLINE_BYTES &&
+	       atomic_valid(args->atomic_operation, args->datatype, args->length);
+}
+
+/* Bytes of operands: compare-and-swap has two for each element. */
+static uint64_t operand_bytes(const struct initiator_args *args)
+{
+	return args->atomic_operation == ATOMIC_CSWAP ? 2 * args->length : args->length;
+}
+
+int initiator_put(struct process_view *view, const struct initiator_args *args,
+		  struct message *message, struct grant *grant)
+{
+	int is_atomic = args->operation == MESSAGE_ATOMIC;
+	uint64_t length = args->length, bytes, offset = args->local_offset;
+	struct operation *op;
+	struct md *md;
+	struct eq *eq;
+	int error;
+
+	if (is_atomic && !atomic_exists(args))
+		return PORTALS_ATOMIC_INVALID;
+	md = active(view, args->md);
+	if (!md)
+		return PORTALS_MD_INVALID;
+	if (length == LENGTH_WHOLE) {
+		offset = 0;
+		length = md->user.length;
+	}
+	bytes = is_atomic ? operand_bytes(args) : length;
+	if (!holds(md, offset, bytes))
+		return PORTALS_MD_ILLEGAL;
+	if (!names_process(args))
+		return PORTALS_PROCESS_INVALID;
+	error = source(view, md, offset, bytes, grant);
+	if (error)
+		return error;
+	eq = eq_lookup(view, md->user.eq_handle);
+	request(view, args, is_atomic ? MESSAGE_ATOMIC : MESSAGE_PUT, length, message);
+	if (eq && args->ack == ACK_YES) {
+		error = await(view, args, MESSAGE_ACK, length, NO_INDEX, &op);
+		if (error)
+			return error;
+		op->hdr_data = message->hdr_data;
+		op->eq_handle = eq->handle;
+		message->ack_request = ACK_YES;
+		message->eq_handle = eq->handle;
+		message->op_handle = op->handle;
+	}
+	return send(view, md, eq, message, grant);
 }
 
 int initiator_sent(struct process_view *view, const struct message *message,
 		   struct grant *grant, enum fail_type fail)
 {
 	struct block *block = view->block;
-	struct md *md = md_lookup(view, message->md_handle);
+	struct md *md = md_lookup(view, grant->md);
 	struct eq *eq;
 
 	grant->events = 0;
+	grant->upcall = 0;
 	if (block->started.sends > 0)
 		block->started.sends--;
 	if (!md)
@@ -185,6 +228,7 @@ int initiator_sent(struct process_view *view, const struct message *message,
 		eq->begun -= grant->begun;
 		if (!(md->user.options & MD_EVENT_END_DISABLE))
 			grant->events = record_send(view, eq, message, md, EVENT_SEND_END, fail);
+		grant->upcall = eq->handler != 0;
 	}
 	grant->events += md_unpin(view, md);
 	return DELIVER_OK;
@@ -198,27 +242,85 @@ void initiator_unanswered(struct process_view *view, const struct message *messa
 		op_give(view, op);
 }
 
-int initiator_get(struct process_view *view, const struct initiator_args *args,
-		  struct message *message)
+/* The half that awaits a reply for `room` bytes from `offset` on in `md`. */
+static int fetch(struct process_view *view, const struct initiator_args *args,
+		 uint8_t operation, uint64_t length, struct md *md, uint64_t offset,
+		 uint64_t room, struct message *message)
 {
 	struct operation *op;
-	struct grant grant;
-	uint64_t offset;
-	struct md *md;
-	int error = region(view, args, &md, &offset, &grant);
+	int error = await(view, args, MESSAGE_REPLY, length, (uint32_t)(md - view->mds), &op);
 
 	if (error)
 		return error;
-	error = await(view, args, MESSAGE_REPLY, grant.bytes, (uint32_t)(md - view->mds), &op);
-	if (error)
-		return error;
-	op->hdr_data = 0;
 	op->local_offset = offset;
-	request(view, args, MESSAGE_GET, grant.bytes, message);
+	op->room = room;
+	request(view, args, operation, length, message);
+	op->hdr_data = message->hdr_data;
 	message->eq_handle = md->user.eq_handle;
 	message->op_handle = op->handle;
 	md->pending++;
+	return PORTALS_OK;
+}
+
+int initiator_get(struct process_view *view, const struct initiator_args *args,
+		  struct message *message)
+{
+	uint64_t length = args->length, offset = args->local_offset;
+	struct md *md = active(view, args->md);
+	struct grant grant;
+	int error;
+
+	if (!md)
+		return PORTALS_MD_INVALID;
+	if (length == LENGTH_WHOLE) {
+		offset = 0;
+		length = md->user.length;
+	}
+	if (!holds(md, offset, length))
+		return PORTALS_MD_ILLEGAL;
+	if (!names_process(args))
+		return PORTALS_PROCESS_INVALID;
+	error = source(view, md, offset, length, &grant);
+	if (!error)
+		error = fetch(view, args, MESSAGE_GET, length, md, offset, length, message);
+	if (error)
+		return error;
 	view->block->started.operations++;
 	view->block->started.counters[STAT_MESSAGES_OUT]++;
 	return PORTALS_OK;
+}
+
+int initiator_exchange(struct process_view *view, const struct initiator_args *args,
+		       struct message *message, struct grant *grant)
+{
+	int is_atomic = args->operation == MESSAGE_FETCH_ATOMIC;
+	uint64_t most = args->most ? args->most : DELIVER_INLINE_BYTES;
+	uint64_t length = args->length, bytes, put_offset = args->put_offset;
+	struct md *md, *put_md;
+	int error;
+
+	if (is_atomic && !atomic_exists(args))
+		return PORTALS_ATOMIC_INVALID;
+	md = active(view, args->md);
+	put_md = active(view, args->put_md);
+	if (!md || !put_md)
+		return PORTALS_MD_INVALID;
+	if (length == LENGTH_WHOLE) {
+		put_offset = 0;
+		length = put_md->user.length;
+	}
+	bytes = is_atomic ? operand_bytes(args) : length;
+	if (!holds(put_md, put_offset, bytes) ||
+	    !holds(md, args->local_offset, is_atomic ? length : 0) || length > most)
+		return PORTALS_MD_ILLEGAL;
+	if (!names_process(args))
+		return PORTALS_PROCESS_INVALID;
+	error = source(view, put_md, put_offset, bytes, grant);
+	if (!error)
+		error = fetch(view, args, is_atomic ? MESSAGE_FETCH_ATOMIC : MESSAGE_GETPUT, length,
+			      md, args->local_offset,
+			      is_atomic ? length : md->user.length - args->local_offset, message);
+	if (error)
+		return error;
+	return send(view, put_md, eq_lookup(view, put_md->user.eq_handle), message, grant);
 }

@@ -1,5 +1,5 @@
 /*
- * The initiator's side: starting a put or a get, and the end of a send. Called
+ * The initiator's side: starting an operation, and the end of a send. Called
  * by the initiator's own kernel with its own block's lock held. What comes
  * back (acks, replies) goes through deliver_begin on the initiator's view.
  */
@@ -9,26 +9,37 @@
 
 #define LENGTH_WHOLE  (~0ULL)   /* the descriptor's whole length, from local_offset 0 */
 
-/* Arguments of PtlPut[Region] and PtlGet[Region]. */
+/* Arguments of PtlPut[Region], PtlGet[Region], PtlGetPut, PtlAtomic, PtlFetchAtomic. */
 struct initiator_args {
-	handle_t md;
-	uint64_t local_offset;  /* first byte within the descriptor */
-	uint64_t length;        /* bytes, or LENGTH_WHOLE */
+	handle_t md;            /* what is sent or fetched into */
+	uint64_t local_offset;  /* first byte within it */
+	uint64_t length;        /* bytes at the target, or LENGTH_WHOLE */
 	uint32_t target_nid;
 	uint32_t target_pid;
 	uint32_t pt_index;
 	uint32_t cookie;
-	uint32_t ack;           /* enum ack_req; put only */
-	uint32_t zero;
+	uint32_t ack;           /* enum ack_req; PUT, ATOMIC */
+	uint8_t  operation;     /* initiator_put: MESSAGE_PUT (or 0) or _ATOMIC;
+	                           initiator_exchange: MESSAGE_GETPUT or _FETCH_ATOMIC */
+	uint8_t  atomic_operation; /* enum atomic_operation; ATOMIC, FETCH_ATOMIC */
+	uint8_t  datatype;      /* enum atomic_type; ATOMIC, FETCH_ATOMIC */
+	uint8_t  zero;
 	uint64_t match_bits;
 	uint64_t remote_offset;
-	uint64_t hdr_data;      /* put only */
+	uint64_t hdr_data;      /* not GET */
+	handle_t put_md;        /* exchange: what is sent; `md` is what the reply goes to */
+	uint64_t put_offset;    /* first byte within that */
+	uint64_t most;          /* exchange: longest length allowed, at most
+	                           DELIVER_INLINE_BYTES; 0 means that */
 };
 
 /*
- * Start a put: checks, threshold, SEND_START; fills *message and the source
- * range in *grant. The descriptor is pinned until initiator_sent. If an ack
- * will be awaited, an operation record waits for it (message.op_handle).
+ * Start a put or an atomic operation: checks, threshold, SEND_START; fills
+ * *message and the source range in *grant. The descriptor is pinned until
+ * initiator_sent. If an ack will be awaited, an operation record waits for it
+ * (message.op_handle).
+ *   PORTALS_ATOMIC_INVALID    no such operation or datatype, a length that is no multiple
+ *                             of the datatype's or more than DELIVER_INLINE_BYTES
  *   PORTALS_MD_INVALID        handle, or the descriptor is inactive
  *   PORTALS_MD_ILLEGAL        the region is not inside the descriptor
  *   PORTALS_PROCESS_INVALID   the target names no process (a wildcard)
@@ -62,5 +73,16 @@ void initiator_unanswered(struct process_view *view, const struct message *messa
  */
 int initiator_get(struct process_view *view, const struct initiator_args *args,
 		  struct message *message);
+
+/*
+ * Start an exchange: both of them. args->put_md is sent: initiator_sent ends
+ * that as it ends a put. args->md awaits the reply as of a get; the two may be
+ * one. GETPUT: length is LENGTH_WHOLE for all of put_md; the reply is cut to
+ * what lies behind local_offset in md. FETCH_ATOMIC: both regions have `length`
+ * bytes, that of put_md twice as many for CSWAP. Errors as for initiator_put;
+ * PORTALS_MD_ILLEGAL too if a GETPUT's length is more than args->most.
+ */
+int initiator_exchange(struct process_view *view, const struct initiator_args *args,
+		       struct message *message, struct grant *grant);
 
 #endif

@@ -19,10 +19,10 @@ static int matches(const struct me *me, const struct message *message)
 static int accepts(struct md *md, const struct message *message, struct place *place)
 {
 	uint32_t options = md->user.options;
-	uint32_t wanted = message->operation == MESSAGE_PUT ? MD_OP_PUT : MD_OP_GET;
+	uint32_t wanted = message_wants(message->operation);
 	uint64_t offset, room;
 
-	if (!(options & wanted) || md->user.threshold == 0 ||
+	if ((options & wanted) != wanted || md->user.threshold == 0 ||
 	    (md->flags & (MD_LEAVING | MD_INACTIVE)))
 		return 0;
 	offset = options & MD_MANAGE_REMOTE ? message->offset : md->local_offset;

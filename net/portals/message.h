@@ -17,19 +17,20 @@ enum message_operation {
 	MESSAGE_PUT,            /* payload: length bytes, source -> target */
 	MESSAGE_GET,            /* no payload; answered by REPLY */
 	MESSAGE_ACK,            /* no payload; answers PUT */
-	MESSAGE_REPLY,          /* payload: mlength bytes; answers GET */
-	MESSAGE_GETPUT,         /* reserved */
-	MESSAGE_ATOMIC,         /* reserved */
-	MESSAGE_FETCH_ATOMIC,   /* reserved */
+	MESSAGE_REPLY,          /* payload: mlength bytes; answers GET, GETPUT, FETCH_ATOMIC */
+	MESSAGE_GETPUT,         /* payload: length bytes; answered by REPLY */
+	MESSAGE_ATOMIC,         /* payload: length bytes of operands, CSWAP twice as many */
+	MESSAGE_FETCH_ATOMIC,   /* payload as of ATOMIC; answered by REPLY */
+	MESSAGE_BARRIER,        /* no payload; list_selector is the round that it ends */
 	MESSAGE_OPERATIONS
 };
 
 struct message {
 	uint8_t  operation;         /* enum message_operation */
-	uint8_t  ack_request;       /* PUT: enum ack_req; ACK_YES only if md and eq are named */
+	uint8_t  ack_request;       /* PUT, ATOMIC: enum ack_req; ACK_YES only if md and eq are named */
 	uint8_t  fail;              /* ACK, REPLY: enum fail_type; requests: NI_OK */
-	uint8_t  atomic_operation;  /* reserved, 0 */
-	uint8_t  datatype;          /* reserved, 0 */
+	uint8_t  atomic_operation;  /* ATOMIC, FETCH_ATOMIC: enum atomic_operation; else 0 */
+	uint8_t  datatype;          /* ATOMIC, FETCH_ATOMIC: enum atomic_type; else 0 */
 	uint8_t  zero[3];
 	uint32_t source_nid;
 	uint32_t source_pid;
@@ -43,13 +44,14 @@ struct message {
 	uint64_t offset;            /* request: remote offset; answers: echoed */
 	uint64_t length;            /* bytes requested; answers: echoed */
 	uint64_t mlength;           /* answers: bytes manipulated; requests: 0 */
-	uint64_t md_handle;         /* the initiator's descriptor; answers: echoed */
+	uint64_t md_handle;         /* the initiator's descriptor, of two that of the reply;
+	                               answers: echoed */
 	uint64_t eq_handle;         /* the initiator's event queue or EQ_NONE; answers: echoed */
 	uint64_t op_handle;         /* the initiator's operation record or 0; answers: echoed */
-	uint64_t hdr_data;          /* PUT: the initiator's; answers: echoed */
+	uint64_t hdr_data;          /* the initiator's, GET: 0; answers: echoed */
 	uint64_t sequence;          /* number of the operation at its initiator; answers: echoed */
 	uint64_t counter_handle;    /* reserved, 0 */
-	uint32_t list_selector;     /* reserved, 0 */
+	uint32_t list_selector;     /* BARRIER: round; else reserved, 0 */
 	uint32_t link;              /* for the link's own use; the engine neither sets nor reads it */
 };
 
@@ -61,10 +63,24 @@ _Static_assert(offsetof(struct message, md_handle) == 72, "handles");
 _Static_assert(offsetof(struct message, hdr_data) == 96, "data of the header");
 _Static_assert(offsetof(struct message, counter_handle) == 112, "reserved fields");
 
+/* Whether an answer brings back bytes (REPLY), or tells at most that it is done (ACK). */
+static inline int message_fetches(uint8_t operation)
+{
+	return operation == MESSAGE_GET || operation == MESSAGE_GETPUT ||
+	       operation == MESSAGE_FETCH_ATOMIC;
+}
+
+/* The options that an operation wants of its target's descriptor, all of them. */
+static inline uint32_t message_wants(uint8_t operation)
+{
+	return operation == MESSAGE_PUT || operation == MESSAGE_ATOMIC ? MD_OP_PUT :
+	       operation == MESSAGE_GET ? MD_OP_GET : MD_OP_PUT | MD_OP_GET;
+}
+
 /*
  * Make the answer to a request that was not carried out (rules 16 and 22):
- * to a GET a REPLY, to a PUT that asked for an ack an ACK, of length 0 and with
- * `fail`. Returns 1 and fills *answer if somebody waits for one, else 0.
+ * to what fetches a REPLY, to a PUT or ATOMIC that asked for an ack an ACK, of
+ * length 0 and with `fail`. Returns 1 and fills *answer if somebody waits for one, else 0.
  * For whoever finds that the target cannot be reached: the answer then goes to
  * deliver_begin on the initiator's own view. Needs no lock.
  */

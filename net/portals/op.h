@@ -31,7 +31,7 @@ struct operation {
 	uint8_t  kind;            /* enum message_operation: what is under way or awaited */
 	uint8_t  fail;            /* REPLY: enum fail_type that it brought */
 	uint8_t  begun;           /* 1: counted in its queue's `begun` */
-	uint64_t spare;
+	uint64_t room;            /* WAITING for a reply: bytes from there that it may fill */
 };
 
 _Static_assert(sizeof(struct operation) == 128, "two cache lines per record");

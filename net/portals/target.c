@@ -1,19 +1,18 @@
 /*
- * The target's side: what an arriving put or get does (figure 4 of the Portals
- * paper), and the common entry of deliver. Acks and replies are in answer.c.
- * Called by whoever runs the engine on this block. See deliver.h.
+ * The target's side in three phases: what an arriving put or get does (figure
+ * 4 of the Portals paper), and the common entry of deliver. The steps that
+ * deliver_inline shares are here too (target.h). Acks and replies are in
+ * answer.c. Called by whoever runs the engine on this block. See deliver.h.
  */
+#include "target.h"
 #include "ac.h"
 #include "answer.h"
-#include "deliver.h"
+#include "atomic.h"
 #include "eq.h"
-#include "match.h"
-#include "md.h"
 #include "op.h"
 #include "../port.h"
 
-/* Rules 6 to 8: what an accepted operation does to its descriptor. */
-static int use(struct process_view *view, const struct place *place)
+int target_use(struct process_view *view, const struct place *place)
 {
 	struct md *md = place->md;
 	uint32_t options = md->user.options;
@@ -32,8 +31,7 @@ static int use(struct process_view *view, const struct place *place)
 	return md_spend(view, md) ? DELIVER_DAMAGED : DELIVER_OK;
 }
 
-/* Discard: count, and make the answer if somebody waits for one (rule 16). */
-static int discard(struct process_view *view, const struct message *message, int result,
+int target_discard(struct process_view *view, const struct message *message, int result,
 		   struct grant *grant, struct message *answer)
 {
 	view->block->delivered.counters[STAT_DROPPED]++;
@@ -45,13 +43,46 @@ static int discard(struct process_view *view, const struct message *message, int
 	return result;
 }
 
-/* The answer of an accepted request, complete but for how its copy ends. */
-static void accept(const struct process_view *view, const struct message *message,
+void target_accept(const struct process_view *view, const struct message *message,
 		   uint64_t mlength, struct message *answer)
 {
 	answer_make(message, NI_OK, mlength, answer);
 	answer->uid = view->uid;
 	answer->jid = view->jid;
+}
+
+int target_barrier(struct process_view *view, const struct message *message)
+{
+	if (message->list_selector >= BLOCK_BARRIER_ROUNDS)
+		return DELIVER_DROPPED;
+	__atomic_fetch_add(&view->block->barrier[message->list_selector], 1, __ATOMIC_RELEASE);
+	return DELIVER_OK;
+}
+
+int target_find(struct process_view *view, const struct message *message, struct place *place,
+		struct grant *grant, struct message *answer)
+{
+	uint64_t start;
+	int result;
+
+	if (view->block->state != BLOCK_OPEN || message->target_pid != view->pid)
+		return target_discard(view, message, DELIVER_CLOSED, grant, answer);
+	if (message->pt_index >= view->limits.portals || !ac_admits(view, message))
+		return target_discard(view, message, DELIVER_DROPPED, grant, answer);
+	result = match_find(view, message, place);
+	if (result == DELIVER_DROPPED)
+		return target_discard(view, message, result, grant, answer);
+	if (result)
+		return result;
+	if (message->operation == MESSAGE_ATOMIC || message->operation == MESSAGE_FETCH_ATOMIC)
+		place->bytes &= ~(atomic_size(message->datatype) - 1);
+	/* Read once: what was checked is what is granted. */
+	start = __atomic_load_n(&place->md->user.start, __ATOMIC_RELAXED) + place->offset;
+	if (!view_holds(view, start, place->bytes))
+		return DELIVER_DAMAGED;
+	grant->bytes = place->bytes;
+	grant->offset = place->bytes ? start - view->base : 0;
+	return DELIVER_OK;
 }
 
 static int begin_request(struct process_view *view, const struct message *message,
@@ -60,44 +91,23 @@ static int begin_request(struct process_view *view, const struct message *messag
 	struct block *block = view->block;
 	struct operation *op;
 	struct place place;
-	uint64_t start;
 	struct md *md;
 	struct eq *eq;
-	int result;
+	int result = target_find(view, message, &place, grant, answer);
 
-	if (block->state != BLOCK_OPEN || message->target_pid != view->pid)
-		return discard(view, message, DELIVER_CLOSED, grant, answer);
-	if (message->pt_index >= view->limits.portals || !ac_admits(view, message))
-		return discard(view, message, DELIVER_DROPPED, grant, answer);
-	result = match_find(view, message, &place);
-	if (result == DELIVER_DROPPED)
-		return discard(view, message, result, grant, answer);
 	if (result)
 		return result;
 	md = place.md;
-	/* Read once: what was checked is what is granted. */
-	start = __atomic_load_n(&md->user.start, __ATOMIC_RELAXED) + place.offset;
-	if (!view_holds(view, start, place.bytes))
-		return DELIVER_DAMAGED;
 	result = op_take(view, &op);
 	if (result)
 		return result;
-	if (use(view, &place)) {
+	if (target_use(view, &place)) {
 		op_give(view, op);
 		return DELIVER_DAMAGED;
 	}
 	md->pending++;
 
-	op->head.nid = message->source_nid;
-	op->head.pid = message->source_pid;
-	op->head.uid = message->uid;
-	op->head.jid = message->jid;
-	op->head.pt_index = message->pt_index;
-	op->head.match_bits = message->match_bits;
-	op->head.rlength = message->length;
-	op->head.mlength = place.bytes;
-	op->head.offset = place.offset;
-	op->head.md_handle = md->handle;
+	target_head(message, &place, &op->head);
 	op->hdr_data = message->hdr_data;
 	op->runner = runner;
 	op->md = (uint32_t)(md - view->mds);
@@ -109,10 +119,7 @@ static int begin_request(struct process_view *view, const struct message *messag
 	op->fail = NI_OK;
 	op->begun = 0;
 	block->delivered.counters[STAT_MESSAGES_IN]++;
-
 	grant->op = op->handle;
-	grant->bytes = place.bytes;
-	grant->offset = place.bytes ? start - view->base : 0;
 
 	eq = eq_lookup(view, md->user.eq_handle);
 	if (eq) {
@@ -120,18 +127,17 @@ static int begin_request(struct process_view *view, const struct message *messag
 			eq->begun++;
 			op->begun = 1;
 		}
-		if (!(md->user.options & MD_EVENT_START_DISABLE))
-			grant->events = eq_record(view, eq, &op->head,
-						  op->kind == MESSAGE_PUT ? EVENT_PUT_START
-									  : EVENT_GET_START,
+		if (!(md->user.options & MD_EVENT_START_DISABLE)) {
+			grant->events = eq_record(view, eq, &op->head, target_start(op->kind),
 						  &md->user, op->hdr_data, op->link, NI_OK);
+			grant->upcall = eq->handler != 0;
+		}
 	}
 	if (op->kind == MESSAGE_GET) {
-		accept(view, message, place.bytes, answer);
+		target_accept(view, message, place.bytes, answer);
 		grant->answers = 1;
-	} else if (message->ack_request == ACK_YES &&
-		   !(md->user.options & MD_ACK_DISABLE)) {
-		accept(view, message, place.bytes, answer);
+	} else if (target_acks(message, md)) {
+		target_accept(view, message, place.bytes, answer);
 		grant->ack = 1;
 	}
 	return DELIVER_OK;
@@ -149,8 +155,10 @@ int deliver_begin(struct process_view *view, const struct message *message, uint
 		return answer_ack(view, message, grant);
 	case MESSAGE_REPLY:
 		return answer_reply(view, message, runner, grant);
+	case MESSAGE_BARRIER:
+		return target_barrier(view, message);
 	default:
-		return discard(view, message, DELIVER_DROPPED, grant, answer);
+		return target_discard(view, message, DELIVER_DROPPED, grant, answer);
 	}
 }
 
@@ -179,6 +187,7 @@ int deliver_end(struct process_view *view, struct grant *grant, enum fail_type f
 
 	grant->events = 0;
 	grant->answers = 0;
+	grant->upcall = 0;
 	if (grant->op == HANDLE_NONE)
 		return DELIVER_OK;
 	op = op_lookup(view, grant->op);
@@ -208,11 +217,9 @@ int deliver_end(struct process_view *view, struct grant *grant, enum fail_type f
 		eq->begun -= op->begun;
 		eq->reserved -= op->reserved;
 		if (!(md->user.options & MD_EVENT_END_DISABLE))
-			grant->events = eq_record(view, eq, &op->head,
-						  op->kind == MESSAGE_PUT ? EVENT_PUT_END :
-						  op->kind == MESSAGE_GET ? EVENT_GET_END
-									  : EVENT_REPLY_END,
+			grant->events = eq_record(view, eq, &op->head, target_start(op->kind) + 1,
 						  &md->user, op->hdr_data, op->link, fail);
+		grant->upcall = eq->handler != 0;
 	}
 	op_give(view, op);
 	grant->events += md_unpin(view, md);

@@ -73,7 +73,8 @@ enum portals_error {
 	PORTALS_ME_LIST_TOO_LONG   = -20,
 	PORTALS_PT_FULL            = -21,
 	PORTALS_EQ_EMPTY           = -22,
-	PORTALS_EQ_DROPPED         = -23
+	PORTALS_EQ_DROPPED         = -23,
+	PORTALS_ATOMIC_INVALID     = -24     /* no such operation or type, or no such length */
 };
 
 /* md_args.options */
@@ -101,6 +102,22 @@ enum fail_type {
 	NI_OK,                  /* it was carried out */
 	NI_FAIL,                /* the peer died, or could not be reached */
 	NI_DROPPED              /* the target discarded the request */
+};
+
+/* What an atomic operation does with each element of the target's memory (ptl_op_t). */
+enum atomic_operation {
+	ATOMIC_MIN, ATOMIC_MAX, ATOMIC_SUM,
+	ATOMIC_BOR, ATOMIC_BAND, ATOMIC_BXOR,
+	ATOMIC_SWAP,
+	ATOMIC_CSWAP,           /* the new value if the old one equals the compared one */
+	ATOMIC_OPERATIONS
+};
+
+/* Its elements (ptl_datatype_t): 1 << (type / 2) bytes, the even ones signed. */
+enum atomic_type {
+	ATOMIC_INT8, ATOMIC_UINT8, ATOMIC_INT16, ATOMIC_UINT16,
+	ATOMIC_INT32, ATOMIC_UINT32, ATOMIC_INT64, ATOMIC_UINT64,
+	ATOMIC_TYPES
 };
 
 /* START is followed by its END everywhere: END == START + 1. */

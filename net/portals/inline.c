@@ -1,0 +1,127 @@
+/*
+ * Short messages in one step: an arriving request is found, carried out and
+ * ended under one hold of the lock, without an operation record. The rules are
+ * those of target.h; what is here is the order of the steps and the copy of at
+ * most one cache line. See deliver.h.
+ */
+#include "answer.h"
+#include "atomic.h"
+#include "eq.h"
+#include "target.h"
+#include "../port.h"
+
+/* Apply an atomic operation to the granted range; *old gets what was there. */
+static void apply(const struct process_view *view, const struct message *message,
+		  const void *payload, const struct grant *grant, void *old)
+{
+	uint8_t elements[DELIVER_INLINE_BYTES], *memory = view->memory + grant->offset;
+
+	port_copy(elements, memory, grant->bytes);
+	if (old)
+		port_copy(old, elements, grant->bytes);
+	atomic_apply(message->atomic_operation, message->datatype, elements, grant->bytes,
+		     payload, message->length);
+	port_copy(memory, elements, grant->bytes);
+}
+
+/* Move the operation's bytes, and count them. */
+static void carry_out(const struct process_view *view, const struct message *message,
+		      const void *payload, const struct grant *grant, void *result)
+{
+	uint64_t *counters = view->block->delivered.counters;
+	uint8_t *memory = view->memory + grant->offset;
+
+	switch (message->operation) {
+	case MESSAGE_PUT:
+		port_move(memory, payload, grant->bytes);
+		break;
+	case MESSAGE_GETPUT:
+		port_copy(result, memory, grant->bytes);
+		port_move(memory, payload, grant->bytes);
+		break;
+	case MESSAGE_GET:
+		port_copy(result, memory, grant->bytes);
+		break;
+	case MESSAGE_ATOMIC:
+		apply(view, message, payload, grant, 0);
+		break;
+	case MESSAGE_FETCH_ATOMIC:
+		apply(view, message, payload, grant, result);
+		break;
+	}
+	if (message->operation != MESSAGE_GET)
+		counters[STAT_BYTES_IN] += grant->bytes;
+	if (message_fetches(message->operation))
+		counters[STAT_BYTES_OUT] += grant->bytes;
+}
+
+static int request(struct process_view *view, const struct message *message,
+		   const void *payload, struct grant *grant, struct message *answer,
+		   void *result)
+{
+	struct block *block = view->block;
+	struct event_head head;
+	struct place place;
+	uint32_t link;
+	struct md *md;
+	struct eq *eq;
+	int found = target_find(view, message, &place, grant, answer);
+
+	if (found)
+		return found;
+	if (target_use(view, &place))
+		return DELIVER_DAMAGED;
+	md = place.md;
+	link = (uint32_t)block_link_delivered(block);
+	block->delivered.operations++;
+	block->delivered.counters[STAT_MESSAGES_IN]++;
+
+	target_head(message, &place, &head);
+	eq = eq_lookup(view, md->user.eq_handle);
+	if (eq && !(md->user.options & MD_EVENT_START_DISABLE))
+		grant->events = eq_record(view, eq, &head, target_start(message->operation),
+					  &md->user, message->hdr_data, link, NI_OK);
+	if (grant->bytes)
+		carry_out(view, message, payload, grant, result);
+	if (message_fetches(message->operation) || target_acks(message, md)) {
+		target_accept(view, message, grant->bytes, answer);
+		grant->answers = 1;
+	}
+	if (eq) {
+		if (!(md->user.options & MD_EVENT_END_DISABLE))
+			grant->events += eq_record(view, eq, &head,
+						   target_start(message->operation) + 1,
+						   &md->user, message->hdr_data, link, NI_OK);
+		grant->upcall = eq->handler != 0;
+	}
+	if (md->flags & MD_LEAVING)
+		grant->events += md_bury(view, md);
+	return DELIVER_OK;
+}
+
+int deliver_inline(struct process_view *view, const struct message *message,
+		   const void *payload, struct grant *grant, struct message *answer,
+		   void *result)
+{
+	*grant = (struct grant){ .op = HANDLE_NONE };
+	switch (message->operation) {
+	case MESSAGE_ATOMIC:
+	case MESSAGE_FETCH_ATOMIC:
+		if (!atomic_valid(message->atomic_operation, message->datatype, message->length))
+			break;
+		/* fall through */
+	case MESSAGE_PUT:
+	case MESSAGE_GET:
+	case MESSAGE_GETPUT:
+		if (message->length > DELIVER_INLINE_BYTES)
+			break;
+		return request(view, message, payload, grant, answer, result);
+	case MESSAGE_ACK:
+		return answer_ack(view, message, grant);
+	case MESSAGE_REPLY:
+		return answer_reply_inline(view, message, payload, grant);
+	case MESSAGE_BARRIER:
+		return target_barrier(view, message);
+	}
+	return target_discard(view, message, DELIVER_DROPPED, grant, answer);
+}

@@ -1,0 +1,70 @@
+/*
+ * An arriving request, step by step: what deliver_begin (target.c) and
+ * deliver_inline (inline.c) have in common. Both take every request through
+ * target_find and target_use, so no rule of one path can be missing on the
+ * other. Private to those two.
+ */
+#ifndef NET_PORTALS_TARGET_H
+#define NET_PORTALS_TARGET_H
+#include "deliver.h"
+#include "match.h"
+#include "md.h"
+
+/*
+ * Rules 1 to 5 and 9: where the request goes, and the range of memory that it
+ * may touch, in *grant. DELIVER_OK: nothing has changed yet. DROPPED, CLOSED:
+ * counted, and grant->answers tells whether *answer is an answer. DAMAGED.
+ */
+int target_find(struct process_view *view, const struct message *message, struct place *place,
+		struct grant *grant, struct message *answer);
+
+/* Rules 6 to 8: what an accepted operation does to its descriptor. OK or DAMAGED. */
+int target_use(struct process_view *view, const struct place *place);
+
+/* Discard a request: count it, and make its answer if somebody waits for one
+ * (rule 16). Returns `result`. */
+int target_discard(struct process_view *view, const struct message *message, int result,
+		   struct grant *grant, struct message *answer);
+
+/* The answer of an accepted request, complete but for how its copy ends. */
+void target_accept(const struct process_view *view, const struct message *message,
+		   uint64_t mlength, struct message *answer);
+
+/* BARRIER: counted. */
+int target_barrier(struct process_view *view, const struct message *message);
+
+/* Whether an accepted put or atomic operation is acknowledged (rule 12). */
+static inline int target_acks(const struct message *message, const struct md *md)
+{
+	return message->ack_request == ACK_YES && !(md->user.options & MD_ACK_DISABLE);
+}
+
+/* What the events of a request show. */
+static inline void target_head(const struct message *message, const struct place *place,
+			       struct event_head *head)
+{
+	head->nid = message->source_nid;
+	head->pid = message->source_pid;
+	head->uid = message->uid;
+	head->jid = message->jid;
+	head->pt_index = message->pt_index;
+	head->match_bits = message->match_bits;
+	head->rlength = message->length;
+	head->mlength = place->bytes;
+	head->offset = place->offset;
+	head->md_handle = place->md->handle;
+}
+
+/* The START event of an operation; its END is the next. */
+static inline enum event_kind target_start(uint8_t operation)
+{
+	switch (operation) {
+	case MESSAGE_PUT:
+	case MESSAGE_ATOMIC: return EVENT_PUT_START;
+	case MESSAGE_GET:    return EVENT_GET_START;
+	case MESSAGE_REPLY:  return EVENT_REPLY_START;
+	default:             return EVENT_GETPUT_START;
+	}
+}
+
+#endif

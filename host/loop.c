@@ -2,8 +2,6 @@
  * The link within one process: see loop.h. It follows the call sequences in
  * net/portals/deliver.h.
  */
-#include <string.h>
-
 #include "loop.h"
 
 static struct process_view *target_of(struct loop *loop, uint32_t nid)
@@ -26,14 +24,12 @@ static void answered(struct loop *loop, const struct message *answer,
 	struct process_view *me = &loop->views[answer->target_nid];
 	struct message none;
 	struct grant to;
+	int failed;
 
 	if (deliver_begin(me, answer, answer->target_nid, &to, &none))
 		return;
-	if (to.bytes && source == me)
-		deliver_move(me, &to, from->offset);
-	else if (to.bytes)
-		deliver_data(me, &to, 0, source->memory + from->offset, from->bytes);
-	deliver_end(me, &to, NI_OK, &none);
+	failed = to.bytes && deliver_copy(me, &to, source, from);
+	deliver_end(me, &to, failed ? NI_FAIL : NI_OK, &none);
 }
 
 /* The same in one step: the reply's payload is at hand. */
@@ -57,7 +53,7 @@ static int carry_short(struct process_view *me, struct process_view *peer,
 	if (!peer)
 		return DELIVER_DAMAGED;
 	if (source)
-		memcpy(payload, me->memory + source->offset, source->bytes);
+		deliver_read(me, source, 0, payload, source->bytes);
 	return deliver_inline(peer, message, payload, to, answer, result);
 }
 
@@ -70,11 +66,7 @@ static int carry_put(struct process_view *me, struct process_view *peer,
 
 	if (result != DELIVER_OK)
 		return result;
-	if (peer == me)
-		deliver_move(peer, to, source->offset);
-	else
-		deliver_data(peer, to, 0, me->memory + source->offset, source->bytes);
-	deliver_end(peer, to, NI_OK, answer);
+	deliver_end(peer, to, deliver_copy(peer, to, me, source) ? NI_FAIL : NI_OK, answer);
 	return result;
 }
 

@@ -6,21 +6,16 @@
 #include "link_shm.h"
 
 #include "../drivers/ivshmem.h"
-#include "../net/port.h"
 #include "../net/shm/lock.h"
 #include "../net/shm/region.h"
 #include <margay/abi.h>
 #include "console.h"
+#include "link_copy.h"
 #include "memory.h"
 #include "node.h"
 #include "panic.h"
 #include "time.h"
 #include "wait.h"
-
-/* Copies whose two ends differ by less than this modulo COLLISION_PERIOD
- * thrash the emulator's translation cache (DESIGN.md section 7). */
-#define COLLISION_PERIOD  0x100000UL
-#define COLLISION_MARGIN  (2 * PAGE_BYTES)
 
 /* A target without a free operation record is asked again after this long. */
 #define BUSY_RETRY_NS     20000u
@@ -139,40 +134,18 @@ static struct process_view *view_of(uint32_t nid)
  * or, when it closes its block, the end of an operation. Giving back the lock
  * was a full barrier between that and this look at its sleep flag.
  */
-static void wake(const struct process_view *view, uint32_t events)
+static void wake(const struct process_view *view, uint32_t events, bool upcall)
 {
 	struct region_node *peer;
 	uint32_t nid = view->nid;
 
+	(void)upcall;
 	if (nid == node.id || (!events && view->block->state == BLOCK_OPEN))
 		return;
 	peer = region_node(node.region, nid);
 	if (atomic_load_explicit(&peer->sleeping, memory_order_relaxed) &&
 	    atomic_exchange(&peer->sleeping, 0))
 		ivshmem_ring(nid);
-}
-
-/* ---- copies ---- */
-
-/* The alias of a byte of the own segment that does not collide with `other`. */
-static uint8_t *own_alias(uint64_t offset, const uint8_t *other)
-{
-	uint8_t *alias = node.segment.alias + offset;
-	uint64_t apart = (uint64_t)(other - alias) + COLLISION_MARGIN;
-
-	if ((apart & (COLLISION_PERIOD - 1)) >= 2 * COLLISION_MARGIN)
-		return alias;
-	return node.segment.shifted + offset;
-}
-
-/* One range of the own segment to another, which may overlap. */
-static void copy_to_oneself(const struct grant *to, const struct grant *from)
-{
-	if (to->offset - from->offset < to->bytes || from->offset - to->offset < to->bytes)
-		deliver_move(&own_view, to, from->offset);
-	else
-		deliver_data(&own_view, to, 0,
-		             own_alias(from->offset, own_view.memory + to->offset), to->bytes);
 }
 
 /* ---- messages ---- */
@@ -204,36 +177,60 @@ static int begin(struct process_view *view, const struct message *message,
 	}
 }
 
-int link_put(const struct message *message, const struct grant *from, bool *answered,
-             struct message *answer)
+/* Begin, copy and end a message whose payload is longer. */
+static int put_long(struct process_view *target, const struct message *message,
+                    const struct grant *from, struct grant *to, struct message *answer)
+{
+	int result = begin(target, message, to, answer);
+	bool upcall, failed;
+	uint32_t events;
+
+	if (result != DELIVER_OK)
+		return result;
+	events = to->events;
+	upcall = to->upcall;
+	failed = link_copy(target, to, &own_view, from);
+	if (!take(target))
+		return DELIVER_DAMAGED;
+	deliver_end(target, to, failed ? NI_FAIL : NI_OK, answer);
+	give(target);
+	wake(target, events + to->events, upcall || to->upcall);
+	return DELIVER_OK;
+}
+
+int link_short(const struct message *message, const struct grant *from, struct grant *to,
+               struct message *answer, uint8_t *fetched)
 {
 	struct process_view *target = view_of(message->target_nid);
-	struct grant to;
+	uint8_t room[DELIVER_OPERAND_BYTES];
+	const void *payload = 0;
 	int result;
 
-	*answered = false;
 	if (!target)
 		return DELIVER_DAMAGED;
-	result = begin(target, message, &to, answer);
-	if (result == DELIVER_OK) {
-		uint32_t started = to.events;
-
-		if (target == &own_view)
-			copy_to_oneself(&to, from);
-		else
-			deliver_data(target, &to, 0,
-			             own_alias(from->offset, target->memory + to.offset),
-			             to.bytes);
-		count(COUNTER_COPIED_BYTES, to.bytes);
-		if (!take(target))
+	if (from) {
+		payload = link_payload(target, from, room);
+		if (!payload)
 			return DELIVER_DAMAGED;
-		deliver_end(target, &to, NI_OK, answer);
-		give(target);
-		wake(target, started + to.events);
 	}
-	if (result != DELIVER_DAMAGED)
-		*answered = to.answers;
+	if (!take(target))
+		return DELIVER_DAMAGED;
+	result = deliver_inline(target, message, payload, to, answer, fetched);
+	give(target);
+	wake(target, to->events, to->upcall);
+	count(COUNTER_COPIED_BYTES, to->bytes);
 	return result;
+}
+
+int link_put(const struct message *message, const struct grant *from, struct grant *to,
+             struct message *answer)
+{
+	struct process_view *target;
+
+	if (message->operation == MESSAGE_ATOMIC || link_is_short(message))
+		return link_short(message, from, to, answer, 0);
+	target = view_of(message->target_nid);
+	return target ? put_long(target, message, from, to, answer) : DELIVER_DAMAGED;
 }
 
 /* The reply's bytes: from the target's range into the own segment. */
@@ -243,20 +240,14 @@ static int take_reply(const struct process_view *target, const struct grant *fro
 	struct grant to;
 	struct message unused;
 	int result = begin(&own_view, reply, &to, &unused);
+	bool failed;
 
 	if (result != DELIVER_OK)
 		return result == DELIVER_DAMAGED ? result : 0;
-	if (target == &own_view) {
-		copy_to_oneself(&to, from);
-	} else {
-		const uint8_t *source = target->memory + from->offset;
-
-		port_copy(own_alias(to.offset, source), source, to.bytes);
-	}
-	count(COUNTER_COPIED_BYTES, to.bytes);
+	failed = link_copy(&own_view, &to, target, from);
 	if (!take(&own_view))
 		return DELIVER_DAMAGED;
-	deliver_end(&own_view, &to, NI_OK, &unused);
+	deliver_end(&own_view, &to, failed ? NI_FAIL : NI_OK, &unused);
 	give(&own_view);
 	return 0;
 }
@@ -266,7 +257,8 @@ int link_get(const struct message *message)
 	struct process_view *target = view_of(message->target_nid);
 	struct grant from;
 	struct message reply, unused;
-	uint32_t started;
+	uint32_t events;
+	bool upcall;
 	int result, taken;
 
 	if (!target)
@@ -278,12 +270,13 @@ int link_get(const struct message *message)
 		link_deliver_answer(&reply);
 		return 0;
 	}
-	started = from.events;
+	events = from.events;
+	upcall = from.upcall;
 	taken = take_reply(target, &from, &reply);
 	if (take(target)) {
 		deliver_end(target, &from, taken ? NI_FAIL : NI_OK, &unused);
 		give(target);
-		wake(target, started + from.events);
+		wake(target, events + from.events, upcall || from.upcall);
 	}
 	return taken;
 }
@@ -293,12 +286,10 @@ void link_deliver_answer(const struct message *answer)
 	struct grant grant;
 	struct message unused;
 
-	if (begin(&own_view, answer, &grant, &unused) == DELIVER_OK && grant.op != HANDLE_NONE) {
-		if (!take(&own_view))
-			return;
-		deliver_end(&own_view, &grant, answer->fail, &unused);
-		give(&own_view);
-	}
+	if (!take(&own_view))
+		return;
+	deliver_inline(&own_view, answer, 0, &grant, &unused, 0);
+	give(&own_view);
 }
 
 /* ---- death ---- */

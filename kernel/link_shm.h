@@ -28,15 +28,28 @@ bool link_lock(void);
 void link_unlock(void);
 bool link_is_broken(void);
 
+/* Whether a message may go either way, and is short enough for link_short. */
+static inline bool link_is_short(const struct message *message)
+{
+	return message->length <= DELIVER_INLINE_BYTES;
+}
+
 /*
- * Carry a put to its target: begin, copy, end. `from` is the source range in
- * the own segment. On return: DELIVER_OK, DELIVER_DROPPED or DELIVER_CLOSED,
- * and *answered tells whether *answer is an ack for the initiator; or
- * DELIVER_DAMAGED: the target is dead or broken, nothing is in *answer.
- * Waits while the target boots, or has no operation record free.
+ * Carry a put or an atomic operation to its target: in one step, or begin, copy
+ * and end. `from` is the source range in the own segment. On return: DELIVER_OK,
+ * DELIVER_DROPPED or DELIVER_CLOSED, and to->answers tells whether *answer is an
+ * ack for the initiator; or DELIVER_DAMAGED: the target is dead or broken,
+ * nothing is in *to and *answer. Waits while the target boots, or has no
+ * operation record free.
  */
-int link_put(const struct message *message, const struct grant *from, bool *answered,
+int link_put(const struct message *message, const struct grant *from, struct grant *to,
              struct message *answer);
+
+/* The same for a message that deliver_inline takes, but what fetches leaves a
+ * reply in *answer and its payload, DELIVER_INLINE_BYTES at most, in `fetched`.
+ * `from` is null if the message has no payload. */
+int link_short(const struct message *message, const struct grant *from, struct grant *to,
+               struct message *answer, uint8_t *fetched);
 
 /* Carry a get to its target and its reply back into the own segment. 0 if the
  * get has ended at its initiator; else the caller ends it with message_refuse. */

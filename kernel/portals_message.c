@@ -1,13 +1,14 @@
 /*
- * The system calls that start messages: put and get. The initiator's half runs
- * under the own block's lock, then the link carries the message to its target,
- * then the initiator's half is finished. All of it happens within the call: a
- * link that needed time would finish it in its interrupt.
+ * The system calls that start operations. The initiator's half runs under the
+ * own block's lock, then the link carries the message to its target, then the
+ * initiator's half is finished. All of it happens within the call: a link that
+ * needed time would finish it in its interrupt.
  */
 #include <margay/abi.h>
 #include <portals3.h>
 
 #include "../net/portals/initiator.h"
+#include "../net/portals/iovec.h"
 #include "../net/portals/md.h"
 #include "link_shm.h"
 #include "node.h"
@@ -32,6 +33,159 @@ static struct initiator_args arguments(uint64_t md, uint64_t target, uint64_t wh
 	};
 }
 
+/* The same from memory; false: PTL_SEGV. Copied once: the engine sees what was
+ * checked. */
+static bool read_arguments(uint64_t address, struct initiator_args *args)
+{
+	const struct margay_operation *from = user_range(address, sizeof(*from), USER_READ);
+	struct margay_operation in;
+
+	if (!from)
+		return false;
+	in = *from;
+	*args = (struct initiator_args){
+		.md = in.md, .local_offset = in.local_offset,
+		/* a length that names all of a descriptor is not the application's to say */
+		.length = in.length - (in.length == LENGTH_WHOLE),
+		.target_nid = in.target_nid, .target_pid = in.target_pid,
+		.pt_index = in.pt_index, .cookie = in.ac_index, .ack = in.ack == PTL_ACK_REQ,
+		.atomic_operation = in.operation < UINT8_MAX ? (uint8_t)in.operation : UINT8_MAX,
+		.datatype = in.datatype < UINT8_MAX ? (uint8_t)in.datatype : UINT8_MAX,
+		.match_bits = in.match_bits, .remote_offset = in.remote_offset,
+		.hdr_data = in.hdr_data, .put_md = in.put_md, .put_offset = in.put_offset,
+	};
+	return true;
+}
+
+/* A put or an atomic operation. */
+static inline int64_t put(const struct initiator_args *args)
+{
+	struct message message, answer;
+	struct message unused;
+	struct grant from, to, none;
+	int error, result;
+
+	if (args->target_nid >= node.size)
+		return PTL_PROCESS_INVALID;
+	if (!link_lock())
+		return PTL_FAIL;
+	error = initiator_put(&own_view, args, &message, &from);
+	link_unlock();
+	if (error)
+		return -error;
+
+	result = link_put(&message, &from, &to, &answer);
+	if (result == DELIVER_DAMAGED)
+		to.answers = message_refuse(&message, NI_FAIL, &answer);
+
+	if (!link_lock())
+		return PTL_FAIL;
+	initiator_sent(&own_view, &message, &from,
+	               result == DELIVER_DAMAGED ? NI_FAIL : NI_OK);
+	if (to.answers) /* an ack is complete when it has begun */
+		deliver_begin(&own_view, &answer, node.id, &none, &unused);
+	else
+		initiator_unanswered(&own_view, &message);
+	link_unlock();
+	return PTL_OK;
+}
+
+/*
+ * A reply writes into [offset, offset + length) of the descriptor, or all of it:
+ * the application itself must be allowed to. What is no region of it, or no
+ * descriptor, is found by the engine.
+ */
+static int reply_range(handle_t handle, uint64_t offset, uint64_t length)
+{
+	const struct md *md = md_lookup(&own_view, handle);
+	struct span span;
+	uint64_t end;
+
+	if (!md)
+		return PORTALS_MD_INVALID;
+	if (length > md->room || offset > md->room - length)
+		length = md->room, offset = 0;
+	for (end = offset + length; offset < end; offset += span.bytes) {
+		if (md_span(&own_view, md, offset, end - offset, &span))
+			return PORTALS_FAIL;
+		if (!user_range(APP_BASE + span.offset, span.bytes, USER_WRITE))
+			return PORTALS_SEGV;
+	}
+	return PORTALS_OK;
+}
+
+/* What was fetched in one step arrives; the own block's lock is held. */
+static void take_short(const struct message *message, int result, struct message *reply,
+                       const uint8_t *fetched)
+{
+	struct message unused;
+	struct grant grant;
+
+	if (result == DELIVER_DAMAGED)
+		message_refuse(message, NI_FAIL, reply);
+	count(COUNTER_COPIED_BYTES, reply->mlength);
+	deliver_inline(&own_view, reply, fetched, &grant, &unused, 0);
+}
+
+static int64_t get(const struct initiator_args *args)
+{
+	struct message message, answer;
+	uint8_t fetched[DELIVER_INLINE_BYTES];
+	struct grant there;
+	int error, result;
+
+	if (args->target_nid >= node.size)
+		return PTL_PROCESS_INVALID;
+	if (!link_lock())
+		return PTL_FAIL;
+	error = reply_range(args->md, args->local_offset, args->length);
+	if (!error)
+		error = initiator_get(&own_view, args, &message);
+	link_unlock();
+	if (error)
+		return -error;
+
+	if (link_is_short(&message)) {
+		result = link_short(&message, 0, &there, &answer, fetched);
+		if (!link_lock())
+			return PTL_FAIL;
+		take_short(&message, result, &answer, fetched);
+		link_unlock();
+		return PTL_OK;
+	}
+	if (link_get(&message) && message_refuse(&message, NI_FAIL, &answer))
+		link_deliver_answer(&answer);
+	return link_is_broken() ? PTL_FAIL : PTL_OK; /* broken: no reply can be recorded */
+}
+
+/* Send and fetch. */
+static int64_t exchange(const struct initiator_args *args)
+{
+	struct message message, answer;
+	uint8_t fetched[DELIVER_INLINE_BYTES];
+	struct grant from, to;
+	int error, result;
+
+	if (args->target_nid >= node.size)
+		return PTL_PROCESS_INVALID;
+	if (!link_lock())
+		return PTL_FAIL;
+	error = reply_range(args->md, args->local_offset, args->length);
+	if (!error)
+		error = initiator_exchange(&own_view, args, &message, &from);
+	link_unlock();
+	if (error)
+		return -error;
+
+	result = link_short(&message, &from, &to, &answer, fetched);
+	if (!link_lock())
+		return PTL_FAIL;
+	initiator_sent(&own_view, &message, &from, result == DELIVER_DAMAGED ? NI_FAIL : NI_OK);
+	take_short(&message, result, &answer, fetched);
+	link_unlock();
+	return PTL_OK;
+}
+
 /* Flattened, as is sys_get: the whole path of a message becomes one function,
  * which takes a third less instructions than the calls from file to file. */
 __attribute__((flatten))
@@ -40,45 +194,8 @@ int64_t sys_put(uint64_t md, uint64_t target, uint64_t where, uint64_t match_bit
 {
 	struct initiator_args args =
 		arguments(md, target, where, match_bits, remote_offset, hdr_data);
-	struct message message, answer;
-	struct message unused;
-	struct grant from, none;
-	bool answered;
-	int error, result;
 
-	if (args.target_nid >= node.size)
-		return PTL_PROCESS_INVALID;
-	if (!link_lock())
-		return PTL_FAIL;
-	error = initiator_put(&own_view, &args, &message, &from);
-	link_unlock();
-	if (error)
-		return -error;
-
-	result = link_put(&message, &from, &answered, &answer);
-	if (result == DELIVER_DAMAGED)
-		answered = message_refuse(&message, NI_FAIL, &answer);
-
-	if (!link_lock())
-		return PTL_FAIL;
-	initiator_sent(&own_view, &message, &from,
-	               result == DELIVER_DAMAGED ? NI_FAIL : NI_OK);
-	if (answered) /* an ack is complete when it has begun */
-		deliver_begin(&own_view, &answer, node.id, &none, &unused);
-	else
-		initiator_unanswered(&own_view, &message);
-	link_unlock();
-	return PTL_OK;
-}
-
-/* A reply writes into the descriptor: the application itself must be allowed to. */
-static int reply_range(handle_t handle)
-{
-	const struct md *md = md_lookup(&own_view, handle);
-
-	if (!md)
-		return PORTALS_MD_INVALID;
-	return user_range(md->user.start, md->user.length, USER_WRITE) ? 0 : PORTALS_SEGV;
+	return put(&args);
 }
 
 __attribute__((flatten))
@@ -86,21 +203,52 @@ int64_t sys_get(uint64_t md, uint64_t target, uint64_t where, uint64_t match_bit
                 uint64_t remote_offset)
 {
 	struct initiator_args args = arguments(md, target, where, match_bits, remote_offset, 0);
-	struct message message, answer;
-	int error;
 
-	if (args.target_nid >= node.size)
-		return PTL_PROCESS_INVALID;
-	if (!link_lock())
-		return PTL_FAIL;
-	error = reply_range(md);
-	if (!error)
-		error = initiator_get(&own_view, &args, &message);
-	link_unlock();
-	if (error)
-		return -error;
+	return get(&args);
+}
 
-	if (link_get(&message) && message_refuse(&message, NI_FAIL, &answer))
-		link_deliver_answer(&answer);
-	return link_is_broken() ? PTL_FAIL : PTL_OK; /* broken: no reply can be recorded */
+int64_t sys_put_region(uint64_t operation)
+{
+	struct initiator_args args;
+
+	return read_arguments(operation, &args) ? put(&args) : PTL_SEGV;
+}
+
+int64_t sys_get_region(uint64_t operation)
+{
+	struct initiator_args args;
+
+	return read_arguments(operation, &args) ? get(&args) : PTL_SEGV;
+}
+
+int64_t sys_atomic(uint64_t operation)
+{
+	struct initiator_args args;
+
+	if (!read_arguments(operation, &args))
+		return PTL_SEGV;
+	args.operation = MESSAGE_ATOMIC;
+	return put(&args);
+}
+
+int64_t sys_get_put(uint64_t operation)
+{
+	struct initiator_args args;
+
+	if (!read_arguments(operation, &args))
+		return PTL_SEGV;
+	args.operation = MESSAGE_GETPUT;
+	args.length = LENGTH_WHOLE;
+	args.local_offset = 0;
+	return exchange(&args);
+}
+
+int64_t sys_fetch_atomic(uint64_t operation)
+{
+	struct initiator_args args;
+
+	if (!read_arguments(operation, &args))
+		return PTL_SEGV;
+	args.operation = MESSAGE_FETCH_ATOMIC;
+	return exchange(&args);
 }

@@ -56,7 +56,12 @@
 	X(EQ_WAIT,     eq_wait,     3) /* (const handle *eqs, n, timeout ns, ~0 = for ever): \
 	                                  PTL_OK when one of them has an event, PTL_EQ_EMPTY on timeout */ \
 	X(PUT,         put,         6) /* (md, MARGAY_TARGET, MARGAY_WHERE, match_bits, remote_offset, hdr_data) */ \
-	X(GET,         get,         5) /* (md, MARGAY_TARGET, MARGAY_WHERE, match_bits, remote_offset) */
+	X(GET,         get,         5) /* (md, MARGAY_TARGET, MARGAY_WHERE, match_bits, remote_offset) */ \
+	X(PUT_REGION,  put_region,  1) /* (const struct margay_operation *), and the next four */ \
+	X(GET_REGION,  get_region,  1) \
+	X(GET_PUT,     get_put,     1) \
+	X(ATOMIC,      atomic,      1) \
+	X(FETCH_ATOMIC, fetch_atomic, 1)
 
 enum {
 #define X(name, handler, args) SYS_##name,
@@ -99,6 +104,26 @@ struct margay_me_args {
 	uint32_t unlink;       /* PTL_UNLINK or PTL_RETAIN */
 	uint32_t position;     /* PTL_INS_BEFORE or PTL_INS_AFTER */
 	uint32_t zero;
+};
+
+/* Arguments of the calls that start operations, as far as each has them. */
+struct margay_operation {
+	uint64_t md;           /* what is sent or fetched into */
+	uint64_t local_offset; /* the region of it */
+	uint64_t length;       /* bytes at the target; GET_PUT: not looked at */
+	uint64_t put_md;       /* GET_PUT, FETCH_ATOMIC: what is sent */
+	uint64_t put_offset;   /* FETCH_ATOMIC: the region of that */
+	uint32_t target_nid;
+	uint32_t target_pid;
+	uint32_t pt_index;
+	uint32_t ac_index;
+	uint32_t ack;          /* PTL_ACK_REQ or PTL_NOACK_REQ */
+	uint32_t operation;    /* ATOMIC, FETCH_ATOMIC: ptl_op_t */
+	uint32_t datatype;     /* ATOMIC, FETCH_ATOMIC: ptl_datatype_t */
+	uint32_t zero;
+	uint64_t match_bits;
+	uint64_t remote_offset;
+	uint64_t hdr_data;
 };
 
 /* What EQ_ALLOC tells the library; the slots are in the read-only event area. */

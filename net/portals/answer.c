@@ -7,7 +7,7 @@
 #include "eq.h"
 #include "md.h"
 #include "op.h"
-#include "../port.h"
+#include "range.h"
 
 void answer_make(const struct message *request, enum fail_type fail, uint64_t mlength,
 		 struct message *answer)
@@ -143,7 +143,7 @@ struct reception {
 static int receive(struct process_view *view, const struct message *reply,
 		   struct reception *found, struct grant *grant)
 {
-	uint64_t local_offset = 0, room, start;
+	uint64_t local_offset = 0, room;
 	uint32_t options;
 	struct md *md;
 	int leaves;
@@ -169,18 +169,14 @@ static int receive(struct process_view *view, const struct message *reply,
 	if (found->eq && !eq_has_room(view, found->eq, found->needed ? found->needed : 1))
 		return discard_reply(view, found->op, md, grant);
 
-	room = md->user.length;
+	room = md->room;
 	if (found->op) {
 		local_offset = found->op->local_offset;
 		room = found->op->room;
 	}
-	grant->bytes = reply->mlength < room ? reply->mlength : room;
-	/* Read once: what was checked is what is granted. */
-	start = __atomic_load_n(&md->user.start, __ATOMIC_RELAXED) + local_offset;
-	if (!view_holds(view, start, grant->bytes))
-		return DELIVER_DAMAGED;
-	grant->offset = grant->bytes ? start - view->base : 0;
-	return DELIVER_OK;
+	return grant_range(view, md, local_offset,
+			   reply->mlength < room ? reply->mlength : room, grant) ?
+		DELIVER_DAMAGED : DELIVER_OK;
 }
 
 int answer_reply(struct process_view *view, const struct message *reply, uint32_t runner,
@@ -239,6 +235,7 @@ int answer_reply_inline(struct process_view *view, const struct message *reply,
 			const void *payload, struct grant *grant)
 {
 	struct block *block = view->block;
+	enum fail_type fail = reply->fail;
 	struct reception found;
 	struct event_head head;
 	uint32_t options;
@@ -260,9 +257,9 @@ int answer_reply_inline(struct process_view *view, const struct message *reply,
 	if (eq && !(options & MD_EVENT_START_DISABLE))
 		grant->events = eq_record(view, eq, &head, EVENT_REPLY_START, &md->user,
 					  reply->hdr_data, (uint32_t)reply->sequence, NI_OK);
-	if (grant->bytes)
-		port_move(view->memory + grant->offset, payload, grant->bytes);
-	if (reply->fail == NI_FAIL)
+	if (deliver_data(view, grant, 0, payload, grant->bytes))
+		fail = NI_FAIL;
+	if (fail == NI_FAIL)
 		block->delivered.counters[STAT_FAILED]++;
 	else
 		block->delivered.counters[STAT_BYTES_IN] += grant->bytes;
@@ -270,7 +267,7 @@ int answer_reply_inline(struct process_view *view, const struct message *reply,
 		if (!(options & MD_EVENT_END_DISABLE))
 			grant->events += eq_record(view, eq, &head, EVENT_REPLY_END, &md->user,
 						   reply->hdr_data, (uint32_t)reply->sequence,
-						   reply->fail);
+						   fail);
 		grant->upcall = eq->handler != 0;
 	}
 	if (found.op) {

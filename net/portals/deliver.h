@@ -19,7 +19,7 @@
  *
  *   lock(me);     r = initiator_put(me, &args, &m, &from);          unlock(me);
  *   lock(peer);   r = deliver_begin(peer, &m, my_nid, &to, &a);     unlock(peer);
- *   OK:           copy to.bytes from me->memory + from.offset to peer->memory + to.offset
+ *   OK:           deliver_copy(peer, &to, me, &from), or a copy of the caller's own
  *   lock(peer);   deliver_end(peer, &to, NI_OK, &a);                unlock(peer);
  *   lock(me);     initiator_sent(me, &m, &from, NI_OK);
  *                 if (to.answers) deliver_begin(me, &a, my_nid, &none, &b);
@@ -57,12 +57,15 @@
  * Short puts and atomic operations go the same way; their ack is in `a` if none.answers.
  *
  * Source and target may be one view. Then source and destination of the copy
- * may overlap, and the copy must be port_move within one mapping (rule 34).
+ * may overlap, and the copy must be port_move within one mapping (rule 34); with
+ * iovecs the bytes where they overlap are any of the two.
  */
 #ifndef NET_PORTALS_DELIVER_H
 #define NET_PORTALS_DELIVER_H
 #include "message.h"
 #include "process.h"
+
+struct span;
 
 enum deliver_result {
 	DELIVER_OK      =  0,
@@ -80,7 +83,7 @@ enum deliver_result {
  * block's reach, from begin (or initiator_put) to end (or initiator_sent). */
 struct grant {
 	handle_t op;            /* operation record; HANDLE_NONE: nothing to end */
-	handle_t md;            /* a send's source descriptor, for initiator_sent */
+	handle_t md;            /* whose memory the range is; a send's, for initiator_sent */
 	uint64_t offset;        /* first byte of the range, from the segment's start */
 	uint64_t bytes;         /* manipulated length; may be 0 */
 	uint32_t events;        /* events that the last call recorded in this block */
@@ -89,6 +92,9 @@ struct grant {
 	uint8_t  begun;         /* the engine's: counted in the queue's `begun` */
 	uint8_t  upcall;        /* 1: the last call recorded an event in a queue with a handler:
 	                           its owner is rung whether it sleeps or not */
+	uint8_t  pieces;        /* 1: the descriptor is an iovec, and `offset` is a logical byte
+	                           of it; the range is where deliver_span says */
+	uint8_t  zero[7];
 };
 
 /*
@@ -110,14 +116,29 @@ int deliver_begin(struct process_view *view, const struct message *message, uint
 /*
  * Copy payload bytes [at, at + bytes) of the message to where the grant says.
  * What lies beyond grant->bytes is left out. Without the lock; pieces in any
- * order. The source must not overlap the range.
+ * order. Source and range may overlap if both are reached by view->memory, and
+ * the range is in one piece. This call and the next four return DELIVER_OK, or
+ * DELIVER_DAMAGED if the block no longer says where the pieces of a descriptor are.
  */
-void deliver_data(const struct process_view *view, const struct grant *grant, uint64_t at,
-		  const void *source, uint64_t bytes);
+int deliver_data(const struct process_view *view, const struct grant *grant, uint64_t at,
+		 const void *source, uint64_t bytes);
 
 /* The same when the payload lies in the target's own segment, from offset
  * `source` on: overlap is allowed. The caller has checked the source range. */
-void deliver_move(const struct process_view *view, const struct grant *grant, uint64_t source);
+int deliver_move(const struct process_view *view, const struct grant *grant, uint64_t source);
+
+/* The other way: bytes [at, at + bytes) of the granted range, as far as it goes. */
+int deliver_read(const struct process_view *view, const struct grant *grant, uint64_t at,
+		 void *to, uint64_t bytes);
+
+/* From range to range, as many bytes as both have; of one view or of two. */
+int deliver_copy(const struct process_view *view, const struct grant *grant,
+		 const struct process_view *source, const struct grant *from);
+
+/* The contiguous memory that begins at byte `at` of the range: for runners that
+ * copy by themselves. Nothing (span->bytes is 0) at its end. */
+int deliver_span(const struct process_view *view, const struct grant *grant, uint64_t at,
+		 struct span *span);
 
 /*
  * End. `fail` is NI_OK when the bytes are in place (PUT, REPLY) or read (GET),

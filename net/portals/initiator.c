@@ -7,6 +7,7 @@
 #include "eq.h"
 #include "md.h"
 #include "op.h"
+#include "range.h"
 
 /* The active descriptor that a handle names (rule 7), or null. */
 static struct md *active(const struct process_view *view, handle_t handle)
@@ -21,22 +22,15 @@ static struct md *active(const struct process_view *view, handle_t handle)
 /* Rule 33: 1 if [offset, offset + bytes) lies within the descriptor. */
 static int holds(const struct md *md, uint64_t offset, uint64_t bytes)
 {
-	return offset <= md->user.length && bytes <= md->user.length - offset;
+	return offset <= md->room && bytes <= md->room - offset;
 }
 
 /* The range of a send: `bytes` bytes from `offset` on in its descriptor. */
 static int source(const struct process_view *view, const struct md *md, uint64_t offset,
 		  uint64_t bytes, struct grant *grant)
 {
-	/* Read once: what was checked is what is sent. */
-	uint64_t start = __atomic_load_n(&md->user.start, __ATOMIC_RELAXED) + offset;
-
-	if (!view_holds(view, start, bytes))
-		return PORTALS_FAIL;
-	*grant = (struct grant){
-		.md = md->handle, .offset = bytes ? start - view->base : 0, .bytes = bytes,
-	};
-	return PORTALS_OK;
+	*grant = (struct grant){ .op = HANDLE_NONE };
+	return grant_range(view, md, offset, bytes, grant);
 }
 
 static int names_process(const struct initiator_args *args)
@@ -181,7 +175,7 @@ int initiator_put(struct process_view *view, const struct initiator_args *args,
 		return PORTALS_MD_INVALID;
 	if (length == LENGTH_WHOLE) {
 		offset = 0;
-		length = md->user.length;
+		length = md->room;
 	}
 	bytes = is_atomic ? operand_bytes(args) : length;
 	if (!holds(md, offset, bytes))
@@ -274,7 +268,7 @@ int initiator_get(struct process_view *view, const struct initiator_args *args,
 		return PORTALS_MD_INVALID;
 	if (length == LENGTH_WHOLE) {
 		offset = 0;
-		length = md->user.length;
+		length = md->room;
 	}
 	if (!holds(md, offset, length))
 		return PORTALS_MD_ILLEGAL;
@@ -307,7 +301,7 @@ int initiator_exchange(struct process_view *view, const struct initiator_args *a
 		return PORTALS_MD_INVALID;
 	if (length == LENGTH_WHOLE) {
 		put_offset = 0;
-		length = put_md->user.length;
+		length = put_md->room;
 	}
 	bytes = is_atomic ? operand_bytes(args) : length;
 	if (!holds(put_md, put_offset, bytes) ||
@@ -319,7 +313,7 @@ int initiator_exchange(struct process_view *view, const struct initiator_args *a
 	if (!error)
 		error = fetch(view, args, is_atomic ? MESSAGE_FETCH_ATOMIC : MESSAGE_GETPUT, length,
 			      md, args->local_offset,
-			      is_atomic ? length : md->user.length - args->local_offset, message);
+			      is_atomic ? length : md->room - args->local_offset, message);
 	if (error)
 		return error;
 	return send(view, put_md, eq_lookup(view, put_md->user.eq_handle), message, grant);

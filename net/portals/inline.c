@@ -11,48 +11,47 @@
 #include "../port.h"
 
 /* Apply an atomic operation to the granted range; *old gets what was there. */
-static void apply(const struct process_view *view, const struct message *message,
-		  const void *payload, const struct grant *grant, void *old)
+static int apply(const struct process_view *view, const struct message *message,
+		 const void *payload, const struct grant *grant, void *old)
 {
-	uint8_t elements[DELIVER_INLINE_BYTES], *memory = view->memory + grant->offset;
+	uint8_t elements[DELIVER_INLINE_BYTES];
 
-	port_copy(elements, memory, grant->bytes);
+	if (deliver_read(view, grant, 0, elements, grant->bytes))
+		return DELIVER_DAMAGED;
 	if (old)
 		port_copy(old, elements, grant->bytes);
 	atomic_apply(message->atomic_operation, message->datatype, elements, grant->bytes,
 		     payload, message->length);
-	port_copy(memory, elements, grant->bytes);
+	return deliver_data(view, grant, 0, elements, grant->bytes);
 }
 
-/* Move the operation's bytes, and count them. */
-static void carry_out(const struct process_view *view, const struct message *message,
-		      const void *payload, const struct grant *grant, void *result)
+/* Move the operation's bytes. What is damaged here is where they are. */
+static int carry_out(const struct process_view *view, const struct message *message,
+		     const void *payload, const struct grant *grant, void *result)
 {
-	uint64_t *counters = view->block->delivered.counters;
-	uint8_t *memory = view->memory + grant->offset;
-
 	switch (message->operation) {
 	case MESSAGE_PUT:
-		port_move(memory, payload, grant->bytes);
-		break;
-	case MESSAGE_GETPUT:
-		port_copy(result, memory, grant->bytes);
-		port_move(memory, payload, grant->bytes);
-		break;
-	case MESSAGE_GET:
-		port_copy(result, memory, grant->bytes);
-		break;
+		return deliver_data(view, grant, 0, payload, grant->bytes);
 	case MESSAGE_ATOMIC:
-		apply(view, message, payload, grant, 0);
-		break;
+		return apply(view, message, payload, grant, 0);
 	case MESSAGE_FETCH_ATOMIC:
-		apply(view, message, payload, grant, result);
-		break;
+		return apply(view, message, payload, grant, result);
+	case MESSAGE_GETPUT:
+		if (deliver_read(view, grant, 0, result, grant->bytes))
+			return DELIVER_DAMAGED;
+		return deliver_data(view, grant, 0, payload, grant->bytes);
+	default:
+		return deliver_read(view, grant, 0, result, grant->bytes);
 	}
-	if (message->operation != MESSAGE_GET)
-		counters[STAT_BYTES_IN] += grant->bytes;
-	if (message_fetches(message->operation))
-		counters[STAT_BYTES_OUT] += grant->bytes;
+}
+
+/* Count them. */
+static void count_bytes(struct block *block, uint8_t operation, uint64_t bytes)
+{
+	if (operation != MESSAGE_GET)
+		block->delivered.counters[STAT_BYTES_IN] += bytes;
+	if (message_fetches(operation))
+		block->delivered.counters[STAT_BYTES_OUT] += bytes;
 }
 
 static int request(struct process_view *view, const struct message *message,
@@ -81,8 +80,9 @@ static int request(struct process_view *view, const struct message *message,
 	if (eq && !(md->user.options & MD_EVENT_START_DISABLE))
 		grant->events = eq_record(view, eq, &head, target_start(message->operation),
 					  &md->user, message->hdr_data, link, NI_OK);
-	if (grant->bytes)
-		carry_out(view, message, payload, grant, result);
+	if (carry_out(view, message, payload, grant, result))
+		return DELIVER_DAMAGED;
+	count_bytes(block, message->operation, grant->bytes);
 	if (message_fetches(message->operation) || target_acks(message, md)) {
 		target_accept(view, message, grant->bytes, answer);
 		grant->answers = 1;

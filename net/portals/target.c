@@ -10,7 +10,7 @@
 #include "atomic.h"
 #include "eq.h"
 #include "op.h"
-#include "../port.h"
+#include "range.h"
 
 int target_use(struct process_view *view, const struct place *place)
 {
@@ -20,7 +20,7 @@ int target_use(struct process_view *view, const struct place *place)
 	if (!(options & MD_MANAGE_REMOTE)) {
 		md->local_offset += place->bytes;
 		if ((options & MD_MAX_SIZE) &&
-		    md->user.length - md->local_offset < md->user.max_size) {
+		    md->room - md->local_offset < md->user.max_size) {
 			if (!(md->flags & MD_UNLINK))
 				md->flags |= MD_INACTIVE;
 			else if (md->user.threshold != 1) /* else md_spend does it */
@@ -62,7 +62,6 @@ int target_barrier(struct process_view *view, const struct message *message)
 int target_find(struct process_view *view, const struct message *message, struct place *place,
 		struct grant *grant, struct message *answer)
 {
-	uint64_t start;
 	int result;
 
 	if (view->block->state != BLOCK_OPEN || message->target_pid != view->pid)
@@ -76,13 +75,8 @@ int target_find(struct process_view *view, const struct message *message, struct
 		return result;
 	if (message->operation == MESSAGE_ATOMIC || message->operation == MESSAGE_FETCH_ATOMIC)
 		place->bytes &= ~(atomic_size(message->datatype) - 1);
-	/* Read once: what was checked is what is granted. */
-	start = __atomic_load_n(&place->md->user.start, __ATOMIC_RELAXED) + place->offset;
-	if (!view_holds(view, start, place->bytes))
-		return DELIVER_DAMAGED;
-	grant->bytes = place->bytes;
-	grant->offset = place->bytes ? start - view->base : 0;
-	return DELIVER_OK;
+	return grant_range(view, place->md, place->offset, place->bytes, grant) ?
+		DELIVER_DAMAGED : DELIVER_OK;
 }
 
 static int begin_request(struct process_view *view, const struct message *message,
@@ -160,21 +154,6 @@ int deliver_begin(struct process_view *view, const struct message *message, uint
 	default:
 		return target_discard(view, message, DELIVER_DROPPED, grant, answer);
 	}
-}
-
-void deliver_data(const struct process_view *view, const struct grant *grant, uint64_t at,
-		  const void *source, uint64_t bytes)
-{
-	if (at >= grant->bytes)
-		return;
-	if (bytes > grant->bytes - at)
-		bytes = grant->bytes - at;
-	port_copy(view->memory + grant->offset + at, source, bytes);
-}
-
-void deliver_move(const struct process_view *view, const struct grant *grant, uint64_t source)
-{
-	port_move(view->memory + grant->offset, view->memory + source, grant->bytes);
 }
 
 int deliver_end(struct process_view *view, struct grant *grant, enum fail_type fail,

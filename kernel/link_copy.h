@@ -1,0 +1,23 @@
+/*
+ * The shared-memory link's copies: from range to range, one end of which lies
+ * in the own segment. Called without a lock, interrupts off.
+ */
+#ifndef KERNEL_LINK_COPY_H
+#define KERNEL_LINK_COPY_H
+#include "../net/portals/deliver.h"
+
+/*
+ * Copy as many bytes as both ranges have; they may lie in one segment and
+ * overlap. `to` or `from` or both are &own_view. 0, or DELIVER_DAMAGED if a
+ * block no longer says where the pieces of a descriptor are.
+ */
+int link_copy(const struct process_view *to, const struct grant *dest,
+              const struct process_view *from, const struct grant *source);
+
+/* The payload of a short message that goes to `target`, from the own segment:
+ * where it can be read, which may be `room`, of DELIVER_OPERAND_BYTES bytes. Null if
+ * the own block is damaged. */
+const void *link_payload(const struct process_view *target, const struct grant *source,
+                         uint8_t *room);
+
+#endif

@@ -1,0 +1,87 @@
+/*
+ * The data phase of deliver: copies between a granted range and memory of the
+ * runner's, or another range. Without the lock, or by deliver_inline with it.
+ * Every piece of an iovec descriptor is read from the block as it is needed and
+ * checked against the segment then. See deliver.h.
+ */
+#include "deliver.h"
+#include "iovec.h"
+#include "md.h"
+#include "../port.h"
+
+int deliver_span(const struct process_view *view, const struct grant *grant, uint64_t at,
+		 struct span *span)
+{
+	uint32_t index = HANDLE_INDEX(grant->md);
+
+	if (at >= grant->bytes) {
+		*span = (struct span){ 0, 0 };
+		return DELIVER_OK;
+	}
+	if (!grant->pieces) {
+		*span = (struct span){ grant->offset + at, grant->bytes - at };
+		return DELIVER_OK;
+	}
+	if (index >= view->limits.mds ||
+	    md_span(view, &view->mds[index], grant->offset + at, grant->bytes - at, span))
+		return DELIVER_DAMAGED;
+	return DELIVER_OK;
+}
+
+/* Bytes [at, at + bytes) of a range, as far as it goes: to or from `memory`. */
+static int copy(const struct process_view *view, const struct grant *grant, uint64_t at,
+		uint8_t *memory, uint64_t bytes, int write)
+{
+	struct span span;
+
+	if (at >= grant->bytes)
+		return DELIVER_OK;
+	if (bytes > grant->bytes - at)
+		bytes = grant->bytes - at;
+	while (bytes) {
+		if (deliver_span(view, grant, at, &span))
+			return DELIVER_DAMAGED;
+		if (span.bytes > bytes)
+			span.bytes = bytes;
+		if (write)
+			port_move(view->memory + span.offset, memory, span.bytes);
+		else
+			port_move(memory, view->memory + span.offset, span.bytes);
+		at += span.bytes;
+		memory += span.bytes;
+		bytes -= span.bytes;
+	}
+	return DELIVER_OK;
+}
+
+int deliver_data(const struct process_view *view, const struct grant *grant, uint64_t at,
+		 const void *source, uint64_t bytes)
+{
+	return copy(view, grant, at, (uint8_t *)source, bytes, 1);
+}
+
+int deliver_read(const struct process_view *view, const struct grant *grant, uint64_t at,
+		 void *to, uint64_t bytes)
+{
+	return copy(view, grant, at, to, bytes, 0);
+}
+
+int deliver_move(const struct process_view *view, const struct grant *grant, uint64_t source)
+{
+	return copy(view, grant, 0, view->memory + source, grant->bytes, 1);
+}
+
+int deliver_copy(const struct process_view *view, const struct grant *grant,
+		 const struct process_view *source, const struct grant *from)
+{
+	uint64_t bytes = grant->bytes < from->bytes ? grant->bytes : from->bytes;
+	struct span span;
+
+	for (uint64_t at = 0; at < bytes; at += span.bytes) {
+		if (deliver_span(source, from, at, &span))
+			return DELIVER_DAMAGED;
+		if (deliver_data(view, grant, at, source->memory + span.offset, span.bytes))
+			return DELIVER_DAMAGED;
+	}
+	return DELIVER_OK;
+}

@@ -82,6 +82,7 @@ int view_init(struct process_view *view, void *block, uint64_t mapped,
 	view->ops = (struct operation *)(base + layout.ops);
 	view->pieces = (struct piece *)(base + layout.pieces);
 	view->chains = (struct chain *)(base + layout.chains);
+	view->chain_shift = index_shift(limits->mes);
 	view->slots = base + layout.slots;
 	return 0;
 }

@@ -1,10 +1,207 @@
 /*
- * The index of match entries: see index.h.
+ * The index of match entries: numbering, and putting entries into chains and
+ * taking them out. See index.h. Numbers of neighbours in a chain are entry
+ * indices + 1, so that zeroed memory is an empty index.
  */
 #include "index.h"
+
+/* Order numbers: between neighbours at an end, and where a fresh numbering
+ * begins and ends, so that there is room for a billion more at both ends. */
+#define ORDER_GAP    (1ULL << 32)
+#define ORDER_FIRST  (1ULL << 62)
+#define ORDER_RANGE  (1ULL << 63)
 
 void index_init(struct process_view *view)
 {
 	for (uint32_t i = 0; i < index_chains(view->limits.mes); i++)
 		view->chains[i] = (struct chain){ 0, 0 };
+}
+
+/* The chain that an entry belongs to by what it wants. */
+static uint32_t chain_for(const struct process_view *view, const struct me *me)
+{
+	if (me->ignore_bits || (me->nid == ANY_ID) != (me->pid == ANY_ID))
+		return NO_INDEX;
+	return index_chain(view, me->pt_index, me->nid, me->pid, me->match_bits);
+}
+
+/* The chain that it says it is in, or null. */
+static struct chain *chain_of(const struct process_view *view, struct portal *portal,
+			      const struct me *me)
+{
+	if (me->chain == NO_INDEX)
+		return &portal->others;
+	return me->chain < 1u << (64 - view->chain_shift) ? &view->chains[me->chain] : 0;
+}
+
+/* The portal's count of an entry's class, or null for the others. */
+static uint16_t *class_count(struct portal *portal, const struct me *me)
+{
+	if (me->chain == NO_INDEX)
+		return 0;
+	return me->nid == ANY_ID ? &portal->any_source : &portal->exact;
+}
+
+/* Number all entries of a list anew. 0 or PORTALS_FAIL. */
+static int renumber(struct process_view *view, const struct portal *portal)
+{
+	uint64_t step = ORDER_RANGE / (portal->count + 1u), order = ORDER_FIRST;
+	uint32_t steps = view->limits.mes;
+
+	for (uint32_t i = portal->first; i != NO_INDEX; i = view->mes[i].next) {
+		if (i >= view->limits.mes || steps-- == 0)
+			return PORTALS_FAIL;
+		order += step;
+		view->mes[i].order = order;
+	}
+	return PORTALS_OK;
+}
+
+/*
+ * Number a new entry between its neighbours, whose indices are valid. Inside
+ * the list it gets a number far from its base (which PtlMEInsert named), as
+ * the next one is likely to be inserted at the same base. 1, or 0 if there is
+ * no number left.
+ */
+static int number(const struct process_view *view, struct me *me, enum insert_pos position)
+{
+	uint64_t low = me->prev == NO_INDEX ? 0 : view->mes[me->prev].order;
+	uint64_t high = me->next == NO_INDEX ? ~0ULL : view->mes[me->next].order;
+	uint64_t gap;
+
+	if (low >= high || high - low < 2)
+		return 0;
+	gap = (high - low) / 2;
+	if (gap > ORDER_GAP)
+		gap = ORDER_GAP;
+	if (me->prev == NO_INDEX || (me->next != NO_INDEX && position == INSERT_AFTER))
+		me->order = high - gap;
+	else
+		me->order = low + gap;
+	return 1;
+}
+
+/* Whether neighbour `index` in the list is in the same chain. */
+static int chained_with(const struct process_view *view, uint32_t index, const struct me *me)
+{
+	return index < view->limits.mes && view->mes[index].chain == me->chain &&
+	       view->mes[index].pt_index == me->pt_index;
+}
+
+/*
+ * The entry of the chain after which a new one goes: *at, 0 for none. What is
+ * usual takes one step: a neighbour in the list, the end, the beginning. Else
+ * the search goes back from the end. 0 or PORTALS_FAIL.
+ */
+static int place_in(const struct process_view *view, const struct chain *chain,
+		    const struct me *me, uint32_t *at)
+{
+	uint32_t steps = view->limits.mes;
+	const struct me *other;
+
+	if (chained_with(view, me->prev, me)) {
+		*at = me->prev + 1u;
+		return PORTALS_OK;
+	}
+	if (chained_with(view, me->next, me)) {
+		*at = view->mes[me->next].earlier;
+		return *at <= view->limits.mes ? PORTALS_OK : PORTALS_FAIL;
+	}
+	*at = 0;
+	if (chain->first && chain->first <= view->limits.mes) {
+		other = &view->mes[chain->first - 1];
+		if (other->pt_index == me->pt_index && other->order > me->order)
+			return PORTALS_OK;
+	}
+	for (*at = chain->last; *at; *at = other->earlier) {
+		if (*at > view->limits.mes || steps-- == 0)
+			return PORTALS_FAIL;
+		other = &view->mes[*at - 1];
+		if (other->pt_index == me->pt_index && other->order < me->order)
+			break;
+	}
+	return PORTALS_OK;
+}
+
+/* Put a numbered entry into the chain that it names. */
+static int chain_add(struct process_view *view, struct portal *portal, struct me *me)
+{
+	struct chain *chain = chain_of(view, portal, me);
+	uint16_t self = (uint16_t)(me - view->mes + 1), *count = class_count(portal, me);
+	uint32_t at, later;
+
+	if (!chain || place_in(view, chain, me, &at))
+		return PORTALS_FAIL;
+	later = at ? view->mes[at - 1].later : chain->first;
+	if (later > view->limits.mes)
+		return PORTALS_FAIL;
+	me->earlier = (uint16_t)at;
+	me->later = (uint16_t)later;
+	if (at)
+		view->mes[at - 1].later = self;
+	else
+		chain->first = self;
+	if (later)
+		view->mes[later - 1].earlier = self;
+	else
+		chain->last = self;
+	if (count)
+		++*count;
+	return PORTALS_OK;
+}
+
+/* A list has grown long: all its entries get into the index. */
+static int build(struct process_view *view, struct portal *portal)
+{
+	uint32_t steps = view->limits.mes;
+
+	if (renumber(view, portal))
+		return PORTALS_FAIL;
+	portal->exact = portal->any_source = 0;
+	portal->others = (struct chain){ 0, 0 };
+	/* The numbers are right, so that each goes behind those before it; neighbours
+	 * that are not there yet must not look as if they were. */
+	for (uint32_t i = portal->first; i != NO_INDEX; i = view->mes[i].next) {
+		struct me *me = &view->mes[i];
+
+		if (steps-- == 0)
+			return PORTALS_FAIL;
+		me->chain = (uint16_t)chain_for(view, me);
+		if (chain_add(view, portal, me))
+			return PORTALS_FAIL;
+	}
+	portal->indexed = 1;
+	return PORTALS_OK;
+}
+
+int index_add(struct process_view *view, struct me *me, enum insert_pos position)
+{
+	struct portal *portal = &view->portals[me->pt_index];
+
+	if (!portal->indexed)
+		return portal->count > INDEX_FROM ? build(view, portal) : PORTALS_OK;
+	if (!number(view, me, position) && renumber(view, portal))
+		return PORTALS_FAIL;
+	me->chain = (uint16_t)chain_for(view, me);
+	return chain_add(view, portal, me);
+}
+
+int index_remove(struct process_view *view, struct portal *portal, const struct me *me)
+{
+	struct chain *chain = chain_of(view, portal, me);
+	uint16_t *count = class_count(portal, me);
+
+	if (!chain || me->later > view->limits.mes || me->earlier > view->limits.mes)
+		return PORTALS_FAIL;
+	if (me->earlier)
+		view->mes[me->earlier - 1].later = me->later;
+	else
+		chain->first = me->later;
+	if (me->later)
+		view->mes[me->later - 1].earlier = me->earlier;
+	else
+		chain->last = me->earlier;
+	if (count)
+		--*count;
+	return PORTALS_OK;
 }

@@ -2,6 +2,7 @@
  * Match entries: the pool, and the list of each portal. See me.h.
  */
 #include "me.h"
+#include "index.h"
 #include "md.h"
 #include "pool.h"
 
@@ -49,7 +50,7 @@ static int create(struct process_view *view, uint32_t pt_index, uint32_t prev, u
 		.nid = args->nid, .pid = args->pid,
 		.next = (uint16_t)next, .prev = (uint16_t)prev,
 		.first = NO_INDEX, .last = NO_INDEX, .pt_index = (uint16_t)pt_index,
-		.unlink = args->unlink == UNLINK_AUTO,
+		.chain = CHAIN_NONE, .unlink = args->unlink == UNLINK_AUTO,
 	};
 	if (prev == NO_INDEX)
 		portal->first = (uint16_t)index;
@@ -60,6 +61,8 @@ static int create(struct process_view *view, uint32_t pt_index, uint32_t prev, u
 	else
 		view->mes[next].prev = (uint16_t)index;
 	portal->count++;
+	if (index_add(view, me, args->position))
+		return PORTALS_FAIL;
 	*handle = me->handle;
 	return PORTALS_OK;
 }
@@ -126,6 +129,8 @@ int me_remove(struct process_view *view, struct me *me)
 	    !index_valid(view, prev))
 		return PORTALS_FAIL;
 	portal = &view->portals[me->pt_index];
+	if (portal->indexed && index_remove(view, portal, me))
+		return PORTALS_FAIL;
 	if (prev == NO_INDEX)
 		portal->first = (uint16_t)next;
 	else
@@ -134,7 +139,8 @@ int me_remove(struct process_view *view, struct me *me)
 		portal->last = (uint16_t)prev;
 	else
 		view->mes[next].prev = (uint16_t)prev;
-	portal->count--;
+	if (--portal->count == 0)
+		portal->indexed = 0;
 	me->handle = handle_free(me->handle);
 	me->next = (uint16_t)view->block->pools[POOL_ME].free;
 	pool_given(&view->block->pools[POOL_ME], index);

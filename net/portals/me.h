@@ -33,7 +33,7 @@ struct me {
 	uint16_t next, prev;   /* in the portal's list; free: next free entry */
 	uint16_t first, last;  /* descriptors */
 	uint16_t pt_index;
-	uint16_t chain;        /* indexed: its chain, or NO_INDEX: the portal's others */
+	uint16_t chain;        /* its chain, NO_INDEX: the portal's others, or CHAIN_NONE */
 	uint16_t later;        /* in its chain: index + 1 of the next entry, or 0 */
 	uint16_t earlier;      /* the same of the one before */
 	uint8_t  unlink;       /* enum unlink_op: goes when its last descriptor goes */

@@ -31,6 +31,7 @@ struct process_view {
 	struct operation *ops;
 	struct piece *pieces;
 	struct chain *chains;       /* of the index */
+	uint32_t chain_shift;       /* 64 - log2 of how many (index.h) */
 	uint8_t *slots;             /* event slot i at slots + i * EVENT_SLOT_BYTES */
 	uint8_t *memory;            /* the segment's first byte, as mapped here */
 	uint64_t bytes;             /* of the segment */

@@ -1,0 +1,466 @@
+/*
+ * The index of match entries: whatever is attached, inserted, unlinked, used up
+ * and delivered, match_find says what a plain walk of the list says, which is
+ * written here once more; and the index's books are right after every step.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include "../../net/portals/index.h"
+#include "../../net/portals/match.h"
+#include "world.h"
+
+#define ROUNDS   250
+#define STEPS    250
+#define OBJECTS  40
+#define PORTALS  2u
+
+static const struct block_limits few = {
+	.portals = 8, .acs = 4, .mes = 64, .mds = 96, .eqs = 4, .ops = 8, .outbox = 1,
+	.slots = 64, .pieces = 16
+};
+
+/* ---- the plain search of rule 3 ---- */
+
+static int fits(const struct me *me, const struct message *m)
+{
+	uint64_t differ = (me->match_bits ^ m->match_bits) & ~me->ignore_bits;
+
+	if (me->nid != ANY_ID && me->nid != m->source_nid)
+		return 0;
+	if (me->pid != ANY_ID && me->pid != m->source_pid)
+		return 0;
+	return differ == 0;
+}
+
+/* The descriptor that the list search finds, or null. */
+static const struct md *plain(const struct process_view *view, const struct message *m)
+{
+	for (uint32_t i = view->portals[m->pt_index].first; i != NO_INDEX; i = view->mes[i].next) {
+		const struct md *md;
+		uint64_t offset, left;
+
+		if (!fits(&view->mes[i], m) || view->mes[i].first == NO_INDEX)
+			continue;
+		md = &view->mds[view->mes[i].first];
+		if (!(md->user.options & (m->operation == MESSAGE_PUT ? MD_OP_PUT : MD_OP_GET)))
+			continue;
+		if (md->user.threshold == 0 || (md->flags & MD_INACTIVE))
+			continue;
+		offset = md->user.options & MD_MANAGE_REMOTE ? m->offset : md->local_offset;
+		left = offset < md->room ? md->room - offset : 0;
+		if (m->length <= left || (md->user.options & MD_TRUNCATE))
+			return md;
+	}
+	return 0;
+}
+
+/* ---- the books ---- */
+
+/* A chain: links both ways, orders that grow per portal. Counts its entries
+ * into `seen`. 0 if something is wrong. */
+static int chain_is_right(const struct process_view *view, const struct chain *chain,
+			  uint32_t number, uint8_t *seen)
+{
+	uint64_t last[64] = { 0 };
+	uint32_t before = 0;
+
+	for (uint32_t at = chain->first; at; at = view->mes[at - 1].later) {
+		const struct me *me = &view->mes[at - 1];
+
+		if (me->chain != number || me->earlier != before || seen[at - 1]++ ||
+		    HANDLE_KIND(me->handle) != KIND_ME || me->order <= last[me->pt_index])
+			return 0;
+		last[me->pt_index] = me->order;
+		before = at;
+	}
+	return chain->last == before;
+}
+
+/* Every entry of an indexed portal is in one chain, the right one; no other is. */
+static int index_is_right(const struct process_view *view)
+{
+	uint32_t listed = 0, chained = 0;
+	static uint8_t seen[16384];
+
+	for (uint32_t i = 0; i < view->limits.mes; i++)
+		seen[i] = 0;
+	for (uint32_t i = 0; i < index_chains(view->limits.mes); i++)
+		if (!chain_is_right(view, &view->chains[i], i, seen))
+			return 0;
+	for (uint32_t pt = 0; pt < view->limits.portals; pt++) {
+		const struct portal *portal = &view->portals[pt];
+		uint32_t count = 0, exact = 0, any = 0;
+		uint64_t order = 0;
+
+		if (!portal->indexed && portal->count > INDEX_FROM)
+			return 0;
+		if (portal->indexed && !chain_is_right(view, &portal->others, NO_INDEX, seen))
+			return 0;
+		for (uint32_t i = portal->first; i != NO_INDEX; i = view->mes[i].next) {
+			const struct me *me = &view->mes[i];
+
+			count++;
+			if (!portal->indexed)
+				continue;
+			if (!seen[i] || me->order <= order)
+				return 0;
+			order = me->order;
+			exact += !me->ignore_bits && me->nid != ANY_ID && me->pid != ANY_ID;
+			any += !me->ignore_bits && me->nid == ANY_ID && me->pid == ANY_ID;
+		}
+		if (count != portal->count)
+			return 0;
+		if (portal->indexed && (exact != portal->exact || any != portal->any_source))
+			return 0;
+		listed += portal->indexed ? count : 0;
+	}
+	for (uint32_t i = 0; i < view->limits.mes; i++)
+		chained += seen[i];
+	return listed == chained;
+}
+
+/* ---- generated sequences ---- */
+
+struct run {
+	struct world w;
+	struct process_view *view;
+	handle_t me[OBJECTS], md[OBJECTS];
+	uint64_t state;
+	uint32_t keys;         /* sides of the dice for bits: few give equal keys */
+	uint32_t odd;          /* one in `odd` entries is of no class */
+};
+
+static uint32_t roll(struct run *run, uint32_t sides)
+{
+	return (uint32_t)(check_random(&run->state) % sides);
+}
+
+static struct me_args entry(struct run *run)
+{
+	struct me_args args = { .match_bits = roll(run, run->keys), .unlink = roll(run, 2),
+				.position = roll(run, 2) };
+
+	args.nid = args.pid = ANY_ID;
+	if (roll(run, 2))
+		args.nid = 1 + roll(run, 2), args.pid = 1 + roll(run, 2);
+	if (roll(run, run->odd) == 0) {
+		switch (roll(run, 4)) {
+		case 0: args.ignore_bits = ~0ULL; break;
+		case 1: args.ignore_bits = 1ULL << roll(run, 3); break;
+		case 2: args.nid = ANY_ID; break;
+		default: args.pid = ANY_ID; break;
+		}
+	}
+	return args;
+}
+
+static struct md_args descriptor(struct run *run)
+{
+	const uint32_t options[] = { MD_OP_PUT, MD_OP_PUT | MD_TRUNCATE, MD_OP_GET,
+				     MD_OP_PUT | MD_OP_GET | MD_MANAGE_REMOTE,
+				     MD_OP_PUT | MD_MAX_SIZE };
+	struct md_args args = memory(0, roll(run, 40), options[roll(run, 5)], EQ_NONE);
+
+	args.threshold = (int)roll(run, 4) - 1;
+	args.max_size = roll(run, 20);
+	return args;
+}
+
+static struct message any_message(struct run *run)
+{
+	struct message m = request(roll(run, 4) ? MESSAGE_PUT : MESSAGE_GET, 1 + roll(run, 2), 0,
+				   roll(run, run->keys), roll(run, 24));
+
+	m.source_pid = 1 + roll(run, 2);
+	m.pt_index = roll(run, PORTALS);
+	return m;
+}
+
+/* Numbers with no room between them, or none at an end. */
+static void crowd(struct run *run, struct portal *portal)
+{
+	uint64_t order = roll(run, 2) ? 0 : ~0ULL - 1 - portal->count;
+
+	for (uint32_t i = portal->first; i != NO_INDEX; i = run->view->mes[i].next)
+		run->view->mes[i].order = ++order;
+}
+
+static void step(struct run *run)
+{
+	struct process_view *view = run->view;
+	handle_t *me = &run->me[roll(run, OBJECTS)], *md = &run->md[roll(run, OBJECTS)];
+	struct md_args memory_args = descriptor(run), before;
+	struct me_args args = entry(run);
+	handle_t base = run->me[roll(run, OBJECTS)];
+
+	switch (roll(run, 12)) {
+	case 0: case 1: case 2:
+		if (!me_lookup(view, *me))
+			me_attach(view, roll(run, PORTALS), &args, me);
+		break;
+	case 3: case 4:
+		if (!me_lookup(view, *me))
+			me_insert(view, base, &args, me);
+		break;
+	case 5: case 6:
+		if (!md_lookup(view, *md))
+			md_attach(view, base, &memory_args, roll(run, 2), md);
+		break;
+	case 7:
+		if (!md_lookup(view, *md))
+			md_insert(view, run->md[roll(run, OBJECTS)], &memory_args, roll(run, 2),
+				  roll(run, 2), md);
+		break;
+	case 8:
+		if (roll(run, 3) == 0)
+			me_unlink(view, base);
+		else
+			md_unlink(view, *md);
+		break;
+	case 9:
+		md_update(view, *md, &before, &memory_args, EQ_NONE);
+		break;
+	case 10:
+		arrives(&run->w, 0, any_message(run), 0, 0);
+		break;
+	default:
+		if (view->portals[0].indexed && roll(run, 4) == 0)
+			crowd(run, &view->portals[0]);
+		break;
+	}
+}
+
+/* Whether both searches say the same of a message. */
+static int agree(struct run *run)
+{
+	struct message m = any_message(run);
+	const struct md *want = plain(run->view, &m);
+	struct place place;
+	int result = match_find(run->view, &m, &place);
+
+	return want ? result == DELIVER_OK && place.md == want : result == DELIVER_DROPPED;
+}
+
+static void generated(uint64_t seed, uint32_t keys, uint32_t odd)
+{
+	static struct run run;
+
+	run = (struct run){ .state = seed, .keys = keys, .odd = odd };
+	run.view = &run.w.views[0];
+	world_open(&run.w, &few);
+	for (int i = 0; i < STEPS; i++) {
+		int right;
+
+		step(&run);
+		right = index_is_right(run.view);
+		for (int j = 0; j < 4 && right; j++)
+			right = agree(&run);
+		if (right)
+			continue;
+		printf("seed %llu, keys %u, odd %u, step %d\n", (unsigned long long)seed, keys,
+		       odd, i);
+		check_failed(__FILE__, __LINE__, "the index agrees with the list");
+		break;
+	}
+	for (int i = 0; i < OBJECTS; i++)
+		remove_me(&run.w, 0, run.me[i]);
+	CHECK(index_is_right(run.view));
+	CHECK_IS(run.view->portals[0].indexed, 0);
+	world_close(&run.w);
+}
+
+TEST(rule03_index_agrees_with_the_list)
+{
+	for (uint64_t seed = 0; seed < ROUNDS; seed++) {
+		generated(seed, 1 + seed % 7, 2 + seed / 7 % 5);
+		generated(seed + 1000, 1000, 1000);        /* all different, all of a class */
+		generated(seed + 2000, 2, 1);              /* none of a class */
+	}
+}
+
+TEST(rule03_index_skips_what_rejects_in_list_order)
+{
+	struct world w;
+	struct me_args exact = { .match_bits = 5, .nid = 1, .pid = 1, .position = INSERT_AFTER };
+	struct me_args any = { .match_bits = 5, .nid = ANY_ID, .pid = ANY_ID,
+			       .position = INSERT_AFTER };
+	struct me_args wild = { .match_bits = 0, .ignore_bits = ~0ULL, .nid = 1, .pid = ANY_ID,
+				.position = INSERT_AFTER };
+	const struct me_args *args[] = { &wild, &exact, &any, &exact, &wild, &any, &exact, &wild };
+	struct md_args once = memory(0, 64, MD_OP_PUT | MD_MANAGE_REMOTE, EQ_NONE);
+	uint64_t offset;
+	handle_t me[8];
+
+	world_open(&w, &test_limits);
+	for (int i = 0; i < 8; i++)
+		me[i] = new_me_with(&w, 0, PT, *args[i]);
+	CHECK_IS(w.views[0].portals[PT].indexed, 1);
+	for (int i = 0; i < 8; i++) {         /* each takes one message: then the next does */
+		once.start = BASE + 100 * (uint64_t)i;
+		once.threshold = 1;
+		attach(&w, 0, me[i], once, UNLINK_NEVER);
+	}
+	for (uint64_t i = 0; i < 8; i++) {
+		CHECK_IS(arrives(&w, 0, request(MESSAGE_PUT, 1, 0, 5, 8), &offset, 0), DELIVER_OK);
+		CHECK_IS(offset, 100 * i);
+	}
+	CHECK_IS(put_arrives(&w, 5, 8), DELIVER_DROPPED);
+	for (int i = 0; i < 8; i++)
+		remove_me(&w, 0, me[i]);
+	world_close(&w);
+}
+
+/* Keys as programs choose them must not end in few chains. */
+TEST(index_spreads_keys)
+{
+	const struct block_limits limits = BLOCK_DEFAULT_LIMITS;
+	static uint8_t length[32768];
+	struct process_view view = { .chain_shift = index_shift(limits.mes) };
+	uint32_t chains = index_chains(limits.mes);
+
+	CHECK(chains >= limits.mes);
+	for (uint32_t kind = 0; kind < 8; kind++) {
+		uint32_t longest = 0;
+
+		for (uint32_t i = 0; i < chains; i++)
+			length[i] = 0;
+		for (uint64_t i = 0; i < 10000; i++) {
+			const uint64_t bits[] = { i, i << 8, i << 32, i << 50, i << 32 | i, i * 4096,
+						  (i % 100) << 48 | i / 100, 77 };
+			uint32_t at = index_chain(&view, kind, kind == 7 ? (uint32_t)i : 3, 1,
+						  bits[kind]);
+
+			CHECK(at < chains);
+			if (++length[at] > longest)
+				longest = length[at];
+		}
+		CHECK(longest <= 10);
+	}
+	CHECK_IS(index_chains(1), 2);
+	CHECK_IS(index_chains(2), 2);
+	CHECK_IS(index_chains(3), 4);
+	CHECK_IS(index_chains(NO_INDEX - 1), 32768);
+}
+
+/* Ten thousand entries, and again in a second life of the block. */
+TEST(index_long_lists)
+{
+	struct block_limits limits = test_limits;
+	struct process_view *view;
+	struct message m;
+	struct place place;
+	struct world w;
+	handle_t first = 0, me;
+
+	limits.mes = 10000;
+	world_open(&w, &limits);
+	view = &w.views[0];
+	for (int life = 0; life < 2; life++) {
+		for (uint64_t i = 0; i < 10000; i++) {
+			me = new_me(&w, 0, i);
+			if (i == 0)
+				first = me;
+			if (i == 9000)
+				attach(&w, 0, me, memory(0, 8, MD_OP_PUT, EQ_NONE), UNLINK_NEVER);
+		}
+		CHECK(index_is_right(view));
+		m = request(MESSAGE_PUT, 1, 0, 9000, 8);
+		CHECK_IS(match_find(view, &m, &place), DELIVER_OK);
+		m.match_bits = 9001;
+		CHECK_IS(match_find(view, &m, &place), DELIVER_DROPPED);
+		block_close(view);
+		block_init(view);
+		block_open(view);
+		CHECK(!me_lookup(view, first));
+		CHECK(!me_lookup(view, me));
+		CHECK(index_is_right(view));
+	}
+	world_close(&w);
+}
+
+/* Inserting for ever at one place uses up numbers, not correctness. */
+TEST(index_numbers_run_out)
+{
+	struct world w;
+	struct me_args args = { .nid = ANY_ID, .pid = ANY_ID };
+	handle_t ends[2], me[6], other;
+	struct process_view *view;
+
+	world_open(&w, &test_limits);
+	view = &w.views[0];
+	for (int i = 0; i < 6; i++)
+		me[i] = new_me_with(&w, 0, 0, args);
+	for (int i = 0; i < 2; i++)
+		ends[i] = i ? me[5] : me[0];
+	for (uint32_t i = 0; i < 2000; i++) {
+		struct me *base = me_lookup(view, ends[i & 1]);
+
+		if (i % 100 == 0)                     /* one number of room */
+			view->mes[base->prev == NO_INDEX ? base->next : base->prev].order =
+				base->prev == NO_INDEX ? base->order + 1 : base->order - 1;
+		args.match_bits = i;
+		args.position = i >> 1 & 1;
+		CHECK_IS(me_insert(view, ends[i & 1], &args, &other), 0);
+		CHECK(index_is_right(view));
+		CHECK_IS(me_unlink(view, other), 0);
+	}
+	for (int i = 0; i < 6; i++)
+		remove_me(&w, 0, me[i]);
+	world_close(&w);
+}
+
+/* Chains that bite their tails, lead nowhere, or are in disorder. */
+TEST(index_damaged_ends)
+{
+	struct world w;
+	struct message m = request(MESSAGE_PUT, 1, 0, 5, 8);
+	struct me_args args = { .match_bits = 5, .nid = 1, .pid = 1, .position = INSERT_AFTER };
+	struct process_view *view;
+	struct portal *portal;
+	struct place place;
+	handle_t me[6], other;
+	struct me *a, *b;
+
+	world_open(&w, &test_limits);
+	view = &w.views[0];
+	portal = &view->portals[PT];
+	for (int i = 0; i < 6; i++) {
+		args.ignore_bits = i < 3 ? 0 : 1;
+		me[i] = new_me_with(&w, 0, PT, args);
+	}
+	for (int i = 0; i < 6; i += 3) {
+		struct me saved_a, saved_b;
+
+		a = me_lookup(view, me[i]), b = me_lookup(view, me[i + 1]);
+		saved_a = *a, saved_b = *b;
+		b->later = (uint16_t)(HANDLE_INDEX(me[i]) + 1);       /* in a circle */
+		CHECK_IS(match_find(view, &m, &place), DELIVER_DAMAGED);
+		b->later = 257;                                       /* out of the pool */
+		CHECK_IS(match_find(view, &m, &place), DELIVER_DAMAGED);
+		CHECK_IS(me_unlink(view, me[i + 1]), PORTALS_FAIL);
+		b->later = 0xffff;
+		CHECK_IS(match_find(view, &m, &place), DELIVER_DAMAGED);
+		*b = saved_b;
+		b->earlier = 0xffff;
+		CHECK_IS(me_unlink(view, me[i + 1]), PORTALS_FAIL);
+		*b = saved_b;
+		b->chain = 256;
+		CHECK_IS(me_unlink(view, me[i + 1]), PORTALS_FAIL);
+		*b = saved_b;
+		a->order = ~0ULL, b->order = 0;                       /* in disorder */
+		CHECK_IS(match_find(view, &m, &place), DELIVER_DROPPED);
+		CHECK_IS(me_insert(view, me[i], &args, &other), 0);
+		remove_me(&w, 0, other);
+		*a = saved_a, a->first = 256;                         /* no such descriptor */
+		CHECK_IS(match_find(view, &m, &place), DELIVER_DAMAGED);
+		*a = saved_a;
+	}
+	a = me_lookup(view, me[0]);
+	a->first = NO_INDEX;
+	portal->others.first = 257;
+	CHECK_IS(match_find(view, &m, &place), DELIVER_DAMAGED);
+	args.ignore_bits = 1, args.pid = 2;
+	portal->others = (struct chain){ 257, 257 };
+	CHECK_IS(me_attach(view, PT + 1, &args, &other), 0);
+	world_drop(&w);
+}

@@ -7,6 +7,7 @@
 
 PYTHON := /usr/bin/python3
 NODES  ?= 4
+SECONDS ?= 3600
 ARGS   ?=
 
 MAKEFLAGS += --no-builtin-rules
@@ -36,9 +37,10 @@ NASM  := nasm
 include kernel/build.mk net/build.mk libc-glue/build.mk tools/build.mk apps/build.mk tests/bench/build.mk
 
 # Built by make, run by pytest.
-HOST_PROGRAMS := build/host/check-gcc build/host/check-clang build/host/check-tsan
+HOST_PROGRAMS := build/host/check-gcc build/host/check-clang build/host/check-tsan \
+	build/host/model-engine
 
-.PHONY: all run check check-long bench
+.PHONY: all run check check-long bench soak
 all: build/kernel.o build/libmargay.a build/crt0.o tools apps ## kernel, C library, tools, applications
 
 run: all build/text.txt ## boot NODES=4 nodes that count the words of a text
@@ -52,6 +54,9 @@ check-long: all test-apps $(HOST_PROGRAMS) pytest-there ## the suite with its lo
 
 bench: all bench-apps ## measure the table of figures, into build/bench.json
 	$(PYTHON) tests/bench/bench.py $(ARGS)
+
+soak: build/host/model-engine ## the engine against its model for SECONDS=3600, fresh seeds
+	$(PYTHON) tests/model/soak.py --seconds $(SECONDS) $(ARGS)
 
 # The Debian packages belong to Debian's Python, whatever comes first on PATH.
 .PHONY: pytest-there

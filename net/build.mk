@@ -50,6 +50,12 @@ build/host/check-clang: $(HOST_ALL:%.c=build/host/clang/%.o)
 build/host/check-tsan: $(HOST_ALL:%.c=build/host/tsan/%.o)
 	@clang -fsanitize=thread $^ -o $@ -lpthread
 
+# The engine as a program, for the reference model (tests/test_model.py).
+MODEL_SOURCES := $(sort $(wildcard net/portals/*.c)) host/port.c $(sort $(wildcard tests/model/*.c))
+
+build/host/model-engine: $(MODEL_SOURCES:%.c=build/host/gcc/%.o)
+	@gcc $(HOST_SANITIZE) $^ -o $@
+
 .PHONY: host-check host-lib
 host-lib: build/libmargayhost.a
 
@@ -58,4 +64,5 @@ host-check: build/host/check-gcc build/host/check-clang build/host/check-tsan ho
 	@tests/host/run.sh build/host/check-gcc build/host/check-clang "build/host/check-tsan concurrent"
 
 -include $(wildcard $(HOST_OBJECTS:.o=.d)) \
-	$(wildcard $(foreach kind,gcc clang tsan,$(HOST_ALL:%.c=build/host/$(kind)/%.d)))
+	$(wildcard $(foreach kind,gcc clang tsan,$(HOST_ALL:%.c=build/host/$(kind)/%.d))) \
+	$(wildcard $(MODEL_SOURCES:%.c=build/host/gcc/%.d))

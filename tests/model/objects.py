@@ -1,0 +1,434 @@
+"""The reference model, first half: one process's objects and the calls of their owner.
+
+Plain Python from the rules (numbers in comments), without any of the engine's
+structures: lists are lists, a handle is a name that is never used twice
+(rule 17), so whatever is not in a dictionary is a bad handle. Time does not
+exist here; each method is one call. The second half, portals.py, carries out
+messages. Results are the engine's: 0 or the negative of a PTL_* error.
+"""
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import NamedTuple, Optional
+
+BASE = 0x40000000          # first address of the segment
+WORDS = 512                # readers' words come first, then the memory that is compared
+BYTES = 2560
+ANY = 0xffffffff           # every wildcard
+SLOTS = 256                # event slots of all queues
+PIECES = 4096              # pieces of iovec descriptors
+
+(OK, FAIL, NO_INIT, NO_SPACE, SEGV, AC_INDEX_INVALID, EQ_INVALID, HANDLE_INVALID, IFACE_INVALID,
+ MD_INVALID, ME_INVALID, NI_INVALID, PID_INVALID, PROCESS_INVALID, PT_INDEX_INVALID,
+ SR_INDEX_INVALID, MD_ILLEGAL, MD_IN_USE, MD_NO_UPDATE, ME_IN_USE, ME_LIST_TOO_LONG, PT_FULL,
+ EQ_EMPTY, EQ_DROPPED, ATOMIC_INVALID) = (-number for number in range(25))
+
+OP_PUT, OP_GET, MANAGE_REMOTE, TRUNCATE, ACK_DISABLE, IOVEC, MAX_SIZE, START_DISABLE, \
+    END_DISABLE = (1 << bit for bit in range(9))
+OPTIONS = 0x1ff
+
+(GET_START, GET_END, PUT_START, PUT_END, GETPUT_START, GETPUT_END, REPLY_START, REPLY_END,
+ SEND_START, SEND_END, ACK_EVENT, UNLINK_EVENT) = range(12)
+KINDS = ("GET_START", "GET_END", "PUT_START", "PUT_END", "GETPUT_START", "GETPUT_END",
+         "REPLY_START", "REPLY_END", "SEND_START", "SEND_END", "ACK", "UNLINK")
+
+# The counters of PtlNIStatus, in its order.
+DROPPED, IN, OUT, BYTES_IN, BYTES_OUT, COPIED, BUSY, FAILED = range(8)
+
+
+class Limits(NamedTuple):
+    """What PtlNIInit grants: how many of each."""
+    portals: int
+    acs: int
+    mes: int
+    mds: int
+    eqs: int
+    me_list: int
+    pieces: int
+
+
+class Args(NamedTuple):
+    """ptl_md_t."""
+    start: int
+    length: int
+    threshold: int
+    max_size: int
+    options: int
+    user_ptr: int
+    eq: int
+
+
+@dataclass(eq=False, slots=True)
+class Entry:
+    """A match entry."""
+    name: int
+    nid: int
+    pid: int
+    bits: int
+    ignore: int
+    unlink: int
+    portal: list
+    mds: list = field(default_factory=list)
+
+
+@dataclass(eq=False, slots=True)
+class Descriptor:
+    """A memory descriptor: one logical buffer of pieces of memory (rule 10)."""
+    name: int
+    args: Args
+    pieces: list                    # (first byte in the segment, bytes)
+    unlink: int
+    entry: Optional[Entry]
+    threshold: int = 0
+    room: int = 0                   # bytes of all pieces
+    local: int = 0                  # where the next locally managed operation begins
+    inactive: bool = False          # less than max_size remains
+    leaving: bool = False           # off its list, goes with its last operation
+    pending: int = 0                # operations begun and not ended
+
+    def set(self, args: Args, pieces: list) -> None:
+        self.args, self.pieces, self.threshold = args, pieces, args.threshold
+        self.room = sum(count for _, count in pieces)
+        self.local, self.inactive = 0, False
+
+    def active(self) -> bool:
+        return self.threshold != 0 and not self.inactive and not self.leaving
+
+    def state(self) -> Args:
+        return self.args._replace(threshold=self.threshold)
+
+
+@dataclass(eq=False, slots=True)
+class Queue:
+    """An event queue. Event number n is the n-th ever; the last `count` are there (rule 20)."""
+    name: int
+    count: int
+    word: int                       # address of the reader's word
+    handler: int
+    next: int = 0                   # number of the next event
+    read: int = 0                   # number that the reader wants next
+    handled: int = 0                # number that the handler gets next
+    reserved: int = 0               # promised to begun replies (rule 22)
+    slots: dict = field(default_factory=dict)
+
+    def room(self, needed: int) -> bool:
+        taken = self.handled if self.handler else self.read
+        return self.next - taken + self.reserved + needed <= self.count
+
+
+@dataclass(eq=False, slots=True)
+class Control:
+    """An access control entry."""
+    nid: int
+    pid: int
+    uid: int
+    jid: int
+    pt: int
+
+
+class Owner:
+    """One process: its memory, its objects, and its own calls about them."""
+
+    def __init__(self, nid: int, uid: int, jid: int, hard: Limits, operations: int):
+        self.nid, self.pid, self.uid, self.jid = nid, 1, uid, jid
+        self.hard, self.operations = hard, operations
+        self.memory = bytearray((i * 7 + i // 251 + nid * 85 + 1) & 255 for i in range(BYTES))
+        self.memory[:WORDS] = bytes(WORDS)
+        self.opened = False
+        self.started = self.delivered = 0  # operations ever: links are never used again
+        self.format(hard)
+
+    def format(self, limits: Limits) -> None:
+        """Everything of before is gone."""
+        self.limits = limits
+        self.portals: list[list[Entry]] = [[] for _ in range(limits.portals)]
+        self.acs: list[Optional[Control]] = [None] * limits.acs
+        self.acs[0] = Control(ANY, ANY, ANY, self.jid, ANY)            # rule 27
+        if limits.acs > 1:
+            self.acs[1] = Control(ANY, ANY, ANY, 0, ANY)
+        self.mes: dict[int, Entry] = {}
+        self.mds: dict[int, Descriptor] = {}
+        self.eqs: dict[int, Queue] = {}
+        self.records: dict[int, object] = {}
+        self.free = list(range(self.operations))[::-1]
+        self.sends = 0                     # puts started and not yet sent
+        self.pieces_used = 0
+        self.counters = [0] * 8
+        self.high = [0] * 4
+        self.news: list[tuple] = []        # events recorded by this call
+
+    def open(self, *limits: int) -> int:
+        self.format(Limits(*limits))
+        self.opened = True
+        return OK
+
+    def close(self) -> int:
+        self.opened = False
+        return OK
+
+    # ---- what holds the objects together -------------------------------------
+
+    def used(self) -> tuple:
+        return len(self.mes), len(self.mds), len(self.eqs), len(self.records)
+
+    def status(self) -> tuple:
+        used = self.used()
+        self.high = [max(pair) for pair in zip(used, self.high)]
+        mixed = tuple(value for pair in zip(used, self.high) for value in pair)
+        return (*self.counters, *mixed)
+
+    def holds(self, address: int, count: int) -> bool:
+        """Rule 33."""
+        return count == 0 or (address >= BASE and address + count <= BASE + BYTES)
+
+    def record(self, md: Optional[Descriptor], queue: Optional[Queue], kind: int, head: tuple,
+               hdr: int, link: int, fail: int) -> None:
+        """An event, unless the descriptor disables its kind (rule 19)."""
+        if queue is None:
+            return
+        if md is not None and kind not in (ACK_EVENT, UNLINK_EVENT):
+            if md.args.options & (END_DISABLE if kind & 1 else START_DISABLE):
+                return
+        state = tuple(md.state()) if md else (0,) * 7
+        event = (kind, *head, *state, hdr, link & 0xffffffff, fail)
+        queue.slots[queue.next] = event
+        queue.slots.pop(queue.next - queue.count, None)
+        self.news.append((queue.name, queue.next, event))
+        queue.next += 1
+
+    def unlist(self, md: Descriptor) -> None:
+        """Rule 8: off the entry's list, and the entry with it if that empties it."""
+        entry, md.entry = md.entry, None
+        if entry is not None:
+            entry.mds.remove(md)
+            if not entry.mds and entry.unlink:
+                entry.portal.remove(entry)
+                del self.mes[entry.name]
+
+    def destroy(self, md: Descriptor) -> None:
+        self.unlist(md)
+        self.pieces_used -= self.counted(md.args)
+        del self.mds[md.name]
+
+    @staticmethod
+    def counted(args: Args) -> int:
+        return args.length if args.options & IOVEC else 0
+
+    def depart(self, md: Descriptor) -> None:
+        """Rule 8: it leaves its list now, and goes when nothing is pending."""
+        md.leaving = True
+        self.unlist(md)
+
+    def spend(self, md: Descriptor) -> None:
+        """Rule 7: one operation."""
+        if md.threshold > 0:
+            md.threshold -= 1
+            if md.threshold == 0 and md.unlink and not md.leaving:
+                self.depart(md)
+
+    def bury(self, md: Descriptor) -> None:
+        if md.leaving and md.pending == 0:
+            self.record(md, self.eqs.get(md.args.eq), UNLINK_EVENT,
+                        (self.nid, self.pid, self.uid, self.jid, 0, 0, 0, 0, 0, md.name), 0, 0, 0)
+            self.destroy(md)
+
+    def unpin(self, md: Descriptor) -> None:
+        md.pending -= 1
+        self.bury(md)
+
+    # ---- match entries -------------------------------------------------------
+
+    def new_entry(self, name: int, portal: list, at: int, fields: tuple) -> int:
+        if len(portal) >= self.limits.me_list:
+            return ME_LIST_TOO_LONG
+        if len(self.mes) >= self.limits.mes:
+            return NO_SPACE
+        entry = Entry(name, *fields, portal)
+        portal.insert(at, entry)
+        self.mes[name] = entry
+        return OK
+
+    def me_attach(self, name: int, pt: int, nid: int, pid: int, bits: int, ignore: int,
+                  unlink: int, after: int) -> int:
+        if pt >= self.limits.portals:
+            return PT_INDEX_INVALID
+        portal = self.portals[pt]
+        return self.new_entry(name, portal, len(portal) if after else 0,
+                              (nid, pid, bits, ignore, unlink))
+
+    def me_attach_any(self, name: int, nid: int, pid: int, bits: int, ignore: int,
+                      unlink: int) -> tuple:
+        empty = [pt for pt, portal in enumerate(self.portals) if not portal]
+        if not empty:
+            return (PT_FULL,)
+        result = self.new_entry(name, self.portals[empty[0]], 0, (nid, pid, bits, ignore, unlink))
+        return (result, empty[0]) if result == OK else (result,)
+
+    def me_insert(self, name: int, base: int, nid: int, pid: int, bits: int, ignore: int,
+                  unlink: int, after: int) -> int:
+        entry = self.mes.get(base)
+        if entry is None:
+            return ME_INVALID
+        return self.new_entry(name, entry.portal, entry.portal.index(entry) + bool(after),
+                              (nid, pid, bits, ignore, unlink))
+
+    def me_unlink(self, handle: int) -> int:
+        entry = self.mes.get(handle)
+        if entry is None:
+            return ME_INVALID
+        if any(md.pending for md in entry.mds):          # rule 25
+            return ME_IN_USE
+        entry.unlink = 0
+        for md in list(entry.mds):
+            self.destroy(md)
+        entry.portal.remove(entry)
+        del self.mes[handle]
+        return OK
+
+    # ---- memory descriptors --------------------------------------------------
+
+    def check(self, args: Args) -> tuple[int, list]:
+        """Arguments of a descriptor (rule 33), and its pieces of memory."""
+        pieces = []
+        if args.options & ~OPTIONS or args.threshold < -1:
+            return MD_ILLEGAL, []
+        if args.options & IOVEC:
+            if args.length > self.limits.pieces:
+                return MD_ILLEGAL, []
+            if args.length and (args.start % 8 or not self.holds(args.start, 16 * args.length)):
+                return SEGV, []
+            for i in range(args.length):
+                at = args.start - BASE + 16 * i
+                address = int.from_bytes(self.memory[at:at + 8], "little")
+                count = int.from_bytes(self.memory[at + 8:at + 16], "little")
+                if not self.holds(address, count):
+                    return SEGV, []
+                pieces.append((address - BASE, count))
+        elif not self.holds(args.start, args.length):
+            return SEGV, []
+        else:
+            pieces = [(args.start - BASE, args.length)]
+        if args.eq != 0 and args.eq not in self.eqs:
+            return EQ_INVALID, []
+        return OK, pieces
+
+    def new_md(self, name: int, entry: Optional[Entry], at: int, args: Args, unlink: int) -> int:
+        error, pieces = self.check(args)
+        if error:
+            return error
+        if len(self.mds) >= self.limits.mds or not self.pieces_left(args, 0):
+            return NO_SPACE
+        md = Descriptor(name, args, pieces, unlink, entry)
+        md.set(args, pieces)
+        self.pieces_used += self.counted(args)
+        self.mds[name] = md
+        if entry is not None:
+            entry.mds.insert(at, md)
+        return OK
+
+    def pieces_left(self, args: Args, given_back: int) -> bool:
+        return self.pieces_used - given_back + self.counted(args) <= PIECES
+
+    def md_attach(self, name: int, handle: int, *rest: int) -> int:
+        entry = self.mes.get(handle)
+        if entry is None:
+            return ME_INVALID
+        if entry.mds:                                    # rule 26
+            return ME_IN_USE
+        return self.new_md(name, entry, 0, Args(*rest[:7]), rest[7])
+
+    def md_insert(self, name: int, base: int, *rest: int) -> int:
+        md = self.mds.get(base)
+        if md is None or md.entry is None:
+            return MD_INVALID
+        at = md.entry.mds.index(md) + bool(rest[8])
+        return self.new_md(name, md.entry, at, Args(*rest[:7]), rest[7])
+
+    def md_bind(self, name: int, *rest: int) -> int:
+        return self.new_md(name, None, 0, Args(*rest[:7]), rest[7])
+
+    def md_unlink(self, handle: int) -> int:
+        md = self.mds.get(handle)
+        if md is None:
+            return MD_INVALID
+        if md.pending:                                   # rule 25
+            return MD_IN_USE
+        self.destroy(md)
+        return OK
+
+    def md_update(self, handle: int, want_old: int, given: int, *rest: int) -> tuple:
+        """Rule 24."""
+        md, args, test = self.mds.get(handle), Args(*rest[:7]), rest[7]
+        if md is None or md.leaving:
+            return (MD_INVALID,)
+        pieces: list = []
+        if given:
+            error, pieces = self.check(args)
+            if error:
+                return (error,)
+        queue = self.eqs.get(test)
+        if test != 0 and queue is None:
+            return (EQ_INVALID,)
+        old = tuple(md.state()) if want_old else ()
+        if not given:
+            return (OK, *old)
+        if md.pending or (queue and (queue.next != queue.read or queue.begun)):
+            return (MD_NO_UPDATE, *old)
+        if not self.pieces_left(args, self.counted(md.args)):
+            return (NO_SPACE, *old)
+        self.pieces_used += self.counted(args) - self.counted(md.args)
+        md.set(args, pieces)
+        return (OK, *old)
+
+    # ---- event queues --------------------------------------------------------
+
+    def eq_alloc(self, name: int, count: int, word: int, handler: int) -> tuple:
+        if word % 8 or not self.holds(word, 16 if handler else 8):
+            return (SEGV,)
+        if count == 0 or count > SLOTS or len(self.eqs) >= self.limits.eqs:
+            return (NO_SPACE,)
+        size = 1
+        while size < count:
+            size *= 2
+        self.eqs[name] = Queue(name, size, word, handler)
+        return OK, size
+
+    def eq_free(self, handle: int) -> int:
+        return OK if self.eqs.pop(handle, None) else EQ_INVALID
+
+    def eq_get(self, handle: int) -> tuple:
+        """The reader: rules 20 and 21."""
+        queue = self.eqs.get(handle)
+        if queue is None:
+            return (EQ_INVALID,)
+        if queue.read == queue.next:
+            return (EQ_EMPTY,)
+        result = OK
+        if queue.next - queue.read > queue.count:
+            result, queue.read = EQ_DROPPED, queue.next - queue.count
+        queue.read += 1
+        return result, queue.read - 1, *queue.slots[queue.read - 1]
+
+    def eq_handled(self, handle: int) -> int:
+        """The handler has been called for one more event."""
+        queue = self.eqs.get(handle)
+        if queue is None or not queue.handler or queue.handled >= queue.next:
+            return EQ_INVALID
+        queue.handled = max(queue.handled, queue.next - queue.count) + 1
+        return OK
+
+    # ---- access control ------------------------------------------------------
+
+    def ac_set(self, index: int, nid: int, pid: int, uid: int, jid: int, pt: int) -> int:
+        if index >= self.limits.acs:
+            return AC_INDEX_INVALID
+        if pt != ANY and pt >= self.limits.portals:
+            return PT_INDEX_INVALID
+        self.acs[index] = Control(nid, pid, uid, jid, pt)
+        return OK
+
+    def poke(self, at: int, *words: int) -> int:
+        """The application writes its own memory: 64-bit words, for iovec arrays."""
+        for i, word in enumerate(words):
+            self.memory[at + 8 * i:at + 8 * i + 8] = word.to_bytes(8, "little")
+        return OK

@@ -17,7 +17,7 @@ from harness import BUILD, Margay, cores
 
 os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", str(BUILD / "hypothesis"))
 
-AREAS = ("boot", "libc", "faults", "syscalls", "messages", "wordfreq", "death", "launcher",
+AREAS = ("boot", "libc", "faults", "syscalls", "messages", "race", "wordfreq", "death", "launcher",
          "host", "rules", "switch")
 
 

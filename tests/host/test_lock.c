@@ -2,66 +2,21 @@
  * Locks between nodes (net/shm/lock.c), with threads as nodes: a ring is a
  * semaphore's post. A wakeup that is lost ends in a timeout, which is a failure.
  */
-#include "check.h"
+#include "threads.h"
 
 #include <pthread.h>
-#include <semaphore.h>
-#include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
-
-#include "../../net/shm/lock.h"
-#include "../../net/shm/region.h"
 
 #define NODES  8
 #define ROUNDS 20000
 
-static _Alignas(4096) uint8_t region_memory[REGION_NODES + REGION_MAX_NODES * 256];
 static struct shm_lock lock;
-static sem_t bells[REGION_MAX_NODES];
-static _Atomic int rings[REGION_MAX_NODES], halts[REGION_MAX_NODES], lost;
-
-void shm_port_ring(const struct shm_member *self, uint32_t node)
-{
-	(void)self;
-	rings[node]++;
-	sem_post(&bells[node]);
-}
-
-void shm_port_halt(const struct shm_member *self)
-{
-	struct timespec end;
-
-	halts[self->node]++;
-	clock_gettime(CLOCK_REALTIME, &end);
-	end.tv_sec += 20;
-	if (sem_timedwait(&bells[self->node], &end))
-		lost++;
-}
-
-uint64_t shm_port_spin_ns(const struct shm_member *self)
-{
-	struct timespec now;
-
-	(void)self;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
 
 static struct region_header *fresh(void)
 {
-	struct region_header *region = (struct region_header *)region_memory;
-
-	memset(region_memory, 0, sizeof(region_memory));
 	memset(&lock, 0, sizeof(lock));
-	region->nodes = NODES;
-	lost = 0;
-	for (uint32_t i = 0; i < REGION_MAX_NODES; i++) {
-		sem_init(&bells[i], 0, 0);
-		rings[i] = halts[i] = 0;
-	}
-	return region;
+	return threads_region(NODES);
 }
 
 static uint64_t protected;         /* plain: only the lock keeps it whole */
@@ -98,7 +53,7 @@ TEST(concurrent_lock_excludes)
 		CHECK(!failed);
 	}
 	CHECK_IS(protected, NODES * ROUNDS);
-	CHECK_IS(lost, 0);
+	CHECK_IS(threads_lost, 0);
 	CHECK_IS(lock.owner, 0);
 	CHECK_IS(lock.waiters, 0);
 }
@@ -125,7 +80,7 @@ TEST(concurrent_lock_waiters_halt)
 	CHECK_IS(shm_lock_take(&lock, &members[0]), SHM_LOCK_OK);
 	for (int i = 1; i < 4; i++)
 		pthread_create(&threads[i], 0, take_once, &members[i]);
-	while (!halts[1] || !halts[2] || !halts[3])
+	while (!threads_halts[1] || !threads_halts[2] || !threads_halts[3])
 		usleep(1000);
 	shm_lock_give(&lock, &members[0]);
 	for (int i = 1; i < 4; i++) {
@@ -133,9 +88,9 @@ TEST(concurrent_lock_waiters_halt)
 
 		pthread_join(threads[i], &result);
 		CHECK_IS((intptr_t)result, SHM_LOCK_OK);
-		CHECK(rings[i] >= 1);
+		CHECK(threads_rings[i] >= 1);
 	}
-	CHECK_IS(lost, 0);
+	CHECK_IS(threads_lost, 0);
 	CHECK_IS(lock.waiters, 0);
 }
 
@@ -149,13 +104,13 @@ TEST(concurrent_lock_owner_dies)
 
 	CHECK_IS(shm_lock_take(&lock, &owner), SHM_LOCK_OK);
 	pthread_create(&thread, 0, take_once, &waiter);
-	while (!halts[1])
+	while (!threads_halts[1])
 		usleep(1000);
 	atomic_store(&region_node(region, 0)->dead, 1);
 	shm_port_ring(&owner, 1);
 	pthread_join(thread, &result);
 	CHECK_IS((intptr_t)result, SHM_LOCK_DEAD);
-	CHECK_IS(lost, 0);
+	CHECK_IS(threads_lost, 0);
 	CHECK_IS(lock.waiters, 0);
 	CHECK_IS(shm_lock_take(&lock, &waiter), SHM_LOCK_DEAD);   /* for ever: not stolen */
 	CHECK(shm_lock_is_dead(&lock, &waiter));
@@ -171,9 +126,9 @@ TEST(lock_rings_the_living)
 	atomic_store(&region_node(region, 6)->dead, 1);
 	lock.waiters = 1ULL << 6 | 1ULL << 63 | 1ULL << 2 | 1ULL << 3;
 	shm_lock_give(&lock, &self);
-	CHECK_IS(rings[6], 0);
-	CHECK_IS(rings[2], 1);             /* the next after node 5, around the end */
-	CHECK_IS(rings[3], 0);
+	CHECK_IS(threads_rings[6], 0);
+	CHECK_IS(threads_rings[2], 1);             /* the next after node 5, around the end */
+	CHECK_IS(threads_rings[3], 0);
 	CHECK_IS(lock.waiters, 1 << 3);
 }
 

@@ -33,7 +33,7 @@ MARGAY = TOP / "tools" / "margay"
 STREAM_SIZES = {16: 400_000, 256: 400_000, 1024: 400_000, 4096: 200_000,
                 65536: 12_800, 1048576: 640}     # bytes: puts per measurement
 COPY_SIZES = (4096, 65536, 1048576)
-POSTED = (1, 10, 100, 1000, 4000)                # match entries of one portal
+POSTED = (1, 10, 100, 1000, 10000)               # match entries of one portal
 
 
 @dataclass

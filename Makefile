@@ -34,11 +34,11 @@ else
 CC    := gcc
 NASM  := nasm
 
-include kernel/build.mk net/build.mk libc-glue/build.mk tools/build.mk apps/build.mk tests/bench/build.mk
+include kernel/build.mk net/build.mk tests/fuzz/build.mk libc-glue/build.mk tools/build.mk apps/build.mk tests/bench/build.mk
 
 # Built by make, run by pytest.
 HOST_PROGRAMS := build/host/check-gcc build/host/check-clang build/host/check-tsan \
-	build/host/model-engine
+	build/host/model-engine $(FUZZ_TARGETS)
 
 .PHONY: all run check check-long bench soak
 all: build/kernel.o build/libmargay.a build/crt0.o tools apps ## kernel, C library, tools, applications
@@ -67,8 +67,12 @@ pytest-there:
 		exit 1; }
 
 # For the list of `make help`:
-# host-check is in net/build.mk, clean and help are above.
+# host-check is in net/build.mk, the fuzz targets are in tests/fuzz/build.mk, clean and help
+# are above.
 host-check: ## the engine's unit tests on this machine
+fuzz: ## search for memory errors in the engine; SECONDS=3600
+fuzz-corpus: ## keep what fuzzing has reached, as few files as possible
+fuzz-coverage: ## lines that the corpus reaches
 clean: ## remove build/
 help: ## this list
 

@@ -39,6 +39,7 @@ MAY_INCLUDE = {
     "tests/bench": {"include", "apps"},
     "tests/host": {"net", "net/portals", "net/shm", "net/link", "include", "host", "libc-glue"},
     "tests/model": {"net", "net/portals", "include", "libc-glue"},
+    "tests/fuzz": {"net", "net/portals", "include", "libc-glue"},
     "tools": {"net", "net/portals", "net/shm", "include"},
     "include": set(),
 }

@@ -89,7 +89,8 @@ static inline int md_spend(struct process_view *view, struct md *md)
 	if (md->user.threshold <= 0)
 		return 0;
 	md->user.threshold--;
-	if (md->user.threshold == 0 && (md->flags & MD_UNLINK))
+	/* One that max_size has sent away goes once only. */
+	if (md->user.threshold == 0 && (md->flags & (MD_UNLINK | MD_LEAVING)) == MD_UNLINK)
 		return md_depart(view, md);
 	return 0;
 }

@@ -1,0 +1,58 @@
+# The fuzzers of the engine (tests/fuzz): clang's libFuzzer with ASan and UBSan.
+# Included by the Makefile. `make fuzz` searches for FUZZ_SECONDS with each.
+
+FUZZ_TARGETS  := build/fuzz/fuzz_messages build/fuzz/fuzz_blocks
+FUZZ_SHARED   := $(filter-out tests/fuzz/fuzz_%.c,$(sort $(wildcard tests/fuzz/*.c)))
+FUZZ_ENGINE   := $(sort $(wildcard net/portals/*.c))
+FUZZ_CFLAGS   := $(HOST_CFLAGS) -fno-omit-frame-pointer \
+	-fsanitize=address,undefined -fno-sanitize-recover=all
+
+# The engine calls fuzz_edge at each basic block. libFuzzer has a function of
+# its own under the name that clang gives to it.
+build/fuzz/net/%.o: net/%.c
+	@mkdir -p $(@D)
+	@echo "  FUZZ  $<"
+	@clang $(FUZZ_CFLAGS) -O1 -fsanitize=fuzzer-no-link -fsanitize-coverage=trace-pc -MMD -MP -c $< -o $@
+	@objcopy --redefine-sym __sanitizer_cov_trace_pc=fuzz_edge $@
+
+build/fuzz/%.o: %.c
+	@mkdir -p $(@D)
+	@echo "  FUZZ  $<"
+	@clang $(FUZZ_CFLAGS) -MMD -MP -c $< -o $@
+
+FUZZ_OBJECTS := $(FUZZ_ENGINE:%.c=build/fuzz/%.o) $(FUZZ_SHARED:%.c=build/fuzz/%.o) \
+	build/fuzz/host/port.o
+
+build/fuzz/fuzz_%: build/fuzz/tests/fuzz/fuzz_%.o $(FUZZ_OBJECTS)
+	@clang -fsanitize=fuzzer,address,undefined $^ -o $@
+
+# The same with clang's source coverage: which lines the corpus reaches.
+build/fuzz/coverage/%.o: %.c
+	@mkdir -p $(@D)
+	@echo "  COV   $<"
+	@clang $(HOST_CFLAGS) -O0 -fprofile-instr-generate -fcoverage-mapping \
+		-fsanitize=fuzzer-no-link -MMD -MP -c $< -o $@
+
+FUZZ_COVERED := $(FUZZ_TARGETS:build/fuzz/%=build/fuzz/coverage/%)
+COVER_OBJECTS := $(FUZZ_OBJECTS:build/fuzz/%=build/fuzz/coverage/%)
+
+build/fuzz/coverage/fuzz_%: build/fuzz/coverage/tests/fuzz/fuzz_%.o $(COVER_OBJECTS)
+	@clang -fsanitize=fuzzer -fprofile-instr-generate $^ -o $@
+
+.PHONY: fuzz fuzz-corpus fuzz-coverage
+
+# Each target on a processor of its own.
+fuzz: $(FUZZ_TARGETS)
+	@tests/fuzz/fuzz.sh search $(or $(SECONDS),3600)
+
+fuzz-corpus: $(FUZZ_TARGETS)
+	@tests/fuzz/fuzz.sh merge
+
+fuzz-coverage: $(FUZZ_COVERED)
+	@tests/fuzz/fuzz.sh coverage
+
+.SECONDARY: $(FUZZ_OBJECTS) $(COVER_OBJECTS) \
+	$(foreach kind,fuzz fuzz/coverage,$(FUZZ_TARGETS:build/fuzz/%=build/$(kind)/tests/fuzz/%.o))
+
+-include $(wildcard $(FUZZ_OBJECTS:.o=.d) $(COVER_OBJECTS:.o=.d) \
+	build/fuzz/tests/fuzz/*.d build/fuzz/coverage/tests/fuzz/*.d)

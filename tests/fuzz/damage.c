@@ -1,0 +1,113 @@
+/*
+ * Steps of a damaged neighbour: it writes into a block what no engine would.
+ * Fields are hit where they lie, with values like an index, an address, a
+ * length, a handle, or one bit more; or a whole area becomes noise.
+ */
+#include <string.h>
+#include "fuzz.h"
+
+/* The parts of a block: offset, bytes. Part 0 is all of it. */
+static struct range part(const struct process *process, uint32_t which)
+{
+	const struct process_view *view = &process->view;
+	const uint8_t *base = (const uint8_t *)view->block;
+
+#define PART(first, bytes) \
+	return (struct range){ (uint64_t)((const uint8_t *)(first) - base), bytes }
+	switch (which) {
+	case 1:
+		PART(&view->block->pools, sizeof(view->block->pools));
+	case 2:
+		PART(view->portals, PORTALS * sizeof(struct portal));
+	case 3:
+		PART(view->mes, MES * sizeof(struct me));
+	case 4:
+		PART(view->mds, MDS * sizeof(struct md));
+	case 5:
+		PART(view->eqs, EQS * sizeof(struct eq));
+	case 6:
+		PART(view->ops, OPS * sizeof(struct operation));
+	case 7:
+		PART(view->acs, 4 * sizeof(struct ac));
+	case 8:
+		PART(&view->block->magic, offsetof(struct block, spare) - 64);
+	case 9:
+		PART(view->slots, SLOTS * EVENT_SLOT_BYTES);
+	default:
+		return (struct range){ 64, fuzz_block_bytes - 64 };
+	}
+#undef PART
+}
+
+#define PARTS 10u
+
+/* A value in place of `old`. */
+static uint64_t value_of(const struct process *process, const struct step *step, uint64_t old)
+{
+	switch (step->d % 12) {
+	case 0: case 1:
+		return step->y & 15;
+	case 2:
+		return NO_INDEX;
+	case 3:
+		return address(step->y);
+	case 4:
+		return amount(step->y);
+	case 5:
+		return old ^ 1ULL << (step->y & 63);
+	case 6:
+		return old + (step->y & 3) - 1;
+	case 7:
+		return some_md(process, step->e);
+	case 8:
+		return some_eq(process, step->e);
+	case 9:
+		return some_me(process, step->e);
+	case 10:
+		return process->view.ops[step->y % OPS].handle;
+	default:
+		return (uint64_t)step->y << 48 | (uint64_t)step->z << 32 | (uint32_t)step->w << 16 |
+		       step->z;
+	}
+}
+
+/* Noise: mostly small numbers, so that walks go on. */
+static void noise(uint8_t *at, uint64_t bytes, uint64_t state, uint8_t how)
+{
+	for (uint64_t i = 0; i + 8 <= bytes; i += 8) {
+		uint64_t value;
+
+		state = state * 6364136223846793005ULL + 1442695040888963407ULL;
+		value = state >> 33;
+		if (how & 1)
+			value = (value & 0xf) | (value & 0xf00) << 24;
+		else if (value & 1)
+			value &= 0xff;
+		if (!(how & 2) || value & 2)
+			memcpy(at + i, &value, 8);
+	}
+}
+
+void step_damage(struct process *process, const struct step *step)
+{
+	struct range range = part(process, step->a % PARTS);
+	uint8_t *block = (uint8_t *)process->view.block;
+	uint32_t bytes = 1u << (step->c & 3);
+	uint64_t at, old, value;
+
+	if (step->b == 0xff) {
+		noise(block + range.offset, range.bytes, (uint64_t)step->x << 16 | step->y, step->c);
+		return;
+	}
+	at = range.offset + ((uint64_t)step->b << 16 | step->x) % (range.bytes / 4) * 4;
+	if (bytes < 4)
+		at += step->f & 3 & ~(bytes - 1);
+	else if (at + bytes > range.offset + range.bytes)
+		bytes = 4;
+	memcpy(&old, block + (at & ~7ULL), 8);
+	value = value_of(process, step, old);
+	if (step->kind % STEP_KINDS == STEP_DAMAGE_WITHIN)
+		fuzz_damage_at(1 + step->w % 256, block + at, value, bytes);
+	else
+		memcpy(block + at, &value, bytes);
+}

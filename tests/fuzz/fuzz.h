@@ -1,0 +1,206 @@
+/*
+ * Fuzzing the engine: what both targets share.
+ *
+ * An input is a list of steps of 16 bytes. Each step is one call that a kernel
+ * may make on a block: of its owner, or of whoever delivers a message to it. So
+ * an input is a history of two processes, in any interleaving of begin, data
+ * and end, with any message in between.
+ *
+ *   fuzz_messages  the blocks are the engine's own work. After every step each
+ *                  block must be consistent (consistency.c), and no byte of a
+ *                  segment changed that the step had no right to (memory.c).
+ *   fuzz_blocks    steps may damage a block as well. Nothing is expected of it
+ *                  but that every call ends, and stays within block and segment.
+ *
+ * Blocks and segments lie between pages that nobody may touch, so an access
+ * outside them is a fault, reads included. The engine's code counts its basic
+ * blocks (fuzz_edge), so a walk without end is found by counting, not by time.
+ */
+#ifndef TESTS_FUZZ_H
+#define TESTS_FUZZ_H
+#include <stddef.h>
+#include "../../libc-glue/eq_reader.h"
+#include "../../net/portals/ac.h"
+#include "../../net/portals/eq.h"
+#include "../../net/portals/initiator.h"
+#include "../../net/portals/iovec.h"
+#include "../../net/portals/md.h"
+#include "../../net/portals/me.h"
+#include "../../net/portals/op.h"
+
+#define PROCESSES      2u
+#define SEGMENT        4096u      /* bytes */
+#define BASE           0x40000000ULL
+#define JOB            7u
+#define PORTALS        4u
+#define MES            12u
+#define MDS            12u
+#define EQS            4u
+#define OPS            8u
+#define SLOTS          32u        /* event slots */
+#define PIECES         24u        /* of iovec descriptors */
+#define MOST_PIECES    8u         /* of one of them, as inputs ask for */
+#define POST           16u        /* messages that exist */
+#define SENDS          8u         /* puts started and not yet sent */
+#define OPENED         12u        /* operations begun and not yet ended */
+#define MOST_STEPS     64u        /* of an input */
+#define MOST_EDGES     20000u     /* basic blocks that one call may take */
+
+/* One step: what to do, to whom, and with what. */
+struct step {
+	uint8_t  kind;                /* modulo STEP_KINDS: enum step_kind */
+	uint8_t  p;                   /* process, lowest bit */
+	uint8_t  a, b, c, d, e, f;    /* choices */
+	uint16_t x, y, z, w;          /* amounts */
+};
+
+_Static_assert(sizeof(struct step) == 16, "records of an input");
+
+/* The kinds, in the order of the files that carry them out. */
+#define FUZZ_STEPS(ONE) \
+	ONE(EQ_ALLOC) ONE(EQ_FREE) ONE(READ) ONE(AC) \
+	ONE(ME_ATTACH) ONE(ME_ATTACH_ANY) ONE(ME_INSERT) ONE(ME_UNLINK) \
+	ONE(LIFE)            /* close, open, begin anew; a peer's death */ \
+	ONE(ASK)             /* status, pending, lookups */ \
+	ONE(MD_ATTACH) ONE(MD_INSERT) ONE(MD_BIND) ONE(MD_UPDATE) ONE(MD_UNLINK) \
+	ONE(PUT) ONE(GET) ONE(EXCHANGE) ONE(SENT) ONE(UNANSWERED) \
+	ONE(DELIVER) ONE(DATA) ONE(END) ONE(INLINE) \
+	ONE(DAMAGE)          /* fuzz_blocks only, as what follows */ \
+	ONE(DAMAGE_WITHIN)   /* during the next call */
+
+#define STEP_NAME(name)  #name,
+#define STEP_ENUM(name)  STEP_##name,
+enum step_kind { FUZZ_STEPS(STEP_ENUM) STEP_KINDS };
+
+/* A range of a segment. */
+struct range {
+	uint64_t offset, bytes;
+};
+
+/* What a descriptor that was made may touch. */
+struct known {
+	handle_t handle;
+	uint32_t options;
+	uint32_t pieces;
+	struct range memory[PIECES];
+};
+
+struct process {
+	struct process_view view;     /* handed to the engine */
+	struct process_view before;   /* what it must stay */
+	uint8_t *segment;             /* the view's memory */
+	uint8_t *fresh;               /* the block as it is made, to start every input */
+	uint8_t *shadow_block;        /* both as they were after the last step */
+	uint8_t *shadow_segment;
+	handle_t mes[MES];            /* handles; every live object is in one of these */
+	struct known mds[MDS];
+	handle_t eqs[EQS];
+	struct eq_reader readers[EQS];
+	int open;                     /* the interface is */
+};
+
+/* A message that may be delivered, and where its payload comes from. */
+struct letter {
+	int used;
+	struct message message;
+	int from;                     /* process whose memory holds the payload, or -1 */
+	struct range source;
+};
+
+struct send {
+	int used;
+	uint32_t p;
+	struct message message;
+	struct grant grant;
+};
+
+struct opened {
+	int used;
+	uint32_t p;
+	struct grant grant;
+	struct message answer;
+	struct known md;              /* the descriptor at begin */
+	struct letter letter;         /* what was begun */
+	int wild;                     /* its payload is not the sender's memory */
+};
+
+/* Everything of one input; zero at its start but for processes' maps. */
+struct fuzz {
+	struct process processes[PROCESSES];
+	struct letter post[POST];
+	struct send sends[SENDS];
+	struct opened opened[OPENED];
+	uint32_t posted;              /* letters so far: the next goes to posted % POST */
+	uint32_t touched;             /* bit per process whose block the step may change */
+	int damaging;                 /* fuzz_blocks */
+};
+
+extern struct fuzz fuzz;
+extern uint64_t fuzz_block_bytes;
+
+/* Print and abort: libFuzzer keeps the input. */
+_Noreturn void fuzz_fail(const char *what);
+#define MUST(condition) \
+	do { \
+		if (!(condition)) \
+			fuzz_fail(__FILE__ ": not so: " #condition); \
+	} while (0)
+/* What only an undamaged block promises. */
+#define MUST_IF_WHOLE(condition) MUST(fuzz.damaging || (condition))
+
+/* Zeroed memory with a forbidden range before and behind it. */
+uint8_t *guarded(uint64_t bytes);
+
+/* world.c: maps at the first input, then everything as new. */
+void fuzz_reset(int damaging);
+/* A call on this process's block follows: it may take MOST_EDGES, and change
+ * this block. */
+struct process_view *fuzz_enter(struct process *process);
+/* Change `bytes` bytes of a block before the next call's edge `edge`. */
+void fuzz_damage_at(uint32_t edge, void *at, uint64_t value, uint32_t bytes);
+
+/* input.c: turning a step's numbers into arguments. */
+uint64_t amount(uint16_t x);      /* a length or an offset: small, or a border case */
+uint64_t address(uint16_t x);     /* mostly in the segment */
+uint32_t identity(uint8_t x, uint32_t own);
+handle_t some_me(const struct process *process, uint8_t choice);
+handle_t some_md(const struct process *process, uint8_t choice);
+handle_t some_eq(const struct process *process, uint8_t choice);
+handle_t damaged_handle(handle_t handle, uint8_t how);
+struct known *known_md(struct process *process, handle_t handle);
+
+/* Carry out a step: owner.c, descriptors.c, initiate.c, deliver.c, damage.c. */
+void step_owner(struct process *process, const struct step *step);
+void step_descriptor(struct process *process, const struct step *step);
+void step_initiate(struct process *process, const struct step *step);
+void step_deliver(struct process *process, const struct step *step);
+void step_damage(struct process *process, const struct step *step);
+
+/* The result of an owner's call: a good error, or nothing has changed. */
+void check_error(const struct process *process, int error);
+/* Write into a segment as the application does. */
+void store(struct process *process, uint64_t offset, const void *from, uint64_t bytes);
+
+/* letters.c: the messages that exist. Post one; its payload lies in process `from`, or nowhere (-1). */
+void post(const struct message *message, int from, struct range source);
+/* The message that a step is about: of the post, maybe changed, or invented. Returns
+ * the process that it goes to. *wild is 1 if its payload is not the sender's memory. */
+struct process *letter_of(struct process *process, const struct step *step,
+			  struct letter *letter, int *wild);
+int grant_in_segment(const struct grant *grant);
+int grant_inside(const struct known *md, const struct grant *grant);
+
+/* consistency.c: an engine-independent look at a whole block. */
+void check_consistency(const struct process *process);
+
+/* memory.c: right to write, for the step under way. */
+void memory_allow(struct process *process, struct range range);
+void memory_allow_known(struct process *process, const struct known *md);
+void memory_check(void);          /* and what is there becomes what was there */
+void memory_forbid(void);         /* takes back what was allowed */
+int block_unchanged(const struct process *process); /* since the last step */
+
+/* Run all steps of an input. */
+void fuzz_run(const uint8_t *data, size_t size, int damaging);
+
+#endif

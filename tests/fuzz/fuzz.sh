@@ -1,0 +1,68 @@
+#!/bin/sh
+# The fuzzers at work, from the top folder; `make fuzz`, `make fuzz-corpus` and
+# `make fuzz-coverage` build the programs and call this.
+#   search SECONDS   both targets at once, from the corpus on; what they reach goes
+#                    to build/fuzz/found, inputs that fail to build/fuzz/failed
+#   merge            the corpus anew: the fewest files that reach as much
+#   coverage         which lines of the engine the corpus reaches
+set -u
+targets="messages blocks"
+corpus=tests/fuzz/corpus
+found=build/fuzz/found
+failed=build/fuzz/failed
+
+search() {
+	mkdir -p $failed
+	pids=
+	for target in $targets; do
+		mkdir -p $found/$target
+		seed=$(od -An -N3 -tu4 /dev/urandom | tr -d ' ')
+		echo "build/fuzz/fuzz_$target -seed=$seed for $1 s: build/fuzz/$target.log"
+		build/fuzz/fuzz_$target -seed=$seed -max_total_time="$1" -max_len=1024 -timeout=10 \
+			-print_final_stats=1 -artifact_prefix=$failed/$target- \
+			$found/$target $corpus/$target >build/fuzz/$target.log 2>&1 &
+		pids="$pids $target:$!"
+	done
+	trap 'for pid in $pids; do kill "${pid#*:}" 2>/dev/null; done' INT TERM
+	status=0
+	for pid in $pids; do
+		target=${pid%:*}
+		if wait "${pid#*:}"; then
+			echo "$target: nothing found; $(grep executed_units build/fuzz/$target.log)"
+			continue
+		fi
+		status=1
+		echo "$target: FAILED"
+		grep -E 'not so:|does not end|ERROR:|SUMMARY:|runtime error:' build/fuzz/$target.log
+		input=$(sed -n 's/.*Test unit written to //p' build/fuzz/$target.log)
+		echo "again, with its steps: FUZZ_TRACE=1 build/fuzz/fuzz_$target $input"
+	done
+	return $status
+}
+
+merge() {
+	for target in $targets; do
+		mkdir -p $found/$target
+		rm -rf build/fuzz/merged
+		mkdir -p build/fuzz/merged
+		build/fuzz/fuzz_$target -set_cover_merge=1 -use_counters=0 -max_len=1024 \
+			build/fuzz/merged $corpus/$target $found/$target >build/fuzz/merge.log 2>&1 ||
+			{ tail -5 build/fuzz/merge.log; return 1; }
+		rm -rf ${corpus:?}/$target
+		mv build/fuzz/merged $corpus/$target
+		echo "$target: $(ls $corpus/$target | wc -l) files"
+	done
+}
+
+coverage() {
+	out=build/fuzz/coverage
+	for target in $targets; do
+		LLVM_PROFILE_FILE=$out/$target.raw $out/fuzz_$target -runs=0 $corpus/$target \
+			>$out/$target.log 2>&1 || { tail -5 $out/$target.log; return 1; }
+	done
+	llvm-profdata-14 merge $out/messages.raw $out/blocks.raw -o $out/all.profile
+	llvm-cov-14 report $out/fuzz_messages -object $out/fuzz_blocks \
+		-instr-profile $out/all.profile -show-branch-summary=0 net/portals
+}
+
+"$@"

@@ -1,0 +1,64 @@
+/*
+ * What a step may change: nothing of a segment but what it was allowed to, and
+ * nothing of the other process's block. Owns the map of the bytes that the
+ * step under way may write.
+ */
+#include <string.h>
+#include "fuzz.h"
+
+static uint8_t allowed[PROCESSES][SEGMENT];
+static int any[PROCESSES];        /* something is allowed */
+
+void memory_forbid(void)
+{
+	for (uint32_t p = 0; p < PROCESSES; p++) {
+		if (any[p])
+			memset(allowed[p], 0, SEGMENT);
+		any[p] = 0;
+	}
+}
+
+void memory_allow(struct process *process, struct range range)
+{
+	uint32_t p = (uint32_t)(process - fuzz.processes);
+
+	if (range.offset > SEGMENT || range.bytes > SEGMENT - range.offset)
+		return;
+	any[p] = 1;
+	memset(allowed[p] + range.offset, 1, range.bytes);
+}
+
+void memory_allow_known(struct process *process, const struct known *md)
+{
+	for (uint32_t i = 0; i < md->pieces; i++)
+		memory_allow(process, md->memory[i]);
+}
+
+static void check_segment(struct process *process, uint32_t p)
+{
+	if (!any[p]) {
+		MUST(!memcmp(process->segment, process->shadow_segment, SEGMENT));
+		return;
+	}
+	for (uint32_t i = 0; i < SEGMENT; i++)
+		MUST(process->segment[i] == process->shadow_segment[i] || allowed[p][i]);
+	memcpy(process->shadow_segment, process->segment, SEGMENT);
+}
+
+void memory_check(void)
+{
+	for (uint32_t p = 0; p < PROCESSES; p++) {
+		struct process *process = &fuzz.processes[p];
+
+		check_segment(process, p);
+		if (!(fuzz.touched >> p & 1))
+			MUST(block_unchanged(process));
+		else
+			memcpy(process->shadow_block, process->view.block, fuzz_block_bytes);
+	}
+}
+
+int block_unchanged(const struct process *process)
+{
+	return !memcmp(process->shadow_block, process->view.block, fuzz_block_bytes);
+}

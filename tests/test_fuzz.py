@@ -1,0 +1,68 @@
+"""The engine under fuzzing (tests/fuzz): the corpus again, then 20 s of search each.
+
+`make fuzz` searches for longer.
+"""
+from __future__ import annotations
+
+import os
+import random
+import subprocess
+
+import pytest
+
+from harness import BUILD, ROOT, cores
+
+pytestmark = pytest.mark.host
+
+TARGETS = ("messages", "blocks")
+each = pytest.mark.parametrize("target", TARGETS, ids=[f"fuzz_{name}" for name in TARGETS])
+SECONDS = 20
+
+
+def run(target: str, *arguments: object) -> str:
+    """What the fuzzer says; a failure says how to see it again."""
+    failed = BUILD / "fuzz" / "failed"
+    failed.mkdir(parents=True, exist_ok=True)
+    program = BUILD / "fuzz" / f"fuzz_{target}"
+    command = [str(part) for part in (program, "-max_len=1024", "-timeout=10",
+                                      f"-artifact_prefix={failed}/{target}-", *arguments)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=200)
+    inputs = [line.split()[-1] for line in done.stderr.splitlines()
+              if "Test unit written to" in line]
+    assert done.returncode == 0, (
+        f"$ {' '.join(command)}\n{done.stderr[-6000:]}\n"
+        + "".join(f"see its steps: FUZZ_TRACE=1 {program} {name}\n" for name in inputs))
+    return done.stderr
+
+
+@each
+def test_corpus(target):
+    """Every input that was worth keeping."""
+    corpus = ROOT / "tests" / "fuzz" / "corpus" / target
+    files = len(list(corpus.iterdir()))
+    assert files >= 40
+    assert f"files: {files} " in run(target, "-runs=0", corpus)
+
+
+@each
+def test_search(target, tmp_path):
+    seed = random.randrange(1, 1 << 31)
+    print(f"seed {seed}")
+    with cores(1, BUILD / "test-cores"):
+        text = run(target, f"-seed={seed}", f"-max_total_time={SECONDS}", tmp_path,
+                   ROOT / "tests" / "fuzz" / "corpus" / target)
+    assert "DONE" in text
+
+
+@each
+def test_failing_input_is_kept(target, tmp_path):
+    """The fuzzers' own alarm: an input that makes a step fail ends in a file."""
+    corpus = tmp_path / "corpus"
+    corpus.mkdir()
+    (corpus / "input").write_bytes(bytes(16))
+    program = BUILD / "fuzz" / f"fuzz_{target}"
+    done = subprocess.run([str(program), "-runs=0", f"-artifact_prefix={tmp_path}/kept-",
+                           str(corpus)],
+                          env={**os.environ, "FUZZ_FAIL": "1"}, capture_output=True, text=True)
+    assert done.returncode != 0 and "asked to fail" in done.stderr
+    assert list(tmp_path.glob("kept-crash-*"))

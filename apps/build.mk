@@ -11,12 +11,12 @@ APP_CFLAGS := -Wall -Wextra -Werror
 build/apps/%.elf: apps/%.c $(APP_PARTS) apps/build.mk
 	@mkdir -p $(@D)
 	@echo "  LINK  $@"
-	@tools/margay cc $(APP_CFLAGS) -MMD -MP -MT $@ -MF build/apps/$*.d -o $@ $<
+	@tools/margay cc $(APP_CFLAGS) -MD -MP -MT $@ -MF build/apps/$*.d -o $@ $<
 
 build/tests/%.elf: tests/apps/%.c $(APP_PARTS) apps/build.mk
 	@mkdir -p $(@D)
 	@echo "  LINK  $@"
-	@tools/margay cc $(APP_CFLAGS) -I apps -MMD -MP -MT $@ -MF build/tests/$*.d -o $@ $<
+	@tools/margay cc $(APP_CFLAGS) -I apps -MD -MP -MT $@ -MF build/tests/$*.d -o $@ $<
 
 .PHONY: apps test-apps
 apps: $(APPS)

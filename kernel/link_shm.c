@@ -292,7 +292,24 @@ void link_deliver_answer(const struct message *answer)
 	give(&own_view);
 }
 
+bool link_signal(const struct message *message)
+{
+	struct process_view *target = view_of(message->target_nid);
+	struct message none;
+	struct grant grant;
+
+	if (!target || begin(target, message, &grant, &none) == DELIVER_DAMAGED)
+		return false;
+	wake(target, 1, false);
+	return true;
+}
+
 /* ---- death ---- */
+
+bool link_has_lost_a_node(void)
+{
+	return deaths_settled != 0;
+}
 
 __attribute__((noinline, cold))
 static void settle_deaths(void)

@@ -58,6 +58,13 @@ int link_get(const struct message *message);
 /* Deliver an answer without payload (ack, refused reply) to this process. */
 void link_deliver_answer(const struct message *answer);
 
+/* Carry a message that nobody answers (BARRIER) to another node, and wake it.
+ * False: the node cannot be reached. Waits while it boots. */
+bool link_signal(const struct message *message);
+
+/* A node of the job has died, and what that means here has been dealt with. */
+bool link_has_lost_a_node(void);
+
 /* For the tests of death: take the lock of another node's block once that node
  * waits for a message, say so on the console, and keep it. */
 _Noreturn void link_hold(uint32_t nid);

@@ -7,13 +7,14 @@
  * block's lock for the engine's call, and turns the engine's result into a
  * PTL_* value. The contracts are in include/portals3.h.
  *
- * Data: the interface's handle and its users.
+ * Data: the interface's handle, its users, and what was granted to them.
  */
 #include "portals.h"
 
 #include <margay/abi.h>
 #include <portals3.h>
 
+#include "../net/portals/ac.h"
 #include "link_shm.h"
 #include "memory.h"
 #include "node.h"
@@ -106,19 +107,58 @@ bool portals_is_interface(uint64_t ni)
 	return users && ni == interface;
 }
 
-static const ptl_ni_limits_t granted = {
-	.max_mes = 16384, .max_mds = 16384, .max_eqs = 64, .max_ac_index = 63,
-	.max_pt_index = 63, .max_md_iovecs = 0, .max_me_list = 16384, .max_getput_md = 0,
-};
+/* What an interface can have at most. */
+static ptl_ni_limits_t most(void)
+{
+	return (ptl_ni_limits_t){
+		.max_mes = limits.mes, .max_mds = limits.mds, .max_eqs = limits.eqs,
+		.max_ac_index = limits.acs - 1, .max_pt_index = limits.portals - 1,
+		.max_md_iovecs = BLOCK_MAX_PIECES, .max_me_list = limits.mes,
+		.max_getput_md = BLOCK_MAX_GETPUT,
+	};
+}
+
+ptl_ni_limits_t portals_granted;
+
+/* A limit that there is, from `least` on, or the most. */
+static int grant(int wanted, int least, int maximum)
+{
+	return wanted >= least && wanted <= maximum ? wanted : maximum;
+}
+
+/* Between block_init and block_open; null wants all. */
+static void grant_limits(const ptl_ni_limits_t *wanted)
+{
+	ptl_ni_limits_t all = most(), *given = &portals_granted;
+	struct block_limits block;
+
+	if (!wanted)
+		wanted = &all;
+	*given = (ptl_ni_limits_t){
+		.max_mes = grant(wanted->max_mes, 1, all.max_mes),
+		.max_mds = grant(wanted->max_mds, 1, all.max_mds),
+		.max_eqs = grant(wanted->max_eqs, 1, all.max_eqs),
+		.max_ac_index = grant(wanted->max_ac_index, 1, all.max_ac_index),
+		.max_pt_index = grant(wanted->max_pt_index, 0, all.max_pt_index),
+		.max_md_iovecs = grant(wanted->max_md_iovecs, 1, all.max_md_iovecs),
+		.max_me_list = grant(wanted->max_me_list, 1, all.max_me_list),
+		.max_getput_md = grant(wanted->max_getput_md, 1, all.max_getput_md),
+	};
+	block = (struct block_limits){
+		.portals = given->max_pt_index + 1, .acs = given->max_ac_index + 1,
+		.mes = given->max_mes, .mds = given->max_mds, .eqs = given->max_eqs,
+	};
+	block_grant(&own_view, &block, given->max_me_list, given->max_md_iovecs);
+}
 
 int64_t sys_ni_init(uint64_t iface, uint64_t pid, uint64_t desired, uint64_t actual,
                     uint64_t ni)
 {
 	uint64_t *handle = user_range(ni, sizeof(*handle), USER_WRITE);
 	ptl_ni_limits_t *limits_out = user_range(actual, sizeof(*limits_out), USER_WRITE);
+	const ptl_ni_limits_t *limits_in = user_range(desired, sizeof(*limits_in), USER_READ);
 
-	if (!handle || (actual && !limits_out) ||
-	    (desired && !user_range(desired, sizeof(ptl_ni_limits_t), USER_READ)))
+	if (!handle || (actual && !limits_out) || (desired && !limits_in))
 		return PTL_SEGV;
 	if (iface != PTL_IFACE_DEFAULT)
 		return PTL_IFACE_INVALID;
@@ -131,13 +171,14 @@ int64_t sys_ni_init(uint64_t iface, uint64_t pid, uint64_t desired, uint64_t act
 		if (opened_before)
 			block_init(&own_view);
 		opened_before = true;
+		grant_limits(desired ? limits_in : 0);
 		interface = block_open(&own_view);
 		link_unlock();
 	}
 	users++;
 	*handle = interface;
 	if (actual)
-		*limits_out = granted;
+		*limits_out = portals_granted;
 	return PTL_OK;
 }
 
@@ -172,6 +213,57 @@ int64_t portals_with_handle(int (*call)(struct process_view *, handle_t), uint64
 	if (!link_lock())
 		return PTL_FAIL;
 	error = call(&own_view, handle);
+	link_unlock();
+	return -error;
+}
+
+int64_t sys_ni_handle(uint64_t handle, uint64_t ni)
+{
+	uint64_t *out = user_range(ni, sizeof(*out), USER_WRITE);
+
+	if (!out)
+		return PTL_SEGV;
+	if (!users)
+		return PTL_NO_INIT;
+	if (!block_is_alive(&own_view, handle))
+		return PTL_HANDLE_INVALID;
+	*out = interface;
+	return PTL_OK;
+}
+
+/* Every node is one step from every other: they share memory, or one network. */
+int64_t sys_ni_dist(uint64_t ni, uint64_t target, uint64_t distance)
+{
+	uint64_t *out = user_range(distance, sizeof(*out), USER_WRITE);
+	uint32_t nid = (uint32_t)target, pid = (uint32_t)(target >> 32);
+
+	if (!out)
+		return PTL_SEGV;
+	if (!portals_is_interface(ni))
+		return PTL_NI_INVALID;
+	if (nid >= node.size || pid != node.pid)
+		return PTL_PROCESS_INVALID;
+	*out = nid != node.id;
+	return PTL_OK;
+}
+
+int64_t sys_ac_entry(uint64_t args)
+{
+	const struct margay_ac_args *from = user_range(args, sizeof(*from), USER_READ);
+	struct margay_ac_args in;
+	struct ac_args entry;
+	int error;
+
+	if (!from)
+		return PTL_SEGV;
+	in = *from;
+	entry = (struct ac_args){ .nid = in.nid, .pid = in.pid, .uid = in.uid, .jid = in.jid,
+	                          .pt_index = in.pt_index };
+	if (!portals_is_interface(in.ni))
+		return PTL_NI_INVALID;
+	if (!link_lock())
+		return PTL_FAIL;
+	error = ac_set(&own_view, in.index, &entry);
 	link_unlock();
 	return -error;
 }

@@ -5,6 +5,7 @@
  */
 #ifndef KERNEL_PORTALS_H
 #define KERNEL_PORTALS_H
+#include <portals3.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -12,6 +13,9 @@
 
 /* Bring node.counters up to date with the process block's. */
 void portals_count(void);
+
+/* What PtlNIInit has granted, while the interface is initialised. */
+extern ptl_ni_limits_t portals_granted;
 
 /* The interface is initialised: else a call returns PTL_NO_INIT. */
 bool portals_is_open(void);

@@ -14,8 +14,8 @@
 _Static_assert(sizeof(ptl_md_t) == sizeof(struct md_args), "ptl_md_t crosses as md_args");
 _Static_assert((int)PTL_UNLINK == (int)UNLINK_AUTO && (int)PTL_RETAIN == (int)UNLINK_NEVER &&
                (int)PTL_INS_BEFORE == (int)INSERT_BEFORE &&
-               (int)PTL_INS_AFTER == (int)INSERT_AFTER && (int)PTL_ACK_REQ == (int)ACK_YES &&
-               PTL_MD_OP_PUT == MD_OP_PUT, "the engine's constants are the public ones");
+               (int)PTL_INS_AFTER == (int)INSERT_AFTER && PTL_MD_OP_PUT == MD_OP_PUT,
+               "the engine's constants are the public ones");
 
 /* ---- match entries ---- */
 
@@ -37,8 +37,11 @@ static bool me_arguments(uint64_t args, uint64_t handle, struct margay_me_args *
 	return true;
 }
 
-/* A new entry at a portal, whose base is the interface, or at another entry. */
-static int64_t new_me(uint64_t args, uint64_t handle, bool at_entry)
+/* Where a new entry goes. */
+enum entry_place { AT_PORTAL, AT_ENTRY, AT_ANY_PORTAL };
+
+/* A new entry; for AT_ENTRY the base is another entry, else the interface. */
+static int64_t new_me(uint64_t args, uint64_t handle, enum entry_place place, uint32_t *pt_index)
 {
 	struct margay_me_args in;
 	struct me_args me;
@@ -49,24 +52,35 @@ static int64_t new_me(uint64_t args, uint64_t handle, bool at_entry)
 		return PTL_SEGV;
 	if (!portals_is_open())
 		return PTL_NO_INIT;
-	if (!at_entry && !portals_is_interface(in.base))
+	if (place != AT_ENTRY && !portals_is_interface(in.base))
 		return PTL_NI_INVALID;
 	if (!link_lock())
 		return PTL_FAIL;
-	error = at_entry ? me_insert(&own_view, in.base, &me, result) :
-	                   me_attach(&own_view, in.pt_index, &me, result);
+	if (place == AT_ENTRY)
+		error = me_insert(&own_view, in.base, &me, result);
+	else if (place == AT_PORTAL)
+		error = me_attach(&own_view, in.pt_index, &me, result);
+	else
+		error = me_attach_any(&own_view, pt_index, &me, result);
 	link_unlock();
 	return -error;
 }
 
 int64_t sys_me_attach(uint64_t args, uint64_t handle)
 {
-	return new_me(args, handle, false);
+	return new_me(args, handle, AT_PORTAL, 0);
 }
 
 int64_t sys_me_insert(uint64_t args, uint64_t handle)
 {
-	return new_me(args, handle, true);
+	return new_me(args, handle, AT_ENTRY, 0);
+}
+
+int64_t sys_me_attach_any(uint64_t args, uint64_t pt_index, uint64_t handle)
+{
+	uint32_t *index = user_range(pt_index, sizeof(*index), USER_WRITE);
+
+	return index ? new_me(args, handle, AT_ANY_PORTAL, index) : PTL_SEGV;
 }
 
 int64_t sys_me_unlink(uint64_t me)
@@ -76,23 +90,22 @@ int64_t sys_me_unlink(uint64_t me)
 
 /* ---- memory descriptors ---- */
 
-/*
- * The application's descriptor and the place for its handle. Beyond the
- * engine's own checks: memory that the application itself may not write (its
- * text, the page under its stack) must not be opened to puts.
- */
-static int md_arguments(uint64_t md, uint64_t handle, struct md_args *args, uint64_t **result)
+/* The application's descriptor; its memory is checked by the engine. */
+static int md_argument(uint64_t md, struct md_args *args)
 {
 	const struct md_args *from = user_range(md, sizeof(*from), USER_READ);
 
-	*result = user_range(handle, sizeof(**result), USER_WRITE);
-	if (!from || !*result)
+	if (!from)
 		return PTL_SEGV;
 	*args = *from;
-	if (!user_range(args->start, args->length,
-	                args->options & MD_OP_PUT ? USER_WRITE : USER_READ))
-		return PTL_SEGV;
 	return PTL_OK;
+}
+
+/* A descriptor and the place for its handle. */
+static int md_arguments(uint64_t md, uint64_t handle, struct md_args *args, uint64_t **result)
+{
+	*result = user_range(handle, sizeof(**result), USER_WRITE);
+	return *result ? md_argument(md, args) : PTL_SEGV;
 }
 
 int64_t sys_md_attach(uint64_t me, uint64_t md, uint64_t unlink, uint64_t handle)
@@ -112,6 +125,24 @@ int64_t sys_md_attach(uint64_t me, uint64_t md, uint64_t unlink, uint64_t handle
 	return -error;
 }
 
+int64_t sys_md_insert(uint64_t base, uint64_t md, uint64_t unlink, uint64_t position,
+                      uint64_t handle)
+{
+	struct md_args args;
+	uint64_t *result;
+	int error = md_arguments(md, handle, &args, &result);
+
+	if (error)
+		return error;
+	if (!portals_is_open())
+		return PTL_NO_INIT;
+	if (!link_lock())
+		return PTL_FAIL;
+	error = md_insert(&own_view, base, &args, unlink, position, result);
+	link_unlock();
+	return -error;
+}
+
 int64_t sys_md_bind(uint64_t ni, uint64_t md, uint64_t unlink, uint64_t handle)
 {
 	struct md_args args;
@@ -125,6 +156,27 @@ int64_t sys_md_bind(uint64_t ni, uint64_t md, uint64_t unlink, uint64_t handle)
 	if (!link_lock())
 		return PTL_FAIL;
 	error = md_bind(&own_view, &args, unlink, result);
+	link_unlock();
+	return -error;
+}
+
+int64_t sys_md_update(uint64_t md, uint64_t old_md, uint64_t new_md, uint64_t test_eq)
+{
+	struct md_args *old = user_range(old_md, sizeof(*old), USER_WRITE);
+	struct md_args args;
+	int error = PTL_OK;
+
+	if (old_md && !old)
+		return PTL_SEGV;
+	if (new_md)
+		error = md_argument(new_md, &args);
+	if (error)
+		return error;
+	if (!portals_is_open())
+		return PTL_NO_INIT;
+	if (!link_lock())
+		return PTL_FAIL;
+	error = md_update(&own_view, md, old_md ? old : 0, new_md ? &args : 0, test_eq);
 	link_unlock();
 	return -error;
 }

@@ -12,6 +12,7 @@
 #include "../net/portals/md.h"
 #include "link_shm.h"
 #include "node.h"
+#include "portals.h"
 #include "syscall.h"
 #include "uaccess.h"
 
@@ -240,6 +241,7 @@ int64_t sys_get_put(uint64_t operation)
 	args.operation = MESSAGE_GETPUT;
 	args.length = LENGTH_WHOLE;
 	args.local_offset = 0;
+	args.most = (uint64_t)portals_granted.max_getput_md;
 	return exchange(&args);
 }
 

@@ -17,7 +17,7 @@ build/newlib/lib/libc.a build/newlib/lib/libm.a: build/newlib/stamp ;
 build/libc-glue/%.o: libc-glue/%.c build/newlib/stamp libc-glue/build.mk
 	@mkdir -p $(@D)
 	@echo "  CC    $<"
-	@$(CC) $(GLUE_CFLAGS) -MMD -MP -c -o $@ $<
+	@$(CC) $(GLUE_CFLAGS) -MD -MP -c -o $@ $<
 
 # Functions of the table in missing.c and of the C library have one form here.
 build/libc-glue/missing.o: GLUE_CFLAGS += -fno-builtin -Wno-builtin-declaration-mismatch

@@ -6,9 +6,6 @@
  */
 #include "portals_calls.h"
 
-#define HANDLE_KIND(h)   ((unsigned int)((h) >> 60))
-#define KIND_LAST        4u             /* interface, match entry, descriptor, queue */
-
 unsigned int glue_inits;
 static ptl_handle_ni_t interface;
 static int initialised;                 /* PtlInit was called */
@@ -67,12 +64,18 @@ int PtlNIStatus(ptl_handle_ni_t ni, ptl_sr_index_t status_register, ptl_sr_value
 
 int PtlNIHandle(ptl_handle_any_t handle, ptl_handle_ni_t *ni)
 {
-	if (glue_inits == 0)
-		return PTL_NO_INIT;
-	if (HANDLE_KIND(handle) == 0 || HANDLE_KIND(handle) > KIND_LAST)
-		return PTL_HANDLE_INVALID;
-	*ni = interface;
-	return PTL_OK;
+	return glue_inits ? call3(SYS_NI_HANDLE, handle, (unsigned long)ni, 0) : PTL_NO_INIT;
+}
+
+int PtlNIDist(ptl_handle_ni_t ni, ptl_process_id_t process, unsigned long *distance)
+{
+	return glue_inits ? call3(SYS_NI_DIST, ni, MARGAY_TARGET(process.nid, process.pid),
+				  (unsigned long)distance) : PTL_NO_INIT;
+}
+
+int PtlNIBarrier(ptl_handle_ni_t ni)
+{
+	return glue_inits ? call3(SYS_NI_BARRIER, ni, 0, 0) : PTL_NO_INIT;
 }
 
 static int identity(ptl_handle_ni_t ni, ptl_sr_index_t status_register, uint32_t *out)
@@ -132,6 +135,20 @@ int PtlMEInsert(ptl_handle_me_t base, ptl_process_id_t match_id, ptl_match_bits_
 		     : PTL_NO_INIT;
 }
 
+int PtlMEAttachAny(ptl_handle_ni_t ni, ptl_pt_index_t *pt_index, ptl_process_id_t match_id,
+		   ptl_match_bits_t match_bits, ptl_match_bits_t ignore_bits,
+		   ptl_unlink_t unlink, ptl_handle_me_t *me)
+{
+	const struct margay_me_args args = {
+		.base = ni, .match_bits = match_bits, .ignore_bits = ignore_bits,
+		.match_nid = match_id.nid, .match_pid = match_id.pid, .unlink = unlink,
+		.position = PTL_INS_AFTER,
+	};
+
+	return glue_inits ? call3(SYS_ME_ATTACH_ANY, (unsigned long)&args,
+				  (unsigned long)pt_index, (unsigned long)me) : PTL_NO_INIT;
+}
+
 int PtlMEUnlink(ptl_handle_me_t me)
 {
 	return glue_inits ? call3(SYS_ME_UNLINK, me, 0, 0) : PTL_NO_INIT;
@@ -149,9 +166,35 @@ int PtlMDBind(ptl_handle_ni_t ni, ptl_md_t md, ptl_unlink_t unlink, ptl_handle_m
 			     (unsigned long)handle) : PTL_NO_INIT;
 }
 
+int PtlMDInsert(ptl_handle_md_t base, ptl_md_t md, ptl_unlink_t unlink, ptl_ins_pos_t position,
+		ptl_handle_md_t *handle)
+{
+	return glue_inits ? call5(SYS_MD_INSERT, base, (unsigned long)&md, unlink, position,
+				  (unsigned long)handle) : PTL_NO_INIT;
+}
+
+int PtlMDUpdate(ptl_handle_md_t md, ptl_md_t *old_md, ptl_md_t *new_md, ptl_handle_eq_t test_eq)
+{
+	return glue_inits ? call4(SYS_MD_UPDATE, md, (unsigned long)old_md,
+				  (unsigned long)new_md, test_eq) : PTL_NO_INIT;
+}
+
 int PtlMDUnlink(ptl_handle_md_t md)
 {
 	return glue_inits ? call3(SYS_MD_UNLINK, md, 0, 0) : PTL_NO_INIT;
+}
+
+/* ---- access control ---- */
+
+int PtlACEntry(ptl_handle_ni_t ni, ptl_ac_index_t ac_index, ptl_process_id_t match_id,
+	       ptl_uid_t uid, ptl_jid_t jid, ptl_pt_index_t pt_index)
+{
+	const struct margay_ac_args args = {
+		.ni = ni, .index = ac_index, .nid = match_id.nid, .pid = match_id.pid,
+		.uid = uid, .jid = jid, .pt_index = pt_index,
+	};
+
+	return glue_inits ? call3(SYS_AC_ENTRY, (unsigned long)&args, 0, 0) : PTL_NO_INIT;
 }
 
 int PtlHandleIsEqual(ptl_handle_any_t a, ptl_handle_any_t b)

@@ -33,3 +33,83 @@ int PtlGet(ptl_handle_md_t md, ptl_process_id_t target, ptl_pt_index_t pt_index,
 			     where(pt_index, ac_index, 0), match_bits, remote_offset)
 		     : PTL_NO_INIT;
 }
+
+/* ---- with a struct of arguments: nothing here is clamped, the kernel looks ---- */
+
+/* What all of them say; each adds its own. */
+#define OPERATION(to, pt, ac, bits, offset) \
+	.target_nid = (to).nid, .target_pid = (to).pid, .pt_index = (pt), .ac_index = (ac), \
+	.match_bits = (bits), .remote_offset = (offset)
+
+static int start(unsigned long number, const struct margay_operation *operation)
+{
+	return glue_inits ? call3(number, (unsigned long)operation, 0, 0) : PTL_NO_INIT;
+}
+
+int PtlPutRegion(ptl_handle_md_t md, ptl_size_t local_offset, ptl_size_t length,
+		 ptl_ack_req_t ack_req, ptl_process_id_t target, ptl_pt_index_t pt_index,
+		 ptl_ac_index_t ac_index, ptl_match_bits_t match_bits,
+		 ptl_size_t remote_offset, ptl_hdr_data_t hdr_data)
+{
+	const struct margay_operation operation = {
+		OPERATION(target, pt_index, ac_index, match_bits, remote_offset),
+		.md = md, .local_offset = local_offset, .length = length, .ack = ack_req,
+		.hdr_data = hdr_data,
+	};
+
+	return start(SYS_PUT_REGION, &operation);
+}
+
+int PtlGetRegion(ptl_handle_md_t md, ptl_size_t local_offset, ptl_size_t length,
+		 ptl_process_id_t target, ptl_pt_index_t pt_index, ptl_ac_index_t ac_index,
+		 ptl_match_bits_t match_bits, ptl_size_t remote_offset)
+{
+	const struct margay_operation operation = {
+		OPERATION(target, pt_index, ac_index, match_bits, remote_offset),
+		.md = md, .local_offset = local_offset, .length = length,
+	};
+
+	return start(SYS_GET_REGION, &operation);
+}
+
+int PtlGetPut(ptl_handle_md_t get_md, ptl_handle_md_t put_md, ptl_process_id_t target,
+	      ptl_pt_index_t pt_index, ptl_ac_index_t ac_index, ptl_match_bits_t match_bits,
+	      ptl_size_t remote_offset, ptl_hdr_data_t hdr_data)
+{
+	const struct margay_operation operation = {
+		OPERATION(target, pt_index, ac_index, match_bits, remote_offset),
+		.md = get_md, .put_md = put_md, .hdr_data = hdr_data,
+	};
+
+	return start(SYS_GET_PUT, &operation);
+}
+
+int PtlAtomic(ptl_handle_md_t md, ptl_size_t local_offset, ptl_size_t length,
+	      ptl_ack_req_t ack_req, ptl_process_id_t target, ptl_pt_index_t pt_index,
+	      ptl_ac_index_t ac_index, ptl_match_bits_t match_bits, ptl_size_t remote_offset,
+	      ptl_hdr_data_t hdr_data, ptl_op_t operation, ptl_datatype_t datatype)
+{
+	const struct margay_operation atomic = {
+		OPERATION(target, pt_index, ac_index, match_bits, remote_offset),
+		.md = md, .local_offset = local_offset, .length = length, .ack = ack_req,
+		.hdr_data = hdr_data, .operation = operation, .datatype = datatype,
+	};
+
+	return start(SYS_ATOMIC, &atomic);
+}
+
+int PtlFetchAtomic(ptl_handle_md_t get_md, ptl_size_t local_get_offset,
+		   ptl_handle_md_t put_md, ptl_size_t local_put_offset, ptl_size_t length,
+		   ptl_process_id_t target, ptl_pt_index_t pt_index, ptl_ac_index_t ac_index,
+		   ptl_match_bits_t match_bits, ptl_size_t remote_offset,
+		   ptl_hdr_data_t hdr_data, ptl_op_t operation, ptl_datatype_t datatype)
+{
+	const struct margay_operation atomic = {
+		OPERATION(target, pt_index, ac_index, match_bits, remote_offset),
+		.md = get_md, .local_offset = local_get_offset, .length = length,
+		.put_md = put_md, .put_offset = local_put_offset, .hdr_data = hdr_data,
+		.operation = operation, .datatype = datatype,
+	};
+
+	return start(SYS_FETCH_ATOMIC, &atomic);
+}

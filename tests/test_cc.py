@@ -57,7 +57,7 @@ def test_compiler_errors_pass_through(margay, sources):
 def test_gap_in_the_file(margay, tmp_path):
     """Loaders take the file in one piece: an image that would be torn apart is not made."""
     (tmp_path / "main.c").write_text(
-        '__attribute__((section("mine"))) _Alignas(65536) int x = 5;\n'
+        '__attribute__((section("mine"))) _Alignas(0x200000) int x = 5;\n'
         "int main(void) { return x; }\n")
     run = margay("cc", "main.c", "-o", "job.elf").status(125)
     run.says("gap in the file")

@@ -147,3 +147,15 @@ def test_waiting_nodes_burn_no_core(margay, app, how):
     live.signal(signal.SIGTERM)
     live.wait(20).status(143)
     assert max(burnt.values()) < 0.3, burnt
+
+
+@pytest.mark.parametrize("nodes, victim", [(2, 1), (2, 0), (4, 1), (4, 2), (5, 3)])
+def test_death_during_a_barrier(margay, app, nodes, victim):
+    """All survivors' barriers fail, now and for ever; nobody waits for the dead."""
+    live = margay.start("run", "-n", nodes, app("ptl_barrier"), "death")
+    live.wait_for(r"^\[0\] running$")
+    os.kill(live.nodes()[victim], signal.SIGKILL)
+    run = live.wait(SURVIVAL).status(128 + signal.SIGKILL)
+    for rank in set(range(nodes)) - {victim}:
+        assert f"rank {rank}: PTL_FAIL" in run.of_rank(rank), run.describe()
+    assert "still running" not in run.stderr, run.describe()

@@ -45,16 +45,23 @@
 	X(NI_INIT,     ni_init,     5) /* (iface, pid, desired * or 0, actual * or 0, ni *) */ \
 	X(NI_FINI,     ni_fini,     1) /* (ni) */ \
 	X(NI_STATUS,   ni_status,   3) /* (ni, register, value *) */ \
+	X(NI_HANDLE,   ni_handle,   2) /* (handle, ni *) */ \
+	X(NI_DIST,     ni_dist,     3) /* (ni, MARGAY_TARGET, uint64_t *) */ \
+	X(NI_BARRIER,  ni_barrier,  1) /* (ni) */ \
 	X(ME_ATTACH,   me_attach,   2) /* (const struct margay_me_args *, handle *) */ \
 	X(ME_INSERT,   me_insert,   2) /* (const struct margay_me_args *, handle *) */ \
+	X(ME_ATTACH_ANY, me_attach_any, 3) /* (const struct margay_me_args *, uint32_t *pt_index, handle *) */ \
 	X(ME_UNLINK,   me_unlink,   1) /* (me) */ \
 	X(MD_ATTACH,   md_attach,   4) /* (me, const ptl_md_t *, unlink, handle *) */ \
 	X(MD_BIND,     md_bind,     4) /* (ni, const ptl_md_t *, unlink, handle *) */ \
+	X(MD_INSERT,   md_insert,   5) /* (base, const ptl_md_t *, unlink, position, handle *) */ \
+	X(MD_UPDATE,   md_update,   4) /* (md, ptl_md_t *old or 0, const ptl_md_t *new or 0, test_eq) */ \
 	X(MD_UNLINK,   md_unlink,   1) /* (md) */ \
 	X(EQ_ALLOC,    eq_alloc,    4) /* (ni, count, uint64_t *read_index, struct margay_eq *) */ \
 	X(EQ_FREE,     eq_free,     1) /* (eq) */ \
 	X(EQ_WAIT,     eq_wait,     3) /* (const handle *eqs, n, timeout ns, ~0 = for ever): \
 	                                  PTL_OK when one of them has an event, PTL_EQ_EMPTY on timeout */ \
+	X(AC_ENTRY,    ac_entry,    1) /* (const struct margay_ac_args *) */ \
 	X(PUT,         put,         6) /* (md, MARGAY_TARGET, MARGAY_WHERE, match_bits, remote_offset, hdr_data) */ \
 	X(GET,         get,         5) /* (md, MARGAY_TARGET, MARGAY_WHERE, match_bits, remote_offset) */ \
 	X(PUT_REGION,  put_region,  1) /* (const struct margay_operation *), and the next four */ \
@@ -95,14 +102,15 @@ struct margay_rusage {
 };
 
 struct margay_me_args {
-	uint64_t base;         /* ME_ATTACH: the interface; ME_INSERT: the entry to insert at */
+	uint64_t base;         /* ME_ATTACH, ME_ATTACH_ANY: the interface; ME_INSERT: the entry
+	                          to insert at */
 	uint64_t match_bits;
 	uint64_t ignore_bits;
 	uint32_t match_nid;
 	uint32_t match_pid;
 	uint32_t pt_index;     /* ME_ATTACH only */
 	uint32_t unlink;       /* PTL_UNLINK or PTL_RETAIN */
-	uint32_t position;     /* PTL_INS_BEFORE or PTL_INS_AFTER */
+	uint32_t position;     /* PTL_INS_BEFORE or PTL_INS_AFTER; not ME_ATTACH_ANY */
 	uint32_t zero;
 };
 
@@ -124,6 +132,14 @@ struct margay_operation {
 	uint64_t match_bits;
 	uint64_t remote_offset;
 	uint64_t hdr_data;
+};
+
+struct margay_ac_args {
+	uint64_t ni;
+	uint32_t index;        /* of the entry to set */
+	uint32_t nid, pid;     /* whom it admits; PTL_*_ANY: everybody */
+	uint32_t uid, jid;
+	uint32_t pt_index;     /* to which portal; PTL_PT_INDEX_ANY: to all */
 };
 
 /* What EQ_ALLOC tells the library; the slots are in the read-only event area. */

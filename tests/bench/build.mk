@@ -5,7 +5,7 @@ BENCH_APPS := $(patsubst tests/bench/%.c,build/bench/%.elf,$(wildcard tests/benc
 build/bench/%.elf: tests/bench/%.c $(APP_PARTS) apps/build.mk
 	@mkdir -p $(@D)
 	@echo "  LINK  $@"
-	@tools/margay cc $(APP_CFLAGS) -MMD -MP -MT $@ -MF build/bench/$*.d -o $@ $<
+	@tools/margay cc $(APP_CFLAGS) -MD -MP -MT $@ -MF build/bench/$*.d -o $@ $<
 
 build/bench/blocks: tests/bench/host/blocks.c build/libmargayhost.a
 	@mkdir -p $(@D)

@@ -1,0 +1,42 @@
+"""Every call of Portals with each of its errors, from applications on real nodes."""
+from __future__ import annotations
+
+import pytest
+
+pytestmark = pytest.mark.messages
+
+LISTS = ("attach_any attached_portal insert hidden insert_arguments update update_arguments "
+         "max_size").split()
+
+
+def cases(margay, app, nodes: int, name: str, wanted: list[str]) -> None:
+    """Rank 0 prints a line for each case that all ranks have passed."""
+    run = margay("run", "-n", nodes, "--no-prefix", app(name)).ok()
+    assert run.lines == [f"ok {case}" for case in wanted]
+
+
+@pytest.mark.parametrize("nodes", [1, 2])
+def test_lists_of_entries_and_descriptors(margay, app, nodes):
+    cases(margay, app, nodes, "ptl_lists", LISTS)
+
+
+@pytest.mark.spin(2)
+@pytest.mark.parametrize("nodes, rounds", [(1, 100), (2, 2000), (3, 1000), (4, 1000), (7, 300),
+                                           (16, 50)])
+def test_barrier(margay, app, nodes, rounds):
+    """Nobody leaves a barrier before all have come, however often."""
+    run = margay("run", "-n", nodes, "--mem", 16, "--no-prefix", app("ptl_barrier"), "rounds",
+                 rounds).ok()
+    assert run.lines == ["done"]
+
+
+@pytest.mark.parametrize("nodes", [1, 2, 4, 5])
+def test_barrier_before_the_others_interfaces(margay, app, nodes):
+    run = margay("run", "-n", nodes, "--no-prefix", app("ptl_barrier"), "late", 4).ok()
+    assert run.lines == ["done"]
+
+
+def test_barrier_of_64(margay, app):
+    run = margay("run", "-n", 64, "--mem", 16, "--no-prefix", app("ptl_barrier"), "late", 2,
+                 timeout=120).ok()
+    assert run.lines == ["done"]

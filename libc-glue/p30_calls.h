@@ -1,0 +1,71 @@
+/*
+ * What p30.c and p30_eq.c share: the names of 3.3 under names of their own, and
+ * the functions that the one has for the other. Includes both versions' headers;
+ * after it the names are those of 3.0.
+ */
+#ifndef LIBC_GLUE_P30_CALLS_H
+#define LIBC_GLUE_P30_CALLS_H
+#include <margay.h>
+#include <portals3.h>
+
+typedef ptl_process_id_t ptl33_process_id_t;
+typedef ptl_nid_t ptl33_nid_t;
+typedef ptl_jid_t ptl33_jid_t;
+typedef ptl_ni_limits_t ptl33_ni_limits_t;
+typedef ptl_sr_value_t ptl33_sr_value_t;
+typedef ptl_unlink_t ptl33_unlink_t;
+typedef ptl_ins_pos_t ptl33_ins_pos_t;
+typedef ptl_ack_req_t ptl33_ack_req_t;
+typedef ptl_md_t ptl33_md_t;
+typedef ptl_event_t ptl33_event_t;
+
+enum {
+	ACK33 = PTL_ACK_REQ, NO_ACK33 = PTL_NO_ACK_REQ, MD_IN_USE33 = PTL_MD_IN_USE,
+	START_DISABLE33 = PTL_MD_EVENT_START_DISABLE,
+	GET_END33 = PTL_EVENT_GET_END, PUT_END33 = PTL_EVENT_PUT_END,
+	REPLY_END33 = PTL_EVENT_REPLY_END, SEND_END33 = PTL_EVENT_SEND_END,
+	ACK_EVENT33 = PTL_EVENT_ACK, NI_OK33 = PTL_NI_OK,
+};
+#define ANY33 0xffffffffU       /* of node, process, user and job */
+_Static_assert(PTL_NID_ANY == ANY33 && PTL_PID_ANY == ANY33 && PTL_UID_ANY == ANY33 &&
+	       PTL_JID_ANY == ANY33, "one wildcard");
+_Static_assert(PTL_RETAIN == 0 && PTL_UNLINK == 1 && PTL_INS_BEFORE == 0 && PTL_INS_AFTER == 1,
+	       "3.0 has the same");
+_Static_assert(PTL_MD_OP_PUT == 1 && PTL_MD_OP_GET == 2 && PTL_MD_MANAGE_REMOTE == 4 &&
+	       PTL_MD_TRUNCATE == 8 && PTL_MD_ACK_DISABLE == 16, "3.0 has the same");
+
+/* The same functions, reached after p30.h has renamed them. */
+#define KEEP(name) static __typeof__(Ptl##name) *const ptl33_##name __attribute__((unused)) = \
+	Ptl##name;
+KEEP(Init) KEEP(Fini) KEEP(NIInit) KEEP(NIFini) KEEP(NIBarrier) KEEP(NIStatus) KEEP(NIHandle)
+KEEP(NIDist) KEEP(GetId) KEEP(GetJid) KEEP(MEAttach) KEEP(MEInsert) KEEP(MEUnlink)
+KEEP(MDAttach) KEEP(MDInsert) KEEP(MDBind) KEEP(MDUnlink) KEEP(MDUpdate) KEEP(EQAlloc)
+KEEP(EQFree) KEEP(EQGet) KEEP(EQWait) KEEP(ACEntry) KEEP(Put) KEEP(Get)
+#undef KEEP
+
+static const ptl_eq_handler_t ptl33_no_handler __attribute__((unused)) = PTL_EQ_HANDLER_NONE;
+#undef PTL_NOACK_REQ
+#undef PTL_EQ_NONE
+#undef PTL_IFACE_DEFAULT
+#undef PTL_PT_INDEX_ANY
+#undef PTL_MD_THRESH_INF
+#undef PTL_MD_OP_PUT
+#undef PTL_MD_OP_GET
+#undef PTL_MD_MANAGE_REMOTE
+#undef PTL_MD_TRUNCATE
+#undef PTL_MD_ACK_DISABLE
+
+#define P30_BESIDE_PORTALS3
+#include <p30.h>
+
+#define HANDLE_INDEX(h) ((unsigned int)((h) & 0xffff))  /* in its pool */
+
+/* p30.c: a process of a job, a descriptor's state. */
+ptl_process_id_t p30_process(ptl33_process_id_t process, ptl33_jid_t job);
+ptl_md_t p30_md(const ptl33_md_t *md);
+
+/* p30_eq.c: PtlMDUpdate by the rules of 3.0, for which some events are none;
+ * the end of all queues. */
+int p30_update(ptl_handle_md_t md, ptl33_md_t *before, ptl33_md_t *after, ptl_handle_eq_t testq);
+void p30_forget(void);
+#endif

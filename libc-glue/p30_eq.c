@@ -1,0 +1,203 @@
+/*
+ * Event queues of Portals 3.0. A queue is one of 3.3 with room for twice the
+ * events, and a ring here. Events that 3.0 does not have (UNLINK, and those of
+ * failed operations) are taken out on the way. PtlEQCount moves what has arrived
+ * into the ring and counts it; PtlEQGet empties the ring first. Owns the rings.
+ */
+#include "p30_calls.h"
+#include <stdlib.h>
+
+#define QUEUES 64u              /* event queues of a process */
+
+struct taken {
+	ptl_event_t event;
+	int result;             /* PTL_OK, or PTL_EQ_DROPPED: events before it are lost */
+};
+
+static struct ring {
+	ptl_handle_eq_t eq;     /* 0: not in use */
+	struct taken *slots;
+	ptl_size_t size;        /* slots */
+	ptl_size_t first, used; /* the oldest; how many */
+	ptl_size_t hidden;      /* events taken out so far */
+	int dropped;            /* a hidden event said that some are lost */
+} rings[QUEUES];
+
+/* What 3.0 calls this event, or -1. */
+static int kind_of(const ptl33_event_t *event)
+{
+	if ((int)event->type == SEND_END33)
+		return PTL_EVENT_SENT;
+	if (event->ni_fail_type != NI_OK33)
+		return -1;
+	switch ((int)event->type) {
+	case GET_END33:   return PTL_EVENT_GET;
+	case PUT_END33:   return PTL_EVENT_PUT;
+	case REPLY_END33: return PTL_EVENT_REPLY;
+	case ACK_EVENT33: return PTL_EVENT_ACK;
+	default:          return -1;
+	}
+}
+
+static ptl_event_t event30(const ptl33_event_t *event, int kind)
+{
+	return (ptl_event_t){
+		.type = (ptl_event_kind_t)kind, .sequence = event->sequence,
+		.initiator = p30_process(event->initiator, event->jid),
+		.portal = event->pt_index, .match_bits = event->match_bits,
+		.rlength = event->rlength, .mlength = event->mlength, .offset = event->offset,
+		.mem_desc = p30_md(&event->md), .hdr_data = event->hdr_data,
+	};
+}
+
+static struct ring *ring_of(ptl_handle_eq_t eq)
+{
+	struct ring *ring = &rings[HANDLE_INDEX(eq) % QUEUES];
+
+	return eq && ring->eq == eq ? ring : NULL;
+}
+
+/* Take the next event that 3.0 has; `get` is PtlEQGet or PtlEQWait of 3.3. */
+static int pull(struct ring *ring, int (*get)(ptl_handle_eq_t, ptl33_event_t *),
+		struct taken *taken)
+{
+	ptl33_event_t event;
+	int kind;
+
+	for (;;) {
+		int result = get(ring->eq, &event);
+
+		if (result != PTL_OK && result != PTL_EQ_DROPPED)
+			return result;
+		ring->dropped |= result == PTL_EQ_DROPPED;
+		kind = kind_of(&event);
+		if (kind >= 0)
+			break;
+		ring->hidden++;
+	}
+	taken->event = event30(&event, kind);
+	taken->result = ring->dropped ? PTL_EQ_DROPPED : PTL_OK;
+	ring->dropped = 0;
+	return PTL_OK;
+}
+
+/* Move what has arrived into the ring. */
+static void fill(struct ring *ring)
+{
+	while (ring->used < ring->size) {
+		ptl_size_t at = (ring->first + ring->used) % ring->size;
+
+		if (pull(ring, ptl33_EQGet, &ring->slots[at]) != PTL_OK)
+			break;
+		ring->used++;
+	}
+}
+
+static int take(ptl_handle_eq_t eventq, int (*get)(ptl_handle_eq_t, ptl33_event_t *),
+		ptl_event_t *event)
+{
+	struct ring *ring = ring_of(eventq);
+	struct taken taken;
+	int result = PTL_OK;
+
+	if (!ring)
+		return PTL_INV_EQ;
+	if (ring->used > 0) {
+		taken = ring->slots[ring->first];
+		ring->first = (ring->first + 1) % ring->size;
+		ring->used--;
+	} else {
+		result = pull(ring, get, &taken);
+	}
+	if (result != PTL_OK)
+		return result;
+	*event = taken.event;
+	return taken.result;
+}
+
+int PtlEQAlloc(ptl_handle_ni_t ni, ptl_size_t count, ptl_handle_eq_t *eventq)
+{
+	struct taken *slots;
+	struct ring *ring;
+	int result;
+
+	if (count == 0 || count > SIZE_MAX / 2 / sizeof *slots)
+		return PTL_NOSPACE;
+	slots = malloc(count * sizeof *slots);
+	if (!slots)
+		return PTL_NOSPACE;
+	result = ptl33_EQAlloc(ni, count * 2, ptl33_no_handler, eventq);
+	if (result != PTL_OK) {
+		free(slots);
+		return result;
+	}
+	ring = &rings[HANDLE_INDEX(*eventq) % QUEUES];
+	*ring = (struct ring){ .eq = *eventq, .slots = slots, .size = count };
+	return PTL_OK;
+}
+
+static void forget(struct ring *ring)
+{
+	free(ring->slots);
+	*ring = (struct ring){ 0 };
+}
+
+int PtlEQFree(ptl_handle_eq_t eventq)
+{
+	struct ring *ring = ring_of(eventq);
+	int result = ring ? ptl33_EQFree(eventq) : PTL_INV_EQ;
+
+	if (result == PTL_OK)
+		forget(ring);
+	return result;
+}
+
+void p30_forget(void)
+{
+	for (unsigned int i = 0; i < QUEUES; i++)
+		forget(&rings[i]);
+}
+
+int PtlEQCount(ptl_handle_eq_t eventq, ptl_size_t *count)
+{
+	struct ring *ring = ring_of(eventq);
+
+	if (!ring)
+		return PTL_INV_EQ;
+	fill(ring);
+	*count = ring->used;
+	return PTL_OK;
+}
+
+int PtlEQGet(ptl_handle_eq_t eventq, ptl_event_t *event)
+{
+	return take(eventq, ptl33_EQGet, event);
+}
+
+int PtlEQWait(ptl_handle_eq_t eventq, ptl_event_t *event)
+{
+	return take(eventq, ptl33_EQWait, event);
+}
+
+int p30_update(ptl_handle_md_t md, ptl33_md_t *before, ptl33_md_t *after, ptl_handle_eq_t testq)
+{
+	struct ring *ring = testq == PTL_EQ_NONE ? NULL : ring_of(testq);
+	ptl_size_t hidden;
+	int result;
+
+	if (testq != PTL_EQ_NONE && !ring)
+		return PTL_INV_EQ;
+	do {
+		if (ring)
+			fill(ring);
+		if (ring && ring->used > 0) {
+			result = ptl33_MDUpdate(md, before, NULL, PTL_EQ_NONE);
+			return result == PTL_OK && after ? PTL_NOUPDATE : result;
+		}
+		hidden = ring ? ring->hidden : 0;
+		result = ptl33_MDUpdate(md, before, after, testq);
+		if (ring)
+			fill(ring); /* were there only events that 3.0 does not have? */
+	} while (result == PTL_NOUPDATE && ring && (ring->hidden != hidden || ring->used > 0));
+	return result;
+}

@@ -7,9 +7,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "../../net/portals/iovec.h"
 #include "world.h"
 
 #define ROUNDS  3000
+#define PIECES  0x7000u   /* offset of an array of them */
 
 /* A block with some of everything, operations under way included. */
 static void populate(struct world *w, handle_t *handles, struct grant *grants)
@@ -27,11 +29,34 @@ static void populate(struct world *w, handle_t *handles, struct grant *grants)
 	attach(w, 0, handles[5], memory(2000, 200, MD_OP_PUT | MD_TRUNCATE, EQ_NONE),
 	       UNLINK_NEVER);
 	handles[7] = md;
+	for (uint64_t i = 0; i < 3; i++)
+		((struct iovec_args *)(w->views[0].memory + PIECES))[i] =
+			(struct iovec_args){ BASE + 4000 + 100 * i, 20 };
+	CHECK_IS(md_insert(&w->views[0], md, &(struct md_args){ .start = BASE + PIECES, .length = 3,
+			   .threshold = 5, .options = MD_OP_PUT | MD_OP_GET | MD_IOVEC,
+			   .eq_handle = eq }, UNLINK_AUTO, INSERT_BEFORE, &handles[9]), 0);
 	handles[8] = bind(w, 0, memory(3000, 100, 0, eq), UNLINK_AUTO);
 	CHECK_IS(deliver_begin(&w->views[0], &m, 1, &grants[0], &answer), DELIVER_OK);
 	args = to(handles[8], 1, 5);
 	args.ack = ACK_YES;
 	CHECK_IS(initiator_get(&w->views[0], &args, &m), 0);
+}
+
+/* Whether every piece of a granted range lies in the segment; a range that says
+ * that it is damaged is as good. */
+static int lies_inside(const struct process_view *view, const struct grant *grant)
+{
+	struct span span;
+	uint32_t steps = 0;
+
+	for (uint64_t at = 0; at < grant->bytes; at += span.bytes) {
+		if (steps++ > SEGMENT || deliver_span(view, grant, at, &span))
+			return grant->pieces;
+		if (span.bytes == 0 || span.bytes > view->bytes ||
+		    span.offset > view->bytes - span.bytes)
+			return 0;
+	}
+	return 1;
 }
 
 /* Everything that anybody may ask of a block. */
@@ -40,13 +65,15 @@ static void exercise(struct world *w, const handle_t *handles, struct grant *gra
 {
 	struct process_view *view = &w->views[0];
 	struct me_args me_args = { .match_bits = 5, .nid = ANY_ID, .pid = ANY_ID };
-	struct md_args md_args = memory(500, 50, MD_OP_PUT, handles[0]);
+	struct md_args md_args = memory(500, 50, MD_OP_PUT, handles[0]), old;
+	const struct ac_args ac_args = { ANY_ID, ANY_ID, ANY_ID, ANY_ID, ANY_ID };
 	struct initiator_args args = to(handles[8], 1, 5);
 	struct message m, answer;
 	struct grant grant;
 	struct eq_info info;
 	uint8_t payload[256] = { 0 };
 	uint64_t value;
+	uint32_t portal;
 	handle_t out;
 
 	for (int step = 0; step < 24; step++) {
@@ -57,11 +84,15 @@ static void exercise(struct world *w, const handle_t *handles, struct grant *gra
 			    random >> 16 & 255);
 		m.offset = random >> 24 & 127;
 		m.mlength = m.length;
-		m.md_handle = handles[7 + (random >> 31 & 1)];
+		m.md_handle = handles[7 + (random >> 31) % 3];
 		m.eq_handle = handles[0];
 		m.op_handle = random >> 32 & 1 ? 0 : view->ops[random >> 33 & 7].handle;
 		m.ack_request = random >> 36 & 1;
-		switch (random % 16) {
+		args.md = handles[7 + (random >> 41) % 3];
+		md_args = memory(500, 50, MD_OP_PUT, handles[0]);
+		if (random >> 44 & 1)
+			md_args = memory(PIECES, (random >> 45) % 8, MD_IOVEC, EQ_NONE);
+		switch (random % 18) {
 		case 0: case 1: case 2: case 3: case 4: case 5:
 			if (deliver_begin(view, &m, 1, &grant, &answer) == DELIVER_OK) {
 				deliver_data(view, &grant, 0, payload, sizeof(payload));
@@ -73,8 +104,7 @@ static void exercise(struct world *w, const handle_t *handles, struct grant *gra
 			break;
 		case 7:
 			if (!initiator_put(view, &args, &m, &grant)) {
-				CHECK(grant.bytes <= view->bytes &&
-				      grant.offset <= view->bytes - grant.bytes);
+				CHECK(lies_inside(view, &grant));
 				initiator_sent(view, &m, &grant, NI_OK);
 			}
 			break;
@@ -84,6 +114,7 @@ static void exercise(struct world *w, const handle_t *handles, struct grant *gra
 		case 9:
 			me_attach(view, PT, &me_args, &out);
 			me_insert(view, handles[1 + (random >> 20) % 6], &me_args, &out);
+			me_attach_any(view, &portal, &me_args, &out);
 			break;
 		case 10:
 			me_unlink(view, handles[1 + (random >> 20) % 6]);
@@ -91,9 +122,19 @@ static void exercise(struct world *w, const handle_t *handles, struct grant *gra
 		case 11:
 			md_attach(view, handles[1 + (random >> 20) % 6], &md_args, UNLINK_AUTO, &out);
 			md_bind(view, &md_args, UNLINK_NEVER, &out);
+			md_insert(view, handles[7 + (random >> 20) % 3], &md_args, UNLINK_AUTO,
+				  random >> 50 & 1, &out);
 			break;
 		case 12:
-			md_unlink(view, handles[7 + (random >> 20) % 2]);
+			md_unlink(view, handles[7 + (random >> 20) % 3]);
+			break;
+		case 16:
+			md_update(view, handles[7 + (random >> 20) % 3], &old, &md_args,
+				  random >> 50 & 1 ? handles[0] : EQ_NONE);
+			break;
+		case 17:
+			ac_set(view, (random >> 20) % 5, &ac_args);
+			block_is_alive(view, handles[(random >> 20) % 10]);
 			break;
 		case 13:
 			eq_alloc(view, 1 + (random >> 20) % 16, BASE + WORDS + 64, 0, &info);
@@ -121,14 +162,19 @@ static void damage(struct process_view *view, uint64_t bytes, uint64_t *state)
 	uint64_t value = check_random(state);
 
 	/* mostly where things are: the header, and the first entries of pools */
-	switch (random % 8) {
+	switch (random % 10) {
 	case 0: at = 64 + at % (sizeof(struct block) - 72); break;
 	case 1: at = (uint64_t)((uint8_t *)view->mes - block) + at % (8 * sizeof(struct me)); break;
 	case 2: at = (uint64_t)((uint8_t *)view->mds - block) + at % (4 * sizeof(struct md)); break;
 	case 3: at = (uint64_t)((uint8_t *)view->eqs - block) + at % (2 * sizeof(struct eq)); break;
 	case 4: at = (uint64_t)((uint8_t *)view->ops - block) +
 		     at % (3 * sizeof(struct operation)); break;
-	case 5: at = (uint64_t)((uint8_t *)view->portals - block) + at % 64; break;
+	case 5: at = (uint64_t)((uint8_t *)&view->portals[PT] - block) +
+		     at % sizeof(struct portal); break;
+	case 6: at = (uint64_t)((uint8_t *)view->chains - block) + at % (8 * sizeof(struct chain));
+		break;
+	case 7: at = (uint64_t)((uint8_t *)view->pieces - block) + at % (4 * sizeof(struct piece));
+		break;
 	default: break;
 	}
 	at &= ~3ULL;
@@ -152,7 +198,7 @@ TEST(damaged_blocks_hurt_nobody)
 	for (uint64_t seed = 0; seed < ROUNDS; seed++) {
 		uint64_t state = seed;
 		struct grant grants[1];
-		handle_t handles[9];
+		handle_t handles[10];
 		int times;
 
 		world_open(&w, &small_limits);
@@ -173,7 +219,7 @@ TEST(random_blocks_hurt_nobody)
 	for (uint64_t seed = 0; seed < ROUNDS / 10; seed++) {
 		uint64_t state = seed + 1000000;
 		struct grant grants[1];
-		handle_t handles[9];
+		handle_t handles[10];
 
 		world_open(&w, &small_limits);
 		populate(&w, handles, grants);

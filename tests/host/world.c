@@ -66,6 +66,7 @@ void world_close(struct world *w)
 		CHECK_IS(status(w, p, STAT_MD_USED), 0);
 		CHECK_IS(status(w, p, STAT_EQ_USED), 0);
 		CHECK_IS(status(w, p, STAT_OP_USED), 0);
+		CHECK_IS(status(w, p, STAT_PIECE_USED), 0);
 		CHECK_IS(block_pending(&w->views[p]), 0);
 	}
 	world_drop(w);

@@ -1,0 +1,109 @@
+/*
+ * Access control entries as their owner sets them: rules 27 to 29, 33.
+ */
+#include "world.h"
+
+static const struct ac_args everybody = { ANY_ID, ANY_ID, ANY_ID, ANY_ID, ANY_ID };
+
+TEST(rule29_each_field_admits_and_refuses)
+{
+	struct world w;
+	const struct message good = request(MESSAGE_PUT, 1, 0, 5, 8);
+	const struct ac_args exact = { .nid = 1, .pid = 1, .uid = 1000, .jid = JOB, .pt_index = PT };
+	struct ac_args args;
+	struct message m;
+	handle_t me;
+
+	world_open(&w, &test_limits);
+	me = new_me(&w, 0, 5);
+	attach(&w, 0, me, memory(0, 8, MD_OP_PUT | MD_MANAGE_REMOTE, EQ_NONE), UNLINK_NEVER);
+	m = good, m.cookie = 2;
+	CHECK_IS(arrives(&w, 0, m, 0, 0), DELIVER_DROPPED);   /* admits nobody until it is set */
+	CHECK_IS(ac_set(&w.views[0], 2, &exact), 0);
+	CHECK_IS(arrives(&w, 0, m, 0, 0), DELIVER_OK);
+#define FIELD(field, message_change) \
+	CHECK_IS(ac_set(&w.views[0], 2, &exact), 0); \
+	m = good, m.cookie = 2, m.message_change; \
+	CHECK_IS(arrives(&w, 0, m, 0, 0), DELIVER_DROPPED); \
+	args = exact, args.field = ANY_ID; \
+	CHECK_IS(ac_set(&w.views[0], 2, &args), 0); \
+	CHECK_IS(arrives(&w, 0, m, 0, 0), DELIVER_OK)
+	FIELD(nid, source_nid = 2);
+	FIELD(pid, source_pid = 2);
+	FIELD(uid, uid = 1001);
+	FIELD(jid, jid = JOB + 1);
+	args = exact, args.pt_index = PT + 1;
+	CHECK_IS(ac_set(&w.views[0], 2, &args), 0);
+	m = good, m.cookie = 2;
+	CHECK_IS(arrives(&w, 0, m, 0, 0), DELIVER_DROPPED);
+	args.pt_index = ANY_ID;
+	CHECK_IS(ac_set(&w.views[0], 2, &args), 0);
+	CHECK_IS(arrives(&w, 0, m, 0, 0), DELIVER_OK);
+	remove_me(&w, 0, me);
+	world_close(&w);
+}
+
+TEST(rule27_defaults_can_be_replaced)
+{
+	struct world w;
+	struct message m = request(MESSAGE_PUT, 1, 0, 5, 8);
+	struct ac_args args = everybody;
+	handle_t me;
+
+	world_open(&w, &test_limits);
+	me = new_me(&w, 0, 5);
+	attach(&w, 0, me, memory(0, 8, MD_OP_PUT | MD_MANAGE_REMOTE, EQ_NONE), UNLINK_NEVER);
+	args.nid = 2;
+	CHECK_IS(ac_set(&w.views[0], 0, &args), 0);
+	CHECK_IS(arrives(&w, 0, m, 0, 0), DELIVER_DROPPED);
+	m.source_nid = 2, m.jid = JOB + 1;
+	CHECK_IS(arrives(&w, 0, m, 0, 0), DELIVER_OK);
+	CHECK_IS(ac_set(&w.views[0], 1, &everybody), 0);
+	m.cookie = 1, m.source_nid = 1;
+	CHECK_IS(arrives(&w, 0, m, 0, 0), DELIVER_OK);
+	block_close(&w.views[0]);     /* another PtlNIInit: the defaults again */
+	block_init(&w.views[0]);
+	block_open(&w.views[0]);
+	me = new_me(&w, 0, 5);
+	attach(&w, 0, me, memory(0, 8, MD_OP_PUT | MD_MANAGE_REMOTE, EQ_NONE), UNLINK_NEVER);
+	CHECK_IS(arrives(&w, 0, m, 0, 0), DELIVER_DROPPED);
+	m.cookie = 0, m.jid = JOB;
+	CHECK_IS(arrives(&w, 0, m, 0, 0), DELIVER_OK);
+	remove_me(&w, 0, me);
+	world_close(&w);
+}
+
+TEST(rule33_access_control_index_bounds)
+{
+	struct world w;
+	struct message m = request(MESSAGE_PUT, 1, 0, 5, 8);
+	struct ac_args args = everybody;
+	handle_t me;
+
+	world_open(&w, &test_limits);
+	me = new_me(&w, 0, 5);
+	attach(&w, 0, me, memory(0, 8, MD_OP_PUT | MD_MANAGE_REMOTE, EQ_NONE), UNLINK_NEVER);
+	CHECK_IS(ac_set(&w.views[0], 64, &everybody), PORTALS_AC_INDEX_INVALID);
+	CHECK_IS(ac_set(&w.views[0], 0xffffffff, &everybody), PORTALS_AC_INDEX_INVALID);
+	CHECK_IS(ac_set(&w.views[0], 63, &everybody), 0);
+	m.cookie = 63;
+	CHECK_IS(arrives(&w, 0, m, 0, 0), DELIVER_OK);
+	args.pt_index = 64;
+	CHECK_IS(ac_set(&w.views[0], 62, &args), PORTALS_PT_INDEX_INVALID);
+	CHECK_IS(ac_set(&w.views[0], 64, &args), PORTALS_AC_INDEX_INVALID);
+	m.cookie = 62;
+	CHECK_IS(arrives(&w, 0, m, 0, 0), DELIVER_DROPPED);
+	args.pt_index = 63;
+	CHECK_IS(ac_set(&w.views[0], 62, &args), 0);
+	w.views[0].block->granted = (struct block_granted){ .portals = 10, .acs = 5, .me_list = 9 };
+	CHECK_IS(ac_set(&w.views[0], 4, &everybody), 0);
+	CHECK_IS(ac_set(&w.views[0], 5, &everybody), PORTALS_AC_INDEX_INVALID);
+	args.pt_index = 9;
+	CHECK_IS(ac_set(&w.views[0], 4, &args), 0);
+	args.pt_index = 10;
+	CHECK_IS(ac_set(&w.views[0], 4, &args), PORTALS_PT_INDEX_INVALID);
+	w.views[0].block->granted.acs = 1000;         /* damaged: the view's bound holds */
+	CHECK_IS(ac_set(&w.views[0], 64, &everybody), PORTALS_AC_INDEX_INVALID);
+	remove_me(&w, 0, me);
+	world_close(&w);
+}

@@ -41,7 +41,7 @@ ptl_process_id_t p30_process(ptl33_process_id_t process, ptl33_jid_t job)
 	return (ptl_process_id_t){
 		.addr_kind = PTL_ADDR_BOTH, .nid = (ptl_id_t)process.nid,
 		.pid = (ptl_id_t)process.pid, .gid = (ptl_id_t)job,
-		.rid = rank < margay_size() ? rank : -1,
+		.rid = rank >= 0 && rank < margay_size() ? rank : -1,
 	};
 }
 

@@ -10,7 +10,7 @@ from harness import ROOT
 
 pytestmark = pytest.mark.messages
 
-CALLS_30 = "lists truncation drops get update names access errors".split()
+CALLS_30 = "lists truncation drops get update overrun names access errors".split()
 CALLS_33 = "put_part get_part exchange last_message count".split()
 
 

@@ -221,6 +221,43 @@ static void case_update(void)
 	}
 }
 
+/* More events than a small queue holds: the oldest are lost, and that is told. */
+static void case_overrun(void)
+{
+	enum { PUTS = 40 };
+	ptl_handle_eq_t small;
+	ptl_handle_me_t me;
+	ptl_event_t event;
+	ptl_size_t events;
+	int got = 1;
+
+	if (self.rid == target) {
+		OK(PtlEQAlloc(ni, 2, &small));
+		OK(PtlMEAttach(ni, PORTAL, anyone(), 7, 0, PTL_RETAIN, &me));
+		OK(PtlMDAttach(me, region(NULL, 0, PTL_MD_THRESH_INF, PTL_MD_OP_PUT, small), PTL_RETAIN,
+		               NULL));
+	}
+	OK(PtlNIBarrier(ni));
+	if (self.rid == 0)
+		for (int i = 0; i < PUTS; i++)
+			put_bytes(0, PTL_ACK_REQ, (ptl_hdr_data_t)i);
+	OK(PtlNIBarrier(ni));
+	if (self.rid == target) {
+		OK(PtlEQCount(small, &events));
+		EQUAL(events, 2);
+		EQUAL(PtlEQGet(small, &event), PTL_EQ_DROPPED);
+		for (ptl_hdr_data_t last = event.hdr_data; last < PUTS - 1; last++, got++) {
+			OK(PtlEQGet(small, &event));
+			EQUAL(event.hdr_data, last + 1);
+		}
+		CHECK(got >= 2 && got < PUTS);
+		EQUAL(PtlEQGet(small, &event), PTL_EQ_EMPTY);
+		OK(PtlMEUnlink(me));
+		OK(PtlEQFree(small));
+		EQUAL(PtlEQCount(small, &events), PTL_INV_EQ);
+	}
+}
+
 /* Both names of a process, and the distance to it. */
 static void case_names(void)
 {
@@ -326,8 +363,8 @@ int main(void)
 {
 	static const struct { const char *name; void (*run)(void); } cases[] = {
 		{ "lists", case_lists }, { "truncation", case_truncation }, { "drops", case_drops },
-		{ "get", case_get }, { "update", case_update }, { "names", case_names },
-		{ "access", case_access }, { "errors", case_errors },
+		{ "get", case_get }, { "update", case_update }, { "overrun", case_overrun },
+		{ "names", case_names }, { "access", case_access }, { "errors", case_errors },
 	};
 
 	sizes();

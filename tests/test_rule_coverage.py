@@ -1,0 +1,89 @@
+"""Every numbered rule of docs/portals.md has a test by its number, and so has every mistake.
+
+A host test is TEST(ruleNN_...) or TEST(mistake_...), a test on booted nodes is a Python
+function test_ruleNN_.... The rules that only nodes can show are tested here.
+"""
+from __future__ import annotations
+
+import re
+import subprocess
+
+import pytest
+
+from harness import BUILD, ROOT
+
+pytestmark = pytest.mark.rules
+
+RULES = range(1, 35)
+# What processors and kernels do is not seen by the engine's unit tests.
+ON_NODES = {21, 23, 32}
+
+
+def names_of_tests() -> list[str]:
+    """Names of all tests: of the host's TEST() and of pytest's functions."""
+    found = []
+    for path in (ROOT / "tests" / "host").glob("test_*.c"):
+        found += re.findall(r"^TEST\((\w+)\)", path.read_text(encoding="utf-8"), re.M)
+    for path in (ROOT / "tests").glob("test_*.py"):
+        found += re.findall(r"^def test_(\w+)\(", path.read_text(encoding="utf-8"), re.M)
+    return found
+
+
+def rules_of(names: list[str]) -> set[int]:
+    return {int(match.group(1)) for name in names if (match := re.match(r"rule(\d\d)_", name))}
+
+
+def documented() -> str:
+    return (ROOT / "docs" / "portals.md").read_text(encoding="utf-8")
+
+
+def test_every_test_names_a_rule_that_there_is():
+    assert rules_of(names_of_tests()) <= set(RULES)
+
+
+def test_every_rule_is_documented():
+    """The table of rules in docs/portals.md has a row for each number."""
+    rows = [int(number) for number in re.findall(r"^\| (\d+) \|", documented(), re.M)]
+    assert rows == list(RULES)
+
+
+def test_every_mistake_has_a_test():
+    """The list of mistakes in docs/portals.md names a test for each, and all that there are."""
+    named = set(re.findall(r"`(mistake_\w+)`", documented()))
+    there = {name for name in names_of_tests() if name.startswith("mistake_")}
+    assert named == there and len(there) >= 5
+
+
+def test_the_coverage_check_finds():
+    assert rules_of(["rule07_x", "rule3_x", "rule_x", "rule12_y"]) == {7, 12}
+
+
+def calls_of(program, function: str) -> tuple[str, set[str]]:
+    """The instructions of a function, and the functions that it jumps into or calls."""
+    text = subprocess.run(["objdump", "-d", "--no-show-raw-insn", f"--disassemble={function}",
+                           str(program)], capture_output=True, text=True, check=True).stdout
+    body = text[text.index(f"<{function}>:"):]
+    targets = re.findall(r"\t(?:call|jmp|j\w+) +[0-9a-f]+ <(\w+)(?:\+0x[0-9a-f]+)?>", body)
+    return body, set(targets) - {function}
+
+
+def test_rule21_a_look_enters_no_kernel(app):
+    """PtlEQGet, and all that it may call, has no system call instruction in it."""
+    program = BUILD / "tests" / "ptl_bypass.elf"
+    seen: set[str] = set()
+    waiting = ["PtlEQGet"]
+    while waiting:
+        name = waiting.pop()
+        seen.add(name)
+        body, targets = calls_of(program, name)
+        assert "syscall" not in body, name
+        assert not re.search(r"\t(call|jmp) +\*", body), f"{name} calls through a pointer"
+        waiting += targets - seen
+    assert "syscall" in calls_of(program, "PtlMEUnlink")[0], "the check would find one"
+
+
+@pytest.mark.spin(2)
+@pytest.mark.parametrize("nodes", [2, 3])
+def test_rule32_the_target_computes(margay, app, nodes):
+    run = margay("run", "-n", nodes, "--no-prefix", app("ptl_bypass")).ok()
+    assert run.lines == ["ok bypass"]

@@ -4,16 +4,6 @@
 #include "eq.h"
 #include "pool.h"
 
-struct eq *eq_lookup(const struct process_view *view, handle_t handle)
-{
-	uint32_t index = HANDLE_INDEX(handle);
-
-	if (HANDLE_KIND(handle) != KIND_EQ || index >= view->limits.eqs ||
-	    view->eqs[index].handle != handle)
-		return 0;
-	return &view->eqs[index];
-}
-
 /* The lowest run of `count` slots that no queue has. */
 static int find_slots(const struct process_view *view, uint32_t count, uint32_t *first)
 {
@@ -145,46 +135,48 @@ int eq_has_room(const struct process_view *view, struct eq *eq, uint32_t needed)
 	return left(view, eq, eq->handler ? WORD_HANDLED : WORD_READ) + eq->reserved + needed <= eq->count;
 }
 
-/* Store with a plain move, but never torn or left out: readers look meanwhile. */
-#define PUT(field, value) __atomic_store_n(&(field), (value), __ATOMIC_RELAXED)
+/* A 64-bit piece of an event: readers copy them like that, too. */
+typedef uint64_t __attribute__((may_alias)) event_word;
+
+#define HEAD_WORDS (sizeof(struct event_head) / 8)
+#define MD_WORDS   (sizeof(struct md_args) / 8)
+
+_Static_assert(offsetof(struct event, md) == HEAD_WORDS * 8 &&
+	       offsetof(struct event, hdr_data) == (HEAD_WORDS + MD_WORDS) * 8 &&
+	       offsetof(struct event, link) == (HEAD_WORDS + MD_WORDS + 1) * 8,
+	       "an event is its words");
+
+/* With plain moves, but never torn or left out: readers look meanwhile. */
+static inline void put_words(event_word *to, const event_word *from, uint32_t words)
+{
+#pragma GCC unroll 8
+	for (uint32_t i = 0; i < words; i++)
+		__atomic_store_n(&to[i], from[i], __ATOMIC_RELAXED);
+}
 
 uint32_t eq_record(const struct process_view *view, struct eq *eq, const struct event_head *head,
 		   enum event_kind type, const struct md_args *md, uint64_t hdr_data,
 		   uint32_t link, enum fail_type fail)
 {
 	static const struct md_args gone;
+	const event_word end[2] = { hdr_data, (uint64_t)fail << 32 | link };
 	uint64_t number = eq->next;
 	uint64_t index = eq->first_slot + (uint64_t)((uint32_t)number & (eq->count - 1));
 	struct event *slot;
+	event_word *words;
 
 	if (index >= view->limits.slots)
 		return 0;
 	if (!md)
 		md = &gone;
 	slot = (struct event *)(view->slots + index * EVENT_SLOT_BYTES);
-	PUT(slot->sequence, number | EVENT_WRITING);
+	words = (event_word *)slot;
+	__atomic_store_n(&slot->sequence, number | EVENT_WRITING, __ATOMIC_RELAXED);
 	__atomic_thread_fence(__ATOMIC_RELEASE);
-	PUT(slot->head.type, type);
-	PUT(slot->head.nid, head->nid);
-	PUT(slot->head.pid, head->pid);
-	PUT(slot->head.uid, head->uid);
-	PUT(slot->head.jid, head->jid);
-	PUT(slot->head.pt_index, head->pt_index);
-	PUT(slot->head.match_bits, head->match_bits);
-	PUT(slot->head.rlength, head->rlength);
-	PUT(slot->head.mlength, head->mlength);
-	PUT(slot->head.offset, head->offset);
-	PUT(slot->head.md_handle, head->md_handle);
-	PUT(slot->md.start, md->start);
-	PUT(slot->md.length, md->length);
-	PUT(slot->md.threshold, md->threshold);
-	PUT(slot->md.max_size, md->max_size);
-	PUT(slot->md.options, md->options);
-	PUT(slot->md.user_ptr, md->user_ptr);
-	PUT(slot->md.eq_handle, md->eq_handle);
-	PUT(slot->hdr_data, hdr_data);
-	PUT(slot->link, link);
-	PUT(slot->fail, fail);
+	__atomic_store_n(&words[0], (uint64_t)head->nid << 32 | type, __ATOMIC_RELAXED);
+	put_words(words + 1, (const event_word *)head + 1, HEAD_WORDS - 1);
+	put_words(words + HEAD_WORDS, (const event_word *)md, MD_WORDS);
+	put_words(words + HEAD_WORDS + MD_WORDS, end, 2);
 	__atomic_store_n(&slot->sequence, number, __ATOMIC_RELEASE);
 	__atomic_store_n(&eq->next, number + 1, __ATOMIC_RELEASE);
 	return 1;

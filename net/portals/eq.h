@@ -63,7 +63,15 @@ int64_t eq_unread(const struct process_view *view, handle_t handle);
 uint64_t eq_unhandled(const struct process_view *view, handle_t handle);
 
 /* The queue in use, or null; EQ_NONE and stale handles give null. */
-struct eq *eq_lookup(const struct process_view *view, handle_t handle);
+static inline struct eq *eq_lookup(const struct process_view *view, handle_t handle)
+{
+	uint32_t index = HANDLE_INDEX(handle);
+
+	if (HANDLE_KIND(handle) != KIND_EQ || index >= view->limits.eqs ||
+	    view->eqs[index].handle != handle)
+		return 0;
+	return &view->eqs[index];
+}
 
 /* Whether `needed` events fit without overtaking the reader (the handler, if
  * there is one), beside what is reserved (rule 14). */

@@ -5,24 +5,15 @@
  * was read for the last time.
  */
 #include "iovec.h"
-#include "md.h"
 #include "pool.h"
 #include "../port.h"
 
-int md_span(const struct process_view *view, const struct md *md, uint64_t at, uint64_t bytes,
-	    struct span *span)
+int iovec_span(const struct process_view *view, const struct md *md, uint64_t at, uint64_t bytes,
+	       struct span *span)
 {
 	uint64_t offset = 0, here = 0;
 	uint32_t next;
 
-	if (!(md->user.options & MD_IOVEC)) {
-		/* Read once: what is checked is what is used. */
-		offset = __atomic_load_n(&md->user.start, __ATOMIC_RELAXED) + at - view->base;
-		if (bytes && (offset > view->bytes || bytes > view->bytes - offset))
-			return PORTALS_FAIL;
-		*span = (struct span){ bytes ? offset : 0, bytes };
-		return PORTALS_OK;
-	}
 	*span = (struct span){ 0, 0 };
 	if (!bytes)
 		return PORTALS_OK;

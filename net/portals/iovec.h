@@ -5,6 +5,7 @@
  */
 #ifndef NET_PORTALS_IOVEC_H
 #define NET_PORTALS_IOVEC_H
+#include "md.h"
 #include "process.h"
 
 struct piece {
@@ -22,6 +23,10 @@ struct span {
 	uint64_t bytes;
 };
 
+/* md_span of a descriptor in several pieces. */
+int iovec_span(const struct process_view *view, const struct md *md, uint64_t at, uint64_t bytes,
+	       struct span *span);
+
 /*
  * The contiguous memory that begins at logical byte `at` of a descriptor: at
  * most `bytes` of it, and at least one byte unless `bytes` is 0. Checked against
@@ -29,8 +34,22 @@ struct span {
  * while an operation pins the descriptor. 0, or PORTALS_FAIL if the block is
  * damaged or the descriptor ends before `at`.
  */
-int md_span(const struct process_view *view, const struct md *md, uint64_t at, uint64_t bytes,
-	    struct span *span);
+static inline int md_span(const struct process_view *view, const struct md *md, uint64_t at,
+			  uint64_t bytes, struct span *span)
+{
+	uint64_t offset;
+
+	if (md->user.options & MD_IOVEC)
+		return iovec_span(view, md, at, bytes, span);
+	span->offset = 0;
+	span->bytes = bytes;
+	if (!bytes)
+		return PORTALS_OK;
+	/* Read once: what is checked is what is used. */
+	offset = __atomic_load_n(&md->user.start, __ATOMIC_RELAXED) + at - view->base;
+	span->offset = offset;
+	return offset > view->bytes || bytes > view->bytes - offset ? PORTALS_FAIL : PORTALS_OK;
+}
 
 /* Owner's calls. The pieces that args names: 0 and their sum, or
  * PORTALS_MD_ILLEGAL if there are too many, PORTALS_SEGV. */

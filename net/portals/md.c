@@ -8,16 +8,6 @@
 #include "pool.h"
 #include "../port.h"
 
-struct md *md_lookup(const struct process_view *view, handle_t handle)
-{
-	uint32_t index = HANDLE_INDEX(handle);
-
-	if (HANDLE_KIND(handle) != KIND_MD || index >= view->limits.mds ||
-	    view->mds[index].handle != handle)
-		return 0;
-	return &view->mds[index];
-}
-
 /* Rules 33 and 34: what an application says about a descriptor. */
 static int check(const struct process_view *view, const struct md_args *args, uint64_t *room)
 {

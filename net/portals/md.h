@@ -72,7 +72,15 @@ int md_update(struct process_view *view, handle_t md, struct md_args *old,
 int md_unlink(struct process_view *view, handle_t handle);
 
 /* The descriptor in use, or null. */
-struct md *md_lookup(const struct process_view *view, handle_t handle);
+static inline struct md *md_lookup(const struct process_view *view, handle_t handle)
+{
+	uint32_t index = HANDLE_INDEX(handle);
+
+	if (HANDLE_KIND(handle) != KIND_MD || index >= view->limits.mds ||
+	    view->mds[index].handle != handle)
+		return 0;
+	return &view->mds[index];
+}
 
 /* It is off its list for good, to be freed by md_unpin or md_bury: MD_LEAVING.
  * 0 or PORTALS_FAIL. */

@@ -11,7 +11,6 @@
 #include "node.h"
 #include "requests.h"
 #include "time.h"
-#include "upcall.h"
 #include "x86.h"
 
 /* Long enough for an answer that is on its way, shorter than what a doorbell
@@ -59,9 +58,7 @@ static bool spin(bool (*ready)(void *), void *arg, uint64_t until)
 	return false;
 }
 
-/* Both kinds of waiting; `interruptible`: an upcall ends it. */
-static bool await(bool (*ready)(void *arg), void *arg, uint64_t deadline, const char *what_for,
-                  bool interruptible)
+bool wait_until(bool (*ready)(void *arg), void *arg, uint64_t deadline, const char *what_for)
 {
 	const char *outer = waiting_for;
 	uint64_t spin_end = deadline_in(SPIN_NS);
@@ -69,7 +66,7 @@ static bool await(bool (*ready)(void *arg), void *arg, uint64_t deadline, const 
 
 	waiting_for = what_for;
 	is_ready = spin(ready, arg, spin_end < deadline ? spin_end : deadline);
-	while (!is_ready && !(interruptible && upcall_is_due()) && now_ns() < deadline) {
+	while (!is_ready && now_ns() < deadline) {
 		set_sleeping(1);
 		is_ready = ready(arg);
 		if (!is_ready)
@@ -82,19 +79,6 @@ static bool await(bool (*ready)(void *arg), void *arg, uint64_t deadline, const 
 	return is_ready;
 }
 
-bool wait_until(bool (*ready)(void *arg), void *arg, uint64_t deadline, const char *what_for)
-{
-	return await(ready, arg, deadline, what_for, false);
-}
-
-enum wait_end wait_or_upcall(bool (*ready)(void *arg), void *arg, uint64_t deadline,
-                             const char *what_for)
-{
-	if (await(ready, arg, deadline, what_for, true))
-		return WAIT_READY;
-	return now_ns() < deadline ? WAIT_UPCALL : WAIT_TIMEOUT;
-}
-
 static bool never(void *unused)
 {
 	(void)unused;
@@ -104,9 +88,4 @@ static bool never(void *unused)
 void wait_time(uint64_t deadline, const char *what_for)
 {
 	wait_until(never, NULL, deadline, what_for);
-}
-
-bool wait_time_or_upcall(uint64_t deadline, const char *what_for)
-{
-	return wait_or_upcall(never, NULL, deadline, what_for) == WAIT_TIMEOUT;
 }

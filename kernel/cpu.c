@@ -123,7 +123,7 @@ static void vector_units(void)
 	WRITE_CR(0, (READ_CR(0) | CR0_MP | CR0_NE));
 	WRITE_CR(4, READ_CR(4) | CR4_OSFXSR | CR4_OSXMMEXCPT);
 	if (cpuid(1, 0).ecx & CPUID1_ECX_XSAVE) {
-		uint32_t supported = cpuid(13, 0).eax;
+		uint32_t supported = cpuid(CPUID_XSAVE, 0).eax;
 
 		if (supported & XCR0_AVX)
 			wanted |= XCR0_AVX;

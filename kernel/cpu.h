@@ -33,6 +33,7 @@ struct trap_frame {
 struct cpu {
 	struct cpu *self;          /* so that C needs one load from gs */
 	uint64_t id;               /* local APIC id */
+	uint8_t upcall;            /* 1: enter the library on the way to ring 3 (upcall.c) */
 };
 
 extern struct cpu cpu_boot;

@@ -5,7 +5,7 @@
 
 %include "offsets.inc"
 
-extern syscall_table, syscall_unknown
+extern syscall_table, syscall_unknown, upcall_enter_from_call
 global syscall_entry, enter_application, kernel_stack, kernel_stack_top, cpu_boot
 
 section .text
@@ -15,7 +15,8 @@ bits 64
 ; OUT: rax; CLOBBERS: rcx, r11
 ; The struct cpu begins where the stack ends, so the frame (struct trap_frame)
 ; has constant places below gs:0. What is constant in it was written at boot;
-; rax, rcx, r11 and vector are not: nobody reads those of a system call.
+; rax, rcx, r11 and vector are not: nobody reads those of a system call, unless an
+; upcall interrupts it on its way out.
 align 16
 syscall_entry:
         swapgs
@@ -41,6 +42,8 @@ syscall_entry:
         mov     rcx, r10                ; the fourth argument in C
         call    [syscall_table + rax * 8] ; int64_t (*)(uint64_t a, b, c, d, e, f)
 .return:
+        cmp     byte [gs:CPU_UPCALL], 0
+        jne     .upcall
         mov     r10, [rsp + FRAME_R10]
         mov     r9, [rsp + FRAME_R9]
         mov     r8, [rsp + FRAME_R8]
@@ -55,6 +58,11 @@ syscall_entry:
 .unknown:
         mov     rdi, rax
         call    syscall_unknown         ; int64_t syscall_unknown(uint64_t number)
+        jmp     .return
+.upcall:                                ; the application goes on in the library instead
+        mov     [rsp + FRAME_RAX], rax
+        mov     rdi, rsp
+        call    upcall_enter_from_call  ; void upcall_enter_from_call(struct trap_frame *)
         jmp     .return
 
 ; _Noreturn void enter_application(uint64_t entry, uint64_t stack, uint64_t argument)

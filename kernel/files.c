@@ -9,6 +9,7 @@
 #include "../drivers/ivshmem.h"
 #include "../net/shm/region.h"
 #include "boot_info.h"
+#include "errno.h"
 #include "memory.h"
 #include "node.h"
 #include "string.h"
@@ -92,7 +93,7 @@ static bool has_input(void *unused)
 	return available() || atomic_load(&stdin_ring()->closed);
 }
 
-uint64_t stdin_read(void *to, uint64_t bytes)
+int64_t stdin_read(void *to, uint64_t bytes)
 {
 	struct region_ring *ring;
 	uint64_t size, there, taken, first;
@@ -101,7 +102,8 @@ uint64_t stdin_read(void *to, uint64_t bytes)
 		return 0;
 	ring = stdin_ring();
 	size = node.region->stdin_bytes - sizeof(*ring);
-	wait_until(has_input, NULL, NEVER, "standard input");
+	if (wait_or_upcall(has_input, NULL, NEVER, "standard input") == WAIT_UPCALL)
+		return -EINTR;
 	atomic_store(&node.own->stdin_wanted, 0);
 	there = available();       /* once: the launcher adds to it */
 	if (bytes > there)
@@ -114,5 +116,5 @@ uint64_t stdin_read(void *to, uint64_t bytes)
 	memcpy((uint8_t *)to + first, ring->data, bytes - first);
 	atomic_store_explicit(&ring->taken, taken + bytes, memory_order_release);
 	ivshmem_ring(node.region->nodes);
-	return bytes;
+	return (int64_t)bytes;
 }

@@ -20,7 +20,8 @@ struct file {
 /* The file of this name (a leading "./" does not matter). */
 bool file_find(const char *name, struct file *found);
 
-/* Up to `bytes` bytes of standard input; waits for at least one; 0 at its end. */
-uint64_t stdin_read(void *to, uint64_t bytes);
+/* Up to `bytes` bytes of standard input; waits for at least one; 0 at its end;
+ * -EINTR if an upcall is due before. */
+int64_t stdin_read(void *to, uint64_t bytes);
 
 #endif

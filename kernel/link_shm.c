@@ -15,6 +15,7 @@
 #include "node.h"
 #include "panic.h"
 #include "time.h"
+#include "upcall.h"
 #include "wait.h"
 
 /* A target without a free operation record is asked again after this long. */
@@ -132,15 +133,17 @@ static struct process_view *view_of(uint32_t nid)
 /*
  * Wake a node if something happened in its block that it may wait for: events,
  * or, when it closes its block, the end of an operation. Giving back the lock
- * was a full barrier between that and this look at its sleep flag.
+ * was a full barrier between that and this look at its sleep flag. With `upcall`
+ * one of the events is for a handler: then it is rung also if it computes.
  */
 static void wake(const struct process_view *view, uint32_t events, bool upcall)
 {
 	struct region_node *peer;
 	uint32_t nid = view->nid;
 
-	(void)upcall;
 	if (nid == node.id || (!events && view->block->state == BLOCK_OPEN))
+		return;
+	if (__builtin_expect(upcall, 0) && upcall_ring(nid))
 		return;
 	peer = region_node(node.region, nid);
 	if (atomic_load_explicit(&peer->sleeping, memory_order_relaxed) &&
@@ -323,6 +326,7 @@ static void settle_deaths(void)
 			return;
 		block_peer_died(&own_view, nid, 0);
 		give(&own_view);
+		upcall_look();
 	}
 }
 

@@ -17,6 +17,7 @@ void offsets(void);
 void offsets(void)
 {
 	DEFINE(CPU_SELF, offsetof(struct cpu, self));
+	DEFINE(CPU_UPCALL, offsetof(struct cpu, upcall));
 	DEFINE(CPU_BYTES, sizeof(struct cpu));
 	DEFINE(FRAME_BYTES, sizeof(struct trap_frame));
 	DEFINE(FRAME_RSP, offsetof(struct trap_frame, rsp));
@@ -30,6 +31,7 @@ void offsets(void)
 	DEFINE(FRAME_R10, offsetof(struct trap_frame, r10));
 	DEFINE(FRAME_RBX, offsetof(struct trap_frame, rbx));
 	DEFINE(FRAME_RBP, offsetof(struct trap_frame, rbp));
+	DEFINE(FRAME_RAX, offsetof(struct trap_frame, rax));
 	DEFINE(FRAME_R12, offsetof(struct trap_frame, r12));
 	DEFINE(FRAME_R13, offsetof(struct trap_frame, r13));
 	DEFINE(FRAME_R14, offsetof(struct trap_frame, r14));

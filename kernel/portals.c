@@ -21,6 +21,7 @@
 #include "syscall.h"
 #include "time.h"
 #include "uaccess.h"
+#include "upcall.h"
 #include "wait.h"
 
 static const struct block_limits limits = BLOCK_DEFAULT_LIMITS;
@@ -66,6 +67,7 @@ static int close_block(void)
 	block_close(&own_view);
 	link_unlock();
 	wait_until(nothing_pending, 0, NEVER, "other nodes' operations in this process to end");
+	upcall_remove_all();
 	users = 0;
 	interface = HANDLE_NONE;
 	return PTL_OK;

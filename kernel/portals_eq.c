@@ -10,25 +10,30 @@
 #include "syscall.h"
 #include "time.h"
 #include "uaccess.h"
+#include "upcall.h"
 #include "wait.h"
 
 _Static_assert(sizeof(ptl_event_t) == sizeof(struct event), "ptl_event_t is what slots hold");
 _Static_assert(PTL_EQ_DROPPED == -PORTALS_EQ_DROPPED, "the engine's constants are the public ones");
 
-int64_t sys_eq_alloc(uint64_t ni, uint64_t slots, uint64_t read_index, uint64_t out)
+int64_t sys_eq_alloc(uint64_t ni, uint64_t slots, uint64_t read_index, uint64_t out,
+                     uint64_t entry, uint64_t stack)
 {
 	struct margay_eq *result = user_range(out, sizeof(*result), USER_WRITE);
 	struct eq_info info;
 	int error;
 
-	if (!result || !user_range(read_index, sizeof(uint64_t), USER_WRITE))
+	if (!result || !user_range(read_index, (entry ? 2 : 1) * sizeof(uint64_t), USER_WRITE) ||
+	    (entry && !upcall_may_enter(entry, stack)))
 		return PTL_SEGV;
 	if (!portals_is_interface(ni))
 		return PTL_NI_INVALID;
 	if (!link_lock())
 		return PTL_FAIL;
-	error = eq_alloc(&own_view, slots, read_index, 0, &info);
+	error = eq_alloc(&own_view, slots, read_index, entry != 0, &info);
 	link_unlock();
+	if (!error && entry)
+		upcall_add(info.handle, entry, stack);
 	if (!error)
 		*result = (struct margay_eq){
 			.handle = info.handle, .count = info.count,
@@ -39,7 +44,11 @@ int64_t sys_eq_alloc(uint64_t ni, uint64_t slots, uint64_t read_index, uint64_t 
 
 int64_t sys_eq_free(uint64_t eq)
 {
-	return portals_with_handle(eq_free, eq);
+	int64_t result = portals_with_handle(eq_free, eq);
+
+	if (result == PTL_OK)
+		upcall_remove(eq);
+	return result;
 }
 
 struct queues {
@@ -79,7 +88,10 @@ int64_t sys_eq_wait(uint64_t eqs, uint64_t n, uint64_t timeout)
 	for (uint64_t i = 0; i < n; i++)
 		if (eq_unread(&own_view, queues.handles[i]) < 0)
 			return PTL_EQ_INVALID;
-	if (!wait_until(unread_or_broken, &queues, deadline_in(timeout), "an event (PtlEQWait)"))
-		return PTL_EQ_EMPTY;
-	return any_unread(&queues) ? PTL_OK : PTL_FAIL;
+	switch (wait_or_upcall(unread_or_broken, &queues, deadline_in(timeout),
+	                       "an event (PtlEQWait)")) {
+	case WAIT_TIMEOUT: return PTL_EQ_EMPTY;
+	case WAIT_UPCALL:  return PTL_OK; /* the library looks again, and calls again */
+	default:           return any_unread(&queues) ? PTL_OK : PTL_FAIL;
+	}
 }

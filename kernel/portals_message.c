@@ -15,6 +15,7 @@
 #include "portals.h"
 #include "syscall.h"
 #include "uaccess.h"
+#include "upcall.h"
 
 _Static_assert(PTL_NI_OK == NI_OK && PTL_NI_FAIL == NI_FAIL && PTL_NI_DROPPED == NI_DROPPED,
                "failure types are the public ones");
@@ -88,6 +89,7 @@ static inline int64_t put(const struct initiator_args *args)
 	else
 		initiator_unanswered(&own_view, &message);
 	link_unlock();
+	upcall_look();
 	return PTL_OK;
 }
 
@@ -152,10 +154,12 @@ static int64_t get(const struct initiator_args *args)
 			return PTL_FAIL;
 		take_short(&message, result, &answer, fetched);
 		link_unlock();
+		upcall_look();
 		return PTL_OK;
 	}
 	if (link_get(&message) && message_refuse(&message, NI_FAIL, &answer))
 		link_deliver_answer(&answer);
+	upcall_look();
 	return link_is_broken() ? PTL_FAIL : PTL_OK; /* broken: no reply can be recorded */
 }
 
@@ -184,6 +188,7 @@ static int64_t exchange(const struct initiator_args *args)
 	initiator_sent(&own_view, &message, &from, result == DELIVER_DAMAGED ? NI_FAIL : NI_OK);
 	take_short(&message, result, &answer, fetched);
 	link_unlock();
+	upcall_look();
 	return PTL_OK;
 }
 

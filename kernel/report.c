@@ -16,6 +16,7 @@
 #include "node.h"
 #include "uaccess.h"
 #include "unwind.h"
+#include "upcall.h"
 
 #define FRAMES 32u                 /* deeper ones are not shown */
 
@@ -116,6 +117,8 @@ void report_application(const struct trap_frame *frame, const char *cause, unsig
 {
 	kernel_line("rank %u (node %u): %s, signal %u (%s)", node.rank, node.id, cause, signal,
 	            signal_name(signal));
+	if (upcall_is_running())
+		kernel_line("  in an event handler (upcall)");
 	report_registers(frame);
 	report_application_frames(frame);
 }

@@ -22,6 +22,7 @@
 #include "selftest.h"
 #include "string.h"
 #include "time.h"
+#include "upcall.h"
 
 #define PID_FIRST 1u               /* one process per node */
 
@@ -53,6 +54,7 @@ void kernel_main(uint32_t multiboot, uint64_t boot_tsc)
 	name_node();
 	memory_start();
 	cpu_features();
+	upcall_start();
 	apic_start();
 	time_start(boot_tsc);
 	count(COUNTER_KERNEL_BYTES, (uint64_t)(margay_kernel_data_end - margay_kernel_start) +

@@ -71,7 +71,7 @@ int64_t sys_read(uint64_t fd, uint64_t address, uint64_t bytes)
 	if (!to)
 		fault_bad_pointer("read", address, bytes);
 	if (d->kind == KIND_STDIN)
-		return (int64_t)stdin_read(to, bytes);
+		return stdin_read(to, bytes);
 	if (d->offset >= d->file.bytes)
 		return 0;
 	if (bytes > d->file.bytes - d->offset)

@@ -59,8 +59,7 @@ int64_t sys_killed(uint64_t signal)
 
 int64_t sys_nanosleep(uint64_t ns)
 {
-	wait_time(deadline_in(ns), "the end of a nanosleep");
-	return 0;
+	return wait_time_or_upcall(deadline_in(ns), "the end of a nanosleep") ? 0 : -EINTR;
 }
 
 int64_t sys_rusage(uint64_t address)

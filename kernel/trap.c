@@ -13,6 +13,7 @@
 #include "node.h"
 #include "panic.h"
 #include "requests.h"
+#include "upcall.h"
 #include "vectors.h"
 #include "x86.h"
 
@@ -28,12 +29,15 @@ static void interrupt(struct trap_frame *frame)
 		count(COUNTER_BELLS_RECEIVED, 1);
 		apic_end();
 		link_interrupt();
+		upcall_bell();
 		if (frame->cs & 3)
 			requests_serve();
 		break;
 	default:
 		count(COUNTER_SPURIOUS, 1);
 	}
+	if (frame->cs & 3 && upcall_is_due())
+		upcall_enter(frame);
 }
 
 /* A first touch of the shifted alias, by the kernel. */

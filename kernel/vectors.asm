@@ -6,7 +6,7 @@
 %include "offsets.inc"
 
 extern trap, cpu_boot
-global vector_table
+global vector_table, trap_return
 
 ; Exceptions for which the processor pushes an error code (SDM vol. 3, 6.15)
 %define HAS_ERROR(n) (n == 8 || (n >= 10 && n <= 14) || n == 17 || n == 21 || n == 29 || n == 30)
@@ -61,6 +61,7 @@ common_entry:
         SAVE_REGISTERS
         mov     rdi, rsp
         call    trap                    ; void trap(struct trap_frame *)
+restore_registers:
         pop     r15
         pop     r14
         pop     r13
@@ -77,11 +78,17 @@ common_entry:
         pop     rcx
         pop     rax
         test    byte [rsp + 24], 3
-        jz      .to_kernel
+        jz      to_kernel
         swapgs
-.to_kernel:
+to_kernel:
         add     rsp, 16                 ; vector, error
         iretq
+
+; _Noreturn void trap_return(struct trap_frame *frame)
+; IN: rdi = the frame, at the top of the kernel stack
+trap_return:
+        mov     rsp, rdi
+        jmp     restore_registers
 
 fatal_entry:
         push    2                       ; as above: AC and DF

@@ -11,6 +11,7 @@
 #include "node.h"
 #include "requests.h"
 #include "time.h"
+#include "upcall.h"
 #include "x86.h"
 
 /* Long enough for an answer that is on its way, shorter than what a doorbell
@@ -58,7 +59,9 @@ static bool spin(bool (*ready)(void *), void *arg, uint64_t until)
 	return false;
 }
 
-bool wait_until(bool (*ready)(void *arg), void *arg, uint64_t deadline, const char *what_for)
+/* Both kinds of waiting; `interruptible`: an upcall ends it. */
+static bool await(bool (*ready)(void *arg), void *arg, uint64_t deadline, const char *what_for,
+                  bool interruptible)
 {
 	const char *outer = waiting_for;
 	uint64_t spin_end = deadline_in(SPIN_NS);
@@ -66,7 +69,7 @@ bool wait_until(bool (*ready)(void *arg), void *arg, uint64_t deadline, const ch
 
 	waiting_for = what_for;
 	is_ready = spin(ready, arg, spin_end < deadline ? spin_end : deadline);
-	while (!is_ready && now_ns() < deadline) {
+	while (!is_ready && !(interruptible && upcall_is_due()) && now_ns() < deadline) {
 		set_sleeping(1);
 		is_ready = ready(arg);
 		if (!is_ready)
@@ -79,6 +82,19 @@ bool wait_until(bool (*ready)(void *arg), void *arg, uint64_t deadline, const ch
 	return is_ready;
 }
 
+bool wait_until(bool (*ready)(void *arg), void *arg, uint64_t deadline, const char *what_for)
+{
+	return await(ready, arg, deadline, what_for, false);
+}
+
+enum wait_end wait_or_upcall(bool (*ready)(void *arg), void *arg, uint64_t deadline,
+                             const char *what_for)
+{
+	if (await(ready, arg, deadline, what_for, true))
+		return WAIT_READY;
+	return now_ns() < deadline ? WAIT_UPCALL : WAIT_TIMEOUT;
+}
+
 static bool never(void *unused)
 {
 	(void)unused;
@@ -88,4 +104,9 @@ static bool never(void *unused)
 void wait_time(uint64_t deadline, const char *what_for)
 {
 	wait_until(never, NULL, deadline, what_for);
+}
+
+bool wait_time_or_upcall(uint64_t deadline, const char *what_for)
+{
+	return wait_or_upcall(never, NULL, deadline, what_for) == WAIT_TIMEOUT;
 }

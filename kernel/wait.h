@@ -7,6 +7,10 @@
  *
  * Waits nest: while one is halted, a doorbell's work may halt for a lock, and a
  * request of the launcher's may wait for room on the console.
+ *
+ * An upcall (upcall.h) ends a wait that the application asked for: the system
+ * call returns, the upcall runs on the way out, and the library calls again. The
+ * bell that comes with it is taken in the halt, so that is not lost either.
  */
 #ifndef KERNEL_WAIT_H
 #define KERNEL_WAIT_H
@@ -23,8 +27,17 @@
  */
 bool wait_until(bool (*ready)(void *arg), void *arg, uint64_t deadline, const char *what_for);
 
-/* The same until the deadline, whatever happens. */
+/* The same for what the application waits for: WAIT_UPCALL if an upcall is due
+ * and ready(arg) still false. */
+enum wait_end { WAIT_READY, WAIT_TIMEOUT, WAIT_UPCALL };
+enum wait_end wait_or_upcall(bool (*ready)(void *arg), void *arg, uint64_t deadline,
+                             const char *what_for);
+
+/* wait_until the deadline, whatever happens. */
 void wait_time(uint64_t deadline, const char *what_for);
+
+/* The same for the application; false if an upcall came first. */
+bool wait_time_or_upcall(uint64_t deadline, const char *what_for);
 
 /* One `sti; hlt; cli`, counted. The caller has set the sleeping flag and looked
  * again. Returns after any interrupt; the timer is armed for `deadline`. */

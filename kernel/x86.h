@@ -50,6 +50,8 @@
 #define CPUID7_ECX_UMIP        0x4u
 #define CPUIDX1_EDX_1GB        0x04000000u
 
+#define CPUID_XSAVE            13u /* leaf: components of the vector state, sizes */
+
 struct cpuid { uint32_t eax, ebx, ecx, edx; };
 
 static inline struct cpuid cpuid(uint32_t leaf, uint32_t subleaf)

@@ -45,7 +45,12 @@ int _close(int fd)
 
 _ssize_t _read(int fd, void *to, size_t bytes)
 {
-	return glue_result(glue_call3(SYS_READ, fd, (long)to, (long)bytes));
+	long result;
+
+	do
+		result = glue_call3(SYS_READ, fd, (long)to, (long)bytes);
+	while (result == -EINTR);       /* an upcall came first */
+	return glue_result(result);
 }
 
 _ssize_t _write(int fd, const void *from, size_t bytes)

@@ -5,6 +5,7 @@
  * and how often it was initialised. Called by the application's one thread.
  */
 #include "portals_calls.h"
+#include "upcall.h"
 
 unsigned int glue_inits;
 static ptl_handle_ni_t interface;
@@ -34,6 +35,8 @@ int PtlNIInit(ptl_interface_t iface, ptl_pid_t pid, ptl_ni_limits_t *desired,
 
 	if (!initialised)
 		return PTL_NO_INIT;
+	if (upcall_is_running())
+		return PTL_FAIL;
 	result = call5(SYS_NI_INIT, iface, pid, (unsigned long)desired, (unsigned long)actual,
 		       (unsigned long)ni);
 	if (result == PTL_OK) {
@@ -49,6 +52,8 @@ int PtlNIFini(ptl_handle_ni_t ni)
 
 	if (glue_inits == 0)
 		return PTL_NO_INIT;
+	if (upcall_is_running())
+		return PTL_FAIL;
 	result = call3(SYS_NI_FINI, ni, 0, 0);
 	if (result == PTL_OK && --glue_inits == 0)
 		glue_forget_queues();

@@ -1,11 +1,13 @@
 /*
  * Event queues as the application sees them: taking events without the kernel,
  * and waiting for them. portals3.h has the contracts. Owns the table of queues,
- * whose read indices the kernel knows, and how long it is worth spinning.
+ * whose read indices the kernel knows, and how long it is worth spinning. Queues
+ * with a handler are upcall.c's; here a handle of theirs is one that nobody has.
  * Called by the application's one thread.
  */
 #include "eq_reader.h"
 #include "portals_calls.h"
+#include "upcall.h"
 
 #define QUEUES           64u            /* event queues of an interface */
 #define HANDLE_INDEX(h)  ((unsigned int)((h) & 0xffff))
@@ -55,6 +57,7 @@ void glue_forget_queues(void)
 	for (unsigned int i = 0; i < QUEUES; i++)
 		if (queues[i].handle != PTL_INVALID_HANDLE)
 			forget(&queues[i]);
+	upcall_forget_queues();
 }
 
 /* The queue that a handle names, or one whose handle is another. */
@@ -77,14 +80,16 @@ int PtlEQAlloc(ptl_handle_ni_t ni, ptl_size_t count, ptl_eq_handler_t handler,
 
 	if (glue_inits == 0)
 		return PTL_NO_INIT;
-	if (handler != PTL_EQ_HANDLER_NONE)
+	if (upcall_is_running())
 		return PTL_FAIL;
+	if (handler != PTL_EQ_HANDLER_NONE)
+		return upcall_eq_alloc(ni, count, handler, eq);
 	while (queue < queues + QUEUES && queue->handle != PTL_INVALID_HANDLE)
 		queue++;
 	if (queue == queues + QUEUES)
 		return PTL_NO_SPACE;
-	result = call4(SYS_EQ_ALLOC, ni, count, (unsigned long)&queue->next,
-		       (unsigned long)&info);
+	result = call5(SYS_EQ_ALLOC, ni, count, (unsigned long)&queue->next,
+		       (unsigned long)&info, 0);
 	if (result != PTL_OK)
 		return result;
 	queue->handle = info.handle;
@@ -101,12 +106,24 @@ int PtlEQFree(ptl_handle_eq_t eq)
 	struct eq_reader *queue = queue_of(eq);
 	int result;
 
-	if (queue->handle != eq)
-		return no_such_queue();
+	if (upcall_is_running())
+		return PTL_FAIL;
+	if (queue->handle != eq) {
+		result = upcall_eq_free(eq);
+		return result == PTL_EQ_INVALID ? no_such_queue() : result;
+	}
 	result = call3(SYS_EQ_FREE, eq, 0, 0);
 	if (result == PTL_OK)
 		forget(queue);
 	return result;
+}
+
+/* The queue is none of ours: it has a handler, or there is none. */
+static int get_other(ptl_handle_eq_t eq, ptl_event_t *event)
+{
+	int result = upcall_eq_get(eq, event);
+
+	return result == PTL_EQ_INVALID ? no_such_queue() : result;
 }
 
 int PtlEQGet(ptl_handle_eq_t eq, ptl_event_t *event)
@@ -114,7 +131,7 @@ int PtlEQGet(ptl_handle_eq_t eq, ptl_event_t *event)
 	struct eq_reader *queue = queue_of(eq);
 
 	if (queue->handle != eq)
-		return no_such_queue();
+		return get_other(eq, event);
 	return eq_read(queue, event);
 }
 
@@ -123,7 +140,9 @@ static int look(const ptl_handle_eq_t *eqs, unsigned int size, ptl_event_t *even
 {
 	for (unsigned int i = 0; i < size; i++) {
 		unsigned int at = turn % size;
-		int result = eq_read(queue_of(eqs[at]), event);
+		struct eq_reader *queue = queue_of(eqs[at]);
+		int result = queue->handle == eqs[at] ? eq_read(queue, event)
+		                                      : get_other(eqs[at], event);
 
 		turn = at + 1;
 		if (result != PTL_EQ_EMPTY) {
@@ -155,20 +174,29 @@ static int look_for(const ptl_handle_eq_t *eqs, unsigned int size, unsigned long
 	return PTL_EQ_EMPTY;
 }
 
-/* Spin for an event; then let the kernel wait for it. */
+/* Spin for an event; then let the kernel wait for it, again and again: it returns
+ * also when a handler was called in between. */
 static int wait(const ptl_handle_eq_t *eqs, unsigned int size, unsigned long timeout_ns,
 		ptl_event_t *event, int *which)
 {
 	int probe = ++waits % PROBE_EVERY == 0;
 	int result = look_for(eqs, size, probe ? SPIN_MOST : spin, event, which);
 	int waited = PTL_OK;
+	uint64_t end = timeout_ns == ~0UL ? ~0UL : glue_now_ns() + timeout_ns;
 
 	if (result != PTL_EQ_EMPTY)
 		return result;
 	if (!probe)
 		spin = spin / 2 > SPIN_LEAST ? spin / 2 : SPIN_LEAST;
 	while (result == PTL_EQ_EMPTY && waited == PTL_OK) {
-		waited = call3(SYS_EQ_WAIT, (unsigned long)eqs, size, timeout_ns);
+		unsigned long left = ~0UL;
+
+		if (end != ~0UL) {
+			uint64_t now = glue_now_ns();
+
+			left = end > now ? end - now : 0;
+		}
+		waited = call3(SYS_EQ_WAIT, (unsigned long)eqs, size, left);
 		result = look(eqs, size, event, which);
 	}
 	return result != PTL_EQ_EMPTY ? result : waited;
@@ -176,12 +204,11 @@ static int wait(const ptl_handle_eq_t *eqs, unsigned int size, unsigned long tim
 
 int PtlEQWait(ptl_handle_eq_t eq, ptl_event_t *event)
 {
-	struct eq_reader *queue = queue_of(eq);
 	int result, which;
 
-	if (queue->handle != eq)
-		return no_such_queue();
-	result = eq_read(queue, event);
+	if (upcall_is_running())
+		return PTL_FAIL;
+	result = PtlEQGet(eq, event);
 	return result == PTL_EQ_EMPTY ? wait(&eq, 1, ~0UL, event, &which) : result;
 }
 
@@ -192,8 +219,10 @@ int PtlEQPoll(ptl_handle_eq_t *eqs, int size, ptl_time_t timeout, ptl_event_t *e
 
 	if (size < 1 || size > (int)QUEUES)
 		return no_such_queue();
+	if (upcall_is_running())
+		return PTL_FAIL;
 	for (int i = 0; i < size; i++)
-		if (queue_of(eqs[i])->handle != eqs[i])
+		if (queue_of(eqs[i])->handle != eqs[i] && !upcall_is_queue(eqs[i]))
 			return no_such_queue();
 	result = look(eqs, (unsigned int)size, event, which);
 	if (result != PTL_EQ_EMPTY || timeout == 0)

@@ -38,6 +38,9 @@ static inline long glue_result(long result)
 	return -1;
 }
 
+/* The monotonic clock (time.c). */
+uint64_t glue_now_ns(void);
+
 /* A function that is not there: one line on the console, ENOSYS. Returns -1. */
 long glue_missing(const char *name);
 

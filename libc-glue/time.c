@@ -94,9 +94,20 @@ int _gettimeofday(struct timeval *time, void *zone)
 	return 0;
 }
 
+uint64_t glue_now_ns(void)
+{
+	return glue_start.mono_ns + since_start();
+}
+
+/* An upcall ends the kernel's part early: then what is left. */
 static int sleep_ns(uint64_t ns)
 {
-	return (int)glue_result(glue_call1(SYS_NANOSLEEP, (long)ns));
+	uint64_t now = glue_now_ns(), end = ns > ~0UL - now ? ~0UL : now + ns;
+	long result = glue_call1(SYS_NANOSLEEP, (long)ns);
+
+	while (result == -EINTR && (now = glue_now_ns()) < end)
+		result = glue_call1(SYS_NANOSLEEP, (long)(end - now));
+	return (int)glue_result(result == -EINTR ? 0 : result);
 }
 
 static int valid(const struct timespec *time)

@@ -17,8 +17,8 @@ from harness import BUILD, Margay, cores
 
 os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", str(BUILD / "hypothesis"))
 
-AREAS = ("boot", "libc", "faults", "syscalls", "messages", "race", "wordfreq", "death", "launcher",
-         "host", "rules", "switch")
+AREAS = ("boot", "libc", "faults", "syscalls", "messages", "race", "upcalls", "wordfreq", "death",
+         "launcher", "host", "rules", "switch")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -31,15 +31,17 @@
 	X(EXIT,        exit,        1) /* (status) never returns; status & 255 is the node's */ \
 	X(KILLED,      killed,      1) /* (signal) never returns: ended by this signal's default action */ \
 	X(WRITE,       write,       3) /* (fd, buf, bytes) -> bytes */ \
-	X(READ,        read,        3) /* (fd, buf, bytes) -> bytes, 0 at the end */ \
+	X(READ,        read,        3) /* (fd, buf, bytes) -> bytes, 0 at the end; -EINTR: as NANOSLEEP */ \
 	X(OPEN,        open,        3) /* (path, strlen, MARGAY_O_*) -> fd */ \
 	X(CLOSE,       close,       1) /* (fd) -> 0 */ \
 	X(LSEEK,       lseek,       3) /* (fd, offset, whence) -> offset */ \
 	X(FSTAT,       fstat,       2) /* (fd, struct margay_stat *) -> 0 */ \
 	X(STAT,        stat,        3) /* (path, strlen, struct margay_stat *) -> 0 */ \
-	X(NANOSLEEP,   nanosleep,   1) /* (ns) -> 0 */ \
+	X(NANOSLEEP,   nanosleep,   1) /* (ns) -> 0; -EINTR: an upcall came first, call again */ \
 	X(RUSAGE,      rusage,      1) /* (struct margay_rusage *) -> 0 */ \
 	X(MISSING,     missing,     2) /* (name, strlen) -> -ENOSYS; one console line names the call */ \
+	X(UPCALL_RETURN, upcall_return, 0) /* () -> 1: there are more events for handlers; else it \
+	                                      goes on where the upcall began, or -EINVAL: none runs */ \
 	X(COUNTERS,    counters,    2) /* (uint64_t *, n) -> how many there are; see margay/counters.h */ \
 	/* Portals group: portals3.h has the contracts */ \
 	X(NI_INIT,     ni_init,     5) /* (iface, pid, desired * or 0, actual * or 0, ni *) */ \
@@ -57,10 +59,13 @@
 	X(MD_INSERT,   md_insert,   5) /* (base, const ptl_md_t *, unlink, position, handle *) */ \
 	X(MD_UPDATE,   md_update,   4) /* (md, ptl_md_t *old or 0, const ptl_md_t *new or 0, test_eq) */ \
 	X(MD_UNLINK,   md_unlink,   1) /* (md) */ \
-	X(EQ_ALLOC,    eq_alloc,    4) /* (ni, count, uint64_t *read_index, struct margay_eq *) */ \
+	X(EQ_ALLOC,    eq_alloc,    6) /* (ni, count, uint64_t *read_index, struct margay_eq *, \
+	                                  upcalls' entry, their stack): entry 0: no handler; else \
+	                                  read_index is two words (net/portals/eq.h) */ \
 	X(EQ_FREE,     eq_free,     1) /* (eq) */ \
 	X(EQ_WAIT,     eq_wait,     3) /* (const handle *eqs, n, timeout ns, ~0 = for ever): \
-	                                  PTL_OK when one of them has an event, PTL_EQ_EMPTY on timeout */ \
+	                                  PTL_OK when one of them has an event, or an upcall came, \
+	                                  PTL_EQ_EMPTY on timeout */ \
 	X(AC_ENTRY,    ac_entry,    1) /* (const struct margay_ac_args *) */ \
 	X(PUT,         put,         6) /* (md, MARGAY_TARGET, MARGAY_WHERE, match_bits, remote_offset, hdr_data) */ \
 	X(GET,         get,         5) /* (md, MARGAY_TARGET, MARGAY_WHERE, match_bits, remote_offset) */ \

@@ -1,0 +1,221 @@
+/*
+ * Upcalls: calling the handlers of event queues. The kernel interrupts the
+ * application anywhere between two instructions, has its registers and vector
+ * state in keeping, and enters upcall_entry on a stack of ours; SYS_UPCALL_RETURN
+ * goes back, or returns 1 if there are more events by now. It never enters twice.
+ *
+ * Owns the table of queues with handlers, and that stack. What the application
+ * changes of the table is consistent after every store: an entry counts as soon
+ * as `handler` is set, which is the last store, and the first one to be undone;
+ * and the kernel knows of a queue for longer than the table does not, so that
+ * it never waits for a handler that nobody would call.
+ */
+#include "upcall.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include "eq_reader.h"
+#include "portals_calls.h"
+
+#define QUEUES        64u              /* event queues of an interface */
+#define STACK_BYTES   65536u
+#define STACK_CANARY  0x5ca1ab1e0ddba11UL
+#define TURN          64               /* events of one queue before the next one's turn */
+
+struct handled_queue {
+	uint64_t next;                 /* number of the event that PtlEQGet takes next, and */
+	uint64_t called;               /* that the handler is called with next; the kernel
+	                                  reads these two */
+	ptl_eq_handler_t handler;      /* null: this entry is free */
+	ptl_handle_eq_t handle;
+	const event_word *slots;       /* read only */
+	uint64_t mask;                 /* slots - 1 */
+};
+
+static struct handled_queue queues[QUEUES];
+static uint64_t *stack;                /* its lowest word is a canary */
+static volatile int running;           /* an upcall is in progress */
+
+/* What the application writes here and the upcall reads must be stored in order. */
+static inline void in_order(void)
+{
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+}
+
+int upcall_is_running(void)
+{
+	return running;
+}
+
+static struct handled_queue *queue_of(ptl_handle_eq_t eq)
+{
+	for (struct handled_queue *queue = queues; queue < queues + QUEUES; queue++)
+		if (queue->handler && queue->handle == eq)
+			return queue;
+	return NULL;
+}
+
+int upcall_is_queue(ptl_handle_eq_t eq)
+{
+	return queue_of(eq) != NULL;
+}
+
+/* ---- reading ---- */
+
+/* Copy event number *number, or else the oldest one after it that is still
+ * there, whose number *number becomes. 0: there is none yet. */
+static int fetch(const struct handled_queue *queue, uint64_t *number, ptl_event_t *event)
+{
+	for (;;) {
+		const event_word *slot =
+			queue->slots + (*number & queue->mask) * EVENT_SLOT_WORDS;
+		uint64_t word = __atomic_load_n(&slot[EVENT_SEQUENCE_WORD], __ATOMIC_ACQUIRE);
+		uint64_t there = word & ~EVENT_WRITING_FLAG;
+
+		if (word == *number && eq_copy(slot, word, event))
+			return 1;
+		if (word == *number)
+			continue;      /* replaced meanwhile: the word has changed */
+		if (there <= *number)
+			return 0;
+		*number = there - queue->mask > *number ? there - queue->mask : *number + 1;
+	}
+}
+
+/* Only what the handler has seen. What was lost before that is not told of until
+ * there is an event to tell it with. */
+int upcall_eq_get(ptl_handle_eq_t eq, ptl_event_t *event)
+{
+	struct handled_queue *queue = queue_of(eq);
+	uint64_t number, next;
+
+	if (!queue)
+		return PTL_EQ_INVALID;
+	if (running)
+		return PTL_FAIL;
+	number = next = queue->next;
+	if (next == __atomic_load_n(&queue->called, __ATOMIC_RELAXED) ||
+	    !fetch(queue, &number, event) ||
+	    number >= __atomic_load_n(&queue->called, __ATOMIC_RELAXED))
+		return PTL_EQ_EMPTY;
+	__atomic_store_n(&queue->next, number + 1, __ATOMIC_RELEASE);
+	return number == next ? PTL_OK : PTL_EQ_DROPPED;
+}
+
+/* ---- the upcall ---- */
+
+/*
+ * Entered by the kernel with rsp = the stack's end, rdi = behind where the application
+ * was interrupted, everything else as it was there but for clean flags and
+ * floating point control. The frame that this makes continues a backtrace there.
+ */
+void upcall_entry(void);
+__asm__(".section .text.upcall_entry,\"ax\"\n"
+	".globl upcall_entry\n"
+	".type upcall_entry, @function\n"
+	"upcall_entry:\n"
+	"	pushq %rdi\n"
+	"	pushq %rbp\n"
+	"	movq %rsp, %rbp\n"
+	"	call upcall_run\n"
+	"	ud2\n"
+	".size upcall_entry, . - upcall_entry\n"
+	".previous\n");
+
+/* The handler's place is free before it is called, so that what it starts itself
+ * finds room for its reply even in a queue of one. */
+static void call_handler(struct handled_queue *queue)
+{
+	ptl_event_t event;
+	uint64_t number;
+
+	for (int i = 0; i < TURN; i++) {
+		number = queue->called;
+		if (!fetch(queue, &number, &event))
+			return;
+		__atomic_store_n(&queue->called, number + 1, __ATOMIC_RELEASE);
+		queue->handler(&event);
+	}
+}
+
+static void stack_overflow(void)
+{
+	static const char text[] = "margay: the stack of event handlers has overflowed\n";
+
+	glue_call3(SYS_WRITE, 2, (long)text, sizeof text - 1);
+	abort();
+}
+
+__attribute__((used, noreturn)) void upcall_run(void)
+{
+	int before = errno;
+
+	running = 1;
+	for (;;) {
+		for (struct handled_queue *queue = queues; queue < queues + QUEUES; queue++)
+			if (queue->handler)
+				call_handler(queue);
+		if (*stack != STACK_CANARY)
+			stack_overflow();
+		errno = before;
+		running = 0;
+		glue_call1(SYS_UPCALL_RETURN, 0); /* back here: there is more to do */
+		running = 1;
+	}
+}
+
+/* ---- making and freeing queues ---- */
+
+static int make_stack(void)
+{
+	if (!stack) {
+		stack = aligned_alloc(16, STACK_BYTES);
+		if (stack)
+			*stack = STACK_CANARY;
+	}
+	return stack != NULL;
+}
+
+int upcall_eq_alloc(ptl_handle_ni_t ni, ptl_size_t count, ptl_eq_handler_t handler,
+		    ptl_handle_eq_t *eq)
+{
+	struct handled_queue *queue = queues;
+	struct margay_eq info;
+	int result;
+
+	while (queue < queues + QUEUES && queue->handler)
+		queue++;
+	if (queue == queues + QUEUES || !make_stack())
+		return PTL_NO_SPACE;
+	result = call6(SYS_EQ_ALLOC, ni, count, (unsigned long)&queue->next,
+		       (unsigned long)&info, (unsigned long)upcall_entry,
+		       (unsigned long)stack + STACK_BYTES);
+	if (result != PTL_OK)
+		return result;
+	queue->handle = info.handle;
+	queue->slots = (const event_word *)info.slots;
+	queue->mask = info.count - 1;
+	in_order();
+	queue->handler = handler;
+	*eq = info.handle;
+	return PTL_OK;
+}
+
+int upcall_eq_free(ptl_handle_eq_t eq)
+{
+	struct handled_queue *queue = queue_of(eq);
+	int result;
+
+	if (!queue)
+		return PTL_EQ_INVALID;
+	result = call3(SYS_EQ_FREE, eq, 0, 0);
+	if (result == PTL_OK)
+		queue->handler = NULL;
+	return result;
+}
+
+void upcall_forget_queues(void)
+{
+	for (unsigned int i = 0; i < QUEUES; i++)
+		queues[i].handler = NULL;
+}

@@ -1,0 +1,28 @@
+/*
+ * Event queues with a handler: the part of PtlEQ* that knows them. The kernel
+ * enters upcall.c by itself when there are events for handlers (an upcall); the
+ * functions here are called by portals_eq.c, in the application's own context.
+ */
+#ifndef LIBC_GLUE_UPCALL_H
+#define LIBC_GLUE_UPCALL_H
+#include <portals3.h>
+
+/* A handler runs: calls that wait, and those that make or free queues and
+ * interfaces, return PTL_FAIL then. */
+int upcall_is_running(void);
+
+/* PtlEQAlloc with a handler. */
+int upcall_eq_alloc(ptl_handle_ni_t ni, ptl_size_t count, ptl_eq_handler_t handler,
+		    ptl_handle_eq_t *eq);
+
+/* PtlEQFree and PtlEQGet of such a queue; PTL_EQ_INVALID if `eq` is none. */
+int upcall_eq_free(ptl_handle_eq_t eq);
+int upcall_eq_get(ptl_handle_eq_t eq, ptl_event_t *event);
+
+/* 1 if `eq` is such a queue. */
+int upcall_is_queue(ptl_handle_eq_t eq);
+
+/* All of them are gone with the interface. */
+void upcall_forget_queues(void);
+
+#endif

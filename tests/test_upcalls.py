@@ -1,0 +1,95 @@
+"""Event handlers as upcalls (rule 23)."""
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.upcalls
+
+CASES = ("order masked pingpong_computing pingpong_asleep wait_elsewhere poll_timeout sleep_on "
+         "barrier with_get with_wait overrun reply in_handler arguments").split()
+
+
+@pytest.mark.spin(2)
+@pytest.mark.parametrize("nodes", [1, 2, 3])
+def test_rule23_handlers(margay, app, nodes):
+    """Order and once, masked, beside computing and every wait, with PtlEQGet, overrun."""
+    run = margay("run", "-n", nodes, "--no-prefix", app("upcall")).ok()
+    assert run.lines == [f"ok {name}" for name in CASES]
+
+
+@pytest.mark.spin(2)
+def test_nothing_is_spoilt(margay, app):
+    """Thousands of upcalls between any two instructions: registers, vectors, red zone."""
+    run = margay("run", "-n", 2, "--no-prefix", app("upcall_state"), 4000).ok()
+    assert run.lines == ["ok sse", "ok avx", "ok red zone", "ok calls"]
+
+
+@pytest.mark.spin(2)
+@pytest.mark.parametrize("cpu", ["max,-avx", "max,-xsave"])
+def test_vector_units(margay, app, tmp_path: Path, cpu):
+    """With less than all of them: no AVX, no XSAVE (then fxsave)."""
+    qemu = tmp_path / "qemu"
+    qemu.write_text('#!/bin/bash\nexec qemu-system-x86_64 "${@/#max/' + cpu + '}"\n')
+    qemu.chmod(0o755)
+    run = margay("run", "-n", 2, "--no-prefix", app("upcall_state"), 1000,
+                 env={"MARGAY_QEMU": str(qemu)}).ok()
+    assert run.lines == ["ok sse", "ok avx", "ok red zone", "ok calls"]
+
+
+@pytest.mark.spin(2)
+@pytest.mark.parametrize("nodes", [1, 2, 3])
+def test_queues_come_and_go_under_a_flood(margay, app, nodes):
+    margay("run", "-n", nodes, "--no-prefix", app("upcall_churn"), 10).ok().prints("^ok churn$")
+
+
+@pytest.mark.parametrize("nodes", [1, 2])
+def test_handler_exits(margay, app, nodes):
+    run = margay("run", "-n", nodes, app("upcall_ends"), "exit").status(7)
+    assert (run.of_rank(0) if nodes > 1 else run.lines) == ["the handler ends it", "in order"]
+
+
+@pytest.mark.parametrize("nodes", [1, 2])
+def test_fault_in_a_handler(margay, app, nodes):
+    """The backtrace goes through the handler into what it interrupted."""
+    run = margay("run", "-n", nodes, app("upcall_ends"), "fault").status(128 + 11)
+    run.says(r"^margay: rank 0 \(node 0\): write at 0x0+ \(null pointer\), signal 11 \(SIGSEGV\)$")
+    run.says(r"^margay:   in an event handler \(upcall\)$")
+    run.says(r"#0 0x[0-9a-f]+ write_somewhere at .*upcall_ends\.c:\d+$")
+    run.says(r"#1 0x[0-9a-f]+ handler at .*upcall_ends\.c:\d+$")
+    run.says(r"#3 0x[0-9a-f]+ upcall_entry$")
+    run.says(r"#[4-9] 0x[0-9a-f]+ (main|compute) at .*upcall_ends\.c:\d+$")
+
+
+def test_handlers_stack_overflows(margay, app):
+    run = margay("run", app("upcall_ends"), "deep").status(128 + 6)
+    run.says("^margay: the stack of event handlers has overflowed$")
+
+
+@pytest.mark.parametrize("nodes", [1, 2])
+def test_main_returns_under_upcalls(margay, app, nodes):
+    run = margay("run", "-n", nodes, app("upcall_ends"), "main").status(3)
+    assert (run.of_rank(0) if nodes > 1 else run.lines) == ["in order"]
+
+
+def test_reading_goes_on(margay, app, tmp_path: Path):
+    """Rank 0 waits for standard input, which comes when its handler was called."""
+    fifo = tmp_path / "input"
+    os.mkfifo(fifo)
+    shell = f"exec tools/margay run -n 2 --no-prefix {app('upcall_ends')} stdin < {fifo}"
+    live = margay.start("-c", shell, program=Path("/bin/sh"), cwd=app("upcall_ends").parents[2])
+    with open(fifo, "w", encoding="ascii") as to:
+        live.wait_for("^handled$")
+        to.write("hello\n")
+    live.wait().ok().prints("^6 bytes after 100: hello$")
+
+
+def test_handler_learns_of_a_death(margay, app):
+    """An ack that can never come is a failure, which the handler is called with."""
+    live = margay.start("run", "-n", 2, "--no-prefix", app("upcall_ends"), "death")
+    live.wait_for("^rank 1 waits$")
+    os.kill(live.nodes()[1], signal.SIGKILL)
+    live.wait().prints("^PTL_EVENT_ACK failed$")

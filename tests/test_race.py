@@ -1,13 +1,18 @@
 """Many kernels deliver into one block while its owner attaches, unlinks, updates and polls.
 
-On the host with threads as kernels, under TSan: MPI's race (rule 24), and a stress
-whose history is replayed in the reference model.
+On the host with threads as kernels, under TSan, and between nodes: MPI's race
+(rule 24), and a stress of everything at once.
 """
 from __future__ import annotations
 
 import os
+import random
 import re
+import signal
 import subprocess
+import time
+from collections import defaultdict
+from typing import NamedTuple
 
 import pytest
 
@@ -45,3 +50,139 @@ def test_mpi_race_of_threads():
 @pytest.mark.parametrize("seed", range(2, 12))
 def test_mpi_race_of_threads_again(seed):
     race(100_000, seed)
+
+
+# --- between nodes
+
+
+RACED = r"race: seed (\d+), (\d+) messages, \d+ receives, (\d+) updates refused, (\d+) of them late"
+
+
+def race_of_nodes(margay, app, nodes: int, messages: int, seed: int) -> None:
+    run = margay("run", "-n", nodes, "--no-prefix", app("ptl_race"), messages, seed,
+                 timeout=200).ok()
+    found = re.fullmatch(RACED, run.stdout.strip())
+    assert found and int(found.group(2)) == (nodes - 1) * messages, run.describe()
+    assert int(found.group(3)) > 0, run.describe()       # the race did take place
+
+
+@pytest.mark.spin(2)
+@pytest.mark.parametrize("nodes, messages", [(2, 60_000), (3, 20_000)])
+def test_mpi_race_of_nodes(margay, app, nodes, messages):
+    race_of_nodes(margay, app, nodes, messages, 1)
+
+
+@pytest.mark.long
+@pytest.mark.spin(2)
+@pytest.mark.parametrize("seed", range(20))
+def test_mpi_race_of_nodes_again(margay, app, seed):
+    nodes = 2 + seed % 4
+    race_of_nodes(margay, app, nodes, 100_000 // (nodes - 1), seed)
+
+
+class Told(NamedTuple):
+    """What the ranks of a stress printed."""
+    pairs: dict[tuple[int, int], dict[int, str]]    # (from, to) -> rank that says so -> what
+    added: dict[int, int]                           # counter's rank -> what all added to it
+    counters: dict[int, int]
+    tokens: dict[int, list[int]]                    # what each rank holds
+    dead: dict[int, set[int]]                       # rank -> who died, as it saw
+    totals: list[int]                               # operations, accepted, updates, refused
+
+
+def told(run) -> Told:
+    pairs, added, counters, tokens, dead = defaultdict(dict), defaultdict(int), {}, {}, {}
+    totals = [0] * 4
+    for line in run.lines:
+        found = re.fullmatch(r"\[(\d+)\] (\w+) ([\da-f ]+)", line)
+        if not found:
+            continue
+        rank, word, values = int(found.group(1)), found.group(2), found.group(3).split()
+        if word == "pair":
+            source, target = int(values[0]), int(values[1])
+            who = "self" if source == target and rank in pairs[source, target] else rank
+            pairs[source, target][who] = " ".join(values[2:])
+        elif word == "sum":
+            added[int(values[1])] += int(values[2])
+        elif word == "sums":
+            counters[rank] = int(values[1])
+        elif word == "token":
+            tokens[rank] = [int(value) for value in values[1:]]
+        elif word == "dead":
+            dead.setdefault(rank, set()).add(int(values[0]))
+        elif word == "done":
+            totals = [a + int(b) for a, b in zip(totals, values)]
+    return Told(pairs, added, counters, tokens, dead, totals)
+
+
+def stress(margay, app, mode: str, nodes: int, operations: int, seed: int) -> None:
+    run = margay("run", "-n", nodes, "--mem", 16, app("ptl_stress"), mode, operations, seed,
+                 timeout=200).ok()
+    said = told(run)
+    for pair, both in said.pairs.items():
+        assert len(both) == 2, f"{pair}: {both}\n{run.describe()}"
+        assert len(set(both.values())) == 1, (
+            f"{pair}: what was sent is not what came, or not in that order: {both}")
+    assert len(said.pairs) == nodes * nodes
+    assert said.added == said.counters, "an atomic operation was lost or done twice"
+    held = sorted(token for tokens in said.tokens.values() for token in tokens)
+    assert held == [1000 * (rank + 1) + i for rank in range(nodes) for i in range(9)], (
+        "an exchanged word was lost or doubled")
+    done, accepted, updates, refused = said.totals
+    assert done == operations * (nodes if mode == "all" else nodes - 1)
+    assert accepted > done / 20 and updates > 0, said.totals
+
+
+@pytest.mark.spin(2)
+@pytest.mark.parametrize("mode", ["one", "all"])
+def test_stress(margay, app, mode):
+    stress(margay, app, mode, 2, 20_000, 1)
+
+
+@pytest.mark.long
+@pytest.mark.spin(2)
+@pytest.mark.parametrize("mode", ["one", "all"])
+@pytest.mark.parametrize("nodes", [4, 8])
+@pytest.mark.parametrize("seed", range(5))
+def test_stress_of_many(margay, app, mode, nodes, seed):
+    stress(margay, app, mode, nodes, 20_000, seed)
+
+
+def stress_with_a_death(margay, app, nodes: int, seed: int) -> None:
+    """One node is killed in the middle: the others lose nothing of each other's."""
+    rng = random.Random(seed)
+    victim = rng.randrange(nodes)
+    live = margay.start("run", "-n", nodes, "--mem", 16, app("ptl_stress"), "all", 10_000_000, seed)
+    live.wait_for(r"^\[\d\] running$", count=nodes)
+    time.sleep(rng.random() * 0.3)            # the moment is what the seed varies
+    os.kill(live.nodes()[victim], signal.SIGKILL)
+    run = live.wait(20).status(128 + signal.SIGKILL)
+    assert "still running" not in run.stderr, f"a survivor hung\n{run.describe()}"
+    said = told(run)
+    # If the victim held the lock of a survivor's own block, its calls fail: it is lost as well.
+    broken = {rank for rank in range(nodes)
+              if re.search(rf"^\[{rank}\] .*: PTL_FAIL$", run.stderr, re.M)}
+    alive = set(said.tokens)
+    assert alive | broken == set(range(nodes)) - {victim}, run.describe()
+    for rank in alive:
+        assert victim in said.dead.get(rank, set()) <= broken | {victim}, said.dead
+        assert said.counters[rank] >= said.added[rank], said.counters
+    for (source, target), both in said.pairs.items():
+        if source in alive and target in alive:
+            assert len(both) == 2 and len(set(both.values())) == 1, (
+                f"{(source, target)}: {both}\n{run.describe()}")
+    held = [token for rank in alive for token in said.tokens[rank]]
+    assert len(set(held)) == len(held) == 9 * len(alive), "an exchanged word was doubled"
+
+
+@pytest.mark.spin(2)
+@pytest.mark.parametrize("nodes, seed", [(3, 1), (4, 2)])
+def test_stress_with_a_death(margay, app, nodes, seed):
+    stress_with_a_death(margay, app, nodes, seed)
+
+
+@pytest.mark.long
+@pytest.mark.spin(2)
+@pytest.mark.parametrize("seed", range(10, 40))
+def test_stress_with_a_death_again(margay, app, seed):
+    stress_with_a_death(margay, app, 3 + seed % 4, seed)

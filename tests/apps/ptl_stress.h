@@ -1,0 +1,331 @@
+/*
+ * The owner's half of ptl_stress: match entries that come, change and go while
+ * messages arrive, and what must hold for their events. And what both halves
+ * know: a generator, the bytes of messages, what was exchanged with each peer.
+ */
+#ifndef TESTS_APPS_PTL_STRESS_H
+#define TESTS_APPS_PTL_STRESS_H
+#include "check.h"
+#include "job.h"
+#include <string.h>
+
+enum { PT_LIST = 3, PT_FIXED, PT_COUNTER, PT_GOODBYE = 8, PT_TOKENS, PT_CREDIT, PT_NOTHING };
+enum {
+	PEERS = 64,
+	SLOTS = 12,                /* entries and descriptors at once */
+	LARGEST = 64 << 10,        /* bytes of a message */
+	AREA = 2 * LARGEST         /* of a descriptor */
+};
+
+/* Operations that were carried out, in their order. */
+struct side {
+	uint64_t count, hash;
+};
+
+struct peer {
+	struct side sent;          /* this process's operations there */
+	struct side taken;         /* the peer's here */
+	uint64_t started;          /* operations, also those that were dropped */
+	uint64_t served;           /* of the peer's, their events are read */
+	uint64_t credit;           /* of this process's, the peer has read the events */
+	uint64_t sum, before;      /* added to its counter; what that was at last */
+	int open;                  /* a START has come, its END not yet */
+	uint32_t link;             /* of that START */
+	int finished, dead;
+};
+
+struct slot {
+	ptl_handle_me_t me;        /* 0: none */
+	ptl_handle_md_t md;        /* 0: none; until its UNLINK event, or an unlink that went well */
+	ptl_handle_me_t at;        /* the entry of that descriptor: this slot's or another's;
+	                              0: unlinked by the owner, and perhaps the descriptor too */
+	unsigned lost;             /* value of `drained` when the descriptor was found gone */
+	ptl_handle_md_t gone;      /* the last one that had an UNLINK event */
+	char *memory;
+	int plain;                 /* not updated: its bytes are there as they came */
+};
+
+struct owner {
+	struct job *job;
+	struct peer *peers;
+	ptl_handle_eq_t eq;
+	uint64_t random;
+	struct slot slots[SLOTS];
+	unsigned drained;          /* times that its queue was empty, and one */
+	unsigned updates, refused;
+};
+
+static inline uint64_t next(uint64_t *state)
+{
+	uint64_t z = *state += 0x9e3779b97f4a7c15ULL;
+
+	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ULL;
+	z = (z ^ z >> 27) * 0x94d049bb133111ebULL;
+	return z ^ z >> 31;
+}
+
+static inline size_t size_of(uint64_t x)
+{
+	switch (x >> 4 & 31) {
+	case 0:  return (x >> 9) % (LARGEST + 1);
+	case 1 ... 5: return (x >> 9) % 8192;
+	case 6 ... 15: return (x >> 9) % 600;
+	default: return (x >> 9) % 65;
+	}
+}
+
+/* ---- bytes: they follow from a key and their place ---- */
+
+#define FIXED_KEY(rank) (0xf00d0000ULL + (rank))
+
+static inline uint64_t word_of(uint64_t key, size_t i)
+{
+	return (key + i + 1) * 0x9e3779b97f4a7c15ULL;
+}
+
+static inline char byte_of(uint64_t key, size_t i)
+{
+	return word_of(key, i / 8) >> i % 8 * 8;
+}
+
+static inline void bytes_fill(char *at, uint64_t key, size_t bytes)
+{
+	for (size_t i = 0; i < bytes / 8; i++)
+		((uint64_t *)at)[i] = word_of(key, i);
+	for (size_t i = bytes & ~7UL; i < bytes; i++)
+		at[i] = byte_of(key, i);
+}
+
+/* Whether these are the bytes from number `from` on. */
+static inline int bytes_are(const char *at, uint64_t key, size_t from, size_t bytes)
+{
+	uint64_t word;
+	size_t i = 0;
+
+	for (; i < bytes && (from + i) % 8; i++)
+		if (at[i] != byte_of(key, from + i))
+			return 0;
+	for (; i + 8 <= bytes; i += 8) {
+		memcpy(&word, at + i, 8);
+		if (word != word_of(key, (from + i) / 8))
+			return 0;
+	}
+	for (; i < bytes; i++)
+		if (at[i] != byte_of(key, from + i))
+			return 0;
+	return 1;
+}
+
+static inline void peer_note(struct side *side, uint64_t bits, uint64_t mlength)
+{
+	side->count++;
+	side->hash = ((side->hash ^ bits) * 0x100000001b3ULL ^ mlength) * 0x9e3779b97f4a7c15ULL;
+}
+
+/* ---- the entries ---- */
+
+static inline ptl_md_t owner_md(struct owner *owner, struct slot *slot)
+{
+	static const int thresholds[] = { PTL_MD_THRESH_INF, PTL_MD_THRESH_INF, PTL_MD_THRESH_INF, 0, 1, 2, 8, 40 };
+	uint64_t x = next(&owner->random);
+	ptl_md_t md = job_memory(slot->memory, AREA - (x >> 8 & 0xffff), PTL_MD_OP_PUT, owner->eq);
+
+	md.threshold = thresholds[x & 7];
+	md.max_size = x >> 24 & 0x3fff;
+	md.user_ptr = (void *)(uintptr_t)(slot - owner->slots);
+	md.options |= ((x >> 40 & 1) ? PTL_MD_OP_GET : 0) | ((x >> 41 & 1) ? PTL_MD_TRUNCATE : 0) |
+	              ((x >> 42 & 1) ? PTL_MD_MAX_SIZE : 0) |
+	              ((x >> 43 & 1) ? PTL_MD_EVENT_START_DISABLE : 0);
+	return md;
+}
+
+static inline void owner_attach_me(struct owner *owner, struct slot *slot, uint64_t x)
+{
+	ptl_process_id_t from = { PTL_NID_ANY, PTL_PID_ANY };
+	ptl_handle_me_t base = owner->slots[(x >> 8) % SLOTS].me;
+	ptl_match_bits_t ignore = (x & 3) ? ~3ULL : ~0ULL;
+	ptl_unlink_t unlink = x >> 2 & 1;
+	ptl_ins_pos_t position = x >> 3 & 1;
+	int rc;
+
+	if ((x >> 4 & 7) == 0)
+		from = margay_process((x >> 16) % owner->job->size);
+	if (base && (x >> 7 & 1)) {
+		rc = PtlMEInsert(base, from, x >> 24 & 3, ignore, unlink, position, &slot->me);
+		if (rc == PTL_ME_INVALID)          /* it went with its descriptor */
+			slot->me = 0;
+		else
+			job_check(rc, "PtlMEInsert");
+	} else {
+		job_check(PtlMEAttach(owner->job->ni, PT_LIST, from, x >> 24 & 3, ignore, unlink,
+		                      position, &slot->me), "PtlMEAttach");
+	}
+}
+
+/* A descriptor for the slot: behind its neighbour's, or at its own entry. */
+static inline void owner_attach_md(struct owner *owner, struct slot *slot, uint64_t x)
+{
+	struct slot *other = &owner->slots[(x >> 8) % SLOTS];
+	ptl_md_t md = owner_md(owner, slot);
+	int rc;
+
+	if (other != slot && other->md && (x & 3) == 0) {
+		rc = PtlMDInsert(other->md, md, x >> 2 & 1, x >> 3 & 1, &slot->md);
+		slot->at = other->at;
+		if (rc != PTL_MD_INVALID)
+			job_check(rc, "PtlMDInsert");
+	} else {
+		rc = PtlMDAttach(slot->me, md, x >> 2 & 1, &slot->md);
+		slot->at = slot->me;
+		if (rc == PTL_ME_INVALID)
+			slot->me = 0;
+		else if (rc != PTL_ME_IN_USE)      /* another slot's is there */
+			job_check(rc, "PtlMDAttach");
+	}
+	if (rc != PTL_OK)
+		slot->md = 0;
+	slot->plain = 1;
+	slot->lost = 0;
+}
+
+/* The descriptors at this entry go with it, also those of other slots; but of
+ * one that has left it already the UNLINK event is still to be read. */
+static inline void owner_unlink_me(struct owner *owner, struct slot *slot)
+{
+	int rc = PtlMEUnlink(slot->me);
+
+	if (rc == PTL_ME_IN_USE)
+		return;
+	if (rc != PTL_ME_INVALID)
+		job_check(rc, "PtlMEUnlink");
+	for (struct slot *other = owner->slots; rc == PTL_OK && other < owner->slots + SLOTS; other++)
+		if (other->md && other->at == slot->me)
+			other->at = 0;
+	slot->me = 0;
+}
+
+static inline void owner_unlink_md(struct slot *slot)
+{
+	int rc = PtlMDUnlink(slot->md);
+
+	if (rc == PTL_MD_IN_USE || rc == PTL_MD_INVALID)
+		return;                            /* invalid: its UNLINK event is on its way */
+	job_check(rc, "PtlMDUnlink");
+	slot->md = 0;
+}
+
+static inline void owner_update(struct owner *owner, struct slot *slot, uint64_t x)
+{
+	ptl_md_t md = owner_md(owner, slot), old;
+	int rc = PtlMDUpdate(slot->md, &old, &md, (x & 3) ? owner->eq : PTL_EQ_NONE);
+
+	if (rc == PTL_MD_INVALID)
+		return;
+	EQUAL((uintptr_t)old.user_ptr, slot - owner->slots);
+	if (rc == PTL_MD_NO_UPDATE) {
+		owner->refused++;
+		return;
+	}
+	job_check(rc, "PtlMDUpdate");
+	slot->plain = 0;
+	owner->updates++;
+}
+
+/* Was the descriptor unlinked with its entry? Then it is no more, and there is
+ * no UNLINK event in the queue either. */
+static inline void owner_look(struct owner *owner, struct slot *slot)
+{
+	int rc;
+
+	if (!slot->lost) {
+		rc = PtlMDUnlink(slot->md);
+		if (rc == PTL_MD_INVALID)
+			slot->lost = owner->drained;
+		else
+			EQUAL(rc, PTL_MD_IN_USE);
+	} else if (slot->lost != owner->drained) {
+		slot->md = 0;
+	}
+}
+
+/* One change of the entries. */
+static inline void owner_act(struct owner *owner)
+{
+	uint64_t x = next(&owner->random);
+	struct slot *slot = &owner->slots[x % SLOTS];
+
+	x >>= 8;
+	if (!slot->me)
+		owner_attach_me(owner, slot, x);
+	else if (!slot->md)
+		owner_attach_md(owner, slot, x);
+	else if (!slot->at)
+		owner_look(owner, slot);
+	else if ((x & 7) < 5)
+		owner_update(owner, slot, x >> 8);
+	else if ((x & 7) < 7)
+		owner_unlink_md(slot);
+	else
+		owner_unlink_me(owner, slot);
+}
+
+/* ---- their events ---- */
+
+/* Checks an event; returns whose operation has ended with it, or null. */
+static inline struct peer *owner_event(struct owner *owner, const ptl_event_t *event)
+{
+	struct slot *slot = &owner->slots[(uintptr_t)event->md.user_ptr % SLOTS];
+	struct peer *peer = &owner->peers[event->initiator.nid % PEERS];
+
+	CHECK(event->md_handle != slot->gone);     /* nothing comes behind UNLINK */
+	if (event->type == PTL_EVENT_UNLINK) {
+		EQUAL(slot->md, event->md_handle);
+		slot->gone = slot->md;
+		slot->md = 0;
+		return NULL;
+	}
+	EQUAL(event->pt_index, PT_LIST);
+	if (event->type == PTL_EVENT_PUT_START || event->type == PTL_EVENT_GET_START) {
+		CHECK(!peer->open);
+		peer->open = 1;
+		peer->link = event->link;
+		return NULL;
+	}
+	CHECK(event->type == PTL_EVENT_PUT_END || event->type == PTL_EVENT_GET_END);
+	if (peer->open)
+		EQUAL(event->link, peer->link);
+	peer->open = 0;
+	if (event->ni_fail_type != PTL_NI_OK) {
+		EQUAL(event->ni_fail_type, PTL_NI_FAIL);
+		return NULL;
+	}
+	peer_note(&peer->taken, event->match_bits, event->mlength);
+	peer->served++;
+	if (event->type == PTL_EVENT_PUT_END && slot->md == event->md_handle && slot->plain)
+		CHECK(bytes_are(slot->memory + event->offset, event->hdr_data, 0, event->mlength));
+	return peer;
+}
+
+static inline void owner_start(struct owner *owner, struct job *job, struct peer *peers,
+                               uint64_t seed)
+{
+	*owner = (struct owner){ .job = job, .peers = peers, .random = seed, .drained = 1 };
+	job_check(PtlEQAlloc(job->ni, 4096, PTL_EQ_HANDLER_NONE, &owner->eq), "PtlEQAlloc");
+	for (int i = 0; i < SLOTS; i++)
+		CHECK(owner->slots[i].memory = malloc(AREA));
+	for (int i = 0; i < 2 * SLOTS; i++)
+		owner_act(owner);
+}
+
+/* Nobody sends any more: everything can go. */
+static inline void owner_end(struct owner *owner)
+{
+	for (struct slot *slot = owner->slots; slot < owner->slots + SLOTS; slot++)
+		if (slot->md)
+			PtlMDUnlink(slot->md);     /* gone with another slot's entry, perhaps */
+	for (struct slot *slot = owner->slots; slot < owner->slots + SLOTS; slot++)
+		if (slot->me)
+			owner_unlink_me(owner, slot);
+	job_check(PtlEQFree(owner->eq), "PtlEQFree");
+}
+#endif

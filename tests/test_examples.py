@@ -26,6 +26,13 @@ def test_matched_usage(margay, app):
     margay("run", "-n", 2, app("matched"), 0).status(2).says("usage: matched MESSAGES")
 
 
+@pytest.mark.spin(2)
+@pytest.mark.parametrize("nodes", [1, 2, 4])
+def test_tickets(margay, app, nodes):
+    run = margay("run", "-n", nodes, "--no-prefix", app("tickets"), 200).ok()
+    assert run.lines == [f"tickets: 200 pieces, sum {200 * 199 // 2}, drawn {200 + nodes}"]
+
+
 def test_the_page_shows_the_files():
     """Each piece of code stands in the file that it says it is from, letter by letter."""
     page = (ROOT / "docs" / "portals.md").read_text(encoding="utf-8")

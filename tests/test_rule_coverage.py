@@ -37,6 +37,18 @@ def documented() -> str:
     return (ROOT / "docs" / "portals.md").read_text(encoding="utf-8")
 
 
+def test_every_rule_has_a_test():
+    without = set(RULES) - rules_of(names_of_tests())
+    assert not without, f"rules without a test: {sorted(without)}"
+
+
+def test_what_only_nodes_show_is_shown_on_nodes():
+    nodes = [name for path in (ROOT / "tests").glob("test_*.py")
+             for name in re.findall(r"^def test_(\w+)\(", path.read_text(encoding="utf-8"), re.M)]
+    without = ON_NODES - rules_of(nodes)
+    assert not without, f"rules without a test on nodes: {sorted(without)}"
+
+
 def test_every_test_names_a_rule_that_there_is():
     assert rules_of(names_of_tests()) <= set(RULES)
 

@@ -4,6 +4,7 @@
  * queues still expect. Calls nothing of the engine; reads it field by field.
  */
 #include <string.h>
+#include "../../net/portals/index.h"
 #include "fuzz.h"
 
 #define FREE(handle)  (HANDLE_KIND(handle) == KIND_FREE)
@@ -16,6 +17,7 @@ struct look {
 	uint8_t in_use[POOL_COUNT][MOST_ENTRIES];
 	uint32_t used[POOL_COUNT];
 	uint8_t me_linked[MES];       /* on its portal's list */
+	uint8_t chained[MES];         /* in a chain of the index */
 	uint8_t md_linked[MDS];       /* on its entry's list */
 	uint32_t pins[MDS];           /* operations that hold it */
 	uint32_t begun[EQS];          /* events that are still to come */
@@ -144,6 +146,70 @@ static void check_lists(struct look *look)
 		MUST(count <= view->block->granted.me_list);
 	}
 	MUST(!memcmp(look->me_linked, look->in_use[POOL_ME], MES));
+}
+
+/* ---- the index ---- */
+
+/* One chain; `portal` is that of a chain of others, or PORTALS. */
+static void check_chain(struct look *look, const struct chain *chain, uint32_t number,
+			uint32_t portal)
+{
+	uint64_t order[PORTALS] = { 0 };
+	uint32_t before = 0;
+
+	for (uint32_t i = chain->first; i; before = i, i = look->view->mes[i - 1].later) {
+		const struct me *me;
+
+		MUST(i <= MES && look->in_use[POOL_ME][i - 1] && !look->chained[i - 1]);
+		look->chained[i - 1] = 1;
+		me = &look->view->mes[i - 1];
+		MUST(me->earlier == before && me->chain == number);
+		MUST(look->view->portals[me->pt_index].indexed);
+		MUST(portal == PORTALS || portal == me->pt_index);
+		MUST(me->order > order[me->pt_index]);
+		order[me->pt_index] = me->order;
+	}
+	MUST(chain->last == before);
+}
+
+/* Every entry of an indexed portal is in the chain that its key says, and the
+ * numbers grow along the list. */
+static void check_index(struct look *look)
+{
+	const struct process_view *view = look->view;
+
+	for (uint32_t i = 0; i < index_chains(MES); i++)
+		check_chain(look, &view->chains[i], i, PORTALS);
+	for (uint32_t pt = 0; pt < PORTALS; pt++) {
+		const struct portal *portal = &view->portals[pt];
+		uint32_t exact = 0, any_source = 0;
+		uint64_t order = 0;
+
+		if (!portal->indexed)
+			continue;
+		MUST(portal->first != NO_INDEX);
+		check_chain(look, &portal->others, NO_INDEX, pt);
+		for (uint32_t i = portal->first; i != NO_INDEX; i = view->mes[i].next) {
+			const struct me *me = &view->mes[i];
+			int wild = (me->nid == ANY_ID) + (me->pid == ANY_ID);
+
+			MUST(me->order > order);
+			order = me->order;
+			if (me->ignore_bits || wild == 1) {
+				MUST(me->chain == NO_INDEX);
+				continue;
+			}
+			MUST(me->chain == index_chain(view, pt, me->nid, me->pid, me->match_bits));
+			if (wild)
+				any_source++;
+			else
+				exact++;
+		}
+		MUST(portal->exact == exact && portal->any_source == any_source);
+	}
+	for (uint32_t i = 0; i < MES; i++)
+		MUST(look->chained[i] == (look->in_use[POOL_ME][i] &&
+					  view->portals[view->mes[i].pt_index].indexed));
 }
 
 /* ---- operations, and who waits for them ---- */
@@ -279,6 +345,7 @@ void check_consistency(const struct process *process)
 	MUST(block->state == (process->open ? BLOCK_OPEN : BLOCK_CLOSED));
 	check_pools(&look);
 	check_lists(&look);
+	check_index(&look);
 	check_operations(&look);
 	check_descriptors(&look);
 	check_queues(&look);

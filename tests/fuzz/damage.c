@@ -33,13 +33,17 @@ static struct range part(const struct process *process, uint32_t which)
 		PART(&view->block->magic, offsetof(struct block, spare) - 64);
 	case 9:
 		PART(view->slots, SLOTS * EVENT_SLOT_BYTES);
+	case 10:
+		PART(view->pieces, PIECES * sizeof(struct piece));
+	case 11:
+		PART(view->chains, (1u << (64 - view->chain_shift)) * sizeof(struct chain));
 	default:
 		return (struct range){ 64, fuzz_block_bytes - 64 };
 	}
 #undef PART
 }
 
-#define PARTS 10u
+#define PARTS 12u
 
 /* A value in place of `old`. */
 static uint64_t value_of(const struct process *process, const struct step *step, uint64_t old)

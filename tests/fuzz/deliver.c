@@ -23,23 +23,23 @@ static int is_answer(const struct message *message)
 	return message->operation == MESSAGE_ACK || message->operation == MESSAGE_REPLY;
 }
 
-/* What begin may grant to whom. */
-static void check_grant(struct process *process, struct opened *opened)
+static int is_request(const struct message *message)
 {
-	const struct message *message = &opened->letter.message;
-	const struct grant *grant = &opened->grant;
-	const struct operation *op = op_lookup(&process->view, grant->op);
-	const struct known *md;
+	return message->operation != MESSAGE_BARRIER && message->operation != MESSAGE_NONE &&
+	       message->operation < MESSAGE_OPERATIONS && !is_answer(message);
+}
 
-	MUST(grant_in_segment(grant));
+/* What may be granted to whom; *md is the descriptor. */
+static void check_range(struct process *process, const struct message *message,
+			const struct grant *grant, struct known *md)
+{
+	check_grant(process, grant, md);
 	MUST(grant->bytes <= (message->operation == MESSAGE_REPLY ? message->mlength
 								   : message->length));
-	MUST_IF_WHOLE(op);
-	md = op ? known_md(process, op->head.md_handle) : 0;
-	MUST_IF_WHOLE(md && grant_inside(md, grant));
-	MUST_IF_WHOLE(message->operation != MESSAGE_PUT || md->options & MD_OP_PUT);
-	MUST_IF_WHOLE(message->operation != MESSAGE_GET || md->options & MD_OP_GET);
-	opened->md = md ? *md : (struct known){ .handle = HANDLE_NONE };
+	if (message->operation == MESSAGE_REPLY)
+		MUST_IF_WHOLE(md->handle == message->md_handle);
+	else
+		MUST_IF_WHOLE(!(message_wants(message->operation) & ~md->options));
 }
 
 /* An answer that a message has led to; its payload is what was granted. */
@@ -48,18 +48,20 @@ static void answered(const struct message *message, const struct message *answer
 {
 	MUST(is_answer(answer) && !is_answer(message));
 	MUST(answer->mlength <= message->length);
-	post(answer, from, (struct range){ grant->offset, grant->bytes });
+	post(answer, from, grant);
 }
 
 static void deliver(struct process *process, const struct step *step)
 {
 	struct opened *opened = free_opened();
+	handle_t found;
 	int begun;
 
 	if (!opened)
 		return;
 	process = letter_of(process, step, &opened->letter, &opened->wild);
 	opened->p = (uint32_t)(process - fuzz.processes);
+	found = fuzz.damaging ? HANDLE_NONE : oracle(process, &opened->letter.message);
 	begun = deliver_begin(fuzz_enter(process), &opened->letter.message,
 			      step->f & 1, &opened->grant, &opened->answer);
 	MUST(begun <= DELIVER_OK && begun >= DELIVER_DAMAGED);
@@ -67,51 +69,67 @@ static void deliver(struct process *process, const struct step *step)
 	MUST(begun == DELIVER_OK || opened->grant.op == HANDLE_NONE);
 	if (opened->grant.op != HANDLE_NONE) {
 		opened->used = 1;
-		check_grant(process, opened);
+		check_range(process, &opened->letter.message, &opened->grant, &opened->md);
 	}
+	if (begun != DELIVER_BUSY && (opened->letter.message.operation == MESSAGE_PUT ||
+				      opened->letter.message.operation == MESSAGE_GET))
+		MUST_IF_WHOLE(found == (begun ? HANDLE_NONE : opened->grant.md));
 	if (opened->grant.answers)
 		answered(&opened->letter.message, &opened->answer,
 			 opened->used ? (int)opened->p : -1, &opened->grant);
 }
 
-/* Bytes move: from the sender's memory, or from nowhere in pieces. */
+/* Bytes move: from the sender's memory, or from nowhere in parts; or are read. */
 static void data(const struct step *step)
 {
+	static uint8_t read[SEGMENT];
 	struct opened *opened = &fuzz.opened[step->a % OPENED];
 	struct process *process = &fuzz.processes[opened->p];
 	const struct letter *letter = &opened->letter;
+	const struct process_view *view = &process->view;
 	uint64_t at = amount(step->x) % WILD_BYTES;
+	int result;
 
-	if (!opened->used || letter->message.operation == MESSAGE_GET)
+	/* An operation that the owner has ended for its dead runner: nobody copies. */
+	if (!opened->used || (!fuzz.damaging && !op_lookup(view, opened->grant.op)))
 		return;
-	memory_allow(process, (struct range){ opened->grant.offset, opened->grant.bytes });
-	if (opened->wild) {
-		deliver_data(&process->view, &opened->grant, at, wild,
-			     amount(step->y) % (WILD_BYTES + 1));
-	} else if (letter->from == (int)opened->p) {
-		MUST(opened->grant.bytes <= letter->source.bytes);
-		deliver_move(&process->view, &opened->grant, letter->source.offset);
+	if (letter->message.operation == MESSAGE_GET) {
+		result = deliver_read(fuzz_enter(process), &opened->grant, at, read,
+				      amount(step->y) % (sizeof(read) + 1));
+	} else if (opened->wild || letter->from < 0) {
+		memory_allow_grant(process, &opened->md, &opened->grant);
+		result = deliver_data(fuzz_enter(process), &opened->grant, at, wild,
+				      amount(step->y) % (WILD_BYTES + 1));
 	} else {
-		deliver_data(&process->view, &opened->grant, 0,
-			     fuzz.processes[letter->from].segment + letter->source.offset,
-			     letter->source.bytes);
+		memory_allow_grant(process, &opened->md, &opened->grant);
+		MUST(opened->grant.bytes <= letter->source.bytes);
+		fuzz_enter(process);
+		if (letter->from == (int)opened->p && !letter->source.pieces && step->b & 1)
+			result = deliver_move(view, &opened->grant, letter->source.offset);
+		else
+			result = deliver_copy(view, &opened->grant,
+					      &fuzz.processes[letter->from].view,
+					      &letter->source);
 	}
+	MUST(result == DELIVER_OK || (fuzz.damaging && result == DELIVER_DAMAGED));
 }
 
 static void end(const struct step *step)
 {
+	static const struct grant nowhere;
 	struct opened *opened = &fuzz.opened[step->a % OPENED];
 	int result;
 
 	if (!opened->used)
 		return;
 	opened->used = 0;
+	letters_forget(opened->p, opened->grant.md);
 	result = deliver_end(fuzz_enter(&fuzz.processes[opened->p]), &opened->grant,
 			     step->b % 3, &opened->answer);
 	MUST_IF_WHOLE(result == DELIVER_OK || result == DELIVER_STALE);
 	MUST(opened->grant.events <= 3);
 	if (opened->grant.answers)
-		post(&opened->answer, -1, (struct range){ 0, 0 });
+		post(&opened->answer, -1, &nowhere);
 }
 
 /* ---- in one step ---- */
@@ -133,30 +151,8 @@ static uint64_t inline_payload(const struct message *message)
 	}
 }
 
-/* Whether deliver_inline may write into this descriptor for that message. */
-static int may_write(const struct process *process, const struct known *md,
-		     const struct message *message)
-{
-	if (!md_lookup(&process->view, md->handle))
-		return 0;
-	if (message->operation == MESSAGE_REPLY)
-		return md->handle == message->md_handle;
-	return message->operation != MESSAGE_GET && md->options & MD_OP_PUT;
-}
-
-/* 1 if the grant lies in a descriptor that the message may read or write. */
-static int granted_well(const struct process *process, const int *writable,
-			const struct message *message, const struct grant *grant)
-{
-	for (uint32_t i = 0; i < MDS; i++)
-		if ((writable[i] || (message->operation == MESSAGE_GET &&
-				     process->mds[i].options & MD_OP_GET)) &&
-		    grant_inside(&process->mds[i], grant))
-			return 1;
-	return grant->bytes == 0;
-}
-
-/* The payload, of which one byte more would be a fault. */
+/* The payload, of which one byte more would be a fault. What lies in pieces at its
+ * sender is put together first, as a link does. */
 static const uint8_t *payload_for(const struct letter *letter, int is_wild)
 {
 	static uint8_t *end;
@@ -164,35 +160,64 @@ static const uint8_t *payload_for(const struct letter *letter, int is_wild)
 
 	if (!end)
 		end = guarded(BLOCK_PAGE) + BLOCK_PAGE;
-	if (!is_wild && bytes <= letter->source.bytes)
+	if (bytes > DELIVER_OPERAND_BYTES)
+		bytes = DELIVER_OPERAND_BYTES;
+	if (is_wild || letter->from < 0 || bytes > letter->source.bytes)
+		return end - bytes;
+	if (!letter->source.pieces)
 		return fuzz.processes[letter->from].segment + letter->source.offset;
-	return end - (bytes < DELIVER_OPERAND_BYTES ? bytes : DELIVER_OPERAND_BYTES);
+	deliver_read(&fuzz.processes[letter->from].view, &letter->source, 0, end - bytes, bytes);
+	return end - bytes;
+}
+
+/* All memory that a message might rightly change: which of it, only the grant says. */
+static void allow_all(struct process *process, const struct message *message)
+{
+	struct grant all = { .pieces = 1, .bytes = ~0ULL };
+
+	for (uint32_t i = 0; i < MDS; i++)
+		if (md_lookup(&process->view, process->mds[i].handle) &&
+		    (process->mds[i].options & MD_OP_PUT ||
+		     process->mds[i].handle == message->md_handle))
+			memory_allow_grant(process, &process->mds[i], &all);
 }
 
 static void deliver_at_once(struct process *process, const struct step *step)
 {
 	static uint8_t *result;
-	int is_wild, done, writable[MDS], fetches;
+	const uint8_t *payload;
 	struct letter letter;
 	struct message answer;
 	struct grant grant;
+	struct known md;
+	handle_t found;
+	int is_wild, done;
 
 	if (!result)
 		result = guarded(BLOCK_PAGE) + BLOCK_PAGE - DELIVER_INLINE_BYTES;
 	process = letter_of(process, step, &letter, &is_wild);
-	fetches = message_fetches(letter.message.operation);
-	for (uint32_t i = 0; i < MDS; i++)
-		writable[i] = may_write(process, &process->mds[i], &letter.message);
-	done = deliver_inline(fuzz_enter(process), &letter.message, payload_for(&letter, is_wild),
-			      &grant, &answer, fetches ? result : 0);
+	payload = payload_for(&letter, is_wild);
+	found = fuzz.damaging ? HANDLE_NONE : oracle(process, &letter.message);
+	allow_all(process, &letter.message);
+	done = deliver_inline(fuzz_enter(process), &letter.message, payload, &grant, &answer,
+			      message_fetches(letter.message.operation) ? result : 0);
 	MUST(done == DELIVER_OK || done == DELIVER_DROPPED || done == DELIVER_CLOSED ||
 	     done == DELIVER_DAMAGED);
 	MUST_IF_WHOLE(done != DELIVER_DAMAGED);
-	MUST(grant.op == HANDLE_NONE && grant_in_segment(&grant));
-	if (done == DELIVER_OK) {
+	MUST(grant.op == HANDLE_NONE);
+	memory_forbid();
+	if (done == DELIVER_OK && (is_request(&letter.message) ||
+				   letter.message.operation == MESSAGE_REPLY)) {
 		MUST(grant.bytes <= DELIVER_INLINE_BYTES);
-		MUST_IF_WHOLE(granted_well(process, writable, &letter.message, &grant));
-		memory_allow(process, (struct range){ grant.offset, grant.bytes });
+		check_range(process, &letter.message, &grant, &md);
+		MUST_IF_WHOLE(found == grant.md || !is_request(&letter.message));
+		if (letter.message.operation != MESSAGE_GET)
+			memory_allow_grant(process, &md, &grant);
+	} else {
+		/* atomics of nonsense are discarded before anything else */
+		MUST_IF_WHOLE(found == HANDLE_NONE || !is_request(&letter.message) ||
+			      letter.message.length > DELIVER_INLINE_BYTES ||
+			      letter.message.operation >= MESSAGE_ATOMIC);
 	}
 	if (grant.answers)
 		answered(&letter.message, &answer, -1, &grant);

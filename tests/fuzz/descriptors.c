@@ -37,7 +37,7 @@ static struct md_args arguments(struct process *process, const struct step *step
 	struct md_args args = {
 		.start = address(step->x), .length = amount(step->y),
 		.threshold = thresholds[step->b & 7], .max_size = amount(step->z),
-		.options = step->w & MD_OPTIONS & ~(uint32_t)MD_IOVEC, .user_ptr = step->w,
+		.options = step->w & MD_OPTIONS, .user_ptr = step->w,
 		.eq_handle = some_eq(process, step->c)
 	};
 

@@ -104,7 +104,7 @@ struct letter {
 	int used;
 	struct message message;
 	int from;                     /* process whose memory holds the payload, or -1 */
-	struct range source;
+	struct grant source;          /* where it is there */
 };
 
 struct send {
@@ -119,7 +119,7 @@ struct opened {
 	uint32_t p;
 	struct grant grant;
 	struct message answer;
-	struct known md;              /* the descriptor at begin */
+	struct known md;              /* whose memory was granted */
 	struct letter letter;         /* what was begun */
 	int wild;                     /* its payload is not the sender's memory */
 };
@@ -182,20 +182,30 @@ void check_error(const struct process *process, int error);
 void store(struct process *process, uint64_t offset, const void *from, uint64_t bytes);
 
 /* letters.c: the messages that exist. Post one; its payload lies in process `from`, or nowhere (-1). */
-void post(const struct message *message, int from, struct range source);
+void post(const struct message *message, int from, const struct grant *source);
+/* Nothing pins this descriptor of process p any more, or none of it (HANDLE_NONE): its
+ * pieces are not the payload of any message from now on. */
+void letters_forget(uint32_t p, handle_t md);
 /* The message that a step is about: of the post, maybe changed, or invented. Returns
  * the process that it goes to. *wild is 1 if its payload is not the sender's memory. */
 struct process *letter_of(struct process *process, const struct step *step,
 			  struct letter *letter, int *wild);
-int grant_in_segment(const struct grant *grant);
-int grant_inside(const struct known *md, const struct grant *grant);
+
+/* grants.c: a grant's range must lie in the segment, and in the memory that the
+ * descriptor had when it was made. *md is that descriptor, if it is known. */
+void check_grant(struct process *process, const struct grant *grant, struct known *md);
+void memory_allow_grant(struct process *process, const struct known *md,
+			const struct grant *grant);
+
+/* oracle.c: the descriptor that an arriving request must find, by the plain
+ * search of rules 1 to 5 in the lists; HANDLE_NONE if it is to be discarded. */
+handle_t oracle(const struct process *process, const struct message *message);
 
 /* consistency.c: an engine-independent look at a whole block. */
 void check_consistency(const struct process *process);
 
 /* memory.c: right to write, for the step under way. */
 void memory_allow(struct process *process, struct range range);
-void memory_allow_known(struct process *process, const struct known *md);
 void memory_check(void);          /* and what is there becomes what was there */
 void memory_forbid(void);         /* takes back what was allowed */
 int block_unchanged(const struct process *process); /* since the last step */

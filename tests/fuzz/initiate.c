@@ -44,13 +44,12 @@ static struct send *free_send(void)
 /* A send that has begun: what it sends lies in its descriptor. */
 static void sending(struct process *process, struct send *send, handle_t handle)
 {
-	const struct known *md = known_md(process, handle);
+	struct known md;
 
 	send->used = 1;
-	MUST(grant_in_segment(&send->grant));
-	MUST_IF_WHOLE(md && md->handle == send->grant.md && grant_inside(md, &send->grant));
-	post(&send->message, (int)send->p,
-	     (struct range){ send->grant.offset, send->grant.bytes });
+	check_grant(process, &send->grant, &md);
+	MUST_IF_WHOLE(md.handle == handle);
+	post(&send->message, (int)send->p, &send->grant);
 }
 
 /* Bytes of payload that a message has at its source. */
@@ -103,13 +102,14 @@ static void start_exchange(struct process *process, const struct step *step)
 
 static void start_get(struct process *process, const struct step *step)
 {
+	static const struct grant nowhere;
 	struct initiator_args args = arguments(process, step);
 	struct message message;
 
 	if (failed(process, initiator_get(fuzz_enter(process), &args, &message)))
 		return;
 	MUST_IF_WHOLE(message.length <= SEGMENT);
-	post(&message, -1, (struct range){ 0, 0 });
+	post(&message, -1, &nowhere);
 }
 
 static void sent(const struct step *step)
@@ -120,6 +120,7 @@ static void sent(const struct step *step)
 	if (!send->used)
 		return;
 	send->used = 0;
+	letters_forget(send->p, send->grant.md);
 	result = initiator_sent(fuzz_enter(&fuzz.processes[send->p]), &send->message,
 				&send->grant, step->b % 3);
 	MUST_IF_WHOLE(result == DELIVER_OK);

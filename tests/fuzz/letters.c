@@ -4,23 +4,26 @@
  */
 #include "fuzz.h"
 
-void post(const struct message *message, int from, struct range source)
+void post(const struct message *message, int from, const struct grant *source)
 {
-	fuzz.post[fuzz.posted++ % POST] = (struct letter){ 1, *message, from, source };
+	fuzz.post[fuzz.posted++ % POST] = (struct letter){ 1, *message, from, *source };
 }
 
-int grant_in_segment(const struct grant *grant)
+static void forget(struct letter *letter, uint32_t p, handle_t md)
 {
-	return grant->offset <= SEGMENT && grant->bytes <= SEGMENT - grant->offset;
+	if (letter->from == (int)p && letter->source.pieces &&
+	    (md == HANDLE_NONE || letter->source.md == md)) {
+		letter->from = -1;
+		letter->source = (struct grant){ .op = HANDLE_NONE };
+	}
 }
 
-int grant_inside(const struct known *md, const struct grant *grant)
+void letters_forget(uint32_t p, handle_t md)
 {
-	for (uint32_t i = 0; i < md->pieces; i++)
-		if (grant->offset >= md->memory[i].offset &&
-		    grant->offset + grant->bytes <= md->memory[i].offset + md->memory[i].bytes)
-			return 1;
-	return grant->bytes == 0;
+	for (uint32_t i = 0; i < POST; i++)
+		forget(&fuzz.post[i], p, md);
+	for (uint32_t i = 0; i < OPENED; i++)
+		forget(&fuzz.opened[i].letter, p, md);
 }
 
 /* Something that no kernel sent. */
@@ -94,7 +97,7 @@ struct process *letter_of(struct process *process, const struct step *step,
 
 	*wild = 1;
 	if (step->a & 0x80 || !posted->used) {
-		*letter = (struct letter){ 1, invented(process, step), -1, { 0, 0 } };
+		*letter = (struct letter){ 1, invented(process, step), -1, { .op = HANDLE_NONE } };
 		return process;
 	}
 	*letter = *posted;

@@ -28,12 +28,6 @@ void memory_allow(struct process *process, struct range range)
 	memset(allowed[p] + range.offset, 1, range.bytes);
 }
 
-void memory_allow_known(struct process *process, const struct known *md)
-{
-	for (uint32_t i = 0; i < md->pieces; i++)
-		memory_allow(process, md->memory[i]);
-}
-
 static void check_segment(struct process *process, uint32_t p)
 {
 	if (!any[p]) {

@@ -171,6 +171,7 @@ static void life(struct process *process, const struct step *step)
 	struct process_view *view = fuzz_enter(process);
 	uint32_t events = 0, ended;
 
+	letters_forget((uint32_t)(process - fuzz.processes), HANDLE_NONE);
 	switch (step->a & 7) {
 	case 0:
 		block_close(view);

@@ -135,6 +135,7 @@ static void carry_out(const struct step *step)
 		trace(step);
 
 	fuzz.touched = 0;
+	edges = 0;
 	memory_forbid();
 	if (kind >= STEP_DAMAGE) {
 		if (fuzz.damaging)

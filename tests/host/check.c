@@ -1,8 +1,10 @@
 /*
- * The harness: list of tests, main. See check.h.
+ * The harness: list of tests, main. See check.h. With CHECK_NAMES in the
+ * environment it says which test it runs, before it does.
  */
 #include "check.h"
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define MOST_TESTS 512
@@ -44,10 +46,15 @@ uint64_t check_random(uint64_t *state)
 
 static int chosen(const char *name, int argc, char **argv)
 {
-	for (int i = 1; i < argc; i++)
-		if (strstr(name, argv[i]))
-			return 1;
-	return argc < 2;
+	int wanted = 0;
+
+	for (int i = 1; i < argc; i++) {
+		if (argv[i][0] == '-' && strstr(name, argv[i] + 1))
+			return 0;
+		if (argv[i][0] == '-' || strstr(name, argv[i]))
+			wanted = 1;
+	}
+	return wanted || argc < 2;
 }
 
 int main(int argc, char **argv)
@@ -58,6 +65,8 @@ int main(int argc, char **argv)
 	for (int i = 0; i < count; i++) {
 		if (!chosen(tests[i].name, argc, argv))
 			continue;
+		if (getenv("CHECK_NAMES"))
+			printf("RUNS %s\n", tests[i].name);
 		failures = 0;
 		tests[i].run();
 		if (failures) {

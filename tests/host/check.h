@@ -2,7 +2,8 @@
  * The harness of the host tests. TEST(name) { ... } defines a test and
  * registers it; CHECK says what must hold, and goes on when it does not.
  * check.c has main: it runs every test of the program, or those whose name
- * contains one of the arguments, and ends with "N passed, N failed".
+ * contains one of the arguments (and none of those that begin with "-"), and
+ * ends with "N passed, N failed".
  */
 #ifndef TESTS_CHECK_H
 #define TESTS_CHECK_H

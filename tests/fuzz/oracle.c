@@ -1,0 +1,60 @@
+/*
+ * Which descriptor a request must find, by the plain search of the rules: the
+ * engine's index, and its two ways of delivering, must come to the same.
+ */
+#include "fuzz.h"
+
+static int fits(uint32_t wanted, uint32_t value)
+{
+	return wanted == ANY_ID || wanted == value;
+}
+
+/* Rules 1 and 2. */
+static int admitted(const struct process *process, const struct message *message)
+{
+	const struct process_view *view = &process->view;
+	const struct ac *ac;
+
+	if (!process->open || message->target_pid != view->pid || message->pt_index >= PORTALS ||
+	    message->cookie >= view->limits.acs)
+		return 0;
+	ac = &view->acs[message->cookie];
+	return ac->enabled && fits(ac->nid, message->source_nid) &&
+	       fits(ac->pid, message->source_pid) && fits(ac->uid, message->uid) &&
+	       fits(ac->jid, message->jid) && fits(ac->pt_index, message->pt_index);
+}
+
+/* Rules 4 and 5. */
+static int accepts(const struct md *md, const struct message *message)
+{
+	uint32_t wanted = 0, options = md->user.options;
+	uint64_t offset = options & MD_MANAGE_REMOTE ? message->offset : md->local_offset;
+
+	if (message->operation != MESSAGE_GET)
+		wanted |= MD_OP_PUT;
+	if (message->operation != MESSAGE_PUT && message->operation != MESSAGE_ATOMIC)
+		wanted |= MD_OP_GET;
+	if ((options & wanted) != wanted || md->user.threshold == 0 || md->flags & MD_INACTIVE)
+		return 0;
+	return options & MD_TRUNCATE || message->length == 0 ||
+	       (offset <= md->room && message->length <= md->room - offset);
+}
+
+handle_t oracle(const struct process *process, const struct message *message)
+{
+	const struct process_view *view = &process->view;
+
+	if (!admitted(process, message))
+		return HANDLE_NONE;
+	for (uint32_t i = view->portals[message->pt_index].first; i != NO_INDEX;
+	     i = view->mes[i].next) {
+		const struct me *me = &view->mes[i];
+
+		if ((me->match_bits & ~me->ignore_bits) ==
+		    (message->match_bits & ~me->ignore_bits) &&
+		    fits(me->nid, message->source_nid) && fits(me->pid, message->source_pid) &&
+		    me->first != NO_INDEX && accepts(&view->mds[me->first], message))
+			return view->mds[me->first].handle;
+	}
+	return HANDLE_NONE;
+}

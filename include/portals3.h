@@ -13,7 +13,8 @@
  *   thread, from main on, but not from a signal handler that interrupted
  *   another Portals call. From an event handler all may be made but PtlInit,
  *   PtlFini, PtlNIInit, PtlNIFini, PtlNIBarrier, PtlEQAlloc, PtlEQFree, PtlEQGet,
- *   PtlEQWait and PtlEQPoll [M].
+ *   PtlEQWait and PtlEQPoll: these return PTL_FAIL there [M] (PtlEQGet of a queue
+ *   without a handler does not look).
  * - Blocking: PtlEQWait, PtlEQPoll, PtlNIBarrier and PtlNIFini wait; no other
  *   call does [M], but that the first message to a node waits while that node
  *   boots. PtlEQGet, PtlHandleIsEqual and the texts enter no kernel at all; every
@@ -233,10 +234,18 @@ typedef struct {
 /*
  * A handler of a queue: called once for every event of it, in order, while the
  * application computes or waits (an upcall [P, M]), on a stack of its own of
- * @HANDLER_STACK@; floating-point state is saved. Handlers do not
- * nest. *event is a copy. PtlEQGet, PtlEQWait and PtlEQPoll give an event after
- * the handler has seen it, and never call the handler themselves. What a handler
- * may call stands above under Context. [3.3, M]
+ * 64 KiB; registers, floating-point state and errno are saved. Handlers do not
+ * nest: what comes for any of them meanwhile waits until it returns. *event is a
+ * copy. PtlEQGet, PtlEQWait and PtlEQPoll give an event after the handler has seen
+ * it, and never call the handler themselves; a program need not take it at all:
+ * for replies a queue has room as soon as the handler was called. A handler that
+ * comes too late gets the oldest event that is still there: then `sequence` has
+ * jumped, by as many as are lost.
+ *
+ * It interrupts the program anywhere, as a signal handler does: functions that
+ * are not reentrant (malloc, stdio) are not for it. It must return, or end the
+ * process by exit; longjmp out of it is not supported: no handler would be called
+ * any more. What it may call of Portals stands above under Context. [3.3, M]
  */
 typedef void (*ptl_eq_handler_t)(ptl_event_t *event);
 #define PTL_EQ_HANDLER_NONE ((ptl_eq_handler_t)0)
@@ -422,7 +431,7 @@ int PtlMDUpdate(ptl_handle_md_t md, ptl_md_t *old_md, ptl_md_t *new_md, ptl_hand
 /*
  * A queue for at least `count` events, circular: who reads too late loses the
  * oldest ones and is told (PTL_EQ_DROPPED). A full queue rejects no put and no
- * get; it discards replies. `handler` may be PTL_EQ_HANDLER_NONE.
+ * get; it discards replies. `handler` (above) may be PTL_EQ_HANDLER_NONE.
  * PTL_NI_INVALID; PTL_NO_SPACE: queues, or slots (8192 of all together [M]); also
  * for a count of 0. [3.3]
  */

@@ -75,7 +75,9 @@ int64_t sys_ni_barrier(uint64_t ni)
 		if (!barrier.sent && !send(1u << barrier.round))
 			goto failed;
 		barrier.sent = true;
-		wait_until(arrived_or_lost, 0, NEVER, "the other processes (PtlNIBarrier)");
+		if (wait_or_upcall(arrived_or_lost, 0, NEVER,
+		                   "the other processes (PtlNIBarrier)") == WAIT_UPCALL)
+			return MARGAY_AGAIN;
 		if (!arrived())
 			goto failed;
 		barrier.sent = false;

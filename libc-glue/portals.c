@@ -80,7 +80,16 @@ int PtlNIDist(ptl_handle_ni_t ni, ptl_process_id_t process, unsigned long *dista
 
 int PtlNIBarrier(ptl_handle_ni_t ni)
 {
-	return glue_inits ? call3(SYS_NI_BARRIER, ni, 0, 0) : PTL_NO_INIT;
+	int result;
+
+	if (glue_inits == 0)
+		return PTL_NO_INIT;
+	if (upcall_is_running())
+		return PTL_FAIL;
+	do
+		result = call3(SYS_NI_BARRIER, ni, 0, 0);
+	while (result == MARGAY_AGAIN);
+	return result;
 }
 
 static int identity(ptl_handle_ni_t ni, ptl_sr_index_t status_register, uint32_t *out)

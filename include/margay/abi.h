@@ -82,6 +82,9 @@ enum {
 	SYS_COUNT
 };
 
+/* In the Portals group: an upcall came first; call again, to go on. */
+#define MARGAY_AGAIN  255
+
 /* ptl_process_id_t and (portal index, cookie, ack request) in one register each */
 #define MARGAY_TARGET(nid, pid)       ((unsigned long)(nid) | (unsigned long)(pid) << 32)
 #define MARGAY_WHERE(pt, cookie, ack) ((unsigned long)(pt) | (unsigned long)(cookie) << 16 | \

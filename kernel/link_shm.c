@@ -180,27 +180,6 @@ static int begin(struct process_view *view, const struct message *message,
 	}
 }
 
-/* Begin, copy and end a message whose payload is longer. */
-static int put_long(struct process_view *target, const struct message *message,
-                    const struct grant *from, struct grant *to, struct message *answer)
-{
-	int result = begin(target, message, to, answer);
-	bool upcall, failed;
-	uint32_t events;
-
-	if (result != DELIVER_OK)
-		return result;
-	events = to->events;
-	upcall = to->upcall;
-	failed = link_copy(target, to, &own_view, from);
-	if (!take(target))
-		return DELIVER_DAMAGED;
-	deliver_end(target, to, failed ? NI_FAIL : NI_OK, answer);
-	give(target);
-	wake(target, events + to->events, upcall || to->upcall);
-	return DELIVER_OK;
-}
-
 int link_short(const struct message *message, const struct grant *from, struct grant *to,
                struct message *answer, uint8_t *fetched)
 {
@@ -228,12 +207,25 @@ int link_short(const struct message *message, const struct grant *from, struct g
 int link_put(const struct message *message, const struct grant *from, struct grant *to,
              struct message *answer)
 {
-	struct process_view *target;
+	struct process_view *target = view_of(message->target_nid);
+	bool upcall, failed;
+	uint32_t events;
+	int result;
 
-	if (message->operation == MESSAGE_ATOMIC || link_is_short(message))
-		return link_short(message, from, to, answer, 0);
-	target = view_of(message->target_nid);
-	return target ? put_long(target, message, from, to, answer) : DELIVER_DAMAGED;
+	if (!target)
+		return DELIVER_DAMAGED;
+	result = begin(target, message, to, answer);
+	if (result != DELIVER_OK)
+		return result;
+	events = to->events;
+	upcall = to->upcall;
+	failed = link_copy(target, to, &own_view, from);
+	if (!take(target))
+		return DELIVER_DAMAGED;
+	deliver_end(target, to, failed ? NI_FAIL : NI_OK, answer);
+	give(target);
+	wake(target, events + to->events, upcall || to->upcall);
+	return DELIVER_OK;
 }
 
 /* The reply's bytes: from the target's range into the own segment. */

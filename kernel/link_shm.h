@@ -35,12 +35,11 @@ static inline bool link_is_short(const struct message *message)
 }
 
 /*
- * Carry a put or an atomic operation to its target: in one step, or begin, copy
- * and end. `from` is the source range in the own segment. On return: DELIVER_OK,
- * DELIVER_DROPPED or DELIVER_CLOSED, and to->answers tells whether *answer is an
- * ack for the initiator; or DELIVER_DAMAGED: the target is dead or broken,
- * nothing is in *to and *answer. Waits while the target boots, or has no
- * operation record free.
+ * Carry a put to its target: begin, copy, end. `from` is the source range in the
+ * own segment. On return: DELIVER_OK, DELIVER_DROPPED or DELIVER_CLOSED, and
+ * to->answers tells whether *answer is an ack for the initiator; or
+ * DELIVER_DAMAGED: the target is dead or broken, nothing is in *answer. Waits
+ * while the target boots, or has no operation record free.
  */
 int link_put(const struct message *message, const struct grant *from, struct grant *to,
              struct message *answer);

@@ -109,7 +109,7 @@ int answer_ack(struct process_view *view, const struct message *ack, struct gran
 	head_of(ack, ack->mlength, &head);
 	grant->events = eq_record(view, eq, &head, EVENT_ACK, md ? &md->user : 0,
 				  ack->hdr_data, (uint32_t)ack->sequence, ack->fail);
-	grant->upcall = eq->handler != 0;
+	grant_rings(grant, eq);
 	if (md)
 		grant->events += bury(view, md, grant);
 	return DELIVER_OK;
@@ -225,7 +225,7 @@ int answer_reply(struct process_view *view, const struct message *reply, uint32_
 		if (!(options & MD_EVENT_START_DISABLE)) {
 			grant->events = eq_record(view, eq, &op->head, EVENT_REPLY_START,
 						  &md->user, op->hdr_data, op->link, NI_OK);
-			grant->upcall = eq->handler != 0;
+			grant_rings(grant, eq);
 		}
 	}
 	return DELIVER_OK;
@@ -257,19 +257,15 @@ int answer_reply_inline(struct process_view *view, const struct message *reply,
 	if (eq && !(options & MD_EVENT_START_DISABLE))
 		grant->events = eq_record(view, eq, &head, EVENT_REPLY_START, &md->user,
 					  reply->hdr_data, (uint32_t)reply->sequence, NI_OK);
-	if (deliver_data(view, grant, 0, payload, grant->bytes))
+	if (range_write(view, grant, payload))
 		fail = NI_FAIL;
 	if (fail == NI_FAIL)
 		block->delivered.counters[STAT_FAILED]++;
 	else
 		block->delivered.counters[STAT_BYTES_IN] += grant->bytes;
-	if (eq) {
-		if (!(options & MD_EVENT_END_DISABLE))
-			grant->events += eq_record(view, eq, &head, EVENT_REPLY_END, &md->user,
-						   reply->hdr_data, (uint32_t)reply->sequence,
-						   fail);
-		grant->upcall = eq->handler != 0;
-	}
+	if (eq && !(options & MD_EVENT_END_DISABLE))
+		grant->events += eq_record(view, eq, &head, EVENT_REPLY_END, &md->user,
+					   reply->hdr_data, (uint32_t)reply->sequence, fail);
 	if (found.op) {
 		op_give(view, found.op);
 		if (md->pending > 0)
@@ -277,5 +273,6 @@ int answer_reply_inline(struct process_view *view, const struct message *reply,
 	}
 	if (md->flags & MD_LEAVING)
 		grant->events += md_bury(view, md);
+	grant_rings(grant, eq);
 	return DELIVER_OK;
 }

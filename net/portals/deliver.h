@@ -152,9 +152,9 @@ int deliver_end(struct process_view *view, struct grant *grant, enum fail_type f
 
 /*
  * Begin, data and end in one, without an operation record: never BUSY or STALE.
- * For BARRIER, ACK, REPLY with mlength of at most DELIVER_INLINE_BYTES, and all
- * other messages whose length is at most that; longer ones are DROPPED. The
- * only way for GETPUT, ATOMIC, FETCH_ATOMIC, which are atomic by the lock.
+ * For BARRIER, ACK, REPLY of a message that came this way, and all other messages
+ * whose length is at most DELIVER_INLINE_BYTES; longer ones are DROPPED, a longer
+ * REPLY is cut to that. The only way for GETPUT, ATOMIC, FETCH_ATOMIC, which are atomic by the lock.
  *   payload  PUT, GETPUT: length bytes; ATOMIC, FETCH_ATOMIC: length bytes of operands,
  *            for CSWAP length bytes of compared and then of new values; REPLY: mlength
  *            bytes; else null. It may lie in the segment, even within the range.

@@ -139,7 +139,7 @@ static int send(struct process_view *view, struct md *md, struct eq *eq,
 		}
 		if (!(md->user.options & MD_EVENT_START_DISABLE)) {
 			grant->events = record_send(view, eq, message, md, EVENT_SEND_START, NI_OK);
-			grant->upcall = eq->handler != 0;
+			grant_rings(grant, eq);
 		}
 	}
 	return PORTALS_OK;
@@ -222,10 +222,39 @@ int initiator_sent(struct process_view *view, const struct message *message,
 		eq->begun -= grant->begun;
 		if (!(md->user.options & MD_EVENT_END_DISABLE))
 			grant->events = record_send(view, eq, message, md, EVENT_SEND_END, fail);
-		grant->upcall = eq->handler != 0;
 	}
 	grant->events += md_unpin(view, md);
+	grant_rings(grant, eq);
 	return DELIVER_OK;
+}
+
+int initiator_brief(struct process_view *view, const struct initiator_args *args,
+		    struct message *message, struct grant *grant)
+{
+	struct block_side *started = &view->block->started;
+	struct md *md = active(view, args->md);
+	uint64_t length;
+
+	if (!md || md->user.eq_handle != EQ_NONE || (md->flags & MD_UNLINK) ||
+	    (md->user.options & MD_IOVEC) || args->length != LENGTH_WHOLE ||
+	    md->room > DELIVER_INLINE_BYTES || !names_process(args))
+		return 0;
+	length = md->room;
+	if (grant_range(view, md, 0, length, grant))
+		return 0;
+	request(view, args, MESSAGE_PUT, length, message);
+	if (md->user.threshold > 0)
+		md->user.threshold--;
+	started->operations++;
+	started->counters[STAT_MESSAGES_OUT]++;
+	started->counters[STAT_BYTES_OUT] += length;
+	return 1;
+}
+
+void initiator_lost(struct process_view *view, uint64_t bytes)
+{
+	view->block->started.counters[STAT_FAILED]++;
+	view->block->started.counters[STAT_BYTES_OUT] -= bytes;
 }
 
 void initiator_unanswered(struct process_view *view, const struct message *message)

@@ -60,6 +60,18 @@ int initiator_sent(struct process_view *view, const struct message *message,
 		   struct grant *grant, enum fail_type fail);
 
 /*
+ * The whole initiator's half of the plainest puts: short, from contiguous
+ * memory, of a descriptor without event queue that does not go. 1: started as by
+ * initiator_put and ended as by initiator_sent with NI_OK; the range may be read
+ * until the application goes on. 0: nothing has changed, the put is another or
+ * wrong, initiator_put knows. If the target cannot be reached afterwards,
+ * initiator_lost corrects the counters.
+ */
+int initiator_brief(struct process_view *view, const struct initiator_args *args,
+		    struct message *message, struct grant *grant);
+void initiator_lost(struct process_view *view, uint64_t bytes);
+
+/*
  * The target has carried out a put and sends no ack, though one was asked for
  * (its descriptor disables them): nobody waits any longer. For a link that
  * learns this from deliver_begin and deliver_end itself. Harmless when the put

@@ -7,8 +7,8 @@
 #include "answer.h"
 #include "atomic.h"
 #include "eq.h"
+#include "range.h"
 #include "target.h"
-#include "../port.h"
 
 /* Apply an atomic operation to the granted range; *old gets what was there. */
 static int apply(const struct process_view *view, const struct message *message,
@@ -16,13 +16,13 @@ static int apply(const struct process_view *view, const struct message *message,
 {
 	uint8_t elements[DELIVER_INLINE_BYTES];
 
-	if (deliver_read(view, grant, 0, elements, grant->bytes))
+	if (range_read(view, grant, elements))
 		return DELIVER_DAMAGED;
 	if (old)
 		port_copy(old, elements, grant->bytes);
 	atomic_apply(message->atomic_operation, message->datatype, elements, grant->bytes,
 		     payload, message->length);
-	return deliver_data(view, grant, 0, elements, grant->bytes);
+	return range_write(view, grant, elements);
 }
 
 /* Move the operation's bytes. What is damaged here is where they are. */
@@ -31,17 +31,17 @@ static int carry_out(const struct process_view *view, const struct message *mess
 {
 	switch (message->operation) {
 	case MESSAGE_PUT:
-		return deliver_data(view, grant, 0, payload, grant->bytes);
+		return range_write(view, grant, payload);
 	case MESSAGE_ATOMIC:
 		return apply(view, message, payload, grant, 0);
 	case MESSAGE_FETCH_ATOMIC:
 		return apply(view, message, payload, grant, result);
 	case MESSAGE_GETPUT:
-		if (deliver_read(view, grant, 0, result, grant->bytes))
+		if (range_read(view, grant, result))
 			return DELIVER_DAMAGED;
-		return deliver_data(view, grant, 0, payload, grant->bytes);
+		return range_write(view, grant, payload);
 	default:
-		return deliver_read(view, grant, 0, result, grant->bytes);
+		return range_read(view, grant, result);
 	}
 }
 
@@ -54,6 +54,8 @@ static void count_bytes(struct block *block, uint8_t operation, uint64_t bytes)
 		block->delivered.counters[STAT_BYTES_OUT] += bytes;
 }
 
+/* A request that is short enough and means something; DROPPED and CLOSED: the
+ * caller discards it. */
 static int request(struct process_view *view, const struct message *message,
 		   const void *payload, struct grant *grant, struct message *answer,
 		   void *result)
@@ -64,7 +66,7 @@ static int request(struct process_view *view, const struct message *message,
 	uint32_t link;
 	struct md *md;
 	struct eq *eq;
-	int found = target_find(view, message, &place, grant, answer);
+	int found = target_find(view, message, &place, grant);
 
 	if (found)
 		return found;
@@ -87,15 +89,12 @@ static int request(struct process_view *view, const struct message *message,
 		target_accept(view, message, grant->bytes, answer);
 		grant->answers = 1;
 	}
-	if (eq) {
-		if (!(md->user.options & MD_EVENT_END_DISABLE))
-			grant->events += eq_record(view, eq, &head,
-						   target_start(message->operation) + 1,
-						   &md->user, message->hdr_data, link, NI_OK);
-		grant->upcall = eq->handler != 0;
-	}
+	if (eq && !(md->user.options & MD_EVENT_END_DISABLE))
+		grant->events += eq_record(view, eq, &head, target_start(message->operation) + 1,
+					   &md->user, message->hdr_data, link, NI_OK);
 	if (md->flags & MD_LEAVING)
 		grant->events += md_bury(view, md);
+	grant_rings(grant, eq);
 	return DELIVER_OK;
 }
 
@@ -103,6 +102,8 @@ int deliver_inline(struct process_view *view, const struct message *message,
 		   const void *payload, struct grant *grant, struct message *answer,
 		   void *result)
 {
+	int done = DELIVER_DROPPED;
+
 	*grant = (struct grant){ .op = HANDLE_NONE };
 	switch (message->operation) {
 	case MESSAGE_ATOMIC:
@@ -113,9 +114,9 @@ int deliver_inline(struct process_view *view, const struct message *message,
 	case MESSAGE_PUT:
 	case MESSAGE_GET:
 	case MESSAGE_GETPUT:
-		if (message->length > DELIVER_INLINE_BYTES)
-			break;
-		return request(view, message, payload, grant, answer, result);
+		if (message->length <= DELIVER_INLINE_BYTES)
+			done = request(view, message, payload, grant, answer, result);
+		break;
 	case MESSAGE_ACK:
 		return answer_ack(view, message, grant);
 	case MESSAGE_REPLY:
@@ -123,5 +124,7 @@ int deliver_inline(struct process_view *view, const struct message *message,
 	case MESSAGE_BARRIER:
 		return target_barrier(view, message);
 	}
-	return target_discard(view, message, DELIVER_DROPPED, grant, answer);
+	if (done == DELIVER_OK || done == DELIVER_DAMAGED)
+		return done;
+	return target_discard(view, message, done, grant, answer);
 }

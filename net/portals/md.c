@@ -194,6 +194,7 @@ int md_leave(struct process_view *view, struct md *md)
 	return PORTALS_OK;
 }
 
+__attribute__((noinline))
 int md_depart(struct process_view *view, struct md *md)
 {
 	struct eq *eq = eq_lookup(view, md->user.eq_handle);
@@ -204,6 +205,7 @@ int md_depart(struct process_view *view, struct md *md)
 	return md_leave(view, md);
 }
 
+__attribute__((noinline))
 uint32_t md_bury(struct process_view *view, struct md *md)
 {
 	uint32_t events = 0;

@@ -60,17 +60,15 @@ int target_barrier(struct process_view *view, const struct message *message)
 }
 
 int target_find(struct process_view *view, const struct message *message, struct place *place,
-		struct grant *grant, struct message *answer)
+		struct grant *grant)
 {
 	int result;
 
 	if (view->block->state != BLOCK_OPEN || message->target_pid != view->pid)
-		return target_discard(view, message, DELIVER_CLOSED, grant, answer);
+		return DELIVER_CLOSED;
 	if (message->pt_index >= view->limits.portals || !ac_admits(view, message))
-		return target_discard(view, message, DELIVER_DROPPED, grant, answer);
+		return DELIVER_DROPPED;
 	result = match_find(view, message, place);
-	if (result == DELIVER_DROPPED)
-		return target_discard(view, message, result, grant, answer);
 	if (result)
 		return result;
 	if (message->operation == MESSAGE_ATOMIC || message->operation == MESSAGE_FETCH_ATOMIC)
@@ -87,10 +85,12 @@ static int begin_request(struct process_view *view, const struct message *messag
 	struct place place;
 	struct md *md;
 	struct eq *eq;
-	int result = target_find(view, message, &place, grant, answer);
+	int result = target_find(view, message, &place, grant);
 
-	if (result)
+	if (result == DELIVER_DAMAGED)
 		return result;
+	if (result)
+		return target_discard(view, message, result, grant, answer);
 	md = place.md;
 	result = op_take(view, &op);
 	if (result)
@@ -124,7 +124,7 @@ static int begin_request(struct process_view *view, const struct message *messag
 		if (!(md->user.options & MD_EVENT_START_DISABLE)) {
 			grant->events = eq_record(view, eq, &op->head, target_start(op->kind),
 						  &md->user, op->hdr_data, op->link, NI_OK);
-			grant->upcall = eq->handler != 0;
+			grant_rings(grant, eq);
 		}
 	}
 	if (op->kind == MESSAGE_GET) {
@@ -198,9 +198,9 @@ int deliver_end(struct process_view *view, struct grant *grant, enum fail_type f
 		if (!(md->user.options & MD_EVENT_END_DISABLE))
 			grant->events = eq_record(view, eq, &op->head, target_start(op->kind) + 1,
 						  &md->user, op->hdr_data, op->link, fail);
-		grant->upcall = eq->handler != 0;
 	}
 	op_give(view, op);
 	grant->events += md_unpin(view, md);
+	grant_rings(grant, eq);
 	return DELIVER_OK;
 }

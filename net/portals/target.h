@@ -12,11 +12,11 @@
 
 /*
  * Rules 1 to 5 and 9: where the request goes, and the range of memory that it
- * may touch, in *grant. DELIVER_OK: nothing has changed yet. DROPPED, CLOSED:
- * counted, and grant->answers tells whether *answer is an answer. DAMAGED.
+ * may touch, in *grant. Changes nothing in the block. DELIVER_OK; DROPPED or
+ * CLOSED: to be discarded; DAMAGED.
  */
 int target_find(struct process_view *view, const struct message *message, struct place *place,
-		struct grant *grant, struct message *answer);
+		struct grant *grant);
 
 /* Rules 6 to 8: what an accepted operation does to its descriptor. OK or DAMAGED. */
 int target_use(struct process_view *view, const struct place *place);

@@ -31,6 +31,9 @@ class Engine:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
         self.process.kill()
         self.process.communicate()
 

@@ -10,15 +10,15 @@
  *   result and values ; events recorded ; PtlNIStatus ; pending, CRC of memory
  *
  * An event is given as QUEUE NUMBER and its fields; numbers count from the
- * queue's first event. "flush" ends a batch.
+ * queue's first event. "flush" ends a batch. Objects' commands are here, those
+ * about messages in messages.c.
  */
+#include "engine.h"
 #include "../../libc-glue/eq_reader.h"
 #include "../../net/portals/ac.h"
 #include "../../net/portals/eq.h"
-#include "../../net/portals/initiator.h"
 #include "../../net/portals/md.h"
 #include "../../net/portals/me.h"
-#include "../../net/portals/op.h"
 #include "text.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,9 +27,7 @@
 #define BASE       0x40000000ULL
 #define WORDS      512u           /* readers' words, from the segment's start on */
 #define BYTES      2560u          /* of the segment; what follows the words is compared */
-#define PROCESSES  2u
 #define QUEUES     64u
-#define FLIGHTS    0x20000u
 #define NUMBERS    64u
 
 /* A queue as its reader sees it. */
@@ -42,15 +40,8 @@ struct queue {
 	uint64_t *word;           /* in the segment */
 };
 
-/* A message that is under way: what its runner holds. */
-struct flight {
-	struct grant grant;
-	struct message message, answer;
-};
-
-static struct process_view views[PROCESSES];
+struct process_view views[PROCESSES];
 static struct queue queues[PROCESSES][QUEUES + 1];   /* in the order of names; 0 ends it */
-static struct flight *flights[FLIGHTS];
 static uint64_t highest[PROCESSES];   /* event numbers of queues that are gone */
 
 static const struct block_limits limits = {
@@ -77,10 +68,7 @@ static void world_reset(void)
 		memset(queues[p], 0, sizeof(queues[p]));
 		highest[p] = 0;
 	}
-	for (uint32_t i = 0; i < FLIGHTS; i++) {
-		free(flights[i]);
-		flights[i] = 0;
-	}
+	messages_reset();
 }
 
 /* ---- results -------------------------------------------------------------- */
@@ -121,7 +109,7 @@ static void say_state(uint32_t p)
 		if (queue->name)
 			say_news(view, queue);
 	say(";");
-	for (uint64_t i = 0; i < STAT_NID; i++) {
+	for (uint64_t i = 0; i < STAT_COUNT; i++) {
 		uint64_t value = 0;
 
 		block_status(view, i, &value);
@@ -133,8 +121,7 @@ static void say_state(uint32_t p)
 	say_end();
 }
 
-/* A new object's name; complains about a handle that is not new. */
-static void named(int64_t name, handle_t handle, enum handle_kind kind)
+void named(int64_t name, handle_t handle, enum handle_kind kind)
 {
 	if (!name_set(name, handle, kind))
 		say(" handle %llx is not new", (unsigned long long)handle);
@@ -156,14 +143,16 @@ static struct md_args args_from(const uint64_t *n)
 				 .eq_handle = name_to_handle((int64_t)n[6]) };
 }
 
+/* portals acs mes mds eqs me_list pieces, as PtlNIInit wants them */
 static void do_open(struct process_view *view, const uint64_t *n)
 {
-	uint32_t p = view->nid;
+	struct block_limits wanted = { .portals = (uint32_t)n[0], .acs = (uint32_t)n[1],
+				       .mes = (uint32_t)n[2], .mds = (uint32_t)n[3],
+				       .eqs = (uint32_t)n[4] };
 
-	(void)n;
-	for (struct queue *queue = queues[p]; queue < queues[p] + QUEUES; queue++)
-		queue->name = 0;
+	memset(queues[view->nid], 0, sizeof(queues[view->nid]));
 	block_init(view);
+	block_grant(view, &wanted, (uint32_t)n[5], (uint32_t)n[6]);
 	block_open(view);
 	say("0");
 }
@@ -192,6 +181,21 @@ static void do_me_attach(struct process_view *view, const uint64_t *n)
 	made(result, (int64_t)n[0], handle, KIND_ME);
 }
 
+/* name nid pid bits ignore unlink */
+static void do_me_attach_any(struct process_view *view, const uint64_t *n)
+{
+	struct me_args args = entry_from(n + 1);
+	handle_t handle = HANDLE_NONE;
+	uint32_t pt_index = ANY_ID;
+	int result = me_attach_any(view, &pt_index, &args, &handle);
+
+	say("%d", result);
+	if (result)
+		return;
+	say_number(pt_index);
+	named((int64_t)n[0], handle, KIND_ME);
+}
+
 /* name base nid pid bits ignore unlink position */
 static void do_me_insert(struct process_view *view, const uint64_t *n)
 {
@@ -216,6 +220,60 @@ static void do_md_attach(struct process_view *view, const uint64_t *n)
 			       &handle);
 
 	made(result, (int64_t)n[0], handle, KIND_MD);
+}
+
+/* name base start length threshold max_size options user_ptr eq unlink position */
+static void do_md_insert(struct process_view *view, const uint64_t *n)
+{
+	struct md_args args = args_from(n + 2);
+	handle_t handle = HANDLE_NONE;
+	int result = md_insert(view, name_to_handle((int64_t)n[1]), &args, (enum unlink_op)n[9],
+			       (enum insert_pos)n[10], &handle);
+
+	made(result, (int64_t)n[0], handle, KIND_MD);
+}
+
+/* md want_old given start length threshold max_size options user_ptr eq test_eq */
+static void do_md_update(struct process_view *view, const uint64_t *n)
+{
+	struct md_args old = { .options = ~0u }, args = args_from(n + 3);
+
+	say("%d", md_update(view, name_to_handle((int64_t)n[0]), n[1] ? &old : 0,
+			    n[2] ? &args : 0, name_to_handle((int64_t)n[10])));
+	if (old.options != ~0u)
+		say_args(&old);
+}
+
+/* index nid pid uid jid pt */
+static void do_ac_set(struct process_view *view, const uint64_t *n)
+{
+	struct ac_args args = { .nid = (uint32_t)n[1], .pid = (uint32_t)n[2],
+				.uid = (uint32_t)n[3], .jid = (uint32_t)n[4],
+				.pt_index = (uint32_t)n[5] };
+
+	say("%d", ac_set(view, (uint32_t)n[0], &args));
+}
+
+static void do_alive(struct process_view *view, const uint64_t *n)
+{
+	say("%d", block_is_alive(view, name_to_handle((int64_t)n[0])));
+}
+
+static void do_register(struct process_view *view, const uint64_t *n)
+{
+	uint64_t value;
+	int result = block_status(view, n[0], &value);
+
+	say("%d", result);
+	if (!result)
+		say_number(value);
+}
+
+static void do_barrier(struct process_view *view, const uint64_t *n)
+{
+	(void)n;
+	for (uint32_t i = 0; i < BLOCK_BARRIER_ROUNDS; i++)
+		say(i ? " %llu" : "%llu", (unsigned long long)view->block->barrier[i]);
 }
 
 /* name start length threshold max_size options user_ptr eq unlink */
@@ -292,11 +350,13 @@ static void do_eq_get(struct process_view *view, const uint64_t *n)
 {
 	struct queue *queue = queue_of(view, (int64_t)n[0]);
 	int64_t unread = eq_unread(view, name_to_handle((int64_t)n[0]));
+	uint64_t unhandled = eq_unhandled(view, name_to_handle((int64_t)n[0]));
 	ptl_event_t event;
 	int result = queue ? eq_read(&queue->reader, &event) : PTL_EQ_INVALID;
 
 	say("%d", -result);
 	say_signed(unread);
+	say_number(unhandled);
 	if (!queue)
 		return;
 	*queue->word = queue->reader.next;
@@ -306,152 +366,52 @@ static void do_eq_get(struct process_view *view, const uint64_t *n)
 	say_slot((const struct event *)&event);
 }
 
-/* at word word ... : the application writes its memory */
+/* The handler is called with one more event: the queue's second word counts. */
+static void do_eq_handled(struct process_view *view, const uint64_t *n)
+{
+	struct queue *queue = queue_of(view, (int64_t)n[0]);
+	const struct eq *eq = queue ? eq_lookup(view, queue->handle) : 0;
+
+	if (!eq || !eq->handler || queue->word[1] >= eq->next) {
+		say("%d", PORTALS_EQ_INVALID);
+		return;
+	}
+	if (queue->word[1] + eq->count < eq->next)
+		queue->word[1] = eq->next - eq->count;
+	queue->word[1]++;
+	say("0");
+}
+
+/* at count word word ... : the application writes its memory */
 static void do_poke(struct process_view *view, const uint64_t *n)
 {
 	memcpy(view->memory + n[0], n + 2, n[1] * 8);
 	say("0");
 }
 
-/* ---- operations ----------------------------------------------------------- */
-
-static struct flight *flight_of(uint64_t name)
-{
-	if (name >= FLIGHTS)
-		abort();
-	if (!flights[name])
-		flights[name] = calloc(1, sizeof(*flights[name]));
-	return flights[name];
-}
-
-/* name operation md local length nid pid pt cookie ack bits offset hdr */
-static void do_initiate(struct process_view *view, const uint64_t *n)
-{
-	struct flight *flight = flight_of(n[0]);
-	struct initiator_args args = {
-		.md = name_to_handle((int64_t)n[2]), .local_offset = n[3], .length = n[4],
-		.target_nid = (uint32_t)n[5], .target_pid = (uint32_t)n[6],
-		.pt_index = (uint32_t)n[7], .cookie = (uint32_t)n[8], .ack = (uint32_t)n[9],
-		.match_bits = n[10], .remote_offset = n[11], .hdr_data = n[12],
-	};
-	int result = n[1] == MESSAGE_PUT ?
-		     initiator_put(view, &args, &flight->message, &flight->grant) :
-		     initiator_get(view, &args, &flight->message);
-
-	say("%d", result);
-	if (result)
-		return;
-	if (flight->message.op_handle != HANDLE_NONE)
-		named((int64_t)n[0], flight->message.op_handle, KIND_OP);
-	say_message(&flight->message);
-	if (n[1] == MESSAGE_PUT)
-		say_number(flight->grant.bytes);
-}
-
-/* name fail */
-static void do_sent(struct process_view *view, const uint64_t *n)
-{
-	struct flight *flight = flight_of(n[0]);
-
-	say("%d", initiator_sent(view, &flight->message, &flight->grant, (enum fail_type)n[1]));
-}
-
-static void do_unanswered(struct process_view *view, const uint64_t *n)
-{
-	initiator_unanswered(view, &flight_of(n[0])->message);
-	say("0");
-}
-
-static void say_grant(int result, const struct flight *flight)
-{
-	say("%d", result);
-	say_number(result == DELIVER_BUSY ? 0 : flight->grant.bytes);
-	say_number(flight->grant.events);
-	if (flight->grant.answers)
-		say_message(&flight->answer);
-}
-
-/* name runner message */
-static void do_begin(struct process_view *view, const uint64_t *n)
-{
-	struct flight *flight = flight_of(n[0]);
-	int result;
-
-	message_from(&flight->message, n + 2);
-	result = deliver_begin(view, &flight->message, (uint32_t)n[1], &flight->grant,
-			       &flight->answer);
-	say_grant(result, flight);
-	if (result == DELIVER_OK && flight->grant.op != HANDLE_NONE &&
-	    flight->grant.op != flight->message.op_handle)
-		named((int64_t)n[0], flight->grant.op, KIND_OP);
-}
-
-/* name at bytes seed */
-static void do_data(struct process_view *view, const uint64_t *n)
-{
-	deliver_data(view, &flight_of(n[0])->grant, n[1], pattern + n[3], n[2]);
-	say("0");
-}
-
-/* name at bytes: what a get or a send would read */
-static void do_read(struct process_view *view, const uint64_t *n)
-{
-	const struct grant *grant = &flight_of(n[0])->grant;
-	uint64_t at = n[1] < grant->bytes ? n[1] : grant->bytes;
-	uint64_t bytes = n[2] < grant->bytes - at ? n[2] : grant->bytes - at;
-
-	say("0");
-	say_number(crc_of(0, view->memory + grant->offset + at, bytes));
-}
-
-/* name fail; the grant is kept, so that an operation can be ended twice */
-static void do_end(struct process_view *view, const uint64_t *n)
-{
-	struct flight flight = *flight_of(n[0]);
-	int result = deliver_end(view, &flight.grant, (enum fail_type)n[1], &flight.answer);
-
-	flight.grant.bytes = 0;
-	say_grant(result, &flight);
-}
-
-static void do_died(struct process_view *view, const uint64_t *n)
-{
-	uint32_t events = 0;
-
-	say("%u", block_peer_died(view, (uint32_t)n[0], &events));
-	say_number(events);
-}
-
-/* fail message; about no process */
-static void do_refuse(struct process_view *view, const uint64_t *n)
-{
-	struct message message, answer;
-
-	(void)view;
-	message_from(&message, n + 1);
-	say("%d", message_refuse(&message, (enum fail_type)n[0], &answer));
-	if (message_refuse(&message, (enum fail_type)n[0], &answer))
-		say_message(&answer);
-}
-
-static const struct command {
-	const char *word;
-	void (*run)(struct process_view *view, const uint64_t *n);
-} commands[] = {
+static const struct command commands[] = {
 	{ "open", do_open }, { "close", do_close }, { "me_attach", do_me_attach },
-	{ "me_insert", do_me_insert }, { "me_unlink", do_me_unlink },
-	{ "md_attach", do_md_attach }, { "md_bind", do_md_bind }, { "md_unlink", do_md_unlink },
+	{ "me_attach_any", do_me_attach_any }, { "me_insert", do_me_insert },
+	{ "me_unlink", do_me_unlink }, { "md_attach", do_md_attach }, { "md_insert", do_md_insert },
+	{ "md_bind", do_md_bind }, { "md_unlink", do_md_unlink }, { "md_update", do_md_update },
 	{ "eq_alloc", do_eq_alloc }, { "eq_free", do_eq_free }, { "eq_get", do_eq_get },
-	{ "poke", do_poke }, { "initiate", do_initiate }, { "sent", do_sent },
-	{ "unanswered", do_unanswered }, { "begin", do_begin }, { "data", do_data },
-	{ "read", do_read }, { "end", do_end }, { "died", do_died }, { "refuse", do_refuse },
+	{ "eq_handled", do_eq_handled }, { "ac_set", do_ac_set }, { "alive", do_alive },
+	{ "register", do_register }, { "barrier", do_barrier }, { "poke", do_poke }, { 0 },
 };
+
+static const struct command *command_find(const struct command *list, const char *word)
+{
+	while (list->word && strcmp(list->word, word))
+		list++;
+	return list->word ? list : 0;
+}
 
 /* One line. */
 static void command(char *line)
 {
 	uint64_t numbers[NUMBERS] = { 0 };
 	char *at = strchr(line, ' ');
+	const struct command *found;
 	uint32_t count = 0;
 
 	if (at)
@@ -460,18 +420,17 @@ static void command(char *line)
 		numbers[count++] = strtoull(at, &at, 10);
 		at = *at == ' ' ? at + 1 : 0;
 	}
-	for (size_t i = 0; i < sizeof(commands) / sizeof(*commands); i++) {
-		if (strcmp(commands[i].word, line))
-			continue;
-		if (numbers[0] >= PROCESSES)
-			abort();
-		names_of((uint32_t)numbers[0]);
-		commands[i].run(&views[numbers[0]], numbers + 1);
-		say_state((uint32_t)numbers[0]);
+	found = command_find(commands, line);
+	if (!found)
+		found = command_find(message_commands, line);
+	if (!found || numbers[0] >= PROCESSES) {
+		say("no command %s", line);
+		say_end();
 		return;
 	}
-	say("no command %s", line);
-	say_end();
+	names_of((uint32_t)numbers[0]);
+	found->run(&views[numbers[0]], numbers + 1);
+	say_state((uint32_t)numbers[0]);
 }
 
 int main(void)

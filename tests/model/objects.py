@@ -8,6 +8,7 @@ messages. Results are the engine's: 0 or the negative of a PTL_* error.
 """
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import NamedTuple, Optional
 
@@ -16,7 +17,7 @@ WORDS = 512                # readers' words come first, then the memory that is 
 BYTES = 2560
 ANY = 0xffffffff           # every wildcard
 SLOTS = 256                # event slots of all queues
-PIECES = 4096              # pieces of iovec descriptors
+PIECES = 24                # pieces of all iovec descriptors
 
 (OK, FAIL, NO_INIT, NO_SPACE, SEGV, AC_INDEX_INVALID, EQ_INVALID, HANDLE_INVALID, IFACE_INVALID,
  MD_INVALID, ME_INVALID, NI_INVALID, PID_INVALID, PROCESS_INVALID, PT_INDEX_INVALID,
@@ -134,6 +135,7 @@ class Owner:
         self.hard, self.operations = hard, operations
         self.memory = bytearray((i * 7 + i // 251 + nid * 85 + 1) & 255 for i in range(BYTES))
         self.memory[:WORDS] = bytes(WORDS)
+        self.met: Counter = Counter()      # (rule, case) that came up, for the tests' own sake
         self.opened = False
         self.started = self.delivered = 0  # operations ever: links are never used again
         self.format(hard)
@@ -154,11 +156,14 @@ class Owner:
         self.sends = 0                     # puts started and not yet sent
         self.pieces_used = 0
         self.counters = [0] * 8
-        self.high = [0] * 4
+        self.high = [0] * 5
         self.news: list[tuple] = []        # events recorded by this call
 
-    def open(self, *limits: int) -> int:
-        self.format(Limits(*limits))
+    def open(self, *wanted: int) -> int:
+        """PtlNIInit: a limit that is 0, or more than there is, is all that there is."""
+        granted = [want if 0 < want <= most else most for want, most in zip(wanted, self.hard)]
+        granted[1] = granted[1] if granted[1] >= 2 else self.hard.acs
+        self.format(Limits(*granted))
         self.opened = True
         return OK
 
@@ -166,16 +171,28 @@ class Owner:
         self.opened = False
         return OK
 
+    def meet(self, rule: int, case: str) -> None:
+        self.met[rule, case] += 1
+
     # ---- what holds the objects together -------------------------------------
 
     def used(self) -> tuple:
-        return len(self.mes), len(self.mds), len(self.eqs), len(self.records)
+        return len(self.mes), len(self.mds), len(self.eqs), len(self.records), self.pieces_used
 
-    def status(self) -> tuple:
+    def status(self) -> list:
+        """The registers of PtlNIStatus."""
         used = self.used()
         self.high = [max(pair) for pair in zip(used, self.high)]
-        mixed = tuple(value for pair in zip(used, self.high) for value in pair)
-        return (*self.counters, *mixed)
+        pools = [value for pair in zip(used, self.high) for value in pair]
+        return [*self.counters, *pools[:8], self.nid, self.pid, self.uid, self.jid, *pools[8:]]
+
+    def register(self, index: int) -> tuple:
+        registers = self.status()
+        return (OK, registers[index]) if index < len(registers) else (SR_INDEX_INVALID,)
+
+    def alive(self, handle: int) -> int:
+        """PtlNIHandle finds an interface."""
+        return int(handle in self.mes or handle in self.mds or handle in self.eqs)
 
     def holds(self, address: int, count: int) -> bool:
         """Rule 33."""
@@ -188,6 +205,7 @@ class Owner:
             return
         if md is not None and kind not in (ACK_EVENT, UNLINK_EVENT):
             if md.args.options & (END_DISABLE if kind & 1 else START_DISABLE):
+                self.meet(19, "END disabled" if kind & 1 else "START disabled")
                 return
         state = tuple(md.state()) if md else (0,) * 7
         event = (kind, *head, *state, hdr, link & 0xffffffff, fail)
@@ -201,7 +219,10 @@ class Owner:
         entry, md.entry = md.entry, None
         if entry is not None:
             entry.mds.remove(md)
-            if not entry.mds and entry.unlink:
+            if entry.mds:
+                self.meet(8, "the next descriptor is the first")
+            elif entry.unlink:
+                self.meet(8, "the entry goes too")
                 entry.portal.remove(entry)
                 del self.mes[entry.name]
 
@@ -224,7 +245,10 @@ class Owner:
         if md.threshold > 0:
             md.threshold -= 1
             if md.threshold == 0 and md.unlink and not md.leaving:
+                self.meet(8, "threshold is used up")
                 self.depart(md)
+        else:
+            self.meet(7, "spends nothing")
 
     def bury(self, md: Descriptor) -> None:
         if md.leaving and md.pending == 0:
@@ -239,10 +263,10 @@ class Owner:
     # ---- match entries -------------------------------------------------------
 
     def new_entry(self, name: int, portal: list, at: int, fields: tuple) -> int:
+        if len(self.mes) >= self.limits.mes:             # rule 34
+            return NO_SPACE
         if len(portal) >= self.limits.me_list:
             return ME_LIST_TOO_LONG
-        if len(self.mes) >= self.limits.mes:
-            return NO_SPACE
         entry = Entry(name, *fields, portal)
         portal.insert(at, entry)
         self.mes[name] = entry
@@ -316,7 +340,7 @@ class Owner:
         error, pieces = self.check(args)
         if error:
             return error
-        if len(self.mds) >= self.limits.mds or not self.pieces_left(args, 0):
+        if len(self.mds) >= self.limits.mds or not self.pieces_left(args):
             return NO_SPACE
         md = Descriptor(name, args, pieces, unlink, entry)
         md.set(args, pieces)
@@ -326,8 +350,8 @@ class Owner:
             entry.mds.insert(at, md)
         return OK
 
-    def pieces_left(self, args: Args, given_back: int) -> bool:
-        return self.pieces_used - given_back + self.counted(args) <= PIECES
+    def pieces_left(self, args: Args) -> bool:
+        return self.pieces_used + self.counted(args) <= PIECES
 
     def md_attach(self, name: int, handle: int, *rest: int) -> int:
         entry = self.mes.get(handle)
@@ -372,13 +396,22 @@ class Owner:
         old = tuple(md.state()) if want_old else ()
         if not given:
             return (OK, *old)
-        if md.pending or (queue and (queue.next != queue.read or queue.begun)):
+        refused = "pending" if md.pending else queue and (
+            "unread" if queue.next != queue.read else "owed" if self.owed(queue) else "")
+        if refused:
+            self.meet(24, refused)
             return (MD_NO_UPDATE, *old)
-        if not self.pieces_left(args, self.counted(md.args)):
+        if not self.pieces_left(args):                   # the old ones are given back last
             return (NO_SPACE, *old)
-        self.pieces_used += self.counted(args) - self.counted(md.args)
+        self.pieces_used += self.counted(args)
+        self.status()
+        self.pieces_used -= self.counted(md.args)
         md.set(args, pieces)
         return (OK, *old)
+
+    def owed(self, queue: Queue) -> bool:
+        """Whether a begun operation has still to record an event in it (rule 24)."""
+        raise NotImplementedError
 
     # ---- event queues --------------------------------------------------------
 
@@ -406,8 +439,13 @@ class Owner:
         result = OK
         if queue.next - queue.read > queue.count:
             result, queue.read = EQ_DROPPED, queue.next - queue.count
+            self.meet(20, "overtaken")
         queue.read += 1
         return result, queue.read - 1, *queue.slots[queue.read - 1]
+
+    def eq_unhandled(self, handle: int) -> int:
+        queue = self.eqs.get(handle)
+        return min(queue.next - queue.handled, queue.count) if queue and queue.handler else 0
 
     def eq_handled(self, handle: int) -> int:
         """The handler has been called for one more event."""

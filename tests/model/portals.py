@@ -1,98 +1,33 @@
 """The reference model, second half: what messages do to a process.
 
-See objects.py for the first half and for what a model is. A message under way
+See objects.py for the first half and for what a model is, message.py for the words. A message under way
 is a Flight from its begin to its end; `data` may move its bytes in any pieces
 between the two. Rule numbers are those of PORTALS.md.
 """
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import NamedTuple, Optional
+from typing import Optional
 
+from model.message import (
+    ACK, ACKED, ATOMIC, BARRIER, CSWAP, D_BUSY, D_CLOSED, D_DROPPED, D_OK, D_STALE, FETCH_ATOMIC,
+    FETCHES, GET, INLINE, NEEDS, NI_DROPPED, NI_FAIL, NI_OK, PUT, REPLY, REQUESTS, STARTS, WHOLE,
+    WRITES, Flight, Message, Record, atomic_apply, atomic_valid, element, fits)
 from model.objects import (
-    ACK_DISABLE, ACK_EVENT, ANY, BUSY, BYTES_IN, BYTES_OUT, DROPPED, END_DISABLE, FAILED, GETPUT_START,
-    GET_START, IN, MANAGE_REMOTE, MAX_SIZE, MD_ILLEGAL, MD_INVALID, NO_SPACE, OK, OP_GET, OP_PUT,
-    OUT, PROCESS_INVALID, PUT_START, REPLY_START, SEND_START, START_DISABLE, TRUNCATE,
-    Descriptor, Owner, Queue)
-
-(NONE, PUT, GET, ACK, REPLY, GETPUT, ATOMIC, FETCH_ATOMIC, BARRIER) = range(9)
-REQUESTS = (PUT, GET, GETPUT, ATOMIC, FETCH_ATOMIC)
-NI_OK, NI_FAIL, NI_DROPPED = range(3)
-# deliver_begin's results
-D_OK, D_DROPPED, D_BUSY, D_CLOSED, D_DAMAGED, D_STALE = (-number for number in range(6))
-WHOLE = (1 << 64) - 1
-INLINE = 64                # bytes that deliver_inline carries
-
-# The operation's name among event kinds, and what its target's descriptor must allow (rule 4).
-STARTS = {PUT: PUT_START, GET: GET_START, ATOMIC: PUT_START, GETPUT: GETPUT_START,
-          FETCH_ATOMIC: GETPUT_START}
-NEEDS = {PUT: OP_PUT, GET: OP_GET, ATOMIC: OP_PUT, GETPUT: OP_PUT | OP_GET,
-         FETCH_ATOMIC: OP_PUT | OP_GET}
-
-
-class Message(NamedTuple):
-    """The header (net/portals/message.h); handles are names."""
-    operation: int = 0
-    ack_request: int = 0
-    fail: int = 0
-    atomic_operation: int = 0
-    datatype: int = 0
-    source_nid: int = 0
-    source_pid: int = 0
-    target_nid: int = 0
-    target_pid: int = 0
-    uid: int = 0
-    jid: int = 0
-    pt_index: int = 0
-    cookie: int = 0
-    match_bits: int = 0
-    offset: int = 0
-    length: int = 0
-    mlength: int = 0
-    md_handle: int = 0
-    eq_handle: int = 0
-    op_handle: int = 0
-    hdr_data: int = 0
-    sequence: int = 0
-
-
-@dataclass(eq=False, slots=True)
-class Record:
-    """An operation record: one begun operation, or one awaited answer."""
-    name: int
-    number: int                     # which of the pool's records
-    waiting: bool
-    kind: int                       # ACK, REPLY: awaited; PUT, GET, REPLY: under way
-    runner: int                     # the node that ends it
-    md: Optional[Descriptor]
-    message: Message                # the request (or the answer that is carried out)
-    link: int
-    local: int = 0                  # REPLY: where in the descriptor it goes
-    count: int = 0                  # REPLY: bytes there
-    mlength: int = 0
-    offset: int = 0
-    queue: Optional[Queue] = None   # where the rest of its events goes
-    reserved: int = 0               # slots there that are kept for them
-
-
-@dataclass(eq=False, slots=True)
-class Flight:
-    """What the runner holds between begin and end (struct grant)."""
-    operation: int                  # of the message
-    record: Optional[Record]
-    pieces: list                    # the descriptor's memory
-    at: int = 0                     # where in the descriptor, as one buffer
-    count: int = 0
-    answer: Optional[Message] = None
-    ack: bool = False
-
-
-def fits(value: int, wanted: int) -> bool:
-    return wanted in (ANY, value)
+    ACK_DISABLE, ACK_EVENT, ANY, ATOMIC_INVALID, BUSY, BYTES_IN, BYTES_OUT, DROPPED, END_DISABLE,
+    FAILED, IN, MANAGE_REMOTE, MAX_SIZE, MD_ILLEGAL, MD_INVALID, NO_SPACE, OK, OUT,
+    PROCESS_INVALID, REPLY_START, SEND_START, START_DISABLE, TRUNCATE, Descriptor, Owner, Queue)
 
 
 class Process(Owner):
     """One process with its messages."""
+
+    def __init__(self, *fields) -> None:
+        self.barrier = [0] * 6             # messages of each round, ever
+        super().__init__(*fields)
+
+    def format(self, limits) -> None:
+        super().format(limits)
+        self.unsent: list[Flight] = []
 
     # ---- memory --------------------------------------------------------------
 
@@ -151,9 +86,9 @@ class Process(Owner):
     @classmethod
     def refuse(cls, m: Message, fail: int) -> Optional[Message]:
         """Rules 16 and 22: the answer to a request that is not carried out."""
-        if m.operation in (GET, GETPUT, FETCH_ATOMIC):
+        if m.operation in FETCHES:
             return cls.answer(m, REPLY, fail, 0)
-        if m.operation in (PUT, ATOMIC) and m.ack_request:
+        if m.operation in ACKED and m.ack_request:
             return cls.answer(m, ACK, fail, 0)
         return None
 
@@ -161,6 +96,8 @@ class Process(Owner):
         self.counters[DROPPED] += 1
         flight = Flight(m.operation, None, [])
         flight.answer = self.signed(self.refuse(m, NI_DROPPED))
+        if m.operation in REQUESTS:
+            self.meet(16, "answered" if flight.answer else "silent")
         return result, flight
 
     def signed(self, answer: Optional[Message]) -> Optional[Message]:
@@ -171,33 +108,58 @@ class Process(Owner):
 
     def admits(self, m: Message) -> bool:
         """Rule 2."""
-        if m.pt_index >= self.limits.portals or m.cookie >= self.limits.acs:
-            return False
+        if m.pt_index >= self.limits.portals:
+            return self.refuses("portal")
+        if m.cookie >= self.limits.acs:
+            return self.refuses("cookie")
         ac = self.acs[m.cookie]
-        return (ac is not None and fits(m.source_nid, ac.nid) and fits(m.source_pid, ac.pid)
-                and fits(m.uid, ac.uid) and fits(m.jid, ac.jid) and fits(m.pt_index, ac.pt))
+        if ac is None:
+            return self.refuses("entry admits nobody")
+        for name, value, wanted in (
+                ("nid", m.source_nid, ac.nid), ("pid", m.source_pid, ac.pid), ("uid", m.uid, ac.uid),
+                ("jid", m.jid, ac.jid), ("entry's portal", m.pt_index, ac.pt)):
+            if not fits(value, wanted):
+                return self.refuses(name)
+        return True
 
-    @staticmethod
-    def place(md: Descriptor, m: Message) -> Optional[tuple[int, int]]:
+    def refuses(self, case: str) -> bool:
+        self.meet(2, case)
+        return False
+
+    def place(self, md: Descriptor, m: Message) -> Optional[tuple[int, int]]:
         """Rules 4 and 5: offset and manipulated length, or None: it rejects."""
         needed = NEEDS[m.operation]
-        if not md.active() or md.args.options & needed != needed:
-            return None
-        offset = m.offset if md.args.options & MANAGE_REMOTE else md.local
+        if md.args.options & needed != needed:
+            return self.meet(4, "operation")
+        if not md.active():
+            return self.meet(4, "inactive" if md.threshold else "threshold 0")
+        remote = md.args.options & MANAGE_REMOTE
+        offset = m.offset if remote else md.local
         left = max(md.room - offset, 0)
         if m.length <= left:
+            self.meet(5, "remote offset" if remote else "local offset")
             return offset, m.length
-        return (offset, left) if md.args.options & TRUNCATE else None
+        if not md.args.options & TRUNCATE:
+            return self.meet(4, "too long")
+        if m.operation in (ATOMIC, FETCH_ATOMIC):        # whole elements only
+            left -= left % element(m.datatype)[0]
+        self.meet(5, "cut" if left else "cut to nothing")
+        return offset, left
 
     def find(self, m: Message) -> Optional[tuple[Descriptor, int, int]]:
         """Rule 3."""
+        case = "first entry"
         for entry in self.portals[m.pt_index]:
             if (fits(m.source_nid, entry.nid) and fits(m.source_pid, entry.pid)
                     and not (entry.bits ^ m.match_bits) & ~entry.ignore and entry.mds):
                 place = self.place(entry.mds[0], m)
                 if place:
+                    self.meet(3, case)
                     return entry.mds[0], *place
-        return None
+                case = "after one that rejects"
+            elif case == "first entry":
+                case = "after one that does not match"
+        return self.meet(3, "end of list")
 
     def use(self, md: Descriptor, mlength: int) -> None:
         """Rules 5 to 8: what an accepted operation does to the target's descriptor."""
@@ -205,11 +167,16 @@ class Process(Owner):
             md.local += mlength
             if md.args.options & MAX_SIZE and md.room - md.local < md.args.max_size:
                 md.inactive = True
+                self.meet(6, "unlinked" if md.unlink else "inactive")
                 if md.unlink:
                     self.depart(md)
+        elif md.args.options & MAX_SIZE:
+            self.meet(6, "switched off by MANAGE_REMOTE")
         self.spend(md)
 
     def begin(self, name: int, runner: int, m: Message) -> tuple[int, Flight]:
+        if m.operation == BARRIER:
+            return self.arrive_barrier(m)
         if m.operation not in (PUT, GET, ACK, REPLY):
             return self.discard(m, D_DROPPED)
         if not self.opened or m.target_pid != self.pid:             # rule 1
@@ -218,31 +185,79 @@ class Process(Owner):
             return self.begin_ack(m)
         if m.operation == REPLY:
             return self.begin_reply(name, runner, m)
-        if not self.admits(m):
-            return self.discard(m, D_DROPPED)
-        found = self.find(m)
+        found = self.find(m) if self.admits(m) else None
         if not found:
             return self.discard(m, D_DROPPED)
         if self.busy():
             return D_BUSY, Flight(m.operation, None, [])
-        md, offset, mlength = found
+        record = self.take(name, waiting=False, kind=m.operation, runner=runner, md=found[0],
+                           message=m, link=0)
+        return D_OK, self.accept(record, *found)
+
+    def arrive_barrier(self, m: Message) -> tuple[int, Flight]:
+        """PtlNIBarrier's message: counted, whether the interface is open or not."""
+        flight = Flight(m.operation, None, [])
+        if m.list_selector >= len(self.barrier):
+            return D_DROPPED, flight
+        self.barrier[m.list_selector] += 1
+        return D_OK, flight
+
+    def accept(self, record: Record, md: Descriptor, offset: int, mlength: int) -> Flight:
+        """START, and the answer that will go."""
+        m = record.message
         self.counters[IN] += 1
-        link = self.delivered * 2 + 1
+        record.link = self.delivered * 2 + 1
         self.delivered += 1
         md.pending += 1
         self.use(md, mlength)
-        queue = self.eqs.get(md.args.eq)
-        record = self.take(name, waiting=False, kind=m.operation, runner=runner, md=md, message=m,
-                           link=link, mlength=mlength, offset=offset, queue=queue)
-        self.record(md, queue, STARTS[m.operation], self.head(m, mlength, offset, md.name),
-                    m.hdr_data, link, NI_OK)
+        record.mlength, record.offset = mlength, offset
+        self.record(md, self.eqs.get(md.args.eq), STARTS[m.operation],
+                    self.head(m, mlength, offset, md.name), m.hdr_data, record.link, NI_OK)
         flight = Flight(m.operation, record, list(md.pieces), offset, mlength)
-        if m.operation == GET:
+        if m.operation in FETCHES:
             flight.answer = self.answer(m, REPLY, NI_OK, mlength)
         elif m.ack_request and not md.args.options & ACK_DISABLE:       # rule 12
             flight.answer, flight.ack = self.answer(m, ACK, NI_OK, mlength), True
+            self.meet(12, "acknowledged")
+        elif m.ack_request:
+            self.meet(12, "acks disabled")
         flight.answer = self.signed(flight.answer)
-        return D_OK, flight
+        return flight
+
+    def inline(self, m: Message, payload: bytes) -> tuple[int, Flight, bytes]:
+        """Begin, data and end in one, without a record; also the bytes of a reply."""
+        if m.operation in (BARRIER, ACK):
+            return *self.begin(0, 0, m), b""
+        if m.operation not in (REPLY, *REQUESTS):
+            return *self.discard(m, D_DROPPED), b""
+        if (m.mlength if m.operation == REPLY else m.length) > INLINE:
+            return *self.discard(m, D_DROPPED), b""
+        if m.operation in (ATOMIC, FETCH_ATOMIC) and not atomic_valid(m):
+            return *self.discard(m, D_DROPPED), b""
+        if not self.opened or m.target_pid != self.pid:
+            return *self.discard(m, D_CLOSED), b""
+        if m.operation == REPLY:
+            result, flight = self.begin_reply(0, 0, m, False)
+            if flight.record is None:
+                return result, flight, b""
+            self.data(flight, 0, payload)
+            self.records.pop(flight.record.name, None)
+            if flight.record.number >= 0:
+                self.free.append(flight.record.number)
+            self.finish(flight, flight.record, NI_OK)
+            return result, flight, b""
+        found = self.find(m) if self.admits(m) else None
+        if not found:
+            return *self.discard(m, D_DROPPED), b""
+        record = Record(0, -1, False, m.operation, 0, found[0], m, 0)
+        flight = self.accept(record, *found)
+        fetched = self.read(flight.pieces, flight.at, flight.count)
+        if m.operation in (ATOMIC, FETCH_ATOMIC):
+            self.write(flight.pieces, flight.at, atomic_apply(m, fetched, payload))
+        elif m.operation != GET:
+            self.data(flight, 0, payload)
+        self.finish(flight, record, NI_OK)
+        return D_OK, flight, fetched if m.operation in FETCHES else b""
 
     @staticmethod
     def head(m: Message, mlength: int, offset: int, md: int) -> tuple:
@@ -254,16 +269,26 @@ class Process(Owner):
         count = max(0, min(flight.count - at, len(payload)))
         self.write(flight.pieces, flight.at + at, payload[:count])
 
+    def copies_to(self, source: Flight, target: Process, flight: Flight) -> None:
+        """As many bytes as both ranges have, as if through a third place (rule 34)."""
+        data = self.read(source.pieces, source.at, min(source.count, flight.count))
+        target.write(flight.pieces, flight.at, data)
+
     def end(self, flight: Flight, fail: int) -> tuple[int, Optional[Message]]:
         record = flight.record
         if record is None:
             return D_OK, None
         if self.records.get(record.name) is not record or record.waiting:
             return D_STALE, None
+        self.give(record)
+        return self.finish(flight, record, fail)
+
+    def finish(self, flight: Flight, record: Record, fail: int) -> tuple[int, Optional[Message]]:
+        """END, then UNLINK (rules 8 and 18)."""
         m, md = record.message, record.md
-        if fail == NI_OK and record.kind in (PUT, REPLY):
+        if fail == NI_OK and record.kind in WRITES:
             self.counters[BYTES_IN] += record.mlength
-        elif fail == NI_OK:
+        if fail == NI_OK and record.kind in FETCHES:
             self.counters[BYTES_OUT] += record.mlength
         if fail == NI_OK:
             fail = m.fail
@@ -277,7 +302,6 @@ class Process(Owner):
                     self.head(m, record.mlength, record.offset, md.name), m.hdr_data, record.link,
                     fail)
         self.unpin(md)
-        self.give(record)
         answer = flight.answer if flight.ack else None
         if answer and fail != NI_OK:
             answer = answer._replace(fail=fail, mlength=0)
@@ -296,47 +320,56 @@ class Process(Owner):
     def begin_ack(self, m: Message) -> tuple[int, Flight]:
         awaited, record = self.awaited(m)
         if not awaited:
+            self.meet(17, "not awaited")
             return self.discard(m, D_DROPPED)
         if record:
             self.give(record)
         if m.fail == NI_FAIL:
             self.counters[FAILED] += 1
         queue, md = self.eqs.get(m.eq_handle), self.mds.get(m.md_handle)
-        if queue is None:                                # rule 13
+        if queue is None:
+            self.meet(13, "no queue")
             return self.discard(m, D_DROPPED)
         self.counters[IN] += 1
         if md:
             self.spend(md)
+        self.meet(13, "recorded" if md else "the descriptor is gone")
         self.record(md, queue, ACK_EVENT, self.head(m, m.mlength, m.offset, m.md_handle),
                     m.hdr_data, m.sequence, m.fail)
         if md:
             self.bury(md)
         return D_OK, Flight(m.operation, None, [])
 
-    def begin_reply(self, name: int, runner: int, m: Message) -> tuple[int, Flight]:
+    def begin_reply(self, name: int, runner: int, m: Message,
+                    pooled: bool = True) -> tuple[int, Flight]:
         awaited, record = self.awaited(m)
         if not awaited:
+            self.meet(17, "not awaited")
             return self.discard(m, D_DROPPED)
         md = self.mds.get(m.md_handle)
-        if md is None:                                   # rule 14
+        if md is None:
+            self.meet(14, "no descriptor")
             return self.discard(m, D_DROPPED)
         queue = self.eqs.get(md.args.eq)
         start, rest = self.reply_events(md)
         if queue and not queue.room(max(1, start + rest)):
+            self.meet(14, "no room")
             if record:
                 self.give(record)
                 self.unpin(md)
             return self.discard(m, D_DROPPED)
         if record is None:                               # for the whole descriptor
-            if self.busy():
+            if pooled and self.busy():
                 return D_BUSY, Flight(m.operation, None, [])
-            record = self.take(name, waiting=True, kind=REPLY, runner=runner, md=md, message=m,
-                               link=m.sequence, count=md.room)
+            fields = dict(waiting=True, kind=REPLY, runner=runner, md=md, message=m, link=0,
+                          count=md.room)
+            record = self.take(name, **fields) if pooled else Record(name, -1, **fields)
             md.pending += 1
         self.counters[IN] += 1
         self.spend(md)
         record.waiting, record.runner, record.message = False, runner, m
         record.mlength = min(m.mlength, record.count)
+        self.meet(14, "whole" if m.mlength <= record.count else "cut")
         record.offset, record.link = m.offset, m.sequence
         self.record(md, queue, REPLY_START, self.head(m, record.mlength, m.offset, md.name),
                     m.hdr_data, record.link, NI_OK)
@@ -354,59 +387,119 @@ class Process(Owner):
 
     # ---- the initiator -------------------------------------------------------
 
-    def region(self, md: Descriptor, local: int, length: int) -> Optional[tuple[int, int]]:
+    @staticmethod
+    def region(md: Descriptor, local: int, length: int) -> Optional[tuple[int, int]]:
         if length == WHOLE:
             return 0, md.room
         return (local, length) if local + length <= md.room else None
 
     def initiate(self, name: int, operation: int, handle: int, local: int, length: int, nid: int,
-                 pid: int, pt: int, cookie: int, ack: int, bits: int, offset: int, hdr: int):
-        """PtlPut[Region] and PtlGet[Region]: (result, message, flight)."""
+                 pid: int, pt: int, cookie: int, ack: int, bits: int, offset: int, hdr: int,
+                 atomic: int, datatype: int):
+        """PtlPut[Region], PtlGet[Region], PtlAtomic: (result, message, flight)."""
         md = self.mds.get(handle)
+        m = Message(operation, 0, 0, atomic, datatype, self.nid, self.pid, nid, pid, self.uid,
+                    self.jid, pt, cookie, bits, offset, length, 0, handle, 0, 0,
+                    0 if operation == GET else hdr, self.started * 2)
+        if operation != ATOMIC:
+            m = m._replace(atomic_operation=0, datatype=0)
+        elif not atomic_valid(m):
+            return ATOMIC_INVALID, None, None
         if md is None or not md.active():
             return MD_INVALID, None, None
-        region = self.region(md, local, length)
+        factor = 2 if operation == ATOMIC and atomic == CSWAP else 1
+        region = self.region(md, local, length if length == WHOLE else length * factor)
         if region is None:
             return MD_ILLEGAL, None, None
         if ANY in (nid, pid):
             return PROCESS_INVALID, None, None
+        m = m._replace(length=region[1] // factor)
         queue = self.eqs.get(md.args.eq)
-        ack = int(bool(operation == PUT and ack and queue))            # rule 12
-        if (ack or operation == GET) and self.busy():
-            return NO_SPACE, None, None
-        link = self.started * 2
+        if operation == GET:
+            if self.busy():
+                return NO_SPACE, None, None
+            return OK, self.await_reply(name, m, md, *region), None
+        if ack and not queue:
+            self.meet(12, "no queue, no ack")
+        if ack and queue:
+            if self.busy():
+                return NO_SPACE, None, None
+            m = m._replace(ack_request=1, eq_handle=md.args.eq, op_handle=name)
+            self.take(name, waiting=True, kind=ACK, runner=nid, md=None, message=m, link=0)
+        self.count_start()
+        return OK, m, self.send(m, md, *region)
+
+    def count_start(self) -> None:
         self.started += 1
         self.counters[OUT] += 1
-        at, count = region
-        m = Message(operation, ack, 0, 0, 0, self.nid, self.pid, nid, pid, self.uid, self.jid, pt,
-                    cookie, bits, offset, count, 0, handle,
-                    md.args.eq if ack or operation == GET else 0,
-                    name if ack or operation == GET else 0, hdr if operation == PUT else 0, link)
-        if operation == GET:
-            md.pending += 1
-            self.take(name, waiting=True, kind=REPLY, runner=nid, md=md, message=m, link=link,
-                      local=at, count=count)
-            return OK, m, None
-        if ack:
-            self.take(name, waiting=True, kind=ACK, runner=nid, md=None, message=m, link=link)
+
+    def await_reply(self, name: int, m: Message, md: Descriptor, at: int, count: int) -> Message:
+        m = m._replace(eq_handle=md.args.eq, op_handle=name)
+        self.count_start()
+        md.pending += 1
+        self.take(name, waiting=True, kind=REPLY, runner=m.target_nid, md=md, message=m, link=0,
+                  local=at, count=count)
+        return m
+
+    def send(self, m: Message, md: Descriptor, at: int, count: int) -> Flight:
+        """The half of a put: SEND_START."""
         md.pending += 1
         self.sends += 1
         self.spend(md)
-        self.record(md, queue, SEND_START, self.head(m, count, offset, handle), hdr, link, NI_OK)
-        return OK, m, Flight(PUT, None, list(md.pieces), at, count)
+        self.record(md, self.eqs.get(md.args.eq), SEND_START,
+                    self.head(m, m.length, m.offset, md.name), m.hdr_data, m.sequence, NI_OK)
+        flight = Flight(PUT, Record(0, -1, False, PUT, 0, md, m, 0), list(md.pieces), at, count)
+        self.unsent.append(flight)
+        return flight
 
-    def sent(self, m: Message, fail: int) -> int:
-        """The put's bytes have left, or never will."""
-        md = self.mds[m.md_handle]
+    def exchange(self, name: int, operation: int, handle: int, local: int, length: int, nid: int,
+                 pid: int, pt: int, cookie: int, bits: int, offset: int, hdr: int,
+                 put_handle: int, put_local: int, atomic: int, datatype: int, most: int):
+        """PtlGetPut and PtlFetchAtomic: (result, message, flight)."""
+        fetch = operation == FETCH_ATOMIC
+        m = Message(operation, 0, 0, atomic if fetch else 0, datatype if fetch else 0, self.nid,
+                    self.pid, nid, pid, self.uid, self.jid, pt, cookie, bits, offset, length, 0,
+                    handle, 0, 0, hdr, self.started * 2)
+        if fetch and not atomic_valid(m):
+            return ATOMIC_INVALID, None, None
+        md, put_md = self.mds.get(handle), self.mds.get(put_handle)
+        if md is None or put_md is None or not md.active() or not put_md.active():
+            return MD_INVALID, None, None
+        factor = 2 if fetch and atomic == CSWAP else 1
+        sent = self.region(put_md, put_local, length if length == WHOLE else length * factor)
+        if sent is None or local > md.room or (fetch and local + length > md.room):
+            return MD_ILLEGAL, None, None
+        m = m._replace(length=sent[1] // factor)
+        if m.length > (most or INLINE):
+            return MD_ILLEGAL, None, None
+        if ANY in (nid, pid):
+            return PROCESS_INVALID, None, None
+        if self.busy():
+            return NO_SPACE, None, None
+        m = self.await_reply(name, m, md, local, length if fetch else md.room - local)
+        return OK, m, self.send(m, put_md, *sent)
+
+    def sent(self, flight: Flight, fail: int) -> int:
+        """What was to be sent has left, or never will."""
+        m, md = flight.record.message, flight.record.md
         self.sends -= 1
         if fail == NI_OK:
-            self.counters[BYTES_OUT] += m.length
+            self.counters[BYTES_OUT] += flight.count
         else:
             self.counters[FAILED] += 1
         self.record(md, self.eqs.get(md.args.eq), SEND_START + 1,
                     self.head(m, m.length, m.offset, md.name), m.hdr_data, m.sequence, fail)
+        self.unsent.remove(flight)
         self.unpin(md)
         return OK
+
+    def owed(self, queue: Queue) -> bool:
+        """END of what has begun or is being sent, UNLINK of what is leaving (rule 24)."""
+        begun = [record.md for record in self.records.values() if not record.waiting]
+        begun += [flight.record.md for flight in self.unsent]
+        ends = [md for md in begun if not md.args.options & END_DISABLE]
+        leaving = [md for md in self.mds.values() if md.leaving]
+        return any(self.eqs.get(md.args.eq) is queue for md in ends + leaving)
 
     def unanswered(self, m: Message) -> int:
         """The target says nothing: its descriptor disables acks."""

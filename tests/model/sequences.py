@@ -9,17 +9,22 @@ from __future__ import annotations
 
 from typing import Callable, Iterator
 
-from model import objects, portals
-from model.objects import ANY, BASE, BYTES, IOVEC, MAX_SIZE, OP_GET, OP_PUT, WORDS
-from model.portals import ACK, GET, NI_DROPPED, NI_FAIL, NI_OK, PUT, REPLY, WHOLE, Message
-from model.world import HARD, World
+from model import message as messages
+from model import objects
+from model.objects import ANY, BASE, BYTES, IOVEC, WORDS
+from model.message import (
+    ACK, ATOMIC, CSWAP, FETCH_ATOMIC, GET, GETPUT, NI_DROPPED, NI_FAIL, NI_OK, PUT, REPLY, WHOLE,
+    Message)
+from model.world import HARD, OWN, World
 
 WEIGHTS = {
-    "begin": 16, "end": 16, "data": 8, "eq_get": 14, "initiate": 9, "answer": 9, "sent": 5,
-    "md_attach": 10, "me_attach": 6, "me_insert": 4, "md_bind": 5, "eq_alloc": 3, "read": 3,
-    "md_unlink": 3, "me_unlink": 2, "eq_free": 1, "died": 1, "refuse": 1, "unanswered": 1,
-    "restart": 1,
+    "begin": 14, "inline": 12, "end": 14, "data": 7, "copy": 3, "eq_get": 14, "initiate": 9,
+    "exchange": 4, "answer": 9, "sent": 7, "md_attach": 9, "md_insert": 4, "md_bind": 5,
+    "md_update": 5, "me_attach": 5, "me_attach_any": 2, "me_insert": 4, "eq_alloc": 2, "read": 3,
+    "eq_handled": 3, "md_unlink": 2, "me_unlink": 2, "eq_free": 2, "ac_set": 2, "died": 1,
+    "refuse": 1, "unanswered": 1, "restart": 1, "other": 2,
 }
+WHILE_CLOSED = ("begin", "inline", "end", "sent", "answer", "data", "read", "copy", "died", "other")
 
 
 class Sequence:
@@ -28,6 +33,8 @@ class Sequence:
     def __init__(self, world: World, below: Callable[[int], int]):
         self.world, self.below = world, below
         self.made = 0
+        self.mood = None
+        self.first: list[tuple] = []            # steps that the next one needs before it
         self.gone: list[int] = []               # names that objects had
         self.kinds = [kind for kind, weight in WEIGHTS.items() for _ in range(weight)]
 
@@ -63,15 +70,38 @@ class Sequence:
         while True:
             p = int(self.chance(25))
             process = self.world.processes[p]
-            kind = self.kinds[self.below(len(self.kinds))]
-            if not process.opened and kind not in ("begin", "end", "sent", "answer", "data",
-                                                   "read", "died"):
-                kind = "restart"
-            elif len(process.records) >= 5 and self.chance(40):
-                kind = self.pick(("end", "answer"))
+            kind = self.mended(process, self.kinds[self.below(len(self.kinds))])
+            self.first = []
             steps = list(getattr(self, kind)(p, process))
             if steps:
-                return steps
+                return self.first + steps
+
+    def mended(self, process, kind: str) -> str:
+        """What is needed instead, where the state leaves little to the step that was drawn.
+
+        Every 60 steps or so the mood changes: then nobody ends operations, or
+        nobody reads events, or nobody removes objects."""
+        if self.made % 60 == 0:
+            self.mood = self.pick((None, None, "end", "eq_get", "remove"))
+        if not process.opened:
+            return kind if kind in WHILE_CLOSED and self.chance(40) else "restart"
+        if len(process.records) >= 4 and self.mood != "end" and self.chance(50):
+            return self.pick(("end", "answer"))
+        if kind in ("end", "eq_get") and kind == self.mood and not self.chance(10):
+            return "inline"
+        if kind.startswith("md_") and kind not in ("md_unlink", "md_update") \
+                and len(process.mds) >= process.limits.mds and self.mood != "remove":
+            return self.pick(("md_unlink", "me_unlink", "md_update")) if self.chance(90) else kind
+        if kind in ("me_attach", "me_insert", "me_attach_any") and self.mood != "remove" \
+                and len(process.mes) >= min(10, process.limits.mes):
+            return "me_unlink" if self.chance(90) else kind
+        if not process.eqs and self.chance(60):
+            return "eq_alloc"
+        if kind in ("begin", "inline") and self.chance(70) and not any(
+                entry.mds and entry.mds[0].active()
+                for portal in process.portals for entry in portal):
+            return self.pick(("md_attach", "me_attach", "md_update"))
+        return kind
 
     def me_fields(self) -> tuple:
         nid = ANY if self.chance(50) else self.below(4)
@@ -86,11 +116,15 @@ class Sequence:
             else self.below(min(3, limit))
         yield "me_attach", p, self.new(), pt, *self.me_fields(), self.below(2)
 
+    def me_attach_any(self, p, process) -> Iterator[tuple]:
+        yield "me_attach_any", p, self.new(), *self.me_fields()
+
     def me_insert(self, p, process) -> Iterator[tuple]:
         yield "me_insert", p, self.new(), self.handle(process.mes), *self.me_fields(), self.below(2)
 
     def me_unlink(self, p, process) -> Iterator[tuple]:
-        yield "me_unlink", p, self.handle(process.mes)
+        bare = [name for name, entry in process.mes.items() if not entry.mds]
+        yield "me_unlink", p, self.handle(bare if bare and self.chance(50) else process.mes)
 
     def memory(self) -> tuple[int, int]:
         """Start and length; sometimes against the segment's end, or beyond."""
@@ -104,30 +138,67 @@ class Sequence:
             (BASE - 1, WHOLE), (BASE + WORDS, WHOLE), (BASE + 1, WHOLE - BASE), (WHOLE, 1),
             (WHOLE - 7, 16), (0, BASE + BYTES)))
 
-    def args(self, process, target: bool) -> tuple:
+    def iovec(self, p: int) -> tuple[int, int]:
+        """An array of pieces in the application's memory: where, how many."""
+        count = self.pick((2, 0, 1, 3, 4, 5, 9))
+        at = WORDS + 8 * self.below((BYTES - WORDS) // 8 - 2 * count)
+        pieces = []
+        for _ in range(count):
+            length = self.pick((8, 0, 1, 5, 16, 31, 60))
+            pieces += [BASE + WORDS + self.below(BYTES - WORDS - length), length]
+        if pieces and self.chance(6):
+            pieces[-2:] = self.memory()
+        self.first.append(("poke", p, at, len(pieces), *pieces))
+        if not self.chance(6):
+            return BASE + at, count
+        return self.pick(((BASE + at + 4, count), (BASE + BYTES - 16 * count + 8, count + 1),
+                          (BASE + at, 257), (BASE + at, WHOLE), (1, 0), (WHOLE, 1),
+                          (WHOLE - 7, 2)))
+
+    def args(self, process) -> tuple:
         start, length = self.memory()
         options = 0
+        if self.chance(25):
+            start, length = self.iovec(process.nid)
+            options = IOVEC
         for bit, percent in ((objects.OP_PUT, 75), (objects.OP_GET, 65),
-                             (objects.MANAGE_REMOTE, 35), (objects.TRUNCATE, 40),
-                             (objects.ACK_DISABLE, 15), (objects.MAX_SIZE, 25),
+                             (objects.MANAGE_REMOTE, 30), (objects.TRUNCATE, 40),
+                             (objects.ACK_DISABLE, 15), (objects.MAX_SIZE, 35),
                              (objects.START_DISABLE, 15), (objects.END_DISABLE, 15)):
             options |= bit * self.chance(percent)
         if self.chance(2):
             options |= 1 << (9 + self.below(23))
         threshold = self.pick((-1, -1, -1, 1, 1, 1, 2, 2, 3, 5, 0, -2 if self.chance(20) else 4))
         queue = self.handle(process.eqs) if self.chance(85) else 0
-        return start, length, threshold, self.below(length + 2), options, self.below(1000), queue
+        return start, length, threshold, self.below(min(length, 300) + 2), options, self.below(1000), queue
 
     def md_attach(self, p, process) -> Iterator[tuple]:
         bare = [name for name, entry in process.mes.items() if not entry.mds]
         entry = self.handle(bare if bare and not self.chance(8) else process.mes)
-        yield ("md_attach", p, self.new(), entry, *self.args(process, True), self.below(2))
+        yield ("md_attach", p, self.new(), entry, *self.args(process), self.below(2))
+
+    def md_insert(self, p, process) -> Iterator[tuple]:
+        listed = [name for name, md in process.mds.items() if md.entry]
+        base = self.handle(listed if listed and not self.chance(8) else process.mds)
+        yield ("md_insert", p, self.new(), base, *self.args(process), self.below(2),
+               self.below(2))
+
+    def md_update(self, p, process) -> Iterator[tuple]:
+        idle = [name for name, md in process.mds.items() if not md.pending and not md.leaving]
+        md = self.handle(idle if idle and not self.chance(20) else process.mds)
+        test = 0
+        if self.chance(70):
+            calm = [name for name, queue in process.eqs.items() if queue.next == queue.read]
+            test = self.handle(calm if calm and not self.chance(20) else process.eqs)
+        yield ("md_update", p, md, self.below(2), int(not self.chance(15)), *self.args(process),
+               test)
 
     def md_bind(self, p, process) -> Iterator[tuple]:
-        yield "md_bind", p, self.new(), *self.args(process, False), self.below(2)
+        yield "md_bind", p, self.new(), *self.args(process), self.below(2)
 
     def md_unlink(self, p, process) -> Iterator[tuple]:
-        yield "md_unlink", p, self.handle(process.mds)
+        used = [name for name, md in process.mds.items() if not md.active()]
+        yield "md_unlink", p, self.handle(used if used and self.chance(60) else process.mds)
 
     def eq_alloc(self, p, process) -> Iterator[tuple]:
         count = self.pick((0, 257, 1 << 40, WHOLE)) if self.chance(10) \
@@ -137,7 +208,13 @@ class Sequence:
                     if all(queue.word != word for queue in process.eqs.values()))
         if self.chance(8):
             word = self.pick((BASE - 8, BASE + BYTES, BASE + 4, BASE + BYTES - 4, 0, WHOLE - 7))
-        yield "eq_alloc", p, name, count, word, 0
+        yield "eq_alloc", p, name, count, word, int(self.chance(30))
+
+    def eq_handled(self, p, process) -> Iterator[tuple]:
+        handled = [name for name, queue in process.eqs.items() if queue.handler]
+        name = self.handle(handled if handled else process.eqs)
+        for _ in range(1 + self.below(4)):
+            yield "eq_handled", p, name
 
     def eq_free(self, p, process) -> Iterator[tuple]:
         yield "eq_free", p, self.handle(process.eqs)
@@ -145,7 +222,9 @@ class Sequence:
     def eq_get(self, p, process) -> Iterator[tuple]:
         full = [name for name, queue in process.eqs.items() if queue.next != queue.read]
         name = self.handle(full if full and self.chance(90) else process.eqs)
-        for _ in range(1 + self.below(4)):
+        queue = process.eqs.get(name)
+        there = min(queue.next - queue.read, queue.count) if queue else 0
+        for _ in range(1 + self.below(there + 1)):
             yield "eq_get", p, name
 
     # ---- operations ----------------------------------------------------------
@@ -162,24 +241,68 @@ class Sequence:
             local, length = self.below(4), WHOLE
         nid = ANY if self.chance(3) else self.below(4)
         pid = ANY if self.chance(3) else 1 + self.chance(10)
-        yield ("initiate", p, self.new(), self.pick((PUT, GET)), handle, local, length, nid, pid,
-               self.below(3), self.below(2), self.below(2), self.below(4), self.below(40),
-               self.below(1 << 16))
+        kind = self.pick((PUT, GET, ATOMIC))
+        atomic, datatype = self.operation()
+        pt, bits = self.somewhere(nid)
+        if kind == ATOMIC:
+            length = self.atomic_length(datatype)
+            local = self.below(max(1, room - length * 2))
+            if atomic != CSWAP and self.chance(10):
+                length = WHOLE
+        yield ("initiate", p, self.new(), kind, handle, local, length, nid, pid, pt,
+               int(self.chance(10)), int(self.chance(65)), bits, self.below(40),
+               self.below(1 << 16), atomic, datatype)
+
+    def somewhere(self, nid: int) -> tuple[int, int]:
+        """A portal and match bits; those of an entry that takes something, if nid has one."""
+        entries = [(pt, entry.bits) for pt, portal in enumerate(self.world.processes[nid].portals)
+                   for entry in portal if entry.mds and entry.mds[0].active()] if nid < 2 else []
+        return self.pick(entries) if entries else (self.below(3), self.below(4))
+
+    def operation(self) -> tuple[int, int]:
+        """An atomic operation and its datatype."""
+        if self.chance(3):
+            return self.pick(((8, 0), (255, 0), (0, 8), (0, 255)))
+        return self.below(8), self.below(8)
+
+    def atomic_length(self, datatype: int) -> int:
+        if self.chance(8):
+            return self.pick((1, 3, 63, 64, 65, 72, 128))
+        size = messages.element(datatype)[0] if datatype < 8 else 1
+        return size * self.below(min(64 // size, 3 if self.chance(60) else 64) + 1)
+
+    def exchange(self, p, process) -> Iterator[tuple]:
+        active = [name for name, md in process.mds.items() if md.active()]
+        small = [name for name in active if process.mds[name].room <= 64]
+        live = active if active and not self.chance(10) else process.mds
+        get_md, put_md = self.handle(live), self.handle(small or live)
+        kind = self.pick((GETPUT, FETCH_ATOMIC))
+        atomic, datatype = self.operation()
+        length, local, put_local = WHOLE, 0, 0
+        if kind == FETCH_ATOMIC:
+            length = self.atomic_length(datatype)
+        if self.chance(30):
+            local, put_local = self.below(20), self.below(20)
+        nid = ANY if self.chance(3) else self.below(4)
+        pt, bits = self.somewhere(nid)
+        yield ("exchange", p, self.new(), kind, get_md, local, length, nid, 1, pt,
+               int(self.chance(10)), bits, self.below(40), self.below(1 << 16), put_md,
+               put_local, atomic, datatype, self.pick((0, 0, 64, 8)))
 
     def sent(self, p, process) -> Iterator[tuple]:
         mine = [name for name, (q, *_) in self.world.unsent.items() if q == p]
         if mine:
             yield "sent", p, self.pick(mine), self.pick((NI_OK, NI_OK, NI_OK, NI_FAIL))
 
-    def aimed(self, process) -> Message:
+    def aimed(self, process, kinds: tuple = (PUT, GET)) -> Message:
         """A request that some descriptor should take."""
         ready = [entry for portal in process.portals for entry in portal
                  if entry.mds and entry.mds[0].active()]
         entry = self.pick(ready) if ready else None
         md = entry.mds[0] if entry else None
-        allowed = [kind for kind, need in portals.NEEDS.items() if kind in (PUT, GET)
+        allowed = [kind for kind, need in messages.NEEDS.items() if kind in kinds
                    and (md is None or md.args.options & need == need)]
-        kind = self.pick(allowed or (PUT, GET))
+        kind = self.pick(allowed or kinds)
         nid = entry.nid if entry and entry.nid != ANY else self.below(4)
         pid = entry.pid if entry and entry.pid != ANY else 1 + self.below(2)
         bits = entry.bits ^ (self.below(1 << 64) & entry.ignore) if entry else self.below(4)
@@ -189,11 +312,37 @@ class Sequence:
         room = md.room if md else 10
         offset = self.below(room + 1) if managed else self.below(300)
         left = max(0, room - (offset if managed else md.local if md else 0))
-        length = self.below(left + 1) if self.chance(60) else self.pick((left, left + 1, left + 40))
-        ack = kind == PUT and self.chance(50)
-        return Message(kind, int(ack), 0, 0, 0, nid, pid, process.nid, process.pid, 1000 + nid,
-                       7, pt, 0, bits, offset, length, 0, 100 + self.below(3), 200, 300,
-                       self.below(1 << 32) if kind == PUT else 0, self.below(1 << 32))
+        length = self.below(left + 1)
+        if self.chance(40 if md and md.args.options & objects.TRUNCATE else 15):
+            length = self.pick((left, left + 1, left + 40))
+        atomic, datatype = 0, 0
+        if kind in (ATOMIC, FETCH_ATOMIC):
+            atomic, datatype = self.operation()
+            length = self.atomic_length(datatype)
+        if len(kinds) > 2 and not self.chance(5):
+            length = min(length, 64)
+        ack = kind in messages.ACKED and self.chance(50)
+        return Message(kind, int(ack), 0, atomic, datatype, nid, pid, process.nid, process.pid,
+                       1000 + nid, 7, pt, self.cookie(process, nid, pid, pt), bits, offset,
+                       length, 0, 100 + self.below(3), 200, 300,
+                       0 if kind == GET else self.below(1 << 32), self.below(1 << 32))
+
+    def cookie(self, process, nid: int, pid: int, pt: int) -> int:
+        """An access control entry that admits this, if there is one."""
+        open_to = [index for index, ac in enumerate(process.acs) if ac
+                   and messages.fits(nid, ac.nid) and messages.fits(pid, ac.pid)
+                   and messages.fits(1000 + nid, ac.uid) and messages.fits(7, ac.jid)
+                   and messages.fits(pt, ac.pt)]
+        return self.pick(open_to) if open_to else self.below(4)
+
+    def ac_set(self, p, process) -> Iterator[tuple]:
+        if self.chance(30):
+            yield "ac_set", p, 0, ANY, ANY, ANY, ANY, ANY     # everybody comes in again
+            return
+        index = self.pick((1, 2, 3, 3, 4, 5, ANY)) if self.chance(90) else 0
+        yield ("ac_set", p, index, self.pick((ANY, ANY, 0, 1, 2)), self.pick((ANY, ANY, 1, 2)),
+               self.pick((ANY, ANY, 1000, 1002)), self.pick((ANY, 7, 7, 0)),
+               self.pick((ANY, ANY, 0, 1, 7, 8, 9)))
 
     def spoiled(self, m: Message) -> Message:
         """The same with one field wrong, or just different."""
@@ -202,20 +351,34 @@ class Sequence:
             ("target_nid", (2, ANY)), ("uid", (0, 1000)), ("jid", (0, 8, ANY)),
             ("pt_index", (0, 1, 7, 8, 9, ANY)), ("cookie", (1, 2, 3, 4, 5, ANY)),
             ("match_bits", (0, 1, 2, 3, 1 << 63)), ("offset", (0, 1, 250, WHOLE, WHOLE - 3)),
-            ("length", (0, 1, 64, 500, WHOLE, 1 << 63)), ("operation", (PUT, GET, 0, 9, 255)),
+            ("length", (0, 1, 64, 65, 500, WHOLE, 1 << 63)),
+            ("operation", (PUT, GET, 0, 9, 255, GETPUT, ATOMIC, FETCH_ATOMIC)),
+            ("atomic_operation", (7, 8, 255)), ("datatype", (7, 8, 255)), ("ack_request", (0, 1)),
         ))
         return m._replace(**{field: self.pick(values)})
 
-    def begin(self, p, process) -> Iterator[tuple]:
-        waiting = [m for m in self.world.requests if m.target_nid == p]
+    def arriving(self, p, process, kinds: tuple) -> Message:
+        waiting = [m for m in self.world.requests if m.target_nid == p and m.operation in kinds]
         if waiting and self.chance(30):
             m = self.pick(waiting)
             self.world.requests.remove(m)
         else:
-            m = self.aimed(process)
-        if self.chance(12):
-            m = self.spoiled(m)
+            m = self.aimed(process, kinds)
+        return self.spoiled(m) if self.chance(12) else m
+
+    def begin(self, p, process) -> Iterator[tuple]:
+        m = self.arriving(p, process, (PUT, GET))
         yield "begin", p, self.new(), m.source_nid & 3, *m
+
+    def inline(self, p, process) -> Iterator[tuple]:
+        m = self.arriving(p, process, messages.REQUESTS)
+        yield "inline", p, self.new(), self.seed(process), *m
+
+    def seed(self, process) -> int:
+        """Payload: of the pattern, or in the target's own segment."""
+        if any(md.args.options & IOVEC for md in process.mds.values()) or not self.chance(50):
+            return self.below(2048)
+        return OWN + WORDS + self.below(BYTES - WORDS - 128)
 
     def answer(self, p, process) -> Iterator[tuple]:
         """An ack or a reply arrives: one that was made, one that is awaited, or neither."""
@@ -238,9 +401,14 @@ class Sequence:
             return
         if self.chance(6):
             m = m._replace(op_handle=self.handle(process.records))
+        if self.chance(6):
+            m = m._replace(op_handle=0, md_handle=self.handle(process.mds))
         if self.chance(3):
             m = m._replace(operation=self.pick((ACK, REPLY)))
-        yield "begin", p, self.new(), m.source_nid & 3, *m
+        if m.mlength <= 64 and self.chance(50):
+            yield "inline", p, self.new(), self.seed(process), *m
+        else:
+            yield "begin", p, self.new(), m.source_nid & 3, *m
 
     def unanswered(self, p, process) -> Iterator[tuple]:
         waiting = [record.name for record in process.records.values()
@@ -253,7 +421,8 @@ class Sequence:
 
     def under_way(self, p: int, kinds: tuple) -> list[int]:
         return [name for name, (q, flight) in self.world.flights.items()
-                if q == p and flight.operation in kinds]
+                if q == p and flight.operation in kinds
+                and flight.record.name in self.world.processes[q].records]
 
     def data(self, p, process) -> Iterator[tuple]:
         names = self.under_way(p, (PUT, REPLY))
@@ -268,6 +437,28 @@ class Sequence:
             at = self.below(count + 3)
             yield "data", p, name, at, self.below(count + 9), seed
 
+    def copy(self, p, process) -> Iterator[tuple]:
+        """From a send or a get, here or at the other process, to a put or a reply."""
+        names, world = self.under_way(p, (PUT, REPLY)), self.world
+        sources = [*self.under_way(0, (GET,)), *self.under_way(1, (GET,)), *world.unsent]
+        if not names or not sources:
+            return
+        name, source = self.pick(names), self.pick(sources)
+        q, range_ = world.range_of(source)
+        if q == p and len(range_.pieces) + len(world.flights[name][1].pieces) > 2:
+            return                              # what overlaps then is not specified
+        yield "copy", p, name, q, source
+
+    def other(self, p, process) -> Iterator[tuple]:
+        live = [*process.mes, *process.mds, *process.eqs]
+        live += self.gone[-len(live):]
+        barrier = Message(messages.BARRIER, target_nid=p, target_pid=1,
+                          list_selector=self.pick((0, 1, 5, 6, ANY)))
+        yield self.pick((("alive", p, self.handle(live)),
+                         ("register", p, self.pick((0, 20, 21, 22, 23, ANY, WHOLE))),
+                         ("begin", p, self.new(), 1, *barrier),
+                         ("inline", p, self.new(), 0, *barrier), ("barrier", p)))
+
     def read(self, p, process) -> Iterator[tuple]:
         names = self.under_way(p, (GET,))
         names += [name for name, (q, *_) in self.world.unsent.items() if q == p]
@@ -275,7 +466,7 @@ class Sequence:
             yield "read", p, self.pick(names), self.below(20), self.below(400)
 
     def end(self, p, process) -> Iterator[tuple]:
-        names = self.under_way(p, (PUT, GET, REPLY))
+        names = [name for name, (q, _) in self.world.flights.items() if q == p]
         fail = self.pick((NI_OK,) * 7 + (NI_FAIL,))
         old = [name for q, name in self.world.ended if q == p]
         if old and self.chance(3):
@@ -288,12 +479,22 @@ class Sequence:
             yield "died", p, self.below(4)
 
     def refuse(self, p, process) -> Iterator[tuple]:
-        yield "refuse", p, self.pick((NI_FAIL, NI_DROPPED)), *self.spoiled(self.aimed(process))
+        yield "refuse", p, self.pick((NI_FAIL, NI_DROPPED)), \
+            *self.spoiled(self.aimed(process, messages.REQUESTS))
 
     def restart(self, p, process) -> Iterator[tuple]:
         """Close; open again when nothing is pending."""
         if process.opened:
-            if self.chance(10):
+            if self.chance(15):
                 yield "close", p
         elif process.pending() == 0:
-            yield "open", p, *HARD
+            yield "open", p, *self.limits()
+
+    def limits(self) -> tuple:
+        """What PtlNIInit asks for: often all."""
+        if not self.chance(50):
+            return tuple(HARD)
+        limits = [self.pick((most, most, 0, most + 1, 1 + self.below(most))) for most in HARD]
+        if self.chance(50):
+            limits[-2:] = 1 + self.below(4), 1 + self.below(5)
+        return tuple(limits)

@@ -38,6 +38,8 @@ def run(seed: int, steps: int) -> Counter:
             except Difference as difference:
                 raise shortest(comparison.steps, seed, difference) from None
             seen += comparison.world.seen
+            for process in comparison.world.processes:
+                seen += process.met
             seen["steps"] += len(comparison.steps)
     return seen
 

@@ -10,20 +10,19 @@ import zlib
 from collections import Counter
 from typing import Optional
 
-from model import objects, portals
-from model.objects import BYTES, WORDS, Limits
-from model.portals import Flight, Message, Process
+from model import objects
+from model.message import D_STALE, FETCHES, REPLY, Flight, Message
+from model.objects import BYTES, IOVEC, WORDS, Limits
+from model.portals import Process
 
-HARD = Limits(portals=8, acs=4, mes=12, mds=16, eqs=4, me_list=100, pieces=256)
+HARD = Limits(portals=8, acs=4, mes=12, mds=16, eqs=4, me_list=12, pieces=256)
 OPERATIONS = 6
-MEMORY = Message._fields
+OWN = 10000                # an inline payload from here on lies in the target's own segment
 PATTERN = bytes(((i * i * 7 + i * 13 + i // 256 * 101) & 0xffffffff) >> 2 & 255
                 for i in range(8192))
-# Names of the results of each command, for the coverage table.
-ERRORS = {number: name for name, number in vars(objects).items()
-          if name.isupper() and isinstance(number, int) and -25 < number <= 0 and name not in (
-              "GET_START", "DROPPED")}
-DELIVERED = {0: "OK", -1: "DROPPED", -2: "BUSY", -3: "CLOSED", -5: "STALE"}
+
+# Where a descriptor's options are among a step's numbers.
+OPTIONS_AT = {"md_attach": 6, "md_insert": 6, "md_bind": 5, "md_update": 7}
 
 
 def numbers(values) -> str:
@@ -41,7 +40,7 @@ class World:
         self.processes = [Process(nid, 1000 + nid, 7, HARD, OPERATIONS) for nid in (0, 1)]
         self.flights: dict[int, tuple[int, Flight]] = {}   # begun and not ended
         self.ended: list[tuple[int, int]] = []             # (process, name)
-        self.unsent: dict[int, tuple[int, Message, Flight]] = {}
+        self.unsent: dict[int, tuple[int, Flight]] = {}
         self.initiated: dict[int, tuple[int, Message]] = {}
         self.requests: list[Message] = []                  # that somebody may deliver
         self.answers: list[Message] = []
@@ -54,7 +53,12 @@ class World:
         process.news.clear()
         result = getattr(self, "do_" + command)(process, *rest)
         head = numbers(result if isinstance(result, tuple) else (result,))[1:]
-        self.seen[command, int(head.split(" ", 1)[0])] += 1
+        outcome = int(head.split(" ", 1)[0])
+        self.seen[command, outcome] += 1
+        if command in OPTIONS_AT and outcome == 0:
+            for bit in range(9):
+                if rest[OPTIONS_AT[command]] >> bit & 1:
+                    self.seen["option", bit] += 1
         return head + self.state(process)
 
     def state(self, process: Process) -> str:
@@ -97,34 +101,44 @@ class World:
     def do_eq_get(self, process: Process, handle: int) -> tuple:
         queue = process.eqs.get(handle)
         unread = min(queue.next - queue.read, queue.count) if queue else objects.EQ_INVALID
+        unhandled = process.eq_unhandled(handle)
         result, *event = process.eq_get(handle)
-        return result, unread, *event
+        return result, unread, unhandled, *event
 
     # ---- messages ------------------------------------------------------------
 
-    def do_initiate(self, process: Process, name: int, operation: int, *rest: int) -> tuple:
-        result, message, flight = process.initiate(name, operation, *rest)
+    def upcall(self, process: Process) -> int:
+        """Whether an event was recorded in a queue with a handler."""
+        return int(any(process.eqs[queue].handler for queue, _, _ in process.news))
+
+    def started(self, process: Process, name: int, result: int, message: Optional[Message],
+                flight: Optional[Flight]) -> tuple:
         if result:
             return (result,)
         self.requests.append(message)
         self.initiated[name] = process.nid, message
         if flight is None:
             return result, *message
-        self.unsent[name] = process.nid, message, flight
-        return result, *message, flight.count
+        self.unsent[name] = process.nid, flight
+        return result, *message, flight.count, len(process.news), self.upcall(process)
+
+    def do_initiate(self, process: Process, name: int, *rest: int) -> tuple:
+        return self.started(process, name, *process.initiate(name, *rest))
+
+    def do_exchange(self, process: Process, name: int, *rest: int) -> tuple:
+        return self.started(process, name, *process.exchange(name, *rest))
 
     def do_sent(self, process: Process, name: int, fail: int) -> tuple:
-        _, message, flight = self.unsent.pop(name)
-        return (process.sent(message, fail),)
+        _, flight = self.unsent.pop(name)
+        return process.sent(flight, fail), len(process.news), self.upcall(process)
 
     def do_unanswered(self, process: Process, name: int) -> int:
         return process.unanswered(self.initiated[name][1])
 
     def granted(self, process: Process, result: int, count: int,
                 answer: Optional[Message]) -> tuple:
-        if answer:
-            self.answers.append(answer)
-        return result, count, len(process.news), *(answer or ())
+        self.answered(answer)
+        return result, count, len(process.news), self.upcall(process), *(answer or ())
 
     def do_begin(self, process: Process, name: int, runner: int, *fields: int) -> tuple:
         message = Message(*fields)
@@ -135,18 +149,55 @@ class World:
         return self.granted(process, result, flight.count, answer)
 
     def do_data(self, process: Process, name: int, at: int, count: int, seed: int) -> int:
-        _, flight = self.flights[name]
+        _, flight = self.range_of(name)
         process.data(flight, at, PATTERN[seed:seed + count])
         return 0
 
+    def range_of(self, name: int) -> tuple[int, Flight]:
+        """What may be touched: nothing once the death of its runner has ended it."""
+        if name in self.unsent:
+            return self.unsent[name]
+        p, flight = self.flights[name]
+        if flight.record.name not in self.processes[p].records:
+            raise LeftOut
+        return p, flight
+
+    def do_copy(self, process: Process, name: int, q: int, source_name: int) -> int:
+        """From range to range, as a link does that maps both."""
+        _, flight = self.range_of(name)
+        _, source = self.range_of(source_name)
+        if q == process.nid and len(source.pieces) + len(flight.pieces) > 2:
+            raise LeftOut                       # what overlaps then is not specified
+        self.processes[q].copies_to(source, process, flight)
+        return 0
+
+    def do_inline(self, process: Process, name: int, seed: int, *fields: int) -> tuple:
+        message = Message(*fields)
+        payload = PATTERN[seed:seed + 128]
+        if seed >= OWN:
+            if any(md.args.options & IOVEC for md in process.mds.values()):
+                raise LeftOut                   # as for copy
+            payload = bytes(process.memory[seed - OWN:seed - OWN + 128])
+        result, flight, fetched = process.inline(message, payload)
+        if result or message.operation not in FETCHES:
+            fetched = b"\xee" * 64              # the result is not touched
+        answer = None if message.operation == REPLY else flight.answer
+        return (*self.granted(process, result, 0, None), zlib.crc32(fetched),
+                *self.answered(answer))
+
+    def answered(self, answer: Optional[Message]) -> tuple:
+        if answer:
+            self.answers.append(answer)
+        return answer or ()
+
     def do_read(self, process: Process, name: int, at: int, count: int) -> tuple:
-        flight = self.unsent[name][2] if name in self.unsent else self.flights[name][1]
+        _, flight = self.range_of(name)
         count = max(0, min(count, flight.count - at))
         return 0, zlib.crc32(process.read(flight.pieces, flight.at + at, count))
 
     def do_end(self, process: Process, name: int, fail: int) -> tuple:
         if (process.nid, name) in self.ended:
-            return portals.D_STALE, 0, 0
+            return D_STALE, 0, 0, 0
         _, flight = self.flights.pop(name)
         self.ended.append((process.nid, name))
         result, answer = process.end(flight, fail)
@@ -155,6 +206,9 @@ class World:
     def do_died(self, process: Process, nid: int) -> tuple:
         ended = process.died(nid)
         return ended, len(process.news)
+
+    def do_barrier(self, process: Process) -> tuple:
+        return tuple(process.barrier)
 
     def do_refuse(self, process: Process, fail: int, *fields: int) -> tuple:
         answer = process.refuse(Message(*fields), fail)

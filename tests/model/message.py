@@ -1,0 +1,124 @@
+"""The reference model: what a message is, what is under way, and what atomic operations do."""
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple, Optional
+
+from model.objects import (
+    ANY, GETPUT_START, GET_START, OP_GET, OP_PUT, PUT_START, Descriptor, Queue)
+
+(NONE, PUT, GET, ACK, REPLY, GETPUT, ATOMIC, FETCH_ATOMIC, BARRIER) = range(9)
+REQUESTS = (PUT, GET, GETPUT, ATOMIC, FETCH_ATOMIC)
+NI_OK, NI_FAIL, NI_DROPPED = range(3)
+# deliver_begin's results
+D_OK, D_DROPPED, D_BUSY, D_CLOSED, D_DAMAGED, D_STALE = (-number for number in range(6))
+WHOLE = (1 << 64) - 1
+INLINE = 64                # bytes that deliver_inline carries
+
+# The operation's name among event kinds, and what its target's descriptor must allow (rule 4).
+STARTS = {PUT: PUT_START, GET: GET_START, ATOMIC: PUT_START, GETPUT: GETPUT_START,
+          FETCH_ATOMIC: GETPUT_START}
+NEEDS = {PUT: OP_PUT, GET: OP_GET, ATOMIC: OP_PUT, GETPUT: OP_PUT | OP_GET,
+         FETCH_ATOMIC: OP_PUT | OP_GET}
+
+
+FETCHES = (GET, GETPUT, FETCH_ATOMIC)                  # answered by a REPLY
+WRITES = (PUT, REPLY, GETPUT, ATOMIC, FETCH_ATOMIC)    # change the memory of who gets them
+ACKED = (PUT, ATOMIC)                                  # answered by an ACK, on request
+
+
+class Message(NamedTuple):
+    """The header (net/portals/message.h); handles are names."""
+    operation: int = 0
+    ack_request: int = 0
+    fail: int = 0
+    atomic_operation: int = 0
+    datatype: int = 0
+    source_nid: int = 0
+    source_pid: int = 0
+    target_nid: int = 0
+    target_pid: int = 0
+    uid: int = 0
+    jid: int = 0
+    pt_index: int = 0
+    cookie: int = 0
+    match_bits: int = 0
+    offset: int = 0
+    length: int = 0
+    mlength: int = 0
+    md_handle: int = 0
+    eq_handle: int = 0
+    op_handle: int = 0
+    hdr_data: int = 0
+    sequence: int = 0
+    list_selector: int = 0
+
+
+# MIN MAX SUM BOR BAND BXOR SWAP CSWAP: of what is there, what is given, what is new
+ATOMICS = (lambda there, given, new: min(there, given),
+           lambda there, given, new: max(there, given),
+           lambda there, given, new: there + given,
+           lambda there, given, new: there | given,
+           lambda there, given, new: there & given,
+           lambda there, given, new: there ^ given,
+           lambda there, given, new: given,
+           lambda there, given, new: new if there == given else there)
+CSWAP = 7
+
+
+@dataclass(eq=False, slots=True)
+class Record:
+    """An operation record: one begun operation, or one awaited answer."""
+    name: int
+    number: int                     # which of the pool's records
+    waiting: bool
+    kind: int                       # ACK, REPLY: awaited; PUT, GET, REPLY: under way
+    runner: int                     # the node that ends it
+    md: Optional[Descriptor]
+    message: Message                # the request (or the answer that is carried out)
+    link: int
+    local: int = 0                  # REPLY: where in the descriptor it goes
+    count: int = 0                  # REPLY: bytes there
+    mlength: int = 0
+    offset: int = 0
+    queue: Optional[Queue] = None   # where the rest of its events goes
+    reserved: int = 0               # slots there that are kept for them
+
+
+@dataclass(eq=False, slots=True)
+class Flight:
+    """What the runner holds between begin and end (struct grant)."""
+    operation: int                  # of the message
+    record: Optional[Record]
+    pieces: list                    # the descriptor's memory
+    at: int = 0                     # where in the descriptor, as one buffer
+    count: int = 0
+    answer: Optional[Message] = None
+    ack: bool = False
+
+
+def fits(value: int, wanted: int) -> bool:
+    return wanted in (ANY, value)
+
+
+def element(datatype: int) -> tuple[int, bool]:
+    """Bytes of an atomic operation's element, and whether it has a sign."""
+    return 1 << datatype // 2, datatype % 2 == 0
+
+
+def atomic_valid(m: Message) -> bool:
+    return (m.atomic_operation < len(ATOMICS) and m.datatype < 8 and m.length <= INLINE
+            and m.length % element(m.datatype)[0] == 0)
+
+
+def atomic_apply(m: Message, old: bytes, operands: bytes) -> bytes:
+    """The target's new bytes; compare-and-swap brings what is compared, then what is new."""
+    size, signed = element(m.datatype)
+    result = b""
+    for at in range(0, len(old), size):
+        there, given, new = (int.from_bytes(source[first:first + size], "little", signed=signed)
+                             for source, first in ((old, at), (operands, at),
+                                                   (operands, m.length + at)))
+        value = ATOMICS[m.atomic_operation](there, given, new) % (1 << 8 * size)
+        result += value.to_bytes(size, "little")
+    return result

@@ -219,7 +219,7 @@ typedef struct {
 	ptl_pt_index_t   pt_index;      /* as the request named it, like match_bits, rlength */
 	ptl_match_bits_t match_bits;
 	ptl_size_t       rlength;       /* bytes requested */
-	ptl_size_t       mlength;       /* bytes moved (SEND: bytes sent) */
+	ptl_size_t       mlength;       /* bytes moved (SEND: bytes sent; PTL_CSWAP: half) */
 	ptl_size_t       offset;        /* PUT, GET, GETPUT: where in this descriptor; SEND, ACK,
 	                                   REPLY: the request's remote offset, echoed */
 	ptl_handle_md_t  md_handle;     /* this process's descriptor */

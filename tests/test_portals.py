@@ -1,17 +1,24 @@
 """Every call of Portals with each of its errors, from applications on real nodes."""
 from __future__ import annotations
 
+import os
+
 import pytest
 
 pytestmark = pytest.mark.messages
 
 LISTS = ("attach_any attached_portal insert hidden insert_arguments update update_arguments "
          "max_size").split()
+ONESIDED = "regions arguments atomic_arguments getput atomics atomic_events".split()
+IOVEC = "puts fetches one_buffer arguments".split()
+ACCESS = "interface defaults entries each_rank answers arguments identity".split()
+LIMITS = "granted pools bounds messages".split()
+COUNTERS = "tickets sums swaps lock".split()
 
 
-def cases(margay, app, nodes: int, name: str, wanted: list[str]) -> None:
+def cases(margay, app, nodes: int, name: str, wanted: list[str], *args: int) -> None:
     """Rank 0 prints a line for each case that all ranks have passed."""
-    run = margay("run", "-n", nodes, "--no-prefix", app(name)).ok()
+    run = margay("run", "-n", nodes, "--no-prefix", app(name), *args).ok()
     assert run.lines == [f"ok {case}" for case in wanted]
 
 
@@ -40,3 +47,30 @@ def test_barrier_of_64(margay, app):
     run = margay("run", "-n", 64, "--mem", 16, "--no-prefix", app("ptl_barrier"), "late", 2,
                  timeout=120).ok()
     assert run.lines == ["done"]
+
+
+@pytest.mark.parametrize("nodes", [1, 2, 3])
+def test_regions_exchanges_atomics(margay, app, nodes):
+    cases(margay, app, nodes, "ptl_onesided", ONESIDED)
+
+
+@pytest.mark.parametrize("nodes", [1, 2])
+def test_descriptors_of_pieces(margay, app, nodes):
+    cases(margay, app, nodes, "ptl_iovec", IOVEC)
+
+
+@pytest.mark.parametrize("nodes", [1, 2, 4])
+def test_access_and_identity(margay, app, nodes):
+    cases(margay, app, nodes, "ptl_access", ACCESS, os.getuid())
+
+
+@pytest.mark.parametrize("nodes", [1, 2, 4])
+def test_limits(margay, app, nodes):
+    cases(margay, app, nodes, "ptl_limits", LIMITS)
+
+
+@pytest.mark.spin(2)
+@pytest.mark.parametrize("nodes, rounds", [(1, 500), (2, 1000), (4, 500), (8, 100)])
+def test_counters(margay, app, nodes, rounds):
+    """All ranks change words of one; the sums are exact."""
+    cases(margay, app, nodes, "ptl_counter", COUNTERS, rounds)

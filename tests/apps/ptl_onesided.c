@@ -1,0 +1,411 @@
+/*
+ * ptl_onesided: PtlPutRegion, PtlGetRegion, PtlGetPut, PtlAtomic, PtlFetchAtomic,
+ * with their errors. The numbers are those of the rules that a case tests. Prints
+ * "ok NAME" for each case; see ptl.h for the roles.
+ */
+#include "ptl.h"
+
+enum { REMOTE = PTL_MD_OP_PUT | PTL_MD_OP_GET | PTL_MD_MANAGE_REMOTE };
+
+static ptl_handle_md_t bind(struct roles *r, void *start, size_t length, int threshold)
+{
+	ptl_handle_md_t md;
+
+	EQUAL(PtlMDBind(r->job.ni, memory(start, length, threshold, 0, r->own), PTL_RETAIN, &md),
+	      PTL_OK);
+	return md;
+}
+
+/* The end of a put from `md`, with an ack. */
+static ptl_event_t acked(struct roles *r)
+{
+	ptl_event_t sent = expect(r->own, PTL_EVENT_SEND_END), ack = expect(r->own, PTL_EVENT_ACK);
+
+	EQUAL(sent.link, ack.link);
+	EQUAL(sent.mlength, sent.rlength);
+	return ack;
+}
+
+/* 5, 7, 9: a region of the descriptor goes out, or comes in, and nothing beside it. */
+static void case_regions(struct roles *r)
+{
+	ptl_handle_me_t me = 0;
+
+	if (r->target)
+		me = attach(r, 1, 0, memory(r->in, 256, PTL_MD_THRESH_INF, REMOTE | PTL_MD_TRUNCATE,
+		                            PTL_EQ_NONE), PTL_RETAIN);
+	meet(r);
+	if (r->initiator) {
+		ptl_handle_md_t md = bind(r, r->out, 100, 4);
+		char got[64];
+		ptl_event_t reply;
+
+		EQUAL(PtlPutRegion(md, 10, 20, PTL_ACK_REQ, r->to, PT, 0, 1, 40, 7), PTL_OK);
+		EQUAL(acked(r).mlength, 20);
+		EQUAL(PtlPutRegion(md, 100, 0, PTL_ACK_REQ, r->to, PT, 0, 1, 0, 7), PTL_OK);
+		EQUAL(acked(r).md.threshold, 0);
+		EQUAL(PtlPutRegion(md, 0, 1, PTL_NO_ACK_REQ, r->to, PT, 0, 1, 0, 0), PTL_MD_INVALID);
+		EQUAL(PtlMDUnlink(md), PTL_OK);
+		memset(got, 'x', sizeof got);
+		md = bind(r, got, 64, PTL_MD_THRESH_INF);
+		EQUAL(PtlGetRegion(md, 8, 16, r->to, PT, 0, 1, 42), PTL_OK);
+		reply = expect(r->own, PTL_EVENT_REPLY_END);
+		EQUAL(reply.rlength, 16);
+		EQUAL(reply.mlength, 16);
+		EQUAL(PtlGetRegion(md, 60, 4, r->to, PT, 0, 1, 254), PTL_OK);     /* 2 are there */
+		EQUAL(expect(r->own, PTL_EVENT_REPLY_END).mlength, 2);
+		for (int i = 0; i < 64; i++)
+			EQUAL(got[i], i >= 8 && i < 24 ? r->out[i + 4] : i == 60 || i == 61 ? 0 : 'x');
+		EQUAL(PtlMDUnlink(md), PTL_OK);
+	}
+	meet(r);
+	if (r->target) {
+		for (int i = 0; i < 256; i++)
+			EQUAL(r->in[i], i >= 40 && i < 60 ? r->out[i - 30] : 0);
+		EQUAL(PtlMEUnlink(me), PTL_OK);
+	}
+}
+
+/* 33: the errors of all the calls; nothing is sent, no threshold falls, no event comes. */
+static void case_arguments(struct roles *r)
+{
+	static const ptl_size_t far[][2] = { { 0, 17 }, { 16, 1 }, { 17, 0 }, { 1, 16 }, { ~0ULL, 1 },
+	                                     { 8, ~0ULL }, { 0, ~0ULL }, { ~0ULL, ~0ULL } };
+	ptl_process_id_t nobody = { PTL_NID_ANY, 1 }, beyond = { 12345, r->to.pid };
+	ptl_handle_md_t md, off, big, text, stale;
+	ptl_sr_value_t before;
+
+	if (!r->initiator)
+		return;
+	md = bind(r, r->in, 16, 5);
+	off = bind(r, r->in, 16, 0);
+	big = bind(r, r->in, 65, 5);
+	text = bind(r, (void *)case_regions, 16, 5);
+	stale = bind(r, r->in, 16, 5);
+	EQUAL(PtlMDUnlink(stale), PTL_OK);
+	before = status(r, PTL_SR_MESSAGES_OUT);
+	for (size_t i = 0; i < sizeof far / sizeof far[0]; i++) {
+		ptl_size_t at = far[i][0], n = far[i][1];
+
+		EQUAL(PtlPutRegion(md, at, n, PTL_ACK_REQ, r->to, PT, 0, 1, 0, 0), PTL_MD_ILLEGAL);
+		EQUAL(PtlGetRegion(md, at, n, r->to, PT, 0, 1, 0), PTL_MD_ILLEGAL);
+		if (n <= 64) {
+			EQUAL(PtlAtomic(md, at, n, PTL_ACK_REQ, r->to, PT, 0, 1, 0, 0, PTL_SUM, PTL_INT8_T),
+			      PTL_MD_ILLEGAL);
+			EQUAL(PtlFetchAtomic(md, at, md, 0, n, r->to, PT, 0, 1, 0, 0, PTL_SUM, PTL_INT8_T),
+			      PTL_MD_ILLEGAL);
+			EQUAL(PtlFetchAtomic(md, 0, md, at, n, r->to, PT, 0, 1, 0, 0, PTL_SUM, PTL_INT8_T),
+			      PTL_MD_ILLEGAL);
+		}
+	}
+	EQUAL(PtlAtomic(md, 0, 16, PTL_ACK_REQ, r->to, PT, 0, 1, 0, 0, PTL_CSWAP, PTL_INT8_T),
+	      PTL_MD_ILLEGAL);                    /* sends 32 */
+	EQUAL(PtlGetPut(md, big, r->to, PT, 0, 1, 0, 0), PTL_MD_ILLEGAL);
+	EQUAL(PtlGetPut(text, md, r->to, PT, 0, 1, 0, 0), PTL_SEGV);
+	EQUAL(PtlGetRegion(text, 0, 8, r->to, PT, 0, 1, 0), PTL_SEGV);
+	EQUAL(PtlGet(text, r->to, PT, 0, 1, 0), PTL_SEGV);
+	EQUAL(PtlFetchAtomic(text, 0, md, 0, 8, r->to, PT, 0, 1, 0, 0, PTL_SUM, PTL_INT8_T), PTL_SEGV);
+	for (int i = 0; i < 4; i++) {
+		ptl_handle_md_t bad = i == 0 ? off : i == 1 ? stale : i == 2 ? r->own : PTL_INVALID_HANDLE;
+
+		EQUAL(PtlPutRegion(bad, 0, 1, PTL_ACK_REQ, r->to, PT, 0, 1, 0, 0), PTL_MD_INVALID);
+		EQUAL(PtlGetRegion(bad, 0, 1, r->to, PT, 0, 1, 0), PTL_MD_INVALID);
+		EQUAL(PtlGetPut(bad, md, r->to, PT, 0, 1, 0, 0), PTL_MD_INVALID);
+		EQUAL(PtlGetPut(md, bad, r->to, PT, 0, 1, 0, 0), PTL_MD_INVALID);
+		EQUAL(PtlAtomic(bad, 0, 8, PTL_ACK_REQ, r->to, PT, 0, 1, 0, 0, PTL_SUM, PTL_INT64_T),
+		      PTL_MD_INVALID);
+		EQUAL(PtlFetchAtomic(bad, 0, md, 0, 8, r->to, PT, 0, 1, 0, 0, PTL_SUM, PTL_INT64_T),
+		      PTL_MD_INVALID);
+		EQUAL(PtlFetchAtomic(md, 0, bad, 0, 8, r->to, PT, 0, 1, 0, 0, PTL_SUM, PTL_INT64_T),
+		      PTL_MD_INVALID);
+	}
+	for (int i = 0; i < 2; i++) {
+		ptl_process_id_t to = i ? nobody : beyond;
+
+		EQUAL(PtlPutRegion(md, 0, 1, PTL_ACK_REQ, to, PT, 0, 1, 0, 0), PTL_PROCESS_INVALID);
+		EQUAL(PtlGetRegion(md, 0, 1, to, PT, 0, 1, 0), PTL_PROCESS_INVALID);
+		EQUAL(PtlGetPut(md, md, to, PT, 0, 1, 0, 0), PTL_PROCESS_INVALID);
+		EQUAL(PtlAtomic(md, 0, 8, PTL_ACK_REQ, to, PT, 0, 1, 0, 0, PTL_SUM, PTL_INT64_T),
+		      PTL_PROCESS_INVALID);
+		EQUAL(PtlFetchAtomic(md, 0, md, 0, 8, to, PT, 0, 1, 0, 0, PTL_SUM, PTL_INT64_T),
+		      PTL_PROCESS_INVALID);
+	}
+	EQUAL(status(r, PTL_SR_MESSAGES_OUT), before);
+	for (int i = 0; i < 4; i++) {
+		ptl_handle_md_t each = i == 0 ? md : i == 1 ? off : i == 2 ? big : text;
+		ptl_md_t now;
+
+		EQUAL(PtlMDUpdate(each, &now, NULL, PTL_EQ_NONE), PTL_OK);
+		EQUAL(now.threshold, each == off ? 0 : 5);
+		EQUAL(PtlMDUnlink(each), PTL_OK);
+	}
+}
+
+/* [M]: what is no atomic operation. */
+static void case_atomic_arguments(struct roles *r)
+{
+	static const struct { ptl_size_t n; int operation, datatype; } bad[] = {
+		{ 8, PTL_CSWAP + 1, PTL_INT8_T }, { 8, -1, PTL_INT8_T }, { 8, 256, PTL_INT8_T },
+		{ 8, PTL_SUM, PTL_UINT64_T + 1 }, { 8, PTL_SUM, -1 }, { 8, PTL_SUM, 256 },
+		{ 9, PTL_SUM, PTL_INT64_T }, { 7, PTL_SUM, PTL_UINT64_T }, { 4, PTL_SUM, PTL_INT64_T },
+		{ 6, PTL_SUM, PTL_UINT32_T }, { 5, PTL_SUM, PTL_INT16_T }, { 65, PTL_SUM, PTL_INT8_T },
+		{ 72, PTL_SUM, PTL_INT64_T }, { 72, PTL_CSWAP, PTL_INT64_T }, { 1 << 20, PTL_MIN, 0 },
+	};
+	ptl_handle_md_t md;
+
+	if (!r->initiator)
+		return;
+	md = bind(r, r->in, 256, PTL_MD_THRESH_INF);
+	for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+		EQUAL(PtlAtomic(md, 0, bad[i].n, PTL_ACK_REQ, r->to, PT, 0, 1, 0, 0, bad[i].operation,
+		                bad[i].datatype), PTL_ATOMIC_INVALID);
+		EQUAL(PtlFetchAtomic(md, 0, md, 128, bad[i].n, r->to, PT, 0, 1, 0, 0, bad[i].operation,
+		                     bad[i].datatype), PTL_ATOMIC_INVALID);
+	}
+	CHECK(strcmp(PtlErrorStr(PTL_ATOMIC_INVALID), "PTL_ATOMIC_INVALID") == 0);
+	EQUAL(PtlMDUnlink(md), PTL_OK);
+}
+
+/* 7, 16, 18: PtlGetPut exchanges; the events of both sides. */
+static void case_getput(struct roles *r)
+{
+	ptl_handle_me_t me[3] = { 0 };
+	ptl_sr_value_t in = 0, out = 0;
+
+	if (r->target) {
+		memset(r->in, 'a', 64);
+		me[0] = attach(r, 2, 0, memory(r->in, 64, PTL_MD_THRESH_INF,
+		                               PTL_MD_OP_PUT | PTL_MD_MANAGE_REMOTE, r->eq), PTL_RETAIN);
+		me[1] = attach(r, 2, 0, memory(r->in, 64, PTL_MD_THRESH_INF,
+		                               PTL_MD_OP_GET | PTL_MD_MANAGE_REMOTE, r->eq), PTL_RETAIN);
+		me[2] = attach(r, 1, 0, memory(r->in, 64, 3, REMOTE | PTL_MD_TRUNCATE, r->eq), PTL_RETAIN);
+		in = status(r, PTL_SR_BYTES_IN);
+		out = status(r, PTL_SR_BYTES_OUT);
+	}
+	meet(r);
+	if (r->initiator) {
+		char got[64], *sent = r->out;
+		ptl_handle_md_t get = bind(r, got, 64, 3), put = bind(r, sent, 64, 2), small, both;
+		ptl_event_t end, reply;
+
+		EQUAL(PtlGetPut(get, put, r->to, PT, 0, 2, 0, 0), PTL_OK);    /* puts and gets both: no */
+		EQUAL(expect(r->own, PTL_EVENT_SEND_END).md.threshold, 1);
+		reply = expect(r->own, PTL_EVENT_REPLY_END);
+		EQUAL(reply.ni_fail_type, PTL_NI_DROPPED);
+		EQUAL(reply.mlength, 0);
+		EQUAL(reply.md.threshold, 2);
+		EQUAL(PtlGetPut(get, put, r->to, PT, 0, 1, 0, 77), PTL_OK);
+		end = expect(r->own, PTL_EVENT_SEND_END);
+		reply = expect(r->own, PTL_EVENT_REPLY_END);
+		CHECK(PtlHandleIsEqual(end.md_handle, put) && PtlHandleIsEqual(reply.md_handle, get));
+		EQUAL(end.link, reply.link);
+		EQUAL(end.md.threshold, 0);
+		EQUAL(reply.md.threshold, 1);
+		EQUAL(reply.rlength, 64);
+		EQUAL(reply.mlength, 64);
+		for (int i = 0; i < 64; i++)
+			EQUAL(got[i], 'a');
+		EQUAL(PtlMDUnlink(put), PTL_OK);
+
+		put = bind(r, sent + 1, 40, 1);                 /* cut at the target: 24 remain */
+		memset(got, 'x', sizeof got);
+		EQUAL(PtlGetPut(get, put, r->to, PT, 0, 1, 40, 0), PTL_OK);
+		expect(r->own, PTL_EVENT_SEND_END);
+		EQUAL(expect(r->own, PTL_EVENT_REPLY_END).mlength, 24);
+		CHECK(memcmp(got, sent + 40, 24) == 0 && got[24] == 'x');
+		EQUAL(PtlMDUnlink(put), PTL_OK);
+		EQUAL(PtlMDUnlink(get), PTL_OK);
+
+		memset(got, 'b', 16);                           /* one descriptor for both, */
+		both = bind(r, got, 16, 2);
+		EQUAL(PtlGetPut(both, both, r->to, PT, 0, 1, 0, 0), PTL_OK);
+		EQUAL(expect(r->own, PTL_EVENT_SEND_END).md.threshold, 1);
+		EQUAL(expect(r->own, PTL_EVENT_REPLY_END).md.threshold, 0);
+		CHECK(memcmp(got, sent, 16) == 0);
+		EQUAL(PtlMDUnlink(both), PTL_OK);
+
+		small = bind(r, got, 4, 1);                     /* dropped: its threshold is used up */
+		put = bind(r, sent, 8, 1);
+		EQUAL(PtlGetPut(small, put, r->to, PT, 0, 1, 0, 0), PTL_OK);
+		expect(r->own, PTL_EVENT_SEND_END);
+		EQUAL(expect(r->own, PTL_EVENT_REPLY_END).ni_fail_type, PTL_NI_DROPPED);
+		EQUAL(PtlMDUnlink(small), PTL_OK);
+		EQUAL(PtlMDUnlink(put), PTL_OK);
+	}
+	meet(r);
+	if (r->target) {
+		static const int moved[] = { 64, 24, 16 };
+
+		for (int i = 0; i < 3; i++) {
+			ptl_event_t event = expect(r->eq, PTL_EVENT_GETPUT_END);
+
+			EQUAL(event.mlength, moved[i]);
+			EQUAL(event.md.threshold, 2 - i);
+			EQUAL(event.hdr_data, i ? 0 : 77);
+		}
+		CHECK(memcmp(r->in + 16, r->out + 16, 24) == 0 && memcmp(r->in + 40, r->out + 1, 24) == 0);
+		for (int i = 0; i < 16; i++)
+			EQUAL(r->in[i], 'b');
+		if (r->job.size > 1) {
+			EQUAL(status(r, PTL_SR_BYTES_IN), in + 64 + 24 + 16);
+			EQUAL(status(r, PTL_SR_BYTES_OUT), out + 64 + 24 + 16);
+		}
+		for (int i = 0; i < 3; i++)
+			EQUAL(PtlMEUnlink(me[i]), PTL_OK);
+	}
+}
+
+/* What an operation makes of an element. */
+static uint64_t result(int operation, int bytes, int is_signed, uint64_t was, uint64_t with,
+                       uint64_t compared)
+{
+	uint64_t mask = bytes == 8 ? ~0ULL : (1ULL << 8 * bytes) - 1;
+	uint64_t sign = is_signed ? 1ULL << (8 * bytes - 1) : 0;
+	int less = (was ^ sign) < (with ^ sign);        /* signed: the sign bit turns the order */
+
+	switch (operation) {
+	case PTL_MIN: return less ? was : with;
+	case PTL_MAX: return less ? with : was;
+	case PTL_SUM: return (was + with) & mask;
+	case PTL_BOR: return was | with;
+	case PTL_BAND: return was & with;
+	case PTL_BXOR: return was ^ with;
+	case PTL_SWAP: return with;
+	default: return was == compared ? with : was;
+	}
+}
+
+static uint64_t element(const void *from, int bytes)
+{
+	uint64_t value = 0;
+
+	memcpy(&value, from, bytes);
+	return value;
+}
+
+/* [M]: each operation on each type, many elements at once, at an odd address. */
+static void case_atomics(struct roles *r)
+{
+	enum { BYTES = 64, AT = 3 };
+	ptl_handle_me_t me = 0;
+	char was[BYTES], want[BYTES], got[BYTES], operands[2 * BYTES];
+	uint64_t state = 5;
+
+	if (r->target) {
+		for (int i = 0; i < BYTES; i++)
+			r->in[AT + i] = pattern(3 * i);
+		me = attach(r, 1, 0, memory(r->in, 256, PTL_MD_THRESH_INF, REMOTE, PTL_EQ_NONE), PTL_RETAIN);
+	}
+	for (int i = 0; i < BYTES; i++)
+		want[i] = pattern(3 * i);
+	meet(r);
+	for (int which = 0; r->initiator && which < 2 * 8 * 8; which++) {
+		int operation = which / 2 % 8, type = which / 16, bytes = 1 << type / 2;
+		ptl_handle_md_t put = bind(r, operands, 2 * BYTES, PTL_MD_THRESH_INF);
+		ptl_handle_md_t get = bind(r, got, BYTES, 1);
+
+		memcpy(was, want, BYTES);
+		for (int i = 0; i < 2 * BYTES; i++)
+			operands[i] = (char)((state = state * 6364136223846793005ULL + 1442695040888963407ULL) >> 56);
+		if (operation == PTL_CSWAP)               /* every other element is as expected */
+			for (int i = 0; i < BYTES; i += 2 * bytes)
+				memcpy(operands + i, was + i, bytes);
+		for (int i = 0; i < BYTES; i += bytes) {
+			int with = operation == PTL_CSWAP ? BYTES + i : i;
+			uint64_t value = result(operation, bytes, type % 2 == 0, element(was + i, bytes),
+			                        element(operands + with, bytes), element(operands + i, bytes));
+
+			memcpy(want + i, &value, bytes);
+		}
+		if (which % 2) {
+			EQUAL(PtlFetchAtomic(get, 0, put, 0, BYTES, r->to, PT, 0, 1, AT, 0, operation, type),
+			      PTL_OK);
+			EQUAL(expect(r->own, PTL_EVENT_SEND_END).mlength, BYTES);
+			EQUAL(expect(r->own, PTL_EVENT_REPLY_END).mlength, BYTES);
+			CHECK(memcmp(got, was, BYTES) == 0);
+		} else {
+			EQUAL(PtlAtomic(put, 0, BYTES, PTL_ACK_REQ, r->to, PT, 0, 1, AT, 0, operation, type),
+			      PTL_OK);
+			expect(r->own, PTL_EVENT_SEND_END);
+			EQUAL(expect(r->own, PTL_EVENT_ACK).mlength, BYTES);
+		}
+		EQUAL(PtlMDUnlink(put), PTL_OK);
+		EQUAL(PtlMDUnlink(get), PTL_OK);
+		put = bind(r, got, BYTES, 1);
+		EQUAL(PtlGet(put, r->to, PT, 0, 1, AT), PTL_OK);
+		expect(r->own, PTL_EVENT_REPLY_END);
+		CHECK(memcmp(got, want, BYTES) == 0);
+		EQUAL(PtlMDUnlink(put), PTL_OK);
+	}
+	meet(r);
+	if (r->target) {
+		CHECK(r->in[AT - 1] == 0 && r->in[AT + BYTES] == 0);
+		EQUAL(PtlMEUnlink(me), PTL_OK);
+	}
+}
+
+/* [M]: which descriptors take atomic operations, with which events; whole elements only. */
+static void case_atomic_events(struct roles *r)
+{
+	ptl_handle_me_t me[3] = { 0 };
+	uint64_t one[2] = { 1, 1 }, old[2] = { 9, 9 };
+
+	if (r->target) {
+		me[0] = attach(r, 1, 0, memory(r->in, 64, PTL_MD_THRESH_INF, PTL_MD_OP_GET |
+		                               PTL_MD_MANAGE_REMOTE, r->eq), PTL_RETAIN);
+		me[1] = attach(r, 1, 0, memory(r->in + 64, 64, PTL_MD_THRESH_INF, PTL_MD_OP_PUT |
+		                               PTL_MD_MANAGE_REMOTE, r->eq), PTL_RETAIN);
+		me[2] = attach(r, 1, 0, memory(r->in + 128, 12, PTL_MD_THRESH_INF, REMOTE |
+		                               PTL_MD_TRUNCATE, r->eq), PTL_RETAIN);
+	}
+	meet(r);
+	if (r->initiator) {
+		ptl_handle_md_t put = bind(r, one, 16, 4), get = bind(r, old, 16, 1);
+
+		EQUAL(PtlAtomic(put, 0, 8, PTL_NO_ACK_REQ, r->to, PT, 0, 1, 0, 5, PTL_SUM, PTL_INT64_T),
+		      PTL_OK);                              /* to the second */
+		EQUAL(expect(r->own, PTL_EVENT_SEND_END).md.threshold, 3);
+		EQUAL(PtlFetchAtomic(get, 0, put, 0, 16, r->to, PT, 0, 1, 0, 6, PTL_SUM, PTL_INT64_T),
+		      PTL_OK);                              /* to the third: 12 bytes, 1 element */
+		EQUAL(expect(r->own, PTL_EVENT_SEND_END).md.threshold, 2);
+		EQUAL(expect(r->own, PTL_EVENT_REPLY_END).mlength, 8);
+		CHECK(old[0] == 0 && old[1] == 9);
+		EQUAL(PtlAtomic(put, 0, 8, PTL_ACK_REQ, r->to, PT, 0, 2, 0, 0, PTL_SUM, PTL_INT64_T),
+		      PTL_OK);                              /* matches nothing */
+		EQUAL(acked(r).ni_fail_type, PTL_NI_DROPPED);
+		EQUAL(PtlMDUnlink(put), PTL_OK);
+		EQUAL(PtlMDUnlink(get), PTL_OK);
+	}
+	meet(r);
+	if (r->target) {
+		ptl_event_t event = expect(r->eq, PTL_EVENT_PUT_END);
+
+		CHECK(event.md.start == r->in + 64 && event.mlength == 8 && event.hdr_data == 5);
+		event = expect(r->eq, PTL_EVENT_GETPUT_END);
+		CHECK(event.md.start == r->in + 128 && event.mlength == 8 && event.rlength == 16 &&
+		      event.hdr_data == 6);
+		EQUAL(element(r->in + 64, 8), 1);
+		EQUAL(element(r->in + 128, 8), 1);
+		EQUAL(element(r->in + 136, 8), 0);
+		for (int i = 0; i < 3; i++)
+			EQUAL(PtlMEUnlink(me[i]), PTL_OK);
+	}
+}
+
+int main(void)
+{
+	static const struct { const char *name; void (*run)(struct roles *); } cases[] = {
+		{ "regions", case_regions }, { "arguments", case_arguments },
+		{ "atomic_arguments", case_atomic_arguments }, { "getput", case_getput },
+		{ "atomics", case_atomics }, { "atomic_events", case_atomic_events },
+	};
+	static struct roles roles;
+
+	open_roles(&roles);
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		cases[i].run(&roles);
+		close_case(&roles, cases[i].name);
+	}
+	job_end(&roles.job);
+	return 0;
+}

@@ -29,7 +29,8 @@
  *   PtlInit and PtlNIInit, PTL_SEGV for a pointer argument that is not in the
  *   application's memory (or, for a result, not writable there), and PTL_FAIL if
  *   the kernel finds this process's structures damaged by a node that died while
- *   changing them.
+ *   changing them. Where the library itself stores a result (PtlInit, PtlGetId,
+ *   PtlGetUid, PtlGetJid, PtlEQ*) a bad pointer is a fault like any other.
  * - Handles name one object for ever: a handle of something that is gone is
  *   never taken for its successor [M]. Handles are 64 bits wide [M].
  * - Data moves straight between the memories of two applications. Messages
@@ -458,8 +459,8 @@ int PtlEQWait(ptl_handle_eq_t eq, ptl_event_t *event);
  * The same for `size` queues (1 to 64), at most `timeout` ms, never less when it
  * returns PTL_EQ_EMPTY (0: look once; PTL_TIME_FOREVER: no limit). *which is the
  * index of the queue that had the event. The queues are served in turn: the
- * search begins behind the queue that gave the event before, so that none
- * starves another [M]. PTL_OK, PTL_EQ_DROPPED, PTL_EQ_EMPTY at the end of the
+ * event is taken from the queue, of those that have one, whose last turn is
+ * longest ago, so that none starves another [M]. PTL_OK, PTL_EQ_DROPPED, PTL_EQ_EMPTY at the end of the
  * time, PTL_EQ_INVALID if any of the handles is bad or size is out of range. [3.3]
  */
 int PtlEQPoll(ptl_handle_eq_t *eqs, int size, ptl_time_t timeout, ptl_event_t *event,

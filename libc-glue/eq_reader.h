@@ -80,6 +80,14 @@ static int eq_read_overtaken(struct eq_reader *queue, ptl_event_t *event)
 	return result;
 }
 
+/* eq_read would find an event, or find that some are lost. */
+static inline int eq_is_there(const struct eq_reader *queue)
+{
+	uint64_t word = __atomic_load_n(&queue->slot[EVENT_SEQUENCE_WORD], __ATOMIC_ACQUIRE);
+
+	return word == queue->next || (word & ~EVENT_WRITING_FLAG) > queue->next;
+}
+
 /* PtlEQGet on this queue: PTL_OK, PTL_EQ_EMPTY or PTL_EQ_DROPPED. */
 static inline int eq_read(struct eq_reader *queue, ptl_event_t *event)
 {

@@ -36,7 +36,8 @@ static struct eq_reader queues[QUEUES] = {
 static struct eq_reader *by_index[QUEUES] = { [0 ... QUEUES - 1] = &no_queue };
 static unsigned long spin = SPIN_MOST / 8;
 static unsigned int waits;              /* that found no event at the first look */
-static unsigned int turn;               /* where PtlEQPoll looks first */
+static uint64_t served[QUEUES];         /* which turn a queue had last, by handle's index */
+static uint64_t turns;                  /* that PtlEQPoll has given */
 
 static unsigned long ticks(void)
 {
@@ -135,22 +136,40 @@ int PtlEQGet(ptl_handle_eq_t eq, ptl_event_t *event)
 	return eq_read(queue, event);
 }
 
-/* One look at each of the queues, from `turn` on. */
+/* A read would find an event: of the queue that a handle names, with a handler or
+ * without. */
+static int is_there(ptl_handle_eq_t eq)
+{
+	struct eq_reader *queue = queue_of(eq);
+
+	return queue->handle == eq ? eq_is_there(queue) : upcall_eq_is_there(eq);
+}
+
+/* One look at each of the queues: of those that have an event the one whose turn
+ * is longest ago, in whatever company it was polled then. */
 static int look(const ptl_handle_eq_t *eqs, unsigned int size, ptl_event_t *event, int *which)
 {
-	for (unsigned int i = 0; i < size; i++) {
-		unsigned int at = turn % size;
-		struct eq_reader *queue = queue_of(eqs[at]);
-		int result = queue->handle == eqs[at] ? eq_read(queue, event)
-		                                      : get_other(eqs[at], event);
+	uint64_t tried = 0;
 
-		turn = at + 1;
+	for (;;) {
+		unsigned int first = size;
+		int result;
+
+		for (unsigned int i = 0; i < size; i++)
+			if (is_there(eqs[i]) && !(tried >> i & 1) &&
+			    (first == size ||
+			     served[HANDLE_INDEX(eqs[i])] < served[HANDLE_INDEX(eqs[first])]))
+				first = i;
+		if (first == size)
+			return PTL_EQ_EMPTY;
+		result = PtlEQGet(eqs[first], event);
 		if (result != PTL_EQ_EMPTY) {
-			*which = (int)at;
+			served[HANDLE_INDEX(eqs[first])] = ++turns;
+			*which = (int)first;
 			return result;
 		}
+		tried |= 1ULL << first;
 	}
-	return PTL_EQ_EMPTY;
 }
 
 /* Look until there is an event or `limit` ticks have passed. */

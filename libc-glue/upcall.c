@@ -102,6 +102,13 @@ int upcall_eq_get(ptl_handle_eq_t eq, ptl_event_t *event)
 	return number == next ? PTL_OK : PTL_EQ_DROPPED;
 }
 
+int upcall_eq_is_there(ptl_handle_eq_t eq)
+{
+	const struct handled_queue *queue = queue_of(eq);
+
+	return queue && queue->next != __atomic_load_n(&queue->called, __ATOMIC_RELAXED);
+}
+
 /* ---- the upcall ---- */
 
 /*

@@ -19,6 +19,9 @@ int upcall_eq_alloc(ptl_handle_ni_t ni, ptl_size_t count, ptl_eq_handler_t handl
 int upcall_eq_free(ptl_handle_eq_t eq);
 int upcall_eq_get(ptl_handle_eq_t eq, ptl_event_t *event);
 
+/* 1 if upcall_eq_get may find an event. */
+int upcall_eq_is_there(ptl_handle_eq_t eq);
+
 /* 1 if `eq` is such a queue. */
 int upcall_is_queue(ptl_handle_eq_t eq);
 

@@ -7,7 +7,7 @@ pytestmark = pytest.mark.messages
 
 RULES = ("match_bits source positions offsets truncate operations threshold initiator_threshold "
          "unlink drops acks gets").split()
-QUEUES = "events overrun reply_without_room poll freed_queue arguments pools".split()
+QUEUES = "events overrun reply_without_room poll poll_sets freed_queue arguments pools".split()
 
 
 @pytest.mark.parametrize("nodes", [1, 2, 3])

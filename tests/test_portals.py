@@ -43,6 +43,13 @@ def test_barrier_before_the_others_interfaces(margay, app, nodes):
     assert run.lines == ["done"]
 
 
+@pytest.mark.spin(2)
+@pytest.mark.parametrize("nodes", [1, 2, 3, 5])
+def test_barrier_that_handlers_interrupt(margay, app, nodes):
+    run = margay("run", "-n", nodes, "--no-prefix", app("ptl_barrier"), "handlers", 30).ok()
+    assert run.lines == ["done"]
+
+
 def test_barrier_of_64(margay, app):
     run = margay("run", "-n", 64, "--mem", 16, "--no-prefix", app("ptl_barrier"), "late", 2,
                  timeout=120).ok()

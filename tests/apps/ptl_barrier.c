@@ -6,6 +6,8 @@
  *            they all look. A rank that left too early would see the number of before.
  *   late     the ranks initialise their interfaces one after the other, each 5 ms later;
  *            the first ones wait in the barrier. Then all close and open them again.
+ *   handlers all but one rank wait in the barrier while that one puts to them; their
+ *            handlers are called meanwhile, and the barrier goes on.
  *   death    everybody meets again and again until a barrier fails; the test kills one.
  */
 #include "check.h"
@@ -93,6 +95,56 @@ static void late(uint64_t count)
 	}
 }
 
+static volatile unsigned handled, failed_inside;
+
+static void handler(ptl_event_t *event)
+{
+	handled += event->type == PTL_EVENT_PUT_END;
+	failed_inside += PtlNIBarrier(ni) == PTL_FAIL;
+}
+
+static void handlers(uint64_t count)
+{
+	enum { PUTS = 5 };
+	static char sink[64];
+	ptl_md_t md = { .start = sink, .length = 8, .threshold = PTL_MD_THRESH_INF,
+	                .options = PTL_MD_OP_PUT | PTL_MD_MANAGE_REMOTE | PTL_MD_EVENT_START_DISABLE };
+	ptl_handle_md_t from;
+	ptl_handle_me_t me;
+	unsigned wanted = 0;
+
+	open_interface();
+	EQUAL(PtlEQAlloc(ni, 64, handler, &md.eq_handle), PTL_OK);
+	EQUAL(PtlMEAttach(ni, PT, (ptl_process_id_t){ PTL_NID_ANY, PTL_PID_ANY }, 1, 0, PTL_RETAIN,
+	                  PTL_INS_AFTER, &me), PTL_OK);
+	EQUAL(PtlMDAttach(me, md, PTL_RETAIN, &from), PTL_OK);
+	md.eq_handle = PTL_EQ_NONE;
+	EQUAL(PtlMDBind(ni, md, PTL_RETAIN, &from), PTL_OK);
+	EQUAL(PtlNIBarrier(ni), PTL_OK);
+	for (uint64_t round = 0; round < count; round++) {
+		int last = round % margay_size();
+
+		if (margay_rank() == last) {
+			for (int i = 0; i < PUTS * margay_size(); i++) {
+				int to = i % margay_size();
+
+				if (i / margay_size() % 2)
+					nanosleep(&(struct timespec){ .tv_nsec = 200000 }, NULL);
+				if (to != last)
+					EQUAL(PtlPut(from, PTL_NO_ACK_REQ, margay_process(to), PT, 0, 1, 0, 0), PTL_OK);
+			}
+		} else {
+			wanted += PUTS;
+		}
+		EQUAL(PtlNIBarrier(ni), PTL_OK);
+		while (handled < wanted)          /* the last bell may be on its way */
+			sleep_ms(1);
+	}
+	EQUAL(failed_inside, wanted);
+	EQUAL(PtlNIBarrier(ni), PTL_OK);
+	PtlFini();
+}
+
 static void death(void)
 {
 	int rc;
@@ -123,6 +175,8 @@ int main(int argc, char **argv)
 		rounds(count);
 	else if (strcmp(argv[1], "late") == 0)
 		late(count);
+	else if (strcmp(argv[1], "handlers") == 0)
+		handlers(count);
 	else
 		death();
 	if (margay_rank() == 0)

@@ -189,6 +189,48 @@ static void case_poll(struct roles *r)
 	}
 }
 
+/* 21: a queue is not starved by polls of other sets that come in between. */
+static void case_poll_sets(struct roles *r)
+{
+	enum { EACH = 12 };
+	ptl_handle_me_t me[3] = { 0 };
+	ptl_handle_eq_t eqs[3] = { 0 };
+	ptl_event_t event;
+	int which;
+
+	for (int i = 0; r->target && i < 3; i++) {
+		EQUAL(PtlEQAlloc(r->job.ni, 32, PTL_EQ_HANDLER_NONE, &eqs[i]), PTL_OK);
+		me[i] = attach(r, i, 0, memory(r->in, 8, PTL_MD_THRESH_INF,
+		                               PTL_MD_OP_PUT | PTL_MD_MANAGE_REMOTE, eqs[i]), PTL_RETAIN);
+	}
+	meet(r);
+	for (int i = 0; r->initiator && i < 3 * EACH; i++)
+		put_ok(r, 8, i % 3, 0, 8);
+	meet(r);
+	if (r->target) {
+		int seen[3] = { 0 };
+
+		for (int i = 0; i < EACH; i++) {          /* the third alone in between */
+			EQUAL(PtlEQPoll(eqs, 2, 0, &event, &which), PTL_OK);
+			EQUAL(event.match_bits, which);
+			seen[which]++;
+			EQUAL(PtlEQPoll(&eqs[2], 1, 0, &event, &which), PTL_OK);
+			EQUAL(event.match_bits, 2);
+		}
+		EQUAL(seen[0], seen[1]);
+		for (int i = 0; i < EACH / 2; i++) {      /* the first has just had its turn */
+			EQUAL(PtlEQPoll(eqs, 1, 0, &event, &which), PTL_OK);
+			EQUAL(PtlEQPoll(eqs, 3, 0, &event, &which), PTL_OK);
+			EQUAL(which, 1);
+		}
+		EQUAL(PtlEQPoll(eqs, 3, 0, &event, &which), PTL_EQ_EMPTY);
+		for (int i = 0; i < 3; i++) {
+			EQUAL(PtlMEUnlink(me[i]), PTL_OK);
+			EQUAL(PtlEQFree(eqs[i]), PTL_OK);
+		}
+	}
+}
+
 /* 13: a queue that is gone takes no ack, and nothing breaks. */
 static void case_freed_queue(struct roles *r)
 {
@@ -314,6 +356,7 @@ int main(void)
 	static const struct { const char *name; void (*run)(struct roles *); } cases[] = {
 		{ "events", case_events }, { "overrun", case_overrun },
 		{ "reply_without_room", case_reply_without_room }, { "poll", case_poll },
+		{ "poll_sets", case_poll_sets },
 		{ "freed_queue", case_freed_queue }, { "arguments", case_arguments },
 		{ "pools", case_pools },
 	};

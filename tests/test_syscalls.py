@@ -18,7 +18,12 @@ WHERE = ("null", "low", "kernel", "events", "below", "past", "direct", "wrap")
 READING = ("write", "open", "stat_path", "missing")
 WRITING = ("read", "stat", "fstat", "rusage", "counters")
 PORTALS = ("md_bind_memory", "md_bind", "md_bind_handle", "me_attach", "me_attach_handle",
-           "ni_status", "eq_index", "eq_alloc", "eq_wait")
+           "ni_status", "eq_index", "eq_alloc", "eq_wait", "ni_init", "ni_handle", "ni_dist",
+           "me_any", "me_any_portal", "me_any_handle", "md_insert", "md_insert_handle",
+           "ac_entry", "put_region", "get_region", "get_put", "atomic", "fetch_atomic")
+PORTALS_OR_NULL = ("ni_init_desired", "ni_init_actual", "md_update_old", "md_update_new")
+CLOSED = ("ni_handle", "ni_dist", "ni_barrier", "me_any", "md_insert", "md_update", "ac_entry",
+          "put_region", "get_region", "get_put", "atomic", "fetch_atomic")
 EXPECTED = {
     "write_fd": (-EBADF,),
     "write_negative_fd": (-EBADF,),
@@ -50,7 +55,11 @@ def ptl(name: str) -> int:
     return int(re.search(rf"\b{name}\s*=\s*(\d+)", header).group(1))
 
 
-EXPECTED |= {f"{call}_{where}": ("PTL_SEGV",) for call in PORTALS for where in WHERE} | {
+EXPECTED |= {f"{call}_{where}": ("PTL_SEGV",) for call in PORTALS for where in WHERE}
+EXPECTED |= {f"{call}_{where}": ("PTL_SEGV",) for call in PORTALS_OR_NULL for where in WHERE[1:]}
+EXPECTED |= {f"closed_{call}": ("PTL_NO_INIT", "PTL_NI_INVALID", "PTL_MD_INVALID")
+             for call in CLOSED}
+EXPECTED |= {
     "before_init": ("PTL_NO_INIT", "PTL_NI_INVALID"),
     "me_good": ("PTL_OK",),
     "md_good": ("PTL_OK",),
@@ -69,6 +78,7 @@ EXPECTED |= {f"{call}_{where}": ("PTL_SEGV",) for call in PORTALS for where in W
     "put_handle": ("PTL_MD_INVALID",),
     "put_target": ("PTL_PROCESS_INVALID",),
     "get_handle": ("PTL_MD_INVALID",),
+    "ni_barrier_any": ("PTL_NI_INVALID",),
     "ni_fini_any": ("PTL_NI_INVALID",),
     "ni_status_register": ("PTL_SR_INDEX_INVALID",),
     "me_unlink_good": ("PTL_OK",),
@@ -112,3 +122,13 @@ def test_bad_pointer_stops_the_application(margay, app, tmp_path, call, where):
     run.says(r"^margay: rank 0 \(node 0\): bad system call pointer: .*, signal 11 \(SIGSEGV\)$")
     run.says(r"^margay: +#\d+ 0x[0-9a-f]+ pointer_call at .*sys_bad\.c:\d+$")
     assert run.stdout == ""
+
+
+@pytest.mark.parametrize("seed", range(1, 5))
+def test_random_calls(margay, app, seed):
+    """The kernel refuses or obeys whatever the application says, and goes on."""
+    run = margay("run", app("sys_random"), seed, 30000).ok()
+    assert run.lines[-1] == "whole"
+    obeyed = {name: int(count) for name, count in (line.split() for line in run.lines[:-1])}
+    never = {name for name, count in obeyed.items() if not count}
+    assert never <= {"NI_INIT", "NI_FINI"}, obeyed

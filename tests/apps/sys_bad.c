@@ -106,6 +106,57 @@ static void file_calls(void)
 	TRY("close_twice", SYS_CLOSE, fd);
 }
 
+/* The calls whose argument is a struct, or that store one thing: all with `at` as that. */
+static void portals_structs(const char *name, unsigned long at, ptl_handle_any_t ni,
+                            ptl_handle_any_t md, struct margay_me_args *args, ptl_md_t *memory)
+{
+	ptl_handle_any_t other;
+	uint32_t pt;
+	const struct { const char *what; long number, a, b, c, d, e; } calls[] = {
+		{ "ni_init", SYS_NI_INIT, 0, (int)PTL_PID_ANY, 0, 0, at },
+		{ "ni_handle", SYS_NI_HANDLE, ni, at, 0, 0, 0 },
+		{ "ni_dist", SYS_NI_DIST, ni, 0, at, 0, 0 },
+		{ "me_any", SYS_ME_ATTACH_ANY, at, (long)&pt, (long)&other, 0, 0 },
+		{ "me_any_portal", SYS_ME_ATTACH_ANY, (long)args, at, (long)&other, 0, 0 },
+		{ "me_any_handle", SYS_ME_ATTACH_ANY, (long)args, (long)&pt, at, 0, 0 },
+		{ "md_insert", SYS_MD_INSERT, md, at, 0, 0, (long)&other },
+		{ "md_insert_handle", SYS_MD_INSERT, md, (long)memory, 0, 0, at },
+		{ "ac_entry", SYS_AC_ENTRY, at, 0, 0, 0, 0 },
+		{ "put_region", SYS_PUT_REGION, at, 0, 0, 0, 0 },
+		{ "get_region", SYS_GET_REGION, at, 0, 0, 0, 0 },
+		{ "get_put", SYS_GET_PUT, at, 0, 0, 0, 0 },
+		{ "atomic", SYS_ATOMIC, at, 0, 0, 0, 0 },
+		{ "fetch_atomic", SYS_FETCH_ATOMIC, at, 0, 0, 0, 0 },
+		/* these may be null */
+		{ "ni_init_desired", SYS_NI_INIT, 0, (int)PTL_PID_ANY, at, 0, (long)&other },
+		{ "ni_init_actual", SYS_NI_INIT, 0, (int)PTL_PID_ANY, 0, at, (long)&other },
+		{ "md_update_old", SYS_MD_UPDATE, md, at, 0, 0, 0 },
+		{ "md_update_new", SYS_MD_UPDATE, md, 0, at, 0, 0 },
+	};
+
+	for (size_t i = 0; i < sizeof calls / sizeof calls[0] - (at ? 0 : 4); i++)
+		named(calls[i].what, name, call(calls[i].number, calls[i].a, calls[i].b, calls[i].c,
+		                                calls[i].d, calls[i].e, 0));
+}
+
+/* Each of them before there is an interface. */
+static void portals_closed(void)
+{
+	static const struct { const char *name; long number; } calls[] = {
+		{ "closed_ni_handle", SYS_NI_HANDLE }, { "closed_ni_dist", SYS_NI_DIST },
+		{ "closed_ni_barrier", SYS_NI_BARRIER }, { "closed_me_any", SYS_ME_ATTACH_ANY },
+		{ "closed_md_insert", SYS_MD_INSERT }, { "closed_md_update", SYS_MD_UPDATE },
+		{ "closed_ac_entry", SYS_AC_ENTRY }, { "closed_put_region", SYS_PUT_REGION },
+		{ "closed_get_region", SYS_GET_REGION }, { "closed_get_put", SYS_GET_PUT },
+		{ "closed_atomic", SYS_ATOMIC }, { "closed_fetch_atomic", SYS_FETCH_ATOMIC },
+	};
+	static uint64_t zero[32];
+	long at = (long)zero;
+
+	for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++)
+		printf("%s: %ld\n", calls[i].name, call(calls[i].number, at, at, at, at, at, at));
+}
+
 static void portals_calls(void)
 {
 	ptl_handle_any_t ni = 0, me = 0, md = 0, other, any = ~0ULL;
@@ -117,6 +168,7 @@ static void portals_calls(void)
 	long self = MARGAY_TARGET(margay_process(0).nid, margay_process(0).pid);
 
 	TRY("before_init", SYS_ME_ATTACH, &args, &me);
+	portals_closed();
 	PtlInit(&(int){ 0 });
 	PtlNIInit(PTL_IFACE_DEFAULT, PTL_PID_ANY, NULL, NULL, &ni);
 	args.base = ni;
@@ -139,6 +191,7 @@ static void portals_calls(void)
 		named("eq_index", bad[i].name, call(SYS_EQ_ALLOC, ni, 4, at, (long)&eq, 0, 0));
 		named("eq_alloc", bad[i].name, call(SYS_EQ_ALLOC, ni, 4, (long)&index, at, 0, 0));
 		named("eq_wait", bad[i].name, call(SYS_EQ_WAIT, at, 1, 0, 0, 0, 0));
+		portals_structs(bad[i].name, at, ni, md, &args, &memory);
 	}
 	memory.length = 1UL << 50;
 	TRY("md_length", SYS_MD_BIND, ni, &memory, PTL_RETAIN, &other);
@@ -159,6 +212,7 @@ static void portals_calls(void)
 	TRY("put_handle", SYS_PUT, any, self, MARGAY_WHERE(2, 0, 0), 0, 0, 0);
 	TRY("put_target", SYS_PUT, md, MARGAY_TARGET(12345, 1), MARGAY_WHERE(2, 0, 0), 0, 0, 0);
 	TRY("get_handle", SYS_GET, me, self, MARGAY_WHERE(2, 0, 0), 0, 0);
+	TRY("ni_barrier_any", SYS_NI_BARRIER, any);
 	TRY("ni_fini_any", SYS_NI_FINI, any);
 	TRY("ni_status_register", SYS_NI_STATUS, ni, 1000, &other);
 	TRY("me_unlink_good", SYS_ME_UNLINK, me);

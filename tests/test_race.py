@@ -1,7 +1,8 @@
 """Many kernels deliver into one block while its owner attaches, unlinks, updates and polls.
 
 On the host with threads as kernels, under TSan, and between nodes: MPI's race
-(rule 24), and a stress of everything at once.
+(rule 24), and a stress of everything at once. The threads' history is replayed in
+the reference model (histories.py).
 """
 from __future__ import annotations
 
@@ -12,10 +13,12 @@ import signal
 import subprocess
 import time
 from collections import defaultdict
+from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 
+import histories
 from harness import BUILD
 
 pytestmark = pytest.mark.race
@@ -50,6 +53,26 @@ def test_mpi_race_of_threads():
 @pytest.mark.parametrize("seed", range(2, 12))
 def test_mpi_race_of_threads_again(seed):
     race(100_000, seed)
+
+
+def replayed(steps: int, seed: int, path: Path) -> None:
+    """The history of a stress by threads: in the model it has the same results."""
+    threads("concurrent_history", HISTORY_STEPS=steps, HISTORY_SEED=seed, HISTORY_FILE=path)
+    history = histories.load(path)
+    assert sum(histories.invariants(history).values()) > steps / 10
+    counts = histories.Replay().run(history)
+    assert counts["end"] > steps / 10 and counts["md_update"] > steps / 20, counts
+
+
+def test_history_of_threads(tmp_path):
+    """Owner and senders at once are as one after the other, in the order of the lock."""
+    replayed(6000, 1, tmp_path / "history")
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seed", range(2, 22))
+def test_history_of_threads_again(tmp_path, seed):
+    replayed(30_000, seed, tmp_path / "history")
 
 
 # --- between nodes

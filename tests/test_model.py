@@ -46,11 +46,13 @@ ERRORS = {
 # The same of deliver: DROPPED, BUSY, CLOSED, STALE.
 DELIVERED = {"begin": (0, -1, -2, -3), "inline": (0, -1, -3), "end": (0, -5)}
 OTHERS = ("open", "close", "poke", "data", "copy", "read", "sent", "unanswered", "died", "refuse",
-          "eq_handled", "alive", "barrier")
+          "eq_handled", "eq_scribble", "alive", "barrier")
 # Cases of the rules of PORTALS.md, as the model names them.
 CASES = {
     2: ("portal", "cookie", "entry admits nobody", "nid", "pid", "uid", "jid", "entry's portal"),
-    3: ("first entry", "after one that does not match", "after one that rejects", "end of list"),
+    3: ("first entry", "after one that does not match", "after one that rejects", "end of list",
+        "one initiator's entry in a long list", "everybody's entry in a long list",
+        "other entry in a long list"),
     4: ("operation", "threshold 0", "inactive", "too long"),
     5: ("local offset", "remote offset", "cut", "cut to nothing"),
     6: ("inactive", "unlinked", "switched off by MANAGE_REMOTE"),

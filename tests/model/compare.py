@@ -1,13 +1,17 @@
 """Runs the model and the engine side by side and shows the first difference."""
 from __future__ import annotations
 
+import os
+import select
 import subprocess
+from collections import deque
 from pathlib import Path
 from typing import Iterable, Optional
 
 from model.world import LeftOut, World
 
 BATCH = 200
+DEADLINE = 100              # seconds for a batch, which takes milliseconds: only a hang is longer
 FIELDS = ("result and values", "events", "status", "pending and memory")
 
 
@@ -26,6 +30,8 @@ class Engine:
         self.command = [str(program)]
         self.process = subprocess.Popen(self.command, stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.lines: deque[bytes] = deque()
+        self.rest = b""
 
     def __enter__(self) -> Engine:
         return self
@@ -45,13 +51,21 @@ class Engine:
             pass                                # the reader finds out why
 
     def line(self) -> Optional[str]:
-        """The next line of results, or None: the engine has ended."""
-        text = self.process.stdout.readline()
-        return text.decode().rstrip("\n") if text.endswith(b"\n") else None
+        """The next line of results, or None: the engine has ended, or hangs."""
+        while not self.lines:
+            if not select.select([self.process.stdout], [], [], DEADLINE)[0]:
+                self.process.kill()
+                return None
+            read = os.read(self.process.stdout.fileno(), 1 << 20)
+            if not read:
+                return None
+            *whole, self.rest = (self.rest + read).split(b"\n")
+            self.lines.extend(whole)
+        return self.lines.popleft().decode()
 
     def last_words(self) -> str:
-        self.process.wait(20)
-        return self.process.stderr.read().decode(errors="replace")[-6000:]
+        status = self.process.wait(20)
+        return f"status {status}\n" + self.process.stderr.read().decode(errors="replace")[-6000:]
 
 
 def explain(step: tuple, wanted: str, got: str) -> str:

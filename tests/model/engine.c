@@ -45,7 +45,7 @@ static struct queue queues[PROCESSES][QUEUES + 1];   /* in the order of names; 0
 static uint64_t highest[PROCESSES];   /* event numbers of queues that are gone */
 
 static const struct block_limits limits = {
-	.portals = 8, .acs = 4, .mes = 12, .mds = 16, .eqs = 4, .ops = 6, .outbox = 1, .slots = 256, .pieces = 24
+	.portals = 8, .acs = 4, .mes = 20, .mds = 20, .eqs = 4, .ops = 6, .outbox = 1, .slots = 256, .pieces = 24
 };
 
 static void world_reset(void)
@@ -372,13 +372,27 @@ static void do_eq_handled(struct process_view *view, const uint64_t *n)
 	struct queue *queue = queue_of(view, (int64_t)n[0]);
 	const struct eq *eq = queue ? eq_lookup(view, queue->handle) : 0;
 
-	if (!eq || !eq->handler || queue->word[1] >= eq->next) {
+	if (!eq || !eq->handler || queue->word[1] == eq->next) {
 		say("%d", PORTALS_EQ_INVALID);
 		return;
 	}
-	if (queue->word[1] + eq->count < eq->next)
+	if (eq->next - queue->word[1] > eq->count)
 		queue->word[1] = eq->next - eq->count;
 	queue->word[1]++;
+	say("0");
+}
+
+/* eq which value: the application writes into a word of its reader */
+static void do_eq_scribble(struct process_view *view, const uint64_t *n)
+{
+	struct queue *queue = queue_of(view, (int64_t)n[0]);
+	const struct eq *eq = queue ? eq_lookup(view, queue->handle) : 0;
+
+	if (!eq || n[1] > eq->handler) {
+		say("%d", PORTALS_EQ_INVALID);
+		return;
+	}
+	queue->word[n[1]] = queue->first + n[2];
 	say("0");
 }
 
@@ -395,7 +409,8 @@ static const struct command commands[] = {
 	{ "me_unlink", do_me_unlink }, { "md_attach", do_md_attach }, { "md_insert", do_md_insert },
 	{ "md_bind", do_md_bind }, { "md_unlink", do_md_unlink }, { "md_update", do_md_update },
 	{ "eq_alloc", do_eq_alloc }, { "eq_free", do_eq_free }, { "eq_get", do_eq_get },
-	{ "eq_handled", do_eq_handled }, { "ac_set", do_ac_set }, { "alive", do_alive },
+	{ "eq_handled", do_eq_handled }, { "eq_scribble", do_eq_scribble },
+	{ "ac_set", do_ac_set }, { "alive", do_alive },
 	{ "register", do_register }, { "barrier", do_barrier }, { "poke", do_poke }, { 0 },
 };
 

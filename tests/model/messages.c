@@ -48,7 +48,7 @@ static void started(int result, uint64_t name, const struct flight *flight, int 
 		return;
 	say_number(flight->grant.bytes);
 	say_number(flight->grant.events);
-	say_number(flight->grant.upcall && flight->grant.events);
+	say_number(flight->grant.upcall);
 }
 
 /* name operation md local length nid pid pt cookie ack bits offset hdr atomic datatype */
@@ -96,7 +96,7 @@ static void do_sent(struct process_view *view, const uint64_t *n)
 
 	say("%d", initiator_sent(view, &flight->message, &flight->grant, (enum fail_type)n[1]));
 	say_number(flight->grant.events);
-	say_number(flight->grant.upcall && flight->grant.events);
+	say_number(flight->grant.upcall);
 }
 
 static void do_unanswered(struct process_view *view, const uint64_t *n)
@@ -110,7 +110,7 @@ static void say_grant(int result, const struct flight *flight)
 	say("%d", result);
 	say_number(result == DELIVER_BUSY ? 0 : flight->grant.bytes);
 	say_number(flight->grant.events);
-	say_number(flight->grant.upcall && flight->grant.events);
+	say_number(flight->grant.upcall);
 }
 
 /* name runner message */

@@ -71,6 +71,11 @@ class Entry:
     portal: list
     mds: list = field(default_factory=list)
 
+    def sort(self) -> str:
+        if self.ignore == 0 and ANY not in (self.nid, self.pid):
+            return "one initiator's entry"
+        return "everybody's entry" if self.ignore == 0 and self.nid == self.pid else "other entry"
+
 
 @dataclass(eq=False, slots=True)
 class Descriptor:
@@ -108,13 +113,18 @@ class Queue:
     handler: int
     next: int = 0                   # number of the next event
     read: int = 0                   # number that the reader wants next
-    handled: int = 0                # number that the handler gets next
+    word_read: int = 0              # what the application's word says about that
+    handled: int = 0                # number that the handler gets next, as its word says
     reserved: int = 0               # promised to begun replies (rule 22)
     slots: dict = field(default_factory=dict)
 
     def room(self, needed: int) -> bool:
-        taken = self.handled if self.handler else self.read
-        return self.next - taken + self.reserved + needed <= self.count
+        unseen = self.left(self.handled if self.handler else self.word_read)
+        return unseen + self.reserved + needed <= self.count
+
+    def left(self, word: int) -> int:
+        """Events from that number on; all are, for a number that makes no sense."""
+        return min((self.next - word) % (1 << 64), self.count)
 
 
 @dataclass(eq=False, slots=True)
@@ -397,7 +407,7 @@ class Owner:
         if not given:
             return (OK, *old)
         refused = "pending" if md.pending else queue and (
-            "unread" if queue.next != queue.read else "owed" if self.owed(queue) else "")
+            "unread" if queue.left(queue.word_read) else "owed" if self.owed(queue) else "")
         if refused:
             self.meet(24, refused)
             return (MD_NO_UPDATE, *old)
@@ -434,6 +444,7 @@ class Owner:
         queue = self.eqs.get(handle)
         if queue is None:
             return (EQ_INVALID,)
+        queue.word_read = queue.read
         if queue.read == queue.next:
             return (EQ_EMPTY,)
         result = OK
@@ -441,18 +452,30 @@ class Owner:
             result, queue.read = EQ_DROPPED, queue.next - queue.count
             self.meet(20, "overtaken")
         queue.read += 1
+        queue.word_read = queue.read
         return result, queue.read - 1, *queue.slots[queue.read - 1]
 
     def eq_unhandled(self, handle: int) -> int:
         queue = self.eqs.get(handle)
-        return min(queue.next - queue.handled, queue.count) if queue and queue.handler else 0
+        return queue.left(queue.handled) if queue and queue.handler else 0
+
+    def eq_scribble(self, handle: int, which: int, value: int) -> int:
+        """The application writes something else into a word of its reader (rule 33)."""
+        queue = self.eqs.get(handle)
+        if queue is None or which > queue.handler:
+            return EQ_INVALID
+        if which:
+            queue.handled = value
+        else:
+            queue.word_read = value
+        return OK
 
     def eq_handled(self, handle: int) -> int:
         """The handler has been called for one more event."""
         queue = self.eqs.get(handle)
-        if queue is None or not queue.handler or queue.handled >= queue.next:
+        if queue is None or not queue.handler or queue.handled == queue.next:
             return EQ_INVALID
-        queue.handled = max(queue.handled, queue.next - queue.count) + 1
+        queue.handled = queue.next - queue.left(queue.handled) + 1
         return OK
 
     # ---- access control ------------------------------------------------------

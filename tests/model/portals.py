@@ -18,6 +18,9 @@ from model.objects import (
     PROCESS_INVALID, REPLY_START, SEND_START, START_DISABLE, TRUNCATE, Descriptor, Owner, Queue)
 
 
+LONG = 4                   # a list of more entries is called long, in what the tests count
+
+
 class Process(Owner):
     """One process with its messages."""
 
@@ -155,6 +158,8 @@ class Process(Owner):
                 place = self.place(entry.mds[0], m)
                 if place:
                     self.meet(3, case)
+                    if len(self.portals[m.pt_index]) > LONG:
+                        self.meet(3, entry.sort() + " in a long list")
                     return entry.mds[0], *place
                 case = "after one that rejects"
             elif case == "first entry":
@@ -230,7 +235,7 @@ class Process(Owner):
             return *self.begin(0, 0, m), b""
         if m.operation not in (REPLY, *REQUESTS):
             return *self.discard(m, D_DROPPED), b""
-        if (m.mlength if m.operation == REPLY else m.length) > INLINE:
+        if m.operation != REPLY and m.length > INLINE:
             return *self.discard(m, D_DROPPED), b""
         if m.operation in (ATOMIC, FETCH_ATOMIC) and not atomic_valid(m):
             return *self.discard(m, D_DROPPED), b""
@@ -368,7 +373,7 @@ class Process(Owner):
         self.counters[IN] += 1
         self.spend(md)
         record.waiting, record.runner, record.message = False, runner, m
-        record.mlength = min(m.mlength, record.count)
+        record.mlength = min(m.mlength, record.count, m.mlength if pooled else INLINE)
         self.meet(14, "whole" if m.mlength <= record.count else "cut")
         record.offset, record.link = m.offset, m.sequence
         self.record(md, queue, REPLY_START, self.head(m, record.mlength, m.offset, md.name),

@@ -20,7 +20,7 @@ from model.world import HARD, OWN, World
 WEIGHTS = {
     "begin": 14, "inline": 12, "end": 14, "data": 7, "copy": 3, "eq_get": 14, "initiate": 9,
     "exchange": 4, "answer": 9, "sent": 7, "md_attach": 9, "md_insert": 4, "md_bind": 5,
-    "md_update": 5, "me_attach": 5, "me_attach_any": 2, "me_insert": 4, "eq_alloc": 2, "read": 3,
+    "md_update": 5, "me_attach": 6, "me_attach_any": 1, "me_insert": 6, "eq_alloc": 2, "read": 3,
     "eq_handled": 3, "md_unlink": 2, "me_unlink": 2, "eq_free": 2, "ac_set": 2, "died": 1,
     "refuse": 1, "unanswered": 1, "restart": 1, "other": 2,
 }
@@ -93,7 +93,7 @@ class Sequence:
                 and len(process.mds) >= process.limits.mds and self.mood != "remove":
             return self.pick(("md_unlink", "me_unlink", "md_update")) if self.chance(90) else kind
         if kind in ("me_attach", "me_insert", "me_attach_any") and self.mood != "remove" \
-                and len(process.mes) >= min(10, process.limits.mes):
+                and len(process.mes) >= min(17, process.limits.mes):
             return "me_unlink" if self.chance(90) else kind
         if not process.eqs and self.chance(60):
             return "eq_alloc"
@@ -104,16 +104,22 @@ class Sequence:
         return kind
 
     def me_fields(self) -> tuple:
+        """Whom an entry matches: one, everybody, or anything between."""
+        bits = self.below(4) | (self.below(16) << 60 if self.chance(10) else 0)
+        sort = self.below(5)
+        if sort < 2:
+            return self.below(4), 1 + self.below(2), bits, 0, self.below(2)
+        if sort == 2:
+            return ANY, ANY, bits, 0, self.below(2)
         nid = ANY if self.chance(50) else self.below(4)
         pid = ANY if self.chance(70) else 1 + self.below(2)
-        bits = self.below(4) | (self.below(16) << 60 if self.chance(10) else 0)
-        ignore = self.pick((0, 0, 0, 1, 2, 3, 15 << 60, (1 << 64) - 1))
+        ignore = self.pick((0, 1, 2, 3, 15 << 60, WHOLE))
         return nid, pid, bits, ignore, self.below(2)
 
     def me_attach(self, p, process) -> Iterator[tuple]:
         limit = process.limits.portals
         pt = self.pick((limit - 1, limit, limit + 1, 8, ANY)) if self.chance(12) \
-            else self.below(min(3, limit))
+            else self.pick((0, 0, 0, 1, 2)) % limit
         yield "me_attach", p, self.new(), pt, *self.me_fields(), self.below(2)
 
     def me_attach_any(self, p, process) -> Iterator[tuple]:
@@ -174,7 +180,7 @@ class Sequence:
 
     def md_attach(self, p, process) -> Iterator[tuple]:
         bare = [name for name, entry in process.mes.items() if not entry.mds]
-        entry = self.handle(bare if bare and not self.chance(8) else process.mes)
+        entry = self.handle(bare if bare and not self.chance(12) else process.mes)
         yield ("md_attach", p, self.new(), entry, *self.args(process), self.below(2))
 
     def md_insert(self, p, process) -> Iterator[tuple]:
@@ -336,7 +342,7 @@ class Sequence:
         return self.pick(open_to) if open_to else self.below(4)
 
     def ac_set(self, p, process) -> Iterator[tuple]:
-        if self.chance(30):
+        if self.chance(15):
             yield "ac_set", p, 0, ANY, ANY, ANY, ANY, ANY     # everybody comes in again
             return
         index = self.pick((1, 2, 3, 3, 4, 5, ANY)) if self.chance(90) else 0
@@ -405,7 +411,7 @@ class Sequence:
             m = m._replace(op_handle=0, md_handle=self.handle(process.mds))
         if self.chance(3):
             m = m._replace(operation=self.pick((ACK, REPLY)))
-        if m.mlength <= 64 and self.chance(50):
+        if m.mlength <= 64 and self.chance(50) or self.chance(5):
             yield "inline", p, self.new(), self.seed(process), *m
         else:
             yield "begin", p, self.new(), m.source_nid & 3, *m
@@ -454,7 +460,11 @@ class Sequence:
         live += self.gone[-len(live):]
         barrier = Message(messages.BARRIER, target_nid=p, target_pid=1,
                           list_selector=self.pick((0, 1, 5, 6, ANY)))
-        yield self.pick((("alive", p, self.handle(live)),
+        queue = self.handle(process.eqs)
+        next_ = process.eqs[queue].next if queue in process.eqs else 0
+        word = next_ + self.pick((-1, 0, 1, 100, -100, -17, 1 << 63, -1 << 62))
+        yield self.pick((("eq_scribble", p, queue, self.below(2), word % (1 << 64)),
+                         ("alive", p, self.handle(live)),
                          ("register", p, self.pick((0, 20, 21, 22, 23, ANY, WHOLE))),
                          ("begin", p, self.new(), 1, *barrier),
                          ("inline", p, self.new(), 0, *barrier), ("barrier", p)))

@@ -15,7 +15,7 @@ from model.message import D_STALE, FETCHES, REPLY, Flight, Message
 from model.objects import BYTES, IOVEC, WORDS, Limits
 from model.portals import Process
 
-HARD = Limits(portals=8, acs=4, mes=12, mds=16, eqs=4, me_list=12, pieces=256)
+HARD = Limits(portals=8, acs=4, mes=20, mds=20, eqs=4, me_list=20, pieces=256)
 OPERATIONS = 6
 OWN = 10000                # an inline payload from here on lies in the target's own segment
 PATTERN = bytes(((i * i * 7 + i * 13 + i // 256 * 101) & 0xffffffff) >> 2 & 255
@@ -100,7 +100,7 @@ class World:
 
     def do_eq_get(self, process: Process, handle: int) -> tuple:
         queue = process.eqs.get(handle)
-        unread = min(queue.next - queue.read, queue.count) if queue else objects.EQ_INVALID
+        unread = queue.left(queue.word_read) if queue else objects.EQ_INVALID
         unhandled = process.eq_unhandled(handle)
         result, *event = process.eq_get(handle)
         return result, unread, unhandled, *event

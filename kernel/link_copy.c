@@ -6,8 +6,6 @@
 
 #include "../net/port.h"
 #include "../net/portals/iovec.h"
-#include "link_shm.h"
-#include "node.h"
 
 /* Copies whose two ends differ by less than this modulo COLLISION_PERIOD
  * thrash the emulator's translation cache (DESIGN.md section 7). */
@@ -64,14 +62,9 @@ int link_copy(const struct process_view *to, const struct grant *dest,
 	return DELIVER_OK;
 }
 
-/* To another node the shifted alias: programs that are one on all nodes send
- * from where they receive, and then the two do not collide. */
-const void *link_payload(const struct process_view *target, const struct grant *source,
-                         uint8_t *room)
+__attribute__((noinline))
+int link_gather(const struct grant *source, uint8_t *room)
 {
-	if (!source->pieces)
-		return (target == &own_view ? own_view.memory : node.segment.shifted) +
-		       source->offset;
 	count(COUNTER_COPIED_BYTES, source->bytes);
-	return deliver_read(&own_view, source, 0, room, source->bytes) ? 0 : room;
+	return deliver_read(&own_view, source, 0, room, source->bytes);
 }

@@ -5,6 +5,8 @@
 #ifndef KERNEL_LINK_COPY_H
 #define KERNEL_LINK_COPY_H
 #include "../net/portals/deliver.h"
+#include "link_shm.h"
+#include "node.h"
 
 /*
  * Copy as many bytes as both ranges have; they may lie in one segment and
@@ -14,10 +16,17 @@
 int link_copy(const struct process_view *to, const struct grant *dest,
               const struct process_view *from, const struct grant *source);
 
-/* The payload of a short message that goes to `target`, from the own segment:
- * where it can be read, which may be `room`, of DELIVER_OPERAND_BYTES bytes. Null if
- * the own block is damaged. */
-const void *link_payload(const struct process_view *target, const struct grant *source,
-                         uint8_t *room);
+/* Gather the payload of a short message from pieces of the own segment to `room`, of
+ * DELIVER_OPERAND_BYTES bytes. 0, or DELIVER_DAMAGED. */
+int link_gather(const struct grant *source, uint8_t *room);
+
+/* Where a payload in one piece can be read. To another node by the shifted alias:
+ * programs that are one on all nodes send from where they receive, and then the
+ * two do not collide. */
+static inline const uint8_t *link_payload(const struct process_view *target,
+                                          const struct grant *source)
+{
+	return (target == &own_view ? own_view.memory : node.segment.shifted) + source->offset;
+}
 
 #endif

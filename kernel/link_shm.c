@@ -190,10 +190,14 @@ int link_short(const struct message *message, const struct grant *from, struct g
 
 	if (!target)
 		return DELIVER_DAMAGED;
-	if (from) {
-		payload = link_payload(target, from, room);
-		if (!payload)
+	if (from && from->pieces) {
+		struct grant pieces = *from; /* not *from itself: it shall need no memory */
+
+		payload = room;
+		if (link_gather(&pieces, room))
 			return DELIVER_DAMAGED;
+	} else if (from) {
+		payload = link_payload(target, from);
 	}
 	if (!take(target))
 		return DELIVER_DAMAGED;

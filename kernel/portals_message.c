@@ -29,7 +29,7 @@ static struct initiator_args arguments(uint64_t md, uint64_t target, uint64_t wh
 		.md = md, .length = LENGTH_WHOLE,
 		.target_nid = (uint32_t)target, .target_pid = (uint32_t)(target >> 32),
 		.pt_index = where & 0xffff, .cookie = where >> 16 & 0xffff,
-		.ack = where >> 32 & 1,
+		.ack = where >> 32 == PTL_ACK_REQ,
 		.match_bits = match_bits, .remote_offset = remote_offset,
 		.hdr_data = hdr_data,
 	};
@@ -81,25 +81,23 @@ static int64_t finish(const struct message *message, struct grant *from, int res
 	return PTL_OK;
 }
 
-/* A put or an atomic operation. By value: then sys_put keeps its arguments in
- * registers. */
-__attribute__((noinline))
-static int64_t put(struct initiator_args args)
+/* A put or an atomic operation. */
+static int64_t put(const struct initiator_args *args)
 {
 	struct message message, answer;
 	struct grant from, to = { .answers = 0 };
 	int error, result;
 
-	if (args.target_nid >= node.size)
+	if (args->target_nid >= node.size)
 		return PTL_PROCESS_INVALID;
 	if (!link_lock())
 		return PTL_FAIL;
-	error = initiator_put(&own_view, &args, &message, &from);
+	error = initiator_put(&own_view, args, &message, &from);
 	link_unlock();
 	if (error)
 		return -error;
 
-	if (args.operation == MESSAGE_ATOMIC || link_is_short(&message))
+	if (args->operation == MESSAGE_ATOMIC || link_is_short(&message))
 		result = link_short(&message, &from, &to, &answer, 0);
 	else
 		result = link_put(&message, &from, &to, &answer);
@@ -205,6 +203,18 @@ static int64_t exchange(const struct initiator_args *args)
 	return PTL_OK;
 }
 
+/* A put of another kind. Makes the arguments again: then sys_put needs no memory
+ * for them. */
+__attribute__((noinline))
+static int64_t put_any(uint64_t md, uint64_t target, uint64_t where, uint64_t match_bits,
+                       uint64_t remote_offset, uint64_t hdr_data)
+{
+	struct initiator_args args =
+		arguments(md, target, where, match_bits, remote_offset, hdr_data);
+
+	return put(&args);
+}
+
 /* A short put that nobody hears of could not be delivered. */
 __attribute__((noinline, cold))
 static int64_t lost(uint64_t bytes)
@@ -229,16 +239,16 @@ int64_t sys_put(uint64_t md, uint64_t target, uint64_t where, uint64_t match_bit
 		arguments(md, target, where, match_bits, remote_offset, hdr_data);
 	struct message message, none;
 	struct grant from, to;
-	bool is_brief;
 
 	if (args.target_nid >= node.size)
 		return PTL_PROCESS_INVALID;
 	if (!link_lock())
 		return PTL_FAIL;
-	is_brief = initiator_brief(&own_view, &args, &message, &from);
+	if (!initiator_brief(&own_view, &args, &message, &from)) {
+		link_unlock();
+		return put_any(md, target, where, match_bits, remote_offset, hdr_data);
+	}
 	link_unlock();
-	if (!is_brief)
-		return put(args);
 	if (link_short(&message, &from, &to, &none, 0) == DELIVER_DAMAGED)
 		return lost(from.bytes);
 	upcall_look();
@@ -257,7 +267,7 @@ int64_t sys_put_region(uint64_t operation)
 {
 	struct initiator_args args;
 
-	return read_arguments(operation, &args) ? put(args) : PTL_SEGV;
+	return read_arguments(operation, &args) ? put(&args) : PTL_SEGV;
 }
 
 int64_t sys_get_region(uint64_t operation)
@@ -274,7 +284,7 @@ int64_t sys_atomic(uint64_t operation)
 	if (!read_arguments(operation, &args))
 		return PTL_SEGV;
 	args.operation = MESSAGE_ATOMIC;
-	return put(args);
+	return put(&args);
 }
 
 int64_t sys_get_put(uint64_t operation)

@@ -10,11 +10,11 @@
  * them; what does not fit names nothing that exists. */
 static inline unsigned long where(ptl_pt_index_t pt_index, ptl_ac_index_t ac_index, int ack)
 {
-	if (pt_index > INDEX_CLAMP)
-		pt_index = INDEX_CLAMP;
-	if (ac_index > INDEX_CLAMP)
-		ac_index = INDEX_CLAMP;
-	return MARGAY_WHERE(pt_index, ac_index, ack == PTL_ACK_REQ);
+	if (__builtin_expect((pt_index | ac_index) > INDEX_CLAMP, 0)) {
+		pt_index = pt_index > INDEX_CLAMP ? INDEX_CLAMP : pt_index;
+		ac_index = ac_index > INDEX_CLAMP ? INDEX_CLAMP : ac_index;
+	}
+	return MARGAY_WHERE(pt_index, ac_index, ack);
 }
 
 int PtlPut(ptl_handle_md_t md, ptl_ack_req_t ack_req, ptl_process_id_t target,

@@ -88,7 +88,7 @@ enum {
 /* ptl_process_id_t and (portal index, cookie, ack request) in one register each */
 #define MARGAY_TARGET(nid, pid)       ((unsigned long)(nid) | (unsigned long)(pid) << 32)
 #define MARGAY_WHERE(pt, cookie, ack) ((unsigned long)(pt) | (unsigned long)(cookie) << 16 | \
-                                       (unsigned long)(ack) << 32)
+                                       (unsigned long)(unsigned int)(ack) << 32)
 
 #ifndef __ASSEMBLER__
 #include <stdint.h>

@@ -35,11 +35,16 @@ static int fits(uint32_t wanted, uint32_t value)
 int ac_admits(const struct process_view *view, const struct message *message)
 {
 	const struct ac *ac;
+	uint64_t process;
 
 	if (message->cookie >= view->limits.acs)
 		return 0;
 	ac = &view->acs[message->cookie];
-	return ac->enabled && fits(ac->nid, message->source_nid) &&
-	       fits(ac->pid, message->source_pid) && fits(ac->uid, message->uid) &&
-	       fits(ac->jid, message->jid) && fits(ac->pt_index, message->pt_index);
+	process = (uint64_t)ac->pid << 32 | ac->nid; /* both at once: mostly any process */
+	return ac->enabled &&
+	       (process == ~0ULL || (fits(ac->nid, message->source_nid) &&
+				     fits(ac->pid, message->source_pid))) &&
+	       (ac->uid == ANY_ID || ac->uid == message->uid) &&
+	       (ac->jid == message->jid || ac->jid == ANY_ID) &&
+	       (ac->pt_index == ANY_ID || ac->pt_index == message->pt_index);
 }

@@ -232,10 +232,10 @@ int initiator_brief(struct process_view *view, const struct initiator_args *args
 		    struct message *message, struct grant *grant)
 {
 	struct block_side *started = &view->block->started;
-	struct md *md = active(view, args->md);
+	struct md *md = md_lookup(view, args->md);
 	uint64_t length;
 
-	if (!md || md->user.eq_handle != EQ_NONE || (md->flags & MD_UNLINK) ||
+	if (!md || md->user.threshold == 0 || md->flags || md->user.eq_handle != EQ_NONE ||
 	    (md->user.options & MD_IOVEC) || args->length != LENGTH_WHOLE ||
 	    md->room > DELIVER_INLINE_BYTES || !names_process(args))
 		return 0;

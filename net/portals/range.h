@@ -24,13 +24,14 @@ static inline int grant_range(const struct process_view *view, const struct md *
 	grant->pieces = 0;
 	if (md->user.options & MD_IOVEC) {
 		grant->pieces = 1;
-	} else if (bytes) {
+	} else {
 		/* Read once: what is checked is what is granted. */
 		offset += __atomic_load_n(&md->user.start, __ATOMIC_RELAXED) - view->base;
-		if (offset > view->bytes || bytes > view->bytes - offset)
-			return PORTALS_FAIL;
-	} else {
-		offset = 0;
+		if (bytes > view->bytes || offset > view->bytes - bytes) {
+			if (bytes)
+				return PORTALS_FAIL;
+			offset = 0;
+		}
 	}
 	grant->offset = offset;
 	return PORTALS_OK;

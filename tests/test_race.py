@@ -12,7 +12,7 @@ import re
 import signal
 import subprocess
 import time
-from collections import defaultdict
+from collections import Counter, defaultdict
 from pathlib import Path
 from typing import NamedTuple
 
@@ -110,11 +110,13 @@ class Told(NamedTuple):
     counters: dict[int, int]
     tokens: dict[int, list[int]]                    # what each rank holds
     dead: dict[int, set[int]]                       # rank -> who died, as it saw
+    unsure: set[int]                                # words whose exchange has failed
     totals: list[int]                               # operations, accepted, updates, refused
 
 
 def told(run) -> Told:
     pairs, added, counters, tokens, dead = defaultdict(dict), defaultdict(int), {}, {}, {}
+    unsure: set[int] = set()
     totals = [0] * 4
     for line in run.lines:
         found = re.fullmatch(r"\[(\d+)\] (\w+) ([\da-f ]+)", line)
@@ -133,9 +135,11 @@ def told(run) -> Told:
             tokens[rank] = [int(value) for value in values[1:]]
         elif word == "dead":
             dead.setdefault(rank, set()).add(int(values[0]))
+        elif word == "unsure":
+            unsure.add(int(values[0]))
         elif word == "done":
             totals = [a + int(b) for a, b in zip(totals, values)]
-    return Told(pairs, added, counters, tokens, dead, totals)
+    return Told(pairs, added, counters, tokens, dead, unsure, totals)
 
 
 def stress(margay, app, mode: str, nodes: int, operations: int, seed: int) -> None:
@@ -194,8 +198,11 @@ def stress_with_a_death(margay, app, nodes: int, seed: int) -> None:
         if source in alive and target in alive:
             assert len(both) == 2 and len(set(both.values())) == 1, (
                 f"{(source, target)}: {both}\n{run.describe()}")
-    held = [token for rank in alive for token in said.tokens[rank]]
-    assert len(set(held)) == len(held) == 9 * len(alive), "an exchanged word was doubled"
+    # A word that was to be exchanged with the dying one may have come there, and from there on.
+    held = Counter(token for rank in alive for token in said.tokens[rank])
+    doubled = {token for token, times in held.items() if times > 1}
+    assert held.total() == 9 * len(alive) and doubled <= said.unsure, (
+        f"{doubled} doubled, {said.unsure} unsure\n{run.describe()}")
 
 
 @pytest.mark.spin(2)

@@ -33,6 +33,7 @@ struct handled_queue {
 };
 
 static struct handled_queue queues[QUEUES];
+static struct handled_queue *end = queues; /* behind the last entry that was ever used */
 static uint64_t *stack;                /* its lowest word is a canary */
 static volatile int running;           /* an upcall is in progress */
 
@@ -49,7 +50,7 @@ int upcall_is_running(void)
 
 static struct handled_queue *queue_of(ptl_handle_eq_t eq)
 {
-	for (struct handled_queue *queue = queues; queue < queues + QUEUES; queue++)
+	for (struct handled_queue *queue = queues; queue < end; queue++)
 		if (queue->handler && queue->handle == eq)
 			return queue;
 	return NULL;
@@ -159,7 +160,7 @@ __attribute__((used, noreturn)) void upcall_run(void)
 
 	running = 1;
 	for (;;) {
-		for (struct handled_queue *queue = queues; queue < queues + QUEUES; queue++)
+		for (struct handled_queue *queue = queues; queue < end; queue++)
 			if (queue->handler)
 				call_handler(queue);
 		if (*stack != STACK_CANARY)
@@ -202,6 +203,8 @@ int upcall_eq_alloc(ptl_handle_ni_t ni, ptl_size_t count, ptl_eq_handler_t handl
 	queue->handle = info.handle;
 	queue->slots = (const event_word *)info.slots;
 	queue->mask = info.count - 1;
+	if (end == queue)
+		end++;
 	in_order();
 	queue->handler = handler;
 	*eq = info.handle;
@@ -223,6 +226,6 @@ int upcall_eq_free(ptl_handle_eq_t eq)
 
 void upcall_forget_queues(void)
 {
-	for (unsigned int i = 0; i < QUEUES; i++)
-		queues[i].handler = NULL;
+	for (struct handled_queue *queue = queues; queue < end; queue++)
+		queue->handler = NULL;
 }

@@ -54,6 +54,15 @@ static void decide(void)
 	this_cpu()->upcall = wanted && !running && upcall_queues;
 }
 
+/* Nothing is wanted. While the flag is set nobody rings: so it may stay set only if a
+ * bell is on its way, or an upcall is wanted that can come, or one runs. */
+static void settle(void)
+{
+	wanted = false;
+	if (node.own)
+		atomic_exchange(&node.own->upcall, 0);
+}
+
 bool upcall_may_enter(uint64_t at, uint64_t top)
 {
 	return at - APP_BASE < node.segment.rodata_offset && top % 16 == 0 &&
@@ -74,13 +83,15 @@ void upcall_remove(handle_t eq)
 	for (uint32_t i = 0; i < upcall_queues; i++)
 		if (queues[i] == eq)
 			queues[i] = queues[--upcall_queues];
+	if (!upcall_queues)
+		upcall_remove_all();
 	decide();
 }
 
 void upcall_remove_all(void)
 {
 	upcall_queues = 0;
-	wanted = false;
+	settle();
 	decide();
 }
 
@@ -108,10 +119,13 @@ bool upcall_ring(uint32_t nid)
 
 void upcall_bell(void)
 {
-	if (node.own && atomic_load(&node.own->upcall)) {
+	if (!node.own || !atomic_load(&node.own->upcall))
+		return;
+	if (upcall_queues)
 		wanted = true;
-		decide();
-	}
+	else
+		settle();              /* the queue is gone; the next one's senders must ring */
+	decide();
 }
 
 bool upcall_is_running(void)
@@ -171,9 +185,7 @@ int64_t sys_upcall_return(void)
 		return -EINVAL;
 	if (any_unhandled())
 		return 1;
-	wanted = false;
-	if (node.own)
-		atomic_exchange(&node.own->upcall, 0);
+	settle();
 	if (any_unhandled())
 		return 1;
 	running = false;

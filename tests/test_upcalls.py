@@ -10,7 +10,7 @@ import pytest
 pytestmark = pytest.mark.upcalls
 
 CASES = ("order masked pingpong_computing pingpong_asleep wait_elsewhere poll_timeout sleep_on "
-         "barrier ni_barrier with_get with_wait overrun reply in_handler arguments").split()
+         "barrier ni_barrier with_get with_wait overrun reply late_bells in_handler arguments").split()
 
 
 @pytest.mark.spin(2)

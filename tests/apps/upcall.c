@@ -386,6 +386,19 @@ static void reply(void)
 	close_queue(r.target);
 }
 
+/* A bell that comes when its queue is gone leaves the next queue's senders ringing. */
+static void late_bells(void)
+{
+	for (int round = 0; round < 300; round++) {
+		open_queue(r.target, 4, count_it);
+		meet(&r);
+		put_burst(1);
+		wait_handled(1);
+		close_queue(r.target);
+		meet(&r);
+	}
+}
+
 /* What a handler may not call says so; what it calls keeps its own errno. */
 static void forbidden(ptl_event_t *event)
 {
@@ -453,7 +466,7 @@ int main(void)
 		CASE(order), CASE(masked), CASE(pingpong_computing), CASE(pingpong_asleep),
 		CASE(wait_elsewhere), CASE(poll_timeout), CASE(sleep_on), CASE(barrier),
 		CASE(ni_barrier), CASE(with_get), CASE(with_wait), CASE(overrun), CASE(reply),
-		CASE(in_handler), CASE(arguments),
+		CASE(late_bells), CASE(in_handler), CASE(arguments),
 	};
 	open_roles(&r);
 	EQUAL(PtlMDBind(r.job.ni, memory(r.out, 8, PTL_MD_THRESH_INF, 0, PTL_EQ_NONE), PTL_RETAIN,

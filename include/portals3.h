@@ -17,8 +17,9 @@
  *   without a handler does not look).
  * - Blocking: PtlEQWait, PtlEQPoll, PtlNIBarrier and PtlNIFini wait; no other
  *   call does [M], but that the first message to a node waits while that node
- *   boots. PtlEQGet, PtlHandleIsEqual and the texts enter no kernel at all; every
- *   other call is one system call (PtlGetId two).
+ *   boots, and a message while its target has too many under way. PtlEQGet,
+ *   PtlHandleIsEqual and the texts enter no kernel at all; every other call is one
+ *   system call (PtlGetId two).
  * - Ownership: what a pointer argument names is read or written during the call
  *   only, and stays the caller's. A descriptor's memory belongs to the messages
  *   while the descriptor exists; a put's source may be reused after SEND_END,
@@ -458,9 +459,9 @@ int PtlEQWait(ptl_handle_eq_t eq, ptl_event_t *event);
 /*
  * The same for `size` queues (1 to 64), at most `timeout` ms, never less when it
  * returns PTL_EQ_EMPTY (0: look once; PTL_TIME_FOREVER: no limit). *which is the
- * index of the queue that had the event. The queues are served in turn: the
- * event is taken from the queue, of those that have one, whose last turn is
- * longest ago, so that none starves another [M]. PTL_OK, PTL_EQ_DROPPED, PTL_EQ_EMPTY at the end of the
+ * index of the queue that had the event. The queues are served in turn: of those
+ * that have an event the one whose last turn in a PtlEQPoll is longest ago, so that
+ * none starves another [M]. PTL_OK, PTL_EQ_DROPPED, PTL_EQ_EMPTY at the end of the
  * time, PTL_EQ_INVALID if any of the handles is bad or size is out of range. [3.3]
  */
 int PtlEQPoll(ptl_handle_eq_t *eqs, int size, ptl_time_t timeout, ptl_event_t *event,

@@ -17,12 +17,15 @@
 #include <stdatomic.h>
 
 #include "../net/portals/block.h"
+#include "../net/shm/region.h"
 #include "link_shm.h"
 #include "node.h"
 #include "portals.h"
 #include "syscall.h"
 #include "time.h"
 #include "wait.h"
+
+_Static_assert(1u << BLOCK_BARRIER_ROUNDS >= REGION_MAX_NODES, "a barrier of all nodes");
 
 static struct {
 	uint64_t entered;          /* barriers, since boot */

@@ -128,14 +128,12 @@ static int grant(int wanted, int least, int maximum)
 	return wanted >= least && wanted <= maximum ? wanted : maximum;
 }
 
-/* Between block_init and block_open; null wants all. */
+/* Between block_init and block_open. */
 static void grant_limits(const ptl_ni_limits_t *wanted)
 {
 	ptl_ni_limits_t all = most(), *given = &portals_granted;
 	struct block_limits block;
 
-	if (!wanted)
-		wanted = &all;
 	*given = (ptl_ni_limits_t){
 		.max_mes = grant(wanted->max_mes, 1, all.max_mes),
 		.max_mds = grant(wanted->max_mds, 1, all.max_mds),
@@ -159,6 +157,7 @@ int64_t sys_ni_init(uint64_t iface, uint64_t pid, uint64_t desired, uint64_t act
 	uint64_t *handle = user_range(ni, sizeof(*handle), USER_WRITE);
 	ptl_ni_limits_t *limits_out = user_range(actual, sizeof(*limits_out), USER_WRITE);
 	const ptl_ni_limits_t *limits_in = user_range(desired, sizeof(*limits_in), USER_READ);
+	ptl_ni_limits_t wanted = most();
 
 	if (!handle || (actual && !limits_out) || (desired && !limits_in))
 		return PTL_SEGV;
@@ -166,6 +165,8 @@ int64_t sys_ni_init(uint64_t iface, uint64_t pid, uint64_t desired, uint64_t act
 		return PTL_IFACE_INVALID;
 	if ((uint32_t)pid != PTL_PID_ANY && (uint32_t)pid != node.pid)
 		return PTL_PID_INVALID;
+	if (desired)
+		wanted = *limits_in; /* once: a message may change it meanwhile */
 	if (!users) {
 		link_set_segment();
 		if (!link_lock())
@@ -173,7 +174,7 @@ int64_t sys_ni_init(uint64_t iface, uint64_t pid, uint64_t desired, uint64_t act
 		if (opened_before)
 			block_init(&own_view);
 		opened_before = true;
-		grant_limits(desired ? limits_in : 0);
+		grant_limits(&wanted);
 		interface = block_open(&own_view);
 		link_unlock();
 	}

@@ -68,8 +68,7 @@ class Replay:
     """The model, and what has happened to it so far."""
 
     def __init__(self) -> None:
-        objects.BYTES, objects.SLOTS = SEGMENT, SLOTS
-        self.process = Process(0, 1000, 7, LIMITS, RECORDS)
+        self.process = Process(0, 1000, 7, LIMITS, RECORDS, SEGMENT, SLOTS)
         self.process.open(*LIMITS)
         self.process.memory[:] = bytes(SEGMENT)
         self.flights: dict[int, object] = {}

@@ -140,10 +140,12 @@ class Control:
 class Owner:
     """One process: its memory, its objects, and its own calls about them."""
 
-    def __init__(self, nid: int, uid: int, jid: int, hard: Limits, operations: int):
+    def __init__(self, nid: int, uid: int, jid: int, hard: Limits, operations: int,
+                 memory: int = BYTES, slots: int = SLOTS):
         self.nid, self.pid, self.uid, self.jid = nid, 1, uid, jid
         self.hard, self.operations = hard, operations
-        self.memory = bytearray((i * 7 + i // 251 + nid * 85 + 1) & 255 for i in range(BYTES))
+        self.slots = slots
+        self.memory = bytearray((i * 7 + i // 251 + nid * 85 + 1) & 255 for i in range(memory))
         self.memory[:WORDS] = bytes(WORDS)
         self.met: Counter = Counter()      # (rule, case) that came up, for the tests' own sake
         self.opened = False
@@ -206,7 +208,7 @@ class Owner:
 
     def holds(self, address: int, count: int) -> bool:
         """Rule 33."""
-        return count == 0 or (address >= BASE and address + count <= BASE + BYTES)
+        return count == 0 or (address >= BASE and address + count <= BASE + len(self.memory))
 
     def record(self, md: Optional[Descriptor], queue: Optional[Queue], kind: int, head: tuple,
                hdr: int, link: int, fail: int) -> None:
@@ -428,7 +430,7 @@ class Owner:
     def eq_alloc(self, name: int, count: int, word: int, handler: int) -> tuple:
         if word % 8 or not self.holds(word, 16 if handler else 8):
             return (SEGV,)
-        if count == 0 or count > SLOTS or len(self.eqs) >= self.limits.eqs:
+        if count == 0 or count > self.slots or len(self.eqs) >= self.limits.eqs:
             return (NO_SPACE,)
         size = 1
         while size < count:

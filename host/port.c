@@ -7,12 +7,14 @@
 
 void port_copy(void *to, const void *from, uint64_t bytes)
 {
-	memcpy(to, from, bytes);
+	if (bytes)      /* a message without payload has no place where it is */
+		memcpy(to, from, bytes);
 }
 
 void port_move(void *to, const void *from, uint64_t bytes)
 {
-	memmove(to, from, bytes);
+	if (bytes)
+		memmove(to, from, bytes);
 }
 
 /* A segment on the host has neither text nor holes. */

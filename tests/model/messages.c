@@ -181,6 +181,9 @@ static void do_inline(struct process_view *view, const uint64_t *n)
 
 	memset(result, 0xee, sizeof(result));
 	message_from(&flight->message, n + 2);
+	if (flight->message.operation == MESSAGE_REPLY ? flight->message.mlength == 0 :
+	    flight->message.length == 0)
+		payload = 0;
 	returned = deliver_inline(view, &flight->message, payload, &flight->grant,
 				  &flight->answer, result);
 	flight->grant.bytes = 0;

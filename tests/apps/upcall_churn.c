@@ -123,6 +123,16 @@ static void churn(struct roles *r, double seconds)
 			there = 0;
 		}
 	}
+	/* Whatever bells came late, the next queue's handler is called. */
+	for (int round = 0; r->job.size > 1 && round < 50; round++) {
+		uint64_t before;
+
+		ni = start_again(ni);
+		before = calls;
+		make(ni, &made[0], 0);
+		while (calls == before)
+			;
+	}
 	fprintf(stderr, "%u rounds, %lu calls\n", rounds, (unsigned long)calls);
 	EQUAL(PtlNIFini(ni), PTL_OK);
 }

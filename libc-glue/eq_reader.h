@@ -51,12 +51,14 @@ static inline int eq_copy(const event_word *slot, uint64_t number, ptl_event_t *
 #pragma GCC unroll 17
 	for (unsigned int i = 0; i < EVENT_SEQUENCE_WORD; i++)
 		to[i] = __atomic_load_n(&slot[i], __ATOMIC_RELAXED);
-	to[EVENT_SEQUENCE_WORD] = number;
+	/* a word of its own too: pairs in vector registers are dear under emulation */
+	__atomic_store_n(&to[EVENT_SEQUENCE_WORD], number, __ATOMIC_RELAXED);
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
 	return __atomic_load_n(&slot[EVENT_SEQUENCE_WORD], __ATOMIC_RELAXED) == number;
 }
 
 /* The rest of eq_read: the slot is not what was expected, but not old either. */
+__attribute__((noinline, cold))
 static int eq_read_overtaken(struct eq_reader *queue, ptl_event_t *event)
 {
 	uint64_t next = queue->next;
@@ -92,16 +94,17 @@ static inline int eq_is_there(const struct eq_reader *queue)
 static inline int eq_read(struct eq_reader *queue, ptl_event_t *event)
 {
 	const event_word *slot = queue->slot;
-	uint64_t next = queue->next;
 	uint64_t word = __atomic_load_n(&slot[EVENT_SEQUENCE_WORD], __ATOMIC_ACQUIRE);
+	uint64_t next;
 
-	if (word < next)
+	if (word < queue->next)
 		return PTL_EQ_EMPTY;
-	if (word == next && eq_copy(slot, word, event)) {
-		eq_advance(queue, next + 1);
-		return PTL_OK;
-	}
-	return eq_read_overtaken(queue, event);
+	if (word != queue->next || !eq_copy(slot, word, event))
+		return eq_read_overtaken(queue, event);
+	next = word + 1;
+	__atomic_store_n(&queue->next, next, __ATOMIC_RELEASE);
+	queue->slot = next & queue->mask ? slot + EVENT_SLOT_WORDS : queue->slots;
+	return PTL_OK;
 }
 
 #endif

@@ -27,13 +27,16 @@
 
 #define NS_PER_MS        1000000UL
 
-/* What a bad handle leads to: an entry that has another handle, whatever it is. */
-static struct eq_reader no_queue = { .handle = PTL_INVALID_HANDLE };    /* index in range */
-static struct eq_reader no_index = { .handle = PTL_HANDLE_NONE };       /* out of range */
+/* What a bad handle leads to: an entry that has another handle, whatever it is.
+ * No handle leads to the entry that has it: 1 is looked up at 1, 0 at 0. */
+static struct eq_reader no_queue = { .handle = 1 };             /* at index 0 */
+static struct eq_reader no_queue_there = { .handle = 0 };       /* at the others */
 static struct eq_reader queues[QUEUES] = {
 	[0 ... QUEUES - 1] = { .handle = PTL_INVALID_HANDLE }
 };
-static struct eq_reader *by_index[QUEUES] = { [0 ... QUEUES - 1] = &no_queue };
+static struct eq_reader *by_index[QUEUES] = {
+	[0] = &no_queue, [1 ... QUEUES - 1] = &no_queue_there
+};
 static unsigned long spin = SPIN_MOST / 8;
 static unsigned int waits;              /* that found no event at the first look */
 static uint64_t served[QUEUES];         /* which turn a queue had last, by handle's index */
@@ -49,7 +52,8 @@ static unsigned long ticks(void)
 
 static void forget(struct eq_reader *queue)
 {
-	by_index[HANDLE_INDEX(queue->handle)] = &no_queue;
+	by_index[HANDLE_INDEX(queue->handle)] =
+		HANDLE_INDEX(queue->handle) ? &no_queue_there : &no_queue;
 	queue->handle = PTL_INVALID_HANDLE;
 }
 
@@ -64,7 +68,7 @@ void glue_forget_queues(void)
 /* The queue that a handle names, or one whose handle is another. */
 static inline struct eq_reader *queue_of(ptl_handle_eq_t eq)
 {
-	return HANDLE_INDEX(eq) < QUEUES ? by_index[HANDLE_INDEX(eq)] : &no_index;
+	return by_index[eq % QUEUES];
 }
 
 static int no_such_queue(void)

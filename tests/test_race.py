@@ -169,7 +169,7 @@ def test_stress(margay, app, mode):
 @pytest.mark.long
 @pytest.mark.spin(2)
 @pytest.mark.parametrize("mode", ["one", "all"])
-@pytest.mark.parametrize("nodes", [4, 8])
+@pytest.mark.parametrize("nodes", [2, 4, 8])
 @pytest.mark.parametrize("seed", range(5))
 def test_stress_of_many(margay, app, mode, nodes, seed):
     stress(margay, app, mode, nodes, 20_000, seed)

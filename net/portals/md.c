@@ -90,7 +90,7 @@ int md_insert(struct process_view *view, handle_t base_handle, const struct md_a
 	struct me *me;
 	int error;
 
-	if (!base || base->me == NO_INDEX || (base->flags & MD_LEAVING))
+	if (!base || base->me == NO_INDEX)    /* which one that leaves says, too */
 		return PORTALS_MD_INVALID;
 	next = position == INSERT_BEFORE ? HANDLE_INDEX(base_handle) : base->next;
 	prev = position == INSERT_BEFORE ? base->prev : HANDLE_INDEX(base_handle);

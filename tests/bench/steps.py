@@ -35,6 +35,7 @@ FILES = {
     "kernel/": "access", "net/shm/": "access", "net/portals/ac.": "access",
     "net/portals/process.h": "access",
     "net/portals/match.": "match", "net/portals/index.": "match", "net/portals/me.": "match",
+    "net/portals/range.": "copy", "net/portals/data.": "copy",
     "net/portals/iovec.": "copy", "kernel/copy.c": "copy", "kernel/port.c": "copy",
     "net/port.h": "copy",
     "net/portals/md.": "unlink",

@@ -231,6 +231,31 @@ TEST(iovec_array_is_copied)
 	world_close(&w);
 }
 
+/* A remote put may change the array between its check and its copy: what was
+ * taken by then comes back, and no piece is used that was not checked. */
+TEST(iovec_array_that_changes_after_its_check)
+{
+	struct world w;
+	struct md_args args;
+	struct md md = { .pieces = 0 };
+	uint64_t room;
+
+	world_open(&w, &test_limits);
+	args = pieces(&w, 0, three, 3, 0);
+	CHECK_IS(iovec_check(&w.views[0], &args, &room), 0);
+	CHECK_IS(room, 35);
+	((struct iovec_args *)(w.views[0].memory + ARRAY))[2].start = BASE - 1;
+	CHECK_IS(iovec_take(&w.views[0], &md, &args), PORTALS_SEGV);
+	CHECK_IS(md.pieces, 0);
+	CHECK_IS(md.first_piece, NO_INDEX);
+	CHECK_IS(status(&w, 0, STAT_PIECE_USED), 0);
+	((struct iovec_args *)(w.views[0].memory + ARRAY))[2] = (struct iovec_args){ BASE, 3 };
+	CHECK_IS(iovec_take(&w.views[0], &md, &args), 0);
+	CHECK_IS(md.room, 18);        /* of what was read last */
+	iovec_give(&w.views[0], &md);
+	world_close(&w);
+}
+
 /* Logical byte i of a descriptor of these pieces. */
 static uint8_t *byte_of(struct process_view *view, const uint64_t *pairs, uint64_t i)
 {

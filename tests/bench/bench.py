@@ -160,6 +160,19 @@ def division(bench: Bench) -> None:
         bench.add(name, float(value), "instructions")
 
 
+def upcalls(bench: Bench) -> None:
+    """Event handlers: instructions from a put to its handler and back, and the way to a
+    handler of another node that computes or sleeps (half of a round trip)."""
+    for _ in range(2):
+        got = bench.margay("-n", "1", "--icount", app("upcall"), "instructions")
+        for name in ("insn_upcall_to", "insn_upcall_back"):
+            bench.add(name, got[name], "instructions")
+    for _ in range(bench.runs):
+        for how in ("computing", "asleep"):
+            got = bench.margay("-n", "2", app("upcall"), how)
+            bench.add(f"upcall_{how}_us", got[f"upcall_{how}_us"], "us")
+
+
 def booting(bench: Bench) -> None:
     """From exec of QEMU to main, as the launcher sees it; the launcher's own time is
     that of `margay run` less the life of its QEMU."""
@@ -191,7 +204,8 @@ def quiet(bench: Bench) -> None:
 
 
 GROUPS: tuple[Callable[[Bench], None], ...] = (
-    shared_memory_latency, shared_memory_streams, calls, division, booting, sizes, quiet)
+    shared_memory_latency, shared_memory_streams, calls, division, upcalls, booting, sizes,
+    quiet)
 
 
 def machine() -> str:

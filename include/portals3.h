@@ -207,8 +207,9 @@ typedef enum {
 
 /* ptl_event_t.ni_fail_type. In START and UNLINK events it is PTL_NI_OK. */
 #define PTL_NI_OK       0U  /* the operation was carried out */
-#define PTL_NI_FAIL     1U  /* the peer has died or cannot be reached; with PUT_END the
-                               memory may be partly written [M] */
+#define PTL_NI_FAIL     1U  /* the peer has died or cannot be reached, and may have carried
+                               it out before; with PUT_END the memory may be partly
+                               written [M] */
 #define PTL_NI_DROPPED  2U  /* the target discarded the request: mlength is 0 [M] */
 
 typedef struct {

@@ -6,6 +6,14 @@
 #include <string.h>
 #include "fuzz.h"
 
+/* Entries of a pool that were ever used: damage elsewhere is seldom seen. */
+static uint32_t used(const struct process *process, enum block_pool pool, uint32_t count)
+{
+	uint32_t fresh = process->view.block->pools[pool].fresh;
+
+	return fresh > 0 && fresh < count ? fresh : count;
+}
+
 /* The parts of a block: offset, bytes. Part 0 is all of it. */
 static struct range part(const struct process *process, uint32_t which)
 {
@@ -14,19 +22,21 @@ static struct range part(const struct process *process, uint32_t which)
 
 #define PART(first, bytes) \
 	return (struct range){ (uint64_t)((const uint8_t *)(first) - base), bytes }
+#define POOL(entries, pool, count) \
+	PART(entries, used(process, pool, count) * sizeof((entries)[0]))
 	switch (which) {
 	case 1:
 		PART(&view->block->pools, sizeof(view->block->pools));
 	case 2:
 		PART(view->portals, PORTALS * sizeof(struct portal));
 	case 3:
-		PART(view->mes, MES * sizeof(struct me));
-	case 4:
-		PART(view->mds, MDS * sizeof(struct md));
+		POOL(view->mes, POOL_ME, MES);
+	case 4: case 12:
+		POOL(view->mds, POOL_MD, MDS);
 	case 5:
-		PART(view->eqs, EQS * sizeof(struct eq));
+		POOL(view->eqs, POOL_EQ, EQS);
 	case 6:
-		PART(view->ops, OPS * sizeof(struct operation));
+		POOL(view->ops, POOL_OP, OPS);
 	case 7:
 		PART(view->acs, 4 * sizeof(struct ac));
 	case 8:
@@ -34,16 +44,19 @@ static struct range part(const struct process *process, uint32_t which)
 	case 9:
 		PART(view->slots, SLOTS * EVENT_SLOT_BYTES);
 	case 10:
-		PART(view->pieces, PIECES * sizeof(struct piece));
+		POOL(view->pieces, POOL_PIECE, PIECES);
 	case 11:
 		PART(view->chains, (1u << (64 - view->chain_shift)) * sizeof(struct chain));
+	case 13:
+		PART(&view->block->magic, 8);
 	default:
 		return (struct range){ 64, fuzz_block_bytes - 64 };
 	}
 #undef PART
+#undef POOL
 }
 
-#define PARTS 12u
+#define PARTS 14u
 
 /* A value in place of `old`. */
 static uint64_t value_of(const struct process *process, const struct step *step, uint64_t old)

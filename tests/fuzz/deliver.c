@@ -88,11 +88,14 @@ static void data(const struct step *step)
 	const struct letter *letter = &opened->letter;
 	const struct process_view *view = &process->view;
 	uint64_t at = amount(step->x) % WILD_BYTES;
+	struct span span;
 	int result;
 
 	/* An operation that the owner has ended for its dead runner: nobody copies. */
 	if (!opened->used || (!fuzz.damaging && !op_lookup(view, opened->grant.op)))
 		return;
+	if (!deliver_span(fuzz_enter(process), &opened->grant, at, &span))
+		MUST(span.offset <= SEGMENT && span.bytes <= SEGMENT - span.offset);
 	if (letter->message.operation == MESSAGE_GET) {
 		result = deliver_read(fuzz_enter(process), &opened->grant, at, read,
 				      amount(step->y) % (sizeof(read) + 1));

@@ -37,7 +37,7 @@
 #define MDS            12u
 #define EQS            4u
 #define OPS            8u
-#define SLOTS          32u        /* event slots */
+#define SLOTS          40u        /* event slots: not a power of two */
 #define PIECES         24u        /* of iovec descriptors */
 #define MOST_PIECES    8u         /* of one of them, as inputs ask for */
 #define POST           16u        /* messages that exist */

@@ -197,12 +197,38 @@ static void life(struct process *process, const struct step *step)
 	}
 }
 
+/* The memory of a descriptor, as the engine's callers ask for it. */
+static void ask_span(const struct process *process, const struct step *step)
+{
+	const struct md *md = md_lookup(&process->view, some_md(process, step->e));
+	struct span span;
+
+	if (md && !md_span(&process->view, md, amount(step->x), amount(step->y), &span))
+		MUST(span.bytes == 0 ||
+		     (span.offset <= SEGMENT && span.bytes <= SEGMENT - span.offset));
+}
+
+/* Limits that make no sense, or do not fit, make no view. */
+static void ask_limits(const struct process *process, const struct step *step)
+{
+	struct block_limits limits = process->view.limits;
+	struct process_view view = process->view;
+	uint32_t *field = (uint32_t *)&limits + step->f % (sizeof(limits) / 4);
+
+	*field = step->z & 1 ? (uint32_t)amount(step->z) : 0;
+	MUST(view_init(&view, view.block, fuzz_block_bytes, &limits) ||
+	     block_bytes(&limits) <= fuzz_block_bytes);
+	MUST(*field || block_bytes(&limits) == 0);
+}
+
 static void ask(struct process *process, const struct step *step)
 {
 	struct process_view *view = fuzz_enter(process);
 	uint64_t value = 0;
 	int error;
 
+	ask_span(process, step);
+	ask_limits(process, step);
 	block_pending(view);
 	MUST_IF_WHOLE(view_check(view));
 	error = block_status(view, step->a, &value);

@@ -58,6 +58,10 @@ bench: all bench-apps ## measure the table of figures, into build/bench.json
 soak: build/host/model-engine ## the engine against its model for SECONDS=3600, fresh seeds
 	$(PYTHON) tests/model/soak.py --seconds $(SECONDS) $(ARGS)
 
+.PHONY: mutants
+mutants: ## break each rule of Portals in turn: the unit tests must notice
+	$(PYTHON) tests/mutants/run.py --markdown docs/mutants.md $(ARGS)
+
 # The Debian packages belong to Debian's Python, whatever comes first on PATH.
 .PHONY: pytest-there
 pytest-there:

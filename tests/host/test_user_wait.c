@@ -1,0 +1,257 @@
+/*
+ * The library's side of event queues (libc-glue/portals_eq.c), compiled here as
+ * it is, over a kernel that this file plays: rule 21. What it must not do in a
+ * system call, it would do in one that the kernel here counts.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <margay/abi.h>
+#include "world.h"
+
+/* In place of libc-glue/portals_calls.h: the kernel. */
+#define LIBC_GLUE_PORTALS_CALLS_H
+static unsigned int glue_inits = 1;
+static int call3(unsigned long number, unsigned long a, unsigned long b, unsigned long c);
+static int call5(unsigned long number, unsigned long a, unsigned long b, unsigned long c,
+		 unsigned long d, unsigned long e);
+static uint64_t glue_now_ns(void);
+void glue_forget_queues(void);
+#undef HANDLE_INDEX       /* both sides have one */
+#include "../../libc-glue/portals_eq.c"
+
+#define LOWEST  4096u         /* the segment is all memory of this process from here on */
+#define MS      1000000ULL
+
+/* What the kernel knows. */
+static struct {
+	struct process_view view;
+	uint64_t now;             /* ns */
+	int waits;                /* calls of SYS_EQ_WAIT */
+	int idle;                 /* of these, how many return without an event */
+	uint64_t timeouts[8];     /* what they were told */
+	handle_t deposits;        /* the queue that then gets one; none: time runs out */
+} node;
+
+static void deposit(handle_t eq, uint64_t number)
+{
+	struct event_head head = { .match_bits = number };
+
+	CHECK_IS(eq_record(&node.view, eq_lookup(&node.view, eq), &head, EVENT_PUT_END, 0, number,
+			   0, NI_OK), 1);
+}
+
+static int call3(unsigned long number, unsigned long a, unsigned long b, unsigned long c)
+{
+	if (number == SYS_EQ_FREE)
+		return -eq_free(&node.view, a);
+	CHECK_IS(number, SYS_EQ_WAIT);
+	CHECK(b >= 1 && eq_lookup(&node.view, *(handle_t *)a));
+	if (node.waits < 8)
+		node.timeouts[node.waits] = c;
+	node.waits++;
+	if (node.idle-- > 0) {            /* a handler was called meanwhile */
+		node.now += MS;
+		return PTL_OK;
+	}
+	if (node.deposits) {
+		deposit(node.deposits, 77);
+		return PTL_OK;
+	}
+	node.now += c;
+	return PTL_EQ_EMPTY;
+}
+
+static int call5(unsigned long number, unsigned long a, unsigned long b, unsigned long c,
+		 unsigned long d, unsigned long e)
+{
+	struct margay_eq *out = (struct margay_eq *)d;
+	struct eq_info info;
+	int error = eq_alloc(&node.view, b, c, e != 0, &info);
+
+	CHECK_IS(number, SYS_EQ_ALLOC);
+	CHECK_IS(a, 1);
+	if (error)
+		return -error;
+	*out = (struct margay_eq){ info.handle,
+		(uint64_t)(node.view.slots + info.first_slot * EVENT_SLOT_BYTES), info.count };
+	return PTL_OK;
+}
+
+static uint64_t glue_now_ns(void)
+{
+	return node.now;
+}
+
+/* No queue has a handler here. */
+int upcall_is_running(void) { return 0; }
+int upcall_eq_free(ptl_handle_eq_t eq) { return (void)eq, PTL_EQ_INVALID; }
+int upcall_eq_is_there(ptl_handle_eq_t eq) { return (void)eq, 0; }
+int upcall_is_queue(ptl_handle_eq_t eq) { return (void)eq, 0; }
+void upcall_forget_queues(void) { }
+
+int upcall_eq_get(ptl_handle_eq_t eq, ptl_event_t *event)
+{
+	return (void)eq, (void)event, PTL_EQ_INVALID;
+}
+
+int upcall_eq_alloc(ptl_handle_ni_t ni, ptl_size_t count, ptl_eq_handler_t handler,
+		    ptl_handle_eq_t *eq)
+{
+	return (void)ni, (void)count, (void)handler, (void)eq, PTL_FAIL;
+}
+
+static void node_open(void)
+{
+	uint64_t bytes = block_bytes(&test_limits);
+
+	memset(&node, 0, sizeof(node));
+	node.view = (struct process_view){ .memory = (uint8_t *)LOWEST, .base = LOWEST,
+					   .bytes = ~0ULL >> 1, .pid = 1 };
+	CHECK_IS(view_init(&node.view, aligned_alloc(BLOCK_PAGE, bytes), bytes, &test_limits), 0);
+	memset(node.view.block, 0, bytes);
+	block_init(&node.view);
+	block_open(&node.view);
+	glue_inits = 1;
+}
+
+static void node_close(void)
+{
+	glue_forget_queues();
+	free(node.view.block);
+}
+
+static ptl_handle_eq_t queue(ptl_size_t count)
+{
+	ptl_handle_eq_t eq = PTL_INVALID_HANDLE;
+
+	CHECK_IS(PtlEQAlloc(1, count, PTL_EQ_HANDLER_NONE, &eq), PTL_OK);
+	return eq;
+}
+
+TEST(rule21_get_takes_events_without_the_kernel)
+{
+	ptl_handle_eq_t eq;
+	ptl_event_t event;
+
+	node_open();
+	eq = queue(4);
+	CHECK_IS(PtlEQGet(eq, &event), PTL_EQ_EMPTY);
+	deposit(eq, 5);
+	CHECK_IS(PtlEQGet(eq, &event), PTL_OK);
+	CHECK_IS(event.match_bits, 5);
+	CHECK_IS(PtlEQGet(eq, &event), PTL_EQ_EMPTY);
+	for (uint64_t i = 0; i < 6; i++)
+		deposit(eq, i);
+	CHECK_IS(PtlEQGet(eq, &event), PTL_EQ_DROPPED);
+	CHECK_IS(event.match_bits, 2);
+	CHECK_IS(PtlEQWait(eq, &event), PTL_OK);
+	CHECK_IS(event.match_bits, 3);
+	CHECK_IS(node.waits, 0);
+	node_close();
+}
+
+TEST(rule21_wait_goes_on_until_an_event)
+{
+	ptl_handle_eq_t eq;
+	ptl_event_t event;
+
+	node_open();
+	eq = queue(4);
+	node.idle = 2;
+	node.deposits = eq;
+	CHECK_IS(PtlEQWait(eq, &event), PTL_OK);
+	CHECK_IS(event.hdr_data, 77);
+	CHECK_IS(node.waits, 3);
+	for (int i = 0; i < 3; i++)
+		CHECK_IS(node.timeouts[i], ~0ULL);
+	node_close();
+}
+
+TEST(rule21_poll_honours_its_timeout)
+{
+	ptl_handle_eq_t eqs[2];
+	ptl_event_t event;
+	int which = -1;
+
+	node_open();
+	eqs[0] = queue(4);
+	eqs[1] = queue(4);
+	CHECK_IS(PtlEQPoll(eqs, 2, 0, &event, &which), PTL_EQ_EMPTY);
+	CHECK_IS(node.waits, 0);
+	CHECK_IS(PtlEQPoll(eqs, 2, 5, &event, &which), PTL_EQ_EMPTY);
+	CHECK_IS(node.waits, 1);
+	CHECK_IS(node.timeouts[0], 5 * MS);
+	CHECK_IS(node.now, 5 * MS);
+	/* what a handler took is not waited for again */
+	node.idle = 2;
+	CHECK_IS(PtlEQPoll(eqs, 2, 5, &event, &which), PTL_EQ_EMPTY);
+	CHECK_IS(node.waits, 4);
+	CHECK_IS(node.timeouts[1], 5 * MS);
+	CHECK_IS(node.timeouts[2], 4 * MS);
+	CHECK_IS(node.timeouts[3], 3 * MS);
+	CHECK_IS(which, -1);
+	/* an event in time */
+	node.deposits = eqs[1];
+	node.idle = 0;
+	CHECK_IS(PtlEQPoll(eqs, 2, PTL_TIME_FOREVER, &event, &which), PTL_OK);
+	CHECK_IS(node.timeouts[4], ~0ULL);
+	CHECK_IS(which, 1);
+	node_close();
+}
+
+TEST(rule21_poll_is_fair)
+{
+	ptl_handle_eq_t eqs[3];
+	int seen[3] = { 0 }, which;
+	ptl_event_t event;
+
+	node_open();
+	for (int i = 0; i < 3; i++) {
+		eqs[i] = queue(8);
+		for (uint64_t n = 0; n < 6; n++)
+			deposit(eqs[i], n);
+	}
+	for (int round = 0; round < 4; round++) {
+		for (int i = 0; i < 3; i++) {
+			CHECK_IS(PtlEQPoll(eqs, 3, 0, &event, &which), PTL_OK);
+			CHECK(which >= 0 && which < 3);
+			seen[which % 3]++;
+			CHECK_IS(event.match_bits, round);
+		}
+		for (int i = 0; i < 3; i++)
+			CHECK_IS(seen[i], round + 1);
+	}
+	node_close();
+}
+
+TEST(rule33_queues_that_are_not_there)
+{
+	ptl_handle_eq_t eqs[65], eq;
+	ptl_event_t event;
+	int which;
+
+	node_open();
+	eq = queue(4);
+	for (int i = 0; i < 65; i++)
+		eqs[i] = eq;
+	CHECK_IS(PtlEQPoll(eqs, 64, 0, &event, &which), PTL_EQ_EMPTY);
+	CHECK_IS(PtlEQPoll(eqs, 65, 0, &event, &which), PTL_EQ_INVALID);
+	CHECK_IS(PtlEQPoll(eqs, 0, 0, &event, &which), PTL_EQ_INVALID);
+	CHECK_IS(PtlEQPoll(eqs, -1, 0, &event, &which), PTL_EQ_INVALID);
+	eqs[1] = eq + 1;
+	CHECK_IS(PtlEQPoll(eqs, 2, 0, &event, &which), PTL_EQ_INVALID);
+	CHECK_IS(PtlEQGet(eq + 1, &event), PTL_EQ_INVALID);
+	CHECK_IS(PtlEQGet(~0ULL, &event), PTL_EQ_INVALID);
+	CHECK_IS(PtlEQGet(0, &event), PTL_EQ_INVALID);
+	CHECK_IS(PtlEQWait(eq + 1, &event), PTL_EQ_INVALID);
+	CHECK_IS(PtlEQFree(eq + 1), PTL_EQ_INVALID);
+	CHECK_IS(PtlEQFree(eq), PTL_OK);
+	CHECK_IS(PtlEQFree(eq), PTL_EQ_INVALID);
+	CHECK_IS(PtlEQGet(eq, &event), PTL_EQ_INVALID);
+	CHECK_IS(node.waits, 0);
+	glue_inits = 0;
+	CHECK_IS(PtlEQGet(eq, &event), PTL_NO_INIT);
+	CHECK_IS(PtlEQAlloc(1, 4, PTL_EQ_HANDLER_NONE, &eq), PTL_NO_INIT);
+	CHECK_IS(PtlEQPoll(eqs, 1, 0, &event, &which), PTL_NO_INIT);
+	node_close();
+}

@@ -81,17 +81,14 @@ static int64_t finish(const struct message *message, struct grant *from, int res
 	return PTL_OK;
 }
 
-/* A put or an atomic operation. */
-static int64_t put(const struct initiator_args *args)
+/* A put or an atomic operation; the own block's lock is held, and given back. */
+static int64_t put_locked(const struct initiator_args *args)
 {
 	struct message message, answer;
-	struct grant from, to = { .answers = 0 };
+	struct grant from, to;
 	int error, result;
 
-	if (args->target_nid >= node.size)
-		return PTL_PROCESS_INVALID;
-	if (!link_lock())
-		return PTL_FAIL;
+	to.answers = 0;
 	error = initiator_put(&own_view, args, &message, &from);
 	link_unlock();
 	if (error)
@@ -102,6 +99,15 @@ static int64_t put(const struct initiator_args *args)
 	else
 		result = link_put(&message, &from, &to, &answer);
 	return finish(&message, &from, result, to.answers, &answer);
+}
+
+static int64_t put(const struct initiator_args *args)
+{
+	if (args->target_nid >= node.size)
+		return PTL_PROCESS_INVALID;
+	if (!link_lock())
+		return PTL_FAIL;
+	return put_locked(args);
 }
 
 /*
@@ -203,7 +209,7 @@ static int64_t exchange(const struct initiator_args *args)
 	return PTL_OK;
 }
 
-/* A put of another kind. Makes the arguments again: then sys_put needs no memory
+/* A put of another kind; the own block's lock is held until it is started. Makes the arguments again: then sys_put needs no memory
  * for them. */
 __attribute__((noinline))
 static int64_t put_any(uint64_t md, uint64_t target, uint64_t where, uint64_t match_bits,
@@ -212,7 +218,7 @@ static int64_t put_any(uint64_t md, uint64_t target, uint64_t where, uint64_t ma
 	struct initiator_args args =
 		arguments(md, target, where, match_bits, remote_offset, hdr_data);
 
-	return put(&args);
+	return put_locked(&args);
 }
 
 /* A short put that nobody hears of could not be delivered. */
@@ -244,10 +250,8 @@ int64_t sys_put(uint64_t md, uint64_t target, uint64_t where, uint64_t match_bit
 		return PTL_PROCESS_INVALID;
 	if (!link_lock())
 		return PTL_FAIL;
-	if (!initiator_brief(&own_view, &args, &message, &from)) {
-		link_unlock();
+	if (!initiator_brief(&own_view, &args, &message, &from))
 		return put_any(md, target, where, match_bits, remote_offset, hdr_data);
-	}
 	link_unlock();
 	if (link_short(&message, &from, &to, &none, 0) == DELIVER_DAMAGED)
 		return lost(from.bytes);

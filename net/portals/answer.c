@@ -12,19 +12,33 @@
 void answer_make(const struct message *request, enum fail_type fail, uint64_t mlength,
 		 struct message *answer)
 {
-	*answer = (struct message){
-		.operation = message_fetches(request->operation) ? MESSAGE_REPLY : MESSAGE_ACK,
-		.fail = (uint8_t)fail,
-		.source_nid = request->target_nid, .source_pid = request->target_pid,
-		.target_nid = request->source_nid, .target_pid = request->source_pid,
-		.uid = request->uid, .jid = request->jid,
-		.pt_index = request->pt_index,
-		.match_bits = request->match_bits, .offset = request->offset,
-		.length = request->length, .mlength = mlength,
-		.md_handle = request->md_handle, .eq_handle = request->eq_handle,
-		.op_handle = request->op_handle, .hdr_data = request->hdr_data,
-		.sequence = request->sequence,
-	};
+	/* Field by field: clearing the whole first would cost as much again. */
+	answer->operation = message_fetches(request->operation) ? MESSAGE_REPLY : MESSAGE_ACK;
+	answer->ack_request = ACK_NO;
+	answer->fail = (uint8_t)fail;
+	answer->atomic_operation = 0;
+	answer->datatype = 0;
+	answer->zero[0] = answer->zero[1] = answer->zero[2] = 0;
+	answer->source_nid = request->target_nid;
+	answer->source_pid = request->target_pid;
+	answer->target_nid = request->source_nid;
+	answer->target_pid = request->source_pid;
+	answer->uid = request->uid;
+	answer->jid = request->jid;
+	answer->pt_index = request->pt_index;
+	answer->cookie = 0;
+	answer->match_bits = request->match_bits;
+	answer->offset = request->offset;
+	answer->length = request->length;
+	answer->mlength = mlength;
+	answer->md_handle = request->md_handle;
+	answer->eq_handle = request->eq_handle;
+	answer->op_handle = request->op_handle;
+	answer->hdr_data = request->hdr_data;
+	answer->sequence = request->sequence;
+	answer->counter_handle = HANDLE_NONE;
+	answer->list_selector = 0;
+	answer->link = 0;
 }
 
 int message_refuse(const struct message *request, enum fail_type fail, struct message *answer)

@@ -29,7 +29,7 @@ static int holds(const struct md *md, uint64_t offset, uint64_t bytes)
 static int source(const struct process_view *view, const struct md *md, uint64_t offset,
 		  uint64_t bytes, struct grant *grant)
 {
-	*grant = (struct grant){ .op = HANDLE_NONE };
+	grant_clear(grant);
 	return grant_range(view, md, offset, bytes, grant);
 }
 

@@ -104,7 +104,7 @@ int deliver_inline(struct process_view *view, const struct message *message,
 {
 	int done = DELIVER_DROPPED;
 
-	*grant = (struct grant){ .op = HANDLE_NONE };
+	grant_clear(grant);
 	switch (message->operation) {
 	case MESSAGE_ATOMIC:
 	case MESSAGE_FETCH_ATOMIC:

@@ -140,7 +140,7 @@ static int begin_request(struct process_view *view, const struct message *messag
 int deliver_begin(struct process_view *view, const struct message *message, uint32_t runner,
 		  struct grant *grant, struct message *answer)
 {
-	*grant = (struct grant){ .op = HANDLE_NONE };
+	grant_clear(grant);
 	switch (message->operation) {
 	case MESSAGE_PUT:
 	case MESSAGE_GET:

@@ -19,7 +19,7 @@ FILES = sorted((ROOT / "tests" / "host").glob("test_*.c"))
 
 def names(source: Path) -> list[str]:
     """The tests of one file."""
-    return re.findall(r"^TEST\((\w+)\)", source.read_text(encoding="utf-8"), re.M)
+    return re.findall(r"^TEST(?:_PATHS)?\((\w+)\)", source.read_text(encoding="utf-8"), re.M)
 
 
 def run(program: str, *tests: str) -> None:

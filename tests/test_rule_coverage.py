@@ -23,7 +23,7 @@ def names_of_tests() -> list[str]:
     """Names of all tests: of the host's TEST() and of pytest's functions."""
     found = []
     for path in (ROOT / "tests" / "host").glob("test_*.c"):
-        found += re.findall(r"^TEST\((\w+)\)", path.read_text(encoding="utf-8"), re.M)
+        found += re.findall(r"^TEST(?:_PATHS)?\((\w+)\)", path.read_text(encoding="utf-8"), re.M)
     for path in (ROOT / "tests").glob("test_*.py"):
         found += re.findall(r"^def test_(\w+)\(", path.read_text(encoding="utf-8"), re.M)
     return found

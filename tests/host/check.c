@@ -14,6 +14,7 @@ static struct {
 	void (*run)(void);
 } tests[MOST_TESTS];
 static int count, failures;
+int check_split;
 
 void check_register(const char *name, void (*run)(void))
 {

@@ -24,6 +24,24 @@ uint64_t check_random(uint64_t *state);
 	} \
 	static void name(void)
 
+/* A test that runs twice, the second time with check_split set: messages that
+ * could be delivered in one step then go by begin, data and end (world.c). */
+extern int check_split;
+#define TEST_PATHS(name) \
+	static void name(void); \
+	static void name##_split(void) \
+	{ \
+		check_split = 1; \
+		name(); \
+		check_split = 0; \
+	} \
+	__attribute__((constructor)) static void register_##name(void) \
+	{ \
+		check_register(#name, name); \
+		check_register(#name "_split", name##_split); \
+	} \
+	static void name(void)
+
 #define CHECK(condition) \
 	do { \
 		if (!(condition)) \

@@ -4,7 +4,7 @@
 #include <string.h>
 #include "world.h"
 
-TEST(rule15_ack_echoes_the_request)
+TEST_PATHS(rule15_ack_echoes_the_request)
 {
 	struct world w;
 	struct pair pair = pair_open(&w, MD_TRUNCATE, MD_THRESH_INF, UNLINK_NEVER);
@@ -163,7 +163,7 @@ TEST(rule17_answers_come_once)
 	pair_close(&w, &pair);
 }
 
-TEST(rule15_get_events_and_data)
+TEST_PATHS(rule15_get_events_and_data)
 {
 	struct world w;
 	struct pair pair = pair_open(&w, MD_TRUNCATE, MD_THRESH_INF, UNLINK_NEVER);
@@ -195,7 +195,7 @@ TEST(rule15_get_events_and_data)
 	pair_close(&w, &pair);
 }
 
-TEST(rule14_reply_discards)
+TEST_PATHS(rule14_reply_discards)
 {
 	struct world w;
 	struct pair pair = pair_open(&w, 0, MD_THRESH_INF, UNLINK_NEVER);
@@ -250,7 +250,7 @@ TEST(rule14_reply_discards)
 	pair_close(&w, &pair);
 }
 
-TEST(rule16_discarded_requests_are_answered)
+TEST_PATHS(rule16_discarded_requests_are_answered)
 {
 	struct world w;
 	struct pair pair = pair_open(&w, 0, MD_THRESH_INF, UNLINK_NEVER);

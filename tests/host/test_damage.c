@@ -71,7 +71,7 @@ static void exercise(struct world *w, const handle_t *handles, struct grant *gra
 	struct message m, answer;
 	struct grant grant;
 	struct eq_info info;
-	uint8_t payload[256] = { 0 };
+	uint8_t payload[256] = { 0 }, fetched[DELIVER_INLINE_BYTES];
 	uint64_t value;
 	uint32_t portal;
 	handle_t out;
@@ -93,7 +93,22 @@ static void exercise(struct world *w, const handle_t *handles, struct grant *gra
 		if (random >> 44 & 1)
 			md_args = memory(PIECES, (random >> 45) % 8, MD_IOVEC, EQ_NONE);
 		switch (random % 18) {
-		case 0: case 1: case 2: case 3: case 4: case 5:
+		case 4: case 5:
+			m.operation = (uint8_t)(random >> 44 & 15);
+			m.atomic_operation = random >> 48 & 7;
+			m.datatype = random >> 51 & 7;
+			m.list_selector = random >> 54 & 15;
+			m.length = random >> 16 & 127;
+			m.mlength = random >> 16 & 255;
+			deliver_inline(view, &m, payload, &grant, &answer, fetched);
+			initiator_brief(view, &args, &m, &grant);
+			args.put_md = handles[8];
+			args.operation = random >> 58 & 1 ? MESSAGE_GETPUT : MESSAGE_FETCH_ATOMIC;
+			if (!initiator_exchange(view, &args, &m, &grant))
+				initiator_sent(view, &m, &grant, NI_OK);
+			args.operation = 0;
+			break;
+		case 0: case 1: case 2: case 3:
 			if (deliver_begin(view, &m, 1, &grant, &answer) == DELIVER_OK) {
 				deliver_data(view, &grant, 0, payload, sizeof(payload));
 				deliver_end(view, &grant, random >> 40 & 1, &answer);

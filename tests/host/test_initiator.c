@@ -4,7 +4,7 @@
  */
 #include "world.h"
 
-TEST(rule18_put_events_and_data)
+TEST_PATHS(rule18_put_events_and_data)
 {
 	struct world w;
 	struct pair pair = pair_open(&w, 0, MD_THRESH_INF, UNLINK_NEVER);
@@ -35,7 +35,7 @@ TEST(rule18_put_events_and_data)
 	pair_close(&w, &pair);
 }
 
-TEST(rule07_threshold_of_a_put_with_ack)
+TEST_PATHS(rule07_threshold_of_a_put_with_ack)
 {
 	struct world w;
 	struct pair pair = pair_open(&w, 0, 2, UNLINK_AUTO);
@@ -108,7 +108,7 @@ TEST(rule07_threshold_of_a_get)
 	pair_close(&w, &pair);
 }
 
-TEST(rule22_unreachable_target_fails)
+TEST_PATHS(rule22_unreachable_target_fails)
 {
 	struct world w;
 	struct pair pair = pair_open(&w, 0, MD_THRESH_INF, UNLINK_NEVER);
@@ -161,7 +161,7 @@ TEST(rule25_pending_operations_pin)
 	pair_close(&w, &pair);
 }
 
-TEST(rule33_initiator_bad_arguments)
+TEST_PATHS(rule33_initiator_bad_arguments)
 {
 	struct world w;
 	struct pair pair = pair_open(&w, 0, MD_THRESH_INF, UNLINK_NEVER);
@@ -194,7 +194,7 @@ TEST(rule33_initiator_bad_arguments)
 	pair_close(&w, &pair);
 }
 
-TEST(region_of_a_descriptor)
+TEST_PATHS(region_of_a_descriptor)
 {
 	struct world w;
 	struct pair pair = pair_open(&w, 0, MD_THRESH_INF, UNLINK_NEVER);
@@ -240,7 +240,7 @@ TEST(rule34_records_run_out_at_the_initiator)
 	world_close(&w);
 }
 
-TEST(rule34_overlap_to_oneself)
+TEST_PATHS(rule34_overlap_to_oneself)
 {
 	struct world w;
 	handle_t me, md;
@@ -283,7 +283,7 @@ TEST(rule28_identity_is_the_kernels)
 	pair_close(&w, &pair);
 }
 
-TEST(rule30_order_between_two_processes)
+TEST_PATHS(rule30_order_between_two_processes)
 {
 	struct world w;
 	struct pair pair = pair_open(&w, 0, MD_THRESH_INF, UNLINK_NEVER);

@@ -3,7 +3,7 @@
  */
 #include "world.h"
 
-TEST(rule02_portal_index_in_range)
+TEST_PATHS(rule02_portal_index_in_range)
 {
 	struct world w;
 	struct me_args any = { .nid = ANY_ID, .pid = ANY_ID };
@@ -45,7 +45,7 @@ TEST(rule02_access_control_index_in_range)
 	world_drop(&w);
 }
 
-TEST(rule27_default_access_control)
+TEST_PATHS(rule27_default_access_control)
 {
 	struct world w;
 	struct message m = request(MESSAGE_PUT, 1, 0, 5, 8);
@@ -106,7 +106,7 @@ TEST(rule29_access_control_fields_and_wildcards)
 	world_close(&w);
 }
 
-TEST(rule03_match_bits_and_source)
+TEST_PATHS(rule03_match_bits_and_source)
 {
 	struct world w;
 	struct me_args args = { .match_bits = 0xf0f0, .ignore_bits = 0x00ff, .nid = 1, .pid = 1 };
@@ -139,7 +139,7 @@ TEST(rule03_match_bits_and_source)
 	world_close(&w);
 }
 
-TEST(rule03_first_that_accepts_in_list_order)
+TEST_PATHS(rule03_first_that_accepts_in_list_order)
 {
 	struct world w;
 	uint64_t offset;
@@ -163,7 +163,7 @@ TEST(rule03_first_that_accepts_in_list_order)
 	world_close(&w);
 }
 
-TEST(rule04_operation_length_threshold)
+TEST_PATHS(rule04_operation_length_threshold)
 {
 	struct world w;
 	struct md_args args = memory(0, 16, MD_OP_PUT | MD_MANAGE_REMOTE, EQ_NONE);
@@ -189,7 +189,7 @@ TEST(rule04_operation_length_threshold)
 	world_close(&w);
 }
 
-TEST(rule04_full_queue_does_not_reject)
+TEST_PATHS(rule04_full_queue_does_not_reject)
 {
 	struct world w;
 	handle_t me, eq;

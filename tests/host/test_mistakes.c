@@ -43,7 +43,7 @@ TEST(mistake_bounds_off_by_one)
 }
 
 /* Everything fits but the job, or the portal that the entry is for. */
-TEST(mistake_access_control_never_consulted)
+TEST_PATHS(mistake_access_control_never_consulted)
 {
 	struct world w;
 	struct message m = request(MESSAGE_PUT, 1, 0, 5, 0);
@@ -125,7 +125,7 @@ TEST(mistake_reply_rejected_for_threshold_or_length)
  * the list search has, and the next one that fits is taken; an older wildcard
  * entry comes before a younger exact one.
  */
-TEST(mistake_fast_search_skips_a_rule)
+TEST_PATHS(mistake_fast_search_skips_a_rule)
 {
 	struct world w;
 	struct me_args exact = { .match_bits = 5, .nid = 1, .pid = 1, .position = INSERT_AFTER };

@@ -73,7 +73,7 @@ static uint64_t differing(const uint8_t *a, const uint8_t *b, uint64_t bytes)
 
 /* A thousand peers that have sent something leave no more behind than one:
  * counters, and one record that is free again. Nobody says hello first. */
-TEST(rule31_nothing_is_kept_for_a_silent_peer)
+TEST_PATHS(rule31_nothing_is_kept_for_a_silent_peer)
 {
 	static uint8_t before[1 << 20];
 	struct world w;
@@ -142,7 +142,7 @@ static int activate(struct world *w, struct posting *p, struct md_args *old)
 	return md_update(&w->views[0], p->md, old, &active, p->early);
 }
 
-TEST(rule24_nothing_early_then_the_update_is_made)
+TEST_PATHS(rule24_nothing_early_then_the_update_is_made)
 {
 	struct world w;
 	struct posting p = posting_open(&w);
@@ -159,7 +159,7 @@ TEST(rule24_nothing_early_then_the_update_is_made)
 	posting_close(&w, &p);
 }
 
-TEST(rule24_an_event_that_was_not_taken_refuses)
+TEST_PATHS(rule24_an_event_that_was_not_taken_refuses)
 {
 	struct world w;
 	struct posting p = posting_open(&w);

@@ -5,7 +5,7 @@
 #include <string.h>
 #include "world.h"
 
-TEST(rule05_local_and_managed_offsets)
+TEST_PATHS(rule05_local_and_managed_offsets)
 {
 	struct world w;
 	struct message m = request(MESSAGE_PUT, 1, 0, 5, 10);
@@ -50,7 +50,7 @@ TEST(rule05_local_and_managed_offsets)
 	world_close(&w);
 }
 
-TEST(rule05_truncation)
+TEST_PATHS(rule05_truncation)
 {
 	struct world w;
 	struct message m = request(MESSAGE_PUT, 1, 0, 5, 20);
@@ -91,7 +91,7 @@ TEST(rule05_truncation)
 	world_close(&w);
 }
 
-TEST(rule06_max_size)
+TEST_PATHS(rule06_max_size)
 {
 	struct world w;
 	struct md_args args = memory(0, 32, MD_OP_PUT | MD_MAX_SIZE, EQ_NONE);
@@ -131,7 +131,7 @@ TEST(rule06_max_size)
 	world_close(&w);
 }
 
-TEST(rule07_threshold_at_the_target)
+TEST_PATHS(rule07_threshold_at_the_target)
 {
 	struct world w;
 	struct md_args args = memory(0, 64, MD_OP_PUT | MD_OP_GET | MD_MANAGE_REMOTE, EQ_NONE);
@@ -156,7 +156,7 @@ TEST(rule07_threshold_at_the_target)
 	world_close(&w);
 }
 
-TEST(rule08_unlink_at_begin_gone_at_end)
+TEST_PATHS(rule08_unlink_at_begin_gone_at_end)
 {
 	struct world w;
 	struct process_view *view = &w.views[0];
@@ -198,7 +198,7 @@ TEST(rule08_unlink_at_begin_gone_at_end)
 	world_close(&w);
 }
 
-TEST(rule08_retained_entry_and_threshold_zero_at_creation)
+TEST_PATHS(rule08_retained_entry_and_threshold_zero_at_creation)
 {
 	struct world w;
 	struct md_args args = memory(0, 64, MD_OP_PUT, EQ_NONE);
@@ -252,7 +252,7 @@ TEST(rule09_nothing_outside_the_range)
 	world_close(&w);
 }
 
-TEST(rule18_events_of_a_put_and_a_get)
+TEST_PATHS(rule18_events_of_a_put_and_a_get)
 {
 	struct world w;
 	struct message m = request(MESSAGE_PUT, 1, 0, 0x55, 8), answer;
@@ -312,7 +312,7 @@ TEST(rule18_events_of_a_put_and_a_get)
 	world_close(&w);
 }
 
-TEST(rule19_event_options)
+TEST_PATHS(rule19_event_options)
 {
 	struct world w;
 	struct md_args args = memory(0, 64, 0, EQ_NONE);
@@ -414,7 +414,7 @@ TEST(rule22_failed_delivery_ends)
 	world_close(&w);
 }
 
-TEST(message_of_unknown_kind_is_dropped)
+TEST_PATHS(message_of_unknown_kind_is_dropped)
 {
 	struct world w;
 	struct message m = request(MESSAGE_PUT, 1, 0, 5, 8);

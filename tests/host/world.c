@@ -22,6 +22,7 @@ void world_open(struct world *w, const struct block_limits *limits)
 	memset(w, 0, sizeof(*w));
 	w->loop.views = w->views;
 	w->loop.nodes = PROCESSES;
+	w->loop.split = (uint32_t)check_split;
 	for (uint32_t p = 0; p < PROCESSES; p++) {
 		struct process_view *view = &w->views[p];
 		uint64_t bytes = block_bytes(limits);
@@ -223,10 +224,16 @@ void remove_eq(struct world *w, uint32_t p, handle_t eq)
 int arrives(struct world *w, uint32_t p, struct message m, uint64_t *offset,
 		   uint64_t *bytes)
 {
+	static const uint8_t payload[DELIVER_OPERAND_BYTES];
+	uint8_t fetched[DELIVER_INLINE_BYTES];
 	struct message answer;
 	struct grant grant;
-	int result = deliver_begin(&w->views[p], &m, m.source_nid, &grant, &answer);
+	int result;
 
+	if (!check_split && m.length <= DELIVER_INLINE_BYTES && m.mlength <= DELIVER_INLINE_BYTES)
+		result = deliver_inline(&w->views[p], &m, payload, &grant, &answer, fetched);
+	else
+		result = deliver_begin(&w->views[p], &m, m.source_nid, &grant, &answer);
 	if (offset)
 		*offset = grant.offset;
 	if (bytes)

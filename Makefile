@@ -38,7 +38,7 @@ include kernel/build.mk net/build.mk tests/fuzz/build.mk libc-glue/build.mk tool
 
 # Built by make, run by pytest.
 HOST_PROGRAMS := build/host/check-gcc build/host/check-clang build/host/check-tsan \
-	build/host/model-engine $(FUZZ_TARGETS)
+	build/host/model-engine build/host/netsim build/host/netsim-asan $(FUZZ_TARGETS)
 
 .PHONY: all run check check-long bench soak
 all: build/kernel.o build/libmargay.a build/crt0.o tools apps ## kernel, C library, tools, applications

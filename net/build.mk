@@ -2,8 +2,10 @@
 # the same as a Linux library, and the host tests. Included by the Makefile.
 
 NET_SOURCES := $(sort $(wildcard net/portals/*.c net/shm/*.c))
+# Frames: for Linux so far.
+LINK_SOURCES := $(sort $(wildcard net/link/*.c))
 
-HOST_SOURCES    := $(NET_SOURCES) $(sort $(wildcard host/*.c))
+HOST_SOURCES    := $(NET_SOURCES) $(LINK_SOURCES) $(sort $(wildcard host/*.c))
 HOST_TESTS      := $(sort $(wildcard tests/host/*.c))
 HOST_WARNINGS   := -Wall -Wextra -Werror -Wno-unused-function
 HOST_INCLUDES   := -Iinclude
@@ -56,6 +58,16 @@ MODEL_SOURCES := $(sort $(wildcard net/portals/*.c)) host/port.c $(sort $(wildca
 build/host/model-engine: $(MODEL_SOURCES:%.c=build/host/gcc/%.o)
 	@gcc $(HOST_SANITIZE) $^ -o $@
 
+# Long simulations of the link (tests/test_netsim.py), native and under ASan and UBSan.
+NETSIM_SOURCES := $(LINK_SOURCES) host/netsim.c host/crc.c host/port.c tests/host/traffic.c \
+	$(sort $(wildcard tests/netsim/*.c))
+
+build/host/netsim: $(NETSIM_SOURCES:%.c=build/host/lib/%.o)
+	@gcc $^ -o $@
+
+build/host/netsim-asan: $(NETSIM_SOURCES:%.c=build/host/gcc/%.o)
+	@gcc $(HOST_SANITIZE) $^ -o $@
+
 .PHONY: host-check host-lib
 host-lib: build/libmargayhost.a
 
@@ -65,4 +77,5 @@ host-check: build/host/check-gcc build/host/check-clang build/host/check-tsan ho
 
 -include $(wildcard $(HOST_OBJECTS:.o=.d)) \
 	$(wildcard $(foreach kind,gcc clang tsan,$(HOST_ALL:%.c=build/host/$(kind)/%.d))) \
-	$(wildcard $(MODEL_SOURCES:%.c=build/host/gcc/%.d))
+	$(wildcard $(MODEL_SOURCES:%.c=build/host/gcc/%.d)) \
+	$(wildcard $(foreach kind,gcc lib,$(NETSIM_SOURCES:%.c=build/host/$(kind)/%.d)))

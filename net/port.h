@@ -19,6 +19,10 @@ void port_copy(void *to, const void *from, uint64_t bytes);
  * third place. Both pointers must come from the same mapping of the memory. */
 void port_move(void *to, const void *from, uint64_t bytes);
 
+/* The CRC32C of `n` more bytes behind those whose checksum is `crc` (0: none),
+ * as fast as the processor can; wire_crc32c (net/link/wire.h) is there for the rest. */
+uint32_t port_crc32c(uint32_t crc, const void *bytes, uint64_t n);
+
 /* 1 if the owner's application itself may read (write: read and write) these
  * addresses of its segment, so that a descriptor may open them: not what it
  * has of holes and text. Called in the owner's calls only. */

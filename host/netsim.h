@@ -1,0 +1,73 @@
+/*
+ * A simulated network with simulated time: cards (net/nic.h) of many nodes in
+ * one Linux process, joined by a switch that loses, repeats, reorders, damages
+ * and delays frames by a seed. The same seed and the same calls give the same
+ * run. One thread.
+ *
+ * Each card sends at the network's bandwidth and completes a send when its last
+ * bit has left; the frame is read from the sender's memory only then. The
+ * switch forwards it to the receiver's port, behind what waits there already;
+ * what finds the port's queue full is lost.
+ */
+#ifndef HOST_NETSIM_H
+#define HOST_NETSIM_H
+#include "../net/nic.h"
+
+#define NETSIM_NEVER (~0ULL)
+
+struct netsim_config {
+	uint32_t nodes;
+	uint64_t seed;
+	/* per million frames */
+	uint32_t loss, duplicate, reorder, damage, delay;
+	uint64_t latency_ns;       /* of each hop */
+	uint64_t delay_ns;         /* most that a delayed frame is late */
+	uint64_t bytes_per_s;      /* of each link */
+	uint32_t queue_bytes;      /* that wait at one port of the switch */
+	uint32_t mtu;
+};
+
+/* 10 us, 1 GB/s, no faults. */
+struct netsim_config netsim_defaults(uint32_t nodes, uint64_t seed);
+
+/* Who lives behind a card. */
+struct netsim_node {
+	void *context;
+	uint64_t (*deadline)(void *context);
+	void (*tick)(void *context, uint64_t now);
+};
+
+enum netsim_counter {
+	NETSIM_SENT, NETSIM_DELIVERED, NETSIM_LOST, NETSIM_DUPLICATED, NETSIM_REORDERED,
+	NETSIM_DAMAGED, NETSIM_DELAYED, NETSIM_CUT, NETSIM_OVERFLOW, NETSIM_COUNTERS
+};
+
+struct netsim;
+
+struct netsim *netsim_open(const struct netsim_config *config);
+/* Frees what is under way too; nobody is called. */
+void netsim_close(struct netsim *sim);
+
+/* A node's card; receive, sent and context are the caller's to set. */
+struct nic *netsim_nic(struct netsim *sim, uint32_t node);
+void netsim_join(struct netsim *sim, uint32_t node, const struct netsim_node *who);
+/* The node is switched off: what its card still had to send and to complete is gone. */
+void netsim_leave(struct netsim *sim, uint32_t node);
+
+/* Do what happens next: the node that it happened to, or -1 if nothing ever will. */
+int netsim_step(struct netsim *sim);
+uint64_t netsim_now(const struct netsim *sim);
+/* The node's deadline may be earlier than when it was last asked. */
+void netsim_look(struct netsim *sim, uint32_t node);
+
+/* Frames from a to b are lost (on: from now on; off: no longer). */
+void netsim_cut(struct netsim *sim, uint32_t a, uint32_t b, int on);
+/* From now on with these rates (and the delay); the rest stays. */
+void netsim_faults(struct netsim *sim, const struct netsim_config *config);
+/* Put a frame on the way to a node, as if somebody had sent it. */
+void netsim_inject(struct netsim *sim, uint32_t node, const void *frame, uint32_t bytes);
+
+uint64_t netsim_counter(const struct netsim *sim, enum netsim_counter counter);
+uint64_t netsim_random(uint64_t *state);
+
+#endif

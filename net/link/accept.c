@@ -1,0 +1,158 @@
+/*
+ * Frames from the card: which are ours, of this life and of the sender's. What
+ * is left is taken apart by ack.c and assemble.c. Called for every frame that
+ * arrives, which may be anything. See the table of incarnations in link.h.
+ */
+#include "state.h"
+
+static void count_bad(struct link *link, enum wire_result result)
+{
+	static const uint8_t counters[] = {
+		[WIRE_SHORT] = LINK_SHORT, [WIRE_FOREIGN] = LINK_FOREIGN,
+		[WIRE_DAMAGED] = LINK_DAMAGED, [WIRE_NONSENSE] = LINK_NONSENSE,
+	};
+
+	count(link, counters[result]);
+}
+
+/* Who sends is counted anew in each epoch, for the windows. */
+static void begin_epoch(struct link *link, uint64_t now)
+{
+	uint16_t epoch = (uint16_t)(now >> EPOCH_SHIFT);
+
+	if (epoch == link->epoch)
+		return;
+	link->senders_before = (uint16_t)(epoch - link->epoch) == 1 ? link->senders : 0;
+	link->senders = 0;
+	link->epoch = epoch;
+}
+
+/* Either flow of a node, or null. */
+static struct flow *any_flow(const struct link *link, uint32_t node)
+{
+	struct flow *flow = flow_find(link, node, LINK_REQUESTS);
+
+	return flow ? flow : flow_find(link, node, LINK_ANSWERS);
+}
+
+static void learn(struct link *link, uint32_t node, uint32_t theirs)
+{
+	for (uint32_t lane = 0; lane < LINK_LANES; lane++) {
+		struct flow *flow = flow_find(link, node, lane);
+
+		if (flow)
+			flow->theirs = theirs;
+	}
+}
+
+/* What was sent to a node that knows its number only now goes again. */
+static void send_all_again(struct link *link, uint32_t node)
+{
+	for (uint32_t lane = 0; lane < LINK_LANES; lane++) {
+		struct flow *flow = flow_find(link, node, lane);
+
+		if (!flow || flow->next == flow->una)
+			continue;
+		flow->marked = bits(flow->next - flow->una) & ~flow->acked;
+		flow->again = 0;
+		send_ready(link, flow);
+	}
+}
+
+/* The peer was not meant: it says who it is now. */
+static void take_reset(struct link *link, const struct flow *known, const struct wire *wire)
+{
+	if (!known || wire->destination != known->mine ||
+	    (known->theirs && !is_before(known->theirs, wire->source))) {
+		count(link, LINK_GHOSTS);
+		return;
+	}
+	if (known->theirs || wire->over) {
+		flow_lose(link, wire->node, 0, wire->source);
+		return;
+	}
+	learn(link, wire->node, wire->source);
+	send_all_again(link, wire->node);
+}
+
+/* Whether the frame is meant for this life of this node. */
+static int is_mine(const struct link *link, const struct wire *wire, uint32_t mine)
+{
+	return wire->destination == mine ||
+	       (wire->destination == 0 && !link->config.strict &&
+		mine == link->config.incarnation);
+}
+
+/* Acknowledgement and data of a frame that both sides agree on. */
+static void take(struct link *link, const struct wire *wire, uint64_t now)
+{
+	struct flow *flow = flow_find(link, wire->node, wire->lane), *other;
+
+	if (!flow && wire->kind == WIRE_KIND_DATA) {
+		flow = flow_open(link, wire->node, wire->lane);
+		if (flow && flow->theirs == 0)
+			learn(link, wire->node, wire->source);
+	}
+	if (!flow) {
+		count(link, wire->kind == WIRE_KIND_DATA ? LINK_NO_PEER : LINK_NONSENSE);
+		return;
+	}
+	other = flow_find(link, wire->node, !wire->lane);
+	flow->tries = 0;
+	if (other)
+		other->tries = 0;
+	if (!ack_take(link, flow, wire, now)) {
+		count(link, LINK_NONSENSE);
+		return;
+	}
+	if (wire->kind == WIRE_KIND_DATA)
+		assemble(link, flow, wire, now);
+}
+
+static void receive(struct link *link, uint64_t now, const uint8_t *frame, uint32_t bytes)
+{
+	enum wire_result result;
+	struct flow *known;
+	struct wire wire;
+	uint32_t mine, theirs;
+
+	result = wire_read(frame, bytes, link->config.node, &wire);
+	if (result) {
+		count_bad(link, result);
+		return;
+	}
+	if (wire.node >= link->config.nodes || wire.node == link->config.node) {
+		count(link, LINK_FOREIGN);
+		return;
+	}
+	known = any_flow(link, wire.node);
+	mine = known ? known->mine : link->config.incarnation;
+	theirs = known ? known->theirs : 0;
+	if (theirs && is_before(wire.source, theirs)) {
+		count(link, LINK_GHOSTS);
+		return;
+	}
+	if (wire.kind == WIRE_KIND_RESET) {
+		take_reset(link, known, &wire);
+		return;
+	}
+	if (!is_mine(link, &wire, mine)) {
+		count(link, LINK_GHOSTS);
+		send_reset(link, &wire, mine, mine != link->config.incarnation);
+		return;
+	}
+	if (theirs == 0)
+		learn(link, wire.node, wire.source);
+	else if (theirs != wire.source)
+		flow_lose(link, wire.node, 0, wire.source);
+	take(link, &wire, now);
+}
+
+void link_receive(struct link *link, uint64_t now, const uint8_t *frame, uint32_t bytes)
+{
+	link->now = now;
+	begin_epoch(link, now);
+	count(link, LINK_FRAMES_IN);
+	receive(link, now, frame, bytes);
+	send_pump(link, now);
+}

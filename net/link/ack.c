@@ -1,0 +1,101 @@
+/*
+ * Acknowledgements at the sender: what has arrived, what is lost, what may be
+ * sent. Called for every frame of the right incarnations. See link.h.
+ */
+#include "state.h"
+
+#define LATER_FRAMES  3            /* that arrived before a missing one counts as lost */
+
+/* A round trip ends when its frame is acknowledged, as one of the next n or by itself. */
+static void measure(struct flow *flow, uint32_t n, uint32_t now)
+{
+	uint32_t at = flow->timed - flow->una;
+
+	if (!(flow->flags & FLOW_TIMED) || (at >= n && !(flow->acked >> at & 1)))
+		return;
+	timer_measure(flow, now - flow->timed_at);
+	flow->flags &= (uint8_t)~FLOW_TIMED;
+}
+
+/* The first `n` frames under way have arrived, and all before. */
+static void advance(struct link *link, struct flow *flow, uint32_t n)
+{
+	flow->una += n;
+	flow->acked = shifted(flow->acked, n) & ~1ULL;
+	flow->marked = shifted(flow->marked, n);
+	flow->again = shifted(flow->again, n);
+	flow->credit = flow->credit > n ? (uint8_t)(flow->credit - n) : 0;
+	flow->burst = flow->burst + n < LINK_MOST_WINDOW ?
+		(uint8_t)(flow->burst + n) : LINK_MOST_WINDOW;
+	while (flow->head != NO_RECORD) {
+		uint32_t index = flow->head;
+		struct send *send = record_at(&link->sends, index);
+
+		if (is_before(flow->una, send->first + send->frames))
+			break;
+		flow->head = send->next;
+		if (flow->head == NO_RECORD)
+			flow->tail = NO_RECORD;
+		flow->sends--;
+		send_end(link, index, 0);
+	}
+}
+
+/* Frames that later ones have overtaken are lost, once; those that were sent
+ * again are lost again if frames that left after them have arrived. */
+static uint64_t holes(struct flow *flow)
+{
+	uint32_t under_way = flow->next - flow->una, later = LATER_FRAMES;
+	uint32_t since = flow->recover - flow->una;
+	uint64_t top = flow->acked;
+
+	if (under_way <= LATER_FRAMES)
+		later = 1;
+	if (is_before(flow->recover, flow->una))
+		since = 0;
+	if (flow->again && (uint32_t)__builtin_popcountll(top & ~bits(since)) >= later)
+		flow->again = 0;
+	for (uint32_t i = 1; i < later && top; i++)
+		top &= ~(1ULL << (63 - __builtin_clzll(top)));
+	if (!top)
+		return 0;
+	return bits(63 - (uint32_t)__builtin_clzll(top)) & ~flow->acked & ~flow->again &
+	       ~flow->marked;
+}
+
+int ack_take(struct link *link, struct flow *flow, const struct wire *wire, uint64_t now)
+{
+	uint32_t under_way = flow->next - flow->una, n = wire->ack - flow->una;
+	uint32_t n_refused;
+	uint64_t lost;
+
+	if (n > under_way)
+		return is_before(wire->ack, flow->una); /* old, or nonsense */
+	if (n < 63)
+		flow->acked |= wire->selective << (n + 1) & bits(under_way);
+	measure(flow, n, units(now));
+	if (n)
+		advance(link, flow, n);
+	if (wire->window > flow->credit)
+		flow->credit = wire->window < LINK_MOST_WINDOW ?
+			(uint8_t)wire->window : LINK_MOST_WINDOW;
+	flow->marked &= ~flow->acked;
+	under_way = flow->next - flow->una;
+	n_refused = wire->sequence - flow->una;
+	if (wire->again && n_refused <= under_way) {
+		flow->marked |= bits(n_refused) & ~flow->acked;
+		flow->again &= ~bits(n_refused);
+	}
+	lost = holes(flow);
+	if (lost) {
+		flow->marked |= lost;
+		link->counters[LINK_FAST] += (uint64_t)__builtin_popcountll(lost);
+	}
+	if (under_way == 0)
+		flow->flags &= (uint8_t)~FLOW_RESENDS;
+	else if (n)
+		timer_resend(link, flow, units(now));
+	if (flow->marked || flow->fresh != NO_RECORD)
+		send_ready(link, flow);
+	return 1;
+}

@@ -1,0 +1,305 @@
+/*
+ * The receiving half: from frames to messages. Fragments of a message that has
+ * begun go to their place in any order; messages begin and end in order. The
+ * frame's fields are checked against what the message's first fragment said.
+ * See the table in link.h.
+ */
+#include "state.h"
+#include "../port.h"
+
+#define MOST_FRAMES  (1u << 30)    /* of one message */
+
+enum placed { ACCEPTED, REFUSED, NONSENSE };
+
+/* ---- short messages ---- */
+
+static int whole(struct link *link, struct flow *flow, const void *header, const void *payload,
+		 uint32_t bytes)
+{
+	if (link->user.whole(link->context, flow->node, flow_lane(flow), header, payload,
+			     bytes) == LINK_BUSY) {
+		count(link, LINK_REFUSED);
+		return REFUSED;
+	}
+	count(link, LINK_MESSAGES_IN);
+	flow->begun++;
+	return ACCEPTED;
+}
+
+static int place_short(struct link *link, struct flow *flow, const struct wire *wire)
+{
+	struct stash *stash;
+	uint32_t index;
+
+	if (wire->offset || wire->bytes != wire->length)
+		return NONSENSE;
+	if (wire->sequence == flow->expected)
+		return whole(link, flow, wire->message, wire->payload, wire->bytes);
+	index = record_take(&link->stashes);
+	if (index == NO_RECORD) {
+		count(link, LINK_EARLY);
+		return REFUSED;
+	}
+	count(link, LINK_STASHED);
+	stash = record_at(&link->stashes, index);
+	stash->next = flow->stash;
+	stash->sequence = wire->sequence;
+	stash->bytes = (uint16_t)wire->bytes;
+	port_copy(stash->header, wire->message, LINK_HEADER_BYTES);
+	port_copy(stash->payload, wire->payload, wire->bytes);
+	flow->stash = (uint16_t)index;
+	return ACCEPTED;
+}
+
+/* The turn of a short message that came early. */
+static int unstash(struct link *link, struct flow *flow)
+{
+	uint16_t *link_to = &flow->stash;
+	struct stash *stash;
+	uint32_t index;
+	int result;
+
+	for (;;) {
+		index = *link_to;
+		if (index == NO_RECORD)
+			return REFUSED;
+		stash = record_at(&link->stashes, index);
+		if (stash->sequence == flow->expected)
+			break;
+		link_to = &stash->next;
+	}
+	*link_to = stash->next;
+	result = whole(link, flow, stash->header, stash->payload, stash->bytes);
+	record_give(&link->stashes, index);
+	return result;
+}
+
+/* ---- messages in parts ---- */
+
+static int place_fragment(struct link *link, struct flow *flow, const struct wire *wire)
+{
+	uint32_t index = flow->assembly;
+
+	while (index != NO_RECORD) {
+		struct assembly *assembly = record_at(&link->assemblies, index);
+		uint32_t at = wire->sequence - assembly->first;
+
+		if (at >= assembly->frames) {
+			index = assembly->next;
+			continue;
+		}
+		if (wire->length != assembly->length ||
+		    wire->offset != (uint64_t)at * assembly->fragment ||
+		    wire->bytes != (at + 1 < assembly->frames ? assembly->fragment :
+				    assembly->length - wire->offset))
+			return NONSENSE;
+		if (assembly->taken)
+			link->user.data(link->context, &assembly->target, wire->offset,
+					wire->payload, wire->bytes);
+		return ACCEPTED;
+	}
+	return NONSENSE;
+}
+
+/* Where the frame's message begins, and its frames: 1. The last fragment alone does
+ * not tell, as the others' length is not known: 0. */
+static int locate(const struct wire *wire, uint32_t *first, uint64_t *frames)
+{
+	uint64_t at;
+
+	if (wire->bytes == wire->length) {
+		*first = wire->sequence;
+		*frames = 1;
+		return 1;
+	}
+	if (wire->offset + wire->bytes == wire->length || wire->offset % wire->bytes)
+		return 0;
+	at = wire->offset / wire->bytes;
+	*frames = (wire->length - 1) / wire->bytes + 1;
+	*first = wire->sequence - (uint32_t)at;
+	return at < MOST_FRAMES && *frames <= MOST_FRAMES;
+}
+
+/* A message in one frame, in its turn: without a record. */
+static int place_at_once(struct link *link, struct flow *flow, const struct wire *wire)
+{
+	struct link_target target;
+	int verdict = link->user.begin(link->context, flow->node, flow_lane(flow), wire->message,
+				       wire->length, &target);
+
+	if (verdict == LINK_BUSY) {
+		count(link, LINK_REFUSED);
+		return REFUSED;
+	}
+	flow->begun++;
+	count(link, LINK_MESSAGES_IN);
+	if (verdict == LINK_TAKE) {
+		link->user.data(link->context, &target, 0, wire->payload, wire->bytes);
+		link->user.end(link->context, &target, 0);
+	}
+	return ACCEPTED;
+}
+
+/* A frame of a message that has not begun. */
+static int place_first(struct link *link, struct flow *flow, const struct wire *wire)
+{
+	uint32_t first, index, held = 0;
+	struct assembly *assembly;
+	uint16_t *tail;
+	uint64_t frames;
+	int verdict;
+
+	if (!locate(wire, &first, &frames) || first != flow->begun) {
+		count(link, LINK_EARLY);
+		return REFUSED;
+	}
+	if (frames == 1 && first == flow->expected)
+		return place_at_once(link, flow, wire);
+	for (tail = &flow->assembly; *tail != NO_RECORD; held++)
+		tail = &((struct assembly *)record_at(&link->assemblies, *tail))->next;
+	/* One flow gets no more than it leaves. */
+	index = held <= (uint32_t)(link->assemblies.limit - link->assemblies.used) ?
+		record_take(&link->assemblies) : NO_RECORD;
+	if (index == NO_RECORD) {
+		count(link, LINK_REFUSED);
+		return REFUSED;
+	}
+	assembly = record_at(&link->assemblies, index);
+	verdict = link->user.begin(link->context, flow->node, flow_lane(flow), wire->message,
+				   wire->length, &assembly->target);
+	if (verdict == LINK_BUSY) {
+		record_give(&link->assemblies, index);
+		count(link, LINK_REFUSED);
+		return REFUSED;
+	}
+	assembly->next = NO_RECORD;
+	assembly->taken = verdict == LINK_TAKE;
+	assembly->first = first;
+	assembly->frames = (uint32_t)frames;
+	assembly->fragment = frames == 1 ? (uint32_t)wire->length : wire->bytes;
+	assembly->length = wire->length;
+	*tail = (uint16_t)index;
+	flow->begun += (uint32_t)frames;
+	if (assembly->taken)
+		link->user.data(link->context, &assembly->target, wire->offset, wire->payload,
+				wire->bytes);
+	return ACCEPTED;
+}
+
+/* The first message of the flow is whole. */
+static void end_first(struct link *link, struct flow *flow)
+{
+	uint32_t index = flow->assembly;
+	struct assembly *assembly;
+
+	if (index == NO_RECORD)
+		return;
+	assembly = record_at(&link->assemblies, index);
+	if (is_before(flow->expected, assembly->first + assembly->frames))
+		return;
+	flow->assembly = assembly->next;
+	count(link, LINK_MESSAGES_IN);
+	if (assembly->taken)
+		link->user.end(link->context, &assembly->target, 0);
+	record_give(&link->assemblies, index);
+}
+
+void assemble_lose(struct link *link, uint32_t index, uint32_t stash)
+{
+	while (index != NO_RECORD) {
+		struct assembly *assembly = record_at(&link->assemblies, index);
+		uint32_t next = assembly->next;
+
+		if (assembly->taken)
+			link->user.end(link->context, &assembly->target, 1);
+		record_give(&link->assemblies, index);
+		count(link, LINK_FAILED_IN);
+		index = next;
+	}
+	while (stash != NO_RECORD) {
+		uint32_t next = ((struct stash *)record_at(&link->stashes, stash))->next;
+
+		record_give(&link->stashes, stash);
+		stash = next;
+	}
+}
+
+/* ---- frames ---- */
+
+/* Frame `expected` is there, and perhaps more behind it. At most a window's
+ * turns. Returns REFUSED if an early message found the user busy. */
+static int advance(struct link *link, struct flow *flow)
+{
+	for (;;) {
+		int more = flow->arrived & 1;
+
+		flow->arrived >>= 1;
+		flow->expected++;
+		flow->granted--;
+		end_first(link, flow);
+		if (!more)
+			return ACCEPTED;
+		/* Not begun, yet arrived: it is in the stash. If it must wait, it
+		 * has not arrived after all, and the peer sends it again. */
+		if (flow->expected == flow->begun && unstash(link, flow) == REFUSED)
+			return REFUSED;
+	}
+}
+
+static void refuse(struct link *link, struct flow *flow, uint32_t sequence, uint64_t now)
+{
+	if (!(flow->flags & FLOW_REFUSED) || is_before(flow->refused, sequence + 1))
+		flow->refused = sequence + 1;
+	flow->flags |= FLOW_REFUSED;
+	timer_ack(link, flow, units(now), link->config.again_delay);
+}
+
+void assemble(struct link *link, struct flow *flow, const struct wire *wire, uint64_t now)
+{
+	uint32_t at = wire->sequence - flow->expected;
+	int placed;
+
+	if (is_before(wire->sequence, flow->expected) ||
+	    (at > 0 && at < flow->granted && flow->arrived >> (at - 1) & 1)) {
+		count(link, LINK_DUPLICATES);
+		send_ack(link, flow, now);
+		return;
+	}
+	if (at >= flow->granted) {
+		count(link, LINK_OUTSIDE);
+		return;
+	}
+	if (flow->epoch != link->epoch) {
+		flow->epoch = link->epoch;
+		link->senders++;
+	}
+	if (is_before(wire->sequence, flow->begun))
+		placed = place_fragment(link, flow, wire);
+	else if (wire->length <= LINK_WHOLE_BYTES)
+		placed = place_short(link, flow, wire);
+	else
+		placed = place_first(link, flow, wire);
+
+	if (placed == NONSENSE) {
+		count(link, LINK_NONSENSE);
+		return;
+	}
+	if (placed == REFUSED) {
+		refuse(link, flow, wire->sequence, now);
+		return;
+	}
+	flow->unacked++;
+	if (at > 0) {
+		flow->arrived |= 1ULL << (at - 1);
+		send_ack(link, flow, now);
+		return;
+	}
+	/* What was refused may now come; if something is missing still, later
+	 * acknowledgements show it. */
+	if (advance(link, flow) == REFUSED)
+		refuse(link, flow, flow->expected, now);
+	if (flow->arrived || flow->unacked * 4u >= flow->granted)
+		send_ack(link, flow, now);
+	else
+		timer_ack(link, flow, units(now), link->config.ack_delay);
+}

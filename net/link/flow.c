@@ -1,0 +1,213 @@
+/*
+ * Flows: finding and making them, losing a peer, and the link's memory. A flow
+ * is made when a node is first sent to or heard of; it is never given back, as its
+ * numbers are what tells old frames from new ones. See link.h, state.h.
+ */
+#include "state.h"
+
+#define LEAST_MTU  (WIRE_DATA + 64u)
+
+struct link_config link_defaults(uint32_t node, uint32_t nodes, uint32_t incarnation)
+{
+	uint32_t records = nodes < 32 ? 64 : nodes < 1024 ? 2 * nodes : 2048;
+
+	return (struct link_config){
+		.node = node, .nodes = nodes, .incarnation = incarnation,
+		.peers = (uint16_t)(nodes < 32000 ? nodes : 32000),
+		.sends = (uint16_t)(2 * records), .answers = (uint16_t)records,
+		.assemblies = (uint16_t)records, .stashes = (uint16_t)records,
+		.transmits = 256, .tries = 24, .ring = 256,
+		.ack_delay = 200000, .again_delay = 100000,
+		.first_timeout = 20000000, .least_timeout = 2000000, .most_timeout = 200000000,
+	};
+}
+
+static uint64_t rounded(uint64_t bytes)
+{
+	return (bytes + 63) & ~63ULL;
+}
+
+static int is_valid(const struct link_config *config)
+{
+	return config->nodes > 0 && config->nodes <= 0xffff && config->node < config->nodes &&
+	       config->incarnation != 0 && config->peers > 0 && config->peers <= 32000 &&
+	       config->answers > 0 && config->answers < config->sends &&
+	       config->sends < NO_RECORD && config->assemblies > 0 &&
+	       config->assemblies < NO_RECORD && config->stashes < NO_RECORD &&
+	       config->transmits > 0 && config->transmits < NO_RECORD && config->tries > 0 &&
+	       config->tries < 255 && config->ring > 0;
+}
+
+uint64_t link_bytes(const struct link_config *config)
+{
+	uint64_t flows = 2 * (uint64_t)config->peers;
+
+	if (!is_valid(config))
+		return 0;
+	return rounded(sizeof(struct link)) + rounded(flows * sizeof(struct flow)) +
+	       2 * rounded(flows * sizeof(uint16_t)) +
+	       rounded(config->sends * sizeof(struct send)) +
+	       rounded(config->assemblies * sizeof(struct assembly)) +
+	       rounded(config->stashes * sizeof(struct stash)) +
+	       rounded(config->transmits * sizeof(struct transmit));
+}
+
+/* Format a pool at `at`; returns where the next part begins. */
+static uint8_t *pool(struct records *records, uint8_t *at, uint32_t bytes, uint16_t n)
+{
+	*records = (struct records){ .base = at, .bytes = bytes, .limit = n, .free = NO_RECORD };
+	for (uint32_t i = n; i-- > 0;) {
+		*(uint16_t *)record_at(records, i) = records->free;
+		records->free = (uint16_t)i;
+	}
+	return at + rounded((uint64_t)bytes * n);
+}
+
+struct link *link_open(void *memory, const struct link_config *config, struct nic *nic,
+		       const struct link_user *user, void *context)
+{
+	uint32_t flows = 2 * (uint32_t)config->peers;
+	struct link *link = memory;
+	uint8_t *at = memory;
+
+	if (!is_valid(config) || nic->mtu < LEAST_MTU)
+		return 0;
+	*link = (struct link){ .config = *config, .nic = nic, .user = *user, .context = context,
+			       .ready_first = NO_RECORD, .ready_last = NO_RECORD };
+	link->fragment = (nic->mtu - WIRE_DATA) & ~63u;
+	if (link->fragment > WIRE_MOST_PAYLOAD)
+		link->fragment = WIRE_MOST_PAYLOAD;
+	at += rounded(sizeof(struct link));
+	link->flows = (struct flow *)at;
+	at += rounded(flows * sizeof(struct flow));
+	link->heads = (uint16_t *)at;
+	at += rounded(flows * sizeof(uint16_t));
+	link->heap = (uint16_t *)at;
+	at += rounded(flows * sizeof(uint16_t));
+	for (uint32_t i = 0; i < flows; i++)
+		link->heads[i] = NO_RECORD;
+	at = pool(&link->sends, at, sizeof(struct send), config->sends);
+	at = pool(&link->assemblies, at, sizeof(struct assembly), config->assemblies);
+	at = pool(&link->stashes, at, sizeof(struct stash), config->stashes);
+	pool(&link->transmits, at, sizeof(struct transmit), config->transmits);
+	return link;
+}
+
+/* Neighbouring ids have neighbouring places: chains are as short as can be. */
+static uint16_t *chain(const struct link *link, uint32_t node, enum link_lane lane)
+{
+	return &link->heads[(2 * node + lane) % (2u * link->config.peers)];
+}
+
+struct flow *flow_find(const struct link *link, uint32_t node, enum link_lane lane)
+{
+	uint16_t index = *chain(link, node, lane);
+
+	while (index != NO_RECORD) {
+		struct flow *flow = &link->flows[index];
+
+		if (flow->node == node && flow_lane(flow) == lane)
+			return flow;
+		index = flow->hash_next;
+	}
+	return 0;
+}
+
+/* A flow's numbers at the beginning of a conversation. */
+static void start(struct flow *flow)
+{
+	flow->una = flow->next = flow->recover = 0;
+	flow->expected = flow->begun = 0;
+	flow->acked = flow->marked = flow->again = flow->arrived = 0;
+	flow->head = flow->tail = flow->fresh = NO_RECORD;
+	flow->assembly = flow->stash = NO_RECORD;
+	flow->sends = 0;
+	flow->tries = flow->unacked = 0;
+	flow->credit = flow->granted = LINK_FIRST_WINDOW;
+	flow->burst = LINK_MOST_WINDOW;
+	flow->flags &= FLOW_LANE | FLOW_READY | FLOW_MEASURED;
+}
+
+struct flow *flow_open(struct link *link, uint32_t node, enum link_lane lane)
+{
+	struct flow *flow = flow_find(link, node, lane), *other;
+	uint16_t *first = chain(link, node, lane);
+
+	if (flow)
+		return flow;
+	other = flow_find(link, node, !lane);
+	/* There is room for both lanes of every peer. */
+	if (!other && link->n_peers >= link->config.peers)
+		return 0;
+	link->n_peers += !other;
+	flow = &link->flows[link->n_flows];
+	*flow = (struct flow){ .node = (uint16_t)node, .heap_at = NO_RECORD,
+			       .ready_next = NO_RECORD, .flags = lane ? FLOW_LANE : 0,
+			       .mine = other ? other->mine : link->config.incarnation,
+			       .theirs = other ? other->theirs : 0,
+			       .epoch = (uint16_t)(link->epoch - 2), .hash_next = *first };
+	*first = link->n_flows++;
+	start(flow);
+	return flow;
+}
+
+void flow_lose(struct link *link, uint32_t node, int bump, uint32_t theirs)
+{
+	uint32_t assembly[LINK_LANES], stash[LINK_LANES], send[LINK_LANES];
+
+	/* First both lanes start anew: what the user sends from within the calls up
+	 * belongs to the time after. */
+	for (uint32_t lane = 0; lane < LINK_LANES; lane++) {
+		struct flow *flow = flow_find(link, node, lane);
+
+		assembly[lane] = stash[lane] = send[lane] = NO_RECORD;
+		if (!flow)
+			continue;
+		assembly[lane] = flow->assembly;
+		stash[lane] = flow->stash;
+		send[lane] = flow->head;
+		timer_cancel(link, flow);
+		start(flow);
+		flow->mine += !!bump;
+		flow->mine += flow->mine == 0;
+		if (theirs)
+			flow->theirs = theirs;
+	}
+	count(link, LINK_LOST);
+	for (uint32_t lane = 0; lane < LINK_LANES; lane++) {
+		assemble_lose(link, assembly[lane], stash[lane]);
+		while (send[lane] != NO_RECORD) {
+			struct send *message = record_at(&link->sends, send[lane]);
+			uint32_t next = message->next;
+
+			send_end(link, send[lane], 1);
+			send[lane] = next;
+		}
+	}
+	link->user.lost(link->context, node);
+}
+
+void link_give_up(struct link *link, uint64_t now, uint32_t node)
+{
+	if (flow_find(link, node, LINK_REQUESTS) || flow_find(link, node, LINK_ANSWERS)) {
+		flow_lose(link, node, 1, 0);
+		send_pump(link, now);
+	}
+}
+
+uint64_t link_counter(const struct link *link, enum link_counter counter)
+{
+	return link->counters[counter];
+}
+
+uint32_t link_peer_bytes(const struct link *link, uint32_t node)
+{
+	return flow_find(link, node, LINK_REQUESTS) || flow_find(link, node, LINK_ANSWERS) ?
+		PEER_BYTES : 0;
+}
+
+uint32_t link_records_used(const struct link *link)
+{
+	return (uint32_t)link->sends.used + link->assemblies.used + link->stashes.used +
+	       link->transmits.used;
+}

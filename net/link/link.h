@@ -1,0 +1,219 @@
+/*
+ * The link: messages from node to node over a network that loses, repeats,
+ * reorders and damages frames. Every message arrives once, in order, right to
+ * the byte, or both sides hear of its failure. It knows no portals.
+ *
+ * There is no connection. Between two nodes there are up to two flows each way,
+ * one for requests and one for answers (lanes), so that an answer never waits
+ * behind a request that the peer cannot take yet. Both lanes' state is 252
+ * bytes per peer that was ever heard of or sent to; other nodes cost nothing.
+ *
+ * A flow, by what it waits for (send.c, ack.c, timer.c; una: oldest frame that
+ * is not acknowledged, next: first frame not yet sent):
+ *
+ *   state     is               event                    action, next state
+ *   IDLE      una == next,     link_send                queue: OPEN if the window has
+ *             nothing queued                            room, which it has
+ *   OPEN      una < next       room in window and card  send one frame more: OPEN
+ *                              acknowledged: some       messages end; timer anew: OPEN
+ *                              acknowledged: all        IDLE, or OPEN if more is queued
+ *                              3 later ones arrived     mark the hole: REPAIR
+ *                              AGAIN                    mark what was refused: REPAIR
+ *                              timer                    mark all, window 1: REPAIR
+ *   REPAIR    some marked      room in card             marked frames first: OPEN
+ *                              timer, tries used up     give up: LOST
+ *   any                        newer incarnation        LOST
+ *   LOST      (at once)                                 everything queued and begun ends
+ *                                                       with failure, lost(): IDLE at 0
+ *
+ * The receiving half (receive.c, assemble.c; expected: first frame missing):
+ *
+ *   frame                          action
+ *   before expected, or arrived    acknowledge at once
+ *   outside the granted window     drop
+ *   of a message that has begun    data, acknowledge; in order: end of what is whole
+ *   first of the next message,     begin, data
+ *     or shows where it begins
+ *   of a later one                 into the stash if it is short, else drop, and ask
+ *                                  for it AGAIN a little later
+ *   begin says BUSY                likewise
+ *
+ * Incarnations (accept.c). Each node has a number that grows when it restarts.
+ * Toward one peer it grows also when that peer was given up, so that the peer
+ * sees the same: everything of before is over. Frames name both sides' numbers.
+ *
+ *   source older than known        drop: a ghost
+ *   destination not mine           drop, answer RESET with mine
+ *   destination 0 (unknown)        accept on a node's first incarnation; else RESET
+ *   source newer than known        LOST, then accept
+ *   RESET for mine, newer source   remember it; LOST, unless the peer is heard of for the
+ *                                  first time and does not say OVER
+ *
+ * Memory comes from the caller and is never more; time is an argument, in ns.
+ * All functions want the same exclusion; the calls up (struct link_user) come
+ * from within them and may call link_send.
+ */
+#ifndef NET_LINK_LINK_H
+#define NET_LINK_LINK_H
+#include <stdint.h>
+#include "../nic.h"
+
+#define LINK_HEADER_BYTES  128u    /* of a message's header */
+#define LINK_WHOLE_BYTES   128u    /* longest payload that comes by whole() */
+#define LINK_MOST_WINDOW   64u     /* frames under way in one flow */
+#define LINK_FIRST_WINDOW  8u      /* the same before the peer was heard of */
+#define LINK_NEVER         (~0ULL)
+
+enum link_result {
+	LINK_OK    =  0,
+	LINK_FULL  = -1,           /* no record free: after the next sent() try again */
+	LINK_WRONG = -2            /* arguments that cannot be, or a node that does not exist */
+};
+
+enum link_verdict { LINK_TAKE, LINK_DROP, LINK_BUSY };
+
+enum link_lane { LINK_REQUESTS, LINK_ANSWERS };
+#define LINK_LANES         2u
+
+/* X(name, what) */
+#define LINK_COUNTERS(X) \
+	X(MESSAGES_OUT,  "messages sent and acknowledged") \
+	X(MESSAGES_IN,   "messages that have arrived whole") \
+	X(FRAMES_OUT,    "frames given to the card") \
+	X(FRAMES_IN,     "frames that the card gave") \
+	X(DATA_OUT,      "of them with a part of a message") \
+	X(RESENT,        "frames sent again") \
+	X(FAST,          "of them before the timer said so") \
+	X(TIMEOUTS,      "times that a timer said so") \
+	X(ACKS_OUT,      "acknowledgements by themselves") \
+	X(DUPLICATES,    "frames that had arrived before") \
+	X(EARLY,         "frames dropped because what comes before was missing") \
+	X(STASHED,       "short messages kept until what comes before has arrived") \
+	X(REFUSED,       "frames refused for want of a record, here or of the user's") \
+	X(OUTSIDE,       "frames outside the granted window") \
+	X(SHORT,         "frames with a length that cannot be") \
+	X(FOREIGN,       "frames of another protocol, version or address") \
+	X(DAMAGED,       "frames with a wrong checksum") \
+	X(NONSENSE,      "frames whose fields contradict each other or what came before") \
+	X(GHOSTS,        "frames of or for an earlier incarnation") \
+	X(RESETS_OUT,    "answers to such frames") \
+	X(LOST,          "times that everything with a peer was over") \
+	X(FAILED_OUT,    "messages that could not be sent") \
+	X(FAILED_IN,     "messages that began and never will be whole") \
+	X(CARD_FULL,     "times that the card or the headers ran out") \
+	X(NO_RECORD,     "times that link_send found no record") \
+	X(NO_PEER,       "frames of peers for which there is no memory")
+
+enum link_counter {
+#define X(name, what) LINK_##name,
+	LINK_COUNTERS(X)
+#undef X
+	LINK_COUNTERS_END
+};
+
+struct link_config {
+	uint32_t node;             /* own id */
+	uint32_t nodes;            /* ids are below this; at most 65535 */
+	uint32_t incarnation;      /* this life's, not 0; compared as serial numbers, steps of 256 */
+	uint8_t  strict;           /* 1: the node may have lived before: accept nothing from a peer
+	                              that does not know this incarnation (costs a round trip once) */
+	uint8_t  check_payload;    /* 1: checksums of payload */
+	uint16_t peers;            /* most of them; each takes 252 bytes */
+	uint16_t sends;            /* messages being sent, of all flows */
+	uint16_t answers;          /* of them kept for LINK_ANSWERS */
+	uint16_t assemblies;       /* messages being received in parts */
+	uint16_t stashes;          /* short messages that came too early */
+	uint16_t transmits;        /* frames that the card has not yet read */
+	uint16_t tries;            /* timeouts without a sign of life before a peer is given up */
+	uint32_t ring;             /* frames that may come at once: the windows' sum */
+	uint64_t ack_delay;        /* ns that an acknowledgement may wait for company */
+	uint64_t again_delay;      /* ns until what was refused is asked for again */
+	uint64_t first_timeout;    /* ns, before a round trip was measured */
+	uint64_t least_timeout, most_timeout; /* ns */
+};
+
+/* What suits a job of `nodes` nodes; everything may be changed before link_open. */
+struct link_config link_defaults(uint32_t node, uint32_t nodes, uint32_t incarnation);
+
+/* The user's room for one message that is being received. */
+struct link_target {
+	uint64_t room[30];
+};
+
+/*
+ * Calls up. `header` and `payload` are the wire's bytes: they may be anything, and
+ * they are gone after the call. `node` is who sent them; that is not forged
+ * unless the network lets nodes forge their addresses.
+ */
+struct link_user {
+	/* A message of at most LINK_WHOLE_BYTES. LINK_BUSY: it comes again. */
+	int (*whole)(void *context, uint32_t node, uint32_t lane, const void *header,
+		     const void *payload, uint32_t bytes);
+	/* A longer one begins. LINK_TAKE: data follows, then end; LINK_DROP: neither does. */
+	int (*begin)(void *context, uint32_t node, uint32_t lane, const void *header,
+		     uint64_t length, struct link_target *target);
+	/* Every byte once, the pieces in any order. */
+	void (*data)(void *context, struct link_target *target, uint64_t at,
+		     const void *payload, uint32_t bytes);
+	/* All of it is there, or (fail) never will be. In the order of begin. */
+	void (*end)(void *context, struct link_target *target, int fail);
+	/* Payload bytes [at, at + bytes) of a message that is sent, in place: returns how
+	 * many pieces. It may be asked for the same bytes several times, until sent. */
+	uint32_t (*gather)(void *context, uint64_t source, uint64_t at, uint32_t bytes,
+			   struct nic_piece *pieces, uint32_t most);
+	/* The peer has all of it and nobody reads its memory any more, or (fail) it was
+	 * given up; it may have arrived all the same. */
+	void (*sent)(void *context, uint64_t source, int fail);
+	/* Everything with this node is over: begun messages, messages under way have
+	 * ended with failure, and answers that are awaited do not come. It may have
+	 * restarted, or be unreachable; what is sent from now on is tried anew. */
+	void (*lost)(void *context, uint32_t node);
+};
+
+struct link;
+
+/* Bytes that link_open needs for this configuration; 0: it cannot be. */
+uint64_t link_bytes(const struct link_config *config);
+
+/* Make a link in `memory` (64-byte aligned, of link_bytes bytes). Who polls the card
+ * passes what it hands up to link_receive and link_transmitted. Null: the
+ * configuration cannot be, or the card's frames are too short. */
+struct link *link_open(void *memory, const struct link_config *config, struct nic *nic,
+		       const struct link_user *user, void *context);
+
+/*
+ * Send a message: 128 bytes of header, copied, and `length` bytes of payload that
+ * gather() will show until sent(). In order with all others of this node and
+ * lane. `fragment`: most payload bytes of one frame that gather() can show in
+ * NIC_PIECES - 1 pieces; 0: any. A node does not send to itself.
+ */
+int link_send(struct link *link, uint64_t now, uint32_t node, enum link_lane lane,
+	      const void *header, uint64_t length, uint32_t fragment, uint64_t source);
+
+/* 1 if link_send to this node would find a record. One node gets at most as many
+ * as it leaves free, so a slow one does not stop the others. */
+int link_has_room(const struct link *link, uint32_t node, enum link_lane lane);
+
+/* Keep a record of the lane of answers for later: 1, or 0 if there is none. The
+ * link_send that it was kept for comes right after link_unreserve. */
+int link_reserve(struct link *link, uint32_t node);
+void link_unreserve(struct link *link);
+
+/* From the card. */
+void link_receive(struct link *link, uint64_t now, const uint8_t *frame, uint32_t bytes);
+void link_transmitted(struct link *link, uint64_t now, uint64_t cookie);
+
+/* When link_tick wants to be called (LINK_NEVER: not at all), perhaps too early. */
+uint64_t link_deadline(const struct link *link);
+void link_tick(struct link *link, uint64_t now);
+
+/* The user knows that this node is dead: as if its tries were used up. */
+void link_give_up(struct link *link, uint64_t now, uint32_t node);
+
+uint64_t link_counter(const struct link *link, enum link_counter counter);
+
+/* For tests and figures: bytes of state that this peer takes; records in use. */
+uint32_t link_peer_bytes(const struct link *link, uint32_t node);
+uint32_t link_records_used(const struct link *link);
+
+#endif

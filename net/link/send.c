@@ -1,0 +1,406 @@
+/*
+ * The sending half: queueing messages, choosing frames and giving them to the
+ * card, flow by flow in turn, so that no message holds up another node's. It
+ * copies nothing but headers. See link.h for the states of a flow.
+ */
+#include "state.h"
+#include "../port.h"
+
+#define MOST_FRAMES  (1u << 30)    /* of one message */
+
+/* ---- messages ---- */
+
+/* Records that this lane may still take. */
+static uint32_t left(const struct link *link, enum link_lane lane)
+{
+	const struct link_config *config = &link->config;
+	uint32_t most = lane == LINK_ANSWERS ? config->answers : config->sends - config->answers;
+	uint32_t used = link->sends_used[lane] + (lane == LINK_ANSWERS ? link->reserved : 0u);
+
+	return used < most ? most - used : 0;
+}
+
+int link_has_room(const struct link *link, uint32_t node, enum link_lane lane)
+{
+	const struct flow *flow = flow_find(link, node, lane);
+	uint32_t free = left(link, lane);
+
+	return free > 0 && (!flow || flow->sends <= free);
+}
+
+int link_reserve(struct link *link, uint32_t node)
+{
+	if (!link_has_room(link, node, LINK_ANSWERS)) {
+		count(link, LINK_NO_RECORD);
+		return 0;
+	}
+	link->reserved++;
+	return 1;
+}
+
+void link_unreserve(struct link *link)
+{
+	link->reserved--;
+}
+
+int link_send(struct link *link, uint64_t now, uint32_t node, enum link_lane lane,
+	      const void *header, uint64_t length, uint32_t fragment, uint64_t source)
+{
+	uint64_t frames;
+	struct send *send;
+	struct flow *flow;
+	uint32_t index;
+
+	link->now = now;
+	if (fragment == 0 || fragment > link->fragment)
+		fragment = link->fragment;
+	frames = length ? (length - 1) / fragment + 1 : 1;
+	if (node >= link->config.nodes || node == link->config.node ||
+	    (uint32_t)lane >= LINK_LANES || frames > MOST_FRAMES ||
+	    length > WIRE_MOST_LENGTH || (length <= LINK_WHOLE_BYTES && frames > 1))
+		return LINK_WRONG;
+	if (lane == LINK_REQUESTS ? !link_has_room(link, node, lane) : left(link, lane) == 0) {
+		count(link, LINK_NO_RECORD);
+		return LINK_FULL;
+	}
+	flow = flow_open(link, node, lane);
+	if (!flow) {
+		count(link, LINK_NO_PEER);
+		return LINK_FULL;
+	}
+	index = record_take(&link->sends);
+	link->sends_used[lane]++;
+	send = record_at(&link->sends, index);
+	*send = (struct send){ .next = NO_RECORD, .lane = (uint8_t)lane, .first = flow->next,
+			       .frames = (uint32_t)frames, .fragment = fragment,
+			       .length = length, .source = source };
+	port_copy(send->header, header, LINK_HEADER_BYTES);
+	if (flow->tail != NO_RECORD) {
+		struct send *last = record_at(&link->sends, flow->tail);
+
+		last->next = (uint16_t)index;
+		send->first = last->first + last->frames;
+	} else {
+		flow->head = (uint16_t)index;
+	}
+	flow->tail = (uint16_t)index;
+	if (flow->fresh == NO_RECORD)
+		flow->fresh = (uint16_t)index;
+	flow->sends++;
+	send_ready(link, flow);
+	send_pump(link, now);
+	return LINK_OK;
+}
+
+static void release(struct link *link, uint32_t index)
+{
+	struct send *send = record_at(&link->sends, index);
+	uint64_t source = send->source;
+	int fail = send->fail;
+
+	link->sends_used[send->lane]--;
+	record_give(&link->sends, index);
+	count(link, fail ? LINK_FAILED_OUT : LINK_MESSAGES_OUT);
+	link->user.sent(link->context, source, fail);
+}
+
+void send_end(struct link *link, uint32_t index, int fail)
+{
+	struct send *send = record_at(&link->sends, index);
+
+	send->over = 1;
+	send->fail = (uint8_t)fail;
+	if (send->with_card == 0)
+		release(link, index);
+}
+
+/* ---- frames ---- */
+
+/* What this flow has received, as every frame says it. With every word of it
+ * the peer may send as much as its share of the card's ring is. */
+static void acknowledge(struct link *link, struct flow *flow, struct wire *wire)
+{
+	uint32_t senders = link->senders > link->senders_before ?
+		link->senders : link->senders_before;
+	uint32_t share = link->config.ring / (senders ? senders : 1);
+
+	if (share > LINK_MOST_WINDOW)
+		share = LINK_MOST_WINDOW;
+	if (share < 2)
+		share = 2;
+	if (flow->granted < share)
+		flow->granted = (uint8_t)share;
+	wire->lane = (uint8_t)flow_lane(flow);
+	wire->source = flow->mine;
+	wire->destination = flow->theirs;
+	wire->ack = flow->expected;
+	wire->selective = flow->arrived;
+	wire->window = flow->granted;
+	flow->unacked = 0;
+	if (!(flow->flags & FLOW_REFUSED) || wire->kind == WIRE_KIND_ACK)
+		flow->flags &= (uint8_t)~(FLOW_ACKS | FLOW_ACK_NOW);
+}
+
+static void write_header(const struct link *link, uint8_t *header, uint32_t node,
+			 const struct wire *wire)
+{
+	uint8_t destination[NIC_ADDRESS_BYTES];
+
+	wire_address(destination, node, link->nic->address[3]);
+	wire_write(header, destination, link->nic->address, wire);
+}
+
+/* Give a frame to the card. NIC_FULL: nothing happened. */
+static int give(struct link *link, uint32_t index, const struct nic_piece *pieces, uint32_t n)
+{
+	struct transmit *transmit = record_at(&link->transmits, index);
+	uint32_t message = transmit->send;
+	struct send *send = message != NO_RECORD ? record_at(&link->sends, message) : 0;
+	int result;
+
+	if (send)
+		send->with_card++;
+	result = link->nic->ops->send(link->nic, pieces, n, index);
+	if (result == NIC_OK) {
+		count(link, LINK_FRAMES_OUT);
+		return NIC_OK;
+	}
+	record_give(&link->transmits, index);
+	if (send)
+		send->with_card--;
+	return result;
+}
+
+void link_transmitted(struct link *link, uint64_t now, uint64_t cookie)
+{
+	struct transmit *transmit = record_at(&link->transmits, (uint32_t)cookie);
+	uint32_t message = transmit->send;
+
+	link->now = now;
+	link->stalled = 0;
+	record_give(&link->transmits, (uint32_t)cookie);
+	if (message != NO_RECORD) {
+		struct send *send = record_at(&link->sends, message);
+
+		if (--send->with_card == 0 && send->over)
+			release(link, message);
+	}
+	send_pump(link, now);
+}
+
+/* A frame without a message. */
+static int give_bare(struct link *link, uint32_t node, const struct wire *wire)
+{
+	uint32_t index = record_take(&link->transmits);
+	struct nic_piece piece = { .length = WIRE_HEADER };
+	struct transmit *transmit;
+
+	if (index == NO_RECORD)
+		return NIC_FULL;
+	transmit = record_at(&link->transmits, index);
+	transmit->send = NO_RECORD;
+	write_header(link, transmit->header, node, wire);
+	piece.bytes = transmit->header;
+	return give(link, index, &piece, 1);
+}
+
+void send_ack(struct link *link, struct flow *flow, uint64_t now)
+{
+	struct wire wire = { .kind = WIRE_KIND_ACK, .again = !!(flow->flags & FLOW_REFUSED) };
+
+	link->now = now;
+	if (wire.again)
+		wire.sequence = flow->refused;
+	acknowledge(link, flow, &wire);
+	if (give_bare(link, flow->node, &wire) == NIC_FULL) {
+		flow->flags |= FLOW_ACK_NOW;
+		send_ready(link, flow);
+		return;
+	}
+	flow->flags &= (uint8_t)~FLOW_REFUSED;
+	count(link, LINK_ACKS_OUT);
+}
+
+void send_reset(struct link *link, const struct wire *to, uint32_t mine, int over)
+{
+	struct wire wire = { .kind = WIRE_KIND_RESET, .lane = to->lane, .over = (uint8_t)over,
+			     .source = mine, .destination = to->source };
+
+	/* If there is no room, the peer's next frame asks again. */
+	if (give_bare(link, to->node, &wire) == NIC_OK)
+		count(link, LINK_RESETS_OUT);
+}
+
+/* The message that a frame under way is of. */
+static uint32_t message_of(const struct link *link, const struct flow *flow, uint32_t sequence)
+{
+	uint32_t index = flow->head;
+
+	while (index != NO_RECORD) {
+		const struct send *send = record_at(&link->sends, index);
+
+		if (sequence - send->first < send->frames)
+			break;
+		index = send->next;
+	}
+	return index;
+}
+
+/* Header and payload of a frame as pieces; returns how many, 0: the user cannot. */
+static uint32_t make(struct link *link, struct flow *flow, const struct send *send,
+		     uint32_t sequence, uint8_t *header, struct nic_piece *pieces)
+{
+	struct wire wire = { .kind = WIRE_KIND_DATA, .sequence = sequence,
+			     .length = send->length };
+	uint32_t n = 0, total = 0;
+
+	wire.offset = (uint64_t)(sequence - send->first) * send->fragment;
+	wire.bytes = send->length - wire.offset < send->fragment ?
+		(uint32_t)(send->length - wire.offset) : send->fragment;
+	if (wire.bytes) {
+		n = link->user.gather(link->context, send->source, wire.offset, wire.bytes,
+				      pieces + 1, NIC_PIECES - 1);
+		if (n > NIC_PIECES - 1)
+			return 0;
+		for (uint32_t i = 1; i <= n; i++) {
+			total += pieces[i].length;
+			if (link->config.check_payload)
+				wire.payload_crc = port_crc32c(wire.payload_crc, pieces[i].bytes,
+							       pieces[i].length);
+		}
+		if (total != wire.bytes)
+			return 0;
+	}
+	acknowledge(link, flow, &wire);
+	port_copy(header + WIRE_HEADER, send->header, LINK_HEADER_BYTES);
+	write_header(link, header, flow->node, &wire);
+	pieces[0] = (struct nic_piece){ header, WIRE_DATA };
+	return n + 1;
+}
+
+/* Whether this flow may send a frame now. */
+static int may_send(const struct flow *flow)
+{
+	uint32_t under_way = flow->next - flow->una;
+	uint32_t out = under_way - (uint32_t)__builtin_popcountll(flow->acked | flow->marked);
+
+	if (out >= flow->burst || flow->tries == UINT8_MAX)
+		return 0;
+	return flow->marked || (flow->fresh != NO_RECORD && under_way < flow->credit);
+}
+
+/* Frame `sequence` has left. */
+static void left_again(struct link *link, struct flow *flow, uint32_t sequence)
+{
+	uint64_t bit = 1ULL << (sequence - flow->una);
+
+	flow->marked &= ~bit;
+	flow->again |= bit;
+	flow->recover = flow->next;
+	if ((flow->flags & FLOW_TIMED) && flow->timed == sequence)
+		flow->flags &= (uint8_t)~FLOW_TIMED;
+	count(link, LINK_RESENT);
+}
+
+static void left_first(struct link *link, struct flow *flow, const struct send *send, uint32_t now)
+{
+	if (!(flow->flags & FLOW_TIMED)) {
+		flow->flags |= FLOW_TIMED;
+		flow->timed = flow->next;
+		flow->timed_at = now;
+	}
+	flow->next++;
+	if (flow->next == send->first + send->frames)
+		flow->fresh = send->next;
+	if (!(flow->flags & FLOW_RESENDS))
+		timer_resend(link, flow, now);
+}
+
+/* Send one frame: 1 if it left, 0 if there was none, NIC_FULL. */
+static int send_frame(struct link *link, struct flow *flow, uint64_t now)
+{
+	struct nic_piece pieces[NIC_PIECES];
+	uint32_t sequence = flow->next, message = flow->fresh, index, n;
+	struct transmit *transmit;
+	struct send *send;
+	int first = 1, result;
+
+	if (!may_send(flow))
+		return 0;
+	index = record_take(&link->transmits);
+	if (index == NO_RECORD)
+		return NIC_FULL;
+	if (flow->marked) {
+		first = 0;
+		sequence = flow->una + (uint32_t)__builtin_ctzll(flow->marked);
+		message = message_of(link, flow, sequence);
+	} else if (flow->una == flow->next && (flow->flags & FLOW_MEASURED) &&
+		   units(now) - flow->timed_at > timer_timeout(link, flow) &&
+		   flow->burst > LINK_FIRST_WINDOW) {
+		/* After a pause the network may have changed, and so may who else sends. */
+		flow->burst = LINK_FIRST_WINDOW;
+	}
+	transmit = record_at(&link->transmits, index);
+	transmit->send = (uint16_t)message;
+	send = record_at(&link->sends, message);
+	n = make(link, flow, send, sequence, transmit->header, pieces);
+	if (n == 0) {
+		record_give(&link->transmits, index);
+		timer_give_up(link, flow);
+		return 0;
+	}
+	result = give(link, index, pieces, n);
+	if (result == NIC_FULL)
+		return NIC_FULL;
+	count(link, LINK_DATA_OUT);
+	if (first)
+		left_first(link, flow, send, units(now));
+	else
+		left_again(link, flow, sequence);
+	return 1;
+}
+
+/* ---- turns ---- */
+
+void send_ready(struct link *link, struct flow *flow)
+{
+	uint16_t index = (uint16_t)flow_index(link, flow);
+
+	if (flow->flags & FLOW_READY)
+		return;
+	flow->flags |= FLOW_READY;
+	flow->ready_next = NO_RECORD;
+	if (link->ready_first == NO_RECORD)
+		link->ready_first = index;
+	else
+		link->flows[link->ready_last].ready_next = index;
+	link->ready_last = index;
+}
+
+void send_pump(struct link *link, uint64_t now)
+{
+	if (link->pumping || link->stalled)
+		return;
+	link->pumping = 1;
+	for (uint32_t most = link->config.transmits; most > 0; most--) {
+		struct flow *flow;
+		int result;
+
+		if (link->ready_first == NO_RECORD)
+			break;
+		flow = &link->flows[link->ready_first];
+		link->ready_first = flow->ready_next;
+		flow->flags &= (uint8_t)~FLOW_READY;
+		if (flow->flags & FLOW_ACK_NOW)
+			send_ack(link, flow, now);
+		result = flow->flags & FLOW_ACK_NOW ? NIC_FULL : send_frame(link, flow, now);
+		if (result)
+			send_ready(link, flow);
+		if (result == NIC_FULL) {
+			link->stalled = 1;
+			count(link, LINK_CARD_FULL);
+			break;
+		}
+	}
+	link->pumping = 0;
+}

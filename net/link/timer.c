@@ -1,0 +1,209 @@
+/*
+ * Time: when a flow sends again, when it acknowledges, and the heap of flows
+ * by the earlier of the two. A flow's place in the heap may be too early, which
+ * costs a look; so times that move later, as they do with every frame, cost nothing.
+ */
+#include "state.h"
+
+#define MOST_BACKOFF  6u           /* times that the timeout doubles */
+#define STALL_NS      1000000u     /* a full card is tried again after that at the latest */
+
+static void place(struct link *link, uint32_t at, uint16_t index)
+{
+	link->heap[at] = index;
+	link->flows[index].heap_at = (uint16_t)at;
+}
+
+static int is_earlier(const struct link *link, uint32_t a, uint32_t b)
+{
+	return is_before(link->flows[link->heap[a]].timer_at,
+			 link->flows[link->heap[b]].timer_at);
+}
+
+static void swap(struct link *link, uint32_t a, uint32_t b)
+{
+	uint16_t index = link->heap[a];
+
+	place(link, a, link->heap[b]);
+	place(link, b, index);
+}
+
+static void sift_up(struct link *link, uint32_t at)
+{
+	for (; at > 0 && is_earlier(link, at, (at - 1) / 2); at = (at - 1) / 2)
+		swap(link, at, (at - 1) / 2);
+}
+
+static void sift_down(struct link *link, uint32_t at)
+{
+	for (;;) {
+		uint32_t child = 2 * at + 1;
+
+		if (child >= link->n_heap)
+			return;
+		if (child + 1 < link->n_heap && is_earlier(link, child + 1, child))
+			child++;
+		if (!is_earlier(link, child, at))
+			return;
+		swap(link, at, child);
+		at = child;
+	}
+}
+
+static void arm(struct link *link, struct flow *flow, uint32_t at)
+{
+	if (flow->heap_at == NO_RECORD) {
+		flow->timer_at = at;
+		place(link, link->n_heap++, (uint16_t)flow_index(link, flow));
+	} else if (is_before(at, flow->timer_at)) {
+		flow->timer_at = at;
+	} else {
+		return;
+	}
+	sift_up(link, flow->heap_at);
+}
+
+static void remove_from_heap(struct link *link, struct flow *flow)
+{
+	uint32_t at = flow->heap_at;
+
+	flow->heap_at = NO_RECORD;
+	if (at != --link->n_heap) {
+		place(link, at, link->heap[link->n_heap]);
+		sift_up(link, at);
+		sift_down(link, at);
+	}
+}
+
+void timer_cancel(struct link *link, struct flow *flow)
+{
+	flow->flags &= (uint8_t)~(FLOW_RESENDS | FLOW_ACKS);
+	if (flow->heap_at != NO_RECORD)
+		remove_from_heap(link, flow);
+}
+
+/* The mean of round trips and of their deviation, and four deviations over the
+ * mean (the shape of RFC 6298); the peer may keep its acknowledgement a while. */
+void timer_measure(struct flow *flow, uint32_t trip)
+{
+	uint32_t sample = trip >> TRIP_SHIFT, differs;
+
+	if (sample > UINT16_MAX)
+		sample = UINT16_MAX;
+	if (!(flow->flags & FLOW_MEASURED)) {
+		flow->flags |= FLOW_MEASURED;
+		flow->trip = (uint16_t)sample;
+		flow->trip_varies = (uint16_t)(sample / 2);
+		return;
+	}
+	differs = sample > flow->trip ? sample - flow->trip : flow->trip - sample;
+	flow->trip_varies = (uint16_t)((3u * flow->trip_varies + differs + 2) / 4);
+	flow->trip = (uint16_t)((7u * flow->trip + sample + 4) / 8);
+}
+
+uint32_t timer_timeout(const struct link *link, const struct flow *flow)
+{
+	const struct link_config *config = &link->config;
+	uint64_t ns = config->first_timeout;
+
+	if (flow->flags & FLOW_MEASURED)
+		ns = (((uint64_t)flow->trip + 4u * flow->trip_varies) <<
+		      (TRIP_SHIFT + UNIT_SHIFT)) + config->ack_delay;
+	if (ns < config->least_timeout)
+		ns = config->least_timeout;
+	ns <<= flow->tries < MOST_BACKOFF ? flow->tries : MOST_BACKOFF;
+	if (ns > config->most_timeout)
+		ns = config->most_timeout;
+	return units(ns) + 1;
+}
+
+void timer_resend(struct link *link, struct flow *flow, uint32_t now)
+{
+	flow->resend_at = now + timer_timeout(link, flow);
+	flow->flags |= FLOW_RESENDS;
+	arm(link, flow, flow->resend_at);
+}
+
+void timer_ack(struct link *link, struct flow *flow, uint32_t now, uint64_t ns)
+{
+	uint32_t at = now + units(ns) + 1;
+
+	if ((flow->flags & FLOW_ACKS) && !is_before(at, flow->ack_at))
+		return;
+	flow->ack_at = at;
+	flow->flags |= FLOW_ACKS;
+	arm(link, flow, at);
+}
+
+void timer_give_up(struct link *link, struct flow *flow)
+{
+	flow->tries = UINT8_MAX;
+	flow->resend_at = units(link->now);
+	flow->flags |= FLOW_RESENDS;
+	arm(link, flow, flow->resend_at);
+}
+
+/* Nothing was heard of what is under way. */
+static void timeout(struct link *link, struct flow *flow, uint32_t now)
+{
+	uint32_t under_way = flow->next - flow->una;
+
+	flow->flags &= (uint8_t)~FLOW_RESENDS;
+	if (flow->tries >= link->config.tries) {
+		flow_lose(link, flow->node, 1, 0);
+		return;
+	}
+	if (under_way == 0)
+		return;
+	count(link, LINK_TIMEOUTS);
+	flow->tries++;
+	flow->marked = bits(under_way) & ~flow->acked;
+	flow->again = 0;
+	flow->burst = 1;
+	flow->flags &= (uint8_t)~FLOW_TIMED;
+	timer_resend(link, flow, now);
+	send_ready(link, flow);
+}
+
+void link_tick(struct link *link, uint64_t now)
+{
+	uint32_t at = units(now);
+
+	link->now = now;
+	/* A flow that comes back does so later than now. */
+	for (uint32_t most = link->n_heap; most > 0 && link->n_heap > 0; most--) {
+		struct flow *flow = &link->flows[link->heap[0]];
+
+		if (!is_due(flow->timer_at, at))
+			break;
+		remove_from_heap(link, flow);
+		if ((flow->flags & FLOW_ACKS) && is_due(flow->ack_at, at))
+			send_ack(link, flow, now);
+		if ((flow->flags & FLOW_RESENDS) && is_due(flow->resend_at, at))
+			timeout(link, flow, at);
+		if (flow->flags & FLOW_RESENDS)
+			arm(link, flow, flow->resend_at);
+		if (flow->flags & FLOW_ACKS)
+			arm(link, flow, flow->ack_at);
+	}
+	link->stalled = 0;
+	send_pump(link, now);
+}
+
+uint64_t link_deadline(const struct link *link)
+{
+	uint64_t at = LINK_NEVER;
+	int32_t in;
+
+	if (link->ready_first != NO_RECORD)
+		at = link->now + (link->stalled ? STALL_NS : 0);
+	if (link->n_heap > 0) {
+		in = (int32_t)(link->flows[link->heap[0]].timer_at - units(link->now));
+		if (in <= 0)
+			return link->now;
+		/* the first moment that has this number of units */
+		if (((link->now >> UNIT_SHIFT) + (uint64_t)in) << UNIT_SHIFT < at)
+			at = ((link->now >> UNIT_SHIFT) + (uint64_t)in) << UNIT_SHIFT;
+	}
+	return at;
+}

@@ -1,0 +1,125 @@
+/*
+ * Reading and writing frames: see wire.h. No state. Called by the link for
+ * every frame; what arrives may be anything.
+ */
+#include "wire.h"
+#include "../port.h"
+
+#define ADDRESS_PREFIX  0x474d02u  /* 02:4d:47, as wire_get reads it */
+
+void wire_address(uint8_t *address, uint32_t node, uint32_t card)
+{
+	wire_put(address, ADDRESS_PREFIX, 3);
+	address[3] = (uint8_t)card;
+	address[4] = (uint8_t)(node >> 8);
+	address[5] = (uint8_t)node;
+}
+
+static uint32_t node_of(const uint8_t *address)
+{
+	return (uint32_t)address[4] << 8 | address[5];
+}
+
+/* The header's checksum, as if its field were zero. */
+static uint32_t header_crc(const uint8_t *frame, uint32_t bytes)
+{
+	static const uint8_t zero[4];
+	uint32_t crc = port_crc32c(0, frame, WIRE_CRC);
+
+	crc = port_crc32c(crc, zero, sizeof(zero));
+	return port_crc32c(crc, frame + WIRE_CRC + 4, bytes - WIRE_CRC - 4);
+}
+
+static int is_ours(const uint8_t *frame, uint32_t node)
+{
+	return wire_get(frame + WIRE_DESTINATION, 3) == ADDRESS_PREFIX &&
+	       node_of(frame + WIRE_DESTINATION) == node &&
+	       wire_get(frame + WIRE_SOURCE, 3) == ADDRESS_PREFIX &&
+	       frame[WIRE_TYPE] == WIRE_ETHERTYPE >> 8 &&
+	       frame[WIRE_TYPE + 1] == (WIRE_ETHERTYPE & 0xff) &&
+	       frame[WIRE_AT_VERSION] == WIRE_VERSION;
+}
+
+/* A fragment: within its message, and not empty unless the message is. */
+static int is_fragment(const struct wire *wire)
+{
+	return wire->bytes <= WIRE_MOST_PAYLOAD && wire->offset <= wire->length &&
+	       wire->bytes <= wire->length - wire->offset &&
+	       (wire->bytes > 0 || wire->length == 0);
+}
+
+enum wire_result wire_read(const uint8_t *frame, uint32_t bytes, uint32_t node,
+			   struct wire *wire)
+{
+	uint32_t header = WIRE_HEADER;
+	uint8_t kind;
+
+	if (bytes < WIRE_HEADER)
+		return WIRE_SHORT;
+	if (!is_ours(frame, node))
+		return WIRE_FOREIGN;
+	kind = frame[WIRE_KIND];
+	wire->bytes = (uint32_t)wire_get(frame + WIRE_PAYLOAD, 2);
+	if ((kind & WIRE_KIND_MASK) == WIRE_KIND_DATA)
+		header = WIRE_DATA;
+	if (bytes < header || bytes - header != wire->bytes)
+		return WIRE_SHORT;
+	if (header_crc(frame, header) != wire_get(frame + WIRE_CRC, 4))
+		return WIRE_DAMAGED;
+
+	wire->node = node_of(frame + WIRE_SOURCE);
+	wire->kind = kind & WIRE_KIND_MASK;
+	wire->lane = !!(kind & WIRE_LANE);
+	wire->again = !!(kind & WIRE_AGAIN);
+	wire->over = !!(kind & WIRE_OVER);
+	wire->source = (uint32_t)wire_get(frame + WIRE_SOURCE_INCARNATION, 4);
+	wire->destination = (uint32_t)wire_get(frame + WIRE_DESTINATION_INCARNATION, 4);
+	wire->sequence = (uint32_t)wire_get(frame + WIRE_SEQUENCE, 4);
+	wire->ack = (uint32_t)wire_get(frame + WIRE_ACK, 4);
+	wire->selective = wire_get(frame + WIRE_SELECTIVE, 8);
+	wire->window = (uint32_t)wire_get(frame + WIRE_WINDOW, 2);
+	wire->offset = wire_get(frame + WIRE_OFFSET, 6);
+	wire->length = wire_get(frame + WIRE_LENGTH, 6);
+	wire->payload_crc = (uint32_t)wire_get(frame + WIRE_PAYLOAD_CRC, 4);
+	wire->message = frame + WIRE_HEADER;
+	wire->payload = frame + WIRE_DATA;
+
+	if ((kind & WIRE_KIND_ZERO) || wire->source == 0)
+		return WIRE_NONSENSE;
+	if (wire->kind != WIRE_KIND_DATA)
+		return (wire->kind == WIRE_KIND_ACK || wire->kind == WIRE_KIND_RESET) &&
+		       wire->bytes == 0 ? WIRE_OK : WIRE_NONSENSE;
+	if (!is_fragment(wire))
+		return WIRE_NONSENSE;
+	if (wire->payload_crc && port_crc32c(0, wire->payload, wire->bytes) != wire->payload_crc)
+		return WIRE_DAMAGED;
+	return WIRE_OK;
+}
+
+void wire_write(uint8_t *frame, const uint8_t *destination, const uint8_t *source,
+		const struct wire *wire)
+{
+	int data = wire->kind == WIRE_KIND_DATA;
+
+	for (uint32_t i = 0; i < 6; i++) {
+		frame[WIRE_DESTINATION + i] = destination[i];
+		frame[WIRE_SOURCE + i] = source[i];
+	}
+	frame[WIRE_TYPE] = WIRE_ETHERTYPE >> 8;
+	frame[WIRE_TYPE + 1] = WIRE_ETHERTYPE & 0xff;
+	frame[WIRE_AT_VERSION] = WIRE_VERSION;
+	frame[WIRE_KIND] = (uint8_t)(wire->kind | (wire->lane ? WIRE_LANE : 0) |
+				     (wire->again ? WIRE_AGAIN : 0) |
+				     (wire->over ? WIRE_OVER : 0));
+	wire_put(frame + WIRE_PAYLOAD_CRC, wire->payload_crc, 4);
+	wire_put(frame + WIRE_SOURCE_INCARNATION, wire->source, 4);
+	wire_put(frame + WIRE_DESTINATION_INCARNATION, wire->destination, 4);
+	wire_put(frame + WIRE_SEQUENCE, wire->sequence, 4);
+	wire_put(frame + WIRE_ACK, wire->ack, 4);
+	wire_put(frame + WIRE_SELECTIVE, wire->selective, 8);
+	wire_put(frame + WIRE_WINDOW, wire->window, 2);
+	wire_put(frame + WIRE_PAYLOAD, wire->bytes, 2);
+	wire_put(frame + WIRE_OFFSET, wire->offset, 6);
+	wire_put(frame + WIRE_LENGTH, wire->length, 6);
+	wire_put(frame + WIRE_CRC, header_crc(frame, data ? WIRE_DATA : WIRE_HEADER), 4);
+}

@@ -1,0 +1,121 @@
+/*
+ * The frame on the wire: byte offsets, and the only functions that read and
+ * write them. Ethernet's own fields are big-endian, everything else is little-endian.
+ *
+ *   at  bytes
+ *    0   6   destination address  02:4d:47:CARD:NODE:NODE (node id big-endian)
+ *    6   6   source address
+ *   12   2   ethertype 88b5 (for local experiments)
+ *   14   1   version, 1
+ *   15   1   bits 0 to 3 kind, bit 4 lane, bit 5 AGAIN, bit 6 OVER, bit 7 zero
+ *   16   4   CRC32C of the header (64 bytes, of DATA 192) with this field zero
+ *   20   4   CRC32C of the payload, or 0: not computed
+ *   24   4   incarnation of the source, never 0
+ *   28   4   incarnation of the destination as the source knows it, 0: unknown
+ *   32   4   DATA: sequence number of this frame in its flow
+ *            ACK with AGAIN: behind the last frame that was refused; else 0
+ *   36   4   cumulative acknowledgement: the next frame expected
+ *   40   8   selective: bit i says that frame acknowledgement + 1 + i has arrived
+ *   48   2   window: frames from the acknowledgement on that may be sent
+ *   50   2   payload bytes in this frame
+ *   52   6   DATA: where in the message they belong
+ *   58   6   DATA: payload bytes of the whole message
+ *   64 128   DATA: the message's header, which the link does not interpret
+ *  192       payload
+ *
+ * A frame that carries part of a message is DATA. ACK stops after 64 bytes and
+ * has no sequence number. RESET (64 bytes) answers a frame that was meant for
+ * another incarnation of its destination.
+ */
+#ifndef NET_LINK_WIRE_H
+#define NET_LINK_WIRE_H
+#include <stdint.h>
+
+#define WIRE_HEADER        64u     /* of every frame */
+#define WIRE_MESSAGE       128u    /* bytes of a message's header */
+#define WIRE_DATA          192u    /* both */
+#define WIRE_MOST_PAYLOAD  65472u  /* of one frame: a multiple of 64 */
+#define WIRE_MOST_LENGTH   ((1ULL << 48) - 1)
+#define WIRE_ETHERTYPE     0x88b5u
+#define WIRE_VERSION       1u
+
+enum wire_offset {
+	WIRE_DESTINATION = 0, WIRE_SOURCE = 6, WIRE_TYPE = 12,
+	WIRE_AT_VERSION = 14, WIRE_KIND = 15,
+	WIRE_CRC = 16, WIRE_PAYLOAD_CRC = 20,
+	WIRE_SOURCE_INCARNATION = 24, WIRE_DESTINATION_INCARNATION = 28,
+	WIRE_SEQUENCE = 32, WIRE_ACK = 36, WIRE_SELECTIVE = 40,
+	WIRE_WINDOW = 48, WIRE_PAYLOAD = 50, WIRE_OFFSET = 52, WIRE_LENGTH = 58
+};
+
+enum wire_kind { WIRE_KIND_DATA = 1, WIRE_KIND_ACK = 2, WIRE_KIND_RESET = 3 };
+
+#define WIRE_KIND_MASK  0x0fu
+#define WIRE_LANE       0x10u      /* the flow of answers */
+#define WIRE_AGAIN      0x20u      /* ACK: frames before `sequence` were refused, send them again */
+#define WIRE_OVER       0x40u      /* RESET: what was sent so far counts as failed */
+#define WIRE_KIND_ZERO  0x80u
+
+/* A frame's fields. `message` and `payload` point into the frame. */
+struct wire {
+	uint32_t node;             /* of the source */
+	uint8_t kind;              /* enum wire_kind */
+	uint8_t lane;              /* 0 or 1 */
+	uint8_t again, over;       /* 0 or 1 */
+	uint32_t source, destination; /* incarnations */
+	uint32_t sequence, ack;
+	uint64_t selective;
+	uint32_t window;
+	uint32_t bytes;            /* of payload */
+	uint64_t offset, length;
+	uint32_t payload_crc;
+	const uint8_t *message, *payload;
+};
+
+enum wire_result {
+	WIRE_OK,
+	WIRE_SHORT,                /* less than a header, or not the length that it says */
+	WIRE_FOREIGN,              /* another protocol, address or version */
+	WIRE_DAMAGED,              /* a checksum is wrong */
+	WIRE_NONSENSE              /* fields that no sender of ours writes */
+};
+
+/*
+ * Read a frame of `bytes` bytes that node `node` has received. Everything is
+ * checked that can be without knowing the sender's flow; the first check is
+ * that of the length. On an error *wire is not to be used.
+ */
+enum wire_result wire_read(const uint8_t *frame, uint32_t bytes, uint32_t node,
+			   struct wire *wire);
+
+/*
+ * Write the header of a frame from `source` to the destination (both addresses)
+ * and its checksum. wire->message and ->payload are not looked at: a DATA
+ * frame's message header is in its place already.
+ */
+void wire_write(uint8_t *frame, const uint8_t *destination, const uint8_t *source,
+		const struct wire *wire);
+
+/* The address of a node's card. */
+void wire_address(uint8_t *address, uint32_t node, uint32_t card);
+
+/* CRC32C without help from the processor: the checksum of `n` more bytes
+ * behind those whose checksum is `crc` (0: none). For ports (net/port.h). */
+uint32_t wire_crc32c(uint32_t crc, const void *bytes, uint64_t n);
+
+static inline uint64_t wire_get(const uint8_t *at, uint32_t bytes)
+{
+	uint64_t value = 0;
+
+	for (uint32_t i = 0; i < bytes; i++)
+		value |= (uint64_t)at[i] << 8 * i;
+	return value;
+}
+
+static inline void wire_put(uint8_t *at, uint64_t value, uint32_t bytes)
+{
+	for (uint32_t i = 0; i < bytes; i++)
+		at[i] = (uint8_t)(value >> 8 * i);
+}
+
+#endif

@@ -1,0 +1,72 @@
+/*
+ * The network card, as its driver shows it: the one seam of function pointers
+ * between frames and hardware. Drivers implement it (drivers/, and host/netsim.c
+ * for simulated networks); net/link and whoever glues it to a node use it.
+ *
+ * All calls come from one processor with interrupts off, and none blocks. What
+ * the card does is never trusted by the driver, what the wire does is never
+ * trusted by the link: a frame that is handed up may contain anything.
+ */
+#ifndef NET_NIC_H
+#define NET_NIC_H
+#include <stdint.h>
+
+#define NIC_PIECES        16u      /* most pieces of one frame */
+#define NIC_ADDRESS_BYTES 6u
+
+enum nic_result {
+	NIC_OK   =  0,
+	NIC_FULL = -1,             /* no room: try again after sent() has been called */
+	NIC_DOWN = -2              /* no link, or being reset: the frame is lost */
+};
+
+/* Contiguous bytes as whoever sends maps them; the driver translates. */
+struct nic_piece {
+	const void *bytes;
+	uint32_t length;
+};
+
+/* What every driver counts. */
+enum nic_counter {
+	NIC_FRAMES_OUT, NIC_BYTES_OUT,
+	NIC_FRAMES_IN, NIC_BYTES_IN,
+	NIC_DROPS_OUT,             /* frames that could not be sent */
+	NIC_DROPS_IN,              /* frames that the card had no room for, or was wrong about */
+	NIC_BAD_DESCRIPTORS,       /* indices and lengths from the card that cannot be */
+	NIC_RESETS,
+	NIC_COUNTERS
+};
+
+struct nic;
+
+struct nic_ops {
+	const char *name;
+	/*
+	 * Send one frame, gathered from at most NIC_PIECES pieces. NIC_OK: the
+	 * pieces stay untouched until sent(cookie), which comes exactly once,
+	 * perhaps before this call returns, also if the card is reset. Any other
+	 * result: sent() does not come.
+	 */
+	int (*send)(struct nic *nic, const struct nic_piece *pieces, uint32_t n, uint64_t cookie);
+	/* Completions, and up to `budget` received frames; returns how many frames. */
+	uint32_t (*poll)(struct nic *nic, uint32_t budget);
+	/* 1: interrupt at the next arrival; the caller then polls once more. */
+	void (*interrupts)(struct nic *nic, int on);
+	void (*close)(struct nic *nic);
+};
+
+struct nic {
+	const struct nic_ops *ops;
+	uint32_t mtu;              /* most bytes of a frame, Ethernet's header in, its CRC out */
+	uint32_t ring;             /* frames that the card can hold until they are polled */
+	uint8_t address[NIC_ADDRESS_BYTES];
+	uint8_t zero[2];
+	void *context;             /* of the two calls up, which the user of the card sets */
+	/* A frame has arrived; it is the driver's again after the call. */
+	void (*receive)(void *context, const uint8_t *frame, uint32_t bytes);
+	/* The card has read the pieces of the send with this cookie. */
+	void (*sent)(void *context, uint64_t cookie);
+	uint64_t counters[NIC_COUNTERS];
+};
+
+#endif

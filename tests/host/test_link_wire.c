@@ -1,0 +1,183 @@
+/*
+ * Frames: checksum, offsets, what is written is read, and what is refused.
+ */
+#include <string.h>
+#include "../../net/link/wire.h"
+#include "../../net/port.h"
+#include "check.h"
+
+static uint8_t frame[WIRE_DATA + 512];
+static uint8_t here[6], there[6];
+
+/* A DATA frame from node 3 to node 7 that is right. */
+static struct wire sample(uint32_t bytes)
+{
+	struct wire wire = { .kind = WIRE_KIND_DATA, .lane = 1, .source = 0x01020304,
+			     .destination = 0x11121314, .sequence = 0x21222324,
+			     .ack = 0x31323334, .selective = 0x4142434445464748,
+			     .window = 0x5152, .bytes = bytes, .offset = 0x616263646566,
+			     .length = 0x717273747576 };
+
+	return wire;
+}
+
+static uint32_t put(const struct wire *wire)
+{
+	wire_address(there, 7, 0);
+	wire_address(here, 3, 0);
+	for (uint32_t i = 0; i < sizeof(frame) - 64; i++)
+		frame[64 + i] = (uint8_t)(i * 7);
+	wire_write(frame, there, here, wire);
+	return (wire->kind == WIRE_KIND_DATA ? WIRE_DATA : WIRE_HEADER) + wire->bytes;
+}
+
+TEST(wire_checksum_has_the_known_values)
+{
+	uint8_t bytes[32];
+
+	CHECK_IS(wire_crc32c(0, "123456789", 9), 0xe3069283);
+	memset(bytes, 0, 32);
+	CHECK_IS(wire_crc32c(0, bytes, 32), 0x8a9136aa);
+	memset(bytes, 0xff, 32);
+	CHECK_IS(wire_crc32c(0, bytes, 32), 0x62a8ab43);
+	for (int i = 0; i < 32; i++)
+		bytes[i] = (uint8_t)i;
+	CHECK_IS(wire_crc32c(0, bytes, 32), 0x46dd794e);
+	CHECK_IS(wire_crc32c(wire_crc32c(0, bytes, 5), bytes + 5, 27), 0x46dd794e);
+}
+
+TEST(wire_checksum_of_the_port_is_the_same)
+{
+	uint64_t dice = 1;
+	uint8_t bytes[300];
+
+	for (uint32_t i = 0; i < sizeof(bytes); i++)
+		bytes[i] = (uint8_t)check_random(&dice);
+	for (uint32_t n = 0; n < sizeof(bytes); n++)
+		CHECK_IS(port_crc32c(n, bytes, n), wire_crc32c(n, bytes, n));
+}
+
+TEST(wire_fields_lie_where_the_table_says)
+{
+	struct wire wire = sample(16);
+	static const uint8_t want[64] = {
+		0x02, 0x4d, 0x47, 0x00, 0x00, 0x07, 0x02, 0x4d, 0x47, 0x00, 0x00, 0x03,
+		0x88, 0xb5, 0x01, 0x11, 0, 0, 0, 0, 0, 0, 0, 0,
+		0x04, 0x03, 0x02, 0x01, 0x14, 0x13, 0x12, 0x11, 0x24, 0x23, 0x22, 0x21,
+		0x34, 0x33, 0x32, 0x31, 0x48, 0x47, 0x46, 0x45, 0x44, 0x43, 0x42, 0x41,
+		0x52, 0x51, 0x10, 0x00, 0x66, 0x65, 0x64, 0x63, 0x62, 0x61,
+		0x76, 0x75, 0x74, 0x73, 0x72, 0x71
+	};
+
+	put(&wire);
+	CHECK_IS(wire_get(frame + WIRE_CRC, 4) != 0, 1);
+	memset(frame + WIRE_CRC, 0, 4);
+	CHECK_IS(memcmp(frame, want, 64), 0);
+}
+
+TEST(wire_reads_what_it_wrote)
+{
+	uint64_t dice = 2;
+
+	for (int i = 0; i < 2000; i++) {
+		struct wire wire, read;
+		uint64_t r = check_random(&dice);
+
+		memset(&wire, 0, sizeof(wire));
+		wire.kind = (uint8_t)(1 + r % 3);
+		wire.lane = r >> 8 & 1;
+		wire.again = r >> 9 & 1;
+		wire.over = r >> 10 & 1;
+		wire.source = (uint32_t)(check_random(&dice) | 1);
+		wire.destination = (uint32_t)check_random(&dice);
+		wire.sequence = (uint32_t)check_random(&dice);
+		wire.ack = (uint32_t)check_random(&dice);
+		wire.selective = check_random(&dice);
+		wire.window = (uint16_t)check_random(&dice);
+		if (wire.kind == WIRE_KIND_DATA) {
+			wire.bytes = (uint32_t)(1 + (r >> 16) % 512);
+			wire.offset = check_random(&dice) >> 17;
+			wire.length = wire.offset + wire.bytes + (check_random(&dice) >> 17);
+		}
+		CHECK_IS(wire_read(frame, put(&wire), 7, &read), WIRE_OK);
+		CHECK_IS(read.node, 3);
+		CHECK(read.kind == wire.kind && read.lane == wire.lane &&
+		      read.again == wire.again && read.over == wire.over);
+		CHECK(read.source == wire.source && read.destination == wire.destination);
+		CHECK(read.sequence == wire.sequence && read.ack == wire.ack);
+		CHECK(read.selective == wire.selective && read.window == wire.window);
+		CHECK(read.bytes == wire.bytes && read.offset == wire.offset &&
+		      read.length == wire.length);
+		CHECK(read.message == frame + 64 && read.payload == frame + 192);
+	}
+}
+
+TEST(wire_refuses_every_wrong_length)
+{
+	struct wire wire = sample(100), read;
+	uint32_t bytes = put(&wire);
+
+	for (uint32_t n = 0; n < sizeof(frame); n++)
+		CHECK_IS(wire_read(frame, n, 7, &read), n == bytes ? WIRE_OK : WIRE_SHORT);
+}
+
+TEST(wire_finds_every_changed_bit_of_the_header)
+{
+	struct wire wire = sample(8), read;
+	uint32_t bytes = put(&wire);
+
+	for (uint32_t bit = 0; bit < WIRE_DATA * 8; bit++) {
+		/* the source address is checked against the switch's ports, not here alone */
+		frame[bit / 8] ^= (uint8_t)(1u << bit % 8);
+		CHECK(wire_read(frame, bytes, 7, &read) != WIRE_OK);
+		frame[bit / 8] ^= (uint8_t)(1u << bit % 8);
+	}
+	CHECK_IS(wire_read(frame, bytes, 7, &read), WIRE_OK);
+}
+
+TEST(wire_finds_changed_payload_if_there_is_a_checksum)
+{
+	struct wire wire = sample(8), read;
+	uint32_t bytes;
+
+	put(&wire);
+	wire.payload_crc = port_crc32c(0, frame + WIRE_DATA, 8);
+	bytes = put(&wire);
+	CHECK_IS(wire_read(frame, bytes, 7, &read), WIRE_OK);
+	frame[WIRE_DATA + 3] ^= 4;
+	CHECK_IS(wire_read(frame, bytes, 7, &read), WIRE_DAMAGED);
+	wire.payload_crc = 0;
+	put(&wire);
+	frame[WIRE_DATA + 3] ^= 4;
+	CHECK_IS(wire_read(frame, bytes, 7, &read), WIRE_OK);
+}
+
+static enum wire_result reads(struct wire wire)
+{
+	struct wire read;
+
+	return wire_read(frame, put(&wire), 7, &read);
+}
+
+TEST(wire_refuses_fields_that_cannot_be)
+{
+	struct wire wire = sample(8), read;
+
+	CHECK_IS(wire_read(frame, put(&wire), 8, &read), WIRE_FOREIGN);
+	wire.offset = wire.length;
+	CHECK_IS(reads(wire), WIRE_NONSENSE);
+	wire.offset = wire.length - 7;
+	CHECK_IS(reads(wire), WIRE_NONSENSE);
+	wire.offset = wire.length - 8;
+	CHECK_IS(reads(wire), WIRE_OK);
+	wire.bytes = 0;
+	CHECK_IS(reads(wire), WIRE_NONSENSE);
+	wire.length = wire.offset = 0;
+	CHECK_IS(reads(wire), WIRE_OK);
+	wire.source = 0;
+	CHECK_IS(reads(wire), WIRE_NONSENSE);
+	for (uint32_t kind = 0; kind < 16; kind++) {
+		wire = (struct wire){ .kind = (uint8_t)kind, .source = 1 };
+		CHECK_IS(reads(wire), kind >= 1 && kind <= 3 ? WIRE_OK : WIRE_NONSENSE);
+	}
+}

@@ -1,0 +1,380 @@
+/*
+ * Traffic and its judge: see traffic.h. Message i of all has number i in its
+ * header; its payload is a piece of the pattern that follows from the number.
+ */
+#include "traffic.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "../../net/link/wire.h"
+
+enum message_state { SENT = 1, ARRIVED_OK = 2, FAILED = 4, RECEIVED = 8, BEFORE = 16 };
+
+struct header {
+	uint32_t number, from, to, lane;
+	uint64_t length, place;
+	uint8_t rest[LINK_HEADER_BYTES - 32];
+};
+
+static void wrong(struct traffic *t, const char *what, uint32_t number, uint32_t node)
+{
+	if (t->errors++ < 5)
+		printf("message %u at node %u: %s (seed %llu)\n", number, node, what,
+		       (unsigned long long)t->config.seed);
+}
+
+static uint64_t place_of(const struct traffic *t, uint32_t number)
+{
+	uint64_t state = t->config.seed + number;
+
+	return netsim_random(&state) % (TRAFFIC_PATTERN / 2);
+}
+
+static void fill_header(const struct traffic *t, struct header *header, uint32_t number,
+			uint32_t from, uint32_t to, uint32_t lane, uint64_t length)
+{
+	header->number = number;
+	header->from = from;
+	header->to = to;
+	header->lane = lane;
+	header->length = length;
+	header->place = place_of(t, number);
+	memcpy(header->rest, t->pattern + header->place, sizeof(header->rest));
+}
+
+/* ---- receiving ---- */
+
+static int is_busy(struct traffic *t)
+{
+	return t->config.busy && netsim_random(&t->dice) % 1000000 < t->config.busy;
+}
+
+/* A message begins here: its number. */
+static uint32_t check_header(struct traffic_node *n, uint32_t node, uint32_t lane,
+			     const void *bytes, uint64_t length)
+{
+	struct traffic *t = n->traffic;
+	struct header header, want;
+	uint32_t *last;
+
+	memcpy(&header, bytes, sizeof(header));
+	if (header.number >= t->sent) {
+		wrong(t, "a header that nobody sent", header.number, n->node);
+		return 0;
+	}
+	fill_header(t, &want, header.number, node, n->node, lane, t->lengths[header.number]);
+	if (memcmp(&header, &want, sizeof(want)) || length != want.length)
+		wrong(t, "a wrong header", header.number, n->node);
+	last = &t->last[(n->node * t->config.nodes + node) * 2 + lane];
+	if (header.number + 1 <= *last)
+		wrong(t, "out of order or twice", header.number, n->node);
+	*last = header.number + 1;
+	return header.number;
+}
+
+static void received(struct traffic_node *n, uint32_t number, uint32_t node)
+{
+	struct traffic *t = n->traffic;
+
+	if (t->states[number] & RECEIVED)
+		wrong(t, "twice", number, n->node);
+	t->states[number] |= RECEIVED;
+	t->nodes[node].bytes += t->lengths[number];
+}
+
+static int on_whole(void *context, uint32_t node, uint32_t lane, const void *header,
+		    const void *payload, uint32_t bytes)
+{
+	struct traffic_node *n = context;
+	uint32_t number;
+
+	if (is_busy(n->traffic))
+		return LINK_BUSY;
+	number = check_header(n, node, lane, header, bytes);
+	if (memcmp(payload, n->traffic->pattern + place_of(n->traffic, number), bytes))
+		wrong(n->traffic, "wrong bytes", number, n->node);
+	received(n, number, node);
+	return LINK_TAKE;
+}
+
+static int on_begin(void *context, uint32_t node, uint32_t lane, const void *header,
+		    uint64_t length, struct link_target *target)
+{
+	struct traffic_node *n = context;
+
+	if (is_busy(n->traffic))
+		return LINK_BUSY;
+	target->room[0] = check_header(n, node, lane, header, length);
+	target->room[1] = 0;
+	target->room[2] = 0;
+	target->room[3] = node;
+	return LINK_TAKE;
+}
+
+static void on_data(void *context, struct link_target *target, uint64_t at, const void *payload,
+		    uint32_t bytes)
+{
+	struct traffic_node *n = context;
+	struct traffic *t = n->traffic;
+	uint32_t number = (uint32_t)target->room[0];
+
+	if (at + bytes > t->lengths[number] ||
+	    memcmp(payload, t->pattern + place_of(t, number) + at, bytes))
+		wrong(t, "wrong bytes", number, n->node);
+	target->room[1] += bytes;
+	target->room[2] += at * bytes + (uint64_t)bytes * (bytes - 1) / 2;
+}
+
+static void on_end(void *context, struct link_target *target, int fail)
+{
+	struct traffic_node *n = context;
+	struct traffic *t = n->traffic;
+	uint32_t number = (uint32_t)target->room[0];
+	uint64_t length = t->lengths[number];
+
+	if (fail)
+		return;
+	if (target->room[1] != length || target->room[2] != length * (length - 1) / 2)
+		wrong(t, "ends without all of its bytes", number, n->node);
+	received(n, number, (uint32_t)target->room[3]);
+}
+
+/* ---- sending ---- */
+
+static uint32_t on_gather(void *context, uint64_t source, uint64_t at, uint32_t bytes,
+			  struct nic_piece *pieces, uint32_t most)
+{
+	struct traffic_node *n = context;
+	const uint8_t *from = n->traffic->pattern + place_of(n->traffic, (uint32_t)source) + at;
+	uint32_t first = most > 1 && bytes > 1 ? bytes / 3 : 0;
+
+	if (!first) {
+		pieces[0] = (struct nic_piece){ from, bytes };
+		return 1;
+	}
+	pieces[0] = (struct nic_piece){ from, first };
+	pieces[1] = (struct nic_piece){ from + first, bytes - first };
+	return 2;
+}
+
+static void on_sent(void *context, uint64_t source, int fail)
+{
+	struct traffic_node *n = context;
+	struct traffic *t = n->traffic;
+	uint32_t number = (uint32_t)source;
+
+	if (t->states[number] & (ARRIVED_OK | FAILED))
+		wrong(t, "ends twice at its sender", number, n->node);
+	t->states[number] |= fail ? FAILED : ARRIVED_OK;
+	t->failed += !!fail;
+	n->under_way--;
+	if (!fail && !(t->states[number] & (RECEIVED | BEFORE)))
+		wrong(t, "acknowledged but not received", number, n->node);
+}
+
+static void on_lost(void *context, uint32_t node)
+{
+	struct traffic_node *n = context;
+
+	(void)node;
+	n->lost++;
+}
+
+static const struct link_user user = {
+	on_whole, on_begin, on_data, on_end, on_gather, on_sent, on_lost
+};
+
+static uint64_t choose_length(struct traffic *t)
+{
+	uint64_t dice = netsim_random(&t->dice);
+
+	if (dice % 1000000 >= t->config.longer || t->config.longest <= LINK_WHOLE_BYTES)
+		return dice >> 32 & (LINK_WHOLE_BYTES - 1);
+	/* as many of each magnitude */
+	return 1 + (dice >> 32) % (t->config.longest >> (dice >> 24) % 8);
+}
+
+static void feed(struct traffic *t, struct traffic_node *n)
+{
+	while (n->to_send && n->link) {
+		uint64_t dice = netsim_random(&t->dice), length;
+		uint32_t to = t->config.incast ? 0 :
+			(n->node + 1 + dice % (t->config.nodes - 1)) % t->config.nodes;
+		uint32_t lane = (dice >> 32) % 1000000 < t->config.answers;
+		uint32_t number = t->sent;
+		struct header header;
+
+		if (!link_has_room(n->link, to, lane))
+			return;
+		length = choose_length(t);
+		t->lengths[number] = length;
+		t->states[number] = SENT;
+		t->to[number] = (uint16_t)to;
+		t->sent++;
+		n->to_send--;
+		n->under_way++;
+		fill_header(t, &header, number, n->node, to, lane, length);
+		if (link_send(n->link, netsim_now(t->sim), to, lane, &header, length, 0, number))
+			wrong(t, "could not be sent", number, n->node);
+	}
+}
+
+/* ---- nodes ---- */
+
+static void on_frame(void *context, const uint8_t *frame, uint32_t bytes)
+{
+	struct traffic_node *n = context;
+
+	link_receive(n->link, netsim_now(n->traffic->sim), frame, bytes);
+}
+
+static void on_transmitted(void *context, uint64_t cookie)
+{
+	struct traffic_node *n = context;
+
+	link_transmitted(n->link, netsim_now(n->traffic->sim), cookie);
+}
+
+static uint64_t deadline(void *context)
+{
+	return link_deadline(((struct traffic_node *)context)->link);
+}
+
+static void tick(void *context, uint64_t now)
+{
+	link_tick(((struct traffic_node *)context)->link, now);
+}
+
+void traffic_revive(struct traffic *t, uint32_t node)
+{
+	struct traffic_node *n = &t->nodes[node];
+	struct netsim_node who = { n, deadline, tick };
+	struct link_config config = t->links;
+
+	config.node = node;
+	config.incarnation += 256 * n->lives;
+	config.strict = n->lives > 0;
+	n->lives++;
+	n->nic = netsim_nic(t->sim, node);
+	n->nic->context = n;
+	n->nic->receive = on_frame;
+	n->nic->sent = on_transmitted;
+	n->memory = aligned_alloc(64, (link_bytes(&config) + 63) & ~63ull);
+	n->link = link_open(n->memory, &config, n->nic, &user, n);
+	netsim_join(t->sim, node, &who);
+}
+
+void traffic_kill(struct traffic *t, uint32_t node)
+{
+	struct traffic_node *n = &t->nodes[node];
+
+	netsim_leave(t->sim, node);
+	free(n->memory);
+	n->memory = 0;
+	n->link = 0;
+	n->under_way = 0;
+	/* Its next life begins anew. What this one has received, and nobody knows, may
+	 * come again: the sender has not heard of this life and tries the next. */
+	for (uint32_t i = 0; i < t->sent; i++)
+		if (t->states[i] == (SENT | RECEIVED) && t->to[i] == node)
+			t->states[i] = SENT | BEFORE;
+	memset(&t->last[node * t->config.nodes * 2], 0, t->config.nodes * 2 * sizeof(*t->last));
+}
+
+void traffic_restart(struct traffic *t, uint32_t node)
+{
+	traffic_kill(t, node);
+	traffic_revive(t, node);
+}
+
+void traffic_open(struct traffic *t, const struct traffic_config *config,
+		  const struct netsim_config *network)
+{
+	uint64_t n = config->nodes;
+
+	*t = (struct traffic){ .config = *config, .dice = config->seed };
+	t->sim = netsim_open(network);
+	t->links = link_defaults(0, config->nodes, 1000);
+	t->nodes = calloc(n, sizeof(*t->nodes));
+	t->states = calloc(config->messages, 1);
+	t->to = calloc(config->messages, sizeof(*t->to));
+	t->lengths = calloc(config->messages, sizeof(*t->lengths));
+	t->last = calloc(n * n * 2, sizeof(*t->last));
+	t->pattern = malloc(TRAFFIC_PATTERN);
+	for (uint32_t i = 0; i < TRAFFIC_PATTERN; i += 8) {
+		uint64_t word = netsim_random(&t->dice);
+
+		memcpy(t->pattern + i, &word, 8);
+	}
+}
+
+void traffic_start(struct traffic *t)
+{
+	uint32_t senders = t->config.nodes - !!t->config.incast;
+
+	for (uint32_t i = 0; i < t->config.nodes; i++) {
+		t->nodes[i].traffic = t;
+		t->nodes[i].node = i;
+		if (i > 0 || !t->config.incast)
+			t->nodes[i].to_send = t->config.messages / senders;
+		traffic_revive(t, i);
+	}
+	for (uint32_t i = 0; i < t->config.nodes; i++) {
+		feed(t, &t->nodes[i]);
+		netsim_look(t->sim, i);
+	}
+}
+
+static int is_settled(const struct traffic *t)
+{
+	for (uint32_t i = 0; i < t->config.nodes; i++)
+		if (t->nodes[i].link && (t->nodes[i].to_send || t->nodes[i].under_way))
+			return 0;
+	return 1;
+}
+
+int traffic_run(struct traffic *t, uint32_t until)
+{
+	while (t->sent < until) {
+		int node = netsim_step(t->sim);
+
+		if (node < 0)
+			return is_settled(t);
+		if (netsim_now(t->sim) > t->config.most_time)
+			return 0;
+		feed(t, &t->nodes[node]);
+		netsim_look(t->sim, (uint32_t)node);
+		if (!t->nodes[node].to_send && !t->nodes[node].under_way && is_settled(t))
+			return 1;
+	}
+	return 1;
+}
+
+uint64_t traffic_count(const struct traffic *t, enum link_counter counter)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < t->config.nodes; i++)
+		sum += t->nodes[i].link ? link_counter(t->nodes[i].link, counter) : 0;
+	return sum;
+}
+
+uint32_t traffic_close(struct traffic *t)
+{
+	/* Completions of the last frames, and acknowledgements. */
+	for (uint32_t i = 0; i < 1000000 && netsim_step(t->sim) >= 0; i++)
+		continue;
+	for (uint32_t i = 0; i < t->config.nodes; i++)
+		if (t->nodes[i].link && link_records_used(t->nodes[i].link))
+			wrong(t, "pools are not empty", 0, i);
+	netsim_close(t->sim);
+	for (uint32_t i = 0; i < t->config.nodes; i++)
+		free(t->nodes[i].memory);
+	free(t->nodes);
+	free(t->states);
+	free(t->to);
+	free(t->lengths);
+	free(t->last);
+	free(t->pattern);
+	return t->errors;
+}

@@ -1,0 +1,72 @@
+/*
+ * Traffic over links in a simulated network, and the judge of what arrives:
+ * every message at most once, in order of its pair and lane, right to the byte; and
+ * if its sender was told that it arrived, exactly once. Used by tests of the link
+ * and by the program that runs long simulations (tests/netsim).
+ */
+#ifndef TESTS_TRAFFIC_H
+#define TESTS_TRAFFIC_H
+#include "../../host/netsim.h"
+#include "../../net/link/link.h"
+
+#define TRAFFIC_PATTERN  (1u << 20)   /* bytes that all payload is cut from */
+
+struct traffic_config {
+	uint32_t nodes;
+	uint32_t messages;         /* altogether */
+	uint64_t seed;
+	uint32_t longest;          /* payload bytes, at most half of the pattern */
+	uint32_t longer;           /* per million messages: more than LINK_WHOLE_BYTES */
+	uint32_t busy;             /* per million messages: the receiver says LINK_BUSY */
+	uint32_t answers;          /* per million messages: on the lane of answers */
+	uint32_t incast;           /* 1: all send to node 0, which sends nothing */
+	uint64_t most_time;        /* simulated ns: a run that takes longer hangs */
+};
+
+struct traffic;
+
+struct traffic_node {
+	struct traffic *traffic;
+	struct link *link;
+	struct nic *nic;
+	void *memory;
+	uint32_t node, lives;
+	uint32_t to_send;          /* messages left */
+	uint32_t under_way;        /* sent, neither acknowledged nor failed */
+	uint32_t lost;             /* calls of lost() */
+	uint64_t bytes;            /* payload received from this node, by anybody */
+};
+
+struct traffic {
+	struct traffic_config config;
+	struct netsim *sim;
+	struct link_config links;  /* of all nodes, but node and incarnation */
+	struct traffic_node *nodes;
+	uint8_t *states;           /* per message */
+	uint8_t *pattern;
+	uint64_t *lengths;         /* per message */
+	uint16_t *to;              /* per message */
+	uint32_t *last;            /* per receiver, sender and lane: last message begun */
+	uint32_t sent;
+	uint32_t errors;           /* things that must not be; the first few are printed */
+	uint32_t failed;           /* messages that failed */
+	uint64_t dice;
+};
+
+void traffic_open(struct traffic *t, const struct traffic_config *config,
+		  const struct netsim_config *network);
+/* Change t->links before this. */
+void traffic_start(struct traffic *t);
+/* Run until `until` messages have been sent (~0u: all, and all are settled), or time is
+ * up. Returns 1 if it got there. */
+int traffic_run(struct traffic *t, uint32_t until);
+/* Switch a node off and, with a newer incarnation, on again. */
+void traffic_restart(struct traffic *t, uint32_t node);
+void traffic_kill(struct traffic *t, uint32_t node);
+void traffic_revive(struct traffic *t, uint32_t node);
+/* The verdict on all messages, and on pools and memory; then free. Returns errors. */
+uint32_t traffic_close(struct traffic *t);
+
+uint64_t traffic_count(const struct traffic *t, enum link_counter counter);
+
+#endif

@@ -1,0 +1,91 @@
+/*
+ * Long simulations of the link from the command line, for tests/test_netsim.py
+ * and for figures:
+ *   netsim NODES MESSAGES SEED [name=value ...]
+ * rates (loss, duplicate, reorder, damage, delay, busy, longer, answers) are per
+ * million; longest, incast, ring and mtu as in the structures. The last line is
+ * a row of figures that begins with "ok" or "failed".
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include "../host/traffic.h"
+
+static uint64_t option(int argc, char **argv, const char *name, uint64_t otherwise)
+{
+	size_t length = strlen(name);
+
+	for (int i = 4; i < argc; i++)
+		if (!strncmp(argv[i], name, length) && argv[i][length] == '=')
+			return strtoull(argv[i] + length + 1, 0, 0);
+	return otherwise;
+}
+
+#define RATE(name, otherwise) (uint32_t)option(argc, argv, name, otherwise)
+
+int main(int argc, char **argv)
+{
+	struct netsim_config network;
+	struct traffic_config config = { 0 };
+	struct timespec from, to;
+	struct traffic t;
+	double seconds;
+	uint64_t most = 0, bytes;
+	int done;
+
+	if (argc < 4) {
+		fprintf(stderr, "netsim NODES MESSAGES SEED [name=value ...]\n");
+		return 2;
+	}
+	config.nodes = (uint32_t)strtoul(argv[1], 0, 0);
+	config.messages = (uint32_t)strtoul(argv[2], 0, 0);
+	config.seed = strtoull(argv[3], 0, 0);
+	config.longest = RATE("longest", 20000);
+	config.longer = RATE("longer", 100000);
+	config.answers = RATE("answers", 250000);
+	config.busy = RATE("busy", 10000);
+	config.incast = RATE("incast", 0);
+	config.most_time = option(argc, argv, "seconds", 600) * 1000000000;
+	network = netsim_defaults(config.nodes, config.seed);
+	network.loss = RATE("loss", 0);
+	network.duplicate = RATE("duplicate", 0);
+	network.reorder = RATE("reorder", 0);
+	network.damage = RATE("damage", 0);
+	network.delay = RATE("delay", 0);
+	network.mtu = RATE("mtu", network.mtu);
+	network.queue_bytes = RATE("queue", network.queue_bytes);
+
+	clock_gettime(CLOCK_MONOTONIC, &from);
+	traffic_open(&t, &config, &network);
+	t.links.check_payload = (uint8_t)option(argc, argv, "crc", 1);
+	t.links.ring = RATE("ring", t.links.ring);
+	bytes = link_bytes(&t.links);
+	traffic_start(&t);
+	done = traffic_run(&t, ~0u);
+	clock_gettime(CLOCK_MONOTONIC, &to);
+	seconds = (double)(to.tv_sec - from.tv_sec) + 1e-9 * (double)(to.tv_nsec - from.tv_nsec);
+	if (!done)
+		printf("not done after %.3f simulated s\n", 1e-9 * (double)netsim_now(t.sim));
+	for (uint32_t i = 0; i < config.nodes; i++)
+		if (t.nodes[i].bytes > most)
+			most = t.nodes[i].bytes;
+	if (option(argc, argv, "verbose", 0)) {
+#define X(name, what) printf("%12llu %s\n", (unsigned long long)traffic_count(&t, LINK_##name), what);
+		LINK_COUNTERS(X)
+#undef X
+		printf("%12llu overflow\n",
+		       (unsigned long long)netsim_counter(t.sim, NETSIM_OVERFLOW));
+	}
+	printf("seed %llu: %u sent, %u failed, %llu frames, %llu resent, %llu timeouts, "
+	       "%.3f simulated s, %.2f s, %.0f messages/s, %llu bytes per node\n",
+	       (unsigned long long)config.seed, t.sent, t.failed,
+	       (unsigned long long)traffic_count(&t, LINK_FRAMES_OUT),
+	       (unsigned long long)traffic_count(&t, LINK_RESENT),
+	       (unsigned long long)traffic_count(&t, LINK_TIMEOUTS),
+	       1e-9 * (double)netsim_now(t.sim), seconds, t.sent / seconds,
+	       (unsigned long long)bytes);
+	done = !traffic_close(&t) && done;
+	printf("%s\n", done ? "ok" : "failed");
+	return !done;
+}

@@ -1,0 +1,61 @@
+"""The link between simulated nodes: the long runs (tests/netsim; the short ones are unit tests).
+
+The seed is printed; `build/host/netsim NODES MESSAGES SEED ...` repeats a run.
+"""
+from __future__ import annotations
+
+import random
+import subprocess
+
+import pytest
+
+from harness import BUILD, cores
+
+pytestmark = pytest.mark.host
+
+FAULTS = ("loss", "duplicate", "reorder", "damage", "delay")
+
+
+def run(program: str, *arguments: object) -> str:
+    command = [str(part) for part in (BUILD / "host" / program, *arguments)]
+    print(" ".join(command))
+    with cores(1, BUILD / "test-cores"):
+        done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0 and done.stdout.endswith("ok\n"), (
+        f"$ {' '.join(command)}\n{done.stdout[-3000:]}{done.stderr[-3000:]}")
+    return done.stdout
+
+
+def seed() -> int:
+    return random.randrange(1, 1 << 31)
+
+
+def test_million_messages_between_64_nodes():
+    """Natively, with a little of every fault."""
+    text = run("netsim", 64, 1_000_000, seed(), *(f"{name}=1000" for name in FAULTS))
+    assert " 0 failed" in text and "1000000 sent" in text
+
+
+def test_50000_messages_between_64_nodes_under_asan():
+    text = run("netsim-asan", 64, 50_000, seed(), *(f"{name}=1000" for name in FAULTS))
+    assert " 0 failed" in text
+
+
+def test_memory_does_not_depend_on_traffic():
+    """What a node takes is fixed when its link is opened."""
+    sizes = {run("netsim", 64, messages, 1).split(" bytes per node")[0].split()[-1]
+             for messages in (1000, 100_000)}
+    assert len(sizes) == 1 and int(sizes.pop()) < 256 * 1024
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("rate", [1000, 10_000, 50_000, 200_000])
+@pytest.mark.parametrize("pair", [(a, b) for a in FAULTS for b in FAULTS if a < b],
+                         ids=lambda pair: "-".join(pair))
+def test_pairs_of_faults(pair, rate):
+    run("netsim", 16, 100_000, seed(), *(f"{name}={rate}" for name in pair))
+
+
+@pytest.mark.long
+def test_million_messages_under_asan():
+    run("netsim-asan", 64, 1_000_000, seed(), *(f"{name}=10000" for name in FAULTS))

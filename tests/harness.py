@@ -10,6 +10,7 @@ from __future__ import annotations
 import fcntl
 import os
 import re
+import select
 import shlex
 import signal
 import subprocess
@@ -104,6 +105,7 @@ class Live:
         self.out = bytearray()
         self.err = bytearray()
         self.news = threading.Condition()
+        self.left = threading.Event()   # nobody reads standard output any more
         self.readers = [threading.Thread(target=self._read, args=pair, daemon=True)
                         for pair in ((self.process.stdout, self.out),
                                      (self.process.stderr, self.err))]
@@ -112,13 +114,23 @@ class Live:
             thread.start()
 
     def _read(self, pipe, into: bytearray) -> None:
-        fd = pipe.fileno()
-        while not pipe.closed and (chunk := os.read(fd, 1 << 16)):
+        while not (pipe is self.process.stdout and self.left.is_set()):
+            if not select.select([pipe], [], [], 0.1)[0]:
+                continue
+            chunk = os.read(pipe.fileno(), 1 << 16)
+            if not chunk:
+                break
             with self.news:
                 into += chunk
                 self.news.notify_all()
         with self.news:
             self.news.notify_all()
+
+    def leave(self) -> None:
+        """Closes the reading end of the output, as a reader like head does."""
+        self.left.set()
+        self.readers[0].join()
+        self.process.stdout.close()
 
     def _write(self, data: bytes | None) -> None:
         try:

@@ -128,7 +128,7 @@ def test_output_to_a_reader_that_leaves(margay, app):
     """Like `margay run ... | head -1`: an end, not a hang and no traceback."""
     live = margay.start("run", app("output"), "lines", 20_000)
     live.wait_for(r"^0+$")
-    live.process.stdout.close()
+    live.leave()
     run = live.wait(60)
     assert "Traceback" not in run.stderr
 

@@ -209,8 +209,8 @@ static int64_t exchange(const struct initiator_args *args)
 	return PTL_OK;
 }
 
-/* A put of another kind; the own block's lock is held until it is started. Makes the arguments again: then sys_put needs no memory
- * for them. */
+/* A put of another kind; the own block's lock is held until it is started. Makes
+ * the arguments again: then sys_put needs no memory for them. */
 __attribute__((noinline))
 static int64_t put_any(uint64_t md, uint64_t target, uint64_t where, uint64_t match_bits,
                        uint64_t remote_offset, uint64_t hdr_data)

@@ -34,7 +34,7 @@ else
 CC    := gcc
 NASM  := nasm
 
-include kernel/build.mk net/build.mk tests/fuzz/build.mk libc-glue/build.mk tools/build.mk apps/build.mk tests/bench/build.mk
+include net/build.mk kernel/build.mk tests/fuzz/build.mk libc-glue/build.mk tools/build.mk apps/build.mk tests/bench/build.mk
 
 # Built by make, run by pytest.
 HOST_PROGRAMS := build/host/check-gcc build/host/check-clang build/host/check-tsan \

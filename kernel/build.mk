@@ -16,7 +16,7 @@ KERNEL_ASFLAGS := -f elf64 -g -F dwarf -I $(KERNEL_BUILD)/
 KERNEL_GLOBALS := margay_linux_stub
 
 KERNEL_C   := $(filter-out kernel/offsets.c,$(wildcard kernel/*.c drivers/*.c)) \
-	$(or $(NET_SOURCES),$(wildcard net/*/*.c))
+	$(NET_SOURCES)
 KERNEL_ASM := $(wildcard boot/*.asm kernel/*.asm)
 KERNEL_OBJ := $(KERNEL_C:%.c=$(KERNEL_BUILD)/%.o) $(KERNEL_ASM:%.asm=$(KERNEL_BUILD)/%.asm.o)
 

@@ -40,7 +40,7 @@ static struct message invented(struct process *process, const struct step *step)
 		.mlength = amount(step->z), .md_handle = some_md(process, step->f),
 		.eq_handle = some_eq(process, step->e),
 		.op_handle = step->f & 64 ? process->view.ops[step->w % OPS].handle : 0,
-		.hdr_data = step->w, .sequence = step->w
+		.hdr_data = step->w, .sequence = step->w, .list_selector = step->w & 7
 	};
 }
 

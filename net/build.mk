@@ -3,7 +3,7 @@
 
 NET_SOURCES := $(sort $(wildcard net/portals/*.c net/shm/*.c))
 # Frames: for Linux so far.
-LINK_SOURCES := $(sort $(wildcard net/link/*.c))
+LINK_SOURCES := $(sort $(wildcard net/link/*.c net/frames/*.c))
 
 HOST_SOURCES    := $(NET_SOURCES) $(LINK_SOURCES) $(sort $(wildcard host/*.c))
 HOST_TESTS      := $(sort $(wildcard tests/host/*.c))
@@ -59,7 +59,7 @@ build/host/model-engine: $(MODEL_SOURCES:%.c=build/host/gcc/%.o)
 	@gcc $(HOST_SANITIZE) $^ -o $@
 
 # Long simulations of the link (tests/test_netsim.py), native and under ASan and UBSan.
-NETSIM_SOURCES := $(LINK_SOURCES) host/netsim.c host/crc.c host/port.c tests/host/traffic.c \
+NETSIM_SOURCES := $(sort $(wildcard net/link/*.c)) host/netsim.c host/crc.c host/port.c tests/host/traffic.c \
 	$(sort $(wildcard tests/netsim/*.c))
 
 build/host/netsim: $(NETSIM_SOURCES:%.c=build/host/lib/%.o)

@@ -4,6 +4,7 @@ A row per source file and program; `make host-check` builds the programs.
 """
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 from pathlib import Path
@@ -22,9 +23,10 @@ def names(source: Path) -> list[str]:
     return re.findall(r"^TEST(?:_PATHS)?\((\w+)\)", source.read_text(encoding="utf-8"), re.M)
 
 
-def run(program: str, *tests: str) -> None:
+def run(program: str, *tests: str, **environment: str) -> None:
     command = [str(BUILD / "host" / program), *tests]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=200)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=200,
+                          env={**os.environ, **environment})
     last = re.fullmatch(r"(\d+) passed, 0 failed", done.stdout.strip().splitlines()[-1:][0]
                         if done.stdout.strip() else "")
     assert done.returncode == 0 and last and int(last.group(1)) > 0, (
@@ -36,6 +38,12 @@ def run(program: str, *tests: str) -> None:
 def test_unit_tests(source, compiler):
     assert names(source), "no TEST() in it"
     run(f"check-{compiler}", *names(source))
+
+
+@pytest.mark.parametrize("faults", [0, 50_000], ids=["no faults", "5 % of each fault"])
+def test_over_frames(faults):
+    """The same tests, their messages carried by the link over a simulated network."""
+    run("check-gcc", "-concurrent", "-link_", CHECK_FRAMES=str(faults))
 
 
 def test_threads():

@@ -139,7 +139,7 @@ TEST(fetch_atomic_gets_the_old_value)
 
 	args.operation = MESSAGE_FETCH_ATOMIC;
 	args.put_md = pair.source, args.local_offset = 24;
-	CHECK_IS(loop_exchange(&w.loop, 1, &args), 0);
+	CHECK_IS(getput(&w, 1, &args), 0);
 	CHECK_IS(word_at(&w, 0, 1000), before + 7);
 	CHECK_IS(word_at(&w, 1, 2024), before);
 	CHECK_IS(next(&w, 0, pair.eq), EVENT_GETPUT_START);
@@ -156,10 +156,10 @@ TEST(fetch_atomic_gets_the_old_value)
 	memcpy(w.views[1].memory + 2000, &before, 8);
 	memset(w.views[1].memory + 2008, 0x11, 8);
 	args.atomic_operation = ATOMIC_CSWAP;
-	CHECK_IS(loop_exchange(&w.loop, 1, &args), 0);
+	CHECK_IS(getput(&w, 1, &args), 0);
 	CHECK_IS(word_at(&w, 0, 1000), 0x1111111111111111);
 	CHECK_IS(word_at(&w, 1, 2024), before);
-	CHECK_IS(loop_exchange(&w.loop, 1, &args), 0);       /* no longer equal */
+	CHECK_IS(getput(&w, 1, &args), 0);       /* no longer equal */
 	CHECK_IS(word_at(&w, 0, 1000), 0x1111111111111111);
 	CHECK_IS(word_at(&w, 1, 2024), 0x1111111111111111);
 	for (int i = 0; i < 8; i++)

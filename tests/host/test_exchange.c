@@ -28,7 +28,7 @@ TEST(getput_swaps_and_tells_both_sides)
 	struct initiator_args args = exchange(pair.source, put_md);
 	uint32_t link;
 
-	CHECK_IS(loop_exchange(&w.loop, 1, &args), 0);
+	CHECK_IS(getput(&w, 1, &args), 0);
 	CHECK(shows(&w, 1, 2000, 0, 1000, 8));
 	CHECK(shows(&w, 1, 2008, 1, 2008, 56));
 	CHECK(shows(&w, 0, 1000, 1, 2100, 8));
@@ -56,12 +56,12 @@ TEST(getput_swaps_and_tells_both_sides)
 	fill(&w, 0), fill(&w, 1);
 	both = small(&w, 2200, 4, EQ_NONE);
 	args = exchange(both, put_md);
-	CHECK_IS(loop_exchange(&w.loop, 1, &args), 0);
+	CHECK_IS(getput(&w, 1, &args), 0);
 	CHECK(shows(&w, 1, 2200, 0, 1000, 4) && shows(&w, 1, 2204, 1, 2204, 60));
 	CHECK(shows(&w, 0, 1000, 1, 2100, 8));
 	fill(&w, 0), fill(&w, 1);
 	args = exchange(put_md, put_md);
-	CHECK_IS(loop_exchange(&w.loop, 1, &args), 0);
+	CHECK_IS(getput(&w, 1, &args), 0);
 	CHECK(shows(&w, 1, 2100, 0, 1000, 8) && shows(&w, 0, 1000, 1, 2100, 8));
 	remove_md(&w, 1, both);
 	remove_md(&w, 1, put_md);
@@ -80,37 +80,37 @@ TEST(rule33_exchange_arguments)
 	idle_md = bind(&w, 1, idle, UNLINK_NEVER);
 	long_md = small(&w, 2100, 65, EQ_NONE);
 	args = exchange(put_md + (1 << HANDLE_INDEX_BITS), put_md);
-	CHECK_IS(loop_exchange(&w.loop, 1, &args), PORTALS_MD_INVALID);
+	CHECK_IS(getput(&w, 1, &args), PORTALS_MD_INVALID);
 	args = exchange(put_md, idle_md);
-	CHECK_IS(loop_exchange(&w.loop, 1, &args), PORTALS_MD_INVALID);
+	CHECK_IS(getput(&w, 1, &args), PORTALS_MD_INVALID);
 	args = exchange(idle_md, put_md);
-	CHECK_IS(loop_exchange(&w.loop, 1, &args), PORTALS_MD_INVALID);
+	CHECK_IS(getput(&w, 1, &args), PORTALS_MD_INVALID);
 	args = exchange(put_md, long_md);             /* more than may be exchanged */
-	CHECK_IS(loop_exchange(&w.loop, 1, &args), PORTALS_MD_ILLEGAL);
+	CHECK_IS(getput(&w, 1, &args), PORTALS_MD_ILLEGAL);
 	args = exchange(long_md, put_md);             /* what is fetched into may be longer */
-	CHECK_IS(loop_exchange(&w.loop, 1, &args), 0);
+	CHECK_IS(getput(&w, 1, &args), 0);
 	args.most = 7;
-	CHECK_IS(loop_exchange(&w.loop, 1, &args), PORTALS_MD_ILLEGAL);
+	CHECK_IS(getput(&w, 1, &args), PORTALS_MD_ILLEGAL);
 	args = exchange(put_md, put_md);
 	args.target_pid = ANY_ID;
-	CHECK_IS(loop_exchange(&w.loop, 1, &args), PORTALS_PROCESS_INVALID);
+	CHECK_IS(getput(&w, 1, &args), PORTALS_PROCESS_INVALID);
 	args = exchange(put_md, put_md);
 	args.operation = MESSAGE_FETCH_ATOMIC;
 	args.atomic_operation = ATOMIC_SUM, args.datatype = ATOMIC_INT32;
 	args.length = 6;
-	CHECK_IS(loop_exchange(&w.loop, 1, &args), PORTALS_ATOMIC_INVALID);
+	CHECK_IS(getput(&w, 1, &args), PORTALS_ATOMIC_INVALID);
 	args.length = 68;
-	CHECK_IS(loop_exchange(&w.loop, 1, &args), PORTALS_ATOMIC_INVALID);
+	CHECK_IS(getput(&w, 1, &args), PORTALS_ATOMIC_INVALID);
 	args.length = 8, args.local_offset = 4;
-	CHECK_IS(loop_exchange(&w.loop, 1, &args), PORTALS_MD_ILLEGAL);
+	CHECK_IS(getput(&w, 1, &args), PORTALS_MD_ILLEGAL);
 	args.local_offset = 0, args.put_offset = 4;
-	CHECK_IS(loop_exchange(&w.loop, 1, &args), PORTALS_MD_ILLEGAL);
+	CHECK_IS(getput(&w, 1, &args), PORTALS_MD_ILLEGAL);
 	args.put_offset = 0, args.atomic_operation = ATOMIC_CSWAP;
-	CHECK_IS(loop_exchange(&w.loop, 1, &args), PORTALS_MD_ILLEGAL);
+	CHECK_IS(getput(&w, 1, &args), PORTALS_MD_ILLEGAL);
 	args.length = 4;                              /* two values of 4 bytes fit */
-	CHECK_IS(loop_exchange(&w.loop, 1, &args), 0);
+	CHECK_IS(getput(&w, 1, &args), 0);
 	args.atomic_operation = ATOMIC_OPERATIONS;
-	CHECK_IS(loop_exchange(&w.loop, 1, &args), PORTALS_ATOMIC_INVALID);
+	CHECK_IS(getput(&w, 1, &args), PORTALS_ATOMIC_INVALID);
 	CHECK_IS(status(&w, 1, STAT_MESSAGES_OUT), 2);
 	CHECK_IS(status(&w, 1, STAT_OP_USED), 0);
 	remove_md(&w, 1, long_md);
@@ -133,7 +133,7 @@ TEST(rule04_exchange_wants_put_and_get)
 		attach(&w, 0, me, memory(1000, 8, options[i], EQ_NONE), UNLINK_NEVER);
 		md = small(&w, 2100, 8, EQ_NONE);
 		args = exchange(md, md);
-		CHECK_IS(loop_exchange(&w.loop, 1, &args), 0);
+		CHECK_IS(getput(&w, 1, &args), 0);
 		CHECK_IS(status(&w, 0, STAT_DROPPED), i < 2);
 		CHECK(shows(&w, 0, 1000, i < 2 ? 0 : 1, i < 2 ? 1000 : 2100, 8));
 		remove_md(&w, 1, md);
@@ -153,7 +153,7 @@ TEST(rule07_exchange_spends_both_descriptors)
 	once.threshold = 2;
 	md = bind(&w, 1, once, UNLINK_AUTO);
 	args = exchange(md, md);
-	CHECK_IS(loop_exchange(&w.loop, 1, &args), 0);
+	CHECK_IS(getput(&w, 1, &args), 0);
 	CHECK_IS(next(&w, 1, pair.events), EVENT_SEND_START);
 	CHECK_IS(next(&w, 1, pair.events), EVENT_SEND_END);
 	CHECK_IS(w.event.md.threshold, 1);
@@ -165,7 +165,7 @@ TEST(rule07_exchange_spends_both_descriptors)
 	once.threshold = 1;                           /* gone with the send, pinned by the reply */
 	md = bind(&w, 1, once, UNLINK_AUTO);
 	args = exchange(md, md);
-	CHECK_IS(loop_exchange(&w.loop, 1, &args), 0);
+	CHECK_IS(getput(&w, 1, &args), 0);
 	for (int i = 0; i < 4; i++)
 		CHECK(next(&w, 1, pair.events) != EVENT_UNLINK);
 	CHECK_IS(next(&w, 1, pair.events), EVENT_UNLINK);
@@ -181,7 +181,7 @@ TEST(rule16_rule22_exchange_that_fails)
 	struct initiator_args args = exchange(md, md);
 
 	args.match_bits = 6;                          /* nobody there: discarded, answered */
-	CHECK_IS(loop_exchange(&w.loop, 1, &args), 0);
+	CHECK_IS(getput(&w, 1, &args), 0);
 	CHECK_IS(next(&w, 1, pair.events), EVENT_SEND_START);
 	CHECK_IS(next(&w, 1, pair.events), EVENT_SEND_END);
 	CHECK_IS(w.event.ni_fail_type, NI_OK);
@@ -190,7 +190,7 @@ TEST(rule16_rule22_exchange_that_fails)
 	CHECK_IS(w.event.ni_fail_type, NI_DROPPED);
 	CHECK_IS(w.event.mlength, 0);
 	w.loop.dead = 1;                              /* the target has died */
-	CHECK_IS(loop_exchange(&w.loop, 1, &args), 0);
+	CHECK_IS(getput(&w, 1, &args), 0);
 	CHECK_IS(next(&w, 1, pair.events), EVENT_SEND_START);
 	CHECK_IS(next(&w, 1, pair.events), EVENT_SEND_END);
 	CHECK_IS(w.event.ni_fail_type, NI_FAIL);

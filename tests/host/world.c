@@ -17,6 +17,22 @@ const struct block_limits test_limits = {
 	.slots = 1024, .pieces = 512
 };
 
+static void open_frames(struct world *w)
+{
+	static uint64_t seed;
+	const char *faults = getenv("CHECK_FRAMES");
+	struct netsim_config network = netsim_defaults(PROCESSES, ++seed);
+	struct link_config config = link_defaults(0, PROCESSES, 1000);
+
+	if (!faults)
+		return;
+	network.loss = network.duplicate = network.reorder = network.damage = network.delay =
+		(uint32_t)strtoul(faults, 0, 0);
+	config.check_payload = 1;
+	w->fabric = malloc(sizeof(*w->fabric));
+	fabric_open(w->fabric, w->views, PROCESSES, &network, &config);
+}
+
 void world_open(struct world *w, const struct block_limits *limits)
 {
 	memset(w, 0, sizeof(*w));
@@ -44,10 +60,15 @@ void world_open(struct world *w, const struct block_limits *limits)
 			w->readers[p][i].handle = PTL_INVALID_HANDLE;
 		fill(w, p);
 	}
+	open_frames(w);
 }
 
 void world_drop(struct world *w)
 {
+	if (w->fabric) {
+		CHECK_IS(fabric_close(w->fabric), 0);
+		free(w->fabric);
+	}
 	for (uint32_t p = 0; p < PROCESSES; p++) {
 		for (uint32_t i = 0; i < CANARY_BYTES; i++)
 			if (w->maps[p][i] != CANARY ||
@@ -154,14 +175,39 @@ struct initiator_args to(handle_t md, uint32_t nid, uint64_t bits)
 					.hdr_data = 0xabcdef };
 }
 
+/* Whether this message goes over frames. Those to oneself and to nodes that a
+ * test declares dead do not. */
+static int uses_frames(const struct world *w, const struct initiator_args *args, uint32_t from)
+{
+	return w->fabric && args->target_nid != from && args->target_nid < PROCESSES &&
+	       !(w->loop.dead >> args->target_nid & 1);
+}
+
+static int settle(struct world *w, int result)
+{
+	CHECK_IS(fabric_settle(w->fabric, 60000000000ull), 1);
+	return result;
+}
+
 int put(struct world *w, uint32_t from, struct initiator_args args)
 {
+	if (uses_frames(w, &args, from))
+		return settle(w, fabric_put(w->fabric, from, &args));
 	return loop_put(&w->loop, from, &args);
 }
 
 int get(struct world *w, uint32_t from, struct initiator_args args)
 {
+	if (uses_frames(w, &args, from))
+		return settle(w, fabric_get(w->fabric, from, &args));
 	return loop_get(&w->loop, from, &args);
+}
+
+int getput(struct world *w, uint32_t from, const struct initiator_args *args)
+{
+	if (uses_frames(w, args, from))
+		return settle(w, fabric_exchange(w->fabric, from, args));
+	return loop_exchange(&w->loop, from, args);
 }
 
 struct message request(uint8_t operation, uint32_t from, uint32_t target, uint64_t bits,

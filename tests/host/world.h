@@ -5,6 +5,7 @@
  */
 #ifndef TESTS_WORLD_H
 #define TESTS_WORLD_H
+#include "../../host/fabric.h"
 #include "../../host/loop.h"
 #include "../../net/portals/ac.h"
 #include "../../net/portals/eq.h"
@@ -26,6 +27,8 @@ extern const struct block_limits test_limits;
 
 struct world {
 	struct loop loop;
+	struct fabric *fabric;        /* over frames instead, if CHECK_FRAMES is in the
+	                                 environment: faults per million frames */
 	struct process_view views[PROCESSES];
 	struct eq_reader readers[PROCESSES][8];
 	uint8_t *maps[PROCESSES];     /* segments with their canaries */
@@ -52,10 +55,11 @@ handle_t attach(struct world *w, uint32_t p, handle_t me, struct md_args args, i
 handle_t bind(struct world *w, uint32_t p, struct md_args args, int unlink);
 struct md_args memory(uint64_t offset, uint64_t length, uint32_t options, handle_t eq);
 
-/* Messages. put and get use the whole descriptor. */
+/* Messages, carried out when the call returns. */
 struct initiator_args to(handle_t md, uint32_t nid, uint64_t bits);
 int put(struct world *w, uint32_t from, struct initiator_args args);
 int get(struct world *w, uint32_t from, struct initiator_args args);
+int getput(struct world *w, uint32_t from, const struct initiator_args *args);
 struct message request(uint8_t operation, uint32_t from, uint32_t to, uint64_t bits,
 		       uint64_t length);
 

@@ -1,0 +1,144 @@
+/*
+ * Engines over a simulated network: see fabric.h. It is the port of net/frames for
+ * Linux: its clock is the simulated one, its lock is that there is one thread.
+ */
+#include "fabric.h"
+#include <stdlib.h>
+
+#define WAIT_NS  60000000000ull    /* simulated: an operation that finds no room so long fails */
+
+uint64_t frames_port_now(void *context)
+{
+	return netsim_now(((struct fabric_node *)context)->fabric->sim);
+}
+
+int frames_port_lock(void *context)
+{
+	(void)context;
+	return 1;
+}
+
+void frames_port_unlock(void *context)
+{
+	(void)context;
+}
+
+void frames_port_wake(void *context, uint32_t events, int upcall)
+{
+	(void)upcall;
+	((struct fabric_node *)context)->events += events;
+}
+
+static uint64_t deadline(void *context)
+{
+	return frames_deadline(((struct fabric_node *)context)->frames);
+}
+
+static void tick(void *context, uint64_t now)
+{
+	(void)now;
+	frames_tick(((struct fabric_node *)context)->frames);
+}
+
+void fabric_revive(struct fabric *fabric, uint32_t node)
+{
+	struct fabric_node *n = &fabric->nodes[node];
+	struct netsim_node who = { n, deadline, tick };
+	struct link_config config = fabric->config;
+
+	config.node = node;
+	config.incarnation += 256 * n->lives;
+	config.strict = n->lives > 0;
+	n->lives++;
+	n->memory = aligned_alloc(64, frames_bytes(&config, &n->view->limits));
+	n->frames = frames_open(n->memory, &config, netsim_nic(fabric->sim, node), n->view, n);
+	netsim_join(fabric->sim, node, &who);
+}
+
+void fabric_kill(struct fabric *fabric, uint32_t node)
+{
+	netsim_leave(fabric->sim, node);
+	free(fabric->nodes[node].memory);
+	fabric->nodes[node].memory = 0;
+	fabric->nodes[node].frames = 0;
+}
+
+void fabric_open(struct fabric *fabric, struct process_view *views, uint32_t n,
+		 const struct netsim_config *network, const struct link_config *config)
+{
+	*fabric = (struct fabric){ .n = n, .sim = netsim_open(network) };
+	fabric->config = config ? *config : link_defaults(0, n, 1000);
+	fabric->nodes = calloc(n, sizeof(*fabric->nodes));
+	for (uint32_t i = 0; i < n; i++) {
+		fabric->nodes[i].fabric = fabric;
+		fabric->nodes[i].view = &views[i];
+		fabric_revive(fabric, i);
+	}
+}
+
+uint32_t fabric_close(struct fabric *fabric)
+{
+	uint32_t used = 0;
+
+	fabric_settle(fabric, WAIT_NS);
+	for (uint32_t i = 0; i < fabric->n; i++) {
+		struct fabric_node *n = &fabric->nodes[i];
+
+		if (n->frames)
+			used += frames_pending(n->frames) +
+				link_records_used(frames_link(n->frames));
+		free(n->memory);
+	}
+	netsim_close(fabric->sim);
+	free(fabric->nodes);
+	return used;
+}
+
+int fabric_step(struct fabric *fabric)
+{
+	return netsim_step(fabric->sim) >= 0;
+}
+
+int fabric_settle(struct fabric *fabric, uint64_t most)
+{
+	uint64_t until = netsim_now(fabric->sim) + most;
+
+	while (fabric_step(fabric))
+		if (netsim_now(fabric->sim) > until)
+			return 0;
+	return 1;
+}
+
+typedef int start_function(struct frames *frames, const struct initiator_args *args);
+
+static int start(struct fabric *fabric, uint32_t from, const struct initiator_args *args,
+		 start_function *function)
+{
+	uint64_t until = netsim_now(fabric->sim) + WAIT_NS;
+	struct frames *frames = fabric->nodes[from].frames;
+	int result;
+
+	for (;;) {
+		result = function(frames, args);
+		netsim_look(fabric->sim, from);
+		if (result != FRAMES_AGAIN)
+			return result;
+		if (!fabric_step(fabric) || netsim_now(fabric->sim) > until)
+			return PORTALS_NO_SPACE;
+	}
+}
+
+int fabric_put(struct fabric *fabric, uint32_t from, const struct initiator_args *args)
+{
+	return start(fabric, from, args, frames_put);
+}
+
+int fabric_get(struct fabric *fabric, uint32_t from, const struct initiator_args *args)
+{
+	return start(fabric, from, args, frames_get);
+}
+
+int fabric_exchange(struct fabric *fabric, uint32_t from, const struct initiator_args *args)
+{
+	return start(fabric, from, args, frames_exchange);
+}

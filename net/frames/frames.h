@@ -1,0 +1,81 @@
+/*
+ * A process's messages over frames: the engine (net/portals) on one side, the
+ * link (net/link) on the other. It starts operations, carries out what arrives,
+ * and sends the answers. The kernel and Linux programs compile the same files;
+ * lock, clock and waking come through the port at the end.
+ *
+ * An operation's way, here PtlPut with an acknowledgement (A's calls on the left):
+ *
+ *   frames_put: initiator_put, link_send  --frames-->  begin: deliver_begin, and a record
+ *                                                      for the answer is kept
+ *                                                      data:  deliver_data, per fragment
+ *                                                      end:   deliver_end, PUT_END
+ *   whole: deliver_inline, ACK            <--answer--  link_send of the ACK
+ *   sent:  initiator_sent, SEND_END       <--acks----
+ *
+ * Messages of up to 64 bytes go through deliver_inline on arrival. A request is
+ * refused (LINK_BUSY) while no operation record or no record for its answer is
+ * free; answers never are. A target that sends no acknowledgement though one was
+ * asked for tells so with an ACK whose `link` word is FRAMES_NO_ACK.
+ *
+ * If the answer arrives before the link has heard that the request has, the
+ * answer shows as much: SEND_END comes first all the same.
+ *
+ * Who lost a peer (link.h) ends what it would have ended with NI_FAIL. Messages
+ * of a process to itself do not come here.
+ *
+ * All functions want the exclusion of the link; the block's lock is taken here.
+ */
+#ifndef NET_FRAMES_FRAMES_H
+#define NET_FRAMES_FRAMES_H
+#include "../link/link.h"
+#include "../portals/initiator.h"
+
+#define FRAMES_AGAIN   1           /* no record free: nothing happened, call again later */
+#define FRAMES_NO_ACK  1u          /* message.link of an ACK that is none */
+
+enum frames_counter {
+	FRAMES_COPIED_IN,          /* bytes copied from frames into the segment */
+	FRAMES_COPIED_OUT,         /* bytes copied before they were sent */
+	FRAMES_BAD,                /* messages with headers that cannot be, dropped */
+	FRAMES_COUNTERS
+};
+
+struct frames;
+
+/* Bytes that frames_open needs; 0: the configuration cannot be. */
+uint64_t frames_bytes(const struct link_config *config, const struct block_limits *limits);
+
+/*
+ * Join the view's process to its card, in `memory` (64-byte aligned). Sets the
+ * card's context and calls up. `context` is the port's. Null: as link_open.
+ */
+struct frames *frames_open(void *memory, const struct link_config *config, struct nic *nic,
+			   struct process_view *view, void *context);
+
+/* Start PtlPut and PtlAtomic, PtlGet, PtlGetPut and PtlFetchAtomic: 0, an enum
+ * portals_error, or FRAMES_AGAIN. What becomes of them shows in the events. */
+int frames_put(struct frames *frames, const struct initiator_args *args);
+int frames_get(struct frames *frames, const struct initiator_args *args);
+int frames_exchange(struct frames *frames, const struct initiator_args *args);
+
+/* Send a message without payload, answer or record of its own: BARRIER. 0 or FRAMES_AGAIN. */
+int frames_signal(struct frames *frames, const struct message *message);
+
+uint64_t frames_deadline(const struct frames *frames);
+void frames_tick(struct frames *frames);
+
+struct link *frames_link(struct frames *frames);
+uint64_t frames_counter(const struct frames *frames, enum frames_counter counter);
+/* Messages that the link has not yet reported as sent, and answers kept room for. */
+uint32_t frames_pending(const struct frames *frames);
+
+/* ---- the port ---- */
+
+uint64_t frames_port_now(void *context);                  /* ns */
+int frames_port_lock(void *context);                      /* 0: the block is broken */
+void frames_port_unlock(void *context);
+/* Events were recorded; with `upcall` one of them is for a handler. */
+void frames_port_wake(void *context, uint32_t events, int upcall);
+
+#endif

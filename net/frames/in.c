@@ -1,0 +1,299 @@
+/*
+ * Messages in: what the link hands up goes to the engine. Headers come from the
+ * wire: what names the wrong node, or contradicts the payload, is counted and
+ * dropped. See frames.h.
+ */
+#include "state.h"
+#include "../port.h"
+
+static int is_answer(uint8_t operation)
+{
+	return operation == MESSAGE_ACK || operation == MESSAGE_REPLY;
+}
+
+/* Payload bytes that belong to this message. */
+static uint64_t payload_of(const struct message *message)
+{
+	switch (message->operation) {
+	case MESSAGE_PUT:
+	case MESSAGE_GETPUT:
+		return message->length;
+	case MESSAGE_ATOMIC:
+	case MESSAGE_FETCH_ATOMIC:
+		return message->atomic_operation == ATOMIC_CSWAP && message->length < 1u << 16 ?
+			2 * message->length : message->length;
+	case MESSAGE_REPLY:
+		return message->mlength;
+	default:
+		return 0;
+	}
+}
+
+/* A message of that node for this one, on its lane, with its payload. */
+static int is_proper(struct frames *frames, const struct message *message, uint32_t node,
+		     uint32_t lane, uint64_t bytes)
+{
+	if (message->operation > MESSAGE_NONE && message->operation < MESSAGE_OPERATIONS &&
+	    message->source_nid == node && message->target_nid == frames->view->nid &&
+	    (lane == LINK_ANSWERS) == is_answer(message->operation) &&
+	    message->fail <= NI_DROPPED && message->ack_request <= ACK_YES &&
+	    bytes == payload_of(message))
+		return 1;
+	frames->counters[FRAMES_BAD]++;
+	return 0;
+}
+
+/* Whether somebody waits for an answer to this request. */
+static int is_answered(const struct message *message)
+{
+	return message_fetches(message->operation) ||
+	       ((message->operation == MESSAGE_PUT || message->operation == MESSAGE_ATOMIC) &&
+		message->ack_request == ACK_YES);
+}
+
+/* Keep room for the answer, if there will be one: 0 if there is none. */
+static int reserve(struct frames *frames, const struct message *message)
+{
+	if (!is_answered(message))
+		return 1;
+	if (frames->used + frames->reserved >= frames->room ||
+	    !link_reserve(frames->link, message->source_nid))
+		return 0;
+	frames->reserved++;
+	return 1;
+}
+
+static void unreserve(struct frames *frames, const struct message *message)
+{
+	if (!is_answered(message))
+		return;
+	frames->reserved--;
+	link_unreserve(frames->link);
+}
+
+/* The target acknowledges nothing, and says so. */
+static void answer_none(struct frames *frames, const struct message *request)
+{
+	struct message answer;
+
+	if (message_refuse(request, NI_OK, &answer)) {
+		answer.link = FRAMES_NO_ACK;
+		out_answer(frames, &answer, 0, 0, 0);
+	}
+}
+
+/* After begin or deliver_inline of a request: send its answer if it is there.
+ * `later`: the end makes it. */
+static void answer(struct frames *frames, const struct message *request, int result,
+		   const struct grant *grant, struct message *made, const void *bytes, int later)
+{
+	if (!is_answered(request) || later)
+		return;
+	if (result == DELIVER_DAMAGED)
+		message_refuse(request, NI_FAIL, made);
+	else if (!grant->answers) {
+		answer_none(frames, request);
+		return;
+	}
+	made->link = 0;
+	out_answer(frames, made, 0, bytes,
+		   bytes && made->operation == MESSAGE_REPLY ? (uint32_t)made->mlength : 0);
+}
+
+/* ---- short messages ---- */
+
+/* An answer that is complete. */
+static int take_answer(struct frames *frames, const struct message *message,
+		       const void *payload)
+{
+	struct grant grant = { .events = 0 };
+	struct message none;
+	uint32_t events = 0;
+	int upcall = 0;
+
+	if (!frames_port_lock(frames->context))
+		return LINK_DROP;
+	if (message->operation == MESSAGE_ACK && message->link == FRAMES_NO_ACK) {
+		initiator_unanswered(frames->view, message);
+	} else {
+		out_answered(frames, message, &events, &upcall);
+		deliver_inline(frames->view, message, payload, &grant, &none, 0);
+		frames->counters[FRAMES_COPIED_IN] += grant.bytes;
+	}
+	frames_port_unlock(frames->context);
+	events += grant.events;
+	if (events)
+		frames_port_wake(frames->context, events, upcall || grant.upcall);
+	return LINK_TAKE;
+}
+
+/* A request that deliver_inline does in one step. */
+static int take_short(struct frames *frames, const struct message *message, const void *payload)
+{
+	uint8_t operands[DELIVER_OPERAND_BYTES], result[DELIVER_INLINE_BYTES];
+	struct message made;
+	struct grant grant;
+	int done;
+
+	if (!reserve(frames, message))
+		return LINK_BUSY;
+	/* Elements are read as such: they must lie as memory of theirs would. */
+	if (payload_of(message))
+		port_copy(operands, payload, payload_of(message));
+	if (!frames_port_lock(frames->context)) {
+		unreserve(frames, message);
+		return LINK_DROP;
+	}
+	done = deliver_inline(frames->view, message, operands, &grant, &made, result);
+	frames_port_unlock(frames->context);
+	if (done == DELIVER_OK && payload_of(message))
+		frames->counters[FRAMES_COPIED_IN] += grant.bytes;
+	if (grant.events || message->operation == MESSAGE_BARRIER)
+		frames_port_wake(frames->context, grant.events, grant.upcall);
+	answer(frames, message, done, &grant, &made, result, 0);
+	return LINK_TAKE;
+}
+
+/* A get of more than fits in one step: its reply leaves from the range. */
+static int take_get(struct frames *frames, const struct message *message)
+{
+	struct message reply;
+	struct grant grant;
+	int done;
+
+	if (!reserve(frames, message))
+		return LINK_BUSY;
+	done = DELIVER_DAMAGED;
+	if (frames_port_lock(frames->context)) {
+		done = deliver_begin(frames->view, message, message->source_nid, &grant, &reply);
+		frames_port_unlock(frames->context);
+	}
+	if (done == DELIVER_BUSY) {
+		unreserve(frames, message);
+		return LINK_BUSY;
+	}
+	if (done != DELIVER_OK) {
+		answer(frames, message, done, &grant, &reply, 0, 0);
+		return LINK_TAKE;
+	}
+	if (grant.events)
+		frames_port_wake(frames->context, grant.events, grant.upcall);
+	reply.link = 0;
+	out_answer(frames, &reply, &grant, 0, 0);
+	return LINK_TAKE;
+}
+
+int in_whole(void *context, uint32_t node, uint32_t lane, const void *header,
+	     const void *payload, uint32_t bytes)
+{
+	struct frames *frames = context;
+	struct link_target target;
+	struct message message;
+	int result;
+
+	port_copy(&message, header, sizeof(message));
+	if (!is_proper(frames, &message, node, lane, bytes))
+		return LINK_DROP;
+	if (message.operation == MESSAGE_ACK ||
+	    (message.operation == MESSAGE_REPLY && bytes <= DELIVER_INLINE_BYTES))
+		return take_answer(frames, &message, payload);
+	if (message.operation == MESSAGE_GET && message.length > DELIVER_INLINE_BYTES)
+		return take_get(frames, &message);
+	if (message.operation != MESSAGE_REPLY && message.length <= DELIVER_INLINE_BYTES)
+		return take_short(frames, &message, payload);
+	result = in_begin(context, node, lane, &message, bytes, &target);
+	if (result == LINK_TAKE) {
+		in_data(context, &target, 0, payload, bytes);
+		in_end(context, &target, 0);
+	}
+	return result;
+}
+
+/* ---- messages in parts ---- */
+
+int in_begin(void *context, uint32_t node, uint32_t lane, const void *header, uint64_t length,
+	     struct link_target *target)
+{
+	struct incoming *incoming = (struct incoming *)target;
+	struct frames *frames = context;
+	struct message message;
+	uint32_t events = 0;
+	int done = DELIVER_DAMAGED, upcall = 0;
+
+	port_copy(&message, header, sizeof(message));
+	if (!is_proper(frames, &message, node, lane, length))
+		return LINK_DROP;
+	if (!reserve(frames, &message))
+		return LINK_BUSY;
+	incoming->node = node;
+	incoming->reserved = 0;
+	incoming->grant = (struct grant){ .op = HANDLE_NONE };
+	if (frames_port_lock(frames->context)) {
+		if (is_answer(message.operation))
+			out_answered(frames, &message, &events, &upcall);
+		done = deliver_begin(frames->view, &message, node, &incoming->grant,
+				     &incoming->answer);
+		frames_port_unlock(frames->context);
+	}
+	events += incoming->grant.events;
+	if (events)
+		frames_port_wake(frames->context, events, upcall || incoming->grant.upcall);
+	if (done == DELIVER_BUSY) {
+		unreserve(frames, &message);
+		/* An answer that names no record has no claim to one. */
+		return is_answer(message.operation) ? LINK_DROP : LINK_BUSY;
+	}
+	incoming->reserved = done == DELIVER_OK && incoming->grant.ack;
+	answer(frames, &message, done, &incoming->grant, &incoming->answer, 0,
+	       incoming->reserved);
+	return done == DELIVER_OK ? LINK_TAKE : LINK_DROP;
+}
+
+void in_data(void *context, struct link_target *target, uint64_t at, const void *payload,
+	     uint32_t bytes)
+{
+	struct incoming *incoming = (struct incoming *)target;
+	struct frames *frames = context;
+
+	deliver_data(frames->view, &incoming->grant, at, payload, bytes);
+	if (at < incoming->grant.bytes)
+		frames->counters[FRAMES_COPIED_IN] += incoming->grant.bytes - at < bytes ?
+			incoming->grant.bytes - at : bytes;
+}
+
+void in_end(void *context, struct link_target *target, int fail)
+{
+	struct incoming *incoming = (struct incoming *)target;
+	struct frames *frames = context;
+
+	if (frames_port_lock(frames->context)) {
+		deliver_end(frames->view, &incoming->grant, fail ? NI_FAIL : NI_OK,
+			    &incoming->answer);
+		frames_port_unlock(frames->context);
+		if (incoming->grant.events)
+			frames_port_wake(frames->context, incoming->grant.events,
+					 incoming->grant.upcall);
+	}
+	if (!incoming->reserved)
+		return;
+	if (fail || !incoming->grant.answers) {
+		frames->reserved--;
+		link_unreserve(frames->link);
+		return;
+	}
+	incoming->answer.link = 0;
+	out_answer(frames, &incoming->answer, 0, 0, 0);
+}
+
+void in_lost(void *context, uint32_t node)
+{
+	struct frames *frames = context;
+	uint32_t events = 0;
+
+	if (!frames_port_lock(frames->context))
+		return;
+	block_peer_died(frames->view, node, &events);
+	frames_port_unlock(frames->context);
+	/* Which queues they are in is not known: whoever has a handler looks. */
+	frames_port_wake(frames->context, events, 1);
+}

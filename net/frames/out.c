@@ -1,0 +1,288 @@
+/*
+ * Messages out: operations that this process starts, and answers to others'.
+ * Payload stays where it is until the link has it across; only short payload
+ * in pieces and fetched bytes are copied, into the record. See frames.h.
+ */
+#include "state.h"
+#include "../portals/iovec.h"
+#include "../port.h"
+
+/* ---- records ---- */
+
+static uint32_t take(struct frames *frames, enum outgoing_kind kind)
+{
+	uint32_t index = frames->free;
+	struct outgoing *out;
+
+	if (index == NO_OUTGOING)
+		return index;
+	out = &frames->outgoing[index];
+	frames->free = out->next;
+	frames->used++;
+	out->kind = (uint8_t)kind;
+	out->reported = 0;
+	out->copied = 0;
+	return index;
+}
+
+static void give(struct frames *frames, uint32_t index)
+{
+	frames->outgoing[index].next = frames->free;
+	frames->free = (uint16_t)index;
+	frames->used--;
+}
+
+/* ---- payload ---- */
+
+uint32_t out_gather(void *context, uint64_t source, uint64_t at, uint32_t bytes,
+		    struct nic_piece *pieces, uint32_t most)
+{
+	struct frames *frames = context;
+	struct outgoing *out = &frames->outgoing[source];
+	uint32_t n = 0;
+
+	if (out->copied) {
+		pieces[0] = (struct nic_piece){ out->bytes + at, bytes };
+		return 1;
+	}
+	while (bytes && n < most) {
+		struct span span;
+
+		if (deliver_span(frames->view, &out->grant, at, &span) || span.bytes == 0)
+			return 0;
+		if (span.bytes > bytes)
+			span.bytes = bytes;
+		pieces[n].bytes = frames->view->memory + span.offset;
+		pieces[n++].length = (uint32_t)span.bytes;
+		at += span.bytes;
+		bytes -= (uint32_t)span.bytes;
+	}
+	return n;
+}
+
+/* The most payload bytes that never lie in more pieces than a frame may have
+ * besides its header. What lies in two pieces more than `inner` has that many whole
+ * ones within, so nothing shorter than those together can. */
+static uint32_t fragment(const struct frames *frames, const struct grant *grant)
+{
+	enum { INNER = NIC_PIECES - 1 - 1 };
+	uint64_t lengths[INNER], sum = 0, least = UINT32_MAX, at = 0;
+	uint32_t n = 0;
+	struct span span;
+
+	if (!grant->pieces)
+		return 0;
+	while (at < grant->bytes) {
+		if (deliver_span(frames->view, grant, at, &span) || span.bytes == 0)
+			return 0;
+		at += span.bytes;
+		if (n >= INNER)
+			sum -= lengths[n % INNER];
+		lengths[n++ % INNER] = span.bytes;
+		sum += span.bytes;
+		if (n >= INNER && sum < least)
+			least = sum;
+	}
+	return (uint32_t)(least > 64 ? least & ~63ull : least);
+}
+
+/* Short payload that is not in one piece moves into the record. */
+static void gather_short(struct frames *frames, struct outgoing *out)
+{
+	uint64_t bytes = out->grant.bytes;
+
+	if (!out->grant.pieces || bytes == 0 || bytes > sizeof(out->bytes) ||
+	    deliver_read(frames->view, &out->grant, 0, out->bytes, bytes))
+		return;
+	out->copied = (uint32_t)bytes;
+	frames->counters[FRAMES_COPIED_OUT] += bytes;
+}
+
+/* ---- ends ---- */
+
+/* What the initiator would have heard from a target that cannot be reached. Lock held. */
+static void refuse(struct frames *frames, const struct message *message, uint32_t *events,
+		   int *upcall)
+{
+	struct message answer, none;
+	struct grant grant;
+
+	if (!message_refuse(message, NI_FAIL, &answer))
+		return;
+	deliver_inline(frames->view, &answer, 0, &grant, &none, 0);
+	*events += grant.events;
+	*upcall |= grant.upcall;
+}
+
+static void report(struct frames *frames, struct outgoing *out, int fail, uint32_t *events,
+		   int *upcall)
+{
+	if (out->reported)
+		return;
+	out->reported = 1;
+	initiator_sent(frames->view, &out->message, &out->grant, fail ? NI_FAIL : NI_OK);
+	*events += out->grant.events;
+	*upcall |= out->grant.upcall;
+}
+
+void out_sent(void *context, uint64_t source, int fail)
+{
+	struct frames *frames = context;
+	struct outgoing *out = &frames->outgoing[source];
+	struct message none;
+	uint32_t events = 0;
+	int upcall = 0;
+
+	if (out->kind != OUT_NOTE && frames_port_lock(frames->context)) {
+		if (out->kind == OUT_SEND)
+			report(frames, out, fail, &events, &upcall);
+		if (out->kind != OUT_REPLY && fail)
+			refuse(frames, &out->message, &events, &upcall);
+		if (out->kind == OUT_REPLY) {
+			deliver_end(frames->view, &out->grant, fail ? NI_FAIL : NI_OK, &none);
+			events += out->grant.events;
+			upcall |= out->grant.upcall;
+		}
+		frames_port_unlock(frames->context);
+	}
+	give(frames, (uint32_t)source);
+	if (events)
+		frames_port_wake(frames->context, events, upcall);
+}
+
+void out_answered(struct frames *frames, const struct message *answer, uint32_t *events,
+		  int *upcall)
+{
+	uint32_t op = HANDLE_INDEX(answer->op_handle), index;
+	struct outgoing *out;
+
+	if (answer->op_handle == HANDLE_NONE || op >= frames->view->limits.ops)
+		return;
+	index = frames->by_op[op];
+	if (index == NO_OUTGOING)
+		return;
+	out = &frames->outgoing[index];
+	/* The link may still ask for the bytes: those of a descriptor in pieces can
+	 * then no longer be found. */
+	if (out->kind == OUT_SEND && out->message.op_handle == answer->op_handle &&
+	    (out->copied || !out->grant.pieces) && answer->fail != NI_FAIL)
+		report(frames, out, 0, events, upcall);
+}
+
+/* ---- operations ---- */
+
+static int has_room(const struct frames *frames, uint32_t node)
+{
+	return frames->free != NO_OUTGOING && frames->used + frames->reserved < frames->room &&
+	       link_has_room(frames->link, node, LINK_REQUESTS);
+}
+
+/* Hand a record to the link; what it does not take fails at once. */
+static void send(struct frames *frames, uint32_t index, enum link_lane lane, uint64_t bytes,
+		 uint32_t pieces_of)
+{
+	struct outgoing *out = &frames->outgoing[index];
+
+	if (link_send(frames->link, frames_port_now(frames->context), out->message.target_nid,
+		      lane, &out->message, bytes, pieces_of, index))
+		out_sent(frames, index, 1);
+}
+
+static int start(struct frames *frames, const struct initiator_args *args, int exchange)
+{
+	uint32_t index, upcall, events;
+	struct outgoing *out;
+	int error;
+
+	if (!has_room(frames, args->target_nid))
+		return FRAMES_AGAIN;
+	index = take(frames, OUT_SEND);
+	out = &frames->outgoing[index];
+	if (!frames_port_lock(frames->context)) {
+		give(frames, index);
+		return PORTALS_FAIL;
+	}
+	error = exchange ? initiator_exchange(frames->view, args, &out->message, &out->grant) :
+		initiator_put(frames->view, args, &out->message, &out->grant);
+	events = error ? 0 : out->grant.events;
+	upcall = error ? 0 : out->grant.upcall;
+	frames_port_unlock(frames->context);
+	if (error) {
+		give(frames, index);
+		return error;
+	}
+	if (events)
+		frames_port_wake(frames->context, events, (int)upcall);
+	if (out->message.op_handle != HANDLE_NONE)
+		frames->by_op[HANDLE_INDEX(out->message.op_handle)] = (uint16_t)index;
+	gather_short(frames, out);
+	send(frames, index, LINK_REQUESTS, out->grant.bytes,
+	     out->copied ? 0 : fragment(frames, &out->grant));
+	return PORTALS_OK;
+}
+
+int frames_put(struct frames *frames, const struct initiator_args *args)
+{
+	return start(frames, args, 0);
+}
+
+int frames_exchange(struct frames *frames, const struct initiator_args *args)
+{
+	return start(frames, args, 1);
+}
+
+int frames_get(struct frames *frames, const struct initiator_args *args)
+{
+	uint32_t index;
+	int error;
+
+	if (!has_room(frames, args->target_nid))
+		return FRAMES_AGAIN;
+	index = take(frames, OUT_GET);
+	if (!frames_port_lock(frames->context)) {
+		give(frames, index);
+		return PORTALS_FAIL;
+	}
+	error = initiator_get(frames->view, args, &frames->outgoing[index].message);
+	frames_port_unlock(frames->context);
+	if (error) {
+		give(frames, index);
+		return error;
+	}
+	send(frames, index, LINK_REQUESTS, 0, 0);
+	return PORTALS_OK;
+}
+
+int frames_signal(struct frames *frames, const struct message *message)
+{
+	uint32_t index;
+
+	if (!has_room(frames, message->target_nid))
+		return FRAMES_AGAIN;
+	index = take(frames, OUT_NOTE);
+	frames->outgoing[index].message = *message;
+	send(frames, index, LINK_REQUESTS, 0, 0);
+	return PORTALS_OK;
+}
+
+void out_answer(struct frames *frames, const struct message *answer, const struct grant *grant,
+		const void *payload, uint32_t bytes)
+{
+	uint32_t index = take(frames, grant ? OUT_REPLY : OUT_NOTE);
+	struct outgoing *out = &frames->outgoing[index];
+	uint64_t length = bytes;
+
+	frames->reserved--;
+	link_unreserve(frames->link);
+	out->message = *answer;
+	if (grant) {
+		out->grant = *grant;
+		length = grant->bytes;
+		gather_short(frames, out);
+	} else if (bytes) {
+		port_copy(out->bytes, payload, bytes);
+		out->copied = bytes;
+	}
+	send(frames, index, LINK_ANSWERS, length,
+	     grant && !out->copied ? fragment(frames, grant) : 0);
+}

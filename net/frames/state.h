@@ -1,0 +1,75 @@
+/*
+ * Messages over frames, inside: see frames.h. Private to net/frames/.
+ */
+#ifndef NET_FRAMES_STATE_H
+#define NET_FRAMES_STATE_H
+#include "frames.h"
+
+#define NO_OUTGOING  0xffffu
+
+enum outgoing_kind {
+	OUT_SEND,                  /* PUT, ATOMIC, GETPUT, FETCH_ATOMIC: ends with initiator_sent */
+	OUT_GET,                   /* nothing to end, unless it fails */
+	OUT_REPLY,                 /* from a granted range: ends with deliver_end */
+	OUT_NOTE                   /* ACK, REPLY of bytes at hand, BARRIER */
+};
+
+/* A message that the link is sending. */
+struct outgoing {
+	uint16_t next;             /* free */
+	uint8_t  kind;             /* enum outgoing_kind */
+	uint8_t  reported;         /* OUT_SEND: 1: its answer came first, SEND_END is out */
+	uint32_t copied;           /* payload bytes that are in `bytes`, not in the range */
+	struct message message;
+	struct grant grant;        /* the range that is sent */
+	uint8_t  bytes[DELIVER_OPERAND_BYTES];
+};
+
+/* A message that arrives in parts: in the link's struct link_target. */
+struct incoming {
+	struct grant grant;
+	struct message answer;     /* of a PUT */
+	uint32_t node;
+	uint8_t  reserved;         /* 1: a record for the answer is kept */
+};
+
+_Static_assert(sizeof(struct incoming) <= sizeof(struct link_target), "it fits");
+
+struct frames {
+	struct link *link;
+	struct process_view *view;
+	void *context;             /* of the port */
+	struct outgoing *outgoing;
+	uint16_t *by_op;           /* operation record to the OUT_SEND that awaits its answer */
+	uint32_t room;             /* of `outgoing`: as many as the link's records */
+	uint16_t free;
+	uint16_t used;
+	uint32_t reserved;         /* records kept for answers */
+	uint64_t counters[FRAMES_COUNTERS];
+};
+
+/* ---- out.c ---- */
+
+uint32_t out_gather(void *context, uint64_t source, uint64_t at, uint32_t bytes,
+		    struct nic_piece *pieces, uint32_t most);
+void out_sent(void *context, uint64_t source, int fail);
+/* The answer to a send has come: SEND_END, if it is not out yet. Lock held. */
+void out_answered(struct frames *frames, const struct message *answer, uint32_t *events,
+		  int *upcall);
+/* Send an answer for which a record was kept: a REPLY from `grant`'s range, or
+ * `bytes` bytes at hand. */
+void out_answer(struct frames *frames, const struct message *answer, const struct grant *grant,
+		const void *payload, uint32_t bytes);
+
+/* ---- in.c ---- */
+
+int in_whole(void *context, uint32_t node, uint32_t lane, const void *header,
+	     const void *payload, uint32_t bytes);
+int in_begin(void *context, uint32_t node, uint32_t lane, const void *header, uint64_t length,
+	     struct link_target *target);
+void in_data(void *context, struct link_target *target, uint64_t at, const void *payload,
+	     uint32_t bytes);
+void in_end(void *context, struct link_target *target, int fail);
+void in_lost(void *context, uint32_t node);
+
+#endif

@@ -1,0 +1,366 @@
+/*
+ * Messages over frames: operations that overlap, records that run out, peers
+ * that die, headers that cannot be. The other host tests run over frames too,
+ * one operation at a time (CHECK_FRAMES).
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "world.h"
+
+#define LONG_NS  60000000000ull
+
+struct scene {
+	struct world w;
+	struct fabric fabric;
+	handle_t eq[PROCESSES];       /* of sources */
+	handle_t source[PROCESSES];   /* the lower half of each segment */
+	handle_t eq_in[PROCESSES];
+};
+
+static struct netsim_config faults(uint32_t rate, uint64_t seed)
+{
+	struct netsim_config network = netsim_defaults(PROCESSES, seed);
+
+	network.loss = network.duplicate = network.reorder = network.damage = network.delay = rate;
+	return network;
+}
+
+static struct link_config usual(void)
+{
+	struct link_config config = link_defaults(0, PROCESSES, 1000);
+
+	config.check_payload = 1;
+	return config;
+}
+
+/* Each process offers its lower half to puts and gets with offset, and sends from it. */
+static void scene_open(struct scene *s, const struct block_limits *limits,
+		       const struct netsim_config *network, const struct link_config *config)
+{
+	world_open(&s->w, limits);
+	fabric_open(&s->fabric, s->w.views, PROCESSES, network, config);
+	for (uint32_t p = 0; p < PROCESSES; p++) {
+		s->eq[p] = new_eq(&s->w, p, 256);
+		s->eq_in[p] = new_eq(&s->w, p, 256);
+		attach(&s->w, p, new_me(&s->w, p, 5),
+		       memory(0, WORDS, MD_OP_PUT | MD_OP_GET | MD_MANAGE_REMOTE, s->eq_in[p]),
+		       UNLINK_NEVER);
+		s->source[p] = bind(&s->w, p, memory(0, WORDS, 0, s->eq[p]), UNLINK_NEVER);
+	}
+}
+
+static void scene_close(struct scene *s)
+{
+	CHECK_IS(fabric_close(&s->fabric), 0);
+	for (uint32_t p = 0; p < PROCESSES; p++) {
+		CHECK_IS(status(&s->w, p, STAT_OP_USED), 0);
+		CHECK_IS(block_pending(&s->w.views[p]), 0);
+	}
+	world_drop(&s->w);
+}
+
+/* `bytes` bytes from offset `from` of this process to offset `at` of another. */
+static struct initiator_args region(struct scene *s, uint32_t p, uint32_t node, uint64_t from,
+				    uint64_t bytes, uint64_t at, int ack)
+{
+	struct initiator_args args = to(s->source[p], node, 5);
+
+	args.local_offset = from;
+	args.length = bytes;
+	args.remote_offset = at;
+	args.ack = ack ? ACK_YES : ACK_NO;
+	return args;
+}
+
+/* How many events of this kind and failure are next in a queue; all are taken. */
+static uint32_t events(struct scene *s, uint32_t p, handle_t eq, int kind, int fail)
+{
+	uint32_t n = 0;
+	int type;
+
+	while ((type = next(&s->w, p, eq)) >= 0)
+		n += type == kind && (int)s->w.event.ni_fail_type == fail;
+	return n;
+}
+
+TEST(frames_carry_overlapping_operations)
+{
+	for (uint32_t rate = 0; rate <= 200000; rate += 50000) {
+		struct netsim_config network = faults(rate, rate + 1);
+		struct link_config config = usual();
+		struct scene s;
+
+		scene_open(&s, &test_limits, &network, &config);
+		/* Both send 25 pieces of 500 bytes to process 0, each to its own place,
+		 * while 0 fetches from both. */
+		for (uint32_t i = 0; i < 25; i++)
+			for (uint32_t p = 1; p <= 2; p++) {
+				uint64_t at = (p - 1) * 15000 + i * 500ull;
+				struct initiator_args args =
+					region(&s, p, 0, at, 500, at, i & 1);
+
+				CHECK_IS(fabric_put(&s.fabric, p, &args), 0);
+			}
+		CHECK_IS(fabric_settle(&s.fabric, LONG_NS), 1);
+		CHECK(shows(&s.w, 0, 0, 1, 0, 12500));
+		CHECK(shows(&s.w, 0, 15000, 2, 15000, 12500));
+		CHECK_IS(events(&s, 0, s.eq_in[0], EVENT_PUT_END, NI_OK), 50);
+		CHECK_IS(events(&s, 1, s.eq[1], EVENT_SEND_END, NI_OK), 25);
+		CHECK_IS(events(&s, 2, s.eq[2], EVENT_ACK, NI_OK), 12);
+		for (uint32_t i = 0; i < 20; i++) {
+			struct initiator_args args = region(&s, 0, 1 + i % 2, i * 600ull,
+							    i & 2 ? 600 : 40, i * 600ull, 0);
+
+			CHECK_IS(fabric_get(&s.fabric, 0, &args), 0);
+		}
+		CHECK_IS(fabric_settle(&s.fabric, LONG_NS), 1);
+		CHECK_IS(events(&s, 0, s.eq[0], EVENT_REPLY_END, NI_OK), 20);
+		for (uint32_t i = 0; i < 20; i++)
+			CHECK(shows(&s.w, 0, i * 600ull, 1 + i % 2, i * 600ull, i & 2 ? 600 : 40));
+		scene_close(&s);
+	}
+}
+
+TEST(frames_report_events_in_order)
+{
+	struct netsim_config network = faults(0, 3);
+	struct link_config config = usual();
+	struct initiator_args args;
+	struct scene s;
+
+	scene_open(&s, &test_limits, &network, &config);
+	args = region(&s, 1, 0, 0, 20000, 0, 1);
+	CHECK_IS(fabric_put(&s.fabric, 1, &args), 0);
+	CHECK_IS(fabric_settle(&s.fabric, LONG_NS), 1);
+	CHECK_IS(next(&s.w, 1, s.eq[1]), EVENT_SEND_START);
+	CHECK_IS(next(&s.w, 1, s.eq[1]), EVENT_SEND_END);
+	CHECK_IS(next(&s.w, 1, s.eq[1]), EVENT_ACK);
+	CHECK_IS(s.w.event.mlength, 20000);
+	CHECK_IS(next(&s.w, 1, s.eq[1]), -1);
+	CHECK_IS(frames_counter(s.fabric.nodes[1].frames, FRAMES_COPIED_OUT), 0);
+	CHECK_IS(frames_counter(s.fabric.nodes[0].frames, FRAMES_COPIED_IN), 20000);
+	scene_close(&s);
+}
+
+TEST(frames_wait_for_operation_records)
+{
+	struct block_limits few = test_limits;
+	struct netsim_config network = faults(10000, 4);
+	struct link_config config = usual();
+	struct scene s;
+
+	few.ops = 2;
+	scene_open(&s, &few, &network, &config);
+	for (uint32_t i = 0; i < 40; i++) {
+		struct initiator_args args = region(&s, 1 + i % 2, 0, 3000, 300 + 300 * (i % 50),
+						    3000, 0);
+
+		CHECK_IS(fabric_put(&s.fabric, 1 + i % 2, &args), 0);
+	}
+	CHECK_IS(fabric_settle(&s.fabric, LONG_NS), 1);
+	CHECK_IS(events(&s, 0, s.eq_in[0], EVENT_PUT_END, NI_OK), 40);
+	CHECK_IS(events(&s, 1, s.eq[1], EVENT_SEND_END, NI_OK), 20);
+	scene_close(&s);
+}
+
+/* Two nodes that ask each other for answers while each has one record for them. */
+TEST(frames_do_not_wait_for_each_other_for_ever)
+{
+	struct netsim_config network = faults(0, 5);
+	struct link_config config = usual();
+	struct scene s;
+
+	config.sends = 6;
+	config.answers = 1;
+	scene_open(&s, &test_limits, &network, &config);
+	for (uint32_t i = 0; i < 60; i++)
+		for (uint32_t p = 0; p < PROCESSES; p++) {
+			struct initiator_args args = region(&s, p, (p + 1 + i % 2) % PROCESSES, 0,
+							    i % 3 ? 8 : 400, 16000, 1);
+
+			CHECK_IS(fabric_put(&s.fabric, p, &args), 0);
+		}
+	CHECK_IS(fabric_settle(&s.fabric, LONG_NS), 1);
+	for (uint32_t p = 0; p < PROCESSES; p++) {
+		CHECK_IS(events(&s, p, s.eq[p], EVENT_ACK, NI_OK), 60);
+		CHECK_IS(events(&s, p, s.eq_in[p], EVENT_PUT_END, NI_OK), 60);
+	}
+	scene_close(&s);
+}
+
+TEST(frames_end_what_a_dead_node_leaves)
+{
+	struct netsim_config network = faults(0, 6);
+	struct link_config config = usual();
+	struct initiator_args args;
+	struct scene s;
+
+	config.tries = 4;
+	scene_open(&s, &test_limits, &network, &config);
+	/* Node 0 sends to 1, when 0 dies; 2 sends to it and waits for answers. */
+	args = region(&s, 0, 1, 0, 30000, 0, 1);
+	CHECK_IS(fabric_put(&s.fabric, 0, &args), 0);
+	args = region(&s, 2, 0, 0, 30000, 0, 1);
+	CHECK_IS(fabric_put(&s.fabric, 2, &args), 0);
+	args = region(&s, 2, 0, 0, 900, 0, 0);
+	CHECK_IS(fabric_get(&s.fabric, 2, &args), 0);
+	while (status(&s.w, 1, STAT_OP_USED) == 0)
+		CHECK_IS(fabric_step(&s.fabric), 1);
+	fabric_kill(&s.fabric, 0);
+	/* Node 1 notices when it has something to say. */
+	args = region(&s, 1, 0, 0, 100, 0, 0);
+	CHECK_IS(fabric_put(&s.fabric, 1, &args), 0);
+	CHECK_IS(fabric_settle(&s.fabric, LONG_NS), 1);
+	CHECK_IS(events(&s, 1, s.eq_in[1], EVENT_PUT_END, NI_FAIL), 1);
+	CHECK_IS(events(&s, 1, s.eq[1], EVENT_SEND_END, NI_FAIL), 1);
+	CHECK_IS(next(&s.w, 2, s.eq[2]), EVENT_SEND_START);
+	CHECK_IS(next(&s.w, 2, s.eq[2]), EVENT_SEND_END);
+	CHECK_IS(s.w.event.ni_fail_type, NI_FAIL);
+	CHECK_IS(next(&s.w, 2, s.eq[2]), EVENT_ACK);
+	CHECK_IS(s.w.event.ni_fail_type, NI_FAIL);
+	CHECK_IS(next(&s.w, 2, s.eq[2]), EVENT_REPLY_START);
+	CHECK_IS(next(&s.w, 2, s.eq[2]), EVENT_REPLY_END);
+	CHECK_IS(s.w.event.ni_fail_type, NI_FAIL);
+	CHECK_IS(status(&s.w, 1, STAT_OP_USED), 0);
+	CHECK_IS(status(&s.w, 2, STAT_OP_USED), 0);
+	CHECK_IS(fabric_close(&s.fabric), 0);
+	world_drop(&s.w);
+}
+
+TEST(frames_tell_that_nobody_acknowledges)
+{
+	struct netsim_config network = faults(0, 7);
+	struct link_config config = usual();
+	struct initiator_args args;
+	struct scene s;
+
+	scene_open(&s, &test_limits, &network, &config);
+	attach(&s.w, 0, new_me(&s.w, 0, 6), memory(0, 2000, MD_OP_PUT | MD_ACK_DISABLE |
+						  MD_MANAGE_REMOTE, EQ_NONE), UNLINK_NEVER);
+	for (uint32_t i = 0; i < 3; i++) {
+		args = region(&s, 1, 0, 0, i ? 500 * i : 8, 0, 1);
+		args.match_bits = 6;
+		CHECK_IS(fabric_put(&s.fabric, 1, &args), 0);
+		CHECK_IS(fabric_settle(&s.fabric, LONG_NS), 1);
+		CHECK_IS(status(&s.w, 1, STAT_OP_USED), 0);
+	}
+	CHECK_IS(events(&s, 1, s.eq[1], EVENT_ACK, NI_OK), 0);
+	scene_close(&s);
+}
+
+/* ---- a peer that says what it likes ---- */
+
+static int take(void *c, uint32_t n, uint32_t l, const void *h, const void *p, uint32_t b)
+{
+	(void)c, (void)n, (void)l, (void)h, (void)p, (void)b;
+	return LINK_DROP;
+}
+
+static int begin(void *c, uint32_t n, uint32_t l, const void *h, uint64_t b, struct link_target *t)
+{
+	(void)c, (void)n, (void)l, (void)h, (void)b, (void)t;
+	return LINK_DROP;
+}
+
+static uint8_t garbage[8192];
+
+static uint32_t gather(void *c, uint64_t s, uint64_t at, uint32_t b, struct nic_piece *p, uint32_t m)
+{
+	(void)c, (void)s, (void)m;
+	p[0] = (struct nic_piece){ garbage + at, b };
+	return 1;
+}
+
+static void sent(void *c, uint64_t s, int f)
+{
+	(void)c, (void)s, (void)f;
+}
+
+static void lost(void *c, uint32_t n)
+{
+	(void)c, (void)n;
+}
+
+struct liar {
+	struct link *link;
+	struct netsim *sim;
+};
+
+static void liar_frame(void *context, const uint8_t *frame, uint32_t bytes)
+{
+	struct liar *liar = context;
+
+	link_receive(liar->link, netsim_now(liar->sim), frame, bytes);
+}
+
+static void liar_sent(void *context, uint64_t cookie)
+{
+	struct liar *liar = context;
+
+	link_transmitted(liar->link, netsim_now(liar->sim), cookie);
+}
+
+static uint64_t liar_deadline(void *context)
+{
+	return link_deadline(((struct liar *)context)->link);
+}
+
+static void liar_tick(void *context, uint64_t now)
+{
+	link_tick(((struct liar *)context)->link, now);
+}
+
+TEST(frames_drop_headers_that_cannot_be)
+{
+	static const struct link_user user = { take, begin, 0, 0, gather, sent, lost };
+	struct netsim_config network = faults(0, 8);
+	struct link_config config = usual(), own = usual();
+	struct liar liar;
+	struct netsim_node who = { &liar, liar_deadline, liar_tick };
+	uint64_t dice = 8;
+	struct scene s;
+	struct nic *nic;
+	void *room;
+
+	scene_open(&s, &test_limits, &network, &config);
+	fabric_kill(&s.fabric, 2);
+	nic = netsim_nic(s.fabric.sim, 2);
+	own.node = 2;
+	room = aligned_alloc(64, link_bytes(&own));
+	liar.sim = s.fabric.sim;
+	liar.link = link_open(room, &own, nic, &user, 0);
+	nic->context = &liar;
+	nic->receive = liar_frame;
+	nic->sent = liar_sent;
+	netsim_join(s.fabric.sim, 2, &who);
+	for (uint32_t i = 0; i < 3000; i++) {
+		uint64_t r = check_random(&dice);
+		struct message m = request((uint8_t)(r % 10), 2, 0, 5, r >> 8 & 0x1fff);
+		uint64_t length = m.operation == MESSAGE_PUT || r & 0x200000 ? m.length : r >> 40 & 0x7f;
+		uint8_t *byte = (uint8_t *)&m + (r >> 32) % sizeof(m);
+
+		m.mlength = r >> 12 & 0x1fff;
+		if (r & 0x400000)
+			*byte = (uint8_t)check_random(&dice);
+		while (!link_has_room(liar.link, 0, r >> 23 & 1))
+			CHECK_IS(fabric_step(&s.fabric), 1);
+		link_send(liar.link, netsim_now(liar.sim), 0, r >> 23 & 1, &m, length, 0, 0);
+		netsim_look(s.fabric.sim, 2);
+	}
+	CHECK_IS(fabric_settle(&s.fabric, LONG_NS), 1);
+	CHECK(frames_counter(s.fabric.nodes[0].frames, FRAMES_BAD) > 500);
+	CHECK_IS(link_records_used(liar.link), 0);
+	/* The others are not concerned. */
+	fill(&s.w, 0);
+	{
+		struct initiator_args args = region(&s, 1, 0, 0, 9000, 100, 1);
+
+		CHECK_IS(fabric_put(&s.fabric, 1, &args), 0);
+	}
+	CHECK_IS(fabric_settle(&s.fabric, LONG_NS), 1);
+	CHECK(shows(&s.w, 0, 100, 1, 0, 9000));
+	CHECK_IS(events(&s, 1, s.eq[1], EVENT_ACK, NI_OK), 1);
+	CHECK_IS(fabric_close(&s.fabric), 0);
+	free(room);
+	world_drop(&s.w);
+}

@@ -89,12 +89,12 @@ static inline int find_in_one(const struct process_view *view, uint32_t at,
 	return DELIVER_DROPPED;
 }
 
-/* Of what three chains propose, the first in the list's order, and so on until
- * one accepts. */
+/* Of what three chains propose, which are three or empty, the first in the list's
+ * order, and so on until one accepts. */
 static int find_in_three(const struct process_view *view, uint32_t at[3],
 			 const struct message *message, struct place *place)
 {
-	uint32_t steps = 4 * view->limits.mes;    /* an entry is looked at up to three times */
+	uint32_t steps = 4 * view->limits.mes;    /* for each entry, one look at each chain */
 	const struct me *me, *first;
 	uint32_t *taken = at;
 	uint64_t order;
@@ -136,6 +136,8 @@ static int find_indexed(const struct process_view *view, const struct portal *po
 	if (portal->any_source)
 		at[1] = view->chains[index_chain(view, message->pt_index, ANY_ID, ANY_ID,
 						 message->match_bits)].first;
+	if (at[0] == at[1]) /* both keys have one chain, whose order is the list's */
+		at[1] = 0;
 	if (at[2] == 0 && (at[0] == 0 || at[1] == 0))
 		return find_in_one(view, at[0] | at[1], message, place);
 	return find_in_three(view, at, message, place);

@@ -313,6 +313,42 @@ TEST(rule03_index_skips_what_rejects_in_list_order)
 	world_close(&w);
 }
 
+/* Exact and any-source entries of the same bits may share one chain: searching it
+ * takes no longer, and damage is no result. */
+TEST(rule03_index_both_classes_in_one_chain)
+{
+	struct me_args exact = { .match_bits = 5, .nid = 0, .pid = 1, .position = INSERT_AFTER };
+	struct me_args any = { .match_bits = 5, .nid = ANY_ID, .pid = ANY_ID,
+			       .position = INSERT_AFTER };
+	struct me_args wild = { .ignore_bits = ~0ULL, .nid = ANY_ID, .pid = 1,
+				.position = INSERT_AFTER };
+	struct message m = request(MESSAGE_PUT, 1, 0, 5, 8);
+	uint32_t chain, wanted;
+	struct process_view *view;
+	struct world w;
+	handle_t last;
+
+	world_open(&w, &few);
+	view = &w.views[0];
+	wanted = index_chain(view, PT, ANY_ID, ANY_ID, 5);
+	do
+		chain = index_chain(view, PT, ++exact.nid, 1, 5);
+	while (chain != wanted && exact.nid < 10000);
+	CHECK_IS(chain, wanted);
+	m.source_nid = exact.nid;
+	m.source_pid = 1;
+	for (uint32_t i = 0; i < few.mes - 2; i++)    /* none of them has a descriptor */
+		new_me_with(&w, 0, PT, exact);
+	new_me_with(&w, 0, PT, any);
+	last = new_me_with(&w, 0, PT, wild);
+	attach(&w, 0, last, memory(64, 8, MD_OP_PUT, EQ_NONE), UNLINK_NEVER);
+	CHECK_IS(arrives(&w, 0, m, 0, 0), DELIVER_OK);
+	block_close(view);
+	block_init(view);
+	block_open(view);
+	world_close(&w);
+}
+
 /* Keys as programs choose them must not end in few chains. */
 TEST(index_spreads_keys)
 {

@@ -13,8 +13,8 @@
  *   thread, from main on, but not from a signal handler that interrupted
  *   another Portals call. From an event handler all may be made but PtlInit,
  *   PtlFini, PtlNIInit, PtlNIFini, PtlNIBarrier, PtlEQAlloc, PtlEQFree, PtlEQGet,
- *   PtlEQWait and PtlEQPoll: these return PTL_FAIL there [M] (PtlEQGet of a queue
- *   without a handler does not look).
+ *   PtlEQWait and PtlEQPoll: these return PTL_FAIL there [M] (PtlFini does
+ *   nothing; PtlEQGet of a queue without a handler does not look).
  * - Blocking: PtlEQWait, PtlEQPoll, PtlNIBarrier and PtlNIFini wait; no other
  *   call does [M], but that the first message to a node waits while that node
  *   boots, and a message while its target has too many under way. PtlEQGet,

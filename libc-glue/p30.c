@@ -98,11 +98,20 @@ int PtlInit(void)
 	return ptl33_Init(&interfaces);
 }
 
+/* The interface is gone, and with it what is kept of it here. */
+static void forget(void)
+{
+	p30_forget();
+	free(places);
+	places = NULL;
+	place_count = 0;
+	initialised = 0;
+}
+
 void PtlFini(void)
 {
 	if (initialised)
-		p30_forget();
-	initialised = 0;
+		forget();
 	ptl33_Fini();
 }
 
@@ -110,16 +119,16 @@ int PtlNIInit(ptl_interface_t interface, ptl_pt_index_t ptl_size, ptl_ac_index_t
 	      ptl_handle_ni_t *ni)
 {
 	/* two access control entries are the least that there are */
-	ptl33_ni_limits_t wanted = { .max_pt_index = (int)ptl_size - 1,
-				     .max_ac_index = acl_size < 2 ? 1 : (int)acl_size - 1 };
+	ptl33_ni_limits_t wanted = { .max_pt_index = (int)(ptl_size - 1),
+				     .max_ac_index = acl_size < 2 ? 1 : (int)(acl_size - 1) };
 	ptl33_ni_limits_t granted;
 	int result;
 
 	if (initialised)
 		return PTL_INIT_DUP;
-	if (ptl_size < 1)
+	if (ptl_size < 1 || ptl_size > INT32_MAX)
 		return PTL_INV_PSIZE;
-	if (acl_size < 1)
+	if (acl_size < 1 || acl_size > INT32_MAX)
 		return PTL_INV_ASIZE;
 	result = ptl33_NIInit(interface, ANY33, &wanted, &granted, ni);
 	if (result != PTL_OK)
@@ -146,13 +155,8 @@ int PtlNIFini(ptl_handle_ni_t ni)
 {
 	int result = ptl33_NIFini(ni);
 
-	if (result == PTL_OK) {
-		p30_forget();
-		free(places);
-		places = NULL;
-		place_count = 0;
-		initialised = 0;
-	}
+	if (result == PTL_OK)
+		forget();
 	return result;
 }
 

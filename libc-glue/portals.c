@@ -15,6 +15,8 @@ static int initialised;                 /* PtlInit was called */
 
 int PtlInit(int *max_interfaces)
 {
+	if (upcall_is_running())
+		return PTL_FAIL;
 	initialised = 1;
 	if (max_interfaces)
 		*max_interfaces = 1;
@@ -23,6 +25,8 @@ int PtlInit(int *max_interfaces)
 
 void PtlFini(void)
 {
+	if (upcall_is_running())
+		return;
 	while (glue_inits > 0 && PtlNIFini(interface) == PTL_OK)
 		continue;
 	initialised = 0;

@@ -357,6 +357,23 @@ static void sizes(void)
 	EQUAL(PtlNIInit(PTL_IFACE_DEFAULT, 8, 0, &ni), PTL_INV_ASIZE);
 	EQUAL(PtlNIInit(PTL_IFACE_DEFAULT, 1 << 20, 2, &ni), PTL_INV_PSIZE);
 	EQUAL(PtlNIInit(PTL_IFACE_DEFAULT, 8, 1 << 20, &ni), PTL_INV_ASIZE);
+	EQUAL(PtlNIInit(PTL_IFACE_DEFAULT, 0x80000001U, 2, &ni), PTL_INV_PSIZE);
+	EQUAL(PtlNIInit(PTL_IFACE_DEFAULT, 8, 0x80000001U, &ni), PTL_INV_ASIZE);
+}
+
+/* Each life of the interface gives back what it took, whichever call ends it: a
+ * node has no memory for so many tables. */
+static void lives(void)
+{
+	for (int i = 0; i < 600; i++) {
+		OK(PtlInit());
+		OK(PtlNIInit(PTL_IFACE_DEFAULT, 8, 2, &ni));
+		OK(PtlEQAlloc(ni, 8, &eq));
+		if (i % 2)
+			OK(PtlNIFini(ni));
+		PtlFini();
+		EQUAL(PtlNIInit(PTL_IFACE_DEFAULT, 8, 2, &ni), PTL_NOINIT);
+	}
 }
 
 int main(void)
@@ -368,6 +385,7 @@ int main(void)
 	};
 
 	sizes();
+	lives();
 	open_interface();
 	target = 1 % group_size;
 	OK(PtlEQAlloc(ni, 8, &eq));

@@ -413,6 +413,8 @@ static void forbidden(ptl_event_t *event)
 	EQUAL(PtlEQWait(eq, event), PTL_FAIL);
 	EQUAL(PtlEQWait(r.eq, event), PTL_FAIL);
 	EQUAL(PtlEQPoll(&r.eq, 1, 0, event, &which), PTL_FAIL);
+	EQUAL(PtlInit(&which), PTL_FAIL);
+	PtlFini();                             /* has no result; does nothing */
 	EQUAL(PtlNIInit(PTL_IFACE_DEFAULT, PTL_PID_ANY, NULL, NULL, &ni), PTL_FAIL);
 	EQUAL(PtlNIFini(r.job.ni), PTL_FAIL);
 	EQUAL(PtlNIBarrier(r.job.ni), PTL_FAIL);
@@ -422,12 +424,16 @@ static void forbidden(ptl_event_t *event)
 
 static void in_handler(void)
 {
+	ptl_handle_ni_t again;
+
 	open_queue(r.target, 4, forbidden);
 	errno = 7;
 	meet(&r);
 	put_burst(1);
 	wait_handled(1);
 	EQUAL(errno, 7);
+	EQUAL(PtlNIInit(PTL_IFACE_DEFAULT, PTL_PID_ANY, NULL, NULL, &again), PTL_OK);
+	EQUAL(PtlNIFini(again), PTL_OK);
 	close_queue(r.target);
 }
 

@@ -19,14 +19,14 @@ int ivshmem_start(struct ivshmem *device)
 	struct pci_device pci;
 	const struct pci_bar *bar;
 
-	if (!pci_open(IVSHMEM_VENDOR, IVSHMEM_DEVICE, &pci))
+	if (!pci_open(IVSHMEM_VENDOR, IVSHMEM_DEVICE, 0, &pci))
 		return IVSHMEM_ABSENT;
 	bar = &pci.bar[IVSHMEM_BAR_REGISTERS];
 	registers = map_physical(bar->physical, bar->bytes, MAP_DEVICE);
 	bar = &pci.bar[IVSHMEM_BAR_MEMORY];
 	if (!bar->bytes || !bar->physical)
 		return IVSHMEM_NO_MEMORY;
-	if (!pci_msix(&pci, VECTOR_DOORBELL))
+	if (!pci_msix(&pci, 0, VECTOR_DOORBELL))
 		return IVSHMEM_NO_MSIX;
 	device->physical = bar->physical;
 	device->bytes = bar->bytes;

@@ -9,6 +9,7 @@
 
 #include "../drivers/ivshmem.h"
 #include "../net/shm/region.h"
+#include "cards.h"
 #include "console.h"
 #include "format.h"
 #include "machine.h"
@@ -37,6 +38,7 @@ static void write_counters(void)
 static _Noreturn void end(enum node_state state, unsigned status, unsigned signal)
 {
 	portals_stop();
+	cards_stop();
 	if (node.stats)
 		write_counters();
 	if (node.own) {

@@ -148,6 +148,33 @@ void *memory_take(uint64_t bytes, uint64_t align)
 	return memset((void *)start, 0, bytes);
 }
 
+void *memory_take_twice(uint64_t bytes, uint64_t *physical)
+{
+	static uint64_t next = TWICE_BASE;
+	uint64_t address = next;
+
+	*physical = (uint64_t)memory_take(bytes, PAGE_BYTES);
+	next += 2 * bytes;
+	map(address, *physical, bytes, P_WRITE | P_NX);
+	map(address + bytes, *physical, bytes, P_WRITE | P_NX);
+	return (void *)address;
+}
+
+uint64_t memory_physical(const void *pointer)
+{
+	uint64_t address = (uint64_t)pointer;
+
+	if (address < APP_EVENTS)
+		return address;
+	if (address - DIRECT_BASE < DIRECT_END - DIRECT_BASE)
+		return address - DIRECT_BASE;
+	if (address - APP_BASE < node.segment.bytes)
+		return node.segment.physical + (address - APP_BASE);
+	if (address - SHIFTED_BASE < node.segment.bytes)
+		return node.segment.physical + (address - SHIFTED_BASE);
+	panic("no device may use the address %016lx", address);
+}
+
 static void choose_pool(void)
 {
 	for (uint32_t i = 0; i < boot_info.ranges; i++) {

@@ -9,6 +9,7 @@
  *   0xffff_8000_0000_0000  DIRECT_BASE: physical memory where map_physical was called
  *   0xffff_c000_0008_0000  SHIFTED_BASE: the own segment once more, 512 KiB off
  *   0xffff_d000_0000_0000  REPEATED_BASE: one page of zeros, many times, read only
+ *   0xffff_e000_0000_0000  TWICE_BASE: memory taken with memory_take_twice
  *
  * Everything here is called while booting, interrupts off, unless it says otherwise.
  */
@@ -24,6 +25,7 @@
 #define DIRECT_END    0xffffc00000000000UL
 #define SHIFTED_BASE  0xffffc00000080000UL
 #define REPEATED_BASE 0xffffd00000000000UL
+#define TWICE_BASE    0xffffe00000000000UL
 
 enum map_kind { MAP_MEMORY, MAP_DEVICE /* uncached */ };
 
@@ -38,6 +40,15 @@ void *map_physical(uint64_t physical, uint64_t bytes, enum map_kind kind);
  * address), for ever; panics when there is none. `align` is a power of two of
  * at least 4096. Counted in COUNTER_KERNEL_BYTES. */
 void *memory_take(uint64_t bytes, uint64_t align);
+
+/* The same, mapped twice in a row: what begins near its end goes on at its begin
+ * without a break. `bytes` is a multiple of 4096. */
+void *memory_take_twice(uint64_t bytes, uint64_t *physical);
+
+/* The physical address of memory that a device may read or write: the kernel's
+ * own, the segment by any of its names, and what map_physical returned. Any
+ * context. The range must not end in other memory than it begins. */
+uint64_t memory_physical(const void *pointer);
 
 /* Maps [physical, physical + bytes) at APP_EVENTS, for the application to read.
  * Both are multiples of 4096. Call once. */

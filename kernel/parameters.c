@@ -82,6 +82,7 @@ static bool set_number(const char *key, const char *value)
 	static const struct { const char *key; uint32_t *to; } words[] = {
 		{ "node", &parameters.node }, { "rank", &parameters.rank },
 		{ "n", &parameters.size }, { "jid", &parameters.jid }, { "uid", &parameters.uid },
+		{ "cards", &parameters.cards },
 	};
 
 	for (uint32_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)

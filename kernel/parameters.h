@@ -21,6 +21,7 @@ struct parameters {
 	bool     stats;
 	uint64_t stack_bytes;      /* 0: the kernel chooses */
 	uint64_t ecam;             /* PCI configuration space, 0 unknown */
+	uint32_t cards;            /* network cards that the node has */
 	uint16_t exit_port;        /* of isa-debug-exit, 0 none */
 	const char *name;          /* of the node, or NULL */
 	const char *selftest;      /* a test of two kernels (selftest.h), or NULL */

@@ -92,7 +92,7 @@ static bool look(uint32_t address, uint32_t wanted, uint32_t *last_bus)
 	return id == wanted;
 }
 
-static bool find(uint32_t wanted, uint32_t *found)
+static bool find(uint32_t wanted, uint32_t nth, uint32_t *found)
 {
 	uint32_t last_bus = 0;
 
@@ -104,12 +104,21 @@ static bool find(uint32_t wanted, uint32_t *found)
 		if (pci_read(at, PCI_HEADER) & PCI_HEADER_MANY)
 			functions = FUNCTIONS;
 		for (; functions--; at++)
-			if (look(at, wanted, &last_bus)) {
+			if (look(at, wanted, &last_bus) && !nth--) {
 				*found = at;
 				return true;
 			}
 	}
 	return false;
+}
+
+uint32_t pci_count(uint16_t vendor, uint16_t number)
+{
+	uint32_t n = 0, unused;
+
+	while (find((uint32_t)number << 16 | vendor, n, &unused))
+		n++;
+	return n;
 }
 
 /* Address and size of a memory BAR by the rules of 6.2.5.1: write ones, read,
@@ -150,12 +159,12 @@ static uint64_t assign(uint32_t address, uint32_t index, bool wide, uint64_t byt
 	return start;
 }
 
-bool pci_open(uint16_t vendor, uint16_t number, struct pci_device *device)
+bool pci_open(uint16_t vendor, uint16_t number, uint32_t nth, struct pci_device *device)
 {
 	uint32_t address, command;
 	bool wide;
 
-	if (!find((uint32_t)number << 16 | vendor, &address))
+	if (!find((uint32_t)number << 16 | vendor, nth, &address))
 		return false;
 	*device = (struct pci_device){ .address = address };
 	command = pci_read(address, PCI_COMMAND) & 0xffff;
@@ -172,10 +181,15 @@ bool pci_open(uint16_t vendor, uint16_t number, struct pci_device *device)
 	return true;
 }
 
-/* Offset of a capability, or 0. */
-static uint32_t find_capability(uint32_t address, uint8_t id)
+uint32_t pci_config(const struct pci_device *device, uint32_t offset)
 {
-	uint32_t at, tries = CAPABILITIES;
+	return pci_read(device->address, offset);
+}
+
+uint32_t pci_capability(const struct pci_device *device, uint8_t id, uint32_t after)
+{
+	uint32_t address = device->address, at, tries = CAPABILITIES;
+	bool behind = !after;
 
 	if (!(pci_read(address, PCI_COMMAND) & PCI_STATUS_CAPABILITIES))
 		return 0;
@@ -183,32 +197,35 @@ static uint32_t find_capability(uint32_t address, uint8_t id)
 	while (at && tries--) {
 		uint32_t head = pci_read(address, at);
 
-		if ((head & 0xff) == id)
+		if (behind && (head & 0xff) == id)
 			return at;
+		behind |= at == after;
 		at = head >> 8 & 0xfc;
 	}
 	return 0;
 }
 
-bool pci_msix(const struct pci_device *device, uint8_t vector)
+bool pci_msix(const struct pci_device *device, uint32_t number, uint8_t vector)
 {
 	uint32_t address = device->address;
-	uint32_t capability = find_capability(address, PCI_CAP_MSIX);
+	uint32_t capability = pci_capability(device, PCI_CAP_MSIX, 0);
 	uint32_t table, control;
 	const struct pci_bar *bar;
+	uint64_t offset;
 	uint8_t *entry;
 
 	if (!capability)
 		return false;
+	control = pci_read(address, capability);
 	table = pci_read(address, capability + PCI_MSIX_TABLE);
-	if ((table & PCI_MSIX_BAR) >= PCI_BARS)
+	if ((table & PCI_MSIX_BAR) >= PCI_BARS || number > PCI_MSIX_LAST(control))
 		return false;
 	bar = &device->bar[table & PCI_MSIX_BAR];
-	if (!bar->bytes)
+	offset = (table & ~PCI_MSIX_BAR) + number * MSIX_ENTRY_BYTES;
+	if (offset + MSIX_ENTRY_BYTES > bar->bytes)
 		return false;
-	control = pci_read(address, capability);
 	pci_write(address, capability, control | PCI_MSIX_ENABLE | PCI_MSIX_MASK_ALL);
-	entry = map_physical(bar->physical + (table & ~PCI_MSIX_BAR), PAGE_BYTES, MAP_DEVICE);
+	entry = map_physical(bar->physical + offset, MSIX_ENTRY_BYTES, MAP_DEVICE);
 	*(volatile uint32_t *)(entry + MSIX_ADDRESS) = apic_message_address();
 	*(volatile uint32_t *)(entry + MSIX_ADDRESS_HIGH) = 0;
 	*(volatile uint32_t *)(entry + MSIX_DATA) = vector;

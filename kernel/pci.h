@@ -21,12 +21,22 @@ struct pci_device {
 /* Finds a way to the configuration space: ACPI's, ports, `hint`, or microvm's. */
 void pci_start(uint64_t hint);
 
-/* Finds the first device with this vendor and device number, gives addresses to
- * memory BARs that the firmware left without, and switches the device's memory
- * and bus mastering on. */
-bool pci_open(uint16_t vendor, uint16_t number, struct pci_device *device);
+/* Finds device `nth` (the first is 0) with this vendor and device number, gives
+ * addresses to memory BARs that the firmware left without, and switches the
+ * device's memory and bus mastering on. False: there are not so many. */
+bool pci_open(uint16_t vendor, uint16_t number, uint32_t nth, struct pci_device *device);
 
-/* MSI-X entry 0 sends `vector` to this processor. False: the device has none. */
-bool pci_msix(const struct pci_device *device, uint8_t vector);
+/* How many there are. */
+uint32_t pci_count(uint16_t vendor, uint16_t number);
+
+/* A register of the device's configuration space; `offset` is a multiple of 4. */
+uint32_t pci_config(const struct pci_device *device, uint32_t offset);
+
+/* Offset of the first capability with this id behind the one at `after` (0: of
+ * all), or 0. */
+uint32_t pci_capability(const struct pci_device *device, uint8_t id, uint32_t after);
+
+/* MSI-X entry `entry` sends `vector` to this processor. False: there is none. */
+bool pci_msix(const struct pci_device *device, uint32_t entry, uint8_t vector);
 
 #endif

@@ -28,13 +28,16 @@
 #define PCI_BAR_64          0x4u
 #define PCI_BAR_ADDRESS     0xfffffff0u
 
+#define PCI_CAP_VENDOR      0x09u
 #define PCI_CAP_MSIX        0x11u         /* 6.8.2 */
 #define PCI_MSIX_ENABLE     0x80000000u   /* in the capability's first register */
 #define PCI_MSIX_MASK_ALL   0x40000000u
+#define PCI_MSIX_LAST(control) ((control) >> 16 & 0x7ffu) /* number of the last entry */
 #define PCI_MSIX_TABLE      0x4u          /* R: offset, and BAR in the low three bits */
 #define PCI_MSIX_BAR        0x7u
 
-/* An MSI-X table entry, 16 bytes */
+/* An MSI-X table entry */
+#define MSIX_ENTRY_BYTES    16u
 #define MSIX_ADDRESS        0x0u
 #define MSIX_ADDRESS_HIGH   0x4u
 #define MSIX_DATA           0x8u

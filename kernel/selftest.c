@@ -12,6 +12,8 @@
  *   copy       the copy routine from segment to segment: the limit of bandwidth,
  *              and the forms of copying that it was chosen from
  *   costs      of single instructions and events (selftest_costs.c); also on one node
+ *   frames     raw frames between the network cards (selftest_frames.c), and
+ *   framesizes the part of it that measures nothing
  */
 #include "selftest.h"
 
@@ -24,6 +26,7 @@
 #include "format.h"
 #include "node.h"
 #include "selftest_costs.h"
+#include "selftest_frames.h"
 #include "string.h"
 #include "time.h"
 #include "x86.h"
@@ -35,6 +38,7 @@ struct scratch {
 	_Atomic uint64_t sum;
 	_Atomic uint64_t flag[2];
 	_Atomic uint64_t seen[2];
+	struct frames_shared frames;
 };
 _Static_assert(sizeof(struct scratch) <= REGION_NODES - REGION_SCRATCH, "fits the scratch bytes");
 
@@ -222,12 +226,25 @@ static bool costs(void)
 	return true;
 }
 
+/* ---- frames ---- */
+
+static bool frames(void)
+{
+	return frames_test(&scratch->frames, meet, true);
+}
+
+static bool frame_sizes(void)
+{
+	return frames_test(&scratch->frames, meet, false);
+}
+
 bool selftest(const char *name)
 {
 	static const struct { const char *name; bool (*run)(void); bool one_will_do; } tests[] = {
 		{ "locks", locks, false }, { "pingpong", pingpong, false },
 		{ "doorbell", doorbell, false },
 		{ "copy", copy, false }, { "costs", costs, true },
+		{ "frames", frames, false }, { "framesizes", frame_sizes, false },
 	};
 
 	if (node.region && node.region->nodes == 2)

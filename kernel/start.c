@@ -7,6 +7,7 @@
 #include "acpi.h"
 #include "apic.h"
 #include "boot_info.h"
+#include "cards.h"
 #include "console.h"
 #include "cpu.h"
 #include "emulator.h"
@@ -60,10 +61,11 @@ void kernel_main(uint32_t multiboot, uint64_t boot_tsc)
 	count(COUNTER_KERNEL_BYTES, (uint64_t)(margay_kernel_data_end - margay_kernel_start) +
 	                            (uint64_t)(margay_bss_end - margay_kernel_bss_start));
 	acpi_start();
-	if (parameters.shared_memory) {
+	if (parameters.shared_memory || parameters.cards)
 		pci_start(parameters.ecam);
+	if (parameters.shared_memory)
 		region_start();
-	}
+	cards_start(parameters.cards);
 	portals_start();
 	process_load();
 	time_calibrate();

@@ -1,12 +1,13 @@
 /*
  * Exceptions and interrupts. An exception in the application is its fault and
  * ends it; one in the kernel ends the node, but for a first touch of the shifted
- * alias. Interrupts are the doorbell and the timer; they come while the
- * application runs or the kernel is halted.
+ * alias. Interrupts are the doorbell, the timer and the network cards; they come
+ * while the application runs or the kernel is halted.
  */
 #include <stdbool.h>
 
 #include "apic.h"
+#include "cards.h"
 #include "cpu.h"
 #include "fault.h"
 #include "memory.h"
@@ -32,6 +33,9 @@ static void interrupt(struct trap_frame *frame)
 		upcall_bell();
 		if (frame->cs & 3)
 			requests_serve();
+		break;
+	case VECTOR_CARD ... VECTOR_CARD_END - 1:
+		cards_interrupt((uint32_t)frame->vector);
 		break;
 	default:
 		count(COUNTER_SPURIOUS, 1);

@@ -15,6 +15,9 @@ enum vector {
 	VECTOR_PIC = 32,           /* the legacy controllers, all masked: 32 to 47 */
 	VECTOR_TIMER = 48,
 	VECTOR_DOORBELL = 49,
+	VECTOR_CARD = 50,          /* of network cards: four for frames ... */
+	VECTOR_CARD_STATE = 54,    /* ... and four for their states */
+	VECTOR_CARD_END = 58,
 	VECTOR_SPURIOUS = 63,      /* the low four bits must be ones */
 	VECTOR_COUNT = 64
 };

@@ -23,6 +23,14 @@
 	X(BYTES_IN,        bytes_in,        "payload bytes received") \
 	X(COPIED_BYTES,    copied_bytes,    "payload bytes that a processor copied") \
 	X(DROPS,           drops,           "messages dropped") \
+	X(CARD_INTERRUPTS, card_interrupts, "interrupts of network cards") \
+	X(FRAMES_OUT,      frames_out,      "frames handed to network cards") \
+	X(FRAMES_IN,       frames_in,       "frames received from network cards") \
+	X(FRAME_BYTES_OUT, frame_bytes_out, "their bytes, handed to cards") \
+	X(FRAME_BYTES_IN,  frame_bytes_in,  "their bytes, received") \
+	X(FRAME_DROPS,     frame_drops,     "frames that could not be sent or were no use") \
+	X(CARD_RESETS,     card_resets,     "times that a card was reset") \
+	X(CARD_NONSENSE,   card_nonsense,   "indices and lengths from a card that cannot be") \
 	X(RETRANSMISSIONS, retransmissions, "frames sent again") \
 	X(POOL_ME_HIGH,    pool_me_high,    "match entries in use at most") \
 	X(POOL_MD_HIGH,    pool_md_high,    "memory descriptors in use at most") \

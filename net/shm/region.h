@@ -8,7 +8,7 @@
  * otherwise. A node checks the header before it believes it (region_check).
  *
  *   0                  struct region_header
- *   REGION_SCRATCH     64 bytes for the kernel's self-tests, otherwise zero
+ *   REGION_SCRATCH     256 bytes for the kernel's self-tests, otherwise zero
  *   REGION_NODES       struct region_node[REGION_MAX_NODES]
  *   file_table         struct region_file[files], contents page-aligned behind it
  *   stdin_ring         struct region_ring + bytes: launcher -> node 0

@@ -25,6 +25,7 @@ from .policy import Policy
 from .region import Region, make_folder, open_outputs, read_sizes
 from .signals import Signals
 from .symbols import Symbols
+from .wire import Wire
 
 BOOT_TICK = 0.0008            # seconds between looks at a machine that boots ...
 BOOT_TICK_NODE = 0.0001       # ... and this more per node
@@ -36,13 +37,14 @@ class Job:
     """Everything of one run. Call run() once."""
 
     def __init__(self, options: RunOptions, image: Image, boot_fd: int, layout: Layout,
-                 accel: str, qemu: str, spawn: str) -> None:
+                 accel: str, qemu: str, spawn: str, switch: str) -> None:
         self.options = options
         self.image = image
         self.boot_fd = boot_fd
         self.accel = accel
         self.qemu = qemu
         self.spawn = spawn
+        self.switch = switch
         self.id = os.getpid()
         raise_descriptor_limit()
         sizes = read_sizes(options.files)
@@ -61,6 +63,7 @@ class Job:
         self.nodes = [Node(rank) for rank in range(options.nodes)]
         self.epoll = select.epoll()
         self.feeder = Feeder(self.region, self.doorbell, self.epoll)
+        self.wire = Wire(options) if options.cards else None
         self.signals = Signals(self.kill_all)
         self.policy = Policy(self)
         self.handlers: dict[int, object] = {}
@@ -78,9 +81,13 @@ class Job:
         self._watch(self.doorbell.own, self.doorbell.answer)
         null_fd = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
         try:
+            if self.wire:
+                self._start_wire(null_fd)
             for node in self.nodes:
                 if not self.signals.again:
                     self._start(node, null_fd)
+            if self.wire:
+                self.wire.started()
             self.policy.all_started(time.monotonic())
             if self.debug_fd >= 0:
                 os.close(self.debug_fd)
@@ -92,6 +99,8 @@ class Job:
             for node in self.nodes:
                 if node.alive:
                     os.waitpid(node.pid, 0)
+            if self.wire:
+                self.wire.end()
         self._finish()
         return self.policy.status()
 
@@ -102,7 +111,8 @@ class Job:
         self.region.stamp_start(node.rank + 1)
         try:
             node.start(self.spawn, self.qemu, arguments, self.boot_fd, null_fd,
-                       time.monotonic(), self.debug_fd if debug else -1)
+                       time.monotonic(), self.debug_fd if debug else -1,
+                       self.wire.cards(node.rank) if self.wire else None)
         except OSError as error:
             raise MargayError(f"node {node.rank} cannot be started: {error.strerror}",
                               "see `ulimit -n` and `ulimit -u`, or use fewer nodes") from None
@@ -112,6 +122,24 @@ class Job:
         self._watch(node.pidfd, lambda: self._on_end(node))
         self._watch(node.serial.fileno(), lambda: self._on_serial(node))
         self._watch(node.errors, lambda: self._on_errors(node))
+
+    def _start_wire(self, null_fd: int) -> None:
+        self.wire.start(self.spawn, self.switch, null_fd)
+        if self.wire.pid:
+            self._watch(self.wire.pidfd, self._on_switch)
+            if self.options.verbose:
+                self.say(f"the switch is process {self.wire.pid}")
+
+    def _on_switch(self) -> None:
+        """The switch has ended while nodes run."""
+        why = self.wire.reap()
+        if not why:
+            return
+        self._forget(self.wire.pidfd)
+        if self.wire.refused:
+            self.policy.switch_refused(why)
+        elif any(node.alive for node in self.nodes):
+            self.say(f"the switch has ended ({why}): no frame passes any more")
 
     def _watch(self, fd: int, handler) -> None:
         self.epoll.register(fd, select.EPOLLIN)
@@ -240,8 +268,10 @@ class Job:
         while not (self.out.flush(0.2) & self.err.flush(0.2)) and not self.signals.again:
             pass
         if self.options.stats:
-            from .report import stats_table
+            from .report import stats_table, switch_table
             self.err.write(stats_table(self.console.stats).encode())
+            if self.wire and self.wire.counters:
+                self.err.write(switch_table(self.wire.counters).encode())
             self.err.flush(1.0)
         if self.options.json:
             from .report import write_json
@@ -275,4 +305,5 @@ class Job:
             "all_in_main_s": round(max(seen) - self.started, 6) if all(seen) else None,
             "qemu_s": round(self.policy.last_end - self.started, 6),
             "failed": [outcome.rank for outcome in self.policy.outcomes() if outcome.failed],
+            "switch": self.wire.counters if self.wire else None,
             "ranks": ranks}

@@ -14,7 +14,10 @@ PACKAGE = "qemu-system-x86"
 EXIT_PORT = 0x501
 LONGEST_LINE = 32000          # of the kernel's BOOT_COMMAND, the image's path excluded
 BASE_RAM = 16 * MB            # kernel, page tables, firmware
+CARD_RAM = 5 * MB             # a card's buffers and rings
 ISO_RAM = 64 * MB             # GRUB wants more than the kernel
+
+IOEVENTFD = "off"
 
 MACHINE_TYPES = {
     "microvm": "microvm,pcie=on",
@@ -30,21 +33,25 @@ class Fds:
     SERIAL = 4
     IMAGE = 5                 # the application, or the ISO
     GDB = 6
+    CARDS = 7                 # and those behind it
 
 
-def ram_bytes(boot_bytes: int, segment: int, iso: bool) -> int:
+def ram_bytes(boot_bytes: int, segment: int, iso: bool, cards: int = 0) -> int:
     """Local memory of a node. The segment lives in the region; its page tables are here,
     8 bytes for each 4 KiB of the kernel's shifted alias, and some more for the other maps."""
-    need = (ISO_RAM if iso else BASE_RAM) + boot_bytes + segment // 512 + segment // 4096
+    need = (ISO_RAM if iso else BASE_RAM) + boot_bytes + segment // 512 + segment // 4096 \
+        + cards * CARD_RAM
     return (need + MB - 1) // MB * MB
 
 
 def kernel_line(options: RunOptions, rank: int, job: int, uid: int) -> str:
     keys = [("node", str(rank)), ("rank", str(rank)), ("n", str(options.nodes)),
-            ("link", options.link), ("jid", str(job)), ("uid", str(uid)),
+            ("link", "none" if options.link == "none" else "shm"), ("jid", str(job)), ("uid", str(uid)),
             ("stack", str(options.stack_bytes)), ("exitport", hex(EXIT_PORT))]
     if options.stats or options.json:
         keys.append(("stats", "1"))
+    if options.cards:
+        keys.append(("cards", str(options.cards)))
     keys += options.kernel
     line = command_line(keys, options.env, [options.app, *options.args])
     if len(line) > LONGEST_LINE:
@@ -52,6 +59,15 @@ def kernel_line(options: RunOptions, rank: int, job: int, uid: int) -> str:
                           f"command line has room for {LONGEST_LINE}",
                           "put them into a file: --file F")
     return line
+
+
+def card_arguments(rank: int, card: int) -> list[str]:
+    """A modern virtio card for frames of up to 65,549 bytes. Without ioeventfd a doorbell
+    costs the guest less, and two nodes on two cores have nobody else to wake for it."""
+    address = f"02:4d:47:{card:02x}:{rank >> 8:02x}:{rank & 255:02x}"
+    return ["-netdev", f"stream,id=net{card},addr.type=fd,addr.str={Fds.CARDS + card}",
+            "-device", f"virtio-net-pci-non-transitional,netdev=net{card},mac={address},"
+                       f"host_mtu=65535,mq=off,ioeventfd={IOEVENTFD},romfile="]
 
 
 def qemu_arguments(options: RunOptions, accel: str, rank: int, job: int, uid: int,
@@ -64,13 +80,15 @@ def qemu_arguments(options: RunOptions, accel: str, rank: int, job: int, uid: in
         "-name", f"margay-{job}-node{rank}",
         "-machine", machine, "-accel", accel, "-cpu", "max",
         "-smp", "1" if options.icount else "1,maxcpus=2",
-        "-m", f"{ram_bytes(boot_bytes, options.mem, bool(options.boot)) // MB}M",
+        "-m", f"{ram_bytes(boot_bytes, options.mem, bool(options.boot), options.cards) // MB}M",
         "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot",
         "-chardev", f"socket,id=serial,fd={Fds.SERIAL}", "-serial", "chardev:serial",
         "-device", f"isa-debug-exit,iobase={EXIT_PORT:#x},iosize=1",
         "-chardev", f"socket,id=bell,fd={Fds.IVSHMEM}",
         "-device", "ivshmem-doorbell,chardev=bell,vectors=1,ioeventfd=off",
     ]
+    for card in range(options.cards):
+        arguments += card_arguments(rank, card)
     if debug:
         arguments += ["-chardev", f"socket,id=gdb,fd={Fds.GDB}", "-gdb", "chardev:gdb", "-S"]
     if options.icount:

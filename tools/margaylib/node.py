@@ -34,7 +34,8 @@ class Node:
         self.judged = False                 # its end has been told
 
     def start(self, spawn: str, qemu: str, arguments: list[str], image_fd: int,
-              null_fd: int, now: float, gdb_fd: int = -1) -> None:
+              null_fd: int, now: float, gdb_fd: int = -1,
+              cards: list[int] | None = None) -> None:
         """Starts the process; afterwards `bell` and `serial` are the launcher's ends."""
         self.bell, far_bell = socket.socketpair()
         self.serial, far_serial = socket.socketpair()
@@ -45,10 +46,12 @@ class Node:
                   Fds.SERIAL: far_serial.fileno(), Fds.IMAGE: image_fd}
         if gdb_fd >= 0:
             wanted[Fds.GDB] = gdb_fd
+        for index, fd in enumerate(cards or []):
+            wanted[Fds.CARDS + index] = fd
         self.started = now
         self.pid = os.posix_spawn(
             spawn, [spawn, str(os.getpid()), qemu, *arguments], os.environ,
-            file_actions=_moves(wanted), setpgroup=0, setsigmask=[],
+            file_actions=moves(wanted), setpgroup=0, setsigmask=[],
             setsigdef=[signal.SIGINT, signal.SIGQUIT, signal.SIGPIPE, signal.SIGTERM,
                        signal.SIGHUP])
         self.pidfd = os.pidfd_open(self.pid)
@@ -125,7 +128,7 @@ class Node:
         self.errors = self.pidfd = -1
 
 
-def _moves(wanted: dict[int, int]) -> list[tuple]:
+def moves(wanted: dict[int, int]) -> list[tuple]:
     """posix_spawn actions that give descriptors their new numbers.
 
     A source may sit on another's target, so all go through higher numbers first.

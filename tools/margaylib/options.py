@@ -17,7 +17,8 @@ MOST_OUTS = 64                # FILE_OUT_LIMIT of kernel/files.h
 NAME_BYTES = 231              # of region_file.name, without its NUL
 MACHINES = ("microvm", "q35", "pc")
 ACCELS = ("auto", "tcg", "kvm")
-LINKS = ("shm",)
+LINKS = ("shm", "virtio")
+MOST_CARDS = 4                # CARDS_MOST of kernel/cards.h
 MB = 1 << 20
 
 # names, value's name ('' for a flag), attribute, help
@@ -45,6 +46,14 @@ OWN_TABLE = (
     (("--icount",), "", "icount", "one node that counts guest instructions as its time"),
     (("--selftest",), "NAME", "selftest", "a test inside the kernels before the application"),
     (("--kernel",), "K=V", "kernel", "one more key for the kernel's command line; repeat"),
+    (("--link",), "virtio", "link", "nodes with network cards; only with --selftest frames"),
+    (("--cards",), "N", "cards", "cards of each node, 1 to 4 (1)"),
+    (("--faults",), "LIST", "faults", "of the switch: loss=1%,dup=0.5%,reorder=2%,damage=0.1%,"
+     "seed=7"),
+    (("--pcap",), "F", "pcap", "write what passes the switch to F"),
+    (("--latency",), "US", "latency", "of each link to the switch, in us"),
+    (("--bandwidth",), "MBPS", "bandwidth", "of each link to the switch, in MB/s"),
+    (("--direct",), "", "direct", "join the cards of two nodes without the switch"),
 )
 GDB_TABLE = (
     (("--rank",), "K", "rank", "the rank to debug (0)"),
@@ -81,6 +90,10 @@ class RunOptions:
         self.mem = 64 * MB
         self.stack = 0            # 0: choose by --mem
         self.link = "shm"
+        self.cards = 0            # network cards of each node
+        self.faults = self.pcap = ""
+        self.latency = self.bandwidth = 0
+        self.direct = False
         self.files: list[HostFile] = []
         self.env: list[str] = []
         self.timeout = 0.0        # 0: none
@@ -217,7 +230,7 @@ def _unknown(name: str, table: tuple, command: str) -> MargayError:
 
 def set_option(options: RunOptions, attribute: str, name: str, value: str) -> None:
     """Sets one option from its text; raises a MargayError that names it."""
-    if attribute in ("no_prefix", "dry_run", "verbose", "stats", "batch", "icount"):
+    if attribute in ("no_prefix", "dry_run", "verbose", "stats", "batch", "icount", "direct"):
         setattr(options, attribute, True)
     elif attribute == "nodes":
         options.nodes = _number(name, value, 1, MAX_NODES, "a machine has 1 to 64 nodes")
@@ -225,6 +238,10 @@ def set_option(options: RunOptions, attribute: str, name: str, value: str) -> No
         setattr(options, attribute, size(name, value))
     elif attribute == "link":
         _link(options, value)
+    elif attribute == "cards":
+        options.cards = _number(name, value, 1, MOST_CARDS, "a node has at most 4 cards")
+    elif attribute in ("latency", "bandwidth"):
+        setattr(options, attribute, _number(name, value, 1, 10 ** 9, "microseconds, or MB/s"))
     elif attribute == "accel":
         options.accel = _choice(name, value, ACCELS)
     elif attribute == "machine":
@@ -295,7 +312,7 @@ def _choice(name: str, value: str, choices: tuple[str, ...]) -> str:
 
 
 def _link(options: RunOptions, value: str) -> None:
-    if value in ("virtio", "e1000", "e1000e"):
+    if value in ("e1000", "e1000e"):
         raise MargayError(f"--link {value} is not there yet", "use --link shm")
     options.link = value if value == "none" else _choice("--link", value, LINKS)
 
@@ -335,6 +352,27 @@ def _pair(name: str, text: str) -> tuple[str, str]:
     return key, value
 
 
+def _check_wire(options: RunOptions, command: str) -> None:
+    """--link virtio and what belongs to it."""
+    if options.link != "virtio":
+        for name in ("cards", "faults", "pcap", "latency", "bandwidth", "direct"):
+            if getattr(options, name):
+                raise MargayError(f"--{name} needs network cards", "add: --link virtio")
+        return
+    tests = {value for key, value in options.kernel if key == "selftest"}
+    if command == "iso" or not tests & {"frames", "framesizes"}:
+        raise MargayError("--link virtio cannot carry messages yet",
+                          "use --link shm; the cards alone are tested by --selftest frames")
+    options.cards = options.cards or 1
+    if options.direct and (options.nodes != 2 or options.faults or options.pcap
+                           or options.latency or options.bandwidth):
+        raise MargayError("--direct joins two nodes without a switch",
+                          "use -n 2, and leave the switch's options out")
+    if options.nodes * options.cards > 256:
+        raise MargayError(f"{options.nodes} nodes with {options.cards} cards: the switch has "
+                          "256 ports", "use fewer --cards")
+
+
 def _check(options: RunOptions, command: str) -> None:
     if options.stack and command != "iso" and options.stack > options.mem // 2:
         raise MargayError(
@@ -352,6 +390,7 @@ def _check(options: RunOptions, command: str) -> None:
             raise MargayError("--icount works with one node under tcg",
                               "leave -n and --accel out")
         options.accel = "tcg"
+    _check_wire(options, command)
     if options.rank >= options.nodes:
         raise MargayError(f"--rank {options.rank}: there are {options.nodes} ranks",
                           f"give 0 to {options.nodes - 1}")

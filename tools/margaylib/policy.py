@@ -202,6 +202,13 @@ class Policy:
             self.override = 128 + signal.SIGPIPE
             self._end_all("")
 
+    def switch_refused(self, said: str) -> None:
+        """The switch did not take its options: there is no machine without it."""
+        lines = said.splitlines()
+        self.error = MargayError(lines[0].removeprefix("switch: "), "\n".join(lines[1:]))
+        self.override = OWN_ERROR
+        self._end_all("")
+
     def debugger_gone(self) -> None:
         """gdb ended: what still runs is ended, and that is no failure."""
         if self.override is None and any(node.alive for node in self.job.nodes):

@@ -32,6 +32,22 @@ def stats_table(stats: list[dict[str, int]]) -> str:
     return "".join(f"margay: {line}\n" for line in lines)
 
 
+def switch_table(counters: dict) -> str:
+    """The switch's counters by port; those that are zero everywhere are left out."""
+    ports = counters["ports"]
+    names = [name for name in ports[0] if name not in ("node", "card")
+             and any(port[name] for port in ports)]
+    rows = [["switch", *(f"node {port['node']}.{port['card']}" for port in ports)]]
+    rows += [[name, *(str(port[name]) for port in ports)] for name in names]
+    if len(ports) > RANKS_IN_COLUMNS:
+        rows = [["switch", "sum"],
+                *([name, str(sum(port[name] for port in ports))] for name in names)]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    return "".join("margay: " + "  ".join(
+        [row[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:]))]
+    ) + "\n" for row in rows)
+
+
 def write_json(path: Path, data: dict) -> None:
     try:
         path.write_text(json.dumps(data, indent="\t") + "\n")

@@ -39,14 +39,15 @@ def run_options(options: RunOptions, debug=None) -> int:
     layout = Layout(built("region.json"))
     spawn = str(built("tools/spawn"))
     hostmem.check(options.nodes, options.mem,
-                  machine.ram_bytes(image.boot_bytes, options.mem, bool(options.boot)),
+                  machine.ram_bytes(image.boot_bytes, options.mem, bool(options.boot), options.cards),
                   sum(os.path.getsize(file.path) for file in options.files
                       if not file.out and os.path.isfile(file.path)))
     from .job import Job
     from .accel import choose, probe_node
     accel = choose(options.accel, lambda: probe_node(options, layout, qemu, spawn, image),
                    detail, say if os.isatty(2) else detail)
-    job = Job(options, image, boot_fd, layout, accel, qemu, spawn)
+    switch = str(built("tools/switch")) if options.cards else ""
+    job = Job(options, image, boot_fd, layout, accel, qemu, spawn, switch)
     detail(f"{options.nodes} nodes on {options.machine}, {size_text(job.plan.segment_bytes)} "
            f"each, region of {size_text(job.plan.bytes)}, {qemu}")
     sys.stderr.flush()
@@ -80,6 +81,9 @@ def dry_run(options: RunOptions, image: Image, qemu: str) -> int:
     from shlex import join
     accel = "tcg" if options.accel == "auto" else options.accel
     path = options.boot or str(image.path)
+    if options.cards and not options.direct:
+        from .wire import switch_arguments
+        print(join([str(built("tools/switch")), *switch_arguments(options)]))
     for rank in range(options.nodes):
         line = machine.qemu_arguments(options, accel, rank, os.getpid(), os.getuid(),
                                       image.boot_bytes)

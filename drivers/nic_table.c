@@ -1,0 +1,31 @@
+/*
+ * The one table of network cards, by PCI id. Runs at boot.
+ */
+#include "nic_table.h"
+
+#include "../kernel/pci.h"
+#include "virtio_net_regs.h"
+#include "virtio_regs.h"
+
+static const struct {
+	uint16_t vendor, number;
+	struct nic *(*open)(const struct pci_device *, const struct nic_setup *, const char **);
+} table[] = {
+	{ VIRTIO_VENDOR, VIRTIO_NET_DEVICE, virtio_net_open },
+};
+
+struct nic *nic_open(const struct nic_setup *setup, const char **why)
+{
+	uint32_t nth = setup->card;
+
+	*why = 0;
+	for (uint32_t row = 0; row < sizeof(table) / sizeof(table[0]); row++) {
+		uint32_t there = pci_count(table[row].vendor, table[row].number);
+		struct pci_device pci;
+
+		if (nth < there && pci_open(table[row].vendor, table[row].number, nth, &pci))
+			return table[row].open(&pci, setup, why);
+		nth -= there;
+	}
+	return 0;
+}

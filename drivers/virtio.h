@@ -1,0 +1,100 @@
+/*
+ * A virtio device as a modern PCI device, and its split rings: what the drivers
+ * of such devices share. Interrupts are off in all of it. Nothing that the
+ * device writes is believed before it was checked.
+ */
+#ifndef DRIVERS_VIRTIO_H
+#define DRIVERS_VIRTIO_H
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "virtio_regs.h"
+
+struct pci_device;
+
+struct virtio {
+	volatile uint8_t *common;  /* COMMON_BYTES of registers */
+	volatile uint8_t *device;  /* device configuration, `device_bytes` of it */
+	volatile uint8_t *notify;  /* `notify_bytes` of doorbells */
+	uint32_t device_bytes;
+	uint32_t notify_bytes;
+	uint32_t multiplier;       /* between the doorbells of two queues, bytes */
+	uint64_t features;         /* agreed */
+};
+
+/* One split ring. Its memory is taken once; a reset of the device uses it again. */
+struct virtio_ring {
+	struct virtio_descriptor *table;
+	struct virtio_available *available;
+	struct virtio_used *used;
+	volatile uint16_t *doorbell;
+	uint16_t number;           /* of the queue; what the doorbell is told */
+	uint16_t size;             /* a power of two, at most what memory was taken for */
+	uint16_t given;            /* buffers made available since the start, modulo 2^16 */
+	uint16_t told;             /* of these the device was told at the last doorbell */
+	uint16_t seen;             /* used ones that the driver has looked at */
+};
+
+/* Finds the device's registers. False: it lacks some, or they lie outside of its BARs. */
+bool virtio_find(struct virtio *virtio, const struct pci_device *pci, uint32_t device_bytes);
+
+/* Resets the device; false: it does not come back within a second. */
+bool virtio_reset(struct virtio *virtio);
+
+/* Reset, and agree on what the device offers of `wanted`. False: the device does
+ * not reset, or does not accept it, or lacks a feature of `needed`. */
+bool virtio_agree(struct virtio *virtio, uint64_t wanted, uint64_t needed);
+
+/* Takes memory for a ring of at most `most` buffers. Once, at boot. */
+void virtio_ring_take(struct virtio_ring *ring, uint16_t number, uint16_t most);
+
+/* Empties the ring and shows it to the device, with interrupts by MSI-X entry
+ * `entry` (or VIRTIO_NO_VECTOR). False: the device has no such queue. */
+bool virtio_ring_start(struct virtio *virtio, struct virtio_ring *ring, uint16_t most,
+                       uint16_t entry);
+
+/* MSI-X entry of changes of configuration; then the device may work. */
+bool virtio_state_entry(struct virtio *virtio, uint16_t entry);
+void virtio_go(struct virtio *virtio);
+uint8_t virtio_status(const struct virtio *virtio);
+void virtio_give_up(struct virtio *virtio);    /* tells it that the driver has failed */
+
+/* How many used buffers there are to look at. More than `size`: nonsense. */
+static inline uint16_t virtio_ring_fresh(const struct virtio_ring *ring)
+{
+	return (uint16_t)(__atomic_load_n(&ring->used->index, __ATOMIC_ACQUIRE) - ring->seen);
+}
+
+/* The used one `ahead` of the next; read once: the device may change it. */
+static inline struct virtio_used_element virtio_ring_used(const struct virtio_ring *ring,
+                                                          uint32_t ahead)
+{
+	volatile struct virtio_used_element *element =
+		&ring->used->ring[(ring->seen + ahead) % ring->size];
+
+	return (struct virtio_used_element){ element->id, element->bytes };
+}
+
+/* An interrupt when the device uses the next buffer, or at none of the next 32768. */
+static inline void virtio_ring_interrupt(struct virtio_ring *ring, bool on)
+{
+	volatile uint16_t *event = &ring->available->ring[ring->size];
+
+	*event = on ? ring->seen : (uint16_t)(ring->seen + 0x8000u);
+}
+
+/* Shows the device what was put into `available`, up to `given`, and rings if it
+ * wants to know. */
+static inline void virtio_ring_publish(struct virtio_ring *ring)
+{
+	volatile uint16_t *event = (volatile uint16_t *)&ring->used->ring[ring->size];
+	uint16_t old = ring->told;
+
+	__atomic_store_n(&ring->available->index, ring->given, __ATOMIC_RELEASE);
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	ring->told = ring->given;
+	if ((uint16_t)(ring->given - *event - 1) < (uint16_t)(ring->given - old))
+		*ring->doorbell = ring->number;
+}
+
+#endif

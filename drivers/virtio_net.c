@@ -1,0 +1,564 @@
+/*
+ * The driver of virtio network cards. Data: one struct virtio_net per card, in
+ * memory that is taken at boot. Runs with interrupts off, on one processor; the
+ * interrupt itself does nothing but end a halt (kernel/cards.c).
+ *
+ * Receiving: the ring's buffers are one piece of memory, cut into slots, which
+ * is mapped twice in a row. The device fills them in order, a large frame fills
+ * several (VIRTIO_NET_F_MRG_RXBUF), so every frame is contiguous for whoever
+ * reads it, and a ring of 256 small frames needs 4 MiB, not 17. Slot i is
+ * always descriptor i, and always in place i of the available ring.
+ *
+ * Sending: a chain of the virtio header, which is zero and shared by all, and
+ * the pieces where they are. The driver keeps its own record of what is in
+ * which chain, and believes the device nothing but the head of a chain that is
+ * under way.
+ *
+ * Whatever the device does wrong (an index or a length that cannot be, no
+ * progress, a wish to be reset) sets `trouble`: nothing is read any more, and
+ * the next poll resets the card, or tries to every RETRY_NS.
+ */
+#include "../kernel/console.h"
+#include "../kernel/memory.h"
+#include "../kernel/pci.h"
+#include "../kernel/string.h"
+#include "../kernel/time.h"
+#include "nic_table.h"
+#include "virtio.h"
+#include "virtio_net_regs.h"
+
+#define RING            256u       /* most buffers of a ring */
+#define SLOT_BYTES      16384u
+#define FRAME_LEAST     14u
+#define FRAME_MOST      65549u     /* Ethernet header and the largest MTU, 65535 */
+#define MTU_DEFAULT     1500u      /* without VIRTIO_NET_F_MTU */
+#define SLOTS_MOST      ((FRAME_MOST + sizeof(struct net_header) + SLOT_BYTES - 1) / SLOT_BYTES)
+#define CHAIN_MOST      (NIC_PIECES + 1u)
+#define NONE            0xffffu
+
+#define MSIX_FRAMES     0u         /* entries of the card's MSI-X table */
+#define MSIX_STATE      1u
+
+#define LOOK_NS         100000000UL  /* between looks at the card's state */
+#define HANG_LOOKS      50u          /* looks without a frame gone: it hangs */
+#define RETRY_NS        1000000000UL /* between attempts to reset it */
+#define CONTROL_NS      2000000000UL /* to set an address filter */
+
+#define WANTED (FEATURE_VERSION_1 | FEATURE_EVENT_INDEX | NET_FEATURE_MTU | NET_FEATURE_MAC | \
+	NET_FEATURE_MERGE | NET_FEATURE_STATUS | NET_FEATURE_CONTROL | \
+	NET_FEATURE_CONTROL_RX | NET_FEATURE_CONTROL_MAC)
+#define NEEDED (FEATURE_VERSION_1 | FEATURE_EVENT_INDEX | NET_FEATURE_MERGE | \
+	NET_FEATURE_CONTROL | NET_FEATURE_CONTROL_RX | NET_FEATURE_CONTROL_MAC)
+
+/* Of a descriptor in the transmit ring that is the head of a chain. */
+struct chain {
+	uint64_t cookie;
+	uint16_t descriptors;      /* 0: no chain under way begins here */
+};
+
+/* What the control queue is given: lies in memory that the device may use. */
+struct control {
+	uint8_t kind, command;
+	uint8_t data[NIC_ADDRESS_BYTES];
+	uint8_t answer;
+};
+
+struct virtio_net {
+	struct nic nic;            /* first: ops get a pointer to it */
+	struct virtio virtio;
+	struct virtio_ring receive, transmit, control;
+	uint32_t card;             /* number on this node, for reports */
+
+	uint8_t *slots;            /* mapped twice */
+	uint64_t slots_physical;
+	uint16_t taken;            /* slots read and not yet given back */
+
+	struct net_header *zero;   /* before all frames that are sent */
+	struct control *command;
+	struct chain chain[RING];
+	uint16_t next[RING];       /* behind a descriptor: in its chain, or in the free list */
+	uint16_t free_first;
+	uint16_t free;             /* descriptors in the free list */
+	uint16_t waited_for;       /* of them whom send() refused needs, 0: nobody */
+
+	bool armed;                /* an interrupt is wanted */
+	bool down;                 /* not working: send refuses */
+	bool link;                 /* up, as far as known */
+	const char *trouble;       /* why the card must be reset, or null */
+	uint32_t told;             /* bit per kind of report: once each */
+	uint64_t look_at;          /* time of the next look at the state */
+	uint16_t looked_seen;      /* transmit.seen at the last look */
+	uint32_t looks;            /* in a row without progress */
+};
+
+enum report { REPORT_RESET, REPORT_LINK, REPORT_GONE };
+
+static struct virtio_net *of(struct nic *nic)
+{
+	return (struct virtio_net *)nic;
+}
+
+static void trouble(struct virtio_net *v, const char *what)
+{
+	if (!v->trouble)
+		v->trouble = what;
+}
+
+static void nonsense(struct virtio_net *v, const char *what)
+{
+	v->nic.counters[NIC_BAD_DESCRIPTORS]++;
+	trouble(v, what);
+}
+
+/* Once for each kind: a card that is wrong again and again shall not fill the console. */
+static void report(struct virtio_net *v, enum report kind, const char *what)
+{
+	if (v->told >> kind & 1)
+		return;
+	v->told |= 1u << kind;
+	kernel_line("card %u (virtio): %s; said once, counted always", v->card, what);
+}
+
+/* ---- start and reset ---- */
+
+static void fill_receive_ring(struct virtio_net *v)
+{
+	struct virtio_ring *ring = &v->receive;
+
+	for (uint16_t i = 0; i < ring->size; i++) {
+		ring->table[i] = (struct virtio_descriptor){
+			.address = v->slots_physical + i * SLOT_BYTES,
+			.bytes = SLOT_BYTES, .flags = DESCRIPTOR_WRITE };
+		ring->available->ring[i] = i;
+	}
+	ring->given = ring->size;
+	v->taken = 0;
+}
+
+static void empty_transmit_ring(struct virtio_net *v)
+{
+	memset(v->chain, 0, sizeof(v->chain));
+	for (uint16_t i = 0; i < v->transmit.size; i++)
+		v->next[i] = (uint16_t)(i + 1);
+	v->next[v->transmit.size - 1] = NONE;
+	v->free_first = 0;
+	v->free = v->transmit.size;
+	v->waited_for = 0;
+}
+
+/* One command on the control queue, waited for. */
+static bool command(struct virtio_net *v, uint8_t kind, uint8_t number, const uint8_t *data,
+                    uint32_t bytes)
+{
+	struct virtio_ring *ring = &v->control;
+	uint64_t deadline = deadline_in(CONTROL_NS), physical = memory_physical(v->command);
+
+	v->command->kind = kind;
+	v->command->command = number;
+	v->command->answer = (uint8_t)~NET_CONTROL_OK;
+	memcpy(v->command->data, data, bytes);
+	ring->table[0] = (struct virtio_descriptor){
+		physical + offsetof(struct control, kind), 2 + bytes, DESCRIPTOR_NEXT, 1 };
+	ring->table[1] = (struct virtio_descriptor){
+		physical + offsetof(struct control, answer), 1, DESCRIPTOR_WRITE, 0 };
+	ring->available->ring[ring->given % ring->size] = 0;
+	ring->given++;
+	virtio_ring_publish(ring);
+	while (!virtio_ring_fresh(ring))
+		if (now_ns() > deadline)
+			return false;
+	ring->seen++;
+	return *(volatile uint8_t *)&v->command->answer == NET_CONTROL_OK;
+}
+
+/* Only frames to the own address, and to everybody. */
+static bool set_filter(struct virtio_net *v)
+{
+	const uint8_t off = 0;
+
+	return command(v, NET_CLASS_MAC, NET_MAC_ADDRESS, v->nic.address, NIC_ADDRESS_BYTES) &&
+	       command(v, NET_CLASS_RX, NET_RX_PROMISCUOUS, &off, 1) &&
+	       command(v, NET_CLASS_RX, NET_RX_ALL_MULTICAST, &off, 1);
+}
+
+static uint16_t config16(const struct virtio_net *v, uint32_t offset)
+{
+	return *(volatile uint16_t *)(v->virtio.device + offset);
+}
+
+static uint32_t mtu_of(const struct virtio_net *v)
+{
+	uint32_t mtu = MTU_DEFAULT;
+
+	if (v->virtio.features & NET_FEATURE_MTU)
+		mtu = config16(v, NET_CONFIG_MTU);
+	return FRAME_LEAST + mtu;
+}
+
+static bool link_is_up(const struct virtio_net *v)
+{
+	return !(v->virtio.features & NET_FEATURE_STATUS) ||
+	       config16(v, NET_CONFIG_STATUS) & NET_STATUS_LINK_UP;
+}
+
+/* From any state to a working card; says what went wrong, or null. */
+static const char *start(struct virtio_net *v)
+{
+	struct virtio *virtio = &v->virtio;
+
+	if (!virtio_agree(virtio, WANTED, NEEDED))
+		return "does not reset, or lacks a feature: version 1, event index, merged "
+		       "buffers, control queue with address and filter";
+	if (!virtio_state_entry(virtio, MSIX_STATE) ||
+	    !virtio_ring_start(virtio, &v->receive, RING, MSIX_FRAMES) ||
+	    !virtio_ring_start(virtio, &v->transmit, RING, MSIX_FRAMES) ||
+	    !virtio_ring_start(virtio, &v->control, RING, VIRTIO_NO_VECTOR))
+		return "has no queues, or no MSI-X for them";
+	if (v->receive.size < SLOTS_MOST || v->transmit.size < CHAIN_MOST || v->control.size < 2)
+		return "has queues that are too small";
+	empty_transmit_ring(v);
+	fill_receive_ring(v);
+	virtio_ring_interrupt(&v->receive, v->armed);
+	virtio_ring_interrupt(&v->transmit, false);
+	virtio_ring_interrupt(&v->control, false);
+	virtio_go(virtio);
+	virtio_ring_publish(&v->receive);
+	if (!set_filter(v))
+		return "does not take its address filter";
+	v->nic.mtu = mtu_of(v);
+	if (v->nic.mtu > FRAME_MOST || v->nic.mtu < FRAME_LEAST + 68)
+		return "has an MTU that cannot be";
+	v->link = link_is_up(v);
+	v->trouble = 0;
+	v->down = false;
+	v->looks = 0;
+	v->looked_seen = 0;
+	return 0;
+}
+
+/* All sends under way end: the device reads nothing of them any more. */
+static void end_sends(struct virtio_net *v)
+{
+	for (uint16_t i = 0; i < RING; i++)
+		if (v->chain[i].descriptors) {
+			v->chain[i].descriptors = 0;
+			v->nic.counters[NIC_DROPS_OUT]++;
+			v->nic.sent(v->nic.context, v->chain[i].cookie);
+		}
+}
+
+static void recover(struct virtio_net *v)
+{
+	const char *why;
+
+	report(v, REPORT_RESET, v->trouble);
+	v->nic.counters[NIC_RESETS]++;
+	v->down = true;
+	v->look_at = deadline_in(RETRY_NS);
+	if (!virtio_reset(&v->virtio)) {
+		report(v, REPORT_GONE, "does not answer to a reset");
+		return;            /* it may still read: no send has ended */
+	}
+	end_sends(v);
+	why = start(v);
+	if (why) {
+		virtio_give_up(&v->virtio);
+		report(v, REPORT_GONE, why);
+		v->down = true;
+		v->trouble = why;
+	}
+}
+
+/* ---- transmit ---- */
+
+/* Frees the chains that the device has used. */
+static void reclaim(struct virtio_net *v)
+{
+	struct virtio_ring *ring = &v->transmit;
+	uint16_t fresh = virtio_ring_fresh(ring);
+
+	if (fresh > ring->size) {
+		nonsense(v, "its transmit ring is ahead of what was sent; it is reset");
+		return;
+	}
+	for (; fresh; fresh--) {
+		uint32_t head = virtio_ring_used(ring, 0).id;
+		struct chain *chain;
+		uint16_t last;
+
+		if (head >= ring->size || !v->chain[head].descriptors) {
+			nonsense(v, "it has sent what nobody gave it; it is reset");
+			return;
+		}
+		chain = &v->chain[head];
+		last = (uint16_t)head;
+		for (uint16_t i = 1; i < chain->descriptors; i++)
+			last = v->next[last];
+		v->next[last] = v->free_first;
+		v->free_first = (uint16_t)head;
+		v->free += chain->descriptors;
+		chain->descriptors = 0;
+		ring->seen++;
+		v->nic.sent(v->nic.context, chain->cookie);
+	}
+	if (v->free >= v->waited_for)
+		v->waited_for = 0;
+}
+
+static uint16_t take_descriptor(struct virtio_net *v, uint64_t address, uint32_t bytes)
+{
+	uint16_t at = v->free_first;
+
+	v->free_first = v->next[at];
+	v->transmit.table[at] = (struct virtio_descriptor){
+		address, bytes, DESCRIPTOR_NEXT, v->free_first };
+	return at;
+}
+
+static int send(struct nic *nic, const struct nic_piece *pieces, uint32_t n, uint64_t cookie)
+{
+	struct virtio_net *v = of(nic);
+	struct virtio_ring *ring = &v->transmit;
+	uint32_t bytes = 0;
+	uint16_t head, last;
+
+	for (uint32_t i = 0; i < n; i++)
+		bytes += pieces[i].length;
+	if (v->down || v->trouble || !v->link || n > NIC_PIECES || bytes > nic->mtu) {
+		nic->counters[NIC_DROPS_OUT]++;
+		return NIC_DOWN;
+	}
+	if (v->free < n + 1) {
+		reclaim(v);
+		if (v->free < n + 1) {
+			v->waited_for = (uint16_t)(n + 1);
+			virtio_ring_interrupt(ring, v->armed);
+			return NIC_FULL;
+		}
+	}
+	head = last = take_descriptor(v, memory_physical(v->zero), sizeof(*v->zero));
+	for (uint32_t i = 0; i < n; i++)
+		last = take_descriptor(v, memory_physical(pieces[i].bytes), pieces[i].length);
+	ring->table[last].flags = 0;
+	v->free -= (uint16_t)(n + 1);
+	v->chain[head] = (struct chain){ cookie, (uint16_t)(n + 1) };
+	ring->available->ring[ring->given % ring->size] = head;
+	ring->given++;
+	virtio_ring_publish(ring);
+	nic->counters[NIC_FRAMES_OUT]++;
+	nic->counters[NIC_BYTES_OUT] += bytes;
+	return NIC_OK;
+}
+
+/* ---- receive ---- */
+
+/*
+ * How many slots the next frame fills, of the `fresh` that there are, and its
+ * bytes with the virtio header; 0: none is there, or the ring holds nonsense.
+ */
+static uint32_t next_frame(struct virtio_net *v, uint16_t fresh, uint32_t *bytes)
+{
+	const struct virtio_ring *ring = &v->receive;
+	uint32_t slot = ring->seen % ring->size, slots;
+	const volatile struct net_header *header = (void *)(v->slots + slot * SLOT_BYTES);
+
+	slots = header->buffers;
+	if (slots == 0 || slots > SLOTS_MOST || slots > fresh) {
+		nonsense(v, "a frame fills more buffers than there are; it is reset");
+		return 0;
+	}
+	*bytes = 0;
+	for (uint32_t i = 0; i < slots; i++) {
+		struct virtio_used_element used = virtio_ring_used(ring, i);
+
+		/* in order; all but the last one are full */
+		if (used.id != (slot + i) % ring->size || used.bytes > SLOT_BYTES ||
+		    (i + 1 < slots && used.bytes != SLOT_BYTES)) {
+			nonsense(v, "its receive ring names a wrong buffer; it is reset");
+			return 0;
+		}
+		*bytes += used.bytes;
+	}
+	if (*bytes < sizeof(struct net_header)) {
+		nonsense(v, "a frame is shorter than its header; it is reset");
+		return 0;
+	}
+	return slots;
+}
+
+static bool is_for(const struct virtio_net *v, const uint8_t *frame)
+{
+	return frame[0] & 1 || memcmp(frame, v->nic.address, NIC_ADDRESS_BYTES) == 0;
+}
+
+static void hand_up(struct virtio_net *v, const uint8_t *frame, uint32_t bytes)
+{
+	struct nic *nic = &v->nic;
+
+	if (bytes < FRAME_LEAST || bytes > nic->mtu || !is_for(v, frame)) {
+		nic->counters[NIC_DROPS_IN]++;
+		return;
+	}
+	nic->counters[NIC_FRAMES_IN]++;
+	nic->counters[NIC_BYTES_IN] += bytes;
+	nic->receive(nic->context, frame, bytes);
+}
+
+/* Gives the slots that were read back to the device. */
+static void give_back(struct virtio_net *v)
+{
+	if (!v->taken)
+		return;
+	v->receive.given += v->taken;
+	v->taken = 0;
+	virtio_ring_publish(&v->receive);
+}
+
+static uint32_t receive(struct virtio_net *v, uint32_t budget)
+{
+	struct virtio_ring *ring = &v->receive;
+	uint16_t fresh = virtio_ring_fresh(ring);
+	uint32_t frames = 0, bytes;
+
+	if (fresh > ring->size - v->taken) {
+		nonsense(v, "its receive ring is ahead of its buffers; it is reset");
+		return 0;
+	}
+	while (fresh && frames < budget && !v->trouble) {
+		const uint8_t *slot = v->slots + ring->seen % ring->size * SLOT_BYTES;
+		uint32_t slots = next_frame(v, fresh, &bytes);
+
+		if (!slots)
+			break;
+		fresh -= slots;
+		ring->seen += slots;
+		hand_up(v, slot + sizeof(struct net_header),
+		        bytes - (uint32_t)sizeof(struct net_header));
+		v->taken += slots;
+		frames++;
+		if (v->taken >= ring->size / 4)
+			give_back(v);
+	}
+	give_back(v);
+	return frames;
+}
+
+/* ---- state ---- */
+
+/* Now and then, when there is nothing else to do: has it lost its link, does it
+ * hang, does it want to be reset? */
+static void look(struct virtio_net *v)
+{
+	uint8_t status;
+
+	v->look_at = deadline_in(LOOK_NS);
+	status = virtio_status(&v->virtio);
+	if (status & STATUS_NEEDS_RESET)
+		trouble(v, "it asks for a reset");
+	else if (!(status & STATUS_DRIVER_OK))
+		trouble(v, "it has forgotten its driver; it is reset");
+	v->link = link_is_up(v);
+	if (!v->link)
+		report(v, REPORT_LINK, "the link is down");
+	if (v->free == v->transmit.size || v->transmit.seen != v->looked_seen)
+		v->looks = 0;
+	else if (++v->looks >= HANG_LOOKS)
+		trouble(v, "it has sent nothing for 5 s; it is reset");
+	v->looked_seen = v->transmit.seen;
+}
+
+static void set_interrupts(struct virtio_net *v)
+{
+	virtio_ring_interrupt(&v->receive, v->armed);
+	virtio_ring_interrupt(&v->transmit, v->armed && v->waited_for);
+}
+
+static uint32_t poll(struct nic *nic, uint32_t budget)
+{
+	struct virtio_net *v = of(nic);
+	uint32_t frames = 0;
+
+	if (!v->down) {
+		reclaim(v);
+		frames = receive(v, budget);
+		set_interrupts(v);
+	}
+	if (!frames && now_ns() >= v->look_at) {
+		if (v->down)
+			recover(v);
+		else
+			look(v);
+	}
+	if (v->trouble && !v->down)
+		recover(v);
+	return frames;
+}
+
+static void interrupts(struct nic *nic, int on)
+{
+	struct virtio_net *v = of(nic);
+
+	v->armed = on;
+	if (v->down)
+		return;
+	set_interrupts(v);
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+}
+
+static void close(struct nic *nic)
+{
+	struct virtio_net *v = of(nic);
+
+	if (!v->down)
+		reclaim(v);
+	v->down = true;
+	v->look_at = NEVER;
+	if (virtio_reset(&v->virtio))
+		end_sends(v);
+}
+
+static const struct nic_ops ops = {
+	.name = "virtio", .send = send, .poll = poll, .interrupts = interrupts, .close = close,
+};
+
+static void drop_frame(void *context, const uint8_t *frame, uint32_t bytes)
+{
+	(void)context, (void)frame, (void)bytes;
+}
+
+static void forget_send(void *context, uint64_t cookie)
+{
+	(void)context, (void)cookie;
+}
+
+struct nic *virtio_net_open(const struct pci_device *pci, const struct nic_setup *setup,
+                            const char **why)
+{
+	struct virtio_net *v = memory_take(sizeof(*v), PAGE_BYTES);
+
+	v->nic = (struct nic){ .ops = &ops, .ring = RING / SLOTS_MOST,
+	                       .receive = drop_frame, .sent = forget_send };
+	v->card = setup->card;
+	memcpy(v->nic.address, setup->address, NIC_ADDRESS_BYTES);
+	if (!virtio_find(&v->virtio, pci, NET_CONFIG_BYTES)) {
+		*why = "its registers cannot be found";
+		return 0;
+	}
+	if (!pci_msix(pci, MSIX_FRAMES, setup->vector) ||
+	    !pci_msix(pci, MSIX_STATE, setup->state_vector)) {
+		*why = "it has no two MSI-X interrupts";
+		return 0;
+	}
+	virtio_ring_take(&v->receive, NET_QUEUE_RECEIVE, RING);
+	virtio_ring_take(&v->transmit, NET_QUEUE_TRANSMIT, RING);
+	virtio_ring_take(&v->control, NET_QUEUE_CONTROL, RING);
+	v->slots = memory_take_twice(RING * SLOT_BYTES, &v->slots_physical);
+	v->zero = memory_take(sizeof(*v->zero), PAGE_BYTES);
+	v->command = (struct control *)(v->zero + 1);
+	*why = start(v);
+	if (*why) {
+		virtio_give_up(&v->virtio);
+		return 0;
+	}
+	return &v->nic;
+}

@@ -1,0 +1,84 @@
+/*
+ * Finding the network cards, and what the kernel does with their interrupts and
+ * counters. Data: the cards, and their counters as they were at the last look.
+ */
+#include "cards.h"
+
+#include "../drivers/nic_table.h"
+#include "apic.h"
+#include "node.h"
+#include "panic.h"
+#include "string.h"
+#include "vectors.h"
+
+_Static_assert(VECTOR_CARD + CARDS_MOST == VECTOR_CARD_STATE, "a vector per card");
+_Static_assert(VECTOR_CARD_STATE + CARDS_MOST == VECTOR_CARD_END, "a vector per card");
+
+static struct nic *cards[CARDS_MOST];
+static uint32_t number;
+static uint64_t counted[CARDS_MOST][NIC_COUNTERS];
+
+static struct nic *open(uint32_t index)
+{
+	const struct nic_setup setup = {
+		.card = index,
+		.address = { 0x02, 0x4d, 0x47, (uint8_t)index, (uint8_t)(node.id >> 8),
+		             (uint8_t)node.id },
+		.vector = (uint8_t)(VECTOR_CARD + index),
+		.state_vector = (uint8_t)(VECTOR_CARD_STATE + index),
+	};
+	const char *why;
+	struct nic *nic = nic_open(&setup, &why);
+
+	if (!nic)
+		panic("network card %u cannot be used: %s", index, why ? why : "it is not there");
+	return nic;
+}
+
+void cards_start(uint32_t wanted)
+{
+	if (wanted > CARDS_MOST)
+		panic("command line: cards=%u, but a node has at most %u", wanted, CARDS_MOST);
+	for (number = 0; number < wanted; number++)
+		cards[number] = open(number);
+}
+
+uint32_t cards_number(void)
+{
+	return number;
+}
+
+struct nic *card(uint32_t index)
+{
+	return cards[index];
+}
+
+void cards_interrupt(uint32_t vector)
+{
+	(void)vector;
+	count(COUNTER_CARD_INTERRUPTS, 1);
+	apic_end();
+}
+
+void cards_count(void)
+{
+	static const enum counter shown[NIC_COUNTERS] = {
+		[NIC_FRAMES_OUT] = COUNTER_FRAMES_OUT, [NIC_BYTES_OUT] = COUNTER_FRAME_BYTES_OUT,
+		[NIC_FRAMES_IN] = COUNTER_FRAMES_IN, [NIC_BYTES_IN] = COUNTER_FRAME_BYTES_IN,
+		[NIC_DROPS_OUT] = COUNTER_FRAME_DROPS, [NIC_DROPS_IN] = COUNTER_FRAME_DROPS,
+		[NIC_BAD_DESCRIPTORS] = COUNTER_CARD_NONSENSE, [NIC_RESETS] = COUNTER_CARD_RESETS,
+	};
+
+	for (uint32_t i = 0; i < number; i++)
+		for (uint32_t c = 0; c < NIC_COUNTERS; c++) {
+			count(shown[c], cards[i]->counters[c] - counted[i][c]);
+			counted[i][c] = cards[i]->counters[c];
+		}
+}
+
+void cards_stop(void)
+{
+	for (uint32_t i = 0; i < number; i++)
+		cards[i]->ops->close(cards[i]);
+	cards_count();
+}

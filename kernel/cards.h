@@ -1,0 +1,29 @@
+/*
+ * The node's network cards. Interrupts are off in all of it.
+ */
+#ifndef KERNEL_CARDS_H
+#define KERNEL_CARDS_H
+#include <stdint.h>
+
+#define CARDS_MOST 4u
+
+struct nic;
+
+/* Opens `wanted` cards, with the addresses of this node. Panics if one is missing
+ * or cannot be used. Once, at boot: takes all memory that the cards will ever use. */
+void cards_start(uint32_t wanted);
+
+/* How many there are, and one of them. */
+uint32_t cards_number(void);
+struct nic *card(uint32_t number);
+
+/* A card's interrupt: it has ended a halt, and whoever was halted polls. */
+void cards_interrupt(uint32_t vector);
+
+/* Adds what the cards have counted since the last call to the node's counters. */
+void cards_count(void);
+
+/* Once, before the node ends: no card reads or writes memory any more. */
+void cards_stop(void);
+
+#endif

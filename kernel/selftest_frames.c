@@ -1,0 +1,497 @@
+/*
+ * The self-tests `frames` and `framesizes` (of these the first two parts): frames
+ * from node 0 to node 1 with nothing above the driver. What they print is the limit that messages are compared with
+ * (tests/bench/bench.py), and what tests/test_nic.py looks at. Called by
+ * selftest.c before the application starts. Data: the part that is running.
+ *
+ *   sizes    frames of many sizes from 60 bytes to the largest, over every card,
+ *            each byte checked: frames_CARD_sent, _good, _bad
+ *   others   frames for another address: frames_strangers that got through
+ *   halves   a frame of 64 bytes back and forth, polled, and halted until an
+ *            interrupt: NAME_raw_half_rtt_polled_us, _halted_us, the smaller one as
+ *            NAME_raw_half_rtt_us
+ *   streams  one way as fast as they go: NAME_raw_MBps_SIZE, and of 64 bytes
+ *            NAME_raw_rate_per_s; NAME_raw_lost_SIZE of them did not arrive
+ *
+ * Nothing here waits for a frame for ever: one that does not come within LOST_NS
+ * is lost, and a part without any frames for PATIENCE of these is over. The
+ * shared memory only tells node 0 how far node 1 is, so that it need not lose
+ * frames because node 1 is slower, and node 1 that a part is over.
+ *
+ * Frames are made in the middle of the segment, which is left zero.
+ */
+#include "selftest_frames.h"
+
+#include <margay/abi.h>
+
+#include "../drivers/ivshmem.h"
+#include "../net/nic.h"
+#include "../net/shm/region.h"
+#include "cards.h"
+#include "console.h"
+#include "format.h"
+#include "node.h"
+#include "string.h"
+#include "time.h"
+#include "wait.h"
+
+#define ETHERTYPE    0xb588u       /* 0x88b5, big-endian */
+#define LOST_NS      20000000UL
+#define PATIENCE     25u           /* lost frames in a row */
+#define PART_NS      2000000000UL  /* no part takes longer */
+#define NAP_NS       1000000UL     /* halted at most, until the shared memory is looked at */
+#define TRIPS_POLLED 10000u
+#define TRIPS_HALTED 5000u
+#define SMALL        64u
+#define WINDOW_BYTES (1u << 20)    /* sent and not yet seen by node 1 */
+#define WINDOW_MOST  512u          /* frames */
+#define STREAM_BYTES (256u << 20)
+#define RATE_FRAMES  100000u
+#define BUDGET       64u
+#define BUFFERS      1024u
+#define STRANGERS    10u
+
+/* A frame's first bytes. */
+struct head {
+	uint8_t to[6], from[6];
+	uint16_t type;
+	uint16_t zero;
+	uint32_t part;             /* frames of other parts are late ones */
+	uint32_t bytes;
+	uint64_t sequence;         /* from 1 */
+};
+_Static_assert(sizeof(struct head) == 32, "no holes");
+
+static struct {
+	struct frames_shared *shared;
+	void (*meet)(void);
+	struct nic *nic;
+	uint32_t part;
+	bool halted;               /* whoever has nothing to do halts */
+	bool check;                /* node 1 looks at every byte */
+	bool echo;                 /* node 1 sends back what it gets */
+	struct head *heads;        /* BUFFERS of them */
+	uint8_t *payload;          /* as long as the largest frame */
+	uint32_t busy;             /* heads that the card may still read */
+	uint32_t next;             /* head */
+	uint64_t answer;           /* node 1: sequence number of a frame to send back, or 0 */
+	uint64_t answered;         /* sequence number of the last frame that came back */
+	uint64_t first_ns, first_bytes; /* node 1: of this part */
+} t;
+
+/* ---- figures ---- */
+
+static void say(const char *name, uint64_t value)
+{
+	char line[96];
+
+	if (node.id == 0)
+		console_write(STREAM_STDOUT, line,
+		              format_text(line, sizeof(line), "%s %lu\n", name, value));
+}
+
+static void say_of(const char *figure, uint64_t size, uint64_t value)
+{
+	char name[64];
+
+	format_text(name, sizeof(name), "%s_raw_%s_%lu", t.nic->ops->name, figure, size);
+	say(name, value);
+}
+
+static void say_us(const char *figure, uint64_t ps)
+{
+	char line[96];
+
+	if (node.id == 0)
+		console_write(STREAM_STDOUT, line,
+		              format_text(line, sizeof(line), "%s_raw_%s %lu.%03lu\n",
+		                          t.nic->ops->name, figure, ps / 1000000,
+		                          ps / 1000 % 1000));
+}
+
+/* ---- frames ---- */
+
+/* The byte at `at` of a frame of this part. */
+static uint8_t pattern(uint64_t sequence, uint32_t at)
+{
+	return (uint8_t)(sequence * 31 + at * 7 + (at >> 8));
+}
+
+static void address(uint8_t *to, uint32_t nid)
+{
+	memcpy(to, t.nic->address, NIC_ADDRESS_BYTES);
+	to[4] = (uint8_t)(nid >> 8);
+	to[5] = (uint8_t)nid;
+}
+
+/* Halts until an interrupt, unless something came meanwhile. */
+static void rest(void)
+{
+	if (!t.halted)
+		return;
+	t.nic->ops->interrupts(t.nic, 1);
+	if (!t.nic->ops->poll(t.nic, BUDGET))
+		wait_halted(deadline_in(NAP_NS));
+	t.nic->ops->interrupts(t.nic, 0);
+}
+
+/* False: the card is down, or has no room for a long time. */
+static bool send_to(uint32_t nid, uint64_t sequence, uint32_t bytes)
+{
+	struct head *head = &t.heads[t.next % BUFFERS];
+	uint64_t deadline = deadline_in(LOST_NS);
+	const struct nic_piece pieces[2] = {
+		{ head, sizeof(*head) }, { t.payload, bytes - (uint32_t)sizeof(*head) } };
+
+	while (t.busy == BUFFERS) {
+		if (now_ns() > deadline)
+			return false;
+		if (!t.nic->ops->poll(t.nic, BUDGET) && t.busy == BUFFERS)
+			rest();
+	}
+	*head = (struct head){ .type = ETHERTYPE, .part = t.part, .bytes = bytes,
+	                       .sequence = sequence };
+	address(head->to, nid);
+	memcpy(head->from, t.nic->address, NIC_ADDRESS_BYTES);
+	for (;;) {
+		int result;
+
+		t.busy++;          /* sent() may come before send() returns */
+		result = t.nic->ops->send(t.nic, pieces, 2, 0);
+		if (result == NIC_OK) {
+			t.next++;
+			return true;
+		}
+		t.busy--;
+		if (now_ns() > deadline)
+			return false;
+		if (!t.nic->ops->poll(t.nic, BUDGET))
+			rest();
+	}
+}
+
+static void was_sent(void *context, uint64_t cookie)
+{
+	(void)context, (void)cookie;
+	t.busy--;
+}
+
+static bool is_whole(const struct head *head, const uint8_t *frame, uint32_t bytes)
+{
+	if (head->bytes != bytes)
+		return false;
+	for (uint32_t at = sizeof(*head); at < bytes; at++)
+		if (frame[at] != pattern(head->sequence, at))
+			return false;
+	return true;
+}
+
+/* Only node 1 writes these, and node 0 between two parts. */
+static void add(_Atomic uint64_t *to, uint64_t value)
+{
+	atomic_store_explicit(to, atomic_load_explicit(to, memory_order_relaxed) + value,
+	                      memory_order_relaxed);
+}
+
+static void got_frame(void *context, const uint8_t *frame, uint32_t bytes)
+{
+	struct frames_shared *shared = t.shared;
+	struct head head;
+
+	(void)context;
+	if (bytes < sizeof(head))
+		return;
+	memcpy(&head, frame, sizeof(head));
+	if (head.type != ETHERTYPE || head.part != t.part)
+		return;
+	if (node.id == 0) {
+		t.answered = head.sequence;
+		return;
+	}
+	if (t.echo) {
+		t.answer = head.sequence;
+		return;
+	}
+	if (!t.first_ns) {
+		t.first_ns = now_ns();
+		t.first_bytes = bytes;
+	}
+	if (t.check && !is_whole(&head, frame, bytes))
+		add(&shared->bad, 1);
+	add(&shared->bytes, bytes);
+	add(&shared->frames, 1);
+	if (head.sequence > atomic_load_explicit(&shared->last, memory_order_relaxed))
+		atomic_store_explicit(&shared->last, head.sequence, memory_order_release);
+}
+
+/* ---- a part ---- */
+
+static void clear_shared(void)
+{
+	atomic_store(&t.shared->last, 0);
+	atomic_store(&t.shared->frames, 0);
+	atomic_store(&t.shared->bad, 0);
+	atomic_store(&t.shared->bytes, 0);
+	atomic_store(&t.shared->ns, 0);
+}
+
+/* Node 1's whole work: take what comes until node 0 says that the part is over. */
+static void take_frames(void)
+{
+	uint64_t last = 0;
+
+	while (atomic_load_explicit(&t.shared->over, memory_order_acquire) < t.part) {
+		if (t.nic->ops->poll(t.nic, BUDGET))
+			last = now_ns();
+		else if (!t.answer)
+			rest();
+		if (t.answer)
+			send_to(0, t.answer, SMALL);
+		t.answer = 0;
+	}
+	while (t.nic->ops->poll(t.nic, BUDGET))
+		last = now_ns();
+	if (t.first_ns && last > t.first_ns)
+		atomic_store(&t.shared->ns, last - t.first_ns);
+	add(&t.shared->bytes, -t.first_bytes);
+}
+
+/* Runs `work` on node 0 while node 1 takes frames. */
+static void part(void (*work)(uint32_t), uint32_t argument, bool halted)
+{
+	t.part++;
+	t.halted = halted;
+	t.first_ns = t.first_bytes = t.answer = t.answered = 0;
+	if (node.id == 0)
+		clear_shared();
+	t.meet();
+	if (node.id == 0) {
+		work(argument);
+		atomic_store(&t.shared->over, t.part);
+		ivshmem_ring(1);
+	} else {
+		take_frames();
+	}
+	t.meet();
+	t.echo = t.check = false;
+}
+
+/* Node 0: waits until node 1 has seen this frame; false: it is lost. */
+static bool await_last(uint64_t sequence)
+{
+	uint64_t deadline = deadline_in(LOST_NS);
+
+	while (atomic_load_explicit(&t.shared->last, memory_order_acquire) < sequence) {
+		if (now_ns() > deadline)
+			return false;
+		if (!t.nic->ops->poll(t.nic, BUDGET))
+			rest();
+	}
+	return true;
+}
+
+/* ---- sizes, others ---- */
+
+static uint64_t sent_sizes;
+
+static bool send_size(uint32_t bytes)
+{
+	uint64_t sequence = ++sent_sizes;
+
+	for (uint32_t at = sizeof(struct head); at < bytes; at++)
+		t.payload[at - sizeof(struct head)] = pattern(sequence, at);
+	return send_to(1, sequence, bytes) && await_last(sequence);
+}
+
+/* Steps of an eighth, and around what fills 1, 2, 3 ... buffers of 16 KiB. */
+static void send_sizes(uint32_t unused)
+{
+	uint32_t lost = 0;
+
+	(void)unused;
+	sent_sizes = 0;
+	for (uint32_t bytes = 60; bytes < t.nic->mtu && lost < PATIENCE; bytes += bytes / 8)
+		lost = send_size(bytes) ? 0 : lost + 1;
+	for (uint32_t full = 16384; full <= t.nic->mtu && lost < PATIENCE; full += 16384)
+		for (uint32_t less = 14; less >= 10; less--)
+			lost = send_size(full - less) ? 0 : lost + 1;
+	send_size(t.nic->mtu);
+}
+
+static void sizes(uint32_t number)
+{
+	char name[32];
+
+	t.check = true;
+	part(send_sizes, 0, false);
+	format_text(name, sizeof(name), "frames_%u_sent", number);
+	say(name, sent_sizes);
+	format_text(name, sizeof(name), "frames_%u_good", number);
+	say(name, atomic_load(&t.shared->frames) - atomic_load(&t.shared->bad));
+	format_text(name, sizeof(name), "frames_%u_bad", number);
+	say(name, atomic_load(&t.shared->bad));
+	t.meet();
+}
+
+static void send_to_others(uint32_t unused)
+{
+	(void)unused;
+	for (uint64_t i = 1; i <= STRANGERS; i++)
+		send_to(0xfffe, i, SMALL);
+	send_to(1, STRANGERS + 1, SMALL);
+	await_last(STRANGERS + 1);
+}
+
+/* What is not for node 1 its card must keep back; the driver would count it. */
+static void others(void)
+{
+	uint64_t before = t.nic->counters[NIC_DROPS_IN];
+
+	part(send_to_others, 0, false);
+	if (node.id == 1)
+		atomic_store(&t.shared->strangers, t.nic->counters[NIC_DROPS_IN] - before);
+	t.meet();
+	say("frames_strangers", atomic_load(&t.shared->strangers));
+	t.meet();
+}
+
+/* ---- halves ---- */
+
+static uint64_t half_ps;           /* of the last round trips, 0: none came back */
+
+static void round_trips(uint32_t trips)
+{
+	uint64_t ns = 0, returned = 0, end = deadline_in(PART_NS);
+	uint32_t lost = 0;
+
+	for (uint64_t i = 1; i <= trips && lost < PATIENCE && now_ns() < end; i++) {
+		uint64_t start = now_ns();
+
+		if (!send_to(1, i, SMALL)) {
+			lost++;
+			continue;
+		}
+		while (t.answered != i && now_ns() - start < LOST_NS)
+			if (!t.nic->ops->poll(t.nic, BUDGET))
+				rest();
+		lost = t.answered == i ? 0 : lost + 1;
+		if (!lost) {
+			ns += now_ns() - start;
+			returned++;
+		}
+	}
+	half_ps = returned ? ns * 1000 / returned / 2 : 0;
+	say("frames_trips", returned);
+}
+
+static void halves(void)
+{
+	uint64_t polled;
+
+	t.echo = true;
+	part(round_trips, TRIPS_POLLED, false);
+	polled = half_ps;
+	say_us("half_rtt_polled_us", polled);
+	t.echo = true;
+	part(round_trips, TRIPS_HALTED, true);
+	say_us("half_rtt_halted_us", half_ps);
+	say_us("half_rtt_us", half_ps && (half_ps < polled || !polled) ? half_ps : polled);
+}
+
+/* ---- streams ---- */
+
+static uint64_t sent_stream;
+
+static void stream_of(uint32_t bytes)
+{
+	uint64_t count = bytes == SMALL ? RATE_FRAMES : STREAM_BYTES / bytes;
+	uint64_t window = WINDOW_BYTES / bytes, end = deadline_in(PART_NS);
+	uint64_t forgiven = 0;     /* so many are not waited for any more */
+	uint32_t lost = 0;
+
+	if (window > WINDOW_MOST)
+		window = WINDOW_MOST;
+	sent_stream = 0;
+	while (sent_stream < count && lost < PATIENCE && now_ns() < end) {
+		if (sent_stream >= forgiven + window &&
+		    sent_stream >= atomic_load_explicit(&t.shared->last, memory_order_acquire) +
+		                   window) {
+			bool come = await_last(sent_stream - window + 1);
+
+			lost = come ? 0 : lost + 1;
+			if (!come)
+				forgiven = sent_stream;
+		}
+		if (send_to(1, ++sent_stream, bytes))
+			continue;
+		lost++;
+	}
+	await_last(sent_stream);
+}
+
+static void stream(uint32_t bytes)
+{
+	uint64_t ns, frames, arrived;
+
+	if (bytes > t.nic->mtu)
+		return;
+	part(stream_of, bytes, true);
+	ns = atomic_load(&t.shared->ns);
+	frames = atomic_load(&t.shared->frames);
+	arrived = atomic_load(&t.shared->bytes);
+	if (bytes == SMALL) {
+		char name[32];
+
+		format_text(name, sizeof(name), "%s_raw_rate_per_s", t.nic->ops->name);
+		say(name, ns ? (frames - 1) * 1000000000UL / ns : 0);
+	} else {
+		say_of("MBps", bytes, ns ? arrived * 1000 / ns : 0);
+	}
+	say_of("lost", bytes, sent_stream - frames);
+	t.meet();
+}
+
+/* ---- */
+
+static void use(struct nic *nic)
+{
+	t.nic = nic;
+	nic->context = 0;
+	nic->receive = got_frame;
+	nic->sent = was_sent;
+}
+
+bool frames_test(struct frames_shared *shared, void (*meet)(void), bool measure)
+{
+	uint64_t middle = node.segment.bytes / 2 & ~(uint64_t)0x1fffff;
+	uint64_t needed = BUFFERS * sizeof(struct head) + (1u << 17);
+
+	t.shared = shared;
+	t.meet = meet;
+	if (!cards_number()) {
+		kernel_line("selftest: the nodes have no network cards (margay run --link virtio)");
+		return false;
+	}
+	if (middle < node.segment.data_offset || middle + needed > node.segment.guard_offset) {
+		kernel_line("selftest: the segment is too small (margay run --mem)");
+		return false;
+	}
+	t.heads = (struct head *)(node.segment.alias + middle);
+	t.payload = (uint8_t *)(t.heads + BUFFERS);
+	for (uint32_t i = 0; i < cards_number(); i++) {
+		use(card(i));
+		sizes(i);
+	}
+	use(card(0));
+	others();
+	if (measure) {
+		halves();
+		stream(SMALL);
+		stream(1514);
+		stream(9014);
+		stream(60014);
+	}
+	memset(t.heads, 0, needed);
+	memset(shared, 0, sizeof(*shared));
+	return true;
+}

@@ -1,0 +1,25 @@
+/*
+ * Raw frames between the cards of two nodes; see selftest_frames.c.
+ */
+#ifndef KERNEL_SELFTEST_FRAMES_H
+#define KERNEL_SELFTEST_FRAMES_H
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* What the two nodes tell each other beside the frames, in shared memory. */
+struct frames_shared {
+	_Atomic uint64_t over;     /* number of the last part that node 0 has ended */
+	_Atomic uint64_t last;     /* highest sequence number that node 1 got in this part */
+	_Atomic uint64_t frames;   /* that it got in this part */
+	_Atomic uint64_t bad;      /* of them, not as they were sent */
+	_Atomic uint64_t bytes;    /* of them, without the first frame's */
+	_Atomic uint64_t ns;       /* between the first and the last of them */
+	_Atomic uint64_t strangers; /* frames for others that node 1's cards have let through */
+};
+
+/* Runs on both nodes; `meet` waits for the other one; `measure`: all parts. False: there are no cards, or
+ * too little memory. Frames that are lost or damaged are counted and printed. */
+bool frames_test(struct frames_shared *shared, void (*meet)(void), bool measure);
+
+#endif

@@ -1,0 +1,135 @@
+"""Raw frames between the network cards of two nodes: the driver, the wire, the launcher."""
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+
+import pytest
+
+pytestmark = [pytest.mark.nic, pytest.mark.nodes(2), pytest.mark.spin(2)]
+
+QUICK = ("run", "-n", 2, "--accel", "tcg", "--link", "virtio", "--selftest", "framesizes")
+WHOLE = ("run", "-n", 2, "--accel", "tcg", "--link", "virtio", "--selftest", "frames")
+HOSTILE = "loss=5%,dup=5%,reorder=5%,damage=5%,delay=2%:2000us,seed=11"
+
+
+def figures(run) -> dict[str, float]:
+    found = (line.split() for line in run.of_rank(0) if re.match(r"frames_|virtio_raw_", line))
+    return {name: float(value) for name, value in found}
+
+
+def whole(run, cards: int = 1) -> None:
+    """Every frame of every size came over every card, and none that was for others."""
+    got = figures(run.ok())
+    for card in range(cards):
+        assert got[f"frames_{card}_sent"] > 70, got
+        assert got[f"frames_{card}_good"] == got[f"frames_{card}_sent"], got
+        assert got[f"frames_{card}_bad"] == 0, got
+    assert got["frames_strangers"] == 0, got
+    assert any("hello from rank 1" in line for line in run.of_rank(1))
+
+
+@pytest.mark.parametrize("machine", ["microvm", "q35", "pc"])
+def test_frames_of_all_sizes_over_the_switch(margay, app, tmp_path, machine):
+    report = tmp_path / "run.json"
+    run = margay(*QUICK, "--machine", machine, "--json", report, app("hello"))
+    whole(run)
+    ports = json.loads(report.read_text())["switch"]["ports"]
+    assert [port["node"] for port in ports] == [0, 1]
+    assert ports[0]["unknown"] == 10 and ports[0]["forged"] == 0
+    assert ports[1]["frames_out"] >= figures(run)["frames_0_sent"]
+
+
+def test_frames_without_a_switch_meet_the_cards_filter(margay, app):
+    """Joined directly, a card sees what is for others too, and must keep it back."""
+    whole(margay(*QUICK, "--direct", app("hello")))
+
+
+def test_several_cards(margay, app, tmp_path):
+    report = tmp_path / "run.json"
+    whole(margay(*QUICK, "--cards", 4, "--json", report, app("hello")), 4)
+    ports = json.loads(report.read_text())["switch"]["ports"]
+    assert [(port["node"], port["card"]) for port in ports] == [
+        (node, card) for node in range(2) for card in range(4)]
+    assert all(port["frames_out"] > 70 for port in ports if port["node"] == 1)
+
+
+def test_figures(margay, app):
+    """What `make bench` reads is there, and a wire without faults loses nothing."""
+    got = figures(margay(*WHOLE, "--stats", app("hello"), timeout=120).ok())
+    assert got["virtio_raw_half_rtt_us"] > 0 and got["virtio_raw_rate_per_s"] > 0
+    for size in (1514, 9014, 60014):
+        assert got[f"virtio_raw_MBps_{size}"] > 0 and got[f"virtio_raw_lost_{size}"] == 0
+
+
+def test_a_wire_with_all_faults(margay, app, tmp_path):
+    """Lost, doubled, late and damaged frames: nobody hangs, and the cards are not to blame."""
+    report = tmp_path / "run.json"
+    run = margay(*WHOLE, "--faults", HOSTILE, "--json", report, app("hello"), timeout=120).ok()
+    data = json.loads(report.read_text())
+    faults = data["switch"]["ports"][0]
+    assert all(faults[name] for name in ("lost", "duplicated", "reordered", "damaged"))
+    assert all(rank["stats"]["card_resets"] == 0 for rank in data["ranks"])
+    assert figures(run)["frames_0_good"] > 0
+
+
+def test_the_switch_is_killed(margay, app):
+    """It is said once; the nodes live on and finish."""
+    live = margay.start(*WHOLE, "--verbose", app("hello"))
+    switch = int(live.wait_for(r"the switch is process (\d+)")[0].group(1))
+    live.wait_for(r"frames_0_good")
+    os.kill(switch, signal.SIGKILL)
+    run = live.wait(120).ok()
+    assert run.stderr.count("the switch has ended (signal 9)") == 1, run.describe()
+    assert any("hello from rank 1" in line for line in run.of_rank(1))
+
+
+@pytest.mark.parametrize("number, status", [(signal.SIGINT, 130), (signal.SIGKILL, -9)])
+def test_nothing_is_left_behind(margay, app, number, status):
+    """The switch goes with the launcher, however that ends (the fixture looks)."""
+    live = margay.start(*WHOLE, app("hello"))
+    live.wait_for(r"frames_0_good")
+    live.signal(number)
+    assert live.wait().returncode == status
+
+
+def test_timeout(margay, app):
+    margay(*WHOLE, "--timeout", 1, "--faults", "loss=90%", app("hello")).status(124)
+
+
+def test_capture(margay, app, tmp_path):
+    """The capture holds what the nodes sent: an Ethernet header with our addresses and type."""
+    capture = tmp_path / "frames.pcap"
+    margay(*QUICK, "--pcap", capture, app("hello")).ok()
+    assert bytes([2, 0x4d, 0x47, 0, 0, 1, 2, 0x4d, 0x47, 0, 0, 0, 0x88, 0xb5]) \
+        in capture.read_bytes()
+
+
+def test_dry_run_shows_the_switch_and_the_cards(margay, app):
+    run = margay(*QUICK, "--cards", 2, "--faults", "loss=1%", "--dry-run", app("hello")).ok()
+    switch, *nodes = run.lines
+    assert "switch --stats 3 --faults" in switch and "4:0.0 5:0.1 6:1.0 7:1.1" in switch
+    assert len(nodes) == 2 and all("host_mtu=65535" in line for line in nodes)
+    assert "mac=02:4d:47:01:00:01" in nodes[1] and "cards=2" in nodes[1]
+
+
+@pytest.mark.parametrize("words, why", [
+    (["--link", "virtio"], "cannot carry messages yet"),
+    (["--link", "virtio", "--selftest", "copy"], "cannot carry messages yet"),
+    (["--cards", "2"], "--cards needs network cards"),
+    (["--faults", "loss=1%"], "--faults needs network cards"),
+    (["--link", "virtio", "--selftest", "frames", "--cards", "5"], "out of range"),
+    (["--link", "virtio", "--selftest", "frames", "-n", "3", "--direct"], "joins two nodes"),
+    (["--link", "virtio", "--selftest", "frames", "-n", "2", "--faults", "los=1%"], "los"),
+    (["--link", "virtio", "--selftest", "frames", "-n", "2", "--pcap", "/nowhere/x"],
+     "/nowhere/x")])
+def test_errors_name_a_cause(margay, app, words, why):
+    margay("run", "--accel", "tcg", *words, app("hello")).status(125).says(re.escape(why))
+
+
+def test_selftest_without_cards(margay, app):
+    run = margay("run", "-n", 2, "--accel", "tcg", "--selftest", "frames", app("hello"))
+    assert run.returncode != 0
+    run.says("the nodes have no network cards")

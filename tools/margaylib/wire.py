@@ -1,0 +1,135 @@
+"""What joins the nodes' network cards: a socket per card, and the switch behind them.
+
+The sockets have no names, and the switch dies with the launcher (tools/spawn.c),
+so nothing is left behind. Two nodes can be joined without a switch (--direct).
+"""
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import socket
+import time
+
+from .node import moves
+from .options import RunOptions
+
+ENDS_WITHIN = 3.0             # seconds for the switch to write its counters and end
+STATS_FD = 3
+FIRST_PORT = 4                # descriptor of the first port; one per node and card
+
+
+def switch_arguments(options: RunOptions) -> list[str]:
+    """Everything behind the switch's name."""
+    words = ["--stats", str(STATS_FD)]
+    for name in ("faults", "pcap", "latency", "bandwidth"):
+        value = getattr(options, name)
+        if value:
+            words += [f"--{name}", str(value)]
+    ports = [(node, card) for node in range(options.nodes) for card in range(options.cards)]
+    return words + [f"{FIRST_PORT + index}:{node}.{card}"
+                    for index, (node, card) in enumerate(ports)]
+
+
+class Wire:
+    """One machine's wire. start() before the nodes, started() after them, end() at last."""
+
+    def __init__(self, options: RunOptions) -> None:
+        self.options = options
+        self.pid = 0
+        self.pidfd = -1
+        self.wait_status: int | None = None
+        self.counters: dict | None = None
+        self.hold = self.stats = self.errors = -1
+        self.near: list[list[socket.socket]] = []        # of each node, by card
+        self.far: list[socket.socket] = []               # the switch's
+        if options.direct:
+            pairs = [socket.socketpair() for _ in range(options.cards)]
+            self.near = [[pair[side] for pair in pairs] for side in range(2)]
+            return
+        for _ in range(options.nodes):
+            pairs = [socket.socketpair() for _ in range(options.cards)]
+            self.near.append([pair[0] for pair in pairs])
+            self.far += [pair[1] for pair in pairs]
+
+    def start(self, spawn: str, switch: str, null_fd: int) -> None:
+        """Starts the switch, if there is one."""
+        if not self.far:
+            return
+        stdin, self.hold = os.pipe2(os.O_CLOEXEC)
+        self.stats, stats_end = os.pipe2(os.O_CLOEXEC)
+        self.errors, errors_end = os.pipe2(os.O_CLOEXEC)
+        wanted = {0: stdin, 1: null_fd, 2: errors_end, STATS_FD: stats_end}
+        wanted |= {FIRST_PORT + index: end.fileno() for index, end in enumerate(self.far)}
+        self.pid = os.posix_spawn(
+            spawn, [spawn, str(os.getpid()), switch, *switch_arguments(self.options)], os.environ,
+            file_actions=moves(wanted), setpgroup=0, setsigmask=[],
+            setsigdef=[signal.SIGINT, signal.SIGQUIT, signal.SIGPIPE, signal.SIGTERM,
+                       signal.SIGHUP])
+        self.pidfd = os.pidfd_open(self.pid)
+        for fd in (stdin, stats_end, errors_end):
+            os.close(fd)
+        for end in self.far:
+            end.close()
+
+    def cards(self, rank: int) -> list[int]:
+        """The descriptors of a node's cards."""
+        return [end.fileno() for end in self.near[rank]]
+
+    def started(self) -> None:
+        """All nodes have their ends: only they and the switch hold them from now on."""
+        for ends in self.near:
+            for end in ends:
+                end.close()
+
+    def reap(self) -> str:
+        """Why the switch has ended, if it ended before its time; '' otherwise."""
+        if not self.pid or self.wait_status is not None:
+            return ""
+        pid, status = os.waitpid(self.pid, os.WNOHANG)
+        if not pid:
+            return ""
+        self.wait_status = status
+        if os.WIFSIGNALED(status):
+            return f"signal {os.WTERMSIG(status)}"
+        said = os.read(self.errors, 1 << 16).decode("utf-8", "replace").strip()
+        return said or f"status {os.WEXITSTATUS(status)}"
+
+    @property
+    def refused(self) -> bool:
+        """Has the switch not understood its options?"""
+        return self.wait_status is not None and os.WIFEXITED(self.wait_status) \
+            and os.WEXITSTATUS(self.wait_status) != 0
+
+    def end(self) -> None:
+        """The nodes are gone: takes the switch's counters and its process."""
+        self.started()
+        if not self.pid:
+            return
+        os.close(self.hold)
+        text = self._read_counters(time.monotonic() + ENDS_WITHIN)
+        if self.wait_status is None:
+            watch = select.poll()
+            watch.register(self.pidfd, select.POLLIN)
+            if not watch.poll(ENDS_WITHIN * 1000):
+                signal.pidfd_send_signal(self.pidfd, signal.SIGKILL)
+            self.wait_status = os.waitpid(self.pid, 0)[1]
+        try:
+            self.counters = json.loads(text)
+        except ValueError:
+            pass                  # it was killed
+        for fd in (self.stats, self.errors, self.pidfd):
+            os.close(fd)
+        self.pid = 0
+
+    def _read_counters(self, until: float) -> bytes:
+        pieces = []
+        watch = select.poll()
+        watch.register(self.stats, select.POLLIN)
+        while watch.poll(max(0.0, until - time.monotonic()) * 1000):
+            piece = os.read(self.stats, 1 << 16)
+            if not piece:
+                break
+            pieces.append(piece)
+        return b"".join(pieces)

@@ -202,6 +202,7 @@ static bool link_is_up(const struct virtio_net *v)
 }
 
 /* From any state to a working card; says what went wrong, or null. */
+__attribute__((noinline, cold))
 static const char *start(struct virtio_net *v)
 {
 	struct virtio *virtio = &v->virtio;
@@ -247,6 +248,7 @@ static void end_sends(struct virtio_net *v)
 		}
 }
 
+__attribute__((noinline, cold))
 static void recover(struct virtio_net *v)
 {
 	const char *why;
@@ -447,6 +449,7 @@ static uint32_t receive(struct virtio_net *v, uint32_t budget)
 
 /* Now and then, when there is nothing else to do: has it lost its link, does it
  * hang, does it want to be reset? */
+__attribute__((noinline, cold))
 static void look(struct virtio_net *v)
 {
 	uint8_t status;

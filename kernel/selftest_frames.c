@@ -1,8 +1,9 @@
 /*
  * The self-tests `frames` and `framesizes` (of these the first two parts): frames
- * from node 0 to node 1 with nothing above the driver. What they print is the limit that messages are compared with
- * (tests/bench/bench.py), and what tests/test_nic.py looks at. Called by
- * selftest.c before the application starts. Data: the part that is running.
+ * from node 0 to node 1 with nothing above the driver. What they print is the
+ * limit that messages are compared with (tests/bench/bench.py), and what
+ * tests/test_nic.py looks at. Called by selftest.c before the application starts.
+ * Data: the part that is running.
  *
  *   sizes    frames of many sizes from 60 bytes to the largest, over every card,
  *            each byte checked: frames_CARD_sent, _good, _bad

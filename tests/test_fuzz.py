@@ -1,4 +1,4 @@
-"""The engine under fuzzing (tests/fuzz): the corpus again, then 20 s of search each.
+"""Engine and link under fuzzing (tests/fuzz): the corpus again, then 20 s of search each.
 
 `make fuzz` searches for longer.
 """
@@ -14,7 +14,7 @@ from harness import BUILD, ROOT, cores
 
 pytestmark = pytest.mark.host
 
-TARGETS = ("messages", "blocks")
+TARGETS = ("messages", "blocks", "frames")
 each = pytest.mark.parametrize("target", TARGETS, ids=[f"fuzz_{name}" for name in TARGETS])
 SECONDS = 20
 

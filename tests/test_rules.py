@@ -42,6 +42,7 @@ MAY_INCLUDE = {
                    "libc-glue"},
     "tests/netsim": {"net", "net/link", "host", "tests/host"},
     "tests/model": {"net", "net/portals", "include", "libc-glue"},
+    "tests/fuzz/frames": {"net", "net/portals", "net/link", "net/frames"},
     "tests/fuzz": {"net", "net/portals", "include", "libc-glue"},
     "tools": {"net", "net/portals", "net/shm", "include"},
     "include": set(),

@@ -120,6 +120,22 @@ static int locate(const struct wire *wire, uint32_t *first, uint64_t *frames)
 	return at < MOST_FRAMES && *frames <= MOST_FRAMES;
 }
 
+/* Whether one of these frames is in the stash, so that they cannot be of one message. */
+static int is_stashed(const struct link *link, const struct flow *flow, uint32_t first,
+		      uint64_t frames)
+{
+	uint32_t index = flow->stash;
+
+	while (index != NO_RECORD) {
+		const struct stash *stash = record_at(&link->stashes, index);
+
+		if (stash->sequence - first < frames)
+			return 1;
+		index = stash->next;
+	}
+	return 0;
+}
+
 /* A message in one frame, in its turn: without a record. */
 static int place_at_once(struct link *link, struct flow *flow, const struct wire *wire)
 {
@@ -153,6 +169,8 @@ static int place_first(struct link *link, struct flow *flow, const struct wire *
 		count(link, LINK_EARLY);
 		return REFUSED;
 	}
+	if (is_stashed(link, flow, first, frames))
+		return NONSENSE;
 	if (frames == 1 && first == flow->expected)
 		return place_at_once(link, flow, wire);
 	for (tail = &flow->assembly; *tail != NO_RECORD; held++)

@@ -1,7 +1,7 @@
 # The fuzzers of the engine (tests/fuzz): clang's libFuzzer with ASan and UBSan.
 # Included by the Makefile. `make fuzz` searches for FUZZ_SECONDS with each.
 
-FUZZ_TARGETS  := build/fuzz/fuzz_messages build/fuzz/fuzz_blocks
+FUZZ_TARGETS  := build/fuzz/fuzz_messages build/fuzz/fuzz_blocks build/fuzz/fuzz_frames
 FUZZ_SHARED   := $(filter-out tests/fuzz/fuzz_%.c,$(sort $(wildcard tests/fuzz/*.c)))
 FUZZ_ENGINE   := $(sort $(wildcard net/portals/*.c))
 FUZZ_CFLAGS   := $(HOST_CFLAGS) -fno-omit-frame-pointer \
@@ -26,6 +26,13 @@ FUZZ_OBJECTS := $(FUZZ_ENGINE:%.c=build/fuzz/%.o) $(FUZZ_SHARED:%.c=build/fuzz/%
 build/fuzz/fuzz_%: build/fuzz/tests/fuzz/fuzz_%.o $(FUZZ_OBJECTS)
 	@clang -fsanitize=fuzzer,address,undefined $^ -o $@
 
+# That of frames has a world of its own.
+FRAMES_OBJECTS := $(patsubst %.c,build/fuzz/%.o,$(sort $(wildcard net/link/*.c net/frames/*.c)) \
+	$(FUZZ_ENGINE) $(sort $(wildcard tests/fuzz/frames/*.c)) host/port.c host/crc.c)
+
+build/fuzz/fuzz_frames: $(FRAMES_OBJECTS)
+	@clang -fsanitize=fuzzer,address,undefined $^ -o $@
+
 # The same with clang's source coverage: which lines the corpus reaches.
 build/fuzz/coverage/%.o: %.c
 	@mkdir -p $(@D)
@@ -35,6 +42,9 @@ build/fuzz/coverage/%.o: %.c
 
 FUZZ_COVERED := $(FUZZ_TARGETS:build/fuzz/%=build/fuzz/coverage/%)
 COVER_OBJECTS := $(FUZZ_OBJECTS:build/fuzz/%=build/fuzz/coverage/%)
+
+build/fuzz/coverage/fuzz_frames: $(FRAMES_OBJECTS:build/fuzz/%=build/fuzz/coverage/%)
+	@clang -fsanitize=fuzzer -fprofile-instr-generate $^ -o $@
 
 build/fuzz/coverage/fuzz_%: build/fuzz/coverage/tests/fuzz/fuzz_%.o $(COVER_OBJECTS)
 	@clang -fsanitize=fuzzer -fprofile-instr-generate $^ -o $@
@@ -54,5 +64,5 @@ fuzz-coverage: $(FUZZ_COVERED)
 .SECONDARY: $(FUZZ_OBJECTS) $(COVER_OBJECTS) \
 	$(foreach kind,fuzz fuzz/coverage,$(FUZZ_TARGETS:build/fuzz/%=build/$(kind)/tests/fuzz/%.o))
 
--include $(wildcard $(FUZZ_OBJECTS:.o=.d) $(COVER_OBJECTS:.o=.d) \
+-include $(wildcard $(FUZZ_OBJECTS:.o=.d) $(COVER_OBJECTS:.o=.d) $(FRAMES_OBJECTS:.o=.d) \
 	build/fuzz/tests/fuzz/*.d build/fuzz/coverage/tests/fuzz/*.d)

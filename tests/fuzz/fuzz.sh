@@ -1,12 +1,12 @@
 #!/bin/sh
 # The fuzzers at work, from the top folder; `make fuzz`, `make fuzz-corpus` and
 # `make fuzz-coverage` build the programs and call this.
-#   search SECONDS   both targets at once, from the corpus on; what they reach goes
+#   search SECONDS   all targets at once, from the corpus on; what they reach goes
 #                    to build/fuzz/found, inputs that fail to build/fuzz/failed
 #   merge            the corpus anew: the fewest files that reach as much
 #   coverage         which lines of the engine the corpus reaches
 set -u
-targets="messages blocks"
+targets="messages blocks frames"
 corpus=tests/fuzz/corpus
 found=build/fuzz/found
 failed=build/fuzz/failed
@@ -60,9 +60,9 @@ coverage() {
 		LLVM_PROFILE_FILE=$out/$target.raw $out/fuzz_$target -runs=0 $corpus/$target \
 			>$out/$target.log 2>&1 || { tail -5 $out/$target.log; return 1; }
 	done
-	llvm-profdata-14 merge $out/messages.raw $out/blocks.raw -o $out/all.profile
-	llvm-cov-14 report $out/fuzz_messages -object $out/fuzz_blocks \
-		-instr-profile $out/all.profile -show-branch-summary=0 net/portals
+	llvm-profdata-14 merge $out/messages.raw $out/blocks.raw $out/frames.raw -o $out/all.profile
+	llvm-cov-14 report $out/fuzz_messages -object $out/fuzz_blocks -object $out/fuzz_frames \
+		-instr-profile $out/all.profile -show-branch-summary=0 net/portals net/link net/frames
 }
 
 "$@"

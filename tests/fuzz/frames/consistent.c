@@ -1,0 +1,137 @@
+/*
+ * What must hold of a link between two calls: lists and counts agree, windows
+ * are within bounds, the heap is one. An independent look at net/link/state.h.
+ */
+#include "fuzz_frames.h"
+#include "../../../net/link/state.h"
+
+struct link_view link_look(const struct link *link, uint32_t node, enum link_lane lane)
+{
+	const struct flow *flow = flow_find(link, node, lane);
+	const struct flow *other = flow_find(link, node, !lane);
+	struct link_view view = { .mine = link->config.incarnation,
+				  .ready = link->ready_first != NO_RECORD };
+
+	if (flow) {
+		view.mine = flow->mine;
+		view.expected = flow->expected;
+		view.una = flow->una;
+		view.next = flow->next;
+	} else if (other) {
+		view.mine = other->mine;
+	}
+	return view;
+}
+
+/* How many records are in a chain. */
+static uint32_t length(const struct records *records, uint32_t index)
+{
+	uint32_t n = 0;
+
+	for (; index != NO_RECORD; n++) {
+		MUST(index < records->limit && n < records->limit);
+		index = *(const uint16_t *)record_at(records, index);
+	}
+	return n;
+}
+
+static void check_sending(const struct link *link, const struct flow *flow)
+{
+	uint32_t under_way = flow->next - flow->una, at = flow->una, last = NO_RECORD;
+	int fresh = 0;
+
+	MUST(under_way <= LINK_MOST_WINDOW && flow->credit <= LINK_MOST_WINDOW);
+	MUST(!((flow->acked | flow->marked | flow->again) & ~bits(under_way)));
+	MUST(!(flow->acked & 1) && !(flow->acked & flow->marked));
+	MUST(flow->burst >= 1 && flow->burst <= LINK_MOST_WINDOW);
+	MUST(!under_way || (flow->flags & FLOW_RESENDS));
+	MUST(length(&link->sends, flow->head) == flow->sends);
+	for (uint32_t i = flow->head; i != NO_RECORD;) {
+		const struct send *send = record_at(&link->sends, i);
+
+		MUST(!send->over && send->lane == flow_lane(flow));
+		/* the first contains una, the others follow each other */
+		if (i == flow->head)
+			MUST(flow->una - send->first < send->frames);
+		else
+			MUST(send->first == at);
+		at = send->first + send->frames;
+		if (i == flow->fresh) {
+			MUST(flow->next - send->first < send->frames);
+			fresh = 1;
+		}
+		last = i;
+		i = send->next;
+	}
+	MUST(last == flow->tail && fresh == (flow->fresh != NO_RECORD));
+	if (flow->fresh == NO_RECORD)
+		MUST(flow->head == NO_RECORD ? under_way == 0 : at == flow->next);
+}
+
+static void check_receiving(const struct link *link, const struct flow *flow)
+{
+	uint32_t at = flow->expected, n = 0;
+
+	MUST(flow->granted >= 1 && flow->granted <= LINK_MOST_WINDOW);
+	MUST(!(flow->arrived & ~bits(flow->granted - 1u)));
+	MUST(!is_before(flow->begun, flow->expected));
+	for (uint32_t i = flow->assembly; i != NO_RECORD; n++) {
+		const struct assembly *assembly = record_at(&link->assemblies, i);
+
+		MUST(n < LINK_MOST_WINDOW);
+		if (n == 0)
+			MUST(flow->expected - assembly->first < assembly->frames);
+		else
+			MUST(assembly->first == at);
+		at = assembly->first + assembly->frames;
+		i = assembly->next;
+	}
+	/* What was begun and has not ended is what is between the two. */
+	MUST(at == flow->begun);
+	for (uint32_t i = flow->stash; i != NO_RECORD;) {
+		const struct stash *stash = record_at(&link->stashes, i);
+		uint32_t ahead = stash->sequence - flow->expected;
+
+		MUST(ahead >= 1 && ahead < flow->granted && flow->arrived >> (ahead - 1) & 1);
+		MUST(!is_before(stash->sequence, flow->begun));
+		i = stash->next;
+	}
+}
+
+void link_check(const struct link *link)
+{
+	uint32_t assemblies = 0, stashes = 0, sends = 0, timers = 0, ready = 0;
+
+	for (uint32_t i = 0; i < link->n_flows; i++) {
+		const struct flow *flow = &link->flows[i];
+
+		check_sending(link, flow);
+		check_receiving(link, flow);
+		assemblies += length(&link->assemblies, flow->assembly);
+		stashes += length(&link->stashes, flow->stash);
+		sends += flow->sends;
+		ready += !!(flow->flags & FLOW_READY);
+		if (flow->heap_at == NO_RECORD) {
+			MUST(!(flow->flags & (FLOW_RESENDS | FLOW_ACKS)));
+			continue;
+		}
+		timers++;
+		MUST(flow->heap_at < link->n_heap && link->heap[flow->heap_at] == i);
+		MUST(!(flow->flags & FLOW_RESENDS) || !is_before(flow->resend_at, flow->timer_at));
+		MUST(!(flow->flags & FLOW_ACKS) || !is_before(flow->ack_at, flow->timer_at));
+	}
+	MUST(timers == link->n_heap);
+	for (uint32_t i = 1; i < link->n_heap; i++)
+		MUST(!is_before(link->flows[link->heap[i]].timer_at,
+				link->flows[link->heap[(i - 1) / 2]].timer_at));
+	for (uint32_t i = link->ready_first; i != NO_RECORD; i = link->flows[i].ready_next)
+		MUST(ready-- > 0 && (link->flows[i].flags & FLOW_READY));
+	MUST(ready == 0);
+	MUST(assemblies == link->assemblies.used && stashes == link->stashes.used);
+	/* Those that are over wait for the card only. */
+	MUST(sends <= link->sends.used);
+	MUST(link->sends_used[0] + link->sends_used[1] == link->sends.used);
+	MUST(link->sends.used + length(&link->sends, link->sends.free) == link->sends.limit);
+	MUST(link->transmits.used + length(&link->transmits, link->transmits.free) ==
+	     link->transmits.limit);
+}

@@ -1,0 +1,209 @@
+/*
+ * A link under observation: see link_probe.h.
+ */
+#include "link_probe.h"
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+static uint8_t payload[1 << 16];
+
+static void note(struct probe *p, struct note note)
+{
+	if (p->n_notes < PROBE_NOTES)
+		p->notes[p->n_notes++] = note;
+}
+
+static int is_busy(struct probe *p)
+{
+	int busy = p->busy;
+
+	p->busy = 0;
+	return busy;
+}
+
+static uint64_t id_of(const void *header)
+{
+	uint64_t id;
+
+	memcpy(&id, header, sizeof(id));
+	return id;
+}
+
+static int on_whole(void *context, uint32_t node, uint32_t lane, const void *header,
+		    const void *bytes, uint32_t n)
+{
+	(void)bytes;
+	if (is_busy(context))
+		return LINK_BUSY;
+	note(context, (struct note){ 'w', node, lane, id_of(header), 0, n });
+	return LINK_TAKE;
+}
+
+static int on_begin(void *context, uint32_t node, uint32_t lane, const void *header,
+		    uint64_t length, struct link_target *target)
+{
+	if (is_busy(context))
+		return LINK_BUSY;
+	target->room[0] = id_of(header);
+	note(context, (struct note){ 'b', node, lane, id_of(header), 0, length });
+	return LINK_TAKE;
+}
+
+static void on_data(void *context, struct link_target *target, uint64_t at, const void *bytes,
+		    uint32_t n)
+{
+	(void)bytes;
+	note(context, (struct note){ 'd', 0, 0, target->room[0], at, n });
+}
+
+static void on_end(void *context, struct link_target *target, int fail)
+{
+	note(context, (struct note){ fail ? 'E' : 'e', 0, 0, target->room[0], 0, 0 });
+}
+
+static uint32_t on_gather(void *context, uint64_t source, uint64_t at, uint32_t bytes,
+			  struct nic_piece *pieces, uint32_t most)
+{
+	(void)context, (void)source, (void)most;
+	pieces[0] = (struct nic_piece){ payload + at % 1024, bytes };
+	return 1;
+}
+
+static void on_sent(void *context, uint64_t source, int fail)
+{
+	note(context, (struct note){ fail ? 'F' : 's', 0, 0, source, 0, 0 });
+}
+
+static void on_lost(void *context, uint32_t node)
+{
+	note(context, (struct note){ 'l', node, 0, 0, 0, 0 });
+}
+
+static int card_send(struct nic *nic, const struct nic_piece *pieces, uint32_t n, uint64_t cookie)
+{
+	struct probe *p = (struct probe *)((char *)nic - offsetof(struct probe, nic));
+	uint8_t frame[PROBE_MTU];
+	uint32_t bytes = 0;
+
+	if (p->card != NIC_OK)
+		return p->card;
+	for (uint32_t i = 0; i < n; i++) {
+		memcpy(frame + bytes, pieces[i].bytes, pieces[i].length);
+		bytes += pieces[i].length;
+	}
+	if (p->n_sent < PROBE_NOTES) {
+		p->to[p->n_sent] = frame[5];
+		CHECK_IS(wire_read(frame, bytes, frame[5], &p->sent[p->n_sent]), WIRE_OK);
+		p->n_sent++;
+	}
+	if (p->keeps)
+		p->cookies[p->kept++ % PROBE_NOTES] = cookie;
+	else
+		link_transmitted(p->link, p->now, cookie);
+	return NIC_OK;
+}
+
+static const struct nic_ops ops = { "probe", card_send, 0, 0, 0 };
+
+void probe_open(struct probe *p)
+{
+	*p = (struct probe){ .now = 1000000000, .config = link_defaults(0, 8, PROBE_LIFE) };
+	p->nic.ops = &ops;
+	p->nic.mtu = PROBE_MTU;
+	wire_address(p->nic.address, 0, 0);
+}
+
+void probe_start(struct probe *p)
+{
+	static const struct link_user user = {
+		on_whole, on_begin, on_data, on_end, on_gather, on_sent, on_lost
+	};
+
+	p->memory = aligned_alloc(64, link_bytes(&p->config));
+	memset(p->memory, 0xa5, link_bytes(&p->config));
+	p->link = link_open(p->memory, &p->config, &p->nic, &user, p);
+	CHECK(p->link != 0);
+}
+
+void probe_close(struct probe *p, int empty)
+{
+	if (empty)
+		CHECK_IS(link_records_used(p->link), 0);
+	free(p->memory);
+}
+
+const struct wire *probe_next(struct probe *p)
+{
+	return p->seen < p->n_sent ? &p->sent[p->seen++] : 0;
+}
+
+const char *probe_story(struct probe *p)
+{
+	static char story[PROBE_NOTES + 1];
+	uint32_t n = 0;
+
+	while (p->noted < p->n_notes)
+		story[n++] = p->notes[p->noted++].kind;
+	story[n] = 0;
+	return story;
+}
+
+struct wire probe_data(uint32_t sequence, uint64_t length, uint64_t at)
+{
+	return (struct wire){ .kind = WIRE_KIND_DATA, .source = PEER_LIFE,
+			      .destination = PROBE_LIFE, .sequence = sequence, .length = length,
+			      .offset = at, .window = 8,
+			      .bytes = length - at < PROBE_FRAGMENT ? (uint32_t)(length - at) :
+				       PROBE_FRAGMENT };
+}
+
+struct wire probe_ack(uint32_t ack, uint64_t selective, uint32_t window)
+{
+	return (struct wire){ .kind = WIRE_KIND_ACK, .source = PEER_LIFE,
+			      .destination = PROBE_LIFE, .ack = ack, .selective = selective,
+			      .window = window };
+}
+
+void probe_give(struct probe *p, uint32_t node, const struct wire *wire, uint64_t id)
+{
+	static uint8_t frame[WIRE_DATA + WIRE_MOST_PAYLOAD];
+	uint8_t here[6], there[6];
+
+	wire_address(here, node, 0);
+	wire_address(there, 0, 0);
+	memset(frame + WIRE_HEADER, 0, WIRE_MESSAGE);
+	memcpy(frame + WIRE_HEADER, &id, sizeof(id));
+	wire_write(frame, there, here, wire);
+	link_receive(p->link, p->now, frame,
+		     (wire->kind == WIRE_KIND_DATA ? WIRE_DATA : WIRE_HEADER) + wire->bytes);
+}
+
+int probe_send(struct probe *p, uint32_t node, uint64_t length, uint64_t source)
+{
+	uint8_t header[LINK_HEADER_BYTES] = { 0 };
+
+	memcpy(header, &source, sizeof(source));
+	return link_send(p->link, p->now, node, LINK_REQUESTS, header, length, 0, source);
+}
+
+void probe_pass(struct probe *p, uint64_t ns)
+{
+	uint64_t until = p->now + ns;
+	uint32_t turns = 0;
+
+	while (link_deadline(p->link) <= until && turns++ < 10000) {
+		if (link_deadline(p->link) > p->now)
+			p->now = link_deadline(p->link);
+		link_tick(p->link, p->now);
+	}
+	CHECK(turns < 10000);
+	p->now = until;
+}
+
+void probe_complete(struct probe *p)
+{
+	for (uint32_t i = 0; i < p->kept; i++)
+		link_transmitted(p->link, p->now, p->cookies[i]);
+	p->kept = 0;
+}

@@ -1,0 +1,65 @@
+/*
+ * One link with a card that only takes notes: tests hand it frames and time, and
+ * look at what it sends and says. The probe is node 0.
+ */
+#ifndef TESTS_LINK_PROBE_H
+#define TESTS_LINK_PROBE_H
+#include "../../net/link/link.h"
+#include "../../net/link/wire.h"
+#include "check.h"
+
+#define PROBE_MTU       (WIRE_DATA + 256u)
+#define PROBE_FRAGMENT  256u
+#define PEER_LIFE       500u          /* the peers' incarnation */
+#define PROBE_LIFE      1000u
+#define PROBE_NOTES     256u
+
+/* What a link has called: kind w(hole), b(egin), d(ata), e(nd), E(nd with failure),
+ * s(ent), F(ailed), l(ost). */
+struct note {
+	char kind;
+	uint32_t node, lane;
+	uint64_t id;                  /* header's first 8 bytes; sent: source; lost: 0 */
+	uint64_t at, bytes;
+};
+
+struct probe {
+	struct link *link;
+	struct link_config config;    /* to be changed before probe_start */
+	struct nic nic;
+	uint64_t now;
+	int card;                     /* what its send returns */
+	int keeps;                    /* 1: it completes sends only when probe_complete says */
+	uint64_t cookies[PROBE_NOTES];
+	uint32_t kept;
+	struct wire sent[PROBE_NOTES];  /* frames that left, in order */
+	uint32_t to[PROBE_NOTES];
+	uint32_t n_sent, seen;
+	struct note notes[PROBE_NOTES];
+	uint32_t n_notes, noted;
+	int busy;                     /* the next begin or whole says LINK_BUSY */
+	void *memory;
+};
+
+void probe_open(struct probe *p);
+void probe_start(struct probe *p);
+/* With `empty`: no record may be in use. */
+void probe_close(struct probe *p, int empty);
+
+/* The next frame that left and was not looked at, or null. */
+const struct wire *probe_next(struct probe *p);
+/* The notes since the last time as letters ("w", "bdd"); p->notes has the details. */
+const char *probe_story(struct probe *p);
+
+/* A DATA frame of node `node`, right in all but what the caller changes: part of a message
+ * `id` of `length` bytes, from `at` on. probe_give hands it to the link. */
+struct wire probe_data(uint32_t sequence, uint64_t length, uint64_t at);
+struct wire probe_ack(uint32_t ack, uint64_t selective, uint32_t window);
+void probe_give(struct probe *p, uint32_t node, const struct wire *wire, uint64_t id);
+
+/* Send a message of this length; its id is `source`. */
+int probe_send(struct probe *p, uint32_t node, uint64_t length, uint64_t source);
+void probe_pass(struct probe *p, uint64_t ns);  /* time, and ticks when they are due */
+void probe_complete(struct probe *p);
+
+#endif

@@ -1,0 +1,377 @@
+/*
+ * The receiving half of the link, frame by frame: order, the stash, refusals,
+ * acknowledgements, what is dropped, incarnations.
+ */
+#include <string.h>
+#include "link_probe.h"
+
+#define MS 1000000ull
+
+static void open_default(struct probe *p)
+{
+	probe_open(p);
+	probe_start(p);
+}
+
+static void give_data(struct probe *p, uint32_t sequence, uint64_t length, uint64_t at, uint64_t id)
+{
+	struct wire wire = probe_data(sequence, length, at);
+
+	probe_give(p, 1, &wire, id);
+}
+
+static int told(struct probe *p, const char *story)
+{
+	const char *is = probe_story(p);
+	int same = !strcmp(is, story);
+
+	if (!same)
+		check_failed(__FILE__, __LINE__, is);
+	return same;
+}
+
+TEST(link_receives_and_acknowledges_after_a_while)
+{
+	const struct wire *ack;
+	struct probe p;
+
+	open_default(&p);
+	give_data(&p, 0, 8, 0, 7);
+	CHECK(told(&p, "w"));
+	CHECK(p.notes[0].id == 7 && p.notes[0].node == 1 && p.notes[0].bytes == 8);
+	CHECK(!probe_next(&p));
+	probe_pass(&p, p.config.ack_delay + 2048);
+	ack = probe_next(&p);
+	CHECK(ack && ack->kind == WIRE_KIND_ACK && ack->ack == 1 && ack->selective == 0);
+	CHECK(ack && ack->destination == PEER_LIFE && ack->source == PROBE_LIFE);
+	CHECK(!probe_next(&p));
+	CHECK(link_deadline(p.link) == LINK_NEVER);
+	probe_close(&p, 1);
+}
+
+TEST(link_acknowledges_with_what_it_sends)
+{
+	const struct wire *data;
+	struct probe p;
+
+	open_default(&p);
+	give_data(&p, 0, 8, 0, 7);
+	probe_send(&p, 1, 8, 1);
+	data = probe_next(&p);
+	CHECK(data && data->kind == WIRE_KIND_DATA && data->ack == 1);
+	probe_pass(&p, MS);
+	CHECK(!probe_next(&p));
+	probe_close(&p, 0);
+}
+
+TEST(link_keeps_short_messages_that_come_early)
+{
+	const struct wire *ack = 0;
+	struct probe p;
+
+	open_default(&p);
+	give_data(&p, 2, 8, 0, 2);
+	give_data(&p, 1, 8, 0, 1);
+	CHECK(told(&p, ""));
+	while (p.seen < p.n_sent)
+		ack = probe_next(&p);
+	CHECK(ack && ack->ack == 0 && ack->selective == 3);
+	give_data(&p, 0, 8, 0, 0);
+	CHECK(told(&p, "www"));
+	CHECK(p.notes[0].id == 0 && p.notes[1].id == 1 && p.notes[2].id == 2);
+	probe_close(&p, 1);
+}
+
+TEST(link_places_fragments_in_any_order)
+{
+	struct probe p;
+
+	open_default(&p);
+	/* the first is missing: the second shows where the message begins */
+	give_data(&p, 1, 700, 256, 9);
+	CHECK(told(&p, "bd"));
+	CHECK_IS(p.notes[1].at, 256);
+	give_data(&p, 2, 700, 512, 9);
+	CHECK(told(&p, "d"));
+	CHECK_IS(p.notes[2].bytes, 188);
+	give_data(&p, 0, 700, 0, 9);
+	CHECK(told(&p, "de"));
+	probe_close(&p, 1);
+}
+
+TEST(link_begins_and_ends_in_order)
+{
+	struct probe p;
+
+	open_default(&p);
+	give_data(&p, 0, 400, 0, 1);
+	give_data(&p, 3, 300, 256, 2);            /* the last alone tells nothing */
+	CHECK(told(&p, "bd"));
+	CHECK_IS(link_counter(p.link, LINK_EARLY), 1);
+	give_data(&p, 2, 300, 0, 2);              /* begins while 1 is not whole */
+	give_data(&p, 3, 300, 256, 2);
+	CHECK(told(&p, "bdd"));
+	give_data(&p, 1, 400, 256, 1);
+	CHECK(told(&p, "dee"));
+	CHECK_IS(p.notes[p.n_notes - 1].id, 2);
+	probe_close(&p, 1);
+}
+
+TEST(link_asks_again_for_what_was_refused)
+{
+	const struct wire *ack;
+	struct probe p;
+
+	open_default(&p);
+	p.busy = 1;
+	give_data(&p, 0, 8, 0, 1);
+	CHECK(told(&p, ""));
+	CHECK(!probe_next(&p));
+	probe_pass(&p, p.config.again_delay + 2048);
+	ack = probe_next(&p);
+	CHECK(ack && ack->again && ack->ack == 0 && ack->sequence == 1);
+	give_data(&p, 0, 8, 0, 1);
+	CHECK(told(&p, "w"));
+	/* one from the stash finds the user busy: it has not arrived after all */
+	give_data(&p, 2, 8, 0, 3);
+	p.busy = 0;
+	give_data(&p, 1, 300, 0, 2);
+	p.busy = 1;
+	give_data(&p, 2, 300, 256, 2);
+	probe_close(&p, 0);
+}
+
+TEST(link_takes_back_an_early_message_that_finds_the_user_busy)
+{
+	struct probe p;
+
+	open_default(&p);
+	give_data(&p, 2, 8, 0, 2);
+	give_data(&p, 0, 400, 0, 1);
+	p.busy = 1;
+	give_data(&p, 1, 400, 256, 1);
+	CHECK(told(&p, "bdde"));
+	CHECK_IS(link_records_used(p.link), 0);
+	give_data(&p, 2, 8, 0, 2);
+	CHECK(told(&p, "w"));
+	probe_close(&p, 1);
+}
+
+TEST(link_acknowledges_repeated_frames_at_once)
+{
+	const struct wire *ack;
+	struct probe p;
+
+	open_default(&p);
+	give_data(&p, 0, 8, 0, 1);
+	give_data(&p, 0, 8, 0, 1);
+	CHECK(told(&p, "w"));
+	ack = probe_next(&p);
+	CHECK(ack && ack->ack == 1);
+	CHECK_IS(link_counter(p.link, LINK_DUPLICATES), 1);
+	probe_close(&p, 1);
+}
+
+TEST(link_drops_frames_outside_the_window)
+{
+	struct probe p;
+
+	open_default(&p);
+	give_data(&p, LINK_FIRST_WINDOW, 8, 0, 1);
+	give_data(&p, 1u << 31, 8, 0, 1);
+	give_data(&p, 0x7fffffff, 8, 0, 1);
+	CHECK(told(&p, ""));
+	CHECK_IS(link_counter(p.link, LINK_OUTSIDE) + link_counter(p.link, LINK_DUPLICATES), 3);
+	give_data(&p, LINK_FIRST_WINDOW - 1, 8, 0, 1);
+	CHECK_IS(link_counter(p.link, LINK_STASHED), 1);
+	probe_close(&p, 0);
+}
+
+TEST(link_drops_fragments_that_contradict_the_first)
+{
+	struct probe p;
+	struct wire wire;
+
+	open_default(&p);
+	give_data(&p, 0, 2000, 0, 1);
+	CHECK(told(&p, "bd"));
+	give_data(&p, 1, 2001, 256, 1);
+	give_data(&p, 1, 2000, 512, 1);
+	wire = probe_data(1, 2000, 256);
+	wire.bytes = 255;
+	probe_give(&p, 1, &wire, 1);
+	wire = probe_data(1, 2000, 257);
+	probe_give(&p, 1, &wire, 1);
+	CHECK(told(&p, ""));
+	CHECK_IS(link_counter(p.link, LINK_NONSENSE), 4);
+	/* a short message in two parts is no message of ours */
+	wire = probe_data(8, 100, 0);
+	wire.bytes = 50;
+	probe_give(&p, 2, &wire, 1);
+	wire.sequence = 0;
+	probe_give(&p, 2, &wire, 1);
+	CHECK_IS(link_counter(p.link, LINK_NONSENSE), 5);
+	/* more fragments than there are numbers */
+	wire = probe_data(0, WIRE_MOST_LENGTH, 0);
+	wire.bytes = 1;
+	probe_give(&p, 3, &wire, 1);
+	CHECK(told(&p, ""));
+	CHECK_IS(link_counter(p.link, LINK_EARLY), 1);
+	probe_close(&p, 0);
+}
+
+/* Found by fuzzing: a record was lost until the peer was. */
+TEST(link_drops_a_message_that_covers_an_early_one)
+{
+	struct probe p;
+
+	open_default(&p);
+	give_data(&p, 2, 8, 0, 2);
+	give_data(&p, 0, 1000, 0, 1);
+	CHECK(told(&p, ""));
+	CHECK_IS(link_counter(p.link, LINK_NONSENSE), 1);
+	give_data(&p, 0, 8, 0, 0);
+	give_data(&p, 1, 8, 0, 1);
+	CHECK(told(&p, "www"));
+	probe_close(&p, 1);
+}
+
+TEST(link_shares_its_window_among_senders)
+{
+	const struct wire *ack;
+	struct wire wire = probe_data(0, 8, 0);
+	struct probe p;
+
+	probe_open(&p);
+	p.config.ring = 64;
+	probe_start(&p);
+	give_data(&p, 0, 8, 0, 1);
+	give_data(&p, 0, 8, 0, 1);
+	ack = probe_next(&p);
+	CHECK(ack && ack->window == 64);
+	for (uint32_t node = 2; node < 8; node++)
+		probe_give(&p, node, &wire, node);
+	p.seen = p.n_sent;
+	probe_give(&p, 7, &wire, 7);
+	ack = probe_next(&p);
+	CHECK(ack && ack->window == 64 / 7);
+	/* what was promised stays promised */
+	give_data(&p, 0, 8, 0, 1);
+	ack = probe_next(&p);
+	CHECK(ack && ack->window == 64);
+	probe_close(&p, 1);
+}
+
+/* ---- incarnations, row by row as in link.h ---- */
+
+TEST(link_drops_ghosts_of_the_source)
+{
+	struct wire wire = probe_data(1, 8, 0);
+	struct probe p;
+
+	open_default(&p);
+	give_data(&p, 0, 8, 0, 1);
+	wire.source = PEER_LIFE - 1;
+	probe_give(&p, 1, &wire, 1);
+	CHECK(told(&p, "w"));
+	CHECK_IS(link_counter(p.link, LINK_GHOSTS), 1);
+	CHECK_IS(link_counter(p.link, LINK_RESETS_OUT), 0);
+	probe_close(&p, 1);
+}
+
+TEST(link_answers_what_is_meant_for_another_life)
+{
+	const struct wire *reset;
+	struct wire wire = probe_data(0, 8, 0);
+	struct probe p;
+
+	open_default(&p);
+	wire.destination = PROBE_LIFE - 256;
+	probe_give(&p, 1, &wire, 1);
+	CHECK(told(&p, ""));
+	reset = probe_next(&p);
+	CHECK(reset && reset->kind == WIRE_KIND_RESET && reset->source == PROBE_LIFE &&
+	      reset->destination == PEER_LIFE && !reset->over);
+	CHECK_IS(link_peer_bytes(p.link, 1), 0);
+	probe_close(&p, 1);
+}
+
+TEST(link_that_may_have_lived_before_wants_to_be_known)
+{
+	struct wire wire = probe_data(0, 8, 0);
+	struct probe p;
+
+	probe_open(&p);
+	p.config.strict = 1;
+	probe_start(&p);
+	wire.destination = 0;
+	probe_give(&p, 1, &wire, 1);
+	CHECK(told(&p, ""));
+	CHECK_IS(link_counter(p.link, LINK_RESETS_OUT), 1);
+	wire.destination = PROBE_LIFE;
+	probe_give(&p, 1, &wire, 1);
+	CHECK(told(&p, "w"));
+	probe_close(&p, 1);
+}
+
+TEST(link_loses_what_it_had_with_an_earlier_life)
+{
+	struct wire wire = probe_data(0, 8, 0);
+	struct probe p;
+
+	open_default(&p);
+	give_data(&p, 0, 400, 0, 1);
+	probe_send(&p, 1, 1000, 5);
+	CHECK(told(&p, "bd"));
+	wire.source = PEER_LIFE + 256;
+	wire.destination = 0;
+	probe_give(&p, 1, &wire, 2);
+	CHECK(told(&p, "EFlw"));
+	probe_close(&p, 1);
+}
+
+TEST(link_believes_only_resets_that_it_caused)
+{
+	struct wire wire = { .kind = WIRE_KIND_RESET, .source = PEER_LIFE + 256,
+			     .destination = PROBE_LIFE - 1 };
+	struct wire ack = probe_ack(0, 0, 8);
+	struct probe p;
+
+	open_default(&p);
+	probe_send(&p, 1, 8, 5);
+	probe_give(&p, 1, &ack, 0);
+	probe_give(&p, 1, &wire, 0);                    /* for another life of this node */
+	wire.destination = PROBE_LIFE;
+	wire.source = PEER_LIFE;
+	probe_give(&p, 1, &wire, 0);                    /* no newer than is known */
+	probe_give(&p, 3, &wire, 0);                    /* of a node that nothing was sent to */
+	CHECK(told(&p, ""));
+	CHECK_IS(link_counter(p.link, LINK_GHOSTS), 3);
+	wire.source = PEER_LIFE + 256;
+	probe_give(&p, 1, &wire, 0);
+	CHECK(told(&p, "Fl"));
+	probe_close(&p, 1);
+}
+
+TEST(link_sends_again_to_a_node_that_wants_to_be_known)
+{
+	struct wire wire = { .kind = WIRE_KIND_RESET, .source = PEER_LIFE,
+			     .destination = PROBE_LIFE };
+	const struct wire *data;
+	struct probe p;
+
+	open_default(&p);
+	probe_send(&p, 1, 8, 5);
+	data = probe_next(&p);
+	CHECK(data && data->destination == 0 && data->sequence == 0);
+	probe_give(&p, 1, &wire, 0);
+	data = probe_next(&p);
+	CHECK(data && data->destination == PEER_LIFE && data->sequence == 0);
+	CHECK(told(&p, ""));
+	/* OVER: the peer had taken frames that it does not know of any more */
+	wire.over = 1;
+	probe_send(&p, 2, 8, 6);
+	probe_give(&p, 2, &wire, 0);
+	CHECK(told(&p, "Fl"));
+	probe_close(&p, 0);
+}

@@ -1,0 +1,288 @@
+/*
+ * The sending half of the link, frame by frame: windows, holes, timers, the
+ * card, records, turns.
+ */
+#include <string.h>
+#include "link_probe.h"
+
+#define MS 1000000ull
+
+static void open_default(struct probe *p)
+{
+	probe_open(p);
+	probe_start(p);
+}
+
+static void give_ack(struct probe *p, uint32_t ack, uint64_t selective, uint32_t window)
+{
+	struct wire wire = probe_ack(ack, selective, window);
+
+	probe_give(p, 1, &wire, 0);
+}
+
+/* The sequence numbers of the frames that left since the last time, as digits. */
+static const char *left(struct probe *p)
+{
+	static const char digits[] = "0123456789abcdefghijklmnopqrstuvwxyz";
+	static char text[PROBE_NOTES + 1];
+	const struct wire *wire;
+	uint32_t n = 0;
+
+	while ((wire = probe_next(p)))
+		text[n++] = digits[wire->sequence % 36];
+	text[n] = 0;
+	return text;
+}
+
+#define LEFT(p, want) \
+	do { \
+		const char *is_ = left(p); \
+		if (strcmp(is_, want)) \
+			check_failed(__FILE__, __LINE__, is_); \
+	} while (0)
+#define TOLD(p, want) \
+	do { \
+		const char *is_ = probe_story(p); \
+		if (strcmp(is_, want)) \
+			check_failed(__FILE__, __LINE__, is_); \
+	} while (0)
+
+TEST(link_sends_what_the_window_allows)
+{
+	struct probe p;
+
+	open_default(&p);
+	probe_send(&p, 1, 20 * PROBE_FRAGMENT, 1);
+	LEFT(&p, "01234567");
+	give_ack(&p, 2, 0, 7);
+	LEFT(&p, "8");
+	give_ack(&p, 2, 0, 3);                          /* a promise is kept */
+	LEFT(&p, "");
+	give_ack(&p, 9, 0, 64);
+	LEFT(&p, "9abcdefghij");
+	TOLD(&p, "");
+	give_ack(&p, 20, 0, 64);
+	TOLD(&p, "s");
+	probe_pass(&p, 100 * MS);
+	LEFT(&p, "");
+	CHECK(link_deadline(p.link) == LINK_NEVER);
+	probe_close(&p, 1);
+}
+
+TEST(link_sends_a_hole_again_when_three_later_frames_arrived)
+{
+	struct probe p;
+
+	open_default(&p);
+	probe_send(&p, 1, 8 * PROBE_FRAGMENT, 1);
+	LEFT(&p, "01234567");
+	give_ack(&p, 1, 1, 8);                          /* 1 is missing, 2 is there */
+	give_ack(&p, 1, 3, 8);
+	LEFT(&p, "");
+	give_ack(&p, 1, 7, 8);
+	LEFT(&p, "1");
+	give_ack(&p, 1, 15, 8);
+	LEFT(&p, "");
+	CHECK_IS(link_counter(p.link, LINK_FAST), 1);
+	give_ack(&p, 8, 0, 8);
+	TOLD(&p, "s");
+	probe_close(&p, 1);
+}
+
+TEST(link_notices_that_what_it_sent_again_is_lost_too)
+{
+	struct probe p;
+
+	open_default(&p);
+	probe_send(&p, 1, 20 * PROBE_FRAGMENT, 1);
+	give_ack(&p, 0, 7, 12);
+	LEFT(&p, "012345670" "89ab");
+	/* 8, 9 and a left after the second 0 */
+	give_ack(&p, 0, 7 | 7 << 7, 12);
+	LEFT(&p, "04567");
+	probe_close(&p, 0);
+}
+
+TEST(link_waits_longer_each_time)
+{
+	uint64_t last, first;
+	struct probe p;
+
+	open_default(&p);
+	probe_send(&p, 1, 3 * PROBE_FRAGMENT, 1);
+	LEFT(&p, "012");
+	first = p.now;
+	probe_pass(&p, p.config.first_timeout + 3000);
+	LEFT(&p, "0");                                  /* one, to see whether anybody is there */
+	last = p.config.first_timeout;
+	CHECK(p.now - first >= last);
+	probe_pass(&p, last);
+	LEFT(&p, "");
+	probe_pass(&p, last + 3000);
+	LEFT(&p, "0");
+	give_ack(&p, 1, 0, 8);
+	LEFT(&p, "12");
+	give_ack(&p, 3, 0, 8);
+	TOLD(&p, "s");
+	probe_close(&p, 1);
+}
+
+TEST(link_gives_up_after_its_tries)
+{
+	const struct wire *wire;
+	struct probe p;
+
+	probe_open(&p);
+	p.config.tries = 3;
+	probe_start(&p);
+	probe_send(&p, 1, 8, 1);
+	probe_send(&p, 1, 8, 2);
+	probe_send(&p, 2, 8, 3);
+	{
+		struct wire ack = probe_ack(1, 0, 8);
+
+		probe_give(&p, 2, &ack, 0);
+	}
+	TOLD(&p, "s");
+	probe_pass(&p, 10000 * MS);
+	TOLD(&p, "FFl");
+	CHECK_IS(link_counter(p.link, LINK_TIMEOUTS), 3);
+	left(&p);
+	/* The peer sees it as a new life. */
+	probe_send(&p, 1, 8, 4);
+	wire = probe_next(&p);
+	CHECK(wire && wire->source == PROBE_LIFE + 1 && wire->sequence == 0);
+	probe_close(&p, 0);
+}
+
+TEST(link_times_out_by_the_round_trip)
+{
+	struct probe p;
+
+	open_default(&p);
+	for (uint32_t i = 0; i < 20; i++) {
+		probe_send(&p, 1, 8, i);
+		p.now += 4 * MS;
+		give_ack(&p, i + 1, 0, 8);
+	}
+	left(&p);
+	probe_send(&p, 1, 8, 99);
+	LEFT(&p, "k");
+	probe_pass(&p, 4 * MS);
+	LEFT(&p, "");
+	probe_pass(&p, 2 * MS);
+	LEFT(&p, "k");
+	probe_close(&p, 0);
+}
+
+TEST(link_ignores_acknowledgements_that_cannot_be)
+{
+	struct probe p;
+
+	open_default(&p);
+	probe_send(&p, 1, 8, 1);
+	give_ack(&p, 2, 0, 64);
+	CHECK_IS(link_counter(p.link, LINK_NONSENSE), 1);
+	give_ack(&p, 0, ~0ull, 0xffff);                 /* of frames that never left */
+	TOLD(&p, "");
+	give_ack(&p, 1, 0, 8);
+	TOLD(&p, "s");
+	give_ack(&p, 0, 0, 8);                          /* an old one */
+	CHECK_IS(link_counter(p.link, LINK_NONSENSE), 1);
+	probe_close(&p, 1);
+}
+
+TEST(link_waits_for_a_full_card_and_bears_one_that_is_down)
+{
+	struct probe p;
+
+	open_default(&p);
+	p.card = NIC_FULL;
+	probe_send(&p, 1, 8, 1);
+	LEFT(&p, "");
+	p.card = NIC_OK;
+	probe_pass(&p, 2 * MS);
+	LEFT(&p, "0");
+	p.card = NIC_DOWN;
+	probe_send(&p, 1, 8, 2);
+	LEFT(&p, "");
+	p.card = NIC_OK;
+	give_ack(&p, 1, 0, 8);
+	probe_pass(&p, p.config.first_timeout);
+	CHECK(left(&p)[0] == '1');
+	probe_close(&p, 0);
+}
+
+TEST(link_says_sent_when_the_card_has_read_everything)
+{
+	struct probe p;
+
+	open_default(&p);
+	p.keeps = 1;
+	probe_send(&p, 1, 8, 1);
+	give_ack(&p, 1, 0, 8);
+	TOLD(&p, "");
+	CHECK(link_records_used(p.link) > 0);
+	probe_complete(&p);
+	TOLD(&p, "s");
+	probe_close(&p, 1);
+}
+
+TEST(link_takes_turns_among_nodes)
+{
+	struct probe p;
+
+	open_default(&p);
+	p.card = NIC_FULL;
+	probe_send(&p, 1, 100 * PROBE_FRAGMENT, 1);
+	probe_send(&p, 2, 8, 2);
+	probe_send(&p, 3, 2 * PROBE_FRAGMENT, 3);
+	p.card = NIC_OK;
+	probe_pass(&p, 2 * MS);
+	CHECK(p.n_sent >= 5);
+	CHECK(p.to[0] == 1 && p.to[1] == 2 && p.to[2] == 3 && p.to[3] == 1 && p.to[4] == 3);
+	probe_close(&p, 0);
+}
+
+TEST(link_leaves_records_for_others)
+{
+	uint32_t n = 0, m = 0;
+	struct probe p;
+
+	probe_open(&p);
+	p.config.sends = 24;
+	p.config.answers = 8;
+	probe_start(&p);
+	while (probe_send(&p, 1, 8, n) == LINK_OK)
+		n++;
+	CHECK_IS(n, 9);
+	while (probe_send(&p, 2, 8, m) == LINK_OK)
+		m++;
+	CHECK_IS(m, 4);
+	CHECK(link_has_room(p.link, 3, LINK_REQUESTS));
+	/* answers have their own, and what is kept is kept */
+	CHECK_IS(link_reserve(p.link, 1), 1);
+	CHECK_IS(link_reserve(p.link, 2), 1);
+	link_unreserve(p.link);
+	link_unreserve(p.link);
+	CHECK_IS(probe_send(&p, 0, 8, 1), LINK_WRONG);
+	CHECK_IS(probe_send(&p, 8, 8, 1), LINK_WRONG);
+	CHECK_IS(probe_send(&p, 3, 1ull << 48, 1), LINK_WRONG);
+	probe_close(&p, 0);
+}
+
+TEST(link_refuses_configurations_that_cannot_be)
+{
+	struct link_config config = link_defaults(0, 4, 1);
+
+	CHECK(link_bytes(&config) > 0);
+	config.incarnation = 0;
+	CHECK_IS(link_bytes(&config), 0);
+	config = link_defaults(4, 4, 1);
+	CHECK_IS(link_bytes(&config), 0);
+	config = link_defaults(0, 4, 1);
+	config.answers = config.sends;
+	CHECK_IS(link_bytes(&config), 0);
+	config = link_defaults(0, 65535, 1);
+	CHECK(link_bytes(&config) > 0);
+}

@@ -28,8 +28,7 @@ static struct initiator_args arguments(uint64_t md, uint64_t target, uint64_t wh
 	return (struct initiator_args){
 		.md = md, .length = LENGTH_WHOLE,
 		.target_nid = (uint32_t)target, .target_pid = (uint32_t)(target >> 32),
-		.pt_index = where & 0xffff, .cookie = where >> 16 & 0xffff,
-		.ack = where >> 32 == PTL_ACK_REQ,
+		.pt_index = (uint32_t)where, .cookie = (uint32_t)(where >> 32),
 		.match_bits = match_bits, .remote_offset = remote_offset,
 		.hdr_data = hdr_data,
 	};
@@ -59,6 +58,18 @@ static bool read_arguments(uint64_t address, struct initiator_args *args)
 	return true;
 }
 
+/* A short message's payload is gathered from pieces, or fetched, by way of a
+ * buffer; the own block's lock is held. */
+static void count_detour(uint64_t bytes)
+{
+	own_view.block->started.counters[STAT_COPIED] += bytes;
+}
+
+static bool in_one_step(const struct message *message)
+{
+	return message->operation == MESSAGE_ATOMIC || link_is_short(message);
+}
+
 /* The initiator's half of a put, once its payload has left or cannot. */
 static int64_t finish(const struct message *message, struct grant *from, int result,
                       bool answers, struct message *answer)
@@ -71,6 +82,8 @@ static int64_t finish(const struct message *message, struct grant *from, int res
 		answers = message_refuse(message, NI_FAIL, answer);
 	if (!link_lock())
 		return PTL_FAIL;
+	if (from->pieces && in_one_step(message))
+		count_detour(from->bytes);
 	initiator_sent(&own_view, message, from, failed ? NI_FAIL : NI_OK);
 	if (answers) /* an ack is complete when it has begun */
 		deliver_begin(&own_view, answer, node.id, &none, &unused);
@@ -94,7 +107,7 @@ static int64_t put_locked(const struct initiator_args *args)
 	if (error)
 		return -error;
 
-	if (args->operation == MESSAGE_ATOMIC || link_is_short(&message))
+	if (in_one_step(&message))
 		result = link_short(&message, &from, &to, &answer, 0);
 	else
 		result = link_put(&message, &from, &to, &answer);
@@ -144,6 +157,7 @@ static void take_short(const struct message *message, int result, struct message
 	if (result == DELIVER_DAMAGED)
 		message_refuse(message, NI_FAIL, reply);
 	count(COUNTER_COPIED_BYTES, reply->mlength);
+	count_detour(reply->mlength);
 	deliver_inline(&own_view, reply, fetched, &grant, &unused, 0);
 }
 
@@ -202,6 +216,8 @@ static int64_t exchange(const struct initiator_args *args)
 	result = link_short(&message, &from, &to, &answer, fetched);
 	if (!link_lock())
 		return PTL_FAIL;
+	if (from.pieces)
+		count_detour(from.bytes);
 	initiator_sent(&own_view, &message, &from, result == DELIVER_DAMAGED ? NI_FAIL : NI_OK);
 	take_short(&message, result, &answer, fetched);
 	link_unlock();
@@ -210,14 +226,16 @@ static int64_t exchange(const struct initiator_args *args)
 }
 
 /* A put of another kind; the own block's lock is held until it is started. Makes
- * the arguments again: then sys_put needs no memory for them. */
-__attribute__((noinline))
+ * the arguments again: then sys_put needs no memory for them. Flattened as sys_put
+ * is, for what is longer, or gives events or an ack. */
+__attribute__((noinline, flatten))
 static int64_t put_any(uint64_t md, uint64_t target, uint64_t where, uint64_t match_bits,
-                       uint64_t remote_offset, uint64_t hdr_data)
+                       uint64_t remote_offset, uint64_t hdr_data, enum ack_req ack)
 {
 	struct initiator_args args =
 		arguments(md, target, where, match_bits, remote_offset, hdr_data);
 
+	args.ack = ack;
 	return put_locked(&args);
 }
 
@@ -234,8 +252,8 @@ static int64_t lost(uint64_t bytes)
 
 /*
  * Flattened: the whole path of the plainest put becomes one function, which
- * takes half the instructions of the calls from file to file. The others are
- * not: each would be as large as this one.
+ * takes half the instructions of the calls from file to file. Gets and exchanges
+ * are not: each would be as large as this one.
  */
 __attribute__((flatten))
 int64_t sys_put(uint64_t md, uint64_t target, uint64_t where, uint64_t match_bits,
@@ -251,12 +269,22 @@ int64_t sys_put(uint64_t md, uint64_t target, uint64_t where, uint64_t match_bit
 	if (!link_lock())
 		return PTL_FAIL;
 	if (!initiator_brief(&own_view, &args, &message, &from))
-		return put_any(md, target, where, match_bits, remote_offset, hdr_data);
+		return put_any(md, target, where, match_bits, remote_offset, hdr_data, ACK_NO);
 	link_unlock();
 	if (link_short(&message, &from, &to, &none, 0) == DELIVER_DAMAGED)
 		return lost(from.bytes);
 	upcall_look();
 	return PTL_OK;
+}
+
+int64_t sys_put_ack(uint64_t md, uint64_t target, uint64_t where, uint64_t match_bits,
+                    uint64_t remote_offset, uint64_t hdr_data)
+{
+	if ((uint32_t)target >= node.size)
+		return PTL_PROCESS_INVALID;
+	if (!link_lock())
+		return PTL_FAIL;
+	return put_any(md, target, where, match_bits, remote_offset, hdr_data, ACK_YES);
 }
 
 int64_t sys_get(uint64_t md, uint64_t target, uint64_t where, uint64_t match_bits,

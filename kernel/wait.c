@@ -76,7 +76,7 @@ static bool await(bool (*ready)(void *arg), void *arg, uint64_t deadline, const 
 			wait_halted(deadline);
 		set_sleeping(0);
 		requests_serve();
-		is_ready = is_ready || ready(arg);
+		is_ready = ready(arg); /* serving a request may have used up what was there */
 	}
 	waiting_for = outer;
 	return is_ready;

@@ -92,6 +92,27 @@ sed -i 's/^#  define FREXP(f,e) .*/#  define FREXP frexpl/' \
 # A segment can be larger than 4 GiB, and so can one piece of it.
 sed -i 's/nb > INT_MAX || nb < bytes/nb > LONG_MAX || nb < bytes/' \
 	"$work/source/newlib/libc/stdlib/mallocr.c"
+# The digits of floating point end with an exponent that sprintf wrote, for which
+# every application got a second copy of the large printf.
+sed -i '/^#include <string.h>/a\
+static void exponent (char *to, int value)\
+{\
+  unsigned rest = value < 0 ? -(unsigned) value : (unsigned) value;\
+  char digits[12];\
+  int n = 0;\
+\
+  *to++ = '\''E'\'';\
+  if (value < 0)\
+    *to++ = '\''-'\'';\
+  do\
+    digits[n++] = '\''0'\'' + rest % 10;\
+  while (rest /= 10);\
+  while (n)\
+    *to++ = digits[--n];\
+  *to = 0;\
+}
+s/\bsprintf (ss, "E%d", expon)/exponent (ss, expon)/
+s/\bsprintf (string,/strcpy (string,/' "$work/source/newlib/libc/stdlib/ldtoa.c"
 # "%2$s": a va_list that is a parameter is a pointer here, whose address is not
 # the list's; so take the address of a copy.
 (cd "$work/source/newlib/libc/stdio" && sed -i '/^_VFW\{0,1\}PRINTF_R (struct/,/^{/{

@@ -4,25 +4,14 @@
  */
 #include "portals_calls.h"
 
-#define INDEX_CLAMP      0xffffu        /* no portal and no access control entry */
-
-/* Portal index, access control index and ack request as MARGAY_WHERE packs
- * them; what does not fit names nothing that exists. */
-static inline unsigned long where(ptl_pt_index_t pt_index, ptl_ac_index_t ac_index, int ack)
-{
-	if (__builtin_expect((pt_index | ac_index) > INDEX_CLAMP, 0)) {
-		pt_index = pt_index > INDEX_CLAMP ? INDEX_CLAMP : pt_index;
-		ac_index = ac_index > INDEX_CLAMP ? INDEX_CLAMP : ac_index;
-	}
-	return MARGAY_WHERE(pt_index, ac_index, ack);
-}
-
 int PtlPut(ptl_handle_md_t md, ptl_ack_req_t ack_req, ptl_process_id_t target,
 	   ptl_pt_index_t pt_index, ptl_ac_index_t ac_index, ptl_match_bits_t match_bits,
 	   ptl_size_t remote_offset, ptl_hdr_data_t hdr_data)
 {
-	return glue_inits ? call6(SYS_PUT, md, MARGAY_TARGET(target.nid, target.pid),
-			     where(pt_index, ac_index, ack_req), match_bits, remote_offset,
+	unsigned long number = ack_req == PTL_ACK_REQ ? SYS_PUT_ACK : SYS_PUT;
+
+	return glue_inits ? call6(number, md, MARGAY_TARGET(target.nid, target.pid),
+			     MARGAY_WHERE(pt_index, ac_index), match_bits, remote_offset,
 			     hdr_data) : PTL_NO_INIT;
 }
 
@@ -30,11 +19,11 @@ int PtlGet(ptl_handle_md_t md, ptl_process_id_t target, ptl_pt_index_t pt_index,
 	   ptl_ac_index_t ac_index, ptl_match_bits_t match_bits, ptl_size_t remote_offset)
 {
 	return glue_inits ? call5(SYS_GET, md, MARGAY_TARGET(target.nid, target.pid),
-			     where(pt_index, ac_index, 0), match_bits, remote_offset)
+			     MARGAY_WHERE(pt_index, ac_index), match_bits, remote_offset)
 		     : PTL_NO_INIT;
 }
 
-/* ---- with a struct of arguments: nothing here is clamped, the kernel looks ---- */
+/* ---- with a struct of arguments ---- */
 
 /* What all of them say; each adds its own. */
 #define OPERATION(to, pt, ac, bits, offset) \

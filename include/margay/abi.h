@@ -68,6 +68,7 @@
 	                                  PTL_EQ_EMPTY on timeout */ \
 	X(AC_ENTRY,    ac_entry,    1) /* (const struct margay_ac_args *) */ \
 	X(PUT,         put,         6) /* (md, MARGAY_TARGET, MARGAY_WHERE, match_bits, remote_offset, hdr_data) */ \
+	X(PUT_ACK,     put_ack,     6) /* the same, and an ack is asked for */ \
 	X(GET,         get,         5) /* (md, MARGAY_TARGET, MARGAY_WHERE, match_bits, remote_offset) */ \
 	X(PUT_REGION,  put_region,  1) /* (const struct margay_operation *), and the next four */ \
 	X(GET_REGION,  get_region,  1) \
@@ -85,10 +86,9 @@ enum {
 /* In the Portals group: an upcall came first; call again, to go on. */
 #define MARGAY_AGAIN  255
 
-/* ptl_process_id_t and (portal index, cookie, ack request) in one register each */
+/* ptl_process_id_t and (portal index, cookie) in one register each */
 #define MARGAY_TARGET(nid, pid)       ((unsigned long)(nid) | (unsigned long)(pid) << 32)
-#define MARGAY_WHERE(pt, cookie, ack) ((unsigned long)(pt) | (unsigned long)(cookie) << 16 | \
-                                       (unsigned long)(unsigned int)(ack) << 32)
+#define MARGAY_WHERE(pt, cookie)      ((unsigned long)(pt) | (unsigned long)(cookie) << 32)
 
 #ifndef __ASSEMBLER__
 #include <stdint.h>

@@ -392,12 +392,51 @@ static void case_atomic_events(struct roles *r)
 	}
 }
 
+/* What goes by way of a buffer is counted, at the initiator; what goes straight is not. */
+static void case_copied(struct roles *r)
+{
+	enum { SHORT = 24, LONG = 200 };
+	ptl_handle_me_t me = 0;
+
+	if (r->target)
+		me = attach(r, 1, 0, memory(r->in, 256, PTL_MD_THRESH_INF, REMOTE, PTL_EQ_NONE),
+		            PTL_RETAIN);
+	meet(r);
+	if (r->initiator) {
+		ptl_md_iovec_t pieces[2] = { { r->out, SHORT / 2 }, { r->out + 100, SHORT / 2 } };
+		ptl_md_t in_pieces = memory(pieces, 2, PTL_MD_THRESH_INF, PTL_MD_IOVEC, r->own);
+		ptl_handle_md_t md = bind(r, r->out, LONG, PTL_MD_THRESH_INF), gather;
+		ptl_sr_value_t before = status(r, PTL_SR_COPIED);
+
+		EQUAL(PtlMDBind(r->job.ni, in_pieces, PTL_RETAIN, &gather), PTL_OK);
+		EQUAL(PtlPutRegion(md, 0, SHORT, PTL_ACK_REQ, r->to, PT, 0, 1, 0, 0), PTL_OK);
+		acked(r);
+		EQUAL(PtlPut(md, PTL_ACK_REQ, r->to, PT, 0, 1, 0, 0), PTL_OK);
+		acked(r);
+		EQUAL(PtlGet(md, r->to, PT, 0, 1, 0), PTL_OK);
+		expect(r->own, PTL_EVENT_REPLY_END);
+		EQUAL(status(r, PTL_SR_COPIED) - before, 0);
+		EQUAL(PtlGetRegion(md, 0, SHORT, r->to, PT, 0, 1, 0), PTL_OK);
+		expect(r->own, PTL_EVENT_REPLY_END);
+		EQUAL(status(r, PTL_SR_COPIED) - before, SHORT);
+		EQUAL(PtlPut(gather, PTL_ACK_REQ, r->to, PT, 0, 1, 0, 0), PTL_OK);
+		acked(r);
+		EQUAL(status(r, PTL_SR_COPIED) - before, 2 * SHORT);
+		EQUAL(PtlMDUnlink(gather), PTL_OK);
+		EQUAL(PtlMDUnlink(md), PTL_OK);
+	}
+	meet(r);
+	if (r->target)
+		EQUAL(PtlMEUnlink(me), PTL_OK);
+}
+
 int main(void)
 {
 	static const struct { const char *name; void (*run)(struct roles *); } cases[] = {
 		{ "regions", case_regions }, { "arguments", case_arguments },
 		{ "atomic_arguments", case_atomic_arguments }, { "getput", case_getput },
 		{ "atomics", case_atomics }, { "atomic_events", case_atomic_events },
+		{ "copied", case_copied },
 	};
 	static struct roles roles;
 

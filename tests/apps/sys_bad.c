@@ -209,9 +209,9 @@ static void portals_calls(void)
 	TRY("eq_count_huge", SYS_EQ_ALLOC, ni, 1UL << 40, &index, &eq);
 	TRY("eq_wait_many", SYS_EQ_WAIT, &eq.handle, 1000000, 0);
 	TRY("eq_wait_handle", SYS_EQ_WAIT, &any, 1, 0);
-	TRY("put_handle", SYS_PUT, any, self, MARGAY_WHERE(2, 0, 0), 0, 0, 0);
-	TRY("put_target", SYS_PUT, md, MARGAY_TARGET(12345, 1), MARGAY_WHERE(2, 0, 0), 0, 0, 0);
-	TRY("get_handle", SYS_GET, me, self, MARGAY_WHERE(2, 0, 0), 0, 0);
+	TRY("put_handle", SYS_PUT, any, self, MARGAY_WHERE(2, 0), 0, 0, 0);
+	TRY("put_target", SYS_PUT, md, MARGAY_TARGET(12345, 1), MARGAY_WHERE(2, 0), 0, 0, 0);
+	TRY("get_handle", SYS_GET, me, self, MARGAY_WHERE(2, 0), 0, 0);
 	TRY("ni_barrier_any", SYS_NI_BARRIER, any);
 	TRY("ni_fini_any", SYS_NI_FINI, any);
 	TRY("ni_status_register", SYS_NI_STATUS, ni, 1000, &other);

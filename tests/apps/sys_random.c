@@ -176,10 +176,10 @@ static int arguments(long number, uint64_t *a)
 		operation(&op);
 		a[0] = (uint64_t)&op;
 		return 1;
-	case SYS_PUT: case SYS_GET:
+	case SYS_PUT: case SYS_PUT_ACK: case SYS_GET:
 		a[0] = handle(MD);
 		a[1] = MARGAY_TARGET(margay_process(0).nid, margay_process(0).pid);
-		a[2] = MARGAY_WHERE(next() % 5, next() % 3, next() % 2);
+		a[2] = MARGAY_WHERE(next() % 5, next() % 3);
 		a[3] = next() % 4;
 		return 1;
 	case SYS_NI_INIT: case SYS_NI_FINI:

@@ -123,7 +123,7 @@ static void calls(struct roles *r, ptl_handle_md_t md)
 		in.general[5] = md;
 		in.general[4] = MARGAY_TARGET(margay_process(r->job.rank).nid,
 		                              margay_process(r->job.rank).pid);
-		in.general[3] = MARGAY_WHERE(PT, 0, 0);
+		in.general[3] = MARGAY_WHERE(PT, 0);
 		in.general[10] = 1;        /* match bits */
 		in.general[8] = 0;
 		in.general[9] = before;    /* hdr_data */

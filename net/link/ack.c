@@ -25,8 +25,8 @@ static void advance(struct link *link, struct flow *flow, uint32_t n)
 	flow->marked = shifted(flow->marked, n);
 	flow->again = shifted(flow->again, n);
 	flow->credit = flow->credit > n ? (uint8_t)(flow->credit - n) : 0;
-	flow->burst = flow->burst + n < LINK_MOST_WINDOW ?
-		(uint8_t)(flow->burst + n) : LINK_MOST_WINDOW;
+	flow->burst = flow->burst + n < link->most_burst ?
+		(uint8_t)(flow->burst + n) : link->most_burst;
 	while (flow->head != NO_RECORD) {
 		uint32_t index = flow->head;
 		struct send *send = record_at(&link->sends, index);
@@ -42,18 +42,20 @@ static void advance(struct link *link, struct flow *flow, uint32_t n)
 }
 
 /* Frames that later ones have overtaken are lost, once; those that were sent
- * again are lost again if frames that left after them have arrived. */
-static uint64_t holes(struct flow *flow)
+ * again are lost again if frames that left after them have arrived. Frames that
+ * were refused have arrived in this sense, and as this is said a while later, one of
+ * them is enough. */
+static uint64_t holes(struct flow *flow, uint64_t refused)
 {
 	uint32_t under_way = flow->next - flow->una, later = LATER_FRAMES;
 	uint32_t since = flow->recover - flow->una;
-	uint64_t top = flow->acked;
+	uint64_t top = flow->acked | refused;
 
-	if (under_way <= LATER_FRAMES)
+	if (under_way <= LATER_FRAMES || refused)
 		later = 1;
 	if (is_before(flow->recover, flow->una))
 		since = 0;
-	if (flow->again && (uint32_t)__builtin_popcountll(top & ~bits(since)) >= later)
+	if ((uint32_t)__builtin_popcountll(top & ~bits(since)) >= later || (refused & flow->again))
 		flow->again = 0;
 	for (uint32_t i = 1; i < later && top; i++)
 		top &= ~(1ULL << (63 - __builtin_clzll(top)));
@@ -66,8 +68,7 @@ static uint64_t holes(struct flow *flow)
 int ack_take(struct link *link, struct flow *flow, const struct wire *wire, uint64_t now)
 {
 	uint32_t under_way = flow->next - flow->una, n = wire->ack - flow->una;
-	uint32_t n_refused;
-	uint64_t lost;
+	uint64_t refused, lost;
 
 	if (n > under_way)
 		return is_before(wire->ack, flow->una); /* old, or nonsense */
@@ -81,12 +82,9 @@ int ack_take(struct link *link, struct flow *flow, const struct wire *wire, uint
 			(uint8_t)wire->window : LINK_MOST_WINDOW;
 	flow->marked &= ~flow->acked;
 	under_way = flow->next - flow->una;
-	n_refused = wire->sequence - flow->una;
-	if (wire->again && n_refused <= under_way) {
-		flow->marked |= bits(n_refused) & ~flow->acked;
-		flow->again &= ~bits(n_refused);
-	}
-	lost = holes(flow);
+	refused = wire->refused & bits(under_way) & ~flow->acked;
+	lost = holes(flow, refused);
+	flow->marked |= refused;
 	if (lost) {
 		flow->marked |= lost;
 		link->counters[LINK_FAST] += (uint64_t)__builtin_popcountll(lost);

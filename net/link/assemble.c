@@ -252,6 +252,7 @@ static int advance(struct link *link, struct flow *flow)
 		int more = flow->arrived & 1;
 
 		flow->arrived >>= 1;
+		flow->refused >>= 1;
 		flow->expected++;
 		flow->granted--;
 		end_first(link, flow);
@@ -266,8 +267,7 @@ static int advance(struct link *link, struct flow *flow)
 
 static void refuse(struct link *link, struct flow *flow, uint32_t sequence, uint64_t now)
 {
-	if (!(flow->flags & FLOW_REFUSED) || is_before(flow->refused, sequence + 1))
-		flow->refused = sequence + 1;
+	flow->refused |= 1ULL << (sequence - flow->expected);
 	flow->flags |= FLOW_REFUSED;
 	timer_ack(link, flow, units(now), link->config.again_delay);
 }
@@ -312,10 +312,11 @@ void assemble(struct link *link, struct flow *flow, const struct wire *wire, uin
 		send_ack(link, flow, now);
 		return;
 	}
-	/* What was refused may now come; if something is missing still, later
-	 * acknowledgements show it. */
+	/* What was refused may come now, and shall before anything new: say so at once. */
 	if (advance(link, flow) == REFUSED)
 		refuse(link, flow, flow->expected, now);
+	else if (flow->refused)
+		flow->unacked = LINK_MOST_WINDOW;
 	if (flow->arrived || flow->unacked * 4u >= flow->granted)
 		send_ack(link, flow, now);
 	else

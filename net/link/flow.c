@@ -16,7 +16,7 @@ struct link_config link_defaults(uint32_t node, uint32_t nodes, uint32_t incarna
 		.peers = (uint16_t)(nodes < 32000 ? nodes : 32000),
 		.sends = (uint16_t)(2 * records), .answers = (uint16_t)records,
 		.assemblies = (uint16_t)records, .stashes = (uint16_t)records,
-		.transmits = 256, .tries = 24, .ring = 256,
+		.transmits = 256, .tries = 24, .ring = 256, .burst_bytes = 1u << 20,
 		.ack_delay = 200000, .again_delay = 100000,
 		.first_timeout = 20000000, .least_timeout = 2000000, .most_timeout = 200000000,
 	};
@@ -66,7 +66,7 @@ static uint8_t *pool(struct records *records, uint8_t *at, uint32_t bytes, uint1
 struct link *link_open(void *memory, const struct link_config *config, struct nic *nic,
 		       const struct link_user *user, void *context)
 {
-	uint32_t flows = 2 * (uint32_t)config->peers;
+	uint32_t flows = 2 * (uint32_t)config->peers, burst;
 	struct link *link = memory;
 	uint8_t *at = memory;
 
@@ -77,6 +77,9 @@ struct link *link_open(void *memory, const struct link_config *config, struct ni
 	link->fragment = (nic->mtu - WIRE_DATA) & ~63u;
 	if (link->fragment > WIRE_MOST_PAYLOAD)
 		link->fragment = WIRE_MOST_PAYLOAD;
+	burst = config->burst_bytes / link->fragment;
+	link->most_burst = (uint8_t)(burst > LINK_MOST_WINDOW ? LINK_MOST_WINDOW :
+				     burst < LINK_FIRST_WINDOW ? LINK_FIRST_WINDOW : burst);
 	at += rounded(sizeof(struct link));
 	link->flows = (struct flow *)at;
 	at += rounded(flows * sizeof(struct flow));
@@ -114,17 +117,17 @@ struct flow *flow_find(const struct link *link, uint32_t node, enum link_lane la
 }
 
 /* A flow's numbers at the beginning of a conversation. */
-static void start(struct flow *flow)
+static void start(const struct link *link, struct flow *flow)
 {
 	flow->una = flow->next = flow->recover = 0;
 	flow->expected = flow->begun = 0;
-	flow->acked = flow->marked = flow->again = flow->arrived = 0;
+	flow->acked = flow->marked = flow->again = flow->arrived = flow->refused = 0;
 	flow->head = flow->tail = flow->fresh = NO_RECORD;
 	flow->assembly = flow->stash = NO_RECORD;
 	flow->sends = 0;
 	flow->tries = flow->unacked = 0;
 	flow->credit = flow->granted = LINK_FIRST_WINDOW;
-	flow->burst = LINK_MOST_WINDOW;
+	flow->burst = link->most_burst;
 	flow->flags &= FLOW_LANE | FLOW_READY | FLOW_MEASURED;
 }
 
@@ -147,7 +150,7 @@ struct flow *flow_open(struct link *link, uint32_t node, enum link_lane lane)
 			       .theirs = other ? other->theirs : 0,
 			       .epoch = (uint16_t)(link->epoch - 2), .hash_next = *first };
 	*first = link->n_flows++;
-	start(flow);
+	start(link, flow);
 	return flow;
 }
 
@@ -167,7 +170,7 @@ void flow_lose(struct link *link, uint32_t node, int bump, uint32_t theirs)
 		stash[lane] = flow->stash;
 		send[lane] = flow->head;
 		timer_cancel(link, flow);
-		start(flow);
+		start(link, flow);
 		flow->mine += !!bump;
 		flow->mine += flow->mine == 0;
 		if (theirs)

@@ -210,7 +210,7 @@ void send_ack(struct link *link, struct flow *flow, uint64_t now)
 
 	link->now = now;
 	if (wire.again)
-		wire.sequence = flow->refused;
+		wire.refused = flow->refused;
 	acknowledge(link, flow, &wire);
 	if (give_bare(link, flow->node, &wire) == NIC_FULL) {
 		flow->flags |= FLOW_ACK_NOW;
@@ -218,6 +218,7 @@ void send_ack(struct link *link, struct flow *flow, uint64_t now)
 		return;
 	}
 	flow->flags &= (uint8_t)~FLOW_REFUSED;
+	flow->refused = 0;
 	count(link, LINK_ACKS_OUT);
 }
 
@@ -290,7 +291,7 @@ static int may_send(const struct flow *flow)
 }
 
 /* Frame `sequence` has left. */
-static void left_again(struct link *link, struct flow *flow, uint32_t sequence)
+static void left_again(struct link *link, struct flow *flow, uint32_t sequence, uint32_t now)
 {
 	uint64_t bit = 1ULL << (sequence - flow->una);
 
@@ -300,6 +301,9 @@ static void left_again(struct link *link, struct flow *flow, uint32_t sequence)
 	if ((flow->flags & FLOW_TIMED) && flow->timed == sequence)
 		flow->flags &= (uint8_t)~FLOW_TIMED;
 	count(link, LINK_RESENT);
+	/* The oldest has its time anew. */
+	if (sequence == flow->una)
+		timer_resend(link, flow, now);
 }
 
 static void left_first(struct link *link, struct flow *flow, const struct send *send, uint32_t now)
@@ -356,7 +360,7 @@ static int send_frame(struct link *link, struct flow *flow, uint64_t now)
 	if (first)
 		left_first(link, flow, send, units(now));
 	else
-		left_again(link, flow, sequence);
+		left_again(link, flow, sequence, units(now));
 	return 1;
 }
 

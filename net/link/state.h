@@ -51,9 +51,9 @@ struct flow {
 	uint64_t marked;           /* frames to send again */
 	uint64_t again;            /* frames that were sent again since `recover` began */
 	uint64_t arrived;          /* receiving: frames behind `expected` */
+	uint64_t refused;          /* frames not taken since this was last said; bit i is expected + i */
 	uint32_t expected;         /* first frame missing */
 	uint32_t begun;            /* first frame of the first message that has not begun */
-	uint32_t refused;          /* behind the last frame refused, with FLOW_REFUSED */
 	uint16_t assembly;         /* messages begun and not ended, in order */
 	uint16_t stash;            /* short messages that came early, in any order */
 	uint8_t  credit;           /* frames from una on that may be sent */
@@ -123,6 +123,7 @@ struct link {
 	struct link_user user;
 	void *context;             /* of its calls */
 	uint32_t fragment;         /* payload bytes that fit in a frame */
+	uint8_t most_burst;        /* frames of one flow under way: config.burst_bytes */
 	uint64_t counters[LINK_COUNTERS_END];
 	struct flow *flows;
 	uint16_t n_flows, n_peers; /* in use: they are never given back */

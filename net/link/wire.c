@@ -80,6 +80,8 @@ enum wire_result wire_read(const uint8_t *frame, uint32_t bytes, uint32_t node,
 	wire->window = (uint32_t)wire_get(frame + WIRE_WINDOW, 2);
 	wire->offset = wire_get(frame + WIRE_OFFSET, 6);
 	wire->length = wire_get(frame + WIRE_LENGTH, 6);
+	wire->refused = wire->kind == WIRE_KIND_ACK && wire->again ?
+		wire_get(frame + WIRE_REFUSED, 8) : 0;
 	wire->payload_crc = (uint32_t)wire_get(frame + WIRE_PAYLOAD_CRC, 4);
 	wire->message = frame + WIRE_HEADER;
 	wire->payload = frame + WIRE_DATA;
@@ -121,5 +123,7 @@ void wire_write(uint8_t *frame, const uint8_t *destination, const uint8_t *sourc
 	wire_put(frame + WIRE_PAYLOAD, wire->bytes, 2);
 	wire_put(frame + WIRE_OFFSET, wire->offset, 6);
 	wire_put(frame + WIRE_LENGTH, wire->length, 6);
+	if (wire->kind == WIRE_KIND_ACK)
+		wire_put(frame + WIRE_REFUSED, wire->refused, 8);
 	wire_put(frame + WIRE_CRC, header_crc(frame, data ? WIRE_DATA : WIRE_HEADER), 4);
 }

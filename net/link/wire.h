@@ -13,12 +13,13 @@
  *   24   4   incarnation of the source, never 0
  *   28   4   incarnation of the destination as the source knows it, 0: unknown
  *   32   4   DATA: sequence number of this frame in its flow
- *            ACK with AGAIN: behind the last frame that was refused; else 0
+ *            else 0
  *   36   4   cumulative acknowledgement: the next frame expected
  *   40   8   selective: bit i says that frame acknowledgement + 1 + i has arrived
  *   48   2   window: frames from the acknowledgement on that may be sent
  *   50   2   payload bytes in this frame
  *   52   6   DATA: where in the message they belong
+ *   52   8   ACK with AGAIN: bit i says that frame acknowledgement + i was refused
  *   58   6   DATA: payload bytes of the whole message
  *   64 128   DATA: the message's header, which the link does not interpret
  *  192       payload
@@ -45,14 +46,15 @@ enum wire_offset {
 	WIRE_CRC = 16, WIRE_PAYLOAD_CRC = 20,
 	WIRE_SOURCE_INCARNATION = 24, WIRE_DESTINATION_INCARNATION = 28,
 	WIRE_SEQUENCE = 32, WIRE_ACK = 36, WIRE_SELECTIVE = 40,
-	WIRE_WINDOW = 48, WIRE_PAYLOAD = 50, WIRE_OFFSET = 52, WIRE_LENGTH = 58
+	WIRE_WINDOW = 48, WIRE_PAYLOAD = 50, WIRE_OFFSET = 52, WIRE_LENGTH = 58,
+	WIRE_REFUSED = 52
 };
 
 enum wire_kind { WIRE_KIND_DATA = 1, WIRE_KIND_ACK = 2, WIRE_KIND_RESET = 3 };
 
 #define WIRE_KIND_MASK  0x0fu
 #define WIRE_LANE       0x10u      /* the flow of answers */
-#define WIRE_AGAIN      0x20u      /* ACK: frames before `sequence` were refused, send them again */
+#define WIRE_AGAIN      0x20u      /* ACK: some frames were refused, send them again */
 #define WIRE_OVER       0x40u      /* RESET: what was sent so far counts as failed */
 #define WIRE_KIND_ZERO  0x80u
 
@@ -67,7 +69,8 @@ struct wire {
 	uint64_t selective;
 	uint32_t window;
 	uint32_t bytes;            /* of payload */
-	uint64_t offset, length;
+	uint64_t offset, length;   /* DATA */
+	uint64_t refused;          /* ACK with AGAIN */
 	uint32_t payload_crc;
 	const uint8_t *message, *payload;
 };

@@ -129,7 +129,7 @@ TEST(link_asks_again_for_what_was_refused)
 	CHECK(!probe_next(&p));
 	probe_pass(&p, p.config.again_delay + 2048);
 	ack = probe_next(&p);
-	CHECK(ack && ack->again && ack->ack == 0 && ack->sequence == 1);
+	CHECK(ack && ack->again && ack->ack == 0 && ack->refused == 1);
 	give_data(&p, 0, 8, 0, 1);
 	CHECK(told(&p, "w"));
 	/* one from the stash finds the user busy: it has not arrived after all */

@@ -98,6 +98,8 @@ TEST(wire_reads_what_it_wrote)
 			wire.bytes = (uint32_t)(1 + (r >> 16) % 512);
 			wire.offset = check_random(&dice) >> 17;
 			wire.length = wire.offset + wire.bytes + (check_random(&dice) >> 17);
+		} else if (wire.kind == WIRE_KIND_ACK && wire.again) {
+			wire.refused = check_random(&dice);
 		}
 		CHECK_IS(wire_read(frame, put(&wire), 7, &read), WIRE_OK);
 		CHECK_IS(read.node, 3);
@@ -106,8 +108,9 @@ TEST(wire_reads_what_it_wrote)
 		CHECK(read.source == wire.source && read.destination == wire.destination);
 		CHECK(read.sequence == wire.sequence && read.ack == wire.ack);
 		CHECK(read.selective == wire.selective && read.window == wire.window);
-		CHECK(read.bytes == wire.bytes && read.offset == wire.offset &&
-		      read.length == wire.length);
+		CHECK(read.bytes == wire.bytes && read.refused == wire.refused);
+		if (wire.kind == WIRE_KIND_DATA)
+			CHECK(read.offset == wire.offset && read.length == wire.length);
 		CHECK(read.message == frame + 64 && read.payload == frame + 192);
 	}
 }

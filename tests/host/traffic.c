@@ -188,6 +188,8 @@ static uint64_t choose_length(struct traffic *t)
 {
 	uint64_t dice = netsim_random(&t->dice);
 
+	if (t->config.fixed)
+		return t->config.fixed;
 	if (dice % 1000000 >= t->config.longer || t->config.longest <= LINK_WHOLE_BYTES)
 		return dice >> 32 & (LINK_WHOLE_BYTES - 1);
 	/* as many of each magnitude */

@@ -16,6 +16,7 @@ struct traffic_config {
 	uint32_t messages;         /* altogether */
 	uint64_t seed;
 	uint32_t longest;          /* payload bytes, at most half of the pattern */
+	uint32_t fixed;            /* payload bytes of every message, if not 0 */
 	uint32_t longer;           /* per million messages: more than LINK_WHOLE_BYTES */
 	uint32_t busy;             /* per million messages: the receiver says LINK_BUSY */
 	uint32_t answers;          /* per million messages: on the lane of answers */

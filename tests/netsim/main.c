@@ -3,7 +3,7 @@
  * and for figures:
  *   netsim NODES MESSAGES SEED [name=value ...]
  * rates (loss, duplicate, reorder, damage, delay, busy, longer, answers) are per
- * million; longest, incast, ring and mtu as in the structures. The last line is
+ * million; fixed, longest, incast, ring and mtu as in the structures. The last line is
  * a row of figures that begins with "ok" or "failed".
  */
 #include <stdio.h>
@@ -43,6 +43,7 @@ int main(int argc, char **argv)
 	config.seed = strtoull(argv[3], 0, 0);
 	config.longest = RATE("longest", 20000);
 	config.longer = RATE("longer", 100000);
+	config.fixed = RATE("fixed", 0);
 	config.answers = RATE("answers", 250000);
 	config.busy = RATE("busy", 10000);
 	config.incast = RATE("incast", 0);

@@ -75,6 +75,7 @@ static void check_receiving(const struct link *link, const struct flow *flow)
 	MUST(flow->granted >= 1 && flow->granted <= LINK_MOST_WINDOW);
 	MUST(!(flow->arrived & ~bits(flow->granted - 1u)));
 	MUST(!is_before(flow->begun, flow->expected));
+	MUST(!(flow->refused & ~bits(flow->granted)));
 	for (uint32_t i = flow->assembly; i != NO_RECORD; n++) {
 		const struct assembly *assembly = record_at(&link->assemblies, i);
 

@@ -242,7 +242,8 @@ static void arrive(const struct step *step)
 		.lane = (uint8_t)lane, .again = step->flags >> 1 & 1, .over = step->flags >> 2 & 1,
 		.source = 500u + (step->incarnation & 3), .destination = at.mine,
 		.sequence = at.expected + (uint32_t)step->sequence, .ack = at.una + (uint32_t)step->ack,
-		.selective = step->selective, .window = step->window
+		.selective = step->selective, .window = step->window,
+		.refused = step->selective >> 7
 	};
 	uint8_t to[6], from[6];
 	struct message message;

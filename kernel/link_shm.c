@@ -23,7 +23,7 @@
 
 struct process_view own_view;
 
-static struct process_view peers[REGION_MAX_NODES]; /* block is null until first used */
+static struct process_view peers[REGION_MAX_NODES]; /* a pool; block is null until first used */
 static struct shm_member member;
 static uint64_t deaths_settled;    /* bit per node */
 static bool waiting_for_lock;      /* a doorbell now must not take a lock */
@@ -106,6 +106,7 @@ static void meet(uint32_t nid)
 	struct process_view *peer = &peers[nid];
 	uint8_t *slice = region_slice(node.region, nid);
 
+	count(COUNTER_PEER_BYTES, sizeof(*peer));
 	*peer = own_view;
 	peer->nid = nid;
 	peer->memory = slice + node.region->segment_offset;

@@ -228,6 +228,20 @@ def test_stats(margay, app):
     run.says(r"^margay: .*messages.* \d+")
 
 
+def test_only_peers_that_were_sent_to_cost_memory(margay, app, tmp_path):
+    """Rule 31: hello sends nothing; in a ring of four each sends to the next and, in the
+    barrier, to the one behind that too."""
+    def peer_bytes(name: str, nodes: int, *args) -> list[int]:
+        report = tmp_path / f"{name}.json"
+        margay("run", "-n", nodes, "--stats", "--json", report, app(name), *args).ok()
+        return [rank["stats"]["peer_bytes"] for rank in json.loads(report.read_text())["ranks"]]
+
+    assert peer_bytes("hello", 4) == [0] * 4
+    one = peer_bytes("pingpong", 2)
+    assert one[0] == one[1] > 0
+    assert peer_bytes("ring", 4, 3) == [2 * one[0]] * 4
+
+
 def test_dry_run_starts_nothing(margay, app):
     run = margay("run", "-n", 3, "--dry-run", app("hello")).ok()
     lines = [line for line in run.lines if "qemu-system-x86_64" in line]

@@ -22,6 +22,7 @@
 	X(BYTES_OUT,       bytes_out,       "payload bytes sent") \
 	X(BYTES_IN,        bytes_in,        "payload bytes received") \
 	X(COPIED_BYTES,    copied_bytes,    "payload bytes that a processor copied") \
+	X(PEER_BYTES,      peer_bytes,      "bytes kept for other nodes that messages were sent to") \
 	X(DROPS,           drops,           "messages dropped") \
 	X(CARD_INTERRUPTS, card_interrupts, "interrupts of network cards") \
 	X(FRAMES_OUT,      frames_out,      "frames handed to network cards") \

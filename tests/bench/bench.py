@@ -196,6 +196,15 @@ def sizes(bench: Bench) -> None:
         bench.add(name, float(value), "bytes")
 
 
+def peers(bench: Bench) -> None:
+    """Kernel memory that a node keeps for a peer that it has sent to, and for seven
+    that it has not."""
+    got = bench.margay("-n", "2", "--stats", app("put"), "latency", "10")
+    bench.add("peer_bytes", got["stats_peer_bytes"], "bytes")
+    got = bench.margay("-n", "8", "--stats", app("empty"))
+    bench.add("peer_bytes_silent", got["stats_peer_bytes"], "bytes", "0")
+
+
 def quiet(bench: Bench) -> None:
     """Interrupts that a node counts in a second of computing without messages."""
     for _ in range(bench.runs):
@@ -205,7 +214,7 @@ def quiet(bench: Bench) -> None:
 
 GROUPS: tuple[Callable[[Bench], None], ...] = (
     shared_memory_latency, shared_memory_streams, calls, division, upcalls, booting, sizes,
-    quiet)
+    peers, quiet)
 
 
 def machine() -> str:

@@ -74,6 +74,7 @@ pytest-there:
 # host-check is in net/build.mk, the fuzz targets are in tests/fuzz/build.mk, clean and help
 # are above.
 host-check: ## the engine's unit tests on this machine
+model: ## check the link's protocol with spin
 fuzz: ## search for memory errors in the engine; SECONDS=3600
 fuzz-corpus: ## keep what fuzzing has reached, as few files as possible
 fuzz-coverage: ## lines that the corpus reaches

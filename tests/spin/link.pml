@@ -1,0 +1,184 @@
+/*
+ * The link's protocol as a model for spin (`make model`): one flow of a few
+ * one-frame messages from A to B, over a network that loses, repeats and
+ * reorders. It follows net/link/: send.c and ack.c (A), accept.c and assemble.c (B),
+ * with the timers left out: what a timer may do, it may do at any time here.
+ *
+ *   RESTART  B may be switched off once and come back with a newer incarnation
+ *   GIVEUP   A may give up once, and begin anew with a newer incarnation
+ *   ANYONE   B accepts, restarted, also who does not know it: an error must be found
+ *
+ * What must hold: B takes the messages in order and each at most once in a life;
+ * none that A knows to have arrived is taken again; A is never told so of one
+ * that was not taken; numbers stay within the window.
+ */
+#define MESSAGES  3
+#define WINDOW    2
+
+/* source's and destination's incarnation, sequence number, message */
+chan to_b = [3] of { byte, byte, byte, byte };
+/* RESET or not; incarnations; acknowledgement; whether the frame behind it has arrived;
+ * OVER of a RESET, AGAIN of an acknowledgement */
+chan to_a = [2] of { bool, byte, byte, byte, bool, bool };
+
+byte first_life_a = 1;
+bool taken[MESSAGES];     /* by any life of B */
+bool known[MESSAGES];     /* A was told that it has arrived */
+bool failed[MESSAGES];    /* A gave it up */
+
+#define SEND_A(reset, source, dest, ack, behind, flag) \
+	if \
+	:: nfull(to_a) -> to_a!reset, source, dest, ack, behind, flag \
+	:: skip  /* lost */ \
+	fi
+
+active proctype A()
+{
+	byte mine = 1, theirs = 0, una = 0, next = 0, base = 0;
+	bool marked = false, behind_arrived = false, gave_up = false;
+	bool reset, behind, flag;
+	byte source, dest, ack, at;
+
+end:	do
+	/* a frame for the first time, within the window */
+	:: next - una < WINDOW && base + next < MESSAGES && nfull(to_b) ->
+		atomic { to_b!mine, theirs, next, base + next; next++ }
+	/* again: the oldest, or the one behind it */
+	:: una < next && nfull(to_b) -> to_b!mine, theirs, una, base + una
+	:: una + 1 < next && !behind_arrived && nfull(to_b) ->
+		to_b!mine, theirs, una + 1, base + una + 1
+
+	:: atomic { nempty(to_a) ->
+		if
+		:: to_a??reset, source, dest, ack, behind, flag
+		:: to_a??<reset, source, dest, ack, behind, flag>   /* repeated */
+		:: to_a??reset, source, dest, ack, behind, flag -> goto end /* lost */
+		fi;
+		if
+		:: theirs != 0 && source < theirs -> skip          /* a ghost */
+		:: dest != mine -> skip                            /* for an earlier life */
+		:: else ->
+			if
+			:: reset && theirs == source -> skip
+			:: reset && theirs == 0 && !flag -> theirs = source
+			:: (reset && theirs != source && (theirs != 0 || flag)) ||
+			   (!reset && theirs != 0 && source > theirs) ->
+				/* everything under way is over */
+				at = una;
+				do
+				:: at < next -> failed[base + at] = true; at++
+				:: else -> break
+				od;
+				base = base + next;
+				una = 0; next = 0; behind_arrived = false;
+				theirs = source
+			:: else ->
+				if
+				:: theirs == 0 -> theirs = source
+				:: else -> skip
+				fi;
+				if
+				:: ack >= una && ack <= next ->
+					do
+					:: una < ack ->
+						assert(taken[base + una]);
+						known[base + una] = true;
+						una++;
+						behind_arrived = false
+					:: else -> break
+					od;
+					/* what it says of the frame behind `ack` */
+					if
+					:: behind && una + 1 < next -> behind_arrived = true
+					:: else -> skip
+					fi
+				:: else -> assert(ack < una)               /* old */
+				fi
+			fi
+		fi;
+		reset = 0; source = 0; dest = 0; ack = 0; behind = 0; flag = 0; at = 0 }
+#ifdef GIVEUP
+	:: atomic { una < next && !gave_up ->
+		gave_up = true;
+		at = una;
+		do
+		:: at < next -> failed[base + at] = true; at++
+		:: else -> break
+		od;
+		at = 0;
+		base = base + next;
+		una = 0; next = 0; behind_arrived = false;
+		mine++ }
+#endif
+	od
+}
+
+active proctype B()
+{
+	byte mine = 1, theirs = 0, expected = 0;
+	bool early = false, restarted = false;  /* early: the frame behind expected is kept */
+	byte early_id = 0, after = 0;           /* after: the last message taken, plus 1 */
+	byte source, dest, sequence, id;
+
+end:	do
+	:: atomic { nempty(to_b) ->
+		if
+		:: to_b??source, dest, sequence, id
+		:: to_b??<source, dest, sequence, id>              /* repeated */
+		:: to_b??source, dest, sequence, id -> goto end    /* lost */
+		fi;
+		if
+		:: theirs != 0 && source < theirs -> skip
+#ifdef ANYONE
+		:: !(theirs != 0 && source < theirs) && dest != mine && dest != 0 ->
+#else
+		:: !(theirs != 0 && source < theirs) && dest != mine && (dest != 0 || restarted) ->
+#endif
+			SEND_A(true, mine, source, 0, false, false)
+		:: else ->
+			/* a newer life of A: everything with the old one is over */
+			if
+			:: theirs != 0 && source > theirs -> expected = 0; early = false
+			:: else -> skip
+			fi;
+			theirs = source;
+			if
+			:: sequence < expected || (sequence == expected + 1 && early) -> skip
+			:: sequence == expected ->
+				if
+				:: true ->
+					assert(id >= after);               /* order, once */
+					assert(!known[id]);
+					taken[id] = true; after = id + 1; expected++;
+					if
+					:: early ->
+						early = false;
+						if
+						:: true ->
+							assert(early_id >= after);
+							assert(!known[early_id]);
+							taken[early_id] = true;
+							after = early_id + 1; expected++
+						:: true -> skip         /* busy: dropped */
+						fi
+					:: else -> skip
+					fi
+				:: true -> skip                            /* busy: refused */
+				fi
+			:: sequence == expected + 1 && !early ->
+				if
+				:: true -> early = true; early_id = id
+				:: true -> skip                            /* no room to keep it */
+				fi
+			:: else -> assert(sequence < expected + WINDOW)
+			fi;
+			SEND_A(false, mine, source, expected, early, false)
+		fi;
+		source = 0; dest = 0; sequence = 0; id = 0 }
+#ifdef RESTART
+	:: atomic { !restarted ->
+		restarted = true;
+		mine = 2; theirs = 0; expected = 0; early = false; after = 0 }
+#endif
+	od
+}

@@ -123,8 +123,8 @@ typedef struct {
 /* How many of each there are, or the highest index. Behind each: this machine's
  * maximum, and what the call returns that would exceed what was granted. */
 typedef struct {
-	int max_mes;            /* match entries: 16384; PTL_NO_SPACE */
-	int max_mds;            /* memory descriptors: 16384; PTL_NO_SPACE */
+	int max_mes;            /* match entries: 10240; PTL_NO_SPACE */
+	int max_mds;            /* memory descriptors: 10240; PTL_NO_SPACE */
 	int max_eqs;            /* event queues: 64; PTL_NO_SPACE */
 	int max_ac_index;       /* highest index of an access control entry: 63, at least 1;
 	                           PTL_AC_INDEX_INVALID, messages are discarded */
@@ -132,7 +132,7 @@ typedef struct {
 	                           are discarded */
 	int max_md_iovecs;      /* pieces of one descriptor: 256 (4096 of all together:
 	                           PTL_NO_SPACE [M]); PTL_MD_ILLEGAL */
-	int max_me_list;        /* match entries of one portal: 16384; PTL_ME_LIST_TOO_LONG */
+	int max_me_list;        /* match entries of one portal: 10240; PTL_ME_LIST_TOO_LONG */
 	int max_getput_md;      /* bytes that PtlGetPut exchanges: 64; PTL_MD_ILLEGAL */
 } ptl_ni_limits_t;
 

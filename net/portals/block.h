@@ -47,7 +47,7 @@ struct block_limits {
 };
 
 #define BLOCK_DEFAULT_LIMITS \
-	{ .portals = 64, .acs = 64, .mes = 16384, .mds = 16384, .eqs = 64, \
+	{ .portals = 64, .acs = 64, .mes = 10240, .mds = 10240, .eqs = 64, \
 	  .ops = 1024, .outbox = 32, .slots = 8192, .pieces = 4096 }
 
 #define BLOCK_MAX_PIECES     256u      /* of one iovec descriptor (max_md_iovecs) */

@@ -11,8 +11,8 @@ enum { FIELDS = sizeof(ptl_ni_limits_t) / sizeof(int), HANDLES = 20000 };
 
 /* The machine's maxima, and the least that can be granted. */
 static const ptl_ni_limits_t most = {
-	.max_mes = 16384, .max_mds = 16384, .max_eqs = 64, .max_ac_index = 63, .max_pt_index = 63,
-	.max_md_iovecs = 256, .max_me_list = 16384, .max_getput_md = 64,
+	.max_mes = 10240, .max_mds = 10240, .max_eqs = 64, .max_ac_index = 63, .max_pt_index = 63,
+	.max_md_iovecs = 256, .max_me_list = 10240, .max_getput_md = 64,
 }, least = {
 	.max_mes = 1, .max_mds = 1, .max_eqs = 1, .max_ac_index = 1, .max_pt_index = 0,
 	.max_md_iovecs = 1, .max_me_list = 1, .max_getput_md = 1,

@@ -34,10 +34,11 @@ else
 CC    := gcc
 NASM  := nasm
 
-include net/build.mk kernel/build.mk tests/fuzz/build.mk libc-glue/build.mk tools/build.mk apps/build.mk tests/bench/build.mk
+include net/build.mk kernel/build.mk tests/drivers/build.mk tests/fuzz/build.mk libc-glue/build.mk tools/build.mk apps/build.mk tests/bench/build.mk
 
 # Built by make, run by pytest.
 HOST_PROGRAMS := build/host/check-gcc build/host/check-clang build/host/check-tsan \
+	build/host/check-drivers \
 	build/host/model-engine build/host/netsim build/host/netsim-asan $(FUZZ_TARGETS)
 
 .PHONY: all run check check-long bench soak

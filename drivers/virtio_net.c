@@ -234,6 +234,7 @@ static const char *start(struct virtio_net *v)
 	v->down = false;
 	v->looks = 0;
 	v->looked_seen = 0;
+	v->look_at = deadline_in(LOOK_NS);
 	return 0;
 }
 
@@ -556,7 +557,7 @@ struct nic *virtio_net_open(const struct pci_device *pci, const struct nic_setup
 	virtio_ring_take(&v->transmit, NET_QUEUE_TRANSMIT, RING);
 	virtio_ring_take(&v->control, NET_QUEUE_CONTROL, RING);
 	v->slots = memory_take_twice(RING * SLOT_BYTES, &v->slots_physical);
-	v->zero = memory_take(sizeof(*v->zero), PAGE_BYTES);
+	v->zero = memory_take(sizeof(*v->zero) + sizeof(*v->command), PAGE_BYTES);
 	v->command = (struct control *)(v->zero + 1);
 	*why = start(v);
 	if (*why) {

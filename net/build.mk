@@ -92,9 +92,11 @@ model: $(MODELS:%=build/model/link-%)
 .PHONY: host-check host-lib
 host-lib: build/libmargayhost.a
 
-host-check: build/host/check-gcc build/host/check-clang build/host/check-tsan host-lib
+host-check: build/host/check-gcc build/host/check-clang build/host/check-tsan \
+		build/host/check-drivers host-lib
 	@clang -x c++ -std=c++17 -pedantic -Wall -Wextra -Werror -fsyntax-only include/portals3.h
-	@tests/host/run.sh build/host/check-gcc build/host/check-clang "build/host/check-tsan concurrent"
+	@tests/host/run.sh build/host/check-gcc build/host/check-clang build/host/check-drivers \
+		"build/host/check-tsan concurrent"
 
 -include $(wildcard $(HOST_OBJECTS:.o=.d)) \
 	$(wildcard $(foreach kind,gcc clang tsan,$(HOST_ALL:%.c=build/host/$(kind)/%.d))) \

@@ -51,5 +51,10 @@ def test_threads():
     run("check-tsan", "concurrent")
 
 
+def test_drivers():
+    """A driver against a card of plain memory that does wrong (tests/drivers)."""
+    run("check-drivers")
+
+
 def test_there_are_unit_tests():
     assert sum(len(names(source)) for source in FILES) >= 50

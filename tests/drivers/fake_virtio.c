@@ -1,0 +1,234 @@
+/*
+ * The fake card and the kernel's functions that the driver calls. Data: the one
+ * card, and what memory was taken for it, in the order in which the driver
+ * takes it: its own record, the three rings' parts, the buffers, the headers.
+ */
+#define _GNU_SOURCE
+#include "fake_virtio.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "../../kernel/memory.h"
+#include "../../kernel/pci.h"
+#include "../../kernel/pci_regs.h"
+#include "../../kernel/time.h"
+
+#define TAKEN      16
+#define FIRST_RING 1               /* the driver's record comes before it */
+
+struct fake fake;
+
+static void *taken[TAKEN];
+static uint32_t n_taken;
+static void *twice;
+static uint64_t twice_bytes;
+static uint8_t registers[4096] __attribute__((aligned(64)));
+
+/* Where the parts of the registers are. */
+enum { AT_COMMON = 0, AT_CONFIG = 256, AT_NOTIFY = 512, CAP_COMMON = 0x40, CAP_NOTIFY = 0x60,
+       CAP_CONFIG = 0x80 };
+
+static struct fake_ring ring_at(uint32_t first)
+{
+	return (struct fake_ring){ taken[first], taken[first + 1], taken[first + 2] };
+}
+
+/* ---- the kernel ---- */
+
+void kernel_line(const char *format, ...);
+void kernel_line(const char *format, ...)
+{
+	(void)format;
+	fake.reports++;
+}
+
+void *memory_take(uint64_t bytes, uint64_t align)
+{
+	void *memory;
+
+	if (posix_memalign(&memory, align, bytes) || n_taken == TAKEN)
+		abort();
+	taken[n_taken++] = memory;
+	if (n_taken == FIRST_RING + 9) {
+		fake.receive = ring_at(FIRST_RING);
+		fake.transmit = ring_at(FIRST_RING + 3);
+		fake.control = ring_at(FIRST_RING + 6);
+	}
+	return memset(memory, 0, bytes);
+}
+
+void *memory_take_twice(uint64_t bytes, uint64_t *physical)
+{
+	int fd = memfd_create("slots", 0);
+	uint8_t *at = mmap(0, 2 * bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (fd < 0 || ftruncate(fd, (off_t)bytes) || at == (void *)-1)
+		abort();
+	for (int i = 0; i < 2; i++)
+		mmap(at + (uint64_t)i * bytes, bytes, PROT_READ | PROT_WRITE,
+		     MAP_SHARED | MAP_FIXED, fd, 0);
+	close(fd);
+	twice = at;
+	twice_bytes = bytes;
+	*physical = (uint64_t)at;
+	return at;
+}
+
+uint64_t memory_physical(const void *pointer)
+{
+	return (uint64_t)pointer;
+}
+
+void *map_physical(uint64_t physical, uint64_t bytes, enum map_kind kind)
+{
+	(void)bytes, (void)kind;
+	return (void *)physical;
+}
+
+bool pci_msix(const struct pci_device *device, uint32_t entry, uint8_t vector)
+{
+	(void)device, (void)vector;
+	return entry < 2;
+}
+
+uint32_t pci_capability(const struct pci_device *device, uint8_t id, uint32_t after)
+{
+	(void)device;
+	if (id != PCI_CAP_VENDOR || after == CAP_CONFIG)
+		return 0;
+	return after ? after + 0x20 : CAP_COMMON;
+}
+
+uint32_t pci_config(const struct pci_device *device, uint32_t offset)
+{
+	static const struct { uint32_t type, offset, bytes; } caps[3] = {
+		{ VIRTIO_TYPE_COMMON, AT_COMMON, COMMON_BYTES },
+		{ VIRTIO_TYPE_NOTIFY, AT_NOTIFY, 16 },
+		{ VIRTIO_TYPE_DEVICE, AT_CONFIG, NET_CONFIG_BYTES },
+	};
+	uint32_t cap = (offset - CAP_COMMON) / 0x20;
+
+	(void)device;
+	switch (offset % 0x20) {
+	case VIRTIO_CAP_TYPE:   return caps[cap].type << 24;
+	case VIRTIO_CAP_OFFSET: return caps[cap].offset;
+	case VIRTIO_CAP_LENGTH: return caps[cap].bytes;
+	default:                return 0;       /* BAR 0; all doorbells are one */
+	}
+}
+
+/* ---- the device ---- */
+
+static void answer_commands(void)
+{
+	struct fake_ring *ring = &fake.control;
+
+	while (ring->available && ring->used->index != ring->available->index) {
+		uint16_t head = ring->available->ring[ring->used->index % FAKE_RING];
+		const struct virtio_descriptor *out = &ring->table[head], *in = &ring->table[out->next];
+
+		if (fake.n_commands < FAKE_COMMANDS)
+			memcpy(fake.commands[fake.n_commands++], (void *)out->address, out->bytes);
+		*(uint8_t *)in->address = NET_CONTROL_OK;
+		fake_use(ring, head, 1);
+	}
+}
+
+/* The driver looks at the time in every loop that waits for the device. */
+uint64_t now_ns(void)
+{
+	if (fake.obeys)
+		answer_commands();
+	return fake.ns += 1000;
+}
+
+void fake_use(struct fake_ring *ring, uint32_t id, uint32_t bytes)
+{
+	ring->used->ring[ring->used->index % FAKE_RING] =
+		(struct virtio_used_element){ id, bytes };
+	ring->used->index++;
+}
+
+bool fake_receive(const uint8_t *frame, uint32_t bytes)
+{
+	struct fake_ring *ring = &fake.receive;
+	uint32_t first = ring->used->index, left = bytes + (uint32_t)sizeof(struct net_header);
+	uint32_t slots = (left + FAKE_SLOT - 1) / FAKE_SLOT;
+	struct net_header header = { .buffers = (uint16_t)slots };
+
+	if ((uint16_t)(ring->available->index - first) < slots)
+		return false;
+	for (uint32_t i = 0; i < slots; i++) {
+		uint16_t head = ring->available->ring[(first + i) % FAKE_RING];
+		uint8_t *at = (uint8_t *)ring->table[head].address;
+		uint32_t n = left < FAKE_SLOT ? left : FAKE_SLOT, skip = 0;
+
+		if (i == 0) {
+			memcpy(at, &header, sizeof(header));
+			skip = sizeof(header);
+		}
+		memcpy(at + skip, frame, n - skip);
+		frame += n - skip;
+		left -= n;
+		ring->used->ring[(first + i) % FAKE_RING] = (struct virtio_used_element){ head, n };
+	}
+	ring->used->index = (uint16_t)(first + slots);
+	return true;
+}
+
+uint32_t fake_send(uint32_t most, uint8_t *frame, uint32_t *bytes)
+{
+	struct fake_ring *ring = &fake.transmit;
+	uint32_t frames = 0;
+
+	for (; frames < most && ring->used->index != ring->available->index; frames++) {
+		uint16_t head = ring->available->ring[ring->used->index % FAKE_RING], at = head;
+
+		*bytes = 0;
+		for (;;) {
+			memcpy(frame + *bytes, (void *)ring->table[at].address,
+			       ring->table[at].bytes);
+			*bytes += ring->table[at].bytes;
+			if (!(ring->table[at].flags & DESCRIPTOR_NEXT))
+				break;
+			at = ring->table[at].next;
+		}
+		fake_use(ring, head, 0);
+	}
+	return frames;
+}
+
+/* ---- */
+
+struct nic *fake_open(const char **why)
+{
+	static const struct nic_setup setup = { .address = { 2, 0x4d, 0x47, 0, 0, 5 } };
+	struct pci_device pci = { .bar = { { (uint64_t)registers, sizeof(registers) } } };
+	uint64_t low = NET_FEATURE_MTU | NET_FEATURE_MERGE | NET_FEATURE_STATUS |
+	               NET_FEATURE_CONTROL | NET_FEATURE_CONTROL_RX | NET_FEATURE_CONTROL_MAC |
+	               FEATURE_EVENT_INDEX;
+
+	memset(registers, 0, sizeof(registers));
+	fake = (struct fake){ .common = registers + AT_COMMON, .config = registers + AT_CONFIG,
+	                      .obeys = true };
+	/* Both halves of the features are one register here: VERSION_1 is bit 0 of the other. */
+	*(uint32_t *)(fake.common + COMMON_DEVICE_FEATURES) = (uint32_t)low | FEATURE_VERSION_1 >> 32;
+	*(uint16_t *)(fake.common + COMMON_QUEUE_SIZE) = FAKE_RING;
+	*(uint16_t *)(fake.config + NET_CONFIG_STATUS) = NET_STATUS_LINK_UP;
+	*(uint16_t *)(fake.config + NET_CONFIG_MTU) = 65535;
+	*why = 0;
+	n_taken = 0;
+	return virtio_net_open(&pci, &setup, why);
+}
+
+void fake_free(void)
+{
+	while (n_taken)
+		free(taken[--n_taken]);
+	munmap(twice, 2 * twice_bytes);
+	fake.control = fake.receive = fake.transmit = (struct fake_ring){ 0 };
+}

@@ -1,0 +1,48 @@
+/*
+ * A virtio network card made of plain memory, and the kernel around its driver:
+ * what the tests of drivers/virtio_net.c play the device with. The device keeps
+ * no state but its rings: how many buffers it has used stands in them, and a
+ * reset by the driver, which clears them, is a reset of the device too.
+ */
+#ifndef TESTS_FAKE_VIRTIO_H
+#define TESTS_FAKE_VIRTIO_H
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "../../drivers/nic_table.h"
+#include "../../drivers/virtio_net_regs.h"
+#include "../../drivers/virtio_regs.h"
+
+enum { FAKE_RING = 256, FAKE_SLOT = 16384, FAKE_COMMANDS = 64 };
+
+struct fake_ring {
+	struct virtio_descriptor *table;
+	struct virtio_available *available;
+	struct virtio_used *used;
+};
+
+struct fake {
+	struct fake_ring receive, transmit, control;
+	uint8_t *common, *config;  /* registers */
+	uint64_t ns;               /* the time; each look at it takes a microsecond */
+	bool obeys;                /* answers the control queue */
+	uint8_t commands[FAKE_COMMANDS][2 + NIC_ADDRESS_BYTES]; /* that it was given */
+	uint32_t n_commands;
+	uint32_t reports;          /* lines on the console */
+};
+
+extern struct fake fake;
+
+/* A new card, opened by its driver. Null: the driver refused, for `*why`. */
+struct nic *fake_open(const char **why);
+void fake_free(void);          /* all memory that the driver took */
+
+/* The device receives a frame: fills buffers, tells the driver. False: no room. */
+bool fake_receive(const uint8_t *frame, uint32_t bytes);
+/* One used element, whatever it says. */
+void fake_use(struct fake_ring *ring, uint32_t id, uint32_t bytes);
+/* The device sends what it was given, at most `most` frames; the last frame's bytes
+ * go to `frame`. Returns how many frames. */
+uint32_t fake_send(uint32_t most, uint8_t *frame, uint32_t *bytes);
+
+#endif

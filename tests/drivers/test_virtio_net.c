@@ -1,0 +1,366 @@
+/*
+ * The virtio driver against a card that does right, and against one that writes
+ * nonsense, hangs, loses its link: counted, said once, recovered from.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "../host/check.h"
+#include "fake_virtio.h"
+
+enum { SENDS = 4096, LOOK_MS = 101, FRAME = 65549 };
+
+static struct nic *nic;
+static uint8_t frame[FRAME], got[FRAME], wire[FRAME + 64];
+static uint32_t got_bytes, got_frames;
+static uint8_t ended[SENDS];       /* how often each cookie came back */
+static uint32_t n_ended;
+
+static void receive(void *context, const uint8_t *bytes, uint32_t n)
+{
+	(void)context;
+	memcpy(got, bytes, n);
+	got_bytes = n;
+	got_frames++;
+}
+
+static void sent(void *context, uint64_t cookie)
+{
+	(void)context;
+	CHECK(cookie < SENDS);
+	ended[cookie]++;
+	n_ended++;
+}
+
+static void open_card(void)
+{
+	const char *why;
+
+	nic = fake_open(&why);
+	CHECK(nic != 0);
+	CHECK(why == 0);
+	nic->receive = receive;
+	nic->sent = sent;
+	memset(ended, 0, sizeof(ended));
+	n_ended = got_frames = got_bytes = 0;
+	for (uint32_t i = 0; i < FRAME; i++)
+		frame[i] = (uint8_t)(i * 7 + (i >> 8));
+	memcpy(frame, nic->address, NIC_ADDRESS_BYTES);
+}
+
+static void close_card(void)
+{
+	nic->ops->close(nic);
+	fake_free();
+}
+
+static uint32_t poll(void)
+{
+	return nic->ops->poll(nic, 64);
+}
+
+static int send(uint64_t cookie, uint32_t pieces)
+{
+	struct nic_piece piece[NIC_PIECES + 1];
+
+	for (uint32_t i = 0; i < pieces; i++)
+		piece[i] = (struct nic_piece){ frame + 100 * i, 100 };
+	return nic->ops->send(nic, piece, pieces, cookie);
+}
+
+/* Time goes by in which nothing happens. */
+static void wait_ms(uint32_t ms)
+{
+	for (; ms >= LOOK_MS; ms -= LOOK_MS) {
+		fake.ns += LOOK_MS * 1000000UL;
+		poll();
+	}
+}
+
+/* The card works: one frame in, one frame out. */
+static void works(void)
+{
+	uint32_t before = got_frames, ends = n_ended, bytes;
+
+	CHECK(fake_receive(frame, 500));
+	poll();
+	CHECK_IS(got_frames, before + 1);
+	CHECK_IS(got_bytes, 500);
+	CHECK(!memcmp(got, frame, 500));
+	CHECK_IS(send(SENDS - 1, 3), NIC_OK);
+	CHECK_IS(fake_send(1, wire, &bytes), 1);
+	CHECK_IS(bytes, 300 + sizeof(struct net_header));
+	CHECK(!memcmp(wire + sizeof(struct net_header), frame, 300));
+	poll();
+	CHECK_IS(n_ended, ends + 1);
+}
+
+TEST(card_starts_with_its_filter)
+{
+	const uint8_t address[8] = { NET_CLASS_MAC, NET_MAC_ADDRESS, 2, 0x4d, 0x47, 0, 0, 5 };
+	const uint8_t not_promiscuous[3] = { NET_CLASS_RX, NET_RX_PROMISCUOUS, 0 };
+
+	open_card();
+	CHECK_IS(nic->mtu, FRAME);
+	CHECK_IS(fake.n_commands, 3);
+	CHECK(!memcmp(fake.commands[0], address, sizeof(address)));
+	CHECK(!memcmp(fake.commands[1], not_promiscuous, sizeof(not_promiscuous)));
+	CHECK_IS(fake.common[COMMON_STATUS], STATUS_ACKNOWLEDGE | STATUS_DRIVER |
+	         STATUS_FEATURES_OK | STATUS_DRIVER_OK);
+	works();
+	CHECK_IS(fake.reports, 0);
+	close_card();
+	CHECK_IS(fake.common[COMMON_STATUS], 0);
+}
+
+TEST(frames_of_all_sizes_come_whole_wherever_the_ring_ends)
+{
+	open_card();
+	for (uint32_t bytes = 14; bytes <= FRAME; bytes += 1 + bytes / 16) {
+		CHECK(fake_receive(frame, bytes));
+		CHECK_IS(poll(), 1);
+		CHECK_IS(got_bytes, bytes);
+		CHECK(!memcmp(got, frame, bytes));
+	}
+	for (uint32_t i = 0; i < 200; i++) {
+		CHECK(fake_receive(frame, FRAME));
+		CHECK_IS(poll(), 1);
+		CHECK(got_bytes == FRAME && !memcmp(got, frame, FRAME));
+	}
+	CHECK_IS(nic->counters[NIC_RESETS] + nic->counters[NIC_DROPS_IN], 0);
+	close_card();
+}
+
+TEST(frames_for_others_and_short_ones_are_dropped)
+{
+	open_card();
+	frame[5] ^= 1;
+	CHECK(fake_receive(frame, 100));
+	frame[5] ^= 1;
+	CHECK(fake_receive(frame, 13));
+	CHECK(fake_receive(frame, 0));
+	poll();
+	CHECK_IS(got_frames, 0);
+	CHECK_IS(nic->counters[NIC_DROPS_IN], 3);
+	CHECK_IS(nic->counters[NIC_RESETS], 0);
+	works();
+	close_card();
+}
+
+TEST(full_ring_says_so_and_goes_on)
+{
+	uint32_t given = 0, bytes;
+
+	open_card();
+	while (send(given, 3) == NIC_OK)
+		given++;
+	CHECK_IS(given, FAKE_RING / 4);
+	CHECK_IS(send(given, 3), NIC_FULL);
+	nic->ops->interrupts(nic, 1);   /* now the end of a send interrupts */
+	CHECK_IS(fake.transmit.available->ring[FAKE_RING], fake.transmit.used->index);
+	CHECK_IS(fake_send(1000, wire, &bytes), given);
+	CHECK_IS(send(given, 3), NIC_OK);
+	CHECK_IS(n_ended, given);
+	CHECK_IS(send(given + 1, 17), NIC_DOWN);
+	CHECK_IS(fake_send(1000, wire, &bytes), 1);
+	poll();
+	for (uint32_t i = 0; i <= given; i++)
+		CHECK_IS(ended[i], 1);
+	close_card();
+}
+
+/* ---- nonsense ---- */
+
+static void header_buffers(uint16_t buffers)
+{
+	uint16_t head = fake.receive.available->ring[fake.receive.used->index % FAKE_RING];
+	struct net_header *header = (void *)fake.receive.table[head].address;
+
+	*header = (struct net_header){ .buffers = buffers };
+}
+
+static uint16_t next_slot(void)
+{
+	return fake.receive.available->ring[fake.receive.used->index % FAKE_RING];
+}
+
+static void receive_ahead(void)    { fake.receive.used->index += 300; }
+static void receive_no_buffer(void) { header_buffers(0); fake_use(&fake.receive, next_slot(), 99); }
+static void receive_many(void)     { header_buffers(6); fake_use(&fake.receive, next_slot(), 99); }
+static void receive_absent(void)   { header_buffers(2); fake_use(&fake.receive, next_slot(), 99); }
+static void receive_wrong_id(void) { header_buffers(1); fake_use(&fake.receive, 77, 99); }
+static void receive_huge_id(void)  { header_buffers(1); fake_use(&fake.receive, 0x10000u, 99); }
+static void receive_long(void)     { header_buffers(1); fake_use(&fake.receive, next_slot(), 16385); }
+static void receive_short(void)    { header_buffers(1); fake_use(&fake.receive, next_slot(), 11); }
+static void transmit_ahead(void)   { fake.transmit.used->index += 257; }
+static void transmit_huge_id(void) { fake_use(&fake.transmit, 256, 0); }
+static void transmit_stranger(void) { fake_use(&fake.transmit, 200, 0); }
+static void transmit_inner(void)   { fake_use(&fake.transmit, fake.transmit.table[0].next, 0); }
+
+static void receive_gap(void)      /* a frame's first buffer is not full */
+{
+	uint16_t slot = next_slot();
+
+	header_buffers(2);
+	fake_use(&fake.receive, slot, 100);
+	fake_use(&fake.receive, slot + 1u, 100);
+}
+
+static void transmit_twice(void)
+{
+	fake_use(&fake.transmit, 0, 0);
+	fake_use(&fake.transmit, 0, 0);
+}
+
+TEST(nonsense_in_a_ring_is_counted_said_once_and_recovered_from)
+{
+	static void (*const kinds[])(void) = {
+		receive_ahead, receive_no_buffer, receive_many, receive_absent, receive_wrong_id,
+		receive_huge_id, receive_long, receive_short, receive_gap, transmit_ahead,
+		transmit_huge_id, transmit_stranger, transmit_inner, transmit_twice,
+	};
+	uint32_t n = sizeof(kinds) / sizeof(kinds[0]);
+
+	open_card();
+	for (uint32_t i = 0; i < n; i++) {
+		for (uint32_t k = 0; k < 5; k++)
+			CHECK_IS(send(10 * i + k, 2), NIC_OK);
+		kinds[i]();
+		poll();
+		CHECK_IS(nic->counters[NIC_BAD_DESCRIPTORS], i + 1);
+		CHECK_IS(nic->counters[NIC_RESETS], i + 1);
+		for (uint32_t k = 0; k < 5; k++)
+			CHECK_IS(ended[10 * i + k], 1);
+		works();
+	}
+	CHECK_IS(fake.reports, 1);
+	close_card();
+}
+
+TEST(card_that_hangs_is_reset)
+{
+	open_card();
+	CHECK_IS(send(1, 2), NIC_OK);
+	wait_ms(4000);
+	CHECK_IS(nic->counters[NIC_RESETS], 0);
+	wait_ms(2000);
+	CHECK_IS(nic->counters[NIC_RESETS], 1);
+	CHECK_IS(ended[1], 1);
+	CHECK_IS(nic->counters[NIC_DROPS_OUT], 1);
+	works();
+	wait_ms(10000);                /* with nothing to send it does not hang */
+	CHECK_IS(nic->counters[NIC_RESETS], 1);
+	CHECK_IS(fake.reports, 1);
+	close_card();
+}
+
+TEST(card_that_asks_for_a_reset_or_was_reset_gets_one)
+{
+	open_card();
+	fake.common[COMMON_STATUS] |= STATUS_NEEDS_RESET;
+	wait_ms(300);
+	CHECK_IS(nic->counters[NIC_RESETS], 1);
+	works();
+	fake.common[COMMON_STATUS] = 0;
+	wait_ms(300);
+	CHECK_IS(nic->counters[NIC_RESETS], 2);
+	works();
+	close_card();
+}
+
+TEST(card_that_does_not_come_back_is_tried_again)
+{
+	open_card();
+	CHECK_IS(send(1, 2), NIC_OK);
+	fake.obeys = false;            /* its filter cannot be set */
+	receive_ahead();
+	poll();
+	CHECK_IS(ended[1], 1);
+	CHECK_IS(send(2, 2), NIC_DOWN);
+	wait_ms(5000);
+	CHECK_IS(send(2, 2), NIC_DOWN);
+	CHECK(nic->counters[NIC_RESETS] > 1);
+	CHECK_IS(fake.reports, 2);
+	fake.obeys = true;
+	wait_ms(5000);
+	works();
+	close_card();
+}
+
+TEST(lost_link_is_said_once)
+{
+	open_card();
+	for (int i = 0; i < 3; i++) {
+		*(uint16_t *)(fake.config + NET_CONFIG_STATUS) = 0;
+		wait_ms(300);
+		CHECK_IS(send(1, 2), NIC_DOWN);
+		*(uint16_t *)(fake.config + NET_CONFIG_STATUS) = NET_STATUS_LINK_UP;
+		wait_ms(300);
+		works();
+	}
+	CHECK_IS(fake.reports, 1);
+	CHECK_IS(nic->counters[NIC_RESETS], 0);
+	close_card();
+}
+
+TEST(card_whose_queues_have_shrunk_is_given_up)
+{
+	open_card();
+	*(uint16_t *)(fake.common + COMMON_QUEUE_SIZE) = 4;
+	receive_ahead();
+	poll();
+	CHECK_IS(send(0, 1), NIC_DOWN);
+	CHECK(fake.common[COMMON_STATUS] & STATUS_FAILED);
+	close_card();
+}
+
+/* Whatever it writes into its rings: every send ends once, and a card that comes to
+ * its senses works. */
+TEST(random_card)
+{
+	uint64_t state = 20261121;
+	uint32_t cookie = 0, bytes;
+
+	open_card();
+	for (uint32_t i = 0; i < 60000; i++) {
+		uint64_t dice = check_random(&state);
+		struct fake_ring *ring = dice & 8 ? &fake.receive : &fake.transmit;
+
+		switch (dice % 8) {
+		case 0:
+			ring->used->ring[(dice >> 8) % FAKE_RING].id = (uint32_t)(dice >> 20) % 300;
+			break;
+		case 1:
+			ring->used->ring[(dice >> 8) % FAKE_RING].bytes = (uint32_t)(dice >> 20) % 20000;
+			break;
+		case 2:
+			if (dice >> 8 & 1)
+				ring->used->index = (uint16_t)(ring->used->index + (dice >> 20) % 3);
+			break;
+		case 3:
+			header_buffers((uint16_t)((dice >> 8) % 7));
+			break;
+		case 4:
+			if (cookie < SENDS - 2)
+				cookie += send(cookie, 1 + (dice >> 8) % NIC_PIECES) == NIC_OK;
+			break;
+		case 5:
+			fake_send((dice >> 8) % 4, wire, &bytes);
+			break;
+		default:
+			fake_receive(frame, (uint32_t)(dice >> 8) % 40000);
+		}
+		if (dice >> 60 < 4)
+			poll();
+	}
+	receive_ahead();
+	poll();
+	fake.ns += 2000000000;
+	poll();
+	works();
+	CHECK(cookie > 1000);
+	for (uint32_t i = 0; i < cookie; i++)
+		CHECK_IS(ended[i], 1);
+	CHECK(fake.reports <= 3);
+	close_card();
+}

@@ -15,7 +15,7 @@
  *            NAME_raw_rate_per_s; NAME_raw_lost_SIZE of them did not arrive
  *
  * Nothing here waits for a frame for ever: one that does not come within LOST_NS
- * is lost, and a part without any frames for PATIENCE of these is over. The
+ * (or LATE_NS) is lost, and a part that loses PATIENCE of them in a row is over. The
  * shared memory only tells node 0 how far node 1 is, so that it need not lose
  * frames because node 1 is slower, and node 1 that a part is over.
  *
@@ -38,6 +38,7 @@
 
 #define ETHERTYPE    0xb588u       /* 0x88b5, big-endian */
 #define LOST_NS      20000000UL
+#define LATE_NS      400000000UL   /* where a late frame counts as one */
 #define PATIENCE     25u           /* lost frames in a row */
 #define PART_NS      2000000000UL  /* no part takes longer */
 #define NAP_NS       5000000UL     /* halted at most, until the shared memory is looked at */
@@ -51,6 +52,7 @@
 #define BUDGET       64u
 #define BUFFERS      1024u
 #define STRANGERS    10u
+#define HELLOS       100u
 
 /* A frame's first bytes. */
 struct head {
@@ -311,9 +313,9 @@ static void part(void (*work)(uint32_t), uint32_t argument, bool halted)
 }
 
 /* Node 0: waits until node 1 has seen this frame; false: it is lost. */
-static bool await_last(uint64_t sequence)
+static bool await_last(uint64_t sequence, uint64_t ns)
 {
-	uint64_t deadline = deadline_in(LOST_NS);
+	uint64_t deadline = deadline_in(ns);
 
 	while (atomic_load_explicit(&t.shared->last, memory_order_acquire) < sequence) {
 		if (now_ns() > deadline)
@@ -334,7 +336,7 @@ static bool send_size(uint32_t bytes)
 
 	for (uint32_t at = sizeof(struct head); at < bytes; at++)
 		t.payload[at - sizeof(struct head)] = pattern(sequence, at);
-	return send_to(1, sequence, bytes) && await_last(sequence);
+	return send_to(1, sequence, bytes) && await_last(sequence, LATE_NS);
 }
 
 /* Steps of an eighth, and around what fills 1, 2, 3 ... buffers of 16 KiB. */
@@ -344,18 +346,28 @@ static void send_sizes(uint32_t unused)
 
 	(void)unused;
 	sent_sizes = 0;
-	for (uint32_t bytes = 60; bytes < t.nic->mtu && lost < PATIENCE; bytes += bytes / 8)
+	for (uint32_t bytes = 60; bytes < t.nic->mtu && lost < PATIENCE / 5; bytes += bytes / 8)
 		lost = send_size(bytes) ? 0 : lost + 1;
-	for (uint32_t full = 16384; full <= t.nic->mtu && lost < PATIENCE; full += 16384)
-		for (uint32_t less = 14; less >= 10; less--)
+	for (uint32_t full = 16384; full <= t.nic->mtu; full += 16384)
+		for (uint32_t less = 14; less >= 10 && lost < PATIENCE / 5; less--)
 			lost = send_size(full - less) ? 0 : lost + 1;
 	send_size(t.nic->mtu);
+}
+
+/* The emulator joins its end of the wire while the node boots, and drops what is
+ * sent before. */
+static void say_hello(uint32_t most)
+{
+	for (uint32_t i = 1; i <= most; i++)
+		if (send_to(1, i, SMALL) && await_last(i, LOST_NS))
+			return;
 }
 
 static void sizes(uint32_t number)
 {
 	char name[32];
 
+	part(say_hello, HELLOS, false);
 	t.check = true;
 	part(send_sizes, 0, false);
 	format_text(name, sizeof(name), "frames_%u_sent", number);
@@ -373,7 +385,7 @@ static void send_to_others(uint32_t unused)
 	for (uint64_t i = 1; i <= STRANGERS; i++)
 		send_to(0xfffe, i, SMALL);
 	send_to(1, STRANGERS + 1, SMALL);
-	await_last(STRANGERS + 1);
+	await_last(STRANGERS + 1, LATE_NS);
 }
 
 /* What is not for node 1 its card must keep back; the driver would count it. */
@@ -448,7 +460,7 @@ static void stream_of(uint32_t bytes)
 		if (sent_stream >= forgiven + window &&
 		    sent_stream >= atomic_load_explicit(&t.shared->last, memory_order_acquire) +
 		                   window) {
-			bool come = await_last(sent_stream - window + 1);
+			bool come = await_last(sent_stream - window + 1, LOST_NS);
 
 			lost = come ? 0 : lost + 1;
 			if (!come)
@@ -458,7 +470,7 @@ static void stream_of(uint32_t bytes)
 			continue;
 		lost++;
 	}
-	await_last(sent_stream);
+	await_last(sent_stream, LATE_NS);
 }
 
 static void stream(uint32_t bytes)

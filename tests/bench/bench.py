@@ -127,6 +127,21 @@ def shared_memory_streams(bench: Bench) -> None:
         bench.add("shm_put_rate_8B_per_s", got["per_s"], "1/s", ">= 1000000")
 
 
+def frames_raw(bench: Bench) -> None:
+    """What cards and wire do with nothing above the driver (kernel/selftest_frames.c): two
+    nodes joined directly, as docs/measurements.md found best; latency on one core."""
+    command = ("-n", "2", "--link", "virtio", "--direct", "--selftest", "frames",
+               str(BUILD / "bench" / "empty.elf"))
+    units = {"virtio_raw_half_rtt_us": "us", "virtio_raw_rate_per_s": "1/s"}
+    for _ in range(bench.runs):
+        got = bench.margay(*command, cpu=0)
+        bench.add("virtio_raw_half_rtt_us", got["virtio_raw_half_rtt_us"], "us")
+        got = bench.margay(*command)
+        for name, value in got.items():
+            if name.startswith(("virtio_raw_MBps", "virtio_raw_rate")):
+                bench.add(name, value, units.get(name, "MB/s"))
+
+
 def calls(bench: Bench) -> None:
     """System call time; instruction counts under icount, which two runs must repeat."""
     for _ in range(bench.runs):
@@ -213,8 +228,8 @@ def quiet(bench: Bench) -> None:
 
 
 GROUPS: tuple[Callable[[Bench], None], ...] = (
-    shared_memory_latency, shared_memory_streams, calls, division, upcalls, booting, sizes,
-    peers, quiet)
+    shared_memory_latency, shared_memory_streams, frames_raw, calls, division, upcalls, booting,
+    sizes, peers, quiet)
 
 
 def machine() -> str:

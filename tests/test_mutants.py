@@ -43,3 +43,9 @@ def test_text_that_is_not_there_is_named(tmp_path):
             mutants.mutated(mutants.Mutant("rule99", 99, "file.c", old, new, "why"), tmp_path)
     fits = mutants.Mutant("rule99", 99, "file.c", "one", "three", "why")
     assert mutants.mutated(fits, tmp_path) == "three\ntwo\ntwo\n"
+
+
+def test_all_of_the_engine_is_built():
+    """A new folder of net/ without which the host tests do not link."""
+    folders = {path.parent.relative_to(ROOT).as_posix() for path in (ROOT / "net").glob("*/*.c")}
+    assert folders <= set(mutants.SOURCES)

@@ -28,7 +28,7 @@ from queue import Queue
 
 ROOT = Path(__file__).resolve().parents[2]
 WORK = ROOT / "build" / "mutants"
-SOURCES = ("net/portals", "net/shm", "host", "tests/host")
+SOURCES = ("net/portals", "net/shm", "net/link", "net/frames", "host", "tests/host")
 COPIED = ("net", "host", "tests/host", "libc-glue", "include", "kernel")
 FLAGS = ["-std=gnu17", "-g0", "-O1", "-w", "-Iinclude"]
 LIMIT = 20             # seconds that the tests may take to notice

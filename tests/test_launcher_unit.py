@@ -70,7 +70,7 @@ def test_sizes(text, wanted):
     (["-n"], "whole number"), (["--mem", "0"], "not a size"), (["--mem", "inf"], "not a size"),
     (["--mem", "nan"], "not a size"), (["--mem", ""], "not a size"),
     (["--timeout", "nan"], "not a time"), (["--accel", "xen"], "not known"),
-    (["--machine", "q36"], "not known"), (["--link", "e1000"], "not there yet"),
+    (["--machine", "q36"], "not known"), (["--link", "e100"], "not known"),
     (["--link", "none"], "no launcher"), (["--env", "=x"], "no variable"),
     (["--env", "MARGAY_NO_SUCH"], "no such variable"), (["--file", ""], "not the name"),
     (["--file", "a/.."], "not the name"), (["--file", "x" * 300], "longer than"),

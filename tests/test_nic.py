@@ -116,8 +116,6 @@ def test_dry_run_shows_the_switch_and_the_cards(margay, app):
 
 
 @pytest.mark.parametrize("words, why", [
-    (["--link", "virtio"], "cannot carry messages yet"),
-    (["--link", "virtio", "--selftest", "copy"], "cannot carry messages yet"),
     (["--cards", "2"], "--cards needs network cards"),
     (["--faults", "loss=1%"], "--faults needs network cards"),
     (["--link", "virtio", "--selftest", "frames", "--cards", "5"], "out of range"),

@@ -149,7 +149,7 @@ def _before_app(word: str, args: list[str]) -> list[str]:
     table = {"run": options.TABLE + options.OWN_TABLE,
              "gdb": options.TABLE + options.OWN_TABLE + options.GDB_TABLE,
              "iso": options.ISO_TABLE}[word]
-    valued = {name for names, value, _, _ in table for name in names if value}
+    valued = {name for row in table for name in row[0] if options.takes_word(row)}
     found: list[str] = []
     at = 0
     while at < len(args) and args[at].startswith("-") and args[at] != "--":
@@ -173,8 +173,9 @@ def help_text(word: str) -> str:
 
 
 def _rows(table: tuple) -> str:
-    cells = [(f"{', '.join(name for name in names if name not in ('--np', '-c'))} {value}".strip(),
-              text) for names, value, _, text in table]
+    from .options import takes_word
+    cells = [(", ".join(name for name in row[0] if name not in ("--np", "-c"))
+              + (" " if takes_word(row) else "") + row[1], row[3]) for row in table]
     width = max(len(left) for left, _ in cells)
     return "".join(f"  {left.ljust(width)}  {text}\n" for left, text in cells)
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from .encode import command_line
 from .errors import MargayError
 from .image import Image
+from .links import link_keys
 from .machine import EXIT_PORT
 from .options import RunOptions, parse
 from .paths import program
@@ -87,7 +88,7 @@ def grub_config(options: RunOptions) -> str:
 
 def _kernel_line(options: RunOptions, node: int) -> str:
     keys = [("node", str(node)), ("rank", str(node)), ("n", str(options.nodes)),
-            ("link", options.link), ("jid", "1"), ("uid", str(os.getuid())),
+            *link_keys(options), ("jid", "1"), ("uid", str(os.getuid())),
             ("stack", str(options.stack_bytes))]
     mark, *tokens = command_line(keys, options.env, [options.app, *options.args]).split(" ")
     return " ".join([mark, "$exit", *map(_quoted, tokens)])

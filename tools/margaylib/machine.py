@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from .encode import command_line
 from .errors import MargayError
+from .links import FIRST_LIFE, card_arguments, link_keys
 from .options import MB, RunOptions
 
 PROGRAM = "qemu-system-x86_64"
@@ -16,8 +17,6 @@ LONGEST_LINE = 32000          # of the kernel's BOOT_COMMAND, the image's path e
 BASE_RAM = 16 * MB            # kernel, page tables, firmware
 CARD_RAM = 5 * MB             # a card's buffers and rings
 ISO_RAM = 64 * MB             # GRUB wants more than the kernel
-
-IOEVENTFD = "off"
 
 MACHINE_TYPES = {
     "microvm": "microvm,pcie=on",
@@ -44,14 +43,13 @@ def ram_bytes(boot_bytes: int, segment: int, iso: bool, cards: int = 0) -> int:
     return (need + MB - 1) // MB * MB
 
 
-def kernel_line(options: RunOptions, rank: int, job: int, uid: int) -> str:
+def kernel_line(options: RunOptions, rank: int, job: int, uid: int,
+                incarnation: int = FIRST_LIFE) -> str:
     keys = [("node", str(rank)), ("rank", str(rank)), ("n", str(options.nodes)),
-            ("link", "none" if options.link == "none" else "shm"), ("jid", str(job)), ("uid", str(uid)),
+            *link_keys(options, incarnation), ("jid", str(job)), ("uid", str(uid)),
             ("stack", str(options.stack_bytes)), ("exitport", hex(EXIT_PORT))]
     if options.stats or options.json:
         keys.append(("stats", "1"))
-    if options.cards:
-        keys.append(("cards", str(options.cards)))
     keys += options.kernel
     line = command_line(keys, options.env, [options.app, *options.args])
     if len(line) > LONGEST_LINE:
@@ -59,15 +57,6 @@ def kernel_line(options: RunOptions, rank: int, job: int, uid: int) -> str:
                           f"command line has room for {LONGEST_LINE}",
                           "put them into a file: --file F")
     return line
-
-
-def card_arguments(rank: int, card: int) -> list[str]:
-    """A modern virtio card for frames of up to 65,549 bytes. Without ioeventfd a doorbell
-    costs the guest less, and two nodes on two cores have nobody else to wake for it."""
-    address = f"02:4d:47:{card:02x}:{rank >> 8:02x}:{rank & 255:02x}"
-    return ["-netdev", f"stream,id=net{card},addr.type=fd,addr.str={Fds.CARDS + card}",
-            "-device", f"virtio-net-pci-non-transitional,netdev=net{card},mac={address},"
-                       f"host_mtu=65535,mq=off,ioeventfd={IOEVENTFD},romfile="]
 
 
 def qemu_arguments(options: RunOptions, accel: str, rank: int, job: int, uid: int,
@@ -88,7 +77,7 @@ def qemu_arguments(options: RunOptions, accel: str, rank: int, job: int, uid: in
         "-device", "ivshmem-doorbell,chardev=bell,vectors=1,ioeventfd=off",
     ]
     for card in range(options.cards):
-        arguments += card_arguments(rank, card)
+        arguments += card_arguments(options.link, rank, card, Fds.CARDS + card)
     if debug:
         arguments += ["-chardev", f"socket,id=gdb,fd={Fds.GDB}", "-gdb", "chardev:gdb", "-S"]
     if options.icount:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from . import links
 from .errors import MargayError
 
 MAX_NODES = 64
@@ -17,22 +18,31 @@ MOST_OUTS = 64                # FILE_OUT_LIMIT of kernel/files.h
 NAME_BYTES = 231              # of region_file.name, without its NUL
 MACHINES = ("microvm", "q35", "pc")
 ACCELS = ("auto", "tcg", "kvm")
-LINKS = ("shm", "virtio")
-MOST_CARDS = 4                # CARDS_MOST of kernel/cards.h
 MB = 1 << 20
 
-# names, value's name ('' for a flag), attribute, help
+# names, value's name ('' for a flag, in brackets if it may be left out), attribute, help
 TABLE: tuple[tuple[tuple[str, ...], str, str, str], ...] = (
     (("-n", "-np", "--np", "-c"), "N", "nodes", "nodes to boot, one rank each, 1 to 64 (1)"),
     (("--mem",), "MB", "mem", "each node's segment: program, heap and stack (64)"),
     (("--stack",), "MB", "stack", "stack inside the segment (8, at most a quarter of --mem)"),
-    (("--link",), "LINK", "link", "how nodes talk: shm, shared memory (shm)"),
+    (("--link",), "LINK", "link", "how nodes talk: shm; virtio, e1000 or e1000e: network cards "
+     "(shm)"),
+    (("--control",), "C", "control", "arrivals while a rank computes: interrupt, poll or "
+     "watchdog (interrupt)"),
+    (("--crc",), "", "crc", "checksums of what messages carry over network cards"),
+    (("--auth",), "[=HEX]", "auth", "take only frames that know the job's key (a random one)"),
+    (("--faults",), "LIST", "faults", "of the switch: loss=1%,dup=0.5%,reorder=2%,damage=0.1%,"
+     "seed=7"),
+    (("--pcap",), "F", "pcap", "write the frames that pass the switch to F"),
+    (("--latency",), "US", "latency", "of each link to the switch, in us"),
+    (("--bandwidth",), "MBPS", "bandwidth", "of each link to the switch, in MB/s"),
+    (("--direct",), "", "direct", "join the cards of two nodes without the switch"),
     (("--file",), "F", "file", "hand file F to the nodes, read only, by its base name; repeat"),
     (("--out",), "F", "out", "a file that rank 0 may write, by its base name; repeat"),
     (("--env",), "K=V", "env", "a variable for the application (K alone: copy it); repeat"),
     (("--timeout",), "S", "timeout", "end the job after S seconds, status 124"),
     (("--accel",), "A", "accel", "tcg, kvm or auto: kvm if a probe node came up with it (auto)"),
-    (("--machine",), "M", "machine", "QEMU's machine type: microvm, q35 or pc (microvm)"),
+    (("--machine",), "M", "machine", "QEMU's machine type: microvm, q35 or pc (by the link)"),
     (("--boot",), "ISO", "boot", "boot the nodes by GRUB from an image that `margay iso` made"),
     (("--no-prefix",), "", "no_prefix", "do not put the rank in front of lines"),
     (("--output-dir",), "D", "output_dir", "output to D/rank<K>.out and .err, not to the terminal"),
@@ -46,14 +56,7 @@ OWN_TABLE = (
     (("--icount",), "", "icount", "one node that counts guest instructions as its time"),
     (("--selftest",), "NAME", "selftest", "a test inside the kernels before the application"),
     (("--kernel",), "K=V", "kernel", "one more key for the kernel's command line; repeat"),
-    (("--link",), "virtio", "link", "nodes with network cards; only with --selftest frames"),
     (("--cards",), "N", "cards", "cards of each node, 1 to 4 (1)"),
-    (("--faults",), "LIST", "faults", "of the switch: loss=1%,dup=0.5%,reorder=2%,damage=0.1%,"
-     "seed=7"),
-    (("--pcap",), "F", "pcap", "write what passes the switch to F"),
-    (("--latency",), "US", "latency", "of each link to the switch, in us"),
-    (("--bandwidth",), "MBPS", "bandwidth", "of each link to the switch, in MB/s"),
-    (("--direct",), "", "direct", "join the cards of two nodes without the switch"),
 )
 GDB_TABLE = (
     (("--rank",), "K", "rank", "the rank to debug (0)"),
@@ -63,7 +66,10 @@ GDB_TABLE = (
 ISO_TABLE = (
     (("-n", "-np", "--np", "-c"), "N", "nodes", "menu entries, one per node, 1 to 64 (1)"),
     (("-o",), "F.iso", "output", "the image to write"),
-    (("--link",), "LINK", "link", "shm, or none for machines without shared memory (shm)"),
+    (("--link",), "LINK", "link", "shm; virtio, e1000 or e1000e; none (shm)"),
+    (("--control",), "C", "control", "as for margay run"),
+    (("--crc",), "", "crc", "as for margay run"),
+    (("--auth",), "[=HEX]", "auth", "as for margay run"),
     (("--stack",), "MB", "stack", "stack inside the segment (8)"),
     (("--env",), "K=V", "env", "environment variable of the application; repeat"),
     (("--file",), "F", "file", "a file for the application, a module of the image; repeat"),
@@ -91,6 +97,9 @@ class RunOptions:
         self.stack = 0            # 0: choose by --mem
         self.link = "shm"
         self.cards = 0            # network cards of each node
+        self.control = ""         # how a computing node hears of arrivals
+        self.crc = False
+        self.auth = ""            # the job's key, in hexadecimal
         self.faults = self.pcap = ""
         self.latency = self.bandwidth = 0
         self.direct = False
@@ -98,7 +107,7 @@ class RunOptions:
         self.env: list[str] = []
         self.timeout = 0.0        # 0: none
         self.accel = "auto"
-        self.machine = "microvm"
+        self.machine = ""         # '': by the link
         self.boot = ""
         self.no_prefix = False
         self.output_dir: Path | None = None
@@ -138,14 +147,21 @@ def parse(args: list[str], command: str = "run") -> RunOptions:
                 continue
         if row is None:
             raise _unknown(name, table, command)
-        if row[1]:
+        if takes_word(row):
             value = value if value is not None else words.value(name)
+        elif row[1]:
+            pass
         elif value is not None:
             raise MargayError(f"{name} takes no value", f"write {name} alone")
         set_option(options, row[2], name, value or "")
     words.application(options, command)
     _check(options, command)
     return options
+
+
+def takes_word(row: tuple) -> bool:
+    """Does the option take a word that follows it? A value in brackets stands behind a `=`."""
+    return row[1] != "" and row[1][0] != "["
 
 
 class _Words:
@@ -198,7 +214,9 @@ def _late_options(options: RunOptions) -> None:
         row = _lookup(ISO_TABLE, name)
         if row is None:
             raise _unknown(name, ISO_TABLE, "iso")
-        set_option(options, row[2], name, value if value is not None else words.value(name))
+        if value is None and takes_word(row):
+            value = words.value(name)
+        set_option(options, row[2], name, value or "")
 
 
 def _split(word: str) -> tuple[str, str | None]:
@@ -230,16 +248,21 @@ def _unknown(name: str, table: tuple, command: str) -> MargayError:
 
 def set_option(options: RunOptions, attribute: str, name: str, value: str) -> None:
     """Sets one option from its text; raises a MargayError that names it."""
-    if attribute in ("no_prefix", "dry_run", "verbose", "stats", "batch", "icount", "direct"):
+    if attribute in ("no_prefix", "dry_run", "verbose", "stats", "batch", "icount", "direct",
+                     "crc"):
         setattr(options, attribute, True)
     elif attribute == "nodes":
         options.nodes = _number(name, value, 1, MAX_NODES, "a machine has 1 to 64 nodes")
     elif attribute in ("mem", "stack"):
         setattr(options, attribute, size(name, value))
     elif attribute == "link":
-        _link(options, value)
+        options.link = value if value == "none" else _choice(name, value, links.LINKS)
     elif attribute == "cards":
-        options.cards = _number(name, value, 1, MOST_CARDS, "a node has at most 4 cards")
+        options.cards = _number(name, value, 1, links.MOST_CARDS, "a node has at most 4 cards")
+    elif attribute == "control":
+        options.control = _choice(name, value, links.CONTROLS)
+    elif attribute == "auth":
+        options.auth = links.job_key(name, value)
     elif attribute in ("latency", "bandwidth"):
         setattr(options, attribute, _number(name, value, 1, 10 ** 9, "microseconds, or MB/s"))
     elif attribute == "accel":
@@ -311,12 +334,6 @@ def _choice(name: str, value: str, choices: tuple[str, ...]) -> str:
     return value
 
 
-def _link(options: RunOptions, value: str) -> None:
-    if value in ("e1000", "e1000e"):
-        raise MargayError(f"--link {value} is not there yet", "use --link shm")
-    options.link = value if value == "none" else _choice("--link", value, LINKS)
-
-
 def _add_file(options: RunOptions, name: str, path: str, out: bool) -> None:
     file = HostFile(path, out)
     if not file.name or file.name in (".", ".."):
@@ -347,30 +364,9 @@ def _add_env(options: RunOptions, name: str, entry: str) -> None:
 
 def _pair(name: str, text: str) -> tuple[str, str]:
     key, equals, value = text.partition("=")
-    if not equals or not key.isalnum():
+    if not equals or not key.replace("_", "").isalnum():
         raise MargayError(f"{name} {text}: not KEY=VALUE", f"write {name} KEY=VALUE")
     return key, value
-
-
-def _check_wire(options: RunOptions, command: str) -> None:
-    """--link virtio and what belongs to it."""
-    if options.link != "virtio":
-        for name in ("cards", "faults", "pcap", "latency", "bandwidth", "direct"):
-            if getattr(options, name):
-                raise MargayError(f"--{name} needs network cards", "add: --link virtio")
-        return
-    tests = {value for key, value in options.kernel if key == "selftest"}
-    if command == "iso" or not tests & {"frames", "framesizes"}:
-        raise MargayError("--link virtio cannot carry messages yet",
-                          "use --link shm; the cards alone are tested by --selftest frames")
-    options.cards = options.cards or 1
-    if options.direct and (options.nodes != 2 or options.faults or options.pcap
-                           or options.latency or options.bandwidth):
-        raise MargayError("--direct joins two nodes without a switch",
-                          "use -n 2, and leave the switch's options out")
-    if options.nodes * options.cards > 256:
-        raise MargayError(f"{options.nodes} nodes with {options.cards} cards: the switch has "
-                          "256 ports", "use fewer --cards")
 
 
 def _check(options: RunOptions, command: str) -> None:
@@ -390,7 +386,7 @@ def _check(options: RunOptions, command: str) -> None:
             raise MargayError("--icount works with one node under tcg",
                               "leave -n and --accel out")
         options.accel = "tcg"
-    _check_wire(options, command)
+    links.check(options, command)
     if options.rank >= options.nodes:
         raise MargayError(f"--rank {options.rank}: there are {options.nodes} ranks",
                           f"give 0 to {options.nodes - 1}")

@@ -1,0 +1,93 @@
+"""The links between nodes as the launcher knows them: options, cards, keys. Boots nothing."""
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from harness import ROOT
+
+sys.path.insert(0, str(ROOT / "tools"))
+
+from margaylib import iso, machine, options  # noqa: E402
+from margaylib.errors import MargayError  # noqa: E402
+
+pytestmark = pytest.mark.launcher
+MB = 1 << 20
+
+
+@pytest.mark.parametrize("words, cause", [
+    (["--faults", "loss=1%"], "needs network cards"), (["--crc"], "needs network cards"),
+    (["--control", "poll", "--link", "shm"], "needs network cards"),
+    (["--auth"], "needs network cards"), (["--direct", "-n", "2"], "needs network cards"),
+    (["--link", "virtio", "--control", "off"], "not known"),
+    (["--link", "virtio", "--auth=123456789abcdef"], "not a key"),
+    (["--link", "virtio", "--auth=0123456789abcdeg"], "not a key"),
+    (["--link", "virtio", "--auth=" + "0" * 65], "not a key"),
+    (["--link", "virtio", "--cards", "5"], "out of range"),
+    (["--link", "virtio", "-n", "65", "--cards", "4"], "out of range"),
+    (["--link", "e1000e", "-n", "3", "--direct"], "joins two nodes"),
+    (["--link", "virtio", "-n", "2", "--direct", "--pcap", "f"], "--pcap is done by the switch")])
+def test_contradictions_name_a_cause_and_a_cure(words, cause):
+    with pytest.raises(MargayError, match=cause) as caught:
+        options.parse([*words, "app"])
+    assert caught.value.cure and caught.value.status == 125
+
+
+def keys_of(*words: str) -> dict[str, str]:
+    line = machine.kernel_line(options.parse([*words, "app"]), 1, 77, 1000)
+    return dict(word.split("=", 1) for word in line.split(" -- ")[0].split(" ")[1:])
+
+
+def test_shared_memory_has_no_cards():
+    assert keys_of("-n", "2")["link"] == "shm"
+    assert not keys_of("-n", "2").keys() & {"cards", "incarnation", "control", "crc", "auth"}
+
+
+@pytest.mark.parametrize("link, device, chosen", [
+    ("virtio", "virtio-net-pci-non-transitional", "microvm"), ("e1000", "e1000", "q35"),
+    ("e1000e", "e1000e", "q35")])
+def test_links_of_network_cards(link, device, chosen):
+    keys = keys_of("-n", "2", "--link", link)
+    assert keys["link"] == "frames" and keys["cards"] == "1" and keys["control"] == "interrupt"
+    assert keys["incarnation"] == "256" and not keys.keys() & {"crc", "auth", "strict"}
+    parsed = options.parse(["-n", "2", "--link", link, "app"])
+    assert parsed.machine == chosen
+    assert options.parse(["--link", link, "--machine", "pc", "app"]).machine == "pc"
+    line = machine.qemu_arguments(parsed, "tcg", 1, 77, 1000, 3 * MB)
+    assert "stream,id=net0,addr.type=fd,addr.str=7" in line
+    card = next(word for word in line if word.startswith(device + ","))
+    assert "mac=02:4d:47:00:00:01" in card and card.endswith(",romfile=") and ",," not in card
+
+
+def test_keys_of_the_link():
+    keys = keys_of("-n", "2", "--link", "virtio", "--crc", "--control=watchdog", "--cards", "2",
+                   "--auth=0123456789ABCDEF", "--kernel", "watchdog_us=50")
+    assert keys["crc"] == "1" and keys["control"] == "watchdog" and keys["cards"] == "2"
+    assert keys["auth"] == "0123456789abcdef" and keys["watchdog_us"] == "50"
+
+
+def test_a_random_key_is_one_of_a_job():
+    parsed = options.parse(["-n", "2", "--link", "virtio", "--auth", "app"])
+    assert parsed.app == "app" and len(parsed.auth) == 64
+    lines = [machine.kernel_line(parsed, rank, 77, 1000) for rank in range(2)]
+    assert all(f" auth={parsed.auth} " in line for line in lines)
+    assert options.parse(["--link", "virtio", "--auth", "app"]).auth != parsed.auth
+
+
+def test_a_later_life_is_told():
+    parsed = options.parse(["-n", "2", "--link", "virtio", "app"])
+    line = machine.kernel_line(parsed, 1, 77, 1000, incarnation=512)
+    assert " incarnation=512 " in line and " strict=1 " in line
+
+
+def test_the_self_tests_of_cards_leave_messages_in_shared_memory():
+    keys = keys_of("-n", "2", "--link", "virtio", "--cards", "3", "--selftest", "frames")
+    assert keys["link"] == "shm" and keys["cards"] == "3" and "incarnation" not in keys
+    assert keys_of("--link", "virtio", "--selftest", "copy")["link"] == "frames"
+
+
+def test_iso_tells_the_link():
+    text = iso.grub_config(options.parse(
+        ["app", "-n", "2", "-o", "x.iso", "--link", "e1000e", "--crc"], "iso"))
+    assert "node=1 rank=1 n=2 link=frames cards=1 " in text and " crc=1 " in text

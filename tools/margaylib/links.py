@@ -1,0 +1,118 @@
+"""How nodes talk: the links that the launcher knows, and what each gives a node. Pure.
+
+One table names the network cards; the rest checks the options that belong to
+them and writes their keys for the kernel's command line.
+"""
+from __future__ import annotations
+
+import os
+
+from .errors import MargayError
+
+TYPE_CHECKING = False         # typing is slow to import
+if TYPE_CHECKING:
+    from .options import RunOptions
+
+CONTROLS = ("interrupt", "poll", "watchdog")
+MOST_CARDS = 4                # CARDS_MOST of kernel/cards.h
+MOST_PORTS = 256              # of the switch
+FIRST_LIFE = 256              # a node's incarnation; each restart adds as much
+KEY_DIGITS = (16, 64)         # of --auth, least and most
+CARD_TESTS = {"frames", "framesizes"}     # self-tests that have the cards to themselves
+
+
+class Card:
+    """A network card as QEMU makes it, and the machine type that suits it."""
+
+    def __init__(self, device: str, properties: str, machine: str) -> None:
+        self.device = device
+        self.properties = properties
+        self.machine = machine
+
+
+CARDS = {
+    # Without ioeventfd a doorbell costs the guest less, and two nodes on two cores have
+    # nobody else to wake for it. Frames of up to 65,549 bytes.
+    "virtio": Card("virtio-net-pci-non-transitional", "host_mtu=65535,mq=off,ioeventfd=off",
+                   "microvm"),
+    "e1000": Card("e1000", "", "q35"),
+    "e1000e": Card("e1000e", "", "q35"),
+}
+LINKS = ("shm", *CARDS)
+OF_CARDS = ("cards", "control", "crc", "auth")
+OF_SWITCH = ("faults", "pcap", "latency", "bandwidth")
+
+
+def default_machine(link: str) -> str:
+    """QEMU's machine type where the user names none."""
+    return CARDS[link].machine if link in CARDS else "microvm"
+
+
+def card_address(rank: int, card: int) -> str:
+    """The Ethernet address of a node's card; the switch and the kernel know the same rule."""
+    return f"02:4d:47:{card:02x}:{rank >> 8:02x}:{rank & 255:02x}"
+
+
+def card_arguments(link: str, rank: int, card: int, fd: int) -> list[str]:
+    """QEMU's words for a card on the socket `fd`."""
+    kind = CARDS[link]
+    device = [kind.device, f"netdev=net{card}", f"mac={card_address(rank, card)}",
+              kind.properties, "romfile="]
+    return ["-netdev", f"stream,id=net{card},addr.type=fd,addr.str={fd}",
+            "-device", ",".join(filter(None, device))]
+
+
+def cards_alone(options: RunOptions) -> bool:
+    """A self-test uses the cards: messages stay in shared memory."""
+    return any(key == "selftest" and value in CARD_TESTS for key, value in options.kernel)
+
+
+def link_keys(options: RunOptions, incarnation: int = FIRST_LIFE) -> list[tuple[str, str]]:
+    """Keys of the kernel's command line; a later life may meet frames of the one before."""
+    if options.link not in CARDS:
+        return [("link", options.link)]
+    keys = [("link", "shm" if cards_alone(options) else "frames"), ("cards", str(options.cards))]
+    if not cards_alone(options):
+        keys += [("incarnation", str(incarnation)), ("control", options.control or CONTROLS[0])]
+    if incarnation > FIRST_LIFE:
+        keys.append(("strict", "1"))
+    if options.crc:
+        keys.append(("crc", "1"))
+    if options.auth:
+        keys.append(("auth", options.auth))
+    return keys
+
+
+def job_key(name: str, text: str) -> str:
+    """The key of --auth: the user's, or a random one."""
+    if not text:
+        return os.urandom(KEY_DIGITS[1] // 2).hex()
+    least, most = KEY_DIGITS
+    if not least <= len(text) <= most or not set(text.lower()) <= set("0123456789abcdef"):
+        raise MargayError(f"{name}={text}: not a key",
+                          f"give {least} to {most} hexadecimal digits, or {name} alone for a "
+                          "random key")
+    return text.lower()
+
+
+def check(options: RunOptions, command: str) -> None:
+    """Chooses what the link leaves open, and refuses what contradicts it."""
+    options.machine = options.machine or default_machine(options.link)
+    if options.link not in CARDS:
+        for name in (*OF_CARDS, *OF_SWITCH, "direct"):
+            if getattr(options, name):
+                raise MargayError(f"--{name} needs network cards",
+                                  f"add --link {', --link '.join(CARDS)}")
+        return
+    options.cards = options.cards or 1
+    if command == "iso":
+        return
+    if options.direct and options.nodes != 2:
+        raise MargayError("--direct joins two nodes without a switch", "use -n 2")
+    given = [f"--{name}" for name in OF_SWITCH if getattr(options, name)]
+    if options.direct and given:
+        raise MargayError(f"{given[0]} is done by the switch, and --direct joins two nodes "
+                          "without a switch", "leave one of them out")
+    if options.nodes * options.cards > MOST_PORTS:
+        raise MargayError(f"{options.nodes} nodes with {options.cards} cards: the switch has "
+                          f"{MOST_PORTS} ports", "use fewer --cards")

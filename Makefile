@@ -9,6 +9,7 @@ PYTHON := /usr/bin/python3
 NODES  ?= 4
 SECONDS ?= 3600
 ARGS   ?=
+PEERS  ?=
 
 MAKEFLAGS += --no-builtin-rules
 .DELETE_ON_ERROR:
@@ -41,7 +42,7 @@ HOST_PROGRAMS := build/host/check-gcc build/host/check-clang build/host/check-ts
 	build/host/check-drivers \
 	build/host/model-engine build/host/netsim build/host/netsim-asan $(FUZZ_TARGETS)
 
-.PHONY: all run check check-long bench soak
+.PHONY: all run check check-long bench bench-peers soak
 all: build/kernel.o build/libmargay.a build/crt0.o tools apps ## kernel, C library, tools, applications
 
 run: all build/text.txt ## boot NODES=4 nodes that count the words of a text
@@ -55,6 +56,9 @@ check-long: all test-apps $(HOST_PROGRAMS) pytest-there ## the suite with its lo
 
 bench: all bench-apps ## measure the table of figures, into build/bench.json
 	$(PYTHON) tests/bench/bench.py $(ARGS)
+
+bench-peers: ## measure others, as PEERS=DIR/run.sh does; ARGS for it
+	@$(PYTHON) tests/bench/peers.py $(if $(PEERS),"$(PEERS)") $(ARGS)
 
 soak: build/host/model-engine ## the engine against its model for SECONDS=3600, fresh seeds
 	$(PYTHON) tests/model/soak.py --seconds $(SECONDS) $(ARGS)

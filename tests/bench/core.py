@@ -1,0 +1,103 @@
+"""What the benchmarks share: figures, running a job, and what a machine is called."""
+from __future__ import annotations
+
+import json
+import os
+import platform
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+TOP = Path(__file__).resolve().parents[2]
+BUILD = TOP / "build"
+MARGAY = TOP / "tools" / "margay"
+
+
+@dataclass
+class Figure:
+    """Samples of one figure. `aim` reads as the table shows it; `limit` is a median."""
+    unit: str
+    aim: str = ""
+    samples: list[float] = field(default_factory=list)
+    limits: list[float] = field(default_factory=list)
+
+    def row(self) -> dict[str, object]:
+        return {"median": statistics.median(self.samples), "min": min(self.samples),
+                "max": max(self.samples), "unit": self.unit, "runs": len(self.samples),
+                "limit": statistics.median(self.limits) if self.limits else None,
+                "aim": self.aim or None}
+
+
+class Bench:
+    """Collects the figures; runs margay and reads its NAME VALUE lines."""
+
+    def __init__(self, runs: int, only: str) -> None:
+        self.runs = runs
+        self.only = only
+        self.figures: dict[str, Figure] = {}
+
+    def add(self, name: str, value: float, unit: str, aim: str = "",
+            limit: float | None = None) -> None:
+        if self.only not in name:
+            return
+        figure = self.figures.setdefault(name, Figure(unit, aim))
+        figure.samples.append(value)
+        if limit is not None:
+            figure.limits.append(limit)
+
+    def margay(self, *args: str, cpu: int | None = None) -> dict[str, float]:
+        """Run a job; its figures, and what --json says, as json_*."""
+        with tempfile.TemporaryDirectory() as folder:
+            outcome = Path(folder, "run.json")
+            command = [str(MARGAY), "run", "--accel", "tcg", "--no-prefix", "--timeout", "300",
+                       "--json", str(outcome), *args]
+            if cpu is not None:
+                command = ["taskset", "-c", str(cpu), *command]
+            before = time.monotonic()
+            done = subprocess.run(command, capture_output=True, text=True, check=False)
+            wall = time.monotonic() - before
+            if done.returncode != 0:
+                sys.exit(f"bench: {' '.join(command)}\nended with status {done.returncode}\n"
+                         f"{done.stdout[-2000:]}{done.stderr[-2000:]}")
+            values = {"wall_s": wall}
+            for line in done.stdout.splitlines():
+                name, _, value = line.partition(" ")
+                values[name] = float(value)
+            report = json.loads(outcome.read_text())
+            values["qemu_s"] = report["qemu_s"]
+            values["main_s"] = report["all_in_main_s"]
+            values["nodes_main_ms"] = max(rank["main_ms"] for rank in report["ranks"])
+            for rank in report["ranks"]:
+                for name, value in (rank.get("stats") or {}).items():
+                    values[f"stats_{name}"] = float(value)
+            return values
+
+
+def app(name: str) -> str:
+    return str(BUILD / "bench" / f"{name}.elf")
+
+
+def machine() -> str:
+    model = next((line.partition(":")[2].strip() for line in
+                  Path("/proc/cpuinfo").read_text().splitlines()
+                  if line.startswith("model name")), platform.machine())
+    qemu = subprocess.run(["qemu-system-x86_64", "--version"], capture_output=True, text=True,
+                          check=False).stdout.split("\n")[0]
+    return f"{os.cpu_count()} x {model}; {qemu}, TCG"
+
+
+def commit() -> str:
+    done = subprocess.run(["git", "-C", str(TOP), "describe", "--always", "--dirty"],
+                          capture_output=True, text=True, check=False)
+    return done.stdout.strip() or "unknown"
+
+
+def shown(value: object) -> str:
+    """Three digits or more of a figure, none that are noise."""
+    if not isinstance(value, float):
+        return "" if value is None else f"{value}"
+    return f"{value:.0f}" if abs(value) >= 100 else f"{value:.3g}"

@@ -1,0 +1,238 @@
+#!/usr/bin/python3
+"""What others reach on the same emulated hardware: `make bench-peers PEERS=DIR`.
+
+DIR holds a run.sh that measures something and prints one line per figure,
+
+    NAME VALUE UNIT # VALUE OF EACH PASS
+
+and perhaps a prepare.sh that installs and builds what it needs. A copy of DIR
+under build/peers/ is run, since DIR may be read-only; the words after DIR go to
+run.sh (ARGS='raw mpich'). Its figures are printed beside those of the last
+`make bench` (build/bench.json) and written to build/peers.json:
+
+    [{"what", "date", "machine", "how", "figures": {NAME: {"value", "unit"}}}]
+
+`--keep` puts them into docs/peers.json instead of the set of the same name; README.md
+and docs/measurements.md quote that file, and tests/test_peers.py compares them.
+"""
+from __future__ import annotations
+
+import argparse
+import datetime
+import filecmp
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from core import BUILD, TOP, machine, shown
+
+KEPT = TOP / "docs" / "peers.json"
+LINE = re.compile(r"([A-Za-z]\w*) (-?\d+(?:\.\d+)?(?:e[+-]?\d+)?) (\S+)(?: #.*)?")
+# What each row of the table shows: our figure, the factor that turns the peers' unit into
+# its, and the peers' names with what reached it.
+ROWS: tuple[tuple[str, float, tuple[tuple[str, str], ...]], ...] = (
+    ("virtio_put_8B_half_rtt_us", 1, (("mpich_pp_8B_med", "MPICH"), ("ompi_pp_8B_med", "Open MPI"),
+                                      ("raw_eth_8B_med", "frames, asleep"),
+                                      ("raw_ethspin_8B_med", "frames, polled"))),
+    *((f"virtio_put_MBps_{size}", 1, ((f"mpich_bw_{size}B_med", "MPICH"),
+                                      (f"ompi_bw_{size}B_med", "Open MPI"),
+                                      (f"raw_tcpstream_{size}B", "TCP")))
+      for size in (1024, 4096, 65536, 1048576)),
+    *((f"virtio_bypass_{size}KB_wait_ms_{work}", 1e-3,
+       ((f"mpich_bypass_{size}000B_work{work}ms_wait_med", "MPICH"),
+        (f"ompi_bypass_{size}000B_work{work}ms_wait_med", "Open MPI, eager"),
+        (f"ompi_rndv_bypass_{size}000B_work{work}ms_wait_med", "Open MPI, rendezvous")))
+      for size in (50, 500) for work in (0, 10, 200)),
+    ("boot_main_ms", 1, (("boot_mpich_exec_to_init", "MPICH"), ("boot_ompi_exec_to_init",
+                         "Open MPI"), ("boot_raw_exec_to_init", "Linux alone"))),
+    ("shm_put_8B_half_rtt_us", 1, (("host_mpich_pp_8B_med", "MPICH on the host itself"),
+                                   ("host_ompi_pp_8B_med", "Open MPI on the host itself"))),
+    ("shm_put_MBps_1048576", 1, (("host_mpich_bw_1048576B_med", "MPICH on the host itself"),
+                                 ("host_ompi_bw_1048576B_med", "Open MPI on the host itself"))),
+)
+
+
+class PeersError(Exception):
+    """Says what is wrong; the second argument, what to do about it."""
+
+
+@dataclass
+class Figure:
+    value: float
+    unit: str
+
+
+def read_lines(text: str) -> tuple[dict[str, Figure], list[str]]:
+    """The figures of a run, and the lines that are none."""
+    figures: dict[str, Figure] = {}
+    others = []
+    for line in text.splitlines():
+        found = LINE.fullmatch(line.strip())
+        if found and found.group(1) not in figures:
+            figures[found.group(1)] = Figure(float(found.group(2)), found.group(3))
+        elif line.strip():
+            others.append(line.strip())
+    return figures, others
+
+
+def differs(source: Path, copy: Path) -> bool:
+    """Whether a file of the source is not as it was when the copy was made."""
+    return any(not (copy / path.relative_to(source)).is_file() or
+               not filecmp.cmp(path, copy / path.relative_to(source), shallow=False)
+               for path in source.rglob("*") if path.is_file())
+
+
+def copied(source: Path, to: Path) -> Path:
+    """A copy to work in. What it has built is kept while the source is the same."""
+    if not (source / "run.sh").is_file():
+        raise PeersError(f"{source} has no run.sh",
+                         "PEERS=DIR names a folder laid out as tests/bench/peers.py says")
+    copy = to / source.name
+    if copy.exists() and differs(source, copy):
+        shutil.rmtree(copy)
+    if not copy.exists():
+        for path in sorted(source.rglob("*")):
+            if path.is_file():
+                target = copy / path.relative_to(source)
+                target.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(path, target)
+                target.chmod(path.stat().st_mode & 0o777 | 0o600)
+    return copy
+
+
+def wanted_packages(prepare: Path) -> list[str]:
+    """The Debian packages that a prepare.sh installs."""
+    text = prepare.read_text(errors="replace").replace("\\\n", " ") if prepare.is_file() else ""
+    return [word for line in re.findall(r"^\s*apt-get install ([^\n;&|]*)", text, re.M)
+            for word in line.split() if re.fullmatch(r"[a-z0-9][a-z0-9+.-]+", word)]
+
+
+def missing_packages(packages: list[str]) -> list[str]:
+    if not packages or not shutil.which("dpkg-query"):
+        return []
+    listed = subprocess.run(["dpkg-query", "-W", "-f=${db:Status-Status} ${Package}\n", *packages],
+                            capture_output=True, text=True, check=False).stdout.splitlines()
+    return [package for package in packages if f"installed {package}" not in listed]
+
+
+def check_needs(source: Path, root: bool) -> None:
+    """Says before the run what it would stumble over; as root it installs that itself."""
+    missing = missing_packages(wanted_packages(source / "prepare.sh"))
+    if root or not (source / "prepare.sh").is_file():
+        return
+    if missing:
+        raise PeersError("packages are missing that the peers need: " + " ".join(missing),
+                         "as root: apt-get install " + " ".join(missing))
+    raise PeersError(f"{source / 'prepare.sh'} builds the peers as root",
+                     f"as root: make bench-peers PEERS={source}")
+
+
+def run(copy: Path, words: list[str], limit: float) -> dict[str, Figure]:
+    """What run.sh prints; what it says on standard error is shown as it comes."""
+    process = subprocess.Popen(["bash", "run.sh", *words], cwd=copy, stdin=subprocess.DEVNULL,
+                               stdout=subprocess.PIPE, text=True, errors="replace",
+                               start_new_session=True)
+    try:
+        text, _ = process.communicate(timeout=limit)
+    except subprocess.TimeoutExpired:
+        raise PeersError(f"{copy / 'run.sh'} had not ended after {limit:.0f} s",
+                         "give it more time: ARGS='--timeout S'") from None
+    finally:
+        try:
+            os.killpg(process.pid, signal.SIGKILL)     # nothing of it stays behind
+        except ProcessLookupError:
+            pass
+        process.wait()
+    figures, others = read_lines(text)
+    if process.returncode:
+        tail = "".join(f"\n    {line}" for line in text.splitlines()[-5:])
+        raise PeersError(f"{copy / 'run.sh'} ended with status {process.returncode}{tail}",
+                         "what it said stands above; its README tells what it needs; "
+                         f"rm -r {copy} makes it begin anew")
+    if not figures:
+        raise PeersError(f"{copy / 'run.sh'} printed no figure"
+                         + (f", but {others[0]!r}" if others else ""),
+                         "a figure is a line NAME VALUE UNIT")
+    if others:
+        print(f"peers: {len(others)} lines are no figures, the first: {others[0]!r}",
+              file=sys.stderr)
+    return figures
+
+
+def as_set(what: str, figures: dict[str, Figure]) -> dict[str, object]:
+    return {"what": what, "date": datetime.datetime.now(datetime.timezone.utc).date().isoformat(),
+            "machine": machine(), "how": "measured by make bench-peers",
+            "figures": {name: {"value": figure.value, "unit": figure.unit}
+                        for name, figure in figures.items()}}
+
+
+def save(path: Path, new: dict[str, object]) -> None:
+    """Puts the set into the file, instead of the one of the same name."""
+    sets = json.loads(path.read_text()) if path.exists() else []
+    sets = [old for old in sets if old["what"] != new["what"]] + [new]
+    path.write_text(json.dumps(sets, indent=1) + "\n")
+
+
+def ours() -> dict[str, dict[str, object]]:
+    path = BUILD / "bench.json"
+    return json.loads(path.read_text())["figures"] if path.exists() else {}
+
+
+def beside(figures: dict[str, Figure], own: dict[str, dict[str, object]]) -> list[list[str]]:
+    """Rows of the table: our figure, its median, and what the peers have of it."""
+    rows = []
+    for name, factor, peers in ROWS:
+        found = "; ".join(f"{what} {shown(figures[peer].value * factor)}"
+                          for peer, what in peers if peer in figures)
+        if found:
+            value = own.get(name, {}).get("median")
+            rows.append([name, shown(value) if value is not None else "-", found])
+    return rows
+
+
+def show(figures: dict[str, Figure], own: dict[str, dict[str, object]]) -> None:
+    for name, figure in figures.items():
+        print(f"{name} {figure.value:g} {figure.unit}")
+    rows = beside(figures, own)
+    if rows:
+        width = max(len(row[0]) for row in rows)
+        print(f"\n{'figure':{width}}  {'margay':>10}  peers")
+        for name, value, found in rows:
+            print(f"{name:{width}}  {value:>10}  {found}")
+    if rows and not own:
+        print("peers: no figures of our own: make bench measures them", file=sys.stderr)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("folder", type=Path, nargs="?", help="where run.sh is")
+    parser.add_argument("words", nargs="*", help="arguments of run.sh")
+    parser.add_argument("--keep", action="store_true", help="write docs/peers.json too")
+    parser.add_argument("--timeout", type=float, default=7200, help="seconds (7200)")
+    options = parser.parse_intermixed_args()
+    if not options.folder:
+        raise PeersError("no folder is named", "make bench-peers PEERS=DIR")
+    folder = options.folder.resolve()
+    if not folder.is_dir():
+        raise PeersError(f"{options.folder} is no folder", "make bench-peers PEERS=DIR")
+    copy = copied(folder, BUILD / "peers")
+    check_needs(folder, os.geteuid() == 0)
+    figures = run(copy, options.words, options.timeout)
+    new = as_set(folder.name, figures)
+    save(BUILD / "peers.json", new)
+    if options.keep:
+        save(KEPT, new)
+    show(figures, ours())
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except PeersError as error:
+        sys.exit(f"peers: {error.args[0]}\npeers: {error.args[1]}")

@@ -1,0 +1,168 @@
+"""`make bench-peers`: a folder's run.sh is run from a copy, and docs/peers.json is quoted rightly."""
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from harness import ROOT
+
+sys.path.insert(0, str(ROOT / "tests" / "bench"))
+import peers  # noqa: E402
+
+pytestmark = pytest.mark.bench
+
+GOOD = """echo "preparing" >&2
+echo "mpich_pp_8B_med 250.5 us # 249 250.5 252"
+echo "mpich_bw_1024B_med 9 MB/s # 9"
+echo "mpich_bypass_50000B_work10ms_wait_med 20000 us"
+echo "words $*"
+echo "of_words $# words"
+echo ran >> runs
+"""
+
+
+@pytest.fixture
+def build(tmp_path, monkeypatch):
+    """peers.py with its build/ and docs/peers.json elsewhere."""
+    monkeypatch.setattr(peers, "BUILD", tmp_path / "build")
+    monkeypatch.setattr(peers, "KEPT", tmp_path / "kept.json")
+    monkeypatch.setattr(peers, "machine", lambda: "a machine")
+    (tmp_path / "build").mkdir()
+    return tmp_path / "build"
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Makes a read-only folder of peers from what its run.sh does."""
+    def make(script: str) -> Path:
+        made = tmp_path / "others"
+        made.mkdir(exist_ok=True)
+        (made / "sub").mkdir(exist_ok=True)
+        (made / "sub" / "data").write_text("1")
+        run = made / "run.sh"
+        run.unlink(missing_ok=True)
+        run.write_text("#!/bin/bash\n" + script)
+        run.chmod(0o444)
+        return made
+    return make
+
+
+def bench_peers(monkeypatch, *words) -> None:
+    monkeypatch.setattr(sys, "argv", ["peers.py", *map(str, words)])
+    peers.main()
+
+
+def lives(pid: int) -> bool:
+    """A process that is not merely waiting to be buried."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] not in "ZX"
+    except OSError:
+        return False
+
+
+def test_figures_stand_beside_ours(build, folder, monkeypatch, capfd):
+    (build / "bench.json").write_text(json.dumps(
+        {"figures": {"virtio_put_8B_half_rtt_us": {"median": 51.25}}}))
+    bench_peers(monkeypatch, folder(GOOD), "raw", "mpich")
+    shown = capfd.readouterr()
+    assert "mpich_pp_8B_med 250.5 us" in shown.out and "of_words 2 words" in shown.out
+    assert re.search(r"^virtio_put_8B_half_rtt_us +51\.2 +MPICH 250$", shown.out, re.M), shown.out
+    assert re.search(r"^virtio_put_MBps_1024 +- +MPICH 9$", shown.out, re.M)
+    assert re.search(r"^virtio_bypass_50KB_wait_ms_10 +- +MPICH 20$", shown.out, re.M)
+    assert "1 lines are no figures, the first: 'words raw mpich'" in shown.err
+    made = json.loads((build / "peers.json").read_text())
+    assert [one["what"] for one in made] == ["others"]
+    assert made[0]["machine"] == "a machine" and re.fullmatch(r"\d{4}-\d\d-\d\d", made[0]["date"])
+    assert made[0]["figures"]["mpich_pp_8B_med"] == {"value": 250.5, "unit": "us"}
+    assert not (build.parent / "kept.json").exists()
+    assert not (build.parent / "others" / "runs").exists()
+
+
+def test_what_the_copy_built_is_kept_until_the_source_changes(build, folder, monkeypatch):
+    source = folder(GOOD)
+    bench_peers(monkeypatch, source)
+    bench_peers(monkeypatch, source)
+    assert (build / "peers" / "others" / "runs").read_text() == "ran\nran\n"
+    bench_peers(monkeypatch, folder(GOOD + "true\n"))
+    assert (build / "peers" / "others" / "runs").read_text() == "ran\n"
+
+
+def test_keep_replaces_the_set_of_the_same_name(build, folder, monkeypatch):
+    kept = build.parent / "kept.json"
+    kept.write_text(json.dumps([{"what": "others", "figures": {}}, {"what": "else"}]))
+    bench_peers(monkeypatch, folder(GOOD), "--keep")
+    assert [one["what"] for one in json.loads(kept.read_text())] == ["else", "others"]
+
+
+@pytest.mark.parametrize("script, why", [
+    ("echo 'a_1 2 us'; echo no disc >&2; exit 3", "ended with status 3"),
+    ("true", "printed no figure"),
+    ("echo nothing here; echo 1 2 3; echo 'x nan us'; echo 'y 1'; printf '\\377\\0 1 us\\n'",
+     "printed no figure, but 'nothing here'"),
+    ("kill -9 $$", "ended with status -9"),
+    ("echo a 1 us; sleep 1000", "had not ended after")])
+def test_a_run_that_fails_says_why(build, folder, monkeypatch, script, why):
+    with pytest.raises(peers.PeersError, match=re.escape(why)) as error:
+        bench_peers(monkeypatch, folder(script), "--timeout", 2)
+    assert error.value.args[1]
+    assert not (build / "peers.json").exists()
+
+
+def test_nothing_of_a_run_stays(build, folder, monkeypatch):
+    """Not even what run.sh has left in the background."""
+    bench_peers(monkeypatch, folder("sleep 1000 >/dev/null & echo background $! pid"))
+    pid = int(json.loads((build / "peers.json").read_text())[0]["figures"]["background"]["value"])
+    end = time.monotonic() + 5
+    while lives(pid) and time.monotonic() < end:
+        time.sleep(0.01)
+    assert not lives(pid)
+
+
+def test_missing_folder_packages_and_root(build, folder, monkeypatch, tmp_path):
+    with pytest.raises(peers.PeersError, match="is no folder"):
+        bench_peers(monkeypatch, tmp_path / "nowhere")
+    with pytest.raises(peers.PeersError, match="no folder is named"):
+        bench_peers(monkeypatch)
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(peers.PeersError, match="has no run.sh"):
+        bench_peers(monkeypatch, tmp_path / "empty")
+    source = folder(GOOD)
+    (source / "prepare.sh").write_text(
+        "set -e\napt-get install -y --no-install-recommends bash \\\n\tno-such-package-xyz\n")
+    assert peers.wanted_packages(source / "prepare.sh") == ["bash", "no-such-package-xyz"]
+    monkeypatch.setattr(peers.os, "geteuid", lambda: 1000)
+    with pytest.raises(peers.PeersError, match="packages are missing.* no-such-package-xyz") as error:
+        bench_peers(monkeypatch, source)
+    assert error.value.args[1] == "as root: apt-get install no-such-package-xyz"
+    (source / "prepare.sh").write_text("apt-get install -y bash\n")
+    with pytest.raises(peers.PeersError, match="as root"):
+        bench_peers(monkeypatch, source)
+
+
+def test_make_passes_folder_and_words_on(folder):
+    """`make bench-peers` without PEERS names the cure."""
+    done = subprocess.run(["make", "-s", "-C", str(ROOT), "bench-peers", "MARGAY_READY=1"],
+                          capture_output=True, text=True, check=False)
+    assert done.returncode and "peers: make bench-peers PEERS=DIR" in done.stderr
+    done = subprocess.run(["make", "-n", "-C", str(ROOT), "bench-peers", "MARGAY_READY=1",
+                           "PEERS=/a b", "ARGS=raw"], capture_output=True, text=True, check=True)
+    assert 'tests/bench/peers.py "/a b" raw' in done.stdout
+
+
+@pytest.mark.parametrize("page, least", [("README.md", 5), ("docs/measurements.md", 15)])
+def test_quoted_figures_are_those_of_the_file(page, least):
+    """A row `| name | value | unit |` of a peers' figure says what docs/peers.json says."""
+    kept = {name: figure for one in json.loads((ROOT / "docs" / "peers.json").read_text())
+            for name, figure in one["figures"].items()}
+    rows = re.findall(r"^\| ?`?(\w+)`? ?\| ?([^|]*?) ?\| ?([^|]*?) ?\|",
+                      (ROOT / page).read_text(), re.M)
+    quoted = [(name, value, unit) for name, value, unit in rows if name in kept]
+    assert len(quoted) >= least
+    for name, value, unit in quoted:
+        assert float(value) == kept[name]["value"] and unit == kept[name]["unit"], (page, name)

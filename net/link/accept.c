@@ -10,6 +10,7 @@ static void count_bad(struct link *link, enum wire_result result)
 	static const uint8_t counters[] = {
 		[WIRE_SHORT] = LINK_SHORT, [WIRE_FOREIGN] = LINK_FOREIGN,
 		[WIRE_DAMAGED] = LINK_DAMAGED, [WIRE_NONSENSE] = LINK_NONSENSE,
+		[WIRE_FORGED] = LINK_FORGED,
 	};
 
 	count(link, counters[result]);
@@ -116,7 +117,7 @@ static void receive(struct link *link, uint64_t now, const uint8_t *frame, uint3
 	struct wire wire;
 	uint32_t mine, theirs;
 
-	result = wire_read(frame, bytes, link->config.node, &wire);
+	result = wire_read(frame, bytes, link->config.node, link->key, &wire);
 	if (result) {
 		count_bad(link, result);
 		return;

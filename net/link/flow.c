@@ -74,6 +74,7 @@ struct link *link_open(void *memory, const struct link_config *config, struct ni
 		return 0;
 	*link = (struct link){ .config = *config, .nic = nic, .user = *user, .context = context,
 			       .ready_first = NO_RECORD, .ready_last = NO_RECORD };
+	link->key = config->keyed ? link->config.key : 0;
 	link->fragment = (nic->mtu - WIRE_DATA) & ~63u;
 	if (link->fragment > WIRE_MOST_PAYLOAD)
 		link->fragment = WIRE_MOST_PAYLOAD;

@@ -94,6 +94,7 @@ enum link_lane { LINK_REQUESTS, LINK_ANSWERS };
 	X(SHORT,         "frames with a length that cannot be") \
 	X(FOREIGN,       "frames of another protocol, version or address") \
 	X(DAMAGED,       "frames with a wrong checksum") \
+	X(FORGED,        "frames with a tag that this job's key does not make") \
 	X(NONSENSE,      "frames whose fields contradict each other or what came before") \
 	X(GHOSTS,        "frames of or for an earlier incarnation") \
 	X(RESETS_OUT,    "answers to such frames") \
@@ -118,6 +119,8 @@ struct link_config {
 	uint8_t  strict;           /* 1: the node may have lived before: accept nothing from a peer
 	                              that does not know this incarnation (costs a round trip once) */
 	uint8_t  check_payload;    /* 1: checksums of payload */
+	uint8_t  keyed;            /* 1: frames carry a tag, which makes the checksums superfluous */
+	uint8_t  key[16];          /* the job's: whoever knows it can forge */
 	uint16_t peers;            /* most of them; each takes 252 bytes */
 	uint16_t sends;            /* messages being sent, of all flows */
 	uint16_t answers;          /* of them kept for LINK_ANSWERS */

@@ -160,6 +160,8 @@ static int give(struct link *link, uint32_t index, const struct nic_piece *piece
 
 	if (send)
 		send->with_card++;
+	if (link->key)
+		wire_sign(link->key, transmit->header, pieces, n);
 	result = link->nic->ops->send(link->nic, pieces, n, index);
 	if (result == NIC_OK) {
 		count(link, LINK_FRAMES_OUT);
@@ -265,7 +267,7 @@ static uint32_t make(struct link *link, struct flow *flow, const struct send *se
 			return 0;
 		for (uint32_t i = 1; i <= n; i++) {
 			total += pieces[i].length;
-			if (link->config.check_payload)
+			if (link->config.check_payload && !link->key)
 				wire.payload_crc = port_crc32c(wire.payload_crc, pieces[i].bytes,
 							       pieces[i].length);
 		}

@@ -122,6 +122,7 @@ struct link {
 	struct nic *nic;
 	struct link_user user;
 	void *context;             /* of its calls */
+	const uint8_t *key;        /* the configuration's, or null */
 	uint32_t fragment;         /* payload bytes that fit in a frame */
 	uint8_t most_burst;        /* frames of one flow under way: config.burst_bytes */
 	uint64_t counters[LINK_COUNTERS_END];

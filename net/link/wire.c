@@ -3,7 +3,10 @@
  * every frame; what arrives may be anything.
  */
 #include "wire.h"
+#include "siphash.h"
 #include "../port.h"
+
+_Static_assert(WIRE_KEY_BYTES == SIPHASH_KEY_BYTES, "one key for both");
 
 #define ADDRESS_PREFIX  0x474d02u  /* 02:4d:47, as wire_get reads it */
 
@@ -30,14 +33,33 @@ static uint32_t header_crc(const uint8_t *frame, uint32_t bytes)
 	return port_crc32c(crc, frame + WIRE_CRC + 4, bytes - WIRE_CRC - 4);
 }
 
-static int is_ours(const uint8_t *frame, uint32_t node)
+uint64_t wire_tag(const uint8_t *key, const uint8_t *frame, uint32_t bytes,
+		  const struct nic_piece *pieces, uint32_t n)
+{
+	struct siphash hash;
+
+	siphash_start(&hash, key);
+	siphash_add(&hash, frame, WIRE_TAG);
+	siphash_add(&hash, frame + WIRE_TAG + 8, bytes - WIRE_TAG - 8);
+	for (uint32_t i = 0; i < n; i++)
+		siphash_add(&hash, pieces[i].bytes, pieces[i].length);
+	return siphash_end(&hash);
+}
+
+void wire_sign(const uint8_t *key, uint8_t *frame, const struct nic_piece *pieces, uint32_t n)
+{
+	frame[WIRE_AT_VERSION] = WIRE_SIGNED;
+	wire_put(frame + WIRE_TAG, wire_tag(key, frame, pieces[0].length, pieces + 1, n - 1), 8);
+}
+
+static int is_ours(const uint8_t *frame, uint32_t node, uint32_t version)
 {
 	return wire_get(frame + WIRE_DESTINATION, 3) == ADDRESS_PREFIX &&
 	       node_of(frame + WIRE_DESTINATION) == node &&
 	       wire_get(frame + WIRE_SOURCE, 3) == ADDRESS_PREFIX &&
 	       frame[WIRE_TYPE] == WIRE_ETHERTYPE >> 8 &&
 	       frame[WIRE_TYPE + 1] == (WIRE_ETHERTYPE & 0xff) &&
-	       frame[WIRE_AT_VERSION] == WIRE_VERSION;
+	       frame[WIRE_AT_VERSION] == version;
 }
 
 /* A fragment: within its message, and not empty unless the message is. */
@@ -49,14 +71,14 @@ static int is_fragment(const struct wire *wire)
 }
 
 enum wire_result wire_read(const uint8_t *frame, uint32_t bytes, uint32_t node,
-			   struct wire *wire)
+			   const uint8_t *key, struct wire *wire)
 {
 	uint32_t header = WIRE_HEADER;
 	uint8_t kind;
 
 	if (bytes < WIRE_HEADER)
 		return WIRE_SHORT;
-	if (!is_ours(frame, node))
+	if (!is_ours(frame, node, key ? WIRE_SIGNED : WIRE_VERSION))
 		return WIRE_FOREIGN;
 	kind = frame[WIRE_KIND];
 	wire->bytes = (uint32_t)wire_get(frame + WIRE_PAYLOAD, 2);
@@ -64,7 +86,9 @@ enum wire_result wire_read(const uint8_t *frame, uint32_t bytes, uint32_t node,
 		header = WIRE_DATA;
 	if (bytes < header || bytes - header != wire->bytes)
 		return WIRE_SHORT;
-	if (header_crc(frame, header) != wire_get(frame + WIRE_CRC, 4))
+	if (key && wire_tag(key, frame, bytes, 0, 0) != wire_get(frame + WIRE_TAG, 8))
+		return WIRE_FORGED;
+	if (!key && header_crc(frame, header) != wire_get(frame + WIRE_CRC, 4))
 		return WIRE_DAMAGED;
 
 	wire->node = node_of(frame + WIRE_SOURCE);
@@ -82,7 +106,7 @@ enum wire_result wire_read(const uint8_t *frame, uint32_t bytes, uint32_t node,
 	wire->length = wire_get(frame + WIRE_LENGTH, 6);
 	wire->refused = wire->kind == WIRE_KIND_ACK && wire->again ?
 		wire_get(frame + WIRE_REFUSED, 8) : 0;
-	wire->payload_crc = (uint32_t)wire_get(frame + WIRE_PAYLOAD_CRC, 4);
+	wire->payload_crc = key ? 0 : (uint32_t)wire_get(frame + WIRE_PAYLOAD_CRC, 4);
 	wire->message = frame + WIRE_HEADER;
 	wire->payload = frame + WIRE_DATA;
 

@@ -6,10 +6,11 @@
  *    0   6   destination address  02:4d:47:CARD:NODE:NODE (node id big-endian)
  *    6   6   source address
  *   12   2   ethertype 88b5 (for local experiments)
- *   14   1   version, 1
+ *   14   1   version: 1, or 2 with a key
  *   15   1   bits 0 to 3 kind, bit 4 lane, bit 5 AGAIN, bit 6 OVER, bit 7 zero
  *   16   4   CRC32C of the header (64 bytes, of DATA 192) with this field zero
  *   20   4   CRC32C of the payload, or 0: not computed
+ *   16   8   version 2: tag, instead of both (SipHash-2-4 of the frame without it)
  *   24   4   incarnation of the source, never 0
  *   28   4   incarnation of the destination as the source knows it, 0: unknown
  *   32   4   DATA: sequence number of this frame in its flow
@@ -31,6 +32,7 @@
 #ifndef NET_LINK_WIRE_H
 #define NET_LINK_WIRE_H
 #include <stdint.h>
+#include "../nic.h"
 
 #define WIRE_HEADER        64u     /* of every frame */
 #define WIRE_MESSAGE       128u    /* bytes of a message's header */
@@ -39,11 +41,13 @@
 #define WIRE_MOST_LENGTH   ((1ULL << 48) - 1)
 #define WIRE_ETHERTYPE     0x88b5u
 #define WIRE_VERSION       1u
+#define WIRE_SIGNED        2u      /* the version of frames with a tag */
+#define WIRE_KEY_BYTES     16u
 
 enum wire_offset {
 	WIRE_DESTINATION = 0, WIRE_SOURCE = 6, WIRE_TYPE = 12,
 	WIRE_AT_VERSION = 14, WIRE_KIND = 15,
-	WIRE_CRC = 16, WIRE_PAYLOAD_CRC = 20,
+	WIRE_CRC = 16, WIRE_PAYLOAD_CRC = 20, WIRE_TAG = 16,
 	WIRE_SOURCE_INCARNATION = 24, WIRE_DESTINATION_INCARNATION = 28,
 	WIRE_SEQUENCE = 32, WIRE_ACK = 36, WIRE_SELECTIVE = 40,
 	WIRE_WINDOW = 48, WIRE_PAYLOAD = 50, WIRE_OFFSET = 52, WIRE_LENGTH = 58,
@@ -80,16 +84,18 @@ enum wire_result {
 	WIRE_SHORT,                /* less than a header, or not the length that it says */
 	WIRE_FOREIGN,              /* another protocol, address or version */
 	WIRE_DAMAGED,              /* a checksum is wrong */
+	WIRE_FORGED,               /* the tag is: forged, or damaged */
 	WIRE_NONSENSE              /* fields that no sender of ours writes */
 };
 
 /*
  * Read a frame of `bytes` bytes that node `node` has received. Everything is
  * checked that can be without knowing the sender's flow; the first check is
- * that of the length. On an error *wire is not to be used.
+ * that of the length. With a key only frames with the right tag are taken, without
+ * one (null) only those that have none. On an error *wire is not to be used.
  */
 enum wire_result wire_read(const uint8_t *frame, uint32_t bytes, uint32_t node,
-			   struct wire *wire);
+			   const uint8_t *key, struct wire *wire);
 
 /*
  * Write the header of a frame from `source` to the destination (both addresses)
@@ -98,6 +104,15 @@ enum wire_result wire_read(const uint8_t *frame, uint32_t bytes, uint32_t node,
  */
 void wire_write(uint8_t *frame, const uint8_t *destination, const uint8_t *source,
 		const struct wire *wire);
+
+/*
+ * The tag of a frame whose first `bytes` bytes are at `frame` (its header) and the
+ * others in `n` pieces. wire_sign puts it there instead of the checksums: the last step
+ * before pieces[0], which holds the whole header, goes to the card with the others.
+ */
+uint64_t wire_tag(const uint8_t *key, const uint8_t *frame, uint32_t bytes,
+		  const struct nic_piece *pieces, uint32_t n);
+void wire_sign(const uint8_t *key, uint8_t *frame, const struct nic_piece *pieces, uint32_t n);
 
 /* The address of a node's card. */
 void wire_address(uint8_t *address, uint32_t node, uint32_t card);

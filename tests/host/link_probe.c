@@ -94,7 +94,8 @@ static int card_send(struct nic *nic, const struct nic_piece *pieces, uint32_t n
 	}
 	if (p->n_sent < PROBE_NOTES) {
 		p->to[p->n_sent] = frame[5];
-		CHECK_IS(wire_read(frame, bytes, frame[5], &p->sent[p->n_sent]), WIRE_OK);
+		CHECK_IS(wire_read(frame, bytes, frame[5], p->config.keyed ? p->config.key : 0,
+				   &p->sent[p->n_sent]), WIRE_OK);
 		p->n_sent++;
 	}
 	if (p->keeps)
@@ -120,6 +121,7 @@ void probe_start(struct probe *p)
 		on_whole, on_begin, on_data, on_end, on_gather, on_sent, on_lost
 	};
 
+	p->key = p->config.keyed ? p->config.key : 0;
 	p->memory = aligned_alloc(64, link_bytes(&p->config));
 	memset(p->memory, 0xa5, link_bytes(&p->config));
 	p->link = link_open(p->memory, &p->config, &p->nic, &user, p);
@@ -168,6 +170,8 @@ struct wire probe_ack(uint32_t ack, uint64_t selective, uint32_t window)
 void probe_give(struct probe *p, uint32_t node, const struct wire *wire, uint64_t id)
 {
 	static uint8_t frame[WIRE_DATA + WIRE_MOST_PAYLOAD];
+	uint32_t bytes = (wire->kind == WIRE_KIND_DATA ? WIRE_DATA : WIRE_HEADER) + wire->bytes;
+	struct nic_piece whole = { frame, bytes };
 	uint8_t here[6], there[6];
 
 	wire_address(here, node, 0);
@@ -175,8 +179,9 @@ void probe_give(struct probe *p, uint32_t node, const struct wire *wire, uint64_
 	memset(frame + WIRE_HEADER, 0, WIRE_MESSAGE);
 	memcpy(frame + WIRE_HEADER, &id, sizeof(id));
 	wire_write(frame, there, here, wire);
-	link_receive(p->link, p->now, frame,
-		     (wire->kind == WIRE_KIND_DATA ? WIRE_DATA : WIRE_HEADER) + wire->bytes);
+	if (p->key)
+		wire_sign(p->key, frame, &whole, 1);
+	link_receive(p->link, p->now, frame, bytes);
 }
 
 int probe_send(struct probe *p, uint32_t node, uint64_t length, uint64_t source)

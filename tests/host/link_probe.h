@@ -38,6 +38,7 @@ struct probe {
 	struct note notes[PROBE_NOTES];
 	uint32_t n_notes, noted;
 	int busy;                     /* the next begin or whole says LINK_BUSY */
+	const uint8_t *key;           /* with which probe_give signs, or null; at first the link's */
 	void *memory;
 };
 

@@ -101,7 +101,7 @@ TEST(wire_reads_what_it_wrote)
 		} else if (wire.kind == WIRE_KIND_ACK && wire.again) {
 			wire.refused = check_random(&dice);
 		}
-		CHECK_IS(wire_read(frame, put(&wire), 7, &read), WIRE_OK);
+		CHECK_IS(wire_read(frame, put(&wire), 7, 0, &read), WIRE_OK);
 		CHECK_IS(read.node, 3);
 		CHECK(read.kind == wire.kind && read.lane == wire.lane &&
 		      read.again == wire.again && read.over == wire.over);
@@ -121,7 +121,7 @@ TEST(wire_refuses_every_wrong_length)
 	uint32_t bytes = put(&wire);
 
 	for (uint32_t n = 0; n < sizeof(frame); n++)
-		CHECK_IS(wire_read(frame, n, 7, &read), n == bytes ? WIRE_OK : WIRE_SHORT);
+		CHECK_IS(wire_read(frame, n, 7, 0, &read), n == bytes ? WIRE_OK : WIRE_SHORT);
 }
 
 TEST(wire_finds_every_changed_bit_of_the_header)
@@ -132,10 +132,10 @@ TEST(wire_finds_every_changed_bit_of_the_header)
 	for (uint32_t bit = 0; bit < WIRE_DATA * 8; bit++) {
 		/* the source address is checked against the switch's ports, not here alone */
 		frame[bit / 8] ^= (uint8_t)(1u << bit % 8);
-		CHECK(wire_read(frame, bytes, 7, &read) != WIRE_OK);
+		CHECK(wire_read(frame, bytes, 7, 0, &read) != WIRE_OK);
 		frame[bit / 8] ^= (uint8_t)(1u << bit % 8);
 	}
-	CHECK_IS(wire_read(frame, bytes, 7, &read), WIRE_OK);
+	CHECK_IS(wire_read(frame, bytes, 7, 0, &read), WIRE_OK);
 }
 
 TEST(wire_finds_changed_payload_if_there_is_a_checksum)
@@ -146,27 +146,27 @@ TEST(wire_finds_changed_payload_if_there_is_a_checksum)
 	put(&wire);
 	wire.payload_crc = port_crc32c(0, frame + WIRE_DATA, 8);
 	bytes = put(&wire);
-	CHECK_IS(wire_read(frame, bytes, 7, &read), WIRE_OK);
+	CHECK_IS(wire_read(frame, bytes, 7, 0, &read), WIRE_OK);
 	frame[WIRE_DATA + 3] ^= 4;
-	CHECK_IS(wire_read(frame, bytes, 7, &read), WIRE_DAMAGED);
+	CHECK_IS(wire_read(frame, bytes, 7, 0, &read), WIRE_DAMAGED);
 	wire.payload_crc = 0;
 	put(&wire);
 	frame[WIRE_DATA + 3] ^= 4;
-	CHECK_IS(wire_read(frame, bytes, 7, &read), WIRE_OK);
+	CHECK_IS(wire_read(frame, bytes, 7, 0, &read), WIRE_OK);
 }
 
 static enum wire_result reads(struct wire wire)
 {
 	struct wire read;
 
-	return wire_read(frame, put(&wire), 7, &read);
+	return wire_read(frame, put(&wire), 7, 0, &read);
 }
 
 TEST(wire_refuses_fields_that_cannot_be)
 {
 	struct wire wire = sample(8), read;
 
-	CHECK_IS(wire_read(frame, put(&wire), 8, &read), WIRE_FOREIGN);
+	CHECK_IS(wire_read(frame, put(&wire), 8, 0, &read), WIRE_FOREIGN);
 	wire.offset = wire.length;
 	CHECK_IS(reads(wire), WIRE_NONSENSE);
 	wire.offset = wire.length - 7;

@@ -113,7 +113,7 @@ static int card_send(struct nic *self, const struct nic_piece *pieces, uint32_t 
 		bytes += pieces[i].length;
 	}
 	/* What leaves must be right. */
-	MUST(wire_read(frame, bytes, (uint32_t)frame[4] << 8 | frame[5], &wire) == WIRE_OK);
+	MUST(wire_read(frame, bytes, (uint32_t)frame[4] << 8 | frame[5], 0, &wire) == WIRE_OK);
 	MUST(wire.node == 0);
 	card[held++] = cookie;
 	return NIC_OK;

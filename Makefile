@@ -40,7 +40,7 @@ include net/build.mk kernel/build.mk tests/drivers/build.mk tests/fuzz/build.mk 
 # Built by make, run by pytest.
 HOST_PROGRAMS := build/host/check-gcc build/host/check-clang build/host/check-tsan \
 	build/host/check-drivers \
-	build/host/model-engine build/host/netsim build/host/netsim-asan $(FUZZ_TARGETS)
+	build/host/model-engine build/host/netsim build/host/netsim-asan build/host/wire $(FUZZ_TARGETS)
 
 .PHONY: all run check check-long bench bench-peers soak
 all: build/kernel.o build/libmargay.a build/crt0.o tools apps ## kernel, C library, tools, applications

@@ -68,6 +68,12 @@ build/host/netsim: $(NETSIM_SOURCES:%.c=build/host/lib/%.o)
 build/host/netsim-asan: $(NETSIM_SOURCES:%.c=build/host/gcc/%.o)
 	@gcc $(HOST_SANITIZE) $^ -o $@
 
+# Frames by net/link/wire.c, for tests/test_wire.py.
+WIRE_SOURCES := net/link/wire.c net/link/siphash.c net/link/crc.c host/crc.c host/port.c tests/wire/main.c
+
+build/host/wire: $(WIRE_SOURCES:%.c=build/host/gcc/%.o)
+	@gcc $(HOST_SANITIZE) $^ -o $@
+
 # The link's protocol as a model (tests/spin), checked by spin in variants. In
 # the last one a rule is missing, and spin must notice.
 MODELS := PLAIN RESTART GIVEUP RESTART-GIVEUP RESTART-ANYONE
@@ -101,4 +107,5 @@ host-check: build/host/check-gcc build/host/check-clang build/host/check-tsan \
 -include $(wildcard $(HOST_OBJECTS:.o=.d)) \
 	$(wildcard $(foreach kind,gcc clang tsan,$(HOST_ALL:%.c=build/host/$(kind)/%.d))) \
 	$(wildcard $(MODEL_SOURCES:%.c=build/host/gcc/%.d)) \
+	$(wildcard build/host/gcc/tests/wire/main.d) \
 	$(wildcard $(foreach kind,gcc lib,$(NETSIM_SOURCES:%.c=build/host/$(kind)/%.d)))

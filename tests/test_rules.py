@@ -41,6 +41,7 @@ MAY_INCLUDE = {
     "tests/host": {"net", "net/portals", "net/shm", "net/link", "net/frames", "include", "host",
                    "libc-glue"},
     "tests/netsim": {"net", "net/link", "host", "tests/host"},
+    "tests/wire": {"net", "net/link"},
     "tests/drivers": {"drivers", "kernel", "net", "tests/host"},
     "tests/model": {"net", "net/portals", "include", "libc-glue"},
     "tests/fuzz/frames": {"net", "net/portals", "net/link", "net/frames"},

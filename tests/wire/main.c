@@ -1,0 +1,140 @@
+/*
+ * Frames by net/link/wire.c from the command line, for tests/test_wire.py: a line in,
+ * a line out, numbers in decimal, bytes in hexadecimal, "-" for none.
+ *
+ *   W key to card sender card kind lane again over source destination sequence ack
+ *     selective window offset length refused payload_crc message payload   -> frame
+ *   R key node frame    -> result, and if it is OK the same fields as behind W's key
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "../../net/link/wire.h"
+
+#define MOST  (WIRE_DATA + 70000u)
+
+static uint8_t message[MOST], payload[MOST], frame[MOST];
+
+static uint64_t number(void)
+{
+	const char *word = strtok(0, " \n");
+
+	return word ? strtoull(word, 0, 10) : 0;
+}
+
+/* Bytes into `to`; how many. */
+static uint32_t bytes(uint8_t *to)
+{
+	const char *word = strtok(0, " \n");
+	uint32_t n = 0;
+	unsigned value;
+
+	while (word && sscanf(word, "%2x", &value) == 1 && n < MOST) {
+		to[n++] = (uint8_t)value;
+		word += 2;
+	}
+	return n;
+}
+
+static void print(const uint8_t *from, uint32_t n)
+{
+	if (n == 0)
+		putchar('-');
+	while (n--)
+		printf("%02x", *from++);
+}
+
+/* The frame in several pieces, as it would leave. */
+static void sign(const uint8_t *key, uint32_t header, uint32_t n)
+{
+	struct nic_piece pieces[3] = { { frame, header }, { payload, n / 3 },
+				       { payload + n / 3, n - n / 3 } };
+
+	wire_sign(key, frame, pieces, 3);
+}
+
+static void do_write(const uint8_t *key)
+{
+	uint8_t to[6], from[6];
+	struct wire wire;
+	uint32_t header, node = (uint32_t)number();
+
+	memset(frame, 0, sizeof(frame));
+	memset(&wire, 0, sizeof(wire));
+	wire_address(to, node, (uint32_t)number());
+	node = (uint32_t)number();
+	wire_address(from, node, (uint32_t)number());
+	wire.kind = (uint8_t)number();
+	wire.lane = (uint8_t)number();
+	wire.again = (uint8_t)number();
+	wire.over = (uint8_t)number();
+	wire.source = (uint32_t)number();
+	wire.destination = (uint32_t)number();
+	wire.sequence = (uint32_t)number();
+	wire.ack = (uint32_t)number();
+	wire.selective = number();
+	wire.window = (uint32_t)number();
+	wire.offset = number();
+	wire.length = number();
+	wire.refused = number();
+	wire.payload_crc = (uint32_t)number();
+	bytes(message);
+	wire.bytes = bytes(payload);
+	header = wire.kind == WIRE_KIND_DATA ? WIRE_DATA : WIRE_HEADER;
+	memcpy(frame + WIRE_HEADER, message, header - WIRE_HEADER);
+	wire_write(frame, to, from, &wire);
+	if (key)
+		sign(key, header, wire.bytes);
+	memcpy(frame + header, payload, wire.bytes);
+	print(frame, header + wire.bytes);
+}
+
+static void do_read(const uint8_t *key)
+{
+	static const char *const results[] = {
+		[WIRE_OK] = "OK", [WIRE_SHORT] = "SHORT", [WIRE_FOREIGN] = "FOREIGN",
+		[WIRE_DAMAGED] = "DAMAGED", [WIRE_FORGED] = "FORGED", [WIRE_NONSENSE] = "NONSENSE"
+	};
+	uint32_t node = (uint32_t)number(), n = bytes(payload);
+	uint8_t *exact = malloc(n ? n : 1);     /* so that ASan sees where it ends */
+	enum wire_result result;
+	struct wire w;
+
+	memcpy(exact, payload, n);
+	result = wire_read(exact, n, node, key, &w);
+	printf("%s", results[result]);
+	if (result == WIRE_OK) {
+		printf(" %u %u %u %u %u %u %u %u %u %u %u %u %" PRIu64 " %u ", node, exact[3],
+		       w.node, exact[9], w.kind, w.lane, w.again, w.over, w.source, w.destination,
+		       w.sequence, w.ack, w.selective, w.window);
+		if (w.kind == WIRE_KIND_DATA) {
+			printf("%" PRIu64 " %" PRIu64 " 0 ", w.offset, w.length);
+			print(w.message, WIRE_MESSAGE);
+			putchar(' ');
+			print(w.payload, w.bytes);
+		} else {
+			printf("0 0 %" PRIu64 " - -", w.refused);
+		}
+	}
+	free(exact);
+}
+
+int main(void)
+{
+	static char line[2 * 3 * MOST];
+
+	while (fgets(line, sizeof(line), stdin)) {
+		const char *what = strtok(line, " \n");
+		uint8_t key[MOST];
+		uint32_t keyed = bytes(key);
+
+		if (what && *what == 'W')
+			do_write(keyed ? key : 0);
+		else
+			do_read(keyed ? key : 0);
+		putchar('\n');
+		fflush(stdout);
+	}
+	return 0;
+}

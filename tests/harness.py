@@ -90,7 +90,7 @@ class Live:
     """A run that is still going: wait for its lines, signal it, end it."""
 
     def __init__(self, args: list[str], stdin: bytes | None, env: dict[str, str],
-                 cwd: Path) -> None:
+                 cwd: Path, pass_fds: tuple[int, ...] = ()) -> None:
         self.command = args
         self.tag = f"{TAG}={uuid.uuid4().hex}"
         self.scratch = cwd / f"tmp-{self.tag[-8:]}"
@@ -99,7 +99,7 @@ class Live:
         self.started = time.monotonic()
         self.process = subprocess.Popen(
             args, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-            cwd=cwd, start_new_session=True,
+            cwd=cwd, start_new_session=True, pass_fds=pass_fds,
             env={**os.environ, "TMPDIR": str(self.scratch), "XDG_RUNTIME_DIR": str(self.scratch),
                  **env, name: value})
         self.out = bytearray()
@@ -226,9 +226,9 @@ class Margay:
 
     def start(self, *args: object, input: bytes | str | None = None,
               env: dict[str, str] | None = None, cwd: Path | None = None,
-              program: Path = MARGAY) -> Live:
+              program: Path = MARGAY, pass_fds: tuple[int, ...] = ()) -> Live:
         data = input.encode() if isinstance(input, str) else input
-        live = Live([str(program), *map(str, args)], data, env or {}, cwd or self.cwd)
+        live = Live([str(program), *map(str, args)], data, env or {}, cwd or self.cwd, pass_fds)
         self.live.append(live)
         return live
 

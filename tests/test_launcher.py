@@ -291,7 +291,7 @@ ERRORS = {
     "bad timeout": (("run", "--timeout", "-3", "{app}"), r"--timeout"),
     "bad machine": (("run", "--machine", "cray", "{app}"), r"--machine cray.*|microvm"),
     "bad link": (("run", "--link", "token", "{app}"), r"--link token"),
-    "link to come": (("run", "--link", "e1000", "{app}"), r"--link e1000 is not there yet"),
+    "faults of no cards": (("run", "--faults", "loss=1%", "{app}"), r"--faults needs network cards"),
     "hosts": (("run", "-host", "a,b", "{app}"), r"-host a,b.*booted on this host"),
     "two applications": (("run", "-n", "1", "{app}", ":", "-n", "1", "{app}"),
                          r"second application"),

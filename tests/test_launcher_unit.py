@@ -246,6 +246,27 @@ def test_region_contents(layout, tmp_path):
     os.close(region.fd)
 
 
+def test_region_of_a_node_that_is_started_again(layout):
+    """Its memory and its entry as at first; what belongs to others, and the rings, stay."""
+    plan = Plan(layout, 3, 2 * MB, [])
+    region = Region(layout, plan, [])
+    slices = [plan.slices + k * plan.slice_bytes for k in range(3)]
+    places = [at + offset for at in slices
+              for offset in (plan.block_offset, plan.segment_offset, plan.segment_offset + 2 * MB - 1)]
+    rings = [plan.console(k) for k in range(3)]
+    for at in (*places, *rings):
+        region.map[at] = 7
+    entry = plan.node(1)
+    region.map[entry:entry + layout.size("region_node")] = b"\1" * layout.size("region_node")
+    region.set_field(1, "restarts", 1)
+    region.renew(1)
+    assert [region.map[at] for at in places] == [7, 7, 7, 0, 0, 0, 7, 7, 7]
+    assert [region.map[at] for at in rings] == [7, 7, 7]
+    assert region.field(1, "restarts") == 2 and region.long_field(1, "main_ns") == 0
+    assert not any(region.field(1, name) for name in ("state", "status", "signal", "sleeping"))
+    os.close(region.fd)
+
+
 class Writer:
     """A node's side of its console ring."""
 

@@ -9,7 +9,7 @@ from harness import ROOT
 
 sys.path.insert(0, str(ROOT / "tools"))
 
-from margaylib import iso, machine, options  # noqa: E402
+from margaylib import iso, machine, options, wire  # noqa: E402
 from margaylib.errors import MargayError  # noqa: E402
 
 pytestmark = pytest.mark.launcher
@@ -21,9 +21,17 @@ MB = 1 << 20
     (["--control", "poll", "--link", "shm"], "needs network cards"),
     (["--auth"], "needs network cards"), (["--direct", "-n", "2"], "needs network cards"),
     (["--link", "virtio", "--control", "off"], "not known"),
-    (["--link", "virtio", "--auth=123456789abcdef"], "not a key"),
-    (["--link", "virtio", "--auth=0123456789abcdeg"], "not a key"),
-    (["--link", "virtio", "--auth=" + "0" * 65], "not a key"),
+    (["--link", "virtio", "--auth=" + "0" * 31], "not a key"),
+    (["--link", "virtio", "--auth=" + "0" * 33], "not a key"),
+    (["--link", "virtio", "--auth=" + "g" * 32], "not a key"),
+    (["--on-death", "restart"], "through shared memory"), (["--on-death", "pray"], "not known"),
+    (["--on-death", "restart", "--link", "virtio", "--selftest", "frames"], "shared memory"),
+    (["--on-death", "restart", "--link", "virtio", "-n", "2", "--direct"], "needs the switch"),
+    (["--on-death", "restart", "--link", "virtio", "--boot", "x.iso"], "next life"),
+    (["--restarts", "2"], "number of restarts"), (["--test-port", "5:1"], "needs network cards"),
+    (["--link", "virtio", "--test-port", "5"], "not a port"),
+    (["--link", "virtio", "--test-port", "5:1.x"], "not a port"),
+    (["--link", "virtio", "-n", "2", "--direct", "--accept-forged"], "done by the switch"),
     (["--link", "virtio", "--cards", "5"], "out of range"),
     (["--link", "virtio", "-n", "65", "--cards", "4"], "out of range"),
     (["--link", "e1000e", "-n", "3", "--direct"], "joins two nodes"),
@@ -62,23 +70,32 @@ def test_links_of_network_cards(link, device, chosen):
 
 def test_keys_of_the_link():
     keys = keys_of("-n", "2", "--link", "virtio", "--crc", "--control=watchdog", "--cards", "2",
-                   "--auth=0123456789ABCDEF", "--kernel", "watchdog_us=50")
+                   "--auth=" + "0123456789ABCDEF" * 2, "--kernel", "watchdog_us=50")
     assert keys["crc"] == "1" and keys["control"] == "watchdog" and keys["cards"] == "2"
-    assert keys["auth"] == "0123456789abcdef" and keys["watchdog_us"] == "50"
+    assert keys["auth"] == "0123456789abcdef" * 2 and keys["watchdog_us"] == "50"
 
 
 def test_a_random_key_is_one_of_a_job():
     parsed = options.parse(["-n", "2", "--link", "virtio", "--auth", "app"])
-    assert parsed.app == "app" and len(parsed.auth) == 64
+    assert parsed.app == "app" and len(parsed.auth) == 32
     lines = [machine.kernel_line(parsed, rank, 77, 1000) for rank in range(2)]
     assert all(f" auth={parsed.auth} " in line for line in lines)
     assert options.parse(["--link", "virtio", "--auth", "app"]).auth != parsed.auth
 
 
 def test_a_later_life_is_told():
-    parsed = options.parse(["-n", "2", "--link", "virtio", "app"])
-    line = machine.kernel_line(parsed, 1, 77, 1000, incarnation=512)
-    assert " incarnation=512 " in line and " strict=1 " in line
+    parsed = options.parse(["-n", "2", "--link", "virtio", "--on-death", "restart", "app"])
+    line = machine.kernel_line(parsed, 1, 77, 1000)
+    assert " incarnation=256 " in line and " strict=" not in line and " env=MARGAY_LIFE=1 " in line
+    line = machine.kernel_line(parsed, 1, 77, 1000, life=2)
+    assert " incarnation=512 " in line and " strict=1 " in line and " env=MARGAY_LIFE=2 " in line
+
+
+def test_ports_of_a_test():
+    parsed = options.parse(["-n", "2", "--link", "virtio", "--accept-forged", "--test-port", "9:7",
+                            "--test-port", "10:1.1", "app"])
+    assert wire.switch_arguments(parsed)[2:] == ["--accept-forged", "4:0.0", "5:1.0", "6:7",
+                                                 "7:1.1"]
 
 
 def test_the_self_tests_of_cards_leave_messages_in_shared_memory():

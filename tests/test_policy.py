@@ -76,7 +76,7 @@ class Killable:
 def test_killed_nodes_are_not_late(layout, by_signal):
     """Nodes that were killed and not yet reaped change neither the message nor the status."""
     job = SimpleNamespace(
-        nodes=[Killable(rank) for rank in range(3)], options=SimpleNamespace(timeout=None),
+        nodes=[Killable(rank) for rank in range(3)], options=SimpleNamespace(timeout=None, on_death="end"),
         region=SimpleNamespace(layout=layout, field=lambda rank, name: 0), debug_rank=-1,
         kill_all=lambda: None, last_words=lambda node: None, say=lambda text: None)
     decided = policy.Policy(job)
@@ -91,3 +91,133 @@ def test_killed_nodes_are_not_late(layout, by_signal):
     else:
         assert "ranks 0 to 2 did not reach main" in decided.error.text()
         assert decided.override == 125
+
+
+class Machine:
+    """A node of a table: its QEMU lives, or has ended with a wait status."""
+    ended_by_us = judged = False
+    error_text = b""
+
+    def __init__(self, rank: int, life: int = 1) -> None:
+        self.rank = rank
+        self.life = life
+        self.wait_status: int | None = None
+        self.main_seen = 1.0
+
+    @property
+    def alive(self) -> bool:
+        return self.wait_status is None
+
+    def kill(self) -> None:
+        self.ended_by_us, self.wait_status = True, 9
+
+    def stopped(self) -> bool:
+        return False
+
+
+class Table:
+    """A job of three running nodes, as the policy sees it."""
+
+    def __init__(self, layout, on_death: str, restarts: int = 0) -> None:
+        self.nodes = [Machine(rank) for rank in range(3)]
+        self.options = SimpleNamespace(timeout=None, on_death=on_death, restarts=restarts)
+        self.fields: dict[tuple[int, str], int] = {}
+        self.running = layout["NODE_RUNNING"]
+        self.region = SimpleNamespace(layout=layout, field=self.field, set_field=self.set_field)
+        self.doorbell = SimpleNamespace(ring_all=lambda: None)
+        self.said: list[str] = []
+        self.say = self.said.append
+        self.debug_rank, self.accel = -1, "tcg"
+        self.last_words = lambda node: None
+        self.policy = policy.Policy(self)
+        self.policy.all_started(0.0)
+        self.policy.look(0.0)
+
+    def field(self, rank: int, name: str) -> int:
+        return self.fields.get((rank, name), self.running if name == "state" else 0)
+
+    def set_field(self, rank: int, name: str, value: int) -> None:
+        self.fields[rank, name] = value
+
+    def kill_all(self) -> None:
+        for node in self.nodes:
+            node.kill()
+
+    def restart(self, node: Machine) -> None:
+        self.nodes[node.rank] = Machine(node.rank, node.life + 1)
+
+    def ends(self, rank: int, state: str, layout) -> None:
+        self.fields[rank, "state"] = layout[state]
+        self.nodes[rank].wait_status = 0
+
+
+def test_death_ends_the_job(layout):
+    job = Table(layout, "end")
+    job.nodes[1].wait_status = 9
+    assert not job.policy.look(1.0) and job.fields[1, "dead"] == 1
+    assert not job.policy.look(2.9)
+    job.policy.look(3.1)
+    assert job.policy.look(3.2) and job.policy.status() == 137
+
+
+def test_a_job_continues_without_the_dead(layout):
+    job = Table(layout, "continue")
+    job.nodes[1].wait_status = 9
+    assert not job.policy.look(1.0) and job.fields[1, "dead"] == 1
+    assert not job.policy.look(1000.0) and job.nodes[0].alive
+    for rank in (0, 2):
+        job.ends(rank, "NODE_EXITED", layout)
+    assert job.policy.look(1001.0) and job.policy.status() == 137
+
+
+def test_a_job_that_continued_still_ends_with_a_failure(layout):
+    job = Table(layout, "continue")
+    job.nodes[1].wait_status = 9
+    job.policy.look(1.0)
+    job.ends(2, "NODE_FAULTED", layout)
+    assert not job.policy.look(2.0) and job.nodes[0].alive
+    job.policy.look(4.1)
+    assert not job.nodes[0].alive
+
+
+def test_restarts(layout):
+    """As often as allowed; after that a death is a death. A life that ended well counts alone."""
+    job = Table(layout, "restart", 2)
+    for life in (2, 3):
+        job.nodes[1].wait_status = 9
+        assert not job.policy.look(float(life)) and job.nodes[1].life == life
+        assert "died" in job.said[-2] and f"life {life} of at most 3" in job.said[-1]
+    assert (1, "dead") not in job.fields
+    for rank in range(3):
+        job.ends(rank, "NODE_EXITED", layout)
+    assert job.policy.look(10.0) and job.policy.status() == 0
+
+    job = Table(layout, "restart", 1)
+    job.nodes[1].wait_status = 9
+    job.policy.look(1.0)
+    job.nodes[1].wait_status = 9
+    job.policy.look(2.0)
+    assert job.fields[1, "dead"] == 1 and "not started again" in job.said[-1]
+    job.policy.look(4.1)
+    assert job.policy.look(4.2) and job.policy.status() == 137
+
+
+def test_no_restart_of_a_machine_that_refused_or_of_a_job_that_ends(layout):
+    job = Table(layout, "restart", 3)
+    job.nodes[1].main_seen, job.nodes[1].wait_status = 0.0, 1 << 8
+    job.fields[1, "state"] = layout["NODE_OFF"]
+    job.policy.look(1.0)
+    assert job.nodes[1].life == 1
+    job = Table(layout, "restart", 3)
+    job.policy.signalled(signal.SIGTERM, 1.0)
+    assert job.policy.look(1.1) and all(node.life == 1 for node in job.nodes)
+
+
+def test_a_panicked_kernel_is_restarted_once_its_machine_is_gone(layout):
+    job = Table(layout, "restart", 3)
+    job.fields[1, "state"] = layout["NODE_PANICKED"]
+    job.policy.look(1.0)
+    assert job.nodes[1].life == 1
+    job.nodes[1].wait_status = 0
+    job.policy.look(1.1)
+    assert job.nodes[1].life == 2

@@ -40,22 +40,31 @@ def wire(data: bytes) -> bytes:
 class Switch:
     """A switch with `n` nodes; `.ports[i]` is the far end of node i's socket."""
 
-    def __init__(self, n: int, *options: str, cards: int = 1) -> None:
+    def __init__(self, n: int, *options: str, cards: int = 1, control: bool = False) -> None:
         pairs = [socket.socketpair() for _ in range(n * cards)]
         self.ports = [far for far, _ in pairs]
         stats, stats_end = os.pipe()
         self.stats_fd = stats
+        self.control, stdin = socket.socketpair() if control else (None, subprocess.PIPE)
         names = [f"{near.fileno()}:{i % n}.{i // n}" for i, (_, near) in enumerate(pairs)]
         self.process = subprocess.Popen(
-            [str(SWITCH), "--stats", str(stats_end), *options, *names], stdin=subprocess.PIPE,
+            [str(SWITCH), "--stats", str(stats_end), *options, *names], stdin=stdin,
             stderr=subprocess.PIPE, pass_fds=[near.fileno() for _, near in pairs] + [stats_end])
         os.close(stats_end)
-        for _, near in pairs:
-            near.close()
+        for end in [near for _, near in pairs] + ([stdin] if control else []):
+            end.close()
         self.rest = [b""] * len(self.ports)
 
     def send(self, port: int, *frames: bytes) -> None:
         self.ports[port].sendall(b"".join(wire(data) for data in frames))
+
+    def replace(self, port: int) -> None:
+        """A new socket behind a port, as for a node that is started again."""
+        self.ports[port].close()
+        self.ports[port], near = socket.socketpair()
+        self.rest[port] = b""
+        socket.send_fds(self.control, [struct.pack("=I", port)], [near.fileno()])
+        near.close()
 
     def take(self, port: int) -> bytes:
         """The next frame that this port is given."""
@@ -80,12 +89,14 @@ class Switch:
 
     def end(self) -> dict[tuple[int, int], dict[str, int]]:
         """Close everything; the counters by node and card."""
-        for port in self.ports:
-            port.close()
+        for end in [*self.ports, self.control]:
+            if end:
+                end.close()
         with os.fdopen(self.stats_fd) as stats:
             report = json.load(stats)
         assert self.process.wait(DEADLINE) == 0, self.process.stderr.read()
-        self.process.stdin.close()
+        if self.process.stdin:
+            self.process.stdin.close()
         self.process.stderr.close()
         return {(port["node"], port["card"]): port for port in report["ports"]}
 
@@ -351,3 +362,51 @@ def test_it_ends_with_its_control_pipe(switch):
 def test_bad_options_name_cause_and_cure(options, says):
     done = subprocess.run([str(SWITCH), *options], capture_output=True, text=True, timeout=DEADLINE)
     assert done.returncode == 2 and says in done.stderr
+
+
+def test_a_new_socket_behind_a_port(switch):
+    """A node that is started again begins with an empty stream, both ways; others go on."""
+    net = switch(3, control=True)
+    net.ports[1].sendall(wire(frame(1, 0, bytes(5000)))[:3000])     # it dies within a frame
+    net.send(0, *[frame(0, 1, bytes(60000))] * 20)                  # which it has not read
+    net.send(0, frame(0, 2, b"all are through"))
+    assert net.take(2) == frame(0, 2, b"all are through")
+    net.replace(1)
+    while True:                       # the switch has the new socket once an answer comes
+        net.send(1, frame(1, 0, b"second life"))
+        if select.select([net.ports[0]], [], [], 0.1)[0]:
+            break
+    assert net.take(0) == frame(1, 0, b"second life")
+    net.send(0, frame(0, 1, b"welcome"))
+    assert net.take(1) == frame(0, 1, b"welcome")
+    net.replace(1)
+    net.replace(2)
+    net.send(1, frame(1, 2, b"third"))
+    assert net.take(2) == frame(1, 2, b"third")
+    assert net.end()[1, 0]["malformed"] == 0
+
+
+def test_nonsense_on_the_control_socket(switch):
+    """Messages without a descriptor, with a port that is none, or cut short change nothing."""
+    net = switch(2, control=True)
+    net.control.sendall(b"\0\0\0\0")
+    for word in (struct.pack("=I", 2), struct.pack("=I", 1 << 31), b"x"):
+        near, far = socket.socketpair()
+        socket.send_fds(net.control, [word], [far.fileno()])
+        far.close()
+        near.settimeout(DEADLINE)
+        assert near.recv(1) == b"", "the switch closes what it cannot use"
+        near.close()
+    net.send(0, frame(0, 1, b"as before"))
+    assert net.take(1) == frame(0, 1, b"as before")
+    net.end()
+
+
+def test_a_controlled_switch_outlives_its_ports(switch):
+    net = switch(2, control=True)
+    net.replace(0)
+    net.ports[1].close()
+    net.ports[0].close()
+    net.ports[0], net.ports[1] = socket.socketpair()     # nothing of the switch's
+    assert not select.select([net.stats_fd], [], [], 0.3)[0]
+    net.end()

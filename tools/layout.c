@@ -99,11 +99,14 @@ static void node(void)
 	FIELD(region_node, signal);
 	FIELD(region_node, exit_order);
 	FIELD(region_node, main_ns);
+	FIELD(region_node, sleeping);
 	FIELD(region_node, console_waits);
 	FIELD(region_node, stdin_wanted);
+	FIELD(region_node, upcall);
 	FIELD(region_node, dead);
 	FIELD(region_node, requests);
 	FIELD(region_node, start_ns);
+	FIELD(region_node, restarts);
 	close_object();
 }
 

@@ -71,13 +71,16 @@ struct region_node {
 	                              set by whoever left them, cleared by the node */
 	uint8_t  pad1[48];
 	/* written by the launcher */
-	_Atomic uint32_t dead;     /* 1: this node's machine is gone; never cleared */
+	_Atomic uint32_t dead;     /* 1: this node's machine is gone for good; never cleared */
 	_Atomic uint32_t requests; /* REGION_REQUEST_*, cleared by the node when done */
 	uint64_t start_ns;         /* CLOCK_REALTIME, written again and again until the node
 	                              is BOOTED: what the node reads is as old as the time
 	                              since the launcher looked last, about 1 ms + 0.1 ms per
 	                              node, more on a busy host */
-	uint8_t  pad2[48];
+	_Atomic uint32_t restarts; /* how often the launcher has started this node again; it
+	                              grows when the old machine is gone, before the new one
+	                              starts, with this entry as at first and everybody rung */
+	uint8_t  pad2[44];
 	/* written by other nodes */
 	_Atomic uint64_t watchers; /* bit per node: ring it when this node's state changes */
 	uint8_t  pad3[56];

@@ -116,6 +116,18 @@ class Console:
         if lines:
             self.printer.report(("\n".join(lines) + "\n").encode("utf-8", "replace"))
 
+    def restarted(self, rank: int) -> None:
+        """A rank begins anew: its unfinished lines end here, its --out files are empty."""
+        for source in ("kernel", "serial", "stats"):
+            rest = self.carry.pop((source, rank), "")
+            if rest and source == "kernel":
+                self._hold(rank, [rest], 0.0)
+        self.printer.prompt(rank)
+        self.stats[rank] = {}
+        for descriptor in self.out_files.values() if rank == 0 else ():
+            os.ftruncate(descriptor, 0)
+            os.lseek(descriptor, 0, os.SEEK_SET)
+
     def finish(self) -> None:
         """The last of everything: unfinished lines too."""
         for (source, rank), rest in list(self.carry.items()):

@@ -69,6 +69,7 @@ class Job:
         self.handlers: dict[int, object] = {}
         self.debug_rank = -1      # a rank that gdb holds: it may take its time
         self.debug_fd = -1
+        self.null_fd = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
         self.started = 0.0
         self.progress_text = ""
 
@@ -79,13 +80,12 @@ class Job:
         self.started = time.monotonic()
         self._watch(self.signals.fd, self._on_signal)
         self._watch(self.doorbell.own, self.doorbell.answer)
-        null_fd = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
         try:
             if self.wire:
-                self._start_wire(null_fd)
+                self._start_wire()
             for node in self.nodes:
                 if not self.signals.again:
-                    self._start(node, null_fd)
+                    self._start(node)
             if self.wire:
                 self.wire.started()
             self.policy.all_started(time.monotonic())
@@ -94,7 +94,6 @@ class Job:
             while not self._step():
                 pass
         finally:
-            os.close(null_fd)
             self.kill_all()
             for node in self.nodes:
                 if node.alive:
@@ -104,13 +103,13 @@ class Job:
         self._finish()
         return self.policy.status()
 
-    def _start(self, node: Node, null_fd: int) -> None:
+    def _start(self, node: Node) -> None:
         debug = node.rank == self.debug_rank
         arguments = qemu_arguments(self.options, self.accel, node.rank, self.id, os.getuid(),
-                                   self.image.boot_bytes, debug)
+                                   self.image.boot_bytes, debug, node.life)
         self.region.stamp_start(node.rank + 1)
         try:
-            node.start(self.spawn, self.qemu, arguments, self.boot_fd, null_fd,
+            node.start(self.spawn, self.qemu, arguments, self.boot_fd, self.null_fd,
                        time.monotonic(), self.debug_fd if debug else -1,
                        self.wire.cards(node.rank) if self.wire else None)
         except OSError as error:
@@ -123,8 +122,8 @@ class Job:
         self._watch(node.serial.fileno(), lambda: self._on_serial(node))
         self._watch(node.errors, lambda: self._on_errors(node))
 
-    def _start_wire(self, null_fd: int) -> None:
-        self.wire.start(self.spawn, self.switch, null_fd)
+    def _start_wire(self) -> None:
+        self.wire.start(self.spawn, self.switch, self.null_fd)
         if self.wire.pid:
             self._watch(self.wire.pidfd, self._on_switch)
             if self.options.verbose:
@@ -250,6 +249,19 @@ class Job:
         for node in self.nodes:
             node.kill()
 
+    def restart(self, node: Node) -> None:
+        """A new machine in the place of one that has died: the same id, the next life."""
+        for fd in (node.serial.fileno() if node.serial else -1, node.errors):
+            self._forget(fd)
+        node.close()
+        self.console.restarted(node.rank)
+        self.region.renew(node.rank)
+        self.doorbell.ring_all()
+        fresh = self.nodes[node.rank] = Node(node.rank, node.life + 1)
+        self.wire.renew(node.rank)
+        self._start(fresh)
+        self.wire.started()
+
     def last_words(self, node: Node) -> None:
         """Takes in what an ended node's QEMU had still written."""
         if node.serial is not None:
@@ -290,7 +302,7 @@ class Job:
                 "rank": node.rank, "node": node.rank, "end": outcome.kind,
                 "state": names.get(self.region.field(node.rank, "state"), "damaged"),
                 "status": outcome.status, "signal": outcome.signal,
-                "exit_order": outcome.order, "pid": node.pid,
+                "exit_order": outcome.order, "pid": node.pid, "lives": node.life,
                 "start_ms": round((node.started - self.started) * 1e3, 3),
                 "main_ms": round(main_ns / 1e6, 3) if main_ns else None,
                 "main_seen_ms": round((node.main_seen - self.started) * 1e3, 3)

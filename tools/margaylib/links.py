@@ -16,8 +16,10 @@ if TYPE_CHECKING:
 CONTROLS = ("interrupt", "poll", "watchdog")
 MOST_CARDS = 4                # CARDS_MOST of kernel/cards.h
 MOST_PORTS = 256              # of the switch
-FIRST_LIFE = 256              # a node's incarnation; each restart adds as much
-KEY_DIGITS = (16, 64)         # of --auth, least and most
+LIFE = 256                    # what a node's incarnation grows by with each life
+KEY_DIGITS = 32               # of --auth
+DEATHS = ("end", "continue", "restart")
+RESTARTS = 3                  # of one node, unless --restarts says another number
 CARD_TESTS = {"frames", "framesizes"}     # self-tests that have the cards to themselves
 
 
@@ -40,7 +42,7 @@ CARDS = {
 }
 LINKS = ("shm", *CARDS)
 OF_CARDS = ("cards", "control", "crc", "auth")
-OF_SWITCH = ("faults", "pcap", "latency", "bandwidth")
+OF_SWITCH = ("faults", "pcap", "latency", "bandwidth", "accept_forged", "test_ports")
 
 
 def default_machine(link: str) -> str:
@@ -67,14 +69,14 @@ def cards_alone(options: RunOptions) -> bool:
     return any(key == "selftest" and value in CARD_TESTS for key, value in options.kernel)
 
 
-def link_keys(options: RunOptions, incarnation: int = FIRST_LIFE) -> list[tuple[str, str]]:
-    """Keys of the kernel's command line; a later life may meet frames of the one before."""
+def link_keys(options: RunOptions, life: int = 1) -> list[tuple[str, str]]:
+    """Keys of the kernel's command line; a later life may meet frames of those before."""
     if options.link not in CARDS:
         return [("link", options.link)]
     keys = [("link", "shm" if cards_alone(options) else "frames"), ("cards", str(options.cards))]
     if not cards_alone(options):
-        keys += [("incarnation", str(incarnation)), ("control", options.control or CONTROLS[0])]
-    if incarnation > FIRST_LIFE:
+        keys += [("incarnation", str(life * LIFE)), ("control", options.control or CONTROLS[0])]
+    if life > 1:
         keys.append(("strict", "1"))
     if options.crc:
         keys.append(("crc", "1"))
@@ -86,33 +88,52 @@ def link_keys(options: RunOptions, incarnation: int = FIRST_LIFE) -> list[tuple[
 def job_key(name: str, text: str) -> str:
     """The key of --auth: the user's, or a random one."""
     if not text:
-        return os.urandom(KEY_DIGITS[1] // 2).hex()
-    least, most = KEY_DIGITS
-    if not least <= len(text) <= most or not set(text.lower()) <= set("0123456789abcdef"):
+        return os.urandom(KEY_DIGITS // 2).hex()
+    if len(text) != KEY_DIGITS or not set(text.lower()) <= set("0123456789abcdef"):
         raise MargayError(f"{name}={text}: not a key",
-                          f"give {least} to {most} hexadecimal digits, or {name} alone for a "
-                          "random key")
+                          f"give {KEY_DIGITS} hexadecimal digits, or {name} alone for a random "
+                          "key")
     return text.lower()
 
 
 def check(options: RunOptions, command: str) -> None:
     """Chooses what the link leaves open, and refuses what contradicts it."""
     options.machine = options.machine or default_machine(options.link)
+    cure = f"use --link {', '.join(CARDS)}"
+    if options.on_death == "restart":
+        _check_restart(options, command, cure)
+    elif options.restarts:
+        raise MargayError("--restarts is a number of restarts", "add --on-death restart")
     if options.link not in CARDS:
         for name in (*OF_CARDS, *OF_SWITCH, "direct"):
             if getattr(options, name):
-                raise MargayError(f"--{name} needs network cards",
-                                  f"add --link {', --link '.join(CARDS)}")
+                raise MargayError(f"--{name.replace('_', '-')} needs network cards", cure)
         return
     options.cards = options.cards or 1
     if command == "iso":
         return
     if options.direct and options.nodes != 2:
         raise MargayError("--direct joins two nodes without a switch", "use -n 2")
-    given = [f"--{name}" for name in OF_SWITCH if getattr(options, name)]
+    given = [f"--{name.replace('_', '-')}" for name in OF_SWITCH if getattr(options, name)]
     if options.direct and given:
         raise MargayError(f"{given[0]} is done by the switch, and --direct joins two nodes "
                           "without a switch", "leave one of them out")
-    if options.nodes * options.cards > MOST_PORTS:
+    if options.nodes * options.cards + len(options.test_ports) > MOST_PORTS:
         raise MargayError(f"{options.nodes} nodes with {options.cards} cards: the switch has "
                           f"{MOST_PORTS} ports", "use fewer --cards")
+
+
+def _check_restart(options: RunOptions, command: str, cure: str) -> None:
+    """A new machine starts with fresh memory and a later incarnation; who can have that?"""
+    options.restarts = options.restarts or RESTARTS
+    if options.link not in CARDS or cards_alone(options):
+        raise MargayError("--on-death restart: a node whose messages go through shared memory "
+                          "cannot come back", cure)
+    if options.direct:
+        raise MargayError("--on-death restart needs the switch, which --direct does without",
+                          "leave one of them out")
+    if options.boot:
+        raise MargayError("--on-death restart: an ISO cannot tell a node its next life",
+                          "leave out --boot or --on-death")
+    if command == "gdb":
+        raise MargayError("--on-death restart is not for gdb", "use margay run")

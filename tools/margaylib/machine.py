@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from .encode import command_line
 from .errors import MargayError
-from .links import FIRST_LIFE, card_arguments, link_keys
+from .links import card_arguments, link_keys
 from .options import MB, RunOptions
 
 PROGRAM = "qemu-system-x86_64"
@@ -43,15 +43,17 @@ def ram_bytes(boot_bytes: int, segment: int, iso: bool, cards: int = 0) -> int:
     return (need + MB - 1) // MB * MB
 
 
-def kernel_line(options: RunOptions, rank: int, job: int, uid: int,
-                incarnation: int = FIRST_LIFE) -> str:
+def kernel_line(options: RunOptions, rank: int, job: int, uid: int, life: int = 1) -> str:
     keys = [("node", str(rank)), ("rank", str(rank)), ("n", str(options.nodes)),
-            *link_keys(options, incarnation), ("jid", str(job)), ("uid", str(uid)),
+            *link_keys(options, life), ("jid", str(job)), ("uid", str(uid)),
             ("stack", str(options.stack_bytes)), ("exitport", hex(EXIT_PORT))]
     if options.stats or options.json:
         keys.append(("stats", "1"))
     keys += options.kernel
-    line = command_line(keys, options.env, [options.app, *options.args])
+    env = options.env
+    if options.on_death == "restart":
+        env = [*env, f"MARGAY_LIFE={life}"]
+    line = command_line(keys, env, [options.app, *options.args])
     if len(line) > LONGEST_LINE:
         raise MargayError(f"arguments and environment take {len(line)} bytes, encoded; a node's "
                           f"command line has room for {LONGEST_LINE}",
@@ -60,8 +62,8 @@ def kernel_line(options: RunOptions, rank: int, job: int, uid: int,
 
 
 def qemu_arguments(options: RunOptions, accel: str, rank: int, job: int, uid: int,
-                   boot_bytes: int, debug: bool = False) -> list[str]:
-    """Everything behind the program's name."""
+                   boot_bytes: int, debug: bool = False, life: int = 1) -> list[str]:
+    """Everything behind the program's name; `life` counts a node's machines."""
     machine = MACHINE_TYPES[options.machine]
     if options.boot and options.machine == "q35":
         machine = machine.replace("sata=off,", "")       # the disc hangs there
@@ -87,5 +89,5 @@ def qemu_arguments(options: RunOptions, accel: str, rank: int, job: int, uid: in
                       "-drive", f"file=/dev/fd/{Fds.IMAGE},format=raw,media=cdrom,readonly=on"]
     else:
         arguments += ["-kernel", f"/dev/fd/{Fds.IMAGE}",
-                      "-append", kernel_line(options, rank, job, uid)]
+                      "-append", kernel_line(options, rank, job, uid, life)]
     return arguments

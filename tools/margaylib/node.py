@@ -16,10 +16,11 @@ SERIAL_KEPT = 16 << 10        # bytes of serial output kept for a report
 
 
 class Node:
-    """A started node. Owns its pidfd, its serial socket and its QEMU's error pipe."""
+    """A node's machine. Owns its pidfd, its serial socket and its QEMU's error pipe."""
 
-    def __init__(self, rank: int) -> None:
+    def __init__(self, rank: int, life: int = 1) -> None:
         self.rank = rank
+        self.life = life                    # 1, and one more with every restart
         self.pid = 0
         self.pidfd = -1
         self.serial: socket.socket | None = None

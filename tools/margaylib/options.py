@@ -41,6 +41,9 @@ TABLE: tuple[tuple[tuple[str, ...], str, str, str], ...] = (
     (("--out",), "F", "out", "a file that rank 0 may write, by its base name; repeat"),
     (("--env",), "K=V", "env", "a variable for the application (K alone: copy it); repeat"),
     (("--timeout",), "S", "timeout", "end the job after S seconds, status 124"),
+    (("--on-death",), "D", "on_death", "when a node's machine dies: end the job, continue "
+     "without it, restart it (end)"),
+    (("--restarts",), "N", "restarts", "of one node, with --on-death restart (3)"),
     (("--accel",), "A", "accel", "tcg, kvm or auto: kvm if a probe node came up with it (auto)"),
     (("--machine",), "M", "machine", "QEMU's machine type: microvm, q35 or pc (by the link)"),
     (("--boot",), "ISO", "boot", "boot the nodes by GRUB from an image that `margay iso` made"),
@@ -57,6 +60,9 @@ OWN_TABLE = (
     (("--selftest",), "NAME", "selftest", "a test inside the kernels before the application"),
     (("--kernel",), "K=V", "kernel", "one more key for the kernel's command line; repeat"),
     (("--cards",), "N", "cards", "cards of each node, 1 to 4 (1)"),
+    (("--test-port",), "FD:NODE[.CARD]", "test_ports", "one more port of the switch, on an "
+     "inherited socket; repeat"),
+    (("--accept-forged",), "", "accept_forged", "the switch forwards what forges its sender"),
 )
 GDB_TABLE = (
     (("--rank",), "K", "rank", "the rank to debug (0)"),
@@ -102,7 +108,10 @@ class RunOptions:
         self.auth = ""            # the job's key, in hexadecimal
         self.faults = self.pcap = ""
         self.latency = self.bandwidth = 0
-        self.direct = False
+        self.direct = self.accept_forged = False
+        self.test_ports: list[tuple[int, str]] = []     # descriptor, NODE or NODE.CARD
+        self.on_death = "end"
+        self.restarts = 0         # of one node, at most
         self.files: list[HostFile] = []
         self.env: list[str] = []
         self.timeout = 0.0        # 0: none
@@ -249,7 +258,7 @@ def _unknown(name: str, table: tuple, command: str) -> MargayError:
 def set_option(options: RunOptions, attribute: str, name: str, value: str) -> None:
     """Sets one option from its text; raises a MargayError that names it."""
     if attribute in ("no_prefix", "dry_run", "verbose", "stats", "batch", "icount", "direct",
-                     "crc"):
+                     "crc", "accept_forged"):
         setattr(options, attribute, True)
     elif attribute == "nodes":
         options.nodes = _number(name, value, 1, MAX_NODES, "a machine has 1 to 64 nodes")
@@ -261,6 +270,12 @@ def set_option(options: RunOptions, attribute: str, name: str, value: str) -> No
         options.cards = _number(name, value, 1, links.MOST_CARDS, "a node has at most 4 cards")
     elif attribute == "control":
         options.control = _choice(name, value, links.CONTROLS)
+    elif attribute == "on_death":
+        options.on_death = _choice(name, value, links.DEATHS)
+    elif attribute == "restarts":
+        options.restarts = _number(name, value, 1, 1000, "of each node")
+    elif attribute == "test_ports":
+        options.test_ports.append(_port(name, value))
     elif attribute == "auth":
         options.auth = links.job_key(name, value)
     elif attribute in ("latency", "bandwidth"):
@@ -360,6 +375,13 @@ def _add_env(options: RunOptions, name: str, entry: str) -> None:
                               f"write {name} {key}=VALUE")
         entry = f"{key}={os.environ[key]}"
     options.env = [old for old in options.env if not old.startswith(key + "=")] + [entry]
+
+
+def _port(name: str, text: str) -> tuple[int, str]:
+    fd, colon, port = text.partition(":")
+    if not colon or not fd.isdecimal() or not port.replace(".", "", 1).isdecimal():
+        raise MargayError(f"{name} {text}: not a port", f"write {name} FD:NODE[.CARD]")
+    return int(fd), port
 
 
 def _pair(name: str, text: str) -> tuple[str, str]:

@@ -2,8 +2,10 @@
 
 Rules: a failing node (nonzero status, fault, panic, death) gives the others
 GRACE seconds to end by themselves, then they are ended; a machine that dies is
-marked dead in the region and everybody is rung. A stopped machine (SIGSTOP) is
-waited for. A node that does not come up within its time ends the job.
+marked dead in the region and everybody is rung. With --on-death continue such a
+death alone ends nobody else; with restart another machine takes its place. A
+stopped machine (SIGSTOP) is waited for. A node that does not come up within its
+time ends the job.
 """
 from __future__ import annotations
 
@@ -80,6 +82,7 @@ class Policy:
                 booting = True
             if not node.judged:
                 self._judge(node, state, now)
+                booting = booting or self.job.nodes[node.rank] is not node
         self.booting = booting and not self.ending
         self._deadlines(now)
         if any(node.alive for node in self.job.nodes):
@@ -110,29 +113,56 @@ class Policy:
             self.job.last_words(node)
             self.power_off.pop(node.rank, None)
         outcome = self.outcome(node)
-        if outcome.failed:
+        if outcome.dead and self._may_restart(node):
+            if not node.alive:
+                self._restart(node, outcome, now)
+        elif outcome.failed:
             node.judged = True
             self._failure(node, outcome, now)
         elif not node.alive:
             node.judged = True
 
+    def _may_restart(self, node: Node) -> bool:
+        """Not a QEMU that refused to start, nor when the job is ending."""
+        options = self.job.options
+        refused = not node.alive and not node.main_seen and not os.WIFSIGNALED(node.wait_status)
+        return options.on_death == "restart" and node.life <= options.restarts and not refused \
+            and not self.ending and self.first is None and self.override is None
+
+    def _restart(self, node: Node, outcome: Outcome, now: float) -> None:
+        self._say_failure(node, outcome)
+        self.job.say(f"node {node.rank} is started again: life {node.life + 1} of at most "
+                     f"{self.job.options.restarts + 1}")
+        self.job.restart(node)
+        self.boot_until = now + self.boot_seconds
+
     def _failure(self, node: Node, outcome: Outcome, now: float) -> None:
-        if outcome.kind in ("died", "panicked"):
+        if outcome.dead:
             self.job.region.set_field(node.rank, "dead", 1)
             self.job.doorbell.ring_all()
-        if self.first is None:
-            self.first = outcome
+        over = self.kill_at is not None and now >= self.kill_at
+        refused = outcome.kind == "died" and not node.main_seen and not outcome.signal
+        if self.first is None and refused:
+            self.kill_at = now            # its QEMU refused to start: so will the others
+            self.kill_why = "no machine without it"
+        elif self.kill_at is None and not self.ending and not (
+                outcome.dead and self.job.options.on_death == "continue"):
             self.kill_at = now + GRACE
-            if outcome.kind == "died" and not node.main_seen and not outcome.signal:
-                self.kill_at = now        # its QEMU refused to start: so will the others
-                self.kill_why = "no machine without it"
-        elif self.kill_at is not None and now >= self.kill_at:
-            return
-        if outcome.kind != "faulted":
-            said = node.error_text.decode("utf-8", "replace").strip().splitlines()
-            self.job.say(failure_text(outcome, node.wait_status, said[-1] if said else ""))
-            if outcome.kind == "died" and not outcome.signal and "kvm" in self.job.accel:
-                self.job.say("to run without KVM: --accel tcg")
+        self.first = self.first or outcome
+        if not over:
+            self._say_failure(node, outcome)
+
+    def _say_failure(self, node: Node, outcome: Outcome) -> None:
+        if outcome.kind == "faulted":
+            return                        # its kernel has reported it
+        said = node.error_text.decode("utf-8", "replace").strip().splitlines()
+        self.job.say(failure_text(outcome, node.wait_status, said[-1] if said else ""))
+        if outcome.kind == "died" and not outcome.signal and "kvm" in self.job.accel:
+            self.job.say("to run without KVM: --accel tcg")
+        if outcome.dead and self.job.options.on_death == "restart" \
+                and node.life > self.job.options.restarts:
+            self.job.say(f"node {node.rank} is not started again: --restarts "
+                         f"{self.job.options.restarts} is used up")
 
     def _end_all(self, why: str) -> None:
         """Ends the nodes that still run and remembers why, for the closing words."""

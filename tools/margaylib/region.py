@@ -106,6 +106,22 @@ class Region:
     def set_field(self, k: int, name: str, value: int) -> None:
         self.words[(self.plan.node(k) + self.layout.at("region_node", name)) >> 2] = value
 
+    def renew(self, k: int) -> None:
+        """Node k's machine is gone and another comes: its memory and its entry as at first.
+
+        The rings stay: both sides go on where they were. So do the watchers, which wait
+        for this node to boot.
+        """
+        plan = self.plan
+        for offset, size in ((plan.block_offset, plan.block_bytes),
+                             (plan.segment_offset, plan.segment_bytes)):
+            self.map.madvise(mmap.MADV_REMOVE, plan.slices + k * plan.slice_bytes + offset, size)
+        for name in ("status", "signal", "exit_order", "sleeping", "console_waits",
+                     "stdin_wanted", "upcall", "requests", "state"):
+            self.set_field(k, name, 0)
+        self.longs[(plan.node(k) + self.layout.at("region_node", "main_ns")) >> 3] = 0
+        self.set_field(k, "restarts", self.field(k, "restarts") + 1)
+
     def stamp_start(self, nodes: int) -> None:
         """start_ns of each of the first nodes that has not read it yet."""
         off = self.layout["NODE_OFF"]

@@ -30,6 +30,11 @@ class Outcome:
             self.kind == "exited" and self.status != 0
 
     @property
+    def dead(self) -> bool:
+        """Did the machine itself go, not the application on it?"""
+        return self.kind in ("died", "panicked")
+
+    @property
     def host_status(self) -> int:
         """What margay returns if this is the failure that counts."""
         if self.kind == "exited":

@@ -10,6 +10,7 @@ import os
 import select
 import signal
 import socket
+import struct
 import time
 
 from .node import moves
@@ -27,9 +28,11 @@ def switch_arguments(options: RunOptions) -> list[str]:
         value = getattr(options, name)
         if value:
             words += [f"--{name}", str(value)]
-    ports = [(node, card) for node in range(options.nodes) for card in range(options.cards)]
-    return words + [f"{FIRST_PORT + index}:{node}.{card}"
-                    for index, (node, card) in enumerate(ports)]
+    if options.accept_forged:
+        words.append("--accept-forged")
+    ports = [f"{node}.{card}" for node in range(options.nodes) for card in range(options.cards)]
+    ports += [port for _, port in options.test_ports]
+    return words + [f"{FIRST_PORT + index}:{port}" for index, port in enumerate(ports)]
 
 
 class Wire:
@@ -41,7 +44,8 @@ class Wire:
         self.pidfd = -1
         self.wait_status: int | None = None
         self.counters: dict | None = None
-        self.hold = self.stats = self.errors = -1
+        self.stats = self.errors = -1
+        self.control: socket.socket | None = None        # its end ends the switch
         self.near: list[list[socket.socket]] = []        # of each node, by card
         self.far: list[socket.socket] = []               # the switch's
         if options.direct:
@@ -57,25 +61,38 @@ class Wire:
         """Starts the switch, if there is one."""
         if not self.far:
             return
-        stdin, self.hold = os.pipe2(os.O_CLOEXEC)
+        self.control, stdin = socket.socketpair()
         self.stats, stats_end = os.pipe2(os.O_CLOEXEC)
         self.errors, errors_end = os.pipe2(os.O_CLOEXEC)
-        wanted = {0: stdin, 1: null_fd, 2: errors_end, STATS_FD: stats_end}
-        wanted |= {FIRST_PORT + index: end.fileno() for index, end in enumerate(self.far)}
+        wanted = {0: stdin.fileno(), 1: null_fd, 2: errors_end, STATS_FD: stats_end}
+        ends = [end.fileno() for end in self.far] + [fd for fd, _ in self.options.test_ports]
+        wanted |= {FIRST_PORT + index: end for index, end in enumerate(ends)}
         self.pid = os.posix_spawn(
             spawn, [spawn, str(os.getpid()), switch, *switch_arguments(self.options)], os.environ,
             file_actions=moves(wanted), setpgroup=0, setsigmask=[],
             setsigdef=[signal.SIGINT, signal.SIGQUIT, signal.SIGPIPE, signal.SIGTERM,
                        signal.SIGHUP])
         self.pidfd = os.pidfd_open(self.pid)
-        for fd in (stdin, stats_end, errors_end):
+        for fd in (stats_end, errors_end):
             os.close(fd)
-        for end in self.far:
+        for end in (stdin, *self.far):
             end.close()
 
     def cards(self, rank: int) -> list[int]:
         """The descriptors of a node's cards."""
         return [end.fileno() for end in self.near[rank]]
+
+    def renew(self, rank: int) -> None:
+        """Fresh sockets for a node that is started again; started() closes them as well."""
+        cards = self.options.cards
+        for card in range(cards):
+            self.near[rank][card], far = socket.socketpair()
+            try:
+                index = struct.pack("=I", rank * cards + card)
+                socket.send_fds(self.control, [index], [far.fileno()])
+            except OSError:
+                pass              # the switch has ended, which is told elsewhere
+            far.close()
 
     def started(self) -> None:
         """All nodes have their ends: only they and the switch hold them from now on."""
@@ -107,7 +124,7 @@ class Wire:
         self.started()
         if not self.pid:
             return
-        os.close(self.hold)
+        self.control.close()
         text = self._read_counters(time.monotonic() + ENDS_WITHIN)
         if self.wait_status is None:
             watch = select.poll()

@@ -1,7 +1,7 @@
 /*
  * The switch's command line and event loop. `margay run` starts one for a job
  * whose nodes are joined by frames, with a socket per card; it ends when the
- * last port is closed, or the standard input (the launcher's end of a pipe).
+ * standard input is closed, or the last port if no other can come (control.c).
  *
  *   switch [--latency US] [--bandwidth MBPS] [--faults LIST] [--pcap FILE]
  *          [--stats FD] [--accept-forged] PORT...
@@ -133,17 +133,17 @@ static void run(struct network *net)
 	struct epoll_event control = { .events = EPOLLIN, .data.ptr = NULL };
 	bool controlled = epoll_ctl(net->epoll, EPOLL_CTL_ADD, STDIN_FILENO, &control) == 0;
 
-	while (any_open(net)) {
+	net->controlled_by_socket = controlled && control_is_socket();
+	while (net->controlled_by_socket || any_open(net)) {
 		struct epoll_event events[EVENTS];
 		struct timespec time;
 		int n = epoll_pwait2(net->epoll, events, EVENTS, patience(net, &time), NULL);
 
 		for (int i = 0; i < n; i++) {
 			struct port *port = events[i].data.ptr;
-			char word;
 
 			if (!port) {
-				if (controlled && read(STDIN_FILENO, &word, 1) <= 0)
+				if (!control_readable(net))
 					return;
 				continue;
 			}

@@ -34,10 +34,15 @@ void port_open(struct network *net, uint32_t index, int fd)
 {
 	struct port *port = &net->ports[index];
 
+	if (port->fd >= 0)
+		port_close(net, port);
 	port->fd = fd;
-	port->dice.state = net->faults.seed * MOST_PORTS + index;
-	port->input = malloc(INPUT_BYTES);
-	port->queue = malloc(QUEUE_BYTES);
+	port->input_bytes = port->queue_first = 0;
+	if (!port->input) {
+		port->dice.state = net->faults.seed * MOST_PORTS + index;
+		port->input = malloc(INPUT_BYTES);
+		port->queue = malloc(QUEUE_BYTES);
+	}
 	if (!port->input || !port->queue || fcntl(fd, F_SETFL, O_NONBLOCK) != 0) {
 		fprintf(stderr, "switch: port %u (descriptor %d): %s\n", index, fd, strerror(errno));
 		exit(1);

@@ -107,6 +107,7 @@ struct network {
 	uint64_t latency_ns;               /* of every link */
 	uint64_t bytes_per_s;              /* of every link; 0: no limit */
 	bool accept_forged;
+	bool controlled_by_socket;         /* standard input brings new sockets (control.c) */
 	struct faults faults;
 	struct delayed **heap;             /* ordered by time, then by arrival */
 	uint32_t heap_n, heap_room;
@@ -116,7 +117,7 @@ struct network {
 
 uint64_t now_ns(void);                                    /* since any moment, never back */
 
-/* port.c. */
+/* port.c. port_open takes a new socket, also in the place of an old one. */
 void port_open(struct network *net, uint32_t index, int fd);
 void port_close(struct network *net, struct port *port);
 void port_readable(struct network *net, struct port *port);
@@ -144,6 +145,10 @@ void delay_release(struct network *net, struct port *to); /* the held frame, beh
 void delay_run(struct network *net);                      /* what is due */
 uint64_t delay_next(const struct network *net);           /* ns; UINT64_MAX: nothing */
 void delay_drop(struct network *net);                     /* at the end */
+
+/* control.c */
+bool control_is_socket(void);
+bool control_readable(struct network *net);               /* false: the switch shall end */
 
 /* pcap.c */
 FILE *pcap_open(const char *path);

@@ -28,31 +28,21 @@ static void begin_epoch(struct link *link, uint64_t now)
 	link->epoch = epoch;
 }
 
-/* Either flow of a node, or null. */
-static struct flow *any_flow(const struct link *link, uint32_t node)
+/* Here `pair` is a peer's two flows, by lane. */
+
+static void learn(struct flow *pair, uint32_t theirs)
 {
-	struct flow *flow = flow_find(link, node, LINK_REQUESTS);
-
-	return flow ? flow : flow_find(link, node, LINK_ANSWERS);
-}
-
-static void learn(struct link *link, uint32_t node, uint32_t theirs)
-{
-	for (uint32_t lane = 0; lane < LINK_LANES; lane++) {
-		struct flow *flow = flow_find(link, node, lane);
-
-		if (flow)
-			flow->theirs = theirs;
-	}
+	for (uint32_t lane = 0; lane < LINK_LANES; lane++)
+		pair[lane].theirs = theirs;
 }
 
 /* What was sent to a node that knows its number only now goes again. */
-static void send_all_again(struct link *link, uint32_t node)
+static void send_all_again(struct link *link, struct flow *pair)
 {
 	for (uint32_t lane = 0; lane < LINK_LANES; lane++) {
-		struct flow *flow = flow_find(link, node, lane);
+		struct flow *flow = pair + lane;
 
-		if (!flow || flow->next == flow->una)
+		if (flow->next == flow->una)
 			continue;
 		flow->marked = bits(flow->next - flow->una) & ~flow->acked;
 		flow->again = 0;
@@ -61,7 +51,7 @@ static void send_all_again(struct link *link, uint32_t node)
 }
 
 /* The peer was not meant: it says who it is now. */
-static void take_reset(struct link *link, const struct flow *known, const struct wire *wire)
+static void take_reset(struct link *link, struct flow *known, const struct wire *wire)
 {
 	if (!known || wire->destination != known->mine ||
 	    (known->theirs && !is_before(known->theirs, wire->source))) {
@@ -72,8 +62,8 @@ static void take_reset(struct link *link, const struct flow *known, const struct
 		flow_lose(link, wire->node, 0, wire->source);
 		return;
 	}
-	learn(link, wire->node, wire->source);
-	send_all_again(link, wire->node);
+	learn(known, wire->source);
+	send_all_again(link, known);
 }
 
 /* Whether the frame is meant for this life of this node. */
@@ -85,23 +75,21 @@ static int is_mine(const struct link *link, const struct wire *wire, uint32_t mi
 }
 
 /* Acknowledgement and data of a frame that both sides agree on. */
-static void take(struct link *link, const struct wire *wire, uint64_t now)
+static void take(struct link *link, struct flow *pair, const struct wire *wire, uint64_t now)
 {
-	struct flow *flow = flow_find(link, wire->node, wire->lane), *other;
+	struct flow *flow;
 
-	if (!flow && wire->kind == WIRE_KIND_DATA) {
-		flow = flow_open(link, wire->node, wire->lane);
-		if (flow && flow->theirs == 0)
-			learn(link, wire->node, wire->source);
+	if (!pair && wire->kind == WIRE_KIND_DATA) {
+		pair = flow_open(link, wire->node, LINK_REQUESTS);
+		if (pair)
+			learn(pair, wire->source);
 	}
-	if (!flow) {
+	if (!pair) {
 		count(link, wire->kind == WIRE_KIND_DATA ? LINK_NO_PEER : LINK_NONSENSE);
 		return;
 	}
-	other = flow_find(link, wire->node, !wire->lane);
-	flow->tries = 0;
-	if (other)
-		other->tries = 0;
+	pair[LINK_REQUESTS].tries = pair[LINK_ANSWERS].tries = 0;
+	flow = pair + wire->lane;
 	if (!ack_take(link, flow, wire, now)) {
 		count(link, LINK_NONSENSE);
 		return;
@@ -126,7 +114,7 @@ static void receive(struct link *link, uint64_t now, const uint8_t *frame, uint3
 		count(link, LINK_FOREIGN);
 		return;
 	}
-	known = any_flow(link, wire.node);
+	known = flow_find(link, wire.node, LINK_REQUESTS);
 	mine = known ? known->mine : link->config.incarnation;
 	theirs = known ? known->theirs : 0;
 	if (theirs && is_before(wire.source, theirs)) {
@@ -142,11 +130,11 @@ static void receive(struct link *link, uint64_t now, const uint8_t *frame, uint3
 		send_reset(link, &wire, mine, mine != link->config.incarnation);
 		return;
 	}
-	if (theirs == 0)
-		learn(link, wire.node, wire.source);
-	else if (theirs != wire.source)
+	if (known && theirs == 0)
+		learn(known, wire.source);
+	else if (known && theirs != wire.source)
 		flow_lose(link, wire.node, 0, wire.source);
-	take(link, &wire, now);
+	take(link, known, &wire, now);
 }
 
 void link_receive(struct link *link, uint64_t now, const uint8_t *frame, uint32_t bytes)

@@ -45,7 +45,7 @@ uint64_t link_bytes(const struct link_config *config)
 	if (!is_valid(config))
 		return 0;
 	return rounded(sizeof(struct link)) + rounded(flows * sizeof(struct flow)) +
-	       2 * rounded(flows * sizeof(uint16_t)) +
+	       rounded(config->peers * sizeof(uint16_t)) + rounded(flows * sizeof(uint16_t)) +
 	       rounded(config->sends * sizeof(struct send)) +
 	       rounded(config->assemblies * sizeof(struct assembly)) +
 	       rounded(config->stashes * sizeof(struct stash)) +
@@ -85,10 +85,10 @@ struct link *link_open(void *memory, const struct link_config *config, struct ni
 	link->flows = (struct flow *)at;
 	at += rounded(flows * sizeof(struct flow));
 	link->heads = (uint16_t *)at;
-	at += rounded(flows * sizeof(uint16_t));
+	at += rounded(config->peers * sizeof(uint16_t));
 	link->heap = (uint16_t *)at;
 	at += rounded(flows * sizeof(uint16_t));
-	for (uint32_t i = 0; i < flows; i++)
+	for (uint32_t i = 0; i < config->peers; i++)
 		link->heads[i] = NO_RECORD;
 	at = pool(&link->sends, at, sizeof(struct send), config->sends);
 	at = pool(&link->assemblies, at, sizeof(struct assembly), config->assemblies);
@@ -98,20 +98,22 @@ struct link *link_open(void *memory, const struct link_config *config, struct ni
 }
 
 /* Neighbouring ids have neighbouring places: chains are as short as can be. */
-static uint16_t *chain(const struct link *link, uint32_t node, enum link_lane lane)
+static uint16_t *chain(const struct link *link, uint32_t node)
 {
-	return &link->heads[(2 * node + lane) % (2u * link->config.peers)];
+	uint32_t peers = link->config.peers;
+
+	return &link->heads[node < peers ? node : node % peers];
 }
 
 struct flow *flow_find(const struct link *link, uint32_t node, enum link_lane lane)
 {
-	uint16_t index = *chain(link, node, lane);
+	uint16_t index = *chain(link, node);
 
 	while (index != NO_RECORD) {
 		struct flow *flow = &link->flows[index];
 
-		if (flow->node == node && flow_lane(flow) == lane)
-			return flow;
+		if (flow->node == node)
+			return flow + lane;
 		index = flow->hash_next;
 	}
 	return 0;
@@ -134,39 +136,37 @@ static void start(const struct link *link, struct flow *flow)
 
 struct flow *flow_open(struct link *link, uint32_t node, enum link_lane lane)
 {
-	struct flow *flow = flow_find(link, node, lane), *other;
-	uint16_t *first = chain(link, node, lane);
+	struct flow *flow = flow_find(link, node, lane);
+	uint16_t *first = chain(link, node);
 
 	if (flow)
 		return flow;
-	other = flow_find(link, node, !lane);
-	/* There is room for both lanes of every peer. */
-	if (!other && link->n_peers >= link->config.peers)
+	if (link->n_flows >= 2u * link->config.peers)
 		return 0;
-	link->n_peers += !other;
-	flow = &link->flows[link->n_flows];
-	*flow = (struct flow){ .node = (uint16_t)node, .heap_at = NO_RECORD,
-			       .ready_next = NO_RECORD, .flags = lane ? FLOW_LANE : 0,
-			       .mine = other ? other->mine : link->config.incarnation,
-			       .theirs = other ? other->theirs : 0,
-			       .epoch = (uint16_t)(link->epoch - 2), .hash_next = *first };
-	*first = link->n_flows++;
-	start(link, flow);
-	return flow;
+	for (uint32_t i = 0; i < LINK_LANES; i++) {
+		flow = &link->flows[link->n_flows + i];
+		*flow = (struct flow){ .node = (uint16_t)node, .heap_at = NO_RECORD,
+				       .ready_next = NO_RECORD, .flags = i ? FLOW_LANE : 0,
+				       .mine = link->config.incarnation,
+				       .epoch = (uint16_t)(link->epoch - 2),
+				       .hash_next = *first };
+		start(link, flow);
+	}
+	*first = link->n_flows;
+	link->n_flows += LINK_LANES;
+	return &link->flows[*first + lane];
 }
 
 void flow_lose(struct link *link, uint32_t node, int bump, uint32_t theirs)
 {
 	uint32_t assembly[LINK_LANES], stash[LINK_LANES], send[LINK_LANES];
+	struct flow *pair = flow_find(link, node, LINK_REQUESTS);
 
 	/* First both lanes start anew: what the user sends from within the calls up
 	 * belongs to the time after. */
 	for (uint32_t lane = 0; lane < LINK_LANES; lane++) {
-		struct flow *flow = flow_find(link, node, lane);
+		struct flow *flow = pair + lane;
 
-		assembly[lane] = stash[lane] = send[lane] = NO_RECORD;
-		if (!flow)
-			continue;
 		assembly[lane] = flow->assembly;
 		stash[lane] = flow->stash;
 		send[lane] = flow->head;
@@ -193,7 +193,7 @@ void flow_lose(struct link *link, uint32_t node, int bump, uint32_t theirs)
 
 void link_give_up(struct link *link, uint64_t now, uint32_t node)
 {
-	if (flow_find(link, node, LINK_REQUESTS) || flow_find(link, node, LINK_ANSWERS)) {
+	if (flow_find(link, node, LINK_REQUESTS)) {
 		flow_lose(link, node, 1, 0);
 		send_pump(link, now);
 	}
@@ -206,8 +206,7 @@ uint64_t link_counter(const struct link *link, enum link_counter counter)
 
 uint32_t link_peer_bytes(const struct link *link, uint32_t node)
 {
-	return flow_find(link, node, LINK_REQUESTS) || flow_find(link, node, LINK_ANSWERS) ?
-		PEER_BYTES : 0;
+	return flow_find(link, node, LINK_REQUESTS) ? PEER_BYTES : 0;
 }
 
 uint32_t link_records_used(const struct link *link)

@@ -5,7 +5,7 @@
  *
  * There is no connection. Between two nodes there are up to two flows each way,
  * one for requests and one for answers (lanes), so that an answer never waits
- * behind a request that the peer cannot take yet. Both lanes' state is 252
+ * behind a request that the peer cannot take yet. Both lanes' state is 246
  * bytes per peer that was ever heard of or sent to; other nodes cost nothing.
  *
  * A flow, by what it waits for (send.c, ack.c, timer.c; una: oldest frame that
@@ -121,7 +121,7 @@ struct link_config {
 	uint8_t  check_payload;    /* 1: checksums of payload */
 	uint8_t  keyed;            /* 1: frames carry a tag, which makes the checksums superfluous */
 	uint8_t  key[16];          /* the job's: whoever knows it can forge */
-	uint16_t peers;            /* most of them; each takes 252 bytes */
+	uint16_t peers;            /* most of them; each takes 246 bytes */
 	uint16_t sends;            /* messages being sent, of all flows */
 	uint16_t answers;          /* of them kept for LINK_ANSWERS */
 	uint16_t assemblies;       /* messages being received in parts */

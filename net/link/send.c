@@ -20,12 +20,16 @@ static uint32_t left(const struct link *link, enum link_lane lane)
 	return used < most ? most - used : 0;
 }
 
-int link_has_room(const struct link *link, uint32_t node, enum link_lane lane)
+static int has_room(const struct link *link, const struct flow *flow, enum link_lane lane)
 {
-	const struct flow *flow = flow_find(link, node, lane);
 	uint32_t free = left(link, lane);
 
 	return free > 0 && (!flow || flow->sends <= free);
+}
+
+int link_has_room(const struct link *link, uint32_t node, enum link_lane lane)
+{
+	return has_room(link, flow_find(link, node, lane), lane);
 }
 
 int link_reserve(struct link *link, uint32_t node)
@@ -59,11 +63,13 @@ int link_send(struct link *link, uint64_t now, uint32_t node, enum link_lane lan
 	    (uint32_t)lane >= LINK_LANES || frames > MOST_FRAMES ||
 	    length > WIRE_MOST_LENGTH || (length <= LINK_WHOLE_BYTES && frames > 1))
 		return LINK_WRONG;
-	if (lane == LINK_REQUESTS ? !link_has_room(link, node, lane) : left(link, lane) == 0) {
+	flow = flow_find(link, node, lane);
+	if (lane == LINK_REQUESTS ? !has_room(link, flow, lane) : left(link, lane) == 0) {
 		count(link, LINK_NO_RECORD);
 		return LINK_FULL;
 	}
-	flow = flow_open(link, node, lane);
+	if (!flow)
+		flow = flow_open(link, node, lane);
 	if (!flow) {
 		count(link, LINK_NO_PEER);
 		return LINK_FULL;
@@ -71,9 +77,15 @@ int link_send(struct link *link, uint64_t now, uint32_t node, enum link_lane lan
 	index = record_take(&link->sends);
 	link->sends_used[lane]++;
 	send = record_at(&link->sends, index);
-	*send = (struct send){ .next = NO_RECORD, .lane = (uint8_t)lane, .first = flow->next,
-			       .frames = (uint32_t)frames, .fragment = fragment,
-			       .length = length, .source = source };
+	send->next = NO_RECORD;
+	send->with_card = 0;
+	send->lane = (uint8_t)lane;
+	send->over = send->fail = 0;
+	send->first = flow->next;
+	send->frames = (uint32_t)frames;
+	send->fragment = fragment;
+	send->length = length;
+	send->source = source;
 	port_copy(send->header, header, LINK_HEADER_BYTES);
 	if (flow->tail != NO_RECORD) {
 		struct send *last = record_at(&link->sends, flow->tail);
@@ -285,8 +297,11 @@ static uint32_t make(struct link *link, struct flow *flow, const struct send *se
 static int may_send(const struct flow *flow)
 {
 	uint32_t under_way = flow->next - flow->una;
-	uint32_t out = under_way - (uint32_t)__builtin_popcountll(flow->acked | flow->marked);
+	uint64_t not_out = flow->acked | flow->marked;
+	uint32_t out = under_way;
 
+	if (not_out)
+		out -= (uint32_t)__builtin_popcountll(not_out);
 	if (out >= flow->burst || flow->tries == UINT8_MAX)
 		return 0;
 	return flow->marked || (flow->fresh != NO_RECORD && under_way < flow->credit);
@@ -383,10 +398,8 @@ void send_ready(struct link *link, struct flow *flow)
 	link->ready_last = index;
 }
 
-void send_pump(struct link *link, uint64_t now)
+void send_turns(struct link *link, uint64_t now)
 {
-	if (link->pumping || link->stalled)
-		return;
 	link->pumping = 1;
 	for (uint32_t most = link->config.transmits; most > 0; most--) {
 		struct flow *flow;

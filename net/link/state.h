@@ -34,7 +34,7 @@ struct flow {
 	uint8_t  flags;            /* enum flow_flag */
 	uint8_t  tries;            /* timeouts since the peer was heard */
 	uint32_t mine, theirs;     /* incarnations; theirs is 0 until known */
-	uint16_t hash_next;        /* flow in the same hash chain */
+	uint16_t hash_next;        /* of a peer's first: pair in the same hash chain */
 	uint16_t heap_at;          /* place in the heap of timers, or NO_RECORD */
 	uint32_t timer_at;         /* its key there: not later than the two times below */
 	uint32_t resend_at, ack_at;
@@ -64,9 +64,9 @@ struct flow {
 
 _Static_assert(sizeof(struct flow) == 120, "two lanes stay below 256 bytes per peer");
 
-/* What a peer takes: two flows, a place in the heap for each, two hash heads. */
-#define PEER_BYTES  (2 * (sizeof(struct flow) + 2 * sizeof(uint16_t)) + 2 * sizeof(uint16_t))
-_Static_assert(PEER_BYTES == 252, "as promised in link.h");
+/* What a peer takes: two flows, a place in the heap for each, a hash head. */
+#define PEER_BYTES  (2 * (sizeof(struct flow) + sizeof(uint16_t)) + sizeof(uint16_t))
+_Static_assert(PEER_BYTES == 246, "as promised in link.h");
 
 /* A message being sent. */
 struct send {
@@ -126,9 +126,9 @@ struct link {
 	uint32_t fragment;         /* payload bytes that fit in a frame */
 	uint8_t most_burst;        /* frames of one flow under way: config.burst_bytes */
 	uint64_t counters[LINK_COUNTERS_END];
-	struct flow *flows;
-	uint16_t n_flows, n_peers; /* in use: they are never given back */
-	uint16_t *heads;           /* hash of node and lane to flow */
+	struct flow *flows;        /* a peer's two lie side by side, that of requests first */
+	uint16_t n_flows;          /* in use: they are never given back */
+	uint16_t *heads;           /* hash of node to its pair of flows */
 	uint16_t *heap;            /* flows with a timer, the earliest first */
 	uint16_t n_heap;
 	uint16_t ready_first, ready_last;
@@ -207,6 +207,11 @@ static inline uint32_t flow_index(const struct link *link, const struct flow *fl
 	return (uint32_t)(flow - link->flows);
 }
 
+static inline struct flow *flow_other(struct flow *flow)
+{
+	return flow->flags & FLOW_LANE ? flow - 1 : flow + 1;
+}
+
 static inline enum link_lane flow_lane(const struct flow *flow)
 {
 	return flow->flags & FLOW_LANE ? LINK_ANSWERS : LINK_REQUESTS;
@@ -215,7 +220,7 @@ static inline enum link_lane flow_lane(const struct flow *flow)
 /* ---- flow.c ---- */
 
 struct flow *flow_find(const struct link *link, uint32_t node, enum link_lane lane);
-/* The same, made if it is not there; null: no memory for it. */
+/* The same, both made if they are not there; null: no memory for them. */
 struct flow *flow_open(struct link *link, uint32_t node, enum link_lane lane);
 /* Both lanes of a node start anew: what is under way fails. `bump`: toward this node the
  * own incarnation grows. `theirs`: its new one, 0: as known. Calls lost(). */
@@ -237,7 +242,14 @@ void timer_give_up(struct link *link, struct flow *flow);
 /* This flow may have something to send. */
 void send_ready(struct link *link, struct flow *flow);
 /* Send what may be sent now, flow by flow. */
-void send_pump(struct link *link, uint64_t now);
+void send_turns(struct link *link, uint64_t now);
+
+static inline void send_pump(struct link *link, uint64_t now)
+{
+	if (!link->pumping && !link->stalled && link->ready_first != NO_RECORD)
+		send_turns(link, now);
+}
+
 /* An acknowledgement by itself, now or as soon as there is room. */
 void send_ack(struct link *link, struct flow *flow, uint64_t now);
 /* Answer a frame that was meant for somebody else. */

@@ -23,14 +23,16 @@ static uint32_t node_of(const uint8_t *address)
 	return (uint32_t)address[4] << 8 | address[5];
 }
 
-/* The header's checksum, as if its field were zero. */
+/* The header's checksum, as if its field were zero: whole words, as that is quickest. */
 static uint32_t header_crc(const uint8_t *frame, uint32_t bytes)
 {
-	static const uint8_t zero[4];
-	uint32_t crc = port_crc32c(0, frame, WIRE_CRC);
+	enum { START = WIRE_PAYLOAD_CRC + 4 };
+	uint8_t start[START];
 
-	crc = port_crc32c(crc, zero, sizeof(zero));
-	return port_crc32c(crc, frame + WIRE_CRC + 4, bytes - WIRE_CRC - 4);
+	wire_put(start, wire_get(frame, 8), 8);
+	wire_put(start + 8, wire_get(frame + 8, 8), 8);
+	wire_put(start + WIRE_CRC, wire_get(frame + WIRE_PAYLOAD_CRC, 4) << 32, 8);
+	return port_crc32c(port_crc32c(0, start, START), frame + START, bytes - START);
 }
 
 uint64_t wire_tag(const uint8_t *key, const uint8_t *frame, uint32_t bytes,
@@ -127,10 +129,8 @@ void wire_write(uint8_t *frame, const uint8_t *destination, const uint8_t *sourc
 {
 	int data = wire->kind == WIRE_KIND_DATA;
 
-	for (uint32_t i = 0; i < 6; i++) {
-		frame[WIRE_DESTINATION + i] = destination[i];
-		frame[WIRE_SOURCE + i] = source[i];
-	}
+	wire_put(frame + WIRE_DESTINATION, wire_get(destination, 6), 6);
+	wire_put(frame + WIRE_SOURCE, wire_get(source, 6), 6);
 	frame[WIRE_TYPE] = WIRE_ETHERTYPE >> 8;
 	frame[WIRE_TYPE + 1] = WIRE_ETHERTYPE & 0xff;
 	frame[WIRE_AT_VERSION] = WIRE_VERSION;
@@ -149,5 +149,6 @@ void wire_write(uint8_t *frame, const uint8_t *destination, const uint8_t *sourc
 	wire_put(frame + WIRE_LENGTH, wire->length, 6);
 	if (wire->kind == WIRE_KIND_ACK)
 		wire_put(frame + WIRE_REFUSED, wire->refused, 8);
-	wire_put(frame + WIRE_CRC, header_crc(frame, data ? WIRE_DATA : WIRE_HEADER), 4);
+	wire_put(frame + WIRE_CRC, 0, 4);
+	wire_put(frame + WIRE_CRC, port_crc32c(0, frame, data ? WIRE_DATA : WIRE_HEADER), 4);
 }

@@ -121,19 +121,50 @@ void wire_address(uint8_t *address, uint32_t node, uint32_t card);
  * behind those whose checksum is `crc` (0: none). For ports (net/port.h). */
 uint32_t wire_crc32c(uint32_t crc, const void *bytes, uint64_t n);
 
+/* Little-endian fields of 2, 3, 4, 6 or 8 bytes, wherever they lie. Each is a load or
+ * two, or a store or two, once inlined: every frame is read and written field by field. */
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "fields are as the processor's words");
+
+typedef uint64_t __attribute__((may_alias, aligned(1))) wire_word;
+typedef uint32_t __attribute__((may_alias, aligned(1))) wire_half;
+typedef uint16_t __attribute__((may_alias, aligned(1))) wire_quarter;
+
 static inline uint64_t wire_get(const uint8_t *at, uint32_t bytes)
 {
-	uint64_t value = 0;
-
-	for (uint32_t i = 0; i < bytes; i++)
-		value |= (uint64_t)at[i] << 8 * i;
-	return value;
+	switch (bytes) {
+	case 2:
+		return *(const wire_quarter *)at;
+	case 3:
+		return *(const wire_quarter *)at | (uint64_t)at[2] << 16;
+	case 4:
+		return *(const wire_half *)at;
+	case 6:
+		return *(const wire_half *)at | (uint64_t)*(const wire_quarter *)(at + 4) << 32;
+	default:
+		return *(const wire_word *)at;
+	}
 }
 
 static inline void wire_put(uint8_t *at, uint64_t value, uint32_t bytes)
 {
-	for (uint32_t i = 0; i < bytes; i++)
-		at[i] = (uint8_t)(value >> 8 * i);
+	switch (bytes) {
+	case 2:
+		*(wire_quarter *)at = (uint16_t)value;
+		break;
+	case 3:
+		*(wire_quarter *)at = (uint16_t)value;
+		at[2] = (uint8_t)(value >> 16);
+		break;
+	case 4:
+		*(wire_half *)at = (uint32_t)value;
+		break;
+	case 6:
+		*(wire_half *)at = (uint32_t)value;
+		*(wire_quarter *)(at + 4) = (uint16_t)(value >> 32);
+		break;
+	default:
+		*(wire_word *)at = value;
+	}
 }
 
 #endif

@@ -43,6 +43,8 @@ struct netsim {
 	struct card *cards;
 	struct event **heap;
 	uint32_t n, room;
+	netsim_watcher *watcher;   /* or null */
+	void *watching;            /* its context */
 	uint64_t counters[NETSIM_COUNTERS];
 };
 
@@ -202,6 +204,8 @@ static void forward(struct netsim *sim, const struct card *from, uint8_t *frame,
 	uint64_t late = 0;
 
 	sim->counters[NETSIM_SENT]++;
+	if (sim->watcher)
+		sim->watcher(sim->watching, sim->now, frame, bytes);
 	if (node >= sim->config.nodes || from->cut[node]) {
 		sim->counters[NETSIM_CUT]++;
 		return;
@@ -374,6 +378,12 @@ void netsim_faults(struct netsim *sim, const struct netsim_config *config)
 	sim->config.damage = config->damage;
 	sim->config.delay = config->delay;
 	sim->config.delay_ns = config->delay_ns;
+}
+
+void netsim_watch(struct netsim *sim, netsim_watcher *watcher, void *context)
+{
+	sim->watcher = watcher;
+	sim->watching = context;
 }
 
 void netsim_inject(struct netsim *sim, uint32_t node, const void *frame, uint32_t bytes)

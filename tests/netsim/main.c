@@ -3,8 +3,9 @@
  * and for figures:
  *   netsim NODES MESSAGES SEED [name=value ...]
  * rates (loss, duplicate, reorder, damage, delay, busy, longer, answers) are per
- * million; fixed, longest, incast, ring and mtu as in the structures. The last line is
- * a row of figures that begins with "ok" or "failed".
+ * million; fixed, longest, incast, ring and mtu as in the structures; auth=1: with a key
+ * (bytes 0 to 15); pcap=FILE writes all frames that were sent. The last line is
+ * "ok" or "failed", that before a row of figures.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,6 +23,30 @@ static uint64_t option(int argc, char **argv, const char *name, uint64_t otherwi
 	return otherwise;
 }
 
+/* A capture as Wireshark reads it: pcap with nanoseconds, of Ethernet. */
+static FILE *open_capture(int argc, char **argv)
+{
+	static const struct { uint32_t magic; uint16_t major, minor; uint32_t zone, accuracy, most, link; }
+		header = { 0xa1b23c4d, 2, 4, 0, 0, 1u << 17, 1 };
+	FILE *file = 0;
+
+	for (int i = 4; i < argc; i++)
+		if (!strncmp(argv[i], "pcap=", 5))
+			file = fopen(argv[i] + 5, "wb");
+	if (file)
+		fwrite(&header, sizeof(header), 1, file);
+	return file;
+}
+
+static void capture(void *file, uint64_t now, const uint8_t *frame, uint32_t bytes)
+{
+	uint32_t record[4] = { (uint32_t)(now / 1000000000), (uint32_t)(now % 1000000000),
+			       bytes, bytes };
+
+	fwrite(record, sizeof(record), 1, file);
+	fwrite(frame, bytes, 1, file);
+}
+
 #define RATE(name, otherwise) (uint32_t)option(argc, argv, name, otherwise)
 
 int main(int argc, char **argv)
@@ -32,6 +57,7 @@ int main(int argc, char **argv)
 	struct traffic t;
 	double seconds;
 	uint64_t most = 0, bytes;
+	FILE *file;
 	int done;
 
 	if (argc < 4) {
@@ -61,6 +87,12 @@ int main(int argc, char **argv)
 	traffic_open(&t, &config, &network);
 	t.links.check_payload = (uint8_t)option(argc, argv, "crc", 1);
 	t.links.ring = RATE("ring", t.links.ring);
+	t.links.keyed = (uint8_t)option(argc, argv, "auth", 0);
+	for (uint32_t i = 0; i < sizeof(t.links.key); i++)
+		t.links.key[i] = (uint8_t)i;
+	file = open_capture(argc, argv);
+	if (file)
+		netsim_watch(t.sim, capture, file);
 	bytes = link_bytes(&t.links);
 	traffic_start(&t);
 	done = traffic_run(&t, ~0u);
@@ -87,6 +119,7 @@ int main(int argc, char **argv)
 	       1e-9 * (double)netsim_now(t.sim), seconds, t.sent / seconds,
 	       (unsigned long long)bytes);
 	done = !traffic_close(&t) && done;
+	done = (!file || !fclose(file)) && done;
 	printf("%s\n", done ? "ok" : "failed");
 	return !done;
 }

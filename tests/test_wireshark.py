@@ -1,0 +1,196 @@
+"""The Wireshark dissector (tools/wireshark/margay.lua), run by tshark on captures: every field
+against frames.py, conversations, frames sent again, checksums and tags, the Info column."""
+from __future__ import annotations
+
+import random
+import shutil
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings, strategies as st
+
+import frames
+from frames import ACK, DATA, RESET, Frame
+from harness import BUILD, ROOT, cores
+from test_wire import right_frames
+
+pytestmark = [pytest.mark.host, pytest.mark.skipif(
+    not shutil.which("tshark"), reason="tshark is not installed (Debian package tshark)")]
+
+SCRIPT = ROOT / "tools" / "wireshark" / "margay.lua"
+KEY = bytes(range(16))
+PLAIN = [name for name, _, _ in frames.FIELDS]
+HEADER = ["margay.message." + name for name, _, _ in frames.MESSAGE_FIELDS]
+
+
+def tshark(capture: Path, names: list[str], *options: str) -> list[dict[str, list[str]]]:
+    """For each frame its fields' values as text."""
+    wanted = [part for name in names for part in ("-e", name)]
+    done = subprocess.run(
+        ["tshark", "-X", f"lua_script:{SCRIPT}", *options, "-r", str(capture), "-T", "fields",
+         "-E", "occurrence=a", "-E", "separator=/t", "-E", "aggregator=;", *wanted],
+        capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0 and "Lua" not in done.stderr, done.stderr[-3000:]
+    return [{name: value.split(";") if value else [] for name, value in
+             zip(names, line.split("\t"))} for line in done.stdout.splitlines()]
+
+
+def shown(tmp_path: Path, data: list[bytes], names: list[str], *options: str):
+    path = tmp_path / "capture.pcap"
+    frames.write_capture(path, data)
+    rows = tshark(path, ["_ws.col.Info", *names], *options)
+    assert len(rows) == len(data)
+    return rows
+
+
+def number(values: list[str]) -> int | None:
+    return int(values[0], 0) if values else None
+
+
+@settings(max_examples=10, deadline=None)
+@given(st.lists(right_frames(), min_size=20, max_size=60), st.booleans())
+def test_every_field(tmp_path_factory, sent, keyed):
+    """Of frames with any values."""
+    key = KEY if keyed else None
+    data = [frame.encode(key) for frame in sent]
+    names = ["kind", "lane", "again", "over", "zero", "version", "bytes", "offset", "length",
+             "refused", "from", "from_card", "to", "to_card", "payload", "payload_crc", "bad",
+             "crc.status", "tag.status", *PLAIN]
+    rows = shown(tmp_path_factory.mktemp("fields"), data,
+                 ["margay." + name for name in names] + HEADER, "-o", f"margay.key:{KEY.hex()}")
+    for frame, raw, row in zip(sent, data, rows):
+        def value(name):
+            return number(row["margay." + name])
+        for name in [*PLAIN, "kind", "lane", "again", "over"]:
+            assert value(name) == getattr(frame, name), name
+        assert value("version") == 1 + keyed and value("zero") == 0
+        assert (value("from"), value("from_card")) == (frame.sender, frame.sender_card)
+        assert (value("to"), value("to_card")) == (frame.to, frame.card)
+        assert not row["margay.bad"], row
+        assert (value("crc.status"), value("tag.status")) == ((None, 1) if keyed else (1, None))
+        assert value("bytes") == len(frame.payload)
+        assert "".join(row["margay.payload"]) == frame.payload.hex()
+        if frame.kind == DATA:
+            assert (value("offset"), value("length")) == (frame.offset, frame.length)
+            for name, at, size in frames.MESSAGE_FIELDS:
+                assert value("message." + name) == int.from_bytes(
+                    frame.message[at:at + size], "little"), name
+            if not keyed:
+                assert value("payload_crc") == int.from_bytes(raw[20:24], "little")
+        if frame.kind == ACK and frame.again:
+            assert value("refused") == frame.refused
+
+
+def test_info_column(tmp_path):
+    """What each kind says of itself in one line."""
+    put = frames.message(operation=1, source_nid=3, target_nid=5, length=1 << 20)
+    cases = [
+        (Frame(to=5, sender=3, sequence=17, length=1 << 20, message=put, payload=bytes(64), ack=4),
+         "PUT 3 -> 5 seq 17 at 0/1048576 ack 4"),
+        (Frame(to=5, sender=3, sequence=18, length=1 << 20, message=put, payload=bytes(64),
+               offset=64, ack=4, selective=5),
+         "PUT 3 -> 5 seq 18 at 64/1048576 ack 4 sack 5, 7"),
+        (Frame(to=3, sender=5, kind=ACK, ack=18, window=9), "ack 5 -> 3 requests ack 18 window 9"),
+        (Frame(to=3, sender=5, kind=ACK, lane=1, ack=18, selective=0x8000000000000007, again=1,
+               refused=1), "ack 5 -> 3 answers ack 18 window 8 sack 19-21, 82 again 18"),
+        (Frame(to=3, sender=5, kind=RESET, source=512), "reset 5 -> 3 incarnation 512"),
+        (Frame(to=3, sender=5, kind=RESET, source=513, over=1),
+         "reset 5 -> 3 incarnation 513 over")]
+    cases += [(Frame(to=1, sender=2, lane=1, message=frames.message(operation=code), sequence=code),
+               f"{name} 2 -> 1 seq {code} at 0/0 ack 0")
+              for code, name in enumerate(frames.OPERATIONS)]
+    cases.append((Frame(to=1, sender=2, sequence=99, message=frames.message(operation=77)),
+                  "operation 77 2 -> 1 seq 99 at 0/0 ack 0"))
+    rows = shown(tmp_path, [frame.encode() for frame, _ in cases], ["margay.arrived"])
+    assert [row["_ws.col.Info"][0] for row in rows] == [info for _, info in cases]
+    assert rows[3]["margay.arrived"] == ["19", "20", "21", "82"]
+
+
+def test_conversations_and_frames_sent_again(tmp_path):
+    """By lane, direction and lives of both; a source may learn the other's life later."""
+    one = Frame(to=5, sender=3, destination=0)
+    cases = [
+        (one, 0, None), (replace(one, sequence=1), 0, None),
+        (replace(one, to=3, sender=5, destination=256), 1, None),
+        (replace(one, destination=256, sequence=1, ack=1), 0, 2),    # learnt, and again
+        (replace(one, destination=256, sequence=2), 0, None),
+        (replace(one, lane=1, destination=256), 2, None),            # another lane
+        (replace(one, destination=512), 3, None),                    # it has restarted
+        (replace(one, destination=256, sequence=2), 0, 5),           # late
+        (replace(one, destination=512), 3, 7),
+        (replace(one, source=512, destination=512), 4, None),        # both
+        (replace(one, kind=ACK, destination=512), 3, None),
+        (replace(one, kind=ACK, destination=512), 3, None),          # these have no number
+        (replace(one, destination=512), 3, 7)]
+    rows = shown(tmp_path, [frame.encode() for frame, _, _ in cases],
+                 ["margay.stream", "margay.retransmission"])
+    assert [(number(row["margay.stream"]), number(row["margay.retransmission"])) for row in rows] \
+        == [(stream, before) for _, stream, before in cases]
+    assert rows[3]["_ws.col.Info"][0].endswith(" [sent before in 2]")
+
+
+def test_what_is_wrong_is_marked(tmp_path):
+    """A wrong frame is of no conversation: who receives it drops it."""
+    good = Frame(to=5, sender=3, payload=b"some bytes", length=10, crc=True)
+    data = good.encode()
+    signed = replace(good, crc=False).encode(KEY)
+    wrong = bytes(16)
+    cases = [(data, ""), (data[:40] + b"\1" + data[41:], "wrong checksum of the header"),
+             (data[:5] + b"\7" + data[6:], "wrong checksum of the header"),
+             (data[:-1] + b"!", "wrong checksum of the payload"), (data[:-1], "not as long as it says"),
+             (data + b"!", "not as long as it says"), (data[:63], "shorter than a header"),
+             (data[:14] + b"\3" + data[15:], "unknown version or kind"),
+             (data[:15] + b"\17" + data[16:], "unknown version or kind"),
+             (signed, ""), (signed[:-1] + b"!", "wrong tag"),
+             (replace(good, crc=False).encode(wrong), "wrong tag")]
+    rows = shown(tmp_path, [raw for raw, _ in cases], ["margay.bad", "margay.stream"],
+                 "-o", f"margay.key:{KEY.hex()}")
+    assert ["".join(row["margay.bad"]) for row in rows] == [why for _, why in cases]
+    assert [bool(row["margay.stream"]) for row in rows] == [not why for _, why in cases]
+    # Without the key nobody can tell.
+    rows = shown(tmp_path, [raw for raw, _ in cases[-3:]], ["margay.bad", "margay.tag.status"])
+    assert [(row["margay.bad"], row["margay.tag.status"]) for row in rows] == [([], ["2"])] * 3
+
+
+def test_others_with_this_ethertype_are_left_alone(tmp_path):
+    stranger = b"\2MG\0\0\5" + bytes(6) + b"\x88\xb5" + bytes(100)
+    assert shown(tmp_path, [stranger], ["margay.kind"])[0]["margay.kind"] == []
+
+
+def test_filters(tmp_path):
+    sent = [Frame(to=to, sender=sender) for to, sender in ((1, 2), (2, 1), (3, 1), (2, 3))]
+    path = tmp_path / "capture.pcap"
+    frames.write_capture(path, [frame.encode() for frame in sent])
+    rows = tshark(path, ["margay.from", "margay.to"], "-Y", "margay.node == 3")
+    assert [(row["margay.from"], row["margay.to"]) for row in rows] == [(["1"], ["3"]),
+                                                                       (["3"], ["2"])]
+
+
+@pytest.mark.parametrize("auth", [0, 1])
+def test_simulated_jobs(tmp_path, auth):
+    """Frames of the link itself: what it counts as sent again is what the dissector marks, and
+    it understands all of them."""
+    path, seed = tmp_path / "capture.pcap", random.randrange(1, 1 << 31)
+    command = [str(BUILD / "host" / "netsim"), "4", "600", str(seed), f"auth={auth}", "loss=30000",
+               "reorder=30000", "longest=4000", f"pcap={path}"]
+    print(" ".join(command))
+    with cores(1, BUILD / "test-cores"):
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+        assert done.stdout.endswith("ok\n"), done.stdout + done.stderr
+        rows = tshark(path, ["margay.kind", "margay.bad", "margay.crc.status", "margay.tag.status",
+                             "margay.payload_crc.status", "margay.retransmission", "margay.stream",
+                             "margay.from", "margay.to", "margay.lane"],
+                      "-o", f"margay.key:{KEY.hex()}")
+    resent = int(done.stdout.split(" resent")[0].split()[-1])
+    assert resent > 0 and resent == sum(bool(row["margay.retransmission"]) for row in rows)
+    assert not [row for row in rows if row["margay.bad"]]
+    assert {row["margay.kind"][0] for row in rows} == {str(DATA), str(ACK)}
+    status = "margay.tag.status" if auth else "margay.crc.status"
+    assert {tuple(row[status]) for row in rows} == {("1",)}
+    if not auth:
+        assert ("1",) in {tuple(row["margay.payload_crc.status"]) for row in rows}
+    flows = {(row["margay.stream"][0], row["margay.from"][0], row["margay.to"][0],
+              row["margay.lane"][0]) for row in rows}
+    assert len(flows) == len({flow[0] for flow in flows}) == 4 * 3 * 2

@@ -1,0 +1,474 @@
+-- Wireshark's view of Margay's frames (docs/wire.md): every field, conversations by
+-- sequence number, frames sent again, what acknowledgements say, message headers, checksums.
+--
+--   tshark -X lua_script:tools/wireshark/margay.lua -r FILE
+--   wireshark -X lua_script:tools/wireshark/margay.lua FILE    (or copy it into the folder
+--                                                              of personal Lua plugins)
+--
+-- FILE is what `margay run --pcap FILE` writes. Useful display filters:
+--   margay.retransmission        margay.stream == 2       margay.message.operation == 1
+--   margay.again                 margay.bad               margay.node == 3
+-- With the preference margay.key (32 hexadecimal digits) tags are verified too.
+
+local margay = Proto("margay", "Margay frame")
+
+local HEADER, MESSAGE, DATA_HEADER = 64, 128, 192
+local DATA, ACK, RESET = 1, 2, 3
+local KINDS = { [DATA] = "DATA", [ACK] = "ACK", [RESET] = "RESET" }
+local LANES = { [0] = "requests", [1] = "answers" }
+local OPERATIONS = { [0] = "NONE", "PUT", "GET", "ACK", "REPLY", "GETPUT", "ATOMIC",
+	"FETCH_ATOMIC", "BARRIER" }
+local FAILS = { [0] = "OK", "FAIL", "DROPPED" }
+local ATOMICS = { [0] = "MIN", "MAX", "SUM", "BOR", "BAND", "BXOR", "SWAP", "CSWAP" }
+local TYPES = { [0] = "INT8", "UINT8", "INT16", "UINT16", "INT32", "UINT32", "INT64", "UINT64" }
+local STATUS = { [0] = "bad", [1] = "good", [2] = "not checked" }
+
+-- ---- fields ----
+
+-- In a frame: name, offset, bytes, ProtoField's kind, what it is, how it is shown, names.
+-- A bit field has its mask at the end.
+local FRAME_FIELDS = {
+	{ "version", 14, 1, "uint8", "Version", base.DEC },
+	{ "kind", 15, 1, "uint8", "Kind", base.DEC, KINDS, 0x0f },
+	{ "lane", 15, 1, "uint8", "Lane", base.DEC, LANES, 0x10 },
+	{ "again", 15, 1, "bool", "AGAIN", 8, nil, 0x20 },
+	{ "over", 15, 1, "bool", "OVER", 8, nil, 0x40 },
+	{ "zero", 15, 1, "bool", "Zero", 8, nil, 0x80 },
+	{ "crc", 16, 4, "uint32", "Checksum of the header", base.HEX },
+	{ "payload_crc", 20, 4, "uint32", "Checksum of the payload", base.HEX },
+	{ "tag", 16, 8, "uint64", "Tag", base.HEX },
+	{ "source", 24, 4, "uint32", "Incarnation of the source", base.DEC },
+	{ "destination", 28, 4, "uint32", "Incarnation of the destination", base.DEC },
+	{ "sequence", 32, 4, "uint32", "Sequence number", base.DEC },
+	{ "ack", 36, 4, "uint32", "Acknowledgement", base.DEC },
+	{ "selective", 40, 8, "uint64", "Selective acknowledgement", base.HEX },
+	{ "window", 48, 2, "uint16", "Window", base.DEC },
+	{ "bytes", 50, 2, "uint16", "Payload bytes in this frame", base.DEC },
+	{ "offset", 52, 6, "uint64", "Their place in the message", base.DEC },
+	{ "refused", 52, 8, "uint64", "Refused", base.HEX },
+	{ "length", 58, 6, "uint64", "Payload bytes of the message", base.DEC },
+}
+
+local MESSAGE_FIELDS = {
+	{ "operation", 0, 1, "uint8", "Operation", base.DEC, OPERATIONS },
+	{ "ack_request", 1, 1, "uint8", "Acknowledgement wanted", base.DEC },
+	{ "fail", 2, 1, "uint8", "How it failed", base.DEC, FAILS },
+	{ "atomic_operation", 3, 1, "uint8", "Atomic operation", base.DEC, ATOMICS },
+	{ "datatype", 4, 1, "uint8", "Datatype", base.DEC, TYPES },
+	{ "reserved", 5, 3, "uint24", "Reserved", base.HEX },
+	{ "source_nid", 8, 4, "uint32", "Source node", base.DEC },
+	{ "source_pid", 12, 4, "uint32", "Source process", base.DEC },
+	{ "target_nid", 16, 4, "uint32", "Target node", base.DEC },
+	{ "target_pid", 20, 4, "uint32", "Target process", base.DEC },
+	{ "uid", 24, 4, "uint32", "User of the source", base.DEC },
+	{ "jid", 28, 4, "uint32", "Job of the source", base.DEC },
+	{ "pt_index", 32, 4, "uint32", "Portal index", base.DEC },
+	{ "cookie", 36, 4, "uint32", "Access control entry", base.DEC },
+	{ "match_bits", 40, 8, "uint64", "Match bits", base.HEX },
+	{ "offset", 48, 8, "uint64", "Offset at the target", base.DEC },
+	{ "length", 56, 8, "uint64", "Bytes requested", base.DEC },
+	{ "mlength", 64, 8, "uint64", "Bytes manipulated", base.DEC },
+	{ "md_handle", 72, 8, "uint64", "Initiator's descriptor", base.HEX },
+	{ "eq_handle", 80, 8, "uint64", "Initiator's event queue", base.HEX },
+	{ "op_handle", 88, 8, "uint64", "Initiator's operation record", base.HEX },
+	{ "hdr_data", 96, 8, "uint64", "Header data", base.HEX },
+	{ "sequence", 104, 8, "uint64", "Number of the operation", base.DEC },
+	{ "counter_handle", 112, 8, "uint64", "Counter", base.HEX },
+	{ "list_selector", 120, 4, "uint32", "Round of the barrier", base.DEC },
+	{ "link", 124, 4, "uint32", "Nothing is acknowledged", base.DEC },
+}
+
+local fields, all = {}, {}
+
+local function declare(prefix, list)
+	for _, f in ipairs(list) do
+		local name = prefix .. f[1]
+		fields[name] = ProtoField[f[4]]("margay." .. name, f[5], f[6], f[7], f[8])
+		all[#all + 1] = fields[name]
+	end
+end
+
+-- What is not in the frame but follows from it.
+local function derive(name, kind, what, ...)
+	fields[name] = ProtoField[kind]("margay." .. name, what, ...)
+	all[#all + 1] = fields[name]
+end
+
+declare("", FRAME_FIELDS)
+declare("message.", MESSAGE_FIELDS)
+derive("payload", "bytes", "Payload")
+derive("from", "uint16", "From node", base.DEC)
+derive("from_card", "uint8", "From card", base.DEC)
+derive("to", "uint16", "To node", base.DEC)
+derive("to_card", "uint8", "To card", base.DEC)
+derive("node", "uint16", "Node", base.DEC)
+derive("crc.status", "uint8", "Status of the header's checksum", base.DEC, STATUS)
+derive("payload_crc.status", "uint8", "Status of the payload's checksum", base.DEC, STATUS)
+derive("tag.status", "uint8", "Status of the tag", base.DEC, STATUS)
+derive("stream", "uint32", "Conversation", base.DEC)
+derive("arrived", "uint32", "Has arrived", base.DEC)
+derive("refused_sequence", "uint32", "Was refused", base.DEC)
+derive("retransmission", "framenum", "Sent before in", base.NONE)
+derive("bad", "string", "Wrong")
+margay.fields = all
+
+local experts = {
+	bad = ProtoExpert.new("margay.expert.bad", "Dropped by whoever receives it",
+		expert.group.CHECKSUM, expert.severity.ERROR),
+	again = ProtoExpert.new("margay.expert.retransmission", "Sent again",
+		expert.group.SEQUENCE, expert.severity.NOTE),
+	reset = ProtoExpert.new("margay.expert.reset", "Another incarnation was meant",
+		expert.group.SEQUENCE, expert.severity.WARN),
+}
+margay.experts = { experts.bad, experts.again, experts.reset }
+margay.prefs.key = Pref.string("The job's key", "", "32 hexadecimal digits (margay run --auth)")
+margay.prefs.payload = Pref.bool("Verify the payload's checksum", true, "if there is one")
+
+-- ---- checksums ----
+
+-- Lua 5.2 has bit32, Wireshark's older ones bit, Lua 5.3 and later operators.
+local bits = bit32 or bit
+local xor = bits and bits.bxor or load("return function(a, b) return a ~ b end")()
+local band = bits and bits.band or load("return function(a, b) return a & b end")()
+local shift = bits and bits.rshift or load("return function(a, n) return a >> n end")()
+
+local TABLE = {}
+for value = 0, 255 do
+	local sum = value
+	for _ = 1, 8 do
+		local half = shift(sum, 1)
+		sum = sum % 2 == 1 and xor(half, 0x82f63b78) or half
+	end
+	TABLE[value] = sum
+end
+
+local function crc32c(text)
+	local sum = 0xffffffff
+	for at = 1, #text do
+		sum = xor(TABLE[band(xor(sum, text:byte(at)), 255)], shift(sum, 8))
+	end
+	return xor(sum, 0xffffffff) % 0x100000000
+end
+
+local function word(text, at)
+	local a, b, c, d, e, f, g, h = text:byte(at, at + 7)
+	return UInt64(a + b * 0x100 + c * 0x10000 + d * 0x1000000,
+		e + f * 0x100 + g * 0x10000 + h * 0x1000000)
+end
+
+-- SipHash-2-4.
+local function siphash(key, text)
+	local low, high = word(key, 1), word(key, 9)
+	local a = low:bxor(UInt64.fromhex("736f6d6570736575"))
+	local b = high:bxor(UInt64.fromhex("646f72616e646f6d"))
+	local c = low:bxor(UInt64.fromhex("6c7967656e657261"))
+	local d = high:bxor(UInt64.fromhex("7465646279746573"))
+	local function round()
+		a = a + b
+		b = b:rol(13):bxor(a)
+		a = a:rol(32)
+		c = c + d
+		d = d:rol(16):bxor(c)
+		a = a + d
+		d = d:rol(21):bxor(a)
+		c = c + b
+		b = b:rol(17):bxor(c)
+		c = c:rol(32)
+	end
+	text = text .. string.rep("\0", 7 - #text % 8) .. string.char(#text % 256)
+	for at = 1, #text, 8 do
+		local m = word(text, at)
+		d = d:bxor(m)
+		round()
+		round()
+		a = a:bxor(m)
+	end
+	c = c:bxor(UInt64(255))
+	for _ = 1, 4 do
+		round()
+	end
+	return a:bxor(b):bxor(c):bxor(d)
+end
+
+-- The preference's key as 16 bytes, or nil.
+local function job_key()
+	local hex = margay.prefs.key
+	if not hex or #hex ~= 32 or hex:find("%X") then
+		return nil
+	end
+	return (hex:gsub("..", function(two) return string.char(tonumber(two, 16)) end))
+end
+
+-- ---- conversations ----
+
+-- A conversation is one lane of one direction between one life of both nodes. A source
+-- that does not yet know the destination's incarnation says 0; it is the conversation
+-- that goes on with the number which it learns.
+local conversations, results, streams
+
+function margay.init()
+	conversations, results, streams = {}, {}, 0
+end
+
+local function conversation(f)
+	local flow = string.format("%d>%d/%d/%d", f.from, f.to, f.lane, f.source)
+	local lives = conversations[flow] or {}
+	conversations[flow] = lives
+	local one = lives[f.destination] or (f.destination ~= 0 and lives[0])
+	if not one then
+		one = { stream = streams, seen = {} }
+		streams = streams + 1
+	elseif f.destination ~= 0 and not lives[f.destination] then
+		lives[0] = nil
+	end
+	lives[f.destination] = one
+	return one
+end
+
+-- What is known of a frame only when all before it have been seen: once per frame.
+local function follow(number, f)
+	if not results[number] then
+		local one = conversation(f)
+		local result = { stream = one.stream }
+		if f.kind == DATA then
+			result.before = one.seen[f.sequence]
+			one.seen[f.sequence] = result.before or number
+		end
+		results[number] = result
+	end
+	return results[number]
+end
+
+-- ---- dissecting ----
+
+-- Ethernet's header is not in the dissector's buffer, which begins at the version.
+local ETHERNET = 14
+local eth_to, eth_from = Field.new("eth.dst"), Field.new("eth.src")
+
+-- A range by its offset in the frame, and the bytes themselves.
+local function at(tvb, offset, n)
+	return tvb(offset - ETHERNET, n)
+end
+
+local function raw(tvb, offset, n)
+	return n > 0 and tvb:raw(offset - ETHERNET, n) or ""
+end
+
+-- Numbers from `first` on whose bits are set, as a list and as text ("20-22, 25").
+local function numbers(map, first)
+	local list, ranges, from = {}, {}, nil
+	for half, value in ipairs({ map:lower(), map:higher() }) do
+		for bit = 0, 31 do
+			if value % 2 == 1 then
+				list[#list + 1] = (first + 32 * (half - 1) + bit) % 0x100000000
+			end
+			value = math.floor(value / 2)
+		end
+	end
+	for i, n in ipairs(list) do
+		from = from or n
+		if list[i + 1] ~= n + 1 then
+			ranges[#ranges + 1] = from == n and tostring(n) or from .. "-" .. n
+			from = nil
+		end
+	end
+	return list, table.concat(ranges, ", ")
+end
+
+-- One of FRAME_FIELDS by its name; its range too.
+local function add(tvb, tree, name)
+	for _, one in ipairs(FRAME_FIELDS) do
+		if one[1] == name then
+			local range = at(tvb, one[2], one[3])
+			return tree:add_le(fields[name], range), range
+		end
+	end
+end
+
+local function add_status(tvb, tree, name, status)
+	local item, range = add(tvb, tree, name)
+	item:append_text(" (" .. STATUS[status] .. ")")
+	item:add(fields[name .. ".status"], range, status):set_generated()
+end
+
+local function mark_bad(tree, f, why)
+	local item = tree:add(fields.bad, why)
+	item:set_generated()
+	item:add_proto_expert_info(experts.bad, why)
+	f.bad = f.bad or why
+end
+
+-- Checksums of version 1.
+local function check_sums(tvb, tree, f)
+	local header = f.ethernet .. raw(tvb, 14, 2) .. "\0\0\0\0" .. raw(tvb, 20, f.header - 20)
+	local good, status = crc32c(header) == at(tvb, 16, 4):le_uint(), 2
+	local payload_crc = at(tvb, 20, 4):le_uint()
+	add_status(tvb, tree, "crc", good and 1 or 0)
+	if not good then
+		mark_bad(tree, f, "wrong checksum of the header")
+	end
+	if margay.prefs.payload and payload_crc ~= 0 then
+		status = crc32c(raw(tvb, f.header, f.bytes)) == payload_crc and 1 or 0
+	end
+	add_status(tvb, tree, "payload_crc", status)
+	if status == 0 then
+		mark_bad(tree, f, "wrong checksum of the payload")
+	end
+end
+
+-- The tag of version 2.
+local function check_tag(tvb, tree, f)
+	local key, status = job_key(), 2
+	if key then
+		local tag = siphash(key, f.ethernet .. raw(tvb, 14, 2) ..
+			raw(tvb, 24, f.header + f.bytes - 24))
+		status = tag == at(tvb, 16, 8):le_uint64() and 1 or 0
+	end
+	add_status(tvb, tree, "tag", status)
+	if status == 0 then
+		mark_bad(tree, f, "wrong tag")
+	end
+end
+
+local function dissect_message(tvb, tree, name)
+	local sub = tree:add(margay, at(tvb, HEADER, MESSAGE), "Message: " .. name)
+	for _, one in ipairs(MESSAGE_FIELDS) do
+		sub:add_le(fields["message." .. one[1]], at(tvb, HEADER + one[2], one[3]))
+	end
+end
+
+-- A map of frames, each of them also as a field of its own; as text.
+local function add_numbers(tvb, tree, name, each, first)
+	local item, range = add(tvb, tree, name)
+	local list, text = numbers(range:le_uint64(), first)
+	if #list > 0 then
+		item:append_text(" (" .. text .. ")")
+	end
+	for _, n in ipairs(list) do
+		item:add(fields[each], range, n):set_generated()
+	end
+	return text
+end
+
+-- What all kinds have, and then each its own.
+local function dissect_fields(tvb, tree, f)
+	for _, name in ipairs({ "source", "destination", "sequence", "ack" }) do
+		add(tvb, tree, name)
+	end
+	f.sack = add_numbers(tvb, tree, "selective", "arrived", f.ack + 1)
+	add(tvb, tree, "window")
+	add(tvb, tree, "bytes")
+	if f.kind == DATA then
+		add(tvb, tree, "offset")
+		add(tvb, tree, "length")
+	elseif f.kind == ACK and f.again then
+		f.refused = add_numbers(tvb, tree, "refused", "refused_sequence", f.ack)
+	end
+end
+
+local function add_conversation(tree, number, f)
+	local result = follow(number, f)
+	tree:add(fields.stream, result.stream):set_generated()
+	if result.before then
+		local item = tree:add(fields.retransmission, result.before)
+		item:set_generated()
+		item:add_proto_expert_info(experts.again)
+		f.before = result.before
+	end
+end
+
+local function info_of(f)
+	local way, text = f.from .. " -> " .. f.to, nil
+	if f.kind == DATA then
+		text = string.format("%s %s seq %d at %s/%s ack %d", f.name, way, f.sequence, f.offset,
+			f.length, f.ack)
+	elseif f.kind == ACK then
+		text = string.format("ack %s %s ack %d window %d", way, LANES[f.lane], f.ack, f.window)
+	else
+		text = string.format("reset %s incarnation %d%s", way, f.source, f.over and " over" or "")
+	end
+	return text .. (f.sack ~= "" and " sack " .. f.sack or "") ..
+		(f.refused and " again " .. f.refused or "") ..
+		(f.before and " [sent before in " .. f.before .. "]" or "") ..
+		(f.bad and " [" .. f.bad .. "]" or "")
+end
+
+-- The fields that decide how the others are read.
+local function read(tvb, ethernet)
+	local flags = at(tvb, 15, 1):uint()
+	local f = {
+		ethernet = ethernet,
+		from = ethernet:byte(11) * 256 + ethernet:byte(12),
+		to = ethernet:byte(5) * 256 + ethernet:byte(6),
+		version = at(tvb, 14, 1):uint(), kind = flags % 16,
+		lane = math.floor(flags / 16) % 2, again = math.floor(flags / 32) % 2 == 1,
+		over = math.floor(flags / 64) % 2 == 1,
+		source = at(tvb, 24, 4):le_uint(), destination = at(tvb, 28, 4):le_uint(),
+		sequence = at(tvb, 32, 4):le_uint(), ack = at(tvb, 36, 4):le_uint(),
+		window = at(tvb, 48, 2):le_uint(), bytes = at(tvb, 50, 2):le_uint(),
+		offset = tostring(at(tvb, 52, 6):le_uint64()),
+		length = tostring(at(tvb, 58, 6):le_uint64()),
+	}
+	f.header = f.kind == DATA and DATA_HEADER or HEADER
+	return f
+end
+
+local function add_nodes(tree, f)
+	tree:add(fields.from, f.from):set_generated()
+	tree:add(fields.from_card, f.ethernet:byte(10)):set_generated()
+	tree:add(fields.to, f.to):set_generated()
+	tree:add(fields.to_card, f.ethernet:byte(4)):set_generated()
+	tree:add(fields.node, f.from):set_hidden()
+	tree:add(fields.node, f.to):set_hidden()
+end
+
+local function dissect(tvb, pinfo, tree, f)
+	add_nodes(tree, f)
+	for _, name in ipairs({ "version", "kind", "lane", "again", "over", "zero" }) do
+		add(tvb, tree, name)
+	end
+	if not KINDS[f.kind] or (f.version ~= 1 and f.version ~= 2) then
+		mark_bad(tree, f, "unknown version or kind")
+		return string.format("version %d kind %d [unknown]", f.version, f.kind)
+	end
+	if tvb:len() + ETHERNET ~= f.header + f.bytes then
+		mark_bad(tree, f, "not as long as it says")
+		return KINDS[f.kind] .. " [not as long as it says]"
+	end
+	local check = f.version == 2 and check_tag or check_sums
+	check(tvb, tree, f)
+	dissect_fields(tvb, tree, f)
+	if f.kind == DATA then
+		local operation = at(tvb, HEADER, 1):uint()
+		f.name = OPERATIONS[operation] or "operation " .. operation
+		dissect_message(tvb, tree, f.name)
+		if f.bytes > 0 then
+			tree:add(fields.payload, at(tvb, f.header, f.bytes))
+		end
+	elseif f.kind == RESET then
+		tree:add_proto_expert_info(experts.reset)
+	end
+	if not f.bad then
+		add_conversation(tree, pinfo.number, f)
+	end
+	return info_of(f)
+end
+
+function margay.dissector(tvb, pinfo, root)
+	local to, from = eth_to(), eth_from()
+	local ethernet = to.range:bytes():raw() .. from.range:bytes():raw() .. "\x88\xb5"
+	if ethernet:sub(1, 3) ~= "\x02MG" or ethernet:sub(7, 9) ~= "\x02MG" then
+		return 0
+	end
+	pinfo.cols.protocol = "Margay"
+	local tree = root:add(margay, tvb(), "Margay frame")
+	if tvb:len() + ETHERNET < HEADER then
+		mark_bad(tree, {}, "shorter than a header")
+		pinfo.cols.info = "[shorter than a header]"
+	else
+		pinfo.cols.info = dissect(tvb, pinfo, tree, read(tvb, ethernet))
+	end
+	return tvb:len()
+end
+
+DissectorTable.get("ethertype"):add(0x88b5, margay)

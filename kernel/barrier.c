@@ -18,6 +18,7 @@
 
 #include "../net/portals/block.h"
 #include "../net/shm/region.h"
+#include "link_frames.h"
 #include "link_shm.h"
 #include "node.h"
 #include "portals.h"
@@ -59,7 +60,7 @@ static bool send(uint32_t step)
 		.list_selector = barrier.round,
 	};
 
-	return link_signal(&message);
+	return link_frames ? link_frames_signal(&message) : link_signal(&message);
 }
 
 int64_t sys_ni_barrier(uint64_t ni)

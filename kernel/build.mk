@@ -6,7 +6,7 @@
 KERNEL_BUILD := build/kernel
 
 KERNEL_CFLAGS := -std=gnu17 -O2 -gdwarf-4 -g1 -gno-column-info -gno-statement-frontiers \
-	-Wall -Wextra -Werror -ffreestanding -mgeneral-regs-only -mno-red-zone -fno-pic \
+	-Wall -Wextra -Werror -ffreestanding -mgeneral-regs-only -mpopcnt -mno-red-zone -fno-pic \
 	-no-pie -mcmodel=small -fno-stack-protector -fcf-protection=none \
 	-fno-omit-frame-pointer -fno-optimize-sibling-calls -fno-asynchronous-unwind-tables \
 	-fno-common -flto -fno-ipa-icf -Iinclude -ffile-prefix-map=$(CURDIR)/=
@@ -16,7 +16,7 @@ KERNEL_ASFLAGS := -f elf64 -g -F dwarf -I $(KERNEL_BUILD)/
 KERNEL_GLOBALS := margay_linux_stub
 
 KERNEL_C   := $(filter-out kernel/offsets.c,$(wildcard kernel/*.c drivers/*.c)) \
-	$(NET_SOURCES)
+	$(NET_SOURCES) $(LINK_SOURCES)
 KERNEL_ASM := $(wildcard boot/*.asm kernel/*.asm)
 KERNEL_OBJ := $(KERNEL_C:%.c=$(KERNEL_BUILD)/%.o) $(KERNEL_ASM:%.asm=$(KERNEL_BUILD)/%.asm.o)
 

@@ -49,6 +49,8 @@ enum { IST_NMI = 1, IST_DOUBLE_FAULT, IST_MACHINE_CHECK, IST_COUNT = 3 };
 extern const uint64_t vector_table[VECTOR_COUNT];
 void syscall_entry(void);
 
+bool cpu_has_crc32;
+
 static struct tss tss;
 static struct gate gates[VECTOR_COUNT];
 static uint8_t ist_stacks[IST_COUNT][IST_STACK_BYTES] __attribute__((aligned(16)));
@@ -143,6 +145,8 @@ void cpu_features(void)
 	if (!(features.ebx & CPUID7_EBX_FSGSBASE))
 		panic("this processor lacks FSGSBASE, which applications need for thread-local "
 		      "data (QEMU: -cpu max)");
+	if (!(cpuid(1, 0).ecx & CPUID1_ECX_POPCNT))
+		panic("this processor lacks POPCNT, which the kernel needs (QEMU: -cpu max)");
 	cr4 |= CR4_FSGSBASE;
 	if (cpuid(1, 0).edx & CPUID1_EDX_MCE)
 		cr4 |= CR4_MCE;
@@ -155,6 +159,7 @@ void cpu_features(void)
 	WRITE_CR(4, cr4);
 	WRITE_CR(0, READ_CR(0) | CR0_WP);
 	vector_units();
+	cpu_has_crc32 = cpuid(1, 0).ecx & CPUID1_ECX_SSE42;
 
 	wrmsr(MSR_EFER, rdmsr(MSR_EFER) | EFER_SCE);
 	wrmsr(MSR_STAR, (uint64_t)KERNEL_CS << 32 | (uint64_t)(USER_SS - 8) << 48);

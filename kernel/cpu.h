@@ -4,6 +4,7 @@
  */
 #ifndef KERNEL_CPU_H
 #define KERNEL_CPU_H
+#include <stdbool.h>
 #include <stdint.h>
 
 #define KERNEL_CS 0x08u
@@ -54,6 +55,8 @@ static inline struct trap_frame *user_frame(void)
 
 void cpu_start(void);       /* segments, interrupt table, IST: faults are reported from here */
 void cpu_features(void);    /* control registers, FPU, system calls; memory_start was called */
+
+extern bool cpu_has_crc32;  /* SSE 4.2's instruction; known from cpu_features on */
 
 enum hypervisor { HYPERVISOR_NONE, HYPERVISOR_TCG, HYPERVISOR_KVM, HYPERVISOR_OTHER };
 enum hypervisor cpu_hypervisor(void);

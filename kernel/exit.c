@@ -12,6 +12,7 @@
 #include "cards.h"
 #include "console.h"
 #include "format.h"
+#include "link_frames.h"
 #include "machine.h"
 #include "node.h"
 #include "portals.h"
@@ -38,7 +39,7 @@ static void write_counters(void)
 static _Noreturn void end(enum node_state state, unsigned status, unsigned signal)
 {
 	portals_stop();
-	cards_stop();
+	cards_count();
 	if (node.stats)
 		write_counters();
 	if (node.own) {
@@ -53,6 +54,8 @@ static _Noreturn void end(enum node_state state, unsigned status, unsigned signa
 	} else {
 		kernel_line("rank %u exited with status %u", node.rank, status);
 	}
+	link_frames_linger();
+	cards_stop();
 	power_off(signal ? 128 + signal : status);
 }
 

@@ -11,9 +11,11 @@
 #include <margay/abi.h>
 #include "console.h"
 #include "link_copy.h"
+#include "link_frames.h"
 #include "memory.h"
 #include "node.h"
 #include "panic.h"
+#include "parameters.h"
 #include "time.h"
 #include "upcall.h"
 #include "wait.h"
@@ -22,6 +24,7 @@
 #define BUSY_RETRY_NS     20000u
 
 struct process_view own_view;
+uint32_t link_near_first, link_near_nodes;
 
 static struct process_view peers[REGION_MAX_NODES]; /* a pool; block is null until first used */
 static struct shm_member member;
@@ -308,7 +311,12 @@ bool link_signal(const struct message *message)
 
 bool link_has_lost_a_node(void)
 {
-	return deaths_settled != 0;
+	return deaths_settled != 0 || link_frames_has_lost();
+}
+
+bool link_is_dead(uint32_t nid)
+{
+	return deaths_settled >> nid & 1;
 }
 
 __attribute__((noinline, cold))
@@ -319,6 +327,8 @@ static void settle_deaths(void)
 		if (deaths_settled >> nid & 1 || !is_dead(nid))
 			continue;
 		deaths_settled |= 1ULL << nid;
+		if (link_frames)
+			link_frames_lost(nid);
 		if (!take(&own_view))
 			return;
 		block_peer_died(&own_view, nid, 0);
@@ -331,9 +341,15 @@ void link_interrupt(void)
 {
 	if (!node.region)
 		return;
-	if (waiting_for_lock)
+	if (waiting_for_lock || link_frames_is_busy())
 		deaths_unsettled = true;
 	else
+		settle_deaths();
+}
+
+void link_look_for_deaths(void)
+{
+	if (__builtin_expect(deaths_unsettled, 0) && !waiting_for_lock)
 		settle_deaths();
 }
 
@@ -367,6 +383,8 @@ void link_start(void)
 		.nid = node.id, .pid = node.pid, .uid = node.uid, .jid = node.jid,
 		.base = APP_BASE,
 	};
+	link_near_first = parameters.frames ? node.id : 0;
+	link_near_nodes = parameters.frames ? 1 : node.size;
 	if (view_init(&own_view, node.block.pointer, node.block.bytes, &limits))
 		panic("a process block needs %lu bytes, and the region keeps %lu for it: "
 		      "image and launcher are of different versions, build both again",

@@ -16,6 +16,14 @@
 /* This process's own view; its memory is set by link_set_segment. */
 extern struct process_view own_view;
 
+/* The nodes that this link reaches: all of the job, or with link=frames only this one. */
+extern uint32_t link_near_first, link_near_nodes;
+
+static inline bool link_is_near(uint32_t nid)
+{
+	return nid - link_near_first < link_near_nodes;
+}
+
 /* Format the own block and announce it. Once, while booting. */
 void link_start(void);
 
@@ -63,6 +71,12 @@ bool link_signal(const struct message *message);
 
 /* A node of the job has died, and what that means here has been dealt with. */
 bool link_has_lost_a_node(void);
+
+/* Node `nid` is dead, and this node knows. */
+bool link_is_dead(uint32_t nid);
+
+/* A death that could not be dealt with when it was told of can be now. */
+void link_look_for_deaths(void);
 
 /* For the tests of death: take the lock of another node's block once that node
  * waits for a message, say so on the console, and keep it. */

@@ -9,6 +9,9 @@
 #include "panic.h"
 #include "string.h"
 
+#define WATCHDOG_US 200u           /* what an arrival waits at most, if nothing else is said */
+#define INCARNATION_FIRST 256u
+
 struct parameters parameters;
 
 /* The next word, NUL-terminated in place, or NULL. */
@@ -77,17 +80,74 @@ static uint64_t number(const char *key, const char *text)
 	return value;
 }
 
+/* The job's key, two digits a byte. */
+static void read_key(const char *text)
+{
+	bool good = strlen(text) == 2 * PARAMETER_KEY;
+
+	for (uint32_t i = 0; good && i < 2 * PARAMETER_KEY; i++)
+		good = hex_digit(text[i]) >= 0;
+	if (!good)
+		panic("command line: auth= needs a key of %u hexadecimal digits",
+		      2 * PARAMETER_KEY);
+	for (uint32_t i = 0; i < PARAMETER_KEY; i++)
+		parameters.key[i] = (uint8_t)(hex_digit(text[2 * i]) << 4 |
+		                              hex_digit(text[2 * i + 1]));
+	parameters.keyed = true;
+}
+
+static void set_link(const char *value)
+{
+	parameters.shared_memory = !strcmp(value, "shm");
+	parameters.frames = !strcmp(value, "frames");
+	if (!parameters.shared_memory && !parameters.frames && strcmp(value, "none"))
+		panic("command line: link=%s is not known, only shm, frames and none", value);
+}
+
+static void set_control(const char *value)
+{
+	if (!strcmp(value, "interrupt"))
+		parameters.control = CONTROL_INTERRUPT;
+	else if (!strcmp(value, "poll"))
+		parameters.control = CONTROL_POLL;
+	else if (!strcmp(value, "watchdog"))
+		parameters.control = CONTROL_WATCHDOG;
+	else
+		panic("command line: control=%s is not known, only interrupt, poll and watchdog",
+		      value);
+}
+
+static bool set_flag(const char *key, const char *value)
+{
+	static const struct { const char *key; bool *to; } words[] = {
+		{ "stats", &parameters.stats }, { "strict", &parameters.strict },
+		{ "crc", &parameters.crc }, { "bulk", &parameters.bulk },
+	};
+
+	for (uint32_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		if (!strcmp(key, words[i].key)) {
+			*words[i].to = number(key, value) != 0;
+			return true;
+		}
+	return false;
+}
+
 static bool set_number(const char *key, const char *value)
 {
 	static const struct { const char *key; uint32_t *to; } words[] = {
 		{ "node", &parameters.node }, { "rank", &parameters.rank },
 		{ "n", &parameters.size }, { "jid", &parameters.jid }, { "uid", &parameters.uid },
-		{ "cards", &parameters.cards },
+		{ "cards", &parameters.cards }, { "incarnation", &parameters.incarnation },
+		{ "watchdog_us", &parameters.watchdog_us },
 	};
 
 	for (uint32_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
 		if (!strcmp(key, words[i].key)) {
-			*words[i].to = (uint32_t)number(key, value);
+			uint64_t n = number(key, value);
+
+			if (n > UINT32_MAX)
+				panic("command line: %s=%s is too large", key, value);
+			*words[i].to = (uint32_t)n;
 			return true;
 		}
 	if (!strcmp(key, "stack"))
@@ -96,8 +156,6 @@ static bool set_number(const char *key, const char *value)
 		parameters.ecam = number(key, value);
 	else if (!strcmp(key, "exitport"))
 		parameters.exit_port = (uint16_t)number(key, value);
-	else if (!strcmp(key, "stats"))
-		parameters.stats = number(key, value) != 0;
 	else
 		return false;
 	return true;
@@ -117,10 +175,12 @@ static void set(const char *key, char *value)
 	} else if (!strcmp(key, "selftest")) {
 		parameters.selftest = value;
 	} else if (!strcmp(key, "link")) {
-		parameters.shared_memory = !strcmp(value, "shm");
-		if (!parameters.shared_memory && strcmp(value, "none"))
-			panic("command line: link=%s is not known, only shm and none", value);
-	} else if (!set_number(key, value)) {
+		set_link(value);
+	} else if (!strcmp(key, "control")) {
+		set_control(value);
+	} else if (!strcmp(key, "auth")) {
+		read_key(value);
+	} else if (!set_flag(key, value) && !set_number(key, value)) {
 		kernel_line("command line: %s=%s is not known and ignored", key, value);
 	}
 }
@@ -143,11 +203,24 @@ static void read_keys(char **text)
 	}
 }
 
+/* What belongs to link=frames. */
+static void check_frames(void)
+{
+	if (parameters.frames && parameters.cards < 1 + (uint32_t)parameters.bulk)
+		panic("command line: link=frames needs cards=1, with bulk=1 cards=2");
+	if (!parameters.incarnation)
+		panic("command line: incarnation=0 is not one");
+	if (!parameters.watchdog_us)
+		panic("command line: watchdog_us=0 would do nothing else");
+}
+
 void parameters_read(void)
 {
 	char *text = boot_info.command, *word;
 
 	parameters.size = 1;
+	parameters.incarnation = INCARNATION_FIRST;
+	parameters.watchdog_us = WATCHDOG_US;
 	while ((word = next_word(&text)) && strcmp(word, "--margay"))
 		continue;
 	read_keys(&text);
@@ -160,4 +233,5 @@ void parameters_read(void)
 		parameters.arg[parameters.args++] = "application";
 	if (parameters.size < 1 || parameters.rank >= parameters.size)
 		panic("command line: rank=%u n=%u do not fit", parameters.rank, parameters.size);
+	check_frames();
 }

@@ -14,10 +14,24 @@
 #define PARAMETER_ARGS 1024u
 #define PARAMETER_ENV  256u
 
+#define PARAMETER_KEY  16u         /* bytes of auth= */
+
+/* When the cards are looked at while the application computes (link_frames.h). */
+enum control { CONTROL_INTERRUPT, CONTROL_POLL, CONTROL_WATCHDOG };
+
 struct parameters {
 	uint32_t node, rank, size;
 	uint32_t jid, uid;
 	bool     shared_memory;    /* link=shm */
+	bool     frames;           /* link=frames: messages to other nodes go over card 0 */
+	bool     strict;           /* the node may have lived before */
+	bool     crc;              /* checksums of payload */
+	bool     bulk;             /* card 1 is the bulk card of card 0 */
+	enum control control;
+	uint32_t watchdog_us;
+	uint32_t incarnation;      /* of this life; each one's is larger than the last one's */
+	bool     keyed;            /* auth=: frames carry a checksum with the job's key */
+	uint8_t  key[PARAMETER_KEY];
 	bool     stats;
 	uint64_t stack_bytes;      /* 0: the kernel chooses */
 	uint64_t ecam;             /* PCI configuration space, 0 unknown */

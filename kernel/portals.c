@@ -15,6 +15,7 @@
 #include <portals3.h>
 
 #include "../net/portals/ac.h"
+#include "link_frames.h"
 #include "link_shm.h"
 #include "memory.h"
 #include "node.h"
@@ -49,6 +50,7 @@ void portals_start(void)
 		node.block = (struct block_place){ (uint64_t)block, bytes, block };
 	}
 	link_start();
+	link_frames_start();
 	map_events();
 }
 
@@ -95,6 +97,7 @@ void portals_count(void)
 
 	for (unsigned i = 0; i < sizeof(shown) / sizeof(shown[0]); i++)
 		block_status(&own_view, shown[i].from, &node.counters[shown[i].counter]);
+	link_frames_count();
 }
 
 /* ---- interface ---- */

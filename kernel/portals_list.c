@@ -6,10 +6,13 @@
 
 #include "../net/portals/md.h"
 #include "../net/portals/me.h"
+#include "link_frames.h"
 #include "link_shm.h"
 #include "portals.h"
 #include "syscall.h"
+#include "time.h"
 #include "uaccess.h"
+#include "wait.h"
 
 _Static_assert(sizeof(ptl_md_t) == sizeof(struct md_args), "ptl_md_t crosses as md_args");
 _Static_assert((int)PTL_UNLINK == (int)UNLINK_AUTO && (int)PTL_RETAIN == (int)UNLINK_NEVER &&
@@ -160,6 +163,19 @@ int64_t sys_md_bind(uint64_t ni, uint64_t md, uint64_t unlink, uint64_t handle)
 	return -error;
 }
 
+static bool is_ours_no_more(void *handle)
+{
+	return md_started(&own_view, *(const handle_t *)handle) == 0;
+}
+
+/* What this process has started with a descriptor has ended when the call that started
+ * it returns, unless frames carry it: then it is waited for here. */
+static void settle(handle_t md)
+{
+	if (link_frames && !is_ours_no_more(&md))
+		wait_until(is_ours_no_more, &md, NEVER, "an operation on the descriptor to end");
+}
+
 int64_t sys_md_update(uint64_t md, uint64_t old_md, uint64_t new_md, uint64_t test_eq)
 {
 	struct md_args *old = user_range(old_md, sizeof(*old), USER_WRITE);
@@ -174,6 +190,8 @@ int64_t sys_md_update(uint64_t md, uint64_t old_md, uint64_t new_md, uint64_t te
 		return error;
 	if (!portals_is_open())
 		return PTL_NO_INIT;
+	if (new_md)
+		settle(md);
 	if (!link_lock())
 		return PTL_FAIL;
 	error = md_update(&own_view, md, old_md ? old : 0, new_md ? &args : 0, test_eq);
@@ -183,5 +201,6 @@ int64_t sys_md_update(uint64_t md, uint64_t old_md, uint64_t new_md, uint64_t te
 
 int64_t sys_md_unlink(uint64_t md)
 {
+	settle(md);
 	return portals_with_handle(md_unlink, md);
 }

@@ -1,8 +1,9 @@
 /*
- * The system calls that start operations. The initiator's half runs under the
- * own block's lock, then the link carries the message to its target, then the
- * initiator's half is finished. All of it happens within the call: a link that
- * needed time would finish it in its interrupt.
+ * The system calls that start operations. To a node that is near (link_shm.h) the
+ * initiator's half runs under the own block's lock, then the link carries the
+ * message to its target, then the initiator's half is finished, all within the
+ * call. To others the message is queued (link_frames.h), and the rest happens when
+ * frames arrive.
  */
 #include <margay/abi.h>
 #include <portals3.h>
@@ -10,6 +11,7 @@
 #include "../net/portals/initiator.h"
 #include "../net/portals/iovec.h"
 #include "../net/portals/md.h"
+#include "link_frames.h"
 #include "link_shm.h"
 #include "node.h"
 #include "portals.h"
@@ -56,6 +58,12 @@ static bool read_arguments(uint64_t address, struct initiator_args *args)
 		.hdr_data = in.hdr_data, .put_md = in.put_md, .put_offset = in.put_offset,
 	};
 	return true;
+}
+
+/* To a node that is not near; `call` does all that put and the others do here. */
+static int64_t far(link_frames_call *call, const struct initiator_args *args)
+{
+	return args->target_nid < node.size ? -link_frames_do(call, args) : PTL_PROCESS_INVALID;
 }
 
 /* A short message's payload is gathered from pieces, or fetched, by way of a
@@ -116,8 +124,8 @@ static int64_t put_locked(const struct initiator_args *args)
 
 static int64_t put(const struct initiator_args *args)
 {
-	if (args->target_nid >= node.size)
-		return PTL_PROCESS_INVALID;
+	if (!link_is_near(args->target_nid))
+		return far(frames_put, args);
 	if (!link_lock())
 		return PTL_FAIL;
 	return put_locked(args);
@@ -161,6 +169,17 @@ static void take_short(const struct message *message, int result, struct message
 	deliver_inline(&own_view, reply, fetched, &grant, &unused, 0);
 }
 
+/* What fetches, to a node that is not near. */
+static int64_t fetch_far(link_frames_call *call, const struct initiator_args *args)
+{
+	int error;
+
+	if (args->target_nid >= node.size)
+		return PTL_PROCESS_INVALID;
+	error = reply_range(args->md, args->local_offset, args->length);
+	return -(error ? error : link_frames_do(call, args));
+}
+
 static int64_t get(const struct initiator_args *args)
 {
 	struct message message, answer;
@@ -168,8 +187,8 @@ static int64_t get(const struct initiator_args *args)
 	struct grant there;
 	int error, result;
 
-	if (args->target_nid >= node.size)
-		return PTL_PROCESS_INVALID;
+	if (!link_is_near(args->target_nid))
+		return fetch_far(frames_get, args);
 	if (!link_lock())
 		return PTL_FAIL;
 	error = reply_range(args->md, args->local_offset, args->length);
@@ -202,8 +221,8 @@ static int64_t exchange(const struct initiator_args *args)
 	struct grant from, to;
 	int error, result;
 
-	if (args->target_nid >= node.size)
-		return PTL_PROCESS_INVALID;
+	if (!link_is_near(args->target_nid))
+		return fetch_far(frames_exchange, args);
 	if (!link_lock())
 		return PTL_FAIL;
 	error = reply_range(args->md, args->local_offset, args->length);
@@ -239,6 +258,18 @@ static int64_t put_any(uint64_t md, uint64_t target, uint64_t where, uint64_t ma
 	return put_locked(&args);
 }
 
+/* A put to a node that is not near; makes the arguments again, as put_any does. */
+__attribute__((noinline))
+static int64_t put_far(uint64_t md, uint64_t target, uint64_t where, uint64_t match_bits,
+                       uint64_t remote_offset, uint64_t hdr_data, enum ack_req ack)
+{
+	struct initiator_args args =
+		arguments(md, target, where, match_bits, remote_offset, hdr_data);
+
+	args.ack = ack;
+	return far(frames_put, &args);
+}
+
 /* A short put that nobody hears of could not be delivered. */
 __attribute__((noinline, cold))
 static int64_t lost(uint64_t bytes)
@@ -264,8 +295,8 @@ int64_t sys_put(uint64_t md, uint64_t target, uint64_t where, uint64_t match_bit
 	struct message message, none;
 	struct grant from, to;
 
-	if (args.target_nid >= node.size)
-		return PTL_PROCESS_INVALID;
+	if (!link_is_near(args.target_nid))
+		return put_far(md, target, where, match_bits, remote_offset, hdr_data, ACK_NO);
 	if (!link_lock())
 		return PTL_FAIL;
 	if (!initiator_brief(&own_view, &args, &message, &from))
@@ -280,8 +311,8 @@ int64_t sys_put(uint64_t md, uint64_t target, uint64_t where, uint64_t match_bit
 int64_t sys_put_ack(uint64_t md, uint64_t target, uint64_t where, uint64_t match_bits,
                     uint64_t remote_offset, uint64_t hdr_data)
 {
-	if ((uint32_t)target >= node.size)
-		return PTL_PROCESS_INVALID;
+	if (!link_is_near((uint32_t)target))
+		return put_far(md, target, where, match_bits, remote_offset, hdr_data, ACK_YES);
 	if (!link_lock())
 		return PTL_FAIL;
 	return put_any(md, target, where, match_bits, remote_offset, hdr_data, ACK_YES);

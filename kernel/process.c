@@ -11,6 +11,7 @@
 #include "../net/shm/region.h"
 #include "cpu.h"
 #include "image.h"
+#include "link_frames.h"
 #include "memory.h"
 #include "node.h"
 #include "panic.h"
@@ -159,6 +160,8 @@ void process_start(void)
 		node.own->main_ns = started_ns;
 		atomic_store(&node.own->state, NODE_RUNNING);
 	}
+	if (link_frames)
+		link_frames_resume();
 	enter_application((uint64_t)margay_app_entry, APP_BASE + top, argument);
 }
 

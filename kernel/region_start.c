@@ -1,6 +1,7 @@
 /*
- * Joining the shared region. Runs once, at boot, when the command line says
- * link=shm. The header comes from the launcher and is checked before use.
+ * Joining the shared region. Runs once, at boot, when the command line says link=shm,
+ * or link=frames: then a node without a region is good too. The header comes from the
+ * launcher and is checked before use.
  */
 #include "machine.h"
 
@@ -11,6 +12,7 @@
 #include "console.h"
 #include "node.h"
 #include "panic.h"
+#include "parameters.h"
 #include "time.h"
 
 void region_start(void)
@@ -19,6 +21,8 @@ void region_start(void)
 	struct region_header *region;
 	int error = ivshmem_start(&device);
 
+	if (error == IVSHMEM_ABSENT && parameters.frames)
+		return; /* a machine of its own */
 	if (error)
 		panic("link=shm, but %s", ivshmem_error_text(error));
 	region = device.memory;

@@ -63,7 +63,7 @@ void kernel_main(uint32_t multiboot, uint64_t boot_tsc)
 	acpi_start();
 	if (parameters.shared_memory || parameters.cards)
 		pci_start(parameters.ecam);
-	if (parameters.shared_memory)
+	if (parameters.shared_memory || parameters.frames)
 		region_start();
 	cards_start(parameters.cards);
 	portals_start();

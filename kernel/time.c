@@ -195,6 +195,17 @@ void timer_arm(uint64_t deadline)
 	apic_timer_start(counts ? (uint32_t)counts : 1);
 }
 
+void timer_arm_by(uint64_t deadline)
+{
+	if (deadline < armed)
+		timer_arm(deadline);
+}
+
+void timer_fired(void)
+{
+	armed = NEVER;
+}
+
 static uint8_t rtc_read(uint8_t index)
 {
 	outb(RTC_INDEX, index);

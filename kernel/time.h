@@ -27,6 +27,12 @@ uint64_t wall_ns(void);
  * earlier one. NEVER switches it off. */
 void timer_arm(uint64_t deadline);
 
+/* The same, unless the timer is set for an earlier time already. */
+void timer_arm_by(uint64_t deadline);
+
+/* The timer's interrupt has come: it is off. */
+void timer_fired(void);
+
 /* now + ns without overflow; ns = ~0 is NEVER. */
 static inline uint64_t deadline_in(uint64_t ns)
 {

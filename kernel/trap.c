@@ -10,10 +10,12 @@
 #include "cards.h"
 #include "cpu.h"
 #include "fault.h"
+#include "link_frames.h"
 #include "memory.h"
 #include "node.h"
 #include "panic.h"
 #include "requests.h"
+#include "time.h"
 #include "upcall.h"
 #include "vectors.h"
 #include "x86.h"
@@ -24,7 +26,10 @@ static void interrupt(struct trap_frame *frame)
 	switch (frame->vector) {
 	case VECTOR_TIMER:
 		count(COUNTER_TIMER, 1);
+		timer_fired();
 		apic_end();
+		if (link_frames && frame->cs & 3)
+			link_frames_alarm();
 		break;
 	case VECTOR_DOORBELL:
 		count(COUNTER_BELLS_RECEIVED, 1);
@@ -36,6 +41,8 @@ static void interrupt(struct trap_frame *frame)
 		break;
 	case VECTOR_CARD ... VECTOR_CARD_END - 1:
 		cards_interrupt((uint32_t)frame->vector);
+		if (link_frames && frame->cs & 3)
+			link_frames_arrival();
 		break;
 	default:
 		count(COUNTER_SPURIOUS, 1);

@@ -8,6 +8,7 @@
 #include <stddef.h>
 
 #include "../net/shm/region.h"
+#include "link_frames.h"
 #include "node.h"
 #include "requests.h"
 #include "time.h"
@@ -38,7 +39,7 @@ void wait_halted(uint64_t deadline)
 	bool outermost = !halted;
 	uint64_t before;
 
-	timer_arm(deadline);
+	timer_arm_by(deadline);
 	before = rdtsc();
 	halted = true;
 	cpu_halt();
@@ -46,17 +47,32 @@ void wait_halted(uint64_t deadline)
 	count(COUNTER_HALTS, 1);
 	if (outermost)
 		count(COUNTER_HALTED_NS, tsc_to_ns(rdtsc()) - tsc_to_ns(before));
-	timer_arm(NEVER);
+	if (!link_frames)
+		timer_arm(NEVER);
 }
 
 static bool spin(bool (*ready)(void *), void *arg, uint64_t until)
 {
 	do {
+		if (link_frames)
+			link_frames_poll();
 		if (ready(arg))
 			return true;
 		cpu_relax();
 	} while (now_ns() < until);
 	return false;
+}
+
+/* Unless a frame has come. */
+static void halt(uint64_t deadline)
+{
+	if (link_frames) {
+		if (!link_frames_rest())
+			return;
+		if (link_frames_deadline() < deadline)
+			deadline = link_frames_deadline();
+	}
+	wait_halted(deadline);
 }
 
 /* Both kinds of waiting; `interruptible`: an upcall ends it. */
@@ -73,11 +89,15 @@ static bool await(bool (*ready)(void *arg), void *arg, uint64_t deadline, const 
 		set_sleeping(1);
 		is_ready = ready(arg);
 		if (!is_ready)
-			wait_halted(deadline);
+			halt(deadline);
 		set_sleeping(0);
+		if (link_frames)
+			link_frames_poll();
 		requests_serve();
 		is_ready = ready(arg); /* serving a request may have used up what was there */
 	}
+	if (link_frames)
+		link_frames_resume();
 	waiting_for = outer;
 	return is_ready;
 }

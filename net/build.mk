@@ -2,7 +2,7 @@
 # the same as a Linux library, and the host tests. Included by the Makefile.
 
 NET_SOURCES := $(sort $(wildcard net/portals/*.c net/shm/*.c))
-# Frames: for Linux so far.
+# Messages over frames; in the kernel too.
 LINK_SOURCES := $(sort $(wildcard net/link/*.c net/frames/*.c))
 
 HOST_SOURCES    := $(NET_SOURCES) $(LINK_SOURCES) $(sort $(wildcard host/*.c))

@@ -98,11 +98,12 @@ def test_image_on_linux_says_what_to_do(app):
 
 
 def test_image_is_one_elf_file(app):
-    """One ELF64 file, with its multiboot header where loaders look for it."""
+    """One ELF64 file, with its multiboot header where loaders look for it. The bound keeps
+    growth in sight: every image holds the kernel, with drivers and link, and its lines."""
     image = app("hello").read_bytes()
     assert image[:5] == b"\x7fELF\x02"
     assert b"\x02\xb0\xad\x1b" in image[:8192]
-    assert len(image) < 400_000
+    assert len(image) < 500_000
     command = ["grub-file", "--is-x86-multiboot", str(app("hello"))]
     assert subprocess.run(command).returncode == 0
 

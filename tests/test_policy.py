@@ -120,7 +120,8 @@ class Table:
 
     def __init__(self, layout, on_death: str, restarts: int = 0) -> None:
         self.nodes = [Machine(rank) for rank in range(3)]
-        self.options = SimpleNamespace(timeout=None, on_death=on_death, restarts=restarts)
+        self.options = SimpleNamespace(link="shm", timeout=None, on_death=on_death,
+                                       restarts=restarts)
         self.fields: dict[tuple[int, str], int] = {}
         self.running = layout["NODE_RUNNING"]
         self.region = SimpleNamespace(layout=layout, field=self.field, set_field=self.set_field)

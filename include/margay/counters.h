@@ -22,6 +22,8 @@
 	X(BYTES_OUT,       bytes_out,       "payload bytes sent") \
 	X(BYTES_IN,        bytes_in,        "payload bytes received") \
 	X(COPIED_BYTES,    copied_bytes,    "payload bytes that a processor copied") \
+	X(COPIED_OUT,      copied_out,      "of them before they were sent over a card") \
+	X(COPIED_IN,       copied_in,       "of them from a card's frames to their place") \
 	X(PEER_BYTES,      peer_bytes,      "bytes kept for other nodes that messages were sent to") \
 	X(DROPS,           drops,           "messages dropped") \
 	X(CARD_INTERRUPTS, card_interrupts, "interrupts of network cards") \
@@ -33,6 +35,13 @@
 	X(CARD_RESETS,     card_resets,     "times that a card was reset") \
 	X(CARD_NONSENSE,   card_nonsense,   "indices and lengths from a card that cannot be") \
 	X(RETRANSMISSIONS, retransmissions, "frames sent again") \
+	X(ACKS,            acks,            "frames that only acknowledge") \
+	X(DUPLICATES,      duplicates,      "frames that had arrived before") \
+	X(DAMAGED,         damaged,         "frames with a wrong checksum") \
+	X(FORGED,          forged,          "frames without the job's key") \
+	X(GHOSTS,          ghosts,          "frames of or for an earlier life of a node") \
+	X(FRAMES_BAD,      frames_bad,      "frames that no sender of ours sends") \
+	X(PEERS_LOST,      peers_lost,      "times that everything with a node was given up") \
 	X(POOL_ME_HIGH,    pool_me_high,    "match entries in use at most") \
 	X(POOL_MD_HIGH,    pool_md_high,    "memory descriptors in use at most") \
 	X(POOL_EQ_HIGH,    pool_eq_high,    "event queues in use at most") \

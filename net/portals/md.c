@@ -5,6 +5,7 @@
 #include "eq.h"
 #include "iovec.h"
 #include "me.h"
+#include "op.h"
 #include "pool.h"
 #include "../port.h"
 
@@ -247,4 +248,21 @@ int md_unlink(struct process_view *view, handle_t handle)
 	if (!error)
 		md_free(view, md);
 	return error;
+}
+
+uint32_t md_started(const struct process_view *view, handle_t handle)
+{
+	const struct md *md = md_lookup(view, handle);
+	uint32_t others = 0;
+
+	if (!md || !md->pending)
+		return 0;
+	for (uint32_t i = 0; i < view->limits.ops; i++) {
+		const struct operation *op = &view->ops[i];
+
+		if (op->phase == OP_OPEN && op->kind != MESSAGE_REPLY &&
+		    op->md == (uint32_t)(md - view->mds))
+			others++;
+	}
+	return md->pending > others ? md->pending - others : 0;
 }

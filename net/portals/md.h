@@ -71,6 +71,10 @@ int md_update(struct process_view *view, handle_t md, struct md_args *old,
  * while operations are pending; PORTALS_FAIL. */
 int md_unlink(struct process_view *view, handle_t handle);
 
+/* How many of the operations that are pending on it this process has started: sends
+ * not yet sent, and fetches whose reply has not ended. 0 if there is none. */
+uint32_t md_started(const struct process_view *view, handle_t handle);
+
 /* The descriptor in use, or null. */
 static inline struct md *md_lookup(const struct process_view *view, handle_t handle)
 {

@@ -13,6 +13,7 @@ import os
 import signal
 
 from .errors import OWN_ERROR, TIMED_OUT, MargayError, ranks_text
+from .links import CARDS
 from .verdict import Outcome, failure_text, job_status, read_outcome
 
 TYPE_CHECKING = False         # typing is slow to import
@@ -108,7 +109,8 @@ class Policy:
         if node.alive:
             if state < self.exited:
                 return
-            self.power_off.setdefault(node.rank, now + POWER_OFF)
+            if self._may_leave():
+                self.power_off.setdefault(node.rank, now + POWER_OFF)
         else:
             self.job.last_words(node)
             self.power_off.pop(node.rank, None)
@@ -135,6 +137,13 @@ class Policy:
                      f"{self.job.options.restarts + 1}")
         self.job.restart(node)
         self.boot_until = now + self.boot_seconds
+
+    def _may_leave(self) -> bool:
+        """Over network cards a node that has ended stays until all have: some may still
+        need its acknowledgements."""
+        return self.job.options.link not in CARDS or all(
+            not node.alive or self.job.region.field(node.rank, "state") >= self.exited
+            for node in self.job.nodes)
 
     def _failure(self, node: Node, outcome: Outcome, now: float) -> None:
         if outcome.dead:

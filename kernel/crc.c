@@ -1,0 +1,25 @@
+/*
+ * The checksum of frames (net/port.h), by the processor's instruction where it has
+ * one. Called by the link for every frame. No data.
+ */
+#include "../net/link/wire.h"
+#include "../net/port.h"
+#include "cpu.h"
+
+typedef uint64_t __attribute__((may_alias, aligned(1))) word;
+
+static uint32_t by_instruction(uint32_t crc, const uint8_t *bytes, uint64_t n)
+{
+	uint64_t sum = (uint32_t)~crc;
+
+	for (; n >= 8; n -= 8, bytes += 8)
+		__asm__("crc32q %1, %0" : "+r"(sum) : "rm"(*(const word *)bytes));
+	for (; n; n--, bytes++)
+		__asm__("crc32b %1, %0" : "+r"(sum) : "rm"(*bytes));
+	return ~(uint32_t)sum;
+}
+
+uint32_t port_crc32c(uint32_t crc, const void *bytes, uint64_t n)
+{
+	return cpu_has_crc32 ? by_instruction(crc, bytes, n) : wire_crc32c(crc, bytes, n);
+}

@@ -1,0 +1,337 @@
+/*
+ * The link of frames, as the kernel drives it: see link_frames.h. Data: the link,
+ * whether it is at work, when the card was last looked at, whom it has met.
+ */
+#include "link_frames.h"
+
+#include "../drivers/ivshmem.h"
+#include "../net/nic.h"
+#include "../net/shm/region.h"
+#include "cards.h"
+#include "link_shm.h"
+#include "memory.h"
+#include "node.h"
+#include "panic.h"
+#include "parameters.h"
+#include "string.h"
+#include "time.h"
+#include "upcall.h"
+#include "wait.h"
+
+#define BUDGET      64u            /* frames of one look */
+#define LOOKS       16u            /* most of them in one interrupt */
+#define QUIET_NS    1000000000UL   /* without a region: nobody needs a node that hears nothing */
+#define LINGER_NS   10000000000UL  /* ... or has lingered for so long */
+
+struct frames *link_frames;
+
+static struct nic *nic;
+static bool busy;                  /* the link is at work */
+static uint64_t looked_ns;         /* when the card was last looked at */
+static uint64_t heard_ns;          /* when it last had something */
+static uint64_t met;               /* bit per node of the region: it has booted */
+static uint64_t counted[2];        /* copied bytes, out and in, that are in node.counters */
+
+static const struct block_limits limits = BLOCK_DEFAULT_LIMITS;
+
+/* ---- start ---- */
+
+void link_frames_start(void)
+{
+	struct link_config config;
+	uint64_t bytes;
+
+	if (!parameters.frames)
+		return;
+	if (node.size > REGION_MAX_NODES)
+		panic("command line: n=%u, but a machine has at most %u nodes", node.size,
+		      REGION_MAX_NODES);
+	nic = card(0);
+	config = link_defaults(node.id, node.size, parameters.incarnation);
+	config.strict = parameters.strict;
+	config.check_payload = parameters.crc;
+	config.keyed = parameters.keyed;
+	memcpy(config.key, parameters.key, sizeof(config.key));
+	config.ring = nic->ring;
+	bytes = frames_bytes(&config, &limits);
+	link_frames = frames_open(memory_take(bytes, PAGE_BYTES), &config, nic, &own_view, 0);
+	if (!link_frames)
+		panic("the link over card 0 cannot be: its frames are too short");
+	nic->ops->interrupts(nic, parameters.control == CONTROL_INTERRUPT);
+}
+
+/* ---- the port of net/frames/ ---- */
+
+uint64_t frames_port_now(void *unused)
+{
+	(void)unused;
+	return now_ns();
+}
+
+/* Only this node's one processor touches its block, with interrupts off. */
+int frames_port_lock(void *unused)
+{
+	(void)unused;
+	return 1;
+}
+
+void frames_port_unlock(void *unused)
+{
+	(void)unused;
+}
+
+/* Whoever waits looks by itself. */
+void frames_port_wake(void *unused, uint32_t events, int upcall)
+{
+	(void)unused, (void)events;
+	if (upcall)
+		upcall_look();
+}
+
+/* ---- looking ---- */
+
+bool link_frames_is_busy(void)
+{
+	return busy;
+}
+
+static void leave(void)
+{
+	busy = false;
+	link_look_for_deaths();
+}
+
+uint32_t link_frames_poll(void)
+{
+	uint32_t n;
+
+	if (busy)
+		return 0;
+	busy = true;
+	n = nic->ops->poll(nic, BUDGET);
+	looked_ns = now_ns();
+	if (n)
+		heard_ns = looked_ns;
+	if (frames_deadline(link_frames) <= looked_ns)
+		frames_tick(link_frames);
+	leave();
+	return n;
+}
+
+uint64_t link_frames_deadline(void)
+{
+	return frames_deadline(link_frames);
+}
+
+bool link_frames_rest(void)
+{
+	if (busy)
+		return true;
+	nic->ops->interrupts(nic, 1);
+	return link_frames_poll() == 0;
+}
+
+/* The timer comes not later than somebody here wants it. */
+static void set_timer(void)
+{
+	timer_arm_by(frames_deadline(link_frames));
+	if (parameters.control == CONTROL_WATCHDOG)
+		timer_arm_by(looked_ns + parameters.watchdog_us * 1000UL);
+}
+
+void link_frames_resume(void)
+{
+	if (busy)
+		return;
+	if (parameters.control != CONTROL_INTERRUPT)
+		nic->ops->interrupts(nic, 0);
+	set_timer();
+}
+
+void link_frames_arrival(void)
+{
+	uint32_t looks = 0;
+
+	if (parameters.control == CONTROL_INTERRUPT)
+		while (looks < LOOKS && link_frames_poll())
+			looks++, nic->ops->interrupts(nic, 1);
+	set_timer();
+	if (looks == LOOKS) /* nobody will interrupt for what is left */
+		timer_arm_by(looked_ns);
+}
+
+void link_frames_alarm(void)
+{
+	uint64_t now = now_ns();
+
+	if (frames_deadline(link_frames) <= now ||
+	    (parameters.control == CONTROL_WATCHDOG &&
+	     now - looked_ns >= parameters.watchdog_us * 1000UL))
+		link_frames_poll();
+	set_timer();
+}
+
+/* ---- operations ---- */
+
+static bool is_up(void *arg)
+{
+	const struct region_node *peer = arg;
+
+	return atomic_load(&peer->state) != NODE_OFF || atomic_load(&peer->dead);
+}
+
+/* What is sent to a node that has not booted is lost: wait for it, where that shows. */
+__attribute__((noinline, cold))
+static void meet(uint32_t nid)
+{
+	struct region_node *peer = region_node(node.region, nid);
+
+	if (!is_up(peer)) {
+		atomic_fetch_or(&peer->watchers, 1ULL << node.id);
+		wait_until(is_up, peer, NEVER, "another node to boot");
+	}
+	met |= 1ULL << nid;
+}
+
+static inline void meet_once(uint32_t nid)
+{
+	if (__builtin_expect(!(met >> nid & 1), 0) && node.region)
+		meet(nid);
+}
+
+struct attempt {
+	link_frames_call *call;
+	const struct initiator_args *args;
+	int result;
+};
+
+static bool is_started(void *arg)
+{
+	struct attempt *attempt = arg;
+
+	busy = true;
+	attempt->result = attempt->call(link_frames, attempt->args);
+	leave();
+	return attempt->result != FRAMES_AGAIN;
+}
+
+__attribute__((noinline, cold))
+static int wait_to_start(link_frames_call *call, const struct initiator_args *args)
+{
+	struct attempt attempt = { call, args, FRAMES_AGAIN };
+
+	wait_until(is_started, &attempt, NEVER, "room for a message to another node");
+	return attempt.result;
+}
+
+int link_frames_do(link_frames_call *call, const struct initiator_args *args)
+{
+	int result;
+
+	meet_once(args->target_nid);
+	busy = true;
+	result = call(link_frames, args);
+	leave();
+	if (__builtin_expect(result == FRAMES_AGAIN, 0))
+		result = wait_to_start(call, args);
+	if (__builtin_expect(link_is_dead(args->target_nid), 0))
+		link_frames_lost(args->target_nid);
+	set_timer();
+	return result;
+}
+
+static int signal(struct frames *frames, const struct initiator_args *args)
+{
+	return frames_signal(frames, (const struct message *)args);
+}
+
+bool link_frames_signal(const struct message *message)
+{
+	if (link_is_dead(message->target_nid))
+		return false;
+	meet_once(message->target_nid);
+	wait_to_start(signal, (const struct initiator_args *)message);
+	set_timer();
+	return true;
+}
+
+/* ---- death and end ---- */
+
+void link_frames_lost(uint32_t nid)
+{
+	busy = true;
+	link_give_up(frames_link(link_frames), now_ns(), nid);
+	leave();
+}
+
+bool link_frames_has_lost(void)
+{
+	return link_frames && link_counter(frames_link(link_frames), LINK_LOST) != 0;
+}
+
+static bool have_all_ended(void *unused)
+{
+	(void)unused;
+	for (uint32_t nid = 0; nid < node.region->nodes; nid++) {
+		const struct region_node *peer = region_node(node.region, nid);
+
+		if (atomic_load(&peer->state) < NODE_EXITED && !atomic_load(&peer->dead))
+			return false;
+	}
+	return true;
+}
+
+static bool is_quiet(void *unused)
+{
+	(void)unused;
+	return frames_pending(link_frames) == 0 && now_ns() - heard_ns >= QUIET_NS;
+}
+
+void link_frames_linger(void)
+{
+	if (!link_frames)
+		return;
+	if (!node.region) {
+		wait_until(is_quiet, 0, deadline_in(LINGER_NS), "the other nodes to be quiet");
+		return;
+	}
+	if (have_all_ended(0))
+		for (uint32_t nid = 0; nid < node.region->nodes; nid++)
+			if (nid != node.id)
+				ivshmem_ring(nid);
+	wait_until(have_all_ended, 0, NEVER, "the other nodes to end");
+}
+
+/* ---- counters ---- */
+
+void link_frames_count(void)
+{
+	static const struct { enum counter counter; enum link_counter from; } shown[] = {
+		{ COUNTER_RETRANSMISSIONS, LINK_RESENT },
+		{ COUNTER_ACKS, LINK_ACKS_OUT },
+		{ COUNTER_DUPLICATES, LINK_DUPLICATES },
+		{ COUNTER_DAMAGED, LINK_DAMAGED },
+		{ COUNTER_FORGED, LINK_FORGED },
+		{ COUNTER_GHOSTS, LINK_GHOSTS },
+		{ COUNTER_PEERS_LOST, LINK_LOST },
+	};
+	const struct link *link;
+	uint64_t out, in;
+
+	if (!link_frames)
+		return;
+	link = frames_link(link_frames);
+	for (unsigned i = 0; i < sizeof(shown) / sizeof(shown[0]); i++)
+		node.counters[shown[i].counter] = link_counter(link, shown[i].from);
+	node.counters[COUNTER_FRAMES_BAD] = link_counter(link, LINK_SHORT) +
+		link_counter(link, LINK_FOREIGN) + link_counter(link, LINK_NONSENSE) +
+		link_counter(link, LINK_OUTSIDE) + frames_counter(link_frames, FRAMES_BAD);
+	node.counters[COUNTER_PEER_BYTES] = 0;
+	for (uint32_t nid = 0; nid < node.size; nid++)
+		node.counters[COUNTER_PEER_BYTES] += link_peer_bytes(link, nid);
+	out = frames_counter(link_frames, FRAMES_COPIED_OUT);
+	in = frames_counter(link_frames, FRAMES_COPIED_IN);
+	count(COUNTER_COPIED_BYTES, out - counted[0] + in - counted[1]);
+	counted[0] = node.counters[COUNTER_COPIED_OUT] = out;
+	counted[1] = node.counters[COUNTER_COPIED_IN] = in;
+}

@@ -1,0 +1,75 @@
+/*
+ * The link of frames (link=frames): messages to other nodes go over network card
+ * 0, by net/frames and net/link. Here is what the kernel adds: when the card is
+ * looked at, waiting, interrupts, the timer, death and the end.
+ *
+ *   the node waits in a call   whoever waits polls (wait.c), and halts soon, with
+ *                              the card's interrupts on
+ *   the application computes   control=interrupt: an arrival interrupts it
+ *                              control=poll: PtlEQGet makes a call when it finds
+ *                              nothing, and nothing else looks
+ *                              control=watchdog: likewise, and a timer looks if
+ *                              nobody has for watchdog_us
+ *   always                     a timer serves what the link itself waits for
+ *
+ * The timer is lazy: it is set when it would come too late, and never put off; who
+ * is woken by it too early sets it anew.
+ *
+ * Messages to oneself stay with link_shm.c. Interrupts are off in all of these.
+ */
+#ifndef KERNEL_LINK_FRAMES_H
+#define KERNEL_LINK_FRAMES_H
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "../net/frames/frames.h"
+
+extern struct frames *link_frames; /* null: messages do not go over frames */
+
+/* Once, while booting, after link_start: takes all memory that it will ever use. */
+void link_frames_start(void);
+
+/*
+ * Start an operation at another node: frames_put, frames_get or frames_exchange
+ * with these arguments, and its result; waits while there is no room for it, and
+ * while a node that shares memory with this one boots.
+ */
+typedef int link_frames_call(struct frames *frames, const struct initiator_args *args);
+int link_frames_do(link_frames_call *call, const struct initiator_args *args);
+
+/* Send a message that nobody answers (BARRIER). False: the node is dead. */
+bool link_frames_signal(const struct message *message);
+
+/* Look at the card and the clock: how many frames came. From within the link's own
+ * work, as from a wait for the console in it, it does nothing. */
+uint32_t link_frames_poll(void);
+
+/* Before a halt: from now on an arrival ends it. False: something has come. */
+bool link_frames_rest(void);
+
+/* Before the application goes on after a wait. */
+void link_frames_resume(void);
+
+/* When the link wants to be looked at. */
+uint64_t link_frames_deadline(void);
+
+/* An interrupt of the card, or of the timer, while the application computes. */
+void link_frames_arrival(void);
+void link_frames_alarm(void);
+
+/* The link is at work further up the stack: nothing of it may be called. */
+bool link_frames_is_busy(void);
+
+/* Node `nid` is dead, but for what is told its initiators by block_peer_died. */
+void link_frames_lost(uint32_t nid);
+
+/* The link has told that everything with a node is over. */
+bool link_frames_has_lost(void);
+
+/* This node has ended and said so: acknowledge until nobody needs it any more. */
+void link_frames_linger(void);
+
+/* Bring node.counters up to date. */
+void link_frames_count(void);
+
+#endif

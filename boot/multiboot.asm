@@ -1,10 +1,12 @@
-; The first instructions of a node: the multiboot header, and the way from the
+; The first instructions of a node: the multiboot headers, and the way from the
 ; loader's 32-bit mode to kernel_main in long mode.
 ;
-; The header carries the a.out kludge, so that QEMU's -kernel and GRUB load this
-; ELF64 file as the flat piece [margay_kernel_start, margay_load_end) and clear
-; what follows up to margay_bss_end. The tables built here map the lowest 4 GiB
-; as they are; kernel/memory.c replaces them by tables with exact rights.
+; Version 1 is for QEMU's -kernel, version 2 for GRUB, which tells so where ACPI's
+; tables and the screen are: under UEFI nothing else does. Both headers give
+; addresses, so that the loader takes this ELF64 file as the flat piece
+; [margay_kernel_start, margay_load_end) and clears what follows up to
+; margay_bss_end. The tables built here map the lowest 4 GiB as they are;
+; kernel/memory.c replaces them by tables with exact rights.
 
 %include "offsets.inc"
 
@@ -14,6 +16,15 @@ FLAG_PAGE_ALIGN   equ 0x1
 FLAG_MEMORY_INFO  equ 0x2
 FLAG_AOUT_KLUDGE  equ 0x10000
 HEADER_FLAGS      equ FLAG_PAGE_ALIGN | FLAG_MEMORY_INFO | FLAG_AOUT_KLUDGE
+
+MULTIBOOT2_MAGIC  equ 0xe85250d6        ; Multiboot Specification 2.0, section 3.1
+MULTIBOOT2_LOADED equ 0x36d76289
+MULTIBOOT2_I386   equ 0                 ; start in 32-bit mode
+TAG_END           equ 0
+TAG_ADDRESS       equ 2
+TAG_ENTRY         equ 3
+TAG_FRAMEBUFFER   equ 5
+TAG_OPTIONAL      equ 1
 
 PAGE_PRESENT      equ 0x1
 PAGE_WRITE        equ 0x2
@@ -29,11 +40,12 @@ CPUID_LONG_MODE   equ 1 << 29
 CPUID_NX          equ 1 << 20
 
 COM1_DATA         equ 0x3f8
+VGA_TEXT          equ 0xb8000
 
 extern margay_kernel_start, margay_load_end, margay_bss_end
 extern kernel_main, kernel_stack_top
 
-section .multiboot progbits alloc noexec nowrite align=4
+section .multiboot progbits alloc noexec nowrite align=8
 multiboot_header:
         dd MULTIBOOT_MAGIC
         dd HEADER_FLAGS
@@ -44,9 +56,33 @@ multiboot_header:
         dd margay_bss_end
         dd boot_entry
 
+align 8
+multiboot2_header:
+        dd MULTIBOOT2_MAGIC
+        dd MULTIBOOT2_I386
+        dd multiboot2_end - multiboot2_header
+        dd -(MULTIBOOT2_MAGIC + MULTIBOOT2_I386 + (multiboot2_end - multiboot2_header))
+        dw TAG_ADDRESS, 0
+        dd 24
+        dd multiboot2_header
+        dd margay_kernel_start
+        dd margay_load_end
+        dd margay_bss_end
+        dw TAG_ENTRY, 0
+        dd 12
+        dd boot_entry
+        align 8, db 0
+        dw TAG_FRAMEBUFFER, TAG_OPTIONAL
+        dd 20
+        dd 1024, 768, 32                ; if there is a choice
+        align 8, db 0
+        dw TAG_END, 0
+        dd 8
+multiboot2_end:
+
 section .text
 bits 32
-; IN: eax = MULTIBOOT_LOADED, ebx = struct multiboot_info *; no stack
+; IN: eax = MULTIBOOT_LOADED or MULTIBOOT2_LOADED, ebx = what the loader tells; no stack
 boot_entry:
         cli
         cld
@@ -57,8 +93,11 @@ boot_entry:
         mov     [boot_tsc], eax
         mov     [boot_tsc + 4], edx
         cmp     ebp, MULTIBOOT_LOADED
+        je      .loaded
+        cmp     ebp, MULTIBOOT2_LOADED
         mov     edi, text_loader
         jne     boot_refuse
+.loaded:
 
         mov     eax, 0x80000000
         cpuid
@@ -107,15 +146,20 @@ boot_entry:
         lgdt    [boot_gdt_pointer]
         jmp     8:boot_long
 
-; Prints the text at edi on the serial port and stops.
+; Prints the text at edi on the serial port and, for a BIOS, on the screen; stops.
 boot_refuse:
         mov     edx, COM1_DATA
+        mov     ebx, VGA_TEXT
 .byte:
         mov     al, [edi]
         test    al, al
         jz      .stop
         out     dx, al
         inc     edi
+        cmp     al, ' '
+        jb      .byte                   ; the line's end: for the serial port only
+        mov     [ebx], al
+        add     ebx, 2                  ; its colour stays
         jmp     .byte
 .stop:
         hlt
@@ -129,10 +173,10 @@ boot_long:
         mov     ss, eax
         mov     fs, eax
         mov     gs, eax
+        mov     edi, ebp                ; clears the upper half
         xor     ebp, ebp                ; a backtrace ends here
-        mov     edi, esi                ; clears the upper half
-        mov     rsi, [boot_tsc]
-        call    kernel_main             ; void kernel_main(uint32_t info, uint64_t tsc)
+        mov     rdx, [boot_tsc]
+        call    kernel_main             ; void (uint32_t loader, uint32_t told, uint64_t tsc)
         ud2
 
 section .rodata

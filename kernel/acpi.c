@@ -8,6 +8,7 @@
 #include <stdbool.h>
 
 #include "acpi_regs.h"
+#include "boot_info.h"
 #include "memory.h"
 #include "string.h"
 #include "x86.h"
@@ -48,12 +49,18 @@ static const struct acpi_rsdp *search(const uint8_t *from, uint64_t bytes)
 	return NULL;
 }
 
+/* The loader knows it; else it lies in the BIOS' memory. */
 static const struct acpi_rsdp *find_rsdp(void)
 {
-	const uint8_t *low = map_physical(0, RSDP_LAST + RSDP_STEP, MAP_MEMORY);
-	uint64_t ebda = (uint64_t)*(const uint16_t *)(low + EBDA_SEGMENT) << 4;
-	const struct acpi_rsdp *rsdp = search(low + RSDP_FIRST, RSDP_LAST - RSDP_FIRST);
+	const struct acpi_rsdp *rsdp = (const struct acpi_rsdp *)boot_info.rsdp;
+	const uint8_t *low;
+	uint64_t ebda;
 
+	if (is_rsdp(rsdp))
+		return rsdp;
+	low = map_physical(0, RSDP_LAST + RSDP_STEP, MAP_MEMORY);
+	ebda = (uint64_t)*(const uint16_t *)(low + EBDA_SEGMENT) << 4;
+	rsdp = search(low + RSDP_FIRST, RSDP_LAST - RSDP_FIRST);
 	if (!rsdp && ebda && ebda + EBDA_BYTES <= RSDP_FIRST)
 		rsdp = search(low + ebda, EBDA_BYTES);
 	return rsdp;

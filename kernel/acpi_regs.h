@@ -17,6 +17,7 @@ struct acpi_rsdp {                 /* 5.2.5.3 */
 	uint64_t xsdt;
 	uint8_t  rest[4];
 } __attribute__((packed));
+_Static_assert(sizeof(struct acpi_rsdp) == 36, "ACPI 5.2.5.3");
 
 struct acpi_header {               /* 5.2.6 */
 	char     signature[4];

@@ -1,24 +1,19 @@
 /*
- * Reading the multiboot information. Data: boot_info. Runs at boot on the first
- * page tables, which map the lowest 4 GiB, where a multiboot loader puts
+ * What the loader told, by whichever protocol. Data: boot_info. Runs at boot on
+ * the first page tables, which map the lowest 4 GiB, where a multiboot loader puts
  * everything.
  */
 #include "boot_info.h"
 
 #include "image.h"
 #include "memory.h"
-#include "multiboot.h"
+#include "multiboot2.h"
 #include "panic.h"
 #include "string.h"
 
 #define LOW_MEMORY_END 0x100000UL
 
 struct boot_info boot_info;
-
-static const void *at(uint32_t address)
-{
-	return (const void *)(uint64_t)address;
-}
 
 static void add_range(uint64_t start, uint64_t end)
 {
@@ -28,6 +23,12 @@ static void add_range(uint64_t start, uint64_t end)
 		start = LOW_MEMORY_END;
 	if (start < end && boot_info.ranges < BOOT_RANGES)
 		boot_info.free[boot_info.ranges++] = (struct boot_range){ start, end };
+}
+
+void boot_info_free(uint64_t start, uint64_t bytes)
+{
+	if (start + bytes > start)
+		add_range(start, start + bytes);
 }
 
 void boot_info_reserve(uint64_t start, uint64_t end)
@@ -45,23 +46,6 @@ void boot_info_reserve(uint64_t start, uint64_t end)
 	}
 }
 
-static void read_map(const struct multiboot_info *info)
-{
-	uint64_t entry = info->map, end = entry + info->map_bytes;
-
-	if (!(info->flags & MULTIBOOT_HAS_MAP))
-		panic("the loader gave no memory map");
-	while (entry + sizeof(struct multiboot_map) <= end) {
-		const struct multiboot_map *map = (const struct multiboot_map *)entry;
-
-		if (map->kind == MULTIBOOT_MAP_FREE && map->start + map->length > map->start)
-			add_range(map->start, map->start + map->length);
-		entry += map->bytes + sizeof(map->bytes);
-	}
-	if (!boot_info.ranges)
-		panic("the loader's memory map has no memory above 1 MiB");
-}
-
 /* "path/to/kernel file.txt" or "file.txt": the last word names the file. */
 static void read_name(char *name, const char *text)
 {
@@ -76,37 +60,36 @@ static void read_name(char *name, const char *text)
 	name[n] = 0;
 }
 
-static void read_modules(const struct multiboot_info *info)
+void boot_info_module(uint64_t start, uint64_t end, const char *text)
 {
-	const struct multiboot_module *module = at(info->module_list);
+	struct boot_module *to = &boot_info.module[boot_info.modules];
 
-	if (!(info->flags & MULTIBOOT_HAS_MODULES))
-		return;
-	if (info->modules > BOOT_MODULES)
-		panic("%u modules, at most %u are possible", info->modules, BOOT_MODULES);
-	for (uint32_t i = 0; i < info->modules; i++, module++) {
-		struct boot_module *to = &boot_info.module[boot_info.modules++];
-
-		to->range = (struct boot_range){ module->start, module->end };
-		read_name(to->name, at(module->name));
-		boot_info_reserve(module->start, module->end);
-	}
+	if (boot_info.modules == BOOT_MODULES)
+		panic("more than %u modules", BOOT_MODULES);
+	boot_info.modules++;
+	to->range = (struct boot_range){ start, end };
+	read_name(to->name, text);
 }
 
-void boot_info_read(uint32_t multiboot)
+void boot_info_command(const char *text)
 {
-	const struct multiboot_info *info = at(multiboot);
-	const char *command = at(info->command);
+	size_t bytes = strlen(text) + 1;
 
-	read_map(info);
+	if (bytes > sizeof(boot_info.command))
+		panic("the command line has %lu bytes, at most %u are possible", bytes - 1,
+		      BOOT_COMMAND - 1);
+	memcpy(boot_info.command, text, bytes);
+}
+
+void boot_info_read(uint32_t loader, uint32_t told)
+{
+	if (loader == MULTIBOOT2_LOADED)
+		multiboot2_read(told);
+	else
+		multiboot_read(told);
+	if (!boot_info.ranges)
+		panic("the loader told of no memory above 1 MiB");
 	boot_info_reserve((uint64_t)margay_kernel_start, (uint64_t)margay_bss_end);
-	read_modules(info);
-	if (info->flags & MULTIBOOT_HAS_COMMAND) {
-		size_t bytes = strlen(command) + 1;
-
-		if (bytes > sizeof(boot_info.command))
-			panic("the command line has %lu bytes, at most %u are possible", bytes - 1,
-			      BOOT_COMMAND - 1);
-		memcpy(boot_info.command, command, bytes);
-	}
+	for (uint32_t i = 0; i < boot_info.modules; i++)
+		boot_info_reserve(boot_info.module[i].range.start, boot_info.module[i].range.end);
 }

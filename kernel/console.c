@@ -13,6 +13,7 @@
 #include <stddef.h>
 
 #include "../drivers/ivshmem.h"
+#include "../drivers/screen.h"
 #include "../drivers/serial.h"
 #include "../net/shm/region.h"
 #include "format.h"
@@ -25,7 +26,7 @@
 #define RECORD_LIMIT  16384u       /* data bytes in one record at most */
 #define LINE_BYTES    512u
 
-static struct region_ring *ring;   /* NULL: serial port */
+static struct region_ring *ring;   /* NULL: serial port and screen */
 static uint64_t ring_bytes;        /* of data: a power of two */
 static uint64_t written;           /* own copy: the ring's is for the launcher */
 
@@ -91,12 +92,18 @@ static void write_record(uint16_t stream, const void *data, uint32_t bytes)
 	ivshmem_ring(node.region->nodes);
 }
 
-/* Without a region there is one stream for people: what is not for them is marked. */
-static void write_serial(uint16_t stream, const void *data, uint64_t bytes)
+/* Without a region there is one stream for people, on the serial port and on the
+ * screen: what is not for them is marked. */
+static void write_plain(uint16_t stream, const void *data, uint64_t bytes)
 {
-	if (stream == STREAM_STATS)
-		serial_write("margay: stats ", 14);
+	static const char mark[] = "margay: stats ";
+
+	if (stream == STREAM_STATS) {
+		serial_write(mark, sizeof(mark) - 1);
+		screen_write(mark, sizeof(mark) - 1);
+	}
 	serial_write(data, bytes);
+	screen_write(data, bytes);
 }
 
 void console_write(uint16_t stream, const void *data, uint64_t bytes)
@@ -106,7 +113,7 @@ void console_write(uint16_t stream, const void *data, uint64_t bytes)
 
 	count(COUNTER_CONSOLE_BYTES, bytes);
 	if (!ring) {
-		write_serial(stream, data, bytes);
+		write_plain(stream, data, bytes);
 		return;
 	}
 	if (limit > ring_bytes / 4)

@@ -1,6 +1,6 @@
 /*
- * Output: records in the node's console ring, or the serial port where there
- * is no region. Interrupts off. Writing may wait, halted, for the launcher: it is
+ * Output: records in the node's console ring, or the serial port and the screen
+ * where there is no region. Interrupts off. Writing may wait, halted, for the launcher: it is
  * for system calls, exceptions and requests.c (also in a doorbell's interrupt that
  * came from the application), with no lock held. While panicking nothing waits.
  */
@@ -17,7 +17,7 @@ void console_write(uint16_t stream, const void *data, uint64_t bytes);
 /* One line of the kernel's own, "margay: " in front and a newline behind. */
 void kernel_line(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* A panic: everything goes to the serial port from now on. */
+/* A panic: everything goes to the serial port and the screen from now on. */
 void console_panic(void);
 
 #endif

@@ -11,4 +11,7 @@ void region_start(void);
 /* Switches the machine off; `status` is what QEMU's exit status is made of. */
 _Noreturn void power_off(unsigned status);
 
+/* Halts for ever, for people to read the screen. */
+_Noreturn void stay_on(void);
+
 #endif

@@ -27,7 +27,11 @@
 #define REPEATED_BASE 0xffffd00000000000UL
 #define TWICE_BASE    0xffffe00000000000UL
 
-enum map_kind { MAP_MEMORY, MAP_DEVICE /* uncached */ };
+enum map_kind {
+	MAP_MEMORY,
+	MAP_DEVICE,                /* uncached */
+	MAP_PIXELS                 /* uncached, but writes are gathered */
+};
 
 /* Builds the tables and switches to them. */
 void memory_start(void);

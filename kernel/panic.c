@@ -16,6 +16,7 @@
 #include "format.h"
 #include "machine.h"
 #include "node.h"
+#include "parameters.h"
 #include "report.h"
 #include "vectors.h"
 #include "x86.h"
@@ -33,6 +34,8 @@ static _Noreturn void end(void)
 		atomic_store(&node.own->state, NODE_PANICKED);
 		ivshmem_ring(node.region->nodes);
 	}
+	if (!parameters.exit_port)
+		stay_on();
 	power_off(PANIC_STATUS);
 }
 

@@ -121,7 +121,7 @@ static bool set_flag(const char *key, const char *value)
 {
 	static const struct { const char *key; bool *to; } words[] = {
 		{ "stats", &parameters.stats }, { "strict", &parameters.strict },
-		{ "crc", &parameters.crc }, { "bulk", &parameters.bulk },
+		{ "crc", &parameters.crc }, { "bulk", &parameters.bulk }, { "stay", &parameters.stay },
 	};
 
 	for (uint32_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)

@@ -33,6 +33,7 @@ struct parameters {
 	bool     keyed;            /* auth=: frames carry a checksum with the job's key */
 	uint8_t  key[PARAMETER_KEY];
 	bool     stats;
+	bool     stay;             /* at the end the machine stays on, halted */
 	uint64_t stack_bytes;      /* 0: the kernel chooses */
 	uint64_t ecam;             /* PCI configuration space, 0 unknown */
 	uint32_t cards;            /* network cards that the node has */

@@ -3,6 +3,7 @@
  */
 #include "node.h"
 
+#include "../drivers/screen.h"
 #include "../drivers/serial.h"
 #include "acpi.h"
 #include "apic.h"
@@ -29,7 +30,7 @@
 
 struct node node;
 
-_Noreturn void kernel_main(uint32_t multiboot, uint64_t boot_tsc);
+_Noreturn void kernel_main(uint32_t loader, uint32_t told, uint64_t boot_tsc);
 
 static void name_node(void)
 {
@@ -46,14 +47,16 @@ static void name_node(void)
 		format_text(node.name, sizeof(node.name), "node%u", node.id);
 }
 
-void kernel_main(uint32_t multiboot, uint64_t boot_tsc)
+void kernel_main(uint32_t loader, uint32_t told, uint64_t boot_tsc)
 {
 	cpu_start();
 	serial_start();
-	boot_info_read(multiboot);
+	boot_info_read(loader, told);
+	screen_start();
 	parameters_read();
 	name_node();
 	memory_start();
+	screen_map();
 	cpu_features();
 	upcall_start();
 	apic_start();

@@ -29,6 +29,7 @@
 #define RFLAGS_AC       0x40000UL
 
 #define MSR_APIC_BASE      0x1bu
+#define MSR_PAT            0x277u
 #define MSR_EFER           0xc0000080u
 #define MSR_STAR           0xc0000081u
 #define MSR_LSTAR          0xc0000082u

@@ -18,7 +18,7 @@ from harness import BUILD, Margay, cores
 os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", str(BUILD / "hypothesis"))
 
 AREAS = ("boot", "libc", "faults", "syscalls", "messages", "race", "upcalls", "wordfreq", "death",
-         "launcher", "host", "rules", "switch", "nic", "bench")
+         "launcher", "host", "rules", "switch", "nic", "bench", "baremetal")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -259,7 +259,8 @@ def test_accelerator_tcg(margay, app):
     margay("run", "--accel", "tcg", app("hello")).ok()
 
 
-@pytest.mark.parametrize("command", [(), ("run",), ("cc",), ("iso",), ("gdb",)])
+@pytest.mark.parametrize("command", [(), ("run",), ("cc",), ("iso",), ("pxe",),
+                                     ("gdb",)])
 def test_help(margay, command):
     run = margay(*command, "--help").ok()
     assert len(run.lines) > 5 and "margay" in run.stdout

@@ -20,7 +20,7 @@ from harness import BUILD, ROOT
 
 sys.path.insert(0, str(ROOT / "tools"))
 
-from margaylib import accel, compile as cc, encode, hostmem, image, iso, machine  # noqa: E402
+from margaylib import accel, compile as cc, encode, grub, hostmem, image, machine  # noqa: E402
 from margaylib import options, output, report, symbols  # noqa: E402
 from margaylib.doorbell import Doorbell  # noqa: E402
 from margaylib.errors import MargayError, ranks_text, size_text  # noqa: E402
@@ -150,7 +150,7 @@ def test_arguments_survive_encoding(arguments):
 @given(st.binary(max_size=40).filter(lambda b: 0 not in b))
 def test_grub_quoting(argument):
     """A word of grub.cfg: plain, or within single quotes that nothing inside can end."""
-    word = iso._quoted(encode.argument(os.fsdecode(argument)))
+    word = grub.quoted(encode.argument(os.fsdecode(argument)))
     inner = word[1:-1] if word.startswith("'") else word
     assert "'" not in inner and " " not in word and "\n" not in word
     assert encode.decode(inner) == argument
@@ -158,9 +158,25 @@ def test_grub_quoting(argument):
 
 def test_grub_config():
     parsed = options.parse(["app", "-n", "2", "-o", "x.iso", "--link", "none", "--", "a b"], "iso")
-    text = iso.grub_config(parsed)
+    text = grub.grub_config(parsed, "/boot")
     assert text.count("menuentry") == 2
     assert "--margay $exit node=1 rank=1 n=2 link=none" in text and "app a%20b\n" in text
+    assert "set timeout=-1\n" in text and "stay=1" not in text
+
+
+def test_grub_config_knows_boards():
+    parsed = options.parse(["app", "-n", "3", "-o", "x", "--board", "52:54:00:AB:00:01",
+                            "--board", "Serial 7", "--stay"], "pxe")
+    text = grub.grub_config(parsed, "$prefix")
+    assert '-o "$net_default_mac" = 52:54:00:ab:00:01 ]; then set default=0; ' in text
+    assert "if [ \"$serial\" = 'Serial 7' -o \"$uuid\" = 'serial 7' -o " in text
+    assert "multiboot2 $prefix/margay.elf" in text and " stay=1 " in text
+
+
+@pytest.mark.parametrize("words", [[], ["-o", "d", "--board", "a", "--board", "b"]])
+def test_pxe_is_checked(words):
+    with pytest.raises(MargayError):
+        options.parse(["app", *words], "pxe")
 
 
 # --- QEMU's line

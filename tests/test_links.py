@@ -9,7 +9,7 @@ from harness import ROOT
 
 sys.path.insert(0, str(ROOT / "tools"))
 
-from margaylib import iso, machine, options, wire  # noqa: E402
+from margaylib import grub, machine, options, wire  # noqa: E402
 from margaylib.errors import MargayError  # noqa: E402
 
 pytestmark = pytest.mark.launcher
@@ -105,6 +105,6 @@ def test_the_self_tests_of_cards_leave_messages_in_shared_memory():
 
 
 def test_iso_tells_the_link():
-    text = iso.grub_config(options.parse(
-        ["app", "-n", "2", "-o", "x.iso", "--link", "e1000e", "--crc"], "iso"))
+    text = grub.grub_config(options.parse(
+        ["app", "-n", "2", "-o", "x.iso", "--link", "e1000e", "--crc"], "iso"), "/boot")
     assert "node=1 rank=1 n=2 link=frames cards=1 " in text and " crc=1 " in text

@@ -13,7 +13,8 @@ usage: margay COMMAND [options] ...
   run   boot nodes and run an application on them     margay run -n 4 APP [arguments]
   cc    compile and link an application, like mpicc   margay cc -O2 -o APP.elf APP.c
   gdb   run with one rank under gdb                   margay gdb -n 2 --rank 1 APP
-  iso   make a GRUB image that boots an application   margay iso APP -n 4 -o APP.iso
+  iso   make a disc that boots an application         margay iso APP -n 4 -o APP.iso
+  pxe   make a folder to boot it over the network     margay pxe APP -n 4 -o FOLDER
 
   margay COMMAND --help     a command's options
   margay --version
@@ -60,9 +61,17 @@ margay run, and:
 ISO_TEXT = """\
 usage: margay iso [options] APP [-- arguments]
 
-Makes a bootable image with a menu entry per node, which tells it its id, rank,
-the number of nodes and the link. The default entry is the node whose number
-ends the machine's SMBIOS serial number (margay-node-3).
+Makes an image for discs and USB sticks, for BIOS and UEFI, with a menu entry per
+node, which tells it its id, rank, the number of nodes and the link. A board that
+--board names starts its entry at once; the others show the menu. See
+docs/bare-metal.md.
+
+"""
+PXE_TEXT = """\
+usage: margay pxe [options] APP [-- arguments]
+
+Fills a folder for a TFTP server: margay.pxe is what a BIOS loads over the network,
+margay.efi what UEFI loads. The rest is as for margay iso; see docs/bare-metal.md.
 
 """
 
@@ -121,7 +130,7 @@ def _command(args: list[str]) -> int:
     if word == "gdb-relay":
         from .gdb import relay
         return relay(int(rest[0]))
-    if word not in ("run", "gdb", "iso"):
+    if word not in ("run", "gdb", "iso", "pxe"):
         raise _unknown(word)
     if _wants(rest, ("--help", "-h", "-help"), _before_app(word, rest)):
         sys.stdout.write(help_text(word))
@@ -135,8 +144,11 @@ def _command(args: list[str]) -> int:
     if word == "gdb":
         from .gdb import gdb
         return gdb(rest)
-    from .iso import iso
-    return iso(rest)
+    if word == "iso":
+        from .iso import iso
+        return iso(rest)
+    from .pxe import pxe
+    return pxe(rest)
 
 
 def _wants(args: list[str], names: tuple[str, ...], where: list[str]) -> bool:
@@ -148,7 +160,7 @@ def _before_app(word: str, args: list[str]) -> list[str]:
     from . import options
     table = {"run": options.TABLE + options.OWN_TABLE,
              "gdb": options.TABLE + options.OWN_TABLE + options.GDB_TABLE,
-             "iso": options.ISO_TABLE}[word]
+             **options.GRUB_TABLES}[word]
     valued = {name for row in table for name in row[0] if options.takes_word(row)}
     found: list[str] = []
     at = 0
@@ -167,8 +179,8 @@ def help_text(word: str) -> str:
             + RUN_END
     if word == "gdb":
         return GDB_TEXT + _rows(options.GDB_TABLE)
-    if word == "iso":
-        return ISO_TEXT + _rows(options.ISO_TABLE)
+    if word in options.GRUB_TABLES:
+        return (ISO_TEXT if word == "iso" else PXE_TEXT) + _rows(options.GRUB_TABLES[word])
     return USAGE
 
 
@@ -182,11 +194,11 @@ def _rows(table: tuple) -> str:
 
 def _unknown(word: str) -> MargayError:
     from difflib import get_close_matches
-    near = get_close_matches(word, ["run", "cc", "gdb", "iso"], 1, 0.5)
+    near = get_close_matches(word, ["run", "cc", "gdb", "iso", "pxe"], 1, 0.5)
     if near:
         cure = f"did you mean margay {near[0]}?"
     elif word.startswith("-") or os.path.isfile(word):
         cure = "to run an application: margay run -n N APP"
     else:
-        cure = "commands: run, cc, gdb, iso; see margay --help"
+        cure = "commands: run, cc, gdb, iso, pxe; see margay --help"
     return MargayError(f"unknown command {word}", cure)

@@ -110,7 +110,7 @@ def check(options: RunOptions, command: str) -> None:
                 raise MargayError(f"--{name.replace('_', '-')} needs network cards", cure)
         return
     options.cards = options.cards or 1
-    if command == "iso":
+    if command in ("iso", "pxe"):
         return
     if options.direct and options.nodes != 2:
         raise MargayError("--direct joins two nodes without a switch", "use -n 2")

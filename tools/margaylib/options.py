@@ -1,4 +1,4 @@
-"""The command line of `margay run` (and `gdb`, `iso`, which add a few options).
+"""The command line of `margay run` (and `gdb`, `iso`, `pxe`, which have a few of their own).
 
 parse() turns arguments into RunOptions or raises a MargayError; it reads no
 file and starts nothing. What people know from mpirun is in foreign.py.
@@ -79,8 +79,14 @@ ISO_TABLE = (
     (("--stack",), "MB", "stack", "stack inside the segment (8)"),
     (("--env",), "K=V", "env", "environment variable of the application; repeat"),
     (("--file",), "F", "file", "a file for the application, a module of the image; repeat"),
-    (("--node",), "K", "node", "start this node's entry by default (else told by SMBIOS)"),
+    (("--board",), "ID", "board", "the board of node 0, then of node 1 ...: its network address "
+     "(PXE), or the system's serial number or UUID (SMBIOS); repeat"),
+    (("--node",), "K", "node", "start this node's entry on every board"),
+    (("--stay",), "", "stay", "leave boards on at the end, for people to read the screen"),
 )
+PXE_TABLE = tuple((row[0], "FOLDER", row[2], "the folder to fill, for a TFTP server")
+                  if row[2] == "output" else row for row in ISO_TABLE)
+GRUB_TABLES = {"iso": ISO_TABLE, "pxe": PXE_TABLE}     # commands that boot no machine themselves
 
 
 class HostFile:
@@ -133,9 +139,11 @@ class RunOptions:
         self.rank = 0
         self.ex: list[str] = []
         self.batch = False
-        # iso
+        # iso and pxe
         self.output = ""
+        self.boards: list[str] = []
         self.node = -1
+        self.stay = False
 
     @property
     def stack_bytes(self) -> int:
@@ -144,13 +152,13 @@ class RunOptions:
 
 def parse(args: list[str], command: str = "run") -> RunOptions:
     table = {"run": TABLE + OWN_TABLE, "gdb": TABLE + OWN_TABLE + GDB_TABLE,
-             "iso": ISO_TABLE}[command]
+             **GRUB_TABLES}[command]
     options = RunOptions()
     words = _Words(args)
     while (word := words.next_option()) is not None:
         name, value = _split(word)
         row = _lookup(table, name)
-        if row is None and command != "iso":
+        if row is None and command not in GRUB_TABLES:
             from . import foreign
             if foreign.take(options, name, value, words, set_option):
                 continue
@@ -203,15 +211,15 @@ class _Words:
             raise MargayError("no application is named",
                               f"usage: margay {command} [options] APP [arguments]")
         options.app, options.args = rest[0], rest[1:]
-        if command == "iso":
+        if command in GRUB_TABLES:
             # `iso APP -n N -o F.iso`: options may stand behind the application
-            _late_options(options)
+            _late_options(options, command)
         elif ":" in rest and "--" not in self.args[:self.at]:
             from . import foreign
             foreign.check_colon(options.args)
 
 
-def _late_options(options: RunOptions) -> None:
+def _late_options(options: RunOptions, command: str) -> None:
     rest, options.args = options.args, []
     words = _Words(rest)
     while words.at < len(rest):
@@ -220,9 +228,9 @@ def _late_options(options: RunOptions) -> None:
             options.args = rest[words.at:]
             return
         name, value = _split(word)
-        row = _lookup(ISO_TABLE, name)
+        row = _lookup(GRUB_TABLES[command], name)
         if row is None:
-            raise _unknown(name, ISO_TABLE, "iso")
+            raise _unknown(name, GRUB_TABLES[command], command)
         if value is None and takes_word(row):
             value = words.value(name)
         set_option(options, row[2], name, value or "")
@@ -258,7 +266,7 @@ def _unknown(name: str, table: tuple, command: str) -> MargayError:
 def set_option(options: RunOptions, attribute: str, name: str, value: str) -> None:
     """Sets one option from its text; raises a MargayError that names it."""
     if attribute in ("no_prefix", "dry_run", "verbose", "stats", "batch", "icount", "direct",
-                     "crc", "accept_forged"):
+                     "crc", "accept_forged", "stay"):
         setattr(options, attribute, True)
     elif attribute == "nodes":
         options.nodes = _number(name, value, 1, MAX_NODES, "a machine has 1 to 64 nodes")
@@ -296,6 +304,8 @@ def set_option(options: RunOptions, attribute: str, name: str, value: str) -> No
         setattr(options, attribute, Path(value))
     elif attribute in ("rank", "node"):
         setattr(options, attribute, _number(name, value, 0, MAX_NODES - 1, "ranks start at 0"))
+    elif attribute == "board":
+        options.boards.append(value)
     elif attribute == "selftest":
         options.kernel.append(("selftest", value))
     elif attribute == "kernel":
@@ -392,7 +402,7 @@ def _pair(name: str, text: str) -> tuple[str, str]:
 
 
 def _check(options: RunOptions, command: str) -> None:
-    if options.stack and command != "iso" and options.stack > options.mem // 2:
+    if options.stack and command not in GRUB_TABLES and options.stack > options.mem // 2:
         raise MargayError(
             f"--stack {options.stack // MB} does not fit into --mem {options.mem // MB}",
             "the stack may take at most half of the segment: raise --mem or lower --stack")
@@ -412,9 +422,13 @@ def _check(options: RunOptions, command: str) -> None:
     if options.rank >= options.nodes:
         raise MargayError(f"--rank {options.rank}: there are {options.nodes} ranks",
                           f"give 0 to {options.nodes - 1}")
-    if command == "iso":
+    if command in GRUB_TABLES:
         if not options.output:
-            raise MargayError("no image is named", "write: margay iso APP -n N -o F.iso")
+            raise MargayError("there is no -o", f"write: margay {command} APP -n N -o "
+                              + ("F.iso" if command == "iso" else "FOLDER"))
+        if len(options.boards) > options.nodes:
+            raise MargayError(f"{len(options.boards)} boards for {options.nodes} nodes",
+                              f"add: -n {len(options.boards)}")
         if options.node >= options.nodes:
             raise MargayError(f"--node {options.node}: there are {options.nodes} nodes",
                               f"give 0 to {options.nodes - 1}")

@@ -1,0 +1,100 @@
+"""Boards without a launcher: QEMU with a firmware, a screen and a serial port.
+
+A Board reads its screen as a person does: letters of the VGA's text memory, or pixels
+whose letters it compares with drivers/font.c. Used by test_baremetal.py.
+"""
+from __future__ import annotations
+
+import json
+import re
+import socket
+import time
+from pathlib import Path
+
+from harness import HANG, ROOT, Live, Margay
+
+QEMU = Path("/usr/bin/qemu-system-x86_64")
+OVMF = "/usr/share/ovmf/OVMF.fd"
+CELL_WIDTH, CELL_HEIGHT, LEAST_COLUMNS = 6, 10, 80     # of drivers/screen.c
+
+
+def font() -> dict[tuple[int, ...], str]:
+    """Letters by their lines of pixels, from the kernel's own table."""
+    rows = re.findall(r"G\(([01, ]+)\)", (ROOT / "drivers/font.c").read_text(encoding="utf-8"))
+    return {tuple(int(line, 2) for line in row.split(",")): chr(32 + index)
+            for index, row in enumerate(rows)}
+
+
+def letters_of_pixels(picture: bytes) -> list[str]:
+    """The lines of a screen of pixels, from a PPM file; what is no letter becomes U+FFFD."""
+    _, size, _, pixels = picture.split(b"\n", 3)
+    width, height = map(int, size.split())
+    scale = max(width // (LEAST_COLUMNS * CELL_WIDTH), 1)
+    known = font()
+
+    def letter(row: int, column: int) -> str:
+        lines = []
+        for line in range(8):
+            y = (row * CELL_HEIGHT + line) * scale
+            x = [(column * CELL_WIDTH + bit) * scale for bit in range(5)]
+            lines.append(sum(16 >> bit for bit in range(5)
+                             if pixels[(y * width + x[bit]) * 3] > 127))
+        return known.get(tuple(lines), "\ufffd")
+
+    return ["".join(letter(row, column) for column in range(width // CELL_WIDTH // scale)).rstrip()
+            for row in range(height // CELL_HEIGHT // scale)]
+
+
+class Board:
+    """A machine that is on. `serial` is its run, whose standard output is the serial port."""
+
+    def __init__(self, margay: Margay, folder: Path, *words: object, uefi: bool = False,
+                 machine: str = "q35", memory: int = 0, name: str = "board") -> None:
+        self.folder = folder
+        self.name = name
+        firmware = ["-bios", OVMF] if uefi else []
+        self.path = folder / f"{name}.qmp"
+        self.serial: Live = margay.start(
+            "-M", machine, *firmware, "-m", memory or (256 if uefi else 128), "-accel", "tcg",
+            "-cpu", "max", "-display", "none", "-serial", "stdio", "-no-reboot",
+            "-qmp", f"unix:{self.path},server=on,wait=off", *words, program=QEMU)
+
+    def monitor(self, command: str, **arguments: object) -> object:
+        """One command of QEMU's monitor."""
+        with socket.socket(socket.AF_UNIX) as end:
+            end.settimeout(HANG)
+            end.connect(str(self.path))
+            with end.makefile("rw") as file:
+                file.readline()                  # its greeting
+                for name, values in (("qmp_capabilities", {}), (command, arguments)):
+                    file.write(json.dumps({"execute": name, "arguments": values}) + "\n")
+                    file.flush()
+                    while "return" not in (answer := json.loads(file.readline())):
+                        assert "error" not in answer, answer
+        return answer["return"]
+
+    def text(self) -> list[str]:
+        """The lines of a VGA text screen."""
+        path = self.folder / f"{self.name}.text"
+        self.monitor("pmemsave", val=0xb8000, size=80 * 25 * 2, filename=str(path))
+        letters = path.read_bytes()[::2].decode("cp437")
+        return [letters[at:at + 80].rstrip() for at in range(0, len(letters), 80)]
+
+    def pixels(self) -> list[str]:
+        """The lines of a screen of pixels."""
+        path = self.folder / f"{self.name}.ppm"
+        self.monitor("screendump", filename=str(path))
+        return letters_of_pixels(path.read_bytes())
+
+    def screen(self, uefi: bool) -> list[str]:
+        return self.pixels() if uefi else self.text()
+
+    def press(self, *keys: str) -> None:
+        """Presses keys, one after the other."""
+        for key in keys:
+            self.monitor("send-key", keys=[{"type": "qcode", "data": key}])
+            time.sleep(0.05)
+
+    def off(self) -> None:
+        """Pulls the plug."""
+        self.serial.kill()

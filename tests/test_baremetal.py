@@ -1,0 +1,120 @@
+"""Machines without a launcher: discs and the network, BIOS and UEFI, the screen."""
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from bare import Board, font
+from harness import Margay
+from test_wordfreq import expected
+
+pytestmark = pytest.mark.baremetal
+
+FIRMWARE = pytest.mark.parametrize("uefi", [
+    pytest.param(False, id="bios"), pytest.param(True, id="uefi", marks=pytest.mark.long)])
+HALTED = r"^margay: halted; this machine may be switched off\r?$"
+TEXT = b"The node's kernel, the node's application: one image, one node.\n" * 30
+
+
+@pytest.fixture
+def disc(margay: Margay, app, tmp_path: Path):
+    """Makes an image: disc("hello", "-n", 2)."""
+    def make(name: str, *words: object) -> Path:
+        path = tmp_path / f"{name}.iso"
+        margay("iso", app(name), "-o", path, *words).ok()
+        return path
+    return make
+
+
+@pytest.mark.parametrize("uefi", [False, True], ids=["bios", "uefi"])
+def test_disc(margay, tmp_path, disc, uefi):
+    """One image boots by both firmwares; files come along; all is on the screen too."""
+    (tmp_path / "text").write_bytes(TEXT)
+    path = disc("wordfreq", "--link", "none", "--stay", "--file", tmp_path / "text", "--", "text")
+    board = Board(margay, tmp_path, "-cdrom", path, uefi=uefi)
+    board.serial.wait_for(HALTED)
+    lines = [*expected(TEXT), "margay: rank 0 exited with status 0",
+             "margay: halted; this machine may be switched off"]
+    assert board.serial.out.decode().replace("\r", "").splitlines()[-len(lines):] == lines
+    assert [line for line in board.screen(uefi) if line] == lines
+    board.off()
+
+
+@FIRMWARE
+def test_network_boot(margay, app, tmp_path, uefi):
+    """QEMU's own DHCP and TFTP: GRUB, then the image; the board's address says which node
+    it is, and its folder lies anywhere below the server's."""
+    folder = tmp_path / "tftp"
+    folder.mkdir()
+    (tmp_path / "text").write_bytes(TEXT)
+    margay("pxe", app("hello"), "-n", 3, "--link", "none", "-o", folder / "jobs", "--board",
+           "52:54:00:AA:00:07", "--board", "52:54:00:AA:00:08", "--file",
+           tmp_path / "text").ok()
+    loader = "margay.efi" if uefi else "margay.pxe"
+    board = Board(margay, tmp_path, "-boot", "n", "-device",
+                  "e1000e,netdev=lan,mac=52:54:00:aa:00:08", "-netdev",
+                  f"user,id=lan,restrict=on,tftp={folder},bootfile=jobs/{loader}", uefi=uefi)
+    board.serial.wait().ok().prints(r"hello from rank 1 of 3 on node1\r?$")
+
+
+@FIRMWARE
+def test_unknown_board_asks(margay, tmp_path, disc, uefi):
+    """Two nodes, and nobody knows which this is: the menu waits for a person."""
+    board = Board(margay, tmp_path, "-cdrom", disc("hello", "-n", 2, "--link", "none"), uefi=uefi)
+    board.serial.wait_for("node 1 of 2")
+    board.press("down", "ret")
+    board.serial.wait().ok().prints(r"hello from rank 1 of 2 on node1\r?$")
+
+
+def test_serial_number_tells_the_node(margay, tmp_path, disc):
+    path = disc("hello", "-n", 2, "--link", "none", "--board", "Serial No. 4", "--board",
+                "01234567-89AB-cdef-0123-456789abcdef")
+    for words, rank in ((("type=1,serial=Serial No. 4",), 0),
+                        (("type=1,uuid=01234567-89ab-cdef-0123-456789abcdef",), 1)):
+        board = Board(margay, tmp_path, "-cdrom", path, "-smbios", *words, name=f"board{rank}")
+        board.serial.wait().ok().prints(rf"hello from rank {rank} of 2 on node{rank}\r?$")
+
+
+@pytest.mark.long
+def test_usb_stick(margay, tmp_path, disc):
+    """The same file as a disc that can be written to, without a CD-ROM's boot record."""
+    for uefi in (False, True):
+        board = Board(margay, tmp_path, "-device", "qemu-xhci", "-device",
+                      "usb-storage,drive=stick", "-drive",
+                      f"if=none,id=stick,format=raw,file={disc('hello', '--link', 'none')}",
+                      uefi=uefi, name=f"uefi{uefi}")
+        board.serial.wait().ok().prints(r"hello from rank 0 of 1 on node0\r?$")
+
+
+@pytest.mark.parametrize("pixels", [
+    pytest.param(False, id="text"), pytest.param(True, id="pixels", marks=pytest.mark.long)])
+def test_screen_scrolls(margay, app, tmp_path, disc, pixels):
+    """Long lines go on below, and the last of many lines stay."""
+    path = disc("output", "--link", "none", "--stay", "--", "lines", 200)
+    board = Board(margay, tmp_path, "-cdrom", path, uefi=pixels)
+    board.serial.wait_for(HALTED)
+    lines = [line for line in board.screen(pixels) if line]
+    wrapped = "".join(lines)
+    assert lines[-2:] == ["margay: rank 0 exited with status 0",
+                          "margay: halted; this machine may be switched off"]
+    assert wrapped.count(f"{199:099}sum {199 * 100}") == 1 and f"{190:099}{191:099}" in wrapped
+    assert f"{100:099}" not in wrapped
+    board.off()
+
+
+@FIRMWARE
+def test_panic_stays_on_the_screen(margay, tmp_path, disc, uefi):
+    """A board that nobody watches keeps its report until somebody comes."""
+    path = disc("hello", "--link", "shm")
+    board = Board(margay, tmp_path, "-cdrom", path, uefi=uefi)
+    board.serial.wait_for(HALTED)
+    lines = [line for line in board.screen(uefi) if line]
+    assert lines[0].startswith("margay: rank 0 (node 0): kernel panic: link=shm, but ")
+    assert lines[-1] == "margay: halted; this machine may be switched off"
+    board.off()
+
+
+def test_letters_differ():
+    """The kernel has all printable letters, and no two look the same."""
+    assert sorted(font().values()) == [chr(code) for code in range(32, 127)]

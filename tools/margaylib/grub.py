@@ -1,0 +1,109 @@
+"""What GRUB is told, from a disc (iso.py) or from the network (pxe.py).
+
+A menu with an entry per node. Each entry's kernel line tells the node its id, rank,
+the number of nodes and the link. Which entry is this board's is found by what the
+board says of itself; a board that is not known shows the menu and waits.
+"""
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+from .encode import command_line
+from .errors import MargayError
+from .links import link_keys
+from .machine import EXIT_PORT
+from .options import RunOptions
+from .paths import program
+
+SERIAL = "margay-node-"       # of a machine that `margay run --boot` makes, with its number
+MODULES = "normal multiboot2 serial smbios test echo boot terminal reboot"
+PLATFORMS = {"i386-pc": ("BIOS", "grub-pc-bin"), "x86_64-efi": ("UEFI", "grub-efi-amd64-bin")}
+FOLDER = Path("/usr/lib/grub")
+_PLAIN = re.compile(r"[A-Za-z0-9_./=,:%+@-]*\Z")
+
+
+def tools(*names: tuple[str, str]) -> list[str]:
+    """Paths of programs, given with their packages; GRUB for both firmwares is there."""
+    paths = [program(name, package) for name, package in names]
+    for platform, (firmware, package) in PLATFORMS.items():
+        if not (FOLDER / platform / "normal.mod").exists():
+            raise MargayError(f"GRUB for {firmware} machines is not installed",
+                              f"apt install {package}")
+    return paths
+
+
+def check_files(options: RunOptions) -> None:
+    for file in options.files:
+        if not os.access(file.path, os.R_OK) or os.path.isdir(file.path):
+            raise MargayError(f"--file {file.path} cannot be read",
+                              "name a file that you may read")
+        if not _PLAIN.match(file.name):
+            raise MargayError(f"--file {file.path}: GRUB cannot hand over a name like that",
+                              "rename the file: letters, digits and . _ - only")
+
+
+def copy_files(options: RunOptions, image_fd: int, folder: Path) -> None:
+    """The application and its files, under the names that grub_config() uses."""
+    import shutil
+    shutil.copyfile(f"/dev/fd/{image_fd}", folder / "margay.elf")
+    for index, file in enumerate(options.files):
+        shutil.copyfile(file.path, folder / f"file{index}")
+
+
+def grub_config(options: RunOptions, folder: str) -> str:
+    """grub.cfg, for files in `folder`. A text screen where there is a BIOS, pixels else."""
+    known = options.nodes == 1 or options.node >= 0
+    lines = ["if serial --unit=0 --speed=115200; then",
+             "\tterminal_input console serial",
+             "\tterminal_output console serial",
+             "fi",
+             'if [ "$grub_platform" = efi ]; then insmod all_video; fi',
+             f"set default={max(options.node, 0)}",
+             f"set timeout={0 if known else -1}",
+             "set exit=",
+             "smbios --type 1 --get-string 7 --set serial",
+             "smbios --type 1 --get-uuid 8 --set uuid"]
+    for node in range(options.nodes):
+        lines += _choice(options, node)
+    for node in range(options.nodes):
+        lines.append(f'menuentry "node {node} of {options.nodes}" {{')
+        lines.append(f"\tmultiboot2 {folder}/margay.elf {_kernel_line(options, node)}")
+        lines += [f"\tmodule2 {folder}/file{index} {quoted(file.name)}"
+                  for index, file in enumerate(options.files)]
+        lines.append('\tif [ "$grub_platform" = pc ]; then set gfxpayload=text; fi')
+        lines.append("}")
+    return "\n".join(lines) + "\n"
+
+
+def _choice(options: RunOptions, node: int) -> list[str]:
+    """Chooses a node's entry on its board. A machine of `margay run --boot` also leaves
+    through the exit port."""
+    where = f"set default={node}; " if options.node < 0 else ""
+    lines = [f'if [ "$serial" = "{SERIAL}{node}" ]; then {where}set timeout=0; '
+             f'set exit="exitport={EXIT_PORT:#x}"; fi']
+    if node < len(options.boards):
+        board = options.boards[node]
+        low = quoted(board.lower())              # as GRUB writes addresses and UUIDs
+        lines.append(f'if [ "$serial" = {quoted(board)} -o "$uuid" = {low} '
+                     f'-o "$net_default_mac" = {low} ]; then {where}set timeout=0; fi')
+    return lines
+
+
+def _kernel_line(options: RunOptions, node: int) -> str:
+    keys = [("node", str(node)), ("rank", str(node)), ("n", str(options.nodes)),
+            *link_keys(options), ("jid", "1"), ("uid", str(os.getuid())),
+            ("stack", str(options.stack_bytes))]
+    if options.stay:
+        keys.append(("stay", "1"))
+    mark, *tokens = command_line(keys, options.env, [options.app, *options.args]).split(" ")
+    return " ".join([mark, "$exit", *map(quoted, tokens)])
+
+
+def quoted(token: str) -> str:
+    """A word of GRUB's script language, for text that may hold any printable character."""
+    if token and _PLAIN.match(token):
+        return token
+    inside = token.replace("'", "'\\''")
+    return f"'{inside}'"

@@ -197,6 +197,18 @@ static void damage(struct netsim *sim, uint8_t *frame, uint32_t bytes)
 	}
 }
 
+/* Whether the link between two nodes is in a stretch of time when it is cut. */
+static int is_cut(const struct netsim *sim, uint32_t a, uint32_t b)
+{
+	uint64_t link = a < b ? (uint64_t)a << 32 | b : (uint64_t)b << 32 | a;
+	uint64_t state = sim->config.seed ^ link * 0x9e3779b97f4a7c15ULL;
+
+	if (!sim->config.cut)
+		return 0;
+	state += sim->now / sim->config.cut_ns;
+	return netsim_random(&state) % 1000000 < sim->config.cut;
+}
+
 /* A frame from card `from`: what happens to it on its way. */
 static void forward(struct netsim *sim, const struct card *from, uint8_t *frame, uint32_t bytes)
 {
@@ -206,7 +218,7 @@ static void forward(struct netsim *sim, const struct card *from, uint8_t *frame,
 	sim->counters[NETSIM_SENT]++;
 	if (sim->watcher)
 		sim->watcher(sim->watching, sim->now, frame, bytes);
-	if (node >= sim->config.nodes || from->cut[node]) {
+	if (node >= sim->config.nodes || from->cut[node] || is_cut(sim, from->node, node)) {
 		sim->counters[NETSIM_CUT]++;
 		return;
 	}
@@ -301,7 +313,7 @@ void netsim_look(struct netsim *sim, uint32_t node)
 struct netsim_config netsim_defaults(uint32_t nodes, uint64_t seed)
 {
 	return (struct netsim_config){ .nodes = nodes, .seed = seed, .latency_ns = 5000,
-				       .delay_ns = 5000000, .bytes_per_s = 1000000000,
+				       .delay_ns = 5000000, .cut_ns = 1000000, .bytes_per_s = 1000000000,
 				       .queue_bytes = 4u << 20, .mtu = 9014 };
 }
 
@@ -378,6 +390,8 @@ void netsim_faults(struct netsim *sim, const struct netsim_config *config)
 	sim->config.damage = config->damage;
 	sim->config.delay = config->delay;
 	sim->config.delay_ns = config->delay_ns;
+	sim->config.cut = config->cut;
+	sim->config.cut_ns = config->cut_ns;
 }
 
 void netsim_watch(struct netsim *sim, netsim_watcher *watcher, void *context)

@@ -20,6 +20,8 @@ struct netsim_config {
 	uint64_t seed;
 	/* per million frames */
 	uint32_t loss, duplicate, reorder, damage, delay;
+	uint32_t cut;              /* per million stretches of cut_ns: a pair's link is cut */
+	uint64_t cut_ns;
 	uint64_t latency_ns;       /* of each hop */
 	uint64_t delay_ns;         /* most that a delayed frame is late */
 	uint64_t bytes_per_s;      /* of each link */

@@ -54,10 +54,12 @@ TEST(link_sends_nothing_again_without_faults)
 	CHECK_IS(traffic_close(&t), 0);
 }
 
+#define FAULTS 6u
+
 static uint32_t *rate_of(struct netsim_config *network, uint32_t fault)
 {
 	uint32_t *faults[] = { &network->loss, &network->duplicate, &network->reorder,
-			       &network->damage, &network->delay };
+			       &network->damage, &network->delay, &network->cut };
 
 	return faults[fault];
 }
@@ -65,8 +67,8 @@ static uint32_t *rate_of(struct netsim_config *network, uint32_t fault)
 TEST(link_bears_pairs_of_all_faults)
 {
 	for (uint32_t rate = 0; rate < 4; rate++)
-		for (uint32_t a = 0; a < 5; a++)
-			for (uint32_t b = a; b < 5; b++) {
+		for (uint32_t a = 0; a < FAULTS; a++)
+			for (uint32_t b = a; b < FAULTS; b++) {
 				uint64_t seed = 100 * rate + 10 * a + b;
 				struct traffic_config config = usual(4, 240, seed);
 				struct netsim_config network = netsim_defaults(4, seed);
@@ -82,9 +84,33 @@ TEST(link_bears_all_faults_at_once)
 	struct traffic_config config = usual(4, 600, 7);
 	struct netsim_config network = netsim_defaults(4, 7);
 
-	for (uint32_t fault = 0; fault < 5; fault++)
+	for (uint32_t fault = 0; fault < FAULTS; fault++)
 		*rate_of(&network, fault) = 100000;
 	all_arrive(&config, &network);
+}
+
+TEST(link_fails_honestly_when_wires_are_cut_for_long)
+{
+	uint32_t failed = 0;
+
+	for (uint64_t seed = 70; seed < 74; seed++) {
+		struct traffic_config config = usual(4, 2000, seed);
+		struct netsim_config network = netsim_defaults(4, seed);
+		struct traffic t;
+
+		network.cut = 50000;
+		network.cut_ns = 500000000;
+		network.loss = network.duplicate = network.reorder = 10000;
+		config.most_time = 300000000000ull;
+		traffic_open(&t, &config, &network);
+		t.links.check_payload = 1;
+		t.links.tries = 3;
+		traffic_start(&t);
+		CHECK_IS(traffic_run(&t, ~0u), 1);
+		failed += t.failed;
+		CHECK_IS(traffic_close(&t), 0);
+	}
+	CHECK(failed > 0);
 }
 
 TEST(link_bears_pools_of_one)

@@ -2,7 +2,7 @@
  * Long simulations of the link from the command line, for tests/test_netsim.py
  * and for figures:
  *   netsim NODES MESSAGES SEED [name=value ...]
- * rates (loss, duplicate, reorder, damage, delay, busy, longer, answers) are per
+ * rates (loss, duplicate, reorder, damage, delay, cut, busy, longer, answers) are per
  * million; fixed, longest, incast, ring and mtu as in the structures; auth=1: with a key
  * (bytes 0 to 15); pcap=FILE writes all frames that were sent. The last line is
  * "ok" or "failed", that before a row of figures.
@@ -80,6 +80,8 @@ int main(int argc, char **argv)
 	network.reorder = RATE("reorder", 0);
 	network.damage = RATE("damage", 0);
 	network.delay = RATE("delay", 0);
+	network.cut = RATE("cut", 0);
+	network.cut_ns = option(argc, argv, "cut_ns", network.cut_ns);
 	network.mtu = RATE("mtu", network.mtu);
 	network.queue_bytes = RATE("queue", network.queue_bytes);
 
@@ -87,6 +89,7 @@ int main(int argc, char **argv)
 	traffic_open(&t, &config, &network);
 	t.links.check_payload = (uint8_t)option(argc, argv, "crc", 1);
 	t.links.ring = RATE("ring", t.links.ring);
+	t.links.tries = (uint16_t)option(argc, argv, "tries", t.links.tries);
 	t.links.keyed = (uint8_t)option(argc, argv, "auth", 0);
 	for (uint32_t i = 0; i < sizeof(t.links.key); i++)
 		t.links.key[i] = (uint8_t)i;

@@ -11,6 +11,12 @@
 
 enum placed { ACCEPTED, REFUSED, NONSENSE };
 
+/* A record for a flow that holds this many: one flow gets no more than it leaves. */
+static uint32_t take_share(struct records *records, uint32_t held)
+{
+	return held <= (uint32_t)(records->limit - records->used) ? record_take(records) : NO_RECORD;
+}
+
 /* ---- short messages ---- */
 
 static int whole(struct link *link, struct flow *flow, const void *header, const void *payload,
@@ -28,14 +34,16 @@ static int whole(struct link *link, struct flow *flow, const void *header, const
 
 static int place_short(struct link *link, struct flow *flow, const struct wire *wire)
 {
+	uint32_t index, held = 0;
 	struct stash *stash;
-	uint32_t index;
 
 	if (wire->offset || wire->bytes != wire->length)
 		return NONSENSE;
 	if (wire->sequence == flow->expected)
 		return whole(link, flow, wire->message, wire->payload, wire->bytes);
-	index = record_take(&link->stashes);
+	for (index = flow->stash; index != NO_RECORD; held++)
+		index = ((struct stash *)record_at(&link->stashes, index))->next;
+	index = take_share(&link->stashes, held);
 	if (index == NO_RECORD) {
 		count(link, LINK_EARLY);
 		return REFUSED;
@@ -175,9 +183,7 @@ static int place_first(struct link *link, struct flow *flow, const struct wire *
 		return place_at_once(link, flow, wire);
 	for (tail = &flow->assembly; *tail != NO_RECORD; held++)
 		tail = &((struct assembly *)record_at(&link->assemblies, *tail))->next;
-	/* One flow gets no more than it leaves. */
-	index = held <= (uint32_t)(link->assemblies.limit - link->assemblies.used) ?
-		record_take(&link->assemblies) : NO_RECORD;
+	index = take_share(&link->assemblies, held);
 	if (index == NO_RECORD) {
 		count(link, LINK_REFUSED);
 		return REFUSED;

@@ -44,6 +44,13 @@ static void fill_header(const struct traffic *t, struct header *header, uint32_t
 
 /* ---- receiving ---- */
 
+#define STRANGER  (~0u)            /* a message of one has no number */
+
+static int is_stranger(const struct traffic *t, uint32_t node)
+{
+	return node >= t->config.nodes - t->config.strangers;
+}
+
 static int is_busy(struct traffic *t)
 {
 	return t->config.busy && netsim_random(&t->dice) % 1000000 < t->config.busy;
@@ -90,6 +97,8 @@ static int on_whole(void *context, uint32_t node, uint32_t lane, const void *hea
 
 	if (is_busy(n->traffic))
 		return LINK_BUSY;
+	if (is_stranger(n->traffic, node))
+		return LINK_TAKE;
 	number = check_header(n, node, lane, header, bytes);
 	if (memcmp(payload, n->traffic->pattern + place_of(n->traffic, number), bytes))
 		wrong(n->traffic, "wrong bytes", number, n->node);
@@ -104,7 +113,8 @@ static int on_begin(void *context, uint32_t node, uint32_t lane, const void *hea
 
 	if (is_busy(n->traffic))
 		return LINK_BUSY;
-	target->room[0] = check_header(n, node, lane, header, length);
+	target->room[0] = is_stranger(n->traffic, node) ? STRANGER :
+		check_header(n, node, lane, header, length);
 	target->room[1] = 0;
 	target->room[2] = 0;
 	target->room[3] = node;
@@ -118,6 +128,8 @@ static void on_data(void *context, struct link_target *target, uint64_t at, cons
 	struct traffic *t = n->traffic;
 	uint32_t number = (uint32_t)target->room[0];
 
+	if (number == STRANGER)
+		return;
 	if (at + bytes > t->lengths[number] ||
 	    memcmp(payload, t->pattern + place_of(t, number) + at, bytes))
 		wrong(t, "wrong bytes", number, n->node);
@@ -130,10 +142,11 @@ static void on_end(void *context, struct link_target *target, int fail)
 	struct traffic_node *n = context;
 	struct traffic *t = n->traffic;
 	uint32_t number = (uint32_t)target->room[0];
-	uint64_t length = t->lengths[number];
+	uint64_t length;
 
-	if (fail)
+	if (fail || number == STRANGER)
 		return;
+	length = t->lengths[number];
 	if (target->room[1] != length || target->room[2] != length * (length - 1) / 2)
 		wrong(t, "ends without all of its bytes", number, n->node);
 	received(n, number, (uint32_t)target->room[3]);
@@ -198,10 +211,11 @@ static uint64_t choose_length(struct traffic *t)
 
 static void feed(struct traffic *t, struct traffic_node *n)
 {
+	uint32_t nodes = t->config.nodes - t->config.strangers;
+
 	while (n->to_send && n->link) {
 		uint64_t dice = netsim_random(&t->dice), length;
-		uint32_t to = t->config.incast ? 0 :
-			(n->node + 1 + dice % (t->config.nodes - 1)) % t->config.nodes;
+		uint32_t to = t->config.incast ? 0 : (n->node + 1 + dice % (nodes - 1)) % nodes;
 		uint32_t lane = (dice >> 32) % 1000000 < t->config.answers;
 		uint32_t number = t->sent;
 		struct header header;
@@ -312,16 +326,17 @@ void traffic_open(struct traffic *t, const struct traffic_config *config,
 
 void traffic_start(struct traffic *t)
 {
-	uint32_t senders = t->config.nodes - !!t->config.incast;
+	uint32_t nodes = t->config.nodes - t->config.strangers;
+	uint32_t senders = nodes - !!t->config.incast;
 
-	for (uint32_t i = 0; i < t->config.nodes; i++) {
+	for (uint32_t i = 0; i < nodes; i++) {
 		t->nodes[i].traffic = t;
 		t->nodes[i].node = i;
 		if (i > 0 || !t->config.incast)
 			t->nodes[i].to_send = t->config.messages / senders;
 		traffic_revive(t, i);
 	}
-	for (uint32_t i = 0; i < t->config.nodes; i++) {
+	for (uint32_t i = 0; i < nodes; i++) {
 		feed(t, &t->nodes[i]);
 		netsim_look(t->sim, i);
 	}
@@ -344,7 +359,8 @@ int traffic_run(struct traffic *t, uint32_t until)
 			return is_settled(t);
 		if (netsim_now(t->sim) > t->config.most_time)
 			return 0;
-		feed(t, &t->nodes[node]);
+		if (t->nodes[node].link)
+			feed(t, &t->nodes[node]);
 		netsim_look(t->sim, (uint32_t)node);
 		if (!t->nodes[node].to_send && !t->nodes[node].under_way && is_settled(t))
 			return 1;

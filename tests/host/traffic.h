@@ -20,6 +20,7 @@ struct traffic_config {
 	uint32_t longer;           /* per million messages: more than LINK_WHOLE_BYTES */
 	uint32_t busy;             /* per million messages: the receiver says LINK_BUSY */
 	uint32_t answers;          /* per million messages: on the lane of answers */
+	uint32_t strangers;        /* the last nodes: no traffic; what they send, tests make */
 	uint32_t incast;           /* 1: all send to node 0, which sends nothing */
 	uint64_t most_time;        /* simulated ns: a run that takes longer hangs */
 };

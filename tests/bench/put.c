@@ -4,18 +4,20 @@
  *
  *   put latency ROUNDS        8 bytes there and back, both ranks poll: half, in us
  *   put sleep ROUNDS          the same, but whoever waits is halted in the kernel
- *   put stream SIZE COUNT     COUNT puts of SIZE bytes, a confirmed window of 64 at a
- *                             time, for three distances between the places of source
- *                             and target: the slowest in MB/s
+ *   put stream SIZE COUNT     COUNT puts of SIZE bytes, at most 64 not yet confirmed,
+ *                             for three distances between the places of source and
+ *                             target: the slowest in MB/s
  *   put rate COUNT            8-byte puts per second, each with an event that the
  *                             target takes; at most 64 not yet taken
+ *
+ * stream and rate poll; with `asleep` behind them whoever waits is halted instead.
  */
 #include <margay/abi.h>
 #include <string.h>
 
 #include "../../apps/job.h"
 
-enum { PORTAL = 1, WINDOW = 64, CREDIT = WINDOW / 2, BUFFER = 2 << 20 };
+enum { PORTAL = 1, WINDOW = 64, HALF = WINDOW / 2, BUFFER = 2 << 20 };
 
 static _Alignas(2 << 20) char buffer[2 * BUFFER];   /* same address on both ranks */
 static struct job job;
@@ -80,6 +82,12 @@ static void sleep_event(ptl_handle_eq_t eq)
 	poll_event(eq);
 }
 
+/* As a program would wait. */
+static void wait_event(ptl_handle_eq_t eq)
+{
+	job_event(eq);
+}
+
 static void latency(long rounds, void (*wait)(ptl_handle_eq_t))
 {
 	ptl_handle_eq_t eq = queue(64);
@@ -102,16 +110,28 @@ static void latency(long rounds, void (*wait)(ptl_handle_eq_t))
 	job_barrier(&job);
 }
 
-/* One window: the last put of it is acknowledged, and so all are in place. */
-static void window(ptl_handle_md_t md, ptl_handle_eq_t eq, long puts, ptl_size_t offset)
+/* So many puts. The last of each half a window is acknowledged, and so all of the half
+ * are in place; the acknowledgement before it has come by then. */
+static void stream_part(ptl_handle_md_t md, ptl_handle_eq_t eq, long puts, ptl_size_t offset,
+                        void (*wait)(ptl_handle_eq_t))
 {
-	for (long i = 1; i < puts; i++)
-		put(md, PTL_NOACK_REQ, offset);
-	put(md, PTL_ACK_REQ, offset);
-	poll_event(eq);
+	long open = 0;
+
+	for (long i = 1; i <= puts; i++) {
+		int last = i % HALF == 0 || i == puts;
+
+		put(md, last ? PTL_ACK_REQ : PTL_NOACK_REQ, offset);
+		open += last;
+		if (open == WINDOW / HALF) {
+			wait(eq);
+			open--;
+		}
+	}
+	for (; open > 0; open--)
+		wait(eq);
 }
 
-static void stream(size_t size, long count)
+static void stream(size_t size, long count, void (*wait)(ptl_handle_eq_t))
 {
 	/* How far the target lies from the source, modulo what caches care about. */
 	static const size_t distance[] = { 0, 4096, 512 << 10 };
@@ -127,10 +147,9 @@ static void stream(size_t size, long count)
 		for (unsigned d = 0; d < sizeof(distance) / sizeof(distance[0]); d++) {
 			double start, took;
 
-			window(md, eq, WINDOW, distance[d]);
+			stream_part(md, eq, WINDOW, distance[d], wait);
 			start = seconds();
-			for (long left = count; left > 0; left -= WINDOW)
-				window(md, eq, left < WINDOW ? left : WINDOW, distance[d]);
+			stream_part(md, eq, count, distance[d], wait);
 			took = seconds() - start;
 			if (took > slowest)
 				slowest = took;
@@ -140,14 +159,14 @@ static void stream(size_t size, long count)
 	job_barrier(&job);
 }
 
-/* Rank 1 takes an event per put and returns credit for every CREDIT of them. */
-static void rate(long count)
+/* Rank 1 takes an event per put and returns credit for every HALF of them. */
+static void rate(long count, void (*wait)(ptl_handle_eq_t))
 {
 	ptl_handle_eq_t eq = queue(4 * WINDOW);
 	ptl_handle_md_t md = source(buffer, 8, 0, PTL_EQ_NONE);
 	double start;
 
-	count -= count % CREDIT;
+	count -= count % HALF;
 	expose(buffer + BUFFER, 8, 0, eq);
 	job_barrier(&job);
 	start = seconds();
@@ -156,19 +175,19 @@ static void rate(long count)
 
 		for (long i = 0; i < count; i++) {
 			if (credit == 0) {
-				poll_event(eq);
-				credit = CREDIT;
+				wait(eq);
+				credit = HALF;
 			}
 			credit--;
 			put(md, PTL_NOACK_REQ, 0);
 		}
-		for (long open = WINDOW - credit; open > 0; open -= CREDIT)
-			poll_event(eq);
+		for (long open = WINDOW - credit; open > 0; open -= HALF)
+			wait(eq);
 		printf("per_s %.0f\n", count / (seconds() - start));
 	} else {
 		for (long i = 1; i <= count; i++) {
-			poll_event(eq);
-			if (i % CREDIT == 0)
+			wait(eq);
+			if (i % HALF == 0)
 				put(md, PTL_NOACK_REQ, 0);
 		}
 	}
@@ -179,11 +198,13 @@ int main(int argc, char **argv)
 {
 	const char *mode = argc > 1 ? argv[1] : "";
 	long number = argc > 2 ? atol(argv[2]) : 0;
+	void (*wait)(ptl_handle_eq_t) =
+		strcmp(argv[argc - 1], "asleep") == 0 ? wait_event : poll_event;
 
 	job_start(&job);
 	if (job.size != 2 || number < 1) {
 		fprintf(stderr, "put: needs 2 ranks and a mode: latency N | sleep N | "
-		        "stream SIZE N | rate N\n");
+		        "stream SIZE N [asleep] | rate N [asleep]\n");
 		return 2;
 	}
 	peer = margay_process(1 - job.rank);
@@ -192,9 +213,9 @@ int main(int argc, char **argv)
 	else if (strcmp(mode, "sleep") == 0)
 		latency(number, sleep_event);
 	else if (strcmp(mode, "stream") == 0 && argc > 3 && number <= BUFFER)
-		stream(number, atol(argv[3]));
+		stream(number, atol(argv[3]), wait);
 	else if (strcmp(mode, "rate") == 0)
-		rate(number);
+		rate(number, wait);
 	else
 		return fprintf(stderr, "put: unknown mode %s\n", mode), 2;
 	return 0;

@@ -10,12 +10,16 @@ their sum. `--ex "python DETAIL=True"` before lists the functions as well.
 """
 from __future__ import annotations
 
+import sys
 from collections import Counter
+from pathlib import Path
 
 import gdb
 
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+from stepping import count_call, go, stop_at  # noqa: E402
+
 WARM_PUTS = 50
-MOST_STEPS = 20_000
 
 # Innermost function -> share; else source file -> share. What a put costs is
 # divided as the paper on Fast Messages divides Active Messages on the CM-5
@@ -51,51 +55,30 @@ def of_file(file: str) -> str | None:
     return FILES[max(fits, key=len)] if fits else None
 
 
-def place(pc: int) -> tuple[str, str]:
-    """The share of an instruction, and its innermost function with its file. The
-    function decides if it is in FUNCTIONS, else the file of the line."""
-    line = gdb.find_pc_line(pc)
-    file = line.symtab.filename if line.symtab else "?"
-    block = gdb.block_for_pc(pc)
-    while block and not block.function:
-        block = block.superblock
-    name = block.function.name if block else "?"
-    share = FUNCTIONS.get(name) or of_file(file)
+def share_of(function: str, file: str) -> str:
+    """The function decides if it is in FUNCTIONS, else the file of the line."""
+    share = FUNCTIONS.get(function) or of_file(file)
     if not share:
-        raise gdb.GdbError(f"tests/bench/steps.py knows no share for {name} in {file}")
-    return share, f"{name} ({file})"
-
-
-def steps() -> Counter[tuple[str, str]]:
-    """How many instructions of one put each share and function has."""
-    stop = gdb.Breakpoint("PtlPut", internal=True)
-    stop.silent = True
-    stop.ignore_count = WARM_PUTS
-    gdb.execute("continue", to_string=True)
-    stop.delete()
-    frame = gdb.selected_frame()
-    end, stack = frame.older().pc(), int(frame.read_register("rsp"))
-    counts: Counter[tuple[str, str]] = Counter()
-    for _ in range(MOST_STEPS):
-        pc = gdb.selected_frame().pc()
-        if pc == end and int(gdb.selected_frame().read_register("rsp")) > stack:
-            return counts
-        counts[place(pc)] += 1
-        gdb.execute("stepi", to_string=True)
-    raise gdb.GdbError(f"the put had not returned after {MOST_STEPS} instructions")
+        raise gdb.GdbError(f"tests/bench/steps.py knows no share for {function} in {file}")
+    return share
 
 
 def main() -> None:
-    counts = steps()
+    stop = stop_at("PtlPut", ignore=WARM_PUTS)
+    go()
+    stop.delete()
     shares: Counter[str] = Counter()
-    for (share, _), count in counts.items():
+    functions: Counter[tuple[str, str]] = Counter()
+    for ((function, file), *_), count in count_call().items():
+        share = share_of(function, file)
         shares[share] += count
+        functions[share, f"{function} ({file})"] += count
     if globals().get("DETAIL"):
-        for (share, function), count in counts.most_common():
+        for (share, function), count in functions.most_common():
             print(f"{count:5} {share:9} {function}")
     for share in SHARES:
         print(f"insn_put_8B_{share} {shares[share]}")
-    print(f"insn_put_8B_stepped {sum(counts.values())}")
+    print(f"insn_put_8B_stepped {sum(shares.values())}")
 
 
 main()

@@ -1,0 +1,164 @@
+"""Divides the instructions of a put to another node by what they are for; run by gdb.
+
+    margay gdb --batch --ex "source tests/bench/steps_far.py" -n 2 --link virtio --direct \
+        build/bench/far.elf
+
+bench.py starts it. Rank 0 is stepped through a put of 8 bytes from its call to its return
+and through the card's report that the frame is out (tx), through the arrival of one (rx),
+and through the arrival of an acknowledgement by itself (ack); each several times, and the
+median of their sums is taken. What is compiled from drivers/ is the driver's own, and in no
+other figure. One line per share on stdout: insn_tx_8B_SHARE COUNT, and insn_tx_8B, their sum
+without the driver's; likewise insn_rx_8B and insn_rx_ack. `--ex "python DETAIL=True"` before
+lists the functions as well.
+
+The division is that of the paper on Active Messages on the CM-5: what a bare message
+costs, and what in-order delivery, buffer management and fault tolerance add to it. Of the
+first, what shared memory pays as well is told apart: `call` and `portals`.
+"""
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from pathlib import Path
+
+import gdb
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+from stepping import count_call, go, stop_at  # noqa: E402
+
+ROUNDS = 3
+WARM = 20
+SHARES = ("order", "buffers", "faults", "frame", "portals", "call")
+
+# Functions that say nothing about what they are called for: whoever calls them, does.
+HELPERS = {"record_at", "units", "is_before", "is_due", "bits", "shifted", "count", "flow_index",
+           "flow_lane", "flow_other", "wire_get", "wire_put", "rounded", "add"}
+# Function -> share, unless it is from ELSEWHERE; else the file's share counts.
+ELSEWHERE = ("drivers/", "net/portals/", "libc-glue/")
+FUNCTIONS = {
+    # which frame, and whether it is this one's turn
+    "flow_find": "order", "flow_open": "order", "chain": "order", "assemble": "order",
+    "place_short": "order", "place_first": "order", "whole": "order", "locate": "order",
+    "advance": "order", "end_first": "order", "unstash": "order",
+    # records for messages and frames, and how many may be under way
+    "record_take": "buffers", "record_give": "buffers", "has_room": "buffers",
+    "link_has_room": "buffers", "left": "buffers", "link_send": "buffers", "may_send": "buffers",
+    "begin_epoch": "buffers", "link_transmitted": "buffers", "transmitted": "buffers",
+    "take": "buffers", "give": "buffers", "reserve": "buffers", "unreserve": "buffers",
+    "link_reserve": "buffers", "link_unreserve": "buffers", "release": "buffers",
+    # what is needed only because frames are lost, damaged, or of another life
+    "header_crc": "faults", "port_crc32c": "faults", "by_instruction": "faults",
+    "ack_take": "faults", "measure": "faults", "holes": "faults", "acknowledge": "faults",
+    "left_first": "faults", "left_again": "faults", "send_ack": "faults", "send_end": "faults",
+    "is_mine": "faults", "learn": "faults", "receive": "faults", "link_look_for_deaths": "faults",
+    "link_is_dead": "faults", "set_timer": "faults", "timer_arm_by": "faults",
+    "out_sent": "faults", "report": "faults", "meet_once": "faults",
+}
+# By file and function where two functions have one name.
+PLACES = {
+    ("net/link/ack.c", "advance"): "faults",
+    ("net/link/accept.c", "take"): "faults",
+}
+# The longest prefix of a file's name counts.
+FILES = {
+    "drivers/": "driver",
+    "net/link/": "frame", "net/link/timer.c": "faults", "net/link/crc.c": "faults",
+    "net/link/ack.c": "faults", "net/link/assemble.c": "order", "net/link/siphash.": "faults",
+    "net/frames/": "frame", "net/port.h": "frame", "net/nic.h": "driver",
+    "net/portals/": "portals", "net/shm/": "portals",
+    "kernel/crc.c": "faults", "kernel/copy.c": "frame", "kernel/port.c": "portals",
+    "kernel/link_frames.c": "call", "kernel/": "call", "libc-glue/": "call", "include/": "call",
+}
+
+
+def of_file(file: str) -> str | None:
+    fits = [prefix for prefix in FILES if file.startswith(prefix)]
+    return FILES[max(fits, key=len)] if fits else None
+
+
+def share_of(functions: tuple[tuple[str, str], ...]) -> tuple[str, str]:
+    """The share of an instruction in these functions, the innermost first, and its name."""
+    for function, path in functions:
+        file = path.removeprefix("./")
+        if function in HELPERS and (function, path) != functions[-1]:
+            continue
+        named = FUNCTIONS.get(function) if not file.startswith(ELSEWHERE) else None
+        share = PLACES.get((file, function)) or named or of_file(file)
+        if not share:
+            raise gdb.GdbError(f"tests/bench/steps_far.py knows no share for {function} in {file}")
+        return share, f"{function} ({file})"
+    return "frame", functions[0][0]
+
+
+class Count:
+    """Instructions of one call or several, by share and by function."""
+
+    def __init__(self) -> None:
+        self.shares: Counter[str] = Counter()
+        self.functions: Counter[tuple[str, str]] = Counter()
+
+    def add_call(self) -> None:
+        for functions, n in count_call().items():
+            share, name = share_of(functions)
+            self.shares[share] += n
+            self.functions[share, name] += n
+
+    def has(self, function: str) -> bool:
+        return any(name.startswith(function + " ") for _, name in self.functions)
+
+    def total(self) -> int:
+        return sum(n for share, n in self.shares.items() if share != "driver")
+
+
+def say(name: str, counts: list[Count]) -> None:
+    middle = sorted(counts, key=Count.total)[len(counts) // 2]
+    if globals().get("DETAIL"):
+        for (share, function), n in middle.functions.most_common():
+            print(f"{n:5} {name:11} {share:8} {function}")
+    print(f"{name} {middle.total()}")
+    for share in (*SHARES, "driver"):
+        print(f"{name}_{share} {middle.shares[share]}")
+
+
+def main() -> None:
+    put = stop_at("PtlPut", ignore=WARM)
+    received, transmitted = stop_at("received"), stop_at("transmitted")
+    received.enabled = transmitted.enabled = False
+    at = {int(stop.location[1:], 16): stop for stop in (put, received, transmitted)}
+    sent: list[Count] = []
+    arrived: list[Count] = []
+    acknowledged: list[Count] = []
+    stop = at[go()]
+    while len(arrived) < ROUNDS:
+        count = Count()
+        count.add_call()
+        if stop is put:
+            sent.append(count)
+            received.enabled = True
+            transmitted.enabled = not count.has("transmitted")
+        elif stop is transmitted:
+            sent[-1].shares += count.shares
+            sent[-1].functions += count.functions
+            transmitted.enabled = False
+        elif count.has("eq_record") or count.has("put_words"):
+            arrived.append(count)
+            received.enabled = False
+        stop = at[go()]
+    # On to the rounds that are not answered.
+    received.enabled = transmitted.enabled = False
+    put.ignore_count = 40
+    go()
+    put.enabled = False
+    received.enabled = True
+    while len(acknowledged) < ROUNDS:
+        go()
+        count = Count()
+        count.add_call()
+        if not count.has("assemble"):
+            acknowledged.append(count)
+    say("insn_tx_8B", sent)
+    say("insn_rx_8B", arrived)
+    say("insn_rx_ack", acknowledged)
+
+
+main()

@@ -1,5 +1,5 @@
 /*
- * ACPI tables: where PCI's configuration space is, and how to switch off. Data:
+ * ACPI tables: where PCI's configuration space is, a clock, how to switch off. Data:
  * what was found. The tables come from outside: lengths are checked, and what
  * does not fit is treated as absent.
  */
@@ -19,6 +19,7 @@
 #define EBDA_SEGMENT  0x40eUL      /* in page 0, which is not mapped as it is */
 #define EBDA_BYTES    1024u
 #define TABLE_LIMIT   0x100000u
+#define ENABLE_TRIES  1000000u     /* reads of a port: a second or so */
 
 #define AML_PACKAGE   0x12u        /* 20.2.5.4 */
 #define AML_BYTE      0x0au        /* 20.2.3: a byte follows */
@@ -148,6 +149,24 @@ uint64_t acpi_ecam(void)
 	return ecam;
 }
 
+uint16_t acpi_timer(void)
+{
+	return fadt && !(fadt->flags & ACPI_REDUCED_HARDWARE) ? (uint16_t)fadt->timer : 0;
+}
+
+/* Boards ignore the power registers until their firmware has handed them over. */
+static void enable(void)
+{
+	uint32_t tries = ENABLE_TRIES;
+
+	if (!fadt->command || !fadt->acpi_enable)
+		return;
+	if (!(inw((uint16_t)fadt->pm1a_control) & ACPI_PM1_ENABLED))
+		outb((uint16_t)fadt->command, fadt->acpi_enable);
+	while (!(inw((uint16_t)fadt->pm1a_control) & ACPI_PM1_ENABLED) && --tries)
+		cpu_relax();
+}
+
 void acpi_power_off(void)
 {
 	const struct acpi_address *control;
@@ -155,6 +174,7 @@ void acpi_power_off(void)
 	if (!fadt || !s5_known)
 		return;
 	if (!(fadt->flags & ACPI_REDUCED_HARDWARE)) {
+		enable();
 		outw((uint16_t)fadt->pm1a_control,
 		     (uint16_t)(ACPI_PM1_SLEEP_TYPE(sleep_type_s5) | ACPI_PM1_SLEEP_ENABLE));
 		return;

@@ -38,21 +38,31 @@ struct acpi_fadt {                 /* 5.2.9 */
 	struct acpi_header header;
 	uint32_t facs;
 	uint32_t dsdt;
-	uint8_t  rest1[20];
+	uint8_t  rest1[4];
+	uint32_t command;          /* offset 48: port, of the firmware */
+	uint8_t  acpi_enable;      /* what to write there */
+	uint8_t  rest6[11];
 	uint32_t pm1a_control;     /* offset 64: port */
 	uint32_t pm1b_control;
-	uint8_t  rest2[40];
+	uint8_t  rest2[4];
+	uint32_t timer;            /* offset 76: port, 0 none */
+	uint8_t  rest5[32];
 	uint32_t flags;            /* offset 112 */
 	uint8_t  rest3[24];
 	uint64_t x_dsdt;           /* offset 140 */
 	uint8_t  rest4[96];
 	struct acpi_address sleep_control; /* offset 244, reduced hardware */
 } __attribute__((packed));
+_Static_assert(offsetof(struct acpi_fadt, command) == 48, "ACPI 5.2.9");
 _Static_assert(offsetof(struct acpi_fadt, pm1a_control) == 64, "ACPI 5.2.9");
+_Static_assert(offsetof(struct acpi_fadt, timer) == 76, "ACPI 5.2.9");
 _Static_assert(offsetof(struct acpi_fadt, flags) == 112, "ACPI 5.2.9");
 _Static_assert(offsetof(struct acpi_fadt, x_dsdt) == 140, "ACPI 5.2.9");
 _Static_assert(offsetof(struct acpi_fadt, sleep_control) == 244, "ACPI 5.2.9");
 #define ACPI_REDUCED_HARDWARE 0x100000u
+
+#define ACPI_TIMER_HZ   3579545u             /* 4.8.3.3 */
+#define ACPI_TIMER_MASK 0xffffffu            /* some count further */
 
 struct acpi_mcfg {
 	struct acpi_header header;
@@ -65,6 +75,7 @@ struct acpi_mcfg {
 	} __attribute__((packed)) entry[1];
 } __attribute__((packed));
 
+#define ACPI_PM1_ENABLED        0x1u         /* the firmware has handed power over */
 #define ACPI_PM1_SLEEP_TYPE(t)  ((t) << 10)  /* 4.8.3.2.1 */
 #define ACPI_PM1_SLEEP_ENABLE   0x2000u
 #define ACPI_SLEEP_TYPE(t)      ((t) << 2)   /* 4.8.3.7 */

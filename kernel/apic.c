@@ -5,7 +5,6 @@
 
 #include "apic_regs.h"
 #include "memory.h"
-#include "panic.h"
 #include "vectors.h"
 #include "x86.h"
 
@@ -52,8 +51,11 @@ void apic_start(void)
 {
 	uint64_t base = rdmsr(MSR_APIC_BASE);
 
-	if (base & APIC_BASE_X2APIC)
-		panic("the firmware left the local APIC in x2APIC mode");
+	if (base & APIC_BASE_X2APIC) {
+		/* the only way back leads through the APIC switched off (SDM vol. 3, 11.12.5) */
+		base &= ~(uint64_t)APIC_BASE_X2APIC;
+		wrmsr(MSR_APIC_BASE, base & ~(uint64_t)APIC_BASE_ENABLE);
+	}
 	wrmsr(MSR_APIC_BASE, base | APIC_BASE_ENABLE);
 	apic = map_physical(base & APIC_BASE_ADDRESS, PAGE_BYTES, MAP_DEVICE);
 	mask_legacy();

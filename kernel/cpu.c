@@ -52,7 +52,7 @@ void syscall_entry(void);
 bool cpu_has_crc32;
 
 static struct tss tss;
-static struct gate gates[VECTOR_COUNT];
+static struct gate gates[VECTORS_ALL];
 static uint8_t ist_stacks[IST_COUNT][IST_STACK_BYTES] __attribute__((aligned(16)));
 
 /* The order is fixed by syscall and sysret: kernel code, kernel data; user data, user code. */
@@ -87,14 +87,17 @@ static void load_gates(void)
 {
 	struct table_pointer pointer = { sizeof(gates) - 1, (uint64_t)gates };
 
-	for (int i = 0; i < VECTOR_COUNT; i++)
+	for (int i = 0; i < VECTORS_ALL; i++) {
+		uint64_t entry = vector_table[i < VECTOR_COUNT ? i : VECTOR_STRAY];
+
 		gates[i] = (struct gate){
-			.offset_low = vector_table[i],
-			.offset_middle = vector_table[i] >> 16,
-			.offset_high = vector_table[i] >> 32,
+			.offset_low = (uint16_t)entry,
+			.offset_middle = (uint16_t)(entry >> 16),
+			.offset_high = (uint32_t)(entry >> 32),
 			.selector = KERNEL_CS,
 			.type = GATE_INTERRUPT,
 		};
+	}
 	gates[VECTOR_BREAKPOINT].type |= GATE_FOR_USER;
 	gates[VECTOR_NMI].ist = IST_NMI;
 	gates[VECTOR_DOUBLE_FAULT].ist = IST_DOUBLE_FAULT;

@@ -22,6 +22,7 @@
 #include "../drivers/ivshmem.h"
 #include "../net/port.h"
 #include "../net/shm/region.h"
+#include "apic.h"
 #include "console.h"
 #include "format.h"
 #include "node.h"
@@ -29,6 +30,7 @@
 #include "selftest_frames.h"
 #include "string.h"
 #include "time.h"
+#include "vectors.h"
 #include "x86.h"
 
 enum { INCREMENTS = 1000000, ROUNDS = 20000, TRIPS = 100000, BELLS = 20000 };
@@ -226,6 +228,22 @@ static bool costs(void)
 	return true;
 }
 
+/* ---- interrupts that nobody wants ---- */
+
+#define STRAY_VECTOR 200u
+
+/* The next one, of a lower priority, still comes: else this halts for ever. */
+static bool stray(void)
+{
+	uint64_t before = node.counters[COUNTER_SPURIOUS];
+
+	apic_interrupt_self(STRAY_VECTOR);
+	cpu_halt();
+	apic_interrupt_self(VECTOR_TIMER);
+	cpu_halt();
+	return node.counters[COUNTER_SPURIOUS] == before + 1;
+}
+
 /* ---- frames ---- */
 
 static bool frames(void)
@@ -243,7 +261,7 @@ bool selftest(const char *name)
 	static const struct { const char *name; bool (*run)(void); bool one_will_do; } tests[] = {
 		{ "locks", locks, false }, { "pingpong", pingpong, false },
 		{ "doorbell", doorbell, false },
-		{ "copy", copy, false }, { "costs", costs, true },
+		{ "copy", copy, false }, { "costs", costs, true }, { "stray", stray, true },
 		{ "frames", frames, false }, { "framesizes", frame_sizes, false },
 	};
 

@@ -7,12 +7,13 @@
  * time_calibrate, and boots in between: no waiting for its own sake. In QEMU and
  * KVM that clock is the APIC timer, which counts nanoseconds there; it takes 4 s
  * to run out, and is started again if booting took longer. On other machines it
- * is the interval timer, over 10 ms.
+ * is a clock of the board, over 10 ms (interval.c).
  */
 #include "time.h"
 
 #include "apic.h"
 #include "cpu.h"
+#include "interval.h"
 #include "node.h"
 #include "panic.h"
 #include "pit_regs.h"
@@ -24,10 +25,6 @@
 #define FACTOR_SHIFT    32
 #define GUESSED_HZ      4000000000UL
 #define APIC_READINGS   1000000u   /* comparisons: some seconds */
-#define PIT_COUNTS      11932u     /* 10 ms */
-#define PIT_TRIES       10
-#define PIT_DOUBT       1000u      /* good enough: a thousandth */
-#define PIT_READINGS    1000000u
 #define TIMER_MAX       UINT32_MAX
 #define LONGEST_NS      (1UL << 60) /* its timer counts fit into 64 bits */
 
@@ -119,52 +116,14 @@ static void calibrate_by_apic(void)
 	set_tsc_hz(ticks / ns * NS_PER_S + ticks % ns * NS_PER_S / ns);
 }
 
-/* How long something took, and how well that is known. */
-struct interval { uint64_t ticks, doubt; uint32_t counts; };
-
-/* Counts 10 ms with the interval timer. */
-static struct interval pit_interval(void)
+static void calibrate_by_interval(void)
 {
-	uint8_t gate = inb(PORT61) & (uint8_t)~PORT61_SPEAKER;
-	uint32_t readings = PIT_READINGS, left;
-	uint64_t begin, began, before;
-
-	outb(PORT61, gate | PORT61_GATE2);
-	outb(PIT_CONTROL, PIT_2_ONCE);
-	outb(PIT_COUNTER2, PIT_COUNTS & 0xff);
-	begin = rdtsc();
-	left = apic_timer_left();
-	outb(PIT_COUNTER2, PIT_COUNTS >> 8);
-	began = rdtsc();
-	if (inb(PORT61) & PORT61_OUTPUT2)
-		panic("there is no clock to calibrate with: no interval timer (8254)");
-	do {
-		before = rdtsc();
-		if (!--readings)
-			panic("timeout: the interval timer (8254) to count to its end");
-	} while (!(inb(PORT61) & PORT61_OUTPUT2));
-	left -= apic_timer_left();
-	return (struct interval){ rdtsc() - begin, began - begin + (rdtsc() - before), left };
-}
-
-/* The best of some intervals: other work of the host makes them longer. */
-static void calibrate_by_pit(void)
-{
-	struct interval best = { 0, UINT64_MAX, 0 };
-	uint64_t timer_hz;
+	struct clock_rates rates;
 
 	apic_timer_start(TIMER_MAX);
-	for (int i = 0; i < PIT_TRIES; i++) {
-		struct interval one = pit_interval();
-
-		if (one.doubt < best.doubt)
-			best = one;
-		if (best.doubt < best.ticks / PIT_DOUBT)
-			break;
-	}
-	set_tsc_hz(best.ticks * PIT_HZ / PIT_COUNTS);
-	timer_hz = (uint64_t)best.counts * PIT_HZ / PIT_COUNTS;
-	timer_factor = (timer_hz << FACTOR_SHIFT) / NS_PER_S;
+	rates = interval_measure();
+	set_tsc_hz(rates.tsc);
+	timer_factor = (rates.apic_timer << FACTOR_SHIFT) / NS_PER_S;
 }
 
 void time_calibrate(void)
@@ -172,7 +131,7 @@ void time_calibrate(void)
 	if (timer_is_ns)
 		calibrate_by_apic();
 	else
-		calibrate_by_pit();
+		calibrate_by_interval();
 	apic_timer_start(0);
 }
 

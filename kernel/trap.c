@@ -44,6 +44,10 @@ static void interrupt(struct trap_frame *frame)
 		if (link_frames && frame->cs & 3)
 			link_frames_arrival();
 		break;
+	case VECTOR_STRAY: /* of a device that the firmware left on */
+		count(COUNTER_SPURIOUS, 1);
+		apic_end();
+		break;
 	default:
 		count(COUNTER_SPURIOUS, 1);
 	}

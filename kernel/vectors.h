@@ -18,8 +18,10 @@ enum vector {
 	VECTOR_CARD = 50,          /* of network cards: four for frames ... */
 	VECTOR_CARD_STATE = 54,    /* ... and four for their states */
 	VECTOR_CARD_END = 58,
+	VECTOR_STRAY = 62,         /* stands for all from VECTOR_COUNT on */
 	VECTOR_SPURIOUS = 63,      /* the low four bits must be ones */
-	VECTOR_COUNT = 64
+	VECTOR_COUNT = 64,
+	VECTORS_ALL = 256          /* what a device may send */
 };
 
 #define PAGE_FAULT_PRESENT 0x1u

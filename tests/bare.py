@@ -49,14 +49,15 @@ class Board:
     """A machine that is on. `serial` is its run, whose standard output is the serial port."""
 
     def __init__(self, margay: Margay, folder: Path, *words: object, uefi: bool = False,
-                 machine: str = "q35", memory: int = 0, name: str = "board") -> None:
+                 machine: str = "q35", cpu: str = "max", memory: int = 0,
+                 name: str = "board") -> None:
         self.folder = folder
         self.name = name
         firmware = ["-bios", OVMF] if uefi else []
         self.path = folder / f"{name}.qmp"
         self.serial: Live = margay.start(
             "-M", machine, *firmware, "-m", memory or (256 if uefi else 128), "-accel", "tcg",
-            "-cpu", "max", "-display", "none", "-serial", "stdio", "-no-reboot",
+            "-cpu", cpu, "-display", "none", "-serial", "stdio", "-no-reboot",
             "-qmp", f"unix:{self.path},server=on,wait=off", *words, program=QEMU)
 
     def monitor(self, command: str, **arguments: object) -> object:
@@ -98,3 +99,28 @@ class Board:
     def off(self) -> None:
         """Pulls the plug."""
         self.serial.kill()
+
+
+def lan(folder: Path, nodes: int, device: str, more: str = "") -> list[list[str]]:
+    """QEMU's words for boards whose cards are on one wire: a hub in the first board's
+    process. `more`: one more netdev on it, by its id. Start the first board first."""
+    cards = [["-device", f"{device},netdev=card,mac=52:54:00:aa:00:{node:02x}"]
+             for node in range(nodes)]
+    ports = ["hubport,id=card,hubid=0"]
+    if more:
+        ports.append(f"hubport,id=more,hubid=0,netdev={more}")
+    for node in range(1, nodes):
+        path = f"addr.type=unix,addr.path={folder}/wire{node}"
+        ports += [f"stream,id=wire{node},server=on,{path}",
+                  f"hubport,id=port{node},hubid=0,netdev=wire{node}"]
+        cards[node] += ["-netdev", f"stream,id=card,server=off,{path}"]
+    cards[0] += [word for port in ports for word in ("-netdev", port)]
+    return cards
+
+
+def wired(folder: Path, nodes: int) -> None:
+    """Waits until the first board's hub can be reached."""
+    end = time.monotonic() + HANG
+    while not all((folder / f"wire{node}").exists() for node in range(1, nodes)):
+        assert time.monotonic() < end, "the first board's QEMU has made no hub"
+        time.sleep(0.02)

@@ -1,11 +1,12 @@
 """Machines without a launcher: discs and the network, BIOS and UEFI, the screen."""
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
 
-from bare import Board, font
+from bare import Board, font, lan, wired
 from harness import Margay
 from test_wordfreq import expected
 
@@ -14,6 +15,8 @@ pytestmark = pytest.mark.baremetal
 FIRMWARE = pytest.mark.parametrize("uefi", [
     pytest.param(False, id="bios"), pytest.param(True, id="uefi", marks=pytest.mark.long)])
 HALTED = r"^margay: halted; this machine may be switched off\r?$"
+DEVICES = {"virtio": "virtio-net-pci-non-transitional,host_mtu=65535,romfile=",
+           "e1000e": "e1000e,romfile="}
 TEXT = b"The node's kernel, the node's application: one image, one node.\n" * 30
 
 
@@ -118,3 +121,69 @@ def test_panic_stays_on_the_screen(margay, tmp_path, disc, uefi):
 def test_letters_differ():
     """The kernel has all printable letters, and no two look the same."""
     assert sorted(font().values()) == [chr(code) for code in range(32, 127)]
+
+
+def boards_on_a_wire(margay: Margay, folder: Path, nodes: int, device: str, words: list[object],
+                     uefi: bool, first: tuple[object, ...] = (), more: str = "") -> list[Board]:
+    """Boards that are on, joined by their cards; the first one also gets `first`."""
+    boards = []
+    for node, cards in enumerate(lan(folder, nodes, device, more)):
+        boards.append(Board(margay, folder, *words, *(first if node == 0 else ()), *cards,
+                            "-smbios", f"type=1,serial=board{node}", uefi=uefi,
+                            name=f"board{node}"))
+        wired(folder, nodes)
+    return boards
+
+
+def boards_end(boards: list[Board], uefi: bool) -> list[str]:
+    """Waits until all have ended well; what the application printed on all screens."""
+    lines = []
+    for rank, board in enumerate(boards):
+        board.serial.wait_for(HALTED)
+        *said, status, halted = [line for line in board.screen(uefi) if line]
+        assert status == f"margay: rank {rank} exited with status 0", said
+        assert halted == "margay: halted; this machine may be switched off"
+        lines += said
+    for board in boards:
+        board.off()
+    return lines
+
+
+@FIRMWARE
+@pytest.mark.parametrize("link", ["virtio"])
+def test_two_boards_by_network_card(margay, tmp_path, disc, link, uefi):
+    """No shared memory: puts and gets between two machines, and barriers."""
+    for name, words, said in (("expose", (), ["rank 0 was here", "rank 1 was here"]),
+                              ("ptl_barrier", ("--", "rounds", 50), ["done"])):
+        path = disc(name, "-n", 2, "--link", link, "--stay", "--board", "board0", "--board",
+                    "board1", *words)
+        folder = tmp_path / name
+        folder.mkdir()
+        boards = boards_on_a_wire(margay, folder, 2, DEVICES[link], ["-cdrom", path], uefi)
+        assert boards_end(boards, uefi) == said
+
+
+@FIRMWARE
+@pytest.mark.parametrize("link", ["virtio"])
+def test_boards_boot_over_their_wire(margay, app, tmp_path, link, uefi):
+    """Firmware, GRUB and messages use the same card; its address tells the node."""
+    folder = tmp_path / "tftp"
+    words = [word for node in range(3) for word in ("--board", f"52:54:00:aa:00:{node:02x}")]
+    margay("pxe", app("expose"), "-n", 3, "--link", link, "-o", folder, "--stay", *words).ok()
+    loader = "margay.efi" if uefi else "margay.pxe"
+    server = ("-netdev", f"user,id=server,restrict=on,tftp={folder},bootfile={loader}")
+    boards = boards_on_a_wire(margay, tmp_path, 3, DEVICES[link].removesuffix(",romfile="),
+                              ["-boot", "n"], uefi, server, "server")
+    assert boards_end(boards, uefi) == [f"rank {rank} was here" for rank in range(3)]
+
+
+@pytest.mark.parametrize("machine", ["q35", "q35,pit=off", "pc,acpi=off"])
+def test_clocks_without_a_hypervisor(margay, app, tmp_path, machine):
+    """Nobody tells the rates of the processor's clocks: ACPI's timer or the 8254 does."""
+    board = Board(margay, tmp_path, "-kernel", app("clock"), machine=machine,
+                  cpu="max,hypervisor=off")
+    board.serial.wait_for(r"^go\r?$")
+    go = time.monotonic()
+    slept = float(board.serial.wait_for(r"^slept ([0-9.]+) s\r?$", 20)[0].group(1))
+    assert slept == pytest.approx(time.monotonic() - go, rel=0.1)
+    board.off()

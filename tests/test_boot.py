@@ -90,6 +90,11 @@ def test_clock_with_much_local_memory(margay, app):
     live.wait().ok()
 
 
+def test_interrupts_that_nobody_wants(margay, app):
+    """A device that the firmware left on: its interrupt is counted and holds up no other."""
+    margay("run", "--selftest", "stray", app("hello"), timeout=20).ok()
+
+
 def test_image_on_linux_says_what_to_do(app):
     done = subprocess.run([app("hello")], capture_output=True, text=True, timeout=20)
     assert done.returncode == 126

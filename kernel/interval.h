@@ -1,0 +1,18 @@
+/*
+ * How fast the processor's clocks run, by a clock of the board whose rate is known.
+ */
+#ifndef KERNEL_INTERVAL_H
+#define KERNEL_INTERVAL_H
+#include <stdint.h>
+
+/* Rates per second. */
+struct clock_rates {
+	uint64_t tsc;
+	uint64_t apic_timer;
+};
+
+/* Takes some 10 ms, polling; the APIC's timer must have been started with its largest
+ * count. After acpi_start. Panics if the board has no clock to compare with. */
+struct clock_rates interval_measure(void);
+
+#endif

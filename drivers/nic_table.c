@@ -4,6 +4,7 @@
 #include "nic_table.h"
 
 #include "../kernel/pci.h"
+#include "e1000_regs.h"
 #include "virtio_net_regs.h"
 #include "virtio_regs.h"
 
@@ -12,6 +13,8 @@ static const struct {
 	struct nic *(*open)(const struct pci_device *, const struct nic_setup *, const char **);
 } table[] = {
 	{ VIRTIO_VENDOR, VIRTIO_NET_DEVICE, virtio_net_open },
+	{ INTEL_VENDOR, E1000_82574L, e1000e_nic_open },
+	{ INTEL_VENDOR, E1000_82540EM, e1000_nic_open },
 };
 
 struct nic *nic_open(const struct nic_setup *setup, const char **why)

@@ -28,5 +28,9 @@ struct nic *nic_open(const struct nic_setup *setup, const char **why);
 /* The drivers' own: open the card that `pci` is. */
 struct nic *virtio_net_open(const struct pci_device *pci, const struct nic_setup *setup,
                             const char **why);
+struct nic *e1000_nic_open(const struct pci_device *pci, const struct nic_setup *setup,
+                           const char **why);
+struct nic *e1000e_nic_open(const struct pci_device *pci, const struct nic_setup *setup,
+                            const char **why);
 
 #endif

@@ -5,19 +5,9 @@
 
 #include "apic_regs.h"
 #include "memory.h"
+#include "pic.h"
 #include "vectors.h"
 #include "x86.h"
-
-/* Legacy interrupt controllers, 8259A (data sheet 231468-003). */
-#define PIC1_COMMAND   0x20u
-#define PIC1_DATA      0x21u
-#define PIC2_COMMAND   0xa0u
-#define PIC2_DATA      0xa1u
-#define PIC_ICW1_INIT  0x11u       /* edge triggered, cascaded, ICW4 follows */
-#define PIC_ICW3_FIRST 0x04u       /* the second one is at input 2 */
-#define PIC_ICW3_SECOND 0x02u
-#define PIC_ICW4_8086  0x01u
-#define PIC_ALL        0xffu
 
 static volatile uint8_t *apic;
 
@@ -31,22 +21,6 @@ static uint32_t read_register(uint32_t offset)
 	return *(volatile uint32_t *)(apic + offset);
 }
 
-/* They send a spurious interrupt now and then even if masked: away from the
- * exceptions with them. */
-static void mask_legacy(void)
-{
-	outb(PIC1_COMMAND, PIC_ICW1_INIT);
-	outb(PIC2_COMMAND, PIC_ICW1_INIT);
-	outb(PIC1_DATA, VECTOR_PIC);
-	outb(PIC2_DATA, VECTOR_PIC + 8);
-	outb(PIC1_DATA, PIC_ICW3_FIRST);
-	outb(PIC2_DATA, PIC_ICW3_SECOND);
-	outb(PIC1_DATA, PIC_ICW4_8086);
-	outb(PIC2_DATA, PIC_ICW4_8086);
-	outb(PIC1_DATA, PIC_ALL);
-	outb(PIC2_DATA, PIC_ALL);
-}
-
 void apic_start(void)
 {
 	uint64_t base = rdmsr(MSR_APIC_BASE);
@@ -58,13 +32,18 @@ void apic_start(void)
 	}
 	wrmsr(MSR_APIC_BASE, base | APIC_BASE_ENABLE);
 	apic = map_physical(base & APIC_BASE_ADDRESS, PAGE_BYTES, MAP_DEVICE);
-	mask_legacy();
+	pic_start();
 	write_register(APIC_LVT_LINT0, APIC_LVT_MASKED);
 	write_register(APIC_LVT_LINT1, APIC_LVT_NMI);
 	write_register(APIC_SPURIOUS, APIC_SPURIOUS_ENABLE | VECTOR_SPURIOUS);
 	write_register(APIC_TIMER_DIVIDE, APIC_DIVIDE_BY_1);
 	write_register(APIC_LVT_TIMER, VECTOR_TIMER);
 	write_register(APIC_TIMER_INITIAL, 0);
+}
+
+void apic_open_legacy(void)
+{
+	write_register(APIC_LVT_LINT0, APIC_LVT_EXTERNAL);
 }
 
 void apic_end(void)

@@ -1,6 +1,6 @@
 /*
  * The local interrupt controller: end of interrupt, one-shot timer, and where
- * devices send their messages. The legacy controllers are masked for ever.
+ * devices send their messages. The legacy controllers (pic.h) come in by it.
  */
 #ifndef KERNEL_APIC_H
 #define KERNEL_APIC_H
@@ -8,6 +8,9 @@
 
 void apic_start(void);      /* maps and enables it; the timer is off */
 void apic_end(void);        /* end of the interrupt in service */
+
+/* From now on interrupts of the legacy controllers reach the processor. */
+void apic_open_legacy(void);
 
 /* The timer counts down once from `count`, then interrupts (VECTOR_TIMER); 0: off. */
 void apic_timer_start(uint32_t count);

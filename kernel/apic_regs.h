@@ -20,6 +20,7 @@
 #define APIC_COMMAND_SELF     0x40000u
 #define APIC_LVT_MASKED       0x10000u
 #define APIC_LVT_NMI          0x400u
+#define APIC_LVT_EXTERNAL     0x700u  /* the legacy controllers name the vector */
 #define APIC_DIVIDE_BY_1      0xbu
 
 #define APIC_BASE_ENABLE      0x800u

@@ -38,10 +38,11 @@ $(KERNEL_BUILD)/kernel/string.o: KERNEL_CFLAGS += -fno-lto -fno-builtin \
 # What runs once, at boot or at the end, or measures what other code does, is small
 # rather than fast: the image holds all of it.
 KERNEL_SMALL := acpi boot_info cards console cpu crash emulator exit fault files format \
-	interval memory multiboot multiboot2 panic parameters pci power process \
+	interval memory multiboot multiboot2 panic parameters pci pic power process \
 	region_start report requests selftest selftest_frames start sys_file unwind
 $(KERNEL_SMALL:%=$(KERNEL_BUILD)/kernel/%.o) $(KERNEL_BUILD)/drivers/virtio.o \
-	$(KERNEL_BUILD)/drivers/nic_table.o $(KERNEL_BUILD)/drivers/screen.o: KERNEL_CFLAGS += -Os
+	$(KERNEL_BUILD)/drivers/nic_table.o $(KERNEL_BUILD)/drivers/screen.o \
+	$(KERNEL_BUILD)/drivers/e1000.o $(KERNEL_BUILD)/drivers/e1000e.o: KERNEL_CFLAGS += -Os
 
 $(KERNEL_BUILD)/%.o: %.c kernel/build.mk
 	@mkdir -p $(@D)

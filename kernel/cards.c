@@ -8,6 +8,7 @@
 #include "apic.h"
 #include "node.h"
 #include "panic.h"
+#include "pic.h"
 #include "string.h"
 #include "vectors.h"
 
@@ -53,10 +54,34 @@ struct nic *card(uint32_t index)
 	return cards[index];
 }
 
+/* Keeps a card from interrupting again until it is polled. */
+static void quiet(struct nic *nic)
+{
+	if (nic->ops->interrupted)
+		nic->ops->interrupted(nic);
+}
+
+/* A line is shared, maybe: all cards are made quiet. */
+static void line_interrupt(uint32_t vector)
+{
+	if (!pic_begin(vector)) {
+		count(COUNTER_SPURIOUS, 1);
+		return;
+	}
+	for (uint32_t i = 0; i < number; i++)
+		quiet(cards[i]);
+	count(COUNTER_CARD_INTERRUPTS, 1);
+	pic_end(vector);
+}
+
 void cards_interrupt(uint32_t vector)
 {
-	(void)vector;
+	if (vector < VECTOR_PIC_END) {
+		line_interrupt(vector);
+		return;
+	}
 	count(COUNTER_CARD_INTERRUPTS, 1);
+	quiet(cards[(vector - VECTOR_CARD) % CARDS_MOST]);
 	apic_end();
 }
 

@@ -20,6 +20,7 @@
 
 #define BUDGET      64u            /* frames of one look */
 #define LOOKS       16u            /* most of them in one interrupt */
+#define SILENT_NS   1000000UL      /* between looks at a card whose interrupts do not arrive */
 #define QUIET_NS    1000000000UL   /* without a region: nobody needs a node that hears nothing */
 #define LINGER_NS   10000000000UL  /* ... or has lingered for so long */
 
@@ -118,9 +119,12 @@ uint32_t link_frames_poll(void)
 	return n;
 }
 
+/* A card whose interrupts do not arrive is looked at by a timer. */
 uint64_t link_frames_deadline(void)
 {
-	return frames_deadline(link_frames);
+	uint64_t link = frames_deadline(link_frames), card = looked_ns + SILENT_NS;
+
+	return nic->silent && card < link ? card : link;
 }
 
 bool link_frames_rest(void)
@@ -134,7 +138,7 @@ bool link_frames_rest(void)
 /* The timer comes not later than somebody here wants it. */
 static void set_timer(void)
 {
-	timer_arm_by(frames_deadline(link_frames));
+	timer_arm_by(link_frames_deadline());
 	if (parameters.control == CONTROL_WATCHDOG)
 		timer_arm_by(looked_ns + parameters.watchdog_us * 1000UL);
 }
@@ -164,7 +168,7 @@ void link_frames_alarm(void)
 {
 	uint64_t now = now_ns();
 
-	if (frames_deadline(link_frames) <= now ||
+	if (link_frames_deadline() <= now ||
 	    (parameters.control == CONTROL_WATCHDOG &&
 	     now - looked_ns >= parameters.watchdog_us * 1000UL))
 		link_frames_poll();

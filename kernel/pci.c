@@ -205,6 +205,22 @@ uint32_t pci_capability(const struct pci_device *device, uint8_t id, uint32_t af
 	return 0;
 }
 
+uint8_t pci_line(const struct pci_device *device)
+{
+	return pci_read(device->address, PCI_INTERRUPT) & 0xff;
+}
+
+void pci_stay_awake(const struct pci_device *device)
+{
+	uint32_t at = pci_capability(device, PCI_CAP_EXPRESS, 0);
+
+	/* the status in the upper half: zeros change nothing */
+	if (at)
+		pci_write(device->address, at + PCI_EXPRESS_LINK,
+		          pci_read(device->address, at + PCI_EXPRESS_LINK) &
+		          PCI_EXPRESS_CONTROL & ~PCI_EXPRESS_SLEEP);
+}
+
 bool pci_msix(const struct pci_device *device, uint32_t number, uint8_t vector)
 {
 	uint32_t address = device->address;

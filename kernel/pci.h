@@ -36,6 +36,12 @@ uint32_t pci_config(const struct pci_device *device, uint32_t offset);
  * all), or 0. */
 uint32_t pci_capability(const struct pci_device *device, uint8_t id, uint32_t after);
 
+/* The input of the legacy interrupt controllers that the firmware gave it, or 255. */
+uint8_t pci_line(const struct pci_device *device);
+
+/* Its link to the next PCI Express switch never sleeps. */
+void pci_stay_awake(const struct pci_device *device);
+
 /* MSI-X entry `entry` sends `vector` to this processor. False: there is none. */
 bool pci_msix(const struct pci_device *device, uint32_t entry, uint8_t vector);
 

@@ -15,6 +15,7 @@
 #define PCI_BAR(n)          (0x10u + 4u * (n))
 #define PCI_BRIDGE_BUSES    0x18u         /* R: primary, secondary, subordinate */
 #define PCI_CAPABILITIES    0x34u         /* R */
+#define PCI_INTERRUPT       0x3cu         /* RW: line, pin */
 
 #define PCI_ID_NONE         0xffffffffu
 #define PCI_COMMAND_MEMORY  0x2u
@@ -29,6 +30,10 @@
 #define PCI_BAR_ADDRESS     0xfffffff0u
 
 #define PCI_CAP_VENDOR      0x09u
+#define PCI_CAP_EXPRESS     0x10u
+#define PCI_EXPRESS_LINK    0x10u         /* RW: link control; status in the upper half */
+#define PCI_EXPRESS_CONTROL 0xffffu
+#define PCI_EXPRESS_SLEEP   0x3u          /* 7.8.7: active state power management */
 #define PCI_CAP_MSIX        0x11u         /* 6.8.2 */
 #define PCI_MSIX_ENABLE     0x80000000u   /* in the capability's first register */
 #define PCI_MSIX_MASK_ALL   0x40000000u

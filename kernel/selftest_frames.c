@@ -475,11 +475,14 @@ static void stream_of(uint32_t bytes)
 
 static void stream(uint32_t bytes)
 {
-	uint64_t ns, frames, arrived;
+	uint64_t ns, frames, arrived, most = t.nic->ring;
 
 	if (bytes > t.nic->mtu)
 		return;
-	t.window = WINDOW_BYTES / bytes < WINDOW_MOST ? WINDOW_BYTES / bytes : WINDOW_MOST;
+	/* What does not fit into virtio's ring waits in the wire; other cards drop it. */
+	if (!strcmp(t.nic->ops->name, "virtio") || most > WINDOW_MOST)
+		most = WINDOW_MOST;
+	t.window = WINDOW_BYTES / bytes < most ? WINDOW_BYTES / bytes : most;
 	part(stream_of, bytes, true);
 	ns = atomic_load(&t.shared->ns);
 	frames = atomic_load(&t.shared->frames);
@@ -534,7 +537,7 @@ bool frames_test(struct frames_shared *shared, void (*meet)(void), bool measure)
 		stream(SMALL);
 		stream(1514);
 		stream(9014);
-		stream(60014);
+		stream(t.nic->mtu < 60014 ? t.nic->mtu : 60014);
 	}
 	timer_arm(NEVER);
 	memset(t.heads, 0, needed);

@@ -39,6 +39,7 @@ static void interrupt(struct trap_frame *frame)
 		if (frame->cs & 3)
 			requests_serve();
 		break;
+	case VECTOR_PIC ... VECTOR_PIC_END - 1:
 	case VECTOR_CARD ... VECTOR_CARD_END - 1:
 		cards_interrupt((uint32_t)frame->vector);
 		if (link_frames && frame->cs & 3)

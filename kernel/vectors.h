@@ -12,7 +12,8 @@ enum vector {
 	VECTOR_PAGE_FAULT = 14,
 	VECTOR_MACHINE_CHECK = 18,
 	VECTOR_EXCEPTIONS = 32,    /* vectors below are exceptions */
-	VECTOR_PIC = 32,           /* the legacy controllers, all masked: 32 to 47 */
+	VECTOR_PIC = 32,           /* the legacy controllers' inputs, see pic.h ... */
+	VECTOR_PIC_END = 48,
 	VECTOR_TIMER = 48,
 	VECTOR_DOORBELL = 49,
 	VECTOR_CARD = 50,          /* of network cards: four for frames ... */

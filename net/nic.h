@@ -52,6 +52,9 @@ struct nic_ops {
 	uint32_t (*poll)(struct nic *nic, uint32_t budget);
 	/* 1: interrupt at the next arrival; the caller then polls once more. */
 	void (*interrupts)(struct nic *nic, int on);
+	/* Its interrupt has come: no further one until it is polled. Null: it needs not
+	 * be told. */
+	void (*interrupted)(struct nic *nic);
 	void (*close)(struct nic *nic);
 };
 
@@ -60,7 +63,8 @@ struct nic {
 	uint32_t mtu;              /* most bytes of a frame, Ethernet's header in, its CRC out */
 	uint32_t ring;             /* frames that the card can hold until they are polled */
 	uint8_t address[NIC_ADDRESS_BYTES];
-	uint8_t zero[2];
+	uint8_t silent;            /* 1: its interrupts do not arrive: a timer must look at it */
+	uint8_t zero;
 	void *context;             /* of the two calls up, which the user of the card sets */
 	/* A frame has arrived; it is the driver's again after the call. */
 	void (*receive)(void *context, const uint8_t *frame, uint32_t bytes);

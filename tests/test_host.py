@@ -51,9 +51,10 @@ def test_threads():
     run("check-tsan", "concurrent")
 
 
-def test_drivers():
+@pytest.mark.parametrize("program", ["check-drivers", "check-e1000"])
+def test_drivers(program):
     """A driver against a card of plain memory that does wrong (tests/drivers)."""
-    run("check-drivers")
+    run(program)
 
 
 def test_there_are_unit_tests():

@@ -10,13 +10,17 @@ import pytest
 
 pytestmark = [pytest.mark.nic, pytest.mark.nodes(2), pytest.mark.spin(2)]
 
-QUICK = ("run", "-n", 2, "--accel", "tcg", "--link", "virtio", "--selftest", "framesizes")
-WHOLE = ("run", "-n", 2, "--accel", "tcg", "--link", "virtio", "--selftest", "frames")
+RUN = ("run", "-n", 2, "--accel", "tcg")
+QUICK = (*RUN, "--link", "virtio", "--selftest", "framesizes")
+WHOLE = (*RUN, "--link", "virtio", "--selftest", "frames")
+LINKS = ("virtio", "e1000", "e1000e")
+SIZES = {"virtio": (1514, 9014, 60014), "e1000": (1514, 9014, 16124),
+         "e1000e": (1514, 9014, 9230)}
 HOSTILE = "loss=5%,dup=5%,reorder=5%,damage=5%,delay=2%:2000us,seed=11"
 
 
 def figures(run) -> dict[str, float]:
-    found = (line.split() for line in run.of_rank(0) if re.match(r"frames_|virtio_raw_", line))
+    found = (line.split() for line in run.of_rank(0) if re.match(r"frames_|\w+_raw_", line))
     return {name: float(value) for name, value in found}
 
 
@@ -24,7 +28,7 @@ def whole(run, cards: int = 1) -> None:
     """Every frame of every size came over every card, and none that was for others."""
     got = figures(run.ok())
     for card in range(cards):
-        assert got[f"frames_{card}_sent"] > 70, got
+        assert got[f"frames_{card}_sent"] > 40, got
         assert got[f"frames_{card}_good"] == got[f"frames_{card}_sent"], got
         assert got[f"frames_{card}_bad"] == 0, got
     assert got["frames_strangers"] == 0, got
@@ -32,9 +36,11 @@ def whole(run, cards: int = 1) -> None:
 
 
 @pytest.mark.parametrize("machine", ["microvm", "q35", "pc"])
-def test_frames_of_all_sizes_over_the_switch(margay, app, tmp_path, machine):
+@pytest.mark.parametrize("link", LINKS)
+def test_frames_of_all_sizes_over_the_switch(margay, app, tmp_path, link, machine):
     report = tmp_path / "run.json"
-    run = margay(*QUICK, "--machine", machine, "--json", report, app("hello"))
+    run = margay(*RUN, "--link", link, "--selftest", "framesizes", "--machine", machine,
+                 "--json", report, app("hello"))
     whole(run)
     ports = json.loads(report.read_text())["switch"]["ports"]
     assert [port["node"] for port in ports] == [0, 1]
@@ -42,32 +48,49 @@ def test_frames_of_all_sizes_over_the_switch(margay, app, tmp_path, machine):
     assert ports[1]["frames_out"] >= figures(run)["frames_0_sent"]
 
 
-def test_frames_without_a_switch_meet_the_cards_filter(margay, app):
+@pytest.mark.parametrize("link", LINKS)
+def test_frames_without_a_switch_meet_the_cards_filter(margay, app, link):
     """Joined directly, a card sees what is for others too, and must keep it back."""
-    whole(margay(*QUICK, "--direct", app("hello")))
+    whole(margay(*RUN, "--link", link, "--selftest", "framesizes", "--direct", app("hello")))
 
 
-def test_several_cards(margay, app, tmp_path):
+@pytest.mark.parametrize("link", LINKS)
+def test_several_cards(margay, app, tmp_path, link):
     report = tmp_path / "run.json"
-    whole(margay(*QUICK, "--cards", 4, "--json", report, app("hello")), 4)
+    whole(margay(*RUN, "--link", link, "--selftest", "framesizes", "--cards", 4, "--json", report,
+                 app("hello")), 4)
     ports = json.loads(report.read_text())["switch"]["ports"]
     assert [(port["node"], port["card"]) for port in ports] == [
         (node, card) for node in range(2) for card in range(4)]
-    assert all(port["frames_out"] > 70 for port in ports if port["node"] == 1)
+    assert all(port["frames_out"] > 40 for port in ports if port["node"] == 1)
 
 
-def test_figures(margay, app):
-    """What `make bench` reads is there, and a wire without faults loses nothing."""
-    got = figures(margay(*WHOLE, "--stats", app("hello"), timeout=120).ok())
-    assert got["virtio_raw_half_rtt_us"] > 0 and got["virtio_raw_rate_per_s"] > 0
-    for size in (1514, 9014, 60014):
-        assert got[f"virtio_raw_MBps_{size}"] > 0 and got[f"virtio_raw_lost_{size}"] == 0
+@pytest.mark.parametrize("link", LINKS)
+def test_figures(margay, app, link):
+    """What `make bench` reads is there, and a wire without faults loses nothing. Nodes that
+    halt are woken by the card."""
+    run = margay(*RUN, "--link", link, "--selftest", "frames", "--stats", app("hello"),
+                 timeout=120).ok()
+    got = figures(run)
+    assert got[f"{link}_raw_half_rtt_us"] > 0 and got[f"{link}_raw_rate_per_s"] > 0
+    for size in SIZES[link]:
+        assert got[f"{link}_raw_MBps_{size}"] > 0 and got[f"{link}_raw_lost_{size}"] == 0
+    woken = re.search(r"card_interrupts +(\d+) +(\d+)", run.stderr)
+    assert woken and int(woken[1]) > 1000 and int(woken[2]) > 1000
 
 
-def test_a_wire_with_all_faults(margay, app, tmp_path):
+def test_a_card_whose_interrupts_reach_nobody(margay, app):
+    """An 82540EM on microvm, which has no line for it: it is said, and a timer looks."""
+    run = margay(*RUN, "--link", "e1000", "--machine", "microvm", app("pingpong"), timeout=120)
+    run.ok().says("its interrupt reaches nobody; a timer looks at it")
+
+
+@pytest.mark.parametrize("link", LINKS)
+def test_a_wire_with_all_faults(margay, app, tmp_path, link):
     """Lost, doubled, late and damaged frames: nobody hangs, and the cards are not to blame."""
     report = tmp_path / "run.json"
-    run = margay(*WHOLE, "--faults", HOSTILE, "--json", report, app("hello"), timeout=120).ok()
+    run = margay(*RUN, "--link", link, "--selftest", "frames", "--faults", HOSTILE, "--json", report,
+                 app("hello"), timeout=120).ok()
     data = json.loads(report.read_text())
     faults = data["switch"]["ports"][0]
     assert all(faults[name] for name in ("lost", "duplicated", "reordered", "damaged"))

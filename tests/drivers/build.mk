@@ -1,10 +1,16 @@
-# The drivers' tests: the virtio driver compiled for the host, with a fake card
-# and a fake kernel, under ASan and UBSan. Part of `make host-check`.
+# The drivers' tests: drivers compiled for the host, with a fake card and a fake
+# kernel, under ASan and UBSan. Part of `make host-check`.
 
-DRIVER_TEST_SOURCES := drivers/virtio.c drivers/virtio_net.c tests/host/check.c \
-	$(sort $(wildcard tests/drivers/*.c))
+VIRTIO_TEST_SOURCES := drivers/virtio.c drivers/virtio_net.c tests/host/check.c \
+	tests/drivers/fake_virtio.c tests/drivers/test_virtio_net.c
+E1000_TEST_SOURCES := drivers/e1000_card.c drivers/e1000.c drivers/e1000e.c \
+	tests/host/check.c tests/drivers/fake_e1000.c tests/drivers/test_e1000.c
 
-build/host/check-drivers: $(DRIVER_TEST_SOURCES:%.c=build/host/gcc/%.o)
+build/host/check-drivers: $(VIRTIO_TEST_SOURCES:%.c=build/host/gcc/%.o)
 	@gcc $(HOST_SANITIZE) $^ -o $@
 
--include $(DRIVER_TEST_SOURCES:%.c=build/host/gcc/%.d)
+build/host/check-e1000: $(E1000_TEST_SOURCES:%.c=build/host/gcc/%.o)
+	@gcc $(HOST_SANITIZE) $^ -o $@
+
+-include $(VIRTIO_TEST_SOURCES:%.c=build/host/gcc/%.d) \
+	$(E1000_TEST_SOURCES:%.c=build/host/gcc/%.d)

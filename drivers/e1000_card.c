@@ -1,0 +1,497 @@
+/*
+ * Intel's gigabit cards, what is common to them. Data: one struct e1000 per card,
+ * in memory that is taken at boot. Runs with interrupts off, on one processor.
+ *
+ * Receiving: each descriptor has a buffer of 16 KiB, which is more than a frame
+ * that the card accepts, so every frame lies in one piece. Descriptors are given
+ * back in bunches: telling the card costs more than a frame.
+ *
+ * Sending: one descriptor for each piece where it is, no copy. The card reports
+ * the last one of each frame, in order. Frames that are sent while another one
+ * is handed up leave together when that call ends; any other leaves at once.
+ *
+ * Interrupts: the card raises one and is masked; the next poll clears what caused
+ * it, looks at the ring and lets causes through again. What arrives in between is
+ * a cause that is seen then.
+ *
+ * The rings' places are the driver's own; of what the card writes into them only
+ * "done", the length and the errors are read, and checked. What cannot be, no
+ * progress, or a card that forgot its settings sets `trouble`: nothing is read any
+ * more, and the next poll resets the card, or tries to every RETRY_NS.
+ */
+#include "e1000_card.h"
+
+#include "../kernel/console.h"
+#include "../kernel/memory.h"
+#include "../kernel/pci.h"
+#include "../kernel/string.h"
+#include "../kernel/time.h"
+
+#define SLOT_BYTES   16384u
+#define FRAME_LEAST  14u
+#define GIVE_BACK    32u           /* descriptors in one bunch */
+#define LOOK_NS      100000000UL   /* between looks at the card's state */
+#define HANG_LOOKS   50u           /* looks without a frame gone: it hangs */
+#define RETRY_NS     1000000000UL  /* between attempts to reset it */
+#define BIT_NS       100000000UL   /* for a bit to change */
+#define DRAIN_NS     10000000UL    /* for transfers that are under way to end */
+#define GONE         0xffffffffu   /* what reading from a card that is not there gives */
+
+static struct e1000 *of(struct nic *nic)
+{
+	return (struct e1000 *)nic;
+}
+
+static void trouble(struct e1000 *e, const char *what)
+{
+	if (!e->trouble)
+		e->trouble = what;
+}
+
+static void nonsense(struct e1000 *e, const char *what)
+{
+	e->nic.counters[NIC_BAD_DESCRIPTORS]++;
+	trouble(e, what);
+}
+
+__attribute__((noinline, cold))
+void e1000_say(struct e1000 *e, enum e1000_report kind, const char *what)
+{
+	if (e->told >> kind & 1)
+		return;
+	e->told |= 1u << kind;
+	kernel_line("card %u (%s): %s; said once, counted always", e->card, e->nic.ops->name, what);
+}
+
+/* ---- start and reset ---- */
+
+bool e1000_await(const struct e1000 *e, uint32_t offset, uint32_t bits, bool ones)
+{
+	uint64_t deadline = deadline_in(BIT_NS);
+
+	while ((e1000_read(e, offset) & bits) != (ones ? bits : 0))
+		if (now_ns() > deadline)
+			return false;
+	return true;
+}
+
+/* SDM 14.3, 82574 4.6: no interrupts, nothing is received or sent, then reset. */
+static bool reset(struct e1000 *e)
+{
+	bool worked = (e1000_read(e, REG_RCTL) | e1000_read(e, REG_TCTL)) & RCTL_EN;
+	uint64_t drained = deadline_in(DRAIN_NS);
+
+	_Static_assert(RCTL_EN == TCTL_EN, "one bit in both");
+	if (e1000_read(e, REG_STATUS) == GONE)
+		return false;
+	e1000_write(e, REG_MASK, CAUSE_ALL);
+	e1000_write(e, REG_RCTL, 0);
+	e1000_write(e, REG_TCTL, TCTL_PAD);
+	while (worked && now_ns() < drained)
+		;
+	if (!e->model->reset(e))
+		return false;
+	e1000_write(e, REG_MASK, CAUSE_ALL);
+	e1000_read(e, REG_CAUSES);
+	return e1000_read(e, REG_STATUS) != GONE;
+}
+
+/* Only frames to the own address, and to everybody. */
+static void set_filter(struct e1000 *e)
+{
+	uint32_t low = 0, high = 0;
+
+	memcpy(&low, e->nic.address, 4);
+	memcpy(&high, e->nic.address + 4, 2);
+	e1000_write(e, REG_ADDRESS_LOW(0), low);
+	e1000_write(e, REG_ADDRESS_HIGH(0), high | ADDRESS_VALID);
+	for (uint32_t i = 1; i < ADDRESSES; i++)
+		e1000_write(e, REG_ADDRESS_HIGH(i), 0);
+	for (uint32_t i = 0; i < GROUP_WORDS; i++)
+		e1000_write(e, REG_GROUPS + 4 * i, 0);
+}
+
+static void show_ring(struct e1000 *e, uint32_t base, const void *ring)
+{
+	uint64_t physical = memory_physical(ring);
+
+	e1000_write(e, base, (uint32_t)physical);
+	e1000_write(e, base + REG_RDBAH - REG_RDBAL, (uint32_t)(physical >> 32));
+	e1000_write(e, base + REG_RDLEN - REG_RDBAL, E1000_RING * sizeof(*e->send));
+	e1000_write(e, base + REG_RDH - REG_RDBAL, 0);
+	e1000_write(e, base + REG_RDT - REG_RDBAL, 0);
+	_Static_assert(REG_TDT - REG_TDBAL == REG_RDT - REG_RDBAL, "one layout of both rings");
+}
+
+static uint64_t slot_address(const struct e1000 *e, uint32_t slot)
+{
+	return memory_physical(e->slots) + slot * SLOT_BYTES;
+}
+
+static void empty_rings(struct e1000 *e)
+{
+	for (uint32_t i = 0; i < E1000_RING; i++)
+		e->receive[i] = (struct e1000_receive_descriptor){ slot_address(e, i), 0 };
+	memset(e->send, 0, E1000_RING * sizeof(*e->send));
+	memset(e->frame, 0, sizeof(e->frame));
+	e->receive_next = 0;
+	e->receive_kept = 0;
+	e->torn = false;
+	e->send_next = e->send_first = 0;
+	e->send_free = E1000_RING - 1;     /* first == next is an empty ring */
+	e->waited_for = 0;
+	e->tail_due = false;
+}
+
+/* Lets causes of interrupts through, which e1000_read(REG_CAUSES) has cleared. */
+static void unmask(struct e1000 *e)
+{
+	e->masked = false;
+	e1000_write(e, REG_ALLOW, e->causes);
+}
+
+/* After a reset. */
+__attribute__((noinline, cold))
+static void start(struct e1000 *e)
+{
+	uint32_t control = e1000_read(e, REG_CTRL);
+
+	control &= ~(CTRL_LRST | CTRL_ILOS | CTRL_PHY_RESET | CTRL_VLAN | CTRL_FLOW);
+	e1000_write(e, REG_CTRL, control | CTRL_LINK_UP | CTRL_SPEED_BY_PHY);
+	e1000_write(e, REG_FLOW_LOW, 0);
+	e1000_write(e, REG_FLOW_HIGH, 0);
+	e1000_write(e, REG_FLOW_TYPE, 0);
+	e1000_write(e, REG_FLOW_TIME, 0);
+	e->causes = e->model->causes;
+	e->model->prepare(e);
+	empty_rings(e);
+	/* SDM 14.4: what is received, and where to */
+	set_filter(e);
+	e1000_write(e, REG_CHECKSUMS, 0);
+	e1000_write(e, REG_RDTR, 0);
+	e1000_write(e, REG_RADV, 0);
+	e1000_write(e, REG_RATE, 0);
+	show_ring(e, REG_RDBAL, e->receive);
+	/* SDM 14.5: sending */
+	e1000_write(e, REG_TIDV, 0);
+	e1000_write(e, REG_TADV, 0);
+	show_ring(e, REG_TDBAL, e->send);
+	e1000_write(e, REG_TCTL, TCTL_EN | TCTL_PAD | TCTL_COLLISIONS);
+	e1000_write(e, REG_RCTL, RCTL_EN | RCTL_LONG | RCTL_BROADCAST | RCTL_16384 | RCTL_STRIP);
+	e1000_write(e, REG_RDT, E1000_RING - 1);
+	e->link = e1000_read(e, REG_STATUS) & STATUS_UP;
+	e->trouble = 0;
+	e->down = false;
+	e->looks = 0;
+	e->looked_first = 0;
+	e->look_at = deadline_in(LOOK_NS);
+	e->masked = true;
+	if (e->armed)
+		unmask(e);
+}
+
+/* All sends under way end: the card reads nothing of them any more. */
+static void end_sends(struct e1000 *e)
+{
+	while (e->send_first != e->send_next) {
+		struct e1000_frame *frame = &e->frame[e->send_first];
+
+		e->send_first = (e->send_first + frame->descriptors) % E1000_RING;
+		e->nic.counters[NIC_DROPS_OUT]++;
+		e->nic.sent(e->nic.context, frame->cookie);
+	}
+}
+
+__attribute__((noinline, cold))
+static void recover(struct e1000 *e)
+{
+	e1000_say(e, E1000_RESET, e->trouble);
+	e->nic.counters[NIC_RESETS]++;
+	e->down = true;
+	e->look_at = deadline_in(RETRY_NS);
+	if (!reset(e)) {
+		e1000_say(e, E1000_GONE, "it does not answer to a reset");
+		return;            /* it may still read: no send has ended */
+	}
+	end_sends(e);
+	start(e);
+}
+
+/* ---- transmit ---- */
+
+static void sends_interrupt(struct e1000 *e, uint32_t wanted)
+{
+	if (!e->waited_for != !wanted)
+		e->model->sends_interrupt(e, wanted);
+	e->waited_for = wanted;
+}
+
+/* Frees the descriptors of frames that the card has sent. */
+static void reclaim(struct e1000 *e)
+{
+	while (e->send_first != e->send_next) {
+		struct e1000_frame *frame = &e->frame[e->send_first];
+		uint32_t last = (e->send_first + frame->descriptors - 1) % E1000_RING;
+
+		if (!(*(volatile uint32_t *)&e->send[last].state & TX_DONE))
+			break;
+		e->send_first = (last + 1) % E1000_RING;
+		e->send_free += frame->descriptors;
+		e->nic.sent(e->nic.context, frame->cookie);
+	}
+	if (e->waited_for && e->send_free >= e->waited_for)
+		sends_interrupt(e, 0);
+}
+
+static void tell_tail(struct e1000 *e)
+{
+	__atomic_thread_fence(__ATOMIC_RELEASE);
+	e1000_write(e, REG_TDT, e->send_next);
+}
+
+__attribute__((noinline, cold))
+static int refuse(struct nic *nic)
+{
+	nic->counters[NIC_DROPS_OUT]++;
+	return NIC_DOWN;
+}
+
+int e1000_send(struct nic *nic, const struct nic_piece *pieces, uint32_t n, uint64_t cookie)
+{
+	struct e1000 *e = of(nic);
+	uint32_t bytes = 0, first = e->send_next, at = first;
+
+	for (uint32_t i = 0; i < n; i++)
+		bytes += pieces[i].length;
+	if (e->down || e->trouble || !e->link || n - 1 >= NIC_PIECES || bytes > nic->mtu)
+		return refuse(nic);
+	if (e->send_free < n) {
+		reclaim(e);
+		if (e->send_free < n) {
+			sends_interrupt(e, n);
+			return NIC_FULL;
+		}
+	}
+	for (uint32_t i = 0; i < n; i++) {
+		e->send[at] = (struct e1000_send_descriptor){
+			memory_physical(pieces[i].bytes), pieces[i].length | TX_CRC, 0 };
+		at = (at + 1) % E1000_RING;
+	}
+	e->send[(at - 1) % E1000_RING].command |= TX_LAST | TX_REPORT;
+	e->frame[first] = (struct e1000_frame){ cookie, n };
+	e->send_next = at;
+	e->send_free -= n;
+	nic->counters[NIC_FRAMES_OUT]++;
+	nic->counters[NIC_BYTES_OUT] += bytes;
+	if (e->receiving)
+		e->tail_due = true;
+	else
+		tell_tail(e);
+	return NIC_OK;
+}
+
+/* ---- receive ---- */
+
+static bool is_for(const struct e1000 *e, const uint8_t *frame)
+{
+	return frame[0] & 1 || memcmp(frame, e->nic.address, NIC_ADDRESS_BYTES) == 0;
+}
+
+static void hand_up(struct e1000 *e, const uint8_t *frame, uint32_t bytes)
+{
+	struct nic *nic = &e->nic;
+
+	if (bytes < FRAME_LEAST || bytes > nic->mtu || !is_for(e, frame)) {
+		nic->counters[NIC_DROPS_IN]++;
+		return;
+	}
+	nic->counters[NIC_FRAMES_IN]++;
+	nic->counters[NIC_BYTES_IN] += bytes;
+	nic->receive(nic->context, frame, bytes);
+	if (e->tail_due) {
+		e->tail_due = false;
+		tell_tail(e);
+	}
+}
+
+/* The card may fill the slots that were read; it owns all but the one at its tail. */
+static void give_back(struct e1000 *e)
+{
+	e->receive_kept = 0;
+	__atomic_thread_fence(__ATOMIC_RELEASE);
+	e1000_write(e, REG_RDT, (e->receive_next - 1) % E1000_RING);
+}
+
+/* One slot that the card has filled; true: a frame was in it. */
+static bool take(struct e1000 *e, uint64_t state, const uint8_t *slot)
+{
+	bool torn = e->torn;
+
+	if (RX_BYTES(state) > SLOT_BYTES) {
+		nonsense(e, "a frame is longer than its buffer; it is reset");
+		return false;
+	}
+	e->torn = !(state & RX_LAST);
+	if (e->torn)
+		return false;
+	if (torn || state & RX_ERRORS)
+		e->nic.counters[NIC_DROPS_IN]++;
+	else
+		hand_up(e, slot, RX_BYTES(state));
+	return true;
+}
+
+static uint32_t receive(struct e1000 *e, uint32_t budget)
+{
+	uint32_t frames = 0, slots = E1000_RING - 1;
+
+	e->receiving = true;
+	while (frames < budget && slots-- && !e->trouble) {
+		uint32_t slot = e->receive_next;
+		struct e1000_receive_descriptor *descriptor = &e->receive[slot];
+		uint64_t state = *(volatile uint64_t *)&descriptor->state;
+
+		if (!(state & RX_DONE))
+			break;
+		frames += take(e, state, e->slots + slot * SLOT_BYTES);
+		*descriptor = (struct e1000_receive_descriptor){ slot_address(e, slot), 0 };
+		e->receive_next = (slot + 1) % E1000_RING;
+		if (++e->receive_kept >= GIVE_BACK)
+			give_back(e);
+	}
+	e->receiving = false;
+	return frames;
+}
+
+/* ---- state ---- */
+
+/* Now and then, when there is nothing else to do: has it lost its link, does it
+ * hang, does it still know what it was told? */
+__attribute__((noinline, cold))
+static void look(struct e1000 *e)
+{
+	uint32_t status = e1000_read(e, REG_STATUS);
+
+	e->look_at = deadline_in(LOOK_NS);
+	if (status == GONE)
+		trouble(e, "it does not answer; it is reset");
+	else if (!(e1000_read(e, REG_RCTL) & e1000_read(e, REG_TCTL) & RCTL_EN))
+		trouble(e, "it has forgotten its settings; it is reset");
+	else if (e1000_read(e, REG_TDH) >= E1000_RING || e1000_read(e, REG_RDH) >= E1000_RING)
+		nonsense(e, "it is beyond the end of its rings; it is reset");
+	e->link = status & STATUS_UP;
+	if (!e->link)
+		e1000_say(e, E1000_LINK, "the link is down");
+	if (e->send_first == e->send_next || e->send_first != e->looked_first)
+		e->looks = 0;
+	else if (++e->looks >= HANG_LOOKS)
+		trouble(e, "it has sent nothing for 5 s; it is reset");
+	e->looked_first = e->send_first;
+}
+
+/* Reading waits until all frames that have set a cause are in memory. */
+static void clear_causes(struct e1000 *e)
+{
+	if (e1000_read(e, REG_CAUSES) & CAUSE_LINK)
+		e->look_at = 0;
+}
+
+uint32_t e1000_poll(struct nic *nic, uint32_t budget)
+{
+	struct e1000 *e = of(nic);
+	bool rearm = e->armed && e->masked;
+	uint32_t frames = 0;
+
+	if (!e->down) {
+		if (rearm)
+			clear_causes(e);
+		reclaim(e);
+		frames = receive(e, budget);
+		if (rearm)
+			unmask(e);
+	}
+	if (!frames && now_ns() >= e->look_at) {
+		if (e->down)
+			recover(e);
+		else
+			look(e);
+	}
+	if (e->trouble && !e->down)
+		recover(e);
+	return frames;
+}
+
+void e1000_interrupts(struct nic *nic, int on)
+{
+	struct e1000 *e = of(nic);
+
+	e->armed = on;
+	if (e->down)
+		return;
+	if (on && e->masked) {
+		clear_causes(e);
+		unmask(e);
+	} else if (!on) {
+		e1000_interrupted(nic);
+	}
+}
+
+void e1000_interrupted(struct nic *nic)
+{
+	struct e1000 *e = of(nic);
+
+	if (!e->masked)
+		e1000_write(e, REG_MASK, CAUSE_ALL);
+	e->masked = true;
+}
+
+void e1000_close(struct nic *nic)
+{
+	struct e1000 *e = of(nic);
+
+	if (!e->down)
+		reclaim(e);
+	e->down = true;
+	e->look_at = NEVER;
+	if (reset(e))
+		end_sends(e);
+}
+
+/* ---- */
+
+static void drop_frame(void *context, const uint8_t *frame, uint32_t bytes)
+{
+	(void)context, (void)frame, (void)bytes;
+}
+
+static void forget_send(void *context, uint64_t cookie)
+{
+	(void)context, (void)cookie;
+}
+
+struct e1000 *e1000_open(const struct e1000_model *model, const struct nic_ops *ops,
+                         const struct pci_device *pci, const struct nic_setup *setup,
+                         const char **why)
+{
+	struct e1000 *e = memory_take(sizeof(*e), PAGE_BYTES);
+
+	e->nic = (struct nic){ .ops = ops, .mtu = model->mtu, .ring = E1000_RING - 1 - GIVE_BACK,
+	                       .receive = drop_frame, .sent = forget_send };
+	e->model = model;
+	e->card = setup->card;
+	memcpy(e->nic.address, setup->address, NIC_ADDRESS_BYTES);
+	if (!pci->bar[0].physical || pci->bar[0].bytes < E1000_BYTES) {
+		*why = "its registers cannot be found";
+		return 0;
+	}
+	e->registers = map_physical(pci->bar[0].physical, E1000_BYTES, MAP_DEVICE);
+	e->receive = memory_take(E1000_RING * sizeof(*e->receive), PAGE_BYTES);
+	e->send = memory_take(E1000_RING * sizeof(*e->send), PAGE_BYTES);
+	e->slots = memory_take(E1000_RING * SLOT_BYTES, SLOT_BYTES);
+	if (!reset(e)) {
+		*why = "it does not answer to a reset";
+		return 0;
+	}
+	start(e);
+	return e;
+}

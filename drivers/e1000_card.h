@@ -1,0 +1,98 @@
+/*
+ * What the drivers of Intel's gigabit cards share: rings, sending, receiving,
+ * interrupts, recovery. e1000.c and e1000e.c hold what is each card's own.
+ */
+#ifndef DRIVERS_E1000_CARD_H
+#define DRIVERS_E1000_CARD_H
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "e1000_regs.h"
+#include "nic_table.h"
+
+#define E1000_RING 256u            /* descriptors of each ring */
+
+struct e1000;
+
+/* How the cards differ. */
+struct e1000_model {
+	uint32_t mtu;              /* most bytes of a frame, without its CRC */
+	uint32_t causes;           /* let through when an interrupt is wanted */
+	/* After everything was stopped: bring the card to its first state. False: it
+	 * does not come back. */
+	bool (*reset)(struct e1000 *e);
+	/* After a reset, before the rings are shown: registers of its own. */
+	void (*prepare)(struct e1000 *e);
+	/* An interrupt also when something has been sent, or not. */
+	void (*sends_interrupt)(struct e1000 *e, bool on);
+};
+
+/* Of a send descriptor that is the first of a frame. */
+struct e1000_frame {
+	uint64_t cookie;
+	uint32_t descriptors;
+};
+
+struct e1000 {
+	struct nic nic;            /* first: ops get a pointer to it */
+	const struct e1000_model *model;
+	volatile uint8_t *registers; /* E1000_BYTES */
+	uint32_t card;             /* number on this node, for reports */
+
+	struct e1000_receive_descriptor *receive; /* E1000_RING of them */
+	uint8_t *slots;            /* of each its buffer */
+	uint32_t receive_next;     /* descriptor to look at */
+	uint32_t receive_kept;     /* read, and not yet given back */
+	bool torn;                 /* the frame at receive_next began in an earlier slot */
+
+	struct e1000_send_descriptor *send; /* E1000_RING of them */
+	struct e1000_frame frame[E1000_RING];
+	uint32_t send_next;        /* descriptor to fill */
+	uint32_t send_first;       /* oldest that is under way */
+	uint32_t send_free;        /* how many may be filled */
+	uint32_t waited_for;       /* of them whom send() refused needs, 0: nobody */
+	bool receiving;            /* frames are being handed up, and those sent meanwhile ... */
+	bool tail_due;             /* ... wait here for the card to be told */
+
+	uint32_t causes;           /* let through when an interrupt is wanted */
+	bool armed;                /* an interrupt is wanted */
+	bool masked;               /* the card may not interrupt */
+	bool down;                 /* not working: send refuses */
+	bool link;                 /* up, as far as known */
+	const char *trouble;       /* why the card must be reset, or null */
+	uint32_t told;             /* bit per kind of report: once each */
+	uint64_t look_at;          /* time of the next look at the state */
+	uint32_t looked_first;     /* send_first at the last look */
+	uint32_t looks;            /* in a row without progress */
+};
+
+static inline uint32_t e1000_read(const struct e1000 *e, uint32_t offset)
+{
+	return *(volatile uint32_t *)(e->registers + offset);
+}
+
+static inline void e1000_write(struct e1000 *e, uint32_t offset, uint32_t value)
+{
+	*(volatile uint32_t *)(e->registers + offset) = value;
+}
+
+/* Waits until these bits of a register are all 0, or all 1; false: not within BIT_NS. */
+bool e1000_await(const struct e1000 *e, uint32_t offset, uint32_t bits, bool ones);
+
+/* A line on the console about the card, once for each kind of them. */
+enum e1000_report { E1000_RESET, E1000_LINK, E1000_GONE, E1000_SILENT };
+void e1000_say(struct e1000 *e, enum e1000_report kind, const char *what);
+
+/* Takes the memory of a card, and starts it. Null: `*why` says what is wrong. */
+struct e1000 *e1000_open(const struct e1000_model *model, const struct nic_ops *ops,
+                         const struct pci_device *pci, const struct nic_setup *setup,
+                         const char **why);
+
+/* What both put into their nic_ops. */
+int e1000_send(struct nic *nic, const struct nic_piece *pieces, uint32_t n, uint64_t cookie);
+uint32_t e1000_poll(struct nic *nic, uint32_t budget);
+void e1000_interrupts(struct nic *nic, int on);
+void e1000_interrupted(struct nic *nic);
+void e1000_close(struct nic *nic);
+
+#endif

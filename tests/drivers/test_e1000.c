@@ -1,0 +1,430 @@
+/*
+ * The drivers of Intel's cards against a card that does right, and against one that
+ * writes nonsense, hangs, forgets, loses its link: counted, said once, recovered from.
+ * Each test runs with both cards.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "../host/check.h"
+#include "fake_e1000.h"
+
+enum { SENDS = 4096, LOOK_MS = 101, FRAME = 16384 };
+
+#define TEST_CARDS(name) \
+	static void name(void); \
+	TEST(name##_82540em) { kind = FAKE_82540EM; name(); } \
+	TEST(name##_82574l) { kind = FAKE_82574L; name(); } \
+	static void name(void)
+
+static enum fake_kind kind;
+static struct nic *nic;
+static uint8_t frame[2 * FAKE_SLOT], got[FRAME], wire[65536];
+static uint32_t got_bytes, got_frames;
+static uint8_t ended[SENDS];       /* how often each cookie came back */
+static uint32_t n_ended;
+static uint32_t echoes;            /* frames to send for each that comes */
+static uint32_t tail_before;       /* REG_TDT when the last of them was sent */
+
+static uint32_t poll(void)
+{
+	return nic->ops->poll(nic, 64);
+}
+
+static int send(uint64_t cookie, uint32_t pieces)
+{
+	struct nic_piece piece[NIC_PIECES + 1];
+
+	for (uint32_t i = 0; i < pieces; i++)
+		piece[i] = (struct nic_piece){ frame + 100 * i, 100 };
+	return nic->ops->send(nic, piece, pieces, cookie);
+}
+
+static void receive(void *context, const uint8_t *bytes, uint32_t n)
+{
+	(void)context;
+	memcpy(got, bytes, n);
+	got_bytes = n;
+	got_frames++;
+	for (uint32_t i = 0; i < echoes; i++)
+		CHECK_IS(send(SENDS - 2 - i, 1), NIC_OK);
+	tail_before = fake_read(REG_TDT);
+}
+
+static void sent(void *context, uint64_t cookie)
+{
+	(void)context;
+	CHECK(cookie < SENDS);
+	ended[cookie]++;
+	n_ended++;
+}
+
+static void open_card(void)
+{
+	const char *why;
+
+	fake.routed = true;
+	fake.stuck = false;
+	nic = fake_open(kind, &why);
+	CHECK(nic != 0);
+	CHECK(why == 0);
+	nic->receive = receive;
+	nic->sent = sent;
+	memset(ended, 0, sizeof(ended));
+	n_ended = got_frames = got_bytes = echoes = 0;
+	for (uint32_t i = 0; i < sizeof(frame); i++)
+		frame[i] = (uint8_t)(i * 7 + (i >> 8));
+	memcpy(frame, nic->address, NIC_ADDRESS_BYTES);
+}
+
+static void close_card(void)
+{
+	nic->ops->close(nic);
+	fake_free();
+}
+
+/* Time goes by in which nothing happens. */
+static void wait_ms(uint32_t ms)
+{
+	for (; ms >= LOOK_MS; ms -= LOOK_MS) {
+		fake.ns += LOOK_MS * 1000000UL;
+		poll();
+	}
+}
+
+/* The card works: one frame in, one frame out. */
+static void works(void)
+{
+	uint32_t before = got_frames, ends = n_ended, bytes;
+
+	CHECK(fake_receive(frame, 500));
+	poll();
+	CHECK_IS(got_frames, before + 1);
+	CHECK_IS(got_bytes, 500);
+	CHECK(!memcmp(got, frame, 500));
+	CHECK_IS(send(SENDS - 1, 3), NIC_OK);
+	CHECK_IS(fake_send(1, wire, &bytes), 1);
+	CHECK_IS(bytes, 300);
+	CHECK(!memcmp(wire, frame, 300));
+	poll();
+	CHECK_IS(n_ended, ends + 1);
+}
+
+TEST_CARDS(card_starts_with_its_filter)
+{
+	open_card();
+	CHECK_IS(nic->mtu, kind == FAKE_82540EM ? 16124 : 9230);
+	CHECK_IS(nic->ring, FAKE_RING - 33);
+	CHECK_IS(fake_read(REG_ADDRESS_LOW(0)), 0x00474d02);
+	CHECK_IS(fake_read(REG_ADDRESS_HIGH(0)), ADDRESS_VALID | 0x0500);
+	CHECK_IS(fake_read(REG_ADDRESS_HIGH(1)), 0);
+	CHECK_IS(fake_read(REG_RCTL), RCTL_EN | RCTL_LONG | RCTL_BROADCAST | RCTL_16384 |
+	         RCTL_STRIP);
+	CHECK_IS(fake_read(REG_RDT), FAKE_RING - 1);
+	works();
+	CHECK_IS(fake.reports, 0);
+	close_card();
+	CHECK_IS(fake_read(REG_RCTL), 0);
+}
+
+TEST_CARDS(frames_of_all_sizes_come_whole)
+{
+	open_card();
+	for (uint32_t bytes = 14; bytes <= nic->mtu; bytes += 1 + bytes / 16) {
+		CHECK(fake_receive(frame, bytes));
+		CHECK_IS(poll(), 1);
+		CHECK_IS(got_bytes, bytes);
+		CHECK(!memcmp(got, frame, bytes));
+	}
+	for (uint32_t i = 0; i < 1000; i++) {
+		CHECK(fake_receive(frame, nic->mtu));
+		CHECK_IS(poll(), 1);
+		CHECK(got_bytes == nic->mtu && !memcmp(got, frame, nic->mtu));
+	}
+	CHECK_IS(nic->counters[NIC_RESETS] + nic->counters[NIC_DROPS_IN], 0);
+	close_card();
+}
+
+TEST_CARDS(as_many_frames_as_it_says_come_at_once)
+{
+	open_card();
+	for (uint32_t round = 0; round < 50; round++) {
+		uint32_t before = got_frames;
+
+		for (uint32_t i = 0; i < nic->ring; i++)
+			CHECK(fake_receive(frame, 64));
+		while (poll())
+			;
+		CHECK_IS(got_frames, before + nic->ring);
+	}
+	close_card();
+}
+
+TEST_CARDS(frames_that_are_not_for_the_node_or_damaged_are_dropped)
+{
+	open_card();
+	frame[5] ^= 1;
+	CHECK(fake_receive(frame, 100));
+	frame[5] ^= 1;
+	CHECK(fake_receive(frame, 13));
+	CHECK(fake_receive(frame, 0));
+	CHECK(fake_receive(frame, nic->mtu + 1));
+	CHECK(fake_receive(frame, 2 * FAKE_SLOT));     /* two buffers, counted once */
+	for (uint32_t bit = 0; bit < 8; bit++) {
+		memcpy((void *)fake.receive[fake.receive_head].address, frame, 100);
+		CHECK(fake_fill(RX_DONE | RX_LAST | 100 | 1UL << (40 + bit)));
+	}
+	poll();
+	CHECK_IS(got_frames, 3);               /* of the eight, those without a frame's error */
+	CHECK_IS(nic->counters[NIC_DROPS_IN], 5 + 5);
+	CHECK_IS(nic->counters[NIC_RESETS], 0);
+	works();
+	close_card();
+}
+
+TEST_CARDS(full_ring_says_so_and_goes_on)
+{
+	uint32_t given = 0, bytes;
+
+	open_card();
+	while (send(given, 3) == NIC_OK)
+		given++;
+	CHECK_IS(given, (FAKE_RING - 1) / 3);
+	nic->ops->interrupts(nic, 1);  /* the end of a send interrupts */
+	if (kind == FAKE_82540EM)
+		CHECK(fake_read(REG_ALLOW) & CAUSE_SENT);
+	else
+		CHECK(fake_read(REG_VECTORS) & VECTORS_SENT);
+	CHECK_IS(fake_send(1000, wire, &bytes), given);
+	CHECK_IS(send(given, 3), NIC_OK);
+	CHECK_IS(n_ended, given);
+	if (kind == FAKE_82540EM)
+		CHECK_IS(fake_read(REG_MASK), CAUSE_SENT);
+	else
+		CHECK(!(fake_read(REG_VECTORS) & VECTORS_SENT));
+	CHECK_IS(send(given + 1, 17), NIC_DOWN);
+	CHECK_IS(send(given + 1, 0), NIC_DOWN);
+	CHECK_IS(fake_send(1000, wire, &bytes), 1);
+	poll();
+	for (uint32_t i = 0; i <= given; i++)
+		CHECK_IS(ended[i], 1);
+	close_card();
+}
+
+TEST_CARDS(lone_frame_leaves_at_once_and_answers_together)
+{
+	uint32_t bytes;
+
+	open_card();
+	CHECK_IS(send(0, 1), NIC_OK);
+	CHECK_IS(fake_read(REG_TDT), 1);
+	echoes = 3;
+	CHECK(fake_receive(frame, 64));
+	CHECK(fake_receive(frame, 64));
+	nic->ops->poll(nic, 1);
+	CHECK_IS(tail_before, 1);
+	CHECK_IS(fake_read(REG_TDT), 4);
+	nic->ops->poll(nic, 1);
+	CHECK_IS(tail_before, 4);
+	CHECK_IS(fake_read(REG_TDT), 7);
+	CHECK_IS(fake_send(100, wire, &bytes), 7);
+	close_card();
+}
+
+/* An interrupt silences the card; the next poll lets the next one come. */
+TEST_CARDS(one_interrupt_at_a_time)
+{
+	open_card();
+	CHECK_IS(fake_read(REG_MASK), CAUSE_ALL);
+	nic->ops->interrupts(nic, 1);
+	CHECK(fake_read(REG_ALLOW) & CAUSE_RECEIVED);
+	fake_write(REG_MASK, 0);
+	nic->ops->interrupted(nic);
+	CHECK_IS(fake_read(REG_MASK), CAUSE_ALL);
+	fake_write(REG_ALLOW, 0);
+	poll();
+	CHECK(fake_read(REG_ALLOW) & CAUSE_RECEIVED);
+	fake_write(REG_ALLOW, 0);
+	poll();                        /* nothing to do: the card is left alone */
+	nic->ops->interrupts(nic, 1);
+	CHECK_IS(fake_read(REG_ALLOW), 0);
+	nic->ops->interrupts(nic, 0);
+	nic->ops->interrupted(nic);
+	poll();
+	CHECK_IS(fake_read(REG_ALLOW), 0);
+	close_card();
+}
+
+TEST(card_whose_line_reaches_nobody_is_said_to_be_silent)
+{
+	const char *why;
+
+	fake.routed = false;
+	nic = fake_open(FAKE_82540EM, &why);
+	CHECK(nic && nic->silent);
+	CHECK_IS(fake.reports, 1);
+	close_card();
+}
+
+TEST_CARDS(card_that_does_not_come_out_of_its_reset_is_not_opened)
+{
+	const char *why;
+
+	fake.stuck = true;
+	CHECK(fake_open(kind, &why) == 0);
+	CHECK(why != 0);
+	fake.stuck = false;
+	fake_free();
+}
+
+/* ---- nonsense ---- */
+
+static void receive_long(void)   { fake_fill(RX_DONE | RX_LAST | (FAKE_SLOT + 1)); }
+static void receive_longest(void) { fake_fill(~0UL); }
+static void receive_ahead(void)  { fake_write(REG_RDH, FAKE_RING); }
+static void send_ahead(void)     { fake_write(REG_TDH, 0xffff); }
+
+TEST_CARDS(nonsense_in_a_ring_is_counted_said_once_and_recovered_from)
+{
+	static void (*const kinds[])(void) = {
+		receive_long, receive_longest, receive_ahead, send_ahead };
+	uint32_t n = sizeof(kinds) / sizeof(kinds[0]);
+
+	open_card();
+	for (uint32_t i = 0; i < n; i++) {
+		for (uint32_t k = 0; k < 5; k++)
+			CHECK_IS(send(10 * i + k, 2), NIC_OK);
+		kinds[i]();
+		wait_ms(300);
+		CHECK_IS(nic->counters[NIC_BAD_DESCRIPTORS], i + 1);
+		CHECK_IS(nic->counters[NIC_RESETS], i + 1);
+		for (uint32_t k = 0; k < 5; k++)
+			CHECK_IS(ended[10 * i + k], 1);
+		works();
+	}
+	CHECK_IS(fake.reports, 1);
+	close_card();
+}
+
+TEST_CARDS(card_that_hangs_is_reset)
+{
+	open_card();
+	CHECK_IS(send(1, 2), NIC_OK);
+	wait_ms(4000);
+	CHECK_IS(nic->counters[NIC_RESETS], 0);
+	wait_ms(2000);
+	CHECK_IS(nic->counters[NIC_RESETS], 1);
+	CHECK_IS(ended[1], 1);
+	CHECK_IS(nic->counters[NIC_DROPS_OUT], 1);
+	works();
+	wait_ms(10000);                /* with nothing to send it does not hang */
+	CHECK_IS(nic->counters[NIC_RESETS], 1);
+	CHECK_IS(fake.reports, 1);
+	close_card();
+}
+
+TEST_CARDS(card_that_has_forgotten_its_settings_gets_them_again)
+{
+	open_card();
+	nic->ops->interrupts(nic, 1);
+	fake_write(REG_ALLOW, 0);
+	fake_write(REG_RCTL, 0);
+	wait_ms(300);
+	CHECK_IS(nic->counters[NIC_RESETS], 1);
+	CHECK(fake_read(REG_ALLOW) & CAUSE_RECEIVED);
+	works();
+	fake_write(REG_TCTL, 0);
+	wait_ms(300);
+	CHECK_IS(nic->counters[NIC_RESETS], 2);
+	works();
+	close_card();
+}
+
+TEST_CARDS(card_that_is_gone_is_tried_again)
+{
+	open_card();
+	CHECK_IS(send(1, 2), NIC_OK);
+	fake.gone = true;
+	wait_ms(300);
+	CHECK(nic->counters[NIC_RESETS] > 0);
+	CHECK_IS(ended[1], 0);         /* it may still read */
+	CHECK_IS(send(2, 2), NIC_DOWN);
+	wait_ms(5000);
+	CHECK_IS(send(2, 2), NIC_DOWN);
+	CHECK_IS(fake.reports, 2);     /* the reset, and that it does not answer */
+	fake.gone = false;
+	fake_write(REG_CTRL, CTRL_RESET);
+	wait_ms(5000);
+	CHECK_IS(ended[1], 1);
+	works();
+	close_card();
+}
+
+TEST_CARDS(lost_link_is_said_once)
+{
+	open_card();
+	for (int i = 0; i < 3; i++) {
+		fake_write(REG_STATUS, 0);
+		wait_ms(300);
+		CHECK_IS(send(1, 2), NIC_DOWN);
+		fake_write(REG_STATUS, STATUS_UP);
+		wait_ms(300);
+		works();
+	}
+	CHECK_IS(fake.reports, 1);
+	CHECK_IS(nic->counters[NIC_RESETS], 0);
+	close_card();
+}
+
+/* Whatever it writes into its rings: every send ends once, and a card that comes to
+ * its senses works. */
+TEST_CARDS(random_card)
+{
+	uint64_t state = 20261121;
+	uint32_t cookie = 0, bytes;
+
+	open_card();
+	for (uint32_t i = 0; i < 60000; i++) {
+		uint64_t dice = check_random(&state);
+		uint32_t at = (uint32_t)(dice >> 8) % FAKE_RING;
+
+		switch (dice % 8) {
+		case 0:
+			fake.receive[at].state = check_random(&state) & 0x97ff0000ffffUL;
+			break;
+		case 1:
+			fake.send[at].state = (uint32_t)(dice >> 20) & 7;
+			break;
+		case 2:
+			if (at < 4)
+				fake_write(REG_TDH, (uint32_t)(dice >> 20) % 600);
+			break;
+		case 3:
+			fake.receive[at].address = dice;
+			break;
+		case 4:
+			if (cookie < SENDS - 2)
+				cookie += send(cookie, 1 + (dice >> 8) % NIC_PIECES) == NIC_OK;
+			break;
+		case 5:
+			fake.send_head = (fake.send_head + (dice >> 8) % 4) % FAKE_RING;
+			fake.send[fake.send_head].state = TX_DONE;
+			break;
+		default:
+			fake_fill(RX_DONE | (dice >> 20 & 0x21f00003fffUL));
+		}
+		if (dice >> 60 < 4)
+			poll();
+		if (dice >> 60 == 15)
+			fake.ns += 50000000;
+	}
+	fake_write(REG_RCTL, 0);
+	wait_ms(3000);
+	works();
+	CHECK(cookie > 1000);
+	for (uint32_t i = 0; i < cookie; i++)
+		CHECK_IS(ended[i], 1);
+	CHECK(fake.reports <= 3);
+	CHECK(fake_send(1000, wire, &bytes) == 0);
+	close_card();
+}

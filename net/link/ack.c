@@ -25,8 +25,8 @@ static void advance(struct link *link, struct flow *flow, uint32_t n)
 	flow->marked = shifted(flow->marked, n);
 	flow->again = shifted(flow->again, n);
 	flow->credit = flow->credit > n ? (uint8_t)(flow->credit - n) : 0;
-	flow->burst = flow->burst + n < link->most_burst ?
-		(uint8_t)(flow->burst + n) : link->most_burst;
+	flow->burst = flow->burst + n < LINK_MOST_WINDOW ?
+		(uint8_t)(flow->burst + n) : (uint8_t)LINK_MOST_WINDOW;
 	while (flow->head != NO_RECORD) {
 		uint32_t index = flow->head;
 		struct send *send = record_at(&link->sends, index);

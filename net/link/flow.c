@@ -120,7 +120,7 @@ struct flow *flow_find(const struct link *link, uint32_t node, enum link_lane la
 }
 
 /* A flow's numbers at the beginning of a conversation. */
-static void start(const struct link *link, struct flow *flow)
+static void start(struct flow *flow)
 {
 	flow->una = flow->next = flow->recover = 0;
 	flow->expected = flow->begun = 0;
@@ -130,7 +130,7 @@ static void start(const struct link *link, struct flow *flow)
 	flow->sends = 0;
 	flow->tries = flow->unacked = 0;
 	flow->credit = flow->granted = LINK_FIRST_WINDOW;
-	flow->burst = link->most_burst;
+	flow->burst = LINK_MOST_WINDOW;
 	flow->flags &= FLOW_LANE | FLOW_READY | FLOW_MEASURED;
 }
 
@@ -150,7 +150,7 @@ struct flow *flow_open(struct link *link, uint32_t node, enum link_lane lane)
 				       .mine = link->config.incarnation,
 				       .epoch = (uint16_t)(link->epoch - 2),
 				       .hash_next = *first };
-		start(link, flow);
+		start(flow);
 	}
 	*first = link->n_flows;
 	link->n_flows += LINK_LANES;
@@ -171,7 +171,7 @@ void flow_lose(struct link *link, uint32_t node, int bump, uint32_t theirs)
 		stash[lane] = flow->stash;
 		send[lane] = flow->head;
 		timer_cancel(link, flow);
-		start(link, flow);
+		start(flow);
 		flow->mine += !!bump;
 		flow->mine += flow->mine == 0;
 		if (theirs)

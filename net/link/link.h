@@ -129,7 +129,8 @@ struct link_config {
 	uint16_t transmits;        /* frames that the card has not yet read */
 	uint16_t tries;            /* timeouts without a sign of life before a peer is given up */
 	uint32_t ring;             /* frames that may come at once: the windows' sum */
-	uint32_t burst_bytes;      /* payload of one flow under way, of at least LINK_FIRST_WINDOW frames */
+	uint32_t burst_bytes;      /* payload of one flow under way, of at least LINK_FIRST_WINDOW
+	                              frames; messages of one page or less do not count */
 	uint64_t ack_delay;        /* ns that an acknowledgement may wait for company */
 	uint64_t again_delay;      /* ns until what was refused is asked for again */
 	uint64_t first_timeout;    /* ns, before a round trip was measured */

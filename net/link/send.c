@@ -7,6 +7,7 @@
 #include "../port.h"
 
 #define MOST_FRAMES  (1u << 30)    /* of one message */
+#define SHORT_BYTES  4096u         /* a window of such messages is no large burst */
 
 /* ---- messages ---- */
 
@@ -293,8 +294,16 @@ static uint32_t make(struct link *link, struct flow *flow, const struct send *se
 	return n + 1;
 }
 
+/* Whether the next frame is one of those that the bytes under way are limited for. */
+static int is_long(const struct link *link, const struct flow *flow)
+{
+	return flow->marked ||
+	       (flow->fresh != NO_RECORD &&
+		((const struct send *)record_at(&link->sends, flow->fresh))->length > SHORT_BYTES);
+}
+
 /* Whether this flow may send a frame now. */
-static int may_send(const struct flow *flow)
+static int may_send(const struct link *link, const struct flow *flow)
 {
 	uint32_t under_way = flow->next - flow->una;
 	uint64_t not_out = flow->acked | flow->marked;
@@ -302,7 +311,8 @@ static int may_send(const struct flow *flow)
 
 	if (not_out)
 		out -= (uint32_t)__builtin_popcountll(not_out);
-	if (out >= flow->burst || flow->tries == UINT8_MAX)
+	if (out >= flow->burst || flow->tries == UINT8_MAX ||
+	    (out >= link->most_burst && is_long(link, flow)))
 		return 0;
 	return flow->marked || (flow->fresh != NO_RECORD && under_way < flow->credit);
 }
@@ -346,7 +356,7 @@ static int send_frame(struct link *link, struct flow *flow, uint64_t now)
 	struct send *send;
 	int first = 1, result;
 
-	if (!may_send(flow))
+	if (!may_send(link, flow))
 		return 0;
 	index = record_take(&link->transmits);
 	if (index == NO_RECORD)

@@ -124,7 +124,7 @@ struct link {
 	void *context;             /* of its calls */
 	const uint8_t *key;        /* the configuration's, or null */
 	uint32_t fragment;         /* payload bytes that fit in a frame */
-	uint8_t most_burst;        /* frames of one flow under way: config.burst_bytes */
+	uint8_t most_burst;        /* long frames of one flow under way: config.burst_bytes */
 	uint64_t counters[LINK_COUNTERS_END];
 	struct flow *flows;        /* a peer's two lie side by side, that of requests first */
 	uint16_t n_flows;          /* in use: they are never given back */

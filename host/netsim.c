@@ -160,7 +160,8 @@ static void card_close(struct nic *nic)
 }
 
 static const struct nic_ops card_ops = {
-	"simulated", card_send, card_poll, card_interrupts, card_close
+	.name = "simulated", .send = card_send, .poll = card_poll,
+	.interrupts = card_interrupts, .close = card_close
 };
 
 /* ---- the switch ---- */

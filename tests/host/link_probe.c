@@ -105,7 +105,7 @@ static int card_send(struct nic *nic, const struct nic_piece *pieces, uint32_t n
 	return NIC_OK;
 }
 
-static const struct nic_ops ops = { "probe", card_send, 0, 0, 0 };
+static const struct nic_ops ops = { .name = "probe", .send = card_send };
 
 void probe_open(struct probe *p)
 {

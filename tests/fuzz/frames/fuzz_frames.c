@@ -119,7 +119,7 @@ static int card_send(struct nic *self, const struct nic_piece *pieces, uint32_t 
 	return NIC_OK;
 }
 
-static const struct nic_ops ops = { "fuzzed", card_send, 0, 0, 0 };
+static const struct nic_ops ops = { .name = "fuzzed", .send = card_send };
 
 /* The card has read its oldest frame. */
 static void complete(void)

@@ -52,6 +52,8 @@ void fabric_revive(struct fabric *fabric, uint32_t node)
 	n->lives++;
 	n->memory = aligned_alloc(64, frames_bytes(&config, &n->view->limits));
 	n->frames = frames_open(n->memory, &config, netsim_nic(fabric->sim, node), n->view, n);
+	if (config.announce)
+		frames_bulk(n->frames, netsim_bulk(fabric->sim, node));
 	netsim_join(fabric->sim, node, &who);
 }
 

@@ -26,7 +26,7 @@ struct fabric {
 };
 
 /* Join the views (their nids are 0 ... n - 1) by a network. `config`: null for
- * what suits them. */
+ * what suits them. If it announces messages, all have bulk cards. */
 void fabric_open(struct fabric *fabric, struct process_view *views, uint32_t n,
 		 const struct netsim_config *network, const struct link_config *config);
 /* Waits until everything has ended, then frees. Returns records still in use. */

@@ -8,15 +8,19 @@
 #include "../net/link/wire.h"
 
 #define CARD_QUEUE  64u            /* sends that a card holds */
+#define BULK_RING   32u            /* rooms that a bulk card holds */
+#define BACKLOG     256u           /* frames that wait for one */
+#define TOLD_LATE   2000u          /* ns from a frame's being written to its being told of */
 #define OVERTAKEN   8u             /* times the latency: how late a reordered frame is at most */
 
-enum event_kind { LEAVES, ARRIVES, TIMER };
+enum event_kind { LEAVES, ARRIVES, TIMER, LANDS, TOLD };
 
 struct event {
 	uint64_t time, order;      /* the earlier, then the first made */
 	enum event_kind kind;
 	uint32_t node;
-	uint32_t life;             /* LEAVES: of the card that sends */
+	uint32_t life;             /* LEAVES: of the card that sends; TOLD: of the bulk card */
+	uint32_t card;             /* ARRIVES: 1: the bulk card */
 	uint64_t cookie;           /* LEAVES */
 	uint32_t pieces;           /* LEAVES */
 	uint32_t bytes;            /* of the frame */
@@ -37,10 +41,33 @@ struct card {
 	uint8_t *cut;              /* per destination: 1: frames are lost */
 };
 
+struct waiting_frame {
+	uint8_t *bytes;
+	uint32_t n;
+};
+
+struct bulk_card {
+	struct nic nic;            /* first */
+	struct netsim *sim;
+	uint32_t node;
+	uint32_t life;             /* counts take_back */
+	struct room {
+		struct nic_piece piece[NIC_BULK_PIECES];
+		uint32_t pieces;   /* 0: junk */
+		uint8_t header[NIC_BULK_HEADER];
+		uint32_t bytes;    /* of the frame that is in it */
+	} room[BULK_RING];
+	uint32_t posted, written, told; /* rooms so far */
+	struct waiting_frame backlog[BACKLOG];
+	uint32_t waits;            /* frames in it */
+	int woken;                 /* a LANDS event is under way */
+};
+
 struct netsim {
 	struct netsim_config config;
 	uint64_t now, order, dice;
 	struct card *cards;
+	struct bulk_card *bulk;
 	struct event **heap;
 	uint32_t n, room;
 	netsim_watcher *watcher;   /* or null */
@@ -164,6 +191,133 @@ static const struct nic_ops card_ops = {
 	.interrupts = card_interrupts, .close = card_close
 };
 
+/* ---- bulk cards ---- */
+
+static void wake(struct bulk_card *card)
+{
+	struct event event = { .kind = LANDS, .node = card->node, .time = card->sim->now };
+
+	if (card->woken || !card->waits || card->posted == card->written)
+		return;
+	card->woken = 1;
+	schedule(card->sim, &event);
+}
+
+static int bulk_post(struct nic *nic, const struct nic_piece *pieces, uint32_t n)
+{
+	struct bulk_card *card = (struct bulk_card *)nic;
+	struct room *room = &card->room[card->posted % BULK_RING];
+
+	if (card->posted - card->told == BULK_RING || n > NIC_BULK_PIECES)
+		return NIC_FULL;
+	card->posted++;
+	room->pieces = n;
+	for (uint32_t i = 0; i < n; i++)
+		room->piece[i] = pieces[i];
+	wake(card);
+	return NIC_OK;
+}
+
+static void bulk_take_back(struct nic *nic)
+{
+	struct bulk_card *card = (struct bulk_card *)nic;
+
+	card->life++;
+	card->posted = card->written = card->told = 0;
+}
+
+static int bulk_send(struct nic *nic, const struct nic_piece *pieces, uint32_t n, uint64_t cookie)
+{
+	(void)nic, (void)pieces, (void)n, (void)cookie;
+	return NIC_DOWN;
+}
+
+static const struct nic_ops bulk_ops = {
+	.name = "simulated", .send = bulk_send, .poll = card_poll,
+	.interrupts = card_interrupts, .close = card_close,
+	.post = bulk_post, .take_back = bulk_take_back
+};
+
+/* Write a frame into a room as far as it goes: 1 if it fits. */
+static int write_room(const struct bulk_card *card, struct room *room, const uint8_t *frame,
+		      uint32_t bytes)
+{
+	uint32_t head = bytes < NIC_BULK_HEADER ? bytes : NIC_BULK_HEADER, left = bytes - head;
+
+	memset(room->header, 0xa5, sizeof(room->header));
+	memcpy(room->header, frame, head);
+	frame += head;
+	room->bytes = bytes;
+	if (room->pieces == 0)
+		return bytes <= card->nic.mtu;
+	for (uint32_t i = 0; i < room->pieces && left; i++) {
+		uint32_t n = room->piece[i].length < left ? room->piece[i].length : left;
+
+		memcpy((void *)room->piece[i].bytes, frame, n);
+		frame += n;
+		left -= n;
+	}
+	return left == 0;
+}
+
+/* What waits goes into the rooms that there are. */
+static void land(struct bulk_card *card)
+{
+	struct netsim *sim = card->sim;
+	uint32_t done = 0;
+
+	card->woken = 0;
+	while (done < card->waits && card->written != card->posted) {
+		struct waiting_frame *frame = &card->backlog[done++];
+		struct event event = { .kind = TOLD, .node = card->node, .life = card->life,
+				       .time = sim->now + TOLD_LATE };
+
+		if (write_room(card, &card->room[card->written % BULK_RING], frame->bytes,
+			       frame->n)) {
+			card->written++;
+			schedule(sim, &event);
+		} else {
+			sim->counters[NETSIM_TOO_LONG]++;
+		}
+		free(frame->bytes);
+	}
+	card->waits -= done;
+	memmove(card->backlog, card->backlog + done, card->waits * sizeof(card->backlog[0]));
+}
+
+static void bulk_arrives(struct bulk_card *card, struct event *event)
+{
+	if (card->waits == BACKLOG) {
+		card->sim->counters[NETSIM_OVERFLOW]++;
+		return;
+	}
+	card->backlog[card->waits++] = (struct waiting_frame){ event->frame, event->bytes };
+	event->frame = 0;
+	wake(card);
+}
+
+static void tell(struct bulk_card *card)
+{
+	struct room *room = &card->room[card->told++ % BULK_RING];
+	uint8_t header[NIC_BULK_HEADER];
+
+	memcpy(header, room->header, sizeof(header));
+	card->nic.landed(card->nic.context, header, room->bytes);
+}
+
+void netsim_bulk_reset(struct netsim *sim, uint32_t node)
+{
+	struct nic *nic = &sim->bulk[node].nic;
+
+	bulk_take_back(nic);
+	nic->landed(nic->context, 0, 0);
+}
+
+struct nic *netsim_bulk(struct netsim *sim, uint32_t node)
+{
+	return &sim->bulk[node].nic;
+}
+
 /* ---- the switch ---- */
 
 static void arrive(struct netsim *sim, uint32_t node, const uint8_t *frame, uint32_t bytes,
@@ -171,7 +325,8 @@ static void arrive(struct netsim *sim, uint32_t node, const uint8_t *frame, uint
 {
 	struct card *card = &sim->cards[node];
 	uint64_t time = sim->now + sim->config.latency_ns;
-	struct event event = { .kind = ARRIVES, .node = node, .bytes = bytes };
+	struct event event = { .kind = ARRIVES, .node = node, .bytes = bytes,
+			       .card = bytes > 3 && frame[3] == 1 };
 
 	if (card->in_free < time)
 		card->in_free = time;
@@ -276,6 +431,13 @@ int netsim_step(struct netsim *sim)
 	card = &sim->cards[node];
 	if (event->kind == LEAVES && event->life == card->life) {
 		leave(sim, event);
+	} else if (event->kind == LANDS) {
+		land(&sim->bulk[node]);
+	} else if (event->kind == TOLD && card->who.tick) {
+		if (event->life == sim->bulk[node].life)
+			tell(&sim->bulk[node]);
+	} else if (event->kind == ARRIVES && event->card) {
+		bulk_arrives(&sim->bulk[node], event);
 	} else if (event->kind == ARRIVES && card->who.tick) {
 		sim->counters[NETSIM_DELIVERED]++;
 		card->nic.counters[NIC_FRAMES_IN]++;
@@ -325,6 +487,7 @@ struct netsim *netsim_open(const struct netsim_config *config)
 	sim->config = *config;
 	sim->dice = config->seed;
 	sim->cards = calloc(config->nodes, sizeof(*sim->cards));
+	sim->bulk = calloc(config->nodes, sizeof(*sim->bulk));
 	for (uint32_t node = 0; node < config->nodes; node++) {
 		struct card *card = &sim->cards[node];
 
@@ -336,6 +499,12 @@ struct netsim *netsim_open(const struct netsim_config *config)
 		card->node = node;
 		card->timer = NETSIM_NEVER;
 		card->cut = calloc(config->nodes, 1);
+		sim->bulk[node].nic.ops = &bulk_ops;
+		sim->bulk[node].nic.mtu = config->mtu;
+		sim->bulk[node].nic.ring = BULK_RING;
+		wire_address(sim->bulk[node].nic.address, node, 1);
+		sim->bulk[node].sim = sim;
+		sim->bulk[node].node = node;
 	}
 	return sim;
 }
@@ -346,8 +515,12 @@ void netsim_close(struct netsim *sim)
 		free(sim->heap[i]->frame);
 		free(sim->heap[i]);
 	}
-	for (uint32_t node = 0; node < sim->config.nodes; node++)
+	for (uint32_t node = 0; node < sim->config.nodes; node++) {
 		free(sim->cards[node].cut);
+		while (sim->bulk[node].waits)
+			free(sim->bulk[node].backlog[--sim->bulk[node].waits].bytes);
+	}
+	free(sim->bulk);
 	free(sim->heap);
 	free(sim->cards);
 	free(sim);
@@ -370,6 +543,7 @@ void netsim_leave(struct netsim *sim, uint32_t node)
 
 	card->life++;
 	card->waiting = 0;
+	bulk_take_back(&sim->bulk[node].nic);
 	card->who = (struct netsim_node){ 0 };
 }
 

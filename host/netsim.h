@@ -8,6 +8,10 @@
  * bit has left; the frame is read from the sender's memory only then. The
  * switch forwards it to the receiver's port, behind what waits there already;
  * what finds the port's queue full is lost.
+ *
+ * Each node has a bulk card too (net/nic.h), which only receives: frames to it
+ * wait in order until there is a room, are written, and told of a little later; one
+ * that is longer than its room spoils it and is lost.
  */
 #ifndef HOST_NETSIM_H
 #define HOST_NETSIM_H
@@ -41,7 +45,8 @@ struct netsim_node {
 
 enum netsim_counter {
 	NETSIM_SENT, NETSIM_DELIVERED, NETSIM_LOST, NETSIM_DUPLICATED, NETSIM_REORDERED,
-	NETSIM_DAMAGED, NETSIM_DELAYED, NETSIM_CUT, NETSIM_OVERFLOW, NETSIM_COUNTERS
+	NETSIM_DAMAGED, NETSIM_DELAYED, NETSIM_CUT, NETSIM_OVERFLOW, NETSIM_TOO_LONG,
+	NETSIM_COUNTERS
 };
 
 struct netsim;
@@ -52,6 +57,10 @@ void netsim_close(struct netsim *sim);
 
 /* A node's card; receive, sent and context are the caller's to set. */
 struct nic *netsim_nic(struct netsim *sim, uint32_t node);
+/* Its bulk card; landed and context are the caller's to set. */
+struct nic *netsim_bulk(struct netsim *sim, uint32_t node);
+/* The bulk card loses its rooms by itself, and says so. */
+void netsim_bulk_reset(struct netsim *sim, uint32_t node);
 void netsim_join(struct netsim *sim, uint32_t node, const struct netsim_node *who);
 /* The node is switched off: what its card still had to send and to complete is gone. */
 void netsim_leave(struct netsim *sim, uint32_t node);
@@ -69,7 +78,7 @@ void netsim_faults(struct netsim *sim, const struct netsim_config *config);
 /* Show each frame that a card has sent, before anything happens to it. */
 typedef void netsim_watcher(void *context, uint64_t now, const uint8_t *frame, uint32_t bytes);
 void netsim_watch(struct netsim *sim, netsim_watcher *watcher, void *context);
-/* Put a frame on the way to a node, as if somebody had sent it. */
+/* Put a frame on the way to a node's card that it names, as if somebody had sent it. */
 void netsim_inject(struct netsim *sim, uint32_t node, const void *frame, uint32_t bytes);
 
 uint64_t netsim_counter(const struct netsim *sim, enum netsim_counter counter);

@@ -13,6 +13,8 @@
 
 #define NIC_PIECES        16u      /* most pieces of one frame */
 #define NIC_ADDRESS_BYTES 6u
+#define NIC_BULK_HEADER   64u      /* bytes of a frame that a bulk card keeps apart */
+#define NIC_BULK_PIECES   6u       /* most pieces of one room on a bulk card */
 
 enum nic_result {
 	NIC_OK   =  0,
@@ -56,6 +58,18 @@ struct nic_ops {
 	 * be told. */
 	void (*interrupted)(struct nic *nic);
 	void (*close)(struct nic *nic);
+	/*
+	 * Of bulk cards only, null for others. Such a card receives into rooms that it is
+	 * given one by one and fills in that order, a frame each: the first
+	 * NIC_BULK_HEADER bytes go to memory of the driver, the rest into at most
+	 * NIC_BULK_PIECES pieces, which are written to; with n = 0 to memory where nobody
+	 * looks. A frame that is longer than its room may spoil it and is lost; the
+	 * room stays. Without a room frames wait outside and come later, or are lost.
+	 * NIC_OK, NIC_FULL or NIC_DOWN.
+	 */
+	int (*post)(struct nic *nic, const struct nic_piece *pieces, uint32_t n);
+	/* All rooms are gone: when this returns nothing is written to them any more. */
+	void (*take_back)(struct nic *nic);
 };
 
 struct nic {
@@ -70,6 +84,9 @@ struct nic {
 	void (*receive)(void *context, const uint8_t *frame, uint32_t bytes);
 	/* The card has read the pieces of the send with this cookie. */
 	void (*sent)(void *context, uint64_t cookie);
+	/* Bulk cards: the oldest room holds a frame of this many bytes, whose header is
+	 * here; it is the user's again. Null: the card was reset, all rooms are gone. */
+	void (*landed)(void *context, const uint8_t *header, uint32_t bytes);
 	uint64_t counters[NIC_COUNTERS];
 };
 

@@ -9,8 +9,11 @@ import struct
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-DATA, ACK, RESET = 1, 2, 3
-KINDS = {DATA: "DATA", ACK: "ACK", RESET: "RESET"}
+DATA, ACK, RESET, ANNOUNCE, GRANT, BULK, MARK = range(1, 8)
+KINDS = {DATA: "DATA", ACK: "ACK", RESET: "RESET", ANNOUNCE: "ANNOUNCE", GRANT: "GRANT",
+         BULK: "BULK", MARK: "MARK"}
+WITH_MESSAGE, WITH_PAYLOAD, WITH_TURN = (DATA, ANNOUNCE), (DATA, BULK), (GRANT, BULK, MARK)
+WITH_WAITS = (DATA, ANNOUNCE, ACK, GRANT)
 HEADER, MESSAGE, DATA_HEADER = 64, 128, 192
 ETHERTYPE = 0x88B5
 MOST_PAYLOAD = 65472
@@ -19,6 +22,7 @@ MOST_PAYLOAD = 65472
 FIELDS = (("source", 24, 4), ("destination", 28, 4), ("sequence", 32, 4), ("ack", 36, 4),
           ("selective", 40, 8), ("window", 48, 2))
 DATA_FIELDS = (("offset", 52, 6), ("length", 58, 6))
+TURN_FIELDS = (("turn", 52, 4), ("part", 56, 4), ("until", 60, 4))
 
 # The message header (net/portals/message.h), from its own beginning.
 OPERATIONS = ("NONE", "PUT", "GET", "ACK", "REPLY", "GETPUT", "ATOMIC", "FETCH_ATOMIC", "BARRIER")
@@ -107,14 +111,19 @@ class Frame:
     lane: int = 0
     again: int = 0
     over: int = 0
+    waits: int = 0
     source: int = 256              # incarnations
     destination: int = 256
     sequence: int = 0
     ack: int = 0
     selective: int = 0
     window: int = 8
-    offset: int = 0                # DATA
+    offset: int = 0                # DATA; ANNOUNCE: bytes of a part
     length: int = 0
+    reach: int = 0                 # GRANT
+    turn: int = 0                  # GRANT, BULK, MARK
+    part: int = 0
+    until: int = 0
     refused: int = 0               # ACK with again
     message: bytes = bytes(MESSAGE)
     payload: bytes = b""
@@ -126,21 +135,24 @@ class Frame:
         data[6:12] = address(self.sender, self.sender_card)
         data[12:14] = ETHERTYPE.to_bytes(2, "big")
         data[14] = 2 if key else 1
-        data[15] = self.kind | self.lane << 4 | self.again << 5 | self.over << 6
-        for name, at, size in FIELDS + DATA_FIELDS:
+        data[15] = (self.kind | self.lane << 4 | self.again << 5 | self.over << 6 |
+                    self.waits << 7)
+        for name, at, size in FIELDS + (TURN_FIELDS if self.kind in WITH_TURN else DATA_FIELDS):
             data[at:at + size] = getattr(self, name).to_bytes(size, "little")
-        data[50:52] = len(self.payload).to_bytes(2, "little")
+        data[50:52] = (self.reach if self.kind == GRANT else len(self.payload)).to_bytes(
+            2, "little")
         if self.kind == ACK:
             data[52:60] = self.refused.to_bytes(8, "little")
-        if self.kind == DATA:
-            data += self.message + self.payload
+        if self.kind in WITH_MESSAGE:
+            data += self.message
+        data += self.payload
         if self.crc:
             data[20:24] = crc32c(self.payload).to_bytes(4, "little")
         return sealed(bytes(data), key)
 
 
 def header_of(data: bytes) -> int:
-    return DATA_HEADER if data[15] & 15 == DATA else HEADER
+    return DATA_HEADER if data[15] & 15 in WITH_MESSAGE else HEADER
 
 
 def sealed(data: bytes, key: bytes | None = None) -> bytes:
@@ -163,30 +175,40 @@ def decode(data: bytes, node: int, key: bytes | None = None) -> tuple[str, Frame
             data[6:9] != address(0)[:3] or data[12:14] != ETHERTYPE.to_bytes(2, "big") or
             data[14] != (2 if key else 1)):
         return "FOREIGN", None
-    kind, payload_bytes = data[15] & 15, int.from_bytes(data[50:52], "little")
+    kind, payload_bytes, reach = data[15] & 15, int.from_bytes(data[50:52], "little"), 0
+    if kind == GRANT:
+        payload_bytes, reach = 0, payload_bytes
     if len(data) != header_of(data) + payload_bytes:
         return "SHORT", None
     if not is_sealed(data, key):
         return ("FORGED" if key else "DAMAGED"), None
     values = {name: int.from_bytes(data[at:at + size], "little")
-              for name, at, size in FIELDS + DATA_FIELDS}
+              for name, at, size in FIELDS + (TURN_FIELDS if kind in WITH_TURN else DATA_FIELDS)}
     frame = Frame(to=node, sender=data[10] << 8 | data[11], kind=kind, card=data[3],
                   sender_card=data[9], lane=data[15] >> 4 & 1, again=data[15] >> 5 & 1,
-                  over=data[15] >> 6 & 1, **values)
-    if data[15] & 0x80 or frame.source == 0 or kind not in KINDS:
-        return "NONSENSE", None
-    if kind != DATA:
-        refused = int.from_bytes(data[52:60], "little") if kind == ACK and frame.again else 0
-        return ("NONSENSE", None) if payload_bytes else (
-            "OK", replace(frame, refused=refused, offset=0, length=0))
-    payload = data[DATA_HEADER:]
-    if (payload_bytes > MOST_PAYLOAD or frame.offset + payload_bytes > frame.length or
-            (payload_bytes == 0 and frame.length > 0)):
+                  over=data[15] >> 6 & 1, waits=data[15] >> 7, reach=reach, **values)
+    payload = data[header_of(data):]
+    if (frame.source == 0 or kind not in KINDS or (frame.waits and kind not in WITH_WAITS) or
+            (payload and kind not in WITH_PAYLOAD) or payload_bytes > MOST_PAYLOAD or
+            not sound(frame, payload_bytes)):
         return "NONSENSE", None
     carried = int.from_bytes(data[20:24], "little")
-    if not key and carried and carried != crc32c(payload):
+    if not key and kind in WITH_PAYLOAD and carried and carried != crc32c(payload):
         return "DAMAGED", None
-    return "OK", replace(frame, message=data[HEADER:DATA_HEADER], payload=payload)
+    if kind in WITH_MESSAGE:
+        return "OK", replace(frame, message=data[HEADER:DATA_HEADER], payload=payload)
+    refused = int.from_bytes(data[52:60], "little") if kind == ACK and frame.again else 0
+    return "OK", replace(frame, refused=refused, offset=0, length=0, payload=payload)
+
+
+def sound(frame: Frame, payload_bytes: int) -> bool:
+    """What the fields of one kind must keep."""
+    if frame.kind == DATA:
+        return (frame.offset + payload_bytes <= frame.length and
+                (payload_bytes > 0 or frame.length == 0))
+    if frame.kind == ANNOUNCE:
+        return 0 < frame.offset <= min(frame.length, MOST_PAYLOAD)
+    return frame.kind != BULK or payload_bytes > 0
 
 
 def write_capture(path: Path, frames: list[bytes]) -> None:

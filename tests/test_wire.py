@@ -10,13 +10,14 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import frames
-from frames import ACK, DATA, RESET, Frame
+from frames import ACK, ANNOUNCE, BULK, DATA, GRANT, Frame
 from harness import BUILD
 
 pytestmark = pytest.mark.host
 
-ORDER = ("to", "card", "sender", "sender_card", "kind", "lane", "again", "over", "source",
-         "destination", "sequence", "ack", "selective", "window", "offset", "length", "refused")
+ORDER = ("to", "card", "sender", "sender_card", "kind", "lane", "again", "over", "waits", "source",
+         "destination", "sequence", "ack", "selective", "window", "offset", "length", "reach",
+         "turn", "part", "until", "refused")
 KEYS = st.one_of(st.none(), st.binary(min_size=16, max_size=16))
 
 
@@ -48,9 +49,10 @@ class Tool:
         if not values:
             return result, None
         frame = Frame(**{name: int(value) for name, value in zip(ORDER, values)})
-        if frame.kind == DATA:
-            frame = replace(frame, message=bytes.fromhex(values[-2]),
-                            payload=b"" if values[-1] == "-" else bytes.fromhex(values[-1]))
+        if values[-2] != "-":
+            frame = replace(frame, message=bytes.fromhex(values[-2]))
+        if values[-1] != "-":
+            frame = replace(frame, payload=bytes.fromhex(values[-1]))
         return result, frame
 
 
@@ -68,9 +70,9 @@ def number(bits: int) -> st.SearchStrategy[int]:
 
 
 @st.composite
-def right_frames(draw) -> Frame:
+def right_frames(draw, kinds=tuple(frames.KINDS)) -> Frame:
     """A frame that every node takes."""
-    kind = draw(st.sampled_from([DATA, ACK, RESET]))
+    kind = draw(st.sampled_from(kinds))
     again = draw(st.integers(0, 1))
     values = {name: draw(number(8 * size)) for name, _, size in frames.FIELDS}
     values["source"] = max(values["source"], 1)
@@ -83,6 +85,19 @@ def right_frames(draw) -> Frame:
                    "crc": draw(st.booleans())}
     elif kind == ACK and again:
         values["refused"] = draw(number(64))
+    elif kind == ANNOUNCE:
+        part = draw(st.integers(1, frames.MOST_PAYLOAD))
+        values |= {"offset": part, "length": part + draw(number(40)), "message": draw(
+            st.binary(min_size=128, max_size=128))}
+    elif kind in frames.WITH_TURN:
+        values |= {name: draw(number(32)) for name, _, _ in frames.TURN_FIELDS}
+        if kind == GRANT:
+            values["reach"] = draw(number(16))
+        if kind == BULK:
+            values |= {"payload": draw(st.binary(min_size=1, max_size=2000)),
+                       "crc": draw(st.booleans())}
+    if kind in frames.WITH_WAITS and len(kinds) > 3:
+        values["waits"] = draw(st.integers(0, 1))
     return Frame(to=draw(number(16)), sender=draw(number(16)), card=draw(number(8)),
                  sender_card=draw(number(8)), kind=kind, lane=draw(st.integers(0, 1)), again=again,
                  over=draw(st.integers(0, 1)), **values)
@@ -122,7 +137,8 @@ def changed(draw, data: bytes) -> bytes:
         work[at:at + len(new)] = new
     elif how == "field":
         places = [(14, 1), (15, 1), (20, 4), (50, 2), (0, 6), (6, 6), (12, 2)] + [
-            (at, size) for _, at, size in frames.FIELDS + frames.DATA_FIELDS]
+            (at, size) for _, at, size in
+            frames.FIELDS + frames.DATA_FIELDS + frames.TURN_FIELDS]
         at, size = draw(st.sampled_from(places))
         work[at:at + size] = draw(number(8 * size)).to_bytes(size, "little")
     return bytes(work)

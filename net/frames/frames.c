@@ -36,7 +36,7 @@ struct frames *frames_open(void *memory, const struct link_config *config, struc
 			   struct process_view *view, void *context)
 {
 	struct link_user user = {
-		in_whole, in_begin, in_data, in_end, out_gather, out_sent, in_lost
+		in_whole, in_begin, in_data, in_end, out_gather, out_sent, in_lost, in_place
 	};
 	uint64_t bytes = link_bytes(config);
 	struct frames *frames = memory;
@@ -61,6 +61,20 @@ struct frames *frames_open(void *memory, const struct link_config *config, struc
 	nic->receive = received;
 	nic->sent = transmitted;
 	return frames;
+}
+
+static void landed(void *context, const uint8_t *header, uint32_t bytes)
+{
+	struct frames *frames = context;
+
+	link_landed(frames->link, frames_port_now(frames->context), header, bytes);
+}
+
+void frames_bulk(struct frames *frames, struct nic *nic)
+{
+	nic->context = frames;
+	nic->landed = landed;
+	link_bulk(frames->link, nic);
 }
 
 uint64_t frames_deadline(const struct frames *frames)

@@ -261,6 +261,18 @@ void in_data(void *context, struct link_target *target, uint64_t at, const void 
 			incoming->grant.bytes - at : bytes;
 }
 
+uint32_t in_place(void *context, struct link_target *target, uint64_t at, uint32_t bytes,
+		  struct nic_piece *pieces, uint32_t most)
+{
+	const struct incoming *incoming = (const struct incoming *)target;
+	struct frames *frames = context;
+
+	/* What the grant does not cover must not be written. */
+	if (at + bytes > incoming->grant.bytes)
+		return 0;
+	return out_spans(frames, &incoming->grant, at, bytes, pieces, most);
+}
+
 void in_end(void *context, struct link_target *target, int fail)
 {
 	struct incoming *incoming = (struct incoming *)target;

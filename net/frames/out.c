@@ -34,21 +34,15 @@ static void give(struct frames *frames, uint32_t index)
 
 /* ---- payload ---- */
 
-uint32_t out_gather(void *context, uint64_t source, uint64_t at, uint32_t bytes,
-		    struct nic_piece *pieces, uint32_t most)
+uint32_t out_spans(struct frames *frames, const struct grant *grant, uint64_t at, uint32_t bytes,
+		   struct nic_piece *pieces, uint32_t most)
 {
-	struct frames *frames = context;
-	struct outgoing *out = &frames->outgoing[source];
 	uint32_t n = 0;
 
-	if (out->copied) {
-		pieces[0] = (struct nic_piece){ out->bytes + at, bytes };
-		return 1;
-	}
 	while (bytes && n < most) {
 		struct span span;
 
-		if (deliver_span(frames->view, &out->grant, at, &span) || span.bytes == 0)
+		if (deliver_span(frames->view, grant, at, &span) || span.bytes == 0)
 			return 0;
 		if (span.bytes > bytes)
 			span.bytes = bytes;
@@ -57,7 +51,20 @@ uint32_t out_gather(void *context, uint64_t source, uint64_t at, uint32_t bytes,
 		at += span.bytes;
 		bytes -= (uint32_t)span.bytes;
 	}
-	return n;
+	return bytes ? 0 : n;
+}
+
+uint32_t out_gather(void *context, uint64_t source, uint64_t at, uint32_t bytes,
+		    struct nic_piece *pieces, uint32_t most)
+{
+	struct frames *frames = context;
+	struct outgoing *out = &frames->outgoing[source];
+
+	if (out->copied) {
+		pieces[0] = (struct nic_piece){ out->bytes + at, bytes };
+		return 1;
+	}
+	return out_spans(frames, &out->grant, at, bytes, pieces, most);
 }
 
 /* The most payload bytes that never lie in more pieces than a frame may have

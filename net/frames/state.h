@@ -52,6 +52,9 @@ struct frames {
 
 uint32_t out_gather(void *context, uint64_t source, uint64_t at, uint32_t bytes,
 		    struct nic_piece *pieces, uint32_t most);
+/* Where bytes [at, at + bytes) of a granted range are: how many pieces, 0: not in `most`. */
+uint32_t out_spans(struct frames *frames, const struct grant *grant, uint64_t at, uint32_t bytes,
+		   struct nic_piece *pieces, uint32_t most);
 void out_sent(void *context, uint64_t source, int fail);
 /* The answer to a send has come: SEND_END, if it is not out yet. Lock held. */
 void out_answered(struct frames *frames, const struct message *answer, uint32_t *events,
@@ -69,6 +72,8 @@ int in_begin(void *context, uint32_t node, uint32_t lane, const void *header, ui
 	     struct link_target *target);
 void in_data(void *context, struct link_target *target, uint64_t at, const void *payload,
 	     uint32_t bytes);
+uint32_t in_place(void *context, struct link_target *target, uint64_t at, uint32_t bytes,
+		  struct nic_piece *pieces, uint32_t most);
 void in_end(void *context, struct link_target *target, int fail);
 void in_lost(void *context, uint32_t node);
 

@@ -74,28 +74,40 @@ static int is_mine(const struct link *link, const struct wire *wire, uint32_t mi
 		mine == link->config.incarnation);
 }
 
+/* A frame with a sequence number. */
+static int opens(const struct wire *wire)
+{
+	return wire->kind == WIRE_KIND_DATA || wire->kind == WIRE_KIND_ANNOUNCE;
+}
+
 /* Acknowledgement and data of a frame that both sides agree on. */
 static void take(struct link *link, struct flow *pair, const struct wire *wire, uint64_t now)
 {
 	struct flow *flow;
 
-	if (!pair && wire->kind == WIRE_KIND_DATA) {
+	if (!pair && opens(wire)) {
 		pair = flow_open(link, wire->node, LINK_REQUESTS);
 		if (pair)
 			learn(pair, wire->source);
 	}
 	if (!pair) {
-		count(link, wire->kind == WIRE_KIND_DATA ? LINK_NO_PEER : LINK_NONSENSE);
+		count(link, opens(wire) ? LINK_NO_PEER : LINK_NONSENSE);
 		return;
 	}
 	pair[LINK_REQUESTS].tries = pair[LINK_ANSWERS].tries = 0;
 	flow = pair + wire->lane;
-	if (!ack_take(link, flow, wire, now)) {
+	if (wire->kind == WIRE_KIND_BULK) {
+		bulk_pulled(link, flow, wire, now);
+		return;
+	}
+	if (wire->kind == WIRE_KIND_MARK || !ack_take(link, flow, wire, now)) {
 		count(link, LINK_NONSENSE);
 		return;
 	}
-	if (wire->kind == WIRE_KIND_DATA)
+	if (opens(wire))
 		assemble(link, flow, wire, now);
+	else if (wire->kind == WIRE_KIND_GRANT)
+		serve_grant(link, flow, wire);
 }
 
 static void receive(struct link *link, uint64_t now, const uint8_t *frame, uint32_t bytes)
@@ -143,5 +155,7 @@ void link_receive(struct link *link, uint64_t now, const uint8_t *frame, uint32_
 	begin_epoch(link, now);
 	count(link, LINK_FRAMES_IN);
 	receive(link, now, frame, bytes);
+	if (link->bulk.first != NO_RECORD || link->bulk.state != BULK_NONE)
+		bulk_run(link, now);
 	send_pump(link, now);
 }

@@ -73,10 +73,13 @@ int ack_take(struct link *link, struct flow *flow, const struct wire *wire, uint
 	if (n > under_way)
 		return is_before(wire->ack, flow->una); /* old, or nonsense */
 	if (n < 63)
-		flow->acked |= wire->selective << (n + 1) & bits(under_way);
+		flow->acked |= (wire->selective << (n + 1) | (uint64_t)wire->waits << n) &
+			bits(under_way);
 	measure(flow, n, units(now));
-	if (n)
+	if (n) {
 		advance(link, flow, n);
+		flow->acked |= wire->waits & (flow->next != flow->una);
+	}
 	if (wire->window > flow->credit)
 		flow->credit = wire->window < LINK_MOST_WINDOW ?
 			(uint8_t)wire->window : LINK_MOST_WINDOW;
@@ -91,7 +94,7 @@ int ack_take(struct link *link, struct flow *flow, const struct wire *wire, uint
 	}
 	if (under_way == 0)
 		flow->flags &= (uint8_t)~FLOW_RESENDS;
-	else if (n)
+	else if (n || wire->waits)
 		timer_resend(link, flow, units(now));
 	if (flow->marked || flow->fresh != NO_RECORD)
 		send_ready(link, flow);

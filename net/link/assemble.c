@@ -96,7 +96,8 @@ static int place_fragment(struct link *link, struct flow *flow, const struct wir
 			index = assembly->next;
 			continue;
 		}
-		if (wire->length != assembly->length ||
+		if (wire->length != assembly->length || assembly->announced ||
+		    wire->kind != WIRE_KIND_DATA ||
 		    wire->offset != (uint64_t)at * assembly->fragment ||
 		    wire->bytes != (at + 1 < assembly->frames ? assembly->fragment :
 				    assembly->length - wire->offset))
@@ -115,7 +116,7 @@ static int locate(const struct wire *wire, uint32_t *first, uint64_t *frames)
 {
 	uint64_t at;
 
-	if (wire->bytes == wire->length) {
+	if (wire->bytes == wire->length || wire->kind == WIRE_KIND_ANNOUNCE) {
 		*first = wire->sequence;
 		*frames = 1;
 		return 1;
@@ -164,6 +165,21 @@ static int place_at_once(struct link *link, struct flow *flow, const struct wire
 	return ACCEPTED;
 }
 
+/* An announced message has begun; what nobody wants is whole at once. */
+static void announce(struct link *link, struct flow *flow, uint32_t index, uint32_t part)
+{
+	struct assembly *assembly = record_at(&link->assemblies, index);
+
+	assembly->fragment = part;
+	assembly->parts = (uint32_t)((assembly->length - 1) / part + 1);
+	assembly->flow = (uint16_t)flow_index(link, flow);
+	assembly->whole = !assembly->taken;
+	assembly->queued = assembly->passes = 0;
+	assembly->received = assembly->granted = assembly->pulled = 0;
+	if (!assembly->whole)
+		bulk_want(link, index);
+}
+
 /* A frame of a message that has not begun. */
 static int place_first(struct link *link, struct flow *flow, const struct wire *wire)
 {
@@ -179,7 +195,7 @@ static int place_first(struct link *link, struct flow *flow, const struct wire *
 	}
 	if (is_stashed(link, flow, first, frames))
 		return NONSENSE;
-	if (frames == 1 && first == flow->expected)
+	if (frames == 1 && first == flow->expected && wire->kind == WIRE_KIND_DATA)
 		return place_at_once(link, flow, wire);
 	for (tail = &flow->assembly; *tail != NO_RECORD; held++)
 		tail = &((struct assembly *)record_at(&link->assemblies, *tail))->next;
@@ -202,9 +218,12 @@ static int place_first(struct link *link, struct flow *flow, const struct wire *
 	assembly->frames = (uint32_t)frames;
 	assembly->fragment = frames == 1 ? (uint32_t)wire->length : wire->bytes;
 	assembly->length = wire->length;
+	assembly->announced = wire->kind == WIRE_KIND_ANNOUNCE;
 	*tail = (uint16_t)index;
 	flow->begun += (uint32_t)frames;
-	if (assembly->taken)
+	if (assembly->announced)
+		announce(link, flow, index, (uint32_t)wire->offset);
+	else if (assembly->taken)
 		link->user.data(link->context, &assembly->target, wire->offset, wire->payload,
 				wire->bytes);
 	return ACCEPTED;
@@ -250,11 +269,28 @@ void assemble_lose(struct link *link, uint32_t index, uint32_t stash)
 
 /* ---- frames ---- */
 
+/* While a message waits for its payload, what was refused waits with it. */
+static void refuse(struct link *link, struct flow *flow, uint32_t sequence, uint64_t now)
+{
+	flow->refused |= 1ULL << (sequence - flow->expected);
+	flow->flags |= FLOW_REFUSED;
+	/* Room comes free at the pace of whole messages. */
+	if (!assemble_waits(link, flow))
+		timer_ack(link, flow, units(now), link->bulk.state == BULK_NONE ?
+			  link->config.again_delay : link->config.least_timeout);
+}
+
+/* Nothing is missing between what waits for its payload and the last that has arrived. */
+static int is_gapless(const struct link *link, const struct flow *flow)
+{
+	return (flow->arrived & (flow->arrived + 1)) == 0 && assemble_waits(link, flow);
+}
+
 /* Frame `expected` is there, and perhaps more behind it. At most a window's
  * turns. Returns REFUSED if an early message found the user busy. */
 static int advance(struct link *link, struct flow *flow)
 {
-	for (;;) {
+	while (!assemble_waits(link, flow)) {
 		int more = flow->arrived & 1;
 
 		flow->arrived >>= 1;
@@ -269,13 +305,34 @@ static int advance(struct link *link, struct flow *flow)
 		if (flow->expected == flow->begun && unstash(link, flow) == REFUSED)
 			return REFUSED;
 	}
+	return ACCEPTED;
 }
 
-static void refuse(struct link *link, struct flow *flow, uint32_t sequence, uint64_t now)
+/* A frame has arrived, the one that was expected or one behind it. */
+static void settle(struct link *link, struct flow *flow, uint64_t now, int expected)
 {
-	flow->refused |= 1ULL << (sequence - flow->expected);
-	flow->flags |= FLOW_REFUSED;
-	timer_ack(link, flow, units(now), link->config.again_delay);
+	/* What was refused may come now, and shall before anything new: say so at once. */
+	if (expected && advance(link, flow) == REFUSED)
+		refuse(link, flow, flow->expected, now);
+	else if (expected && flow->refused && !assemble_waits(link, flow))
+		flow->unacked = LINK_MOST_WINDOW;
+	if ((flow->arrived && !is_gapless(link, flow)) || flow->unacked * 4u >= flow->granted)
+		send_ack(link, flow, now);
+	else
+		timer_ack(link, flow, units(now), link->config.ack_delay);
+}
+
+void assemble_whole(struct link *link, struct flow *flow, uint64_t now)
+{
+	const struct assembly *first = record_at(&link->assemblies, flow->assembly);
+
+	if (first->first != flow->expected || !first->announced || !first->whole)
+		return;
+	flow->unacked++;
+	settle(link, flow, now, 1);
+	/* The sender waits for this, unless there is more of the kind. */
+	if (!assemble_waits(link, flow))
+		send_ack(link, flow, now);
 }
 
 void assemble(struct link *link, struct flow *flow, const struct wire *wire, uint64_t now)
@@ -284,8 +341,11 @@ void assemble(struct link *link, struct flow *flow, const struct wire *wire, uin
 	int placed;
 
 	if (is_before(wire->sequence, flow->expected) ||
-	    (at > 0 && at < flow->granted && flow->arrived >> (at - 1) & 1)) {
+	    (at > 0 && at < flow->granted && flow->arrived >> (at - 1) & 1) ||
+	    (at == 0 && assemble_waits(link, flow))) {
 		count(link, LINK_DUPLICATES);
+		if (assemble_waits(link, flow))
+			bulk_want(link, flow->assembly);
 		send_ack(link, flow, now);
 		return;
 	}
@@ -313,18 +373,7 @@ void assemble(struct link *link, struct flow *flow, const struct wire *wire, uin
 		return;
 	}
 	flow->unacked++;
-	if (at > 0) {
+	if (at > 0)
 		flow->arrived |= 1ULL << (at - 1);
-		send_ack(link, flow, now);
-		return;
-	}
-	/* What was refused may come now, and shall before anything new: say so at once. */
-	if (advance(link, flow) == REFUSED)
-		refuse(link, flow, flow->expected, now);
-	else if (flow->refused)
-		flow->unacked = LINK_MOST_WINDOW;
-	if (flow->arrived || flow->unacked * 4u >= flow->granted)
-		send_ack(link, flow, now);
-	else
-		timer_ack(link, flow, units(now), link->config.ack_delay);
+	settle(link, flow, now, at == 0);
 }

@@ -15,7 +15,8 @@ struct link_config link_defaults(uint32_t node, uint32_t nodes, uint32_t incarna
 		.node = node, .nodes = nodes, .incarnation = incarnation,
 		.peers = (uint16_t)(nodes < 32000 ? nodes : 32000),
 		.sends = (uint16_t)(2 * records), .answers = (uint16_t)records,
-		.assemblies = (uint16_t)records, .stashes = (uint16_t)records,
+		
+		.assemblies = (uint16_t)(2 * records), .stashes = (uint16_t)records,
 		.transmits = 256, .tries = 24, .ring = 256, .burst_bytes = 1u << 20,
 		.ack_delay = 200000, .again_delay = 100000,
 		.first_timeout = 20000000, .least_timeout = 2000000, .most_timeout = 200000000,
@@ -94,6 +95,7 @@ struct link *link_open(void *memory, const struct link_config *config, struct ni
 	at = pool(&link->assemblies, at, sizeof(struct assembly), config->assemblies);
 	at = pool(&link->stashes, at, sizeof(struct stash), config->stashes);
 	pool(&link->transmits, at, sizeof(struct transmit), config->transmits);
+	bulk_open(link);
 	return link;
 }
 
@@ -167,6 +169,7 @@ void flow_lose(struct link *link, uint32_t node, int bump, uint32_t theirs)
 	for (uint32_t lane = 0; lane < LINK_LANES; lane++) {
 		struct flow *flow = pair + lane;
 
+		bulk_lose(link, flow);
 		assembly[lane] = flow->assembly;
 		stash[lane] = flow->stash;
 		send[lane] = flow->head;
@@ -195,6 +198,7 @@ void link_give_up(struct link *link, uint64_t now, uint32_t node)
 {
 	if (flow_find(link, node, LINK_REQUESTS)) {
 		flow_lose(link, node, 1, 0);
+		bulk_run(link, now);
 		send_pump(link, now);
 	}
 }

@@ -37,6 +37,32 @@
  *   of a later one                 into the stash if it is short, else drop, and ask
  *                                  for it AGAIN a little later
  *   begin says BUSY                likewise
+ *   announcement                   begin; it waits: `expected` stays there until the payload
+ *                                  is whole, so what follows can begin, but not end
+ *
+ * The payload of long messages is granted, one peer at a time (bulk.c, bulk_send.c). Whose
+ * turn it is sends parts of its messages in order to a card of its own, which holds
+ * rooms for these parts only, at their final addresses. The receiver's turn:
+ *
+ *   state     is                event                     action, next state
+ *   NONE      no turn           a message waits           next peer's turn: GRANTED, or PULLED
+ *                                                         if the card or its memory do not suit
+ *   GRANTED   rooms are posted  the right part landed     room for another, grant it: GRANTED
+ *                               all landed, none is left  NONE
+ *                               others wait, had its      NONE, and behind the others
+ *                               share, all landed
+ *                               another frame landed      take rooms back, GRANT OVER: DRAIN
+ *                               timer                     grant again; then as above
+ *   DRAIN     rooms for junk    MARK of this turn         PULLED
+ *             are posted        other frames              junk: DRAIN
+ *                               timer                     GRANT OVER again; then NONE
+ *   PULLED    parts that went   part                      data: PULLED
+ *             astray are asked  all are there             GRANTED
+ *             for one by one    timer                     ask again; then NONE
+ *   any       no rooms          card reset                as another frame landed
+ *   any                         peer LOST                 take rooms back: NONE
+ *
+ * A peer whose turn ended by a timer waits for another until something is heard of it.
  *
  * Incarnations (accept.c). Each node has a number that grows when it restarts.
  * Toward one peer it grows also when that peer was given up, so that the peer
@@ -101,6 +127,14 @@ enum link_lane { LINK_REQUESTS, LINK_ANSWERS };
 	X(LOST,          "times that everything with a peer was over") \
 	X(FAILED_OUT,    "messages that could not be sent") \
 	X(FAILED_IN,     "messages that began and never will be whole") \
+	X(ANNOUNCED,     "long messages whose payload waits for a grant") \
+	X(GRANTS_OUT,    "grants sent, repeated ones too") \
+	X(PARTS_OUT,     "parts of such messages sent") \
+	X(PLACED,        "parts that the card has put in their place") \
+	X(PULLED,        "parts that came to the ordinary card and were copied") \
+	X(ASTRAY,        "frames that took the room of another") \
+	X(TAKEN_BACK,    "times that rooms were taken back from the bulk card") \
+	X(PASSED,        "turns that ended because nothing came") \
 	X(CARD_FULL,     "times that the card or the headers ran out") \
 	X(NO_RECORD,     "times that link_send found no record") \
 	X(NO_PEER,       "frames of peers for which there is no memory")
@@ -128,6 +162,7 @@ struct link_config {
 	uint16_t stashes;          /* short messages that came too early */
 	uint16_t transmits;        /* frames that the card has not yet read */
 	uint16_t tries;            /* timeouts without a sign of life before a peer is given up */
+	uint32_t announce;         /* payload bytes from which on a message is announced; 0: none */
 	uint32_t ring;             /* frames that may come at once: the windows' sum */
 	uint32_t burst_bytes;      /* payload of one flow under way, of at least LINK_FIRST_WINDOW
 	                              frames; messages of one page or less do not count */
@@ -173,6 +208,11 @@ struct link_user {
 	 * ended with failure, and answers that are awaited do not come. It may have
 	 * restarted, or be unreachable; what is sent from now on is tried anew. */
 	void (*lost)(void *context, uint32_t node);
+	/* Where payload bytes [at, at + bytes) of a begun message are to be, in at most `most`
+	 * pieces, which a card then writes: how many, 0 if that cannot be said. May be
+	 * null. What a card has put there does not come by data(). */
+	uint32_t (*place)(void *context, struct link_target *target, uint64_t at, uint32_t bytes,
+			  struct nic_piece *pieces, uint32_t most);
 };
 
 struct link;
@@ -203,6 +243,11 @@ int link_has_room(const struct link *link, uint32_t node, enum link_lane lane);
  * link_send that it was kept for comes right after link_unreserve. */
 int link_reserve(struct link *link, uint32_t node);
 void link_unreserve(struct link *link);
+
+/* This card (it has post and take_back, the address of this node's next card, and no
+ * other use) receives what is granted. Without one it is copied. Once, after link_open. */
+void link_bulk(struct link *link, struct nic *nic);
+void link_landed(struct link *link, uint64_t now, const uint8_t *header, uint32_t bytes);
 
 /* From the card. */
 void link_receive(struct link *link, uint64_t now, const uint8_t *frame, uint32_t bytes);

@@ -8,6 +8,8 @@
 
 #define MOST_FRAMES  (1u << 30)    /* of one message */
 #define SHORT_BYTES  4096u         /* a window of such messages is no large burst */
+#define WAITING_WINDOW 8u          /* frames, while the first of them waits for its payload */
+#define LEAST_PART   4096u         /* shorter parts of a long message are not worth a grant */
 
 /* ---- messages ---- */
 
@@ -48,6 +50,27 @@ void link_unreserve(struct link *link)
 	link->reserved--;
 }
 
+/* Whether a message is announced, rather than sent in `fragment` bytes at once; then parts
+ * of nearly equal length. */
+static int is_announced(const struct link *link, uint64_t length, uint32_t *fragment)
+{
+	uint64_t most = *fragment ? *fragment : WIRE_MOST_PAYLOAD, parts, even;
+	uint32_t fits = (link->nic->mtu - WIRE_HEADER) & ~63u;
+
+	if (!link->config.announce || length < link->config.announce)
+		return 0;
+	if (most > fits)
+		most = fits;
+	if (most > WIRE_MOST_PAYLOAD)
+		most = WIRE_MOST_PAYLOAD;
+	parts = (length - 1) / most + 1;
+	even = ((length - 1) / parts + 64) & ~63ULL;
+	if (most < LEAST_PART || parts > MOST_FRAMES)
+		return 0;
+	*fragment = (uint32_t)(even < most ? even : most);
+	return 1;
+}
+
 int link_send(struct link *link, uint64_t now, uint32_t node, enum link_lane lane,
 	      const void *header, uint64_t length, uint32_t fragment, uint64_t source)
 {
@@ -55,11 +78,12 @@ int link_send(struct link *link, uint64_t now, uint32_t node, enum link_lane lan
 	struct send *send;
 	struct flow *flow;
 	uint32_t index;
+	int announced = is_announced(link, length, &fragment);
 
 	link->now = now;
-	if (fragment == 0 || fragment > link->fragment)
+	if (!announced && (fragment == 0 || fragment > link->fragment))
 		fragment = link->fragment;
-	frames = length ? (length - 1) / fragment + 1 : 1;
+	frames = length && !announced ? (length - 1) / fragment + 1 : 1;
 	if (node >= link->config.nodes || node == link->config.node ||
 	    (uint32_t)lane >= LINK_LANES || frames > MOST_FRAMES ||
 	    length > WIRE_MOST_LENGTH || (length <= LINK_WHOLE_BYTES && frames > 1))
@@ -87,6 +111,10 @@ int link_send(struct link *link, uint64_t now, uint32_t node, enum link_lane lan
 	send->fragment = fragment;
 	send->length = length;
 	send->source = source;
+	send->announced = (uint8_t)announced;
+	send->serving = 0;
+	if (announced)
+		serve_open(link, send, flow);
 	port_copy(send->header, header, LINK_HEADER_BYTES);
 	if (flow->tail != NO_RECORD) {
 		struct send *last = record_at(&link->sends, flow->tail);
@@ -123,15 +151,25 @@ void send_end(struct link *link, uint32_t index, int fail)
 
 	send->over = 1;
 	send->fail = (uint8_t)fail;
+	if (send->serving)
+		serve_forget(link, index);
 	if (send->with_card == 0)
 		release(link, index);
 }
 
 /* ---- frames ---- */
 
+void send_drop(struct link *link, uint32_t index)
+{
+	struct send *send = record_at(&link->sends, index);
+
+	if (--send->with_card == 0 && send->over)
+		release(link, index);
+}
+
 /* What this flow has received, as every frame says it. With every word of it
  * the peer may send as much as its share of the card's ring is. */
-static void acknowledge(struct link *link, struct flow *flow, struct wire *wire)
+void send_acknowledge(struct link *link, struct flow *flow, struct wire *wire)
 {
 	uint32_t senders = link->senders > link->senders_before ?
 		link->senders : link->senders_before;
@@ -141,6 +179,9 @@ static void acknowledge(struct link *link, struct flow *flow, struct wire *wire)
 		share = LINK_MOST_WINDOW;
 	if (share < 2)
 		share = 2;
+	wire->waits = (uint8_t)assemble_waits(link, flow);
+	if (wire->waits && share > WAITING_WINDOW)
+		share = WAITING_WINDOW;
 	if (flow->granted < share)
 		flow->granted = (uint8_t)share;
 	wire->lane = (uint8_t)flow_lane(flow);
@@ -154,12 +195,12 @@ static void acknowledge(struct link *link, struct flow *flow, struct wire *wire)
 		flow->flags &= (uint8_t)~(FLOW_ACKS | FLOW_ACK_NOW);
 }
 
-static void write_header(const struct link *link, uint8_t *header, uint32_t node,
+static void write_header(const struct link *link, uint8_t *header, uint32_t node, uint32_t card,
 			 const struct wire *wire)
 {
 	uint8_t destination[NIC_ADDRESS_BYTES];
 
-	wire_address(destination, node, link->nic->address[3]);
+	wire_address(destination, node, card);
 	wire_write(header, destination, link->nic->address, wire);
 }
 
@@ -193,18 +234,14 @@ void link_transmitted(struct link *link, uint64_t now, uint64_t cookie)
 
 	link->now = now;
 	link->stalled = 0;
+	link->bulk.parts_out -= transmit->part;
 	record_give(&link->transmits, (uint32_t)cookie);
-	if (message != NO_RECORD) {
-		struct send *send = record_at(&link->sends, message);
-
-		if (--send->with_card == 0 && send->over)
-			release(link, message);
-	}
+	if (message != NO_RECORD)
+		send_drop(link, message);
 	send_pump(link, now);
 }
 
-/* A frame without a message. */
-static int give_bare(struct link *link, uint32_t node, const struct wire *wire)
+int send_bare(struct link *link, uint32_t node, uint32_t card, const struct wire *wire)
 {
 	uint32_t index = record_take(&link->transmits);
 	struct nic_piece piece = { .length = WIRE_HEADER };
@@ -214,7 +251,8 @@ static int give_bare(struct link *link, uint32_t node, const struct wire *wire)
 		return NIC_FULL;
 	transmit = record_at(&link->transmits, index);
 	transmit->send = NO_RECORD;
-	write_header(link, transmit->header, node, wire);
+	transmit->part = 0;
+	write_header(link, transmit->header, node, card, wire);
 	piece.bytes = transmit->header;
 	return give(link, index, &piece, 1);
 }
@@ -226,8 +264,8 @@ void send_ack(struct link *link, struct flow *flow, uint64_t now)
 	link->now = now;
 	if (wire.again)
 		wire.refused = flow->refused;
-	acknowledge(link, flow, &wire);
-	if (give_bare(link, flow->node, &wire) == NIC_FULL) {
+	send_acknowledge(link, flow, &wire);
+	if (send_bare(link, flow->node, link->nic->address[3], &wire) == NIC_FULL) {
 		flow->flags |= FLOW_ACK_NOW;
 		send_ready(link, flow);
 		return;
@@ -243,7 +281,7 @@ void send_reset(struct link *link, const struct wire *to, uint32_t mine, int ove
 			     .source = mine, .destination = to->source };
 
 	/* If there is no room, the peer's next frame asks again. */
-	if (give_bare(link, to->node, &wire) == NIC_OK)
+	if (send_bare(link, to->node, link->nic->address[3], &wire) == NIC_OK)
 		count(link, LINK_RESETS_OUT);
 }
 
@@ -262,36 +300,78 @@ static uint32_t message_of(const struct link *link, const struct flow *flow, uin
 	return index;
 }
 
+/* Payload from `at` on, as the frame wants it, in the pieces behind the header's:
+ * returns how many pieces, or -1: the user cannot. */
+static int gather(struct link *link, const struct send *send, uint64_t at, struct wire *wire,
+		  struct nic_piece *pieces)
+{
+	uint32_t total = 0, n;
+
+	if (!wire->bytes)
+		return 0;
+	n = link->user.gather(link->context, send->source, at, wire->bytes, pieces + 1,
+			      NIC_PIECES - 1);
+	if (n > NIC_PIECES - 1)
+		return -1;
+	for (uint32_t i = 1; i <= n; i++) {
+		total += pieces[i].length;
+		if (link->config.check_payload && !link->key)
+			wire->payload_crc = port_crc32c(wire->payload_crc, pieces[i].bytes,
+							pieces[i].length);
+	}
+	return total == wire->bytes ? (int)n : -1;
+}
+
 /* Header and payload of a frame as pieces; returns how many, 0: the user cannot. */
 static uint32_t make(struct link *link, struct flow *flow, const struct send *send,
 		     uint32_t sequence, uint8_t *header, struct nic_piece *pieces)
 {
 	struct wire wire = { .kind = WIRE_KIND_DATA, .sequence = sequence,
 			     .length = send->length };
-	uint32_t n = 0, total = 0;
+	int n = 0;
 
-	wire.offset = (uint64_t)(sequence - send->first) * send->fragment;
-	wire.bytes = send->length - wire.offset < send->fragment ?
-		(uint32_t)(send->length - wire.offset) : send->fragment;
-	if (wire.bytes) {
-		n = link->user.gather(link->context, send->source, wire.offset, wire.bytes,
-				      pieces + 1, NIC_PIECES - 1);
-		if (n > NIC_PIECES - 1)
-			return 0;
-		for (uint32_t i = 1; i <= n; i++) {
-			total += pieces[i].length;
-			if (link->config.check_payload && !link->key)
-				wire.payload_crc = port_crc32c(wire.payload_crc, pieces[i].bytes,
-							       pieces[i].length);
-		}
-		if (total != wire.bytes)
+	if (send->announced) {
+		wire.kind = WIRE_KIND_ANNOUNCE;
+		wire.offset = send->fragment;
+	} else {
+		wire.offset = (uint64_t)(sequence - send->first) * send->fragment;
+		wire.bytes = send->length - wire.offset < send->fragment ?
+			(uint32_t)(send->length - wire.offset) : send->fragment;
+		n = gather(link, send, wire.offset, &wire, pieces);
+		if (n < 0)
 			return 0;
 	}
-	acknowledge(link, flow, &wire);
+	send_acknowledge(link, flow, &wire);
 	port_copy(header + WIRE_HEADER, send->header, LINK_HEADER_BYTES);
-	write_header(link, header, flow->node, &wire);
+	write_header(link, header, flow->node, link->nic->address[3], &wire);
 	pieces[0] = (struct nic_piece){ header, WIRE_DATA };
-	return n + 1;
+	return (uint32_t)n + 1;
+}
+
+int send_part(struct link *link, uint32_t index, struct wire *wire, uint64_t at, uint32_t card)
+{
+	struct send *send = record_at(&link->sends, index);
+	uint32_t free = record_take(&link->transmits);
+	struct nic_piece pieces[NIC_PIECES];
+	struct transmit *transmit;
+	int n, result;
+
+	if (free == NO_RECORD)
+		return NIC_FULL;
+	transmit = record_at(&link->transmits, free);
+	transmit->send = (uint16_t)index;
+	transmit->part = 1;
+	n = gather(link, send, at, wire, pieces);
+	if (n < 0) {
+		record_give(&link->transmits, free);
+		return 0;
+	}
+	write_header(link, transmit->header, link->flows[send->flow].node, card, wire);
+	pieces[0] = (struct nic_piece){ transmit->header, WIRE_HEADER };
+	link->bulk.parts_out++;
+	result = give(link, free, pieces, (uint32_t)n + 1);
+	link->bulk.parts_out -= result != NIC_OK;
+	return result == NIC_FULL ? NIC_FULL : 1;
 }
 
 /* Whether the next frame is one of those that the bytes under way are limited for. */
@@ -373,6 +453,7 @@ static int send_frame(struct link *link, struct flow *flow, uint64_t now)
 	}
 	transmit = record_at(&link->transmits, index);
 	transmit->send = (uint16_t)message;
+	transmit->part = 0;
 	send = record_at(&link->sends, message);
 	n = make(link, flow, send, sequence, transmit->header, pieces);
 	if (n == 0) {
@@ -408,23 +489,34 @@ void send_ready(struct link *link, struct flow *flow)
 	link->ready_last = index;
 }
 
+/* The first flow's turn: 1, 0 or NIC_FULL as send_frame. */
+static int pump_flow(struct link *link, uint64_t now)
+{
+	struct flow *flow = &link->flows[link->ready_first];
+	int result;
+
+	link->ready_first = flow->ready_next;
+	flow->flags &= (uint8_t)~FLOW_READY;
+	if (flow->flags & FLOW_ACK_NOW)
+		send_ack(link, flow, now);
+	result = flow->flags & FLOW_ACK_NOW ? NIC_FULL : send_frame(link, flow, now);
+	if (result)
+		send_ready(link, flow);
+	return result;
+}
+
 void send_turns(struct link *link, uint64_t now)
 {
 	link->pumping = 1;
 	for (uint32_t most = link->config.transmits; most > 0; most--) {
-		struct flow *flow;
-		int result;
+		int result = 0;
 
-		if (link->ready_first == NO_RECORD)
+		if (link->ready_first == NO_RECORD && !can_serve(link))
 			break;
-		flow = &link->flows[link->ready_first];
-		link->ready_first = flow->ready_next;
-		flow->flags &= (uint8_t)~FLOW_READY;
-		if (flow->flags & FLOW_ACK_NOW)
-			send_ack(link, flow, now);
-		result = flow->flags & FLOW_ACK_NOW ? NIC_FULL : send_frame(link, flow, now);
-		if (result)
-			send_ready(link, flow);
+		if (link->ready_first != NO_RECORD)
+			result = pump_flow(link, now);
+		if (result != NIC_FULL)
+			result = serve(link);
 		if (result == NIC_FULL) {
 			link->stalled = 1;
 			count(link, LINK_CARD_FULL);

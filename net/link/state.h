@@ -80,6 +80,15 @@ struct send {
 	uint32_t fragment;         /* payload bytes of each frame but the last */
 	uint64_t length;
 	uint64_t source;           /* the user's name for it */
+	uint8_t  announced;        /* 1: in one frame without payload, which goes as it is granted */
+	uint8_t  serving;          /* 1: in the list of those that send parts; counts as with_card */
+	uint8_t  turned;           /* 1: the next five fields are those of a turn */
+	uint8_t  pulled;           /* 1: the parts in `wanted` go to the ordinary card */
+	uint16_t serve_next;       /* in that list */
+	uint16_t flow;
+	uint32_t turn;             /* the last that it was granted in */
+	uint32_t served, granted;  /* parts sent in that turn, and that may be */
+	uint32_t wanted;           /* bit i: part served + i */
 	uint8_t  header[LINK_HEADER_BYTES];
 };
 
@@ -90,6 +99,17 @@ struct assembly {
 	uint32_t first, frames;    /* as in struct send */
 	uint32_t fragment;
 	uint64_t length;
+	uint8_t  announced;        /* 1: its payload comes in parts, which are granted */
+	uint8_t  whole;            /* 1: and all of them are there */
+	uint8_t  queued;           /* 1: in the list of those that want a turn */
+	uint16_t flow;
+	uint16_t turn_next;        /* in that list */
+	uint32_t parts;
+	uint32_t received;         /* parts that are there, from the first on */
+	uint32_t granted;          /* parts for which a room was posted, or that were asked for */
+	uint32_t pulled;           /* bit i: part received + i is there */
+	uint32_t again_at;         /* units: not before that another turn, if there were any passes */
+	uint8_t  passes;           /* turns in which nothing came */
 	struct link_target target;
 };
 
@@ -105,7 +125,8 @@ struct stash {
 /* A frame's header, until the card has read it. */
 struct transmit {
 	uint16_t next;
-	uint16_t send;             /* of DATA, else NO_RECORD */
+	uint16_t send;             /* of DATA, ANNOUNCE and BULK, else NO_RECORD */
+	uint8_t part;              /* 1: BULK */
 	uint8_t  header[WIRE_DATA] __attribute__((aligned(64)));
 };
 
@@ -115,6 +136,35 @@ struct records {
 	uint32_t bytes;            /* of each */
 	uint16_t limit, used;
 	uint16_t free;             /* first free one, or NO_RECORD */
+};
+
+/* Whose turn it is to send parts of long messages here. */
+enum bulk_state { BULK_NONE, BULK_GRANTED, BULK_DRAIN, BULK_PULLED };
+
+#define BULK_ROOMS  32u            /* most that are posted; a power of two */
+#define BULK_PARTS_OUT 8u          /* most that are with the card */
+
+struct bulk {
+	struct nic *nic;           /* the bulk card, or null */
+	uint8_t state;             /* enum bulk_state */
+	uint8_t tries;             /* timers without anything new, in this turn */
+	uint8_t failures;          /* turns in which parts went astray, less those that went well */
+	uint16_t flow;             /* whose turn it is */
+	uint16_t first, last;      /* announced messages of flows that want a turn, one of each */
+	uint16_t most;             /* rooms that may be posted */
+	uint16_t junk;             /* DRAIN: rooms posted */
+	uint32_t turn;             /* its number, counting */
+	uint32_t posted, filled;   /* rooms so far, and those in which something has landed */
+	uint32_t spent;            /* parts granted in this turn */
+	uint32_t trip;             /* ns from a grant to what it brings, smoothed */
+	uint64_t granted_at;       /* ns: when a grant left while none was under way, or 0 */
+	uint64_t at;               /* ns: the timer, or LINK_NEVER */
+	struct room {
+		uint16_t assembly;
+		uint32_t part;
+	} rooms[BULK_ROOMS];       /* posted and not filled: at their number modulo this */
+	uint16_t serve_first, serve_last; /* sends that have parts to send, in turns */
+	uint16_t parts_out;        /* parts that the card has not yet read */
 };
 
 struct link {
@@ -141,6 +191,7 @@ struct link {
 	uint8_t stalled;           /* the card was full */
 	uint64_t now;              /* ns: the last that was said */
 	struct records sends, assemblies, stashes, transmits;
+	struct bulk bulk;
 };
 
 /* ---- pools ---- */
@@ -241,12 +292,19 @@ void timer_give_up(struct link *link, struct flow *flow);
 
 /* This flow may have something to send. */
 void send_ready(struct link *link, struct flow *flow);
+/* Whether there are parts to send, and not so many with the card that what is sent next
+ * would be late. */
+static inline int can_serve(const struct link *link)
+{
+	return link->bulk.serve_first != NO_RECORD && link->bulk.parts_out < BULK_PARTS_OUT;
+}
+
 /* Send what may be sent now, flow by flow. */
 void send_turns(struct link *link, uint64_t now);
 
 static inline void send_pump(struct link *link, uint64_t now)
 {
-	if (!link->pumping && !link->stalled && link->ready_first != NO_RECORD)
+	if (!link->pumping && !link->stalled && (link->ready_first != NO_RECORD || can_serve(link)))
 		send_turns(link, now);
 }
 
@@ -256,6 +314,14 @@ void send_ack(struct link *link, struct flow *flow, uint64_t now);
 void send_reset(struct link *link, const struct wire *to, uint32_t mine, int over);
 /* A message is acknowledged or failed: sent(), as soon as the card is done with it. */
 void send_end(struct link *link, uint32_t send, int fail);
+/* One use less of a message that is not free. */
+void send_drop(struct link *link, uint32_t send);
+/* What this flow has received, for a frame that leaves now. */
+void send_acknowledge(struct link *link, struct flow *flow, struct wire *wire);
+/* A frame without payload to that card of a node. NIC_FULL: there is no room for it. */
+int send_bare(struct link *link, uint32_t node, uint32_t card, const struct wire *wire);
+/* A part of a message, as send_frame does: 1, NIC_FULL, or 0 if the user cannot. */
+int send_part(struct link *link, uint32_t index, struct wire *wire, uint64_t at, uint32_t card);
 
 /* ---- ack.c ---- */
 
@@ -266,7 +332,43 @@ int ack_take(struct link *link, struct flow *flow, const struct wire *wire, uint
 
 /* A DATA frame of the right incarnations. */
 void assemble(struct link *link, struct flow *flow, const struct wire *wire, uint64_t now);
+/* 1: what the flow expects next is announced and begun, and waits for its payload. */
+static inline int assemble_waits(const struct link *link, const struct flow *flow)
+{
+	const struct assembly *assembly;
+
+	if (flow->assembly == NO_RECORD)
+		return 0;
+	assembly = record_at(&link->assemblies, flow->assembly);
+	return assembly->announced && !assembly->whole && assembly->first == flow->expected;
+}
+/* An announced message of this flow is whole. */
+void assemble_whole(struct link *link, struct flow *flow, uint64_t now);
 /* These begun messages end with failure, these early ones are dropped. */
 void assemble_lose(struct link *link, uint32_t assembly, uint32_t stash);
+
+/* ---- bulk.c ---- */
+
+void bulk_open(struct link *link);
+/* An announced message has begun, or was heard of again: it wants a turn. */
+void bulk_want(struct link *link, uint32_t assembly);
+/* Grant what can be granted now. */
+void bulk_run(struct link *link, uint64_t now);
+/* A BULK frame on the ordinary card. */
+void bulk_pulled(struct link *link, struct flow *flow, const struct wire *wire, uint64_t now);
+/* A flow starts anew: nothing of it is written any more. */
+void bulk_lose(struct link *link, struct flow *flow);
+void bulk_tick(struct link *link, uint64_t now);
+
+/* ---- bulk_send.c ---- */
+
+/* A GRANT frame for this flow. */
+void serve_grant(struct link *link, struct flow *flow, const struct wire *wire);
+/* A message that is announced: what a turn needs. */
+void serve_open(struct link *link, struct send *send, const struct flow *flow);
+/* This send leaves the list of those that have parts to send. */
+void serve_forget(struct link *link, uint32_t send);
+/* Send one part: 1, NIC_FULL, or 0 if there is none. */
+int serve(struct link *link);
 
 #endif

@@ -119,7 +119,8 @@ uint32_t timer_timeout(const struct link *link, const struct flow *flow)
 
 void timer_resend(struct link *link, struct flow *flow, uint32_t now)
 {
-	flow->resend_at = now + timer_timeout(link, flow);
+	/* Who waits for its turn asks now and then whether the peer is still there. */
+	flow->resend_at = now + timer_timeout(link, flow) * (flow->acked & 1 ? 4 : 1);
 	flow->flags |= FLOW_RESENDS;
 	arm(link, flow, flow->resend_at);
 }
@@ -155,11 +156,17 @@ static void timeout(struct link *link, struct flow *flow, uint32_t now)
 	}
 	if (under_way == 0)
 		return;
-	count(link, LINK_TIMEOUTS);
 	flow->tries++;
 	flow->marked = bits(under_way) & ~flow->acked;
 	flow->again = 0;
-	flow->burst = 1;
+	if (flow->acked & 1) {
+		/* It waits for its turn, and may do so for long: is the peer still there? */
+		flow->acked &= ~1ULL;
+		flow->marked |= 1;
+	} else {
+		count(link, LINK_TIMEOUTS);
+		flow->burst = 1;
+	}
 	flow->flags &= (uint8_t)~FLOW_TIMED;
 	timer_resend(link, flow, now);
 	send_ready(link, flow);
@@ -186,16 +193,23 @@ void link_tick(struct link *link, uint64_t now)
 		if (flow->flags & FLOW_ACKS)
 			arm(link, flow, flow->ack_at);
 	}
+	if (link->bulk.at <= now)
+		bulk_tick(link, now);
+	else
+		bulk_run(link, now);
 	link->stalled = 0;
 	send_pump(link, now);
 }
 
 uint64_t link_deadline(const struct link *link)
 {
-	uint64_t at = LINK_NEVER;
+	uint64_t at = link->bulk.at;
 	int32_t in;
 
-	if (link->ready_first != NO_RECORD)
+	if (at <= link->now)
+		return link->now;
+	if ((link->ready_first != NO_RECORD || can_serve(link)) &&
+	    link->now + (link->stalled ? STALL_NS : 0) < at)
 		at = link->now + (link->stalled ? STALL_NS : 0);
 	if (link->n_heap > 0) {
 		in = (int32_t)(link->flows[link->heap[0]].timer_at - units(link->now));

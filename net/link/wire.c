@@ -64,6 +64,12 @@ static int is_ours(const uint8_t *frame, uint32_t node, uint32_t version)
 	       frame[WIRE_AT_VERSION] == version;
 }
 
+/* How long a header of this kind is. */
+static uint32_t header_of(uint32_t kind)
+{
+	return kind == WIRE_KIND_DATA || kind == WIRE_KIND_ANNOUNCE ? WIRE_DATA : WIRE_HEADER;
+}
+
 /* A fragment: within its message, and not empty unless the message is. */
 static int is_fragment(const struct wire *wire)
 {
@@ -72,32 +78,39 @@ static int is_fragment(const struct wire *wire)
 	       (wire->bytes > 0 || wire->length == 0);
 }
 
-enum wire_result wire_read(const uint8_t *frame, uint32_t bytes, uint32_t node,
-			   const uint8_t *key, struct wire *wire)
+/* What the fields of each kind must keep, whoever sent it. */
+static int is_sound(const struct wire *wire)
 {
-	uint32_t header = WIRE_HEADER;
-	uint8_t kind;
+	if (wire->source == 0)
+		return 0;
+	switch (wire->kind) {
+	case WIRE_KIND_DATA:
+		return is_fragment(wire);
+	case WIRE_KIND_BULK:
+		return !wire->waits && wire->bytes > 0 && wire->bytes <= WIRE_MOST_PAYLOAD;
+	case WIRE_KIND_ANNOUNCE:
+		return wire->bytes == 0 && wire->offset > 0 && wire->offset <= wire->length &&
+		       wire->offset <= WIRE_MOST_PAYLOAD;
+	case WIRE_KIND_ACK:
+	case WIRE_KIND_GRANT:
+		return wire->bytes == 0;
+	case WIRE_KIND_RESET:
+	case WIRE_KIND_MARK:
+		return wire->bytes == 0 && !wire->waits;
+	default:
+		return 0;
+	}
+}
 
-	if (bytes < WIRE_HEADER)
-		return WIRE_SHORT;
-	if (!is_ours(frame, node, key ? WIRE_SIGNED : WIRE_VERSION))
-		return WIRE_FOREIGN;
-	kind = frame[WIRE_KIND];
-	wire->bytes = (uint32_t)wire_get(frame + WIRE_PAYLOAD, 2);
-	if ((kind & WIRE_KIND_MASK) == WIRE_KIND_DATA)
-		header = WIRE_DATA;
-	if (bytes < header || bytes - header != wire->bytes)
-		return WIRE_SHORT;
-	if (key && wire_tag(key, frame, bytes, 0, 0) != wire_get(frame + WIRE_TAG, 8))
-		return WIRE_FORGED;
-	if (!key && header_crc(frame, header) != wire_get(frame + WIRE_CRC, 4))
-		return WIRE_DAMAGED;
+static void read_fields(const uint8_t *frame, struct wire *wire)
+{
+	uint8_t kind = frame[WIRE_KIND];
 
 	wire->node = node_of(frame + WIRE_SOURCE);
-	wire->kind = kind & WIRE_KIND_MASK;
 	wire->lane = !!(kind & WIRE_LANE);
 	wire->again = !!(kind & WIRE_AGAIN);
 	wire->over = !!(kind & WIRE_OVER);
+	wire->waits = !!(kind & WIRE_WAITS);
 	wire->source = (uint32_t)wire_get(frame + WIRE_SOURCE_INCARNATION, 4);
 	wire->destination = (uint32_t)wire_get(frame + WIRE_DESTINATION_INCARNATION, 4);
 	wire->sequence = (uint32_t)wire_get(frame + WIRE_SEQUENCE, 4);
@@ -108,27 +121,68 @@ enum wire_result wire_read(const uint8_t *frame, uint32_t bytes, uint32_t node,
 	wire->length = wire_get(frame + WIRE_LENGTH, 6);
 	wire->refused = wire->kind == WIRE_KIND_ACK && wire->again ?
 		wire_get(frame + WIRE_REFUSED, 8) : 0;
-	wire->payload_crc = key ? 0 : (uint32_t)wire_get(frame + WIRE_PAYLOAD_CRC, 4);
+	if (wire->kind >= WIRE_KIND_GRANT) {
+		wire->turn = (uint32_t)wire_get(frame + WIRE_TURN, 4);
+		wire->part = (uint32_t)wire_get(frame + WIRE_PART, 4);
+		wire->until = (uint32_t)wire_get(frame + WIRE_UNTIL, 4);
+	}
 	wire->message = frame + WIRE_HEADER;
-	wire->payload = frame + WIRE_DATA;
+}
 
-	if ((kind & WIRE_KIND_ZERO) || wire->source == 0)
-		return WIRE_NONSENSE;
-	if (wire->kind != WIRE_KIND_DATA)
-		return (wire->kind == WIRE_KIND_ACK || wire->kind == WIRE_KIND_RESET) &&
-		       wire->bytes == 0 ? WIRE_OK : WIRE_NONSENSE;
-	if (!is_fragment(wire))
-		return WIRE_NONSENSE;
-	if (wire->payload_crc && port_crc32c(0, wire->payload, wire->bytes) != wire->payload_crc)
+enum wire_result wire_read_apart(const uint8_t *frame, uint32_t bytes, uint32_t node,
+				 const uint8_t *key, const struct nic_piece *pieces, uint32_t n,
+				 struct wire *wire)
+{
+	uint32_t header, crc = 0;
+
+	if (bytes < WIRE_HEADER)
+		return WIRE_SHORT;
+	if (!is_ours(frame, node, key ? WIRE_SIGNED : WIRE_VERSION))
+		return WIRE_FOREIGN;
+	wire->kind = frame[WIRE_KIND] & WIRE_KIND_MASK;
+	wire->bytes = (uint32_t)wire_get(frame + WIRE_PAYLOAD, 2);
+	wire->reach = 0;
+	if (wire->kind == WIRE_KIND_GRANT) {
+		wire->reach = wire->bytes;
+		wire->bytes = 0;
+	}
+	header = header_of(wire->kind);
+	if (bytes < header || bytes - header != wire->bytes)
+		return WIRE_SHORT;
+	if (key && wire_tag(key, frame, header, pieces, n) != wire_get(frame + WIRE_TAG, 8))
+		return WIRE_FORGED;
+	if (!key && header_crc(frame, header) != wire_get(frame + WIRE_CRC, 4))
 		return WIRE_DAMAGED;
+	read_fields(frame, wire);
+	wire->payload_crc = key ? 0 : (uint32_t)wire_get(frame + WIRE_PAYLOAD_CRC, 4);
+	wire->payload = frame + header;
+	if (!is_sound(wire))
+		return WIRE_NONSENSE;
+	if (wire->payload_crc && (wire->kind == WIRE_KIND_DATA || wire->kind == WIRE_KIND_BULK)) {
+		for (uint32_t i = 0; i < n; i++)
+			crc = port_crc32c(crc, pieces[i].bytes, pieces[i].length);
+		if (crc != wire->payload_crc)
+			return WIRE_DAMAGED;
+	}
 	return WIRE_OK;
+}
+
+enum wire_result wire_read(const uint8_t *frame, uint32_t bytes, uint32_t node,
+			   const uint8_t *key, struct wire *wire)
+{
+	struct nic_piece payload;
+	uint32_t header;
+
+	if (bytes < WIRE_HEADER)
+		return WIRE_SHORT;
+	header = header_of(frame[WIRE_KIND] & WIRE_KIND_MASK);
+	payload = (struct nic_piece){ frame + header, bytes - header };
+	return wire_read_apart(frame, bytes, node, key, &payload, bytes > header, wire);
 }
 
 void wire_write(uint8_t *frame, const uint8_t *destination, const uint8_t *source,
 		const struct wire *wire)
 {
-	int data = wire->kind == WIRE_KIND_DATA;
-
 	wire_put(frame + WIRE_DESTINATION, wire_get(destination, 6), 6);
 	wire_put(frame + WIRE_SOURCE, wire_get(source, 6), 6);
 	frame[WIRE_TYPE] = WIRE_ETHERTYPE >> 8;
@@ -136,7 +190,8 @@ void wire_write(uint8_t *frame, const uint8_t *destination, const uint8_t *sourc
 	frame[WIRE_AT_VERSION] = WIRE_VERSION;
 	frame[WIRE_KIND] = (uint8_t)(wire->kind | (wire->lane ? WIRE_LANE : 0) |
 				     (wire->again ? WIRE_AGAIN : 0) |
-				     (wire->over ? WIRE_OVER : 0));
+				     (wire->over ? WIRE_OVER : 0) |
+				     (wire->waits ? WIRE_WAITS : 0));
 	wire_put(frame + WIRE_PAYLOAD_CRC, wire->payload_crc, 4);
 	wire_put(frame + WIRE_SOURCE_INCARNATION, wire->source, 4);
 	wire_put(frame + WIRE_DESTINATION_INCARNATION, wire->destination, 4);
@@ -144,11 +199,16 @@ void wire_write(uint8_t *frame, const uint8_t *destination, const uint8_t *sourc
 	wire_put(frame + WIRE_ACK, wire->ack, 4);
 	wire_put(frame + WIRE_SELECTIVE, wire->selective, 8);
 	wire_put(frame + WIRE_WINDOW, wire->window, 2);
-	wire_put(frame + WIRE_PAYLOAD, wire->bytes, 2);
+	wire_put(frame + WIRE_PAYLOAD, wire->kind == WIRE_KIND_GRANT ? wire->reach : wire->bytes, 2);
 	wire_put(frame + WIRE_OFFSET, wire->offset, 6);
 	wire_put(frame + WIRE_LENGTH, wire->length, 6);
 	if (wire->kind == WIRE_KIND_ACK)
 		wire_put(frame + WIRE_REFUSED, wire->refused, 8);
+	if (wire->kind >= WIRE_KIND_GRANT) {
+		wire_put(frame + WIRE_TURN, wire->turn, 4);
+		wire_put(frame + WIRE_PART, wire->part, 4);
+		wire_put(frame + WIRE_UNTIL, wire->until, 4);
+	}
 	wire_put(frame + WIRE_CRC, 0, 4);
-	wire_put(frame + WIRE_CRC, port_crc32c(0, frame, data ? WIRE_DATA : WIRE_HEADER), 4);
+	wire_put(frame + WIRE_CRC, port_crc32c(0, frame, header_of(wire->kind)), 4);
 }

@@ -7,27 +7,39 @@
  *    6   6   source address
  *   12   2   ethertype 88b5 (for local experiments)
  *   14   1   version: 1, or 2 with a key
- *   15   1   bits 0 to 3 kind, bit 4 lane, bit 5 AGAIN, bit 6 OVER, bit 7 zero
- *   16   4   CRC32C of the header (64 bytes, of DATA 192) with this field zero
+ *   15   1   bits 0 to 3 kind, bit 4 lane, bit 5 AGAIN, bit 6 OVER, bit 7 WAITS
+ *   16   4   CRC32C of the header (64 bytes, of DATA and ANNOUNCE 192) with this field zero
  *   20   4   CRC32C of the payload, or 0: not computed
  *   16   8   version 2: tag, instead of both (SipHash-2-4 of the frame without it)
  *   24   4   incarnation of the source, never 0
  *   28   4   incarnation of the destination as the source knows it, 0: unknown
- *   32   4   DATA: sequence number of this frame in its flow
- *            else 0
+ *   32   4   DATA, ANNOUNCE: sequence number of this frame in its flow
+ *            GRANT, BULK: that of the message's announcement; else 0
  *   36   4   cumulative acknowledgement: the next frame expected
  *   40   8   selective: bit i says that frame acknowledgement + 1 + i has arrived
  *   48   2   window: frames from the acknowledgement on that may be sent
- *   50   2   payload bytes in this frame
- *   52   6   DATA: where in the message they belong
+ *   50   2   DATA, BULK: payload bytes in this frame; GRANT: sequence numbers from the
+ *            first to the last message that is granted
+ *   52   6   DATA: where in the message they belong; ANNOUNCE: payload bytes of a part
  *   52   8   ACK with AGAIN: bit i says that frame acknowledgement + i was refused
- *   58   6   DATA: payload bytes of the whole message
- *   64 128   DATA: the message's header, which the link does not interpret
- *  192       payload
+ *   52   4   GRANT, BULK, MARK: number of the turn
+ *   56   4   GRANT: first part; BULK: number of this part in its message
+ *   60   4   GRANT: parts of the last message that are granted, from its first one on;
+ *            with AGAIN bit i says that part first + i of the first message is wanted
+ *   58   6   DATA, ANNOUNCE: payload bytes of the whole message
+ *   64 128   DATA, ANNOUNCE: the message's header, which the link does not interpret
+ *  192       payload of DATA (of BULK: 64)
  *
  * A frame that carries part of a message is DATA. ACK stops after 64 bytes and
  * has no sequence number. RESET (64 bytes) answers a frame that was meant for
  * another incarnation of its destination.
+ *
+ * Long messages (bulk.c): ANNOUNCE is in the place of all their DATA; the payload
+ * comes as BULK when it is granted, to the card that GRANT says: the next one
+ * after the ordinary one, with AGAIN the ordinary one. GRANT with OVER takes back
+ * all turns up to its own; MARK answers that on the bulk card: nothing of
+ * them follows. WAITS: frame `acknowledgement` is an announcement that has arrived,
+ * whose payload has not.
  */
 #ifndef NET_LINK_WIRE_H
 #define NET_LINK_WIRE_H
@@ -51,29 +63,37 @@ enum wire_offset {
 	WIRE_SOURCE_INCARNATION = 24, WIRE_DESTINATION_INCARNATION = 28,
 	WIRE_SEQUENCE = 32, WIRE_ACK = 36, WIRE_SELECTIVE = 40,
 	WIRE_WINDOW = 48, WIRE_PAYLOAD = 50, WIRE_OFFSET = 52, WIRE_LENGTH = 58,
-	WIRE_REFUSED = 52
+	WIRE_REFUSED = 52, WIRE_TURN = 52, WIRE_PART = 56, WIRE_UNTIL = 60
 };
 
-enum wire_kind { WIRE_KIND_DATA = 1, WIRE_KIND_ACK = 2, WIRE_KIND_RESET = 3 };
+enum wire_kind {
+	WIRE_KIND_DATA = 1, WIRE_KIND_ACK = 2, WIRE_KIND_RESET = 3,
+	WIRE_KIND_ANNOUNCE = 4, WIRE_KIND_GRANT = 5, WIRE_KIND_BULK = 6, WIRE_KIND_MARK = 7
+};
 
 #define WIRE_KIND_MASK  0x0fu
 #define WIRE_LANE       0x10u      /* the flow of answers */
-#define WIRE_AGAIN      0x20u      /* ACK: some frames were refused, send them again */
-#define WIRE_OVER       0x40u      /* RESET: what was sent so far counts as failed */
-#define WIRE_KIND_ZERO  0x80u
+#define WIRE_AGAIN      0x20u      /* ACK: some frames were refused, send them again
+                                      GRANT: parts to the ordinary card, one by one */
+#define WIRE_OVER       0x40u      /* RESET: what was sent so far counts as failed
+                                      GRANT: it takes back, answer with MARK */
+#define WIRE_WAITS      0x80u      /* DATA, ANNOUNCE, ACK, GRANT: what is acknowledged next
+                                      has arrived and waits for its payload */
 
 /* A frame's fields. `message` and `payload` point into the frame. */
 struct wire {
 	uint32_t node;             /* of the source */
 	uint8_t kind;              /* enum wire_kind */
 	uint8_t lane;              /* 0 or 1 */
-	uint8_t again, over;       /* 0 or 1 */
+	uint8_t again, over, waits; /* 0 or 1 */
 	uint32_t source, destination; /* incarnations */
 	uint32_t sequence, ack;
 	uint64_t selective;
 	uint32_t window;
 	uint32_t bytes;            /* of payload */
-	uint64_t offset, length;   /* DATA */
+	uint64_t offset, length;   /* DATA, ANNOUNCE */
+	uint32_t turn, part, until; /* GRANT, BULK, MARK */
+	uint32_t reach;            /* GRANT: to the last message, from the first */
 	uint64_t refused;          /* ACK with AGAIN */
 	uint32_t payload_crc;
 	const uint8_t *message, *payload;
@@ -97,10 +117,15 @@ enum wire_result {
 enum wire_result wire_read(const uint8_t *frame, uint32_t bytes, uint32_t node,
 			   const uint8_t *key, struct wire *wire);
 
+/* The same if only the header is at `frame`, and the payload in `n` pieces. */
+enum wire_result wire_read_apart(const uint8_t *frame, uint32_t bytes, uint32_t node,
+				 const uint8_t *key, const struct nic_piece *pieces, uint32_t n,
+				 struct wire *wire);
+
 /*
  * Write the header of a frame from `source` to the destination (both addresses)
- * and its checksum. wire->message and ->payload are not looked at: a DATA
- * frame's message header is in its place already.
+ * and its checksum. wire->message and ->payload are not looked at: the message
+ * header of DATA and ANNOUNCE is in its place already.
  */
 void wire_write(uint8_t *frame, const uint8_t *destination, const uint8_t *source,
 		const struct wire *wire);

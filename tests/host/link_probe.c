@@ -118,7 +118,7 @@ void probe_open(struct probe *p)
 void probe_start(struct probe *p)
 {
 	static const struct link_user user = {
-		on_whole, on_begin, on_data, on_end, on_gather, on_sent, on_lost
+		on_whole, on_begin, on_data, on_end, on_gather, on_sent, on_lost, 0
 	};
 
 	p->key = p->config.keyed ? p->config.key : 0;

@@ -312,7 +312,7 @@ static void liar_tick(void *context, uint64_t now)
 
 TEST(frames_drop_headers_that_cannot_be)
 {
-	static const struct link_user user = { take, begin, 0, 0, gather, sent, lost };
+	static const struct link_user user = { take, begin, 0, 0, gather, sent, lost, 0 };
 	struct netsim_config network = faults(0, 8);
 	struct link_config config = usual(), own = usual();
 	struct liar liar;

@@ -28,7 +28,8 @@ static uint32_t put(const struct wire *wire)
 	for (uint32_t i = 0; i < sizeof(frame) - 64; i++)
 		frame[64 + i] = (uint8_t)(i * 7);
 	wire_write(frame, there, here, wire);
-	return (wire->kind == WIRE_KIND_DATA ? WIRE_DATA : WIRE_HEADER) + wire->bytes;
+	return (wire->kind == WIRE_KIND_DATA || wire->kind == WIRE_KIND_ANNOUNCE ? WIRE_DATA :
+		WIRE_HEADER) + wire->bytes;
 }
 
 TEST(wire_checksum_has_the_known_values)
@@ -84,7 +85,7 @@ TEST(wire_reads_what_it_wrote)
 		uint64_t r = check_random(&dice);
 
 		memset(&wire, 0, sizeof(wire));
-		wire.kind = (uint8_t)(1 + r % 3);
+		wire.kind = (uint8_t)(1 + r % 7);
 		wire.lane = r >> 8 & 1;
 		wire.again = r >> 9 & 1;
 		wire.over = r >> 10 & 1;
@@ -100,18 +101,35 @@ TEST(wire_reads_what_it_wrote)
 			wire.length = wire.offset + wire.bytes + (check_random(&dice) >> 17);
 		} else if (wire.kind == WIRE_KIND_ACK && wire.again) {
 			wire.refused = check_random(&dice);
+		} else if (wire.kind == WIRE_KIND_ANNOUNCE) {
+			wire.offset = 1 + (r >> 16) % WIRE_MOST_PAYLOAD;
+			wire.length = wire.offset + (check_random(&dice) >> 17);
+		} else if (wire.kind >= WIRE_KIND_GRANT) {
+			wire.turn = (uint32_t)check_random(&dice);
+			wire.part = (uint32_t)check_random(&dice);
+			wire.until = (uint32_t)check_random(&dice);
+			wire.bytes = wire.kind == WIRE_KIND_BULK ? (uint32_t)(1 + (r >> 16) % 512) : 0;
+			wire.reach = wire.kind == WIRE_KIND_GRANT ? (uint16_t)(r >> 16) : 0;
 		}
+		if (wire.kind != WIRE_KIND_RESET && wire.kind != WIRE_KIND_BULK &&
+		    wire.kind != WIRE_KIND_MARK)
+			wire.waits = r >> 11 & 1;
 		CHECK_IS(wire_read(frame, put(&wire), 7, 0, &read), WIRE_OK);
 		CHECK_IS(read.node, 3);
 		CHECK(read.kind == wire.kind && read.lane == wire.lane &&
-		      read.again == wire.again && read.over == wire.over);
+		      read.again == wire.again && read.over == wire.over &&
+		      read.waits == wire.waits);
 		CHECK(read.source == wire.source && read.destination == wire.destination);
 		CHECK(read.sequence == wire.sequence && read.ack == wire.ack);
 		CHECK(read.selective == wire.selective && read.window == wire.window);
 		CHECK(read.bytes == wire.bytes && read.refused == wire.refused);
-		if (wire.kind == WIRE_KIND_DATA)
+		if (wire.kind == WIRE_KIND_DATA || wire.kind == WIRE_KIND_ANNOUNCE)
 			CHECK(read.offset == wire.offset && read.length == wire.length);
-		CHECK(read.message == frame + 64 && read.payload == frame + 192);
+		if (wire.kind >= WIRE_KIND_GRANT)
+			CHECK(read.turn == wire.turn && read.part == wire.part &&
+			      read.until == wire.until && read.reach == wire.reach);
+		CHECK(read.message == frame + 64 &&
+		      read.payload == frame + put(&wire) - wire.bytes);
 	}
 }
 
@@ -181,6 +199,55 @@ TEST(wire_refuses_fields_that_cannot_be)
 	CHECK_IS(reads(wire), WIRE_NONSENSE);
 	for (uint32_t kind = 0; kind < 16; kind++) {
 		wire = (struct wire){ .kind = (uint8_t)kind, .source = 1 };
-		CHECK_IS(reads(wire), kind >= 1 && kind <= 3 ? WIRE_OK : WIRE_NONSENSE);
+		CHECK_IS(reads(wire), (kind >= 1 && kind <= 3) || kind == WIRE_KIND_GRANT ||
+			 kind == WIRE_KIND_MARK ? WIRE_OK : WIRE_NONSENSE);
+		wire.waits = 1;
+		CHECK_IS(reads(wire), kind == WIRE_KIND_DATA || kind == WIRE_KIND_ACK ||
+			 kind == WIRE_KIND_GRANT ? WIRE_OK : WIRE_NONSENSE);
+		wire.waits = 0;
+		wire.bytes = 10;
+		CHECK_IS(reads(wire), kind == WIRE_KIND_BULK ? WIRE_OK : kind == WIRE_KIND_GRANT ?
+			 WIRE_SHORT : WIRE_NONSENSE);
+	}
+	/* An announcement: of something, in parts that are neither empty nor longer. */
+	wire = (struct wire){ .kind = WIRE_KIND_ANNOUNCE, .source = 1, .length = 70000 };
+	CHECK_IS(reads(wire), WIRE_NONSENSE);
+	wire.offset = WIRE_MOST_PAYLOAD;
+	CHECK_IS(reads(wire), WIRE_OK);
+	wire.offset++;
+	CHECK_IS(reads(wire), WIRE_NONSENSE);
+	wire.offset = 70001;
+	CHECK_IS(reads(wire), WIRE_NONSENSE);
+	wire.length = wire.offset = 20;
+	CHECK_IS(reads(wire), WIRE_OK);
+	wire.offset = 21;
+	CHECK_IS(reads(wire), WIRE_NONSENSE);
+}
+
+TEST(wire_reads_payload_that_lies_apart)
+{
+	static const uint8_t key[WIRE_KEY_BYTES] = { 1, 2, 3 };
+	struct wire wire = { .kind = WIRE_KIND_BULK, .source = 1, .bytes = 100 }, read;
+	uint8_t header[WIRE_HEADER], payload[100];
+	struct nic_piece apart[2] = { { payload, 30 }, { payload + 30, 70 } };
+	struct nic_piece pieces[3] = { { header, sizeof(header) }, apart[0], apart[1] };
+
+	for (uint32_t i = 0; i < sizeof(payload); i++)
+		payload[i] = (uint8_t)(i * 3);
+	for (uint32_t keyed = 0; keyed < 2; keyed++) {
+		wire.payload_crc = keyed ? 0 : port_crc32c(0, payload, sizeof(payload));
+		put(&wire);
+		memcpy(header, frame, sizeof(header));
+		if (keyed)
+			wire_sign(key, header, pieces, 3);
+		for (uint32_t bit = 0; bit < 8 * sizeof(payload); bit += 7) {
+			payload[bit / 8] ^= (uint8_t)(1 << bit % 8);
+			CHECK_IS(wire_read_apart(header, 164, 7, keyed ? key : 0, apart, 2, &read),
+				 keyed ? WIRE_FORGED : WIRE_DAMAGED);
+			payload[bit / 8] ^= (uint8_t)(1 << bit % 8);
+		}
+		CHECK_IS(wire_read_apart(header, 164, 7, keyed ? key : 0, apart, 2, &read), WIRE_OK);
+		CHECK_IS(wire_read_apart(header, 163, 7, keyed ? key : 0, apart, 2, &read),
+			 WIRE_SHORT);
 	}
 }

@@ -21,11 +21,22 @@ struct traffic_config {
 	uint32_t busy;             /* per million messages: the receiver says LINK_BUSY */
 	uint32_t answers;          /* per million messages: on the lane of answers */
 	uint32_t strangers;        /* the last nodes: no traffic; what they send, tests make */
+	uint32_t announce;         /* payload bytes from which on messages are announced, or 0 */
+	uint32_t unplaceable;      /* 1: of every eighth announced message a card cannot be told
+	                              where it is to be */
+	uint32_t cardless;         /* with announce: bit i: node i has no bulk card */
 	uint32_t incast;           /* 1: all send to node 0, which sends nothing */
 	uint64_t most_time;        /* simulated ns: a run that takes longer hangs */
 };
 
 struct traffic;
+
+/* Where an announced message that has begun is to be; freed when it ends. */
+struct payload {
+	struct payload *next, **at;
+	uint64_t length;
+	uint8_t bytes[];
+};
 
 struct traffic_node {
 	struct traffic *traffic;
@@ -36,6 +47,7 @@ struct traffic_node {
 	uint32_t to_send;          /* messages left */
 	uint32_t under_way;        /* sent, neither acknowledged nor failed */
 	uint32_t lost;             /* calls of lost() */
+	struct payload *payloads;  /* of messages that have begun here */
 	uint64_t bytes;            /* payload received from this node, by anybody */
 };
 
@@ -52,6 +64,7 @@ struct traffic {
 	uint32_t sent;
 	uint32_t errors;           /* things that must not be; the first few are printed */
 	uint32_t failed;           /* messages that failed */
+	int lenient;               /* 1: somebody forges frames: what arrives is not judged */
 	uint64_t dice;
 };
 
@@ -62,6 +75,8 @@ void traffic_start(struct traffic *t);
 /* Run until `until` messages have been sent (~0u: all, and all are settled), or time is
  * up. Returns 1 if it got there. */
 int traffic_run(struct traffic *t, uint32_t until);
+/* What happens next, and what nodes then have to send; 0: nothing ever will. */
+int traffic_step(struct traffic *t);
 /* Switch a node off and, with a newer incarnation, on again. */
 void traffic_restart(struct traffic *t, uint32_t node);
 void traffic_kill(struct traffic *t, uint32_t node);

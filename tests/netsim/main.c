@@ -71,6 +71,9 @@ int main(int argc, char **argv)
 	config.longer = RATE("longer", 100000);
 	config.fixed = RATE("fixed", 0);
 	config.answers = RATE("answers", 250000);
+	config.announce = RATE("announce", 0);
+	config.unplaceable = RATE("unplaceable", 0);
+	config.cardless = RATE("cardless", 0);
 	config.busy = RATE("busy", 10000);
 	config.incast = RATE("incast", 0);
 	config.most_time = option(argc, argv, "seconds", 600) * 1000000000;

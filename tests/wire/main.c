@@ -2,8 +2,9 @@
  * Frames by net/link/wire.c from the command line, for tests/test_wire.py: a line in,
  * a line out, numbers in decimal, bytes in hexadecimal, "-" for none.
  *
- *   W key to card sender card kind lane again over source destination sequence ack
- *     selective window offset length refused payload_crc message payload   -> frame
+ *   W key to card sender card kind lane again over waits source destination sequence ack
+ *     selective window offset length reach turn part until refused payload_crc message
+ *     payload   -> frame
  *   R key node frame    -> result, and if it is OK the same fields as behind W's key
  */
 #include <inttypes.h>
@@ -69,6 +70,7 @@ static void do_write(const uint8_t *key)
 	wire.lane = (uint8_t)number();
 	wire.again = (uint8_t)number();
 	wire.over = (uint8_t)number();
+	wire.waits = (uint8_t)number();
 	wire.source = (uint32_t)number();
 	wire.destination = (uint32_t)number();
 	wire.sequence = (uint32_t)number();
@@ -77,11 +79,16 @@ static void do_write(const uint8_t *key)
 	wire.window = (uint32_t)number();
 	wire.offset = number();
 	wire.length = number();
+	wire.reach = (uint32_t)number();
+	wire.turn = (uint32_t)number();
+	wire.part = (uint32_t)number();
+	wire.until = (uint32_t)number();
 	wire.refused = number();
 	wire.payload_crc = (uint32_t)number();
 	bytes(message);
 	wire.bytes = bytes(payload);
-	header = wire.kind == WIRE_KIND_DATA ? WIRE_DATA : WIRE_HEADER;
+	header = wire.kind == WIRE_KIND_DATA || wire.kind == WIRE_KIND_ANNOUNCE ?
+		WIRE_DATA : WIRE_HEADER;
 	memcpy(frame + WIRE_HEADER, message, header - WIRE_HEADER);
 	wire_write(frame, to, from, &wire);
 	if (key)
@@ -105,17 +112,19 @@ static void do_read(const uint8_t *key)
 	result = wire_read(exact, n, node, key, &w);
 	printf("%s", results[result]);
 	if (result == WIRE_OK) {
-		printf(" %u %u %u %u %u %u %u %u %u %u %u %u %" PRIu64 " %u ", node, exact[3],
-		       w.node, exact[9], w.kind, w.lane, w.again, w.over, w.source, w.destination,
-		       w.sequence, w.ack, w.selective, w.window);
-		if (w.kind == WIRE_KIND_DATA) {
-			printf("%" PRIu64 " %" PRIu64 " 0 ", w.offset, w.length);
-			print(w.message, WIRE_MESSAGE);
-			putchar(' ');
-			print(w.payload, w.bytes);
-		} else {
-			printf("0 0 %" PRIu64 " - -", w.refused);
-		}
+		int message = w.kind == WIRE_KIND_DATA || w.kind == WIRE_KIND_ANNOUNCE;
+		int turn = w.kind >= WIRE_KIND_GRANT;
+
+		printf(" %u %u %u %u %u %u %u %u %u %u %u %u %u %" PRIu64 " %u ", node, exact[3],
+		       w.node, exact[9], w.kind, w.lane, w.again, w.over, w.waits, w.source,
+		       w.destination, w.sequence, w.ack, w.selective, w.window);
+		printf("%" PRIu64 " %" PRIu64 " %u ", message ? w.offset : 0,
+		       message ? w.length : 0, w.reach);
+		printf("%u %u %u %" PRIu64 " ", turn ? w.turn : 0, turn ? w.part : 0,
+		       turn ? w.until : 0, w.refused);
+		print(w.message, message ? WIRE_MESSAGE : 0);
+		putchar(' ');
+		print(w.payload, w.bytes);
 	}
 	free(exact);
 }

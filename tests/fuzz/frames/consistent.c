@@ -20,6 +20,20 @@ struct link_view link_look(const struct link *link, uint32_t node, enum link_lan
 	} else if (other) {
 		view.mine = other->mine;
 	}
+	view.turn = link->bulk.turn;
+	view.has_rooms = link->bulk.posted != link->bulk.filled || link->bulk.junk;
+	if (flow && flow->assembly != NO_RECORD) {
+		const struct assembly *first = record_at(&link->assemblies, flow->assembly);
+
+		view.bulk = first->first;
+		if (first->announced && !first->whole) {
+			uint64_t at = (uint64_t)first->received * first->fragment;
+
+			view.part = first->received;
+			view.part_bytes = (uint32_t)(first->length - at < first->fragment ?
+						     first->length - at : first->fragment);
+		}
+	}
 	return view;
 }
 
@@ -42,7 +56,7 @@ static void check_sending(const struct link *link, const struct flow *flow)
 
 	MUST(under_way <= LINK_MOST_WINDOW && flow->credit <= LINK_MOST_WINDOW);
 	MUST(!((flow->acked | flow->marked | flow->again) & ~bits(under_way)));
-	MUST(!(flow->acked & 1) && !(flow->acked & flow->marked));
+	MUST(!(flow->acked & flow->marked));
 	MUST(flow->burst >= 1 && flow->burst <= LINK_MOST_WINDOW);
 	MUST(!under_way || (flow->flags & FLOW_RESENDS));
 	MUST(length(&link->sends, flow->head) == flow->sends);
@@ -99,6 +113,46 @@ static void check_receiving(const struct link *link, const struct flow *flow)
 	}
 }
 
+/* Rooms and parts: those of the flow whose turn it is, each once and in order. */
+static void check_bulk(const struct link *link)
+{
+	const struct bulk *bulk = &link->bulk;
+	uint32_t rooms = bulk->posted - bulk->filled, n = 0;
+
+	MUST(rooms <= bulk->most && rooms <= BULK_ROOMS);
+	MUST(bulk->state == BULK_GRANTED || rooms == 0);
+	MUST(bulk->state == BULK_DRAIN || bulk->junk == 0);
+	MUST((bulk->state == BULK_NONE) == (bulk->at == LINK_NEVER));
+	for (uint32_t i = 0; i < rooms; i++) {
+		const struct room *room = &bulk->rooms[(bulk->filled + i) % BULK_ROOMS];
+		const struct assembly *assembly = record_at(&link->assemblies, room->assembly);
+
+		MUST(room->assembly < link->assemblies.limit && assembly->flow == bulk->flow);
+		MUST(assembly->announced && !assembly->whole);
+		MUST(room->part >= assembly->received && room->part < assembly->granted);
+		MUST(assembly->granted <= assembly->parts);
+	}
+	for (uint32_t i = bulk->first; i != NO_RECORD; n++) {
+		const struct assembly *assembly = record_at(&link->assemblies, i);
+
+		MUST(n < link->assemblies.used && assembly->announced && !assembly->whole);
+		MUST(assembly->queued && (bulk->state == BULK_NONE || assembly->flow != bulk->flow));
+		if (assembly->turn_next == NO_RECORD)
+			MUST(i == bulk->last);
+		i = assembly->turn_next;
+	}
+	n = 0;
+	for (uint32_t i = bulk->serve_first; i != NO_RECORD; n++) {
+		const struct send *send = record_at(&link->sends, i);
+
+		MUST(n < link->sends.used && send->serving && send->announced && !send->over);
+		if (send->serve_next == NO_RECORD)
+			MUST(i == bulk->serve_last);
+		i = send->serve_next;
+	}
+	MUST(bulk->parts_out <= link->transmits.used);
+}
+
 void link_check(const struct link *link)
 {
 	uint32_t assemblies = 0, stashes = 0, sends = 0, timers = 0, ready = 0;
@@ -121,6 +175,7 @@ void link_check(const struct link *link)
 		MUST(!(flow->flags & FLOW_RESENDS) || !is_before(flow->resend_at, flow->timer_at));
 		MUST(!(flow->flags & FLOW_ACKS) || !is_before(flow->ack_at, flow->timer_at));
 	}
+	check_bulk(link);
 	MUST(timers == link->n_heap);
 	for (uint32_t i = 1; i < link->n_heap; i++)
 		MUST(!is_before(link->flows[link->heap[i]].timer_at,

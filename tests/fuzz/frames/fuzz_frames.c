@@ -27,8 +27,12 @@
 #define MTU         (WIRE_DATA + 256u)
 #define MOST_EDGES  200000u
 #define MOST_CARD   8u             /* frames that the card holds */
+#define MOST_ROOMS  4u             /* of the bulk card */
+#define ANNOUNCE    600u
 
-enum step_kind { STEP_FRAME, STEP_RAW, STEP_TIME, STEP_DONE, STEP_CARD, STEP_OWN, STEP_KINDS };
+/* Kinds are modulo their number, but for STEP_BULK, which has 0xb0 to 0xbf. */
+enum step_kind { STEP_FRAME, STEP_RAW, STEP_TIME, STEP_DONE, STEP_CARD, STEP_OWN, STEP_KINDS,
+		 STEP_BULK };
 
 struct step {
 	uint8_t kind, node, how, flags;
@@ -48,6 +52,12 @@ static uint64_t memory_bytes, block_size, now;
 static struct frames *frames;
 static struct link *link_;
 static struct nic nic;
+static struct nic bulk;
+static struct room {
+	struct nic_piece pieces[NIC_BULK_PIECES];
+	uint32_t n;
+} rooms[MOST_ROOMS];
+static uint32_t posted;
 static uint64_t card[MOST_CARD];       /* cookies of frames that it holds */
 static uint32_t held, card_is_full;
 static handle_t source;
@@ -121,6 +131,51 @@ static int card_send(struct nic *self, const struct nic_piece *pieces, uint32_t 
 
 static const struct nic_ops ops = { .name = "fuzzed", .send = card_send };
 
+static int bulk_post(struct nic *self, const struct nic_piece *pieces, uint32_t n)
+{
+	(void)self;
+	if (card_is_full)
+		return card_is_full == 2 ? NIC_DOWN : NIC_FULL;
+	if (posted == MOST_ROOMS)
+		return NIC_FULL;
+	MUST(n <= NIC_BULK_PIECES);
+	rooms[posted].n = n;
+	memcpy(rooms[posted++].pieces, pieces, n * sizeof(*pieces));
+	return NIC_OK;
+}
+
+static void bulk_take_back(struct nic *self)
+{
+	(void)self;
+	posted = 0;
+}
+
+static const struct nic_ops bulk_ops = { .name = "fuzzed", .post = bulk_post,
+					 .take_back = bulk_take_back };
+
+/* The bulk card writes a frame into its oldest room; one that is too long spoils it. */
+static void land(const uint8_t *frame, uint32_t bytes)
+{
+	uint8_t header[NIC_BULK_HEADER] = { 0 };
+	uint32_t at = NIC_BULK_HEADER;
+
+	if (!posted)
+		return;
+	memcpy(header, frame, bytes < sizeof(header) ? bytes : sizeof(header));
+	for (uint32_t i = 0; i < rooms[0].n && at < bytes; i++) {
+		uint32_t n = rooms[0].pieces[i].length;
+
+		if (n > bytes - at)
+			n = bytes - at;
+		memcpy((void *)rooms[0].pieces[i].bytes, frame + at, n);
+		at += n;
+	}
+	if (rooms[0].n && at < bytes)
+		return;
+	memmove(rooms, rooms + 1, --posted * sizeof(rooms[0]));
+	bulk.landed(bulk.context, header, bytes);
+}
+
 /* The card has read its oldest frame. */
 static void complete(void)
 {
@@ -158,6 +213,7 @@ static struct link_config configuration(void)
 	config.transmits = 5;
 	config.tries = 3;
 	config.ring = 64;
+	config.announce = ANNOUNCE;
 	return config;
 }
 
@@ -175,6 +231,10 @@ static void make(void)
 	nic.ops = &ops;
 	nic.mtu = MTU;
 	wire_address(nic.address, 0, 0);
+	bulk.ops = &bulk_ops;
+	bulk.mtu = MTU;
+	bulk.ring = MOST_ROOMS;
+	wire_address(bulk.address, 0, 1);
 }
 
 static void begin_input(void)
@@ -200,6 +260,8 @@ static void begin_input(void)
 	held = card_is_full = 0;
 	frames = frames_open(memory, &config, &nic, &view, 0);
 	link_ = frames_link(frames);
+	posted = 0;
+	frames_bulk(frames, &bulk);
 	memcpy(shadow, view.memory, SEGMENT);
 }
 
@@ -231,7 +293,11 @@ static struct message header_of(const struct step *step, uint32_t node, uint64_t
 	return m;
 }
 
-static void arrive(const struct step *step)
+static const uint8_t kinds[] = { WIRE_KIND_DATA, WIRE_KIND_ACK, WIRE_KIND_RESET,
+				  WIRE_KIND_ANNOUNCE, WIRE_KIND_GRANT, WIRE_KIND_BULK,
+				  WIRE_KIND_MARK, WIRE_KIND_BULK };
+
+static void arrive(const struct step *step, int on_bulk)
 {
 	static uint8_t frame[WIRE_DATA + 65536];
 	uint32_t node = 1 + step->node % (NODES - 1), lane = step->flags & 1;
@@ -247,8 +313,26 @@ static void arrive(const struct step *step)
 	};
 	uint8_t to[6], from[6];
 	struct message message;
-	uint32_t bytes;
+	uint32_t bytes, header;
 
+	if (on_bulk)
+		wire.kind = kinds[step->how % 8];
+	wire.waits = step->flags >> 5 & 1 && wire.kind != WIRE_KIND_RESET &&
+		wire.kind != WIRE_KIND_BULK && wire.kind != WIRE_KIND_MARK;
+	wire.turn = at.turn + (uint32_t)(int8_t)step->header_at % 4;
+	wire.part = wire.kind == WIRE_KIND_BULK && step->offset < 0x8000 ? at.part : step->offset % 8;
+	wire.until = step->flags & 8 ? step->value : step->length % 8;
+	wire.reach = step->bytes % 4;
+	if (wire.kind == WIRE_KIND_GRANT)
+		wire.sequence = at.una + (uint32_t)step->sequence;
+	if (wire.kind == WIRE_KIND_BULK) {
+		wire.sequence = at.bulk + (uint32_t)(step->sequence / 16);
+		wire.bytes = step->flags & 16 ? 1 + step->bytes % 256 : at.part_bytes;
+	}
+	if (wire.kind == WIRE_KIND_ANNOUNCE) {
+		wire.offset = step->flags & 16 ? 1 + step->bytes % 2048 : 256;
+		wire.length = wire.offset + step->length % 2048;
+	}
 	if (step->incarnation & 0x10)
 		wire.destination = step->incarnation & 0x20 ? 0 : step->value;
 	if (wire.kind == WIRE_KIND_DATA) {
@@ -275,12 +359,17 @@ static void arrive(const struct step *step)
 	wire_address(to, 0, 0);
 	wire_address(from, step->how & 0x20 ? step->value & 0xffff : node, 0);
 	wire_write(frame, to, from, &wire);
-	bytes = (wire.kind == WIRE_KIND_DATA ? WIRE_DATA : WIRE_HEADER) + wire.bytes;
+	header = wire.kind == WIRE_KIND_DATA || wire.kind == WIRE_KIND_ANNOUNCE ?
+		WIRE_DATA : WIRE_HEADER;
+	bytes = header + wire.bytes;
 	if (step->how & 0x40)
 		frame[step->bit / 8 % bytes] ^= (uint8_t)(1 << step->bit % 8);
 	if (step->how & 0x80)
 		bytes = step->bit % (bytes + 2);
-	nic.receive(nic.context, frame, bytes);
+	if (on_bulk && (wire.kind == WIRE_KIND_MARK || step->how & 8))
+		land(frame, bytes);
+	else
+		nic.receive(nic.context, frame, bytes);
 }
 
 static void operate(const struct step *step)
@@ -309,10 +398,15 @@ static void operate(const struct step *step)
 	}
 }
 
+static uint32_t kind_of(const struct step *step)
+{
+	return step->kind >> 4 == 0xb ? (uint32_t)STEP_BULK : step->kind % STEP_KINDS;
+}
+
 static void do_step(const struct step *step)
 {
 	edges = 0;
-	switch (step->kind % STEP_KINDS) {
+	switch (kind_of(step)) {
 	case STEP_RAW:
 		if (step->how & 1) {
 			nic.receive(nic.context, (const uint8_t *)step, step->bit % 33);
@@ -320,7 +414,15 @@ static void do_step(const struct step *step)
 		}
 		/* fall through */
 	case STEP_FRAME:
-		arrive(step);
+		arrive(step, 0);
+		break;
+	case STEP_BULK:
+		if (step->how == 0xff) {
+			posted = 0;
+			bulk.landed(bulk.context, 0, 0);
+			break;
+		}
+		arrive(step, 1);
 		break;
 	case STEP_TIME:
 		now += step->how & 1 ? step->value : step->value & 0xfffff;
@@ -338,6 +440,7 @@ static void do_step(const struct step *step)
 		break;
 	}
 	link_check(link_);
+	MUST(posted <= MOST_ROOMS && (posted > 0) == link_look(link_, 1, 0).has_rooms);
 	/* What was not offered must be as it was. */
 	MUST(!memcmp(view.memory + OFFERED, shadow + OFFERED, SEGMENT - OFFERED));
 }
@@ -354,6 +457,7 @@ static void end_input(void)
 		complete();
 	link_check(link_);
 	MUST(link_records_used(link_) == 0);
+	MUST(posted == 0);
 	MUST(frames_pending(frames) == 0);
 	MUST(view.block->pools[POOL_OP].used == 0);
 	MUST(block_pending(&view) == 0);
@@ -374,7 +478,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		memcpy(&step, data + at, sizeof(step));
 		if (getenv("FUZZ_TRACE"))
 			fprintf(stderr, "kind %u node %u how %02x flags %02x\n",
-				step.kind % STEP_KINDS, step.node, step.how, step.flags);
+				kind_of(&step), step.node, step.how, step.flags);
 		do_step(&step);
 	}
 	end_input();

@@ -16,6 +16,9 @@ _Noreturn void frames_fail(const char *what);
 /* What a peer that keeps to the rules would know of a flow. */
 struct link_view {
 	uint32_t mine, expected, una, next;
+	uint32_t turn;             /* whosever it is */
+	uint32_t bulk, part, part_bytes; /* of the announced message that is first: what it lacks */
+	int has_rooms;             /* on the bulk card, as the link believes */
 	int ready;                 /* somebody waits for the card */
 };
 

@@ -1,8 +1,13 @@
 """Fixtures, markers and the summary of Margay's regression suite.
 
 `margay(...)` runs the launcher and checks that nothing stays behind; `app(name)`
-gives an application's image. Areas are markers: a test
-module names its own with `pytestmark`.
+gives an application's image. Areas are markers: a test module names its own with
+`pytestmark`.
+
+Links: a test marked `every_link` runs over shared memory and over each kind of
+network card, with the same command (the fixture adds `--link`). With --long all
+others of the areas APPLICATIONS run over LONG_LINK as well, but those marked
+`shared_memory("why")`.
 """
 from __future__ import annotations
 
@@ -19,18 +24,43 @@ os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", str(BUILD / "hypothesis"))
 
 AREAS = ("boot", "libc", "faults", "syscalls", "messages", "race", "upcalls", "wordfreq", "death",
          "launcher", "host", "rules", "switch", "nic", "bench", "baremetal")
+APPLICATIONS = {"libc", "faults", "messages", "race", "upcalls", "wordfreq", "death"}
+LINKS = ("shm", "virtio")
+LONG_LINK = "virtio"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--long", action="store_true", help="also run the tests marked long")
 
 
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Which links a test that runs nodes takes."""
+    if "link" not in metafunc.fixturenames:
+        return
+    marks = {mark.name for mark in metafunc.definition.iter_markers()}
+    links = ["shm"]
+    if "every_link" in marks:
+        links = list(LINKS)
+    elif metafunc.config.getoption("--long") and marks & APPLICATIONS \
+            and "shared_memory" not in marks:
+        links.append(LONG_LINK)
+    if len(links) > 1:
+        metafunc.parametrize("link", links, indirect=True)
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Without --long neither what is marked long nor one node alone over a network card."""
     if config.getoption("--long"):
         return
-    long = [item for item in items if item.get_closest_marker("long")]
-    config.hook.pytest_deselected(items=long)
-    items[:] = [item for item in items if item not in long]
+
+    def left_out(item: pytest.Item) -> bool:
+        values = item.callspec.params if hasattr(item, "callspec") else {}
+        alone = values.get("nodes") == 1 and values.get("link", "shm") != "shm"
+        return alone or item.get_closest_marker("long") is not None
+
+    out = {item for item in items if left_out(item)}
+    config.hook.pytest_deselected(items=list(out))
+    items[:] = [item for item in items if item not in out]
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -42,11 +72,17 @@ def cache_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 
 @pytest.fixture
-def margay(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Margay]:
+def link(request: pytest.FixtureRequest) -> str:
+    """How the nodes of this test's runs talk."""
+    return getattr(request, "param", "shm")
+
+
+@pytest.fixture
+def margay(tmp_path: Path, request: pytest.FixtureRequest, link: str) -> Iterator[Margay]:
     """Runs tools/margay: `margay("run", "-n", 2, app("hello"))`; `.start` for a live one."""
     marker = request.node.get_closest_marker("spin")
     with cores(marker.args[0] if marker else 0, BUILD / "test-cores"):
-        runner = Margay(tmp_path)
+        runner = Margay(tmp_path, link)
         yield runner
         left = runner.close()
     if left:

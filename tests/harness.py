@@ -219,8 +219,9 @@ class Live:
 class Margay:
     """Starts runs for one test and cleans up behind it."""
 
-    def __init__(self, cwd: Path) -> None:
+    def __init__(self, cwd: Path, link: str = "shm") -> None:
         self.cwd = cwd
+        self.link = link          # of the runs that do not name one
         self.live: list[Live] = []
         self.runs: list[Run] = []
 
@@ -228,6 +229,8 @@ class Margay:
               env: dict[str, str] | None = None, cwd: Path | None = None,
               program: Path = MARGAY, pass_fds: tuple[int, ...] = ()) -> Live:
         data = input.encode() if isinstance(input, str) else input
+        if self.link != "shm" and args[:1] == ("run",) and "--link" not in args:
+            args = ("run", "--link", self.link, *args[1:])
         live = Live([str(program), *map(str, args)], data, env or {}, cwd or self.cwd, pass_fds)
         self.live.append(live)
         return live

@@ -36,6 +36,7 @@ def kill_at_random(margay, app, nodes: int, seed: int) -> None:
             f"rank {rank} saw no failure\n{run.describe()}")
 
 
+@pytest.mark.every_link
 @pytest.mark.spin(2)
 @pytest.mark.parametrize("nodes, seed", [(2, 1), (3, 2), (4, 3), (2, 4), (5, 5)])
 def test_killed_node(margay, app, nodes, seed):
@@ -49,6 +50,7 @@ def test_killed_node_many_times(margay, app, seed):
     kill_at_random(margay, app, 2 + seed % 4, seed)
 
 
+@pytest.mark.every_link
 @pytest.mark.parametrize("how", ["event", "sleep"])
 def test_killed_while_the_others_wait(margay, app, how):
     """Halted survivors that no message will ever wake: the job still ends."""
@@ -118,6 +120,7 @@ def stopped_node(margay, app, nodes: int, seed: int) -> None:
         assert max(burnt.values()) < 0.5, f"a waiting node burns its core: {burnt}"
 
 
+@pytest.mark.every_link
 @pytest.mark.spin(2)
 @pytest.mark.parametrize("nodes, seed", [(2, 1), (2, 2), (4, 3)])
 def test_stopped_node(margay, app, nodes, seed):
@@ -149,6 +152,7 @@ def test_waiting_nodes_burn_no_core(margay, app, how):
     assert max(burnt.values()) < 0.3, burnt
 
 
+@pytest.mark.every_link
 @pytest.mark.parametrize("nodes, victim", [(2, 1), (2, 0), (4, 1), (4, 2), (5, 3)])
 def test_death_during_a_barrier(margay, app, nodes, victim):
     """All survivors' barriers fail, now and for ever; nobody waits for the dead."""

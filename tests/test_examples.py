@@ -10,12 +10,14 @@ from harness import ROOT
 pytestmark = pytest.mark.messages
 
 
+@pytest.mark.every_link
 @pytest.mark.parametrize("nodes", [1, 2, 4])
 def test_expose(margay, app, nodes):
     run = margay("run", "-n", nodes, "--no-prefix", app("expose")).ok()
     assert run.lines == [f"rank {rank} was here" for rank in range(nodes)]
 
 
+@pytest.mark.every_link
 @pytest.mark.parametrize("nodes, messages", [(1, 5), (2, 300), (4, 100)])
 def test_matched(margay, app, nodes, messages):
     run = margay("run", "-n", nodes, "--no-prefix", app("matched"), messages).ok()
@@ -26,6 +28,7 @@ def test_matched_usage(margay, app):
     margay("run", "-n", 2, app("matched"), 0).status(2).says("usage: matched MESSAGES")
 
 
+@pytest.mark.every_link
 @pytest.mark.spin(2)
 @pytest.mark.parametrize("nodes", [1, 2, 4])
 def test_tickets(margay, app, nodes):

@@ -62,6 +62,7 @@ def test_realtime_is_the_hosts(margay, app):
     assert -1 < lags[-1] < 20, lags
 
 
+@pytest.mark.every_link
 def test_names_on_two_nodes(margay, app):
     """Rank, size and node name are each node's own."""
     run = margay("run", "-n", 3, app("hello")).ok()

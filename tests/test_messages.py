@@ -10,6 +10,7 @@ RULES = ("match_bits source positions offsets truncate operations threshold init
 QUEUES = "events overrun reply_without_room poll poll_sets freed_queue arguments pools".split()
 
 
+@pytest.mark.every_link
 @pytest.mark.parametrize("nodes", [1, 2, 3])
 def test_rules(margay, app, nodes):
     """One node sends to itself, two to each other; a third one only looks on."""
@@ -17,12 +18,14 @@ def test_rules(margay, app, nodes):
     assert run.lines == [f"ok {name}" for name in RULES]
 
 
+@pytest.mark.every_link
 @pytest.mark.parametrize("nodes", [1, 2])
 def test_queues_and_arguments(margay, app, nodes):
     run = margay("run", "-n", nodes, "--no-prefix", app("ptl_queues")).ok()
     assert run.lines == [f"ok {name}" for name in QUEUES]
 
 
+@pytest.mark.every_link
 @pytest.mark.spin(2)
 @pytest.mark.parametrize("nodes", [1, 2])
 def test_bulk(margay, app, nodes):
@@ -31,6 +34,7 @@ def test_bulk(margay, app, nodes):
     assert run.lines[:2] == ["ok transfers", "ok order"]
 
 
+@pytest.mark.every_link
 @pytest.mark.spin(2)
 @pytest.mark.parametrize("nodes, rounds", [(1, 300), (2, 500), (3, 500), (4, 500), (16, 100)])
 def test_crowd(margay, app, nodes, rounds):
@@ -58,6 +62,7 @@ def crowd(margay, app, nodes: int, seed: int, rounds: int) -> None:
                          f"all to all: {nodes} ranks, seed {seed}"]
 
 
+@pytest.mark.every_link
 @pytest.mark.parametrize("nodes", [1, 2, 3, 16])
 def test_ring(margay, app, nodes):
     run = margay("run", "-n", nodes, "--no-prefix", app("ring"), 50).ok()
@@ -74,6 +79,7 @@ def test_ring_usage(margay, app, args):
     margay("run", "-n", 2, app("ring"), *args).status(2).says("usage: ring LAPS")
 
 
+@pytest.mark.every_link
 @pytest.mark.spin(2)
 @pytest.mark.parametrize("nodes", [1, 2, 3])
 def test_pingpong(margay, app, nodes):

@@ -14,24 +14,28 @@ CALLS_30 = "lists truncation drops get update overrun names access errors".split
 CALLS_33 = "put_part get_part exchange last_message count".split()
 
 
+@pytest.mark.every_link
 @pytest.mark.parametrize("nodes", [1, 2])
 def test_30_calls(margay, app, nodes):
     run = margay("run", "-n", nodes, "--no-prefix", app("p30_calls")).ok()
     assert run.lines == [f"ok {name}" for name in CALLS_30]
 
 
+@pytest.mark.every_link
 @pytest.mark.parametrize("nodes", [1, 2, 3, 4])
 def test_30_pingpong(margay, app, nodes):
     run = margay("run", "-n", nodes, "--no-prefix", app("p30_pingpong"), 50).ok()
     assert run.lines == ["ok 50 rounds"]
 
 
+@pytest.mark.every_link
 @pytest.mark.parametrize("nodes", [1, 2, 3])
 def test_33_calls(margay, app, nodes):
     run = margay("run", "-n", nodes, "--no-prefix", app("ptl33_calls")).ok()
     assert run.lines == [f"ok {name}" for name in CALLS_33]
 
 
+@pytest.mark.every_link
 @pytest.mark.parametrize("nodes", [1, 2])
 def test_both_in_one_application(margay, nodes, tmp_path):
     halves = sorted((ROOT / "tests" / "apps" / "both").glob("*.c"))

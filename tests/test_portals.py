@@ -22,11 +22,13 @@ def cases(margay, app, nodes: int, name: str, wanted: list[str], *args: int) -> 
     assert run.lines == [f"ok {case}" for case in wanted]
 
 
+@pytest.mark.every_link
 @pytest.mark.parametrize("nodes", [1, 2])
 def test_lists_of_entries_and_descriptors(margay, app, nodes):
     cases(margay, app, nodes, "ptl_lists", LISTS)
 
 
+@pytest.mark.every_link
 @pytest.mark.spin(2)
 @pytest.mark.parametrize("nodes, rounds", [(1, 100), (2, 2000), (3, 1000), (4, 1000), (7, 300),
                                            (16, 50)])
@@ -37,12 +39,14 @@ def test_barrier(margay, app, nodes, rounds):
     assert run.lines == ["done"]
 
 
+@pytest.mark.every_link
 @pytest.mark.parametrize("nodes", [1, 2, 4, 5])
 def test_barrier_before_the_others_interfaces(margay, app, nodes):
     run = margay("run", "-n", nodes, "--no-prefix", app("ptl_barrier"), "late", 4).ok()
     assert run.lines == ["done"]
 
 
+@pytest.mark.every_link
 @pytest.mark.spin(2)
 @pytest.mark.parametrize("nodes", [1, 2, 3, 5])
 def test_barrier_that_handlers_interrupt(margay, app, nodes):
@@ -56,26 +60,31 @@ def test_barrier_of_64(margay, app):
     assert run.lines == ["done"]
 
 
+@pytest.mark.every_link
 @pytest.mark.parametrize("nodes", [1, 2, 3])
 def test_regions_exchanges_atomics(margay, app, nodes):
     cases(margay, app, nodes, "ptl_onesided", ONESIDED)
 
 
+@pytest.mark.every_link
 @pytest.mark.parametrize("nodes", [1, 2])
 def test_descriptors_of_pieces(margay, app, nodes):
     cases(margay, app, nodes, "ptl_iovec", IOVEC)
 
 
+@pytest.mark.every_link
 @pytest.mark.parametrize("nodes", [1, 2, 4])
 def test_access_and_identity(margay, app, nodes):
     cases(margay, app, nodes, "ptl_access", ACCESS, os.getuid())
 
 
+@pytest.mark.every_link
 @pytest.mark.parametrize("nodes", [1, 2, 4])
 def test_limits(margay, app, nodes):
     cases(margay, app, nodes, "ptl_limits", LIMITS)
 
 
+@pytest.mark.every_link
 @pytest.mark.spin(2)
 @pytest.mark.parametrize("nodes, rounds", [(1, 500), (2, 1000), (4, 500), (8, 100)])
 def test_counters(margay, app, nodes, rounds):

@@ -89,6 +89,7 @@ def race_of_nodes(margay, app, nodes: int, messages: int, seed: int) -> None:
     assert int(found.group(3)) > 0, run.describe()       # the race did take place
 
 
+@pytest.mark.every_link
 @pytest.mark.spin(2)
 @pytest.mark.parametrize("nodes, messages", [(2, 60_000), (3, 20_000)])
 def test_mpi_race_of_nodes(margay, app, nodes, messages):
@@ -160,6 +161,7 @@ def stress(margay, app, mode: str, nodes: int, operations: int, seed: int) -> No
     assert accepted > done / 20 and updates > 0, said.totals
 
 
+@pytest.mark.every_link
 @pytest.mark.spin(2)
 @pytest.mark.parametrize("mode", ["one", "all"])
 def test_stress(margay, app, mode):
@@ -205,6 +207,7 @@ def stress_with_a_death(margay, app, nodes: int, seed: int) -> None:
         f"{doubled} doubled, {said.unsure} unsure\n{run.describe()}")
 
 
+@pytest.mark.every_link
 @pytest.mark.spin(2)
 @pytest.mark.parametrize("nodes, seed", [(3, 1), (4, 2)])
 def test_stress_with_a_death(margay, app, nodes, seed):

@@ -94,6 +94,7 @@ def test_rule21_a_look_enters_no_kernel(app):
     assert "syscall" in calls_of(program, "PtlMEUnlink")[0], "the check would find one"
 
 
+@pytest.mark.every_link
 @pytest.mark.spin(2)
 @pytest.mark.parametrize("nodes", [2, 3])
 def test_rule32_the_target_computes(margay, app, nodes):

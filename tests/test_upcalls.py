@@ -13,6 +13,7 @@ CASES = ("order masked pingpong_computing pingpong_asleep wait_elsewhere poll_ti
          "barrier ni_barrier with_get with_wait overrun reply late_bells in_handler arguments").split()
 
 
+@pytest.mark.every_link
 @pytest.mark.spin(2)
 @pytest.mark.parametrize("nodes", [1, 2, 3])
 def test_rule23_handlers(margay, app, nodes):
@@ -21,6 +22,7 @@ def test_rule23_handlers(margay, app, nodes):
     assert run.lines == [f"ok {name}" for name in CASES]
 
 
+@pytest.mark.every_link
 @pytest.mark.spin(2)
 def test_nothing_is_spoilt(margay, app):
     """Thousands of upcalls between any two instructions: registers, vectors, red zone."""
@@ -40,18 +42,21 @@ def test_vector_units(margay, app, tmp_path: Path, cpu):
     assert run.lines == ["ok sse", "ok avx", "ok red zone", "ok calls"]
 
 
+@pytest.mark.every_link
 @pytest.mark.spin(2)
 @pytest.mark.parametrize("nodes", [1, 2, 3])
 def test_queues_come_and_go_under_a_flood(margay, app, nodes):
     margay("run", "-n", nodes, "--no-prefix", app("upcall_churn"), 10).ok().prints("^ok churn$")
 
 
+@pytest.mark.every_link
 @pytest.mark.parametrize("nodes", [1, 2])
 def test_handler_exits(margay, app, nodes):
     run = margay("run", "-n", nodes, app("upcall_ends"), "exit").status(7)
     assert (run.of_rank(0) if nodes > 1 else run.lines) == ["the handler ends it", "in order"]
 
 
+@pytest.mark.every_link
 @pytest.mark.parametrize("nodes", [1, 2])
 def test_fault_in_a_handler(margay, app, nodes):
     """The backtrace goes through the handler into what it interrupted."""
@@ -69,6 +74,7 @@ def test_handlers_stack_overflows(margay, app):
     run.says("^margay: the stack of event handlers has overflowed$")
 
 
+@pytest.mark.every_link
 @pytest.mark.parametrize("nodes", [1, 2])
 def test_main_returns_under_upcalls(margay, app, nodes):
     run = margay("run", "-n", nodes, app("upcall_ends"), "main").status(3)
@@ -87,6 +93,7 @@ def test_reading_goes_on(margay, app, tmp_path: Path):
     live.wait().ok().prints("^6 bytes after 100: hello$")
 
 
+@pytest.mark.every_link
 def test_handler_learns_of_a_death(margay, app):
     """An ack that can never come is a failure, which the handler is called with."""
     live = margay.start("run", "-n", 2, "--no-prefix", app("upcall_ends"), "death")

@@ -64,6 +64,7 @@ def test_text(margay, app, tmp_path, name, nodes):
     check(margay, app, tmp_path, TEXTS[name], nodes)
 
 
+@pytest.mark.every_link
 @pytest.mark.parametrize("nodes", [2, 4, 7, 16])
 def test_text_of_make_run(margay, app, tmp_path, nodes):
     """The text that `make run` counts, on several machines."""
@@ -83,6 +84,7 @@ def test_fewer_bytes_than_nodes(margay, app, tmp_path):
     check(margay, app, tmp_path, b"ab a", 16, 16)
 
 
+@pytest.mark.every_link
 def test_pieces_end_within_words(margay, app, tmp_path):
     """Words that cross each border of the pieces that a rank fetches."""
     text = b"".join(b"%s " % (b"abcdefghijk"[:1 + i % 11]) for i in range(60_000))

@@ -15,11 +15,13 @@
  *
  * Messages of up to 64 bytes go through deliver_inline on arrival. A request is
  * refused (LINK_BUSY) while no operation record or no record for its answer is
- * free; answers never are. A target that sends no acknowledgement though one was
+ * free; an answer never waits for either. A target that sends no acknowledgement though one was
  * asked for tells so with an ACK whose `link` word is FRAMES_NO_ACK.
  *
  * If the answer arrives before the link has heard that the request has, the
- * answer shows as much: SEND_END comes first all the same.
+ * answer shows as much: SEND_END comes first all the same. Only payload in pieces
+ * that was not copied must stay findable until the link is through with it: then
+ * the answer is refused until that is heard of.
  *
  * Who lost a peer (link.h) ends what it would have ended with NI_FAIL. Messages
  * of a process to itself do not come here.

@@ -115,8 +115,10 @@ static int take_answer(struct frames *frames, const struct message *message,
 		return LINK_DROP;
 	if (message->operation == MESSAGE_ACK && message->link == FRAMES_NO_ACK) {
 		initiator_unanswered(frames->view, message);
+	} else if (!out_answered(frames, message, &events, &upcall)) {
+		frames_port_unlock(frames->context);
+		return LINK_BUSY;
 	} else {
-		out_answered(frames, message, &events, &upcall);
 		deliver_inline(frames->view, message, payload, &grant, &none, 0);
 		frames->counters[FRAMES_COPIED_IN] += grant.bytes;
 	}
@@ -218,7 +220,7 @@ int in_begin(void *context, uint32_t node, uint32_t lane, const void *header, ui
 	struct frames *frames = context;
 	struct message message;
 	uint32_t events = 0;
-	int done = DELIVER_DAMAGED, upcall = 0;
+	int done = DELIVER_DAMAGED, upcall = 0, early;
 
 	port_copy(&message, header, sizeof(message));
 	if (!is_proper(frames, &message, node, lane, length))
@@ -229,11 +231,14 @@ int in_begin(void *context, uint32_t node, uint32_t lane, const void *header, ui
 	incoming->reserved = 0;
 	incoming->grant = (struct grant){ .op = HANDLE_NONE };
 	if (frames_port_lock(frames->context)) {
-		if (is_answer(message.operation))
-			out_answered(frames, &message, &events, &upcall);
-		done = deliver_begin(frames->view, &message, node, &incoming->grant,
-				     &incoming->answer);
+		early = is_answer(message.operation) &&
+			!out_answered(frames, &message, &events, &upcall);
+		if (!early)
+			done = deliver_begin(frames->view, &message, node, &incoming->grant,
+					     &incoming->answer);
 		frames_port_unlock(frames->context);
+		if (early)
+			return LINK_BUSY;
 	}
 	events += incoming->grant.events;
 	if (events)

@@ -27,6 +27,7 @@ static uint32_t take(struct frames *frames, enum outgoing_kind kind)
 
 static void give(struct frames *frames, uint32_t index)
 {
+	frames->outgoing[index].kind = OUT_NOTE; /* its message is nobody's any more */
 	frames->outgoing[index].next = frames->free;
 	frames->free = (uint16_t)index;
 	frames->used--;
@@ -157,23 +158,27 @@ void out_sent(void *context, uint64_t source, int fail)
 		frames_port_wake(frames->context, events, upcall);
 }
 
-void out_answered(struct frames *frames, const struct message *answer, uint32_t *events,
-		  int *upcall)
+int out_answered(struct frames *frames, const struct message *answer, uint32_t *events,
+		 int *upcall)
 {
 	uint32_t op = HANDLE_INDEX(answer->op_handle), index;
 	struct outgoing *out;
 
 	if (answer->op_handle == HANDLE_NONE || op >= frames->view->limits.ops)
-		return;
+		return 1;
 	index = frames->by_op[op];
 	if (index == NO_OUTGOING)
-		return;
+		return 1;
 	out = &frames->outgoing[index];
-	/* The link may still ask for the bytes: those of a descriptor in pieces can
+	if (out->kind != OUT_SEND || out->message.op_handle != answer->op_handle ||
+	    out->reported || answer->fail == NI_FAIL)
+		return 1;
+	/* The link may still ask for the bytes: those of a descriptor in pieces could
 	 * then no longer be found. */
-	if (out->kind == OUT_SEND && out->message.op_handle == answer->op_handle &&
-	    (out->copied || !out->grant.pieces) && answer->fail != NI_FAIL)
-		report(frames, out, 0, events, upcall);
+	if (out->grant.pieces && !out->copied)
+		return 0;
+	report(frames, out, 0, events, upcall);
+	return 1;
 }
 
 /* ---- operations ---- */

@@ -56,9 +56,10 @@ uint32_t out_gather(void *context, uint64_t source, uint64_t at, uint32_t bytes,
 uint32_t out_spans(struct frames *frames, const struct grant *grant, uint64_t at, uint32_t bytes,
 		   struct nic_piece *pieces, uint32_t most);
 void out_sent(void *context, uint64_t source, int fail);
-/* The answer to a send has come: SEND_END, if it is not out yet. Lock held. */
-void out_answered(struct frames *frames, const struct message *answer, uint32_t *events,
-		  int *upcall);
+/* The answer to a send has come: SEND_END, if it is not out yet. 0: that cannot be
+ * before the link is through with the send, so the answer is too early. Lock held. */
+int out_answered(struct frames *frames, const struct message *answer, uint32_t *events,
+		 int *upcall);
 /* Send an answer for which a record was kept: a REPLY from `grant`'s range, or
  * `bytes` bytes at hand. */
 void out_answer(struct frames *frames, const struct message *answer, const struct grant *grant,

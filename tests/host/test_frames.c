@@ -142,6 +142,40 @@ TEST(frames_report_events_in_order)
 	scene_close(&s);
 }
 
+/* Payload in pieces stays findable until the link is through with it; an ACK that
+ * comes sooner waits. */
+TEST(frames_report_events_of_pieces_in_order)
+{
+	static const uint32_t lengths[] = { 20, 300, 3000, 20000 };
+
+	for (uint32_t i = 0; i < 12; i++) {
+		struct netsim_config network = faults(i / 4 * 50000, 30 + i);
+		uint32_t half = lengths[i % 4] / 2;
+		struct link_config config = usual();
+		struct initiator_args args;
+		struct iovec_args *array;
+		struct scene s;
+
+		scene_open(&s, &test_limits, &network, &config);
+		array = (struct iovec_args *)(s.w.views[1].memory + 0x7000);
+		array[0] = (struct iovec_args){ BASE + 12000, half };
+		array[1] = (struct iovec_args){ BASE + 100, half };
+		args = to(bind(&s.w, 1, memory(0x7000, 2, MD_IOVEC, s.eq[1]), UNLINK_NEVER), 0, 5);
+		args.length = 2 * half;
+		args.ack = ACK_YES;
+		CHECK_IS(fabric_put(&s.fabric, 1, &args), 0);
+		CHECK_IS(fabric_settle(&s.fabric, LONG_NS), 1);
+		CHECK_IS(next(&s.w, 1, s.eq[1]), EVENT_SEND_START);
+		CHECK_IS(next(&s.w, 1, s.eq[1]), EVENT_SEND_END);
+		CHECK_IS(next(&s.w, 1, s.eq[1]), EVENT_ACK);
+		CHECK_IS(s.w.event.mlength, 2 * half);
+		CHECK_IS(next(&s.w, 1, s.eq[1]), -1);
+		CHECK(shows(&s.w, 0, 0, 1, 12000, half));
+		CHECK(shows(&s.w, 0, half, 1, 100, half));
+		scene_close(&s);
+	}
+}
+
 TEST(frames_wait_for_operation_records)
 {
 	struct block_limits few = test_limits;

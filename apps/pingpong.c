@@ -94,7 +94,7 @@ static void measure(struct pingpong *p, size_t bytes)
 	if (p->job.rank != 0)
 		return;
 	one = stream(p, bytes, count);
-	printf("%9zu %12.2f %12.1f %14.0f\n", bytes, half * 1e6, bytes / one / 1e6, 1 / one);
+	printf("%9zu %12.2f %12.3f %14.0f\n", bytes, half * 1e6, bytes / one / 1e6, 1 / one);
 }
 
 int main(int argc, char **argv)

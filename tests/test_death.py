@@ -101,7 +101,7 @@ def cpu_seconds(pid: int) -> float:
 def stopped_node(margay, app, nodes: int, seed: int) -> None:
     """A node that the host stops for a second only delays the others."""
     rng = random.Random(seed)
-    rounds = 20000 // nodes
+    rounds = margay.rounds(20000 // nodes)
     live = margay.start("run", "-n", nodes, "--mem", 16, app("traffic"), rounds)
     live.wait_for(r"^\[0\] running$")
     machines = live.nodes()

@@ -56,6 +56,7 @@ def test_many_crowds(margay, app, seed):
 
 
 def crowd(margay, app, nodes: int, seed: int, rounds: int) -> None:
+    rounds = margay.rounds(rounds)
     run = margay("run", "-n", nodes, "--mem", 16, "--no-prefix", app("ptl_crowd"), seed, rounds,
                  timeout=120).ok()
     assert run.lines == [f"many to one: {50 * nodes} puts",

@@ -76,7 +76,8 @@ class Killable:
 def test_killed_nodes_are_not_late(layout, by_signal):
     """Nodes that were killed and not yet reaped change neither the message nor the status."""
     job = SimpleNamespace(
-        nodes=[Killable(rank) for rank in range(3)], options=SimpleNamespace(timeout=None, on_death="end"),
+        nodes=[Killable(rank) for rank in range(3)],
+        options=SimpleNamespace(timeout=None, on_death="end", link="shm"),
         region=SimpleNamespace(layout=layout, field=lambda rank, name: 0), debug_rank=-1,
         kill_all=lambda: None, last_words=lambda node: None, say=lambda text: None)
     decided = policy.Policy(job)

@@ -35,7 +35,7 @@ def test_lists_of_entries_and_descriptors(margay, app, nodes):
 def test_barrier(margay, app, nodes, rounds):
     """Nobody leaves a barrier before all have come, however often."""
     run = margay("run", "-n", nodes, "--mem", 16, "--no-prefix", app("ptl_barrier"), "rounds",
-                 rounds).ok()
+                 margay.rounds(rounds)).ok()
     assert run.lines == ["done"]
 
 
@@ -89,4 +89,4 @@ def test_limits(margay, app, nodes):
 @pytest.mark.parametrize("nodes, rounds", [(1, 500), (2, 1000), (4, 500), (8, 100)])
 def test_counters(margay, app, nodes, rounds):
     """All ranks change words of one; the sums are exact."""
-    cases(margay, app, nodes, "ptl_counter", COUNTERS, rounds)
+    cases(margay, app, nodes, "ptl_counter", COUNTERS, margay.rounds(rounds))

@@ -5,13 +5,13 @@
  *
  * What a run has to show is printed, for tests/test_race.py to compare:
  *   pair I J N H   by I and by J: N operations of I were carried out in J's changing
- *                  entries, in the order that H is a hash of
+ *                  entries, those that H is a hash of
  *   sum I J S, sums J S    what I added to J's counter; what the counter is
  *   token J T ...          exchanged words that J holds at the end
  *   dead J                 J did not answer any more
  *   unsure T               T was exchanged with a dying rank, which may have got it
  *   done OPERATIONS ACCEPTED UPDATES REFUSED
- * The rest is checked here: bytes, START before END, nothing behind UNLINK, each
+ * The rest is checked here: bytes, order, START before END, nothing behind UNLINK, each
  * operation ended by an event, all pools empty at the end. Nodes may die: the
  * others go on without them.
  */

@@ -14,10 +14,11 @@ enum {
 	PEERS = 64,
 	SLOTS = 12,                /* entries and descriptors at once */
 	LARGEST = 64 << 10,        /* bytes of a message */
-	AREA = 2 * LARGEST         /* of a descriptor */
+	AREA = 2 * LARGEST,        /* of a descriptor */
+	OPEN = 4                   /* operations of one peer that have begun and not ended */
 };
 
-/* Operations that were carried out, in their order. */
+/* Operations that were carried out. */
 struct side {
 	uint64_t count, hash;
 };
@@ -29,8 +30,10 @@ struct peer {
 	uint64_t served;           /* of the peer's, their events are read */
 	uint64_t credit;           /* of this process's, the peer has read the events */
 	uint64_t sum, before;      /* added to its counter; what that was at last */
-	int open;                  /* a START has come, its END not yet */
-	uint32_t link;             /* of that START */
+	int open;                  /* STARTs that have come, their ENDs not yet */
+	uint32_t links[OPEN];      /* of those, the oldest first */
+	uint64_t begun;            /* number of the last operation that began here */
+	uint64_t ended;            /* of the last put that ended */
 	int finished, dead;
 };
 
@@ -118,8 +121,35 @@ static inline int bytes_are(const char *at, uint64_t key, size_t from, size_t by
 
 static inline void peer_note(struct side *side, uint64_t bits, uint64_t mlength)
 {
+	uint64_t mixed = (bits * 0x100000001b3ULL ^ mlength) * 0x9e3779b97f4a7c15ULL;
+
 	side->count++;
-	side->hash = ((side->hash ^ bits) * 0x100000001b3ULL ^ mlength) * 0x9e3779b97f4a7c15ULL;
+	side->hash += mixed ^ mixed >> 29;
+}
+
+/* Operations begin in their order, and puts end in it. A get may be overtaken by
+ * others while its reply is on its way. */
+static inline void peer_begins(struct peer *peer, uint64_t number, uint32_t link)
+{
+	CHECK(number > peer->begun);
+	peer->begun = number;
+	CHECK(peer->open < OPEN);
+	peer->links[peer->open++] = link;
+}
+
+/* With START disabled there was none. */
+static inline void peer_ends(struct peer *peer, uint64_t number, uint32_t link, int get)
+{
+	CHECK(get || number > peer->ended);
+	if (!get)
+		peer->ended = number;
+	for (int i = 0; i < peer->open; i++)
+		if (peer->links[i] == link) {
+			peer->open--;
+			memmove(&peer->links[i], &peer->links[i + 1],
+			        (peer->open - i) * sizeof peer->links[0]);
+			return;
+		}
 }
 
 /* ---- the entries ---- */
@@ -286,15 +316,11 @@ static inline struct peer *owner_event(struct owner *owner, const ptl_event_t *e
 	}
 	EQUAL(event->pt_index, PT_LIST);
 	if (event->type == PTL_EVENT_PUT_START || event->type == PTL_EVENT_GET_START) {
-		CHECK(!peer->open);
-		peer->open = 1;
-		peer->link = event->link;
+		peer_begins(peer, event->match_bits >> 8, event->link);
 		return NULL;
 	}
 	CHECK(event->type == PTL_EVENT_PUT_END || event->type == PTL_EVENT_GET_END);
-	if (peer->open)
-		EQUAL(event->link, peer->link);
-	peer->open = 0;
+	peer_ends(peer, event->match_bits >> 8, event->link, event->type == PTL_EVENT_GET_END);
 	if (event->ni_fail_type != PTL_NI_OK) {
 		EQUAL(event->ni_fail_type, PTL_NI_FAIL);
 		return NULL;

@@ -25,7 +25,7 @@ os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", str(BUILD / "hypothesis"))
 AREAS = ("boot", "libc", "faults", "syscalls", "messages", "race", "upcalls", "wordfreq", "death",
          "launcher", "host", "rules", "switch", "nic", "bench", "baremetal")
 APPLICATIONS = {"libc", "faults", "messages", "race", "upcalls", "wordfreq", "death"}
-LINKS = ("shm", "virtio")
+LINKS = ("shm", "virtio", "e1000", "e1000e")
 LONG_LINK = "virtio"
 
 
@@ -49,14 +49,18 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Without --long neither what is marked long nor one node alone over a network card."""
+    """Without --long: nothing that is marked long, not one node alone over a network card,
+    and over the slower cards two and three nodes, whose death is no other than over virtio."""
     if config.getoption("--long"):
         return
 
     def left_out(item: pytest.Item) -> bool:
         values = item.callspec.params if hasattr(item, "callspec") else {}
-        alone = values.get("nodes") == 1 and values.get("link", "shm") != "shm"
-        return alone or item.get_closest_marker("long") is not None
+        link, nodes = values.get("link", "shm"), values.get("nodes", 2)
+        if item.get_closest_marker("long") or (link != "shm" and nodes == 1):
+            return True
+        slow = link not in ("shm", LONG_LINK)
+        return slow and (nodes > 3 or item.get_closest_marker("death") is not None)
 
     out = {item for item in items if left_out(item)}
     config.hook.pytest_deselected(items=list(out))

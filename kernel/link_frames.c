@@ -50,6 +50,7 @@ void link_frames_start(void)
 	nic = card(0);
 	config = link_defaults(node.id, node.size, parameters.incarnation);
 	config.strict = parameters.strict;
+	config.patient = 1; /* boards are switched on one by one; of a region's dead the launcher tells */
 	config.check_payload = parameters.crc;
 	config.keyed = parameters.keyed;
 	memcpy(config.key, parameters.key, sizeof(config.key));

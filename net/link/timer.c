@@ -144,19 +144,28 @@ void timer_give_up(struct link *link, struct flow *flow)
 	arm(link, flow, flow->resend_at);
 }
 
+/* Has a peer had its tries? One that has never been heard of may get more of them. */
+static int is_lost(const struct link *link, const struct flow *flow)
+{
+	if (flow->tries == UINT8_MAX)
+		return 1;
+	return flow->tries >= link->config.tries && !(link->config.patient && !flow->theirs);
+}
+
 /* Nothing was heard of what is under way. */
 static void timeout(struct link *link, struct flow *flow, uint32_t now)
 {
 	uint32_t under_way = flow->next - flow->una;
 
 	flow->flags &= (uint8_t)~FLOW_RESENDS;
-	if (flow->tries >= link->config.tries) {
+	if (is_lost(link, flow)) {
 		flow_lose(link, flow->node, 1, 0);
 		return;
 	}
 	if (under_way == 0)
 		return;
-	flow->tries++;
+	if (flow->tries < link->config.tries)
+		flow->tries++;
 	flow->marked = bits(under_way) & ~flow->acked;
 	flow->again = 0;
 	if (flow->acked & 1) {

@@ -147,6 +147,43 @@ TEST(link_waits_longer_each_time)
 	probe_close(&p, 1);
 }
 
+/* A board that somebody switches on much later. */
+TEST(link_is_patient_with_who_was_never_heard_of)
+{
+	struct probe p;
+
+	probe_open(&p);
+	p.config.tries = 3;
+	p.config.patient = 1;
+	probe_start(&p);
+	probe_send(&p, 1, 100, 7);
+	for (int i = 0; i < 20; i++) {
+		probe_pass(&p, 1000 * MS);
+		CHECK(strlen(left(&p)) >= 5);           /* again and again, at the slowest pace */
+	}
+	TOLD(&p, "");
+	give_ack(&p, 1, 0, 8);
+	TOLD(&p, "s");
+	probe_send(&p, 1, 100, 8);                      /* from now on like any other */
+	probe_pass(&p, 10000 * MS);
+	TOLD(&p, "Fl");
+	probe_close(&p, 1);
+}
+
+TEST(link_gives_up_who_is_known_dead_without_patience)
+{
+	struct probe p;
+
+	probe_open(&p);
+	p.config.patient = 1;
+	probe_start(&p);
+	probe_send(&p, 1, 100, 7);
+	link_give_up(p.link, p.now, 1);
+	probe_pass(&p, 1 * MS);
+	TOLD(&p, "Fl");
+	probe_close(&p, 1);
+}
+
 TEST(link_gives_up_after_its_tries)
 {
 	const struct wire *wire;

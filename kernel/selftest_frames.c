@@ -460,7 +460,8 @@ static void stream_of(uint32_t bytes)
 		if (sent_stream >= forgiven + window &&
 		    sent_stream >= atomic_load_explicit(&t.shared->last, memory_order_acquire) +
 		                   window) {
-			bool come = await_last(sent_stream - window + 1, LOST_NS);
+			/* late, not lost: what is sent besides would not fit */
+			bool come = await_last(sent_stream - window + 1, LATE_NS);
 
 			lost = come ? 0 : lost + 1;
 			if (!come)

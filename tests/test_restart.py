@@ -1,0 +1,89 @@
+"""Nodes that die while the job goes on without them, or start again with the same id."""
+from __future__ import annotations
+
+import json
+import os
+import random
+import re
+import signal
+import time
+
+import pytest
+
+pytestmark = [pytest.mark.death, pytest.mark.spin(2)]
+
+# Old frames are on their way for longer than a node takes to come back.
+LATE = "delay=10%:300000us,seed="
+
+
+def kill(live, rank: int) -> None:
+    os.kill(live.nodes()[rank], signal.SIGKILL)
+
+
+def conversation(margay, app, tmp_path, nodes: int, lives: int, seed: int, *options: str):
+    """Rank 1 is killed in the middle of its talk with rank 0, in all its lives but the last."""
+    rng = random.Random(seed)
+    live = margay.start("run", "--link", "virtio", "-n", nodes, "--mem", 16, "--on-death", "restart",
+                        "--json", tmp_path / "run.json", *options, app("ptl_restart"), lives, 20)
+    for life in range(1, lives):
+        live.wait_for(rf"life {life} talks$")
+        time.sleep(rng.random() * 0.2)            # the moment is what the seed varies
+        kill(live, 1)
+    run = live.wait(90).ok()
+    data = json.loads((tmp_path / "run.json").read_text())
+    said = [f"life {life} talks" for life in range(1, lives + 1)] + ["ok"]
+    assert run.of_rank(0) == said, run.describe()
+    assert len(re.findall(r"^margay: node 1 is started again", run.stderr, re.M)) == lives - 1
+    assert [rank["lives"] for rank in data["ranks"]] == [1, lives] + [1] * (nodes - 2)
+    return data
+
+
+@pytest.mark.parametrize("nodes, lives, seed", [(2, 2, 1), (3, 3, 2), (4, 4, 3)])
+def test_restarted_node(margay, app, tmp_path, nodes, lives, seed):
+    conversation(margay, app, tmp_path, nodes, lives, seed)
+
+
+@pytest.mark.parametrize("nodes, lives, seed", [(2, 3, 4), (3, 3, 5)])
+def test_frames_of_an_earlier_life_are_not_believed(margay, app, tmp_path, nodes, lives, seed):
+    data = conversation(margay, app, tmp_path, nodes, lives, seed, "--faults", f"{LATE}{seed}")
+    assert sum(rank["stats"]["ghosts"] for rank in data["ranks"]) > 0
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seed", range(20))
+def test_restarted_node_many_times(margay, app, tmp_path, seed):
+    options = ("--faults", f"loss=2%,dup=2%,reorder=5%,{LATE}{seed}") if seed % 2 else ()
+    conversation(margay, app, tmp_path, 2 + seed % 3, 2 + seed % 3, seed, *options)
+
+
+def test_restarts_are_bounded(margay, app):
+    live = margay.start("run", "--link", "virtio", "-n", 2, "--on-death", "restart", "--restarts", 1,
+                        app("ptl_restart"), 9, 1)
+    for life in (1, 2):
+        live.wait_for(rf"life {life} talks$")
+        kill(live, 1)
+    run = live.wait().status(128 + signal.SIGKILL)
+    run.says("node 1 is started again: life 2 of at most 2$")
+    run.says("node 1 is not started again: --restarts 1 is used up$")
+
+
+def test_rank_0_comes_back(margay, app):
+    """Its output goes on, and so does the job."""
+    live = margay.start("run", "--link", "virtio", "-n", 2, "--on-death", "restart", app("waits"),
+                        "sleep")
+    live.wait_for(r"rank \d waits$", count=2)
+    kill(live, 0)
+    live.wait_for(r"^\[0\] rank 0 waits$", count=2)
+    live.signal(signal.SIGTERM)
+    live.wait().status(143).says("node 0 is started again: life 2 of at most 4$")
+
+
+@pytest.mark.parametrize("link", ["shm", "virtio"], indirect=True)
+def test_the_job_continues_without_the_dead(margay, app, link):
+    """All others end as they like: no deadline of the launcher's ends them."""
+    live = margay.start("run", "-n", 4, "--mem", 16, "--on-death", "continue", app("traffic"))
+    live.wait_for(r"^\[0\] running$")
+    kill(live, 2)
+    run = live.wait().status(128 + signal.SIGKILL)
+    run.says(r"^margay: rank 2 \(node 2\) died")
+    assert "still running" not in run.stderr, run.describe()

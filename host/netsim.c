@@ -19,8 +19,8 @@ struct event {
 	uint64_t time, order;      /* the earlier, then the first made */
 	enum event_kind kind;
 	uint32_t node;
-	uint32_t life;             /* LEAVES: of the card that sends; TOLD: of the bulk card */
-	uint32_t card;             /* ARRIVES: 1: the bulk card */
+	uint32_t life;             /* LEAVES: of the node that sends; TOLD: of the rooms */
+	uint32_t card;             /* LEAVES, ARRIVES: 1: the bulk card */
 	uint64_t cookie;           /* LEAVES */
 	uint32_t pieces;           /* LEAVES */
 	uint32_t bytes;            /* of the frame */
@@ -34,8 +34,10 @@ struct card {
 	struct netsim_node who;
 	uint32_t node;
 	uint32_t life;             /* counts netsim_leave */
-	uint32_t waiting;          /* sends not yet complete */
-	uint64_t out_free;         /* when the last bit of the last send leaves */
+	struct sending {
+		uint32_t waiting;  /* sends not yet complete */
+		uint64_t out_free; /* when the last bit of the last send leaves */
+	} sending[2];              /* of the card and the bulk card */
 	uint64_t in_free;          /* when the last bit to this node has arrived */
 	uint64_t timer;            /* the earliest of its events, or NETSIM_NEVER */
 	uint8_t *cut;              /* per destination: 1: frames are lost */
@@ -141,14 +143,14 @@ static uint64_t duration(const struct netsim *sim, uint32_t bytes)
 	return (uint64_t)bytes * 1000000000u / sim->config.bytes_per_s;
 }
 
-static int card_send(struct nic *nic, const struct nic_piece *pieces, uint32_t n,
-		     uint64_t cookie)
+static int send_from(struct card *card, uint32_t which, struct nic *nic,
+		     const struct nic_piece *pieces, uint32_t n, uint64_t cookie)
 {
-	struct card *card = (struct card *)nic;
 	struct event event = { .kind = LEAVES, .node = card->node, .life = card->life,
-			       .cookie = cookie, .pieces = n };
+			       .card = which, .cookie = cookie, .pieces = n };
+	struct sending *sending = &card->sending[which];
 
-	if (card->waiting >= CARD_QUEUE)
+	if (sending->waiting >= CARD_QUEUE)
 		return NIC_FULL;
 	for (uint32_t i = 0; i < n; i++) {
 		event.piece[i] = pieces[i];
@@ -158,15 +160,21 @@ static int card_send(struct nic *nic, const struct nic_piece *pieces, uint32_t n
 		nic->counters[NIC_DROPS_OUT]++;
 		return NIC_DOWN;
 	}
-	if (card->out_free < card->sim->now)
-		card->out_free = card->sim->now;
-	card->out_free += duration(card->sim, event.bytes);
-	event.time = card->out_free;
-	card->waiting++;
+	if (sending->out_free < card->sim->now)
+		sending->out_free = card->sim->now;
+	sending->out_free += duration(card->sim, event.bytes);
+	event.time = sending->out_free;
+	sending->waiting++;
 	nic->counters[NIC_FRAMES_OUT]++;
 	nic->counters[NIC_BYTES_OUT] += event.bytes;
 	schedule(card->sim, &event);
 	return NIC_OK;
+}
+
+static int card_send(struct nic *nic, const struct nic_piece *pieces, uint32_t n,
+		     uint64_t cookie)
+{
+	return send_from((struct card *)nic, 0, nic, pieces, n, cookie);
 }
 
 /* The simulation hands up frames by itself. */
@@ -228,8 +236,9 @@ static void bulk_take_back(struct nic *nic)
 
 static int bulk_send(struct nic *nic, const struct nic_piece *pieces, uint32_t n, uint64_t cookie)
 {
-	(void)nic, (void)pieces, (void)n, (void)cookie;
-	return NIC_DOWN;
+	struct bulk_card *bulk = (struct bulk_card *)nic;
+
+	return send_from(&bulk->sim->cards[bulk->node], 1, nic, pieces, n, cookie);
 }
 
 static const struct nic_ops bulk_ops = {
@@ -405,6 +414,7 @@ static void forward(struct netsim *sim, const struct card *from, uint8_t *frame,
 static void leave(struct netsim *sim, const struct event *event)
 {
 	struct card *card = &sim->cards[event->node];
+	struct nic *nic = event->card ? &sim->bulk[event->node].nic : &card->nic;
 	uint8_t *frame = malloc(event->bytes), *at = frame;
 
 	for (uint32_t i = 0; i < event->pieces; i++) {
@@ -413,8 +423,8 @@ static void leave(struct netsim *sim, const struct event *event)
 	}
 	forward(sim, card, frame, event->bytes);
 	free(frame);
-	card->waiting--;
-	card->nic.sent(card->nic.context, event->cookie);
+	card->sending[event->card].waiting--;
+	nic->sent(nic->context, event->cookie);
 }
 
 int netsim_step(struct netsim *sim)
@@ -542,7 +552,7 @@ void netsim_leave(struct netsim *sim, uint32_t node)
 	struct card *card = &sim->cards[node];
 
 	card->life++;
-	card->waiting = 0;
+	card->sending[0].waiting = card->sending[1].waiting = 0;
 	bulk_take_back(&sim->bulk[node].nic);
 	card->who = (struct netsim_node){ 0 };
 }

@@ -9,7 +9,7 @@
  * switch forwards it to the receiver's port, behind what waits there already;
  * what finds the port's queue full is lost.
  *
- * Each node has a bulk card too (net/nic.h), which only receives: frames to it
+ * Each node has a bulk card too (net/nic.h), which sends likewise: frames to it
  * wait in order until there is a room, are written, and told of a little later; one
  * that is longer than its room spoils it and is lost.
  */

@@ -74,6 +74,7 @@ void frames_bulk(struct frames *frames, struct nic *nic)
 {
 	nic->context = frames;
 	nic->landed = landed;
+	nic->sent = transmitted;
 	link_bulk(frames->link, nic);
 }
 

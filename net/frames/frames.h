@@ -55,8 +55,8 @@ uint64_t frames_bytes(const struct link_config *config, const struct block_limit
 struct frames *frames_open(void *memory, const struct link_config *config, struct nic *nic,
 			   struct process_view *view, void *context);
 
-/* Long messages' payload is received by this card too (link_bulk), without a copy. Sets the
- * card's context and landed. Once, after frames_open. */
+/* Long messages' payload goes by this card (link_bulk), without a copy. Sets the card's
+ * context and calls up. Once, after frames_open. */
 void frames_bulk(struct frames *frames, struct nic *nic);
 
 /* Start PtlPut and PtlAtomic, PtlGet, PtlGetPut and PtlFetchAtomic: 0, an enum

@@ -130,7 +130,7 @@ static void tell(struct link *link, struct wire *wire, uint64_t now)
 	send_acknowledge(link, flow, wire);
 	count(link, LINK_GRANTS_OUT);
 	/* What the card does not take now goes by the timer. */
-	send_bare(link, flow->node, link->nic->address[3], wire);
+	send_bare(link, link->nic, flow->node, wire);
 	link->bulk.at = now + timeout_of(link);
 }
 

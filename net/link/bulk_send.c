@@ -105,7 +105,8 @@ static void take_back(struct link *link, struct flow *flow, const struct wire *w
 		index = send->next;
 	}
 	/* If there is no room, the receiver asks again. */
-	send_bare(link, flow->node, link->nic->address[3] + 1u, &mark);
+	if (link->bulk.nic)
+		send_bare(link, link->bulk.nic, flow->node, &mark);
 }
 
 void serve_grant(struct link *link, struct flow *flow, const struct wire *wire)
@@ -141,7 +142,7 @@ void serve_grant(struct link *link, struct flow *flow, const struct wire *wire)
 int serve(struct link *link)
 {
 	struct bulk *bulk = &link->bulk;
-	uint32_t index = bulk->serve_first, part, card = link->nic->address[3];
+	uint32_t index = bulk->serve_first, part;
 	struct wire wire = { .kind = WIRE_KIND_BULK };
 	struct send *send;
 	uint64_t at;
@@ -152,12 +153,11 @@ int serve(struct link *link)
 	send = record_at(&link->sends, index);
 	if (has_parts(send)) {
 		const struct flow *flow = &link->flows[send->flow];
+		struct nic *nic = send->pulled ? link->nic : bulk->nic;
 
 		part = send->served;
 		if (send->pulled)
 			part += (uint32_t)__builtin_ctz(send->wanted);
-		else
-			card++;
 		at = (uint64_t)part * send->fragment;
 		wire.lane = send->lane;
 		wire.source = flow->mine;
@@ -167,7 +167,11 @@ int serve(struct link *link)
 		wire.part = part;
 		wire.bytes = send->length - at < send->fragment ?
 			(uint32_t)(send->length - at) : send->fragment;
-		result = send_part(link, index, &wire, at, card);
+		result = send_part(link, nic, index, &wire, at);
+		if (result == NIC_FULL && !send->pulled) {
+			bulk->full = 1;
+			return 0;
+		}
 		if (result == NIC_FULL)
 			return NIC_FULL;
 		if (send->pulled)

@@ -246,8 +246,9 @@ int link_has_room(const struct link *link, uint32_t node, enum link_lane lane);
 int link_reserve(struct link *link, uint32_t node);
 void link_unreserve(struct link *link);
 
-/* This card (it has post and take_back, the address of this node's next card, and no
- * other use) receives what is granted. Without one it is copied. Once, after link_open. */
+/* This card (it has post and take_back, and no other use) sends and receives what is
+ * granted; all nodes' have the same number. Without one nothing is announced, and what
+ * others announce is copied. Once, after link_open. Its `sent` is link_transmitted too. */
 void link_bulk(struct link *link, struct nic *nic);
 void link_landed(struct link *link, uint64_t now, const uint8_t *header, uint32_t bytes);
 

@@ -55,10 +55,11 @@ void link_unreserve(struct link *link)
 static int is_announced(const struct link *link, uint64_t length, uint32_t *fragment)
 {
 	uint64_t most = *fragment ? *fragment : WIRE_MOST_PAYLOAD, parts, even;
-	uint32_t fits = (link->nic->mtu - WIRE_HEADER) & ~63u;
+	uint32_t fits;
 
-	if (!link->config.announce || length < link->config.announce)
+	if (!link->config.announce || length < link->config.announce || !link->bulk.nic)
 		return 0;
+	fits = (link->bulk.nic->mtu - WIRE_HEADER) & ~63u;
 	if (most > fits)
 		most = fits;
 	if (most > WIRE_MOST_PAYLOAD)
@@ -195,17 +196,18 @@ void send_acknowledge(struct link *link, struct flow *flow, struct wire *wire)
 		flow->flags &= (uint8_t)~(FLOW_ACKS | FLOW_ACK_NOW);
 }
 
-static void write_header(const struct link *link, uint8_t *header, uint32_t node, uint32_t card,
+/* From one of our cards to the one of that number of a node. */
+static void write_header(const struct nic *nic, uint8_t *header, uint32_t node,
 			 const struct wire *wire)
 {
 	uint8_t destination[NIC_ADDRESS_BYTES];
 
-	wire_address(destination, node, card);
-	wire_write(header, destination, link->nic->address, wire);
+	wire_address(destination, node, nic->address[3]);
+	wire_write(header, destination, nic->address, wire);
 }
 
 /* Give a frame to the card. NIC_FULL: nothing happened. */
-static int give(struct link *link, uint32_t index, const struct nic_piece *pieces, uint32_t n)
+static int give(struct link *link, struct nic *nic, uint32_t index, const struct nic_piece *pieces, uint32_t n)
 {
 	struct transmit *transmit = record_at(&link->transmits, index);
 	uint32_t message = transmit->send;
@@ -216,7 +218,7 @@ static int give(struct link *link, uint32_t index, const struct nic_piece *piece
 		send->with_card++;
 	if (link->key)
 		wire_sign(link->key, transmit->header, pieces, n);
-	result = link->nic->ops->send(link->nic, pieces, n, index);
+	result = nic->ops->send(nic, pieces, n, index);
 	if (result == NIC_OK) {
 		count(link, LINK_FRAMES_OUT);
 		return NIC_OK;
@@ -234,14 +236,17 @@ void link_transmitted(struct link *link, uint64_t now, uint64_t cookie)
 
 	link->now = now;
 	link->stalled = 0;
-	link->bulk.parts_out -= transmit->part;
+	if (transmit->part) {
+		link->bulk.parts_out--;
+		link->bulk.full = 0;
+	}
 	record_give(&link->transmits, (uint32_t)cookie);
 	if (message != NO_RECORD)
 		send_drop(link, message);
 	send_pump(link, now);
 }
 
-int send_bare(struct link *link, uint32_t node, uint32_t card, const struct wire *wire)
+int send_bare(struct link *link, struct nic *nic, uint32_t node, const struct wire *wire)
 {
 	uint32_t index = record_take(&link->transmits);
 	struct nic_piece piece = { .length = WIRE_HEADER };
@@ -252,9 +257,9 @@ int send_bare(struct link *link, uint32_t node, uint32_t card, const struct wire
 	transmit = record_at(&link->transmits, index);
 	transmit->send = NO_RECORD;
 	transmit->part = 0;
-	write_header(link, transmit->header, node, card, wire);
+	write_header(nic, transmit->header, node, wire);
 	piece.bytes = transmit->header;
-	return give(link, index, &piece, 1);
+	return give(link, nic, index, &piece, 1);
 }
 
 void send_ack(struct link *link, struct flow *flow, uint64_t now)
@@ -265,7 +270,7 @@ void send_ack(struct link *link, struct flow *flow, uint64_t now)
 	if (wire.again)
 		wire.refused = flow->refused;
 	send_acknowledge(link, flow, &wire);
-	if (send_bare(link, flow->node, link->nic->address[3], &wire) == NIC_FULL) {
+	if (send_bare(link, link->nic, flow->node, &wire) == NIC_FULL) {
 		flow->flags |= FLOW_ACK_NOW;
 		send_ready(link, flow);
 		return;
@@ -281,7 +286,7 @@ void send_reset(struct link *link, const struct wire *to, uint32_t mine, int ove
 			     .source = mine, .destination = to->source };
 
 	/* If there is no room, the peer's next frame asks again. */
-	if (send_bare(link, to->node, link->nic->address[3], &wire) == NIC_OK)
+	if (send_bare(link, link->nic, to->node, &wire) == NIC_OK)
 		count(link, LINK_RESETS_OUT);
 }
 
@@ -343,12 +348,12 @@ static uint32_t make(struct link *link, struct flow *flow, const struct send *se
 	}
 	send_acknowledge(link, flow, &wire);
 	port_copy(header + WIRE_HEADER, send->header, LINK_HEADER_BYTES);
-	write_header(link, header, flow->node, link->nic->address[3], &wire);
+	write_header(link->nic, header, flow->node, &wire);
 	pieces[0] = (struct nic_piece){ header, WIRE_DATA };
 	return (uint32_t)n + 1;
 }
 
-int send_part(struct link *link, uint32_t index, struct wire *wire, uint64_t at, uint32_t card)
+int send_part(struct link *link, struct nic *nic, uint32_t index, struct wire *wire, uint64_t at)
 {
 	struct send *send = record_at(&link->sends, index);
 	uint32_t free = record_take(&link->transmits);
@@ -366,10 +371,10 @@ int send_part(struct link *link, uint32_t index, struct wire *wire, uint64_t at,
 		record_give(&link->transmits, free);
 		return 0;
 	}
-	write_header(link, transmit->header, link->flows[send->flow].node, card, wire);
+	write_header(nic, transmit->header, link->flows[send->flow].node, wire);
 	pieces[0] = (struct nic_piece){ transmit->header, WIRE_HEADER };
 	link->bulk.parts_out++;
-	result = give(link, free, pieces, (uint32_t)n + 1);
+	result = give(link, nic, free, pieces, (uint32_t)n + 1);
 	link->bulk.parts_out -= result != NIC_OK;
 	return result == NIC_FULL ? NIC_FULL : 1;
 }
@@ -461,7 +466,7 @@ static int send_frame(struct link *link, struct flow *flow, uint64_t now)
 		timer_give_up(link, flow);
 		return 0;
 	}
-	result = give(link, index, pieces, n);
+	result = give(link, link->nic, index, pieces, n);
 	if (result == NIC_FULL)
 		return NIC_FULL;
 	count(link, LINK_DATA_OUT);

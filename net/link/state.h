@@ -164,7 +164,8 @@ struct bulk {
 		uint32_t part;
 	} rooms[BULK_ROOMS];       /* posted and not filled: at their number modulo this */
 	uint16_t serve_first, serve_last; /* sends that have parts to send, in turns */
-	uint16_t parts_out;        /* parts that the card has not yet read */
+	uint16_t parts_out;        /* parts that the cards have not yet read */
+	uint8_t full;              /* the bulk card has no room for another */
 };
 
 struct link {
@@ -296,7 +297,8 @@ void send_ready(struct link *link, struct flow *flow);
  * would be late. */
 static inline int can_serve(const struct link *link)
 {
-	return link->bulk.serve_first != NO_RECORD && link->bulk.parts_out < BULK_PARTS_OUT;
+	return link->bulk.serve_first != NO_RECORD && !link->bulk.full &&
+	       link->bulk.parts_out < BULK_PARTS_OUT;
 }
 
 /* Send what may be sent now, flow by flow. */
@@ -318,10 +320,10 @@ void send_end(struct link *link, uint32_t send, int fail);
 void send_drop(struct link *link, uint32_t send);
 /* What this flow has received, for a frame that leaves now. */
 void send_acknowledge(struct link *link, struct flow *flow, struct wire *wire);
-/* A frame without payload to that card of a node. NIC_FULL: there is no room for it. */
-int send_bare(struct link *link, uint32_t node, uint32_t card, const struct wire *wire);
+/* A frame without payload to a node, from this card to its like. NIC_FULL: there is no room for it. */
+int send_bare(struct link *link, struct nic *nic, uint32_t node, const struct wire *wire);
 /* A part of a message, as send_frame does: 1, NIC_FULL, or 0 if the user cannot. */
-int send_part(struct link *link, uint32_t index, struct wire *wire, uint64_t at, uint32_t card);
+int send_part(struct link *link, struct nic *nic, uint32_t index, struct wire *wire, uint64_t at);
 
 /* ---- ack.c ---- */
 

@@ -206,7 +206,7 @@ void link_tick(struct link *link, uint64_t now)
 		bulk_tick(link, now);
 	else
 		bulk_run(link, now);
-	link->stalled = 0;
+	link->stalled = link->bulk.full = 0;
 	send_pump(link, now);
 }
 
@@ -220,6 +220,8 @@ uint64_t link_deadline(const struct link *link)
 	if ((link->ready_first != NO_RECORD || can_serve(link)) &&
 	    link->now + (link->stalled ? STALL_NS : 0) < at)
 		at = link->now + (link->stalled ? STALL_NS : 0);
+	if (link->bulk.full && link->now + STALL_NS < at)
+		at = link->now + STALL_NS;
 	if (link->n_heap > 0) {
 		in = (int32_t)(link->flows[link->heap[0]].timer_at - units(link->now));
 		if (in <= 0)

@@ -35,8 +35,8 @@
  * another incarnation of its destination.
  *
  * Long messages (bulk.c): ANNOUNCE is in the place of all their DATA; the payload
- * comes as BULK when it is granted, to the card that GRANT says: the next one
- * after the ordinary one, with AGAIN the ordinary one. GRANT with OVER takes back
+ * comes as BULK when it is granted, from bulk card to bulk card, or as GRANT with
+ * AGAIN wants it between the ordinary ones. GRANT with OVER takes back
  * all turns up to its own; MARK answers that on the bulk card: nothing of
  * them follows. WAITS: frame `acknowledgement` is an announcement that has arrived,
  * whose payload has not.

@@ -347,6 +347,7 @@ void traffic_revive(struct traffic *t, uint32_t node)
 
 		bulk->context = n;
 		bulk->landed = on_landed;
+		bulk->sent = on_transmitted;
 		link_bulk(n->link, bulk);
 	}
 	netsim_join(t->sim, node, &who);

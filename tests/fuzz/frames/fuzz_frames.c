@@ -150,7 +150,7 @@ static void bulk_take_back(struct nic *self)
 	posted = 0;
 }
 
-static const struct nic_ops bulk_ops = { .name = "fuzzed", .post = bulk_post,
+static const struct nic_ops bulk_ops = { .name = "fuzzed", .send = card_send, .post = bulk_post,
 					 .take_back = bulk_take_back };
 
 /* The bulk card writes a frame into its oldest room; one that is too long spoils it. */

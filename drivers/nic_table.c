@@ -11,10 +11,11 @@
 static const struct {
 	uint16_t vendor, number;
 	struct nic *(*open)(const struct pci_device *, const struct nic_setup *, const char **);
+	int bulk;                  /* 1: it can be a bulk card */
 } table[] = {
-	{ VIRTIO_VENDOR, VIRTIO_NET_DEVICE, virtio_net_open },
-	{ INTEL_VENDOR, E1000_82574L, e1000e_nic_open },
-	{ INTEL_VENDOR, E1000_82540EM, e1000_nic_open },
+	{ VIRTIO_VENDOR, VIRTIO_NET_DEVICE, virtio_net_open, 1 },
+	{ INTEL_VENDOR, E1000_82574L, e1000e_nic_open, 0 },
+	{ INTEL_VENDOR, E1000_82540EM, e1000_nic_open, 0 },
 };
 
 struct nic *nic_open(const struct nic_setup *setup, const char **why)
@@ -26,6 +27,10 @@ struct nic *nic_open(const struct nic_setup *setup, const char **why)
 		uint32_t there = pci_count(table[row].vendor, table[row].number);
 		struct pci_device pci;
 
+		if (nth < there && setup->bulk && !table[row].bulk) {
+			*why = "it cannot put payload where it belongs; bulk=1 needs virtio cards";
+			return 0;
+		}
 		if (nth < there && pci_open(table[row].vendor, table[row].number, nth, &pci))
 			return table[row].open(&pci, setup, why);
 		nth -= there;

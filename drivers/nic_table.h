@@ -15,6 +15,7 @@ struct nic_setup {
 	uint8_t address[NIC_ADDRESS_BYTES]; /* frames to others are not received */
 	uint8_t vector;            /* interrupt of frames */
 	uint8_t state_vector;      /* interrupt of the link and of the card's troubles */
+	uint8_t bulk;              /* 1: a bulk card (net/nic.h), which not every driver can be */
 };
 
 /*

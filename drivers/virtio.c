@@ -58,7 +58,7 @@ static volatile uint8_t *window(const struct pci_device *pci, uint32_t at, uint3
 
 bool virtio_find(struct virtio *virtio, const struct pci_device *pci, uint32_t device_bytes)
 {
-	uint32_t at = 0, unused;
+	uint32_t at = 0;
 
 	*virtio = (struct virtio){ 0 };
 	for (uint32_t i = 0; i < VENDOR_CAPABILITIES; i++) {
@@ -70,7 +70,7 @@ bool virtio_find(struct virtio *virtio, const struct pci_device *pci, uint32_t d
 		/* 4.1.4: of several with one type the first that can be used */
 		type = pci_config(pci, at + VIRTIO_CAP_TYPE) >> 24;
 		if (type == VIRTIO_TYPE_COMMON && !virtio->common) {
-			virtio->common = window(pci, at, COMMON_BYTES, &unused);
+			virtio->common = window(pci, at, COMMON_BYTES, &virtio->common_bytes);
 		} else if (type == VIRTIO_TYPE_DEVICE && !virtio->device) {
 			virtio->device = window(pci, at, device_bytes, &virtio->device_bytes);
 		} else if (type == VIRTIO_TYPE_NOTIFY && !virtio->notify) {
@@ -200,5 +200,19 @@ bool virtio_ring_start(struct virtio *virtio, struct virtio_ring *ring, uint16_t
 	write64(common + COMMON_QUEUE_AVAILABLE, memory_physical(ring->available));
 	write64(common + COMMON_QUEUE_USED, memory_physical(ring->used));
 	write16(common + COMMON_QUEUE_ENABLE, 1);
+	return true;
+}
+
+bool virtio_ring_reset(struct virtio *virtio, const struct virtio_ring *ring)
+{
+	uint64_t deadline = deadline_in(RESET_NS);
+
+	if (!(virtio->features & FEATURE_RING_RESET) || virtio->common_bytes < COMMON_RESET_BYTES)
+		return false;
+	write16(virtio->common + COMMON_QUEUE_SELECT, ring->number);
+	write16(virtio->common + COMMON_QUEUE_RESET, 1);
+	while (read16(virtio->common + COMMON_QUEUE_RESET))
+		if (now_ns() > deadline)
+			return false;
 	return true;
 }

@@ -16,6 +16,7 @@ struct virtio {
 	volatile uint8_t *common;  /* COMMON_BYTES of registers */
 	volatile uint8_t *device;  /* device configuration, `device_bytes` of it */
 	volatile uint8_t *notify;  /* `notify_bytes` of doorbells */
+	uint32_t common_bytes;
 	uint32_t device_bytes;
 	uint32_t notify_bytes;
 	uint32_t multiplier;       /* between the doorbells of two queues, bytes */
@@ -52,6 +53,10 @@ void virtio_ring_take(struct virtio_ring *ring, uint16_t number, uint16_t most);
  * `entry` (or VIRTIO_NO_VECTOR). False: the device has no such queue. */
 bool virtio_ring_start(struct virtio *virtio, struct virtio_ring *ring, uint16_t most,
                        uint16_t entry);
+
+/* The device forgets this ring and writes nothing of it any more; virtio_ring_start begins it
+ * anew. False: it cannot do that, or does not within a second. */
+bool virtio_ring_reset(struct virtio *virtio, const struct virtio_ring *ring);
 
 /* MSI-X entry of changes of configuration; then the device may work. */
 bool virtio_state_entry(struct virtio *virtio, uint16_t entry);

@@ -9,6 +9,8 @@
  * reads it, and a ring of 256 small frames needs 4 MiB, not 17. Slot i is
  * always descriptor i, and always in place i of the available ring.
  *
+ * A bulk card has rooms instead: virtio_net_bulk.c.
+ *
  * Sending: a chain of the virtio header, which is zero and shared by all, and
  * the pieces where they are. The driver keeps its own record of what is in
  * which chain, and believes the device nothing but the head of a chain that is
@@ -24,20 +26,7 @@
 #include "../kernel/string.h"
 #include "../kernel/time.h"
 #include "nic_table.h"
-#include "virtio.h"
-#include "virtio_net_regs.h"
-
-#define RING            256u       /* most buffers of a ring */
-#define SLOT_BYTES      16384u
-#define FRAME_LEAST     14u
-#define FRAME_MOST      65549u     /* Ethernet header and the largest MTU, 65535 */
-#define MTU_DEFAULT     1500u      /* without VIRTIO_NET_F_MTU */
-#define SLOTS_MOST      ((FRAME_MOST + sizeof(struct net_header) + SLOT_BYTES - 1) / SLOT_BYTES)
-#define CHAIN_MOST      (NIC_PIECES + 1u)
-#define NONE            0xffffu
-
-#define MSIX_FRAMES     0u         /* entries of the card's MSI-X table */
-#define MSIX_STATE      1u
+#include "virtio_net.h"
 
 #define LOOK_NS         100000000UL  /* between looks at the card's state */
 #define HANG_LOOKS      50u          /* looks without a frame gone: it hangs */
@@ -45,58 +34,12 @@
 #define CONTROL_NS      2000000000UL /* to set an address filter */
 
 #define WANTED (FEATURE_VERSION_1 | FEATURE_EVENT_INDEX | NET_FEATURE_MTU | NET_FEATURE_MAC | \
-	NET_FEATURE_MERGE | NET_FEATURE_STATUS | NET_FEATURE_CONTROL | \
+	NET_FEATURE_STATUS | NET_FEATURE_CONTROL | \
 	NET_FEATURE_CONTROL_RX | NET_FEATURE_CONTROL_MAC)
-#define NEEDED (FEATURE_VERSION_1 | FEATURE_EVENT_INDEX | NET_FEATURE_MERGE | \
+#define NEEDED (FEATURE_VERSION_1 | FEATURE_EVENT_INDEX | \
 	NET_FEATURE_CONTROL | NET_FEATURE_CONTROL_RX | NET_FEATURE_CONTROL_MAC)
 
-/* Of a descriptor in the transmit ring that is the head of a chain. */
-struct chain {
-	uint64_t cookie;
-	uint16_t descriptors;      /* 0: no chain under way begins here */
-};
-
-/* What the control queue is given: lies in memory that the device may use. */
-struct control {
-	uint8_t kind, command;
-	uint8_t data[NIC_ADDRESS_BYTES];
-	uint8_t answer;
-};
-
-struct virtio_net {
-	struct nic nic;            /* first: ops get a pointer to it */
-	struct virtio virtio;
-	struct virtio_ring receive, transmit, control;
-	uint32_t card;             /* number on this node, for reports */
-
-	uint8_t *slots;            /* mapped twice */
-	uint64_t slots_physical;
-	uint16_t taken;            /* slots read and not yet given back */
-
-	struct net_header *zero;   /* before all frames that are sent */
-	struct control *command;
-	struct chain chain[RING];
-	uint16_t next[RING];       /* behind a descriptor: in its chain, or in the free list */
-	uint16_t free_first;
-	uint16_t free;             /* descriptors in the free list */
-	uint16_t waited_for;       /* of them whom send() refused needs, 0: nobody */
-
-	bool armed;                /* an interrupt is wanted */
-	bool down;                 /* not working: send refuses */
-	bool link;                 /* up, as far as known */
-	const char *trouble;       /* why the card must be reset, or null */
-	uint32_t told;             /* bit per kind of report: once each */
-	uint64_t look_at;          /* time of the next look at the state */
-	uint16_t looked_seen;      /* transmit.seen at the last look */
-	uint32_t looks;            /* in a row without progress */
-};
-
 enum report { REPORT_RESET, REPORT_LINK, REPORT_GONE };
-
-static struct virtio_net *of(struct nic *nic)
-{
-	return (struct virtio_net *)nic;
-}
 
 static void trouble(struct virtio_net *v, const char *what)
 {
@@ -104,7 +47,7 @@ static void trouble(struct virtio_net *v, const char *what)
 		v->trouble = what;
 }
 
-static void nonsense(struct virtio_net *v, const char *what)
+void virtio_net_nonsense(struct virtio_net *v, const char *what)
 {
 	v->nic.counters[NIC_BAD_DESCRIPTORS]++;
 	trouble(v, what);
@@ -205,9 +148,12 @@ static bool link_is_up(const struct virtio_net *v)
 __attribute__((noinline, cold))
 static const char *start(struct virtio_net *v)
 {
+	/* A bulk card must not spread a frame over several rooms. */
+	uint64_t wanted = v->bulk ? WANTED | FEATURE_RING_RESET : WANTED | NET_FEATURE_MERGE;
+	uint64_t needed = v->bulk ? NEEDED : NEEDED | NET_FEATURE_MERGE;
 	struct virtio *virtio = &v->virtio;
 
-	if (!virtio_agree(virtio, WANTED, NEEDED))
+	if (!virtio_agree(virtio, wanted, needed))
 		return "does not reset, or lacks a feature: version 1, event index, merged "
 		       "buffers, control queue with address and filter";
 	if (!virtio_state_entry(virtio, MSIX_STATE) ||
@@ -218,12 +164,16 @@ static const char *start(struct virtio_net *v)
 	if (v->receive.size < SLOTS_MOST || v->transmit.size < CHAIN_MOST || v->control.size < 2)
 		return "has queues that are too small";
 	empty_transmit_ring(v);
-	fill_receive_ring(v);
+	if (v->bulk)
+		virtio_net_bulk_start(v);
+	else
+		fill_receive_ring(v);
 	virtio_ring_interrupt(&v->receive, v->armed);
 	virtio_ring_interrupt(&v->transmit, false);
 	virtio_ring_interrupt(&v->control, false);
 	virtio_go(virtio);
-	virtio_ring_publish(&v->receive);
+	if (!v->bulk)
+		virtio_ring_publish(&v->receive);
 	if (!set_filter(v))
 		return "does not take its address filter";
 	v->nic.mtu = mtu_of(v);
@@ -249,8 +199,9 @@ static void end_sends(struct virtio_net *v)
 		}
 }
 
+/* Reset and start: false if it may still read and write. */
 __attribute__((noinline, cold))
-static void recover(struct virtio_net *v)
+static bool recover(struct virtio_net *v)
 {
 	const char *why;
 
@@ -260,7 +211,7 @@ static void recover(struct virtio_net *v)
 	v->look_at = deadline_in(RETRY_NS);
 	if (!virtio_reset(&v->virtio)) {
 		report(v, REPORT_GONE, "does not answer to a reset");
-		return;            /* it may still read: no send has ended */
+		return false;      /* no send has ended */
 	}
 	end_sends(v);
 	why = start(v);
@@ -270,6 +221,17 @@ static void recover(struct virtio_net *v)
 		v->down = true;
 		v->trouble = why;
 	}
+	return true;
+}
+
+void virtio_net_reset(struct virtio_net *v)
+{
+	trouble(v, "it is reset to take buffers back");
+	if (recover(v))
+		return;
+	pci_silence(&v->pci);
+	v->look_at = NEVER;
+	end_sends(v);
 }
 
 /* ---- transmit ---- */
@@ -281,7 +243,7 @@ static void reclaim(struct virtio_net *v)
 	uint16_t fresh = virtio_ring_fresh(ring);
 
 	if (fresh > ring->size) {
-		nonsense(v, "its transmit ring is ahead of what was sent; it is reset");
+		virtio_net_nonsense(v, "its transmit ring is ahead of what was sent; it is reset");
 		return;
 	}
 	for (; fresh; fresh--) {
@@ -290,7 +252,7 @@ static void reclaim(struct virtio_net *v)
 		uint16_t last;
 
 		if (head >= ring->size || !v->chain[head].descriptors) {
-			nonsense(v, "it has sent what nobody gave it; it is reset");
+			virtio_net_nonsense(v, "it has sent what nobody gave it; it is reset");
 			return;
 		}
 		chain = &v->chain[head];
@@ -367,7 +329,7 @@ static uint32_t next_frame(struct virtio_net *v, uint16_t fresh, uint32_t *bytes
 
 	slots = header->buffers;
 	if (slots == 0 || slots > SLOTS_MOST || slots > fresh) {
-		nonsense(v, "a frame fills more buffers than there are; it is reset");
+		virtio_net_nonsense(v, "a frame fills more buffers than there are; it is reset");
 		return 0;
 	}
 	*bytes = 0;
@@ -377,13 +339,13 @@ static uint32_t next_frame(struct virtio_net *v, uint16_t fresh, uint32_t *bytes
 		/* in order; all but the last one are full */
 		if (used.id != (slot + i) % ring->size || used.bytes > SLOT_BYTES ||
 		    (i + 1 < slots && used.bytes != SLOT_BYTES)) {
-			nonsense(v, "its receive ring names a wrong buffer; it is reset");
+			virtio_net_nonsense(v, "its receive ring names a wrong buffer; it is reset");
 			return 0;
 		}
 		*bytes += used.bytes;
 	}
 	if (*bytes < sizeof(struct net_header)) {
-		nonsense(v, "a frame is shorter than its header; it is reset");
+		virtio_net_nonsense(v, "a frame is shorter than its header; it is reset");
 		return 0;
 	}
 	return slots;
@@ -424,7 +386,7 @@ static uint32_t receive(struct virtio_net *v, uint32_t budget)
 	uint32_t frames = 0, bytes;
 
 	if (fresh > ring->size - v->taken) {
-		nonsense(v, "its receive ring is ahead of its buffers; it is reset");
+		virtio_net_nonsense(v, "its receive ring is ahead of its buffers; it is reset");
 		return 0;
 	}
 	while (fresh && frames < budget && !v->trouble) {
@@ -474,27 +436,31 @@ static void look(struct virtio_net *v)
 static void set_interrupts(struct virtio_net *v)
 {
 	virtio_ring_interrupt(&v->receive, v->armed);
-	virtio_ring_interrupt(&v->transmit, v->armed && v->waited_for);
+	/* A bulk card's user counts what it has been given, and waits for it. */
+	virtio_ring_interrupt(&v->transmit, v->armed && (v->waited_for ||
+	                                                 (v->bulk && v->free != v->transmit.size)));
 }
 
 static uint32_t poll(struct nic *nic, uint32_t budget)
 {
 	struct virtio_net *v = of(nic);
 	uint32_t frames = 0;
+	bool wrong = false;
 
 	if (!v->down) {
 		reclaim(v);
-		frames = receive(v, budget);
+		frames = v->bulk ? virtio_net_bulk_receive(v, budget) : receive(v, budget);
 		set_interrupts(v);
 	}
 	if (!frames && now_ns() >= v->look_at) {
 		if (v->down)
-			recover(v);
+			wrong = true;
 		else
 			look(v);
 	}
-	if (v->trouble && !v->down)
-		recover(v);
+	wrong |= v->trouble && !v->down;
+	if (wrong && recover(v) && v->bulk)
+		nic->landed(nic->context, 0, 0);
 	return frames;
 }
 
@@ -525,6 +491,16 @@ static const struct nic_ops ops = {
 	.name = "virtio", .send = send, .poll = poll, .interrupts = interrupts, .close = close,
 };
 
+static const struct nic_ops bulk_ops = {
+	.name = "virtio", .send = send, .poll = poll, .interrupts = interrupts, .close = close,
+	.post = virtio_net_bulk_post, .take_back = virtio_net_bulk_take_back,
+};
+
+static void drop_landed(void *context, const uint8_t *header, uint32_t bytes)
+{
+	(void)context, (void)header, (void)bytes;
+}
+
 static void drop_frame(void *context, const uint8_t *frame, uint32_t bytes)
 {
 	(void)context, (void)frame, (void)bytes;
@@ -540,8 +516,10 @@ struct nic *virtio_net_open(const struct pci_device *pci, const struct nic_setup
 {
 	struct virtio_net *v = memory_take(sizeof(*v), PAGE_BYTES);
 
-	v->nic = (struct nic){ .ops = &ops, .ring = RING / SLOTS_MOST,
-	                       .receive = drop_frame, .sent = forget_send };
+	v->nic = (struct nic){ .ops = setup->bulk ? &bulk_ops : &ops, .ring = RING / SLOTS_MOST,
+	                       .receive = drop_frame, .sent = forget_send, .landed = drop_landed };
+	v->bulk = setup->bulk;
+	v->pci = *pci;
 	v->card = setup->card;
 	memcpy(v->nic.address, setup->address, NIC_ADDRESS_BYTES);
 	if (!virtio_find(&v->virtio, pci, NET_CONFIG_BYTES)) {
@@ -556,7 +534,10 @@ struct nic *virtio_net_open(const struct pci_device *pci, const struct nic_setup
 	virtio_ring_take(&v->receive, NET_QUEUE_RECEIVE, RING);
 	virtio_ring_take(&v->transmit, NET_QUEUE_TRANSMIT, RING);
 	virtio_ring_take(&v->control, NET_QUEUE_CONTROL, RING);
-	v->slots = memory_take_twice(RING * SLOT_BYTES, &v->slots_physical);
+	if (v->bulk)
+		virtio_net_bulk_take(v);
+	else
+		v->slots = memory_take_twice(RING * SLOT_BYTES, &v->slots_physical);
 	v->zero = memory_take(sizeof(*v->zero) + sizeof(*v->command), PAGE_BYTES);
 	v->command = (struct control *)(v->zero + 1);
 	*why = start(v);

@@ -38,6 +38,8 @@
 #define COMMON_QUEUE_AVAILABLE   0x28u   /* RW 64 */
 #define COMMON_QUEUE_USED        0x30u   /* RW 64 */
 #define COMMON_BYTES             0x38u
+#define COMMON_QUEUE_RESET       0x3au   /* RW 16: version 1.2, with FEATURE_RING_RESET */
+#define COMMON_RESET_BYTES       0x3cu
 
 #define VIRTIO_NO_VECTOR         0xffffu
 
@@ -50,6 +52,7 @@
 
 #define FEATURE_EVENT_INDEX      (1UL << 29)
 #define FEATURE_VERSION_1        (1UL << 32)
+#define FEATURE_RING_RESET       (1UL << 40) /* version 1.2: a queue can be reset by itself */
 
 /* Split virtqueues, 2.6.5 to 2.6.8 */
 #define DESCRIPTOR_NEXT          1u

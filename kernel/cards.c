@@ -8,6 +8,7 @@
 #include "apic.h"
 #include "node.h"
 #include "panic.h"
+#include "parameters.h"
 #include "pic.h"
 #include "string.h"
 #include "vectors.h"
@@ -27,6 +28,7 @@ static struct nic *open(uint32_t index)
 		             (uint8_t)node.id },
 		.vector = (uint8_t)(VECTOR_CARD + index),
 		.state_vector = (uint8_t)(VECTOR_CARD_STATE + index),
+		.bulk = parameters.bulk && index == 1,
 	};
 	const char *why;
 	struct nic *nic = nic_open(&setup, &why);

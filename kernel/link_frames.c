@@ -22,11 +22,12 @@
 #define LOOKS       16u            /* most of them in one interrupt */
 #define SILENT_NS   1000000UL      /* between looks at a card whose interrupts do not arrive */
 #define QUIET_NS    1000000000UL   /* without a region: nobody needs a node that hears nothing */
+#define ANNOUNCE    65536u         /* bytes of a message from which on its payload is granted */
 #define LINGER_NS   10000000000UL  /* ... or has lingered for so long */
 
 struct frames *link_frames;
 
-static struct nic *nic;
+static struct nic *nic, *bulk;     /* bulk: null without one */
 static bool busy;                  /* the link is at work */
 static uint64_t looked_ns;         /* when the card was last looked at */
 static uint64_t heard_ns;          /* when it last had something */
@@ -34,6 +35,13 @@ static uint64_t met;               /* bit per node of the region: it has booted 
 static uint64_t counted[2];        /* copied bytes, out and in, that are in node.counters */
 
 static const struct block_limits limits = BLOCK_DEFAULT_LIMITS;
+
+static void interrupts(int on)
+{
+	nic->ops->interrupts(nic, on);
+	if (bulk)
+		bulk->ops->interrupts(bulk, on);
+}
 
 /* ---- start ---- */
 
@@ -55,11 +63,16 @@ void link_frames_start(void)
 	config.keyed = parameters.keyed;
 	memcpy(config.key, parameters.key, sizeof(config.key));
 	config.ring = nic->ring;
+	config.announce = parameters.bulk ? ANNOUNCE : 0;
 	bytes = frames_bytes(&config, &limits);
 	link_frames = frames_open(memory_take(bytes, PAGE_BYTES), &config, nic, &own_view, 0);
 	if (!link_frames)
 		panic("the link over card 0 cannot be: its frames are too short");
-	nic->ops->interrupts(nic, parameters.control == CONTROL_INTERRUPT);
+	if (parameters.bulk) {
+		bulk = card(1);
+		frames_bulk(link_frames, bulk);
+	}
+	interrupts(parameters.control == CONTROL_INTERRUPT);
 }
 
 /* ---- the port of net/frames/ ---- */
@@ -111,6 +124,8 @@ uint32_t link_frames_poll(void)
 		return 0;
 	busy = true;
 	n = nic->ops->poll(nic, BUDGET);
+	if (bulk)
+		n += bulk->ops->poll(bulk, BUDGET);
 	looked_ns = now_ns();
 	if (n)
 		heard_ns = looked_ns;
@@ -132,7 +147,7 @@ bool link_frames_rest(void)
 {
 	if (busy)
 		return true;
-	nic->ops->interrupts(nic, 1);
+	interrupts(1);
 	return link_frames_poll() == 0;
 }
 
@@ -149,7 +164,7 @@ void link_frames_resume(void)
 	if (busy)
 		return;
 	if (parameters.control != CONTROL_INTERRUPT)
-		nic->ops->interrupts(nic, 0);
+		interrupts(0);
 	set_timer();
 }
 
@@ -159,7 +174,7 @@ void link_frames_arrival(void)
 
 	if (parameters.control == CONTROL_INTERRUPT)
 		while (looks < LOOKS && link_frames_poll())
-			looks++, nic->ops->interrupts(nic, 1);
+			looks++, interrupts(1);
 	set_timer();
 	if (looks == LOOKS) /* nobody will interrupt for what is left */
 		timer_arm_by(looked_ns);
@@ -319,6 +334,9 @@ void link_frames_count(void)
 		{ COUNTER_FORGED, LINK_FORGED },
 		{ COUNTER_GHOSTS, LINK_GHOSTS },
 		{ COUNTER_PEERS_LOST, LINK_LOST },
+		{ COUNTER_PARTS_PLACED, LINK_PLACED },
+		{ COUNTER_PARTS_PULLED, LINK_PULLED },
+		{ COUNTER_PARTS_ASTRAY, LINK_ASTRAY },
 	};
 	const struct link *link;
 	uint64_t out, in;

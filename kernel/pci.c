@@ -221,6 +221,12 @@ void pci_stay_awake(const struct pci_device *device)
 		          PCI_EXPRESS_CONTROL & ~PCI_EXPRESS_SLEEP);
 }
 
+void pci_silence(const struct pci_device *device)
+{
+	pci_write(device->address, PCI_COMMAND,
+	          pci_read(device->address, PCI_COMMAND) & 0xffff & ~PCI_COMMAND_MASTER);
+}
+
 bool pci_msix(const struct pci_device *device, uint32_t number, uint8_t vector)
 {
 	uint32_t address = device->address;

@@ -42,6 +42,9 @@ uint8_t pci_line(const struct pci_device *device);
 /* Its link to the next PCI Express switch never sleeps. */
 void pci_stay_awake(const struct pci_device *device);
 
+/* It reads and writes memory no more, whatever it does. */
+void pci_silence(const struct pci_device *device);
+
 /* MSI-X entry `entry` sends `vector` to this processor. False: there is none. */
 bool pci_msix(const struct pci_device *device, uint32_t entry, uint8_t vector);
 

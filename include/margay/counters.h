@@ -42,6 +42,9 @@
 	X(GHOSTS,          ghosts,          "frames of or for an earlier life of a node") \
 	X(FRAMES_BAD,      frames_bad,      "frames that no sender of ours sends") \
 	X(PEERS_LOST,      peers_lost,      "times that everything with a node was given up") \
+	X(PARTS_PLACED,    parts_placed,    "parts of long messages that a card put in their place") \
+	X(PARTS_PULLED,    parts_pulled,    "parts of long messages that were asked for and copied") \
+	X(PARTS_ASTRAY,    parts_astray,    "frames that took the room of such a part") \
 	X(POOL_ME_HIGH,    pool_me_high,    "match entries in use at most") \
 	X(POOL_MD_HIGH,    pool_md_high,    "memory descriptors in use at most") \
 	X(POOL_EQ_HIGH,    pool_eq_high,    "event queues in use at most") \

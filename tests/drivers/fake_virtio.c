@@ -89,6 +89,11 @@ void *map_physical(uint64_t physical, uint64_t bytes, enum map_kind kind)
 	return (void *)physical;
 }
 
+void pci_silence(const struct pci_device *device)
+{
+	(void)device;
+}
+
 bool pci_msix(const struct pci_device *device, uint32_t entry, uint8_t vector)
 {
 	(void)device, (void)vector;
@@ -106,7 +111,7 @@ uint32_t pci_capability(const struct pci_device *device, uint8_t id, uint32_t af
 uint32_t pci_config(const struct pci_device *device, uint32_t offset)
 {
 	static const struct { uint32_t type, offset, bytes; } caps[3] = {
-		{ VIRTIO_TYPE_COMMON, AT_COMMON, COMMON_BYTES },
+		{ VIRTIO_TYPE_COMMON, AT_COMMON, COMMON_RESET_BYTES },
 		{ VIRTIO_TYPE_NOTIFY, AT_NOTIFY, 16 },
 		{ VIRTIO_TYPE_DEVICE, AT_CONFIG, NET_CONFIG_BYTES },
 	};
@@ -143,6 +148,8 @@ uint64_t now_ns(void)
 {
 	if (fake.obeys)
 		answer_commands();
+	if (fake.common && *(uint16_t *)(fake.common + COMMON_QUEUE_RESET) && !fake.deaf)
+		*(uint16_t *)(fake.common + COMMON_QUEUE_RESET) = 0;
 	return fake.ns += 1000;
 }
 
@@ -180,6 +187,36 @@ bool fake_receive(const uint8_t *frame, uint32_t bytes)
 	return true;
 }
 
+bool fake_land(const uint8_t *frame, uint32_t bytes)
+{
+	static const struct net_header zero;
+	struct fake_ring *ring = &fake.receive;
+	uint16_t head, at;
+	uint32_t skip = sizeof(zero), left = bytes;
+
+	if (ring->available->index == ring->used->index)
+		return false;
+	head = at = ring->available->ring[ring->used->index % FAKE_RING];
+	for (;;) {
+		uint8_t *to = (uint8_t *)ring->table[at].address;
+		uint32_t room = ring->table[at].bytes - skip, n = left < room ? left : room;
+
+		if (skip)
+			memcpy(to, &zero, skip);
+		memcpy(to + skip, frame, n);
+		skip = 0;
+		frame += n;
+		left -= n;
+		if (!(ring->table[at].flags & DESCRIPTOR_NEXT))
+			break;
+		at = ring->table[at].next;
+	}
+	if (left)
+		return false;
+	fake_use(ring, head, bytes + (uint32_t)sizeof(zero));
+	return true;
+}
+
 uint32_t fake_send(uint32_t most, uint8_t *frame, uint32_t *bytes)
 {
 	struct fake_ring *ring = &fake.transmit;
@@ -204,9 +241,8 @@ uint32_t fake_send(uint32_t most, uint8_t *frame, uint32_t *bytes)
 
 /* ---- */
 
-struct nic *fake_open(const char **why)
+static struct nic *open_card(const struct nic_setup *setup, uint32_t high, const char **why)
 {
-	static const struct nic_setup setup = { .address = { 2, 0x4d, 0x47, 0, 0, 5 } };
 	struct pci_device pci = { .bar = { { (uint64_t)registers, sizeof(registers) } } };
 	uint64_t low = NET_FEATURE_MTU | NET_FEATURE_MERGE | NET_FEATURE_STATUS |
 	               NET_FEATURE_CONTROL | NET_FEATURE_CONTROL_RX | NET_FEATURE_CONTROL_MAC |
@@ -216,19 +252,36 @@ struct nic *fake_open(const char **why)
 	fake = (struct fake){ .common = registers + AT_COMMON, .config = registers + AT_CONFIG,
 	                      .obeys = true };
 	/* Both halves of the features are one register here: VERSION_1 is bit 0 of the other. */
-	*(uint32_t *)(fake.common + COMMON_DEVICE_FEATURES) = (uint32_t)low | FEATURE_VERSION_1 >> 32;
+	*(uint32_t *)(fake.common + COMMON_DEVICE_FEATURES) = (uint32_t)low | high;
 	*(uint16_t *)(fake.common + COMMON_QUEUE_SIZE) = FAKE_RING;
 	*(uint16_t *)(fake.config + NET_CONFIG_STATUS) = NET_STATUS_LINK_UP;
 	*(uint16_t *)(fake.config + NET_CONFIG_MTU) = 65535;
 	*why = 0;
 	n_taken = 0;
-	return virtio_net_open(&pci, &setup, why);
+	return virtio_net_open(&pci, setup, why);
+}
+
+struct nic *fake_open(const char **why)
+{
+	static const struct nic_setup setup = { .address = { 2, 0x4d, 0x47, 0, 0, 5 } };
+
+	return open_card(&setup, FEATURE_VERSION_1 >> 32, why);
+}
+
+struct nic *fake_open_bulk(bool ring_reset, const char **why)
+{
+	static const struct nic_setup setup = { .address = { 2, 0x4d, 0x47, 1, 0, 5 }, .bulk = 1 };
+
+	return open_card(&setup, (uint32_t)((FEATURE_VERSION_1 |
+					     (ring_reset ? FEATURE_RING_RESET : 0)) >> 32), why);
 }
 
 void fake_free(void)
 {
 	while (n_taken)
 		free(taken[--n_taken]);
-	munmap(twice, 2 * twice_bytes);
+	if (twice)
+		munmap(twice, 2 * twice_bytes);
+	twice = 0;
 	fake.control = fake.receive = fake.transmit = (struct fake_ring){ 0 };
 }

@@ -26,6 +26,7 @@ struct fake {
 	uint8_t *common, *config;  /* registers */
 	uint64_t ns;               /* the time; each look at it takes a microsecond */
 	bool obeys;                /* answers the control queue */
+	bool deaf;                 /* does not reset a ring */
 	uint8_t commands[FAKE_COMMANDS][2 + NIC_ADDRESS_BYTES]; /* that it was given */
 	uint32_t n_commands;
 	uint32_t reports;          /* lines on the console */
@@ -35,10 +36,14 @@ extern struct fake fake;
 
 /* A new card, opened by its driver. Null: the driver refused, for `*why`. */
 struct nic *fake_open(const char **why);
+/* The same as a bulk card; `ring_reset`: it can reset a ring by itself. */
+struct nic *fake_open_bulk(bool ring_reset, const char **why);
 void fake_free(void);          /* all memory that the driver took */
 
 /* The device receives a frame: fills buffers, tells the driver. False: no room. */
 bool fake_receive(const uint8_t *frame, uint32_t bytes);
+/* It puts a frame into the oldest room: false: there is none, or it is too short. */
+bool fake_land(const uint8_t *frame, uint32_t bytes);
 /* One used element, whatever it says. */
 void fake_use(struct fake_ring *ring, uint32_t id, uint32_t bytes);
 /* The device sends what it was given, at most `most` frames; the last frame's bytes

@@ -1,0 +1,97 @@
+/*
+ * A virtio network card, inside: what the driver's two files share. virtio_net.c has
+ * the card and its sending half, and receives; virtio_net_bulk.c receives for
+ * bulk cards. See virtio_net.c.
+ */
+#ifndef DRIVERS_VIRTIO_NET_H
+#define DRIVERS_VIRTIO_NET_H
+#include "../kernel/pci.h"
+#include "../net/nic.h"
+#include "virtio.h"
+#include "virtio_net_regs.h"
+
+#define RING            256u       /* most buffers of a ring */
+#define SLOT_BYTES      16384u
+#define FRAME_LEAST     14u
+#define FRAME_MOST      65549u     /* Ethernet header and the largest MTU, 65535 */
+#define MTU_DEFAULT     1500u      /* without VIRTIO_NET_F_MTU */
+#define SLOTS_MOST      ((FRAME_MOST + sizeof(struct net_header) + SLOT_BYTES - 1) / SLOT_BYTES)
+#define CHAIN_MOST      (NIC_PIECES + 1u)
+#define NONE            0xffffu
+
+#define MSIX_FRAMES     0u         /* entries of the card's MSI-X table */
+#define MSIX_STATE      1u
+
+/* Of a descriptor in the transmit ring that is the head of a chain. */
+struct chain {
+	uint64_t cookie;
+	uint16_t descriptors;      /* 0: no chain under way begins here */
+};
+
+/* What the control queue is given: lies in memory that the device may use. */
+struct control {
+	uint8_t kind, command;
+	uint8_t data[NIC_ADDRESS_BYTES];
+	uint8_t answer;
+};
+
+struct virtio_net {
+	struct nic nic;            /* first: ops get a pointer to it */
+	struct virtio virtio;
+	struct virtio_ring receive, transmit, control;
+	struct pci_device pci;
+	uint32_t card;             /* number on this node, for reports */
+
+	uint8_t *slots;            /* mapped twice; of a bulk card: the rooms' headers, mapped once */
+	uint64_t slots_physical;
+	uint16_t taken;            /* slots read and not yet given back */
+
+	bool bulk;                 /* it is a bulk card: */
+	uint64_t junk_physical;    /* where frames for junk rooms go */
+	uint16_t rooms;            /* that the ring holds */
+	uint16_t next_room, oldest_room; /* to be posted, and to be filled */
+	uint32_t capacity[RING / 8]; /* bytes that each room takes, with the virtio header */
+
+	struct net_header *zero;   /* before all frames that are sent */
+	struct control *command;
+	struct chain chain[RING];
+	uint16_t next[RING];       /* behind a descriptor: in its chain, or in the free list */
+	uint16_t free_first;
+	uint16_t free;             /* descriptors in the free list */
+	uint16_t waited_for;       /* of them whom send() refused needs, 0: nobody */
+
+	bool armed;                /* an interrupt is wanted */
+	bool down;                 /* not working: send refuses */
+	bool link;                 /* up, as far as known */
+	const char *trouble;       /* why the card must be reset, or null */
+	uint32_t told;             /* bit per kind of report: once each */
+	uint64_t look_at;          /* time of the next look at the state */
+	uint16_t looked_seen;      /* transmit.seen at the last look */
+	uint32_t looks;            /* in a row without progress */
+};
+
+static inline struct virtio_net *of(struct nic *nic)
+{
+	return (struct virtio_net *)nic;
+}
+
+/* The card is wrong: the next poll resets it. */
+void virtio_net_nonsense(struct virtio_net *v, const char *what);
+
+/* Reset it now. It reads and writes nothing after that but what it is given then, and is
+ * cut off from memory if it does not obey. */
+void virtio_net_reset(struct virtio_net *v);
+
+/* ---- virtio_net_bulk.c ---- */
+
+/* Take memory for rooms. Once. */
+void virtio_net_bulk_take(struct virtio_net *v);
+/* The receive ring was started anew: there are no rooms. */
+void virtio_net_bulk_start(struct virtio_net *v);
+/* Hand up what has landed, at most `budget` frames; returns how many. */
+uint32_t virtio_net_bulk_receive(struct virtio_net *v, uint32_t budget);
+/* Of nic_ops. */
+int virtio_net_bulk_post(struct nic *nic, const struct nic_piece *pieces, uint32_t n);
+void virtio_net_bulk_take_back(struct nic *nic);
+
+#endif

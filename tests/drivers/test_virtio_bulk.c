@@ -1,0 +1,185 @@
+/*
+ * The virtio driver of bulk cards: rooms are filled in order and taken back, and a card
+ * that is wrong writes to none that the driver's user has not given.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "../host/check.h"
+#include "fake_virtio.h"
+
+enum { ROOMS = 32, HEADER = NIC_BULK_HEADER, FRAME = 65549 };
+
+static struct nic *nic;
+static uint8_t frame[FRAME];
+static uint32_t landed, lost, ended, last_bytes;
+
+static void on_landed(void *context, const uint8_t *header, uint32_t bytes)
+{
+	(void)context;
+	if (!header) {
+		lost++;
+		return;
+	}
+	CHECK_IS(memcmp(header, frame, bytes < HEADER ? bytes : HEADER), 0);
+	last_bytes = bytes;
+	landed++;
+}
+
+static void on_sent(void *context, uint64_t cookie)
+{
+	(void)context, (void)cookie;
+	ended++;
+}
+
+static void open_card(bool ring_reset)
+{
+	const char *why;
+
+	nic = fake_open_bulk(ring_reset, &why);
+	CHECK(nic != 0 && why == 0);
+	nic->landed = on_landed;
+	nic->sent = on_sent;
+	landed = lost = ended = 0;
+	for (uint32_t i = 0; i < FRAME; i++)
+		frame[i] = (uint8_t)(i * 7 + (i >> 8));
+}
+
+static void close_card(void)
+{
+	nic->ops->close(nic);
+	fake_free();
+}
+
+/* A room of `n` pieces of these bytes each, filled with 0xa5. */
+static int post(uint8_t *memory, uint32_t bytes, uint32_t n)
+{
+	struct nic_piece pieces[NIC_BULK_PIECES];
+
+	memset(memory, 0xa5, (uint64_t)bytes * n);
+	for (uint32_t i = 0; i < n; i++)
+		pieces[i] = (struct nic_piece){ memory + i * bytes, bytes };
+	return nic->ops->post(nic, pieces, n);
+}
+
+static uint32_t poll(void)
+{
+	return nic->ops->poll(nic, 64);
+}
+
+static void send(void)
+{
+	struct nic_piece piece = { frame, 100 };
+
+	CHECK_IS(nic->ops->send(nic, &piece, 1, 0), NIC_OK);
+}
+
+TEST(rooms_are_filled_in_their_order)
+{
+	uint8_t *memory = malloc(ROOMS * 600), *last = malloc(65485);
+
+	open_card(true);
+	CHECK_IS(nic->ring, ROOMS);
+	for (uint32_t round = 0; round < 5; round++) {
+		landed = 0;
+		for (uint32_t i = 0; i < ROOMS; i++)
+			CHECK_IS(post(memory + i * 600, 100, 1 + i % NIC_BULK_PIECES), NIC_OK);
+		CHECK_IS(post(last, 65485, 1), NIC_FULL);
+		for (uint32_t i = 0; i < ROOMS; i++)
+			CHECK_IS(fake_land(frame, HEADER + 100 * (1 + i % NIC_BULK_PIECES)), 1);
+		CHECK_IS(fake_land(frame, 10), 0);
+		CHECK_IS(poll(), ROOMS);
+		CHECK_IS(landed, ROOMS);
+		for (uint32_t i = 0; i < ROOMS; i++)
+			CHECK_IS(memcmp(memory + i * 600, frame + HEADER,
+					100 * (1 + i % NIC_BULK_PIECES)), 0);
+	}
+	CHECK_IS(post(last, 65485, 1), NIC_OK);
+	CHECK_IS(fake_land(frame, FRAME), 1);
+	CHECK_IS(poll(), 1);
+	CHECK_IS(last_bytes, FRAME);
+	CHECK_IS(memcmp(last, frame + HEADER, 65485), 0);
+	/* Shorter ones, and junk. */
+	CHECK_IS(post(last, 65485, 1), NIC_OK);
+	CHECK_IS(nic->ops->post(nic, 0, 0), NIC_OK);
+	CHECK_IS(fake_land(frame, 20), 1);
+	CHECK_IS(fake_land(frame, FRAME), 1);
+	CHECK_IS(poll(), 2);
+	/* One that does not fit is gone, the room is not. */
+	CHECK_IS(post(memory, 100, 1), NIC_OK);
+	CHECK_IS(fake_land(frame, HEADER + 101), 0);
+	CHECK_IS(poll(), 0);
+	CHECK_IS(fake_land(frame, HEADER + 100), 1);
+	CHECK_IS(poll(), 1);
+	CHECK_IS(nic->counters[NIC_RESETS] + nic->counters[NIC_BAD_DESCRIPTORS], 0);
+	close_card();
+	free(memory);
+	free(last);
+}
+
+TEST(rooms_are_taken_back)
+{
+	/* by the ring; there is no ring reset; sends are under way; the ring does not obey */
+	for (uint32_t how = 0; how < 4; how++) {
+		uint8_t *memory = malloc(100);
+
+		open_card(how != 1);
+		CHECK_IS(post(memory, 100, 1), NIC_OK);
+		if (how == 2)
+			send();
+		fake.deaf = how == 3;
+		nic->ops->take_back(nic);
+		/* Whoever writes to it now is found by ASan. */
+		free(memory);
+		CHECK_IS(fake_land(frame, HEADER + 100), 0);
+		CHECK_IS(nic->counters[NIC_RESETS], how > 0);
+		CHECK_IS(ended, how == 2);
+		CHECK_IS(poll(), 0);
+		CHECK_IS(landed + lost, 0);
+		memory = malloc(100);
+		for (uint32_t i = 0; i < 2 * ROOMS; i++) {
+			CHECK_IS(post(memory, 100, 1), NIC_OK);
+			CHECK_IS(fake_land(frame, HEADER + 100), 1);
+			CHECK_IS(poll(), 1);
+		}
+		CHECK_IS(memcmp(memory, frame + HEADER, 100), 0);
+		close_card();
+		free(memory);
+	}
+}
+
+static void wrong_room(void)  { fake_use(&fake.receive, 8, 90); }
+static void no_room(void)     { fake_use(&fake.receive, 1, 90); }
+static void huge_room(void)   { fake_use(&fake.receive, 0x10000, 90); }
+static void too_long(void)    { fake_use(&fake.receive, 0, 12 + HEADER + 101); }
+static void too_short(void)   { fake_use(&fake.receive, 0, 11); }
+static void ahead(void)       { fake.receive.used->index += 2; }
+static void far_ahead(void)   { fake.receive.used->index += 300; }
+
+TEST(nonsense_of_a_bulk_card_loses_the_rooms_and_says_so)
+{
+	static void (*const wrongs[])(void) = {
+		wrong_room, no_room, huge_room, too_long, too_short, ahead, far_ahead
+	};
+
+	for (uint32_t i = 0; i < sizeof(wrongs) / sizeof(wrongs[0]); i++) {
+		uint8_t *memory = malloc(100);
+
+		open_card(true);
+		CHECK_IS(post(memory, 100, 1), NIC_OK);
+		fake.receive.used->ring[0].bytes = 90;
+		wrongs[i]();
+		poll();
+		CHECK_IS(nic->counters[NIC_BAD_DESCRIPTORS], 1);
+		CHECK_IS(nic->counters[NIC_RESETS], 1);
+		CHECK_IS(lost, 1);
+		CHECK(landed <= 1);
+		free(memory);
+		memory = malloc(100);
+		CHECK_IS(post(memory, 100, 1), NIC_OK);
+		CHECK_IS(fake_land(frame, HEADER + 100), 1);
+		CHECK_IS(poll(), 1);
+		close_card();
+		free(memory);
+	}
+}

@@ -16,7 +16,7 @@
 #define PULL_TRIES    4u
 #define FAILURE       2u           /* added for a turn that went astray */
 #define MOST_FAILURES 16u
-#define BAD_FAILURES  6u           /* from then on parts are pulled, which takes one off each time */
+#define BAD_FAILURES  6u           /* from then on parts are pulled, which takes one off each */
 #define MOST_TRIP     100000000u   /* ns */
 #define MOST_PASSES   8u           /* times that the wait for another turn doubles */
 

@@ -207,7 +207,8 @@ static void write_header(const struct nic *nic, uint8_t *header, uint32_t node,
 }
 
 /* Give a frame to the card. NIC_FULL: nothing happened. */
-static int give(struct link *link, struct nic *nic, uint32_t index, const struct nic_piece *pieces, uint32_t n)
+static int give(struct link *link, struct nic *nic, uint32_t index,
+		const struct nic_piece *pieces, uint32_t n)
 {
 	struct transmit *transmit = record_at(&link->transmits, index);
 	uint32_t message = transmit->send;

@@ -320,7 +320,8 @@ void send_end(struct link *link, uint32_t send, int fail);
 void send_drop(struct link *link, uint32_t send);
 /* What this flow has received, for a frame that leaves now. */
 void send_acknowledge(struct link *link, struct flow *flow, struct wire *wire);
-/* A frame without payload to a node, from this card to its like. NIC_FULL: there is no room for it. */
+/* A frame without payload to a node, from this card to its like. NIC_FULL: there is no
+ * room for it. */
 int send_bare(struct link *link, struct nic *nic, uint32_t node, const struct wire *wire);
 /* A part of a message, as send_frame does: 1, NIC_FULL, or 0 if the user cannot. */
 int send_part(struct link *link, struct nic *nic, uint32_t index, struct wire *wire,

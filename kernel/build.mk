@@ -39,7 +39,7 @@ $(KERNEL_BUILD)/kernel/string.o: KERNEL_CFLAGS += -fno-lto -fno-builtin \
 # rather than fast: the image holds all of it.
 KERNEL_SMALL := acpi boot_info cards console cpu crash emulator exit fault files format \
 	interval memory multiboot multiboot2 panic parameters pci pic power process \
-	region_start report requests selftest selftest_frames start sys_file unwind
+	region_start report requests selftest selftest_frames selftest_incast start sys_file unwind
 $(KERNEL_SMALL:%=$(KERNEL_BUILD)/kernel/%.o) $(KERNEL_BUILD)/drivers/virtio.o \
 	$(KERNEL_BUILD)/drivers/nic_table.o $(KERNEL_BUILD)/drivers/screen.o \
 	$(KERNEL_BUILD)/drivers/e1000.o $(KERNEL_BUILD)/drivers/e1000e.o: KERNEL_CFLAGS += -Os

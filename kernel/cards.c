@@ -76,6 +76,15 @@ static void line_interrupt(uint32_t vector)
 	pic_end(vector);
 }
 
+void cards_give_back(struct nic *nic, const struct nic *before)
+{
+	nic->context = before->context;
+	nic->receive = before->receive;
+	nic->sent = before->sent;
+	if (before->receive)
+		nic->ops->interrupts(nic, parameters.control == CONTROL_INTERRUPT);
+}
+
 void cards_interrupt(uint32_t vector)
 {
 	if (vector < VECTOR_PIC_END) {

@@ -12,8 +12,9 @@
  *   copy       the copy routine from segment to segment: the limit of bandwidth,
  *              and the forms of copying that it was chosen from
  *   costs      of single instructions and events (selftest_costs.c); also on one node
- *   frames     raw frames between the network cards (selftest_frames.c), and
- *   framesizes the part of it that measures nothing
+ *   frames     raw frames between the network cards (selftest_frames.c); of it
+ *              framesizes measures nothing, framehalves latency, framestreams streams
+ *   incast     raw frames from all nodes to one (selftest_incast.c); 3 nodes or more
  */
 #include "selftest.h"
 
@@ -28,6 +29,7 @@
 #include "node.h"
 #include "selftest_costs.h"
 #include "selftest_frames.h"
+#include "selftest_incast.h"
 #include "string.h"
 #include "time.h"
 #include "vectors.h"
@@ -248,12 +250,22 @@ static bool stray(void)
 
 static bool frames(void)
 {
-	return frames_test(&scratch->frames, meet, true);
+	return frames_test(&scratch->frames, meet, FRAMES_SIZES | FRAMES_HALVES | FRAMES_STREAMS);
 }
 
 static bool frame_sizes(void)
 {
-	return frames_test(&scratch->frames, meet, false);
+	return frames_test(&scratch->frames, meet, FRAMES_SIZES);
+}
+
+static bool frame_halves(void)
+{
+	return frames_test(&scratch->frames, meet, FRAMES_HALVES);
+}
+
+static bool frame_streams(void)
+{
+	return frames_test(&scratch->frames, meet, FRAMES_STREAMS);
 }
 
 bool selftest(const char *name)
@@ -263,7 +275,11 @@ bool selftest(const char *name)
 		{ "doorbell", doorbell, false },
 		{ "copy", copy, false }, { "costs", costs, true }, { "stray", stray, true },
 		{ "frames", frames, false }, { "framesizes", frame_sizes, false },
+		{ "framehalves", frame_halves, false }, { "framestreams", frame_streams, false },
 	};
+
+	if (!strcmp(name, "incast"))
+		return incast_test();
 
 	if (node.region && node.region->nodes == 2)
 		scratch = (struct scratch *)((uint8_t *)node.region + REGION_SCRATCH);

@@ -18,8 +18,11 @@ struct frames_shared {
 	_Atomic uint64_t strangers; /* frames for others that node 1's cards have let through */
 };
 
-/* Runs on both nodes; `meet` waits for the other one; `measure`: all parts. False: there are no cards, or
- * too little memory. Frames that are lost or damaged are counted and printed. */
-bool frames_test(struct frames_shared *shared, void (*meet)(void), bool measure);
+enum frames_part { FRAMES_SIZES = 1, FRAMES_HALVES = 2, FRAMES_STREAMS = 4 };
+
+/* Runs these parts on both nodes; `meet` waits for the other one. Messages may go over
+ * card 0 afterwards. False: there are no cards, or too little memory. Frames that are
+ * lost or damaged are counted and printed. */
+bool frames_test(struct frames_shared *shared, void (*meet)(void), unsigned parts);
 
 #endif

@@ -20,6 +20,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 
+import frames
 from core import BUILD, MARGAY, TOP, Bench, app, commit, machine, shown
 
 STREAM_SIZES = {16: 400_000, 256: 400_000, 1024: 400_000, 4096: 200_000,
@@ -53,21 +54,6 @@ def shared_memory_streams(bench: Bench) -> None:
                       ">= 85 % of limit" if size >= 65536 else "", limit)
         got = bench.margay("-n", "2", app("put"), "rate", "1000000")
         bench.add("shm_put_rate_8B_per_s", got["per_s"], "1/s", ">= 1000000")
-
-
-def frames_raw(bench: Bench) -> None:
-    """What cards and wire do with nothing above the driver (kernel/selftest_frames.c): two
-    nodes joined directly, as docs/measurements.md found best; latency on one core."""
-    command = ("-n", "2", "--link", "virtio", "--direct", "--selftest", "frames",
-               str(BUILD / "bench" / "empty.elf"))
-    units = {"virtio_raw_half_rtt_us": "us", "virtio_raw_rate_per_s": "1/s"}
-    for _ in range(bench.runs):
-        got = bench.margay(*command, cpu=0)
-        bench.add("virtio_raw_half_rtt_us", got["virtio_raw_half_rtt_us"], "us")
-        got = bench.margay(*command)
-        for name, value in got.items():
-            if name.startswith(("virtio_raw_MBps", "virtio_raw_rate")):
-                bench.add(name, value, units.get(name, "MB/s"))
 
 
 def calls(bench: Bench) -> None:
@@ -156,8 +142,8 @@ def quiet(bench: Bench) -> None:
 
 
 GROUPS: tuple[Callable[[Bench], None], ...] = (
-    shared_memory_latency, shared_memory_streams, frames_raw, calls, division, upcalls, booting,
-    sizes, peers, quiet)
+    shared_memory_latency, shared_memory_streams, calls, division, upcalls, booting,
+    sizes, peers, quiet, *frames.GROUPS)
 
 
 def table(rows: dict[str, dict[str, object]], markdown: bool) -> None:
@@ -183,13 +169,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--runs", type=int, default=5, help="measurements of each figure (5)")
     parser.add_argument("--only", default="", help="figures whose name contains this")
-    parser.add_argument("--group", choices=[group.__name__ for group in GROUPS], action="append",
-                        help="only this group of figures; repeat")
+    parser.add_argument("--group", action="append", help="only this group of figures; repeat",
+                        choices=[group.__name__ for group in (*GROUPS, *frames.ON_REQUEST)])
+    parser.add_argument("--link", choices=frames.LINKS, action="append",
+                        help="only the figures of these network cards; repeat")
+    parser.add_argument("--quick", action="store_true",
+                        help="little of everything: the figures mean nothing")
     parser.add_argument("--markdown", action="store_true", help="print the table as Markdown")
     options = parser.parse_args()
-    bench = Bench(options.runs, options.only)
-    for group in GROUPS:
-        if options.group and group.__name__ not in options.group:
+    bench = Bench(options.runs, options.only, tuple(options.link or frames.LINKS), options.quick)
+    for group in (*GROUPS, *frames.ON_REQUEST):
+        if group.__name__ not in (options.group or [group.__name__ for group in GROUPS]):
             continue
         print(f"bench: {group.__name__} ...", file=sys.stderr, flush=True)
         group(bench)

@@ -35,9 +35,12 @@ class Figure:
 class Bench:
     """Collects the figures; runs margay and reads its NAME VALUE lines."""
 
-    def __init__(self, runs: int, only: str) -> None:
+    def __init__(self, runs: int, only: str, links: tuple[str, ...] = (),
+                 quick: bool = False) -> None:
         self.runs = runs
         self.only = only
+        self.links = links        # of network cards
+        self.quick = quick        # little of everything, to see that it works
         self.figures: dict[str, Figure] = {}
 
     def add(self, name: str, value: float, unit: str, aim: str = "",
@@ -48,6 +51,10 @@ class Bench:
         figure.samples.append(value)
         if limit is not None:
             figure.limits.append(limit)
+
+    def number(self, n: int, least: int = 1) -> str:
+        """How often something is done in one measurement."""
+        return str(max(least, n // 50 if self.quick else n))
 
     def margay(self, *args: str, cpu: int | None = None) -> dict[str, float]:
         """Run a job; its figures, and what --json says, as json_*."""
@@ -73,7 +80,7 @@ class Bench:
             values["nodes_main_ms"] = max(rank["main_ms"] for rank in report["ranks"])
             for rank in report["ranks"]:
                 for name, value in (rank.get("stats") or {}).items():
-                    values[f"stats_{name}"] = float(value)
+                    values[f"stats_{name}"] = values[f"stats{rank['rank']}_{name}"] = float(value)
             return values
 
 

@@ -7,10 +7,12 @@
  *   put stream SIZE COUNT     COUNT puts of SIZE bytes, at most 64 not yet confirmed,
  *                             for three distances between the places of source and
  *                             target: the slowest in MB/s
+ *   put streams BYTES         stream of 1024, 4096, 65536 and 1048576 bytes, so many each
+ *                             time, as MBps_SIZE
  *   put rate COUNT            8-byte puts per second, each with an event that the
  *                             target takes; at most 64 not yet taken
  *
- * stream and rate poll; with `asleep` behind them whoever waits is halted instead.
+ * stream, streams and rate poll; with `asleep` behind them whoever waits is halted instead.
  */
 #include <margay/abi.h>
 #include <string.h>
@@ -131,32 +133,56 @@ static void stream_part(ptl_handle_md_t md, ptl_handle_eq_t eq, long puts, ptl_s
 		wait(eq);
 }
 
-static void stream(size_t size, long count, void (*wait)(ptl_handle_eq_t))
+/* The slowest of three distances in MB/s; rank 0 knows. */
+static double stream(size_t size, long count, ptl_handle_eq_t eq, void (*wait)(ptl_handle_eq_t))
 {
 	/* How far the target lies from the source, modulo what caches care about. */
 	static const size_t distance[] = { 0, 4096, 512 << 10 };
-	ptl_handle_eq_t eq = queue(WINDOW);
 	ptl_handle_md_t md = source(buffer, size, PTL_MD_EVENT_START_DISABLE |
 	                            PTL_MD_EVENT_END_DISABLE, eq);
 	double slowest = 0;
 
-	expose(buffer, sizeof(buffer), 0, PTL_EQ_NONE);
-	memset(buffer, 1, sizeof(buffer));
 	job_barrier(&job);
-	if (job.rank == 0) {
-		for (unsigned d = 0; d < sizeof(distance) / sizeof(distance[0]); d++) {
-			double start, took;
+	for (unsigned d = 0; job.rank == 0 && d < sizeof(distance) / sizeof(distance[0]); d++) {
+		double start, took;
 
-			stream_part(md, eq, WINDOW, distance[d], wait);
-			start = seconds();
-			stream_part(md, eq, count, distance[d], wait);
-			took = seconds() - start;
-			if (took > slowest)
-				slowest = took;
-		}
-		printf("MBps %.2f\n", size * (double)count / slowest / 1e6);
+		stream_part(md, eq, count < WINDOW ? count : WINDOW, distance[d], wait);
+		start = seconds();
+		stream_part(md, eq, count, distance[d], wait);
+		took = seconds() - start;
+		if (took > slowest)
+			slowest = took;
 	}
 	job_barrier(&job);
+	return size * (double)count / slowest / 1e6;
+}
+
+static ptl_handle_eq_t open_stream(void)
+{
+	expose(buffer, sizeof(buffer), 0, PTL_EQ_NONE);
+	memset(buffer, 1, sizeof(buffer));
+	return queue(WINDOW);
+}
+
+static void one_stream(size_t size, long count, void (*wait)(ptl_handle_eq_t))
+{
+	double speed = stream(size, count, open_stream(), wait);
+
+	if (job.rank == 0)
+		printf("MBps %.2f\n", speed);
+}
+
+static void streams(size_t bytes, void (*wait)(ptl_handle_eq_t))
+{
+	static const size_t sizes[] = { 1024, 4096, 65536, 1048576 };
+	ptl_handle_eq_t eq = open_stream();
+
+	for (unsigned i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		double speed = stream(sizes[i], bytes / sizes[i] + 1, eq, wait);
+
+		if (job.rank == 0)
+			printf("MBps_%lu %.2f\n", (unsigned long)sizes[i], speed);
+	}
 }
 
 /* Rank 1 takes an event per put and returns credit for every HALF of them. */
@@ -204,7 +230,7 @@ int main(int argc, char **argv)
 	job_start(&job);
 	if (job.size != 2 || number < 1) {
 		fprintf(stderr, "put: needs 2 ranks and a mode: latency N | sleep N | "
-		        "stream SIZE N [asleep] | rate N [asleep]\n");
+		        "stream SIZE N [asleep] | streams N [asleep] | rate N [asleep]\n");
 		return 2;
 	}
 	peer = margay_process(1 - job.rank);
@@ -213,7 +239,9 @@ int main(int argc, char **argv)
 	else if (strcmp(mode, "sleep") == 0)
 		latency(number, sleep_event);
 	else if (strcmp(mode, "stream") == 0 && argc > 3 && number <= BUFFER)
-		stream(number, atol(argv[3]), wait);
+		one_stream(number, atol(argv[3]), wait);
+	else if (strcmp(mode, "streams") == 0)
+		streams(number, wait);
 	else if (strcmp(mode, "rate") == 0)
 		rate(number, wait);
 	else

@@ -1,0 +1,172 @@
+"""The groups of figures over network cards, for each LINK in virtio, e1000 and e1000e.
+
+Each puts a limit beside its figures: frames of the same cards in the same machine with
+nothing above the driver (kernel/selftest_frames.c, selftest_incast.c), taken in the same
+boot, before the application starts. The set-up of each is the best one found for the raw
+frames (docs/measurements.md): two nodes joined directly, everything on one core for
+latency, on two for streams; the switch only where there are more than two nodes or faults.
+"""
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+
+from core import MARGAY, TOP, Bench, app
+
+LINKS = ("virtio", "e1000", "e1000e")
+SIZES = (1024, 4096, 65536, 1048576)
+LOSSES = ("0", "0.1", "1", "5")                  # per cent
+BYPASS_SIZES = (50, 500)                         # KB
+WORKS = (0, 1, 2, 5, 10, 20, 50, 100, 200)       # ms
+COVERED = 50                                     # ms of work that surely cover the transfer
+INCAST_BYTES = 65536
+CONTROLS = ("interrupt", "poll", "watchdog")
+
+
+def pair(link: str, *more: str) -> tuple[str, ...]:
+    return ("-n", "2", "--link", link, "--direct", *more)
+
+
+def link_latency(bench: Bench) -> None:
+    """Half round trips of 8 bytes, whoever waits is halted; raw ones of 64 bytes."""
+    for _ in range(bench.runs):
+        for link in bench.links:
+            got = bench.margay(*pair(link, "--selftest", "framehalves"), app("put"), "sleep",
+                               bench.number(10000), cpu=0)
+            raw = got[f"{link}_raw_half_rtt_us"]
+            bench.add(f"{link}_raw_half_rtt_us", raw, "us")
+            bench.add(f"{link}_put_8B_half_rtt_us", got["half_rtt_us"], "us", "<= 1.25 times raw",
+                      raw)
+
+
+def link_streams(bench: Bench) -> None:
+    """Puts with at most 64 not confirmed, in the slowest of three placements, and of 8 bytes,
+    each with an event that the target takes. The limits are the best of the raw frames'
+    sizes, and the rate of those of 64 bytes."""
+    for _ in range(bench.runs):
+        for link in bench.links:
+            got = bench.margay(*pair(link, "--selftest", "framestreams"), app("put"), "streams",
+                               bench.number(100_000_000), "asleep")
+            sizes = {name: value for name, value in got.items()
+                     if name.startswith(f"{link}_raw_MBps_")}
+            for name, value in sizes.items():
+                bench.add(name, value, "MB/s")
+            raw, raw_rate = max(sizes.values()), got[f"{link}_raw_rate_per_s"]
+            bench.add(f"{link}_raw_MBps", raw, "MB/s")
+            for size in SIZES:
+                bench.add(f"{link}_put_MBps_{size}", got[f"MBps_{size}"], "MB/s",
+                          ">= 90 % of raw" if size >= 65536 else "", raw)
+            got = bench.margay(*pair(link), app("put"), "rate", bench.number(200_000), "asleep")
+            bench.add(f"{link}_raw_rate_per_s", raw_rate, "1/s")
+            bench.add(f"{link}_put_rate_8B_per_s", got["per_s"], "1/s",
+                      ">= 150000 and raw" if link == "virtio" else "", raw_rate)
+
+
+def link_copies(bench: Bench) -> None:
+    """Bytes that a processor copied of each byte sent or received, messages of 1 MiB."""
+    for link in bench.links:
+        got = bench.margay(*pair(link, "--stats"), app("put"), "stream", "1048576",
+                           bench.number(100))
+        bench.add(f"{link}_copied_tx_per_byte", got["stats0_copied_out"] / got["stats0_bytes_out"],
+                  "", "0")
+        bench.add(f"{link}_copied_rx_per_byte", got["stats1_copied_in"] / got["stats1_bytes_in"],
+                  "", "<= 0.02" if link == "virtio" else "<= 1")
+
+
+def link_losses(bench: Bench) -> None:
+    """Streams of 1 MiB through a switch that loses frames; the limit is the same without."""
+    for run in range(bench.runs):
+        whole = 0.0
+        for loss in LOSSES:
+            faults = () if loss == "0" else ("--faults", f"loss={loss}%,seed={run + 1}")
+            got = bench.margay("-n", "2", "--link", "virtio", *faults, app("put"), "stream",
+                               "1048576", bench.number(100), "asleep")
+            whole = whole or got["MBps"]
+            bench.add(f"virtio_put_MBps_1048576_loss_{loss}", got["MBps"], "MB/s",
+                      ">= 70 % of lossless" if loss == "1" else "", whole)
+
+
+def link_incast(bench: Bench) -> None:
+    """15 nodes put 64 KiB over and over to one; before that they send it raw frames, each as
+    many ahead as fit into its card's ring."""
+    for _ in range(bench.runs):
+        got = bench.margay("-n", "16", "--link", "virtio", "--selftest", "incast", app("incast"),
+                           str(INCAST_BYTES), bench.number(200, least=8))
+        raw = got["virtio_raw_incast_MBps"]
+        bench.add("virtio_raw_incast15_MBps", raw, "MB/s")
+        bench.add("virtio_raw_incast15_lost", got["virtio_raw_incast_lost"], "frames")
+        bench.add("virtio_incast15_MBps", got["MBps"], "MB/s", ">= 80 % of raw", raw)
+        bench.add("virtio_incast15_slowest_share", got["slowest_share"], "")
+
+
+def link_bypass(bench: Bench) -> None:
+    """Section 5.3 of the Portals paper with puts, ten each way (tests/bench/bypass.c)."""
+    works = [str(work) for work in (WORKS if not bench.quick else WORKS[:2])]
+    for link in bench.links:
+        for size in BYPASS_SIZES:
+            got = bench.margay(*pair(link), app("bypass"), str(size * 1000),
+                               str(max(1, 4 * bench.runs)), *works)
+            for work in works:
+                name = f"{link}_bypass_{size}KB"
+                bench.add(f"{name}_wait_ms_{work}", got[f"wait_{work}"], "ms",
+                          "<= 0.1" if int(work) >= COVERED else "")
+                bench.add(f"{name}_post_ms_{work}", got[f"post_{work}"], "ms")
+                bench.add(f"{name}_extra_ms_{work}", got[f"extra_{work}"], "ms")
+
+
+def link_controls(bench: Bench) -> None:
+    """The three ways of control (docs/machine.md): latency, what is left to wait for ten
+    messages of 50 KB each way after 20 ms of work, and a card's interrupts for each message
+    of a stream of 1 KiB."""
+    for _ in range(bench.runs):
+        for control in CONTROLS:
+            way = pair("virtio", "--control", control)
+            got = bench.margay(*way, app("put"), "sleep", bench.number(5000), cpu=0)
+            bench.add(f"virtio_{control}_put_8B_half_rtt_us", got["half_rtt_us"], "us")
+            got = bench.margay(*way, app("bypass"), "50000", "5", "20")
+            bench.add(f"virtio_{control}_bypass_50KB_wait_ms_20", got["wait_20"], "ms")
+            bench.add(f"virtio_{control}_bypass_50KB_extra_ms_20", got["extra_20"], "ms")
+            got = bench.margay(*way, "--stats", app("put"), "stream", "1024",
+                               bench.number(20000), "asleep")
+            bench.add(f"virtio_{control}_put_MBps_1024", got["MBps"], "MB/s")
+            bench.add(f"virtio_{control}_interrupts_per_put",
+                      got["stats1_card_interrupts"] / got["stats0_messages"], "")
+
+
+def far_division(bench: Bench) -> None:
+    """Instructions of a put to another node and of its arrival, without the driver's, and
+    what they are for (tests/bench/steps_far.py), by gdb."""
+    steps = TOP / "tests" / "bench" / "steps_far.py"
+    command = [str(MARGAY), "gdb", "--batch", "--ex", f"source {steps}", *pair("virtio"),
+               "--accel", "tcg", app("far")]
+    done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
+    found = re.findall(r"^(insn_[rt]x_\w+) (\d+)$", done.stdout, re.M)
+    if done.returncode or not found:
+        sys.exit(f"bench: {' '.join(command)}\nended with status {done.returncode}\n"
+                 f"{done.stdout[-2000:]}{done.stderr[-2000:]}")
+    aims = {"insn_tx_8B": "<= 300", "insn_rx_8B": "<= 400"}
+    for name, value in found:
+        bench.add(name, float(value), "instructions", aims.get(name, ""))
+
+
+def setups(bench: Bench) -> None:
+    """Raw frames of each link in each way to join and to place two nodes: what the others
+    take as the best set-up comes from here. Not measured unless it is named."""
+    for _ in range(bench.runs):
+        for link in bench.links:
+            for way in ("direct", "switch"):
+                for cores in (1, 2):
+                    got = bench.margay("-n", "2", "--link", link, "--selftest", "frames",
+                                       *(("--direct",) if way == "direct" else ()), app("empty"),
+                                       cpu=0 if cores == 1 else None)
+                    for name, value in got.items():
+                        if name.startswith(f"{link}_raw_"):
+                            unit = "us" if "rtt" in name else "1/s" if "rate" in name else "MB/s"
+                            bench.add(f"{name}_{way}_{cores}", value,
+                                      "frames" if "lost" in name else unit)
+
+
+GROUPS = (link_latency, link_streams, link_copies, link_losses, link_incast, link_bypass,
+          link_controls, far_division)
+ON_REQUEST = (setups,)

@@ -48,10 +48,10 @@ all: build/kernel.o build/libmargay.a build/crt0.o tools apps ## kernel, C libra
 run: all build/text.txt ## boot NODES=4 nodes that count the words of a text
 	tools/margay run -n $(NODES) --file build/text.txt build/apps/wordfreq.elf text.txt
 
-check: all test-apps $(HOST_PROGRAMS) pytest-there ## the regression suite; ARGS='-m faults' for a part
+check: all test-apps bench-apps $(HOST_PROGRAMS) pytest-there ## the regression suite; ARGS='-m faults' for a part
 	$(PYTHON) -m pytest tests $(ARGS)
 
-check-long: all test-apps $(HOST_PROGRAMS) pytest-there ## the suite with its long tests
+check-long: all test-apps bench-apps $(HOST_PROGRAMS) pytest-there ## the suite with its long tests
 	$(PYTHON) -m pytest tests --long $(ARGS)
 
 bench: all bench-apps ## measure the table of figures, into build/bench.json

@@ -85,6 +85,31 @@ def test_a_card_whose_interrupts_reach_nobody(margay, app):
     run.ok().says("its interrupt reaches nobody; a timer looks at it")
 
 
+@pytest.mark.parametrize("link, control", [("virtio", "interrupt"), ("virtio", "poll"),
+                                           ("e1000", "interrupt"), ("e1000e", "interrupt")])
+def test_messages_go_over_the_card_that_a_self_test_had(margay, app, link, control):
+    run = margay("run", "-n", 2, "--accel", "tcg", "--link", link, "--direct", "--control",
+                 control, "--selftest", "framehalves", app("ring"), 3, timeout=120).ok()
+    assert figures(run)[f"{link}_raw_half_rtt_halted_us"] > 0
+    assert "frames_0_sent" not in figures(run)
+
+
+@pytest.mark.nodes(5)
+def test_raw_frames_of_all_nodes_to_one(margay, app):
+    """No node sends more than it is allowed, so none is lost; messages work afterwards."""
+    run = margay("run", "-n", 5, "--accel", "tcg", "--link", "virtio", "--selftest", "incast",
+                 app("ring"), 3, timeout=120).ok()
+    got = figures(run)
+    assert got["virtio_raw_incast_MBps"] > 0 and got["virtio_raw_incast_lost"] == 0
+
+
+@pytest.mark.parametrize("words", [["-n", 2, "--link", "virtio"], ["-n", 3]])
+def test_incast_needs_cards_and_three_nodes(margay, app, words):
+    run = margay("run", "--accel", "tcg", *words, "--selftest", "incast", app("hello"))
+    assert run.returncode != 0
+    run.says("incast needs 3 nodes with network cards")
+
+
 @pytest.mark.parametrize("link", LINKS)
 def test_a_wire_with_all_faults(margay, app, tmp_path, link):
     """Lost, doubled, late and damaged frames: nobody hangs, and the cards are not to blame."""

@@ -19,6 +19,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable
+from pathlib import Path
 
 import frames
 from core import BUILD, MARGAY, TOP, Bench, app, commit, machine, shown
@@ -173,6 +174,8 @@ def main() -> None:
                         choices=[group.__name__ for group in (*GROUPS, *frames.ON_REQUEST)])
     parser.add_argument("--link", choices=frames.LINKS, action="append",
                         help="only the figures of these network cards; repeat")
+    parser.add_argument("--output", type=Path, default=BUILD / "bench.json",
+                        help="where the figures go (build/bench.json)")
     parser.add_argument("--quick", action="store_true",
                         help="little of everything: the figures mean nothing")
     parser.add_argument("--markdown", action="store_true", help="print the table as Markdown")
@@ -187,7 +190,7 @@ def main() -> None:
     report = {"machine": machine(), "commit": commit(),
               "date": datetime.datetime.now(datetime.timezone.utc).date().isoformat(),
               "figures": rows}
-    (BUILD / "bench.json").write_text(json.dumps(report, indent=1) + "\n")
+    options.output.write_text(json.dumps(report, indent=1) + "\n")
     table(rows, options.markdown)
     print(f"{report['machine']}; {report['date']}; commit {report['commit']}")
 

@@ -78,7 +78,7 @@ def link_losses(bench: Bench) -> None:
     """Streams of 1 MiB through a switch that loses frames; the limit is the same without."""
     for run in range(bench.runs):
         whole = 0.0
-        for loss in LOSSES:
+        for loss in LOSSES if not bench.quick else LOSSES[1:3]:
             faults = () if loss == "0" else ("--faults", f"loss={loss}%,seed={run + 1}")
             got = bench.margay("-n", "2", "--link", "virtio", *faults, app("put"), "stream",
                                "1048576", bench.number(100), "asleep")
@@ -120,7 +120,7 @@ def link_controls(bench: Bench) -> None:
     messages of 50 KB each way after 20 ms of work, and a card's interrupts for each message
     of a stream of 1 KiB."""
     for _ in range(bench.runs):
-        for control in CONTROLS:
+        for control in CONTROLS if not bench.quick else CONTROLS[2:]:
             way = pair("virtio", "--control", control)
             got = bench.margay(*way, app("put"), "sleep", bench.number(5000), cpu=0)
             bench.add(f"virtio_{control}_put_8B_half_rtt_us", got["half_rtt_us"], "us")
@@ -138,8 +138,8 @@ def far_division(bench: Bench) -> None:
     """Instructions of a put to another node and of its arrival, without the driver's, and
     what they are for (tests/bench/steps_far.py), by gdb."""
     steps = TOP / "tests" / "bench" / "steps_far.py"
-    command = [str(MARGAY), "gdb", "--batch", "--ex", f"source {steps}", *pair("virtio"),
-               "--accel", "tcg", app("far")]
+    command = [str(MARGAY), "gdb", "--batch", "--ex", f"python ROUNDS = {1 if bench.quick else 3}",
+               "--ex", f"source {steps}", *pair("virtio"), "--accel", "tcg", app("far")]
     done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
     found = re.findall(r"^(insn_[rt]x_\w+) (\d+)$", done.stdout, re.M)
     if done.returncode or not found:

@@ -5,11 +5,11 @@
 
 bench.py starts it. Rank 0 is stepped through a put of 8 bytes from its call to its return
 and through the card's report that the frame is out (tx), through the arrival of one (rx),
-and through the arrival of an acknowledgement by itself (ack); each several times, and the
-median of their sums is taken. What is compiled from drivers/ is the driver's own, and in no
-other figure. One line per share on stdout: insn_tx_8B_SHARE COUNT, and insn_tx_8B, their sum
-without the driver's; likewise insn_rx_8B and insn_rx_ack. `--ex "python DETAIL=True"` before
-lists the functions as well.
+and through the arrival of an acknowledgement by itself (ack); each three times (`--ex
+"python ROUNDS=1"` before: once), and the median of their sums is taken. What is compiled
+from drivers/ is the driver's own, and in no other figure. One line per share on stdout:
+insn_tx_8B_SHARE COUNT, and insn_tx_8B, their sum without the driver's; likewise insn_rx_8B
+and insn_rx_ack. `--ex "python DETAIL=True"` before lists the functions as well.
 
 The division is that of the paper on Active Messages on the CM-5: what a bare message
 costs, and what in-order delivery, buffer management and fault tolerance add to it. Of the
@@ -26,7 +26,6 @@ import gdb
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 from stepping import count_call, go, stop_at  # noqa: E402
 
-ROUNDS = 3
 WARM = 20
 SHARES = ("order", "buffers", "faults", "frame", "portals", "call")
 
@@ -129,7 +128,8 @@ def main() -> None:
     arrived: list[Count] = []
     acknowledged: list[Count] = []
     stop = at[go()]
-    while len(arrived) < ROUNDS:
+    rounds = globals().get("ROUNDS", 3)
+    while len(arrived) < rounds:
         count = Count()
         count.add_call()
         if stop is put:
@@ -150,7 +150,7 @@ def main() -> None:
     go()
     put.enabled = False
     received.enabled = True
-    while len(acknowledged) < ROUNDS:
+    while len(acknowledged) < rounds:
         go()
         count = Count()
         count.add_call()

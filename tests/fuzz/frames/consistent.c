@@ -15,6 +15,7 @@ struct link_view link_look(const struct link *link, uint32_t node, enum link_lan
 	if (flow) {
 		view.mine = flow->mine;
 		view.expected = flow->expected;
+		view.begun = flow->begun;
 		view.una = flow->una;
 		view.next = flow->next;
 	} else if (other) {
@@ -35,6 +36,24 @@ struct link_view link_look(const struct link *link, uint32_t node, enum link_lan
 		}
 	}
 	return view;
+}
+
+/* Nothing that changes when frames leave, as they may whenever the link is called. */
+uint64_t link_digest(const struct link *link)
+{
+	uint64_t digest = link->n_flows;
+
+	for (uint32_t i = 0; i < link->n_flows; i++) {
+		const struct flow *flow = &link->flows[i];
+		const uint64_t fields[] = {
+			flow->node, flow->mine, flow->theirs, flow->tries, flow->una, flow->acked,
+			flow->expected, flow->begun, flow->arrived, flow->assembly, flow->stash
+		};
+
+		for (uint32_t field = 0; field < sizeof(fields) / sizeof(fields[0]); field++)
+			digest = (digest ^ fields[field]) * 0x100000001b3;
+	}
+	return digest;
 }
 
 /* How many records are in a chain. */

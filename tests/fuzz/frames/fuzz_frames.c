@@ -2,10 +2,12 @@
  * The fuzzer of frames: the whole way of what arrives, from the card's bytes
  * through link and engine to the segment. An input is a list of steps of 32
  * bytes: a frame (right but for some field, damaged, or made of the input's own
- * bytes), a while, the card's completions, an operation of this node's own.
+ * bytes), a message in several of them, a while, the card's completions, an operation of
+ * this node's own. The first step also says what kind of job it is (enum job).
  *
  * After every step the link must be consistent (consistent.c), and of the segment
- * only the part that was offered may have changed. At the end all peers are given up,
+ * only the part that was offered may have changed. A frame that cannot be read, for its
+ * length, checksum or tag, leaves no trace. At the end all peers are given up,
  * and then no record may be in use. Link and block lie between forbidden pages;
  * the code counts its basic blocks, so a loop without end is found.
  */
@@ -15,6 +17,7 @@
 #include <sys/mman.h>
 #include "fuzz_frames.h"
 #include "../../../net/link/wire.h"
+#include "../../../net/portals/eq.h"
 #include "../../../net/portals/md.h"
 #include "../../../net/portals/me.h"
 #include "../../../net/portals/op.h"
@@ -23,35 +26,23 @@
 #define SEGMENT     8192u
 #define OFFERED     4096u          /* the segment's first part */
 #define BASE        0x40000000ULL
-#define NODES       4u
 #define MTU         (WIRE_DATA + 256u)
 #define MOST_EDGES  200000u
 #define MOST_CARD   8u             /* frames that the card holds */
 #define MOST_ROOMS  4u             /* of the bulk card */
 #define ANNOUNCE    600u
+#define PIECES      20u            /* of a source that does not lie in one */
+#define READ_INDEX  OFFERED        /* what the owner keeps for the engine, behind what is offered */
+#define VECTOR      (OFFERED + 64)
 
-/* Kinds are modulo their number, but for STEP_BULK, which has 0xb0 to 0xbf. */
-enum step_kind { STEP_FRAME, STEP_RAW, STEP_TIME, STEP_DONE, STEP_CARD, STEP_OWN, STEP_KINDS,
-		 STEP_BULK };
-
-struct step {
-	uint8_t kind, node, how, flags;
-	int8_t  sequence, ack;         /* off the ones that would be right */
-	uint8_t incarnation, window;
-	uint16_t bytes, length, offset, bit;
-	uint64_t selective;
-	uint8_t operation, header_at, header_value, more;
-	uint32_t value;
-};
-
-_Static_assert(sizeof(struct step) == 32, "records of an input");
-
-static struct process_view view;
+struct process_view view;
 static uint8_t *fresh_block, *memory, shadow[SEGMENT];
 static uint64_t memory_bytes, block_size, now;
 static struct frames *frames;
-static struct link *link_;
-static struct nic nic;
+struct link *link_;
+struct nic nic;
+uint32_t job;
+handle_t source;
 static struct nic bulk;
 static struct room {
 	struct nic_piece pieces[NIC_BULK_PIECES];
@@ -60,12 +51,13 @@ static struct room {
 static uint32_t posted;
 static uint64_t card[MOST_CARD];       /* cookies of frames that it holds */
 static uint32_t held, card_is_full;
-static handle_t source;
+static uint32_t broken, was_broken;    /* the block's lock cannot be had */
+static handle_t pieces;
 static uint32_t edges;
 
-static const struct block_limits limits = {
+const struct block_limits limits = {
 	.portals = 4, .acs = 4, .mes = 4, .mds = 4, .eqs = 2, .ops = 4, .outbox = 1, .slots = 64,
-	.pieces = 8
+	.pieces = PIECES
 };
 
 void frames_fail(const char *what)
@@ -92,7 +84,7 @@ uint64_t frames_port_now(void *context)
 int frames_port_lock(void *context)
 {
 	(void)context;
-	return 1;
+	return !broken;
 }
 
 void frames_port_unlock(void *context)
@@ -123,7 +115,7 @@ static int card_send(struct nic *self, const struct nic_piece *pieces, uint32_t 
 		bytes += pieces[i].length;
 	}
 	/* What leaves must be right. */
-	MUST(wire_read(frame, bytes, (uint32_t)frame[4] << 8 | frame[5], 0, &wire) == WIRE_OK);
+	MUST(wire_read(frame, bytes, (uint32_t)frame[4] << 8 | frame[5], job_key(), &wire) == WIRE_OK);
 	MUST(wire.node == 0);
 	card[held++] = cookie;
 	return NIC_OK;
@@ -154,7 +146,7 @@ static const struct nic_ops bulk_ops = { .name = "fuzzed", .send = card_send, .p
 					 .take_back = bulk_take_back };
 
 /* The bulk card writes a frame into its oldest room; one that is too long spoils it. */
-static void land(const uint8_t *frame, uint32_t bytes)
+void land(const uint8_t *frame, uint32_t bytes)
 {
 	uint8_t header[NIC_BULK_HEADER] = { 0 };
 	uint32_t at = NIC_BULK_HEADER;
@@ -214,12 +206,21 @@ static struct link_config configuration(void)
 	config.tries = 3;
 	config.ring = 64;
 	config.announce = ANNOUNCE;
+	config.most_timeout = 50000000;
+	if (job & JOB_CROWDED) {
+		config.peers = NODES - 2;
+		config.ring = 4;
+	}
+	config.check_payload = !!(job & JOB_CHECKED);
+	config.keyed = !!(job & JOB_KEYED);
+	if (config.keyed)
+		memcpy(config.key, job_key(), sizeof(config.key));
 	return config;
 }
 
 static void make(void)
 {
-	struct link_config config = configuration();
+	struct link_config config = configuration();     /* of a job that takes the most */
 
 	block_size = block_bytes(&limits);
 	view = (struct process_view){ .pid = 1, .uid = 1000, .jid = 7, .base = BASE,
@@ -237,13 +238,35 @@ static void make(void)
 	wire_address(bulk.address, 0, 1);
 }
 
+/* A source in pieces of odd lengths, more of them than a frame can have. */
+static handle_t in_pieces(const struct md_args *like)
+{
+	struct md_args md = *like;
+	struct iovec_args vector[PIECES];
+	uint64_t at = 0;
+	handle_t handle;
+
+	for (uint32_t i = 0; i < PIECES; i++) {
+		vector[i] = (struct iovec_args){ BASE + at, 7 + 13 * i };
+		at += vector[i].bytes + i % 3;
+	}
+	memcpy(view.memory + VECTOR, vector, sizeof(vector));
+	md.start = BASE + VECTOR;
+	md.length = PIECES;
+	md.options = MD_IOVEC;
+	MUST(md_bind(&view, &md, UNLINK_NEVER, &handle) == 0);
+	return handle;
+}
+
 static void begin_input(void)
 {
 	struct link_config config = configuration();
 	struct me_args me = { .match_bits = 5, .nid = ANY_ID, .pid = ANY_ID,
 			      .position = INSERT_AFTER };
 	struct md_args md = { .start = BASE, .length = OFFERED, .threshold = MD_THRESH_INF,
-			      .options = MD_OP_PUT | MD_OP_GET | MD_MANAGE_REMOTE | MD_TRUNCATE };
+			      .options = MD_OP_PUT | MD_OP_GET | MD_MANAGE_REMOTE | MD_TRUNCATE,
+			      .eq_handle = EQ_NONE };
+	struct eq_info queue;
 	handle_t handle, attached;
 
 	memset(view.block, 0, block_size);
@@ -251,13 +274,20 @@ static void begin_input(void)
 	block_open(&view);
 	for (uint32_t i = 0; i < SEGMENT; i++)
 		view.memory[i] = (uint8_t)(i * 7);
+	if (job & JOB_EVENTS) {
+		MUST(eq_alloc(&view, 32, BASE + READ_INDEX, 1, &queue) == 0);
+		md.eq_handle = queue.handle;
+	}
+	if (job & JOB_SILENT)
+		md.options |= MD_ACK_DISABLE;
 	MUST(me_attach(&view, 2, &me, &handle) == 0);
 	MUST(md_attach(&view, handle, &md, UNLINK_NEVER, &attached) == 0);
 	md.options = 0;
 	MUST(md_bind(&view, &md, UNLINK_NEVER, &source) == 0);
+	pieces = in_pieces(&md);
 	memset(memory, 0xa5, memory_bytes);
 	now = 1000000;
-	held = card_is_full = 0;
+	held = card_is_full = broken = was_broken = 0;
 	frames = frames_open(memory, &config, &nic, &view, 0);
 	link_ = frames_link(frames);
 	posted = 0;
@@ -267,115 +297,10 @@ static void begin_input(void)
 
 /* ---- steps ---- */
 
-/* The header of a message of that node: mostly one that the engine takes. */
-static struct message header_of(const struct step *step, uint32_t node, uint64_t length)
-{
-	struct message m = { .operation = step->operation % (MESSAGE_OPERATIONS + 1),
-			     .source_nid = node, .source_pid = 1, .target_pid = 1, .uid = 1000,
-			     .jid = 7, .pt_index = 2, .match_bits = 5, .offset = step->value & 0xfff,
-			     .length = length, .mlength = length };
-
-	if (m.operation == MESSAGE_GET || m.operation == MESSAGE_ACK)
-		m.length = step->value >> 12 & 0x3ff;
-	if (m.operation == MESSAGE_ATOMIC || m.operation == MESSAGE_FETCH_ATOMIC) {
-		m.atomic_operation = step->more % ATOMIC_OPERATIONS;
-		m.datatype = step->more / 16 % ATOMIC_TYPES;
-		if (m.atomic_operation == ATOMIC_CSWAP)
-			m.length /= 2;
-	}
-	if (step->flags & 0x40) {
-		m.ack_request = ACK_YES;
-		m.op_handle = view.ops[step->more % limits.ops].handle;
-		m.md_handle = source;
-	}
-	if (step->flags & 0x80)
-		((uint8_t *)&m)[step->header_at % sizeof(m)] = step->header_value;
-	return m;
-}
-
-static const uint8_t kinds[] = { WIRE_KIND_DATA, WIRE_KIND_ACK, WIRE_KIND_RESET,
-				  WIRE_KIND_ANNOUNCE, WIRE_KIND_GRANT, WIRE_KIND_BULK,
-				  WIRE_KIND_MARK, WIRE_KIND_BULK };
-
-static void arrive(const struct step *step, int on_bulk)
-{
-	static uint8_t frame[WIRE_DATA + 65536];
-	uint32_t node = 1 + step->node % (NODES - 1), lane = step->flags & 1;
-	struct link_view at = link_look(link_, node, lane);
-	struct wire wire = {
-		.kind = step->how % 8 < 6 ? WIRE_KIND_DATA : step->how % 8 < 7 ? WIRE_KIND_ACK :
-			WIRE_KIND_RESET,
-		.lane = (uint8_t)lane, .again = step->flags >> 1 & 1, .over = step->flags >> 2 & 1,
-		.source = 500u + (step->incarnation & 3), .destination = at.mine,
-		.sequence = at.expected + (uint32_t)step->sequence, .ack = at.una + (uint32_t)step->ack,
-		.selective = step->selective, .window = step->window,
-		.refused = step->selective >> 7
-	};
-	uint8_t to[6], from[6];
-	struct message message;
-	uint32_t bytes, header;
-
-	if (on_bulk)
-		wire.kind = kinds[step->how % 8];
-	wire.waits = step->flags >> 5 & 1 && wire.kind != WIRE_KIND_RESET &&
-		wire.kind != WIRE_KIND_BULK && wire.kind != WIRE_KIND_MARK;
-	wire.turn = at.turn + (uint32_t)(int8_t)step->header_at % 4;
-	wire.part = wire.kind == WIRE_KIND_BULK && step->offset < 0x8000 ? at.part : step->offset % 8;
-	wire.until = step->flags & 8 ? step->value : step->length % 8;
-	wire.reach = step->bytes % 4;
-	if (wire.kind == WIRE_KIND_GRANT)
-		wire.sequence = at.una + (uint32_t)step->sequence;
-	if (wire.kind == WIRE_KIND_BULK) {
-		wire.sequence = at.bulk + (uint32_t)(step->sequence / 16);
-		wire.bytes = step->flags & 16 ? 1 + step->bytes % 256 : at.part_bytes;
-	}
-	if (wire.kind == WIRE_KIND_ANNOUNCE) {
-		wire.offset = step->flags & 16 ? 1 + step->bytes % 2048 : 256;
-		wire.length = wire.offset + step->length % 2048;
-	}
-	if (step->incarnation & 0x10)
-		wire.destination = step->incarnation & 0x20 ? 0 : step->value;
-	if (wire.kind == WIRE_KIND_DATA) {
-		wire.length = step->flags & 8 ? step->length % 2048 : step->length % 256;
-		wire.bytes = step->flags & 16 ? step->bytes % 257 : 0;
-		wire.offset = step->flags & 16 ? (uint64_t)(step->offset % 16) * wire.bytes :
-			step->offset;
-		if (!(step->flags & 16)) {
-			/* a fragment as a sender of ours cuts it */
-			uint32_t cut = step->bytes & 1 ? 256 : 64, n = wire.length ?
-				((uint32_t)wire.length - 1) / cut + 1 : 1;
-
-			wire.offset = (uint64_t)(step->offset % n) * cut;
-			wire.bytes = wire.length - wire.offset < cut ?
-				(uint32_t)(wire.length - wire.offset) : cut;
-		}
-		if (step->how & 0x10)
-			wire.length = ((uint64_t)step->value << 16 | step->length) & WIRE_MOST_LENGTH;
-	}
-	message = header_of(step, node, wire.length);
-	memcpy(frame + WIRE_HEADER, &message, sizeof(message));
-	for (uint32_t i = 0; i < wire.bytes; i++)
-		frame[WIRE_DATA + i] = (uint8_t)(step->value + i);
-	wire_address(to, 0, 0);
-	wire_address(from, step->how & 0x20 ? step->value & 0xffff : node, 0);
-	wire_write(frame, to, from, &wire);
-	header = wire.kind == WIRE_KIND_DATA || wire.kind == WIRE_KIND_ANNOUNCE ?
-		WIRE_DATA : WIRE_HEADER;
-	bytes = header + wire.bytes;
-	if (step->how & 0x40)
-		frame[step->bit / 8 % bytes] ^= (uint8_t)(1 << step->bit % 8);
-	if (step->how & 0x80)
-		bytes = step->bit % (bytes + 2);
-	if (on_bulk && (wire.kind == WIRE_KIND_MARK || step->how & 8))
-		land(frame, bytes);
-	else
-		nic.receive(nic.context, frame, bytes);
-}
-
 static void operate(const struct step *step)
 {
 	struct initiator_args args = {
-		.md = source, .put_md = source, .target_nid = step->node % (NODES + 1), .target_pid = 1,
+		.md = step->flags & 8 ? pieces : source, .put_md = source, .target_nid = step->node % (NODES + 1), .target_pid = 1,
 		.pt_index = 2, .match_bits = 5, .local_offset = step->offset % OFFERED,
 		.length = step->length % 1500, .ack = step->flags & 1,
 		.operation = step->how & 1 ? MESSAGE_ATOMIC : MESSAGE_PUT,
@@ -394,6 +319,13 @@ static void operate(const struct step *step)
 		frames_exchange(frames, &args);
 		break;
 	default:
+		if (step->how & 1) {
+			struct message round = header_of(step, 0, 0);
+
+			round.target_nid = step->node % (NODES + 1);
+			frames_signal(frames, &round);
+			break;
+		}
 		link_give_up(link_, now, step->node % NODES);
 	}
 }
@@ -409,7 +341,7 @@ static void do_step(const struct step *step)
 	switch (kind_of(step)) {
 	case STEP_RAW:
 		if (step->how & 1) {
-			nic.receive(nic.context, (const uint8_t *)step, step->bit % 33);
+			hand_up((const uint8_t *)step, step->bit % 33);
 			break;
 		}
 		/* fall through */
@@ -426,6 +358,8 @@ static void do_step(const struct step *step)
 		break;
 	case STEP_TIME:
 		now += step->how & 1 ? step->value : step->value & 0xfffff;
+		if (step->how & 2)
+			break;                 /* nobody has noticed yet */
 		frames_tick(frames);
 		MUST(frames_deadline(frames) >= now || link_look(link_, 1, 0).ready);
 		break;
@@ -434,6 +368,8 @@ static void do_step(const struct step *step)
 		break;
 	case STEP_CARD:
 		card_is_full = step->how % 3;
+		broken = step->how >> 4 & 1;
+		was_broken |= broken;
 		break;
 	case STEP_OWN:
 		operate(step);
@@ -449,6 +385,7 @@ static void do_step(const struct step *step)
 static void end_input(void)
 {
 	card_is_full = 2;
+	broken = 0;
 	for (uint32_t node = 1; node < NODES; node++) {
 		edges = 0;
 		link_give_up(link_, now, node);
@@ -459,8 +396,11 @@ static void end_input(void)
 	MUST(link_records_used(link_) == 0);
 	MUST(posted == 0);
 	MUST(frames_pending(frames) == 0);
-	MUST(view.block->pools[POOL_OP].used == 0);
-	MUST(block_pending(&view) == 0);
+	/* What ended while the lock could not be had has not ended in the block. */
+	if (!was_broken) {
+		MUST(view.block->pools[POOL_OP].used == 0);
+		MUST(block_pending(&view) == 0);
+	}
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -473,6 +413,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		make();
 	if (getenv("FUZZ_FAIL"))
 		frames_fail("asked to fail");
+	job = size ? (data[0] % 0xb0) / STEP_KINDS : 0;
 	begin_input();
 	for (size_t at = 0; at + sizeof(step) <= size && at < 64 * sizeof(step); at += sizeof(step)) {
 		memcpy(&step, data + at, sizeof(step));

@@ -1,5 +1,6 @@
 /*
- * What the fuzzer of frames knows of the link's inside: see consistent.c.
+ * What the fuzzer of frames is made of: its steps and world (fuzz_frames.c), the
+ * frames that arrive (arrive.c), what it knows of the link's inside (consistent.c).
  */
 #ifndef TESTS_FUZZ_FRAMES_H
 #define TESTS_FUZZ_FRAMES_H
@@ -13,9 +14,52 @@ _Noreturn void frames_fail(const char *what);
 			frames_fail(__FILE__ ": not so: " #condition); \
 	} while (0)
 
+#define NODES       4u
+
+/* Kinds are modulo their number, but for STEP_BULK, which has 0xb0 to 0xbf. */
+enum step_kind { STEP_FRAME, STEP_RAW, STEP_TIME, STEP_DONE, STEP_CARD, STEP_OWN, STEP_KINDS,
+		 STEP_BULK };
+
+/* Of the first step's kind, above what says its kind. */
+enum job {
+	JOB_KEYED = 1, JOB_CHECKED = 2,        /* tags, or checksums of payload */
+	JOB_CROWDED = 4,                       /* more nodes than peers, and a short ring */
+	JOB_EVENTS = 8,                        /* descriptors have a queue with a handler */
+	JOB_SILENT = 16                        /* the target acknowledges nothing */
+};
+
+struct step {
+	uint8_t kind, node, how, flags;
+	int8_t  sequence, ack;         /* off the ones that would be right */
+	uint8_t incarnation, window;
+	uint16_t bytes, length, offset, bit;
+	uint64_t selective;
+	uint8_t operation, header_at, header_value, more;
+	uint32_t value;
+};
+
+_Static_assert(sizeof(struct step) == 32, "records of an input");
+
+extern struct process_view view;
+extern struct link *link_;
+extern struct nic nic;                 /* the ordinary card */
+extern handle_t source;
+extern uint32_t job;                   /* enum job */
+extern const struct block_limits limits;
+
+/* Of this job, or null. */
+const uint8_t *job_key(void);
+/* The header of a message of that node: mostly one that the engine takes. */
+struct message header_of(const struct step *step, uint32_t node, uint64_t length);
+void hand_up(const uint8_t *frame, uint32_t bytes);
+/* What arrives in this step; on_bulk: the kinds of granted messages too. */
+void arrive(const struct step *step, int on_bulk);
+/* The bulk card has received this. */
+void land(const uint8_t *frame, uint32_t bytes);
+
 /* What a peer that keeps to the rules would know of a flow. */
 struct link_view {
-	uint32_t mine, expected, una, next;
+	uint32_t mine, expected, begun, una, next;
 	uint32_t turn;             /* whosever it is */
 	uint32_t bulk, part, part_bytes; /* of the announced message that is first: what it lacks */
 	int has_rooms;             /* on the bulk card, as the link believes */
@@ -23,6 +67,9 @@ struct link_view {
 };
 
 struct link_view link_look(const struct link *link, uint32_t node, enum link_lane lane);
+
+/* What is known of peers and of what they have sent, as a number. */
+uint64_t link_digest(const struct link *link);
 
 /* Everything that must always hold. */
 void link_check(const struct link *link);

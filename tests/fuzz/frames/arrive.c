@@ -1,0 +1,174 @@
+/*
+ * The fuzzer's frames: what arrives in a step, right but for what the step says.
+ */
+#include <string.h>
+#include "fuzz_frames.h"
+#include "../../../net/link/wire.h"
+#include "../../../net/port.h"
+#include "../../../net/portals/md.h"
+
+#define MOST_PARTS  12u            /* of a message that comes in one step */
+
+static const uint8_t key[WIRE_KEY_BYTES] = {
+	1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16
+};
+
+const uint8_t *job_key(void)
+{
+	return job & JOB_KEYED ? key : 0;
+}
+
+/* The header of a message of that node: mostly one that the engine takes. */
+struct message header_of(const struct step *step, uint32_t node, uint64_t length)
+{
+	struct message m = { .operation = step->operation % (MESSAGE_OPERATIONS + 1),
+			     .source_nid = node, .source_pid = 1, .target_pid = 1, .uid = 1000,
+			     .jid = 7, .pt_index = 2, .match_bits = 5, .offset = step->value & 0xfff,
+			     .length = length, .mlength = length };
+
+	if (m.operation == MESSAGE_GET || m.operation == MESSAGE_ACK)
+		m.length = step->value >> 12 & 0x3ff;
+	if (m.operation == MESSAGE_ATOMIC || m.operation == MESSAGE_FETCH_ATOMIC) {
+		m.atomic_operation = step->more % ATOMIC_OPERATIONS;
+		m.datatype = step->more / 16 % ATOMIC_TYPES;
+		if (m.atomic_operation == ATOMIC_CSWAP)
+			m.length /= 2;
+	}
+	if (m.operation == MESSAGE_ACK)
+		m.link = step->value >> 28 & 1;
+	if (step->flags & 0x40) {
+		m.ack_request = ACK_YES;
+		m.op_handle = view.ops[step->more % limits.ops].handle;
+		m.md_handle = source;
+	}
+	if (step->flags & 0x80)
+		((uint8_t *)&m)[step->header_at % sizeof(m)] = step->header_value;
+	return m;
+}
+
+/* Hand up bytes. If they are no frame at all, nothing may have come of them. */
+void hand_up(const uint8_t *frame, uint32_t bytes)
+{
+	uint64_t before = link_digest(link_);
+	struct wire wire;
+
+	nic.receive(nic.context, frame, bytes);
+	if (wire_read(frame, bytes, 0, job_key(), &wire) != WIRE_OK)
+		MUST(link_digest(link_) == before);
+}
+
+/* Write a frame of that node, do to it what the step says, and hand it up. */
+static void arrive_one(const struct step *step, uint32_t node, int on_bulk, struct wire *wire)
+{
+	static uint8_t frame[WIRE_DATA + 65536];
+	struct message message = header_of(step, node, wire->length);
+	uint32_t header = wire->kind == WIRE_KIND_DATA || wire->kind == WIRE_KIND_ANNOUNCE ?
+		WIRE_DATA : WIRE_HEADER;
+	uint32_t bytes = header + wire->bytes;
+	struct nic_piece whole = { frame, bytes };
+	uint8_t to[6], from[6];
+
+	memcpy(frame + WIRE_HEADER, &message, sizeof(message));
+	for (uint32_t i = 0; i < wire->bytes; i++)
+		frame[header + i] = (uint8_t)(step->value + i);
+	if (wire->bytes && (job & JOB_CHECKED))
+		wire->payload_crc = port_crc32c(0, frame + header, wire->bytes);
+	wire_address(to, 0, 0);
+	wire_address(from, step->how & 0x20 ? step->value & 0xffff : node, 0);
+	wire_write(frame, to, from, wire);
+	if (step->incarnation & 0x80)
+		frame[WIRE_KIND] ^= (uint8_t)step->value;
+	if (job & JOB_KEYED)
+		wire_sign(key, frame, &whole, 1);
+	if (step->how & 0x40)
+		frame[step->bit / 8 % bytes] ^= (uint8_t)(1 << step->bit % 8);
+	if (step->how & 0x80)
+		bytes = step->bit % (bytes + 2);
+	if (on_bulk && (wire->kind == WIRE_KIND_MARK || step->how & 8))
+		land(frame, bytes);
+	else
+		hand_up(frame, bytes);
+}
+
+/* All parts of a message, from one end or the other. */
+static void arrive_whole(const struct step *step, uint32_t node, struct wire *wire)
+{
+	uint32_t cut = step->bytes & 1 ? 256 : 64, first = wire->sequence;
+	uint32_t n = wire->length ? ((uint32_t)wire->length - 1) / cut + 1 : 1;
+
+	for (uint32_t i = 0; i < n && i < MOST_PARTS; i++) {
+		uint32_t part = wire->over ? n - 1 - i : i;
+
+		wire->sequence = first + part;
+		wire->offset = (uint64_t)part * cut;
+		wire->bytes = wire->length - wire->offset < cut ?
+			(uint32_t)(wire->length - wire->offset) : cut;
+		arrive_one(step, node, 0, wire);
+	}
+}
+
+static const uint8_t kinds[] = { WIRE_KIND_DATA, WIRE_KIND_ACK, WIRE_KIND_RESET,
+				  WIRE_KIND_ANNOUNCE, WIRE_KIND_GRANT, WIRE_KIND_BULK,
+				  WIRE_KIND_MARK, WIRE_KIND_BULK };
+
+void arrive(const struct step *step, int on_bulk)
+{
+	uint32_t node = 1 + step->node % (NODES - 1), lane = step->flags & 1;
+	struct link_view at = link_look(link_, node, lane);
+	struct wire wire = {
+		.kind = step->how % 8 < 6 ? WIRE_KIND_DATA : step->how % 8 < 7 ? WIRE_KIND_ACK :
+			WIRE_KIND_RESET,
+		.lane = (uint8_t)lane, .again = step->flags >> 1 & 1, .over = step->flags >> 2 & 1,
+		.source = 500u + (step->incarnation & 3), .destination = at.mine,
+		.sequence = (step->header_at & 0x80 ? at.begun : at.expected) +
+			(uint32_t)step->sequence,
+		.ack = at.una + (uint32_t)step->ack,
+		.selective = step->selective, .window = step->window,
+		.refused = step->selective >> 7
+	};
+
+	if (on_bulk)
+		wire.kind = kinds[step->how % 8];
+	wire.waits = step->flags >> 5 & 1 && wire.kind != WIRE_KIND_RESET &&
+		wire.kind != WIRE_KIND_BULK && wire.kind != WIRE_KIND_MARK;
+	wire.turn = at.turn + (uint32_t)(int8_t)step->header_at % 4;
+	wire.part = wire.kind == WIRE_KIND_BULK && step->offset < 0x8000 ? at.part : step->offset % 8;
+	wire.until = step->flags & 8 ? step->value : step->length % 8;
+	wire.reach = step->bytes % 4;
+	if (wire.kind == WIRE_KIND_GRANT)
+		wire.sequence = at.una + (uint32_t)step->sequence;
+	if (wire.kind == WIRE_KIND_BULK) {
+		wire.sequence = at.bulk + (uint32_t)(step->sequence / 16);
+		wire.bytes = step->flags & 16 ? 1 + step->bytes % 256 : at.part_bytes;
+	}
+	if (wire.kind == WIRE_KIND_ANNOUNCE) {
+		wire.offset = step->flags & 16 ? 1 + step->bytes % 2048 : 256;
+		wire.length = wire.offset + step->length % 2048;
+	}
+	if (step->incarnation & 0x10)
+		wire.destination = step->incarnation & 0x20 ? 0 : step->value;
+	if (step->incarnation & 0x40)
+		wire.source = step->value;
+	if (wire.kind == WIRE_KIND_DATA) {
+		wire.length = step->flags & 8 ? step->length % 2048 : step->length % 256;
+		if (step->how & 8) {
+			arrive_whole(step, node, &wire);
+			return;
+		}
+		wire.bytes = step->flags & 16 ? step->bytes % 257 : 0;
+		wire.offset = step->flags & 16 ? (uint64_t)(step->offset % 16) * wire.bytes :
+			step->offset;
+		if (!(step->flags & 16)) {
+			/* a fragment as a sender of ours cuts it */
+			uint32_t cut = step->bytes & 1 ? 256 : 64, n = wire.length ?
+				((uint32_t)wire.length - 1) / cut + 1 : 1;
+
+			wire.offset = (uint64_t)(step->offset % n) * cut;
+			wire.bytes = wire.length - wire.offset < cut ?
+				(uint32_t)(wire.length - wire.offset) : cut;
+		}
+		if (step->how & 0x10)
+			wire.length = ((uint64_t)step->value << 16 | step->length) & WIRE_MOST_LENGTH;
+	}
+	arrive_one(step, node, on_bulk, &wire);
+}

@@ -220,9 +220,12 @@ def write_capture(path: Path, frames: list[bytes]) -> None:
 
 
 def read_capture(path: Path) -> list[bytes]:
-    data, at, frames = path.read_bytes(), 24, []
-    while at < len(data):
+    """The frames of a capture, which somebody may still be writing."""
+    data, at, read = path.read_bytes(), 24, []
+    while at + 16 <= len(data):
         length = struct.unpack_from("<8xI", data, at)[0]
-        frames.append(data[at + 16:at + 16 + length])
+        if at + 16 + length > len(data):
+            break
+        read.append(data[at + 16:at + 16 + length])
         at += 16 + length
-    return frames
+    return read

@@ -1,0 +1,233 @@
+"""Hostile frames against booted nodes, from a port of the switch that the test holds: the job
+between the nodes does not notice, and what came is in the counters.
+
+tests/host/test_link_hostile.c does the same, and more, with simulated nodes.
+"""
+from __future__ import annotations
+
+import json
+import random
+import select
+import socket
+import struct
+from dataclasses import replace
+from pathlib import Path
+from typing import Callable, Iterator
+
+import pytest
+
+import frames
+from frames import ACK, DATA, RESET, Frame
+
+pytestmark = [pytest.mark.nic, pytest.mark.nodes(3), pytest.mark.spin(2)]
+
+NODES = 3
+LIFE = 256                     # every node's first incarnation
+PAUSE = 0.002                  # seconds between batches: the job is to get on as well
+HANG = 60                      # seconds
+Makes = Callable[[random.Random], Iterator[bytes]]
+
+
+class Port:
+    """A port of the switch; what it is given is thrown away."""
+
+    def __init__(self) -> None:
+        self.mine, self.far = socket.socketpair()
+
+    def send(self, batch: list[bytes]) -> bool:
+        """False: the switch is gone."""
+        data = b"".join(struct.pack(">I", len(one)) + one for one in batch)
+        try:
+            while data:
+                readable, writable, _ = select.select([self.mine], [self.mine], [], HANG)
+                assert readable or writable, "the switch neither takes nor ends"
+                if readable and not self.mine.recv(1 << 20, socket.MSG_DONTWAIT):
+                    return False
+                if writable:
+                    data = data[self.mine.send(data, socket.MSG_DONTWAIT):]
+            select.select([], [], [], PAUSE)
+        except (BrokenPipeError, ConnectionResetError):
+            return False
+        return True
+
+    def close(self) -> None:
+        self.mine.close()
+        self.far.close()
+
+
+@pytest.fixture
+def port():
+    one = Port()
+    yield one
+    one.close()
+
+
+class Outcome:
+    """What a job that was attacked has counted."""
+
+    def __init__(self, report: dict, sent: int) -> None:
+        self.nodes = [rank["stats"] for rank in report["ranks"]]
+        self.ports = {(one["node"], one["card"]): one for one in report["switch"]["ports"]}
+        self.sent = sent
+
+    def sum(self, counter: str) -> int:
+        return sum(node[counter] for node in self.nodes)
+
+
+def attacked(margay, app, tmp_path: Path, port: Port, where: str, makes: Makes, *options: object,
+             batch: int = 20, most: int = 20_000) -> Outcome:
+    """Run a job whose every byte is compared, and send it what `makes` yields meanwhile."""
+    report = tmp_path / "run.json"
+    seed = random.randrange(1 << 31)
+    print(f"seed {seed}")
+    source = makes(random.Random(seed))
+    live = margay.start("run", "-n", NODES, "--link", "virtio", "--json", report, "--test-port",
+                        f"{port.far.fileno()}:{where}", *options, app("ptl_bulk"), 4 << 20,
+                        pass_fds=(port.far.fileno(),))
+    port.far.close()           # the launcher and the switch have it
+    sent = 0
+    while live.process.poll() is None and sent < most:
+        if not port.send([next(source) for _ in range(batch)]):
+            break
+        sent += batch
+    run = live.wait().ok()
+    assert [line.removeprefix("[0] ") for line in run.lines[:2]] == ["ok transfers", "ok order"]
+    outcome = Outcome(json.loads(report.read_text()), sent)
+    # Nobody was given up, and all that was said about the others was about the others.
+    assert outcome.sum("peers_lost") == 0, outcome.nodes
+    return outcome
+
+
+def plausible(rng: random.Random, sender: int, to: int) -> Frame:
+    """What could be the next frame of that node: the first of a lane, or one soon after."""
+    kind = rng.choice([DATA, DATA, ACK, RESET])
+    frame = Frame(to=to, sender=sender, kind=kind, lane=rng.randrange(2),
+                  source=rng.choice([LIFE, LIFE, LIFE + 1, LIFE + 256]),
+                  destination=rng.choice([LIFE, LIFE, 0]), ack=rng.randrange(64),
+                  selective=rng.getrandbits(64), window=rng.choice([1, 64]))
+    if kind == DATA:
+        payload = rng.randbytes(rng.choice([0, 8, 100, 4000]))
+        header = frames.message(operation=rng.randrange(1, 9), source_nid=sender, target_nid=to,
+                                length=len(payload), match_bits=rng.getrandbits(4))
+        frame = replace(frame, sequence=rng.randrange(200), payload=payload, length=len(payload),
+                        message=header)
+    elif kind == ACK:
+        frame = replace(frame, again=1, refused=rng.getrandbits(64))
+    else:
+        frame = replace(frame, over=1, source=LIFE + 256)
+    return frame
+
+
+def two(rng: random.Random) -> tuple[int, int]:
+    sender = rng.randrange(NODES)
+    return sender, (sender + rng.randrange(1, NODES)) % NODES
+
+
+def spoilt(rng: random.Random, data: bytes) -> bytes:
+    """Cut, longer, or with other bytes."""
+    how = rng.randrange(4)
+    if how == 0:
+        return data[:rng.randrange(14, len(data))]
+    if how == 1:
+        return data + rng.randbytes(rng.choice([1, 60, 1500, 60_000]))
+    at = rng.randrange(12, len(data))
+    return data[:at] + rng.randbytes(rng.choice([1, 4, 50])) + data[at + 1:]
+
+
+def test_the_switch_refuses_other_nodes_names(margay, app, tmp_path, port):
+    """A port that belongs to none of the job's nodes, as which it may speak: foreign."""
+    def makes(rng):
+        while True:
+            sender, to = two(rng)
+            yield plausible(rng, sender, to).encode()
+            yield plausible(rng, NODES, to).encode()
+            yield spoilt(rng, plausible(rng, NODES, to).encode())
+            yield b"\xff" * 6 + plausible(rng, NODES, to).encode()[6:]
+    got = attacked(margay, app, tmp_path, port, f"{NODES}", makes)
+    mine = got.ports[NODES, 0]
+    assert mine["forged"] > 100 and abs(mine["forged"] - got.sent / 4) < 100
+    assert got.sum("frames_bad") > 100
+    assert got.sum("forged") + got.sum("ghosts") == 0, got.nodes
+
+
+def test_frames_that_cannot_be_in_a_nodes_own_name(margay, app, tmp_path, port):
+    """Another card of node 2: what no sender of ours says is dropped, whoever says it."""
+    def makes(rng):
+        while True:
+            to = rng.randrange(2)
+            put = Frame(to=to, sender=2, sender_card=9, source=LIFE, destination=LIFE,
+                        payload=bytes(64), length=64)
+            yield replace(put, sequence=1000 + rng.getrandbits(24)).encode()     # window
+            yield replace(put, kind=ACK, ack=1 + rng.getrandbits(30), payload=b"",
+                          length=0).encode()
+            yield replace(put, source=1 + rng.randrange(LIFE - 1)).encode()      # an earlier life
+            yield replace(put, destination=LIFE - 1).encode()
+            yield replace(put, length=63).encode()
+            yield frames.sealed(put.encode())[:-1]
+            yield put.encode()[:-1] + b"x" * 60_000
+            damaged = replace(put, crc=True).encode()
+            yield damaged[:-1] + bytes([damaged[-1] ^ 1])
+    got = attacked(margay, app, tmp_path, port, "2.9", makes)
+    for node in got.nodes[:2]:
+        assert node["frames_bad"] > 10 and node["ghosts"] > 10 and node["damaged"] > 10, node
+
+
+def test_forged_frames_against_a_key(margay, app, tmp_path, port):
+    """The switch forwards everything; the nodes know each other by the job's key."""
+    def makes(rng):
+        key = rng.randbytes(16)
+        while True:
+            frame = plausible(rng, *two(rng))
+            yield frame.encode(key)
+            yield frame.encode()
+            yield spoilt(rng, frame.encode(key))
+    got = attacked(margay, app, tmp_path, port, f"{NODES}", makes, "--accept-forged", "--auth")
+    assert got.sum("forged") > 100 and got.sum("frames_bad") > 100
+    assert got.sum("ghosts") + got.sum("damaged") == 0, got.nodes
+    assert got.ports[NODES, 0]["forged"] > 100
+
+
+@pytest.mark.parametrize("auth", [[], ["--auth"]], ids=["plain", "auth"])
+def test_replayed_frames(margay, app, tmp_path, port, auth):
+    """Whatever the nodes have said to each other they hear again, with or without a key."""
+    capture = tmp_path / "capture.pcap"
+
+    def makes(rng):
+        said: list[bytes] = []
+        nothing = Frame(to=0, sender=NODES).encode()
+        while True:
+            if rng.random() < 0.02 and capture.exists():
+                said = frames.read_capture(capture)[-5000:]
+            yield rng.choice(said) if said else nothing
+    got = attacked(margay, app, tmp_path, port, f"{NODES}", makes, "--accept-forged", "--pcap",
+                   capture, *auth)
+    # A few frames of the nodes' own have wrong tags: see docs/wire.md.
+    assert got.sum("duplicates") > 100 and got.sum("forged") < got.sent / 100
+
+
+def test_replayed_frames_of_another_job(margay, app, tmp_path, port):
+    """They have the right numbers and incarnations, but another key."""
+    capture = tmp_path / "capture.pcap"
+    key = "00112233445566778899aabbccddeeff"
+    margay("run", "-n", NODES, "--link", "virtio", f"--auth={key}", "--pcap", capture,
+           app("ptl_bulk"), 1 << 20).ok()
+    said = frames.read_capture(capture)
+    assert len(said) > 500 and all(frames.is_sealed(one, bytes.fromhex(key)) for one in said[:50])
+
+    def makes(rng):
+        while True:
+            yield from said
+    got = attacked(margay, app, tmp_path, port, f"{NODES}", makes, "--accept-forged", "--auth")
+    assert got.sum("forged") > 100 and got.sum("ghosts") == 0
+
+
+@pytest.mark.parametrize("size", [60, 8000])
+def test_floods(margay, app, tmp_path, port, size):
+    """More frames than the job has, of any content, in large batches."""
+    def makes(rng):
+        garbage = [frames.address(to) + frames.address(NODES) + b"\x88\xb5" + rng.randbytes(size)
+                   for to in (0, 1) for _ in range(100)]
+        while True:
+            yield from garbage
+    got = attacked(margay, app, tmp_path, port, f"{NODES}", makes, batch=200, most=40_000)
+    assert got.sum("frames_bad") > 1000

@@ -6,6 +6,7 @@
 #include "../../../net/link/wire.h"
 #include "../../../net/port.h"
 #include "../../../net/portals/md.h"
+#include "../../../net/portals/op.h"
 
 #define MOST_PARTS  12u            /* of a message that comes in one step */
 

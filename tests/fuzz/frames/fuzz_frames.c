@@ -300,7 +300,8 @@ static void begin_input(void)
 static void operate(const struct step *step)
 {
 	struct initiator_args args = {
-		.md = step->flags & 8 ? pieces : source, .put_md = source, .target_nid = step->node % (NODES + 1), .target_pid = 1,
+		.md = step->flags & 8 ? pieces : source, .put_md = source,
+		.target_nid = step->node % (NODES + 1), .target_pid = 1,
 		.pt_index = 2, .match_bits = 5, .local_offset = step->offset % OFFERED,
 		.length = step->length % 1500, .ack = step->flags & 1,
 		.operation = step->how & 1 ? MESSAGE_ATOMIC : MESSAGE_PUT,

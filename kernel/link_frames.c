@@ -20,6 +20,7 @@
 
 #define BUDGET      64u            /* frames of one look */
 #define LOOKS       16u            /* most of them in one interrupt */
+#define FLOOD_NS    10000UL        /* for the application, when frames do not end */
 #define SILENT_NS   1000000UL      /* between looks at a card whose interrupts do not arrive */
 #define QUIET_NS    1000000000UL   /* without a region: nobody needs a node that hears nothing */
 #define ANNOUNCE    65536u         /* bytes of a message from which on its payload is granted */
@@ -31,6 +32,7 @@ static struct nic *nic, *bulk;     /* bulk: null without one */
 static bool busy;                  /* the link is at work */
 static uint64_t looked_ns;         /* when the card was last looked at */
 static uint64_t heard_ns;          /* when it last had something */
+static bool flooded;               /* frames are left that nobody will interrupt for */
 static uint64_t met;               /* bit per node of the region: it has booted */
 static uint64_t counted[2];        /* copied bytes, out and in, that are in node.counters */
 
@@ -135,12 +137,15 @@ uint32_t link_frames_poll(void)
 	return n;
 }
 
-/* A card whose interrupts do not arrive is looked at by a timer. */
+/* A card whose interrupts do not arrive is looked at by a timer, and so is what a flood
+ * has left, for which there is no interrupt any more. */
 uint64_t link_frames_deadline(void)
 {
-	uint64_t link = frames_deadline(link_frames), card = looked_ns + SILENT_NS;
+	uint64_t link = frames_deadline(link_frames), card = NEVER;
 
-	return nic->silent && card < link ? card : link;
+	if (__builtin_expect(flooded || nic->silent, 0))
+		card = looked_ns + (flooded ? FLOOD_NS : SILENT_NS);
+	return card < link ? card : link;
 }
 
 bool link_frames_rest(void)
@@ -148,7 +153,10 @@ bool link_frames_rest(void)
 	if (busy)
 		return true;
 	interrupts(1);
-	return link_frames_poll() == 0;
+	if (link_frames_poll())
+		return false;
+	flooded = false;
+	return true;
 }
 
 /* The timer comes not later than somebody here wants it. */
@@ -159,34 +167,46 @@ static void set_timer(void)
 		timer_arm_by(looked_ns + parameters.watchdog_us * 1000UL);
 }
 
+/* What comes from now on interrupts, and nothing has come before: only then may the
+ * application go on. But a flood leaves it some time. */
+static void look_until_armed(void)
+{
+	uint32_t looks = 0;
+
+	do
+		interrupts(1);
+	while (link_frames_poll() && ++looks < LOOKS);
+	flooded = looks == LOOKS;
+}
+
 void link_frames_resume(void)
 {
 	if (busy)
 		return;
-	if (parameters.control != CONTROL_INTERRUPT)
+	if (parameters.control == CONTROL_INTERRUPT)
+		look_until_armed();
+	else
 		interrupts(0);
 	set_timer();
 }
 
 void link_frames_arrival(void)
 {
-	uint32_t looks = 0;
-
 	if (parameters.control == CONTROL_INTERRUPT)
-		while (looks < LOOKS && link_frames_poll())
-			looks++, interrupts(1);
+		look_until_armed();
 	set_timer();
-	if (looks == LOOKS) /* nobody will interrupt for what is left */
-		timer_arm_by(looked_ns);
 }
 
 void link_frames_alarm(void)
 {
 	uint64_t now = now_ns();
+	bool due = link_frames_deadline() <= now;
 
-	if (link_frames_deadline() <= now ||
-	    (parameters.control == CONTROL_WATCHDOG &&
-	     now - looked_ns >= parameters.watchdog_us * 1000UL))
+	if (parameters.control == CONTROL_WATCHDOG)
+		due |= now - looked_ns >= parameters.watchdog_us * 1000UL;
+	if (due && parameters.control == CONTROL_INTERRUPT)
+		look_until_armed();
+	else if (due)
 		link_frames_poll();
 	set_timer();
 }

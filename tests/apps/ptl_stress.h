@@ -15,7 +15,7 @@ enum {
 	SLOTS = 12,                /* entries and descriptors at once */
 	LARGEST = 64 << 10,        /* bytes of a message */
 	AREA = 2 * LARGEST,        /* of a descriptor */
-	OPEN = 4                   /* operations of one peer that have begun and not ended */
+	OPEN = 32                  /* operations of one peer that have begun and not ended */
 };
 
 /* Operations that were carried out. */

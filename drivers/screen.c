@@ -32,7 +32,7 @@ static uint32_t columns, rows;     /* in letters */
 static uint32_t scale;             /* of pixels; a text screen: 0 */
 static uint32_t column, row;       /* of the next letter */
 static bool     cleared;
-static char     shown[MOST_ROWS][MOST_COLUMNS];
+static char     (*shown)[MOST_COLUMNS]; /* rows of letters; NULL before screen_map */
 
 static uint32_t least(uint32_t a, uint32_t b)
 {
@@ -68,9 +68,13 @@ void screen_map(void)
 {
 	const struct boot_screen *screen = &boot_info.screen;
 
-	if (screen->physical && find_size(screen))
-		memory = map_physical(screen->physical, (uint64_t)screen->pitch * screen->height,
-		                      screen->pixel_bytes ? MAP_PIXELS : MAP_DEVICE);
+	if (!screen->physical || !find_size(screen))
+		return;
+	memory = map_physical(screen->physical, (uint64_t)screen->pitch * screen->height,
+	                      screen->pixel_bytes ? MAP_PIXELS : MAP_DEVICE);
+	shown = memory_take(MOST_ROWS * MOST_COLUMNS, PAGE_BYTES);
+	cleared = false; /* what was said before is only on the serial port */
+	column = row = 0;
 }
 
 /* White is all ones and black all zeros, whatever a pixel looks like. */
@@ -90,9 +94,11 @@ static void show(uint32_t y, uint32_t x, char c)
 {
 	const struct boot_screen *screen = &boot_info.screen;
 
-	if (shown[y][x] == c)
-		return;
-	shown[y][x] = c;
+	if (shown) {
+		if (shown[y][x] == c)
+			return;
+		shown[y][x] = c;
+	}
 	if (scale)
 		draw_letter(memory + (uint64_t)y * CELL_HEIGHT * scale * screen->pitch +
 		            x * CELL_WIDTH * scale * screen->pixel_bytes, font[c - FONT_FIRST]);
@@ -107,7 +113,8 @@ static void clear(void)
 	cleared = true;
 	if (scale) {
 		memset(memory, 0, (uint64_t)screen->pitch * screen->height);
-		memset(shown, ' ', sizeof(shown));
+		if (shown)
+			memset(shown, ' ', MOST_ROWS * MOST_COLUMNS);
 		return;
 	}
 	outb(VGA_INDEX, VGA_CURSOR);
@@ -122,8 +129,8 @@ static void new_line(void)
 	column = 0;
 	if (++row < rows)
 		return;
-	row = rows - 1;
-	for (uint32_t y = 0; y < rows; y++)
+	row = shown ? rows - 1 : 0;
+	for (uint32_t y = 0; shown && y < rows; y++)
 		for (uint32_t x = 0; x < columns; x++)
 			show(y, x, y < row ? shown[y + 1][x] : ' ');
 }

@@ -35,6 +35,8 @@ static struct nic *open(uint32_t index)
 
 	if (!nic)
 		panic("network card %u cannot be used: %s", index, why ? why : "it is not there");
+	if (parameters.mtu && parameters.mtu < nic->mtu)
+		nic->mtu = parameters.mtu;
 	return nic;
 }
 

@@ -47,6 +47,14 @@ static void interrupts(int on)
 
 /* ---- start ---- */
 
+/* A board that was switched on again has a later one, if not within two seconds. */
+static uint32_t incarnation(void)
+{
+	if (parameters.incarnation)
+		return parameters.incarnation;
+	return (uint32_t)(wall_ns() / 1000000000UL) << 8 | 1u << 8;
+}
+
 void link_frames_start(void)
 {
 	struct link_config config;
@@ -58,7 +66,7 @@ void link_frames_start(void)
 		panic("command line: n=%u, but a machine has at most %u nodes", node.size,
 		      REGION_MAX_NODES);
 	nic = card(0);
-	config = link_defaults(node.id, node.size, parameters.incarnation);
+	config = link_defaults(node.id, node.size, incarnation());
 	config.strict = parameters.strict;
 	config.patient = 1; /* boards are switched on one by one; of a region's dead the launcher tells */
 	config.check_payload = parameters.crc;

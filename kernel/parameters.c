@@ -138,7 +138,7 @@ static bool set_number(const char *key, const char *value)
 		{ "node", &parameters.node }, { "rank", &parameters.rank },
 		{ "n", &parameters.size }, { "jid", &parameters.jid }, { "uid", &parameters.uid },
 		{ "cards", &parameters.cards }, { "incarnation", &parameters.incarnation },
-		{ "watchdog_us", &parameters.watchdog_us },
+		{ "watchdog_us", &parameters.watchdog_us }, { "mtu", &parameters.mtu },
 	};
 
 	for (uint32_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
@@ -208,8 +208,6 @@ static void check_frames(void)
 {
 	if (parameters.frames && parameters.cards < 1 + (uint32_t)parameters.bulk)
 		panic("command line: link=frames needs cards=1, with bulk=1 cards=2");
-	if (!parameters.incarnation)
-		panic("command line: incarnation=0 is not one");
 	if (!parameters.watchdog_us)
 		panic("command line: watchdog_us=0 would do nothing else");
 }

@@ -29,7 +29,8 @@ struct parameters {
 	bool     bulk;             /* card 1 is the bulk card of card 0 */
 	enum control control;
 	uint32_t watchdog_us;
-	uint32_t incarnation;      /* of this life; each one's is larger than the last one's */
+	uint32_t incarnation;      /* of this life; each one's is larger than the last one's; 0: by
+	                              the battery-backed clock */
 	bool     keyed;            /* auth=: frames carry a checksum with the job's key */
 	uint8_t  key[PARAMETER_KEY];
 	bool     stats;
@@ -37,6 +38,7 @@ struct parameters {
 	uint64_t stack_bytes;      /* 0: the kernel chooses */
 	uint64_t ecam;             /* PCI configuration space, 0 unknown */
 	uint32_t cards;            /* network cards that the node has */
+	uint32_t mtu;              /* most bytes of a frame without its CRC; 0: the card's */
 	uint16_t exit_port;        /* of isa-debug-exit, 0 none */
 	const char *name;          /* of the node, or NULL */
 	const char *selftest;      /* a test of two kernels (selftest.h), or NULL */

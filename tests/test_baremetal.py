@@ -17,6 +17,7 @@ FIRMWARE = pytest.mark.parametrize("uefi", [
 HALTED = r"^margay: halted; this machine may be switched off\r?$"
 DEVICES = {"virtio": "virtio-net-pci-non-transitional,host_mtu=65535,romfile=",
            "e1000e": "e1000e,romfile="}
+LONG = 180.0         # firmware boots slowly where many tests share the processors
 TEXT = b"The node's kernel, the node's application: one image, one node.\n" * 30
 
 
@@ -36,7 +37,7 @@ def test_disc(margay, tmp_path, disc, uefi):
     (tmp_path / "text").write_bytes(TEXT)
     path = disc("wordfreq", "--link", "none", "--stay", "--file", tmp_path / "text", "--", "text")
     board = Board(margay, tmp_path, "-cdrom", path, uefi=uefi)
-    board.serial.wait_for(HALTED)
+    board.serial.wait_for(HALTED, LONG)
     lines = [*expected(TEXT), "margay: rank 0 exited with status 0",
              "margay: halted; this machine may be switched off"]
     assert board.serial.out.decode().replace("\r", "").splitlines()[-len(lines):] == lines
@@ -58,16 +59,16 @@ def test_network_boot(margay, app, tmp_path, uefi):
     board = Board(margay, tmp_path, "-boot", "n", "-device",
                   "e1000e,netdev=lan,mac=52:54:00:aa:00:08", "-netdev",
                   f"user,id=lan,restrict=on,tftp={folder},bootfile=jobs/{loader}", uefi=uefi)
-    board.serial.wait().ok().prints(r"hello from rank 1 of 3 on node1\r?$")
+    board.serial.wait(LONG).ok().prints(r"hello from rank 1 of 3 on node1\r?$")
 
 
 @FIRMWARE
 def test_unknown_board_asks(margay, tmp_path, disc, uefi):
     """Two nodes, and nobody knows which this is: the menu waits for a person."""
     board = Board(margay, tmp_path, "-cdrom", disc("hello", "-n", 2, "--link", "none"), uefi=uefi)
-    board.serial.wait_for("node 1 of 2")
+    board.serial.wait_for("node 1 of 2", LONG)
     board.press("down", "ret")
-    board.serial.wait().ok().prints(r"hello from rank 1 of 2 on node1\r?$")
+    board.serial.wait(LONG).ok().prints(r"hello from rank 1 of 2 on node1\r?$")
 
 
 def test_serial_number_tells_the_node(margay, tmp_path, disc):
@@ -76,7 +77,7 @@ def test_serial_number_tells_the_node(margay, tmp_path, disc):
     for words, rank in ((("type=1,serial=Serial No. 4",), 0),
                         (("type=1,uuid=01234567-89ab-cdef-0123-456789abcdef",), 1)):
         board = Board(margay, tmp_path, "-cdrom", path, "-smbios", *words, name=f"board{rank}")
-        board.serial.wait().ok().prints(rf"hello from rank {rank} of 2 on node{rank}\r?$")
+        board.serial.wait(LONG).ok().prints(rf"hello from rank {rank} of 2 on node{rank}\r?$")
 
 
 @pytest.mark.long
@@ -87,7 +88,7 @@ def test_usb_stick(margay, tmp_path, disc):
                       "usb-storage,drive=stick", "-drive",
                       f"if=none,id=stick,format=raw,file={disc('hello', '--link', 'none')}",
                       uefi=uefi, name=f"uefi{uefi}")
-        board.serial.wait().ok().prints(r"hello from rank 0 of 1 on node0\r?$")
+        board.serial.wait(LONG).ok().prints(r"hello from rank 0 of 1 on node0\r?$")
 
 
 @pytest.mark.parametrize("pixels", [
@@ -96,7 +97,7 @@ def test_screen_scrolls(margay, app, tmp_path, disc, pixels):
     """Long lines go on below, and the last of many lines stay."""
     path = disc("output", "--link", "none", "--stay", "--", "lines", 200)
     board = Board(margay, tmp_path, "-cdrom", path, uefi=pixels)
-    board.serial.wait_for(HALTED)
+    board.serial.wait_for(HALTED, LONG)
     lines = [line for line in board.screen(pixels) if line]
     wrapped = "".join(lines)
     assert lines[-2:] == ["margay: rank 0 exited with status 0",
@@ -111,7 +112,7 @@ def test_panic_stays_on_the_screen(margay, tmp_path, disc, uefi):
     """A board that nobody watches keeps its report until somebody comes."""
     path = disc("hello", "--link", "shm")
     board = Board(margay, tmp_path, "-cdrom", path, uefi=uefi)
-    board.serial.wait_for(HALTED)
+    board.serial.wait_for(HALTED, LONG)
     lines = [line for line in board.screen(uefi) if line]
     assert lines[0].startswith("margay: rank 0 (node 0): kernel panic: link=shm, but ")
     assert lines[-1] == "margay: halted; this machine may be switched off"
@@ -139,7 +140,7 @@ def boards_end(boards: list[Board], uefi: bool) -> list[str]:
     """Waits until all have ended well; what the application printed on all screens."""
     lines = []
     for rank, board in enumerate(boards):
-        board.serial.wait_for(HALTED)
+        board.serial.wait_for(HALTED, LONG)
         *said, status, halted = [line for line in board.screen(uefi) if line]
         assert status == f"margay: rank {rank} exited with status 0", said
         assert halted == "margay: halted; this machine may be switched off"

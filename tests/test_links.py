@@ -108,3 +108,5 @@ def test_iso_tells_the_link():
     text = grub.grub_config(options.parse(
         ["app", "-n", "2", "-o", "x.iso", "--link", "e1000e", "--crc"], "iso"), "/boot")
     assert "node=1 rank=1 n=2 link=frames cards=1 " in text and " crc=1 " in text
+    assert " incarnation=0 " in text and " strict=1 " in text    # by the board's own clock
+    assert " mtu=1514 " in text                                  # what every switch passes

@@ -93,7 +93,7 @@ def _choice(options: RunOptions, node: int) -> list[str]:
 
 def _kernel_line(options: RunOptions, node: int) -> str:
     keys = [("node", str(node)), ("rank", str(node)), ("n", str(options.nodes)),
-            *link_keys(options), ("jid", "1"), ("uid", str(os.getuid())),
+            *link_keys(options, 0), ("jid", "1"), ("uid", str(os.getuid())),
             ("stack", str(options.stack_bytes))]
     if options.stay:
         keys.append(("stay", "1"))

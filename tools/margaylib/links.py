@@ -42,6 +42,7 @@ CARDS = {
     "e1000e": Card("e1000e", "", "microvm"),
 }
 LINKS = ("shm", *CARDS)
+ETHERNET_MTU = 1514           # what every switch takes, in bytes without the CRC
 OF_CARDS = ("cards", "control", "crc", "auth")
 OF_SWITCH = ("faults", "pcap", "latency", "bandwidth", "accept_forged", "test_ports")
 
@@ -71,14 +72,17 @@ def cards_alone(options: RunOptions) -> bool:
 
 
 def link_keys(options: RunOptions, life: int = 1) -> list[tuple[str, str]]:
-    """Keys of the kernel's command line; a later life may meet frames of those before."""
+    """Keys of the kernel's command line; a later life may meet frames of those before.
+    Life 0 is a board's, which counts its lives by its clock."""
     if options.link not in CARDS:
         return [("link", options.link)]
     keys = [("link", "shm" if cards_alone(options) else "frames"), ("cards", str(options.cards))]
     if not cards_alone(options):
         keys += [("incarnation", str(life * LIFE)), ("control", options.control or CONTROLS[0])]
-    if life > 1:
+    if life != 1:
         keys.append(("strict", "1"))
+    if options.mtu:
+        keys.append(("mtu", str(options.mtu)))
     if options.crc:
         keys.append(("crc", "1"))
     if options.auth:
@@ -112,6 +116,7 @@ def check(options: RunOptions, command: str) -> None:
         return
     options.cards = options.cards or 1
     if command in ("iso", "pxe"):
+        options.mtu = options.mtu or ETHERNET_MTU
         return
     if options.direct and options.nodes != 2:
         raise MargayError("--direct joins two nodes without a switch", "use -n 2")

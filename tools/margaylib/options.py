@@ -76,6 +76,8 @@ ISO_TABLE = (
     (("--control",), "C", "control", "as for margay run"),
     (("--crc",), "", "crc", "as for margay run"),
     (("--auth",), "[=HEX]", "auth", "as for margay run"),
+    (("--mtu",), "BYTES", "mtu", "longest frame; if all your switches pass longer ones, more is "
+     "faster (1514)"),
     (("--stack",), "MB", "stack", "stack inside the segment (8)"),
     (("--env",), "K=V", "env", "environment variable of the application; repeat"),
     (("--file",), "F", "file", "a file for the application, a module of the image; repeat"),
@@ -141,6 +143,7 @@ class RunOptions:
         self.batch = False
         # iso and pxe
         self.output = ""
+        self.mtu = 0              # 0: the card's
         self.boards: list[str] = []
         self.node = -1
         self.stay = False
@@ -304,6 +307,8 @@ def set_option(options: RunOptions, attribute: str, name: str, value: str) -> No
         setattr(options, attribute, Path(value))
     elif attribute in ("rank", "node"):
         setattr(options, attribute, _number(name, value, 0, MAX_NODES - 1, "ranks start at 0"))
+    elif attribute == "mtu":
+        options.mtu = _number(name, value, 512, 65549, "bytes of a frame without its CRC")
     elif attribute == "board":
         options.boards.append(value)
     elif attribute == "selftest":

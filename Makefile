@@ -60,8 +60,9 @@ bench: all bench-apps ## measure the table of figures, into build/bench.json
 bench-peers: ## measure others, as PEERS=DIR/run.sh does; ARGS for it
 	@$(PYTHON) tests/bench/peers.py $(if $(PEERS),"$(PEERS)") $(ARGS)
 
-soak: build/host/model-engine ## the engine against its model for SECONDS=3600, fresh seeds
-	$(PYTHON) tests/model/soak.py --seconds $(SECONDS) $(ARGS)
+soak: all test-apps build/host/model-engine ## engine against its model, nodes over faulty links; SECONDS=3600
+	$(PYTHON) tests/model/soak.py --seconds $$(($(SECONDS) / 2)) $(ARGS)
+	$(PYTHON) tests/faulty.py --seconds $$(($(SECONDS) / 2))
 
 .PHONY: mutants
 mutants: ## break each rule of Portals in turn: the unit tests must notice

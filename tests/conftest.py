@@ -34,8 +34,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Which links a test that runs nodes takes."""
-    if "link" not in metafunc.fixturenames:
+    """Which links a test that runs nodes takes, if it does not say so itself."""
+    own = any(mark.args[0] == "link" for mark in metafunc.definition.iter_markers("parametrize"))
+    if "link" not in metafunc.fixturenames or own:
         return
     marks = {mark.name for mark in metafunc.definition.iter_markers()}
     links = ["shm"]

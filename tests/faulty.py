@@ -1,0 +1,153 @@
+#!/usr/bin/python3
+"""Nodes whose switch loses, repeats, reorders, damages, delays, cuts and stops.
+
+A Case is a pair of faults at a rate, on some nodes; ptl_faults talks over that
+network, and judge() compares what both sides of every pair say. A dozen cases are
+in test_faulty_links.py; as a program (`make soak`) it runs all of them in turn.
+"""
+from __future__ import annotations
+
+import argparse
+import itertools
+import json
+import random
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from collections import defaultdict
+from pathlib import Path
+
+KINDS = ("loss", "dup", "reorder", "damage", "delay", "cut", "stop")
+RATES = (0.1, 1, 5, 20)               # %: of the frames, or of the time
+COUNTED = {"loss": "lost", "dup": "duplicated", "reorder": "reordered", "damage": "damaged",
+           "delay": "delayed"}        # the switch's counters
+LATE_US = 3000
+PERIOD_MS = 200                       # of cuts and stops, one link or port in each
+PERIODS = 60
+SURE = 30                             # so many faults are expected: then some must be there
+
+
+class Case:
+    """Two kinds of faults, equally often, on `nodes` nodes."""
+
+    def __init__(self, first: str, second: str, rate: float, nodes: int, seed: int,
+                 link: str = "virtio", operations: int = 100) -> None:
+        self.kinds = (first, second)
+        self.rate = rate
+        self.nodes = nodes
+        self.seed = seed
+        self.link = link
+        self.operations = operations
+
+    def __str__(self) -> str:
+        return f"{'+'.join(self.kinds)} {self.rate:g}% n={self.nodes} seed={self.seed} {self.link}"
+
+    def faults(self) -> str:
+        rng = random.Random(self.seed)
+        words = [f"seed={self.seed}"]
+        for kind in self.kinds:
+            if kind == "delay":
+                words.append(f"delay={self.rate}%:{LATE_US}us")
+            elif kind in COUNTED:
+                words.append(f"{kind}={self.rate}%")
+            else:
+                words += [self._pause(kind, number * PERIOD_MS, rng) for number in range(PERIODS)]
+        return ",".join(words)
+
+    def _pause(self, kind: str, start: int, rng: random.Random) -> str:
+        length = max(round(PERIOD_MS * self.rate / 100), 1)
+        start += rng.randrange(PERIOD_MS - length)
+        nodes = sorted(rng.sample(range(self.nodes), 2)) if kind == "cut" \
+            else [rng.randrange(self.nodes)]
+        return f"{kind}={'-'.join(map(str, nodes))}:{start}-{start + length}"
+
+    def arguments(self, image: Path, report: Path) -> list[str]:
+        """Everything behind `margay`. Payload is checked only if somebody asks for it."""
+        return ["run", "--link", self.link, "-n", str(self.nodes), "--mem", "16", "--no-prefix",
+                "--faults", self.faults(), *(["--crc"] if "damage" in self.kinds else []),
+                *(["--auth"] if self.seed % 3 == 0 else []), "--json", str(report), str(image),
+                str(self.operations), str(self.seed)]
+
+    def judge(self, lines: list[str], report: dict) -> str:
+        """What is wrong, or ''. The run has ended with status 0."""
+        said: dict[str, dict[tuple[int, ...], list[int]]] = defaultdict(dict)
+        for line in lines:
+            name, *numbers = line.split()
+            keys = 1 if name == "counter" else 2
+            said[name][tuple(map(int, numbers[:keys]))] = list(map(int, numbers[keys:]))
+        pairs = list(itertools.permutations(range(self.nodes), 2))
+        for pair in pairs:
+            if any(pair not in said[name] for name in ("put", "get", "add", "got")):
+                return f"rank {pair[0]} or {pair[1]} says nothing"
+            good, failed = said["put"][pair]
+            if not good <= said["got"][pair][0] <= good + failed:
+                return (f"puts of {pair[0]} to {pair[1]}: {good} acknowledged, {failed} failed, "
+                        f"{said['got'][pair][0]} arrived")
+            if sum(sum(said[name][pair]) for name in ("put", "get", "add")) != self.operations:
+                return f"operations of {pair[0]} to {pair[1]} have not ended"
+        for rank in range(self.nodes):
+            adds = [said["add"][pair] for pair in pairs if pair[1] == rank]
+            good, failed = (sum(column) for column in zip(*adds))
+            if not good <= said["counter"][rank,][0] <= good + failed:
+                return f"the counter of {rank} is {said['counter'][rank,]}, {good} + {failed} adds"
+        return self._missing_faults(report)
+
+    def _missing_faults(self, report: dict) -> str:
+        """The statistics of the switch show that what was asked for did happen."""
+        ports = report["switch"]["ports"]
+        frames = sum(port["frames_in"] for port in ports)
+        for kind in self.kinds:
+            name = COUNTED.get(kind)
+            if name and frames * self.rate / 100 > SURE and not sum(port[name] for port in ports):
+                return f"no frame was {name} among {frames}"
+        return ""
+
+    def failures(self, lines: list[str]) -> int:
+        """Operations that ended with a failure event."""
+        return sum(int(line.split()[4]) for line in lines if re.match("put|get|add", line))
+
+
+def everything(seed: int, links: tuple[str, ...]) -> list[Case]:
+    """All pairs at all rates, on 2 to 8 nodes; the seed chooses the rest."""
+    cases = []
+    for index, (pair, rate) in enumerate(itertools.product(itertools.combinations(KINDS, 2), RATES)):
+        cases.append(Case(*pair, rate, 2 + (seed + index) % 7, seed + index,
+                          links[(seed + index) % len(links)]))
+    return cases
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--seconds", type=float, default=3600)
+    parser.add_argument("--seed", type=int, help="of the first case; without it a fresh one")
+    args = parser.parse_args()
+    root = Path(__file__).resolve().parents[1]
+    end = time.monotonic() + args.seconds
+    seed = random.SystemRandom().getrandbits(24) if args.seed is None else args.seed
+    done = 0
+    with tempfile.TemporaryDirectory() as folder:
+        report = Path(folder) / "run.json"
+        while time.monotonic() < end:
+            for case in everything(seed, ("virtio", "virtio", "e1000", "e1000e")):
+                if time.monotonic() >= end:
+                    break
+                command = [str(root / "tools" / "margay"),
+                           *case.arguments(root / "build/tests/ptl_faults.elf", report)]
+                command[2:2] = ["--timeout", "120"]
+                ran = subprocess.run(command, capture_output=True, text=True, check=False)
+                lines = ran.stdout.splitlines()
+                wrong = f"status {ran.returncode}" if ran.returncode else \
+                    case.judge(lines, json.loads(report.read_text()))
+                print(f"{case}: {wrong or 'right'}, {case.failures(lines)} failure events",
+                      flush=True)
+                if wrong:
+                    sys.exit(f"{' '.join(command)}\n{ran.stdout[-2000:]}{ran.stderr[-4000:]}")
+                done += 1
+            seed += 1000
+    print(f"{done} runs over faulty links, all right")
+
+
+if __name__ == "__main__":
+    main()

@@ -76,7 +76,7 @@ def test_figures(margay, app, link):
     for size in SIZES[link]:
         assert got[f"{link}_raw_MBps_{size}"] > 0 and got[f"{link}_raw_lost_{size}"] == 0
     woken = re.search(r"card_interrupts +(\d+) +(\d+)", run.stderr)
-    assert woken and int(woken[1]) > 1000 and int(woken[2]) > 1000
+    assert woken and int(woken[1]) > 10 and int(woken[2]) > 10
 
 
 def test_a_card_whose_interrupts_reach_nobody(margay, app):
@@ -108,6 +108,15 @@ def test_incast_needs_cards_and_three_nodes(margay, app, words):
     run = margay("run", "--accel", "tcg", *words, "--selftest", "incast", app("hello"))
     assert run.returncode != 0
     run.says("incast needs 3 nodes with network cards")
+
+
+@pytest.mark.parametrize("link", ["e1000", "e1000e"])
+def test_a_node_that_computes_is_interrupted(margay, app, link):
+    """Its line, or its message, reaches the processor again and again while it calls nothing."""
+    run = margay(*RUN, "--link", link, "--no-prefix", "--stats", app("ptl_bypass"), timeout=120)
+    assert run.ok().lines == ["ok bypass"]
+    woken = re.search(r"card_interrupts +(\d+) +(\d+)", run.stderr)
+    assert woken and int(woken[2]) > 100
 
 
 @pytest.mark.parametrize("link", LINKS)

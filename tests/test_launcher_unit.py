@@ -75,7 +75,7 @@ def test_sizes(text, wanted):
     (["--env", "MARGAY_NO_SUCH"], "no such variable"), (["--file", ""], "not the name"),
     (["--file", "a/.."], "not the name"), (["--file", "x" * 300], "longer than"),
     (["--file", "a/f", "--out", "b/f"], "two files of one name"), (["--no-prefix=1"], "no value"),
-    (["--stack", "60"], "does not fit"), (["--icount", "-n", "2"], "one node")])
+    (["--stack", "60"], "does not fit"), (["--icount", "-n", "2"], "one node or over network cards")])
 def test_errors_name_a_cause_and_a_cure(words, cause):
     with pytest.raises(MargayError, match=cause) as caught:
         options.parse([*words, "app"])
@@ -189,6 +189,10 @@ def test_qemu_line():
     words = line[line.index("-append") + 1].split()
     assert {"node=1", "rank=1", "n=2", "jid=77", "uid=1000", "stats=1"} <= set(words)
     assert not any("dir, with" in word for word in line)
+    pair = options.parse(["--icount", "-n", "2", "--link", "virtio", "a"])
+    assert "shift=0" in machine.qemu_arguments(pair, "tcg", 0, 1, 1, 1)
+    assert "shift=0,sleep=off" in machine.qemu_arguments(options.parse(["--icount", "a"]), "tcg", 0, 1,
+                                                         1, 1)
     assert "1" == machine.qemu_arguments(options.parse(["--icount", "a"]), "tcg", 0, 1, 1, 1)[
         line.index("1,maxcpus=2")]
 

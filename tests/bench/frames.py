@@ -136,7 +136,8 @@ def link_controls(bench: Bench) -> None:
 
 def far_division(bench: Bench) -> None:
     """Instructions of a put to another node and of its arrival, without the driver's, and
-    what they are for (tests/bench/steps_far.py), by gdb."""
+    what they are for (tests/bench/steps_far.py), by gdb; and with the driver's, as two nodes
+    under icount count them themselves (tests/bench/far.c)."""
     steps = TOP / "tests" / "bench" / "steps_far.py"
     command = [str(MARGAY), "gdb", "--batch", "--ex", f"python ROUNDS = {1 if bench.quick else 3}",
                "--ex", f"source {steps}", *pair("virtio"), "--accel", "tcg", app("far")]
@@ -145,6 +146,8 @@ def far_division(bench: Bench) -> None:
     if done.returncode or not found:
         sys.exit(f"bench: {' '.join(command)}\nended with status {done.returncode}\n"
                  f"{done.stdout[-2000:]}{done.stderr[-2000:]}")
+    got = bench.margay(*pair("virtio", "--icount", "--control", "poll"), app("far"), "arrivals")
+    found += [(name, got[name]) for name in ("insn_put_far", "insn_arrival_far")]
     aims = {"insn_tx_8B": "<= 300", "insn_rx_8B": "<= 400"}
     for name, value in found:
         bench.add(name, float(value), "instructions", aims.get(name, ""))

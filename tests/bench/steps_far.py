@@ -115,7 +115,7 @@ def say(name: str, counts: list[Count]) -> None:
         for (share, function), n in middle.functions.most_common():
             print(f"{n:5} {name:11} {share:8} {function}")
     print(f"{name} {middle.total()}")
-    for share in (*SHARES, "driver"):
+    for share in (*SHARES, *(["driver"] if middle.shares["driver"] else [])):
         print(f"{name}_{share} {middle.shares[share]}")
 
 

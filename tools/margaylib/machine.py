@@ -83,7 +83,8 @@ def qemu_arguments(options: RunOptions, accel: str, rank: int, job: int, uid: in
     if debug:
         arguments += ["-chardev", f"socket,id=gdb,fd={Fds.GDB}", "-gdb", "chardev:gdb", "-S"]
     if options.icount:
-        arguments += ["-icount", "shift=0,sleep=off"]
+        # alone, a halted node's time may leap; others need the time that they take
+        arguments += ["-icount", "shift=0,sleep=off" if options.nodes == 1 else "shift=0"]
     if options.boot:
         arguments += ["-boot", "d", "-smbios", f"type=1,serial=margay-node-{rank}",
                       "-drive", f"file=/dev/fd/{Fds.IMAGE},format=raw,media=cdrom,readonly=on"]

@@ -56,7 +56,7 @@ TABLE: tuple[tuple[tuple[str, ...], str, str, str], ...] = (
 )
 # for the tests and benchmarks of margay itself
 OWN_TABLE = (
-    (("--icount",), "", "icount", "one node that counts guest instructions as its time"),
+    (("--icount",), "", "icount", "a node counts guest instructions as its time"),
     (("--selftest",), "NAME", "selftest", "a test inside the kernels before the application"),
     (("--kernel",), "K=V", "kernel", "one more key for the kernel's command line; repeat"),
     (("--cards",), "N", "cards", "cards of each node, 1 to 4 (1)"),
@@ -419,9 +419,9 @@ def _check(options: RunOptions, command: str) -> None:
         raise MargayError(f"more than {MOST_OUTS} --out files",
                           "put several results into one file")
     if options.icount:
-        if options.nodes > 1 or options.accel == "kvm":
-            raise MargayError("--icount works with one node under tcg",
-                              "leave -n and --accel out")
+        if (options.nodes > 1 and options.link not in links.CARDS) or options.accel == "kvm":
+            raise MargayError("--icount works under tcg, with one node or over network cards",
+                              "leave -n and --accel out, or use --link virtio")
         options.accel = "tcg"
     links.check(options, command)
     if options.rank >= options.nodes:

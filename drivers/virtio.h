@@ -88,6 +88,14 @@ static inline void virtio_ring_interrupt(struct virtio_ring *ring, bool on)
 	*event = on ? ring->seen : (uint16_t)(ring->seen + 0x8000u);
 }
 
+/* The same, but at the buffer that is `ahead` of the next. */
+static inline void virtio_ring_interrupt_at(struct virtio_ring *ring, bool on, uint16_t ahead)
+{
+	volatile uint16_t *event = &ring->available->ring[ring->size];
+
+	*event = (uint16_t)(ring->seen + (on ? ahead : 0x8000u));
+}
+
 /* Shows the device what was put into `available`, up to `given`, and rings if it
  * wants to know. */
 static inline void virtio_ring_publish(struct virtio_ring *ring)

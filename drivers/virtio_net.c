@@ -293,7 +293,8 @@ static int send(struct nic *nic, const struct nic_piece *pieces, uint32_t n, uin
 		nic->counters[NIC_DROPS_OUT]++;
 		return NIC_DOWN;
 	}
-	if (v->free < n + 1) {
+	/* A bulk card's user sends on when it hears of what has gone, and may halt meanwhile. */
+	if (v->free < n + 1 || (v->bulk && v->free < ring->size / 2)) {
 		reclaim(v);
 		if (v->free < n + 1) {
 			v->waited_for = (uint16_t)(n + 1);
@@ -435,7 +436,10 @@ static void look(struct virtio_net *v)
 
 static void set_interrupts(struct virtio_net *v)
 {
-	virtio_ring_interrupt(&v->receive, v->armed);
+	if (v->bulk)
+		virtio_net_bulk_interrupt(v);
+	else
+		virtio_ring_interrupt(&v->receive, v->armed);
 	/* A bulk card's user counts what it has been given, and waits for it. */
 	virtio_ring_interrupt(&v->transmit, v->armed && (v->waited_for ||
 	                                                 (v->bulk && v->free != v->transmit.size)));

@@ -50,6 +50,7 @@ struct virtio_net {
 	uint64_t junk_physical;    /* where frames for junk rooms go */
 	uint16_t rooms;            /* that the ring holds */
 	uint16_t next_room, oldest_room; /* to be posted, and to be filled */
+	uint64_t tells;            /* bit per room: an interrupt is wanted when it is filled */
 	uint32_t capacity[RING / 8]; /* bytes that each room takes, with the virtio header */
 
 	struct net_header *zero;   /* before all frames that are sent */
@@ -91,7 +92,9 @@ void virtio_net_bulk_start(struct virtio_net *v);
 /* Hand up what has landed, at most `budget` frames; returns how many. */
 uint32_t virtio_net_bulk_receive(struct virtio_net *v, uint32_t budget);
 /* Of nic_ops. */
-int virtio_net_bulk_post(struct nic *nic, const struct nic_piece *pieces, uint32_t n);
+int virtio_net_bulk_post(struct nic *nic, const struct nic_piece *pieces, uint32_t n, int tell);
+/* Ask for an interrupt at the next room that tells, or at none. */
+void virtio_net_bulk_interrupt(struct virtio_net *v);
 void virtio_net_bulk_take_back(struct nic *nic);
 
 #endif

@@ -43,7 +43,7 @@ static uint16_t posted(const struct virtio_net *v)
 	return (uint16_t)(v->receive.given - v->receive.seen);
 }
 
-int virtio_net_bulk_post(struct nic *nic, const struct nic_piece *pieces, uint32_t n)
+int virtio_net_bulk_post(struct nic *nic, const struct nic_piece *pieces, uint32_t n, int tell)
 {
 	struct virtio_net *v = of(nic);
 	struct virtio_ring *ring = &v->receive;
@@ -70,11 +70,23 @@ int virtio_net_bulk_post(struct nic *nic, const struct nic_piece *pieces, uint32
 		v->capacity[v->next_room] += FRAME_MOST;
 	}
 	at->flags = DESCRIPTOR_WRITE;
+	v->tells &= ~(1UL << v->next_room);
+	v->tells |= (uint64_t)!!tell << v->next_room;
 	ring->available->ring[ring->given % ring->size] = head;
 	ring->given++;
 	v->next_room = (uint16_t)((v->next_room + 1) % v->rooms);
 	virtio_ring_publish(ring);
 	return NIC_OK;
+}
+
+void virtio_net_bulk_interrupt(struct virtio_net *v)
+{
+	uint16_t n = posted(v), ahead = 0;
+
+	if (v->armed)
+		while (ahead + 1 < n && !(v->tells >> (v->oldest_room + ahead) % v->rooms & 1))
+			ahead++;
+	virtio_ring_interrupt_at(&v->receive, v->armed, ahead);
 }
 
 uint32_t virtio_net_bulk_receive(struct virtio_net *v, uint32_t budget)
@@ -116,7 +128,7 @@ void virtio_net_bulk_take_back(struct nic *nic)
 	    virtio_ring_reset(&v->virtio, &v->receive) &&
 	    virtio_ring_start(&v->virtio, &v->receive, RING, MSIX_FRAMES)) {
 		virtio_net_bulk_start(v);
-		virtio_ring_interrupt(&v->receive, v->armed);
+		virtio_net_bulk_interrupt(v);
 		return;
 	}
 	virtio_net_reset(v);

@@ -65,9 +65,10 @@ struct nic_ops {
 	 * NIC_BULK_PIECES pieces, which are written to; with n = 0 to memory where nobody
 	 * looks. A frame that is longer than its room may spoil it and is lost; the
 	 * room stays. Without a room frames wait outside and come later, or are lost.
-	 * NIC_OK, NIC_FULL or NIC_DOWN.
+	 * With interrupts on, one comes when a room is filled that was posted with
+	 * `tell`, or the last of all. NIC_OK, NIC_FULL or NIC_DOWN.
 	 */
-	int (*post)(struct nic *nic, const struct nic_piece *pieces, uint32_t n);
+	int (*post)(struct nic *nic, const struct nic_piece *pieces, uint32_t n, int tell);
 	/* All rooms are gone: when this returns nothing is written to them any more. */
 	void (*take_back)(struct nic *nic);
 };

@@ -8,6 +8,7 @@
 #include "../port.h"
 
 #define MOST_FRAMES  (1u << 30)    /* of one message */
+#define PROMPT_BYTES (256u << 10)  /* an announced message of so much is acknowledged at once */
 
 enum placed { ACCEPTED, REFUSED, NONSENSE };
 
@@ -325,13 +326,14 @@ static void settle(struct link *link, struct flow *flow, uint64_t now, int expec
 void assemble_whole(struct link *link, struct flow *flow, uint64_t now)
 {
 	const struct assembly *first = record_at(&link->assemblies, flow->assembly);
+	uint64_t length = first->length;
 
 	if (first->first != flow->expected || !first->announced || !first->whole)
 		return;
 	flow->unacked++;
 	settle(link, flow, now, 1);
-	/* The sender waits for this, unless there is more of the kind. */
-	if (!assemble_waits(link, flow))
+	/* The sender may wait for this. A frame more does not matter beside so many bytes. */
+	if (length >= PROMPT_BYTES && !assemble_waits(link, flow))
 		send_ack(link, flow, now);
 }
 

@@ -11,6 +11,8 @@
 #define SHARE_PARTS   32u          /* of a turn, while others wait */
 #define PULL_PARTS    16u          /* asked for at once on the ordinary card */
 #define JUNK_ROOMS    4u           /* posted while what is astray runs out */
+#define LEAST_UNTOLD  4u           /* rooms between two of which the card tells at once */
+#define MOST_UNTOLD   8u
 #define GRANT_TRIES   2u           /* timers, then the rooms are taken back */
 #define DRAIN_TRIES   3u
 #define PULL_TRIES    4u
@@ -167,12 +169,16 @@ static int post(struct link *link, uint32_t index)
 	struct nic_piece pieces[NIC_BULK_PIECES];
 	struct bulk *bulk = &link->bulk;
 	uint32_t bytes, n;
+	int tell;
 
 	if (!bulk->nic || bulk->failures >= BAD_FAILURES)
 		return 0;
 	n = place(link, assembly, assembly->granted, pieces, &bytes);
-	if (n == 0 || bulk->nic->ops->post(bulk->nic, pieces, n) != NIC_OK)
+	tell = bulk->untold + 1 >= MOST_UNTOLD ||
+	       (bulk->untold + 1 >= LEAST_UNTOLD && assembly->granted + 1 == assembly->parts);
+	if (n == 0 || bulk->nic->ops->post(bulk->nic, pieces, n, tell) != NIC_OK)
 		return 0;
+	bulk->untold = tell ? 0 : bulk->untold + 1;
 	bulk->rooms[bulk->posted++ % BULK_ROOMS] =
 		(struct room){ (uint16_t)index, assembly->granted };
 	assembly->granted++;
@@ -204,15 +210,15 @@ static void pull(struct link *link, uint32_t index, uint64_t now)
 	tell(link, &wire, now);
 }
 
-/* Rooms for the flow's next parts, half of the card's at least. 0: it has no more, or
- * had its share. */
+/* Rooms for the flow's next parts, when few are left. 0: it has no more, or had its
+ * share. */
 static int extend(struct link *link, uint64_t now)
 {
 	struct bulk *bulk = &link->bulk;
 	uint32_t before = bulk->posted, empty = posted(bulk) == 0;
 	uint32_t index = lacking(link, link->flows[bulk->flow].assembly);
 
-	if (posted(bulk) > bulk->most / 2)
+	if (posted(bulk) > bulk->most / 4)
 		return 1;
 	if (empty && index != NO_RECORD &&
 	    assembly_at(link, index)->granted > assembly_at(link, index)->received) {
@@ -331,7 +337,7 @@ static void drain(struct link *link, uint64_t now)
 	bulk->state = BULK_DRAIN;
 	bulk->turn++;
 	bulk->granted_at = 0;
-	while (bulk->junk < JUNK_ROOMS && bulk->nic->ops->post(bulk->nic, 0, 0) == NIC_OK)
+	while (bulk->junk < JUNK_ROOMS && bulk->nic->ops->post(bulk->nic, 0, 0, 1) == NIC_OK)
 		bulk->junk++;
 	tell(link, &wire, now);
 }
@@ -402,7 +408,7 @@ static void land_junk(struct link *link, const uint8_t *header, uint32_t bytes, 
 		take_back(link);
 		begin_rooms(link);
 		progress(link, now);
-	} else if (bulk->nic->ops->post(bulk->nic, 0, 0) == NIC_OK) {
+	} else if (bulk->nic->ops->post(bulk->nic, 0, 0, 1) == NIC_OK) {
 		bulk->junk++;
 	}
 }

@@ -8,7 +8,7 @@
 
 #define MOST_FRAMES  (1u << 30)    /* of one message */
 #define SHORT_BYTES  4096u         /* a window of such messages is no large burst */
-#define WAITING_WINDOW 8u          /* frames, while the first of them waits for its payload */
+#define WAITING_WINDOW 16u         /* frames, while the first of them waits for its payload */
 #define LEAST_PART   4096u         /* shorter parts of a long message are not worth a grant */
 
 /* ---- messages ---- */
@@ -178,11 +178,18 @@ void send_acknowledge(struct link *link, struct flow *flow, struct wire *wire)
 
 	if (share > LINK_MOST_WINDOW)
 		share = LINK_MOST_WINDOW;
+	wire->waits = (uint8_t)assemble_waits(link, flow);
+	if (wire->waits) {
+		/* What is behind it may begin, but not end: there must be records for all. */
+		uint32_t most = link->assemblies.limit / (2 * senders + 2);
+
+		if (most > WAITING_WINDOW)
+			most = WAITING_WINDOW;
+		if (share > most)
+			share = most;
+	}
 	if (share < 2)
 		share = 2;
-	wire->waits = (uint8_t)assemble_waits(link, flow);
-	if (wire->waits && share > WAITING_WINDOW)
-		share = WAITING_WINDOW;
 	if (flow->granted < share)
 		flow->granted = (uint8_t)share;
 	wire->lane = (uint8_t)flow_lane(flow);

@@ -142,7 +142,7 @@ struct records {
 enum bulk_state { BULK_NONE, BULK_GRANTED, BULK_DRAIN, BULK_PULLED };
 
 #define BULK_ROOMS  32u            /* most that are posted; a power of two */
-#define BULK_PARTS_OUT 8u          /* most that are with the card */
+#define BULK_PARTS_OUT 64u         /* most that are with the cards */
 
 struct bulk {
 	struct nic *nic;           /* the bulk card, or null */
@@ -156,6 +156,7 @@ struct bulk {
 	uint32_t turn;             /* its number, counting */
 	uint32_t posted, filled;   /* rooms so far, and those in which something has landed */
 	uint32_t spent;            /* parts granted in this turn */
+	uint32_t untold;           /* rooms posted since the last that tells */
 	uint32_t trip;             /* ns from a grant to what it brings, smoothed */
 	uint64_t granted_at;       /* ns: when a grant left while none was under way, or 0 */
 	uint64_t at;               /* ns: the timer, or LINK_NEVER */

@@ -59,7 +59,7 @@ static int post(uint8_t *memory, uint32_t bytes, uint32_t n)
 	memset(memory, 0xa5, (uint64_t)bytes * n);
 	for (uint32_t i = 0; i < n; i++)
 		pieces[i] = (struct nic_piece){ memory + i * bytes, bytes };
-	return nic->ops->post(nic, pieces, n);
+	return nic->ops->post(nic, pieces, n, 0);
 }
 
 static uint32_t poll(void)
@@ -101,7 +101,7 @@ TEST(rooms_are_filled_in_their_order)
 	CHECK_IS(memcmp(last, frame + HEADER, 65485), 0);
 	/* Shorter ones, and junk. */
 	CHECK_IS(post(last, 65485, 1), NIC_OK);
-	CHECK_IS(nic->ops->post(nic, 0, 0), NIC_OK);
+	CHECK_IS(nic->ops->post(nic, 0, 0, 1), NIC_OK);
 	CHECK_IS(fake_land(frame, 20), 1);
 	CHECK_IS(fake_land(frame, FRAME), 1);
 	CHECK_IS(poll(), 2);

@@ -123,9 +123,9 @@ static int card_send(struct nic *self, const struct nic_piece *pieces, uint32_t 
 
 static const struct nic_ops ops = { .name = "fuzzed", .send = card_send };
 
-static int bulk_post(struct nic *self, const struct nic_piece *pieces, uint32_t n)
+static int bulk_post(struct nic *self, const struct nic_piece *pieces, uint32_t n, int tell)
 {
-	(void)self;
+	(void)self, (void)tell;
 	if (card_is_full)
 		return card_is_full == 2 ? NIC_DOWN : NIC_FULL;
 	if (posted == MOST_ROOMS)

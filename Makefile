@@ -42,7 +42,7 @@ HOST_PROGRAMS := build/host/check-gcc build/host/check-clang build/host/check-ts
 	build/host/check-drivers build/host/check-e1000 \
 	build/host/model-engine build/host/netsim build/host/netsim-asan build/host/wire $(FUZZ_TARGETS)
 
-.PHONY: all run check check-long bench bench-peers soak
+.PHONY: all run check check-long bench bench-peers bench-pages soak
 all: build/kernel.o build/libmargay.a build/crt0.o tools apps ## kernel, C library, tools, applications
 
 run: all build/text.txt ## boot NODES=4 nodes that count the words of a text
@@ -59,6 +59,9 @@ bench: all bench-apps ## measure the table of figures, into build/bench.json
 
 bench-peers: ## measure others, as PEERS=DIR/run.sh does; ARGS for it
 	@$(PYTHON) tests/bench/peers.py $(if $(PEERS),"$(PEERS)") $(ARGS)
+
+bench-pages: ## write build/bench.json into README.md and docs/measurements.md
+	@$(PYTHON) tests/bench/tables.py
 
 soak: all test-apps build/host/model-engine ## engine against its model, nodes over faulty links; SECONDS=3600
 	$(PYTHON) tests/model/soak.py --seconds $$(($(SECONDS) / 2)) $(ARGS)

@@ -4,6 +4,7 @@ from __future__ import annotations
 import json
 import re
 import subprocess
+import sys
 
 import pytest
 
@@ -68,3 +69,30 @@ def test_every_link_of_the_launcher_with_cards_is_measured():
          "import frames; from margaylib.links import CARDS; print(set(frames.LINKS) == set(CARDS))"],
         capture_output=True, text=True, check=True)
     assert names.stdout == "True\n"
+
+
+def test_figures_come_into_the_pages():
+    """`make bench-pages`: every place is known, and is filled with what was measured."""
+    sys.path.insert(0, str(ROOT / "tests" / "bench"))
+    import tables
+    figure = {"median": 41.5, "min": 40.0, "max": 45.25, "unit": "us", "runs": 5, "limit": None,
+              "aim": "<= 1"}
+    names = [*(f"{link}_{row}" for link in tables.LINKS for row in tables.LINK_ROWS),
+             "virtio_bypass_50KB_wait_ms_10", "virtio_put_MBps_1048576_loss_1", "insn_tx_8B",
+             "virtio_poll_put_MBps_1024", "virtio_interrupt_put_MBps_1024", "shm_put_MBps_16",
+             "e1000e_raw_MBps_9014_switch_2"]
+    report = {"date": "2026-01-01", "machine": "a machine", "commit": "abc",
+              "figures": dict.fromkeys(names, figure)}
+    places = set()
+    for page in tables.PAGES:
+        text = page.read_text()
+        places |= {name for _, name, _ in tables.PLACE.findall(text)}
+        made = tables.rewritten(text, report)
+        assert made.count("2026-01-01, a machine, commit abc:\n\n") == len(tables.PLACE.findall(text))
+        assert tables.rewritten(made, report) == made
+        assert tables.rewritten(text, {**report, "figures": {}}) == text
+    assert places == set(tables.TABLES)
+    assert "|put_8B_half_rtt_us|41.5 (40 to 45.2)|" in tables.links(report["figures"])
+    front = tables.front(report["figures"])
+    assert "|shm_put_MBps_16|41.5|40|45.2|us||<= 1|" in front and "setups" not in front
+    assert "_switch_2" not in front and "poll" not in front

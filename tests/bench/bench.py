@@ -176,6 +176,8 @@ def main() -> None:
                         help="only the figures of these network cards; repeat")
     parser.add_argument("--output", type=Path, default=BUILD / "bench.json",
                         help="where the figures go (build/bench.json)")
+    parser.add_argument("--add", action="store_true",
+                        help="keep what the file has of other figures")
     parser.add_argument("--quick", action="store_true",
                         help="little of everything: the figures mean nothing")
     parser.add_argument("--markdown", action="store_true", help="print the table as Markdown")
@@ -187,9 +189,11 @@ def main() -> None:
         print(f"bench: {group.__name__} ...", file=sys.stderr, flush=True)
         group(bench)
     rows = {name: figure.row() for name, figure in bench.figures.items()}
+    old = json.loads(options.output.read_text())["figures"] \
+        if options.add and options.output.exists() else {}
     report = {"machine": machine(), "commit": commit(),
               "date": datetime.datetime.now(datetime.timezone.utc).date().isoformat(),
-              "figures": rows}
+              "figures": {**old, **rows}}
     options.output.write_text(json.dumps(report, indent=1) + "\n")
     table(rows, options.markdown)
     print(f"{report['machine']}; {report['date']}; commit {report['commit']}")

@@ -21,6 +21,7 @@
 #define BUDGET      64u            /* frames of one look */
 #define LOOKS       16u            /* most of them in one interrupt */
 #define FLOOD_NS    10000UL        /* for the application, when frames do not end */
+#define TRIES       64u            /* each of 200 ms at most */
 #define SILENT_NS   1000000UL      /* between looks at a card whose interrupts do not arrive */
 #define QUIET_NS    1000000000UL   /* without a region: nobody needs a node that hears nothing */
 #define ANNOUNCE    65536u         /* bytes of a message from which on its payload is granted */
@@ -69,6 +70,8 @@ void link_frames_start(void)
 	config = link_defaults(node.id, node.size, incarnation());
 	config.strict = parameters.strict;
 	config.patient = 1; /* boards are switched on one by one; of a region's dead the launcher tells */
+	if (node.region) /* a living node may get no core for seconds */
+		config.tries = TRIES;
 	config.check_payload = parameters.crc;
 	config.keyed = parameters.keyed;
 	memcpy(config.key, parameters.key, sizeof(config.key));
@@ -143,6 +146,12 @@ uint32_t link_frames_poll(void)
 		frames_tick(link_frames);
 	leave();
 	return n;
+}
+
+void link_frames_look(void)
+{
+	if (parameters.control != CONTROL_INTERRUPT)
+		link_frames_poll();
 }
 
 /* A card whose interrupts do not arrive is looked at by a timer, and so is what a flood

@@ -44,6 +44,9 @@ bool link_frames_signal(const struct message *message);
  * work, as from a wait for the console in it, it does nothing. */
 uint32_t link_frames_poll(void);
 
+/* The same in a call that does not wait, if nothing interrupts the application. */
+void link_frames_look(void);
+
 /* Before a halt: from now on an arrival ends it. False: something has come. */
 bool link_frames_rest(void);
 

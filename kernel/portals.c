@@ -207,6 +207,8 @@ int64_t sys_ni_status(uint64_t ni, uint64_t status_register, uint64_t value)
 		return PTL_SEGV;
 	if (!portals_is_interface(ni))
 		return PTL_NI_INVALID;
+	if (link_frames) /* who waits for a register to change must see it change */
+		link_frames_look();
 	return -block_status(&own_view, status_register, out);
 }
 

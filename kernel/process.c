@@ -149,6 +149,7 @@ void process_start(void)
 		.nid = node.id,
 		.pid = node.pid,
 		.tsc_hz = node.tsc_hz,
+		.polls = link_frames && parameters.control != CONTROL_INTERRUPT,
 	};
 	memcpy(start->node_name, node.name, sizeof(start->node_name));
 	start->wall_ns = wall_ns();

@@ -37,6 +37,10 @@ static struct eq_reader queues[QUEUES] = {
 static struct eq_reader *by_index[QUEUES] = {
 	[0] = &no_queue, [1 ... QUEUES - 1] = &no_queue_there
 };
+/* Those whose events arrive without this process's help (margay_start.polls). */
+static struct eq_reader *filled_by_index[QUEUES] = {
+	[0] = &no_queue, [1 ... QUEUES - 1] = &no_queue_there
+};
 static unsigned long spin = SPIN_MOST / 8;
 static unsigned int waits;              /* that found no event at the first look */
 static uint64_t served[QUEUES];         /* which turn a queue had last, by handle's index */
@@ -52,8 +56,9 @@ static unsigned long ticks(void)
 
 static void forget(struct eq_reader *queue)
 {
-	by_index[HANDLE_INDEX(queue->handle)] =
-		HANDLE_INDEX(queue->handle) ? &no_queue_there : &no_queue;
+	unsigned int index = HANDLE_INDEX(queue->handle);
+
+	by_index[index] = filled_by_index[index] = index ? &no_queue_there : &no_queue;
 	queue->handle = PTL_INVALID_HANDLE;
 }
 
@@ -102,6 +107,8 @@ int PtlEQAlloc(ptl_handle_ni_t ni, ptl_size_t count, ptl_eq_handler_t handler,
 	queue->mask = info.count - 1;
 	eq_advance(queue, queue->next); /* the kernel has stored the first number */
 	by_index[HANDLE_INDEX(info.handle)] = queue;
+	if (!glue_start.polls)
+		filled_by_index[HANDLE_INDEX(info.handle)] = queue;
 	*eq = info.handle;
 	return PTL_OK;
 }
@@ -123,17 +130,33 @@ int PtlEQFree(ptl_handle_eq_t eq)
 	return result;
 }
 
-/* The queue is none of ours: it has a handler, or there is none. */
+/* Have the kernel look whether something has come. */
+static void poll_cards(const ptl_handle_eq_t *eqs, unsigned int size)
+{
+	call3(SYS_EQ_WAIT, (unsigned long)eqs, size, 0);
+}
+
+/* It has a handler, or is filled only in calls, or there is none. */
+__attribute__((noinline)) /* so that PtlEQGet keeps to few registers */
 static int get_other(ptl_handle_eq_t eq, ptl_event_t *event)
 {
-	int result = upcall_eq_get(eq, event);
+	struct eq_reader *queue = queue_of(eq);
+	int result;
 
+	if (queue->handle == eq) {
+		result = eq_read(queue, event);
+		if (result != PTL_EQ_EMPTY)
+			return result;
+		poll_cards(&eq, 1);
+		return eq_read(queue, event);
+	}
+	result = upcall_eq_get(eq, event);
 	return result == PTL_EQ_INVALID ? no_such_queue() : result;
 }
 
 int PtlEQGet(ptl_handle_eq_t eq, ptl_event_t *event)
 {
-	struct eq_reader *queue = queue_of(eq);
+	struct eq_reader *queue = filled_by_index[eq % QUEUES];
 
 	if (queue->handle != eq)
 		return get_other(eq, event);
@@ -203,7 +226,8 @@ static int wait(const ptl_handle_eq_t *eqs, unsigned int size, unsigned long tim
 		ptl_event_t *event, int *which)
 {
 	int probe = ++waits % PROBE_EVERY == 0;
-	int result = look_for(eqs, size, probe ? SPIN_MOST : spin, event, which);
+	int result = look_for(eqs, size, glue_start.polls ? 0 : probe ? SPIN_MOST : spin, event,
+			      which);
 	int waited = PTL_OK;
 	uint64_t end = timeout_ns == ~0UL ? ~0UL : glue_now_ns() + timeout_ns;
 
@@ -248,6 +272,10 @@ int PtlEQPoll(ptl_handle_eq_t *eqs, int size, ptl_time_t timeout, ptl_event_t *e
 		if (queue_of(eqs[i])->handle != eqs[i] && !upcall_is_queue(eqs[i]))
 			return no_such_queue();
 	result = look(eqs, (unsigned int)size, event, which);
+	if (result == PTL_EQ_EMPTY && timeout == 0 && glue_start.polls) {
+		poll_cards(eqs, (unsigned int)size);
+		return look(eqs, (unsigned int)size, event, which);
+	}
 	if (result != PTL_EQ_EMPTY || timeout == 0)
 		return result;
 	return wait(eqs, (unsigned int)size,

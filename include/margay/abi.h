@@ -172,6 +172,8 @@ struct margay_start {
 	uint64_t wall_ns;      /* CLOCK_REALTIME at tsc_start, ns since 1970 */
 	uint64_t mono_ns;      /* CLOCK_MONOTONIC at tsc_start: ns since the node's boot */
 	char node_name[32];    /* gethostname: "node3" */
+	uint64_t polls;        /* 1: messages arrive in system calls only, or late: who looks
+	                          for an event and finds none makes one */
 };
 #endif
 #endif

@@ -1,0 +1,136 @@
+/*
+ * ptl_frames CASE: what is special where frames carry messages, from rank 0 to rank 1.
+ *
+ *   looks    rank 1 waits with PtlEQGet, PtlEQPoll without time, and PtlNIStatus alone
+ *   unlink   a descriptor goes, or is replaced, right behind the put that sends it
+ *   leaves   rank 0's main returns while its puts are on their way
+ *   stays    rank 1's main returns while rank 0 still needs to know that puts arrived
+ *
+ * Prints "ok CASE".
+ */
+#include "ptl.h"
+#include <unistd.h>
+
+enum { PUTS = 40, LONG = 300000 };
+
+static char area[LONG + PUTS];
+
+static void expose(struct roles *r, size_t bytes)
+{
+	if (r->target)
+		attach(r, 1, 0, memory(area, bytes, PTL_MD_THRESH_INF,
+		                       PTL_MD_OP_PUT | PTL_MD_MANAGE_REMOTE, r->eq), PTL_RETAIN);
+	meet(r);
+}
+
+static ptl_handle_md_t bind(struct roles *r, void *start, size_t bytes)
+{
+	ptl_handle_md_t md;
+
+	EQUAL(PtlMDBind(r->job.ni, memory(start, bytes, PTL_MD_THRESH_INF, 0, PTL_EQ_NONE),
+	                PTL_RETAIN, &md), PTL_OK);
+	return md;
+}
+
+static void send(struct roles *r, ptl_handle_md_t md, uint64_t offset, uint64_t data)
+{
+	EQUAL(PtlPut(md, PTL_NO_ACK_REQ, r->to, PT, 0, 1, offset, data), PTL_OK);
+}
+
+static void looks(struct roles *r)
+{
+	ptl_sr_value_t before = status(r, PTL_SR_BYTES_IN);
+	ptl_event_t event;
+	int which;
+
+	expose(r, 8);
+	for (uint64_t i = 0; i < PUTS; i++) {
+		if (r->initiator)
+			send(r, bind(r, r->out, 8), 0, i);
+		if (r->target && i % 3 == 0)
+			while (PtlEQGet(r->eq, &event) == PTL_EQ_EMPTY)
+				continue;
+		if (r->target && i % 3 == 1)
+			while (PtlEQPoll(&r->eq, 1, 0, &event, &which) == PTL_EQ_EMPTY)
+				continue;
+		if (r->target && i % 3 == 2) {
+			while (status(r, PTL_SR_BYTES_IN) < before + 8 * (i + 1))
+				continue;
+			EQUAL(PtlEQGet(r->eq, &event), PTL_OK);
+		}
+		if (r->target)
+			EQUAL(event.hdr_data, i);
+		meet(r);
+	}
+}
+
+static void unlink_at_once(struct roles *r)
+{
+	ptl_handle_md_t md;
+	ptl_md_t other = memory(area, LONG, PTL_MD_THRESH_INF, 0, PTL_EQ_NONE), old;
+
+	expose(r, LONG);
+	for (int i = 0; r->initiator && i < PUTS; i++) {
+		memset(area, i, LONG);
+		md = bind(r, area, LONG);
+		send(r, md, 0, i);
+		if (i % 2)
+			EQUAL(PtlMDUpdate(md, &old, &other, PTL_EQ_NONE), PTL_OK);
+		EQUAL(PtlMDUnlink(md), PTL_OK);
+	}
+	for (int i = 0; r->target && i < PUTS; i++)
+		EQUAL(expect(r->eq, PTL_EVENT_PUT_END).hdr_data, i);
+	for (int i = 0; r->target && i < LONG; i++)
+		EQUAL(area[i], PUTS - 1);
+	meet(r);
+}
+
+static void leaves(struct roles *r)
+{
+	expose(r, sizeof area);
+	if (r->initiator) {
+		memset(area, 5, LONG);
+		for (int i = 0; i < PUTS; i++)
+			send(r, bind(r, area, LONG), i, i);
+		exit(0);
+	}
+	for (int i = 0; i < PUTS; i++)
+		EQUAL(expect(r->eq, PTL_EVENT_PUT_END).mlength, LONG);
+	for (int i = 0; i < LONG + PUTS - 1; i++)
+		EQUAL(area[i], 5);
+	puts("ok leaves");
+	exit(0);
+}
+
+static void stays(struct roles *r)
+{
+	expose(r, 8);
+	if (r->target) {
+		expect(r->eq, PTL_EVENT_PUT_END);
+		exit(0);
+	}
+	put_ok(r, 8, 1, 0, 8);
+	usleep(50000);                     /* rank 1 has left by now */
+	put_dropped(r, 8, 1, 0);
+	puts("ok stays");
+	exit(0);
+}
+
+int main(int argc, char **argv)
+{
+	static struct roles r;
+	static const struct { const char *name; void (*run)(struct roles *); } cases[] = {
+		{ "looks", looks }, { "unlink", unlink_at_once }, { "leaves", leaves },
+		{ "stays", stays },
+	};
+
+	open_roles(&r);
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+		if (argc > 1 && !strcmp(argv[1], cases[i].name)) {
+			cases[i].run(&r);
+			if (r.target)
+				printf("ok %s\n", argv[1]);
+			return 0;
+		}
+	return 2;
+}

@@ -198,10 +198,14 @@ static void take_put(const ptl_event_t *event)
 		tell(from, PT_CREDIT, number);
 }
 
+/* The puts that came before this message are looked at first. */
 static void take_control(const ptl_event_t *event)
 {
 	struct peer *peer = &peers[event->initiator.nid];
+	ptl_event_t earlier;
 
+	while (PtlEQGet(theirs, &earlier) == PTL_OK)
+		take_put(&earlier);
 	if (event->pt_index == PT_CREDIT && event->hdr_data > peer->credit)
 		peer->credit = event->hdr_data;
 	else if (event->pt_index == PT_PROBE && event->hdr_data > peer->seen)
@@ -249,8 +253,6 @@ static void run(void)
 			if (rank != job.rank && peers[rank].parted == 0 && !peers[rank].busy)
 				tell(rank, PT_PROBE, peers[rank].puts);
 	}
-	for (ptl_event_t event; PtlEQGet(theirs, &event) == PTL_OK;)
-		take_put(&event);          /* those before the last goodbye */
 }
 
 static void report(void)

@@ -13,8 +13,13 @@
 local margay = Proto("margay", "Margay frame")
 
 local HEADER, MESSAGE, DATA_HEADER = 64, 128, 192
-local DATA, ACK, RESET = 1, 2, 3
-local KINDS = { [DATA] = "DATA", [ACK] = "ACK", [RESET] = "RESET" }
+local DATA, ACK, RESET, ANNOUNCE, GRANT, BULK, MARK = 1, 2, 3, 4, 5, 6, 7
+local KINDS = { [DATA] = "DATA", [ACK] = "ACK", [RESET] = "RESET", [ANNOUNCE] = "ANNOUNCE",
+	[GRANT] = "GRANT", [BULK] = "BULK", [MARK] = "MARK" }
+local WITH_MESSAGE = { [DATA] = true, [ANNOUNCE] = true }
+local WITH_PAYLOAD = { [DATA] = true, [BULK] = true }
+local WITH_TURN = { [GRANT] = true, [BULK] = true, [MARK] = true }
+local ACKNOWLEDGES = { [DATA] = true, [ANNOUNCE] = true, [ACK] = true, [GRANT] = true }
 local LANES = { [0] = "requests", [1] = "answers" }
 local OPERATIONS = { [0] = "NONE", "PUT", "GET", "ACK", "REPLY", "GETPUT", "ATOMIC",
 	"FETCH_ATOMIC", "BARRIER" }
@@ -33,7 +38,7 @@ local FRAME_FIELDS = {
 	{ "lane", 15, 1, "uint8", "Lane", base.DEC, LANES, 0x10 },
 	{ "again", 15, 1, "bool", "AGAIN", 8, nil, 0x20 },
 	{ "over", 15, 1, "bool", "OVER", 8, nil, 0x40 },
-	{ "zero", 15, 1, "bool", "Zero", 8, nil, 0x80 },
+	{ "waits", 15, 1, "bool", "WAITS", 8, nil, 0x80 },
 	{ "crc", 16, 4, "uint32", "Checksum of the header", base.HEX },
 	{ "payload_crc", 20, 4, "uint32", "Checksum of the payload", base.HEX },
 	{ "tag", 16, 8, "uint64", "Tag", base.HEX },
@@ -44,8 +49,14 @@ local FRAME_FIELDS = {
 	{ "selective", 40, 8, "uint64", "Selective acknowledgement", base.HEX },
 	{ "window", 48, 2, "uint16", "Window", base.DEC },
 	{ "bytes", 50, 2, "uint16", "Payload bytes in this frame", base.DEC },
+	{ "reach", 50, 2, "uint16", "Sequence numbers to the last message", base.DEC },
 	{ "offset", 52, 6, "uint64", "Their place in the message", base.DEC },
+	{ "part_bytes", 52, 6, "uint64", "Payload bytes of a part", base.DEC },
 	{ "refused", 52, 8, "uint64", "Refused", base.HEX },
+	{ "turn", 52, 4, "uint32", "Turn", base.DEC },
+	{ "part", 56, 4, "uint32", "Part", base.DEC },
+	{ "until", 60, 4, "uint32", "Parts of the last message", base.DEC },
+	{ "wanted", 60, 4, "uint32", "Wanted parts", base.HEX },
 	{ "length", 58, 6, "uint64", "Payload bytes of the message", base.DEC },
 }
 
@@ -107,6 +118,7 @@ derive("payload_crc.status", "uint8", "Status of the payload's checksum", base.D
 derive("tag.status", "uint8", "Status of the tag", base.DEC, STATUS)
 derive("stream", "uint32", "Conversation", base.DEC)
 derive("arrived", "uint32", "Has arrived", base.DEC)
+derive("wanted_part", "uint32", "Is wanted", base.DEC)
 derive("refused_sequence", "uint32", "Was refused", base.DEC)
 derive("retransmission", "framenum", "Sent before in", base.NONE)
 derive("bad", "string", "Wrong")
@@ -230,9 +242,12 @@ local function follow(number, f)
 	if not results[number] then
 		local one = conversation(f)
 		local result = { stream = one.stream }
-		if f.kind == DATA then
-			result.before = one.seen[f.sequence]
-			one.seen[f.sequence] = result.before or number
+		-- What has a number of its own: frames of the flow, and parts of long messages.
+		local name = WITH_MESSAGE[f.kind] and f.sequence or
+			f.kind == BULK and f.sequence .. "/" .. f.part
+		if name then
+			result.before = one.seen[name]
+			one.seen[name] = result.before or number
 		end
 		results[number] = result
 	end
@@ -307,8 +322,8 @@ local function check_sums(tvb, tree, f)
 	if not good then
 		mark_bad(tree, f, "wrong checksum of the header")
 	end
-	if margay.prefs.payload and payload_crc ~= 0 then
-		status = crc32c(raw(tvb, f.header, f.bytes)) == payload_crc and 1 or 0
+	if margay.prefs.payload and payload_crc ~= 0 and WITH_PAYLOAD[f.kind] then
+		status = crc32c(raw(tvb, f.header, f.payload)) == payload_crc and 1 or 0
 	end
 	add_status(tvb, tree, "payload_crc", status)
 	if status == 0 then
@@ -321,7 +336,7 @@ local function check_tag(tvb, tree, f)
 	local key, status = job_key(), 2
 	if key then
 		local tag = siphash(key, f.ethernet .. raw(tvb, 14, 2) ..
-			raw(tvb, 24, f.header + f.bytes - 24))
+			raw(tvb, 24, f.header + f.payload - 24))
 		status = tag == at(tvb, 16, 8):le_uint64() and 1 or 0
 	end
 	add_status(tvb, tree, "tag", status)
@@ -337,10 +352,11 @@ local function dissect_message(tvb, tree, name)
 	end
 end
 
--- A map of frames, each of them also as a field of its own; as text.
+-- A map of frames or parts, each of them also as a field of its own; as text.
 local function add_numbers(tvb, tree, name, each, first)
 	local item, range = add(tvb, tree, name)
-	local list, text = numbers(range:le_uint64(), first)
+	local map = range:len() == 8 and range:le_uint64() or UInt64(range:le_uint())
+	local list, text = numbers(map, first)
 	if #list > 0 then
 		item:append_text(" (" .. text .. ")")
 	end
@@ -357,12 +373,20 @@ local function dissect_fields(tvb, tree, f)
 	end
 	f.sack = add_numbers(tvb, tree, "selective", "arrived", f.ack + 1)
 	add(tvb, tree, "window")
-	add(tvb, tree, "bytes")
-	if f.kind == DATA then
-		add(tvb, tree, "offset")
+	add(tvb, tree, f.kind == GRANT and "reach" or "bytes")
+	if WITH_MESSAGE[f.kind] then
+		add(tvb, tree, f.kind == DATA and "offset" or "part_bytes")
 		add(tvb, tree, "length")
 	elseif f.kind == ACK and f.again then
 		f.refused = add_numbers(tvb, tree, "refused", "refused_sequence", f.ack)
+	elseif WITH_TURN[f.kind] then
+		add(tvb, tree, "turn")
+		add(tvb, tree, "part")
+		if f.kind == GRANT and f.again then
+			f.wanted = add_numbers(tvb, tree, "wanted", "wanted_part", f.part)
+		else
+			add(tvb, tree, "until")
+		end
 	end
 end
 
@@ -377,18 +401,45 @@ local function add_conversation(tree, number, f)
 	end
 end
 
-local function info_of(f)
-	local way, text = f.from .. " -> " .. f.to, nil
-	if f.kind == DATA then
-		text = string.format("%s %s seq %d at %s/%s ack %d", f.name, way, f.sequence, f.offset,
+local SAYS = {
+	[DATA] = function(f, way)
+		return string.format("%s %s seq %d at %s/%s ack %d", f.name, way, f.sequence, f.place,
 			f.length, f.ack)
-	elseif f.kind == ACK then
-		text = string.format("ack %s %s ack %d window %d", way, LANES[f.lane], f.ack, f.window)
-	else
-		text = string.format("reset %s incarnation %d%s", way, f.source, f.over and " over" or "")
+	end,
+	[ACK] = function(f, way)
+		return string.format("ack %s %s ack %d window %d", way, LANES[f.lane], f.ack, f.window)
+	end,
+	[RESET] = function(f, way)
+		return string.format("reset %s incarnation %d%s", way, f.source, f.over and " over" or "")
+	end,
+	[ANNOUNCE] = function(f, way)
+		return string.format("%s %s seq %d announced 0/%s parts of %s ack %d", f.name, way,
+			f.sequence, f.length, f.place, f.ack)
+	end,
+	[GRANT] = function(f, way)
+		if f.over then
+			return string.format("grant %s turn %d taken back ack %d", way, f.turn, f.ack)
+		elseif f.again then
+			return string.format("grant %s turn %d seq %d part %s to the ordinary card ack %d", way,
+				f.turn, f.sequence, f.wanted, f.ack)
+		end
+		return string.format("grant %s turn %d seq %d part %d to seq %d part %d ack %d", way, f.turn,
+			f.sequence, f.part, (f.sequence + f.bytes) % 0x100000000, f["until"], f.ack)
+	end,
+	[BULK] = function(f, way)
+		return string.format("bulk %s turn %d seq %d part %d", way, f.turn, f.sequence, f.part)
+	end,
+	[MARK] = function(f, way)
+		return string.format("mark %s turn %d", way, f.turn)
+	end,
+}
+
+local function info_of(f)
+	local text = SAYS[f.kind](f, f.from .. " -> " .. f.to)
+	if ACKNOWLEDGES[f.kind] then
+		text = text .. (f.waits and " waits" or "") .. (f.sack ~= "" and " sack " .. f.sack or "")
 	end
-	return text .. (f.sack ~= "" and " sack " .. f.sack or "") ..
-		(f.refused and " again " .. f.refused or "") ..
+	return text .. (f.refused and " again " .. f.refused or "") ..
 		(f.before and " [sent before in " .. f.before .. "]" or "") ..
 		(f.bad and " [" .. f.bad .. "]" or "")
 end
@@ -402,14 +453,17 @@ local function read(tvb, ethernet)
 		to = ethernet:byte(5) * 256 + ethernet:byte(6),
 		version = at(tvb, 14, 1):uint(), kind = flags % 16,
 		lane = math.floor(flags / 16) % 2, again = math.floor(flags / 32) % 2 == 1,
-		over = math.floor(flags / 64) % 2 == 1,
+		over = math.floor(flags / 64) % 2 == 1, waits = flags >= 128,
 		source = at(tvb, 24, 4):le_uint(), destination = at(tvb, 28, 4):le_uint(),
 		sequence = at(tvb, 32, 4):le_uint(), ack = at(tvb, 36, 4):le_uint(),
 		window = at(tvb, 48, 2):le_uint(), bytes = at(tvb, 50, 2):le_uint(),
-		offset = tostring(at(tvb, 52, 6):le_uint64()),
+		place = tostring(at(tvb, 52, 6):le_uint64()),
+		turn = at(tvb, 52, 4):le_uint(), part = at(tvb, 56, 4):le_uint(),
+		["until"] = at(tvb, 60, 4):le_uint(),
 		length = tostring(at(tvb, 58, 6):le_uint64()),
 	}
-	f.header = f.kind == DATA and DATA_HEADER or HEADER
+	f.header = WITH_MESSAGE[f.kind] and DATA_HEADER or HEADER
+	f.payload = f.kind == GRANT and 0 or f.bytes
 	return f
 end
 
@@ -424,29 +478,29 @@ end
 
 local function dissect(tvb, pinfo, tree, f)
 	add_nodes(tree, f)
-	for _, name in ipairs({ "version", "kind", "lane", "again", "over", "zero" }) do
+	for _, name in ipairs({ "version", "kind", "lane", "again", "over", "waits" }) do
 		add(tvb, tree, name)
 	end
 	if not KINDS[f.kind] or (f.version ~= 1 and f.version ~= 2) then
 		mark_bad(tree, f, "unknown version or kind")
 		return string.format("version %d kind %d [unknown]", f.version, f.kind)
 	end
-	if tvb:len() + ETHERNET ~= f.header + f.bytes then
+	if tvb:len() + ETHERNET ~= f.header + f.payload then
 		mark_bad(tree, f, "not as long as it says")
 		return KINDS[f.kind] .. " [not as long as it says]"
 	end
 	local check = f.version == 2 and check_tag or check_sums
 	check(tvb, tree, f)
 	dissect_fields(tvb, tree, f)
-	if f.kind == DATA then
+	if WITH_MESSAGE[f.kind] then
 		local operation = at(tvb, HEADER, 1):uint()
 		f.name = OPERATIONS[operation] or "operation " .. operation
 		dissect_message(tvb, tree, f.name)
-		if f.bytes > 0 then
-			tree:add(fields.payload, at(tvb, f.header, f.bytes))
-		end
 	elseif f.kind == RESET then
 		tree:add_proto_expert_info(experts.reset)
+	end
+	if f.payload > 0 then
+		tree:add(fields.payload, at(tvb, f.header, f.payload))
 	end
 	if not f.bad then
 		add_conversation(tree, pinfo.number, f)

@@ -132,7 +132,9 @@ static int bulk_post(struct nic *self, const struct nic_piece *pieces, uint32_t 
 		return NIC_FULL;
 	MUST(n <= NIC_BULK_PIECES);
 	rooms[posted].n = n;
-	memcpy(rooms[posted++].pieces, pieces, n * sizeof(*pieces));
+	for (uint32_t i = 0; i < n; i++)
+		rooms[posted].pieces[i] = pieces[i];
+	posted++;
 	return NIC_OK;
 }
 

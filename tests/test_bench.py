@@ -17,7 +17,8 @@ GROUPS = {
     "link_latency": ("virtio_raw_half_rtt_us", "virtio_put_8B_half_rtt_us"),
     "link_streams": ("virtio_raw_MBps", "virtio_raw_rate_per_s", "virtio_put_rate_8B_per_s",
                      *(f"virtio_put_MBps_{size}" for size in (1024, 4096, 65536, 1048576))),
-    "link_copies": ("virtio_copied_tx_per_byte", "virtio_copied_rx_per_byte"),
+    "link_copies": ("virtio_copied_tx_per_byte", "virtio_copied_rx_per_byte",
+                    "virtio_peer_bytes", "virtio_peer_bytes_silent"),
     "link_losses": ("virtio_put_MBps_1048576_loss_0.1", "virtio_put_MBps_1048576_loss_1"),
     "link_incast": ("virtio_raw_incast15_MBps", "virtio_incast15_MBps",
                     "virtio_incast15_slowest_share"),
@@ -29,7 +30,7 @@ GROUPS = {
         f"insn_{way}{share}" for way in ("tx_8B", "rx_8B", "rx_ack")
         for share in ("", *(f"_{share}" for share in SHARES)))),
 }
-MAY_BE_ZERO = re.compile("copied|insn_.*_(buffers|order|call|portals)")
+MAY_BE_ZERO = re.compile("copied|silent|insn_.*_(buffers|order|call|portals)")
 
 
 def bench(*words: str) -> subprocess.CompletedProcess:

@@ -64,14 +64,18 @@ def link_streams(bench: Bench) -> None:
 
 
 def link_copies(bench: Bench) -> None:
-    """Bytes that a processor copied of each byte sent or received, messages of 1 MiB."""
+    """Bytes that a processor copied of each byte sent or received, messages of 1 MiB; bytes
+    kept for a peer, and for seven that nothing was sent to."""
     for link in bench.links:
         got = bench.margay(*pair(link, "--stats"), app("put"), "stream", "1048576",
                            bench.number(100))
+        bench.add(f"{link}_peer_bytes", got["stats0_peer_bytes"], "bytes", "<= 256")
         bench.add(f"{link}_copied_tx_per_byte", got["stats0_copied_out"] / got["stats0_bytes_out"],
                   "", "0")
         bench.add(f"{link}_copied_rx_per_byte", got["stats1_copied_in"] / got["stats1_bytes_in"],
                   "", "<= 0.02" if link == "virtio" else "<= 1")
+        got = bench.margay("-n", "8", "--link", link, "--stats", app("empty"))
+        bench.add(f"{link}_peer_bytes_silent", got["stats_peer_bytes"], "bytes", "0")
 
 
 def link_losses(bench: Bench) -> None:

@@ -56,7 +56,7 @@ def test_shared_memory_has_no_cards():
     ("virtio", "virtio-net-pci-non-transitional", "microvm"), ("e1000", "e1000", "pc"),
     ("e1000e", "e1000e", "microvm")])
 def test_links_of_network_cards(link, device, chosen):
-    keys = keys_of("-n", "2", "--link", link)
+    keys = keys_of("-n", "2", "--link", link, "--no-bulk")
     assert keys["link"] == "frames" and keys["cards"] == "1" and keys["control"] == "interrupt"
     assert keys["incarnation"] == "256" and not keys.keys() & {"crc", "auth", "strict"}
     parsed = options.parse(["-n", "2", "--link", link, "app"])
@@ -66,6 +66,18 @@ def test_links_of_network_cards(link, device, chosen):
     assert "stream,id=net0,addr.type=fd,addr.str=7" in line
     card = next(word for word in line if word.startswith(device + ","))
     assert "mac=02:4d:47:00:00:01" in card and card.endswith(",romfile=") and ",," not in card
+
+
+@pytest.mark.parametrize("words, bulk", [
+    (["--link", "virtio", "-n", "2"], True), (["--link", "virtio"], False),
+    (["--link", "e1000e", "-n", "2"], False), (["--link", "virtio", "-n", "2", "--no-bulk"], False),
+    (["--link", "virtio", "-n", "2", "--cards", "2"], False),
+    (["--link", "virtio", "-n", "2", "--icount"], False),
+    (["--link", "virtio", "-n", "2", "--selftest", "frames"], False)])
+def test_two_virtio_nodes_have_a_second_card_for_long_messages(words, bulk):
+    keys = keys_of(*words)
+    assert ("bulk" in keys) == bulk
+    assert not bulk or keys["cards"] == "2"
 
 
 def test_keys_of_the_link():
@@ -92,7 +104,8 @@ def test_a_later_life_is_told():
 
 
 def test_ports_of_a_test():
-    parsed = options.parse(["-n", "2", "--link", "virtio", "--accept-forged", "--test-port", "9:7",
+    parsed = options.parse(["-n", "2", "--link", "virtio", "--no-bulk", "--accept-forged",
+                            "--test-port", "9:7",
                             "--test-port", "10:1.1", "app"])
     assert wire.switch_arguments(parsed)[2:] == ["--accept-forged", "4:0.0", "5:1.0", "6:7",
                                                  "7:1.1"]

@@ -43,7 +43,7 @@ CARDS = {
 }
 LINKS = ("shm", *CARDS)
 ETHERNET_MTU = 1514           # what every switch takes, in bytes without the CRC
-OF_CARDS = ("cards", "control", "crc", "auth")
+OF_CARDS = ("cards", "control", "crc", "auth", "no_bulk")
 OF_SWITCH = ("faults", "pcap", "latency", "bandwidth", "accept_forged", "test_ports")
 
 
@@ -87,6 +87,8 @@ def link_keys(options: RunOptions, life: int = 1) -> list[tuple[str, str]]:
         keys.append(("crc", "1"))
     if options.auth:
         keys.append(("auth", options.auth))
+    if options.bulk:
+        keys.append(("bulk", "1"))
     return keys
 
 
@@ -114,7 +116,11 @@ def check(options: RunOptions, command: str) -> None:
             if getattr(options, name):
                 raise MargayError(f"--{name.replace('_', '-')} needs network cards", cure)
         return
-    options.cards = options.cards or 1
+    # A second card for long messages, where it can put them in their place.
+    options.bulk = (options.link == "virtio" and command in ("run", "gdb") and options.nodes > 1
+                    and not options.no_bulk and not options.cards and not options.icount
+                    and not cards_alone(options))
+    options.cards = options.cards or 1 + options.bulk
     if command in ("iso", "pxe"):
         options.mtu = options.mtu or ETHERNET_MTU
         return

@@ -29,6 +29,8 @@ TABLE: tuple[tuple[tuple[str, ...], str, str, str], ...] = (
      "(shm)"),
     (("--control",), "C", "control", "arrivals while a rank computes: interrupt, poll or "
      "watchdog (interrupt)"),
+    (("--no-bulk",), "", "no_bulk", "no second virtio card, which gets long messages without a "
+     "copy"),
     (("--crc",), "", "crc", "checksums of what messages carry over network cards"),
     (("--auth",), "[=HEX]", "auth", "take only frames that know the job's key (a random one)"),
     (("--faults",), "LIST", "faults", "of the switch: loss=1%,dup=0.5%,reorder=2%,damage=0.1%,"
@@ -111,6 +113,7 @@ class RunOptions:
         self.stack = 0            # 0: choose by --mem
         self.link = "shm"
         self.cards = 0            # network cards of each node
+        self.no_bulk = self.bulk = False  # the second of them is not, is a bulk card
         self.control = ""         # how a computing node hears of arrivals
         self.crc = False
         self.auth = ""            # the job's key, in hexadecimal
@@ -269,7 +272,7 @@ def _unknown(name: str, table: tuple, command: str) -> MargayError:
 def set_option(options: RunOptions, attribute: str, name: str, value: str) -> None:
     """Sets one option from its text; raises a MargayError that names it."""
     if attribute in ("no_prefix", "dry_run", "verbose", "stats", "batch", "icount", "direct",
-                     "crc", "accept_forged", "stay"):
+                     "crc", "no_bulk", "accept_forged", "stay"):
         setattr(options, attribute, True)
     elif attribute == "nodes":
         options.nodes = _number(name, value, 1, MAX_NODES, "a machine has 1 to 64 nodes")

@@ -1,0 +1,55 @@
+"""Long messages over virtio cards: the second card of each node puts their payload where it
+belongs (net/link/bulk.c). What was copied, whether every byte is right, and what faults do."""
+from __future__ import annotations
+
+import json
+
+import pytest
+
+pytestmark = pytest.mark.messages
+
+
+def send_long(margay, app, tmp_path, nodes: int, size: int, count: int, *options: object) -> dict:
+    """Rank 0's counters after every other rank has sent it `count` messages."""
+    report = tmp_path / "run.json"
+    run = margay("run", "--link", "virtio", "-n", nodes, "--json", report, "--no-prefix", *options,
+                 app("ptl_long"), size, count, timeout=120).ok()
+    assert run.lines == [f"took {(nodes - 1) * count}"]
+    return json.loads(report.read_text())["ranks"][0]["stats"]
+
+
+@pytest.mark.parametrize("joined", [["--direct"], []], ids=["direct", "switch"])
+def test_megabytes_arrive_without_a_copy(margay, app, tmp_path, joined):
+    counters = send_long(margay, app, tmp_path, 2, 1 << 20, 30, *joined)
+    assert counters["copied_in"] <= 0.02 * counters["bytes_in"]
+    assert counters["parts_placed"] >= 16 * 30
+
+
+def test_without_the_second_card_there_is_one_copy(margay, app, tmp_path):
+    counters = send_long(margay, app, tmp_path, 2, 1 << 20, 10, "--no-bulk")
+    assert counters["parts_placed"] == 0
+    assert 0.95 < counters["copied_in"] / counters["bytes_in"] <= 1
+
+
+@pytest.mark.parametrize("control", ["interrupt", "poll", "watchdog"])
+def test_whatever_tells_of_arrivals(margay, app, tmp_path, control):
+    counters = send_long(margay, app, tmp_path, 3, 200_000, 20, "--control", control)
+    assert counters["parts_placed"] > 0
+
+
+@pytest.mark.nodes(16)
+def test_fifteen_send_to_one(margay, app, tmp_path):
+    counters = send_long(margay, app, tmp_path, 16, 262_144, 8, "--mem", 32)
+    assert counters["copied_in"] <= 0.1 * counters["bytes_in"]
+
+
+FAULTS = ["loss=1%", "dup=2%", "reorder=2%", "damage=1%", "delay=1%:3000us",
+          "loss=5%,dup=5%,reorder=5%,damage=2%,delay=2%:3000us"]
+
+
+@pytest.mark.parametrize("faults", FAULTS)
+@pytest.mark.parametrize("sum_of", ["--crc", "--auth"])
+def test_right_to_the_byte_whatever_the_wire_does(margay, app, tmp_path, faults, sum_of):
+    counters = send_long(margay, app, tmp_path, 2, 500_000, 15, sum_of, "--faults",
+                         f"{faults},seed=5")
+    assert counters["parts_placed"] + counters["parts_pulled"] > 0

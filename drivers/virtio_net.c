@@ -236,21 +236,25 @@ void virtio_net_reset(struct virtio_net *v)
 
 /* ---- transmit ---- */
 
-/* Frees the chains that the device has used. */
+/* Frees the chains that the device has used: what was there before the call, or more, as
+ * those who hear that their frame is sent may send, and come here in between. */
 static void reclaim(struct virtio_net *v)
 {
 	struct virtio_ring *ring = &v->transmit;
-	uint16_t fresh = virtio_ring_fresh(ring);
 
-	if (fresh > ring->size) {
-		virtio_net_nonsense(v, "its transmit ring is ahead of what was sent; it is reset");
-		return;
-	}
-	for (; fresh; fresh--) {
-		uint32_t head = virtio_ring_used(ring, 0).id;
+	for (uint16_t most = ring->size; most && !v->trouble; most--) {
+		uint16_t fresh = virtio_ring_fresh(ring);
 		struct chain *chain;
+		uint32_t head;
 		uint16_t last;
 
+		if (!fresh)
+			break;
+		if (fresh > ring->size) {
+			virtio_net_nonsense(v, "its transmit ring is ahead of what was sent; it is reset");
+			return;
+		}
+		head = virtio_ring_used(ring, 0).id;
 		if (head >= ring->size || !v->chain[head].descriptors) {
 			virtio_net_nonsense(v, "it has sent what nobody gave it; it is reset");
 			return;

@@ -95,6 +95,39 @@ static void works(void)
 	CHECK_IS(n_ended, ends + 1);
 }
 
+/* Sends until the card is full, from within the first call that says a frame is sent. */
+static void sent_and_send(void *context, uint64_t cookie)
+{
+	sent(context, cookie);
+	if (n_ended == 1)
+		for (uint64_t next = 1000; send(next, 1) == NIC_OK; next++)
+			continue;
+}
+
+TEST(whoever_hears_of_a_frame_may_send)
+{
+	uint32_t bytes, n = 0;
+
+	open_card();
+	nic->sent = sent_and_send;
+	while (send(n, 1) == NIC_OK)
+		n++;
+	CHECK_IS(fake_send(SENDS, wire, &bytes), n);
+	poll();
+	CHECK_IS(n_ended, n);
+	for (uint32_t cookie = 0; cookie < SENDS; cookie++)
+		CHECK_IS(ended[cookie], cookie < n);
+	n = fake_send(SENDS, wire, &bytes);
+	CHECK(n > 0);
+	poll();
+	for (uint32_t i = 0; i < n; i++)
+		CHECK_IS(ended[1000 + i], 1);
+	CHECK_IS(nic->counters[NIC_BAD_DESCRIPTORS], 0);
+	nic->sent = sent;
+	works();
+	close_card();
+}
+
 TEST(card_starts_with_its_filter)
 {
 	const uint8_t address[8] = { NET_CLASS_MAC, NET_MAC_ADDRESS, 2, 0x4d, 0x47, 0, 0, 5 };

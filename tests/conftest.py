@@ -7,7 +7,7 @@ gives an application's image. Areas are markers: a test module names its own wit
 Links: a test marked `every_link` runs over shared memory and over each kind of
 network card, with the same command (the fixture adds `--link`). With --long all
 others of the areas APPLICATIONS run over LONG_LINK as well, but those marked
-`shared_memory("why")`.
+`shared_memory("why")`, and `own_link`, which name it themselves.
 """
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Which links a test that runs nodes takes, if it does not say so itself."""
-    own = any(mark.args[0] == "link" for mark in metafunc.definition.iter_markers("parametrize"))
-    if "link" not in metafunc.fixturenames or own:
-        return
     marks = {mark.name for mark in metafunc.definition.iter_markers()}
+    own = any(mark.args[0] == "link" for mark in metafunc.definition.iter_markers("parametrize"))
+    if "link" not in metafunc.fixturenames or own or "own_link" in marks:
+        return
     links = ["shm"]
     if "every_link" in marks:
         links = list(LINKS)

@@ -7,7 +7,7 @@ import pytest
 
 from faulty import KINDS, Case, everything
 
-pytestmark = [pytest.mark.messages, pytest.mark.spin(2)]
+pytestmark = [pytest.mark.messages, pytest.mark.spin(2), pytest.mark.own_link]
 
 SAMPLES = [
     Case("loss", "dup", 1, 2, 1), Case("loss", "reorder", 5, 3, 2), Case("loss", "damage", 20, 2, 3),

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import pytest
 
-pytestmark = pytest.mark.messages
+pytestmark = [pytest.mark.messages, pytest.mark.own_link]
 
 CARDS = ("--link", "virtio")
 BAD_WIRE = "loss=10%,dup=5%,reorder=5%,damage=2%,seed=11"

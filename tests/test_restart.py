@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-pytestmark = [pytest.mark.death, pytest.mark.spin(2)]
+pytestmark = [pytest.mark.death, pytest.mark.spin(2), pytest.mark.own_link]
 
 # Old frames are on their way for longer than a node takes to come back.
 LATE = "delay=10%:300000us,seed="

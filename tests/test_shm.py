@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = [pytest.mark.messages, pytest.mark.nodes(2), pytest.mark.spin(2)]
+pytestmark = [pytest.mark.messages, pytest.mark.nodes(2), pytest.mark.spin(2),
+              pytest.mark.shared_memory("it tests the shared region itself")]
 
 
 def figures(run) -> dict[str, int]:

@@ -99,11 +99,11 @@ static void write_plain(uint16_t stream, const void *data, uint64_t bytes)
 	static const char mark[] = "margay: stats ";
 
 	if (stream == STREAM_STATS) {
-		serial_write(mark, sizeof(mark) - 1);
 		screen_write(mark, sizeof(mark) - 1);
+		serial_write(mark, sizeof(mark) - 1);
 	}
+	screen_write(data, bytes); /* first: what has left the serial port is on the screen */
 	serial_write(data, bytes);
-	screen_write(data, bytes);
 }
 
 void console_write(uint16_t stream, const void *data, uint64_t bytes)

@@ -16,7 +16,7 @@ FIRMWARE = pytest.mark.parametrize("uefi", [
     pytest.param(False, id="bios"), pytest.param(True, id="uefi", marks=pytest.mark.long)])
 HALTED = r"^margay: halted; this machine may be switched off\r?$"
 DEVICES = {"virtio": "virtio-net-pci-non-transitional,host_mtu=65535,romfile=",
-           "e1000e": "e1000e,romfile="}
+           "e1000": "e1000,romfile=", "e1000e": "e1000e,romfile="}
 LONG = 180.0         # firmware boots slowly where many tests share the processors
 TEXT = b"The node's kernel, the node's application: one image, one node.\n" * 30
 
@@ -151,9 +151,12 @@ def boards_end(boards: list[Board], uefi: bool) -> list[str]:
 
 
 @FIRMWARE
-@pytest.mark.parametrize("link", [pytest.param("virtio", marks=pytest.mark.long), "e1000e"])
+@pytest.mark.parametrize("link", [pytest.param("virtio", marks=pytest.mark.long),
+                                  pytest.param("e1000", marks=pytest.mark.long), "e1000e"])
 def test_two_boards_by_network_card(margay, tmp_path, disc, link, uefi):
     """No shared memory: puts and gets between two machines, and barriers."""
+    if uefi and link == "e1000":
+        pytest.skip("under OVMF the interrupt line of a 82540EM on q35 does not come to rest")
     for name, words, said in (("expose", (), ["rank 0 was here", "rank 1 was here"]),
                               ("ptl_barrier", ("--", "rounds", 50), ["done"])):
         path = disc(name, "-n", 2, "--link", link, "--stay", "--board", "board0", "--board",
@@ -191,3 +194,22 @@ def test_clocks_without_a_hypervisor(margay, app, tmp_path, machine):
     slept = float(board.serial.wait_for(r"^slept ([0-9.]+) s\r?$", 20)[0].group(1))
     assert slept == pytest.approx(time.monotonic() - go, rel=0.1)
     board.off()
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("again", [False, True], ids=["off", "off-and-on"])
+def test_board_that_loses_power(margay, tmp_path, disc, again):
+    """Its peer's barrier fails, after bounded tries or at the first frame of the new life."""
+    path = disc("ptl_barrier", "-n", 2, "--link", "e1000e", "--stay", "--board", "board0",
+                "--board", "board1", "--", "death")
+    words = ["-cdrom", path]
+    first, second = boards_on_a_wire(margay, tmp_path, 2, DEVICES["e1000e"], words, False)
+    first.serial.wait_for(r"running\r?$", LONG)
+    second.off()
+    if again:
+        Board(margay, tmp_path, *words, *lan(tmp_path, 2, DEVICES["e1000e"])[1], "-smbios",
+              "type=1,serial=board1", name="again")
+    first.serial.wait_for(HALTED, LONG)
+    assert [line for line in first.text() if line][:3] == [
+        "running", "rank 0: PTL_FAIL", "done"]
+    first.off()

@@ -68,6 +68,8 @@ static int is_announced(const struct link *link, uint64_t length, uint32_t *frag
 	even = ((length - 1) / parts + 64) & ~63ULL;
 	if (most < LEAST_PART || parts > MOST_FRAMES)
 		return 0;
+	if (most > length)
+		most = length;         /* one part: not longer than the message */
 	*fragment = (uint32_t)(even < most ? even : most);
 	return 1;
 }

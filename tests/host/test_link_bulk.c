@@ -24,6 +24,7 @@ static void all_arrive(const struct traffic_config *config, const struct netsim_
 
 	traffic_open(&t, config, network);
 	t.links.check_payload = 1;
+	t.links.keyed = (uint8_t)config->keyed;
 	traffic_start(&t);
 	CHECK_IS(traffic_run(&t, ~0u), 1);
 	CHECK_IS(t.failed, 0);
@@ -49,6 +50,20 @@ TEST(bulk_puts_payload_in_its_place)
 	CHECK_IS(traffic_count(&t, LINK_TAKEN_BACK), 0);
 	CHECK_IS(traffic_count(&t, LINK_TIMEOUTS), 0);
 	CHECK_IS(traffic_close(&t), 0);
+}
+
+/* Their announcements must not say parts that are longer than the message. */
+TEST(bulk_announces_messages_of_one_part)
+{
+	struct traffic_config config = usual(4, 600, 2);
+	struct netsim_config network = netsim_defaults(4, 2);
+
+	config.announce = 600;
+	config.longest = 8000;
+	all_arrive(&config, &network);
+	config.keyed = 1;
+	network.loss = network.damage = 20000;
+	all_arrive(&config, &network);
 }
 
 TEST(bulk_bears_pairs_of_all_faults)

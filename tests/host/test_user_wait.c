@@ -11,6 +11,7 @@
 /* In place of libc-glue/portals_calls.h: the kernel. */
 #define LIBC_GLUE_PORTALS_CALLS_H
 static unsigned int glue_inits = 1;
+static struct margay_start glue_start;
 static int call3(unsigned long number, unsigned long a, unsigned long b, unsigned long c);
 static int call5(unsigned long number, unsigned long a, unsigned long b, unsigned long c,
 		 unsigned long d, unsigned long e);

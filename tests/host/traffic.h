@@ -20,6 +20,7 @@ struct traffic_config {
 	uint32_t longer;           /* per million messages: more than LINK_WHOLE_BYTES */
 	uint32_t busy;             /* per million messages: the receiver says LINK_BUSY */
 	uint32_t answers;          /* per million messages: on the lane of answers */
+	uint32_t keyed;            /* 1: frames carry tags */
 	uint32_t strangers;        /* the last nodes: no traffic; what they send, tests make */
 	uint32_t announce;         /* payload bytes from which on messages are announced, or 0 */
 	uint32_t unplaceable;      /* 1: of every eighth announced message a card cannot be told

@@ -137,7 +137,7 @@ void arrive(const struct step *step, int on_bulk)
 	wire.until = step->flags & 8 ? step->value : step->length % 8;
 	wire.reach = step->bytes % 4;
 	if (wire.kind == WIRE_KIND_GRANT)
-		wire.sequence = at.una + (uint32_t)step->sequence;
+		wire.sequence = at.una + (uint32_t)(step->sequence / 16);
 	if (wire.kind == WIRE_KIND_BULK) {
 		wire.sequence = at.bulk + (uint32_t)(step->sequence / 16);
 		wire.bytes = step->flags & 16 ? 1 + step->bytes % 256 : at.part_bytes;

@@ -23,7 +23,7 @@
 #include "../../../net/portals/op.h"
 
 #define GUARD       (1ULL << 20)
-#define SEGMENT     8192u
+#define SEGMENT     32768u
 #define OFFERED     4096u          /* the segment's first part */
 #define BASE        0x40000000ULL
 #define MTU         (WIRE_DATA + 256u)
@@ -31,12 +31,13 @@
 #define MOST_CARD   8u             /* frames that the card holds */
 #define MOST_ROOMS  4u             /* of the bulk card */
 #define ANNOUNCE    600u
+#define BULK_MTU    (WIRE_HEADER + 4096u + 128u)
 #define PIECES      20u            /* of a source that does not lie in one */
 #define READ_INDEX  OFFERED        /* what the owner keeps for the engine, behind what is offered */
 #define VECTOR      (OFFERED + 64)
 
 struct process_view view;
-static uint8_t *fresh_block, *memory, shadow[SEGMENT];
+static uint8_t *fresh_block, *memory, shadow[SEGMENT], pattern[SEGMENT];
 static uint64_t memory_bytes, block_size, now;
 static struct frames *frames;
 struct link *link_;
@@ -49,10 +50,13 @@ static struct room {
 	uint32_t n;
 } rooms[MOST_ROOMS];
 static uint32_t posted;
-static uint64_t card[MOST_CARD];       /* cookies of frames that it holds */
+static struct {
+	struct nic *nic;
+	uint64_t cookie;
+} card[MOST_CARD];                     /* frames that the cards hold */
 static uint32_t held, card_is_full;
 static uint32_t broken, was_broken;    /* the block's lock cannot be had */
-static handle_t pieces;
+static handle_t pieces, whole;         /* sources in pieces, and of all the segment */
 static uint32_t edges;
 
 const struct block_limits limits = {
@@ -103,21 +107,21 @@ static int card_send(struct nic *self, const struct nic_piece *pieces, uint32_t 
 	uint32_t bytes = 0;
 	struct wire wire;
 
-	(void)self;
 	if (card_is_full == 2)
 		return NIC_DOWN;
 	if (card_is_full || held == MOST_CARD)
 		return NIC_FULL;
 	MUST(n >= 1 && n <= NIC_PIECES);
 	for (uint32_t i = 0; i < n; i++) {
-		MUST(bytes + pieces[i].length <= MTU);
+		MUST(bytes + pieces[i].length <= self->mtu);
 		memcpy(frame + bytes, pieces[i].bytes, pieces[i].length);
 		bytes += pieces[i].length;
 	}
 	/* What leaves must be right. */
 	MUST(wire_read(frame, bytes, (uint32_t)frame[4] << 8 | frame[5], job_key(), &wire) == WIRE_OK);
 	MUST(wire.node == 0);
-	card[held++] = cookie;
+	card[held].nic = self;
+	card[held++].cookie = cookie;
 	return NIC_OK;
 }
 
@@ -173,12 +177,13 @@ void land(const uint8_t *frame, uint32_t bytes)
 /* The card has read its oldest frame. */
 static void complete(void)
 {
-	uint64_t cookie = card[0];
+	struct nic *self = card[0].nic;
+	uint64_t cookie = card[0].cookie;
 
 	if (!held)
 		return;
 	memmove(card, card + 1, --held * sizeof(card[0]));
-	nic.sent(nic.context, cookie);
+	self->sent(self->context, cookie);
 }
 
 /* ---- the world ---- */
@@ -229,13 +234,15 @@ static void make(void)
 				      .bytes = SEGMENT, .memory = guarded(SEGMENT) };
 	view_init(&view, guarded(block_size), block_size, &limits);
 	fresh_block = calloc(1, block_size);
+	for (uint32_t i = 0; i < SEGMENT; i++)
+		pattern[i] = (uint8_t)(i * 7);
 	memory_bytes = frames_bytes(&config, &limits);
 	memory = guarded(memory_bytes);
 	nic.ops = &ops;
 	nic.mtu = MTU;
 	wire_address(nic.address, 0, 0);
 	bulk.ops = &bulk_ops;
-	bulk.mtu = MTU;
+	bulk.mtu = BULK_MTU;
 	bulk.ring = MOST_ROOMS;
 	wire_address(bulk.address, 0, 1);
 }
@@ -274,8 +281,7 @@ static void begin_input(void)
 	memset(view.block, 0, block_size);
 	block_init(&view);
 	block_open(&view);
-	for (uint32_t i = 0; i < SEGMENT; i++)
-		view.memory[i] = (uint8_t)(i * 7);
+	memcpy(view.memory, pattern, SEGMENT);
 	if (job & JOB_EVENTS) {
 		MUST(eq_alloc(&view, 32, BASE + READ_INDEX, 1, &queue) == 0);
 		md.eq_handle = queue.handle;
@@ -287,6 +293,8 @@ static void begin_input(void)
 	md.options = 0;
 	MUST(md_bind(&view, &md, UNLINK_NEVER, &source) == 0);
 	pieces = in_pieces(&md);
+	md.length = SEGMENT;
+	MUST(md_bind(&view, &md, UNLINK_NEVER, &whole) == 0);
 	memset(memory, 0xa5, memory_bytes);
 	now = 1000000;
 	held = card_is_full = broken = was_broken = 0;
@@ -310,6 +318,11 @@ static void operate(const struct step *step)
 		.atomic_operation = step->more % 9, .datatype = step->more / 16
 	};
 
+	if ((step->flags & 8) && (step->flags >> 1 & 3) == 0 && (step->more & 0x80)) {
+		args.md = whole;
+		args.local_offset %= 1024;
+		args.length = 600 + step->length % 20000;
+	}
 	switch (step->flags >> 1 & 3) {
 	case 0:
 		frames_put(frames, &args);

@@ -53,3 +53,15 @@ def test_right_to_the_byte_whatever_the_wire_does(margay, app, tmp_path, faults,
     counters = send_long(margay, app, tmp_path, 2, 500_000, 15, sum_of, "--faults",
                          f"{faults},seed=5")
     assert counters["parts_placed"] + counters["parts_pulled"] > 0
+
+
+def test_instructions_of_a_received_byte(margay, app):
+    """The second witness: what does not copy executes less. A ns is an instruction here."""
+    def instructions(*words: object) -> float:
+        run = margay("run", "-n", 2, "--icount", "--link", "virtio", "--direct", "--no-prefix", *words,
+                     app("received"), 1 << 20, 40, timeout=120).ok()
+        return float(run.prints(r"^busy_ns_per_byte ([0-9.]+)$").group(1))
+
+    placed, copied = instructions("--cards", 2, "--kernel", "bulk=1"), instructions("--cards", 1)
+    print(f"instructions per byte: {placed} placed, {copied} copied")
+    assert placed < 0.1 and placed < copied / 3

@@ -79,3 +79,22 @@ def test_long_cuts_end_in_honest_failures(fault):
 @pytest.mark.long
 def test_million_messages_under_asan():
     run("netsim-asan", 64, 1_000_000, seed(), *(f"{name}=10000" for name in FAULTS))
+
+
+BULK = ("announce=16384", "longest=400000", "longer=200000", "unplaceable=1")
+
+
+@pytest.mark.parametrize("nodes, messages, faults", [(16, 20_000, ""), (16, 10_000, "all")])
+def test_long_messages_go_by_bulk_cards(nodes, messages, faults):
+    """Payload is put in its place by simulated cards; a fifth of the messages is long."""
+    rates = [f"{name}=1000" for name in FAULTS] if faults else []
+    text = run("netsim-asan", nodes, messages, seed(), *BULK, *rates)
+    assert " 0 failed" in text
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("rate", [1000, 10_000, 50_000, 200_000])
+@pytest.mark.parametrize("pair", [(a, b) for a in FAULTS for b in FAULTS if a < b],
+                         ids=lambda pair: "-".join(pair))
+def test_pairs_of_faults_with_bulk_cards(pair, rate):
+    run("netsim", 16, 10_000, seed(), *BULK, *(f"{name}={rate}" for name in pair))

@@ -18,6 +18,7 @@ import json
 import re
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -186,8 +187,10 @@ def main() -> None:
     for group in (*GROUPS, *frames.ON_REQUEST):
         if group.__name__ not in (options.group or [group.__name__ for group in GROUPS]):
             continue
-        print(f"bench: {group.__name__} ...", file=sys.stderr, flush=True)
+        print(f"bench: {group.__name__} ...", end=" ", file=sys.stderr, flush=True)
+        start = time.monotonic()
         group(bench)
+        print(f"{time.monotonic() - start:.0f} s", file=sys.stderr, flush=True)
     rows = {name: figure.row() for name, figure in bench.figures.items()}
     old = json.loads(options.output.read_text())["figures"] \
         if options.add and options.output.exists() else {}

@@ -467,8 +467,12 @@ static uint32_t poll(struct nic *nic, uint32_t budget)
 			look(v);
 	}
 	wrong |= v->trouble && !v->down;
-	if (wrong && recover(v) && v->bulk)
-		nic->landed(nic->context, 0, 0);
+	if (wrong && v->bulk) {
+		virtio_net_reset(v);
+		nic->landed(nic->context, 0, 0); /* its rooms may be anybody's from now on */
+	} else if (wrong) {
+		recover(v);
+	}
 	return frames;
 }
 

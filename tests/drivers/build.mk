@@ -8,7 +8,7 @@ E1000_TEST_SOURCES := drivers/e1000_card.c drivers/e1000.c drivers/e1000e.c \
 	tests/host/check.c tests/drivers/fake_e1000.c tests/drivers/test_e1000.c
 
 build/host/check-drivers: $(VIRTIO_TEST_SOURCES:%.c=build/host/gcc/%.o)
-	@gcc $(HOST_SANITIZE) $^ -o $@
+	@gcc $(HOST_SANITIZE) -Wl,--wrap=virtio_reset $^ -o $@
 
 build/host/check-e1000: $(E1000_TEST_SOURCES:%.c=build/host/gcc/%.o)
 	@gcc $(HOST_SANITIZE) $^ -o $@

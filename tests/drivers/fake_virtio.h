@@ -27,6 +27,8 @@ struct fake {
 	uint64_t ns;               /* the time; each look at it takes a microsecond */
 	bool obeys;                /* answers the control queue */
 	bool deaf;                 /* does not reset a ring */
+	bool stubborn;             /* does not reset */
+	bool silenced;             /* cut off from memory */
 	uint8_t commands[FAKE_COMMANDS][2 + NIC_ADDRESS_BYTES]; /* that it was given */
 	uint32_t n_commands;
 	uint32_t reports;          /* lines on the console */

@@ -183,3 +183,26 @@ TEST(nonsense_of_a_bulk_card_loses_the_rooms_and_says_so)
 		free(memory);
 	}
 }
+
+TEST(rooms_of_a_card_that_does_not_reset_are_out_of_its_reach)
+{
+	uint8_t memory[100];
+
+	for (uint32_t taken_back = 0; taken_back < 2; taken_back++) {
+		open_card(false);
+		CHECK_IS(post(memory, 100, 1), NIC_OK);
+		send();
+		fake.stubborn = true;
+		if (taken_back) {
+			nic->ops->take_back(nic);
+		} else {
+			wrong_room();
+			poll();
+		}
+		CHECK(fake.silenced);
+		CHECK_IS(lost, !taken_back);
+		CHECK_IS(ended, 1);
+		CHECK_IS(post(memory, 100, 1), NIC_DOWN);
+		close_card();
+	}
+}

@@ -142,8 +142,10 @@ uint32_t link_frames_poll(void)
 	looked_ns = now_ns();
 	if (n)
 		heard_ns = looked_ns;
-	if (frames_deadline(link_frames) <= looked_ns)
+	if (frames_deadline(link_frames) <= looked_ns) {
 		frames_tick(link_frames);
+		n++;               /* what is waited for may have ended by that */
+	}
 	leave();
 	return n;
 }
@@ -346,10 +348,15 @@ static bool is_quiet(void *unused)
 
 void link_frames_linger(void)
 {
+	uint64_t end = deadline_in(LINGER_NS);
+
 	if (!link_frames)
 		return;
 	if (!node.region) {
-		wait_until(is_quiet, 0, deadline_in(LINGER_NS), "the other nodes to be quiet");
+		/* quiet is what only time makes: a halt must not last longer than that */
+		while (now_ns() < end && !wait_until(is_quiet, 0, deadline_in(QUIET_NS),
+		                                     "the other nodes to be quiet"))
+			continue;
 		return;
 	}
 	if (have_all_ended(0))

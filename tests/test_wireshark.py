@@ -232,14 +232,17 @@ def test_captures_of_jobs(margay, app, tmp_path, options):
     rows = tshark(path, ["_ws.col.Info", "margay.kind", "margay.bad", "margay.retransmission",
                          "margay.from", "margay.to", "margay.message.operation", "margay.source"])
     said = json.loads(report.read_text())
-    resent = sum(bool(row["margay.retransmission"]) for row in rows)
+    # A part that is granted again counts as sent anew.
+    resent = sum(bool(row["margay.retransmission"]) and row["margay.kind"] != [str(BULK)]
+                 for row in rows)
     counted, left = (sum(rank["stats"][name] for rank in said["ranks"])
                      for name in ("retransmissions", "frames_out"))
     # One may be sent again while the application changes its bytes: docs/wire.md.
     bad = [row["_ws.col.Info"] for row in rows if row["margay.bad"]]
     assert len(bad) < len(rows) / 100, bad
-    # A node may say something after it has counted for the last time.
-    assert resent > 10 and -len(bad) <= resent - counted <= len(rows) - left, (resent, counted)
+    # A node may say something after it has counted for the last time, or not get to say it.
+    assert resent > 10 and abs(resent - counted) <= len(bad) + abs(len(rows) - left), (
+        resent, counted, len(bad), len(rows), left)
     assert {(*row["margay.from"], *row["margay.to"]) for row in rows} == {("0", "1"), ("1", "0")}
     assert {row["margay.source"][0] for row in rows} == {"256"}
     seen = {operation for row in rows for operation in row["margay.message.operation"]}

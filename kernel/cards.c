@@ -1,11 +1,13 @@
 /*
  * Finding the network cards, and what the kernel does with their interrupts and
- * counters. Data: the cards, and their counters as they were at the last look.
+ * counters. Data: the cards, their counters as they were at the last look, and how
+ * often a line has interrupted in vain.
  */
 #include "cards.h"
 
 #include "../drivers/nic_table.h"
 #include "apic.h"
+#include "console.h"
 #include "node.h"
 #include "panic.h"
 #include "parameters.h"
@@ -19,6 +21,12 @@ _Static_assert(VECTOR_CARD_STATE + CARDS_MOST == VECTOR_CARD_END, "a vector per 
 static struct nic *cards[CARDS_MOST];
 static uint32_t number;
 static uint64_t counted[CARDS_MOST][NIC_COUNTERS];
+
+/* A line that interrupts so often while no frame comes or goes is held by a device
+ * that nobody here can make quiet. */
+#define MOST_IN_VAIN 10000u
+static uint32_t in_vain;
+static uint64_t frames_before;
 
 static struct nic *open(uint32_t index)
 {
@@ -65,6 +73,25 @@ static void quiet(struct nic *nic)
 		nic->ops->interrupted(nic);
 }
 
+/* Closes a line that does not come to rest: then a timer looks at the cards. */
+static void close_line_in_vain(uint32_t vector)
+{
+	uint64_t frames = 0;
+
+	for (uint32_t i = 0; i < number; i++)
+		frames += cards[i]->counters[NIC_FRAMES_IN] + cards[i]->counters[NIC_FRAMES_OUT];
+	if (frames != frames_before) {
+		frames_before = frames;
+		in_vain = 0;
+	}
+	if (++in_vain < MOST_IN_VAIN)
+		return;
+	pic_close(vector);
+	for (uint32_t i = 0; i < number; i++)
+		cards[i]->silent = 1;
+	kernel_line("cards: their interrupt line is held by another device; a timer looks at them");
+}
+
 /* A line is shared, maybe: all cards are made quiet. */
 static void line_interrupt(uint32_t vector)
 {
@@ -75,6 +102,7 @@ static void line_interrupt(uint32_t vector)
 	for (uint32_t i = 0; i < number; i++)
 		quiet(cards[i]);
 	count(COUNTER_CARD_INTERRUPTS, 1);
+	close_line_in_vain(vector);
 	pic_end(vector);
 }
 

@@ -101,3 +101,9 @@ void pic_end(uint32_t vector)
 		outb(SECOND_COMMAND, OCW2_END);
 	outb(FIRST_COMMAND, OCW2_END);
 }
+
+void pic_close(uint32_t vector)
+{
+	opened &= ~(1u << (vector - VECTOR_PIC));
+	set_masks();
+}

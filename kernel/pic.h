@@ -25,4 +25,7 @@ bool pic_route(void (*move)(void *context, bool up), void *context, uint8_t hint
 bool pic_begin(uint32_t vector);
 void pic_end(uint32_t vector);
 
+/* The input of this vector interrupts no more. */
+void pic_close(uint32_t vector);
+
 #endif

@@ -155,8 +155,6 @@ def boards_end(boards: list[Board], uefi: bool) -> list[str]:
                                   pytest.param("e1000", marks=pytest.mark.long), "e1000e"])
 def test_two_boards_by_network_card(margay, tmp_path, disc, link, uefi):
     """No shared memory: puts and gets between two machines, and barriers."""
-    if uefi and link == "e1000":
-        pytest.skip("under OVMF the interrupt line of a 82540EM on q35 does not come to rest")
     for name, words, said in (("expose", (), ["rank 0 was here", "rank 1 was here"]),
                               ("ptl_barrier", ("--", "rounds", 50), ["done"])):
         path = disc(name, "-n", 2, "--link", link, "--stay", "--board", "board0", "--board",
@@ -166,7 +164,10 @@ def test_two_boards_by_network_card(margay, tmp_path, disc, link, uefi):
         folder = tmp_path / name
         folder.mkdir()
         boards = boards_on_a_wire(margay, folder, 2, DEVICES[link], ["-cdrom", path], uefi)
-        assert boards_end(boards, uefi) == said
+        lines = boards_end(boards, uefi)
+        if uefi and link == "e1000":             # whose line another device may hold
+            lines = [line for line in lines if "held by another device" not in line]
+        assert lines == said
 
 
 @pytest.mark.long

@@ -8,12 +8,31 @@
 
 typedef uint64_t __attribute__((may_alias, aligned(1))) word;
 
+static inline uint64_t add(uint64_t sum, const uint8_t *bytes)
+{
+	__asm__("crc32q %1, %0" : "+r"(sum) : "rm"(*(const word *)bytes));
+	return sum;
+}
+
+static inline uint64_t add_four(uint64_t sum, const uint8_t *bytes)
+{
+	return add(add(add(add(sum, bytes), bytes + 8), bytes + 16), bytes + 24);
+}
+
+/* By eights: headers are 64 or 192 bytes long. */
 static uint32_t by_instruction(uint32_t crc, const uint8_t *bytes, uint64_t n)
 {
 	uint64_t sum = (uint32_t)~crc;
 
+	for (; n >= 64; n -= 64, bytes += 64)
+		sum = add_four(add_four(sum, bytes), bytes + 32);
+	if (n >= 32) {
+		sum = add_four(sum, bytes);
+		n -= 32;
+		bytes += 32;
+	}
 	for (; n >= 8; n -= 8, bytes += 8)
-		__asm__("crc32q %1, %0" : "+r"(sum) : "rm"(*(const word *)bytes));
+		sum = add(sum, bytes);
 	for (; n; n--, bytes++)
 		__asm__("crc32b %1, %0" : "+r"(sum) : "rm"(*bytes));
 	return ~(uint32_t)sum;

@@ -31,7 +31,8 @@ struct frames *link_frames;
 
 static struct nic *nic, *bulk;     /* bulk: null without one */
 static bool busy;                  /* the link is at work */
-static uint64_t looked_ns;         /* when the card was last looked at */
+static bool looking;               /* ... at the cards: time stands still meanwhile */
+static uint64_t looked_ns;         /* when they were last looked at */
 static uint64_t heard_ns;          /* when it last had something */
 static bool flooded;               /* frames are left that nobody will interrupt for */
 static uint64_t met;               /* bit per node of the region: it has booted */
@@ -93,7 +94,7 @@ void link_frames_start(void)
 uint64_t frames_port_now(void *unused)
 {
 	(void)unused;
-	return now_ns();
+	return looking ? looked_ns : now_ns();
 }
 
 /* Only this node's one processor touches its block, with interrupts off. */
@@ -135,11 +136,12 @@ uint32_t link_frames_poll(void)
 
 	if (busy)
 		return 0;
-	busy = true;
+	busy = looking = true;
+	looked_ns = now_ns();
 	n = nic->ops->poll(nic, BUDGET);
 	if (bulk)
 		n += bulk->ops->poll(bulk, BUDGET);
-	looked_ns = now_ns();
+	looking = false;
 	if (n)
 		heard_ns = looked_ns;
 	if (frames_deadline(link_frames) <= looked_ns) {
@@ -243,9 +245,9 @@ static bool is_up(void *arg)
 __attribute__((noinline, cold))
 static void meet(uint32_t nid)
 {
-	struct region_node *peer = region_node(node.region, nid);
+	struct region_node *peer = node.region ? region_node(node.region, nid) : 0;
 
-	if (!is_up(peer)) {
+	if (peer && !is_up(peer)) {
 		atomic_fetch_or(&peer->watchers, 1ULL << node.id);
 		wait_until(is_up, peer, NEVER, "another node to boot");
 	}
@@ -254,7 +256,7 @@ static void meet(uint32_t nid)
 
 static inline void meet_once(uint32_t nid)
 {
-	if (__builtin_expect(!(met >> nid & 1), 0) && node.region)
+	if (__builtin_expect(!(met >> nid & 1), 0))
 		meet(nid);
 }
 
@@ -297,6 +299,20 @@ int link_frames_do(link_frames_call *call, const struct initiator_args *args)
 		link_frames_lost(args->target_nid);
 	set_timer();
 	return result;
+}
+
+bool link_frames_brief(const struct initiator_args *args)
+{
+	bool done;
+
+	if (args->target_nid >= node.size || !(met >> args->target_nid & 1) ||
+	    link_is_dead(args->target_nid))
+		return false;
+	busy = true;
+	done = frames_brief(link_frames, args);
+	leave();
+	set_timer();
+	return done;
 }
 
 static int signal(struct frames *frames, const struct initiator_args *args)

@@ -37,6 +37,9 @@ void link_frames_start(void);
 typedef int link_frames_call(struct frames *frames, const struct initiator_args *args);
 int link_frames_do(link_frames_call *call, const struct initiator_args *args);
 
+/* The plainest puts, by frames_brief. False: it is another, or must wait: link_frames_do. */
+bool link_frames_brief(const struct initiator_args *args);
+
 /* Send a message that nobody answers (BARRIER). False: the node is dead. */
 bool link_frames_signal(const struct message *message);
 

@@ -260,7 +260,7 @@ static int64_t put_any(uint64_t md, uint64_t target, uint64_t where, uint64_t ma
 
 /* A put to a node that is not near; makes the arguments again, as put_any does. */
 __attribute__((noinline))
-static int64_t put_far(uint64_t md, uint64_t target, uint64_t where, uint64_t match_bits,
+static int64_t put_far_any(uint64_t md, uint64_t target, uint64_t where, uint64_t match_bits,
                        uint64_t remote_offset, uint64_t hdr_data, enum ack_req ack)
 {
 	struct initiator_args args =
@@ -268,6 +268,19 @@ static int64_t put_far(uint64_t md, uint64_t target, uint64_t where, uint64_t ma
 
 	args.ack = ack;
 	return far(frames_put, &args);
+}
+
+/* The same for the plainest put, flattened as sys_put is. */
+__attribute__((noinline, flatten))
+static int64_t put_far(uint64_t md, uint64_t target, uint64_t where, uint64_t match_bits,
+                       uint64_t remote_offset, uint64_t hdr_data)
+{
+	struct initiator_args args =
+		arguments(md, target, where, match_bits, remote_offset, hdr_data);
+
+	if (link_frames_brief(&args))
+		return PTL_OK;
+	return put_far_any(md, target, where, match_bits, remote_offset, hdr_data, ACK_NO);
 }
 
 /* A short put that nobody hears of could not be delivered. */
@@ -296,7 +309,7 @@ int64_t sys_put(uint64_t md, uint64_t target, uint64_t where, uint64_t match_bit
 	struct grant from, to;
 
 	if (!link_is_near(args.target_nid))
-		return put_far(md, target, where, match_bits, remote_offset, hdr_data, ACK_NO);
+		return put_far(md, target, where, match_bits, remote_offset, hdr_data);
 	if (!link_lock())
 		return PTL_FAIL;
 	if (!initiator_brief(&own_view, &args, &message, &from))
@@ -312,7 +325,7 @@ int64_t sys_put_ack(uint64_t md, uint64_t target, uint64_t where, uint64_t match
                     uint64_t remote_offset, uint64_t hdr_data)
 {
 	if (!link_is_near((uint32_t)target))
-		return put_far(md, target, where, match_bits, remote_offset, hdr_data, ACK_YES);
+		return put_far_any(md, target, where, match_bits, remote_offset, hdr_data, ACK_YES);
 	if (!link_lock())
 		return PTL_FAIL;
 	return put_any(md, target, where, match_bits, remote_offset, hdr_data, ACK_YES);

@@ -100,5 +100,5 @@ uint64_t frames_counter(const struct frames *frames, enum frames_counter counter
 
 uint32_t frames_pending(const struct frames *frames)
 {
-	return frames->used + frames->reserved;
+	return link_sends_used(frames->link) + frames->reserved;
 }

@@ -65,6 +65,13 @@ int frames_put(struct frames *frames, const struct initiator_args *args);
 int frames_get(struct frames *frames, const struct initiator_args *args);
 int frames_exchange(struct frames *frames, const struct initiator_args *args);
 
+/*
+ * The same for the plainest puts, to nodes that are known: initiator_brief, and all of the
+ * message is written where the card reads it, its few bytes of payload as well. 1: done, or
+ * 0: nothing has happened, frames_put knows.
+ */
+int frames_brief(struct frames *frames, const struct initiator_args *args);
+
 /* Send a message without payload, answer or record of its own: BARRIER. 0 or FRAMES_AGAIN. */
 int frames_signal(struct frames *frames, const struct message *message);
 

@@ -5,6 +5,7 @@
  */
 #include "state.h"
 #include "../portals/iovec.h"
+#include "../portals/range.h"
 #include "../port.h"
 
 /* ---- records ---- */
@@ -141,6 +142,13 @@ void out_sent(void *context, uint64_t source, int fail)
 	uint32_t events = 0;
 	int upcall = 0;
 
+	if (source & BRIEF) { /* it has failed */
+		if (frames_port_lock(frames->context)) {
+			initiator_lost(frames->view, source & ~BRIEF);
+			frames_port_unlock(frames->context);
+		}
+		return;
+	}
 	if (out->kind != OUT_NOTE && frames_port_lock(frames->context)) {
 		if (out->kind == OUT_SEND)
 			report(frames, out, fail, &events, &upcall);
@@ -236,6 +244,25 @@ static int start(struct frames *frames, const struct initiator_args *args, int e
 int frames_put(struct frames *frames, const struct initiator_args *args)
 {
 	return start(frames, args, 0);
+}
+
+int frames_brief(struct frames *frames, const struct initiator_args *args)
+{
+	uint8_t *room = link_brief(frames->link, args->target_nid);
+	struct grant grant;
+	int is_brief;
+
+	if (!room || !frames_port_lock(frames->context))
+		return 0;
+	is_brief = initiator_brief(frames->view, args, (struct message *)room, &grant);
+	frames_port_unlock(frames->context);
+	if (!is_brief)
+		return 0;
+	range_read(frames->view, &grant, room + LINK_HEADER_BYTES);
+	frames->counters[FRAMES_COPIED_OUT] += grant.bytes;
+	link_brief_send(frames->link, frames_port_now(frames->context), (uint32_t)grant.bytes,
+			BRIEF | grant.bytes);
+	return 1;
 }
 
 int frames_exchange(struct frames *frames, const struct initiator_args *args)

@@ -26,6 +26,7 @@ static void begin_epoch(struct link *link, uint64_t now)
 	link->senders_before = (uint16_t)(epoch - link->epoch) == 1 ? link->senders : 0;
 	link->senders = 0;
 	link->epoch = epoch;
+	flow_share(link);
 }
 
 /* Here `pair` is a peer's two flows, by lane. */
@@ -110,6 +111,7 @@ static void take(struct link *link, struct flow *pair, const struct wire *wire, 
 		serve_grant(link, flow, wire);
 }
 
+__attribute__((noinline))
 static void receive(struct link *link, uint64_t now, const uint8_t *frame, uint32_t bytes)
 {
 	enum wire_result result;
@@ -149,12 +151,14 @@ static void receive(struct link *link, uint64_t now, const uint8_t *frame, uint3
 	take(link, known, &wire, now);
 }
 
+__attribute__((flatten))
 void link_receive(struct link *link, uint64_t now, const uint8_t *frame, uint32_t bytes)
 {
 	link->now = now;
 	begin_epoch(link, now);
 	count(link, LINK_FRAMES_IN);
-	receive(link, now, frame, bytes);
+	if (!plain_take(link, now, frame, bytes))
+		receive(link, now, frame, bytes);
 	if (link->bulk.first != NO_RECORD || link->bulk.state != BULK_NONE)
 		bulk_run(link, now);
 	send_pump(link, now);

@@ -21,9 +21,11 @@ static void measure(struct flow *flow, uint32_t n, uint32_t now)
 static void advance(struct link *link, struct flow *flow, uint32_t n)
 {
 	flow->una += n;
-	flow->acked = shifted(flow->acked, n) & ~1ULL;
-	flow->marked = shifted(flow->marked, n);
-	flow->again = shifted(flow->again, n);
+	if (flow->acked | flow->marked | flow->again) {
+		flow->acked = shifted(flow->acked, n) & ~1ULL;
+		flow->marked = shifted(flow->marked, n);
+		flow->again = shifted(flow->again, n);
+	}
 	flow->credit = flow->credit > n ? (uint8_t)(flow->credit - n) : 0;
 	flow->burst = flow->burst + n < LINK_MOST_WINDOW ?
 		(uint8_t)(flow->burst + n) : (uint8_t)LINK_MOST_WINDOW;
@@ -65,17 +67,33 @@ static uint64_t holes(struct flow *flow, uint64_t refused)
 	       ~flow->marked;
 }
 
+/* What is missing before what has arrived, or was refused, is to be sent again. */
+__attribute__((noinline))
+static void mark_lost(struct link *link, struct flow *flow, uint64_t refused)
+{
+	uint64_t lost;
+
+	flow->marked &= ~flow->acked;
+	refused &= bits(flow->next - flow->una) & ~flow->acked;
+	lost = holes(flow, refused);
+	flow->marked |= refused;
+	if (lost) {
+		flow->marked |= lost;
+		link->counters[LINK_FAST] += (uint64_t)__builtin_popcountll(lost);
+	}
+}
+
 int ack_take(struct link *link, struct flow *flow, const struct wire *wire, uint64_t now)
 {
 	uint32_t under_way = flow->next - flow->una, n = wire->ack - flow->una;
-	uint64_t refused, lost;
 
 	if (n > under_way)
 		return is_before(wire->ack, flow->una); /* old, or nonsense */
-	if (n < 63)
+	if ((wire->selective || wire->waits) && n < 63)
 		flow->acked |= (wire->selective << (n + 1) | (uint64_t)wire->waits << n) &
 			bits(under_way);
-	measure(flow, n, units(now));
+	if (n || flow->acked)
+		measure(flow, n, units(now));
 	if (n) {
 		advance(link, flow, n);
 		flow->acked |= wire->waits & (flow->next != flow->una);
@@ -83,16 +101,9 @@ int ack_take(struct link *link, struct flow *flow, const struct wire *wire, uint
 	if (wire->window > flow->credit)
 		flow->credit = wire->window < LINK_MOST_WINDOW ?
 			(uint8_t)wire->window : LINK_MOST_WINDOW;
-	flow->marked &= ~flow->acked;
-	under_way = flow->next - flow->una;
-	refused = wire->refused & bits(under_way) & ~flow->acked;
-	lost = holes(flow, refused);
-	flow->marked |= refused;
-	if (lost) {
-		flow->marked |= lost;
-		link->counters[LINK_FAST] += (uint64_t)__builtin_popcountll(lost);
-	}
-	if (under_way == 0)
+	if (flow->acked || wire->refused)
+		mark_lost(link, flow, wire->refused);
+	if (flow->next == flow->una)
 		flow->flags &= (uint8_t)~FLOW_RESENDS;
 	else if (n || wire->waits)
 		timer_resend(link, flow, units(now));

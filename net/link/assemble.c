@@ -271,7 +271,7 @@ void assemble_lose(struct link *link, uint32_t index, uint32_t stash)
 /* ---- frames ---- */
 
 /* While a message waits for its payload, what was refused waits with it. */
-static void refuse(struct link *link, struct flow *flow, uint32_t sequence, uint64_t now)
+void assemble_refuse(struct link *link, struct flow *flow, uint32_t sequence, uint64_t now)
 {
 	flow->refused |= 1ULL << (sequence - flow->expected);
 	flow->flags |= FLOW_REFUSED;
@@ -314,13 +314,13 @@ static void settle(struct link *link, struct flow *flow, uint64_t now, int expec
 {
 	/* What was refused may come now, and shall before anything new: say so at once. */
 	if (expected && advance(link, flow) == REFUSED)
-		refuse(link, flow, flow->expected, now);
+		assemble_refuse(link, flow, flow->expected, now);
 	else if (expected && flow->refused && !assemble_waits(link, flow))
 		flow->unacked = LINK_MOST_WINDOW;
-	if ((flow->arrived && !is_gapless(link, flow)) || flow->unacked * 4u >= flow->granted)
+	if (flow->arrived && !is_gapless(link, flow))
 		send_ack(link, flow, now);
 	else
-		timer_ack(link, flow, units(now), link->config.ack_delay);
+		assemble_acknowledge(link, flow, now);
 }
 
 void assemble_whole(struct link *link, struct flow *flow, uint64_t now)
@@ -358,6 +358,7 @@ void assemble(struct link *link, struct flow *flow, const struct wire *wire, uin
 	if (flow->epoch != link->epoch) {
 		flow->epoch = link->epoch;
 		link->senders++;
+		flow_share(link);
 	}
 	if (is_before(wire->sequence, flow->begun))
 		placed = place_fragment(link, flow, wire);
@@ -371,7 +372,7 @@ void assemble(struct link *link, struct flow *flow, const struct wire *wire, uin
 		return;
 	}
 	if (placed == REFUSED) {
-		refuse(link, flow, wire->sequence, now);
+		assemble_refuse(link, flow, wire->sequence, now);
 		return;
 	}
 	flow->unacked++;

@@ -17,7 +17,7 @@ struct link_config link_defaults(uint32_t node, uint32_t nodes, uint32_t incarna
 		.sends = (uint16_t)(2 * records), .answers = (uint16_t)records,
 		
 		.assemblies = (uint16_t)(2 * records), .stashes = (uint16_t)records,
-		.transmits = 256, .tries = 24, .ring = 256, .burst_bytes = 1u << 20,
+		.transmits = 160, .tries = 24, .ring = 256, .burst_bytes = 1u << 20,
 		.ack_delay = 200000, .again_delay = 100000,
 		.first_timeout = 20000000, .least_timeout = 2000000, .most_timeout = 200000000,
 	};
@@ -64,6 +64,20 @@ static uint8_t *pool(struct records *records, uint8_t *at, uint32_t bytes, uint1
 	return at + rounded((uint64_t)bytes * n);
 }
 
+void flow_share(struct link *link)
+{
+	uint32_t senders = link->senders > link->senders_before ?
+		link->senders : link->senders_before;
+	uint32_t share;
+
+	if (senders == link->sharers)
+		return;
+	link->sharers = (uint16_t)senders;
+	share = link->config.ring / (senders ? senders : 1);
+	link->share = share < 2 ? 2 :
+		share > LINK_MOST_WINDOW ? LINK_MOST_WINDOW : (uint8_t)share;
+}
+
 struct link *link_open(void *memory, const struct link_config *config, struct nic *nic,
 		       const struct link_user *user, void *context)
 {
@@ -74,8 +88,16 @@ struct link *link_open(void *memory, const struct link_config *config, struct ni
 	if (!is_valid(config) || nic->mtu < LEAST_MTU)
 		return 0;
 	*link = (struct link){ .config = *config, .nic = nic, .user = *user, .context = context,
-			       .ready_first = NO_RECORD, .ready_last = NO_RECORD };
+			       .ready_first = NO_RECORD, .ready_last = NO_RECORD,
+			       .due = LINK_NEVER };
 	link->key = config->keyed ? link->config.key : 0;
+	link->address = wire_get(nic->address, NIC_ADDRESS_BYTES);
+	link->first_timeout = units(config->first_timeout);
+	link->least_timeout = units(config->least_timeout);
+	link->most_timeout = units(config->most_timeout);
+	link->ack_delay = units(config->ack_delay);
+	link->sharers = NO_RECORD;
+	flow_share(link);
 	link->fragment = (nic->mtu - WIRE_DATA) & ~63u;
 	if (link->fragment > WIRE_MOST_PAYLOAD)
 		link->fragment = WIRE_MOST_PAYLOAD;
@@ -208,9 +230,29 @@ uint64_t link_counter(const struct link *link, enum link_counter counter)
 	return link->counters[counter];
 }
 
+int link_reserve(struct link *link, uint32_t node)
+{
+	if (!link_has_room(link, node, LINK_ANSWERS)) {
+		count(link, LINK_NO_RECORD);
+		return 0;
+	}
+	link->reserved++;
+	return 1;
+}
+
+void link_unreserve(struct link *link)
+{
+	link->reserved--;
+}
+
 uint32_t link_peer_bytes(const struct link *link, uint32_t node)
 {
 	return flow_find(link, node, LINK_REQUESTS) ? PEER_BYTES : 0;
+}
+
+uint32_t link_sends_used(const struct link *link)
+{
+	return link->sends.used;
 }
 
 uint32_t link_records_used(const struct link *link)

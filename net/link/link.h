@@ -86,6 +86,7 @@
 
 #define LINK_HEADER_BYTES  128u    /* of a message's header */
 #define LINK_WHOLE_BYTES   128u    /* longest payload that comes by whole() */
+#define LINK_BRIEF_BYTES   64u     /* longest payload of link_brief */
 #define LINK_MOST_WINDOW   64u     /* frames under way in one flow */
 #define LINK_FIRST_WINDOW  8u      /* the same before the peer was heard of */
 #define LINK_NEVER         (~0ULL)
@@ -237,6 +238,16 @@ struct link *link_open(void *memory, const struct link_config *config, struct ni
 int link_send(struct link *link, uint64_t now, uint32_t node, enum link_lane lane,
 	      const void *header, uint64_t length, uint32_t fragment, uint64_t source);
 
+/*
+ * The short way for a short request that nobody needs to look after. link_brief returns
+ * room for a message's header, at a multiple of 8, and right behind it for its payload of
+ * at most LINK_BRIEF_BYTES: null if there is none now, or the node is not yet known. Who
+ * has filled it calls link_brief_send, and nothing else before that; who has not, nothing.
+ * gather() is not called for it, and sent() only if it fails.
+ */
+void *link_brief(struct link *link, uint32_t node);
+void link_brief_send(struct link *link, uint64_t now, uint32_t bytes, uint64_t source);
+
 /* 1 if link_send to this node would find a record. One node gets at most as many
  * as it leaves free, so a slow one does not stop the others. */
 int link_has_room(const struct link *link, uint32_t node, enum link_lane lane);
@@ -264,6 +275,9 @@ void link_tick(struct link *link, uint64_t now);
 void link_give_up(struct link *link, uint64_t now, uint32_t node);
 
 uint64_t link_counter(const struct link *link, enum link_counter counter);
+
+/* Messages that are being sent. */
+uint32_t link_sends_used(const struct link *link);
 
 /* For tests and figures: bytes of state that this peer takes; records in use. */
 uint32_t link_peer_bytes(const struct link *link, uint32_t node);

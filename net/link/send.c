@@ -7,6 +7,7 @@
 #include "../port.h"
 
 #define MOST_FRAMES  (1u << 30)    /* of one message */
+#define IN_RECORD    0x10000u      /* cookie: the frame is that in a struct send */
 #define SHORT_BYTES  4096u         /* a window of such messages is no large burst */
 #define WAITING_WINDOW 16u         /* frames, while the first of them waits for its payload */
 #define LEAST_PART   4096u         /* shorter parts of a long message are not worth a grant */
@@ -35,21 +36,6 @@ int link_has_room(const struct link *link, uint32_t node, enum link_lane lane)
 	return has_room(link, flow_find(link, node, lane), lane);
 }
 
-int link_reserve(struct link *link, uint32_t node)
-{
-	if (!link_has_room(link, node, LINK_ANSWERS)) {
-		count(link, LINK_NO_RECORD);
-		return 0;
-	}
-	link->reserved++;
-	return 1;
-}
-
-void link_unreserve(struct link *link)
-{
-	link->reserved--;
-}
-
 /* Whether a message is announced, rather than sent in `fragment` bytes at once; then parts
  * of nearly equal length. */
 static int is_announced(const struct link *link, uint64_t length, uint32_t *fragment)
@@ -74,13 +60,42 @@ static int is_announced(const struct link *link, uint64_t length, uint32_t *frag
 	return 1;
 }
 
+/* A record for the last message of a flow; there is one. */
+static inline struct send *queue(struct link *link, struct flow *flow, enum link_lane lane,
+				 uint32_t frames)
+{
+	uint32_t index = record_take(&link->sends);
+	struct send *send = record_at(&link->sends, index);
+
+	link->sends_used[lane]++;
+	send->next = NO_RECORD;
+	send->with_card = 0;
+	send->lane = (uint8_t)lane;
+	send->over = send->fail = 0;
+	send->announced = send->serving = 0;
+	send->first = flow->next;
+	send->frames = frames;
+	if (flow->tail != NO_RECORD) {
+		struct send *last = record_at(&link->sends, flow->tail);
+
+		last->next = (uint16_t)index;
+		send->first = last->first + last->frames;
+	} else {
+		flow->head = (uint16_t)index;
+	}
+	flow->tail = (uint16_t)index;
+	if (flow->fresh == NO_RECORD)
+		flow->fresh = (uint16_t)index;
+	flow->sends++;
+	return send;
+}
+
 int link_send(struct link *link, uint64_t now, uint32_t node, enum link_lane lane,
 	      const void *header, uint64_t length, uint32_t fragment, uint64_t source)
 {
 	uint64_t frames;
 	struct send *send;
 	struct flow *flow;
-	uint32_t index;
 	int announced = is_announced(link, length, &fragment);
 
 	link->now = now;
@@ -102,35 +117,15 @@ int link_send(struct link *link, uint64_t now, uint32_t node, enum link_lane lan
 		count(link, LINK_NO_PEER);
 		return LINK_FULL;
 	}
-	index = record_take(&link->sends);
-	link->sends_used[lane]++;
-	send = record_at(&link->sends, index);
-	send->next = NO_RECORD;
-	send->with_card = 0;
-	send->lane = (uint8_t)lane;
-	send->over = send->fail = 0;
-	send->first = flow->next;
-	send->frames = (uint32_t)frames;
+	send = queue(link, flow, lane, (uint32_t)frames);
+	send->brief = 0;
 	send->fragment = fragment;
 	send->length = length;
 	send->source = source;
 	send->announced = (uint8_t)announced;
-	send->serving = 0;
 	if (announced)
 		serve_open(link, send, flow);
-	port_copy(send->header, header, LINK_HEADER_BYTES);
-	if (flow->tail != NO_RECORD) {
-		struct send *last = record_at(&link->sends, flow->tail);
-
-		last->next = (uint16_t)index;
-		send->first = last->first + last->frames;
-	} else {
-		flow->head = (uint16_t)index;
-	}
-	flow->tail = (uint16_t)index;
-	if (flow->fresh == NO_RECORD)
-		flow->fresh = (uint16_t)index;
-	flow->sends++;
+	port_copy(send->frame + WIRE_HEADER, header, LINK_HEADER_BYTES);
 	send_ready(link, flow);
 	send_pump(link, now);
 	return LINK_OK;
@@ -140,12 +135,13 @@ static void release(struct link *link, uint32_t index)
 {
 	struct send *send = record_at(&link->sends, index);
 	uint64_t source = send->source;
-	int fail = send->fail;
+	int fail = send->fail, is_brief = send->brief;
 
 	link->sends_used[send->lane]--;
 	record_give(&link->sends, index);
 	count(link, fail ? LINK_FAILED_OUT : LINK_MESSAGES_OUT);
-	link->user.sent(link->context, source, fail);
+	if (!is_brief || fail)
+		link->user.sent(link->context, source, fail);
 }
 
 void send_end(struct link *link, uint32_t index, int fail)
@@ -174,26 +170,22 @@ void send_drop(struct link *link, uint32_t index)
  * the peer may send as much as its share of the card's ring is. */
 void send_acknowledge(struct link *link, struct flow *flow, struct wire *wire)
 {
-	uint32_t senders = link->senders > link->senders_before ?
-		link->senders : link->senders_before;
-	uint32_t share = link->config.ring / (senders ? senders : 1);
+	uint8_t share = link->share;
 
-	if (share > LINK_MOST_WINDOW)
-		share = LINK_MOST_WINDOW;
 	wire->waits = (uint8_t)assemble_waits(link, flow);
 	if (wire->waits) {
 		/* What is behind it may begin, but not end: there must be records for all. */
-		uint32_t most = link->assemblies.limit / (2 * senders + 2);
+		uint32_t most = link->assemblies.limit / (2u * link->sharers + 2);
 
 		if (most > WAITING_WINDOW)
 			most = WAITING_WINDOW;
+		if (most < 2)
+			most = 2;
 		if (share > most)
-			share = most;
+			share = (uint8_t)most;
 	}
-	if (share < 2)
-		share = 2;
 	if (flow->granted < share)
-		flow->granted = (uint8_t)share;
+		flow->granted = share;
 	wire->lane = (uint8_t)flow_lane(flow);
 	wire->source = flow->mine;
 	wire->destination = flow->theirs;
@@ -206,34 +198,31 @@ void send_acknowledge(struct link *link, struct flow *flow, struct wire *wire)
 }
 
 /* From one of our cards to the one of that number of a node. */
-static void write_header(const struct nic *nic, uint8_t *header, uint32_t node,
-			 const struct wire *wire)
+static inline void write_header(const struct nic *nic, uint8_t *header, uint32_t node,
+				const struct wire *wire)
 {
-	uint8_t destination[NIC_ADDRESS_BYTES];
-
-	wire_address(destination, node, nic->address[3]);
-	wire_write(header, destination, nic->address, wire);
+	wire_write_to(header, wire_address_word(node, nic->address[3]),
+		      wire_get(nic->address, NIC_ADDRESS_BYTES), wire);
 }
 
-/* Give a frame to the card. NIC_FULL: nothing happened. */
-static int give(struct link *link, struct nic *nic, uint32_t index,
-		const struct nic_piece *pieces, uint32_t n)
+/* Give a frame of a message, or of none, to the card. It is known by its struct transmit,
+ * or by its message's record where its header is there. NIC_FULL: nothing happened. */
+static inline int give(struct link *link, struct nic *nic, uint32_t cookie, struct send *send,
+		       const struct nic_piece *pieces, uint32_t n)
 {
-	struct transmit *transmit = record_at(&link->transmits, index);
-	uint32_t message = transmit->send;
-	struct send *send = message != NO_RECORD ? record_at(&link->sends, message) : 0;
 	int result;
 
 	if (send)
 		send->with_card++;
 	if (link->key)
-		wire_sign(link->key, transmit->header, pieces, n);
-	result = nic->ops->send(nic, pieces, n, index);
+		wire_sign(link->key, (uint8_t *)pieces[0].bytes, pieces, n);
+	result = nic->ops->send(nic, pieces, n, cookie);
 	if (result == NIC_OK) {
 		count(link, LINK_FRAMES_OUT);
 		return NIC_OK;
 	}
-	record_give(&link->transmits, index);
+	if (!(cookie & IN_RECORD))
+		record_give(&link->transmits, cookie);
 	if (send)
 		send->with_card--;
 	return result;
@@ -241,16 +230,20 @@ static int give(struct link *link, struct nic *nic, uint32_t index,
 
 void link_transmitted(struct link *link, uint64_t now, uint64_t cookie)
 {
-	struct transmit *transmit = record_at(&link->transmits, (uint32_t)cookie);
-	uint32_t message = transmit->send;
+	uint32_t message = (uint32_t)cookie & ~IN_RECORD;
 
 	link->now = now;
 	link->stalled = 0;
-	if (transmit->part) {
-		link->bulk.parts_out--;
-		link->bulk.full = 0;
+	if (!(cookie & IN_RECORD)) {
+		struct transmit *transmit = record_at(&link->transmits, (uint32_t)cookie);
+
+		message = transmit->send;
+		if (transmit->part) {
+			link->bulk.parts_out--;
+			link->bulk.full = 0;
+		}
+		record_give(&link->transmits, (uint32_t)cookie);
 	}
-	record_give(&link->transmits, (uint32_t)cookie);
 	if (message != NO_RECORD)
 		send_drop(link, message);
 	send_pump(link, now);
@@ -269,7 +262,7 @@ int send_bare(struct link *link, struct nic *nic, uint32_t node, const struct wi
 	transmit->part = 0;
 	write_header(nic, transmit->header, node, wire);
 	piece.bytes = transmit->header;
-	return give(link, nic, index, &piece, 1);
+	return give(link, nic, index, 0, &piece, 1);
 }
 
 void send_ack(struct link *link, struct flow *flow, uint64_t now)
@@ -324,8 +317,9 @@ static int gather(struct link *link, const struct send *send, uint64_t at, struc
 
 	if (!wire->bytes)
 		return 0;
-	n = link->user.gather(link->context, send->source, at, wire->bytes, pieces + 1,
-			      NIC_PIECES - 1);
+	pieces[1] = (struct nic_piece){ send->frame + WIRE_DATA, wire->bytes };
+	n = send->brief ? 1 : link->user.gather(link->context, send->source, at, wire->bytes,
+						pieces + 1, NIC_PIECES - 1);
 	if (n > NIC_PIECES - 1)
 		return -1;
 	for (uint32_t i = 1; i <= n; i++) {
@@ -357,7 +351,8 @@ static uint32_t make(struct link *link, struct flow *flow, const struct send *se
 			return 0;
 	}
 	send_acknowledge(link, flow, &wire);
-	port_copy(header + WIRE_HEADER, send->header, LINK_HEADER_BYTES);
+	if (header != send->frame)
+		port_copy(header + WIRE_HEADER, send->frame + WIRE_HEADER, LINK_HEADER_BYTES);
 	write_header(link->nic, header, flow->node, &wire);
 	pieces[0] = (struct nic_piece){ header, WIRE_DATA };
 	return (uint32_t)n + 1;
@@ -384,7 +379,7 @@ int send_part(struct link *link, struct nic *nic, uint32_t index, struct wire *w
 	write_header(nic, transmit->header, link->flows[send->flow].node, wire);
 	pieces[0] = (struct nic_piece){ transmit->header, WIRE_HEADER };
 	link->bulk.parts_out++;
-	result = give(link, nic, free, pieces, (uint32_t)n + 1);
+	result = give(link, nic, free, send, pieces, (uint32_t)n + 1);
 	link->bulk.parts_out -= result != NIC_OK;
 	return result == NIC_FULL ? NIC_FULL : 1;
 }
@@ -446,16 +441,13 @@ static void left_first(struct link *link, struct flow *flow, const struct send *
 static int send_frame(struct link *link, struct flow *flow, uint64_t now)
 {
 	struct nic_piece pieces[NIC_PIECES];
-	uint32_t sequence = flow->next, message = flow->fresh, index, n;
-	struct transmit *transmit;
+	uint32_t sequence = flow->next, message = flow->fresh, cookie, n;
+	uint8_t *header;
 	struct send *send;
 	int first = 1, result;
 
 	if (!may_send(link, flow))
 		return 0;
-	index = record_take(&link->transmits);
-	if (index == NO_RECORD)
-		return NIC_FULL;
 	if (flow->marked) {
 		first = 0;
 		sequence = flow->una + (uint32_t)__builtin_ctzll(flow->marked);
@@ -466,17 +458,28 @@ static int send_frame(struct link *link, struct flow *flow, uint64_t now)
 		/* After a pause the network may have changed, and so may who else sends. */
 		flow->burst = LINK_FIRST_WINDOW;
 	}
-	transmit = record_at(&link->transmits, index);
-	transmit->send = (uint16_t)message;
-	transmit->part = 0;
 	send = record_at(&link->sends, message);
-	n = make(link, flow, send, sequence, transmit->header, pieces);
+	header = send->frame;
+	cookie = IN_RECORD | message;
+	if (send->with_card) {
+		struct transmit *transmit;
+
+		cookie = record_take(&link->transmits);
+		if (cookie == NO_RECORD)
+			return NIC_FULL;
+		transmit = record_at(&link->transmits, cookie);
+		transmit->send = (uint16_t)message;
+		transmit->part = 0;
+		header = transmit->header;
+	}
+	n = make(link, flow, send, sequence, header, pieces);
 	if (n == 0) {
-		record_give(&link->transmits, index);
+		if (!(cookie & IN_RECORD))
+			record_give(&link->transmits, cookie);
 		timer_give_up(link, flow);
 		return 0;
 	}
-	result = give(link, link->nic, index, pieces, n);
+	result = give(link, link->nic, cookie, send, pieces, n);
 	if (result == NIC_FULL)
 		return NIC_FULL;
 	count(link, LINK_DATA_OUT);
@@ -485,6 +488,57 @@ static int send_frame(struct link *link, struct flow *flow, uint64_t now)
 	else
 		left_again(link, flow, sequence, units(now));
 	return 1;
+}
+
+/* ---- the short way ---- */
+
+void *link_brief(struct link *link, uint32_t node)
+{
+	struct flow *flow = flow_find(link, node, LINK_REQUESTS);
+
+	if (!flow || !has_room(link, flow, LINK_REQUESTS))
+		return 0;
+	link->brief = flow;
+	return ((struct send *)record_at(&link->sends, link->sends.free))->frame + WIRE_HEADER;
+}
+
+void link_brief_send(struct link *link, uint64_t now, uint32_t bytes, uint64_t source)
+{
+	struct wire wire = { .kind = WIRE_KIND_DATA, .length = bytes, .bytes = bytes };
+	struct flow *flow = link->brief;
+	int others = flow->fresh != NO_RECORD || link->ready_first != NO_RECORD;
+	struct send *send = queue(link, flow, LINK_REQUESTS, 1);
+	struct nic_piece piece = { send->frame, WIRE_DATA + bytes };
+	uint32_t under_way = flow->next - flow->una;
+	int result;
+
+	link->now = now;
+	send->brief = 1;
+	send->fragment = link->fragment;
+	send->length = bytes;
+	send->source = source;
+	if (others || link->pumping || link->stalled || link->key ||
+	    link->config.check_payload || flow->acked | flow->marked ||
+	    under_way >= flow->burst || under_way >= flow->credit || flow->tries == UINT8_MAX) {
+		send_ready(link, flow);
+		send_pump(link, now);
+		return;
+	}
+	/* As send_frame does it, where nothing is in the way. */
+	wire.sequence = flow->next;
+	send_acknowledge(link, flow, &wire);
+	write_header(link->nic, send->frame, flow->node, &wire);
+	link->pumping = 1;
+	result = give(link, link->nic, IN_RECORD | flow->fresh, send, &piece, 1);
+	link->pumping = 0;
+	if (result == NIC_FULL) {
+		link->stalled = 1;
+		count(link, LINK_CARD_FULL);
+		send_ready(link, flow);
+		return;
+	}
+	count(link, LINK_DATA_OUT);
+	left_first(link, flow, send, units(now));
 }
 
 /* ---- turns ---- */

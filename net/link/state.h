@@ -33,7 +33,7 @@ struct flow {
 	uint16_t node;
 	uint8_t  flags;            /* enum flow_flag */
 	uint8_t  tries;            /* timeouts since the peer was heard */
-	uint32_t mine, theirs;     /* incarnations; theirs is 0 until known */
+	uint32_t theirs, mine;     /* incarnations; theirs is 0 until known */
 	uint16_t hash_next;        /* of a peer's first: pair in the same hash chain */
 	uint16_t heap_at;          /* place in the heap of timers, or NO_RECORD */
 	uint32_t timer_at;         /* its key there: not later than the two times below */
@@ -75,6 +75,7 @@ struct send {
 	uint8_t  lane;             /* enum link_lane */
 	uint8_t  over;             /* 1: acknowledged or failed, waits for the card */
 	uint8_t  fail;
+	uint8_t  brief;            /* 1: its payload is in `frame`, and sent() comes only if it fails */
 	uint32_t first;            /* number of its first frame */
 	uint32_t frames;
 	uint32_t fragment;         /* payload bytes of each frame but the last */
@@ -89,7 +90,10 @@ struct send {
 	uint32_t turn;             /* the last that it was granted in */
 	uint32_t served, granted;  /* parts sent in that turn, and that may be */
 	uint32_t wanted;           /* bit i: part served + i */
-	uint8_t  header[LINK_HEADER_BYTES];
+	/* Room for the header of its frames, with the message's in place, and a brief
+	 * payload: the card reads one frame from here, and the others from a struct
+	 * transmit. */
+	uint8_t  frame[WIRE_DATA + LINK_BRIEF_BYTES] __attribute__((aligned(8)));
 };
 
 /* A message being received in parts. */
@@ -122,7 +126,7 @@ struct stash {
 	uint8_t  payload[LINK_WHOLE_BYTES];
 };
 
-/* A frame's header, until the card has read it. */
+/* A frame's header that is not in its message's record, until the card has read it. */
 struct transmit {
 	uint16_t next;
 	uint16_t send;             /* of DATA, ANNOUNCE and BULK, else NO_RECORD */
@@ -177,6 +181,10 @@ struct link {
 	const uint8_t *key;        /* the configuration's, or null */
 	uint32_t fragment;         /* payload bytes that fit in a frame */
 	uint8_t most_burst;        /* long frames of one flow under way: config.burst_bytes */
+	uint8_t share;             /* frames that each sender may send */
+	uint32_t first_timeout, least_timeout, most_timeout, ack_delay; /* the configuration's, units */
+	uint64_t address;          /* of the card, as wire_get reads it */
+	struct flow *brief;        /* of link_brief, for link_brief_send */
 	uint64_t counters[LINK_COUNTERS_END];
 	struct flow *flows;        /* a peer's two lie side by side, that of requests first */
 	uint16_t n_flows;          /* in use: they are never given back */
@@ -188,10 +196,12 @@ struct link {
 	uint16_t reserved;         /* answers' records kept */
 	uint16_t senders;          /* flows that sent data in this epoch */
 	uint16_t senders_before;   /* and in the last */
+	uint16_t sharers;          /* the larger number, for `share` */
 	uint16_t epoch;
 	uint8_t pumping;           /* send_pump is at work further up */
 	uint8_t stalled;           /* the card was full */
 	uint64_t now;              /* ns: the last that was said */
+	uint64_t due;              /* ns: when the earliest in the heap is looked at */
 	struct records sends, assemblies, stashes, transmits;
 	struct bulk bulk;
 };
@@ -279,6 +289,9 @@ struct flow *flow_open(struct link *link, uint32_t node, enum link_lane lane);
  * own incarnation grows. `theirs`: its new one, 0: as known. Calls lost(). */
 void flow_lose(struct link *link, uint32_t node, int bump, uint32_t theirs);
 
+/* How many senders there are may have changed: of the card's ring each has a share. */
+void flow_share(struct link *link);
+
 /* ---- timer.c ---- */
 
 void timer_resend(struct link *link, struct flow *flow, uint32_t now);
@@ -303,7 +316,7 @@ static inline int can_serve(const struct link *link)
 }
 
 /* Send what may be sent now, flow by flow. */
-void send_turns(struct link *link, uint64_t now);
+__attribute__((noinline)) void send_turns(struct link *link, uint64_t now);
 
 static inline void send_pump(struct link *link, uint64_t now)
 {
@@ -312,7 +325,7 @@ static inline void send_pump(struct link *link, uint64_t now)
 }
 
 /* An acknowledgement by itself, now or as soon as there is room. */
-void send_ack(struct link *link, struct flow *flow, uint64_t now);
+__attribute__((noinline)) void send_ack(struct link *link, struct flow *flow, uint64_t now);
 /* Answer a frame that was meant for somebody else. */
 void send_reset(struct link *link, const struct wire *to, uint32_t mine, int over);
 /* A message is acknowledged or failed: sent(), as soon as the card is done with it. */
@@ -333,7 +346,26 @@ int send_part(struct link *link, struct nic *nic, uint32_t index, struct wire *w
 /* What a frame says about what this node has sent. 0: it cannot be. */
 int ack_take(struct link *link, struct flow *flow, const struct wire *wire, uint64_t now);
 
+/* ---- plain.c ---- */
+
+/* A frame as most are, all of it: 1. 0: it is another, and nothing has changed. */
+int plain_take(struct link *link, uint64_t now, const uint8_t *frame, uint32_t bytes);
+
 /* ---- assemble.c ---- */
+
+/* The user is too busy for this frame: the peer shall send it again a little later. */
+__attribute__((noinline))
+void assemble_refuse(struct link *link, struct flow *flow, uint32_t sequence, uint64_t now);
+
+/* What has arrived in its turn is acknowledged soon: by the next frame that goes there, or
+ * once it is a quarter of what the peer may send. */
+static inline void assemble_acknowledge(struct link *link, struct flow *flow, uint64_t now)
+{
+	if (flow->unacked * 4u >= flow->granted)
+		send_ack(link, flow, now);
+	else
+		timer_ack(link, flow, units(now), link->config.ack_delay);
+}
 
 /* A DATA frame of the right incarnations. */
 void assemble(struct link *link, struct flow *flow, const struct wire *wire, uint64_t now);

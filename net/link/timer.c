@@ -50,6 +50,19 @@ static void sift_down(struct link *link, uint32_t at)
 	}
 }
 
+/* The earliest flow has changed, or its time. */
+static void set_due(struct link *link)
+{
+	int32_t in;
+
+	link->due = LINK_NEVER;
+	if (link->n_heap == 0)
+		return;
+	/* the first moment that has this number of units */
+	in = (int32_t)(link->flows[link->heap[0]].timer_at - units(link->now));
+	link->due = ((link->now >> UNIT_SHIFT) + (uint64_t)(int64_t)in) << UNIT_SHIFT;
+}
+
 static void arm(struct link *link, struct flow *flow, uint32_t at)
 {
 	if (flow->heap_at == NO_RECORD) {
@@ -61,6 +74,8 @@ static void arm(struct link *link, struct flow *flow, uint32_t at)
 		return;
 	}
 	sift_up(link, flow->heap_at);
+	if (flow->heap_at == 0)
+		set_due(link);
 }
 
 static void remove_from_heap(struct link *link, struct flow *flow)
@@ -73,6 +88,8 @@ static void remove_from_heap(struct link *link, struct flow *flow)
 		sift_up(link, at);
 		sift_down(link, at);
 	}
+	if (at == 0)
+		set_due(link);
 }
 
 void timer_cancel(struct link *link, struct flow *flow)
@@ -103,18 +120,15 @@ void timer_measure(struct flow *flow, uint32_t trip)
 
 uint32_t timer_timeout(const struct link *link, const struct flow *flow)
 {
-	const struct link_config *config = &link->config;
-	uint64_t ns = config->first_timeout;
+	uint64_t timeout = link->first_timeout;
 
 	if (flow->flags & FLOW_MEASURED)
-		ns = (((uint64_t)flow->trip + 4u * flow->trip_varies) <<
-		      (TRIP_SHIFT + UNIT_SHIFT)) + config->ack_delay;
-	if (ns < config->least_timeout)
-		ns = config->least_timeout;
-	ns <<= flow->tries < MOST_BACKOFF ? flow->tries : MOST_BACKOFF;
-	if (ns > config->most_timeout)
-		ns = config->most_timeout;
-	return units(ns) + 1;
+		timeout = ((flow->trip + 4u * flow->trip_varies) << TRIP_SHIFT) + link->ack_delay;
+	if (timeout < link->least_timeout)
+		timeout = link->least_timeout;
+	if (flow->tries)
+		timeout <<= flow->tries < MOST_BACKOFF ? flow->tries : MOST_BACKOFF;
+	return 1 + (uint32_t)(timeout < link->most_timeout ? timeout : link->most_timeout);
 }
 
 void timer_resend(struct link *link, struct flow *flow, uint32_t now)
@@ -212,23 +226,12 @@ void link_tick(struct link *link, uint64_t now)
 
 uint64_t link_deadline(const struct link *link)
 {
-	uint64_t at = link->bulk.at;
-	int32_t in;
+	uint64_t at = link->bulk.at < link->due ? link->bulk.at : link->due;
 
-	if (at <= link->now)
-		return link->now;
 	if ((link->ready_first != NO_RECORD || can_serve(link)) &&
 	    link->now + (link->stalled ? STALL_NS : 0) < at)
 		at = link->now + (link->stalled ? STALL_NS : 0);
 	if (link->bulk.full && link->now + STALL_NS < at)
 		at = link->now + STALL_NS;
-	if (link->n_heap > 0) {
-		in = (int32_t)(link->flows[link->heap[0]].timer_at - units(link->now));
-		if (in <= 0)
-			return link->now;
-		/* the first moment that has this number of units */
-		if (((link->now >> UNIT_SHIFT) + (uint64_t)in) << UNIT_SHIFT < at)
-			at = ((link->now >> UNIT_SHIFT) + (uint64_t)in) << UNIT_SHIFT;
-	}
 	return at;
 }

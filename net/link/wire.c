@@ -180,28 +180,27 @@ enum wire_result wire_read(const uint8_t *frame, uint32_t bytes, uint32_t node,
 	return wire_read_apart(frame, bytes, node, key, &payload, bytes > header, wire);
 }
 
-void wire_write(uint8_t *frame, const uint8_t *destination, const uint8_t *source,
-		const struct wire *wire)
+/* Whole words where it is as well: every frame is written. */
+void wire_write_to(uint8_t *frame, uint64_t destination, uint64_t source, const struct wire *wire)
 {
-	wire_put(frame + WIRE_DESTINATION, wire_get(destination, 6), 6);
-	wire_put(frame + WIRE_SOURCE, wire_get(source, 6), 6);
-	frame[WIRE_TYPE] = WIRE_ETHERTYPE >> 8;
-	frame[WIRE_TYPE + 1] = WIRE_ETHERTYPE & 0xff;
-	frame[WIRE_AT_VERSION] = WIRE_VERSION;
-	frame[WIRE_KIND] = (uint8_t)(wire->kind | (wire->lane ? WIRE_LANE : 0) |
-				     (wire->again ? WIRE_AGAIN : 0) |
-				     (wire->over ? WIRE_OVER : 0) |
-				     (wire->waits ? WIRE_WAITS : 0));
+	uint32_t kind = wire->kind | (wire->lane ? WIRE_LANE : 0) |
+		(wire->again ? WIRE_AGAIN : 0) | (wire->over ? WIRE_OVER : 0) |
+		(wire->waits ? WIRE_WAITS : 0);
+	uint32_t bytes = wire->kind == WIRE_KIND_GRANT ? wire->reach : wire->bytes;
+
+	wire_put(frame + WIRE_DESTINATION, destination | source << 48, 8);
+	wire_put(frame + WIRE_SOURCE + 2, source >> 16, 4);
+	wire_put(frame + WIRE_TYPE, WIRE_ETHERTYPE >> 8 | (WIRE_ETHERTYPE & 0xff) << 8 |
+		 WIRE_VERSION << 16 | kind << 24, 4);
 	wire_put(frame + WIRE_PAYLOAD_CRC, wire->payload_crc, 4);
 	wire_put(frame + WIRE_SOURCE_INCARNATION, wire->source, 4);
 	wire_put(frame + WIRE_DESTINATION_INCARNATION, wire->destination, 4);
 	wire_put(frame + WIRE_SEQUENCE, wire->sequence, 4);
 	wire_put(frame + WIRE_ACK, wire->ack, 4);
 	wire_put(frame + WIRE_SELECTIVE, wire->selective, 8);
-	wire_put(frame + WIRE_WINDOW, wire->window, 2);
-	wire_put(frame + WIRE_PAYLOAD, wire->kind == WIRE_KIND_GRANT ? wire->reach : wire->bytes, 2);
-	wire_put(frame + WIRE_OFFSET, wire->offset, 6);
-	wire_put(frame + WIRE_LENGTH, wire->length, 6);
+	wire_put(frame + WIRE_WINDOW, (uint16_t)wire->window |
+		 (uint64_t)(uint16_t)bytes << 16 | wire->offset << 32, 8);
+	wire_put(frame + WIRE_OFFSET + 4, (uint16_t)(wire->offset >> 32) | wire->length << 16, 8);
 	if (wire->kind == WIRE_KIND_ACK)
 		wire_put(frame + WIRE_REFUSED, wire->refused, 8);
 	if (wire->kind >= WIRE_KIND_GRANT) {
@@ -211,4 +210,10 @@ void wire_write(uint8_t *frame, const uint8_t *destination, const uint8_t *sourc
 	}
 	wire_put(frame + WIRE_CRC, 0, 4);
 	wire_put(frame + WIRE_CRC, port_crc32c(0, frame, header_of(wire->kind)), 4);
+}
+
+void wire_write(uint8_t *frame, const uint8_t *destination, const uint8_t *source,
+		const struct wire *wire)
+{
+	wire_write_to(frame, wire_get(destination, 6), wire_get(source, 6), wire);
 }

@@ -129,6 +129,9 @@ enum wire_result wire_read_apart(const uint8_t *frame, uint32_t bytes, uint32_t 
  */
 void wire_write(uint8_t *frame, const uint8_t *destination, const uint8_t *source,
 		const struct wire *wire);
+/* The same; addresses as wire_get reads them. */
+void wire_write_to(uint8_t *frame, uint64_t destination, uint64_t source,
+		   const struct wire *wire);
 
 /*
  * The tag of a frame whose first `bytes` bytes are at `frame` (its header) and the
@@ -139,8 +142,13 @@ uint64_t wire_tag(const uint8_t *key, const uint8_t *frame, uint32_t bytes,
 		  const struct nic_piece *pieces, uint32_t n);
 void wire_sign(const uint8_t *key, uint8_t *frame, const struct nic_piece *pieces, uint32_t n);
 
-/* The address of a node's card. */
+/* The address of a node's card; and as wire_get reads it. */
 void wire_address(uint8_t *address, uint32_t node, uint32_t card);
+
+static inline uint64_t wire_address_word(uint32_t node, uint32_t card)
+{
+	return 0x474d02 | card << 24 | (uint64_t)__builtin_bswap16((uint16_t)node) << 32;
+}
 
 /* CRC32C without help from the processor: the checksum of `n` more bytes
  * behind those whose checksum is `crc` (0: none). For ports (net/port.h). */

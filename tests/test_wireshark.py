@@ -240,8 +240,9 @@ def test_captures_of_jobs(margay, app, tmp_path, options):
     # One may be sent again while the application changes its bytes: docs/wire.md.
     bad = [row["_ws.col.Info"] for row in rows if row["margay.bad"]]
     assert len(bad) < len(rows) / 100, bad
-    # A node may say something after it has counted for the last time, or not get to say it.
-    assert resent > 10 and abs(resent - counted) <= len(bad) + abs(len(rows) - left), (
+    # A node may say something after it has counted for the last time, or not get to say it; both
+    # may happen in one run.
+    assert resent > 10 and abs(resent - counted) <= len(bad) + abs(len(rows) - left) + 4, (
         resent, counted, len(bad), len(rows), left)
     assert {(*row["margay.from"], *row["margay.to"]) for row in rows} == {("0", "1"), ("1", "0")}
     assert {row["margay.source"][0] for row in rows} == {"256"}

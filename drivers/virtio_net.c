@@ -152,6 +152,7 @@ static const char *start(struct virtio_net *v)
 	uint64_t wanted = v->bulk ? WANTED | FEATURE_RING_RESET : WANTED | NET_FEATURE_MERGE;
 	uint64_t needed = v->bulk ? NEEDED : NEEDED | NET_FEATURE_MERGE;
 	struct virtio *virtio = &v->virtio;
+	uint32_t mtu;
 
 	if (!virtio_agree(virtio, wanted, needed))
 		return "does not reset, or lacks a feature: version 1, event index, merged "
@@ -176,9 +177,11 @@ static const char *start(struct virtio_net *v)
 		virtio_ring_publish(&v->receive);
 	if (!set_filter(v))
 		return "does not take its address filter";
-	v->nic.mtu = mtu_of(v);
-	if (v->nic.mtu > FRAME_MOST || v->nic.mtu < FRAME_LEAST + 68)
+	mtu = mtu_of(v);
+	if (mtu > FRAME_MOST || mtu < FRAME_LEAST + 68)
 		return "has an MTU that cannot be";
+	if (!v->nic.mtu || mtu < v->nic.mtu) /* a reset gives no frames that are longer */
+		v->nic.mtu = mtu;
 	v->link = link_is_up(v);
 	v->trouble = 0;
 	v->down = false;

@@ -42,6 +42,17 @@ def test_contradictions_name_a_cause_and_a_cure(words, cause):
     assert caught.value.cure and caught.value.status == 125
 
 
+def test_an_image_without_cards_has_no_longest_frame():
+    with pytest.raises(MargayError, match="--mtu needs network cards"):
+        options.parse(["--mtu", "9000", "-o", "f.iso", "app"], "iso")
+
+
+def test_a_wrong_key_is_not_repeated():
+    with pytest.raises(MargayError) as caught:
+        options.parse(["--link", "virtio", "--auth=" + "0" * 31, "app"])
+    assert "0000" not in str(caught.value)
+
+
 def keys_of(*words: str) -> dict[str, str]:
     line = machine.kernel_line(options.parse([*words, "app"]), 1, 77, 1000)
     return dict(word.split("=", 1) for word in line.split(" -- ")[0].split(" ")[1:])

@@ -290,9 +290,11 @@ TEST(card_that_hangs_is_reset)
 TEST(card_that_asks_for_a_reset_or_was_reset_gets_one)
 {
 	open_card();
+	nic->mtu = 1514;               /* its user wants no longer frames */
 	fake.common[COMMON_STATUS] |= STATUS_NEEDS_RESET;
 	wait_ms(300);
 	CHECK_IS(nic->counters[NIC_RESETS], 1);
+	CHECK_IS(nic->mtu, 1514);
 	works();
 	fake.common[COMMON_STATUS] = 0;
 	wait_ms(300);

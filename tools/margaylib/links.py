@@ -43,7 +43,7 @@ CARDS = {
 }
 LINKS = ("shm", *CARDS)
 ETHERNET_MTU = 1514           # what every switch takes, in bytes without the CRC
-OF_CARDS = ("cards", "control", "crc", "auth", "no_bulk")
+OF_CARDS = ("cards", "control", "crc", "auth", "no_bulk", "mtu")
 OF_SWITCH = ("faults", "pcap", "latency", "bandwidth", "accept_forged", "test_ports")
 
 
@@ -97,7 +97,7 @@ def job_key(name: str, text: str) -> str:
     if not text:
         return os.urandom(KEY_DIGITS // 2).hex()
     if len(text) != KEY_DIGITS or not set(text.lower()) <= set("0123456789abcdef"):
-        raise MargayError(f"{name}={text}: not a key",
+        raise MargayError(f"{name}: not a key",
                           f"give {KEY_DIGITS} hexadecimal digits, or {name} alone for a random "
                           "key")
     return text.lower()

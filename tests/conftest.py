@@ -51,7 +51,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Without --long: nothing that is marked long, not one node alone over a network card,
-    and over the slower cards two and three nodes, whose death is no other than over virtio."""
+    and over the slower cards two nodes, whose death is no other than over virtio."""
     if config.getoption("--long"):
         return
 
@@ -61,7 +61,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if item.get_closest_marker("long") or (link != "shm" and nodes == 1):
             return True
         slow = link not in ("shm", LONG_LINK)
-        return slow and (nodes > 3 or item.get_closest_marker("death") is not None)
+        return slow and (nodes > 2 or item.get_closest_marker("death") is not None)
 
     out = {item for item in items if left_out(item)}
     config.hook.pytest_deselected(items=list(out))

@@ -67,7 +67,7 @@ def test_every_link_of_the_launcher_with_cards_is_measured():
     names = subprocess.run(
         ["/usr/bin/python3", "-c",
          f"import sys; sys.path[:0] = [{str(ROOT / 'tests/bench')!r}, {str(ROOT / 'tools')!r}]\n"
-         "import frames; from margaylib.links import CARDS; print(set(frames.LINKS) == set(CARDS))"],
+         "import cards; from margaylib.links import CARDS; print(set(cards.LINKS) == set(CARDS))"],
         capture_output=True, text=True, check=True)
     assert names.stdout == "True\n"
 

@@ -22,7 +22,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-import frames
+import cards
 from core import BUILD, MARGAY, TOP, Bench, app, commit, machine, shown
 
 STREAM_SIZES = {16: 400_000, 256: 400_000, 1024: 400_000, 4096: 200_000,
@@ -145,7 +145,7 @@ def quiet(bench: Bench) -> None:
 
 GROUPS: tuple[Callable[[Bench], None], ...] = (
     shared_memory_latency, shared_memory_streams, calls, division, upcalls, booting,
-    sizes, peers, quiet, *frames.GROUPS)
+    sizes, peers, quiet, *cards.GROUPS)
 
 
 def table(rows: dict[str, dict[str, object]], markdown: bool) -> None:
@@ -172,8 +172,8 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=5, help="measurements of each figure (5)")
     parser.add_argument("--only", default="", help="figures whose name contains this")
     parser.add_argument("--group", action="append", help="only this group of figures; repeat",
-                        choices=[group.__name__ for group in (*GROUPS, *frames.ON_REQUEST)])
-    parser.add_argument("--link", choices=frames.LINKS, action="append",
+                        choices=[group.__name__ for group in (*GROUPS, *cards.ON_REQUEST)])
+    parser.add_argument("--link", choices=cards.LINKS, action="append",
                         help="only the figures of these network cards; repeat")
     parser.add_argument("--output", type=Path, default=BUILD / "bench.json",
                         help="where the figures go (build/bench.json)")
@@ -183,8 +183,8 @@ def main() -> None:
                         help="little of everything: the figures mean nothing")
     parser.add_argument("--markdown", action="store_true", help="print the table as Markdown")
     options = parser.parse_args()
-    bench = Bench(options.runs, options.only, tuple(options.link or frames.LINKS), options.quick)
-    for group in (*GROUPS, *frames.ON_REQUEST):
+    bench = Bench(options.runs, options.only, tuple(options.link or cards.LINKS), options.quick)
+    for group in (*GROUPS, *cards.ON_REQUEST):
         if group.__name__ not in (options.group or [group.__name__ for group in GROUPS]):
             continue
         print(f"bench: {group.__name__} ...", end=" ", file=sys.stderr, flush=True)

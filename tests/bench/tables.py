@@ -19,7 +19,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from core import BUILD, TOP, shown
-from frames import BYPASS_SIZES, CONTROLS, LINKS, LOSSES, SIZES, WORKS
+from cards import BYPASS_SIZES, CONTROLS, LINKS, LOSSES, SIZES, WORKS
 
 PAGES = (TOP / "README.md", TOP / "docs" / "measurements.md")
 PLACE = re.compile(r"(<!-- figures: (\w+) -->\n).*?(<!-- end of figures -->)", re.S)

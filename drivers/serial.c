@@ -9,9 +9,10 @@
 #include "../kernel/x86.h"
 #include "uart_regs.h"
 
-/* A byte takes 87 us; reading a register takes at least 0.1 us. A port that is
- * not ready after so many readings is given up: output must never hang a node. */
-#define READY_TRIES 100000
+/* A byte takes 87 us, and longer while nobody reads at the other end; reading a register
+ * takes 0.1 us at least, emulated some 0.5 us. A port that is not ready after so many
+ * readings is given up: output must never hang a node. */
+#define READY_TRIES 10000000
 
 static bool present;
 

@@ -1,9 +1,19 @@
 """What a kernel does wrong ends its node, with cause, registers and its own backtrace."""
 from __future__ import annotations
 
+import os
 import re
+import signal
+import sys
+import time
 
 import pytest
+
+from harness import ROOT
+
+sys.path.insert(0, str(ROOT / "tools"))
+
+from margaylib import machine  # noqa: E402
 
 pytestmark = pytest.mark.faults
 
@@ -30,6 +40,20 @@ def test_kernel_fault(margay, app, how):
     run.says(r"\brip\b.*\b[0-9a-f]{16}\b")
     run.says(r"\br15\b.*\b[0-9a-f]{16}\b")
     run.says(rf"^margay: +#\d+ 0x[0-9a-f]+ {function} at \S*kernel/crash\.c:\d+$")
+    run.says(r"^margay: +#\d+ 0x[0-9a-f]+ kernel_main at \S*kernel/start\.c:\d+$")
+
+
+def test_report_to_a_launcher_that_does_not_read(margay, app, tmp_path):
+    """The serial port stands still when some 300 bytes were not read: the kernel waits."""
+    stops = tmp_path / "qemu"
+    stops.write_text(f'#!/bin/sh\nkill -STOP $PPID\nexec {machine.PROGRAM} "$@"\n')
+    stops.chmod(0o755)
+    live = margay.start("run", "--accel", "tcg", "--kernel", "crash=text", app("hello"),
+                        env={"MARGAY_QEMU": str(stops)})
+    time.sleep(1)
+    os.kill(live.process.pid, signal.SIGCONT)
+    run = live.wait()
+    run.says(r"\br15\b.*\b[0-9a-f]{16}\b")
     run.says(r"^margay: +#\d+ 0x[0-9a-f]+ kernel_main at \S*kernel/start\.c:\d+$")
 
 

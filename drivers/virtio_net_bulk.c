@@ -17,6 +17,7 @@
 #include "virtio_net.h"
 
 #define BLOCK       8u             /* descriptors of a room: its slot, and pieces */
+#define SENDING_LOOKS 5000000u     /* at the card's progress, some 50 ms */
 #define ROOM_SLOT   128u           /* bytes between two slots */
 #define HEAD_BYTES  (sizeof(struct net_header) + NIC_BULK_HEADER)
 
@@ -118,13 +119,24 @@ uint32_t virtio_net_bulk_receive(struct virtio_net *v, uint32_t budget)
 	return frames;
 }
 
+/* The device has read all frames that it was given, perhaps after a while. QEMU 7.2 ends
+ * itself when it is reset with frames to send. */
+static bool has_sent_all(struct virtio_net *v)
+{
+	for (uint32_t looks = 0; looks < SENDING_LOOKS; looks++)
+		if ((uint16_t)(v->transmit.seen + virtio_ring_fresh(&v->transmit)) ==
+		    (uint16_t)v->transmit.given)
+			return true;
+	return false;
+}
+
 void virtio_net_bulk_take_back(struct nic *nic)
 {
 	struct virtio_net *v = of(nic);
 
 	if (v->down)
 		return;
-	if (v->free == v->transmit.size && !v->trouble &&
+	if (!v->trouble && has_sent_all(v) &&
 	    virtio_ring_reset(&v->virtio, &v->receive) &&
 	    virtio_ring_start(&v->virtio, &v->receive, RING, MSIX_FRAMES)) {
 		virtio_net_bulk_start(v);

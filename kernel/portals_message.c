@@ -102,6 +102,19 @@ static int64_t finish(const struct message *message, struct grant *from, int res
 	return PTL_OK;
 }
 
+/* As put_locked, once it has started, for payload that is too long for one step. */
+__attribute__((noinline))
+static int64_t put_long(const struct message *message, struct grant *from)
+{
+	struct message answer;
+	struct grant to;
+	int result;
+
+	to.answers = 0;
+	result = link_put(message, from, &to, &answer);
+	return finish(message, from, result, to.answers, &answer);
+}
+
 /* A put or an atomic operation; the own block's lock is held, and given back. */
 static int64_t put_locked(const struct initiator_args *args)
 {
@@ -115,10 +128,13 @@ static int64_t put_locked(const struct initiator_args *args)
 	if (error)
 		return -error;
 
-	if (in_one_step(&message))
-		result = link_short(&message, &from, &to, &answer, 0);
-	else
-		result = link_put(&message, &from, &to, &answer);
+	if (!in_one_step(&message)) { /* copies: the others' need no memory */
+		struct message long_message = message;
+		struct grant source = from;
+
+		return put_long(&long_message, &source);
+	}
+	result = link_short(&message, &from, &to, &answer, 0);
 	return finish(&message, &from, result, to.answers, &answer);
 }
 

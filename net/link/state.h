@@ -390,6 +390,7 @@ void bulk_open(struct link *link);
 /* An announced message has begun, or was heard of again: it wants a turn. */
 void bulk_want(struct link *link, uint32_t assembly);
 /* Grant what can be granted now. */
+__attribute__((noinline))
 void bulk_run(struct link *link, uint64_t now);
 /* A BULK frame on the ordinary card. */
 void bulk_pulled(struct link *link, struct flow *flow, const struct wire *wire, uint64_t now);

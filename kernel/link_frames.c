@@ -35,7 +35,7 @@ static bool looking;               /* ... at the cards: time stands still meanwh
 static uint64_t looked_ns;         /* when they were last looked at */
 static uint64_t heard_ns;          /* when it last had something */
 static bool flooded;               /* frames are left that nobody will interrupt for */
-static uint64_t met;               /* bit per node of the region: it has booted */
+static uint64_t met;               /* bit per node of the region: it has booted, and lives */
 static uint64_t counted[2];        /* copied bytes, out and in, that are in node.counters */
 
 static const struct block_limits limits = BLOCK_DEFAULT_LIMITS;
@@ -251,7 +251,8 @@ static void meet(uint32_t nid)
 		atomic_fetch_or(&peer->watchers, 1ULL << node.id);
 		wait_until(is_up, peer, NEVER, "another node to boot");
 	}
-	met |= 1ULL << nid;
+	if (!link_is_dead(nid))
+		met |= 1ULL << nid;
 }
 
 static inline void meet_once(uint32_t nid)
@@ -303,16 +304,18 @@ int link_frames_do(link_frames_call *call, const struct initiator_args *args)
 
 bool link_frames_brief(const struct initiator_args *args)
 {
-	bool done;
+	enum frames_brief done;
 
-	if (args->target_nid >= node.size || !(met >> args->target_nid & 1) ||
-	    link_is_dead(args->target_nid))
+	if (args->target_nid >= node.size || !(met >> args->target_nid & 1))
 		return false;
 	busy = true;
 	done = frames_brief(link_frames, args);
 	leave();
-	set_timer();
-	return done;
+	if (__builtin_expect(done == FRAMES_SENT, 1))
+		timer_arm_by(frames_due(link_frames));
+	else
+		set_timer();
+	return done != FRAMES_OTHER;
 }
 
 static int signal(struct frames *frames, const struct initiator_args *args)
@@ -334,6 +337,7 @@ bool link_frames_signal(const struct message *message)
 
 void link_frames_lost(uint32_t nid)
 {
+	met &= ~(1ULL << nid);
 	busy = true;
 	link_give_up(frames_link(link_frames), now_ns(), nid);
 	leave();

@@ -11,6 +11,7 @@
 #include "../net/portals/initiator.h"
 #include "../net/portals/iovec.h"
 #include "../net/portals/md.h"
+#include "cpu.h"
 #include "link_frames.h"
 #include "link_shm.h"
 #include "node.h"
@@ -260,29 +261,34 @@ static int64_t exchange(const struct initiator_args *args)
 	return PTL_OK;
 }
 
-/* A put of another kind; the own block's lock is held until it is started. Makes
- * the arguments again: then sys_put needs no memory for them. Flattened as sys_put
- * is, for what is longer, or gives events or an ack. */
-__attribute__((noinline, flatten))
-static int64_t put_any(uint64_t md, uint64_t target, uint64_t where, uint64_t match_bits,
-                       uint64_t remote_offset, uint64_t hdr_data, enum ack_req ack)
+/* The arguments of this system call once more: so that who tries a quick way first
+ * need not keep them. */
+static struct initiator_args arguments_again(enum ack_req ack)
 {
-	struct initiator_args args =
-		arguments(md, target, where, match_bits, remote_offset, hdr_data);
+	const struct trap_frame *from = user_frame();
+	struct initiator_args args = arguments(from->rdi, from->rsi, from->rdx, from->r10,
+	                                       from->r8, from->r9);
 
 	args.ack = ack;
+	return args;
+}
+
+/* A put of another kind; the own block's lock is held until it is started. Flattened
+ * as sys_put is, for what is longer, or gives events or an ack. */
+__attribute__((noinline, flatten))
+static int64_t put_any(enum ack_req ack)
+{
+	struct initiator_args args = arguments_again(ack);
+
 	return put_locked(&args);
 }
 
-/* A put to a node that is not near; makes the arguments again, as put_any does. */
+/* The same to a node that is not near. */
 __attribute__((noinline))
-static int64_t put_far_any(uint64_t md, uint64_t target, uint64_t where, uint64_t match_bits,
-                       uint64_t remote_offset, uint64_t hdr_data, enum ack_req ack)
+static int64_t put_far_any(enum ack_req ack)
 {
-	struct initiator_args args =
-		arguments(md, target, where, match_bits, remote_offset, hdr_data);
+	struct initiator_args args = arguments_again(ack);
 
-	args.ack = ack;
 	return far(frames_put, &args);
 }
 
@@ -296,7 +302,7 @@ static int64_t put_far(uint64_t md, uint64_t target, uint64_t where, uint64_t ma
 
 	if (link_frames_brief(&args))
 		return PTL_OK;
-	return put_far_any(md, target, where, match_bits, remote_offset, hdr_data, ACK_NO);
+	return put_far_any(ACK_NO);
 }
 
 /* A short put that nobody hears of could not be delivered. */
@@ -329,7 +335,7 @@ int64_t sys_put(uint64_t md, uint64_t target, uint64_t where, uint64_t match_bit
 	if (!link_lock())
 		return PTL_FAIL;
 	if (!initiator_brief(&own_view, &args, &message, &from))
-		return put_any(md, target, where, match_bits, remote_offset, hdr_data, ACK_NO);
+		return put_any(ACK_NO);
 	link_unlock();
 	if (link_short(&message, &from, &to, &none, 0) == DELIVER_DAMAGED)
 		return lost(from.bytes);
@@ -340,11 +346,12 @@ int64_t sys_put(uint64_t md, uint64_t target, uint64_t where, uint64_t match_bit
 int64_t sys_put_ack(uint64_t md, uint64_t target, uint64_t where, uint64_t match_bits,
                     uint64_t remote_offset, uint64_t hdr_data)
 {
+	(void)md, (void)where, (void)match_bits, (void)remote_offset, (void)hdr_data;
 	if (!link_is_near((uint32_t)target))
-		return put_far_any(md, target, where, match_bits, remote_offset, hdr_data, ACK_YES);
+		return put_far_any(ACK_YES);
 	if (!link_lock())
 		return PTL_FAIL;
-	return put_any(md, target, where, match_bits, remote_offset, hdr_data, ACK_YES);
+	return put_any(ACK_YES);
 }
 
 int64_t sys_get(uint64_t md, uint64_t target, uint64_t where, uint64_t match_bits,

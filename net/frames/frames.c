@@ -83,6 +83,11 @@ uint64_t frames_deadline(const struct frames *frames)
 	return link_deadline(frames->link);
 }
 
+uint64_t frames_due(const struct frames *frames)
+{
+	return link_due(frames->link);
+}
+
 void frames_tick(struct frames *frames)
 {
 	link_tick(frames->link, frames_port_now(frames->context));

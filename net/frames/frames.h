@@ -67,15 +67,22 @@ int frames_exchange(struct frames *frames, const struct initiator_args *args);
 
 /*
  * The same for the plainest puts, to nodes that are known: initiator_brief, and all of the
- * message is written where the card reads it, its few bytes of payload as well. 1: done, or
- * 0: nothing has happened, frames_put knows.
+ * message is written where the card reads it, its few bytes of payload as well.
  */
-int frames_brief(struct frames *frames, const struct initiator_args *args);
+enum frames_brief {
+	FRAMES_OTHER,              /* it is another: nothing has happened, frames_put knows */
+	FRAMES_QUEUED,             /* done */
+	FRAMES_SENT                /* done, and the card has it: frames_deadline can only have
+	                              become that of frames_due */
+};
+
+enum frames_brief frames_brief(struct frames *frames, const struct initiator_args *args);
 
 /* Send a message without payload, answer or record of its own: BARRIER. 0 or FRAMES_AGAIN. */
 int frames_signal(struct frames *frames, const struct message *message);
 
 uint64_t frames_deadline(const struct frames *frames);
+uint64_t frames_due(const struct frames *frames);
 void frames_tick(struct frames *frames);
 
 struct link *frames_link(struct frames *frames);

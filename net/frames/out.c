@@ -142,9 +142,9 @@ void out_sent(void *context, uint64_t source, int fail)
 	uint32_t events = 0;
 	int upcall = 0;
 
-	if (source & BRIEF) { /* it has failed */
+	if (source & LINK_BRIEF) { /* it has failed */
 		if (frames_port_lock(frames->context)) {
-			initiator_lost(frames->view, source & ~BRIEF);
+			initiator_lost(frames->view, source & ~LINK_BRIEF);
 			frames_port_unlock(frames->context);
 		}
 		return;
@@ -246,23 +246,22 @@ int frames_put(struct frames *frames, const struct initiator_args *args)
 	return start(frames, args, 0);
 }
 
-int frames_brief(struct frames *frames, const struct initiator_args *args)
+enum frames_brief frames_brief(struct frames *frames, const struct initiator_args *args)
 {
-	uint8_t *room = link_brief(frames->link, args->target_nid);
+	struct link_room room = link_brief(frames->link, args->target_nid);
 	struct grant grant;
 	int is_brief;
 
-	if (!room || !frames_port_lock(frames->context))
-		return 0;
-	is_brief = initiator_brief(frames->view, args, (struct message *)room, &grant);
+	if (!room.header || !frames_port_lock(frames->context))
+		return FRAMES_OTHER;
+	is_brief = initiator_brief(frames->view, args, (struct message *)room.header, &grant);
 	frames_port_unlock(frames->context);
 	if (!is_brief)
-		return 0;
-	range_read(frames->view, &grant, room + LINK_HEADER_BYTES);
+		return FRAMES_OTHER;
+	range_read(frames->view, &grant, room.header + LINK_HEADER_BYTES);
 	frames->counters[FRAMES_COPIED_OUT] += grant.bytes;
-	link_brief_send(frames->link, frames_port_now(frames->context), (uint32_t)grant.bytes,
-			BRIEF | grant.bytes);
-	return 1;
+	return link_brief_send(frames->link, room, frames_port_now(frames->context),
+			       (uint32_t)grant.bytes) ? FRAMES_SENT : FRAMES_QUEUED;
 }
 
 int frames_exchange(struct frames *frames, const struct initiator_args *args)

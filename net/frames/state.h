@@ -6,7 +6,6 @@
 #include "frames.h"
 
 #define NO_OUTGOING  0xffffu
-#define BRIEF        (1ull << 32)  /* the link's name of a brief put, plus its bytes */
 
 enum outgoing_kind {
 	OUT_SEND,                  /* PUT, ATOMIC, GETPUT, FETCH_ATOMIC: ends with initiator_sent */

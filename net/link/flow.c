@@ -90,7 +90,14 @@ struct link *link_open(void *memory, const struct link_config *config, struct ni
 			       .ready_first = NO_RECORD, .ready_last = NO_RECORD,
 			       .due = LINK_NEVER };
 	link->key = config->keyed ? link->config.key : 0;
-	link->address = wire_get(nic->address, NIC_ADDRESS_BYTES);
+	link->is_odd = config->keyed || config->check_payload;
+	link->most_requests = config->sends - config->answers;
+	link->plain_to = wire_address_word(0, nic->address[3]) |
+		wire_get(nic->address, NIC_ADDRESS_BYTES) << 48;
+	link->plain_here = link->plain_to | wire_address_word(config->node, nic->address[3]);
+	link->plain_from = wire_get(nic->address, NIC_ADDRESS_BYTES) >> 16 |
+		(uint64_t)(WIRE_ETHERTYPE >> 8 | (WIRE_ETHERTYPE & 0xff) << 8 |
+			   WIRE_VERSION << 16 | WIRE_KIND_DATA << 24) << 32;
 	link->first_timeout = units(config->first_timeout);
 	link->least_timeout = units(config->least_timeout);
 	link->most_timeout = units(config->most_timeout);

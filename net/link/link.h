@@ -87,6 +87,7 @@
 #define LINK_HEADER_BYTES  128u    /* of a message's header */
 #define LINK_WHOLE_BYTES   128u    /* longest payload that comes by whole() */
 #define LINK_BRIEF_BYTES   64u     /* longest payload of link_brief */
+#define LINK_BRIEF         (1ULL << 32) /* such a message's `source`, plus its bytes */
 #define LINK_MOST_WINDOW   64u     /* frames under way in one flow */
 #define LINK_FIRST_WINDOW  8u      /* the same before the peer was heard of */
 #define LINK_NEVER         (~0ULL)
@@ -243,10 +244,16 @@ int link_send(struct link *link, uint64_t now, uint32_t node, enum link_lane lan
  * room for a message's header, at a multiple of 8, and right behind it for its payload of
  * at most LINK_BRIEF_BYTES: null if there is none now, or the node is not yet known. Who
  * has filled it calls link_brief_send, and nothing else before that; who has not, nothing.
- * gather() is not called for it, and sent() only if it fails.
+ * gather() is not called for it, and sent() only if it fails, for LINK_BRIEF | bytes.
  */
-void *link_brief(struct link *link, uint32_t node);
-void link_brief_send(struct link *link, uint64_t now, uint32_t bytes, uint64_t source);
+struct link_room {
+	uint8_t *header;
+	struct flow *flow;         /* the link's */
+};
+
+struct link_room link_brief(struct link *link, uint32_t node);
+/* 1: it has left, and of all that link_deadline looks at only link_due may have changed. */
+int link_brief_send(struct link *link, struct link_room room, uint64_t now, uint32_t bytes);
 
 /* 1 if link_send to this node would find a record. One node gets at most as many
  * as it leaves free, so a slow one does not stop the others. */
@@ -269,6 +276,8 @@ void link_transmitted(struct link *link, uint64_t now, uint64_t cookie);
 
 /* When link_tick wants to be called (LINK_NEVER: not at all), perhaps too early. */
 uint64_t link_deadline(const struct link *link);
+/* The part of it that is about acknowledgements and what is sent again. */
+uint64_t link_due(const struct link *link);
 void link_tick(struct link *link, uint64_t now);
 
 /* The user knows that this node is dead: as if its tries were used up. */

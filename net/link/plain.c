@@ -11,14 +11,6 @@
 #define NODE_SHIFT 16              /* in the word at 8: source's end, type, version, kind */
 #define LANE_BIT   ((uint64_t)WIRE_LANE << 56)
 
-/* The word at 8 but for node and lane: DATA of version 1 from a card like this one. */
-static inline uint64_t plain_start(const struct link *link)
-{
-	return (link->address >> 16 & 0xffff) |
-	       (uint64_t)(WIRE_ETHERTYPE >> 8 | (WIRE_ETHERTYPE & 0xff) << 8 | WIRE_VERSION << 16 |
-			  WIRE_KIND_DATA << 24) << 32;
-}
-
 /* Its checksum, which counts itself as zero; there is none of the payload. */
 static inline int is_sound(const uint8_t *frame)
 {
@@ -36,11 +28,11 @@ int plain_take(struct link *link, uint64_t now, const uint8_t *frame, uint32_t b
 	struct wire wire;
 	int verdict;
 
-	if (bytes < WIRE_DATA || payload > LINK_WHOLE_BYTES || link->key)
+	if (bytes < WIRE_DATA || payload > LINK_WHOLE_BYTES || link->is_odd)
 		return 0;
 	start = wire_get(frame + WIRE_SOURCE + 2, 8);
-	if ((start & ~(0xffffull << NODE_SHIFT | LANE_BIT)) != plain_start(link) ||
-	    wire_get(frame, 8) != (link->address | link->address << 48) ||
+	if (((start ^ link->plain_from) & ~(0xffffull << NODE_SHIFT | LANE_BIT)) ||
+	    wire_get(frame, 8) != link->plain_here ||
 	    wire_get(frame + WIRE_PAYLOAD_CRC, 4) || wire_get(frame + WIRE_SELECTIVE, 8) ||
 	    wire_get(frame + WIRE_PAYLOAD, 6) != payload ||         /* all of it, from 0 on */
 	    wire_get(frame + WIRE_OFFSET + 4, 8) != (uint64_t)payload << 16)

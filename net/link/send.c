@@ -7,7 +7,6 @@
 #include "../port.h"
 
 #define MOST_FRAMES  (1u << 30)    /* of one message */
-#define IN_RECORD    0x10000u      /* cookie: the frame is that in a struct send */
 #define SHORT_BYTES  4096u         /* a window of such messages is no large burst */
 #define WAITING_WINDOW 16u         /* frames, while the first of them waits for its payload */
 #define LEAST_PART   4096u         /* shorter parts of a long message are not worth a grant */
@@ -71,7 +70,7 @@ static inline struct send *queue(struct link *link, struct flow *flow, enum link
 	send->next = NO_RECORD;
 	send->with_card = 0;
 	send->lane = (uint8_t)lane;
-	send->over = send->fail = 0;
+	send->over = send->fail = send->brief = 0;
 	send->announced = send->serving = 0;
 	send->first = flow->next;
 	send->frames = frames;
@@ -118,7 +117,6 @@ int link_send(struct link *link, uint64_t now, uint32_t node, enum link_lane lan
 		return LINK_FULL;
 	}
 	send = queue(link, flow, lane, (uint32_t)frames);
-	send->brief = 0;
 	send->fragment = fragment;
 	send->length = length;
 	send->source = source;
@@ -131,11 +129,22 @@ int link_send(struct link *link, uint64_t now, uint32_t node, enum link_lane lan
 	return LINK_OK;
 }
 
+void send_brief(struct link *link, struct flow *flow, uint64_t now, uint32_t bytes)
+{
+	struct send *send = queue(link, flow, LINK_REQUESTS, 1);
+
+	send->brief = 1;
+	send->fragment = link->fragment;
+	send->length = bytes;
+	send_ready(link, flow);
+	send_pump(link, now);
+}
+
 static void release(struct link *link, uint32_t index)
 {
 	struct send *send = record_at(&link->sends, index);
-	uint64_t source = send->source;
 	int fail = send->fail, is_brief = send->brief;
+	uint64_t source = is_brief ? LINK_BRIEF | send->length : send->source;
 
 	link->sends_used[send->lane]--;
 	record_give(&link->sends, index);
@@ -488,57 +497,6 @@ static int send_frame(struct link *link, struct flow *flow, uint64_t now)
 	else
 		left_again(link, flow, sequence, units(now));
 	return 1;
-}
-
-/* ---- the short way ---- */
-
-void *link_brief(struct link *link, uint32_t node)
-{
-	struct flow *flow = flow_find(link, node, LINK_REQUESTS);
-
-	if (!flow || !has_room(link, flow, LINK_REQUESTS))
-		return 0;
-	link->brief = flow;
-	return ((struct send *)record_at(&link->sends, link->sends.free))->frame + WIRE_HEADER;
-}
-
-void link_brief_send(struct link *link, uint64_t now, uint32_t bytes, uint64_t source)
-{
-	struct wire wire = { .kind = WIRE_KIND_DATA, .length = bytes, .bytes = bytes };
-	struct flow *flow = link->brief;
-	int others = flow->fresh != NO_RECORD || link->ready_first != NO_RECORD;
-	struct send *send = queue(link, flow, LINK_REQUESTS, 1);
-	struct nic_piece piece = { send->frame, WIRE_DATA + bytes };
-	uint32_t under_way = flow->next - flow->una;
-	int result;
-
-	link->now = now;
-	send->brief = 1;
-	send->fragment = link->fragment;
-	send->length = bytes;
-	send->source = source;
-	if (others || link->pumping || link->stalled || link->key ||
-	    link->config.check_payload || flow->acked | flow->marked ||
-	    under_way >= flow->burst || under_way >= flow->credit || flow->tries == UINT8_MAX) {
-		send_ready(link, flow);
-		send_pump(link, now);
-		return;
-	}
-	/* As send_frame does it, where nothing is in the way. */
-	wire.sequence = flow->next;
-	send_acknowledge(link, flow, &wire);
-	write_header(link->nic, send->frame, flow->node, &wire);
-	link->pumping = 1;
-	result = give(link, link->nic, IN_RECORD | flow->fresh, send, &piece, 1);
-	link->pumping = 0;
-	if (result == NIC_FULL) {
-		link->stalled = 1;
-		count(link, LINK_CARD_FULL);
-		send_ready(link, flow);
-		return;
-	}
-	count(link, LINK_DATA_OUT);
-	left_first(link, flow, send, units(now));
 }
 
 /* ---- turns ---- */

@@ -79,12 +79,12 @@ struct send {
 	uint32_t first;            /* number of its first frame */
 	uint32_t frames;
 	uint32_t fragment;         /* payload bytes of each frame but the last */
-	uint64_t length;
-	uint64_t source;           /* the user's name for it */
 	uint8_t  announced;        /* 1: in one frame without payload, which goes as it is granted */
 	uint8_t  serving;          /* 1: in the list of those that send parts; counts as with_card */
-	uint8_t  turned;           /* 1: the next five fields are those of a turn */
+	uint8_t  turned;           /* 1: the fields from `turn` on are those of a turn */
 	uint8_t  pulled;           /* 1: the parts in `wanted` go to the ordinary card */
+	uint64_t length;
+	uint64_t source;           /* the user's name for it, if it is not brief */
 	uint16_t serve_next;       /* in that list */
 	uint16_t flow;
 	uint32_t turn;             /* the last that it was granted in */
@@ -183,8 +183,10 @@ struct link {
 	uint8_t most_burst;        /* long frames of one flow under way: config.burst_bytes */
 	uint8_t share;             /* frames that each sender may send */
 	uint32_t first_timeout, least_timeout, most_timeout, ack_delay; /* the configuration's, units */
-	uint64_t address;          /* of the card, as wire_get reads it */
-	struct flow *brief;        /* of link_brief, for link_brief_send */
+	uint64_t plain_to;         /* first word of a plain frame (brief.c), without its destination */
+	uint64_t plain_from;       /* its second word */
+	uint64_t plain_here;       /* first word of one for this node */
+	uint16_t most_requests;    /* records that the lane of requests may take */
 	uint64_t counters[LINK_COUNTERS_END];
 	struct flow *flows;        /* a peer's two lie side by side, that of requests first */
 	uint16_t n_flows;          /* in use: they are never given back */
@@ -200,6 +202,7 @@ struct link {
 	uint16_t epoch;
 	uint8_t pumping;           /* send_pump is at work further up */
 	uint8_t stalled;           /* the card was full */
+	uint16_t is_odd;           /* 1: no frame is plain, as tags or checksums of payload are wanted */
 	uint64_t now;              /* ns: the last that was said */
 	uint64_t due;              /* ns: when the earliest in the heap is looked at */
 	struct records sends, assemblies, stashes, transmits;
@@ -211,6 +214,11 @@ struct link {
 static inline void *record_at(const struct records *records, uint32_t index)
 {
 	return records->base + (uint64_t)records->bytes * index;
+}
+
+static inline struct send *send_at(const struct link *link, uint32_t index)
+{
+	return (struct send *)link->sends.base + index;
 }
 
 static inline uint32_t record_take(struct records *records)
@@ -294,6 +302,16 @@ void flow_share(struct link *link);
 
 /* ---- timer.c ---- */
 
+/* The flow's place in the heap becomes that of this earlier time. */
+__attribute__((noinline)) void timer_move(struct link *link, struct flow *flow, uint32_t at);
+
+/* It shall not be later than that. */
+static inline void timer_by(struct link *link, struct flow *flow, uint32_t at)
+{
+	if (flow->heap_at == NO_RECORD || is_before(at, flow->timer_at))
+		timer_move(link, flow, at);
+}
+
 void timer_resend(struct link *link, struct flow *flow, uint32_t now);
 void timer_ack(struct link *link, struct flow *flow, uint32_t now, uint64_t ns);
 void timer_measure(struct flow *flow, uint32_t trip);
@@ -305,6 +323,11 @@ void timer_give_up(struct link *link, struct flow *flow);
 
 /* ---- send.c ---- */
 
+#define IN_RECORD    0x10000u      /* cookie: the frame is that in a struct send */
+
+/* The short request in the next free record is to be sent, as any other. */
+__attribute__((noinline))
+void send_brief(struct link *link, struct flow *flow, uint64_t now, uint32_t bytes);
 /* This flow may have something to send. */
 void send_ready(struct link *link, struct flow *flow);
 /* Whether there are parts to send, and not so many with the card that what is sent next

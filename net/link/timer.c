@@ -20,24 +20,25 @@ static int is_earlier(const struct link *link, uint32_t a, uint32_t b)
 			 link->flows[link->heap[b]].timer_at);
 }
 
-static void swap(struct link *link, uint32_t a, uint32_t b)
+/* A flow's place, from `at` on upwards: those above that are later move down. */
+static void sift_up(struct link *link, struct flow *flow, uint32_t at)
 {
-	uint16_t index = link->heap[a];
+	for (; at > 0; at = (at - 1) / 2) {
+		uint16_t above = link->heap[(at - 1) / 2];
 
-	place(link, a, link->heap[b]);
-	place(link, b, index);
-}
-
-static void sift_up(struct link *link, uint32_t at)
-{
-	for (; at > 0 && is_earlier(link, at, (at - 1) / 2); at = (at - 1) / 2)
-		swap(link, at, (at - 1) / 2);
+		if (!is_before(flow->timer_at, link->flows[above].timer_at))
+			break;
+		place(link, at, above);
+	}
+	link->heap[at] = (uint16_t)flow_index(link, flow);
+	flow->heap_at = (uint16_t)at;
 }
 
 static void sift_down(struct link *link, uint32_t at)
 {
 	for (;;) {
 		uint32_t child = 2 * at + 1;
+		uint16_t index = link->heap[at];
 
 		if (child >= link->n_heap)
 			return;
@@ -45,37 +46,26 @@ static void sift_down(struct link *link, uint32_t at)
 			child++;
 		if (!is_earlier(link, child, at))
 			return;
-		swap(link, at, child);
+		place(link, at, link->heap[child]);
+		place(link, child, index);
 		at = child;
 	}
 }
 
-/* The earliest flow has changed, or its time. */
-static void set_due(struct link *link)
+/* The earliest in the heap is that now: its first moment in ns. */
+static void set_due(struct link *link, uint32_t at)
 {
-	int32_t in;
+	int32_t in = (int32_t)(at - units(link->now));
 
-	link->due = LINK_NEVER;
-	if (link->n_heap == 0)
-		return;
-	/* the first moment that has this number of units */
-	in = (int32_t)(link->flows[link->heap[0]].timer_at - units(link->now));
 	link->due = ((link->now >> UNIT_SHIFT) + (uint64_t)(int64_t)in) << UNIT_SHIFT;
 }
 
-static void arm(struct link *link, struct flow *flow, uint32_t at)
+void timer_move(struct link *link, struct flow *flow, uint32_t at)
 {
-	if (flow->heap_at == NO_RECORD) {
-		flow->timer_at = at;
-		place(link, link->n_heap++, (uint16_t)flow_index(link, flow));
-	} else if (is_before(at, flow->timer_at)) {
-		flow->timer_at = at;
-	} else {
-		return;
-	}
-	sift_up(link, flow->heap_at);
+	flow->timer_at = at;
+	sift_up(link, flow, flow->heap_at == NO_RECORD ? link->n_heap++ : flow->heap_at);
 	if (flow->heap_at == 0)
-		set_due(link);
+		set_due(link, at);
 }
 
 static void remove_from_heap(struct link *link, struct flow *flow)
@@ -84,12 +74,13 @@ static void remove_from_heap(struct link *link, struct flow *flow)
 
 	flow->heap_at = NO_RECORD;
 	if (at != --link->n_heap) {
-		place(link, at, link->heap[link->n_heap]);
-		sift_up(link, at);
+		sift_up(link, &link->flows[link->heap[link->n_heap]], at);
 		sift_down(link, at);
 	}
-	if (at == 0)
-		set_due(link);
+	if (link->n_heap == 0)
+		link->due = LINK_NEVER;
+	else if (at == 0)
+		set_due(link, link->flows[link->heap[0]].timer_at);
 }
 
 void timer_cancel(struct link *link, struct flow *flow)
@@ -136,7 +127,7 @@ void timer_resend(struct link *link, struct flow *flow, uint32_t now)
 	/* Who waits for its turn asks now and then whether the peer is still there. */
 	flow->resend_at = now + timer_timeout(link, flow) * (flow->acked & 1 ? 4 : 1);
 	flow->flags |= FLOW_RESENDS;
-	arm(link, flow, flow->resend_at);
+	timer_by(link, flow, flow->resend_at);
 }
 
 void timer_ack(struct link *link, struct flow *flow, uint32_t now, uint64_t ns)
@@ -147,7 +138,7 @@ void timer_ack(struct link *link, struct flow *flow, uint32_t now, uint64_t ns)
 		return;
 	flow->ack_at = at;
 	flow->flags |= FLOW_ACKS;
-	arm(link, flow, at);
+	timer_by(link, flow, at);
 }
 
 void timer_give_up(struct link *link, struct flow *flow)
@@ -155,7 +146,7 @@ void timer_give_up(struct link *link, struct flow *flow)
 	flow->tries = UINT8_MAX;
 	flow->resend_at = units(link->now);
 	flow->flags |= FLOW_RESENDS;
-	arm(link, flow, flow->resend_at);
+	timer_by(link, flow, flow->resend_at);
 }
 
 /* Has a peer had its tries? One that has never been heard of may get more of them. */
@@ -212,9 +203,9 @@ void link_tick(struct link *link, uint64_t now)
 		if ((flow->flags & FLOW_RESENDS) && is_due(flow->resend_at, at))
 			timeout(link, flow, at);
 		if (flow->flags & FLOW_RESENDS)
-			arm(link, flow, flow->resend_at);
+			timer_by(link, flow, flow->resend_at);
 		if (flow->flags & FLOW_ACKS)
-			arm(link, flow, flow->ack_at);
+			timer_by(link, flow, flow->ack_at);
 	}
 	if (link->bulk.at <= now)
 		bulk_tick(link, now);
@@ -222,6 +213,11 @@ void link_tick(struct link *link, uint64_t now)
 		bulk_run(link, now);
 	link->stalled = link->bulk.full = 0;
 	send_pump(link, now);
+}
+
+uint64_t link_due(const struct link *link)
+{
+	return link->due;
 }
 
 uint64_t link_deadline(const struct link *link)

@@ -235,12 +235,12 @@ int initiator_brief(struct process_view *view, const struct initiator_args *args
 	struct md *md = md_lookup(view, args->md);
 	uint64_t length;
 
-	if (!md || md->user.threshold == 0 || md->flags || md->user.eq_handle != EQ_NONE ||
-	    (md->user.options & MD_IOVEC) || args->length != LENGTH_WHOLE ||
-	    md->room > DELIVER_INLINE_BYTES || !names_process(args))
+	if (!md || md->flags != MD_PLAIN || md->user.threshold == 0 ||
+	    md->room > DELIVER_INLINE_BYTES || args->length != LENGTH_WHOLE ||
+	    !names_process(args))
 		return 0;
 	length = md->room;
-	if (grant_range(view, md, 0, length, grant))
+	if (grant_piece(view, md, 0, length, grant))
 		return 0;
 	request(view, args, MESSAGE_PUT, length, message);
 	if (md->user.threshold > 0)

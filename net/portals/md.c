@@ -29,13 +29,19 @@ static int check(const struct process_view *view, const struct md_args *args, ui
 	return PORTALS_OK;
 }
 
+/* Of the flags those that arguments say. */
+static uint32_t flags_of(const struct md_args *args)
+{
+	return args->eq_handle == EQ_NONE && !(args->options & MD_IOVEC) ? MD_PLAIN : 0;
+}
+
 static int create(struct process_view *view, uint32_t me, const struct md_args *args,
 		  enum unlink_op unlink, handle_t *handle)
 {
 	struct pool *pool = &view->block->pools[POOL_MD];
 	struct md made = {
 		.user = *args, .me = me, .next = NO_INDEX, .prev = NO_INDEX,
-		.flags = unlink == UNLINK_AUTO ? MD_UNLINK : 0,
+		.flags = flags_of(args) | (unlink == UNLINK_AUTO ? MD_UNLINK : 0),
 		.first_piece = NO_INDEX, .last_piece = NO_INDEX,
 	};
 	int error = check(view, args, &made.room), fresh;
@@ -157,7 +163,7 @@ int md_update(struct process_view *view, handle_t handle, struct md_args *old,
 	made.user.pad0 = made.user.pad1 = 0;
 	made.room = room;
 	made.local_offset = 0;
-	made.flags &= ~(uint32_t)MD_INACTIVE;
+	made.flags = (made.flags & ~(uint32_t)(MD_INACTIVE | MD_PLAIN)) | flags_of(new);
 	made.first_piece = made.last_piece = NO_INDEX;
 	made.pieces = 0;
 	if (new->options & MD_IOVEC) {

@@ -22,6 +22,24 @@ static inline void grant_clear(struct grant *grant)
 	grant->answers = grant->ack = grant->begun = grant->upcall = grant->pieces = 0;
 }
 
+/* The same as grant_range for a descriptor in one piece. */
+static inline int grant_piece(const struct process_view *view, const struct md *md,
+			      uint64_t offset, uint64_t bytes, struct grant *grant)
+{
+	grant->md = md->handle;
+	grant->bytes = bytes;
+	grant->pieces = 0;
+	/* Read once: what is checked is what is granted. */
+	offset += __atomic_load_n(&md->user.start, __ATOMIC_RELAXED) - view->base;
+	if (bytes > view->bytes || offset > view->bytes - bytes) {
+		if (bytes)
+			return PORTALS_FAIL;
+		offset = 0;
+	}
+	grant->offset = offset;
+	return PORTALS_OK;
+}
+
 /*
  * Grant `bytes` bytes from logical byte `offset` of a descriptor on: sets
  * grant->md, ->offset, ->bytes, ->pieces. 0, or PORTALS_FAIL if the block is
@@ -30,20 +48,11 @@ static inline void grant_clear(struct grant *grant)
 static inline int grant_range(const struct process_view *view, const struct md *md,
 			      uint64_t offset, uint64_t bytes, struct grant *grant)
 {
+	if (!(md->user.options & MD_IOVEC))
+		return grant_piece(view, md, offset, bytes, grant);
 	grant->md = md->handle;
 	grant->bytes = bytes;
-	grant->pieces = 0;
-	if (md->user.options & MD_IOVEC) {
-		grant->pieces = 1;
-	} else {
-		/* Read once: what is checked is what is granted. */
-		offset += __atomic_load_n(&md->user.start, __ATOMIC_RELAXED) - view->base;
-		if (bytes > view->bytes || offset > view->bytes - bytes) {
-			if (bytes)
-				return PORTALS_FAIL;
-			offset = 0;
-		}
-	}
+	grant->pieces = 1;
 	grant->offset = offset;
 	return PORTALS_OK;
 }

@@ -1,0 +1,114 @@
+/*
+ * Short requests that nobody needs to look after. Where nothing is under way to their node
+ * and the card is free, which is mostly so, they take a straight way to it: the user writes
+ * the message where the card reads it, and here is the rest of its frame, word by word, as
+ * plain.c reads it. What is anything else goes the long way through send.c, which this only
+ * shortens. No state. Called by whoever starts operations.
+ */
+#include "state.h"
+#include "../port.h"
+
+struct link_room link_brief(struct link *link, uint32_t node)
+{
+	struct flow *flow = flow_find(link, node, LINK_REQUESTS);
+	uint32_t room = link->most_requests - (uint32_t)link->sends_used[LINK_REQUESTS];
+
+	if (!flow || room == 0 || flow->sends > room)
+		return (struct link_room){ 0, 0 };
+	return (struct link_room){ send_at(link, link->sends.free)->frame + WIRE_HEADER, flow };
+}
+
+/* Nothing is under way there, nothing is to be said but that all has arrived, and nothing
+ * else waits for the card. */
+static inline int is_quiet(const struct link *link, const struct flow *flow)
+{
+	return flow->head == NO_RECORD && flow->credit && flow->assembly == NO_RECORD &&
+	       !(flow->arrived | flow->refused) && !(flow->flags & FLOW_REFUSED) &&
+	       link->ready_first == NO_RECORD &&
+	       !link->pumping && !link->stalled && !link->is_odd;
+}
+
+/* The whole header. Of WIRE_DATA bytes the checksum takes as many instructions as words. */
+static inline void write_plain(const struct link *link, const struct flow *flow, uint8_t *frame,
+			       uint32_t bytes)
+{
+	wire_put(frame + WIRE_DESTINATION,
+		 link->plain_to | (uint64_t)__builtin_bswap16(flow->node) << 32, 8);
+	wire_put(frame + WIRE_SOURCE + 2, link->plain_from, 8);
+	wire_put(frame + WIRE_CRC, 0, 8);
+	wire_put(frame + WIRE_SOURCE_INCARNATION, flow->mine | (uint64_t)flow->theirs << 32, 8);
+	wire_put(frame + WIRE_SEQUENCE, flow->next | (uint64_t)flow->expected << 32, 8);
+	wire_put(frame + WIRE_SELECTIVE, 0, 8);
+	wire_put(frame + WIRE_WINDOW, flow->granted | bytes << 16, 8);
+	wire_put(frame + WIRE_OFFSET + 4, (uint64_t)bytes << 16, 8);
+	wire_put(frame + WIRE_CRC, port_crc32c(0, frame, WIRE_DATA), 4);
+}
+
+/* The card did not take it: it has no room now, or loses it. */
+__attribute__((noinline, cold))
+static void not_taken(struct link *link, struct flow *flow, uint32_t index, int result)
+{
+	send_at(link, index)->with_card--;
+	if (result != NIC_FULL) {
+		count(link, LINK_DATA_OUT);
+		return;
+	}
+	count(link, LINK_CARD_FULL);
+	link->stalled = 1;
+	flow->next--;
+	flow->fresh = (uint16_t)index;
+	flow->flags &= (uint8_t)~FLOW_TIMED;
+	send_ready(link, flow);
+}
+
+int link_brief_send(struct link *link, struct link_room room, uint64_t now, uint32_t bytes)
+{
+	struct send *send = (struct send *)(room.header - WIRE_HEADER - offsetof(struct send, frame));
+	struct nic_piece piece = { room.header - WIRE_HEADER, WIRE_DATA + bytes };
+	uint32_t index = link->sends.free, at = units(now);
+	struct flow *flow = room.flow;
+	struct nic *nic = link->nic;
+	int result;
+
+	link->now = now;
+	if (!is_quiet(link, flow)) {
+		send_brief(link, flow, now, bytes);
+		return 0;
+	}
+	link->sends.free = send->next;
+	link->sends.used++;
+	link->sends_used[LINK_REQUESTS]++;
+	send->next = NO_RECORD;
+	send->with_card = 1;
+	send->lane = LINK_REQUESTS;
+	send->over = send->fail = 0;
+	send->brief = 1;
+	send->first = flow->next;
+	send->frames = 1;
+	send->fragment = bytes;
+	send->announced = send->serving = send->turned = send->pulled = 0;
+	send->length = bytes;
+	flow->head = flow->tail = (uint16_t)index;
+	flow->sends = 1;
+	if (flow->granted < link->share)
+		flow->granted = link->share;
+	flow->unacked = 0;
+	write_plain(link, flow, send->frame, bytes);
+
+	/* It has left, or will be as if. */
+	flow->timed = flow->next++;
+	flow->timed_at = at;
+	flow->flags = (uint8_t)((flow->flags & ~(FLOW_ACKS | FLOW_ACK_NOW)) | FLOW_TIMED);
+	if (!(flow->flags & FLOW_RESENDS))
+		timer_resend(link, flow, at);
+	link->pumping = 1;
+	result = nic->ops->send(nic, &piece, 1, IN_RECORD | index);
+	link->pumping = 0;
+	if (result != NIC_OK) {
+		not_taken(link, flow, index, result);
+		return 0;
+	}
+	count(link, LINK_FRAMES_OUT);
+	count(link, LINK_DATA_OUT);
+	return 1;
+}

@@ -337,8 +337,9 @@ int PtlNIDist(ptl_handle_ni_t ni, ptl_process_id_t process, unsigned long *dista
  * often as this one. One that has not yet called PtlNIInit, or has not booted, is
  * waited for like any other; one that ends without the call keeps the others
  * waiting [M]. Uses no portal, entry, descriptor or event, and says nothing about
- * messages under way. PTL_NI_INVALID; PTL_FAIL: a process of the job has died,
- * from then on for ever [M]. [3.0]
+ * messages under way. PTL_NI_INVALID; PTL_FAIL: a process of the job has died, was
+ * started again, or cannot be reached, from then on for ever, in its next life too [M].
+ * [3.0]
  */
 int PtlNIBarrier(ptl_handle_ni_t ni);
 

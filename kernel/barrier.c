@@ -9,6 +9,10 @@
  * one its messages of a round, one per barrier, so the number of barriers that
  * this process has entered is the count to wait for.
  *
+ * A node that was started again counts from zero, and nobody knows what the others'
+ * counts are worth then: with the first death or restart in the job barriers fail,
+ * everywhere and for ever. That is looked at first, as the new life's messages count.
+ *
  * Data: how many barriers were entered, and where the one under way stands; a
  * call that an upcall interrupted is made again, and goes on there.
  */
@@ -36,16 +40,16 @@ static struct {
 	bool failed;               /* for ever: the others' counts cannot be right any more */
 } barrier;
 
-static bool arrived(void)
+static bool is_lost(void)
 {
-	return __atomic_load_n(&own_view.block->barrier[barrier.round], __ATOMIC_ACQUIRE) >=
-	       barrier.entered;
+	return link_is_broken() || link_has_lost_a_node();
 }
 
 static bool arrived_or_lost(void *unused)
 {
 	(void)unused;
-	return arrived() || link_is_broken() || link_has_lost_a_node();
+	return __atomic_load_n(&own_view.block->barrier[barrier.round], __ATOMIC_ACQUIRE) >=
+	       barrier.entered || is_lost();
 }
 
 /* This round's message; false: it cannot reach its target. */
@@ -76,13 +80,13 @@ int64_t sys_ni_barrier(uint64_t ni)
 		barrier.sent = false;
 	}
 	for (; 1u << barrier.round < node.size; barrier.round++) {
-		if (!barrier.sent && !send(1u << barrier.round))
+		if (is_lost() || (!barrier.sent && !send(1u << barrier.round)))
 			goto failed;
 		barrier.sent = true;
 		if (wait_or_upcall(arrived_or_lost, 0, NEVER,
 		                   "the other processes (PtlNIBarrier)") == WAIT_UPCALL)
 			return MARGAY_AGAIN;
-		if (!arrived())
+		if (is_lost())
 			goto failed;
 		barrier.sent = false;
 	}

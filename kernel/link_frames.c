@@ -343,6 +343,14 @@ void link_frames_lost(uint32_t nid)
 	leave();
 }
 
+void link_frames_renewed(uint32_t nid, uint32_t incarnation)
+{
+	met &= ~(1ULL << nid);
+	busy = true;
+	link_renewed(frames_link(link_frames), now_ns(), nid, incarnation);
+	leave();
+}
+
 bool link_frames_has_lost(void)
 {
 	return link_frames && link_counter(frames_link(link_frames), LINK_LOST) != 0;

@@ -69,6 +69,10 @@ bool link_frames_is_busy(void);
 /* Node `nid` is dead, but for what is told its initiators by block_peer_died. */
 void link_frames_lost(uint32_t nid);
 
+/* Node `nid` has ended and boots again, with this incarnation: what was under way with its
+ * earlier life ends with failure, and what is sent from now on waits until it has booted. */
+void link_frames_renewed(uint32_t nid, uint32_t incarnation);
+
 /* The link has told that everything with a node is over. */
 bool link_frames_has_lost(void);
 

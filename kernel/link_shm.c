@@ -1,7 +1,7 @@
 /*
- * The shared-memory link. Data: the own view, a view per peer that was ever
- * sent to, and which deaths were dealt with. All of it is used by this node's
- * one processor only, with interrupts off.
+ * The shared-memory link, and the news of the region's other nodes. Data: the own
+ * view, a view per peer that was ever sent to, and which deaths and restarts were dealt
+ * with. All of it is used by this node's one processor only, with interrupts off.
  */
 #include "link_shm.h"
 
@@ -29,6 +29,8 @@ uint32_t link_near_first, link_near_nodes;
 static struct process_view peers[REGION_MAX_NODES]; /* a pool; block is null until first used */
 static struct shm_member member;
 static uint64_t deaths_settled;    /* bit per node */
+static uint32_t restarts_settled[REGION_MAX_NODES]; /* of each node */
+static bool restarted;             /* some node was, be it before this one booted */
 static bool waiting_for_lock;      /* a doorbell now must not take a lock */
 static bool deaths_unsettled;      /* it left this instead */
 
@@ -307,11 +309,11 @@ bool link_signal(const struct message *message)
 	return true;
 }
 
-/* ---- death ---- */
+/* ---- death and restart ---- */
 
 bool link_has_lost_a_node(void)
 {
-	return deaths_settled != 0 || link_frames_has_lost();
+	return deaths_settled != 0 || restarted || link_frames_has_lost();
 }
 
 bool link_is_dead(uint32_t nid)
@@ -319,11 +321,24 @@ bool link_is_dead(uint32_t nid)
 	return deaths_settled >> nid & 1;
 }
 
+static void settle_restart(uint32_t nid)
+{
+	uint32_t restarts = atomic_load(&region_node(node.region, nid)->restarts);
+
+	if (restarts == restarts_settled[nid])
+		return;
+	restarts_settled[nid] = restarts;
+	restarted = true;
+	if (link_frames)
+		link_frames_renewed(nid, REGION_LIFE * (restarts + 1));
+}
+
 __attribute__((noinline, cold))
 static void settle_deaths(void)
 {
 	deaths_unsettled = false;
 	for (uint32_t nid = 0; nid < node.region->nodes; nid++) {
+		settle_restart(nid);
 		if (deaths_settled >> nid & 1 || !is_dead(nid))
 			continue;
 		deaths_settled |= 1ULL << nid;
@@ -395,9 +410,11 @@ void link_start(void)
 	if (!node.region)
 		return;
 	watchers = atomic_load(&node.own->watchers);
-	for (uint32_t nid = 0; nid < node.region->nodes; nid++)
+	for (uint32_t nid = 0; nid < node.region->nodes; nid++) {
+		settle_restart(nid);
 		if (watchers >> nid & 1)
 			ivshmem_ring(nid);
+	}
 }
 
 void link_set_segment(void)

@@ -69,13 +69,14 @@ void link_deliver_answer(const struct message *answer);
  * False: the node cannot be reached. Waits while it boots. */
 bool link_signal(const struct message *message);
 
-/* A node of the job has died, and what that means here has been dealt with. */
+/* A node of the job has died or was started again, or all of them cannot be reached any
+ * more; what that means here has been dealt with. */
 bool link_has_lost_a_node(void);
 
 /* Node `nid` is dead, and this node knows. */
 bool link_is_dead(uint32_t nid);
 
-/* A death that could not be dealt with when it was told of can be now. */
+/* A death or restart that could not be dealt with when it was told of can be now. */
 void link_look_for_deaths(void);
 
 /* For the tests of death: take the lock of another node's block once that node

@@ -5,12 +5,13 @@ import sys
 
 import pytest
 
-from harness import ROOT
+from harness import BUILD, ROOT
 
 sys.path.insert(0, str(ROOT / "tools"))
 
-from margaylib import grub, machine, options, wire  # noqa: E402
+from margaylib import grub, links, machine, options, wire  # noqa: E402
 from margaylib.errors import MargayError  # noqa: E402
+from margaylib.layout import Layout  # noqa: E402
 
 pytestmark = pytest.mark.launcher
 MB = 1 << 20
@@ -111,6 +112,7 @@ def test_a_later_life_is_told():
     line = machine.kernel_line(parsed, 1, 77, 1000)
     assert " incarnation=256 " in line and " strict=" not in line and " env=MARGAY_LIFE=1 " in line
     line = machine.kernel_line(parsed, 1, 77, 1000, life=2)
+    assert Layout(BUILD / "region.json")["REGION_LIFE"] == links.LIFE
     assert " incarnation=512 " in line and " strict=1 " in line and " env=MARGAY_LIFE=2 " in line
 
 

@@ -56,6 +56,28 @@ def test_restarted_node_many_times(margay, app, tmp_path, seed):
     conversation(margay, app, tmp_path, 2 + seed % 3, 2 + seed % 3, seed, *options)
 
 
+@pytest.mark.parametrize("nodes", [2, 3, 7])
+def test_barriers_end_with_the_first_restart(margay, app, nodes):
+    """Seven: some ranks tell rank 1 nothing in a barrier, and hear nothing from it."""
+    live = margay.start("run", "--link", "virtio", "-n", nodes, "--mem", 16, "--on-death", "restart",
+                        app("ptl_lives"), "barrier")
+    live.wait_for(r"waits$")
+    kill(live, 1)
+    run = live.wait().ok()
+    for rank in range(nodes):
+        assert run.of_rank(rank)[-1] == "no barrier any more", run.describe()
+
+
+def test_what_is_sent_after_a_restart_arrives(margay, app):
+    live = margay.start("run", "--link", "virtio", "-n", 2, "--on-death", "restart",
+                        app("ptl_lives"), "put")
+    live.wait_for(r"talks$")
+    os.kill(live.nodes()[1], signal.SIGSTOP)
+    time.sleep(0.3)                               # what is under way stays so
+    kill(live, 1)
+    assert live.wait().ok().of_rank(0) == ["talks", "arrived"]
+
+
 def test_restarts_are_bounded(margay, app):
     live = margay.start("run", "--link", "virtio", "-n", 2, "--on-death", "restart", "--restarts", 1,
                         app("ptl_restart"), 9, 1)

@@ -231,6 +231,17 @@ void link_give_up(struct link *link, uint64_t now, uint32_t node)
 	}
 }
 
+void link_renewed(struct link *link, uint64_t now, uint32_t node, uint32_t incarnation)
+{
+	const struct flow *flow = flow_find(link, node, LINK_REQUESTS);
+
+	if (flow && (!flow->theirs || is_before(flow->theirs, incarnation))) {
+		flow_lose(link, node, 0, incarnation);
+		bulk_run(link, now);
+		send_pump(link, now);
+	}
+}
+
 uint64_t link_counter(const struct link *link, enum link_counter counter)
 {
 	return link->counters[counter];

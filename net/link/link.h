@@ -71,7 +71,7 @@
  *   source older than known        drop: a ghost
  *   destination not mine           drop, answer RESET with mine
  *   destination 0 (unknown)        accept on a node's first incarnation; else RESET
- *   source newer than known        LOST, then accept
+ *   source newer than known        LOST, then accept (link_renewed: LOST)
  *   RESET for mine, newer source   remember it; LOST, unless the peer is heard of for the
  *                                  first time and does not say OVER
  *
@@ -282,6 +282,10 @@ void link_tick(struct link *link, uint64_t now);
 
 /* The user knows that this node is dead: as if its tries were used up. */
 void link_give_up(struct link *link, uint64_t now, uint32_t node);
+
+/* The user knows that this node lives anew: as if a frame of that incarnation had come.
+ * Of those that are known already it is nothing new. */
+void link_renewed(struct link *link, uint64_t now, uint32_t node, uint32_t incarnation);
 
 uint64_t link_counter(const struct link *link, enum link_counter counter);
 

@@ -32,6 +32,7 @@
 #define REGION_SCRATCH    (REGION_NODES - 256u)
 #define REGION_RING_LEAST 4096u                 /* data bytes of a ring */
 #define REGION_ALIGN      0x200000u             /* slices and segments */
+#define REGION_LIFE       256u                  /* from a node's incarnation to its next */
 
 struct region_header {
 	uint64_t magic;
@@ -79,7 +80,8 @@ struct region_node {
 	                              node, more on a busy host */
 	_Atomic uint32_t restarts; /* how often the launcher has started this node again; it
 	                              grows when the old machine is gone, before the new one
-	                              starts, with this entry as at first and everybody rung */
+	                              starts, with this entry as at first and everybody rung;
+	                              its incarnation is then REGION_LIFE * (restarts + 1) */
 	uint8_t  pad2[44];
 	/* written by other nodes */
 	_Atomic uint64_t watchers; /* bit per node: ring it when this node's state changes */

@@ -330,6 +330,39 @@ TEST(link_loses_what_it_had_with_an_earlier_life)
 	probe_close(&p, 1);
 }
 
+TEST(link_is_told_of_a_new_life)
+{
+	struct wire ack = probe_ack(0, 0, 8), wire = probe_data(0, 8, 0);
+	const struct wire *data;
+	struct probe p;
+
+	open_default(&p);
+	link_renewed(p.link, p.now, 1, PEER_LIFE);      /* nobody here has met it */
+	CHECK_IS(link_counter(p.link, LINK_LOST), 0);
+	probe_send(&p, 1, 1000, 5);
+	link_renewed(p.link, p.now, 1, PEER_LIFE);      /* the one before may have died unheard */
+	CHECK(told(&p, "Fl"));
+	give_data(&p, 0, 400, 0, 1);
+	CHECK(told(&p, "bd"));
+	link_renewed(p.link, p.now, 1, PEER_LIFE);      /* its first frame was faster */
+	CHECK(told(&p, ""));
+	link_renewed(p.link, p.now, 1, PEER_LIFE + 256);
+	CHECK(told(&p, "El"));
+	ack.source = PEER_LIFE;                         /* a ghost */
+	probe_give(&p, 1, &ack, 0);
+	CHECK_IS(link_counter(p.link, LINK_GHOSTS), 1);
+	p.seen = p.n_sent;
+	probe_send(&p, 1, 8, 6);
+	data = probe_next(&p);
+	CHECK(data && data->sequence == 0 && data->destination == PEER_LIFE + 256);
+	wire.source = PEER_LIFE + 256;
+	wire.ack = 1;
+	probe_give(&p, 1, &wire, 2);
+	CHECK(told(&p, "sw"));
+	CHECK_IS(link_counter(p.link, LINK_LOST), 2);
+	probe_close(&p, 1);
+}
+
 TEST(link_believes_only_resets_that_it_caused)
 {
 	struct wire wire = { .kind = WIRE_KIND_RESET, .source = PEER_LIFE + 256,

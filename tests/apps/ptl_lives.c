@@ -1,0 +1,136 @@
+/*
+ * ptl_lives WHAT: rank 1 is killed and started again by the test; what the others see
+ * of that, and its next life.
+ *
+ *   barrier   Everybody passes a barrier. Rank 0 says "waits" and goes into another, as do
+ *             the others; rank 1 does not until it is killed: it fails, for all of them and
+ *             for ever, and at once for the next life.
+ *   put       Rank 0 puts to rank 1 all the time, and says "talks" when it has heard from
+ *             it. What is under way when the test stops rank 1 and then kills it fails, and
+ *             is all that does: what rank 0 sends right then arrives at the next life.
+ */
+#include "check.h"
+#include "job.h"
+#include <string.h>
+#include <unistd.h>
+
+
+enum { PT = 4, BYTES = 40000, PUTS = 5, ROUNDS = 3 };
+
+static struct job job;
+
+static void say(const char *text)
+{
+	puts(text);
+	fflush(stdout);
+}
+
+/* ---- barriers ---- */
+
+static void barrier(int life)
+{
+	if (life == 1) {
+		/* Who is through the last one has heard that all are through those before. */
+		for (int i = 1; i <= ROUNDS; i++)
+			CHECK(PtlNIBarrier(job.ni) == PTL_OK || (i == ROUNDS && job.rank != 0));
+		if (job.rank == 0)
+			say("waits");
+		while (job.rank == 1)
+			sleep(1);
+	}
+	for (int i = 0; i < ROUNDS; i++)
+		EQUAL(PtlNIBarrier(job.ni), PTL_FAIL);
+	say("no barrier any more");
+}
+
+/* ---- messages ---- */
+
+static char bytes[BYTES];
+
+static char byte_of(int life, int i)
+{
+	return (char)(i * 7 + i / 256 + life);
+}
+
+static void fill(int life)
+{
+	for (int i = 0; i < BYTES; i++)
+		bytes[i] = byte_of(life, i);
+}
+
+static void put(ptl_handle_md_t md, uint64_t bits)
+{
+	job_check(PtlPut(md, PTL_ACK_REQ, margay_process(1), PT, 0, bits, 0, 0), "PtlPut");
+}
+
+static int ack(void)
+{
+	ptl_event_t event = job_event(job.eq);
+
+	EQUAL(event.type, PTL_EVENT_ACK);
+	return event.ni_fail_type;
+}
+
+/* Until rank 1 has taken it in this life: it may not yet have an entry for it. */
+static void put_until_taken(ptl_handle_md_t md, int life)
+{
+	int result;
+
+	fill(life);
+	do {
+		put(md, (uint64_t)life);
+		result = ack();
+		CHECK(result == PTL_NI_OK || result == PTL_NI_DROPPED);
+	} while (result != PTL_NI_OK);
+}
+
+static void sender(void)
+{
+	ptl_handle_md_t md;
+	int failed = 0;
+
+	job_check(PtlMDBind(job.ni, job_memory(bytes, BYTES, PTL_MD_EVENT_START_DISABLE |
+	                                       PTL_MD_EVENT_END_DISABLE, job.eq),
+	                    PTL_RETAIN, &md), "PtlMDBind");
+	put_until_taken(md, 1);
+	say("talks");
+	while (!failed) {
+		for (int i = 0; i < PUTS; i++)
+			put(md, 1);
+		for (int i = 0; i < PUTS; i++) {
+			int result = ack();
+
+			CHECK(result == PTL_NI_FAIL || (result == PTL_NI_OK && !failed));
+			failed += result != PTL_NI_OK;
+		}
+	}
+	put_until_taken(md, 2);
+	say("arrived");
+}
+
+static void receiver(int life)
+{
+	job_expose(&job, PT, (uint64_t)life, job_memory(bytes, BYTES, PTL_MD_OP_PUT |
+	           PTL_MD_MANAGE_REMOTE | PTL_MD_EVENT_START_DISABLE, job.eq), PTL_RETAIN);
+	EQUAL(job_good_event(job.eq).type, PTL_EVENT_PUT_END);
+	for (int i = 0; i < BYTES; i++)
+		EQUAL(bytes[i], byte_of(life, i));
+	while (life == 1)
+		job_event(job.eq);
+}
+
+int main(int argc, char **argv)
+{
+	const char *life = getenv("MARGAY_LIFE");
+
+	CHECK(argc == 2 && life);
+	job_start(&job);
+	if (strcmp(argv[1], "barrier") == 0)
+		barrier(atoi(life));
+	else if (job.rank == 0)
+		sender();
+	else
+		receiver(atoi(life));
+	PtlFini();
+	return 0;
+}

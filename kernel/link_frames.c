@@ -70,7 +70,8 @@ void link_frames_start(void)
 	nic = card(0);
 	config = link_defaults(node.id, node.size, incarnation());
 	config.strict = parameters.strict;
-	config.patient = 1; /* boards are switched on one by one; of a region's dead the launcher tells */
+	/* boards are switched on one by one; of a region's dead the launcher tells */
+	config.patience = node.region ? LINK_NEVER : deadline_in(parameters.patience * 1000000000UL);
 	if (node.region) /* a living node may get no core for seconds */
 		config.tries = TRIES;
 	config.check_payload = parameters.crc;

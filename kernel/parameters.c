@@ -10,6 +10,7 @@
 #include "string.h"
 
 #define WATCHDOG_US 200u           /* what an arrival waits at most, if nothing else is said */
+#define PATIENCE_S  600u           /* time to walk to all boards */
 #define INCARNATION_FIRST 256u
 
 struct parameters parameters;
@@ -139,6 +140,7 @@ static bool set_number(const char *key, const char *value)
 		{ "n", &parameters.size }, { "jid", &parameters.jid }, { "uid", &parameters.uid },
 		{ "cards", &parameters.cards }, { "incarnation", &parameters.incarnation },
 		{ "watchdog_us", &parameters.watchdog_us }, { "mtu", &parameters.mtu },
+		{ "patience", &parameters.patience },
 	};
 
 	for (uint32_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
@@ -219,6 +221,7 @@ void parameters_read(void)
 	parameters.size = 1;
 	parameters.incarnation = INCARNATION_FIRST;
 	parameters.watchdog_us = WATCHDOG_US;
+	parameters.patience = PATIENCE_S;
 	while ((word = next_word(&text)) && strcmp(word, "--margay"))
 		continue;
 	read_keys(&text);

@@ -38,6 +38,7 @@ struct parameters {
 	uint64_t stack_bytes;      /* 0: the kernel chooses */
 	uint64_t ecam;             /* PCI configuration space, 0 unknown */
 	uint32_t cards;            /* network cards that the node has */
+	uint32_t patience;         /* s since boot in which other boards may be switched on */
 	uint32_t mtu;              /* most bytes of a frame without its CRC; 0: the card's */
 	uint16_t exit_port;        /* of isa-debug-exit, 0 none */
 	const char *name;          /* of the node, or NULL */

@@ -185,6 +185,14 @@ def test_boards_boot_over_their_wire(margay, app, tmp_path, uefi):
     assert boards_end(boards, uefi) == [f"rank {rank} was here" for rank in range(3)]
 
 
+def test_a_board_that_nobody_switches_on(margay, app, tmp_path):
+    """What is sent to it fails at last, and no call waits for ever."""
+    card = ("-netdev", "hubport,id=card,hubid=0", "-device", f"{DEVICES['e1000e']},netdev=card")
+    board = Board(margay, tmp_path, "-kernel", app("ptl_absent"), "-append", "--margay node=0 rank=0 "
+                  "n=2 link=frames cards=1 incarnation=0 strict=1 patience=1 -- app", *card)
+    board.serial.wait().ok().prints(r"^ok\r?$")
+
+
 @pytest.mark.parametrize("machine", ["q35", "q35,pit=off", "pc,acpi=off"])
 def test_clocks_without_a_hypervisor(margay, app, tmp_path, machine):
     """Nobody tells the rates of the processor's clocks: ACPI's timer or the 8254 does."""

@@ -48,6 +48,15 @@ def test_an_image_without_cards_has_no_longest_frame():
         options.parse(["--mtu", "9000", "-o", "f.iso", "app"], "iso")
 
 
+def test_the_patience_of_boards_is_told():
+    """Without the option the kernel chooses."""
+    for words, told in (([], False), (["--patience", "60"], True)):
+        parsed = options.parse(["-n", "2", "--link", "e1000e", *words, "-o", "f.iso", "app"], "iso")
+        assert (" patience=60 " in grub.grub_config(parsed, "/boot")) == told
+    with pytest.raises(MargayError, match="--patience 0 is out of range"):
+        options.parse(["--patience", "0", "-o", "f.iso", "app"], "iso")
+
+
 def test_a_wrong_key_is_not_repeated():
     with pytest.raises(MargayError) as caught:
         options.parse(["--link", "virtio", "--auth=" + "0" * 31, "app"])

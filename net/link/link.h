@@ -155,8 +155,6 @@ struct link_config {
 	uint8_t  strict;           /* 1: the node may have lived before: accept nothing from a peer
 	                              that does not know this incarnation (costs a round trip once) */
 	uint8_t  check_payload;    /* 1: checksums of payload */
-	uint8_t  patient;          /* 1: a peer that was never heard of may still boot: only
-	                              link_give_up gives it up */
 	uint8_t  keyed;            /* 1: frames carry a tag, which makes the checksums superfluous */
 	uint8_t  key[16];          /* the job's: whoever knows it can forge */
 	uint16_t peers;            /* most of them; each takes 246 bytes */
@@ -174,6 +172,8 @@ struct link_config {
 	uint64_t again_delay;      /* ns until what was refused is asked for again */
 	uint64_t first_timeout;    /* ns, before a round trip was measured */
 	uint64_t least_timeout, most_timeout; /* ns */
+	uint64_t patience;         /* ns: until then a peer that was never heard of may still boot,
+	                              and only link_give_up gives it up; 0: is as any other */
 };
 
 /* What suits a job of `nodes` nodes; everything may be changed before link_open. */

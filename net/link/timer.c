@@ -154,7 +154,7 @@ static int is_lost(const struct link *link, const struct flow *flow)
 {
 	if (flow->tries == UINT8_MAX)
 		return 1;
-	return flow->tries >= link->config.tries && !(link->config.patient && !flow->theirs);
+	return flow->tries >= link->config.tries && (flow->theirs || link->now >= link->config.patience);
 }
 
 /* Nothing was heard of what is under way. */

@@ -154,7 +154,7 @@ TEST(link_is_patient_with_who_was_never_heard_of)
 
 	probe_open(&p);
 	p.config.tries = 3;
-	p.config.patient = 1;
+	p.config.patience = LINK_NEVER;
 	probe_start(&p);
 	probe_send(&p, 1, 100, 7);
 	for (int i = 0; i < 20; i++) {
@@ -170,12 +170,33 @@ TEST(link_is_patient_with_who_was_never_heard_of)
 	probe_close(&p, 1);
 }
 
+/* A board that nobody switches on. */
+TEST(link_is_patient_for_a_time)
+{
+	struct probe p;
+
+	probe_open(&p);
+	p.config.tries = 3;
+	p.config.patience = p.now + 20000 * MS;
+	probe_start(&p);
+	probe_send(&p, 1, 100, 7);
+	probe_pass(&p, 19900 * MS);
+	TOLD(&p, "");
+	probe_pass(&p, 500 * MS);
+	TOLD(&p, "Fl");
+	probe_send(&p, 1, 100, 8);                      /* from now on like any other */
+	probe_pass(&p, 1000 * MS);
+	TOLD(&p, "Fl");
+	CHECK_IS(link_deadline(p.link), LINK_NEVER);
+	probe_close(&p, 1);
+}
+
 TEST(link_gives_up_who_is_known_dead_without_patience)
 {
 	struct probe p;
 
 	probe_open(&p);
-	p.config.patient = 1;
+	p.config.patience = LINK_NEVER;
 	probe_start(&p);
 	probe_send(&p, 1, 100, 7);
 	link_give_up(p.link, p.now, 1);

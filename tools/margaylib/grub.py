@@ -95,6 +95,8 @@ def _kernel_line(options: RunOptions, node: int) -> str:
     keys = [("node", str(node)), ("rank", str(node)), ("n", str(options.nodes)),
             *link_keys(options, 0), ("jid", "1"), ("uid", str(os.getuid())),
             ("stack", str(options.stack_bytes))]
+    if options.patience:
+        keys.append(("patience", str(options.patience)))
     if options.stay:
         keys.append(("stay", "1"))
     mark, *tokens = command_line(keys, options.env, [options.app, *options.args]).split(" ")

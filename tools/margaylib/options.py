@@ -14,6 +14,7 @@ from .errors import MargayError
 MAX_NODES = 64
 MOST_ARGS = 1024              # the kernel's PARAMETER_ARGS, the application's name included
 MOST_ENV = 256                # the kernel's PARAMETER_ENV
+MOST_PATIENCE = 1 << 31      # seconds: for ever
 MOST_OUTS = 64                # FILE_OUT_LIMIT of kernel/files.h
 NAME_BYTES = 231              # of region_file.name, without its NUL
 MACHINES = ("microvm", "q35", "pc")
@@ -80,6 +81,8 @@ ISO_TABLE = (
     (("--auth",), "[=HEX]", "auth", "as for margay run"),
     (("--mtu",), "BYTES", "mtu", "longest frame; if all your switches pass longer ones, more is "
      "faster (1514)"),
+    (("--patience",), "S", "patience", "how long a node waits for boards that nobody has switched "
+     "on, in seconds since it booted (600)"),
     (("--stack",), "MB", "stack", "stack inside the segment (8)"),
     (("--env",), "K=V", "env", "environment variable of the application; repeat"),
     (("--file",), "F", "file", "a file for the application, a module of the image; repeat"),
@@ -147,6 +150,7 @@ class RunOptions:
         # iso and pxe
         self.output = ""
         self.mtu = 0              # 0: the card's
+        self.patience = 0         # s; 0: the kernel chooses
         self.boards: list[str] = []
         self.node = -1
         self.stay = False
@@ -312,6 +316,8 @@ def set_option(options: RunOptions, attribute: str, name: str, value: str) -> No
         setattr(options, attribute, _number(name, value, 0, MAX_NODES - 1, "ranks start at 0"))
     elif attribute == "mtu":
         options.mtu = _number(name, value, 512, 65549, "bytes of a frame without its CRC")
+    elif attribute == "patience":
+        options.patience = _number(name, value, 1, MOST_PATIENCE, "seconds")
     elif attribute == "board":
         options.boards.append(value)
     elif attribute == "selftest":

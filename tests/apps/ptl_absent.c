@@ -1,0 +1,39 @@
+/*
+ * ptl_absent: rank 0 of two, on boards, the other of which nobody switches on. All that is
+ * sent there fails, more than there is room for at once; no call waits for ever, and what
+ * PtlMDUnlink waited for has ended when it returns. Prints "ok".
+ */
+#include "check.h"
+#include "job.h"
+
+enum { PUTS = 40, LONG = 100000 };
+
+int main(void)
+{
+	static char bytes[LONG];
+	unsigned options = PTL_MD_EVENT_START_DISABLE;
+	struct job job;
+	ptl_handle_md_t md, last;
+	ptl_handle_eq_t eq;
+	ptl_event_t event;
+
+	job_start(&job);
+	job_check(PtlEQAlloc(job.ni, 2 * PUTS, PTL_EQ_HANDLER_NONE, &eq), "PtlEQAlloc");
+	job_check(PtlMDBind(job.ni, job_memory(bytes, 1, options, eq), PTL_RETAIN, &md), "PtlMDBind");
+	job_check(PtlMDBind(job.ni, job_memory(bytes, LONG, options, eq), PTL_RETAIN, &last),
+	          "PtlMDBind");
+	for (int i = 0; i < PUTS - 1; i++)
+		job_check(PtlPut(md, PTL_NO_ACK_REQ, margay_process(1), 3, 0, 0, 0, 0), "PtlPut");
+	job_check(PtlPut(last, PTL_NO_ACK_REQ, margay_process(1), 3, 0, 0, 0, 0), "PtlPut");
+	job_check(PtlMDUnlink(last), "PtlMDUnlink");
+	job_check(PtlMDUnlink(md), "PtlMDUnlink");
+	for (int i = 0; i < PUTS; i++) {
+		EQUAL(PtlEQGet(eq, &event), PTL_OK);
+		EQUAL(event.type, PTL_EVENT_SEND_END);
+		EQUAL(event.ni_fail_type, PTL_NI_FAIL);
+	}
+	EQUAL(PtlNIBarrier(job.ni), PTL_FAIL);
+	job_check(PtlNIFini(job.ni), "PtlNIFini");
+	puts("ok");
+	return 0;
+}

@@ -36,6 +36,16 @@ MB = 1 << 20
     (["--link", "virtio", "--cards", "5"], "out of range"),
     (["--link", "virtio", "-n", "65", "--cards", "4"], "out of range"),
     (["--link", "e1000e", "-n", "3", "--direct"], "joins two nodes"),
+    (["--link", "virtio", "-n", "1", "--direct"], "joins two nodes"),
+    (["--link", "e1000", "-n", "2", "--no-bulk"], "e1000 has no second card"),
+    (["--no-bulk", "-n", "2"], "needs network cards"), (["--pcap", "f"], "needs network cards"),
+    (["--latency", "9"], "needs network cards"), (["--link", "virtio", "-n", "65"], "out of range"),
+    (["--link", "virtio", "-n", "64", "--cards", "4", "--test-port", "9:7"],
+     "64 nodes with 4 cards each and 1 test ports need 257 ports, and the switch has 256"),
+    (["--on-death", "restart", "--link", "e1000", "--restarts", "0"], "out of range"),
+    (["--link", "virtio", "--board", "x"], "unknown option --board"),
+    (["--link", "virtio", "--mtu", "9000"], "unknown option --mtu"),
+    (["--link", "virtio", "--latency", "soon"], "not a whole number"),
     (["--link", "virtio", "-n", "2", "--direct", "--pcap", "f"], "--pcap is done by the switch")])
 def test_contradictions_name_a_cause_and_a_cure(words, cause):
     with pytest.raises(MargayError, match=cause) as caught:
@@ -43,9 +53,15 @@ def test_contradictions_name_a_cause_and_a_cure(words, cause):
     assert caught.value.cure and caught.value.status == 125
 
 
-def test_an_image_without_cards_has_no_longest_frame():
-    with pytest.raises(MargayError, match="--mtu needs network cards"):
-        options.parse(["--mtu", "9000", "-o", "f.iso", "app"], "iso")
+@pytest.mark.parametrize("words, cause", [
+    (["--mtu", "9000"], "--mtu needs network cards"),
+    (["--link", "e1000e", "--mtu", "511"], "--mtu 511 is out of range"),
+    (["--link", "e1000e", "--mtu", "65550"], "--mtu 65550 is out of range"),
+    (["--link", "e1000e", "--on-death", "restart"], "unknown option --on-death")])
+def test_an_image_contradicts_itself(words, cause):
+    with pytest.raises(MargayError, match=cause) as caught:
+        options.parse([*words, "-o", "f.iso", "app"], "iso")
+    assert caught.value.cure
 
 
 def test_the_patience_of_boards_is_told():
@@ -77,7 +93,7 @@ def test_shared_memory_has_no_cards():
     ("virtio", "virtio-net-pci-non-transitional", "microvm"), ("e1000", "e1000", "pc"),
     ("e1000e", "e1000e", "microvm")])
 def test_links_of_network_cards(link, device, chosen):
-    keys = keys_of("-n", "2", "--link", link, "--no-bulk")
+    keys = keys_of("-n", "2", "--link", link, "--cards", "1")
     assert keys["link"] == "frames" and keys["cards"] == "1" and keys["control"] == "interrupt"
     assert keys["incarnation"] == "256" and not keys.keys() & {"crc", "auth", "strict"}
     parsed = options.parse(["-n", "2", "--link", link, "app"])

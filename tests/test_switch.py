@@ -331,6 +331,32 @@ def test_a_stopped_port_gets_its_frames_afterwards(switch):
     net.end()
 
 
+def card_frame(source: int, target: int, card: int, payload: bytes) -> bytes:
+    return address(target, card) + address(source, card) + b"\x88\xb5" + payload
+
+
+def test_cuts_are_between_nodes_whichever_their_cards(switch):
+    """Ports, by card: 0 to 2 are the nodes' first ones, 3 to 5 their second ones."""
+    net = switch(3, "--faults", "cut=0-2:0-100000", cards=2)
+    net.send(0, card_frame(0, 2, 0, b"lost"), card_frame(0, 1, 0, b"first"))
+    net.send(3, card_frame(0, 2, 1, b"lost"), card_frame(0, 1, 1, b"second"))
+    net.send(5, card_frame(2, 0, 1, b"lost"), card_frame(2, 1, 1, b"back"))
+    assert net.take(1) == card_frame(0, 1, 0, b"first")
+    assert {net.take(4), net.take(4)} == {card_frame(0, 1, 1, b"second"),
+                                          card_frame(2, 1, 1, b"back")}
+    counters = net.end()
+    assert [counters[of]["cut"] for of in ((0, 0), (0, 1), (2, 1))] == [1, 1, 1]
+
+
+def test_a_stopped_node_is_given_nothing_on_any_card(switch):
+    net = switch(3, "--faults", "stop=1:0-100000", cards=2)
+    for card in range(2):
+        net.send(3 * card, card_frame(0, 1, card, b"held"), card_frame(0, 2, card, b"through"))
+        assert net.take(2 + 3 * card) == card_frame(0, 2, card, b"through")
+    assert not select.select([net.ports[1], net.ports[4]], [], [], 0.1)[0]
+    net.end()
+
+
 def test_pcap_holds_what_was_sent(switch, tmp_path: Path):
     capture = tmp_path / "net.pcap"
     net = switch(2, "--pcap", str(capture))
@@ -358,9 +384,13 @@ def test_it_ends_with_its_control_pipe(switch):
 @pytest.mark.parametrize("options, says", [
     (["--faults", "loss=200%"], "percentage"), (["--faults", "rain=1%"], "faults are"),
     (["--faults", "cut=1"], "NODE-NODE"), (["--faults", "loss"], "NAME=VALUE"),
-    (["--latency", "soon"], "number"), (["--faults", "delay=1%"], "RATE:MOSTus"), ([], "ports")])
+    (["--latency", "soon"], "number"), (["--faults", "delay=1%"], "RATE:MOSTus"), ([], "ports"),
+    (["--pcap", "/nowhere/f"], "--pcap /nowhere/f: No such file or directory\nname a file"),
+    (["--faults", "cut=0-3:1-2", "0:0", "1:2"], "take numbers"),
+    (["--faults", "stop=1:1-2", "0:0"], "there is no node 1\n")])
 def test_bad_options_name_cause_and_cure(options, says):
-    done = subprocess.run([str(SWITCH), *options], capture_output=True, text=True, timeout=DEADLINE)
+    done = subprocess.run([str(SWITCH), *options], input="", capture_output=True, text=True,
+                          timeout=DEADLINE)
     assert done.returncode == 2 and says in done.stderr
 
 

@@ -116,6 +116,9 @@ def check(options: RunOptions, command: str) -> None:
             if getattr(options, name):
                 raise MargayError(f"--{name.replace('_', '-')} needs network cards", cure)
         return
+    if options.no_bulk and options.link != "virtio":
+        raise MargayError(f"--no-bulk: {options.link} has no second card for long messages",
+                          "leave it out, or use --link virtio")
     # A second card for long messages, where it can put them in their place.
     options.bulk = (options.link == "virtio" and command in ("run", "gdb") and options.nodes > 1
                     and not options.no_bulk and not options.cards and not options.icount
@@ -130,9 +133,11 @@ def check(options: RunOptions, command: str) -> None:
     if options.direct and given:
         raise MargayError(f"{given[0]} is done by the switch, and --direct joins two nodes "
                           "without a switch", "leave one of them out")
-    if options.nodes * options.cards + len(options.test_ports) > MOST_PORTS:
-        raise MargayError(f"{options.nodes} nodes with {options.cards} cards: the switch has "
-                          f"{MOST_PORTS} ports", "use fewer --cards")
+    ports = options.nodes * options.cards + len(options.test_ports)
+    if ports > MOST_PORTS:
+        raise MargayError(f"{options.nodes} nodes with {options.cards} cards each and "
+                          f"{len(options.test_ports)} test ports need {ports} ports, and the "
+                          f"switch has {MOST_PORTS}", "use fewer nodes, --cards or --test-port")
 
 
 def _check_restart(options: RunOptions, command: str, cure: str) -> None:

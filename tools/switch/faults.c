@@ -42,8 +42,9 @@ static bool within(struct stretch when, uint64_t now)
 	return now >= when.from && now < when.to;
 }
 
-bool faults_cut(const struct network *net, uint32_t a, uint32_t b)
+bool faults_cut(const struct network *net, const struct port *from, const struct port *to)
 {
+	uint32_t a = port_node(from), b = port_node(to);
 	uint64_t now;
 
 	if (!net->faults.n_cuts)
@@ -59,7 +60,7 @@ bool faults_cut(const struct network *net, uint32_t a, uint32_t b)
 	return false;
 }
 
-bool faults_stopped(const struct network *net, uint32_t port)
+bool faults_stopped(const struct network *net, const struct port *port)
 {
 	uint64_t now;
 
@@ -67,7 +68,8 @@ bool faults_stopped(const struct network *net, uint32_t port)
 		return false;
 	now = now_ns() - net->started;
 	for (uint32_t i = 0; i < net->faults.n_stops; i++)
-		if (net->faults.stops[i].port == port && within(net->faults.stops[i].when, now))
+		if (net->faults.stops[i].node == port_node(port) &&
+		    within(net->faults.stops[i].when, now))
 			return true;
 	return false;
 }
@@ -154,7 +156,7 @@ static int parse_stop(char *value, struct faults *faults)
 
 	if (faults->n_stops == sizeof(faults->stops) / sizeof(*stop))
 		return -1;
-	stop->port = (uint32_t)strtoul(value, &end, 10);
+	stop->node = (uint32_t)strtoul(value, &end, 10);
 	if (end == value || *end != ':' || stretch(end + 1, &stop->when))
 		return -1;
 	faults->n_stops++;
@@ -193,6 +195,29 @@ static int parse_word(const char *name, char *value, struct faults *faults)
 	if (strcmp(name, "seed") == 0)
 		return parse_seed(value, faults) ? bad(value, "a seed is a number, as in seed=7") : 0;
 	return bad(name, "faults are loss, dup, reorder, damage, delay, cut, stop, seed");
+}
+
+static int check_node(const struct network *net, uint32_t node)
+{
+	for (uint32_t i = 0; i < net->n; i++)
+		if (port_node(&net->ports[i]) == node)
+			return 0;
+	fprintf(stderr, "switch: --faults: there is no node %u\n"
+		"cut and stop take numbers of nodes, from 0 on\n", node);
+	return -1;
+}
+
+int faults_check(const struct network *net)
+{
+	const struct faults *faults = &net->faults;
+	int result = 0;
+
+	for (uint32_t i = 0; i < faults->n_cuts && !result; i++)
+		if (check_node(net, faults->cuts[i].a) || check_node(net, faults->cuts[i].b))
+			result = -1;
+	for (uint32_t i = 0; i < faults->n_stops && !result; i++)
+		result = check_node(net, faults->stops[i].node);
+	return result;
 }
 
 int faults_parse(const char *text, struct faults *faults)

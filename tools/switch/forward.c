@@ -55,7 +55,7 @@ static void send_over(struct network *net, struct port *from, struct port *to,
 	uint64_t late = 0;
 	bool stays = true;
 
-	if (faults_cut(net, (uint32_t)(from - net->ports), (uint32_t)(to - net->ports))) {
+	if (faults_cut(net, from, to)) {
 		from->counters[PORT_cut]++;
 		return;
 	}

@@ -87,7 +87,7 @@ static void print_stats(const struct network *net, int fd)
 		const struct port *port = &net->ports[i];
 
 		fprintf(out, "%s\n {\"node\": %u, \"card\": %u", i ? "," : "",
-			(unsigned)port->address[4] << 8 | port->address[5], port->address[3]);
+			port_node(port), port->address[3]);
 		for (unsigned c = 0; c < PORT_COUNTERS_END; c++)
 			fprintf(out, ", \"%s\": %llu", names[c], (unsigned long long)port->counters[c]);
 		fputc('}', out);
@@ -124,7 +124,7 @@ static void resume(struct network *net)
 	if (!net->faults.n_stops)
 		return;
 	for (uint32_t i = 0; i < net->n; i++)
-		if (net->ports[i].fd >= 0 && net->ports[i].queue_bytes && !faults_stopped(net, i))
+		if (net->ports[i].fd >= 0 && net->ports[i].queue_bytes && !faults_stopped(net, &net->ports[i]))
 			port_writable(net, &net->ports[i]);
 }
 
@@ -180,7 +180,8 @@ int main(int argc, char **argv)
 		else if (option == 'f' && faults_parse(optarg, &net.faults))
 			return 2;
 		else if (option == 'p' && !(net.capture = pcap_open(optarg)))
-			return fprintf(stderr, "switch: %s: %s\n", optarg, strerror(errno)), 2;
+			return fprintf(stderr, "switch: --pcap %s: %s\nname a file that you may write\n",
+				       optarg, strerror(errno)), 2;
 		else if (option == '?')
 			usage("unknown option");
 	}
@@ -195,6 +196,8 @@ int main(int argc, char **argv)
 		net.ports[i].fd = -1;
 	for (uint32_t i = 0; i < net.n; i++)
 		open_port(&net, i, argv[optind + (int)i]);
+	if (faults_check(&net))
+		return 2;
 	run(&net);
 	if (stats >= 0)
 		print_stats(&net, stats);

@@ -113,7 +113,7 @@ static void flush(struct network *net, struct port *port)
 
 	for (uint32_t i = 0; i < port->batched; i++)
 		all += port->batch[i].iov_len;
-	done = port->queue_bytes || faults_stopped(net, (uint32_t)(port - net->ports))
+	done = port->queue_bytes || faults_stopped(net, port)
 		? 0 : write_some(port, port->batch, port->batched);
 	if (done < 0)
 		port_close(net, port);
@@ -151,7 +151,7 @@ void port_writable(struct network *net, struct port *port)
 	struct iovec pieces[2];
 	ssize_t done;
 
-	if (faults_stopped(net, (uint32_t)(port - net->ports))) {
+	if (faults_stopped(net, port)) {
 		watch(net, port, EPOLL_CTL_MOD, false); /* main.c looks again when it may go on */
 		return;
 	}

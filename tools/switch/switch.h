@@ -61,8 +61,8 @@ bool dice_says(struct dice *dice, uint32_t per_million);  /* true so often */
 /* A stretch of time, ns since the switch was started. */
 struct stretch { uint64_t from, to; };
 
-struct cut { uint32_t a, b; struct stretch when; };       /* a link, both directions */
-struct stop { uint32_t port; struct stretch when; };      /* a port that is given nothing */
+struct cut { uint32_t a, b; struct stretch when; };       /* between two nodes, both directions */
+struct stop { uint32_t node; struct stretch when; };      /* a node that is given nothing */
 
 /* --faults, as parsed. Rates are per million frames. */
 struct faults {
@@ -117,6 +117,12 @@ struct network {
 
 uint64_t now_ns(void);                                    /* since any moment, never back */
 
+/* Whose port it is: a node may have several cards. */
+static inline uint32_t port_node(const struct port *port)
+{
+	return (uint32_t)port->address[4] << 8 | port->address[5];
+}
+
 /* port.c. port_open takes a new socket, also in the place of an old one. */
 void port_open(struct network *net, uint32_t index, int fd);
 void port_close(struct network *net, struct port *port);
@@ -134,8 +140,9 @@ void forward_address(uint8_t *address, uint32_t node, uint32_t card);
 /* faults.c: 0, or -1 and a line on stderr that names cause and cure. */
 int faults_parse(const char *text, struct faults *faults);
 void faults_damage(struct dice *dice, uint8_t *frame, uint32_t bytes);
-bool faults_cut(const struct network *net, uint32_t a, uint32_t b);
-bool faults_stopped(const struct network *net, uint32_t port);
+int faults_check(const struct network *net);              /* the same: which nodes they name */
+bool faults_cut(const struct network *net, const struct port *a, const struct port *b);
+bool faults_stopped(const struct network *net, const struct port *port);
 uint64_t faults_next_change(const struct network *net);   /* ns since start; UINT64_MAX: none */
 
 /* delay.c */

@@ -336,12 +336,15 @@ bool link_frames_signal(const struct message *message)
 
 /* ---- death and end ---- */
 
+/* Both come by a doorbell, too, while the application computes, and let others send. */
+
 void link_frames_lost(uint32_t nid)
 {
 	met &= ~(1ULL << nid);
 	busy = true;
 	link_give_up(frames_link(link_frames), now_ns(), nid);
 	leave();
+	set_timer();
 }
 
 void link_frames_renewed(uint32_t nid, uint32_t incarnation)
@@ -350,6 +353,7 @@ void link_frames_renewed(uint32_t nid, uint32_t incarnation)
 	busy = true;
 	link_renewed(frames_link(link_frames), now_ns(), nid, incarnation);
 	leave();
+	set_timer();
 }
 
 bool link_frames_has_lost(void)

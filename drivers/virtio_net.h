@@ -11,6 +11,7 @@
 #include "virtio_net_regs.h"
 
 #define RING            256u       /* most buffers of a ring */
+#define ROOMS           64u        /* most of a bulk card; divides 2^16 */
 #define SLOT_BYTES      16384u
 #define FRAME_LEAST     14u
 #define FRAME_MOST      65549u     /* Ethernet header and the largest MTU, 65535 */
@@ -26,6 +27,14 @@
 struct chain {
 	uint64_t cookie;
 	uint16_t descriptors;      /* 0: no chain under way begins here */
+};
+
+/* A chain in the receive ring of a bulk card. */
+struct bulk_room {
+	uint16_t head, last;       /* descriptors */
+	uint8_t descriptors;       /* how many */
+	uint8_t tells;             /* 1: an interrupt is wanted when it is filled */
+	uint32_t capacity;         /* bytes that it takes, with the virtio header */
 };
 
 /* What the control queue is given: lies in memory that the device may use. */
@@ -48,10 +57,9 @@ struct virtio_net {
 
 	bool bulk;                 /* it is a bulk card: */
 	uint64_t junk_physical;    /* where frames for junk rooms go */
-	uint16_t rooms;            /* that the ring holds */
-	uint16_t next_room, oldest_room; /* to be posted, and to be filled */
-	uint64_t tells;            /* bit per room: an interrupt is wanted when it is filled */
-	uint32_t capacity[RING / 8]; /* bytes that each room takes, with the virtio header */
+	struct bulk_room rooms[ROOMS];  /* posted and not filled: at their number modulo this */
+	uint16_t next_descriptor;  /* of the receive ring: rooms take them in turn */
+	uint16_t free_descriptors;
 
 	struct net_header *zero;   /* before all frames that are sent */
 	struct control *command;

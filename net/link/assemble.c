@@ -319,6 +319,8 @@ static void settle(struct link *link, struct flow *flow, uint64_t now, int expec
 		flow->unacked = LINK_MOST_WINDOW;
 	if (flow->arrived && !is_gapless(link, flow))
 		send_ack(link, flow, now);
+	else if (bulk_serves(link, flow) && flow->unacked * 4u < flow->granted)
+		timer_ack(link, flow, units(now), link->config.least_timeout / 2);
 	else
 		assemble_acknowledge(link, flow, now);
 }
@@ -375,7 +377,7 @@ void assemble(struct link *link, struct flow *flow, const struct wire *wire, uin
 		assemble_refuse(link, flow, wire->sequence, now);
 		return;
 	}
-	flow->unacked++;
+	flow->unacked += wire->kind != WIRE_KIND_ANNOUNCE; /* it counts when it is whole */
 	if (at > 0)
 		flow->arrived |= 1ULL << (at - 1);
 	settle(link, flow, now, at == 0);

@@ -11,8 +11,9 @@
 #define SHARE_PARTS   32u          /* of a turn, while others wait */
 #define PULL_PARTS    16u          /* asked for at once on the ordinary card */
 #define JUNK_ROOMS    4u           /* posted while what is astray runs out */
-#define LEAST_UNTOLD  4u           /* rooms between two of which the card tells at once */
-#define MOST_UNTOLD   8u
+#define LEAST_UNTOLD  8u           /* rooms between two of which the card tells at once */
+#define MOST_UNTOLD   24u          /* ... where no message ends */
+#define FEW_ROOMS     8u           /* posted: time for more */
 #define GRANT_TRIES   2u           /* timers, then the rooms are taken back */
 #define DRAIN_TRIES   3u
 #define PULL_TRIES    4u
@@ -98,10 +99,13 @@ static void leave_queue(struct link *link, uint32_t index)
 static void end_turn(struct link *link, int again)
 {
 	struct bulk *bulk = &link->bulk;
-	uint32_t index = lacking(link, link->flows[bulk->flow].assembly);
+	struct flow *flow = &link->flows[bulk->flow];
+	uint32_t index = lacking(link, flow->assembly);
 
 	bulk->state = BULK_NONE;
 	bulk->at = LINK_NEVER;
+	if (flow->unacked)
+		timer_ack(link, flow, units(link->now), link->config.ack_delay);
 	if (again && index != NO_RECORD)
 		bulk_want(link, index);
 }
@@ -210,15 +214,23 @@ static void pull(struct link *link, uint32_t index, uint64_t now)
 	tell(link, &wire, now);
 }
 
+/* Few rooms are left. As long as parts land, what comes in between is granted together. */
+static int are_few(const struct bulk *bulk, int landed)
+{
+	uint32_t n = posted(bulk);
+
+	return n <= FEW_ROOMS || (landed && n <= bulk->level / 2);
+}
+
 /* Rooms for the flow's next parts, when few are left. 0: it has no more, or had its
  * share. */
-static int extend(struct link *link, uint64_t now)
+static int extend(struct link *link, int landed, uint64_t now)
 {
 	struct bulk *bulk = &link->bulk;
 	uint32_t before = bulk->posted, empty = posted(bulk) == 0;
 	uint32_t index = lacking(link, link->flows[bulk->flow].assembly);
 
-	if (posted(bulk) > bulk->most / 4)
+	if (!are_few(bulk, landed))
 		return 1;
 	if (empty && index != NO_RECORD &&
 	    assembly_at(link, index)->granted > assembly_at(link, index)->received) {
@@ -241,6 +253,7 @@ static int extend(struct link *link, uint64_t now)
 		break;
 	}
 	if (bulk->posted != before) {
+		bulk->level = posted(bulk);
 		tell_rooms(link, now);
 		if (empty)
 			bulk->granted_at = now;
@@ -255,7 +268,7 @@ static void begin_rooms(struct link *link)
 	link->bulk.tries = 0;
 }
 
-void bulk_run(struct link *link, uint64_t now)
+static void run(struct link *link, int landed, uint64_t now)
 {
 	struct bulk *bulk = &link->bulk;
 
@@ -268,10 +281,15 @@ void bulk_run(struct link *link, uint64_t now)
 			bulk->spent = 0;
 			begin_rooms(link);
 		}
-		if (bulk->state != BULK_GRANTED || extend(link, now))
+		if (bulk->state != BULK_GRANTED || extend(link, landed, now))
 			break;
 		end_turn(link, 1);
 	}
+}
+
+void bulk_run(struct link *link, uint64_t now)
+{
+	run(link, 0, now);
 }
 
 /* ---- what lands ---- */
@@ -429,7 +447,7 @@ void link_landed(struct link *link, uint64_t now, const uint8_t *header, uint32_
 		else
 			bulk->junk = 0;  /* the timer posts others */
 	}
-	bulk_run(link, now);
+	run(link, 1, now);
 	send_pump(link, now);
 }
 

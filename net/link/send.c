@@ -8,7 +8,7 @@
 
 #define MOST_FRAMES  (1u << 30)    /* of one message */
 #define SHORT_BYTES  4096u         /* a window of such messages is no large burst */
-#define WAITING_WINDOW 16u         /* frames, while the first of them waits for its payload */
+#define WAITING_WINDOW 32u         /* frames, while the first of them waits for its payload */
 #define LEAST_PART   4096u         /* shorter parts of a long message are not worth a grant */
 
 /* ---- messages ---- */

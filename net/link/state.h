@@ -145,7 +145,7 @@ struct records {
 /* Whose turn it is to send parts of long messages here. */
 enum bulk_state { BULK_NONE, BULK_GRANTED, BULK_DRAIN, BULK_PULLED };
 
-#define BULK_ROOMS  32u            /* most that are posted; a power of two */
+#define BULK_ROOMS  64u            /* most that are posted; a power of two */
 #define BULK_PARTS_OUT 64u         /* most that are with the cards */
 
 struct bulk {
@@ -160,6 +160,7 @@ struct bulk {
 	uint32_t turn;             /* its number, counting */
 	uint32_t posted, filled;   /* rooms so far, and those in which something has landed */
 	uint32_t spent;            /* parts granted in this turn */
+	uint32_t level;            /* rooms posted when some were last granted */
 	uint32_t untold;           /* rooms posted since the last that tells */
 	uint32_t trip;             /* ns from a grant to what it brings, smoothed */
 	uint64_t granted_at;       /* ns: when a grant left while none was under way, or 0 */
@@ -415,6 +416,11 @@ void bulk_want(struct link *link, uint32_t assembly);
 /* Grant what can be granted now. */
 __attribute__((noinline))
 void bulk_run(struct link *link, uint64_t now);
+/* It is this flow's turn: a grant or the end of the turn will acknowledge before long. */
+static inline int bulk_serves(const struct link *link, const struct flow *flow)
+{
+	return link->bulk.state != BULK_NONE && link->bulk.flow == flow_index(link, flow);
+}
 /* A BULK frame on the ordinary card. */
 void bulk_pulled(struct link *link, struct flow *flow, const struct wire *wire, uint64_t now);
 /* A flow starts anew: nothing of it is written any more. */

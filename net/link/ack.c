@@ -4,31 +4,40 @@
  */
 #include "state.h"
 
-#define LATER_FRAMES  3            /* that arrived before a missing one counts as lost */
-
-/* A round trip ends when its frame is acknowledged, as one of the next n or by itself. */
-static void measure(struct flow *flow, uint32_t n, uint32_t now)
+/* A round trip ends when its frame is acknowledged, as one of the first or by itself. */
+static void measure(struct flow *flow, const struct wire *wire, uint32_t now)
 {
-	uint32_t at = flow->timed - flow->una;
+	uint32_t at = flow->timed - wire->ack;
 
-	if (!(flow->flags & FLOW_TIMED) || (at >= n && !(flow->acked >> at & 1)))
+	if (!(flow->flags & FLOW_TIMED))
+		return;
+	if (!is_before(flow->timed, wire->ack) &&
+	    (at >= MAPPED || !((wire->selective << 1 | wire->waits) >> at & 1)))
 		return;
 	timer_measure(flow, now - flow->timed_at);
 	flow->flags &= (uint8_t)~FLOW_TIMED;
 }
 
+/* The maps begin `n` frames later. What was behind them was dropped, as there is a gap. */
+static void shift_maps(struct flow *flow, uint32_t n)
+{
+	flow->acked = shifted(flow->acked, n) & ~1ULL;
+	flow->marked = shifted(flow->marked, n);
+	flow->again = shifted(flow->again, n);
+	flow->marked |= bits(flow->next - flow->una) & ~bits(n < MAPPED ? MAPPED - n : 0);
+}
+
 /* The first `n` frames under way have arrived, and all before. */
 static void advance(struct link *link, struct flow *flow, uint32_t n)
 {
+	uint32_t more = flow->burst < MAPPED ? n : (n + 3) / 4;
+
 	flow->una += n;
-	if (flow->acked | flow->marked | flow->again) {
-		flow->acked = shifted(flow->acked, n) & ~1ULL;
-		flow->marked = shifted(flow->marked, n);
-		flow->again = shifted(flow->again, n);
-	}
+	if (flow->acked | flow->marked | flow->again)
+		shift_maps(flow, n);
 	flow->credit = flow->credit > n ? (uint8_t)(flow->credit - n) : 0;
-	flow->burst = flow->burst + n < LINK_MOST_WINDOW ?
-		(uint8_t)(flow->burst + n) : (uint8_t)LINK_MOST_WINDOW;
+	flow->burst = flow->burst + more < LINK_MOST_WINDOW ?
+		(uint8_t)(flow->burst + more) : (uint8_t)LINK_MOST_WINDOW;
 	while (flow->head != NO_RECORD) {
 		uint32_t index = flow->head;
 		struct send *send = record_at(&link->sends, index);
@@ -79,6 +88,8 @@ static void mark_lost(struct link *link, struct flow *flow, uint64_t refused)
 	flow->marked |= refused;
 	if (lost) {
 		flow->marked |= lost;
+		if (flow->burst > MAPPED)
+			flow->burst = MAPPED;
 		link->counters[LINK_FAST] += (uint64_t)__builtin_popcountll(lost);
 	}
 }
@@ -89,15 +100,11 @@ int ack_take(struct link *link, struct flow *flow, const struct wire *wire, uint
 
 	if (n > under_way)
 		return is_before(wire->ack, flow->una); /* old, or nonsense */
-	if ((wire->selective || wire->waits) && n < 63)
-		flow->acked |= (wire->selective << (n + 1) | (uint64_t)wire->waits << n) &
-			bits(under_way);
-	if (n || flow->acked)
-		measure(flow, n, units(now));
-	if (n) {
+	measure(flow, wire, units(now));
+	if (n)
 		advance(link, flow, n);
-		flow->acked |= wire->waits & (flow->next != flow->una);
-	}
+	if (wire->selective || wire->waits)
+		flow->acked |= (wire->selective << 1 | wire->waits) & bits(under_way - n);
 	if (wire->window > flow->credit)
 		flow->credit = wire->window < LINK_MOST_WINDOW ?
 			(uint8_t)wire->window : LINK_MOST_WINDOW;

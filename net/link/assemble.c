@@ -345,7 +345,7 @@ void assemble(struct link *link, struct flow *flow, const struct wire *wire, uin
 	int placed;
 
 	if (is_before(wire->sequence, flow->expected) ||
-	    (at > 0 && at < flow->granted && flow->arrived >> (at - 1) & 1) ||
+	    (at > 0 && at < flow->granted && at < MAPPED && flow->arrived >> (at - 1) & 1) ||
 	    (at == 0 && assemble_waits(link, flow))) {
 		count(link, LINK_DUPLICATES);
 		if (assemble_waits(link, flow))
@@ -355,6 +355,10 @@ void assemble(struct link *link, struct flow *flow, const struct wire *wire, uin
 	}
 	if (at >= flow->granted) {
 		count(link, LINK_OUTSIDE);
+		return;
+	}
+	if (at >= MAPPED) {
+		count(link, LINK_EARLY);
 		return;
 	}
 	if (flow->epoch != link->epoch) {

@@ -16,7 +16,7 @@ struct link_config link_defaults(uint32_t node, uint32_t nodes, uint32_t incarna
 		.peers = (uint16_t)(nodes < 32000 ? nodes : 32000),
 		.sends = (uint16_t)(2 * records), .answers = (uint16_t)records,
 		.assemblies = (uint16_t)(2 * records), .stashes = (uint16_t)records,
-		.transmits = 160, .tries = 24, .ring = 256, .burst_bytes = 1u << 20,
+		.transmits = 160, .tries = 24, .ring = 256, .burst_bytes = 2u << 20,
 		.ack_delay = 200000, .again_delay = 100000,
 		.first_timeout = 20000000, .least_timeout = 2000000, .most_timeout = 200000000,
 	};

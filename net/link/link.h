@@ -31,6 +31,8 @@
  *   frame                          action
  *   before expected, or arrived    acknowledge at once
  *   outside the granted window     drop
+ *   64 or more behind a gap        drop: the maps end there. The sender knows, once it has
+ *                                  heard of the gap, and sends all these again
  *   of a message that has begun    data, acknowledge; in order: end of what is whole
  *   first of the next message,     begin, data
  *     or shows where it begins
@@ -88,7 +90,7 @@
 #define LINK_WHOLE_BYTES   128u    /* longest payload that comes by whole() */
 #define LINK_BRIEF_BYTES   64u     /* longest payload of link_brief */
 #define LINK_BRIEF         (1ULL << 32) /* such a message's `source`, plus its bytes */
-#define LINK_MOST_WINDOW   64u     /* frames under way in one flow */
+#define LINK_MOST_WINDOW   192u    /* frames under way in one flow; behind a gap, 64 */
 #define LINK_FIRST_WINDOW  8u      /* the same before the peer was heard of */
 #define LINK_NEVER         (~0ULL)
 

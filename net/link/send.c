@@ -408,12 +408,15 @@ static int may_send(const struct link *link, const struct flow *flow)
 	uint64_t not_out = flow->acked | flow->marked;
 	uint32_t out = under_way;
 
-	if (not_out)
+	if (not_out) {
+		/* what is behind the maps was dropped */
+		out = out < MAPPED ? out : MAPPED;
 		out -= (uint32_t)__builtin_popcountll(not_out);
+	}
 	if (out >= flow->burst || flow->tries == UINT8_MAX ||
 	    (out >= link->most_burst && is_long(link, flow)))
 		return 0;
-	return flow->marked || (flow->fresh != NO_RECORD && under_way < flow->credit);
+	return flow->marked || (flow->fresh != NO_RECORD && under_way < flow_window(flow));
 }
 
 /* Frame `sequence` has left. */

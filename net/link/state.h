@@ -27,6 +27,12 @@ enum flow_flag {
 	FLOW_ACK_NOW  = 0x80       /* an acknowledgement waits for room in the card */
 };
 
+/* Frames that the maps of a flow show. More may be under way as long as none is missing:
+ * what comes so far behind a gap is dropped, and sent again once the gap is filled. */
+#define MAPPED 64u
+
+#define LATER_FRAMES 3             /* that arrived before a missing one counts as lost */
+
 /* One lane of one peer, both directions. Bitmaps of the sending half: bit i is
  * frame una + i; of the receiving half: bit i is frame expected + 1 + i. */
 struct flow {
@@ -262,6 +268,13 @@ static inline int is_due(uint32_t at, uint32_t now)
 static inline uint64_t bits(uint32_t n)
 {
 	return n >= 64 ? ~0ULL : (1ULL << n) - 1;
+}
+
+/* Frames from una on that may be under way now. */
+static inline uint32_t flow_window(const struct flow *flow)
+{
+	return flow->credit > MAPPED && (flow->acked | flow->marked | flow->again) ?
+		MAPPED : flow->credit;
 }
 
 static inline uint64_t shifted(uint64_t map, uint32_t n)

@@ -6,6 +6,7 @@
 #include "state.h"
 
 #define MOST_BACKOFF  6u           /* times that the timeout doubles */
+#define PATIENCE      4u           /* times the timeout, where nothing need be lost */
 #define STALL_NS      1000000u     /* a full card is tried again after that at the latest */
 
 static void place(struct link *link, uint32_t at, uint16_t index)
@@ -124,8 +125,13 @@ uint32_t timer_timeout(const struct link *link, const struct flow *flow)
 
 void timer_resend(struct link *link, struct flow *flow, uint32_t now)
 {
-	/* Who waits for its turn asks now and then whether the peer is still there. */
-	flow->resend_at = now + timer_timeout(link, flow) * (flow->acked & 1 ? 4 : 1);
+	uint32_t under_way = flow->next - flow->una, times = 1;
+
+	/* Who waits for its turn asks now and then whether the peer is still there. And of many
+	 * frames a lost one shows by those behind it: if nothing is heard, the peer is late. */
+	if (flow->acked & 1 || (under_way > LATER_FRAMES && !flow->tries))
+		times = PATIENCE;
+	flow->resend_at = now + timer_timeout(link, flow) * times;
 	flow->flags |= FLOW_RESENDS;
 	timer_by(link, flow, flow->resend_at);
 }

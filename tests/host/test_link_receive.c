@@ -187,6 +187,29 @@ TEST(link_drops_frames_outside_the_window)
 	probe_close(&p, 0);
 }
 
+TEST(link_keeps_behind_a_gap_what_its_map_shows)
+{
+	struct probe p;
+
+	open_default(&p);
+	give_data(&p, 0, 100000, 0, 1);
+	probe_pass(&p, MS);                             /* from now on it has the whole window */
+	CHECK_IS(probe_next(&p)->window, LINK_MOST_WINDOW);
+	CHECK(told(&p, "bd"));
+	for (uint32_t i = 1; i <= 100; i++)
+		give_data(&p, i, 100000, 256 * i, 1);
+	CHECK_IS(strlen(probe_story(&p)), 100);
+	give_data(&p, 101 + 64, 100000, 256 * 165, 1);
+	CHECK(told(&p, ""));
+	CHECK_IS(link_counter(p.link, LINK_EARLY), 1);
+	give_data(&p, 101 + 63, 100000, 256 * 164, 1);
+	CHECK(told(&p, "d"));
+	give_data(&p, 101 + 63, 100000, 256 * 164, 1);
+	CHECK(told(&p, ""));
+	CHECK_IS(link_counter(p.link, LINK_DUPLICATES), 1);
+	probe_close(&p, 0);
+}
+
 TEST(link_drops_fragments_that_contradict_the_first)
 {
 	struct probe p;

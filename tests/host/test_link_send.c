@@ -109,6 +109,93 @@ TEST(link_sends_a_hole_again_when_three_later_frames_arrived)
 	probe_close(&p, 1);
 }
 
+/* The frames that left since the last time: how many, one after the other from `first` on. */
+static uint32_t left_from(struct probe *p, uint32_t first)
+{
+	const struct wire *wire;
+	uint32_t n = 0;
+
+	for (; (wire = probe_next(p)); n++)
+		CHECK_IS(wire->sequence, first + n);
+	return n;
+}
+
+TEST(link_has_more_under_way_than_its_maps_show)
+{
+	struct probe p;
+
+	open_default(&p);
+	probe_send(&p, 1, 400 * PROBE_FRAGMENT, 1);
+	CHECK_IS(left_from(&p, 0), 8);
+	give_ack(&p, 2, 0, 300);                        /* more than anybody may have */
+	probe_pass(&p, 3000);
+	CHECK_IS(left_from(&p, 8), LINK_MOST_WINDOW + 2 - 8);
+	give_ack(&p, 80, 0, 114);                       /* more than the maps show */
+	CHECK_IS(left_from(&p, 194), 0);
+	CHECK_IS(link_counter(p.link, LINK_RESENT), 0);
+	probe_close(&p, 0);
+}
+
+TEST(link_sends_again_what_was_dropped_behind_the_maps)
+{
+	struct probe p;
+
+	open_default(&p);
+	probe_send(&p, 1, 400 * PROBE_FRAGMENT, 1);
+	give_ack(&p, 2, 0, 98);
+	CHECK_IS(left_from(&p, 0), 100);
+	give_ack(&p, 2, 7, 150);                        /* 2 is missing, 3 to 5 are there */
+	CHECK_IS(left_from(&p, 2), 1);                  /* and nothing new, as it would be dropped */
+	give_ack(&p, 2, ~0ull >> 1, 150);
+	CHECK_IS(left_from(&p, 0), 0);
+	give_ack(&p, 66, 0, 150);                       /* all that the map showed */
+	CHECK_IS(left_from(&p, 66), 64);                /* 66 to 99 again, and what it shows now */
+	CHECK_IS(link_counter(p.link, LINK_RESENT), 1 + 34);
+	give_ack(&p, 130, 0, 150);
+	CHECK(left_from(&p, 130) > 64);                 /* more and more of them again */
+	probe_close(&p, 0);
+}
+
+TEST(link_asks_for_one_behind_a_gap_when_its_time_is_over)
+{
+	struct probe p;
+
+	open_default(&p);
+	probe_send(&p, 1, 400 * PROBE_FRAGMENT, 1);
+	give_ack(&p, 0, 0, 100);
+	give_ack(&p, 0, ~0ull >> 1, 100);
+	CHECK_IS(p.n_sent, 101);
+	p.seen = p.n_sent;
+	for (int i = 0; i < 3; i++) {
+		probe_pass(&p, 200 * MS);
+		CHECK(p.n_sent > p.seen && p.sent[p.seen].sequence == 0);
+		p.seen = p.n_sent;
+	}
+	probe_close(&p, 0);
+}
+
+TEST(link_waits_longer_for_many_frames_than_for_a_few)
+{
+	struct probe few, many;
+
+	open_default(&few);
+	probe_send(&few, 1, 3 * PROBE_FRAGMENT, 1);
+	LEFT(&few, "012");
+	give_ack(&few, 2, 0, 64);
+	probe_pass(&few, few.config.least_timeout + 3000);
+	LEFT(&few, "2");
+	probe_close(&few, 0);
+	open_default(&many);                            /* it would hear of a hole by the others */
+	probe_send(&many, 1, 8 * PROBE_FRAGMENT, 1);
+	LEFT(&many, "01234567");
+	give_ack(&many, 1, 0, 64);
+	probe_pass(&many, 3 * many.config.least_timeout);
+	LEFT(&many, "");
+	probe_pass(&many, many.config.least_timeout + 12000);
+	LEFT(&many, "1");
+	probe_close(&many, 0);
+}
+
 TEST(link_notices_that_what_it_sent_again_is_lost_too)
 {
 	struct probe p;

@@ -109,6 +109,7 @@ static void check_receiving(const struct link *link, const struct flow *flow)
 	MUST(!(flow->arrived & ~bits(flow->granted - 1u)));
 	MUST(!is_before(flow->begun, flow->expected));
 	MUST(!(flow->refused & ~bits(flow->granted)));
+	MUST(!(flow->arrived >> (MAPPED - 1)));
 	for (uint32_t i = flow->assembly; i != NO_RECORD; n++) {
 		const struct assembly *assembly = record_at(&link->assemblies, i);
 

@@ -1,11 +1,12 @@
 # The drivers' tests: drivers compiled for the host, with a fake card and a fake
 # kernel, under ASan and UBSan. Part of `make host-check`.
 
-VIRTIO_TEST_SOURCES := drivers/virtio.c drivers/virtio_net.c drivers/virtio_net_bulk.c \
-	tests/host/check.c tests/drivers/fake_virtio.c tests/drivers/test_virtio_net.c \
+CARD_TEST_SOURCES := tests/host/check.c tests/drivers/kernel.c tests/drivers/card.c
+VIRTIO_TEST_SOURCES := $(CARD_TEST_SOURCES) drivers/virtio.c drivers/virtio_net.c \
+	drivers/virtio_net_bulk.c tests/drivers/fake_virtio.c tests/drivers/test_virtio_net.c \
 	tests/drivers/test_virtio_bulk.c
-E1000_TEST_SOURCES := drivers/e1000_card.c drivers/e1000.c drivers/e1000e.c \
-	tests/host/check.c tests/drivers/fake_e1000.c tests/drivers/test_e1000.c
+E1000_TEST_SOURCES := $(CARD_TEST_SOURCES) drivers/e1000_card.c drivers/e1000.c \
+	drivers/e1000e.c tests/drivers/fake_e1000.c tests/drivers/test_e1000.c
 
 build/host/check-drivers: $(VIRTIO_TEST_SOURCES:%.c=build/host/gcc/%.o)
 	@gcc $(HOST_SANITIZE) -Wl,--wrap=virtio_reset $^ -o $@

@@ -1,24 +1,18 @@
 /*
- * The fake card and the kernel's functions that the driver calls. Data: the one
- * card, and what memory was taken for it, in the order in which the driver takes
- * it: its own record, the two rings, the buffers.
+ * The fake card, and the kernel's functions that only its driver calls. Data: the one
+ * card. The driver takes memory for its own record, the two rings, the buffers.
  */
 #include "fake_e1000.h"
 
-#include <stdlib.h>
 #include <string.h>
 
-#include "../../kernel/memory.h"
 #include "../../kernel/pci.h"
 #include "../../kernel/pic.h"
 #include "../../kernel/time.h"
-
-#define TAKEN 8
+#include "card.h"
 
 struct fake fake;
 
-static void *taken[TAKEN];
-static uint32_t n_taken;
 static uint8_t registers[E1000_BYTES] __attribute__((aligned(64)));
 
 uint32_t fake_read(uint32_t offset)
@@ -32,34 +26,6 @@ void fake_write(uint32_t offset, uint32_t value)
 }
 
 /* ---- the kernel ---- */
-
-void kernel_line(const char *format, ...);
-void kernel_line(const char *format, ...)
-{
-	(void)format;
-	fake.reports++;
-}
-
-void *memory_take(uint64_t bytes, uint64_t align)
-{
-	void *memory;
-
-	if (posix_memalign(&memory, align, bytes) || n_taken == TAKEN)
-		abort();
-	taken[n_taken++] = memory;
-	return memset(memory, 0, bytes);
-}
-
-uint64_t memory_physical(const void *pointer)
-{
-	return (uint64_t)pointer;
-}
-
-void *map_physical(uint64_t physical, uint64_t bytes, enum map_kind kind)
-{
-	(void)bytes, (void)kind;
-	return (void *)physical;
-}
 
 bool pci_msix(const struct pci_device *device, uint32_t entry, uint8_t vector)
 {
@@ -106,7 +72,7 @@ uint64_t now_ns(void)
 	} else if (fake_read(REG_CTRL) & CTRL_RESET && !fake.stuck) {
 		out_of_reset();
 	}
-	return fake.ns += 1000;
+	return fake_kernel.ns += 1000;
 }
 
 bool fake_fill(uint64_t state)
@@ -172,18 +138,17 @@ struct nic *fake_open(enum fake_kind kind, const char **why)
 	struct nic *nic;
 
 	fake = (struct fake){ .routed = routed, .stuck = stuck };
-	n_taken = 0;
+	fake_kernel_start();
 	out_of_reset();
 	*why = 0;
 	nic = kind == FAKE_82540EM ? e1000_nic_open(&pci, &setup, why)
 	                           : e1000e_nic_open(&pci, &setup, why);
-	fake.receive = taken[1];
-	fake.send = taken[2];
+	fake.receive = fake_kernel.taken[1];
+	fake.send = fake_kernel.taken[2];
 	return nic;
 }
 
 void fake_free(void)
 {
-	while (n_taken)
-		free(taken[--n_taken]);
+	fake_kernel_free();
 }

@@ -1,12 +1,11 @@
 /*
- * The fake card and the kernel's functions that the driver calls. Data: the one
- * card, and what memory was taken for it, in the order in which the driver
- * takes it: its own record, the three rings' parts, the buffers, the headers.
+ * The fake card, and the kernel's functions that only its driver calls. Data: the one
+ * card, and its buffers. The driver takes memory for its own record, the three rings'
+ * parts, the headers.
  */
 #define _GNU_SOURCE
 #include "fake_virtio.h"
 
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -17,14 +16,12 @@
 #include "../../kernel/pci.h"
 #include "../../kernel/pci_regs.h"
 #include "../../kernel/time.h"
+#include "card.h"
 
-#define TAKEN      16
 #define FIRST_RING 1               /* the driver's record comes before it */
 
 struct fake fake;
 
-static void *taken[TAKEN];
-static uint32_t n_taken;
 static void *twice;
 static uint64_t twice_bytes;
 static uint8_t registers[4096] __attribute__((aligned(64)));
@@ -35,32 +32,12 @@ enum { AT_COMMON = 0, AT_CONFIG = 256, AT_NOTIFY = 512, CAP_COMMON = 0x40, CAP_N
 
 static struct fake_ring ring_at(uint32_t first)
 {
-	return (struct fake_ring){ taken[first], taken[first + 1], taken[first + 2] };
+	void **taken = fake_kernel.taken + first;
+
+	return (struct fake_ring){ taken[0], taken[1], taken[2] };
 }
 
 /* ---- the kernel ---- */
-
-void kernel_line(const char *format, ...);
-void kernel_line(const char *format, ...)
-{
-	(void)format;
-	fake.reports++;
-}
-
-void *memory_take(uint64_t bytes, uint64_t align)
-{
-	void *memory;
-
-	if (posix_memalign(&memory, align, bytes) || n_taken == TAKEN)
-		abort();
-	taken[n_taken++] = memory;
-	if (n_taken == FIRST_RING + 9) {
-		fake.receive = ring_at(FIRST_RING);
-		fake.transmit = ring_at(FIRST_RING + 3);
-		fake.control = ring_at(FIRST_RING + 6);
-	}
-	return memset(memory, 0, bytes);
-}
 
 void *memory_take_twice(uint64_t bytes, uint64_t *physical)
 {
@@ -77,17 +54,6 @@ void *memory_take_twice(uint64_t bytes, uint64_t *physical)
 	twice_bytes = bytes;
 	*physical = (uint64_t)at;
 	return at;
-}
-
-uint64_t memory_physical(const void *pointer)
-{
-	return (uint64_t)pointer;
-}
-
-void *map_physical(uint64_t physical, uint64_t bytes, enum map_kind kind)
-{
-	(void)bytes, (void)kind;
-	return (void *)physical;
 }
 
 void pci_silence(const struct pci_device *device)
@@ -156,11 +122,16 @@ static void answer_commands(void)
 /* The driver looks at the time in every loop that waits for the device. */
 uint64_t now_ns(void)
 {
+	if (!fake.control.table && fake_kernel.n_taken >= FIRST_RING + 9) {
+		fake.receive = ring_at(FIRST_RING);
+		fake.transmit = ring_at(FIRST_RING + 3);
+		fake.control = ring_at(FIRST_RING + 6);
+	}
 	if (fake.obeys)
 		answer_commands();
 	if (fake.common && *(uint16_t *)(fake.common + COMMON_QUEUE_RESET) && !fake.deaf)
 		*(uint16_t *)(fake.common + COMMON_QUEUE_RESET) = 0;
-	return fake.ns += 1000;
+	return fake_kernel.ns += 1000;
 }
 
 void fake_use(struct fake_ring *ring, uint32_t id, uint32_t bytes)
@@ -267,7 +238,7 @@ static struct nic *open_card(const struct nic_setup *setup, uint32_t high, const
 	*(uint16_t *)(fake.config + NET_CONFIG_STATUS) = NET_STATUS_LINK_UP;
 	*(uint16_t *)(fake.config + NET_CONFIG_MTU) = 65535;
 	*why = 0;
-	n_taken = 0;
+	fake_kernel_start();
 	return virtio_net_open(&pci, setup, why);
 }
 
@@ -288,8 +259,7 @@ struct nic *fake_open_bulk(bool ring_reset, const char **why)
 
 void fake_free(void)
 {
-	while (n_taken)
-		free(taken[--n_taken]);
+	fake_kernel_free();
 	if (twice)
 		munmap(twice, 2 * twice_bytes);
 	twice = 0;

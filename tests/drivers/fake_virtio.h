@@ -1,5 +1,5 @@
 /*
- * A virtio network card made of plain memory, and the kernel around its driver:
+ * A virtio network card made of plain memory, with kernel.h around its driver:
  * what the tests of drivers/virtio_net.c play the device with. The device keeps
  * no state but its rings: how many buffers it has used stands in them, and a
  * reset by the driver, which clears them, is a reset of the device too.
@@ -24,14 +24,12 @@ struct fake_ring {
 struct fake {
 	struct fake_ring receive, transmit, control;
 	uint8_t *common, *config;  /* registers */
-	uint64_t ns;               /* the time; each look at it takes a microsecond */
 	bool obeys;                /* answers the control queue */
 	bool deaf;                 /* does not reset a ring */
 	bool stubborn;             /* does not reset */
 	bool silenced;             /* cut off from memory */
 	uint8_t commands[FAKE_COMMANDS][2 + NIC_ADDRESS_BYTES]; /* that it was given */
 	uint32_t n_commands;
-	uint32_t reports;          /* lines on the console */
 };
 
 extern struct fake fake;
@@ -40,16 +38,10 @@ extern struct fake fake;
 struct nic *fake_open(const char **why);
 /* The same as a bulk card; `ring_reset`: it can reset a ring by itself. */
 struct nic *fake_open_bulk(bool ring_reset, const char **why);
-void fake_free(void);          /* all memory that the driver took */
 
-/* The device receives a frame: fills buffers, tells the driver. False: no room. */
-bool fake_receive(const uint8_t *frame, uint32_t bytes);
 /* It puts a frame into the oldest room: false: there is none, or it is too short. */
 bool fake_land(const uint8_t *frame, uint32_t bytes);
 /* One used element, whatever it says. */
 void fake_use(struct fake_ring *ring, uint32_t id, uint32_t bytes);
-/* The device sends what it was given, at most `most` frames; the last frame's bytes
- * go to `frame`. Returns how many frames. */
-uint32_t fake_send(uint32_t most, uint8_t *frame, uint32_t *bytes);
 
 #endif

@@ -3,13 +3,11 @@
  * writes nonsense, hangs, forgets, loses its link: counted, said once, recovered from.
  * Each test runs with both cards.
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "../host/check.h"
+#include "card.h"
 #include "fake_e1000.h"
-
-enum { SENDS = 4096, LOOK_MS = 101, FRAME = 16384 };
 
 #define TEST_CARDS(name) \
 	static void name(void); \
@@ -18,96 +16,28 @@ enum { SENDS = 4096, LOOK_MS = 101, FRAME = 16384 };
 	static void name(void)
 
 static enum fake_kind kind;
-static struct nic *nic;
-static uint8_t frame[2 * FAKE_SLOT], got[FRAME], wire[65536];
-static uint32_t got_bytes, got_frames;
-static uint8_t ended[SENDS];       /* how often each cookie came back */
-static uint32_t n_ended;
 static uint32_t echoes;            /* frames to send for each that comes */
 static uint32_t tail_before;       /* REG_TDT when the last of them was sent */
-
-static uint32_t poll(void)
-{
-	return nic->ops->poll(nic, 64);
-}
-
-static int send(uint64_t cookie, uint32_t pieces)
-{
-	struct nic_piece piece[NIC_PIECES + 1];
-
-	for (uint32_t i = 0; i < pieces; i++)
-		piece[i] = (struct nic_piece){ frame + 100 * i, 100 };
-	return nic->ops->send(nic, piece, pieces, cookie);
-}
-
-static void receive(void *context, const uint8_t *bytes, uint32_t n)
-{
-	(void)context;
-	memcpy(got, bytes, n);
-	got_bytes = n;
-	got_frames++;
-	for (uint32_t i = 0; i < echoes; i++)
-		CHECK_IS(send(SENDS - 2 - i, 1), NIC_OK);
-	tail_before = fake_read(REG_TDT);
-}
-
-static void sent(void *context, uint64_t cookie)
-{
-	(void)context;
-	CHECK(cookie < SENDS);
-	ended[cookie]++;
-	n_ended++;
-}
 
 static void open_card(void)
 {
 	const char *why;
+	struct nic *opened;
 
 	fake.routed = true;
 	fake.stuck = false;
-	nic = fake_open(kind, &why);
-	CHECK(nic != 0);
+	opened = fake_open(kind, &why);
+	CHECK(opened != 0);
 	CHECK(why == 0);
-	nic->receive = receive;
-	nic->sent = sent;
-	memset(ended, 0, sizeof(ended));
-	n_ended = got_frames = got_bytes = echoes = 0;
-	for (uint32_t i = 0; i < sizeof(frame); i++)
-		frame[i] = (uint8_t)(i * 7 + (i >> 8));
-	memcpy(frame, nic->address, NIC_ADDRESS_BYTES);
+	use_card(opened, 0);
 }
 
-static void close_card(void)
+static void receive_and_echo(void *context, const uint8_t *bytes, uint32_t n)
 {
-	nic->ops->close(nic);
-	fake_free();
-}
-
-/* Time goes by in which nothing happens. */
-static void wait_ms(uint32_t ms)
-{
-	for (; ms >= LOOK_MS; ms -= LOOK_MS) {
-		fake.ns += LOOK_MS * 1000000UL;
-		poll();
-	}
-}
-
-/* The card works: one frame in, one frame out. */
-static void works(void)
-{
-	uint32_t before = got_frames, ends = n_ended, bytes;
-
-	CHECK(fake_receive(frame, 500));
-	poll();
-	CHECK_IS(got_frames, before + 1);
-	CHECK_IS(got_bytes, 500);
-	CHECK(!memcmp(got, frame, 500));
-	CHECK_IS(send(SENDS - 1, 3), NIC_OK);
-	CHECK_IS(fake_send(1, wire, &bytes), 1);
-	CHECK_IS(bytes, 300);
-	CHECK(!memcmp(wire, frame, 300));
-	poll();
-	CHECK_IS(n_ended, ends + 1);
+	card_received(context, bytes, n);
+	for (uint32_t i = 0; i < echoes; i++)
+		CHECK_IS(send(SENDS - 2 - i, 1), NIC_OK);
+	tail_before = fake_read(REG_TDT);
 }
 
 TEST_CARDS(card_starts_with_its_filter)
@@ -122,7 +52,7 @@ TEST_CARDS(card_starts_with_its_filter)
 	         RCTL_STRIP);
 	CHECK_IS(fake_read(REG_RDT), FAKE_RING - 1);
 	works();
-	CHECK_IS(fake.reports, 0);
+	CHECK_IS(fake_kernel.reports, 0);
 	close_card();
 	CHECK_IS(fake_read(REG_RCTL), 0);
 }
@@ -218,6 +148,7 @@ TEST_CARDS(lone_frame_leaves_at_once_and_answers_together)
 	open_card();
 	CHECK_IS(send(0, 1), NIC_OK);
 	CHECK_IS(fake_read(REG_TDT), 1);
+	nic->receive = receive_and_echo;
 	echoes = 3;
 	CHECK(fake_receive(frame, 64));
 	CHECK(fake_receive(frame, 64));
@@ -260,9 +191,9 @@ TEST(card_whose_line_reaches_nobody_is_said_to_be_silent)
 	const char *why;
 
 	fake.routed = false;
-	nic = fake_open(FAKE_82540EM, &why);
-	CHECK(nic && nic->silent);
-	CHECK_IS(fake.reports, 1);
+	use_card(fake_open(FAKE_82540EM, &why), 0);
+	CHECK(nic->silent);
+	CHECK_IS(fake_kernel.reports, 1);
 	close_card();
 }
 
@@ -288,38 +219,16 @@ TEST_CARDS(nonsense_in_a_ring_is_counted_said_once_and_recovered_from)
 {
 	static void (*const kinds[])(void) = {
 		receive_long, receive_longest, receive_ahead, send_ahead };
-	uint32_t n = sizeof(kinds) / sizeof(kinds[0]);
 
 	open_card();
-	for (uint32_t i = 0; i < n; i++) {
-		for (uint32_t k = 0; k < 5; k++)
-			CHECK_IS(send(10 * i + k, 2), NIC_OK);
-		kinds[i]();
-		wait_ms(300);
-		CHECK_IS(nic->counters[NIC_BAD_DESCRIPTORS], i + 1);
-		CHECK_IS(nic->counters[NIC_RESETS], i + 1);
-		for (uint32_t k = 0; k < 5; k++)
-			CHECK_IS(ended[10 * i + k], 1);
-		works();
-	}
-	CHECK_IS(fake.reports, 1);
+	check_nonsense(kinds, sizeof(kinds) / sizeof(kinds[0]));
 	close_card();
 }
 
 TEST_CARDS(card_that_hangs_is_reset)
 {
 	open_card();
-	CHECK_IS(send(1, 2), NIC_OK);
-	wait_ms(4000);
-	CHECK_IS(nic->counters[NIC_RESETS], 0);
-	wait_ms(2000);
-	CHECK_IS(nic->counters[NIC_RESETS], 1);
-	CHECK_IS(ended[1], 1);
-	CHECK_IS(nic->counters[NIC_DROPS_OUT], 1);
-	works();
-	wait_ms(10000);                /* with nothing to send it does not hang */
-	CHECK_IS(nic->counters[NIC_RESETS], 1);
-	CHECK_IS(fake.reports, 1);
+	check_hang();
 	close_card();
 }
 
@@ -351,7 +260,7 @@ TEST_CARDS(card_that_is_gone_is_tried_again)
 	CHECK_IS(send(2, 2), NIC_DOWN);
 	wait_ms(5000);
 	CHECK_IS(send(2, 2), NIC_DOWN);
-	CHECK_IS(fake.reports, 2);     /* the reset, and that it does not answer */
+	CHECK_IS(fake_kernel.reports, 2);     /* the reset, and that it does not answer */
 	fake.gone = false;
 	fake_write(REG_CTRL, CTRL_RESET);
 	wait_ms(5000);
@@ -360,19 +269,15 @@ TEST_CARDS(card_that_is_gone_is_tried_again)
 	close_card();
 }
 
+static void set_link(bool up)
+{
+	fake_write(REG_STATUS, up ? STATUS_UP : 0);
+}
+
 TEST_CARDS(lost_link_is_said_once)
 {
 	open_card();
-	for (int i = 0; i < 3; i++) {
-		fake_write(REG_STATUS, 0);
-		wait_ms(300);
-		CHECK_IS(send(1, 2), NIC_DOWN);
-		fake_write(REG_STATUS, STATUS_UP);
-		wait_ms(300);
-		works();
-	}
-	CHECK_IS(fake.reports, 1);
-	CHECK_IS(nic->counters[NIC_RESETS], 0);
+	check_lost_link(set_link);
 	close_card();
 }
 
@@ -416,15 +321,12 @@ TEST_CARDS(random_card)
 		if (dice >> 60 < 4)
 			poll();
 		if (dice >> 60 == 15)
-			fake.ns += 50000000;
+			fake_kernel.ns += 50000000;
 	}
 	fake_write(REG_RCTL, 0);
 	wait_ms(3000);
 	works();
-	CHECK(cookie > 1000);
-	for (uint32_t i = 0; i < cookie; i++)
-		CHECK_IS(ended[i], 1);
-	CHECK(fake.reports <= 3);
+	check_ends(cookie);
 	CHECK(fake_send(1000, wire, &bytes) == 0);
 	close_card();
 }

@@ -6,13 +6,12 @@
 #include <string.h>
 
 #include "../host/check.h"
+#include "card.h"
 #include "fake_virtio.h"
 
-enum { ROOMS = 64, HEADER = NIC_BULK_HEADER, FRAME = 65549 };
+enum { ROOMS = 64, HEADER = NIC_BULK_HEADER };
 
-static struct nic *nic;
-static uint8_t frame[FRAME];
-static uint32_t landed, lost, ended, last_bytes;
+static uint32_t landed, lost, last_bytes;
 
 static void on_landed(void *context, const uint8_t *header, uint32_t bytes)
 {
@@ -26,29 +25,15 @@ static void on_landed(void *context, const uint8_t *header, uint32_t bytes)
 	landed++;
 }
 
-static void on_sent(void *context, uint64_t cookie)
-{
-	(void)context, (void)cookie;
-	ended++;
-}
-
 static void open_card(bool ring_reset)
 {
 	const char *why;
+	struct nic *opened = fake_open_bulk(ring_reset, &why);
 
-	nic = fake_open_bulk(ring_reset, &why);
-	CHECK(nic != 0 && why == 0);
+	CHECK(opened != 0 && why == 0);
+	use_card(opened, sizeof(struct net_header));
 	nic->landed = on_landed;
-	nic->sent = on_sent;
-	landed = lost = ended = 0;
-	for (uint32_t i = 0; i < FRAME; i++)
-		frame[i] = (uint8_t)(i * 7 + (i >> 8));
-}
-
-static void close_card(void)
-{
-	nic->ops->close(nic);
-	fake_free();
+	landed = lost = 0;
 }
 
 /* A room of `n` pieces of these bytes each, filled with 0xa5. */
@@ -62,16 +47,9 @@ static int post(uint8_t *memory, uint32_t bytes, uint32_t n)
 	return nic->ops->post(nic, pieces, n, 0);
 }
 
-static uint32_t poll(void)
+static void send_one(void)
 {
-	return nic->ops->poll(nic, 64);
-}
-
-static void send(void)
-{
-	struct nic_piece piece = { frame, 100 };
-
-	CHECK_IS(nic->ops->send(nic, &piece, 1, 0), NIC_OK);
+	CHECK_IS(send(0, 1), NIC_OK);
 }
 
 TEST(rooms_are_filled_in_their_order)
@@ -138,7 +116,7 @@ TEST(interrupts_come_at_rooms_that_tell_and_when_all_is_sent)
 		CHECK_IS(nic->ops->post(nic, &(struct nic_piece){ memory, 100 }, 1, i == 4),
 			 NIC_OK);
 	for (uint32_t i = 0; i < 5; i++)
-		send();
+		send_one();
 	poll();
 	CHECK_IS(wanted(&fake.receive), 4);
 	CHECK_IS(wanted(&fake.transmit), 4);
@@ -150,7 +128,7 @@ TEST(interrupts_come_at_rooms_that_tell_and_when_all_is_sent)
 	CHECK_IS(wanted(&fake.transmit), 4);
 	/* Of many, when half of them are sent. */
 	for (uint32_t i = 0; i < 37; i++)
-		send();
+		send_one();
 	poll();
 	CHECK_IS(wanted(&fake.transmit), 2 + 20);
 	nic->ops->interrupts(nic, 0);
@@ -171,7 +149,7 @@ TEST(rooms_are_taken_back)
 		open_card(how != 1);
 		CHECK_IS(post(memory, 100, 1), NIC_OK);
 		if (how == 2 || how == 4)
-			send();
+			send_one();
 		if (how == 4)
 			fake_send(1, sent, &sent_bytes);
 		fake.deaf = how == 3;
@@ -180,7 +158,7 @@ TEST(rooms_are_taken_back)
 		free(memory);
 		CHECK_IS(fake_land(frame, HEADER + 100), 0);
 		CHECK_IS(nic->counters[NIC_RESETS], how > 0 && how < 4);
-		CHECK_IS(ended, how == 2);
+		CHECK_IS(n_ended, how == 2);
 		CHECK_IS(poll(), 0);
 		CHECK_IS(landed + lost, 0);
 		memory = malloc(100);
@@ -238,7 +216,7 @@ TEST(rooms_of_a_card_that_does_not_reset_are_out_of_its_reach)
 	for (uint32_t taken_back = 0; taken_back < 2; taken_back++) {
 		open_card(false);
 		CHECK_IS(post(memory, 100, 1), NIC_OK);
-		send();
+		send_one();
 		fake.stubborn = true;
 		if (taken_back) {
 			nic->ops->take_back(nic);
@@ -248,7 +226,7 @@ TEST(rooms_of_a_card_that_does_not_reset_are_out_of_its_reach)
 		}
 		CHECK(fake.silenced);
 		CHECK_IS(lost, !taken_back);
-		CHECK_IS(ended, 1);
+		CHECK_IS(n_ended, 1);
 		CHECK_IS(post(memory, 100, 1), NIC_DOWN);
 		close_card();
 	}

@@ -2,103 +2,26 @@
  * The virtio driver against a card that does right, and against one that writes
  * nonsense, hangs, loses its link: counted, said once, recovered from.
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "../host/check.h"
+#include "card.h"
 #include "fake_virtio.h"
-
-enum { SENDS = 4096, LOOK_MS = 101, FRAME = 65549 };
-
-static struct nic *nic;
-static uint8_t frame[FRAME], got[FRAME], wire[FRAME + 64];
-static uint32_t got_bytes, got_frames;
-static uint8_t ended[SENDS];       /* how often each cookie came back */
-static uint32_t n_ended;
-
-static void receive(void *context, const uint8_t *bytes, uint32_t n)
-{
-	(void)context;
-	memcpy(got, bytes, n);
-	got_bytes = n;
-	got_frames++;
-}
-
-static void sent(void *context, uint64_t cookie)
-{
-	(void)context;
-	CHECK(cookie < SENDS);
-	ended[cookie]++;
-	n_ended++;
-}
 
 static void open_card(void)
 {
 	const char *why;
+	struct nic *opened = fake_open(&why);
 
-	nic = fake_open(&why);
-	CHECK(nic != 0);
+	CHECK(opened != 0);
 	CHECK(why == 0);
-	nic->receive = receive;
-	nic->sent = sent;
-	memset(ended, 0, sizeof(ended));
-	n_ended = got_frames = got_bytes = 0;
-	for (uint32_t i = 0; i < FRAME; i++)
-		frame[i] = (uint8_t)(i * 7 + (i >> 8));
-	memcpy(frame, nic->address, NIC_ADDRESS_BYTES);
-}
-
-static void close_card(void)
-{
-	nic->ops->close(nic);
-	fake_free();
-}
-
-static uint32_t poll(void)
-{
-	return nic->ops->poll(nic, 64);
-}
-
-static int send(uint64_t cookie, uint32_t pieces)
-{
-	struct nic_piece piece[NIC_PIECES + 1];
-
-	for (uint32_t i = 0; i < pieces; i++)
-		piece[i] = (struct nic_piece){ frame + 100 * i, 100 };
-	return nic->ops->send(nic, piece, pieces, cookie);
-}
-
-/* Time goes by in which nothing happens. */
-static void wait_ms(uint32_t ms)
-{
-	for (; ms >= LOOK_MS; ms -= LOOK_MS) {
-		fake.ns += LOOK_MS * 1000000UL;
-		poll();
-	}
-}
-
-/* The card works: one frame in, one frame out. */
-static void works(void)
-{
-	uint32_t before = got_frames, ends = n_ended, bytes;
-
-	CHECK(fake_receive(frame, 500));
-	poll();
-	CHECK_IS(got_frames, before + 1);
-	CHECK_IS(got_bytes, 500);
-	CHECK(!memcmp(got, frame, 500));
-	CHECK_IS(send(SENDS - 1, 3), NIC_OK);
-	CHECK_IS(fake_send(1, wire, &bytes), 1);
-	CHECK_IS(bytes, 300 + sizeof(struct net_header));
-	CHECK(!memcmp(wire + sizeof(struct net_header), frame, 300));
-	poll();
-	CHECK_IS(n_ended, ends + 1);
+	use_card(opened, sizeof(struct net_header));
 }
 
 /* Sends until the card is full, from within the first call that says a frame is sent. */
 static void sent_and_send(void *context, uint64_t cookie)
 {
-	sent(context, cookie);
+	card_sent(context, cookie);
 	if (n_ended == 1)
 		for (uint64_t next = 1000; send(next, 1) == NIC_OK; next++)
 			continue;
@@ -123,7 +46,7 @@ TEST(whoever_hears_of_a_frame_may_send)
 	for (uint32_t i = 0; i < n; i++)
 		CHECK_IS(ended[1000 + i], 1);
 	CHECK_IS(nic->counters[NIC_BAD_DESCRIPTORS], 0);
-	nic->sent = sent;
+	nic->sent = card_sent;
 	works();
 	close_card();
 }
@@ -141,7 +64,7 @@ TEST(card_starts_with_its_filter)
 	CHECK_IS(fake.common[COMMON_STATUS], STATUS_ACKNOWLEDGE | STATUS_DRIVER |
 	         STATUS_FEATURES_OK | STATUS_DRIVER_OK);
 	works();
-	CHECK_IS(fake.reports, 0);
+	CHECK_IS(fake_kernel.reports, 0);
 	close_card();
 	CHECK_IS(fake.common[COMMON_STATUS], 0);
 }
@@ -252,38 +175,16 @@ TEST(nonsense_in_a_ring_is_counted_said_once_and_recovered_from)
 		receive_huge_id, receive_long, receive_short, receive_gap, transmit_ahead,
 		transmit_huge_id, transmit_stranger, transmit_inner, transmit_twice,
 	};
-	uint32_t n = sizeof(kinds) / sizeof(kinds[0]);
 
 	open_card();
-	for (uint32_t i = 0; i < n; i++) {
-		for (uint32_t k = 0; k < 5; k++)
-			CHECK_IS(send(10 * i + k, 2), NIC_OK);
-		kinds[i]();
-		poll();
-		CHECK_IS(nic->counters[NIC_BAD_DESCRIPTORS], i + 1);
-		CHECK_IS(nic->counters[NIC_RESETS], i + 1);
-		for (uint32_t k = 0; k < 5; k++)
-			CHECK_IS(ended[10 * i + k], 1);
-		works();
-	}
-	CHECK_IS(fake.reports, 1);
+	check_nonsense(kinds, sizeof(kinds) / sizeof(kinds[0]));
 	close_card();
 }
 
 TEST(card_that_hangs_is_reset)
 {
 	open_card();
-	CHECK_IS(send(1, 2), NIC_OK);
-	wait_ms(4000);
-	CHECK_IS(nic->counters[NIC_RESETS], 0);
-	wait_ms(2000);
-	CHECK_IS(nic->counters[NIC_RESETS], 1);
-	CHECK_IS(ended[1], 1);
-	CHECK_IS(nic->counters[NIC_DROPS_OUT], 1);
-	works();
-	wait_ms(10000);                /* with nothing to send it does not hang */
-	CHECK_IS(nic->counters[NIC_RESETS], 1);
-	CHECK_IS(fake.reports, 1);
+	check_hang();
 	close_card();
 }
 
@@ -315,26 +216,22 @@ TEST(card_that_does_not_come_back_is_tried_again)
 	wait_ms(5000);
 	CHECK_IS(send(2, 2), NIC_DOWN);
 	CHECK(nic->counters[NIC_RESETS] > 1);
-	CHECK_IS(fake.reports, 2);
+	CHECK_IS(fake_kernel.reports, 2);
 	fake.obeys = true;
 	wait_ms(5000);
 	works();
 	close_card();
 }
 
+static void set_link(bool up)
+{
+	*(uint16_t *)(fake.config + NET_CONFIG_STATUS) = up ? NET_STATUS_LINK_UP : 0;
+}
+
 TEST(lost_link_is_said_once)
 {
 	open_card();
-	for (int i = 0; i < 3; i++) {
-		*(uint16_t *)(fake.config + NET_CONFIG_STATUS) = 0;
-		wait_ms(300);
-		CHECK_IS(send(1, 2), NIC_DOWN);
-		*(uint16_t *)(fake.config + NET_CONFIG_STATUS) = NET_STATUS_LINK_UP;
-		wait_ms(300);
-		works();
-	}
-	CHECK_IS(fake.reports, 1);
-	CHECK_IS(nic->counters[NIC_RESETS], 0);
+	check_lost_link(set_link);
 	close_card();
 }
 
@@ -390,12 +287,9 @@ TEST(random_card)
 	}
 	receive_ahead();
 	poll();
-	fake.ns += 2000000000;
+	fake_kernel.ns += 2000000000;
 	poll();
 	works();
-	CHECK(cookie > 1000);
-	for (uint32_t i = 0; i < cookie; i++)
-		CHECK_IS(ended[i], 1);
-	CHECK(fake.reports <= 3);
+	check_ends(cookie);
 	close_card();
 }

@@ -6,8 +6,6 @@
 #include "../net/port.h"
 #include "cpu.h"
 
-#define MOST_UNROLLED 192u         /* bytes */
-
 typedef uint64_t __attribute__((may_alias, aligned(1))) word;
 
 static inline uint64_t add(uint64_t sum, const uint8_t *bytes)
@@ -21,18 +19,6 @@ static inline uint64_t add_four(uint64_t sum, const uint8_t *bytes)
 	return add(add(add(add(sum, bytes), bytes + 8), bytes + 16), bytes + 24);
 }
 
-/* As many words as the compiler knows: that is, of a header. */
-static inline uint32_t of_header(uint32_t crc, const uint8_t *bytes, uint64_t n)
-{
-	uint64_t sum = (uint32_t)~crc;
-
-#pragma GCC unroll 24
-	for (uint64_t at = 0; at < n; at += 8)
-		sum = add(sum, bytes + at);
-	return ~(uint32_t)sum;
-}
-
-/* By eights: headers are 64 or 192 bytes long. */
 static uint32_t by_instruction(uint32_t crc, const uint8_t *bytes, uint64_t n)
 {
 	uint64_t sum = (uint32_t)~crc;
@@ -55,7 +41,5 @@ uint32_t port_crc32c(uint32_t crc, const void *bytes, uint64_t n)
 {
 	if (__builtin_expect(!cpu_has_crc32, 0))
 		return wire_crc32c(crc, bytes, n);
-	if (__builtin_constant_p(n) && n % 8 == 0 && n <= MOST_UNROLLED)
-		return of_header(crc, bytes, n);
 	return by_instruction(crc, bytes, n);
 }

@@ -54,6 +54,15 @@ def crc32c(data: bytes) -> int:
     return crc ^ 0xFFFFFFFF
 
 
+def checksum(header: bytes) -> int:
+    """Of a header: its words, mixed (net/link/wire.h)."""
+    state = 0
+    for at in range(0, len(header), 8):
+        product = (state ^ int.from_bytes(header[at:at + 8], "little")) * 0x9E3779B97F4A7C15
+        state = (product ^ product >> 64) & (1 << 64) - 1
+    return (state ^ state >> 32) & 0xFFFFFFFF
+
+
 def siphash(key: bytes, data: bytes) -> int:
     """SipHash-2-4, 64 bits."""
     mask = (1 << 64) - 1
@@ -159,8 +168,8 @@ def sealed(data: bytes, key: bytes | None = None) -> bytes:
     """The frame with the right checksum of its header, or the right tag."""
     if key:
         return data[:16] + siphash(key, data[:16] + data[24:]).to_bytes(8, "little") + data[24:]
-    crc = crc32c(data[:16] + bytes(4) + data[20:header_of(data)])
-    return data[:16] + crc.to_bytes(4, "little") + data[20:]
+    header = data[:16] + bytes(4) + data[20:header_of(data)]
+    return data[:16] + checksum(header).to_bytes(4, "little") + data[20:]
 
 
 def is_sealed(data: bytes, key: bytes | None = None) -> bool:

@@ -28,20 +28,20 @@ static inline int is_quiet(const struct link *link, const struct flow *flow)
 	       !link->pumping && !link->stalled && !link->is_odd;
 }
 
-/* The whole header. Of WIRE_DATA bytes the checksum takes as many instructions as words. */
+/* The whole header. */
 static inline void write_plain(const struct link *link, const struct flow *flow, uint8_t *frame,
 			       uint32_t bytes)
 {
 	wire_put(frame + WIRE_DESTINATION,
 		 link->plain_to | (uint64_t)__builtin_bswap16(flow->node) << 32, 8);
 	wire_put(frame + WIRE_SOURCE + 2, link->plain_from, 8);
-	wire_put(frame + WIRE_CRC, 0, 8);
+	wire_put(frame + WIRE_PAYLOAD_CRC, 0, 4);
 	wire_put(frame + WIRE_SOURCE_INCARNATION, flow->mine | (uint64_t)flow->theirs << 32, 8);
 	wire_put(frame + WIRE_SEQUENCE, flow->next | (uint64_t)flow->expected << 32, 8);
 	wire_put(frame + WIRE_SELECTIVE, 0, 8);
 	wire_put(frame + WIRE_WINDOW, flow->granted | bytes << 16, 8);
 	wire_put(frame + WIRE_OFFSET + 4, (uint64_t)bytes << 16, 8);
-	wire_put(frame + WIRE_CRC, port_crc32c(0, frame, WIRE_DATA), 4);
+	wire_put(frame + WIRE_CHECKSUM, wire_checksum(frame, WIRE_DATA), 4);
 }
 
 /* The card did not take it: it has no room now, or loses it. */

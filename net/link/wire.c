@@ -23,16 +23,11 @@ static uint32_t node_of(const uint8_t *address)
 	return (uint32_t)address[4] << 8 | address[5];
 }
 
-/* The header's checksum, as if its field were zero: whole words, as that is quickest. */
-static uint32_t header_crc(const uint8_t *frame, uint32_t bytes)
+/* Of a header of either length. */
+static uint32_t checksum(const uint8_t *frame, uint32_t bytes)
 {
-	enum { START = WIRE_PAYLOAD_CRC + 4 };
-	uint8_t start[START];
-
-	wire_put(start, wire_get(frame, 8), 8);
-	wire_put(start + 8, wire_get(frame + 8, 8), 8);
-	wire_put(start + WIRE_CRC, wire_get(frame + WIRE_PAYLOAD_CRC, 4) << 32, 8);
-	return port_crc32c(port_crc32c(0, start, START), frame + START, bytes - START);
+	return bytes == WIRE_DATA ? wire_checksum(frame, WIRE_DATA) :
+		wire_checksum(frame, WIRE_HEADER);
 }
 
 uint64_t wire_tag(const uint8_t *key, const uint8_t *frame, uint32_t bytes,
@@ -151,7 +146,7 @@ enum wire_result wire_read_apart(const uint8_t *frame, uint32_t bytes, uint32_t 
 		return WIRE_SHORT;
 	if (key && wire_tag(key, frame, header, pieces, n) != wire_get(frame + WIRE_TAG, 8))
 		return WIRE_FORGED;
-	if (!key && header_crc(frame, header) != wire_get(frame + WIRE_CRC, 4))
+	if (!key && checksum(frame, header) != wire_get(frame + WIRE_CHECKSUM, 4))
 		return WIRE_DAMAGED;
 	read_fields(frame, wire);
 	wire->payload_crc = key ? 0 : (uint32_t)wire_get(frame + WIRE_PAYLOAD_CRC, 4);
@@ -208,8 +203,7 @@ void wire_write_to(uint8_t *frame, uint64_t destination, uint64_t source, const 
 		wire_put(frame + WIRE_PART, wire->part, 4);
 		wire_put(frame + WIRE_UNTIL, wire->until, 4);
 	}
-	wire_put(frame + WIRE_CRC, 0, 4);
-	wire_put(frame + WIRE_CRC, port_crc32c(0, frame, header_of(wire->kind)), 4);
+	wire_put(frame + WIRE_CHECKSUM, checksum(frame, header_of(wire->kind)), 4);
 }
 
 void wire_write(uint8_t *frame, const uint8_t *destination, const uint8_t *source,

@@ -8,7 +8,7 @@
  *   12   2   ethertype 88b5 (for local experiments)
  *   14   1   version: 1, or 2 with a key
  *   15   1   bits 0 to 3 kind, bit 4 lane, bit 5 AGAIN, bit 6 OVER, bit 7 WAITS
- *   16   4   CRC32C of the header (64 bytes, of DATA and ANNOUNCE 192) with this field zero
+ *   16   4   checksum of the header (64 bytes, of DATA and ANNOUNCE 192), below
  *   20   4   CRC32C of the payload, or 0: not computed
  *   16   8   version 2: tag, instead of both (SipHash-2-4 of the frame without it)
  *   24   4   incarnation of the source, never 0
@@ -59,7 +59,7 @@
 enum wire_offset {
 	WIRE_DESTINATION = 0, WIRE_SOURCE = 6, WIRE_TYPE = 12,
 	WIRE_AT_VERSION = 14, WIRE_KIND = 15,
-	WIRE_CRC = 16, WIRE_PAYLOAD_CRC = 20, WIRE_TAG = 16,
+	WIRE_CHECKSUM = 16, WIRE_PAYLOAD_CRC = 20, WIRE_TAG = 16,
 	WIRE_SOURCE_INCARNATION = 24, WIRE_DESTINATION_INCARNATION = 28,
 	WIRE_SEQUENCE = 32, WIRE_ACK = 36, WIRE_SELECTIVE = 40,
 	WIRE_WINDOW = 48, WIRE_PAYLOAD = 50, WIRE_OFFSET = 52, WIRE_LENGTH = 58,
@@ -198,6 +198,34 @@ static inline void wire_put(uint8_t *at, uint64_t value, uint32_t bytes)
 	default:
 		*(wire_word *)at = value;
 	}
+}
+
+/*
+ * A header's checksum. Each of its words of 8 bytes is mixed into a state: XORed with it and
+ * multiplied, and both halves of the product XORed, so that each bit reaches most of the
+ * others. At the end the state's halves are XORed. Its own field counts as zero, and `bytes`
+ * is a multiple of 8 that the compiler knows. Not a CRC32C, as payload has it: an emulated
+ * processor takes 60 ns for 8 bytes of that, and here 3.
+ */
+#define WIRE_FACTOR 0x9e3779b97f4a7c15u /* odd, of no pattern: the golden ratio's fraction */
+
+static inline uint64_t wire_mix(uint64_t state, uint64_t word)
+{
+	unsigned __int128 product = (unsigned __int128)(state ^ word) * WIRE_FACTOR;
+
+	return (uint64_t)product ^ (uint64_t)(product >> 64);
+}
+
+static inline uint32_t wire_checksum(const uint8_t *frame, uint32_t bytes)
+{
+	uint64_t state = 0;
+
+#pragma GCC unroll 24
+	for (uint32_t at = 0; at < bytes; at += 8)
+		state = wire_mix(state, at == WIRE_CHECKSUM ?
+				 wire_get(frame + WIRE_PAYLOAD_CRC, 4) << 32 :
+				 wire_get(frame + at, 8));
+	return (uint32_t)(state ^ state >> 32);
 }
 
 #endif

@@ -31,7 +31,8 @@ SHARES = ("order", "buffers", "faults", "frame", "portals", "call")
 
 # Functions that say nothing about what they are called for: whoever calls them, does.
 HELPERS = {"record_at", "units", "is_before", "is_due", "bits", "shifted", "count", "flow_index",
-           "flow_lane", "flow_other", "wire_get", "wire_put", "rounded", "add", "send_at"}
+           "flow_lane", "flow_other", "wire_get", "wire_put", "wire_mix", "rounded", "add",
+           "send_at"}
 # Function -> share, unless it is from ELSEWHERE; else the file's share counts.
 ELSEWHERE = ("drivers/", "net/portals/", "libc-glue/")
 FUNCTIONS = {
@@ -46,7 +47,7 @@ FUNCTIONS = {
     "take": "buffers", "give": "buffers", "reserve": "buffers", "unreserve": "buffers",
     "link_reserve": "buffers", "link_unreserve": "buffers", "release": "buffers",
     # what is needed only because frames are lost, damaged, or of another life
-    "header_crc": "faults", "port_crc32c": "faults", "by_instruction": "faults",
+    "wire_checksum": "faults", "port_crc32c": "faults", "by_instruction": "faults",
     "ack_take": "faults", "measure": "faults", "holes": "faults", "acknowledge": "faults",
     "left_first": "faults", "left_again": "faults", "send_ack": "faults", "send_end": "faults",
     "is_mine": "faults", "learn": "faults", "receive": "faults", "link_look_for_deaths": "faults",

@@ -71,8 +71,8 @@ TEST(wire_fields_lie_where_the_table_says)
 	};
 
 	put(&wire);
-	CHECK_IS(wire_get(frame + WIRE_CRC, 4) != 0, 1);
-	memset(frame + WIRE_CRC, 0, 4);
+	CHECK_IS(wire_get(frame + WIRE_CHECKSUM, 4) != 0, 1);
+	memset(frame + WIRE_CHECKSUM, 0, 4);
 	CHECK_IS(memcmp(frame, want, 64), 0);
 }
 

@@ -40,11 +40,14 @@ int link_has_room(const struct link *link, uint32_t node, enum link_lane lane)
 static int is_announced(const struct link *link, uint64_t length, uint32_t *fragment)
 {
 	uint64_t most = *fragment ? *fragment : WIRE_MOST_PAYLOAD, parts, even;
-	uint32_t fits;
+	uint32_t fits = link->nic->mtu;
 
 	if (!link->config.announce || length < link->config.announce || !link->bulk.nic)
 		return 0;
-	fits = (link->bulk.nic->mtu - WIRE_HEADER) & ~63u;
+	/* On either card: what goes astray is sent again by the ordinary one. */
+	if (fits > link->bulk.nic->mtu)
+		fits = link->bulk.nic->mtu;
+	fits = (fits - WIRE_HEADER) & ~63u;
 	if (most > fits)
 		most = fits;
 	if (most > WIRE_MOST_PAYLOAD)

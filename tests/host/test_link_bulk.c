@@ -103,6 +103,25 @@ TEST(bulk_is_repaired)
 	CHECK_IS(traffic_close(&t), 0);
 }
 
+/* What goes astray is sent again by the ordinary card, whose frames may be shorter. */
+TEST(bulk_parts_fit_both_cards)
+{
+	struct traffic_config config = usual(2, 300, 3);
+	struct netsim_config network = netsim_defaults(2, 3);
+	struct traffic t;
+
+	network.loss = 20000;
+	config.unplaceable = 0;
+	traffic_open(&t, &config, &network);
+	traffic_start(&t);
+	for (uint32_t node = 0; node < 2; node++)
+		netsim_bulk(t.sim, node)->mtu = 2 * network.mtu;
+	CHECK_IS(traffic_run(&t, ~0u), 1);
+	CHECK_IS(t.failed, 0);
+	CHECK(traffic_count(&t, LINK_PULLED) > 0);
+	CHECK_IS(traffic_close(&t), 0);
+}
+
 TEST(bulk_comes_by_copies_where_there_is_no_card)
 {
 	for (uint32_t cardless = 1; cardless < 7; cardless++) {

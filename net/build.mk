@@ -74,26 +74,12 @@ WIRE_SOURCES := net/link/wire.c net/link/siphash.c net/link/crc.c host/crc.c hos
 build/host/wire: $(WIRE_SOURCES:%.c=build/host/gcc/%.o)
 	@gcc $(HOST_SANITIZE) $^ -o $@
 
-# The link's protocol as a model (tests/spin), checked by spin in variants. In
-# the last one a rule is missing, and spin must notice.
-MODELS := PLAIN RESTART GIVEUP RESTART-GIVEUP RESTART-ANYONE
-
-build/model/link-%: tests/spin/link.pml
-	@tools/setup.sh model
-	@mkdir -p $@.d
-	@cd $@.d && spin -a $(patsubst %,-D%,$(subst -, ,$*)) ../../../$< >spin.log 2>&1
-	@gcc -O2 -w -DSAFETY -DCOLLAPSE -DMEMLIM=2000 $@.d/pan.c -o $@
-
+# The link's protocol as models (tests/spin), checked by spin in variants. In some of
+# them a rule is missing, and spin must notice.
 .PHONY: model
-model: $(MODELS:%=build/model/link-%)
-	@for name in $(MODELS); do \
-		build/model/link-$$name -m200000 >build/model/$$name.log; \
-		case $$name in *ANYONE) errors=1 ;; *) errors=0 ;; esac; \
-		echo "$$name: $$(grep -o 'errors: .*' build/model/$$name.log)," \
-			"$$(sed -n 's/ *\([0-9]*\) states, stored$$/\1 states/p' build/model/$$name.log)"; \
-		grep -q "errors: $$errors$$" build/model/$$name.log || exit 1; \
-		! grep -q 'not completed\|depth too small' build/model/$$name.log || [ $$errors = 1 ] || exit 1; \
-	done
+model:
+	@tools/setup.sh model
+	@tests/spin/check.sh build/model $(ARGS)
 
 .PHONY: host-check host-lib
 host-lib: build/libmargayhost.a

@@ -16,7 +16,7 @@
 #define WINDOW    2
 
 /* source's and destination's incarnation, sequence number, message */
-chan to_b = [3] of { byte, byte, byte, byte };
+chan to_b = [2] of { byte, byte, byte, byte };
 /* RESET or not; incarnations; acknowledgement; whether the frame behind it has arrived;
  * OVER of a RESET, AGAIN of an acknowledgement */
 chan to_a = [2] of { bool, byte, byte, byte, bool, bool };
@@ -50,9 +50,11 @@ end:	do
 
 	:: atomic { nempty(to_a) ->
 		if
-		:: to_a??reset, source, dest, ack, behind, flag
-		:: to_a??<reset, source, dest, ack, behind, flag>   /* repeated */
-		:: to_a??reset, source, dest, ack, behind, flag -> goto end /* lost */
+		:: to_a?reset, source, dest, ack, behind, flag
+		:: to_a?<reset, source, dest, ack, behind, flag>    /* repeated */
+		:: to_a?reset, source, dest, ack, behind, flag -> goto over_a /* lost */
+		:: len(to_a) > 1 -> to_a?reset, source, dest, ack, behind, flag;
+			to_a!reset, source, dest, ack, behind, flag; goto over_a /* overtaken */
 		fi;
 		if
 		:: theirs != 0 && source < theirs -> skip          /* a ghost */
@@ -96,7 +98,7 @@ end:	do
 				fi
 			fi
 		fi;
-		reset = 0; source = 0; dest = 0; ack = 0; behind = 0; flag = 0; at = 0 }
+over_a:	reset = 0; source = 0; dest = 0; ack = 0; behind = 0; flag = 0; at = 0 }
 #ifdef GIVEUP
 	:: atomic { una < next && !gave_up ->
 		gave_up = true;
@@ -123,9 +125,11 @@ active proctype B()
 end:	do
 	:: atomic { nempty(to_b) ->
 		if
-		:: to_b??source, dest, sequence, id
-		:: to_b??<source, dest, sequence, id>              /* repeated */
-		:: to_b??source, dest, sequence, id -> goto end    /* lost */
+		:: to_b?source, dest, sequence, id
+		:: to_b?<source, dest, sequence, id>               /* repeated */
+		:: to_b?source, dest, sequence, id -> goto over_b     /* lost */
+		:: len(to_b) > 1 -> to_b?source, dest, sequence, id;
+			to_b!source, dest, sequence, id; goto over_b  /* overtaken */
 		fi;
 		if
 		:: theirs != 0 && source < theirs -> skip
@@ -174,7 +178,7 @@ end:	do
 			fi;
 			SEND_A(false, mine, source, expected, early, false)
 		fi;
-		source = 0; dest = 0; sequence = 0; id = 0 }
+over_b:	source = 0; dest = 0; sequence = 0; id = 0 }
 #ifdef RESTART
 	:: atomic { !restarted ->
 		restarted = true;

@@ -24,7 +24,7 @@ def run(target: str, *arguments: object) -> str:
     failed = BUILD / "fuzz" / "failed"
     failed.mkdir(parents=True, exist_ok=True)
     program = BUILD / "fuzz" / f"fuzz_{target}"
-    command = [str(part) for part in (program, "-max_len=1024", "-timeout=10",
+    command = [str(part) for part in (program, "-max_len=2048", "-timeout=10",
                                       f"-artifact_prefix={failed}/{target}-", *arguments)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=200)
     inputs = [line.split()[-1] for line in done.stderr.splitlines()

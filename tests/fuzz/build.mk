@@ -65,4 +65,5 @@ fuzz-coverage: $(FUZZ_COVERED)
 	$(foreach kind,fuzz fuzz/coverage,$(FUZZ_TARGETS:build/fuzz/%=build/$(kind)/tests/fuzz/%.o))
 
 -include $(wildcard $(FUZZ_OBJECTS:.o=.d) $(COVER_OBJECTS:.o=.d) $(FRAMES_OBJECTS:.o=.d) \
+	$(FRAMES_OBJECTS:build/fuzz/%.o=build/fuzz/coverage/%.d) \
 	build/fuzz/tests/fuzz/*.d build/fuzz/coverage/tests/fuzz/*.d)

@@ -18,7 +18,7 @@ search() {
 		mkdir -p $found/$target
 		seed=$(od -An -N3 -tu4 /dev/urandom | tr -d ' ')
 		echo "build/fuzz/fuzz_$target -seed=$seed for $1 s: build/fuzz/$target.log"
-		build/fuzz/fuzz_$target -seed=$seed -max_total_time="$1" -max_len=1024 -timeout=10 \
+		build/fuzz/fuzz_$target -seed=$seed -max_total_time="$1" -max_len=2048 -timeout=10 \
 			-print_final_stats=1 -artifact_prefix=$failed/$target- \
 			$found/$target $corpus/$target >build/fuzz/$target.log 2>&1 &
 		pids="$pids $target:$!"
@@ -45,7 +45,7 @@ merge() {
 		mkdir -p $found/$target
 		rm -rf build/fuzz/merged
 		mkdir -p build/fuzz/merged
-		build/fuzz/fuzz_$target -set_cover_merge=1 -use_counters=0 -max_len=1024 \
+		build/fuzz/fuzz_$target -set_cover_merge=1 -use_counters=0 -max_len=2048 \
 			build/fuzz/merged $corpus/$target $found/$target >build/fuzz/merge.log 2>&1 ||
 			{ tail -5 build/fuzz/merge.log; return 1; }
 		rm -rf ${corpus:?}/$target

@@ -136,8 +136,14 @@ void arrive(const struct step *step, int on_bulk)
 	wire.part = wire.kind == WIRE_KIND_BULK && step->offset < 0x8000 ? at.part : step->offset % 8;
 	wire.until = step->flags & 8 ? step->value : step->length % 8;
 	wire.reach = step->bytes % 4;
-	if (wire.kind == WIRE_KIND_GRANT)
-		wire.sequence = at.una + (uint32_t)(step->sequence / 16);
+	if (wire.kind == WIRE_KIND_GRANT) {
+		wire.sequence = (at.sent_parts ? at.sent : at.una) + (uint32_t)(step->sequence / 16);
+		if (at.sent_parts && !(step->flags & 8)) {
+			wire.turn = at.sent_turn + (uint32_t)(int8_t)step->header_at % 4;
+			wire.part = step->offset % at.sent_parts;
+			wire.until = wire.part + 1 + step->length % at.sent_parts;
+		}
+	}
 	if (wire.kind == WIRE_KIND_BULK) {
 		wire.sequence = at.bulk + (uint32_t)(step->sequence / 16);
 		wire.bytes = step->flags & 16 ? 1 + step->bytes % 256 : at.part_bytes;

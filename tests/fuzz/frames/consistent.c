@@ -21,6 +21,17 @@ struct link_view link_look(const struct link *link, uint32_t node, enum link_lan
 	} else if (other) {
 		view.mine = other->mine;
 	}
+	for (uint32_t i = flow ? flow->head : NO_RECORD; i != NO_RECORD;) {
+		const struct send *send = record_at(&link->sends, i);
+
+		if (send->announced) {
+			view.sent = send->first;
+			view.sent_parts = (uint32_t)((send->length - 1) / send->fragment + 1);
+			view.sent_turn = send->turn;
+			break;
+		}
+		i = send->next;
+	}
 	view.turn = link->bulk.turn;
 	view.has_rooms = link->bulk.posted != link->bulk.filled || link->bulk.junk;
 	if (flow && flow->assembly != NO_RECORD) {

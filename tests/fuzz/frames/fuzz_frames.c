@@ -56,11 +56,11 @@ static struct {
 } card[MOST_CARD];                     /* frames that the cards hold */
 static uint32_t held, card_is_full;
 static uint32_t broken, was_broken;    /* the block's lock cannot be had */
-static handle_t pieces, whole;         /* sources in pieces, and of all the segment */
+static handle_t pieces, whole, brief;  /* sources in pieces, of all the segment, and a short one */
 static uint32_t edges;
 
 const struct block_limits limits = {
-	.portals = 4, .acs = 4, .mes = 4, .mds = 4, .eqs = 2, .ops = 4, .outbox = 1, .slots = 64,
+	.portals = 4, .acs = 4, .mes = 4, .mds = 5, .eqs = 2, .ops = 4, .outbox = 1, .slots = 64,
 	.pieces = PIECES
 };
 
@@ -239,7 +239,6 @@ static void make(void)
 	memory_bytes = frames_bytes(&config, &limits);
 	memory = guarded(memory_bytes);
 	nic.ops = &ops;
-	nic.mtu = MTU;
 	wire_address(nic.address, 0, 0);
 	bulk.ops = &bulk_ops;
 	bulk.mtu = BULK_MTU;
@@ -295,8 +294,11 @@ static void begin_input(void)
 	pieces = in_pieces(&md);
 	md.length = SEGMENT;
 	MUST(md_bind(&view, &md, UNLINK_NEVER, &whole) == 0);
+	md.length = LINK_BRIEF_BYTES - 9;
+	MUST(md_bind(&view, &md, UNLINK_NEVER, &brief) == 0);
 	memset(memory, 0xa5, memory_bytes);
 	now = 1000000;
+	nic.mtu = job & JOB_LONG ? BULK_MTU : MTU;
 	held = card_is_full = broken = was_broken = 0;
 	frames = frames_open(memory, &config, &nic, &view, 0);
 	link_ = frames_link(frames);
@@ -346,9 +348,36 @@ static void operate(const struct step *step)
 	}
 }
 
+/* A message that is announced, if there is a record for it. */
+static void send_long(const struct step *step)
+{
+	struct initiator_args args = {
+		.md = whole, .target_nid = step->node % (NODES + 1), .target_pid = 1, .pt_index = 2,
+		.match_bits = 5, .local_offset = step->offset % 1024,
+		.length = ANNOUNCE + step->value % 20000, .ack = step->flags & 1,
+		.operation = MESSAGE_PUT
+	};
+
+	frames_put(frames, &args);
+}
+
+/* A put that goes the short way, if it can. */
+static void send_brief(const struct step *step)
+{
+	struct initiator_args args = {
+		.md = step->flags & 8 ? source : brief, .target_nid = step->node % (NODES + 1),
+		.target_pid = 1, .pt_index = 2, .match_bits = 5, .length = LENGTH_WHOLE,
+		.operation = MESSAGE_PUT
+	};
+
+	frames_brief(frames, &args);
+}
+
 static uint32_t kind_of(const struct step *step)
 {
-	return step->kind >> 4 == 0xb ? (uint32_t)STEP_BULK : step->kind % STEP_KINDS;
+	uint32_t last = step->kind >> 4;
+
+	return last >= STEP_BULK && last <= STEP_BRIEF ? last : step->kind % STEP_KINDS;
 }
 
 static void do_step(const struct step *step)
@@ -390,6 +419,12 @@ static void do_step(const struct step *step)
 	case STEP_OWN:
 		operate(step);
 		break;
+	case STEP_LONG:
+		send_long(step);
+		break;
+	case STEP_BRIEF:
+		send_brief(step);
+		break;
 	}
 	link_check(link_);
 	MUST(posted <= MOST_ROOMS && (posted > 0) == link_look(link_, 1, 0).has_rooms);
@@ -429,7 +464,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		make();
 	if (getenv("FUZZ_FAIL"))
 		frames_fail("asked to fail");
-	job = size ? (data[0] % 0xb0) / STEP_KINDS : 0;
+	job = size ? (data[0] % 0xb0) / STEP_KINDS | (data[0] < 0xb0 ? 0 : JOB_LONG) : 0;
 	begin_input();
 	for (size_t at = 0; at + sizeof(step) <= size && at < 64 * sizeof(step); at += sizeof(step)) {
 		memcpy(&step, data + at, sizeof(step));

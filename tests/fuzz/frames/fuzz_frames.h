@@ -16,16 +16,17 @@ _Noreturn void frames_fail(const char *what);
 
 #define NODES       4u
 
-/* Kinds are modulo their number, but for STEP_BULK, which has 0xb0 to 0xbf. */
+/* Kinds are modulo their number, but for the last ones, which have 0xb0 to 0xbf and so on. */
 enum step_kind { STEP_FRAME, STEP_RAW, STEP_TIME, STEP_DONE, STEP_CARD, STEP_OWN, STEP_KINDS,
-		 STEP_BULK };
+		 STEP_BULK = 0xb, STEP_LONG = 0xc, STEP_BRIEF = 0xd };
 
 /* Of the first step's kind, above what says its kind. */
 enum job {
 	JOB_KEYED = 1, JOB_CHECKED = 2,        /* tags, or checksums of payload */
 	JOB_CROWDED = 4,                       /* more nodes than peers, and a short ring */
 	JOB_EVENTS = 8,                        /* descriptors have a queue with a handler */
-	JOB_SILENT = 16                        /* the target acknowledges nothing */
+	JOB_SILENT = 16,                       /* the target acknowledges nothing */
+	JOB_LONG = 32                          /* frames are long, and so long messages announced */
 };
 
 struct step {
@@ -62,6 +63,7 @@ struct link_view {
 	uint32_t mine, expected, begun, una, next;
 	uint32_t turn;             /* whosever it is */
 	uint32_t bulk, part, part_bytes; /* of the announced message that is first: what it lacks */
+	uint32_t sent, sent_parts, sent_turn; /* of the first announced message that it sends */
 	int has_rooms;             /* on the bulk card, as the link believes */
 	int ready;                 /* somebody waits for the card */
 };

@@ -158,6 +158,39 @@ def test_files_begin_with_what_they_are():
     assert not bad, "\n".join(bad)
 
 
+def global_symbols(result: Path) -> dict[str, str]:
+    """Symbols that the linker joins with those of other files: name to nm's letter."""
+    table = subprocess.run(["nm", "-g", str(result)], capture_output=True, text=True,
+                           check=True).stdout
+    return {row.split()[-1]: row.split()[-2] for row in table.splitlines()}
+
+
+def test_an_application_may_have_any_name_of_the_kernels():
+    """Every image is linked with build/kernel.o: what it leaves global begins with margay_,
+    and but for the ELF entry it is what linker.ld defines."""
+    symbols = global_symbols(BUILD / "kernel.o")
+    assert symbols and all(name.startswith("margay_") for name in symbols), symbols
+    assert [name for name, letter in symbols.items() if letter != "U"] == ["margay_linux_stub"]
+    script = (ROOT / "linker.ld").read_text(encoding="utf-8")
+    missing = [name for name, letter in symbols.items()
+               if letter == "U" and not re.search(rf"^\s*{name} = ", script, re.M)]
+    assert not missing, missing
+
+
+def test_an_application_may_be_named_like_the_kernel(tmp_path):
+    """Functions and data with the kernel's own names: the application keeps its own."""
+    names = subprocess.run(["nm", str(BUILD / "kernel.o")], capture_output=True, text=True,
+                           check=True).stdout
+    taken = ("panic", "count", "link_send", "now_ns", "node", "trap", "card", "spin")
+    assert [name for name in taken if re.search(rf" [a-zA-Z] {name}$", names, re.M)]
+    source = tmp_path / "names.c"
+    source.write_text("".join(f"int {name}(void) {{ return {at}; }}\n"
+                              for at, name in enumerate(taken))
+                      + "int main(void) { return panic() + count(); }\n")
+    subprocess.run([str(ROOT / "tools/margay"), "cc", "-o", tmp_path / "names.elf", source],
+                   check=True)
+
+
 def test_kernel_uses_no_vector_registers():
     """The kernel never saves the application's SSE state, so it must not touch it."""
     listing = subprocess.run(["objdump", "-d", "--no-show-raw-insn", str(BUILD / "kernel.o")],

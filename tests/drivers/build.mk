@@ -1,5 +1,5 @@
-# The drivers' tests: drivers compiled for the host, with a fake card and a fake
-# kernel, under ASan and UBSan. Part of `make host-check`.
+# The drivers' tests: drivers compiled for the host, with a fake card (or interrupt
+# controllers) and a fake kernel, under ASan and UBSan. Part of `make host-check`.
 
 CARD_TEST_SOURCES := tests/host/check.c tests/drivers/kernel.c tests/drivers/card.c
 VIRTIO_TEST_SOURCES := $(CARD_TEST_SOURCES) drivers/virtio.c drivers/virtio_net.c \
@@ -7,6 +7,7 @@ VIRTIO_TEST_SOURCES := $(CARD_TEST_SOURCES) drivers/virtio.c drivers/virtio_net.
 	tests/drivers/test_virtio_bulk.c
 E1000_TEST_SOURCES := $(CARD_TEST_SOURCES) drivers/e1000_card.c drivers/e1000.c \
 	drivers/e1000e.c tests/drivers/fake_e1000.c tests/drivers/test_e1000.c
+PIC_TEST_SOURCES := tests/host/check.c tests/drivers/test_pic.c
 
 build/host/check-drivers: $(VIRTIO_TEST_SOURCES:%.c=build/host/gcc/%.o)
 	@gcc $(HOST_SANITIZE) -Wl,--wrap=virtio_reset $^ -o $@
@@ -14,5 +15,8 @@ build/host/check-drivers: $(VIRTIO_TEST_SOURCES:%.c=build/host/gcc/%.o)
 build/host/check-e1000: $(E1000_TEST_SOURCES:%.c=build/host/gcc/%.o)
 	@gcc $(HOST_SANITIZE) $^ -o $@
 
--include $(VIRTIO_TEST_SOURCES:%.c=build/host/gcc/%.d) \
+build/host/check-pic: $(PIC_TEST_SOURCES:%.c=build/host/gcc/%.o)
+	@gcc $(HOST_SANITIZE) $^ -o $@
+
+-include $(VIRTIO_TEST_SOURCES:%.c=build/host/gcc/%.d) $(PIC_TEST_SOURCES:%.c=build/host/gcc/%.d) \
 	$(E1000_TEST_SOURCES:%.c=build/host/gcc/%.d)

@@ -166,6 +166,8 @@ void send_end(struct link *link, uint32_t index, int fail)
 		serve_forget(link, index);
 	if (send->with_card == 0)
 		release(link, index);
+	else
+		link->ending++;
 }
 
 /* ---- frames ---- */
@@ -174,8 +176,10 @@ void send_drop(struct link *link, uint32_t index)
 {
 	struct send *send = record_at(&link->sends, index);
 
-	if (--send->with_card == 0 && send->over)
+	if (--send->with_card == 0 && send->over) {
+		link->ending--;
 		release(link, index);
+	}
 }
 
 /* What this flow has received, as every frame says it. With every word of it

@@ -233,7 +233,8 @@ uint64_t link_deadline(const struct link *link)
 	if ((link->ready_first != NO_RECORD || can_serve(link)) &&
 	    link->now + (link->stalled ? STALL_NS : 0) < at)
 		at = link->now + (link->stalled ? STALL_NS : 0);
-	if (link->bulk.full && link->now + STALL_NS < at)
+	/* Room in the card, or the end of what it reads, shows only to who looks at it. */
+	if ((link->bulk.full || link->ending) && link->now + STALL_NS < at)
 		at = link->now + STALL_NS;
 	return at;
 }

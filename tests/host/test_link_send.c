@@ -388,8 +388,18 @@ TEST(link_says_sent_when_the_card_has_read_everything)
 	give_ack(&p, 1, 0, 8);
 	TOLD(&p, "");
 	CHECK(link_records_used(p.link) > 0);
+	CHECK(link_deadline(p.link) <= p.now + MS);     /* somebody must look at the card */
 	probe_complete(&p);
 	TOLD(&p, "s");
+	probe_pass(&p, 2 * p.config.first_timeout);
+	CHECK_IS(link_deadline(p.link), LINK_NEVER);
+	probe_send(&p, 1, 8, 2);
+	link_give_up(p.link, p.now, 1);
+	TOLD(&p, "l");
+	CHECK(link_deadline(p.link) <= p.now + MS);
+	probe_complete(&p);
+	TOLD(&p, "F");
+	CHECK_IS(link_deadline(p.link), LINK_NEVER);
 	probe_close(&p, 1);
 }
 

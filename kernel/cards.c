@@ -117,12 +117,15 @@ void cards_give_back(struct nic *nic, const struct nic *before)
 
 void cards_interrupt(uint32_t vector)
 {
+	uint32_t index = (vector - VECTOR_CARD) % CARDS_MOST;
+
 	if (vector < VECTOR_PIC_END) {
 		line_interrupt(vector);
 		return;
 	}
-	count(COUNTER_CARD_INTERRUPTS, 1);
-	quiet(cards[(vector - VECTOR_CARD) % CARDS_MOST]);
+	if (index < number)
+		quiet(cards[index]);
+	count(index < number ? COUNTER_CARD_INTERRUPTS : COUNTER_SPURIOUS, 1);
 	apic_end();
 }
 

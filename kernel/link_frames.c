@@ -133,12 +133,13 @@ static void leave(void)
 
 uint32_t link_frames_poll(void)
 {
-	uint32_t n;
+	uint32_t n, pending;
 
 	if (busy)
 		return 0;
 	busy = looking = true;
 	looked_ns = now_ns();
+	pending = frames_pending(link_frames);
 	n = nic->ops->poll(nic, BUDGET);
 	if (bulk)
 		n += bulk->ops->poll(bulk, BUDGET);
@@ -147,16 +148,11 @@ uint32_t link_frames_poll(void)
 		heard_ns = looked_ns;
 	if (frames_deadline(link_frames) <= looked_ns) {
 		frames_tick(link_frames);
-		n++;               /* what is waited for may have ended by that */
+		n++;
 	}
+	n += frames_pending(link_frames) != pending;
 	leave();
 	return n;
-}
-
-void link_frames_look(void)
-{
-	if (parameters.control != CONTROL_INTERRUPT)
-		link_frames_poll();
 }
 
 /* A card whose interrupts do not arrive is looked at by a timer, and so is what a flood
@@ -170,6 +166,22 @@ uint64_t link_frames_deadline(void)
 	return card < link ? card : link;
 }
 
+/* The timer comes not later than somebody here wants it. */
+static void set_timer(void)
+{
+	timer_arm_by(link_frames_deadline());
+	if (parameters.control == CONTROL_WATCHDOG)
+		timer_arm_by(looked_ns + parameters.watchdog_us * 1000UL);
+}
+
+void link_frames_look(void)
+{
+	if (parameters.control == CONTROL_INTERRUPT)
+		return;
+	link_frames_poll();
+	set_timer();
+}
+
 bool link_frames_rest(void)
 {
 	if (busy)
@@ -179,14 +191,6 @@ bool link_frames_rest(void)
 		return false;
 	flooded = false;
 	return true;
-}
-
-/* The timer comes not later than somebody here wants it. */
-static void set_timer(void)
-{
-	timer_arm_by(link_frames_deadline());
-	if (parameters.control == CONTROL_WATCHDOG)
-		timer_arm_by(looked_ns + parameters.watchdog_us * 1000UL);
 }
 
 /* What comes from now on interrupts, and nothing has come before: only then may the

@@ -51,7 +51,7 @@ def test_threads():
     run("check-tsan", "concurrent")
 
 
-@pytest.mark.parametrize("program", ["check-drivers", "check-e1000", "check-pic"])
+@pytest.mark.parametrize("program", ["check-drivers", "check-e1000", "check-pic", "check-looking"])
 def test_drivers(program):
     """A driver against a card of plain memory that does wrong (tests/drivers)."""
     run(program)

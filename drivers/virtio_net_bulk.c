@@ -6,8 +6,9 @@
  * first bytes, then the pieces at their final address. Rooms and their descriptors are
  * used in turn, and the driver keeps a record of each, so the ring says nothing that
  * the driver does not know, and is believed nothing else. The device
- * (without VIRTIO_NET_F_MRG_RXBUF) puts one frame into each, in order; a frame that
- * is longer than the next room is dropped, and without a room frames wait outside.
+ * (without VIRTIO_NET_F_MRG_RXBUF) puts one frame into each, in order, and without a room
+ * frames wait outside. Behind its pieces every room has junk: a frame that is too long for
+ * it, which the device would drop, comes as well, and shows at once that it is astray.
  *
  * Taking rooms back resets the ring alone, if the device can and nothing is being
  * sent (QEMU 7.2 ends in an assertion if its sends wait just then), else the
@@ -63,14 +64,13 @@ int virtio_net_bulk_post(struct nic *nic, const struct nic_piece *pieces, uint32
 
 	if (v->down || v->trouble)
 		return NIC_DOWN;
-	if (posted(v) >= ROOMS || v->free_descriptors < 1 + (n ? n : 1))
+	if (posted(v) >= ROOMS || v->free_descriptors < n + 2)
 		return NIC_FULL;
 	*room = (struct bulk_room){ .head = v->next_descriptor, .tells = !!tell };
 	append(v, room, v->slots_physical + slot * ROOM_SLOT, HEAD_BYTES);
 	for (uint32_t i = 0; i < n; i++)
 		append(v, room, memory_physical(pieces[i].bytes), pieces[i].length);
-	if (n == 0)
-		append(v, room, v->junk_physical, FRAME_MOST);
+	append(v, room, v->junk_physical, FRAME_MOST);
 	ring->table[room->last].flags = DESCRIPTOR_WRITE;
 	v->free_descriptors -= room->descriptors;
 	ring->available->ring[ring->given % ring->size] = room->head;

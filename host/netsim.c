@@ -8,7 +8,7 @@
 #include "../net/link/wire.h"
 
 #define CARD_QUEUE  64u            /* sends that a card holds */
-#define BULK_RING   32u            /* rooms that a bulk card holds */
+#define BULK_RING   64u            /* rooms that a bulk card holds */
 #define BACKLOG     256u           /* frames that wait for one */
 #define TOLD_LATE   2000u          /* ns from a frame's being written to its being told of */
 #define OVERTAKEN   8u             /* times the latency: how late a reordered frame is at most */
@@ -248,9 +248,8 @@ static const struct nic_ops bulk_ops = {
 	.post = bulk_post, .take_back = bulk_take_back
 };
 
-/* Write a frame into a room as far as it goes: 1 if it fits. */
-static int write_room(const struct bulk_card *card, struct room *room, const uint8_t *frame,
-		      uint32_t bytes)
+/* Write a frame into a room, as far as there is place in it. */
+static void write_room(struct room *room, const uint8_t *frame, uint32_t bytes)
 {
 	uint32_t head = bytes < NIC_BULK_HEADER ? bytes : NIC_BULK_HEADER, left = bytes - head;
 
@@ -258,8 +257,6 @@ static int write_room(const struct bulk_card *card, struct room *room, const uin
 	memcpy(room->header, frame, head);
 	frame += head;
 	room->bytes = bytes;
-	if (room->pieces == 0)
-		return bytes <= card->nic.mtu;
 	for (uint32_t i = 0; i < room->pieces && left; i++) {
 		uint32_t n = room->piece[i].length < left ? room->piece[i].length : left;
 
@@ -267,7 +264,6 @@ static int write_room(const struct bulk_card *card, struct room *room, const uin
 		frame += n;
 		left -= n;
 	}
-	return left == 0;
 }
 
 /* What waits goes into the rooms that there are. */
@@ -282,13 +278,9 @@ static void land(struct bulk_card *card)
 		struct event event = { .kind = TOLD, .node = card->node, .life = card->life,
 				       .time = sim->now + TOLD_LATE };
 
-		if (write_room(card, &card->room[card->written % BULK_RING], frame->bytes,
-			       frame->n)) {
-			card->written++;
-			schedule(sim, &event);
-		} else {
-			sim->counters[NETSIM_TOO_LONG]++;
-		}
+		write_room(&card->room[card->written % BULK_RING], frame->bytes, frame->n);
+		card->written++;
+		schedule(sim, &event);
 		free(frame->bytes);
 	}
 	card->waits -= done;

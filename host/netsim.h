@@ -10,8 +10,7 @@
  * what finds the port's queue full is lost.
  *
  * Each node has a bulk card too (net/nic.h), which sends likewise: frames to it
- * wait in order until there is a room, are written, and told of a little later; one
- * that is longer than its room spoils it and is lost.
+ * wait in order until there is a room, are written, and told of a little later.
  */
 #ifndef HOST_NETSIM_H
 #define HOST_NETSIM_H
@@ -45,7 +44,7 @@ struct netsim_node {
 
 enum netsim_counter {
 	NETSIM_SENT, NETSIM_DELIVERED, NETSIM_LOST, NETSIM_DUPLICATED, NETSIM_REORDERED,
-	NETSIM_DAMAGED, NETSIM_DELAYED, NETSIM_CUT, NETSIM_OVERFLOW, NETSIM_TOO_LONG,
+	NETSIM_DAMAGED, NETSIM_DELAYED, NETSIM_CUT, NETSIM_OVERFLOW,
 	NETSIM_COUNTERS
 };
 

@@ -10,7 +10,8 @@
 
 #define SHARE_PARTS   32u          /* of a turn, while others wait */
 #define PULL_PARTS    16u          /* asked for at once on the ordinary card */
-#define JUNK_ROOMS    4u           /* posted while what is astray runs out */
+#define LEAST_ROOMS   16u          /* may be posted, however often parts go astray */
+#define JUNK_ROOMS    8u           /* posted while what is astray runs out */
 #define LEAST_UNTOLD  8u           /* rooms between two of which the card tells at once */
 #define MOST_UNTOLD   24u          /* ... where no message ends */
 #define FEW_ROOMS     8u           /* posted: time for more */
@@ -26,6 +27,11 @@
 static uint32_t posted(const struct bulk *bulk)
 {
 	return bulk->posted - bulk->filled;
+}
+
+static uint32_t least_of(uint32_t a, uint32_t b)
+{
+	return a < b ? a : b;
 }
 
 static struct assembly *assembly_at(const struct link *link, uint32_t index)
@@ -48,7 +54,7 @@ static uint32_t lacking(const struct link *link, uint32_t index)
 
 static uint64_t timeout_of(const struct link *link)
 {
-	uint64_t ns = link->config.least_timeout + 4ull * link->bulk.trip;
+	uint64_t ns = link->config.least_timeout + 2ull * link->bulk.trip;
 
 	ns <<= link->bulk.tries;
 	return ns < link->config.most_timeout ? ns : link->config.most_timeout;
@@ -118,6 +124,7 @@ static void pass(struct link *link)
 		assembly_at(link, lacking(link, link->flows[bulk->flow].assembly));
 
 	count(link, LINK_PASSED);
+	assembly->granted = assembly->received;
 	assembly->again_at = units(link->now) +
 		(units(link->config.least_timeout) << assembly->passes);
 	assembly->passes += assembly->passes < MOST_PASSES;
@@ -167,6 +174,12 @@ static uint32_t place(struct link *link, struct assembly *assembly, uint32_t par
 				NIC_BULK_PIECES);
 }
 
+/* Rooms that are granted at a time: many, but fewer when only few may be under way. */
+static uint32_t step_of(const struct bulk *bulk)
+{
+	return bulk->limit < bulk->most ? bulk->limit / 4 : bulk->limit / 2;
+}
+
 static int post(struct link *link, uint32_t index)
 {
 	struct assembly *assembly = assembly_at(link, index);
@@ -178,8 +191,9 @@ static int post(struct link *link, uint32_t index)
 	if (!bulk->nic || bulk->failures >= BAD_FAILURES)
 		return 0;
 	n = place(link, assembly, assembly->granted, pieces, &bytes);
-	tell = bulk->untold + 1 >= MOST_UNTOLD ||
-	       (bulk->untold + 1 >= LEAST_UNTOLD && assembly->granted + 1 == assembly->parts);
+	tell = bulk->untold + 1 >= least_of(MOST_UNTOLD, step_of(bulk)) ||
+	       (bulk->untold + 1 >= least_of(LEAST_UNTOLD, step_of(bulk)) &&
+		assembly->granted + 1 == assembly->parts);
 	if (n == 0 || bulk->nic->ops->post(bulk->nic, pieces, n, tell) != NIC_OK)
 		return 0;
 	bulk->untold = tell ? 0 : bulk->untold + 1;
@@ -200,8 +214,6 @@ static void pull(struct link *link, uint32_t index, uint64_t now)
 	uint32_t n = assembly->parts - assembly->received;
 
 	if (bulk->state != BULK_PULLED) {
-		if (assembly->granted > assembly->received)
-			n = assembly->granted - assembly->received;
 		if (n > PULL_PARTS)
 			n = PULL_PARTS;
 		assembly->granted = assembly->received + n;
@@ -219,7 +231,8 @@ static int are_few(const struct bulk *bulk, int landed)
 {
 	uint32_t n = posted(bulk);
 
-	return n <= FEW_ROOMS || (landed && n <= bulk->level / 2);
+	return n <= least_of(FEW_ROOMS, bulk->limit / 2) ||
+	       (landed && n + least_of(step_of(bulk), bulk->level / 2) <= bulk->level);
 }
 
 /* Rooms for the flow's next parts, when few are left. 0: it has no more, or had its
@@ -232,12 +245,7 @@ static int extend(struct link *link, int landed, uint64_t now)
 
 	if (!are_few(bulk, landed))
 		return 1;
-	if (empty && index != NO_RECORD &&
-	    assembly_at(link, index)->granted > assembly_at(link, index)->received) {
-		pull(link, index, now);
-		return 1;
-	}
-	while (index != NO_RECORD && posted(bulk) < bulk->most) {
+	while (index != NO_RECORD && posted(bulk) < bulk->limit) {
 		if (assembly_at(link, index)->granted == assembly_at(link, index)->parts) {
 			index = lacking(link, assembly_at(link, index)->next);
 			continue;
@@ -322,20 +330,13 @@ static void finish(struct link *link, struct assembly *assembly, uint64_t now)
 static void forget_rooms(struct link *link)
 {
 	struct bulk *bulk = &link->bulk;
-	uint32_t first = NO_RECORD, granted = 0;
 
-	if (bulk->state == BULK_GRANTED && posted(bulk)) {
-		first = bulk->rooms[bulk->filled % BULK_ROOMS].assembly;
-		granted = assembly_at(link, first)->granted;
-	}
 	for (; posted(bulk) && bulk->state == BULK_GRANTED; bulk->filled++) {
 		struct assembly *assembly =
 			assembly_at(link, bulk->rooms[bulk->filled % BULK_ROOMS].assembly);
 
 		assembly->granted = assembly->received;
 	}
-	if (first != NO_RECORD)
-		assembly_at(link, first)->granted = granted;
 	bulk->junk = 0;
 }
 
@@ -368,6 +369,9 @@ static void astray(struct link *link, uint64_t now)
 	take_back(link);
 	bulk->failures = bulk->failures + FAILURE < MOST_FAILURES ?
 		(uint8_t)(bulk->failures + FAILURE) : (uint8_t)MOST_FAILURES;
+	bulk->limit = bulk->limit / 2 > LEAST_ROOMS ? bulk->limit / 2 :
+		least_of(LEAST_ROOMS, bulk->most);
+	bulk->landed = 0;
 	bulk->tries = 0;
 	drain(link, now);
 }
@@ -407,6 +411,10 @@ static void land(struct link *link, const uint8_t *header, uint32_t bytes, uint6
 	}
 	count(link, LINK_PLACED);
 	bulk->filled++;
+	if (bulk->limit < bulk->most && ++bulk->landed >= bulk->limit) {
+		bulk->limit++;
+		bulk->landed = 0;
+	}
 	assembly->received++;
 	progress(link, now);
 	if (assembly->received == assembly->parts) {
@@ -540,7 +548,7 @@ void bulk_lose(struct link *link, struct flow *flow)
 
 void bulk_open(struct link *link)
 {
-	link->bulk = (struct bulk){ .first = NO_RECORD, .last = NO_RECORD, .most = 1,
+	link->bulk = (struct bulk){ .first = NO_RECORD, .last = NO_RECORD, .most = 1, .limit = 1,
 				    .at = LINK_NEVER,
 				    .serve_first = NO_RECORD, .serve_last = NO_RECORD };
 }
@@ -548,5 +556,6 @@ void bulk_open(struct link *link)
 void link_bulk(struct link *link, struct nic *nic)
 {
 	link->bulk.nic = nic;
-	link->bulk.most = (uint16_t)(nic->ring < BULK_ROOMS ? nic->ring : BULK_ROOMS);
+	link->bulk.most = link->bulk.limit =
+		(uint16_t)(nic->ring < BULK_ROOMS ? nic->ring : BULK_ROOMS);
 }

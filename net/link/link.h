@@ -49,18 +49,19 @@
  *   state     is                event                     action, next state
  *   NONE      no turn           a message waits           next peer's turn: GRANTED, or PULLED
  *                                                         if the card or its memory do not suit
- *   GRANTED   rooms are posted  the right part landed     room for another, grant it: GRANTED
+ *   GRANTED   rooms are posted  the right part landed     few are left: others, grant them: GRANTED
  *                               all landed, none is left  NONE
  *                               others wait, had its      NONE, and behind the others
  *                               share, all landed
  *                               another frame landed      take rooms back, GRANT OVER: DRAIN
  *                               timer                     grant again; then as above
- *   DRAIN     rooms for junk    MARK of this turn         PULLED
+ *   DRAIN     rooms for junk    MARK of this turn         fewer rooms than before: GRANTED, or
+ *                                                         PULLED after several such turns
  *             are posted        other frames              junk: DRAIN
  *                               timer                     GRANT OVER again; then NONE
- *   PULLED    parts that went   part                      data: PULLED
- *             astray are asked  all are there             GRANTED
- *             for one by one    timer                     ask again; then NONE
+ *   PULLED    parts are asked   part                      data: PULLED
+ *             for one by one    all are there             GRANTED
+ *                               timer                     ask again; then NONE
  *   any       no rooms          card reset                as another frame landed
  *   any                         peer LOST                 take rooms back: NONE
  *

@@ -162,6 +162,8 @@ struct bulk {
 	uint16_t flow;             /* whose turn it is */
 	uint16_t first, last;      /* announced messages of flows that want a turn, one of each */
 	uint16_t most;             /* rooms that may be posted */
+	uint16_t limit;            /* the same while parts go astray: what is under way then is lost */
+	uint16_t landed;           /* since `limit` was changed */
 	uint16_t junk;             /* DRAIN: rooms posted */
 	uint32_t turn;             /* its number, counting */
 	uint32_t posted, filled;   /* rooms so far, and those in which something has landed */

@@ -91,7 +91,7 @@ TEST(bulk_is_repaired)
 	struct netsim_config network = netsim_defaults(2, 2);
 	struct traffic t;
 
-	network.loss = 20000;
+	network.loss = 50000;
 	config.unplaceable = 0;
 	traffic_open(&t, &config, &network);
 	traffic_start(&t);
@@ -110,7 +110,7 @@ TEST(bulk_parts_fit_both_cards)
 	struct netsim_config network = netsim_defaults(2, 3);
 	struct traffic t;
 
-	network.loss = 20000;
+	network.loss = 50000;
 	config.unplaceable = 0;
 	traffic_open(&t, &config, &network);
 	traffic_start(&t);
@@ -120,6 +120,45 @@ TEST(bulk_parts_fit_both_cards)
 	CHECK_IS(t.failed, 0);
 	CHECK(traffic_count(&t, LINK_PULLED) > 0);
 	CHECK_IS(traffic_close(&t), 0);
+}
+
+/* Simulated time of a stream with so many of a million frames lost. */
+static uint64_t time_of_stream(uint32_t bytes, uint32_t loss, uint64_t seed)
+{
+	struct traffic_config config = usual(2, 100000000 / bytes, seed);
+	struct netsim_config network = netsim_defaults(2, seed);
+	struct traffic t;
+	uint64_t ns;
+
+	config.busy = config.answers = config.unplaceable = 0;
+	config.fixed = bytes;
+	network.mtu = 65549;
+	network.queue_bytes = 16u << 20;
+	network.loss = loss;
+	traffic_open(&t, &config, &network);
+	traffic_start(&t);
+	CHECK_IS(traffic_run(&t, ~0u), 1);
+	CHECK_IS(t.failed, 0);
+	ns = netsim_now(t.sim);
+	CHECK_IS(traffic_close(&t), 0);
+	return ns;
+}
+
+/* What is under way when a part is lost must come again: the more often parts are lost the
+ * less is granted ahead. */
+TEST(bulk_streams_bear_losses)
+{
+	static const uint32_t sizes[] = { 65536, 500000 };
+
+	for (uint32_t i = 0; i < 2; i++) {
+		uint64_t whole = 0, lossy = 0;
+
+		for (uint64_t seed = 1; seed < 5; seed++) {
+			whole += time_of_stream(sizes[i], 0, seed);
+			lossy += time_of_stream(sizes[i], 10000, seed);
+		}
+		CHECK(lossy * 73 <= whole * 100);
+	}
 }
 
 TEST(bulk_comes_by_copies_where_there_is_no_card)

@@ -319,7 +319,7 @@ static void settle(struct link *link, struct flow *flow, uint64_t now, int expec
 		flow->unacked = LINK_MOST_WINDOW;
 	if (flow->arrived && !is_gapless(link, flow))
 		send_ack(link, flow, now);
-	else if (bulk_serves(link, flow) && flow->unacked * 4u < flow->granted)
+	else if (bulk_serves(link, flow) && flow->unacked * 2u < flow->granted)
 		timer_ack(link, flow, units(now), link->config.least_timeout / 2);
 	else
 		assemble_acknowledge(link, flow, now);

@@ -12,7 +12,7 @@
 #define PULL_PARTS    16u          /* asked for at once on the ordinary card */
 #define LEAST_ROOMS   16u          /* may be posted, however often parts go astray */
 #define JUNK_ROOMS    8u           /* posted while what is astray runs out */
-#define LEAST_UNTOLD  8u           /* rooms between two of which the card tells at once */
+#define LEAST_UNTOLD  16u          /* rooms between two of which the card tells at once */
 #define MOST_UNTOLD   24u          /* ... where no message ends */
 #define FEW_ROOMS     8u           /* posted: time for more */
 #define GRANT_TRIES   2u           /* timers, then the rooms are taken back */

@@ -319,7 +319,8 @@ static void settle(struct link *link, struct flow *flow, uint64_t now, int expec
 		flow->unacked = LINK_MOST_WINDOW;
 	if (flow->arrived && !is_gapless(link, flow))
 		send_ack(link, flow, now);
-	else if (bulk_serves(link, flow) && flow->unacked * 2u < flow->granted)
+	else if (bulk_serves(link, flow) &&
+		 (flow_other(flow) == link->bulk.held || flow->unacked * 2u < flow->granted))
 		timer_ack(link, flow, units(now), link->config.least_timeout / 2);
 	else
 		assemble_acknowledge(link, flow, now);
@@ -335,7 +336,8 @@ void assemble_whole(struct link *link, struct flow *flow, uint64_t now)
 	flow->unacked++;
 	settle(link, flow, now, 1);
 	/* The sender may wait for this. A frame more does not matter beside so many bytes. */
-	if (length >= PROMPT_BYTES && !assemble_waits(link, flow))
+	if (length >= PROMPT_BYTES && !assemble_waits(link, flow) &&
+	    flow_other(flow) != link->bulk.held)
 		send_ack(link, flow, now);
 }
 

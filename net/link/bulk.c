@@ -102,12 +102,38 @@ static void leave_queue(struct link *link, uint32_t index)
 	assembly_at(link, index)->queued = 0;
 }
 
+/*
+ * What a turn brings while others wait is acknowledged and answered when its rooms are
+ * full: who gets all of that at once has to wake but once, and then announces as many
+ * messages more.
+ */
+static void hold(struct link *link)
+{
+	struct flow *flow = &link->flows[link->bulk.flow];
+
+	if (link->bulk.first != NO_RECORD && flow_lane(flow) == LINK_REQUESTS)
+		link->bulk.held = flow_other(flow);
+}
+
+static void release(struct link *link)
+{
+	struct flow *held = link->bulk.held;
+
+	link->bulk.held = 0;
+	if (!held)
+		return;
+	if (flow_other(held)->unacked)
+		send_ack(link, flow_other(held), link->now);
+	send_ready(link, held);
+}
+
 static void end_turn(struct link *link, int again)
 {
 	struct bulk *bulk = &link->bulk;
 	struct flow *flow = &link->flows[bulk->flow];
 	uint32_t index = lacking(link, flow->assembly);
 
+	release(link);
 	bulk->state = BULK_NONE;
 	bulk->at = LINK_NEVER;
 	if (flow->unacked)
@@ -213,6 +239,7 @@ static void pull(struct link *link, uint32_t index, uint64_t now)
 	struct bulk *bulk = &link->bulk;
 	uint32_t n = assembly->parts - assembly->received;
 
+	release(link);
 	if (bulk->state != BULK_PULLED) {
 		if (n > PULL_PARTS)
 			n = PULL_PARTS;
@@ -262,6 +289,8 @@ static int extend(struct link *link, int landed, uint64_t now)
 	}
 	if (bulk->posted != before) {
 		bulk->level = posted(bulk);
+		if (!empty)
+			release(link);
 		tell_rooms(link, now);
 		if (empty)
 			bulk->granted_at = now;
@@ -287,6 +316,7 @@ static void run(struct link *link, int landed, uint64_t now)
 			bulk->flow = assembly_at(link, bulk->first)->flow;
 			leave_queue(link, bulk->first);
 			bulk->spent = 0;
+			hold(link);
 			begin_rooms(link);
 		}
 		if (bulk->state != BULK_GRANTED || extend(link, landed, now))
@@ -353,6 +383,7 @@ static void drain(struct link *link, uint64_t now)
 	struct bulk *bulk = &link->bulk;
 	struct wire wire = { .over = 1 };
 
+	release(link);
 	bulk->state = BULK_DRAIN;
 	bulk->turn++;
 	bulk->granted_at = 0;
@@ -421,6 +452,8 @@ static void land(struct link *link, const uint8_t *header, uint32_t bytes, uint6
 		bulk->failures -= bulk->failures > 0;
 		finish(link, assembly, now);
 	}
+	if (posted(bulk) == 0)
+		release(link);
 }
 
 /* While what is astray runs out. */
@@ -540,6 +573,7 @@ void bulk_lose(struct link *link, struct flow *flow)
 			take_back(link);
 		bulk->state = BULK_NONE;
 		bulk->at = LINK_NEVER;
+		bulk->held = 0;
 	}
 	for (; index != NO_RECORD; index = assembly_at(link, index)->next)
 		if (assembly_at(link, index)->announced && assembly_at(link, index)->queued)

@@ -10,12 +10,15 @@
 struct link_config link_defaults(uint32_t node, uint32_t nodes, uint32_t incarnation)
 {
 	uint32_t records = nodes < 32 ? 64 : nodes < 1024 ? 2 * nodes : 2048;
+	/* Each message that a card's ring holds may want an answer, which needs a record until
+	 * it is acknowledged: with fewer, what comes is refused and has to come again. */
+	uint32_t answers = nodes > 3 && records < 256 ? 256 : records;
 
 	return (struct link_config){
 		.node = node, .nodes = nodes, .incarnation = incarnation,
 		.peers = (uint16_t)(nodes < 32000 ? nodes : 32000),
-		.sends = (uint16_t)(2 * records), .answers = (uint16_t)records,
-		.assemblies = (uint16_t)(2 * records), .stashes = (uint16_t)records,
+		.sends = (uint16_t)(records + answers), .answers = (uint16_t)answers,
+		.assemblies = (uint16_t)(2 * answers), .stashes = (uint16_t)records,
 		.transmits = 160, .tries = 24, .ring = 256, .burst_bytes = 2u << 20,
 		.ack_delay = 200000, .again_delay = 100000,
 		.first_timeout = 20000000, .least_timeout = 2000000, .most_timeout = 200000000,

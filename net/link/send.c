@@ -420,7 +420,7 @@ static int may_send(const struct link *link, const struct flow *flow)
 		out = out < MAPPED ? out : MAPPED;
 		out -= (uint32_t)__builtin_popcountll(not_out);
 	}
-	if (out >= flow->burst || flow->tries == UINT8_MAX ||
+	if (out >= flow->burst || flow->tries == UINT8_MAX || flow == link->bulk.held ||
 	    (out >= link->most_burst && is_long(link, flow)))
 		return 0;
 	return flow->marked || (flow->fresh != NO_RECORD && under_way < flow_window(flow));

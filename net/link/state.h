@@ -165,6 +165,7 @@ struct bulk {
 	uint16_t limit;            /* the same while parts go astray: what is under way then is lost */
 	uint16_t landed;           /* since `limit` was changed */
 	uint16_t junk;             /* DRAIN: rooms posted */
+	struct flow *held;         /* answers to whose turn it is: they wait for its end, or null */
 	uint32_t turn;             /* its number, counting */
 	uint32_t posted, filled;   /* rooms so far, and those in which something has landed */
 	uint32_t spent;            /* parts granted in this turn */

@@ -125,13 +125,16 @@ uint32_t timer_timeout(const struct link *link, const struct flow *flow)
 
 void timer_resend(struct link *link, struct flow *flow, uint32_t now)
 {
-	uint32_t under_way = flow->next - flow->una, times = 1;
+	uint32_t under_way = flow->next - flow->una, in = timer_timeout(link, flow);
 
-	/* Who waits for its turn asks now and then whether the peer is still there. And of many
-	 * frames a lost one shows by those behind it: if nothing is heard, the peer is late. */
-	if (flow->acked & 1 || (under_way > LATER_FRAMES && !flow->tries))
-		times = PATIENCE;
-	flow->resend_at = now + timer_timeout(link, flow) * times;
+	/* Who waits for its turn, perhaps behind many others, asks now and then whether the peer
+	 * is still there. And of many frames a lost one shows by those behind it: if nothing
+	 * is heard, the peer is late. */
+	if (flow->acked & 1)
+		in = 2 * link->first_timeout;
+	else if (under_way > LATER_FRAMES && !flow->tries)
+		in *= PATIENCE;
+	flow->resend_at = now + in;
 	flow->flags |= FLOW_RESENDS;
 	timer_by(link, flow, flow->resend_at);
 }

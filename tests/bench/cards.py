@@ -92,11 +92,11 @@ def link_losses(bench: Bench) -> None:
 
 
 def link_incast(bench: Bench) -> None:
-    """15 nodes put 64 KiB over and over to one; before that they send it raw frames, each as
-    many ahead as fit into its card's ring."""
+    """15 nodes put 64 KiB over and over to one, once all have warmed up; before that they send
+    it raw frames, each as many ahead as fit into its card's ring."""
     for _ in range(bench.runs):
         got = bench.margay("-n", "16", "--link", "virtio", "--selftest", "incast", app("incast"),
-                           str(INCAST_BYTES), bench.number(200, least=8))
+                           str(INCAST_BYTES), bench.number(800, least=8))
         raw = got["virtio_raw_incast_MBps"]
         bench.add("virtio_raw_incast15_MBps", raw, "MB/s")
         bench.add("virtio_raw_incast15_lost", got["virtio_raw_incast_lost"], "frames")

@@ -304,6 +304,33 @@ TEST(bulk_has_turns)
 	CHECK_IS(traffic_close(&t), 0);
 }
 
+/*
+ * 15 nodes send to one, each with 8 messages not yet answered: there are records for all, so
+ * nothing is refused and comes again, and nobody asks whether his turn has been forgotten.
+ * What a turn brings is acknowledged, and answered, all at once.
+ */
+TEST(bulk_answers_a_turn_at_its_end)
+{
+	struct traffic_config config = usual(16, 600, 81);
+	struct netsim_config network = netsim_defaults(16, 81);
+	struct traffic t;
+
+	config.incast = 1;
+	config.busy = config.answers = config.unplaceable = 0;
+	config.fixed = 65536;
+	config.answered = 8;
+	network.mtu = 65549;
+	network.queue_bytes = 4u << 20;
+	traffic_open(&t, &config, &network);
+	traffic_start(&t);
+	CHECK_IS(traffic_run(&t, ~0u), 1);
+	CHECK_IS(traffic_count(&t, LINK_REFUSED), 0);
+	CHECK_IS(traffic_count(&t, LINK_RESENT), 0);
+	CHECK_IS(traffic_count(&t, LINK_ASTRAY), 0);
+	CHECK(link_counter(t.nodes[0].link, LINK_ACKS_OUT) < 240);
+	CHECK_IS(traffic_close(&t), 0);
+}
+
 /* Short messages of others do not wait for long ones. */
 TEST(bulk_does_not_hold_up_others)
 {

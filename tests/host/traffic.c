@@ -81,7 +81,22 @@ static uint32_t check_header(struct traffic_node *n, uint32_t node, uint32_t lan
 	return header.number;
 }
 
-static void received(struct traffic_node *n, uint32_t number, uint32_t node)
+static void send_one(struct traffic_node *n, uint32_t to, uint32_t lane, uint64_t length)
+{
+	struct traffic *t = n->traffic;
+	uint32_t number = t->sent++;
+	struct header header;
+
+	t->lengths[number] = length;
+	t->states[number] = SENT;
+	t->to[number] = (uint16_t)to;
+	n->under_way++;
+	fill_header(t, &header, number, n->node, to, lane, length);
+	if (link_send(n->link, netsim_now(t->sim), to, lane, &header, length, 0, number))
+		wrong(t, "could not be sent", number, n->node);
+}
+
+static void received(struct traffic_node *n, uint32_t number, uint32_t node, uint32_t lane)
 {
 	struct traffic *t = n->traffic;
 
@@ -89,6 +104,14 @@ static void received(struct traffic_node *n, uint32_t number, uint32_t node)
 		wrong(t, "twice", number, n->node);
 	t->states[number] |= RECEIVED;
 	t->nodes[node].bytes += t->lengths[number];
+	if (!t->config.answered)
+		return;
+	if (lane == LINK_ANSWERS) {
+		n->unanswered--;
+		return;
+	}
+	link_unreserve(n->link);
+	send_one(n, node, LINK_ANSWERS, 0);
 }
 
 static int on_whole(void *context, uint32_t node, uint32_t lane, const void *header,
@@ -104,7 +127,7 @@ static int on_whole(void *context, uint32_t node, uint32_t lane, const void *hea
 	number = check_header(n, node, lane, header, bytes);
 	if (memcmp(payload, n->traffic->pattern + place_of(n->traffic, number), bytes))
 		wrong(n->traffic, "wrong bytes", number, n->node);
-	received(n, number, node);
+	received(n, number, node, lane);
 	return LINK_TAKE;
 }
 
@@ -133,7 +156,8 @@ static int on_begin(void *context, uint32_t node, uint32_t lane, const void *hea
 {
 	struct traffic_node *n = context;
 
-	if (is_busy(n->traffic))
+	if (is_busy(n->traffic) ||
+	    (n->traffic->config.answered && !link_reserve(n->link, node)))
 		return LINK_BUSY;
 	target->room[0] = is_stranger(n->traffic, node) ? STRANGER :
 		check_header(n, node, lane, header, length);
@@ -199,7 +223,7 @@ static void on_end(void *context, struct link_target *target, int fail)
 		     memcmp(place->bytes, t->pattern + place_of(t, number), length)))
 			wrong(t, "wrong bytes at its end", number, n->node);
 		if (!fail && number != STRANGER)
-			received(n, number, (uint32_t)target->room[3]);
+			received(n, number, (uint32_t)target->room[3], LINK_REQUESTS);
 		free_payload(place);
 		return;
 	}
@@ -207,7 +231,7 @@ static void on_end(void *context, struct link_target *target, int fail)
 		return;
 	if (target->room[1] != length || target->room[2] != length * (length - 1) / 2)
 		wrong(t, "ends without all of its bytes", number, n->node);
-	received(n, number, (uint32_t)target->room[3]);
+	received(n, number, (uint32_t)target->room[3], LINK_REQUESTS);
 }
 
 /* ---- sending ---- */
@@ -272,24 +296,16 @@ static void feed(struct traffic *t, struct traffic_node *n)
 	uint32_t nodes = t->config.nodes - t->config.strangers;
 
 	while (n->to_send && n->link) {
-		uint64_t dice = netsim_random(&t->dice), length;
+		uint64_t dice = netsim_random(&t->dice);
 		uint32_t to = t->config.incast ? 0 : (n->node + 1 + dice % (nodes - 1)) % nodes;
 		uint32_t lane = (dice >> 32) % 1000000 < t->config.answers;
-		uint32_t number = t->sent;
-		struct header header;
 
-		if (!link_has_room(n->link, to, lane))
+		if (!link_has_room(n->link, to, lane) ||
+		    (t->config.answered && n->unanswered == t->config.answered))
 			return;
-		length = choose_length(t);
-		t->lengths[number] = length;
-		t->states[number] = SENT;
-		t->to[number] = (uint16_t)to;
-		t->sent++;
 		n->to_send--;
-		n->under_way++;
-		fill_header(t, &header, number, n->node, to, lane, length);
-		if (link_send(n->link, netsim_now(t->sim), to, lane, &header, length, 0, number))
-			wrong(t, "could not be sent", number, n->node);
+		n->unanswered++;
+		send_one(n, to, lane, choose_length(t));
 	}
 }
 
@@ -381,16 +397,16 @@ void traffic_restart(struct traffic *t, uint32_t node)
 void traffic_open(struct traffic *t, const struct traffic_config *config,
 		  const struct netsim_config *network)
 {
-	uint64_t n = config->nodes;
+	uint64_t n = config->nodes, messages = config->messages * (config->answered ? 2ull : 1);
 
 	*t = (struct traffic){ .config = *config, .dice = config->seed };
 	t->sim = netsim_open(network);
 	t->links = link_defaults(0, config->nodes, 1000);
 	t->links.announce = config->announce;
 	t->nodes = calloc(n, sizeof(*t->nodes));
-	t->states = calloc(config->messages, 1);
-	t->to = calloc(config->messages, sizeof(*t->to));
-	t->lengths = calloc(config->messages, sizeof(*t->lengths));
+	t->states = calloc(messages, 1);
+	t->to = calloc(messages, sizeof(*t->to));
+	t->lengths = calloc(messages, sizeof(*t->lengths));
 	t->last = calloc(n * n * 2, sizeof(*t->last));
 	t->pattern = malloc(TRAFFIC_PATTERN);
 	for (uint32_t i = 0; i < TRAFFIC_PATTERN; i += 8) {

@@ -26,7 +26,10 @@ struct traffic_config {
 	uint32_t unplaceable;      /* 1: of every eighth announced message a card cannot be told
 	                              where it is to be */
 	uint32_t cardless;         /* with announce: bit i: node i has no bulk card */
-	uint32_t incast;           /* 1: all send to node 0, which sends nothing */
+	uint32_t incast;           /* 1: all send to node 0, which sends nothing of its own */
+	uint32_t answered;         /* messages that each node sends before the first of them is
+	                              answered, which all are then; 0: any, and none is. Of
+	                              more than LINK_WHOLE_BYTES, and no lives end */
 	uint64_t most_time;        /* simulated ns: a run that takes longer hangs */
 };
 
@@ -47,6 +50,7 @@ struct traffic_node {
 	uint32_t node, lives;
 	uint32_t to_send;          /* messages left */
 	uint32_t under_way;        /* sent, neither acknowledged nor failed */
+	uint32_t unanswered;       /* sent, and the answer has not come */
 	uint32_t lost;             /* calls of lost() */
 	struct payload *payloads;  /* of messages that have begun here */
 	uint64_t bytes;            /* payload received from this node, by anybody */

@@ -56,13 +56,12 @@ inline clear_rooms()
 	written = 0
 }
 
-/* forget_rooms(): parts whose rooms are gone are missing; those of the first message
- * are asked for one by one. */
+/* forget_rooms(): parts whose rooms are gone are missing. */
 inline forget_rooms()
 {
 	if
 	:: state == GRANTED && posted > 0 ->
-		m = room_sequence[0] + 1;
+		m = room_sequence[0];
 		do
 		:: m < begun[flow] && !whole[AT(flow, m)] ->
 			granted[AT(flow, m)] = received[AT(flow, m)]; m++
@@ -197,10 +196,7 @@ inline pull(number)
 	at = AT(flow, number);
 	if
 	:: state != PULLED ->
-		if
-		:: granted[at] <= received[at] -> granted[at] = PARTS
-		:: else -> skip
-		fi;
+		granted[at] = PARTS;
 		spent = spent + granted[at] - received[at];
 		pulled[at] = 0;
 		state = PULLED
@@ -303,7 +299,10 @@ inline tick()
 	:: state == PULLED && tries < PULL_TRIES ->
 		find_lacking(flow, expected[flow]);
 		pull(lacking)
-	:: state == PULLED && tries >= PULL_TRIES -> state = IDLE; tries = 0
+	:: state == PULLED && tries >= PULL_TRIES ->
+		find_lacking(flow, expected[flow]);
+		granted[AT(flow, lacking)] = received[AT(flow, lacking)];
+		state = IDLE; tries = 0
 	fi
 }
 
@@ -321,8 +320,6 @@ inline extend()
 	find_lacking(flow, expected[flow]);
 	if
 	:: posted > LOW -> skip
-	:: posted == 0 && lacking != NONE &&
-	   granted[AT(flow, lacking)] > received[AT(flow, lacking)] -> pull(lacking)
 	:: else ->
 		sent = 0;
 #ifdef UNPLACED

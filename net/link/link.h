@@ -65,7 +65,9 @@
  *   any       no rooms          card reset                as another frame landed
  *   any                         peer LOST                 take rooms back: NONE
  *
- * A peer whose turn ended by a timer waits for another until something is heard of it.
+ * A peer whose turn ended by a timer waits for another until something is heard of it. What the
+ * rooms bring that a turn begins with while others wait is acknowledged, and its answers
+ * leave, when they are full or the turn ends.
  *
  * Incarnations (accept.c). Each node has a number that grows when it restarts.
  * Toward one peer it grows also when that peer was given up, so that the peer

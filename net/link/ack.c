@@ -4,6 +4,10 @@
  */
 #include "state.h"
 
+/* So many frames must arrive, and none be sent again, before more are under way than the maps
+ * show: with one of those that are lost, all that are behind the maps are. */
+#define CALM_FRAMES  2048u
+
 /* A round trip ends when its frame is acknowledged, as one of the first or by itself. */
 static void measure(struct flow *flow, const struct wire *wire, uint32_t now)
 {
@@ -30,11 +34,15 @@ static void shift_maps(struct flow *flow, uint32_t n)
 /* The first `n` frames under way have arrived, and all before. */
 static void advance(struct link *link, struct flow *flow, uint32_t n)
 {
-	uint32_t more = flow->burst < MAPPED ? n : (n + 3) / 4;
+	uint32_t more = n;
 
 	flow->una += n;
-	if (flow->acked | flow->marked | flow->again)
+	if (flow_has_gap(flow))
 		shift_maps(flow, n);
+	if (!is_before(flow->una, flow->recover + CALM_FRAMES))
+		flow->recover = flow->una - CALM_FRAMES; /* numbers wrap: not further behind */
+	else if (flow->burst >= MAPPED)
+		more = 0;
 	flow->credit = flow->credit > n ? (uint8_t)(flow->credit - n) : 0;
 	flow->burst = flow->burst + more < LINK_MOST_WINDOW ?
 		(uint8_t)(flow->burst + more) : (uint8_t)LINK_MOST_WINDOW;

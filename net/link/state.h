@@ -274,11 +274,16 @@ static inline uint64_t bits(uint32_t n)
 	return n >= 64 ? ~0ULL : (1ULL << n) - 1;
 }
 
+/* Something under way is missing, as far as is known, or was. */
+static inline int flow_has_gap(const struct flow *flow)
+{
+	return (flow->acked | flow->marked | flow->again) != 0;
+}
+
 /* Frames from una on that may be under way now. */
 static inline uint32_t flow_window(const struct flow *flow)
 {
-	return flow->credit > MAPPED && (flow->acked | flow->marked | flow->again) ?
-		MAPPED : flow->credit;
+	return flow->credit > MAPPED && flow_has_gap(flow) ? MAPPED : flow->credit;
 }
 
 static inline uint64_t shifted(uint64_t map, uint32_t n)

@@ -132,7 +132,7 @@ void timer_resend(struct link *link, struct flow *flow, uint32_t now)
 	 * is heard, the peer is late. */
 	if (flow->acked & 1)
 		in = 2 * link->first_timeout;
-	else if (under_way > LATER_FRAMES && !flow->tries)
+	else if (under_way > LATER_FRAMES && !flow->tries && !flow_has_gap(flow))
 		in *= PATIENCE;
 	flow->resend_at = now + in;
 	flow->flags |= FLOW_RESENDS;

@@ -131,6 +131,25 @@ TEST(link_bears_pools_of_one)
 	CHECK_IS(traffic_close(&t), 0);
 }
 
+/* More is under way than the maps show, and what is behind them is lost with each gap. */
+TEST(link_sends_little_again_where_some_of_many_frames_are_lost)
+{
+	struct traffic_config config = usual(2, 4000, 3);
+	struct netsim_config network = netsim_defaults(2, 3);
+	struct traffic t;
+
+	config.longest = 500000;
+	config.longer = 1000000;
+	config.answers = config.busy = 0;
+	network.mtu = 9230;
+	network.loss = 10000;
+	traffic_open(&t, &config, &network);
+	traffic_start(&t);
+	CHECK_IS(traffic_run(&t, ~0u), 1);
+	CHECK(traffic_count(&t, LINK_RESENT) * 10 < traffic_count(&t, LINK_DATA_OUT));
+	CHECK_IS(traffic_close(&t), 0);
+}
+
 TEST(link_bears_short_frames_and_busy_users)
 {
 	struct traffic_config config = usual(4, 400, 9);

@@ -31,6 +31,7 @@ enum flow_flag {
  * what comes so far behind a gap is dropped, and sent again once the gap is filled. */
 #define MAPPED 64u
 
+#define MOST_UNACKED 24u           /* frames that one acknowledgement waits for */
 #define LATER_FRAMES 3             /* that arrived before a missing one counts as lost */
 
 /* One lane of one peer, both directions. Bitmaps of the sending half: bit i is
@@ -404,10 +405,11 @@ __attribute__((noinline))
 void assemble_refuse(struct link *link, struct flow *flow, uint32_t sequence, uint64_t now);
 
 /* What has arrived in its turn is acknowledged soon: by the next frame that goes there, or
- * once it is a quarter of what the peer may send. */
+ * once it is a quarter of what the peer may send, or MOST_UNACKED: the peer shall not wait
+ * and then send very many at once. */
 static inline void assemble_acknowledge(struct link *link, struct flow *flow, uint64_t now)
 {
-	if (flow->unacked * 4u >= flow->granted)
+	if (flow->unacked * 4u >= flow->granted || flow->unacked >= MOST_UNACKED)
 		send_ack(link, flow, now);
 	else
 		timer_ack(link, flow, units(now), link->config.ack_delay);

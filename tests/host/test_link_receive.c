@@ -187,6 +187,25 @@ TEST(link_drops_frames_outside_the_window)
 	probe_close(&p, 0);
 }
 
+TEST(link_acknowledges_24_frames_of_a_wide_window)
+{
+	const struct wire *ack;
+	struct probe p;
+
+	open_default(&p);
+	give_data(&p, 0, 8, 0, 1);
+	probe_pass(&p, MS);                             /* from now on it has the whole window */
+	CHECK_IS(probe_next(&p)->window, LINK_MOST_WINDOW);
+	for (uint32_t i = 1; i < 24; i++)
+		give_data(&p, i, 8, 0, 1);
+	CHECK(!probe_next(&p));
+	give_data(&p, 24, 8, 0, 1);
+	ack = probe_next(&p);
+	CHECK(ack && ack->ack == 25);
+	CHECK(!probe_next(&p));
+	probe_close(&p, 1);
+}
+
 TEST(link_keeps_behind_a_gap_what_its_map_shows)
 {
 	struct probe p;

@@ -80,24 +80,40 @@ static void on_lost(void *context, uint32_t node)
 	note(context, (struct note){ 'l', node, 0, 0, 0, 0 });
 }
 
-static int card_send(struct nic *nic, const struct nic_piece *pieces, uint32_t n, uint64_t cookie)
+static uint32_t on_place(void *context, struct link_target *target, uint64_t at, uint32_t bytes,
+			 struct nic_piece *pieces, uint32_t most)
 {
-	struct probe *p = (struct probe *)((char *)nic - offsetof(struct probe, nic));
-	uint8_t frame[PROBE_MTU];
+	struct probe *p = context;
+
+	(void)target, (void)most;
+	pieces[0] = (struct nic_piece){ p->place + at, bytes };
+	return p->place != 0;
+}
+
+void probe_note_frame(struct probe *p, const struct nic_piece *pieces, uint32_t n)
+{
+	static uint8_t frame[1 << 16];
 	uint32_t bytes = 0;
 
-	if (p->card != NIC_OK)
-		return p->card;
 	for (uint32_t i = 0; i < n; i++) {
 		memcpy(frame + bytes, pieces[i].bytes, pieces[i].length);
 		bytes += pieces[i].length;
 	}
-	if (p->n_sent < PROBE_NOTES) {
-		p->to[p->n_sent] = frame[5];
-		CHECK_IS(wire_read(frame, bytes, frame[5], p->config.keyed ? p->config.key : 0,
-				   &p->sent[p->n_sent]), WIRE_OK);
-		p->n_sent++;
-	}
+	if (p->n_sent == PROBE_NOTES)
+		return;
+	p->to[p->n_sent] = frame[5];
+	CHECK_IS(wire_read(frame, bytes, frame[5], p->config.keyed ? p->config.key : 0,
+			   &p->sent[p->n_sent]), WIRE_OK);
+	p->n_sent++;
+}
+
+static int card_send(struct nic *nic, const struct nic_piece *pieces, uint32_t n, uint64_t cookie)
+{
+	struct probe *p = (struct probe *)((char *)nic - offsetof(struct probe, nic));
+
+	if (p->card != NIC_OK)
+		return p->card;
+	probe_note_frame(p, pieces, n);
 	if (p->keeps)
 		p->cookies[p->kept++ % PROBE_NOTES] = cookie;
 	else
@@ -118,7 +134,7 @@ void probe_open(struct probe *p)
 void probe_start(struct probe *p)
 {
 	static const struct link_user user = {
-		on_whole, on_begin, on_data, on_end, on_gather, on_sent, on_lost, 0
+		on_whole, on_begin, on_data, on_end, on_gather, on_sent, on_lost, on_place
 	};
 
 	p->key = p->config.keyed ? p->config.key : 0;
@@ -167,21 +183,29 @@ struct wire probe_ack(uint32_t ack, uint64_t selective, uint32_t window)
 			      .window = window };
 }
 
-void probe_give(struct probe *p, uint32_t node, const struct wire *wire, uint64_t id)
+uint32_t probe_frame(struct probe *p, uint32_t node, uint32_t card, const struct wire *wire,
+		     uint64_t id, uint8_t *frame)
 {
-	static uint8_t frame[WIRE_DATA + WIRE_MOST_PAYLOAD];
-	uint32_t bytes = (wire->kind == WIRE_KIND_DATA ? WIRE_DATA : WIRE_HEADER) + wire->bytes;
-	struct nic_piece whole = { frame, bytes };
+	uint32_t header = wire->kind == WIRE_KIND_DATA || wire->kind == WIRE_KIND_ANNOUNCE ?
+		WIRE_DATA : WIRE_HEADER;
+	struct nic_piece whole = { frame, header + wire->bytes };
 	uint8_t here[6], there[6];
 
-	wire_address(here, node, 0);
-	wire_address(there, 0, 0);
+	wire_address(here, node, card);
+	wire_address(there, 0, card);
 	memset(frame + WIRE_HEADER, 0, WIRE_MESSAGE);
 	memcpy(frame + WIRE_HEADER, &id, sizeof(id));
 	wire_write(frame, there, here, wire);
 	if (p->key)
 		wire_sign(p->key, frame, &whole, 1);
-	link_receive(p->link, p->now, frame, bytes);
+	return whole.length;
+}
+
+void probe_give(struct probe *p, uint32_t node, const struct wire *wire, uint64_t id)
+{
+	static uint8_t frame[WIRE_DATA + WIRE_MOST_PAYLOAD];
+
+	link_receive(p->link, p->now, frame, probe_frame(p, node, 0, wire, id, frame));
 }
 
 int probe_send(struct probe *p, uint32_t node, uint64_t length, uint64_t source)

@@ -38,6 +38,7 @@ struct probe {
 	struct note notes[PROBE_NOTES];
 	uint32_t n_notes, noted;
 	int busy;                     /* the next begin or whole says LINK_BUSY */
+	uint8_t *place;               /* where long messages lie, or null: no card can put them */
 	const uint8_t *key;           /* with which probe_give signs, or null; at first the link's */
 	void *memory;
 };
@@ -57,6 +58,11 @@ const char *probe_story(struct probe *p);
 struct wire probe_data(uint32_t sequence, uint64_t length, uint64_t at);
 struct wire probe_ack(uint32_t ack, uint64_t selective, uint32_t window);
 void probe_give(struct probe *p, uint32_t node, const struct wire *wire, uint64_t id);
+/* The same frame, as bytes: how many. For this card of the probe's. */
+uint32_t probe_frame(struct probe *p, uint32_t node, uint32_t card, const struct wire *wire,
+		     uint64_t id, uint8_t *frame);
+/* A frame that the probe sends by any card. */
+void probe_note_frame(struct probe *p, const struct nic_piece *pieces, uint32_t n);
 
 /* Send a message of this length; its id is `source`. */
 int probe_send(struct probe *p, uint32_t node, uint64_t length, uint64_t source);

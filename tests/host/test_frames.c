@@ -5,6 +5,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include "../../net/frames/state.h"
 #include "world.h"
 
 #define LONG_NS  60000000000ull
@@ -431,4 +432,63 @@ TEST(frames_carry_brief_puts_the_short_way)
 {
 	brief_puts(0);
 	brief_puts(20000);
+}
+
+/* What a peer's link hands up may be anything: the header must be of that peer, of that lane, and
+ * of as many bytes. */
+TEST(frames_drop_messages_whose_headers_cannot_be)
+{
+	struct netsim_config network = faults(0, 18);
+	struct link_config config = usual();
+	uint8_t payload[64] = { 0 };
+	struct initiator_args args;
+	struct message m, wrong;
+	struct frames *frames;
+	struct grant grant;
+	struct scene s;
+
+	scene_open(&s, &test_limits, &network, &config);
+	frames = s.fabric.nodes[0].frames;
+	args = to(bind(&s.w, 1, memory(0, 8, 0, HANDLE_NONE), UNLINK_NEVER), 0, 5);
+	CHECK_IS(initiator_brief(&s.w.views[1], &args, &m, &grant), 1);
+	CHECK_IS(in_whole(frames, 1, LINK_REQUESTS, &m, payload, 8), LINK_TAKE);
+	CHECK_IS(events(&s, 0, s.eq_in[0], EVENT_PUT_END, NI_OK), 1);
+	CHECK_IS(in_whole(frames, 2, LINK_REQUESTS, &m, payload, 8), LINK_DROP);
+	CHECK_IS(in_whole(frames, 1, LINK_ANSWERS, &m, payload, 8), LINK_DROP);
+	CHECK_IS(in_whole(frames, 1, LINK_REQUESTS, &m, payload, 7), LINK_DROP);
+	wrong = m;
+	wrong.ack_request = ACK_YES;                    /* not by the straight way */
+	CHECK_IS(in_whole(frames, 2, LINK_REQUESTS, &wrong, payload, 8), LINK_DROP);
+	CHECK_IS(in_whole(frames, 1, LINK_REQUESTS, &wrong, payload, 9), LINK_DROP);
+	wrong.target_nid = 2;
+	CHECK_IS(in_whole(frames, 1, LINK_REQUESTS, &wrong, payload, 8), LINK_DROP);
+	wrong = m;
+	wrong.operation = MESSAGE_ACK;                  /* an answer among requests */
+	CHECK_IS(in_whole(frames, 1, LINK_REQUESTS, &wrong, payload, 0), LINK_DROP);
+	CHECK_IS(frames_counter(frames, FRAMES_BAD), 7);
+	CHECK_IS(events(&s, 0, s.eq_in[0], EVENT_PUT_END, NI_OK), 0);
+	scene_close(&s);
+}
+
+/* Nobody hears of a short put that failed, but the process's status shows it. */
+TEST(frames_count_brief_puts_that_fail)
+{
+	struct netsim_config network = faults(0, 19);
+	struct link_config config = usual();
+	struct initiator_args args;
+	uint64_t sent;
+	struct scene s;
+
+	scene_open(&s, &test_limits, &network, &config);
+	args = to(bind(&s.w, 1, memory(0, 8, 0, HANDLE_NONE), UNLINK_NEVER), 0, 5);
+	CHECK_IS(fabric_put(&s.fabric, 1, &args), PORTALS_OK);
+	CHECK(fabric_settle(&s.fabric, LONG_NS));
+	sent = status(&s.w, 1, STAT_BYTES_OUT);
+	CHECK_IS(fabric_put(&s.fabric, 1, &args), PORTALS_OK);
+	link_give_up(frames_link(s.fabric.nodes[1].frames), 1, 0);
+	CHECK(fabric_settle(&s.fabric, LONG_NS));
+	CHECK_IS(status(&s.w, 1, STAT_FAILED), 1);
+	CHECK_IS(status(&s.w, 1, STAT_BYTES_OUT), sent);
+	events(&s, 0, s.eq_in[0], EVENT_PUT_END, NI_OK);
+	scene_close(&s);
 }

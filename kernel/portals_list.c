@@ -104,63 +104,49 @@ static int md_argument(uint64_t md, struct md_args *args)
 	return PTL_OK;
 }
 
-/* A descriptor and the place for its handle. */
-static int md_arguments(uint64_t md, uint64_t handle, struct md_args *args, uint64_t **result)
-{
-	*result = user_range(handle, sizeof(**result), USER_WRITE);
-	return *result ? md_argument(md, args) : PTL_SEGV;
-}
+/* What a new descriptor belongs to. */
+enum md_place { OF_ENTRY, OF_ENTRY_OF_MD, OF_INTERFACE };
 
-int64_t sys_md_attach(uint64_t me, uint64_t md, uint64_t unlink, uint64_t handle)
+/* A new descriptor; `base` is an entry, another descriptor or the interface. */
+static int64_t new_md(enum md_place place, uint64_t base, uint64_t md, uint64_t unlink,
+                      uint64_t position, uint64_t handle)
 {
+	uint64_t *result = user_range(handle, sizeof(*result), USER_WRITE);
 	struct md_args args;
-	uint64_t *result;
-	int error = md_arguments(md, handle, &args, &result);
+	int error = result ? md_argument(md, &args) : PTL_SEGV;
 
 	if (error)
 		return error;
+	if (place == OF_INTERFACE && !portals_is_interface(base))
+		return PTL_NI_INVALID;
 	if (!portals_is_open())
 		return PTL_NO_INIT;
 	if (!link_lock())
 		return PTL_FAIL;
-	error = md_attach(&own_view, me, &args, unlink, result);
+	if (place == OF_ENTRY)
+		error = md_attach(&own_view, base, &args, unlink, result);
+	else if (place == OF_ENTRY_OF_MD)
+		error = md_insert(&own_view, base, &args, unlink, position, result);
+	else
+		error = md_bind(&own_view, &args, unlink, result);
 	link_unlock();
 	return -error;
+}
+
+int64_t sys_md_attach(uint64_t me, uint64_t md, uint64_t unlink, uint64_t handle)
+{
+	return new_md(OF_ENTRY, me, md, unlink, 0, handle);
 }
 
 int64_t sys_md_insert(uint64_t base, uint64_t md, uint64_t unlink, uint64_t position,
                       uint64_t handle)
 {
-	struct md_args args;
-	uint64_t *result;
-	int error = md_arguments(md, handle, &args, &result);
-
-	if (error)
-		return error;
-	if (!portals_is_open())
-		return PTL_NO_INIT;
-	if (!link_lock())
-		return PTL_FAIL;
-	error = md_insert(&own_view, base, &args, unlink, position, result);
-	link_unlock();
-	return -error;
+	return new_md(OF_ENTRY_OF_MD, base, md, unlink, position, handle);
 }
 
 int64_t sys_md_bind(uint64_t ni, uint64_t md, uint64_t unlink, uint64_t handle)
 {
-	struct md_args args;
-	uint64_t *result;
-	int error = md_arguments(md, handle, &args, &result);
-
-	if (error)
-		return error;
-	if (!portals_is_interface(ni))
-		return PTL_NI_INVALID;
-	if (!link_lock())
-		return PTL_FAIL;
-	error = md_bind(&own_view, &args, unlink, result);
-	link_unlock();
-	return -error;
+	return new_md(OF_INTERFACE, ni, md, unlink, 0, handle);
 }
 
 static bool is_ours_no_more(void *handle)

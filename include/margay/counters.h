@@ -37,7 +37,7 @@
 	X(RETRANSMISSIONS, retransmissions, "frames sent again") \
 	X(ACKS,            acks,            "frames that only acknowledge") \
 	X(DUPLICATES,      duplicates,      "frames that had arrived before") \
-	X(DAMAGED,         damaged,         "frames with a wrong checksum") \
+	X(DAMAGED,         damaged,         "frames with a wrong checksum; also repeats, see wire.md") \
 	X(FORGED,          forged,          "frames without the job's key") \
 	X(GHOSTS,          ghosts,          "frames of or for an earlier life of a node") \
 	X(FRAMES_BAD,      frames_bad,      "frames that no sender of ours sends") \

@@ -11,24 +11,6 @@ static int is_answer(uint8_t operation)
 	return operation == MESSAGE_ACK || operation == MESSAGE_REPLY;
 }
 
-/* Payload bytes that belong to this message. */
-static uint64_t payload_of(const struct message *message)
-{
-	switch (message->operation) {
-	case MESSAGE_PUT:
-	case MESSAGE_GETPUT:
-		return message->length;
-	case MESSAGE_ATOMIC:
-	case MESSAGE_FETCH_ATOMIC:
-		return message->atomic_operation == ATOMIC_CSWAP && message->length < 1u << 16 ?
-			2 * message->length : message->length;
-	case MESSAGE_REPLY:
-		return message->mlength;
-	default:
-		return 0;
-	}
-}
-
 /* A message of that node for this one, on its lane, with its payload. */
 static int is_proper(struct frames *frames, const struct message *message, uint32_t node,
 		     uint32_t lane, uint64_t bytes)
@@ -37,7 +19,7 @@ static int is_proper(struct frames *frames, const struct message *message, uint3
 	    message->source_nid == node && message->target_nid == frames->view->nid &&
 	    (lane == LINK_ANSWERS) == is_answer(message->operation) &&
 	    message->fail <= NI_DROPPED && message->ack_request <= ACK_YES &&
-	    bytes == payload_of(message))
+	    bytes == message_payload(message))
 		return 1;
 	frames->counters[FRAMES_BAD]++;
 	return 0;
@@ -140,15 +122,15 @@ static int take_short(struct frames *frames, const struct message *message, cons
 	if (!reserve(frames, message))
 		return LINK_BUSY;
 	/* Elements are read as such: they must lie as memory of theirs would. */
-	if (payload_of(message))
-		port_copy(operands, payload, payload_of(message));
+	if (message_payload(message))
+		port_copy(operands, payload, message_payload(message));
 	if (!frames_port_lock(frames->context)) {
 		unreserve(frames, message);
 		return LINK_DROP;
 	}
 	done = deliver_inline(frames->view, message, operands, &grant, &made, result);
 	frames_port_unlock(frames->context);
-	if (done == DELIVER_OK && payload_of(message))
+	if (done == DELIVER_OK && message_payload(message))
 		frames->counters[FRAMES_COPIED_IN] += grant.bytes;
 	if (grant.events || message->operation == MESSAGE_BARRIER)
 		frames_port_wake(frames->context, grant.events, grant.upcall);

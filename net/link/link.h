@@ -126,7 +126,7 @@ enum link_lane { LINK_REQUESTS, LINK_ANSWERS };
 	X(OUTSIDE,       "frames outside the granted window") \
 	X(SHORT,         "frames with a length that cannot be") \
 	X(FOREIGN,       "frames of another protocol, version or address") \
-	X(DAMAGED,       "frames with a wrong checksum") \
+	X(DAMAGED,       "frames with a wrong checksum; also repeats, see docs/wire.md") \
 	X(FORGED,        "frames with a tag that this job's key does not make") \
 	X(NONSENSE,      "frames whose fields contradict each other or what came before") \
 	X(GHOSTS,        "frames of or for an earlier incarnation") \

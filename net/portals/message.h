@@ -70,6 +70,25 @@ static inline int message_fetches(uint8_t operation)
 	       operation == MESSAGE_FETCH_ATOMIC;
 }
 
+/* Bytes of payload that a message brings along; of one that comes from outside, whatever
+ * its length says. */
+static inline uint64_t message_payload(const struct message *message)
+{
+	switch (message->operation) {
+	case MESSAGE_PUT:
+	case MESSAGE_GETPUT:
+		return message->length;
+	case MESSAGE_ATOMIC:
+	case MESSAGE_FETCH_ATOMIC:
+		return message->atomic_operation == ATOMIC_CSWAP && message->length < 1u << 16 ?
+			2 * message->length : message->length;
+	case MESSAGE_REPLY:
+		return message->mlength;
+	default:
+		return 0;
+	}
+}
+
 /* The options that an operation wants of its target's descriptor, all of them. */
 static inline uint32_t message_wants(uint8_t operation)
 {

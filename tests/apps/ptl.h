@@ -157,4 +157,20 @@ static inline void close_case(struct roles *r, const char *name)
 	if (r->job.rank == 0)
 		printf("ok %s\n", name);
 }
+
+struct test_case {
+	const char *name;
+	void (*run)(struct roles *r);
+};
+
+/* One after the other, and then the job's end: main's result. */
+static inline int run_cases(struct roles *r, const struct test_case *cases, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		cases[i].run(r);
+		close_case(r, cases[i].name);
+	}
+	job_end(&r->job);
+	return 0;
+}
 #endif

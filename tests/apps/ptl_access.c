@@ -300,7 +300,7 @@ static void case_identity(struct roles *r)
 
 int main(int argc, char **argv)
 {
-	static const struct { const char *name; void (*run)(struct roles *); } cases[] = {
+	static const struct test_case cases[] = {
 		{ "interface", case_interface }, { "defaults", case_defaults },
 		{ "entries", case_entries }, { "each_rank", case_each_rank },
 		{ "answers", case_answers }, { "arguments", case_arguments },
@@ -312,10 +312,5 @@ int main(int argc, char **argv)
 	open_roles(&roles);
 	EQUAL(PtlGetJid(roles.job.ni, &jid), PTL_OK);
 	CHECK(jid != PTL_JID_NONE && jid != PTL_JID_ANY);
-	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-		cases[i].run(&roles);
-		close_case(&roles, cases[i].name);
-	}
-	job_end(&roles.job);
-	return 0;
+	return run_cases(&roles, cases, sizeof cases / sizeof cases[0]);
 }

@@ -119,7 +119,7 @@ static void stays(struct roles *r)
 int main(int argc, char **argv)
 {
 	static struct roles r;
-	static const struct { const char *name; void (*run)(struct roles *); } cases[] = {
+	static const struct test_case cases[] = {
 		{ "looks", looks }, { "unlink", unlink_at_once }, { "leaves", leaves },
 		{ "stays", stays },
 	};

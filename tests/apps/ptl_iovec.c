@@ -294,17 +294,12 @@ static void case_arguments(struct roles *r)
 
 int main(void)
 {
-	static const struct { const char *name; void (*run)(struct roles *); } cases[] = {
+	static const struct test_case cases[] = {
 		{ "puts", case_puts }, { "fetches", case_fetches }, { "one_buffer", case_one_buffer },
 		{ "arguments", case_arguments },
 	};
 	static struct roles roles;
 
 	open_roles(&roles);
-	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-		cases[i].run(&roles);
-		close_case(&roles, cases[i].name);
-	}
-	job_end(&roles.job);
-	return 0;
+	return run_cases(&roles, cases, sizeof cases / sizeof cases[0]);
 }

@@ -323,7 +323,7 @@ static void case_max_size(struct roles *r)
 
 int main(void)
 {
-	static const struct { const char *name; void (*run)(struct roles *); } cases[] = {
+	static const struct test_case cases[] = {
 		{ "attach_any", case_attach_any }, { "attached_portal", case_attached_portal },
 		{ "insert", case_insert }, { "hidden", case_hidden },
 		{ "insert_arguments", case_insert_arguments }, { "update", case_update },
@@ -332,10 +332,5 @@ int main(void)
 	static struct roles roles;
 
 	open_roles(&roles);
-	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-		cases[i].run(&roles);
-		close_case(&roles, cases[i].name);
-	}
-	job_end(&roles.job);
-	return 0;
+	return run_cases(&roles, cases, sizeof cases / sizeof cases[0]);
 }

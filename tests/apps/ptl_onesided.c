@@ -434,7 +434,7 @@ static void case_copied(struct roles *r)
 
 int main(void)
 {
-	static const struct { const char *name; void (*run)(struct roles *); } cases[] = {
+	static const struct test_case cases[] = {
 		{ "regions", case_regions }, { "arguments", case_arguments },
 		{ "atomic_arguments", case_atomic_arguments }, { "getput", case_getput },
 		{ "atomics", case_atomics }, { "atomic_events", case_atomic_events },
@@ -443,10 +443,5 @@ int main(void)
 	static struct roles roles;
 
 	open_roles(&roles);
-	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-		cases[i].run(&roles);
-		close_case(&roles, cases[i].name);
-	}
-	job_end(&roles.job);
-	return 0;
+	return run_cases(&roles, cases, sizeof cases / sizeof cases[0]);
 }

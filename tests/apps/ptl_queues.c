@@ -353,7 +353,7 @@ static void case_pools(struct roles *r)
 
 int main(void)
 {
-	static const struct { const char *name; void (*run)(struct roles *); } cases[] = {
+	static const struct test_case cases[] = {
 		{ "events", case_events }, { "overrun", case_overrun },
 		{ "reply_without_room", case_reply_without_room }, { "poll", case_poll },
 		{ "poll_sets", case_poll_sets },
@@ -363,10 +363,5 @@ int main(void)
 	static struct roles roles;
 
 	open_roles(&roles);
-	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-		cases[i].run(&roles);
-		close_case(&roles, cases[i].name);
-	}
-	job_end(&roles.job);
-	return 0;
+	return run_cases(&roles, cases, sizeof cases / sizeof cases[0]);
 }

@@ -450,7 +450,7 @@ static void case_gets(struct roles *r)
 
 int main(void)
 {
-	static const struct { const char *name; void (*run)(struct roles *); } cases[] = {
+	static const struct test_case cases[] = {
 		{ "match_bits", case_match_bits }, { "source", case_source },
 		{ "positions", case_positions }, { "offsets", case_offsets },
 		{ "truncate", case_truncate }, { "operations", case_operations },
@@ -461,10 +461,5 @@ int main(void)
 	static struct roles roles;
 
 	open_roles(&roles);
-	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-		cases[i].run(&roles);
-		close_case(&roles, cases[i].name);
-	}
-	job_end(&roles.job);
-	return 0;
+	return run_cases(&roles, cases, sizeof cases / sizeof cases[0]);
 }

@@ -137,29 +137,12 @@ static void end(const struct step *step)
 
 /* ---- in one step ---- */
 
-/* Bytes of payload that deliver_inline may read. */
-static uint64_t inline_payload(const struct message *message)
-{
-	switch (message->operation) {
-	case MESSAGE_PUT:
-	case MESSAGE_GETPUT:
-		return message->length;
-	case MESSAGE_ATOMIC:
-	case MESSAGE_FETCH_ATOMIC:
-		return message->length * (message->atomic_operation == ATOMIC_CSWAP ? 2 : 1);
-	case MESSAGE_REPLY:
-		return message->mlength;
-	default:
-		return 0;
-	}
-}
-
 /* The payload, of which one byte more would be a fault. What lies in pieces at its
  * sender is put together first, as a link does. */
 static const uint8_t *payload_for(const struct letter *letter, int is_wild)
 {
 	static uint8_t *end;
-	uint64_t bytes = inline_payload(&letter->message);
+	uint64_t bytes = message_payload(&letter->message);
 
 	if (!end)
 		end = guarded(BLOCK_PAGE) + BLOCK_PAGE;

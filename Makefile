@@ -69,7 +69,7 @@ soak: all test-apps build/host/model-engine ## engine against its model, nodes o
 	$(PYTHON) tests/faulty.py --seconds $$(($(SECONDS) / 2))
 
 .PHONY: mutants
-mutants: ## break each rule of Portals in turn: the unit tests must notice
+mutants: ## break the rules of Portals and of the link in turn: the unit tests must notice
 	$(PYTHON) tests/mutants/run.py --markdown docs/mutants.md $(ARGS)
 
 # The Debian packages belong to Debian's Python, whatever comes first on PATH.

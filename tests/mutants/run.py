@@ -1,8 +1,8 @@
 #!/usr/bin/python3
-"""The mutation check: does a test notice when a rule of Portals is broken?
+"""The mutation check: does a test notice when a rule of Portals or of the link is broken?
 
-tests/mutants/*.toml lists small edits of the engine and the library, each of
-which breaks one numbered rule. For each, the host unit tests (tests/host) are
+tests/mutants/*.toml lists small edits of the engine, the library and the link, each of
+which breaks one rule; those of Portals are numbered. For each, the host unit tests (tests/host) are
 built with it and run; one of them has to fail. Builds happen in build/mutants,
 in a copy of the sources; only objects that depend on the edited file are
 compiled again. An edit whose text is not there exactly once is an error.
@@ -31,8 +31,9 @@ WORK = ROOT / "build" / "mutants"
 SOURCES = ("net/portals", "net/shm", "net/link", "net/frames", "host", "tests/host")
 COPIED = ("net", "host", "tests/host", "libc-glue", "include", "kernel")
 FLAGS = ["-std=gnu17", "-g0", "-O1", "-w", "-Iinclude"]
-LIMIT = 20             # seconds that the tests may take to notice
+LIMIT = 20             # seconds that the tests may take to notice, if nobody says otherwise
 SLOW = "concurrent"    # tests with this in their names run when no other has noticed
+NEAR = ("link", "bulk", "frames", "auth", "hostile", "wire")   # in names: tests of net/link, net/frames
 LATE = ("test_damage", "test_random", "test_index")    # long ones, behind the others
 RULES = range(1, 35)
 TITLE = "# What the tests notice"
@@ -48,7 +49,7 @@ ELSEWHERE = {
 @dataclass(frozen=True)
 class Mutant:
     name: str        # rule, number within it
-    rule: int
+    rule: int | str  # of Portals by number, or whose promise it is
     file: str        # from the top folder
     old: str
     new: str
@@ -68,8 +69,10 @@ def load() -> list[Mutant]:
     mutants = []
     for path in sorted(Path(__file__).parent.glob("*.toml")):
         for entry in tomllib.loads(path.read_text(encoding="utf-8"))["mutant"]:
-            count = sum(other.rule == entry["rule"] for other in mutants)
-            mutants.append(Mutant(name=f"rule{entry['rule']:02}{chr(ord('a') + count)}", **entry))
+            rule, count = entry["rule"], sum(other.rule == entry["rule"] for other in mutants)
+            name = f"rule{rule:02}{chr(ord('a') + count)}" if isinstance(rule, int) else \
+                f"{rule}{count + 1:02}"
+            mutants.append(Mutant(name=name, **entry))
     return sorted(mutants, key=lambda mutant: mutant.name)
 
 
@@ -86,8 +89,8 @@ def mutated(mutant: Mutant, root: Path = ROOT) -> str:
 class Tree:
     """A copy of the sources with its objects, where one mutant at a time is built."""
 
-    def __init__(self, where: Path) -> None:
-        self.where = where
+    def __init__(self, where: Path, limit: int) -> None:
+        self.where, self.limit = where, limit
         for folder in COPIED:
             shutil.copytree(ROOT / folder, where / folder, dirs_exist_ok=True)
         self.sources = sorted((path for folder in SOURCES for path in
@@ -120,8 +123,8 @@ class Tree:
                 if path.search(self.object(source).with_suffix(".d").read_text())]
 
     def run(self, *arguments: str) -> str:
-        """The first test that fails, or "". It is not waited for longer than LIMIT."""
-        deadline = time.monotonic() + LIMIT
+        """The first test that fails, or "". It is not waited for longer than the limit."""
+        deadline = time.monotonic() + self.limit
         test, by = "", ""
         with subprocess.Popen(["stdbuf", "-oL", "./check", *arguments], cwd=self.where, text=True,
                               env={"PATH": "/usr/bin:/bin", "CHECK_NAMES": "1"},
@@ -162,7 +165,9 @@ class Tree:
             users = self.users(mutant.file)
             error = self.build(users) if users else f"no source depends on {mutant.file}"
             start = time.monotonic()
-            by = "" if error else self.run(f"-{SLOW}") or self.run(SLOW)
+            numbered = isinstance(mutant.rule, int)
+            by = "" if error else self.run(*[f"-{SLOW}"] if numbered else NEAR) or (
+                self.run(SLOW) if numbered else "")
         except ValueError as wrong:
             by, error = "", str(wrong)
         seconds = time.monotonic() - start
@@ -172,11 +177,11 @@ class Tree:
         return Verdict(mutant, by, seconds, error)
 
 
-def prepare(jobs: int) -> Queue[Tree]:
+def prepare(jobs: int, limit: int) -> Queue[Tree]:
     """One tree per job, all built from the sources as they are, all passing."""
     trees: Queue[Tree] = Queue()
     shutil.rmtree(WORK, ignore_errors=True)
-    first = Tree(WORK / "tree0")
+    first = Tree(WORK / "tree0", limit)
     with ThreadPoolExecutor(jobs) as pool:
         list(pool.map(first.compile, first.sources))
     error = first.build([]) or first.run(f"-{SLOW}")
@@ -185,7 +190,7 @@ def prepare(jobs: int) -> Queue[Tree]:
     trees.put(first)
     for number in range(1, jobs):
         shutil.copytree(WORK / "tree0", WORK / f"tree{number}")
-        trees.put(Tree(WORK / f"tree{number}"))
+        trees.put(Tree(WORK / f"tree{number}", limit))
     return trees
 
 
@@ -199,8 +204,9 @@ def markdown(verdicts: list[Verdict]) -> str:
                           if not any(v.mutant.rule == rule for v in verdicts))
     return f"""{TITLE}
 
-`make mutants` breaks the numbered rules of Portals one at a time, by one small change of the engine
-or of the library (`tests/mutants/*.toml`), and runs the host unit tests with it. This table is what
+`make mutants` breaks the numbered rules of Portals, and what the link and the messages over frames
+promise, one at a time, by one small change of the engine, of the library or of `net/link` and
+`net/frames` (`tests/mutants/*.toml`), and runs the host unit tests with it. This table is what
 `make mutants` has written: {len(verdicts)} changes, {sum(bool(v.by) for v in verdicts)} noticed. The
 last column names the first test that failed.
 
@@ -236,6 +242,7 @@ def main() -> int:
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("-k", default="", help="only mutants whose names contain this")
     parser.add_argument("-j", type=int, default=2, help="at a time")
+    parser.add_argument("--limit", type=int, default=LIMIT, help="seconds that tests may take")
     parser.add_argument("--markdown", type=Path, help="write the table there")
     parser.add_argument("--patterns", action="store_true", help="build and run nothing")
     options = parser.parse_args()
@@ -244,7 +251,7 @@ def main() -> int:
         wrong = patterns(mutants)
         print(f"{len(mutants)} mutants, {wrong} do not fit")
         return 1 if wrong else 0
-    trees = prepare(options.j)
+    trees = prepare(options.j, options.limit)
 
     def work(mutant: Mutant) -> Verdict:
         tree = trees.get()
@@ -259,9 +266,9 @@ def main() -> int:
     with ThreadPoolExecutor(options.j) as pool:
         verdicts = list(pool.map(work, mutants))
     survivors = [v for v in verdicts if not v.by]
-    slow = [v for v in verdicts if v.seconds > LIMIT]
+    slow = [v for v in verdicts if v.seconds > options.limit]
     print(f"{len(verdicts)} mutants, {len(verdicts) - len(survivors)} noticed, "
-          f"{len(survivors)} not, {len(slow)} took longer than {LIMIT} s")
+          f"{len(survivors)} not, {len(slow)} took longer than {options.limit} s")
     if options.markdown:
         options.markdown.write_text(markdown(verdicts), encoding="utf-8")
     return 1 if survivors or slow else 0

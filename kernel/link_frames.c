@@ -22,6 +22,7 @@
 #define LOOKS       16u            /* most of them in one interrupt */
 #define FLOOD_NS    10000UL        /* for the application, when frames do not end */
 #define TRIES       64u            /* each of 200 ms at most */
+#define LEISURE_NS  1000000UL      /* an acknowledgement may be late by, if nobody waits */
 #define SILENT_NS   1000000UL      /* between looks at a card whose interrupts do not arrive */
 #define QUIET_NS    1000000000UL   /* without a region: nobody needs a node that hears nothing */
 #define ANNOUNCE    65536u         /* bytes of a message from which on its payload is granted */
@@ -157,7 +158,7 @@ uint32_t link_frames_poll(void)
 
 /* A card whose interrupts do not arrive is looked at by a timer, and so is what a flood
  * has left, for which there is no interrupt any more. */
-uint64_t link_frames_deadline(void)
+static uint64_t due_at(void)
 {
 	uint64_t link = frames_deadline(link_frames), card = NEVER;
 
@@ -166,10 +167,27 @@ uint64_t link_frames_deadline(void)
 	return card < link ? card : link;
 }
 
-/* The timer comes not later than somebody here wants it. */
+/* Not later than arm_leisurely will want it if something comes: then that finds it set. */
+uint64_t link_frames_alarm_at(void)
+{
+	uint64_t at = due_at(), early = looked_ns + LEISURE_NS;
+
+	return at < early || at == NEVER ? at : early;
+}
+
+/* The timer while the application computes: mostly an acknowledgement is due soon, and
+ * leaves with a message before that. To set the timer for it each time costs more than the
+ * message, so it may be somewhat late. */
+static inline void arm_leisurely(uint64_t due)
+{
+	uint64_t early = looked_ns + LEISURE_NS;
+
+	timer_arm_by(due > looked_ns && due < early ? early : due);
+}
+
 static void set_timer(void)
 {
-	timer_arm_by(link_frames_deadline());
+	arm_leisurely(due_at());
 	if (parameters.control == CONTROL_WATCHDOG)
 		timer_arm_by(looked_ns + parameters.watchdog_us * 1000UL);
 }
@@ -187,6 +205,7 @@ bool link_frames_rest(void)
 	if (busy)
 		return true;
 	interrupts(1);
+	frames_settle(link_frames);
 	if (link_frames_poll())
 		return false;
 	flooded = false;
@@ -226,7 +245,7 @@ void link_frames_arrival(void)
 void link_frames_alarm(void)
 {
 	uint64_t now = now_ns();
-	bool due = link_frames_deadline() <= now;
+	bool due = due_at() <= now;
 
 	if (parameters.control == CONTROL_WATCHDOG)
 		due |= now - looked_ns >= parameters.watchdog_us * 1000UL;
@@ -317,7 +336,7 @@ bool link_frames_brief(const struct initiator_args *args)
 	done = frames_brief(link_frames, args);
 	leave();
 	if (__builtin_expect(done == FRAMES_SENT, 1))
-		timer_arm_by(frames_due(link_frames));
+		arm_leisurely(frames_due(link_frames));
 	else
 		set_timer();
 	return done != FRAMES_OTHER;

@@ -13,7 +13,8 @@
  *   always                     a timer serves what the link itself waits for
  *
  * The timer is lazy: it is set when it would come too late, and never put off; who
- * is woken by it too early sets it anew.
+ * is woken by it too early sets it anew. In an emulator setting it costs more than a
+ * message, so while messages come and go it is set once in a millisecond.
  *
  * Messages to oneself stay with link_shm.c. Interrupts are off in all of these.
  */
@@ -57,8 +58,8 @@ bool link_frames_rest(void);
 /* Before the application goes on after a wait. */
 void link_frames_resume(void);
 
-/* When the link wants to be looked at. */
-uint64_t link_frames_deadline(void);
+/* When a halt shall end for the link's sake: it may be too early. */
+uint64_t link_frames_alarm_at(void);
 
 /* An interrupt of the card, or of the timer, while the application computes. */
 void link_frames_arrival(void);

@@ -16,7 +16,9 @@
 #include "x86.h"
 
 /* Long enough for an answer that is on its way, shorter than what a doorbell
- * and a halt cost both sides; short, because the peer may need this core. */
+ * and a halt cost both sides; short, because the peer may need this core. A frame
+ * takes longer than that, and the emulator's threads wait for each other where one
+ * of them spins: for frames one look is all. */
 #define SPIN_NS 2000u
 
 static const char *waiting_for;
@@ -53,9 +55,11 @@ void wait_halted(uint64_t deadline)
 
 static bool spin(bool (*ready)(void *), void *arg, uint64_t until)
 {
+	if (link_frames) {
+		link_frames_poll();
+		return ready(arg);
+	}
 	do {
-		if (link_frames)
-			link_frames_poll();
 		if (ready(arg))
 			return true;
 		cpu_relax();
@@ -69,8 +73,8 @@ static void halt(uint64_t deadline)
 	if (link_frames) {
 		if (!link_frames_rest())
 			return;
-		if (link_frames_deadline() < deadline)
-			deadline = link_frames_deadline();
+		if (link_frames_alarm_at() < deadline)
+			deadline = link_frames_alarm_at();
 	}
 	wait_halted(deadline);
 }

@@ -88,6 +88,11 @@ uint64_t frames_due(const struct frames *frames)
 	return link_due(frames->link);
 }
 
+void frames_settle(struct frames *frames)
+{
+	link_settle(frames->link, frames_port_now(frames->context));
+}
+
 void frames_tick(struct frames *frames)
 {
 	link_tick(frames->link, frames_port_now(frames->context));

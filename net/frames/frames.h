@@ -83,6 +83,7 @@ int frames_signal(struct frames *frames, const struct message *message);
 
 uint64_t frames_deadline(const struct frames *frames);
 uint64_t frames_due(const struct frames *frames);
+void frames_settle(struct frames *frames);               /* link_settle */
 void frames_tick(struct frames *frames);
 
 struct link *frames_link(struct frames *frames);

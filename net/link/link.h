@@ -281,6 +281,9 @@ void link_transmitted(struct link *link, uint64_t now, uint64_t cookie);
 
 /* When link_tick wants to be called (LINK_NEVER: not at all), perhaps too early. */
 uint64_t link_deadline(const struct link *link);
+/* Makes it as late as it can be: it may be too early, as times that move later cost nothing.
+ * Before a halt, which would end for nothing. */
+void link_settle(struct link *link, uint64_t now);
 /* The part of it that is about acknowledgements and what is sent again. */
 uint64_t link_due(const struct link *link);
 void link_tick(struct link *link, uint64_t now);

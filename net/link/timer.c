@@ -195,6 +195,38 @@ static void timeout(struct link *link, struct flow *flow, uint32_t now)
 	send_ready(link, flow);
 }
 
+/* The earlier of its times, none of which is before that in the heap. */
+static int earliest(const struct flow *flow, uint32_t *at)
+{
+	int both = (FLOW_ACKS | FLOW_RESENDS) & flow->flags;
+
+	*at = both == FLOW_ACKS || (both == (FLOW_ACKS | FLOW_RESENDS) &&
+				    is_before(flow->ack_at, flow->resend_at)) ?
+		flow->ack_at : flow->resend_at;
+	return both;
+}
+
+void link_settle(struct link *link, uint64_t now)
+{
+	link->now = now;
+	for (uint32_t most = link->n_heap; most > 0 && link->n_heap > 0; most--) {
+		struct flow *flow = &link->flows[link->heap[0]];
+		int is_wanted;
+		uint32_t at;
+
+		is_wanted = earliest(flow, &at);
+		if (is_wanted && at == flow->timer_at)
+			break;
+		if (is_wanted) {
+			flow->timer_at = at;
+			sift_down(link, 0);
+			set_due(link, link->flows[link->heap[0]].timer_at);
+		} else {
+			remove_from_heap(link, flow);
+		}
+	}
+}
+
 void link_tick(struct link *link, uint64_t now)
 {
 	uint32_t at = units(now);

@@ -64,6 +64,30 @@ TEST(link_acknowledges_with_what_it_sends)
 	probe_close(&p, 0);
 }
 
+TEST(link_is_not_due_for_what_has_left_already)
+{
+	struct wire ack = probe_ack(1, 0, 8);
+	struct probe p;
+
+	open_default(&p);
+	give_data(&p, 0, 8, 0, 7);
+	CHECK(link_deadline(p.link) <= p.now + p.config.ack_delay + 2048);
+	probe_send(&p, 1, 8, 1);        /* takes the acknowledgement along */
+	link_settle(p.link, p.now);
+	CHECK(link_deadline(p.link) > p.now + p.config.least_timeout - 2048);
+	CHECK(link_deadline(p.link) < p.now + p.config.most_timeout + 2048);
+	probe_give(&p, 1, &ack, 0);
+	link_settle(p.link, p.now);
+	CHECK(link_deadline(p.link) == LINK_NEVER);
+	give_data(&p, 1, 8, 0, 8);
+	link_settle(p.link, p.now);
+	CHECK(link_deadline(p.link) <= p.now + p.config.ack_delay + 2048);
+	while (probe_next(&p))
+		continue;
+	probe_complete(&p);
+	probe_close(&p, 0);
+}
+
 TEST(link_keeps_short_messages_that_come_early)
 {
 	const struct wire *ack = 0;

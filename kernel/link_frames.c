@@ -302,7 +302,7 @@ static bool is_started(void *arg)
 }
 
 __attribute__((noinline, cold))
-static int wait_to_start(link_frames_call *call, const struct initiator_args *args)
+static int wait_to_start(link_frames_call *call, const void *args)
 {
 	struct attempt attempt = { call, args, FRAMES_AGAIN };
 
@@ -352,7 +352,7 @@ bool link_frames_signal(const struct message *message)
 	if (link_is_dead(message->target_nid))
 		return false;
 	meet_once(message->target_nid);
-	wait_to_start(signal, (const struct initiator_args *)message);
+	wait_to_start(signal, message);
 	set_timer();
 	return true;
 }

@@ -43,12 +43,11 @@ static void advance(struct link *link, struct flow *flow, uint32_t n)
 		flow->recover = flow->una - CALM_FRAMES; /* numbers wrap: not further behind */
 	else if (flow->burst >= MAPPED)
 		more = 0;
-	flow->credit = flow->credit > n ? (uint8_t)(flow->credit - n) : 0;
 	flow->burst = flow->burst + more < LINK_MOST_WINDOW ?
 		(uint8_t)(flow->burst + more) : (uint8_t)LINK_MOST_WINDOW;
 	while (flow->head != NO_RECORD) {
 		uint32_t index = flow->head;
-		struct send *send = record_at(&link->sends, index);
+		struct send *send = send_at(link, index);
 
 		if (is_before(flow->una, send->first + send->frames))
 			break;
@@ -56,7 +55,10 @@ static void advance(struct link *link, struct flow *flow, uint32_t n)
 		if (flow->head == NO_RECORD)
 			flow->tail = NO_RECORD;
 		flow->sends--;
-		send_end(link, index, 0);
+		if (send->brief && !send->with_card)
+			send_give(link, send, index);
+		else
+			send_end(link, index, 0);
 	}
 }
 
@@ -105,6 +107,7 @@ static void mark_lost(struct link *link, struct flow *flow, uint64_t refused)
 int ack_take(struct link *link, struct flow *flow, const struct wire *wire, uint64_t now)
 {
 	uint32_t under_way = flow->next - flow->una, n = wire->ack - flow->una;
+	uint32_t window = wire->window < LINK_MOST_WINDOW ? wire->window : LINK_MOST_WINDOW;
 
 	if (n > under_way)
 		return is_before(wire->ack, flow->una); /* old, or nonsense */
@@ -113,9 +116,9 @@ int ack_take(struct link *link, struct flow *flow, const struct wire *wire, uint
 		advance(link, flow, n);
 	if (wire->selective || wire->waits)
 		flow->acked |= (wire->selective << 1 | wire->waits) & bits(under_way - n);
-	if (wire->window > flow->credit)
-		flow->credit = wire->window < LINK_MOST_WINDOW ?
-			(uint8_t)wire->window : LINK_MOST_WINDOW;
+	if (flow->credit > window + n)
+		window = flow->credit - n;
+	flow->credit = (uint8_t)window;
 	if (flow->acked || wire->refused)
 		mark_lost(link, flow, wire->refused);
 	if (flow->next == flow->una)

@@ -66,16 +66,12 @@ static uint8_t *pool(struct records *records, uint8_t *at, uint32_t bytes, uint1
 	return at + rounded((uint64_t)bytes * n);
 }
 
-void flow_share(struct link *link)
+void flow_share_anew(struct link *link, uint16_t senders)
 {
-	uint32_t senders = link->senders > link->senders_before ?
-		link->senders : link->senders_before;
 	uint32_t share;
 
-	if (senders == link->sharers)
-		return;
-	link->sharers = (uint16_t)senders;
-	share = link->config.ring / (senders ? senders : 1);
+	link->sharers = senders;
+	share = link->config.ring / senders;
 	link->share = share < 2 ? 2 :
 		share > LINK_MOST_WINDOW ? LINK_MOST_WINDOW : (uint8_t)share;
 }
@@ -105,7 +101,6 @@ struct link *link_open(void *memory, const struct link_config *config, struct ni
 	link->least_timeout = units(config->least_timeout);
 	link->most_timeout = units(config->most_timeout);
 	link->ack_delay = units(config->ack_delay);
-	link->sharers = NO_RECORD;
 	flow_share(link);
 	link->fragment = (nic->mtu - WIRE_DATA) & ~63u;
 	if (link->fragment > WIRE_MOST_PAYLOAD)

@@ -1,8 +1,8 @@
 /*
- * What most frames are: a short message in its turn, from a peer that is known and has
- * lost nothing. Here such a frame is compared with what it must be, word by word; what is
- * anything else goes the long way through accept.c, ack.c and assemble.c, which this only
- * shortens. No state. Called by link_receive for every frame.
+ * What most frames are: a short message in its turn, or an acknowledgement, from a peer that
+ * is known and has lost nothing. Here such a frame is compared with what it must be, word by
+ * word; what is anything else goes the long way through accept.c, ack.c and assemble.c, which
+ * this only shortens. No state. Called by link_receive for every frame.
  */
 #include "state.h"
 #include "../port.h"
@@ -10,54 +10,89 @@
 /* In the order of the wire, little-endian. */
 #define NODE_SHIFT 16              /* in the word at 8: source's end, type, version, kind */
 #define LANE_BIT   ((uint64_t)WIRE_LANE << 56)
+#define NODE_BITS  (0xffffull << NODE_SHIFT)
+#define AN_ACK     ((uint64_t)(WIRE_KIND_DATA ^ WIRE_KIND_ACK) << 56) /* where DATA would be */
+
+/* Where a plain frame comes from, or null: the first two words of any kind. */
+static inline struct flow *flow_of(const struct link *link, const uint8_t *frame, uint64_t kind)
+{
+	uint64_t start = wire_get(frame + WIRE_SOURCE + 2, 8);
+	struct flow *pair;
+
+	if (((start ^ link->plain_from ^ kind) & ~(NODE_BITS | LANE_BIT)) ||
+	    wire_get(frame, 8) != link->plain_here)
+		return 0;
+	pair = flow_find(link, __builtin_bswap16((uint16_t)(start >> NODE_SHIFT)), LINK_REQUESTS);
+	return pair && start & LANE_BIT ? pair + 1 : pair;
+}
+
+/* It is of this life and of its sender's, and acknowledges what can be. */
+static inline int is_due_here(const struct flow *flow, const uint8_t *frame, uint32_t ack)
+{
+	return wire_get(frame + WIRE_SOURCE_INCARNATION, 8) ==
+		(flow->theirs | (uint64_t)flow->mine << 32) && flow->theirs &&
+	       ack - flow->una <= flow->next - flow->una;
+}
+
+/* What it says of what was sent. */
+static inline void take_ack(struct link *link, struct flow *flow, const uint8_t *frame,
+			    uint32_t ack, uint64_t now)
+{
+	struct wire wire = { .ack = ack, .window = (uint32_t)wire_get(frame + WIRE_WINDOW, 2) };
+
+	flow->tries = flow_other(flow)->tries = 0;
+	ack_take(link, flow, &wire, now);
+}
+
+/* An acknowledgement by itself, which says nothing but how far. */
+static inline int take_bare(struct link *link, uint64_t now, const uint8_t *frame)
+{
+	struct flow *flow = flow_of(link, frame, AN_ACK);
+	uint32_t ack = (uint32_t)wire_get(frame + WIRE_ACK, 4);
+
+	if (!flow || wire_get(frame + WIRE_PAYLOAD_CRC, 4) || wire_get(frame + WIRE_SEQUENCE, 4) ||
+	    wire_get(frame + WIRE_SELECTIVE, 8) || wire_get(frame + WIRE_PAYLOAD, 6) ||
+	    wire_get(frame + WIRE_OFFSET + 4, 8) || !is_due_here(flow, frame, ack) ||
+	    wire_checksum(frame, WIRE_HEADER) != wire_get(frame + WIRE_CHECKSUM, 4))
+		return 0;
+	take_ack(link, flow, frame, ack, now);
+	return 1;
+}
 
 int plain_take(struct link *link, uint64_t now, const uint8_t *frame, uint32_t bytes)
 {
-	uint32_t payload = bytes - WIRE_DATA;
-	uint64_t start;
-	struct flow *pair, *flow;
-	struct wire wire;
-	int verdict;
+	uint32_t payload = bytes - WIRE_DATA, sequence, ack;
+	struct flow *flow;
 
-	if (bytes < WIRE_DATA || payload > LINK_WHOLE_BYTES || link->is_odd)
+	if (link->is_odd)
 		return 0;
-	start = wire_get(frame + WIRE_SOURCE + 2, 8);
-	if (((start ^ link->plain_from) & ~(0xffffull << NODE_SHIFT | LANE_BIT)) ||
-	    wire_get(frame, 8) != link->plain_here ||
-	    wire_get(frame + WIRE_PAYLOAD_CRC, 4) || wire_get(frame + WIRE_SELECTIVE, 8) ||
+	if (bytes == WIRE_HEADER)
+		return take_bare(link, now, frame);
+	if (bytes < WIRE_DATA || payload > LINK_WHOLE_BYTES)
+		return 0;
+	flow = flow_of(link, frame, 0);
+	if (!flow || wire_get(frame + WIRE_PAYLOAD_CRC, 4) || wire_get(frame + WIRE_SELECTIVE, 8) ||
 	    wire_get(frame + WIRE_PAYLOAD, 6) != payload ||         /* all of it, from 0 on */
 	    wire_get(frame + WIRE_OFFSET + 4, 8) != (uint64_t)payload << 16)
 		return 0;
-	wire.node = __builtin_bswap16((uint16_t)(start >> NODE_SHIFT));
-	wire.lane = !!(start & LANE_BIT);
-	wire.sequence = (uint32_t)wire_get(frame + WIRE_SEQUENCE, 4);
-	wire.ack = (uint32_t)wire_get(frame + WIRE_ACK, 4);
-	wire.window = (uint32_t)wire_get(frame + WIRE_WINDOW, 2);
-	wire.selective = wire.refused = wire.waits = 0;
-	pair = flow_find(link, wire.node, LINK_REQUESTS);
-	if (!pair)
-		return 0;
-	flow = pair + wire.lane;
-	if (wire_get(frame + WIRE_SOURCE_INCARNATION, 8) !=
-	    (flow->theirs | (uint64_t)flow->mine << 32) || !flow->theirs ||
-	    wire.sequence != flow->expected || wire.sequence != flow->begun ||
+	sequence = (uint32_t)wire_get(frame + WIRE_SEQUENCE, 4);
+	ack = (uint32_t)wire_get(frame + WIRE_ACK, 4);
+	if (sequence != flow->expected || sequence != flow->begun ||
 	    flow->arrived | flow->refused || !flow->granted ||
-	    wire.ack - flow->una > flow->next - flow->una ||
+	    !is_due_here(flow, frame, ack) ||
 	    wire_checksum(frame, WIRE_DATA) != wire_get(frame + WIRE_CHECKSUM, 4))
 		return 0;
 
-	pair[LINK_REQUESTS].tries = pair[LINK_ANSWERS].tries = 0;
-	ack_take(link, flow, &wire, now);
+	take_ack(link, flow, frame, ack, now);
 	if (flow->epoch != link->epoch) {
 		flow->epoch = link->epoch;
 		link->senders++;
 		flow_share(link);
 	}
-	verdict = link->user.whole(link->context, wire.node, wire.lane, frame + WIRE_HEADER,
-				   frame + WIRE_DATA, payload);
-	if (verdict == LINK_BUSY) {
+	if (link->user.whole(link->context, flow->node, flow_lane(flow), frame + WIRE_HEADER,
+			     frame + WIRE_DATA, payload) == LINK_BUSY) {
 		count(link, LINK_REFUSED);
-		assemble_refuse(link, flow, wire.sequence, now);
+		assemble_refuse(link, flow, sequence, now);
 		return 1;
 	}
 	count(link, LINK_MESSAGES_IN);

@@ -322,7 +322,17 @@ struct flow *flow_open(struct link *link, uint32_t node, enum link_lane lane);
 void flow_lose(struct link *link, uint32_t node, int bump, uint32_t theirs);
 
 /* How many senders there are may have changed: of the card's ring each has a share. */
-void flow_share(struct link *link);
+__attribute__((noinline)) void flow_share_anew(struct link *link, uint16_t senders);
+
+static inline void flow_share(struct link *link)
+{
+	uint16_t senders = link->senders > link->senders_before ?
+		link->senders : link->senders_before;
+
+	senders += senders == 0;
+	if (senders != link->sharers)
+		flow_share_anew(link, senders);
+}
 
 /* ---- timer.c ---- */
 
@@ -375,8 +385,18 @@ static inline void send_pump(struct link *link, uint64_t now)
 __attribute__((noinline)) void send_ack(struct link *link, struct flow *flow, uint64_t now);
 /* Answer a frame that was meant for somebody else. */
 void send_reset(struct link *link, const struct wire *to, uint32_t mine, int over);
+/* A message that has ended well and that nobody hears of: its record is free. */
+static inline void send_give(struct link *link, struct send *send, uint32_t index)
+{
+	link->sends_used[send->lane]--;
+	send->next = link->sends.free;
+	link->sends.free = (uint16_t)index;
+	link->sends.used--;
+	count(link, LINK_MESSAGES_OUT);
+}
+
 /* A message is acknowledged or failed: sent(), as soon as the card is done with it. */
-void send_end(struct link *link, uint32_t send, int fail);
+__attribute__((noinline)) void send_end(struct link *link, uint32_t send, int fail);
 /* One use less of a message that is not free. */
 void send_drop(struct link *link, uint32_t send);
 /* What this flow has received, for a frame that leaves now. */

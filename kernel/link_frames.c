@@ -37,6 +37,7 @@ static uint64_t looked_ns;         /* when they were last looked at */
 static uint64_t heard_ns;          /* when it last had something */
 static bool flooded;               /* frames are left that nobody will interrupt for */
 static uint64_t met;               /* bit per node of the region: it has booted, and lives */
+static uint64_t *calls;            /* margay_start's, or null: no application yet */
 static uint64_t counted[2];        /* copied bytes, out and in, that are in node.counters */
 
 static const struct block_limits limits = BLOCK_DEFAULT_LIMITS;
@@ -156,6 +157,26 @@ uint32_t link_frames_poll(void)
 	return n;
 }
 
+/* Whether the application shall call when it finds no event. It may write there too, and
+ * then only itself waits. */
+static void tell(bool holds)
+{
+	if (calls)
+		*calls = holds || parameters.control != CONTROL_INTERRUPT;
+}
+
+void link_frames_flush(void)
+{
+	if (busy)
+		return;
+	tell(false);
+	if (!frames_holds(link_frames))
+		return;
+	busy = true;
+	frames_flush(link_frames);
+	leave();
+}
+
 /* A card whose interrupts do not arrive is looked at by a timer, and so is what a flood
  * has left, for which there is no interrupt any more. */
 static uint64_t due_at(void)
@@ -194,6 +215,7 @@ static void set_timer(void)
 
 void link_frames_look(void)
 {
+	link_frames_flush();
 	if (parameters.control == CONTROL_INTERRUPT)
 		return;
 	link_frames_poll();
@@ -233,6 +255,13 @@ void link_frames_resume(void)
 	else
 		interrupts(0);
 	set_timer();
+}
+
+void link_frames_enter(uint64_t *word)
+{
+	calls = word;
+	tell(false);
+	link_frames_resume();
 }
 
 void link_frames_arrival(void)
@@ -335,10 +364,16 @@ bool link_frames_brief(const struct initiator_args *args)
 	busy = true;
 	done = frames_brief(link_frames, args);
 	leave();
-	if (__builtin_expect(done == FRAMES_SENT, 1))
+	if (__builtin_expect(done == FRAMES_SENT, 1)) {
 		arm_leisurely(frames_due(link_frames));
-	else
+	} else {
+		bool holds = frames_holds(link_frames);
+
+		tell(holds);
+		if (holds) /* not leisurely: nobody else sends it */
+			timer_arm_by(due_at());
 		set_timer();
+	}
 	return done != FRAMES_OTHER;
 }
 
@@ -429,6 +464,8 @@ void link_frames_count(void)
 	static const struct { enum counter counter; enum link_counter from; } shown[] = {
 		{ COUNTER_RETRANSMISSIONS, LINK_RESENT },
 		{ COUNTER_ACKS, LINK_ACKS_OUT },
+		{ COUNTER_BUNDLES, LINK_BUNDLES },
+		{ COUNTER_BUNDLED, LINK_BUNDLED },
 		{ COUNTER_DUPLICATES, LINK_DUPLICATES },
 		{ COUNTER_DAMAGED, LINK_DAMAGED },
 		{ COUNTER_FORGED, LINK_FORGED },

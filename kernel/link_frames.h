@@ -49,11 +49,17 @@ bool link_frames_signal(const struct message *message);
  * console in it, it does nothing. */
 uint32_t link_frames_poll(void);
 
+/* Nothing more is sent for a while: what waits for company (net/link/bundle.c) leaves. */
+void link_frames_flush(void);
+
 /* The same in a call that does not wait, if nothing interrupts the application. */
 void link_frames_look(void);
 
 /* Before a halt: from now on an arrival ends it. False: something has come. */
 bool link_frames_rest(void);
+
+/* Once, before the application starts: *calls is margay_start's, in its memory. */
+void link_frames_enter(uint64_t *calls);
 
 /* Before the application goes on after a wait. */
 void link_frames_resume(void);

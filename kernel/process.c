@@ -133,10 +133,12 @@ static uint64_t put_strings(uint64_t *top, const char *const *strings, uint32_t 
 void process_start(void)
 {
 	struct segment *s = &node.segment;
-	uint64_t top = s->bytes, argument;
+	uint64_t top = s->bytes, argument, *calls;
 	struct margay_start *start = (struct margay_start *)take(&top, sizeof(*start));
 
 	argument = APP_BASE + top;
+	calls = (uint64_t *)take(&top, sizeof(*calls));
+	*calls = 0;
 	*start = (struct margay_start){
 		.argc = parameters.args,
 		.argv = put_strings(&top, parameters.arg, parameters.args),
@@ -149,7 +151,7 @@ void process_start(void)
 		.nid = node.id,
 		.pid = node.pid,
 		.tsc_hz = node.tsc_hz,
-		.polls = link_frames && parameters.control != CONTROL_INTERRUPT,
+		.calls = link_frames ? APP_BASE + top : 0,
 	};
 	memcpy(start->node_name, node.name, sizeof(start->node_name));
 	start->wall_ns = wall_ns();
@@ -162,7 +164,7 @@ void process_start(void)
 		atomic_store(&node.own->state, NODE_RUNNING);
 	}
 	if (link_frames)
-		link_frames_resume();
+		link_frames_enter(calls);
 	enter_application((uint64_t)margay_app_entry, APP_BASE + top, argument);
 }
 

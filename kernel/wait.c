@@ -88,6 +88,8 @@ static bool await(bool (*ready)(void *arg), void *arg, uint64_t deadline, const 
 	bool is_ready;
 
 	waiting_for = what_for;
+	if (link_frames)
+		link_frames_flush();
 	is_ready = spin(ready, arg, spin_end < deadline ? spin_end : deadline);
 	while (!is_ready && !(interruptible && upcall_is_due()) && now_ns() < deadline) {
 		set_sleeping(1);

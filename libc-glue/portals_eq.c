@@ -37,7 +37,7 @@ static struct eq_reader queues[QUEUES] = {
 static struct eq_reader *by_index[QUEUES] = {
 	[0] = &no_queue, [1 ... QUEUES - 1] = &no_queue_there
 };
-/* Those whose events arrive without this process's help (margay_start.polls). */
+/* Those whose events always arrive without this process's help (margay_start.calls). */
 static struct eq_reader *filled_by_index[QUEUES] = {
 	[0] = &no_queue, [1 ... QUEUES - 1] = &no_queue_there
 };
@@ -107,7 +107,7 @@ int PtlEQAlloc(ptl_handle_ni_t ni, ptl_size_t count, ptl_eq_handler_t handler,
 	queue->mask = info.count - 1;
 	eq_advance(queue, queue->next); /* the kernel has stored the first number */
 	by_index[HANDLE_INDEX(info.handle)] = queue;
-	if (!glue_start.polls)
+	if (!glue_start.calls)
 		filled_by_index[HANDLE_INDEX(info.handle)] = queue;
 	*eq = info.handle;
 	return PTL_OK;
@@ -130,8 +130,16 @@ int PtlEQFree(ptl_handle_eq_t eq)
 	return result;
 }
 
-/* Have the kernel look whether something has come: only where no interrupt tells it
- * (margay_start.polls). A function of its own: all other looks enter no kernel. */
+/* Whether the kernel wants a call before an event is waited for (margay_start.calls). */
+static int is_called_for(void)
+{
+	const volatile uint64_t *calls = (const volatile uint64_t *)glue_start.calls;
+
+	return calls && *calls;
+}
+
+/* Have the kernel send what it holds, and look whether something has come that no
+ * interrupt tells it. A function of its own: all other looks enter no kernel. */
 __attribute__((noinline))
 static void poll_cards(const ptl_handle_eq_t *eqs, unsigned int size)
 {
@@ -147,7 +155,7 @@ static int get_other(ptl_handle_eq_t eq, ptl_event_t *event)
 
 	if (queue->handle == eq) {
 		result = eq_read(queue, event);
-		if (result != PTL_EQ_EMPTY)
+		if (result != PTL_EQ_EMPTY || !is_called_for())
 			return result;
 		poll_cards(&eq, 1);
 		return eq_read(queue, event);
@@ -228,11 +236,13 @@ static int wait(const ptl_handle_eq_t *eqs, unsigned int size, unsigned long tim
 		ptl_event_t *event, int *which)
 {
 	int probe = ++waits % PROBE_EVERY == 0;
-	int result = look_for(eqs, size, glue_start.polls ? 0 : probe ? SPIN_MOST : spin, event,
-			      which);
-	int waited = PTL_OK;
+	int waited = PTL_OK, result;
 	uint64_t end = timeout_ns == ~0UL ? ~0UL : glue_now_ns() + timeout_ns;
 
+	if (is_called_for())
+		poll_cards(eqs, size);
+	result = look_for(eqs, size, is_called_for() ? 0 : probe ? SPIN_MOST : spin, event,
+			  which);
 	if (result != PTL_EQ_EMPTY)
 		return result;
 	if (!probe)
@@ -274,7 +284,7 @@ int PtlEQPoll(ptl_handle_eq_t *eqs, int size, ptl_time_t timeout, ptl_event_t *e
 		if (queue_of(eqs[i])->handle != eqs[i] && !upcall_is_queue(eqs[i]))
 			return no_such_queue();
 	result = look(eqs, (unsigned int)size, event, which);
-	if (result == PTL_EQ_EMPTY && timeout == 0 && glue_start.polls) {
+	if (result == PTL_EQ_EMPTY && timeout == 0 && is_called_for()) {
 		poll_cards(eqs, (unsigned int)size);
 		return look(eqs, (unsigned int)size, event, which);
 	}

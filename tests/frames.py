@@ -9,12 +9,14 @@ import struct
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-DATA, ACK, RESET, ANNOUNCE, GRANT, BULK, MARK = range(1, 8)
+DATA, ACK, RESET, ANNOUNCE, GRANT, BULK, MARK, BUNDLE = range(1, 9)
 KINDS = {DATA: "DATA", ACK: "ACK", RESET: "RESET", ANNOUNCE: "ANNOUNCE", GRANT: "GRANT",
-         BULK: "BULK", MARK: "MARK"}
-WITH_MESSAGE, WITH_PAYLOAD, WITH_TURN = (DATA, ANNOUNCE), (DATA, BULK), (GRANT, BULK, MARK)
-WITH_WAITS = (DATA, ANNOUNCE, ACK, GRANT)
+         BULK: "BULK", MARK: "MARK", BUNDLE: "BUNDLE"}
+WITH_MESSAGE, WITH_PAYLOAD, WITH_TURN = (DATA, ANNOUNCE, BUNDLE), (DATA, BULK, BUNDLE), (
+    GRANT, BULK, MARK)
+WITH_WAITS = (DATA, ANNOUNCE, ACK, GRANT, BUNDLE)
 HEADER, MESSAGE, DATA_HEADER = 64, 128, 192
+ENTRY, BUNDLE_EACH, BUNDLE_BYTES = 8, 128, 2048
 ETHERTYPE = 0x88B5
 MOST_PAYLOAD = 65472
 
@@ -110,6 +112,36 @@ def message(**fields: int) -> bytes:
     return bytes(data)
 
 
+def padded(data: bytes) -> bytes:
+    return data + bytes(-len(data) % 8)
+
+
+def bundle(messages: list[tuple[bytes, bytes]]) -> dict[str, object]:
+    """The fields of a BUNDLE of these headers and payloads."""
+    (header, first), *others = messages
+    return {"kind": BUNDLE, "offset": len(messages), "length": len(first), "message": header,
+            "payload": padded(first) + b"".join(
+                len(data).to_bytes(ENTRY, "little") + head + padded(data)
+                for head, data in others)}
+
+
+def unbundle(message: bytes, length: int, payload: bytes) -> list[tuple[bytes, bytes]] | None:
+    """The messages of a BUNDLE; None: there is something between them."""
+    messages, at, header = [], 0, message
+    while length <= BUNDLE_EACH and at + len(padded(bytes(length))) <= len(payload):
+        end = at + len(padded(bytes(length)))
+        if any(payload[at + length:end]):
+            break
+        messages.append((header, payload[at:at + length]))
+        at = end
+        if at == len(payload):
+            return messages
+        length = int.from_bytes(payload[at:at + ENTRY], "little")
+        header = payload[at + ENTRY:at + ENTRY + MESSAGE]
+        at += ENTRY + MESSAGE
+    return None
+
+
 @dataclass(frozen=True)
 class Frame:
     to: int                        # nodes
@@ -127,7 +159,7 @@ class Frame:
     ack: int = 0
     selective: int = 0
     window: int = 8
-    offset: int = 0                # DATA; ANNOUNCE: bytes of a part
+    offset: int = 0                # DATA; ANNOUNCE: bytes of a part; BUNDLE: messages
     length: int = 0
     reach: int = 0                 # GRANT
     turn: int = 0                  # GRANT, BULK, MARK
@@ -168,8 +200,9 @@ def sealed(data: bytes, key: bytes | None = None) -> bytes:
     """The frame with the right checksum of its header, or the right tag."""
     if key:
         return data[:16] + siphash(key, data[:16] + data[24:]).to_bytes(8, "little") + data[24:]
-    header = data[:16] + bytes(4) + data[20:header_of(data)]
-    return data[:16] + checksum(header).to_bytes(4, "little") + data[20:]
+    end = len(data) if data[15] & 15 == BUNDLE else header_of(data)
+    covered = data[:16] + bytes(4) + data[20:end]
+    return data[:16] + checksum(covered).to_bytes(4, "little") + data[20:]
 
 
 def is_sealed(data: bytes, key: bytes | None = None) -> bool:
@@ -187,7 +220,7 @@ def decode(data: bytes, node: int, key: bytes | None = None) -> tuple[str, Frame
     kind, payload_bytes, reach = data[15] & 15, int.from_bytes(data[50:52], "little"), 0
     if kind == GRANT:
         payload_bytes, reach = 0, payload_bytes
-    if len(data) != header_of(data) + payload_bytes:
+    if len(data) != header_of(data) + payload_bytes or (kind == BUNDLE and len(data) % 8):
         return "SHORT", None
     if not is_sealed(data, key):
         return ("FORGED" if key else "DAMAGED"), None
@@ -199,10 +232,11 @@ def decode(data: bytes, node: int, key: bytes | None = None) -> tuple[str, Frame
     payload = data[header_of(data):]
     if (frame.source == 0 or kind not in KINDS or (frame.waits and kind not in WITH_WAITS) or
             (payload and kind not in WITH_PAYLOAD) or payload_bytes > MOST_PAYLOAD or
-            not sound(frame, payload_bytes)):
+            not sound(replace(frame, message=data[HEADER:DATA_HEADER], payload=payload),
+                      payload_bytes)):
         return "NONSENSE", None
     carried = int.from_bytes(data[20:24], "little")
-    if not key and kind in WITH_PAYLOAD and carried and carried != crc32c(payload):
+    if not key and kind in (DATA, BULK) and carried and carried != crc32c(payload):
         return "DAMAGED", None
     if kind in WITH_MESSAGE:
         return "OK", replace(frame, message=data[HEADER:DATA_HEADER], payload=payload)
@@ -217,6 +251,10 @@ def sound(frame: Frame, payload_bytes: int) -> bool:
                 (payload_bytes > 0 or frame.length == 0))
     if frame.kind == ANNOUNCE:
         return 0 < frame.offset <= min(frame.length, MOST_PAYLOAD)
+    if frame.kind == BUNDLE:
+        messages = unbundle(frame.message, frame.length, frame.payload)
+        return (payload_bytes <= BUNDLE_BYTES and messages is not None and
+                1 < len(messages) == frame.offset)
     return frame.kind != BULK or payload_bytes > 0
 
 

@@ -17,7 +17,7 @@ from typing import Callable, Iterator
 import pytest
 
 import frames
-from frames import ACK, DATA, RESET, Frame
+from frames import ACK, BUNDLE, DATA, RESET, Frame
 
 pytestmark = [pytest.mark.nic, pytest.mark.nodes(3), pytest.mark.spin(2)]
 
@@ -100,7 +100,7 @@ def attacked(margay, app, tmp_path: Path, port: Port, where: str, makes: Makes, 
 
 def plausible(rng: random.Random, sender: int, to: int) -> Frame:
     """What could be the next frame of that node: the first of a lane, or one soon after."""
-    kind = rng.choice([DATA, DATA, ACK, RESET])
+    kind = rng.choice([DATA, DATA, BUNDLE, ACK, RESET])
     frame = Frame(to=to, sender=sender, kind=kind, lane=rng.randrange(2),
                   source=rng.choice([LIFE, LIFE, LIFE + 1, LIFE + 256]),
                   destination=rng.choice([LIFE, LIFE, 0]), ack=rng.randrange(64),
@@ -111,6 +111,12 @@ def plausible(rng: random.Random, sender: int, to: int) -> Frame:
                                 length=len(payload), match_bits=rng.getrandbits(4))
         frame = replace(frame, sequence=rng.randrange(200), payload=payload, length=len(payload),
                         message=header)
+    elif kind == BUNDLE:
+        payloads = [rng.randbytes(rng.randrange(65)) for _ in range(rng.randrange(2, 9))]
+        frame = replace(frame, sequence=rng.randrange(200), **frames.bundle([
+            (frames.message(operation=rng.randrange(1, 9), source_nid=sender, target_nid=to,
+                            length=len(data), match_bits=rng.getrandbits(4)), data)
+            for data in payloads]))
     elif kind == ACK:
         frame = replace(frame, again=1, refused=rng.getrandbits(64))
     else:
@@ -165,6 +171,11 @@ def test_frames_that_cannot_be_in_a_nodes_own_name(margay, app, tmp_path, port):
             yield replace(put, length=63).encode()
             yield frames.sealed(put.encode())[:-1]
             yield put.encode()[:-1] + b"x" * 60_000
+            two = frames.bundle([(put.message, bytes(8))] * 2)
+            yield replace(put, **two | {"offset": 3}).encode()
+            yield replace(put, **two | {"payload": two["payload"][:-8]}).encode()
+            yield replace(put, **two | {"payload": two["payload"] + bytes(8)}).encode()
+            yield replace(put, **two | {"length": 1 << 47}).encode()
             damaged = replace(put, crc=True).encode()
             yield damaged[:-1] + bytes([damaged[-1] ^ 1])
     got = attacked(margay, app, tmp_path, port, "2.9", makes)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import frames
-from frames import ACK, ANNOUNCE, BULK, DATA, GRANT, Frame
+from frames import ACK, ANNOUNCE, BULK, BUNDLE, DATA, GRANT, Frame
 from harness import BUILD
 
 pytestmark = pytest.mark.host
@@ -85,6 +85,11 @@ def right_frames(draw, kinds=tuple(frames.KINDS)) -> Frame:
                    "crc": draw(st.booleans())}
     elif kind == ACK and again:
         values["refused"] = draw(number(64))
+    elif kind == BUNDLE:
+        values |= frames.bundle(draw(st.lists(st.tuples(
+            st.binary(min_size=128, max_size=128), st.binary(max_size=60)), min_size=2,
+            max_size=10)))
+        del values["kind"]
     elif kind == ANNOUNCE:
         part = draw(st.integers(1, frames.MOST_PAYLOAD))
         values |= {"offset": part, "length": part + draw(number(40)), "message": draw(
@@ -170,6 +175,26 @@ def test_the_longest_frame(tool):
     assert tool.decode(frame.encode(), 1, None) == ("OK", frame)
     longer = replace(frame, payload=frame.payload + b"x")
     assert tool.decode(longer.encode(), 1, None) == ("NONSENSE", None)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(st.tuples(st.binary(min_size=128, max_size=128), st.binary(max_size=140)),
+                min_size=1, max_size=18), st.data(), KEYS)
+def test_bundles_at_their_limits(tool, messages, data, key):
+    """One message, too many, too long ones, a wrong count, dirt between them."""
+    frame = Frame(to=1, sender=2, **frames.bundle(messages))
+    if data.draw(st.booleans()):
+        frame = replace(frame, offset=data.draw(st.integers(0, 20)))
+    if data.draw(st.booleans()):
+        frame = replace(frame, payload=data.draw(changed(frame.payload + bytes(80)))[
+            :len(frame.payload) + data.draw(st.integers(-3, 3))])
+    encoded = frame.encode(key)
+    right = (1 < len(messages) and all(len(part) <= 128 for _, part in messages) and
+             len(frame.payload) <= frames.BUNDLE_BYTES and
+             frames.unbundle(frame.message, frame.length, frame.payload) is not None)
+    result = tool.decode(encoded, 1, key)
+    assert result == frames.decode(encoded, 1, key)
+    assert result[0] == "NONSENSE" or right or frame.payload != frames.bundle(messages)["payload"]
 
 
 def test_every_field_is_compared():

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import frames
-from frames import ACK, ANNOUNCE, BULK, DATA, GRANT, MARK, RESET, Frame
+from frames import ACK, ANNOUNCE, BULK, BUNDLE, DATA, GRANT, MARK, RESET, Frame
 from harness import BUILD, ROOT, cores
 from test_wire import right_frames
 
@@ -57,8 +57,9 @@ def test_every_field(tmp_path_factory, sent, keyed):
     key = KEY if keyed else None
     data = [frame.encode(key) for frame in sent]
     names = ["kind", "lane", "again", "over", "waits", "version", "bytes", "offset", "part_bytes",
-             "length", "refused", "reach", "turn", "part", "until", "wanted", "from", "from_card",
-             "to", "to_card", "payload", "payload_crc", "bad", "crc.status", "tag.status", *PLAIN]
+             "length", "messages", "entry", "refused", "reach", "turn", "part", "until", "wanted",
+             "from", "from_card", "to", "to_card", "payload", "payload_crc", "bad", "crc.status",
+             "tag.status", *PLAIN]
     rows = shown(tmp_path_factory.mktemp("fields"), data,
                  ["margay." + name for name in names] + HEADER, "-o", f"margay.key:{KEY.hex()}")
     for frame, raw, row in zip(sent, data, rows):
@@ -71,13 +72,18 @@ def test_every_field(tmp_path_factory, sent, keyed):
         assert (value("to"), value("to_card")) == (frame.to, frame.card)
         assert not row["margay.bad"], row
         assert (value("crc.status"), value("tag.status")) == ((None, 1) if keyed else (1, None))
-        assert "".join(row["margay.payload"]) == frame.payload.hex()
+        messages = (frames.unbundle(frame.message, frame.length, frame.payload)
+                    if frame.kind == BUNDLE else [(frame.message, frame.payload)])
+        assert "".join(row["margay.payload"]) == b"".join(data for _, data in messages).hex()
+        assert [int(bytes_) for bytes_ in row["margay.entry"]] == [
+            len(data) for _, data in messages[1:]]
         grant, message = frame.kind == GRANT, frame.kind in frames.WITH_MESSAGE
         turn = frame.kind in frames.WITH_TURN
         wanted = grant and frame.again
         want = {
             "bytes": None if grant else len(frame.payload), "reach": frame.reach if grant else None,
             "offset": frame.offset if frame.kind == DATA else None,
+            "messages": frame.offset if frame.kind == BUNDLE else None,
             "part_bytes": frame.offset if frame.kind == ANNOUNCE else None,
             "length": frame.length if message else None, "turn": frame.turn if turn else None,
             "part": frame.part if turn else None, "wanted": frame.until if wanted else None,
@@ -86,8 +92,9 @@ def test_every_field(tmp_path_factory, sent, keyed):
             "payload_crc": None if keyed else int.from_bytes(raw[20:24], "little")}
         assert {name: value(name) for name in want} == want
         for name, at, size in frames.MESSAGE_FIELDS:
-            assert value("message." + name) == (int.from_bytes(
-                frame.message[at:at + size], "little") if message else None), name
+            assert [int(value, 0) for value in row["margay.message." + name]] == [
+                int.from_bytes(header[at:at + size], "little")
+                for header, _ in messages if message], name
 
 
 def test_info_column(tmp_path):
@@ -121,7 +128,9 @@ def test_info_column(tmp_path):
         (replace(grant, over=1), "grant 5 -> 3 turn 7 taken back ack 20"),
         (Frame(to=5, sender=3, kind=BULK, sequence=19, turn=7, part=2, payload=b"x"),
          "bulk 3 -> 5 turn 7 seq 19 part 2"),
-        (Frame(to=5, sender=3, kind=MARK, turn=7), "mark 3 -> 5 turn 7")]
+        (Frame(to=5, sender=3, kind=MARK, turn=7), "mark 3 -> 5 turn 7"),
+        (Frame(to=5, sender=3, sequence=21, ack=4, **frames.bundle([(put, b"eight by")] * 3)),
+         "PUT and 2 more 3 -> 5 seq 21 ack 4")]
     rows = shown(tmp_path, [frame.encode() for frame, _ in cases], ["margay.arrived"])
     assert [row["_ws.col.Info"][0] for row in rows] == [info for _, info in cases]
     assert rows[3]["margay.arrived"] == ["19", "20", "21", "82"]
@@ -161,12 +170,15 @@ def test_what_is_wrong_is_marked(tmp_path):
     data = good.encode()
     signed = replace(good, crc=False).encode(KEY)
     wrong = bytes(16)
+    bundle = Frame(to=5, sender=3, **frames.bundle([(bytes(128), b"one"), (bytes(128), b"two")]))
     cases = [(data, ""), (data[:40] + b"\1" + data[41:], "wrong checksum of the header"),
              (data[:5] + b"\7" + data[6:], "wrong checksum of the header"),
              (data[:-1] + b"!", "wrong checksum of the payload"), (data[:-1], "not as long as it says"),
              (data + b"!", "not as long as it says"), (data[:63], "shorter than a header"),
              (data[:14] + b"\3" + data[15:], "unknown version or kind"),
              (data[:15] + b"\17" + data[16:], "unknown version or kind"),
+             (bundle.encode(), ""), (replace(bundle, offset=3).encode(), "messages that cannot be"),
+             (bundle.encode()[:330] + b"!" + bundle.encode()[331:], "wrong checksum of the header"),
              (signed, ""), (signed[:-1] + b"!", "wrong tag"),
              (replace(good, crc=False).encode(wrong), "wrong tag")]
     rows = shown(tmp_path, [raw for raw, _ in cases], ["margay.bad", "margay.stream"],
@@ -210,7 +222,7 @@ def test_simulated_jobs(tmp_path, auth):
     resent = int(done.stdout.split(" resent")[0].split()[-1])
     assert resent > 0 and resent == sum(bool(row["margay.retransmission"]) for row in rows)
     assert not [row for row in rows if row["margay.bad"]]
-    assert {row["margay.kind"][0] for row in rows} == {str(DATA), str(ACK)}
+    assert {row["margay.kind"][0] for row in rows} == {str(DATA), str(ACK), str(BUNDLE)}
     status = "margay.tag.status" if auth else "margay.crc.status"
     assert {tuple(row[status]) for row in rows} == {("1",)}
     if not auth:

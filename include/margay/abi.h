@@ -172,8 +172,9 @@ struct margay_start {
 	uint64_t wall_ns;      /* CLOCK_REALTIME at tsc_start, ns since 1970 */
 	uint64_t mono_ns;      /* CLOCK_MONOTONIC at tsc_start: ns since the node's boot */
 	char node_name[32];    /* gethostname: "node3" */
-	uint64_t polls;        /* 1: messages arrive in system calls only, or late: who looks
-	                          for an event and finds none makes one */
+	uint64_t calls;        /* address of a uint64_t that the kernel writes at any time: not 0:
+	                          who looks for an event and finds none makes a call, as messages
+	                          come or leave only then, or late; 0: there is none */
 };
 #endif
 #endif

@@ -78,6 +78,16 @@ void frames_bulk(struct frames *frames, struct nic *nic)
 	link_bulk(frames->link, nic);
 }
 
+void frames_flush(struct frames *frames)
+{
+	link_flush(frames->link, frames_port_now(frames->context));
+}
+
+int frames_holds(const struct frames *frames)
+{
+	return link_holds(frames->link);
+}
+
 uint64_t frames_deadline(const struct frames *frames)
 {
 	return link_deadline(frames->link);

@@ -81,6 +81,10 @@ enum frames_brief frames_brief(struct frames *frames, const struct initiator_arg
 /* Send a message without payload, answer or record of its own: BARRIER. 0 or FRAMES_AGAIN. */
 int frames_signal(struct frames *frames, const struct message *message);
 
+/* Nothing more is sent for a while: link_flush. frames_holds: 1 if that would send anything. */
+void frames_flush(struct frames *frames);
+int frames_holds(const struct frames *frames);
+
 uint64_t frames_deadline(const struct frames *frames);
 uint64_t frames_due(const struct frames *frames);
 void frames_settle(struct frames *frames);               /* link_settle */

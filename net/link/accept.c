@@ -78,7 +78,8 @@ static int is_mine(const struct link *link, const struct wire *wire, uint32_t mi
 /* A frame with a sequence number. */
 static int opens(const struct wire *wire)
 {
-	return wire->kind == WIRE_KIND_DATA || wire->kind == WIRE_KIND_ANNOUNCE;
+	return wire->kind == WIRE_KIND_DATA || wire->kind == WIRE_KIND_ANNOUNCE ||
+	       wire->kind == WIRE_KIND_BUNDLE;
 }
 
 /* Acknowledgement and data of a frame that both sides agree on. */

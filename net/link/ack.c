@@ -55,7 +55,7 @@ static void advance(struct link *link, struct flow *flow, uint32_t n)
 		if (flow->head == NO_RECORD)
 			flow->tail = NO_RECORD;
 		flow->sends--;
-		if (send->brief && !send->with_card)
+		if (send->brief == BRIEF_ALONE && !send->with_card)
 			send_give(link, send, index);
 		else
 			send_end(link, index, 0);
@@ -121,10 +121,13 @@ int ack_take(struct link *link, struct flow *flow, const struct wire *wire, uint
 	flow->credit = (uint8_t)window;
 	if (flow->acked || wire->refused)
 		mark_lost(link, flow, wire->refused);
-	if (flow->next == flow->una)
+	if (flow->next == flow->una) {
 		flow->flags &= (uint8_t)~FLOW_RESENDS;
-	else if (n || wire->waits)
+		if (flow->fresh != NO_RECORD)
+			bundle_leave(link, flow);
+	} else if (n || wire->waits) {
 		timer_resend(link, flow, units(now));
+	}
 	if (flow->marked || flow->fresh != NO_RECORD)
 		send_ready(link, flow);
 	return 1;

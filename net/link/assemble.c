@@ -20,31 +20,58 @@ static uint32_t take_share(struct records *records, uint32_t held)
 
 /* ---- short messages ---- */
 
-static int whole(struct link *link, struct flow *flow, const void *header, const void *payload,
-		 uint32_t bytes)
+/* A short message, or a bundle of them, in its turn. */
+static int whole(struct link *link, struct flow *flow, const struct wire *wire)
 {
-	if (link->user.whole(link->context, flow->node, flow_lane(flow), header, payload,
-			     bytes) == LINK_BUSY) {
+	int is_bundle = wire->kind == WIRE_KIND_BUNDLE;
+	int verdict = is_bundle ? bundle_take(link, flow, wire) :
+		link->user.whole(link->context, flow->node, flow_lane(flow), wire->message,
+				 wire->payload, wire->bytes);
+
+	if (verdict == LINK_BUSY) {
 		count(link, LINK_REFUSED);
 		return REFUSED;
 	}
-	count(link, LINK_MESSAGES_IN);
+	link->counters[LINK_MESSAGES_IN] += !is_bundle;
 	flow->begun++;
 	return ACCEPTED;
 }
 
+static void stash_give(struct link *link, uint32_t index)
+{
+	struct stash *stash = record_at(&link->stashes, index);
+
+	if (stash->bundle != NO_RECORD)
+		record_give(&link->bundles, stash->bundle);
+	record_give(&link->stashes, index);
+}
+
+static uint8_t *stash_payload(const struct link *link, struct stash *stash)
+{
+	return stash->bundle == NO_RECORD ? stash->payload :
+		((struct bundle *)record_at(&link->bundles, stash->bundle))->room;
+}
+
 static int place_short(struct link *link, struct flow *flow, const struct wire *wire)
 {
-	uint32_t index, held = 0;
+	int is_bundle = wire->kind == WIRE_KIND_BUNDLE;
+	uint32_t index, held = 0, bundle = NO_RECORD;
 	struct stash *stash;
 
-	if (wire->offset || wire->bytes != wire->length)
+	if (!is_bundle && (wire->offset || wire->bytes != wire->length))
 		return NONSENSE;
 	if (wire->sequence == flow->expected)
-		return whole(link, flow, wire->message, wire->payload, wire->bytes);
+		return whole(link, flow, wire);
 	for (index = flow->stash; index != NO_RECORD; held++)
 		index = ((struct stash *)record_at(&link->stashes, index))->next;
 	index = take_share(&link->stashes, held);
+	if (index != NO_RECORD && is_bundle) {
+		bundle = take_share(&link->bundles, held);
+		if (bundle == NO_RECORD) {
+			record_give(&link->stashes, index);
+			index = NO_RECORD;
+		}
+	}
 	if (index == NO_RECORD) {
 		count(link, LINK_EARLY);
 		return REFUSED;
@@ -54,8 +81,10 @@ static int place_short(struct link *link, struct flow *flow, const struct wire *
 	stash->next = flow->stash;
 	stash->sequence = wire->sequence;
 	stash->bytes = (uint16_t)wire->bytes;
+	stash->length = (uint16_t)wire->length;
+	stash->bundle = (uint16_t)bundle;
 	port_copy(stash->header, wire->message, LINK_HEADER_BYTES);
-	port_copy(stash->payload, wire->payload, wire->bytes);
+	port_copy(stash_payload(link, stash), wire->payload, wire->bytes);
 	flow->stash = (uint16_t)index;
 	return ACCEPTED;
 }
@@ -65,6 +94,7 @@ static int unstash(struct link *link, struct flow *flow)
 {
 	uint16_t *link_to = &flow->stash;
 	struct stash *stash;
+	struct wire wire;
 	uint32_t index;
 	int result;
 
@@ -78,8 +108,13 @@ static int unstash(struct link *link, struct flow *flow)
 		link_to = &stash->next;
 	}
 	*link_to = stash->next;
-	result = whole(link, flow, stash->header, stash->payload, stash->bytes);
-	record_give(&link->stashes, index);
+	wire.kind = stash->bundle == NO_RECORD ? WIRE_KIND_DATA : WIRE_KIND_BUNDLE;
+	wire.message = stash->header;
+	wire.payload = stash_payload(link, stash);
+	wire.bytes = stash->bytes;
+	wire.length = stash->length;
+	result = whole(link, flow, &wire);
+	stash_give(link, index);
 	return result;
 }
 
@@ -263,7 +298,7 @@ void assemble_lose(struct link *link, uint32_t index, uint32_t stash)
 	while (stash != NO_RECORD) {
 		uint32_t next = ((struct stash *)record_at(&link->stashes, stash))->next;
 
-		record_give(&link->stashes, stash);
+		stash_give(link, stash);
 		stash = next;
 	}
 }
@@ -363,14 +398,14 @@ void assemble(struct link *link, struct flow *flow, const struct wire *wire, uin
 		count(link, LINK_EARLY);
 		return;
 	}
-	if (flow->epoch != link->epoch) {
-		flow->epoch = link->epoch;
+	if (flow->epoch != (uint8_t)link->epoch) {
+		flow->epoch = (uint8_t)link->epoch;
 		link->senders++;
 		flow_share(link);
 	}
 	if (is_before(wire->sequence, flow->begun))
 		placed = place_fragment(link, flow, wire);
-	else if (wire->length <= LINK_WHOLE_BYTES)
+	else if (wire->length <= LINK_WHOLE_BYTES) /* a bundle's first one's, too */
 		placed = place_short(link, flow, wire);
 	else
 		placed = place_first(link, flow, wire);

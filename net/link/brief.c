@@ -13,6 +13,12 @@ struct link_room link_brief(struct link *link, uint32_t node)
 	struct flow *flow = flow_find(link, node, LINK_REQUESTS);
 	uint32_t room = link->most_requests - (uint32_t)link->sends_used[LINK_REQUESTS];
 
+	if (flow && flow->head != NO_RECORD) {
+		uint8_t *joins = bundle_room(link, flow);
+
+		if (joins)
+			return (struct link_room){ joins, flow };
+	}
 	if (!flow || room == 0 || flow->sends > room)
 		return (struct link_room){ 0, 0 };
 	return (struct link_room){ send_at(link, link->sends.free)->frame + WIRE_HEADER, flow };
@@ -71,10 +77,8 @@ int link_brief_send(struct link *link, struct link_room room, uint64_t now, uint
 	int result;
 
 	link->now = now;
-	if (!is_quiet(link, flow)) {
-		send_brief(link, flow, now, bytes);
-		return 0;
-	}
+	if (!is_quiet(link, flow))
+		return send_brief(link, room, now, bytes);
 	link->sends.free = send->next;
 	link->sends.used++;
 	link->sends_used[LINK_REQUESTS]++;
@@ -82,7 +86,7 @@ int link_brief_send(struct link *link, struct link_room room, uint64_t now, uint
 	send->with_card = 1;
 	send->lane = LINK_REQUESTS;
 	send->over = send->fail = 0;
-	send->brief = 1;
+	send->brief = BRIEF_ALONE;
 	send->first = flow->next;
 	send->frames = 1;
 	send->fragment = bytes;

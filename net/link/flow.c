@@ -19,7 +19,8 @@ struct link_config link_defaults(uint32_t node, uint32_t nodes, uint32_t incarna
 		.peers = (uint16_t)(nodes < 32000 ? nodes : 32000),
 		.sends = (uint16_t)(records + answers), .answers = (uint16_t)answers,
 		.assemblies = (uint16_t)(2 * answers), .stashes = (uint16_t)records,
-		.transmits = 160, .tries = 24, .ring = 256, .burst_bytes = 2u << 20,
+		.transmits = 160, .bundles = 64, .hold = 50000, .tries = 24, .ring = 256,
+		.burst_bytes = 2u << 20,
 		.ack_delay = 200000, .again_delay = 100000,
 		.first_timeout = 20000000, .least_timeout = 2000000, .most_timeout = 200000000,
 	};
@@ -37,7 +38,8 @@ static int is_valid(const struct link_config *config)
 	       config->answers > 0 && config->answers < config->sends &&
 	       config->sends < NO_RECORD && config->assemblies > 0 &&
 	       config->assemblies < NO_RECORD && config->stashes < NO_RECORD &&
-	       config->transmits > 0 && config->transmits < NO_RECORD && config->tries > 0 &&
+	       config->bundles < NO_RECORD && config->transmits > 0 &&
+	       config->transmits < NO_RECORD && config->tries > 0 &&
 	       config->tries < 255 && config->ring > 0;
 }
 
@@ -52,7 +54,8 @@ uint64_t link_bytes(const struct link_config *config)
 	       rounded(config->sends * sizeof(struct send)) +
 	       rounded(config->assemblies * sizeof(struct assembly)) +
 	       rounded(config->stashes * sizeof(struct stash)) +
-	       rounded(config->transmits * sizeof(struct transmit));
+	       rounded(config->transmits * sizeof(struct transmit)) +
+	       rounded(config->bundles * sizeof(struct bundle));
 }
 
 /* Format a pool at `at`; returns where the next part begins. */
@@ -120,7 +123,8 @@ struct link *link_open(void *memory, const struct link_config *config, struct ni
 	at = pool(&link->sends, at, sizeof(struct send), config->sends);
 	at = pool(&link->assemblies, at, sizeof(struct assembly), config->assemblies);
 	at = pool(&link->stashes, at, sizeof(struct stash), config->stashes);
-	pool(&link->transmits, at, sizeof(struct transmit), config->transmits);
+	at = pool(&link->transmits, at, sizeof(struct transmit), config->transmits);
+	pool(&link->bundles, at, sizeof(struct bundle), config->bundles);
 	bulk_open(link);
 	return link;
 }
@@ -156,7 +160,7 @@ static void start(struct flow *flow)
 	flow->head = flow->tail = flow->fresh = NO_RECORD;
 	flow->assembly = flow->stash = NO_RECORD;
 	flow->sends = 0;
-	flow->tries = flow->unacked = 0;
+	flow->tries = flow->unacked = flow->taken = 0;
 	flow->credit = flow->granted = LINK_FIRST_WINDOW;
 	flow->burst = LINK_MOST_WINDOW;
 	flow->flags &= FLOW_LANE | FLOW_READY | FLOW_MEASURED;
@@ -176,7 +180,7 @@ struct flow *flow_open(struct link *link, uint32_t node, enum link_lane lane)
 		*flow = (struct flow){ .node = (uint16_t)node, .heap_at = NO_RECORD,
 				       .ready_next = NO_RECORD, .flags = i ? FLOW_LANE : 0,
 				       .mine = link->config.incarnation,
-				       .epoch = (uint16_t)(link->epoch - 2),
+				       .epoch = (uint8_t)(link->epoch - 2),
 				       .hash_next = *first };
 		start(flow);
 	}
@@ -196,6 +200,7 @@ void flow_lose(struct link *link, uint32_t node, int bump, uint32_t theirs)
 		struct flow *flow = pair + lane;
 
 		bulk_lose(link, flow);
+		bundle_leave(link, flow);
 		assembly[lane] = flow->assembly;
 		stash[lane] = flow->stash;
 		send[lane] = flow->head;
@@ -273,5 +278,5 @@ uint32_t link_sends_used(const struct link *link)
 uint32_t link_records_used(const struct link *link)
 {
 	return (uint32_t)link->sends.used + link->assemblies.used + link->stashes.used +
-	       link->transmits.used;
+	       link->transmits.used + link->bundles.used;
 }

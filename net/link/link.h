@@ -36,6 +36,8 @@
  *   of a message that has begun    data, acknowledge; in order: end of what is whole
  *   first of the next message,     begin, data
  *     or shows where it begins
+ *   bundle, in its turn            each message to the user, from the first that it has not
+ *                                  taken on; BUSY ends that, and the frame comes again
  *   of a later one                 into the stash if it is short, else drop, and ask
  *                                  for it AGAIN a little later
  *   begin says BUSY                likewise
@@ -114,7 +116,9 @@ enum link_lane { LINK_REQUESTS, LINK_ANSWERS };
 	X(MESSAGES_IN,   "messages that have arrived whole") \
 	X(FRAMES_OUT,    "frames given to the card") \
 	X(FRAMES_IN,     "frames that the card gave") \
-	X(DATA_OUT,      "of them with a part of a message") \
+	X(DATA_OUT,      "of them with a part of a message, or several messages") \
+	X(BUNDLES,       "bundles of short messages begun") \
+	X(BUNDLED,       "messages in them, but for the first of each") \
 	X(RESENT,        "frames sent again") \
 	X(FAST,          "of them before the timer said so") \
 	X(TIMEOUTS,      "times that a timer said so") \
@@ -168,11 +172,13 @@ struct link_config {
 	uint16_t assemblies;       /* messages being received in parts */
 	uint16_t stashes;          /* short messages that came too early */
 	uint16_t transmits;        /* frames that the card has not yet read */
+	uint16_t bundles;          /* of short messages, being sent or come too early; 0: none is made */
 	uint16_t tries;            /* timeouts without a sign of life before a peer is given up */
 	uint32_t announce;         /* payload bytes from which on a message is announced; 0: none */
 	uint32_t ring;             /* frames that may come at once: the windows' sum */
 	uint32_t burst_bytes;      /* payload of one flow under way, of at least LINK_FIRST_WINDOW
 	                              frames; messages of one page or less do not count */
+	uint64_t hold;             /* ns that a short message may wait for others to join it */
 	uint64_t ack_delay;        /* ns that an acknowledgement may wait for company */
 	uint64_t again_delay;      /* ns until what was refused is asked for again */
 	uint64_t first_timeout;    /* ns, before a round trip was measured */
@@ -259,6 +265,14 @@ struct link_room {
 struct link_room link_brief(struct link *link, uint32_t node);
 /* 1: it has left, and of all that link_deadline looks at only link_due may have changed. */
 int link_brief_send(struct link *link, struct link_room room, uint64_t now, uint32_t bytes);
+
+/*
+ * While frames of a flow are under way such messages wait for company (bundle.c), config.hold
+ * at most. Who sends nothing more for a while, as it waits for something, calls link_flush:
+ * all leave. link_holds: 1 if there are any.
+ */
+void link_flush(struct link *link, uint64_t now);
+int link_holds(const struct link *link);
 
 /* 1 if link_send to this node would find a record. One node gets at most as many
  * as it leaves free, so a slow one does not stop the others. */

@@ -84,8 +84,8 @@ int plain_take(struct link *link, uint64_t now, const uint8_t *frame, uint32_t b
 		return 0;
 
 	take_ack(link, flow, frame, ack, now);
-	if (flow->epoch != link->epoch) {
-		flow->epoch = link->epoch;
+	if (flow->epoch != (uint8_t)link->epoch) {
+		flow->epoch = (uint8_t)link->epoch;
 		link->senders++;
 		flow_share(link);
 	}

@@ -69,6 +69,7 @@ static inline struct send *queue(struct link *link, struct flow *flow, enum link
 	uint32_t index = record_take(&link->sends);
 	struct send *send = record_at(&link->sends, index);
 
+	bundle_leave(link, flow);
 	link->sends_used[lane]++;
 	send->next = NO_RECORD;
 	send->with_card = 0;
@@ -132,15 +133,25 @@ int link_send(struct link *link, uint64_t now, uint32_t node, enum link_lane lan
 	return LINK_OK;
 }
 
-void send_brief(struct link *link, struct flow *flow, uint64_t now, uint32_t bytes)
+int send_brief(struct link *link, struct link_room room, uint64_t now, uint32_t bytes)
 {
-	struct send *send = queue(link, flow, LINK_REQUESTS, 1);
+	struct flow *flow = room.flow;
+	int is_busy = flow->next != flow->una, joins =
+		room.header != send_at(link, link->sends.free)->frame + WIRE_HEADER;
+	struct send *send;
 
-	send->brief = 1;
-	send->fragment = link->fragment;
-	send->length = bytes;
-	send_ready(link, flow);
+	if (joins) {
+		joins = bundle_add(link, flow, bytes);
+	} else {
+		send = queue(link, flow, LINK_REQUESTS, 1);
+		send->brief = BRIEF_ALONE;
+		send->fragment = link->fragment;
+		send->length = bytes;
+		if (!is_busy || !bundle_hold(link, flow, now))
+			send_ready(link, flow);
+	}
 	send_pump(link, now);
+	return joins;
 }
 
 static void release(struct link *link, uint32_t index)
@@ -148,12 +159,15 @@ static void release(struct link *link, uint32_t index)
 	struct send *send = record_at(&link->sends, index);
 	int fail = send->fail, is_brief = send->brief;
 	uint64_t source = is_brief ? LINK_BRIEF | send->length : send->source;
+	uint32_t bundle = is_brief == BRIEF_BUNDLE ? send->bundle : NO_RECORD;
 
 	link->sends_used[send->lane]--;
 	record_give(&link->sends, index);
 	count(link, fail ? LINK_FAILED_OUT : LINK_MESSAGES_OUT);
 	if (!is_brief || fail)
 		link->user.sent(link->context, source, fail);
+	if (bundle != NO_RECORD)
+		bundle_end(link, bundle, fail);
 }
 
 void send_end(struct link *link, uint32_t index, int fail)
@@ -358,19 +372,23 @@ static uint32_t make(struct link *link, struct flow *flow, const struct send *se
 	if (send->announced) {
 		wire.kind = WIRE_KIND_ANNOUNCE;
 		wire.offset = send->fragment;
+	} else if (send->brief == BRIEF_BUNDLE) {
+		n = (int)bundle_pieces(link, send, &wire, pieces + 1);
 	} else {
 		wire.offset = (uint64_t)(sequence - send->first) * send->fragment;
 		wire.bytes = send->length - wire.offset < send->fragment ?
 			(uint32_t)(send->length - wire.offset) : send->fragment;
 		n = gather(link, send, wire.offset, &wire, pieces);
-		if (n < 0)
-			return 0;
 	}
+	if (n < 0)
+		return 0;
 	send_acknowledge(link, flow, &wire);
 	if (header != send->frame)
 		port_copy(header + WIRE_HEADER, send->frame + WIRE_HEADER, LINK_HEADER_BYTES);
 	write_header(link->nic, header, flow->node, &wire);
 	pieces[0] = (struct nic_piece){ header, WIRE_DATA };
+	if (wire.kind == WIRE_KIND_BUNDLE)
+		wire_sum_bundle(header, pieces, (uint32_t)n + 1);
 	return (uint32_t)n + 1;
 }
 
@@ -423,7 +441,8 @@ static int may_send(const struct link *link, const struct flow *flow)
 	if (out >= flow->burst || flow->tries == UINT8_MAX || flow == link->bulk.held ||
 	    (out >= link->most_burst && is_long(link, flow)))
 		return 0;
-	return flow->marked || (flow->fresh != NO_RECORD && under_way < flow_window(flow));
+	return flow->marked || (flow->fresh != NO_RECORD && under_way < flow_window(flow) &&
+				!bundle_is_held(link, flow));
 }
 
 /* Frame `sequence` has left. */

@@ -53,7 +53,8 @@ struct flow {
 	uint16_t fresh;            /* the one that frame `next` is of, or NO_RECORD */
 	uint16_t sends;            /* how many */
 	uint16_t ready_next;       /* flow behind it in the ready list */
-	uint16_t epoch;            /* when it last received data (link->epoch) */
+	uint8_t  epoch;            /* when it last received data (link->epoch, its low bits) */
+	uint8_t  taken;            /* messages of the bundle `expected` that the user has */
 	uint64_t acked;            /* frames that have arrived; bit 0 is always 0 */
 	uint64_t marked;           /* frames to send again */
 	uint64_t again;            /* frames that were sent again since `recover` began */
@@ -75,6 +76,9 @@ _Static_assert(sizeof(struct flow) == 120, "two lanes stay below 256 bytes per p
 #define PEER_BYTES  (2 * (sizeof(struct flow) + sizeof(uint16_t)) + sizeof(uint16_t))
 _Static_assert(PEER_BYTES == 246, "as promised in link.h");
 
+/* A short message that nobody looks after, by itself or with others behind it. */
+enum brief { BRIEF_ALONE = 1, BRIEF_BUNDLE };
+
 /* A message being sent. */
 struct send {
 	uint16_t next;             /* in its flow, or free */
@@ -82,7 +86,8 @@ struct send {
 	uint8_t  lane;             /* enum link_lane */
 	uint8_t  over;             /* 1: acknowledged or failed, waits for the card */
 	uint8_t  fail;
-	uint8_t  brief;            /* 1: its payload is in `frame`, and sent() comes only if it fails */
+	uint8_t  brief;            /* not 0: its payload is in `frame`, and sent() comes only if it
+	                              fails; enum brief */
 	uint32_t first;            /* number of its first frame */
 	uint32_t frames;
 	uint32_t fragment;         /* payload bytes of each frame but the last */
@@ -92,6 +97,7 @@ struct send {
 	uint8_t  pulled;           /* 1: the parts in `wanted` go to the ordinary card */
 	uint64_t length;
 	uint64_t source;           /* the user's name for it, if it is not brief */
+	uint16_t bundle;           /* BRIEF_BUNDLE: where the others are */
 	uint16_t serve_next;       /* in that list */
 	uint16_t flow;
 	uint32_t turn;             /* the last that it was granted in */
@@ -102,6 +108,17 @@ struct send {
 	 * transmit. */
 	uint8_t  frame[WIRE_DATA + LINK_BRIEF_BYTES] __attribute__((aligned(8)));
 };
+
+/* The messages of a BUNDLE behind the first, each with its entry, as the wire has them. Of
+ * one that came early: the payload of the first as well. */
+struct bundle {
+	uint16_t next;             /* free */
+	uint16_t messages;         /* with the first */
+	uint16_t bytes;            /* of `room` in use */
+	uint8_t  room[WIRE_BUNDLE_BYTES] __attribute__((aligned(8)));
+};
+
+#define BUNDLES_HELD 16u           /* flows that may hold one */
 
 /* A message being received in parts. */
 struct assembly {
@@ -127,7 +144,9 @@ struct assembly {
 /* A short message that came before its turn. */
 struct stash {
 	uint16_t next;
-	uint16_t bytes;
+	uint16_t bytes;            /* of all payload */
+	uint16_t length;           /* of the message's, or the first one's in a bundle */
+	uint16_t bundle;           /* where the payload is, or NO_RECORD: here */
 	uint32_t sequence;
 	uint8_t  header[LINK_HEADER_BYTES];
 	uint8_t  payload[LINK_WHOLE_BYTES];
@@ -198,6 +217,9 @@ struct link {
 	uint64_t plain_from;       /* its second word */
 	uint64_t plain_here;       /* first word of one for this node */
 	uint16_t most_requests;    /* records that the lane of requests may take */
+	uint16_t n_held;
+	uint16_t held[BUNDLES_HELD]; /* flows whose last message waits for company (bundle.c) */
+	uint64_t hold_until;       /* ns: when all of them leave, if n_held */
 	uint64_t counters[LINK_COUNTERS_END];
 	struct flow *flows;        /* a peer's two lie side by side, that of requests first */
 	uint16_t n_flows;          /* in use: they are never given back */
@@ -217,7 +239,7 @@ struct link {
 	uint16_t is_odd;           /* 1: no frame is plain, as tags or checksums of payload are wanted */
 	uint64_t now;              /* ns: the last that was said */
 	uint64_t due;              /* ns: when the earliest in the heap is looked at */
-	struct records sends, assemblies, stashes, transmits;
+	struct records sends, assemblies, stashes, transmits, bundles;
 	struct bulk bulk;
 };
 
@@ -359,9 +381,10 @@ void timer_give_up(struct link *link, struct flow *flow);
 
 #define IN_RECORD    0x10000u      /* cookie: the frame is that in a struct send */
 
-/* The short request in the next free record is to be sent, as any other. */
+/* The short request in this room (of the next free record, or of a bundle) is to be sent, as
+ * any other. 1: nothing has left or is ready to. */
 __attribute__((noinline))
-void send_brief(struct link *link, struct flow *flow, uint64_t now, uint32_t bytes);
+int send_brief(struct link *link, struct link_room room, uint64_t now, uint32_t bytes);
 /* This flow may have something to send. */
 void send_ready(struct link *link, struct flow *flow);
 /* Whether there are parts to send, and not so many with the card that what is sent next
@@ -412,6 +435,28 @@ int send_part(struct link *link, struct nic *nic, uint32_t index, struct wire *w
 
 /* What a frame says about what this node has sent. 0: it cannot be. */
 int ack_take(struct link *link, struct flow *flow, const struct wire *wire, uint64_t now);
+
+/* ---- bundle.c ---- */
+
+/* Room behind the last message of a flow that has one, as link_brief gives it: null if that
+ * has left, or nothing joins it. */
+uint8_t *bundle_room(const struct link *link, const struct flow *flow);
+/* The message in that room, with `bytes` bytes of payload, is there. 0: and none fits behind
+ * it, all are ready to leave. */
+int bundle_add(struct link *link, struct flow *flow, uint32_t bytes);
+/* The last message of a flow waits for company. 0: it cannot. */
+int bundle_hold(struct link *link, struct flow *flow, uint64_t now);
+/* The next message of a flow does. */
+int bundle_is_held(const struct link *link, const struct flow *flow);
+/* It does no longer, if it did. */
+void bundle_leave(struct link *link, struct flow *flow);
+/* A bundle's payload, and the fields of its frame that are its own: how many pieces. */
+uint32_t bundle_pieces(const struct link *link, const struct send *send, struct wire *wire,
+		       struct nic_piece *pieces);
+/* Its messages behind the first are acknowledged or have failed. */
+void bundle_end(struct link *link, uint32_t bundle, int fail);
+/* A BUNDLE in its turn: LINK_BUSY if the user is, with one of its messages. */
+int bundle_take(struct link *link, struct flow *flow, const struct wire *wire);
 
 /* ---- plain.c ---- */
 

@@ -248,6 +248,8 @@ void link_tick(struct link *link, uint64_t now)
 		if (flow->flags & FLOW_ACKS)
 			timer_by(link, flow, flow->ack_at);
 	}
+	if (link->n_held && link->hold_until <= now)
+		link_flush(link, now);
 	if (link->bulk.at <= now)
 		bulk_tick(link, now);
 	else
@@ -265,6 +267,8 @@ uint64_t link_deadline(const struct link *link)
 {
 	uint64_t at = link->bulk.at < link->due ? link->bulk.at : link->due;
 
+	if (link->n_held && link->hold_until < at)
+		at = link->hold_until;
 	if ((link->ready_first != NO_RECORD || can_serve(link)) &&
 	    link->now + (link->stalled ? STALL_NS : 0) < at)
 		at = link->now + (link->stalled ? STALL_NS : 0);

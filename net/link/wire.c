@@ -30,6 +30,25 @@ static uint32_t checksum(const uint8_t *frame, uint32_t bytes)
 		wire_checksum(frame, WIRE_HEADER);
 }
 
+/* Of a frame of which `bytes` bytes are at `frame`, and the others in `n` pieces; each is a
+ * multiple of 8. */
+static uint32_t sum_bundle(const uint8_t *frame, uint32_t bytes, const struct nic_piece *pieces,
+			   uint32_t n)
+{
+	uint64_t state = wire_mixed(frame, bytes);
+
+	for (uint32_t i = 0; i < n; i++)
+		for (uint32_t at = 0; at < pieces[i].length; at += 8)
+			state = wire_mix(state, wire_get((const uint8_t *)pieces[i].bytes + at, 8));
+	return wire_folded(state);
+}
+
+void wire_sum_bundle(uint8_t *frame, const struct nic_piece *pieces, uint32_t n)
+{
+	wire_put(frame + WIRE_CHECKSUM,
+		 sum_bundle(frame, pieces[0].length, pieces + 1, n - 1), 4);
+}
+
 uint64_t wire_tag(const uint8_t *key, const uint8_t *frame, uint32_t bytes,
 		  const struct nic_piece *pieces, uint32_t n)
 {
@@ -62,7 +81,18 @@ static int is_ours(const uint8_t *frame, uint32_t node, uint32_t version)
 /* How long a header of this kind is. */
 static uint32_t header_of(uint32_t kind)
 {
-	return kind == WIRE_KIND_DATA || kind == WIRE_KIND_ANNOUNCE ? WIRE_DATA : WIRE_HEADER;
+	return kind == WIRE_KIND_DATA || kind == WIRE_KIND_ANNOUNCE || kind == WIRE_KIND_BUNDLE ?
+		WIRE_DATA : WIRE_HEADER;
+}
+
+static int has_payload(uint32_t kind)
+{
+	return kind == WIRE_KIND_DATA || kind == WIRE_KIND_BULK;
+}
+
+static int has_turn(uint32_t kind)
+{
+	return kind >= WIRE_KIND_GRANT && kind <= WIRE_KIND_MARK;
 }
 
 /* A fragment: within its message, and not empty unless the message is. */
@@ -71,6 +101,43 @@ static int is_fragment(const struct wire *wire)
 	return wire->bytes <= WIRE_MOST_PAYLOAD && wire->offset <= wire->length &&
 	       wire->bytes <= wire->length - wire->offset &&
 	       (wire->bytes > 0 || wire->length == 0);
+}
+
+int wire_walk(struct wire_walk *walk)
+{
+	const struct wire *wire = walk->wire;
+	const uint8_t *header = wire->message, *payload = wire->payload;
+	uint64_t bytes = wire->length;
+	uint32_t at = walk->at;
+
+	if (walk->n > 0) {
+		if (wire->bytes - at < WIRE_ENTRY + WIRE_MESSAGE)
+			return 0;
+		bytes = wire_get(payload + at, 8); /* what must be zero makes it too long */
+		header = payload + at + WIRE_ENTRY;
+		at += WIRE_ENTRY + WIRE_MESSAGE;
+	}
+	if (bytes > WIRE_BUNDLE_EACH || wire_padded((uint32_t)bytes) > wire->bytes - at)
+		return 0;
+	payload += at;
+	at += wire_padded((uint32_t)bytes);
+	for (uint64_t i = bytes; i % 8; i++)
+		if (payload[i])
+			return 0;
+	*walk = (struct wire_walk){ wire, at, walk->n + 1, header, payload, (uint32_t)bytes };
+	return 1;
+}
+
+/* Several messages, as many as it says, one right behind the other. */
+static int is_bundle(const struct wire *wire)
+{
+	struct wire_walk walk = { .wire = wire };
+
+	if (wire->bytes > WIRE_BUNDLE_BYTES)
+		return 0;
+	while (wire_walk(&walk))
+		continue;
+	return walk.at == wire->bytes && walk.n > 1 && walk.n == wire->offset;
 }
 
 /* What the fields of each kind must keep, whoever sent it. */
@@ -92,6 +159,8 @@ static int is_sound(const struct wire *wire)
 	case WIRE_KIND_RESET:
 	case WIRE_KIND_MARK:
 		return wire->bytes == 0 && !wire->waits;
+	case WIRE_KIND_BUNDLE:
+		return 1;                       /* is_bundle looks at the payload as well */
 	default:
 		return 0;
 	}
@@ -116,7 +185,7 @@ static void read_fields(const uint8_t *frame, struct wire *wire)
 	wire->length = wire_get(frame + WIRE_LENGTH, 6);
 	wire->refused = wire->kind == WIRE_KIND_ACK && wire->again ?
 		wire_get(frame + WIRE_REFUSED, 8) : 0;
-	if (wire->kind >= WIRE_KIND_GRANT) {
+	if (has_turn(wire->kind)) {
 		wire->turn = (uint32_t)wire_get(frame + WIRE_TURN, 4);
 		wire->part = (uint32_t)wire_get(frame + WIRE_PART, 4);
 		wire->until = (uint32_t)wire_get(frame + WIRE_UNTIL, 4);
@@ -142,18 +211,21 @@ enum wire_result wire_read_apart(const uint8_t *frame, uint32_t bytes, uint32_t 
 		wire->bytes = 0;
 	}
 	header = header_of(wire->kind);
-	if (bytes < header || bytes - header != wire->bytes)
+	if (bytes < header || bytes - header != wire->bytes ||
+	    (wire->kind == WIRE_KIND_BUNDLE && bytes % 8))
 		return WIRE_SHORT;
 	if (key && wire_tag(key, frame, header, pieces, n) != wire_get(frame + WIRE_TAG, 8))
 		return WIRE_FORGED;
-	if (!key && checksum(frame, header) != wire_get(frame + WIRE_CHECKSUM, 4))
+	if (!key && wire_get(frame + WIRE_CHECKSUM, 4) !=
+	    (wire->kind == WIRE_KIND_BUNDLE ? sum_bundle(frame, header, pieces, n) :
+	     checksum(frame, header)))
 		return WIRE_DAMAGED;
 	read_fields(frame, wire);
 	wire->payload_crc = key ? 0 : (uint32_t)wire_get(frame + WIRE_PAYLOAD_CRC, 4);
 	wire->payload = frame + header;
 	if (!is_sound(wire))
 		return WIRE_NONSENSE;
-	if (wire->payload_crc && (wire->kind == WIRE_KIND_DATA || wire->kind == WIRE_KIND_BULK)) {
+	if (wire->payload_crc && has_payload(wire->kind)) {
 		for (uint32_t i = 0; i < n; i++)
 			crc = port_crc32c(crc, pieces[i].bytes, pieces[i].length);
 		if (crc != wire->payload_crc)
@@ -166,13 +238,16 @@ enum wire_result wire_read(const uint8_t *frame, uint32_t bytes, uint32_t node,
 			   const uint8_t *key, struct wire *wire)
 {
 	struct nic_piece payload;
+	enum wire_result result;
 	uint32_t header;
 
 	if (bytes < WIRE_HEADER)
 		return WIRE_SHORT;
 	header = header_of(frame[WIRE_KIND] & WIRE_KIND_MASK);
 	payload = (struct nic_piece){ frame + header, bytes - header };
-	return wire_read_apart(frame, bytes, node, key, &payload, bytes > header, wire);
+	result = wire_read_apart(frame, bytes, node, key, &payload, bytes > header, wire);
+	return result == WIRE_OK && wire->kind == WIRE_KIND_BUNDLE && !is_bundle(wire) ?
+		WIRE_NONSENSE : result;
 }
 
 /* Whole words where it is as well: every frame is written. */
@@ -198,7 +273,7 @@ void wire_write_to(uint8_t *frame, uint64_t destination, uint64_t source, const 
 	wire_put(frame + WIRE_OFFSET + 4, (uint16_t)(wire->offset >> 32) | wire->length << 16, 8);
 	if (wire->kind == WIRE_KIND_ACK)
 		wire_put(frame + WIRE_REFUSED, wire->refused, 8);
-	if (wire->kind >= WIRE_KIND_GRANT) {
+	if (has_turn(wire->kind)) {
 		wire_put(frame + WIRE_TURN, wire->turn, 4);
 		wire_put(frame + WIRE_PART, wire->part, 4);
 		wire_put(frame + WIRE_UNTIL, wire->until, 4);

@@ -8,7 +8,8 @@
  *   12   2   ethertype 88b5 (for local experiments)
  *   14   1   version: 1, or 2 with a key
  *   15   1   bits 0 to 3 kind, bit 4 lane, bit 5 AGAIN, bit 6 OVER, bit 7 WAITS
- *   16   4   checksum of the header (64 bytes, of DATA and ANNOUNCE 192), below
+ *   16   4   checksum of the header (64 bytes, of DATA and ANNOUNCE 192; of a BUNDLE: of the
+ *            whole frame), below
  *   20   4   CRC32C of the payload, or 0: not computed
  *   16   8   version 2: tag, instead of both (SipHash-2-4 of the frame without it)
  *   24   4   incarnation of the source, never 0
@@ -29,6 +30,15 @@
  *   58   6   DATA, ANNOUNCE: payload bytes of the whole message
  *   64 128   DATA, ANNOUNCE: the message's header, which the link does not interpret
  *  192       payload of DATA (of BULK: 64)
+ *
+ * BUNDLE is a DATA frame with several short messages, at most WIRE_BUNDLE_BYTES behind the
+ * first one's header. At 52 it says how many, at 58 the payload bytes of the first. Each
+ * payload is followed by zeros up to a multiple of 8, and then, unless it is the last, by
+ *
+ *    0   2   payload bytes of this message
+ *    2   6   zero
+ *    8 128   its header
+ *  136       its payload
  *
  * A frame that carries part of a message is DATA. ACK stops after 64 bytes and
  * has no sequence number. RESET (64 bytes) answers a frame that was meant for
@@ -68,7 +78,8 @@ enum wire_offset {
 
 enum wire_kind {
 	WIRE_KIND_DATA = 1, WIRE_KIND_ACK = 2, WIRE_KIND_RESET = 3,
-	WIRE_KIND_ANNOUNCE = 4, WIRE_KIND_GRANT = 5, WIRE_KIND_BULK = 6, WIRE_KIND_MARK = 7
+	WIRE_KIND_ANNOUNCE = 4, WIRE_KIND_GRANT = 5, WIRE_KIND_BULK = 6, WIRE_KIND_MARK = 7,
+	WIRE_KIND_BUNDLE = 8
 };
 
 #define WIRE_KIND_MASK  0x0fu
@@ -79,6 +90,11 @@ enum wire_kind {
                                       GRANT: it takes back, answer with MARK */
 #define WIRE_WAITS      0x80u      /* DATA, ANNOUNCE, ACK, GRANT: what is acknowledged next
                                       has arrived and waits for its payload */
+
+/* BUNDLE: what is between two messages, and most payload bytes of each and of the frame. */
+#define WIRE_ENTRY         8u
+#define WIRE_BUNDLE_EACH   128u
+#define WIRE_BUNDLE_BYTES  2048u
 
 /* A frame's fields. `message` and `payload` point into the frame. */
 struct wire {
@@ -91,7 +107,7 @@ struct wire {
 	uint64_t selective;
 	uint32_t window;
 	uint32_t bytes;            /* of payload */
-	uint64_t offset, length;   /* DATA, ANNOUNCE */
+	uint64_t offset, length;   /* DATA, ANNOUNCE, BUNDLE */
 	uint32_t turn, part, until; /* GRANT, BULK, MARK */
 	uint32_t reach;            /* GRANT: to the last message, from the first */
 	uint64_t refused;          /* ACK with AGAIN */
@@ -122,6 +138,23 @@ enum wire_result wire_read_apart(const uint8_t *frame, uint32_t bytes, uint32_t 
 				 const uint8_t *key, const struct nic_piece *pieces, uint32_t n,
 				 struct wire *wire);
 
+/* A walk through a BUNDLE: begins with all zero but `wire`. */
+struct wire_walk {
+	const struct wire *wire;
+	uint32_t at;               /* in the payload: behind the present message */
+	uint32_t n;                /* messages so far */
+	const uint8_t *header, *payload; /* of the present one */
+	uint32_t bytes;            /* of its payload */
+};
+
+/* To the next message: 1, or 0: no more, or (at < wire->bytes) none that can be. */
+int wire_walk(struct wire_walk *walk);
+
+static inline uint32_t wire_padded(uint32_t bytes)
+{
+	return (bytes + 7) & ~7u;
+}
+
 /*
  * Write the header of a frame from `source` to the destination (both addresses)
  * and its checksum. wire->message and ->payload are not looked at: the message
@@ -141,6 +174,9 @@ void wire_write_to(uint8_t *frame, uint64_t destination, uint64_t source,
 uint64_t wire_tag(const uint8_t *key, const uint8_t *frame, uint32_t bytes,
 		  const struct nic_piece *pieces, uint32_t n);
 void wire_sign(const uint8_t *key, uint8_t *frame, const struct nic_piece *pieces, uint32_t n);
+
+/* The checksum of a BUNDLE, likewise, as it is not that of its header only. */
+void wire_sum_bundle(uint8_t *frame, const struct nic_piece *pieces, uint32_t n);
 
 /* The address of a node's card; and as wire_get reads it. */
 void wire_address(uint8_t *address, uint32_t node, uint32_t card);
@@ -216,7 +252,7 @@ static inline uint64_t wire_mix(uint64_t state, uint64_t word)
 	return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 
-static inline uint32_t wire_checksum(const uint8_t *frame, uint32_t bytes)
+static inline uint64_t wire_mixed(const uint8_t *frame, uint32_t bytes)
 {
 	uint64_t state = 0;
 
@@ -225,7 +261,17 @@ static inline uint32_t wire_checksum(const uint8_t *frame, uint32_t bytes)
 		state = wire_mix(state, at == WIRE_CHECKSUM ?
 				 wire_get(frame + WIRE_PAYLOAD_CRC, 4) << 32 :
 				 wire_get(frame + at, 8));
+	return state;
+}
+
+static inline uint32_t wire_folded(uint64_t state)
+{
 	return (uint32_t)(state ^ state >> 32);
+}
+
+static inline uint32_t wire_checksum(const uint8_t *frame, uint32_t bytes)
+{
+	return wire_folded(wire_mixed(frame, bytes));
 }
 
 #endif

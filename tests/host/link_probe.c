@@ -16,10 +16,7 @@ static void note(struct probe *p, struct note note)
 
 static int is_busy(struct probe *p)
 {
-	int busy = p->busy;
-
-	p->busy = 0;
-	return busy;
+	return p->busy && --p->busy == 0;
 }
 
 static uint64_t id_of(const void *header)
@@ -96,11 +93,13 @@ void probe_note_frame(struct probe *p, const struct nic_piece *pieces, uint32_t 
 	uint32_t bytes = 0;
 
 	for (uint32_t i = 0; i < n; i++) {
+		CHECK(pieces[i].length > 0);
 		memcpy(frame + bytes, pieces[i].bytes, pieces[i].length);
 		bytes += pieces[i].length;
 	}
 	if (p->n_sent == PROBE_NOTES)
 		return;
+	memcpy(p->frames[p->n_sent], frame, bytes < PROBE_LONGEST ? bytes : PROBE_LONGEST);
 	p->to[p->n_sent] = frame[5];
 	CHECK_IS(wire_read(frame, bytes, frame[5], p->config.keyed ? p->config.key : 0,
 			   &p->sent[p->n_sent]), WIRE_OK);
@@ -125,7 +124,8 @@ static const struct nic_ops ops = { .name = "probe", .send = card_send };
 
 void probe_open(struct probe *p)
 {
-	*p = (struct probe){ .now = 1000000000, .config = link_defaults(0, 8, PROBE_LIFE) };
+	*p = (struct probe){ .now = 1000000000, .life = PROBE_LIFE,
+			     .config = link_defaults(0, 8, PROBE_LIFE) };
 	p->nic.ops = &ops;
 	p->nic.mtu = PROBE_MTU;
 	wire_address(p->nic.address, 0, 0);
@@ -183,11 +183,13 @@ struct wire probe_ack(uint32_t ack, uint64_t selective, uint32_t window)
 			      .window = window };
 }
 
-uint32_t probe_frame(struct probe *p, uint32_t node, uint32_t card, const struct wire *wire,
+uint32_t probe_frame(struct probe *p, uint32_t node, uint32_t card, const struct wire *given,
 		     uint64_t id, uint8_t *frame)
 {
-	uint32_t header = wire->kind == WIRE_KIND_DATA || wire->kind == WIRE_KIND_ANNOUNCE ?
-		WIRE_DATA : WIRE_HEADER;
+	struct wire changed = *given, *wire = &changed;
+	int is_bundle = wire->kind == WIRE_KIND_BUNDLE;
+	uint32_t header = wire->kind == WIRE_KIND_DATA || wire->kind == WIRE_KIND_ANNOUNCE ||
+		is_bundle ? WIRE_DATA : WIRE_HEADER;
 	struct nic_piece whole = { frame, header + wire->bytes };
 	uint8_t here[6], there[6];
 
@@ -195,7 +197,13 @@ uint32_t probe_frame(struct probe *p, uint32_t node, uint32_t card, const struct
 	wire_address(there, 0, card);
 	memset(frame + WIRE_HEADER, 0, WIRE_MESSAGE);
 	memcpy(frame + WIRE_HEADER, &id, sizeof(id));
+	if (is_bundle)
+		memcpy(frame + WIRE_DATA, wire->payload, wire->bytes);
+	if (wire->destination == PROBE_LIFE)
+		wire->destination = p->life;
 	wire_write(frame, there, here, wire);
+	if (is_bundle)
+		wire_sum_bundle(frame, &whole, 1);
 	if (p->key)
 		wire_sign(p->key, frame, &whole, 1);
 	return whole.length;

@@ -9,6 +9,7 @@
 #include "check.h"
 
 #define PROBE_MTU       (WIRE_DATA + 256u)
+#define PROBE_LONGEST   (WIRE_DATA + 2048u)   /* a test may set the card's MTU up to that */
 #define PROBE_FRAGMENT  256u
 #define PEER_LIFE       500u          /* the peers' incarnation */
 #define PROBE_LIFE      1000u
@@ -34,10 +35,12 @@ struct probe {
 	uint32_t kept;
 	struct wire sent[PROBE_NOTES];  /* frames that left, in order */
 	uint32_t to[PROBE_NOTES];
+	uint8_t frames[PROBE_NOTES][PROBE_LONGEST]; /* the same, as they are on the wire */
 	uint32_t n_sent, seen;
 	struct note notes[PROBE_NOTES];
 	uint32_t n_notes, noted;
-	int busy;                     /* the next begin or whole says LINK_BUSY */
+	int busy;                     /* the begin or whole of this number says LINK_BUSY; 0: none */
+	uint32_t life;                /* of the probe, as peers know it */
 	uint8_t *place;               /* where long messages lie, or null: no card can put them */
 	const uint8_t *key;           /* with which probe_give signs, or null; at first the link's */
 	void *memory;

@@ -49,7 +49,7 @@ static void attack_open(struct attack *a, uint64_t seed, int keyed)
 {
 	struct traffic_config config = { .nodes = NODES, .messages = 4 * 700, .seed = seed,
 					 .longest = 40000, .longer = 200000, .busy = 10000,
-					 .answers = 300000, .strangers = 1,
+					 .answers = 300000, .brief = 500000, .strangers = 1,
 					 .most_time = 60000000000ull };
 	struct netsim_config network = netsim_defaults(NODES, seed);
 
@@ -227,7 +227,10 @@ TEST(auth_hostile_frames_are_counted_and_dropped)
 /* A frame of the stranger: right, but for what is not. */
 static uint32_t invent(struct attack *a, uint32_t node, uint8_t *frame)
 {
-	struct wire wire = { .kind = (uint8_t)(1 + roll(a, 3)), .lane = (uint8_t)roll(a, 2),
+	static const uint8_t kinds[] = {
+		WIRE_KIND_DATA, WIRE_KIND_ACK, WIRE_KIND_RESET, WIRE_KIND_BUNDLE
+	};
+	struct wire wire = { .kind = kinds[roll(a, 4)], .lane = (uint8_t)roll(a, 2),
 			     .again = (uint8_t)roll(a, 2), .over = (uint8_t)roll(a, 2),
 			     .source = 2000 + (roll(a, 50) == 0 ? (uint32_t)roll(a, 3) : 0),
 			     .destination = roll(a, 10) ? 1000 : (uint32_t)roll(a, 2000),
@@ -245,11 +248,30 @@ static uint32_t invent(struct attack *a, uint32_t node, uint8_t *frame)
 		wire.length = roll(a, 3) ? wire.bytes : wire.bytes * roll(a, 1u << 20);
 		wire.offset = wire.bytes ? roll(a, 4) * wire.bytes : 0;
 	}
+	if (wire.kind == WIRE_KIND_BUNDLE) {
+		wire.length = roll(a, 4) ? 8 * roll(a, 16) : netsim_random(&a->dice);
+		wire.offset = 2 + roll(a, 6);
+		wire.bytes = (uint32_t)wire_padded((uint32_t)wire.length % 128) + 8 * (17 + (uint32_t)
+			roll(a, 9)) * ((uint32_t)wire.offset - 1);
+	}
 	for (uint32_t i = 0; i < WIRE_DATA + wire.bytes; i++)
 		frame[i] = (uint8_t)(i * 11);
+	if (wire.kind == WIRE_KIND_BUNDLE && roll(a, 4)) {
+		uint32_t n = (uint32_t)wire.offset - 1, last = WIRE_DATA + wire.bytes;
+		uint32_t first = wire_padded((uint32_t)wire.length % 128);
+
+		for (uint32_t each = (wire.bytes - first) / n; n > 0; n--)
+			wire_put(frame + last - n * each, each - WIRE_ENTRY - WIRE_MESSAGE, 8);
+	}
 	wire_address(to, node, 0);
 	wire_address(from, STRANGER, 0);
 	wire_write(frame, to, from, &wire);
+	if (wire.kind == WIRE_KIND_BUNDLE) {
+		struct nic_piece whole = { frame, WIRE_DATA + wire.bytes };
+
+		wire_sum_bundle(frame, &whole, 1);
+		return whole.length;
+	}
 	return (wire.kind == WIRE_KIND_DATA ? WIRE_DATA : WIRE_HEADER) + wire.bytes;
 }
 

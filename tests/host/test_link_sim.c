@@ -12,7 +12,8 @@ static struct traffic_config usual(uint32_t nodes, uint32_t messages, uint64_t s
 {
 	return (struct traffic_config){ .nodes = nodes, .messages = messages, .seed = seed,
 					.longest = 40000, .longer = 200000, .busy = 20000,
-					.answers = 300000, .most_time = 20000000000ull };
+					.answers = 300000, .brief = 500000,
+					.most_time = 20000000000ull };
 }
 
 /* All of them arrive. */
@@ -169,7 +170,7 @@ TEST(link_lets_15_nodes_send_to_one)
 	struct traffic t;
 
 	config.incast = 1;
-	config.busy = 0;
+	config.busy = config.brief = 0;                 /* no record holds several messages */
 	network.queue_bytes = 256 * 1024;
 	traffic_open(&t, &config, &network);
 	t.links.ring = 64;

@@ -28,8 +28,8 @@ static uint32_t put(const struct wire *wire)
 	for (uint32_t i = 0; i < sizeof(frame) - 64; i++)
 		frame[64 + i] = (uint8_t)(i * 7);
 	wire_write(frame, there, here, wire);
-	return (wire->kind == WIRE_KIND_DATA || wire->kind == WIRE_KIND_ANNOUNCE ? WIRE_DATA :
-		WIRE_HEADER) + wire->bytes;
+	return (wire->kind == WIRE_KIND_DATA || wire->kind == WIRE_KIND_ANNOUNCE ||
+		wire->kind == WIRE_KIND_BUNDLE ? WIRE_DATA : WIRE_HEADER) + wire->bytes;
 }
 
 TEST(wire_checksum_has_the_known_values)
@@ -206,8 +206,8 @@ TEST(wire_refuses_fields_that_cannot_be)
 			 kind == WIRE_KIND_GRANT ? WIRE_OK : WIRE_NONSENSE);
 		wire.waits = 0;
 		wire.bytes = 10;
-		CHECK_IS(reads(wire), kind == WIRE_KIND_BULK ? WIRE_OK : kind == WIRE_KIND_GRANT ?
-			 WIRE_SHORT : WIRE_NONSENSE);
+		CHECK_IS(reads(wire), kind == WIRE_KIND_BULK ? WIRE_OK : kind == WIRE_KIND_GRANT ||
+			 kind == WIRE_KIND_BUNDLE ? WIRE_SHORT : WIRE_NONSENSE);
 	}
 	/* An announcement: of something, in parts that are neither empty nor longer. */
 	wire = (struct wire){ .kind = WIRE_KIND_ANNOUNCE, .source = 1, .length = 70000 };

@@ -8,7 +8,10 @@
 #include <string.h>
 #include "../../net/link/wire.h"
 
-enum message_state { SENT = 1, ARRIVED_OK = 2, FAILED = 4, RECEIVED = 8, BEFORE = 16 };
+enum message_state {
+	SENT = 1, ARRIVED_OK = 2, FAILED = 4, RECEIVED = 8, BEFORE = 16,
+	BRIEF = 32                 /* its sender hears nothing of it but a failure */
+};
 
 struct header {
 	uint32_t number, from, to, lane;
@@ -81,6 +84,25 @@ static uint32_t check_header(struct traffic_node *n, uint32_t node, uint32_t lan
 	return header.number;
 }
 
+/* By link_brief, if that is wanted and there is room: 1. */
+static int send_brief(struct traffic_node *n, uint32_t to, const struct header *header)
+{
+	struct traffic *t = n->traffic;
+	struct link_room room = { 0, 0 };
+
+	if (header->length <= LINK_BRIEF_BYTES && header->lane == LINK_REQUESTS &&
+	    t->config.brief && netsim_random(&t->dice) % 1000000 < t->config.brief)
+		room = link_brief(n->link, to);
+	if (!room.header)
+		return 0;
+	t->states[header->number] |= BRIEF;
+	t->brief++;
+	memcpy(room.header, header, LINK_HEADER_BYTES);
+	memcpy(room.header + LINK_HEADER_BYTES, t->pattern + header->place, header->length);
+	link_brief_send(n->link, room, netsim_now(t->sim), (uint32_t)header->length);
+	return 1;
+}
+
 static void send_one(struct traffic_node *n, uint32_t to, uint32_t lane, uint64_t length)
 {
 	struct traffic *t = n->traffic;
@@ -90,8 +112,10 @@ static void send_one(struct traffic_node *n, uint32_t to, uint32_t lane, uint64_
 	t->lengths[number] = length;
 	t->states[number] = SENT;
 	t->to[number] = (uint16_t)to;
-	n->under_way++;
 	fill_header(t, &header, number, n->node, to, lane, length);
+	if (send_brief(n, to, &header))
+		return;
+	n->under_way++;
 	if (link_send(n->link, netsim_now(t->sim), to, lane, &header, length, 0, number))
 		wrong(t, "could not be sent", number, n->node);
 }
@@ -258,6 +282,13 @@ static void on_sent(void *context, uint64_t source, int fail)
 	struct traffic *t = n->traffic;
 	uint32_t number = (uint32_t)source;
 
+	if (source & LINK_BRIEF) {
+		if (!fail || number > LINK_BRIEF_BYTES)
+			wrong(t, "a brief message ends otherwise than failing", 0, n->node);
+		t->failed++;
+		t->brief_failed++;
+		return;
+	}
 	if (t->states[number] & (ARRIVED_OK | FAILED))
 		wrong(t, "ends twice at its sender", number, n->node);
 	t->states[number] |= fail ? FAILED : ARRIVED_OK;
@@ -383,8 +414,8 @@ void traffic_kill(struct traffic *t, uint32_t node)
 	while (n->payloads)
 		free_payload(n->payloads);
 	for (uint32_t i = 0; i < t->sent; i++)
-		if (t->states[i] == (SENT | RECEIVED) && t->to[i] == node)
-			t->states[i] = SENT | BEFORE;
+		if ((t->states[i] & ~BRIEF) == (SENT | RECEIVED) && t->to[i] == node)
+			t->states[i] ^= RECEIVED | BEFORE;
 	memset(&t->last[node * t->config.nodes * 2], 0, t->config.nodes * 2 * sizeof(*t->last));
 }
 
@@ -437,7 +468,8 @@ void traffic_start(struct traffic *t)
 static int is_settled(const struct traffic *t)
 {
 	for (uint32_t i = 0; i < t->config.nodes; i++)
-		if (t->nodes[i].link && (t->nodes[i].to_send || t->nodes[i].under_way))
+		if (t->nodes[i].link && (t->nodes[i].to_send || t->nodes[i].under_way ||
+					 (t->brief && link_sends_used(t->nodes[i].link))))
 			return 0;
 	return 1;
 }
@@ -482,6 +514,14 @@ uint64_t traffic_count(const struct traffic *t, enum link_counter counter)
 
 uint32_t traffic_close(struct traffic *t)
 {
+	uint32_t missing = 0, nodes = t->config.nodes - t->config.strangers, whole_lives = 0;
+
+	for (uint32_t i = 0; i < t->sent; i++)
+		missing += (t->states[i] & (BRIEF | RECEIVED)) == BRIEF;
+	for (uint32_t i = 0; i < nodes; i++)
+		whole_lives += t->nodes[i].lives == 1 && t->nodes[i].link;
+	if (missing > t->brief_failed && whole_lives == nodes)
+		wrong(t, "brief messages are lost without a word", missing, 0);
 	/* Completions of the last frames, and acknowledgements. */
 	for (uint32_t i = 0; i < 1000000 && netsim_step(t->sim) >= 0; i++)
 		continue;

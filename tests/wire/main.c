@@ -55,6 +55,12 @@ static void sign(const uint8_t *key, uint32_t header, uint32_t n)
 	wire_sign(key, frame, pieces, 3);
 }
 
+static int has_message(const struct wire *wire)
+{
+	return wire->kind == WIRE_KIND_DATA || wire->kind == WIRE_KIND_ANNOUNCE ||
+	       wire->kind == WIRE_KIND_BUNDLE;
+}
+
 static void do_write(const uint8_t *key)
 {
 	uint8_t to[6], from[6];
@@ -87,13 +93,17 @@ static void do_write(const uint8_t *key)
 	wire.payload_crc = (uint32_t)number();
 	bytes(message);
 	wire.bytes = bytes(payload);
-	header = wire.kind == WIRE_KIND_DATA || wire.kind == WIRE_KIND_ANNOUNCE ?
-		WIRE_DATA : WIRE_HEADER;
+	header = has_message(&wire) ? WIRE_DATA : WIRE_HEADER;
 	memcpy(frame + WIRE_HEADER, message, header - WIRE_HEADER);
 	wire_write(frame, to, from, &wire);
 	if (key)
 		sign(key, header, wire.bytes);
 	memcpy(frame + header, payload, wire.bytes);
+	if (wire.kind == WIRE_KIND_BUNDLE && !key) {
+		struct nic_piece pieces[] = { { frame, header }, { payload, wire.bytes } };
+
+		wire_sum_bundle(frame, pieces, 2);
+	}
 	print(frame, header + wire.bytes);
 }
 
@@ -112,8 +122,8 @@ static void do_read(const uint8_t *key)
 	result = wire_read(exact, n, node, key, &w);
 	printf("%s", results[result]);
 	if (result == WIRE_OK) {
-		int message = w.kind == WIRE_KIND_DATA || w.kind == WIRE_KIND_ANNOUNCE;
-		int turn = w.kind >= WIRE_KIND_GRANT;
+		int message = has_message(&w);
+		int turn = w.kind >= WIRE_KIND_GRANT && w.kind <= WIRE_KIND_MARK;
 
 		printf(" %u %u %u %u %u %u %u %u %u %u %u %u %u %" PRIu64 " %u ", node, exact[3],
 		       w.node, exact[9], w.kind, w.lane, w.again, w.over, w.waits, w.source,

@@ -13,13 +13,17 @@
 local margay = Proto("margay", "Margay frame")
 
 local HEADER, MESSAGE, DATA_HEADER = 64, 128, 192
-local DATA, ACK, RESET, ANNOUNCE, GRANT, BULK, MARK = 1, 2, 3, 4, 5, 6, 7
+local ENTRY, BUNDLE_EACH = 8, 128
+local DATA, ACK, RESET, ANNOUNCE, GRANT, BULK, MARK, BUNDLE = 1, 2, 3, 4, 5, 6, 7, 8
 local KINDS = { [DATA] = "DATA", [ACK] = "ACK", [RESET] = "RESET", [ANNOUNCE] = "ANNOUNCE",
-	[GRANT] = "GRANT", [BULK] = "BULK", [MARK] = "MARK" }
-local WITH_MESSAGE = { [DATA] = true, [ANNOUNCE] = true }
+	[GRANT] = "GRANT", [BULK] = "BULK", [MARK] = "MARK",
+	[BUNDLE] = "BUNDLE" }
+local WITH_MESSAGE = { [DATA] = true, [ANNOUNCE] = true, [BUNDLE] = true }
 local WITH_PAYLOAD = { [DATA] = true, [BULK] = true }
 local WITH_TURN = { [GRANT] = true, [BULK] = true, [MARK] = true }
-local ACKNOWLEDGES = { [DATA] = true, [ANNOUNCE] = true, [ACK] = true, [GRANT] = true }
+local ACKNOWLEDGES = { [DATA] = true, [ANNOUNCE] = true, [ACK] = true, [GRANT] = true,
+	[BUNDLE] = true }
+local PLACES = { [DATA] = "offset", [ANNOUNCE] = "part_bytes", [BUNDLE] = "messages" }
 local LANES = { [0] = "requests", [1] = "answers" }
 local OPERATIONS = { [0] = "NONE", "PUT", "GET", "ACK", "REPLY", "GETPUT", "ATOMIC",
 	"FETCH_ATOMIC", "BARRIER" }
@@ -52,6 +56,7 @@ local FRAME_FIELDS = {
 	{ "reach", 50, 2, "uint16", "Sequence numbers to the last message", base.DEC },
 	{ "offset", 52, 6, "uint64", "Their place in the message", base.DEC },
 	{ "part_bytes", 52, 6, "uint64", "Payload bytes of a part", base.DEC },
+	{ "messages", 52, 6, "uint64", "Messages in this frame", base.DEC },
 	{ "refused", 52, 8, "uint64", "Refused", base.HEX },
 	{ "turn", 52, 4, "uint32", "Turn", base.DEC },
 	{ "part", 56, 4, "uint32", "Part", base.DEC },
@@ -107,6 +112,7 @@ end
 
 declare("", FRAME_FIELDS)
 declare("message.", MESSAGE_FIELDS)
+derive("entry", "uint64", "Payload bytes of this message", base.DEC)
 derive("payload", "bytes", "Payload")
 derive("from", "uint16", "From node", base.DEC)
 derive("from_card", "uint8", "From card", base.DEC)
@@ -334,7 +340,8 @@ end
 
 -- Checksums of version 1.
 local function check_sums(tvb, tree, f)
-	local header = f.ethernet .. raw(tvb, 14, 2) .. "\0\0\0\0" .. raw(tvb, 20, f.header - 20)
+	local covered = f.header + (f.kind == BUNDLE and f.payload or 0)
+	local header = f.ethernet .. raw(tvb, 14, 2) .. "\0\0\0\0" .. raw(tvb, 20, covered - 20)
 	local good, status = checksum(header) == at(tvb, 16, 4):le_uint(), 2
 	local payload_crc = at(tvb, 20, 4):le_uint()
 	add_status(tvb, tree, "crc", good and 1 or 0)
@@ -364,11 +371,42 @@ local function check_tag(tvb, tree, f)
 	end
 end
 
-local function dissect_message(tvb, tree, name)
-	local sub = tree:add(margay, at(tvb, HEADER, MESSAGE), "Message: " .. name)
+-- A message header; returns its operation's name.
+local function dissect_message(tvb, tree, place)
+	local operation = at(tvb, place, 1):uint()
+	local name = OPERATIONS[operation] or "operation " .. operation
+	local sub = tree:add(margay, at(tvb, place, MESSAGE), "Message: " .. name)
 	for _, one in ipairs(MESSAGE_FIELDS) do
-		sub:add_le(fields["message." .. one[1]], at(tvb, HEADER + one[2], one[3]))
+		sub:add_le(fields["message." .. one[1]], at(tvb, place + one[2], one[3]))
 	end
+	return name
+end
+
+-- The payload of a bundle's first message, and the messages behind it.
+local function dissect_bundle(tvb, tree, f)
+	local length, place, last, n = at(tvb, 58, 6):le_uint64():tonumber(), f.header, tvb:len() +
+		ETHERNET, 1
+	while true do
+		local padded = math.ceil(length / 8) * 8
+		if length > BUNDLE_EACH or place + padded > last or
+				raw(tvb, place + length, padded - length):find("[^%z]") then
+			break
+		end
+		if length > 0 then
+			tree:add(fields.payload, at(tvb, place, length))
+		end
+		place = place + padded
+		if place == last and n == at(tvb, 52, 6):le_uint64():tonumber() then
+			return
+		elseif last - place < ENTRY + MESSAGE then
+			break
+		end
+		tree:add_le(fields.entry, at(tvb, place, ENTRY))
+		length, n = at(tvb, place, ENTRY):le_uint64():tonumber(), n + 1
+		dissect_message(tvb, tree, place + ENTRY)
+		place = place + ENTRY + MESSAGE
+	end
+	mark_bad(tree, f, "messages that cannot be")
 end
 
 -- A map of frames or parts, each of them also as a field of its own; as text.
@@ -394,7 +432,7 @@ local function dissect_fields(tvb, tree, f)
 	add(tvb, tree, "window")
 	add(tvb, tree, f.kind == GRANT and "reach" or "bytes")
 	if WITH_MESSAGE[f.kind] then
-		add(tvb, tree, f.kind == DATA and "offset" or "part_bytes")
+		add(tvb, tree, PLACES[f.kind])
 		add(tvb, tree, "length")
 	elseif f.kind == ACK and f.again then
 		f.refused = add_numbers(tvb, tree, "refused", "refused_sequence", f.ack)
@@ -447,6 +485,10 @@ local SAYS = {
 	end,
 	[BULK] = function(f, way)
 		return string.format("bulk %s turn %d seq %d part %d", way, f.turn, f.sequence, f.part)
+	end,
+	[BUNDLE] = function(f, way)
+		return string.format("%s and %d more %s seq %d ack %d", f.name, f.place - 1, way,
+			f.sequence, f.ack)
 	end,
 	[MARK] = function(f, way)
 		return string.format("mark %s turn %d", way, f.turn)
@@ -504,7 +546,7 @@ local function dissect(tvb, pinfo, tree, f)
 		mark_bad(tree, f, "unknown version or kind")
 		return string.format("version %d kind %d [unknown]", f.version, f.kind)
 	end
-	if tvb:len() + ETHERNET ~= f.header + f.payload then
+	if tvb:len() + ETHERNET ~= f.header + f.payload or f.kind == BUNDLE and f.payload % 8 > 0 then
 		mark_bad(tree, f, "not as long as it says")
 		return KINDS[f.kind] .. " [not as long as it says]"
 	end
@@ -512,13 +554,13 @@ local function dissect(tvb, pinfo, tree, f)
 	check(tvb, tree, f)
 	dissect_fields(tvb, tree, f)
 	if WITH_MESSAGE[f.kind] then
-		local operation = at(tvb, HEADER, 1):uint()
-		f.name = OPERATIONS[operation] or "operation " .. operation
-		dissect_message(tvb, tree, f.name)
+		f.name = dissect_message(tvb, tree, HEADER)
 	elseif f.kind == RESET then
 		tree:add_proto_expert_info(experts.reset)
 	end
-	if f.payload > 0 then
+	if f.kind == BUNDLE then
+		dissect_bundle(tvb, tree, f)
+	elseif f.payload > 0 then
 		tree:add(fields.payload, at(tvb, f.header, f.payload))
 	end
 	if not f.bad then

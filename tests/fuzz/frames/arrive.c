@@ -58,25 +58,56 @@ void hand_up(const uint8_t *frame, uint32_t bytes)
 		MUST(link_digest(link_) == before);
 }
 
+/* The payload of a bundle of `n` messages that are alike; its bytes. */
+static uint32_t fill_bundle(const struct step *step, uint32_t node, uint32_t n, uint32_t length,
+			    uint8_t *payload)
+{
+	struct message message = header_of(step, node, length);
+	uint32_t at = 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		if (i > 0) {
+			wire_put(payload + at, length, WIRE_ENTRY);
+			memcpy(payload + at + WIRE_ENTRY, &message, sizeof(message));
+			at += WIRE_ENTRY + WIRE_MESSAGE;
+		}
+		memset(payload + at, 0, wire_padded(length));
+		memset(payload + at, (int)(step->value + i), length);
+		at += wire_padded(length);
+	}
+	return at;
+}
+
 /* Write a frame of that node, do to it what the step says, and hand it up. */
 static void arrive_one(const struct step *step, uint32_t node, int on_bulk, struct wire *wire)
 {
 	static uint8_t frame[WIRE_DATA + 65536];
 	struct message message = header_of(step, node, wire->length);
-	uint32_t header = wire->kind == WIRE_KIND_DATA || wire->kind == WIRE_KIND_ANNOUNCE ?
-		WIRE_DATA : WIRE_HEADER;
+	int is_bundle = wire->kind == WIRE_KIND_BUNDLE;
+	uint32_t header = wire->kind == WIRE_KIND_DATA || wire->kind == WIRE_KIND_ANNOUNCE ||
+		is_bundle ? WIRE_DATA : WIRE_HEADER;
 	uint32_t bytes = header + wire->bytes;
 	struct nic_piece whole = { frame, bytes };
 	uint8_t to[6], from[6];
 
 	memcpy(frame + WIRE_HEADER, &message, sizeof(message));
-	for (uint32_t i = 0; i < wire->bytes; i++)
+	if (is_bundle) {
+		wire->bytes = fill_bundle(step, node, 2 + step->bytes % 5, (uint32_t)wire->length,
+					  frame + header);
+		whole.length = bytes = header + wire->bytes;
+	}
+	for (uint32_t i = 0; i < wire->bytes && !is_bundle; i++)
 		frame[header + i] = (uint8_t)(step->value + i);
-	if (wire->bytes && (job & JOB_CHECKED))
+	if (wire->bytes && (job & JOB_CHECKED) && !is_bundle)
 		wire->payload_crc = port_crc32c(0, frame + header, wire->bytes);
 	wire_address(to, 0, 0);
 	wire_address(from, step->how & 0x20 ? step->value & 0xffff : node, 0);
 	wire_write(frame, to, from, wire);
+	if (is_bundle) {
+		if (step->flags & 16)
+			frame[header + step->offset % wire->bytes] ^= (uint8_t)step->value;
+		wire_sum_bundle(frame, &whole, 1);
+	}
 	if (step->incarnation & 0x80)
 		frame[WIRE_KIND] ^= (uint8_t)step->value;
 	if (job & JOB_KEYED)
@@ -110,7 +141,7 @@ static void arrive_whole(const struct step *step, uint32_t node, struct wire *wi
 
 static const uint8_t kinds[] = { WIRE_KIND_DATA, WIRE_KIND_ACK, WIRE_KIND_RESET,
 				  WIRE_KIND_ANNOUNCE, WIRE_KIND_GRANT, WIRE_KIND_BULK,
-				  WIRE_KIND_MARK, WIRE_KIND_BULK };
+				  WIRE_KIND_MARK, WIRE_KIND_BUNDLE };
 
 void arrive(const struct step *step, int on_bulk)
 {
@@ -151,6 +182,11 @@ void arrive(const struct step *step, int on_bulk)
 	if (wire.kind == WIRE_KIND_ANNOUNCE) {
 		wire.offset = step->flags & 16 ? 1 + step->bytes % 2048 : 256;
 		wire.length = wire.offset + step->length % 2048;
+	}
+	if (wire.kind == WIRE_KIND_BUNDLE) {
+		wire.length = step->length % (step->flags & 8 ? 200 : 16);
+		wire.offset = 2 + step->bytes % 5 + (step->how >> 4 & 1);
+		wire.bytes = 1;
 	}
 	if (step->incarnation & 0x10)
 		wire.destination = step->incarnation & 0x20 ? 0 : step->value;

@@ -184,9 +184,45 @@ static void check_bulk(const struct link *link)
 	MUST(bulk->parts_out <= link->transmits.used);
 }
 
+/* Flows that hold a message: each once, and it is the last, brief, and has not left. */
+static void check_held(const struct link *link)
+{
+	MUST(link->n_held <= BUNDLES_HELD);
+	for (uint32_t i = 0; i < link->n_held; i++) {
+		const struct flow *flow = &link->flows[link->held[i]];
+		const struct send *last = record_at(&link->sends, flow->tail);
+
+		MUST(link->held[i] < link->n_flows && flow->tail != NO_RECORD);
+		MUST(last->brief && !is_before(last->first, flow->next));
+		MUST(flow->next != flow->una);
+		for (uint32_t k = 0; k < i; k++)
+			MUST(link->held[k] != link->held[i]);
+	}
+}
+
+/* Bundles of messages that are being sent and of those that came early. */
+static uint32_t bundles_of(const struct link *link, const struct flow *flow)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = flow->head; i != NO_RECORD;) {
+		const struct send *send = record_at(&link->sends, i);
+
+		n += send->brief == BRIEF_BUNDLE;
+		i = send->next;
+	}
+	for (uint32_t i = flow->stash; i != NO_RECORD;) {
+		const struct stash *stash = record_at(&link->stashes, i);
+
+		n += stash->bundle != NO_RECORD;
+		i = stash->next;
+	}
+	return n;
+}
+
 void link_check(const struct link *link)
 {
-	uint32_t assemblies = 0, stashes = 0, sends = 0, timers = 0, ready = 0;
+	uint32_t assemblies = 0, stashes = 0, sends = 0, timers = 0, ready = 0, bundles = 0;
 
 	for (uint32_t i = 0; i < link->n_flows; i++) {
 		const struct flow *flow = &link->flows[i];
@@ -196,6 +232,7 @@ void link_check(const struct link *link)
 		assemblies += length(&link->assemblies, flow->assembly);
 		stashes += length(&link->stashes, flow->stash);
 		sends += flow->sends;
+		bundles += bundles_of(link, flow);
 		ready += !!(flow->flags & FLOW_READY);
 		if (flow->heap_at == NO_RECORD) {
 			MUST(!(flow->flags & (FLOW_RESENDS | FLOW_ACKS)));
@@ -207,6 +244,7 @@ void link_check(const struct link *link)
 		MUST(!(flow->flags & FLOW_ACKS) || !is_before(flow->ack_at, flow->timer_at));
 	}
 	check_bulk(link);
+	check_held(link);
 	MUST(timers == link->n_heap);
 	for (uint32_t i = 1; i < link->n_heap; i++)
 		MUST(!is_before(link->flows[link->heap[i]].timer_at,
@@ -216,7 +254,9 @@ void link_check(const struct link *link)
 	MUST(ready == 0);
 	MUST(assemblies == link->assemblies.used && stashes == link->stashes.used);
 	/* Those that are over wait for the card only. */
-	MUST(sends <= link->sends.used);
+	MUST(sends <= link->sends.used && bundles <= link->bundles.used);
+	MUST(link->bundles.used + length(&link->bundles, link->bundles.free) ==
+	     link->bundles.limit);
 	MUST(link->sends_used[0] + link->sends_used[1] == link->sends.used);
 	MUST(link->sends.used + length(&link->sends, link->sends.free) == link->sends.limit);
 	MUST(link->transmits.used + length(&link->transmits, link->transmits.free) ==

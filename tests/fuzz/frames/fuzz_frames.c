@@ -113,7 +113,7 @@ static int card_send(struct nic *self, const struct nic_piece *pieces, uint32_t 
 		return NIC_FULL;
 	MUST(n >= 1 && n <= NIC_PIECES);
 	for (uint32_t i = 0; i < n; i++) {
-		MUST(bytes + pieces[i].length <= self->mtu);
+		MUST(pieces[i].length > 0 && bytes + pieces[i].length <= self->mtu);
 		memcpy(frame + bytes, pieces[i].bytes, pieces[i].length);
 		bytes += pieces[i].length;
 	}
@@ -405,6 +405,8 @@ static void do_step(const struct step *step)
 		now += step->how & 1 ? step->value : step->value & 0xfffff;
 		if (step->how & 2)
 			break;                 /* nobody has noticed yet */
+		if (step->how & 4)
+			frames_flush(frames);
 		frames_tick(frames);
 		MUST(frames_deadline(frames) >= now || link_look(link_, 1, 0).ready);
 		break;

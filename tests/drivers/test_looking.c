@@ -163,6 +163,9 @@ static void soon(void) { is.deadline = is.now + 2000; }
 uint64_t frames_deadline(const struct frames *frames) { (void)frames; return is.deadline; }
 uint64_t frames_due(const struct frames *frames) { (void)frames; return is.deadline; }
 void frames_tick(struct frames *frames) { (void)frames; is.ticks++; is.deadline = NEVER; }
+void frames_settle(struct frames *frames) { (void)frames; }
+int frames_holds(const struct frames *frames) { (void)frames; return 0; }
+void frames_flush(struct frames *frames) { (void)frames; }
 struct link *frames_link(struct frames *frames) { (void)frames; return 0; }
 uint32_t frames_pending(const struct frames *frames) { (void)frames; return is.pending; }
 void frames_bulk(struct frames *frames, struct nic *of) { (void)frames, (void)of; }
@@ -296,6 +299,12 @@ static void look_at_deadline(void)
 	link_frames_look();
 }
 
+/* 1 ms late at most: the application computes, and may send before that. */
+static bool is_set(void)
+{
+	return is.deadline != NEVER && is.timer <= is.deadline + 1000000;
+}
+
 TEST(the_timer_is_set_for_what_the_link_wants)
 {
 	static void (*const ways[])(void) = { do_one, look_at_deadline };
@@ -303,12 +312,12 @@ TEST(the_timer_is_set_for_what_the_link_wants)
 	for (uint32_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
 		begin(CONTROL_POLL, NOTHING, NO_STEP);
 		ways[i]();
-		CHECK(is.deadline != NEVER && is.timer <= is.deadline);
+		CHECK(is_set());
 	}
 	begin(CONTROL_INTERRUPT, NOTHING, NO_STEP);
 	link_frames_lost(2);
-	CHECK(is.timer <= is.deadline);
+	CHECK(is_set());
 	begin(CONTROL_INTERRUPT, NOTHING, NO_STEP);
 	link_frames_renewed(2, 512);
-	CHECK(is.timer <= is.deadline);
+	CHECK(is_set());
 }

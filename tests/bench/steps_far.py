@@ -47,7 +47,8 @@ FUNCTIONS = {
     "take": "buffers", "give": "buffers", "reserve": "buffers", "unreserve": "buffers",
     "link_reserve": "buffers", "link_unreserve": "buffers", "release": "buffers",
     # what is needed only because frames are lost, damaged, or of another life
-    "wire_checksum": "faults", "port_crc32c": "faults", "by_instruction": "faults",
+    "wire_checksum": "faults", "wire_mixed": "faults", "wire_folded": "faults",
+    "port_crc32c": "faults", "by_instruction": "faults",
     "ack_take": "faults", "measure": "faults", "holes": "faults", "acknowledge": "faults",
     "left_first": "faults", "left_again": "faults", "send_ack": "faults", "send_end": "faults",
     "is_mine": "faults", "learn": "faults", "receive": "faults", "link_look_for_deaths": "faults",

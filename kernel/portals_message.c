@@ -104,7 +104,7 @@ static int64_t finish(const struct message *message, struct grant *from, int res
 }
 
 /* As put_locked, once it has started, for payload that is too long for one step. */
-__attribute__((noinline))
+__attribute__((noinline, flatten))
 static int64_t put_long(const struct message *message, struct grant *from)
 {
 	struct message answer;

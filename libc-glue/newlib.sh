@@ -151,6 +151,9 @@ ar d "$work/install/x86_64-elf/lib/libc.a" lib_a-_isatty.o lib_a-isatty.o lib_a-
 	lib_a-getcwd.o lib_a-syskill.o lib_a-abort.o lib_a-system.o
 ar d "$work/install/x86_64-elf/lib/libm.a" lib_a-sqrtl.o lib_a-hypotl.o
 
+# Every image would hold the lines of what it calls. The functions' names stay.
+strip --strip-debug "$work/install/x86_64-elf/lib/libc.a" "$work/install/x86_64-elf/lib/libm.a"
+
 printf '%s\n' "$stamp" >"$work/install/x86_64-elf/stamp"
 rm -rf "$dest"
 mv "$work/install/x86_64-elf" "$dest"

@@ -44,7 +44,8 @@
  *   announcement                   begin; it waits: `expected` stays there until the payload
  *                                  is whole, so what follows can begin, but not end
  *
- * The payload of long messages is granted, one peer at a time (bulk.c, bulk_send.c). Whose
+ * The payload of long messages is granted, one peer at a time (bulk.c, bulk_land.c,
+ * bulk_send.c). Whose
  * turn it is sends parts of its messages in order to a card of its own, which holds
  * rooms for these parts only, at their final addresses. The receiver's turn:
  *

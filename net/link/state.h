@@ -510,6 +510,9 @@ static inline int bulk_serves(const struct link *link, const struct flow *flow)
 {
 	return link->bulk.state != BULK_NONE && link->bulk.flow == flow_index(link, flow);
 }
+
+/* ---- bulk_land.c ---- */
+
 /* A BULK frame on the ordinary card. */
 void bulk_pulled(struct link *link, struct flow *flow, const struct wire *wire, uint64_t now);
 /* A flow starts anew: nothing of it is written any more. */

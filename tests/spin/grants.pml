@@ -1,9 +1,9 @@
 /*
  * Long messages as a model for spin (`make model`): announcements in the flow, and payload
  * by grants, from A (grants_send.pml: net/link/bulk_send.c) to B (grants_receive.pml:
- * net/link/bulk.c) and its bulk card (here), over a network that loses, repeats and reorders.
- * Names and states are those of the code. A timer is either late, so that nothing is under
- * way any more, or too early, which is a fault like the others.
+ * net/link/bulk.c, bulk_land.c) and its bulk card (here), over a network that loses, repeats
+ * and reorders. Names and states are those of the code. A timer is either late, so that nothing
+ * is under way any more, or too early, which is a fault like the others.
  *
  *   SENDERS    how many A there are; each sends MESSAGES messages of PARTS parts
  *   FAULTS     how often in all a frame is lost, repeated or overtaken, or a timer too early

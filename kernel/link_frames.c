@@ -188,12 +188,13 @@ static uint64_t due_at(void)
 	return card < link ? card : link;
 }
 
-/* Not later than arm_leisurely will want it if something comes: then that finds it set. */
+/* Not later than arm_leisurely will want it if something comes soon: then that finds it set.
+ * Who has heard nothing for so long waits for longer, and does not wake in vain. */
 uint64_t link_frames_alarm_at(void)
 {
-	uint64_t at = due_at(), early = looked_ns + LEISURE_NS;
+	uint64_t at = due_at(), early = heard_ns + LEISURE_NS;
 
-	return at < early || at == NEVER ? at : early;
+	return at < early || at == NEVER || early <= looked_ns ? at : early;
 }
 
 /* The timer while the application computes: mostly an acknowledgement is due soon, and

@@ -277,6 +277,16 @@ TEST(the_links_time_is_served_while_one_waits)
 	CHECK_IS(is.ticks, 1);
 }
 
+TEST(who_hears_nothing_does_not_wake_in_vain)
+{
+	begin(CONTROL_INTERRUPT, NOTHING, NO_STEP);
+	heard_ns = is.now;
+	is.deadline = is.now + 40000000;
+	CHECK(!wait_until(is_over, 0, is.now + 30000000, "the test"));
+	CHECK(node.counters[COUNTER_HALTS] <= 2);
+	CHECK_IS(is.ticks, 0);
+}
+
 static int starts(struct frames *frames, const struct initiator_args *args)
 {
 	(void)frames, (void)args;

@@ -12,13 +12,13 @@ from pathlib import Path
 DATA, ACK, RESET, ANNOUNCE, GRANT, BULK, MARK, BUNDLE = range(1, 9)
 KINDS = {DATA: "DATA", ACK: "ACK", RESET: "RESET", ANNOUNCE: "ANNOUNCE", GRANT: "GRANT",
          BULK: "BULK", MARK: "MARK", BUNDLE: "BUNDLE"}
-WITH_MESSAGE, WITH_PAYLOAD, WITH_TURN = (DATA, ANNOUNCE, BUNDLE), (DATA, BULK, BUNDLE), (
-    GRANT, BULK, MARK)
+WITH_MESSAGE, WITH_PAYLOAD, WITH_TURN = (DATA, ANNOUNCE, BUNDLE), (
+    DATA, ANNOUNCE, BULK, BUNDLE), (GRANT, BULK, MARK)
 WITH_WAITS = (DATA, ANNOUNCE, ACK, GRANT, BUNDLE)
 HEADER, MESSAGE, DATA_HEADER = 64, 128, 192
 ENTRY, BUNDLE_EACH, BUNDLE_BYTES = 8, 128, 2048
 ETHERTYPE = 0x88B5
-MOST_PAYLOAD = 65472
+MOST_PAYLOAD, TAIL_BYTES = 65472, 1024
 
 # Name, offset, bytes; little-endian. What only one kind has comes after its name.
 FIELDS = (("source", 24, 4), ("destination", 28, 4), ("sequence", 32, 4), ("ack", 36, 4),
@@ -236,7 +236,7 @@ def decode(data: bytes, node: int, key: bytes | None = None) -> tuple[str, Frame
                       payload_bytes)):
         return "NONSENSE", None
     carried = int.from_bytes(data[20:24], "little")
-    if not key and kind in (DATA, BULK) and carried and carried != crc32c(payload):
+    if not key and kind in (DATA, ANNOUNCE, BULK) and carried and carried != crc32c(payload):
         return "DAMAGED", None
     if kind in WITH_MESSAGE:
         return "OK", replace(frame, message=data[HEADER:DATA_HEADER], payload=payload)
@@ -250,7 +250,8 @@ def sound(frame: Frame, payload_bytes: int) -> bool:
         return (frame.offset + payload_bytes <= frame.length and
                 (payload_bytes > 0 or frame.length == 0))
     if frame.kind == ANNOUNCE:
-        return 0 < frame.offset <= min(frame.length, MOST_PAYLOAD)
+        return (payload_bytes <= min(TAIL_BYTES, frame.length - 1) and
+                0 < frame.offset <= min(frame.length - payload_bytes, MOST_PAYLOAD))
     if frame.kind == BUNDLE:
         messages = unbundle(frame.message, frame.length, frame.payload)
         return (payload_bytes <= BUNDLE_BYTES and messages is not None and

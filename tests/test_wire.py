@@ -92,8 +92,9 @@ def right_frames(draw, kinds=tuple(frames.KINDS)) -> Frame:
         del values["kind"]
     elif kind == ANNOUNCE:
         part = draw(st.integers(1, frames.MOST_PAYLOAD))
-        values |= {"offset": part, "length": part + draw(number(40)), "message": draw(
-            st.binary(min_size=128, max_size=128))}
+        tail = draw(st.one_of(st.just(b""), st.binary(max_size=frames.TAIL_BYTES)))
+        values |= {"offset": part, "length": part + draw(number(40)) + len(tail), "message": draw(
+            st.binary(min_size=128, max_size=128)), "payload": tail, "crc": draw(st.booleans())}
     elif kind in frames.WITH_TURN:
         values |= {name: draw(number(32)) for name, _, _ in frames.TURN_FIELDS}
         if kind == GRANT:

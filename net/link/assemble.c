@@ -258,10 +258,13 @@ static int place_first(struct link *link, struct flow *flow, const struct wire *
 	*tail = (uint16_t)index;
 	flow->begun += (uint32_t)frames;
 	if (assembly->announced)
+		assembly->length -= wire->bytes;
+	if (assembly->taken && wire->bytes)
+		link->user.data(link->context, &assembly->target,
+				assembly->announced ? assembly->length : wire->offset,
+				wire->payload, wire->bytes);
+	if (assembly->announced)
 		announce(link, flow, index, (uint32_t)wire->offset);
-	else if (assembly->taken)
-		link->user.data(link->context, &assembly->target, wire->offset, wire->payload,
-				wire->bytes);
 	return ACCEPTED;
 }
 

@@ -7,9 +7,15 @@
  */
 #include "state.h"
 
+/* Payload that goes in parts: all but what the announcement has brought. */
+static uint64_t length_of(const struct send *send)
+{
+	return send->length - send->tail;
+}
+
 static uint32_t parts_of(const struct send *send)
 {
-	return (uint32_t)((send->length - 1) / send->fragment + 1);
+	return (uint32_t)((length_of(send) - 1) / send->fragment + 1);
 }
 
 void serve_open(struct link *link, struct send *send, const struct flow *flow)
@@ -165,8 +171,8 @@ int serve(struct link *link)
 		wire.sequence = send->first;
 		wire.turn = send->turn;
 		wire.part = part;
-		wire.bytes = send->length - at < send->fragment ?
-			(uint32_t)(send->length - at) : send->fragment;
+		wire.bytes = length_of(send) - at < send->fragment ?
+			(uint32_t)(length_of(send) - at) : send->fragment;
 		result = send_part(link, nic, index, &wire, at);
 		if (result == NIC_FULL && !send->pulled) {
 			bulk->full = 1;

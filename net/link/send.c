@@ -36,8 +36,9 @@ int link_has_room(const struct link *link, uint32_t node, enum link_lane lane)
 }
 
 /* Whether a message is announced, rather than sent in `fragment` bytes at once; then parts
- * of nearly equal length. */
-static int is_announced(const struct link *link, uint64_t length, uint32_t *fragment)
+ * of nearly equal length, and what its announcement takes along, if that is a part less. */
+static int is_announced(const struct link *link, uint64_t length, uint32_t *fragment,
+			uint32_t *tail)
 {
 	uint64_t most = *fragment ? *fragment : WIRE_MOST_PAYLOAD, parts, even;
 	uint32_t fits = link->nic->mtu;
@@ -52,9 +53,14 @@ static int is_announced(const struct link *link, uint64_t length, uint32_t *frag
 		most = fits;
 	if (most > WIRE_MOST_PAYLOAD)
 		most = WIRE_MOST_PAYLOAD;
+	if (most < LEAST_PART)
+		return 0;
+	*tail = *fragment == 0 && length > most && length % most <= WIRE_TAIL_BYTES ?
+		(uint32_t)(length % most) : 0;
+	length -= *tail;
 	parts = (length - 1) / most + 1;
 	even = ((length - 1) / parts + 64) & ~63ULL;
-	if (most < LEAST_PART || parts > MOST_FRAMES)
+	if (parts > MOST_FRAMES)
 		return 0;
 	if (most > length)
 		most = length;         /* one part: not longer than the message */
@@ -96,10 +102,11 @@ static inline struct send *queue(struct link *link, struct flow *flow, enum link
 int link_send(struct link *link, uint64_t now, uint32_t node, enum link_lane lane,
 	      const void *header, uint64_t length, uint32_t fragment, uint64_t source)
 {
+	uint32_t tail = 0;
 	uint64_t frames;
 	struct send *send;
 	struct flow *flow;
-	int announced = is_announced(link, length, &fragment);
+	int announced = is_announced(link, length, &fragment, &tail);
 
 	link->now = now;
 	if (!announced && (fragment == 0 || fragment > link->fragment))
@@ -125,6 +132,7 @@ int link_send(struct link *link, uint64_t now, uint32_t node, enum link_lane lan
 	send->length = length;
 	send->source = source;
 	send->announced = (uint8_t)announced;
+	send->tail = (uint16_t)tail;
 	if (announced)
 		serve_open(link, send, flow);
 	port_copy(send->frame + WIRE_HEADER, header, LINK_HEADER_BYTES);
@@ -372,6 +380,8 @@ static uint32_t make(struct link *link, struct flow *flow, const struct send *se
 	if (send->announced) {
 		wire.kind = WIRE_KIND_ANNOUNCE;
 		wire.offset = send->fragment;
+		wire.bytes = send->tail;
+		n = gather(link, send, send->length - send->tail, &wire, pieces);
 	} else if (send->brief == BRIEF_BUNDLE) {
 		n = (int)bundle_pieces(link, send, &wire, pieces + 1);
 	} else {

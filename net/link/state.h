@@ -91,13 +91,16 @@ struct send {
 	uint32_t first;            /* number of its first frame */
 	uint32_t frames;
 	uint32_t fragment;         /* payload bytes of each frame but the last */
-	uint8_t  announced;        /* 1: in one frame without payload, which goes as it is granted */
+	uint8_t  announced;        /* 1: in one frame; its payload goes as it is granted */
 	uint8_t  serving;          /* 1: in the list of those that send parts; counts as with_card */
 	uint8_t  turned;           /* 1: the fields from `turn` on are those of a turn */
 	uint8_t  pulled;           /* 1: the parts in `wanted` go to the ordinary card */
 	uint64_t length;
 	uint64_t source;           /* the user's name for it, if it is not brief */
-	uint16_t bundle;           /* BRIEF_BUNDLE: where the others are */
+	union {
+		uint16_t bundle;   /* BRIEF_BUNDLE: where the others are */
+		uint16_t tail;     /* announced: last bytes of payload, which go with that */
+	};
 	uint16_t serve_next;       /* in that list */
 	uint16_t flow;
 	uint32_t turn;             /* the last that it was granted in */
@@ -126,7 +129,7 @@ struct assembly {
 	uint8_t  taken;            /* 0: the user dropped it */
 	uint32_t first, frames;    /* as in struct send */
 	uint32_t fragment;
-	uint64_t length;
+	uint64_t length;           /* announced: of all parts */
 	uint8_t  announced;        /* 1: its payload comes in parts, which are granted */
 	uint8_t  whole;            /* 1: and all of them are there */
 	uint8_t  queued;           /* 1: in the list of those that want a turn */

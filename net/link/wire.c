@@ -87,7 +87,7 @@ static uint32_t header_of(uint32_t kind)
 
 static int has_payload(uint32_t kind)
 {
-	return kind == WIRE_KIND_DATA || kind == WIRE_KIND_BULK;
+	return kind == WIRE_KIND_DATA || kind == WIRE_KIND_BULK || kind == WIRE_KIND_ANNOUNCE;
 }
 
 static int has_turn(uint32_t kind)
@@ -151,7 +151,8 @@ static int is_sound(const struct wire *wire)
 	case WIRE_KIND_BULK:
 		return !wire->waits && wire->bytes > 0 && wire->bytes <= WIRE_MOST_PAYLOAD;
 	case WIRE_KIND_ANNOUNCE:
-		return wire->bytes == 0 && wire->offset > 0 && wire->offset <= wire->length &&
+		return wire->bytes <= WIRE_TAIL_BYTES && wire->bytes < wire->length &&
+		       wire->offset > 0 && wire->offset <= wire->length - wire->bytes &&
 		       wire->offset <= WIRE_MOST_PAYLOAD;
 	case WIRE_KIND_ACK:
 	case WIRE_KIND_GRANT:

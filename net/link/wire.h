@@ -19,7 +19,7 @@
  *   36   4   cumulative acknowledgement: the next frame expected
  *   40   8   selective: bit i says that frame acknowledgement + 1 + i has arrived
  *   48   2   window: frames from the acknowledgement on that may be sent
- *   50   2   DATA, BULK: payload bytes in this frame; GRANT: sequence numbers from the
+ *   50   2   DATA, BULK, ANNOUNCE: payload bytes in this frame; GRANT: sequence numbers from the
  *            first to the last message that is granted
  *   52   6   DATA: where in the message they belong; ANNOUNCE: payload bytes of a part
  *   52   8   ACK with AGAIN: bit i says that frame acknowledgement + i was refused
@@ -29,7 +29,7 @@
  *            with AGAIN bit i says that part first + i of the first message is wanted
  *   58   6   DATA, ANNOUNCE: payload bytes of the whole message
  *   64 128   DATA, ANNOUNCE: the message's header, which the link does not interpret
- *  192       payload of DATA (of BULK: 64)
+ *  192       payload of DATA and ANNOUNCE (of BULK: 64)
  *
  * BUNDLE is a DATA frame with several short messages, at most WIRE_BUNDLE_BYTES behind the
  * first one's header. At 52 it says how many, at 58 the payload bytes of the first. Each
@@ -44,7 +44,8 @@
  * has no sequence number. RESET (64 bytes) answers a frame that was meant for
  * another incarnation of its destination.
  *
- * Long messages (bulk.c): ANNOUNCE is in the place of all their DATA; the payload
+ * Long messages (bulk.c): ANNOUNCE is in the place of all their DATA. It may bring the end of
+ * the payload, WIRE_TAIL_BYTES at most, where that saves a part; all before that
  * comes as BULK when it is granted, from bulk card to bulk card, or as GRANT with
  * AGAIN wants it between the ordinary ones. GRANT with OVER takes back
  * all turns up to its own; MARK answers that on the bulk card: nothing of
@@ -60,6 +61,7 @@
 #define WIRE_MESSAGE       128u    /* bytes of a message's header */
 #define WIRE_DATA          192u    /* both */
 #define WIRE_MOST_PAYLOAD  65472u  /* of one frame: a multiple of 64 */
+#define WIRE_TAIL_BYTES    1024u   /* most payload of an ANNOUNCE */
 #define WIRE_MOST_LENGTH   ((1ULL << 48) - 1)
 #define WIRE_ETHERTYPE     0x88b5u
 #define WIRE_VERSION       1u

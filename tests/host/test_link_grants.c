@@ -116,6 +116,30 @@ TEST(link_grants_what_was_announced)
 	probe_close(p, 1);
 }
 
+/* The announcement brings the last bytes: they have no room. */
+TEST(link_takes_the_end_with_the_announcement)
+{
+	struct probe *p = start(1);
+	struct wire wire = announcement(0, 600);
+
+	wire.bytes = 600 - 2 * PART;
+	probe_give(p, PEER, &wire, 7);
+	CHECK_IS(rooms, 2);
+	CHECK_IS(last_grant(p)->until, 2);
+	CHECK(!strcmp(probe_story(p), "bd"));
+	CHECK_IS(p->notes[p->n_notes - 1].at, 2 * PART);
+	CHECK_IS(p->notes[p->n_notes - 1].bytes, 600 - 2 * PART);
+	probe_give(p, PEER, &wire, 7);                   /* once */
+	for (uint32_t part = 0; part < 2; part++) {
+		wire = answer(p, WIRE_KIND_BULK, part, PART);
+		land(p, PEER, &wire);
+	}
+	CHECK(!strcmp(probe_story(p), "e"));
+	CHECK_IS(link_counter(p->link, LINK_DUPLICATES), 1);
+	CHECK_IS(link_counter(p->link, LINK_ASTRAY), 0);
+	probe_close(p, 1);
+}
+
 /* The room's part, but for one field. */
 TEST(link_lets_nothing_land_that_is_wrong)
 {
@@ -314,6 +338,34 @@ TEST(link_sends_what_is_granted)
 	CHECK_IS(link_counter(p->link, LINK_NONSENSE), 1);
 	link_give_up(p->link, p->now, PEER);
 	probe_close(p, 1);
+}
+
+/* What would be a short part of its own leaves with the announcement. */
+TEST(link_sends_the_end_with_the_announcement)
+{
+	static const uint32_t rest[] = { 1, WIRE_TAIL_BYTES, WIRE_TAIL_BYTES + 1 };
+
+	for (uint32_t i = 0; i < 3; i++) {
+		struct probe *p = announced();
+		struct wire wire = grant(3, 0, 5);
+		const struct wire *sent = &p->sent[1];
+
+		wire.sequence = 1;
+		CHECK_IS(probe_send(p, PEER, 5 * 4096 + rest[i], 10), LINK_OK);
+		CHECK_IS(p->n_sent, 2);
+		CHECK_IS(sent->bytes, i < 2 ? rest[i] : 0);
+		CHECK_IS(sent->offset, i < 2 ? 4096 : 3648);
+		CHECK_IS(sent->length, 5 * 4096 + rest[i]);
+		probe_give(p, PEER, &wire, 0);
+		CHECK_IS(sent_of(p, WIRE_KIND_BULK), 5);
+		CHECK_IS(p->sent[6].bytes, i < 2 ? 4096 : 3648);
+		wire.until = 6;                          /* there is a sixth if it is long */
+		probe_give(p, PEER, &wire, 0);
+		CHECK_IS(sent_of(p, WIRE_KIND_BULK), i < 2 ? 5 : 6);
+		CHECK_IS(link_counter(p->link, LINK_NONSENSE), i < 2);
+		link_give_up(p->link, p->now, PEER);
+		probe_close(p, 1);
+	}
 }
 
 /* A turn is over: its parts leave no more, and a MARK says so. */

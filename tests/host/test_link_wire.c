@@ -103,7 +103,8 @@ TEST(wire_reads_what_it_wrote)
 			wire.refused = check_random(&dice);
 		} else if (wire.kind == WIRE_KIND_ANNOUNCE) {
 			wire.offset = 1 + (r >> 16) % WIRE_MOST_PAYLOAD;
-			wire.length = wire.offset + (check_random(&dice) >> 17);
+			wire.bytes = r >> 12 & 1 ? (uint32_t)(check_random(&dice) % 800) : 0;
+			wire.length = wire.offset + (check_random(&dice) >> 17) + wire.bytes;
 		} else if (wire.kind >= WIRE_KIND_GRANT) {
 			wire.turn = (uint32_t)check_random(&dice);
 			wire.part = (uint32_t)check_random(&dice);
@@ -221,6 +222,20 @@ TEST(wire_refuses_fields_that_cannot_be)
 	wire.length = wire.offset = 20;
 	CHECK_IS(reads(wire), WIRE_OK);
 	wire.offset = 21;
+	CHECK_IS(reads(wire), WIRE_NONSENSE);
+	/* ... and with the last bytes of it, but not with all. */
+	wire = (struct wire){ .kind = WIRE_KIND_ANNOUNCE, .source = 1, .length = 70000,
+			      .offset = 60000, .bytes = WIRE_TAIL_BYTES };
+	CHECK_IS(reads(wire), WIRE_OK);
+	wire.bytes++;
+	CHECK_IS(reads(wire), WIRE_NONSENSE);
+	wire.bytes = 100;
+	wire.length = 60100;
+	CHECK_IS(reads(wire), WIRE_OK);
+	wire.length--;
+	CHECK_IS(reads(wire), WIRE_NONSENSE);
+	wire.length = 100;
+	wire.offset = 1;
 	CHECK_IS(reads(wire), WIRE_NONSENSE);
 }
 

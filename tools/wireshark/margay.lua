@@ -19,7 +19,7 @@ local KINDS = { [DATA] = "DATA", [ACK] = "ACK", [RESET] = "RESET", [ANNOUNCE] = 
 	[GRANT] = "GRANT", [BULK] = "BULK", [MARK] = "MARK",
 	[BUNDLE] = "BUNDLE" }
 local WITH_MESSAGE = { [DATA] = true, [ANNOUNCE] = true, [BUNDLE] = true }
-local WITH_PAYLOAD = { [DATA] = true, [BULK] = true }
+local WITH_PAYLOAD = { [DATA] = true, [BULK] = true, [ANNOUNCE] = true }
 local WITH_TURN = { [GRANT] = true, [BULK] = true, [MARK] = true }
 local ACKNOWLEDGES = { [DATA] = true, [ANNOUNCE] = true, [ACK] = true, [GRANT] = true,
 	[BUNDLE] = true }

@@ -181,7 +181,8 @@ void arrive(const struct step *step, int on_bulk)
 	}
 	if (wire.kind == WIRE_KIND_ANNOUNCE) {
 		wire.offset = step->flags & 16 ? 1 + step->bytes % 2048 : 256;
-		wire.length = wire.offset + step->length % 2048;
+		wire.bytes = step->flags & 32 ? step->length % (WIRE_TAIL_BYTES + 8) : 0;
+		wire.length = wire.offset + step->length % 2048 + wire.bytes;
 	}
 	if (wire.kind == WIRE_KIND_BUNDLE) {
 		wire.length = step->length % (step->flags & 8 ? 200 : 16);

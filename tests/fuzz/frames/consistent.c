@@ -26,7 +26,7 @@ struct link_view link_look(const struct link *link, uint32_t node, enum link_lan
 
 		if (send->announced) {
 			view.sent = send->first;
-			view.sent_parts = (uint32_t)((send->length - 1) / send->fragment + 1);
+			view.sent_parts = (uint32_t)((send->length - send->tail - 1) / send->fragment + 1);
 			view.sent_turn = send->turn;
 			break;
 		}

@@ -292,16 +292,11 @@ int e1000_send(struct nic *nic, const struct nic_piece *pieces, uint32_t n, uint
 
 /* ---- receive ---- */
 
-static bool is_for(const struct e1000 *e, const uint8_t *frame)
-{
-	return frame[0] & 1 || memcmp(frame, e->nic.address, NIC_ADDRESS_BYTES) == 0;
-}
-
 static void hand_up(struct e1000 *e, const uint8_t *frame, uint32_t bytes)
 {
 	struct nic *nic = &e->nic;
 
-	if (bytes < FRAME_LEAST || bytes > nic->mtu || !is_for(e, frame)) {
+	if (bytes < FRAME_LEAST || bytes > nic->mtu || !nic_is_for(nic, frame)) {
 		nic->counters[NIC_DROPS_IN]++;
 		return;
 	}

@@ -288,6 +288,24 @@ static uint16_t take_descriptor(struct virtio_net *v, uint64_t address, uint32_t
 	return at;
 }
 
+/* So many free descriptors. False: an interrupt tells when there are, if they are on. */
+static bool make_room(struct virtio_net *v, uint16_t descriptors)
+{
+	reclaim(v);
+	if (v->free >= descriptors)
+		return true;
+	v->waited_for = descriptors;
+	virtio_ring_interrupt(&v->transmit, v->armed);
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	reclaim(v);                /* frames that went before that do not interrupt */
+	return v->free >= descriptors;
+}
+
+static uint16_t under_way(const struct virtio_net *v)
+{
+	return (uint16_t)(v->transmit.given - v->transmit.seen);
+}
+
 static int send(struct nic *nic, const struct nic_piece *pieces, uint32_t n, uint64_t cookie)
 {
 	struct virtio_net *v = of(nic);
@@ -302,14 +320,10 @@ static int send(struct nic *nic, const struct nic_piece *pieces, uint32_t n, uin
 		return NIC_DOWN;
 	}
 	/* A bulk card's user sends on when it hears of what has gone, and may halt meanwhile. */
-	if (v->free < n + 1 || (v->bulk && v->free < ring->size / 2)) {
+	if (v->bulk && v->free < ring->size / 2)
 		reclaim(v);
-		if (v->free < n + 1) {
-			v->waited_for = (uint16_t)(n + 1);
-			virtio_ring_interrupt(ring, v->armed);
-			return NIC_FULL;
-		}
-	}
+	if (v->free < n + 1 && !make_room(v, (uint16_t)(n + 1)))
+		return NIC_FULL;
 	head = last = take_descriptor(v, memory_physical(v->zero), sizeof(*v->zero));
 	for (uint32_t i = 0; i < n; i++)
 		last = take_descriptor(v, memory_physical(pieces[i].bytes), pieces[i].length);
@@ -317,6 +331,8 @@ static int send(struct nic *nic, const struct nic_piece *pieces, uint32_t n, uin
 	v->free -= (uint16_t)(n + 1);
 	v->chain[head] = (struct chain){ cookie, (uint16_t)(n + 1) };
 	ring->available->ring[ring->given % ring->size] = head;
+	if (v->bulk && v->armed && under_way(v) < SENDS_MANY)
+		virtio_ring_interrupt_at(ring, true, under_way(v));
 	ring->given++;
 	virtio_ring_publish(ring);
 	nic->counters[NIC_FRAMES_OUT]++;
@@ -360,16 +376,11 @@ static uint32_t next_frame(struct virtio_net *v, uint16_t fresh, uint32_t *bytes
 	return slots;
 }
 
-static bool is_for(const struct virtio_net *v, const uint8_t *frame)
-{
-	return frame[0] & 1 || memcmp(frame, v->nic.address, NIC_ADDRESS_BYTES) == 0;
-}
-
 static void hand_up(struct virtio_net *v, const uint8_t *frame, uint32_t bytes)
 {
 	struct nic *nic = &v->nic;
 
-	if (bytes < FRAME_LEAST || bytes > nic->mtu || !is_for(v, frame)) {
+	if (bytes < FRAME_LEAST || bytes > nic->mtu || !nic_is_for(nic, frame)) {
 		nic->counters[NIC_DROPS_IN]++;
 		return;
 	}
@@ -446,21 +457,31 @@ static void look(struct virtio_net *v)
  * for half of it, so that it can go on in time. */
 static uint16_t sends_ahead(const struct virtio_net *v)
 {
-	uint16_t under_way = (uint16_t)(v->transmit.given - v->transmit.seen);
+	uint16_t n = under_way(v);
 
-	return under_way > SENDS_MANY ? under_way / 2u : (uint16_t)(under_way - 1);
+	if (v->waited_for)
+		return 0;
+	return n > SENDS_MANY ? n / 2u : (uint16_t)(n - 1);
 }
 
-static void set_interrupts(struct virtio_net *v)
+/* At which used buffers the device interrupts. True: it has come past one of them by now,
+ * perhaps without. */
+static bool set_interrupts(struct virtio_net *v)
 {
-	bool sending = v->bulk && v->transmit.given != v->transmit.seen;
+	bool sends = v->armed && (v->waited_for || (v->bulk && under_way(v)));
+	uint16_t arrivals_ahead = v->bulk && v->armed ? virtio_net_bulk_ahead(v) : 0;
 
-	if (v->bulk)
-		virtio_net_bulk_interrupt(v);
-	else
-		virtio_ring_interrupt(&v->receive, v->armed);
-	virtio_ring_interrupt_at(&v->transmit, v->armed && (sending || v->waited_for),
-	                         v->waited_for ? 0 : sends_ahead(v));
+	virtio_ring_interrupt_at(&v->receive, v->armed, arrivals_ahead);
+	virtio_ring_interrupt_at(&v->transmit, sends, sends_ahead(v));
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	return (v->armed && virtio_ring_fresh(&v->receive) > arrivals_ahead) ||
+	       (sends && virtio_ring_fresh(&v->transmit) > sends_ahead(v));
+}
+
+/* A bulk card without rooms and sends: what it is given later sets the interrupts. */
+static bool is_idle(const struct virtio_net *v)
+{
+	return v->bulk && !under_way(v) && v->receive.given == v->receive.seen;
 }
 
 static uint32_t poll(struct nic *nic, uint32_t budget)
@@ -469,11 +490,12 @@ static uint32_t poll(struct nic *nic, uint32_t budget)
 	uint32_t frames = 0;
 	bool wrong = false;
 
-	if (!v->down) {
-		reclaim(v);
-		frames = v->bulk ? virtio_net_bulk_receive(v, budget) : receive(v, budget);
-		set_interrupts(v);
-	}
+	if (!v->down && !is_idle(v))
+		do {
+			reclaim(v);
+			frames += v->bulk ? virtio_net_bulk_receive(v, budget - frames) :
+			                    receive(v, budget - frames);
+		} while (set_interrupts(v) && frames < budget && !v->trouble && !v->down);
 	if (!frames && now_ns() >= v->look_at) {
 		if (v->down)
 			wrong = true;
@@ -495,10 +517,8 @@ static void interrupts(struct nic *nic, int on)
 	struct virtio_net *v = of(nic);
 
 	v->armed = on;
-	if (v->down)
-		return;
-	set_interrupts(v);
-	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	if (!v->down)
+		set_interrupts(v);
 }
 
 static void close(struct nic *nic)

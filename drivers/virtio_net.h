@@ -101,8 +101,8 @@ void virtio_net_bulk_start(struct virtio_net *v);
 uint32_t virtio_net_bulk_receive(struct virtio_net *v, uint32_t budget);
 /* Of nic_ops. */
 int virtio_net_bulk_post(struct nic *nic, const struct nic_piece *pieces, uint32_t n, int tell);
-/* Ask for an interrupt at the next room that tells, or at none. */
-void virtio_net_bulk_interrupt(struct virtio_net *v);
+/* How many rooms are filled before the next one that tells, or the last. */
+uint16_t virtio_net_bulk_ahead(const struct virtio_net *v);
 void virtio_net_bulk_take_back(struct nic *nic);
 
 #endif

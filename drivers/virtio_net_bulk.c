@@ -79,14 +79,13 @@ int virtio_net_bulk_post(struct nic *nic, const struct nic_piece *pieces, uint32
 	return NIC_OK;
 }
 
-void virtio_net_bulk_interrupt(struct virtio_net *v)
+uint16_t virtio_net_bulk_ahead(const struct virtio_net *v)
 {
 	uint16_t n = posted(v), ahead = 0;
 
-	if (v->armed)
-		while (ahead + 1 < n && !v->rooms[(v->receive.seen + ahead) % ROOMS].tells)
-			ahead++;
-	virtio_ring_interrupt_at(&v->receive, v->armed, ahead);
+	while (ahead + 1 < n && !v->rooms[(v->receive.seen + ahead) % ROOMS].tells)
+		ahead++;
+	return ahead;
 }
 
 uint32_t virtio_net_bulk_receive(struct virtio_net *v, uint32_t budget)
@@ -141,7 +140,7 @@ void virtio_net_bulk_take_back(struct nic *nic)
 	    virtio_ring_reset(&v->virtio, &v->receive) &&
 	    virtio_ring_start(&v->virtio, &v->receive, RING, MSIX_FRAMES)) {
 		virtio_net_bulk_start(v);
-		virtio_net_bulk_interrupt(v);
+		virtio_ring_interrupt(&v->receive, v->armed);
 		return;
 	}
 	virtio_net_reset(v);

@@ -31,6 +31,8 @@
 struct frames *link_frames;
 
 static struct nic *nic, *bulk;     /* bulk: null without one */
+static bool armed;                 /* they interrupt at arrivals */
+static bool alert;                 /* ... at all that nobody has looked at */
 static bool busy;                  /* the link is at work */
 static bool looking;               /* ... at the cards: time stands still meanwhile */
 static uint64_t looked_ns;         /* when they were last looked at */
@@ -42,11 +44,13 @@ static uint64_t counted[2];        /* copied bytes, out and in, that are in node
 
 static const struct block_limits limits = BLOCK_DEFAULT_LIMITS;
 
-static void interrupts(int on)
+static void interrupts(bool on)
 {
 	nic->ops->interrupts(nic, on);
 	if (bulk)
 		bulk->ops->interrupts(bulk, on);
+	armed = on;
+	alert = false;
 }
 
 /* ---- start ---- */
@@ -135,7 +139,7 @@ static void leave(void)
 
 uint32_t link_frames_poll(void)
 {
-	uint32_t n, pending;
+	uint32_t n, placed, pending;
 
 	if (busy)
 		return 0;
@@ -143,9 +147,10 @@ uint32_t link_frames_poll(void)
 	looked_ns = now_ns();
 	pending = frames_pending(link_frames);
 	n = nic->ops->poll(nic, BUDGET);
-	if (bulk)
-		n += bulk->ops->poll(bulk, BUDGET);
+	placed = bulk ? bulk->ops->poll(bulk, BUDGET) : 0;
 	looking = false;
+	alert = armed && n < BUDGET && placed < BUDGET;
+	n += placed;
 	if (n)
 		heard_ns = looked_ns;
 	if (frames_deadline(link_frames) <= looked_ns) {
@@ -177,13 +182,14 @@ void link_frames_flush(void)
 	leave();
 }
 
-/* A card whose interrupts do not arrive is looked at by a timer, and so is what a flood
- * has left, for which there is no interrupt any more. */
+/* A card whose interrupts do not arrive is looked at by a timer, and so are what a flood
+ * has left and sends that only the card has still to end: for these there is no interrupt. */
 static uint64_t due_at(void)
 {
 	uint64_t link = frames_deadline(link_frames), card = NEVER;
+	bool only_sends = link == NEVER && link_sends_used(frames_link(link_frames));
 
-	if (__builtin_expect(flooded || nic->silent, 0))
+	if (__builtin_expect(flooded || nic->silent || only_sends, 0))
 		card = looked_ns + (flooded ? FLOOD_NS : SILENT_NS);
 	return card < link ? card : link;
 }
@@ -223,28 +229,33 @@ void link_frames_look(void)
 	set_timer();
 }
 
+bool link_frames_is_alert(void)
+{
+	return alert;
+}
+
 bool link_frames_rest(void)
 {
 	if (busy)
 		return true;
-	interrupts(1);
 	frames_settle(link_frames);
-	if (link_frames_poll())
+	if (!armed)
+		interrupts(true);
+	if (!alert && link_frames_poll())
 		return false;
 	flooded = false;
 	return true;
 }
 
-/* What comes from now on interrupts, and nothing has come before: only then may the
- * application go on. But a flood leaves it some time. */
-static void look_until_armed(void)
+/* What comes from now on interrupts, and all that has come before was looked at: only then
+ * may the application go on. But a flood leaves it some time. */
+static void look_until_alert(void)
 {
 	uint32_t looks = 0;
 
-	do
-		interrupts(1);
-	while (link_frames_poll() && ++looks < LOOKS);
-	flooded = looks == LOOKS;
+	while (!alert && looks++ < LOOKS)
+		link_frames_poll();
+	flooded = !alert;
 }
 
 void link_frames_resume(void)
@@ -252,9 +263,9 @@ void link_frames_resume(void)
 	if (busy)
 		return;
 	if (parameters.control == CONTROL_INTERRUPT)
-		look_until_armed();
-	else
-		interrupts(0);
+		look_until_alert();
+	else if (armed)
+		interrupts(false);
 	set_timer();
 }
 
@@ -265,10 +276,21 @@ void link_frames_enter(uint64_t *word)
 	link_frames_resume();
 }
 
-void link_frames_arrival(void)
+/* The cards' interrupts are off until they are looked at. */
+static void look_now(void)
 {
+	link_frames_poll();
 	if (parameters.control == CONTROL_INTERRUPT)
-		look_until_armed();
+		look_until_alert();
+}
+
+void link_frames_arrival(bool computing)
+{
+	alert = false;
+	if (!computing)
+		return;
+	if (parameters.control == CONTROL_INTERRUPT)
+		look_now();
 	set_timer();
 }
 
@@ -279,10 +301,8 @@ void link_frames_alarm(void)
 
 	if (parameters.control == CONTROL_WATCHDOG)
 		due |= now - looked_ns >= parameters.watchdog_us * 1000UL;
-	if (due && parameters.control == CONTROL_INTERRUPT)
-		look_until_armed();
-	else if (due)
-		link_frames_poll();
+	if (due)
+		look_now();
 	set_timer();
 }
 

@@ -55,6 +55,9 @@ void link_frames_flush(void);
 /* The same in a call that does not wait, if nothing interrupts the application. */
 void link_frames_look(void);
 
+/* Nothing has come since the last look that would not interrupt. */
+bool link_frames_is_alert(void);
+
 /* Before a halt: from now on an arrival ends it. False: something has come. */
 bool link_frames_rest(void);
 
@@ -67,8 +70,10 @@ void link_frames_resume(void);
 /* When a halt shall end for the link's sake: it may be too early. */
 uint64_t link_frames_alarm_at(void);
 
-/* An interrupt of the card, or of the timer, while the application computes. */
-void link_frames_arrival(void);
+/* An interrupt of a card: while the application computes, or the node is halted. */
+void link_frames_arrival(bool computing);
+
+/* One of the timer, while the application computes. */
 void link_frames_alarm(void);
 
 /* The link is at work further up the stack: nothing of it may be called. */

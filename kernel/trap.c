@@ -42,8 +42,8 @@ static void interrupt(struct trap_frame *frame)
 	case VECTOR_PIC ... VECTOR_PIC_END - 1:
 	case VECTOR_CARD ... VECTOR_CARD_END - 1:
 		cards_interrupt((uint32_t)frame->vector);
-		if (link_frames && frame->cs & 3)
-			link_frames_arrival();
+		if (link_frames)
+			link_frames_arrival(frame->cs & 3);
 		break;
 	case VECTOR_STRAY: /* of a device that the firmware left on */
 		count(COUNTER_SPURIOUS, 1);

@@ -56,7 +56,8 @@ void wait_halted(uint64_t deadline)
 static bool spin(bool (*ready)(void *), void *arg, uint64_t until)
 {
 	if (link_frames) {
-		link_frames_poll();
+		if (!link_frames_is_alert())
+			link_frames_poll();
 		return ready(arg);
 	}
 	do {

@@ -50,9 +50,11 @@ struct nic_ops {
 	 * result: sent() does not come.
 	 */
 	int (*send)(struct nic *nic, const struct nic_piece *pieces, uint32_t n, uint64_t cookie);
-	/* Completions, and up to `budget` received frames; returns how many frames. */
+	/* Completions, and up to `budget` received frames; returns how many frames. With
+	 * interrupts on and fewer than `budget`, one comes for what arrives after its last
+	 * look. */
 	uint32_t (*poll)(struct nic *nic, uint32_t budget);
-	/* 1: interrupt at the next arrival; the caller then polls once more. */
+	/* 1: interrupt at the next arrival; the caller then polls once, for what came before. */
 	void (*interrupts)(struct nic *nic, int on);
 	/* Its interrupt has come: no further one until it is polled. Null: it needs not
 	 * be told. */
@@ -90,5 +92,11 @@ struct nic {
 	void (*landed)(void *context, const uint8_t *header, uint32_t bytes);
 	uint64_t counters[NIC_COUNTERS];
 };
+
+/* Whether a frame is sent to this card's address, or to several. */
+static inline int nic_is_for(const struct nic *nic, const uint8_t *frame)
+{
+	return frame[0] & 1 || __builtin_memcmp(frame, nic->address, NIC_ADDRESS_BYTES) == 0;
+}
 
 #endif

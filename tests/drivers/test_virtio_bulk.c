@@ -137,6 +137,26 @@ TEST(interrupts_come_at_rooms_that_tell_and_when_all_is_sent)
 	close_card();
 }
 
+/* Nobody looks at it again before that. */
+TEST(a_card_at_rest_interrupts_for_what_it_is_given)
+{
+	uint8_t memory[100], sent[4096];
+	uint32_t bytes;
+
+	open_card(true);
+	nic->ops->interrupts(nic, 1);
+	poll();
+	send_one();
+	CHECK_IS(wanted(&fake.transmit), 0);
+	send_one();
+	CHECK_IS(wanted(&fake.transmit), 1);
+	CHECK_IS(fake_send(2, sent, &bytes), 2);
+	poll();
+	CHECK_IS(nic->ops->post(nic, &(struct nic_piece){ memory, 100 }, 1, 1), NIC_OK);
+	CHECK_IS(wanted(&fake.receive), 0);
+	close_card();
+}
+
 TEST(rooms_are_taken_back)
 {
 	/* by the ring; there is no ring reset; sends are under way; the ring does not obey;

@@ -125,6 +125,26 @@ TEST(full_ring_says_so_and_goes_on)
 	close_card();
 }
 
+static void one_more(void *context, const uint8_t *bytes, uint32_t n)
+{
+	if (!got_frames)
+		CHECK(fake_receive(frame, 100));
+	card_received(context, bytes, n);
+}
+
+/* It would not interrupt: the device was told to when the first one comes. */
+TEST(what_arrives_during_a_poll_is_not_left)
+{
+	open_card();
+	nic->receive = one_more;
+	nic->ops->interrupts(nic, 1);
+	CHECK(fake_receive(frame, 100));
+	CHECK_IS(poll(), 2);
+	CHECK_IS(fake.receive.available->ring[FAKE_RING], 2);
+	nic->receive = card_received;
+	close_card();
+}
+
 /* ---- nonsense ---- */
 
 static void header_buffers(uint16_t buffers)

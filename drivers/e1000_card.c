@@ -10,9 +10,9 @@
  * the last one of each frame, in order. Frames that are sent while another one
  * is handed up leave together when that call ends; any other leaves at once.
  *
- * Interrupts: the card raises one and is masked; the next poll clears what caused
- * it, looks at the ring and lets causes through again. What arrives in between is
- * a cause that is seen then.
+ * Interrupts: the card raises one and is masked. The next poll takes what has come, and
+ * only then clears the causes, looks once more and lets causes through again: what arrives
+ * while it works is mostly taken without an interrupt.
  *
  * The rings' places are the driver's own; of what the card writes into them only
  * "done", the length and the errors are read, and checked. What cannot be, no
@@ -398,12 +398,14 @@ uint32_t e1000_poll(struct nic *nic, uint32_t budget)
 	uint32_t frames = 0;
 
 	if (!e->down) {
-		if (rearm)
-			clear_causes(e);
 		reclaim(e);
 		frames = receive(e, budget);
-		if (rearm)
+		if (rearm && frames < budget) {
+			clear_causes(e);
+			reclaim(e);
+			frames += receive(e, budget - frames);
 			unmask(e);
+		}
 	}
 	if (!frames && now_ns() >= e->look_at) {
 		if (e->down)

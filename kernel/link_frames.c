@@ -22,7 +22,7 @@
 #define LOOKS       16u            /* most of them in one interrupt */
 #define FLOOD_NS    10000UL        /* for the application, when frames do not end */
 #define TRIES       64u            /* each of 200 ms at most */
-#define LEISURE_NS  1000000UL      /* an acknowledgement may be late by, if nobody waits */
+#define LEISURE_NS  1000000UL      /* what is due may be late by, if nobody waits */
 #define SILENT_NS   1000000UL      /* between looks at a card whose interrupts do not arrive */
 #define QUIET_NS    1000000000UL   /* without a region: nobody needs a node that hears nothing */
 #define ANNOUNCE    65536u         /* bytes of a message from which on its payload is granted */
@@ -204,8 +204,9 @@ uint64_t link_frames_alarm_at(void)
 }
 
 /* The timer while the application computes: mostly an acknowledgement is due soon, and
- * leaves with a message before that. To set the timer for it each time costs more than the
- * message, so it may be somewhat late. */
+ * leaves with a message before that, or messages that wait for company are, and leave when
+ * the application waits or the peer acknowledges what is under way. To set the timer for
+ * them each time costs more than the message, so they may be somewhat late. */
 static inline void arm_leisurely(uint64_t due)
 {
 	uint64_t early = looked_ns + LEISURE_NS;
@@ -388,11 +389,7 @@ bool link_frames_brief(const struct initiator_args *args)
 	if (__builtin_expect(done == FRAMES_SENT, 1)) {
 		arm_leisurely(frames_due(link_frames));
 	} else {
-		bool holds = frames_holds(link_frames);
-
-		tell(holds);
-		if (holds) /* not leisurely: nobody else sends it */
-			timer_arm_by(due_at());
+		tell(frames_holds(link_frames));
 		set_timer();
 	}
 	return done != FRAMES_OTHER;

@@ -186,6 +186,22 @@ TEST_CARDS(one_interrupt_at_a_time)
 	close_card();
 }
 
+/* As long as there is more to take, no interrupt need say so. */
+TEST_CARDS(card_does_not_interrupt_while_frames_are_left)
+{
+	open_card();
+	nic->ops->interrupts(nic, 1);
+	nic->ops->interrupted(nic);
+	fake_write(REG_ALLOW, 0);
+	for (uint32_t i = 0; i < 3; i++)
+		CHECK(fake_receive(frame, 64));
+	CHECK_IS(nic->ops->poll(nic, 2), 2);
+	CHECK_IS(fake_read(REG_ALLOW), 0);
+	CHECK_IS(nic->ops->poll(nic, 2), 1);
+	CHECK(fake_read(REG_ALLOW) & CAUSE_RECEIVED);
+	close_card();
+}
+
 TEST(card_whose_line_reaches_nobody_is_said_to_be_silent)
 {
 	const char *why;

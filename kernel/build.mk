@@ -9,7 +9,7 @@ KERNEL_CFLAGS := -std=gnu17 -O2 -gdwarf-4 -g1 -gno-column-info -gno-statement-fr
 	-Wall -Wextra -Werror -ffreestanding -mgeneral-regs-only -mpopcnt -mno-red-zone -fno-pic \
 	-no-pie -mcmodel=small -fno-stack-protector -fcf-protection=none \
 	-fno-omit-frame-pointer -fno-optimize-sibling-calls -fno-asynchronous-unwind-tables \
-	-fno-common -flto -fno-ipa-icf -Iinclude -ffile-prefix-map=$(CURDIR)/=
+	-fno-common -ffunction-sections -flto -fno-ipa-icf -Iinclude -ffile-prefix-map=$(CURDIR)/=
 KERNEL_ASFLAGS := -f elf64 -g -F dwarf -I $(KERNEL_BUILD)/
 
 # Taken by linker.ld; everything else is local.

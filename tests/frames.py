@@ -57,11 +57,16 @@ def crc32c(data: bytes) -> int:
 
 
 def checksum(header: bytes) -> int:
-    """Of a header: its words, mixed (net/link/wire.h)."""
-    state = 0
-    for at in range(0, len(header), 8):
-        product = (state ^ int.from_bytes(header[at:at + 8], "little")) * 0x9E3779B97F4A7C15
-        state = (product ^ product >> 64) & (1 << 64) - 1
+    """Of a header, or a whole bundle: its words, multiplied (net/link/wire.h)."""
+    mask = (1 << 64) - 1
+    words = [int.from_bytes(header[at:at + 8], "little") for at in range(0, len(header), 8)]
+    product = 0x9E3779B97F4A7C15_B7E151628AED2A6B
+    for low, high in zip(words[:DATA_HEADER // 8:2], words[1:DATA_HEADER // 8:2], strict=True):
+        product = (product & mask ^ low) * (product >> 64 ^ high)
+    state = (product ^ product >> 64) & mask
+    for word in words[DATA_HEADER // 8:]:
+        product = (state ^ word) * 0x9E3779B97F4A7C15
+        state = (product ^ product >> 64) & mask
     return (state ^ state >> 32) & 0xFFFFFFFF
 
 

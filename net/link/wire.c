@@ -30,16 +30,23 @@ static uint32_t checksum(const uint8_t *frame, uint32_t bytes)
 		wire_checksum(frame, WIRE_HEADER);
 }
 
-/* Of a frame of which `bytes` bytes are at `frame`, and the others in `n` pieces; each is a
- * multiple of 8. */
+static uint64_t mix_all(uint64_t state, const uint8_t *words, uint32_t bytes)
+{
+	for (uint32_t at = 0; at < bytes; at += 8)
+		state = wire_mix(state, wire_get(words + at, 8));
+	return state;
+}
+
+/* Of a frame of which `bytes` bytes are at `frame`, its header and perhaps more, and the others
+ * in `n` pieces; each is a multiple of 8. */
 static uint32_t sum_bundle(const uint8_t *frame, uint32_t bytes, const struct nic_piece *pieces,
 			   uint32_t n)
 {
-	uint64_t state = wire_mixed(frame, bytes);
+	uint64_t state = mix_all(wire_mixed(frame, WIRE_DATA), frame + WIRE_DATA,
+				 bytes - WIRE_DATA);
 
 	for (uint32_t i = 0; i < n; i++)
-		for (uint32_t at = 0; at < pieces[i].length; at += 8)
-			state = wire_mix(state, wire_get((const uint8_t *)pieces[i].bytes + at, 8));
+		state = mix_all(state, pieces[i].bytes, pieces[i].length);
 	return wire_folded(state);
 }
 

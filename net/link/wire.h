@@ -239,13 +239,17 @@ static inline void wire_put(uint8_t *at, uint64_t value, uint32_t bytes)
 }
 
 /*
- * A header's checksum. Each of its words of 8 bytes is mixed into a state: XORed with it and
- * multiplied, and both halves of the product XORed, so that each bit reaches most of the
- * others. At the end the state's halves are XORed. Its own field counts as zero, and `bytes`
- * is a multiple of 8 that the compiler knows. Not a CRC32C, as payload has it: an emulated
- * processor computes that bit by bit, and takes 60 ns for 8 bytes.
+ * A header's checksum. Its words of 8 bytes go in pairs into a state of two words: each XORed
+ * into one of the state's, whose product, of 128 bits, is the next state. At the end all of that
+ * is XORed, 32 bits at a time. Its own field counts as zero, and `bytes` is a multiple of 16 that
+ * the compiler knows. Not a CRC32C, as payload has it: an emulated processor computes that bit by
+ * bit, and takes 60 ns for 8 bytes.
+ *
+ * What is behind a BUNDLE's header goes in word by word, as it may be long, and zeros without end
+ * would leave a state of zeros: its halves, XORed, take a word and are multiplied by a constant.
  */
-#define WIRE_FACTOR 0x9e3779b97f4a7c15u /* odd, of no pattern: the golden ratio's fraction */
+#define WIRE_FIRST   0xb7e151628aed2a6bu /* of no pattern: the fractions of e and of */
+#define WIRE_FACTOR  0x9e3779b97f4a7c15u /* the golden ratio */
 
 static inline uint64_t wire_mix(uint64_t state, uint64_t word)
 {
@@ -256,14 +260,24 @@ static inline uint64_t wire_mix(uint64_t state, uint64_t word)
 
 static inline uint64_t wire_mixed(const uint8_t *frame, uint32_t bytes)
 {
-	uint64_t state = 0;
+	uint64_t low = WIRE_FIRST, high = WIRE_FACTOR;
 
-#pragma GCC unroll 24
-	for (uint32_t at = 0; at < bytes; at += 8)
-		state = wire_mix(state, at == WIRE_CHECKSUM ?
-				 wire_get(frame + WIRE_PAYLOAD_CRC, 4) << 32 :
-				 wire_get(frame + at, 8));
-	return state;
+#pragma GCC unroll 12
+	for (uint32_t at = 0; at < bytes; at += 16) {
+		unsigned __int128 product;
+
+		/* Nothing is done here but to say that both stay where the processor multiplies:
+		 * the compiler would move them to other registers and back. */
+		low ^= at == WIRE_CHECKSUM ? wire_get(frame + WIRE_PAYLOAD_CRC, 4) << 32 :
+			wire_get(frame + at, 8);
+		__asm__("" : "+a"(low));
+		high ^= wire_get(frame + at + 8, 8);
+		__asm__("" : "+d"(high));
+		product = (unsigned __int128)low * high;
+		low = (uint64_t)product;
+		high = (uint64_t)(product >> 64);
+	}
+	return low ^ high;
 }
 
 static inline uint32_t wire_folded(uint64_t state)

@@ -21,27 +21,51 @@ static void flip(uint32_t bit)
 	frame[bit / 8] ^= (uint8_t)(1 << bit % 8);
 }
 
+/* As tests/frames.py computes them. */
 TEST(checksum_has_the_known_values)
 {
 	memset(frame, 0, sizeof(frame));
-	CHECK_IS(wire_checksum(frame, WIRE_HEADER), 0);
-	frame[WIRE_HEADER - 8] = 1;       /* the factor's halves; its upper product is 0 */
-	CHECK_IS(wire_checksum(frame, WIRE_HEADER), 0x9e3779b9u ^ 0x7f4a7c15u);
+	CHECK_IS(wire_checksum(frame, WIRE_HEADER), 0x695ce601u);
+	CHECK_IS(wire_checksum(frame, WIRE_DATA), 0x20a51aa1u);
 	memset(frame + WIRE_CHECKSUM, 0xff, 4);         /* its own field counts as zero */
-	CHECK_IS(wire_checksum(frame, WIRE_HEADER), 0x9e3779b9u ^ 0x7f4a7c15u);
+	CHECK_IS(wire_checksum(frame, WIRE_HEADER), 0x695ce601u);
+	frame[WIRE_HEADER - 8] = 1;
+	CHECK_IS(wire_checksum(frame, WIRE_HEADER), 0x0c0f4ac4u);
 	frame[WIRE_HEADER - 8] = 0;
-	frame[WIRE_HEADER - 1] = 0x80;    /* 2^63: half the factor above, 2^63 below */
-	CHECK_IS(wire_checksum(frame, WIRE_HEADER), 0x4f1bbcdcu ^ 0xbfa53e0au ^ 0x80000000u);
+	frame[WIRE_HEADER - 1] = 0x80;
+	CHECK_IS(wire_checksum(frame, WIRE_HEADER), 0x589ccaa3u);
 }
 
-/* All pairs, in a header of zeros and in some of anything. */
+/* Behind a BUNDLE's header zeros do not make it forget: after 2 KiB of them as well. */
+TEST(checksum_remembers_what_is_before_many_zeros)
+{
+	uint8_t zeros[WIRE_BUNDLE_BYTES] = { 0 };
+	struct nic_piece pieces[] = { { frame, WIRE_DATA }, { zeros, sizeof(zeros) } };
+	uint64_t dice = 3;
+
+	for (int round = 0; round < 1000; round++) {
+		uint32_t sum, bit = (uint32_t)check_random(&dice) % BITS;
+
+		fill(&dice);
+		if (bit / 32 == WIRE_CHECKSUM / 4)
+			continue;
+		wire_sum_bundle(frame, pieces, 2);
+		sum = (uint32_t)wire_get(frame + WIRE_CHECKSUM, 4);
+		CHECK_IS(sum != 0, 1);
+		flip(bit);
+		wire_sum_bundle(frame, pieces, 2);
+		CHECK_IS(wire_get(frame + WIRE_CHECKSUM, 4) != sum, 1);
+	}
+}
+
+/* All pairs, in a header of zeros, in some of anything and in one of small numbers. */
 TEST(checksum_finds_each_change_of_one_bit_or_two)
 {
 	uint64_t dice = 1;
 	uint32_t hidden = 0;
 
 	memset(frame, 0, sizeof(frame));
-	for (int round = 0; round < 3; round++) {
+	for (int round = 0; round < 4; round++) {
 		uint32_t sum = wire_checksum(frame, WIRE_DATA);
 
 		for (uint32_t a = 0; a < BITS; a++) {
@@ -59,6 +83,8 @@ TEST(checksum_finds_each_change_of_one_bit_or_two)
 			flip(a);
 		}
 		fill(&dice);
+		for (uint32_t at = 0; round == 2 && at < sizeof(frame); at++)
+			frame[at] = at % 8 ? 0 : frame[at] % 4;
 	}
 	CHECK_IS(hidden, 0);
 }
@@ -97,5 +123,38 @@ TEST(checksum_finds_what_goes_wrong_at_once)
 		memset(frame + WIRE_CHECKSUM, 0, 4);
 		CHECK_IS(memcmp(frame, whole, sizeof(whole)) == 0 ||
 			 wire_checksum(frame, WIRE_DATA) != sum, 1);
+	}
+}
+
+/* Each word zeroed, each pair of words swapped, in headers as messages have them: mostly
+ * small numbers and zeros. */
+TEST(checksum_finds_words_that_go_or_change_places)
+{
+	enum { WORDS = WIRE_DATA / 8, OWN = WIRE_CHECKSUM / 8 };
+	uint64_t dice = 4;
+
+	for (uint32_t round = 0; round < 1000; round++) {
+		uint64_t words[WORDS] = { 0 };
+		uint32_t sum;
+
+		for (uint32_t i = 0; i < WORDS; i++)
+			if (i != OWN && check_random(&dice) % 2)
+				words[i] = check_random(&dice) % 16 << check_random(&dice) % 61;
+		memcpy(frame, words, sizeof(frame));
+		sum = wire_checksum(frame, WIRE_DATA);
+		for (uint32_t i = 0; i < WORDS; i++) {
+			memset(frame + 8 * i, 0, 8);
+			CHECK_IS(words[i] == 0 || wire_checksum(frame, WIRE_DATA) != sum, 1);
+			memcpy(frame + 8 * i, &words[i], 8);
+			for (uint32_t j = 0; j < i; j++) {
+				if (i == OWN || j == OWN)
+					continue;
+				memcpy(frame + 8 * i, &words[j], 8);
+				memcpy(frame + 8 * j, &words[i], 8);
+				CHECK_IS(words[i] == words[j] ||
+					 wire_checksum(frame, WIRE_DATA) != sum, 1);
+				memcpy(frame, words, sizeof(frame));
+			}
+		}
 	}
 }

@@ -174,21 +174,27 @@ local function word(text, at)
 		e + f * 0x100 + g * 0x10000 + h * 0x1000000)
 end
 
--- Both halves of the product with 0x9e3779b97f4a7c15, XORed.
-local function folded(value)
-	local low, high = UInt64(value:lower()), UInt64(value:higher())
-	local a, b = UInt64(0x7f4a7c15), UInt64(0x9e3779b9)
+-- The lower and the upper half of a product.
+local function product(x, y)
+	local low, high = UInt64(x:lower()), UInt64(x:higher())
+	local a, b = UInt64(y:lower()), UInt64(y:higher())
 	local first, middle = low * a, high * a
 	local carried = low * b + UInt64(first:higher()) + UInt64(middle:lower())
-	local upper = high * b + UInt64(middle:higher()) + UInt64(carried:higher())
-	return UInt64(first:lower(), carried:lower()):bxor(upper)
+	return UInt64(first:lower(), carried:lower()),
+		high * b + UInt64(middle:higher()) + UInt64(carried:higher())
 end
 
--- Of a header.
+-- Of a header, or a whole bundle.
 local function checksum(text)
-	local state = UInt64(0)
-	for n = 1, #text, 8 do
-		state = folded(state:bxor(word(text, n)))
+	local factor = UInt64(0x7f4a7c15, 0x9e3779b9)
+	local low, high = UInt64(0x8aed2a6b, 0xb7e15162), factor
+	for n = 1, math.min(#text, DATA_HEADER), 16 do
+		low, high = product(low:bxor(word(text, n)), high:bxor(word(text, n + 8)))
+	end
+	local state = low:bxor(high)
+	for n = DATA_HEADER + 1, #text, 8 do
+		low, high = product(state:bxor(word(text, n)), factor)
+		state = low:bxor(high)
 	end
 	return xor(state:lower(), state:higher()) % 0x100000000
 end

@@ -274,7 +274,7 @@ static struct initiator_args arguments_again(enum ack_req ack)
 }
 
 /* A put of another kind; the own block's lock is held until it is started. Flattened
- * as sys_put is, for what is longer, or gives events or an ack. */
+ * as put_near is, for what is longer, or gives events or an ack. */
 __attribute__((noinline, flatten))
 static int64_t put_any(enum ack_req ack)
 {
@@ -292,19 +292,6 @@ static int64_t put_far_any(enum ack_req ack)
 	return far(frames_put, &args);
 }
 
-/* The same for the plainest put, flattened as sys_put is. */
-__attribute__((noinline, flatten))
-static int64_t put_far(uint64_t md, uint64_t target, uint64_t where, uint64_t match_bits,
-                       uint64_t remote_offset, uint64_t hdr_data)
-{
-	struct initiator_args args =
-		arguments(md, target, where, match_bits, remote_offset, hdr_data);
-
-	if (link_frames_brief(&args))
-		return PTL_OK;
-	return put_far_any(ACK_NO);
-}
-
 /* A short put that nobody hears of could not be delivered. */
 __attribute__((noinline, cold))
 static int64_t lost(uint64_t bytes)
@@ -317,21 +304,24 @@ static int64_t lost(uint64_t bytes)
 }
 
 /*
- * Flattened: the whole path of the plainest put becomes one function, which
- * takes half the instructions of the calls from file to file. Gets and exchanges
- * are not: each would be as large as this one.
+ * The plainest puts: entry.asm's sys_put jumps to one of these two. Flattened: the
+ * whole path becomes one function, which takes half the instructions of the calls from
+ * file to file. Gets and exchanges are not: each would be as large as these.
  */
+int64_t put_near(uint64_t md, uint64_t target, uint64_t where, uint64_t match_bits,
+                 uint64_t remote_offset, uint64_t hdr_data);
+int64_t put_far(uint64_t md, uint64_t target, uint64_t where, uint64_t match_bits,
+                uint64_t remote_offset, uint64_t hdr_data);
+
 __attribute__((flatten))
-int64_t sys_put(uint64_t md, uint64_t target, uint64_t where, uint64_t match_bits,
-                uint64_t remote_offset, uint64_t hdr_data)
+int64_t put_near(uint64_t md, uint64_t target, uint64_t where, uint64_t match_bits,
+                 uint64_t remote_offset, uint64_t hdr_data)
 {
 	struct initiator_args args =
 		arguments(md, target, where, match_bits, remote_offset, hdr_data);
 	struct message message, none;
 	struct grant from, to;
 
-	if (!link_is_near(args.target_nid))
-		return put_far(md, target, where, match_bits, remote_offset, hdr_data);
 	if (!link_lock())
 		return PTL_FAIL;
 	if (!initiator_brief(&own_view, &args, &message, &from))
@@ -341,6 +331,18 @@ int64_t sys_put(uint64_t md, uint64_t target, uint64_t where, uint64_t match_bit
 		return lost(from.bytes);
 	upcall_look();
 	return PTL_OK;
+}
+
+__attribute__((flatten))
+int64_t put_far(uint64_t md, uint64_t target, uint64_t where, uint64_t match_bits,
+                uint64_t remote_offset, uint64_t hdr_data)
+{
+	struct initiator_args args =
+		arguments(md, target, where, match_bits, remote_offset, hdr_data);
+
+	if (link_frames_brief(&args))
+		return PTL_OK;
+	return put_far_any(ACK_NO);
 }
 
 int64_t sys_put_ack(uint64_t md, uint64_t target, uint64_t where, uint64_t match_bits,

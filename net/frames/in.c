@@ -180,26 +180,6 @@ static int is_plain(const struct frames *frames, const in_frame *message, uint32
 	       message->length == bytes && bytes <= DELIVER_INLINE_BYTES;
 }
 
-/* As take_short does it, flattened: most messages are such. Of the copy there is nothing
- * left then but what it says once more of what is known. */
-__attribute__((noinline, flatten))
-static int take_plain(struct frames *frames, const in_frame *header, const void *payload)
-{
-	struct message message = *header, none;
-	struct grant grant;
-
-	if (!frames_port_lock(frames->context))
-		return LINK_DROP;
-	message.operation = MESSAGE_PUT;
-	message.ack_request = ACK_NO;
-	if (deliver_inline(frames->view, &message, payload, &grant, &none, 0) == DELIVER_OK)
-		frames->counters[FRAMES_COPIED_IN] += grant.bytes;
-	frames_port_unlock(frames->context);
-	if (grant.events)
-		frames_port_wake(frames->context, grant.events, grant.upcall);
-	return LINK_TAKE;
-}
-
 /* Any other message of that length. */
 __attribute__((noinline))
 static int take_any(struct frames *frames, uint32_t node, uint32_t lane, const void *header,
@@ -227,12 +207,30 @@ static int take_any(struct frames *frames, uint32_t node, uint32_t lane, const v
 	return result;
 }
 
+/* The plainest are taken as take_short does it, and all of that is here, as most messages are
+ * such. Of the copy there is nothing left then but what it says once more of what is known. */
+__attribute__((flatten))
 int in_whole(void *context, uint32_t node, uint32_t lane, const void *header,
 	     const void *payload, uint32_t bytes)
 {
-	if (is_plain(context, header, node, lane, bytes))
-		return take_plain(context, header, payload);
-	return take_any(context, node, lane, header, payload, bytes);
+	struct frames *frames = context;
+	struct message message, none;
+	struct grant grant;
+
+	if (!is_plain(frames, header, node, lane, bytes))
+		return take_any(frames, node, lane, header, payload, bytes);
+	if (!frames_port_lock(frames->context))
+		return LINK_DROP;
+	message = *(const in_frame *)header;
+	message.operation = MESSAGE_PUT;
+	message.ack_request = ACK_NO;
+	message.length = bytes;
+	if (deliver_inline(frames->view, &message, payload, &grant, &none, 0) == DELIVER_OK)
+		frames->counters[FRAMES_COPIED_IN] += grant.bytes;
+	frames_port_unlock(frames->context);
+	if (grant.events)
+		frames_port_wake(frames->context, grant.events, grant.upcall);
+	return LINK_TAKE;
 }
 
 /* ---- messages in parts ---- */

@@ -104,7 +104,7 @@ int link_brief_send(struct link *link, struct link_room room, uint64_t now, uint
 	flow->timed_at = at;
 	flow->flags = (uint8_t)((flow->flags & ~(FLOW_ACKS | FLOW_ACK_NOW)) | FLOW_TIMED);
 	if (!(flow->flags & FLOW_RESENDS))
-		timer_resend(link, flow, at);
+		timer_first(link, flow, at);
 	link->pumping = 1;
 	result = nic->ops->send(nic, &piece, 1, IN_RECORD | index);
 	link->pumping = 0;

@@ -196,7 +196,7 @@ void send_end(struct link *link, uint32_t index, int fail)
 
 void send_drop(struct link *link, uint32_t index)
 {
-	struct send *send = record_at(&link->sends, index);
+	struct send *send = send_at(link, index);
 
 	if (--send->with_card == 0 && send->over) {
 		link->ending--;
@@ -266,24 +266,29 @@ static inline int give(struct link *link, struct nic *nic, uint32_t cookie, stru
 	return result;
 }
 
-void link_transmitted(struct link *link, uint64_t now, uint64_t cookie)
+/* The card has read a header that is not in its message's record. */
+static void transmit_done(struct link *link, uint32_t index)
 {
-	uint32_t message = (uint32_t)cookie & ~IN_RECORD;
+	struct transmit *transmit = record_at(&link->transmits, index);
+	uint32_t message = transmit->send;
 
-	link->now = now;
-	link->stalled = 0;
-	if (!(cookie & IN_RECORD)) {
-		struct transmit *transmit = record_at(&link->transmits, (uint32_t)cookie);
-
-		message = transmit->send;
-		if (transmit->part) {
-			link->bulk.parts_out--;
-			link->bulk.full = 0;
-		}
-		record_give(&link->transmits, (uint32_t)cookie);
+	if (transmit->part) {
+		link->bulk.parts_out--;
+		link->bulk.full = 0;
 	}
+	record_give(&link->transmits, index);
 	if (message != NO_RECORD)
 		send_drop(link, message);
+}
+
+void link_transmitted(struct link *link, uint64_t now, uint64_t cookie)
+{
+	link->now = now;
+	link->stalled = 0;
+	if (cookie & IN_RECORD)
+		send_drop(link, (uint16_t)cookie);
+	else
+		transmit_done(link, (uint32_t)cookie);
 	send_pump(link, now);
 }
 

@@ -372,6 +372,8 @@ static inline void timer_by(struct link *link, struct flow *flow, uint32_t at)
 }
 
 void timer_resend(struct link *link, struct flow *flow, uint32_t now);
+/* The same for the only frame under way, where all before has arrived. */
+void timer_first(struct link *link, struct flow *flow, uint32_t now);
 void timer_ack(struct link *link, struct flow *flow, uint32_t now, uint64_t ns);
 void timer_measure(struct flow *flow, uint32_t trip);
 uint32_t timer_timeout(const struct link *link, const struct flow *flow);

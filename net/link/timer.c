@@ -63,10 +63,20 @@ static void set_due(struct link *link, uint32_t at)
 
 void timer_move(struct link *link, struct flow *flow, uint32_t at)
 {
+	uint32_t place = flow->heap_at;
+
+	if (place == NO_RECORD)
+		place = link->n_heap++;
 	flow->timer_at = at;
-	sift_up(link, flow, flow->heap_at == NO_RECORD ? link->n_heap++ : flow->heap_at);
-	if (flow->heap_at == 0)
-		set_due(link, at);
+	if (place > 0) {
+		sift_up(link, flow, place);
+		if (flow->heap_at > 0)
+			return;
+	} else { /* mostly: few have a timer */
+		link->heap[0] = (uint16_t)flow_index(link, flow);
+		flow->heap_at = 0;
+	}
+	set_due(link, at);
 }
 
 static void remove_from_heap(struct link *link, struct flow *flow)
@@ -110,17 +120,32 @@ void timer_measure(struct flow *flow, uint32_t trip)
 	flow->trip = (uint16_t)((7u * flow->trip + sample + 4) / 8);
 }
 
-uint32_t timer_timeout(const struct link *link, const struct flow *flow)
+/* Before an unlucky one doubles it. */
+static inline uint32_t trip_timeout(const struct link *link, const struct flow *flow)
 {
-	uint64_t timeout = link->first_timeout;
+	uint32_t timeout = link->first_timeout;
 
 	if (flow->flags & FLOW_MEASURED)
 		timeout = ((flow->trip + 4u * flow->trip_varies) << TRIP_SHIFT) + link->ack_delay;
-	if (timeout < link->least_timeout)
-		timeout = link->least_timeout;
+	return timeout < link->least_timeout ? link->least_timeout : timeout;
+}
+
+uint32_t timer_timeout(const struct link *link, const struct flow *flow)
+{
+	uint64_t timeout = trip_timeout(link, flow);
+
 	if (flow->tries)
 		timeout <<= flow->tries < MOST_BACKOFF ? flow->tries : MOST_BACKOFF;
 	return 1 + (uint32_t)(timeout < link->most_timeout ? timeout : link->most_timeout);
+}
+
+void timer_first(struct link *link, struct flow *flow, uint32_t now)
+{
+	uint32_t in = trip_timeout(link, flow);
+
+	flow->resend_at = now + 1 + (in < link->most_timeout ? in : link->most_timeout);
+	flow->flags |= FLOW_RESENDS;
+	timer_by(link, flow, flow->resend_at);
 }
 
 void timer_resend(struct link *link, struct flow *flow, uint32_t now)

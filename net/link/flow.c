@@ -111,6 +111,8 @@ struct link *link_open(void *memory, const struct link_config *config, struct ni
 	burst = config->burst_bytes / link->fragment;
 	link->most_burst = (uint8_t)(burst > LINK_MOST_WINDOW ? LINK_MOST_WINDOW :
 				     burst < LINK_FIRST_WINDOW ? LINK_FIRST_WINDOW : burst);
+	burst = link->most_burst * 3u / 4;
+	link->most_unacked = (uint8_t)(burst < MOST_UNACKED ? burst : MOST_UNACKED);
 	at += rounded(sizeof(struct link));
 	link->flows = (struct flow *)at;
 	at += rounded(flows * sizeof(struct flow));

@@ -31,7 +31,7 @@ enum flow_flag {
  * what comes so far behind a gap is dropped, and sent again once the gap is filled. */
 #define MAPPED 64u
 
-#define MOST_UNACKED 24u           /* frames that one acknowledgement waits for */
+#define MOST_UNACKED 48u           /* frames that one acknowledgement waits for */
 #define LATER_FRAMES 3             /* that arrived before a missing one counts as lost */
 
 /* One lane of one peer, both directions. Bitmaps of the sending half: bit i is
@@ -214,6 +214,7 @@ struct link {
 	const uint8_t *key;        /* the configuration's, or null */
 	uint32_t fragment;         /* payload bytes that fit in a frame */
 	uint8_t most_burst;        /* long frames of one flow under way: config.burst_bytes */
+	uint8_t most_unacked;      /* MOST_UNACKED, or fewer: it leaves who sends long frames work */
 	uint8_t share;             /* frames that each sender may send */
 	uint32_t first_timeout, least_timeout, most_timeout, ack_delay; /* the configuration's, units */
 	uint64_t plain_to;         /* first word of a plain frame (brief.c), without its destination */
@@ -475,11 +476,11 @@ __attribute__((noinline))
 void assemble_refuse(struct link *link, struct flow *flow, uint32_t sequence, uint64_t now);
 
 /* What has arrived in its turn is acknowledged soon: by the next frame that goes there, or
- * once it is a quarter of what the peer may send, or MOST_UNACKED: the peer shall not wait
+ * once it is a quarter of what the peer may send, or most_unacked: the peer shall not wait
  * and then send very many at once. */
 static inline void assemble_acknowledge(struct link *link, struct flow *flow, uint64_t now)
 {
-	if (flow->unacked * 4u >= flow->granted || flow->unacked >= MOST_UNACKED)
+	if (flow->unacked * 4u >= flow->granted || flow->unacked >= link->most_unacked)
 		send_ack(link, flow, now);
 	else
 		timer_ack(link, flow, units(now), link->config.ack_delay);

@@ -25,9 +25,7 @@ text:   db "run me with: margay run", 10
 text_end:
 
 ; Marks an image linked by margay cc, and its version.
-global margay_note
 section .note.margay progbits alloc noexec nowrite align=4
-margay_note:
         dd name_end - name, version_end - version, 1
 name:   db "Margay", 0
 name_end:

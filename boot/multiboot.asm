@@ -45,7 +45,6 @@ VGA_TEXT          equ 0xb8000
 extern margay_kernel_start, margay_load_end, margay_bss_end
 extern kernel_main, kernel_stack_top
 
-global multiboot_header
 section .multiboot progbits alloc noexec nowrite align=8
 multiboot_header:
         dd MULTIBOOT_MAGIC

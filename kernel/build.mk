@@ -26,14 +26,11 @@ build/kernel.o: $(KERNEL_BUILD)/joined.o
 
 # Joining flattens the message path (portals_message.c), and the compiler then
 # warns of answers that are only read when they were made, and of copies longer than what
-# they are for, where the length was compared before. What every caller has inlined is left out:
-# all that is needed is reached from the entry, and two sections that nothing refers to are named.
-KERNEL_ROOTS := -Wl,--gc-sections -Wl,-e,margay_linux_stub -Wl,-u,multiboot_header -Wl,-u,margay_note
-
+# they are for, where the length was compared before.
 $(KERNEL_BUILD)/joined.o: $(KERNEL_OBJ) kernel/build.mk
 	@echo "  LD    $@"
 	@$(CC) $(KERNEL_CFLAGS) -Wno-maybe-uninitialized -Wno-stringop-overflow -r -nostdlib -flto-partition=one \
-		-flinker-output=nolto-rel -ffunction-sections $(KERNEL_ROOTS) -o $@ $(KERNEL_OBJ)
+		-flinker-output=nolto-rel -o $@ $(KERNEL_OBJ)
 
 # The compiler may call these functions anywhere, even where it inlined all calls.
 $(KERNEL_BUILD)/kernel/string.o: KERNEL_CFLAGS += -fno-lto -fno-builtin \

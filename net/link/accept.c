@@ -1,7 +1,8 @@
 /*
  * Frames from the card: which are ours, of this life and of the sender's. What
  * is left is taken apart by ack.c and assemble.c. Called for every frame that
- * arrives, which may be anything. See the table of incarnations in link.h.
+ * arrives, which may be anything. See the table of incarnations in link.h. And frames
+ * that the card has read.
  */
 #include "state.h"
 
@@ -162,5 +163,40 @@ void link_receive(struct link *link, uint64_t now, const uint8_t *frame, uint32_
 		receive(link, now, frame, bytes);
 	if (link->bulk.first != NO_RECORD || link->bulk.state != BULK_NONE)
 		bulk_run(link, now);
+	send_pump(link, now);
+}
+
+/* ---- and those that it has sent ---- */
+
+/* As link_transmitted, whatever the card has read. */
+__attribute__((noinline))
+static void any_transmitted(struct link *link, uint64_t now, uint64_t cookie)
+{
+	uint32_t message = (uint16_t)cookie;
+
+	if (!(cookie & IN_RECORD)) {
+		struct transmit *transmit = record_at(&link->transmits, (uint32_t)cookie);
+
+		message = transmit->send;
+		if (transmit->part) {
+			link->bulk.parts_out--;
+			link->bulk.full = 0;
+		}
+		record_give(&link->transmits, (uint32_t)cookie);
+	}
+	if (message != NO_RECORD)
+		send_drop(link, message);
+	send_pump(link, now);
+}
+
+void link_transmitted(struct link *link, uint64_t now, uint64_t cookie)
+{
+	link->now = now;
+	link->stalled = 0;
+	if (!(cookie & IN_RECORD) || send_at(link, (uint16_t)cookie)->over) {
+		any_transmitted(link, now, cookie);
+		return;
+	}
+	send_at(link, (uint16_t)cookie)->with_card--; /* mostly: it is not acknowledged yet */
 	send_pump(link, now);
 }

@@ -18,8 +18,10 @@ struct link_room link_brief(struct link *link, uint32_t node)
 
 		if (joins)
 			return (struct link_room){ joins, flow };
+		if (flow->sends > room)
+			return (struct link_room){ 0, 0 };
 	}
-	if (!flow || room == 0 || flow->sends > room)
+	if (!flow || room == 0)
 		return (struct link_room){ 0, 0 };
 	return (struct link_room){ send_at(link, link->sends.free)->frame + WIRE_HEADER, flow };
 }

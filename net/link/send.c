@@ -266,32 +266,6 @@ static inline int give(struct link *link, struct nic *nic, uint32_t cookie, stru
 	return result;
 }
 
-/* The card has read a header that is not in its message's record. */
-static void transmit_done(struct link *link, uint32_t index)
-{
-	struct transmit *transmit = record_at(&link->transmits, index);
-	uint32_t message = transmit->send;
-
-	if (transmit->part) {
-		link->bulk.parts_out--;
-		link->bulk.full = 0;
-	}
-	record_give(&link->transmits, index);
-	if (message != NO_RECORD)
-		send_drop(link, message);
-}
-
-void link_transmitted(struct link *link, uint64_t now, uint64_t cookie)
-{
-	link->now = now;
-	link->stalled = 0;
-	if (cookie & IN_RECORD)
-		send_drop(link, (uint16_t)cookie);
-	else
-		transmit_done(link, (uint32_t)cookie);
-	send_pump(link, now);
-}
-
 int send_bare(struct link *link, struct nic *nic, uint32_t node, const struct wire *wire)
 {
 	uint32_t index = record_take(&link->transmits);

@@ -239,8 +239,8 @@ struct link {
 	uint16_t epoch;
 	uint8_t pumping;           /* send_pump is at work further up */
 	uint8_t stalled;           /* the card was full */
-	uint16_t ending;           /* sends that are over and wait for the card */
 	uint16_t is_odd;           /* 1: no frame is plain, as tags or checksums of payload are wanted */
+	uint16_t ending;           /* sends that are over and wait for the card */
 	uint64_t now;              /* ns: the last that was said */
 	uint64_t due;              /* ns: when the earliest in the heap is looked at */
 	struct records sends, assemblies, stashes, transmits, bundles;

@@ -61,6 +61,15 @@ static void set_due(struct link *link, uint32_t at)
 	link->due = ((link->now >> UNIT_SHIFT) + (uint64_t)(int64_t)in) << UNIT_SHIFT;
 }
 
+/* A flow's place, from `at` on upwards, perhaps to the first. */
+__attribute__((noinline))
+static void rise(struct link *link, struct flow *flow, uint32_t at)
+{
+	sift_up(link, flow, at);
+	if (flow->heap_at == 0)
+		set_due(link, flow->timer_at);
+}
+
 void timer_move(struct link *link, struct flow *flow, uint32_t at)
 {
 	uint32_t place = flow->heap_at;
@@ -69,13 +78,11 @@ void timer_move(struct link *link, struct flow *flow, uint32_t at)
 		place = link->n_heap++;
 	flow->timer_at = at;
 	if (place > 0) {
-		sift_up(link, flow, place);
-		if (flow->heap_at > 0)
-			return;
-	} else { /* mostly: few have a timer */
-		link->heap[0] = (uint16_t)flow_index(link, flow);
-		flow->heap_at = 0;
+		rise(link, flow, place);
+		return;
 	}
+	link->heap[0] = (uint16_t)flow_index(link, flow); /* mostly: few have a timer */
+	flow->heap_at = 0;
 	set_due(link, at);
 }
 

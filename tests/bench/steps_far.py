@@ -43,7 +43,8 @@ FUNCTIONS = {
     # records for messages and frames, and how many may be under way
     "record_take": "buffers", "record_give": "buffers", "has_room": "buffers",
     "link_has_room": "buffers", "left": "buffers", "link_send": "buffers", "may_send": "buffers",
-    "begin_epoch": "buffers", "link_transmitted": "buffers", "transmitted": "buffers",
+    "begin_epoch": "buffers", "link_transmitted": "buffers", "any_transmitted": "buffers",
+    "transmitted": "buffers",
     "take": "buffers", "give": "buffers", "reserve": "buffers", "unreserve": "buffers",
     "link_reserve": "buffers", "link_unreserve": "buffers", "release": "buffers",
     # what is needed only because frames are lost, damaged, or of another life
@@ -51,7 +52,8 @@ FUNCTIONS = {
     "port_crc32c": "faults", "by_instruction": "faults",
     "ack_take": "faults", "measure": "faults", "holes": "faults", "acknowledge": "faults",
     "left_first": "faults", "left_again": "faults", "send_ack": "faults", "send_end": "faults",
-    "is_mine": "faults", "learn": "faults", "receive": "faults", "link_look_for_deaths": "faults",
+    "is_mine": "faults", "is_whole": "faults", "learn": "faults", "receive": "faults",
+    "link_look_for_deaths": "faults",
     "link_is_dead": "faults", "set_timer": "faults", "timer_arm_by": "faults",
     "out_sent": "faults", "report": "faults", "meet_once": "faults",
 }

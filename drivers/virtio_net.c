@@ -324,7 +324,7 @@ static int send(struct nic *nic, const struct nic_piece *pieces, uint32_t n, uin
 		reclaim(v);
 	if (v->free < n + 1 && !make_room(v, (uint16_t)(n + 1)))
 		return NIC_FULL;
-	head = last = take_descriptor(v, memory_physical(v->zero), sizeof(*v->zero));
+	head = last = take_descriptor(v, v->zero_physical, sizeof(*v->zero));
 	for (uint32_t i = 0; i < n; i++)
 		last = take_descriptor(v, memory_physical(pieces[i].bytes), pieces[i].length);
 	ring->table[last].flags = 0;
@@ -585,6 +585,7 @@ struct nic *virtio_net_open(const struct pci_device *pci, const struct nic_setup
 	else
 		v->slots = memory_take_twice(RING * SLOT_BYTES, &v->slots_physical);
 	v->zero = memory_take(sizeof(*v->zero) + sizeof(*v->command), PAGE_BYTES);
+	v->zero_physical = memory_physical(v->zero);
 	v->command = (struct control *)(v->zero + 1);
 	*why = start(v);
 	if (*why) {

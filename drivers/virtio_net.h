@@ -62,6 +62,7 @@ struct virtio_net {
 	uint16_t free_descriptors;
 
 	struct net_header *zero;   /* before all frames that are sent */
+	uint64_t zero_physical;    /* where the device finds it */
 	struct control *command;
 	struct chain chain[RING];
 	uint16_t next[RING];       /* behind a descriptor: in its chain, or in the free list */

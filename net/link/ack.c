@@ -31,20 +31,25 @@ static void shift_maps(struct flow *flow, uint32_t n)
 	flow->marked |= bits(flow->next - flow->una) & ~bits(n < MAPPED ? MAPPED - n : 0);
 }
 
+/* So many more may be under way. */
+static inline void grow(struct flow *flow, uint32_t n)
+{
+	flow->burst = flow->burst + n < LINK_MOST_WINDOW ?
+		(uint8_t)(flow->burst + n) : (uint8_t)LINK_MOST_WINDOW;
+}
+
 /* The first `n` frames under way have arrived, and all before. */
 static void advance(struct link *link, struct flow *flow, uint32_t n)
 {
-	uint32_t more = n;
-
 	flow->una += n;
 	if (flow_has_gap(flow))
 		shift_maps(flow, n);
-	if (!is_before(flow->una, flow->recover + CALM_FRAMES))
+	if (!is_before(flow->una, flow->recover + CALM_FRAMES)) {
 		flow->recover = flow->una - CALM_FRAMES; /* numbers wrap: not further behind */
-	else if (flow->burst >= MAPPED)
-		more = 0;
-	flow->burst = flow->burst + more < LINK_MOST_WINDOW ?
-		(uint8_t)(flow->burst + more) : (uint8_t)LINK_MOST_WINDOW;
+		grow(flow, n);
+	} else if (flow->burst < MAPPED) {
+		grow(flow, n);
+	}
 	while (flow->head != NO_RECORD) {
 		uint32_t index = flow->head;
 		struct send *send = send_at(link, index);

@@ -50,7 +50,8 @@ FUNCTIONS = {
     # what is needed only because frames are lost, damaged, or of another life
     "wire_checksum": "faults", "wire_mixed": "faults", "wire_folded": "faults",
     "port_crc32c": "faults", "by_instruction": "faults",
-    "ack_take": "faults", "measure": "faults", "holes": "faults", "acknowledge": "faults",
+    "ack_take": "faults", "measure": "faults", "grow": "faults", "holes": "faults",
+    "acknowledge": "faults",
     "left_first": "faults", "left_again": "faults", "send_ack": "faults", "send_end": "faults",
     "is_mine": "faults", "is_whole": "faults", "learn": "faults", "receive": "faults",
     "link_look_for_deaths": "faults",

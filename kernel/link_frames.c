@@ -373,6 +373,7 @@ int link_frames_do(link_frames_call *call, const struct initiator_args *args)
 		result = wait_to_start(call, args);
 	if (__builtin_expect(link_is_dead(args->target_nid), 0))
 		link_frames_lost(args->target_nid);
+	tell(frames_holds(link_frames));
 	set_timer();
 	return result;
 }
@@ -484,6 +485,8 @@ void link_frames_count(void)
 		{ COUNTER_ACKS, LINK_ACKS_OUT },
 		{ COUNTER_BUNDLES, LINK_BUNDLES },
 		{ COUNTER_BUNDLED, LINK_BUNDLED },
+		{ COUNTER_TRAINS, LINK_TRAINS },
+		{ COUNTER_TRAINED, LINK_TRAINED },
 		{ COUNTER_DUPLICATES, LINK_DUPLICATES },
 		{ COUNTER_DAMAGED, LINK_DAMAGED },
 		{ COUNTER_FORGED, LINK_FORGED },

@@ -9,7 +9,7 @@ import struct
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-DATA, ACK, RESET, ANNOUNCE, GRANT, BULK, MARK, BUNDLE = range(1, 9)
+DATA, ACK, RESET, ANNOUNCE, GRANT, BULK, MARK, BUNDLE, TRAIN = range(1, 10)
 KINDS = {DATA: "DATA", ACK: "ACK", RESET: "RESET", ANNOUNCE: "ANNOUNCE", GRANT: "GRANT",
          BULK: "BULK", MARK: "MARK", BUNDLE: "BUNDLE"}
 WITH_MESSAGE, WITH_PAYLOAD, WITH_TURN = (DATA, ANNOUNCE, BUNDLE), (
@@ -17,6 +17,7 @@ WITH_MESSAGE, WITH_PAYLOAD, WITH_TURN = (DATA, ANNOUNCE, BUNDLE), (
 WITH_WAITS = (DATA, ANNOUNCE, ACK, GRANT, BUNDLE)
 HEADER, MESSAGE, DATA_HEADER = 64, 128, 192
 ENTRY, BUNDLE_EACH, BUNDLE_BYTES = 8, 128, 2048
+TRAIN_HEADER = 16
 ETHERTYPE = 0x88B5
 MOST_PAYLOAD, TAIL_BYTES = 65472, 1024
 
@@ -262,6 +263,29 @@ def sound(frame: Frame, payload_bytes: int) -> bool:
         return (payload_bytes <= BUNDLE_BYTES and messages is not None and
                 1 < len(messages) == frame.offset)
     return frame.kind != BULK or payload_bytes > 0
+
+
+def train(each: list[bytes]) -> bytes:
+    """These frames, all of one node for another, in one."""
+    return each[0][:15] + bytes([TRAIN]) + b"".join(each)
+
+
+def untrain(data: bytes) -> list[bytes] | None:
+    """The frames of a TRAIN; None: it is none, or does not consist of frames."""
+    at, each = TRAIN_HEADER, []
+    if len(data) <= at or data[15] != TRAIN:
+        return None
+    while at < len(data):
+        rest = data[at:]
+        if len(rest) < HEADER or rest[:15] != data[:15] or rest[15] & 15 == TRAIN:
+            return None
+        size = header_of(rest) + (0 if rest[15] & 15 == GRANT else
+                                  int.from_bytes(rest[50:52], "little"))
+        if size > len(rest) or (size % 8 and size < len(rest)):
+            return None
+        each.append(rest[:size])
+        at += size
+    return each
 
 
 def write_capture(path: Path, frames: list[bytes]) -> None:

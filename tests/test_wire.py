@@ -56,6 +56,11 @@ class Tool:
         return result, frame
 
 
+    def untrain(self, data: bytes, node: int, key: bytes | None) -> list[int] | None:
+        *sizes, end = self.ask("T", text(key), node, text(data))
+        return [int(size) for size in sizes] if end == "." else None
+
+
 @pytest.fixture(scope="module")
 def tool():
     one = Tool()
@@ -201,3 +206,20 @@ def test_bundles_at_their_limits(tool, messages, data, key):
 def test_every_field_is_compared():
     """Frame knows no field that the comparison leaves out."""
     assert {one.name for one in fields(Frame)} == set(ORDER) | {"message", "payload", "crc"}
+
+
+@settings(max_examples=200, deadline=None)
+@given(each=st.lists(right_frames(), min_size=1, max_size=5), key=KEYS, data=st.data())
+def test_trains(tool, each, key, data):
+    """Frames of one node for another, and what is left of them after something was done."""
+    first = each[0]
+    sent = [replace(frame, to=first.to, card=first.card, sender=first.sender, crc=False,
+                    sender_card=first.sender_card).encode(key) for frame in each]
+    whole = [one for one in sent[:-1] if len(one) % 8 == 0] + sent[-1:]
+    train = frames.train(whole)
+    assert frames.untrain(train) == whole
+    assert tool.untrain(train, first.to, key) == [len(one) for one in whole]
+    wrong = data.draw(changed(train))
+    if wrong[:15] == train[:15]:
+        found = frames.untrain(wrong)
+        assert tool.untrain(wrong, first.to, key) == (found and [len(one) for one in found])

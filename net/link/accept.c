@@ -113,7 +113,6 @@ static void take(struct link *link, struct flow *pair, const struct wire *wire, 
 		serve_grant(link, flow, wire);
 }
 
-__attribute__((noinline))
 static void receive(struct link *link, uint64_t now, const uint8_t *frame, uint32_t bytes)
 {
 	enum wire_result result;
@@ -153,6 +152,27 @@ static void receive(struct link *link, uint64_t now, const uint8_t *frame, uint3
 	take(link, known, &wire, now);
 }
 
+/* Frames one behind the other: each as if it had come alone. */
+__attribute__((noinline))
+static void receive_any(struct link *link, uint64_t now, const uint8_t *frame, uint32_t bytes)
+{
+	uint32_t at = WIRE_TRAIN, n;
+
+	if (!wire_is_train(frame, bytes, link->config.node, link->key)) {
+		receive(link, now, frame, bytes);
+		return;
+	}
+	do {
+		n = wire_in_train(frame, bytes, at);
+		if (!n) {
+			count(link, link->key ? LINK_FORGED : LINK_NONSENSE);
+			return;
+		}
+		receive(link, now, frame + at, n);
+		at += n;
+	} while (at < bytes);
+}
+
 __attribute__((flatten))
 void link_receive(struct link *link, uint64_t now, const uint8_t *frame, uint32_t bytes)
 {
@@ -160,7 +180,7 @@ void link_receive(struct link *link, uint64_t now, const uint8_t *frame, uint32_
 	begin_epoch(link, now);
 	count(link, LINK_FRAMES_IN);
 	if (!plain_take(link, now, frame, bytes))
-		receive(link, now, frame, bytes);
+		receive_any(link, now, frame, bytes);
 	if (link->bulk.first != NO_RECORD || link->bulk.state != BULK_NONE)
 		bulk_run(link, now);
 	send_pump(link, now);
@@ -182,6 +202,8 @@ static void any_transmitted(struct link *link, uint64_t now, uint64_t cookie)
 			link->bulk.parts_out--;
 			link->bulk.full = 0;
 		}
+		for (uint32_t i = 0; i < transmit->messages; i++)
+			send_drop(link, transmit->train[i]);
 		record_give(&link->transmits, (uint32_t)cookie);
 	}
 	if (message != NO_RECORD)

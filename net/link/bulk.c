@@ -85,9 +85,12 @@ void bulk_release(struct link *link)
 	link->bulk.held = 0;
 	if (!held)
 		return;
-	if (flow_other(held)->unacked)
-		send_ack(link, flow_other(held), link->now);
+	/* The answers first: they take the acknowledgement along. */
 	send_ready(link, held);
+	if (flow_other(held)->unacked) {
+		flow_other(held)->flags |= FLOW_ACK_NOW;
+		send_ready(link, flow_other(held));
+	}
 }
 
 static void end_turn(struct link *link, int again)

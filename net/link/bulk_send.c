@@ -7,6 +7,9 @@
  */
 #include "state.h"
 
+#define MOST_PARTS  (1u << 30)     /* of one message */
+#define LEAST_PART  4096u          /* shorter parts of a long message are not worth a grant */
+
 /* Payload that goes in parts: all but what the announcement has brought. */
 static uint64_t length_of(const struct send *send)
 {
@@ -16,6 +19,37 @@ static uint64_t length_of(const struct send *send)
 static uint32_t parts_of(const struct send *send)
 {
 	return (uint32_t)((length_of(send) - 1) / send->fragment + 1);
+}
+
+int serve_announces(const struct link *link, uint64_t length, uint32_t *fragment,
+		    uint32_t *tail)
+{
+	uint64_t most = *fragment ? *fragment : WIRE_MOST_PAYLOAD, parts, even;
+	uint32_t fits = link->nic->mtu;
+
+	if (!link->config.announce || length < link->config.announce || !link->bulk.nic)
+		return 0;
+	/* On either card: what goes astray is sent again by the ordinary one. */
+	if (fits > link->bulk.nic->mtu)
+		fits = link->bulk.nic->mtu;
+	fits = (fits - WIRE_HEADER) & ~63u;
+	if (most > fits)
+		most = fits;
+	if (most > WIRE_MOST_PAYLOAD)
+		most = WIRE_MOST_PAYLOAD;
+	if (most < LEAST_PART)
+		return 0;
+	*tail = *fragment == 0 && length > most && length % most <= WIRE_TAIL_BYTES ?
+		(uint32_t)(length % most) : 0;
+	length -= *tail;
+	parts = (length - 1) / most + 1;
+	even = ((length - 1) / parts + 64) & ~63ULL;
+	if (parts > MOST_PARTS)
+		return 0;
+	if (most > length)
+		most = length;         /* one part: not longer than the message */
+	*fragment = (uint32_t)(even < most ? even : most);
+	return 1;
 }
 
 void serve_open(struct link *link, struct send *send, const struct flow *flow)

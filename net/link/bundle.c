@@ -91,8 +91,8 @@ int bundle_add(struct link *link, struct flow *flow, uint32_t bytes)
 int bundle_is_held(const struct link *link, const struct flow *flow)
 {
 	for (uint32_t i = 0; i < link->n_held; i++)
-		if (link->held[i] == flow_index(link, flow))
-			return flow->fresh == flow->tail;
+		if (link->held[i].flow == flow_index(link, flow))
+			return flow->fresh == link->held[i].first;
 	return 0;
 }
 
@@ -102,14 +102,15 @@ int bundle_hold(struct link *link, struct flow *flow, uint64_t now)
 		return 0;
 	if (link->n_held == 0)
 		link->hold_until = now + link->config.hold;
-	link->held[link->n_held++] = (uint16_t)flow_index(link, flow);
+	link->held[link->n_held++] =
+		(struct held){ (uint16_t)flow_index(link, flow), flow->tail };
 	return 1;
 }
 
 void bundle_leave(struct link *link, struct flow *flow)
 {
 	for (uint32_t i = 0; i < link->n_held; i++)
-		if (link->held[i] == flow_index(link, flow)) {
+		if (link->held[i].flow == flow_index(link, flow)) {
 			link->held[i] = link->held[--link->n_held];
 			send_ready(link, flow);
 			return;
@@ -120,7 +121,7 @@ void link_flush(struct link *link, uint64_t now)
 {
 	link->now = now;
 	while (link->n_held)
-		bundle_leave(link, &link->flows[link->held[0]]);
+		bundle_leave(link, &link->flows[link->held[0].flow]);
 	send_pump(link, now);
 }
 

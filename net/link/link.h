@@ -120,6 +120,8 @@ enum link_lane { LINK_REQUESTS, LINK_ANSWERS };
 	X(DATA_OUT,      "of them with a part of a message, or several messages") \
 	X(BUNDLES,       "bundles of short messages begun") \
 	X(BUNDLED,       "messages in them, but for the first of each") \
+	X(TRAINS,        "frames given to the card that hold several") \
+	X(TRAINED,       "messages' frames in them, but for the first of each") \
 	X(RESENT,        "frames sent again") \
 	X(FAST,          "of them before the timer said so") \
 	X(TIMEOUTS,      "times that a timer said so") \

@@ -9,7 +9,6 @@
 #define MOST_FRAMES  (1u << 30)    /* of one message */
 #define SHORT_BYTES  4096u         /* a window of such messages is no large burst */
 #define WAITING_WINDOW 32u         /* frames, while the first of them waits for its payload */
-#define LEAST_PART   4096u         /* shorter parts of a long message are not worth a grant */
 
 /* ---- messages ---- */
 
@@ -35,39 +34,6 @@ int link_has_room(const struct link *link, uint32_t node, enum link_lane lane)
 	return has_room(link, flow_find(link, node, lane), lane);
 }
 
-/* Whether a message is announced, rather than sent in `fragment` bytes at once; then parts
- * of nearly equal length, and what its announcement takes along, if that is a part less. */
-static int is_announced(const struct link *link, uint64_t length, uint32_t *fragment,
-			uint32_t *tail)
-{
-	uint64_t most = *fragment ? *fragment : WIRE_MOST_PAYLOAD, parts, even;
-	uint32_t fits = link->nic->mtu;
-
-	if (!link->config.announce || length < link->config.announce || !link->bulk.nic)
-		return 0;
-	/* On either card: what goes astray is sent again by the ordinary one. */
-	if (fits > link->bulk.nic->mtu)
-		fits = link->bulk.nic->mtu;
-	fits = (fits - WIRE_HEADER) & ~63u;
-	if (most > fits)
-		most = fits;
-	if (most > WIRE_MOST_PAYLOAD)
-		most = WIRE_MOST_PAYLOAD;
-	if (most < LEAST_PART)
-		return 0;
-	*tail = *fragment == 0 && length > most && length % most <= WIRE_TAIL_BYTES ?
-		(uint32_t)(length % most) : 0;
-	length -= *tail;
-	parts = (length - 1) / most + 1;
-	even = ((length - 1) / parts + 64) & ~63ULL;
-	if (parts > MOST_FRAMES)
-		return 0;
-	if (most > length)
-		most = length;         /* one part: not longer than the message */
-	*fragment = (uint32_t)(even < most ? even : most);
-	return 1;
-}
-
 /* A record for the last message of a flow; there is one. */
 static inline struct send *queue(struct link *link, struct flow *flow, enum link_lane lane,
 				 uint32_t frames)
@@ -75,7 +41,6 @@ static inline struct send *queue(struct link *link, struct flow *flow, enum link
 	uint32_t index = record_take(&link->sends);
 	struct send *send = record_at(&link->sends, index);
 
-	bundle_leave(link, flow);
 	link->sends_used[lane]++;
 	send->next = NO_RECORD;
 	send->with_card = 0;
@@ -106,7 +71,7 @@ int link_send(struct link *link, uint64_t now, uint32_t node, enum link_lane lan
 	uint64_t frames;
 	struct send *send;
 	struct flow *flow;
-	int announced = is_announced(link, length, &fragment, &tail);
+	int is_busy, joins, announced = serve_announces(link, length, &fragment, &tail);
 
 	link->now = now;
 	if (!announced && (fragment == 0 || fragment > link->fragment))
@@ -127,6 +92,10 @@ int link_send(struct link *link, uint64_t now, uint32_t node, enum link_lane lan
 		count(link, LINK_NO_PEER);
 		return LINK_FULL;
 	}
+	is_busy = flow->next != flow->una && lane == LINK_REQUESTS;
+	joins = announced && train_joins(link, flow);
+	if (!joins)
+		bundle_leave(link, flow);
 	send = queue(link, flow, lane, (uint32_t)frames);
 	send->fragment = fragment;
 	send->length = length;
@@ -136,7 +105,10 @@ int link_send(struct link *link, uint64_t now, uint32_t node, enum link_lane lan
 	if (announced)
 		serve_open(link, send, flow);
 	port_copy(send->frame + WIRE_HEADER, header, LINK_HEADER_BYTES);
-	send_ready(link, flow);
+	if (joins && train_is_full(link, flow))
+		bundle_leave(link, flow);
+	else if (!joins && !(announced && is_busy && bundle_hold(link, flow, now)))
+		send_ready(link, flow);
 	send_pump(link, now);
 	return LINK_OK;
 }
@@ -151,6 +123,7 @@ int send_brief(struct link *link, struct link_room room, uint64_t now, uint32_t 
 	if (joins) {
 		joins = bundle_add(link, flow, bytes);
 	} else {
+		bundle_leave(link, flow);
 		send = queue(link, flow, LINK_REQUESTS, 1);
 		send->brief = BRIEF_ALONE;
 		send->fragment = link->fragment;
@@ -235,14 +208,6 @@ void send_acknowledge(struct link *link, struct flow *flow, struct wire *wire)
 		flow->flags &= (uint8_t)~(FLOW_ACKS | FLOW_ACK_NOW);
 }
 
-/* From one of our cards to the one of that number of a node. */
-static inline void write_header(const struct nic *nic, uint8_t *header, uint32_t node,
-				const struct wire *wire)
-{
-	wire_write_to(header, wire_address_word(node, nic->address[3]),
-		      wire_get(nic->address, NIC_ADDRESS_BYTES), wire);
-}
-
 /* Give a frame of a message, or of none, to the card. It is known by its struct transmit,
  * or by its message's record where its header is there. NIC_FULL: nothing happened. */
 static inline int give(struct link *link, struct nic *nic, uint32_t cookie, struct send *send,
@@ -266,18 +231,29 @@ static inline int give(struct link *link, struct nic *nic, uint32_t cookie, stru
 	return result;
 }
 
-int send_bare(struct link *link, struct nic *nic, uint32_t node, const struct wire *wire)
+uint32_t send_transmit(struct link *link, uint32_t message)
 {
 	uint32_t index = record_take(&link->transmits);
+
+	if (index != NO_RECORD) {
+		struct transmit *transmit = record_at(&link->transmits, index);
+
+		transmit->send = (uint16_t)message;
+		transmit->part = transmit->messages = 0;
+	}
+	return index;
+}
+
+int send_bare(struct link *link, struct nic *nic, uint32_t node, const struct wire *wire)
+{
+	uint32_t index = send_transmit(link, NO_RECORD);
 	struct nic_piece piece = { .length = WIRE_HEADER };
 	struct transmit *transmit;
 
 	if (index == NO_RECORD)
 		return NIC_FULL;
 	transmit = record_at(&link->transmits, index);
-	transmit->send = NO_RECORD;
-	transmit->part = 0;
-	write_header(nic, transmit->header, node, wire);
+	send_header(nic, transmit->header, node, wire);
 	piece.bytes = transmit->header;
 	return give(link, nic, index, 0, &piece, 1);
 }
@@ -348,9 +324,8 @@ static int gather(struct link *link, const struct send *send, uint64_t at, struc
 	return total == wire->bytes ? (int)n : -1;
 }
 
-/* Header and payload of a frame as pieces; returns how many, 0: the user cannot. */
-static uint32_t make(struct link *link, struct flow *flow, const struct send *send,
-		     uint32_t sequence, uint8_t *header, struct nic_piece *pieces)
+uint32_t send_make(struct link *link, struct flow *flow, const struct send *send,
+		   uint32_t sequence, uint8_t *header, struct nic_piece *pieces)
 {
 	struct wire wire = { .kind = WIRE_KIND_DATA, .sequence = sequence,
 			     .length = send->length };
@@ -374,7 +349,7 @@ static uint32_t make(struct link *link, struct flow *flow, const struct send *se
 	send_acknowledge(link, flow, &wire);
 	if (header != send->frame)
 		port_copy(header + WIRE_HEADER, send->frame + WIRE_HEADER, LINK_HEADER_BYTES);
-	write_header(link->nic, header, flow->node, &wire);
+	send_header(link->nic, header, flow->node, &wire);
 	pieces[0] = (struct nic_piece){ header, WIRE_DATA };
 	if (wire.kind == WIRE_KIND_BUNDLE)
 		wire_sum_bundle(header, pieces, (uint32_t)n + 1);
@@ -384,7 +359,7 @@ static uint32_t make(struct link *link, struct flow *flow, const struct send *se
 int send_part(struct link *link, struct nic *nic, uint32_t index, struct wire *wire, uint64_t at)
 {
 	struct send *send = record_at(&link->sends, index);
-	uint32_t free = record_take(&link->transmits);
+	uint32_t free = send_transmit(link, index);
 	struct nic_piece pieces[NIC_PIECES];
 	struct transmit *transmit;
 	int n, result;
@@ -392,14 +367,13 @@ int send_part(struct link *link, struct nic *nic, uint32_t index, struct wire *w
 	if (free == NO_RECORD)
 		return NIC_FULL;
 	transmit = record_at(&link->transmits, free);
-	transmit->send = (uint16_t)index;
 	transmit->part = 1;
 	n = gather(link, send, at, wire, pieces);
 	if (n < 0) {
 		record_give(&link->transmits, free);
 		return 0;
 	}
-	write_header(nic, transmit->header, link->flows[send->flow].node, wire);
+	send_header(nic, transmit->header, link->flows[send->flow].node, wire);
 	pieces[0] = (struct nic_piece){ transmit->header, WIRE_HEADER };
 	link->bulk.parts_out++;
 	result = give(link, nic, free, send, pieces, (uint32_t)n + 1);
@@ -415,8 +389,7 @@ static int is_long(const struct link *link, const struct flow *flow)
 		((const struct send *)record_at(&link->sends, flow->fresh))->length > SHORT_BYTES);
 }
 
-/* Whether this flow may send a frame now. */
-static int may_send(const struct link *link, const struct flow *flow)
+int send_may(const struct link *link, const struct flow *flow)
 {
 	uint32_t under_way = flow->next - flow->una;
 	uint64_t not_out = flow->acked | flow->marked;
@@ -450,7 +423,7 @@ static void left_again(struct link *link, struct flow *flow, uint32_t sequence, 
 		timer_resend(link, flow, now);
 }
 
-static void left_first(struct link *link, struct flow *flow, const struct send *send, uint32_t now)
+void send_left(struct link *link, struct flow *flow, const struct send *send, uint32_t now)
 {
 	if (!(flow->flags & FLOW_TIMED)) {
 		flow->flags |= FLOW_TIMED;
@@ -473,7 +446,7 @@ static int send_frame(struct link *link, struct flow *flow, uint64_t now)
 	struct send *send;
 	int first = 1, result;
 
-	if (!may_send(link, flow))
+	if (!send_may(link, flow))
 		return 0;
 	if (flow->marked) {
 		first = 0;
@@ -485,21 +458,24 @@ static int send_frame(struct link *link, struct flow *flow, uint64_t now)
 		/* After a pause the network may have changed, and so may who else sends. */
 		flow->burst = LINK_FIRST_WINDOW;
 	}
+	if (first) {
+		result = train_send(link, flow, now);
+		if (result)
+			return result;
+	}
 	send = record_at(&link->sends, message);
 	header = send->frame;
 	cookie = IN_RECORD | message;
 	if (send->with_card) {
 		struct transmit *transmit;
 
-		cookie = record_take(&link->transmits);
+		cookie = send_transmit(link, message);
 		if (cookie == NO_RECORD)
 			return NIC_FULL;
 		transmit = record_at(&link->transmits, cookie);
-		transmit->send = (uint16_t)message;
-		transmit->part = 0;
 		header = transmit->header;
 	}
-	n = make(link, flow, send, sequence, header, pieces);
+	n = send_make(link, flow, send, sequence, header, pieces);
 	if (n == 0) {
 		if (!(cookie & IN_RECORD))
 			record_give(&link->transmits, cookie);
@@ -511,7 +487,7 @@ static int send_frame(struct link *link, struct flow *flow, uint64_t now)
 		return NIC_FULL;
 	count(link, LINK_DATA_OUT);
 	if (first)
-		left_first(link, flow, send, units(now));
+		send_left(link, flow, send, units(now));
 	else
 		left_again(link, flow, sequence, units(now));
 	return 1;

@@ -121,7 +121,7 @@ struct bundle {
 	uint8_t  room[WIRE_BUNDLE_BYTES] __attribute__((aligned(8)));
 };
 
-#define BUNDLES_HELD 16u           /* flows that may hold one */
+#define BUNDLES_HELD 16u           /* flows that may hold messages back */
 
 /* A message being received in parts. */
 struct assembly {
@@ -155,11 +155,15 @@ struct stash {
 	uint8_t  payload[LINK_WHOLE_BYTES];
 };
 
+#define TRAIN_MESSAGES 12u         /* most in a TRAIN */
+
 /* A frame's header that is not in its message's record, until the card has read it. */
 struct transmit {
 	uint16_t next;
 	uint16_t send;             /* of DATA, ANNOUNCE and BULK, else NO_RECORD */
 	uint8_t part;              /* 1: BULK */
+	uint8_t messages;          /* TRAIN: of which the frames are in their records, else 0 */
+	uint16_t train[TRAIN_MESSAGES]; /* they */
 	uint8_t  header[WIRE_DATA] __attribute__((aligned(64)));
 };
 
@@ -222,7 +226,10 @@ struct link {
 	uint64_t plain_here;       /* first word of one for this node */
 	uint16_t most_requests;    /* records that the lane of requests may take */
 	uint16_t n_held;
-	uint16_t held[BUNDLES_HELD]; /* flows whose last message waits for company (bundle.c) */
+	struct held {
+		uint16_t flow;     /* whose messages wait for company (bundle.c) */
+		uint16_t first;    /* from this one on */
+	} held[BUNDLES_HELD];
 	uint64_t hold_until;       /* ns: when all of them leave, if n_held */
 	uint64_t counters[LINK_COUNTERS_END];
 	struct flow *flows;        /* a peer's two lie side by side, that of requests first */
@@ -433,6 +440,25 @@ void send_acknowledge(struct link *link, struct flow *flow, struct wire *wire);
 /* A frame without payload to a node, from this card to its like. NIC_FULL: there is no
  * room for it. */
 int send_bare(struct link *link, struct nic *nic, uint32_t node, const struct wire *wire);
+/* Whether this flow may send a frame now. */
+int send_may(const struct link *link, const struct flow *flow);
+/* Header, of which `header` has the room, and payload of a frame as pieces; returns how many,
+ * 0: the user cannot. */
+uint32_t send_make(struct link *link, struct flow *flow, const struct send *send,
+		   uint32_t sequence, uint8_t *header, struct nic_piece *pieces);
+/* The next frame of this flow has left, or is about to. */
+void send_left(struct link *link, struct flow *flow, const struct send *send, uint32_t now);
+/* The header of a frame from one of our cards to the one of that number of a node. */
+static inline void send_header(const struct nic *nic, uint8_t *header, uint32_t node,
+			       const struct wire *wire)
+{
+	wire_write_to(header, wire_address_word(node, nic->address[3]),
+		      wire_get(nic->address, NIC_ADDRESS_BYTES), wire);
+}
+
+/* A struct transmit for a frame of this message or, NO_RECORD, of none: its number, or
+ * NO_RECORD. */
+uint32_t send_transmit(struct link *link, uint32_t message);
 /* A part of a message, as send_frame does: 1, NIC_FULL, or 0 if the user cannot. */
 int send_part(struct link *link, struct nic *nic, uint32_t index, struct wire *wire,
 	      uint64_t at);
@@ -450,11 +476,12 @@ uint8_t *bundle_room(const struct link *link, const struct flow *flow);
 /* The message in that room, with `bytes` bytes of payload, is there. 0: and none fits behind
  * it, all are ready to leave. */
 int bundle_add(struct link *link, struct flow *flow, uint32_t bytes);
-/* The last message of a flow waits for company. 0: it cannot. */
+/* The last message of a flow waits for company, and so do those behind it until bundle_leave.
+ * 0: it cannot. */
 int bundle_hold(struct link *link, struct flow *flow, uint64_t now);
 /* The next message of a flow does. */
 int bundle_is_held(const struct link *link, const struct flow *flow);
-/* It does no longer, if it did. */
+/* They do no longer, if they did. */
 void bundle_leave(struct link *link, struct flow *flow);
 /* A bundle's payload, and the fields of its frame that are its own: how many pieces. */
 uint32_t bundle_pieces(const struct link *link, const struct send *send, struct wire *wire,
@@ -463,6 +490,16 @@ uint32_t bundle_pieces(const struct link *link, const struct send *send, struct 
 void bundle_end(struct link *link, uint32_t bundle, int fail);
 /* A BUNDLE in its turn: LINK_BUSY if the user is, with one of its messages. */
 int bundle_take(struct link *link, struct flow *flow, const struct wire *wire);
+
+/* ---- train.c ---- */
+
+/* Several frames for the node of this flow in one, of which the next of this flow, which may be
+ * sent, is the first: 1, NIC_FULL, or 0 if there is but that one. */
+int train_send(struct link *link, struct flow *flow, uint64_t now);
+/* An announcement follows those of this flow that wait for company. */
+int train_joins(const struct link *link, const struct flow *flow);
+/* With the last one they are as many as fit. */
+int train_is_full(const struct link *link, const struct flow *flow);
 
 /* ---- plain.c ---- */
 
@@ -529,6 +566,10 @@ void bulk_tick(struct link *link, uint64_t now);
 
 /* A GRANT frame for this flow. */
 void serve_grant(struct link *link, struct flow *flow, const struct wire *wire);
+/* Whether a message is announced, rather than sent in `fragment` bytes at once; then parts
+ * of nearly equal length, and what its announcement takes along, if that is a part less. */
+int serve_announces(const struct link *link, uint64_t length, uint32_t *fragment,
+		    uint32_t *tail);
 /* A message that is announced: what a turn needs. */
 void serve_open(struct link *link, struct send *send, const struct flow *flow);
 /* This send leaves the list of those that have parts to send. */

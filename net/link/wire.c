@@ -97,6 +97,37 @@ static int has_payload(uint32_t kind)
 	return kind == WIRE_KIND_DATA || kind == WIRE_KIND_BULK || kind == WIRE_KIND_ANNOUNCE;
 }
 
+int wire_is_train(const uint8_t *frame, uint32_t bytes, uint32_t node, const uint8_t *key)
+{
+	return bytes >= WIRE_TRAIN && frame[WIRE_KIND] == WIRE_KIND_TRAIN &&
+	       is_ours(frame, node, key ? WIRE_SIGNED : WIRE_VERSION);
+}
+
+uint32_t wire_in_train(const uint8_t *train, uint32_t bytes, uint32_t at)
+{
+	const uint8_t *frame = train + at;
+	uint32_t kind, length;
+
+	if (bytes - at < WIRE_HEADER || wire_get(frame, 8) != wire_get(train, 8) ||
+	    wire_get(frame + WIRE_KIND - 8, 8) != wire_get(train + WIRE_KIND - 8, 8))
+		return 0;
+	kind = frame[WIRE_KIND] & WIRE_KIND_MASK;
+	length = header_of(kind);
+	if (kind != WIRE_KIND_GRANT)
+		length += (uint32_t)wire_get(frame + WIRE_PAYLOAD, 2);
+	if (kind == WIRE_KIND_TRAIN || length > bytes - at ||
+	    (length % 8 && length < bytes - at))
+		return 0;
+	return length;
+}
+
+void wire_write_train(uint8_t *train, const uint8_t *frame)
+{
+	wire_put(train, wire_get(frame, 8), 8);
+	wire_put(train + 8, wire_get(frame + 8, 8), 8);
+	train[WIRE_KIND] = WIRE_KIND_TRAIN;
+}
+
 static int has_turn(uint32_t kind)
 {
 	return kind >= WIRE_KIND_GRANT && kind <= WIRE_KIND_MARK;

@@ -40,6 +40,9 @@
  *    8 128   its header
  *  136       its payload
  *
+ * TRAIN (16 bytes: addresses, ethertype, version and kind, no flag) is followed by whole frames
+ * with the same addresses, of any other kinds. All but the last are a multiple of 8 bytes long.
+ *
  * A frame that carries part of a message is DATA. ACK stops after 64 bytes and
  * has no sequence number. RESET (64 bytes) answers a frame that was meant for
  * another incarnation of its destination.
@@ -60,6 +63,7 @@
 #define WIRE_HEADER        64u     /* of every frame */
 #define WIRE_MESSAGE       128u    /* bytes of a message's header */
 #define WIRE_DATA          192u    /* both */
+#define WIRE_TRAIN         16u     /* of a TRAIN */
 #define WIRE_MOST_PAYLOAD  65472u  /* of one frame: a multiple of 64 */
 #define WIRE_TAIL_BYTES    1024u   /* most payload of an ANNOUNCE */
 #define WIRE_MOST_LENGTH   ((1ULL << 48) - 1)
@@ -81,7 +85,7 @@ enum wire_offset {
 enum wire_kind {
 	WIRE_KIND_DATA = 1, WIRE_KIND_ACK = 2, WIRE_KIND_RESET = 3,
 	WIRE_KIND_ANNOUNCE = 4, WIRE_KIND_GRANT = 5, WIRE_KIND_BULK = 6, WIRE_KIND_MARK = 7,
-	WIRE_KIND_BUNDLE = 8
+	WIRE_KIND_BUNDLE = 8, WIRE_KIND_TRAIN = 9
 };
 
 #define WIRE_KIND_MASK  0x0fu
@@ -139,6 +143,14 @@ enum wire_result wire_read(const uint8_t *frame, uint32_t bytes, uint32_t node,
 enum wire_result wire_read_apart(const uint8_t *frame, uint32_t bytes, uint32_t node,
 				 const uint8_t *key, const struct nic_piece *pieces, uint32_t n,
 				 struct wire *wire);
+
+/* Whether this is a TRAIN to the node. */
+int wire_is_train(const uint8_t *frame, uint32_t bytes, uint32_t node, const uint8_t *key);
+/* How long the frame at this place in a TRAIN says it is, the first at WIRE_TRAIN; 0: none
+ * can be there. What else is to be checked, wire_read does. */
+uint32_t wire_in_train(const uint8_t *train, uint32_t bytes, uint32_t at);
+/* Write the beginning of a TRAIN: that of one of its frames. */
+void wire_write_train(uint8_t *train, const uint8_t *frame);
 
 /* A walk through a BUNDLE: begins with all zero but `wire`. */
 struct wire_walk {

@@ -87,8 +87,19 @@ static uint32_t on_place(void *context, struct link_target *target, uint64_t at,
 	return p->place != 0;
 }
 
+static void note_one(struct probe *p, const uint8_t *frame, uint32_t bytes, const uint8_t *key)
+{
+	if (p->n_sent == PROBE_NOTES)
+		return;
+	memcpy(p->frames[p->n_sent], frame, bytes < PROBE_LONGEST ? bytes : PROBE_LONGEST);
+	p->to[p->n_sent] = frame[5];
+	CHECK_IS(wire_read(frame, bytes, frame[5], key, &p->sent[p->n_sent]), WIRE_OK);
+	p->n_sent++;
+}
+
 void probe_note_frame(struct probe *p, const struct nic_piece *pieces, uint32_t n)
 {
+	const uint8_t *key = p->config.keyed ? p->config.key : 0;
 	static uint8_t frame[1 << 16];
 	uint32_t bytes = 0;
 
@@ -97,13 +108,15 @@ void probe_note_frame(struct probe *p, const struct nic_piece *pieces, uint32_t 
 		memcpy(frame + bytes, pieces[i].bytes, pieces[i].length);
 		bytes += pieces[i].length;
 	}
-	if (p->n_sent == PROBE_NOTES)
+	if (!wire_is_train(frame, bytes, frame[5], key)) {
+		note_one(p, frame, bytes, key);
 		return;
-	memcpy(p->frames[p->n_sent], frame, bytes < PROBE_LONGEST ? bytes : PROBE_LONGEST);
-	p->to[p->n_sent] = frame[5];
-	CHECK_IS(wire_read(frame, bytes, frame[5], p->config.keyed ? p->config.key : 0,
-			   &p->sent[p->n_sent]), WIRE_OK);
-	p->n_sent++;
+	}
+	for (uint32_t at = WIRE_TRAIN, each; at < bytes; at += each) {
+		each = wire_in_train(frame, bytes, at);
+		CHECK(each > 0);
+		note_one(p, frame + at, each, key);
+	}
 }
 
 static int card_send(struct nic *nic, const struct nic_piece *pieces, uint32_t n, uint64_t cookie)

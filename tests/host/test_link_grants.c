@@ -352,6 +352,7 @@ TEST(link_sends_the_end_with_the_announcement)
 
 		wire.sequence = 1;
 		CHECK_IS(probe_send(p, PEER, 5 * 4096 + rest[i], 10), LINK_OK);
+		link_flush(p->link, p->now);
 		CHECK_IS(p->n_sent, 2);
 		CHECK_IS(sent->bytes, i < 2 ? rest[i] : 0);
 		CHECK_IS(sent->offset, i < 2 ? 4096 : 3648);

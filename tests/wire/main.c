@@ -6,6 +6,7 @@
  *     selective window offset length reach turn part until refused payload_crc message
  *     payload   -> frame
  *   R key node frame    -> result, and if it is OK the same fields as behind W's key
+ *   T key node train    -> the bytes of each frame in it, then ".", or "-": it is no train
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -139,6 +140,23 @@ static void do_read(const uint8_t *key)
 	free(exact);
 }
 
+static void do_train(const uint8_t *key)
+{
+	uint32_t node = (uint32_t)number(), n = bytes(payload), at = 0, each;
+	uint8_t *exact = malloc(n ? n : 1);
+
+	memcpy(exact, payload, n);
+	if (wire_is_train(exact, n, node, key))
+		for (at = WIRE_TRAIN; at < n; at += each) {
+			each = wire_in_train(exact, n, at);
+			if (!each)
+				break;
+			printf("%u ", each);
+		}
+	putchar(at && at == n ? '.' : '-');
+	free(exact);
+}
+
 int main(void)
 {
 	static char line[2 * 3 * MOST];
@@ -150,6 +168,8 @@ int main(void)
 
 		if (what && *what == 'W')
 			do_write(keyed ? key : 0);
+		else if (what && *what == 'T')
+			do_train(keyed ? key : 0);
 		else
 			do_read(keyed ? key : 0);
 		putchar('\n');

@@ -14,10 +14,11 @@ local margay = Proto("margay", "Margay frame")
 
 local HEADER, MESSAGE, DATA_HEADER = 64, 128, 192
 local ENTRY, BUNDLE_EACH = 8, 128
-local DATA, ACK, RESET, ANNOUNCE, GRANT, BULK, MARK, BUNDLE = 1, 2, 3, 4, 5, 6, 7, 8
+local TRAIN_HEADER = 16
+local DATA, ACK, RESET, ANNOUNCE, GRANT, BULK, MARK, BUNDLE, TRAIN = 1, 2, 3, 4, 5, 6, 7, 8, 9
 local KINDS = { [DATA] = "DATA", [ACK] = "ACK", [RESET] = "RESET", [ANNOUNCE] = "ANNOUNCE",
-	[GRANT] = "GRANT", [BULK] = "BULK", [MARK] = "MARK",
-	[BUNDLE] = "BUNDLE" }
+	[GRANT] = "GRANT", [BULK] = "BULK", [MARK] = "MARK", [BUNDLE] = "BUNDLE",
+	[TRAIN] = "TRAIN" }
 local WITH_MESSAGE = { [DATA] = true, [ANNOUNCE] = true, [BUNDLE] = true }
 local WITH_PAYLOAD = { [DATA] = true, [BULK] = true, [ANNOUNCE] = true }
 local WITH_TURN = { [GRANT] = true, [BULK] = true, [MARK] = true }
@@ -268,9 +269,11 @@ local function conversation(f)
 	return one
 end
 
--- What is known of a frame only when all before it have been seen: once per frame.
-local function follow(number, f)
-	if not results[number] then
+-- What is known of a frame only when all before it have been seen: once per frame. `place`:
+-- that in its train, or 0.
+local function follow(number, place, f)
+	local key = number .. "/" .. place
+	if not results[key] then
 		local one = conversation(f)
 		local result = { stream = one.stream }
 		-- What has a number of its own: frames of the flow, and parts of long messages.
@@ -280,9 +283,9 @@ local function follow(number, f)
 			result.before = one.seen[name]
 			one.seen[name] = result.before or number
 		end
-		results[number] = result
+		results[key] = result
 	end
-	return results[number]
+	return results[key]
 end
 
 -- ---- dissecting ----
@@ -453,8 +456,8 @@ local function dissect_fields(tvb, tree, f)
 	end
 end
 
-local function add_conversation(tree, number, f)
-	local result = follow(number, f)
+local function add_conversation(tree, number, place, f)
+	local result = follow(number, place, f)
 	tree:add(fields.stream, result.stream):set_generated()
 	if result.before then
 		local item = tree:add(fields.retransmission, result.before)
@@ -543,12 +546,12 @@ local function add_nodes(tree, f)
 	tree:add(fields.node, f.to):set_hidden()
 end
 
-local function dissect(tvb, pinfo, tree, f)
+local function dissect(tvb, pinfo, tree, f, place)
 	add_nodes(tree, f)
 	for _, name in ipairs({ "version", "kind", "lane", "again", "over", "waits" }) do
 		add(tvb, tree, name)
 	end
-	if not KINDS[f.kind] or (f.version ~= 1 and f.version ~= 2) then
+	if not SAYS[f.kind] or (f.version ~= 1 and f.version ~= 2) then
 		mark_bad(tree, f, "unknown version or kind")
 		return string.format("version %d kind %d [unknown]", f.version, f.kind)
 	end
@@ -570,9 +573,54 @@ local function dissect(tvb, pinfo, tree, f)
 		tree:add(fields.payload, at(tvb, f.header, f.payload))
 	end
 	if not f.bad then
-		add_conversation(tree, pinfo.number, f)
+		add_conversation(tree, pinfo.number, place, f)
 	end
 	return info_of(f)
+end
+
+-- A frame by itself, or at this place in its train; its text for the column.
+local function dissect_one(tvb, pinfo, root, ethernet, place)
+	local tree = root:add(margay, tvb(), "Margay frame")
+	if tvb:len() + ETHERNET < HEADER then
+		mark_bad(tree, {}, "shorter than a header")
+		return "[shorter than a header]"
+	end
+	return dissect(tvb, pinfo, tree, read(tvb, ethernet), place)
+end
+
+-- How long the frame at this place in a train is, or nil: none can be there.
+local function length_in_train(tvb, ethernet, place)
+	local rest = tvb:len() + ETHERNET - place
+	if rest < HEADER or raw(tvb, place, ETHERNET) ~= ethernet or
+			raw(tvb, place + 14, 1) ~= raw(tvb, 14, 1) then
+		return nil
+	end
+	local kind = at(tvb, place + 15, 1):uint() % 16
+	local length = (WITH_MESSAGE[kind] and DATA_HEADER or HEADER) +
+		(kind == GRANT and 0 or at(tvb, place + 50, 2):le_uint())
+	if kind == TRAIN or length > rest or length % 8 > 0 and length < rest then
+		return nil
+	end
+	return length
+end
+
+local function dissect_train(tvb, pinfo, root, ethernet)
+	local tree = root:add(margay, tvb(), "Margay train")
+	local place, last, texts = TRAIN_HEADER, tvb:len() + ETHERNET, {}
+	add(tvb, tree, "version")
+	add(tvb, tree, "kind")
+	repeat
+		local length = length_in_train(tvb, ethernet, place)
+		if not length then
+			mark_bad(tree, {}, "no train of frames")
+			texts[#texts + 1] = "[no train of frames]"
+			break
+		end
+		texts[#texts + 1] = dissect_one(at(tvb, place + ETHERNET, length - ETHERNET):tvb(),
+			pinfo, root, ethernet, place)
+		place = place + length
+	until place >= last
+	return table.concat(texts, " | ")
 end
 
 function margay.dissector(tvb, pinfo, root)
@@ -582,13 +630,8 @@ function margay.dissector(tvb, pinfo, root)
 		return 0
 	end
 	pinfo.cols.protocol = "Margay"
-	local tree = root:add(margay, tvb(), "Margay frame")
-	if tvb:len() + ETHERNET < HEADER then
-		mark_bad(tree, {}, "shorter than a header")
-		pinfo.cols.info = "[shorter than a header]"
-	else
-		pinfo.cols.info = dissect(tvb, pinfo, tree, read(tvb, ethernet))
-	end
+	local one = tvb:len() > 1 and at(tvb, 15, 1):uint() == TRAIN and dissect_train or dissect_one
+	pinfo.cols.info = one(tvb, pinfo, root, ethernet, 0)
 	return tvb:len()
 end
 

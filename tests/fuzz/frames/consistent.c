@@ -184,19 +184,23 @@ static void check_bulk(const struct link *link)
 	MUST(bulk->parts_out <= link->transmits.used);
 }
 
-/* Flows that hold a message: each once, and it is the last, brief, and has not left. */
+/* Flows that hold messages: each once. They are brief, which one is, or announced, and the last,
+ * and have not left. */
 static void check_held(const struct link *link)
 {
 	MUST(link->n_held <= BUNDLES_HELD);
 	for (uint32_t i = 0; i < link->n_held; i++) {
-		const struct flow *flow = &link->flows[link->held[i]];
-		const struct send *last = record_at(&link->sends, flow->tail);
+		const struct flow *flow = &link->flows[link->held[i].flow];
+		const struct send *first = record_at(&link->sends, link->held[i].first);
 
-		MUST(link->held[i] < link->n_flows && flow->tail != NO_RECORD);
-		MUST(last->brief && !is_before(last->first, flow->next));
-		MUST(flow->next != flow->una);
+		MUST(link->held[i].flow < link->n_flows && flow->tail != NO_RECORD);
+		MUST(!is_before(first->first, flow->next) && flow->next != flow->una);
+		for (uint32_t at = link->held[i].first; at != NO_RECORD; at = first->next) {
+			first = record_at(&link->sends, at);
+			MUST(first->announced || (first->brief && at == flow->tail));
+		}
 		for (uint32_t k = 0; k < i; k++)
-			MUST(link->held[k] != link->held[i]);
+			MUST(link->held[k].flow != link->held[i].flow);
 	}
 }
 

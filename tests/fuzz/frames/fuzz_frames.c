@@ -101,11 +101,25 @@ void frames_port_wake(void *context, uint32_t events, int upcall)
 	(void)context, (void)events, (void)upcall;
 }
 
+/* What leaves must be right. */
+static void check_right(const uint8_t *frame, uint32_t bytes)
+{
+	uint32_t node = (uint32_t)frame[4] << 8 | frame[5], each = bytes, at;
+	int is_train = wire_is_train(frame, bytes, node, job_key());
+	struct wire wire;
+
+	for (at = is_train ? WIRE_TRAIN : 0; at < bytes; at += each) {
+		if (is_train)
+			each = wire_in_train(frame, bytes, at);
+		MUST(wire_read(frame + at, each, node, job_key(), &wire) == WIRE_OK);
+		MUST(wire.node == 0);
+	}
+}
+
 static int card_send(struct nic *self, const struct nic_piece *pieces, uint32_t n, uint64_t cookie)
 {
 	static uint8_t frame[65536];
 	uint32_t bytes = 0;
-	struct wire wire;
 
 	if (card_is_full == 2)
 		return NIC_DOWN;
@@ -117,9 +131,7 @@ static int card_send(struct nic *self, const struct nic_piece *pieces, uint32_t 
 		memcpy(frame + bytes, pieces[i].bytes, pieces[i].length);
 		bytes += pieces[i].length;
 	}
-	/* What leaves must be right. */
-	MUST(wire_read(frame, bytes, (uint32_t)frame[4] << 8 | frame[5], job_key(), &wire) == WIRE_OK);
-	MUST(wire.node == 0);
+	check_right(frame, bytes);
 	card[held].nic = self;
 	card[held++].cookie = cookie;
 	return NIC_OK;

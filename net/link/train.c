@@ -1,0 +1,162 @@
+/*
+ * Trains: several frames of one node for another, whole and one behind the other, in one frame
+ * of the card. Each that is short costs the machine many times what its bytes do, so what can
+ * leave at once does so: answers, and announcements of long messages, each in its own frame with
+ * its own sequence number; and the acknowledgement of the other lane, which would have to go
+ * by itself soon. They are acknowledged, lost and sent again one by one, as if they had
+ * come alone. Announcements wait for each other as short puts do (bundle.c).
+ */
+#include "state.h"
+
+/* A train that is made. */
+struct train {
+	struct transmit *transmit; /* its beginning, and whose frames are in it */
+	uint32_t n, bytes;         /* of its pieces */
+	struct nic_piece pieces[NIC_PIECES];
+};
+
+/* May be in a train: the card reads it from its record. */
+static int is_short(const struct send *send)
+{
+	return !send->brief && !send->with_card && (send->announced || send->length == 0);
+}
+
+static int is_followed(const struct link *link, const struct send *send)
+{
+	return send->next != NO_RECORD && is_short(send_at(link, send->next));
+}
+
+/* The other lane would acknowledge by itself soon, and say no more than how far. */
+static int is_unsaid(const struct flow *other)
+{
+	return other->unacked && (other->flags & (FLOW_ACKS | FLOW_ACK_NOW)) &&
+	       !(other->flags & FLOW_REFUSED);
+}
+
+/* The other lane's acknowledgement, behind the train's beginning. */
+static void add_ack(struct link *link, struct flow *other, struct train *train)
+{
+	struct nic_piece piece = { train->transmit->header + WIRE_TRAIN, WIRE_HEADER };
+	struct wire wire = { .kind = WIRE_KIND_ACK };
+
+	send_acknowledge(link, other, &wire);
+	send_header(link->nic, train->transmit->header + WIRE_TRAIN, other->node, &wire);
+	if (link->key)
+		wire_sign(link->key, train->transmit->header + WIRE_TRAIN, &piece, 1);
+	train->pieces[0].length += WIRE_HEADER;
+	train->bytes += WIRE_HEADER;
+}
+
+/* The next frame of the flow, if it is one for a train that has room: 1. */
+static int add_next(struct link *link, struct flow *flow, struct train *train, uint64_t now)
+{
+	struct nic_piece pieces[NIC_PIECES];
+	uint32_t n, bytes = 0;
+	struct send *send;
+
+	/* only the last one's end may be anywhere */
+	if (train->transmit->messages == TRAIN_MESSAGES || train->bytes % 8 ||
+	    !send_may(link, flow))
+		return 0;
+	send = send_at(link, flow->fresh);
+	if (!is_short(send))
+		return 0;
+	n = send_make(link, flow, send, flow->next, send->frame, pieces);
+	for (uint32_t i = 0; i < n; i++)
+		bytes += pieces[i].length;
+	if (n == 0 || train->n + n > NIC_PIECES || train->bytes + bytes > link->nic->mtu)
+		return 0;
+	if (link->key)
+		wire_sign(link->key, send->frame, pieces, n);
+	for (uint32_t i = 0; i < n; i++)
+		train->pieces[train->n++] = pieces[i];
+	train->bytes += bytes;
+	train->transmit->train[train->transmit->messages++] = flow->fresh;
+	send->with_card++;
+	send_left(link, flow, send, units(now));
+	return 1;
+}
+
+/* The card did not take it: it has no room now, or loses it. */
+static void not_taken(struct link *link, struct flow *flow, const struct transmit *transmit,
+		      int result)
+{
+	for (uint32_t i = 0; i < transmit->messages; i++)
+		send_at(link, transmit->train[i])->with_card--;
+	if (result != NIC_FULL)
+		return;
+	flow->next -= transmit->messages;
+	flow->fresh = transmit->train[0];
+	if (!is_before(flow->timed, flow->next))
+		flow->flags &= (uint8_t)~FLOW_TIMED;
+}
+
+/* The frames that fit, and to the card with them: 1, 0 if there is none, or NIC_FULL. */
+static int send_train(struct link *link, struct flow *flow, struct train *train, uint32_t index,
+		      uint64_t now)
+{
+	const struct transmit *transmit = train->transmit;
+	uint32_t messages;
+	int result;
+
+	while (add_next(link, flow, train, now))
+		continue;
+	messages = transmit->messages;
+	if (messages == 0)
+		return 0;
+	wire_write_train(train->transmit->header, send_at(link, transmit->train[0])->frame);
+	result = link->nic->ops->send(link->nic, train->pieces, train->n, index);
+	if (result == NIC_OK) {
+		count(link, LINK_FRAMES_OUT);
+		count(link, LINK_TRAINS);
+		link->counters[LINK_TRAINED] += messages - 1;
+		return 1;
+	}
+	not_taken(link, flow, transmit, result);
+	record_give(&link->transmits, index);
+	return result == NIC_FULL ? NIC_FULL : 1;
+}
+
+int train_send(struct link *link, struct flow *flow, uint64_t now)
+{
+	const struct send *first = send_at(link, flow->fresh);
+	struct flow *other = flow_other(flow);
+	int has_ack = is_unsaid(other), result;
+	struct train train = { .n = 1, .bytes = WIRE_TRAIN };
+	uint32_t index;
+
+	if (!is_short(first) || !(has_ack || is_followed(link, first)))
+		return 0;
+	index = send_transmit(link, NO_RECORD);
+	if (index == NO_RECORD)
+		return NIC_FULL;
+	train.transmit = record_at(&link->transmits, index);
+	train.pieces[0] = (struct nic_piece){ train.transmit->header, WIRE_TRAIN };
+	if (has_ack)
+		add_ack(link, other, &train);
+	result = send_train(link, flow, &train, index, now);
+	if (result == 1) {
+		count(link, LINK_DATA_OUT);
+		return 1;
+	}
+	if (result == 0)
+		record_give(&link->transmits, index);
+	if (has_ack) {
+		other->flags |= FLOW_ACK_NOW;
+		send_ready(link, other);
+	}
+	return result;
+}
+
+/* ---- announcements that wait for each other ---- */
+
+int train_joins(const struct link *link, const struct flow *flow)
+{
+	return flow->fresh != NO_RECORD && send_at(link, flow->tail)->announced &&
+	       bundle_is_held(link, flow);
+}
+
+int train_is_full(const struct link *link, const struct flow *flow)
+{
+	return send_at(link, flow->tail)->first - flow->next + 1 >= TRAIN_MESSAGES;
+}

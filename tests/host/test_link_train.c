@@ -1,0 +1,308 @@
+/*
+ * Trains: which frames leave together and when, that each of them counts for itself, and what
+ * is made of trains that are wrong. The probe notes the frames of a train one by one.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "link_probe.h"
+
+#define PART  4096u
+#define PEER  1u
+
+static struct probe probe;
+
+static int bulk_send(struct nic *nic, const struct nic_piece *pieces, uint32_t n, uint64_t cookie)
+{
+	(void)nic;
+	probe_note_frame(&probe, pieces, n);
+	link_transmitted(probe.link, probe.now, cookie);
+	return NIC_OK;
+}
+
+static const struct nic_ops ops = { .name = "bulk", .send = bulk_send };
+
+/* A link that announces what is longer than a part; its peer has granted it 24 frames. */
+static struct probe *start(int keyed)
+{
+	static struct nic bulk = { .ops = &ops, .mtu = WIRE_HEADER + PART, .ring = 16 };
+	struct wire wire = probe_data(0, 8, 0);
+
+	probe_open(&probe);
+	probe.config.announce = PART;
+	probe.config.keyed = (uint8_t)keyed;
+	probe.nic.mtu = 8192;
+	probe_start(&probe);
+	link_bulk(probe.link, &bulk);
+	wire.window = 24;
+	probe_give(&probe, PEER, &wire, 99);
+	CHECK(!strcmp(probe_story(&probe), "w"));
+	return &probe;
+}
+
+static uint64_t counted(const struct probe *p, enum link_counter counter)
+{
+	return link_counter(p->link, counter);
+}
+
+/* The next `n` frames are announcements, from this number on; no more have left. */
+static void are_announced(struct probe *p, uint32_t first, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		const struct wire *sent = probe_next(p);
+
+		CHECK(sent && sent->kind == WIRE_KIND_ANNOUNCE && sent->sequence == first + i);
+	}
+	CHECK(!probe_next(p));
+}
+
+static void announce(struct probe *p, uint32_t n, uint64_t length)
+{
+	while (n--)
+		CHECK_IS(probe_send(p, PEER, length, n), LINK_OK);
+}
+
+static void close_all(struct probe *p)
+{
+	link_give_up(p->link, p->now, PEER);
+	probe_close(p, 1);
+}
+
+TEST(train_of_announcements_leaves_when_the_user_waits)
+{
+	for (int keyed = 0; keyed < 2; keyed++) {
+		struct probe *p = start(keyed);
+
+		announce(p, 1, 5 * PART);
+		are_announced(p, 0, 1);                  /* nothing was under way */
+		announce(p, 4, 5 * PART);
+		are_announced(p, 0, 0);
+		CHECK(link_holds(p->link));
+		link_flush(p->link, p->now);
+		are_announced(p, 1, 4);
+		CHECK_IS(counted(p, LINK_TRAINS), 1);
+		CHECK_IS(counted(p, LINK_TRAINED), 3);
+		CHECK_IS(counted(p, LINK_FRAMES_OUT), 2);
+		close_all(p);
+	}
+}
+
+TEST(train_leaves_when_it_is_full_or_time_is_over)
+{
+	struct probe *p = start(0);
+
+	announce(p, 1, 5 * PART);
+	are_announced(p, 0, 1);
+	announce(p, 12, 5 * PART);
+	are_announced(p, 1, 12);
+	CHECK(!link_holds(p->link));
+	announce(p, 2, 5 * PART);
+	are_announced(p, 0, 0);
+	probe_pass(p, p->config.hold);
+	are_announced(p, 13, 2);
+	close_all(p);
+}
+
+/* What is sent behind them does not overtake. */
+TEST(train_leaves_before_what_is_behind_it)
+{
+	struct probe *p = start(0);
+
+	announce(p, 3, 5 * PART);
+	are_announced(p, 0, 1);
+	CHECK_IS(probe_send(p, PEER, 100, 50), LINK_OK);
+	for (uint32_t i = 1; i < 4; i++) {
+		const struct wire *sent = probe_next(p);
+
+		CHECK(sent && sent->sequence == i);
+		CHECK(sent && sent->kind == (i < 3 ? WIRE_KIND_ANNOUNCE : WIRE_KIND_DATA));
+	}
+	close_all(p);
+}
+
+/* Payload at the end of each announcement is in the train too, whatever its length. */
+TEST(train_takes_the_ends_along)
+{
+	static const uint32_t ends[] = { 8, 1000, 3, 16, 1024 };
+	struct probe *p = start(0);
+
+	announce(p, 1, 5 * PART);
+	for (uint32_t i = 0; i < 5; i++)
+		announce(p, 1, 5 * PART + ends[i]);
+	link_flush(p->link, p->now);
+	CHECK_IS(p->n_sent, 6);
+	for (uint32_t i = 0; i < 5; i++) {
+		CHECK_IS(p->sent[1 + i].bytes, ends[i]);
+		CHECK_IS(p->sent[1 + i].length, 5 * PART + ends[i]);
+	}
+	CHECK_IS(counted(p, LINK_FRAMES_OUT), 3);        /* behind 3 bytes there is no place */
+	close_all(p);
+}
+
+static void answer(struct probe *p, uint64_t id)
+{
+	uint8_t header[LINK_HEADER_BYTES] = { (uint8_t)id };
+
+	CHECK_IS(link_send(p->link, p->now, PEER, LINK_ANSWERS, header, 0, 0, id), LINK_OK);
+}
+
+/* The card is full: nothing has left, and all of it does once there is room. */
+TEST(train_waits_for_a_card_that_is_full)
+{
+	struct probe *p = start(0);
+
+	p->card = NIC_FULL;
+	for (uint32_t i = 0; i < 3; i++)
+		answer(p, i);
+	CHECK(!probe_next(p));
+	p->card = NIC_OK;
+	link_tick(p->link, p->now += 100000);
+	CHECK_IS(counted(p, LINK_TRAINED), 2);
+	for (uint32_t i = 0; i < 4; i++) {
+		const struct wire *sent = probe_next(p);
+
+		/* what the peer has sent is acknowledged before all else */
+		CHECK(sent && sent->kind == (i ? WIRE_KIND_DATA : WIRE_KIND_ACK));
+		CHECK(sent && sent->lane == (i ? LINK_ANSWERS : LINK_REQUESTS));
+		CHECK(sent && (i ? sent->sequence == i - 1 : sent->ack == 1));
+	}
+	close_all(p);
+}
+
+/* It would have to leave by itself otherwise. */
+TEST(train_takes_the_acknowledgement_along)
+{
+	struct probe *p = start(0);
+
+	answer(p, 0);
+	CHECK_IS(p->n_sent, 2);
+	CHECK(p->sent[0].kind == WIRE_KIND_ACK && p->sent[0].lane == LINK_REQUESTS);
+	CHECK_IS(p->sent[0].ack, 1);
+	CHECK(p->sent[1].kind == WIRE_KIND_DATA && p->sent[1].lane == LINK_ANSWERS);
+	answer(p, 1);                                    /* there is nothing more to say */
+	probe_pass(p, 1000000);
+	CHECK_IS(p->n_sent, 3);
+	CHECK_IS(counted(p, LINK_FRAMES_OUT), 2);
+	CHECK_IS(counted(p, LINK_ACKS_OUT), 0);
+	close_all(p);
+}
+
+/* Records are in use until the card has read the train; frames are acknowledged one by one. */
+TEST(train_is_of_frames_that_count_by_themselves)
+{
+	struct probe *p = start(0);
+	struct wire wire;
+
+	p->card = NIC_FULL;
+	for (uint32_t i = 0; i < 3; i++)
+		answer(p, i);
+	p->card = NIC_OK;
+	p->keeps = 1;
+	link_tick(p->link, p->now += 2000000);
+	wire = probe_ack(2, 0, 8);
+	wire.lane = LINK_ANSWERS;
+	probe_give(p, PEER, &wire, 0);
+	CHECK(!strcmp(probe_story(p), ""));
+	probe_complete(p);
+	CHECK(!strcmp(probe_story(p), "ss"));
+	probe_pass(p, 100000000);                        /* the third is sent again, alone */
+	CHECK_IS(p->sent[p->n_sent - 1].sequence, 2);
+	CHECK_IS(counted(p, LINK_TRAINS), 1);
+	wire.ack = 3;
+	probe_give(p, PEER, &wire, 0);
+	probe_complete(p);
+	CHECK(!strcmp(probe_story(p), "s"));
+	probe_close(p, 1);
+}
+
+/* ---- receiving ---- */
+
+static uint8_t train[4096];
+
+/* A train of short messages with these numbers; its bytes. */
+static uint32_t make(struct probe *p, uint32_t first, uint32_t n)
+{
+	uint32_t at = WIRE_TRAIN;
+
+	for (uint32_t i = 0; i < n; i++) {
+		struct wire wire = probe_data(first + i, 8, 0);
+
+		at += probe_frame(p, PEER, 0, &wire, first + i, train + at);
+	}
+	wire_write_train(train, train + WIRE_TRAIN);
+	return at;
+}
+
+static void receive(struct probe *p, uint32_t bytes)
+{
+	uint8_t *exact = malloc(bytes);                  /* so that ASan sees where it ends */
+
+	memcpy(exact, train, bytes);
+	link_receive(p->link, p->now, exact, bytes);
+	free(exact);
+}
+
+TEST(train_is_received_frame_by_frame)
+{
+	for (int keyed = 0; keyed < 2; keyed++) {
+		struct probe *p = start(keyed);
+		uint32_t bytes = make(p, 1, 3);
+
+		train[WIRE_TRAIN + 200 + WIRE_HEADER]++;  /* the second's message header */
+		receive(p, bytes);
+		CHECK(!strcmp(probe_story(p), "w"));
+		CHECK_IS(counted(p, keyed ? LINK_FORGED : LINK_DAMAGED), 1);
+		CHECK_IS(counted(p, LINK_STASHED), 1);
+		make(p, 2, 1);
+		receive(p, bytes / 3);
+		CHECK_IS(counted(p, LINK_FRAMES_IN), 3);
+		receive(p, make(p, 2, 1));
+		CHECK(!strcmp(probe_story(p), "ww"));
+		probe_close(p, 1);
+	}
+}
+
+/* The switch has looked at the train's own source only: no other may be within. */
+TEST(train_has_frames_of_one_node)
+{
+	for (int keyed = 0; keyed < 2; keyed++) {
+		struct probe *p = start(keyed);
+		uint32_t bytes = make(p, 1, 2);
+		struct wire other = probe_data(0, 8, 0);
+
+		probe_frame(p, PEER + 1, 0, &other, 7, train + WIRE_TRAIN + 200);
+		receive(p, bytes);
+		CHECK(!strcmp(probe_story(p), "w"));
+		CHECK_IS(counted(p, keyed ? LINK_FORGED : LINK_NONSENSE), 1);
+		CHECK_IS(link_peer_bytes(p->link, PEER + 1), 0);
+		probe_close(p, 1);
+	}
+}
+
+TEST(train_that_cannot_be_is_dropped)
+{
+	struct probe *p = start(0);
+	uint32_t bytes = make(p, 1, 2), wrong = 0;
+
+	for (uint32_t cut = 0; cut < WIRE_TRAIN + 200; cut++) {
+		receive(p, cut);                         /* no whole frame is in it */
+		CHECK(!strcmp(probe_story(p), ""));
+	}
+	train[WIRE_TRAIN + WIRE_KIND] = WIRE_KIND_TRAIN; /* a train in a train */
+	receive(p, bytes);
+	make(p, 1, 2);
+	train[WIRE_TRAIN + WIRE_PAYLOAD + 1] = 0xff;     /* longer than there is */
+	receive(p, bytes);
+	make(p, 1, 2);
+	train[WIRE_TRAIN + WIRE_PAYLOAD] = 7;            /* the next begins anywhere */
+	receive(p, bytes);
+	make(p, 1, 2);
+	train[WIRE_KIND] |= WIRE_LANE;                   /* a flag */
+	receive(p, bytes);
+	CHECK(!strcmp(probe_story(p), ""));
+	for (enum link_counter c = LINK_SHORT; c <= LINK_NONSENSE; c++)
+		wrong += (uint32_t)counted(p, c);
+	CHECK_IS(wrong, WIRE_TRAIN + 200 + 4);
+	receive(p, make(p, 1, 2));
+	CHECK(!strcmp(probe_story(p), "ww"));
+	probe_close(p, 1);
+}

@@ -31,7 +31,8 @@
 #define LOOK_NS         100000000UL  /* between looks at the card's state */
 #define HANG_LOOKS      50u          /* looks without a frame gone: it hangs */
 #define RETRY_NS        1000000000UL /* between attempts to reset it */
-#define SENDS_MANY      32u          /* frames under way on a bulk card */
+#define SENDS_FEW       16u          /* frames under way on a bulk card: nobody waits for these */
+#define SENDS_MANY      32u          /* half of these, and of more */
 #define CONTROL_NS      2000000000UL /* to set an address filter */
 
 #define WANTED (FEATURE_VERSION_1 | FEATURE_EVENT_INDEX | NET_FEATURE_MTU | NET_FEATURE_MAC | \
@@ -331,7 +332,7 @@ static int send(struct nic *nic, const struct nic_piece *pieces, uint32_t n, uin
 	v->free -= (uint16_t)(n + 1);
 	v->chain[head] = (struct chain){ cookie, (uint16_t)(n + 1) };
 	ring->available->ring[ring->given % ring->size] = head;
-	if (v->bulk && v->armed && under_way(v) < SENDS_MANY)
+	if (v->bulk && v->armed && under_way(v) >= SENDS_FEW && under_way(v) < SENDS_MANY)
 		virtio_ring_interrupt_at(ring, true, under_way(v));
 	ring->given++;
 	virtio_ring_publish(ring);
@@ -453,8 +454,8 @@ static void look(struct virtio_net *v)
 	v->looked_seen = v->transmit.seen;
 }
 
-/* A bulk card's user counts what it has been given, and waits for the last of it; of much,
- * for half of it, so that it can go on in time. */
+/* A bulk card's user counts what it has been given. Of few frames it hears soon enough, by the
+ * answer to them; of more it waits for the last, of many for half, so that it can go on in time. */
 static uint16_t sends_ahead(const struct virtio_net *v)
 {
 	uint16_t n = under_way(v);
@@ -468,7 +469,7 @@ static uint16_t sends_ahead(const struct virtio_net *v)
  * perhaps without. */
 static bool set_interrupts(struct virtio_net *v)
 {
-	bool sends = v->armed && (v->waited_for || (v->bulk && under_way(v)));
+	bool sends = v->armed && (v->waited_for || (v->bulk && under_way(v) > SENDS_FEW));
 	uint16_t arrivals_ahead = v->bulk && v->armed ? virtio_net_bulk_ahead(v) : 0;
 
 	virtio_ring_interrupt_at(&v->receive, v->armed, arrivals_ahead);

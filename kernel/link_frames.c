@@ -23,6 +23,7 @@
 #define FLOOD_NS    10000UL        /* for the application, when frames do not end */
 #define TRIES       64u            /* each of 200 ms at most */
 #define LEISURE_NS  1000000UL      /* what is due may be late by, if nobody waits */
+#define QUICK_NS    250000UL       /* between frames that come and go quickly, at most */
 #define SILENT_NS   1000000UL      /* between looks at a card whose interrupts do not arrive */
 #define QUIET_NS    1000000000UL   /* without a region: nobody needs a node that hears nothing */
 #define ANNOUNCE    65536u         /* bytes of a message from which on its payload is granted */
@@ -37,6 +38,7 @@ static bool busy;                  /* the link is at work */
 static bool looking;               /* ... at the cards: time stands still meanwhile */
 static uint64_t looked_ns;         /* when they were last looked at */
 static uint64_t heard_ns;          /* when it last had something */
+static uint64_t heard_after_ns;    /* and how long after the time before */
 static bool flooded;               /* frames are left that nobody will interrupt for */
 static uint64_t met;               /* bit per node of the region: it has booted, and lives */
 static uint64_t *calls;            /* margay_start's, or null: no application yet */
@@ -151,8 +153,10 @@ uint32_t link_frames_poll(void)
 	looking = false;
 	alert = armed && n < BUDGET && placed < BUDGET;
 	n += placed;
-	if (n)
+	if (n) {
+		heard_after_ns = looked_ns - heard_ns;
 		heard_ns = looked_ns;
+	}
 	if (frames_deadline(link_frames) <= looked_ns) {
 		frames_tick(link_frames);
 		n++;
@@ -194,13 +198,15 @@ static uint64_t due_at(void)
 	return card < link ? card : link;
 }
 
-/* Not later than arm_leisurely will want it if something comes soon: then that finds it set.
- * Who has heard nothing for so long waits for longer, and does not wake in vain. */
+/* While frames come and go quickly not later than arm_leisurely will want it when the next one
+ * comes: then that finds it set. Others wait for longer, and do not wake in vain. */
 uint64_t link_frames_alarm_at(void)
 {
 	uint64_t at = due_at(), early = heard_ns + LEISURE_NS;
 
-	return at < early || at == NEVER || early <= looked_ns ? at : early;
+	if (heard_after_ns > QUICK_NS || early <= looked_ns || at == NEVER)
+		return at;
+	return at < early ? at : early;
 }
 
 /* The timer while the application computes: mostly an acknowledgement is due soon, and

@@ -296,10 +296,18 @@ TEST(the_links_time_is_served_while_one_waits)
 	CHECK_IS(is.ticks, 1);
 }
 
+/* Nor does who hears something now and then. */
 TEST(who_hears_nothing_does_not_wake_in_vain)
 {
 	begin(CONTROL_INTERRUPT, NOTHING, NO_STEP);
 	heard_ns = is.now;
+	heard_after_ns = 300000;
+	is.deadline = is.now + 40000000;
+	CHECK(!wait_until(is_over, 0, is.now + 30000000, "the test"));
+	CHECK_IS(node.counters[COUNTER_HALTS], 1);
+	begin(CONTROL_INTERRUPT, NOTHING, NO_STEP);
+	heard_ns = is.now;
+	heard_after_ns = 100000;
 	is.deadline = is.now + 40000000;
 	CHECK(!wait_until(is_over, 0, is.now + 30000000, "the test"));
 	CHECK(node.counters[COUNTER_HALTS] <= 2);

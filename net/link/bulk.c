@@ -10,6 +10,7 @@
 #define SHARE_PARTS   32u          /* of a turn, while others wait */
 #define PULL_PARTS    16u          /* asked for at once on the ordinary card */
 #define LEAST_UNTOLD  16u          /* rooms between two of which the card tells at once */
+#define SHARE_UNTOLD  4u           /* ... while others wait: then their turn begins sooner */
 #define MOST_UNTOLD   24u          /* ... where no message ends */
 #define FEW_ROOMS     8u           /* posted: time for more */
 #define BAD_FAILURES  6u           /* from then on parts are pulled, which takes one off each */
@@ -173,14 +174,15 @@ static int post(struct link *link, uint32_t index)
 	struct assembly *assembly = assembly_at(link, index);
 	struct nic_piece pieces[NIC_BULK_PIECES];
 	struct bulk *bulk = &link->bulk;
-	uint32_t bytes, n;
+	uint32_t bytes, least, n;
 	int tell;
 
 	if (!bulk->nic || bulk->failures >= BAD_FAILURES)
 		return 0;
 	n = bulk_place(link, assembly, assembly->granted, pieces, &bytes);
+	least = bulk->first == NO_RECORD ? LEAST_UNTOLD : SHARE_UNTOLD;
 	tell = bulk->untold + 1 >= least_of(MOST_UNTOLD, step_of(bulk)) ||
-	       (bulk->untold + 1 >= least_of(LEAST_UNTOLD, step_of(bulk)) &&
+	       (bulk->untold + 1 >= least_of(least, step_of(bulk)) &&
 		assembly->granted + 1 == assembly->parts);
 	if (n == 0 || bulk->nic->ops->post(bulk->nic, pieces, n, tell) != NIC_OK)
 		return 0;

@@ -13,13 +13,15 @@
 
 static struct probe probe;
 static struct nic bulk;
-static uint32_t rooms, junk;           /* posted for parts, and for whatever comes */
+static uint32_t rooms, junk;
+static uint32_t told;           /* rooms that interrupt when they are filled */
 static int bulk_says;                  /* what its send returns */
 static uint8_t memory[PLACE];
 
 static int post(struct nic *nic, const struct nic_piece *pieces, uint32_t n, int tell)
 {
-	(void)nic, (void)pieces, (void)tell;
+	(void)nic, (void)pieces;
+	told += n > 0 && tell;
 	rooms += n > 0;
 	junk += n == 0;
 	return NIC_OK;
@@ -137,6 +139,29 @@ TEST(link_takes_the_end_with_the_announcement)
 	CHECK(!strcmp(probe_story(p), "e"));
 	CHECK_IS(link_counter(p->link, LINK_DUPLICATES), 1);
 	CHECK_IS(link_counter(p->link, LINK_ASTRAY), 0);
+	probe_close(p, 1);
+}
+
+/* While others wait the card tells of each fourth message, so that the next turn begins soon. */
+TEST(link_is_told_more_often_while_others_wait)
+{
+	struct probe *p = start(1);
+	struct wire wire = announcement(0, PART);
+
+	probe_give(p, PEER, &wire, 7);                   /* has the turn */
+	for (uint32_t i = 0; i < 8; i++) {
+		wire = announcement(i, PART);
+		probe_give(p, PEER + 1, &wire, 20 + i);
+	}
+	wire = announcement(0, PART);
+	probe_give(p, PEER + 2, &wire, 40);              /* waits behind that */
+	told = 0;
+	wire = answer(p, WIRE_KIND_BULK, 0, PART);
+	land(p, PEER, &wire);
+	CHECK_IS(rooms, 8);
+	CHECK_IS(told, 2);
+	for (uint32_t node = PEER; node < PEER + 3; node++)
+		link_give_up(p->link, p->now, node);
 	probe_close(p, 1);
 }
 

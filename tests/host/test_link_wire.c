@@ -130,7 +130,7 @@ TEST(wire_reads_what_it_wrote)
 			CHECK(read.turn == wire.turn && read.part == wire.part &&
 			      read.until == wire.until && read.reach == wire.reach);
 		CHECK(read.message == frame + 64 &&
-		      read.payload == frame + put(&wire) - wire.bytes);
+		      read.payload == frame + (put(&wire) - wire.bytes));
 	}
 }
 

@@ -12,6 +12,8 @@
  * A node that was started again counts from zero, and nobody knows what the others'
  * counts are worth then: with the first death or restart in the job barriers fail,
  * everywhere and for ever. That is looked at first, as the new life's messages count.
+ * Of boards no launcher tells who is dead: who waits asks now and then whether the one
+ * that it waits for is there, and whose barrier has failed tells all others.
  *
  * Data: how many barriers were entered, and where the one under way stands; a
  * call that an upcall interrupted is made again, and goes on there.
@@ -30,6 +32,8 @@
 #include "time.h"
 #include "wait.h"
 
+#define PING_NS 500000000UL        /* between questions whether somebody is there */
+
 _Static_assert(1u << BLOCK_BARRIER_ROUNDS >= REGION_MAX_NODES, "a barrier of all nodes");
 
 static struct {
@@ -40,31 +44,70 @@ static struct {
 	bool failed;               /* for ever: the others' counts cannot be right any more */
 } barrier;
 
+static uint64_t arrived(uint32_t news)
+{
+	return __atomic_load_n(&own_view.block->barrier[news], __ATOMIC_ACQUIRE);
+}
+
 static bool is_lost(void)
 {
-	return link_is_broken() || link_has_lost_a_node();
+	return link_is_broken() || link_has_lost_a_node() || arrived(BLOCK_BARRIER_FAILED);
 }
 
 static bool arrived_or_lost(void *unused)
 {
 	(void)unused;
-	return __atomic_load_n(&own_view.block->barrier[barrier.round], __ATOMIC_ACQUIRE) >=
-	       barrier.entered || is_lost();
+	return arrived(barrier.round) >= barrier.entered || is_lost();
 }
 
-/* This round's message; false: it cannot reach its target. */
-static bool send(uint32_t step)
+static bool is_board(void)
 {
-	uint32_t rank = (node.rank + step) % node.size;
+	return link_frames && !node.region;
+}
+
+/* The node of the process that is so many ranks further on, from 0 to size. */
+static uint32_t nid_after(uint32_t step)
+{
+	return node.id - node.rank + (node.rank + step) % node.size;
+}
+
+/* A round or other news (block.h); false: it cannot reach its target. */
+static bool tell(uint32_t nid, uint32_t news)
+{
 	struct message message = {
 		.operation = MESSAGE_BARRIER,
 		.source_nid = node.id, .source_pid = node.pid,
-		.target_nid = node.id - node.rank + rank, .target_pid = node.pid,
+		.target_nid = nid, .target_pid = node.pid,
 		.uid = node.uid, .jid = node.jid,
-		.list_selector = barrier.round,
+		.list_selector = news,
 	};
 
 	return link_frames ? link_frames_signal(&message) : link_signal(&message);
+}
+
+/* For the message of this round, or for news that end it. */
+static enum wait_end await_round(void)
+{
+	uint32_t nid = nid_after(node.size - (1u << barrier.round));
+
+	for (;;) {
+		uint64_t deadline = is_board() ? deadline_in(PING_NS) : NEVER;
+		enum wait_end end = wait_or_upcall(arrived_or_lost, 0, deadline,
+		                                   "the other processes (PtlNIBarrier)");
+
+		if (end != WAIT_TIMEOUT)
+			return end;
+		if (!link_frames_sends_to(nid))
+			tell(nid, BLOCK_BARRIER_PING);
+	}
+}
+
+static void fail(void)
+{
+	barrier.under_way = false;
+	barrier.failed = true;
+	for (uint32_t step = 1; is_board() && step < node.size; step++)
+		tell(nid_after(step), BLOCK_BARRIER_FAILED);
 }
 
 int64_t sys_ni_barrier(uint64_t ni)
@@ -80,21 +123,20 @@ int64_t sys_ni_barrier(uint64_t ni)
 		barrier.sent = false;
 	}
 	for (; 1u << barrier.round < node.size; barrier.round++) {
-		if (is_lost() || (!barrier.sent && !send(1u << barrier.round)))
-			goto failed;
+		if (is_lost() ||
+		    (!barrier.sent && !tell(nid_after(1u << barrier.round), barrier.round)))
+			break;
 		barrier.sent = true;
-		if (wait_or_upcall(arrived_or_lost, 0, NEVER,
-		                   "the other processes (PtlNIBarrier)") == WAIT_UPCALL)
+		if (await_round() == WAIT_UPCALL)
 			return MARGAY_AGAIN;
 		if (is_lost())
-			goto failed;
+			break;
 		barrier.sent = false;
+	}
+	if (1u << barrier.round < node.size) {
+		fail();
+		return PTL_FAIL;
 	}
 	barrier.under_way = false;
 	return PTL_OK;
-
-failed:
-	barrier.under_way = false;
-	barrier.failed = true;
-	return PTL_FAIL;
 }

@@ -26,6 +26,7 @@
 #define QUICK_NS    250000UL       /* between frames that come and go quickly, at most */
 #define SILENT_NS   1000000UL      /* between looks at a card whose interrupts do not arrive */
 #define QUIET_NS    1000000000UL   /* without a region: nobody needs a node that hears nothing */
+#define TICK_NS     1500000000UL   /* the battery-backed clock goes on by a second until then */
 #define ANNOUNCE    65536u         /* bytes of a message from which on its payload is granted */
 #define LINGER_NS   10000000000UL  /* ... or has lingered for so long */
 
@@ -57,12 +58,21 @@ static void interrupts(bool on)
 
 /* ---- start ---- */
 
-/* A board that was switched on again has a later one, if not within two seconds. */
+/* A board's is the next second of its battery-backed clock, and its life begins with that:
+ * so it is a later one even if the board is switched on again at once. */
 static uint32_t incarnation(void)
 {
+	uint64_t deadline, before, wall;
+	uint32_t life;
+
 	if (parameters.incarnation)
 		return parameters.incarnation;
-	return (uint32_t)(wall_ns() / 1000000000UL) << 8 | 1u << 8;
+	deadline = deadline_in(TICK_NS);
+	before = wall = wall_ns();
+	while (wall == before && now_ns() < deadline)
+		wall = wall_ns();
+	life = (uint32_t)(wall / 1000000000UL) << 8;
+	return life ? life : 1u << 8;
 }
 
 void link_frames_start(void)
@@ -415,6 +425,11 @@ bool link_frames_signal(const struct message *message)
 	wait_to_start(signal, message);
 	set_timer();
 	return true;
+}
+
+uint32_t link_frames_sends_to(uint32_t nid)
+{
+	return link_sends_to(frames_link(link_frames), nid, LINK_REQUESTS);
 }
 
 /* ---- death and end ---- */

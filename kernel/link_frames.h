@@ -44,6 +44,9 @@ bool link_frames_brief(const struct initiator_args *args);
 /* Send a message that nobody answers (BARRIER). False: the node is dead. */
 bool link_frames_signal(const struct message *message);
 
+/* Messages of this process to that node that it has not acknowledged. */
+uint32_t link_frames_sends_to(uint32_t nid);
+
 /* Look at the card and the clock: not 0 if frames came, or time or the end of a send may
  * have ended what is waited for. From within the link's own work, as from a wait for the
  * console in it, it does nothing. */

@@ -12,6 +12,7 @@ others of the areas APPLICATIONS run over LONG_LINK as well, but those marked
 from __future__ import annotations
 
 import os
+import signal
 from collections import Counter, defaultdict
 from pathlib import Path
 from typing import Callable, Iterator
@@ -19,6 +20,9 @@ from typing import Callable, Iterator
 import pytest
 
 from harness import BUILD, Margay, cores
+
+if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:   # by nohup; the launcher's tests send it
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", str(BUILD / "hypothesis"))
 

@@ -31,7 +31,7 @@ def test_signal_ends_the_job(margay, app, how, number, status):
 
 @pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGINT])
 def test_signal_while_the_nodes_boot(margay, app, number):
-    live = margay.start("run", "-n", 8, app("waits"), "sleep")
+    live = margay.start("run", "--accel", "tcg", "-n", 8, app("waits"), "sleep")
     end = time.monotonic() + 20
     while not live.nodes() and time.monotonic() < end:
         time.sleep(0.001)

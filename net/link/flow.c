@@ -272,6 +272,13 @@ uint32_t link_peer_bytes(const struct link *link, uint32_t node)
 	return flow_find(link, node, LINK_REQUESTS) ? PEER_BYTES : 0;
 }
 
+uint32_t link_sends_to(const struct link *link, uint32_t node, enum link_lane lane)
+{
+	const struct flow *flow = flow_find(link, node, lane);
+
+	return flow ? flow->sends : 0;
+}
+
 uint32_t link_sends_used(const struct link *link)
 {
 	return link->sends.used;

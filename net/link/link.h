@@ -281,6 +281,9 @@ int link_holds(const struct link *link);
  * as it leaves free, so a slow one does not stop the others. */
 int link_has_room(const struct link *link, uint32_t node, enum link_lane lane);
 
+/* Messages of this lane to that node that are being sent. */
+uint32_t link_sends_to(const struct link *link, uint32_t node, enum link_lane lane);
+
 /* Keep a record of the lane of answers for later: 1, or 0 if there is none. The
  * link_send that it was kept for comes right after link_unreserve. */
 int link_reserve(struct link *link, uint32_t node);

@@ -54,6 +54,13 @@ struct block_limits {
 #define BLOCK_MAX_GETPUT     64u       /* bytes that PtlGetPut exchanges (max_getput_md) */
 #define BLOCK_BARRIER_ROUNDS 6u        /* 2^6 processes */
 
+/* What a BARRIER message says that is not of a round. */
+enum {
+	BLOCK_BARRIER_FAILED = BLOCK_BARRIER_ROUNDS, /* barriers fail from now on */
+	BLOCK_BARRIER_PING,            /* nothing: is there somebody to acknowledge it? */
+	BLOCK_BARRIER_NEWS
+};
+
 /* Where each part begins, in bytes from the block's start. */
 struct block_layout {
 	uint64_t portals, acs, mes, mds, eqs, ops, pieces, chains, outbox, slots;
@@ -139,10 +146,10 @@ struct block {
 	struct pool pools[POOL_COUNT];
 	uint8_t  pad2[28];
 	struct block_side started, delivered;
-	/* BARRIER messages of each round that have arrived, since the memory was
-	 * zero: block_init keeps them, as peers may be in a barrier first. */
-	uint64_t barrier[BLOCK_BARRIER_ROUNDS];
-	uint8_t  spare[400];
+	/* BARRIER messages of each round, and others, that have arrived since the memory
+	 * was zero: block_init keeps them, as peers may be in a barrier first. */
+	uint64_t barrier[BLOCK_BARRIER_NEWS];
+	uint8_t  spare[384];
 };
 
 _Static_assert(sizeof(struct block) == 1024, "the block's header stays small");

@@ -21,7 +21,8 @@ enum message_operation {
 	MESSAGE_GETPUT,         /* payload: length bytes; answered by REPLY */
 	MESSAGE_ATOMIC,         /* payload: length bytes of operands, CSWAP twice as many */
 	MESSAGE_FETCH_ATOMIC,   /* payload as of ATOMIC; answered by REPLY */
-	MESSAGE_BARRIER,        /* no payload; list_selector is the round that it ends */
+	MESSAGE_BARRIER,        /* no payload; list_selector is the round that it ends,
+	                         * or says something else: block.h */
 	MESSAGE_OPERATIONS
 };
 
@@ -51,7 +52,7 @@ struct message {
 	uint64_t hdr_data;          /* the initiator's, GET: 0; answers: echoed */
 	uint64_t sequence;          /* number of the operation at its initiator; answers: echoed */
 	uint64_t counter_handle;    /* reserved, 0 */
-	uint32_t list_selector;     /* BARRIER: round; else reserved, 0 */
+	uint32_t list_selector;     /* BARRIER: round, or other news; else reserved, 0 */
 	uint32_t link;              /* for the link's own use; the engine neither sets nor reads it */
 };
 

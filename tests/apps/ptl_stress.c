@@ -47,10 +47,12 @@ static void handle_control(const ptl_event_t *event)
 
 	if (event->type != PTL_EVENT_PUT_END)
 		return;
-	if (event->pt_index == PT_GOODBYE)
+	if (event->pt_index == PT_GOODBYE) {
 		peer->finished = 1;
-	else
+		peer->promised = event->hdr_data;
+	} else {
 		peer->credit = event->hdr_data;
+	}
 }
 
 static void tell(int rank, int portal, uint64_t what);
@@ -313,11 +315,27 @@ static int everybody_finished(void)
 	return 1;
 }
 
+/* What a dead one had begun ends, too. A get may end at its target after the goodbye, as it
+ * does when its reply is acknowledged. */
+static void end_all_of(int rank)
+{
+	struct peer *peer = &peers[rank];
+
+	for (int idle = 0; peer->open || (!peer->dead && peer->taken.count < peer->promised);)
+		if (serve(1000)) {
+			idle = 0;
+		} else {
+			CHECK(++idle < PATIENCE / 1000);
+			if (rank != job.rank)
+				tell(rank, PT_NOTHING, 0);
+		}
+}
+
 static void say_goodbye(void)
 {
 	for (int rank = 0; rank < job.size; rank++)
 		if (rank != job.rank)
-			tell(rank, PT_GOODBYE, 0);
+			tell(rank, PT_GOODBYE, peers[rank].sent.count);
 	for (int idle = 0; !everybody_finished(); idle++) {
 		for (int i = 0; i < ACTS; i++)
 			owner_act(&owner);
@@ -330,9 +348,8 @@ static void say_goodbye(void)
 	}
 	while (serve(0))
 		continue;
-	for (int rank = 0; rank < job.size; rank++)    /* what a dead one had begun ends, too */
-		while (peers[rank].open)
-			CHECK(serve(PATIENCE));
+	for (int rank = 0; rank < job.size; rank++)
+		end_all_of(rank);
 }
 
 static void report(void)

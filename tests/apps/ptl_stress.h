@@ -34,6 +34,7 @@ struct peer {
 	uint32_t links[OPEN];      /* of those, the oldest first */
 	uint64_t begun;            /* number of the last operation that began here */
 	uint64_t ended;            /* of the last put that ended */
+	uint64_t promised;         /* operations of the peer that were carried out, as it said */
 	int finished, dead;
 };
 

@@ -180,6 +180,11 @@ int frames_holds(const struct frames *frames) { (void)frames; return 0; }
 void frames_flush(struct frames *frames) { (void)frames; }
 struct link *frames_link(struct frames *frames) { (void)frames; return 0; }
 uint32_t link_sends_used(const struct link *link) { (void)link; return is.pending; }
+uint32_t link_sends_to(const struct link *link, uint32_t id, enum link_lane lane)
+{
+	(void)link, (void)id, (void)lane;
+	return 0;
+}
 uint32_t frames_pending(const struct frames *frames) { (void)frames; return is.pending; }
 void frames_bulk(struct frames *frames, struct nic *of) { (void)frames, (void)of; }
 int frames_signal(struct frames *frames, const struct message *message)

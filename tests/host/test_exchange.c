@@ -270,7 +270,10 @@ TEST(barrier_messages_are_counted_always)
 	CHECK_IS(barrier[3], 2);
 	block_init(&w.views[0]);                      /* who is early is not forgotten */
 	CHECK_IS(barrier[3], 2);
-	m.list_selector = BLOCK_BARRIER_ROUNDS;
+	m.list_selector = BLOCK_BARRIER_FAILED;
+	CHECK_IS(deliver_inline(&w.views[0], &m, 0, &grant, &answer, 0), DELIVER_OK);
+	CHECK_IS(barrier[BLOCK_BARRIER_FAILED], 1);
+	m.list_selector = BLOCK_BARRIER_NEWS;
 	CHECK_IS(deliver_inline(&w.views[0], &m, 0, &grant, &answer, 0), DELIVER_DROPPED);
 	CHECK_IS(status(&w, 0, STAT_DROPPED), 0);
 	block_open(&w.views[0]);

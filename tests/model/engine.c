@@ -272,7 +272,7 @@ static void do_register(struct process_view *view, const uint64_t *n)
 static void do_barrier(struct process_view *view, const uint64_t *n)
 {
 	(void)n;
-	for (uint32_t i = 0; i < BLOCK_BARRIER_ROUNDS; i++)
+	for (uint32_t i = 0; i < BLOCK_BARRIER_NEWS; i++)
 		say(i ? " %llu" : "%llu", (unsigned long long)view->block->barrier[i]);
 }
 

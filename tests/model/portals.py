@@ -25,7 +25,7 @@ class Process(Owner):
     """One process with its messages."""
 
     def __init__(self, *fields) -> None:
-        self.barrier = [0] * 6             # messages of each round, ever
+        self.barrier = [0] * 8             # messages of each round, and other news, ever
         super().__init__(*fields)
 
     def format(self, limits) -> None:

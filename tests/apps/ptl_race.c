@@ -124,10 +124,12 @@ static int is_filled(const char *at, uint64_t header, size_t bytes)
 	return 1;
 }
 
-/* Some work, now and then some microseconds of it. */
+/* Some work, now and then some microseconds of it, and seldom as long as a frame takes. */
 static void dawdle(uint64_t x)
 {
-	for (volatile unsigned i = (x & 3) ? x >> 8 & 31 : x >> 8 & 2047; i; i--)
+	unsigned most = (x & 3) ? 31 : (x >> 2 & 3) ? 2047 : 0xffff;
+
+	for (volatile unsigned i = x >> 8 & most; i; i--)
 		continue;
 }
 

@@ -133,11 +133,12 @@ static uint64_t put_strings(uint64_t *top, const char *const *strings, uint32_t 
 void process_start(void)
 {
 	struct segment *s = &node.segment;
-	uint64_t top = s->bytes, argument, *calls;
+	uint64_t top = s->bytes, argument, calls_at, *calls;
 	struct margay_start *start = (struct margay_start *)take(&top, sizeof(*start));
 
 	argument = APP_BASE + top;
 	calls = (uint64_t *)take(&top, sizeof(*calls));
+	calls_at = APP_BASE + top; /* here: the initializers below move `top` in any order */
 	*calls = 0;
 	*start = (struct margay_start){
 		.argc = parameters.args,
@@ -151,7 +152,7 @@ void process_start(void)
 		.nid = node.id,
 		.pid = node.pid,
 		.tsc_hz = node.tsc_hz,
-		.calls = link_frames ? APP_BASE + top : 0,
+		.calls = link_frames ? calls_at : 0,
 	};
 	memcpy(start->node_name, node.name, sizeof(start->node_name));
 	start->wall_ns = wall_ns();

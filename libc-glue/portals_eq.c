@@ -230,23 +230,28 @@ static int look_for(const ptl_handle_eq_t *eqs, unsigned int size, unsigned long
 	return PTL_EQ_EMPTY;
 }
 
-/* Spin for an event; then let the kernel wait for it, again and again: it returns
- * also when a handler was called in between. */
+/* Look for as long as has been worth it. */
+static int look_long(const ptl_handle_eq_t *eqs, unsigned int size, ptl_event_t *event,
+		     int *which)
+{
+	int probe = ++waits % PROBE_EVERY == 0;
+	int result = look_for(eqs, size, probe ? SPIN_MOST : spin, event, which);
+
+	if (result == PTL_EQ_EMPTY && !probe)
+		spin = spin / 2 > SPIN_LEAST ? spin / 2 : SPIN_LEAST;
+	return result;
+}
+
+/* Spin for an event, but not over cards: a frame takes longer than a halt, and its way here
+ * needs the processor. Then let the kernel wait for it, again and again: it returns also
+ * when a handler was called in between. */
 static int wait(const ptl_handle_eq_t *eqs, unsigned int size, unsigned long timeout_ns,
 		ptl_event_t *event, int *which)
 {
-	int probe = ++waits % PROBE_EVERY == 0;
-	int waited = PTL_OK, result;
 	uint64_t end = timeout_ns == ~0UL ? ~0UL : glue_now_ns() + timeout_ns;
+	int result = glue_start.calls ? PTL_EQ_EMPTY : look_long(eqs, size, event, which);
+	int waited = PTL_OK;
 
-	if (is_called_for())
-		poll_cards(eqs, size);
-	result = look_for(eqs, size, is_called_for() ? 0 : probe ? SPIN_MOST : spin, event,
-			  which);
-	if (result != PTL_EQ_EMPTY)
-		return result;
-	if (!probe)
-		spin = spin / 2 > SPIN_LEAST ? spin / 2 : SPIN_LEAST;
 	while (result == PTL_EQ_EMPTY && waited == PTL_OK) {
 		unsigned long left = ~0UL;
 

@@ -28,6 +28,15 @@ def test_looking_is_enough(margay, app, control):
     ok(margay, app, "ptl_frames", "looks", options=("--control", control))
 
 
+@pytest.mark.parametrize("control, word", [("interrupt", "0"), ("poll", "1"), ("watchdog", "1")])
+def test_who_looks_is_told_to_call(margay, app, control, word):
+    ok(margay, app, "ptl_frames", "calls", word, options=("--control", control))
+
+
+def test_who_looks_over_shared_memory_need_not_call(margay, app):
+    margay("run", "-n", 2, app("ptl_frames"), "calls", "none").ok()
+
+
 def test_poll_takes_no_interrupt_while_computing(margay, app):
     """With --control poll the card interrupts a halt, and nothing else."""
     run = margay("run", *CARDS, "-n", 2, "--stats", "--control", "poll", app("ptl_frames"),

@@ -2,6 +2,7 @@
  * ptl_frames CASE: what is special where frames carry messages, from rank 0 to rank 1.
  *
  *   looks    rank 1 waits with PtlEQGet, PtlEQPoll without time, and PtlNIStatus alone
+ *   calls    what margay_start.calls says while nothing is held: argv[2]
  *   unlink   a descriptor goes, or is replaced, right behind the put that sends it
  *   leaves   rank 0's main returns while its puts are on their way
  *   stays    rank 1's main returns while rank 0 still needs to know that puts arrived
@@ -9,11 +10,15 @@
  * Prints "ok CASE".
  */
 #include "ptl.h"
+#include <margay/abi.h>
 #include <unistd.h>
 
 enum { PUTS = 40, LONG = 300000 };
 
 static char area[LONG + PUTS];
+static const char *wanted = "";    /* of case calls */
+
+extern struct margay_start glue_start;   /* libmargay's copy */
 
 static void expose(struct roles *r, size_t bytes)
 {
@@ -61,6 +66,18 @@ static void looks(struct roles *r)
 		if (r->target)
 			EQUAL(event.hdr_data, i);
 		meet(r);
+	}
+}
+
+/* "none": there is no such word; "0", "1": what it says, and goes on saying. */
+static void calls(struct roles *r)
+{
+	const volatile uint64_t *word = (const volatile uint64_t *)glue_start.calls;
+
+	for (int i = 0; i < PUTS; i++) {
+		meet(r);
+		EQUAL(word != 0, strcmp(wanted, "none") != 0);
+		EQUAL(word && *word, strcmp(wanted, "1") == 0);
 	}
 }
 
@@ -120,10 +137,12 @@ int main(int argc, char **argv)
 {
 	static struct roles r;
 	static const struct test_case cases[] = {
-		{ "looks", looks }, { "unlink", unlink_at_once }, { "leaves", leaves },
-		{ "stays", stays },
+		{ "looks", looks }, { "calls", calls }, { "unlink", unlink_at_once },
+		{ "leaves", leaves }, { "stays", stays },
 	};
 
+	if (argc > 2)
+		wanted = argv[2];
 	open_roles(&r);
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
 		if (argc > 1 && !strcmp(argv[1], cases[i].name)) {

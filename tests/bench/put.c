@@ -10,7 +10,8 @@
  *   put streams BYTES         stream of 1024, 4096, 65536 and 1048576 bytes, so many each
  *                             time, as MBps_SIZE
  *   put rate COUNT            8-byte puts per second, each with an event that the
- *                             target takes; at most 64 not yet taken
+ *                             target takes; at most 512 not yet taken, as of raw frames
+ *                             (kernel/selftest_frames.c)
  *
  * stream, streams and rate poll; with `asleep` behind them whoever waits is halted instead.
  */
@@ -20,6 +21,7 @@
 #include "../../apps/job.h"
 
 enum { PORTAL = 1, WINDOW = 64, HALF = WINDOW / 2, BUFFER = 2 << 20 };
+enum { AHEAD = 512, CREDIT = AHEAD / 4 };           /* puts of 8 bytes */
 
 static _Alignas(2 << 20) char buffer[2 * BUFFER];   /* same address on both ranks */
 static struct job job;
@@ -185,35 +187,35 @@ static void streams(size_t bytes, void (*wait)(ptl_handle_eq_t))
 	}
 }
 
-/* Rank 1 takes an event per put and returns credit for every HALF of them. */
+/* Rank 1 takes an event per put and returns credit for every CREDIT of them. */
 static void rate(long count, void (*wait)(ptl_handle_eq_t))
 {
-	ptl_handle_eq_t eq = queue(4 * WINDOW);
+	ptl_handle_eq_t eq = queue(2 * AHEAD);
 	ptl_handle_md_t md = source(buffer, 8, 0, PTL_EQ_NONE);
 	double start;
 
-	count -= count % HALF;
+	count -= count % CREDIT;
 	expose(buffer + BUFFER, 8, 0, eq);
 	job_barrier(&job);
 	start = seconds();
 	if (job.rank == 0) {
-		long credit = WINDOW;
+		long credit = AHEAD;
 
 		for (long i = 0; i < count; i++) {
 			if (credit == 0) {
 				wait(eq);
-				credit = HALF;
+				credit = CREDIT;
 			}
 			credit--;
 			put(md, PTL_NOACK_REQ, 0);
 		}
-		for (long open = WINDOW - credit; open > 0; open -= HALF)
+		for (long open = AHEAD - credit; open > 0; open -= CREDIT)
 			wait(eq);
 		printf("per_s %.0f\n", count / (seconds() - start));
 	} else {
 		for (long i = 1; i <= count; i++) {
 			wait(eq);
-			if (i % HALF == 0)
+			if (i % CREDIT == 0)
 				put(md, PTL_NOACK_REQ, 0);
 		}
 	}

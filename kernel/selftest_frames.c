@@ -15,9 +15,9 @@
  *            NAME_raw_rate_per_s; NAME_raw_lost_SIZE of them did not arrive
  *
  * Nothing here waits for a frame for ever: one that does not come within LOST_NS
- * (or LATE_NS) is lost, and a part that loses PATIENCE of them in a row is over. The
- * shared memory only tells node 0 how far node 1 is, so that it need not lose
- * frames because node 1 is slower, and node 1 that a part is over.
+ * (or LATE_NS; PART_NS for the last of a part) is lost, and a part that loses PATIENCE
+ * of them in a row is over. The shared memory only tells node 0 how far node 1 is, so
+ * that it need not lose frames because node 1 is slower, and node 1 that a part is over.
  *
  * Frames are made in the middle of the segment, which is left zero.
  */
@@ -312,14 +312,18 @@ static void part(void (*work)(uint32_t), uint32_t argument, bool halted)
 	t.window = 0;
 }
 
-/* Node 0: waits until node 1 has seen this frame; false: it is lost. */
+/* Node 0: waits until node 1 has seen this frame; false: it has seen no other one
+ * for so long either. */
 static bool await_last(uint64_t sequence, uint64_t ns)
 {
-	uint64_t deadline = deadline_in(ns);
+	uint64_t deadline = deadline_in(ns), last, before = 0;
 
-	while (atomic_load_explicit(&t.shared->last, memory_order_acquire) < sequence) {
-		if (now_ns() > deadline)
+	while ((last = atomic_load_explicit(&t.shared->last, memory_order_acquire)) < sequence) {
+		if (last != before)
+			deadline = deadline_in(ns);
+		else if (now_ns() > deadline)
 			return false;
+		before = last;
 		if (!t.nic->ops->poll(t.nic, BUDGET))
 			rest();
 	}
@@ -351,7 +355,8 @@ static void send_sizes(uint32_t unused)
 	for (uint32_t full = 16384; full <= t.nic->mtu; full += 16384)
 		for (uint32_t less = 14; less >= 10 && lost < PATIENCE / 5; less--)
 			lost = send_size(full - less) ? 0 : lost + 1;
-	send_size(t.nic->mtu);
+	if (!send_size(t.nic->mtu))
+		await_last(sent_sizes, PART_NS);
 }
 
 /* The emulator joins its end of the wire while the node boots, and drops what is
@@ -467,11 +472,12 @@ static void stream_of(uint32_t bytes)
 			if (!come)
 				forgiven = sent_stream;
 		}
-		if (send_to(1, ++sent_stream, bytes))
-			continue;
-		lost++;
+		if (send_to(1, sent_stream + 1, bytes))
+			sent_stream++;
+		else
+			lost++;
 	}
-	await_last(sent_stream, LATE_NS);
+	await_last(sent_stream, PART_NS);
 }
 
 static void stream(uint32_t bytes)

@@ -12,7 +12,9 @@
  *            interrupt: NAME_raw_half_rtt_polled_us, _halted_us, the smaller one as
  *            NAME_raw_half_rtt_us
  *   streams  one way as fast as they go: NAME_raw_MBps_SIZE, and of 64 bytes
- *            NAME_raw_rate_per_s; NAME_raw_lost_SIZE of them did not arrive
+ *            NAME_raw_rate_per_s; NAME_raw_lost_SIZE of them did not arrive. Once more of
+ *            the largest, which node 1 copies as messages are, each behind the one before
+ *            in COPIES bytes of its segment: NAME_raw_copied_MBps_SIZE, _copied_lost_SIZE
  *
  * Nothing here waits for a frame for ever: one that does not come within LOST_NS
  * (or LATE_NS; PART_NS for the last of a part) is lost, and a part that loses PATIENCE
@@ -27,6 +29,7 @@
 
 #include "../drivers/ivshmem.h"
 #include "../net/nic.h"
+#include "../net/port.h"
 #include "../net/shm/region.h"
 #include "cards.h"
 #include "console.h"
@@ -53,6 +56,8 @@
 #define BUFFERS      1024u
 #define STRANGERS    10u
 #define HELLOS       100u
+#define FRAME_MOST   (1u << 17)    /* room for the payload of one */
+#define COPIES       (1u << 20)    /* bytes that copied payload fills, over and over */
 
 /* A frame's first bytes. */
 struct head {
@@ -73,10 +78,13 @@ static struct {
 	bool alarm;                /* the timer runs */
 	bool halted;               /* whoever has nothing to do halts */
 	bool check;                /* node 1 looks at every byte */
+	bool copy;                 /* node 1 copies what it gets */
 	bool echo;                 /* node 1 sends back what it gets */
 	uint64_t window;           /* frames that node 0 may be ahead in a stream; else 0 */
 	struct head *heads;        /* BUFFERS of them */
-	uint8_t *payload;          /* as long as the largest frame */
+	uint8_t *payload;          /* FRAME_MOST bytes */
+	uint8_t *copies;           /* COPIES bytes */
+	uint64_t copied;           /* of them, in use */
 	uint32_t busy;             /* heads that the card may still read */
 	uint32_t next;             /* head */
 	uint64_t rung;             /* node 1: the last frame when it last rang node 0 */
@@ -208,6 +216,14 @@ static bool is_whole(const struct head *head, const uint8_t *frame, uint32_t byt
 	return true;
 }
 
+static void copy_payload(const uint8_t *payload, uint32_t bytes)
+{
+	if (t.copied + bytes > COPIES)
+		t.copied = 0;
+	port_copy(t.copies + t.copied, payload, bytes);
+	t.copied += bytes;
+}
+
 /* Only node 1 writes these, and node 0 between two parts. */
 static void add(_Atomic uint64_t *to, uint64_t value)
 {
@@ -240,6 +256,8 @@ static void got_frame(void *context, const uint8_t *frame, uint32_t bytes)
 	}
 	if (t.check && !is_whole(&head, frame, bytes))
 		add(&shared->bad, 1);
+	if (t.copy)
+		copy_payload(frame + sizeof(head), bytes - (uint32_t)sizeof(head));
 	add(&shared->bytes, bytes);
 	add(&shared->frames, 1);
 	if (head.sequence > atomic_load_explicit(&shared->last, memory_order_relaxed))
@@ -308,7 +326,7 @@ static void part(void (*work)(uint32_t), uint32_t argument, bool halted)
 		take_frames();
 	}
 	t.meet();
-	t.echo = t.check = false;
+	t.echo = t.check = t.copy = false;
 	t.window = 0;
 }
 
@@ -480,7 +498,7 @@ static void stream_of(uint32_t bytes)
 	await_last(sent_stream, PART_NS);
 }
 
-static void stream(uint32_t bytes)
+static void stream(uint32_t bytes, bool copied)
 {
 	uint64_t ns, frames, arrived, most = t.nic->ring;
 
@@ -490,6 +508,7 @@ static void stream(uint32_t bytes)
 	if (!strcmp(t.nic->ops->name, "virtio") || most > WINDOW_MOST)
 		most = WINDOW_MOST;
 	t.window = WINDOW_BYTES / bytes < most ? WINDOW_BYTES / bytes : most;
+	t.copy = copied;
 	part(stream_of, bytes, true);
 	ns = atomic_load(&t.shared->ns);
 	frames = atomic_load(&t.shared->frames);
@@ -500,9 +519,9 @@ static void stream(uint32_t bytes)
 		format_text(name, sizeof(name), "%s_raw_rate_per_s", t.nic->ops->name);
 		say(name, ns ? (frames - 1) * 1000000000UL / ns : 0);
 	} else {
-		say_of("MBps", bytes, ns ? arrived * 1000 / ns : 0);
+		say_of(copied ? "copied_MBps" : "MBps", bytes, ns ? arrived * 1000 / ns : 0);
 	}
-	say_of("lost", bytes, sent_stream - frames);
+	say_of(copied ? "copied_lost" : "lost", bytes, sent_stream - frames);
 	t.meet();
 }
 
@@ -533,7 +552,8 @@ static void give_back(void)
 bool frames_test(struct frames_shared *shared, void (*meet)(void), unsigned parts)
 {
 	uint64_t middle = node.segment.bytes / 2 & ~(uint64_t)0x1fffff;
-	uint64_t needed = BUFFERS * sizeof(struct head) + (1u << 17);
+	uint64_t needed = BUFFERS * sizeof(struct head) + FRAME_MOST + COPIES;
+	uint32_t largest;
 
 	t.shared = shared;
 	t.meet = meet;
@@ -547,6 +567,7 @@ bool frames_test(struct frames_shared *shared, void (*meet)(void), unsigned part
 	}
 	t.heads = (struct head *)(node.segment.alias + middle);
 	t.payload = (uint8_t *)(t.heads + BUFFERS);
+	t.copies = t.payload + FRAME_MOST;
 	for (uint32_t i = 0; parts & FRAMES_SIZES && i < cards_number(); i++) {
 		use(card(i));
 		sizes(i);
@@ -560,10 +581,12 @@ bool frames_test(struct frames_shared *shared, void (*meet)(void), unsigned part
 	if (parts & FRAMES_HALVES)
 		halves();
 	if (parts & FRAMES_STREAMS) {
-		stream(SMALL);
-		stream(1514);
-		stream(9014);
-		stream(t.nic->mtu < 60014 ? t.nic->mtu : 60014);
+		largest = t.nic->mtu < 60014 ? t.nic->mtu : 60014;
+		stream(SMALL, false);
+		stream(1514, false);
+		stream(9014, false);
+		stream(largest, false);
+		stream(largest, true);
 	}
 	give_back();
 	timer_arm(NEVER);

@@ -75,6 +75,9 @@ def test_figures(margay, app, link):
     assert got[f"{link}_raw_half_rtt_us"] > 0 and got[f"{link}_raw_rate_per_s"] > 0
     for size in SIZES[link]:
         assert got[f"{link}_raw_MBps_{size}"] > 0 and got[f"{link}_raw_lost_{size}"] == 0
+    largest = SIZES[link][-1]
+    assert got[f"{link}_raw_copied_MBps_{largest}"] > 0
+    assert got[f"{link}_raw_copied_lost_{largest}"] == 0
     woken = re.search(r"card_interrupts +(\d+) +(\d+)", run.stderr)
     assert woken and int(woken[1]) > 10 and int(woken[2]) > 10
 

@@ -25,12 +25,12 @@ PAGES = (TOP / "README.md", TOP / "docs" / "measurements.md")
 PLACE = re.compile(r"(<!-- figures: (\w+) -->\n).*?(<!-- end of figures -->)", re.S)
 Figures = dict[str, dict]
 
-LINK_ROWS = ("raw_half_rtt_us", "put_8B_half_rtt_us", "raw_MBps",
+LINK_ROWS = ("raw_half_rtt_us", "put_8B_half_rtt_us", "raw_MBps", "raw_copied_MBps",
              *(f"put_MBps_{size}" for size in SIZES), "raw_rate_per_s", "put_rate_8B_per_s",
              "copied_tx_per_byte", "copied_rx_per_byte", "peer_bytes", "peer_bytes_silent")
 # Of the figures over cards, those for the README's table; the rest is in measurements.md.
-FRONT = re.compile(r"(virtio|e1000e?)_(raw_half_rtt_us|put_8B_half_rtt_us|raw_MBps|put_MBps_\d+|"
-                   r"copied_.*|peer_bytes.*|raw_rate_per_s|put_rate_8B_per_s)|"
+FRONT = re.compile(r"(virtio|e1000e?)_(raw_half_rtt_us|put_8B_half_rtt_us|raw_(copied_)?MBps|"
+                   r"put_MBps_\d+|copied_.*|peer_bytes.*|raw_rate_per_s|put_rate_8B_per_s)|"
                    r"virtio_put_MBps_1048576_loss_.*|"
                    r"virtio_(raw_)?incast15_MBps|insn_[rt]x_8B(_\w+)?|"
                    r"virtio_bypass_50KB_wait_ms_(0|10|50|200)")

@@ -3,8 +3,11 @@
  * in memory that is taken at boot. Runs with interrupts off, on one processor.
  *
  * Receiving: each descriptor has a buffer of 16 KiB, which is more than a frame
- * that the card accepts, so every frame lies in one piece. Descriptors are given
- * back in bunches: telling the card costs more than a frame.
+ * that the card accepts, so every frame lies in one piece. The buffers begin at 64
+ * places within a page: an emulated card copies all frames from the same place, and
+ * with a target that is a few bytes above it, modulo 4096, a processor's string copy may
+ * be 20 times slower (docs/measurements.md). Descriptors are given back in bunches:
+ * telling the card costs more than a frame.
  *
  * Sending: one descriptor for each piece where it is, no copy. The card reports
  * the last one of each frame, in order. Frames that are sent while another one
@@ -28,6 +31,7 @@
 #include "../kernel/time.h"
 
 #define SLOT_BYTES   16384u
+#define SLOT_APART   (SLOT_BYTES + 320u) /* from one to the next */
 #define FRAME_LEAST  14u
 #define GIVE_BACK    32u           /* descriptors in one bunch */
 #define LOOK_NS      100000000UL   /* between looks at the card's state */
@@ -125,7 +129,7 @@ static void show_ring(struct e1000 *e, uint32_t base, const void *ring)
 
 static uint64_t slot_address(const struct e1000 *e, uint32_t slot)
 {
-	return memory_physical(e->slots) + slot * SLOT_BYTES;
+	return memory_physical(e->slots) + slot * SLOT_APART;
 }
 
 static void empty_rings(struct e1000 *e)
@@ -348,7 +352,7 @@ static uint32_t receive(struct e1000 *e, uint32_t budget)
 
 		if (!(state & RX_DONE))
 			break;
-		frames += take(e, state, e->slots + slot * SLOT_BYTES);
+		frames += take(e, state, e->slots + slot * SLOT_APART);
 		*descriptor = (struct e1000_receive_descriptor){ slot_address(e, slot), 0 };
 		e->receive_next = (slot + 1) % E1000_RING;
 		if (++e->receive_kept >= GIVE_BACK)
@@ -484,7 +488,7 @@ struct e1000 *e1000_open(const struct e1000_model *model, const struct nic_ops *
 	e->registers = map_physical(pci->bar[0].physical, E1000_BYTES, MAP_DEVICE);
 	e->receive = memory_take(E1000_RING * sizeof(*e->receive), PAGE_BYTES);
 	e->send = memory_take(E1000_RING * sizeof(*e->send), PAGE_BYTES);
-	e->slots = memory_take(E1000_RING * SLOT_BYTES, SLOT_BYTES);
+	e->slots = memory_take(E1000_RING * SLOT_APART, PAGE_BYTES);
 	if (!reset(e)) {
 		*why = "it does not answer to a reset";
 		return 0;

@@ -75,6 +75,25 @@ TEST_CARDS(frames_of_all_sizes_come_whole)
 	close_card();
 }
 
+/* An emulated card copies from one place: no place in a page is that of many of them. */
+TEST_CARDS(buffers_begin_at_all_places_of_a_page)
+{
+	uint64_t places = 0;
+
+	open_card();
+	for (uint32_t i = 0; i < FAKE_RING; i++) {
+		uint64_t at = fake.receive[i].address;
+
+		CHECK_IS(at % 64, 0);
+		CHECK(i == 0 || at >= fake.receive[i - 1].address + FAKE_SLOT);
+		if (i % 64 == 0)
+			places = 0;
+		places |= 1UL << (at % 4096 / 64);
+		CHECK_IS((uint32_t)__builtin_popcountll(places), i % 64 + 1);
+	}
+	close_card();
+}
+
 TEST_CARDS(as_many_frames_as_it_says_come_at_once)
 {
 	open_card();

@@ -22,8 +22,9 @@
 #define LOOKS       16u            /* most of them in one interrupt */
 #define FLOOD_NS    10000UL        /* for the application, when frames do not end */
 #define TRIES       64u            /* each of 200 ms at most */
-#define LEISURE_NS  1000000UL      /* what is due may be late by, if nobody waits */
-#define QUICK_NS    250000UL       /* between frames that come and go quickly, at most */
+#define LEISURE_NS  1000000UL      /* what is due may be late by, if nobody waits, */
+#define MOST_LEISURE_NS 8000000UL  /* and at most, where that was early enough so far */
+#define QUICK_NS    1000000UL      /* between frames that come and go quickly, at most */
 #define SILENT_NS   1000000UL      /* between looks at a card whose interrupts do not arrive */
 #define QUIET_NS    1000000000UL   /* without a region: nobody needs a node that hears nothing */
 #define TICK_NS     1500000000UL   /* the battery-backed clock goes on by a second until then */
@@ -40,6 +41,7 @@ static bool looking;               /* ... at the cards: time stands still meanwh
 static uint64_t looked_ns;         /* when they were last looked at */
 static uint64_t heard_ns;          /* when it last had something */
 static uint64_t heard_after_ns;    /* and how long after the time before */
+static uint64_t leisure_ns = LEISURE_NS; /* that, while frames come and go quickly */
 static bool flooded;               /* frames are left that nobody will interrupt for */
 static uint64_t met;               /* bit per node of the region: it has booted, and lives */
 static uint64_t *calls;            /* margay_start's, or null: no application yet */
@@ -208,15 +210,22 @@ static uint64_t due_at(void)
 	return card < link ? card : link;
 }
 
-/* While frames come and go quickly not later than arm_leisurely will want it when the next one
- * comes: then that finds it set. Others wait for longer, and do not wake in vain. */
+static bool is_quick(void)
+{
+	return heard_after_ns <= QUICK_NS;
+}
+
+/* While frames come and go quickly as late as arm_leisurely will want it when the next one
+ * comes: then that finds it set. What waits to be sent again is acknowledged until then. Others
+ * wait for what is due, and do not wake in vain. */
 uint64_t link_frames_alarm_at(void)
 {
-	uint64_t at = due_at(), early = heard_ns + LEISURE_NS;
+	uint64_t at = due_at(), early = heard_ns + leisure_ns;
 
-	if (heard_after_ns > QUICK_NS || early <= looked_ns || at == NEVER)
+	if (!is_quick() || early <= looked_ns || at == NEVER ||
+	    (at < early && !frames_only_resends(link_frames, at)))
 		return at;
-	return at < early ? at : early;
+	return early;
 }
 
 /* The timer while the application computes: mostly an acknowledgement is due soon, and
@@ -225,7 +234,7 @@ uint64_t link_frames_alarm_at(void)
  * them each time costs more than the message, so they may be somewhat late. */
 static inline void arm_leisurely(uint64_t due)
 {
-	uint64_t early = looked_ns + LEISURE_NS;
+	uint64_t early = looked_ns + (is_quick() ? leisure_ns : LEISURE_NS);
 
 	timer_arm_by(due > looked_ns && due < early ? early : due);
 }
@@ -306,16 +315,32 @@ void link_frames_arrival(bool computing)
 	alert = false;
 	if (!computing)
 		return;
+	leisure_ns = LEISURE_NS;
 	if (parameters.control == CONTROL_INTERRUPT)
 		look_now();
 	set_timer();
 }
 
-void link_frames_alarm(void)
+/* A timer that goes off in vain costs as much as a message: while messages come and go less and
+ * less often. Who was late is soon early enough again. */
+static void learn_leisure(uint64_t now, bool in_vain)
+{
+	if (now - heard_ns > QUICK_NS)
+		heard_after_ns = NEVER;
+	if (!in_vain || !is_quick())
+		leisure_ns = LEISURE_NS;
+	else if (leisure_ns < MOST_LEISURE_NS)
+		leisure_ns *= 2;
+}
+
+void link_frames_alarm(bool computing)
 {
 	uint64_t now = now_ns();
 	bool due = due_at() <= now;
 
+	learn_leisure(now, !computing && !due);
+	if (!computing)
+		return;
 	if (parameters.control == CONTROL_WATCHDOG)
 		due |= now - looked_ns >= parameters.watchdog_us * 1000UL;
 	if (due)

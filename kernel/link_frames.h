@@ -14,7 +14,8 @@
  *
  * The timer is lazy: it is set when it would come too late, and never put off; who
  * is woken by it too early sets it anew. In an emulator setting it costs more than a
- * message, so while messages come and go it is set once in a millisecond.
+ * message, so while messages come and go it is set once in a millisecond, and less often
+ * the longer nothing was late by that.
  *
  * Messages to oneself stay with link_shm.c. Interrupts are off in all of these.
  */
@@ -76,8 +77,8 @@ uint64_t link_frames_alarm_at(void);
 /* An interrupt of a card: while the application computes, or the node is halted. */
 void link_frames_arrival(bool computing);
 
-/* One of the timer, while the application computes. */
-void link_frames_alarm(void);
+/* One of the timer, likewise. */
+void link_frames_alarm(bool computing);
 
 /* The link is at work further up the stack: nothing of it may be called. */
 bool link_frames_is_busy(void);

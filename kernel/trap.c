@@ -28,8 +28,8 @@ static void interrupt(struct trap_frame *frame)
 		count(COUNTER_TIMER, 1);
 		timer_fired();
 		apic_end();
-		if (link_frames && frame->cs & 3)
-			link_frames_alarm();
+		if (link_frames)
+			link_frames_alarm(frame->cs & 3);
 		break;
 	case VECTOR_DOORBELL:
 		count(COUNTER_BELLS_RECEIVED, 1);

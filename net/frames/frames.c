@@ -101,6 +101,11 @@ uint64_t frames_due(const struct frames *frames)
 	return link_due(frames->link);
 }
 
+int frames_only_resends(const struct frames *frames, uint64_t at)
+{
+	return link_only_resends(frames->link, at);
+}
+
 void frames_settle(struct frames *frames)
 {
 	link_settle(frames->link, frames_port_now(frames->context));

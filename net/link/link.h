@@ -306,6 +306,9 @@ uint64_t link_deadline(const struct link *link);
 void link_settle(struct link *link, uint64_t now);
 /* The part of it that is about acknowledgements and what is sent again. */
 uint64_t link_due(const struct link *link);
+/* 1: what link_tick is for at that moment, as link_settle leaves it, is only to send again what
+ * was not acknowledged until then. */
+int link_only_resends(const struct link *link, uint64_t at);
 void link_tick(struct link *link, uint64_t now);
 
 /* The user knows that this node is dead: as if its tries were used up. */

@@ -295,6 +295,14 @@ uint64_t link_due(const struct link *link)
 	return link->due;
 }
 
+int link_only_resends(const struct link *link, uint64_t at)
+{
+	uint32_t when;
+
+	return at == link->due && link->n_heap > 0 &&
+	       !(earliest(&link->flows[link->heap[0]], &when) & FLOW_ACKS);
+}
+
 uint64_t link_deadline(const struct link *link)
 {
 	uint64_t at = link->bulk.at < link->due ? link->bulk.at : link->due;

@@ -33,7 +33,8 @@ enum what { FRAME, COMPLETION, NOTHING };
 
 static struct {
 	uint64_t now, timer;           /* ns; the timer is set for, or NEVER */
-	uint64_t deadline;             /* the link's */
+	uint64_t deadline;             /* the link's, */
+	bool only_resends;             /* only to send something again */
 	uint32_t step, at;             /* how many there were, and when it happens */
 	enum what what;
 	uint32_t frames, completions;  /* that the card has and nobody has looked at */
@@ -80,6 +81,7 @@ static void cpu_halt(void)
 		if (is.timer > is.now)
 			is.now = is.timer;
 		is.timer = NEVER;
+		link_frames_alarm(false);
 	} else if (is.step <= is.at && is.at != NO_STEP) {
 		is.step = is.at;               /* time goes by */
 		step();
@@ -174,6 +176,11 @@ static void soon(void) { is.deadline = is.now + 2000; }
 
 uint64_t frames_deadline(const struct frames *frames) { (void)frames; return is.deadline; }
 uint64_t frames_due(const struct frames *frames) { (void)frames; return is.deadline; }
+int frames_only_resends(const struct frames *frames, uint64_t at)
+{
+	(void)frames;
+	return is.only_resends && at == is.deadline;
+}
 void frames_tick(struct frames *frames) { (void)frames; is.ticks++; is.deadline = NEVER; }
 void frames_settle(struct frames *frames) { (void)frames; }
 int frames_holds(const struct frames *frames) { (void)frames; return 0; }
@@ -228,7 +235,9 @@ static void begin(enum control control, enum what what, uint32_t at)
 	fake_nic = (struct nic){ .ops = &fake_ops };
 	parameters = (struct parameters){ .frames = true, .control = control, .watchdog_us = 200 };
 	node = (struct node){ .size = 8 };
-	busy = flooded = armed = alert = false;
+	busy = flooded = armed = alert = is.only_resends = false;
+	heard_ns = heard_after_ns = 0;
+	leisure_ns = LEISURE_NS;
 	link_frames_start();
 	is.step = 0;
 	is.what = what;
@@ -306,7 +315,7 @@ TEST(who_hears_nothing_does_not_wake_in_vain)
 {
 	begin(CONTROL_INTERRUPT, NOTHING, NO_STEP);
 	heard_ns = is.now;
-	heard_after_ns = 300000;
+	heard_after_ns = 2000000;
 	is.deadline = is.now + 40000000;
 	CHECK(!wait_until(is_over, 0, is.now + 30000000, "the test"));
 	CHECK_IS(node.counters[COUNTER_HALTS], 1);
@@ -317,6 +326,38 @@ TEST(who_hears_nothing_does_not_wake_in_vain)
 	CHECK(!wait_until(is_over, 0, is.now + 30000000, "the test"));
 	CHECK(node.counters[COUNTER_HALTS] <= 2);
 	CHECK_IS(is.ticks, 0);
+}
+
+/* Waits in vain for 2 ms, after a frame, and what was sent is due again soon. */
+static uint64_t halts_of_quick(bool only_resends)
+{
+	uint64_t before = node.counters[COUNTER_HALTS];
+
+	leisure_ns = MOST_LEISURE_NS;
+	heard_ns = is.now;
+	heard_after_ns = 100000;
+	is.deadline = is.now + 500000;
+	is.only_resends = only_resends;
+	CHECK(!wait_until(is_over, 0, is.now + 2000000, "the test"));
+	CHECK_IS(leisure_ns, LEISURE_NS);       /* late by that, or nothing comes any more */
+	return node.counters[COUNTER_HALTS] - before;
+}
+
+TEST(who_exchanges_frames_quickly_wakes_less_and_less_for_the_timer)
+{
+	begin(CONTROL_INTERRUPT, NOTHING, NO_STEP);
+	is.pending = 0;
+	CHECK_IS(halts_of_quick(true), 1);
+	CHECK_IS(halts_of_quick(false), 2);
+	for (uint64_t ns = 2 * LEISURE_NS; ns < 32 * LEISURE_NS; ns *= 2) {
+		heard_ns = is.now;
+		heard_after_ns = 100000;
+		is.deadline = is.now + 40000000;
+		link_frames_alarm(false);       /* in vain */
+		CHECK_IS(leisure_ns, ns < MOST_LEISURE_NS ? ns : MOST_LEISURE_NS);
+	}
+	link_frames_arrival(true);              /* it computes: somebody may wait for it */
+	CHECK_IS(leisure_ns, LEISURE_NS);
 }
 
 static int starts(struct frames *frames, const struct initiator_args *args)

@@ -76,11 +76,15 @@ TEST(link_is_not_due_for_what_has_left_already)
 	link_settle(p.link, p.now);
 	CHECK(link_deadline(p.link) > p.now + p.config.least_timeout - 2048);
 	CHECK(link_deadline(p.link) < p.now + p.config.most_timeout + 2048);
+	CHECK(link_only_resends(p.link, link_deadline(p.link)));
+	CHECK(!link_only_resends(p.link, p.now));
 	probe_give(&p, 1, &ack, 0);
 	link_settle(p.link, p.now);
 	CHECK(link_deadline(p.link) == LINK_NEVER);
+	CHECK(!link_only_resends(p.link, LINK_NEVER));
 	give_data(&p, 1, 8, 0, 8);
 	link_settle(p.link, p.now);
+	CHECK(!link_only_resends(p.link, link_deadline(p.link)));
 	CHECK(link_deadline(p.link) <= p.now + p.config.ack_delay + 2048);
 	while (probe_next(&p))
 		continue;

@@ -19,6 +19,17 @@ from .options import RunOptions
 ENDS_WITHIN = 3.0             # seconds for the switch to write its counters and end
 STATS_FD = 3
 FIRST_PORT = 4                # descriptor of the first port; one per node and card
+SOCKET_BYTES = 512 << 10      # a card is ahead by so much; the kernel keeps twice that for it, if
+                              # net.core.wmem_max allows, and more only leaves the caches
+
+
+def card_sockets() -> tuple[socket.socket, socket.socket]:
+    """A card's end, and that of the switch or the other card. What does not fit into a socket,
+    QEMU copies and sends later, frame by frame."""
+    ends = socket.socketpair()
+    for end in ends:
+        end.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SOCKET_BYTES)
+    return ends
 
 
 def switch_arguments(options: RunOptions) -> list[str]:
@@ -49,11 +60,11 @@ class Wire:
         self.near: list[list[socket.socket]] = []        # of each node, by card
         self.far: list[socket.socket] = []               # the switch's
         if options.direct:
-            pairs = [socket.socketpair() for _ in range(options.cards)]
+            pairs = [card_sockets() for _ in range(options.cards)]
             self.near = [[pair[side] for pair in pairs] for side in range(2)]
             return
         for _ in range(options.nodes):
-            pairs = [socket.socketpair() for _ in range(options.cards)]
+            pairs = [card_sockets() for _ in range(options.cards)]
             self.near.append([pair[0] for pair in pairs])
             self.far += [pair[1] for pair in pairs]
 
@@ -86,7 +97,7 @@ class Wire:
         """Fresh sockets for a node that is started again; started() closes them as well."""
         cards = self.options.cards
         for card in range(cards):
-            self.near[rank][card], far = socket.socketpair()
+            self.near[rank][card], far = card_sockets()
             try:
                 index = struct.pack("=I", rank * cards + card)
                 socket.send_fds(self.control, [index], [far.fileno()])

@@ -12,10 +12,10 @@
  *                              nobody has for watchdog_us
  *   always                     a timer serves what the link itself waits for
  *
- * The timer is lazy: it is set when it would come too late, and never put off; who
- * is woken by it too early sets it anew. In an emulator setting it costs more than a
- * message, so while messages come and go it is set once in a millisecond, and less often
- * the longer nothing was late by that.
+ * The timer is lazy: it is set when it would come too late, and put off only by who halts
+ * for much longer; who is woken by it too early sets it anew. In an emulator setting it costs
+ * more than a message, so while messages come and go it is set once in a millisecond, and less
+ * often the longer nothing was late by that.
  *
  * Messages to oneself stay with link_shm.c. Interrupts are off in all of these.
  */

@@ -160,6 +160,12 @@ void timer_arm_by(uint64_t deadline)
 		timer_arm(deadline);
 }
 
+void timer_arm_within(uint64_t deadline, uint64_t early)
+{
+	if (deadline < armed || deadline - armed > early)
+		timer_arm(deadline);
+}
+
 void timer_fired(void)
 {
 	armed = NEVER;

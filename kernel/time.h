@@ -30,6 +30,10 @@ void timer_arm(uint64_t deadline);
 /* The same, unless the timer is set for an earlier time already. */
 void timer_arm_by(uint64_t deadline);
 
+/* The same, unless that earlier time is earlier by more than `early`: then whoever waits for the
+ * deadline would wake in vain. */
+void timer_arm_within(uint64_t deadline, uint64_t early);
+
 /* The timer's interrupt has come: it is off. */
 void timer_fired(void);
 

@@ -21,6 +21,10 @@
  * of them spins: for frames one look is all. */
 #define SPIN_NS 2000u
 
+/* To put the timer off wakes the emulator's main loop; to be woken in vain, that and this
+ * processor. While frames come and go quickly the timer is not set for more than that. */
+#define IN_VAIN_NS 8000000u
+
 static const char *waiting_for;
 static bool halted;                /* a doorbell's work may halt for a lock in turn */
 
@@ -76,6 +80,7 @@ static void halt(uint64_t deadline)
 			return;
 		if (link_frames_alarm_at() < deadline)
 			deadline = link_frames_alarm_at();
+		timer_arm_within(deadline, IN_VAIN_NS);
 	}
 	wait_halted(deadline);
 }

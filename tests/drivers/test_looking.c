@@ -135,6 +135,11 @@ struct process_view own_view;
 uint32_t upcall_queues;
 
 void timer_arm(uint64_t deadline) { is.timer = deadline; }
+void timer_arm_within(uint64_t deadline, uint64_t early)
+{
+	if (deadline < is.timer || deadline - is.timer > early)
+		is.timer = deadline;
+}
 void timer_arm_by(uint64_t deadline) { is.timer = deadline < is.timer ? deadline : is.timer; }
 uint64_t tsc_to_ns(uint64_t tsc) { return tsc; }
 uint64_t wall_ns(void) { return 0; }
@@ -358,6 +363,16 @@ TEST(who_exchanges_frames_quickly_wakes_less_and_less_for_the_timer)
 	}
 	link_frames_arrival(true);              /* it computes: somebody may wait for it */
 	CHECK_IS(leisure_ns, LEISURE_NS);
+}
+
+TEST(a_timer_that_is_no_longer_wanted_does_not_wake)
+{
+	begin(CONTROL_INTERRUPT, NOTHING, NO_STEP);
+	heard_after_ns = 15000000;
+	is.deadline = is.now + 40000000;
+	timer_arm(is.now + 1000000);
+	CHECK(!wait_until(is_over, 0, is.now + 30000000, "the test"));
+	CHECK_IS(node.counters[COUNTER_HALTS], 1);
 }
 
 static int starts(struct frames *frames, const struct initiator_args *args)

@@ -92,7 +92,9 @@ int link_send(struct link *link, uint64_t now, uint32_t node, enum link_lane lan
 		count(link, LINK_NO_PEER);
 		return LINK_FULL;
 	}
-	is_busy = flow->next != flow->una && lane == LINK_REQUESTS;
+	/* Whoever has just got several answers mostly asks as many times again. */
+	is_busy = (flow->next != flow->una || flow_other(flow)->unacked > 1) &&
+		lane == LINK_REQUESTS;
 	joins = announced && train_joins(link, flow);
 	if (!joins)
 		bundle_leave(link, flow);

@@ -18,7 +18,9 @@ static void measure(struct flow *flow, const struct wire *wire, uint32_t now)
 	if (!is_before(flow->timed, wire->ack) &&
 	    (at >= MAPPED || !((wire->selective << 1 | wire->waits) >> at & 1)))
 		return;
-	timer_measure(flow, now - flow->timed_at);
+	/* A grant comes when it is this node's turn. */
+	if (wire->kind != WIRE_KIND_GRANT)
+		timer_measure(flow, now - flow->timed_at);
 	flow->flags &= (uint8_t)~FLOW_TIMED;
 }
 

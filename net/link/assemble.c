@@ -347,6 +347,18 @@ static int advance(struct link *link, struct flow *flow)
 	return ACCEPTED;
 }
 
+/* Several announcements, and nothing else that is to be acknowledged, wait behind another
+ * node's turn: their grant will say that they have arrived, unless that takes long. Their
+ * sender is patient (timer_resend), if there is room for all that it may announce. */
+static int is_patient(const struct link *link, const struct flow *flow)
+{
+	uint32_t n = 1 + (uint32_t)__builtin_popcountll(flow->arrived);
+
+	return link->bulk.state != BULK_NONE && !bulk_serves(link, flow) && !flow->unacked &&
+	       !(flow->flags & FLOW_REFUSED) && n > LATER_FRAMES && n < flow->granted &&
+	       is_gapless(link, flow);
+}
+
 /* A frame has arrived, the one that was expected or one behind it. */
 static void settle(struct link *link, struct flow *flow, uint64_t now, int expected)
 {
@@ -357,6 +369,8 @@ static void settle(struct link *link, struct flow *flow, uint64_t now, int expec
 		flow->unacked = LINK_MOST_WINDOW;
 	if (flow->arrived && !is_gapless(link, flow))
 		send_ack(link, flow, now);
+	else if (is_patient(link, flow))
+		timer_ack_late(link, flow, units(now) + link->first_timeout);
 	else if (bulk_serves(link, flow) &&
 		 (flow_other(flow) == link->bulk.held || flow->unacked * 2u < flow->granted))
 		timer_ack(link, flow, units(now), link->config.least_timeout / 2);

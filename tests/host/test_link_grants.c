@@ -306,6 +306,33 @@ TEST(link_gives_others_a_turn)
 	probe_close(p, 1);
 }
 
+/* Four announcements or more that wait for their turn are acknowledged by its grant, unless their
+ * sender could announce more if it heard of them. */
+TEST(link_acknowledges_late_what_waits_for_its_turn)
+{
+	for (uint32_t n = 3; n <= LINK_FIRST_WINDOW; n++) {
+		struct probe *p = start(1);
+		struct wire wire = announcement(0, 200 * PART);
+		uint32_t acks = 0;
+
+		probe_give(p, OTHER, &wire, 7);
+		for (uint32_t i = 0; i < n; i++) {
+			wire = announcement(i, PART);
+			probe_give(p, PEER, &wire, i);
+		}
+		probe_pass(p, 2 * p->config.ack_delay);
+		for (uint32_t i = 0; i < p->n_sent; i++)
+			acks += p->to[i] == PEER && p->sent[i].kind == WIRE_KIND_ACK;
+		CHECK_IS(acks, n == 3 || n == LINK_FIRST_WINDOW);
+		link_give_up(p->link, p->now, OTHER);
+		CHECK_IS(last_grant(p)->ack, 0);
+		CHECK(last_grant(p)->waits);
+		CHECK_IS(last_grant(p)->selective, (1u << (n - 1)) - 1);
+		link_give_up(p->link, p->now, PEER);
+		probe_close(p, 1);
+	}
+}
+
 /* ---- the sender ---- */
 
 /* A message of 5 parts is announced, and this is what its receiver says. */

@@ -102,6 +102,37 @@ TEST(train_leaves_when_it_is_full_or_time_is_over)
 	close_all(p);
 }
 
+/* Nothing is under way, but the answers say that more is to come. Nor is it sent again soon: the
+ * grant may be the first that is heard of it. */
+TEST(train_is_made_of_what_follows_several_answers)
+{
+	for (uint32_t answers = 1; answers <= 2; answers++) {
+		struct probe *p = start(0);
+
+		for (uint32_t i = 0; i <= answers; i++) {
+			struct wire wire = probe_data(i, 8, 0);
+
+			wire.lane = LINK_ANSWERS;
+			wire.window = 24;
+			probe_give(p, PEER, &wire, i);
+			if (i == 0)             /* its acknowledgement opens the window */
+				probe_pass(p, 2 * p->config.ack_delay);
+		}
+		p->n_sent = p->seen = 0;
+		announce(p, 4, 5 * PART);
+		CHECK(answers == 2 ? p->n_sent == 0 : p->n_sent > 0);
+		link_flush(p->link, p->now);
+		CHECK_IS(p->n_sent, 5);
+		CHECK_IS(p->sent[0].kind, WIRE_KIND_ACK);
+		CHECK_IS(counted(p, LINK_TRAINED), answers == 2 ? 3 : 2);
+		probe_pass(p, 2 * p->config.first_timeout - 1000000);
+		CHECK(counted(p, LINK_RESENT) == 0 || answers == 1);
+		probe_pass(p, 2000000);
+		CHECK(counted(p, LINK_RESENT) > 0);
+		close_all(p);
+	}
+}
+
 /* What is sent behind them does not overtake. */
 TEST(train_leaves_before_what_is_behind_it)
 {

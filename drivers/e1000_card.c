@@ -477,7 +477,7 @@ struct e1000 *e1000_open(const struct e1000_model *model, const struct nic_ops *
 	struct e1000 *e = memory_take(sizeof(*e), PAGE_BYTES);
 
 	e->nic = (struct nic){ .ops = ops, .mtu = model->mtu, .ring = E1000_RING - 1 - GIVE_BACK,
-	                       .receive = drop_frame, .sent = forget_send };
+	                       .slots = 1, .receive = drop_frame, .sent = forget_send };
 	e->model = model;
 	e->card = setup->card;
 	memcpy(e->nic.address, setup->address, NIC_ADDRESS_BYTES);

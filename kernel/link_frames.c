@@ -98,6 +98,7 @@ void link_frames_start(void)
 	config.keyed = parameters.keyed;
 	memcpy(config.key, parameters.key, sizeof(config.key));
 	config.ring = nic->ring;
+	config.slots = nic->slots;
 	config.announce = parameters.bulk ? ANNOUNCE : 0;
 	bytes = frames_bytes(&config, &limits);
 	link_frames = frames_open(memory_take(bytes, PAGE_BYTES), &config, nic, &own_view, 0);

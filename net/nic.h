@@ -78,7 +78,8 @@ struct nic_ops {
 struct nic {
 	const struct nic_ops *ops;
 	uint32_t mtu;              /* most bytes of a frame, Ethernet's header in, its CRC out */
-	uint32_t ring;             /* frames that the card can hold until they are polled */
+	uint32_t ring;             /* slots for frames until they are polled */
+	uint32_t slots;            /* that the longest frame takes; one of 4 KiB takes one */
 	uint8_t address[NIC_ADDRESS_BYTES];
 	uint8_t silent;            /* 1: its interrupts do not arrive: a timer must look at it */
 	uint8_t zero;

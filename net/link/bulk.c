@@ -309,5 +309,5 @@ void link_bulk(struct link *link, struct nic *nic)
 {
 	link->bulk.nic = nic;
 	link->bulk.most = link->bulk.limit =
-		(uint16_t)(nic->ring < BULK_ROOMS ? nic->ring : BULK_ROOMS);
+		(uint16_t)(nic->ring / nic->slots < BULK_ROOMS ? nic->ring / nic->slots : BULK_ROOMS);
 }

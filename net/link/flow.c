@@ -13,13 +13,16 @@ struct link_config link_defaults(uint32_t node, uint32_t nodes, uint32_t incarna
 	/* Each message that a card's ring holds may want an answer, which needs a record until
 	 * it is acknowledged: with fewer, what comes is refused and has to come again. */
 	uint32_t answers = nodes > 3 && records < 256 ? 256 : records;
+	/* One flow may take half of these: several acknowledgements' worth. */
+	uint32_t requests = records < 192 ? 192 : records;
 
 	return (struct link_config){
 		.node = node, .nodes = nodes, .incarnation = incarnation,
 		.peers = (uint16_t)(nodes < 32000 ? nodes : 32000),
-		.sends = (uint16_t)(records + answers), .answers = (uint16_t)answers,
+		.sends = (uint16_t)(requests + answers), .answers = (uint16_t)answers,
 		.assemblies = (uint16_t)(2 * answers), .stashes = (uint16_t)records,
 		.transmits = 160, .bundles = 64, .hold = 50000, .tries = 24, .ring = 256,
+		.slots = 1,
 		.burst_bytes = 2u << 20,
 		.ack_delay = 200000, .again_delay = 100000,
 		.first_timeout = 20000000, .least_timeout = 2000000, .most_timeout = 200000000,
@@ -40,7 +43,7 @@ static int is_valid(const struct link_config *config)
 	       config->assemblies < NO_RECORD && config->stashes < NO_RECORD &&
 	       config->bundles < NO_RECORD && config->transmits > 0 &&
 	       config->transmits < NO_RECORD && config->tries > 0 &&
-	       config->tries < 255 && config->ring > 0;
+	       config->tries < 255 && config->ring > 0 && config->slots > 0;
 }
 
 uint64_t link_bytes(const struct link_config *config)

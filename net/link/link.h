@@ -178,7 +178,8 @@ struct link_config {
 	uint16_t bundles;          /* of short messages, being sent or come too early; 0: none is made */
 	uint16_t tries;            /* timeouts without a sign of life before a peer is given up */
 	uint32_t announce;         /* payload bytes from which on a message is announced; 0: none */
-	uint32_t ring;             /* frames that may come at once: the windows' sum */
+	uint32_t ring;             /* short frames that may come at once: the windows' sum */
+	uint32_t slots;            /* of them that one of the longest takes the place of */
 	uint32_t burst_bytes;      /* payload of one flow under way, of at least LINK_FIRST_WINDOW
 	                              frames; messages of one page or less do not count */
 	uint64_t hold;             /* ns that a short message may wait for others to join it */

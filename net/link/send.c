@@ -387,8 +387,16 @@ int send_part(struct link *link, struct nic *nic, uint32_t index, struct wire *w
 static int is_long(const struct link *link, const struct flow *flow)
 {
 	return flow->marked ||
-	       (flow->fresh != NO_RECORD &&
-		((const struct send *)record_at(&link->sends, flow->fresh))->length > SHORT_BYTES);
+	       (flow->fresh != NO_RECORD && send_at(link, flow->fresh)->length > SHORT_BYTES);
+}
+
+/* Whether the window lets the next message's frame go, one more than so many. */
+static int is_in_window(const struct link *link, const struct flow *flow, uint32_t under_way)
+{
+	const struct send *send = send_at(link, flow->fresh);
+	uint32_t slots = send->length > SHORT_BYTES && !send->announced ? link->config.slots : 1;
+
+	return under_way * slots < flow_window(flow);
 }
 
 int send_may(const struct link *link, const struct flow *flow)
@@ -405,7 +413,7 @@ int send_may(const struct link *link, const struct flow *flow)
 	if (out >= flow->burst || flow->tries == UINT8_MAX || flow == link->bulk.held ||
 	    (out >= link->most_burst && is_long(link, flow)))
 		return 0;
-	return flow->marked || (flow->fresh != NO_RECORD && under_way < flow_window(flow) &&
+	return flow->marked || (flow->fresh != NO_RECORD && is_in_window(link, flow, under_way) &&
 				!bundle_is_held(link, flow));
 }
 

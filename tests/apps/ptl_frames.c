@@ -121,14 +121,18 @@ static void leaves(struct roles *r)
 
 static void stays(struct roles *r)
 {
+	ptl_event_t ack;
+
 	expose(r, 8);
 	if (r->target) {
 		expect(r->eq, PTL_EVENT_PUT_END);
 		exit(0);
 	}
 	put_ok(r, 8, 1, 0, 8);
-	usleep(50000);                     /* rank 1 has left by now */
-	put_dropped(r, 8, 1, 0);
+	do
+		usleep(20000);             /* until rank 1 has left */
+	while ((ack = put(r, 8, 1, 0, 0)).ni_fail_type == PTL_NI_OK);
+	EQUAL(ack.ni_fail_type, PTL_NI_DROPPED);
 	puts("ok stays");
 	exit(0);
 }

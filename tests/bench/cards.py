@@ -41,10 +41,10 @@ def link_latency(bench: Bench) -> None:
 
 
 def link_streams(bench: Bench) -> None:
-    """Puts with at most 64 not confirmed, in the slowest of three placements, and of 8 bytes,
-    each with an event that the target takes. The limits are the best of the raw frames'
-    sizes, and the rate of those of 64 bytes; and what is left of the first with the one copy
-    that a receiver may make."""
+    """Puts, as many bytes not confirmed as of raw frames, in the slowest of three placements, and
+    of 8 bytes, each with an event that the target takes. The limits are the best of the raw
+    frames' sizes, and the rate of those of 64 bytes; and what is left of the first with the one
+    copy that a receiver may make."""
     for _ in range(bench.runs):
         for link in bench.links:
             got = bench.margay(*pair(link, "--selftest", "framestreams"), app("put"), "streams",

@@ -4,9 +4,9 @@
  *
  *   put latency ROUNDS        8 bytes there and back, both ranks poll: half, in us
  *   put sleep ROUNDS          the same, but whoever waits is halted in the kernel
- *   put stream SIZE COUNT     COUNT puts of SIZE bytes, at most 64 not yet confirmed,
- *                             for three distances between the places of source and
- *                             target: the slowest in MB/s
+ *   put stream SIZE COUNT     COUNT puts of SIZE bytes, so many not yet confirmed as are 2 MiB,
+ *                             but 64 to 512, for three distances between the places of
+ *                             source and target: the slowest in MB/s
  *   put streams BYTES         stream of 1024, 4096, 65536 and 1048576 bytes, so many each
  *                             time, as MBps_SIZE
  *   put rate COUNT            8-byte puts per second, each with an event that the
@@ -20,8 +20,8 @@
 
 #include "../../apps/job.h"
 
-enum { PORTAL = 1, WINDOW = 64, HALF = WINDOW / 2, BUFFER = 2 << 20 };
-enum { AHEAD = 512, CREDIT = AHEAD / 4 };           /* puts of 8 bytes */
+enum { PORTAL = 1, BUFFER = 2 << 20 };
+enum { LEAST_AHEAD = 64, AHEAD = 512, CREDIT = AHEAD / 4 };   /* puts */
 
 static _Alignas(2 << 20) char buffer[2 * BUFFER];   /* same address on both ranks */
 static struct job job;
@@ -114,19 +114,27 @@ static void latency(long rounds, void (*wait)(ptl_handle_eq_t))
 	job_barrier(&job);
 }
 
-/* So many puts. The last of each half a window is acknowledged, and so all of the half
- * are in place; the acknowledgement before it has come by then. */
-static void stream_part(ptl_handle_md_t md, ptl_handle_eq_t eq, long puts, ptl_size_t offset,
-                        void (*wait)(ptl_handle_eq_t))
+/* Puts of this size that are not yet confirmed: 2 MiB, as of raw frames. */
+static long ahead_of(size_t size)
+{
+	long puts = (2 << 20) / (long)size;
+
+	return puts < LEAST_AHEAD ? LEAST_AHEAD : puts > AHEAD ? AHEAD : puts;
+}
+
+/* So many puts. The last of each half of those ahead is acknowledged, and so all of the
+ * half are in place; the acknowledgement before it has come by then. */
+static void stream_part(ptl_handle_md_t md, ptl_handle_eq_t eq, long puts, long ahead,
+                        ptl_size_t offset, void (*wait)(ptl_handle_eq_t))
 {
 	long open = 0;
 
 	for (long i = 1; i <= puts; i++) {
-		int last = i % HALF == 0 || i == puts;
+		int last = i % (ahead / 2) == 0 || i == puts;
 
 		put(md, last ? PTL_ACK_REQ : PTL_NOACK_REQ, offset);
 		open += last;
-		if (open == WINDOW / HALF) {
+		if (open == 2) {
 			wait(eq);
 			open--;
 		}
@@ -142,15 +150,16 @@ static double stream(size_t size, long count, ptl_handle_eq_t eq, void (*wait)(p
 	static const size_t distance[] = { 0, 4096, 512 << 10 };
 	ptl_handle_md_t md = source(buffer, size, PTL_MD_EVENT_START_DISABLE |
 	                            PTL_MD_EVENT_END_DISABLE, eq);
+	long ahead = ahead_of(size);
 	double slowest = 0;
 
 	job_barrier(&job);
 	for (unsigned d = 0; job.rank == 0 && d < sizeof(distance) / sizeof(distance[0]); d++) {
 		double start, took;
 
-		stream_part(md, eq, count < WINDOW ? count : WINDOW, distance[d], wait);
+		stream_part(md, eq, count < ahead ? count : ahead, ahead, distance[d], wait);
 		start = seconds();
-		stream_part(md, eq, count, distance[d], wait);
+		stream_part(md, eq, count, ahead, distance[d], wait);
 		took = seconds() - start;
 		if (took > slowest)
 			slowest = took;
@@ -163,7 +172,7 @@ static ptl_handle_eq_t open_stream(void)
 {
 	expose(buffer, sizeof(buffer), 0, PTL_EQ_NONE);
 	memset(buffer, 1, sizeof(buffer));
-	return queue(WINDOW);
+	return queue(LEAST_AHEAD);
 }
 
 static void one_stream(size_t size, long count, void (*wait)(ptl_handle_eq_t))

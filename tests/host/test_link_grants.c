@@ -52,7 +52,7 @@ static struct probe *start(int has_card)
 	probe.config.announce = 4096;
 	probe.place = has_card ? memory : 0;
 	probe_start(&probe);
-	bulk = (struct nic){ .ops = &ops, .mtu = 8192, .ring = 16 };
+	bulk = (struct nic){ .ops = &ops, .mtu = 8192, .ring = 16, .slots = 1 };
 	wire_address(bulk.address, 0, 1);
 	rooms = junk = 0;
 	bulk_says = NIC_OK;
@@ -345,7 +345,7 @@ static struct probe *announced(void)
 	probe.nic.mtu = 8192;
 	probe_start(&probe);
 	p = &probe;
-	bulk = (struct nic){ .ops = &ops, .mtu = WIRE_HEADER + 4096, .ring = 16 };
+	bulk = (struct nic){ .ops = &ops, .mtu = WIRE_HEADER + 4096, .ring = 16, .slots = 1 };
 	wire_address(bulk.address, 0, 1);
 	bulk_says = NIC_OK;
 	link_bulk(p->link, &bulk);

@@ -24,7 +24,7 @@ static const struct nic_ops ops = { .name = "bulk", .send = bulk_send };
 /* A link that announces what is longer than a part; its peer has granted it 24 frames. */
 static struct probe *start(int keyed)
 {
-	static struct nic bulk = { .ops = &ops, .mtu = WIRE_HEADER + PART, .ring = 16 };
+	static struct nic bulk = { .ops = &ops, .mtu = WIRE_HEADER + PART, .ring = 16, .slots = 1 };
 	struct wire wire = probe_data(0, 8, 0);
 
 	probe_open(&probe);

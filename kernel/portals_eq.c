@@ -56,27 +56,34 @@ struct queues {
 	uint64_t count;
 };
 
-/* Asked again and again while the process waits: it reads the queues without
- * the lock, as the application itself does. */
-static bool any_unread(void *arg)
+/* PTL_OK: there is an event in one of them; or PTL_EQ_EMPTY, or PTL_EQ_INVALID. Asked again
+ * and again while the process waits: it reads the queues without the lock, as the
+ * application itself does. */
+static int64_t look(const struct queues *queues)
 {
-	const struct queues *queues = arg;
+	int64_t found = PTL_EQ_EMPTY;
 
-	for (uint64_t i = 0; i < queues->count; i++)
-		if (eq_unread(&own_view, queues->handles[i]) != 0)
-			return true;
-	return false;
+	for (uint64_t i = 0; i < queues->count; i++) {
+		int64_t unread = eq_unread(&own_view, queues->handles[i]);
+
+		if (unread < 0)
+			return PTL_EQ_INVALID;
+		if (unread > 0)
+			found = PTL_OK;
+	}
+	return found;
 }
 
 /* A broken block gets no event any more: who waits for one must be told. */
-static bool unread_or_broken(void *arg)
+static bool found_or_broken(void *arg)
 {
-	return any_unread(arg) || link_is_broken();
+	return look(arg) != PTL_EQ_EMPTY || link_is_broken();
 }
 
 int64_t sys_eq_wait(uint64_t eqs, uint64_t n, uint64_t timeout)
 {
 	struct queues queues = { .count = n };
+	int64_t found;
 
 	if (n < 1 || n > own_view.limits.eqs)
 		return PTL_EQ_INVALID;
@@ -85,13 +92,12 @@ int64_t sys_eq_wait(uint64_t eqs, uint64_t n, uint64_t timeout)
 		return PTL_SEGV;
 	if (!portals_is_open())
 		return PTL_NO_INIT;
-	for (uint64_t i = 0; i < n; i++)
-		if (eq_unread(&own_view, queues.handles[i]) < 0)
-			return PTL_EQ_INVALID;
-	switch (wait_or_upcall(unread_or_broken, &queues, deadline_in(timeout),
+	switch (wait_or_upcall(found_or_broken, &queues, deadline_in(timeout),
 	                       "an event (PtlEQWait)")) {
 	case WAIT_TIMEOUT: return PTL_EQ_EMPTY;
 	case WAIT_UPCALL:  return PTL_OK; /* the library looks again, and calls again */
-	default:           return any_unread(&queues) ? PTL_OK : PTL_FAIL;
+	default:
+		found = look(&queues);
+		return found == PTL_EQ_EMPTY ? PTL_FAIL : found;
 	}
 }

@@ -25,6 +25,7 @@
 #define LEISURE_NS  1000000UL      /* what is due may be late by, if nobody waits, */
 #define MOST_LEISURE_NS 8000000UL  /* and at most, where that was early enough so far */
 #define QUICK_NS    1000000UL      /* between frames that come and go quickly, at most */
+#define IDLE_NS     100000000UL    /* between looks at a bulk card that nobody uses */
 #define SILENT_NS   1000000UL      /* between looks at a card whose interrupts do not arrive */
 #define QUIET_NS    1000000000UL   /* without a region: nobody needs a node that hears nothing */
 #define TICK_NS     1500000000UL   /* the battery-backed clock goes on by a second until then */
@@ -39,6 +40,7 @@ static bool alert;                 /* ... at all that nobody has looked at */
 static bool busy;                  /* the link is at work */
 static bool looking;               /* ... at the cards: time stands still meanwhile */
 static uint64_t looked_ns;         /* when they were last looked at */
+static uint64_t bulk_looked_ns;    /* the bulk card, while nobody uses it */
 static uint64_t heard_ns;          /* when it last had something */
 static uint64_t heard_after_ns;    /* and how long after the time before */
 static uint64_t leisure_ns = LEISURE_NS; /* that, while frames come and go quickly */
@@ -152,6 +154,16 @@ static void leave(void)
 	link_look_for_deaths();
 }
 
+static uint32_t poll_bulk(void)
+{
+	if (link_bulk_is_idle(frames_link(link_frames))) {
+		if (looked_ns - bulk_looked_ns < IDLE_NS)
+			return 0;
+		bulk_looked_ns = looked_ns;
+	}
+	return bulk->ops->poll(bulk, BUDGET);
+}
+
 uint32_t link_frames_poll(void)
 {
 	uint32_t n, placed, pending;
@@ -162,7 +174,7 @@ uint32_t link_frames_poll(void)
 	looked_ns = now_ns();
 	pending = frames_pending(link_frames);
 	n = nic->ops->poll(nic, BUDGET);
-	placed = bulk ? bulk->ops->poll(bulk, BUDGET) : 0;
+	placed = bulk ? poll_bulk() : 0;
 	looking = false;
 	alert = armed && n < BUDGET && placed < BUDGET;
 	n += placed;

@@ -8,6 +8,8 @@
 #include "state.h"
 #include "../port.h"
 
+#define SAMPLE_UNITS 1000u         /* a round trip is measured, after the last one that was */
+
 struct link_room link_brief(struct link *link, uint32_t node)
 {
 	struct flow *flow = flow_find(link, node, LINK_REQUESTS);
@@ -102,9 +104,13 @@ int link_brief_send(struct link *link, struct link_room room, uint64_t now, uint
 	write_plain(link, flow, send->frame, bytes);
 
 	/* It has left, or will be as if. */
-	flow->timed = flow->next++;
-	flow->timed_at = at;
-	flow->flags = (uint8_t)((flow->flags & ~(FLOW_ACKS | FLOW_ACK_NOW)) | FLOW_TIMED);
+	flow->flags &= (uint8_t)~(FLOW_ACKS | FLOW_ACK_NOW | FLOW_TIMED);
+	if (at - flow->timed_at >= SAMPLE_UNITS) {
+		flow->flags |= FLOW_TIMED;
+		flow->timed = flow->next;
+		flow->timed_at = at;
+	}
+	flow->next++;
 	if (!(flow->flags & FLOW_RESENDS))
 		timer_first(link, flow, at);
 	link->pumping = 1;

@@ -298,6 +298,11 @@ void bulk_run_landed(struct link *link, uint64_t now)
 	run(link, 1, now);
 }
 
+int link_bulk_is_idle(const struct link *link)
+{
+	return link->bulk.state == BULK_NONE && link->transmits.used == 0;
+}
+
 void bulk_open(struct link *link)
 {
 	link->bulk = (struct bulk){ .first = NO_RECORD, .last = NO_RECORD, .most = 1, .limit = 1,

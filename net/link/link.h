@@ -295,6 +295,8 @@ void link_unreserve(struct link *link);
  * others announce is copied. Once, after link_open. Its `sent` is link_transmitted too. */
 void link_bulk(struct link *link, struct nic *nic);
 void link_landed(struct link *link, uint64_t now, const uint8_t *header, uint32_t bytes);
+/* 1: nothing can land on it and it reads nothing: it need not be polled for the link's sake. */
+int link_bulk_is_idle(const struct link *link);
 
 /* From the card. */
 void link_receive(struct link *link, uint64_t now, const uint8_t *frame, uint32_t bytes);

@@ -191,6 +191,7 @@ void frames_settle(struct frames *frames) { (void)frames; }
 int frames_holds(const struct frames *frames) { (void)frames; return 0; }
 void frames_flush(struct frames *frames) { (void)frames; }
 struct link *frames_link(struct frames *frames) { (void)frames; return 0; }
+int link_bulk_is_idle(const struct link *link) { (void)link; return 0; }
 uint32_t link_sends_used(const struct link *link) { (void)link; return is.pending; }
 uint32_t link_sends_to(const struct link *link, uint32_t id, enum link_lane lane)
 {

@@ -104,8 +104,10 @@ TEST(link_grants_what_was_announced)
 	struct probe *p = start(1);
 	struct wire wire = announcement(0, 600);
 
+	CHECK(link_bulk_is_idle(p->link));
 	probe_give(p, PEER, &wire, 7);
 	CHECK_IS(rooms, 3);
+	CHECK(!link_bulk_is_idle(p->link));
 	CHECK_IS(last_grant(p)->part, 0);
 	CHECK_IS(last_grant(p)->until, 3);
 	for (uint32_t part = 0; part < 3; part++) {

@@ -277,7 +277,7 @@ bool link_frames_rest(void)
 {
 	if (busy)
 		return true;
-	frames_settle(link_frames);
+	frames_rest(link_frames);
 	if (!armed)
 		interrupts(true);
 	if (!alert && link_frames_poll())

@@ -14,7 +14,8 @@ pytestmark = [pytest.mark.bench, pytest.mark.spin(2)]
 
 SHARES = ("order", "buffers", "faults", "frame", "portals", "call")
 GROUPS = {
-    "link_latency": ("virtio_raw_half_rtt_us", "virtio_put_8B_half_rtt_us"),
+    "link_latency": ("virtio_raw_half_rtt_us", "virtio_put_8B_half_rtt_us",
+                     "virtio_put_1024B_blocking_us"),
     "link_streams": ("virtio_raw_MBps", "virtio_raw_copied_MBps", "virtio_raw_rate_per_s",
                      "virtio_put_rate_8B_per_s",
                      *(f"virtio_put_MBps_{size}" for size in (1024, 4096, 65536, 1048576))),

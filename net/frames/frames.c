@@ -106,9 +106,9 @@ int frames_only_resends(const struct frames *frames, uint64_t at)
 	return link_only_resends(frames->link, at);
 }
 
-void frames_settle(struct frames *frames)
+void frames_rest(struct frames *frames)
 {
-	link_settle(frames->link, frames_port_now(frames->context));
+	link_rest(frames->link, frames_port_now(frames->context));
 }
 
 void frames_tick(struct frames *frames)

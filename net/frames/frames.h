@@ -88,7 +88,7 @@ int frames_holds(const struct frames *frames);
 uint64_t frames_deadline(const struct frames *frames);
 uint64_t frames_due(const struct frames *frames);
 int frames_only_resends(const struct frames *frames, uint64_t at); /* link_only_resends */
-void frames_settle(struct frames *frames);               /* link_settle */
+void frames_rest(struct frames *frames);               /* link_rest */
 void frames_tick(struct frames *frames);
 
 struct link *frames_link(struct frames *frames);

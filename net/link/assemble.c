@@ -378,6 +378,28 @@ static void settle(struct link *link, struct flow *flow, uint64_t now, int expec
 		assemble_acknowledge(link, flow, now);
 }
 
+void assemble_owe(struct link *link, const struct flow *flow)
+{
+	uint16_t index = (uint16_t)flow_index(link, flow);
+
+	for (uint32_t i = 0; i < link->n_owed; i++)
+		if (link->owed[i] == index)
+			return;
+	if (link->n_owed < MOST_OWED)
+		link->owed[link->n_owed++] = index;
+}
+
+void assemble_rest(struct link *link, uint64_t now)
+{
+	for (uint32_t i = 0; i < link->n_owed; i++) {
+		struct flow *flow = &link->flows[link->owed[i]];
+
+		if (flow->unacked && flow->assembly == NO_RECORD)
+			send_ack(link, flow, now);
+	}
+	link->n_owed = 0;
+}
+
 void assemble_whole(struct link *link, struct flow *flow, uint64_t now)
 {
 	const struct assembly *first = record_at(&link->assemblies, flow->assembly);
@@ -439,4 +461,6 @@ void assemble(struct link *link, struct flow *flow, const struct wire *wire, uin
 	if (at > 0)
 		flow->arrived |= 1ULL << (at - 1);
 	settle(link, flow, now, at == 0);
+	if (wire->kind == WIRE_KIND_DATA && wire->bytes > LINK_BRIEF_BYTES)
+		assemble_owe(link, flow);
 }

@@ -304,12 +304,13 @@ void link_transmitted(struct link *link, uint64_t now, uint64_t cookie);
 
 /* When link_tick wants to be called (LINK_NEVER: not at all), perhaps too early. */
 uint64_t link_deadline(const struct link *link);
-/* Makes it as late as it can be: it may be too early, as times that move later cost nothing.
- * Before a halt, which would end for nothing. */
-void link_settle(struct link *link, uint64_t now);
+/* Before the user halts: acknowledges what a sender may wait for, and makes link_deadline as
+ * late as it can be. It may be too early, as times that move later cost nothing, and the halt
+ * would end for nothing. */
+void link_rest(struct link *link, uint64_t now);
 /* The part of it that is about acknowledgements and what is sent again. */
 uint64_t link_due(const struct link *link);
-/* 1: what link_tick is for at that moment, as link_settle leaves it, is only to send again what
+/* 1: what link_tick is for at that moment, as link_rest leaves it, is only to send again what
  * was not acknowledged until then. */
 int link_only_resends(const struct link *link, uint64_t at);
 void link_tick(struct link *link, uint64_t now);

@@ -117,5 +117,7 @@ int plain_take(struct link *link, uint64_t now, const uint8_t *frame, uint32_t b
 	flow->granted--;
 	flow->unacked++;
 	assemble_acknowledge(link, flow, now);
+	if (payload > LINK_BRIEF_BYTES)
+		assemble_owe(link, flow);
 	return 1;
 }

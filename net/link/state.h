@@ -121,6 +121,7 @@ struct bundle {
 	uint8_t  room[WIRE_BUNDLE_BYTES] __attribute__((aligned(8)));
 };
 
+#define MOST_OWED 8u               /* flows that have to wait for none longer than a halt */
 #define BUNDLES_HELD 16u           /* flows that may hold messages back */
 
 /* A message being received in parts. */
@@ -231,6 +232,8 @@ struct link {
 		uint16_t first;    /* from this one on */
 	} held[BUNDLES_HELD];
 	uint64_t hold_until;       /* ns: when all of them leave, if n_held */
+	uint16_t n_owed;
+	uint16_t owed[MOST_OWED];  /* flows with senders that may wait for an acknowledgement */
 	uint64_t counters[LINK_COUNTERS_END];
 	struct flow *flows;        /* a peer's two lie side by side, that of requests first */
 	uint16_t n_flows;          /* in use: they are never given back */
@@ -524,6 +527,11 @@ static inline void assemble_acknowledge(struct link *link, struct flow *flow, ui
 	else
 		timer_ack(link, flow, units(now), link->config.ack_delay);
 }
+
+/* Of this message nobody has kept a copy: its sender may wait for the acknowledgement. */
+__attribute__((noinline)) void assemble_owe(struct link *link, const struct flow *flow);
+/* Nothing is sent for a while that would take it along. */
+void assemble_rest(struct link *link, uint64_t now);
 
 /* A DATA frame of the right incarnations. */
 void assemble(struct link *link, struct flow *flow, const struct wire *wire, uint64_t now);

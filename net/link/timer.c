@@ -251,9 +251,10 @@ static int earliest(const struct flow *flow, uint32_t *at)
 	return both;
 }
 
-void link_settle(struct link *link, uint64_t now)
+void link_rest(struct link *link, uint64_t now)
 {
 	link->now = now;
+	assemble_rest(link, now);
 	for (uint32_t most = link->n_heap; most > 0 && link->n_heap > 0; most--) {
 		struct flow *flow = &link->flows[link->heap[0]];
 		int is_wanted;

@@ -29,7 +29,8 @@ def pair(link: str, *more: str) -> tuple[str, ...]:
 
 
 def link_latency(bench: Bench) -> None:
-    """Half round trips of 8 bytes, whoever waits is halted; raw ones of 64 bytes."""
+    """Half round trips of 8 bytes, whoever waits is halted; raw ones of 64 bytes. Puts of 1 KiB,
+    each when the one before it has left its memory."""
     for _ in range(bench.runs):
         for link in bench.links:
             got = bench.margay(*pair(link, "--selftest", "framehalves"), app("put"), "sleep",
@@ -38,6 +39,9 @@ def link_latency(bench: Bench) -> None:
             bench.add(f"{link}_raw_half_rtt_us", raw, "us")
             bench.add(f"{link}_put_8B_half_rtt_us", got["half_rtt_us"], "us", "<= 1.25 times raw",
                       raw)
+            got = bench.margay(*pair(link), app("put"), "blocking", "1024", bench.number(5000),
+                               cpu=0)
+            bench.add(f"{link}_put_1024B_blocking_us", got["blocking_us"], "us")
 
 
 def link_streams(bench: Bench) -> None:

@@ -12,6 +12,8 @@
  *   put rate COUNT            8-byte puts per second, each with an event that the
  *                             target takes; at most 512 not yet taken, as of raw frames
  *                             (kernel/selftest_frames.c)
+ *   put blocking SIZE COUNT   puts, each begun when the one before it has its SEND_END: us
+ *                             for one; whoever waits is halted
  *
  * stream, streams and rate poll; with `asleep` behind them whoever waits is halted instead.
  */
@@ -231,6 +233,26 @@ static void rate(long count, void (*wait)(ptl_handle_eq_t))
 	job_barrier(&job);
 }
 
+/* Rank 1 waits for each put meanwhile. */
+static void blocking(size_t size, long count)
+{
+	ptl_handle_eq_t eq = queue(64);
+	ptl_handle_md_t md = source(buffer, size, PTL_MD_EVENT_START_DISABLE, eq);
+	double start;
+
+	expose(buffer + BUFFER, size, 0, eq);
+	job_barrier(&job);
+	start = seconds();
+	for (long i = 0; i < count; i++) {
+		if (job.rank == 0)
+			put(md, PTL_NOACK_REQ, 0);
+		wait_event(eq);
+	}
+	if (job.rank == 0)
+		printf("blocking_us %.2f\n", (seconds() - start) / count * 1e6);
+	job_barrier(&job);
+}
+
 int main(int argc, char **argv)
 {
 	const char *mode = argc > 1 ? argv[1] : "";
@@ -241,7 +263,7 @@ int main(int argc, char **argv)
 	job_start(&job);
 	if (job.size != 2 || number < 1) {
 		fprintf(stderr, "put: needs 2 ranks and a mode: latency N | sleep N | "
-		        "stream SIZE N [asleep] | streams N [asleep] | rate N [asleep]\n");
+		        "stream SIZE N [asleep] | streams N [asleep] | rate N [asleep] | blocking SIZE N\n");
 		return 2;
 	}
 	peer = margay_process(1 - job.rank);
@@ -255,6 +277,8 @@ int main(int argc, char **argv)
 		streams(number, wait);
 	else if (strcmp(mode, "rate") == 0)
 		rate(number, wait);
+	else if (strcmp(mode, "blocking") == 0 && argc > 3 && number <= BUFFER)
+		blocking((size_t)number, atol(argv[3]));
 	else
 		return fprintf(stderr, "put: unknown mode %s\n", mode), 2;
 	return 0;

@@ -187,7 +187,7 @@ int frames_only_resends(const struct frames *frames, uint64_t at)
 	return is.only_resends && at == is.deadline;
 }
 void frames_tick(struct frames *frames) { (void)frames; is.ticks++; is.deadline = NEVER; }
-void frames_settle(struct frames *frames) { (void)frames; }
+void frames_rest(struct frames *frames) { (void)frames; }
 int frames_holds(const struct frames *frames) { (void)frames; return 0; }
 void frames_flush(struct frames *frames) { (void)frames; }
 struct link *frames_link(struct frames *frames) { (void)frames; return 0; }

@@ -73,22 +73,54 @@ TEST(link_is_not_due_for_what_has_left_already)
 	give_data(&p, 0, 8, 0, 7);
 	CHECK(link_deadline(p.link) <= p.now + p.config.ack_delay + 2048);
 	probe_send(&p, 1, 8, 1);        /* takes the acknowledgement along */
-	link_settle(p.link, p.now);
+	link_rest(p.link, p.now);
 	CHECK(link_deadline(p.link) > p.now + p.config.least_timeout - 2048);
 	CHECK(link_deadline(p.link) < p.now + p.config.most_timeout + 2048);
 	CHECK(link_only_resends(p.link, link_deadline(p.link)));
 	CHECK(!link_only_resends(p.link, p.now));
 	probe_give(&p, 1, &ack, 0);
-	link_settle(p.link, p.now);
+	link_rest(p.link, p.now);
 	CHECK(link_deadline(p.link) == LINK_NEVER);
 	CHECK(!link_only_resends(p.link, LINK_NEVER));
 	give_data(&p, 1, 8, 0, 8);
-	link_settle(p.link, p.now);
+	link_rest(p.link, p.now);
 	CHECK(!link_only_resends(p.link, link_deadline(p.link)));
 	CHECK(link_deadline(p.link) <= p.now + p.config.ack_delay + 2048);
 	while (probe_next(&p))
 		continue;
 	probe_complete(&p);
+	probe_close(&p, 0);
+}
+
+TEST(link_acknowledges_before_a_rest_what_a_sender_may_wait_for)
+{
+	const struct wire *frame;
+	struct probe p;
+
+	open_default(&p);
+	probe_send(&p, 1, 8, 1);
+	CHECK(probe_next(&p));                          /* it grants a whole window */
+	give_data(&p, 0, LINK_BRIEF_BYTES, 0, 1);       /* its sender has a copy */
+	link_rest(p.link, p.now);
+	CHECK(!probe_next(&p));
+	give_data(&p, 1, LINK_BRIEF_BYTES + 1, 0, 2);
+	give_data(&p, 2, LINK_BRIEF_BYTES + 1, 0, 3);
+	CHECK(!probe_next(&p));                         /* something may take it along */
+	link_rest(p.link, p.now);
+	frame = probe_next(&p);
+	CHECK(frame && frame->kind == WIRE_KIND_ACK && frame->ack == 3);
+	link_rest(p.link, p.now);
+	CHECK(!probe_next(&p));
+
+	give_data(&p, 3, 2 * PROBE_FRAGMENT, 0, 4);     /* the first of two frames */
+	link_rest(p.link, p.now);
+	CHECK(!probe_next(&p));
+	give_data(&p, 4, 2 * PROBE_FRAGMENT, PROBE_FRAGMENT, 4);
+	probe_send(&p, 1, 8, 2);
+	frame = probe_next(&p);
+	CHECK(frame && frame->kind == WIRE_KIND_DATA && frame->ack == 5);
+	link_rest(p.link, p.now);
+	CHECK(!probe_next(&p));
 	probe_close(&p, 0);
 }
 

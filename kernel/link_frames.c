@@ -42,7 +42,8 @@ static bool looking;               /* ... at the cards: time stands still meanwh
 static uint64_t looked_ns;         /* when they were last looked at */
 static uint64_t bulk_looked_ns;    /* the bulk card, while nobody uses it */
 static uint64_t heard_ns;          /* when it last had something */
-static uint64_t heard_after_ns;    /* and how long after the time before */
+static uint64_t heard_after_ns;    /* and how long after the time before, */
+static uint64_t heard_before_ns;   /* and the same of that */
 static uint64_t leisure_ns = LEISURE_NS; /* that, while frames come and go quickly */
 static bool flooded;               /* frames are left that nobody will interrupt for */
 static uint64_t met;               /* bit per node of the region: it has booted, and lives */
@@ -179,6 +180,7 @@ uint32_t link_frames_poll(void)
 	alert = armed && n < BUDGET && placed < BUDGET;
 	n += placed;
 	if (n) {
+		heard_before_ns = heard_after_ns;
 		heard_after_ns = looked_ns - heard_ns;
 		heard_ns = looked_ns;
 	}
@@ -223,9 +225,11 @@ static uint64_t due_at(void)
 	return card < link ? card : link;
 }
 
+/* Twice at least: a grant and the answers to what it brings come one behind the other, too, and
+ * nothing for long after that. */
 static bool is_quick(void)
 {
-	return heard_after_ns <= QUICK_NS;
+	return heard_after_ns <= QUICK_NS && heard_before_ns <= QUICK_NS;
 }
 
 /* While frames come and go quickly as late as arm_leisurely will want it when the next one

@@ -366,6 +366,30 @@ TEST(who_exchanges_frames_quickly_wakes_less_and_less_for_the_timer)
 	CHECK_IS(leisure_ns, LEISURE_NS);
 }
 
+/* Two frames close together are no exchange. */
+TEST(who_hears_two_frames_after_a_pause_does_not_wake_in_vain)
+{
+	begin(CONTROL_INTERRUPT, NOTHING, NO_STEP);
+	is.now += 100 * QUICK_NS;
+	for (uint32_t i = 0; i < 2; i++) {
+		is.frames++;
+		link_frames_poll();
+		CHECK(!is_quick());
+	}
+	is.over = false;
+	is.deadline = is.now + 40000000;
+	CHECK(!wait_until(is_over, 0, is.now + 30000000, "the test"));
+	CHECK_IS(node.counters[COUNTER_HALTS], 1);
+	is.frames++;
+	link_frames_poll();
+	CHECK(!is_quick());
+	for (uint32_t i = 0; i < 2; i++) {
+		is.frames++;
+		link_frames_poll();
+	}
+	CHECK(is_quick());
+}
+
 TEST(a_timer_that_is_no_longer_wanted_does_not_wake)
 {
 	begin(CONTROL_INTERRUPT, NOTHING, NO_STEP);

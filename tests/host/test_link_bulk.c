@@ -113,9 +113,9 @@ TEST(bulk_parts_fit_both_cards)
 	network.loss = 50000;
 	config.unplaceable = 0;
 	traffic_open(&t, &config, &network);
-	traffic_start(&t);
 	for (uint32_t node = 0; node < 2; node++)
 		netsim_bulk(t.sim, node)->mtu = 2 * network.mtu;
+	traffic_start(&t);
 	CHECK_IS(traffic_run(&t, ~0u), 1);
 	CHECK_IS(t.failed, 0);
 	CHECK(traffic_count(&t, LINK_PULLED) > 0);

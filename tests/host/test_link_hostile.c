@@ -83,10 +83,13 @@ static void attack_close(struct attack *a, int unharmed)
 /* Let `n` more messages be sent; 0: all have been. */
 static int goes_on(struct attack *a, uint32_t n)
 {
+	int runs;
+
 	if (a->t.sent + n > a->t.config.messages)
 		return 0;
-	CHECK_IS(traffic_run(&a->t, a->t.sent + n), 1);
-	return a->n_kept > 0 && !a->t.errors;
+	runs = traffic_run(&a->t, a->t.sent + n);
+	CHECK_IS(runs, 1);
+	return runs && a->n_kept > 0 && !a->t.errors;
 }
 
 static uint64_t roll(struct attack *a, uint64_t n)

@@ -312,7 +312,8 @@ void bulk_open(struct link *link)
 
 void link_bulk(struct link *link, struct nic *nic)
 {
+	uint32_t rooms = nic->ring / nic->slots;
+
 	link->bulk.nic = nic;
-	link->bulk.most = link->bulk.limit =
-		(uint16_t)(nic->ring / nic->slots < BULK_ROOMS ? nic->ring / nic->slots : BULK_ROOMS);
+	link->bulk.most = link->bulk.limit = (uint16_t)(rooms < BULK_ROOMS ? rooms : BULK_ROOMS);
 }

@@ -239,7 +239,7 @@ uint64_t link_frames_alarm_at(void)
 {
 	uint64_t at = due_at(), early = heard_ns + leisure_ns;
 
-	if (!is_quick() || early <= looked_ns || at == NEVER ||
+	if (!is_quick() || early <= looked_ns || at == NEVER || nic->silent ||
 	    (at < early && !frames_only_resends(link_frames, at)))
 		return at;
 	return early;
@@ -248,10 +248,12 @@ uint64_t link_frames_alarm_at(void)
 /* The timer while the application computes: mostly an acknowledgement is due soon, and
  * leaves with a message before that, or messages that wait for company are, and leave when
  * the application waits or the peer acknowledges what is under way. To set the timer for
- * them each time costs more than the message, so they may be somewhat late. */
+ * them each time costs more than the message, so they may be somewhat late; where messages come
+ * and go quickly and none waits for company, by more. */
 static inline void arm_leisurely(uint64_t due)
 {
-	uint64_t early = looked_ns + (is_quick() ? leisure_ns : LEISURE_NS);
+	bool quick = is_quick() && !frames_holds(link_frames);
+	uint64_t early = looked_ns + (quick ? leisure_ns : LEISURE_NS);
 
 	timer_arm_by(due > looked_ns && due < early ? early : due);
 }
@@ -279,12 +281,15 @@ bool link_frames_is_alert(void)
 
 bool link_frames_rest(void)
 {
+	uint32_t pending;
+
 	if (busy)
 		return true;
-	frames_rest(link_frames);
+	pending = frames_pending(link_frames);
+	frames_rest(link_frames);      /* it may send, and find that others have left */
 	if (!armed)
 		interrupts(true);
-	if (!alert && link_frames_poll())
+	if ((!alert && link_frames_poll()) || frames_pending(link_frames) != pending)
 		return false;
 	flooded = false;
 	return true;

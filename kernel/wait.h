@@ -3,7 +3,8 @@
  *
  * The sleep protocol (DESIGN.md section 3): set own->sleeping, fence, look
  * again, `sti; hlt`. Whoever publishes: event, fence, read `sleeping`, clear
- * it, ring. So nobody rings a node that is awake, and no bell is lost.
+ * it, ring. So nobody rings a node that is awake, and no bell is lost. Over frames
+ * nobody reads the flag: there whoever publishes rings.
  *
  * Waits nest: while one is halted, a doorbell's work may halt for a lock, and a
  * request of the launcher's may wait for room on the console.

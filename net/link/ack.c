@@ -9,18 +9,20 @@
 #define CALM_FRAMES  2048u
 
 /* A round trip ends when its frame is acknowledged, as one of the first or by itself. */
-static void measure(struct flow *flow, const struct wire *wire, uint32_t now)
+static void measure(const struct link *link, struct flow *flow, const struct wire *wire,
+		    uint32_t now)
 {
-	uint32_t at = flow->timed - wire->ack;
+	uint32_t at = flow->timed - wire->ack, trip = now - flow->timed_at;
 
 	if (!(flow->flags & FLOW_TIMED))
 		return;
 	if (!is_before(flow->timed, wire->ack) &&
 	    (at >= MAPPED || !((wire->selective << 1 | wire->waits) >> at & 1)))
 		return;
-	/* A grant comes when it is this node's turn. */
-	if (wire->kind != WIRE_KIND_GRANT)
-		timer_measure(flow, now - flow->timed_at);
+	/* A grant comes when it is this node's turn, and what waits for one may be acknowledged late
+	 * (assemble.c). */
+	if (wire->kind != WIRE_KIND_GRANT && !(wire->waits && trip >= link->first_timeout))
+		timer_measure(flow, trip);
 	flow->flags &= (uint8_t)~FLOW_TIMED;
 }
 
@@ -118,7 +120,7 @@ int ack_take(struct link *link, struct flow *flow, const struct wire *wire, uint
 
 	if (n > under_way)
 		return is_before(wire->ack, flow->una); /* old, or nonsense */
-	measure(flow, wire, units(now));
+	measure(link, flow, wire, units(now));
 	if (n)
 		advance(link, flow, n);
 	if (wire->selective || wire->waits)

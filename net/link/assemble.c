@@ -370,7 +370,7 @@ static void settle(struct link *link, struct flow *flow, uint64_t now, int expec
 	if (flow->arrived && !is_gapless(link, flow))
 		send_ack(link, flow, now);
 	else if (is_patient(link, flow))
-		timer_ack_late(link, flow, units(now) + link->first_timeout);
+		timer_ack_late(link, flow, units(now));
 	else if (bulk_serves(link, flow) &&
 		 (flow_other(flow) == link->bulk.held || flow->unacked * 2u < flow->granted))
 		timer_ack(link, flow, units(now), link->config.least_timeout / 2);
@@ -394,7 +394,8 @@ void assemble_rest(struct link *link, uint64_t now)
 	for (uint32_t i = 0; i < link->n_owed; i++) {
 		struct flow *flow = &link->flows[link->owed[i]];
 
-		if (flow->unacked && flow->assembly == NO_RECORD)
+		if (flow->unacked && flow->assembly == NO_RECORD &&
+		    !(flow->flags & FLOW_REFUSED))
 			send_ack(link, flow, now);
 	}
 	link->n_owed = 0;

@@ -12,7 +12,7 @@ struct link_config link_defaults(uint32_t node, uint32_t nodes, uint32_t incarna
 	uint32_t records = nodes < 32 ? 64 : nodes < 1024 ? 2 * nodes : 2048;
 	/* Each message that a card's ring holds may want an answer, which needs a record until
 	 * it is acknowledged: with fewer, what comes is refused and has to come again. */
-	uint32_t answers = nodes > 3 && records < 256 ? 256 : records;
+	uint32_t answers = records < 256 ? 256 : records;
 	/* One flow may take half of these: several acknowledgements' worth. */
 	uint32_t requests = records < 192 ? 192 : records;
 

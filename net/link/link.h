@@ -178,7 +178,7 @@ struct link_config {
 	uint16_t bundles;          /* of short messages, being sent or come too early; 0: none is made */
 	uint16_t tries;            /* timeouts without a sign of life before a peer is given up */
 	uint32_t announce;         /* payload bytes from which on a message is announced; 0: none */
-	uint32_t ring;             /* short frames that may come at once: the windows' sum */
+	uint32_t ring;             /* short frames that may come at once: about the windows' sum */
 	uint32_t slots;            /* of them that one of the longest takes the place of */
 	uint32_t burst_bytes;      /* payload of one flow under way, of at least LINK_FIRST_WINDOW
 	                              frames; messages of one page or less do not count */
@@ -310,8 +310,8 @@ uint64_t link_deadline(const struct link *link);
 void link_rest(struct link *link, uint64_t now);
 /* The part of it that is about acknowledgements and what is sent again. */
 uint64_t link_due(const struct link *link);
-/* 1: what link_tick is for at that moment, as link_rest leaves it, is only to send again what
- * was not acknowledged until then. */
+/* 1: what link_tick is for at that moment, as link_rest leaves it, and soon after it, is only
+ * to send again what was not acknowledged until then. */
 int link_only_resends(const struct link *link, uint64_t at);
 void link_tick(struct link *link, uint64_t now);
 

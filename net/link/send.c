@@ -443,7 +443,8 @@ void send_left(struct link *link, struct flow *flow, const struct send *send, ui
 	flow->next++;
 	if (flow->next == send->first + send->frames)
 		flow->fresh = send->next;
-	if (!(flow->flags & FLOW_RESENDS))
+	/* With so many it is more patient. */
+	if (!(flow->flags & FLOW_RESENDS) || flow->next - flow->una == LATER_FRAMES + 1)
 		timer_resend(link, flow, now);
 }
 

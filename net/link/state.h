@@ -386,8 +386,8 @@ void timer_resend(struct link *link, struct flow *flow, uint32_t now);
 /* The same for the only frame under way, where all before has arrived. */
 void timer_first(struct link *link, struct flow *flow, uint32_t now);
 void timer_ack(struct link *link, struct flow *flow, uint32_t now, uint64_t ns);
-/* Nor before that, even if it was to be sent sooner. */
-void timer_ack_late(struct link *link, struct flow *flow, uint32_t at);
+/* After config.first_timeout, and not before that even if it was to be sent sooner. */
+void timer_ack_late(struct link *link, struct flow *flow, uint32_t now);
 void timer_measure(struct flow *flow, uint32_t trip);
 uint32_t timer_timeout(const struct link *link, const struct flow *flow);
 /* Neither of its times counts any more. */

@@ -188,8 +188,12 @@ void timer_ack(struct link *link, struct flow *flow, uint32_t now, uint64_t ns)
 	timer_by(link, flow, at);
 }
 
-void timer_ack_late(struct link *link, struct flow *flow, uint32_t at)
+void timer_ack_late(struct link *link, struct flow *flow, uint32_t now)
 {
+	uint32_t at = now + link->first_timeout;
+
+	if ((flow->flags & FLOW_ACKS) && is_before(now + link->ack_delay + 1, flow->ack_at))
+		return;                /* it is late already */
 	flow->ack_at = at;
 	flow->flags |= FLOW_ACKS;
 	timer_by(link, flow, at);
@@ -313,7 +317,8 @@ int link_only_resends(const struct link *link, uint64_t at)
 {
 	uint32_t when;
 
-	return at == link->due && link->n_heap > 0 &&
+	return at == link->due && link->n_heap == 1 && link->bulk.at == LINK_NEVER &&
+	       !link->n_held && !link->ending && !link->bulk.full &&
 	       !(earliest(&link->flows[link->heap[0]], &when) & FLOW_ACKS);
 }
 

@@ -121,7 +121,7 @@ int train_send(struct link *link, struct flow *flow, uint64_t now)
 {
 	const struct send *first = send_at(link, flow->fresh);
 	struct flow *other = flow_other(flow);
-	int has_ack = is_unsaid(other), is_first = flow->next == flow->una, result;
+	int has_ack = is_unsaid(other), result;
 	struct train train = { .n = 1, .bytes = WIRE_TRAIN };
 	uint32_t index;
 
@@ -137,9 +137,6 @@ int train_send(struct link *link, struct flow *flow, uint64_t now)
 	result = send_train(link, flow, &train, index, now);
 	if (result == 1) {
 		count(link, LINK_DATA_OUT);
-		/* Only now it shows how many are under way. */
-		if (is_first)
-			timer_resend(link, flow, units(now));
 		return 1;
 	}
 	if (result == 0)

@@ -40,6 +40,8 @@ static struct {
 	uint32_t frames, completions;  /* that the card has and nobody has looked at */
 	bool wanted, armed, interrupt; /* it shall interrupt; it may; it does */
 	uint32_t pending;              /* sends of the link */
+	uint32_t end_at_rest;          /* of them, so many once the node is about to halt */
+	bool holds;                    /* messages that wait for company */
 	uint32_t taken, ticks;         /* frames and times that the link has heard of */
 	bool over;                     /* what is waited for has ended */
 	jmp_buf asleep;
@@ -187,8 +189,13 @@ int frames_only_resends(const struct frames *frames, uint64_t at)
 	return is.only_resends && at == is.deadline;
 }
 void frames_tick(struct frames *frames) { (void)frames; is.ticks++; is.deadline = NEVER; }
-void frames_rest(struct frames *frames) { (void)frames; }
-int frames_holds(const struct frames *frames) { (void)frames; return 0; }
+void frames_rest(struct frames *frames)
+{
+	(void)frames;
+	is.pending -= is.end_at_rest;
+	is.end_at_rest = 0;
+}
+int frames_holds(const struct frames *frames) { (void)frames; return is.holds; }
 void frames_flush(struct frames *frames) { (void)frames; }
 struct link *frames_link(struct frames *frames) { (void)frames; return 0; }
 int link_bulk_is_idle(const struct link *link) { (void)link; return 0; }
@@ -364,6 +371,33 @@ TEST(who_exchanges_frames_quickly_wakes_less_and_less_for_the_timer)
 	}
 	link_frames_arrival(true);              /* it computes: somebody may wait for it */
 	CHECK_IS(leisure_ns, LEISURE_NS);
+}
+
+TEST(who_computes_while_messages_wait_sets_the_timer_soon)
+{
+	begin(CONTROL_INTERRUPT, NOTHING, NO_STEP);
+	leisure_ns = MOST_LEISURE_NS;
+	for (uint32_t holds = 0; holds < 2; holds++) {
+		is.holds = holds;
+		is.timer = NEVER;
+		heard_ns = looked_ns = is.now;
+		heard_before_ns = heard_after_ns = QUICK_NS;
+		is.deadline = is.now + 50000;
+		set_timer();
+		CHECK_IS(is.timer, looked_ns + (holds ? LEISURE_NS : MOST_LEISURE_NS));
+	}
+	is.holds = false;
+	leisure_ns = LEISURE_NS;
+}
+
+TEST(what_ends_when_the_node_is_about_to_halt_is_not_slept_over)
+{
+	begin(CONTROL_INTERRUPT, NOTHING, NO_STEP);
+	is.pending = 2;
+	is.end_at_rest = 1;
+	CHECK(!link_frames_rest());
+	CHECK(link_frames_rest());
+	is.pending = 0;
 }
 
 /* Two frames close together are no exchange. */

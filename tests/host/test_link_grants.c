@@ -310,12 +310,41 @@ TEST(link_gives_others_a_turn)
 
 /* Four announcements or more that wait for their turn are acknowledged by its grant, unless their
  * sender could announce more if it heard of them. */
+static uint32_t acks_of(const struct probe *p, uint32_t node)
+{
+	uint32_t acks = 0;
+
+	for (uint32_t i = 0; i < p->n_sent; i++)
+		acks += p->to[i] == node && p->sent[i].kind == WIRE_KIND_ACK;
+	return acks;
+}
+
+/* One more announcement does not put it off. */
+TEST(link_acknowledges_what_waits_for_its_turn_after_all)
+{
+	struct probe *p = start(1);
+	struct wire wire = announcement(0, 200 * PART);
+
+	probe_give(p, OTHER, &wire, 7);
+	for (uint32_t i = 0; i < 5; i++) {
+		if (i == 4)
+			probe_pass(p, p->config.first_timeout / 2);
+		wire = announcement(i, PART);
+		probe_give(p, PEER, &wire, i);
+	}
+	CHECK_IS(acks_of(p, PEER), 0);
+	probe_pass(p, p->config.first_timeout / 2 + 4096);
+	CHECK_IS(acks_of(p, PEER), 1);
+	link_give_up(p->link, p->now, OTHER);
+	link_give_up(p->link, p->now, PEER);
+	probe_close(p, 1);
+}
+
 TEST(link_acknowledges_late_what_waits_for_its_turn)
 {
 	for (uint32_t n = 3; n <= LINK_FIRST_WINDOW; n++) {
 		struct probe *p = start(1);
 		struct wire wire = announcement(0, 200 * PART);
-		uint32_t acks = 0;
 
 		probe_give(p, OTHER, &wire, 7);
 		for (uint32_t i = 0; i < n; i++) {
@@ -323,9 +352,7 @@ TEST(link_acknowledges_late_what_waits_for_its_turn)
 			probe_give(p, PEER, &wire, i);
 		}
 		probe_pass(p, 2 * p->config.ack_delay);
-		for (uint32_t i = 0; i < p->n_sent; i++)
-			acks += p->to[i] == PEER && p->sent[i].kind == WIRE_KIND_ACK;
-		CHECK_IS(acks, n == 3 || n == LINK_FIRST_WINDOW);
+		CHECK_IS(acks_of(p, PEER), n == 3 || n == LINK_FIRST_WINDOW);
 		link_give_up(p->link, p->now, OTHER);
 		CHECK_IS(last_grant(p)->ack, 0);
 		CHECK(last_grant(p)->waits);

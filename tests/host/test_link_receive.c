@@ -92,6 +92,25 @@ TEST(link_is_not_due_for_what_has_left_already)
 	probe_close(&p, 0);
 }
 
+TEST(link_does_not_only_send_again_where_another_node_is_soon_acknowledged)
+{
+	struct wire other = probe_data(0, 8, 0);
+	struct probe p;
+	uint64_t due;
+
+	open_default(&p);
+	probe_send(&p, 1, 8, 1);
+	link_rest(p.link, p.now);
+	due = link_deadline(p.link);
+	probe_pass(&p, due - p.now - p.config.ack_delay / 2);
+	CHECK(link_only_resends(p.link, due));
+	probe_give(&p, 2, &other, 9);
+	link_rest(p.link, p.now);
+	CHECK(link_deadline(p.link) == due);
+	CHECK(!link_only_resends(p.link, due));
+	probe_close(&p, 0);
+}
+
 TEST(link_acknowledges_before_a_rest_what_a_sender_may_wait_for)
 {
 	const struct wire *frame;
@@ -186,6 +205,7 @@ TEST(link_asks_again_for_what_was_refused)
 	p.busy = 1;
 	give_data(&p, 0, 8, 0, 1);
 	CHECK(told(&p, ""));
+	link_rest(p.link, p.now);
 	CHECK(!probe_next(&p));
 	probe_pass(&p, p.config.again_delay + 2048);
 	ack = probe_next(&p);

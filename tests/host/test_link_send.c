@@ -69,6 +69,16 @@ TEST(link_sends_what_the_window_allows)
 	probe_close(&p, 1);
 }
 
+/* Else what one flow may have under way is refused, and comes again. */
+TEST(link_has_records_for_the_answers_to_a_flow)
+{
+	for (uint32_t nodes = 2; nodes < 4000; nodes += nodes / 2) {
+		struct link_config config = link_defaults(0, nodes, 1);
+
+		CHECK(config.answers >= config.sends - config.answers);
+	}
+}
+
 TEST(link_lets_a_long_frame_take_several_slots)
 {
 	struct probe p;

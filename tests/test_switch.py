@@ -1,6 +1,7 @@
 """The machine's switch, driven through its sockets: forwarding, faults, isolation."""
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import random
@@ -8,6 +9,7 @@ import select
 import socket
 import struct
 import subprocess
+import termios
 import time
 from collections import Counter
 from pathlib import Path
@@ -234,9 +236,14 @@ def numbered(source: int, target: int, count: int) -> list[bytes]:
     return [frame(source, target, struct.pack("<II", i, i) + b"." * 56) for i in range(count)]
 
 
+def unread(port: socket.socket) -> int:
+    """Bytes that the switch has still to take from this port."""
+    return struct.unpack("i", fcntl.ioctl(port, termios.TIOCOUTQ, bytes(4)))[0]
+
+
 def through(net: Switch, frames: list[bytes]) -> list[bytes]:
     """Send from 0 to 1 in batches; what arrives, as it arrives. A last frame by way of
-    node 2 cannot tell the end, so the end is a silence."""
+    node 2 cannot tell the end, so the end is a silence once the switch has read everything."""
     got = []
     for i in range(0, len(frames), 50):
         net.send(0, *frames[i:i + 50])
@@ -247,9 +254,11 @@ def through(net: Switch, frames: list[bytes]) -> list[bytes]:
                 if len(net.rest[1]) < 4 + length:
                     break
                 got.append(net.take(1))
-    while select.select([net.ports[1]], [], [], 0.3)[0] or net.rest[1]:
-        got.append(net.take(1))
-    return got
+    while True:
+        if select.select([net.ports[1]], [], [], 0.3)[0] or net.rest[1]:
+            got.append(net.take(1))
+        elif not unread(net.ports[0]):
+            return got
 
 
 @pytest.mark.parametrize("fault, counter", [

@@ -185,7 +185,8 @@ static void check_bulk(const struct link *link)
 }
 
 /* Flows that hold messages: each once. They are brief, which one is, or announced, and the last,
- * and have not left. */
+ * and have not left. Only announcements may be so without any other frame under way: they
+ * came behind several answers. */
 static void check_held(const struct link *link)
 {
 	MUST(link->n_held <= BUNDLES_HELD);
@@ -194,7 +195,8 @@ static void check_held(const struct link *link)
 		const struct send *first = record_at(&link->sends, link->held[i].first);
 
 		MUST(link->held[i].flow < link->n_flows && flow->tail != NO_RECORD);
-		MUST(!is_before(first->first, flow->next) && flow->next != flow->una);
+		MUST(!is_before(first->first, flow->next));
+		MUST(flow->next != flow->una || first->announced);
 		for (uint32_t at = link->held[i].first; at != NO_RECORD; at = first->next) {
 			first = record_at(&link->sends, at);
 			MUST(first->announced || (first->brief && at == flow->tail));

@@ -43,7 +43,7 @@ def shared_memory_latency(bench: Bench) -> None:
 
 
 def shared_memory_streams(bench: Bench) -> None:
-    """Puts with window 64, the slowest of three placements (tests/bench/put.c); the
+    """Puts, 64 to 512 ahead, the slowest of three placements (tests/bench/put.c); the
     limit is the kernel's copy routine alone between the same two segments."""
     for _ in range(bench.runs):
         for size, count in STREAM_SIZES.items():

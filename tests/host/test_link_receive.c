@@ -205,7 +205,6 @@ TEST(link_asks_again_for_what_was_refused)
 	p.busy = 1;
 	give_data(&p, 0, 8, 0, 1);
 	CHECK(told(&p, ""));
-	link_rest(p.link, p.now);
 	CHECK(!probe_next(&p));
 	probe_pass(&p, p.config.again_delay + 2048);
 	ack = probe_next(&p);
@@ -218,6 +217,24 @@ TEST(link_asks_again_for_what_was_refused)
 	give_data(&p, 1, 300, 0, 2);
 	p.busy = 1;
 	give_data(&p, 2, 300, 256, 2);
+	probe_close(&p, 0);
+}
+
+/* Nor before a halt, though there is something else to acknowledge. */
+TEST(link_does_not_ask_at_once_for_what_was_refused)
+{
+	const struct wire *ack;
+	struct probe p;
+
+	open_default(&p);
+	give_data(&p, 0, LINK_BRIEF_BYTES + 1, 0, 1);
+	p.busy = 1;
+	give_data(&p, 1, 8, 0, 2);
+	link_rest(p.link, p.now);
+	CHECK(!probe_next(&p));
+	probe_pass(&p, p.config.again_delay + 2048);
+	ack = probe_next(&p);
+	CHECK(ack && ack->again && ack->ack == 1 && ack->refused == 1);
 	probe_close(&p, 0);
 }
 

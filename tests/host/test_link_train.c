@@ -102,6 +102,26 @@ TEST(train_leaves_when_it_is_full_or_time_is_over)
 	close_all(p);
 }
 
+/* It may say that announcements wait after 20 ms only (assemble.c). */
+TEST(link_takes_a_late_acknowledgement_for_no_round_trip)
+{
+	struct probe *p = start(0);
+	struct wire wire = probe_ack(0, 7, 24);
+
+	announce(p, 4, 5 * PART);
+	link_flush(p->link, p->now);
+	probe_pass(p, p->config.first_timeout * 5 / 4);
+	CHECK_IS(counted(p, LINK_RESENT), 0);
+	wire.waits = 1;
+	probe_give(p, PEER, &wire, 0);
+	wire = probe_ack(4, 0, 24);
+	probe_give(p, PEER, &wire, 0);
+	CHECK_IS(probe_send(p, PEER, 8, 9), LINK_OK);
+	link_rest(p->link, p->now);
+	CHECK(link_deadline(p->link) <= p->now + p->config.first_timeout + 2048);
+	close_all(p);
+}
+
 /* Nothing is under way, but the answers say that more is to come. Nor is it sent again soon: the
  * grant may be the first that is heard of it. */
 TEST(train_is_made_of_what_follows_several_answers)

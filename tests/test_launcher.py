@@ -7,6 +7,7 @@ import re
 import signal
 import stat
 import time
+from pathlib import Path
 
 import pytest
 
@@ -249,6 +250,28 @@ def test_dry_run_starts_nothing(margay, app):
     for rank, line in enumerate(lines):
         assert f"node={rank}" in line and "1,maxcpus=2" in line
     assert "hello from" not in run.stdout
+
+
+def test_nodes_bound_to_cores(margay, app):
+    """All threads of a node's QEMU keep to its core, and --verbose says which; more nodes than
+    cores share them."""
+    cores = sorted(os.sched_getaffinity(0))
+    live = waiting(margay, app, 3, "sleep", "--bind-to", "core", "--verbose")
+    said = live.wait_for(r"node (\d) is process (\d+) on core (\d+)$", count=3)
+    nodes = live.nodes()
+    for rank, pid in nodes.items():
+        core = cores[rank % len(cores)]
+        assert (rank, pid, core) in [tuple(map(int, match.groups())) for match in said]
+        for thread in Path(f"/proc/{pid}/task").iterdir():
+            assert os.sched_getaffinity(int(thread.name)) == {core}
+    live.signal(signal.SIGTERM)
+    assert live.wait().returncode == 143
+
+
+def test_binding_is_shown_or_refused(margay, app):
+    run = margay("run", "--bind-to", "core", "--dry-run", app("hello")).ok()
+    assert re.match(rf"\S*taskset -c {min(os.sched_getaffinity(0))} \S*qemu-system", run.lines[0])
+    margay("run", "--bind-to", "socket", app("hello")).status(125).says("choose one of: none, core")
 
 
 def test_verbose_says_which_accelerator(margay, app):

@@ -63,8 +63,8 @@ def probe_node(job: RunOptions, layout: Layout, qemu: str, spawn: str, image: Im
     node = Node(0)
     start = time.monotonic()
     region.stamp_start(1)
-    node.start(spawn, qemu, qemu_arguments(options, "kvm", 0, os.getpid(), os.getuid(),
-                                           image.boot_bytes), image.fd, null_fd, start)
+    node.start(spawn, [qemu, *qemu_arguments(options, "kvm", 0, os.getpid(), os.getuid(),
+                                             image.boot_bytes)], image.fd, null_fd, start)
     os.close(null_fd)
     bells.serve(0, node.bell)
     watch = select.poll()

@@ -18,9 +18,8 @@ SILENT = {
 # Without effect, and worth a line. name -> (values, reason)
 PLACEMENT = "every rank has a node of its own, with one CPU"
 NOTED = {
-    "bind-to": (1, PLACEMENT), "map-by": (1, PLACEMENT), "rank-by": (1, PLACEMENT),
-    "bynode": (0, PLACEMENT), "byslot": (0, PLACEMENT), "bind-to-core": (0, PLACEMENT),
-    "bind-to-none": (0, PLACEMENT), "mca": (2, "there are no components to choose"),
+    "map-by": (1, PLACEMENT), "rank-by": (1, PLACEMENT),
+    "bynode": (0, PLACEMENT), "byslot": (0, PLACEMENT), "mca": (2, "there are no components to choose"),
     "gmca": (2, "there are no components to choose"),
 }
 HOSTS = ("host", "H", "hosts", "hostfile", "machinefile", "f", "default-hostfile")
@@ -52,6 +51,8 @@ def take(options, name: str, value: str | None, words,
         if argument() != "1":
             raise MargayError(f"{name}: a node runs one rank",
                               "leave it out; -n N boots N nodes with a rank each")
+    elif word in ("bind-to-core", "bind-to-none"):
+        set_option(options, "bind_to", name, word.removeprefix("bind-to-"))
     elif word == "x":
         set_option(options, "env", name, argument())
     elif word in ENV_PAIR:

@@ -11,6 +11,7 @@ import os
 import select
 import time
 
+from .binding import bound_to
 from .console import Console
 from .doorbell import Doorbell, raise_descriptor_limit
 from .errors import MargayError
@@ -107,17 +108,19 @@ class Job:
         debug = node.rank == self.debug_rank
         arguments = qemu_arguments(self.options, self.accel, node.rank, self.id, os.getuid(),
                                    self.image.boot_bytes, debug, node.life)
+        binding = bound_to(self.options, node.rank)
         self.region.stamp_start(node.rank + 1)
         try:
-            node.start(self.spawn, self.qemu, arguments, self.boot_fd, self.null_fd,
-                       time.monotonic(), self.debug_fd if debug else -1,
+            node.start(self.spawn, [*binding, self.qemu, *arguments], self.boot_fd,
+                       self.null_fd, time.monotonic(), self.debug_fd if debug else -1,
                        self.wire.cards(node.rank) if self.wire else None)
         except OSError as error:
             raise MargayError(f"node {node.rank} cannot be started: {error.strerror}",
                               "see `ulimit -n` and `ulimit -u`, or use fewer nodes") from None
         self.doorbell.serve(node.rank, node.bell)
         if self.options.verbose:
-            self.say(f"node {node.rank} is process {node.pid}")
+            where = f" on core {binding[-1]}" if binding else ""
+            self.say(f"node {node.rank} is process {node.pid}{where}")
         self._watch(node.pidfd, lambda: self._on_end(node))
         self._watch(node.serial.fileno(), lambda: self._on_serial(node))
         self._watch(node.errors, lambda: self._on_errors(node))

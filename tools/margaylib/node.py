@@ -34,10 +34,9 @@ class Node:
         self.ended_by_us = False
         self.judged = False                 # its end has been told
 
-    def start(self, spawn: str, qemu: str, arguments: list[str], image_fd: int,
-              null_fd: int, now: float, gdb_fd: int = -1,
-              cards: list[int] | None = None) -> None:
-        """Starts the process; afterwards `bell` and `serial` are the launcher's ends."""
+    def start(self, spawn: str, command: list[str], image_fd: int, null_fd: int, now: float,
+              gdb_fd: int = -1, cards: list[int] | None = None) -> None:
+        """Starts the command, a QEMU; afterwards `bell` and `serial` are the launcher's ends."""
         self.bell, far_bell = socket.socketpair()
         self.serial, far_serial = socket.socketpair()
         self.serial.setblocking(False)
@@ -51,7 +50,7 @@ class Node:
             wanted[Fds.CARDS + index] = fd
         self.started = now
         self.pid = os.posix_spawn(
-            spawn, [spawn, str(os.getpid()), qemu, *arguments], os.environ,
+            spawn, [spawn, str(os.getpid()), *command], os.environ,
             file_actions=moves(wanted), setpgroup=0, setsigmask=[],
             setsigdef=[signal.SIGINT, signal.SIGQUIT, signal.SIGPIPE, signal.SIGTERM,
                        signal.SIGHUP])

@@ -18,6 +18,7 @@ MOST_PATIENCE = 1 << 31      # seconds: for ever
 MOST_OUTS = 64                # FILE_OUT_LIMIT of kernel/files.h
 NAME_BYTES = 231              # of region_file.name, without its NUL
 MACHINES = ("microvm", "q35", "pc")
+BINDINGS = ("none", "core")
 ACCELS = ("auto", "tcg", "kvm")
 MB = 1 << 20
 
@@ -49,6 +50,8 @@ TABLE: tuple[tuple[tuple[str, ...], str, str, str], ...] = (
     (("--restarts",), "N", "restarts", "of one node, with --on-death restart (3)"),
     (("--accel",), "A", "accel", "tcg, kvm or auto: kvm if a probe node came up with it (auto)"),
     (("--machine",), "M", "machine", "QEMU's machine type: microvm, q35 or pc (by the link)"),
+    (("--bind-to",), "B", "bind_to", "core: each node keeps to one core of this host, in turn; "
+     "or none (none)"),
     (("--boot",), "ISO", "boot", "boot the nodes by GRUB from an image that `margay iso` made"),
     (("--no-prefix",), "", "no_prefix", "do not put the rank in front of lines"),
     (("--output-dir",), "D", "output_dir", "output to D/rank<K>.out and .err, not to the terminal"),
@@ -131,6 +134,7 @@ class RunOptions:
         self.timeout = 0.0        # 0: none
         self.accel = "auto"
         self.machine = ""         # '': by the link
+        self.bind_to = "none"     # or core
         self.boot = ""
         self.no_prefix = False
         self.output_dir: Path | None = None
@@ -302,6 +306,8 @@ def set_option(options: RunOptions, attribute: str, name: str, value: str) -> No
         options.accel = _choice(name, value, ACCELS)
     elif attribute == "machine":
         options.machine = _choice(name, value, MACHINES)
+    elif attribute == "bind_to":
+        options.bind_to = _choice(name, value, BINDINGS)
     elif attribute in ("file", "out"):
         _add_file(options, name, value, attribute == "out")
     elif attribute == "env":

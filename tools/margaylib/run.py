@@ -5,6 +5,7 @@ import os
 import sys
 
 from . import hostmem, machine
+from .binding import bound_to
 from .errors import MargayError, size_text
 from .image import Image
 from .layout import Layout
@@ -89,5 +90,5 @@ def dry_run(options: RunOptions, image: Image, qemu: str) -> int:
                                       image.boot_bytes)
         line = [word.replace(f"/dev/fd/{machine.Fds.IMAGE}", path.replace(",", ",,")
                              if options.boot else path) for word in line]
-        print(join([qemu, *line]))
+        print(join([*bound_to(options, rank), qemu, *line]))
     return 0

@@ -2,8 +2,8 @@
  * Under QEMU's emulator: make its translation cache large. It starts with 256
  * entries, directly mapped, and doubles when a flush finds it nearly full; so
  * a kernel that never flushes would keep the small one, and two places that
- * are equal modulo 1 MiB would displace each other (DESIGN.md section 7). Runs
- * once, at boot. Does nothing anywhere else.
+ * are equal modulo 1 MiB would displace each other (docs/measurements.md, The
+ * emulator's translation cache). Runs once, at boot. Does nothing anywhere else.
  */
 #include "emulator.h"
 

@@ -8,7 +8,7 @@
 #include "../net/portals/iovec.h"
 
 /* Copies whose two ends differ by less than this modulo COLLISION_PERIOD
- * thrash the emulator's translation cache (DESIGN.md section 7). */
+ * thrash the emulator's translation cache (docs/measurements.md). */
 #define COLLISION_PERIOD  0x100000UL
 #define COLLISION_MARGIN  (2 * PAGE_BYTES)
 #define PAGE_BYTES        4096UL

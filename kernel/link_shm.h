@@ -1,7 +1,7 @@
 /*
  * The shared-memory link: the sending kernel carries a message out on the
- * target's block itself (DESIGN.md sections 1 and 5). It also carries messages
- * of a process to itself, with or without a region.
+ * target's block itself (docs/portals.md section 3; docs/machine.md, The shared
+ * region). It also carries messages of a process to itself, with or without a region.
  *
  * Everything here runs with interrupts off and no lock held, in a system call
  * or while booting, unless it says otherwise.

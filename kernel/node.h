@@ -22,7 +22,7 @@ struct region_node;
  *
  * Virtual address = APP_BASE + offset, physical = physical + offset. Kernels
  * use the two supervisor aliases, whose addresses differ by 512 KiB modulo
- * 1 MiB (DESIGN.md section 7).
+ * 1 MiB (docs/measurements.md, The emulator's translation cache).
  */
 struct segment {
 	uint64_t physical;         /* a multiple of 2 MiB */

@@ -6,7 +6,7 @@
  * Lines "NAME_FIGURE VALUE" go to node 0's standard output.
  *
  *   locks      locked increments from both nodes, and store-fence-load rounds:
- *              what the shared-memory link relies on (DESIGN.md section 5)
+ *              what the shared-memory link relies on (docs/machine.md, Sleep)
  *   pingpong   a flag in shared memory, polled: the limit of latency
  *   doorbell   the same, but whoever waits is halted and rung
  *   copy       the copy routine from segment to segment: the limit of bandwidth,

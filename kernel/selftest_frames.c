@@ -1,7 +1,7 @@
 /*
  * The self-tests `frames` (all parts), `framesizes` (the first two), `framehalves` and
  * `framestreams`: frames from node 0 to node 1 with nothing above the driver. What they
- * print is the limit that messages are compared with (tests/bench/frames.py), and what
+ * print is the limit that messages are compared with (tests/bench/cards.py), and what
  * tests/test_nic.py looks at. Called by selftest.c before the application starts.
  * Data: the part that is running.
  *

@@ -1,7 +1,7 @@
 /*
  * Waiting: spin for a short while, then halt until a doorbell or the timer.
  *
- * The sleep protocol (DESIGN.md section 3): set own->sleeping, fence, look
+ * The sleep protocol (docs/machine.md, Sleep): set own->sleeping, fence, look
  * again, `sti; hlt`. Whoever publishes: event, fence, read `sleeping`, clear
  * it, ring. So nobody rings a node that is awake, and no bell is lost. Over frames
  * nobody reads the flag: there whoever publishes rings.

@@ -47,7 +47,7 @@ ERRORS = {
 DELIVERED = {"begin": (0, -1, -2, -3), "inline": (0, -1, -3), "end": (0, -5)}
 OTHERS = ("open", "close", "poke", "data", "copy", "read", "sent", "unanswered", "died", "refuse",
           "eq_handled", "eq_scribble", "alive", "barrier")
-# Cases of the rules of PORTALS.md, as the model names them.
+# Cases of the rules of docs/portals.md, as the model names them.
 CASES = {
     2: ("portal", "cookie", "entry admits nobody", "nid", "pid", "uid", "jid", "entry's portal"),
     3: ("first entry", "after one that does not match", "after one that rejects", "end of list",

@@ -1,8 +1,11 @@
 """What the source may contain: includes by layer, sizes, no globals in net/."""
 from __future__ import annotations
 
+import ast
+import io
 import re
 import subprocess
+import tokenize
 from pathlib import Path
 
 import pytest
@@ -20,7 +23,7 @@ C_SOURCES = [path for path in SOURCES if path.suffix in (".c", ".h") and path.ex
 FREESTANDING = {"stdarg.h", "stdatomic.h", "stdbool.h", "stddef.h", "stdint.h", "stdalign.h",
                 "stdnoreturn.h", "limits.h", "float.h"}
 
-# folder -> folders whose headers its files may include, besides their own (DESIGN.md, 4).
+# folder -> folders whose headers its files may include, besides their own.
 # More specific folders come first.
 MAY_INCLUDE = {
     "net/portals": {"net"},
@@ -156,6 +159,48 @@ def test_files_begin_with_what_they_are():
     bad = [str(path.relative_to(ROOT)) for path in SOURCES if path.exists()
            and not path.read_text(encoding="utf-8").startswith(opening[path.suffix])]
     assert not bad, "\n".join(bad)
+
+
+# Files that comments name and that are not this repository's, nor a freestanding compiler's.
+ELSEWHERE = FREESTANDING | {"hw/i386/microvm.c", "sys/dirent.h", "immintrin.h"}
+
+KNOWN = [f"/{name}" for name in subprocess.run(
+    ["git", "-C", str(ROOT), "ls-files"], capture_output=True, text=True).stdout.split()]
+
+
+def comments(path: Path, text: str) -> str:
+    """What a source says to its readers: comments, and in Python docstrings."""
+    if path.suffix == ".py":
+        tokens = tokenize.generate_tokens(io.StringIO(text).readline)
+        said = [token.string for token in tokens if token.type == tokenize.COMMENT]
+        said += [ast.get_docstring(node) or "" for node in ast.walk(ast.parse(text))
+                 if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef))]
+    else:
+        said = re.findall(r";.*" if path.suffix == ".asm" else r"(?s)/\*.*?\*/", text)
+    return "\n".join(said)
+
+
+def missing_files(path: Path, text: str) -> list[str]:
+    """Files that a source's comments name and that are not there; NAME.c is any file."""
+    named = re.findall(r"[\w./-]*\w\w\.(?:md|py|asm|[ch])\b(?!\()", comments(path, text))
+    return [name for name in named if name not in ELSEWHERE and "NAME" not in name
+            and not any(file.endswith(f"/{name}") for file in KNOWN)]
+
+
+def test_files_that_comments_name_are_there():
+    bad = [f"{path.relative_to(ROOT)}: {name}" for path in SOURCES
+           if path.suffix in (".c", ".h", ".asm", ".py", ".ld") and path.exists()
+           for name in missing_files(path, path.read_text(encoding="utf-8"))]
+    assert not bad, "\n".join(bad)
+
+
+@pytest.mark.parametrize("name, text", [
+    ("probe.c", '/* See gone.c. */'), ("probe.h", "/*\n * As net/gone.h, and link.h.\n */"),
+    ("probe.asm", "mov eax, 1 ; GONE.md"), ("probe.py", '"""As gone.py."""\n'),
+    ("probe.py", "one = 1  # tests/gone.md\n"), ("probe.c", "/* drivers/link.h */"),
+])
+def test_the_check_of_named_files_finds(name, text):
+    assert len(missing_files(ROOT / name, text)) == 1
 
 
 def global_symbols(result: Path) -> dict[str, str]:

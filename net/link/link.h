@@ -26,7 +26,7 @@
  *   LOST      (at once)                                 everything queued and begun ends
  *                                                       with failure, lost(): IDLE at 0
  *
- * The receiving half (receive.c, assemble.c; expected: first frame missing):
+ * The receiving half (accept.c, plain.c, assemble.c; expected: first frame missing):
  *
  *   frame                          action
  *   before expected, or arrived    acknowledge at once

@@ -1,6 +1,6 @@
 /*
  * deliver: carry out a message on the target's block, in three phases
- * (DESIGN.md section 1). It does not know who runs it: the receiver's kernel,
+ * (docs/portals.md section 3). It does not know who runs it: the receiver's kernel,
  * the sender's, a Linux process. An ack and a reply are delivered the same
  * way, on the initiator's view.
  *

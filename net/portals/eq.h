@@ -55,7 +55,7 @@ int eq_free(struct process_view *view, handle_t handle);
 /* Events that the reader has not taken, at most the queue's size: more than 0
  * means that PtlEQGet finds one. PORTALS_EQ_INVALID. For SYS_EQ_WAIT: the
  * owner's kernel may call it without the lock, and does so once more after it
- * has set its sleep flag (DESIGN.md section 3). */
+ * has set its sleep flag (docs/machine.md, Sleep). */
 int64_t eq_unread(const struct process_view *view, handle_t handle);
 
 /* Events that the queue's handler was not called with yet; 0 if it has no

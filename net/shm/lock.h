@@ -1,5 +1,5 @@
 /*
- * Locks between nodes that share memory (DESIGN.md section 5).
+ * Locks between nodes that share memory.
  *
  * Test-and-set with the owner's name. A waiter spins for about 2 us, then
  * leaves its bit and halts; whoever unlocks rings one waiter. Virtual CPUs

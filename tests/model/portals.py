@@ -2,7 +2,7 @@
 
 See objects.py for the first half and for what a model is, message.py for the words. A message under way
 is a Flight from its begin to its end; `data` may move its bytes in any pieces
-between the two. Rule numbers are those of PORTALS.md.
+between the two. Rule numbers are those of docs/portals.md section 11.
 """
 from __future__ import annotations
 

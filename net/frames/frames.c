@@ -39,7 +39,8 @@ struct frames *frames_open(void *memory, const struct link_config *config, struc
 			   struct process_view *view, void *context)
 {
 	struct link_user user = {
-		in_whole, in_begin, in_data, in_end, out_gather, out_sent, in_lost, in_place
+		.whole = in_whole, .begin = in_begin, .data = in_data, .end = in_end,
+		.place = in_place, .lost = in_lost, .gather = out_gather, .sent = out_sent
 	};
 	uint64_t bytes = link_bytes(config);
 	struct frames *frames = memory;

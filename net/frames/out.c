@@ -137,18 +137,19 @@ static void report(struct frames *frames, struct outgoing *out, int fail, uint32
 void out_sent(void *context, uint64_t source, int fail)
 {
 	struct frames *frames = context;
-	struct outgoing *out = &frames->outgoing[source];
+	struct outgoing *out;
 	struct message none;
 	uint32_t events = 0;
 	int upcall = 0;
 
-	if (source & LINK_BRIEF) { /* it has failed */
+	if (source & LINK_BRIEF) { /* it has failed, and has no record here */
 		if (frames_port_lock(frames->context)) {
 			initiator_lost(frames->view, source & ~LINK_BRIEF);
 			frames_port_unlock(frames->context);
 		}
 		return;
 	}
+	out = &frames->outgoing[source];
 	if (out->kind != OUT_NOTE && frames_port_lock(frames->context)) {
 		if (out->kind == OUT_SEND)
 			report(frames, out, fail, &events, &upcall);
@@ -197,14 +198,15 @@ static int has_room(const struct frames *frames, uint32_t node)
 	       link_has_room(frames->link, node, LINK_REQUESTS);
 }
 
-/* Hand a record to the link; what it does not take fails at once. */
+/* Hand a record to the link, as frames of at most so much payload (0: any); what it does not
+ * take fails at once. */
 static void send(struct frames *frames, uint32_t index, enum link_lane lane, uint64_t bytes,
-		 uint32_t pieces_of)
+		 uint32_t most_payload)
 {
 	struct outgoing *out = &frames->outgoing[index];
 
 	if (link_send(frames->link, frames_port_now(frames->context), out->message.target_nid,
-		      lane, &out->message, bytes, pieces_of, index))
+		      lane, &out->message, bytes, most_payload, index))
 		out_sent(frames, index, 1);
 }
 

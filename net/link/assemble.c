@@ -359,15 +359,16 @@ static int is_patient(const struct link *link, const struct flow *flow)
 	       is_gapless(link, flow);
 }
 
-/* A frame has arrived, the one that was expected or one behind it. */
-static void settle(struct link *link, struct flow *flow, uint64_t now, int expected)
+/* A frame has arrived, `in_order` or behind the one that is expected: it is acknowledged. */
+static void settle(struct link *link, struct flow *flow, uint64_t now, int in_order)
 {
-	/* What was refused may come now, and shall before anything new: say so at once. */
-	if (expected && advance(link, flow) == REFUSED)
+	int is_refused = in_order && advance(link, flow) == REFUSED;
+
+	if (is_refused)
 		assemble_refuse(link, flow, flow->expected, now);
-	else if (expected && flow->refused && !assemble_waits(link, flow))
-		flow->unacked = LINK_MOST_WINDOW;
-	if (flow->arrived && !is_gapless(link, flow))
+	/* What was refused before may come now, and shall before anything new: say so at once. */
+	if ((in_order && !is_refused && flow->refused && !assemble_waits(link, flow)) ||
+	    (flow->arrived && !is_gapless(link, flow)))
 		send_ack(link, flow, now);
 	else if (is_patient(link, flow))
 		timer_ack_late(link, flow, units(now));

@@ -20,13 +20,13 @@
  * The rings' places are the driver's own; of what the card writes into them only
  * "done", the length and the errors are read, and checked. What cannot be, no
  * progress, or a card that forgot its settings sets `trouble`: nothing is read any
- * more, and the next poll resets the card, or tries to every RETRY_NS.
+ * more, and the next poll resets the card. One that does not come back is cut off from
+ * memory, as far as PCI goes, so that all sends end, and tried again every RETRY_NS.
  */
 #include "e1000_card.h"
 
 #include "../kernel/console.h"
 #include "../kernel/memory.h"
-#include "../kernel/pci.h"
 #include "../kernel/string.h"
 #include "../kernel/time.h"
 
@@ -186,6 +186,7 @@ static void start(struct e1000 *e)
 	e->link = e1000_read(e, REG_STATUS) & STATUS_UP;
 	e->trouble = 0;
 	e->down = false;
+	e->nic.silent &= (uint8_t)~NIC_FAILED;
 	e->looks = 0;
 	e->looked_first = 0;
 	e->look_at = deadline_in(LOOK_NS);
@@ -194,9 +195,13 @@ static void start(struct e1000 *e)
 		unmask(e);
 }
 
-/* All sends under way end: the card reads nothing of them any more. */
-static void end_sends(struct e1000 *e)
+/* From now on the card reads and writes nothing, and all sends have ended. False: it does
+ * not obey, and is cut off from memory. */
+static bool stop(struct e1000 *e)
 {
+	bool obeys = reset(e);
+
+	pci_master(&e->pci, obeys);
 	while (e->send_first != e->send_next) {
 		struct e1000_frame *frame = &e->frame[e->send_first];
 
@@ -204,6 +209,7 @@ static void end_sends(struct e1000 *e)
 		e->nic.counters[NIC_DROPS_OUT]++;
 		e->nic.sent(e->nic.context, frame->cookie);
 	}
+	return obeys;
 }
 
 __attribute__((noinline, cold))
@@ -212,13 +218,13 @@ static void recover(struct e1000 *e)
 	e1000_say(e, E1000_RESET, e->trouble);
 	e->nic.counters[NIC_RESETS]++;
 	e->down = true;
-	e->look_at = deadline_in(RETRY_NS);
-	if (!reset(e)) {
-		e1000_say(e, E1000_GONE, "it does not answer to a reset");
-		return;            /* it may still read: no send has ended */
+	if (stop(e)) {
+		start(e);
+		return;
 	}
-	end_sends(e);
-	start(e);
+	e1000_say(e, E1000_GONE, "it does not obey a reset, and is cut off from memory");
+	e->nic.silent |= NIC_FAILED;
+	e->look_at = deadline_in(RETRY_NS);
 }
 
 /* ---- transmit ---- */
@@ -370,6 +376,7 @@ __attribute__((noinline, cold))
 static void look(struct e1000 *e)
 {
 	uint32_t status = e1000_read(e, REG_STATUS);
+	bool had_link = e->link;
 
 	e->look_at = deadline_in(LOOK_NS);
 	if (status == GONE)
@@ -379,8 +386,10 @@ static void look(struct e1000 *e)
 	else if (e1000_read(e, REG_TDH) >= E1000_RING || e1000_read(e, REG_RDH) >= E1000_RING)
 		nonsense(e, "it is beyond the end of its rings; it is reset");
 	e->link = status & STATUS_UP;
-	if (!e->link)
+	if (had_link && !e->link) {
+		e->nic.counters[NIC_LINK_LOSSES]++;
 		e1000_say(e, E1000_LINK, "the link is down");
+	}
 	if (e->send_first == e->send_next || e->send_first != e->looked_first)
 		e->looks = 0;
 	else if (++e->looks >= HANG_LOOKS)
@@ -411,7 +420,7 @@ uint32_t e1000_poll(struct nic *nic, uint32_t budget)
 			unmask(e);
 		}
 	}
-	if (!frames && now_ns() >= e->look_at) {
+	if (!e->look_at || (!frames && now_ns() >= e->look_at)) {
 		if (e->down)
 			recover(e);
 		else
@@ -454,8 +463,7 @@ void e1000_close(struct nic *nic)
 		reclaim(e);
 	e->down = true;
 	e->look_at = NEVER;
-	if (reset(e))
-		end_sends(e);
+	stop(e);
 }
 
 /* ---- */
@@ -479,6 +487,7 @@ struct e1000 *e1000_open(const struct e1000_model *model, const struct nic_ops *
 	e->nic = (struct nic){ .ops = ops, .mtu = model->mtu, .ring = E1000_RING - 1 - GIVE_BACK,
 	                       .slots = 1, .receive = drop_frame, .sent = forget_send };
 	e->model = model;
+	e->pci = *pci;
 	e->card = setup->card;
 	memcpy(e->nic.address, setup->address, NIC_ADDRESS_BYTES);
 	if (!pci->bar[0].physical || pci->bar[0].bytes < E1000_BYTES) {

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "../kernel/pci.h"
 #include "e1000_regs.h"
 #include "nic_table.h"
 
@@ -36,6 +37,7 @@ struct e1000_frame {
 struct e1000 {
 	struct nic nic;            /* first: ops get a pointer to it */
 	const struct e1000_model *model;
+	struct pci_device pci;     /* where it is cut off from memory */
 	volatile uint8_t *registers; /* E1000_BYTES */
 	uint32_t card;             /* number on this node, for reports */
 
@@ -61,7 +63,7 @@ struct e1000 {
 	bool link;                 /* up, as far as known */
 	const char *trouble;       /* why the card must be reset, or null */
 	uint32_t told;             /* bit per kind of report: once each */
-	uint64_t look_at;          /* time of the next look at the state */
+	uint64_t look_at;          /* time of the next look at the state; 0: whatever else there is */
 	uint32_t looked_first;     /* send_first at the last look */
 	uint32_t looks;            /* in a row without progress */
 };

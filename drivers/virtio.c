@@ -10,7 +10,7 @@
 #include "../kernel/string.h"
 #include "../kernel/time.h"
 
-#define RESET_NS 1000000000UL      /* a device has been reset by then */
+#define RING_RESET_NS 100000000UL  /* a ring has been reset by then */
 #define VENDOR_CAPABILITIES 16u    /* more of them: a loop */
 
 static uint16_t read16(volatile uint8_t *at)
@@ -98,10 +98,8 @@ void virtio_give_up(struct virtio *virtio)
 	add_status(virtio, STATUS_FAILED);
 }
 
-bool virtio_reset(struct virtio *virtio)
+bool virtio_reset(struct virtio *virtio, uint64_t deadline)
 {
-	uint64_t deadline = deadline_in(RESET_NS);
-
 	virtio->common[COMMON_STATUS] = 0;
 	while (virtio_status(virtio))
 		if (now_ns() > deadline)
@@ -121,10 +119,7 @@ static uint64_t offered(struct virtio *virtio)
 
 bool virtio_agree(struct virtio *virtio, uint64_t wanted, uint64_t needed)
 {
-	/* 1. Reset the device. */
-	if (!virtio_reset(virtio))
-		return false;
-	/* 2. and 3.: it was noticed, and there is a driver. */
+	/* 1. is virtio_reset. 2. and 3.: it was noticed, and there is a driver. */
 	add_status(virtio, STATUS_ACKNOWLEDGE);
 	add_status(virtio, STATUS_DRIVER);
 	/* 4. Features: what is offered of what the driver knows. */
@@ -205,7 +200,7 @@ bool virtio_ring_start(struct virtio *virtio, struct virtio_ring *ring, uint16_t
 
 bool virtio_ring_reset(struct virtio *virtio, const struct virtio_ring *ring)
 {
-	uint64_t deadline = deadline_in(RESET_NS);
+	uint64_t deadline = deadline_in(RING_RESET_NS);
 
 	if (!(virtio->features & FEATURE_RING_RESET) || virtio->common_bytes < COMMON_RESET_BYTES)
 		return false;

@@ -39,11 +39,11 @@ struct virtio_ring {
 /* Finds the device's registers. False: it lacks some, or they lie outside of its BARs. */
 bool virtio_find(struct virtio *virtio, const struct pci_device *pci, uint32_t device_bytes);
 
-/* Resets the device; false: it does not come back within a second. */
-bool virtio_reset(struct virtio *virtio);
+/* Resets the device; false: it does not come back until then. */
+bool virtio_reset(struct virtio *virtio, uint64_t deadline);
 
-/* Reset, and agree on what the device offers of `wanted`. False: the device does
- * not reset, or does not accept it, or lacks a feature of `needed`. */
+/* After a reset: agree on what the device offers of `wanted`. False: the device does
+ * not accept it, or lacks a feature of `needed`. */
 bool virtio_agree(struct virtio *virtio, uint64_t wanted, uint64_t needed);
 
 /* Takes memory for a ring of at most `most` buffers. Once, at boot. */
@@ -55,7 +55,7 @@ bool virtio_ring_start(struct virtio *virtio, struct virtio_ring *ring, uint16_t
                        uint16_t entry);
 
 /* The device forgets this ring and writes nothing of it any more; virtio_ring_start begins it
- * anew. False: it cannot do that, or does not within a second. */
+ * anew. False: it cannot do that, or does not in 100 ms. */
 bool virtio_ring_reset(struct virtio *virtio, const struct virtio_ring *ring);
 
 /* MSI-X entry of changes of configuration; then the device may work. */

@@ -9,7 +9,8 @@
  * reads it, and a ring of 256 small frames needs 4 MiB, not 17. Slot i is
  * always descriptor i, and always in place i of the available ring.
  *
- * A bulk card has rooms instead: virtio_net_bulk.c.
+ * A bulk card has rooms instead: virtio_net_bulk.c. How a card is started, watched, and
+ * started anew is in virtio_net_state.c.
  *
  * Sending: a chain of the virtio header, which is zero and shared by all, and
  * the pieces where they are. The driver keeps its own record of what is in
@@ -18,9 +19,8 @@
  *
  * Whatever the device does wrong (an index or a length that cannot be, no
  * progress, a wish to be reset) sets `trouble`: nothing is read any more, and
- * the next poll resets the card, or tries to every RETRY_NS.
+ * the next poll resets the card.
  */
-#include "../kernel/console.h"
 #include "../kernel/memory.h"
 #include "../kernel/pci.h"
 #include "../kernel/string.h"
@@ -28,216 +28,9 @@
 #include "nic_table.h"
 #include "virtio_net.h"
 
-#define LOOK_NS         100000000UL  /* between looks at the card's state */
-#define HANG_LOOKS      50u          /* looks without a frame gone: it hangs */
-#define RETRY_NS        1000000000UL /* between attempts to reset it */
 #define SENDS_FEW       16u          /* frames under way on a bulk card: nobody waits for these */
 #define SENDS_MANY      32u          /* half of these, and of more */
-#define CONTROL_NS      2000000000UL /* to set an address filter */
-
-#define WANTED (FEATURE_VERSION_1 | FEATURE_EVENT_INDEX | NET_FEATURE_MTU | NET_FEATURE_MAC | \
-	NET_FEATURE_STATUS | NET_FEATURE_CONTROL | \
-	NET_FEATURE_CONTROL_RX | NET_FEATURE_CONTROL_MAC)
-#define NEEDED (FEATURE_VERSION_1 | FEATURE_EVENT_INDEX | \
-	NET_FEATURE_CONTROL | NET_FEATURE_CONTROL_RX | NET_FEATURE_CONTROL_MAC)
-
-enum report { REPORT_RESET, REPORT_LINK, REPORT_GONE };
-
-static void trouble(struct virtio_net *v, const char *what)
-{
-	if (!v->trouble)
-		v->trouble = what;
-}
-
-void virtio_net_nonsense(struct virtio_net *v, const char *what)
-{
-	v->nic.counters[NIC_BAD_DESCRIPTORS]++;
-	trouble(v, what);
-}
-
-/* Once for each kind: a card that is wrong again and again shall not fill the console. */
-static void report(struct virtio_net *v, enum report kind, const char *what)
-{
-	if (v->told >> kind & 1)
-		return;
-	v->told |= 1u << kind;
-	kernel_line("card %u (virtio): %s; said once, counted always", v->card, what);
-}
-
-/* ---- start and reset ---- */
-
-static void fill_receive_ring(struct virtio_net *v)
-{
-	struct virtio_ring *ring = &v->receive;
-
-	for (uint16_t i = 0; i < ring->size; i++) {
-		ring->table[i] = (struct virtio_descriptor){
-			.address = v->slots_physical + i * SLOT_BYTES,
-			.bytes = SLOT_BYTES, .flags = DESCRIPTOR_WRITE };
-		ring->available->ring[i] = i;
-	}
-	ring->given = ring->size;
-	v->taken = 0;
-}
-
-static void empty_transmit_ring(struct virtio_net *v)
-{
-	memset(v->chain, 0, sizeof(v->chain));
-	for (uint16_t i = 0; i < v->transmit.size; i++)
-		v->next[i] = (uint16_t)(i + 1);
-	v->next[v->transmit.size - 1] = NONE;
-	v->free_first = 0;
-	v->free = v->transmit.size;
-	v->waited_for = 0;
-}
-
-/* One command on the control queue, waited for. */
-static bool command(struct virtio_net *v, uint8_t kind, uint8_t number, const uint8_t *data,
-                    uint32_t bytes)
-{
-	struct virtio_ring *ring = &v->control;
-	uint64_t deadline = deadline_in(CONTROL_NS), physical = memory_physical(v->command);
-
-	v->command->kind = kind;
-	v->command->command = number;
-	v->command->answer = (uint8_t)~NET_CONTROL_OK;
-	memcpy(v->command->data, data, bytes);
-	ring->table[0] = (struct virtio_descriptor){
-		physical + offsetof(struct control, kind), 2 + bytes, DESCRIPTOR_NEXT, 1 };
-	ring->table[1] = (struct virtio_descriptor){
-		physical + offsetof(struct control, answer), 1, DESCRIPTOR_WRITE, 0 };
-	ring->available->ring[ring->given % ring->size] = 0;
-	ring->given++;
-	virtio_ring_publish(ring);
-	while (!virtio_ring_fresh(ring))
-		if (now_ns() > deadline)
-			return false;
-	ring->seen++;
-	return *(volatile uint8_t *)&v->command->answer == NET_CONTROL_OK;
-}
-
-/* Only frames to the own address, and to everybody. */
-static bool set_filter(struct virtio_net *v)
-{
-	const uint8_t off = 0;
-
-	return command(v, NET_CLASS_MAC, NET_MAC_ADDRESS, v->nic.address, NIC_ADDRESS_BYTES) &&
-	       command(v, NET_CLASS_RX, NET_RX_PROMISCUOUS, &off, 1) &&
-	       command(v, NET_CLASS_RX, NET_RX_ALL_MULTICAST, &off, 1);
-}
-
-static uint16_t config16(const struct virtio_net *v, uint32_t offset)
-{
-	return *(volatile uint16_t *)(v->virtio.device + offset);
-}
-
-static uint32_t mtu_of(const struct virtio_net *v)
-{
-	uint32_t mtu = MTU_DEFAULT;
-
-	if (v->virtio.features & NET_FEATURE_MTU)
-		mtu = config16(v, NET_CONFIG_MTU);
-	return FRAME_LEAST + mtu;
-}
-
-static bool link_is_up(const struct virtio_net *v)
-{
-	return !(v->virtio.features & NET_FEATURE_STATUS) ||
-	       config16(v, NET_CONFIG_STATUS) & NET_STATUS_LINK_UP;
-}
-
-/* From any state to a working card; says what went wrong, or null. */
-__attribute__((noinline, cold))
-static const char *start(struct virtio_net *v)
-{
-	/* A bulk card must not spread a frame over several rooms. */
-	uint64_t wanted = v->bulk ? WANTED | FEATURE_RING_RESET : WANTED | NET_FEATURE_MERGE;
-	uint64_t needed = v->bulk ? NEEDED : NEEDED | NET_FEATURE_MERGE;
-	struct virtio *virtio = &v->virtio;
-	uint32_t mtu;
-
-	if (!virtio_agree(virtio, wanted, needed))
-		return "does not reset, or lacks a feature: version 1, event index, merged "
-		       "buffers, control queue with address and filter";
-	if (!virtio_state_entry(virtio, MSIX_STATE) ||
-	    !virtio_ring_start(virtio, &v->receive, RING, MSIX_FRAMES) ||
-	    !virtio_ring_start(virtio, &v->transmit, RING, MSIX_FRAMES) ||
-	    !virtio_ring_start(virtio, &v->control, RING, VIRTIO_NO_VECTOR))
-		return "has no queues, or no MSI-X for them";
-	if (v->receive.size < SLOTS_MOST || v->transmit.size < CHAIN_MOST || v->control.size < 2)
-		return "has queues that are too small";
-	empty_transmit_ring(v);
-	if (v->bulk)
-		virtio_net_bulk_start(v);
-	else
-		fill_receive_ring(v);
-	virtio_ring_interrupt(&v->receive, v->armed);
-	virtio_ring_interrupt(&v->transmit, false);
-	virtio_ring_interrupt(&v->control, false);
-	virtio_go(virtio);
-	if (!v->bulk)
-		virtio_ring_publish(&v->receive);
-	if (!set_filter(v))
-		return "does not take its address filter";
-	mtu = mtu_of(v);
-	if (mtu > FRAME_MOST || mtu < FRAME_LEAST + 68)
-		return "has an MTU that cannot be";
-	if (!v->nic.mtu || mtu < v->nic.mtu) /* a reset gives no frames that are longer */
-		v->nic.mtu = mtu;
-	v->link = link_is_up(v);
-	v->trouble = 0;
-	v->down = false;
-	v->looks = 0;
-	v->looked_seen = 0;
-	v->look_at = deadline_in(LOOK_NS);
-	return 0;
-}
-
-/* All sends under way end: the device reads nothing of them any more. */
-static void end_sends(struct virtio_net *v)
-{
-	for (uint16_t i = 0; i < RING; i++)
-		if (v->chain[i].descriptors) {
-			v->chain[i].descriptors = 0;
-			v->nic.counters[NIC_DROPS_OUT]++;
-			v->nic.sent(v->nic.context, v->chain[i].cookie);
-		}
-}
-
-/* Reset and start: false if it may still read and write. */
-__attribute__((noinline, cold))
-static bool recover(struct virtio_net *v)
-{
-	const char *why;
-
-	report(v, REPORT_RESET, v->trouble);
-	v->nic.counters[NIC_RESETS]++;
-	v->down = true;
-	v->look_at = deadline_in(RETRY_NS);
-	if (!virtio_reset(&v->virtio)) {
-		report(v, REPORT_GONE, "does not answer to a reset");
-		return false;      /* no send has ended */
-	}
-	end_sends(v);
-	why = start(v);
-	if (why) {
-		virtio_give_up(&v->virtio);
-		report(v, REPORT_GONE, why);
-		v->down = true;
-		v->trouble = why;
-	}
-	return true;
-}
-
-void virtio_net_reset(struct virtio_net *v)
-{
-	trouble(v, "it is reset to take buffers back");
-	if (recover(v))
-		return;
-	pci_silence(&v->pci);
-	v->look_at = NEVER;
-	end_sends(v);
-}
+#define BOOT_NS         2000000000UL /* for each half of the first start: no message waits yet */
 
 /* ---- transmit ---- */
 
@@ -429,30 +222,7 @@ static uint32_t receive(struct virtio_net *v, uint32_t budget)
 	return frames;
 }
 
-/* ---- state ---- */
-
-/* Now and then, when there is nothing else to do: has it lost its link, does it
- * hang, does it want to be reset? */
-__attribute__((noinline, cold))
-static void look(struct virtio_net *v)
-{
-	uint8_t status;
-
-	v->look_at = deadline_in(LOOK_NS);
-	status = virtio_status(&v->virtio);
-	if (status & STATUS_NEEDS_RESET)
-		trouble(v, "it asks for a reset");
-	else if (!(status & STATUS_DRIVER_OK))
-		trouble(v, "it has forgotten its driver; it is reset");
-	v->link = link_is_up(v);
-	if (!v->link)
-		report(v, REPORT_LINK, "the link is down");
-	if (v->free == v->transmit.size || v->transmit.seen != v->looked_seen)
-		v->looks = 0;
-	else if (++v->looks >= HANG_LOOKS)
-		trouble(v, "it has sent nothing for 5 s; it is reset");
-	v->looked_seen = v->transmit.seen;
-}
+/* ---- interrupts, ops ---- */
 
 /* A bulk card's user counts what it has been given. Of few frames it hears soon enough, by the
  * answer to them; of more it waits for the last, of many for half, so that it can go on in time. */
@@ -497,18 +267,16 @@ static uint32_t poll(struct nic *nic, uint32_t budget)
 			frames += v->bulk ? virtio_net_bulk_receive(v, budget - frames) :
 			                    receive(v, budget - frames);
 		} while (set_interrupts(v) && frames < budget && !v->trouble && !v->down);
-	if (!frames && now_ns() >= v->look_at) {
+	if (!v->look_at || (!frames && now_ns() >= v->look_at)) {
 		if (v->down)
 			wrong = true;
 		else
-			look(v);
+			virtio_net_look(v);
 	}
-	wrong |= v->trouble && !v->down;
-	if (wrong && v->bulk) {
+	if (wrong || (v->trouble && !v->down)) {
 		virtio_net_reset(v);
-		nic->landed(nic->context, 0, 0); /* its rooms may be anybody's from now on */
-	} else if (wrong) {
-		recover(v);
+		if (v->bulk)       /* its rooms may be anybody's from now on */
+			nic->landed(nic->context, 0, 0);
 	}
 	return frames;
 }
@@ -522,6 +290,14 @@ static void interrupts(struct nic *nic, int on)
 		set_interrupts(v);
 }
 
+static void changed(struct nic *nic)
+{
+	struct virtio_net *v = of(nic);
+
+	if (!v->down)
+		v->look_at = 0;
+}
+
 static void close(struct nic *nic)
 {
 	struct virtio_net *v = of(nic);
@@ -530,16 +306,17 @@ static void close(struct nic *nic)
 		reclaim(v);
 	v->down = true;
 	v->look_at = NEVER;
-	if (virtio_reset(&v->virtio))
-		end_sends(v);
+	virtio_net_stop(v);
 }
 
 static const struct nic_ops ops = {
-	.name = "virtio", .send = send, .poll = poll, .interrupts = interrupts, .close = close,
+	.name = "virtio", .send = send, .poll = poll, .interrupts = interrupts,
+	.changed = changed, .close = close,
 };
 
 static const struct nic_ops bulk_ops = {
-	.name = "virtio", .send = send, .poll = poll, .interrupts = interrupts, .close = close,
+	.name = "virtio", .send = send, .poll = poll, .interrupts = interrupts,
+	.changed = changed, .close = close,
 	.post = virtio_net_bulk_post, .take_back = virtio_net_bulk_take_back,
 };
 
@@ -589,7 +366,8 @@ struct nic *virtio_net_open(const struct pci_device *pci, const struct nic_setup
 	v->zero = memory_take(sizeof(*v->zero) + sizeof(*v->command), PAGE_BYTES);
 	v->zero_physical = memory_physical(v->zero);
 	v->command = (struct control *)(v->zero + 1);
-	*why = start(v);
+	*why = virtio_reset(&v->virtio, deadline_in(BOOT_NS)) ?
+	       virtio_net_start(v, deadline_in(BOOT_NS)) : "does not answer to a reset";
 	if (*why) {
 		virtio_give_up(&v->virtio);
 		return 0;

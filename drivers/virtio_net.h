@@ -1,7 +1,7 @@
 /*
- * A virtio network card, inside: what the driver's two files share. virtio_net.c has
+ * A virtio network card, inside: what the driver's files share. virtio_net.c has
  * the card and its sending half, and receives; virtio_net_bulk.c receives for
- * bulk cards. See virtio_net.c.
+ * bulk cards; virtio_net_state.c starts and resets both. See virtio_net.c.
  */
 #ifndef DRIVERS_VIRTIO_NET_H
 #define DRIVERS_VIRTIO_NET_H
@@ -48,7 +48,7 @@ struct virtio_net {
 	struct nic nic;            /* first: ops get a pointer to it */
 	struct virtio virtio;
 	struct virtio_ring receive, transmit, control;
-	struct pci_device pci;
+	struct pci_device pci;     /* where it is cut off from memory */
 	uint32_t card;             /* number on this node, for reports */
 
 	uint8_t *slots;            /* mapped twice; of a bulk card: the rooms' headers, mapped once */
@@ -75,7 +75,7 @@ struct virtio_net {
 	bool link;                 /* up, as far as known */
 	const char *trouble;       /* why the card must be reset, or null */
 	uint32_t told;             /* bit per kind of report: once each */
-	uint64_t look_at;          /* time of the next look at the state */
+	uint64_t look_at;          /* time of the next look at the state; 0: whatever else there is */
 	uint16_t looked_seen;      /* transmit.seen at the last look */
 	uint32_t looks;            /* in a row without progress */
 };
@@ -85,12 +85,20 @@ static inline struct virtio_net *of(struct nic *nic)
 	return (struct virtio_net *)nic;
 }
 
-/* The card is wrong: the next poll resets it. */
-void virtio_net_nonsense(struct virtio_net *v, const char *what);
+/* ---- virtio_net_state.c ---- */
 
-/* Reset it now. It reads and writes nothing after that but what it is given then, and is
- * cut off from memory if it does not obey. */
+/* From a reset to a working card, if it answers commands until then. Returns what is wrong,
+ * or null. */
+const char *virtio_net_start(struct virtio_net *v, uint64_t deadline);
+/* Reset it. From now on it reads and writes nothing, and all sends have ended. False: it does
+ * not obey, and is cut off from memory. */
+bool virtio_net_stop(struct virtio_net *v);
+/* Stop and start it now; if that is in vain, it is down until a poll succeeds in this. */
 void virtio_net_reset(struct virtio_net *v);
+/* Now and then: is it as it should be? If not, the next poll resets it. */
+void virtio_net_look(struct virtio_net *v);
+/* What it wrote cannot be: the same. */
+void virtio_net_nonsense(struct virtio_net *v, const char *what);
 
 /* ---- virtio_net_bulk.c ---- */
 

@@ -43,7 +43,8 @@ KERNEL_SMALL := acpi boot_info cards console cpu crash emulator exit fault files
 	region_start report requests selftest selftest_frames selftest_incast start sys_file unwind
 $(KERNEL_SMALL:%=$(KERNEL_BUILD)/kernel/%.o) $(KERNEL_BUILD)/drivers/virtio.o \
 	$(KERNEL_BUILD)/drivers/nic_table.o $(KERNEL_BUILD)/drivers/screen.o \
-	$(KERNEL_BUILD)/drivers/e1000.o $(KERNEL_BUILD)/drivers/e1000e.o: KERNEL_CFLAGS += -Os
+	$(KERNEL_BUILD)/drivers/virtio_net_state.o $(KERNEL_BUILD)/drivers/e1000.o \
+	$(KERNEL_BUILD)/drivers/e1000e.o: KERNEL_CFLAGS += -Os
 
 $(KERNEL_BUILD)/%.o: %.c kernel/build.mk
 	@mkdir -p $(@D)

@@ -88,7 +88,7 @@ static void close_line_in_vain(uint32_t vector)
 		return;
 	pic_close(vector);
 	for (uint32_t i = 0; i < number; i++)
-		cards[i]->silent = 1;
+		cards[i]->silent |= NIC_UNHEARD;
 	kernel_line("cards: their interrupt line is held by another device; a timer looks at them");
 }
 
@@ -125,6 +125,8 @@ void cards_interrupt(uint32_t vector)
 	}
 	if (index < number)
 		quiet(cards[index]);
+	if (index < number && vector >= VECTOR_CARD_STATE && cards[index]->ops->changed)
+		cards[index]->ops->changed(cards[index]);
 	count(index < number ? COUNTER_CARD_INTERRUPTS : COUNTER_SPURIOUS, 1);
 	apic_end();
 }
@@ -136,6 +138,7 @@ void cards_count(void)
 		[NIC_FRAMES_IN] = COUNTER_FRAMES_IN, [NIC_BYTES_IN] = COUNTER_FRAME_BYTES_IN,
 		[NIC_DROPS_OUT] = COUNTER_FRAME_DROPS, [NIC_DROPS_IN] = COUNTER_FRAME_DROPS,
 		[NIC_BAD_DESCRIPTORS] = COUNTER_CARD_NONSENSE, [NIC_RESETS] = COUNTER_CARD_RESETS,
+		[NIC_LINK_LOSSES] = COUNTER_CARD_LINK_LOSSES,
 	};
 
 	for (uint32_t i = 0; i < number; i++)

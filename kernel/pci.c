@@ -1,6 +1,7 @@
 /*
  * PCI configuration. Data: the way to the configuration space, and the windows
- * from which BARs get addresses where no firmware gave them any. Boot only.
+ * from which BARs get addresses where no firmware gave them any. Boot only, but for
+ * pci_master.
  */
 #include "pci.h"
 
@@ -221,10 +222,12 @@ void pci_stay_awake(const struct pci_device *device)
 		          PCI_EXPRESS_CONTROL & ~PCI_EXPRESS_SLEEP);
 }
 
-void pci_silence(const struct pci_device *device)
+void pci_master(const struct pci_device *device, bool on)
 {
+	uint32_t command = pci_read(device->address, PCI_COMMAND) & 0xffff;
+
 	pci_write(device->address, PCI_COMMAND,
-	          pci_read(device->address, PCI_COMMAND) & 0xffff & ~PCI_COMMAND_MASTER);
+	          on ? command | PCI_COMMAND_MASTER : command & ~PCI_COMMAND_MASTER);
 }
 
 bool pci_msix(const struct pci_device *device, uint32_t number, uint8_t vector)

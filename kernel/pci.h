@@ -1,5 +1,5 @@
 /*
- * PCI devices: finding one, its memory, its interrupt. At boot only.
+ * PCI devices: finding one, its memory, its interrupt. At boot only, but for pci_master.
  */
 #ifndef KERNEL_PCI_H
 #define KERNEL_PCI_H
@@ -42,8 +42,8 @@ uint8_t pci_line(const struct pci_device *device);
 /* Its link to the next PCI Express switch never sleeps. */
 void pci_stay_awake(const struct pci_device *device);
 
-/* It reads and writes memory no more, whatever it does. */
-void pci_silence(const struct pci_device *device);
+/* It may read and write memory, or cannot any more, whatever it does. */
+void pci_master(const struct pci_device *device, bool on);
 
 /* MSI-X entry `entry` sends `vector` to this processor. False: there is none. */
 bool pci_msix(const struct pci_device *device, uint32_t entry, uint8_t vector);

@@ -4,6 +4,7 @@
  */
 #include "syscall.h"
 
+#include "cards.h"
 #include "console.h"
 #include "cpu.h"
 #include "errno.h"
@@ -123,6 +124,7 @@ int64_t sys_counters(uint64_t address, uint64_t n)
 	if (!out)
 		fault_bad_pointer("margay_counters", address, wanted * sizeof(*out));
 	portals_count();
+	cards_count();
 	memcpy(out, node.counters, wanted * sizeof(*out));
 	return COUNTER_COUNT;
 }

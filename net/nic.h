@@ -35,8 +35,15 @@ enum nic_counter {
 	NIC_DROPS_OUT,             /* frames that could not be sent */
 	NIC_DROPS_IN,              /* frames that the card had no room for, or was wrong about */
 	NIC_BAD_DESCRIPTORS,       /* indices and lengths from the card that cannot be */
-	NIC_RESETS,
+	NIC_RESETS,                /* also those that were in vain */
+	NIC_LINK_LOSSES,           /* times that a link went down which was up */
 	NIC_COUNTERS
+};
+
+/* Why no interrupt of the card comes, and a timer must look at it. */
+enum nic_silence {
+	NIC_UNHEARD = 1,           /* its line reaches nobody */
+	NIC_FAILED  = 2            /* it is down, and polls try to reset it now and then */
 };
 
 struct nic;
@@ -59,6 +66,9 @@ struct nic_ops {
 	/* Its interrupt has come: no further one until it is polled. Null: it needs not
 	 * be told. */
 	void (*interrupted)(struct nic *nic);
+	/* Its other interrupt has come, of its link or its troubles: the next poll looks what
+	 * it is. Null: it has none. */
+	void (*changed)(struct nic *nic);
 	void (*close)(struct nic *nic);
 	/*
 	 * Of bulk cards only, null for others. Such a card receives into rooms that it is
@@ -81,7 +91,7 @@ struct nic {
 	uint32_t ring;             /* slots for frames until they are polled */
 	uint32_t slots;            /* that the longest frame takes; one of 4 KiB takes one */
 	uint8_t address[NIC_ADDRESS_BYTES];
-	uint8_t silent;            /* 1: its interrupts do not arrive: a timer must look at it */
+	uint8_t silent;            /* a bit per reason, of enum nic_silence */
 	uint8_t zero;
 	void *context;             /* of the two calls up, which the user of the card sets */
 	/* A frame has arrived; it is the driver's again after the call. */

@@ -215,6 +215,34 @@ def test_all_boards_hear_of_a_death(margay, app, tmp_path, again):
         live.serial.wait(LONG).ok().prints(r"rank \d: PTL_FAIL\r?$")
 
 
+@pytest.mark.parametrize("link", DEVICES)
+def test_a_card_that_loses_its_link(margay, app, tmp_path, link):
+    """Unplugged and plugged in again: the node counts it, and messages go on."""
+    def unplug(node: int) -> None:
+        boards[node].monitor("set_link", name="card", up=False)
+        boards[node].serial.wait_for(rf"^rank {node}: link lost, {time}\r?$", LONG)
+        boards[node].monitor("set_link", name="card", up=True)
+        go_on(2 * time - 1 + node)
+
+    def go_on(losses: int) -> None:
+        boards[0].serial.wait_for(rf"^messages go on after {losses} losses\r?$", LONG)
+
+    boards = []
+    for node, card in enumerate(lan(tmp_path, 2, DEVICES[link])):
+        boards.append(Board(margay, tmp_path, "-kernel", app("ptl_linkloss"), "-append",
+                            f"--margay node={node} rank={node} n=2 link=frames cards=1 "
+                            "incarnation=0 strict=1 -- app 2", *card, name=f"board{node}"))
+        wired(tmp_path, 2)
+    go_on(0)
+    for time in (1, 2):
+        unplug(0)
+        unplug(1)
+    for board in boards:
+        run = board.serial.wait(LONG).ok()
+        run.prints(r"^ok\r?$")
+        assert run.stdout.count("the link is down; said once") == 1, run.describe()
+
+
 @pytest.mark.parametrize("machine", ["q35", "q35,pit=off", "pc,acpi=off"])
 def test_clocks_without_a_hypervisor(margay, app, tmp_path, machine):
     """Nobody tells the rates of the processor's clocks: ACPI's timer or the 8254 does."""

@@ -33,6 +33,7 @@
 	X(FRAME_BYTES_IN,  frame_bytes_in,  "their bytes, received") \
 	X(FRAME_DROPS,     frame_drops,     "frames that could not be sent or were no use") \
 	X(CARD_RESETS,     card_resets,     "times that a card was reset") \
+	X(CARD_LINK_LOSSES, card_link_losses, "times that a card's link went down") \
 	X(CARD_NONSENSE,   card_nonsense,   "indices and lengths from a card that cannot be") \
 	X(RETRANSMISSIONS, retransmissions, "frames sent again") \
 	X(ACKS,            acks,            "frames that only acknowledge") \

@@ -124,9 +124,40 @@ void check_lost_link(void (*set_link)(bool up))
 		set_link(true);
 		wait_ms(300);
 		works();
+		CHECK_IS(nic->counters[NIC_LINK_LOSSES], i + 1);
 	}
 	CHECK_IS(fake_kernel.reports, 1);
 	CHECK_IS(nic->counters[NIC_RESETS], 0);
+}
+
+void check_attempts(void)
+{
+	uint64_t before = nic->counters[NIC_RESETS], start = fake_kernel.ns, attempts;
+
+	wait_ms(5000);
+	attempts = nic->counters[NIC_RESETS] - before;
+	CHECK(attempts == 4 || attempts == 5);
+	CHECK(fake_kernel.ns - start < 5000000000 + attempts * 200000000);
+}
+
+void check_gone(void (*set_gone)(bool gone))
+{
+	CHECK_IS(send(1, 2), NIC_OK);
+	set_gone(true);
+	wait_ms(300);
+	CHECK(fake_kernel.silenced);
+	CHECK_IS(ended[1], 1);
+	CHECK_IS(send(2, 2), NIC_DOWN);
+	check_attempts();
+	CHECK_IS(send(2, 2), NIC_DOWN);
+	CHECK_IS(nic->silent, NIC_FAILED);     /* nothing but a timer leads to the next attempt */
+	CHECK_IS(fake_kernel.reports, 2);      /* the reset, and that it does not obey */
+	set_gone(false);
+	wait_ms(2000);
+	CHECK(!fake_kernel.silenced);
+	CHECK_IS(nic->silent, 0);
+	CHECK_IS(n_ended, 1);
+	works();
 }
 
 void check_ends(uint32_t cookies)

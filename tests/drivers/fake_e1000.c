@@ -57,7 +57,7 @@ bool pic_route(void (*move)(void *context, bool up), void *context, uint8_t hint
 static void out_of_reset(void)
 {
 	memset(registers, 0, sizeof(registers));
-	fake_write(REG_STATUS, STATUS_UP);
+	fake_write(REG_STATUS, fake.slow ? 0 : STATUS_UP);
 	fake_write(REG_EECD, EECD_READ);
 	fake.receive_head = fake.send_head = 0;
 	fake.resets++;

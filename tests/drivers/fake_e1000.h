@@ -21,6 +21,7 @@ struct fake {
 	uint32_t receive_head, send_head;
 	bool gone;                 /* answers nothing but ones */
 	bool stuck;                /* does not come out of a reset */
+	bool slow;                 /* after a reset its link comes when a test says so */
 	bool routed;               /* its interrupt line reaches somebody */
 	uint32_t resets;
 };

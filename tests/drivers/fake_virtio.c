@@ -56,18 +56,15 @@ void *memory_take_twice(uint64_t bytes, uint64_t *physical)
 	return at;
 }
 
-void pci_silence(const struct pci_device *device)
-{
-	(void)device;
-	fake.silenced = true;
-}
-
 /* In the place of the driver's own (build.mk): registers of memory forget at once. */
-bool __real_virtio_reset(struct virtio *virtio);
-bool __wrap_virtio_reset(struct virtio *virtio);
-bool __wrap_virtio_reset(struct virtio *virtio)
+bool __real_virtio_reset(struct virtio *virtio, uint64_t deadline);
+bool __wrap_virtio_reset(struct virtio *virtio, uint64_t deadline);
+bool __wrap_virtio_reset(struct virtio *virtio, uint64_t deadline)
 {
-	return !fake.stubborn && __real_virtio_reset(virtio);
+	while (fake.stubborn)
+		if (now_ns() > deadline)
+			return false;
+	return __real_virtio_reset(virtio, deadline);
 }
 
 bool pci_msix(const struct pci_device *device, uint32_t entry, uint8_t vector)
@@ -229,9 +226,13 @@ static struct nic *open_card(const struct nic_setup *setup, uint32_t high, const
 	               NET_FEATURE_CONTROL | NET_FEATURE_CONTROL_RX | NET_FEATURE_CONTROL_MAC |
 	               FEATURE_EVENT_INDEX;
 
+	bool poor = fake.poor, stubborn = fake.stubborn;
+
+	if (poor)
+		low &= ~NET_FEATURE_CONTROL;
 	memset(registers, 0, sizeof(registers));
 	fake = (struct fake){ .common = registers + AT_COMMON, .config = registers + AT_CONFIG,
-	                      .obeys = true };
+	                      .stubborn = stubborn, .obeys = true };
 	/* Both halves of the features are one register here: VERSION_1 is bit 0 of the other. */
 	*(uint32_t *)(fake.common + COMMON_DEVICE_FEATURES) = (uint32_t)low | high;
 	*(uint16_t *)(fake.common + COMMON_QUEUE_SIZE) = FAKE_RING;

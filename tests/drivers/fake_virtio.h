@@ -26,8 +26,8 @@ struct fake {
 	uint8_t *common, *config;  /* registers */
 	bool obeys;                /* answers the control queue */
 	bool deaf;                 /* does not reset a ring */
-	bool stubborn;             /* does not reset */
-	bool silenced;             /* cut off from memory */
+	bool poor;                 /* the next card that is opened has no control queue */
+	bool stubborn;             /* does not reset, not even when it is opened */
 	uint8_t commands[FAKE_COMMANDS][2 + NIC_ADDRESS_BYTES]; /* that it was given */
 	uint32_t n_commands;
 };

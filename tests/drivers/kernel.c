@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "../../kernel/memory.h"
+#include "../../kernel/pci.h"
 
 #define TAKEN (sizeof(fake_kernel.taken) / sizeof(fake_kernel.taken[0]))
 
@@ -38,6 +39,12 @@ void *map_physical(uint64_t physical, uint64_t bytes, enum map_kind kind)
 {
 	(void)bytes, (void)kind;
 	return (void *)physical;
+}
+
+void pci_master(const struct pci_device *device, bool on)
+{
+	(void)device;
+	fake_kernel.silenced = !on;
 }
 
 void fake_kernel_start(void)

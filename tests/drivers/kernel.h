@@ -5,11 +5,13 @@
  */
 #ifndef TESTS_DRIVERS_KERNEL_H
 #define TESTS_DRIVERS_KERNEL_H
+#include <stdbool.h>
 #include <stdint.h>
 
 struct fake_kernel {
 	uint64_t ns;               /* the time; each look at it takes a microsecond */
 	uint32_t reports;          /* lines on the console */
+	bool silenced;             /* the card is cut off from memory */
 	void *taken[16];           /* memory, in the order in which the driver takes it */
 	uint32_t n_taken;
 };

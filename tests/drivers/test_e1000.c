@@ -284,23 +284,26 @@ TEST_CARDS(card_that_has_forgotten_its_settings_gets_them_again)
 	close_card();
 }
 
-TEST_CARDS(card_that_is_gone_is_tried_again)
+static void set_gone(bool gone)
+{
+	fake.gone = gone;
+	if (!gone)
+		fake_write(REG_CTRL, CTRL_RESET);
+}
+
+static void set_stuck(bool stuck)
+{
+	fake.stuck = stuck;
+	fake_write(REG_RCTL, 0);       /* a reason for a reset */
+}
+
+TEST_CARDS(card_that_is_gone_holds_no_sends_and_is_tried_again)
 {
 	open_card();
-	CHECK_IS(send(1, 2), NIC_OK);
-	fake.gone = true;
-	wait_ms(300);
-	CHECK(nic->counters[NIC_RESETS] > 0);
-	CHECK_IS(ended[1], 0);         /* it may still read */
-	CHECK_IS(send(2, 2), NIC_DOWN);
-	wait_ms(5000);
-	CHECK_IS(send(2, 2), NIC_DOWN);
-	CHECK_IS(fake_kernel.reports, 2);     /* the reset, and that it does not answer */
-	fake.gone = false;
-	fake_write(REG_CTRL, CTRL_RESET);
-	wait_ms(5000);
-	CHECK_IS(ended[1], 1);
-	works();
+	check_gone(set_gone);
+	close_card();
+	open_card();
+	check_gone(set_stuck);
 	close_card();
 }
 
@@ -313,6 +316,41 @@ TEST_CARDS(lost_link_is_said_once)
 {
 	open_card();
 	check_lost_link(set_link);
+	close_card();
+}
+
+/* Nothing is lost before there was a link. */
+TEST_CARDS(link_that_comes_late_is_not_said_to_be_lost)
+{
+	open_card();
+	fake.slow = true;
+	fake_write(REG_RCTL, 0);
+	wait_ms(1000);
+	CHECK_IS(nic->counters[NIC_RESETS], 1);
+	CHECK_IS(send(1, 1), NIC_DOWN);
+	CHECK_IS(nic->counters[NIC_LINK_LOSSES], 0);
+	CHECK_IS(fake_kernel.reports, 1);
+	set_link(true);
+	wait_ms(300);
+	works();
+	set_link(false);
+	wait_ms(300);
+	CHECK_IS(nic->counters[NIC_LINK_LOSSES], 1);
+	CHECK_IS(fake_kernel.reports, 2);
+	close_card();
+}
+
+/* Its cause of an interrupt is looked into at once, whatever else there is. */
+TEST_CARDS(lost_link_interrupts)
+{
+	open_card();
+	nic->ops->interrupts(nic, 1);
+	nic->ops->interrupted(nic);
+	set_link(false);
+	fake_write(REG_CAUSES, CAUSE_LINK);
+	CHECK(fake_receive(frame, 64));
+	CHECK_IS(poll(), 1);
+	CHECK_IS(nic->counters[NIC_LINK_LOSSES], 1);
 	close_card();
 }
 

@@ -248,10 +248,18 @@ TEST(rooms_of_a_card_that_does_not_reset_are_out_of_its_reach)
 			wrong_room();
 			poll();
 		}
-		CHECK(fake.silenced);
+		CHECK(fake_kernel.silenced);
 		CHECK_IS(lost, !taken_back);
 		CHECK_IS(n_ended, 1);
 		CHECK_IS(post(memory, 100, 1), NIC_DOWN);
+		check_attempts();
+		fake.stubborn = false;
+		wait_ms(2000);
+		CHECK(!fake_kernel.silenced);
+		CHECK_IS(post(memory, 100, 1), NIC_OK);
+		CHECK_IS(fake_land(frame, HEADER + 100), 1);
+		CHECK_IS(poll(), 1);
+		CHECK_IS(n_ended, 1);
 		close_card();
 	}
 }

@@ -233,13 +233,26 @@ TEST(card_that_does_not_come_back_is_tried_again)
 	poll();
 	CHECK_IS(ended[1], 1);
 	CHECK_IS(send(2, 2), NIC_DOWN);
-	wait_ms(5000);
+	check_attempts();
 	CHECK_IS(send(2, 2), NIC_DOWN);
-	CHECK(nic->counters[NIC_RESETS] > 1);
 	CHECK_IS(fake_kernel.reports, 2);
 	fake.obeys = true;
 	wait_ms(5000);
 	works();
+	close_card();
+}
+
+static void set_gone(bool gone)
+{
+	fake.stubborn = gone;
+	if (gone)
+		fake.common[COMMON_STATUS] = 0xff;
+}
+
+TEST(card_that_is_gone_holds_no_sends_and_is_tried_again)
+{
+	open_card();
+	check_gone(set_gone);
 	close_card();
 }
 
@@ -253,6 +266,38 @@ TEST(lost_link_is_said_once)
 	open_card();
 	check_lost_link(set_link);
 	close_card();
+}
+
+/* Nobody may look at it again for long. */
+TEST(change_of_state_is_looked_into_at_once)
+{
+	open_card();
+	poll();
+	set_link(false);
+	nic->ops->changed(nic);
+	CHECK(fake_receive(frame, 100));
+	CHECK_IS(poll(), 1);
+	CHECK_IS(nic->counters[NIC_LINK_LOSSES], 1);
+	close_card();
+}
+
+TEST(card_that_cannot_be_used_says_why)
+{
+	const char *why;
+
+	fake.poor = true;
+	CHECK(fake_open(&why) == 0);
+	CHECK(strstr(why, "lacks or refuses a feature") && strstr(why, "merged buffers"));
+	fake_free();
+	fake.poor = true;
+	CHECK(fake_open_bulk(true, &why) == 0);
+	CHECK(strstr(why, "lacks or refuses a feature") && !strstr(why, "merged buffers"));
+	fake_free();
+	fake.stubborn = true;
+	CHECK(fake_open(&why) == 0);
+	CHECK_IS(strcmp(why, "does not answer to a reset"), 0);
+	fake_free();
+	fake.stubborn = false;
 }
 
 TEST(card_whose_queues_have_shrunk_is_given_up)

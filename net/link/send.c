@@ -521,17 +521,21 @@ void send_ready(struct link *link, struct flow *flow)
 	link->ready_last = index;
 }
 
-/* The first flow's turn: 1, 0 or NIC_FULL as send_frame. */
+/* The first flow's turn: 1, 0 or NIC_FULL as send_frame. Who finds the card full stays the
+ * first: behind the others it would find it so each time, if they fill the one place that is
+ * free. */
 static int pump_flow(struct link *link, uint64_t now)
 {
 	struct flow *flow = &link->flows[link->ready_first];
 	int result;
 
-	link->ready_first = flow->ready_next;
-	flow->flags &= (uint8_t)~FLOW_READY;
 	if (flow->flags & FLOW_ACK_NOW)
 		send_ack(link, flow, now);
 	result = flow->flags & FLOW_ACK_NOW ? NIC_FULL : send_frame(link, flow, now);
+	if (result == NIC_FULL)
+		return result;
+	link->ready_first = flow->ready_next;
+	flow->flags &= (uint8_t)~FLOW_READY;
 	if (result)
 		send_ready(link, flow);
 	return result;

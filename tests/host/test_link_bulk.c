@@ -331,22 +331,6 @@ TEST(bulk_answers_a_turn_at_its_end)
 	CHECK_IS(traffic_close(&t), 0);
 }
 
-/* Short messages of others do not wait for long ones. */
-TEST(bulk_does_not_hold_up_others)
-{
-	struct traffic_config config = usual(3, 200, 90);
-	struct netsim_config network = netsim_defaults(3, 90);
-	struct traffic t;
-
-	config.busy = config.answers = config.unplaceable = 0;
-	config.longer = 0;
-	traffic_open(&t, &config, &network);
-	traffic_start(&t);
-	CHECK_IS(traffic_run(&t, ~0u), 1);
-	CHECK(netsim_now(t.sim) < 5000000);
-	CHECK_IS(traffic_close(&t), 0);
-}
-
 /* ---- frames that mean harm ---- */
 
 static uint32_t forge(uint8_t *frame, uint64_t *dice)

@@ -325,7 +325,9 @@ static uint64_t choose_length(struct traffic *t)
 static void feed(struct traffic *t, struct traffic_node *n)
 {
 	uint32_t nodes = t->config.nodes - t->config.strangers;
+	uint32_t records = n->link ? link_records_used(n->link) : 0;
 
+	n->most_records = records > n->most_records ? records : n->most_records;
 	while (n->to_send && n->link) {
 		uint64_t dice = netsim_random(&t->dice);
 		uint32_t to = t->config.incast ? 0 : (n->node + 1 + dice % (nodes - 1)) % nodes;
@@ -338,6 +340,12 @@ static void feed(struct traffic *t, struct traffic_node *n)
 		n->unanswered++;
 		send_one(n, to, lane, choose_length(t));
 	}
+}
+
+void traffic_send(struct traffic *t, uint32_t from, uint32_t to, uint64_t length)
+{
+	send_one(&t->nodes[from], to, LINK_REQUESTS, length);
+	netsim_look(t->sim, from);
 }
 
 /* ---- nodes ---- */

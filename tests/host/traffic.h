@@ -55,6 +55,7 @@ struct traffic_node {
 	uint32_t lost;             /* calls of lost() */
 	struct payload *payloads;  /* of messages that have begun here */
 	uint64_t bytes;            /* payload received from this node, by anybody */
+	uint32_t most_records;     /* of its link that were in use at once, as seen between events */
 };
 
 struct traffic {
@@ -85,6 +86,9 @@ void traffic_start(struct traffic *t);
 int traffic_run(struct traffic *t, uint32_t until);
 /* What happens next, and what nodes then have to send; 0: nothing ever will. */
 int traffic_step(struct traffic *t);
+/* One message more, of a length that the test chooses. It counts as one of config.messages;
+ * tests that send all of theirs so set t->config.messages to 0 before traffic_start. */
+void traffic_send(struct traffic *t, uint32_t from, uint32_t to, uint64_t length);
 /* Switch a node off and, with a newer incarnation, on again. */
 void traffic_restart(struct traffic *t, uint32_t node);
 void traffic_kill(struct traffic *t, uint32_t node);

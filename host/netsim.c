@@ -2,80 +2,13 @@
  * The simulated network: see netsim.h. Data: a heap of events in the order of
  * their time, the cards, and when each link is free again.
  */
-#include "netsim.h"
+#include "netsim_state.h"
 #include <stdlib.h>
 #include <string.h>
 #include "../net/link/wire.h"
 
 #define CARD_QUEUE  64u            /* sends that a card holds */
-#define BULK_RING   64u            /* rooms that a bulk card holds */
-#define BACKLOG     256u           /* frames that wait for one */
-#define TOLD_LATE   2000u          /* ns from a frame's being written to its being told of */
 #define OVERTAKEN   8u             /* times the latency: how late a reordered frame is at most */
-
-enum event_kind { LEAVES, ARRIVES, TIMER, LANDS, TOLD };
-
-struct event {
-	uint64_t time, order;      /* the earlier, then the first made */
-	enum event_kind kind;
-	uint32_t node;
-	uint32_t life;             /* LEAVES: of the node that sends; TOLD: of the rooms */
-	uint32_t card;             /* LEAVES, ARRIVES: 1: the bulk card */
-	uint64_t cookie;           /* LEAVES */
-	uint32_t pieces;           /* LEAVES */
-	uint32_t bytes;            /* of the frame */
-	struct nic_piece piece[NIC_PIECES];
-	uint8_t *frame;            /* ARRIVES */
-};
-
-struct card {
-	struct nic nic;            /* first: a nic is its card */
-	struct netsim *sim;
-	struct netsim_node who;
-	uint32_t node;
-	uint32_t life;             /* counts netsim_leave */
-	struct sending {
-		uint32_t waiting;  /* sends not yet complete */
-		uint64_t out_free; /* when the last bit of the last send leaves */
-	} sending[2];              /* of the card and the bulk card */
-	uint64_t in_free;          /* when the last bit to this node has arrived */
-	uint64_t timer;            /* the earliest of its events, or NETSIM_NEVER */
-	uint8_t *cut;              /* per destination: 1: frames are lost */
-};
-
-struct waiting_frame {
-	uint8_t *bytes;
-	uint32_t n;
-};
-
-struct bulk_card {
-	struct nic nic;            /* first */
-	struct netsim *sim;
-	uint32_t node;
-	uint32_t life;             /* counts take_back */
-	struct room {
-		struct nic_piece piece[NIC_BULK_PIECES];
-		uint32_t pieces;   /* 0: junk */
-		uint8_t header[NIC_BULK_HEADER];
-		uint32_t bytes;    /* of the frame that is in it */
-	} room[BULK_RING];
-	uint32_t posted, written, told; /* rooms so far */
-	struct waiting_frame backlog[BACKLOG];
-	uint32_t waits;            /* frames in it */
-	int woken;                 /* a LANDS event is under way */
-};
-
-struct netsim {
-	struct netsim_config config;
-	uint64_t now, order, dice;
-	struct card *cards;
-	struct bulk_card *bulk;
-	struct event **heap;
-	uint32_t n, room;
-	netsim_watcher *watcher;   /* or null */
-	void *watching;            /* its context */
-	uint64_t counters[NETSIM_COUNTERS];
-};
 
 uint64_t netsim_random(uint64_t *state)
 {
@@ -98,13 +31,15 @@ static int is_earlier(const struct event *a, const struct event *b)
 	return a->time < b->time || (a->time == b->time && a->order < b->order);
 }
 
-static void schedule(struct netsim *sim, const struct event *what)
+void netsim_schedule(struct netsim *sim, const struct event *what)
 {
 	struct event *event = malloc(sizeof(*event));
 	uint32_t at = sim->n++;
 
 	*event = *what;
 	event->order = sim->order++;
+	if (sim->most < sim->n)
+		sim->most = sim->n;
 	if (sim->n > sim->room) {
 		sim->room = sim->room ? 2 * sim->room : 1024;
 		sim->heap = realloc(sim->heap, sim->room * sizeof(*sim->heap));
@@ -143,7 +78,7 @@ static uint64_t duration(const struct netsim *sim, uint32_t bytes)
 	return (uint64_t)bytes * 1000000000u / sim->config.bytes_per_s;
 }
 
-static int send_from(struct card *card, uint32_t which, struct nic *nic,
+int netsim_send(struct card *card, uint32_t which, struct nic *nic,
 		     const struct nic_piece *pieces, uint32_t n, uint64_t cookie)
 {
 	struct event event = { .kind = LEAVES, .node = card->node, .life = card->life,
@@ -167,166 +102,75 @@ static int send_from(struct card *card, uint32_t which, struct nic *nic,
 	sending->waiting++;
 	nic->counters[NIC_FRAMES_OUT]++;
 	nic->counters[NIC_BYTES_OUT] += event.bytes;
-	schedule(card->sim, &event);
+	netsim_schedule(card->sim, &event);
 	return NIC_OK;
 }
 
 static int card_send(struct nic *nic, const struct nic_piece *pieces, uint32_t n,
 		     uint64_t cookie)
 {
-	return send_from((struct card *)nic, 0, nic, pieces, n, cookie);
+	return netsim_send((struct card *)nic, 0, nic, pieces, n, cookie);
 }
 
 /* The simulation hands up frames by itself. */
-static uint32_t card_poll(struct nic *nic, uint32_t budget)
+uint32_t netsim_poll(struct nic *nic, uint32_t budget)
 {
 	(void)nic, (void)budget;
 	return 0;
 }
 
-static void card_interrupts(struct nic *nic, int on)
+void netsim_interrupts(struct nic *nic, int on)
 {
 	(void)nic, (void)on;
 }
 
-static void card_close(struct nic *nic)
+void netsim_close_card(struct nic *nic)
 {
 	(void)nic;
 }
 
 static const struct nic_ops card_ops = {
-	.name = "simulated", .send = card_send, .poll = card_poll,
-	.interrupts = card_interrupts, .close = card_close
+	.name = "simulated", .send = card_send, .poll = netsim_poll,
+	.interrupts = netsim_interrupts, .close = netsim_close_card
 };
-
-/* ---- bulk cards ---- */
-
-static void wake(struct bulk_card *card)
-{
-	struct event event = { .kind = LANDS, .node = card->node, .time = card->sim->now };
-
-	if (card->woken || !card->waits || card->posted == card->written)
-		return;
-	card->woken = 1;
-	schedule(card->sim, &event);
-}
-
-static int bulk_post(struct nic *nic, const struct nic_piece *pieces, uint32_t n, int tell)
-{
-	struct bulk_card *card = (struct bulk_card *)nic;
-	struct room *room = &card->room[card->posted % BULK_RING];
-
-	(void)tell;
-	if (card->posted - card->told == BULK_RING || n > NIC_BULK_PIECES)
-		return NIC_FULL;
-	card->posted++;
-	room->pieces = n;
-	for (uint32_t i = 0; i < n; i++)
-		room->piece[i] = pieces[i];
-	wake(card);
-	return NIC_OK;
-}
-
-static void bulk_take_back(struct nic *nic)
-{
-	struct bulk_card *card = (struct bulk_card *)nic;
-
-	card->life++;
-	card->posted = card->written = card->told = 0;
-}
-
-static int bulk_send(struct nic *nic, const struct nic_piece *pieces, uint32_t n, uint64_t cookie)
-{
-	struct bulk_card *bulk = (struct bulk_card *)nic;
-
-	return send_from(&bulk->sim->cards[bulk->node], 1, nic, pieces, n, cookie);
-}
-
-static const struct nic_ops bulk_ops = {
-	.name = "simulated", .send = bulk_send, .poll = card_poll,
-	.interrupts = card_interrupts, .close = card_close,
-	.post = bulk_post, .take_back = bulk_take_back
-};
-
-/* Write a frame into a room, as far as there is place in it. */
-static void write_room(struct room *room, const uint8_t *frame, uint32_t bytes)
-{
-	uint32_t head = bytes < NIC_BULK_HEADER ? bytes : NIC_BULK_HEADER, left = bytes - head;
-
-	memset(room->header, 0xa5, sizeof(room->header));
-	memcpy(room->header, frame, head);
-	frame += head;
-	room->bytes = bytes;
-	for (uint32_t i = 0; i < room->pieces && left; i++) {
-		uint32_t n = room->piece[i].length < left ? room->piece[i].length : left;
-
-		memcpy((void *)room->piece[i].bytes, frame, n);
-		frame += n;
-		left -= n;
-	}
-}
-
-/* What waits goes into the rooms that there are. */
-static void land(struct bulk_card *card)
-{
-	struct netsim *sim = card->sim;
-	uint32_t done = 0;
-
-	card->woken = 0;
-	while (done < card->waits && card->written != card->posted) {
-		struct waiting_frame *frame = &card->backlog[done++];
-		struct event event = { .kind = TOLD, .node = card->node, .life = card->life,
-				       .time = sim->now + TOLD_LATE };
-
-		write_room(&card->room[card->written % BULK_RING], frame->bytes, frame->n);
-		card->written++;
-		schedule(sim, &event);
-		free(frame->bytes);
-	}
-	card->waits -= done;
-	memmove(card->backlog, card->backlog + done, card->waits * sizeof(card->backlog[0]));
-}
-
-static void bulk_arrives(struct bulk_card *card, struct event *event)
-{
-	if (card->waits == BACKLOG) {
-		card->sim->counters[NETSIM_OVERFLOW]++;
-		return;
-	}
-	card->backlog[card->waits++] = (struct waiting_frame){ event->frame, event->bytes };
-	event->frame = 0;
-	wake(card);
-}
-
-static void tell(struct bulk_card *card)
-{
-	struct room *room = &card->room[card->told++ % BULK_RING];
-	uint8_t header[NIC_BULK_HEADER];
-
-	memcpy(header, room->header, sizeof(header));
-	card->nic.landed(card->nic.context, header, room->bytes);
-}
-
-void netsim_bulk_reset(struct netsim *sim, uint32_t node)
-{
-	struct nic *nic = &sim->bulk[node].nic;
-
-	bulk_take_back(nic);
-	nic->landed(nic->context, 0, 0);
-}
-
-struct nic *netsim_bulk(struct netsim *sim, uint32_t node)
-{
-	return &sim->bulk[node].nic;
-}
 
 /* ---- the switch ---- */
+
+/* Whether `which` is in a bad stretch of `ns` at that time: so many of a million are. */
+static int is_bad(const struct netsim *sim, uint64_t which, uint32_t per_million, uint64_t ns,
+		  uint64_t time)
+{
+	uint64_t state = sim->config.seed ^ which * 0x9e3779b97f4a7c15ULL;
+
+	if (!per_million)
+		return 0;
+	state += time / ns;
+	return netsim_random(&state) % 1000000 < per_million;
+}
+
+static int is_cut(const struct netsim *sim, uint32_t a, uint32_t b)
+{
+	uint64_t link = a < b ? (uint64_t)a << 32 | b : (uint64_t)b << 32 | a;
+
+	return is_bad(sim, link, sim->config.cut, sim->config.cut_ns, sim->now);
+}
+
+/* From when on a node's port reads: `time`, or the end of what stretches it stops for. */
+static uint64_t reads_from(struct netsim *sim, uint32_t node, uint64_t time)
+{
+	uint64_t port = 1ULL << 63 | node, from = time;
+
+	while (is_bad(sim, port, sim->config.stop, sim->config.stop_ns, from))
+		from += sim->config.stop_ns - from % sim->config.stop_ns;
+	sim->counters[NETSIM_STOPPED] += from != time;
+	return from;
+}
 
 static void arrive(struct netsim *sim, uint32_t node, const uint8_t *frame, uint32_t bytes,
 		   uint64_t late)
 {
 	struct card *card = &sim->cards[node];
-	uint64_t time = sim->now + sim->config.latency_ns;
+	uint64_t time = reads_from(sim, node, sim->now + sim->config.latency_ns);
 	struct event event = { .kind = ARRIVES, .node = node, .bytes = bytes,
 			       .card = bytes > 3 && frame[3] == 1 };
 
@@ -340,7 +184,7 @@ static void arrive(struct netsim *sim, uint32_t node, const uint8_t *frame, uint
 	event.time = card->in_free + sim->config.latency_ns + late;
 	event.frame = malloc(bytes ? bytes : 1);
 	memcpy(event.frame, frame, bytes);
-	schedule(sim, &event);
+	netsim_schedule(sim, &event);
 }
 
 static void damage(struct netsim *sim, uint8_t *frame, uint32_t bytes)
@@ -353,18 +197,6 @@ static void damage(struct netsim *sim, uint8_t *frame, uint32_t bytes)
 
 		frame[bit / 8] ^= (uint8_t)(1u << bit % 8);
 	}
-}
-
-/* Whether the link between two nodes is in a stretch of time when it is cut. */
-static int is_cut(const struct netsim *sim, uint32_t a, uint32_t b)
-{
-	uint64_t link = a < b ? (uint64_t)a << 32 | b : (uint64_t)b << 32 | a;
-	uint64_t state = sim->config.seed ^ link * 0x9e3779b97f4a7c15ULL;
-
-	if (!sim->config.cut)
-		return 0;
-	state += sim->now / sim->config.cut_ns;
-	return netsim_random(&state) % 1000000 < sim->config.cut;
 }
 
 /* A frame from card `from`: what happens to it on its way. */
@@ -435,12 +267,12 @@ int netsim_step(struct netsim *sim)
 	if (event->kind == LEAVES && event->life == card->life) {
 		leave(sim, event);
 	} else if (event->kind == LANDS) {
-		land(&sim->bulk[node]);
+		netsim_bulk_land(&sim->bulk[node]);
 	} else if (event->kind == TOLD && card->who.tick) {
 		if (event->life == sim->bulk[node].life)
-			tell(&sim->bulk[node]);
+			netsim_bulk_tell(&sim->bulk[node]);
 	} else if (event->kind == ARRIVES && event->card) {
-		bulk_arrives(&sim->bulk[node], event);
+		netsim_bulk_arrives(&sim->bulk[node], event);
 	} else if (event->kind == ARRIVES && card->who.tick) {
 		sim->counters[NETSIM_DELIVERED]++;
 		card->nic.counters[NIC_FRAMES_IN]++;
@@ -471,7 +303,7 @@ void netsim_look(struct netsim *sim, uint32_t node)
 	if (event.time == NETSIM_NEVER || event.time >= card->timer)
 		return;
 	card->timer = event.time;
-	schedule(sim, &event);
+	netsim_schedule(sim, &event);
 }
 
 /* ---- the rest ---- */
@@ -479,7 +311,8 @@ void netsim_look(struct netsim *sim, uint32_t node)
 struct netsim_config netsim_defaults(uint32_t nodes, uint64_t seed)
 {
 	return (struct netsim_config){ .nodes = nodes, .seed = seed, .latency_ns = 5000,
-				       .delay_ns = 5000000, .cut_ns = 1000000, .bytes_per_s = 1000000000,
+				       .delay_ns = 5000000, .cut_ns = 1000000, .stop_ns = 1000000,
+				       .bytes_per_s = 1000000000,
 				       .queue_bytes = 4u << 20, .mtu = 9014 };
 }
 
@@ -503,7 +336,7 @@ struct netsim *netsim_open(const struct netsim_config *config)
 		card->node = node;
 		card->timer = NETSIM_NEVER;
 		card->cut = calloc(config->nodes, 1);
-		sim->bulk[node].nic.ops = &bulk_ops;
+		sim->bulk[node].nic.ops = &netsim_bulk_ops;
 		sim->bulk[node].nic.mtu = config->mtu;
 		sim->bulk[node].nic.ring = BULK_RING;
 		sim->bulk[node].nic.slots = 1;
@@ -548,7 +381,7 @@ void netsim_leave(struct netsim *sim, uint32_t node)
 
 	card->life++;
 	card->sending[0].waiting = card->sending[1].waiting = 0;
-	bulk_take_back(&sim->bulk[node].nic);
+	netsim_bulk_ops.take_back(&sim->bulk[node].nic);
 	card->who = (struct netsim_node){ 0 };
 }
 
@@ -572,6 +405,8 @@ void netsim_faults(struct netsim *sim, const struct netsim_config *config)
 	sim->config.delay_ns = config->delay_ns;
 	sim->config.cut = config->cut;
 	sim->config.cut_ns = config->cut_ns;
+	sim->config.stop = config->stop;
+	sim->config.stop_ns = config->stop_ns;
 }
 
 void netsim_watch(struct netsim *sim, netsim_watcher *watcher, void *context)
@@ -588,4 +423,9 @@ void netsim_inject(struct netsim *sim, uint32_t node, const void *frame, uint32_
 uint64_t netsim_counter(const struct netsim *sim, enum netsim_counter counter)
 {
 	return sim->counters[counter];
+}
+
+uint32_t netsim_most_events(const struct netsim *sim)
+{
+	return sim->most;
 }

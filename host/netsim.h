@@ -7,7 +7,7 @@
  * Each card sends at the network's bandwidth and completes a send when its last
  * bit has left; the frame is read from the sender's memory only then. The
  * switch forwards it to the receiver's port, behind what waits there already;
- * what finds the port's queue full is lost.
+ * what finds the port's queue full is lost. A port may stop reading for a while.
  *
  * Each node has a bulk card too (net/nic.h), which sends likewise: frames to it
  * wait in order until there is a room, are written, and told of a little later.
@@ -25,6 +25,9 @@ struct netsim_config {
 	uint32_t loss, duplicate, reorder, damage, delay;
 	uint32_t cut;              /* per million stretches of cut_ns: a pair's link is cut */
 	uint64_t cut_ns;
+	uint32_t stop;             /* per million stretches of stop_ns, but not all: a node's port
+	                              reads nothing; what fits its queue waits, in order */
+	uint64_t stop_ns;
 	uint64_t latency_ns;       /* of each hop */
 	uint64_t delay_ns;         /* most that a delayed frame is late */
 	uint64_t bytes_per_s;      /* of each link */
@@ -44,7 +47,7 @@ struct netsim_node {
 
 enum netsim_counter {
 	NETSIM_SENT, NETSIM_DELIVERED, NETSIM_LOST, NETSIM_DUPLICATED, NETSIM_REORDERED,
-	NETSIM_DAMAGED, NETSIM_DELAYED, NETSIM_CUT, NETSIM_OVERFLOW,
+	NETSIM_DAMAGED, NETSIM_DELAYED, NETSIM_CUT, NETSIM_STOPPED, NETSIM_OVERFLOW,
 	NETSIM_COUNTERS
 };
 
@@ -81,6 +84,8 @@ void netsim_watch(struct netsim *sim, netsim_watcher *watcher, void *context);
 void netsim_inject(struct netsim *sim, uint32_t node, const void *frame, uint32_t bytes);
 
 uint64_t netsim_counter(const struct netsim *sim, enum netsim_counter counter);
+/* Frames, completions and timers: most that were under way at once. */
+uint32_t netsim_most_events(const struct netsim *sim);
 uint64_t netsim_random(uint64_t *state);
 
 #endif

@@ -59,8 +59,8 @@ build/host/model-engine: $(MODEL_SOURCES:%.c=build/host/gcc/%.o)
 	@gcc $(HOST_SANITIZE) $^ -o $@
 
 # Long simulations of the link (tests/test_netsim.py), native and under ASan and UBSan.
-NETSIM_SOURCES := $(sort $(wildcard net/link/*.c)) host/netsim.c host/crc.c host/port.c tests/host/traffic.c \
-	$(sort $(wildcard tests/netsim/*.c))
+NETSIM_SOURCES := $(sort $(wildcard net/link/*.c)) $(sort $(wildcard host/netsim*.c)) host/crc.c host/port.c \
+	tests/host/traffic.c $(sort $(wildcard tests/netsim/*.c))
 
 build/host/netsim: $(NETSIM_SOURCES:%.c=build/host/lib/%.o)
 	@gcc $^ -o $@

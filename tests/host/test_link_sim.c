@@ -55,12 +55,13 @@ TEST(link_sends_nothing_again_without_faults)
 	CHECK_IS(traffic_close(&t), 0);
 }
 
-#define FAULTS 6u
+#define FAULTS 7u
 
 static uint32_t *rate_of(struct netsim_config *network, uint32_t fault)
 {
 	uint32_t *faults[] = { &network->loss, &network->duplicate, &network->reorder,
-			       &network->damage, &network->delay, &network->cut };
+			       &network->damage, &network->delay, &network->cut,
+			       &network->stop };
 
 	return faults[fault];
 }
@@ -187,6 +188,31 @@ TEST(link_lets_15_nodes_send_to_one)
 	CHECK(netsim_counter(t.sim, NETSIM_OVERFLOW) * 50 < netsim_counter(t.sim, NETSIM_SENT));
 	CHECK_IS(t.failed, 0);
 	CHECK_IS(traffic_close(&t), 0);
+}
+
+/* A port that stops: its frames come later, in their order, so far as its queue holds them. */
+TEST(link_bears_ports_that_stop_reading)
+{
+	static const uint32_t queues[] = { 4u << 20, 20000 };
+
+	for (uint32_t i = 0; i < 2; i++) {
+		struct traffic_config config = usual(4, 2000, 11);
+		struct netsim_config network = netsim_defaults(4, 11);
+		struct traffic t;
+
+		config.busy = 0;
+		network.stop = 200000;
+		network.queue_bytes = queues[i];
+		traffic_open(&t, &config, &network);
+		traffic_start(&t);
+		CHECK_IS(traffic_run(&t, ~0u), 1);
+		CHECK_IS(t.failed, 0);
+		CHECK(netsim_counter(t.sim, NETSIM_STOPPED) > 100);
+		CHECK_IS(netsim_counter(t.sim, NETSIM_OVERFLOW) > 0, i);
+		if (i == 0)
+			CHECK(!traffic_count(&t, LINK_EARLY) && !traffic_count(&t, LINK_STASHED));
+		CHECK_IS(traffic_close(&t), 0);
+	}
 }
 
 TEST(link_believes_no_frames_of_an_earlier_life)

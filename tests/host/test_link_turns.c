@@ -83,7 +83,8 @@ TEST(link_interleaves_messages_of_several_nodes)
 	while (t.nodes[1].bytes + t.nodes[2].bytes + t.nodes[3].bytes == 0 && traffic_step(&t))
 		continue;
 	first = netsim_now(t.sim);
-	while (t.nodes[1].bytes + t.nodes[2].bytes + t.nodes[3].bytes < 3 * LONG && traffic_step(&t))
+	while (t.nodes[1].bytes + t.nodes[2].bytes + t.nodes[3].bytes < 3 * LONG &&
+	       traffic_step(&t))
 		continue;
 	last = netsim_now(t.sim);
 	CHECK(first > last * 3 / 4);

@@ -55,7 +55,7 @@ struct traffic_node {
 	uint32_t lost;             /* calls of lost() */
 	struct payload *payloads;  /* of messages that have begun here */
 	uint64_t bytes;            /* payload received from this node, by anybody */
-	uint32_t most_records;     /* of its link that were in use at once, as seen between events */
+	uint32_t most_records;     /* of its link in use at once, as seen between events */
 };
 
 struct traffic {

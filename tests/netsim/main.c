@@ -2,7 +2,7 @@
  * Long simulations of the link from the command line, for tests/test_netsim.py
  * and for figures:
  *   netsim NODES MESSAGES SEED [name=value ...]
- * rates (loss, duplicate, reorder, damage, delay, cut, busy, longer, answers) are per
+ * rates (loss, duplicate, reorder, damage, delay, cut, stop, busy, longer, answers) are per
  * million; fixed, longest, incast, ring and mtu as in the structures; auth=1: with a key
  * (bytes 0 to 15); pcap=FILE writes all frames that were sent. The last line is
  * "ok" or "failed", that before a row of figures.
@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 #include "../host/traffic.h"
 
@@ -47,6 +48,14 @@ static void capture(void *file, uint64_t now, const uint8_t *frame, uint32_t byt
 	fwrite(frame, bytes, 1, file);
 }
 
+/* Memory of this program that was resident at once, in KB. */
+static long most_resident(void)
+{
+	struct rusage usage;
+
+	return getrusage(RUSAGE_SELF, &usage) ? -1 : usage.ru_maxrss;
+}
+
 #define RATE(name, otherwise) (uint32_t)option(argc, argv, name, otherwise)
 
 int main(int argc, char **argv)
@@ -56,7 +65,8 @@ int main(int argc, char **argv)
 	struct timespec from, to;
 	struct traffic t;
 	double seconds;
-	uint64_t most = 0, bytes;
+	uint32_t records = 0;
+	uint64_t bytes;
 	FILE *file;
 	int done;
 
@@ -86,6 +96,8 @@ int main(int argc, char **argv)
 	network.delay = RATE("delay", 0);
 	network.cut = RATE("cut", 0);
 	network.cut_ns = option(argc, argv, "cut_ns", network.cut_ns);
+	network.stop = RATE("stop", 0);
+	network.stop_ns = option(argc, argv, "stop_ns", network.stop_ns);
 	network.mtu = RATE("mtu", network.mtu);
 	network.queue_bytes = RATE("queue", network.queue_bytes);
 
@@ -108,8 +120,8 @@ int main(int argc, char **argv)
 	if (!done)
 		printf("not done after %.3f simulated s\n", 1e-9 * (double)netsim_now(t.sim));
 	for (uint32_t i = 0; i < config.nodes; i++)
-		if (t.nodes[i].bytes > most)
-			most = t.nodes[i].bytes;
+		if (t.nodes[i].most_records > records)
+			records = t.nodes[i].most_records;
 	if (option(argc, argv, "verbose", 0)) {
 #define X(name, what) printf("%12llu %s\n", (unsigned long long)traffic_count(&t, LINK_##name), what);
 		LINK_COUNTERS(X)
@@ -118,13 +130,14 @@ int main(int argc, char **argv)
 		       (unsigned long long)netsim_counter(t.sim, NETSIM_OVERFLOW));
 	}
 	printf("seed %llu: %u sent, %u failed, %llu frames, %llu resent, %llu timeouts, "
-	       "%.3f simulated s, %.2f s, %.0f messages/s, %llu bytes per node\n",
+	       "%.3f simulated s, %.2f s, %.0f messages/s, %llu bytes per node, most %u records "
+	       "of a node and %u events, %ld KB in all\n",
 	       (unsigned long long)config.seed, t.sent, t.failed,
 	       (unsigned long long)traffic_count(&t, LINK_FRAMES_OUT),
 	       (unsigned long long)traffic_count(&t, LINK_RESENT),
 	       (unsigned long long)traffic_count(&t, LINK_TIMEOUTS),
 	       1e-9 * (double)netsim_now(t.sim), seconds, t.sent / seconds,
-	       (unsigned long long)bytes);
+	       (unsigned long long)bytes, records, netsim_most_events(t.sim), most_resident());
 	done = !traffic_close(&t) && done;
 	done = (!file || !fclose(file)) && done;
 	printf("%s\n", done ? "ok" : "failed");

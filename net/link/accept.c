@@ -1,8 +1,8 @@
 /*
  * Frames from the card: which are ours, of this life and of the sender's. What
  * is left is taken apart by ack.c and assemble.c. Called for every frame that
- * arrives, which may be anything. See the table of incarnations in link.h. And frames
- * that the card has read.
+ * arrives, which may be anything. See the table of incarnations in link.h. Also what
+ * the card reports as read (link_transmitted).
  */
 #include "state.h"
 
@@ -76,8 +76,8 @@ static int is_mine(const struct link *link, const struct wire *wire, uint32_t mi
 		mine == link->config.incarnation);
 }
 
-/* A frame with a sequence number. */
-static int opens(const struct wire *wire)
+/* DATA, ANNOUNCE, BUNDLE: it has a number of its own in its flow. */
+static int is_numbered(const struct wire *wire)
 {
 	return wire->kind == WIRE_KIND_DATA || wire->kind == WIRE_KIND_ANNOUNCE ||
 	       wire->kind == WIRE_KIND_BUNDLE;
@@ -88,13 +88,13 @@ static void take(struct link *link, struct flow *pair, const struct wire *wire, 
 {
 	struct flow *flow;
 
-	if (!pair && opens(wire)) {
+	if (!pair && is_numbered(wire)) {
 		pair = flow_open(link, wire->node, LINK_REQUESTS);
 		if (pair)
 			learn(pair, wire->source);
 	}
 	if (!pair) {
-		count(link, opens(wire) ? LINK_NO_PEER : LINK_NONSENSE);
+		count(link, is_numbered(wire) ? LINK_NO_PEER : LINK_NONSENSE);
 		return;
 	}
 	pair[LINK_REQUESTS].tries = pair[LINK_ANSWERS].tries = 0;
@@ -107,7 +107,7 @@ static void take(struct link *link, struct flow *pair, const struct wire *wire, 
 		count(link, LINK_NONSENSE);
 		return;
 	}
-	if (opens(wire))
+	if (is_numbered(wire))
 		assemble(link, flow, wire, now);
 	else if (wire->kind == WIRE_KIND_GRANT)
 		serve_grant(link, flow, wire);

@@ -7,7 +7,6 @@
 #include "state.h"
 #include "../port.h"
 
-#define MOST_FRAMES  (1u << 30)    /* of one message */
 #define PROMPT_BYTES (256u << 10)  /* an announced message of so much is acknowledged at once */
 
 enum placed { ACCEPTED, REFUSED, NONSENSE };
@@ -439,11 +438,7 @@ void assemble(struct link *link, struct flow *flow, const struct wire *wire, uin
 		count(link, LINK_EARLY);
 		return;
 	}
-	if (flow->epoch != (uint8_t)link->epoch) {
-		flow->epoch = (uint8_t)link->epoch;
-		link->senders++;
-		flow_share(link);
-	}
+	flow_heard(link, flow);
 	if (is_before(wire->sequence, flow->begun))
 		placed = place_fragment(link, flow, wire);
 	else if (wire->length <= LINK_WHOLE_BYTES) /* a bundle's first one's, too */

@@ -8,7 +8,7 @@
 #include "state.h"
 #include "../port.h"
 
-#define SAMPLE_UNITS 1000u         /* a round trip is measured, after the last one that was */
+#define SAMPLE_UNITS 1000u         /* from one round trip that is measured to the next */
 
 struct link_room link_brief(struct link *link, uint32_t node)
 {
@@ -35,7 +35,7 @@ static inline int is_quiet(const struct link *link, const struct flow *flow)
 	return flow->head == NO_RECORD && flow->credit && flow->assembly == NO_RECORD &&
 	       !(flow->arrived | flow->refused) && !(flow->flags & FLOW_REFUSED) &&
 	       link->ready_first == NO_RECORD &&
-	       !link->pumping && !link->stalled && !link->is_odd;
+	       !link->pumping && !link->stalled && !link->no_plain;
 }
 
 /* The whole header. */

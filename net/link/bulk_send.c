@@ -7,7 +7,6 @@
  */
 #include "state.h"
 
-#define MOST_PARTS  (1u << 30)     /* of one message */
 #define LEAST_PART  4096u          /* shorter parts of a long message are not worth a grant */
 
 /* Payload that goes in parts: all but what the announcement has brought. */
@@ -44,7 +43,7 @@ int serve_announces(const struct link *link, uint64_t length, uint32_t *fragment
 	length -= *tail;
 	parts = (length - 1) / most + 1;
 	even = ((length - 1) / parts + 64) & ~63ULL;
-	if (parts > MOST_PARTS)
+	if (parts > MOST_FRAMES)
 		return 0;
 	if (most > length)
 		most = length;         /* one part: not longer than the message */

@@ -1,7 +1,7 @@
 /*
  * Flows: finding and making them, losing a peer, and the link's memory. A flow
  * is made when a node is first sent to or heard of; it is never given back, as its
- * numbers are what tells old frames from new ones. See link.h, state.h.
+ * numbers are what tells old frames from new ones. See link.h, records.h.
  */
 #include "state.h"
 
@@ -95,7 +95,7 @@ struct link *link_open(void *memory, const struct link_config *config, struct ni
 			       .ready_first = NO_RECORD, .ready_last = NO_RECORD,
 			       .due = LINK_NEVER };
 	link->key = config->keyed ? link->config.key : 0;
-	link->is_odd = config->keyed || config->check_payload;
+	link->no_plain = config->keyed || config->check_payload;
 	link->most_requests = config->sends - config->answers;
 	link->plain_to = wire_address_word(0, nic->address[3]) |
 		wire_get(nic->address, NIC_ADDRESS_BYTES) << 48;

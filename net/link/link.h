@@ -102,7 +102,8 @@
 
 enum link_result {
 	LINK_OK    =  0,
-	LINK_FULL  = -1,           /* no record free: after the next sent() try again */
+	LINK_FULL  = -1,           /* no record free: after the next sent() try again; or no
+	                              memory for another peer (LINK_NO_PEER), for good */
 	LINK_WRONG = -2            /* arguments that cannot be, or a node that does not exist */
 };
 
@@ -150,8 +151,8 @@ enum link_lane { LINK_REQUESTS, LINK_ANSWERS };
 	X(TAKEN_BACK,    "times that rooms were taken back from the bulk card") \
 	X(PASSED,        "turns that ended because nothing came") \
 	X(CARD_FULL,     "times that the card or the headers ran out") \
-	X(NO_RECORD,     "times that link_send found no record") \
-	X(NO_PEER,       "frames of peers for which there is no memory")
+	X(NO_RECORD,     "times that link_send or link_reserve found no record") \
+	X(NO_PEER,       "frames of, and messages to, peers for which there is no memory")
 
 enum link_counter {
 #define X(name, what) LINK_##name,
@@ -267,13 +268,14 @@ struct link_room {
 };
 
 struct link_room link_brief(struct link *link, uint32_t node);
-/* 1: it has left, and of all that link_deadline looks at only link_due may have changed. */
+/* 1: of all that link_deadline looks at only link_due may have changed, as the message has
+ * left, or waits with others for company already. 0: look at link_deadline again. */
 int link_brief_send(struct link *link, struct link_room room, uint64_t now, uint32_t bytes);
 
 /*
- * While frames of a flow are under way such messages wait for company (bundle.c), config.hold
- * at most. Who sends nothing more for a while, as it waits for something, calls link_flush:
- * all leave. link_holds: 1 if there are any.
+ * While frames of a flow are under way such messages, and announcements of long ones, wait for
+ * company (bundle.c, train.c), config.hold at most. Who sends nothing more for a while, as it
+ * waits for something, calls link_flush: all leave. link_holds: 1 if there are any.
  */
 void link_flush(struct link *link, uint64_t now);
 int link_holds(const struct link *link);

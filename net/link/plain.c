@@ -27,7 +27,7 @@ static inline struct flow *flow_of(const struct link *link, const uint8_t *frame
 }
 
 /* It is of this life and of its sender's, and acknowledges what can be. */
-static inline int is_due_here(const struct flow *flow, const uint8_t *frame, uint32_t ack)
+static inline int is_of_both_lives(const struct flow *flow, const uint8_t *frame, uint32_t ack)
 {
 	return wire_get(frame + WIRE_SOURCE_INCARNATION, 8) ==
 		(flow->theirs | (uint64_t)flow->mine << 32) && flow->theirs &&
@@ -66,7 +66,7 @@ static inline int take_bare(struct link *link, uint64_t now, const uint8_t *fram
 	ack = (uint32_t)wire_get(frame + WIRE_ACK, 4);
 	window = wire_get(frame + WIRE_WINDOW, 8);              /* with two fields that are 0 */
 	if (wire_get(frame + WIRE_SEQUENCE, 4) || wire_get(frame + WIRE_SELECTIVE, 8) ||
-	    window >> 16 || wire_get(frame + WIRE_OFFSET + 4, 8) || !is_due_here(flow, frame, ack))
+	    window >> 16 || wire_get(frame + WIRE_OFFSET + 4, 8) || !is_of_both_lives(flow, frame, ack))
 		return 0;
 	take_ack(link, flow, ack, (uint32_t)window, now);
 	return 1;
@@ -78,7 +78,7 @@ int plain_take(struct link *link, uint64_t now, const uint8_t *frame, uint32_t b
 	struct flow *flow;
 	uint64_t window;
 
-	if (link->is_odd)
+	if (link->no_plain)
 		return 0;
 	if (bytes == WIRE_HEADER)
 		return take_bare(link, now, frame);
@@ -96,15 +96,11 @@ int plain_take(struct link *link, uint64_t now, const uint8_t *frame, uint32_t b
 	ack = (uint32_t)wire_get(frame + WIRE_ACK, 4);
 	if (sequence != flow->expected || sequence != flow->begun ||
 	    flow->arrived | flow->refused || !flow->granted ||
-	    !is_due_here(flow, frame, ack))
+	    !is_of_both_lives(flow, frame, ack))
 		return 0;
 
 	take_ack(link, flow, ack, (uint16_t)window, now);
-	if (flow->epoch != (uint8_t)link->epoch) {
-		flow->epoch = (uint8_t)link->epoch;
-		link->senders++;
-		flow_share(link);
-	}
+	flow_heard(link, flow);
 	if (link->user.whole(link->context, flow->node, flow_lane(flow), frame + WIRE_HEADER,
 			     frame + WIRE_DATA, payload) == LINK_BUSY) {
 		count(link, LINK_REFUSED);

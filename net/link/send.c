@@ -1,183 +1,15 @@
 /*
- * The sending half: queueing messages, choosing frames and giving them to the
- * card, flow by flow in turn, so that no message holds up another node's. It
+ * The sending half: choosing frames of the messages that are queued (queue.c) and giving
+ * them to the card, flow by flow in turn, so that no message holds up another node's. It
  * copies nothing but headers. See link.h for the states of a flow.
  */
 #include "state.h"
 #include "../port.h"
 
-#define MOST_FRAMES  (1u << 30)    /* of one message */
 #define SHORT_BYTES  4096u         /* a window of such messages is no large burst */
 #define WAITING_WINDOW 32u         /* frames, while the first of them waits for its payload */
 
-/* ---- messages ---- */
-
-/* Records that this lane may still take. */
-static uint32_t left(const struct link *link, enum link_lane lane)
-{
-	const struct link_config *config = &link->config;
-	uint32_t most = lane == LINK_ANSWERS ? config->answers : config->sends - config->answers;
-	uint32_t used = link->sends_used[lane] + (lane == LINK_ANSWERS ? link->reserved : 0u);
-
-	return used < most ? most - used : 0;
-}
-
-static int has_room(const struct link *link, const struct flow *flow, enum link_lane lane)
-{
-	uint32_t free = left(link, lane);
-
-	return free > 0 && (!flow || flow->sends <= free);
-}
-
-int link_has_room(const struct link *link, uint32_t node, enum link_lane lane)
-{
-	return has_room(link, flow_find(link, node, lane), lane);
-}
-
-/* A record for the last message of a flow; there is one. */
-static inline struct send *queue(struct link *link, struct flow *flow, enum link_lane lane,
-				 uint32_t frames)
-{
-	uint32_t index = record_take(&link->sends);
-	struct send *send = record_at(&link->sends, index);
-
-	link->sends_used[lane]++;
-	send->next = NO_RECORD;
-	send->with_card = 0;
-	send->lane = (uint8_t)lane;
-	send->over = send->fail = send->brief = 0;
-	send->announced = send->serving = 0;
-	send->first = flow->next;
-	send->frames = frames;
-	if (flow->tail != NO_RECORD) {
-		struct send *last = record_at(&link->sends, flow->tail);
-
-		last->next = (uint16_t)index;
-		send->first = last->first + last->frames;
-	} else {
-		flow->head = (uint16_t)index;
-	}
-	flow->tail = (uint16_t)index;
-	if (flow->fresh == NO_RECORD)
-		flow->fresh = (uint16_t)index;
-	flow->sends++;
-	return send;
-}
-
-int link_send(struct link *link, uint64_t now, uint32_t node, enum link_lane lane,
-	      const void *header, uint64_t length, uint32_t fragment, uint64_t source)
-{
-	uint32_t tail = 0;
-	uint64_t frames;
-	struct send *send;
-	struct flow *flow;
-	int is_busy, joins, announced = serve_announces(link, length, &fragment, &tail);
-
-	link->now = now;
-	if (!announced && (fragment == 0 || fragment > link->fragment))
-		fragment = link->fragment;
-	frames = length && !announced ? (length - 1) / fragment + 1 : 1;
-	if (node >= link->config.nodes || node == link->config.node ||
-	    (uint32_t)lane >= LINK_LANES || frames > MOST_FRAMES ||
-	    length > WIRE_MOST_LENGTH || (length <= LINK_WHOLE_BYTES && frames > 1))
-		return LINK_WRONG;
-	flow = flow_find(link, node, lane);
-	if (lane == LINK_REQUESTS ? !has_room(link, flow, lane) : left(link, lane) == 0) {
-		count(link, LINK_NO_RECORD);
-		return LINK_FULL;
-	}
-	if (!flow)
-		flow = flow_open(link, node, lane);
-	if (!flow) {
-		count(link, LINK_NO_PEER);
-		return LINK_FULL;
-	}
-	/* Whoever has just got several answers mostly asks as many times again. */
-	is_busy = (flow->next != flow->una || flow_other(flow)->unacked > 1) &&
-		lane == LINK_REQUESTS;
-	joins = announced && train_joins(link, flow);
-	if (!joins)
-		bundle_leave(link, flow);
-	send = queue(link, flow, lane, (uint32_t)frames);
-	send->fragment = fragment;
-	send->length = length;
-	send->source = source;
-	send->announced = (uint8_t)announced;
-	send->tail = (uint16_t)tail;
-	if (announced)
-		serve_open(link, send, flow);
-	port_copy(send->frame + WIRE_HEADER, header, LINK_HEADER_BYTES);
-	if (joins && train_is_full(link, flow))
-		bundle_leave(link, flow);
-	else if (!joins && !(announced && is_busy && bundle_hold(link, flow, now)))
-		send_ready(link, flow);
-	send_pump(link, now);
-	return LINK_OK;
-}
-
-int send_brief(struct link *link, struct link_room room, uint64_t now, uint32_t bytes)
-{
-	struct flow *flow = room.flow;
-	int is_busy = flow->next != flow->una, joins =
-		room.header != send_at(link, link->sends.free)->frame + WIRE_HEADER;
-	struct send *send;
-
-	if (joins) {
-		joins = bundle_add(link, flow, bytes);
-	} else {
-		bundle_leave(link, flow);
-		send = queue(link, flow, LINK_REQUESTS, 1);
-		send->brief = BRIEF_ALONE;
-		send->fragment = link->fragment;
-		send->length = bytes;
-		if (!is_busy || !bundle_hold(link, flow, now))
-			send_ready(link, flow);
-	}
-	send_pump(link, now);
-	return joins;
-}
-
-static void release(struct link *link, uint32_t index)
-{
-	struct send *send = record_at(&link->sends, index);
-	int fail = send->fail, is_brief = send->brief;
-	uint64_t source = is_brief ? LINK_BRIEF | send->length : send->source;
-	uint32_t bundle = is_brief == BRIEF_BUNDLE ? send->bundle : NO_RECORD;
-
-	link->sends_used[send->lane]--;
-	record_give(&link->sends, index);
-	count(link, fail ? LINK_FAILED_OUT : LINK_MESSAGES_OUT);
-	if (!is_brief || fail)
-		link->user.sent(link->context, source, fail);
-	if (bundle != NO_RECORD)
-		bundle_end(link, bundle, fail);
-}
-
-void send_end(struct link *link, uint32_t index, int fail)
-{
-	struct send *send = record_at(&link->sends, index);
-
-	send->over = 1;
-	send->fail = (uint8_t)fail;
-	if (send->serving)
-		serve_forget(link, index);
-	if (send->with_card == 0)
-		release(link, index);
-	else
-		link->ending++;
-}
-
 /* ---- frames ---- */
-
-void send_drop(struct link *link, uint32_t index)
-{
-	struct send *send = send_at(link, index);
-
-	if (--send->with_card == 0 && send->over) {
-		link->ending--;
-		release(link, index);
-	}
-}
 
 /* What this flow has received, as every frame says it. With every word of it
  * the peer may send as much as its share of the card's ring is. */
@@ -417,8 +249,8 @@ int send_may(const struct link *link, const struct flow *flow)
 				!bundle_is_held(link, flow));
 }
 
-/* Frame `sequence` has left. */
-static void left_again(struct link *link, struct flow *flow, uint32_t sequence, uint32_t now)
+/* Frame `sequence` has left once more. */
+static void departed_again(struct link *link, struct flow *flow, uint32_t sequence, uint32_t now)
 {
 	uint64_t bit = 1ULL << (sequence - flow->una);
 
@@ -433,7 +265,7 @@ static void left_again(struct link *link, struct flow *flow, uint32_t sequence, 
 		timer_resend(link, flow, now);
 }
 
-void send_left(struct link *link, struct flow *flow, const struct send *send, uint32_t now)
+void send_departed(struct link *link, struct flow *flow, const struct send *send, uint32_t now)
 {
 	if (!(flow->flags & FLOW_TIMED)) {
 		flow->flags |= FLOW_TIMED;
@@ -448,44 +280,54 @@ void send_left(struct link *link, struct flow *flow, const struct send *send, ui
 		timer_resend(link, flow, now);
 }
 
+/* After a pause the network may have changed, and so may who else sends. */
+static void after_pause(const struct link *link, struct flow *flow, uint64_t now)
+{
+	if (flow->una == flow->next && (flow->flags & FLOW_MEASURED) &&
+	    units(now) - flow->timed_at > timer_timeout(link, flow) &&
+	    flow->burst > LINK_FIRST_WINDOW)
+		flow->burst = LINK_FIRST_WINDOW;
+}
+
+/* Room for the header of a frame of this message: in its record, unless the card still reads
+ * another one there. `cookie`: that frame's. Null: there is none. */
+static uint8_t *header_room(struct link *link, uint32_t message, uint32_t *cookie)
+{
+	struct send *send = send_at(link, message);
+
+	*cookie = IN_RECORD | message;
+	if (!send->with_card)
+		return send->frame;
+	*cookie = send_transmit(link, message);
+	if (*cookie == NO_RECORD)
+		return 0;
+	return ((struct transmit *)record_at(&link->transmits, *cookie))->header;
+}
+
 /* Send one frame: 1 if it left, 0 if there was none, NIC_FULL. */
 static int send_frame(struct link *link, struct flow *flow, uint64_t now)
 {
-	struct nic_piece pieces[NIC_PIECES];
 	uint32_t sequence = flow->next, message = flow->fresh, cookie, n;
-	uint8_t *header;
+	struct nic_piece pieces[NIC_PIECES];
+	int again = flow->marked != 0, result;
 	struct send *send;
-	int first = 1, result;
+	uint8_t *header;
 
 	if (!send_may(link, flow))
 		return 0;
-	if (flow->marked) {
-		first = 0;
+	if (again) {
 		sequence = flow->una + (uint32_t)__builtin_ctzll(flow->marked);
 		message = message_of(link, flow, sequence);
-	} else if (flow->una == flow->next && (flow->flags & FLOW_MEASURED) &&
-		   units(now) - flow->timed_at > timer_timeout(link, flow) &&
-		   flow->burst > LINK_FIRST_WINDOW) {
-		/* After a pause the network may have changed, and so may who else sends. */
-		flow->burst = LINK_FIRST_WINDOW;
-	}
-	if (first) {
+	} else {
+		after_pause(link, flow, now);
 		result = train_send(link, flow, now);
 		if (result)
 			return result;
 	}
-	send = record_at(&link->sends, message);
-	header = send->frame;
-	cookie = IN_RECORD | message;
-	if (send->with_card) {
-		struct transmit *transmit;
-
-		cookie = send_transmit(link, message);
-		if (cookie == NO_RECORD)
-			return NIC_FULL;
-		transmit = record_at(&link->transmits, cookie);
-		header = transmit->header;
-	}
+	header = header_room(link, message, &cookie);
+	if (!header)
+		return NIC_FULL;
+	send = send_at(link, message);
 	n = send_make(link, flow, send, sequence, header, pieces);
 	if (n == 0) {
 		if (!(cookie & IN_RECORD))
@@ -497,10 +339,10 @@ static int send_frame(struct link *link, struct flow *flow, uint64_t now)
 	if (result == NIC_FULL)
 		return NIC_FULL;
 	count(link, LINK_DATA_OUT);
-	if (first)
-		send_left(link, flow, send, units(now));
+	if (again)
+		departed_again(link, flow, sequence, units(now));
 	else
-		left_again(link, flow, sequence, units(now));
+		send_departed(link, flow, send, units(now));
 	return 1;
 }
 

@@ -73,7 +73,7 @@ static int add_next(struct link *link, struct flow *flow, struct train *train, u
 	train->bytes += bytes;
 	train->transmit->train[train->transmit->messages++] = flow->fresh;
 	send->with_card++;
-	send_left(link, flow, send, units(now));
+	send_departed(link, flow, send, units(now));
 	return 1;
 }
 

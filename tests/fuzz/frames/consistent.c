@@ -1,6 +1,6 @@
 /*
  * What must hold of a link between two calls: lists and counts agree, windows
- * are within bounds, the heap is one. An independent look at net/link/state.h.
+ * are within bounds, the heap is one. An independent look at net/link/records.h.
  */
 #include "fuzz_frames.h"
 #include "../../../net/link/state.h"

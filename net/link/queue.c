@@ -1,0 +1,215 @@
+/*
+ * Messages being sent: their records, their order in a flow, and their end. What is queued here
+ * leaves frame by frame (send.c). A record is its flow's, from link_send until the message is
+ * acknowledged or has failed, and the card has read it. See link.h.
+ */
+#include "state.h"
+#include "../port.h"
+
+/* ---- begin ---- */
+
+/* Records that this lane may still take. */
+static uint32_t records_free(const struct link *link, enum link_lane lane)
+{
+	uint32_t most = lane == LINK_ANSWERS ? link->config.answers : link->most_requests;
+	uint32_t used = link->sends_used[lane] + (lane == LINK_ANSWERS ? link->reserved : 0u);
+
+	return used < most ? most - used : 0;
+}
+
+static int has_room(const struct link *link, const struct flow *flow, enum link_lane lane)
+{
+	uint32_t free = records_free(link, lane);
+
+	return free > 0 && (!flow || flow->sends <= free);
+}
+
+int link_has_room(const struct link *link, uint32_t node, enum link_lane lane)
+{
+	return has_room(link, flow_find(link, node, lane), lane);
+}
+
+/* A record for the last message of a flow; there is one. */
+static inline struct send *queue(struct link *link, struct flow *flow, enum link_lane lane,
+				 uint32_t frames)
+{
+	uint32_t index = record_take(&link->sends);
+	struct send *send = record_at(&link->sends, index);
+
+	link->sends_used[lane]++;
+	send->next = NO_RECORD;
+	send->with_card = 0;
+	send->lane = (uint8_t)lane;
+	send->over = send->fail = send->brief = 0;
+	send->announced = send->serving = 0;
+	send->first = flow->next;
+	send->frames = frames;
+	if (flow->tail != NO_RECORD) {
+		struct send *last = record_at(&link->sends, flow->tail);
+
+		last->next = (uint16_t)index;
+		send->first = last->first + last->frames;
+	} else {
+		flow->head = (uint16_t)index;
+	}
+	flow->tail = (uint16_t)index;
+	if (flow->fresh == NO_RECORD)
+		flow->fresh = (uint16_t)index;
+	flow->sends++;
+	return send;
+}
+
+/* How a message goes: in how many frames, or announced. */
+struct shape {
+	uint32_t fragment;         /* payload bytes of each frame, or part, but the last */
+	uint32_t frames;
+	uint32_t tail;             /* announced: payload that goes with the announcement */
+	int announced;
+};
+
+/* The user wants at most so many bytes in a frame, or 0. Returns 0: there is no such message. */
+static int shape_of(const struct link *link, uint64_t length, uint32_t fragment,
+		    struct shape *shape)
+{
+	uint64_t frames = 1;
+
+	*shape = (struct shape){ .fragment = fragment };
+	shape->announced = serve_announces(link, length, &shape->fragment, &shape->tail);
+	if (!shape->announced && (fragment == 0 || fragment > link->fragment))
+		shape->fragment = link->fragment;
+	if (!shape->announced && length)
+		frames = (length - 1) / shape->fragment + 1;
+	shape->frames = (uint32_t)frames;
+	return frames <= MOST_FRAMES && length <= WIRE_MOST_LENGTH &&
+	       (frames == 1 || length > LINK_WHOLE_BYTES);
+}
+
+/* The flow there, for one message more: null if there is no record for it, or none for the
+ * peer. */
+static struct flow *flow_for(struct link *link, uint32_t node, enum link_lane lane)
+{
+	struct flow *flow = flow_find(link, node, lane);
+
+	/* An answer's record was kept by link_reserve, which has asked has_room. */
+	if (lane == LINK_REQUESTS ? !has_room(link, flow, lane) : records_free(link, lane) == 0) {
+		count(link, LINK_NO_RECORD);
+		return 0;
+	}
+	if (!flow)
+		flow = flow_open(link, node, lane);
+	if (!flow)
+		count(link, LINK_NO_PEER);
+	return flow;
+}
+
+/* The last message of the flow may leave. An announcement may wait for others (train.c), of
+ * which there are some if it `joins` them. */
+static void leave_or_wait(struct link *link, struct flow *flow, int joins, uint64_t now)
+{
+	/* Whoever has just got several answers mostly asks as many times again. */
+	int is_busy = flow->next != flow->una || flow_other(flow)->unacked > 1;
+
+	if (joins) {
+		if (train_is_full(link, flow))
+			bundle_leave(link, flow);
+		return;
+	}
+	bundle_leave(link, flow);
+	if (!(send_at(link, flow->tail)->announced && flow_lane(flow) == LINK_REQUESTS &&
+	      is_busy && bundle_hold(link, flow, now)))
+		send_ready(link, flow);
+}
+
+int link_send(struct link *link, uint64_t now, uint32_t node, enum link_lane lane,
+	      const void *header, uint64_t length, uint32_t fragment, uint64_t source)
+{
+	struct shape shape;
+	struct send *send;
+	struct flow *flow;
+	int joins;
+
+	link->now = now;
+	if (node >= link->config.nodes || node == link->config.node ||
+	    (uint32_t)lane >= LINK_LANES || !shape_of(link, length, fragment, &shape))
+		return LINK_WRONG;
+	flow = flow_for(link, node, lane);
+	if (!flow)
+		return LINK_FULL;
+	joins = shape.announced && train_joins(link, flow);
+	send = queue(link, flow, lane, shape.frames);
+	send->fragment = shape.fragment;
+	send->length = length;
+	send->source = source;
+	send->announced = (uint8_t)shape.announced;
+	send->tail = (uint16_t)shape.tail;
+	if (shape.announced)
+		serve_open(link, send, flow);
+	port_copy(send->frame + WIRE_HEADER, header, LINK_HEADER_BYTES);
+	leave_or_wait(link, flow, joins, now);
+	send_pump(link, now);
+	return LINK_OK;
+}
+
+int send_brief(struct link *link, struct link_room room, uint64_t now, uint32_t bytes)
+{
+	struct flow *flow = room.flow;
+	int joins = room.header != send_at(link, link->sends.free)->frame + WIRE_HEADER;
+	int is_busy = flow->next != flow->una, is_held = 0;
+	struct send *send;
+
+	if (joins) {
+		is_held = bundle_add(link, flow, bytes);
+	} else {
+		bundle_leave(link, flow);
+		send = queue(link, flow, LINK_REQUESTS, 1);
+		send->brief = BRIEF_ALONE;
+		send->fragment = link->fragment;
+		send->length = bytes;
+		if (!is_busy || !bundle_hold(link, flow, now))
+			send_ready(link, flow);
+	}
+	send_pump(link, now);
+	return is_held;
+}
+
+/* ---- end ---- */
+
+static void release(struct link *link, uint32_t index)
+{
+	struct send *send = record_at(&link->sends, index);
+	int fail = send->fail, is_brief = send->brief;
+	uint64_t source = is_brief ? LINK_BRIEF | send->length : send->source;
+	uint32_t bundle = is_brief == BRIEF_BUNDLE ? send->bundle : NO_RECORD;
+
+	link->sends_used[send->lane]--;
+	record_give(&link->sends, index);
+	count(link, fail ? LINK_FAILED_OUT : LINK_MESSAGES_OUT);
+	if (!is_brief || fail)
+		link->user.sent(link->context, source, fail);
+	if (bundle != NO_RECORD)
+		bundle_end(link, bundle, fail);
+}
+
+void send_end(struct link *link, uint32_t index, int fail)
+{
+	struct send *send = record_at(&link->sends, index);
+
+	send->over = 1;
+	send->fail = (uint8_t)fail;
+	if (send->serving)
+		serve_forget(link, index);
+	if (send->with_card == 0)
+		release(link, index);
+	else
+		link->ending++;
+}
+
+void send_drop(struct link *link, uint32_t index)
+{
+	struct send *send = send_at(link, index);
+
+	if (--send->with_card == 0 && send->over) {
+		link->ending--;
+		release(link, index);
+	}
+}

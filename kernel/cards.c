@@ -112,7 +112,7 @@ void cards_give_back(struct nic *nic, const struct nic *before)
 	nic->receive = before->receive;
 	nic->sent = before->sent;
 	if (before->receive)
-		nic->ops->interrupts(nic, parameters.control == CONTROL_INTERRUPT);
+		nic->ops->interrupts(nic, parameters.control != CONTROL_POLL);
 }
 
 void cards_interrupt(uint32_t vector)

@@ -111,7 +111,7 @@ void link_frames_start(void)
 		bulk = card(1);
 		frames_bulk(link_frames, bulk);
 	}
-	interrupts(parameters.control == CONTROL_INTERRUPT);
+	interrupts(parameters.control != CONTROL_POLL);
 }
 
 /* ---- the port of net/frames/ ---- */
@@ -258,10 +258,19 @@ static inline void arm_leisurely(uint64_t due)
 	timer_arm_by(due > looked_ns && due < early ? early : due);
 }
 
+/* Watchdog: whether from this time on nothing has happened for so long that an arrival may
+ * interrupt. */
+static bool is_long_ago(uint64_t ns, uint64_t now)
+{
+	return parameters.control == CONTROL_WATCHDOG &&
+	       now - ns >= parameters.watchdog_us * 1000UL;
+}
+
+/* Watchdog: a timer looks at cards that may have something and do not interrupt. */
 static void set_timer(void)
 {
 	arm_leisurely(due_at());
-	if (parameters.control == CONTROL_WATCHDOG)
+	if (parameters.control == CONTROL_WATCHDOG && !alert)
 		timer_arm_by(looked_ns + parameters.watchdog_us * 1000UL);
 }
 
@@ -310,10 +319,10 @@ void link_frames_resume(void)
 {
 	if (busy)
 		return;
-	if (parameters.control == CONTROL_INTERRUPT)
-		look_until_alert();
-	else if (armed)
+	if (armed && parameters.control == CONTROL_POLL)
 		interrupts(false);
+	else if (armed)
+		look_until_alert();
 	set_timer();
 }
 
@@ -324,11 +333,13 @@ void link_frames_enter(uint64_t *word)
 	link_frames_resume();
 }
 
-/* The cards' interrupts are off until they are looked at. */
+/* Watchdog: cards whose interrupts are off interrupt again when nothing comes any more. */
 static void look_now(void)
 {
 	link_frames_poll();
-	if (parameters.control == CONTROL_INTERRUPT)
+	if (!armed && is_long_ago(heard_ns, looked_ns))
+		interrupts(true);
+	if (armed)
 		look_until_alert();
 }
 
@@ -338,8 +349,10 @@ void link_frames_arrival(bool computing)
 	if (!computing)
 		return;
 	leisure_ns = LEISURE_NS;
-	if (parameters.control == CONTROL_INTERRUPT)
+	if (parameters.control == CONTROL_INTERRUPT || is_long_ago(looked_ns, now_ns()))
 		look_now();
+	else
+		interrupts(false);
 	set_timer();
 }
 
@@ -363,9 +376,7 @@ void link_frames_alarm(bool computing)
 	learn_leisure(now, !computing && !due);
 	if (!computing)
 		return;
-	if (parameters.control == CONTROL_WATCHDOG)
-		due |= now - looked_ns >= parameters.watchdog_us * 1000UL;
-	if (due)
+	if (due || is_long_ago(heard_ns, now))
 		look_now();
 	set_timer();
 }

@@ -8,9 +8,16 @@
  *   the application computes   control=interrupt: an arrival interrupts it
  *                              control=poll: PtlEQGet makes a call when it finds
  *                              nothing, and nothing else looks
- *                              control=watchdog: likewise, and a timer looks if
- *                              nobody has for watchdog_us
+ *                              control=watchdog: an arrival interrupts it if nobody
+ *                              has looked for watchdog_us; below
  *   always                     a timer serves what the link itself waits for
+ *
+ * Watchdog: an arrival may interrupt. If the last look was long ago, its handler looks at once.
+ * If not it switches the cards' interrupts off and sets the timer to watchdog_us after that look:
+ * mostly the application has looked by itself until then. The timer's handler looks if nobody
+ * has, comes again in watchdog_us while messages come, and lets the cards interrupt when none has
+ * come for so long. So the cards interrupt or the timer is set, at any time; who hears nothing is
+ * left alone, and who hears much is interrupted once in watchdog_us.
  *
  * The timer is lazy: it is set when it would come too late, and put off only by who halts
  * for much longer; who is woken by it too early sets it anew. In an emulator setting it costs

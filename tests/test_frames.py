@@ -47,6 +47,30 @@ def test_poll_takes_no_interrupt_while_computing(margay, app):
         assert int(row.group(rank)) <= int(halts.group(rank)) + 2
 
 
+@pytest.mark.spin(2)
+@pytest.mark.parametrize("link", ["virtio", "e1000", "e1000e"])
+@pytest.mark.parametrize("control", ["interrupt", "poll", "watchdog"])
+def test_who_computes_and_hears_nothing_is_left_alone(margay, app, control, link):
+    """Neither the card nor the timer interrupts."""
+    ok(margay, app, "ptl_frames", "quiet", options=("--control", control, "--link", link))
+
+
+@pytest.mark.spin(2)
+@pytest.mark.parametrize("link", ["virtio", "e1000", "e1000e"])
+def test_what_the_card_interrupts_while_one_polls(margay, app, link):
+    """Forty messages, each of which comes after the answer to the one before. The watchdog's time
+    is so long that no rank goes without a look for it."""
+    def arrivals(*control) -> int:
+        run = margay("run", *CARDS, "-n", 2, "--no-prefix", "--link", link, "--control", *control,
+                     app("ptl_frames"), "asked").ok()
+        return int(run.prints(r"^arrivals (\d+)$").group(1))
+
+    assert arrivals("poll") == 0
+    assert arrivals("interrupt") >= 20
+    assert arrivals("watchdog", "--kernel", "watchdog_us=1000000000") <= 2
+    assert arrivals("watchdog", "--kernel", "watchdog_us=1") >= 10
+
+
 @pytest.mark.parametrize("case", ["unlink", "leaves", "stays"])
 @pytest.mark.parametrize("faults", ["", BAD_WIRE])
 def test_ends(margay, app, case, faults):

@@ -51,7 +51,8 @@ def test_threads():
     run("check-tsan", "concurrent")
 
 
-@pytest.mark.parametrize("program", ["check-drivers", "check-e1000", "check-pic", "check-looking"])
+@pytest.mark.parametrize("program", ["check-drivers", "check-e1000", "check-pic", "check-looking",
+                                     "check-controls"])
 def test_drivers(program):
     """A driver against a card of plain memory that does wrong (tests/drivers)."""
     run(program)

@@ -2,6 +2,9 @@
  * ptl_frames CASE: what is special where frames carry messages, from rank 0 to rank 1.
  *
  *   looks    rank 1 waits with PtlEQGet, PtlEQPoll without time, and PtlNIStatus alone
+ *   quiet    rank 1 computes, until nothing has interrupted it for QUIET_S
+ *   asked    rank 1 answers PUTS puts, waiting with PtlEQGet alone, and prints how many interrupts
+ *            of its card that took: "arrivals N"
  *   calls    what margay_start.calls says while nothing is held: argv[2]
  *   unlink   a descriptor goes, or is replaced, right behind the put that sends it
  *   leaves   rank 0's main returns while its puts are on their way
@@ -11,9 +14,11 @@
  */
 #include "ptl.h"
 #include <margay/abi.h>
+#include <margay/counters.h>
 #include <unistd.h>
 
-enum { PUTS = 40, LONG = 300000 };
+enum { PUTS = 40, LONG = 300000, TRIES = 100 };
+#define QUIET_S 0.05
 
 static char area[LONG + PUTS];
 static const char *wanted = "";    /* of case calls */
@@ -67,6 +72,57 @@ static void looks(struct roles *r)
 			EQUAL(event.hdr_data, i);
 		meet(r);
 	}
+}
+
+static uint64_t counter(enum counter which)
+{
+	uint64_t counters[COUNTER_COUNT];
+
+	margay_counters(counters, COUNTER_COUNT);
+	return counters[which];
+}
+
+/* Acknowledgements are still under way at first. */
+static void quiet(struct roles *r)
+{
+	for (int i = 0; r->target && i < TRIES; i++) {
+		uint64_t before = counter(COUNTER_INTERRUPTS);
+		double end = job_seconds() + QUIET_S;
+
+		while (job_seconds() < end)
+			continue;
+		if (counter(COUNTER_INTERRUPTS) == before)
+			return;
+	}
+	CHECK(!r->target);
+}
+
+/* Everybody's turn comes when the other one's message has. */
+static void asked(struct roles *r)
+{
+	ptl_process_id_t other = margay_process(!r->job.rank);
+	ptl_handle_md_t md = bind(r, r->out, 8);
+	uint64_t before;
+	ptl_event_t event;
+
+	attach(r, 1, 0, memory(area, 8, PTL_MD_THRESH_INF, PTL_MD_OP_PUT | PTL_MD_MANAGE_REMOTE,
+	                       r->eq), PTL_RETAIN);
+	meet(r);
+	before = counter(COUNTER_CARD_INTERRUPTS);
+	for (int i = 0; i < PUTS; i++) {
+		if (r->initiator) {
+			EQUAL(PtlPut(md, PTL_NO_ACK_REQ, other, PT, 0, 1, 0, i), PTL_OK);
+			expect(r->eq, PTL_EVENT_PUT_END);
+		} else {
+			while (PtlEQGet(r->eq, &event) == PTL_EQ_EMPTY)
+				continue;
+			EQUAL(PtlPut(md, PTL_NO_ACK_REQ, other, PT, 0, 1, 0, i), PTL_OK);
+		}
+	}
+	if (r->target)
+		printf("arrivals %lu\n",
+		       (unsigned long)(counter(COUNTER_CARD_INTERRUPTS) - before));
+	meet(r);
 }
 
 /* "none": there is no such word; "0", "1": what it says, and goes on saying. */
@@ -141,8 +197,8 @@ int main(int argc, char **argv)
 {
 	static struct roles r;
 	static const struct test_case cases[] = {
-		{ "looks", looks }, { "calls", calls }, { "unlink", unlink_at_once },
-		{ "leaves", leaves }, { "stays", stays },
+		{ "looks", looks }, { "quiet", quiet }, { "asked", asked }, { "calls", calls },
+		{ "unlink", unlink_at_once }, { "leaves", leaves }, { "stays", stays },
 	};
 
 	if (argc > 2)

@@ -127,23 +127,33 @@ def link_bypass(bench: Bench) -> None:
                 bench.add(f"{name}_extra_ms_{work}", got[f"extra_{work}"], "ms")
 
 
+def interrupts_per_put(got: dict[str, float]) -> float:
+    """Of rank 1, for each message of rank 0's."""
+    return (got["stats1_card_interrupts"] + got["stats1_timer"]) / got["stats0_messages"]
+
+
 def link_controls(bench: Bench) -> None:
-    """The three ways of control (docs/machine.md): latency, what is left to wait for ten
-    messages of 50 KB each way after 20 ms of work, and a card's interrupts for each message
-    of a stream of 1 KiB."""
+    """The three ways of control (docs/machine.md): latency; what is left to wait for ten
+    messages of 50 KB each way after 20 ms of work; a stream of 1 KiB; for each message of these
+    two the interrupts of its target, a card's and the timer's; and those of a second in which
+    nothing comes."""
     for _ in range(bench.runs):
         for control in CONTROLS if not bench.quick else CONTROLS[2:]:
             way = pair("virtio", "--control", control)
             got = bench.margay(*way, app("put"), "sleep", bench.number(5000), cpu=0)
             bench.add(f"virtio_{control}_put_8B_half_rtt_us", got["half_rtt_us"], "us")
-            got = bench.margay(*way, app("bypass"), "50000", "5", "20")
+            got = bench.margay(*way, "--stats", app("bypass"), "50000", "5", "20")
             bench.add(f"virtio_{control}_bypass_50KB_wait_ms_20", got["wait_20"], "ms")
             bench.add(f"virtio_{control}_bypass_50KB_extra_ms_20", got["extra_20"], "ms")
+            bench.add(f"virtio_{control}_bypass_50KB_interrupts_per_put",
+                      interrupts_per_put(got), "")
             got = bench.margay(*way, "--stats", app("put"), "stream", "1024",
                                bench.number(20000), "asleep")
             bench.add(f"virtio_{control}_put_MBps_1024", got["MBps"], "MB/s")
-            bench.add(f"virtio_{control}_interrupts_per_put",
-                      got["stats1_card_interrupts"] / got["stats0_messages"], "")
+            bench.add(f"virtio_{control}_interrupts_per_put", interrupts_per_put(got), "")
+            got = bench.margay(*way, app("quiet"))
+            bench.add(f"virtio_{control}_quiet_interrupts", got["quiet_interrupts"],
+                      "interrupts", "0")
 
 
 def far_division(bench: Bench) -> None:

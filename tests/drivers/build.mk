@@ -9,6 +9,7 @@ E1000_TEST_SOURCES := $(CARD_TEST_SOURCES) drivers/e1000_card.c drivers/e1000.c 
 	drivers/e1000e.c tests/drivers/fake_e1000.c tests/drivers/test_e1000.c
 PIC_TEST_SOURCES := tests/host/check.c tests/drivers/test_pic.c
 LOOKING_TEST_SOURCES := tests/host/check.c tests/drivers/test_looking.c
+CONTROLS_TEST_SOURCES := tests/host/check.c tests/drivers/test_controls.c
 
 build/host/check-drivers: $(VIRTIO_TEST_SOURCES:%.c=build/host/gcc/%.o)
 	@gcc $(HOST_SANITIZE) -Wl,--wrap=virtio_reset $^ -o $@
@@ -22,6 +23,10 @@ build/host/check-pic: $(PIC_TEST_SOURCES:%.c=build/host/gcc/%.o)
 build/host/check-looking: $(LOOKING_TEST_SOURCES:%.c=build/host/gcc/%.o)
 	@gcc $(HOST_SANITIZE) $^ -o $@
 
+build/host/check-controls: $(CONTROLS_TEST_SOURCES:%.c=build/host/gcc/%.o)
+	@gcc $(HOST_SANITIZE) $^ -o $@
+
 -include $(VIRTIO_TEST_SOURCES:%.c=build/host/gcc/%.d) $(PIC_TEST_SOURCES:%.c=build/host/gcc/%.d) \
 	$(LOOKING_TEST_SOURCES:%.c=build/host/gcc/%.d) \
+	$(CONTROLS_TEST_SOURCES:%.c=build/host/gcc/%.d) \
 	$(E1000_TEST_SOURCES:%.c=build/host/gcc/%.d)

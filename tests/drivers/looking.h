@@ -1,0 +1,282 @@
+/*
+ * The kernel's looking at its network cards (link_frames.c) and its waiting (wait.c), with a
+ * card, a link and a clock that a test moves step by step. Everything is in here, those two
+ * files too: each program of tests includes it once.
+ *
+ * A step is each look at the clock and each call of the card. At the step that a test
+ * chooses a frame arrives, or the card is through with a send.
+ */
+#ifndef TESTS_DRIVERS_LOOKING_H
+#define TESTS_DRIVERS_LOOKING_H
+#define KERNEL_X86_H               /* the places of these two are taken here */
+#define KERNEL_CPU_H
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "../host/check.h"
+
+struct trap_frame { uint64_t cs; };
+struct cpu { uint8_t upcall; };
+
+static struct cpu cpu;
+static struct cpu *this_cpu(void) { return &cpu; }
+static void cpu_halt(void);
+static void cpu_relax(void) { }
+static uint64_t rdtsc(void) { return 0; }
+
+#include "../../kernel/link_frames.c"
+#include "../../kernel/wait.c"
+
+enum { STEP_NS = 100, STEPS = 300, NO_STEP = 1 << 30, WATCHDOG_NS = 200000, TURN_NS = 1000 };
+enum what { FRAME, COMPLETION, NOTHING };
+
+static struct {
+	uint64_t now, timer;           /* ns; the timer is set for, or NEVER */
+	uint64_t deadline;             /* the link's, */
+	bool only_resends;             /* only to send something again */
+	uint32_t step, at;             /* how many there were, and when it happens */
+	enum what what;
+	uint32_t frames, completions;  /* that the card has and nobody has looked at */
+	bool wanted, armed, interrupt; /* it shall interrupt; it may; it does */
+	uint32_t arrivals, alarms;     /* interrupts of the card, and of the timer */
+	uint32_t pending;              /* sends of the link */
+	uint32_t end_at_rest;          /* of them, so many once the node is about to halt */
+	bool holds;                    /* messages that wait for company */
+	uint32_t taken, ticks;         /* frames and times that the link has heard of */
+	bool over;                     /* what is waited for has ended */
+	jmp_buf asleep;
+} is;
+
+static struct nic fake_nic;
+static const struct nic_ops fake_ops;
+
+/* ---- what happens ---- */
+
+static void frame_comes(void)
+{
+	is.frames++;
+	is.interrupt |= is.armed;
+}
+
+static void step(void)
+{
+	if (is.step++ != is.at)
+		return;
+	if (is.what == FRAME)
+		frame_comes();
+	is.completions += is.what == COMPLETION; /* a send that is through does not interrupt */
+}
+
+uint64_t now_ns(void)
+{
+	step();
+	return is.now += STEP_NS;
+}
+
+static void interrupt(bool computing)
+{
+	is.interrupt = is.armed = false;
+	is.arrivals++;
+	link_frames_arrival(computing);
+}
+
+static void alarm(bool computing)
+{
+	is.timer = NEVER;
+	is.alarms++;
+	link_frames_alarm(computing);
+}
+
+static void cpu_halt(void)
+{
+	step();
+	if (is.interrupt) {
+		interrupt(false);
+	} else if (is.timer != NEVER) {
+		if (is.timer > is.now)
+			is.now = is.timer;
+		alarm(false);
+	} else if (is.step <= is.at && is.at != NO_STEP) {
+		is.step = is.at;               /* time goes by */
+		step();
+		if (is.interrupt)
+			interrupt(false);
+	} else {
+		longjmp(is.asleep, 1);
+	}
+}
+
+static uint32_t fake_poll(struct nic *card_, uint32_t budget)
+{
+	uint32_t n;
+
+	(void)card_, (void)budget;
+	step();
+	if (is.completions) {
+		is.completions = 0;
+		is.pending--;
+		is.over = true;
+	}
+	step();
+	n = 0;
+	do {
+		n += is.frames;
+		is.frames = 0;
+		is.armed = is.wanted;
+		step();
+	} while (is.frames);
+	is.taken += n;
+	is.over |= n > 0;
+	step();
+	return n;
+}
+
+static void fake_interrupts(struct nic *card_, int on)
+{
+	(void)card_;
+	step();
+	is.wanted = is.armed = on;
+	step();
+}
+
+static const struct nic_ops fake_ops = { .poll = fake_poll, .interrupts = fake_interrupts };
+
+/* ---- the kernel around ---- */
+
+struct node node;
+struct parameters parameters;
+struct process_view own_view;
+uint32_t upcall_queues;
+
+void timer_arm(uint64_t deadline) { is.timer = deadline; }
+void timer_arm_within(uint64_t deadline, uint64_t early)
+{
+	if (deadline < is.timer || deadline - is.timer > early)
+		is.timer = deadline;
+}
+void timer_arm_by(uint64_t deadline) { is.timer = deadline < is.timer ? deadline : is.timer; }
+uint64_t tsc_to_ns(uint64_t tsc) { return tsc; }
+uint64_t wall_ns(void) { return 0; }
+void upcall_look_again(void) { }
+void requests_serve(void) { }
+void link_look_for_deaths(void) { }
+bool link_is_dead(uint32_t nid) { return nid == 5; }
+void ivshmem_ring(uint32_t peer) { (void)peer; }
+struct nic *card(uint32_t number) { return number ? 0 : &fake_nic; }
+void *memory_take(uint64_t bytes, uint64_t align) { return aligned_alloc(align, bytes); }
+void panic(const char *format, ...) { (void)format; abort(); }
+
+/* ---- the link ---- */
+
+struct frames { int unused; };
+static struct frames fake_frames;
+
+struct link_config link_defaults(uint32_t id, uint32_t nodes, uint32_t life)
+{
+	return (struct link_config){ .node = id, .nodes = nodes, .incarnation = life };
+}
+
+uint64_t frames_bytes(const struct link_config *config, const struct block_limits *block)
+{
+	(void)config, (void)block;
+	return PAGE_BYTES;
+}
+
+struct frames *frames_open(void *memory, const struct link_config *config, struct nic *of,
+			   struct process_view *view, void *context)
+{
+	(void)config, (void)of, (void)view, (void)context;
+	free(memory);
+	return &fake_frames;
+}
+
+/* Both let others send, which may want to be looked after soon. */
+static void soon(void) { is.deadline = is.now + 2000; }
+
+uint64_t frames_deadline(const struct frames *frames) { (void)frames; return is.deadline; }
+uint64_t frames_due(const struct frames *frames) { (void)frames; return is.deadline; }
+int frames_only_resends(const struct frames *frames, uint64_t at)
+{
+	(void)frames;
+	return is.only_resends && at == is.deadline;
+}
+void frames_tick(struct frames *frames) { (void)frames; is.ticks++; is.deadline = NEVER; }
+void frames_rest(struct frames *frames)
+{
+	(void)frames;
+	is.pending -= is.end_at_rest;
+	is.end_at_rest = 0;
+}
+int frames_holds(const struct frames *frames) { (void)frames; return is.holds; }
+void frames_flush(struct frames *frames) { (void)frames; }
+struct link *frames_link(struct frames *frames) { (void)frames; return 0; }
+int link_bulk_is_idle(const struct link *link) { (void)link; return 0; }
+uint32_t link_sends_used(const struct link *link) { (void)link; return is.pending; }
+uint32_t link_sends_to(const struct link *link, uint32_t id, enum link_lane lane)
+{
+	(void)link, (void)id, (void)lane;
+	return 0;
+}
+uint32_t frames_pending(const struct frames *frames) { (void)frames; return is.pending; }
+void frames_bulk(struct frames *frames, struct nic *of) { (void)frames, (void)of; }
+int frames_signal(struct frames *frames, const struct message *message)
+{
+	(void)frames, (void)message;
+	return 0;
+}
+enum frames_brief frames_brief(struct frames *frames, const struct initiator_args *args)
+{
+	(void)frames, (void)args;
+	return FRAMES_OTHER;
+}
+uint64_t frames_counter(const struct frames *frames, enum frames_counter counter)
+{
+	(void)frames, (void)counter;
+	return 0;
+}
+uint64_t link_counter(const struct link *link, enum link_counter counter)
+{
+	(void)link, (void)counter;
+	return 0;
+}
+uint32_t link_peer_bytes(const struct link *link, uint32_t id) { (void)link, (void)id; return 0; }
+void link_give_up(struct link *link, uint64_t now, uint32_t id) { (void)link, (void)now, (void)id; soon(); }
+void link_renewed(struct link *link, uint64_t now, uint32_t id, uint32_t life)
+{
+	(void)link, (void)now, (void)id, (void)life;
+	soon();
+}
+
+/* ---- a test begins ---- */
+
+static void begin(enum control control, enum what what, uint32_t at)
+{
+	is.now = 1000000;
+	is.timer = is.deadline = NEVER;
+	is.step = is.frames = is.completions = is.taken = is.ticks = 0;
+	is.arrivals = is.alarms = 0;
+	is.at = NO_STEP;
+	is.wanted = is.armed = is.interrupt = is.over = false;
+	is.pending = 1;
+	fake_nic = (struct nic){ .ops = &fake_ops };
+	parameters = (struct parameters){ .frames = true, .control = control, .incarnation = 256,
+	                                   .watchdog_us = WATCHDOG_NS / 1000 };
+	node = (struct node){ .size = 8 };
+	busy = flooded = armed = alert = is.only_resends = false;
+	heard_ns = heard_before_ns = heard_after_ns = looked_ns = 0;
+	leisure_ns = LEISURE_NS;
+	link_frames_start();
+	is.step = 0;
+	is.what = what;
+	is.at = at;
+}
+
+static bool is_over(void *unused)
+{
+	(void)unused;
+	return is.over;
+}
+#endif

@@ -1,6 +1,7 @@
 """Each group of `make bench` over network cards runs and prints what it should; no figure is judged."""
 from __future__ import annotations
 
+import ast
 import json
 import re
 import subprocess
@@ -9,6 +10,9 @@ import sys
 import pytest
 
 from harness import BUILD, ROOT
+
+sys.path.insert(0, str(ROOT / "tests" / "bench"))
+import tables  # noqa: E402
 
 pytestmark = [pytest.mark.bench, pytest.mark.spin(2)]
 
@@ -76,26 +80,63 @@ def test_every_link_of_the_launcher_with_cards_is_measured():
 
 def test_figures_come_into_the_pages():
     """`make bench-pages`: every place is known, and is filled with what was measured."""
-    sys.path.insert(0, str(ROOT / "tests" / "bench"))
-    import tables
     figure = {"median": 41.5, "min": 40.0, "max": 45.25, "unit": "us", "runs": 5, "limit": None,
               "aim": "<= 1"}
     names = [*(f"{link}_{row}" for link in tables.LINKS for row in tables.LINK_ROWS),
              "virtio_bypass_50KB_wait_ms_10", "virtio_put_MBps_1048576_loss_1", "insn_tx_8B",
+             "insn_put_8B_copy",
              "virtio_poll_put_MBps_1024", "virtio_interrupt_put_MBps_1024", "shm_put_MBps_16",
-             "e1000e_raw_MBps_9014_switch_2"]
+             "e1000e_raw_MBps_9014_switch_a_core_each"]
     report = {"date": "2026-01-01", "machine": "a machine", "commit": "abc",
               "figures": dict.fromkeys(names, figure)}
+    others = {"date": "2026-01-02", "machine": "another", "how": "measured",
+              "figures": {"mpich_pp_8B_med": {"value": 247.2, "unit": "us"}}}
     places = set()
     for page in tables.PAGES:
         text = page.read_text()
         places |= {name for _, name, _ in tables.PLACE.findall(text)}
-        made = tables.rewritten(text, report)
-        assert made.count("2026-01-01, a machine, commit abc:\n\n") == len(tables.PLACE.findall(text))
-        assert tables.rewritten(made, report) == made
-        assert tables.rewritten(text, {**report, "figures": {}}) == text
-    assert places == set(tables.TABLES)
+        made = tables.rewritten(text, report, others)
+        said = re.findall(r"2026-01-0[12], (?:a machine, commit abc|another, measured):\n\n\|", made)
+        assert len(said) == len(tables.PLACE.findall(text))
+        assert tables.rewritten(made, report, others) == made
+        assert tables.rewritten(text, {**report, "figures": {}}, {**others, "figures": {}}) == text
+    assert places == set(tables.TABLES) | set(tables.PEER_TABLES)
     assert "|put_8B_half_rtt_us|41.5 (40 to 45.2)|" in tables.links(report["figures"])
     front = tables.front(report["figures"])
-    assert "|shm_put_MBps_16|41.5|40|45.2|us||<= 1|" in front and "setups" not in front
-    assert "_switch_2" not in front and "poll" not in front
+    assert "|insn_tx_8B|41.5|us||<= 1|**no**|" in front
+    assert "|mpich_pp_8B_med|247|us|MPICH, half round trip of 8 bytes|" in tables.peers_front(
+        others["figures"])
+    assert "|shm_put_MBps_16|41.5 (40 to 45.2)|us||" in tables.memory(report["figures"])
+
+
+def test_figures_of_a_state_that_nobody_has_are_not_written(tmp_path, monkeypatch):
+    monkeypatch.setattr(tables, "BUILD", tmp_path)
+    monkeypatch.setattr(tables, "PAGES", (tmp_path / "page.md",))
+    (tmp_path / "bench.json").write_text(json.dumps({"commit": "abc-dirty", "figures": {}}))
+    with pytest.raises(SystemExit, match="abc-dirty.*commit, and measure anew"):
+        tables.main()
+
+
+@pytest.mark.parametrize("aim, limit, value, reached", [
+    ("<= 60", None, 60, True), ("<= 60", None, 60.5, False), ("0", None, 0, True),
+    ("0", None, 0.1, False), (">= 90 % of raw", 1000, 899, False),
+    (">= 90 % of raw", 1000, 900, True), ("<= 1.25 times raw", 40, 50, True),
+    ("<= 1.2 times posted_1", 100, 121, False), (">= 150000 and raw", 200000, 180000, False),
+    (">= 150000 and raw", 100000, 150000, True), ("", 1, 1, None), (None, 1, 1, None)])
+def test_an_aim_is_met_or_not(aim, limit, value, reached):
+    assert tables.met({"aim": aim, "limit": limit, "median": value}) is reached
+
+
+@pytest.mark.parametrize("script", ["steps.py", "steps_far.py"])
+def test_divisions_name_functions_that_exist(script):
+    """A function that was renamed would count for the share of its file."""
+    parts = [node.value for node in ast.parse((ROOT / "tests/bench" / script).read_text()).body
+             if isinstance(node, ast.Assign)
+             and node.targets[0].id in ("HELPERS", "FUNCTIONS", "PLACES")]
+    names = {name[1] if isinstance(name, tuple) else name
+             for part in parts for name in ast.literal_eval(part)}
+    sources = "\n".join(path.read_text() for folder in ("net", "kernel", "drivers")
+                        for path in (ROOT / folder).rglob("*.[ch]"))
+    gone = [name for name in names
+            if not re.search(rf"^(?!\t).*\b{name}\([^;]*$", sources, re.M)]
+    assert names and not gone

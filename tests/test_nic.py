@@ -136,8 +136,8 @@ def test_a_wire_with_all_faults(margay, app, tmp_path, link):
 
 
 def test_the_switch_is_killed(margay, app):
-    """It is said once; the nodes live on and finish."""
-    live = margay.start(*WHOLE, "--verbose", app("hello"))
+    """It is said once; the nodes live on and finish: each part of the test gives up after 2 to 4 s."""
+    live = margay.start(*WHOLE, "--verbose", app("hello"), env={"MARGAY_BOOT_SECONDS": "100"})
     switch = int(live.wait_for(r"the switch is process (\d+)")[0].group(1))
     live.wait_for(r"frames_0_good")
     os.kill(switch, signal.SIGKILL)

@@ -14,6 +14,7 @@ from harness import ROOT
 
 sys.path.insert(0, str(ROOT / "tests" / "bench"))
 import peers  # noqa: E402
+import tables  # noqa: E402
 
 pytestmark = pytest.mark.bench
 
@@ -155,14 +156,15 @@ def test_make_passes_folder_and_words_on(folder):
     assert 'tests/bench/peers.py "/a b" raw' in done.stdout
 
 
-@pytest.mark.parametrize("page, least", [("README.md", 5), ("docs/measurements.md", 15)])
-def test_quoted_figures_are_those_of_the_file(page, least):
-    """A row `| name | value | unit |` of a peers' figure says what docs/peers.json says."""
-    kept = {name: figure for one in json.loads((ROOT / "docs" / "peers.json").read_text())
-            for name, figure in one["figures"].items()}
-    rows = re.findall(r"^\| ?`?(\w+)`? ?\| ?([^|]*?) ?\| ?([^|]*?) ?\|",
-                      (ROOT / page).read_text(), re.M)
-    quoted = [(name, value, unit) for name, value, unit in rows if name in kept]
-    assert len(quoted) >= least
-    for name, value, unit in quoted:
-        assert float(value) == kept[name]["value"] and unit == kept[name]["unit"], (page, name)
+def test_pages_quote_the_file():
+    """Every table of peers' figures is what `make bench-pages` makes of docs/peers.json."""
+    kept = json.loads(tables.KEPT_PEERS.read_text())[0]
+    found = 0
+    for page in tables.PAGES:
+        text = page.read_text()
+        for place in tables.PLACE.finditer(text):
+            if place.group(2) in tables.PEER_TABLES:
+                found += 1
+                assert place.group(0) in tables.rewritten(text, {"figures": {}}, kept)
+                assert kept["date"] in place.group(0) and kept["machine"] in place.group(0)
+    assert found == len(tables.PEER_TABLES)

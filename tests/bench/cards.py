@@ -4,7 +4,8 @@ Each puts a limit beside its figures: frames of the same cards in the same machi
 nothing above the driver (kernel/selftest_frames.c, selftest_incast.c), taken in the same
 boot, before the application starts. The set-up of each is the best one found for the raw
 frames (docs/measurements.md): two nodes joined directly, everything on one core for
-latency, on two for streams; the switch only where there are more than two nodes or faults.
+latency, each node on a core of its own for streams; the switch only where there are more than
+two nodes or faults.
 """
 from __future__ import annotations
 
@@ -22,6 +23,8 @@ WORKS = (0, 1, 2, 5, 10, 20, 50, 100, 200)       # ms
 COVERED = 50                                     # ms of work that surely cover the transfer
 INCAST_BYTES = 65536
 CONTROLS = ("interrupt", "poll", "watchdog")
+OWN_CORES = ("--bind-to", "core")
+PLACES = ("one core", "two cores", "a core each")
 
 
 def pair(link: str, *more: str) -> tuple[str, ...]:
@@ -51,8 +54,8 @@ def link_streams(bench: Bench) -> None:
     copy that a receiver may make."""
     for _ in range(bench.runs):
         for link in bench.links:
-            got = bench.margay(*pair(link, "--selftest", "framestreams"), app("put"), "streams",
-                               bench.number(100_000_000), "asleep")
+            got = bench.margay(*pair(link, *OWN_CORES, "--selftest", "framestreams"), app("put"),
+                               "streams", bench.number(100_000_000), "asleep")
             sizes = {name: value for name, value in got.items()
                      if name.startswith(f"{link}_raw_MBps_")}
             for name, value in sizes.items():
@@ -65,7 +68,8 @@ def link_streams(bench: Bench) -> None:
             for size in SIZES:
                 bench.add(f"{link}_put_MBps_{size}", got[f"MBps_{size}"], "MB/s",
                           ">= 90 % of raw" if size >= 65536 else "", raw)
-            got = bench.margay(*pair(link), app("put"), "rate", bench.number(200_000), "asleep")
+            got = bench.margay(*pair(link, *OWN_CORES), app("put"), "rate", bench.number(200_000),
+                               "asleep")
             bench.add(f"{link}_raw_rate_per_s", raw_rate, "1/s")
             bench.add(f"{link}_put_rate_8B_per_s", got["per_s"], "1/s",
                       ">= 150000 and raw" if link == "virtio" else "", raw_rate)
@@ -181,14 +185,15 @@ def setups(bench: Bench) -> None:
     for _ in range(bench.runs):
         for link in bench.links:
             for way in ("direct", "switch"):
-                for cores in (1, 2):
+                for place in PLACES:
                     got = bench.margay("-n", "2", "--link", link, "--selftest", "frames",
-                                       *(("--direct",) if way == "direct" else ()), app("empty"),
-                                       cpu=0 if cores == 1 else None)
+                                       *(("--direct",) if way == "direct" else ()),
+                                       *(OWN_CORES if place == "a core each" else ()),
+                                       app("empty"), cpu=0 if place == "one core" else None)
                     for name, value in got.items():
                         if name.startswith(f"{link}_raw_"):
                             unit = "us" if "rtt" in name else "1/s" if "rate" in name else "MB/s"
-                            bench.add(f"{name}_{way}_{cores}", value,
+                            bench.add(f"{name}_{way}_{place.replace(' ', '_')}", value,
                                       "frames" if "lost" in name else unit)
 
 

@@ -1,5 +1,5 @@
 /*
- * Benchmark of puts between two ranks; tests/bench/bench.py and cards.py run it and knows what
+ * Benchmark of puts between two ranks; bench.py and cards.py run it and know what
  * each figure is for. One line per figure on stdout: NAME VALUE.
  *
  *   put latency ROUNDS        8 bytes there and back, both ranks poll: half, in us

@@ -26,11 +26,11 @@ WARM_PUTS = 50
 # (its figure 2), by what the message needs.
 FUNCTIONS = {
     "wake": "doorbell",
-    "own_alias": "copy", "copy_to_oneself": "copy", "deliver_data": "copy",
+    "own_alias": "copy", "deliver_data": "copy",
     "deliver_move": "copy", "deliver_span": "copy",
     "md_spend": "unlink", "md_unpin": "unlink", "md_depart": "unlink", "target_use": "unlink",
     "accepts": "match", "matches": "match",
-    "view_holds": "access", "region": "access", "md_lookup": "access",
+    "view_holds": "access", "md_lookup": "access",
 }
 # The longest prefix of a file's name counts.
 FILES = {

@@ -32,17 +32,22 @@ SHARES = ("order", "buffers", "faults", "frame", "portals", "call")
 # Functions that say nothing about what they are called for: whoever calls them, does.
 HELPERS = {"record_at", "units", "is_before", "is_due", "bits", "shifted", "count", "flow_index",
            "flow_lane", "flow_other", "wire_get", "wire_put", "wire_mix", "rounded", "add",
-           "send_at"}
+           "send_at", "assembly_at"}
 # Function -> share, unless it is from ELSEWHERE; else the file's share counts.
 ELSEWHERE = ("drivers/", "net/portals/", "libc-glue/")
 FUNCTIONS = {
     # which frame, and whether it is this one's turn
     "flow_find": "order", "flow_open": "order", "chain": "order", "assemble": "order",
     "place_short": "order", "place_first": "order", "whole": "order", "locate": "order",
-    "advance": "order", "end_first": "order", "unstash": "order",
+    "advance": "order", "end_first": "order", "unstash": "order", "flow_of": "order",
+    "plain_take": "order", "is_quiet": "order", "send_pump": "order", "send_ready": "order",
+    "assemble_waits": "order", "flow_has_gap": "order",
     # records for messages and frames, and how many may be under way
     "record_take": "buffers", "record_give": "buffers", "has_room": "buffers",
-    "link_has_room": "buffers", "left": "buffers", "link_send": "buffers", "may_send": "buffers",
+    "link_has_room": "buffers", "link_send": "buffers", "send_may": "buffers",
+    "link_brief": "buffers", "link_brief_send": "buffers", "send_give": "buffers",
+    "flow_share": "buffers", "records_free": "buffers", "shape_of": "buffers",
+    "flow_for": "buffers", "leave_or_wait": "order", "flow_heard": "buffers",
     "begin_epoch": "buffers", "link_transmitted": "buffers", "any_transmitted": "buffers",
     "transmitted": "buffers",
     "take": "buffers", "give": "buffers", "reserve": "buffers", "unreserve": "buffers",
@@ -51,8 +56,9 @@ FUNCTIONS = {
     "wire_checksum": "faults", "wire_mixed": "faults", "wire_folded": "faults",
     "port_crc32c": "faults", "by_instruction": "faults",
     "ack_take": "faults", "measure": "faults", "grow": "faults", "holes": "faults",
-    "acknowledge": "faults",
-    "left_first": "faults", "left_again": "faults", "send_ack": "faults", "send_end": "faults",
+    "assemble_acknowledge": "faults", "send_acknowledge": "faults", "take_ack": "faults",
+    "is_of_both_lives": "faults", "timer_by": "faults",
+    "send_departed": "faults", "departed_again": "faults", "send_ack": "faults", "send_end": "faults",
     "is_mine": "faults", "is_whole": "faults", "learn": "faults", "receive": "faults",
     "link_look_for_deaths": "faults",
     "link_is_dead": "faults", "set_timer": "faults", "timer_arm_by": "faults",

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
-"""Writes the figures of build/bench.json into the pages that quote them: `make bench-pages`.
+"""Writes the figures of build/bench.json, and those of docs/peers.json, into the pages that
+quote them: `make bench-pages`.
 
 A page has places
 
@@ -7,8 +8,8 @@ A page has places
     (what stands here is replaced)
     <!-- end of figures -->
 
-NAME is a key of TABLES below. A figure that was not measured is left out; a place whose
-table would be empty stays as it is.
+NAME is a key of TABLES or PEER_TABLES below. A figure that was not measured is left out; a
+place whose table would be empty stays as it is.
 """
 from __future__ import annotations
 
@@ -19,8 +20,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 from core import BUILD, TOP, shown
-from cards import BYPASS_SIZES, CONTROLS, LINKS, LOSSES, SIZES, WORKS
+from cards import BYPASS_SIZES, CONTROLS, LINKS, LOSSES, PLACES, SIZES, WORKS
 
+KEPT_PEERS = TOP / "docs" / "peers.json"
 PAGES = (TOP / "README.md", TOP / "docs" / "measurements.md")
 PLACE = re.compile(r"(<!-- figures: (\w+) -->\n).*?(<!-- end of figures -->)", re.S)
 Figures = dict[str, dict]
@@ -29,13 +31,21 @@ LINK_ROWS = ("raw_half_rtt_us", "put_8B_half_rtt_us", "put_1024B_blocking_us", "
              "raw_copied_MBps", *(f"put_MBps_{size}" for size in SIZES), "raw_rate_per_s",
              "put_rate_8B_per_s", "copied_tx_per_byte", "copied_rx_per_byte", "peer_bytes",
              "peer_bytes_silent")
-# Of the figures over cards, those for the README's table; the rest is in measurements.md.
-FRONT = re.compile(r"(virtio|e1000e?)_(raw_half_rtt_us|put_8B_half_rtt_us|raw_(copied_)?MBps|"
-                   r"put_MBps_\d+|copied_.*|peer_bytes.*|raw_rate_per_s|put_rate_8B_per_s)|"
-                   r"virtio_put_MBps_1048576_loss_.*|"
-                   r"virtio_(raw_)?incast15_MBps|insn_[rt]x_8B(_\w+)?|"
-                   r"virtio_bypass_50KB_wait_ms_(0|10|50|200)")
+# Every figure that has an aim, and some without, make the README's table.
+FRONT = ("shm_put_MBps_1024", "virtio_put_MBps_1048576_loss_0", "virtio_bypass_50KB_wait_ms_0")
 OVER_CARDS = re.compile(r"(virtio|e1000e?|insn_[rt]x|insn_put_far|insn_arrival_far)_?")
+AIM = re.compile(r"(<=|>=|) ?([\d.]+)( %| times)?( of \w+| \w+)?( and \w+)?")
+PUT_SHARES = {
+    "syscall": "the library's stub, `syscall`, entry and return, arguments",
+    "access": "lock, handles, the target's view, access control",
+    "match": "match entry, descriptor, threshold and offset",
+    "copy": "checking the range, moving the bytes",
+    "unlink": "threshold, pins",
+    "event": "one event of 144 bytes",
+    "doorbell": "whether somebody must be woken",
+    "record": "a message of at most 64 bytes needs no operation record",
+    "header": "the message's header, counters, what an event is made from",
+}
 
 
 def markdown(heads: list[str], rows: list[list[str]]) -> str:
@@ -52,13 +62,42 @@ def spread(figure: dict | None) -> str:
     return f"{shown(figure['median'])} ({shown(figure['min'])} to {shown(figure['max'])})"
 
 
+def met(figure: dict) -> bool | None:
+    """Whether the median reaches its aim (`<= 60`, `>= 90 % of raw`, `0`); None: it has none."""
+    found = AIM.fullmatch(figure["aim"] or "")
+    if not found:
+        return None
+    sign, number, relative, _, and_limit = found.groups()
+    bound = float(number)
+    if relative:
+        bound *= figure["limit"] * (0.01 if relative == " %" else 1)
+    if and_limit:
+        bound = max(bound, figure["limit"])
+    value = figure["median"]
+    return value <= bound if sign == "<=" else value >= bound if sign else value == bound
+
+
 def front(figures: Figures) -> str:
-    """Everything that does not go over cards, and of that what FRONT names."""
-    heads = ["figure", "median", "min", "max", "unit", "limit", "aim"]
-    rows = [[name, *(shown(figure[head]) for head in heads[1:])]
-            for name, figure in figures.items()
-            if FRONT.fullmatch(name) or not OVER_CARDS.match(name)]
-    return markdown(heads, rows) if rows else ""
+    heads = ["figure", "median", "unit", "limit", "aim"]
+    rows = [[name, *(shown(figure[head]) for head in heads[1:]),
+             {True: "yes", False: "**no**", None: ""}[met(figure)]]
+            for name, figure in figures.items() if name in FRONT or met(figure) is not None]
+    return markdown([*heads, "met"], rows) if rows else ""
+
+
+def memory(figures: Figures) -> str:
+    """Everything that does not go over cards."""
+    rows = [[name, spread(figure), figure["unit"], shown(figure["limit"])]
+            for name, figure in figures.items() if not OVER_CARDS.match(name)]
+    return markdown(["figure", "median (smallest to largest)", "unit", "limit"], rows) \
+        if rows else ""
+
+
+def put_division(figures: Figures) -> str:
+    """What the instructions of a put to oneself are for."""
+    rows = [[share, shown(figures[f"insn_put_8B_{share}"]["median"]), what]
+            for share, what in PUT_SHARES.items() if f"insn_put_8B_{share}" in figures]
+    return markdown(["share", "instructions", "what"], rows) if rows else ""
 
 
 def links(figures: Figures) -> str:
@@ -102,6 +141,7 @@ def controls(figures: Figures) -> str:
 def division(figures: Figures) -> str:
     """Rows: shares; columns: a put's way out, its arrival, and that of an acknowledgement."""
     ways = ("insn_tx_8B", "insn_rx_8B", "insn_rx_ack")
+    whole = {"insn_tx_8B": "insn_put_far", "insn_rx_8B": "insn_arrival_far"}
     shares = ["", *dict.fromkeys(name.removeprefix(f"{way}_") for way in ways for name in figures
                                  if name.startswith(f"{way}_"))]
     rows = []
@@ -110,6 +150,10 @@ def division(figures: Figures) -> str:
         if any(cells):
             rows.append([share or "all but the driver",
                          *(shown(cell["median"]) if cell else "" for cell in cells)])
+    cells = [figures.get(whole.get(way, "")) for way in ways]
+    if any(cells):
+        rows.append(["counted under icount, with the driver",
+                     *(shown(cell["median"]) if cell else "" for cell in cells)])
     return markdown(["share", "put (tx)", "arrival (rx)", "acknowledgement (rx)"], rows) \
         if rows else ""
 
@@ -122,26 +166,86 @@ def setups(figures: Figures) -> str:
     rows = []
     for link in LINKS:
         for way in ("direct", "switch"):
-            for cores in (1, 2):
-                cells = [spread(figures.get(f"{link}_{name}_{way}_{cores}")) for name, _ in what]
+            for place in PLACES:
+                end = f"{way}_{place.replace(' ', '_')}"
+                cells = [spread(figures.get(f"{link}_{name}_{end}")) for name, _ in what]
                 if any(cells):
-                    rows.append([f"{link}, {way}, {cores} core{'s' * (cores > 1)}", *cells])
+                    rows.append([f"{link}, {way}, {place}", *cells])
     return markdown(["set-up", *(head for _, head in what)], rows) if rows else ""
 
 
 TABLES: dict[str, Callable[[Figures], str]] = {
-    "front": front, "links": links, "one_link": one_link, "bypass": bypass,
+    "front": front, "memory": memory, "put_division": put_division, "links": links,
+    "one_link": one_link, "bypass": bypass,
     "controls": controls, "division": division, "setups": setups,
 }
 
 
-def rewritten(page: str, report: dict) -> str:
-    """The page with each place filled; a line says whose figures they are."""
+# What peers' figures mean, in the order of the tables; the README has those with a star.
+PEERS = {
+    "mpich_pp_8B_med": "*MPICH, half round trip of 8 bytes",
+    "mpich_pp_8B_min": "the quickest of them",
+    "mpich_pp_64B_med": "MPICH, of 64 bytes",
+    "ompi_pp_8B_med": "*Open MPI, half round trip of 8 bytes",
+    "ompi_pp_8B_min": "the quickest of them",
+    "ompi_pp_64B_med": "Open MPI, of 64 bytes",
+    "raw_eth_8B_med": "Ethernet frames from user space, asleep",
+    "raw_ethspin_8B_med": "*Ethernet frames from user space, polled",
+    "raw_ethspin_8B_min": "the quickest of them",
+    "raw_udp_64B_med": "UDP",
+    "raw_tcp_64B_med": "TCP",
+    **{f"{mpi}_bw_{size}B_med": f"{star}{name}, messages of {text}"
+       for mpi, name in (("mpich", "MPICH"), ("ompi", "Open MPI"))
+       for size, text, star in ((1024, "1 KiB", ""), (65536, "64 KiB", ""),
+                                (1048576, "1 MiB", "*"))},
+    **{f"raw_tcpstream_{size}B": f"TCP, writes of {size} bytes" for size in (1024, 65536, 1048576)},
+    **{f"{mpi}_bypass_50000B_work{work}ms_wait_med":
+       f"{'*' if mpi == 'mpich' and work == 200 else ''}{name}: still to wait for 10 messages of "
+       f"50 KB each way after {work} ms of work"
+       for mpi, name in (("mpich", "MPICH"), ("ompi", "Open MPI, eager"),
+                         ("ompi_rndv", "Open MPI, rendezvous")) for work in (0, 10, 200)},
+    **{f"boot_{kind}_exec_to_init": f"{star}from the start of QEMU to user space, {name}"
+       for kind, name, star in (("mpich", "MPICH", ""), ("ompi", "Open MPI", "*"),
+                                ("raw", "without MPI", ""))},
+    **{f"mem_{kind}_min": f"least memory of a guest with which it works, {name}"
+       for kind, name in (("mpich", "MPICH"), ("ompi", "Open MPI"), ("raw", "without MPI"))},
+    "size_kernel": "Linux",
+    **{f"size_initrd_{kind}": f"what it boots with, {name}"
+       for kind, name in (("mpich", "MPICH"), ("ompi", "Open MPI"), ("raw", "without MPI"))},
+    **{f"host_{mpi}_{what}": f"on the host itself, through shared memory, {name}"
+       for mpi, name in (("mpich", "MPICH"), ("ompi", "Open MPI"))
+       for what in ("pp_8B_med", "bw_1048576B_med")},
+}
+
+
+def peers(figures: Figures, front: bool = False) -> str:
+    rows = [[name, shown(figures[name]["value"]), figures[name]["unit"], what.lstrip("*")]
+            for name, what in PEERS.items()
+            if name in figures and (what.startswith("*") or not front)]
+    return markdown(["figure", "value", "unit", "what"], rows) if rows else ""
+
+
+def peers_front(figures: Figures) -> str:
+    return peers(figures, front=True)
+
+
+PEER_TABLES: dict[str, Callable[[Figures], str]] = {"peers": peers, "peers_front": peers_front}
+
+
+def rewritten(page: str, report: dict, others: dict) -> str:
+    """The page with each place filled; a line says whose figures they are. `others`: a set of
+    docs/peers.json."""
     def fill(match: re.Match[str]) -> str:
-        table = TABLES[match.group(2)](report["figures"])
+        name = match.group(2)
+        if name in PEER_TABLES:
+            table = PEER_TABLES[name](others["figures"])
+            said = f"{others['date']}, {others['machine']}, {others['how']}:\n\n"
+        else:
+            table = TABLES[name](report["figures"])
+            said = f"{report['date']}, {report['machine']}, commit {report['commit']}:\n\n" \
+                if table else ""
         if not table:
             return match.group(0)
-        said = f"{report['date']}, {report['machine']}, commit {report['commit']}:\n\n"
         return f"{match.group(1)}{said}{table}{match.group(3)}"
     return PLACE.sub(fill, page)
 
@@ -151,8 +255,12 @@ def main() -> None:
     if not source.exists():
         sys.exit("tables: build/bench.json is not there: make bench")
     report = json.loads(source.read_text())
+    if report["commit"].endswith("-dirty"):
+        sys.exit(f"tables: the figures are of {report['commit']}, a state that nobody else has: "
+                 "commit, and measure anew")
+    others = json.loads(KEPT_PEERS.read_text())[0]
     for page in PAGES:
-        page.write_text(rewritten(page.read_text(), report))
+        page.write_text(rewritten(page.read_text(), report, others))
 
 
 if __name__ == "__main__":

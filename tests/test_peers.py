@@ -146,6 +146,24 @@ def test_missing_folder_packages_and_root(build, folder, monkeypatch, tmp_path):
         bench_peers(monkeypatch, source)
 
 
+def test_what_is_prepared_needs_no_root(build, folder, monkeypatch):
+    """run.sh calls prepare.sh only if what that builds is not there; who is no root may run it
+    then."""
+    source = folder("[ -e made/one ] && [ -e two.img ] || bash prepare.sh >&2 || exit 1\n" + GOOD)
+    (source / "prepare.sh").write_text("apt-get install -y bash\nmkdir made\n: >made/one >two.img\n")
+    monkeypatch.setattr(peers.os, "geteuid", lambda: 1000)
+    with pytest.raises(peers.PeersError, match="builds the peers as root"):
+        bench_peers(monkeypatch, source)
+    copy = build / "peers" / "others"
+    (copy / "made").mkdir()
+    (copy / "made" / "one").touch()
+    with pytest.raises(peers.PeersError, match="builds the peers as root"):
+        bench_peers(monkeypatch, source)
+    (copy / "two.img").touch()
+    bench_peers(monkeypatch, source)
+    assert (copy / "runs").exists()
+
+
 def test_make_passes_folder_and_words_on(folder):
     """`make bench-peers` without PEERS names the cure."""
     done = subprocess.run(["make", "-s", "-C", str(ROOT), "bench-peers", "MARGAY_READY=1"],

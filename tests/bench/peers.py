@@ -121,16 +121,24 @@ def missing_packages(packages: list[str]) -> list[str]:
     return [package for package in packages if f"installed {package}" not in listed]
 
 
-def check_needs(source: Path, root: bool) -> None:
+def prepared(copy: Path) -> bool:
+    """Whether what run.sh looks for before it calls prepare.sh is there: `[ -e FILE ]`."""
+    looked_for = [name for line in (copy / "run.sh").read_text(errors="replace").splitlines()
+                  if "prepare.sh" in line for name in re.findall(r"\[ -e (\S+) \]", line)]
+    return bool(looked_for) and all((copy / name).exists() for name in looked_for)
+
+
+def check_needs(copy: Path, source: Path, root: bool) -> None:
     """Says before the run what it would stumble over; as root it installs that itself."""
-    missing = missing_packages(wanted_packages(source / "prepare.sh"))
-    if root or not (source / "prepare.sh").is_file():
+    missing = missing_packages(wanted_packages(copy / "prepare.sh"))
+    if root or not (copy / "prepare.sh").is_file():
         return
     if missing:
         raise PeersError("packages are missing that the peers need: " + " ".join(missing),
                          "as root: apt-get install " + " ".join(missing))
-    raise PeersError(f"{source / 'prepare.sh'} builds the peers as root",
-                     f"as root: make bench-peers PEERS={source}")
+    if not prepared(copy):
+        raise PeersError(f"{source / 'prepare.sh'} builds the peers as root",
+                         f"as root: make bench-peers PEERS={source}")
 
 
 def run(copy: Path, words: list[str], limit: float) -> dict[str, Figure]:
@@ -222,7 +230,7 @@ def main() -> None:
     if not folder.is_dir():
         raise PeersError(f"{options.folder} is no folder", "make bench-peers PEERS=DIR")
     copy = copied(folder, BUILD / "peers")
-    check_needs(folder, os.geteuid() == 0)
+    check_needs(copy, folder, os.geteuid() == 0)
     figures = run(copy, options.words, options.timeout)
     new = as_set(folder.name, figures)
     save(BUILD / "peers.json", new)

@@ -9,7 +9,7 @@ from harness import BUILD, ROOT
 
 sys.path.insert(0, str(ROOT / "tools"))
 
-from margaylib import grub, links, machine, options, wire  # noqa: E402
+from margaylib import grub, links, machine, options, report, wire  # noqa: E402
 from margaylib.errors import MargayError  # noqa: E402
 from margaylib.layout import Layout  # noqa: E402
 
@@ -29,6 +29,15 @@ MB = 1 << 20
     (["--on-death", "restart", "--link", "virtio", "--selftest", "frames"], "shared memory"),
     (["--on-death", "restart", "--link", "virtio", "-n", "2", "--direct"], "needs the switch"),
     (["--on-death", "restart", "--link", "virtio", "--boot", "x.iso"], "next life"),
+    *((["--link", "virtio", "--boot", "x.iso", *words],
+       f"--boot: {words[0]}.* cannot be given here: the image holds")
+      for words in (["--crc"], ["--auth"], ["--control", "poll"], ["--stats"], ["--cards", "2"],
+                    ["--env", "A=1"], ["--stack", "1"], ["--kernel", "watchdog_us=5"])),
+    (["--link", "virtio", "--boot", "x.iso", "--selftest", "frames"], "--selftest cannot be given"),
+    (["--boot", "x.iso", "--", "app", "argument"], "--boot: arguments cannot be given here"),
+    (["--boot", "x.iso", "--machine", "microvm"], "microvm has no disc to boot from"),
+    (["--link", "virtio", "--faults="], "--faults needs a value"),
+    (["--faults", ""], "--faults needs a value"), (["--pcap="], "--pcap needs a value"),
     (["--restarts", "2"], "number of restarts"), (["--test-port", "5:1"], "needs network cards"),
     (["--link", "virtio", "--test-port", "5"], "not a port"),
     (["--link", "virtio", "--test-port", "5:1.x"], "not a port"),
@@ -46,6 +55,12 @@ MB = 1 << 20
     (["--link", "virtio", "--board", "x"], "unknown option --board"),
     (["--link", "virtio", "--mtu", "9000"], "unknown option --mtu"),
     (["--link", "virtio", "--latency", "soon"], "not a whole number"),
+    *((["--link", "virtio", "-n", "3", "--bandwidth", text], cause) for text, cause in (
+        ("", "'' is not a whole number"), ("0", "'0' is not a whole number from 1"),
+        ("1000000001", "is not a whole number"), ("1.5", "is not"), ("+5", "is not"),
+        ("5,x:5", "'x:5' is not"), ("1:", "'1:' is not"), ("5,,1:5", "'' is not"),
+        ("5,5", "'5' is for all links"), ("1:5,5", "'5' is for all links"),
+        ("1:5,01:6", "names a node twice"), ("5,3:6", "--bandwidth: there is no node 3"))),
     (["--link", "virtio", "-n", "2", "--direct", "--pcap", "f"], "--pcap is done by the switch")])
 def test_contradictions_name_a_cause_and_a_cure(words, cause):
     with pytest.raises(MargayError, match=cause) as caught:
@@ -115,6 +130,41 @@ def test_two_virtio_nodes_have_a_second_card_for_long_messages(words, bulk):
     keys = keys_of(*words)
     assert ("bulk" in keys) == bulk
     assert not bulk or keys["cards"] == "2"
+
+
+@pytest.mark.parametrize("link, chosen", [("virtio", "q35"), ("e1000e", "q35"), ("e1000", "pc"),
+                                          ("shm", "q35")])
+def test_what_an_image_boots_on(link, chosen):
+    """A machine with a disc; one card, for an image opens no second one."""
+    parsed = options.parse(["-n", "2", "--link", link, "--boot", "x.iso", "app"])
+    assert parsed.machine == chosen and parsed.cards == (link != "shm") and not parsed.bulk
+    parsed = options.parse(["-n", "2", "--link", link, "--boot", "x.iso", "--machine", "pc", "app"])
+    assert parsed.machine == "pc"
+
+
+def test_each_link_has_its_own_latency_and_bandwidth():
+    parsed = options.parse(["-n", "4", "--link", "virtio", "--no-bulk", "--latency", "20,3:500",
+                            "--bandwidth=9:50,0:10", "--test-port", "9:9", "app"])
+    assert wire.switch_arguments(parsed)[2:6] == ["--latency", "20,3:500",
+                                                  "--bandwidth", "9:50,0:10"]
+
+
+def ports(n: int) -> dict:
+    return {"seed": 7, "ports": [{"node": node, "card": 0, "frames_in": 5, "cut": 0,
+                                  "gone": 2 * (node == 1)} for node in range(n)]}
+
+
+@pytest.mark.parametrize("n, faults, wanted", [
+    (2, False, ["switch     node 0.0  node 1.0", "frames_in         5         5",
+                "gone              0         2"]),
+    (2, True, ["switch            node 0.0  node 1.0", "faults from seed         7",
+               "frames_in                5         5", "gone                     0         2"]),
+    (9, False, ["switch     sum  most        of", "frames_in   45     5  node 0.0",
+                "gone         2     2  node 1.0"])])
+def test_counters_of_the_switch(n, faults, wanted):
+    """By port; of many ports the sum, the most, and whose that is."""
+    text = report.switch_table(ports(n), faults)
+    assert text == "".join(f"margay: {line}\n" for line in wanted)
 
 
 def test_keys_of_the_link():

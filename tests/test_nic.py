@@ -167,6 +167,16 @@ def test_capture(margay, app, tmp_path):
         in capture.read_bytes()
 
 
+def test_what_the_switch_says_is_shown(margay, app):
+    """The seed of its faults, and once that the disk of the capture is full; the job goes on."""
+    run = margay(*QUICK, "--pcap", "/dev/full", "--faults", "dup=1%", "--stats", app("hello")).ok()
+    assert [line for line in run.stderr.splitlines() if line.startswith("margay: switch: ")] == [
+        "margay: switch: faults from seed 1",
+        "margay: switch: --pcap /dev/full: No space left on device; the capture ends here, the job "
+        "goes on", "margay: switch: make room on the disk, or name a file elsewhere"]
+    run.says(r"^margay: faults from seed +1$")
+
+
 def test_dry_run_shows_the_switch_and_the_cards(margay, app):
     run = margay(*QUICK, "--cards", 2, "--faults", "loss=1%", "--dry-run", app("hello")).ok()
     switch, *nodes = run.lines

@@ -12,6 +12,7 @@ import subprocess
 import termios
 import time
 from collections import Counter
+from itertools import accumulate
 from pathlib import Path
 from typing import Iterator
 
@@ -51,11 +52,13 @@ class Switch:
         names = [f"{near.fileno()}:{i % n}.{i // n}" for i, (_, near) in enumerate(pairs)]
         self.process = subprocess.Popen(
             [str(SWITCH), "--stats", str(stats_end), *options, *names], stdin=stdin,
-            stderr=subprocess.PIPE, pass_fds=[near.fileno() for _, near in pairs] + [stats_end])
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            pass_fds=[near.fileno() for _, near in pairs] + [stats_end])
         os.close(stats_end)
         for end in [near for _, near in pairs] + ([stdin] if control else []):
             end.close()
         self.rest = [b""] * len(self.ports)
+        self.said: list[str] = []       # lines of its standard output, once it has ended
 
     def send(self, port: int, *frames: bytes) -> None:
         self.ports[port].sendall(b"".join(wire(data) for data in frames))
@@ -68,11 +71,16 @@ class Switch:
         socket.send_fds(self.control, [struct.pack("=I", port)], [near.fileno()])
         near.close()
 
+    def has(self, port: int) -> bool:
+        """A whole frame has been read for this port and not been taken."""
+        rest = self.rest[port]
+        return len(rest) >= 4 and len(rest) >= 4 + struct.unpack(">I", rest[:4])[0]
+
     def take(self, port: int) -> bytes:
         """The next frame that this port is given."""
         while True:
             rest = self.rest[port]
-            if len(rest) >= 4 and len(rest) >= 4 + struct.unpack(">I", rest[:4])[0]:
+            if self.has(port):
                 length = struct.unpack(">I", rest[:4])[0]
                 self.rest[port] = rest[4 + length:]
                 return rest[4:4 + length]
@@ -99,6 +107,8 @@ class Switch:
         assert self.process.wait(DEADLINE) == 0, self.process.stderr.read()
         if self.process.stdin:
             self.process.stdin.close()
+        self.said = self.process.stdout.read().decode().splitlines()
+        self.process.stdout.close()
         self.process.stderr.close()
         return {(port["node"], port["card"]): port for port in report["ports"]}
 
@@ -171,7 +181,9 @@ def test_a_length_that_cannot_be_closes_only_its_port(switch):
     assert net.ports[0].recv(1) == b""
     net.send(1, frame(1, 0, b"to nobody"), frame(1, 2, b"still there"))
     assert net.take(2) == frame(1, 2, b"still there")
-    assert net.end()[0, 0]["malformed"] == 1
+    counters = net.end()
+    assert counters[0, 0]["malformed"] == counters[0, 0]["gone"] == 1
+    assert len(net.said) == 1 and net.said[0].startswith("card 0 of node 0 sent a frame longer")
 
 
 @settings(max_examples=20, deadline=None)
@@ -226,7 +238,41 @@ def test_a_closed_port_stalls_nobody(switch):
     net.ports[1].close()
     net.send(0, *[frame(0, 1, b"x" * 1000)] * 50, frame(0, 2, b"end"))
     assert net.take(2) == frame(0, 2, b"end")
-    net.end()
+    counters = net.end()
+    assert (counters[1, 0]["gone"], counters[1, 0]["frames_out"]) == (50, 0)
+
+
+@pytest.mark.parametrize("taken", [0, 12345, 700_000])
+def test_what_a_port_that_closes_had_not_got_is_counted(switch, taken):
+    """Whole frames only: of `frames_out` every byte had left the switch."""
+    net = switch(3)
+    sizes = [60_000, 14, 333, 5000]
+    frames = [frame(0, 1, b"x" * sizes[i % 4]) for i in range(200)]      # 3.3 MB
+    net.send(0, *frames, frame(0, 2, b"end"))
+    assert net.take(2) == frame(0, 2, b"end")
+    left = taken
+    while left:
+        left -= len(net.ports[1].recv(left))
+    for _ in range(3):                  # the switch has seen that there is room again
+        net.send(0, frame(0, 2, b"end"))
+        assert net.take(2) == frame(0, 2, b"end")
+    left = taken + struct.unpack("i", fcntl.ioctl(net.ports[1], termios.FIONREAD, bytes(4)))[0]
+    net.ports[1].close()
+    whole = 0
+    while left >= len(wire(frames[whole])):
+        left -= len(wire(frames[whole]))
+        whole += 1
+    assert 0 < whole < 200
+    while True:                         # until the switch knows
+        net.send(0, frame(0, 1, b""), frame(0, 2, b"end"))
+        assert net.take(2) == frame(0, 2, b"end")
+        if not unread(net.ports[0]):
+            break
+    counters = net.end()
+    assert counters[1, 0]["frames_out"] == whole
+    assert counters[1, 0]["bytes_out"] == sum(map(len, frames[:whole]))
+    assert counters[0, 0]["frames_in"] == (counters[2, 0]["frames_out"] + whole
+                                           + counters[1, 0]["gone"])
 
 
 COUNT = 4000
@@ -249,10 +295,7 @@ def through(net: Switch, frames: list[bytes]) -> list[bytes]:
         net.send(0, *frames[i:i + 50])
         while select.select([net.ports[1]], [], [], 0.002)[0]:
             got.append(net.take(1))
-            while len(net.rest[1]) >= 4:
-                length = struct.unpack(">I", net.rest[1][:4])[0]
-                if len(net.rest[1]) < 4 + length:
-                    break
+            while net.has(1):
                 got.append(net.take(1))
     while True:
         if select.select([net.ports[1]], [], [], 0.3)[0] or net.rest[1]:
@@ -306,14 +349,72 @@ def test_latency_delays_and_keeps_the_order(switch):
     net.end()
 
 
-def test_bandwidth_is_a_limit(switch):
-    net = switch(2, "--bandwidth", "10")
-    frames = numbered(0, 1, 100)                 # 78 bytes each at 10 MB/s: 780 us
+def big(source: int, target: int) -> bytes:
+    return frame(source, target, b"x" * 39_986)          # 40,000 bytes
+
+
+@pytest.mark.parametrize("bandwidth, source, targets, least", [
+    ("10", 0, [1], 0.1),                 # each target gets 1 MB
+    ("10", 0, [1, 2], 0.2),              # which share the sender's own link
+    ("1000,1:10", 0, [1], 0.1), ("0:5", 0, [1], 0.2), ("5:10", 0, [5], 0.1)])
+def test_bandwidth_is_a_limit(switch, bandwidth, source, targets, least):
+    net = switch(6, "--bandwidth", bandwidth)
     before = time.monotonic()
-    net.send(0, *frames)
-    assert [net.take(1) for _ in frames] == frames
-    assert time.monotonic() - before >= 0.00078
+    net.send(source, *[big(source, target) for _ in range(25) for target in targets])
+    for target in targets:
+        assert [net.take(target) for _ in range(25)] == [big(source, target)] * 25
+    assert time.monotonic() - before >= least            # the least that it can be
     net.end()
+
+
+@pytest.mark.parametrize("options", [("--bandwidth", "1000,2:1"), ("--latency", "2:1000000"),
+                                     ("--latency", "5,2:900000", "--bandwidth", "100000,2:10")])
+def test_a_slow_sender_keeps_nobody_waiting(switch, options):
+    """What node 2 sends arrives after what another sends later to the same node."""
+    net = switch(3, *options)
+    net.send(2, *[big(2, 1)] * 25)
+    while unread(net.ports[2]):
+        time.sleep(0.001)
+    net.send(0, frame(0, 1, b"fast"))
+    before = net.take_until(1, frame(0, 1, b"fast"))
+    assert set(before) <= {big(2, 1)} and len(before) < 25
+    assert [net.take(1) for _ in range(25 - len(before))] == [big(2, 1)] * (25 - len(before))
+    net.end()
+
+
+@pytest.mark.parametrize("slow", [0, 1])
+def test_what_overflows_takes_no_time_of_a_link(switch, slow):
+    """100 MB to a link of 20 MB/s that holds a third of it: a frame behind that comes before the
+    end of 30 MB that another link needs 3.75 s for."""
+    net = switch(4, "--bandwidth", f"{slow}:20,2:8")
+    net.send(3, *[big(3, 2)] * 750, frame(3, 2, b"last"))
+    net.send(0, *[big(0, 1)] * 2500)
+    while unread(net.ports[0]):
+        time.sleep(0.001)
+    time.sleep(0.05)                     # there is room for 25 more
+    net.send(0, frame(0, 1, b"behind"))
+    ends = [frame(0, 1, b"behind"), frame(3, 2, b"last")]
+    got: list[bytes] = []
+    while not set(ends) & set(got):
+        ready, _, _ = select.select(net.ports[1:3], [], [], DEADLINE)
+        assert ready
+        got = []
+        for port in [net.ports.index(end) for end in ready]:
+            got.append(net.take(port))
+            while net.has(port):
+                got.append(net.take(port))
+    assert ends[0] in got
+    assert net.end()[slow, 0]["overflow"] > 1000
+
+
+def test_reordering_happens_on_slow_links_too(switch):
+    net = switch(2, "--latency", "50", "--faults", "reorder=5%")
+    sent = numbered(0, 1, COUNT)
+    got = through(net, sent)
+    assert sorted(got) == sorted(sent)
+    numbers = [number_of(data) for data in got]
+    overtaken = sum(map(int.__lt__, numbers, accumulate(numbers, max)))
+    assert overtaken >= net.end()[0, 0]["reordered"] * 0.8 > 0
 
 
 def test_a_cut_link_loses_everything_until_it_is_healed(switch):
@@ -383,6 +484,23 @@ def test_pcap_holds_what_was_sent(switch, tmp_path: Path):
     assert seen == frames
 
 
+def test_a_capture_ends_when_its_disk_is_full(switch):
+    net = switch(2, "--pcap", "/dev/full")
+    frames = numbered(0, 1, 500)
+    assert through(net, frames) == frames
+    net.end()
+    assert len(net.said) == 2 and "/dev/full: No space left on device" in net.said[0]
+    assert "make room" in net.said[1]
+
+
+@pytest.mark.parametrize("options, seed", [(("--faults", "loss=1%"), 1),
+                                           (("--faults", "seed=0x10,loss=1%"), 16)])
+def test_the_seed_of_the_faults_is_said(switch, options, seed):
+    net = switch(2, *options)
+    net.end()
+    assert net.said == [f"faults from seed {seed}"]
+
+
 def test_it_ends_with_its_control_pipe(switch):
     net = switch(2)
     net.process.stdin.close()
@@ -396,7 +514,16 @@ def test_it_ends_with_its_control_pipe(switch):
     (["--latency", "soon"], "number"), (["--faults", "delay=1%"], "RATE:MOSTus"), ([], "ports"),
     (["--pcap", "/nowhere/f"], "--pcap /nowhere/f: No such file or directory\nname a file"),
     (["--faults", "cut=0-3:1-2", "0:0", "1:2"], "take numbers"),
-    (["--faults", "stop=1:1-2", "0:0"], "there is no node 1\n")])
+    (["--faults", "stop=1:1-2", "0:0"], "there is no node 1\n"),
+    (["--faults", "loss=0.00001%"], "from 0.0001% to 100%"), (["--faults", ""], "NAME=VALUE"),
+    (["--latency", ""], "'' needs"), (["--latency", "0"], "'0' needs a number from 1"),
+    (["--latency", "1000000001"], "from 1 to 1000000000"), (["--latency", "-1"], "'-1' needs"),
+    (["--latency", "20,3"], "'3' is for all links, which comes first\ngive a number for all"),
+    (["--latency", "1:2,5"], "comes first"), (["--latency", "x:2"], "'x:2' is not NODE:NUMBER"),
+    (["--bandwidth", "1:2,1:3"], "second time"), (["--bandwidth", "1:"], "'1:' needs a number"),
+    (["--bandwidth", "10,,1:3"], "'' needs"), (["--bandwidth", "9x"], "'9x' needs a number"),
+    (["--bandwidth", "10,2:5", "0:0"], "--bandwidth: there is no node 2\nNODE:NUMBER takes"),
+    (["--latency", ",".join(f"{i}:1" for i in range(257))], "more than a switch has ports")])
 def test_bad_options_name_cause_and_cure(options, says):
     done = subprocess.run([str(SWITCH), *options], input="", capture_output=True, text=True,
                           timeout=DEADLINE)

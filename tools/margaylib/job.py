@@ -126,9 +126,10 @@ class Job:
         self._watch(node.errors, lambda: self._on_errors(node))
 
     def _start_wire(self) -> None:
-        self.wire.start(self.spawn, self.switch, self.null_fd)
+        self.wire.start(self.spawn, self.switch)
         if self.wire.pid:
             self._watch(self.wire.pidfd, self._on_switch)
+            self._watch(self.wire.said, self._on_switch_words)
             if self.options.verbose:
                 self.say(f"the switch is process {self.wire.pid}")
 
@@ -138,10 +139,15 @@ class Job:
         if not why:
             return
         self._forget(self.wire.pidfd)
+        self._forget(self.wire.said)
         if self.wire.refused:
             self.policy.switch_refused(why)
         elif any(node.alive for node in self.nodes):
             self.say(f"the switch has ended ({why}): no frame passes any more")
+
+    def _on_switch_words(self) -> None:
+        for line in self.wire.lines():
+            self.say(f"switch: {line}")
 
     def _watch(self, fd: int, handler) -> None:
         self.epoll.register(fd, select.EPOLLIN)
@@ -279,6 +285,8 @@ class Job:
         for node in self.nodes:
             self.last_words(node)
         self.console.finish()
+        if self.wire:
+            self._on_switch_words()
         self.policy.closing_words()
         while not (self.out.flush(0.2) & self.err.flush(0.2)) and not self.signals.again:
             pass
@@ -286,7 +294,7 @@ class Job:
             from .report import stats_table, switch_table
             self.err.write(stats_table(self.console.stats).encode())
             if self.wire and self.wire.counters:
-                self.err.write(switch_table(self.wire.counters).encode())
+                self.err.write(switch_table(self.wire.counters, bool(self.options.faults)).encode())
             self.err.flush(1.0)
         if self.options.json:
             from .report import write_json

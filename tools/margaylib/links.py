@@ -19,6 +19,7 @@ MOST_PORTS = 256              # of the switch
 LIFE = 256                    # what a node's incarnation grows by with each life
 KEY_DIGITS = 32               # of --auth
 DEATHS = ("end", "continue", "restart")
+MOST_OF_LINK = 10 ** 9        # us, or MB/s
 RESTARTS = 3                  # of one node, unless --restarts says another number
 CARD_TESTS = {"frames", "framesizes"}     # self-tests that have the cards to themselves
 
@@ -42,14 +43,16 @@ CARDS = {
     "e1000e": Card("e1000e", "", "microvm"),
 }
 LINKS = ("shm", *CARDS)
+NO_DISC = ("microvm",)        # machine types that cannot boot an image
 ETHERNET_MTU = 1514           # what every switch takes, in bytes without the CRC
 OF_CARDS = ("cards", "control", "crc", "auth", "no_bulk", "mtu")
 OF_SWITCH = ("faults", "pcap", "latency", "bandwidth", "accept_forged", "test_ports")
 
 
-def default_machine(link: str) -> str:
+def default_machine(link: str, disc: bool) -> str:
     """QEMU's machine type where the user names none."""
-    return CARDS[link].machine if link in CARDS else "microvm"
+    machine = CARDS[link].machine if link in CARDS else "microvm"
+    return "q35" if disc and machine in NO_DISC else machine
 
 
 def card_address(rank: int, card: int) -> str:
@@ -103,9 +106,31 @@ def job_key(name: str, text: str) -> str:
     return text.lower()
 
 
+def link_values(name: str, text: str) -> str:
+    """--latency and --bandwidth: a number for all links, NODE:NUMBER for a node's, or both."""
+    for index, word in enumerate(text.split(",")):
+        node, colon, value = word.rpartition(":")
+        if not (value.isascii() and value.isdecimal() and 1 <= int(value) <= MOST_OF_LINK
+                and (not colon or (node.isascii() and node.isdecimal()))):
+            raise MargayError(f"{name} {text}: '{word}' is not a whole number from 1 to "
+                              f"{MOST_OF_LINK}, nor NODE:NUMBER with such a number",
+                              f"write {name} 20, or for node 3's link alone 3:500, or 20,3:500")
+        if not colon and index:
+            raise MargayError(f"{name} {text}: '{word}' is for all links, and does not come first",
+                              f"write {name} 20,3:500")
+    if len(named_nodes(text)) < text.count(":"):
+        raise MargayError(f"{name} {text} names a node twice", "leave one of them out")
+    return text
+
+
+def named_nodes(text: str) -> set[int]:
+    """The nodes of a value of --latency or --bandwidth."""
+    return {int(word.split(":")[0]) for word in text.split(",") if ":" in word}
+
+
 def check(options: RunOptions, command: str) -> None:
     """Chooses what the link leaves open, and refuses what contradicts it."""
-    options.machine = options.machine or default_machine(options.link)
+    options.machine = options.machine or default_machine(options.link, bool(options.boot))
     cure = f"use --link {', '.join(CARDS)}"
     if options.on_death == "restart":
         _check_restart(options, command, cure)
@@ -119,9 +144,9 @@ def check(options: RunOptions, command: str) -> None:
     if options.no_bulk and options.link != "virtio":
         raise MargayError(f"--no-bulk: {options.link} has no second card for long messages",
                           "leave it out, or use --link virtio")
-    # A second card for long messages, where it can put them in their place.
+    # A second card for long messages, where it can put them in their place. Images open one card.
     options.bulk = (options.link == "virtio" and command in ("run", "gdb") and options.nodes > 1
-                    and not options.no_bulk and not options.cards and not options.icount
+                    and not options.boot and not options.no_bulk and not options.cards and not options.icount
                     and not cards_alone(options))
     options.cards = options.cards or 1 + options.bulk
     if command in ("iso", "pxe"):
@@ -133,6 +158,11 @@ def check(options: RunOptions, command: str) -> None:
     if options.direct and given:
         raise MargayError(f"{given[0]} is done by the switch, and --direct joins two nodes "
                           "without a switch", "leave one of them out")
+    nodes = {*range(options.nodes), *(int(port.split(".")[0]) for _, port in options.test_ports)}
+    for name in ("latency", "bandwidth"):
+        for node in sorted(named_nodes(getattr(options, name)) - nodes):
+            raise MargayError(f"--{name}: there is no node {node}",
+                              f"there are nodes 0 to {options.nodes - 1}")
     ports = options.nodes * options.cards + len(options.test_ports)
     if ports > MOST_PORTS:
         raise MargayError(f"{options.nodes} nodes with {options.cards} cards each and "

@@ -38,8 +38,9 @@ TABLE: tuple[tuple[tuple[str, ...], str, str, str], ...] = (
     (("--faults",), "LIST", "faults", "of the switch: loss=1%,dup=0.5%,reorder=2%,damage=0.1%,"
      "seed=7"),
     (("--pcap",), "F", "pcap", "write the frames that pass the switch to F"),
-    (("--latency",), "US", "latency", "of each link to the switch, in us"),
-    (("--bandwidth",), "MBPS", "bandwidth", "of each link to the switch, in MB/s"),
+    (("--latency",), "US", "latency", "of each node's link to the switch, in us; of node 3's "
+     "link: 3:500; both: 20,3:500"),
+    (("--bandwidth",), "MBPS", "bandwidth", "of each node's link, each way, in MB/s; as --latency"),
     (("--direct",), "", "direct", "join the cards of two nodes without the switch"),
     (("--file",), "F", "file", "hand file F to the nodes, read only, by its base name; repeat"),
     (("--out",), "F", "out", "a file that rank 0 may write, by its base name; repeat"),
@@ -98,6 +99,13 @@ PXE_TABLE = tuple((row[0], "FOLDER", row[2], "the folder to fill, for a TFTP ser
                   if row[2] == "output" else row for row in ISO_TABLE)
 GRUB_TABLES = {"iso": ISO_TABLE, "pxe": PXE_TABLE}     # commands that boot no machine themselves
 
+# What an image's own command line decides: the attribute, how it is given, whether `margay iso`
+# takes it.
+OF_IMAGES = (("args", "arguments", True), ("env", "--env", True), ("stack", "--stack", True),
+             ("control", "--control", True), ("crc", "--crc", True), ("auth", "--auth", True),
+             ("kernel", "--kernel or --selftest", False), ("cards", "--cards", False),
+             ("stats", "--stats", False))
+
 
 class HostFile:
     """A --file or --out: its name in the nodes, its path here, and what is read of it."""
@@ -124,7 +132,7 @@ class RunOptions:
         self.crc = False
         self.auth = ""            # the job's key, in hexadecimal
         self.faults = self.pcap = ""
-        self.latency = self.bandwidth = 0
+        self.latency = self.bandwidth = ""        # as the switch takes them
         self.direct = self.accept_forged = False
         self.test_ports: list[tuple[int, str]] = []     # descriptor, NODE or NODE.CARD
         self.on_death = "end"
@@ -301,7 +309,12 @@ def set_option(options: RunOptions, attribute: str, name: str, value: str) -> No
     elif attribute == "auth":
         options.auth = links.job_key(name, value)
     elif attribute in ("latency", "bandwidth"):
-        setattr(options, attribute, _number(name, value, 1, 10 ** 9, "microseconds, or MB/s"))
+        setattr(options, attribute, links.link_values(name, value))
+    elif attribute in ("faults", "pcap"):
+        if not value:
+            raise MargayError(f"{name} needs a value",
+                              f"write {name} {'loss=1%' if attribute == 'faults' else 'F.pcap'}")
+        setattr(options, attribute, value)
     elif attribute == "accel":
         options.accel = _choice(name, value, ACCELS)
     elif attribute == "machine":
@@ -422,6 +435,8 @@ def _pair(name: str, text: str) -> tuple[str, str]:
 
 
 def _check(options: RunOptions, command: str) -> None:
+    if options.boot:
+        _check_boot(options)
     if options.stack and command not in GRUB_TABLES and options.stack > options.mem // 2:
         raise MargayError(
             f"--stack {options.stack // MB} does not fit into --mem {options.mem // MB}",
@@ -454,6 +469,14 @@ def _check(options: RunOptions, command: str) -> None:
                               f"give 0 to {options.nodes - 1}")
     elif options.link == "none":
         raise MargayError("--link none has no launcher", "it is for margay iso; use --link shm")
-    if options.boot:
-        if options.machine == "microvm":
-            options.machine = "q35"          # microvm has no disc to boot from
+
+
+def _check_boot(options: RunOptions) -> None:
+    for attribute, name, of_iso in OF_IMAGES:
+        if getattr(options, attribute):
+            raise MargayError(
+                f"--boot: {name} cannot be given here: the image holds what its kernel is told",
+                "give it to margay iso" if of_iso else "leave it out; margay iso does not know it either")
+    if options.machine in links.NO_DISC:
+        raise MargayError(f"--boot: {options.machine} has no disc to boot from",
+                          "leave --machine out, or use q35 or pc")

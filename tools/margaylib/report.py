@@ -10,6 +10,15 @@ from .errors import MargayError
 RANKS_IN_COLUMNS = 8
 
 
+def aligned(rows: list[list[str]]) -> str:
+    """Columns as wide as their cells; all but the first to the right."""
+    widths = [max(map(len, column)) for column in zip(*rows)]
+    lines = ["  ".join([row[0].ljust(widths[0]),
+                        *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:]))])
+             for row in rows]
+    return "".join(f"margay: {line.rstrip()}\n" for line in lines)
+
+
 def stats_table(stats: list[dict[str, int]]) -> str:
     """Counters by rank; with many ranks least, median, most and sum."""
     names = list(dict.fromkeys(name for node in stats for name in node))
@@ -25,27 +34,27 @@ def stats_table(stats: list[dict[str, int]]) -> str:
             values = [node[name] for node in stats if name in node]
             rows.append([name, str(min(values)), f"{median(values):.0f}", str(max(values)),
                          str(sum(values))])
-    widths = [max(len(row[column]) for row in [head, *rows]) for column in range(len(head))]
-    lines = ["  ".join([row[0].ljust(widths[0]),
-                        *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:]))])
-             for row in [head, *rows]]
-    return "".join(f"margay: {line}\n" for line in lines)
+    return aligned([head, *rows])
 
 
-def switch_table(counters: dict) -> str:
-    """The switch's counters by port; those that are zero everywhere are left out."""
+def switch_table(counters: dict, faults: bool = False) -> str:
+    """The switch's counters by port; those that are zero everywhere are left out. With many
+    ports the sum, the most, and which port has it. With faults, the seed that repeats them."""
     ports = counters["ports"]
+    of = [f"node {port['node']}.{port['card']}" for port in ports]
     names = [name for name in ports[0] if name not in ("node", "card")
              and any(port[name] for port in ports)]
-    rows = [["switch", *(f"node {port['node']}.{port['card']}" for port in ports)]]
-    rows += [[name, *(str(port[name]) for port in ports)] for name in names]
-    if len(ports) > RANKS_IN_COLUMNS:
-        rows = [["switch", "sum"],
-                *([name, str(sum(port[name] for port in ports))] for name in names)]
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    return "".join("margay: " + "  ".join(
-        [row[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:]))]
-    ) + "\n" for row in rows)
+    if len(ports) <= RANKS_IN_COLUMNS:
+        rows = [["switch", *of], *([name, *(str(port[name]) for port in ports)] for name in names)]
+    else:
+        rows = [["switch", "sum", "most", "of"]]
+        for name in names:
+            values = [port[name] for port in ports]
+            most = max(values)
+            rows.append([name, str(sum(values)), str(most), of[values.index(most)]])
+    if faults:
+        rows.insert(1, ["faults from seed", str(counters["seed"]), *[""] * (len(rows[0]) - 2)])
+    return aligned(rows)
 
 
 def write_json(path: Path, data: dict) -> None:

@@ -36,9 +36,8 @@ def switch_arguments(options: RunOptions) -> list[str]:
     """Everything behind the switch's name."""
     words = ["--stats", str(STATS_FD)]
     for name in ("faults", "pcap", "latency", "bandwidth"):
-        value = getattr(options, name)
-        if value:
-            words += [f"--{name}", str(value)]
+        if getattr(options, name):
+            words += [f"--{name}", getattr(options, name)]
     if options.accept_forged:
         words.append("--accept-forged")
     ports = [f"{node}.{card}" for node in range(options.nodes) for card in range(options.cards)]
@@ -56,6 +55,8 @@ class Wire:
         self.wait_status: int | None = None
         self.counters: dict | None = None
         self.stats = self.errors = -1
+        self.said = -1                                   # lines of what happens while it runs
+        self.rest = b""                                  # of them: what was read and not yet told
         self.control: socket.socket | None = None        # its end ends the switch
         self.near: list[list[socket.socket]] = []        # of each node, by card
         self.far: list[socket.socket] = []               # the switch's
@@ -68,14 +69,16 @@ class Wire:
             self.near.append([pair[0] for pair in pairs])
             self.far += [pair[1] for pair in pairs]
 
-    def start(self, spawn: str, switch: str, null_fd: int) -> None:
+    def start(self, spawn: str, switch: str) -> None:
         """Starts the switch, if there is one."""
         if not self.far:
             return
         self.control, stdin = socket.socketpair()
         self.stats, stats_end = os.pipe2(os.O_CLOEXEC)
         self.errors, errors_end = os.pipe2(os.O_CLOEXEC)
-        wanted = {0: stdin.fileno(), 1: null_fd, 2: errors_end, STATS_FD: stats_end}
+        self.said, said_end = os.pipe2(os.O_CLOEXEC)
+        os.set_blocking(self.said, False)
+        wanted = {0: stdin.fileno(), 1: said_end, 2: errors_end, STATS_FD: stats_end}
         ends = [end.fileno() for end in self.far] + [fd for fd, _ in self.options.test_ports]
         wanted |= {FIRST_PORT + index: end for index, end in enumerate(ends)}
         self.pid = os.posix_spawn(
@@ -84,7 +87,7 @@ class Wire:
             setsigdef=[signal.SIGINT, signal.SIGQUIT, signal.SIGPIPE, signal.SIGTERM,
                        signal.SIGHUP])
         self.pidfd = os.pidfd_open(self.pid)
-        for fd in (stats_end, errors_end):
+        for fd in (stats_end, errors_end, said_end):
             os.close(fd)
         for end in (stdin, *self.far):
             end.close()
@@ -110,6 +113,15 @@ class Wire:
         for ends in self.near:
             for end in ends:
                 end.close()
+
+    def lines(self) -> list[str]:
+        """What the switch has said since the last call."""
+        try:
+            self.rest += os.read(self.said, 1 << 16) if self.said >= 0 else b""
+        except BlockingIOError:
+            pass
+        *lines, self.rest = self.rest.split(b"\n")
+        return [line.decode("utf-8", "replace") for line in lines]
 
     def reap(self) -> str:
         """Why the switch has ended, if it ended before its time; '' otherwise."""
@@ -149,7 +161,7 @@ class Wire:
             pass                  # it was killed
         for fd in (self.stats, self.errors, self.pidfd):
             os.close(fd)
-        self.pid = 0
+        self.pid = 0              # what it said last can still be read
 
     def _read_counters(self, until: float) -> bytes:
         pieces = []

@@ -1,18 +1,20 @@
 /*
- * Frames on their way: a heap by the time at which they arrive; equal times in
- * the order of sending. And the frame that its successor shall overtake: each
- * port holds at most one, for HOLD_NS at most, in case that nothing follows.
+ * Frames on their way: a heap by the time at which they have passed a link, the
+ * sender's or the receiver's; equal times in the order of coming. A frame takes
+ * its turn on the receiver's link when it has reached the switch, not before, so
+ * a slow sender keeps nobody waiting. And the frame that its successor shall
+ * overtake: each port holds at most one, for HOLD_NS at most, in case that
+ * nothing follows.
  */
 #include "switch.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define HOLD_NS  1000000u
-
 struct delayed {
 	uint64_t when;         /* ns */
 	uint64_t order;
+	struct port *from;     /* on the link of this port; null: on that of `to` */
 	struct port *to;
 	bool released;         /* was held, and has left; its place in the heap is void */
 	uint32_t bytes;        /* of the frame */
@@ -52,9 +54,11 @@ static struct delayed *take_first(struct network *net)
 }
 
 /* A copy of the frame in the heap, or null: too much is on its way (counted). */
-static struct delayed *keep(struct network *net, struct port *to, struct frame frame,
-			    uint64_t when)
+static struct delayed *keep(struct network *net, struct port *from, struct port *to,
+			    struct frame frame, uint64_t when)
 {
+	struct port *over = from ? from : to;
+	uint32_t *load = from ? &from->leaving : &to->arriving;
 	struct delayed *kept = NULL;
 
 	if (net->heap_n == net->heap_room) {
@@ -66,29 +70,54 @@ static struct delayed *keep(struct network *net, struct port *to, struct frame f
 			net->heap_room = room;
 		}
 	}
-	if (to->on_the_way + frame.bytes <= ON_THE_WAY && net->heap_n < net->heap_room)
+	if (*load + frame.bytes <= ON_THE_WAY && net->heap_n < net->heap_room)
 		kept = malloc(sizeof(*kept) + LENGTH_BYTES + frame.bytes);
 	if (!kept) {
-		to->counters[PORT_overflow]++;
+		over->counters[PORT_overflow]++;
 		return NULL;
 	}
-	*kept = (struct delayed){ .when = when, .order = net->arrivals++, .to = to,
+	*kept = (struct delayed){ .when = when, .order = net->arrivals++, .from = from, .to = to,
 				  .bytes = frame.bytes };
 	memcpy(kept->wire, frame.wire, LENGTH_BYTES + frame.bytes);
-	to->on_the_way += frame.bytes;
+	*load += frame.bytes;
 	put_at(net, net->heap_n++, kept);
 	return kept;
 }
 
-void delay_until(struct network *net, struct port *to, struct frame frame, uint64_t when)
+/* When a frame has passed the receiver's link; 0: too many are on it (counted). */
+static uint64_t turn(struct port *to, uint32_t bytes, uint64_t now)
 {
-	keep(net, to, frame, when);
+	uint64_t when = to->arriving + bytes <= ON_THE_WAY ? links_arrive(to, bytes, now) : 0;
+
+	if (!when)
+		to->counters[PORT_overflow]++;
+	return when;
+}
+
+void delay_both(struct network *net, struct port *from, struct port *to, struct frame frame,
+		uint64_t when)
+{
+	keep(net, from, to, frame, when);
+}
+
+void delay_second(struct network *net, struct port *to, struct frame frame, uint64_t late)
+{
+	uint64_t when = turn(to, frame.bytes, now_ns());
+
+	if (when)
+		keep(net, NULL, to, frame, when + late);
 }
 
 void delay_hold(struct network *net, struct port *to, struct frame frame)
 {
 	delay_release(net, to);
-	to->held = keep(net, to, frame, now_ns() + HOLD_NS);
+	to->held = keep(net, NULL, to, frame, now_ns() + HOLD_NS);
+}
+
+static void arrive(struct network *net, struct delayed *frame)
+{
+	frame->to->arriving -= frame->bytes;
+	port_give(net, frame->to, (struct frame){ frame->wire, frame->bytes }, false);
 }
 
 void delay_release(struct network *net, struct port *to)
@@ -99,8 +128,21 @@ void delay_release(struct network *net, struct port *to)
 		return;
 	to->held = NULL;
 	held->released = true;
-	to->on_the_way -= held->bytes;
-	port_give(net, to, (struct frame){ held->wire, held->bytes }, false);
+	arrive(net, held);
+}
+
+/* A frame has reached the switch. False: it goes no further. */
+static bool go_on(struct network *net, struct delayed *frame)
+{
+	frame->from->leaving -= frame->bytes;
+	frame->from = NULL;
+	frame->when = turn(frame->to, frame->bytes, frame->when);
+	if (!frame->when)
+		return false;
+	frame->to->arriving += frame->bytes;
+	frame->order = net->arrivals++;
+	put_at(net, net->heap_n++, frame);
+	return true;
 }
 
 void delay_run(struct network *net)
@@ -110,11 +152,13 @@ void delay_run(struct network *net)
 	while (net->heap_n && net->heap[0]->when <= now) {
 		struct delayed *frame = take_first(net);
 
-		if (frame->to->held == frame)
+		if (frame->from) {
+			if (go_on(net, frame))
+				continue;
+		} else if (frame->to->held == frame) {
 			delay_release(net, frame->to);
-		else if (!frame->released) {
-			frame->to->on_the_way -= frame->bytes;
-			port_give(net, frame->to, (struct frame){ frame->wire, frame->bytes }, false);
+		} else if (!frame->released) {
+			arrive(net, frame);
 		}
 		free(frame);
 	}

@@ -92,7 +92,7 @@ static int bad(const char *word, const char *cure)
 	return -1;
 }
 
-/* "1%" or "0.5%": per million. */
+/* "1%" or "0.5%": per million. What would become 0 is not understood. */
 static int rate(const char *text, uint32_t *per_million)
 {
 	char *end;
@@ -101,7 +101,7 @@ static int rate(const char *text, uint32_t *per_million)
 	if (end == text || strcmp(end, "%") != 0 || !(percent >= 0 && percent <= 100))
 		return -1;
 	*per_million = (uint32_t)(percent * (MILLION / 100) + 0.5);
-	return 0;
+	return percent > 0 && !*per_million ? -1 : 0;
 }
 
 /* "100-200": milliseconds from the start. */
@@ -182,7 +182,8 @@ static int parse_word(const char *name, char *value, struct faults *faults)
 	for (unsigned i = 0; i < sizeof(rates) / sizeof(rates[0]); i++)
 		if (strcmp(name, rates[i].name) == 0)
 			return rate(value, rates[i].per_million) ?
-				bad(value, "a rate is a percentage from 0% to 100%, as in loss=0.5%") : 0;
+				bad(value, "a rate is a percentage, 0% or from 0.0001% to 100%, as in "
+				    "loss=0.5%") : 0;
 	if (strcmp(name, "delay") == 0)
 		return parse_delay(value, faults) ?
 			bad(value, "a delay is RATE:MOSTus, as in delay=1%:500us") : 0;
@@ -199,9 +200,8 @@ static int parse_word(const char *name, char *value, struct faults *faults)
 
 static int check_node(const struct network *net, uint32_t node)
 {
-	for (uint32_t i = 0; i < net->n; i++)
-		if (port_node(&net->ports[i]) == node)
-			return 0;
+	if (switch_has_node(net, node))
+		return 0;
 	fprintf(stderr, "switch: --faults: there is no node %u\n"
 		"cut and stop take numbers of nodes, from 0 on\n", node);
 	return -1;

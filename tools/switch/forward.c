@@ -6,6 +6,13 @@
 
 #include <string.h>
 
+/* A frame that reaches the switch at `at`, or has done so (0). */
+struct passing {
+	struct frame frame;
+	uint64_t at;           /* ns */
+	bool stays;            /* the bytes remain where they are until port_flush_all */
+};
+
 /* Address of a node's card: 02:4d:47:CC:HH:LL (net/link/wire.h). */
 void forward_address(uint8_t *address, uint32_t node, uint32_t card)
 {
@@ -23,37 +30,35 @@ static struct port *find(struct network *net, const uint8_t *address)
 	return NULL;
 }
 
-/* When a frame that enters a link now has left it: latency and bandwidth. */
-static uint64_t arrival(struct network *net, struct port *to, uint32_t bytes)
+/* When a frame has passed its node's link; 0: too many wait there (counted). */
+static uint64_t leave(struct port *from, uint32_t bytes)
 {
-	uint64_t now = now_ns(), starts = now;
+	uint64_t when = from->leaving + bytes <= ON_THE_WAY
+		? links_leave(from, bytes, now_ns()) : 0;
 
-	if (net->bytes_per_s) {
-		if (to->busy_until > starts)
-			starts = to->busy_until;
-		to->busy_until = starts + bytes * 1000000000ull / net->bytes_per_s;
-		starts = to->busy_until;
-	}
-	return starts + net->latency_ns;
+	if (!when)
+		from->counters[PORT_overflow]++;
+	return when;
 }
 
 /* One copy to one port, late by `late` ns. */
-static void carry(struct network *net, struct port *to, struct frame frame, uint64_t late,
-		  bool stays)
+static void carry(struct network *net, struct port *from, struct port *to,
+		  const struct passing *one, uint64_t late)
 {
-	if (late || net->latency_ns || net->bytes_per_s)
-		delay_until(net, to, frame, arrival(net, to, frame.bytes) + late);
+	if (one->at)
+		delay_both(net, from, to, one->frame, one->at + late);
+	else if (late || port_is_slow(to))
+		delay_second(net, to, one->frame, late);
 	else
-		port_give(net, to, frame, stays);
+		port_give(net, to, one->frame, one->stays);
 }
 
 static void send_over(struct network *net, struct port *from, struct port *to,
-		      struct frame frame)
+		      struct passing one)
 {
 	const struct faults *faults = &net->faults;
 	uint8_t damaged[LENGTH_BYTES + FRAME_MOST];
 	uint64_t late = 0;
-	bool stays = true;
 
 	if (faults_cut(net, from, to)) {
 		from->counters[PORT_cut]++;
@@ -65,10 +70,10 @@ static void send_over(struct network *net, struct port *from, struct port *to,
 	}
 	if (dice_says(&from->dice, faults->damage)) {
 		from->counters[PORT_damaged]++;
-		memcpy(damaged, frame.wire, LENGTH_BYTES + frame.bytes);
-		frame.wire = damaged;
-		faults_damage(&from->dice, damaged + LENGTH_BYTES, frame.bytes);
-		stays = false;
+		memcpy(damaged, one.frame.wire, LENGTH_BYTES + one.frame.bytes);
+		one.frame.wire = damaged;
+		faults_damage(&from->dice, damaged + LENGTH_BYTES, one.frame.bytes);
+		one.stays = false;
 	}
 	if (dice_says(&from->dice, faults->delay)) {
 		from->counters[PORT_delayed]++;
@@ -76,14 +81,17 @@ static void send_over(struct network *net, struct port *from, struct port *to,
 	}
 	if (dice_says(&from->dice, faults->duplicate)) {
 		from->counters[PORT_duplicated]++;
-		carry(net, to, frame, late, stays);
+		carry(net, from, to, &one, late);
 	}
 	if (dice_says(&from->dice, faults->reorder)) {
 		from->counters[PORT_reordered]++;
-		delay_hold(net, to, frame);
-		return;
+		if (!one.at && !port_is_slow(to)) {
+			delay_hold(net, to, one.frame);
+			return;
+		}
+		late += HOLD_NS;       /* those behind it are on their way, too */
 	}
-	carry(net, to, frame, late, stays);
+	carry(net, from, to, &one, late);
 	if (to->held) {
 		port_flush_all(net);
 		delay_release(net, to);
@@ -95,12 +103,15 @@ void forward(struct network *net, struct port *from, struct frame frame)
 	static const uint8_t everybody[ADDRESS_BYTES] = { 255, 255, 255, 255, 255, 255 };
 	const uint8_t *destination = frame.wire + LENGTH_BYTES;
 	const uint8_t *source = destination + ADDRESS_BYTES;
+	struct passing one = { .frame = frame, .stays = true };
 	struct port *to;
 
 	from->counters[PORT_frames_in]++;
 	from->counters[PORT_bytes_in] += frame.bytes;
 	if (net->capture)
-		pcap_write(net->capture, destination, frame.bytes);
+		pcap_write(net, destination, frame.bytes);
+	if (port_is_slow(from) && !(one.at = leave(from, frame.bytes)))
+		return;
 	if (memcmp(source, from->address, ADDRESS_BYTES) != 0) {
 		from->counters[PORT_forged]++;
 		if (!net->accept_forged)
@@ -109,7 +120,7 @@ void forward(struct network *net, struct port *from, struct frame frame)
 	if (memcmp(destination, everybody, ADDRESS_BYTES) == 0) {
 		for (uint32_t i = 0; i < net->n; i++)
 			if (&net->ports[i] != from)
-				send_over(net, from, &net->ports[i], frame);
+				send_over(net, from, &net->ports[i], one);
 		return;
 	}
 	to = find(net, destination);
@@ -117,5 +128,5 @@ void forward(struct network *net, struct port *from, struct frame frame)
 		from->counters[PORT_unknown]++;
 		return;
 	}
-	send_over(net, from, to, frame);
+	send_over(net, from, to, one);
 }

@@ -7,6 +7,8 @@
  *          [--stats FD] [--accept-forged] PORT...
  *
  * PORT is FD:NODE or FD:NODE.CARD: an open stream socket and the node behind it.
+ * US and MBPS are for all links, or NODE:US for those of one node, or a list of
+ * these: 20,3:500.
  */
 #include "switch.h"
 
@@ -34,6 +36,7 @@ _Noreturn static void usage(const char *why)
 	fprintf(stderr, "switch: %s\n"
 		"usage: switch [--latency US] [--bandwidth MBPS] [--faults LIST] [--pcap FILE]\n"
 		"              [--stats FD] [--accept-forged] FD:NODE[.CARD]...\n"
+		"US and MBPS: of all links, or of some nodes': 20,3:500\n"
 		"LIST: loss=1%%,dup=0.5%%,reorder=2%%,damage=0.1%%,delay=1%%:500us,seed=7,\n"
 		"      cut=0-3:100-200 (ms), stop=2:50-80 (ms)\n", why);
 	exit(2);
@@ -53,6 +56,14 @@ static uint64_t number(const char *text, const char *what)
 		usage(why);
 	}
 	return value;
+}
+
+bool switch_has_node(const struct network *net, uint32_t node)
+{
+	for (uint32_t i = 0; i < net->n; i++)
+		if (port_node(&net->ports[i]) == node)
+			return true;
+	return false;
 }
 
 /* "FD:NODE" or "FD:NODE.CARD" */
@@ -166,20 +177,23 @@ int main(int argc, char **argv)
 		{ NULL, 0, NULL, 0 }
 	};
 	struct network net = { .faults.seed = 1, .started = now_ns() };
+	struct link_values latency = { .n = 0 }, bandwidth = { .n = 0 };
 	int stats = -1, option;
+	bool faulty = false;
 
+	setvbuf(stdout, NULL, _IOLBF, 0);
 	while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
-		if (option == 'l')
-			net.latency_ns = number(optarg, "--latency") * 1000;
-		else if (option == 'b')
-			net.bytes_per_s = number(optarg, "--bandwidth") * 1000000;
-		else if (option == 's')
+		if ((option == 'l' && links_parse("--latency", optarg, &latency)) ||
+		    (option == 'b' && links_parse("--bandwidth", optarg, &bandwidth)) ||
+		    (option == 'f' && faults_parse(optarg, &net.faults)))
+			return 2;
+		if (option == 's')
 			stats = (int)number(optarg, "--stats");
 		else if (option == 'a')
 			net.accept_forged = true;
-		else if (option == 'f' && faults_parse(optarg, &net.faults))
-			return 2;
-		else if (option == 'p' && !(net.capture = pcap_open(optarg)))
+		else if (option == 'f')
+			faulty = true;
+		else if (option == 'p' && !(net.capture = pcap_open(net.capture_path = optarg)))
 			return fprintf(stderr, "switch: --pcap %s: %s\nname a file that you may write\n",
 				       optarg, strerror(errno)), 2;
 		else if (option == '?')
@@ -196,13 +210,14 @@ int main(int argc, char **argv)
 		net.ports[i].fd = -1;
 	for (uint32_t i = 0; i < net.n; i++)
 		open_port(&net, i, argv[optind + (int)i]);
-	if (faults_check(&net))
+	if (faults_check(&net) || links_set(&net, &latency, &bandwidth))
 		return 2;
+	if (faulty)
+		printf("faults from seed %llu\n", (unsigned long long)net.faults.seed);
 	run(&net);
 	if (stats >= 0)
 		print_stats(&net, stats);
-	if (net.capture && fclose(net.capture) != 0)
-		return perror("switch: the capture"), 1;
+	pcap_close(&net);
 	delay_drop(&net);
 	return 0;
 }

@@ -4,7 +4,9 @@
  */
 #include "switch.h"
 
-#include <stdlib.h>
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
 #include <time.h>
 
 #define MAGIC_NS        0xa1b23c4du
@@ -16,6 +18,7 @@ FILE *pcap_open(const char *path)
 		header = { MAGIC_NS, 2, 4, 0, 0, FRAME_MOST, LINK_ETHERNET };
 	FILE *file = fopen(path, "wb");
 
+	signal(SIGXFSZ, SIG_IGN);              /* a file that may not grow is a full disk */
 	if (file && fwrite(&header, sizeof(header), 1, file) != 1) {
 		fclose(file);
 		return NULL;
@@ -23,7 +26,14 @@ FILE *pcap_open(const char *path)
 	return file;
 }
 
-void pcap_write(FILE *file, const uint8_t *frame, uint32_t bytes)
+static void say_why(const struct network *net)
+{
+	printf("--pcap %s: %s; the capture ends here, the job goes on\n"
+	       "make room on the disk, or name a file elsewhere\n",
+	       net->capture_path, strerror(errno));
+}
+
+void pcap_write(struct network *net, const uint8_t *frame, uint32_t bytes)
 {
 	struct timespec now;
 	uint32_t record[4];
@@ -32,8 +42,16 @@ void pcap_write(FILE *file, const uint8_t *frame, uint32_t bytes)
 	record[0] = (uint32_t)now.tv_sec;
 	record[1] = (uint32_t)now.tv_nsec;
 	record[2] = record[3] = bytes;
-	if (fwrite(record, sizeof(record), 1, file) != 1 || fwrite(frame, bytes, 1, file) != 1) {
-		fprintf(stderr, "switch: the capture cannot be written (disk full?); it ends here\n");
-		exit(1);
-	}
+	if (fwrite(record, sizeof(record), 1, net->capture) == 1 &&
+	    fwrite(frame, bytes, 1, net->capture) == 1)
+		return;
+	say_why(net);
+	fclose(net->capture);
+	net->capture = NULL;
+}
+
+void pcap_close(struct network *net)
+{
+	if (net->capture && fclose(net->capture) != 0)
+		say_why(net);
 }

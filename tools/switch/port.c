@@ -35,7 +35,7 @@ void port_open(struct network *net, uint32_t index, int fd)
 	struct port *port = &net->ports[index];
 
 	if (port->fd >= 0)
-		port_close(net, port);
+		port_close(port);
 	port->fd = fd;
 	port->input_bytes = port->queue_first = 0;
 	if (!port->input) {
@@ -50,24 +50,68 @@ void port_open(struct network *net, uint32_t index, int fd)
 	watch(net, port, EPOLL_CTL_ADD, false);
 }
 
-void port_close(struct network *net, struct port *port)
+/* Frames that were to leave and do not. */
+static void take_back(struct port *port, enum port_counter why, uint32_t frames, uint64_t bytes)
 {
-	(void)net;
+	port->counters[why] += frames;
+	port->counters[PORT_frames_out] -= frames;
+	port->counters[PORT_bytes_out] -= bytes;
+}
+
+void port_close(struct port *port)
+{
 	close(port->fd); /* leaves the epoll set with it */
 	port->fd = -1;
-	port->batched = port->queue_bytes = 0;
+	for (uint32_t i = 0; i < port->batched; i++)
+		take_back(port, PORT_gone, 1, port->batch[i].iov_len - LENGTH_BYTES);
+	take_back(port, PORT_gone, port->queue_frames,
+		  port->queue_bytes + port->queue_sent - LENGTH_BYTES * port->queue_frames);
+	port->batched = port->queue_bytes = port->queue_frames = port->queue_sent = 0;
 }
 
 /* ---- out ---- */
 
-static void enqueue(struct port *port, const uint8_t *bytes, size_t n)
+static uint32_t length_at(const uint8_t *wire)
+{
+	return (uint32_t)wire[0] << 24 | (uint32_t)wire[1] << 16 | (uint32_t)wire[2] << 8 | wire[3];
+}
+
+/* Queue a frame, of which `skip` bytes have left already. */
+static void enqueue(struct port *port, const uint8_t *bytes, size_t n, size_t skip)
 {
 	uint32_t at = (port->queue_first + port->queue_bytes) % QUEUE_BYTES;
-	size_t straight = QUEUE_BYTES - at < n ? QUEUE_BYTES - at : n;
+	size_t straight;
 
+	if (!port->queue_frames++) {
+		port->queue_frame = (uint32_t)n;
+		port->queue_sent = (uint32_t)skip;
+	}
+	bytes += skip;
+	n -= skip;
+	straight = QUEUE_BYTES - at < n ? QUEUE_BYTES - at : n;
 	memcpy(port->queue + at, bytes, straight);
 	memcpy(port->queue, bytes + straight, n - straight);
 	port->queue_bytes += (uint32_t)n;
+}
+
+/* The first `bytes` of the ring have left: which frames were that? */
+static void dequeue(struct port *port, uint32_t bytes)
+{
+	uint32_t at = port->queue_first - port->queue_sent;      /* where the first frame begins */
+
+	port->queue_first = (port->queue_first + bytes) % QUEUE_BYTES;
+	port->queue_bytes -= bytes;
+	port->queue_sent += bytes;
+	while (port->queue_frames && port->queue_sent >= port->queue_frame) {
+		uint8_t length[LENGTH_BYTES];
+
+		port->queue_sent -= port->queue_frame;
+		at += port->queue_frame;
+		for (uint32_t i = 0; i < LENGTH_BYTES; i++)
+			length[i] = port->queue[(at + i) % QUEUE_BYTES];
+		port->queue_frames--;
+		port->queue_frame = LENGTH_BYTES + length_at(length);
+	}
 }
 
 /* Queue what is left of the frames of a batch from `skip` bytes on. A frame of
@@ -81,13 +125,10 @@ static void enqueue_rest(struct network *net, struct port *port, size_t skip)
 			skip -= piece->iov_len;
 			continue;
 		}
-		if (piece->iov_len - skip > QUEUE_BYTES - port->queue_bytes) {
-			port->counters[PORT_overflow]++;
-			port->counters[PORT_frames_out]--;
-			port->counters[PORT_bytes_out] -= piece->iov_len - LENGTH_BYTES;
-		} else {
-			enqueue(port, (const uint8_t *)piece->iov_base + skip, piece->iov_len - skip);
-		}
+		if (piece->iov_len - skip > QUEUE_BYTES - port->queue_bytes)
+			take_back(port, PORT_overflow, 1, piece->iov_len - LENGTH_BYTES);
+		else
+			enqueue(port, piece->iov_base, piece->iov_len, skip);
 		skip = 0;
 	}
 	port->batched = 0;
@@ -116,7 +157,7 @@ static void flush(struct network *net, struct port *port)
 	done = port->queue_bytes || faults_stopped(net, port)
 		? 0 : write_some(port, port->batch, port->batched);
 	if (done < 0)
-		port_close(net, port);
+		port_close(port);
 	else if ((size_t)done < all)
 		enqueue_rest(net, port, (size_t)done);
 	else
@@ -132,12 +173,12 @@ void port_flush_all(struct network *net)
 
 void port_give(struct network *net, struct port *port, struct frame frame, bool stays)
 {
-	if (port->fd < 0)
-		return;
 	if (port->batched == BATCH)
 		flush(net, port);
-	if (port->fd < 0)
+	if (port->fd < 0) {
+		port->counters[PORT_gone]++;
 		return;
+	}
 	port->batch[port->batched++] = (struct iovec){ frame.wire, LENGTH_BYTES + frame.bytes };
 	port->counters[PORT_frames_out]++;
 	port->counters[PORT_bytes_out] += frame.bytes;
@@ -161,21 +202,15 @@ void port_writable(struct network *net, struct port *port)
 	pieces[1] = (struct iovec){ port->queue, port->queue_bytes - straight };
 	done = write_some(port, pieces, pieces[1].iov_len ? 2 : 1);
 	if (done < 0) {
-		port_close(net, port);
+		port_close(port);
 		return;
 	}
-	port->queue_first = (port->queue_first + (uint32_t)done) % QUEUE_BYTES;
-	port->queue_bytes -= (uint32_t)done;
+	dequeue(port, (uint32_t)done);
 	if ((port->queue_bytes != 0) != port->wants_room)
 		watch(net, port, EPOLL_CTL_MOD, port->queue_bytes != 0);
 }
 
 /* ---- in ---- */
-
-static uint32_t length_at(const uint8_t *wire)
-{
-	return (uint32_t)wire[0] << 24 | (uint32_t)wire[1] << 16 | (uint32_t)wire[2] << 8 | wire[3];
-}
 
 /* Forward what is complete; the rest moves to the front. False: no frame can be
  * that long, so the stream has lost its frames for ever. */
@@ -212,13 +247,14 @@ void port_readable(struct network *net, struct port *port)
 	if (got < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
 	if (got <= 0) {
-		port_close(net, port);
+		port_close(port);
 		return;
 	}
 	port->input_bytes += (uint32_t)got;
 	if (!take_frames(net, port) && port->fd >= 0) {
-		fprintf(stderr, "switch: port %u sent a length above %u bytes: it is closed\n",
-			(uint32_t)(port - net->ports), FRAME_MOST);
-		port_close(net, port);
+		printf("card %u of node %u sent a frame longer than %u bytes, as no card does: "
+		       "its port is closed, and nothing passes to or from it any more\n",
+		       port->address[3], port_node(port), FRAME_MOST);
+		port_close(port);
 	}
 }

@@ -7,8 +7,13 @@
  *   port.c     a port's socket: frames in, frames out, queue
  *   forward.c  what happens to a frame between two ports
  *   faults.c   the faults of the command line and their dice
+ *   links.c    how long a frame takes over a port's link
  *   delay.c    frames that are on their way
+ *   control.c  what the launcher says on standard input
  *   pcap.c     the capture file
+ *
+ * Standard error has why it did not start; standard output has, line by line,
+ * what happens while it runs.
  */
 #ifndef TOOLS_SWITCH_H
 #define TOOLS_SWITCH_H
@@ -24,7 +29,8 @@
 #define FRAME_MOST      69632u          /* QEMU's NET_BUFSIZE */
 #define INPUT_BYTES     (1u << 20)      /* read at once from one port */
 #define QUEUE_BYTES     (4u << 20)      /* that wait for one port; more is dropped */
-#define ON_THE_WAY      (32u << 20)     /* bytes that are delayed to one port; more is dropped */
+#define ON_THE_WAY      (32u << 20)     /* bytes on one link in one direction; more is dropped */
+#define HOLD_NS         1000000u        /* at most so long a frame waits to be overtaken */
 #define BATCH           256u            /* frames written at once */
 #define ADDRESS_BYTES   6u
 
@@ -37,7 +43,8 @@
 	X(forged,       "frames with a source address that is not the port's") \
 	X(unknown,      "frames to an address that no port has") \
 	X(malformed,    "frames shorter than an Ethernet header, or a length out of range") \
-	X(overflow,     "frames to this port that found its queue full") \
+	X(overflow,     "frames to this port, or over its link, that found a queue full") \
+	X(gone,         "frames to this port with nobody behind it, or not yet read when it closed") \
 	X(lost,         "frames of this port lost by --faults") \
 	X(duplicated,   "sent twice") \
 	X(reordered,    "overtaken by the next") \
@@ -90,10 +97,16 @@ struct port {
 	uint32_t input_bytes;
 	uint8_t *queue;                    /* QUEUE_BYTES, a ring of what could not be written */
 	uint32_t queue_first, queue_bytes;
+	uint32_t queue_frames;             /* in the ring; the first of them may have left in part */
+	uint32_t queue_frame, queue_sent;  /* bytes of that one, and of it that have left */
 	struct iovec batch[BATCH];         /* frames in somebody's input, to be written at once */
 	uint32_t batched;
-	uint64_t busy_until;               /* ns: the last bit of the last frame leaves then */
-	uint32_t on_the_way;               /* bytes delayed to this port */
+	uint64_t latency_ns;               /* of its link, in each direction */
+	uint64_t bytes_per_s;              /* of its link, in each direction; 0: no limit */
+	uint64_t leaves_until;             /* ns: the last bit of the node's last frame has left then */
+	uint64_t arrives_until;            /* ns: the same of the last frame to the node */
+	uint32_t leaving;                  /* bytes of copies that wait for their time at the switch */
+	uint32_t arriving;                 /* bytes on the way from the switch to this port */
 	struct delayed *held;              /* overtaken by the next frame to this port */
 	bool wants_room;                   /* epoll watches for EPOLLOUT */
 	uint64_t counters[PORT_COUNTERS_END];
@@ -104,15 +117,14 @@ struct network {
 	uint32_t n;
 	int epoll;
 	uint64_t started;                  /* CLOCK_MONOTONIC, ns */
-	uint64_t latency_ns;               /* of every link */
-	uint64_t bytes_per_s;              /* of every link; 0: no limit */
 	bool accept_forged;
 	bool controlled_by_socket;         /* standard input brings new sockets (control.c) */
 	struct faults faults;
 	struct delayed **heap;             /* ordered by time, then by arrival */
 	uint32_t heap_n, heap_room;
-	uint64_t arrivals;
-	FILE *capture;
+	uint64_t arrivals;                 /* numbers the frames of the heap */
+	FILE *capture;                     /* null: none, or it has ended */
+	const char *capture_path;
 };
 
 uint64_t now_ns(void);                                    /* since any moment, never back */
@@ -125,7 +137,7 @@ static inline uint32_t port_node(const struct port *port)
 
 /* port.c. port_open takes a new socket, also in the place of an old one. */
 void port_open(struct network *net, uint32_t index, int fd);
-void port_close(struct network *net, struct port *port);
+void port_close(struct port *port);
 void port_readable(struct network *net, struct port *port);
 void port_writable(struct network *net, struct port *port);
 /* Give a frame to a port: now if its socket has room, else queued or dropped.
@@ -137,6 +149,15 @@ void port_flush_all(struct network *net);
 void forward(struct network *net, struct port *from, struct frame frame);
 void forward_address(uint8_t *address, uint32_t node, uint32_t card);
 
+/* True if a frame takes time over the port's link. */
+static inline bool port_is_slow(const struct port *port)
+{
+	return port->latency_ns || port->bytes_per_s;
+}
+
+/* main.c */
+bool switch_has_node(const struct network *net, uint32_t node);
+
 /* faults.c: 0, or -1 and a line on stderr that names cause and cure. */
 int faults_parse(const char *text, struct faults *faults);
 void faults_damage(struct dice *dice, uint8_t *frame, uint32_t bytes);
@@ -145,8 +166,29 @@ bool faults_cut(const struct network *net, const struct port *a, const struct po
 bool faults_stopped(const struct network *net, const struct port *port);
 uint64_t faults_next_change(const struct network *net);   /* ns since start; UINT64_MAX: none */
 
-/* delay.c */
-void delay_until(struct network *net, struct port *to, struct frame frame, uint64_t when);
+/* --latency or --bandwidth, as parsed: a value for some nodes' links, and one for the others. */
+struct link_value { uint32_t node; uint64_t value; };
+struct link_values {
+	const char *option;
+	uint64_t others;                   /* 0: not given */
+	uint32_t n;
+	struct link_value of[MOST_PORTS];
+};
+
+/* links.c. The first two: as those of faults.c. The others: when a frame that may begin at `from`
+ * has passed the port's link, from its node or to it, and the link is taken so long; 0: more than
+ * ON_THE_WAY wait for it, and the frame takes none of its time. */
+int links_parse(const char *option, const char *text, struct link_values *values);
+int links_set(struct network *net, const struct link_values *latency,
+	      const struct link_values *bandwidth);
+uint64_t links_leave(struct port *port, uint32_t bytes, uint64_t from);
+uint64_t links_arrive(struct port *port, uint32_t bytes, uint64_t from);
+
+/* delay.c. delay_both: a frame that reaches the switch at `when`, and then takes its turn on the
+ * way to its node. delay_second: one that takes its turn now, and is `late` ns after that. */
+void delay_both(struct network *net, struct port *from, struct port *to, struct frame frame,
+		uint64_t when);
+void delay_second(struct network *net, struct port *to, struct frame frame, uint64_t late);
 void delay_hold(struct network *net, struct port *to, struct frame frame);
 void delay_release(struct network *net, struct port *to); /* the held frame, behind another */
 void delay_run(struct network *net);                      /* what is due */
@@ -159,6 +201,7 @@ bool control_readable(struct network *net);               /* false: the switch s
 
 /* pcap.c */
 FILE *pcap_open(const char *path);
-void pcap_write(FILE *file, const uint8_t *frame, uint32_t bytes);
+void pcap_write(struct network *net, const uint8_t *frame, uint32_t bytes);
+void pcap_close(struct network *net);
 
 #endif

@@ -365,7 +365,7 @@ void send_ready(struct link *link, struct flow *flow)
 
 /* The first flow's turn: 1, 0 or NIC_FULL as send_frame. Who finds the card full stays the
  * first: behind the others it would find it so each time, if they fill the one place that is
- * free. */
+ * free. Only what it owes its peer an acknowledgement for goes before it. */
 static int pump_flow(struct link *link, uint64_t now)
 {
 	struct flow *flow = &link->flows[link->ready_first];
@@ -374,7 +374,7 @@ static int pump_flow(struct link *link, uint64_t now)
 	if (flow->flags & FLOW_ACK_NOW)
 		send_ack(link, flow, now);
 	result = flow->flags & FLOW_ACK_NOW ? NIC_FULL : send_frame(link, flow, now);
-	if (result == NIC_FULL)
+	if (result == NIC_FULL && !(flow_other(flow)->flags & FLOW_ACK_NOW))
 		return result;
 	link->ready_first = flow->ready_next;
 	flow->flags &= (uint8_t)~FLOW_READY;

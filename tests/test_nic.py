@@ -122,6 +122,15 @@ def test_a_node_that_computes_is_interrupted(margay, app, link):
     assert woken and int(woken[2]) > 100
 
 
+@pytest.mark.parametrize("link, control", [("virtio", "interrupt"), ("virtio", "poll"),
+                                           ("e1000", "interrupt"), ("e1000e", "interrupt")])
+def test_a_node_that_hears_nothing_is_not_interrupted(margay, app, link, control):
+    """It computes beside a card, and nothing ticks."""
+    run = margay(*RUN, "--link", link, "--control", control, "--no-prefix", app("quiet"),
+                 timeout=120)
+    assert run.ok().lines == ["ok quiet"]
+
+
 @pytest.mark.parametrize("link", LINKS)
 def test_a_wire_with_all_faults(margay, app, tmp_path, link):
     """Lost, doubled, late and damaged frames: nobody hangs, and the cards are not to blame."""
@@ -131,7 +140,8 @@ def test_a_wire_with_all_faults(margay, app, tmp_path, link):
     data = json.loads(report.read_text())
     faults = data["switch"]["ports"][0]
     assert all(faults[name] for name in ("lost", "duplicated", "reordered", "damaged"))
-    assert all(rank["stats"]["card_resets"] == 0 for rank in data["ranks"])
+    assert all(rank["stats"][name] == 0 for rank in data["ranks"]
+               for name in ("card_resets", "card_link_losses", "card_nonsense"))
     assert figures(run)["frames_0_good"] > 0
 
 

@@ -39,8 +39,6 @@
 #define REG_RXDCTL          0x2828u
 #define REG_RADV            0x282cu
 #define REG_TDBAL           0x3800u
-#define REG_TDBAH           0x3804u
-#define REG_TDLEN           0x3808u
 #define REG_TDH             0x3810u
 #define REG_TDT             0x3818u
 #define REG_TIDV            0x3820u

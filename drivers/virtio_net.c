@@ -1,7 +1,8 @@
 /*
  * The driver of virtio network cards. Data: one struct virtio_net per card, in
- * memory that is taken at boot. Runs with interrupts off, on one processor; the
- * interrupt itself does nothing but end a halt (kernel/cards.c).
+ * memory that is taken at boot. Runs with interrupts off, on one processor. The
+ * interrupt itself only ends a halt; who looks at the card then is up to
+ * kernel/link_frames.c.
  *
  * Receiving: the ring's buffers are one piece of memory, cut into slots, which
  * is mapped twice in a row. The device fills them in order, a large frame fills

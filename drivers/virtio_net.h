@@ -108,10 +108,10 @@ void virtio_net_bulk_take(struct virtio_net *v);
 void virtio_net_bulk_start(struct virtio_net *v);
 /* Hand up what has landed, at most `budget` frames; returns how many. */
 uint32_t virtio_net_bulk_receive(struct virtio_net *v, uint32_t budget);
-/* Of nic_ops. */
-int virtio_net_bulk_post(struct nic *nic, const struct nic_piece *pieces, uint32_t n, int tell);
 /* How many rooms are filled before the next one that tells, or the last. */
 uint16_t virtio_net_bulk_ahead(const struct virtio_net *v);
+/* Of nic_ops. */
+int virtio_net_bulk_post(struct nic *nic, const struct nic_piece *pieces, uint32_t n, int tell);
 void virtio_net_bulk_take_back(struct nic *nic);
 
 #endif

@@ -27,7 +27,6 @@
 #define COMMON_DRIVER_SELECT     0x08u   /* RW 32 */
 #define COMMON_DRIVER_FEATURES   0x0cu   /* RW 32 */
 #define COMMON_STATE_VECTOR      0x10u   /* RW 16: MSI-X entry of configuration changes */
-#define COMMON_QUEUES            0x12u   /* R  16 */
 #define COMMON_STATUS            0x14u   /* RW  8 */
 #define COMMON_QUEUE_SELECT      0x16u   /* RW 16 */
 #define COMMON_QUEUE_SIZE        0x18u   /* RW 16 */

@@ -6,6 +6,7 @@
 #include "cards.h"
 
 #include "../drivers/nic_table.h"
+#include "../net/link/wire.h"
 #include "apic.h"
 #include "console.h"
 #include "node.h"
@@ -30,17 +31,17 @@ static uint64_t frames_before;
 
 static struct nic *open(uint32_t index)
 {
-	const struct nic_setup setup = {
+	struct nic_setup setup = {
 		.card = index,
-		.address = { 0x02, 0x4d, 0x47, (uint8_t)index, (uint8_t)(node.id >> 8),
-		             (uint8_t)node.id },
 		.vector = (uint8_t)(VECTOR_CARD + index),
 		.state_vector = (uint8_t)(VECTOR_CARD_STATE + index),
 		.bulk = parameters.bulk && index == 1,
 	};
 	const char *why;
-	struct nic *nic = nic_open(&setup, &why);
+	struct nic *nic;
 
+	wire_address(setup.address, node.id, index);
+	nic = nic_open(&setup, &why);
 	if (!nic)
 		panic("network card %u cannot be used: %s", index, why ? why : "it is not there");
 	if (parameters.mtu && parameters.mtu < nic->mtu)

@@ -21,7 +21,8 @@ struct nic *card(uint32_t number);
  * interrupts are again as they were `before`. */
 void cards_give_back(struct nic *nic, const struct nic *before);
 
-/* A card's interrupt: it has ended a halt, and whoever was halted polls. */
+/* A card's interrupt: keeps it quiet until it is polled, by whoever was halted, or by
+ * link_frames_arrival. */
 void cards_interrupt(uint32_t vector);
 
 /* Adds what the cards have counted since the last call to the node's counters. */

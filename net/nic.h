@@ -92,7 +92,6 @@ struct nic {
 	uint32_t slots;            /* that the longest frame takes; one of 4 KiB takes one */
 	uint8_t address[NIC_ADDRESS_BYTES];
 	uint8_t silent;            /* a bit per reason, of enum nic_silence */
-	uint8_t zero;
 	void *context;             /* of the two calls up, which the user of the card sets */
 	/* A frame has arrived; it is the driver's again after the call. */
 	void (*receive)(void *context, const uint8_t *frame, uint32_t bytes);

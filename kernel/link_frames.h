@@ -49,7 +49,8 @@ int link_frames_do(link_frames_call *call, const struct initiator_args *args);
 /* The plainest puts, by frames_brief. False: it is another, or must wait: link_frames_do. */
 bool link_frames_brief(const struct initiator_args *args);
 
-/* Send a message that nobody answers (BARRIER). False: the node is dead. */
+/* Send a message that nobody answers (BARRIER); waits while there is no room, or the node
+ * boots. False: it is dead. */
 bool link_frames_signal(const struct message *message);
 
 /* Messages of this process to that node that it has not acknowledged. */

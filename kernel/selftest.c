@@ -12,6 +12,8 @@
  *   copy       the copy routine from segment to segment: the limit of bandwidth,
  *              and the forms of copying that it was chosen from
  *   costs      of single instructions and events (selftest_costs.c); also on one node
+ *   stray      interrupts that nobody asked for are counted and harm nothing; also on
+ *              one node
  *   frames     raw frames between the network cards (selftest_frames.c); of it
  *              framesizes measures nothing, framehalves latency, framestreams streams
  *   incast     raw frames from all nodes to one (selftest_incast.c); 3 nodes or more

@@ -72,8 +72,8 @@ int frames_exchange(struct frames *frames, const struct initiator_args *args);
 enum frames_brief {
 	FRAMES_OTHER,              /* it is another: nothing has happened, frames_put knows */
 	FRAMES_QUEUED,             /* done */
-	FRAMES_SENT                /* done, and the card has it: frames_deadline can only have
-	                              become that of frames_due */
+	FRAMES_SENT                /* done, and it has left or waits with others already:
+	                              frames_deadline can only have become that of frames_due */
 };
 
 enum frames_brief frames_brief(struct frames *frames, const struct initiator_args *args);
@@ -101,7 +101,8 @@ uint32_t frames_pending(const struct frames *frames);
 uint64_t frames_port_now(void *context);                  /* ns */
 int frames_port_lock(void *context);                      /* 0: the block is broken */
 void frames_port_unlock(void *context);
-/* Events were recorded; with `upcall` one of them is for a handler. */
+/* So many events were recorded (0: a barrier's round has come, or a peer is lost); with
+ * `upcall` one of them is for a handler. */
 void frames_port_wake(void *context, uint32_t events, int upcall);
 
 #endif

@@ -20,9 +20,9 @@ struct outgoing {
 	uint8_t  kind;             /* enum outgoing_kind */
 	uint8_t  reported;         /* OUT_SEND: 1: its answer came first, SEND_END is out */
 	uint32_t copied;           /* payload bytes that are in `bytes`, not in the range */
-	struct message message;
+	struct message message;    /* its header */
 	struct grant grant;        /* the range that is sent */
-	uint8_t  bytes[DELIVER_OPERAND_BYTES];
+	uint8_t  bytes[DELIVER_OPERAND_BYTES]; /* payload that was copied */
 };
 
 /* A message that arrives in parts: in the link's struct link_target. */
@@ -42,8 +42,8 @@ struct frames {
 	struct outgoing *outgoing;
 	uint16_t *by_op;           /* operation record to the OUT_SEND that awaits its answer */
 	uint32_t room;             /* of `outgoing`: as many as the link's records */
-	uint16_t free;
-	uint16_t used;
+	uint16_t free;             /* first free one, or NO_OUTGOING */
+	uint16_t used;             /* how many are not */
 	uint32_t reserved;         /* records kept for answers */
 	uint64_t counters[FRAMES_COUNTERS];
 };

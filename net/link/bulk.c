@@ -9,9 +9,11 @@
 
 #define SHARE_PARTS   32u          /* of a turn, while others wait */
 #define PULL_PARTS    16u          /* asked for at once on the ordinary card */
-#define LEAST_UNTOLD  16u          /* rooms between two of which the card tells at once */
-#define SHARE_UNTOLD  4u           /* ... while others wait: then their turn begins sooner */
-#define MOST_UNTOLD   24u          /* ... where no message ends */
+/* The card interrupts when a room is filled that a message ends in, if so many were posted since
+ * the last of which it does; in the middle of a message after MOST_UNTOLD. */
+#define LEAST_UNTOLD  16u
+#define SHARE_UNTOLD  4u           /* while others wait: their turn begins sooner */
+#define MOST_UNTOLD   24u
 #define FEW_ROOMS     8u           /* posted: time for more */
 #define BAD_FAILURES  6u           /* from then on parts are pulled, which takes one off each */
 #define MOST_PASSES   8u           /* times that the wait for another turn doubles */
@@ -169,6 +171,8 @@ static uint32_t step_of(const struct bulk *bulk)
 	return bulk->limit < bulk->most ? bulk->limit / 4 : bulk->limit / 2;
 }
 
+/* A room for the next part of this message: 1, or 0 if there can be none: no card, no place,
+ * or too many turns went astray. */
 static int post(struct link *link, uint32_t index)
 {
 	struct assembly *assembly = assembly_at(link, index);

@@ -38,7 +38,7 @@ enum flow_flag {
 /* One lane of one peer, both directions. Bitmaps of the sending half: bit i is
  * frame una + i; of the receiving half: bit i is frame expected + 1 + i. */
 struct flow {
-	uint16_t node;
+	uint16_t node;             /* the peer */
 	uint8_t  flags;            /* enum flow_flag */
 	uint8_t  tries;            /* timeouts since the peer was heard */
 	uint32_t theirs, mine;     /* incarnations; theirs is 0 until known */
@@ -65,8 +65,9 @@ struct flow {
 	uint32_t begun;            /* first frame of the first message that has not begun */
 	uint16_t assembly;         /* messages begun and not ended, in order */
 	uint16_t stash;            /* short messages that came early, in any order */
-	uint8_t  credit;           /* frames from una on that may be sent */
-	uint8_t  burst;            /* most frames under way, as far as loss allows */
+	uint8_t  credit;           /* frames from una on that may be sent: the peer's window */
+	uint8_t  burst;            /* most frames under way, as far as loss allows: the congestion
+	                              window */
 	uint8_t  granted;          /* frames from `expected` on that the peer may send */
 	uint8_t  unacked;          /* frames received since the last acknowledgement */
 };
@@ -86,24 +87,24 @@ struct send {
 	uint16_t with_card;        /* frames that the card has not yet read */
 	uint8_t  lane;             /* enum link_lane */
 	uint8_t  over;             /* 1: acknowledged or failed, waits for the card */
-	uint8_t  fail;
+	uint8_t  fail;             /* with `over`: what sent() will say */
 	uint8_t  brief;            /* not 0: its payload is in `frame`, and sent() comes only if it
 	                              fails; enum brief */
 	uint32_t first;            /* number of its first frame */
-	uint32_t frames;
+	uint32_t frames;           /* how many it goes in */
 	uint32_t fragment;         /* payload bytes of each frame but the last */
 	uint8_t  announced;        /* 1: in one frame; its payload goes as it is granted */
 	uint8_t  serving;          /* 1: in the list of those that send parts; counts as with_card */
 	uint8_t  turned;           /* 1: the fields from `turn` on are those of a turn */
 	uint8_t  pulled;           /* 1: the parts in `wanted` go to the ordinary card */
-	uint64_t length;
+	uint64_t length;           /* of all payload, bytes */
 	uint64_t source;           /* the user's name for it, if it is not brief */
 	union {
 		uint16_t bundle;   /* BRIEF_BUNDLE: where the others are */
 		uint16_t tail;     /* announced: last bytes of payload, which go with that */
 	};
 	uint16_t serve_next;       /* in that list */
-	uint16_t flow;
+	uint16_t flow;             /* announced: whose it is */
 	uint32_t turn;             /* the last that it was granted in */
 	uint32_t served, granted;  /* parts sent in that turn, and that may be */
 	uint32_t wanted;           /* bit i: part served + i */
@@ -135,9 +136,9 @@ struct assembly {
 	uint8_t  announced;        /* 1: its payload comes in parts, which are granted */
 	uint8_t  whole;            /* 1: and all of them are there */
 	uint8_t  queued;           /* 1: in the list of those that want a turn */
-	uint16_t flow;
+	uint16_t flow;             /* whose it is */
 	uint16_t turn_next;        /* in that list */
-	uint32_t parts;
+	uint32_t parts;            /* how many there are */
 	uint32_t received;         /* parts that are there, from the first on */
 	uint32_t granted;          /* parts for which a room was posted, or that were asked for */
 	uint32_t pulled;           /* bit i: part received + i is there */
@@ -152,9 +153,9 @@ struct stash {
 	uint16_t bytes;            /* of all payload */
 	uint16_t length;           /* of the message's, or the first one's in a bundle */
 	uint16_t bundle;           /* where the payload is, or NO_RECORD: here */
-	uint32_t sequence;
-	uint8_t  header[LINK_HEADER_BYTES];
-	uint8_t  payload[LINK_WHOLE_BYTES];
+	uint32_t sequence;         /* of its frame */
+	uint8_t  header[LINK_HEADER_BYTES]; /* the message's, or the first one's */
+	uint8_t  payload[LINK_WHOLE_BYTES]; /* unless it is in `bundle` */
 };
 
 #define TRAIN_MESSAGES 12u         /* most in a TRAIN */
@@ -213,9 +214,9 @@ struct bulk {
 };
 
 struct link {
-	struct link_config config;
-	struct nic *nic;
-	struct link_user user;
+	struct link_config config; /* as link_open was given it */
+	struct nic *nic;           /* the ordinary card */
+	struct link_user user;     /* calls up */
 	void *context;             /* of its calls */
 	const uint8_t *key;        /* the configuration's, or null */
 	uint32_t fragment;         /* payload bytes that fit in a frame */
@@ -227,27 +228,27 @@ struct link {
 	uint64_t plain_from;       /* its second word */
 	uint64_t plain_here;       /* first word of one for this node */
 	uint16_t most_requests;    /* records that the lane of requests may take */
-	uint16_t n_held;
+	uint16_t n_held;           /* in use */
 	struct held {
 		uint16_t flow;     /* whose messages wait for company (bundle.c) */
 		uint16_t first;    /* from this one on */
 	} held[BUNDLES_HELD];
 	uint64_t hold_until;       /* ns: when all of them leave, if n_held */
-	uint16_t n_owed;
+	uint16_t n_owed;           /* in use */
 	uint16_t owed[MOST_OWED];  /* flows with senders that may wait for an acknowledgement */
 	uint64_t counters[LINK_COUNTERS_END];
 	struct flow *flows;        /* a peer's two lie side by side, that of requests first */
 	uint16_t n_flows;          /* in use: they are never given back */
 	uint16_t *heads;           /* hash of node to its pair of flows */
 	uint16_t *heap;            /* flows with a timer, the earliest first */
-	uint16_t n_heap;
-	uint16_t ready_first, ready_last;
-	uint16_t sends_used[LINK_LANES];
+	uint16_t n_heap;           /* in use */
+	uint16_t ready_first, ready_last; /* flows with something to send, in turn */
+	uint16_t sends_used[LINK_LANES]; /* records of messages, by lane */
 	uint16_t reserved;         /* answers' records kept */
 	uint16_t senders;          /* flows that sent data in this epoch */
 	uint16_t senders_before;   /* and in the last */
 	uint16_t sharers;          /* the larger number, for `share` */
-	uint16_t epoch;
+	uint16_t epoch;            /* the clock's, of 2 ms */
 	uint8_t pumping;           /* send_pump is at work further up */
 	uint8_t stalled;           /* the card was full */
 	uint16_t no_plain;         /* 1: no frame is plain, as tags or checksums of payload are wanted */

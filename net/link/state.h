@@ -50,13 +50,20 @@ static inline void timer_by(struct link *link, struct flow *flow, uint32_t at)
 		timer_move(link, flow, at);
 }
 
+/* Here `now` is in units, as the times in a flow are. */
+
+/* What is under way is sent again unless something is heard within its timeout, from now on;
+ * later where nothing need be lost. */
 void timer_resend(struct link *link, struct flow *flow, uint32_t now);
 /* The same for the only frame under way, where all before has arrived. */
 void timer_first(struct link *link, struct flow *flow, uint32_t now);
+/* An acknowledgement by itself in so many ns, if none is due earlier. */
 void timer_ack(struct link *link, struct flow *flow, uint32_t now, uint64_t ns);
 /* After config.first_timeout, and not before that even if it was to be sent sooner. */
 void timer_ack_late(struct link *link, struct flow *flow, uint32_t now);
+/* A round trip took so many units. */
 void timer_measure(struct flow *flow, uint32_t trip);
+/* Units until what is under way counts as lost: longer with each of flow->tries. */
 uint32_t timer_timeout(const struct link *link, const struct flow *flow);
 /* Neither of its times counts any more. */
 void timer_cancel(struct link *link, struct flow *flow);
@@ -203,7 +210,7 @@ __attribute__((noinline)) void assemble_owe(struct link *link, const struct flow
 /* Nothing is sent for a while that would take it along. */
 void assemble_rest(struct link *link, uint64_t now);
 
-/* A DATA frame of the right incarnations. */
+/* A DATA, ANNOUNCE or BUNDLE frame of the right incarnations. */
 void assemble(struct link *link, struct flow *flow, const struct wire *wire, uint64_t now);
 /* 1: what the flow expects next is announced and begun, and waits for its payload. */
 static inline int assemble_waits(const struct link *link, const struct flow *flow)

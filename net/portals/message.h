@@ -16,7 +16,7 @@ enum message_operation {
 	MESSAGE_NONE,
 	MESSAGE_PUT,            /* payload: length bytes, source -> target */
 	MESSAGE_GET,            /* no payload; answered by REPLY */
-	MESSAGE_ACK,            /* no payload; answers PUT */
+	MESSAGE_ACK,            /* no payload; answers PUT, ATOMIC */
 	MESSAGE_REPLY,          /* payload: mlength bytes; answers GET, GETPUT, FETCH_ATOMIC */
 	MESSAGE_GETPUT,         /* payload: length bytes; answered by REPLY */
 	MESSAGE_ATOMIC,         /* payload: length bytes of operands, CSWAP twice as many */

@@ -58,9 +58,10 @@ MODEL_SOURCES := $(sort $(wildcard net/portals/*.c)) host/port.c $(sort $(wildca
 build/host/model-engine: $(MODEL_SOURCES:%.c=build/host/gcc/%.o)
 	@gcc $(HOST_SANITIZE) $^ -o $@
 
-# Long simulations of the link (tests/test_netsim.py), native and under ASan and UBSan.
-NETSIM_SOURCES := $(sort $(wildcard net/link/*.c)) $(sort $(wildcard host/netsim*.c)) host/crc.c host/port.c \
-	tests/host/traffic.c $(sort $(wildcard tests/netsim/*.c))
+# Long simulations of links and engines (tests/test_netsim.py), native and under ASan and UBSan.
+NETSIM_SOURCES := $(sort $(wildcard net/portals/*.c net/link/*.c net/frames/*.c host/netsim*.c)) \
+	host/fabric.c host/crc.c host/port.c tests/host/traffic.c \
+	$(sort $(wildcard tests/host/engines*.c tests/netsim/*.c))
 
 build/host/netsim: $(NETSIM_SOURCES:%.c=build/host/lib/%.o)
 	@gcc $^ -o $@

@@ -1,4 +1,4 @@
-"""The link between simulated nodes: the long runs (tests/netsim; the short ones are unit tests).
+"""Links and engines between simulated nodes: the long runs (the short ones are unit tests).
 
 The seed is printed; `build/host/netsim NODES MESSAGES SEED ...` repeats a run.
 """
@@ -56,6 +56,38 @@ def test_million_messages_between_64_nodes_in_bounded_memory():
     assert " 0 failed" in many and "1000000 sent" in many
 
 
+def test_million_operations_of_64_engines_in_bounded_memory():
+    """Puts, gets, exchanges and atomic operations of all with each other: natively, with a
+    little of every fault. Operations that are over leave nothing behind."""
+    few, many = (run("netsim", 64, operations, seed(), "engines=1",
+                     *(f"{name}=1000" for name in FAULTS)) for operations in (64_000, 1_000_000))
+    assert "1000000 started, 0 failed" in many
+    assert most(many)[0] <= 4 * most(few)[0] and most(many)[1] <= 4 * most(few)[1]
+    assert most(many)[2] - most(few)[2] < 4096
+
+
+@pytest.mark.parametrize("restarts", [0, 30])
+def test_50000_operations_of_64_engines_under_asan(restarts):
+    text = run("netsim-asan", 64, 50_000 // 64 * 64, seed(), "engines=1", f"restarts={restarts}",
+               *(f"{name}=1000" for name in FAULTS))
+    assert (" 0 failed" in text) == (restarts == 0)
+
+
+@pytest.mark.parametrize("pair", PAIRS, ids="-".join)
+def test_pairs_of_faults_with_engines(pair):
+    """Each pair, with every rate."""
+    for rate in RATES:
+        text = run("netsim", 8, 2000, seed(), "engines=1", *(f"{name}={rate}" for name in pair))
+        assert "2000 started, 0 failed" in text
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_engines_that_restart(fault):
+    """Among another fault; the judge finds no operation of an earlier life."""
+    run("netsim-asan", 8, 8000, seed(), "engines=1", "restarts=20", f"{fault}=50000",
+        "delay=20000", "duplicate=20000")
+
+
 @pytest.mark.parametrize("pair", PAIRS, ids="-".join)
 def test_pairs_of_faults(pair):
     """Each pair with two rates of all; every message arrives, once, in order, right to the byte."""
@@ -80,6 +112,22 @@ def test_long_cuts_end_in_honest_failures(fault):
     text = run("netsim", 8, 20_000, seed(), "cut=300000", "cut_ns=300000000", "tries=3",
                *([f"{fault}=20000"] if fault != "cut" else []))
     assert " 0 failed" not in text
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("pair", PAIRS, ids="-".join)
+def test_pairs_of_faults_at_all_rates_with_engines(pair):
+    """Also where long payload goes by bulk cards."""
+    for rates in [(a, b) for a in RATES for b in RATES]:
+        faults = [f"{name}={rate}" for name, rate in zip(pair, rates)]
+        for more in ([], ["announce=16384", "longest=60000"], ["restarts=10"]):
+            text = run("netsim", 8, 8000, seed(), "engines=1", *faults, *more)
+            assert " 0 failed" in text or more == ["restarts=10"]
+
+
+@pytest.mark.long
+def test_million_operations_of_engines_under_asan():
+    run("netsim-asan", 64, 1_000_000, seed(), "engines=1", *(f"{name}=10000" for name in FAULTS))
 
 
 @pytest.mark.long

@@ -1,10 +1,11 @@
 /*
- * Long simulations of the link from the command line, for tests/test_netsim.py
- * and for figures:
+ * Long simulations of the link, and of engines over links, from the command line, for
+ * tests/test_netsim.py and for figures:
  *   netsim NODES MESSAGES SEED [name=value ...]
  * rates (loss, duplicate, reorder, damage, delay, cut, stop, busy, longer, answers) are per
  * million; fixed, longest, incast, ring and mtu as in the structures; auth=1: with a key
- * (bytes 0 to 15); pcap=FILE writes all frames that were sent. The last line is
+ * (bytes 0 to 15); pcap=FILE writes all frames that were sent. engines=1: engines that do
+ * MESSAGES operations, with longest, announce, restarts and the network's. The last line is
  * "ok" or "failed", that before a row of figures.
  */
 #include <stdio.h>
@@ -12,6 +13,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <time.h>
+#include "../host/engines.h"
 #include "../host/traffic.h"
 
 static uint64_t option(int argc, char **argv, const char *name, uint64_t otherwise)
@@ -58,37 +60,10 @@ static long most_resident(void)
 
 #define RATE(name, otherwise) (uint32_t)option(argc, argv, name, otherwise)
 
-int main(int argc, char **argv)
+static struct netsim_config read_network(int argc, char **argv, uint32_t nodes, uint64_t seed)
 {
-	struct netsim_config network;
-	struct traffic_config config = { 0 };
-	struct timespec from, to;
-	struct traffic t;
-	double seconds;
-	uint32_t records = 0;
-	uint64_t bytes;
-	FILE *file;
-	int done;
+	struct netsim_config network = netsim_defaults(nodes, seed);
 
-	if (argc < 4) {
-		fprintf(stderr, "netsim NODES MESSAGES SEED [name=value ...]\n");
-		return 2;
-	}
-	config.nodes = (uint32_t)strtoul(argv[1], 0, 0);
-	config.messages = (uint32_t)strtoul(argv[2], 0, 0);
-	config.seed = strtoull(argv[3], 0, 0);
-	config.longest = RATE("longest", 20000);
-	config.longer = RATE("longer", 100000);
-	config.fixed = RATE("fixed", 0);
-	config.answers = RATE("answers", 250000);
-	config.brief = RATE("brief", 500000);
-	config.announce = RATE("announce", 0);
-	config.unplaceable = RATE("unplaceable", 0);
-	config.cardless = RATE("cardless", 0);
-	config.busy = RATE("busy", 10000);
-	config.incast = RATE("incast", 0);
-	config.most_time = option(argc, argv, "seconds", 600) * 1000000000;
-	network = netsim_defaults(config.nodes, config.seed);
 	network.loss = RATE("loss", 0);
 	network.duplicate = RATE("duplicate", 0);
 	network.reorder = RATE("reorder", 0);
@@ -100,9 +75,65 @@ int main(int argc, char **argv)
 	network.stop_ns = option(argc, argv, "stop_ns", network.stop_ns);
 	network.mtu = RATE("mtu", network.mtu);
 	network.queue_bytes = RATE("queue", network.queue_bytes);
+	return network;
+}
 
-	clock_gettime(CLOCK_MONOTONIC, &from);
-	traffic_open(&t, &config, &network);
+static double now(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_MONOTONIC, &time);
+	return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+static int run_engines(int argc, char **argv, const struct netsim_config *network,
+		       uint32_t operations)
+{
+	struct engines_config config = {
+		.nodes = network->nodes, .operations = operations, .seed = network->seed,
+		.longest = RATE("longest", 0), .announce = RATE("announce", 0),
+		.restarts = RATE("restarts", 0),
+		.most_time = option(argc, argv, "seconds", 600) * 1000000000
+	};
+	double from = now();
+	struct engines_result result = engines_run(&config, network);
+
+	printf("seed %llu: %u started, %u failed, %llu frames, %llu resent, %llu ghosts, "
+	       "%llu times busy, %.3f simulated s, %.2f s, most %u records of a node and %u events, "
+	       "%ld KB in all\n%s\n",
+	       (unsigned long long)config.seed, result.started, result.failed,
+	       (unsigned long long)result.frames, (unsigned long long)result.resent,
+	       (unsigned long long)result.ghosts, (unsigned long long)result.busy,
+	       1e-9 * (double)result.time, now() - from, result.most_records, result.most_events,
+	       most_resident(), result.errors ? "failed" : "ok");
+	return result.errors > 0;
+}
+
+static int run_links(int argc, char **argv, const struct netsim_config *network, uint32_t messages)
+{
+	struct traffic_config config = { 0 };
+	struct traffic t;
+	double seconds, from = now();
+	uint32_t records = 0;
+	uint64_t bytes;
+	FILE *file;
+	int done;
+
+	config.nodes = network->nodes;
+	config.messages = messages;
+	config.seed = network->seed;
+	config.longest = RATE("longest", 20000);
+	config.longer = RATE("longer", 100000);
+	config.fixed = RATE("fixed", 0);
+	config.answers = RATE("answers", 250000);
+	config.brief = RATE("brief", 500000);
+	config.announce = RATE("announce", 0);
+	config.unplaceable = RATE("unplaceable", 0);
+	config.cardless = RATE("cardless", 0);
+	config.busy = RATE("busy", 10000);
+	config.incast = RATE("incast", 0);
+	config.most_time = option(argc, argv, "seconds", 600) * 1000000000;
+	traffic_open(&t, &config, network);
 	t.links.check_payload = (uint8_t)option(argc, argv, "crc", 1);
 	t.links.ring = RATE("ring", t.links.ring);
 	t.links.tries = (uint16_t)option(argc, argv, "tries", t.links.tries);
@@ -115,8 +146,7 @@ int main(int argc, char **argv)
 	bytes = link_bytes(&t.links);
 	traffic_start(&t);
 	done = traffic_run(&t, ~0u);
-	clock_gettime(CLOCK_MONOTONIC, &to);
-	seconds = (double)(to.tv_sec - from.tv_sec) + 1e-9 * (double)(to.tv_nsec - from.tv_nsec);
+	seconds = now() - from;
 	if (!done)
 		printf("not done after %.3f simulated s\n", 1e-9 * (double)netsim_now(t.sim));
 	for (uint32_t i = 0; i < config.nodes; i++)
@@ -142,4 +172,19 @@ int main(int argc, char **argv)
 	done = (!file || !fclose(file)) && done;
 	printf("%s\n", done ? "ok" : "failed");
 	return !done;
+}
+
+int main(int argc, char **argv)
+{
+	struct netsim_config network;
+	uint32_t messages;
+
+	if (argc < 4) {
+		fprintf(stderr, "netsim NODES MESSAGES SEED [name=value ...]\n");
+		return 2;
+	}
+	messages = (uint32_t)strtoul(argv[2], 0, 0);
+	network = read_network(argc, argv, (uint32_t)strtoul(argv[1], 0, 0), strtoull(argv[3], 0, 0));
+	return option(argc, argv, "engines", 0) ? run_engines(argc, argv, &network, messages) :
+		run_links(argc, argv, &network, messages);
 }

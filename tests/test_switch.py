@@ -6,6 +6,7 @@ import json
 import os
 import random
 import select
+import signal
 import socket
 import struct
 import subprocess
@@ -233,10 +234,17 @@ def test_a_port_that_does_not_read_stalls_nobody(switch):
     assert counters[2, 0]["overflow"] >= 400 - got > 0
 
 
-def test_a_closed_port_stalls_nobody(switch):
+@pytest.mark.parametrize("known", [True, False])
+def test_a_closed_port_stalls_nobody(switch, known):
+    """The switch hears of it before the frames, or by them."""
     net = switch(3)
-    net.ports[1].close()
+    if known:
+        net.ports[1].close()
+    else:
+        net.process.send_signal(signal.SIGSTOP)
     net.send(0, *[frame(0, 1, b"x" * 1000)] * 50, frame(0, 2, b"end"))
+    net.ports[1].close()
+    net.process.send_signal(signal.SIGCONT)
     assert net.take(2) == frame(0, 2, b"end")
     counters = net.end()
     assert (counters[1, 0]["gone"], counters[1, 0]["frames_out"]) == (50, 0)
@@ -382,13 +390,13 @@ def test_a_slow_sender_keeps_nobody_waiting(switch, options):
     net.end()
 
 
-@pytest.mark.parametrize("slow", [0, 1])
-def test_what_overflows_takes_no_time_of_a_link(switch, slow):
-    """100 MB to a link of 20 MB/s that holds a third of it: a frame behind that comes before the
+@pytest.mark.parametrize("slow, target", [(0, 1), (1, 1), (0, 7)])
+def test_what_overflows_takes_no_time_of_a_link(switch, slow, target):
+    """100 MB, also to an address that nobody has, to a link of 20 MB/s that holds a third of it: a frame behind that comes before the
     end of 30 MB that another link needs 3.75 s for."""
     net = switch(4, "--bandwidth", f"{slow}:20,2:8")
     net.send(3, *[big(3, 2)] * 750, frame(3, 2, b"last"))
-    net.send(0, *[big(0, 1)] * 2500)
+    net.send(0, *[big(0, target)] * 2500)
     while unread(net.ports[0]):
         time.sleep(0.001)
     time.sleep(0.05)                     # there is room for 25 more

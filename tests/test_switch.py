@@ -392,8 +392,8 @@ def test_a_slow_sender_keeps_nobody_waiting(switch, options):
 
 @pytest.mark.parametrize("slow, target", [(0, 1), (1, 1), (0, 7)])
 def test_what_overflows_takes_no_time_of_a_link(switch, slow, target):
-    """100 MB, also to an address that nobody has, to a link of 20 MB/s that holds a third of it: a frame behind that comes before the
-    end of 30 MB that another link needs 3.75 s for."""
+    """100 MB, also to nobody, over a link of 20 MB/s that holds a third of it: a frame behind
+    that comes before the end of 30 MB that another link needs 3.75 s for."""
     net = switch(4, "--bandwidth", f"{slow}:20,2:8")
     net.send(3, *[big(3, 2)] * 750, frame(3, 2, b"last"))
     net.send(0, *[big(0, target)] * 2500)

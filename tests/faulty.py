@@ -126,11 +126,13 @@ def main() -> None:
     root = Path(__file__).resolve().parents[1]
     end = time.monotonic() + args.seconds
     seed = random.SystemRandom().getrandbits(24) if args.seed is None else args.seed
-    done = 0
+    done, tried = 0, set()
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "run.json"
         while time.monotonic() < end:
-            for case in everything(seed, ("virtio", "virtio", "e1000", "e1000e")):
+            cases = everything(seed, ("virtio", "virtio", "e1000", "e1000e"))
+            random.Random(seed).shuffle(cases)
+            for case in cases:
                 if time.monotonic() >= end:
                     break
                 command = [str(root / "tools" / "margay"),
@@ -145,8 +147,9 @@ def main() -> None:
                 if wrong:
                     sys.exit(f"{' '.join(command)}\n{ran.stdout[-2000:]}{ran.stderr[-4000:]}")
                 done += 1
+                tried.add((case.kinds, case.rate))
             seed += 1000
-    print(f"{done} runs over faulty links, all right")
+    print(f"{done} runs over faulty links, all right: {len(tried)} of {len(cases)} combinations")
 
 
 if __name__ == "__main__":

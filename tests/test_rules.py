@@ -15,7 +15,8 @@ from harness import BUILD, ROOT
 pytestmark = pytest.mark.rules
 
 SOURCES = [ROOT / name for name in subprocess.run(
-    ["git", "-C", str(ROOT), "ls-files", "*.c", "*.h", "*.asm", "*.py", "*.ld", "*.mk", "*.sh"],
+    ["git", "-C", str(ROOT), "ls-files", "*.c", "*.h", "*.asm", "*.py", "*.ld", "*.mk", "*.sh",
+     "*.lua"],
     capture_output=True, text=True).stdout.split()]
 C_SOURCES = [path for path in SOURCES if path.suffix in (".c", ".h") and path.exists()]
 
@@ -155,7 +156,7 @@ def test_nothing_is_marked_unfinished():
 def test_files_begin_with_what_they_are():
     """The first line opens a comment (or a docstring, or names the interpreter)."""
     opening = {".c": ("/*",), ".h": ("/*",), ".asm": (";",), ".py": ('"""', "#!"),
-               ".ld": ("/*",), ".mk": ("#",), ".sh": ("#",)}
+               ".ld": ("/*",), ".mk": ("#",), ".sh": ("#",), ".lua": ("--",)}
     bad = [str(path.relative_to(ROOT)) for path in SOURCES if path.exists()
            and not path.read_text(encoding="utf-8").startswith(opening[path.suffix])]
     assert not bad, "\n".join(bad)

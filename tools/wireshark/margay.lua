@@ -2,8 +2,8 @@
 -- sequence number, frames sent again, what acknowledgements say, message headers, checksums.
 --
 --   tshark -X lua_script:tools/wireshark/margay.lua -r FILE
---   wireshark -X lua_script:tools/wireshark/margay.lua FILE    (or copy it into the folder
---                                                              of personal Lua plugins)
+--   wireshark -X lua_script:tools/wireshark/margay.lua FILE    (or copy both files of this
+--                                      folder into the folder of personal Lua plugins)
 --
 -- FILE is what `margay run --pcap FILE` writes. Useful display filters:
 --   margay.retransmission        margay.stream == 2       margay.message.operation == 1
@@ -11,6 +11,10 @@
 -- With the preference margay.key (32 hexadecimal digits) tags are verified too.
 
 local margay = Proto("margay", "Margay frame")
+
+-- Checksums and tags: the other file, beside this one wherever that is.
+local folder = debug.getinfo(1, "S").source:match("^@?(.*[/\\])") or ""
+local sums = dofile(folder .. "margay_sums.lua")
 
 local HEADER, MESSAGE, DATA_HEADER = 64, 128, 192
 local ENTRY, BUNDLE_EACH = 8, 128
@@ -143,97 +147,6 @@ margay.experts = { experts.bad, experts.again, experts.reset }
 margay.prefs.key = Pref.string("The job's key", "", "32 hexadecimal digits (margay run --auth)")
 margay.prefs.payload = Pref.bool("Verify the payload's checksum", true, "if there is one")
 
--- ---- checksums ----
-
--- Lua 5.2 has bit32, Wireshark's older ones bit, Lua 5.3 and later operators.
-local bits = bit32 or bit
-local xor = bits and bits.bxor or load("return function(a, b) return a ~ b end")()
-local band = bits and bits.band or load("return function(a, b) return a & b end")()
-local shift = bits and bits.rshift or load("return function(a, n) return a >> n end")()
-
-local TABLE = {}
-for value = 0, 255 do
-	local sum = value
-	for _ = 1, 8 do
-		local half = shift(sum, 1)
-		sum = sum % 2 == 1 and xor(half, 0x82f63b78) or half
-	end
-	TABLE[value] = sum
-end
-
-local function crc32c(text)
-	local sum = 0xffffffff
-	for at = 1, #text do
-		sum = xor(TABLE[band(xor(sum, text:byte(at)), 255)], shift(sum, 8))
-	end
-	return xor(sum, 0xffffffff) % 0x100000000
-end
-
-local function word(text, at)
-	local a, b, c, d, e, f, g, h = text:byte(at, at + 7)
-	return UInt64(a + b * 0x100 + c * 0x10000 + d * 0x1000000,
-		e + f * 0x100 + g * 0x10000 + h * 0x1000000)
-end
-
--- The lower and the upper half of a product.
-local function product(x, y)
-	local low, high = UInt64(x:lower()), UInt64(x:higher())
-	local a, b = UInt64(y:lower()), UInt64(y:higher())
-	local first, middle = low * a, high * a
-	local carried = low * b + UInt64(first:higher()) + UInt64(middle:lower())
-	return UInt64(first:lower(), carried:lower()),
-		high * b + UInt64(middle:higher()) + UInt64(carried:higher())
-end
-
--- Of a header, or a whole bundle.
-local function checksum(text)
-	local factor = UInt64(0x7f4a7c15, 0x9e3779b9)
-	local low, high = UInt64(0x8aed2a6b, 0xb7e15162), factor
-	for n = 1, math.min(#text, DATA_HEADER), 16 do
-		low, high = product(low:bxor(word(text, n)), high:bxor(word(text, n + 8)))
-	end
-	local state = low:bxor(high)
-	for n = DATA_HEADER + 1, #text, 8 do
-		low, high = product(state:bxor(word(text, n)), factor)
-		state = low:bxor(high)
-	end
-	return xor(state:lower(), state:higher()) % 0x100000000
-end
-
--- SipHash-2-4.
-local function siphash(key, text)
-	local low, high = word(key, 1), word(key, 9)
-	local a = low:bxor(UInt64.fromhex("736f6d6570736575"))
-	local b = high:bxor(UInt64.fromhex("646f72616e646f6d"))
-	local c = low:bxor(UInt64.fromhex("6c7967656e657261"))
-	local d = high:bxor(UInt64.fromhex("7465646279746573"))
-	local function round()
-		a = a + b
-		b = b:rol(13):bxor(a)
-		a = a:rol(32)
-		c = c + d
-		d = d:rol(16):bxor(c)
-		a = a + d
-		d = d:rol(21):bxor(a)
-		c = c + b
-		b = b:rol(17):bxor(c)
-		c = c:rol(32)
-	end
-	text = text .. string.rep("\0", 7 - #text % 8) .. string.char(#text % 256)
-	for at = 1, #text, 8 do
-		local m = word(text, at)
-		d = d:bxor(m)
-		round()
-		round()
-		a = a:bxor(m)
-	end
-	c = c:bxor(UInt64(255))
-	for _ = 1, 4 do
-		round()
-	end
-	return a:bxor(b):bxor(c):bxor(d)
-end
-
 -- The preference's key as 16 bytes, or nil.
 local function job_key()
 	local hex = margay.prefs.key
@@ -351,14 +264,14 @@ end
 local function check_sums(tvb, tree, f)
 	local covered = f.header + (f.kind == BUNDLE and f.payload or 0)
 	local header = f.ethernet .. raw(tvb, 14, 2) .. "\0\0\0\0" .. raw(tvb, 20, covered - 20)
-	local good, status = checksum(header) == at(tvb, 16, 4):le_uint(), 2
+	local good, status = sums.checksum(header) == at(tvb, 16, 4):le_uint(), 2
 	local payload_crc = at(tvb, 20, 4):le_uint()
 	add_status(tvb, tree, "crc", good and 1 or 0)
 	if not good then
 		mark_bad(tree, f, "wrong checksum of the header")
 	end
 	if margay.prefs.payload and payload_crc ~= 0 and WITH_PAYLOAD[f.kind] then
-		status = crc32c(raw(tvb, f.header, f.payload)) == payload_crc and 1 or 0
+		status = sums.crc32c(raw(tvb, f.header, f.payload)) == payload_crc and 1 or 0
 	end
 	add_status(tvb, tree, "payload_crc", status)
 	if status == 0 then
@@ -370,7 +283,7 @@ end
 local function check_tag(tvb, tree, f)
 	local key, status = job_key(), 2
 	if key then
-		local tag = siphash(key, f.ethernet .. raw(tvb, 14, 2) ..
+		local tag = sums.siphash(key, f.ethernet .. raw(tvb, 14, 2) ..
 			raw(tvb, 24, f.header + f.payload - 24))
 		status = tag == at(tvb, 16, 8):le_uint64() and 1 or 0
 	end

@@ -1,0 +1,22 @@
+"""The models of the link's protocol (tests/spin) that take seconds: windows, loss, lives, and a
+variant that spin must find wrong. `make model` checks those of grants as well, in minutes."""
+from __future__ import annotations
+
+import shutil
+import subprocess
+
+import pytest
+
+from harness import ROOT
+
+pytestmark = [pytest.mark.host, pytest.mark.long, pytest.mark.skipif(
+    not shutil.which("spin"), reason="spin is not installed (Debian package spin)")]
+
+
+def test_models_of_the_link(tmp_path):
+    done = subprocess.run([ROOT / "tests" / "spin" / "check.sh", tmp_path, "link"],
+                          capture_output=True, text=True, timeout=200)
+    assert done.returncode == 0, done.stdout + done.stderr
+    lines = done.stdout.splitlines()
+    assert len(lines) == 5 and all(line.startswith("link") for line in lines), lines
+    assert sum(": wrong, errors: 0" not in line and ": wrong, " in line for line in lines) == 1

@@ -11,7 +11,6 @@ import argparse
 import itertools
 import json
 import random
-import re
 import subprocess
 import sys
 import tempfile
@@ -71,7 +70,11 @@ class Case:
                 str(self.operations), str(self.seed)]
 
     def judge(self, lines: list[str], report: dict) -> str:
-        """What is wrong, or ''. The run has ended with status 0."""
+        """What is wrong, or ''. The run has ended with status 0.
+
+        No failure is honest here: cuts and stops last 40 ms at most, and a node gives another
+        up only after 64 timeouts, seconds, without a sign of life.
+        """
         said: dict[str, dict[tuple[int, ...], list[int]]] = defaultdict(dict)
         for line in lines:
             name, *numbers = line.split()
@@ -81,18 +84,21 @@ class Case:
         for pair in pairs:
             if any(pair not in said[name] for name in ("put", "get", "add", "got")):
                 return f"rank {pair[0]} or {pair[1]} says nothing"
-            good, failed = said["put"][pair]
-            if not good <= said["got"][pair][0] <= good + failed:
-                return (f"puts of {pair[0]} to {pair[1]}: {good} acknowledged, {failed} failed, "
-                        f"{said['got'][pair][0]} arrived")
-            if sum(sum(said[name][pair]) for name in ("put", "get", "add")) != self.operations:
+            ended = [said[name][pair] for name in ("put", "get", "add")]
+            good, failed = (sum(column) for column in zip(*ended))
+            if failed:
+                return f"{failed} operations of {pair[0]} to {pair[1]} failed"
+            if good != self.operations:
                 return f"operations of {pair[0]} to {pair[1]} have not ended"
+            if said["got"][pair] != said["put"][pair][:1]:
+                return (f"puts of {pair[0]} to {pair[1]}: {said['put'][pair][0]} acknowledged, "
+                        f"{said['got'][pair][0]} arrived")
         for rank in range(self.nodes):
-            adds = [said["add"][pair] for pair in pairs if pair[1] == rank]
-            good, failed = (sum(column) for column in zip(*adds))
-            if not good <= said["counter"][rank,][0] <= good + failed:
-                return f"the counter of {rank} is {said['counter'][rank,]}, {good} + {failed} adds"
-        return self._missing_faults(report)
+            adds = sum(said["add"][pair][0] for pair in pairs if pair[1] == rank)
+            if said["counter"][rank,] != [adds]:
+                return f"the counter of {rank} is {said['counter'][rank,]}, {adds} adds"
+        lost = sum(rank["stats"]["peers_lost"] for rank in report["ranks"])
+        return f"peers were given up {lost} times" if lost else self._missing_faults(report)
 
     def _missing_faults(self, report: dict) -> str:
         """The statistics of the switch show that what was asked for did happen."""
@@ -103,10 +109,6 @@ class Case:
             if name and frames * self.rate / 100 > SURE and not sum(port[name] for port in ports):
                 return f"no frame was {name} among {frames}"
         return ""
-
-    def failures(self, lines: list[str]) -> int:
-        """Operations that ended with a failure event."""
-        return sum(int(line.split()[4]) for line in lines if re.match("put|get|add", line))
 
 
 def everything(seed: int, links: tuple[str, ...]) -> list[Case]:
@@ -139,11 +141,9 @@ def main() -> None:
                            *case.arguments(root / "build/tests/ptl_faults.elf", report)]
                 command[2:2] = ["--timeout", "120"]
                 ran = subprocess.run(command, capture_output=True, text=True, check=False)
-                lines = ran.stdout.splitlines()
                 wrong = f"status {ran.returncode}" if ran.returncode else \
-                    case.judge(lines, json.loads(report.read_text()))
-                print(f"{case}: {wrong or 'right'}, {case.failures(lines)} failure events",
-                      flush=True)
+                    case.judge(ran.stdout.splitlines(), json.loads(report.read_text()))
+                print(f"{case}: {wrong or 'right'}", flush=True)
                 if wrong:
                     sys.exit(f"{' '.join(command)}\n{ran.stdout[-2000:]}{ran.stderr[-4000:]}")
                 done += 1

@@ -1,4 +1,4 @@
-"""Booted nodes over faulty links: everything once, in order and right, or an honest failure."""
+"""Booted nodes over faulty links: everything once, in order and right, and nobody is given up."""
 from __future__ import annotations
 
 import json
@@ -38,21 +38,30 @@ def test_all_pairs(margay, app, tmp_path, case):
 
 @pytest.mark.parametrize("link", ["shm", "virtio"], indirect=True)
 def test_without_faults_nothing_fails(margay, app, tmp_path, link):
-    case = Case("loss", "dup", 0, 4, 1)
-    run = margay("run", "-n", 4, "--mem", 16, "--no-prefix", app("ptl_faults"), 100, 1).ok()
-    assert case.failures(run.lines) == 0
-    assert not case.judge(run.lines, {"switch": {"ports": [{"frames_in": 0}]}})
+    case, report = Case("loss", "dup", 0, 4, 1), tmp_path / "run.json"
+    run = margay("run", "-n", 4, "--mem", 16, "--no-prefix", "--json", report, app("ptl_faults"),
+                 100, 1).ok()
+    said = json.loads(report.read_text())
+    assert not case.judge(run.lines, {"ranks": said["ranks"], "switch": {"ports": []}})
 
 
 def test_the_judge_sees_what_is_wrong():
     case = Case("loss", "dup", 1, 2, 1, operations=10)
-    right = ["put 0 1 5 1", "get 0 1 2 0", "add 0 1 2 0", "got 1 0 8", "counter 0 1",
+    right = ["put 0 1 6 0", "get 0 1 2 0", "add 0 1 2 0", "got 1 0 8", "counter 0 1",
              "put 1 0 8 0", "get 1 0 1 0", "add 1 0 1 0", "got 0 1 6", "counter 1 2"]
-    none = {"switch": {"ports": [{"frames_in": 10, "lost": 0, "duplicated": 0}]}}
-    assert not case.judge(right, none) and case.failures(right) == 1
-    for line, wrong in [(8, "got 0 1 4"), (8, "got 0 1 7"), (9, "counter 1 3"), (1, "get 0 1 1 0")]:
-        assert case.judge([*right[:line], wrong, *right[line + 1:]], none), wrong
-    assert case.judge(right[:5], none)
-    many = {"switch": {"ports": [{"frames_in": 10000, "lost": 0, "duplicated": 90}]}}
-    assert "lost" in case.judge(right, many)
+
+    def report(lost: int = 0, **port: int) -> dict:
+        return {"ranks": [{"stats": {"peers_lost": lost}}],
+                "switch": {"ports": [{"frames_in": 10, "lost": 0, "duplicated": 0} | port]}}
+    assert not case.judge(right, report())
+    for line, wrong in [(8, "got 0 1 5"), (8, "got 0 1 7"), (9, "counter 1 3"), (1, "get 0 1 1 0"),
+                        (0, "put 0 1 5 1"), (2, "add 0 1 1 1")]:
+        assert case.judge([*right[:line], wrong, *right[line + 1:]], report()), wrong
+    nothing = [f"{name} {pair} 0 {failed}" for pair in ("0 1", "1 0")
+               for name, failed in (("put", 8), ("get", 1), ("add", 1))]
+    nothing += ["got 0 1 0", "got 1 0 0", "counter 0 0", "counter 1 0"]
+    assert "failed" in case.judge(nothing, report())
+    assert "given up" in case.judge(right, report(lost=1))
+    assert case.judge(right[:5], report())
+    assert "lost" in case.judge(right, report(frames_in=10000, duplicated=90))
     assert len(KINDS) == 7 and len({str(case) for case in everything(1, ("virtio",))}) == 84

@@ -28,7 +28,7 @@ os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", str(BUILD / "hypothesis"))
 
 AREAS = ("boot", "libc", "faults", "syscalls", "messages", "race", "upcalls", "wordfreq", "death",
          "launcher", "host", "rules", "switch", "nic", "bench", "baremetal")
-APPLICATIONS = {"libc", "faults", "messages", "race", "upcalls", "wordfreq", "death"}
+APPLICATIONS = {"libc", "faults", "syscalls", "messages", "race", "upcalls", "wordfreq", "death"}
 LINKS = ("shm", "virtio", "e1000", "e1000e")
 LONG_LINK = "virtio"
 
@@ -55,7 +55,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Without --long: nothing that is marked long, not one node alone over a network card,
-    and over the slower cards two nodes, whose death is no other than over virtio."""
+    and over the slower cards no more than three: a core of some 60 tests for each."""
     if config.getoption("--long"):
         return
 
@@ -64,8 +64,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         link, nodes = values.get("link", "shm"), values.get("nodes", 2)
         if item.get_closest_marker("long") or (link != "shm" and nodes == 1):
             return True
-        slow = link not in ("shm", LONG_LINK)
-        return slow and (nodes > 2 or item.get_closest_marker("death") is not None)
+        return link not in ("shm", LONG_LINK) and nodes > 3
 
     out = {item for item in items if left_out(item)}
     config.hook.pytest_deselected(items=list(out))

@@ -86,28 +86,43 @@ EXPECTED |= {
 }
 
 
-@pytest.fixture(scope="module")
-def results(app, tmp_path_factory) -> dict[str, int]:
+def all_calls(margay: Margay, app, *options: str) -> dict[str, int]:
     """One run makes all calls; each line is a call and its result."""
-    folder = tmp_path_factory.mktemp("syscalls")
-    (folder / "handed.txt").write_text("handed over\n")
-    margay = Margay(folder)
-    run = margay("run", "--file", "handed.txt", app("sys_bad")).ok()
-    left = margay.close()
-    assert not left, left
+    (margay.cwd / "handed.txt").write_text("handed over\n")
+    run = margay("run", *options, "--file", "handed.txt", app("sys_bad")).ok()
     run.prints("^constant is whole$")
     return {name: int(value) for name, value in re.findall(r"^(\w+): (-?\d+)$", run.stdout, re.M)}
 
 
+@pytest.fixture(scope="module")
+def results(app, tmp_path_factory) -> dict[str, int]:
+    margay = Margay(tmp_path_factory.mktemp("syscalls"))
+    said = all_calls(margay, app)
+    left = margay.close()
+    assert not left, left
+    return said
+
+
+def allowed(name: str) -> list[int]:
+    return [ptl(value) if isinstance(value, str) else value for value in EXPECTED[name]]
+
+
 @pytest.mark.parametrize("name", EXPECTED)
 def test_bad_argument(results, name):
-    wanted = [ptl(value) if isinstance(value, str) else value for value in EXPECTED[name]]
-    assert results[name] in wanted
+    assert results[name] in allowed(name)
 
 
 def test_no_call_was_forgotten(results):
     assert set(results) == set(EXPECTED)
 
+
+@pytest.mark.long
+@pytest.mark.own_link
+def test_bad_arguments_beside_a_card(margay, app):
+    said = all_calls(margay, app, "--link", "virtio")
+    assert set(said) == set(EXPECTED)
+    wrong = {name: value for name, value in said.items() if value not in allowed(name)}
+    assert not wrong
 
 POINTERS = ([("write", where) for where in WHERE] + [("write_huge", "text")]
             + [(call, where) for call in READING[1:] for where in ("kernel", "wrap")]

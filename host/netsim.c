@@ -395,20 +395,6 @@ void netsim_cut(struct netsim *sim, uint32_t a, uint32_t b, int on)
 	sim->cards[a].cut[b] = (uint8_t)!!on;
 }
 
-void netsim_faults(struct netsim *sim, const struct netsim_config *config)
-{
-	sim->config.loss = config->loss;
-	sim->config.duplicate = config->duplicate;
-	sim->config.reorder = config->reorder;
-	sim->config.damage = config->damage;
-	sim->config.delay = config->delay;
-	sim->config.delay_ns = config->delay_ns;
-	sim->config.cut = config->cut;
-	sim->config.cut_ns = config->cut_ns;
-	sim->config.stop = config->stop;
-	sim->config.stop_ns = config->stop_ns;
-}
-
 void netsim_watch(struct netsim *sim, netsim_watcher *watcher, void *context)
 {
 	sim->watcher = watcher;

@@ -75,8 +75,6 @@ void netsim_look(struct netsim *sim, uint32_t node);
 
 /* Frames from a to b are lost (on: from now on; off: no longer). */
 void netsim_cut(struct netsim *sim, uint32_t a, uint32_t b, int on);
-/* From now on with these rates (and the delay); the rest stays. */
-void netsim_faults(struct netsim *sim, const struct netsim_config *config);
 /* Show each frame that a card has sent, before anything happens to it. */
 typedef void netsim_watcher(void *context, uint64_t now, const uint8_t *frame, uint32_t bytes);
 void netsim_watch(struct netsim *sim, netsim_watcher *watcher, void *context);

@@ -6,12 +6,12 @@
 
 #include "../net/port.h"
 #include "../net/portals/iovec.h"
+#include "memory.h"
 
 /* Copies whose two ends differ by less than this modulo COLLISION_PERIOD
  * thrash the emulator's translation cache (docs/measurements.md). */
 #define COLLISION_PERIOD  0x100000UL
 #define COLLISION_MARGIN  (2 * PAGE_BYTES)
-#define PAGE_BYTES        4096UL
 
 /* The alias of a byte of the own segment that does not collide with `other`. */
 static uint8_t *own_alias(uint64_t offset, const uint8_t *other)

@@ -68,12 +68,6 @@ static inline void count(enum counter which, uint64_t by)
 	node.counters[which] += by;
 }
 
-static inline void count_high(enum counter which, uint64_t level)
-{
-	if (node.counters[which] < level)
-		node.counters[which] = level;
-}
-
 /*
  * What the messages' part of the kernel provides (portals*.c, link_shm.c).
  * Interrupts are off in all of them.

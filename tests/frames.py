@@ -14,7 +14,7 @@ KINDS = {DATA: "DATA", ACK: "ACK", RESET: "RESET", ANNOUNCE: "ANNOUNCE", GRANT: 
          BULK: "BULK", MARK: "MARK", BUNDLE: "BUNDLE"}
 WITH_MESSAGE, WITH_PAYLOAD, WITH_TURN = (DATA, ANNOUNCE, BUNDLE), (
     DATA, ANNOUNCE, BULK, BUNDLE), (GRANT, BULK, MARK)
-WITH_WAITS = (DATA, ANNOUNCE, ACK, GRANT, BUNDLE)
+WITH_WAITS = ACKNOWLEDGES = (DATA, ANNOUNCE, ACK, GRANT, BUNDLE)
 HEADER, MESSAGE, DATA_HEADER = 64, 128, 192
 ENTRY, BUNDLE_EACH, BUNDLE_BYTES = 8, 128, 2048
 TRAIN_HEADER = 16
@@ -236,7 +236,8 @@ def decode(data: bytes, node: int, key: bytes | None = None) -> tuple[str, Frame
                   sender_card=data[9], lane=data[15] >> 4 & 1, again=data[15] >> 5 & 1,
                   over=data[15] >> 6 & 1, waits=data[15] >> 7, reach=reach, **values)
     payload = data[header_of(data):]
-    if (frame.source == 0 or kind not in KINDS or (frame.waits and kind not in WITH_WAITS) or
+    if (frame.source == 0 or (frame.window == 0 and kind in ACKNOWLEDGES) or
+            kind not in KINDS or (frame.waits and kind not in WITH_WAITS) or
             (payload and kind not in WITH_PAYLOAD) or payload_bytes > MOST_PAYLOAD or
             not sound(replace(frame, message=data[HEADER:DATA_HEADER], payload=payload),
                       payload_bytes)):

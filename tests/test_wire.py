@@ -81,6 +81,7 @@ def right_frames(draw, kinds=tuple(frames.KINDS)) -> Frame:
     again = draw(st.integers(0, 1))
     values = {name: draw(number(8 * size)) for name, _, size in frames.FIELDS}
     values["source"] = max(values["source"], 1)
+    values["window"] = max(values["window"], 1)
     if kind == DATA:
         payload = draw(st.one_of(st.binary(max_size=300), st.binary(max_size=2000)))
         before = draw(number(47)) if payload else 0

@@ -15,7 +15,8 @@
  *
  * Messages of up to 64 bytes go through deliver_inline on arrival. A request is
  * refused (LINK_BUSY) while no operation record or no record for its answer is
- * free; an answer never waits for either. A target that sends no acknowledgement though one was
+ * free; an answer never waits for either, and who starts an operation leaves a record for
+ * requests. A target that sends no acknowledgement though one was
  * asked for tells so with an ACK whose `link` word is FRAMES_NO_ACK.
  *
  * If the answer arrives before the link has heard that the request has, the

@@ -267,8 +267,11 @@ int in_begin(void *context, uint32_t node, uint32_t lane, const void *header, ui
 		frames_port_wake(frames->context, events, upcall || incoming->grant.upcall);
 	if (done == DELIVER_BUSY) {
 		unreserve(frames, &message);
-		/* An answer that names no record has no claim to one. */
-		return is_answer(message.operation) ? LINK_DROP : LINK_BUSY;
+		if (!is_answer(message.operation))
+			return LINK_BUSY;
+		/* One that names no record has no claim to any. */
+		frames->counters[FRAMES_BAD]++;
+		return LINK_DROP;
 	}
 	incoming->reserved = done == DELIVER_OK && incoming->grant.ack;
 	answer(frames, &message, done, &incoming->grant, &incoming->answer, 0,

@@ -5,6 +5,7 @@
  */
 #include "state.h"
 #include "../portals/iovec.h"
+#include "../portals/op.h"
 #include "../portals/range.h"
 #include "../port.h"
 
@@ -113,10 +114,12 @@ static void gather_short(struct frames *frames, struct outgoing *out)
 static void refuse(struct frames *frames, const struct message *message, uint32_t *events,
 		   int *upcall)
 {
+	const struct operation *op = op_lookup(frames->view, message->op_handle);
 	struct message answer, none;
 	struct grant grant;
 
-	if (!message_refuse(message, NI_FAIL, &answer))
+	/* The answer may have come; or the peer was lost, and block_peer_died has ended it. */
+	if (!op || op->phase != OP_WAITING || !message_refuse(message, NI_FAIL, &answer))
 		return;
 	deliver_inline(frames->view, &answer, 0, &grant, &none, 0);
 	*events += grant.events;
@@ -192,6 +195,15 @@ int out_answered(struct frames *frames, const struct message *answer, uint32_t *
 
 /* ---- operations ---- */
 
+/* An operation that waits for an answer leaves a record for what arrives: if all were waiting, at
+ * two nodes, each would refuse for ever what the other waits for. */
+static int leaves_record(const struct frames *frames)
+{
+	const struct pool *pool = &frames->view->block->pools[POOL_OP];
+
+	return pool->used + 1 < pool->limit;
+}
+
 static int has_room(const struct frames *frames, uint32_t node)
 {
 	return frames->free != NO_OUTGOING && frames->used + frames->reserved < frames->room &&
@@ -216,7 +228,8 @@ static int start(struct frames *frames, const struct initiator_args *args, int e
 	struct outgoing *out;
 	int error;
 
-	if (!has_room(frames, args->target_nid))
+	if (!has_room(frames, args->target_nid) ||
+	    ((exchange || args->ack == ACK_YES) && !leaves_record(frames)))
 		return FRAMES_AGAIN;
 	index = take(frames, OUT_SEND);
 	out = &frames->outgoing[index];
@@ -276,7 +289,7 @@ int frames_get(struct frames *frames, const struct initiator_args *args)
 	uint32_t index;
 	int error;
 
-	if (!has_room(frames, args->target_nid))
+	if (!has_room(frames, args->target_nid) || !leaves_record(frames))
 		return FRAMES_AGAIN;
 	index = take(frames, OUT_GET);
 	if (!frames_port_lock(frames->context)) {

@@ -121,13 +121,13 @@ int ack_take(struct link *link, struct flow *flow, const struct wire *wire, uint
 	if (n > under_way)
 		return is_before(wire->ack, flow->una); /* old, or nonsense */
 	measure(link, flow, wire, units(now));
-	if (n)
-		advance(link, flow, n);
-	if (wire->selective || wire->waits)
-		flow->acked |= (wire->selective << 1 | wire->waits) & bits(under_way - n);
 	if (flow->credit > window + n)
 		window = flow->credit - n;
 	flow->credit = (uint8_t)window;
+	if (n)
+		advance(link, flow, n); /* whoever hears of it may send again */
+	if (wire->selective || wire->waits)
+		flow->acked |= (wire->selective << 1 | wire->waits) & bits(under_way - n);
 	if (flow->acked || wire->refused)
 		mark_lost(link, flow, wire->refused);
 	if (flow->next == flow->una) {

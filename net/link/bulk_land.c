@@ -154,9 +154,11 @@ static void land_junk(struct link *link, const uint8_t *header, uint32_t bytes, 
 		take_back(link);
 		bulk_begin_rooms(link);
 		progress(link, now);
-	} else if (bulk->nic->ops->post(bulk->nic, 0, 0, 1) == NIC_OK) {
-		bulk->junk++;
+		return;
 	}
+	count(link, LINK_ASTRAY);
+	if (bulk->nic->ops->post(bulk->nic, 0, 0, 1) == NIC_OK)
+		bulk->junk++;
 }
 
 void link_landed(struct link *link, uint64_t now, const uint8_t *header, uint32_t bytes)
@@ -174,6 +176,8 @@ void link_landed(struct link *link, uint64_t now, const uint8_t *header, uint32_
 			land_junk(link, header, bytes, now);
 		else
 			bulk->junk = 0;  /* the timer posts others */
+	} else if (header) {
+		count(link, LINK_ASTRAY);
 	}
 	bulk_run_landed(link, now);
 	send_pump(link, now);

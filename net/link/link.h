@@ -147,7 +147,7 @@ enum link_lane { LINK_REQUESTS, LINK_ANSWERS };
 	X(PARTS_OUT,     "parts of such messages sent") \
 	X(PLACED,        "parts that the card has put in their place") \
 	X(PULLED,        "parts that came to the ordinary card and were copied") \
-	X(ASTRAY,        "frames that took the room of another") \
+	X(ASTRAY,        "frames that took the room of another, or had none") \
 	X(TAKEN_BACK,    "times that rooms were taken back from the bulk card") \
 	X(PASSED,        "turns that ended because nothing came") \
 	X(CARD_FULL,     "times that the card or the headers ran out") \

@@ -66,7 +66,8 @@ static inline int take_bare(struct link *link, uint64_t now, const uint8_t *fram
 	ack = (uint32_t)wire_get(frame + WIRE_ACK, 4);
 	window = wire_get(frame + WIRE_WINDOW, 8);              /* with two fields that are 0 */
 	if (wire_get(frame + WIRE_SEQUENCE, 4) || wire_get(frame + WIRE_SELECTIVE, 8) ||
-	    window >> 16 || wire_get(frame + WIRE_OFFSET + 4, 8) || !is_of_both_lives(flow, frame, ack))
+	    (window - 1) >> 16 || wire_get(frame + WIRE_OFFSET + 4, 8) ||
+	    !is_of_both_lives(flow, frame, ack))
 		return 0;
 	take_ack(link, flow, ack, (uint32_t)window, now);
 	return 1;
@@ -89,7 +90,7 @@ int plain_take(struct link *link, uint64_t now, const uint8_t *frame, uint32_t b
 		return 0;
 	window = wire_get(frame + WIRE_WINDOW, 8);
 	if (wire_get(frame + WIRE_SELECTIVE, 8) ||
-	    window >> 16 != payload ||                              /* all of it, from 0 on */
+	    (window - 1) >> 16 != payload ||                        /* all of it, from 0 on */
 	    wire_get(frame + WIRE_OFFSET + 4, 8) != (uint64_t)payload << 16)
 		return 0;
 	sequence = (uint32_t)wire_get(frame + WIRE_SEQUENCE, 4);

@@ -128,6 +128,11 @@ void wire_write_train(uint8_t *train, const uint8_t *frame)
 	train[WIRE_KIND] = WIRE_KIND_TRAIN;
 }
 
+static int acknowledges(uint32_t kind)
+{
+	return kind != WIRE_KIND_RESET && kind != WIRE_KIND_BULK && kind != WIRE_KIND_MARK;
+}
+
 static int has_turn(uint32_t kind)
 {
 	return kind >= WIRE_KIND_GRANT && kind <= WIRE_KIND_MARK;
@@ -178,10 +183,11 @@ static int is_bundle(const struct wire *wire)
 	return walk.at == wire->bytes && walk.n > 1 && walk.n == wire->offset;
 }
 
-/* What the fields of each kind must keep, whoever sent it. */
+/* What the fields of each kind must keep, whoever sent it. With a window of 0 its receiver would
+ * have nothing to send, and so nothing to ask again for. */
 static int is_sound(const struct wire *wire)
 {
-	if (wire->source == 0)
+	if (wire->source == 0 || (wire->window == 0 && acknowledges(wire->kind)))
 		return 0;
 	switch (wire->kind) {
 	case WIRE_KIND_DATA:

@@ -62,14 +62,24 @@ static void on_end(void *context, struct link_target *target, int fail)
 static uint32_t on_gather(void *context, uint64_t source, uint64_t at, uint32_t bytes,
 			  struct nic_piece *pieces, uint32_t most)
 {
-	(void)context, (void)source, (void)most;
+	const struct probe *p = context;
+
+	(void)source, (void)most;
+	if (p->cannot)
+		return 0;
 	pieces[0] = (struct nic_piece){ payload + at % 1024, bytes };
 	return 1;
 }
 
 static void on_sent(void *context, uint64_t source, int fail)
 {
-	note(context, (struct note){ fail ? 'F' : 's', 0, 0, source, 0, 0 });
+	struct probe *p = context;
+
+	note(p, (struct note){ fail ? 'F' : 's', 0, 0, source, 0, 0 });
+	if (p->again) {
+		p->again--;
+		CHECK_IS(probe_send(p, 1, 8, source), LINK_OK);
+	}
 }
 
 static void on_lost(void *context, uint32_t node)

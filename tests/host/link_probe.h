@@ -41,6 +41,8 @@ struct probe {
 	uint32_t n_notes, noted;
 	int busy;                     /* the begin or whole of this number says LINK_BUSY; 0: none */
 	uint32_t life;                /* of the probe, as peers know it */
+	uint32_t again;               /* so many messages are sent anew, to node 1, when they end */
+	int cannot;                   /* 1: it cannot show payload */
 	uint8_t *place;               /* where long messages lie, or null: no card can put them */
 	const uint8_t *key;           /* with which probe_give signs, or null; at first the link's */
 	void *memory;

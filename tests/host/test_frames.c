@@ -223,6 +223,77 @@ TEST(frames_do_not_wait_for_each_other_for_ever)
 	scene_close(&s);
 }
 
+/* Two nodes whose records all wait for answers to each other would refuse what the other asks. */
+TEST(frames_leave_an_operation_record_for_requests)
+{
+	for (uint32_t fetches = 0; fetches < 2; fetches++) {
+		struct block_limits few = test_limits;
+		struct netsim_config network = faults(0, 5);
+		struct link_config config = usual();
+		struct scene s;
+
+		few.ops = 2;
+		scene_open(&s, &few, &network, &config);
+		for (uint32_t i = 0; i < 20; i++)
+			for (uint32_t p = 0; p < 2; p++) {
+				struct initiator_args args = region(&s, p, 1 - p, 0, 300, 16000, 1);
+
+				CHECK_IS(fetches ? fabric_get(&s.fabric, p, &args) :
+					 fabric_put(&s.fabric, p, &args), 0);
+			}
+		CHECK_IS(fabric_settle(&s.fabric, LONG_NS), 1);
+		for (uint32_t p = 0; p < 2; p++)
+			CHECK_IS(events(&s, p, s.eq[p], fetches ? EVENT_REPLY_END : EVENT_ACK, NI_OK),
+				 20);
+		scene_close(&s);
+	}
+}
+
+static uint64_t kept[8];              /* cookies of frames that node 1's card has not read */
+static uint32_t n_kept;
+
+static void keep(void *context, uint64_t cookie)
+{
+	(void)context;
+	kept[n_kept++ % 8] = cookie;
+}
+
+/* What a card still reads when its receiver is lost has failed with that: not once more when the
+ * card is done with it. */
+TEST(frames_fail_once)
+{
+	struct netsim_config network = faults(0, 20);
+	struct link_config config = usual();
+	struct initiator_args args;
+	struct frames *frames;
+	struct scene s;
+	struct nic *nic;
+	void (*sent)(void *, uint64_t);
+
+	scene_open(&s, &test_limits, &network, &config);
+	frames = s.fabric.nodes[1].frames;
+	nic = netsim_nic(s.fabric.sim, 1);
+	sent = nic->sent;
+	nic->sent = keep;
+	n_kept = 0;
+	fabric_kill(&s.fabric, 0);
+	args = region(&s, 1, 0, 0, 100, 0, 1);
+	CHECK_IS(fabric_put(&s.fabric, 1, &args), 0);
+	CHECK_IS(fabric_get(&s.fabric, 1, &args), 0);
+	while (n_kept < 2)
+		CHECK_IS(fabric_step(&s.fabric), 1);
+	link_give_up(frames_link(frames), netsim_now(s.fabric.sim), 0);
+	CHECK_IS(status(&s.w, 1, STAT_OP_USED), 0);
+	for (uint32_t i = 0; i < n_kept; i++)
+		sent(nic->context, kept[i]);
+	CHECK_IS(status(&s.w, 1, STAT_DROPPED), 0);
+	CHECK_IS(frames_pending(frames), 0);
+	nic->sent = sent;
+	events(&s, 1, s.eq[1], 0, 0);
+	CHECK_IS(fabric_close(&s.fabric), 0);
+	world_drop(&s.w);
+}
+
 TEST(frames_end_what_a_dead_node_leaves)
 {
 	struct netsim_config network = faults(0, 6);
@@ -467,6 +538,32 @@ TEST(frames_drop_messages_whose_headers_cannot_be)
 	CHECK_IS(in_whole(frames, 1, LINK_REQUESTS, &wrong, payload, 0), LINK_DROP);
 	CHECK_IS(frames_counter(frames, FRAMES_BAD), 7);
 	CHECK_IS(events(&s, 0, s.eq_in[0], EVENT_PUT_END, NI_OK), 0);
+	scene_close(&s);
+}
+
+/* A reply that names no operation is nobody's: with no record left it is dropped, and counted. */
+TEST(frames_count_replies_that_they_drop)
+{
+	struct block_limits few = test_limits;
+	struct netsim_config network = faults(0, 21);
+	struct link_config config = usual();
+	struct operation *op[2];
+	struct link_target target;
+	struct message reply = request(MESSAGE_REPLY, 1, 0, 5, 100);
+	struct scene s;
+
+	few.ops = 2;
+	scene_open(&s, &few, &network, &config);
+	for (uint32_t i = 0; i < 2; i++)
+		CHECK_IS(op_take(&s.w.views[0], &op[i]), 0);
+	reply.mlength = 100;
+	reply.md_handle = s.source[0];
+	reply.op_handle = HANDLE_NONE;
+	CHECK_IS(in_begin(s.fabric.nodes[0].frames, 1, LINK_ANSWERS, &reply, 100, &target),
+		 LINK_DROP);
+	CHECK_IS(frames_counter(s.fabric.nodes[0].frames, FRAMES_BAD), 1);
+	for (uint32_t i = 0; i < 2; i++)
+		op_give(&s.w.views[0], op[i]);
 	scene_close(&s);
 }
 

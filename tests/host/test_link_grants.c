@@ -362,6 +362,25 @@ TEST(link_acknowledges_late_what_waits_for_its_turn)
 	}
 }
 
+/* Nobody posted a room, or only such as take what is under way: what lands is counted. */
+TEST(link_counts_what_lands_in_no_room)
+{
+	struct probe *p = start(1);
+	struct wire wire = announcement(0, 600), stray = probe_data(0, 8, 0);
+	uint8_t frame[WIRE_DATA + 8] = { 0 };
+	uint32_t bytes = probe_frame(p, PEER, 1, &stray, 0, frame);
+
+	link_landed(p->link, p->now, frame, bytes);
+	CHECK_IS(link_counter(p->link, LINK_ASTRAY), 1);
+	probe_give(p, PEER, &wire, 7);
+	for (uint32_t i = 2; i < 6; i++) {              /* the first takes a room, and so ends the turn */
+		link_landed(p->link, p->now, frame, bytes);
+		CHECK_IS(link_counter(p->link, LINK_ASTRAY), i);
+	}
+	link_give_up(p->link, p->now, PEER);
+	probe_close(p, 1);
+}
+
 /* ---- the sender ---- */
 
 /* A message of 5 parts is announced, and this is what its receiver says. */

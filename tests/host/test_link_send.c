@@ -90,7 +90,7 @@ TEST(link_lets_a_long_frame_take_several_slots)
 	LEFT(&p, "01");                                 /* of the first window of 8 */
 	give_ack(&p, 2, 0, 17);
 	LEFT(&p, "23456");
-	give_ack(&p, 7, 0, 0);
+	give_ack(&p, 7, 0, 1);
 	LEFT(&p, "789");                                /* 12 are left of what was promised */
 	give_ack(&p, 10, 0, 40);
 	LEFT(&p, "abcdefghij");
@@ -386,6 +386,48 @@ TEST(link_ignores_acknowledgements_that_cannot_be)
 	give_ack(&p, 0, 0, 8);                          /* an old one */
 	CHECK_IS(link_counter(p.link, LINK_NONSENSE), 1);
 	probe_close(&p, 1);
+}
+
+/* Nobody would ever ask for another window. */
+TEST(link_does_not_believe_that_it_may_send_nothing)
+{
+	struct wire data = probe_data(0, 8, 0);
+	struct probe p;
+
+	open_default(&p);
+	for (uint32_t i = 0; i < 8; i++)
+		probe_send(&p, 1, 8, i);
+	LEFT(&p, "01234567");
+	give_ack(&p, 8, 0, 0);
+	data.ack = 8;
+	data.window = 0;
+	probe_give(&p, 1, &data, 1);
+	CHECK_IS(link_counter(p.link, LINK_NONSENSE), 2);
+	TOLD(&p, "");
+	give_ack(&p, 8, 0, 1);
+	TOLD(&p, "ssssssss");
+	probe_send(&p, 1, 8, 9);
+	LEFT(&p, "8");
+	probe_close(&p, 0);
+}
+
+/* Whoever hears that a message has arrived sends the next: within the window that was granted
+ * with that. */
+TEST(link_keeps_to_the_window_when_it_says_sent)
+{
+	struct probe p;
+
+	open_default(&p);
+	p.again = 8;
+	for (uint32_t i = 0; i < 8; i++)
+		probe_send(&p, 1, 8, i);
+	LEFT(&p, "01234567");
+	give_ack(&p, 8, 0, 2);
+	TOLD(&p, "ssssssss");
+	LEFT(&p, "89");
+	give_ack(&p, 10, 0, 64);
+	LEFT(&p, "abcdef");
+	probe_close(&p, 0);
 }
 
 TEST(link_waits_for_a_full_card_and_bears_one_that_is_down)

@@ -94,7 +94,7 @@ TEST(wire_reads_what_it_wrote)
 		wire.sequence = (uint32_t)check_random(&dice);
 		wire.ack = (uint32_t)check_random(&dice);
 		wire.selective = check_random(&dice);
-		wire.window = (uint16_t)check_random(&dice);
+		wire.window = (uint16_t)(check_random(&dice) | 1);
 		if (wire.kind == WIRE_KIND_DATA) {
 			wire.bytes = (uint32_t)(1 + (r >> 16) % 512);
 			wire.offset = check_random(&dice) >> 17;
@@ -199,7 +199,7 @@ TEST(wire_refuses_fields_that_cannot_be)
 	wire.source = 0;
 	CHECK_IS(reads(wire), WIRE_NONSENSE);
 	for (uint32_t kind = 0; kind < 16; kind++) {
-		wire = (struct wire){ .kind = (uint8_t)kind, .source = 1 };
+		wire = (struct wire){ .kind = (uint8_t)kind, .source = 1, .window = 1 };
 		CHECK_IS(reads(wire), (kind >= 1 && kind <= 3) || kind == WIRE_KIND_GRANT ||
 			 kind == WIRE_KIND_MARK ? WIRE_OK : WIRE_NONSENSE);
 		wire.waits = 1;
@@ -211,7 +211,8 @@ TEST(wire_refuses_fields_that_cannot_be)
 			 kind == WIRE_KIND_BUNDLE ? WIRE_SHORT : WIRE_NONSENSE);
 	}
 	/* An announcement: of something, in parts that are neither empty nor longer. */
-	wire = (struct wire){ .kind = WIRE_KIND_ANNOUNCE, .source = 1, .length = 70000 };
+	wire = (struct wire){ .kind = WIRE_KIND_ANNOUNCE, .source = 1, .window = 1,
+			      .length = 70000 };
 	CHECK_IS(reads(wire), WIRE_NONSENSE);
 	wire.offset = WIRE_MOST_PAYLOAD;
 	CHECK_IS(reads(wire), WIRE_OK);
@@ -224,7 +225,7 @@ TEST(wire_refuses_fields_that_cannot_be)
 	wire.offset = 21;
 	CHECK_IS(reads(wire), WIRE_NONSENSE);
 	/* ... and with the last bytes of it, but not with all. */
-	wire = (struct wire){ .kind = WIRE_KIND_ANNOUNCE, .source = 1, .length = 70000,
+	wire = (struct wire){ .kind = WIRE_KIND_ANNOUNCE, .source = 1, .window = 1, .length = 70000,
 			      .offset = 60000, .bytes = WIRE_TAIL_BYTES };
 	CHECK_IS(reads(wire), WIRE_OK);
 	wire.bytes++;
@@ -237,6 +238,23 @@ TEST(wire_refuses_fields_that_cannot_be)
 	wire.length = 100;
 	wire.offset = 1;
 	CHECK_IS(reads(wire), WIRE_NONSENSE);
+}
+
+/* Whoever acknowledges lets something be sent: nobody asks again for a window that was closed. */
+TEST(wire_refuses_windows_of_nothing)
+{
+	for (uint32_t kind = WIRE_KIND_DATA; kind <= WIRE_KIND_MARK; kind++) {
+		int acknowledges = kind != WIRE_KIND_RESET && kind != WIRE_KIND_BULK &&
+			kind != WIRE_KIND_MARK;
+		struct wire wire = { .kind = (uint8_t)kind, .source = 1,
+				     .bytes = kind == WIRE_KIND_BULK };
+
+		if (kind == WIRE_KIND_ANNOUNCE)
+			wire.offset = wire.length = 20;
+		CHECK_IS(reads(wire), acknowledges ? WIRE_NONSENSE : WIRE_OK);
+		wire.window = 1;
+		CHECK_IS(reads(wire), WIRE_OK);
+	}
 }
 
 TEST(wire_reads_payload_that_lies_apart)

@@ -322,6 +322,7 @@ struct netsim *netsim_open(const struct netsim_config *config)
 
 	sim->config = *config;
 	sim->dice = config->seed;
+	sim->now = config->start;
 	sim->cards = calloc(config->nodes, sizeof(*sim->cards));
 	sim->bulk = calloc(config->nodes, sizeof(*sim->bulk));
 	for (uint32_t node = 0; node < config->nodes; node++) {

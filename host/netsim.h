@@ -21,6 +21,7 @@
 struct netsim_config {
 	uint32_t nodes;
 	uint64_t seed;
+	uint64_t start;            /* ns: the time at which it begins */
 	/* per million frames */
 	uint32_t loss, duplicate, reorder, damage, delay;
 	uint32_t cut;              /* per million stretches of cut_ns: a pair's link is cut */

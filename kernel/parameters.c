@@ -11,7 +11,7 @@
 
 #define WATCHDOG_US 200u           /* what an arrival waits at most, if nothing else is said */
 #define PATIENCE_S  600u           /* time to walk to all boards */
-#define INCARNATION_FIRST 256u
+#define INCARNATION_FIRST 65536u   /* the launcher's first, too: REGION_LIFE */
 
 struct parameters parameters;
 

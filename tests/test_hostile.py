@@ -22,7 +22,7 @@ from frames import ACK, ANNOUNCE, BULK, BUNDLE, DATA, GRANT, MARK, RESET, Frame
 pytestmark = [pytest.mark.nic, pytest.mark.nodes(3), pytest.mark.spin(2)]
 
 NODES = 3
-LIFE = 256                     # every node's first incarnation
+LIFE = 65536                   # every node's first incarnation
 PAUSE = 0.002                  # seconds between batches: the job is to get on as well
 HANG = 60                      # seconds
 Makes = Callable[[random.Random], Iterator[bytes]]
@@ -103,7 +103,7 @@ def plausible(rng: random.Random, sender: int, to: int) -> Frame:
     kind = rng.choice([DATA, DATA, BUNDLE, ACK, RESET, ANNOUNCE, GRANT, BULK, MARK])
     frame = Frame(to=to, sender=sender, kind=kind, lane=rng.randrange(2),
                   card=int(kind in (BULK, MARK) and rng.random() < 0.7),
-                  source=rng.choice([LIFE, LIFE, LIFE + 1, LIFE + 256]),
+                  source=rng.choice([LIFE, LIFE, LIFE + 1, 2 * LIFE]),
                   destination=rng.choice([LIFE, LIFE, 0]), ack=rng.randrange(64),
                   selective=rng.getrandbits(64), window=rng.choice([1, 64]))
 
@@ -125,7 +125,7 @@ def plausible(rng: random.Random, sender: int, to: int) -> Frame:
     if kind == ACK:
         return replace(frame, again=1, refused=rng.getrandbits(64))
     if kind == RESET:
-        return replace(frame, over=1, source=LIFE + 256)
+        return replace(frame, over=1, source=2 * LIFE)
     part = rng.randrange(16)
     frame = replace(frame, sequence=rng.randrange(200), turn=rng.randrange(64), part=part)
     if kind == GRANT:

@@ -110,7 +110,7 @@ def test_shared_memory_has_no_cards():
 def test_links_of_network_cards(link, device, chosen):
     keys = keys_of("-n", "2", "--link", link, "--cards", "1")
     assert keys["link"] == "frames" and keys["cards"] == "1" and keys["control"] == "interrupt"
-    assert keys["incarnation"] == "256" and not keys.keys() & {"crc", "auth", "strict"}
+    assert keys["incarnation"] == "65536" and not keys.keys() & {"crc", "auth", "strict"}
     parsed = options.parse(["-n", "2", "--link", link, "app"])
     assert parsed.machine == chosen
     assert options.parse(["--link", link, "--machine", "pc", "app"]).machine == "pc"
@@ -185,10 +185,10 @@ def test_a_random_key_is_one_of_a_job():
 def test_a_later_life_is_told():
     parsed = options.parse(["-n", "2", "--link", "virtio", "--on-death", "restart", "app"])
     line = machine.kernel_line(parsed, 1, 77, 1000)
-    assert " incarnation=256 " in line and " strict=" not in line and " env=MARGAY_LIFE=1 " in line
+    assert " incarnation=65536 " in line and " strict=" not in line and " env=MARGAY_LIFE=1 " in line
     line = machine.kernel_line(parsed, 1, 77, 1000, life=2)
     assert Layout(BUILD / "region.json")["REGION_LIFE"] == links.LIFE
-    assert " incarnation=512 " in line and " strict=1 " in line and " env=MARGAY_LIFE=2 " in line
+    assert " incarnation=131072 " in line and " strict=1 " in line and " env=MARGAY_LIFE=2 " in line
 
 
 def test_ports_of_a_test():

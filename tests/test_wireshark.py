@@ -279,6 +279,6 @@ def test_captures_of_jobs(margay, app, tmp_path, options):
         resent, counted, len(bad), len(rows), left)
     assert {(row["margay.from"][0], row["margay.to"][0]) for row in rows} == {
         ("0", "1"), ("1", "0")}
-    assert {row["margay.source"][0] for row in rows} == {"256"}
+    assert {row["margay.source"][0] for row in rows} == {"65536"}
     seen = {operation for row in rows for operation in row["margay.message.operation"]}
     assert seen >= {"1", "2", "3", "4"}

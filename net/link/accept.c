@@ -34,8 +34,10 @@ static void begin_epoch(struct link *link, uint64_t now)
 
 static void learn(struct flow *pair, uint32_t theirs)
 {
-	for (uint32_t lane = 0; lane < LINK_LANES; lane++)
+	for (uint32_t lane = 0; lane < LINK_LANES; lane++) {
 		pair[lane].theirs = theirs;
+		pair[lane].tries = pair[lane].stuck = 0;
+	}
 }
 
 /* What was sent to a node that knows its number only now goes again. */

@@ -46,6 +46,7 @@ static inline void grow(struct flow *flow, uint32_t n)
 static void advance(struct link *link, struct flow *flow, uint32_t n)
 {
 	flow->una += n;
+	flow->stuck = 0;
 	if (flow_has_gap(flow))
 		shift_maps(flow, n);
 	if (!is_before(flow->una, flow->recover + CALM_FRAMES)) {
@@ -103,6 +104,8 @@ static void mark_lost(struct link *link, struct flow *flow, uint64_t refused)
 
 	flow->marked &= ~flow->acked;
 	refused &= bits(flow->next - flow->una) & ~flow->acked;
+	if (refused & 1)
+		flow->stuck = 0;
 	lost = holes(flow, refused);
 	flow->marked |= refused;
 	if (lost) {
@@ -126,8 +129,11 @@ int ack_take(struct link *link, struct flow *flow, const struct wire *wire, uint
 	flow->credit = (uint8_t)window;
 	if (n)
 		advance(link, flow, n); /* whoever hears of it may send again */
-	if (wire->selective || wire->waits)
+	if (wire->selective || wire->waits) {
 		flow->acked |= (wire->selective << 1 | wire->waits) & bits(under_way - n);
+		if (wire->waits)
+			flow->stuck = 0;
+	}
 	if (flow->acked || wire->refused)
 		mark_lost(link, flow, wire->refused);
 	if (flow->next == flow->una) {

@@ -43,7 +43,7 @@ static int is_valid(const struct link_config *config)
 	       config->assemblies < NO_RECORD && config->stashes < NO_RECORD &&
 	       config->bundles < NO_RECORD && config->transmits > 0 &&
 	       config->transmits < NO_RECORD && config->tries > 0 &&
-	       config->tries < 255 && config->ring > 0 && config->slots > 0;
+	       config->tries <= LINK_MOST_TRIES && config->ring > 0 && config->slots > 0;
 }
 
 uint64_t link_bytes(const struct link_config *config)
@@ -53,7 +53,7 @@ uint64_t link_bytes(const struct link_config *config)
 	if (!is_valid(config))
 		return 0;
 	return rounded(sizeof(struct link)) + rounded(flows * sizeof(struct flow)) +
-	       rounded(config->peers * sizeof(uint16_t)) + rounded(flows * sizeof(uint16_t)) +
+	       2 * rounded(config->peers * sizeof(uint16_t)) + rounded(flows * sizeof(uint16_t)) +
 	       rounded(config->sends * sizeof(struct send)) +
 	       rounded(config->assemblies * sizeof(struct assembly)) +
 	       rounded(config->stashes * sizeof(struct stash)) +
@@ -121,6 +121,8 @@ struct link *link_open(void *memory, const struct link_config *config, struct ni
 	at += rounded(flows * sizeof(struct flow));
 	link->heads = (uint16_t *)at;
 	at += rounded(config->peers * sizeof(uint16_t));
+	link->chains = (uint16_t *)at;
+	at += rounded(config->peers * sizeof(uint16_t));
 	link->heap = (uint16_t *)at;
 	at += rounded(flows * sizeof(uint16_t));
 	for (uint32_t i = 0; i < config->peers; i++)
@@ -151,7 +153,7 @@ struct flow *flow_find(const struct link *link, uint32_t node, enum link_lane la
 
 		if (flow->node == node)
 			return flow + lane;
-		index = flow->hash_next;
+		index = link->chains[index / LINK_LANES];
 	}
 	return 0;
 }
@@ -165,7 +167,8 @@ static void start(struct flow *flow)
 	flow->head = flow->tail = flow->fresh = NO_RECORD;
 	flow->assembly = flow->stash = NO_RECORD;
 	flow->sends = 0;
-	flow->tries = flow->unacked = flow->taken = 0;
+	flow->tries = flow->stuck = flow->doomed = 0;
+	flow->unacked = flow->taken = 0;
 	flow->credit = flow->granted = LINK_FIRST_WINDOW;
 	flow->burst = LINK_MOST_WINDOW;
 	flow->flags &= FLOW_LANE | FLOW_READY | FLOW_MEASURED;
@@ -185,10 +188,10 @@ struct flow *flow_open(struct link *link, uint32_t node, enum link_lane lane)
 		*flow = (struct flow){ .node = (uint16_t)node, .heap_at = NO_RECORD,
 				       .ready_next = NO_RECORD, .flags = i ? FLOW_LANE : 0,
 				       .mine = link->config.incarnation,
-				       .epoch = (uint8_t)(link->epoch - 2),
-				       .hash_next = *first };
+				       .epoch = (uint8_t)(link->epoch - 2) };
 		start(flow);
 	}
+	link->chains[link->n_flows / LINK_LANES] = *first;
 	*first = link->n_flows;
 	link->n_flows += LINK_LANES;
 	return &link->flows[*first + lane];
@@ -210,6 +213,7 @@ void flow_lose(struct link *link, uint32_t node, int bump, uint32_t theirs)
 		stash[lane] = flow->stash;
 		send[lane] = flow->head;
 		timer_cancel(link, flow);
+		link->doomed -= flow->doomed;
 		start(flow);
 		flow->mine += !!bump;
 		flow->mine += flow->mine == 0;

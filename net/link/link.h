@@ -5,8 +5,9 @@
  *
  * There is no connection. Between two nodes there are up to two flows each way,
  * one for requests and one for answers (lanes), so that an answer never waits
- * behind a request that the peer cannot take yet. Both lanes' state is 246
- * bytes per peer that was ever heard of or sent to; other nodes cost nothing.
+ * behind a request that the peer cannot take yet. Both lanes' state is 248
+ * bytes per peer that was ever heard of or sent to, from the memory that the link is given
+ * for config.peers of them: no more is touched than is used.
  *
  * A flow, by what it waits for (send.c, ack.c, timer.c; una: oldest frame that
  * is not acknowledged, next: first frame not yet sent):
@@ -21,7 +22,12 @@
  *                              AGAIN                    mark what was refused: REPAIR
  *                              timer                    mark all, window 1: REPAIR
  *   REPAIR    some marked      room in card             marked frames first: OPEN
- *                              timer, tries used up     give up: LOST
+ *                              timer, tries used up:    give up: LOST
+ *                                nothing was heard, or
+ *                                the oldest frame, three
+ *                                times as often, neither
+ *                                arrived, nor waited,
+ *                                nor was refused
  *   any                        newer incarnation        LOST
  *   LOST      (at once)                                 everything queued and begun ends
  *                                                       with failure, lost(): IDLE at 0
@@ -98,6 +104,7 @@
 #define LINK_BRIEF         (1ULL << 32) /* such a message's `source`, plus its bytes */
 #define LINK_MOST_WINDOW   192u    /* frames under way in one flow; behind a gap, 64 */
 #define LINK_FIRST_WINDOW  8u      /* the same before the peer was heard of */
+#define LINK_MOST_TRIES    85u     /* of struct link_config */
 #define LINK_NEVER         (~0ULL)
 
 enum link_result {
@@ -164,20 +171,23 @@ enum link_counter {
 struct link_config {
 	uint32_t node;             /* own id */
 	uint32_t nodes;            /* ids are below this; at most 65535 */
-	uint32_t incarnation;      /* this life's, not 0; compared as serial numbers, steps of 256 */
+	uint32_t incarnation;      /* this life's, not 0; compared as serial numbers, the next
+	                              life's larger by more than failures may add to it */
 	uint8_t  strict;           /* 1: the node may have lived before: accept nothing from a peer
 	                              that does not know this incarnation (costs a round trip once) */
 	uint8_t  check_payload;    /* 1: checksums of payload */
 	uint8_t  keyed;            /* 1: frames carry a tag, which makes the checksums superfluous */
 	uint8_t  key[16];          /* the job's: whoever knows it can forge */
-	uint16_t peers;            /* most of them; each takes 246 bytes */
+	uint16_t peers;            /* most of them: 248 bytes are kept for each */
 	uint16_t sends;            /* messages being sent, of all flows */
 	uint16_t answers;          /* of them kept for LINK_ANSWERS */
 	uint16_t assemblies;       /* messages being received in parts */
 	uint16_t stashes;          /* short messages that came too early */
 	uint16_t transmits;        /* frames that the card has not yet read */
 	uint16_t bundles;          /* of short messages, being sent or come too early; 0: none is made */
-	uint16_t tries;            /* timeouts without a sign of life before a peer is given up */
+	uint16_t tries;            /* timeouts without a sign of life before a peer is given up, or
+	                              three times as many of one frame if there are such; at
+	                              most LINK_MOST_TRIES */
 	uint32_t announce;         /* payload bytes from which on a message is announced; 0: none */
 	uint32_t ring;             /* short frames that may come at once: about the windows' sum */
 	uint32_t slots;            /* of them that one of the longest takes the place of */
@@ -224,9 +234,10 @@ struct link_user {
 	/* The peer has all of it and nobody reads its memory any more, or (fail) it was
 	 * given up; it may have arrived all the same. */
 	void (*sent)(void *context, uint64_t source, int fail);
-	/* Everything with this node is over: begun messages, messages under way have
-	 * ended with failure, and answers that are awaited do not come. It may have
-	 * restarted, or be unreachable; what is sent from now on is tried anew. */
+	/* Everything with this node is over: begun messages have ended with failure, and
+	 * messages under way too, but those that the card still reads do so when it is done;
+	 * answers that are awaited do not come. It may have restarted, or be unreachable;
+	 * what is sent from now on is tried anew. */
 	void (*lost)(void *context, uint32_t node);
 	/* Where payload bytes [at, at + bytes) of a begun message are to be, in at most `most`
 	 * pieces, which a card then writes: how many, 0 if that cannot be said. May be

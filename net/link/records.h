@@ -42,7 +42,9 @@ struct flow {
 	uint8_t  flags;            /* enum flow_flag */
 	uint8_t  tries;            /* timeouts since the peer was heard */
 	uint32_t theirs, mine;     /* incarnations; theirs is 0 until known */
-	uint16_t hash_next;        /* of a peer's first: pair in the same hash chain */
+	uint8_t  stuck;            /* timeouts since frame una was first sent, was refused, or
+	                              waited; tries is 0 again for any frame of the peer */
+	uint8_t  doomed;           /* 1: to be given up as soon as the caller has returned */
 	uint16_t heap_at;          /* place in the heap of timers, or NO_RECORD */
 	uint32_t timer_at;         /* its key there: not later than the two times below */
 	uint32_t resend_at, ack_at;
@@ -56,7 +58,8 @@ struct flow {
 	uint16_t ready_next;       /* flow behind it in the ready list */
 	uint8_t  epoch;            /* when it last received data (link->epoch, its low bits) */
 	uint8_t  taken;            /* messages of the bundle `expected` that the user has */
-	uint64_t acked;            /* frames that have arrived; bit 0 is always 0 */
+	uint64_t acked;            /* frames that have arrived; bit 0: frame una has, and waits for
+	                              its payload */
 	uint64_t marked;           /* frames to send again */
 	uint64_t again;            /* frames that were sent again since `recover` began */
 	uint64_t arrived;          /* receiving: frames behind `expected` */
@@ -74,9 +77,14 @@ struct flow {
 
 _Static_assert(sizeof(struct flow) == 120, "two lanes stay below 256 bytes per peer");
 
-/* What a peer takes: two flows, a place in the heap for each, a hash head. */
-#define PEER_BYTES  (2 * (sizeof(struct flow) + sizeof(uint16_t)) + sizeof(uint16_t))
-_Static_assert(PEER_BYTES == 246, "as promised in link.h");
+/* What a peer takes: two flows, a place in the heap for each, a hash head, and its place in the
+ * chain that begins there. */
+#define PEER_BYTES  (2 * (sizeof(struct flow) + sizeof(uint16_t)) + 2 * sizeof(uint16_t))
+_Static_assert(PEER_BYTES == 248, "as promised in link.h");
+
+/* Of the timeouts of a frame one in so many counts, if the peer is heard meanwhile. */
+#define STUCK_TRIES 3u
+_Static_assert(LINK_MOST_TRIES * STUCK_TRIES <= UINT8_MAX, "struct flow counts that far");
 
 /* A short message that nobody looks after, by itself or with others behind it. */
 enum brief { BRIEF_ALONE = 1, BRIEF_BUNDLE };
@@ -240,6 +248,7 @@ struct link {
 	struct flow *flows;        /* a peer's two lie side by side, that of requests first */
 	uint16_t n_flows;          /* in use: they are never given back */
 	uint16_t *heads;           /* hash of node to its pair of flows */
+	uint16_t *chains;          /* of each pair: the next in its hash chain */
 	uint16_t *heap;            /* flows with a timer, the earliest first */
 	uint16_t n_heap;           /* in use */
 	uint16_t ready_first, ready_last; /* flows with something to send, in turn */
@@ -253,6 +262,7 @@ struct link {
 	uint8_t stalled;           /* the card was full */
 	uint16_t no_plain;         /* 1: no frame is plain, as tags or checksums of payload are wanted */
 	uint16_t ending;           /* sends that are over and wait for the card */
+	uint16_t doomed;           /* flows that are to be given up */
 	uint64_t now;              /* ns: the last that was said */
 	uint64_t due;              /* ns: when the earliest in the heap is looked at */
 	struct records sends, assemblies, stashes, transmits, bundles;

@@ -242,7 +242,7 @@ int send_may(const struct link *link, const struct flow *flow)
 		out = out < MAPPED ? out : MAPPED;
 		out -= (uint32_t)__builtin_popcountll(not_out);
 	}
-	if (out >= flow->burst || flow->tries == UINT8_MAX || flow == link->bulk.held ||
+	if (out >= flow->burst || flow->doomed || flow == link->bulk.held ||
 	    (out >= link->most_burst && is_long(link, flow)))
 		return 0;
 	return flow->marked || (flow->fresh != NO_RECORD && is_in_window(link, flow, under_way) &&

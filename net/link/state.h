@@ -67,7 +67,7 @@ void timer_measure(struct flow *flow, uint32_t trip);
 uint32_t timer_timeout(const struct link *link, const struct flow *flow);
 /* Neither of its times counts any more. */
 void timer_cancel(struct link *link, struct flow *flow);
-/* Give the peer up as soon as the caller has returned. */
+/* Give the peer up as soon as the caller has returned: nothing more is sent, whatever comes. */
 void timer_give_up(struct link *link, struct flow *flow);
 
 /* ---- queue.c ---- */

@@ -137,12 +137,23 @@ static inline uint32_t trip_timeout(const struct link *link, const struct flow *
 	return timeout < link->least_timeout ? link->least_timeout : timeout;
 }
 
+/* Timeouts of what is under way; a frame that never gets through has them too. */
+static uint32_t tries_of(const struct flow *flow)
+{
+	uint32_t stuck = flow->stuck / STUCK_TRIES;
+
+	return flow->tries > stuck ? flow->tries : stuck;
+}
+
 uint32_t timer_timeout(const struct link *link, const struct flow *flow)
 {
 	uint64_t timeout = trip_timeout(link, flow);
+	uint32_t tries;
 
-	if (flow->tries)
-		timeout <<= flow->tries < MOST_BACKOFF ? flow->tries : MOST_BACKOFF;
+	if (flow->stuck) {             /* else there were no tries either */
+		tries = tries_of(flow);
+		timeout <<= tries < MOST_BACKOFF ? tries : MOST_BACKOFF;
+	}
 	return 1 + (uint32_t)(timeout < link->most_timeout ? timeout : link->most_timeout);
 }
 
@@ -201,18 +212,23 @@ void timer_ack_late(struct link *link, struct flow *flow, uint32_t now)
 
 void timer_give_up(struct link *link, struct flow *flow)
 {
-	flow->tries = UINT8_MAX;
-	flow->resend_at = units(link->now);
-	flow->flags |= FLOW_RESENDS;
-	timer_by(link, flow, flow->resend_at);
+	link->doomed += !flow->doomed;
+	flow->doomed = 1;
+}
+
+__attribute__((noinline))
+static void lose_doomed(struct link *link)
+{
+	for (uint32_t i = 0; i < link->n_flows; i++)
+		if (link->flows[i].doomed)
+			flow_lose(link, link->flows[i].node, 1, 0);
 }
 
 /* Has a peer had its tries? One that has never been heard of may get more of them. */
 static int is_lost(const struct link *link, const struct flow *flow)
 {
-	if (flow->tries == UINT8_MAX)
-		return 1;
-	return flow->tries >= link->config.tries && (flow->theirs || link->now >= link->config.patience);
+	return tries_of(flow) >= link->config.tries &&
+	       (flow->theirs || link->now >= link->config.patience);
 }
 
 /* Nothing was heard of what is under way. */
@@ -229,6 +245,8 @@ static void timeout(struct link *link, struct flow *flow, uint32_t now)
 		return;
 	if (flow->tries < link->config.tries)
 		flow->tries++;
+	if (flow->stuck < UINT8_MAX)
+		flow->stuck++;
 	flow->marked = bits(under_way) & ~flow->acked;
 	flow->again = 0;
 	if (flow->acked & 1) {
@@ -282,6 +300,8 @@ void link_tick(struct link *link, uint64_t now)
 	uint32_t at = units(now);
 
 	link->now = now;
+	if (link->doomed)
+		lose_doomed(link);
 	/* A flow that comes back does so later than now. */
 	for (uint32_t most = link->n_heap; most > 0 && link->n_heap > 0; most--) {
 		struct flow *flow = &link->flows[link->heap[0]];
@@ -318,7 +338,7 @@ int link_only_resends(const struct link *link, uint64_t at)
 	uint32_t when;
 
 	return at == link->due && link->n_heap == 1 && link->bulk.at == LINK_NEVER &&
-	       !link->n_held && !link->ending && !link->bulk.full &&
+	       !link->n_held && !link->ending && !link->doomed && !link->bulk.full &&
 	       !(earliest(&link->flows[link->heap[0]], &when) & FLOW_ACKS);
 }
 
@@ -328,6 +348,8 @@ uint64_t link_deadline(const struct link *link)
 
 	if (link->n_held && link->hold_until < at)
 		at = link->hold_until;
+	if (link->doomed)
+		return link->now;
 	if ((link->ready_first != NO_RECORD || can_serve(link)) &&
 	    link->now + (link->stalled ? STALL_NS : 0) < at)
 		at = link->now + (link->stalled ? STALL_NS : 0);

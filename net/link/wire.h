@@ -1,6 +1,7 @@
 /*
- * The frame on the wire: byte offsets, and the only functions that read and
- * write them. Ethernet's own fields are big-endian, everything else is little-endian.
+ * The frame on the wire: byte offsets, and the functions that read and write
+ * them (brief.c and plain.c know the plainest frames, word by word). Ethernet's
+ * own fields are big-endian, everything else is little-endian.
  *
  *   at  bytes
  *    0   6   destination address  02:4d:47:CARD:NODE:NODE (node id big-endian)

@@ -32,7 +32,7 @@
 #define REGION_SCRATCH    (REGION_NODES - 256u)
 #define REGION_RING_LEAST 4096u                 /* data bytes of a ring */
 #define REGION_ALIGN      0x200000u             /* slices and segments */
-#define REGION_LIFE       256u                  /* from a node's incarnation to its next */
+#define REGION_LIFE       65536u                /* from a node's incarnation to its next */
 
 struct region_header {
 	uint64_t magic;

@@ -268,7 +268,7 @@ TEST(link_goes_on_when_a_cut_wire_heals)
 		network.duplicate = 50000;
 		network.delay = 50000;
 		traffic_open(&t, &config, &network);
-		t.links.tries = seed < 43 ? 3 : 200;
+		t.links.tries = seed < 43 ? 3 : LINK_MOST_TRIES;
 		traffic_start(&t);
 		CHECK_IS(traffic_run(&t, 200), 1);
 		netsim_cut(t.sim, 0, 1, 1);

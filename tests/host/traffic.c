@@ -455,7 +455,7 @@ void traffic_open(struct traffic *t, const struct traffic_config *config,
 	}
 }
 
-void traffic_start(struct traffic *t)
+void traffic_boot(struct traffic *t)
 {
 	uint32_t nodes = t->config.nodes - t->config.strangers;
 	uint32_t senders = nodes - !!t->config.incast;
@@ -467,10 +467,20 @@ void traffic_start(struct traffic *t)
 			t->nodes[i].to_send = t->config.messages / senders;
 		traffic_revive(t, i);
 	}
-	for (uint32_t i = 0; i < nodes; i++) {
+}
+
+void traffic_go(struct traffic *t)
+{
+	for (uint32_t i = 0; i < t->config.nodes - t->config.strangers; i++) {
 		feed(t, &t->nodes[i]);
 		netsim_look(t->sim, i);
 	}
+}
+
+void traffic_start(struct traffic *t)
+{
+	traffic_boot(t);
+	traffic_go(t);
 }
 
 static int is_settled(const struct traffic *t)

@@ -81,6 +81,9 @@ void traffic_open(struct traffic *t, const struct traffic_config *config,
 		  const struct netsim_config *network);
 /* Change t->links before this. */
 void traffic_start(struct traffic *t);
+/* The same in two steps: the links, and their first messages. */
+void traffic_boot(struct traffic *t);
+void traffic_go(struct traffic *t);
 /* Run until `until` messages have been sent (~0u: all, and all are settled), or time is
  * up. Returns 1 if it got there. */
 int traffic_run(struct traffic *t, uint32_t until);

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 CONTROLS = ("interrupt", "poll", "watchdog")
 MOST_CARDS = 4                # CARDS_MOST of kernel/cards.h
 MOST_PORTS = 256              # of the switch
-LIFE = 256                    # what a node's incarnation grows by with each life
+LIFE = 65536                  # what a node's incarnation grows by with each life
 KEY_DIGITS = 32               # of --auth
 DEATHS = ("end", "continue", "restart")
 MOST_OF_LINK = 10 ** 9        # us, or MB/s

@@ -197,11 +197,17 @@ int out_answered(struct frames *frames, const struct message *answer, uint32_t *
 
 /* An operation that waits for an answer leaves a record for what arrives: if all were waiting, at
  * two nodes, each would refuse for ever what the other waits for. */
-static int leaves_record(const struct frames *frames)
+static int leaves_record(struct frames *frames)
 {
-	const struct pool *pool = &frames->view->block->pools[POOL_OP];
+	struct block *block = frames->view->block;
+	int leaves;
 
-	return pool->used + 1 < pool->limit;
+	if (!frames_port_lock(frames->context))
+		return 1;              /* whoever starts it finds out */
+	leaves = block->pools[POOL_OP].used + 1 < block->pools[POOL_OP].limit;
+	block->delivered.counters[STAT_BUSY] += !leaves;
+	frames_port_unlock(frames->context);
+	return leaves;
 }
 
 static int has_room(const struct frames *frames, uint32_t node)

@@ -19,7 +19,7 @@ ifndef MARGAY_READY
 goals := $(or $(MAKECMDGOALS),all)
 work  := $(filter-out help clean,$(goals))
 needs := $(if $(work),build) $(if $(filter run bench,$(work)),run) $(if $(filter bench,$(work)),bench) \
-	$(if $(filter check check-long,$(work)),run iso check)
+	$(if $(filter check check-long,$(work)),run iso check) $(if $(filter check-long,$(work)),model)
 
 .PHONY: $(goals) inner
 $(goals): inner ; @:

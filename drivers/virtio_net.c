@@ -31,7 +31,7 @@
 
 #define SENDS_FEW       16u          /* frames under way on a bulk card: nobody waits for these */
 #define SENDS_MANY      32u          /* half of these, and of more */
-#define BOOT_NS         2000000000UL /* for each half of the first start: no message waits yet */
+#define BOOT_NS         2000000000UL /* for each answer at the first start: no message waits yet */
 
 /* ---- transmit ---- */
 
@@ -368,7 +368,7 @@ struct nic *virtio_net_open(const struct pci_device *pci, const struct nic_setup
 	v->zero_physical = memory_physical(v->zero);
 	v->command = (struct control *)(v->zero + 1);
 	*why = virtio_reset(&v->virtio, deadline_in(BOOT_NS)) ?
-	       virtio_net_start(v, deadline_in(BOOT_NS)) : "does not answer to a reset";
+	       virtio_net_start(v, BOOT_NS) : "does not answer to a reset";
 	if (*why) {
 		virtio_give_up(&v->virtio);
 		return 0;

@@ -87,9 +87,9 @@ static inline struct virtio_net *of(struct nic *nic)
 
 /* ---- virtio_net_state.c ---- */
 
-/* From a reset to a working card, if it answers commands until then. Returns what is wrong,
+/* From a reset to a working card, if it answers each command within `ns`. Returns what is wrong,
  * or null. */
-const char *virtio_net_start(struct virtio_net *v, uint64_t deadline);
+const char *virtio_net_start(struct virtio_net *v, uint64_t ns);
 /* Reset it. From now on it reads and writes nothing, and all sends have ended. False: it does
  * not obey, and is cut off from memory. */
 bool virtio_net_stop(struct virtio_net *v);

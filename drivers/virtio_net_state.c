@@ -16,7 +16,7 @@
 #define LOOK_NS         100000000UL  /* between looks at the card's state */
 #define HANG_LOOKS      50u          /* looks without a frame gone: it hangs */
 #define RETRY_NS        1000000000UL /* between attempts to reset it */
-#define ANSWER_NS       100000000UL  /* for each half of an attempt */
+#define ANSWER_NS       250000000UL  /* for each answer in an attempt; the first that lacks ends it */
 
 #define WANTED (FEATURE_VERSION_1 | FEATURE_EVENT_INDEX | NET_FEATURE_MTU | NET_FEATURE_MAC | \
 	NET_FEATURE_STATUS | NET_FEATURE_CONTROL | \
@@ -77,11 +77,11 @@ static void empty_transmit_ring(struct virtio_net *v)
 }
 
 /* One command on the control queue, waited for. */
-static bool command(struct virtio_net *v, uint64_t deadline, uint8_t kind, uint8_t number,
+static bool command(struct virtio_net *v, uint64_t ns, uint8_t kind, uint8_t number,
                     const uint8_t *data, uint32_t bytes)
 {
 	struct virtio_ring *ring = &v->control;
-	uint64_t physical = memory_physical(v->command);
+	uint64_t physical = memory_physical(v->command), deadline = deadline_in(ns);
 
 	v->command->kind = kind;
 	v->command->command = number;
@@ -102,14 +102,14 @@ static bool command(struct virtio_net *v, uint64_t deadline, uint8_t kind, uint8
 }
 
 /* Only frames to the own address, and to everybody. */
-static bool set_filter(struct virtio_net *v, uint64_t deadline)
+static bool set_filter(struct virtio_net *v, uint64_t ns)
 {
 	const uint8_t off = 0;
 
-	return command(v, deadline, NET_CLASS_MAC, NET_MAC_ADDRESS, v->nic.address,
+	return command(v, ns, NET_CLASS_MAC, NET_MAC_ADDRESS, v->nic.address,
 	               NIC_ADDRESS_BYTES) &&
-	       command(v, deadline, NET_CLASS_RX, NET_RX_PROMISCUOUS, &off, 1) &&
-	       command(v, deadline, NET_CLASS_RX, NET_RX_ALL_MULTICAST, &off, 1);
+	       command(v, ns, NET_CLASS_RX, NET_RX_PROMISCUOUS, &off, 1) &&
+	       command(v, ns, NET_CLASS_RX, NET_RX_ALL_MULTICAST, &off, 1);
 }
 
 static uint16_t config16(const struct virtio_net *v, uint32_t offset)
@@ -133,7 +133,7 @@ static bool link_is_up(const struct virtio_net *v)
 }
 
 __attribute__((noinline, cold))
-const char *virtio_net_start(struct virtio_net *v, uint64_t deadline)
+const char *virtio_net_start(struct virtio_net *v, uint64_t ns)
 {
 	/* A bulk card must not spread a frame over several rooms. */
 	uint64_t wanted = v->bulk ? WANTED | FEATURE_RING_RESET : WANTED | NET_FEATURE_MERGE;
@@ -161,7 +161,7 @@ const char *virtio_net_start(struct virtio_net *v, uint64_t deadline)
 	virtio_go(virtio);
 	if (!v->bulk)
 		virtio_ring_publish(&v->receive);
-	if (!set_filter(v, deadline))
+	if (!set_filter(v, ns))
 		return "does not take its address filter";
 	mtu = mtu_of(v);
 	if (mtu > FRAME_MOST || mtu < FRAME_LEAST + 68)
@@ -204,7 +204,7 @@ void virtio_net_reset(struct virtio_net *v)
 	v->nic.counters[NIC_RESETS]++;
 	v->down = true;
 	if (virtio_net_stop(v)) {
-		why = virtio_net_start(v, deadline_in(ANSWER_NS));
+		why = virtio_net_start(v, ANSWER_NS);
 		if (!why)
 			return;
 		virtio_give_up(&v->virtio);

@@ -92,10 +92,10 @@ def test_nearest_option(wrong, right):
 
 
 @pytest.mark.parametrize("words, check", [
-    (["-x", "A=1"], lambda o: o.env == ["A=1"]),
-    (["-genv", "A", "1"], lambda o: o.env == ["A=1"]),
+    (["-x", "A=1"], lambda o: o.env == ["A=1"]), (["-genv", "A", "1"], lambda o: o.env == ["A=1"]),
     (["--bind-to", "core"], lambda o: o.bind_to == "core" and not o.notes),
-    (["-bind-to-core"], lambda o: o.bind_to == "core"), (["-bind-to-none"], lambda o: True),
+    (["-bind-to-core"], lambda o: o.bind_to == "core"),
+    (["-bind-to-core", "-bind-to-none"], lambda o: o.bind_to == "none"),
     (["-map-by", "slot"], lambda o: len(o.notes) == 1),
     (["--mca", "btl", "self"], lambda o: "--mca btl self" in o.notes[0]),
     (["--oversubscribe", "--tag-output", "-l"], lambda o: o.notes == []),

@@ -41,6 +41,7 @@ MB = 1 << 20
     (["--restarts", "2"], "number of restarts"), (["--test-port", "5:1"], "needs network cards"),
     (["--link", "virtio", "--test-port", "5"], "not a port"),
     (["--link", "virtio", "--test-port", "5:1.x"], "not a port"),
+    (["--link", "virtio", "--test-port", "5:.1"], "not a port"),
     (["--link", "virtio", "-n", "2", "--direct", "--accept-forged"], "done by the switch"),
     (["--link", "virtio", "--cards", "5"], "out of range"),
     (["--link", "virtio", "-n", "65", "--cards", "4"], "out of range"),

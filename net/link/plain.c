@@ -90,7 +90,7 @@ int plain_take(struct link *link, uint64_t now, const uint8_t *frame, uint32_t b
 		return 0;
 	window = wire_get(frame + WIRE_WINDOW, 8);
 	if (wire_get(frame + WIRE_SELECTIVE, 8) ||
-	    (window - 1) >> 16 != payload ||                        /* all of it, from 0 on */
+	    window >> 16 != payload || !(uint16_t)window ||         /* all of it, from 0 on */
 	    wire_get(frame + WIRE_OFFSET + 4, 8) != (uint64_t)payload << 16)
 		return 0;
 	sequence = (uint32_t)wire_get(frame + WIRE_SEQUENCE, 4);

@@ -143,7 +143,7 @@ def quiet(bench: Bench) -> None:
     """Interrupts that a node counts in a second of computing without messages."""
     for _ in range(bench.runs):
         got = bench.margay("-n", "1", app("quiet"))
-        bench.add("quiet_interrupts", got["quiet_interrupts"], "interrupts", "0")
+        bench.add("quiet_interrupts", got["quiet_interrupts_0"], "interrupts", "0")
 
 
 GROUPS: tuple[Callable[[Bench], None], ...] = (

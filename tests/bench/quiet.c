@@ -1,6 +1,6 @@
 /*
  * Benchmark: interrupts that the kernel counts in a second in which the
- * application computes and no message comes. Prints "quiet_interrupts N".
+ * application computes and no message comes. Prints "quiet_interrupts_RANK N".
  */
 #include <margay.h>
 #include <margay/counters.h>
@@ -26,7 +26,7 @@ int main(void)
 		for (int i = 0; i < 1000; i++)
 			work += i;
 	margay_counters(after, COUNTER_COUNT);
-	printf("quiet_interrupts %lu\n",
+	printf("quiet_interrupts_%d %lu\n", margay_rank(),
 	       (unsigned long)(after[COUNTER_INTERRUPTS] - before[COUNTER_INTERRUPTS]));
 	return 0;
 }

@@ -47,10 +47,10 @@ void works(void);
 void check_nonsense(void (*const kinds[])(void), uint32_t n);
 void check_hang(void);
 void check_lost_link(void (*set_link)(bool up));
-/* A card that is down is tried again once in a second, for a moment. */
-void check_attempts(void);
+/* A card that is down is tried again once in a second, for `most_ns`. */
+void check_attempts(uint64_t most_ns);
 /* One that does not even obey a reset cannot hold sends; and it works when it is back. */
-void check_gone(void (*set_gone)(bool gone));
+void check_gone(void (*set_gone)(bool gone), uint64_t most_ns);
 /* After a card wrote whatever it liked: each of so many sends has ended once. */
 void check_ends(uint32_t cookies);
 

@@ -300,10 +300,10 @@ static void set_stuck(bool stuck)
 TEST_CARDS(card_that_is_gone_holds_no_sends_and_is_tried_again)
 {
 	open_card();
-	check_gone(set_gone);
+	check_gone(set_gone, 200000000);
 	close_card();
 	open_card();
-	check_gone(set_stuck);
+	check_gone(set_stuck, 200000000);
 	close_card();
 }
 

@@ -252,7 +252,7 @@ TEST(rooms_of_a_card_that_does_not_reset_are_out_of_its_reach)
 		CHECK_IS(lost, !taken_back);
 		CHECK_IS(n_ended, 1);
 		CHECK_IS(post(memory, 100, 1), NIC_DOWN);
-		check_attempts();
+		check_attempts(500000000);
 		fake.stubborn = false;
 		wait_ms(2000);
 		CHECK(!fake_kernel.silenced);

@@ -233,7 +233,7 @@ TEST(card_that_does_not_come_back_is_tried_again)
 	poll();
 	CHECK_IS(ended[1], 1);
 	CHECK_IS(send(2, 2), NIC_DOWN);
-	check_attempts();
+	check_attempts(500000000);
 	CHECK_IS(send(2, 2), NIC_DOWN);
 	CHECK_IS(fake_kernel.reports, 2);
 	fake.obeys = true;
@@ -252,7 +252,7 @@ static void set_gone(bool gone)
 TEST(card_that_is_gone_holds_no_sends_and_is_tried_again)
 {
 	open_card();
-	check_gone(set_gone);
+	check_gone(set_gone, 500000000);
 	close_card();
 }
 

@@ -165,8 +165,7 @@ void engines_judge_end(struct engines *e)
 			engines_wrong(e, "has bytes in free slots", node, 0);
 		if (block_status(view, STAT_OP_USED, &value) || value || block_pending(view))
 			engines_wrong(e, "has operation records left", node, 0);
-		/* After a restart there are answers that nobody waits for any more. */
-		if (!e->config.restarts && (block_status(view, STAT_DROPPED, &value) || value))
+		if (block_status(view, STAT_DROPPED, &value) || value)
 			engines_wrong(e, "has dropped messages", node, 0);
 		if (!e->config.restarts && (block_status(view, STAT_FAILED, &value) || value))
 			engines_wrong(e, "counts operations that failed", node, 0);

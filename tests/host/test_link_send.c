@@ -391,6 +391,7 @@ TEST(link_ignores_acknowledgements_that_cannot_be)
 /* Nobody would ever ask for another window. */
 TEST(link_does_not_believe_that_it_may_send_nothing)
 {
+	uint8_t frame[WIRE_DATA + PROBE_FRAGMENT];
 	struct wire data = probe_data(0, 8, 0);
 	struct probe p;
 
@@ -403,6 +404,18 @@ TEST(link_does_not_believe_that_it_may_send_nothing)
 	data.window = 0;
 	probe_give(&p, 1, &data, 1);
 	CHECK_IS(link_counter(p.link, LINK_NONSENSE), 2);
+	TOLD(&p, "");
+	/* nor if it lies about its payload too, which stands behind the window */
+	data = probe_data(0, 8, 0);
+	probe_give(&p, 1, &data, 1);
+	CHECK(*probe_story(&p));
+	data = probe_data(1, 8, 0);
+	data.ack = 8;
+	data.window = 0;
+	probe_frame(&p, 1, 0, &data, 2, frame);
+	wire_put(frame + WIRE_PAYLOAD, 9, 2);
+	wire_put(frame + WIRE_CHECKSUM, wire_checksum(frame, WIRE_DATA), 4);
+	link_receive(p.link, p.now, frame, WIRE_DATA + 8);
 	TOLD(&p, "");
 	give_ack(&p, 8, 0, 1);
 	TOLD(&p, "ssssssss");

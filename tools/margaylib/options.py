@@ -422,7 +422,8 @@ def _add_env(options: RunOptions, name: str, entry: str) -> None:
 
 def _port(name: str, text: str) -> tuple[int, str]:
     fd, colon, port = text.partition(":")
-    if not colon or not fd.isdecimal() or not port.replace(".", "", 1).isdecimal():
+    node, dot, card = port.partition(".")
+    if not colon or not fd.isdecimal() or not node.isdecimal() or card.isdecimal() != bool(dot):
         raise MargayError(f"{name} {text}: not a port", f"write {name} FD:NODE[.CARD]")
     return int(fd), port
 

@@ -109,6 +109,12 @@ def test_figures_come_into_the_pages():
     assert "|shm_put_MBps_16|41.5 (40 to 45.2)|us||" in tables.memory(report["figures"])
 
 
+def test_no_place_of_a_page_is_empty():
+    for page in tables.PAGES:
+        for place in tables.PLACE.finditer(page.read_text()):
+            assert "|---|" in place.group(0), f"{page.name}: {place.group(2)} was never filled"
+
+
 def test_figures_of_a_state_that_nobody_has_are_not_written(tmp_path, monkeypatch):
     monkeypatch.setattr(tables, "BUILD", tmp_path)
     monkeypatch.setattr(tables, "PAGES", (tmp_path / "page.md",))

@@ -47,6 +47,16 @@ def test_poll_takes_no_interrupt_while_computing(margay, app):
         assert int(row.group(rank)) <= int(halts.group(rank)) + 2
 
 
+def test_what_the_link_counts_is_shown(margay, app):
+    """Timers that went off, what came too early, the most records of its pools in use."""
+    run = margay("run", *CARDS, "-n", 2, "--stats", "--no-bulk", "--faults", "loss=5%,seed=3",
+                 app("ptl_bulk"), 1 << 20).ok()
+    for name in ("timeouts", "retransmissions", "pool_sends_high", "pool_parts_high"):
+        assert max(map(int, run.says(rf"\b{name} +(\d+) +(\d+)").groups())) > 0, name
+    for name in ("frames_early", "frames_refused", "card_full", "pool_early_high"):
+        run.says(rf"\b{name} +\d+ +\d+")
+
+
 @pytest.mark.spin(2)
 @pytest.mark.parametrize("link", ["virtio", "e1000", "e1000e"])
 @pytest.mark.parametrize("control", ["interrupt", "poll", "watchdog"])

@@ -46,6 +46,10 @@
 	X(FORGED,          forged,          "frames without the job's key") \
 	X(GHOSTS,          ghosts,          "frames of or for an earlier life of a node") \
 	X(FRAMES_BAD,      frames_bad,      "frames that no sender of ours sends") \
+	X(FRAMES_EARLY,    frames_early,    "frames dropped because what comes before was missing") \
+	X(FRAMES_REFUSED,  frames_refused,  "frames refused for want of a record; they come again") \
+	X(TIMEOUTS,        timeouts,        "times that a timer found frames unacknowledged") \
+	X(CARD_FULL,       card_full,       "times that a frame waited for room on a card") \
 	X(PEERS_LOST,      peers_lost,      "times that everything with a node was given up") \
 	X(PARTS_PLACED,    parts_placed,    "parts of long messages that a card put in their place") \
 	X(PARTS_PULLED,    parts_pulled,    "parts of long messages that were asked for and copied") \
@@ -54,6 +58,9 @@
 	X(POOL_MD_HIGH,    pool_md_high,    "memory descriptors in use at most") \
 	X(POOL_EQ_HIGH,    pool_eq_high,    "event queues in use at most") \
 	X(POOL_OP_HIGH,    pool_op_high,    "operation records in use at most") \
+	X(POOL_SENDS_HIGH, pool_sends_high, "messages being sent over cards, at most") \
+	X(POOL_PARTS_HIGH, pool_parts_high, "messages coming in parts over cards, at most") \
+	X(POOL_EARLY_HIGH, pool_early_high, "short messages kept that came too early, at most") \
 	X(KERNEL_BYTES,    kernel_bytes,    "bytes of memory that the kernel keeps")
 
 enum counter {

@@ -84,7 +84,7 @@ int link_brief_send(struct link *link, struct link_room room, uint64_t now, uint
 	if (!is_quiet(link, flow))
 		return send_brief(link, room, now, bytes);
 	link->sends.free = send->next;
-	link->sends.used++;
+	record_count(&link->sends);
 	link->sends_used[LINK_REQUESTS]++;
 	send->next = NO_RECORD;
 	send->with_card = 1;

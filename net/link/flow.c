@@ -296,3 +296,16 @@ uint32_t link_records_used(const struct link *link)
 	return (uint32_t)link->sends.used + link->assemblies.used + link->stashes.used +
 	       link->transmits.used + link->bundles.used;
 }
+
+uint32_t link_pool_high(const struct link *link, enum link_pool pool)
+{
+	switch (pool) {
+	case LINK_POOL_SENDS:
+		return link->sends.high;
+	case LINK_POOL_ASSEMBLIES:
+		return link->assemblies.high;
+	case LINK_POOL_STASHES:
+		return link->stashes.high;
+	}
+	return 0;
+}

@@ -344,4 +344,12 @@ uint32_t link_sends_used(const struct link *link);
 uint32_t link_peer_bytes(const struct link *link, uint32_t node);
 uint32_t link_records_used(const struct link *link);
 
+/* The most records of a pool that were ever in use. */
+enum link_pool {
+	LINK_POOL_SENDS,           /* messages being sent */
+	LINK_POOL_ASSEMBLIES,      /* messages being received in parts */
+	LINK_POOL_STASHES,         /* short messages that came too early */
+};
+uint32_t link_pool_high(const struct link *link, enum link_pool pool);
+
 #endif

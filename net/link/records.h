@@ -183,6 +183,7 @@ struct records {
 	uint8_t *base;
 	uint32_t bytes;            /* of each */
 	uint16_t limit, used;
+	uint16_t high;             /* the most that were ever in use */
 	uint16_t free;             /* first free one, or NO_RECORD */
 };
 
@@ -281,13 +282,20 @@ static inline struct send *send_at(const struct link *link, uint32_t index)
 	return (struct send *)link->sends.base + index;
 }
 
+/* One more is in use. */
+static inline void record_count(struct records *records)
+{
+	if (++records->used > records->high)
+		records->high = records->used;
+}
+
 static inline uint32_t record_take(struct records *records)
 {
 	uint16_t index = records->free;
 
 	if (index != NO_RECORD) {
 		records->free = *(uint16_t *)record_at(records, index);
-		records->used++;
+		record_count(records);
 	}
 	return index;
 }

@@ -464,6 +464,24 @@ TEST(link_waits_for_a_full_card_and_bears_one_that_is_down)
 	probe_close(&p, 0);
 }
 
+TEST(link_remembers_the_most_records_in_use)
+{
+	struct wire early = probe_data(1, 8, 0);
+	struct probe p;
+
+	open_default(&p);
+	for (uint32_t i = 0; i < 3; i++)
+		probe_send(&p, 1, 8, i);
+	probe_give(&p, 1, &early, 1);
+	give_ack(&p, 3, 0, 8);
+	CHECK_IS(link_sends_used(p.link), 0);
+	probe_send(&p, 1, 8, 3);
+	CHECK_IS(link_pool_high(p.link, LINK_POOL_SENDS), 3);
+	CHECK_IS(link_pool_high(p.link, LINK_POOL_STASHES), 1);
+	CHECK_IS(link_pool_high(p.link, LINK_POOL_ASSEMBLIES), 0);
+	probe_close(&p, 0);
+}
+
 TEST(link_says_sent_when_the_card_has_read_everything)
 {
 	struct probe p;

@@ -253,6 +253,7 @@ struct link {
 	uint16_t *heap;            /* flows with a timer, the earliest first */
 	uint16_t n_heap;           /* in use */
 	uint16_t ready_first, ready_last; /* flows with something to send, in turn */
+	uint8_t was_full;          /* the first of them found the card full */
 	uint16_t sends_used[LINK_LANES]; /* records of messages, by lane */
 	uint16_t reserved;         /* answers' records kept */
 	uint16_t senders;          /* flows that sent data in this epoch */

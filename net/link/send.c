@@ -364,17 +364,23 @@ void send_ready(struct link *link, struct flow *flow)
 }
 
 /* The first flow's turn: 1, 0 or NIC_FULL as send_frame. Who finds the card full stays the
- * first: behind the others it would find it so each time, if they fill the one place that is
- * free. Only what it owes its peer an acknowledgement for goes before it. */
+ * first: behind the others it would find it so each time, if they fill the few places that
+ * become free. Then an acknowledgement that its peer is owed on the other lane goes before it. */
 static int pump_flow(struct link *link, uint64_t now)
 {
-	struct flow *flow = &link->flows[link->ready_first];
-	int result;
+	struct flow *flow = &link->flows[link->ready_first], *other = flow_other(flow);
+	uint32_t owed;
+	int result = NIC_FULL;
 
+	if (link->was_full && other->flags & FLOW_ACK_NOW)
+		send_ack(link, other, now);
 	if (flow->flags & FLOW_ACK_NOW)
 		send_ack(link, flow, now);
-	result = flow->flags & FLOW_ACK_NOW ? NIC_FULL : send_frame(link, flow, now);
-	if (result == NIC_FULL && !(flow_other(flow)->flags & FLOW_ACK_NOW))
+	owed = flow->flags | (link->was_full ? other->flags : 0u);
+	if (!(owed & FLOW_ACK_NOW))
+		result = send_frame(link, flow, now);
+	link->was_full = result == NIC_FULL;
+	if (result == NIC_FULL)
 		return result;
 	link->ready_first = flow->ready_next;
 	flow->flags &= (uint8_t)~FLOW_READY;

@@ -219,6 +219,31 @@ TEST(train_waits_for_a_card_that_is_full)
 	close_all(p);
 }
 
+/* Who found the card full keeps its turn, also if an acknowledgement has to go before it. */
+TEST(train_keeps_its_turn_behind_an_acknowledgement)
+{
+	struct wire again = probe_data(0, 8, 0);
+	struct probe *p = start(0);
+	uint32_t before;
+
+	probe_pass(p, 1000000);                          /* nothing is owed any more */
+	before = p->n_sent;
+	p->card = NIC_FULL;
+	answer(p, 0);
+	CHECK_IS(probe_send(p, PEER + 1, 8, 1), LINK_OK);
+	probe_give(p, PEER, &again, 99);                 /* is acknowledged at once */
+	link_tick(p->link, p->now += 100000);
+	link_tick(p->link, p->now += 100000);
+	p->card = NIC_OK;
+	link_tick(p->link, p->now += 100000);
+	CHECK_IS(p->n_sent, before + 3);
+	CHECK(p->to[before] == PEER && p->sent[before].kind == WIRE_KIND_ACK);
+	CHECK(p->to[before + 1] == PEER && p->sent[before + 1].kind == WIRE_KIND_DATA);
+	CHECK(p->to[before + 2] == PEER + 1 && p->sent[before + 2].kind == WIRE_KIND_DATA);
+	link_give_up(p->link, p->now, PEER + 1);
+	close_all(p);
+}
+
 /* It would have to leave by itself otherwise. */
 TEST(train_takes_the_acknowledgement_along)
 {

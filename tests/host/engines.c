@@ -142,21 +142,6 @@ static void restart(struct engines *e, uint32_t node)
 	fabric_revive(&e->fabric, node);
 }
 
-/* All others hear that the node has restarted, as a kernel does by the shared region. */
-static void announce(struct engines *e, uint32_t node)
-{
-	uint32_t incarnation = e->fabric.config.incarnation + 256 * (e->engines[node].lives - 1);
-
-	for (uint32_t i = 0; i < e->config.nodes; i++) {
-		if (i == node)
-			continue;
-		link_renewed(frames_link(e->fabric.nodes[i].frames), netsim_now(e->fabric.sim),
-			     node, incarnation);
-		netsim_look(e->fabric.sim, i);
-		engines_drain(e, i);
-	}
-}
-
 static void feed(struct engines *e, uint32_t node)
 {
 	struct engine *engine = &e->engines[node];
@@ -168,6 +153,20 @@ static void feed(struct engines *e, uint32_t node)
 	netsim_look(e->fabric.sim, node);
 	if (e->result.most_records < records)
 		e->result.most_records = records;
+}
+
+/* All others hear that the node has restarted, as a kernel does by the shared region. */
+static void announce(struct engines *e, uint32_t node)
+{
+	uint32_t incarnation = e->fabric.config.incarnation + 256 * (e->engines[node].lives - 1);
+
+	for (uint32_t i = 0; i < e->config.nodes; i++) {
+		if (i == node)
+			continue;
+		link_renewed(frames_link(e->fabric.nodes[i].frames), netsim_now(e->fabric.sim),
+			     node, incarnation);
+		feed(e, i);
+	}
 }
 
 /* Until nothing happens any more, or `until` operations have been started: 1, else 0. */

@@ -31,11 +31,14 @@ static int is_over_at_initiator(const struct op *op)
 	return op->mute || op->seen_from == engines_events[op->kind].from;
 }
 
-/* Both sides have heard all that they will: the record and the slots are free again. Of a
- * dead initiator's, what has not begun may still be under way. */
+/* Both sides have heard all that they will: the record and the slots are free again. What has
+ * failed, or was for a target's earlier life and not answered by that, can still come until
+ * something later of its pair has begun; what was a dead initiator's, always. */
 void engines_end(struct engines *e, struct op *op)
 {
-	int none = op->seen_to == 0 && !op->mute && (op->excused || op->failed);
+	int answered = !op->failed && op->seen_from & BIT(PTL_EVENT_REPLY_END);
+	int none = op->seen_to == 0 && !op->mute && (op->excused || op->failed) &&
+		   (answered || op->number < e->engines[op->to].last[op->from]);
 
 	if (!op->number || !is_over_at_initiator(op) ||
 	    (op->seen_to != engines_events[op->kind].to && !none))
@@ -45,6 +48,17 @@ void engines_end(struct engines *e, struct op *op)
 	op->number = 0;
 	op->next = e->free;
 	e->free = (uint32_t)(op - e->ops);
+}
+
+/* Something of this pair has begun: what is before it and has not does not any more. */
+static void pass_over(struct engines *e, const struct op *begun)
+{
+	for (uint32_t i = 0; i < e->n_ops; i++) {
+		struct op *op = &e->ops[i];
+
+		if (op != begun && op->from == begun->from && op->to == begun->to)
+			engines_end(e, op);
+	}
 }
 
 /* At the target: what was begun is in the order of its pair, what has ended has its bytes. */
@@ -58,6 +72,7 @@ static void judge_target(struct engines *e, uint32_t node, struct op *op, const 
 		if (op->number <= engine->last[op->from])
 			engines_wrong(e, "is out of order", node, op->number);
 		engine->last[op->from] = op->number;
+		pass_over(e, op);
 		return;
 	}
 	if (event->ni_fail_type != PTL_NI_OK)
@@ -142,7 +157,8 @@ void engines_judge_end(struct engines *e)
 
 		/* What was under way to or from one that died may be gone without a word. */
 		if (!op->number ||
-		    (is_over_at_initiator(op) && !op->seen_to && (op->mute || op->kind == BRIEF) &&
+		    (is_over_at_initiator(op) && !op->seen_to &&
+		     (op->mute || op->failed || op->excused || op->kind == BRIEF) &&
 		     e->engines[op->from].lives + e->engines[op->to].lives > 2))
 			continue;
 		engines_wrong(e, "never ends", op->from, op->number);

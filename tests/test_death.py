@@ -74,8 +74,10 @@ def test_two_killed_at_once(margay, app):
     live = margay.start("run", "-n", 4, "--mem", 16, app("traffic"))
     live.wait_for(r"^\[0\] running$")
     nodes = live.nodes()
+    live.signal(signal.SIGSTOP)               # the launcher hears of both together
     os.kill(nodes[1], signal.SIGKILL)
     os.kill(nodes[3], signal.SIGKILL)
+    live.signal(signal.SIGCONT)
     live.wait(SURVIVAL).status(137).says(r"margay: .*rank [13]\b.*died")
 
 

@@ -36,8 +36,8 @@ TABLE: tuple[tuple[tuple[str, ...], str, str, str], ...] = (
     (("--crc",), "", "crc", "checksums of what messages carry over network cards"),
     (("--auth",), "[=HEX]", "auth", "take only frames that know the job's key (a random one)"),
     (("--faults",), "LIST", "faults", "of the switch: loss=1%,dup=0.5%,reorder=2%,damage=0.1%,"
-     "seed=7"),
-    (("--pcap",), "F", "pcap", "write the frames that pass the switch to F"),
+     "delay=1%:500us,cut=0-3:100-200,stop=2:50-80,seed=7 (cut, stop: ms)"),
+    (("--pcap",), "F", "pcap", "write the frames that enter the switch to F"),
     (("--latency",), "US", "latency", "of each node's link to the switch, in us; of node 3's "
      "link: 3:500; both: 20,3:500"),
     (("--bandwidth",), "MBPS", "bandwidth", "of each node's link, each way, in MB/s; as --latency"),
@@ -79,7 +79,8 @@ GDB_TABLE = (
 ISO_TABLE = (
     (("-n", "-np", "--np", "-c"), "N", "nodes", "menu entries, one per node, 1 to 64 (1)"),
     (("-o",), "F.iso", "output", "the image to write"),
-    (("--link",), "LINK", "link", "shm; virtio, e1000 or e1000e; none (shm)"),
+    (("--link",), "LINK", "link", "virtio, e1000 or e1000e: the boards' cards; none: one board "
+     "alone; shm: for margay run --boot only (shm)"),
     (("--control",), "C", "control", "as for margay run"),
     (("--crc",), "", "crc", "as for margay run"),
     (("--auth",), "[=HEX]", "auth", "as for margay run"),

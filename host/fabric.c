@@ -111,41 +111,29 @@ int fabric_settle(struct fabric *fabric, uint64_t most)
 	return 1;
 }
 
-typedef int start_function(struct frames *frames, const struct initiator_args *args);
-
-static int start(struct fabric *fabric, uint32_t from, const struct initiator_args *args,
-		 start_function *function)
+int fabric_start(struct fabric *fabric, uint32_t from, const struct initiator_args *args)
 {
 	uint64_t until = netsim_now(fabric->sim) + WAIT_NS;
 	struct frames *frames = fabric->nodes[from].frames;
-	int result;
+	int result = PORTALS_OK;
 
-	for (;;) {
-		result = function(frames, args);
-		netsim_look(fabric->sim, from);
-		if (result != FRAMES_AGAIN)
-			return result;
+	/* As the kernel does it: the fast path first. */
+	if (frames_brief(frames, args) == FRAMES_OTHER)
+		result = frames_start(frames, args);
+	netsim_look(fabric->sim, from);
+	while (result == FRAMES_AGAIN) {
 		if (!fabric_step(fabric) || netsim_now(fabric->sim) > until)
 			return PORTALS_NO_SPACE;
-	}
-}
-
-int fabric_put(struct fabric *fabric, uint32_t from, const struct initiator_args *args)
-{
-	/* As the kernel does it: the short way first. */
-	if (args->operation != MESSAGE_ATOMIC && frames_brief(fabric->nodes[from].frames, args)) {
+		result = frames_start(frames, args);
 		netsim_look(fabric->sim, from);
-		return PORTALS_OK;
 	}
-	return start(fabric, from, args, frames_put);
+	return result;
 }
 
 int fabric_get(struct fabric *fabric, uint32_t from, const struct initiator_args *args)
 {
-	return start(fabric, from, args, frames_get);
-}
+	struct initiator_args get = *args;
 
-int fabric_exchange(struct fabric *fabric, uint32_t from, const struct initiator_args *args)
-{
-	return start(fabric, from, args, frames_exchange);
+	get.operation = MESSAGE_GET;
+	return fabric_start(fabric, from, &get);
 }

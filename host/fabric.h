@@ -34,9 +34,10 @@ uint32_t fabric_close(struct fabric *fabric);
 
 /* Start an operation of node `from`, after waiting until there is room for it. 0 or
  * an enum portals_error. Its end shows in the events: fabric_settle waits for it. */
-int fabric_put(struct fabric *fabric, uint32_t from, const struct initiator_args *args);
+int fabric_start(struct fabric *fabric, uint32_t from, const struct initiator_args *args);
+
+/* The same with MESSAGE_GET for the operation. */
 int fabric_get(struct fabric *fabric, uint32_t from, const struct initiator_args *args);
-int fabric_exchange(struct fabric *fabric, uint32_t from, const struct initiator_args *args);
 
 /* Do what happens next; 0: nothing ever will. */
 int fabric_step(struct fabric *fabric);

@@ -25,10 +25,10 @@
 #include "../net/portals/block.h"
 #include "../net/shm/region.h"
 #include "link_frames.h"
-#include "link_shm.h"
 #include "node.h"
 #include "portals.h"
 #include "syscall.h"
+#include "transport.h"
 #include "time.h"
 #include "wait.h"
 
@@ -82,7 +82,7 @@ static bool tell(uint32_t nid, uint32_t news)
 		.list_selector = news,
 	};
 
-	return link_frames ? link_frames_signal(&message) : link_signal(&message);
+	return transport_signal(&message);
 }
 
 /* For the message of this round, or for news that end it. */

@@ -6,8 +6,7 @@
 %include "offsets.inc"
 
 extern syscall_table, syscall_unknown, upcall_enter_from_call
-extern link_near_first, link_near_nodes, put_near, put_far
-global syscall_entry, sys_put, enter_application, kernel_stack, kernel_stack_top, cpu_boot
+global syscall_entry, enter_application, kernel_stack, kernel_stack_top, cpu_boot
 
 section .text
 bits 64
@@ -65,15 +64,6 @@ syscall_entry:
         mov     rdi, rsp
         call    upcall_enter_from_call  ; void upcall_enter_from_call(struct trap_frame *)
         jmp     .return
-
-; int64_t sys_put(md, target, ...): link_is_near(target) ? put_near : put_far, with the same
-; arguments. A compiled function would save all registers before it compares, and both do so.
-sys_put:
-        mov     eax, esi
-        sub     eax, [link_near_first]
-        cmp     eax, [link_near_nodes]
-        jae     put_far
-        jmp     put_near
 
 ; _Noreturn void enter_application(uint64_t entry, uint64_t stack, uint64_t argument)
 ; IN: rdi, rsi, rdx. The application gets argument in rdi, zero elsewhere.

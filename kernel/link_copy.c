@@ -61,10 +61,3 @@ int link_copy(const struct process_view *to, const struct grant *dest,
 	count(COUNTER_COPIED_BYTES, bytes);
 	return DELIVER_OK;
 }
-
-__attribute__((noinline))
-int link_gather(const struct grant *source, uint8_t *room)
-{
-	count(COUNTER_COPIED_BYTES, source->bytes);
-	return deliver_read(&own_view, source, 0, room, source->bytes);
-}

@@ -16,17 +16,4 @@
 int link_copy(const struct process_view *to, const struct grant *dest,
               const struct process_view *from, const struct grant *source);
 
-/* Gather the payload of a short message from pieces of the own segment to `room`, of
- * DELIVER_OPERAND_BYTES bytes. 0, or DELIVER_DAMAGED. */
-int link_gather(const struct grant *source, uint8_t *room);
-
-/* Where a payload in one piece can be read. To another node by the shifted alias:
- * programs that are one on all nodes send from where they receive, and then the
- * two do not collide. */
-static inline const uint8_t *link_payload(const struct process_view *target,
-                                          const struct grant *source)
-{
-	return (target == &own_view ? own_view.memory : node.segment.shifted) + source->offset;
-}
-
 #endif

@@ -409,9 +409,10 @@ static inline void meet_once(uint32_t nid)
 		meet(nid);
 }
 
+/* An operation, or a signal if `message` is not null, that has found no room yet. */
 struct attempt {
-	link_frames_call *call;
 	const struct initiator_args *args;
+	const struct message *message;
 	int result;
 };
 
@@ -420,30 +421,29 @@ static bool is_started(void *arg)
 	struct attempt *attempt = arg;
 
 	busy = true;
-	attempt->result = attempt->call(link_frames, attempt->args);
+	attempt->result = attempt->message ? frames_signal(link_frames, attempt->message) :
+			  frames_start(link_frames, attempt->args);
 	leave();
 	return attempt->result != FRAMES_AGAIN;
 }
 
 __attribute__((noinline, cold))
-static int wait_to_start(link_frames_call *call, const void *args)
+static int wait_to_start(struct attempt *attempt)
 {
-	struct attempt attempt = { call, args, FRAMES_AGAIN };
-
-	wait_until(is_started, &attempt, NEVER, "room for a message to another node");
-	return attempt.result;
+	wait_until(is_started, attempt, NEVER, "room for a message to another node");
+	return attempt->result;
 }
 
-int link_frames_do(link_frames_call *call, const struct initiator_args *args)
+int link_frames_start_operation(const struct initiator_args *args)
 {
 	int result;
 
 	meet_once(args->target_nid);
 	busy = true;
-	result = call(link_frames, args);
+	result = frames_start(link_frames, args);
 	leave();
 	if (__builtin_expect(result == FRAMES_AGAIN, 0))
-		result = wait_to_start(call, args);
+		result = wait_to_start(&(struct attempt){ .args = args });
 	if (__builtin_expect(link_is_dead(args->target_nid), 0))
 		link_frames_lost(args->target_nid);
 	tell(frames_holds(link_frames));
@@ -469,17 +469,12 @@ bool link_frames_brief(const struct initiator_args *args)
 	return done != FRAMES_OTHER;
 }
 
-static int signal(struct frames *frames, const struct initiator_args *args)
-{
-	return frames_signal(frames, (const struct message *)args);
-}
-
 bool link_frames_signal(const struct message *message)
 {
 	if (link_is_dead(message->target_nid))
 		return false;
 	meet_once(message->target_nid);
-	wait_to_start(signal, message);
+	wait_to_start(&(struct attempt){ .message = message });
 	set_timer();
 	return true;
 }

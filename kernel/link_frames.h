@@ -39,14 +39,12 @@ extern struct frames *link_frames; /* null: messages do not go over frames */
 void link_frames_start(void);
 
 /*
- * Start an operation at another node: frames_put, frames_get or frames_exchange
- * with these arguments, and its result; waits while there is no room for it, and
- * while a node that shares memory with this one boots.
+ * Start an operation at another node: frames_start's result. It waits while there is no
+ * room for the operation, and while a node that shares memory with this one boots.
  */
-typedef int link_frames_call(struct frames *frames, const struct initiator_args *args);
-int link_frames_do(link_frames_call *call, const struct initiator_args *args);
+int link_frames_start_operation(const struct initiator_args *args);
 
-/* The plainest puts, by frames_brief. False: it is another, or must wait: link_frames_do. */
+/* The plainest puts, by frames_brief. False: it is another, or must wait. */
 bool link_frames_brief(const struct initiator_args *args);
 
 /* Send a message that nobody answers (BARRIER); waits while there is no room, or the node

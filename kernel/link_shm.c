@@ -1,5 +1,5 @@
 /*
- * The shared-memory link, and the news of the region's other nodes. Data: the own
+ * The port of the near transport, and the news of the region's other nodes. Data: the own
  * view, a view per peer that was ever sent to, and which deaths and restarts were dealt
  * with. All of it is used by this node's one processor only, with interrupts off.
  */
@@ -157,156 +157,57 @@ static void wake(const struct process_view *view, uint32_t events, bool upcall)
 		ivshmem_ring(nid);
 }
 
-/* ---- messages ---- */
+/* ---- the port of the near transport ---- */
 
-/* A view without a free operation record: wait a little. False: it has died. */
 __attribute__((noinline, cold))
-static bool wait_for_record(const struct process_view *view)
+int near_port_wait(void *unused, const struct process_view *view)
 {
+	(void)unused;
 	wait_time(deadline_in(BUSY_RETRY_NS), "an operation record of the target");
 	return view == &own_view || !is_dead(view->nid);
 }
 
-/* deliver_begin on a view, trying again while it has no operation record. A
- * closed view stays closed, a dead or broken one answers DELIVER_DAMAGED. */
-static int begin(struct process_view *view, const struct message *message,
-                 struct grant *grant, struct message *answer)
+struct process_view *near_port_peer(void *unused, struct process_view *me, uint32_t nid)
 {
-	for (;;) {
-		int result;
-
-		if (!take(view))
-			return DELIVER_DAMAGED;
-		result = deliver_begin(view, message, node.id, grant, answer);
-		give(view);
-		if (result != DELIVER_BUSY)
-			return result;
-		if (!wait_for_record(view))
-			return DELIVER_DAMAGED;
-	}
+	(void)unused, (void)me;
+	return view_of(nid);
 }
 
-int link_short(const struct message *message, const struct grant *from, struct grant *to,
-               struct message *answer, uint8_t *fetched)
+int near_port_lock(void *unused, struct process_view *view)
 {
-	struct process_view *target = view_of(message->target_nid);
-	uint8_t room[DELIVER_OPERAND_BYTES];
-	const void *payload = 0;
-	int result;
-
-	if (!target)
-		return DELIVER_DAMAGED;
-	if (from && from->pieces) {
-		struct grant pieces = *from; /* not *from itself: it shall need no memory */
-
-		payload = room;
-		if (link_gather(&pieces, room))
-			return DELIVER_DAMAGED;
-	} else if (from) {
-		payload = link_payload(target, from);
-	}
-	if (!take(target))
-		return DELIVER_DAMAGED;
-	result = deliver_inline(target, message, payload, to, answer, fetched);
-	give(target);
-	wake(target, to->events, to->upcall);
-	count(COUNTER_COPIED_BYTES, to->bytes);
-	return result;
+	(void)unused;
+	return take(view);
 }
 
-int link_put(const struct message *message, const struct grant *from, struct grant *to,
-             struct message *answer)
+void near_port_unlock(void *unused, struct process_view *view)
 {
-	struct process_view *target = view_of(message->target_nid);
-	bool upcall, failed;
-	uint32_t events;
-	int result;
-
-	if (!target)
-		return DELIVER_DAMAGED;
-	result = begin(target, message, to, answer);
-	if (result != DELIVER_OK)
-		return result;
-	events = to->events;
-	upcall = to->upcall;
-	failed = link_copy(target, to, &own_view, from);
-	if (!take(target))
-		return DELIVER_DAMAGED;
-	deliver_end(target, to, failed ? NI_FAIL : NI_OK, answer);
-	give(target);
-	wake(target, events + to->events, upcall || to->upcall);
-	return DELIVER_OK;
+	(void)unused;
+	give(view);
 }
 
-/* The reply's bytes: from the target's range into the own segment. */
-static int take_reply(const struct process_view *target, const struct grant *from,
-                      const struct message *reply)
+int near_port_copy(void *unused, const struct process_view *to, const struct grant *dest,
+                   const struct process_view *from, const struct grant *source)
 {
-	struct grant to;
-	struct message unused;
-	int result = begin(&own_view, reply, &to, &unused);
-	bool failed;
-
-	if (result != DELIVER_OK)
-		return result == DELIVER_DAMAGED ? result : 0;
-	failed = link_copy(&own_view, &to, target, from);
-	if (!take(&own_view))
-		return DELIVER_DAMAGED;
-	deliver_end(&own_view, &to, failed ? NI_FAIL : NI_OK, &unused);
-	give(&own_view);
-	return 0;
+	(void)unused;
+	return link_copy(to, dest, from, source);
 }
 
-int link_get(const struct message *message)
+void near_port_copied(void *unused, uint64_t bytes)
 {
-	struct process_view *target = view_of(message->target_nid);
-	struct grant from;
-	struct message reply, unused;
-	uint32_t events;
-	bool upcall;
-	int result, taken;
-
-	if (!target)
-		return DELIVER_DAMAGED;
-	result = begin(target, message, &from, &reply);
-	if (result == DELIVER_DAMAGED)
-		return result;
-	if (result != DELIVER_OK) {
-		link_deliver_answer(&reply);
-		return 0;
-	}
-	events = from.events;
-	upcall = from.upcall;
-	taken = take_reply(target, &from, &reply);
-	if (take(target)) {
-		deliver_end(target, &from, taken ? NI_FAIL : NI_OK, &unused);
-		give(target);
-		wake(target, events + from.events, upcall || from.upcall);
-	}
-	return taken;
+	(void)unused;
+	count(COUNTER_COPIED_BYTES, bytes);
 }
 
-void link_deliver_answer(const struct message *answer)
+void near_port_wake(void *unused, const struct process_view *view, uint32_t events, int upcall)
 {
-	struct grant grant;
-	struct message unused;
-
-	if (!take(&own_view))
-		return;
-	deliver_inline(&own_view, answer, 0, &grant, &unused, 0);
-	give(&own_view);
+	(void)unused;
+	wake(view, events, upcall);
 }
 
-bool link_signal(const struct message *message)
+int near_port_is_short(void *unused, uint64_t bytes)
 {
-	struct process_view *target = view_of(message->target_nid);
-	struct message none;
-	struct grant grant;
-
-	if (!target || begin(target, message, &grant, &none) == DELIVER_DAMAGED)
-		return false;
-	wake(target, 1, false);
-	return true;
+	(void)unused;
+	return bytes <= DELIVER_INLINE_BYTES;
 }
 
 /* ---- death and restart ---- */
@@ -420,5 +321,6 @@ void link_start(void)
 void link_set_segment(void)
 {
 	own_view.memory = node.segment.alias;
+	own_view.sources = node.segment.shifted;
 	own_view.bytes = node.segment.bytes;
 }

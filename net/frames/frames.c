@@ -14,7 +14,7 @@ uint64_t frames_bytes(const struct link_config *config, const struct block_limit
 	uint64_t link = link_bytes(config);
 
 	return link ? rounded(sizeof(struct frames)) + rounded(link) +
-		rounded(config->sends * sizeof(struct outgoing)) +
+		rounded(config->sends * sizeof(struct record)) +
 		rounded(limits->ops * sizeof(uint16_t)) : 0;
 }
 
@@ -46,7 +46,7 @@ struct frames *frames_open(void *memory, const struct link_config *config, struc
 	struct frames *frames = memory;
 	uint8_t *at = memory;
 
-	if (!bytes || config->sends >= NO_OUTGOING)
+	if (!bytes || config->sends >= NO_RECORD)
 		return 0;
 	at += rounded(sizeof(*frames));
 	*frames = (struct frames){ .view = view, .context = context, .room = config->sends };
@@ -54,13 +54,13 @@ struct frames *frames_open(void *memory, const struct link_config *config, struc
 	if (!frames->link)
 		return 0;
 	at += rounded(bytes);
-	frames->outgoing = (struct outgoing *)at;
-	at += rounded(config->sends * sizeof(struct outgoing));
+	frames->records = (struct record *)at;
+	at += rounded(config->sends * sizeof(struct record));
 	frames->by_op = (uint16_t *)at;
 	for (uint32_t i = 0; i < frames->room; i++)
-		frames->outgoing[i].next = (uint16_t)(i + 1 < frames->room ? i + 1 : NO_OUTGOING);
+		frames->records[i].next = (uint16_t)(i + 1 < frames->room ? i + 1 : NO_RECORD);
 	for (uint32_t i = 0; i < view->limits.ops; i++)
-		frames->by_op[i] = NO_OUTGOING;
+		frames->by_op[i] = NO_RECORD;
 	nic->context = frames;
 	nic->receive = received;
 	nic->sent = transmitted;

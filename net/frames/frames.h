@@ -6,14 +6,15 @@
  *
  * An operation's way, here PtlPut with an acknowledgement (A's calls on the left):
  *
- *   frames_put: initiator_put, link_send  --frames-->  begin: deliver_begin, and a record
+ *   initiator_start, link_send            --frames-->  begin: deliver_begin, and a record
  *                                                      for the answer is kept
  *                                                      data:  deliver_data, per fragment
  *                                                      end:   deliver_end, PUT_END
  *   whole: deliver_inline, ACK            <--answer--  link_send of the ACK
  *   sent:  initiator_sent, SEND_END       <--acks----
  *
- * Messages of up to 64 bytes go through deliver_inline on arrival. A request is
+ * Messages of up to 64 bytes are copied when they are sent: without an ack their
+ * SEND_END is recorded then. On arrival they go through deliver_inline. A request is
  * refused (LINK_BUSY) while no operation record or no record for its answer is
  * free; an answer never waits for either, and who starts an operation leaves a record for
  * requests. A target that sends no acknowledgement though one was
@@ -60,18 +61,16 @@ struct frames *frames_open(void *memory, const struct link_config *config, struc
  * context and calls up. Once, after frames_open. */
 void frames_bulk(struct frames *frames, struct nic *nic);
 
-/* Start PtlPut and PtlAtomic, PtlGet, PtlGetPut and PtlFetchAtomic: 0, an enum
- * portals_error, or FRAMES_AGAIN. What becomes of them shows in the events. */
-int frames_put(struct frames *frames, const struct initiator_args *args);
-int frames_get(struct frames *frames, const struct initiator_args *args);
-int frames_exchange(struct frames *frames, const struct initiator_args *args);
+/* Start an operation of any kind (initiator_start): 0, an enum portals_error, or
+ * FRAMES_AGAIN. What becomes of it shows in the events. */
+int frames_start(struct frames *frames, const struct initiator_args *args);
 
 /*
  * The same for the plainest puts, to nodes that are known: initiator_brief, and all of the
  * message is written where the card reads it, its few bytes of payload as well.
  */
 enum frames_brief {
-	FRAMES_OTHER,              /* it is another: nothing has happened, frames_put knows */
+	FRAMES_OTHER,              /* it is another: nothing has happened, frames_start knows */
 	FRAMES_QUEUED,             /* done */
 	FRAMES_SENT                /* done, and it has left or waits with others already:
 	                              frames_deadline can only have become that of frames_due */

@@ -11,26 +11,26 @@
 
 /* ---- records ---- */
 
-static uint32_t take(struct frames *frames, enum outgoing_kind kind)
+static uint32_t take(struct frames *frames, enum record_kind kind)
 {
 	uint32_t index = frames->free;
-	struct outgoing *out;
+	struct record *record;
 
-	if (index == NO_OUTGOING)
+	if (index == NO_RECORD)
 		return index;
-	out = &frames->outgoing[index];
-	frames->free = out->next;
+	record = &frames->records[index];
+	frames->free = record->next;
 	frames->used++;
-	out->kind = (uint8_t)kind;
-	out->reported = 0;
-	out->copied = 0;
+	record->kind = (uint8_t)kind;
+	record->out.sends = record->out.sent = 0;
+	record->out.copied = 0;
 	return index;
 }
 
 static void give(struct frames *frames, uint32_t index)
 {
-	frames->outgoing[index].kind = OUT_NOTE; /* its message is nobody's any more */
-	frames->outgoing[index].next = frames->free;
+	frames->records[index].kind = OUT_NOTE; /* its message is no longer under way */
+	frames->records[index].next = frames->free;
 	frames->free = (uint16_t)index;
 	frames->used--;
 }
@@ -61,7 +61,7 @@ uint32_t out_gather(void *context, uint64_t source, uint64_t at, uint32_t bytes,
 		    struct nic_piece *pieces, uint32_t most)
 {
 	struct frames *frames = context;
-	struct outgoing *out = &frames->outgoing[source];
+	struct outgoing *out = &frames->records[source].out;
 
 	if (out->copied) {
 		pieces[0] = (struct nic_piece){ out->bytes + at, bytes };
@@ -96,8 +96,20 @@ static uint32_t fragment(const struct frames *frames, const struct grant *grant)
 	return (uint32_t)(least > 64 ? least & ~63ull : least);
 }
 
-/* Short payload that is not in one piece moves into the record. */
-static void gather_short(struct frames *frames, struct outgoing *out)
+/* What is short moves into the record: the application may change it when the call has
+ * returned. Pieces have been gathered there already. */
+static void keep_payload(struct frames *frames, struct outgoing *out)
+{
+	if (!out->payload)
+		return;
+	if (out->payload != out->bytes)
+		port_copy(out->bytes, out->payload, out->grant.bytes);
+	out->copied = (uint32_t)out->grant.bytes;
+	frames->counters[FRAMES_COPIED_OUT] += out->copied;
+}
+
+/* The same of a reply, if it is in pieces: its descriptor is pinned. */
+static void gather_reply(struct frames *frames, struct outgoing *out)
 {
 	uint64_t bytes = out->grant.bytes;
 
@@ -110,28 +122,41 @@ static void gather_short(struct frames *frames, struct outgoing *out)
 
 /* ---- ends ---- */
 
+/* Whether the answer is still to come: it has not arrived, and block_peer_died has not
+ * ended the operation. */
+static int awaits_answer(const struct frames *frames, const struct message *message)
+{
+	const struct operation *op = op_lookup(frames->view, message->op_handle);
+
+	return op && op->phase == OP_WAITING;
+}
+
 /* What the initiator would have heard from a target that cannot be reached. Lock held. */
 static void refuse(struct frames *frames, const struct message *message, uint32_t *events,
 		   int *upcall)
 {
-	const struct operation *op = op_lookup(frames->view, message->op_handle);
 	struct message answer, none;
 	struct grant grant;
 
-	/* The answer may have come; or the peer was lost, and block_peer_died has ended it. */
-	if (!op || op->phase != OP_WAITING || !message_refuse(message, NI_FAIL, &answer))
+	if (!awaits_answer(frames, message) || !message_refuse(message, NI_FAIL, &answer))
 		return;
 	deliver_inline(frames->view, &answer, 0, &grant, &none, 0);
 	*events += grant.events;
 	*upcall |= grant.upcall;
 }
 
+/* SEND_END, unless it is recorded: then a failure is counted, if no answer has shown that
+ * the message did arrive. Lock held. */
 static void report(struct frames *frames, struct outgoing *out, int fail, uint32_t *events,
 		   int *upcall)
 {
-	if (out->reported)
+	if (out->sent) {
+		if (fail && (out->message.op_handle == HANDLE_NONE ||
+			     awaits_answer(frames, &out->message)))
+			initiator_lost(frames->view, out->grant.bytes);
 		return;
-	out->reported = 1;
+	}
+	out->sent = 1;
 	initiator_sent(frames->view, &out->message, &out->grant, fail ? NI_FAIL : NI_OK);
 	*events += out->grant.events;
 	*upcall |= out->grant.upcall;
@@ -140,6 +165,7 @@ static void report(struct frames *frames, struct outgoing *out, int fail, uint32
 void out_sent(void *context, uint64_t source, int fail)
 {
 	struct frames *frames = context;
+	struct record *record;
 	struct outgoing *out;
 	struct message none;
 	uint32_t events = 0;
@@ -152,13 +178,14 @@ void out_sent(void *context, uint64_t source, int fail)
 		}
 		return;
 	}
-	out = &frames->outgoing[source];
-	if (out->kind != OUT_NOTE && frames_port_lock(frames->context)) {
-		if (out->kind == OUT_SEND)
+	record = &frames->records[source];
+	out = &record->out;
+	if (record->kind != OUT_NOTE && frames_port_lock(frames->context)) {
+		if (record->kind == OUT_SEND)
 			report(frames, out, fail, &events, &upcall);
-		if (out->kind != OUT_REPLY && fail)
+		if (record->kind != OUT_REPLY && fail)
 			refuse(frames, &out->message, &events, &upcall);
-		if (out->kind == OUT_REPLY) {
+		if (record->kind == OUT_REPLY) {
 			deliver_end(frames->view, &out->grant, fail ? NI_FAIL : NI_OK, &none);
 			events += out->grant.events;
 			upcall |= out->grant.upcall;
@@ -174,22 +201,22 @@ int out_answered(struct frames *frames, const struct message *answer, uint32_t *
 		 int *upcall)
 {
 	uint32_t op = HANDLE_INDEX(answer->op_handle), index;
-	struct outgoing *out;
+	struct record *record;
 
 	if (answer->op_handle == HANDLE_NONE || op >= frames->view->limits.ops)
 		return 1;
 	index = frames->by_op[op];
-	if (index == NO_OUTGOING)
+	if (index == NO_RECORD)
 		return 1;
-	out = &frames->outgoing[index];
-	if (out->kind != OUT_SEND || out->message.op_handle != answer->op_handle ||
-	    out->reported || answer->fail == NI_FAIL)
+	record = &frames->records[index];
+	if (record->kind != OUT_SEND || record->out.message.op_handle != answer->op_handle ||
+	    record->out.sent || answer->fail == NI_FAIL)
 		return 1;
 	/* The link may still ask for the bytes: those of a descriptor in pieces could
 	 * then no longer be found. */
-	if (out->grant.pieces && !out->copied)
+	if (record->out.grant.pieces && !record->out.copied)
 		return 0;
-	report(frames, out, 0, events, upcall);
+	report(frames, &record->out, 0, events, upcall);
 	return 1;
 }
 
@@ -212,7 +239,7 @@ static int leaves_record(struct frames *frames)
 
 static int has_room(const struct frames *frames, uint32_t node)
 {
-	return frames->free != NO_OUTGOING && frames->used + frames->reserved < frames->room &&
+	return frames->free != NO_RECORD && frames->used + frames->reserved < frames->room &&
 	       link_has_room(frames->link, node, LINK_REQUESTS);
 }
 
@@ -221,50 +248,42 @@ static int has_room(const struct frames *frames, uint32_t node)
 static void send(struct frames *frames, uint32_t index, enum link_lane lane, uint64_t bytes,
 		 uint32_t most_payload)
 {
-	struct outgoing *out = &frames->outgoing[index];
+	struct outgoing *out = &frames->records[index].out;
 
 	if (link_send(frames->link, frames_port_now(frames->context), out->message.target_nid,
 		      lane, &out->message, bytes, most_payload, index))
 		out_sent(frames, index, 1);
 }
 
-static int start(struct frames *frames, const struct initiator_args *args, int exchange)
+int frames_start(struct frames *frames, const struct initiator_args *args)
 {
-	uint32_t index, upcall, events;
+	int fetches = message_fetches(args->operation), error;
 	struct outgoing *out;
-	int error;
+	uint32_t index;
 
 	if (!has_room(frames, args->target_nid) ||
-	    ((exchange || args->ack == ACK_YES) && !leaves_record(frames)))
+	    ((fetches || args->ack == ACK_YES) && !leaves_record(frames)))
 		return FRAMES_AGAIN;
-	index = take(frames, OUT_SEND);
-	out = &frames->outgoing[index];
+	index = take(frames, args->operation == MESSAGE_GET ? OUT_GET : OUT_SEND);
+	out = &frames->records[index].out;
 	if (!frames_port_lock(frames->context)) {
 		give(frames, index);
 		return PORTALS_FAIL;
 	}
-	error = exchange ? initiator_exchange(frames->view, args, &out->message, &out->grant) :
-		initiator_put(frames->view, args, &out->message, &out->grant);
-	events = error ? 0 : out->grant.events;
-	upcall = error ? 0 : out->grant.upcall;
+	error = initiator_start(frames->view, args, out);
 	frames_port_unlock(frames->context);
 	if (error) {
 		give(frames, index);
 		return error;
 	}
-	if (events)
-		frames_port_wake(frames->context, events, (int)upcall);
+	if (out->grant.events)
+		frames_port_wake(frames->context, out->grant.events, out->grant.upcall);
 	if (out->message.op_handle != HANDLE_NONE)
 		frames->by_op[HANDLE_INDEX(out->message.op_handle)] = (uint16_t)index;
-	gather_short(frames, out);
+	keep_payload(frames, out);
 	send(frames, index, LINK_REQUESTS, out->grant.bytes,
 	     out->copied ? 0 : fragment(frames, &out->grant));
 	return PORTALS_OK;
-}
-
-int frames_put(struct frames *frames, const struct initiator_args *args)
-{
-	return start(frames, args, 0);
 }
 
 enum frames_brief frames_brief(struct frames *frames, const struct initiator_args *args)
@@ -285,33 +304,6 @@ enum frames_brief frames_brief(struct frames *frames, const struct initiator_arg
 			       (uint32_t)grant.bytes) ? FRAMES_SENT : FRAMES_QUEUED;
 }
 
-int frames_exchange(struct frames *frames, const struct initiator_args *args)
-{
-	return start(frames, args, 1);
-}
-
-int frames_get(struct frames *frames, const struct initiator_args *args)
-{
-	uint32_t index;
-	int error;
-
-	if (!has_room(frames, args->target_nid) || !leaves_record(frames))
-		return FRAMES_AGAIN;
-	index = take(frames, OUT_GET);
-	if (!frames_port_lock(frames->context)) {
-		give(frames, index);
-		return PORTALS_FAIL;
-	}
-	error = initiator_get(frames->view, args, &frames->outgoing[index].message);
-	frames_port_unlock(frames->context);
-	if (error) {
-		give(frames, index);
-		return error;
-	}
-	send(frames, index, LINK_REQUESTS, 0, 0);
-	return PORTALS_OK;
-}
-
 int frames_signal(struct frames *frames, const struct message *message)
 {
 	uint32_t index;
@@ -319,7 +311,7 @@ int frames_signal(struct frames *frames, const struct message *message)
 	if (!has_room(frames, message->target_nid))
 		return FRAMES_AGAIN;
 	index = take(frames, OUT_NOTE);
-	frames->outgoing[index].message = *message;
+	frames->records[index].out.message = *message;
 	send(frames, index, LINK_REQUESTS, 0, 0);
 	return PORTALS_OK;
 }
@@ -328,7 +320,7 @@ void out_answer(struct frames *frames, const struct message *answer, const struc
 		const void *payload, uint32_t bytes)
 {
 	uint32_t index = take(frames, grant ? OUT_REPLY : OUT_NOTE);
-	struct outgoing *out = &frames->outgoing[index];
+	struct outgoing *out = &frames->records[index].out;
 	uint64_t length = bytes;
 
 	frames->reserved--;
@@ -337,7 +329,7 @@ void out_answer(struct frames *frames, const struct message *answer, const struc
 	if (grant) {
 		out->grant = *grant;
 		length = grant->bytes;
-		gather_short(frames, out);
+		gather_reply(frames, out);
 	} else if (bytes) {
 		port_copy(out->bytes, payload, bytes);
 		out->copied = bytes;

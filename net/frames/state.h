@@ -5,24 +5,21 @@
 #define NET_FRAMES_STATE_H
 #include "frames.h"
 
-#define NO_OUTGOING  0xffffu
+#define NO_RECORD  0xffffu
 
-enum outgoing_kind {
-	OUT_SEND,                  /* PUT, ATOMIC, GETPUT, FETCH_ATOMIC: ends with initiator_sent */
+enum record_kind {
+	OUT_SEND,                  /* PUT, ATOMIC, GETPUT, FETCH_ATOMIC: ends with initiator_sent,
+	                              if initiator_start has not done that */
 	OUT_GET,                   /* nothing to end, unless it fails */
 	OUT_REPLY,                 /* from a granted range: ends with deliver_end */
 	OUT_NOTE                   /* ACK, REPLY of bytes at hand, BARRIER */
 };
 
 /* A message that the link is sending. */
-struct outgoing {
+struct record {
 	uint16_t next;             /* free */
-	uint8_t  kind;             /* enum outgoing_kind */
-	uint8_t  reported;         /* OUT_SEND: 1: its answer came first, SEND_END is out */
-	uint32_t copied;           /* payload bytes that are in `bytes`, not in the range */
-	struct message message;    /* its header */
-	struct grant grant;        /* the range that is sent */
-	uint8_t  bytes[DELIVER_OPERAND_BYTES]; /* payload that was copied */
+	uint8_t  kind;             /* enum record_kind */
+	struct outgoing out;       /* header and payload; of an answer without `sends` */
 };
 
 /* A message that arrives in parts: in the link's struct link_target. */
@@ -39,10 +36,10 @@ struct frames {
 	struct link *link;
 	struct process_view *view;
 	void *context;             /* of the port */
-	struct outgoing *outgoing;
+	struct record *records;
 	uint16_t *by_op;           /* operation record to the OUT_SEND that awaits its answer */
-	uint32_t room;             /* of `outgoing`: as many as the link's records */
-	uint16_t free;             /* first free one, or NO_OUTGOING */
+	uint32_t room;             /* of `records`: as many as the link's */
+	uint16_t free;             /* first free one, or NO_RECORD */
 	uint16_t used;             /* how many are not */
 	uint32_t reserved;         /* records kept for answers */
 	uint64_t counters[FRAMES_COUNTERS];

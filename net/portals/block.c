@@ -84,6 +84,7 @@ int view_init(struct process_view *view, void *block, uint64_t mapped,
 	view->chains = (struct chain *)(base + layout.chains);
 	view->chain_shift = index_shift(limits->mes);
 	view->slots = base + layout.slots;
+	view->sources = view->memory;
 	return 0;
 }
 

@@ -11,50 +11,14 @@
  *
  *   deliver_inline  lock held    all three in one call, for a payload that is in the
  *                                runner's own memory and not longer than a cache line
+ *   deliver_atomic  lock held    begin and data of an atomic operation with an ack
  *
  * Answers (ack, reply) come out as a message that the caller carries out after
- * unlocking. Nothing here blocks or allocates; only deliver_inline touches payload.
+ * unlocking. Nothing here blocks or allocates; with the lock held only
+ * deliver_inline and deliver_atomic touch payload.
  *
- * One put, between two blocks that the runner maps (the sending kernel):
- *
- *   lock(me);     r = initiator_put(me, &args, &m, &from);          unlock(me);
- *   lock(peer);   r = deliver_begin(peer, &m, my_nid, &to, &a);     unlock(peer);
- *   OK:           deliver_copy(peer, &to, me, &from), or a copy of the caller's own
- *   lock(peer);   deliver_end(peer, &to, NI_OK, &a);                unlock(peer);
- *   lock(me);     initiator_sent(me, &m, &from, NI_OK);
- *                 if (to.answers) deliver_begin(me, &a, my_nid, &none, &b);
- *                 else initiator_unanswered(me, &m);               unlock(me);
- *   to.events:    wake the peer if it sleeps; from.events and none.events: nothing to
- *                 wake here, the application is in this call
- *   DROPPED, CLOSED: as OK without copy and end; the answer is in `a` after begin
- *   BUSY:         try begin again later; the message keeps its place in the order
- *   DAMAGED, or the peer is dead: initiator_sent(..., NI_FAIL), and
- *                 if (message_refuse(&m, NI_FAIL, &a)) deliver_begin(me, &a, ...)
- *
- * One get:
- *
- *   lock(me);     r = initiator_get(me, &args, &m);                 unlock(me);
- *   lock(peer);   r = deliver_begin(peer, &m, my_nid, &from, &a);   unlock(peer);
- *   a is the REPLY after OK, DROPPED and CLOSED: from.answers is 1
- *   lock(me);     r = deliver_begin(me, &a, my_nid, &to, &b);       unlock(me);
- *   OK:           copy to.bytes (never more than from.bytes)
- *   lock(me);     deliver_end(me, &to, NI_OK, &b);                  unlock(me);
- *   lock(peer);   deliver_end(peer, &from, NI_OK, &b);              unlock(peer);
- *                 (only if the first begin was OK)
- *
- * One exchange (GETPUT, FETCH_ATOMIC), and one short get without its first and last line:
- *
- *   lock(me);     r = initiator_exchange(me, &args, &m, &from);     unlock(me);
- *   lock(peer);   r = deliver_inline(peer, &m, operands, &none, &a, bytes);  unlock(peer);
- *                 where operands are the from.bytes bytes of the range that `from` grants
- *   a is the REPLY after OK, DROPPED and CLOSED
- *   lock(me);     initiator_sent(me, &m, &from, NI_OK);
- *                 deliver_inline(me, &a, bytes, &none, &b, 0);      unlock(me);
- *   none.events:  as for a put
- *   DAMAGED, or the peer is dead: initiator_sent(..., NI_FAIL), and the answer of
- *                 message_refuse(&m, NI_FAIL, &a) is delivered like the REPLY
- *
- * Short puts and atomic operations go the same way; their ack is in `a` if none.answers.
+ * near.h orders these phases where one kernel does both halves of an operation,
+ * net/frames where each kernel does its own.
  *
  * Source and target may be one view. Then source and destination of the copy
  * may overlap, and the copy must be port_move within one mapping (rule 34); with
@@ -88,7 +52,7 @@ struct grant {
 	uint64_t bytes;         /* manipulated length; may be 0 */
 	uint32_t events;        /* events that the last call recorded in this block */
 	uint8_t  answers;       /* 1: the last call made *answer: carry it out */
-	uint8_t  ack;           /* the engine's: begin made the ack that end releases */
+	uint8_t  ack;           /* 1: begin made the ack; end releases it */
 	uint8_t  begun;         /* the engine's: counted in the queue's `begun` */
 	uint8_t  upcall;        /* 1: the last call recorded an event in a queue with a handler:
 	                           its owner is rung whether it sleeps or not */
@@ -105,9 +69,12 @@ struct grant {
  *   ACK    complete after this call; grant->op is HANDLE_NONE
  *   REPLY  OK: write the first grant->bytes bytes of its payload to the range
  *   BARRIER counted and complete, whatever the block's state: neither event nor answer
- *   others DROPPED: they go through deliver_inline only
+ *   others DROPPED: they go through deliver_inline, an ATOMIC through deliver_atomic too
  * On DROPPED and CLOSED, grant->answers tells whether the initiator waits for
- * the answer in *answer (rule 16). *grant is filled whatever the result.
+ * the answer in *answer (rule 16). After OK of a PUT grant->ack tells whether *answer is
+ * an ack that may be carried out before deliver_end, once the payload is in place
+ * (message_refuse if it is not); else deliver_end says it again, with how the
+ * operation ended. *grant is filled whatever the result.
  * Keep *grant and *answer together, unchanged, until deliver_end.
  */
 int deliver_begin(struct process_view *view, const struct message *message, uint32_t runner,
@@ -165,5 +132,12 @@ int deliver_end(struct process_view *view, struct grant *grant, enum fail_type f
 int deliver_inline(struct process_view *view, const struct message *message,
 		   const void *payload, struct grant *grant, struct message *answer,
 		   void *result);
+
+/*
+ * As deliver_begin, for an ATOMIC, which is applied at once: only deliver_end is still to
+ * come. `operands` as for deliver_inline. DAMAGED: it was not applied, and has ended.
+ */
+int deliver_atomic(struct process_view *view, const struct message *message, uint32_t runner,
+		   const void *operands, struct grant *grant, struct message *answer);
 
 #endif

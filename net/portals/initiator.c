@@ -7,6 +7,7 @@
 #include "eq.h"
 #include "md.h"
 #include "op.h"
+#include "iovec.h"
 #include "range.h"
 
 /* The active descriptor that a handle names (rule 7), or null. */
@@ -31,6 +32,20 @@ static int source(const struct process_view *view, const struct md *md, uint64_t
 {
 	grant_clear(grant);
 	return grant_range(view, md, offset, bytes, grant);
+}
+
+/* 1 if the application itself may write all of [offset, offset + bytes) of a descriptor:
+ * what a reply may fill. */
+static int may_fill(const struct process_view *view, const struct md *md, uint64_t offset,
+		    uint64_t bytes)
+{
+	struct span span;
+
+	for (uint64_t end = offset + bytes; offset < end; offset += span.bytes)
+		if (md_span(view, md, offset, end - offset, &span) ||
+		    !port_may_use(view, view->base + span.offset, span.bytes, 1))
+			return 0;
+	return 1;
 }
 
 static int names_process(const struct initiator_args *args)
@@ -236,6 +251,7 @@ int initiator_brief(struct process_view *view, const struct initiator_args *args
 	uint64_t length;
 
 	if (!md || md->flags != MD_PLAIN || md->user.threshold == 0 ||
+	    args->operation > MESSAGE_PUT ||
 	    md->room > DELIVER_INLINE_BYTES || args->length != LENGTH_WHOLE ||
 	    !names_process(args))
 		return 0;
@@ -271,8 +287,11 @@ static int fetch(struct process_view *view, const struct initiator_args *args,
 		 uint64_t room, struct message *message)
 {
 	struct operation *op;
-	int error = await(view, args, MESSAGE_REPLY, length, (uint32_t)(md - view->mds), &op);
+	int error;
 
+	if (!may_fill(view, md, offset, room))
+		return PORTALS_SEGV;
+	error = await(view, args, MESSAGE_REPLY, length, (uint32_t)(md - view->mds), &op);
 	if (error)
 		return error;
 	op->local_offset = offset;
@@ -346,4 +365,62 @@ int initiator_exchange(struct process_view *view, const struct initiator_args *a
 	if (error)
 		return error;
 	return send(view, put_md, eq_lookup(view, put_md->user.eq_handle), message, grant);
+}
+
+/* The payload of what is short, for a transport that no longer asks the descriptor. 0, or
+ * DELIVER_DAMAGED if the block no longer says where its pieces are. */
+static int read_payload(const struct process_view *view, struct outgoing *out)
+{
+	uint64_t bytes = out->grant.bytes;
+	uint64_t most = out->message.operation == MESSAGE_ATOMIC ||
+			out->message.operation == MESSAGE_FETCH_ATOMIC ?
+			DELIVER_OPERAND_BYTES : DELIVER_INLINE_BYTES;
+
+	if (bytes > most)
+		return DELIVER_OK;
+	if (out->grant.pieces) {
+		out->payload = out->bytes;
+		out->copied = (uint32_t)bytes;
+		return deliver_read(view, &out->grant, 0, out->bytes, bytes);
+	}
+	/* What a process sends to itself may overlap: one mapping for both. */
+	out->payload = out->grant.offset + (out->message.target_nid == view->nid ?
+					    view->memory : view->sources);
+	return DELIVER_OK;
+}
+
+int initiator_start(struct process_view *view, const struct initiator_args *args,
+		    struct outgoing *out)
+{
+	uint32_t events;
+	uint8_t upcall;
+	int error, damaged;
+
+	out->payload = 0;
+	out->sends = args->operation != MESSAGE_GET;
+	out->sent = 0;
+	out->copied = 0;
+	switch (args->operation) {
+	case MESSAGE_GET:
+		grant_clear(&out->grant);
+		return initiator_get(view, args, &out->message);
+	case MESSAGE_GETPUT:
+	case MESSAGE_FETCH_ATOMIC:
+		error = initiator_exchange(view, args, &out->message, &out->grant);
+		break;
+	default:
+		error = initiator_put(view, args, &out->message, &out->grant);
+	}
+	if (error)
+		return error;
+	damaged = read_payload(view, out);
+	if (!damaged && (!out->payload || out->message.ack_request == ACK_YES))
+		return PORTALS_OK;
+	events = out->grant.events;
+	upcall = out->grant.upcall;
+	initiator_sent(view, &out->message, &out->grant, damaged ? NI_FAIL : NI_OK);
+	out->grant.events += events;
+	out->grant.upcall |= upcall;
+	out->sent = 1;
+	return damaged ? PORTALS_FAIL : PORTALS_OK;
 }

@@ -19,8 +19,7 @@ struct initiator_args {
 	uint32_t pt_index;
 	uint32_t cookie;
 	uint32_t ack;           /* enum ack_req; PUT, ATOMIC */
-	uint8_t  operation;     /* initiator_put: MESSAGE_PUT (or 0) or _ATOMIC;
-	                           initiator_exchange: MESSAGE_GETPUT or _FETCH_ATOMIC */
+	uint8_t  operation;     /* enum message_operation of a request; 0 is a PUT */
 	uint8_t  atomic_operation; /* enum atomic_operation; ATOMIC, FETCH_ATOMIC */
 	uint8_t  datatype;      /* enum atomic_type; ATOMIC, FETCH_ATOMIC */
 	uint8_t  zero;
@@ -32,6 +31,30 @@ struct initiator_args {
 	uint64_t most;          /* exchange: longest length allowed, at most
 	                           DELIVER_INLINE_BYTES; 0 means that */
 };
+
+/* An operation that was started, for a transport to carry. */
+struct outgoing {
+	struct message message;
+	struct grant grant;     /* the range that is sent; a GET sends none */
+	const uint8_t *payload; /* what is short can be read here until the application runs on,
+	                           whatever becomes of its descriptor; else null */
+	uint8_t  sends;         /* 1: not a GET: it ends with initiator_sent */
+	uint8_t  sent;          /* 1: it has: SEND_END is recorded */
+	uint8_t  zero[2];
+	uint32_t copied;        /* bytes that were gathered from pieces, to `bytes` */
+	uint8_t  bytes[DELIVER_OPERAND_BYTES];
+};
+
+/*
+ * Start an operation of any kind: initiator_put, _get or _exchange by args->operation,
+ * and their errors. Payload of at most DELIVER_INLINE_BYTES, and all operands, can be
+ * read at out->payload when this returns; if no ack was asked for, SEND_END is then
+ * recorded already. out->grant.events and ->upcall are those of all that. A target that
+ * cannot be reached afterwards: initiator_lost if out->sent, else initiator_sent with
+ * NI_FAIL.
+ */
+int initiator_start(struct process_view *view, const struct initiator_args *args,
+		    struct outgoing *out);
 
 /*
  * Start a put or an atomic operation: checks, threshold, SEND_START; fills
@@ -64,11 +87,13 @@ int initiator_sent(struct process_view *view, const struct message *message,
  * memory, of a descriptor without event queue that does not go. 1: started as by
  * initiator_put and ended as by initiator_sent with NI_OK; the range may be read
  * until the application goes on. 0: nothing has changed, the put is another or
- * wrong, initiator_put knows. If the target cannot be reached afterwards,
- * initiator_lost corrects the counters.
+ * wrong, initiator_put knows.
  */
 int initiator_brief(struct process_view *view, const struct initiator_args *args,
 		    struct message *message, struct grant *grant);
+
+/* A send that initiator_brief or initiator_start has ended with NI_OK did not reach its
+ * target: it counts as failed. */
 void initiator_lost(struct process_view *view, uint64_t bytes);
 
 /*
@@ -81,7 +106,8 @@ void initiator_unanswered(struct process_view *view, const struct message *messa
 
 /*
  * Start a get: checks; fills *message. An operation record waits for the reply
- * and pins the descriptor until it has ended. Errors as for initiator_put.
+ * and pins the descriptor until it has ended. Errors as for initiator_put, and
+ *   PORTALS_SEGV              the application may not write all of the region itself
  */
 int initiator_get(struct process_view *view, const struct initiator_args *args,
 		  struct message *message);

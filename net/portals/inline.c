@@ -2,7 +2,8 @@
  * Short messages in one step: an arriving request is found, carried out and
  * ended under one hold of the lock, without an operation record. The rules are
  * those of target.h; what is here is the order of the steps and the copy of at
- * most one cache line. See deliver.h.
+ * most one cache line. An atomic operation with an ack keeps a record until its END.
+ * See deliver.h.
  */
 #include "answer.h"
 #include "atomic.h"
@@ -127,4 +128,21 @@ int deliver_inline(struct process_view *view, const struct message *message,
 	if (done == DELIVER_OK || done == DELIVER_DAMAGED)
 		return done;
 	return target_discard(view, message, done, grant, answer);
+}
+
+int deliver_atomic(struct process_view *view, const struct message *message, uint32_t runner,
+		   const void *operands, struct grant *grant, struct message *answer)
+{
+	int result;
+
+	grant_clear(grant);
+	if (message->operation != MESSAGE_ATOMIC || message->length > DELIVER_INLINE_BYTES ||
+	    !atomic_valid(message->atomic_operation, message->datatype, message->length))
+		return target_discard(view, message, DELIVER_DROPPED, grant, answer);
+	result = target_begin(view, message, runner, grant, answer);
+	if (result == DELIVER_OK && apply(view, message, operands, grant, 0)) {
+		deliver_end(view, grant, NI_FAIL, answer);
+		result = DELIVER_DAMAGED;
+	}
+	return result;
 }

@@ -34,6 +34,8 @@ struct process_view {
 	uint32_t chain_shift;       /* 64 - log2 of how many (index.h) */
 	uint8_t *slots;             /* event slot i at slots + i * EVENT_SLOT_BYTES */
 	uint8_t *memory;            /* the segment's first byte, as mapped here */
+	const uint8_t *sources;     /* the same, to read what is sent to others; a second
+	                               mapping where that is faster */
 	uint64_t bytes;             /* of the segment */
 	uint64_t base;              /* the owner's virtual address of that byte */
 	uint32_t nid, pid;          /* the owner */
@@ -41,8 +43,8 @@ struct process_view {
 };
 
 /*
- * Set the pools' addresses from block, memory and limits; the caller has set
- * memory, bytes, base and the identity, and `mapped` is how many bytes of the
+ * Set the pools' addresses from block, memory and limits, and `sources` to memory; the
+ * caller has set memory, bytes, base and the identity, and `mapped` is how many bytes of the
  * block are mapped. Returns 0, or PORTALS_FAIL if the limits are invalid or do
  * not fit. Reads nothing from the block.
  */

@@ -77,8 +77,8 @@ int target_find(struct process_view *view, const struct message *message, struct
 		DELIVER_DAMAGED : DELIVER_OK;
 }
 
-static int begin_request(struct process_view *view, const struct message *message,
-			 uint32_t runner, struct grant *grant, struct message *answer)
+int target_begin(struct process_view *view, const struct message *message, uint32_t runner,
+		 struct grant *grant, struct message *answer)
 {
 	struct block *block = view->block;
 	struct operation *op;
@@ -144,7 +144,7 @@ int deliver_begin(struct process_view *view, const struct message *message, uint
 	switch (message->operation) {
 	case MESSAGE_PUT:
 	case MESSAGE_GET:
-		return begin_request(view, message, runner, grant, answer);
+		return target_begin(view, message, runner, grant, answer);
 	case MESSAGE_ACK:
 		return answer_ack(view, message, grant);
 	case MESSAGE_REPLY:

@@ -21,6 +21,10 @@ int target_find(struct process_view *view, const struct message *message, struct
 /* Rules 6 to 8: what an accepted operation does to its descriptor. OK or DAMAGED. */
 int target_use(struct process_view *view, const struct place *place);
 
+/* An accepted request's record, and START: deliver_begin of a PUT, GET or ATOMIC. */
+int target_begin(struct process_view *view, const struct message *message, uint32_t runner,
+		 struct grant *grant, struct message *answer);
+
 /* Discard a request: count it, and make its answer if somebody waits for one
  * (rule 16). Returns `result`. */
 int target_discard(struct process_view *view, const struct message *message, int result,

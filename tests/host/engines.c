@@ -59,8 +59,10 @@ static int choose(struct engines *e, uint32_t from, struct op *op, struct initia
 		if (op->slot == NO_SLOT)
 			return 0;
 	}
-	if (op->kind == GET)
+	if (op->kind == GET) {
+		args->operation = MESSAGE_GET;
 		args->remote_offset = op->at;
+	}
 	if (op->kind == GET || op->kind == EXCHANGE || op->kind == FETCH_ADD) {
 		op->reply = engines_take(e, from, op->length);
 		args->put_md = engine->source;
@@ -88,18 +90,18 @@ static int start(struct engines *e, uint32_t from)
 	if (choose(e, from, op, &args)) {
 		args.match_bits = op->number << 16 | e->free;
 		args.hdr_data = op->number;
-		/* without an acknowledgement, the bit is as if it had come */
-		if (args.ack != ACK_YES)
+		/* without an acknowledgement, the bit is as if it had come, and a short
+		 * message's SEND_END says nothing of its arrival */
+		if (args.ack != ACK_YES) {
 			op->seen_from = engines_events[op->kind].from & BIT(PTL_EVENT_ACK);
+			op->unheard = (op->kind <= BRIEF || op->kind == ADD) &&
+				      op->length <= DELIVER_INLINE_BYTES;
+		}
 		e->free = next;
 		if (op->kind == BRIEF)
 			result = frames_brief(frames, &args) == FRAMES_OTHER;
-		else if (op->kind == GET)
-			result = frames_get(frames, &args);
-		else if (op->kind == EXCHANGE || op->kind == FETCH_ADD)
-			result = frames_exchange(frames, &args);
 		else
-			result = frames_put(frames, &args);
+			result = frames_start(frames, &args);
 		if (result)
 			e->free = (uint32_t)(op - e->ops);
 	}

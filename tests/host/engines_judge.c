@@ -158,7 +158,7 @@ void engines_judge_end(struct engines *e)
 		/* What was under way to or from one that died may be gone without a word. */
 		if (!op->number ||
 		    (is_over_at_initiator(op) && !op->seen_to &&
-		     (op->mute || op->failed || op->excused || op->kind == BRIEF) &&
+		     (op->mute || op->failed || op->excused || op->unheard) &&
 		     e->engines[op->from].lives + e->engines[op->to].lives > 2))
 			continue;
 		engines_wrong(e, "never ends", op->from, op->number);

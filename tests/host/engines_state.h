@@ -35,6 +35,7 @@ struct op {
 	uint32_t from, to;         /* initiator and target */
 	uint8_t  kind;             /* enum kind */
 	uint8_t  failed;           /* 1: an event of its initiator said so */
+	uint8_t  unheard;          /* 1: no event would say so */
 	uint8_t  mute;             /* 1: its initiator has died: it says no more */
 	uint8_t  excused;          /* 1: its target has died since: it need not hear of it */
 	uint16_t slot, reply;      /* what it writes at its target, and at its initiator */

@@ -193,7 +193,7 @@ TEST(rule16_rule22_exchange_that_fails)
 	CHECK_IS(getput(&w, 1, &args), 0);
 	CHECK_IS(next(&w, 1, pair.events), EVENT_SEND_START);
 	CHECK_IS(next(&w, 1, pair.events), EVENT_SEND_END);
-	CHECK_IS(w.event.ni_fail_type, NI_FAIL);
+	CHECK_IS(w.event.ni_fail_type, NI_OK);        /* before anything of it was sent */
 	CHECK_IS(next(&w, 1, pair.events), EVENT_REPLY_START);
 	CHECK_IS(next(&w, 1, pair.events), EVENT_REPLY_END);
 	CHECK_IS(w.event.ni_fail_type, NI_FAIL);

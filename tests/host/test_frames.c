@@ -100,7 +100,7 @@ TEST(frames_carry_overlapping_operations)
 				struct initiator_args args =
 					region(&s, p, 0, at, 500, at, i & 1);
 
-				CHECK_IS(fabric_put(&s.fabric, p, &args), 0);
+				CHECK_IS(fabric_start(&s.fabric, p, &args), 0);
 			}
 		CHECK_IS(fabric_settle(&s.fabric, LONG_NS), 1);
 		CHECK(shows(&s.w, 0, 0, 1, 0, 12500));
@@ -131,7 +131,7 @@ TEST(frames_report_events_in_order)
 
 	scene_open(&s, &test_limits, &network, &config);
 	args = region(&s, 1, 0, 0, 20000, 0, 1);
-	CHECK_IS(fabric_put(&s.fabric, 1, &args), 0);
+	CHECK_IS(fabric_start(&s.fabric, 1, &args), 0);
 	CHECK_IS(fabric_settle(&s.fabric, LONG_NS), 1);
 	CHECK_IS(next(&s.w, 1, s.eq[1]), EVENT_SEND_START);
 	CHECK_IS(next(&s.w, 1, s.eq[1]), EVENT_SEND_END);
@@ -164,7 +164,7 @@ TEST(frames_report_events_of_pieces_in_order)
 		args = to(bind(&s.w, 1, memory(0x7000, 2, MD_IOVEC, s.eq[1]), UNLINK_NEVER), 0, 5);
 		args.length = 2 * half;
 		args.ack = ACK_YES;
-		CHECK_IS(fabric_put(&s.fabric, 1, &args), 0);
+		CHECK_IS(fabric_start(&s.fabric, 1, &args), 0);
 		CHECK_IS(fabric_settle(&s.fabric, LONG_NS), 1);
 		CHECK_IS(next(&s.w, 1, s.eq[1]), EVENT_SEND_START);
 		CHECK_IS(next(&s.w, 1, s.eq[1]), EVENT_SEND_END);
@@ -190,7 +190,7 @@ TEST(frames_wait_for_operation_records)
 		struct initiator_args args = region(&s, 1 + i % 2, 0, 3000, 300 + 300 * (i % 50),
 						    3000, 0);
 
-		CHECK_IS(fabric_put(&s.fabric, 1 + i % 2, &args), 0);
+		CHECK_IS(fabric_start(&s.fabric, 1 + i % 2, &args), 0);
 	}
 	CHECK_IS(fabric_settle(&s.fabric, LONG_NS), 1);
 	CHECK_IS(events(&s, 0, s.eq_in[0], EVENT_PUT_END, NI_OK), 40);
@@ -213,7 +213,7 @@ TEST(frames_do_not_wait_for_each_other_for_ever)
 			struct initiator_args args = region(&s, p, (p + 1 + i % 2) % PROCESSES, 0,
 							    i % 3 ? 8 : 400, 16000, 1);
 
-			CHECK_IS(fabric_put(&s.fabric, p, &args), 0);
+			CHECK_IS(fabric_start(&s.fabric, p, &args), 0);
 		}
 	CHECK_IS(fabric_settle(&s.fabric, LONG_NS), 1);
 	for (uint32_t p = 0; p < PROCESSES; p++) {
@@ -239,7 +239,7 @@ TEST(frames_leave_an_operation_record_for_requests)
 				struct initiator_args args = region(&s, p, 1 - p, 0, 300, 16000, 1);
 
 				CHECK_IS(fetches ? fabric_get(&s.fabric, p, &args) :
-					 fabric_put(&s.fabric, p, &args), 0);
+					 fabric_start(&s.fabric, p, &args), 0);
 			}
 		CHECK_IS(fabric_settle(&s.fabric, LONG_NS), 1);
 		for (uint32_t p = 0; p < 2; p++)
@@ -278,7 +278,7 @@ TEST(frames_fail_once)
 	n_kept = 0;
 	fabric_kill(&s.fabric, 0);
 	args = region(&s, 1, 0, 0, 100, 0, 1);
-	CHECK_IS(fabric_put(&s.fabric, 1, &args), 0);
+	CHECK_IS(fabric_start(&s.fabric, 1, &args), 0);
 	CHECK_IS(fabric_get(&s.fabric, 1, &args), 0);
 	while (n_kept < 2)
 		CHECK_IS(fabric_step(&s.fabric), 1);
@@ -305,9 +305,9 @@ TEST(frames_end_what_a_dead_node_leaves)
 	scene_open(&s, &test_limits, &network, &config);
 	/* Node 0 sends to 1, when 0 dies; 2 sends to it and waits for answers. */
 	args = region(&s, 0, 1, 0, 30000, 0, 1);
-	CHECK_IS(fabric_put(&s.fabric, 0, &args), 0);
+	CHECK_IS(fabric_start(&s.fabric, 0, &args), 0);
 	args = region(&s, 2, 0, 0, 30000, 0, 1);
-	CHECK_IS(fabric_put(&s.fabric, 2, &args), 0);
+	CHECK_IS(fabric_start(&s.fabric, 2, &args), 0);
 	args = region(&s, 2, 0, 0, 900, 0, 0);
 	CHECK_IS(fabric_get(&s.fabric, 2, &args), 0);
 	while (status(&s.w, 1, STAT_OP_USED) == 0)
@@ -315,7 +315,7 @@ TEST(frames_end_what_a_dead_node_leaves)
 	fabric_kill(&s.fabric, 0);
 	/* Node 1 notices when it has something to say. */
 	args = region(&s, 1, 0, 0, 100, 0, 0);
-	CHECK_IS(fabric_put(&s.fabric, 1, &args), 0);
+	CHECK_IS(fabric_start(&s.fabric, 1, &args), 0);
 	CHECK_IS(fabric_settle(&s.fabric, LONG_NS), 1);
 	CHECK_IS(events(&s, 1, s.eq_in[1], EVENT_PUT_END, NI_FAIL), 1);
 	CHECK_IS(events(&s, 1, s.eq[1], EVENT_SEND_END, NI_FAIL), 1);
@@ -346,7 +346,7 @@ TEST(frames_tell_that_nobody_acknowledges)
 	for (uint32_t i = 0; i < 3; i++) {
 		args = region(&s, 1, 0, 0, i ? 500 * i : 8, 0, 1);
 		args.match_bits = 6;
-		CHECK_IS(fabric_put(&s.fabric, 1, &args), 0);
+		CHECK_IS(fabric_start(&s.fabric, 1, &args), 0);
 		CHECK_IS(fabric_settle(&s.fabric, LONG_NS), 1);
 		CHECK_IS(status(&s.w, 1, STAT_OP_USED), 0);
 	}
@@ -461,7 +461,7 @@ TEST(frames_drop_headers_that_cannot_be)
 	{
 		struct initiator_args args = region(&s, 1, 0, 0, 9000, 100, 1);
 
-		CHECK_IS(fabric_put(&s.fabric, 1, &args), 0);
+		CHECK_IS(fabric_start(&s.fabric, 1, &args), 0);
 	}
 	CHECK_IS(fabric_settle(&s.fabric, LONG_NS), 1);
 	CHECK(shows(&s.w, 0, 100, 1, 0, 9000));
@@ -489,7 +489,7 @@ static void brief_puts(uint32_t rate)
 		struct initiator_args args = to(md, 0, 5);
 
 		args.remote_offset = 8 * i % 512;
-		CHECK_IS(fabric_put(&s.fabric, 1, &args), PORTALS_OK);
+		CHECK_IS(fabric_start(&s.fabric, 1, &args), PORTALS_OK);
 	}
 	CHECK(fabric_settle(&s.fabric, LONG_NS));
 	while (next(&s.w, 0, s.eq_in[0]) >= 0)
@@ -578,10 +578,10 @@ TEST(frames_count_brief_puts_that_fail)
 
 	scene_open(&s, &test_limits, &network, &config);
 	args = to(bind(&s.w, 1, memory(0, 8, 0, HANDLE_NONE), UNLINK_NEVER), 0, 5);
-	CHECK_IS(fabric_put(&s.fabric, 1, &args), PORTALS_OK);
+	CHECK_IS(fabric_start(&s.fabric, 1, &args), PORTALS_OK);
 	CHECK(fabric_settle(&s.fabric, LONG_NS));
 	sent = status(&s.w, 1, STAT_BYTES_OUT);
-	CHECK_IS(fabric_put(&s.fabric, 1, &args), PORTALS_OK);
+	CHECK_IS(fabric_start(&s.fabric, 1, &args), PORTALS_OK);
 	link_give_up(frames_link(s.fabric.nodes[1].frames), 1, 0);
 	CHECK(fabric_settle(&s.fabric, LONG_NS));
 	CHECK_IS(status(&s.w, 1, STAT_FAILED), 1);

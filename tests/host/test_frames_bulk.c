@@ -62,7 +62,7 @@ static void put_settled(struct scene *s, uint64_t from, uint64_t bytes, uint64_t
 	args.length = bytes;
 	args.remote_offset = at;
 	args.ack = ACK_YES;
-	CHECK_IS(fabric_put(&s->fabric, 1, &args), 0);
+	CHECK_IS(fabric_start(&s->fabric, 1, &args), 0);
 	CHECK_IS(fabric_settle(&s->fabric, LONG_NS), 1);
 }
 
@@ -180,7 +180,7 @@ TEST(frames_bulk_keeps_the_order)
 			args.remote_offset = i % 3 ? 20000 + i * 100 : 0;
 			args.local_offset = args.remote_offset;
 			args.hdr_data = i;
-			CHECK_IS(fabric_put(&s.fabric, 1, &args), 0);
+			CHECK_IS(fabric_start(&s.fabric, 1, &args), 0);
 		}
 		CHECK_IS(fabric_settle(&s.fabric, LONG_NS), 1);
 		for (int type; (type = next(&s.w, 0, s.eq_in)) >= 0;)
@@ -202,7 +202,7 @@ TEST(frames_bulk_of_a_dead_node_ends)
 		offer(&s, memory(0, WORDS, MD_OP_PUT | MD_MANAGE_REMOTE, s.eq_in));
 		args = to(s.source, 0, 5);
 		args.length = 25000;
-		CHECK_IS(fabric_put(&s.fabric, 1, &args), 0);
+		CHECK_IS(fabric_start(&s.fabric, 1, &args), 0);
 		while (status(&s.w, 0, STAT_OP_USED) == 0 || counted(&s, 0, LINK_PLACED) < parts)
 			CHECK_IS(fabric_step(&s.fabric), 1);
 		fabric_kill(&s.fabric, 1);

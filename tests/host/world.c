@@ -192,22 +192,19 @@ static int settle(struct world *w, int result)
 int put(struct world *w, uint32_t from, struct initiator_args args)
 {
 	if (uses_frames(w, &args, from))
-		return settle(w, fabric_put(w->fabric, from, &args));
-	return loop_put(&w->loop, from, &args);
+		return settle(w, fabric_start(w->fabric, from, &args));
+	return loop_start(&w->loop, from, &args);
 }
 
 int get(struct world *w, uint32_t from, struct initiator_args args)
 {
-	if (uses_frames(w, &args, from))
-		return settle(w, fabric_get(w->fabric, from, &args));
-	return loop_get(&w->loop, from, &args);
+	args.operation = MESSAGE_GET;
+	return put(w, from, args);
 }
 
 int getput(struct world *w, uint32_t from, const struct initiator_args *args)
 {
-	if (uses_frames(w, args, from))
-		return settle(w, fabric_exchange(w->fabric, from, args));
-	return loop_exchange(&w->loop, from, args);
+	return put(w, from, *args);
 }
 
 struct message request(uint8_t operation, uint32_t from, uint32_t target, uint64_t bits,

@@ -340,14 +340,15 @@ static void operate(const struct step *step)
 	}
 	switch (step->flags >> 1 & 3) {
 	case 0:
-		frames_put(frames, &args);
+		frames_start(frames, &args);
 		break;
 	case 1:
-		frames_get(frames, &args);
+		args.operation = MESSAGE_GET;
+		frames_start(frames, &args);
 		break;
 	case 2:
 		args.operation = step->how & 1 ? MESSAGE_FETCH_ATOMIC : MESSAGE_GETPUT;
-		frames_exchange(frames, &args);
+		frames_start(frames, &args);
 		break;
 	default:
 		if (step->how & 1) {
@@ -371,7 +372,7 @@ static void send_long(const struct step *step)
 		.operation = MESSAGE_PUT
 	};
 
-	frames_put(frames, &args);
+	frames_start(frames, &args);
 }
 
 /* A put that goes the short way, if it can. */

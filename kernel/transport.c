@@ -1,0 +1,30 @@
+/*
+ * The choice of the transport: see transport.h. No data of its own.
+ */
+#include "transport.h"
+
+#include "node.h"
+
+/* Flattened for speed: all phases of a near operation are one function. */
+__attribute__((noinline, flatten))
+static int start_near(const struct initiator_args *args)
+{
+	int error = near_start(&own_view, 0, args);
+
+	upcall_look();
+	return error;
+}
+
+int transport_start(const struct initiator_args *args)
+{
+	if (transport_is_near(args->target_nid))
+		return start_near(args);
+	return args->target_nid < node.size ? link_frames_start_operation(args) :
+	       PORTALS_PROCESS_INVALID;
+}
+
+bool transport_signal(const struct message *message)
+{
+	return transport_is_near(message->target_nid) ? near_signal(&own_view, 0, message) :
+	       link_frames_signal(message);
+}

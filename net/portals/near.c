@@ -1,0 +1,234 @@
+/*
+ * The near transport: see near.h. It holds no data of its own.
+ */
+#include "near.h"
+#include "range.h"
+
+/* ---- one phase each, under one lock ---- */
+
+/* The target's begin, tried again while the target has no operation record. */
+static int begin(void *context, const struct process_view *me, struct process_view *view,
+		 const struct message *message, const void *operands, struct grant *grant,
+		 struct message *answer)
+{
+	for (;;) {
+		int result;
+
+		if (!near_port_lock(context, view))
+			return DELIVER_DAMAGED;
+		result = message->operation == MESSAGE_ATOMIC ?
+			deliver_atomic(view, message, me->nid, operands, grant, answer) :
+			deliver_begin(view, message, me->nid, grant, answer);
+		near_port_unlock(context, view);
+		if (result != DELIVER_BUSY)
+			return result;
+		if (!near_port_wait(context, view))
+			return DELIVER_DAMAGED;
+	}
+}
+
+/* The end in a block; the events of its begin have still to be told. 0: its lock is dead. */
+static int end(void *context, struct process_view *view, struct grant *grant,
+	       enum fail_type fail, uint32_t events, int upcall)
+{
+	struct message unused;
+
+	if (!near_port_lock(context, view))
+		return 0;
+	deliver_end(view, grant, fail, &unused);
+	near_port_unlock(context, view);
+	near_port_wake(context, view, events + grant->events, upcall | grant->upcall);
+	return 1;
+}
+
+/* Bytes on their way through a buffer; the lock of `me` is held. */
+static void count_detour(struct process_view *me, uint64_t bytes)
+{
+	me->block->started.counters[STAT_COPIED] += bytes;
+}
+
+/*
+ * The end of the initiator's half: SEND_END unless it is recorded, and the answer,
+ * if there is one, with the bytes that it brings. After `failed` the answer is the
+ * one that a target makes which cannot be reached.
+ */
+static int conclude(void *context, struct process_view *me, const struct outgoing *out,
+		    int failed, int answers, struct message *answer, const void *fetched)
+{
+	struct grant grant = out->grant;
+	struct message unused;
+
+	if (failed)
+		answers = message_refuse(&out->message, NI_FAIL, answer);
+	if (!near_port_lock(context, me))
+		return PORTALS_FAIL;
+	if (out->sends && !out->sent)
+		initiator_sent(me, &out->message, &grant, failed ? NI_FAIL : NI_OK);
+	else if (out->sends && failed)
+		initiator_lost(me, grant.bytes);
+	if (answers)
+		deliver_inline(me, answer, fetched, &grant, &unused, 0);
+	else
+		initiator_unanswered(me, &out->message);
+	if (fetched)
+		count_detour(me, answer->mlength);
+	near_port_unlock(context, me);
+	if (fetched)
+		near_port_copied(context, answer->mlength);
+	return PORTALS_OK;
+}
+
+/* ---- the ways of near.h ---- */
+
+/* A short message that needs no ack, or brings back few bytes. */
+static int in_one_step(void *context, struct process_view *me, struct process_view *peer,
+		       const struct outgoing *out)
+{
+	uint8_t fetched[DELIVER_INLINE_BYTES];
+	int fetches = message_fetches(out->message.operation);
+	struct message answer;
+	struct grant to;
+	int result;
+
+	if (!near_port_lock(context, peer))
+		return conclude(context, me, out, 1, 0, &answer, 0);
+	result = deliver_inline(peer, &out->message, out->payload, &to, &answer, fetched);
+	near_port_unlock(context, peer);
+	near_port_wake(context, peer, to.events, to.upcall);
+	near_port_copied(context, out->copied + to.bytes);
+	if (result == DELIVER_DAMAGED)
+		return conclude(context, me, out, 1, 0, &answer, 0);
+	/* What sends without ack has ended: initiator_start recorded SEND_END. */
+	return fetches ? conclude(context, me, out, 0, 1, &answer, fetched) : PORTALS_OK;
+}
+
+static int put(void *context, struct process_view *me, struct process_view *peer,
+	       const struct outgoing *out)
+{
+	struct message answer;
+	uint32_t events;
+	int result, failed = 0, upcall, concluded;
+	struct grant to;
+
+	result = begin(context, me, peer, &out->message, out->payload, &to, &answer);
+	if (result != DELIVER_OK)
+		return conclude(context, me, out, result == DELIVER_DAMAGED, to.answers, &answer, 0);
+	events = to.events;
+	upcall = to.upcall;
+	if (out->message.operation == MESSAGE_PUT)
+		failed = out->payload ? deliver_data(peer, &to, 0, out->payload, out->grant.bytes) :
+			 near_port_copy(context, peer, &to, me, &out->grant);
+	if (to.ack && failed) {
+		answer.fail = NI_FAIL;
+		answer.mlength = 0;
+	}
+	concluded = conclude(context, me, out, 0, to.ack, &answer, 0);
+	end(context, peer, &to, failed ? NI_FAIL : NI_OK, events, upcall);
+	return concluded;
+}
+
+static int get(void *context, struct process_view *me, struct process_view *peer,
+	       const struct outgoing *out)
+{
+	struct grant from, to;
+	struct message reply, unused;
+	int result, taken, upcall, ended = 1;
+	uint32_t events;
+
+	result = begin(context, me, peer, &out->message, 0, &from, &reply);
+	if (result != DELIVER_OK)
+		return conclude(context, me, out, result == DELIVER_DAMAGED, 1, &reply, 0);
+	events = from.events;
+	upcall = from.upcall;
+	taken = begin(context, me, me, &reply, 0, &to, &unused);
+	if (taken == DELIVER_OK) {
+		int failed = near_port_copy(context, me, &to, peer, &from);
+
+		ended = end(context, me, &to, failed ? NI_FAIL : NI_OK, 0, 0);
+	}
+	end(context, peer, &from, taken == DELIVER_DAMAGED ? NI_FAIL : NI_OK, events, upcall);
+	/* A damaged block of one's own cannot take the reply: the get has failed. */
+	if (taken == DELIVER_DAMAGED)
+		return conclude(context, me, out, 1, 0, &reply, 0);
+	return ended ? PORTALS_OK : PORTALS_FAIL;
+}
+
+/* ---- the calls ---- */
+
+int near_start(struct process_view *me, void *context, const struct initiator_args *args)
+{
+	struct process_view *peer;
+	struct outgoing out;
+	struct message answer;
+	int error;
+
+	if (!near_port_lock(context, me))
+		return PORTALS_FAIL;
+	error = initiator_start(me, args, &out);
+	if (!error)
+		count_detour(me, out.copied);
+	near_port_unlock(context, me);
+	if (error)
+		return error;
+	peer = near_port_peer(context, me, args->target_nid);
+	if (!peer)
+		return conclude(context, me, &out, 1, 0, &answer, 0);
+	switch (out.message.operation) {
+	case MESSAGE_GET:
+		if (out.message.length > DELIVER_INLINE_BYTES ||
+		    !near_port_is_short(context, out.message.length))
+			return get(context, me, peer, &out);
+		break;
+	case MESSAGE_ATOMIC:
+		if (out.message.ack_request == ACK_YES)
+			return put(context, me, peer, &out);
+		break;
+	case MESSAGE_PUT:
+		if (!out.sent || !near_port_is_short(context, out.message.length))
+			return put(context, me, peer, &out);
+		break;
+	}
+	return in_one_step(context, me, peer, &out);
+}
+
+int near_brief(struct process_view *me, void *context, const struct initiator_args *args)
+{
+	struct process_view *peer;
+	struct message message, none;
+	struct grant from, to;
+	int result;
+
+	if (!near_port_lock(context, me))
+		return 0;
+	result = initiator_brief(me, args, &message, &from);
+	near_port_unlock(context, me);
+	if (!result)
+		return 0;
+	result = DELIVER_DAMAGED;
+	peer = near_port_peer(context, me, args->target_nid);
+	if (peer && near_port_lock(context, peer)) {
+		const uint8_t *payload = (peer == me ? me->memory : me->sources) + from.offset;
+
+		result = deliver_inline(peer, &message, payload, &to, &none, 0);
+		near_port_unlock(context, peer);
+		near_port_wake(context, peer, to.events, to.upcall);
+		near_port_copied(context, to.bytes);
+	}
+	if (result == DELIVER_DAMAGED && near_port_lock(context, me)) {
+		initiator_lost(me, from.bytes);
+		near_port_unlock(context, me);
+	}
+	return 1;
+}
+
+int near_signal(struct process_view *me, void *context, const struct message *message)
+{
+	struct process_view *peer = near_port_peer(context, me, message->target_nid);
+	struct message none;
+	struct grant grant;
+
+	if (!peer || begin(context, me, peer, message, 0, &grant, &none) == DELIVER_DAMAGED)
+		return 0;
+	near_port_wake(context, peer, 1, 0);
+	return 1;
+}

@@ -1,0 +1,143 @@
+/*
+ * The near transport (net/portals/near.h): rule 18's order of what both sides see, and
+ * what a target that dies in between leaves behind.
+ */
+#include "world.h"
+#include <string.h>
+
+/* Between node 1, which sends, and node 0: what each has recorded so far. */
+static struct {
+	struct world w;
+	struct pair pair;
+	int sent, acked, put;          /* SEND_END, ACK; PUT_END or GETPUT_END */
+	int steps;                     /* under a lock */
+	int dies_at;                   /* step before which node 0 dies; 0: it lives */
+	int wrong;                     /* steps after which PUT_END was there and SEND_END not */
+	int wants_ack;
+} s;
+
+static void look(void)
+{
+	int type;
+
+	while ((type = next(&s.w, 1, s.pair.events)) >= 0) {
+		s.sent += type == EVENT_SEND_END;
+		s.acked += type == EVENT_ACK;
+	}
+	while ((type = next(&s.w, 0, s.pair.eq)) >= 0)
+		s.put += type == EVENT_PUT_END || type == EVENT_GETPUT_END;
+	s.wrong += s.put > s.sent || (s.wants_ack && s.put > s.acked);
+}
+
+static void entered(struct loop *loop, struct process_view *view)
+{
+	(void)view;
+	look();
+	if (++s.steps == s.dies_at)
+		loop->dead = 1;
+}
+
+/* One operation of node 1; `operation`, ack, and bytes. */
+static void run(uint8_t operation, uint32_t ack, uint64_t bytes, int dies_at)
+{
+	struct initiator_args args;
+	handle_t md;
+
+	s.pair = pair_open(&s.w, MD_TRUNCATE, MD_THRESH_INF, UNLINK_NEVER);
+	s.sent = s.acked = s.put = s.steps = s.wrong = 0;
+	s.wants_ack = ack == ACK_YES;
+	s.dies_at = dies_at;
+	s.w.loop.entered = entered;
+	md = bind(&s.w, 1, memory(2048, bytes, 0, s.pair.events), UNLINK_NEVER);
+	args = to(md, 0, 5);
+	args.operation = operation;
+	args.ack = ack;
+	args.length = bytes;
+	args.put_md = md;
+	args.atomic_operation = ATOMIC_SUM;
+	args.datatype = ATOMIC_UINT64;
+	CHECK_IS(put(&s.w, 1, args), 0);
+	s.w.loop.entered = 0;
+	look();
+}
+
+static void done(void)
+{
+	s.w.loop.dead = 0;
+	world_drop(&s.w);
+}
+
+static const struct {
+	uint8_t operation;
+	uint32_t ack;
+	uint64_t bytes;
+} kinds[] = {
+	{ MESSAGE_PUT, ACK_NO, 8 }, { MESSAGE_PUT, ACK_YES, 8 }, { MESSAGE_PUT, ACK_NO, 0 },
+	{ MESSAGE_PUT, ACK_NO, 256 }, { MESSAGE_PUT, ACK_YES, 256 },
+	{ MESSAGE_ATOMIC, ACK_NO, 8 }, { MESSAGE_ATOMIC, ACK_YES, 8 },
+	{ MESSAGE_GETPUT, ACK_NO, 8 }, { MESSAGE_FETCH_ATOMIC, ACK_NO, 8 },
+};
+
+TEST_PATHS(rule18_send_end_and_ack_before_put_end)
+{
+	for (unsigned i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		run(kinds[i].operation, kinds[i].ack, kinds[i].bytes, 0);
+		CHECK_IS(s.sent, 1);
+		CHECK_IS(s.put, 1);
+		CHECK_IS(s.acked, kinds[i].ack == ACK_YES);
+		CHECK_IS(s.wrong, 0);
+		done();
+	}
+}
+
+/* The same in one queue of one process, which shows the order by itself. */
+TEST_PATHS(rule18_to_oneself)
+{
+	for (uint64_t bytes = 8; bytes <= 512; bytes *= 8)
+		for (uint32_t ack = ACK_NO; ack <= ACK_YES; ack++) {
+			struct world w;
+			struct pair pair = pair_open(&w, MD_TRUNCATE, MD_THRESH_INF, UNLINK_NEVER);
+			struct md_args source = memory(2048, bytes, 0, pair.eq);
+			struct initiator_args args = to(bind(&w, 0, source, UNLINK_NEVER), 0, 5);
+			int send_end = 0, acked = 0, put_end = 0, type;
+
+			args.ack = ack;
+			CHECK_IS(put(&w, 0, args), 0);
+			for (int i = 1; (type = next(&w, 0, pair.eq)) >= 0; i++) {
+				send_end = type == EVENT_SEND_END ? i : send_end;
+				acked = type == EVENT_ACK ? i : acked;
+				put_end = type == EVENT_PUT_END ? i : put_end;
+			}
+			CHECK(send_end && send_end < put_end);
+			CHECK(ack == ACK_NO ? !acked : send_end < acked && acked < put_end);
+			world_drop(&w);
+		}
+}
+
+/* Wherever the target dies: the initiator hears of every operation that it waits for, once. */
+TEST_PATHS(rule22_a_target_that_dies_in_between)
+{
+	for (unsigned i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		for (int step = 1; step <= 5; step++) {
+			uint64_t used = 1;
+
+			run(kinds[i].operation, kinds[i].ack, kinds[i].bytes, step);
+			CHECK_IS(s.sent, 1);
+			CHECK_IS(s.acked, kinds[i].ack == ACK_YES);
+			CHECK_IS(s.wrong, 0);
+			CHECK_IS(block_status(&s.w.views[1], STAT_OP_USED, &used), 0);
+			CHECK_IS(used, 0);
+			CHECK_IS(block_pending(&s.w.views[1]), 0);
+			done();
+		}
+}
+
+TEST(rule22_a_failure_after_send_end_is_counted)
+{
+	uint64_t failed = 0;
+
+	run(MESSAGE_PUT, ACK_NO, 8, 1);
+	CHECK_IS(block_status(&s.w.views[1], STAT_FAILED, &failed), 0);
+	CHECK_IS(failed, 1);
+	done();
+}

@@ -504,6 +504,22 @@ def test_kvm_is_believed_after_a_probe_only(monkeypatch, tmp_path):
     assert accel.choose("tcg", lambda: "", said.append, told.append) == "tcg"
 
 
+@pytest.mark.parametrize("cpu, answer", [
+    ("max", ""), ("max,-syscall", "a probe node faulted in its first system calls"),
+    ("none", "unable to find CPU model")])
+def test_probe_node_runs_to_its_end(layout, app, tmp_path, cpu, answer):
+    """A QEMU that takes TCG for KVM. Without SYSCALL main is reached, and nothing works there."""
+    qemu = tmp_path / "qemu"
+    qemu.write_text(f"""#!/bin/bash
+arguments=("${{@//kvm/tcg}}")
+exec {machine.PROGRAM} "${{arguments[@]}}" -cpu {cpu}
+""")
+    qemu.chmod(0o755)
+    said = accel.probe_node(options.parse([str(app("output")), "exit", "1"]), layout, str(qemu),
+                            str(BUILD / "tools" / "spawn"), image.Image(str(app("output"))))
+    assert answer in said if answer else not said, said
+
+
 @pytest.mark.parametrize("data, cause", [
     (b"#!/bin/sh\n", "a script"), (b"hello", "not an ELF file"), (b"\x7fELF\x01\x01", "64-bit"),
     (b"\x7fELF\x02\x01" + bytes(12) + b"\xb7\0" + bytes(60), "another processor"),

@@ -1,7 +1,7 @@
-"""Which accelerator: KVM is believed only after a probe node has reached main under it.
+"""Which accelerator: KVM is believed only after a probe node has run under it to its end.
 
-/dev/kvm can open and still be useless (guest code interpreted one instruction
-at a time). The answer is remembered per boot of the host, in
+/dev/kvm can open and still be useless: guest code interpreted one instruction
+at a time, or a system call that stays in user mode. The answer is remembered per boot of the host, in
 $XDG_CACHE_HOME/margay/accel.json.
 """
 from __future__ import annotations
@@ -42,12 +42,13 @@ def choose(wanted: str, probe: Callable[[], str], say: Callable[[str], None],
     elif known:
         say(f"accelerator tcg: KVM is present but useless: {known} (found before)")
     if not known:
-        say("accelerator kvm: a probe node reached main with it")
+        say("accelerator kvm: a probe node ran under it")
     return "tcg" if known else "kvm"
 
 
 def probe_node(job: RunOptions, layout: Layout, qemu: str, spawn: str, image: Image) -> str:
-    """Boots the application on one node under KVM until main; its output is dropped."""
+    """Boots the image on one node under KVM. Its C library sees MARGAY_PROBE, sleeps and
+    exits before main."""
     from .doorbell import Doorbell
     from .machine import qemu_arguments
     from .node import Node
@@ -56,7 +57,7 @@ def probe_node(job: RunOptions, layout: Layout, qemu: str, spawn: str, image: Im
     from .region import Region
     options = RunOptions()
     options.app, options.mem, options.stack = job.app, job.mem, job.stack
-    options.machine = job.machine
+    options.machine, options.env = job.machine, ["MARGAY_PROBE=1"]
     region = Region(layout, Plan(layout, 1, options.mem, []), [])
     bells = Doorbell(1, region.fd)
     null_fd = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
@@ -73,13 +74,16 @@ def probe_node(job: RunOptions, layout: Layout, qemu: str, spawn: str, image: Im
         while time.monotonic() - start < PROBE_SECONDS:
             bells.pump()
             gone = bool(watch.poll(5))
-            if layout["NODE_RUNNING"] <= region.field(0, "state") <= layout["NODE_FAULTED"]:
+            state = region.field(0, "state")
+            if state == layout["NODE_EXITED"]:
                 return ""
+            if state in (layout["NODE_FAULTED"], layout["NODE_PANICKED"]):
+                return "a probe node faulted in its first system calls"
             if gone:
                 node.read_errors()
                 said = node.error_text.decode("utf-8", "replace").strip().splitlines()
                 return said[-1] if said else "the probe node's QEMU ended"
-        return f"a probe node did not reach main within {PROBE_SECONDS:g} s"
+        return f"a probe node did not end within {PROBE_SECONDS:g} s"
     finally:
         node.kill()
         if node.wait_status is None:

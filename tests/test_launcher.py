@@ -6,12 +6,16 @@ import os
 import re
 import signal
 import stat
+import sys
 import time
 from pathlib import Path
 
 import pytest
 
-from harness import MARGAY
+from harness import MARGAY, ROOT
+
+sys.path.insert(0, str(ROOT / "tools"))
+from margaylib import machine  # noqa: E402
 
 pytestmark = pytest.mark.launcher
 
@@ -160,9 +164,18 @@ def test_no_progress_line_without_a_terminal(margay, app):
 
 
 def test_progress_line_on_a_terminal(margay, app, tmp_path):
-    """While nodes boot; it is wiped before the first output."""
-    margay("-qec", f"{MARGAY} run -n 16 --mem 16 {app('hello')}", "typescript",
-           program="/usr/bin/script", timeout=60).ok()
+    """While nodes boot; it is wiped before the first output. The last node's machine starts only
+    when the line has been shown, however fast the others are."""
+    slow = tmp_path / "qemu"
+    slow.write_text(f"""#!/bin/sh
+case "$*" in *-node15\\ *)
+	until grep -q booting {tmp_path}/typescript; do sleep 0.01; done
+esac
+exec {machine.PROGRAM} "$@"
+""")
+    slow.chmod(0o755)
+    margay("-qefc", f"{MARGAY} run --accel tcg -n 16 --mem 16 {app('hello')}", "typescript",
+           program="/usr/bin/script", timeout=60, env={"MARGAY_QEMU": str(slow)}).ok()
     text = (tmp_path / "typescript").read_bytes()
     shown = re.findall(rb"\r\x1b\[K(margay: booting, \d+ of 16 nodes run)", text)
     assert shown, text[:500]

@@ -33,6 +33,8 @@
 #define SLOT_BYTES   16384u
 #define SLOT_APART   (SLOT_BYTES + 320u) /* from one to the next */
 #define FRAME_LEAST  14u
+#define FRAME_SHORT  1514u         /* what every card takes */
+#define FRAME_MOST   (SLOT_BYTES - 4) /* fits a buffer, should its CRC come with it */
 #define GIVE_BACK    32u           /* descriptors in one bunch */
 #define LOOK_NS      100000000UL   /* between looks at the card's state */
 #define HANG_LOOKS   50u           /* looks without a frame gone: it hangs */
@@ -482,9 +484,15 @@ struct e1000 *e1000_open(const struct e1000_model *model, const struct nic_ops *
                          const struct pci_device *pci, const struct nic_setup *setup,
                          const char **why)
 {
-	struct e1000 *e = memory_take(sizeof(*e), PAGE_BYTES);
+	struct e1000 *e;
 
-	e->nic = (struct nic){ .ops = ops, .mtu = model->mtu, .ring = E1000_RING - 1 - GIVE_BACK,
+	if (setup->longest > FRAME_MOST || (setup->longest && setup->longest < FRAME_SHORT)) {
+		*why = "longest= must be 1514 to 16380 bytes: its buffers have 16384, with the CRC";
+		return 0;
+	}
+	e = memory_take(sizeof(*e), PAGE_BYTES);
+	e->nic = (struct nic){ .ops = ops, .mtu = setup->longest ? setup->longest : model->mtu,
+	                       .ring = E1000_RING - 1 - GIVE_BACK,
 	                       .slots = 1, .receive = drop_frame, .sent = forget_send };
 	e->model = model;
 	e->pci = *pci;

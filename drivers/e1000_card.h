@@ -17,7 +17,7 @@ struct e1000;
 
 /* How the cards differ. */
 struct e1000_model {
-	uint32_t mtu;              /* most bytes of a frame, without its CRC */
+	uint32_t mtu;              /* most bytes of a frame, without its CRC, by its data sheet */
 	uint32_t causes;           /* let through when an interrupt is wanted */
 	/* After everything was stopped: bring the card to its first state. False: it
 	 * does not come back. */

@@ -12,10 +12,11 @@ static const struct {
 	uint16_t vendor, number;
 	struct nic *(*open)(const struct pci_device *, const struct nic_setup *, const char **);
 	int bulk;                  /* 1: it can be a bulk card */
+	int says;                  /* 1: the device itself says how long its frames may be */
 } table[] = {
-	{ VIRTIO_VENDOR, VIRTIO_NET_DEVICE, virtio_net_open, 1 },
-	{ INTEL_VENDOR, E1000_82574L, e1000e_nic_open, 0 },
-	{ INTEL_VENDOR, E1000_82540EM, e1000_nic_open, 0 },
+	{ VIRTIO_VENDOR, VIRTIO_NET_DEVICE, virtio_net_open, 1, 1 },
+	{ INTEL_VENDOR, E1000_82574L, e1000e_nic_open, 0, 0 },
+	{ INTEL_VENDOR, E1000_82540EM, e1000_nic_open, 0, 0 },
 };
 
 struct nic *nic_open(const struct nic_setup *setup, const char **why)
@@ -29,6 +30,10 @@ struct nic *nic_open(const struct nic_setup *setup, const char **why)
 
 		if (nth < there && setup->bulk && !table[row].bulk) {
 			*why = "it cannot put payload where it belongs; bulk=1 needs virtio cards";
+			return 0;
+		}
+		if (nth < there && setup->longest && table[row].says) {
+			*why = "it says itself how long its frames may be; longest= needs Intel's cards";
 			return 0;
 		}
 		if (nth < there && pci_open(table[row].vendor, table[row].number, nth, &pci))

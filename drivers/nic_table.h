@@ -12,6 +12,8 @@ struct pci_device;
 /* What a card is to be. */
 struct nic_setup {
 	uint32_t card;             /* its number on this node, for reports */
+	uint32_t longest;          /* frame that the card takes, if it is not as long as its data
+	                            * sheet says: an emulated one; 0: it is */
 	uint8_t address[NIC_ADDRESS_BYTES]; /* frames to others are not received */
 	uint8_t vector;            /* interrupt of frames */
 	uint8_t state_vector;      /* interrupt of the link and of the card's troubles */

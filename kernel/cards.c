@@ -36,6 +36,7 @@ static struct nic *open(uint32_t index)
 		.vector = (uint8_t)(VECTOR_CARD + index),
 		.state_vector = (uint8_t)(VECTOR_CARD_STATE + index),
 		.bulk = parameters.bulk && index == 1,
+		.longest = parameters.longest,
 	};
 	const char *why;
 	struct nic *nic;

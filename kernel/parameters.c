@@ -140,7 +140,7 @@ static bool set_number(const char *key, const char *value)
 		{ "n", &parameters.size }, { "jid", &parameters.jid }, { "uid", &parameters.uid },
 		{ "cards", &parameters.cards }, { "incarnation", &parameters.incarnation },
 		{ "watchdog_us", &parameters.watchdog_us }, { "mtu", &parameters.mtu },
-		{ "patience", &parameters.patience },
+		{ "patience", &parameters.patience }, { "longest", &parameters.longest },
 	};
 
 	for (uint32_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)

@@ -40,6 +40,7 @@ struct parameters {
 	uint32_t cards;            /* network cards that the node has */
 	uint32_t patience;         /* s since boot in which other boards may be switched on */
 	uint32_t mtu;              /* most bytes of a frame without its CRC; 0: the card's */
+	uint32_t longest;          /* frame of a card that does not keep to its data sheet; else 0 */
 	uint16_t exit_port;        /* of isa-debug-exit, 0 none */
 	const char *name;          /* of the node, or NULL */
 	const char *selftest;      /* a test of two kernels (selftest.h), or NULL */

@@ -206,9 +206,17 @@ def test_the_self_tests_of_cards_leave_messages_in_shared_memory():
     assert keys_of("--link", "virtio", "--selftest", "copy")["link"] == "frames"
 
 
+def test_a_card_of_qemus_takes_longer_frames_than_a_boards():
+    assert keys_of("-n", "2", "--link", "e1000e")["longest"] == "16380"
+    assert keys_of("-n", "2", "--link", "e1000e", "--selftest", "frames")["longest"] == "16380"
+    for words in (["--link", "virtio"], ["--link", "e1000"], []):
+        assert "longest" not in keys_of("-n", "2", *words)
+
+
 def test_iso_tells_the_link():
     text = grub.grub_config(options.parse(
         ["app", "-n", "2", "-o", "x.iso", "--link", "e1000e", "--crc"], "iso"), "/boot")
     assert "node=1 rank=1 n=2 link=frames cards=1 " in text and " crc=1 " in text
     assert " incarnation=0 " in text and " strict=1 " in text    # by the board's own clock
     assert " mtu=1514 " in text                                  # what every switch passes
+    assert "longest=" not in text                                # a board's card is as it is

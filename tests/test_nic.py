@@ -15,7 +15,7 @@ QUICK = (*RUN, "--link", "virtio", "--selftest", "framesizes")
 WHOLE = (*RUN, "--link", "virtio", "--selftest", "frames")
 LINKS = ("virtio", "e1000", "e1000e")
 SIZES = {"virtio": (1514, 9014, 60014), "e1000": (1514, 9014, 16124),
-         "e1000e": (1514, 9014, 9230)}
+         "e1000e": (1514, 9014, 16380)}
 HOSTILE = "loss=5%,dup=5%,reorder=5%,damage=5%,delay=2%:2000us,seed=11"
 
 
@@ -52,6 +52,24 @@ def test_frames_of_all_sizes_over_the_switch(margay, app, tmp_path, link, machin
 def test_frames_without_a_switch_meet_the_cards_filter(margay, app, link):
     """Joined directly, a card sees what is for others too, and must keep it back."""
     whole(margay(*RUN, "--link", link, "--selftest", "framesizes", "--direct", app("hello")))
+
+
+@pytest.mark.parametrize("longest, steps", [(9230, 45), (16380, 50)])
+def test_frames_as_long_as_a_boards_card_takes_and_as_the_emulated_one(margay, app, longest, steps):
+    """Frames get longer by an eighth, so their number tells how long the longest is."""
+    run = margay(*RUN, "--link", "e1000e", "--selftest", "framesizes", "--kernel",
+                 f"longest={longest}", app("hello"))
+    whole(run)
+    assert figures(run)["frames_0_sent"] == steps
+
+
+@pytest.mark.parametrize("link, longest, why", [
+    ("e1000e", 16381, "longest= must be 1514 to 16380 bytes"), ("e1000", 1513, "longest= must be"),
+    ("virtio", 9230, "it says itself how long its frames may be; longest= needs Intel's cards")])
+def test_a_longest_frame_that_cannot_be(margay, app, link, longest, why):
+    run = margay(*RUN, "--link", link, "--kernel", f"longest={longest}", app("hello"))
+    assert run.returncode != 0
+    run.says(f"kernel panic: network card 0 cannot be used: {why}")
 
 
 @pytest.mark.parametrize("link", LINKS)

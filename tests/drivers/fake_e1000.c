@@ -132,7 +132,8 @@ uint32_t fake_send(uint32_t most, uint8_t *frame, uint32_t *bytes)
 
 struct nic *fake_open(enum fake_kind kind, const char **why)
 {
-	static const struct nic_setup setup = { .address = { 2, 0x4d, 0x47, 0, 0, 5 } };
+	const struct nic_setup setup = {
+		.address = { 2, 0x4d, 0x47, 0, 0, 5 }, .longest = fake.longest };
 	struct pci_device pci = { .bar = { { (uint64_t)registers, sizeof(registers) } } };
 	bool routed = fake.routed, stuck = fake.stuck;
 	struct nic *nic;

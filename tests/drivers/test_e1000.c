@@ -16,6 +16,7 @@
 	static void name(void)
 
 static enum fake_kind kind;
+static uint32_t longest;           /* frame, as the command line says; 0: as the data sheet says */
 static uint32_t echoes;            /* frames to send for each that comes */
 static uint32_t tail_before;       /* REG_TDT when the last of them was sent */
 
@@ -26,6 +27,7 @@ static void open_card(void)
 
 	fake.routed = true;
 	fake.stuck = false;
+	fake.longest = longest;
 	opened = fake_open(kind, &why);
 	CHECK(opened != 0);
 	CHECK(why == 0);
@@ -73,6 +75,68 @@ TEST_CARDS(frames_of_all_sizes_come_whole)
 	}
 	CHECK_IS(nic->counters[NIC_RESETS] + nic->counters[NIC_DROPS_IN], 0);
 	close_card();
+}
+
+/* A frame of so many bytes is sent, one more byte is refused. */
+static void sends_at_most(uint32_t most)
+{
+	struct nic_piece piece = { frame, most };
+	uint64_t drops = nic->counters[NIC_DROPS_OUT];
+	uint32_t bytes;
+
+	CHECK_IS(nic->ops->send(nic, &piece, 1, 1), NIC_OK);
+	CHECK_IS(fake_send(1, wire, &bytes), 1);
+	CHECK_IS(bytes, most);
+	CHECK(!memcmp(wire, frame, most));
+	piece.length++;
+	CHECK_IS(nic->ops->send(nic, &piece, 1, 2), NIC_DOWN);
+	CHECK_IS(nic->counters[NIC_DROPS_OUT], drops + 1);
+	poll();
+	CHECK_IS(n_ended, 1);
+}
+
+/* A frame of so many bytes comes whole, one more byte is dropped. */
+static void receives_at_most(uint32_t most)
+{
+	CHECK(fake_receive(frame, most));
+	CHECK_IS(poll(), 1);
+	CHECK(got_bytes == most && !memcmp(got, frame, most));
+	CHECK(fake_receive(frame, most + 1));
+	poll();
+	CHECK_IS(got_frames, 1);
+	CHECK_IS(nic->counters[NIC_DROPS_IN], 1);
+}
+
+TEST_CARDS(longest_frame_is_the_data_sheets_or_what_the_command_line_says)
+{
+	static const uint32_t said[] = { 0, 1514, 9230, 16380 };
+
+	for (uint32_t i = 0; i < sizeof(said) / sizeof(said[0]); i++) {
+		uint32_t most = said[i] ? said[i] : kind == FAKE_82540EM ? 16124 : 9230;
+
+		longest = said[i];
+		open_card();
+		CHECK_IS(nic->mtu, most);
+		sends_at_most(most);
+		receives_at_most(most);
+		CHECK_IS(nic->counters[NIC_RESETS] + fake_kernel.reports, 0);
+		close_card();
+	}
+	longest = 0;
+}
+
+/* A buffer takes no longer one, and all cards take the shortest. */
+TEST_CARDS(longest_frame_that_cannot_be_is_refused)
+{
+	static const uint32_t said[] = { 1, 1513, 16381, 65549, UINT32_MAX };
+	const char *why;
+
+	for (uint32_t i = 0; i < sizeof(said) / sizeof(said[0]); i++) {
+		fake.longest = said[i];
+		CHECK(fake_open(kind, &why) == 0);
+		CHECK(why && strstr(why, "longest= must be 1514 to 16380 bytes"));
+		fake_free();
+	}
 }
 
 /* An emulated card copies from one place: no place in a page is that of many of them. */

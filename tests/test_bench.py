@@ -12,12 +12,20 @@ import pytest
 from harness import BUILD, ROOT
 
 sys.path.insert(0, str(ROOT / "tests" / "bench"))
+import bench as bench_main  # noqa: E402
+import core  # noqa: E402
+from core import app  # noqa: E402
+import instructions  # noqa: E402
 import tables  # noqa: E402
 
 pytestmark = [pytest.mark.bench, pytest.mark.spin(2)]
 
 SHARES = ("order", "buffers", "faults", "frame", "portals", "call")
 GROUPS = {
+    "shared_memory_latency": ("shm_raw_half_rtt_us", "shm_put_8B_half_rtt_us",
+                              "shm_raw_doorbell_half_rtt_us", "shm_put_sleep_8B_half_rtt_us"),
+    "division": ("insn_put_8B", "insn_put_8B_locked", "insn_put_8B_fences", "insn_put_8B_stepped",
+                 *(f"insn_put_8B_{share}" for share in tables.PUT_SHARES)),
     "link_latency": ("virtio_raw_half_rtt_us", "virtio_put_8B_half_rtt_us",
                      "virtio_put_1024B_blocking_us"),
     "link_streams": ("virtio_raw_MBps", "virtio_raw_copied_MBps", "virtio_raw_rate_per_s",
@@ -36,7 +44,9 @@ GROUPS = {
         f"insn_{way}{share}" for way in ("tx_8B", "rx_8B", "rx_ack")
         for share in ("", *(f"_{share}" for share in SHARES)))),
 }
-MAY_BE_ZERO = re.compile("copied|silent|insn_.*_(buffers|order|call|portals)")
+MAY_BE_ZERO = re.compile("copied|silent|insn_.*_(buffers|order|call|portals|fences|record)")
+LIMITED = {"shm_put_8B_half_rtt_us": "shm_raw_half_rtt_us",
+           "shm_put_sleep_8B_half_rtt_us": "shm_raw_doorbell_half_rtt_us"}
 
 
 def bench(*words: str) -> subprocess.CompletedProcess:
@@ -61,6 +71,39 @@ def test_a_group_prints_its_figures(group, tmp_path):
         assert figure["median"] > 0 or (figure["median"] == 0 and MAY_BE_ZERO.search(name)), name
         assert figure["min"] <= figure["median"] <= figure["max"] and figure["runs"] >= 1
         assert f"|{name}|" in done.stdout
+        assert name not in LIMITED or figure["limit"] == figures[LIMITED[name]]["median"]
+
+
+def test_stepping_counts_what_icount_counts():
+    """A put to oneself, by gdb and by the emulator's own count; its locks are its own block's."""
+    put = [app("cost"), "instructions"]
+    stepped = bench_main.stepped("-n", "1", "--accel", "tcg", *put)
+    counted = core.Bench(1, "").margay("-n", "1", "--icount", *put)
+    assert stepped["insn_put_8B"] == counted["insn_put_8B_self"]
+    assert 0 < stepped["insn_put_8B_locked"] < 10
+
+
+@pytest.mark.parametrize("text, locked", [
+    ("lock cmpxchg %ecx,(%rdx)", True), ("xchg   %eax,0x10(%rdi)", True), ("lock incl (%rax)", True),
+    ("xchg   %ax,%ax", False), ("xchg   %rax,%rbx", False), ("cmpxchg %ecx,(%rdx)", False),
+    ("mov    %eax,(%rdx)", False), ("mfence", False)])
+def test_locked_instructions(text, locked):
+    assert instructions.is_locked(text) is locked
+
+
+@pytest.mark.parametrize("markdown", [False, True])
+def test_no_number_of_the_table_is_cut_off(markdown):
+    """However long the numbers and the names are, and however narrow the terminal is."""
+    rows = {"shm_put_rate_8B_per_s": {"median": 2333570.0, "min": 1234567.0, "max": 98765432109.0,
+                                      "unit": "1/s", "limit": 12345678901.0,
+                                      "aim": ">= 3000000 and much more than was ever reached"},
+            "x" * 80: {"median": 0.5, "min": 0.25, "max": 123.0, "unit": "instructions" * 4,
+                       "limit": None, "aim": None}}
+    shown = bench_main.table(rows, markdown).splitlines()
+    for name, row in rows.items():
+        line = next(line for line in shown if name in line)
+        for value in row.values():
+            assert value is None or core.shown(value) in re.split(r" {2,}|\|", line), line
 
 
 def test_a_group_that_is_not_there(tmp_path):

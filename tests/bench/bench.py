@@ -32,14 +32,19 @@ POSTED = (1, 10, 100, 1000, 10000)               # match entries of one portal
 
 
 def shared_memory_latency(bench: Bench) -> None:
-    """Half round trips of 8 bytes; the raw one is a flag that two kernels poll."""
+    """Half round trips of 8 bytes; the raw ones are a flag that two kernels poll, and the same
+    with a doorbell for a node that halts."""
     for _ in range(bench.runs):
         got = bench.margay("-n", "2", "--selftest", "pingpong", app("put"), "latency", "200000")
         raw = got["pingpong_half_rtt_ps"] / 1e6
         bench.add("shm_raw_half_rtt_us", raw, "us")
-        bench.add("shm_put_8B_half_rtt_us", got["half_rtt_us"], "us", "<= 1.0", raw)
-        got = bench.margay("-n", "2", app("put"), "sleep", "10000", cpu=0)
-        bench.add("shm_put_sleep_8B_half_rtt_us", got["half_rtt_us"], "us", "<= 15", raw)
+        bench.add("shm_put_8B_half_rtt_us", got["half_rtt_us"], "us",
+                  "<= 6.5 times raw", raw)
+        got = bench.margay("-n", "2", "--selftest", "doorbell", app("put"), "sleep", "10000", cpu=0)
+        raw = got["doorbell_half_rtt_ps"] / 1e6
+        bench.add("shm_raw_doorbell_half_rtt_us", raw, "us")
+        bench.add("shm_put_sleep_8B_half_rtt_us", got["half_rtt_us"], "us",
+                  "<= 1.1 times doorbell", raw)
 
 
 def shared_memory_streams(bench: Bench) -> None:
@@ -55,7 +60,7 @@ def shared_memory_streams(bench: Bench) -> None:
             bench.add(f"shm_put_MBps_{size}", got["MBps"], "MB/s",
                       ">= 85 % of limit" if size >= 65536 else "", limit)
         got = bench.margay("-n", "2", app("put"), "rate", "1000000")
-        bench.add("shm_put_rate_8B_per_s", got["per_s"], "1/s", ">= 1000000")
+        bench.add("shm_put_rate_8B_per_s", got["per_s"], "1/s", ">= 3000000")
 
 
 def calls(bench: Bench) -> None:
@@ -63,11 +68,11 @@ def calls(bench: Bench) -> None:
     for _ in range(bench.runs):
         got = bench.margay("-n", "1", app("cost"), "syscall")
         bench.add("syscall_ns", got["syscall_ns"], "ns", "<= 100")
-    aims = {"insn_put_8B": "<= 450", "insn_eqget_hit": "<= 60", "insn_eqget_miss": "<= 15"}
+    aims = {"insn_eqget_hit": "<= 60", "insn_eqget_miss": "<= 15"}
     for _ in range(2):
         got = bench.margay("-n", "1", "--icount", app("cost"), "instructions")
-        for name in ("insn_put_8B", "insn_eqget_hit", "insn_eqget_miss"):
-            bench.add(name, got[name], "instructions", aims[name])
+        for name in ("insn_put_8B_self", "insn_eqget_hit", "insn_eqget_miss"):
+            bench.add(name, got[name], "instructions", aims.get(name, ""))
         got = bench.margay("-n", "1", "--icount", app("cost"), "full")
         bench.add("insn_put_8B_full", got["insn_put_8B_full"], "instructions")
         one = None
@@ -80,18 +85,23 @@ def calls(bench: Bench) -> None:
                       one if entries == POSTED[-1] else None)
 
 
-def division(bench: Bench) -> None:
-    """What the instructions of a put are for (tests/bench/steps.py), by gdb."""
+def stepped(*words: str) -> dict[str, float]:
+    """A put of tests/bench/cost.c, counted instruction by instruction (tests/bench/steps.py)."""
     steps = TOP / "tests" / "bench" / "steps.py"
-    command = [str(MARGAY), "gdb", "--batch", "--ex", f"source {steps}", "-n", "1",
-               "--accel", "tcg", app("cost"), "instructions"]
+    command = [str(MARGAY), "gdb", "--batch", "--ex", f"source {steps}", *words]
     done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
-    found = re.findall(r"^(insn_put_8B_(?:[a-z]+)) (\d+)$", done.stdout, re.M)
+    found = re.findall(r"^(insn_put_8B(?:_[a-z]+)?) (\d+)$", done.stdout, re.M)
     if done.returncode or not found:
         sys.exit(f"bench: {' '.join(command)}\nended with status {done.returncode}\n"
                  f"{done.stdout[-2000:]}{done.stderr[-2000:]}")
-    for name, value in found:
-        bench.add(name, float(value), "instructions")
+    return {name: float(value) for name, value in found}
+
+
+def division(bench: Bench) -> None:
+    """A put to another node: its instructions, which of them are locked, and what they are for.
+    By gdb: under icount locks between two nodes do not hold."""
+    for name, value in stepped("-n", "2", "--accel", "tcg", app("cost"), "put").items():
+        bench.add(name, value, "instructions", "<= 390" if name == "insn_put_8B" else "")
 
 
 def upcalls(bench: Bench) -> None:
@@ -122,7 +132,7 @@ def booting(bench: Bench) -> None:
 
 def sizes(bench: Bench) -> None:
     """hello's file, with symbols and line numbers as it is built; process blocks by limits."""
-    bench.add("image_bytes", (BUILD / "apps" / "hello.elf").stat().st_size, "bytes", "<= 400000")
+    bench.add("image_bytes", (BUILD / "apps" / "hello.elf").stat().st_size, "bytes", "<= 450000")
     blocks = subprocess.run([str(BUILD / "bench" / "blocks")], capture_output=True, text=True,
                             check=True)
     for line in blocks.stdout.splitlines():
@@ -151,23 +161,22 @@ GROUPS: tuple[Callable[[Bench], None], ...] = (
     sizes, peers, quiet, *cards.GROUPS)
 
 
-def table(rows: dict[str, dict[str, object]], markdown: bool) -> None:
-    heads = ("figure", "median", "min", "max", "unit", "limit", "aim")
-    lines = [(name, *(shown(row[head]) for head in heads[1:])) for name, row in rows.items()]
+HEADS = ("figure", "median", "min", "max", "unit", "limit", "aim")
+WORDS = ("figure", "unit", "aim")                # the other columns are numbers
+
+
+def table(rows: dict[str, dict[str, object]], markdown: bool) -> str:
+    """Columns as wide as what stands in them: nothing is cut off, however long the lines get."""
+    lines = [HEADS, *((name, *(shown(row[head]) for head in HEADS[1:]))
+                      for name, row in rows.items())]
     if markdown:
-        print("|" + "|".join(heads) + "|\n|" + "---|" * len(heads))
-        for line in lines:
-            print("|" + "|".join(line) + "|")
-        return
-    from rich.console import Console
-    from rich.table import Table
-    view = Table(title="margay bench")
-    for head in heads:
-        view.add_column(head, justify="left" if head in ("figure", "unit", "aim") else "right",
-                        no_wrap=True, overflow="fold")
-    for line in lines:
-        view.add_row(*line)
-    Console(width=max(Console().width, 120)).print(view)
+        return "\n".join(["|" + "|".join(line) + "|" for line in lines[:1]]
+                         + ["|" + "---|" * len(HEADS)]
+                         + ["|" + "|".join(line) + "|" for line in lines[1:]])
+    widths = [max(map(len, column)) for column in zip(*lines)]
+    return "\n".join(
+        "  ".join(cell.ljust(width) if head in WORDS else cell.rjust(width)
+                  for cell, width, head in zip(line, widths, HEADS)).rstrip() for line in lines)
 
 
 def main() -> None:
@@ -201,7 +210,7 @@ def main() -> None:
               "date": datetime.datetime.now(datetime.timezone.utc).date().isoformat(),
               "figures": {**old, **rows}}
     options.output.write_text(json.dumps(report, indent=1) + "\n")
-    table(rows, options.markdown)
+    print(table(rows, options.markdown))
     print(f"{report['machine']}; {report['date']}; commit {report['commit']}")
 
 

@@ -1,11 +1,14 @@
 /*
- * Benchmark of single calls on one node, to oneself by the ordinary path.
+ * Benchmark of single calls: on one node, to itself by the ordinary path; `put` on two.
  * Ticks are those of rdtsc: guest instructions under icount, else cycles of
  * the host's counter. One line per figure on stdout: NAME VALUE.
  *
- *   cost instructions   insn_put_8B, insn_eqget_hit, insn_eqget_miss
+ *   cost instructions   insn_put_8B_self, insn_eqget_hit, insn_eqget_miss
  *   cost posted N       insn_put_8B_posted_N: with N exact entries on the portal
  *   cost full           insn_put_8B_full: START and END on both sides, and an ack
+ *   cost put            rank 0 puts to rank 1, as `instructions` does to itself, and rank 1
+ *                       polls its queue: for steps.py, which counts insn_put_8B. (No icount:
+ *                       with it locks between two nodes do not hold.)
  *   cost syscall        syscall_ns: the cheapest system call
  *   cost vector         sse_add_ns, avx_add_ns: one dependent addition of 2 and 4 doubles;
  *                       copy_int_ps, copy_sse_ps, copy_avx_ps: for a byte of 64 KiB in
@@ -39,9 +42,10 @@ static uint64_t median(uint64_t *samples)
 	return samples[ROUNDS / 2];
 }
 
-/* Who measures, what it sends, and the queues of both ends. */
-struct put_to_oneself {
+/* A put that is measured: from where to where, and the queues of both ends. */
+struct measured_put {
 	struct job job;
+	ptl_process_id_t target;
 	ptl_handle_eq_t target_eq, source_eq;
 	ptl_handle_md_t md;
 	ptl_ack_req_t ack;
@@ -49,14 +53,15 @@ struct put_to_oneself {
 
 static char from[8], to[8];
 
-/* Instructions of PtlPut to the entry with these match bits, less those of the clock. */
-static uint64_t one_put(const struct put_to_oneself *put, uint64_t bits)
+/* Instructions of PtlPut to the entry with these match bits, less those of the clock. steps.py
+ * looks for this function, and for the three ticks in it. */
+static __attribute__((noinline)) uint64_t one_put(const struct measured_put *put, uint64_t bits)
 {
-	ptl_process_id_t self = margay_process(put->job.rank);
+	ptl_process_id_t target = put->target;
 	ptl_handle_md_t md = put->md;
 	ptl_ack_req_t ack = put->ack;
 	uint64_t t0 = ticks(), t1 = ticks(), t2;
-	int result = PtlPut(md, ack, self, PORTAL, 0, bits, 0, 0);
+	int result = PtlPut(md, ack, target, PORTAL, 0, bits, 0, 0);
 
 	t2 = ticks();
 	job_check(result, "PtlPut");
@@ -64,22 +69,23 @@ static uint64_t one_put(const struct put_to_oneself *put, uint64_t bits)
 }
 
 /* The initiator's side. The target's entries are the caller's. */
-static void open_sender(struct put_to_oneself *put, unsigned int options, ptl_handle_eq_t eq)
+static void open_sender(struct measured_put *put, unsigned int options, ptl_handle_eq_t eq)
 {
 	job_check(PtlMDBind(put->job.ni, job_memory(from, sizeof(from), options, eq), PTL_RETAIN,
 	                    &put->md), "PtlMDBind");
 }
 
 /* The least that a put can record: one END event at the target. */
-static void open_plain(struct put_to_oneself *put)
+static void open_plain(struct measured_put *put)
 {
-	*put = (struct put_to_oneself){ .ack = PTL_NOACK_REQ };
+	*put = (struct measured_put){ .ack = PTL_NOACK_REQ };
 	job_start(&put->job);
-	job_check(PtlEQAlloc(put->job.ni, 64, PTL_EQ_HANDLER_NONE, &put->target_eq), "PtlEQAlloc");
+	put->target = margay_process(put->job.size - 1);
+	job_check(PtlEQAlloc(put->job.ni, 2 * ROUNDS, PTL_EQ_HANDLER_NONE, &put->target_eq), "PtlEQAlloc");
 	open_sender(put, 0, PTL_EQ_NONE);
 }
 
-static void expose(struct put_to_oneself *put, uint64_t bits, unsigned int options)
+static void expose(struct measured_put *put, uint64_t bits, unsigned int options)
 {
 	job_expose(&put->job, PORTAL, bits,
 	           job_memory(to, sizeof(to), PTL_MD_OP_PUT | PTL_MD_MANAGE_REMOTE | options,
@@ -89,7 +95,7 @@ static void expose(struct put_to_oneself *put, uint64_t bits, unsigned int optio
 static void instructions(void)
 {
 	static uint64_t puts[ROUNDS], hit[ROUNDS], miss[ROUNDS];
-	struct put_to_oneself put;
+	struct measured_put put;
 	ptl_event_t event;
 
 	open_plain(&put);
@@ -111,9 +117,29 @@ static void instructions(void)
 		}
 		hit[i] = t2 - t1 - (t1 - t0), miss[i] = t3 - t2 - (t1 - t0);
 	}
-	printf("insn_put_8B %lu\n", (unsigned long)median(puts));
+	printf("insn_put_8B_self %lu\n", (unsigned long)median(puts));
 	printf("insn_eqget_hit %lu\n", (unsigned long)median(hit));
 	printf("insn_eqget_miss %lu\n", (unsigned long)median(miss));
+}
+
+static void put_to_another_node(void)
+{
+	struct measured_put put;
+	ptl_event_t event;
+	int taken = 0;
+
+	open_plain(&put);
+	if (put.job.size != 2) {
+		fprintf(stderr, "cost: put needs 2 ranks\n");
+		exit(2);
+	}
+	expose(&put, 1, PTL_MD_EVENT_START_DISABLE);
+	job_barrier(&put.job);
+	for (int i = 0; put.job.rank == 0 && i < ROUNDS; i++)
+		one_put(&put, 1);
+	while (put.job.rank == 1 && taken < ROUNDS)
+		taken += PtlEQGet(put.target_eq, &event) == PTL_OK;
+	job_end(&put.job);
 }
 
 /* Exact entries with bits 0 to n - 1, and puts to entries all over the list. Five in six
@@ -121,7 +147,7 @@ static void instructions(void)
 static void posted(uint64_t n)
 {
 	static uint64_t puts[ROUNDS];
-	struct put_to_oneself put;
+	struct measured_put put;
 	ptl_event_t event;
 
 	open_plain(&put);
@@ -141,10 +167,11 @@ static void full(void)
 {
 	enum { EVENTS_EACH = 2, WITH_ACK = 3 };
 	static uint64_t puts[ROUNDS];
-	struct put_to_oneself put = { .ack = PTL_ACK_REQ };
+	struct measured_put put = { .ack = PTL_ACK_REQ };
 	ptl_event_t event;
 
 	job_start(&put.job);
+	put.target = margay_process(put.job.rank);
 	job_check(PtlEQAlloc(put.job.ni, 64, PTL_EQ_HANDLER_NONE, &put.target_eq), "PtlEQAlloc");
 	job_check(PtlEQAlloc(put.job.ni, 64, PTL_EQ_HANDLER_NONE, &put.source_eq), "PtlEQAlloc");
 	open_sender(&put, 0, put.source_eq);
@@ -233,6 +260,8 @@ int main(int argc, char **argv)
 {
 	if (argc > 1 && strcmp(argv[1], "instructions") == 0)
 		instructions();
+	else if (argc > 1 && strcmp(argv[1], "put") == 0)
+		put_to_another_node();
 	else if (argc > 2 && strcmp(argv[1], "posted") == 0)
 		posted(strtoul(argv[2], 0, 10));
 	else if (argc > 1 && strcmp(argv[1], "full") == 0)
@@ -242,6 +271,6 @@ int main(int argc, char **argv)
 	else if (argc > 1 && strcmp(argv[1], "vector") == 0)
 		vector();
 	else
-		return fprintf(stderr, "cost: instructions | posted N | full | syscall | vector\n"), 2;
+		return fprintf(stderr, "cost: instructions | put | posted N | full | syscall | vector\n"), 2;
 	return 0;
 }

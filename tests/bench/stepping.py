@@ -27,27 +27,37 @@ def chain(pc: int) -> list[tuple[str, str]]:
     return [(found[0][0] if found else "?", file), *found[1:]]
 
 
-def count(end: int, stack: int) -> Counter[tuple[tuple[str, str], ...]]:
-    """Steps until `end` is reached with more on the stack than `stack` says."""
-    counts: Counter[tuple[tuple[str, str], ...]] = Counter()
-    known: dict[int, tuple[tuple[str, str], ...]] = {}
-    for _ in range(MOST_STEPS):
+def text_of(pc: int) -> str:
+    """An instruction as the disassembler writes it."""
+    return gdb.selected_frame().architecture().disassemble(pc)[0]["asm"]
+
+
+def run_call() -> list[int]:
+    """From the first instruction of a function to its return: where each one is that ran."""
+    stack = int(gdb.selected_frame().read_register("rsp"))
+    memory = gdb.selected_inferior().read_memory(stack, 8)
+    end = int.from_bytes(memory.tobytes(), "little")
+    ran: list[int] = []
+    while len(ran) < MOST_STEPS:
         frame = gdb.selected_frame()
         pc = frame.pc()
         if pc == end and int(frame.read_register("rsp")) > stack:
-            return counts
-        if pc not in known:
-            known[pc] = tuple(chain(pc))
-        counts[known[pc]] += 1
+            return ran
+        ran.append(pc)
         gdb.execute("stepi", to_string=True)
     raise gdb.GdbError(f"not back after {MOST_STEPS} instructions")
 
 
+def by_function(ran: list[int]) -> Counter[tuple[tuple[str, str], ...]]:
+    """Their functions, the innermost first."""
+    counts: Counter[tuple[tuple[str, str], ...]] = Counter()
+    for pc, n in Counter(ran).items():
+        counts[tuple(chain(pc))] += n
+    return counts
+
+
 def count_call() -> Counter[tuple[tuple[str, str], ...]]:
-    """From the first instruction of a function to its return."""
-    stack = int(gdb.selected_frame().read_register("rsp"))
-    memory = gdb.selected_inferior().read_memory(stack, 8)
-    return count(int.from_bytes(memory.tobytes(), "little"), stack)
+    return by_function(run_call())
 
 
 def stop_at(function: str, ignore: int = 0) -> gdb.Breakpoint:

@@ -1,12 +1,20 @@
-"""Divides the instructions of one PtlPut by what they are for; run by gdb.
+"""Counts the instructions of a put to another node, and divides them by what they are for; run
+by gdb.
 
-    margay gdb --batch --ex "source tests/bench/steps.py" -n 1 build/bench/cost.elf instructions
+    margay gdb --batch --ex "source tests/bench/steps.py" -n 2 build/bench/cost.elf put
 
-bench.py starts it. The fiftieth put is stepped through from its call to its
-return; each instruction belongs to the source file and the innermost (also
-inlined) function that it was compiled from, and these to a share below. One
-line per share on stdout: insn_put_8B_SHARE COUNT, then insn_put_8B_stepped,
-their sum. `--ex "python DETAIL=True"` before lists the functions as well.
+bench.py starts it. The fiftieth put of rank 0 is stepped through. Lines on stdout:
+
+    insn_put_8B COUNT           between the ticks of cost.c around the call, less those of a tick:
+                                with `-n 1 ... instructions` the same number as under icount
+    insn_put_8B_locked COUNT    of them, locked: with a lock prefix, or xchg with memory
+    insn_put_8B_fences COUNT    of them, mfence
+    insn_put_8B_SHARE COUNT     from the first instruction of PtlPut to its return: each belongs
+                                to the source file and the innermost (also inlined) function that
+                                it was compiled from, and these to a share below
+    insn_put_8B_stepped COUNT   the sum of the shares
+
+`--ex "python DETAIL=True"` before lists the functions as well.
 """
 from __future__ import annotations
 
@@ -17,7 +25,8 @@ from pathlib import Path
 import gdb
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from stepping import count_call, go, stop_at  # noqa: E402
+from instructions import is_fence, is_locked  # noqa: E402
+from stepping import by_function, chain, go, run_call, stop_at, text_of  # noqa: E402
 
 WARM_PUTS = 50
 
@@ -63,13 +72,34 @@ def share_of(function: str, file: str) -> str:
     return share
 
 
+def ticks_in(ran: list[int]) -> list[int]:
+    """The three places where one_put of cost.c reads its clock."""
+    found = [at for at, pc in enumerate(ran)
+             if text_of(pc).startswith("rdtsc") and chain(pc)[0][0] == "ticks"]
+    if len(found) != 3:
+        raise gdb.GdbError(f"tests/bench/cost.c: one_put has {len(found)} ticks and not 3")
+    return found
+
+
+def body(ran: list[int]) -> list[int]:
+    """What PtlPut itself ran, from its first instruction to its return."""
+    inside = [at for at, pc in enumerate(ran) if not chain(pc)[-1][1].endswith("tests/bench/cost.c")]
+    return ran[inside[0]:inside[-1] + 1]
+
+
 def main() -> None:
-    stop = stop_at("PtlPut", ignore=WARM_PUTS)
+    stop = stop_at("one_put", ignore=WARM_PUTS)
     go()
     stop.delete()
+    ran = run_call()
+    first, second, third = ticks_in(ran)
+    texts = [text_of(pc) for pc in ran[second:third]]
+    print(f"insn_put_8B {third - second - (second - first)}")
+    print(f"insn_put_8B_locked {sum(map(is_locked, texts))}")
+    print(f"insn_put_8B_fences {sum(map(is_fence, texts))}")
     shares: Counter[str] = Counter()
     functions: Counter[tuple[str, str]] = Counter()
-    for ((function, file), *_), count in count_call().items():
+    for ((function, file), *_), count in by_function(body(ran)).items():
         share = share_of(function, file)
         shares[share] += count
         functions[share, f"{function} ({file})"] += count

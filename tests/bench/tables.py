@@ -98,7 +98,7 @@ def memory(figures: Figures) -> str:
 
 
 def put_division(figures: Figures) -> str:
-    """What the instructions of a put to oneself are for."""
+    """What the instructions of a put to another node are for."""
     rows = [[share, shown(figures[f"insn_put_8B_{share}"]["median"]), what]
             for share, what in PUT_SHARES.items() if f"insn_put_8B_{share}" in figures]
     return markdown(["share", "instructions", "what"], rows) if rows else ""

@@ -23,6 +23,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import cards
+import tables
 from core import BUILD, MARGAY, TOP, Bench, app, commit, machine, shown
 
 STREAM_SIZES = {16: 400_000, 256: 400_000, 1024: 400_000, 4096: 200_000,
@@ -212,6 +213,10 @@ def main() -> None:
     options.output.write_text(json.dumps(report, indent=1) + "\n")
     print(table(rows, options.markdown))
     print(f"{report['machine']}; {report['date']}; commit {report['commit']}")
+    noise = tables.unsteady(report["figures"])
+    if noise:
+        print("bench: make bench-pages will not take these, the machine was not quiet:\n  "
+              + "\n  ".join(noise), file=sys.stderr)
 
 
 if __name__ == "__main__":

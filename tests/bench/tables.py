@@ -10,6 +10,9 @@ A page has places
 
 NAME is a key of TABLES or PEER_TABLES below. A figure that was not measured is left out; a
 place whose table would be empty stays as it is.
+
+Nothing is written unless the machine was quiet: each raw figure, one that others have as their
+limit, must have spread by less than 10 % from run to run.
 """
 from __future__ import annotations
 
@@ -38,6 +41,10 @@ ONCE_MORE = re.compile(r"\w+_wait_ms_(50|100)|virtio_\w+_quiet_interrupts|e1000e
                        r"e1000e?_copied_tx.*|virtio_peer_bytes_silent")
 OVER_CARDS = re.compile(r"(virtio|e1000e?|insn_[rt]x|insn_put_far|insn_arrival_far)_?")
 AIM = re.compile(r"(<=|>=|) ?([\d.]+)( %| times)?( of \w+| \w+)?( and \w+)?")
+# Limits; but not the raw figures of the set-ups, which are compared with each other.
+RAW = re.compile(r"\w+?_raw_\w+|shm_copy_limit_\w+")
+OF_SETUPS = re.compile(rf"\w+_(direct|switch)_({'|'.join(PLACES).replace(' ', '_')})")
+MOST_SPREAD = 0.1
 PUT_SHARES = {
     "syscall": "the library's stub, `syscall`, entry and return, arguments",
     "access": "lock, handles, the target's view, access control",
@@ -78,6 +85,23 @@ def met(figure: dict) -> bool | None:
         bound = max(bound, figure["limit"])
     value = figure["median"]
     return value <= bound if sign == "<=" else value >= bound if sign else value == bound
+
+
+def unsteady(figures: Figures) -> list[str]:
+    """Why these figures say little: a line for each raw figure that spreads by 10 % or more of its
+    median, or was measured once only. Lost frames are counted, not measured."""
+    raw = {name: figure for name, figure in figures.items()
+           if RAW.fullmatch(name) and not OF_SETUPS.fullmatch(name) and figure["unit"] != "frames"}
+    if not raw:
+        return ["no raw figure was measured"]
+    lines = []
+    for name, figure in raw.items():
+        spread_of_it = figure["max"] - figure["min"]
+        if figure["runs"] < 2:
+            lines.append(f"{name} was measured once")
+        elif not spread_of_it < MOST_SPREAD * figure["median"]:
+            lines.append(f"{name} was {spread(figure)} {figure['unit']}")
+    return lines
 
 
 def front(figures: Figures) -> str:
@@ -262,6 +286,11 @@ def main() -> None:
     if report["commit"].endswith("-dirty"):
         sys.exit(f"tables: the figures are of {report['commit']}, a state that nobody else has: "
                  "commit, and measure anew")
+    noise = unsteady(report["figures"])
+    if noise:
+        sys.exit("tables: nothing is written. Raw figures must spread by less than "
+                 f"{MOST_SPREAD:.0%} from run to run:\n  " + "\n  ".join(noise) +
+                 "\nmeasure again on a quiet machine: make bench ARGS='--runs 3'")
     others = json.loads(KEPT_PEERS.read_text())[-1]
     for page in PAGES:
         page.write_text(rewritten(page.read_text(), report, others))

@@ -52,7 +52,7 @@ static void overflow_stack(void)
 /* The panic's report ends well, but telling the launcher faults, and again. */
 static void panic_twice(void)
 {
-	node.region = (struct region_header *)8;
+	node.region = (const struct region *)8;
 	read_null();
 }
 

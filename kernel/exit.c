@@ -45,7 +45,7 @@ static _Noreturn void end(enum node_state state, unsigned status, unsigned signa
 	if (node.own) {
 		node.own->status = status;
 		node.own->signal = signal;
-		node.own->exit_order = atomic_fetch_add(&node.region->exits, 1) + 1;
+		node.own->exit_order = atomic_fetch_add(&node.region->shared->exits, 1) + 1;
 		atomic_store(&node.own->state, state);
 		ivshmem_ring(node.region->nodes);
 	} else if (signal) {

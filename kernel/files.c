@@ -18,26 +18,25 @@
 
 static bool find_in_region(const char *name, struct file *found)
 {
-	const struct region_header *region = node.region;
-	const struct region_file *table =
-		(const struct region_file *)((const uint8_t *)region + region->file_table);
+	const struct region *region = node.region;
+	const struct region_file *table = region_at(region, region->file_table);
 
 	for (uint32_t i = 0, outs = 0; i < region->files; i++) {
-		const struct region_file *entry = &table[i];
+		struct region_file entry;
 		uint32_t out_index = outs;
 
-		if (entry->flags & REGION_FILE_OUT)
+		region_copy(&entry, &table[i], sizeof(entry));
+		if (entry.flags & REGION_FILE_OUT)
 			outs++;
-		if (entry->name[sizeof(entry->name) - 1] || strcmp(entry->name, name) ||
-		    entry->offset > region->bytes ||
-		    entry->bytes > region->bytes - entry->offset)
+		if (entry.name[sizeof(entry.name) - 1] || strcmp(entry.name, name) ||
+		    entry.offset > region->bytes || entry.bytes > region->bytes - entry.offset)
 			continue;
 		*found = (struct file){
 			.index = i,
-			.out = entry->flags & REGION_FILE_OUT,
+			.out = entry.flags & REGION_FILE_OUT,
 			.out_index = out_index,
-			.bytes = entry->bytes,
-			.data = (const uint8_t *)region + entry->offset,
+			.bytes = entry.bytes,
+			.data = region_at(region, entry.offset),
 		};
 		return true;
 	}
@@ -71,7 +70,7 @@ bool file_find(const char *name, struct file *found)
 
 static struct region_ring *stdin_ring(void)
 {
-	return (struct region_ring *)((uint8_t *)node.region + node.region->stdin_ring);
+	return region_at(node.region, node.region->stdin_ring);
 }
 
 /* Bytes to read; more than the ring holds are nonsense, and none. */

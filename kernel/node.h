@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct region_header;
+struct region;
 struct region_node;
 
 /*
@@ -50,7 +50,8 @@ struct node {
 	bool     stats;            /* write the counters to STREAM_STATS at the end */
 	uint64_t tsc_hz;
 
-	struct region_header *region; /* NULL: no shared region; else checked (region_check) */
+	const struct region *region; /* NULL: no shared region; else its checked copy, in this
+	                              kernel's memory (region_open) */
 	uint64_t region_physical;
 	uint64_t region_bytes;     /* mapped: the whole BAR */
 	struct region_node *own;   /* this node's entry in the region, or NULL */

@@ -30,7 +30,7 @@ static _Noreturn void end(void)
 {
 	if (node.own) {
 		node.own->status = PANIC_STATUS;
-		node.own->exit_order = atomic_fetch_add(&node.region->exits, 1) + 1;
+		node.own->exit_order = atomic_fetch_add(&node.region->shared->exits, 1) + 1;
 		atomic_store(&node.own->state, NODE_PANICKED);
 		ivshmem_ring(node.region->nodes);
 	}

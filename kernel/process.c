@@ -57,7 +57,7 @@ static uint64_t offset_of(const uint8_t *symbol)
 static void place_segment(void)
 {
 	struct segment *s = &node.segment;
-	const struct region_header *region = node.region;
+	const struct region *region = node.region;
 
 	if (region) {
 		s->physical = node.region_physical + region->slices +

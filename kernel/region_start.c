@@ -1,7 +1,8 @@
 /*
  * Joining the shared region. Runs once, at boot, when the command line says link=shm,
- * or link=frames: then a node without a region is good too. The header comes from the
- * launcher and is checked before use.
+ * or link=frames: then a node without a region is good too. Data: the region's numbers,
+ * copied from its header and checked. Nothing reads the header after that, since every
+ * kernel of the job can write there.
  */
 #include "machine.h"
 
@@ -15,18 +16,19 @@
 #include "parameters.h"
 #include "time.h"
 
+static struct region opened;
+
 void region_start(void)
 {
+	const struct region *region = &opened;
 	struct ivshmem device;
-	struct region_header *region;
 	int error = ivshmem_start(&device);
 
 	if (error == IVSHMEM_ABSENT && parameters.frames)
 		return; /* a machine of its own */
 	if (error)
 		panic("link=shm, but %s", ivshmem_error_text(error));
-	region = device.memory;
-	error = region_check(region, device.bytes);
+	error = region_open(&opened, device.memory, device.bytes);
 	if (error)
 		panic("the shared region is not usable: %s", region_error_text(error));
 	if (device.id != node.id || node.id >= region->nodes)
@@ -43,7 +45,7 @@ void region_start(void)
 	node.block.bytes = region->block_bytes;
 	count(COUNTER_KERNEL_BYTES, node.block.bytes);
 	node.block.physical = device.physical +
-	                      (uint64_t)(node.block.pointer - (uint8_t *)region);
+	                      (uint64_t)(node.block.pointer - (uint8_t *)device.memory);
 	console_use_ring();
 	time_of_launcher(node.own->start_ns);
 	atomic_store(&node.own->state, NODE_BOOTED);

@@ -288,7 +288,7 @@ bool selftest(const char *name)
 		return incast_test();
 
 	if (node.region && node.region->nodes == 2)
-		scratch = (struct scratch *)((uint8_t *)node.region + REGION_SCRATCH);
+		scratch = region_at(node.region, REGION_SCRATCH);
 	for (unsigned i = 0; i < sizeof(tests) / sizeof(tests[0]); i++) {
 		if (!strcmp(name, tests[i].name)) {
 			bool good;

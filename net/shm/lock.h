@@ -17,11 +17,11 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-struct region_header;
+struct region;
 
 /* One node's (or one host thread's) membership of a region; never shared. */
 struct shm_member {
-	struct region_header *region;
+	const struct region *region;
 	uint32_t node;             /* own id, below region->nodes */
 };
 

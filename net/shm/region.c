@@ -1,11 +1,13 @@
 /*
- * Checking the shared region's header. A node does this once, before it
- * believes any offset in it; the host tests do it with damaged headers.
+ * Opening a shared region: copying its header and checking the copy. A node does this
+ * once, when it boots; the host tests do it with damaged headers.
  */
 #include "region.h"
 
 #include <stdbool.h>
 #include <stddef.h>
+
+#define TABLE_END (REGION_NODES + REGION_MAX_NODES * sizeof(struct region_node))
 
 /* [offset, offset + bytes) lies in [first, limit) and starts at a multiple of align. */
 static bool lies_in(uint64_t offset, uint64_t bytes, uint64_t first, uint64_t limit,
@@ -24,11 +26,9 @@ static bool is_ring(uint64_t bytes)
 	       (data & (data - 1)) == 0;
 }
 
-int region_check(const struct region_header *h, uint64_t mapped)
+static int check(const struct region_header *h, uint64_t mapped)
 {
-	const uint64_t table_end = REGION_NODES + REGION_MAX_NODES * sizeof(struct region_node);
-
-	if (mapped < table_end || h->magic != REGION_MAGIC)
+	if (h->magic != REGION_MAGIC)
 		return REGION_NO_MAGIC;
 	if (h->version != REGION_VERSION)
 		return REGION_OTHER_VERSION;
@@ -36,12 +36,12 @@ int region_check(const struct region_header *h, uint64_t mapped)
 		return REGION_BAD_NODES;
 	if (h->bytes > mapped || h->slice_bytes == 0 || h->slice_bytes % REGION_ALIGN ||
 	    h->slice_bytes > h->bytes ||
-	    !lies_in(h->slices, h->nodes * h->slice_bytes, table_end, h->bytes, REGION_ALIGN))
+	    !lies_in(h->slices, h->nodes * h->slice_bytes, TABLE_END, h->bytes, REGION_ALIGN))
 		return REGION_BAD_SIZE;
 	if (h->files > h->bytes / sizeof(struct region_file) ||
-	    !lies_in(h->file_table, h->files * sizeof(struct region_file), table_end,
+	    !lies_in(h->file_table, h->files * sizeof(struct region_file), TABLE_END,
 	             h->slices, 64) ||
-	    !lies_in(h->stdin_ring, h->stdin_bytes, table_end, h->slices, 64) ||
+	    !lies_in(h->stdin_ring, h->stdin_bytes, TABLE_END, h->slices, 64) ||
 	    !is_ring(h->stdin_bytes) ||
 	    !lies_in(h->block_offset, h->block_bytes, 0, h->slice_bytes, 4096) ||
 	    !lies_in(h->console_offset, h->console_bytes, h->block_offset + h->block_bytes,
@@ -51,6 +51,41 @@ int region_check(const struct region_header *h, uint64_t mapped)
 	             h->slice_bytes, REGION_ALIGN) ||
 	    h->segment_bytes == 0 || h->segment_bytes % 4096)
 		return REGION_BAD_LAYOUT;
+	return 0;
+}
+
+/* Atomic loads: the compiler reads no word twice, so what is checked later is what was
+ * copied here. */
+void region_copy(void *to, const void *shared, uint64_t bytes)
+{
+	const uint64_t *from = shared;
+	uint64_t *word = to;
+
+	for (uint64_t i = 0; i < bytes / 8; i++)
+		word[i] = __atomic_load_n(&from[i], __ATOMIC_RELAXED);
+}
+
+int region_open(struct region *region, void *shared, uint64_t mapped)
+{
+	struct region_header header = { 0 };
+	int error;
+
+	if (mapped < TABLE_END)
+		return REGION_NO_MAGIC;
+	region_copy(&header, shared, sizeof(header));
+	error = check(&header, mapped);
+	if (error)
+		return error;
+	*region = (struct region){
+		.shared = shared,
+		.nodes = header.nodes, .files = header.files, .bytes = header.bytes,
+		.slices = header.slices, .slice_bytes = header.slice_bytes,
+		.block_offset = header.block_offset, .block_bytes = header.block_bytes,
+		.console_offset = header.console_offset, .console_bytes = header.console_bytes,
+		.segment_offset = header.segment_offset, .segment_bytes = header.segment_bytes,
+		.stdin_ring = header.stdin_ring, .stdin_bytes = header.stdin_bytes,
+		.file_table = header.file_table,
+	};
 	return 0;
 }
 

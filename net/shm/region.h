@@ -5,7 +5,11 @@
  * node's ivshmem device (BAR 2). The launcher writes the header, the node
  * table's launcher fields and the files before any node starts. Everything is
  * little-endian; offsets count from the start of the region unless said
- * otherwise. A node checks the header before it believes it (region_check).
+ * otherwise.
+ *
+ * Every kernel can write everywhere in the region, so what lies there may change at
+ * any moment. A node copies the header once, checks the copy (region_open) and uses
+ * only the copy. Every other word is read once, and checked each time it is used.
  *
  *   0                  struct region_header
  *   REGION_SCRATCH     256 bytes for the kernel's self-tests, otherwise zero
@@ -138,21 +142,53 @@ struct region_file {
 };
 #define REGION_FILE_OUT 1u     /* only rank 0 may open it, for writing */
 
-/* 0, or a negative enum region_error: what is wrong with a header that claims
- * to describe `mapped` bytes. Everything below believes a checked header. */
+/*
+ * A region as one node knows it: where it is mapped, and the numbers of its header,
+ * copied and checked. It lies in the node's own memory, where no other node writes.
+ */
+struct region {
+	struct region_header *shared;  /* mapped; only `exits` is used behind region_open */
+	uint32_t nodes;            /* the next 14 are the header's */
+	uint32_t files;
+	uint64_t bytes;
+	uint64_t slices;
+	uint64_t slice_bytes;
+	uint64_t block_offset;
+	uint64_t block_bytes;
+	uint64_t console_offset;
+	uint64_t console_bytes;
+	uint64_t segment_offset;
+	uint64_t segment_bytes;
+	uint64_t stdin_ring;
+	uint64_t stdin_bytes;
+	uint64_t file_table;
+};
+
+/* Copies the header of `mapped` bytes at `shared` and checks the copy. Returns 0 and
+ * fills *region, or a negative enum region_error. */
 enum region_error { REGION_NO_MAGIC = -1, REGION_OTHER_VERSION = -2, REGION_BAD_NODES = -3,
                     REGION_BAD_SIZE = -4, REGION_BAD_LAYOUT = -5 };
-int region_check(const struct region_header *header, uint64_t mapped);
+int region_open(struct region *region, void *shared, uint64_t mapped);
 const char *region_error_text(int error);
 
-static inline struct region_node *region_node(struct region_header *header, uint32_t node)
+/* Copies what other nodes can write: `bytes`, a multiple of 8, each word read once. */
+void region_copy(void *to, const void *shared, uint64_t bytes);
+
+/* `offset` is from the region's start; the caller knows that it lies inside. */
+static inline void *region_at(const struct region *region, uint64_t offset)
 {
-	return (struct region_node *)((uint8_t *)header + REGION_NODES) + node;
+	return (uint8_t *)region->shared + offset;
 }
 
-static inline uint8_t *region_slice(struct region_header *header, uint32_t node)
+/* `node` is below region->nodes in both. */
+static inline struct region_node *region_node(const struct region *region, uint32_t node)
 {
-	return (uint8_t *)header + header->slices + node * header->slice_bytes;
+	return (struct region_node *)region_at(region, REGION_NODES) + node;
+}
+
+static inline uint8_t *region_slice(const struct region *region, uint32_t node)
+{
+	return region_at(region, region->slices + node * region->slice_bytes);
 }
 
 _Static_assert(sizeof(struct region_node) == 256, "node entries are 256 bytes");

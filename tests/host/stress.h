@@ -16,7 +16,7 @@
 
 struct stress {
 	struct shared shared;
-	struct region_header *region;
+	const struct region *region;
 	struct history histories[THREADS];
 	uint64_t turn;                  /* steps under the lock so far; by the lock */
 	uint32_t steps;                 /* of the owner */

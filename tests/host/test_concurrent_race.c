@@ -43,7 +43,7 @@
 
 struct race {
 	struct shared shared;
-	struct region_header *region;
+	const struct region *region;
 	uint64_t seed;
 	uint32_t each;                           /* messages of every sender */
 	_Atomic uint32_t received[SENDERS];      /* what the owner gives back as credits */

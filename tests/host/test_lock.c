@@ -13,7 +13,7 @@
 
 static struct shm_lock lock;
 
-static struct region_header *fresh(void)
+static const struct region *fresh(void)
 {
 	memset(&lock, 0, sizeof(lock));
 	return threads_region(NODES);
@@ -37,7 +37,7 @@ static void *increments(void *arg)
 /* Every increment counts, nobody waits for ever, no bit is left behind. */
 TEST(concurrent_lock_excludes)
 {
-	struct region_header *region = fresh();
+	const struct region *region = fresh();
 	struct shm_member members[NODES];
 	pthread_t threads[NODES];
 
@@ -71,7 +71,7 @@ static void *take_once(void *arg)
 /* An owner that loses its core for long: waiters halt, and all come through. */
 TEST(concurrent_lock_waiters_halt)
 {
-	struct region_header *region = fresh();
+	const struct region *region = fresh();
 	struct shm_member members[4];
 	pthread_t threads[4];
 
@@ -97,7 +97,7 @@ TEST(concurrent_lock_waiters_halt)
 /* The owner dies; the launcher says so and rings everybody. */
 TEST(concurrent_lock_owner_dies)
 {
-	struct region_header *region = fresh();
+	const struct region *region = fresh();
 	struct shm_member owner = { region, 0 }, waiter = { region, 1 };
 	pthread_t thread;
 	void *result;
@@ -119,7 +119,7 @@ TEST(concurrent_lock_owner_dies)
 /* Waiters that are dead, or that no machine has, are passed over. */
 TEST(lock_rings_the_living)
 {
-	struct region_header *region = fresh();
+	const struct region *region = fresh();
 	struct shm_member self = { region, 5 };
 
 	CHECK_IS(shm_lock_take(&lock, &self), SHM_LOCK_OK);
@@ -135,7 +135,7 @@ TEST(lock_rings_the_living)
 /* A word that names no node is damage, not an owner to wait for. */
 TEST(lock_damaged_owner)
 {
-	struct region_header *region = fresh();
+	const struct region *region = fresh();
 	struct shm_member self = { region, 1 };
 
 	CHECK(!shm_lock_is_dead(&lock, &self));    /* free */

@@ -1,9 +1,10 @@
 /*
- * The check of the shared region's header (net/shm/region.c): a good one
- * passes, and each way to damage it is named.
+ * Opening a shared region (net/shm/region.c): a good header passes, and each way to
+ * damage it is named. Damage that comes later changes nothing.
  */
 #include "check.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,11 +27,12 @@ static struct region_header good(void)
 
 static int checked(struct region_header header)
 {
-	struct region_header *copy = malloc(MAPPED > 0x10000 ? 0x10000 : MAPPED);
+	struct region_header *copy = malloc(sizeof(header));
+	struct region region;
 	int result;
 
 	memcpy(copy, &header, sizeof(header));
-	result = region_check(copy, MAPPED);
+	result = region_open(&region, copy, MAPPED);
 	free(copy);
 	return result;
 }
@@ -81,8 +83,10 @@ TEST(region_too_small)
 {
 	struct region_header *none = calloc(1, 1);
 
-	CHECK_IS(region_check(none, 0), REGION_NO_MAGIC);
-	CHECK_IS(region_check(none, 4096), REGION_NO_MAGIC);
+	struct region region;
+
+	CHECK_IS(region_open(&region, none, 0), REGION_NO_MAGIC);
+	CHECK_IS(region_open(&region, none, 4096), REGION_NO_MAGIC);
 	free(none);
 }
 
@@ -94,13 +98,66 @@ TEST(region_random)
 	for (int i = 0; i < 200000; i++) {
 		struct region_header h = good();
 		uint64_t *words = (uint64_t *)&h;
+		struct region r;
 
 		words[2 + check_random(&seed) % (sizeof(h) / 8 - 3)] =
 			check_random(&seed) >> check_random(&seed) % 64;
-		if (region_check(&h, MAPPED) == 0) {
-			CHECK(h.slices + h.nodes * h.slice_bytes <= MAPPED);
-			CHECK(h.segment_offset + h.segment_bytes <= h.slice_bytes);
-			CHECK(h.stdin_ring + h.stdin_bytes <= h.slices);
+		if (region_open(&r, &h, MAPPED) == 0) {
+			CHECK(r.slices + r.nodes * r.slice_bytes <= MAPPED);
+			CHECK(r.segment_offset + r.segment_bytes <= r.slice_bytes);
+			CHECK(r.stdin_ring + r.stdin_bytes <= r.slices);
 		}
 	}
+}
+
+/* Another kernel overwrites the header of an open region: no place moves. */
+TEST(region_damaged_later)
+{
+	uint64_t words[REGION_NODES / 8] = { 0 };
+	struct region_header *shared = (struct region_header *)words;
+	struct region region;
+
+	*shared = good();
+	CHECK_IS(region_open(&region, shared, MAPPED), 0);
+	memset(shared, 0xff, sizeof(*shared));
+	CHECK_IS(region.nodes, 3);
+	CHECK_IS(region.segment_bytes, good().segment_bytes);
+	CHECK(region_slice(&region, 2) == (uint8_t *)words + good().slices + 2 * good().slice_bytes);
+	CHECK((uint8_t *)region_node(&region, 2) == (uint8_t *)words + REGION_NODES + 2 * 256);
+}
+
+struct writer {
+	struct region_header *shared;
+	_Atomic int stop;
+};
+
+/* Both values are fine for `nodes`, but not for what else the header says. */
+static void *write_nodes(void *arg)
+{
+	struct writer *writer = arg;
+
+	while (!writer->stop)
+		for (uint32_t i = 0; i < 1000; i++)
+			__atomic_store_n(&writer->shared->nodes, i & 1 ? 3 : 60, __ATOMIC_RELAXED);
+	return 0;
+}
+
+/* What is checked is what is used, though a neighbour changes it meanwhile. */
+TEST(concurrent_region_open)
+{
+	struct region_header shared = good();
+	struct writer writer = { .shared = &shared };
+	struct region region;
+	pthread_t thread;
+	int opened = 0;
+
+	pthread_create(&thread, 0, write_nodes, &writer);
+	for (int i = 0; i < 200000; i++)
+		if (region_open(&region, &shared, MAPPED) == 0) {
+			CHECK_IS(region.nodes, 3);
+			opened++;
+		}
+	writer.stop = 1;
+	pthread_join(thread, 0);
+	CHECK(opened > 0);
 }

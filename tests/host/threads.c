@@ -41,18 +41,18 @@ uint64_t shm_port_spin_ns(const struct shm_member *self)
 	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-struct region_header *threads_region(uint32_t nodes)
+const struct region *threads_region(uint32_t nodes)
 {
-	struct region_header *region = (struct region_header *)region_memory;
+	static struct region region;
 
 	memset(region_memory, 0, sizeof(region_memory));
-	region->nodes = nodes;
+	region = (struct region){ .shared = (void *)region_memory, .nodes = nodes };
 	threads_lost = 0;
 	for (uint32_t i = 0; i < REGION_MAX_NODES; i++) {
 		sem_init(&bells[i], 0, 0);
 		threads_rings[i] = threads_halts[i] = 0;
 	}
-	return region;
+	return &region;
 }
 
 void shared_open(struct shared *shared, const struct block_limits *limits, uint64_t segment)

@@ -17,7 +17,7 @@ extern _Atomic int threads_halts[REGION_MAX_NODES];   /* times that a node halte
 extern _Atomic int threads_lost;                      /* halts that no bell ended in 20 s */
 
 /* A region of `nodes` living nodes, its bells silent, the counts 0. One at a time. */
-struct region_header *threads_region(uint32_t nodes);
+const struct region *threads_region(uint32_t nodes);
 
 #define SHARED_BASE  0x40000000ULL   /* the owner's address of its segment */
 #define SHARED_JOB   7u

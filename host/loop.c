@@ -61,9 +61,9 @@ void near_port_wake(void *context, const struct process_view *view, uint32_t eve
 	(void)context, (void)view, (void)events, (void)upcall;
 }
 
-int near_port_wait(void *context, const struct process_view *view)
+int near_port_wait(void *context, const struct process_view *view, uint32_t tries)
 {
-	(void)context, (void)view;
+	(void)context, (void)view, (void)tries;
 	return 0;
 }
 

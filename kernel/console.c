@@ -43,6 +43,7 @@ void console_panic(void)
 	ring = NULL;
 }
 
+/* A neighbour can write there as well: a position that cannot be is no room. */
 static uint64_t room(void)
 {
 	uint64_t used = written - atomic_load_explicit(&ring->taken, memory_order_acquire);
@@ -56,6 +57,9 @@ static bool has_room(void *arg)
 
 	if (room() >= *wanted)
 		return true;
+	/* Both at each look: a neighbour may have overwritten them. The launcher then puts
+	 * its own position right (tools/margaylib/ring.py). */
+	atomic_store(&ring->written, written);
 	atomic_store(&node.own->console_waits, 1);
 	return room() >= *wanted;
 }

@@ -1,6 +1,7 @@
 /*
  * Finding files, reading standard input. The region's file table and stdin ring
- * are written by the launcher; their numbers are checked before use.
+ * are written by the launcher, but any kernel can: their numbers are read once and
+ * checked. Data: how far standard input was read, and whether its ring is damaged.
  */
 #include "files.h"
 
@@ -9,12 +10,16 @@
 #include "../drivers/ivshmem.h"
 #include "../net/shm/region.h"
 #include "boot_info.h"
+#include "console.h"
 #include "errno.h"
 #include "memory.h"
 #include "node.h"
 #include "string.h"
 #include "time.h"
 #include "wait.h"
+
+static uint64_t taken;             /* own copy: the ring's is for the launcher */
+static bool damaged;               /* the ring: nothing more is read */
 
 static bool find_in_region(const char *name, struct file *found)
 {
@@ -73,31 +78,39 @@ static struct region_ring *stdin_ring(void)
 	return region_at(node.region, node.region->stdin_ring);
 }
 
-/* Bytes to read; more than the ring holds are nonsense, and none. */
+void stdin_start(void)
+{
+	taken = atomic_load(&stdin_ring()->taken); /* not 0 in a node that was started again */
+}
+
+/* Bytes to read; more than the ring holds are damage. */
 static uint64_t available(void)
 {
-	struct region_ring *ring = stdin_ring();
-	uint64_t bytes = atomic_load(&ring->written) -
-	                 atomic_load_explicit(&ring->taken, memory_order_relaxed);
+	uint64_t bytes = atomic_load(&stdin_ring()->written) - taken;
 
-	return bytes <= node.region->stdin_bytes - sizeof(*ring) ? bytes : 0;
+	if (bytes <= node.region->stdin_bytes - sizeof(struct region_ring))
+		return bytes;
+	damaged = true;
+	return 0;
 }
 
 static bool has_input(void *unused)
 {
 	(void)unused;
-	if (available() || atomic_load(&stdin_ring()->closed))
+	if (available() || damaged || atomic_load(&stdin_ring()->closed))
 		return true;
+	/* Both at each look: a neighbour may have overwritten them. */
+	atomic_store(&stdin_ring()->taken, taken);
 	atomic_store(&node.own->stdin_wanted, 1);
-	return available() || atomic_load(&stdin_ring()->closed);
+	return available() || damaged || atomic_load(&stdin_ring()->closed);
 }
 
 int64_t stdin_read(void *to, uint64_t bytes)
 {
 	struct region_ring *ring;
-	uint64_t size, there, taken, first;
+	uint64_t size, there, first;
 
-	if (!node.region || node.id != 0 || !bytes)
+	if (!node.region || node.id != 0 || !bytes || damaged)
 		return 0;
 	ring = stdin_ring();
 	size = node.region->stdin_bytes - sizeof(*ring);
@@ -105,15 +118,18 @@ int64_t stdin_read(void *to, uint64_t bytes)
 		return -EINTR;
 	atomic_store(&node.own->stdin_wanted, 0);
 	there = available();       /* once: the launcher adds to it */
+	if (damaged)
+		kernel_line("rank %u (node %u): the ring of standard input is damaged; nothing more "
+		            "is read from it", node.rank, node.id);
 	if (bytes > there)
 		bytes = there;
-	taken = atomic_load_explicit(&ring->taken, memory_order_relaxed);
 	first = size - (taken & (size - 1));
 	if (first > bytes)
 		first = bytes;
 	memcpy(to, ring->data + (taken & (size - 1)), first);
 	memcpy((uint8_t *)to + first, ring->data, bytes - first);
-	atomic_store_explicit(&ring->taken, taken + bytes, memory_order_release);
+	taken += bytes;
+	atomic_store_explicit(&ring->taken, taken, memory_order_release);
 	ivshmem_ring(node.region->nodes);
 	return (int64_t)bytes;
 }

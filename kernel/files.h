@@ -20,8 +20,11 @@ struct file {
 /* The file of this name (a leading "./" does not matter). */
 bool file_find(const char *name, struct file *found);
 
+/* The region is mapped: go on reading where an earlier life of this node stopped. */
+void stdin_start(void);
+
 /* Up to `bytes` bytes of standard input; waits for at least one; 0 at its end;
- * -EINTR if an upcall is due before. */
+ * -EINTR if an upcall is due before. A damaged ring is reported, and has ended. */
 int64_t stdin_read(void *to, uint64_t bytes);
 
 #endif

@@ -22,6 +22,10 @@
 
 /* A target without a free operation record is asked again after this long. */
 #define BUSY_RETRY_NS     20000u
+#define BUSY_RETRIES      500000u  /* 10 s or more: then its pool of records is damaged */
+
+/* A node that waits for a lock looks again this often, and asks its owner (lock.h). */
+#define LOCK_LOOK_NS      1000000000UL
 
 struct process_view own_view;
 uint32_t link_near_first, link_near_nodes;
@@ -44,12 +48,20 @@ void shm_port_ring(const struct shm_member *self, uint32_t peer)
 	ivshmem_ring(peer);
 }
 
-void shm_port_halt(const struct shm_member *self)
+void shm_port_halt(const struct shm_member *self, uint32_t owner)
 {
-	(void)self;
+	uint64_t until = deadline_in(LOCK_LOOK_NS);
+
 	waiting_for_lock = true;
-	wait_halted(NEVER);
+	wait_halted(until);
 	waiting_for_lock = false;
+	/* The two nodes may wait for each other, so this one answers here, too. */
+	if (atomic_fetch_and(&node.own->requests, ~REGION_REQUEST_LOCKS) & REGION_REQUEST_LOCKS)
+		link_disown_locks();
+	if (now_ns() < until || owner - 1 >= self->region->nodes)
+		return;
+	atomic_fetch_or(&region_node(self->region, owner - 1)->requests, REGION_REQUEST_LOCKS);
+	ivshmem_ring(owner - 1);
 }
 
 uint64_t shm_port_spin_ns(const struct shm_member *self)
@@ -101,7 +113,10 @@ static bool is_up(void *view)
 {
 	const struct process_view *peer = view;
 
-	return view_check(peer) || is_dead(peer->nid);
+	/* An application runs there: if its block does not look so it is damaged, which the
+	 * engine bears. */
+	return view_check(peer) || is_dead(peer->nid) ||
+	       atomic_load(&region_node(node.region, peer->nid)->state) >= NODE_RUNNING;
 }
 
 /* Set up the view of a peer and wait until its kernel has made its block. */
@@ -159,12 +174,13 @@ static void wake(const struct process_view *view, uint32_t events, bool upcall)
 
 /* ---- the port of the near transport ---- */
 
+/* In vain when the process has died, or has had no record for so long that it is damaged. */
 __attribute__((noinline, cold))
-int near_port_wait(void *unused, const struct process_view *view)
+int near_port_wait(void *unused, const struct process_view *view, uint32_t tries)
 {
 	(void)unused;
 	wait_time(deadline_in(BUSY_RETRY_NS), "an operation record of the target");
-	return view == &own_view || !is_dead(view->nid);
+	return (view == &own_view || !is_dead(view->nid)) && tries < BUSY_RETRIES;
 }
 
 struct process_view *near_port_peer(void *unused, struct process_view *me, uint32_t nid)
@@ -238,6 +254,8 @@ __attribute__((noinline, cold))
 static void settle_deaths(void)
 {
 	deaths_unsettled = false;
+	if (is_dead(node.id))
+		panic("the shared region says that this node is dead: another node has damaged it");
 	for (uint32_t nid = 0; nid < node.region->nodes; nid++) {
 		settle_restart(nid);
 		if (deaths_settled >> nid & 1 || !is_dead(nid))
@@ -274,6 +292,15 @@ static bool is_asleep(void *peer)
 	const struct region_node *other = peer;
 
 	return atomic_load(&other->state) == NODE_RUNNING && atomic_load(&other->sleeping);
+}
+
+void link_disown_locks(void)
+{
+	for (uint32_t nid = 0; nid < node.region->nodes; nid++) {
+		uint8_t *place = region_slice(node.region, nid) + node.region->block_offset;
+
+		shm_lock_disown((struct shm_lock *)((struct block *)place)->lock, &member);
+	}
 }
 
 _Noreturn void link_hold(uint32_t nid)

@@ -41,6 +41,9 @@ bool link_is_dead(uint32_t nid);
 /* A death or restart that could not be dealt with when it was told of can be now. */
 void link_look_for_deaths(void);
 
+/* No lock is held: free each one of the region whose word names this node all the same. */
+void link_disown_locks(void);
+
 /* For the tests of death: take the lock of another node's block once that node
  * waits for a message, say so on the console, and keep it. */
 _Noreturn void link_hold(uint32_t nid);

@@ -15,6 +15,7 @@
 #include <portals3.h>
 
 #include "../net/portals/ac.h"
+#include "console.h"
 #include "link_frames.h"
 #include "link_shm.h"
 #include "memory.h"
@@ -24,6 +25,8 @@
 #include "uaccess.h"
 #include "upcall.h"
 #include "wait.h"
+
+#define STOP_NS 10000000000UL      /* at the end, for operations of other nodes */
 
 static const struct block_limits limits = BLOCK_DEFAULT_LIMITS;
 static uint32_t users;             /* NI_INITs not yet undone */
@@ -61,14 +64,17 @@ static bool nothing_pending(void *unused)
 	return block_pending(&own_view) == 0 || link_is_broken();
 }
 
-/* Refuse messages from now on, and wait for those under way. */
-static int close_block(void)
+/* Refuse messages from now on, and wait for those under way, until `deadline`. */
+static int close_block(uint64_t deadline)
 {
 	if (!link_lock())
 		return PTL_FAIL;
 	block_close(&own_view);
 	link_unlock();
-	wait_until(nothing_pending, 0, NEVER, "other nodes' operations in this process to end");
+	if (!wait_until(nothing_pending, 0, deadline,
+	                "other nodes' operations in this process to end"))
+		kernel_line("rank %u (node %u): other nodes' operations in this process do not end",
+		            node.rank, node.id);
 	upcall_remove_all();
 	users = 0;
 	interface = HANDLE_NONE;
@@ -78,8 +84,10 @@ static int close_block(void)
 void portals_stop(void)
 {
 	portals_count();
+	/* The node's memory is not used again in this job: an operation that still goes on there
+	 * after that time, or is there by damage only, harms nothing. */
 	if (users)
-		close_block();
+		close_block(link_frames ? NEVER : deadline_in(STOP_NS));
 }
 
 void portals_count(void)
@@ -196,7 +204,7 @@ int64_t sys_ni_fini(uint64_t ni)
 		users--;
 		return PTL_OK;
 	}
-	return close_block();
+	return close_block(NEVER);
 }
 
 int64_t sys_ni_status(uint64_t ni, uint64_t status_register, uint64_t value)

@@ -11,6 +11,7 @@
 #include "../drivers/ivshmem.h"
 #include "../net/shm/region.h"
 #include "console.h"
+#include "files.h"
 #include "node.h"
 #include "panic.h"
 #include "parameters.h"
@@ -47,6 +48,7 @@ void region_start(void)
 	node.block.physical = device.physical +
 	                      (uint64_t)(node.block.pointer - (uint8_t *)device.memory);
 	console_use_ring();
+	stdin_start();
 	time_of_launcher(node.own->start_ns);
 	atomic_store(&node.own->state, NODE_BOOTED);
 }

@@ -1,5 +1,5 @@
 /*
- * Serving the launcher's requests. Data: whether one is being served, since
+ * Serving requests of the launcher and of other nodes. Data: whether one is being served, since
  * printing may wait and waiting serves requests.
  */
 #include "requests.h"
@@ -10,6 +10,7 @@
 #include "../net/shm/region.h"
 #include "console.h"
 #include "cpu.h"
+#include "link_shm.h"
 #include "node.h"
 #include "report.h"
 #include "wait.h"
@@ -39,6 +40,8 @@ void requests_serve(void)
 		return;
 	serving = true;
 	requests = atomic_exchange(&node.own->requests, 0);
+	if (requests & REGION_REQUEST_LOCKS)
+		link_disown_locks();
 	if (requests & REGION_REQUEST_BACKTRACE)
 		print_backtrace();
 	serving = false;

@@ -25,6 +25,11 @@
  * processor. While frames come and go quickly the timer is not set for more than that. */
 #define IN_VAIN_NS 8000000u
 
+/* A neighbour's kernel that is out of order may take the sleep flag away, and with it the
+ * bell: whoever waits looks that often all the same. The timer is left armed from one halt
+ * to the next, so that a halt does not pay for it. */
+#define LOOK_NS 1000000000UL
+
 static const char *waiting_for;
 static bool halted;                /* a doorbell's work may halt for a lock in turn */
 
@@ -53,7 +58,7 @@ void wait_halted(uint64_t deadline)
 	count(COUNTER_HALTS, 1);
 	if (outermost)
 		count(COUNTER_HALTED_NS, tsc_to_ns(rdtsc()) - tsc_to_ns(before));
-	if (!link_frames)
+	if (!link_frames && deadline != NEVER)
 		timer_arm(NEVER);
 }
 
@@ -82,6 +87,8 @@ static void halt(uint64_t deadline)
 			deadline = link_frames_alarm_at();
 		timer_arm_within(deadline, IN_VAIN_NS);
 	}
+	if (node.own)
+		timer_arm_within(deadline_in(LOOK_NS), LOOK_NS);
 	wait_halted(deadline);
 }
 

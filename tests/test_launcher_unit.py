@@ -22,11 +22,13 @@ sys.path.insert(0, str(ROOT / "tools"))
 
 from margaylib import accel, compile as cc, encode, grub, hostmem, image, machine  # noqa: E402
 from margaylib import options, output, report, symbols  # noqa: E402
+from margaylib.console import Console  # noqa: E402
 from margaylib.doorbell import Doorbell  # noqa: E402
 from margaylib.errors import MargayError, ranks_text, size_text  # noqa: E402
 from margaylib.layout import Layout, Plan  # noqa: E402
 from margaylib.region import Region  # noqa: E402
 from margaylib.ring import ConsoleRing, StdinRing  # noqa: E402
+from margaylib.symbols import Symbols  # noqa: E402
 
 pytestmark = pytest.mark.launcher
 MB = 1 << 20
@@ -280,7 +282,7 @@ def test_region_of_a_node_that_is_started_again(layout):
     entry = plan.node(1)
     region.map[entry:entry + layout.size("region_node")] = b"\1" * layout.size("region_node")
     region.set_field(1, "restarts", 1)
-    region.renew(1)
+    region.renew(1, 2)
     assert [region.map[at] for at in places] == [7, 7, 7, 0, 0, 0, 7, 7, 7]
     assert [region.map[at] for at in rings] == [7, 7, 7]
     assert region.field(1, "restarts") == 2 and region.long_field(1, "main_ns") == 0
@@ -351,6 +353,99 @@ def test_damaged_console_ring(small_region, garbage, position):
     for _, data in reader.read():
         assert len(data) <= reader.capacity
     reader.read()
+
+
+def test_damaged_console_ring_is_emptied(small_region):
+    """The node of a damaged ring never waits for room, and is rung if it did."""
+    region = small_region
+    reader = ConsoleRing(region, 0)
+    region.longs[reader.taken] = 0
+    region.longs[reader.written] = 1 << 40
+    assert reader.read() == [] and reader.damaged
+    for written in (5, 1 << 20, (1 << 64) - 1):
+        region.longs[reader.written] = written
+        assert reader.read() == [] and region.longs[reader.taken] == written
+    said: list[str] = []
+    rung: list[int] = []
+    console = Console(region, SimpleNamespace(report=said.append, put=None), None,
+                      SimpleNamespace(annotate=list), {}, False)
+    region.longs[reader.taken], region.longs[reader.written] = 0, 1 << 40
+    region.words[reader.waits] = 1
+    console.drain(0.0, rung.append)
+    console.drain(0.0, rung.append)
+    console.release()
+    assert rung == [0] and region.longs[reader.taken] == 1 << 40
+    assert len(said) == 1 and b"console of node 0 is damaged" in said[0]
+
+
+def test_reader_position_is_put_right(small_region):
+    """A neighbour overwrote `taken`, and so the node waits: for the launcher to write it again."""
+    reader = ConsoleRing(small_region, 0)
+    small_region.longs[reader.taken] = 1 << 50
+    assert not reader.writer_waits()
+    small_region.words[reader.waits] = 1
+    assert reader.writer_waits() and small_region.longs[reader.taken] == 0
+
+
+@pytest.mark.parametrize("line", [
+    "copied ²", "copied --5", "copied " + "9" * 30, "copied", "", " 7", "Copied 7",
+    "\x1b[2J 7"])
+def test_counters_that_are_none(small_region, line):
+    console = Console(small_region, SimpleNamespace(put=None), None, None, {}, False)
+    console._route(0, console.stat, f"{line}\nhalts 12\n".encode(), 0.0)
+    assert console.stats == [{"halts": 12}]
+
+
+def test_line_without_end(small_region):
+    """A damaged node's endless line is cut: the launcher keeps a bounded part of it."""
+    console = Console(small_region, SimpleNamespace(put=None), None, None, {}, False)
+    for _ in range(100):
+        console._route(0, console.stat, b"x" * 1000, 0.0)
+    assert len(console.carry["stats", 0]) < 6000
+
+
+def test_frames_that_are_none():
+    """Numbers longer than a frame's are no frame, and reach no conversion."""
+    lines = ["#0 0x" + "f" * 17, "#" + "9" * 5000 + " 0x10"]
+    assert Symbols(Path("/nowhere")).annotate(lines) == lines
+
+
+class Bells:
+    def __init__(self) -> None:
+        self.rung = 0
+
+    def ring(self, _: int) -> None:
+        self.rung += 1
+
+
+def test_damaged_stdin_ring(small_region, monkeypatch):
+    """The node's position is nonsense: a moment later it may be right; if not, input ends."""
+    import margaylib.feeder as module
+    clock = [100.0]
+    monkeypatch.setattr(module.time, "monotonic", lambda: clock[0])
+    said: list[str] = []
+    bells = Bells()
+    feeder = module.Feeder(small_region, bells, SimpleNamespace(register=lambda *_: None),
+                           said.append)
+    feeder.ring.position = 0
+    small_region.longs[feeder.ring.taken] = 12345678
+    small_region.set_field(0, "stdin_wanted", 1)
+    assert not feeder.poll() and not said
+    clock[0] += 2
+    small_region.longs[feeder.ring.taken] = 0
+    assert feeder.poll() and feeder.watched     # healed: it reads
+    feeder.watched = False
+    small_region.longs[feeder.ring.taken] = 12345678
+    feeder.poll()
+    clock[0] += 4
+    feeder.poll()
+    assert feeder.ended and bells.rung == 1 and "standard input is damaged" in said[0]
+    small_region.words[feeder.ring.closed] = 0
+    small_region.set_field(0, "stdin_wanted", 1)
+    feeder.poll()
+    assert small_region.words[feeder.ring.closed] == 1 and bells.rung == 2
+    small_region.words[feeder.ring.closed] = 0
+    small_region.longs[feeder.ring.taken] = 0
 
 
 def test_stdin_ring(small_region):

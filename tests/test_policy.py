@@ -55,6 +55,7 @@ def test_outcomes_from_the_node_table(layout):
     assert read("NODE_RUNNING", 9).kind == "died" and read("NODE_RUNNING", 9).host_status == 137
     assert read("NODE_BOOTED", 9, True).kind == "ended"
     assert read("NODE_BOOTED", 6).host_status == 125
+    assert verdict.Outcome(0, "faulted", signal=1 << 7 | 1 << 31).host_status == 128
     dead = read("NODE_OFF", 0x100)
     assert verdict.failure_text(dead, 0x100, "no such device").endswith("status 1: no such device")
 
@@ -160,6 +161,19 @@ def test_death_ends_the_job(layout):
     assert not job.policy.look(2.9)
     job.policy.look(3.1)
     assert job.policy.look(3.2) and job.policy.status() == 137
+
+
+def test_state_that_another_node_has_overwritten(layout):
+    """No such state: it is reported once, the node goes on. One that ran does not boot again."""
+    job = Table(layout, "end")
+    job.fields[1, "state"] = 0xdeadbeef
+    assert not job.policy.look(1.0) and not job.policy.look(2.0)
+    assert job.said == ["the entry of node 1 in the shared region is damaged (state 0xdeadbeef)"]
+    job.fields[1, "state"] = layout["NODE_OFF"]
+    assert not job.policy.look(1000.0) and job.nodes[1].alive and job.policy.error is None
+    for rank in range(3):
+        job.ends(rank, "NODE_EXITED", layout)
+    assert job.policy.look(1001.0) and job.policy.status() == 0
 
 
 def test_a_job_continues_without_the_dead(layout):

@@ -11,7 +11,7 @@ static int begin(void *context, const struct process_view *me, struct process_vi
 		 const struct message *message, const void *operands, struct grant *grant,
 		 struct message *answer)
 {
-	for (;;) {
+	for (uint32_t tries = 0;; tries++) {
 		int result;
 
 		if (!near_port_lock(context, view))
@@ -22,7 +22,7 @@ static int begin(void *context, const struct process_view *me, struct process_vi
 		near_port_unlock(context, view);
 		if (result != DELIVER_BUSY)
 			return result;
-		if (!near_port_wait(context, view))
+		if (!near_port_wait(context, view, tries))
 			return DELIVER_DAMAGED;
 	}
 }

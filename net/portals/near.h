@@ -72,9 +72,9 @@ void near_port_copied(void *context, uint64_t bytes);
 /* So many events were recorded in a view's block; with `upcall` one is for a handler. */
 void near_port_wake(void *context, const struct process_view *view, uint32_t events, int upcall);
 
-/* A view has no free operation record: wait a little. 0: there is no use in it, the
- * process is dead. */
-int near_port_wait(void *context, const struct process_view *view);
+/* A view has had no free operation record, `tries` times before: wait a little. 0: there is
+ * no use in it, the process is dead or damaged. */
+int near_port_wait(void *context, const struct process_view *view, uint32_t tries);
 
 /* Whether messages of `bytes` bytes, at most DELIVER_INLINE_BYTES, go in one step. */
 int near_port_is_short(void *context, uint64_t bytes);

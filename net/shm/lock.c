@@ -8,6 +8,9 @@
  * is rung either takes the lock, and rings the next one when it gives it back,
  * or finds it taken, and its owner will look at the bits again. A node that
  * was rung and is dead cannot: the launcher rings everybody when a node dies.
+ *
+ * A damaged word may name a node that holds nothing. A node that has waited for long
+ * asks the one that is named, which gives back what it does not hold (shm_lock_disown).
  */
 #include "lock.h"
 
@@ -27,14 +30,21 @@ static bool try_take(struct shm_lock *lock, uint32_t name)
 	                                               memory_order_relaxed);
 }
 
+/* It will give nothing back. A node that has ended in order holds no lock. */
+static bool has_ended(const struct region_node *node)
+{
+	return atomic_load_explicit(&node->dead, memory_order_relaxed) ||
+	       atomic_load_explicit(&node->state, memory_order_relaxed) >= NODE_EXITED;
+}
+
 int shm_lock_is_dead(const struct shm_lock *lock, const struct shm_member *self)
 {
 	uint32_t owner = atomic_load_explicit(&lock->owner, memory_order_relaxed);
 
-	/* The word lies in shared memory: a name that no node has is damage. */
-	return owner && (owner > self->region->nodes ||
-	                 atomic_load_explicit(&region_node(self->region, owner - 1)->dead,
-	                                      memory_order_relaxed));
+	/* The word lies in shared memory: a name that no node has is damage, and so is the
+	 * own name, since no node asks for a lock that it holds. */
+	return owner && (owner > self->region->nodes || owner == self->node + 1 ||
+	                 has_ended(region_node(self->region, owner - 1)));
 }
 
 /* The slow path of shm_lock_take: spin a little, then halt until rung. */
@@ -60,7 +70,7 @@ static int wait_and_take(struct shm_lock *lock, const struct shm_member *self)
 			atomic_fetch_and(&lock->waiters, ~bit);
 			return SHM_LOCK_DEAD;
 		}
-		shm_port_halt(self);
+		shm_port_halt(self, atomic_load_explicit(&lock->owner, memory_order_relaxed));
 	}
 }
 
@@ -100,4 +110,10 @@ void shm_lock_give(struct shm_lock *lock, const struct shm_member *self)
 	waiters = atomic_load(&lock->waiters);
 	if (__builtin_expect(waiters != 0, 0))
 		ring_one(lock, self, waiters);
+}
+
+void shm_lock_disown(struct shm_lock *lock, const struct shm_member *self)
+{
+	if (atomic_load_explicit(&lock->owner, memory_order_relaxed) == self->node + 1)
+		shm_lock_give(lock, self);
 }

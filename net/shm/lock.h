@@ -36,14 +36,20 @@ enum { SHM_LOCK_OK = 0, SHM_LOCK_DEAD = -1 };
 
 /* The port's part (kernel/link_shm.c, host/): */
 void shm_port_ring(const struct shm_member *self, uint32_t node);   /* wake that node */
-void shm_port_halt(const struct shm_member *self);  /* return after a ring, maybe earlier;
-                                                       a ring that came before is not lost */
+/* Returns after a ring, maybe earlier; a ring that came before is not lost. `owner` is
+ * what the lock's word says, unchecked. If no ring has come for long, that node is asked
+ * to call shm_lock_disown for every lock of the region. */
+void shm_port_halt(const struct shm_member *self, uint32_t owner);
 uint64_t shm_port_spin_ns(const struct shm_member *self); /* a clock for spinning, ns */
 
-/* 1 if the lock's owner is dead, or is no node at all: it will never be free. */
+/* 1 if the lock's owner is dead, is no node at all, or is this node, which does not hold
+ * it: it will never be free. */
 int shm_lock_is_dead(const struct shm_lock *lock, const struct shm_member *self);
 
 int shm_lock_take(struct shm_lock *lock, const struct shm_member *self);
 void shm_lock_give(struct shm_lock *lock, const struct shm_member *self);
+
+/* This node holds no lock: if this one's word says that it does, free it. */
+void shm_lock_disown(struct shm_lock *lock, const struct shm_member *self);
 
 #endif

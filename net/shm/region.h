@@ -77,7 +77,8 @@ struct region_node {
 	uint8_t  pad1[48];
 	/* written by the launcher */
 	_Atomic uint32_t dead;     /* 1: this node's machine is gone for good; never cleared */
-	_Atomic uint32_t requests; /* REGION_REQUEST_*, cleared by the node when done */
+	_Atomic uint32_t requests; /* REGION_REQUEST_*, cleared by the node when done; of another
+	                              node's too */
 	uint64_t start_ns;         /* CLOCK_REALTIME, written again and again until the node
 	                              is BOOTED: what the node reads is as old as the time
 	                              since the launcher looked last, about 1 ms + 0.1 ms per
@@ -103,6 +104,9 @@ enum node_state {
 
 /* SIGQUIT at the launcher: print a backtrace and what the node waits for. */
 #define REGION_REQUEST_BACKTRACE 1u
+
+/* Another node waits for long for a lock that names this one: give back what it does not hold. */
+#define REGION_REQUEST_LOCKS     2u
 
 /*
  * A ring of bytes with one writer and one reader. Positions only grow; the

@@ -145,4 +145,31 @@ TEST(lock_damaged_owner)
 	CHECK_IS(shm_lock_take(&lock, &self), SHM_LOCK_DEAD);
 	lock.owner = ~0u;
 	CHECK_IS(shm_lock_take(&lock, &self), SHM_LOCK_DEAD);
+	lock.owner = 2;                            /* the node that asks for it */
+	CHECK_IS(shm_lock_take(&lock, &self), SHM_LOCK_DEAD);
+	lock.owner = 3;                            /* a node that has ended in order */
+	atomic_store(&region_node(region, 2)->state, NODE_EXITED);
+	CHECK_IS(shm_lock_take(&lock, &self), SHM_LOCK_DEAD);
+}
+
+/* A damaged word names a living node that holds nothing: asked, it frees the lock. */
+TEST(concurrent_lock_disowned)
+{
+	const struct region *region = fresh();
+	struct shm_member waiter = { region, 1 }, named = { region, 4 }, other = { region, 5 };
+	pthread_t thread;
+	void *result;
+
+	lock.owner = 5;
+	pthread_create(&thread, 0, take_once, &waiter);
+	while (!threads_halts[1])
+		usleep(1000);
+	shm_lock_disown(&lock, &other);
+	CHECK_IS(lock.owner, 5);
+	CHECK_IS(threads_rings[1], 0);
+	shm_lock_disown(&lock, &named);
+	pthread_join(thread, &result);
+	CHECK_IS((intptr_t)result, SHM_LOCK_OK);
+	CHECK_IS(threads_lost, 0);
+	CHECK_IS(lock.owner, 0);
 }

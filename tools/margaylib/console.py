@@ -8,6 +8,7 @@ together.
 from __future__ import annotations
 
 import os
+import re
 
 from .output import Folder, Printer, write_all
 from .region import Region
@@ -17,6 +18,9 @@ from .symbols import Symbols
 HOLD = 0.05                   # seconds that a report waits for its next lines
 MOST_HELD = 200               # lines: then it does not wait
 MARK = "margay:"
+LONGEST_LINE = 4096           # of the kernel's: more than that is damage
+
+_STAT = re.compile(r"([a-z0-9_]{1,64}) ([0-9]{1,20})")
 
 
 class Console:
@@ -50,9 +54,9 @@ class Console:
                 any_output = True
                 for stream, data in pieces:
                     self._route(rank, stream, data, now)
-                if console.writer_waits():
-                    ring(rank)
-            elif console.damaged and rank not in self.told_damaged:
+            if (pieces or console.damaged) and console.writer_waits():
+                ring(rank)
+            if console.damaged and rank not in self.told_damaged:
                 self.told_damaged.add(rank)
                 self._hold(rank, [f"{MARK} the console of node {rank} is damaged; "
                                   "what it prints from here on is lost"], now)
@@ -71,9 +75,8 @@ class Console:
             self._hold(rank, self._lines("kernel", rank, data), now)
         elif stream == self.stat:
             for line in self._lines("stats", rank, data):
-                name, _, value = line.partition(" ")
-                if value.strip().lstrip("-").isdigit():
-                    self.stats[rank][name] = int(value)
+                if match := _STAT.fullmatch(line):
+                    self.stats[rank][match[1]] = int(match[2])
         elif stream - self.first_file in self.out_files:
             try:
                 write_all(self.out_files[stream - self.first_file], data)
@@ -93,7 +96,10 @@ class Console:
         """Whole lines; the begin of an unfinished one is kept for next time."""
         text = self.carry.get((source, rank), "") + data.decode("utf-8", "replace")
         lines = text.replace("\r", "").split("\n")
-        self.carry[source, rank] = lines.pop()
+        rest = lines.pop()
+        if len(rest) > LONGEST_LINE:
+            lines, rest = [*lines, rest], ""
+        self.carry[source, rank] = rest
         return lines
 
     def _hold(self, rank: int, lines: list[str], now: float) -> None:

@@ -63,7 +63,7 @@ class Job:
             Symbols(image.path), open_outputs(options.files), options.verbose)
         self.nodes = [Node(rank) for rank in range(options.nodes)]
         self.epoll = select.epoll()
-        self.feeder = Feeder(self.region, self.doorbell, self.epoll)
+        self.feeder = Feeder(self.region, self.doorbell, self.epoll, self.say)
         self.wire = Wire(options) if options.cards else None
         self.signals = Signals(self.kill_all)
         self.policy = Policy(self)
@@ -264,7 +264,7 @@ class Job:
             self._forget(fd)
         node.close()
         self.console.restarted(node.rank)
-        self.region.renew(node.rank)
+        self.region.renew(node.rank, node.life)
         self.doorbell.ring_all()
         fresh = self.nodes[node.rank] = Node(node.rank, node.life + 1)
         self.wire.renew(node.rank)

@@ -47,6 +47,7 @@ class Policy:
                        if name.startswith("NODE_")}
         self.running = self.states["NODE_RUNNING"]
         self.exited = self.states["NODE_EXITED"]
+        self.damaged: set[int] = set()    # nodes whose state was none
         self.booting = True
         self.ending = False       # all were killed: nothing is judged by its deadline any more
         self.boot_seconds = boot_seconds(len(job.nodes))
@@ -76,10 +77,10 @@ class Policy:
         """Looks at every node and deadline; True when all nodes are gone."""
         booting = False
         for node in self.job.nodes:
-            state = self.job.region.field(node.rank, "state")
+            state = self.state(node.rank)
             if state >= self.running:
                 node.main_seen = node.main_seen or now
-            elif node.alive:
+            elif node.alive and not node.main_seen:
                 booting = True
             if not node.judged:
                 self._judge(node, state, now)
@@ -91,6 +92,18 @@ class Policy:
         if not self.last_end:
             self.last_end = now
         return True
+
+    def state(self, rank: int) -> int:
+        """A node's state. What is none was written by another node's kernel: it is reported
+        once, and the node is taken to run until it says that it has ended."""
+        state = self.job.region.field(rank, "state")
+        if state <= self.states["NODE_PANICKED"]:
+            return state
+        if rank not in self.damaged:
+            self.damaged.add(rank)
+            self.job.say(f"the entry of node {rank} in the shared region is damaged "
+                         f"(state {state:#x})")
+        return self.running
 
     # --- ends of nodes
 
@@ -142,7 +155,7 @@ class Policy:
         """Over network cards a node that has ended stays until all have: some may still
         need its acknowledgements."""
         return self.job.options.link not in CARDS or all(
-            not node.alive or self.job.region.field(node.rank, "state") >= self.exited
+            not node.alive or self.state(node.rank) >= self.exited
             for node in self.job.nodes)
 
     def _failure(self, node: Node, outcome: Outcome, now: float) -> None:
@@ -202,7 +215,7 @@ class Policy:
 
     def _boot_failed(self, now: float) -> None:
         late = [node for node in self.job.nodes
-                if node.alive and self.job.region.field(node.rank, "state") < self.running]
+                if node.alive and not node.main_seen and self.state(node.rank) < self.running]
         if not late or any(node.stopped() for node in late):
             self.boot_until = now + STOPPED_MORE
             return
@@ -258,7 +271,7 @@ class Policy:
         """SIGQUIT: every running node prints its backtrace and what it waits for."""
         asked = self.job.region.layout["REGION_REQUEST_BACKTRACE"]
         for node in self.job.nodes:
-            state = self.job.region.field(node.rank, "state")
+            state = self.state(node.rank)
             if node.alive and state < self.exited:
                 self.job.region.set_field(node.rank, "requests", asked)
                 self.job.doorbell.ring(node.rank)
@@ -269,7 +282,7 @@ class Policy:
         for node in self.job.nodes:
             if not node.alive or not self.job.region.field(node.rank, "requests"):
                 continue
-            state = self.job.region.field(node.rank, "state")
+            state = self.state(node.rank)
             why = "its QEMU is stopped (SIGSTOP)" if node.stopped() else \
                 "it is still booting" if state < self.running else \
                 "its kernel has interrupts off"

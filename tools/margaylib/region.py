@@ -106,8 +106,9 @@ class Region:
     def set_field(self, k: int, name: str, value: int) -> None:
         self.words[(self.plan.node(k) + self.layout.at("region_node", name)) >> 2] = value
 
-    def renew(self, k: int) -> None:
+    def renew(self, k: int, lives: int) -> None:
         """Node k's machine is gone and another comes: its memory and its entry as at first.
+        It has had so many lives.
 
         The rings stay: both sides go on where they were. So do the watchers, which wait
         for this node to boot.
@@ -120,7 +121,7 @@ class Region:
                      "stdin_wanted", "upcall", "requests", "state"):
             self.set_field(k, name, 0)
         self.longs[(plan.node(k) + self.layout.at("region_node", "main_ns")) >> 3] = 0
-        self.set_field(k, "restarts", self.field(k, "restarts") + 1)
+        self.set_field(k, "restarts", lives)
 
     def stamp_start(self, nodes: int) -> None:
         """start_ns of each of the first nodes that has not read it yet."""

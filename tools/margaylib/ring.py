@@ -1,8 +1,8 @@
 """The byte rings in the shared region: console rings (read here) and stdin's (written here).
 
 A ring has one writer and one reader; positions only grow. The other side is
-not trusted: positions and lengths are checked, and a damaged ring is not read
-again.
+not trusted: positions and lengths are checked. What a damaged console ring
+carries from then on is thrown away, so that its node does not wait for room.
 """
 from __future__ import annotations
 
@@ -46,9 +46,11 @@ class ConsoleRing(_Ring):
 
     def read(self) -> list[tuple[int, bytes]]:
         """(stream, bytes) pieces, neighbours of one stream joined; [] if nothing is new."""
+        written = self.longs[self.written]
         if self.damaged:
+            self.position = self.longs[self.taken] = written
             return []
-        size = self.longs[self.written] - self.position
+        size = written - self.position
         if size == 0:
             return []
         if not 0 < size <= self.capacity:
@@ -88,10 +90,12 @@ class ConsoleRing(_Ring):
         return found
 
     def writer_waits(self) -> bool:
-        """Does the node wait for room? Clears its wish; the caller rings it."""
+        """Does the node wait for room? Clears its wish; the caller rings it. The node may
+        wait because a neighbour has overwritten `taken`: it is put right."""
         fence()
         if self.words[self.waits]:
             self.words[self.waits] = 0
+            self.longs[self.taken] = self.position
             return True
         return False
 
@@ -104,8 +108,9 @@ class StdinRing(_Ring):
         self.position = 0
 
     def room(self) -> int:
+        """Free bytes; negative if the ring is damaged."""
         used = self.position - self.longs[self.taken]
-        return self.capacity - used if 0 <= used <= self.capacity else 0
+        return self.capacity - used if 0 <= used <= self.capacity else -1
 
     def write(self, data: bytes) -> None:
         """Appends; the caller made sure that there is room."""

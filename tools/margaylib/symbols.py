@@ -8,7 +8,7 @@ import os
 import re
 from pathlib import Path
 
-_FRAME = re.compile(r"#(\d+)\s+0x([0-9a-fA-F]+)\s*$")
+_FRAME = re.compile(r"#([0-9]{1,3})\s+0x([0-9a-fA-F]{1,16})\s*$")
 DEADLINE = 10.0
 
 

@@ -40,7 +40,7 @@ class Outcome:
         if self.kind == "exited":
             return self.status & 255
         if self.kind in ("faulted", "died") and self.signal:
-            return 128 + self.signal
+            return 128 + (self.signal & 127)
         if self.kind == "panicked":
             return 128 + SIGABRT
         return OWN_ERROR if self.failed else 0

@@ -4,6 +4,7 @@
  * dropped. See frames.h.
  */
 #include "state.h"
+#include "../portals/answer.h"
 #include "../port.h"
 
 static int is_answer(uint8_t operation)
@@ -54,7 +55,7 @@ static void unreserve(struct frames *frames, const struct message *message)
 }
 
 /* The target acknowledges nothing, and says so. */
-static void answer_none(struct frames *frames, const struct message *request)
+static void send_none(struct frames *frames, const struct message *request)
 {
 	struct message answer;
 
@@ -74,7 +75,7 @@ static void answer(struct frames *frames, const struct message *request, int res
 	if (result == DELIVER_DAMAGED)
 		message_refuse(request, NI_FAIL, made);
 	else if (!grant->answers) {
-		answer_none(frames, request);
+		send_none(frames, request);
 		return;
 	}
 	made->link = 0;
@@ -83,6 +84,15 @@ static void answer(struct frames *frames, const struct message *request, int res
 }
 
 /* ---- short messages ---- */
+
+/* 1: the answer must come again, as SEND_END cannot be recorded before it yet. Only an
+ * answer that is awaited may end a send; the engine discards any other. Lock held. */
+static int is_early(struct frames *frames, const struct message *answer, uint32_t *events,
+		    int *upcall)
+{
+	return answer_is_awaited(frames->view, answer) &&
+	       !out_answered(frames, answer, events, upcall);
+}
 
 /* An answer that is complete. */
 static int take_answer(struct frames *frames, const struct message *message,
@@ -96,8 +106,8 @@ static int take_answer(struct frames *frames, const struct message *message,
 	if (!frames_port_lock(frames->context))
 		return LINK_DROP;
 	if (message->operation == MESSAGE_ACK && message->link == FRAMES_NO_ACK) {
-		initiator_unanswered(frames->view, message);
-	} else if (!out_answered(frames, message, &events, &upcall)) {
+		answer_none(frames->view, message);
+	} else if (is_early(frames, message, &events, &upcall)) {
 		frames_port_unlock(frames->context);
 		return LINK_BUSY;
 	} else {
@@ -254,7 +264,7 @@ int in_begin(void *context, uint32_t node, uint32_t lane, const void *header, ui
 	incoming->grant = (struct grant){ .op = HANDLE_NONE };
 	if (frames_port_lock(frames->context)) {
 		early = is_answer(message.operation) &&
-			!out_answered(frames, &message, &events, &upcall);
+			is_early(frames, &message, &events, &upcall);
 		if (!early)
 			done = deliver_begin(frames->view, &message, node, &incoming->grant,
 					     &incoming->answer);
@@ -267,11 +277,7 @@ int in_begin(void *context, uint32_t node, uint32_t lane, const void *header, ui
 		frames_port_wake(frames->context, events, upcall || incoming->grant.upcall);
 	if (done == DELIVER_BUSY) {
 		unreserve(frames, &message);
-		if (!is_answer(message.operation))
-			return LINK_BUSY;
-		/* One that names no record has no claim to any. */
-		frames->counters[FRAMES_BAD]++;
-		return LINK_DROP;
+		return LINK_BUSY;
 	}
 	incoming->reserved = done == DELIVER_OK && incoming->grant.ack;
 	answer(frames, &message, done, &incoming->grant, &incoming->answer, 0,

@@ -57,31 +57,46 @@ static int dropped(struct process_view *view)
 	return DELIVER_DROPPED;
 }
 
-/* The record that waits for this answer: 1 and the record or null (the message
- * names none), or 0 if it names one that does not wait for it (rule 17). */
-static int waiting(const struct process_view *view, const struct message *answer,
-		   struct operation **op)
+/*
+ * Rule 17: the record that waits for this answer, or null. An answer is believed
+ * only if this process asked for it and still waits, and if it comes from the
+ * process that was asked. What an earlier life of that node was asked ended with
+ * that life (block_peer_died), so no later life can answer it.
+ */
+static struct operation *awaiting(const struct process_view *view, const struct message *answer)
 {
-	*op = 0;
-	if (answer->op_handle == HANDLE_NONE)
-		return 1;
-	*op = op_lookup(view, answer->op_handle);
-	return *op && (*op)->phase == OP_WAITING && (*op)->kind == answer->operation &&
-	       (*op)->head.md_handle == answer->md_handle;
+	struct operation *op = op_lookup(view, answer->op_handle);
+
+	if (!op || op->phase != OP_WAITING || op->kind != answer->operation ||
+	    op->head.nid != answer->source_nid || op->head.pid != answer->source_pid ||
+	    op->head.md_handle != answer->md_handle ||
+	    (op->kind == MESSAGE_ACK && op->eq_handle != answer->eq_handle))
+		return 0;
+	return op;
 }
 
-static void head_of(const struct message *answer, uint64_t mlength, struct event_head *head)
+int answer_is_awaited(const struct process_view *view, const struct message *answer)
 {
-	head->nid = answer->source_nid;
-	head->pid = answer->source_pid;
-	head->uid = answer->uid;
-	head->jid = answer->jid;
-	head->pt_index = answer->pt_index;
-	head->match_bits = answer->match_bits;
-	head->rlength = answer->length;
-	head->mlength = mlength;
-	head->offset = answer->offset;
-	head->md_handle = answer->md_handle;
+	return awaiting(view, answer) != 0;
+}
+
+int answer_none(struct process_view *view, const struct message *ack)
+{
+	struct operation *op = awaiting(view, ack);
+
+	if (!op || op->kind != MESSAGE_ACK)
+		return dropped(view);
+	op_give(view, op);
+	return DELIVER_OK;
+}
+
+/* Rule 15: what the events show. The record says what was asked for; the answer
+ * says only which identity answered, and how many of the bytes it manipulated. */
+static void answered_head(struct operation *op, const struct message *answer, uint64_t mlength)
+{
+	op->head.uid = answer->uid;
+	op->head.jid = answer->jid;
+	op->head.mlength = mlength;
 }
 
 /* md_bury for a descriptor whose queue is not at hand. */
@@ -98,7 +113,6 @@ static uint32_t bury(struct process_view *view, struct md *md, struct grant *gra
 
 int answer_ack(struct process_view *view, const struct message *ack, struct grant *grant)
 {
-	struct event_head head;
 	struct operation *op;
 	struct eq *eq;
 	struct md *md;
@@ -107,10 +121,10 @@ int answer_ack(struct process_view *view, const struct message *ack, struct gran
 		dropped(view);
 		return DELIVER_CLOSED;
 	}
-	if (!waiting(view, ack, &op))
+	op = awaiting(view, ack);
+	if (!op)
 		return dropped(view);
-	if (op)
-		op_give(view, op);
+	op_give(view, op); /* what it says stays there as long as the lock is held */
 	if (ack->fail == NI_FAIL)
 		view->block->delivered.counters[STAT_FAILED]++;
 	md = md_lookup(view, ack->md_handle);
@@ -120,9 +134,9 @@ int answer_ack(struct process_view *view, const struct message *ack, struct gran
 	view->block->delivered.counters[STAT_MESSAGES_IN]++;
 	if (md && md_spend(view, md))
 		return DELIVER_DAMAGED;
-	head_of(ack, ack->mlength, &head);
-	grant->events = eq_record(view, eq, &head, EVENT_ACK, md ? &md->user : 0,
-				  ack->hdr_data, (uint32_t)ack->sequence, ack->fail);
+	answered_head(op, ack, ack->mlength < op->head.rlength ? ack->mlength : op->head.rlength);
+	grant->events = eq_record(view, eq, &op->head, EVENT_ACK, md ? &md->user : 0,
+				  op->hdr_data, op->link, ack->fail);
 	grant_rings(grant, eq);
 	if (md)
 		grant->events += bury(view, md, grant);
@@ -133,20 +147,18 @@ int answer_ack(struct process_view *view, const struct message *ack, struct gran
 static int discard_reply(struct process_view *view, struct operation *op, struct md *md,
 			 struct grant *grant)
 {
-	if (op) {
-		op_give(view, op);
-		if (md) {
-			if (md->pending > 0)
-				md->pending--;
-			grant->events = bury(view, md, grant);
-		}
+	op_give(view, op);
+	if (md) {
+		if (md->pending > 0)
+			md->pending--;
+		grant->events = bury(view, md, grant);
 	}
 	return dropped(view);
 }
 
 /* What a reply finds. */
 struct reception {
-	struct operation *op;  /* the record that waits for it, or null: it names none */
+	struct operation *op;  /* the record that waits for it */
 	struct md *md;
 	struct eq *eq;         /* the descriptor's, or null */
 	uint32_t needed;       /* events that it may record */
@@ -157,7 +169,7 @@ struct reception {
 static int receive(struct process_view *view, const struct message *reply,
 		   struct reception *found, struct grant *grant)
 {
-	uint64_t local_offset = 0, room;
+	const struct operation *op;
 	uint32_t options;
 	struct md *md;
 	int leaves;
@@ -166,7 +178,8 @@ static int receive(struct process_view *view, const struct message *reply,
 		dropped(view);
 		return DELIVER_CLOSED;
 	}
-	if (!waiting(view, reply, &found->op))
+	op = found->op = awaiting(view, reply);
+	if (!op)
 		return dropped(view);
 	md = md_lookup(view, reply->md_handle);
 	if (!md)
@@ -183,13 +196,8 @@ static int receive(struct process_view *view, const struct message *reply,
 	if (found->eq && !eq_has_room(view, found->eq, found->needed ? found->needed : 1))
 		return discard_reply(view, found->op, md, grant);
 
-	room = md->room;
-	if (found->op) {
-		local_offset = found->op->local_offset;
-		room = found->op->room;
-	}
-	return grant_range(view, md, local_offset,
-			   reply->mlength < room ? reply->mlength : room, grant) ?
+	return grant_range(view, md, op->local_offset,
+			   reply->mlength < op->room ? reply->mlength : op->room, grant) ?
 		DELIVER_DAMAGED : DELIVER_OK;
 }
 
@@ -207,25 +215,13 @@ int answer_reply(struct process_view *view, const struct message *reply, uint32_
 		return result;
 	op = found.op, md = found.md, eq = found.eq;
 	options = md->user.options;
-	if (!op) {
-		result = op_take(view, &op);
-		if (result)
-			return result;
-		md->pending++;
-		op->md = (uint32_t)(md - view->mds);
-	}
 	if (md_spend(view, md))
 		return DELIVER_DAMAGED;
 
-	head_of(reply, grant->bytes, &op->head);
-	op->hdr_data = reply->hdr_data;
+	answered_head(op, reply, grant->bytes);
 	op->runner = runner;
-	op->link = (uint32_t)reply->sequence;
 	op->phase = OP_OPEN;
-	op->kind = MESSAGE_REPLY;
 	op->fail = reply->fail;
-	op->begun = 0;
-	op->reserved = 0;
 	view->block->delivered.counters[STAT_MESSAGES_IN]++;
 
 	grant->op = op->handle;
@@ -251,7 +247,7 @@ int answer_reply_inline(struct process_view *view, const struct message *reply,
 	struct block *block = view->block;
 	enum fail_type fail = reply->fail;
 	struct reception found;
-	struct event_head head;
+	struct operation *op;
 	uint32_t options;
 	struct md *md;
 	struct eq *eq;
@@ -262,15 +258,15 @@ int answer_reply_inline(struct process_view *view, const struct message *reply,
 		return result;
 	if (grant->bytes > DELIVER_INLINE_BYTES)
 		grant->bytes = DELIVER_INLINE_BYTES;
-	md = found.md, eq = found.eq;
+	op = found.op, md = found.md, eq = found.eq;
 	options = md->user.options;
 	if (md_spend(view, md))
 		return DELIVER_DAMAGED;
 	block->delivered.counters[STAT_MESSAGES_IN]++;
-	head_of(reply, grant->bytes, &head);
+	answered_head(op, reply, grant->bytes);
 	if (eq && !(options & MD_EVENT_START_DISABLE))
-		grant->events = eq_record(view, eq, &head, EVENT_REPLY_START, &md->user,
-					  reply->hdr_data, (uint32_t)reply->sequence, NI_OK);
+		grant->events = eq_record(view, eq, &op->head, EVENT_REPLY_START, &md->user,
+					  op->hdr_data, op->link, NI_OK);
 	if (range_write(view, grant, payload))
 		fail = NI_FAIL;
 	if (fail == NI_FAIL)
@@ -278,13 +274,11 @@ int answer_reply_inline(struct process_view *view, const struct message *reply,
 	else
 		block->delivered.counters[STAT_BYTES_IN] += grant->bytes;
 	if (eq && !(options & MD_EVENT_END_DISABLE))
-		grant->events += eq_record(view, eq, &head, EVENT_REPLY_END, &md->user,
-					   reply->hdr_data, (uint32_t)reply->sequence, fail);
-	if (found.op) {
-		op_give(view, found.op);
-		if (md->pending > 0)
-			md->pending--;
-	}
+		grant->events += eq_record(view, eq, &op->head, EVENT_REPLY_END, &md->user,
+					   op->hdr_data, op->link, fail);
+	op_give(view, op);
+	if (md->pending > 0)
+		md->pending--;
 	if (md->flags & MD_LEAVING)
 		grant->events += md_bury(view, md);
 	grant_rings(grant, eq);

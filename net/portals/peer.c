@@ -14,11 +14,8 @@ static void lost_answer(const struct process_view *view, const struct operation 
 		.operation = op->kind, .fail = NI_FAIL,
 		.source_nid = op->head.nid, .source_pid = op->head.pid,
 		.target_nid = view->nid, .target_pid = view->pid,
-		.uid = op->head.uid, .jid = op->head.jid, .pt_index = op->head.pt_index,
-		.match_bits = op->head.match_bits, .offset = op->head.offset,
-		.length = op->head.rlength, .md_handle = op->head.md_handle,
+		.uid = op->head.uid, .jid = op->head.jid, .md_handle = op->head.md_handle,
 		.eq_handle = op->eq_handle, .op_handle = op->handle,
-		.hdr_data = op->hdr_data, .sequence = op->link,
 	};
 }
 

@@ -103,7 +103,7 @@ TEST(rule13_ack_after_unlink_and_without_queue)
 	struct world w;
 	struct pair pair = pair_open(&w, 0, MD_THRESH_INF, UNLINK_NEVER);
 	struct initiator_args args = to(pair.source, 0, 5);
-	struct message first, second, none;
+	struct message first, second, third, none;
 	struct grant source, grant;
 
 	args.ack = ACK_YES;
@@ -111,12 +111,14 @@ TEST(rule13_ack_after_unlink_and_without_queue)
 	CHECK_IS(initiator_sent(&w.views[1], &first, &source, NI_OK), 0);
 	CHECK_IS(initiator_put(&w.views[1], &args, &second, &source), 0);
 	CHECK_IS(initiator_sent(&w.views[1], &second, &source, NI_OK), 0);
+	CHECK_IS(initiator_put(&w.views[1], &args, &third, &source), 0);
+	CHECK_IS(initiator_sent(&w.views[1], &third, &source, NI_OK), 0);
 	CHECK_IS(md_unlink(&w.views[1], pair.source), 0);     /* an awaited ack pins nothing */
 	CHECK(message_refuse(&first, NI_OK, &first));
 	first.mlength = 64;
 	CHECK_IS(deliver_begin(&w.views[1], &first, 1, &grant, &none), DELIVER_OK);
 	CHECK_IS(grant.op, HANDLE_NONE);
-	for (int i = 0; i < 4; i++)
+	for (int i = 0; i < 6; i++)
 		CHECK_IS(next(&w, 1, pair.events), i % 2 ? EVENT_SEND_END : EVENT_SEND_START);
 	CHECK_IS(next(&w, 1, pair.events), EVENT_ACK);
 	CHECK_IS(w.event.mlength, 64);
@@ -126,11 +128,13 @@ TEST(rule13_ack_after_unlink_and_without_queue)
 	CHECK(message_refuse(&second, NI_OK, &second));
 	CHECK_IS(deliver_begin(&w.views[1], &second, 1, &grant, &none), DELIVER_DROPPED);
 	CHECK_IS(status(&w, 1, STAT_DROPPED), 1);
-	CHECK_IS(status(&w, 1, STAT_OP_USED), 0);
+	CHECK_IS(status(&w, 1, STAT_OP_USED), 1);
 	pair.events = new_eq(&w, 1, 32);              /* in the same place: not its queue */
-	CHECK_IS(HANDLE_INDEX(pair.events), HANDLE_INDEX(second.eq_handle));
-	second.op_handle = HANDLE_NONE;
-	CHECK_IS(deliver_begin(&w.views[1], &second, 1, &grant, &none), DELIVER_DROPPED);
+	CHECK(message_refuse(&third, NI_OK, &third));
+	CHECK_IS(HANDLE_INDEX(pair.events), HANDLE_INDEX(third.eq_handle));
+	CHECK_IS(deliver_begin(&w.views[1], &third, 1, &grant, &none), DELIVER_DROPPED);
+	CHECK_IS(status(&w, 1, STAT_DROPPED), 2);
+	CHECK_IS(status(&w, 1, STAT_OP_USED), 0);
 	CHECK_IS(next(&w, 1, pair.events), -1);
 	pair_close(&w, &pair);
 }
@@ -233,14 +237,17 @@ TEST_PATHS(rule14_reply_discards)
 	CHECK_IS(eq_lookup(&w.views[1], small)->reserved, 0);
 	CHECK_IS(status(&w, 1, STAT_DROPPED), 3);
 	remove_md(&w, 1, md);                         /* the discarded ones pin it no more */
-	/* its descriptor does not exist */
-	reply.op_handle = HANDLE_NONE;
-	CHECK_IS(deliver_begin(&w.views[1], &reply, 1, &grant, &none), DELIVER_DROPPED);
-	CHECK_IS(status(&w, 1, STAT_DROPPED), 4);
 	/* without a queue there is no other reason: threshold 0, any length */
-	args.eq_handle = EQ_NONE, args.threshold = 0;
+	args.eq_handle = EQ_NONE, args.threshold = 1;
 	md = bind(&w, 1, args, UNLINK_NEVER);
-	reply.md_handle = md, reply.mlength = 1000;
+	want = to(md, 0, 5);
+	CHECK_IS(initiator_get(&w.views[1], &want, &m), 0);
+	CHECK_IS(initiator_get(&w.views[1], &want, &reply), 0);
+	message_refuse(&m, NI_OK, &m);
+	message_refuse(&reply, NI_OK, &reply);
+	CHECK_IS(deliver_inline(&w.views[1], &m, 0, &grant, &none, 0), DELIVER_OK);
+	CHECK_IS(md_lookup(&w.views[1], md)->user.threshold, 0);
+	reply.mlength = 1000;
 	CHECK_IS(deliver_begin(&w.views[1], &reply, 1, &grant, &none), DELIVER_OK);
 	CHECK_IS(grant.bytes, 64);
 	CHECK_IS(grant.offset, 3000);

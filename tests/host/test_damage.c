@@ -86,7 +86,8 @@ static void exercise(struct world *w, const handle_t *handles, struct grant *gra
 		m.mlength = m.length;
 		m.md_handle = handles[7 + (random >> 31) % 3];
 		m.eq_handle = handles[0];
-		m.op_handle = random >> 32 & 1 ? 0 : view->ops[random >> 33 & 7].handle;
+		m.op_handle = view->ops[random >> 33 & 7].handle;
+		m.source_nid = view->ops[random >> 33 & 7].head.nid;
 		m.ack_request = random >> 36 & 1;
 		args.md = handles[7 + (random >> 41) % 3];
 		md_args = memory(500, 50, MD_OP_PUT, handles[0]);
@@ -279,7 +280,7 @@ TEST(list_that_bites_its_tail_ends)
 TEST(descriptor_moved_out_of_the_segment)
 {
 	struct world w;
-	struct message m = request(MESSAGE_PUT, 1, 0, 5, 8), answer;
+	struct message m = request(MESSAGE_PUT, 1, 0, 5, 8), fetch, reply, answer;
 	struct initiator_args args;
 	struct grant grant;
 	const uint64_t starts[] = { BASE - 8, BASE + SEGMENT - 7, 0, ~0ULL - 3, BASE + SEGMENT };
@@ -291,6 +292,9 @@ TEST(descriptor_moved_out_of_the_segment)
 		    UNLINK_NEVER);
 	own = bind(&w, 0, memory(0, 8, 0, EQ_NONE), UNLINK_NEVER);
 	args = to(own, 1, 5);
+	CHECK_IS(initiator_get(&w.views[0], &args, &fetch), 0);
+	CHECK(message_refuse(&fetch, NI_OK, &reply));
+	reply.mlength = 8;
 	for (unsigned int i = 0; i < sizeof(starts) / sizeof(starts[0]); i++) {
 		w.views[0].mds[HANDLE_INDEX(md)].user.start = starts[i];
 		w.views[0].mds[HANDLE_INDEX(own)].user.start = starts[i];
@@ -300,9 +304,7 @@ TEST(descriptor_moved_out_of_the_segment)
 		CHECK_IS(deliver_begin(&w.views[0], &m, 1, &grant, &answer), DELIVER_DAMAGED);
 		CHECK_IS(initiator_put(&w.views[0], &args, &m, &grant), PORTALS_FAIL);
 		CHECK_IS(initiator_get(&w.views[0], &args, &m), PORTALS_FAIL);
-		m = request(MESSAGE_REPLY, 1, 0, 5, 8);
-		m.mlength = 8, m.md_handle = own;
-		CHECK_IS(deliver_begin(&w.views[0], &m, 1, &grant, &answer), DELIVER_DAMAGED);
+		CHECK_IS(deliver_begin(&w.views[0], &reply, 1, &grant, &answer), DELIVER_DAMAGED);
 		m = request(MESSAGE_PUT, 1, 0, 5, 8);
 	}
 	world_drop(&w);

@@ -541,32 +541,6 @@ TEST(frames_drop_messages_whose_headers_cannot_be)
 	scene_close(&s);
 }
 
-/* A reply that names no operation is nobody's: with no record left it is dropped, and counted. */
-TEST(frames_count_replies_that_they_drop)
-{
-	struct block_limits few = test_limits;
-	struct netsim_config network = faults(0, 21);
-	struct link_config config = usual();
-	struct operation *op[2];
-	struct link_target target;
-	struct message reply = request(MESSAGE_REPLY, 1, 0, 5, 100);
-	struct scene s;
-
-	few.ops = 2;
-	scene_open(&s, &few, &network, &config);
-	for (uint32_t i = 0; i < 2; i++)
-		CHECK_IS(op_take(&s.w.views[0], &op[i]), 0);
-	reply.mlength = 100;
-	reply.md_handle = s.source[0];
-	reply.op_handle = HANDLE_NONE;
-	CHECK_IS(in_begin(s.fabric.nodes[0].frames, 1, LINK_ANSWERS, &reply, 100, &target),
-		 LINK_DROP);
-	CHECK_IS(frames_counter(s.fabric.nodes[0].frames, FRAMES_BAD), 1);
-	for (uint32_t i = 0; i < 2; i++)
-		op_give(&s.w.views[0], op[i]);
-	scene_close(&s);
-}
-
 /* Nobody hears of a short put that failed, but the process's status shows it. */
 TEST(frames_count_brief_puts_that_fail)
 {

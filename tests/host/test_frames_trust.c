@@ -1,0 +1,244 @@
+/*
+ * Answers that nobody has asked for, over frames: from a node of the job that was
+ * not asked, or from the right one with a wrong field (rule 17). The link has let
+ * them through: their frames were whole, and signed if the job has a key.
+ */
+#include <string.h>
+#include "../../net/frames/state.h"
+#include "world.h"
+
+#define LONG_NS  60000000000ull
+#define LONG     1000u            /* bytes: more than goes in one step */
+#define ASKED    1u               /* the node that was asked, */
+#define OTHER    2u               /* and one that was not; node 0 asks */
+
+struct scene {
+	struct world w;
+	struct fabric fabric;
+	struct frames *frames;        /* node 0's */
+	handle_t eq, md, put_md;      /* node 0's */
+	struct initiator_args args;
+	struct message request;       /* what node 0 has asked for */
+};
+
+enum kind { PUT, PUT_LONG, ATOMIC, GET, GET_LONG, GETPUT, KINDS };
+
+static void scene_open(struct scene *s)
+{
+	struct netsim_config network = netsim_defaults(PROCESSES, 1);
+	struct link_config config = link_defaults(0, PROCESSES, 1000);
+
+	world_open(&s->w, &test_limits);
+	fabric_open(&s->fabric, s->w.views, PROCESSES, &network, &config);
+	s->frames = s->fabric.nodes[0].frames;
+	for (uint32_t p = 1; p < PROCESSES; p++)
+		attach(&s->w, p, new_me(&s->w, p, 5),
+		       memory(0, WORDS, MD_OP_PUT | MD_OP_GET | MD_MANAGE_REMOTE, EQ_NONE),
+		       UNLINK_NEVER);
+	s->eq = new_eq(&s->w, 0, 64);
+	s->md = bind(&s->w, 0, memory(1000, LONG, 0, s->eq), UNLINK_NEVER);
+	s->put_md = bind(&s->w, 0, memory(4000, 64, MD_EVENT_START_DISABLE |
+					  MD_EVENT_END_DISABLE, s->eq), UNLINK_NEVER);
+}
+
+static void scene_close(struct scene *s)
+{
+	CHECK_IS(fabric_close(&s->fabric), 0);
+	for (uint32_t p = 0; p < PROCESSES; p++) {
+		CHECK_IS(status(&s->w, p, STAT_OP_USED), 0);
+		CHECK_IS(block_pending(&s->w.views[p]), 0);
+	}
+	world_drop(&s->w);
+}
+
+static int is_put(enum kind kind)
+{
+	return kind <= ATOMIC;
+}
+
+/* Node 0 asks; nothing of it has arrived yet. */
+static void ask(struct scene *s, enum kind kind)
+{
+	s->args = to(s->md, ASKED, 5);
+	s->args.length = kind == PUT_LONG || kind == GET_LONG ? LONG : 16;
+	s->args.ack = is_put(kind) ? ACK_YES : ACK_NO;
+	s->args.remote_offset = 20000;
+	if (kind == ATOMIC) {
+		s->args.operation = MESSAGE_ATOMIC;
+		s->args.atomic_operation = ATOMIC_SUM, s->args.datatype = ATOMIC_UINT64;
+	}
+	if (kind == GETPUT) {
+		s->args.operation = MESSAGE_GETPUT;
+		s->args.put_md = s->put_md;
+	}
+	memset(&s->request, 0, sizeof(s->request));
+	CHECK_IS(is_put(kind) ? fabric_put(&s->fabric, 0, &s->args) :
+		 kind == GETPUT ? fabric_exchange(&s->fabric, 0, &s->args) :
+				  fabric_get(&s->fabric, 0, &s->args), 0);
+	if (is_put(kind))
+		CHECK_IS(next(&s->w, 0, s->eq), EVENT_SEND_START);
+	CHECK_IS(status(&s->w, 0, STAT_OP_USED), 1);
+	for (uint32_t i = 0; i < s->frames->room; i++)
+		if (s->frames->outgoing[i].message.target_nid == ASKED)
+			s->request = s->frames->outgoing[i].message;
+	CHECK(s->request.op_handle != HANDLE_NONE);
+}
+
+/* How the node that was asked answers. */
+static struct message answer_to(const struct scene *s)
+{
+	struct message answer;
+
+	CHECK(message_refuse(&s->request, NI_OK, &answer));
+	answer.mlength = s->request.length;
+	return answer;
+}
+
+/* An answer comes from a node, and comes to nothing. */
+static void not_believed(struct scene *s, uint32_t node, const struct message *answer)
+{
+	static const uint8_t payload[LONG] = { 0xee };
+	uint64_t drops = status(&s->w, 0, STAT_DROPPED);
+	uint64_t copied = frames_counter(s->frames, FRAMES_COPIED_IN);
+	uint32_t bytes = answer->operation == MESSAGE_REPLY ? (uint32_t)answer->mlength : 0;
+	struct link_target target;
+
+	in_whole(s->frames, node, LINK_ANSWERS, answer, payload, bytes);
+	CHECK_IS(status(&s->w, 0, STAT_DROPPED), ++drops);
+	if (answer->operation == MESSAGE_REPLY) {     /* in parts */
+		CHECK_IS(in_begin(s->frames, node, LINK_ANSWERS, answer, bytes, &target),
+			 LINK_DROP);
+		CHECK_IS(status(&s->w, 0, STAT_DROPPED), ++drops);
+	}
+	CHECK_IS(frames_counter(s->frames, FRAMES_BAD), 0);
+	CHECK_IS(frames_counter(s->frames, FRAMES_COPIED_IN), copied);
+	CHECK_IS(status(&s->w, 0, STAT_OP_USED), 1);
+	CHECK_IS(next(&s->w, 0, s->eq), -1);          /* SEND_END neither */
+	CHECK(shows(&s->w, 0, 0, 0, 0, WORDS));
+}
+
+/* Now the real one comes. */
+static void ends_well(struct scene *s, enum kind kind)
+{
+	CHECK_IS(fabric_settle(&s->fabric, LONG_NS), 1);
+	if (is_put(kind)) {
+		CHECK_IS(next(&s->w, 0, s->eq), EVENT_SEND_END);
+		CHECK_IS(next(&s->w, 0, s->eq), EVENT_ACK);
+	} else {
+		CHECK_IS(next(&s->w, 0, s->eq), EVENT_REPLY_START);
+		CHECK_IS(next(&s->w, 0, s->eq), EVENT_REPLY_END);
+		CHECK(kind == GETPUT || shows(&s->w, 0, 1000, ASKED, 20000, s->args.length));
+	}
+	CHECK_IS(s->w.event.ni_fail_type, NI_OK);
+	CHECK_IS(next(&s->w, 0, s->eq), -1);
+	CHECK_IS(status(&s->w, 0, STAT_OP_USED), 0);
+	for (uint32_t p = 0; p < PROCESSES; p++)
+		fill(&s->w, p);
+}
+
+/* One forged answer to each kind of request, several fields in turn. */
+static void forge_each(void (*forge)(struct scene *s, struct message answer))
+{
+	struct scene s;
+
+	scene_open(&s);
+	for (int kind = 0; kind < KINDS; kind++) {
+		ask(&s, (enum kind)kind);
+		forge(&s, answer_to(&s));
+		ends_well(&s, (enum kind)kind);
+	}
+	scene_close(&s);
+}
+
+/* Another node of the job knows everything about the operation, as it saw the frames. */
+static void come_from_another_node(struct scene *s, struct message answer)
+{
+	answer.source_nid = OTHER;
+	not_believed(s, OTHER, &answer);
+	answer.fail = NI_FAIL;                        /* "it is dead" */
+	not_believed(s, OTHER, &answer);
+	answer.fail = NI_DROPPED;
+	not_believed(s, OTHER, &answer);
+	answer.fail = NI_OK;
+	answer.link = FRAMES_NO_ACK;                  /* "I acknowledge nothing" */
+	not_believed(s, OTHER, &answer);
+}
+
+TEST(frames_believe_no_answer_of_another_node)
+{
+	forge_each(come_from_another_node);
+}
+
+static void name_no_record(struct scene *s, struct message answer)
+{
+	answer.op_handle = HANDLE_NONE;
+	not_believed(s, ASKED, &answer);
+	answer.link = FRAMES_NO_ACK;
+	not_believed(s, ASKED, &answer);
+	answer.source_nid = OTHER;
+	not_believed(s, OTHER, &answer);
+}
+
+TEST(frames_believe_no_answer_that_names_no_operation)
+{
+	forge_each(name_no_record);
+}
+
+static void have_a_wrong_field(struct scene *s, struct message answer)
+{
+	struct message wrong = answer;
+
+	for (int none = 0; none < 2; none++) {
+		wrong.link = none ? FRAMES_NO_ACK : 0;
+		wrong.op_handle += 1ULL << HANDLE_INDEX_BITS;
+		not_believed(s, ASKED, &wrong);
+		wrong.op_handle = answer.op_handle;
+		wrong.md_handle += 1ULL << HANDLE_INDEX_BITS;
+		not_believed(s, ASKED, &wrong);
+		wrong.md_handle = s->put_md;
+		not_believed(s, ASKED, &wrong);
+		wrong.md_handle = answer.md_handle;
+		wrong.source_pid = 2;
+		not_believed(s, ASKED, &wrong);
+		wrong.source_pid = answer.source_pid;
+		if (answer.operation == MESSAGE_ACK) {
+			wrong.eq_handle += 1ULL << HANDLE_INDEX_BITS;
+			not_believed(s, ASKED, &wrong);
+			wrong.eq_handle = answer.eq_handle;
+		}
+		wrong.operation = answer.operation == MESSAGE_ACK ? MESSAGE_REPLY : MESSAGE_ACK;
+		not_believed(s, ASKED, &wrong);
+		wrong.operation = answer.operation;
+	}
+}
+
+TEST(frames_believe_no_answer_with_a_wrong_field)
+{
+	forge_each(have_a_wrong_field);
+}
+
+/* The node that was asked dies, and its next life answers what was asked before. */
+TEST(frames_believe_no_answer_of_a_later_life)
+{
+	struct scene s;
+
+	for (int kind = 0; kind < KINDS; kind++) {
+		struct message answer;
+
+		scene_open(&s);
+		ask(&s, (enum kind)kind);
+		answer = answer_to(&s);
+		fabric_kill(&s.fabric, ASKED);
+		in_lost(s.frames, ASKED);             /* as its next life is heard of */
+		fabric_revive(&s.fabric, ASKED);
+		CHECK_IS(status(&s.w, 0, STAT_OP_USED), 0);
+		while (next(&s.w, 0, s.eq) >= 0)
+			continue;
+		CHECK_IS(s.w.event.ni_fail_type, NI_FAIL);
+		ask(&s, GET);                         /* takes the record of before */
+		CHECK_IS(HANDLE_INDEX(s.request.op_handle), HANDLE_INDEX(answer.op_handle));
+		not_believed(&s, ASKED, &answer);
+		CHECK_IS(fabric_settle(&s.fabric, LONG_NS), 1);
+		scene_close(&s);
+	}
+}

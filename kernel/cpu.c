@@ -6,6 +6,7 @@
 #include "cpu.h"
 
 #include "panic.h"
+#include "time.h"
 #include "vectors.h"
 #include "x86.h"
 
@@ -168,6 +169,18 @@ void cpu_features(void)
 	wrmsr(MSR_STAR, (uint64_t)KERNEL_CS << 32 | (uint64_t)(USER_SS - 8) << 48);
 	wrmsr(MSR_LSTAR, (uint64_t)syscall_entry);
 	wrmsr(MSR_FMASK, RFLAGS_IF | RFLAGS_TF | RFLAGS_DF | RFLAGS_AC | RFLAGS_NT | RFLAGS_IOPL);
+}
+
+uint64_t cpu_random(void)
+{
+	uint64_t value;
+	bool there = false;
+
+	/* It fails while its source is drained, at most ten times in a row (Intel's manual,
+	 * volume 1, 7.3.17.1). */
+	for (int i = 0; i < 10 && !there && (cpuid(1, 0).ecx & CPUID1_ECX_RDRAND); i++)
+		__asm__ volatile("rdrand %0" : "=r"(value), "=@ccc"(there));
+	return there ? value : rdtsc() ^ wall_ns() << 24;
 }
 
 enum hypervisor cpu_hypervisor(void)

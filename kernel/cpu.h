@@ -56,6 +56,9 @@ static inline struct trap_frame *user_frame(void)
 void cpu_start(void);       /* segments, interrupt table, IST: faults are reported from here */
 void cpu_features(void);    /* control registers, FPU, system calls; memory_start was called */
 
+/* A number that nobody outside can guess: the processor's, or else of the clocks. */
+uint64_t cpu_random(void);
+
 extern bool cpu_has_crc32;  /* SSE 4.2's instruction; known from cpu_features on */
 
 enum hypervisor { HYPERVISOR_NONE, HYPERVISOR_TCG, HYPERVISOR_KVM, HYPERVISOR_OTHER };

@@ -10,6 +10,7 @@
 #include "../net/shm/region.h"
 #include <margay/abi.h>
 #include "console.h"
+#include "cpu.h"
 #include "link_copy.h"
 #include "link_frames.h"
 #include "memory.h"
@@ -324,7 +325,7 @@ void link_start(void)
 	member = (struct shm_member){ .region = node.region, .node = node.id };
 	own_view = (struct process_view){
 		.nid = node.id, .pid = node.pid, .uid = node.uid, .jid = node.jid,
-		.base = APP_BASE,
+		.base = APP_BASE, .seed = parameters.seed ? parameters.seed : cpu_random(),
 	};
 	link_near_first = parameters.frames ? node.id : 0;
 	link_near_nodes = parameters.frames ? 1 : node.size;

@@ -156,6 +156,8 @@ static bool set_number(const char *key, const char *value)
 		parameters.stack_bytes = number(key, value);
 	else if (!strcmp(key, "ecam"))
 		parameters.ecam = number(key, value);
+	else if (!strcmp(key, "seed"))
+		parameters.seed = number(key, value);
 	else if (!strcmp(key, "exitport"))
 		parameters.exit_port = (uint16_t)number(key, value);
 	else

@@ -33,6 +33,7 @@ struct parameters {
 	                              the battery-backed clock */
 	bool     keyed;            /* auth=: frames carry a checksum with the job's key */
 	uint8_t  key[PARAMETER_KEY];
+	uint64_t seed;             /* of handles' first generations; 0: the kernel makes one */
 	bool     stats;
 	bool     stay;             /* at the end the machine stays on, halted */
 	uint64_t stack_bytes;      /* 0: the kernel chooses */

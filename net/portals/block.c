@@ -160,6 +160,7 @@ void block_init(struct process_view *view)
 	block->pid = view->pid;
 	block->uid = view->uid;
 	block->jid = view->jid;
+	block->seed = view->seed;
 	block->incarnation++;
 	block->version = BLOCK_VERSION;
 	/* Last: view_check of another kernel believes the rest from now on. */

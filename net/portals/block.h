@@ -141,8 +141,9 @@ struct block {
 	uint32_t uid, jid;
 	uint64_t incarnation;  /* counts block_init; the interface's handle carries it */
 	uint64_t event_base;   /* first event number of the next event queue */
+	uint64_t seed;         /* of handles' first generations, from the view */
 	struct block_granted granted;
-	uint8_t  pad[20];
+	uint8_t  pad[12];
 	struct pool pools[POOL_COUNT];
 	uint8_t  pad2[28];
 	struct block_side started, delivered;
@@ -183,7 +184,7 @@ uint64_t block_bytes(const struct block_limits *limits);
  * again for another PtlNIInit after block_close, when block_pending is 0.
  * Memory that never was a block must be zero. All objects of before are gone,
  * their handles stay invalid for ever. Counters start at 0. Takes identity
- * from the view. Grants everything. Leaves the lock word, the barrier's words
+ * and seed from the view. Grants everything. Leaves the lock word, the barrier's words
  * and the event slots alone. Touches only what was used before.
  */
 void block_init(struct process_view *view);

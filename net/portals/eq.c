@@ -72,7 +72,7 @@ int eq_alloc(struct process_view *view, uint64_t count, uint64_t read_index, int
 		return error;
 	eq = &view->eqs[index];
 	if (fresh)
-		eq->handle = handle_free(eq->handle);
+		eq->handle = handle_fresh(view->block, eq->handle, KIND_EQ, index);
 	else if (HANDLE_KIND(eq->handle) != KIND_FREE)
 		return PORTALS_FAIL;
 	pool_taken(pool, fresh, eq->first_slot);

@@ -61,7 +61,8 @@ static int create(struct process_view *view, uint32_t me, const struct md_args *
 			return error;
 	}
 	pool_taken(pool, fresh, md->next);
-	made.handle = handle_in_use(fresh ? handle_free(md->handle) : md->handle, KIND_MD, index);
+	made.handle = handle_in_use(fresh ? handle_fresh(view->block, md->handle, KIND_MD, index) :
+				    md->handle, KIND_MD, index);
 	made.user.pad0 = made.user.pad1 = 0;
 	*md = made;
 	*handle = md->handle;

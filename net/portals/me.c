@@ -40,7 +40,7 @@ static int create(struct process_view *view, uint32_t pt_index, uint32_t prev, u
 		return PORTALS_ME_LIST_TOO_LONG;
 	me = &view->mes[index];
 	if (fresh)
-		me->handle = handle_free(me->handle);
+		me->handle = handle_fresh(view->block, me->handle, KIND_ME, index);
 	else if (HANDLE_KIND(me->handle) != KIND_FREE)
 		return PORTALS_FAIL;
 	pool_taken(pool, fresh, me->next);

@@ -20,7 +20,7 @@ int op_take(struct process_view *view, struct operation **taken)
 		return DELIVER_DAMAGED;
 	op = &view->ops[index];
 	if (fresh)
-		op->handle = handle_free(op->handle);
+		op->handle = handle_fresh(view->block, op->handle, KIND_OP, index);
 	else if (HANDLE_KIND(op->handle) != KIND_FREE)
 		return DELIVER_DAMAGED;
 	pool_taken(pool, fresh, op->next);

@@ -3,7 +3,7 @@
  * Private to the objects' files; block's lock held.
  *
  * A free entry's handle field holds its next generation in a handle's
- * generation bits, and kind and index 0. Entries from pool->fresh on have not
+ * generation bits, and kind and index 0; or all 0, before its first use. Entries from pool->fresh on have not
  * been used since block_init and are on no chain: so a pool costs memory and
  * time for what is used of it, not for its size.
  */
@@ -20,12 +20,35 @@ static inline handle_t handle_in_use(handle_t free, enum handle_kind kind, uint3
 	return (uint64_t)kind << HANDLE_KIND_SHIFT | (free & GENERATION_MASK) | index;
 }
 
+/*
+ * The first generation of an entry: known to those who know the block's seed, so that
+ * nothing from outside the job can name an object without having seen its handle.
+ * (splitmix64's steps: each bit of the seed and the place changes each of the result.)
+ */
+static inline handle_t handle_first(const struct block *block, enum handle_kind kind,
+				    uint32_t index)
+{
+	uint64_t x = block->seed + ((uint64_t)kind << 32 | index) * 0x9e3779b97f4a7c15ULL;
+
+	x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9ULL;
+	x = (x ^ x >> 27) * 0x94d049bb133111ebULL;
+	return (x ^ x >> 31) & GENERATION_MASK;
+}
+
 /* What to leave in an entry's handle when it gets free, or is formatted. */
 static inline handle_t handle_free(handle_t handle)
 {
 	if (HANDLE_KIND(handle) != KIND_FREE)
 		handle += GENERATION_ONE;
 	return handle & GENERATION_MASK;
+}
+
+/* The same for an entry that is taken for the first time since block_init: one that
+ * was never used, in no life of the block, has 0. */
+static inline handle_t handle_fresh(const struct block *block, handle_t handle,
+				    enum handle_kind kind, uint32_t index)
+{
+	return handle ? handle_free(handle) : handle_first(block, kind, index);
 }
 
 /*

@@ -40,6 +40,8 @@ struct process_view {
 	uint64_t base;              /* the owner's virtual address of that byte */
 	uint32_t nid, pid;          /* the owner */
 	uint32_t uid, jid;
+	uint64_t seed;              /* for block_init, of the owner's view: a number that nothing
+	                               outside the job knows; fixed where runs are repeated */
 };
 
 /*

@@ -13,8 +13,9 @@
 
 /*
  * A handle: kind in bits 60..63, generation in bits 16..59, index in bits
- * 0..15. An entry's generation grows by one each time the entry is freed, also
- * across block_init, so a handle names one object for ever: 2^44 reuses of one
+ * 0..15. An entry's generation starts at a number that only the job knows
+ * (pool.h) and grows by one each time the entry is freed, also across
+ * block_init, so a handle names one object for ever: 2^44 reuses of one
  * entry are 200 days at a million a second. No handle is 0.
  */
 typedef uint64_t handle_t;

@@ -242,3 +242,50 @@ TEST(block_init_keeps_the_barrier)
 	CHECK_IS(w.views[0].block->barrier[5], 3);
 	world_close(&w);
 }
+
+/* What the first match entries, descriptors, queues and records of a block are called. */
+static void first_handles(uint64_t seed, handle_t *handles)
+{
+	struct operation *op;
+	struct world w;
+
+	world_open(&w, &test_limits);
+	block_close(&w.views[0]);
+	w.views[0].seed = seed;
+	block_init(&w.views[0]);
+	block_open(&w.views[0]);
+	for (int i = 0; i < 4; i++) {
+		handles[i] = new_me(&w, 0, 1);
+		handles[4 + i] = bind(&w, 0, memory(0, 8, 0, EQ_NONE), UNLINK_NEVER);
+		handles[8 + i] = new_eq(&w, 0, 2);
+		CHECK_IS(op_take(&w.views[0], &op), 0);
+		handles[12 + i] = op->handle;
+	}
+	world_drop(&w);
+}
+
+/* Handles begin anywhere, but for those who know the seed: neither from another seed's
+ * handles nor from others of the same block is it seen what an object is called. */
+TEST(rule17_first_generations_follow_from_the_seed)
+{
+	handle_t of[3][16];
+	uint64_t high = 0;
+
+	first_handles(1, of[0]);
+	first_handles(2, of[1]);
+	first_handles(2, of[2]);
+	for (int i = 0; i < 16; i++) {
+		CHECK(of[1][i] == of[2][i]);
+		for (int j = 0; j < 16; j++) {
+			uint64_t a = of[0][i] >> HANDLE_INDEX_BITS << 20;   /* generations */
+			uint64_t b = of[1][j] >> HANDLE_INDEX_BITS << 20;
+			uint64_t c = of[0][j] >> HANDLE_INDEX_BITS << 20;
+
+			/* far apart: no count of reuses leads from the one to the other */
+			CHECK(a - b > 1ULL << 44 && b - a > 1ULL << 44);
+			CHECK(i == j || (a - c > 1ULL << 44 && c - a > 1ULL << 44));
+			high |= a;
+		}
+	}
+	CHECK_IS(high >> 20, (1ULL << 44) - 1);
+}

@@ -5,6 +5,9 @@ all nodes differ in the kernel's command line only.
 """
 from __future__ import annotations
 
+import hashlib
+import struct
+
 from .encode import command_line
 from .errors import MargayError
 from .links import card_arguments, link_keys
@@ -43,10 +46,17 @@ def ram_bytes(boot_bytes: int, segment: int, iso: bool, cards: int = 0) -> int:
     return (need + MB - 1) // MB * MB
 
 
+def handle_seed(options: RunOptions, rank: int, life: int) -> int:
+    """Of the first generations of a node's handles, another in each life (net/portals/pool.h)."""
+    text = options.secret + struct.pack("<II", rank, life)
+    return int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "little") or 1
+
+
 def kernel_line(options: RunOptions, rank: int, job: int, uid: int, life: int = 1) -> str:
     keys = [("node", str(rank)), ("rank", str(rank)), ("n", str(options.nodes)),
             *link_keys(options, life), ("jid", str(job)), ("uid", str(uid)),
-            ("stack", str(options.stack_bytes)), ("exitport", hex(EXIT_PORT))]
+            ("stack", str(options.stack_bytes)), ("exitport", hex(EXIT_PORT)),
+            ("seed", str(handle_seed(options, rank, life)))]
     if options.stats or options.json:
         keys.append(("stats", "1"))
     keys += options.kernel

@@ -132,6 +132,7 @@ class RunOptions:
         self.control = ""         # how a computing node hears of arrivals
         self.crc = False
         self.auth = ""            # the job's key, in hexadecimal
+        self.secret = os.urandom(16)      # what the job's handles begin with follows from it
         self.faults = self.pcap = ""
         self.latency = self.bandwidth = ""        # as the switch takes them
         self.direct = self.accept_forged = False
@@ -455,6 +456,7 @@ def _check(options: RunOptions, command: str) -> None:
             raise MargayError("--icount works under tcg, with one node or over network cards",
                               "leave -n and --accel out, or use --link virtio")
         options.accel = "tcg"
+        options.secret = b""      # the same handles each time
     links.check(options, command)
     if options.rank >= options.nodes:
         raise MargayError(f"--rank {options.rank}: there are {options.nodes} ranks",

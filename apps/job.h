@@ -106,7 +106,8 @@ static inline void job_start(struct job *job)
 	job_check(PtlMDAttach(me, job_memory(NULL, 0, PTL_MD_OP_PUT | PTL_MD_EVENT_START_DISABLE,
 	                                     job->eq), PTL_RETAIN, &md), "PtlMDAttach");
 	job_check(PtlMDBind(job->ni, job_memory(NULL, 0, PTL_MD_EVENT_START_DISABLE |
-	                                        PTL_MD_EVENT_END_DISABLE, job->eq),
+	                                        PTL_MD_EVENT_END_DISABLE | PTL_MD_EVENT_DROPPED,
+	                                        job->eq),
 	                    PTL_RETAIN, &job->signal), "PtlMDBind");
 }
 

@@ -170,6 +170,11 @@ typedef struct {
 #define PTL_MD_EVENT_START_DISABLE  0x080   /* record no *_START events */
 #define PTL_MD_EVENT_END_DISABLE    0x100   /* record no *_END events; with both, only ACK
                                                and UNLINK are recorded */
+#define PTL_MD_EVENT_DROPPED        0x200   /* at the initiator: an ACK with PTL_NI_DROPPED tells
+                                               that a put which asked for an ack was discarded;
+                                               without it such a put ends with SEND_END. It is
+                                               the option of when the put starts that counts
+                                               [M: an extension] */
 
 /*
  * A piece of a descriptor with PTL_MD_IOVEC. The pieces together, in order, are
@@ -210,7 +215,8 @@ typedef enum {
 #define PTL_NI_FAIL     1U  /* the peer has died or cannot be reached, and may have carried
                                it out before; with PUT_END the memory may be partly
                                written [M] */
-#define PTL_NI_DROPPED  2U  /* the target discarded the request: mlength is 0 [M] */
+#define PTL_NI_DROPPED  2U  /* the target discarded the request: mlength is 0; with
+                               REPLY_*, and with ACK if PTL_MD_EVENT_DROPPED is set [M] */
 
 typedef struct {
 	ptl_event_kind_t type;
@@ -264,6 +270,8 @@ enum {
 	PTL_SR_COPIED,          /* bytes that the link had to copy once more than necessary */
 	PTL_SR_BUSY,            /* times that all operation records were in use */
 	PTL_SR_FAILED,          /* operations that ended with a failure */
+	PTL_SR_REFUSED,         /* gets, and puts that asked for an ack, that their target
+	                           discarded, whether events tell it or not */
 	PTL_SR_ME_USED, PTL_SR_ME_HIGH,     /* match entries in use, and the most ever */
 	PTL_SR_MD_USED, PTL_SR_MD_HIGH,
 	PTL_SR_EQ_USED, PTL_SR_EQ_HIGH,
@@ -495,17 +503,18 @@ int PtlACEntry(ptl_handle_ni_t ni, ptl_ac_index_t ac_index, ptl_process_id_t mat
  * PTL_MD_MANAGE_REMOTE. Common errors: PTL_MD_INVALID: handle, or the descriptor
  * is inactive; PTL_PROCESS_INVALID: a wildcard, or no such node; PTL_NO_SPACE:
  * too many operations under way. That the target discards the message, whatever
- * the reason, is no error of the call: the target counts it, and whoever waits
- * for an answer gets it with PTL_NI_DROPPED [M], or with PTL_NI_FAIL if the target
- * died.
+ * the reason, is no error of the call: the target counts it. What fetches then ends
+ * with PTL_NI_DROPPED [M]. A put ends without an ACK event, as in 3.0 and 3.3, unless
+ * its descriptor has PTL_MD_EVENT_DROPPED [M]; PTL_SR_REFUSED counts it if it asked for
+ * an ack. If the target died, the answer that is awaited comes with PTL_NI_FAIL.
  */
 
 /*
  * Send the whole of a descriptor's memory. With PTL_ACK_REQ an ACK event follows,
- * if the descriptor has an event queue and the target's does not disable acks,
- * or the message was discarded. hdr_data arrives in the target's events. Uses up
- * 1 of the descriptor's threshold, and 1 for the ack if any is left. Common
- * errors. [3.3]
+ * if the descriptor has an event queue and the target's does not disable acks. If
+ * the message is discarded one follows with PTL_MD_EVENT_DROPPED only. hdr_data
+ * arrives in the target's events. Uses up 1 of the descriptor's threshold, and 1 for
+ * the ack if one comes and any is left. Common errors. [3.3]
  */
 int PtlPut(ptl_handle_md_t md, ptl_ack_req_t ack_req, ptl_process_id_t target,
 	   ptl_pt_index_t pt_index, ptl_ac_index_t ac_index, ptl_match_bits_t match_bits,

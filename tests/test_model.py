@@ -60,9 +60,10 @@ CASES = {
     8: ("threshold is used up", "the entry goes too", "the next descriptor is the first"),
     12: ("acknowledged", "acks disabled", "no queue, no ack"),
     13: ("recorded", "the descriptor is gone", "no queue"),
-    14: ("whole", "cut", "no room", "no descriptor"),
-    16: ("answered", "silent"),
-    17: ("not awaited",),
+    14: ("whole", "cut", "no room"),
+    16: ("answered", "silent", "ends silently", "told"),
+    17: ("nothing waits", "other kind", "other node", "other process", "other descriptor",
+         "other queue"),
     19: ("START disabled", "END disabled"),
     20: ("overtaken",),
     24: ("pending", "unread", "owed"),
@@ -108,7 +109,7 @@ def test_long_sequences():
     wanted |= {(command, result): 100 for command, results in DELIVERED.items()
                for result in results}
     wanted |= {(rule, case): 10 for rule, cases in CASES.items() for case in cases}
-    wanted |= {("option", bit): 500 for bit in range(9)}
+    wanted |= {("option", bit): 500 for bit in range(10)}
     wanted |= {("event", kind, 0): 200 for kind in range(12)}
     wanted |= {("event", kind, fail): 10 for kind, fail in (
         (objects.GET_END, 1), (objects.PUT_END, 1), (objects.SEND_END, 1), (objects.REPLY_END, 1),

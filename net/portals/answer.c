@@ -111,6 +111,13 @@ static uint32_t bury(struct process_view *view, struct md *md, struct grant *gra
 	return events;
 }
 
+/* Rule 16: a put that was discarded ends without an event, as in Portals 3.0 and 3.3, unless
+ * its descriptor asked for one. To the descriptor it is as if no ack had come. */
+static int ends_silently(const struct operation *op, const struct message *ack)
+{
+	return ack->fail == NI_DROPPED && !op->tells_dropped;
+}
+
 int answer_ack(struct process_view *view, const struct message *ack, struct grant *grant)
 {
 	struct operation *op;
@@ -125,8 +132,9 @@ int answer_ack(struct process_view *view, const struct message *ack, struct gran
 	if (!op)
 		return dropped(view);
 	op_give(view, op); /* what it says stays there as long as the lock is held */
-	if (ack->fail == NI_FAIL)
-		view->block->delivered.counters[STAT_FAILED]++;
+	block_count_end(view->block, ack->fail);
+	if (ends_silently(op, ack))
+		return DELIVER_OK;
 	md = md_lookup(view, ack->md_handle);
 	eq = eq_lookup(view, ack->eq_handle);
 	if (!eq)
@@ -148,11 +156,9 @@ static int discard_reply(struct process_view *view, struct operation *op, struct
 			 struct grant *grant)
 {
 	op_give(view, op);
-	if (md) {
-		if (md->pending > 0)
-			md->pending--;
-		grant->events = bury(view, md, grant);
-	}
+	if (md->pending > 0)
+		md->pending--;
+	grant->events = bury(view, md, grant);
 	return dropped(view);
 }
 
@@ -182,8 +188,10 @@ static int receive(struct process_view *view, const struct message *reply,
 	if (!op)
 		return dropped(view);
 	md = md_lookup(view, reply->md_handle);
-	if (!md)
-		return discard_reply(view, found->op, 0, grant);
+	if (!md) { /* a fetch pins its descriptor */
+		op_give(view, found->op);
+		return DELIVER_DAMAGED;
+	}
 
 	/* Rule 14: the events' space is reserved when it begins (rule 22). */
 	found->md = md;
@@ -226,7 +234,7 @@ int answer_reply(struct process_view *view, const struct message *reply, uint32_
 
 	grant->op = op->handle;
 	if (eq) {
-		op->reserved = found.needed - !(options & MD_EVENT_START_DISABLE);
+		op->reserved = (uint16_t)(found.needed - !(options & MD_EVENT_START_DISABLE));
 		eq->reserved += op->reserved;
 		if (!(options & MD_EVENT_END_DISABLE)) {
 			eq->begun++;
@@ -269,9 +277,8 @@ int answer_reply_inline(struct process_view *view, const struct message *reply,
 					  op->hdr_data, op->link, NI_OK);
 	if (range_write(view, grant, payload))
 		fail = NI_FAIL;
-	if (fail == NI_FAIL)
-		block->delivered.counters[STAT_FAILED]++;
-	else
+	block_count_end(block, fail);
+	if (fail != NI_FAIL)
 		block->delivered.counters[STAT_BYTES_IN] += grant->bytes;
 	if (eq && !(options & MD_EVENT_END_DISABLE))
 		grant->events += eq_record(view, eq, &op->head, EVENT_REPLY_END, &md->user,

@@ -107,6 +107,7 @@ enum block_register {
 	STAT_COPIED,       /* bytes that a link copied more than once; links add */
 	STAT_BUSY,         /* times that no operation record was free */
 	STAT_FAILED,       /* operations that ended with NI_FAIL */
+	STAT_REFUSED,      /* this process's operations that ended with NI_DROPPED, told or not */
 	STAT_COUNTERS,
 	STAT_ME_USED = STAT_COUNTERS, STAT_ME_HIGH,
 	STAT_MD_USED, STAT_MD_HIGH,
@@ -128,7 +129,7 @@ struct block_side {
 	uint64_t operations;   /* begun: the next link number's half */
 	uint64_t sends;        /* started: puts not yet sent */
 	uint64_t counters[STAT_COUNTERS]; /* enum block_register; changed under the lock */
-	uint8_t  pad[48];
+	uint8_t  pad[40];
 };
 
 struct block {
@@ -168,6 +169,15 @@ static inline uint64_t block_link_started(const struct block *block)
 static inline uint64_t block_link_delivered(const struct block *block)
 {
 	return block->delivered.operations * 2 + 1;
+}
+
+/* An operation has ended so: count it. */
+static inline void block_count_end(struct block *block, enum fail_type fail)
+{
+	if (fail == NI_FAIL)
+		block->delivered.counters[STAT_FAILED]++;
+	else if (fail == NI_DROPPED)
+		block->delivered.counters[STAT_REFUSED]++;
 }
 
 struct process_view;
@@ -226,6 +236,7 @@ int block_status(const struct process_view *view, uint64_t index, uint64_t *valu
  * gets and awaited acks that it would have answered. The owner's kernel calls
  * it once per death. Returns how many were ended; *events (if not null) counts
  * the events recorded, so that the caller wakes its application.
+ * Nothing is left then that a later life of that node could answer or end.
  * Operations that a living kernel carries out on the dead one's behalf are
  * ended by that kernel's link with deliver_end(..., NI_FAIL, ...).
  */

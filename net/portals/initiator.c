@@ -208,6 +208,7 @@ int initiator_put(struct process_view *view, const struct initiator_args *args,
 			return error;
 		op->hdr_data = message->hdr_data;
 		op->eq_handle = eq->handle;
+		op->tells_dropped = !!(md->user.options & MD_EVENT_DROPPED);
 		message->ack_request = ACK_YES;
 		message->eq_handle = eq->handle;
 		message->op_handle = op->handle;

@@ -7,7 +7,9 @@
  *         FREE -> OPEN (put or get begun at the target)                         -> FREE
  *
  * `runner` is the node whose action ends the record: who carries the data, or
- * in WAITING who shall answer. When that node dies the owner ends the record.
+ * in WAITING who shall answer. When that node dies, or another life of it begins,
+ * the owner ends the record (block_peer_died): an answer names the record, with its
+ * generation, so none of a later life is taken for that of the earlier.
  */
 #ifndef NET_PORTALS_OP_H
 #define NET_PORTALS_OP_H
@@ -26,7 +28,9 @@ struct operation {
 	uint32_t md;              /* index of the descriptor that it pins, or NO_INDEX */
 	uint32_t link;            /* of this operation's events */
 	uint32_t next;            /* free: next free record */
-	uint32_t reserved;        /* event slots reserved in the descriptor's queue */
+	uint16_t reserved;        /* event slots reserved in the descriptor's queue */
+	uint8_t  tells_dropped;   /* WAITING for an ack: MD_EVENT_DROPPED, when it was started */
+	uint8_t  zero;
 	uint8_t  phase;           /* enum op_phase */
 	uint8_t  kind;            /* enum message_operation: what is under way or awaited */
 	uint8_t  fail;            /* REPLY: enum fail_type that it brought */

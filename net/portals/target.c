@@ -179,9 +179,8 @@ int deliver_end(struct process_view *view, struct grant *grant, enum fail_type f
 	}
 	if (fail == NI_OK)
 		fail = op->fail;
-	if (fail == NI_FAIL)
-		block->delivered.counters[STAT_FAILED]++;
-	else
+	block_count_end(block, fail);
+	if (fail != NI_FAIL)
 		block->delivered.counters[op->kind == MESSAGE_GET ? STAT_BYTES_OUT : STAT_BYTES_IN] +=
 			op->head.mlength;
 	if (grant->ack) {

@@ -105,15 +105,16 @@ static inline ptl_handle_me_t attach(struct roles *r, uint64_t bits, uint64_t ig
 	return me;
 }
 
-/* Puts the first `bytes` bytes of `out` and waits for SEND_END and ACK; returns the ack. */
+/* Puts the first `bytes` bytes of `out` and waits for SEND_END and ACK, which comes also if
+ * the put was discarded; returns the ack. */
 static inline ptl_event_t put(struct roles *r, size_t bytes, uint64_t bits, uint64_t offset,
                               uint64_t hdr_data)
 {
 	ptl_handle_md_t md;
 	ptl_event_t sent, ack;
 
-	EQUAL(PtlMDBind(r->job.ni, memory(r->out, bytes, PTL_MD_THRESH_INF, 0, r->own), PTL_RETAIN,
-	                &md), PTL_OK);
+	EQUAL(PtlMDBind(r->job.ni, memory(r->out, bytes, PTL_MD_THRESH_INF, PTL_MD_EVENT_DROPPED,
+	                                  r->own), PTL_RETAIN, &md), PTL_OK);
 	EQUAL(PtlPut(md, PTL_ACK_REQ, r->to, PT, 0, bits, offset, hdr_data), PTL_OK);
 	sent = expect(r->own, PTL_EVENT_SEND_END);
 	ack = expect(r->own, PTL_EVENT_ACK);

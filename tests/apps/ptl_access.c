@@ -92,8 +92,8 @@ static void case_defaults(struct roles *r)
 		ptl_handle_md_t md;
 
 		put_ok(r, 8, 1, 0, 8);
-		EQUAL(PtlMDBind(r->job.ni, memory(r->out, 8, PTL_MD_THRESH_INF, 0, r->own), PTL_RETAIN, &md),
-		      PTL_OK);
+		EQUAL(PtlMDBind(r->job.ni, memory(r->out, 8, PTL_MD_THRESH_INF, PTL_MD_EVENT_DROPPED,
+		                                  r->own), PTL_RETAIN, &md), PTL_OK);
 		for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++) {
 			EQUAL(PtlPut(md, PTL_ACK_REQ, r->to, PT, refused[i], 1, 0, 0), PTL_OK);
 			expect(r->own, PTL_EVENT_SEND_END);
@@ -153,8 +153,8 @@ static void case_entries(struct roles *r)
 			int wanted = entries[i].admits ? PTL_NI_OK : PTL_NI_DROPPED;
 			ptl_handle_md_t md;
 
-			EQUAL(PtlMDBind(r->job.ni, memory(r->out, 8, PTL_MD_THRESH_INF, 0, r->own), PTL_RETAIN,
-			                &md), PTL_OK);
+			EQUAL(PtlMDBind(r->job.ni, memory(r->out, 8, PTL_MD_THRESH_INF, PTL_MD_EVENT_DROPPED,
+			                                  r->own), PTL_RETAIN, &md), PTL_OK);
 			EQUAL(PtlPut(md, PTL_ACK_REQ, r->to, PT, ac, 1, 0, i), PTL_OK);
 			expect(r->own, PTL_EVENT_SEND_END);
 			EQUAL(expect(r->own, PTL_EVENT_ACK).ni_fail_type, wanted);
@@ -188,7 +188,8 @@ static void case_each_rank(struct roles *r)
 	if (r->job.rank == 0)
 		me = attach(r, 1, 0, memory(r->in, 8, PTL_MD_THRESH_INF, PTL_MD_OP_PUT |
 		                            PTL_MD_MANAGE_REMOTE, r->eq), PTL_RETAIN);
-	EQUAL(PtlMDBind(r->job.ni, memory(r->out, 8, PTL_MD_THRESH_INF, PTL_MD_EVENT_END_DISABLE, r->own),
+	EQUAL(PtlMDBind(r->job.ni, memory(r->out, 8, PTL_MD_THRESH_INF, PTL_MD_EVENT_END_DISABLE |
+	                                  PTL_MD_EVENT_DROPPED, r->own),
 	                PTL_RETAIN, &md), PTL_OK);
 	for (int admitted = 0; admitted < size; admitted++) {
 		if (r->job.rank == 0)

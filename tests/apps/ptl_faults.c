@@ -85,7 +85,8 @@ static uint64_t place(int from, uint64_t number)
 
 static void bind(struct op *op, void *bytes, uint64_t length, unsigned options)
 {
-	ptl_md_t md = job_memory(bytes, length, options | PTL_MD_EVENT_START_DISABLE, own);
+	ptl_md_t md = job_memory(bytes, length, options | PTL_MD_EVENT_START_DISABLE |
+	                         PTL_MD_EVENT_DROPPED, own);
 
 	md.user_ptr = op;
 	job_check(PtlMDBind(job.ni, md, PTL_RETAIN, &op->md), "PtlMDBind");

@@ -173,7 +173,7 @@ static void case_messages(void)
 	ptl_ni_limits_t wanted = few;
 	ptl_md_t md = { .start = memory, .length = 8, .threshold = PTL_MD_THRESH_INF,
 	                .options = PTL_MD_OP_PUT | PTL_MD_MANAGE_REMOTE | PTL_MD_EVENT_START_DISABLE |
-	                           PTL_MD_EVENT_END_DISABLE };
+	                           PTL_MD_EVENT_END_DISABLE | PTL_MD_EVENT_DROPPED };
 	static const struct { unsigned pt, ac; int fails; } sent[] = {
 		{ 5, 0, PTL_NI_OK }, { 6, 0, PTL_NI_DROPPED }, { 63, 0, PTL_NI_DROPPED },
 		{ 5, 4, PTL_NI_OK }, { 5, 5, PTL_NI_DROPPED }, { 5, 63, PTL_NI_DROPPED },

@@ -90,7 +90,8 @@ static void sender(void)
 	int failed = 0;
 
 	job_check(PtlMDBind(job.ni, job_memory(bytes, BYTES, PTL_MD_EVENT_START_DISABLE |
-	                                       PTL_MD_EVENT_END_DISABLE, job.eq),
+	                                       PTL_MD_EVENT_END_DISABLE | PTL_MD_EVENT_DROPPED,
+	                                       job.eq),
 	                    PTL_RETAIN, &md), "PtlMDBind");
 	put_until_taken(md, 1);
 	say("talks");

@@ -11,8 +11,8 @@ static ptl_handle_md_t bind(struct roles *r, void *start, size_t length, int thr
 {
 	ptl_handle_md_t md;
 
-	EQUAL(PtlMDBind(r->job.ni, memory(start, length, threshold, 0, r->own), PTL_RETAIN, &md),
-	      PTL_OK);
+	EQUAL(PtlMDBind(r->job.ni, memory(start, length, threshold, PTL_MD_EVENT_DROPPED, r->own),
+	                PTL_RETAIN, &md), PTL_OK);
 	return md;
 }
 

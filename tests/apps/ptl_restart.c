@@ -83,7 +83,7 @@ static void say(int rank, uint64_t kind, uint64_t number)
 	struct peer *peer = &peers[rank];
 	struct words words = { kind, life, number, size_of(number), peer->heard };
 	ptl_md_t md = job_memory(peer->out, words.bytes, PTL_MD_EVENT_START_DISABLE |
-	                         PTL_MD_EVENT_END_DISABLE, own);
+	                         PTL_MD_EVENT_END_DISABLE | PTL_MD_EVENT_DROPPED, own);
 
 	memcpy(peer->out, &words, sizeof words);
 	for (uint64_t i = sizeof words; i < words.bytes; i++)

@@ -334,12 +334,25 @@ static void case_drops(struct roles *r)
 	}
 	meet(r);
 	if (r->initiator) {
+		ptl_sr_value_t refused;
 		ptl_event_t reply;
 
-		EQUAL(PtlMDBind(r->job.ni, memory(got, 8, PTL_MD_THRESH_INF, 0, r->own), PTL_RETAIN, &md),
-		      PTL_OK);
+		refused = status(r, PTL_SR_REFUSED);
+		EQUAL(PtlMDBind(r->job.ni, memory(got, 8, 4, 0, r->own), PTL_RETAIN, &md), PTL_OK);
 		EQUAL(PtlPut(md, PTL_NOACK_REQ, r->to, PT, 0, 99, 0, 0), PTL_OK);  /* silent */
 		expect(r->own, PTL_EVENT_SEND_END);
+		EQUAL(PtlPut(md, PTL_ACK_REQ, r->to, PT, 0, 99, 0, 0), PTL_OK);    /* silent too */
+		expect(r->own, PTL_EVENT_SEND_END);
+		EQUAL(PtlAtomic(md, 0, 8, PTL_ACK_REQ, r->to, PT, 0, 99, 0, 0, PTL_SUM, PTL_INT64_T),
+		      PTL_OK);
+		EQUAL(expect(r->own, PTL_EVENT_SEND_END).md.threshold, 1);
+		while (status(r, PTL_SR_OP_USED) > 0)                              /* but they end */
+			continue;
+		EQUAL(status(r, PTL_SR_REFUSED), refused + 2);
+		expect_empty(r->own);
+		EQUAL(PtlMDUnlink(md), PTL_OK);
+		EQUAL(PtlMDBind(r->job.ni, memory(got, 8, PTL_MD_THRESH_INF, PTL_MD_EVENT_DROPPED, r->own),
+		                PTL_RETAIN, &md), PTL_OK);
 		EQUAL(PtlPut(md, PTL_ACK_REQ, r->to, 60000, 0, 1, 0, 0), PTL_OK);  /* portal index */
 		expect(r->own, PTL_EVENT_SEND_END);
 		EQUAL(expect(r->own, PTL_EVENT_ACK).ni_fail_type, PTL_NI_DROPPED);
@@ -356,7 +369,7 @@ static void case_drops(struct roles *r)
 	}
 	meet(r);
 	if (r->target) {
-		EQUAL(status(r, PTL_SR_DROP_COUNT), before + 6);
+		EQUAL(status(r, PTL_SR_DROP_COUNT), before + 8);
 		EQUAL(PtlMEUnlink(me), PTL_OK);
 	}
 }

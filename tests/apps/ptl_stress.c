@@ -296,13 +296,13 @@ static void start(uint64_t seed)
 	                        PTL_RETAIN);
 	exposed[4] = job_expose(&job, PT_TOKENS, 0, job_memory(tokens, sizeof tokens, both,
 	                        PTL_EQ_NONE), PTL_RETAIN);
-	out_md = bind(out_bytes, LARGEST, 0);
+	out_md = bind(out_bytes, LARGEST, PTL_MD_EVENT_DROPPED);
 	in_md = bind(in_bytes, LARGEST, PTL_MD_OP_PUT);
 	hand_md = bind(&hand[0], 8, 0);
 	got_md = bind(&hand[1], 8, PTL_MD_OP_PUT);
 	job_check(PtlMDBind(job.ni, job_memory(NULL, 0, PTL_MD_EVENT_START_DISABLE |
-	                                       PTL_MD_EVENT_END_DISABLE, own), PTL_RETAIN, &nothing_md),
-	          "PtlMDBind");
+	                                       PTL_MD_EVENT_END_DISABLE | PTL_MD_EVENT_DROPPED, own),
+	                    PTL_RETAIN, &nothing_md), "PtlMDBind");
 	owner_start(&owner, &job, peers, seed * 1000 + job.rank);
 }
 

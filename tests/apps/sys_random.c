@@ -81,7 +81,7 @@ static void descriptor(ptl_md_t *md)
 {
 	*md = (ptl_md_t){ .start = (void *)address(), .length = next() % 300,
 	                  .threshold = (int)(next() % 5) - 1, .max_size = next() % 64,
-	                  .options = next() & (next() % 4 ? 0x1ff : 0x3ff), .user_ptr = (void *)word(),
+	                  .options = next() & (next() % 4 ? 0x3ff : 0x7ff), .user_ptr = (void *)word(),
 	                  .eq_handle = next() % 3 ? PTL_EQ_NONE : handle(EQ) };
 	if (md->options & PTL_MD_IOVEC) {
 		md->length = next() % 4 ? next() % 8 : word();

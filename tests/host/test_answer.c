@@ -150,7 +150,7 @@ TEST(rule17_answers_come_once)
 	args.ack = ACK_YES;
 	CHECK_IS(initiator_put(&w.views[1], &args, &m, &source), 0);
 	CHECK_IS(initiator_sent(&w.views[1], &m, &source, NI_OK), 0);
-	CHECK(message_refuse(&m, NI_DROPPED, &ack));
+	CHECK(message_refuse(&m, NI_OK, &ack));
 	CHECK_IS(deliver_begin(&w.views[1], &ack, 1, &grant, &none), DELIVER_OK);
 	CHECK_IS(deliver_begin(&w.views[1], &ack, 1, &grant, &none), DELIVER_DROPPED);
 	CHECK_IS(initiator_get(&w.views[1], &args, &m), 0);
@@ -257,7 +257,108 @@ TEST_PATHS(rule14_reply_discards)
 	pair_close(&w, &pair);
 }
 
-TEST_PATHS(rule16_discarded_requests_are_answered)
+/* A put that asks for an ack ends silently, whatever its target thinks of it, unless the
+ * descriptor that it was started from had MD_EVENT_DROPPED. */
+TEST_PATHS(rule16_discarded_puts_end_silently)
+{
+	struct world w;
+	struct pair pair = pair_open(&w, 0, MD_THRESH_INF, UNLINK_NEVER);
+	struct md_args md = memory(2000, 64, 0, pair.events);
+	struct initiator_args args = to(pair.source, 0, 6);
+
+	md.threshold = 3;
+	args.ack = ACK_YES;
+	for (int i = 0; i < 4; i++) {
+		int is_atomic = i % 2, told = i / 2;
+		handle_t source;
+
+		md.options = told ? MD_EVENT_DROPPED : 0;
+		source = bind(&w, 1, md, UNLINK_NEVER);
+		args.md = source;
+		args.operation = is_atomic ? MESSAGE_ATOMIC : MESSAGE_PUT;
+		args.atomic_operation = ATOMIC_SUM, args.datatype = ATOMIC_UINT64;
+		args.length = 8;
+		CHECK_IS(put(&w, 1, args), 0);
+		CHECK_IS(next(&w, 1, pair.events), EVENT_SEND_START);
+		CHECK_IS(next(&w, 1, pair.events), EVENT_SEND_END);
+		CHECK_IS(w.event.ni_fail_type, NI_OK);
+		if (told) {
+			CHECK_IS(next(&w, 1, pair.events), EVENT_ACK);
+			CHECK_IS(w.event.ni_fail_type, NI_DROPPED);
+			CHECK_IS(w.event.mlength, 0);
+			CHECK_IS(w.event.rlength, 8);
+		}
+		CHECK_IS(next(&w, 1, pair.events), -1);
+		CHECK_IS(md_lookup(&w.views[1], source)->user.threshold, told ? 1 : 2);
+		CHECK_IS(status(&w, 1, STAT_OP_USED), 0);     /* it has ended all the same, */
+		CHECK_IS(status(&w, 1, STAT_REFUSED), i + 1); /* and that is counted */
+		CHECK_IS(status(&w, 1, STAT_MESSAGES_IN), told ? i - 1 : 0);
+		CHECK_IS(status(&w, 1, STAT_DROPPED), 0);
+		CHECK_IS(status(&w, 0, STAT_DROPPED), i + 1);
+		remove_md(&w, 1, source);
+	}
+	pair_close(&w, &pair);
+}
+
+/* What counts is the option when the put starts: the descriptor may be another since, or gone. */
+TEST(rule16_option_of_when_the_put_started)
+{
+	struct world w;
+	struct pair pair = pair_open(&w, 0, MD_THRESH_INF, UNLINK_NEVER);
+	struct message m[3], answer, none;
+	struct grant source, grant;
+
+	for (int told = 0; told < 2; told++) {
+		struct md_args md = memory(2000, 64, told ? MD_EVENT_DROPPED : 0, pair.events);
+		handle_t from = bind(&w, 1, md, UNLINK_NEVER);
+		struct initiator_args args = to(from, 0, 6);
+
+		args.ack = ACK_YES;
+		for (int i = 0; i < 3; i++) {
+			CHECK_IS(initiator_put(&w.views[1], &args, &m[i], &source), 0);
+			CHECK_IS(initiator_sent(&w.views[1], &m[i], &source, NI_OK), 0);
+		}
+		while (next(&w, 1, pair.events) >= 0)
+			continue;
+		for (int i = 0; i < 3; i++) {
+			if (i == 1) {
+				md.options ^= MD_EVENT_DROPPED;
+				CHECK_IS(md_update(&w.views[1], from, 0, &md, EQ_NONE), 0);
+			}
+			if (i == 2)
+				remove_md(&w, 1, from);
+			CHECK(message_refuse(&m[i], NI_DROPPED, &answer));
+			CHECK_IS(deliver_begin(&w.views[1], &answer, 1, &grant, &none), DELIVER_OK);
+			CHECK_IS(grant.events, told);
+			CHECK_IS(next(&w, 1, pair.events), told ? (int)EVENT_ACK : -1);
+		}
+	}
+	CHECK_IS(status(&w, 1, STAT_OP_USED), 0);
+	pair_close(&w, &pair);
+}
+
+/* A death is told always, whatever the options are. */
+TEST(rule16_a_death_is_not_silent)
+{
+	struct world w;
+	struct pair pair = pair_open(&w, 0, MD_THRESH_INF, UNLINK_NEVER);
+	struct initiator_args args = to(pair.source, 0, 6);
+	struct message m;
+	struct grant source;
+
+	args.ack = ACK_YES;
+	CHECK_IS(initiator_put(&w.views[1], &args, &m, &source), 0);
+	CHECK_IS(initiator_sent(&w.views[1], &m, &source, NI_OK), 0);
+	CHECK_IS(block_peer_died(&w.views[1], 0, 0), 1);
+	CHECK_IS(next(&w, 1, pair.events), EVENT_SEND_START);
+	CHECK_IS(next(&w, 1, pair.events), EVENT_SEND_END);
+	CHECK_IS(next(&w, 1, pair.events), EVENT_ACK);
+	CHECK_IS(w.event.ni_fail_type, NI_FAIL);
+	CHECK_IS(status(&w, 1, STAT_REFUSED), 0);
+	pair_close(&w, &pair);
+}
+
+TEST_PATHS(rule16_discarded_gets_are_answered)
 {
 	struct world w;
 	struct pair pair = pair_open(&w, 0, MD_THRESH_INF, UNLINK_NEVER);
@@ -269,20 +370,14 @@ TEST_PATHS(rule16_discarded_requests_are_answered)
 	CHECK_IS(w.event.ni_fail_type, NI_DROPPED);
 	CHECK_IS(w.event.mlength, 0);
 	CHECK_IS(w.event.rlength, 64);
-	args.ack = ACK_YES;
-	CHECK_IS(put(&w, 1, args), 0);
-	CHECK_IS(next(&w, 1, pair.events), EVENT_SEND_START);
-	CHECK_IS(next(&w, 1, pair.events), EVENT_SEND_END);
-	CHECK_IS(w.event.ni_fail_type, NI_OK);
-	CHECK_IS(next(&w, 1, pair.events), EVENT_ACK);
-	CHECK_IS(w.event.ni_fail_type, NI_DROPPED);
-	CHECK_IS(w.event.mlength, 0);
+	CHECK_IS(status(&w, 1, STAT_REFUSED), 1);
 	args.ack = ACK_NO;                            /* stays silent */
 	CHECK_IS(put(&w, 1, args), 0);
 	CHECK_IS(next(&w, 1, pair.events), EVENT_SEND_START);
 	CHECK_IS(next(&w, 1, pair.events), EVENT_SEND_END);
 	CHECK_IS(next(&w, 1, pair.events), -1);
-	CHECK_IS(status(&w, 0, STAT_DROPPED), 3);
+	CHECK_IS(status(&w, 1, STAT_REFUSED), 1);
+	CHECK_IS(status(&w, 0, STAT_DROPPED), 2);
 	CHECK_IS(status(&w, 0, STAT_MESSAGES_IN), 0);
 	CHECK(shows(&w, 0, 0, 0, 0, WORDS) && shows(&w, 1, 0, 1, 0, WORDS));
 	block_close(&w.views[0]);

@@ -25,8 +25,8 @@ PIECES = 24                # pieces of all iovec descriptors
  EQ_EMPTY, EQ_DROPPED, ATOMIC_INVALID) = (-number for number in range(25))
 
 OP_PUT, OP_GET, MANAGE_REMOTE, TRUNCATE, ACK_DISABLE, IOVEC, MAX_SIZE, START_DISABLE, \
-    END_DISABLE = (1 << bit for bit in range(9))
-OPTIONS = 0x1ff
+    END_DISABLE, EVENT_DROPPED = (1 << bit for bit in range(10))
+OPTIONS = 0x3ff
 
 (GET_START, GET_END, PUT_START, PUT_END, GETPUT_START, GETPUT_END, REPLY_START, REPLY_END,
  SEND_START, SEND_END, ACK_EVENT, UNLINK_EVENT) = range(12)
@@ -34,7 +34,7 @@ KINDS = ("GET_START", "GET_END", "PUT_START", "PUT_END", "GETPUT_START", "GETPUT
          "REPLY_START", "REPLY_END", "SEND_START", "SEND_END", "ACK", "UNLINK")
 
 # The counters of PtlNIStatus, in its order.
-DROPPED, IN, OUT, BYTES_IN, BYTES_OUT, COPIED, BUSY, FAILED = range(8)
+DROPPED, IN, OUT, BYTES_IN, BYTES_OUT, COPIED, BUSY, FAILED, REFUSED = range(9)
 
 
 class Limits(NamedTuple):
@@ -167,7 +167,7 @@ class Owner:
         self.free = list(range(self.operations))[::-1]
         self.sends = 0                     # puts started and not yet sent
         self.pieces_used = 0
-        self.counters = [0] * 8
+        self.counters = [0] * 9
         self.high = [0] * 5
         self.news: list[tuple] = []        # events recorded by this call
 

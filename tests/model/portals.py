@@ -14,8 +14,8 @@ from model.message import (
     WRITES, Flight, Message, Record, atomic_apply, atomic_valid, element, fits)
 from model.objects import (
     ACK_DISABLE, ACK_EVENT, ANY, ATOMIC_INVALID, BUSY, BYTES_IN, BYTES_OUT, DROPPED, END_DISABLE,
-    FAILED, IN, MANAGE_REMOTE, MAX_SIZE, MD_ILLEGAL, MD_INVALID, NO_SPACE, OK, OUT,
-    PROCESS_INVALID, REPLY_START, SEND_START, START_DISABLE, TRUNCATE, Descriptor, Owner, Queue)
+    EVENT_DROPPED, FAILED, IN, MANAGE_REMOTE, MAX_SIZE, MD_ILLEGAL, MD_INVALID, NO_SPACE, OK, OUT,
+    PROCESS_INVALID, REFUSED, REPLY_START, SEND_START, START_DISABLE, TRUNCATE, Descriptor, Owner, Queue)
 
 
 LONG = 4                   # a list of more entries is called long, in what the tests count
@@ -189,7 +189,7 @@ class Process(Owner):
         if m.operation == ACK:
             return self.begin_ack(m)
         if m.operation == REPLY:
-            return self.begin_reply(name, runner, m)
+            return self.begin_reply(runner, m, m.mlength)
         found = self.find(m) if self.admits(m) else None
         if not found:
             return self.discard(m, D_DROPPED)
@@ -242,13 +242,11 @@ class Process(Owner):
         if not self.opened or m.target_pid != self.pid:
             return *self.discard(m, D_CLOSED), b""
         if m.operation == REPLY:
-            result, flight = self.begin_reply(0, 0, m, False)
+            result, flight = self.begin_reply(0, m, INLINE)
             if flight.record is None:
                 return result, flight, b""
             self.data(flight, 0, payload)
-            self.records.pop(flight.record.name, None)
-            if flight.record.number >= 0:
-                self.free.append(flight.record.number)
+            self.give(flight.record)
             self.finish(flight, flight.record, NI_OK)
             return result, flight, b""
         found = self.find(m) if self.admits(m) else None
@@ -297,8 +295,7 @@ class Process(Owner):
             self.counters[BYTES_OUT] += record.mlength
         if fail == NI_OK:
             fail = m.fail
-        if fail == NI_FAIL:
-            self.counters[FAILED] += 1
+        self.count_end(fail)
         kind = REPLY_START if record.kind == REPLY else STARTS[record.kind]
         queue = record.queue
         if queue:
@@ -314,66 +311,69 @@ class Process(Owner):
 
     # ---- acks and replies (rules 11 to 17) -----------------------------------
 
-    def awaited(self, m: Message) -> tuple[bool, Optional[Record]]:
-        """Whether the answer is one that is awaited, or names no record at all (rule 17)."""
+    def count_end(self, fail: int) -> None:
+        if fail != NI_OK:
+            self.counters[FAILED if fail == NI_FAIL else REFUSED] += 1
+
+    def awaited(self, m: Message) -> tuple[Optional[Record], Message]:
+        """Rule 17: the record that waits for this answer, and from its sender, or None. And what
+        there is to believe: rule 15, the initiator knows itself what it has asked for."""
         record = self.records.get(m.op_handle)
-        if m.op_handle == 0:
-            return True, None
-        return (record is not None and record.waiting and record.kind == m.operation
-                and record.message.md_handle == m.md_handle), record
+        if record is None or not record.waiting:
+            return self.meet(17, "nothing waits"), m
+        asked = record.message
+        for case, said, wanted in (
+                ("other kind", m.operation, record.kind), ("other node", m.source_nid, asked.target_nid),
+                ("other process", m.source_pid, asked.target_pid),
+                ("other descriptor", m.md_handle, asked.md_handle),
+                ("other queue", m.eq_handle, asked.eq_handle if record.kind == ACK else m.eq_handle)):
+            if said != wanted:
+                return self.meet(17, case), m
+        believed = self.answer(asked, m.operation, m.fail, m.mlength)
+        return record, believed._replace(uid=m.uid, jid=m.jid)
 
     def begin_ack(self, m: Message) -> tuple[int, Flight]:
-        awaited, record = self.awaited(m)
-        if not awaited:
-            self.meet(17, "not awaited")
+        record, m = self.awaited(m)
+        if record is None:
             return self.discard(m, D_DROPPED)
-        if record:
-            self.give(record)
-        if m.fail == NI_FAIL:
-            self.counters[FAILED] += 1
+        self.give(record)
+        self.count_end(m.fail)
+        if m.fail == NI_DROPPED and not record.tells_dropped:
+            self.meet(16, "ends silently")
+            return D_OK, Flight(m.operation, None, [])
         queue, md = self.eqs.get(m.eq_handle), self.mds.get(m.md_handle)
         if queue is None:
             self.meet(13, "no queue")
             return self.discard(m, D_DROPPED)
         self.counters[IN] += 1
+        if m.fail == NI_DROPPED:
+            self.meet(16, "told")
         if md:
             self.spend(md)
         self.meet(13, "recorded" if md else "the descriptor is gone")
-        self.record(md, queue, ACK_EVENT, self.head(m, m.mlength, m.offset, m.md_handle),
+        self.record(md, queue, ACK_EVENT,
+                    self.head(m, min(m.mlength, m.length), m.offset, m.md_handle),
                     m.hdr_data, m.sequence, m.fail)
         if md:
             self.bury(md)
         return D_OK, Flight(m.operation, None, [])
 
-    def begin_reply(self, name: int, runner: int, m: Message,
-                    pooled: bool = True) -> tuple[int, Flight]:
-        awaited, record = self.awaited(m)
-        if not awaited:
-            self.meet(17, "not awaited")
+    def begin_reply(self, runner: int, m: Message, most: int) -> tuple[int, Flight]:
+        record, m = self.awaited(m)
+        if record is None:
             return self.discard(m, D_DROPPED)
-        md = self.mds.get(m.md_handle)
-        if md is None:
-            self.meet(14, "no descriptor")
-            return self.discard(m, D_DROPPED)
+        md = self.mds[m.md_handle]                       # a fetch pins it
         queue = self.eqs.get(md.args.eq)
         start, rest = self.reply_events(md)
         if queue and not queue.room(max(1, start + rest)):
             self.meet(14, "no room")
-            if record:
-                self.give(record)
-                self.unpin(md)
+            self.give(record)
+            self.unpin(md)
             return self.discard(m, D_DROPPED)
-        if record is None:                               # for the whole descriptor
-            if pooled and self.busy():
-                return D_BUSY, Flight(m.operation, None, [])
-            fields = dict(waiting=True, kind=REPLY, runner=runner, md=md, message=m, link=0,
-                          count=md.room)
-            record = self.take(name, **fields) if pooled else Record(name, -1, **fields)
-            md.pending += 1
         self.counters[IN] += 1
         self.spend(md)
         record.waiting, record.runner, record.message = False, runner, m
-        record.mlength = min(m.mlength, record.count, m.mlength if pooled else INLINE)
+        record.mlength = min(m.mlength, record.count, most)
         self.meet(14, "whole" if m.mlength <= record.count else "cut")
         record.offset, record.link = m.offset, m.sequence
         self.record(md, queue, REPLY_START, self.head(m, record.mlength, m.offset, md.name),
@@ -430,7 +430,8 @@ class Process(Owner):
             if self.busy():
                 return NO_SPACE, None, None
             m = m._replace(ack_request=1, eq_handle=md.args.eq, op_handle=name)
-            self.take(name, waiting=True, kind=ACK, runner=nid, md=None, message=m, link=0)
+            self.take(name, waiting=True, kind=ACK, runner=nid, md=None, message=m, link=0,
+                      tells_dropped=bool(md.args.options & EVENT_DROPPED))
         self.count_start()
         return OK, m, self.send(m, md, *region)
 

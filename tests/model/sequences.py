@@ -170,10 +170,11 @@ class Sequence:
         for bit, percent in ((objects.OP_PUT, 75), (objects.OP_GET, 65),
                              (objects.MANAGE_REMOTE, 30), (objects.TRUNCATE, 40),
                              (objects.ACK_DISABLE, 15), (objects.MAX_SIZE, 35),
-                             (objects.START_DISABLE, 15), (objects.END_DISABLE, 15)):
+                             (objects.START_DISABLE, 15), (objects.END_DISABLE, 15),
+                             (objects.EVENT_DROPPED, 50)):
             options |= bit * self.chance(percent)
         if self.chance(2):
-            options |= 1 << (9 + self.below(23))
+            options |= 1 << (10 + self.below(22))
         threshold = self.pick((-1, -1, -1, 1, 1, 1, 2, 2, 3, 5, 0, -2 if self.chance(20) else 4))
         queue = self.handle(process.eqs) if self.chance(85) else 0
         return start, length, threshold, self.below(min(length, 300) + 2), options, self.below(1000), queue
@@ -405,12 +406,17 @@ class Sequence:
                 self.world.answers.remove(m)        # else it comes twice
         else:
             return
-        if self.chance(6):
-            m = m._replace(op_handle=self.handle(process.records))
-        if self.chance(6):
-            m = m._replace(op_handle=0, md_handle=self.handle(process.mds))
-        if self.chance(3):
-            m = m._replace(operation=self.pick((ACK, REPLY)))
+        if self.chance(20):
+            m = m._replace(**self.pick((
+                {"op_handle": self.handle(process.records)}, {"op_handle": 0},
+                {"md_handle": self.handle(process.mds)}, {"eq_handle": self.handle(process.eqs)},
+                {"eq_handle": 0},
+                {"source_nid": self.below(4)}, {"source_pid": 1 + self.below(2)},
+                {"operation": self.pick((ACK, REPLY))})))
+        if self.chance(6):                          # what is not believed, or not read
+            m = m._replace(**self.pick(({"pt_index": 9}, {"match_bits": WHOLE}, {"offset": 5},
+                                        {"length": 3}, {"hdr_data": 6}, {"sequence": 7},
+                                        {"target_pid": 2}, {"uid": 0}, {"jid": ANY})))
         if m.mlength <= 64 and self.chance(50) or self.chance(5):
             yield "inline", p, self.new(), self.seed(process), *m
         else:
@@ -465,7 +471,7 @@ class Sequence:
         word = next_ + self.pick((-1, 0, 1, 100, -100, -17, 1 << 63, -1 << 62))
         yield self.pick((("eq_scribble", p, queue, self.below(2), word % (1 << 64)),
                          ("alive", p, self.handle(live)),
-                         ("register", p, self.pick((0, 20, 21, 22, 23, ANY, WHOLE))),
+                         ("register", p, self.pick((0, 8, 21, 22, 23, 24, ANY, WHOLE))),
                          ("begin", p, self.new(), 1, *barrier),
                          ("inline", p, self.new(), 0, *barrier), ("barrier", p)))
 

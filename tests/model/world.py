@@ -56,7 +56,7 @@ class World:
         outcome = int(head.split(" ", 1)[0])
         self.seen[command, outcome] += 1
         if command in OPTIONS_AT and outcome == 0:
-            for bit in range(9):
+            for bit in range(10):
                 if rest[OPTIONS_AT[command]] >> bit & 1:
                     self.seen["option", bit] += 1
         return head + self.state(process)

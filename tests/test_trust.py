@@ -1,0 +1,135 @@
+"""Answers that nobody has asked for, at booted nodes: node 2 of a job answers what node 0 has
+asked node 1. It has the job's key, reads the operations off the wire, and answers first, as
+node 1 stands still. tests/host/test_trust.c and test_frames_trust.c do the same field by field.
+"""
+from __future__ import annotations
+
+import os
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+import frames
+from frames import DATA, Frame
+from test_hostile import LIFE, NODES, Port
+
+pytestmark = [pytest.mark.nic, pytest.mark.nodes(3), pytest.mark.spin(2)]
+
+KEY = "00112233445566778899aabbccddeeff"
+PUT, GET, ACK, REPLY, GETPUT, ATOMIC = 1, 2, 3, 4, 5, 6
+NI_OK, NI_FAIL, NI_DROPPED = range(3)
+NO_ACK = 1                     # message.link: "I acknowledge nothing"
+DROPS = 400                    # forged answers, at least
+LONG = 1000                    # bytes of the longer get
+FLUSH = 9000                   # bytes that push what was said before out of the switch's buffer
+
+
+@pytest.fixture
+def port():
+    one = Port()
+    yield one
+    one.close()
+
+
+def fields_of(message: bytes) -> dict[str, int]:
+    return {name: int.from_bytes(message[at:at + size], "little")
+            for name, at, size in frames.MESSAGE_FIELDS}
+
+
+def sort_of(request: dict[str, int]) -> tuple[int, bool]:
+    """The five things that ptl_trust asks for."""
+    return request["operation"], request["length"] == LONG
+
+
+def unanswered(capture: Path) -> dict[int, dict[str, int]]:
+    """What node 0 has asked node 1, and has no answer to, by operation record."""
+    asked, answered = {}, set()
+    for frame in frames.read_capture(capture):
+        for data in frames.untrain(frame) or [frame]:
+            if data[15] & 15 != DATA:
+                continue
+            message = fields_of(data[frames.HEADER:frames.DATA_HEADER])
+            way = message["source_nid"], message["target_nid"]
+            if way == (0, 1) and message["op_handle"]:
+                asked[message["op_handle"]] = message
+            elif way == (1, 0) and message["operation"] in (ACK, REPLY):
+                answered.add(message["op_handle"])
+    return {op: message for op, message in asked.items() if op not in answered}
+
+
+class Node2:
+    """Node 2, as a second card of it says what the first does not: its flow of answers."""
+
+    def __init__(self, port: Port, key: bytes | None) -> None:
+        self.port, self.key, self.said, self.foreign = port, key, [], []
+
+    def frame(self, sequence: int, message: bytes, payload: bytes) -> bytes:
+        return Frame(to=0, sender=2, sender_card=9, lane=1, source=LIFE, destination=LIFE,
+                     sequence=sequence, window=64, message=message, payload=payload,
+                     length=len(payload)).encode(self.key)
+
+    def answers(self, request: dict[str, int], **wrong: int) -> None:
+        """The right answer, but for the sender, and for these fields."""
+        fetches = request["operation"] in (GET, GETPUT)
+        fields = {**request, "operation": REPLY if fetches else ACK, "ack_request": 0,
+                  "atomic_operation": 0, "datatype": 0, "cookie": 0, "source_nid": 2,
+                  "source_pid": request["target_pid"], "target_nid": 0,
+                  "target_pid": request["source_pid"], "mlength": request["length"], **wrong}
+        payload = b"\xee" * fields["mlength"] if fields["operation"] == REPLY else b""
+        self.said.append(self.frame(len(self.said), frames.message(**fields), payload))
+
+    def lies(self, request: dict[str, int]) -> None:
+        """All that could end node 0's operation, or write into its memory."""
+        self.answers(request)
+        self.answers(request, fail=NI_FAIL, mlength=0)
+        self.answers(request, fail=NI_DROPPED, mlength=0)
+        self.answers(request, link=NO_ACK)
+        self.answers(request, operation=ACK)
+        self.answers(request, operation=ACK, link=NO_ACK)
+        self.answers(request, operation=REPLY, mlength=16)
+        self.answers(request, op_handle=0)
+        self.answers(request, op_handle=0, operation=REPLY, mlength=16)
+        self.answers(request, op_handle=0, operation=REPLY, mlength=LONG)
+        self.answers(request, op_handle=0, operation=ACK)
+        self.answers(request, op_handle=request["op_handle"] + (1 << 16))
+
+    def speak(self, first: int) -> None:
+        """Once more what node 0 may not have heard: it takes each once."""
+        for at in range(first, len(self.said), 20):
+            self.port.send(self.said[at:at + 20])
+
+
+@pytest.mark.parametrize("auth", [[], [f"--auth={KEY}"]], ids=["plain", "auth"])
+def test_rule17_another_node_of_the_job_answers(margay, app, tmp_path, port, auth):
+    capture = tmp_path / "capture.pcap"
+    live = margay.start("run", "-n", NODES, "--link", "virtio", "--pcap", capture, "--test-port",
+                        f"{port.far.fileno()}:2.9", *auth, app("ptl_trust"), DROPS,
+                        pass_fds=(port.far.fileno(),))
+    port.far.close()           # the launcher and the switch have it
+    live.wait_for(r"^\[0\] asks$")
+    node1 = live.nodes()[1]
+    node2 = Node2(port, bytes.fromhex(KEY) if auth else None)
+    flush = Frame(to=1, sender=2, sender_card=9, source=1, payload=bytes(FLUSH), length=FLUSH)
+    seen: set[tuple[int, bool]] = set()
+    request: dict[str, int] = {}
+    while len(seen) < 5:
+        os.kill(node1, signal.SIGSTOP)
+        time.sleep(0.05)                          # what is under way arrives
+        port.send([flush.encode(node2.key)])
+        time.sleep(0.02)
+        first = len(node2.said)
+        for request in unanswered(capture).values():
+            node2.lies(request)
+            seen.add(sort_of(request))
+        node2.speak(first)
+        time.sleep(0.05)                          # and is believed, or not
+        os.kill(node1, signal.SIGCONT)
+    assert seen == {(PUT, False), (ATOMIC, False), (GET, False), (GET, True), (GETPUT, False)}
+    while len(node2.said) < DROPS:
+        node2.answers(request, op_handle=0)
+    while live.process.poll() is None:
+        node2.speak(0)
+    run = live.wait().ok()
+    assert run.lines == ["[0] asks", f"[0] ok trust, {len(node2.said)} dropped"]

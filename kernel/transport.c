@@ -5,8 +5,6 @@
 
 #include "node.h"
 
-/* Flattened for speed: all phases of a near operation are one function. */
-__attribute__((noinline, flatten))
 static int start_near(const struct initiator_args *args)
 {
 	int error = near_start(&own_view, 0, args);

@@ -72,15 +72,14 @@ static void ask(struct scene *s, enum kind kind)
 		s->args.put_md = s->put_md;
 	}
 	memset(&s->request, 0, sizeof(s->request));
-	CHECK_IS(is_put(kind) ? fabric_put(&s->fabric, 0, &s->args) :
-		 kind == GETPUT ? fabric_exchange(&s->fabric, 0, &s->args) :
-				  fabric_get(&s->fabric, 0, &s->args), 0);
+	CHECK_IS(is_put(kind) || kind == GETPUT ? fabric_start(&s->fabric, 0, &s->args) :
+		 fabric_get(&s->fabric, 0, &s->args), 0);
 	if (is_put(kind))
 		CHECK_IS(next(&s->w, 0, s->eq), EVENT_SEND_START);
 	CHECK_IS(status(&s->w, 0, STAT_OP_USED), 1);
 	for (uint32_t i = 0; i < s->frames->room; i++)
-		if (s->frames->outgoing[i].message.target_nid == ASKED)
-			s->request = s->frames->outgoing[i].message;
+		if (s->frames->records[i].out.message.target_nid == ASKED)
+			s->request = s->frames->records[i].out.message;
 	CHECK(s->request.op_handle != HANDLE_NONE);
 }
 

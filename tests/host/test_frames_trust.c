@@ -3,7 +3,6 @@
  * not asked, or from the right one with a wrong field (rule 17). The link has let
  * them through: their frames were whole, and signed if the job has a key.
  */
-#include <string.h>
 #include "../../net/frames/state.h"
 #include "world.h"
 
@@ -59,6 +58,8 @@ static int is_put(enum kind kind)
 /* Node 0 asks; nothing of it has arrived yet. */
 static void ask(struct scene *s, enum kind kind)
 {
+	uint32_t record = s->frames->free;    /* that it will take */
+
 	s->args = to(s->md, ASKED, 5);
 	s->args.length = kind == PUT_LONG || kind == GET_LONG ? LONG : 16;
 	s->args.ack = is_put(kind) ? ACK_YES : ACK_NO;
@@ -71,15 +72,13 @@ static void ask(struct scene *s, enum kind kind)
 		s->args.operation = MESSAGE_GETPUT;
 		s->args.put_md = s->put_md;
 	}
-	memset(&s->request, 0, sizeof(s->request));
 	CHECK_IS(is_put(kind) || kind == GETPUT ? fabric_start(&s->fabric, 0, &s->args) :
 		 fabric_get(&s->fabric, 0, &s->args), 0);
 	if (is_put(kind))
 		CHECK_IS(next(&s->w, 0, s->eq), EVENT_SEND_START);
 	CHECK_IS(status(&s->w, 0, STAT_OP_USED), 1);
-	for (uint32_t i = 0; i < s->frames->room; i++)
-		if (s->frames->records[i].out.message.target_nid == ASKED)
-			s->request = s->frames->records[i].out.message;
+	s->request = s->frames->records[record].out.message;
+	CHECK_IS(s->request.target_nid, ASKED);
 	CHECK(s->request.op_handle != HANDLE_NONE);
 }
 

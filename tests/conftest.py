@@ -31,6 +31,7 @@ AREAS = ("boot", "libc", "faults", "syscalls", "messages", "race", "upcalls", "w
 APPLICATIONS = {"libc", "faults", "syscalls", "messages", "race", "upcalls", "wordfreq", "death"}
 LINKS = ("shm", "virtio", "e1000", "e1000e")
 LONG_LINK = "virtio"
+ONE_DRIVER = ("e1000", "e1000e")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -55,7 +56,8 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Without --long: nothing that is marked long, not one node alone over a network card,
-    and over the slower cards no more than three: a core of some 60 tests for each."""
+    and over the slower cards no more than three. e1000 and e1000e have one driver: a test of every
+    link runs over one of the two, in turns, some 30 over each."""
     if config.getoption("--long"):
         return
 
@@ -67,6 +69,15 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         return link not in ("shm", LONG_LINK) and nodes > 3
 
     out = {item for item in items if left_out(item)}
+    both: dict[tuple, list[pytest.Item]] = defaultdict(list)     # one test over the two cards
+    for item in items:
+        if item not in out and item.get_closest_marker("every_link") \
+                and item.callspec.params["link"] in ONE_DRIVER:
+            values = item.callspec.params.items()
+            both[item.path, item.originalname, *(repr(value) for name, value in values
+                                                 if name != "link")].append(item)
+    for turn, pair in enumerate(pair for pair in both.values() if len(pair) == len(ONE_DRIVER)):
+        out.add(pair[turn % 2])
     config.hook.pytest_deselected(items=list(out))
     items[:] = [item for item in items if item not in out]
 

@@ -1,4 +1,5 @@
-"""Engine and link under fuzzing (tests/fuzz): the corpus again, then 20 s of search each.
+"""Engine and link under fuzzing (tests/fuzz): the corpus again, then 5 s of search each
+(20 s with --long).
 
 `make fuzz` searches for longer.
 """
@@ -16,7 +17,7 @@ pytestmark = pytest.mark.host
 
 TARGETS = ("messages", "blocks", "frames")
 each = pytest.mark.parametrize("target", TARGETS, ids=[f"fuzz_{name}" for name in TARGETS])
-SECONDS = 20
+SECONDS, LONG_SECONDS = 5, 20
 
 
 def run(target: str, *arguments: object) -> str:
@@ -45,11 +46,12 @@ def test_corpus(target):
 
 
 @each
-def test_search(target, tmp_path):
+def test_search(target, tmp_path, request):
+    seconds = LONG_SECONDS if request.config.getoption("--long") else SECONDS
     seed = random.randrange(1, 1 << 31)
     print(f"seed {seed}")
     with cores(1, BUILD / "test-cores"):
-        text = run(target, f"-seed={seed}", f"-max_total_time={SECONDS}", tmp_path,
+        text = run(target, f"-seed={seed}", f"-max_total_time={seconds}", tmp_path,
                    ROOT / "tests" / "fuzz" / "corpus" / target)
     assert "DONE" in text
 

@@ -1,4 +1,5 @@
-"""The engine natively: the unit tests of tests/host, under ASan, UBSan and TSan.
+"""The engine natively: the unit tests of tests/host, under ASan and UBSan; test_race.py
+runs those of several threads under TSan.
 
 A row per source file and program; `make host-check` builds the programs.
 """
@@ -16,6 +17,9 @@ from harness import BUILD, ROOT
 pytestmark = pytest.mark.host
 
 FILES = sorted((ROOT / "tests" / "host").glob("test_*.c"))
+# Many seeds of a simulation each: with gcc's sanitizers alone unless --long is there.
+LONG_ONES = {"test_damage", "test_frames_engines", "test_index", "test_link_bulk",
+             "test_link_hostile", "test_link_sim", "test_link_wrap"}
 
 
 def names(source: Path) -> list[str]:
@@ -33,9 +37,11 @@ def run(program: str, *tests: str, **environment: str) -> None:
         f"$ {' '.join(command)}\n{done.stdout[-3000:]}{done.stderr[-6000:]}")
 
 
-@pytest.mark.parametrize("compiler", ["gcc", "clang"])
-@pytest.mark.parametrize("source", FILES, ids=lambda path: path.stem)
-def test_unit_tests(source, compiler):
+@pytest.mark.parametrize("compiler, source", [
+    pytest.param(compiler, source, id=f"{source.stem}-{compiler}",
+                 marks=[pytest.mark.long] * (compiler == "clang" and source.stem in LONG_ONES))
+    for source in FILES for compiler in ("gcc", "clang")])
+def test_unit_tests(compiler, source):
     assert names(source), "no TEST() in it"
     run(f"check-{compiler}", *names(source))
 
@@ -44,11 +50,6 @@ def test_unit_tests(source, compiler):
 def test_over_frames(faults):
     """The same tests, their messages carried by the link over a simulated network."""
     run("check-gcc", "-concurrent", "-link_", CHECK_FRAMES=str(faults))
-
-
-def test_threads():
-    """Several threads on one block, as several nodes on shared memory."""
-    run("check-tsan", "concurrent")
 
 
 @pytest.mark.parametrize("program", ["check-drivers", "check-e1000", "check-pic", "check-looking",

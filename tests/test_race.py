@@ -46,11 +46,11 @@ def race(rounds: int, seed: int) -> None:
 
 def test_mpi_race_of_threads():
     """Rule 24: receives are posted while messages for them arrive."""
-    race(100_000, 1)
+    race(30_000, 1)
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("seed", range(2, 12))
+@pytest.mark.parametrize("seed", range(1, 12))
 def test_mpi_race_of_threads_again(seed):
     race(100_000, seed)
 

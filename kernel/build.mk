@@ -40,7 +40,7 @@ $(KERNEL_BUILD)/kernel/string.o: KERNEL_CFLAGS += -fno-lto -fno-builtin \
 # rather than fast: the image holds all of it.
 KERNEL_SMALL := acpi boot_info cards console cpu crash emulator exit fault files format \
 	interval memory multiboot multiboot2 panic parameters pci pic power process \
-	region_start report requests selftest selftest_frames selftest_incast start sys_file unwind
+	region_start report requests selftest selftest_frames selftest_incast selftest_places start sys_file unwind
 $(KERNEL_SMALL:%=$(KERNEL_BUILD)/kernel/%.o) $(KERNEL_BUILD)/drivers/virtio.o \
 	$(KERNEL_BUILD)/drivers/nic_table.o $(KERNEL_BUILD)/drivers/screen.o \
 	$(KERNEL_BUILD)/drivers/virtio_net_state.o $(KERNEL_BUILD)/drivers/e1000.o \

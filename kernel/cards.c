@@ -113,6 +113,7 @@ void cards_give_back(struct nic *nic, const struct nic *before)
 	nic->context = before->context;
 	nic->receive = before->receive;
 	nic->sent = before->sent;
+	nic->landed = before->landed;
 	if (before->receive)
 		nic->ops->interrupts(nic, parameters.control != CONTROL_POLL);
 }

@@ -11,10 +11,10 @@
  *   halves   a frame of 64 bytes back and forth, polled, and halted until an
  *            interrupt: NAME_raw_half_rtt_polled_us, _halted_us, the smaller one as
  *            NAME_raw_half_rtt_us
- *   streams  one way as fast as they go: NAME_raw_MBps_SIZE, and of 64 bytes
- *            NAME_raw_rate_per_s; NAME_raw_lost_SIZE of them did not arrive. Once more of
- *            the largest, which node 1 copies as messages are, each behind the one before
- *            in COPIES bytes of its segment: NAME_raw_copied_MBps_SIZE, _copied_lost_SIZE
+ *   streams  one way as fast as they go, from 1 MiB of memory: NAME_raw_MBps_SIZE, of 64
+ *            bytes NAME_raw_rate_per_s; NAME_raw_lost_SIZE of them did not arrive. The
+ *            largest also to 1 MiB of memory: node 1 copies them, _raw_copied_MBps_SIZE, or
+ *            a bulk card puts them there, _raw_bulk_MBps_SIZE; and all from and to 64 KiB
  *
  * Nothing here waits for a frame for ever: one that does not come within LOST_NS
  * (or LATE_NS; PART_NS for the last of a part) is lost, and a part that loses PATIENCE
@@ -35,6 +35,7 @@
 #include "console.h"
 #include "format.h"
 #include "node.h"
+#include "selftest_places.h"
 #include "string.h"
 #include "time.h"
 #include "x86.h"
@@ -56,8 +57,7 @@
 #define BUFFERS      1024u
 #define STRANGERS    10u
 #define HELLOS       100u
-#define FRAME_MOST   (1u << 17)    /* room for the payload of one */
-#define COPIES       (1u << 20)    /* bytes that copied payload fills, over and over */
+#define LEAST_MEMORY 65536u        /* that a stream comes from */
 
 /* A frame's first bytes. */
 struct head {
@@ -82,9 +82,7 @@ static struct {
 	bool echo;                 /* node 1 sends back what it gets */
 	uint64_t window;           /* frames that node 0 may be ahead in a stream; else 0 */
 	struct head *heads;        /* BUFFERS of them */
-	uint8_t *payload;          /* FRAME_MOST bytes */
-	uint8_t *copies;           /* COPIES bytes */
-	uint64_t copied;           /* of them, in use */
+	uint8_t *places;           /* PLACES_BYTES: selftest_places.c */
 	uint32_t busy;             /* heads that the card may still read */
 	uint32_t next;             /* head */
 	uint64_t rung;             /* node 1: the last frame when it last rang node 0 */
@@ -104,11 +102,14 @@ static void say(const char *name, uint64_t value)
 		              format_text(line, sizeof(line), "%s %lu\n", name, value));
 }
 
-static void say_of(const char *figure, uint64_t size, uint64_t value)
+/* Of a stream: from and to so much memory, in this way. */
+static void say_of(uint32_t memory, const char *way, const char *figure, uint64_t size,
+                   uint64_t value)
 {
 	char name[64];
 
-	format_text(name, sizeof(name), "%s_raw_%s_%lu", t.nic->ops->name, figure, size);
+	format_text(name, sizeof(name), "%s_raw_%s%s%s_%lu", t.nic->ops->name,
+	            memory == LEAST_MEMORY ? "64K_" : "", way, figure, size);
 	say(name, value);
 }
 
@@ -124,12 +125,6 @@ static void say_us(const char *figure, uint64_t ps)
 }
 
 /* ---- frames ---- */
-
-/* The byte at `at` of a frame of this part. */
-static uint8_t pattern(uint64_t sequence, uint32_t at)
-{
-	return (uint8_t)(sequence * 31 + at * 7 + (at >> 8));
-}
 
 static void address(uint8_t *to, uint32_t nid)
 {
@@ -171,7 +166,8 @@ static bool send_to(uint32_t nid, uint64_t sequence, uint32_t bytes)
 	struct head *head = &t.heads[t.next % BUFFERS];
 	uint64_t deadline = deadline_in(LOST_NS);
 	const struct nic_piece pieces[2] = {
-		{ head, sizeof(*head) }, { t.payload, bytes - (uint32_t)sizeof(*head) } };
+		{ head, sizeof(*head) },
+		{ places_source(bytes - (uint32_t)sizeof(*head)), bytes - (uint32_t)sizeof(*head) } };
 
 	while (t.busy == BUFFERS) {
 		if (now_ns() > deadline)
@@ -206,24 +202,6 @@ static void was_sent(void *context, uint64_t cookie)
 	t.busy--;
 }
 
-static bool is_whole(const struct head *head, const uint8_t *frame, uint32_t bytes)
-{
-	if (head->bytes != bytes)
-		return false;
-	for (uint32_t at = sizeof(*head); at < bytes; at++)
-		if (frame[at] != pattern(head->sequence, at))
-			return false;
-	return true;
-}
-
-static void copy_payload(const uint8_t *payload, uint32_t bytes)
-{
-	if (t.copied + bytes > COPIES)
-		t.copied = 0;
-	port_copy(t.copies + t.copied, payload, bytes);
-	t.copied += bytes;
-}
-
 /* Only node 1 writes these, and node 0 between two parts. */
 static void add(_Atomic uint64_t *to, uint64_t value)
 {
@@ -254,10 +232,11 @@ static void got_frame(void *context, const uint8_t *frame, uint32_t bytes)
 		t.first_ns = now_ns();
 		t.first_bytes = bytes;
 	}
-	if (t.check && !is_whole(&head, frame, bytes))
+	if (t.check && (head.bytes != bytes || !places_check(head.sequence, frame + sizeof(head),
+	                                                     bytes - (uint32_t)sizeof(head))))
 		add(&shared->bad, 1);
 	if (t.copy)
-		copy_payload(frame + sizeof(head), bytes - (uint32_t)sizeof(head));
+		places_copy(frame + sizeof(head), bytes - (uint32_t)sizeof(head));
 	add(&shared->bytes, bytes);
 	add(&shared->frames, 1);
 	if (head.sequence > atomic_load_explicit(&shared->last, memory_order_relaxed))
@@ -356,8 +335,7 @@ static bool send_size(uint32_t bytes)
 {
 	uint64_t sequence = ++sent_sizes;
 
-	for (uint32_t at = sizeof(struct head); at < bytes; at++)
-		t.payload[at - sizeof(struct head)] = pattern(sequence, at);
+	places_fill(sequence, bytes - (uint32_t)sizeof(struct head));
 	return send_to(1, sequence, bytes) && await_last(sequence, LATE_NS);
 }
 
@@ -473,7 +451,8 @@ static uint64_t sent_stream;
 
 static void stream_of(uint32_t bytes)
 {
-	uint64_t count = bytes == SMALL ? RATE_FRAMES : STREAM_BYTES / bytes;
+	uint64_t count = bytes == SMALL ? RATE_FRAMES :
+	                 STREAM_BYTES / bytes & ~(PLACES_TELL - 1UL);
 	uint64_t window = t.window, end = deadline_in(PART_NS);
 	uint64_t forgiven = 0;     /* so many are not waited for any more */
 	uint32_t lost = 0;
@@ -498,7 +477,7 @@ static void stream_of(uint32_t bytes)
 	await_last(sent_stream, PART_NS);
 }
 
-static void stream(uint32_t bytes, bool copied)
+static void stream(uint32_t bytes, uint32_t memory, const char *way)
 {
 	uint64_t ns, frames, arrived, most = t.nic->ring;
 
@@ -508,7 +487,10 @@ static void stream(uint32_t bytes, bool copied)
 	if (!strcmp(t.nic->ops->name, "virtio") || most > WINDOW_MOST)
 		most = WINDOW_MOST;
 	t.window = WINDOW_BYTES / bytes < most ? WINDOW_BYTES / bytes : most;
-	t.copy = copied;
+	t.copy = !strcmp(way, "copied_");
+	places_start(t.places, memory);
+	if (t.nic->ops->post && node.id == 1)
+		places_open_rooms(t.nic, bytes, got_frame);
 	part(stream_of, bytes, true);
 	ns = atomic_load(&t.shared->ns);
 	frames = atomic_load(&t.shared->frames);
@@ -519,12 +501,32 @@ static void stream(uint32_t bytes, bool copied)
 		format_text(name, sizeof(name), "%s_raw_rate_per_s", t.nic->ops->name);
 		say(name, ns ? (frames - 1) * 1000000000UL / ns : 0);
 	} else {
-		say_of(copied ? "copied_MBps" : "MBps", bytes, ns ? arrived * 1000 / ns : 0);
+		say_of(memory, way, "MBps", bytes, ns ? arrived * 1000 / ns : 0);
 	}
 	/* a wire may double frames */
-	say_of(copied ? "copied_lost" : "lost", bytes,
-	       frames < sent_stream ? sent_stream - frames : 0);
+	say_of(memory, way, "lost", bytes, frames < sent_stream ? sent_stream - frames : 0);
+	if (t.nic->ops->post && node.id == 1)
+		places_close_rooms(t.nic);
 	t.meet();
+}
+
+static void streams(uint32_t largest)
+{
+	stream(SMALL, PLACES_MOST, "");
+	stream(1514, PLACES_MOST, "");
+	stream(9014, PLACES_MOST, "");
+	for (uint32_t memory = PLACES_MOST; memory >= LEAST_MEMORY; memory /= 16) {
+		stream(largest, memory, "");
+		stream(largest, memory, "copied_");
+	}
+}
+
+/* Rooms end with a line of memory, as those of messages do. */
+static void bulk_streams(uint32_t largest)
+{
+	largest = NIC_BULK_HEADER + ((largest - NIC_BULK_HEADER) & ~63u);
+	stream(largest, PLACES_MOST, "bulk_");
+	stream(largest, LEAST_MEMORY, "bulk_");
 }
 
 /* ---- */
@@ -554,7 +556,7 @@ static void give_back(void)
 bool frames_test(struct frames_shared *shared, void (*meet)(void), unsigned parts)
 {
 	uint64_t middle = node.segment.bytes / 2 & ~(uint64_t)0x1fffff;
-	uint64_t needed = BUFFERS * sizeof(struct head) + FRAME_MOST + COPIES;
+	uint64_t needed = BUFFERS * sizeof(struct head) + PLACES_BYTES;
 	uint32_t largest;
 
 	t.shared = shared;
@@ -568,8 +570,8 @@ bool frames_test(struct frames_shared *shared, void (*meet)(void), unsigned part
 		return false;
 	}
 	t.heads = (struct head *)(node.segment.alias + middle);
-	t.payload = (uint8_t *)(t.heads + BUFFERS);
-	t.copies = t.payload + FRAME_MOST;
+	t.places = (uint8_t *)(t.heads + BUFFERS);
+	places_start(t.places, 0);
 	for (uint32_t i = 0; parts & FRAMES_SIZES && i < cards_number(); i++) {
 		use(card(i));
 		sizes(i);
@@ -582,15 +584,15 @@ bool frames_test(struct frames_shared *shared, void (*meet)(void), unsigned part
 		part(say_hello, HELLOS, false);
 	if (parts & FRAMES_HALVES)
 		halves();
-	if (parts & FRAMES_STREAMS) {
-		largest = t.nic->mtu < 60014 ? t.nic->mtu : 60014;
-		stream(SMALL, false);
-		stream(1514, false);
-		stream(9014, false);
-		stream(largest, false);
-		stream(largest, true);
-	}
+	largest = t.nic->mtu < 60014 ? t.nic->mtu : 60014;
+	if (parts & FRAMES_STREAMS)
+		streams(largest);
 	give_back();
+	if (parts & FRAMES_STREAMS && cards_number() > 1 && card(1)->ops->post) {
+		use(card(1));
+		bulk_streams(largest);
+		give_back();
+	}
 	timer_arm(NEVER);
 	memset(t.heads, 0, needed);
 	memset(shared, 0, sizeof(*shared));

@@ -28,7 +28,8 @@ GROUPS = {
                  *(f"insn_put_8B_{share}" for share in tables.PUT_SHARES)),
     "link_latency": ("virtio_raw_half_rtt_us", "virtio_put_8B_half_rtt_us",
                      "virtio_put_1024B_blocking_us"),
-    "link_streams": ("virtio_raw_MBps", "virtio_raw_copied_MBps", "virtio_raw_rate_per_s",
+    "link_streams": (*(f"virtio_raw_{memory}{way}MBps" for memory in ("", "64K_")
+                       for way in ("", "copied_", "bulk_")), "virtio_raw_rate_per_s",
                      "virtio_put_rate_8B_per_s",
                      *(f"virtio_put_MBps_{size}" for size in (1024, 4096, 65536, 1048576))),
     "link_copies": ("virtio_copied_tx_per_byte", "virtio_copied_rx_per_byte",

@@ -94,10 +94,23 @@ def test_figures(margay, app, link):
     for size in SIZES[link]:
         assert got[f"{link}_raw_MBps_{size}"] > 0 and got[f"{link}_raw_lost_{size}"] == 0
     largest = SIZES[link][-1]
-    assert got[f"{link}_raw_copied_MBps_{largest}"] > 0
-    assert got[f"{link}_raw_copied_lost_{largest}"] == 0
+    for way in ("copied", "64K", "64K_copied"):
+        assert got[f"{link}_raw_{way}_MBps_{largest}"] > 0
+        assert got[f"{link}_raw_{way}_lost_{largest}"] == 0
     woken = re.search(r"card_interrupts +(\d+) +(\d+)", run.stderr)
     assert woken and int(woken[1]) > 10 and int(woken[2]) > 10
+
+
+def test_raw_frames_over_the_bulk_card(margay, app, tmp_path):
+    """They land in rooms, none is lost, and the card puts messages in their place afterwards."""
+    report = tmp_path / "run.json"
+    run = margay(*RUN, "--link", "virtio", "--direct", "--selftest", "framestreams", "--json",
+                 report, app("ptl_long"), 500_000, 20, timeout=120).ok()
+    assert json.loads(report.read_text())["ranks"][0]["stats"]["parts_placed"] > 0
+    got = figures(run)
+    for memory in ("", "64K_"):
+        assert got[f"virtio_raw_{memory}bulk_MBps_59968"] > 0
+        assert got[f"virtio_raw_{memory}bulk_lost_59968"] == 0
 
 
 def test_a_card_whose_interrupts_reach_nobody(margay, app):

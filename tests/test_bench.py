@@ -32,6 +32,8 @@ GROUPS = {
                        for way in ("", "copied_", "bulk_")), "virtio_raw_rate_per_s",
                      "virtio_put_rate_8B_per_s",
                      *(f"virtio_put_MBps_{size}" for size in (1024, 4096, 65536, 1048576))),
+    "link_long_frames": tuple(f"e1000e_put_MBps_{size}_{frames}_frames"
+                              for size in (65536, 1048576) for frames in ("board", "long")),
     "link_copies": ("virtio_copied_tx_per_byte", "virtio_copied_rx_per_byte",
                     "virtio_peer_bytes", "virtio_peer_bytes_silent"),
     "link_losses": ("virtio_put_MBps_1048576_loss_0.1", "virtio_put_MBps_1048576_loss_1"),
@@ -64,7 +66,8 @@ def made():
 @pytest.mark.parametrize("group", GROUPS)
 def test_a_group_prints_its_figures(group, tmp_path):
     output = tmp_path / "bench.json"
-    done = bench("--group", group, "--link", "virtio", "--output", str(output))
+    link = "e1000e" if group == "link_long_frames" else "virtio"
+    done = bench("--group", group, "--link", link, "--output", str(output))
     assert done.returncode == 0, done.stdout + done.stderr
     figures = json.loads(output.read_text())["figures"]
     for name in GROUPS[group]:
@@ -207,6 +210,7 @@ def test_figures_of_a_machine_that_was_not_quiet_are_not_written(tmp_path, monke
     ("0", None, 0.1, False), (">= 90 % of raw", 1000, 899, False),
     (">= 90 % of raw", 1000, 900, True), ("<= 1.25 times raw", 40, 50, True),
     ("<= 6.5 times raw", 0.1, 0.66, False), ("<= 1.1 times doorbell", 20, 22, True),
+    (">= 1.3 times board_frames", 600, 779, False), (">= 1.3 times board_frames", 600, 780, True),
     ("<= 1.2 times posted_1", 100, 121, False), (">= 150000 and raw", 200000, 180000, False),
     (">= 150000 and raw", 100000, 150000, True), ("", 1, 1, None), (None, 1, 1, None)])
 def test_an_aim_is_met_or_not(aim, limit, value, reached):

@@ -18,8 +18,24 @@ build/tests/%.elf: tests/apps/%.c $(APP_PARTS) apps/build.mk
 	@echo "  LINK  $@"
 	@tools/margay cc $(APP_CFLAGS) -I apps -MD -MP -MT $@ -MF build/tests/$*.d -o $@ $<
 
+# The same with the kernel that holds self-tests, for `margay run --selftest`, which looks
+# for them in the folder selftests beside the application.
+SELFTEST_APPS := build/apps/selftests/hello.elf build/apps/selftests/ring.elf \
+	build/tests/selftests/damaged.elf
+SELFTEST_PARTS := $(APP_PARTS) build/kernel-selftests.o
+
+build/apps/selftests/%.elf: apps/%.c $(SELFTEST_PARTS) apps/build.mk
+	@mkdir -p $(@D)
+	@echo "  LINK  $@"
+	@tools/margay cc --selftests $(APP_CFLAGS) -o $@ $<
+
+build/tests/selftests/%.elf: tests/apps/%.c $(SELFTEST_PARTS) apps/build.mk
+	@mkdir -p $(@D)
+	@echo "  LINK  $@"
+	@tools/margay cc --selftests $(APP_CFLAGS) -I apps -o $@ $<
+
 .PHONY: apps test-apps
 apps: $(APPS)
-test-apps: $(TEST_APPS)
+test-apps: $(TEST_APPS) $(SELFTEST_APPS)
 
 -include $(APPS:.elf=.d) $(TEST_APPS:.elf=.d)

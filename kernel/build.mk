@@ -1,7 +1,8 @@
 # The kernel as one relocatable object, build/kernel.o, that every application
 # is linked with. All of it is compiled for link-time optimisation and joined;
 # then its sections get ".k" in front and its symbols become local, so that
-# nothing of it meets the application's names.
+# nothing of it meets the application's names. build/kernel-selftests.o is the same
+# kernel with its self-tests, for tests and benchmarks (margay cc --selftests).
 
 KERNEL_BUILD := build/kernel
 
@@ -15,22 +16,31 @@ KERNEL_ASFLAGS := -f elf64 -g -F dwarf -I $(KERNEL_BUILD)/
 # Taken by linker.ld; everything else is local.
 KERNEL_GLOBALS := margay_linux_stub
 
-KERNEL_C   := $(filter-out kernel/offsets.c,$(wildcard kernel/*.c drivers/*.c)) \
-	$(NET_SOURCES) $(LINK_SOURCES)
+SELFTEST_C := $(wildcard kernel/selftest*.c)
+KERNEL_C   := $(filter-out kernel/offsets.c kernel/no_selftest.c $(SELFTEST_C), \
+	$(wildcard kernel/*.c drivers/*.c)) $(NET_SOURCES) $(LINK_SOURCES)
 KERNEL_ASM := $(wildcard boot/*.asm kernel/*.asm)
 KERNEL_OBJ := $(KERNEL_C:%.c=$(KERNEL_BUILD)/%.o) $(KERNEL_ASM:%.asm=$(KERNEL_BUILD)/%.asm.o)
+SELFTEST_OBJ := $(SELFTEST_C:%.c=$(KERNEL_BUILD)/%.o)
+NO_SELFTEST_OBJ := $(KERNEL_BUILD)/kernel/no_selftest.o
 
 build/kernel.o: $(KERNEL_BUILD)/joined.o
+build/kernel-selftests.o: $(KERNEL_BUILD)/joined-selftests.o
+
+build/kernel.o build/kernel-selftests.o:
 	@objcopy --prefix-alloc-sections=.k --remove-section=.debug_frame \
 		$(KERNEL_GLOBALS:%=--keep-global-symbol=%) $< $@
 
 # Joining flattens the message path (portals_message.c), and the compiler then
 # warns of answers that are only read when they were made, and of copies longer than what
 # they are for, where the length was compared before.
-$(KERNEL_BUILD)/joined.o: $(KERNEL_OBJ) kernel/build.mk
+$(KERNEL_BUILD)/joined.o: $(KERNEL_OBJ) $(NO_SELFTEST_OBJ)
+$(KERNEL_BUILD)/joined-selftests.o: $(KERNEL_OBJ) $(SELFTEST_OBJ)
+
+$(KERNEL_BUILD)/joined.o $(KERNEL_BUILD)/joined-selftests.o: kernel/build.mk
 	@echo "  LD    $@"
 	@$(CC) $(KERNEL_CFLAGS) -Wno-maybe-uninitialized -Wno-stringop-overflow -r -nostdlib -flto-partition=one \
-		-flinker-output=nolto-rel -o $@ $(KERNEL_OBJ)
+		-flinker-output=nolto-rel -o $@ $(filter %.o,$^)
 
 # The compiler may call these functions anywhere, even where it inlined all calls.
 $(KERNEL_BUILD)/kernel/string.o: KERNEL_CFLAGS += -fno-lto -fno-builtin \
@@ -39,8 +49,9 @@ $(KERNEL_BUILD)/kernel/string.o: KERNEL_CFLAGS += -fno-lto -fno-builtin \
 # What runs once, at boot or at the end, or measures what other code does, is small
 # rather than fast: the image holds all of it.
 KERNEL_SMALL := acpi boot_info cards console cpu crash emulator exit fault files format \
-	interval memory multiboot multiboot2 panic parameters pci pic power process \
-	region_start report requests selftest selftest_frames selftest_incast selftest_places start sys_file unwind
+	interval memory multiboot multiboot2 panic parameters pci pic no_selftest \
+	power process region_start report requests selftest selftest_damage selftest_frames \
+	selftest_incast selftest_places start sys_file unwind
 $(KERNEL_SMALL:%=$(KERNEL_BUILD)/kernel/%.o) $(KERNEL_BUILD)/drivers/virtio.o \
 	$(KERNEL_BUILD)/drivers/nic_table.o $(KERNEL_BUILD)/drivers/screen.o \
 	$(KERNEL_BUILD)/drivers/virtio_net_state.o $(KERNEL_BUILD)/drivers/e1000.o \
@@ -62,4 +73,4 @@ $(KERNEL_BUILD)/offsets.inc: kernel/offsets.c kernel/build.mk
 	@$(CC) $(KERNEL_CFLAGS) -fno-lto -g0 -MMD -MP -MF $@.d -MT $@ -S -o $@.s $<
 	@sed -n 's/^#define \(.*\)/%define \1/p' $@.s > $@
 
--include $(KERNEL_OBJ:.o=.d) $(KERNEL_BUILD)/offsets.inc.d
+-include $(KERNEL_OBJ:.o=.d) $(SELFTEST_OBJ:.o=.d) $(NO_SELFTEST_OBJ:.o=.d) $(KERNEL_BUILD)/offsets.inc.d

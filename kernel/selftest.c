@@ -17,6 +17,7 @@
  *   frames     raw frames between the network cards (selftest_frames.c); of it
  *              framesizes measures nothing, framehalves latency, framestreams streams
  *   incast     raw frames from all nodes to one (selftest_incast.c); 3 nodes or more
+ *   damage-SEED-COUNT  the last node damages the region (selftest_damage.c); 3 or more
  */
 #include "selftest.h"
 
@@ -31,6 +32,7 @@
 #include "format.h"
 #include "node.h"
 #include "selftest_costs.h"
+#include "selftest_damage.h"
 #include "selftest_frames.h"
 #include "selftest_incast.h"
 #include "string.h"
@@ -286,6 +288,8 @@ bool selftest(const char *name)
 
 	if (!strcmp(name, "incast"))
 		return incast_test();
+	if (strlen(name) > strlen("damage") && !memcmp(name, "damage", strlen("damage")))
+		return damage_test(name + strlen("damage"));
 
 	if (node.region && node.region->nodes == 2)
 		scratch = region_at(node.region, REGION_SCRATCH);

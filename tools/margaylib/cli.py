@@ -47,6 +47,7 @@ host's gcc, newlib and the node's kernel. Takes gcc's options (-c -o -I -D -O -g
 
   -show      print the command and run nothing; -showme:compile, -showme:link: what
              is added to compile and to link
+  --selftests  link the kernel that holds the self-tests (margay run --selftest)
   --version, --help
 
 C only; there are no threads yet.

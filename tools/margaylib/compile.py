@@ -68,6 +68,7 @@ class CcPlan:
         self.links = True
         self.show = False
         self.show_part = ""       # show only what is added to "compile" or to "link"
+        self.kernel = "kernel.o"
         self.asks_gcc = False     # prints something about the compiler, compiles nothing
 
 
@@ -77,6 +78,9 @@ def plan(args: list[str]) -> CcPlan:
     threads = ""
     words = iter(_expand(args))
     for word in words:
+        if word == "--selftests":
+            result.kernel = "kernel-selftests.o"
+            continue
         if word in SHOW:
             result.show = True
             continue
@@ -164,9 +168,9 @@ def gcc_arguments(steps: CcPlan, gcc_include: str) -> list[str]:
     if steps.show_part == "compile":
         return [*COMPILE_FLAGS, *_headers(gcc_include)]
     if steps.show_part == "link":
-        return _link()
+        return _link(steps.kernel)
     line = [*COMPILE_FLAGS, *steps.user, *_headers(gcc_include)]
-    return [*line, "-x", "none", *_link()] if steps.links else line
+    return [*line, "-x", "none", *_link(steps.kernel)] if steps.links else line
 
 
 def _headers(gcc_include: str) -> list[str]:
@@ -174,9 +178,9 @@ def _headers(gcc_include: str) -> list[str]:
     return [word for folder in folders for word in ("-isystem", folder)]
 
 
-def _link() -> list[str]:
+def _link(kernel: str) -> list[str]:
     return [*LINK_FLAGS, "-T", str(ROOT / "linker.ld"), str(built("crt0.o")),
-            str(built("kernel.o")), "-Wl,--start-group",
+            str(built(kernel)), "-Wl,--start-group",
             *(str(built(name)) for name in LIBRARIES), "-lgcc", "-Wl,--end-group"]
 
 

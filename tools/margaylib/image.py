@@ -11,6 +11,10 @@ from pathlib import Path
 
 from .errors import MargayError
 
+TYPE_CHECKING = False         # typing is slow to import
+if TYPE_CHECKING:
+    from .options import RunOptions
+
 APP_BASE = 0x40000000
 CURE = "link it with margay cc (or tools/mpicc): margay cc -o APP.elf APP.c"
 _ELF = struct.Struct("<16sHHIQQQIHHHHHH")
@@ -19,6 +23,17 @@ _SECTION = struct.Struct("<IIQQQQIIQQ")
 _PT_LOAD, _PT_NOTE, _SHT_NOTE = 1, 4, 7
 _NOTE_NAME = b"Margay\0"
 _MULTIBOOT = struct.pack("<I", 0x1BADB002)
+
+
+def image_of(options: RunOptions) -> Image:
+    """The application's image. For a self-test the one of the same name in the folder
+    selftests beside it, if there is one: its kernel holds them."""
+    path = options.app
+    if any(key == "selftest" for key, _ in options.kernel):
+        folder, name = os.path.split(path)
+        other = os.path.join(folder, "selftests", name)
+        path = other if os.path.isfile(other) else path
+    return Image(path)
 
 
 class Image:

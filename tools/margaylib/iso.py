@@ -10,7 +10,7 @@ from pathlib import Path
 
 from .errors import MargayError
 from .grub import MODULES, check_files, copy_files, grub_config, tools
-from .image import Image
+from .image import image_of
 from .options import parse
 
 # The boot sector finds the image by a search through what could be a partition of it.
@@ -20,7 +20,7 @@ DISC_MODULES = ("iso9660 all_video part_acorn part_amiga part_apple part_bsd par
 
 def iso(args: list[str]) -> int:
     options = parse(args, "iso")
-    image = Image(options.app)
+    image = image_of(options)
     rescue, *_ = tools(("grub-mkrescue", "grub-common"), ("xorriso", "xorriso"),
                        ("mformat", "mtools"))
     check_files(options)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from .errors import MargayError
 from .grub import MODULES, check_files, copy_files, grub_config, tools
-from .image import Image
+from .image import image_of
 from .options import parse
 
 NET_MODULES = "tftp configfile"
@@ -22,7 +22,7 @@ FIRMWARES = (("i386-pc-pxe", "margay.pxe", "pxe"),
 
 def pxe(args: list[str]) -> int:
     options = parse(args, "pxe")
-    image = Image(options.app)
+    image = image_of(options)
     mkimage, = tools(("grub-mkimage", "grub-common"))
     check_files(options)
     folder = Path(options.output)

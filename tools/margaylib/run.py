@@ -7,7 +7,7 @@ import sys
 from . import hostmem, machine
 from .binding import bound_to
 from .errors import MargayError, size_text
-from .image import Image
+from .image import Image, image_of
 from .layout import Layout
 from .options import MB, RunOptions, parse
 from .paths import built, program
@@ -30,7 +30,7 @@ def run_options(options: RunOptions, debug=None) -> int:
     """Runs a job. `debug` (of `margay gdb`) attaches to it before it starts."""
     for note in options.notes:
         say(note)
-    image = Image(options.app)
+    image = image_of(options)
     check_segment(options, image)
     qemu = program(os.environ.get("MARGAY_QEMU") or machine.PROGRAM, machine.PACKAGE)
     boot_fd = open_iso(options.boot) if options.boot else image.fd

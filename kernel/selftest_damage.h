@@ -1,0 +1,12 @@
+/*
+ * The self-test of a node that damages the shared region; see selftest_damage.c.
+ */
+#ifndef KERNEL_SELFTEST_DAMAGE_H
+#define KERNEL_SELFTEST_DAMAGE_H
+#include <stdbool.h>
+
+/* `words` is what follows "damage". On the last node it does not return. False: it needs a
+ * region of 3 nodes and "-SEED-COUNT". */
+bool damage_test(const char *words);
+
+#endif

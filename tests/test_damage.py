@@ -1,0 +1,45 @@
+"""A kernel that is out of order damages the shared region of a running job.
+
+The last node writes seeded damage into the header, the node table, the consoles, standard
+input's ring, the file table, the locks and the blocks (kernel/selftest_damage.c), while the
+others send, print, read and wait (tests/apps/damaged.c). They go on, or end with a report;
+no kernel writes where nothing of its own is; the launcher carries on.
+"""
+from __future__ import annotations
+
+import re
+
+import pytest
+
+pytestmark = [pytest.mark.faults, pytest.mark.nodes(4),
+              pytest.mark.shared_memory("the shared region is what it damages")]
+
+SEEDS = 10                    # of one job
+# How a kernel may end because of what another one has written. A fault of its own is none.
+REPORTS = (r"damage: \d+ seeds from \d+ on; 0 words written outside, own segment whole",
+           r"the shared region says that this node is dead: another node has damaged it")
+# The launcher ends a job whose node seems to have ended; the damage may then be cut short.
+ENDED = r"^margay: (ended ranks? |rank \d \(node \d\) ended with status |.* was ended by signal )"
+
+
+def damage(margay, app, seed: int) -> None:
+    run = margay("run", "-n", 4, "--mem", 16, "--on-death", "continue",
+                 "--file", f"{app('damaged')}:file", "--selftest", f"damage-{seed}-{SEEDS}",
+                 app("damaged"), margay.rounds(150), stdin=bytes(1 << 20), timeout=240)
+    assert "Traceback" not in run.stderr, run.describe()
+    panics = re.findall(r"kernel panic: (.*)", run.stderr)
+    for text in panics:
+        assert any(re.fullmatch(report, text) for report in REPORTS), run.describe()
+    assert any(text.startswith(f"damage: {SEEDS} seeds") for text in panics) or \
+        re.search(ENDED, run.stderr, re.M), run.describe()
+
+
+@pytest.mark.parametrize("seed", [1, 61])
+def test_damaged_region(margay, app, seed):
+    damage(margay, app, seed)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seed", range(1001, 2001, SEEDS))
+def test_damaged_region_many_times(margay, app, seed):
+    damage(margay, app, seed)

@@ -1,7 +1,8 @@
 # The kernel as one relocatable object, build/kernel.o, that every application
 # is linked with. All of it is compiled for link-time optimisation and joined;
 # then its sections get ".k" in front and its symbols become local, so that
-# nothing of it meets the application's names. build/kernel-selftests.o is the same
+# nothing of it meets the application's names. Tables that debuggers do without
+# (.debug_aranges, .debug_frame) do not go into the image. build/kernel-selftests.o is the same
 # kernel with its self-tests, for tests and benchmarks (margay cc --selftests).
 
 KERNEL_BUILD := build/kernel
@@ -29,6 +30,7 @@ build/kernel-selftests.o: $(KERNEL_BUILD)/joined-selftests.o
 
 build/kernel.o build/kernel-selftests.o:
 	@objcopy --prefix-alloc-sections=.k --remove-section=.debug_frame \
+		--remove-section=.debug_aranges --remove-section=.rela.debug_aranges \
 		$(KERNEL_GLOBALS:%=--keep-global-symbol=%) $< $@
 
 # Joining flattens the message path (portals_message.c), and the compiler then

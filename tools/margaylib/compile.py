@@ -23,7 +23,7 @@ COMPILE_FLAGS = [
 ]
 LINK_FLAGS = ["-nostdlib", "-static", "-no-pie", "-Wl,--build-id=none",
               "-Wl,-z,max-page-size=4096", "-Wl,-z,noexecstack", "-Wl,--no-warn-rwx-segments",
-              "-Wl,--gc-sections", "-Wl,-u,_start", "-Wl,--compress-debug-sections=zlib"]
+              "-Wl,--gc-sections", "-Wl,--discard-all", "-Wl,-u,_start", "-Wl,--compress-debug-sections=zlib"]
 LIBRARIES = ("libmargay.a", "newlib/lib/libc.a", "newlib/lib/libm.a")
 
 # gcc's options whose value is the next argument

@@ -67,8 +67,10 @@ def parse(text: str) -> dict[int, list[str]]:
         elif function is None:
             function = line
         else:
-            if function != "??":
-                place = _place(line)
+            place = _place(line)
+            if ".asm:" in place:
+                names.append(f"at {place}")   # the image has no names of assembly's labels
+            elif function != "??":
                 names.append(f"{function} at {place}" if place else function)
             function = None
     return found

@@ -440,6 +440,25 @@ int PtlMDUnlink(ptl_handle_md_t md);
  */
 int PtlMDUpdate(ptl_handle_md_t md, ptl_md_t *old_md, ptl_md_t *new_md, ptl_handle_eq_t test_eq);
 
+/*
+ * Post a receive in one step: PtlMEInsert of an entry beside `base`, PtlMDAttach of its
+ * descriptor, and the test that PtlMDUpdate makes of test_eq. All or nothing, in one step
+ * against all messages, and one system call [M]. After any error nothing exists, and
+ * *me_handle and *md_handle are as they were: after PTL_MD_NO_UPDATE, which says that an
+ * event is in test_eq or that a message under way will still record one there, look for the
+ * message and call again; there is nothing to unlink.
+ *   unlink, position   of the entry, as for PtlMEInsert
+ *   md, md_unlink      the descriptor, active at once, and PtlMDAttach's unlink
+ *   test_eq            PTL_EQ_NONE: no test
+ * PTL_NI_INVALID; PTL_ME_INVALID: `base`; PTL_ME_LIST_TOO_LONG; PTL_SEGV, PTL_MD_ILLEGAL,
+ * PTL_EQ_INVALID: md, as PtlMDAttach, or test_eq; PTL_MD_NO_UPDATE; PTL_NO_SPACE: entries,
+ * descriptors or pieces. [the public 3.3 library has it; the report does not]
+ */
+int PtlMEMDPost(ptl_handle_ni_t ni, ptl_handle_me_t base, ptl_process_id_t match_id,
+		ptl_match_bits_t match_bits, ptl_match_bits_t ignore_bits, ptl_unlink_t unlink,
+		ptl_ins_pos_t position, ptl_md_t md, ptl_unlink_t md_unlink,
+		ptl_handle_me_t *me_handle, ptl_handle_md_t *md_handle, ptl_handle_eq_t test_eq);
+
 /* ---- event queues ------------------------------------------------------- */
 
 /*

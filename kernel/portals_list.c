@@ -6,6 +6,7 @@
 
 #include "../net/portals/md.h"
 #include "../net/portals/me.h"
+#include "../net/portals/post.h"
 #include "link_frames.h"
 #include "link_shm.h"
 #include "portals.h"
@@ -14,7 +15,9 @@
 #include "uaccess.h"
 #include "wait.h"
 
-_Static_assert(sizeof(ptl_md_t) == sizeof(struct md_args), "ptl_md_t crosses as md_args");
+_Static_assert(sizeof(ptl_md_t) == sizeof(struct md_args) &&
+               sizeof(ptl_md_t) == sizeof(((struct margay_post *)0)->md),
+               "ptl_md_t crosses as md_args");
 _Static_assert((int)PTL_UNLINK == (int)UNLINK_AUTO && (int)PTL_RETAIN == (int)UNLINK_NEVER &&
                (int)PTL_INS_BEFORE == (int)INSERT_BEFORE &&
                (int)PTL_INS_AFTER == (int)INSERT_AFTER && PTL_MD_OP_PUT == MD_OP_PUT,
@@ -189,4 +192,42 @@ int64_t sys_md_unlink(uint64_t md)
 {
 	settle(md);
 	return portals_with_handle(md_unlink, md);
+}
+
+/* ---- both at once ---- */
+
+__attribute__((flatten))
+int64_t sys_me_md_post(uint64_t args, uint64_t base, uint64_t match_id, uint64_t match_bits,
+                       uint64_t ignore_bits, uint64_t unlink)
+{
+	const struct margay_post *from = user_range(args, sizeof(*from), USER_READ);
+	struct post_args post;
+	uint64_t *me, *md;
+	int error;
+
+	if (!from)
+		return PTL_SEGV;
+	/* Each word is read once: a message may change it meanwhile. */
+	me = user_range(__atomic_load_n(&from->me_handle, __ATOMIC_RELAXED), sizeof(*me),
+	                USER_WRITE);
+	if (!me)
+		return PTL_SEGV;
+	md = user_range(__atomic_load_n(&from->md_handle, __ATOMIC_RELAXED), sizeof(*md),
+	                USER_WRITE);
+	if (!md)
+		return PTL_SEGV;
+	if (!portals_is_open())
+		return PTL_NO_INIT;
+	post = (struct post_args){
+		.base = base, .test_eq = from->test_eq, .unlink = from->md_unlink,
+		.me = { .match_bits = match_bits, .ignore_bits = ignore_bits,
+		        .nid = (uint32_t)match_id, .pid = (uint32_t)(match_id >> 32),
+		        .unlink = (uint32_t)unlink, .position = from->position },
+		.md = *(const struct md_args *)from->md,
+	};
+	if (!link_lock())
+		return PTL_FAIL;
+	error = post_entry(&own_view, &post, me, md);
+	link_unlock();
+	return -error;
 }

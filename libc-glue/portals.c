@@ -8,7 +8,7 @@
 #include "upcall.h"
 
 unsigned int glue_inits;
-static ptl_handle_ni_t interface;
+static ptl_handle_ni_t interface __attribute__((used)); /* PTL_HANDLE_NONE while glue_inits is 0 */
 static int initialised;                 /* PtlInit was called */
 
 /* ---- the interface ---- */
@@ -59,8 +59,10 @@ int PtlNIFini(ptl_handle_ni_t ni)
 	if (upcall_is_running())
 		return PTL_FAIL;
 	result = call3(SYS_NI_FINI, ni, 0, 0);
-	if (result == PTL_OK && --glue_inits == 0)
+	if (result == PTL_OK && --glue_inits == 0) {
 		glue_forget_queues();
+		interface = PTL_HANDLE_NONE;
+	}
 	return result;
 }
 
@@ -200,6 +202,33 @@ int PtlMDUpdate(ptl_handle_md_t md, ptl_md_t *old_md, ptl_md_t *new_md, ptl_hand
 int PtlMDUnlink(ptl_handle_md_t md)
 {
 	return glue_inits ? call3(SYS_MD_UNLINK, md, 0, 0) : PTL_NO_INIT;
+}
+
+/*
+ * int PtlMEMDPost(ni, base, match_id, match_bits, ignore_bits, unlink, position, md, ...):
+ * in assembly, so that the kernel reads the arguments on the stack where they are, as a
+ * struct margay_post. The others are in the system call's registers, but for the fourth.
+ */
+__asm__(".section .text.PtlMEMDPost,\"ax\"\n"
+	".globl PtlMEMDPost\n"
+	".type PtlMEMDPost, @function\n"
+	"PtlMEMDPost:\n"
+	"	cmpq %rdi, interface(%rip)\n"
+	"	jne no_interface\n"
+	"	leaq 8(%rsp), %rdi\n"
+	"	movq %rcx, %r10\n"
+	"	movl post_number(%rip), %eax\n"
+	"	syscall\n"
+	"	ret\n"
+	".size PtlMEMDPost, . - PtlMEMDPost\n"
+	".previous\n");
+
+static const uint32_t post_number __attribute__((used)) = SYS_ME_MD_POST;
+
+__attribute__((used))
+static int no_interface(void)
+{
+	return glue_inits ? PTL_NI_INVALID : PTL_NO_INIT;
 }
 
 /* ---- access control ---- */

@@ -4,7 +4,7 @@
  * enters net/ from outside but freestanding standard headers.
  *
  * All are called in any context, with or without a block's lock, and never
- * block. The engine has checked before that ranges lie in the segment.
+ * block. Of what is copied, the engine has checked that it lies in the segment.
  */
 #ifndef NET_PORT_H
 #define NET_PORT_H
@@ -23,9 +23,9 @@ void port_move(void *to, const void *from, uint64_t bytes);
  * as fast as the processor can; wire_crc32c (net/link/wire.h) is there for the rest. */
 uint32_t port_crc32c(uint32_t crc, const void *bytes, uint64_t n);
 
-/* 1 if the owner's application itself may read (write: read and write) these
- * addresses of its segment, so that a descriptor may open them: not what it
- * has of holes and text. Called in the owner's calls only. */
+/* 1 if [address, address + bytes) lies in the owner's segment, and its application itself
+ * may read it (write: read and write it), so that a descriptor may open it: not what it has
+ * of holes and text. Always 1 for 0 bytes; any sum is safe. Called in the owner's calls only. */
 int port_may_use(const struct process_view *view, uint64_t address, uint64_t bytes, int write);
 
 #endif

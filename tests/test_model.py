@@ -35,6 +35,8 @@ ERRORS = {
     "md_bind": ("MD_ILLEGAL", "SEGV", "EQ_INVALID", "NO_SPACE"),
     "md_unlink": ("MD_INVALID", "MD_IN_USE"),
     "md_update": ("MD_INVALID", "MD_ILLEGAL", "SEGV", "EQ_INVALID", "MD_NO_UPDATE", "NO_SPACE"),
+    "post_entry": ("ME_INVALID", "ME_LIST_TOO_LONG", "MD_ILLEGAL", "SEGV", "EQ_INVALID",
+                   "MD_NO_UPDATE", "NO_SPACE"),
     "eq_alloc": ("SEGV", "NO_SPACE"),
     "eq_free": ("EQ_INVALID",),
     "eq_get": ("EQ_INVALID", "EQ_EMPTY", "EQ_DROPPED"),
@@ -66,7 +68,7 @@ CASES = {
          "other queue"),
     19: ("START disabled", "END disabled"),
     20: ("overtaken",),
-    24: ("pending", "unread", "owed"),
+    24: ("pending", "unread", "owed", "post: unread", "post: owed"),
 }
 
 

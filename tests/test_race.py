@@ -81,9 +81,9 @@ def test_history_of_threads_again(tmp_path, seed):
 RACED = r"race: seed (\d+), (\d+) messages, \d+ receives, (\d+) updates refused, (\d+) of them late"
 
 
-def race_of_nodes(margay, app, nodes: int, messages: int, seed: int) -> None:
+def race_of_nodes(margay, app, nodes: int, messages: int, seed: int, how: str) -> None:
     messages = messages if margay.link == "shm" else messages // 3
-    run = margay("run", "-n", nodes, "--no-prefix", app("ptl_race"), messages, seed,
+    run = margay("run", "-n", nodes, "--no-prefix", app("ptl_race"), messages, seed, how,
                  timeout=200).ok()
     found = re.fullmatch(RACED, run.stdout.strip())
     assert found and int(found.group(2)) == (nodes - 1) * messages, run.describe()
@@ -92,9 +92,11 @@ def race_of_nodes(margay, app, nodes: int, messages: int, seed: int) -> None:
 
 @pytest.mark.every_link
 @pytest.mark.spin(2)
-@pytest.mark.parametrize("nodes, messages", [(2, 60_000), (3, 20_000)])
-def test_mpi_race_of_nodes(margay, app, nodes, messages):
-    race_of_nodes(margay, app, nodes, messages, 1)
+@pytest.mark.parametrize("nodes, messages, how", [(2, 30_000, "update"), (2, 30_000, "post"),
+                                                  (3, 20_000, "update"), (3, 20_000, "post")])
+def test_mpi_race_of_nodes(margay, app, nodes, messages, how):
+    """Rule 24: by PtlMDUpdate, and by PtlMEMDPost."""
+    race_of_nodes(margay, app, nodes, messages, 1, how)
 
 
 @pytest.mark.long
@@ -102,7 +104,8 @@ def test_mpi_race_of_nodes(margay, app, nodes, messages):
 @pytest.mark.parametrize("seed", range(20))
 def test_mpi_race_of_nodes_again(margay, app, seed):
     nodes = 2 + seed % 4
-    race_of_nodes(margay, app, nodes, 100_000 // (nodes - 1), seed)
+    race_of_nodes(margay, app, nodes, 100_000 // (nodes - 1), seed,
+                  "post" if seed % 8 < 4 else "update")
 
 
 class Told(NamedTuple):

@@ -59,6 +59,8 @@
 	X(MD_INSERT,   md_insert,   5) /* (base, const ptl_md_t *, unlink, position, handle *) */ \
 	X(MD_UPDATE,   md_update,   4) /* (md, ptl_md_t *old or 0, const ptl_md_t *new or 0, test_eq) */ \
 	X(MD_UNLINK,   md_unlink,   1) /* (md) */ \
+	X(ME_MD_POST,  me_md_post,  6) /* (const struct margay_post *, base, MARGAY_TARGET, match_bits, \
+	                                  ignore_bits, unlink): one interface, so none is named */ \
 	X(EQ_ALLOC,    eq_alloc,    6) /* (ni, count, uint64_t *read_index, struct margay_eq *, \
 	                                  upcalls' entry, their stack): entry 0: no handler; else \
 	                                  read_index is two words (net/portals/eq.h) */ \
@@ -120,6 +122,19 @@ struct margay_me_args {
 	uint32_t unlink;       /* PTL_UNLINK or PTL_RETAIN */
 	uint32_t position;     /* PTL_INS_BEFORE or PTL_INS_AFTER; not ME_ATTACH_ANY */
 	uint32_t zero;
+};
+
+/* PtlMEMDPost's arguments from the seventh on, as the calling convention lays them on the
+ * stack: its stub hands them over where they are. */
+struct margay_post {
+	uint32_t position;     /* PTL_INS_BEFORE or PTL_INS_AFTER */
+	uint32_t unused;
+	uint64_t md[7];        /* ptl_md_t */
+	uint32_t md_unlink;    /* PTL_UNLINK or PTL_RETAIN, of the descriptor */
+	uint32_t unused2;
+	uint64_t me_handle;    /* addresses of the two results */
+	uint64_t md_handle;
+	uint64_t test_eq;      /* PTL_EQ_NONE: no test */
 };
 
 /* Arguments of the calls that start operations, as far as each has them. */

@@ -123,6 +123,13 @@ int64_t eq_unread(const struct process_view *view, handle_t handle)
 	return eq ? (int64_t)left(view, eq, WORD_READ) : PORTALS_EQ_INVALID;
 }
 
+int eq_is_quiet(const struct process_view *view, const struct eq *eq)
+{
+	const uint64_t *word = reader(view, eq, WORD_READ);
+
+	return word && __atomic_load_n(word, __ATOMIC_RELAXED) == eq->next && eq->begun == 0;
+}
+
 uint64_t eq_unhandled(const struct process_view *view, handle_t handle)
 {
 	const struct eq *eq = eq_lookup(view, handle);

@@ -73,6 +73,10 @@ static inline struct eq *eq_lookup(const struct process_view *view, handle_t han
 	return &view->eqs[index];
 }
 
+/* Rule 24: whether the queue holds no unread event, and no operation that has begun has
+ * still to record one in it. */
+int eq_is_quiet(const struct process_view *view, const struct eq *eq);
+
 /* Whether `needed` events fit without overtaking the reader (the handler, if
  * there is one), beside what is reserved (rule 14). */
 int eq_has_room(const struct process_view *view, struct eq *eq, uint32_t needed);

@@ -48,10 +48,10 @@ static int piece_read(const struct process_view *view, const struct md_args *arg
 	array = (const struct iovec_args *)(view->memory + (args->start - view->base));
 	piece->start = __atomic_load_n(&array[i].start, __ATOMIC_RELAXED);
 	piece->bytes = __atomic_load_n(&array[i].bytes, __ATOMIC_RELAXED);
-	return view_holds(view, piece->start, piece->bytes) &&
-	       port_may_use(view, piece->start, piece->bytes, args->options & MD_OP_PUT);
+	return port_may_use(view, piece->start, piece->bytes, args->options & MD_OP_PUT);
 }
 
+__attribute__((noinline))
 int iovec_check(const struct process_view *view, const struct md_args *args, uint64_t *room)
 {
 	uint64_t count = args->length, bytes = count * sizeof(struct iovec_args);
@@ -63,7 +63,7 @@ int iovec_check(const struct process_view *view, const struct md_args *args, uin
 	if (count == 0)
 		return PORTALS_OK;
 	if ((args->start - view->base) % 8 || args->start % 8 ||
-	    !view_holds(view, args->start, bytes) || !port_may_use(view, args->start, bytes, 0))
+	    !port_may_use(view, args->start, bytes, 0))
 		return PORTALS_SEGV;
 	for (uint64_t i = 0; i < count; i++) {
 		if (!piece_read(view, args, i, &piece))

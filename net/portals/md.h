@@ -51,6 +51,14 @@ int md_insert(struct process_view *view, handle_t base, const struct md_args *ar
 int md_bind(struct process_view *view, const struct md_args *args, enum unlink_op unlink,
 	    handle_t *handle);
 
+/* Making a descriptor in two steps. md_check changes nothing: *room becomes the bytes that
+ * it will describe; PORTALS_MD_ILLEGAL, _SEGV, _EQ_INVALID. md_take makes it for the entry
+ * with index `me`, or NO_INDEX, and does not tell the entry: PORTALS_NO_SPACE, PORTALS_SEGV
+ * (the array of pieces has changed since), PORTALS_FAIL, and nothing has changed. */
+int md_check(const struct process_view *view, const struct md_args *args, uint64_t *room);
+int md_take(struct process_view *view, uint32_t me, const struct md_args *args, uint64_t room,
+	    enum unlink_op unlink, handle_t *handle);
+
 /*
  * Rule 24: copy the descriptor to *old, then replace it by *new (either may be
  * null) if no operation on it is pending, and `test_eq` is EQ_NONE, or holds no

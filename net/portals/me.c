@@ -21,50 +21,71 @@ static int index_valid(const struct process_view *view, uint32_t index)
 	return index == NO_INDEX || index < view->limits.mes;
 }
 
+/* Find a free entry for a place between `prev` and `next` of a portal's list. */
+static int find_between(const struct process_view *view, uint32_t pt_index, uint32_t prev,
+			uint32_t next, struct me_slot *slot)
+{
+	int error;
+
+	if (!index_valid(view, prev) || !index_valid(view, next))
+		return PORTALS_FAIL;
+	error = pool_next(&view->block->pools[POOL_ME], view->limits.mes, &slot->index,
+			  &slot->fresh);
+	if (error)
+		return error;
+	if (view->portals[pt_index].count >= view->block->granted.me_list)
+		return PORTALS_ME_LIST_TOO_LONG;
+	if (!slot->fresh && HANDLE_KIND(view->mes[slot->index].handle) != KIND_FREE)
+		return PORTALS_FAIL;
+	slot->pt_index = pt_index;
+	slot->prev = prev;
+	slot->next = next;
+	return PORTALS_OK;
+}
+
+int me_fill_slot(struct process_view *view, const struct me_slot *slot,
+		 const struct me_args *args, uint32_t md, handle_t *handle)
+{
+	struct portal *portal = &view->portals[slot->pt_index];
+	struct me *me = &view->mes[slot->index];
+
+	pool_taken(&view->block->pools[POOL_ME], slot->fresh, me->next);
+	*handle = handle_in_use(slot->fresh ?
+				handle_fresh(view->block, me->handle, KIND_ME, slot->index) :
+				me->handle, KIND_ME, slot->index);
+	/* All but what the index sets, field by field: that takes fewer instructions. */
+	me->handle = *handle;
+	me->match_bits = args->match_bits;
+	me->ignore_bits = args->ignore_bits;
+	me->nid = args->nid;
+	me->pid = args->pid;
+	me->first = (uint16_t)md;
+	me->pt_index = (uint16_t)slot->pt_index;
+	me->chain = CHAIN_NONE;
+	me->unlink = args->unlink == UNLINK_AUTO;
+	me->prev = (uint16_t)slot->prev;
+	if (slot->prev == NO_INDEX)
+		portal->first = (uint16_t)slot->index;
+	else
+		view->mes[slot->prev].next = (uint16_t)slot->index;
+	me->next = (uint16_t)slot->next;
+	if (slot->next == NO_INDEX)
+		portal->last = (uint16_t)slot->index;
+	else
+		view->mes[slot->next].prev = (uint16_t)slot->index;
+	me->last = (uint16_t)md;
+	portal->count++;
+	return index_add(view, me, args->position);
+}
+
 /* Take a free entry between `prev` and `next` of a portal's list. */
 static int create(struct process_view *view, uint32_t pt_index, uint32_t prev, uint32_t next,
 		  const struct me_args *args, handle_t *handle)
 {
-	struct pool *pool = &view->block->pools[POOL_ME];
-	struct portal *portal = &view->portals[pt_index];
-	uint32_t index;
-	struct me *me;
-	int fresh, error;
+	struct me_slot slot;
+	int error = find_between(view, pt_index, prev, next, &slot);
 
-	if (!index_valid(view, prev) || !index_valid(view, next))
-		return PORTALS_FAIL;
-	error = pool_next(pool, view->limits.mes, &index, &fresh);
-	if (error)
-		return error;
-	if (portal->count >= view->block->granted.me_list)
-		return PORTALS_ME_LIST_TOO_LONG;
-	me = &view->mes[index];
-	if (fresh)
-		me->handle = handle_fresh(view->block, me->handle, KIND_ME, index);
-	else if (HANDLE_KIND(me->handle) != KIND_FREE)
-		return PORTALS_FAIL;
-	pool_taken(pool, fresh, me->next);
-	*me = (struct me){
-		.handle = handle_in_use(me->handle, KIND_ME, index),
-		.match_bits = args->match_bits, .ignore_bits = args->ignore_bits,
-		.nid = args->nid, .pid = args->pid,
-		.next = (uint16_t)next, .prev = (uint16_t)prev,
-		.first = NO_INDEX, .last = NO_INDEX, .pt_index = (uint16_t)pt_index,
-		.chain = CHAIN_NONE, .unlink = args->unlink == UNLINK_AUTO,
-	};
-	if (prev == NO_INDEX)
-		portal->first = (uint16_t)index;
-	else
-		view->mes[prev].next = (uint16_t)index;
-	if (next == NO_INDEX)
-		portal->last = (uint16_t)index;
-	else
-		view->mes[next].prev = (uint16_t)index;
-	portal->count++;
-	if (index_add(view, me, args->position))
-		return PORTALS_FAIL;
-	*handle = me->handle;
-	return PORTALS_OK;
+	return error ? error : me_fill_slot(view, &slot, args, NO_INDEX, handle);
 }
 
 /* Portals that the owner may name. */
@@ -105,8 +126,8 @@ int me_attach_any(struct process_view *view, uint32_t *pt_index, const struct me
 	return PORTALS_PT_FULL;
 }
 
-int me_insert(struct process_view *view, handle_t base, const struct me_args *args,
-	      handle_t *handle)
+int me_find_slot(const struct process_view *view, handle_t base, uint32_t position,
+		 struct me_slot *slot)
 {
 	const struct me *me = me_lookup(view, base);
 
@@ -114,9 +135,18 @@ int me_insert(struct process_view *view, handle_t base, const struct me_args *ar
 		return PORTALS_ME_INVALID;
 	if (me->pt_index >= view->limits.portals)
 		return PORTALS_FAIL;
-	if (args->position == INSERT_BEFORE)
-		return create(view, me->pt_index, me->prev, HANDLE_INDEX(base), args, handle);
-	return create(view, me->pt_index, HANDLE_INDEX(base), me->next, args, handle);
+	if (position == INSERT_BEFORE)
+		return find_between(view, me->pt_index, me->prev, HANDLE_INDEX(base), slot);
+	return find_between(view, me->pt_index, HANDLE_INDEX(base), me->next, slot);
+}
+
+int me_insert(struct process_view *view, handle_t base, const struct me_args *args,
+	      handle_t *handle)
+{
+	struct me_slot slot;
+	int error = me_find_slot(view, base, args->position, &slot);
+
+	return error ? error : me_fill_slot(view, &slot, args, NO_INDEX, handle);
 }
 
 int me_remove(struct process_view *view, struct me *me)

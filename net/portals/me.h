@@ -66,6 +66,22 @@ int me_attach_any(struct process_view *view, uint32_t *pt_index, const struct me
 int me_insert(struct process_view *view, handle_t base, const struct me_args *args,
 	      handle_t *handle);
 
+/* Where a new entry would go: a free entry, and its neighbours in a portal's list. */
+struct me_slot {
+	uint32_t pt_index;
+	uint32_t prev, next;
+	uint32_t index;        /* of the free entry */
+	int fresh;             /* it was never used */
+};
+
+/* me_insert in two steps. me_find_slot changes nothing; its errors are me_insert's.
+ * me_fill_slot takes what was found, before any other call of the engine, and gives the entry
+ * the descriptor with index `md`, or NO_INDEX. 0 or PORTALS_FAIL. */
+int me_find_slot(const struct process_view *view, handle_t base, uint32_t position,
+		 struct me_slot *slot);
+int me_fill_slot(struct process_view *view, const struct me_slot *slot,
+		 const struct me_args *args, uint32_t md, handle_t *handle);
+
 /* Remove an entry with its descriptors; no UNLINK events. PORTALS_ME_INVALID;
  * PORTALS_ME_IN_USE if one of them has operations pending; PORTALS_FAIL. */
 int me_unlink(struct process_view *view, handle_t handle);

@@ -60,7 +60,7 @@ static inline int pool_next(const struct pool *pool, uint32_t count, uint32_t *i
 {
 	*fresh = 0;
 	*index = pool->free;
-	if (*index != NO_INDEX)
+	if (__builtin_expect(*index != NO_INDEX, 1)) /* but for the first objects of a run */
 		return *index < count ? PORTALS_OK : PORTALS_FAIL;
 	*fresh = 1;
 	*index = pool->fresh;

@@ -1,5 +1,5 @@
 /*
- * ptl_race MESSAGES SEED: MPI's race (rule 24) between nodes. Rank 0 receives
+ * ptl_race MESSAGES SEED [post]: MPI's race (rule 24) between nodes. Rank 0 receives
  * as an MPI library does: overflow descriptors at the tail of the match list
  * catch what nobody waits for yet, with START disabled; to post a receive it
  * reads its queue for an early message, inserts an entry with an inactive
@@ -7,6 +7,7 @@
  * has arrived or has begun to. Every other rank sends MESSAGES puts of 0 to
  * 256 KB. Each must be received once, and those of one source and tag by the
  * receives that fit them in the order in which these were posted.
+ * With "post" PtlMEMDPost does all that in one call, and a refusal leaves nothing behind.
  * tests/host/test_concurrent_race.c is the same for threads.
  */
 #include "check.h"
@@ -60,6 +61,7 @@ static uint64_t *got;              /* header of each receive's message + 1 */
 static int *seen, *received;       /* of each source */
 static int arrived;
 static unsigned refused, late;
+static int at_once;                /* receives are posted by PtlMEMDPost */
 static ptl_handle_md_t credit;
 
 /* What hdr_data says of a message: source, tag, number of the source, number in the tag. */
@@ -317,6 +319,19 @@ static int take_early(unsigned source, unsigned tag, int turn)
 	return 0;
 }
 
+/* The second half of posting: as long as it is refused, the message may be early. */
+static int is_early(int rc, unsigned source, unsigned tag, int turn)
+{
+	EQUAL(rc, PTL_MD_NO_UPDATE);
+	refused++;
+	if (!drain())
+		await();                   /* it has begun, and its event will come */
+	if (!take_early(source, tag, turn))
+		return 0;
+	late++;
+	return 1;
+}
+
 /* Posts a receive; the next turn is its. */
 static void receive(unsigned source, unsigned tag)
 {
@@ -338,24 +353,29 @@ static void receive(unsigned source, unsigned tag)
 	post->done = 0;
 	md = job_memory(post->buffer, LARGEST, PTL_MD_OP_PUT | PTL_MD_EVENT_START_DISABLE, eq);
 	md.user_ptr = (void *)(uintptr_t)(post - posts);
-	md.threshold = 0;
+	md.threshold = 1;
 	dawdle(next(&random_state));
+	if (at_once) {
+		while ((rc = PtlMEMDPost(job.ni, sentinel, from, (uint64_t)source << 32 | tag, ignore,
+		                         PTL_UNLINK, PTL_INS_BEFORE, md, PTL_UNLINK, &me, &post->md,
+		                         eq)) != PTL_OK)
+			if (is_early(rc, source, tag, turn))
+				return;
+		post->busy = 1;
+		waiting++;
+		return;
+	}
+	md.threshold = 0;
 	job_check(PtlMEInsert(sentinel, from, (uint64_t)source << 32 | tag, ignore, PTL_UNLINK,
 	                      PTL_INS_BEFORE, &me), "PtlMEInsert");
 	job_check(PtlMDAttach(me, md, PTL_UNLINK, &post->md), "PtlMDAttach");
 	dawdle(next(&random_state));
 	md.threshold = 1;
-	while ((rc = PtlMDUpdate(post->md, NULL, &md, eq)) != PTL_OK) {
-		EQUAL(rc, PTL_MD_NO_UPDATE);
-		refused++;
-		if (!drain())
-			await();           /* it has begun, and its event will come */
-		if (take_early(source, tag, turn)) {
-			late++;
+	while ((rc = PtlMDUpdate(post->md, NULL, &md, eq)) != PTL_OK)
+		if (is_early(rc, source, tag, turn)) {
 			job_check(PtlMDUnlink(post->md), "PtlMDUnlink");
 			return;
 		}
-	}
 	post->busy = 1;
 	waiting++;
 }
@@ -464,6 +484,7 @@ int main(int argc, char **argv)
 	uint64_t seed = argc > 2 ? strtoull(argv[2], NULL, 0) : 1;
 	ptl_sr_value_t operations;
 
+	at_once = argc > 3 && strcmp(argv[3], "post") == 0;
 	job_start(&job);
 	CHECK(job.size > 1);
 	if (job.rank)

@@ -108,10 +108,13 @@ static void file_calls(void)
 
 /* The calls whose argument is a struct, or that store one thing: all with `at` as that. */
 static void portals_structs(const char *name, unsigned long at, ptl_handle_any_t ni,
-                            ptl_handle_any_t md, struct margay_me_args *args, ptl_md_t *memory)
+                            ptl_handle_any_t me, ptl_handle_any_t md,
+                            struct margay_me_args *args, ptl_md_t *memory)
 {
 	ptl_handle_any_t other;
 	uint32_t pt;
+	struct margay_post post = { .me_handle = at, .md_handle = (unsigned long)&other };
+	struct margay_post post_md = { .me_handle = (unsigned long)&other, .md_handle = at };
 	const struct { const char *what; long number, a, b, c, d, e; } calls[] = {
 		{ "ni_init", SYS_NI_INIT, 0, (int)PTL_PID_ANY, 0, 0, at },
 		{ "ni_handle", SYS_NI_HANDLE, ni, at, 0, 0, 0 },
@@ -122,6 +125,9 @@ static void portals_structs(const char *name, unsigned long at, ptl_handle_any_t
 		{ "md_insert", SYS_MD_INSERT, md, at, 0, 0, (long)&other },
 		{ "md_insert_handle", SYS_MD_INSERT, md, (long)memory, 0, 0, at },
 		{ "ac_entry", SYS_AC_ENTRY, at, 0, 0, 0, 0 },
+		{ "post", SYS_ME_MD_POST, at, me, 0, 0, 0 },
+		{ "post_me", SYS_ME_MD_POST, (long)&post, me, 0, 0, 0 },
+		{ "post_md", SYS_ME_MD_POST, (long)&post_md, me, 0, 0, 0 },
 		{ "put_region", SYS_PUT_REGION, at, 0, 0, 0, 0 },
 		{ "get_region", SYS_GET_REGION, at, 0, 0, 0, 0 },
 		{ "get_put", SYS_GET_PUT, at, 0, 0, 0, 0 },
@@ -149,10 +155,12 @@ static void portals_closed(void)
 		{ "closed_ac_entry", SYS_AC_ENTRY }, { "closed_put_region", SYS_PUT_REGION },
 		{ "closed_get_region", SYS_GET_REGION }, { "closed_get_put", SYS_GET_PUT },
 		{ "closed_atomic", SYS_ATOMIC }, { "closed_fetch_atomic", SYS_FETCH_ATOMIC },
+		{ "closed_post", SYS_ME_MD_POST },
 	};
 	static uint64_t zero[32];
 	long at = (long)zero;
 
+	zero[9] = zero[10] = at;           /* where the post's handles would go */
 	for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++)
 		printf("%s: %ld\n", calls[i].name, call(calls[i].number, at, at, at, at, at, at));
 }
@@ -191,7 +199,7 @@ static void portals_calls(void)
 		named("eq_index", bad[i].name, call(SYS_EQ_ALLOC, ni, 4, at, (long)&eq, 0, 0));
 		named("eq_alloc", bad[i].name, call(SYS_EQ_ALLOC, ni, 4, (long)&index, at, 0, 0));
 		named("eq_wait", bad[i].name, call(SYS_EQ_WAIT, at, 1, 0, 0, 0, 0));
-		portals_structs(bad[i].name, at, ni, md, &args, &memory);
+		portals_structs(bad[i].name, at, ni, me, md, &args, &memory);
 	}
 	memory.length = 1UL << 50;
 	TRY("md_length", SYS_MD_BIND, ni, &memory, PTL_RETAIN, &other);

@@ -123,6 +123,7 @@ static void operation(struct margay_operation *o)
 static int arguments(long number, uint64_t *a)
 {
 	static struct margay_me_args me;
+	static struct margay_post post;
 	static struct margay_ac_args ac;
 	static struct margay_operation op;
 	static ptl_md_t md;
@@ -150,6 +151,21 @@ static int arguments(long number, uint64_t *a)
 			a[3] = next() % 3;
 		else if (number == SYS_MD_UPDATE && next() % 2)
 			a[3] = PTL_EQ_NONE;
+		return 1;
+	case SYS_ME_MD_POST:
+		descriptor(&md);
+		fill(&post, sizeof post);
+		memcpy(post.md, &md, sizeof post.md);
+		post.me_handle = address();
+		post.md_handle = address();
+		if (next() % 2)
+			post.test_eq = next() % 2 ? PTL_EQ_NONE : handle(EQ);
+		a[0] = (uint64_t)&post;
+		a[1] = handle(ME);
+		a[2] = MARGAY_TARGET(PTL_NID_ANY, PTL_PID_ANY);
+		a[3] = next() % 4;
+		a[4] = next() % 4;
+		a[5] = next() % 3;
 		return 1;
 	case SYS_EQ_ALLOC:
 		a[0] = ni;
@@ -207,6 +223,12 @@ static void remember(long number, const uint64_t *a)
 
 	if (at >= 0)
 		known[next() % KNOWN] = *(uint64_t *)a[at];
+	if (number == SYS_ME_MD_POST) {
+		const struct margay_post *post = (const struct margay_post *)a[0];
+
+		known[next() % KNOWN] = *(uint64_t *)post->me_handle;
+		known[next() % KNOWN] = *(uint64_t *)post->md_handle;
+	}
 }
 
 static void put_to_oneself(void)

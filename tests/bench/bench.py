@@ -74,6 +74,9 @@ def calls(bench: Bench) -> None:
         got = bench.margay("-n", "1", "--icount", app("cost"), "instructions")
         for name in ("insn_put_8B_self", "insn_eqget_hit", "insn_eqget_miss"):
             bench.add(name, got[name], "instructions", aims.get(name, ""))
+        got = bench.margay("-n", "1", "--icount", app("cost"), "posting", "1")
+        bench.add("insn_memdpost", got["insn_memdpost"], "instructions", "<= 450")
+        bench.add("insn_post_three_calls", got["insn_post_three_calls"], "instructions")
         got = bench.margay("-n", "1", "--icount", app("cost"), "full")
         bench.add("insn_put_8B_full", got["insn_put_8B_full"], "instructions")
         one = None

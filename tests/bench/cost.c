@@ -5,6 +5,8 @@
  *
  *   cost instructions   insn_put_8B_self, insn_eqget_hit, insn_eqget_miss
  *   cost posted N       insn_put_8B_posted_N: with N exact entries on the portal
+ *   cost posting N      insn_memdpost: PtlMEMDPost in front of the last of N + 1 entries, and
+ *                       insn_post_three_calls: the same by PtlMEInsert, PtlMDAttach, PtlMDUpdate
  *   cost full           insn_put_8B_full: START and END on both sides, and an ack
  *   cost put            rank 0 puts to rank 1, as `instructions` does to itself, and rank 1
  *                       polls its queue: for steps.py, which counts insn_put_8B. (No icount:
@@ -162,6 +164,79 @@ static void posted(uint64_t n)
 	       (unsigned long)puts[ROUNDS * 5 / 6]);
 }
 
+/* A receive as an MPI library posts it: in front of the overflow's entry. */
+struct receive {
+	ptl_handle_ni_t ni;
+	ptl_handle_me_t overflow;
+	ptl_handle_eq_t early;               /* the overflow's queue */
+	ptl_md_t md;
+};
+
+static const ptl_process_id_t any_process = { .nid = PTL_NID_ANY, .pid = PTL_PID_ANY };
+
+/* Both give the instructions of posting with these match bits, less those of the clock. */
+static uint64_t post_at_once(const struct receive *receive, uint64_t bits, ptl_handle_me_t *me)
+{
+	ptl_handle_md_t md;
+	uint64_t t0 = ticks(), t1 = ticks(), t2;
+	int result = PtlMEMDPost(receive->ni, receive->overflow, any_process, bits, 0, PTL_UNLINK,
+	                         PTL_INS_BEFORE, receive->md, PTL_UNLINK, me, &md,
+	                         receive->early);
+
+	t2 = ticks();
+	job_check(result, "PtlMEMDPost");
+	return t2 - t1 - (t1 - t0);
+}
+
+static uint64_t post_step_by_step(const struct receive *receive, uint64_t bits,
+                                  ptl_handle_me_t *me)
+{
+	ptl_md_t inactive = receive->md, active = receive->md;
+	ptl_handle_md_t md = PTL_INVALID_HANDLE;
+	uint64_t t0, t1, t2;
+	int result;
+
+	inactive.threshold = 0;
+	t0 = ticks();
+	t1 = ticks();
+	result = PtlMEInsert(receive->overflow, any_process, bits, 0, PTL_UNLINK, PTL_INS_BEFORE,
+	                     me);
+	result |= PtlMDAttach(*me, inactive, PTL_UNLINK, &md);
+	result |= PtlMDUpdate(md, NULL, &active, receive->early);
+	t2 = ticks();
+	job_check(result, "PtlMEInsert, PtlMDAttach or PtlMDUpdate");
+	return t2 - t1 - (t1 - t0);
+}
+
+static void posting(uint64_t n)
+{
+	static uint64_t at_once[ROUNDS], steps[ROUNDS];
+	struct receive receive;
+	ptl_handle_me_t me;
+	ptl_handle_md_t md;
+	struct job job;
+
+	job_start(&job);
+	receive = (struct receive){ .ni = job.ni, .md = job_memory(to, sizeof(to), PTL_MD_OP_PUT |
+	                            PTL_MD_EVENT_START_DISABLE, job.eq) };
+	receive.md.threshold = 1;
+	job_check(PtlEQAlloc(job.ni, 64, PTL_EQ_HANDLER_NONE, &receive.early), "PtlEQAlloc");
+	job_check(PtlMEAttach(job.ni, PORTAL, any_process, 0, ~0ULL, PTL_RETAIN, PTL_INS_AFTER,
+	                      &receive.overflow), "PtlMEAttach");
+	job_check(PtlMDAttach(receive.overflow, job_memory(from, sizeof(from), PTL_MD_OP_PUT,
+	                      receive.early), PTL_RETAIN, &md), "PtlMDAttach");
+	for (uint64_t bits = 0; bits < n; bits++)
+		post_at_once(&receive, bits, &me);
+	for (uint64_t i = 0; i < ROUNDS; i++) {
+		at_once[i] = post_at_once(&receive, n + i, &me);
+		job_check(PtlMEUnlink(me), "PtlMEUnlink");
+		steps[i] = post_step_by_step(&receive, n + i, &me);
+		job_check(PtlMEUnlink(me), "PtlMEUnlink");
+	}
+	printf("insn_memdpost %lu\n", (unsigned long)median(at_once));
+	printf("insn_post_three_calls %lu\n", (unsigned long)median(steps));
+}
+
 /* Everything that a put can record: START and END on both sides, and an ack. */
 static void full(void)
 {
@@ -264,6 +339,8 @@ int main(int argc, char **argv)
 		put_to_another_node();
 	else if (argc > 2 && strcmp(argv[1], "posted") == 0)
 		posted(strtoul(argv[2], 0, 10));
+	else if (argc > 2 && strcmp(argv[1], "posting") == 0)
+		posting(strtoul(argv[2], 0, 10));
 	else if (argc > 1 && strcmp(argv[1], "full") == 0)
 		full();
 	else if (argc > 1 && strcmp(argv[1], "syscall") == 0)
@@ -271,6 +348,7 @@ int main(int argc, char **argv)
 	else if (argc > 1 && strcmp(argv[1], "vector") == 0)
 		vector();
 	else
-		return fprintf(stderr, "cost: instructions | put | posted N | full | syscall | vector\n"), 2;
+		return fprintf(stderr, "cost: instructions | put | posted N | posting N | full | "
+			       "syscall | vector\n"), 2;
 	return 0;
 }

@@ -103,6 +103,31 @@ static void create(struct process *process, const struct step *step)
 	learn(process, known, handle, &args);
 }
 
+/* Entry and descriptor at once, with rule 24's test or without. */
+static void create_both(struct process *process, const struct step *step)
+{
+	struct post_args args = {
+		.base = some_me(process, step->a), .md = arguments(process, step),
+		.me = { .match_bits = step->f & 3, .ignore_bits = step->f >> 2 & 1,
+			.nid = ANY_ID, .pid = ANY_ID, .unlink = step->f >> 3 & 1,
+			.position = step->d >> 1 & 1 },
+		.unlink = step->d & 1, .test_eq = step->d & 4 ? some_eq(process, step->f) : EQ_NONE
+	};
+	handle_t me = HANDLE_NONE, md = HANDLE_NONE;
+	struct known *known = free_md(process);
+	struct process_view *view = fuzz_enter(process);
+	int at = free_me(process), error = post_entry(view, &args, &me, &md);
+
+	check_error(process, error);
+	MUST(!error || (me == HANDLE_NONE && md == HANDLE_NONE));
+	if (error)
+		return;
+	MUST(args.md.options & MD_IOVEC || view_holds(view, args.md.start, args.md.length));
+	MUST_IF_WHOLE(at >= 0 && me_lookup(view, me) && known && md_lookup(view, md));
+	process->mes[at] = me;
+	learn(process, known, md, &args.md);
+}
+
 static void update(struct process *process, const struct step *step)
 {
 	handle_t handle = some_md(process, step->a);
@@ -128,6 +153,12 @@ void step_descriptor(struct process *process, const struct step *step)
 	switch (step->kind % STEP_KINDS) {
 	case STEP_MD_UPDATE:
 		update(process, step);
+		break;
+	case STEP_MD_ATTACH:
+		if ((step->d & 0xe0) == 0xe0)
+			create_both(process, step);
+		else
+			create(process, step);
 		break;
 	case STEP_MD_UNLINK:
 		check_error(process, md_unlink(fuzz_enter(process), md));

@@ -27,6 +27,7 @@
 #include "../../net/portals/md.h"
 #include "../../net/portals/me.h"
 #include "../../net/portals/op.h"
+#include "../../net/portals/post.h"
 
 #define PROCESSES      2u
 #define SEGMENT        4096u      /* bytes */
@@ -175,6 +176,9 @@ void step_descriptor(struct process *process, const struct step *step);
 void step_initiate(struct process *process, const struct step *step);
 void step_deliver(struct process *process, const struct step *step);
 void step_damage(struct process *process, const struct step *step);
+
+/* A place for a new entry's handle: one whose object is gone, or -1 if all live. */
+int free_me(const struct process *process);
 
 /* The result of an owner's call: a good error, or nothing has changed. */
 void check_error(const struct process *process, int error);

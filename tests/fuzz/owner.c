@@ -94,8 +94,7 @@ static void free_eq(struct process *process, const struct step *step)
 
 /* ---- match entries ---- */
 
-/* A place for a new handle: one whose object is gone, or -1 if all live. */
-static int free_me(const struct process *process)
+int free_me(const struct process *process)
 {
 	for (int i = 0; i < (int)MES; i++)
 		if (!me_lookup(&process->view, process->mes[i]))

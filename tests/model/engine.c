@@ -19,6 +19,7 @@
 #include "../../net/portals/eq.h"
 #include "../../net/portals/md.h"
 #include "../../net/portals/me.h"
+#include "../../net/portals/post.h"
 #include "text.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -244,6 +245,23 @@ static void do_md_update(struct process_view *view, const uint64_t *n)
 		say_args(&old);
 }
 
+/* me md base nid pid bits ignore unlink position start length threshold max_size options
+ * user_ptr eq unlink test_eq */
+static void do_post_entry(struct process_view *view, const uint64_t *n)
+{
+	struct post_args args = { .base = name_to_handle((int64_t)n[2]), .me = entry_from(n + 3),
+				  .md = args_from(n + 9), .unlink = (uint32_t)n[16],
+				  .test_eq = name_to_handle((int64_t)n[17]) };
+	handle_t me = HANDLE_NONE, md = HANDLE_NONE;
+	int result = post_entry(view, &args, &me, &md);
+
+	made(result, (int64_t)n[0], me, KIND_ME);
+	if (result == 0)
+		named((int64_t)n[1], md, KIND_MD);
+	else if (me != HANDLE_NONE || md != HANDLE_NONE)
+		say(" handles are touched");
+}
+
 /* index nid pid uid jid pt */
 static void do_ac_set(struct process_view *view, const uint64_t *n)
 {
@@ -408,6 +426,7 @@ static const struct command commands[] = {
 	{ "me_attach_any", do_me_attach_any }, { "me_insert", do_me_insert },
 	{ "me_unlink", do_me_unlink }, { "md_attach", do_md_attach }, { "md_insert", do_md_insert },
 	{ "md_bind", do_md_bind }, { "md_unlink", do_md_unlink }, { "md_update", do_md_update },
+	{ "post_entry", do_post_entry },
 	{ "eq_alloc", do_eq_alloc }, { "eq_free", do_eq_free }, { "eq_get", do_eq_get },
 	{ "eq_handled", do_eq_handled }, { "eq_scribble", do_eq_scribble },
 	{ "ac_set", do_ac_set }, { "alive", do_alive },

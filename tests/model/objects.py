@@ -421,6 +421,32 @@ class Owner:
         md.set(args, pieces)
         return (OK, *old)
 
+    def post_entry(self, name: int, md_name: int, base: int, *rest: int) -> int:
+        """PtlMEMDPost: the entry, its descriptor and rule 24's test, all or nothing."""
+        fields, after, args, unlink, test = rest[:5], rest[5], Args(*rest[6:13]), rest[13], rest[14]
+        entry = self.mes.get(base)
+        if entry is None:
+            return ME_INVALID
+        if len(self.mes) >= self.limits.mes:
+            return NO_SPACE
+        if len(entry.portal) >= self.limits.me_list:
+            return ME_LIST_TOO_LONG
+        error, _ = self.check(args)
+        queue = self.eqs.get(test)
+        if error:
+            return error
+        if test != 0 and queue is None:
+            return EQ_INVALID
+        refused = queue and ("unread" if queue.left(queue.word_read) else
+                             "owed" if self.owed(queue) else "")
+        if refused:
+            self.meet(24, f"post: {refused}")
+            return MD_NO_UPDATE
+        if len(self.mds) >= self.limits.mds or not self.pieces_left(args):
+            return NO_SPACE
+        made = self.me_insert(name, base, *fields, after)
+        return made or self.md_attach(md_name, name, *args, unlink)
+
     def owed(self, queue: Queue) -> bool:
         """Whether a begun operation has still to record an event in it (rule 24)."""
         raise NotImplementedError

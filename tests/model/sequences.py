@@ -20,8 +20,8 @@ from model.world import HARD, OWN, World
 WEIGHTS = {
     "begin": 14, "inline": 12, "end": 14, "data": 7, "copy": 3, "eq_get": 14, "initiate": 9,
     "exchange": 4, "answer": 9, "sent": 7, "md_attach": 9, "md_insert": 4, "md_bind": 5,
-    "md_update": 5, "me_attach": 6, "me_attach_any": 1, "me_insert": 6, "eq_alloc": 2, "read": 3,
-    "eq_handled": 3, "md_unlink": 2, "me_unlink": 2, "eq_free": 2, "ac_set": 2, "died": 1,
+    "md_update": 5, "post_entry": 4, "me_attach": 6, "me_attach_any": 1, "me_insert": 6,
+    "eq_alloc": 2, "read": 3, "eq_handled": 3, "md_unlink": 2, "me_unlink": 2, "eq_free": 2, "ac_set": 2, "died": 1,
     "refuse": 1, "unanswered": 1, "restart": 1, "other": 2,
 }
 WHILE_CLOSED = ("begin", "inline", "end", "sent", "answer", "data", "read", "copy", "died", "other")
@@ -92,7 +92,7 @@ class Sequence:
         if kind.startswith("md_") and kind not in ("md_unlink", "md_update") \
                 and len(process.mds) >= process.limits.mds and self.mood != "remove":
             return self.pick(("md_unlink", "me_unlink", "md_update")) if self.chance(90) else kind
-        if kind in ("me_attach", "me_insert", "me_attach_any") and self.mood != "remove" \
+        if kind in ("me_attach", "me_insert", "me_attach_any", "post_entry") and self.mood != "remove" \
                 and len(process.mes) >= min(17, process.limits.mes):
             return "me_unlink" if self.chance(90) else kind
         if not process.eqs and self.chance(60):
@@ -193,12 +193,21 @@ class Sequence:
     def md_update(self, p, process) -> Iterator[tuple]:
         idle = [name for name, md in process.mds.items() if not md.pending and not md.leaving]
         md = self.handle(idle if idle and not self.chance(20) else process.mds)
-        test = 0
-        if self.chance(70):
-            calm = [name for name, queue in process.eqs.items() if queue.next == queue.read]
-            test = self.handle(calm if calm and not self.chance(20) else process.eqs)
+        test = self.test(process)
         yield ("md_update", p, md, self.below(2), int(not self.chance(15)), *self.args(process),
                test)
+
+    def test(self, process) -> int:
+        """The queue that rule 24 asks, often one that is empty."""
+        if not self.chance(70):
+            return 0
+        calm = [name for name, queue in process.eqs.items() if queue.next == queue.read]
+        return self.handle(calm if calm and not self.chance(20) else process.eqs)
+
+    def post_entry(self, p, process) -> Iterator[tuple]:
+        yield ("post_entry", p, self.new(), self.new(), self.handle(process.mes),
+               *self.me_fields(), self.below(2), *self.args(process), self.below(2),
+               self.test(process))
 
     def md_bind(self, p, process) -> Iterator[tuple]:
         yield "md_bind", p, self.new(), *self.args(process), self.below(2)

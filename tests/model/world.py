@@ -22,7 +22,7 @@ PATTERN = bytes(((i * i * 7 + i * 13 + i // 256 * 101) & 0xffffffff) >> 2 & 255
                 for i in range(8192))
 
 # Where a descriptor's options are among a step's numbers.
-OPTIONS_AT = {"md_attach": 6, "md_insert": 6, "md_bind": 5, "md_update": 7}
+OPTIONS_AT = {"md_attach": 6, "md_insert": 6, "md_bind": 5, "md_update": 7, "post_entry": 13}
 
 
 def numbers(values) -> str:

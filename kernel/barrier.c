@@ -25,6 +25,7 @@
 #include "../net/portals/block.h"
 #include "../net/shm/region.h"
 #include "link_frames.h"
+#include "membership.h"
 #include "node.h"
 #include "portals.h"
 #include "syscall.h"
@@ -51,7 +52,7 @@ static uint64_t arrived(uint32_t news)
 
 static bool is_lost(void)
 {
-	return link_is_broken() || link_has_lost_a_node() || arrived(BLOCK_BARRIER_FAILED);
+	return link_is_broken() || membership_has_lost() || arrived(BLOCK_BARRIER_FAILED);
 }
 
 static bool arrived_or_lost(void *unused)

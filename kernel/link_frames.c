@@ -4,11 +4,11 @@
  */
 #include "link_frames.h"
 
-#include "../drivers/ivshmem.h"
 #include "../net/nic.h"
 #include "../net/shm/region.h"
 #include "cards.h"
 #include "link_shm.h"
+#include "membership.h"
 #include "memory.h"
 #include "node.h"
 #include "panic.h"
@@ -46,7 +46,6 @@ static uint64_t heard_after_ns;    /* and how long after the time before, */
 static uint64_t heard_before_ns;   /* and the same of that */
 static uint64_t leisure_ns = LEISURE_NS; /* that, while frames come and go quickly */
 static bool flooded;               /* frames are left that nobody will interrupt for */
-static uint64_t met;               /* bit per node of the region: it has booted, and lives */
 static uint64_t *calls;            /* margay_start's, or null: no application yet */
 
 static const struct block_limits limits = BLOCK_DEFAULT_LIMITS;
@@ -151,7 +150,7 @@ bool link_frames_is_busy(void)
 static void leave(void)
 {
 	busy = false;
-	link_look_for_deaths();
+	membership_look();
 }
 
 static uint32_t poll_bulk(void)
@@ -382,31 +381,11 @@ void link_frames_alarm(bool computing)
 
 /* ---- operations ---- */
 
-static bool is_up(void *arg)
-{
-	const struct region_node *peer = arg;
-
-	return atomic_load(&peer->state) != NODE_OFF || atomic_load(&peer->dead);
-}
-
 /* What is sent to a node that has not booted is lost: wait for it, where that shows. */
-__attribute__((noinline, cold))
-static void meet(uint32_t nid)
-{
-	struct region_node *peer = node.region ? region_node(node.region, nid) : 0;
-
-	if (peer && !is_up(peer)) {
-		atomic_fetch_or(&peer->watchers, 1ULL << node.id);
-		wait_until(is_up, peer, NEVER, "another node to boot");
-	}
-	if (!link_is_dead(nid))
-		met |= 1ULL << nid;
-}
-
 static inline void meet_once(uint32_t nid)
 {
-	if (__builtin_expect(!(met >> nid & 1), 0))
-		meet(nid);
+	if (__builtin_expect(!membership_is_up(nid), 0))
+		membership_await(nid);
 }
 
 /* An operation, or a signal if `message` is not null, that has found no room yet. */
@@ -444,7 +423,7 @@ int link_frames_start_operation(const struct initiator_args *args)
 	leave();
 	if (__builtin_expect(result == FRAMES_AGAIN, 0))
 		result = wait_to_start(&(struct attempt){ .args = args });
-	if (__builtin_expect(link_is_dead(args->target_nid), 0))
+	if (__builtin_expect(membership_is_dead(args->target_nid), 0))
 		link_frames_lost(args->target_nid);
 	tell(frames_holds(link_frames));
 	set_timer();
@@ -455,7 +434,7 @@ bool link_frames_brief(const struct initiator_args *args)
 {
 	enum frames_brief done;
 
-	if (args->target_nid >= node.size || !(met >> args->target_nid & 1))
+	if (args->target_nid >= node.size || !membership_is_up(args->target_nid))
 		return false;
 	busy = true;
 	done = frames_brief(link_frames, args);
@@ -471,7 +450,7 @@ bool link_frames_brief(const struct initiator_args *args)
 
 bool link_frames_signal(const struct message *message)
 {
-	if (link_is_dead(message->target_nid))
+	if (membership_is_dead(message->target_nid))
 		return false;
 	meet_once(message->target_nid);
 	wait_to_start(&(struct attempt){ .message = message });
@@ -490,7 +469,6 @@ uint32_t link_frames_sends_to(uint32_t nid)
 
 void link_frames_lost(uint32_t nid)
 {
-	met &= ~(1ULL << nid);
 	busy = true;
 	link_give_up(frames_link(link_frames), now_ns(), nid);
 	leave();
@@ -499,7 +477,6 @@ void link_frames_lost(uint32_t nid)
 
 void link_frames_renewed(uint32_t nid, uint32_t incarnation)
 {
-	met &= ~(1ULL << nid);
 	busy = true;
 	link_renewed(frames_link(link_frames), now_ns(), nid, incarnation);
 	leave();
@@ -509,18 +486,6 @@ void link_frames_renewed(uint32_t nid, uint32_t incarnation)
 bool link_frames_has_lost(void)
 {
 	return link_frames && link_counter(frames_link(link_frames), LINK_LOST) != 0;
-}
-
-static bool have_all_ended(void *unused)
-{
-	(void)unused;
-	for (uint32_t nid = 0; nid < node.region->nodes; nid++) {
-		const struct region_node *peer = region_node(node.region, nid);
-
-		if (atomic_load(&peer->state) < NODE_EXITED && !atomic_load(&peer->dead))
-			return false;
-	}
-	return true;
 }
 
 static bool is_quiet(void *unused)
@@ -542,9 +507,5 @@ void link_frames_linger(void)
 			continue;
 		return;
 	}
-	if (have_all_ended(0))
-		for (uint32_t nid = 0; nid < node.region->nodes; nid++)
-			if (nid != node.id)
-				ivshmem_ring(nid);
-	wait_until(have_all_ended, 0, NEVER, "the other nodes to end");
+	membership_await_end();
 }

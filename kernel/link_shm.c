@@ -1,7 +1,6 @@
 /*
- * The port of the near transport, and the news of the region's other nodes. Data: the own
- * view, a view per peer that was ever sent to, and which deaths and restarts were dealt
- * with. All of it is used by this node's one processor only, with interrupts off.
+ * The port of the near transport. Data: the own view, and a view per peer that was ever sent
+ * to. All of it is used by this node's one processor only, with interrupts off.
  */
 #include "link_shm.h"
 
@@ -12,7 +11,7 @@
 #include "console.h"
 #include "cpu.h"
 #include "link_copy.h"
-#include "link_frames.h"
+#include "membership.h"
 #include "memory.h"
 #include "node.h"
 #include "panic.h"
@@ -33,11 +32,7 @@ uint32_t link_near_first, link_near_nodes;
 
 static struct process_view peers[REGION_MAX_NODES]; /* a pool; block is null until first used */
 static struct shm_member member;
-static uint64_t deaths_settled;    /* bit per node */
-static uint32_t restarts_settled[REGION_MAX_NODES]; /* of each node */
-static bool restarted;             /* some node was, be it before this one booted */
 static bool waiting_for_lock;      /* a doorbell now must not take a lock */
-static bool deaths_unsettled;      /* it left this instead */
 
 static const struct block_limits limits = BLOCK_DEFAULT_LIMITS;
 
@@ -76,15 +71,17 @@ static bool take(struct process_view *view)
 	return shm_lock_take((struct shm_lock *)view->block->lock, &member) == SHM_LOCK_OK;
 }
 
-static void settle_deaths(void);
+bool link_waits_for_lock(void)
+{
+	return waiting_for_lock;
+}
 
-/* No lock is held after this: the place to deal with deaths that a doorbell
- * told of while a lock was waited for. */
+/* No lock is held after this: the place to settle what a doorbell told of while a
+ * lock was waited for. */
 static void give(struct process_view *view)
 {
 	shm_lock_give((struct shm_lock *)view->block->lock, &member);
-	if (__builtin_expect(deaths_unsettled, 0))
-		settle_deaths();
+	membership_look();
 }
 
 bool link_lock(void)
@@ -105,38 +102,25 @@ bool link_is_broken(void)
 
 /* ---- peers ---- */
 
-static bool is_dead(uint32_t nid)
-{
-	return node.region && atomic_load(&region_node(node.region, nid)->dead);
-}
-
-static bool is_up(void *view)
-{
-	const struct process_view *peer = view;
-
-	/* An application runs there: if its block does not look so it is damaged, which the
-	 * engine bears. */
-	return view_check(peer) || is_dead(peer->nid) ||
-	       atomic_load(&region_node(node.region, peer->nid)->state) >= NODE_RUNNING;
-}
-
-/* Set up the view of a peer and wait until its kernel has made its block. */
+/* Set up the view of a peer once its kernel has made its block. False: it is dead, or its
+ * block is none. */
 __attribute__((noinline, cold))
-static void meet(uint32_t nid)
+static bool meet(uint32_t nid)
 {
-	struct process_view *peer = &peers[nid];
+	struct process_view *peer = &peers[nid], view = own_view;
 	uint8_t *slice = region_slice(node.region, nid);
 
+	if (!membership_await(nid))
+		return false;
+	view.nid = nid;
+	view.memory = slice + node.region->segment_offset;
+	view.bytes = node.region->segment_bytes;
+	view_init(&view, slice + node.region->block_offset, node.region->block_bytes, &limits);
+	if (!view_check(&view))
+		return false;
 	count(COUNTER_PEER_BYTES, sizeof(*peer));
-	*peer = own_view;
-	peer->nid = nid;
-	peer->memory = slice + node.region->segment_offset;
-	peer->bytes = node.region->segment_bytes;
-	view_init(peer, slice + node.region->block_offset, node.region->block_bytes, &limits);
-	if (!view_check(peer)) {
-		atomic_fetch_or(&region_node(node.region, nid)->watchers, 1ULL << node.id);
-		wait_until(is_up, peer, NEVER, "another node to boot");
-	}
+	*peer = view;
+	return true;
 }
 
 /* The view of a living node that can be reached, or null. `nid` is below
@@ -147,9 +131,9 @@ static struct process_view *view_of(uint32_t nid)
 		return &own_view;
 	if (!node.region)
 		return 0;
-	if (!peers[nid].block)
-		meet(nid);
-	return is_dead(nid) ? 0 : &peers[nid];
+	if (!peers[nid].block && !meet(nid))
+		return 0;
+	return membership_is_dead(nid) ? 0 : &peers[nid];
 }
 
 /*
@@ -181,7 +165,7 @@ int near_port_wait(void *unused, const struct process_view *view, uint32_t tries
 {
 	(void)unused;
 	wait_time(deadline_in(BUSY_RETRY_NS), "an operation record of the target");
-	return (view == &own_view || !is_dead(view->nid)) && tries < BUSY_RETRIES;
+	return (view == &own_view || !membership_is_dead(view->nid)) && tries < BUSY_RETRIES;
 }
 
 struct process_view *near_port_peer(void *unused, struct process_view *me, uint32_t nid)
@@ -227,66 +211,7 @@ int near_port_is_short(void *unused, uint64_t bytes)
 	return bytes <= DELIVER_INLINE_BYTES;
 }
 
-/* ---- death and restart ---- */
-
-bool link_has_lost_a_node(void)
-{
-	return deaths_settled != 0 || restarted || link_frames_has_lost();
-}
-
-bool link_is_dead(uint32_t nid)
-{
-	return deaths_settled >> nid & 1;
-}
-
-static void settle_restart(uint32_t nid)
-{
-	uint32_t restarts = atomic_load(&region_node(node.region, nid)->restarts);
-
-	if (restarts == restarts_settled[nid])
-		return;
-	restarts_settled[nid] = restarts;
-	restarted = true;
-	if (link_frames)
-		link_frames_renewed(nid, REGION_LIFE * (restarts + 1));
-}
-
-__attribute__((noinline, cold))
-static void settle_deaths(void)
-{
-	deaths_unsettled = false;
-	if (is_dead(node.id))
-		panic("the shared region says that this node is dead: another node has damaged it");
-	for (uint32_t nid = 0; nid < node.region->nodes; nid++) {
-		settle_restart(nid);
-		if (deaths_settled >> nid & 1 || !is_dead(nid))
-			continue;
-		deaths_settled |= 1ULL << nid;
-		if (link_frames)
-			link_frames_lost(nid);
-		if (!take(&own_view))
-			return;
-		block_peer_died(&own_view, nid, 0);
-		give(&own_view);
-		upcall_look();
-	}
-}
-
-void link_interrupt(void)
-{
-	if (!node.region)
-		return;
-	if (waiting_for_lock || link_frames_is_busy())
-		deaths_unsettled = true;
-	else
-		settle_deaths();
-}
-
-void link_look_for_deaths(void)
-{
-	if (__builtin_expect(deaths_unsettled, 0) && !waiting_for_lock)
-		settle_deaths();
-}
+/* ---- for the tests of death ---- */
 
 static bool is_asleep(void *peer)
 {
@@ -320,8 +245,6 @@ _Noreturn void link_hold(uint32_t nid)
 
 void link_start(void)
 {
-	uint64_t watchers;
-
 	member = (struct shm_member){ .region = node.region, .node = node.id };
 	own_view = (struct process_view){
 		.nid = node.id, .pid = node.pid, .uid = node.uid, .jid = node.jid,
@@ -336,14 +259,6 @@ void link_start(void)
 	take(&own_view);
 	block_init(&own_view);
 	give(&own_view);
-	if (!node.region)
-		return;
-	watchers = atomic_load(&node.own->watchers);
-	for (uint32_t nid = 0; nid < node.region->nodes; nid++) {
-		settle_restart(nid);
-		if (watchers >> nid & 1)
-			ivshmem_ring(nid);
-	}
 }
 
 void link_set_segment(void)

@@ -31,15 +31,8 @@ bool link_lock(void);
 void link_unlock(void);
 bool link_is_broken(void);
 
-/* A node of the job has died or was started again, or all of them cannot be reached any
- * more; what that means here has been dealt with. */
-bool link_has_lost_a_node(void);
-
-/* Node `nid` is dead, and this node knows. */
-bool link_is_dead(uint32_t nid);
-
-/* A death or restart that could not be dealt with when it was told of can be now. */
-void link_look_for_deaths(void);
+/* A lock is waited for further up the stack: none may be taken. */
+bool link_waits_for_lock(void);
 
 /* No lock is held: free each one of the region whose word names this node all the same. */
 void link_disown_locks(void);

@@ -77,7 +77,5 @@ void portals_start(void);  /* once, region checked and mapped, no segment yet: m
                               memory_take and memory_map_events */
 void portals_stop(void);   /* once, before the node ends, whatever ended the application;
                               may wait; never fails */
-void link_interrupt(void); /* after a doorbell interrupt, before returning to what it
-                              interrupted: the application, or wait_until's halt */
 
 #endif

@@ -18,6 +18,7 @@
 #include "console.h"
 #include "link_frames.h"
 #include "link_shm.h"
+#include "membership.h"
 #include "memory.h"
 #include "node.h"
 #include "syscall.h"
@@ -55,6 +56,7 @@ void portals_start(void)
 	link_start();
 	link_frames_start();
 	map_events();
+	membership_start();
 }
 
 /* Nobody ends anything in a broken block: then there is nothing to wait for. */

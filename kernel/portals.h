@@ -1,6 +1,6 @@
 /*
  * The messages' part of the kernel as the rest of it sees it, and what its
- * files share. portals_start, portals_stop and link_interrupt are in node.h.
+ * files share. portals_start and portals_stop are in node.h.
  * Interrupts are off in all of them.
  */
 #ifndef KERNEL_PORTALS_H

@@ -6,8 +6,6 @@
  */
 #include "machine.h"
 
-#include <stdatomic.h>
-
 #include "../drivers/ivshmem.h"
 #include "../net/shm/region.h"
 #include "console.h"
@@ -50,5 +48,4 @@ void region_start(void)
 	console_use_ring();
 	stdin_start();
 	time_of_launcher(node.own->start_ns);
-	atomic_store(&node.own->state, NODE_BOOTED);
 }

@@ -11,6 +11,7 @@
 #include "cpu.h"
 #include "fault.h"
 #include "link_frames.h"
+#include "membership.h"
 #include "memory.h"
 #include "node.h"
 #include "panic.h"
@@ -34,7 +35,7 @@ static void interrupt(struct trap_frame *frame)
 	case VECTOR_DOORBELL:
 		count(COUNTER_BELLS_RECEIVED, 1);
 		apic_end();
-		link_interrupt();
+		membership_bell();
 		upcall_bell();
 		if (frame->cs & 3)
 			requests_serve();

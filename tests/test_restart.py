@@ -100,6 +100,36 @@ def test_rank_0_comes_back(margay, app):
     live.wait().status(143).says("node 0 is started again: life 2 of at most 4$")
 
 
+def killed_early(margay, app, nodes: int, seed: int) -> None:
+    """A node dies 0 to 400 ms after its QEMU has started: no other one waits for ever."""
+    rng = random.Random(seed)
+    victim, moment = rng.randrange(nodes), rng.random() * 0.4
+    print(f"seed {seed}: node {victim} dies after {moment * 1000:.0f} ms")
+    live = margay.start("run", "-n", nodes, "--mem", 16, "--on-death", "continue",
+                        app("ptl_early"), victim)
+    while victim not in live.nodes():
+        assert live.process.poll() is None, live.wait().describe()
+    time.sleep(moment)
+    kill(live, victim)
+    run = live.wait().status(128 + signal.SIGKILL)
+    for rank in range(nodes):
+        assert run.of_rank(rank) == (["through"] if rank != victim else []), run.describe()
+
+
+@pytest.mark.parametrize("link", ["shm", "virtio"], indirect=True)
+@pytest.mark.parametrize("seed", range(10))
+def test_an_early_death_hangs_no_node(margay, app, link, seed):
+    killed_early(margay, app, 3, seed)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("link", ["shm", "virtio", "e1000", "e1000e"], indirect=True)
+@pytest.mark.parametrize("seed", range(100, 300, 10))
+def test_early_deaths_hang_no_node(margay, app, link, seed):
+    for one in range(seed, seed + 10):
+        killed_early(margay, app, 2 + one % 3, one)
+
+
 @pytest.mark.parametrize("link", ["shm", "virtio"], indirect=True)
 def test_the_job_continues_without_the_dead(margay, app, link):
     """All others end as they like: no deadline of the launcher's ends them."""

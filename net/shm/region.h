@@ -95,7 +95,7 @@ struct region_node {
 
 enum node_state {
 	NODE_OFF,                  /* not started, or has not found the region yet */
-	NODE_BOOTED,               /* its kernel runs */
+	NODE_BOOTED,               /* its kernel takes messages */
 	NODE_RUNNING,              /* its application has been entered */
 	NODE_EXITED,               /* its application returned or called exit */
 	NODE_FAULTED,              /* its application was ended by a signal */

@@ -60,8 +60,8 @@ FUNCTIONS = {
     "is_of_both_lives": "faults", "timer_by": "faults",
     "send_departed": "faults", "departed_again": "faults", "send_ack": "faults", "send_end": "faults",
     "is_mine": "faults", "is_whole": "faults", "learn": "faults", "receive": "faults",
-    "link_look_for_deaths": "faults",
-    "link_is_dead": "faults", "set_timer": "faults", "timer_arm_by": "faults",
+    "membership_look": "faults",
+    "membership_is_dead": "faults", "set_timer": "faults", "timer_arm_by": "faults",
     "out_sent": "faults", "report": "faults", "meet_once": "faults",
 }
 # By file and function where two functions have one name.

@@ -162,8 +162,12 @@ uint64_t tsc_to_ns(uint64_t tsc) { return tsc; }
 uint64_t wall_ns(void) { return 0; }
 void upcall_look_again(void) { }
 void requests_serve(void) { }
-void link_look_for_deaths(void) { }
-bool link_is_dead(uint32_t nid) { return nid == 5; }
+uint64_t *membership_up = &(uint64_t){ ~0ULL };
+bool membership_news;
+bool membership_await(uint32_t nid) { (void)nid; return true; }
+bool membership_is_dead(uint32_t nid) { return nid == 5; }
+void membership_settle(void) { }
+void membership_await_end(void) { }
 void ivshmem_ring(uint32_t peer) { (void)peer; }
 struct nic *card(uint32_t number) { return number ? 0 : &fake_nic; }
 void *memory_take(uint64_t bytes, uint64_t align) { return aligned_alloc(align, bytes); }

@@ -51,21 +51,30 @@ static void answered(const struct message *message, const struct message *answer
 	post(answer, from, grant);
 }
 
+/* An answer that is not waited for is discarded. */
+static void check_belief(const struct message *message, int waits, int result)
+{
+	if (is_answer(message) && !waits)
+		MUST_IF_WHOLE(result == DELIVER_DROPPED || result == DELIVER_CLOSED);
+}
+
 static void deliver(struct process *process, const struct step *step)
 {
 	struct opened *opened = free_opened();
 	handle_t found;
-	int begun;
+	int begun, waits;
 
 	if (!opened)
 		return;
 	process = letter_of(process, step, &opened->letter, &opened->wild);
 	opened->p = (uint32_t)(process - fuzz.processes);
 	found = fuzz.damaging ? HANDLE_NONE : oracle(process, &opened->letter.message);
+	waits = !fuzz.damaging && oracle_waits(process, &opened->letter.message);
 	begun = deliver_begin(fuzz_enter(process), &opened->letter.message,
 			      step->f & 1, &opened->grant, &opened->answer);
 	MUST(begun <= DELIVER_OK && begun >= DELIVER_DAMAGED);
 	MUST_IF_WHOLE(begun != DELIVER_DAMAGED);
+	check_belief(&opened->letter.message, waits, begun);
 	MUST(begun == DELIVER_OK || opened->grant.op == HANDLE_NONE);
 	if (opened->grant.op != HANDLE_NONE) {
 		opened->used = 1;
@@ -177,13 +186,14 @@ static void deliver_at_once(struct process *process, const struct step *step)
 	struct grant grant;
 	struct known md;
 	handle_t found;
-	int is_wild, done;
+	int is_wild, done, waits;
 
 	if (!result)
 		result = guarded(BLOCK_PAGE) + BLOCK_PAGE - DELIVER_INLINE_BYTES;
 	process = letter_of(process, step, &letter, &is_wild);
 	payload = payload_for(&letter, is_wild);
 	found = fuzz.damaging ? HANDLE_NONE : oracle(process, &letter.message);
+	waits = !fuzz.damaging && oracle_waits(process, &letter.message);
 	allow_all(process, &letter.message);
 	done = deliver_inline(fuzz_enter(process), &letter.message, payload, &grant, &answer,
 			      message_fetches(letter.message.operation) ? result : 0);
@@ -191,6 +201,7 @@ static void deliver_at_once(struct process *process, const struct step *step)
 	     done == DELIVER_DAMAGED);
 	MUST_IF_WHOLE(done != DELIVER_DAMAGED);
 	MUST(grant.op == HANDLE_NONE);
+	check_belief(&letter.message, waits, done);
 	memory_forbid();
 	if (done == DELIVER_OK && (is_request(&letter.message) ||
 				   letter.message.operation == MESSAGE_REPLY)) {

@@ -204,6 +204,7 @@ void memory_allow_grant(struct process *process, const struct known *md,
 /* oracle.c: the descriptor that an arriving request must find, by the plain
  * search of rules 1 to 5 in the lists; HANDLE_NONE if it is to be discarded. */
 handle_t oracle(const struct process *process, const struct message *message);
+int oracle_waits(const struct process *process, const struct message *answer);
 
 /* consistency.c: an engine-independent look at a whole block. */
 void check_consistency(const struct process *process);

@@ -1,6 +1,7 @@
 /*
- * Which descriptor a request must find, by the plain search of the rules: the
- * engine's index, and its two ways of delivering, must come to the same.
+ * Which descriptor a request must find, and whether an answer is waited for (rule 17), by
+ * the plain search of the rules: the engine's index, and its two ways of delivering, must
+ * come to the same.
  */
 #include "fuzz.h"
 
@@ -57,4 +58,21 @@ handle_t oracle(const struct process *process, const struct message *message)
 			return view->mds[me->first].handle;
 	}
 	return HANDLE_NONE;
+}
+
+int oracle_waits(const struct process *process, const struct message *answer)
+{
+	const struct process_view *view = &process->view;
+
+	for (uint32_t i = 0; i < view->limits.ops; i++) {
+		const struct operation *op = &view->ops[i];
+
+		if (op->handle == answer->op_handle && op->phase == OP_WAITING &&
+		    op->kind == answer->operation && op->head.nid == answer->source_nid &&
+		    op->head.pid == answer->source_pid &&
+		    op->head.md_handle == answer->md_handle &&
+		    (op->kind == MESSAGE_REPLY || op->eq_handle == answer->eq_handle))
+			return process->open && answer->target_pid == view->pid;
+	}
+	return 0;
 }

@@ -40,6 +40,7 @@ struct message header_of(const struct step *step, uint32_t node, uint64_t length
 	if (step->flags & 0x40) {
 		m.ack_request = ACK_YES;
 		m.op_handle = view.ops[step->more % limits.ops].handle;
+		m.eq_handle = view.ops[step->more % limits.ops].eq_handle;
 		m.md_handle = source;
 	}
 	if (step->flags & 0x80)

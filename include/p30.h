@@ -20,8 +20,16 @@
  *   3.0: no ack, no reply. PTL_SR_DROP_COUNT counts.
  * - A match entry for all ranks of the own group matches every process that
  *   access control admits.
+ * - PtlGet gives no SENT, as in the report.
  * - PTL_INUSE is also what PtlMDUnlink and PtlMEUnlink return while an operation
  *   is under way.
+ *
+ * Later than the report, for programs written for Cplant's library. The macros are defined
+ * before this file is included (-D), for each source file by itself:
+ * - P30_SENT_FOR_GET: PtlGet gives SENT, before its REPLY. Of the threshold it takes nothing.
+ * - P30_MAX_OFFSET: a descriptor has the field max_offset, which must be filled in: once its
+ *   local offset is greater it accepts nothing any more, and is unlinked with PTL_UNLINK.
+ * - PtlEQWait_timeout is always there.
  */
 #ifndef P30_H
 #define P30_H
@@ -132,6 +140,11 @@ typedef struct {
 	unsigned int    options;    /* PTL_MD_* */
 	void           *user_ptr;   /* returned in events */
 	ptl_handle_eq_t eventq;     /* where its events go, or PTL_EQ_NONE */
+#ifdef P30_MAX_OFFSET
+	ptl_size_t      max_offset; /* the last local offset at which it accepts anything */
+#else
+	ptl_size_t      p30_unused; /* not looked at */
+#endif
 } ptl_md_t;
 
 #define PTL_MD_OP_PUT         0x01
@@ -182,19 +195,31 @@ typedef struct {
 #define PtlMEAttach   p30_MEAttach
 #define PtlMEInsert   p30_MEInsert
 #define PtlMEUnlink   p30_MEUnlink
+#ifdef P30_MAX_OFFSET
+#define PtlMDAttach   p30_MDAttachMax
+#define PtlMDInsert   p30_MDInsertMax
+#define PtlMDBind     p30_MDBindMax
+#define PtlMDUpdate   p30_MDUpdateMax
+#else
 #define PtlMDAttach   p30_MDAttach
 #define PtlMDInsert   p30_MDInsert
 #define PtlMDBind     p30_MDBind
-#define PtlMDUnlink   p30_MDUnlink
 #define PtlMDUpdate   p30_MDUpdate
+#endif
+#define PtlMDUnlink   p30_MDUnlink
 #define PtlEQAlloc    p30_EQAlloc
 #define PtlEQFree     p30_EQFree
 #define PtlEQCount    p30_EQCount
 #define PtlEQGet      p30_EQGet
 #define PtlEQWait     p30_EQWait
+#define PtlEQWait_timeout p30_EQWait_timeout
 #define PtlACEntry    p30_ACEntry
 #define PtlPut        p30_Put
+#ifdef P30_SENT_FOR_GET
+#define PtlGet        p30_GetSent
+#else
 #define PtlGet        p30_Get
+#endif
 
 /* ---- the interface ---- */
 
@@ -202,9 +227,9 @@ int PtlInit(void);
 void PtlFini(void);
 
 /*
- * A portal table of ptl_size entries and an access control table of acl_size.
- * PTL_INIT_DUP, PTL_INIT_INV; PTL_INV_PSIZE, PTL_INV_ASIZE: less than 1, or more
- * than there are.
+ * A portal table of ptl_size entries and an access control table of acl_size, but of at
+ * least 2: 0 is legal. PTL_INIT_DUP, PTL_INIT_INV; PTL_INV_PSIZE: less than 1, or more than
+ * there are; PTL_INV_ASIZE: more than there are.
  */
 int PtlNIInit(ptl_interface_t interface, ptl_pt_index_t ptl_size, ptl_ac_index_t acl_size,
 	      ptl_handle_ni_t *ni);
@@ -260,6 +285,9 @@ int PtlEQFree(ptl_handle_eq_t eventq);
 int PtlEQCount(ptl_handle_eq_t eventq, ptl_size_t *count);
 int PtlEQGet(ptl_handle_eq_t eventq, ptl_event_t *event);
 int PtlEQWait(ptl_handle_eq_t eventq, ptl_event_t *event);
+
+/* The same, but PTL_EQ_EMPTY when none has come after so many seconds; 0 or less: look once. */
+int PtlEQWait_timeout(ptl_handle_eq_t eventq, ptl_event_t *event, int timeout);
 
 /* ---- access control, operations ---- */
 

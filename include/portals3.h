@@ -74,7 +74,8 @@ enum {
 	PTL_PT_FULL          = 21,
 	PTL_EQ_EMPTY         = 22,
 	PTL_EQ_DROPPED       = 23,
-	PTL_ATOMIC_INVALID   = 24       /* [M] */
+	PTL_ATOMIC_INVALID   = 24,      /* [M] */
+	PTL_UNKNOWN_ERROR    = 25       /* no call returns it; the public 3.3 library has it */
 };
 
 /* ---- types -------------------------------------------------------------- */
@@ -616,6 +617,10 @@ int PtlHandleIsEqual(ptl_handle_any_t a, ptl_handle_any_t b);
  * them] */
 const char *PtlErrorStr(int error);
 const char *PtlEventKindStr(ptl_event_kind_t kind);
+
+/* The same of ptl_event_t.ni_fail_type: "PTL_NI_DROPPED"; of none "PTL_NI_UNKNOWN_ERROR".
+ * `ni` is not looked at. [as the public 3.3 library] */
+const char *PtlNIFailStr(ptl_handle_ni_t ni, ptl_ni_fail_t fail);
 
 #ifdef __cplusplus
 }

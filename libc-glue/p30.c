@@ -128,7 +128,7 @@ int PtlNIInit(ptl_interface_t interface, ptl_pt_index_t ptl_size, ptl_ac_index_t
 		return PTL_INIT_DUP;
 	if (ptl_size < 1 || ptl_size > INT32_MAX)
 		return PTL_INV_PSIZE;
-	if (acl_size < 1 || acl_size > INT32_MAX)
+	if (acl_size > INT32_MAX)
 		return PTL_INV_ASIZE;
 	result = ptl33_NIInit(interface, ANY33, &wanted, &granted, ni);
 	if (result != PTL_OK)
@@ -270,11 +270,19 @@ int PtlMEUnlink(ptl_handle_me_t me)
 enum { OPTIONS = PTL_MD_OP_PUT | PTL_MD_OP_GET | PTL_MD_MANAGE_REMOTE | PTL_MD_TRUNCATE |
 		 PTL_MD_ACK_DISABLE };
 
-static ptl33_md_t md33(const ptl_md_t *md)
+/* 3.3's max_size says how much must remain, 3.0's max_offset how far it may have come. */
+static ptl33_md_t md33(const ptl_md_t *md, int with_max)
 {
+	unsigned int options = md->options | START_DISABLE33;
+	ptl_size_t max_size = 0;
+
+	if (with_max && md->max_offset < md->length) {
+		options |= MAX_SIZE33;
+		max_size = md->length - md->max_offset;
+	}
 	return (ptl33_md_t){
 		.start = md->start, .length = md->length, .threshold = md->threshold,
-		.options = md->options | START_DISABLE33, .user_ptr = md->user_ptr,
+		.max_size = max_size, .options = options, .user_ptr = md->user_ptr,
 		.eq_handle = md->eventq,
 	};
 }
@@ -285,6 +293,7 @@ ptl_md_t p30_md(const ptl33_md_t *md)
 		.start = md->start, .length = md->length, .threshold = md->threshold,
 		.options = md->options & OPTIONS, .user_ptr = md->user_ptr,
 		.eventq = md->eq_handle,
+		.max_offset = md->length - (md->options & MAX_SIZE33 ? md->max_size : 0),
 	};
 }
 
@@ -293,42 +302,37 @@ static int in_use(int result)
 	return result == MD_IN_USE33 ? PTL_INUSE : result;
 }
 
-int PtlMDAttach(ptl_handle_me_t match, ptl_md_t mem_desc, ptl_unlink_t unlink,
-		ptl_handle_md_t *handle)
+static int attach(ptl_handle_me_t match, const ptl_md_t *md, int with_max, ptl_unlink_t unlink,
+		  ptl_handle_md_t *handle)
 {
 	ptl_handle_md_t unwanted;
 
-	if (mem_desc.options & ~OPTIONS)
+	if (md->options & ~OPTIONS)
 		return PTL_ILL_MD;
-	return ptl33_MDAttach(match, md33(&mem_desc), (ptl33_unlink_t)unlink,
+	return ptl33_MDAttach(match, md33(md, with_max), (ptl33_unlink_t)unlink,
 			      handle ? handle : &unwanted);
 }
 
-int PtlMDInsert(ptl_handle_md_t current, ptl_md_t mem_desc, ptl_unlink_t unlink,
-		ptl_ins_pos_t position, ptl_handle_md_t *handle)
+static int insert(ptl_handle_md_t current, const ptl_md_t *md, int with_max, ptl_unlink_t unlink,
+		  ptl_ins_pos_t position, ptl_handle_md_t *handle)
 {
 	ptl_handle_md_t unwanted;
 
-	if (mem_desc.options & ~OPTIONS)
+	if (md->options & ~OPTIONS)
 		return PTL_ILL_MD;
-	return ptl33_MDInsert(current, md33(&mem_desc), (ptl33_unlink_t)unlink,
+	return ptl33_MDInsert(current, md33(md, with_max), (ptl33_unlink_t)unlink,
 			      (ptl33_ins_pos_t)position, handle ? handle : &unwanted);
 }
 
-int PtlMDBind(ptl_handle_ni_t ni, ptl_md_t mem_desc, ptl_handle_md_t *handle)
+static int bind(ptl_handle_ni_t ni, const ptl_md_t *md, int with_max, ptl_handle_md_t *handle)
 {
-	if (mem_desc.options & ~OPTIONS)
+	if (md->options & ~OPTIONS)
 		return PTL_ILL_MD;
-	return ptl33_MDBind(ni, md33(&mem_desc), (ptl33_unlink_t)PTL_RETAIN, handle);
+	return ptl33_MDBind(ni, md33(md, with_max), (ptl33_unlink_t)PTL_RETAIN, handle);
 }
 
-int PtlMDUnlink(ptl_handle_md_t mem_desc)
-{
-	return in_use(ptl33_MDUnlink(mem_desc));
-}
-
-int PtlMDUpdate(ptl_handle_md_t mem_desc, ptl_md_t *old_md, ptl_md_t *new_md,
-		ptl_handle_eq_t testq)
+static int update(ptl_handle_md_t md, ptl_md_t *old_md, const ptl_md_t *new_md, int with_max,
+		  ptl_handle_eq_t testq)
 {
 	ptl33_md_t before, after;
 	int result;
@@ -336,11 +340,62 @@ int PtlMDUpdate(ptl_handle_md_t mem_desc, ptl_md_t *old_md, ptl_md_t *new_md,
 	if (new_md && (new_md->options & ~OPTIONS))
 		return PTL_ILL_MD;
 	if (new_md)
-		after = md33(new_md);
-	result = p30_update(mem_desc, &before, new_md ? &after : NULL, testq);
+		after = md33(new_md, with_max);
+	result = p30_update(md, &before, new_md ? &after : NULL, testq);
 	if (old_md && (result == PTL_OK || result == PTL_NOUPDATE))
 		*old_md = p30_md(&before);
 	return result;
+}
+
+int p30_MDAttach(ptl_handle_me_t match, ptl_md_t mem_desc, ptl_unlink_t unlink,
+		 ptl_handle_md_t *handle)
+{
+	return attach(match, &mem_desc, 0, unlink, handle);
+}
+
+int p30_MDAttachMax(ptl_handle_me_t match, ptl_md_t mem_desc, ptl_unlink_t unlink,
+		    ptl_handle_md_t *handle)
+{
+	return attach(match, &mem_desc, 1, unlink, handle);
+}
+
+int p30_MDInsert(ptl_handle_md_t current, ptl_md_t mem_desc, ptl_unlink_t unlink,
+		 ptl_ins_pos_t position, ptl_handle_md_t *handle)
+{
+	return insert(current, &mem_desc, 0, unlink, position, handle);
+}
+
+int p30_MDInsertMax(ptl_handle_md_t current, ptl_md_t mem_desc, ptl_unlink_t unlink,
+		    ptl_ins_pos_t position, ptl_handle_md_t *handle)
+{
+	return insert(current, &mem_desc, 1, unlink, position, handle);
+}
+
+int p30_MDBind(ptl_handle_ni_t ni, ptl_md_t mem_desc, ptl_handle_md_t *handle)
+{
+	return bind(ni, &mem_desc, 0, handle);
+}
+
+int p30_MDBindMax(ptl_handle_ni_t ni, ptl_md_t mem_desc, ptl_handle_md_t *handle)
+{
+	return bind(ni, &mem_desc, 1, handle);
+}
+
+int p30_MDUpdate(ptl_handle_md_t mem_desc, ptl_md_t *old_md, ptl_md_t *new_md,
+		 ptl_handle_eq_t testq)
+{
+	return update(mem_desc, old_md, new_md, 0, testq);
+}
+
+int p30_MDUpdateMax(ptl_handle_md_t mem_desc, ptl_md_t *old_md, ptl_md_t *new_md,
+		    ptl_handle_eq_t testq)
+{
+	return update(mem_desc, old_md, new_md, 1, testq);
+}
+
+int PtlMDUnlink(ptl_handle_md_t mem_desc)
+{
+	return in_use(ptl33_MDUnlink(mem_desc));
 }
 
 /* ---- operations ---- */
@@ -357,11 +412,31 @@ int PtlPut(ptl_handle_md_t mem_desc, ptl_ack_req_t ack_req, ptl_process_id_t tar
 					   : PTL_INV_PROC;
 }
 
-int PtlGet(ptl_handle_md_t mem_desc, ptl_process_id_t target, ptl_pt_index_t portal,
-	   ptl_ac_index_t cookie, ptl_match_bits_t match_bits, ptl_size_t offset)
+int p30_Get(ptl_handle_md_t mem_desc, ptl_process_id_t target, ptl_pt_index_t portal,
+	    ptl_ac_index_t cookie, ptl_match_bits_t match_bits, ptl_size_t offset)
 {
 	ptl33_process_id_t process;
 
 	return process33(target, &process) ? ptl33_Get(mem_desc, process, portal, cookie,
 						       match_bits, offset) : PTL_INV_PROC;
+}
+
+/* The kernel has no such event: it is made here. */
+int p30_GetSent(ptl_handle_md_t mem_desc, ptl_process_id_t target, ptl_pt_index_t portal,
+		ptl_ac_index_t cookie, ptl_match_bits_t match_bits, ptl_size_t offset)
+{
+	ptl33_md_t state;
+	int result = ptl33_MDUpdate(mem_desc, &state, NULL, PTL_EQ_NONE);
+
+	if (result != PTL_OK)
+		return result;
+	p30_gather(state.eq_handle);       /* what has come before is older */
+	result = p30_Get(mem_desc, target, portal, cookie, match_bits, offset);
+	if (result == PTL_OK)
+		p30_record(state.eq_handle, &(ptl_event_t){
+			.type = PTL_EVENT_SENT, .portal = portal, .match_bits = match_bits,
+			.initiator = p30_process(margay_process(margay_rank()), own_job),
+			.rlength = state.length, .offset = offset, .mem_desc = p30_md(&state),
+		});
+	return result;
 }

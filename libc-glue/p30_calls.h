@@ -21,7 +21,7 @@ typedef ptl_event_t ptl33_event_t;
 
 enum {
 	ACK33 = PTL_ACK_REQ, NO_ACK33 = PTL_NO_ACK_REQ, MD_IN_USE33 = PTL_MD_IN_USE,
-	START_DISABLE33 = PTL_MD_EVENT_START_DISABLE,
+	START_DISABLE33 = PTL_MD_EVENT_START_DISABLE, MAX_SIZE33 = PTL_MD_MAX_SIZE,
 	GET_END33 = PTL_EVENT_GET_END, PUT_END33 = PTL_EVENT_PUT_END,
 	REPLY_END33 = PTL_EVENT_REPLY_END, SEND_END33 = PTL_EVENT_SEND_END,
 	ACK_EVENT33 = PTL_EVENT_ACK, NI_OK33 = PTL_NI_OK,
@@ -40,7 +40,7 @@ _Static_assert(PTL_MD_OP_PUT == 1 && PTL_MD_OP_GET == 2 && PTL_MD_MANAGE_REMOTE 
 KEEP(Init) KEEP(Fini) KEEP(NIInit) KEEP(NIFini) KEEP(NIBarrier) KEEP(NIStatus) KEEP(NIHandle)
 KEEP(NIDist) KEEP(GetId) KEEP(GetJid) KEEP(MEAttach) KEEP(MEInsert) KEEP(MEUnlink)
 KEEP(MDAttach) KEEP(MDInsert) KEEP(MDBind) KEEP(MDUnlink) KEEP(MDUpdate) KEEP(EQAlloc)
-KEEP(EQFree) KEEP(EQGet) KEEP(EQWait) KEEP(ACEntry) KEEP(Put) KEEP(Get)
+KEEP(EQFree) KEEP(EQGet) KEEP(EQWait) KEEP(EQPoll) KEEP(ACEntry) KEEP(Put) KEEP(Get)
 #undef KEEP
 
 static const ptl_eq_handler_t ptl33_no_handler __attribute__((unused)) = PTL_EQ_HANDLER_NONE;
@@ -56,7 +56,23 @@ static const ptl_eq_handler_t ptl33_no_handler __attribute__((unused)) = PTL_EQ_
 #undef PTL_MD_ACK_DISABLE
 
 #define P30_BESIDE_PORTALS3
+#define P30_MAX_OFFSET
 #include <p30.h>
+/* Both forms of these are here, under their linker's names. */
+#undef PtlMDAttach
+#undef PtlMDInsert
+#undef PtlMDBind
+#undef PtlMDUpdate
+#undef PtlGet
+int p30_MDAttach(ptl_handle_me_t match, ptl_md_t mem_desc, ptl_unlink_t unlink,
+		 ptl_handle_md_t *handle);
+int p30_MDInsert(ptl_handle_md_t current, ptl_md_t mem_desc, ptl_unlink_t unlink,
+		 ptl_ins_pos_t position, ptl_handle_md_t *handle);
+int p30_MDBind(ptl_handle_ni_t ni, ptl_md_t mem_desc, ptl_handle_md_t *handle);
+int p30_MDUpdate(ptl_handle_md_t mem_desc, ptl_md_t *old_md, ptl_md_t *new_md,
+		 ptl_handle_eq_t testq);
+int p30_GetSent(ptl_handle_md_t mem_desc, ptl_process_id_t target, ptl_pt_index_t portal,
+		ptl_ac_index_t cookie, ptl_match_bits_t match_bits, ptl_size_t offset);
 
 #define HANDLE_INDEX(h) ((unsigned int)((h) & 0xffff))  /* in its pool */
 
@@ -64,8 +80,11 @@ static const ptl_eq_handler_t ptl33_no_handler __attribute__((unused)) = PTL_EQ_
 ptl_process_id_t p30_process(ptl33_process_id_t process, ptl33_jid_t job);
 ptl_md_t p30_md(const ptl33_md_t *md);
 
-/* p30_eq.c: PtlMDUpdate by the rules of 3.0, for which some events are none;
+/* p30_eq.c: move what has arrived into the library's ring, and put an event behind it that
+ * the kernel does not have; PtlMDUpdate by the rules of 3.0, for which some events are none;
  * the end of all queues. */
 int p30_update(ptl_handle_md_t md, ptl33_md_t *before, ptl33_md_t *after, ptl_handle_eq_t testq);
+void p30_gather(ptl_handle_eq_t eq);
+void p30_record(ptl_handle_eq_t eq, const ptl_event_t *event);
 void p30_forget(void);
 #endif

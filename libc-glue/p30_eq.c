@@ -6,6 +6,7 @@
  */
 #include "p30_calls.h"
 #include <stdlib.h>
+#include "syscall.h"
 
 #define QUEUES 64u              /* event queues of a process */
 
@@ -21,6 +22,8 @@ static struct ring {
 	ptl_size_t first, used; /* the oldest; how many */
 	ptl_size_t hidden;      /* events taken out so far */
 	int dropped;            /* a hidden event said that some are lost */
+	ptl_seq_t added;        /* events that were made here */
+	ptl_seq_t last;         /* the newest one's sequence */
 } rings[QUEUES];
 
 /* What 3.0 calls this event, or -1. */
@@ -39,10 +42,10 @@ static int kind_of(const ptl33_event_t *event)
 	}
 }
 
-static ptl_event_t event30(const ptl33_event_t *event, int kind)
+static ptl_event_t event30(const ptl33_event_t *event, int kind, ptl_seq_t added)
 {
 	return (ptl_event_t){
-		.type = (ptl_event_kind_t)kind, .sequence = event->sequence,
+		.type = (ptl_event_kind_t)kind, .sequence = event->sequence + added,
 		.initiator = p30_process(event->initiator, event->jid),
 		.portal = event->pt_index, .match_bits = event->match_bits,
 		.rlength = event->rlength, .mlength = event->mlength, .offset = event->offset,
@@ -57,15 +60,37 @@ static struct ring *ring_of(ptl_handle_eq_t eq)
 	return eq && ring->eq == eq ? ring : NULL;
 }
 
-/* Take the next event that 3.0 has; `get` is PtlEQGet or PtlEQWait of 3.3. */
-static int pull(struct ring *ring, int (*get)(ptl_handle_eq_t, ptl33_event_t *),
-		struct taken *taken)
+#define LOOK_ONCE  0UL          /* moments until which an event is waited for, by glue_now_ns */
+#define FOR_EVER   (~0UL)
+#define NS_PER_MS  1000000UL
+#define MOST_MS    1000000UL    /* that PtlEQPoll waits at once */
+
+static int next33(ptl_handle_eq_t eq, uint64_t until, ptl33_event_t *event)
+{
+	int result, which;
+
+	if (until == LOOK_ONCE)
+		return ptl33_EQGet(eq, event);
+	if (until == FOR_EVER)
+		return ptl33_EQWait(eq, event);
+	for (;;) {
+		uint64_t now = glue_now_ns();
+		uint64_t ms = now < until ? (until - now + NS_PER_MS - 1) / NS_PER_MS : 0;
+
+		result = ptl33_EQPoll(&eq, 1, (uint32_t)(ms < MOST_MS ? ms : MOST_MS), event, &which);
+		if (result != PTL_EQ_EMPTY || ms <= MOST_MS)
+			return result;
+	}
+}
+
+/* Take the next event that 3.0 has. */
+static int pull(struct ring *ring, uint64_t until, struct taken *taken)
 {
 	ptl33_event_t event;
 	int kind;
 
 	for (;;) {
-		int result = get(ring->eq, &event);
+		int result = next33(ring->eq, until, &event);
 
 		if (result != PTL_OK && result != PTL_EQ_DROPPED)
 			return result;
@@ -75,7 +100,8 @@ static int pull(struct ring *ring, int (*get)(ptl_handle_eq_t, ptl33_event_t *),
 			break;
 		ring->hidden++;
 	}
-	taken->event = event30(&event, kind);
+	taken->event = event30(&event, kind, ring->added);
+	ring->last = taken->event.sequence;
 	taken->result = ring->dropped ? PTL_EQ_DROPPED : PTL_OK;
 	ring->dropped = 0;
 	return PTL_OK;
@@ -87,14 +113,40 @@ static void fill(struct ring *ring)
 	while (ring->used < ring->size) {
 		ptl_size_t at = (ring->first + ring->used) % ring->size;
 
-		if (pull(ring, ptl33_EQGet, &ring->slots[at]) != PTL_OK)
+		if (pull(ring, LOOK_ONCE, &ring->slots[at]) != PTL_OK)
 			break;
 		ring->used++;
 	}
 }
 
-static int take(ptl_handle_eq_t eventq, int (*get)(ptl_handle_eq_t, ptl33_event_t *),
-		ptl_event_t *event)
+void p30_gather(ptl_handle_eq_t eq)
+{
+	struct ring *ring = ring_of(eq);
+
+	if (ring)
+		fill(ring);
+}
+
+void p30_record(ptl_handle_eq_t eq, const ptl_event_t *event)
+{
+	struct ring *ring = ring_of(eq);
+	struct taken taken = { *event, PTL_OK };
+
+	if (!ring)
+		return;
+	if (ring->used == ring->size) { /* circular, as every queue */
+		ring->first = (ring->first + 1) % ring->size;
+		if (--ring->used > 0)
+			ring->slots[ring->first].result = PTL_EQ_DROPPED;
+		else
+			taken.result = PTL_EQ_DROPPED;
+	}
+	ring->added++;
+	taken.event.sequence = ++ring->last;
+	ring->slots[(ring->first + ring->used++) % ring->size] = taken;
+}
+
+static int take(ptl_handle_eq_t eventq, uint64_t until, ptl_event_t *event)
 {
 	struct ring *ring = ring_of(eventq);
 	struct taken taken;
@@ -107,7 +159,7 @@ static int take(ptl_handle_eq_t eventq, int (*get)(ptl_handle_eq_t, ptl33_event_
 		ring->first = (ring->first + 1) % ring->size;
 		ring->used--;
 	} else {
-		result = pull(ring, get, &taken);
+		result = pull(ring, until, &taken);
 	}
 	if (result != PTL_OK)
 		return result;
@@ -132,7 +184,8 @@ int PtlEQAlloc(ptl_handle_ni_t ni, ptl_size_t count, ptl_handle_eq_t *eventq)
 		return result;
 	}
 	ring = &rings[HANDLE_INDEX(*eventq) % QUEUES];
-	*ring = (struct ring){ .eq = *eventq, .slots = slots, .size = count };
+	*ring = (struct ring){ .eq = *eventq, .slots = slots, .size = count,
+				.last = (ptl_seq_t)-1 };
 	return PTL_OK;
 }
 
@@ -171,12 +224,18 @@ int PtlEQCount(ptl_handle_eq_t eventq, ptl_size_t *count)
 
 int PtlEQGet(ptl_handle_eq_t eventq, ptl_event_t *event)
 {
-	return take(eventq, ptl33_EQGet, event);
+	return take(eventq, LOOK_ONCE, event);
 }
 
 int PtlEQWait(ptl_handle_eq_t eventq, ptl_event_t *event)
 {
-	return take(eventq, ptl33_EQWait, event);
+	return take(eventq, FOR_EVER, event);
+}
+
+int PtlEQWait_timeout(ptl_handle_eq_t eventq, ptl_event_t *event, int timeout)
+{
+	return take(eventq, timeout > 0 ? glue_now_ns() + (uint64_t)timeout * 1000 * NS_PER_MS
+			    : LOOK_ONCE, event);
 }
 
 int p30_update(ptl_handle_md_t md, ptl33_md_t *before, ptl33_md_t *after, ptl_handle_eq_t testq)

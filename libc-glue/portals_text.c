@@ -1,5 +1,5 @@
 /*
- * Names of Portals results and events. No data, no system calls.
+ * Names of Portals results, events and failures. No data, no system calls.
  */
 #include <portals3.h>
 
@@ -15,7 +15,7 @@ const char *PtlErrorStr(int error)
 		NAME(PTL_SR_INDEX_INVALID), NAME(PTL_MD_ILLEGAL), NAME(PTL_MD_IN_USE),
 		NAME(PTL_MD_NO_UPDATE), NAME(PTL_ME_IN_USE), NAME(PTL_ME_LIST_TOO_LONG),
 		NAME(PTL_PT_FULL), NAME(PTL_EQ_EMPTY), NAME(PTL_EQ_DROPPED),
-		NAME(PTL_ATOMIC_INVALID),
+		NAME(PTL_ATOMIC_INVALID), NAME(PTL_UNKNOWN_ERROR),
 	};
 
 	if (error < 0 || error >= (int)(sizeof(names) / sizeof(names[0])))
@@ -32,10 +32,20 @@ const char *PtlEventKindStr(ptl_event_kind_t kind)
 		NAME(PTL_EVENT_REPLY_START), NAME(PTL_EVENT_REPLY_END),
 		NAME(PTL_EVENT_SEND_START), NAME(PTL_EVENT_SEND_END),
 		NAME(PTL_EVENT_ACK), NAME(PTL_EVENT_UNLINK),
-#undef NAME
 	};
 
 	if ((unsigned int)kind >= sizeof(names) / sizeof(names[0]))
 		return "not a Portals event";
 	return names[kind];
+}
+
+const char *PtlNIFailStr(ptl_handle_ni_t ni, ptl_ni_fail_t fail)
+{
+	static const char *const names[] = {
+		NAME(PTL_NI_OK), NAME(PTL_NI_FAIL), NAME(PTL_NI_DROPPED),
+#undef NAME
+	};
+
+	(void)ni; /* all of them are alike */
+	return fail < sizeof(names) / sizeof(names[0]) ? names[fail] : "PTL_NI_UNKNOWN_ERROR";
 }

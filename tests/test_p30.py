@@ -22,6 +22,13 @@ def test_30_calls(margay, app, nodes):
 
 
 @pytest.mark.every_link
+def test_30_later(margay, app):
+    """What Cplant's library has beyond the report."""
+    run = margay("run", "-n", 1, "--no-prefix", app("p30_later")).ok()
+    assert run.lines == ["ok sent", "ok max_offset", "ok timeout"]
+
+
+@pytest.mark.every_link
 @pytest.mark.parametrize("nodes", [1, 2, 3, 4])
 def test_30_pingpong(margay, app, nodes):
     run = margay("run", "-n", nodes, "--no-prefix", app("p30_pingpong"), 50).ok()
@@ -71,6 +78,12 @@ def test_both_types_of_a_distance(language, pointer):
     call = f"int f({pointer} *d) {{ ptl_process_id_t p = {{}}; return PtlNIDist(0, p, d); }}\n"
     done = compiles(["gcc", "-Werror", "-x", language], "#include <p30.h>\n" + call)
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("macro, works", [("", False), ("#define P30_MAX_OFFSET\n", True)])
+def test_max_offset_is_there_by_a_macro(macro, works):
+    use = "void f(ptl_md_t *md) { md->max_offset = 0; }\n"
+    assert (compiles(["gcc", "-x", "c"], macro + "#include <p30.h>\n" + use).returncode == 0) == works
 
 
 def test_both_headers_in_one_file_are_refused():

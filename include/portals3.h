@@ -80,27 +80,15 @@ enum {
 
 /* ---- types -------------------------------------------------------------- */
 
-typedef uint64_t ptl_size_t;
-typedef uint64_t ptl_match_bits_t;
-typedef uint64_t ptl_hdr_data_t;
-typedef uint64_t ptl_seq_t;
-typedef uint64_t ptl_sr_value_t;
+typedef uint64_t ptl_size_t, ptl_match_bits_t, ptl_hdr_data_t, ptl_seq_t, ptl_sr_value_t;
 typedef uint32_t ptl_interface_t;
-typedef uint32_t ptl_nid_t;
-typedef uint32_t ptl_pid_t;
-typedef uint32_t ptl_uid_t;
-typedef uint32_t ptl_jid_t;
-typedef uint32_t ptl_pt_index_t;
-typedef uint32_t ptl_ac_index_t;
-typedef uint32_t ptl_sr_index_t;
+typedef uint32_t ptl_nid_t, ptl_pid_t, ptl_uid_t, ptl_jid_t;
+typedef uint32_t ptl_pt_index_t, ptl_ac_index_t, ptl_sr_index_t;
 typedef uint32_t ptl_ni_fail_t;
 typedef uint32_t ptl_time_t;            /* milliseconds */
 
 typedef uint64_t ptl_handle_any_t;
-typedef ptl_handle_any_t ptl_handle_ni_t;
-typedef ptl_handle_any_t ptl_handle_me_t;
-typedef ptl_handle_any_t ptl_handle_md_t;
-typedef ptl_handle_any_t ptl_handle_eq_t;
+typedef ptl_handle_any_t ptl_handle_ni_t, ptl_handle_me_t, ptl_handle_md_t, ptl_handle_eq_t;
 
 #define PTL_INVALID_HANDLE  ((ptl_handle_any_t)~0ULL)   /* of no object */
 #define PTL_HANDLE_NONE     ((ptl_handle_any_t)0)       /* of no object */
@@ -441,20 +429,12 @@ int PtlMDUnlink(ptl_handle_md_t md);
  */
 int PtlMDUpdate(ptl_handle_md_t md, ptl_md_t *old_md, ptl_md_t *new_md, ptl_handle_eq_t test_eq);
 
-/*
- * Post a receive in one step: PtlMEInsert of an entry beside `base`, PtlMDAttach of its
- * descriptor, and the test that PtlMDUpdate makes of test_eq. All or nothing, in one step
- * against all messages, and one system call [M]. After any error nothing exists, and
- * *me_handle and *md_handle are as they were: after PTL_MD_NO_UPDATE, which says that an
- * event is in test_eq or that a message under way will still record one there, look for the
- * message and call again; there is nothing to unlink.
- *   unlink, position   of the entry, as for PtlMEInsert
- *   md, md_unlink      the descriptor, active at once, and PtlMDAttach's unlink
- *   test_eq            PTL_EQ_NONE: no test
- * PTL_NI_INVALID; PTL_ME_INVALID: `base`; PTL_ME_LIST_TOO_LONG; PTL_SEGV, PTL_MD_ILLEGAL,
- * PTL_EQ_INVALID: md, as PtlMDAttach, or test_eq; PTL_MD_NO_UPDATE; PTL_NO_SPACE: entries,
- * descriptors or pieces. [the public 3.3 library has it; the report does not]
- */
+/* PtlMEInsert beside `base`, PtlMDAttach of `md`, active at once, and PtlMDUpdate's test of
+ * test_eq (PTL_EQ_NONE: none) in one step against all messages [M]. After any error nothing
+ * exists and both handles are as they were: after PTL_MD_NO_UPDATE look for the message, and
+ * call again. PTL_NI_INVALID; PTL_ME_INVALID: `base`; PTL_ME_LIST_TOO_LONG; PTL_SEGV,
+ * PTL_MD_ILLEGAL, PTL_EQ_INVALID: md, as PtlMDAttach, or test_eq; PTL_MD_NO_UPDATE;
+ * PTL_NO_SPACE: entries, descriptors, pieces. [the public 3.3 library; not in the report] */
 int PtlMEMDPost(ptl_handle_ni_t ni, ptl_handle_me_t base, ptl_process_id_t match_id,
 		ptl_match_bits_t match_bits, ptl_match_bits_t ignore_bits, ptl_unlink_t unlink,
 		ptl_ins_pos_t position, ptl_md_t md, ptl_unlink_t md_unlink,
@@ -612,14 +592,12 @@ int PtlFetchAtomic(ptl_handle_md_t get_md, ptl_size_t local_get_offset,
 /* 1 if both are the same handle, else 0. [3.3] */
 int PtlHandleIsEqual(ptl_handle_any_t a, ptl_handle_any_t b);
 
-/* Names, for messages: "PTL_MD_INVALID", "PTL_EVENT_PUT_END". Constant texts, also
+/* Names, for messages: "PTL_MD_INVALID", "PTL_EVENT_PUT_END", "PTL_NI_DROPPED" (of a
+ * ni_fail_type; `ni` is not looked at). Constant texts, also
  * for a value that is none of them; never null. [M; 3.3's implementations have
  * them] */
 const char *PtlErrorStr(int error);
 const char *PtlEventKindStr(ptl_event_kind_t kind);
-
-/* The same of ptl_event_t.ni_fail_type: "PTL_NI_DROPPED"; of none "PTL_NI_UNKNOWN_ERROR".
- * `ni` is not looked at. [as the public 3.3 library] */
 const char *PtlNIFailStr(ptl_handle_ni_t ni, ptl_ni_fail_t fail);
 
 #ifdef __cplusplus

@@ -20,7 +20,8 @@ WRITING = ("read", "stat", "fstat", "rusage", "counters")
 PORTALS = ("md_bind_memory", "md_bind", "md_bind_handle", "me_attach", "me_attach_handle",
            "ni_status", "eq_index", "eq_alloc", "eq_wait", "ni_init", "ni_handle", "ni_dist",
            "me_any", "me_any_portal", "me_any_handle", "md_insert", "md_insert_handle",
-           "ac_entry", "post", "post_me", "post_md", "put_region", "get_region", "get_put", "atomic", "fetch_atomic")
+           "ac_entry", "post", "post_me", "post_md", "put_region", "get_region",
+           "get_put", "atomic", "fetch_atomic")
 PORTALS_OR_NULL = ("ni_init_desired", "ni_init_actual", "md_update_old", "md_update_new")
 CLOSED = ("ni_handle", "ni_dist", "ni_barrier", "me_any", "md_insert", "md_update", "ac_entry",
           "post", "put_region", "get_region", "get_put", "atomic", "fetch_atomic")

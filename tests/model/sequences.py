@@ -21,7 +21,8 @@ WEIGHTS = {
     "begin": 14, "inline": 12, "end": 14, "data": 7, "copy": 3, "eq_get": 14, "initiate": 9,
     "exchange": 4, "answer": 9, "sent": 7, "md_attach": 9, "md_insert": 4, "md_bind": 5,
     "md_update": 5, "post_entry": 4, "me_attach": 6, "me_attach_any": 1, "me_insert": 6,
-    "eq_alloc": 2, "read": 3, "eq_handled": 3, "md_unlink": 2, "me_unlink": 2, "eq_free": 2, "ac_set": 2, "died": 1,
+    "eq_alloc": 2, "read": 3, "eq_handled": 3, "md_unlink": 2, "me_unlink": 2,
+    "eq_free": 2, "ac_set": 2, "died": 1,
     "refuse": 1, "unanswered": 1, "restart": 1, "other": 2,
 }
 WHILE_CLOSED = ("begin", "inline", "end", "sent", "answer", "data", "read", "copy", "died", "other")

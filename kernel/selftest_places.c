@@ -1,8 +1,8 @@
 /*
  * Memory for raw frames, and what fills it: they touch as much of it as the messages that are
- * compared with them, at the sender and at the receiver. A receiver copies a payload to its place, or gives a
- * bulk card a chain that is exactly as long as the payload, as messages do. Used by
- * selftest_frames.c. Data: the memory, what is next, the rooms' length.
+ * compared with them, at the sender and at the receiver. A receiver copies a payload to its
+ * place, or gives a bulk card a chain that is exactly as long as the payload, as it does with
+ * messages. Used by selftest_frames.c. Data: the memory, what is next, the rooms' length.
  */
 #include "selftest_places.h"
 

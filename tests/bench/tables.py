@@ -30,7 +30,8 @@ PAGES = (TOP / "README.md", TOP / "docs" / "measurements.md")
 PLACE = re.compile(r"(<!-- figures: (\w+) -->\n).*?(<!-- end of figures -->)", re.S)
 Figures = dict[str, dict]
 
-LINK_ROWS = ("raw_half_rtt_us", "put_8B_half_rtt_us", "put_1024B_blocking_us", *(f"raw_{memory}{way}MBps" for memory in ("64K_", "")
+LINK_ROWS = ("raw_half_rtt_us", "put_8B_half_rtt_us", "put_1024B_blocking_us",
+             *(f"raw_{memory}{way}MBps" for memory in ("64K_", "")
                for way in ("", "copied_", "bulk_")),
              *(f"put_MBps_{size}" for size in SIZES), "raw_rate_per_s",
              "put_rate_8B_per_s", "copied_tx_per_byte", "copied_rx_per_byte", "peer_bytes",

@@ -24,8 +24,8 @@ ENDED = r"^margay: (ended ranks? |rank \d \(node \d\) ended with status |.* was 
 
 def damage(margay, app, seed: int) -> None:
     run = margay("run", "-n", 4, "--mem", 16, "--on-death", "continue",
-                 "--file", f"{app('damaged')}:file", "--selftest", f"damage-{seed}-{SEEDS}",
-                 app("damaged"), margay.rounds(150), stdin=bytes(1 << 20), timeout=240)
+                 "--file", __file__, "--selftest", f"damage-{seed}-{SEEDS}",
+                 app("damaged"), 150, input=bytes(1 << 20), timeout=240)
     assert "Traceback" not in run.stderr, run.describe()
     panics = re.findall(r"kernel panic: (.*)", run.stderr)
     for text in panics:

@@ -44,6 +44,13 @@ def test_selftest_that_cannot_run(margay, app, nodes, name, why):
     run.says(why)
 
 
+def test_selftest_of_an_image_without(margay, app):
+    """Applications are linked with a kernel that holds no self-tests; it says which does."""
+    run = margay("run", "--selftest", "stray", app("waits"), "alone")
+    assert run.returncode != 0
+    run.says("selftest=stray: this image holds no self-tests; margay cc --selftests")
+
+
 @pytest.mark.death
 def test_owner_of_the_lock_dies_while_one_waits_for_a_message(margay, app):
     """The survivor's block is broken: no event will ever come, and its wait says so."""

@@ -15,7 +15,10 @@
  * Of boards no launcher tells who is dead: who waits asks now and then whether the one
  * that it waits for is there, and whose barrier has failed tells all others.
  *
- * Data: how many barriers were entered, and where the one under way stands; a
+ * Which messages are believed is the engine's to say (net/portals/barrier.c). Where a
+ * launcher tells of deaths, no message can make a barrier fail.
+ *
+ * Data: where the barrier under way stands, and in the own view how many were entered; a
  * call that an upcall interrupted is made again, and goes on there.
  */
 #include <margay/abi.h>
@@ -38,7 +41,6 @@
 _Static_assert(1u << BLOCK_BARRIER_ROUNDS >= REGION_MAX_NODES, "a barrier of all nodes");
 
 static struct {
-	uint64_t entered;          /* barriers, since boot */
 	uint32_t round;            /* of the one under way */
 	bool under_way;            /* entered and neither passed nor failed */
 	bool sent;                 /* this round's message */
@@ -50,20 +52,21 @@ static uint64_t arrived(uint32_t news)
 	return __atomic_load_n(&own_view.block->barrier[news], __ATOMIC_ACQUIRE);
 }
 
+static bool is_board(void)
+{
+	return link_frames && !node.region;
+}
+
 static bool is_lost(void)
 {
-	return link_is_broken() || membership_has_lost() || arrived(BLOCK_BARRIER_FAILED);
+	return link_is_broken() || membership_has_lost() ||
+	       (is_board() && arrived(BLOCK_BARRIER_FAILED));
 }
 
 static bool arrived_or_lost(void *unused)
 {
 	(void)unused;
-	return arrived(barrier.round) >= barrier.entered || is_lost();
-}
-
-static bool is_board(void)
-{
-	return link_frames && !node.region;
+	return arrived(barrier.round) >= own_view.job.entered || is_lost();
 }
 
 /* The node of the process that is so many ranks further on, from 0 to size. */
@@ -119,7 +122,7 @@ int64_t sys_ni_barrier(uint64_t ni)
 		return PTL_FAIL;
 	if (!barrier.under_way) {
 		barrier.under_way = true;
-		barrier.entered++;
+		own_view.job.entered++;
 		barrier.round = 0;
 		barrier.sent = false;
 	}

@@ -113,6 +113,7 @@ static bool meet(uint32_t nid)
 	if (!membership_await(nid))
 		return false;
 	view.nid = nid;
+	view.job = (struct barrier_job){ 0 }; /* its kernel's: how many barriers it has entered */
 	view.memory = slice + node.region->segment_offset;
 	view.bytes = node.region->segment_bytes;
 	view_init(&view, slice + node.region->block_offset, node.region->block_bytes, &limits);
@@ -249,6 +250,8 @@ void link_start(void)
 	own_view = (struct process_view){
 		.nid = node.id, .pid = node.pid, .uid = node.uid, .jid = node.jid,
 		.base = APP_BASE, .seed = parameters.seed ? parameters.seed : cpu_random(),
+		.job = { .first_nid = node.id - node.rank, .processes = node.size,
+		         .launched = node.region != 0 },
 	};
 	link_near_first = parameters.frames ? node.id : 0;
 	link_near_nodes = parameters.frames ? 1 : node.size;

@@ -52,7 +52,7 @@ struct block_limits {
 
 #define BLOCK_MAX_PIECES     256u      /* of one iovec descriptor (max_md_iovecs) */
 #define BLOCK_MAX_GETPUT     64u       /* bytes that PtlGetPut exchanges (max_getput_md) */
-#define BLOCK_BARRIER_ROUNDS 6u        /* 2^6 processes */
+#define BLOCK_BARRIER_ROUNDS 16u       /* 2^16 processes */
 
 /* What a BARRIER message says that is not of a round. */
 enum {
@@ -151,7 +151,7 @@ struct block {
 	/* BARRIER messages of each round, and others, that have arrived since the memory
 	 * was zero: block_init keeps them, as peers may be in a barrier first. */
 	uint64_t barrier[BLOCK_BARRIER_NEWS];
-	uint8_t  spare[384];
+	uint8_t  spare[304];
 };
 
 _Static_assert(sizeof(struct block) == 1024, "the block's header stays small");

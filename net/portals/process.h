@@ -20,6 +20,14 @@ struct operation;
 struct piece;
 struct chain;
 
+/* What the owner of a block believes of BARRIER messages (barrier.c). */
+struct barrier_job {
+	uint32_t first_nid;         /* rank r of the job is node first_nid + r */
+	uint32_t processes;         /* of the job; 0: not known, all messages count */
+	uint32_t launched;          /* not 0: a launcher tells of deaths, and no process does */
+	uint64_t entered;           /* barriers, by this process */
+};
+
 struct process_view {
 	struct block *block;        /* as mapped here */
 	struct block_limits limits;
@@ -40,6 +48,7 @@ struct process_view {
 	uint64_t base;              /* the owner's virtual address of that byte */
 	uint32_t nid, pid;          /* the owner */
 	uint32_t uid, jid;
+	struct barrier_job job;
 	uint64_t seed;              /* for block_init, of the owner's view: a number that nothing
 	                               outside the job knows; fixed where runs are repeated */
 };

@@ -51,14 +51,6 @@ void target_accept(const struct process_view *view, const struct message *messag
 	answer->jid = view->jid;
 }
 
-int target_barrier(struct process_view *view, const struct message *message)
-{
-	if (message->list_selector >= BLOCK_BARRIER_NEWS)
-		return DELIVER_DROPPED;
-	__atomic_fetch_add(&view->block->barrier[message->list_selector], 1, __ATOMIC_RELEASE);
-	return DELIVER_OK;
-}
-
 int target_find(struct process_view *view, const struct message *message, struct place *place,
 		struct grant *grant)
 {

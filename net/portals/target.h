@@ -34,7 +34,7 @@ int target_discard(struct process_view *view, const struct message *message, int
 void target_accept(const struct process_view *view, const struct message *message,
 		   uint64_t mlength, struct message *answer);
 
-/* BARRIER: counted. */
+/* BARRIER (barrier.c): counted, or not believed and dropped. */
 int target_barrier(struct process_view *view, const struct message *message);
 
 /* Whether an accepted put or atomic operation is acknowledged (rule 12). */

@@ -25,7 +25,7 @@ class Process(Owner):
     """One process with its messages."""
 
     def __init__(self, *fields) -> None:
-        self.barrier = [0] * 8             # messages of each round, and other news, ever
+        self.barrier = [0] * 18            # messages of each round, and other news, ever
         super().__init__(*fields)
 
     def format(self, limits) -> None:
@@ -203,6 +203,7 @@ class Process(Owner):
         """PtlNIBarrier's message: counted, whether the interface is open or not."""
         flight = Flight(m.operation, None, [])
         if m.list_selector >= len(self.barrier):
+            self.counters[DROPPED] += 1
             return D_DROPPED, flight
         self.barrier[m.list_selector] += 1
         return D_OK, flight

@@ -1,0 +1,39 @@
+/*
+ * Arriving BARRIER messages: which are believed, and counting those. Called for the
+ * target's block by whoever runs the engine on it, whether the interface is open or not.
+ *
+ * Dissemination leaves little to believe. A process hears round k from one process only,
+ * the one 2^k ranks behind. That one enters barrier b + 1 when all have entered b: so it
+ * has sent this process at most one message of a round more than this process has entered
+ * barriers. And where a launcher tells of deaths, no process has anything else to say.
+ */
+#include "deliver.h"
+#include "target.h"
+
+static int is_believed(const struct process_view *view, const struct message *message)
+{
+	const struct barrier_job *job = &view->job;
+	uint32_t news = message->list_selector, from = message->source_nid - job->first_nid;
+	uint32_t rank = view->nid - job->first_nid;
+
+	if (!job->processes)
+		return 1;
+	if (message->target_pid != view->pid || message->source_pid != view->pid ||
+	    from >= job->processes)
+		return 0;
+	if (news >= BLOCK_BARRIER_ROUNDS)
+		return !job->launched;
+	return 1u << news < job->processes &&
+	       from == (rank + job->processes - (1u << news)) % job->processes &&
+	       view->block->barrier[news] <= job->entered;
+}
+
+int target_barrier(struct process_view *view, const struct message *message)
+{
+	if (message->list_selector >= BLOCK_BARRIER_NEWS || !is_believed(view, message)) {
+		view->block->delivered.counters[STAT_DROPPED]++;
+		return DELIVER_DROPPED;
+	}
+	__atomic_fetch_add(&view->block->barrier[message->list_selector], 1, __ATOMIC_RELEASE);
+	return DELIVER_OK;
+}

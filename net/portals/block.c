@@ -49,6 +49,8 @@ int block_layout(const struct block_limits *limits, struct block_layout *layout)
 	layout->eqs = place(&at, limits->eqs, sizeof(struct eq), POOL_ALIGN);
 	layout->ops = place(&at, limits->ops, sizeof(struct operation), POOL_ALIGN);
 	layout->pieces = place(&at, limits->pieces, sizeof(struct piece), POOL_ALIGN);
+	layout->masks = place(&at, (uint64_t)limits->portals * PORTAL_MASKS,
+			      sizeof(struct mask), POOL_ALIGN);
 	layout->chains = place(&at, index_chains(limits->mes), sizeof(struct chain), POOL_ALIGN);
 	layout->outbox = place(&at, limits->outbox, sizeof(struct message), POOL_ALIGN);
 	layout->slots = place(&at, limits->slots, EVENT_SLOT_BYTES, BLOCK_PAGE);
@@ -81,6 +83,7 @@ int view_init(struct process_view *view, void *block, uint64_t mapped,
 	view->eqs = (struct eq *)(base + layout.eqs);
 	view->ops = (struct operation *)(base + layout.ops);
 	view->pieces = (struct piece *)(base + layout.pieces);
+	view->masks = (struct mask *)(base + layout.masks);
 	view->chains = (struct chain *)(base + layout.chains);
 	view->chain_shift = index_shift(limits->mes);
 	view->slots = base + layout.slots;

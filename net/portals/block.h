@@ -15,6 +15,7 @@
  *   layout.eqs            struct eq[limits.eqs]
  *   layout.ops            struct operation[limits.ops]
  *   layout.pieces         struct piece[limits.pieces], of iovec descriptors
+ *   layout.masks          struct mask[limits.portals * PORTAL_MASKS]: of the index
  *   layout.chains         struct chain[index_chains(limits.mes)]: the index
  *   layout.outbox         limits.outbox message headers: reserved for follow-ups
  *                         that another kernel leaves for the owner
@@ -30,7 +31,7 @@
 #include "types.h"
 
 #define BLOCK_MAGIC    0x314b434f4c42474dULL    /* "MGBLOCK1" */
-#define BLOCK_VERSION  2u
+#define BLOCK_VERSION  3u
 #define BLOCK_PAGE     4096u
 
 /* How many of each; at most NO_INDEX - 1 of each pool. Fixed for a job. */
@@ -63,7 +64,7 @@ enum {
 
 /* Where each part begins, in bytes from the block's start. */
 struct block_layout {
-	uint64_t portals, acs, mes, mds, eqs, ops, pieces, chains, outbox, slots;
+	uint64_t portals, acs, mes, mds, eqs, ops, pieces, masks, chains, outbox, slots;
 	uint64_t bytes;        /* of the whole block, a multiple of BLOCK_PAGE */
 };
 

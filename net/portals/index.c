@@ -1,5 +1,5 @@
 /*
- * The index of match entries: numbering, and putting entries into chains and
+ * The index of match entries: masks, numbers, and putting entries into chains and
  * taking them out. See index.h. Numbers of neighbours in a chain are entry
  * indices + 1, so that zeroed memory is an empty index.
  */
@@ -17,29 +17,45 @@ void index_init(struct process_view *view)
 		view->chains[i] = (struct chain){ 0, 0 };
 }
 
-/* The chain that an entry belongs to by what it wants. */
-static uint32_t chain_for(const struct process_view *view, const struct me *me)
+/* The halves of a source that an entry compares. */
+static uint64_t source_mask(const struct me *me)
 {
-	if (me->ignore_bits || (me->nid == ANY_ID) != (me->pid == ANY_ID))
-		return NO_INDEX;
-	return index_chain(view, me->pt_index, me->nid, me->pid, me->match_bits);
+	return (me->nid == ANY_ID ? 0 : SOURCE_NID) | (me->pid == ANY_ID ? 0 : SOURCE_PID);
 }
 
-/* The chain that it says it is in, or null. */
-static struct chain *chain_of(const struct process_view *view, struct portal *portal,
-			      const struct me *me)
+/* Which of its portal's masks an entry has: one in use that suits, else a free one, which
+ * is set, else the last. */
+static uint32_t mask_of(struct process_view *view, struct portal *portal, const struct me *me)
 {
-	if (me->chain == NO_INDEX)
-		return &portal->others;
-	return me->chain < 1u << (64 - view->chain_shift) ? &view->chains[me->chain] : 0;
+	struct mask *masks = &view->masks[me->pt_index * PORTAL_MASKS];
+	uint64_t bits = ~me->ignore_bits, source = source_mask(me);
+	uint32_t found = MASK_REST;
+
+	for (uint32_t i = MASK_REST; i-- > 0; ) {
+		if (!(portal->indexed >> i & 1))
+			found = i;
+		else if (masks[i].bits == bits && masks[i].source == source)
+			return i;
+	}
+	if (portal->indexed >> found & 1) /* that of the rest */
+		return found;
+	if (found == MASK_REST)
+		bits = source = 0;
+	masks[found] = (struct mask){ .bits = bits, .source = source };
+	masks[found].salt = (me->pt_index * PORTAL_MASKS + found) * 0xa0761d6478bd642fULL;
+	portal->indexed |= (uint8_t)(1u << found);
+	return found;
 }
 
-/* The portal's count of an entry's class, or null for the others. */
-static uint16_t *class_count(struct portal *portal, const struct me *me)
+/* Set an entry's mask and chain by what it wants. */
+static void classify(struct process_view *view, struct portal *portal, struct me *me)
 {
-	if (me->chain == NO_INDEX)
-		return 0;
-	return me->nid == ANY_ID ? &portal->any_source : &portal->exact;
+	const struct mask *mask;
+
+	me->mask = me->pt_index * PORTAL_MASKS + mask_of(view, portal, me);
+	mask = &view->masks[me->mask];
+	me->chain = (uint16_t)index_chain(view, mask, me->match_bits,
+					  index_source(me->nid, me->pid));
 }
 
 /* Number all entries of a list anew. 0 or PORTALS_FAIL. */
@@ -81,11 +97,11 @@ static int number(const struct process_view *view, struct me *me, enum insert_po
 	return 1;
 }
 
-/* Whether neighbour `index` in the list is in the same chain. */
+/* Whether neighbour `index` in the list is of the same mask and chain. */
 static int chained_with(const struct process_view *view, uint32_t index, const struct me *me)
 {
 	return index < view->limits.mes && view->mes[index].chain == me->chain &&
-	       view->mes[index].pt_index == me->pt_index;
+	       view->mes[index].mask == me->mask;
 }
 
 /*
@@ -110,27 +126,29 @@ static int place_in(const struct process_view *view, const struct chain *chain,
 	*at = 0;
 	if (chain->first && chain->first <= view->limits.mes) {
 		other = &view->mes[chain->first - 1];
-		if (other->pt_index == me->pt_index && other->order > me->order)
+		if (other->mask == me->mask && other->order > me->order)
 			return PORTALS_OK;
 	}
 	for (*at = chain->last; *at; *at = other->earlier) {
 		if (*at > view->limits.mes || steps-- == 0)
 			return PORTALS_FAIL;
 		other = &view->mes[*at - 1];
-		if (other->pt_index == me->pt_index && other->order < me->order)
+		if (other->mask == me->mask && other->order < me->order)
 			break;
 	}
 	return PORTALS_OK;
 }
 
-/* Put a numbered entry into the chain that it names. */
+/* Put a numbered entry into the chain of its key. */
 static int chain_add(struct process_view *view, struct portal *portal, struct me *me)
 {
-	struct chain *chain = chain_of(view, portal, me);
-	uint16_t self = (uint16_t)(me - view->mes + 1), *count = class_count(portal, me);
+	uint16_t self = (uint16_t)(me - view->mes + 1);
+	struct chain *chain;
 	uint32_t at, later;
 
-	if (!chain || place_in(view, chain, me, &at))
+	classify(view, portal, me);
+	chain = &view->chains[me->chain];
+	if (place_in(view, chain, me, &at))
 		return PORTALS_FAIL;
 	later = at ? view->mes[at - 1].later : chain->first;
 	if (later > view->limits.mes)
@@ -145,8 +163,7 @@ static int chain_add(struct process_view *view, struct portal *portal, struct me
 		view->mes[later - 1].earlier = self;
 	else
 		chain->last = self;
-	if (count)
-		++*count;
+	view->masks[me->mask].count++;
 	return PORTALS_OK;
 }
 
@@ -157,20 +174,16 @@ static int build(struct process_view *view, struct portal *portal)
 
 	if (renumber(view, portal))
 		return PORTALS_FAIL;
-	portal->exact = portal->any_source = 0;
-	portal->others = (struct chain){ 0, 0 };
 	/* The numbers are right, so that each goes behind those before it; neighbours
 	 * that are not there yet must not look as if they were. */
 	for (uint32_t i = portal->first; i != NO_INDEX; i = view->mes[i].next) {
 		struct me *me = &view->mes[i];
 
-		if (steps-- == 0)
+		if (steps-- == 0 || &view->portals[me->pt_index] != portal)
 			return PORTALS_FAIL;
-		me->chain = (uint16_t)chain_for(view, me);
 		if (chain_add(view, portal, me))
 			return PORTALS_FAIL;
 	}
-	portal->indexed = 1;
 	return PORTALS_OK;
 }
 
@@ -182,17 +195,17 @@ int index_add(struct process_view *view, struct me *me, enum insert_pos position
 		return portal->count > INDEX_FROM ? build(view, portal) : PORTALS_OK;
 	if (!number(view, me, position) && renumber(view, portal))
 		return PORTALS_FAIL;
-	me->chain = (uint16_t)chain_for(view, me);
 	return chain_add(view, portal, me);
 }
 
 int index_remove(struct process_view *view, struct portal *portal, const struct me *me)
 {
-	struct chain *chain = chain_of(view, portal, me);
-	uint16_t *count = class_count(portal, me);
+	struct chain *chain;
 
-	if (!chain || me->later > view->limits.mes || me->earlier > view->limits.mes)
+	if (me->mask / PORTAL_MASKS != me->pt_index || me->chain >= 1u << (64 - view->chain_shift) ||
+	    me->later > view->limits.mes || me->earlier > view->limits.mes)
 		return PORTALS_FAIL;
+	chain = &view->chains[me->chain];
 	if (me->earlier)
 		view->mes[me->earlier - 1].later = me->later;
 	else
@@ -201,7 +214,7 @@ int index_remove(struct process_view *view, struct portal *portal, const struct 
 		view->mes[me->later - 1].earlier = me->earlier;
 	else
 		chain->last = me->earlier;
-	if (count)
-		--*count;
+	if (--view->masks[me->mask].count == 0)
+		portal->indexed &= (uint8_t)~(1u << me->mask % PORTAL_MASKS);
 	return PORTALS_OK;
 }

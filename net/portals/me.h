@@ -12,17 +12,24 @@ struct chain {
 	uint16_t first, last;
 };
 
+/* What several entries of a portal compare of a message (index.h). */
+struct mask {
+	uint64_t bits;         /* match bits that count: those not ignored */
+	uint64_t source;       /* halves of index_source that count */
+	uint64_t salt;         /* another for each mask, so that their keys differ */
+	uint64_t count;        /* entries in the index that have this mask */
+};
+
 /* An entry of the portal table: a match list. NO_INDEX, NO_INDEX is empty. */
 struct portal {
 	uint16_t first, last;
 	uint16_t count;        /* entries of the list */
-	uint16_t indexed;      /* 1: every entry of the list is in the index (index.h) */
-	uint16_t exact;        /* indexed: how many of the exact class, */
-	uint16_t any_source;   /* and of the any-source class */
-	struct chain others;   /* indexed: those of no class, in the list's order */
+	uint8_t  indexed;      /* bit i: mask i of the portal is in use, and every entry of
+	                        * the list is in the index; 0: none is (index.h) */
+	uint8_t  zero;
 };
 
-_Static_assert(sizeof(struct portal) == 16, "four portals per cache line");
+_Static_assert(sizeof(struct portal) == 8, "eight portals per cache line");
 
 struct me {
 	handle_t handle;       /* its own while in use; else KIND_FREE and the next generation */
@@ -33,11 +40,12 @@ struct me {
 	uint16_t next, prev;   /* in the portal's list; free: next free entry */
 	uint16_t first, last;  /* descriptors */
 	uint16_t pt_index;
-	uint16_t chain;        /* its chain, NO_INDEX: the portal's others, or CHAIN_NONE */
+	uint16_t chain;        /* of the index, or CHAIN_NONE */
 	uint16_t later;        /* in its chain: index + 1 of the next entry, or 0 */
 	uint16_t earlier;      /* the same of the one before */
 	uint8_t  unlink;       /* enum unlink_op: goes when its last descriptor goes */
-	uint8_t  zero[7];
+	uint8_t  zero[3];
+	uint32_t mask;         /* indexed: number of its mask in the block */
 };
 
 _Static_assert(sizeof(struct me) == 64, "one cache line per entry");

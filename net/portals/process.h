@@ -18,6 +18,7 @@ struct md;
 struct eq;
 struct operation;
 struct piece;
+struct mask;
 struct chain;
 
 /* What the owner of a block believes of BARRIER messages (barrier.c). */
@@ -38,6 +39,7 @@ struct process_view {
 	struct eq *eqs;
 	struct operation *ops;
 	struct piece *pieces;
+	struct mask *masks;         /* of the index: PORTAL_MASKS for each portal */
 	struct chain *chains;       /* of the index */
 	uint32_t chain_shift;       /* 64 - log2 of how many (index.h) */
 	uint8_t *slots;             /* event slot i at slots + i * EVENT_SLOT_BYTES */

@@ -7,6 +7,10 @@
  *   cost posted N       insn_put_8B_posted_N: with N exact entries on the portal
  *   cost posting N      insn_memdpost: PtlMEMDPost in front of the last of N + 1 entries, and
  *                       insn_post_three_calls: the same by PtlMEInsert, PtlMDAttach, PtlMDUpdate
+ *   cost ignoring N     insn_put_8B_ignoring_N: with N entries that ignore 3 bits, as MPI
+ *                       libraries do, which keep bits of their protocol there
+ *   cost mpi N          insn_put_8B_mpi_N: the same, with one in four that names its source
+ *                       and its tag, one with any tag, one with any source, one with both
  *   cost full           insn_put_8B_full: START and END on both sides, and an ack
  *   cost put            rank 0 puts to rank 1, as `instructions` does to itself, and rank 1
  *                       polls its queue: for steps.py, which counts insn_put_8B. (No icount:
@@ -87,11 +91,15 @@ static void open_plain(struct measured_put *put)
 	open_sender(put, 0, PTL_EQ_NONE);
 }
 
+static ptl_md_t target_memory(struct measured_put *put, unsigned int options)
+{
+	return job_memory(to, sizeof(to), PTL_MD_OP_PUT | PTL_MD_MANAGE_REMOTE | options,
+	                  put->target_eq);
+}
+
 static void expose(struct measured_put *put, uint64_t bits, unsigned int options)
 {
-	job_expose(&put->job, PORTAL, bits,
-	           job_memory(to, sizeof(to), PTL_MD_OP_PUT | PTL_MD_MANAGE_REMOTE | options,
-	                      put->target_eq), PTL_RETAIN);
+	job_expose(&put->job, PORTAL, bits, target_memory(put, options), PTL_RETAIN);
 }
 
 static void instructions(void)
@@ -144,23 +152,70 @@ static void put_to_another_node(void)
 	job_end(&put.job);
 }
 
-/* Exact entries with bits 0 to n - 1, and puts to entries all over the list. Five in six
- * cost no more than the figure: a search that grows with the position would show. */
-static void posted(uint64_t n)
+/* Match bits of MPI: context, source, tag, protocol. */
+#define ANY_PROTOCOL  0x7ULL
+#define ANY_TAG       (0xffffffffULL << 3)
+#define ANY_RANK      (0x1fffULL << 35)
+#define MPI_BITS(context, rank, tag, protocol) \
+	((uint64_t)(context) << 48 | (uint64_t)(rank) << 35 | (uint64_t)(tag) << 3 | (protocol))
+
+/* Which entries lie on the portal. */
+enum posted { EXACT, IGNORING, MPI };
+
+static const char *const posted_names[] = { "posted", "ignoring", "mpi" };
+
+/* The match bits of entry i, and of a message for it and no other: for MPI each has a
+ * context of its own. */
+static uint64_t posted_bits(enum posted kind, uint64_t i)
+{
+	switch (kind) {
+	case EXACT:
+		return i;
+	case IGNORING:
+		return MPI_BITS(1, 0, i, i % 8);
+	default:
+		return MPI_BITS(i, 0, i % 100, i % 8);
+	}
+}
+
+/* Entry i at the list's end. */
+static void post(struct measured_put *put, enum posted kind, uint64_t i)
+{
+	static const uint64_t ignored[] = { ANY_PROTOCOL, ANY_PROTOCOL | ANY_TAG,
+	                                    ANY_PROTOCOL | ANY_RANK,
+	                                    ANY_PROTOCOL | ANY_TAG | ANY_RANK };
+	ptl_process_id_t source = margay_process(put->job.rank);
+	uint64_t ignore = kind == EXACT ? 0 : ignored[kind == MPI ? i % 4 : 0];
+	ptl_handle_me_t me;
+	ptl_handle_md_t md;
+
+	if (kind == EXACT || ignore & ANY_RANK)
+		source.nid = PTL_NID_ANY, source.pid = PTL_PID_ANY;
+	job_check(PtlMEAttach(put->job.ni, PORTAL, source, posted_bits(kind, i) & ~ignore, ignore,
+	                      PTL_RETAIN, PTL_INS_AFTER, &me), "PtlMEAttach");
+	job_check(PtlMDAttach(me, target_memory(put, PTL_MD_EVENT_START_DISABLE), PTL_RETAIN, &md),
+	          "PtlMDAttach");
+}
+
+/* n entries, and puts to entries all over the list. Five in six cost no more than the
+ * figure: a search that grows with the position would show. */
+static void posted(enum posted kind, uint64_t n)
 {
 	static uint64_t puts[ROUNDS];
 	struct measured_put put;
 	ptl_event_t event;
 
 	open_plain(&put);
-	for (uint64_t bits = 0; bits < n; bits++)
-		expose(&put, bits, PTL_MD_EVENT_START_DISABLE);
+	for (uint64_t i = 0; i < n; i++)
+		post(&put, kind, i);
 	for (int i = 0; i < ROUNDS; i++) {
-		puts[i] = one_put(&put, n - 1 - (uint64_t)i * (n - 1) / (ROUNDS - 1));
+		uint64_t at = n - 1 - (uint64_t)i * (n - 1) / (ROUNDS - 1);
+
+		puts[i] = one_put(&put, posted_bits(kind, at));
 		job_check(PtlEQGet(put.target_eq, &event), "PtlEQGet");
 	}
 	qsort(puts, ROUNDS, sizeof(*puts), by_value);
-	printf("insn_put_8B_posted_%lu %lu\n", (unsigned long)n,
+	printf("insn_put_8B_%s_%lu %lu\n", posted_names[kind], (unsigned long)n,
 	       (unsigned long)puts[ROUNDS * 5 / 6]);
 }
 
@@ -338,7 +393,11 @@ int main(int argc, char **argv)
 	else if (argc > 1 && strcmp(argv[1], "put") == 0)
 		put_to_another_node();
 	else if (argc > 2 && strcmp(argv[1], "posted") == 0)
-		posted(strtoul(argv[2], 0, 10));
+		posted(EXACT, strtoul(argv[2], 0, 10));
+	else if (argc > 2 && strcmp(argv[1], "ignoring") == 0)
+		posted(IGNORING, strtoul(argv[2], 0, 10));
+	else if (argc > 2 && strcmp(argv[1], "mpi") == 0)
+		posted(MPI, strtoul(argv[2], 0, 10));
 	else if (argc > 2 && strcmp(argv[1], "posting") == 0)
 		posting(strtoul(argv[2], 0, 10));
 	else if (argc > 1 && strcmp(argv[1], "full") == 0)
@@ -348,7 +407,7 @@ int main(int argc, char **argv)
 	else if (argc > 1 && strcmp(argv[1], "vector") == 0)
 		vector();
 	else
-		return fprintf(stderr, "cost: instructions | put | posted N | posting N | full | "
-			       "syscall | vector\n"), 2;
+		return fprintf(stderr, "cost: instructions | put | posted N | ignoring N | mpi N | "
+		               "posting N | full | syscall | vector\n"), 2;
 	return 0;
 }

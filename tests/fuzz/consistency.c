@@ -150,11 +150,9 @@ static void check_lists(struct look *look)
 
 /* ---- the index ---- */
 
-/* One chain; `portal` is that of a chain of others, or PORTALS. */
-static void check_chain(struct look *look, const struct chain *chain, uint32_t number,
-			uint32_t portal)
+static void check_chain(struct look *look, const struct chain *chain, uint32_t number)
 {
-	uint64_t order[PORTALS] = { 0 };
+	uint64_t order[PORTALS * PORTAL_MASKS] = { 0 };
 	uint32_t before = 0;
 
 	for (uint32_t i = chain->first; i; before = i, i = look->view->mes[i - 1].later) {
@@ -165,47 +163,47 @@ static void check_chain(struct look *look, const struct chain *chain, uint32_t n
 		me = &look->view->mes[i - 1];
 		MUST(me->earlier == before && me->chain == number);
 		MUST(look->view->portals[me->pt_index].indexed);
-		MUST(portal == PORTALS || portal == me->pt_index);
-		MUST(me->order > order[me->pt_index]);
-		order[me->pt_index] = me->order;
+		MUST(me->mask / PORTAL_MASKS == me->pt_index);
+		MUST(me->order > order[me->mask]);
+		order[me->mask] = me->order;
 	}
 	MUST(chain->last == before);
 }
 
-/* Every entry of an indexed portal is in the chain that its key says, and the
- * numbers grow along the list. */
+/* Every entry of an indexed portal has the mask that it needs, or that of the rest, and is
+ * in the chain that its key says; and the numbers grow along the list. */
 static void check_index(struct look *look)
 {
 	const struct process_view *view = look->view;
 
 	for (uint32_t i = 0; i < index_chains(MES); i++)
-		check_chain(look, &view->chains[i], i, PORTALS);
+		check_chain(look, &view->chains[i], i);
 	for (uint32_t pt = 0; pt < PORTALS; pt++) {
 		const struct portal *portal = &view->portals[pt];
-		uint32_t exact = 0, any_source = 0;
+		uint32_t of_mask[PORTAL_MASKS] = { 0 };
 		uint64_t order = 0;
 
 		if (!portal->indexed)
 			continue;
 		MUST(portal->first != NO_INDEX);
-		check_chain(look, &portal->others, NO_INDEX, pt);
 		for (uint32_t i = portal->first; i != NO_INDEX; i = view->mes[i].next) {
 			const struct me *me = &view->mes[i];
-			int wild = (me->nid == ANY_ID) + (me->pid == ANY_ID);
+			const struct mask *mask = &view->masks[me->mask];
+			int rest = me->mask % PORTAL_MASKS == MASK_REST;
 
 			MUST(me->order > order);
 			order = me->order;
-			if (me->ignore_bits || wild == 1) {
-				MUST(me->chain == NO_INDEX);
-				continue;
-			}
-			MUST(me->chain == index_chain(view, pt, me->nid, me->pid, me->match_bits));
-			if (wild)
-				any_source++;
-			else
-				exact++;
+			MUST(mask->bits == (rest ? 0 : ~me->ignore_bits));
+			MUST(mask->source == (rest ? 0 : (me->nid == ANY_ID ? 0 : SOURCE_NID) |
+							 (me->pid == ANY_ID ? 0 : SOURCE_PID)));
+			MUST(me->chain == index_chain(view, mask, me->match_bits,
+						      index_source(me->nid, me->pid)));
+			of_mask[me->mask % PORTAL_MASKS]++;
 		}
-		MUST(portal->exact == exact && portal->any_source == any_source);
+		for (uint32_t i = 0; i < PORTAL_MASKS; i++) {
+			MUST((portal->indexed >> i & 1) == (of_mask[i] > 0));
+			MUST(!of_mask[i] || view->masks[pt * PORTAL_MASKS + i].count == of_mask[i]);
+		}
 	}
 	for (uint32_t i = 0; i < MES; i++)
 		MUST(look->chained[i] == (look->in_use[POOL_ME][i] &&

@@ -4,6 +4,7 @@
  * length, a handle, or one bit more; or a whole area becomes noise.
  */
 #include <string.h>
+#include "../../net/portals/index.h"
 #include "fuzz.h"
 
 /* Entries of a pool that were ever used: damage elsewhere is seldom seen. */
@@ -49,6 +50,8 @@ static struct range part(const struct process *process, uint32_t which)
 		PART(view->chains, (1u << (64 - view->chain_shift)) * sizeof(struct chain));
 	case 13:
 		PART(&view->block->magic, 8);
+	case 14:
+		PART(view->masks, PORTALS * PORTAL_MASKS * sizeof(struct mask));
 	default:
 		return (struct range){ 64, fuzz_block_bytes - 64 };
 	}
@@ -56,7 +59,7 @@ static struct range part(const struct process *process, uint32_t which)
 #undef POOL
 }
 
-#define PARTS 14u
+#define PARTS 15u
 
 /* A value in place of `old`. */
 static uint64_t value_of(const struct process *process, const struct step *step, uint64_t old)

@@ -104,7 +104,7 @@ int free_me(const struct process *process)
 
 static void new_me(struct process *process, const struct step *step)
 {
-	static const uint64_t ignores[] = { 0, 0, 0, 1, 3, ~0ULL, 1ULL << 63, 2 };
+	static const uint64_t ignores[] = { 0, 0, 4, 1, 3, ~0ULL, 1ULL << 63, 2 };
 	struct me_args args = {
 		.match_bits = step->b & 3, .ignore_bits = ignores[step->b >> 2 & 7],
 		.nid = identity(step->c, 0), .pid = identity(step->d, 1),

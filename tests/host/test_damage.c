@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "../../net/portals/index.h"
 #include "../../net/portals/iovec.h"
 #include "world.h"
 
@@ -178,7 +179,7 @@ static void damage(struct process_view *view, uint64_t bytes, uint64_t *state)
 	uint64_t value = check_random(state);
 
 	/* mostly where things are: the header, and the first entries of pools */
-	switch (random % 10) {
+	switch (random % 11) {
 	case 0: at = 64 + at % (sizeof(struct block) - 72); break;
 	case 1: at = (uint64_t)((uint8_t *)view->mes - block) + at % (8 * sizeof(struct me)); break;
 	case 2: at = (uint64_t)((uint8_t *)view->mds - block) + at % (4 * sizeof(struct md)); break;
@@ -189,6 +190,8 @@ static void damage(struct process_view *view, uint64_t bytes, uint64_t *state)
 		     at % sizeof(struct portal); break;
 	case 6: at = (uint64_t)((uint8_t *)view->chains - block) + at % (8 * sizeof(struct chain));
 		break;
+	case 8: at = (uint64_t)((uint8_t *)&view->masks[PT * PORTAL_MASKS] - block) +
+		     at % (PORTAL_MASKS * sizeof(struct mask)); break;
 	case 7: at = (uint64_t)((uint8_t *)view->pieces - block) + at % (4 * sizeof(struct piece));
 		break;
 	default: break;

@@ -56,24 +56,38 @@ static const struct md *plain(const struct process_view *view, const struct mess
 
 /* ---- the books ---- */
 
-/* A chain: links both ways, orders that grow per portal. Counts its entries
+/* A chain: links both ways, orders that grow per mask. Counts its entries
  * into `seen`. 0 if something is wrong. */
 static int chain_is_right(const struct process_view *view, const struct chain *chain,
 			  uint32_t number, uint8_t *seen)
 {
-	uint64_t last[64] = { 0 };
+	uint64_t last[64 * PORTAL_MASKS] = { 0 };
 	uint32_t before = 0;
 
 	for (uint32_t at = chain->first; at; at = view->mes[at - 1].later) {
 		const struct me *me = &view->mes[at - 1];
 
 		if (me->chain != number || me->earlier != before || seen[at - 1]++ ||
-		    HANDLE_KIND(me->handle) != KIND_ME || me->order <= last[me->pt_index])
+		    HANDLE_KIND(me->handle) != KIND_ME || me->order <= last[me->mask])
 			return 0;
-		last[me->pt_index] = me->order;
+		last[me->mask] = me->order;
 		before = at;
 	}
 	return chain->last == before;
+}
+
+/* What an entry's mask must be, or leave everything. */
+static int mask_is_right(const struct process_view *view, const struct me *me)
+{
+	const struct mask *mask = &view->masks[me->mask];
+	uint64_t halves = (me->nid == ANY_ID ? 0 : SOURCE_NID) | (me->pid == ANY_ID ? 0 : SOURCE_PID);
+
+	if (me->mask / PORTAL_MASKS != me->pt_index ||
+	    me->chain != index_chain(view, mask, me->match_bits, index_source(me->nid, me->pid)))
+		return 0;
+	if (me->mask % PORTAL_MASKS == MASK_REST)
+		return mask->bits == 0 && mask->source == 0;
+	return mask->bits == ~me->ignore_bits && mask->source == halves;
 }
 
 /* Every entry of an indexed portal is in one chain, the right one; no other is. */
@@ -89,12 +103,10 @@ static int index_is_right(const struct process_view *view)
 			return 0;
 	for (uint32_t pt = 0; pt < view->limits.portals; pt++) {
 		const struct portal *portal = &view->portals[pt];
-		uint32_t count = 0, exact = 0, any = 0;
+		uint32_t count = 0, of_mask[PORTAL_MASKS] = { 0 };
 		uint64_t order = 0;
 
 		if (!portal->indexed && portal->count > INDEX_FROM)
-			return 0;
-		if (portal->indexed && !chain_is_right(view, &portal->others, NO_INDEX, seen))
 			return 0;
 		for (uint32_t i = portal->first; i != NO_INDEX; i = view->mes[i].next) {
 			const struct me *me = &view->mes[i];
@@ -102,16 +114,17 @@ static int index_is_right(const struct process_view *view)
 			count++;
 			if (!portal->indexed)
 				continue;
-			if (!seen[i] || me->order <= order)
+			if (!seen[i] || me->order <= order || !mask_is_right(view, me))
 				return 0;
 			order = me->order;
-			exact += !me->ignore_bits && me->nid != ANY_ID && me->pid != ANY_ID;
-			any += !me->ignore_bits && me->nid == ANY_ID && me->pid == ANY_ID;
+			of_mask[me->mask % PORTAL_MASKS]++;
 		}
 		if (count != portal->count)
 			return 0;
-		if (portal->indexed && (exact != portal->exact || any != portal->any_source))
-			return 0;
+		for (uint32_t i = 0; i < PORTAL_MASKS; i++)
+			if ((portal->indexed >> i & 1) != (of_mask[i] > 0) ||
+			    (of_mask[i] && view->masks[pt * PORTAL_MASKS + i].count != of_mask[i]))
+				return 0;
 		listed += portal->indexed ? count : 0;
 	}
 	for (uint32_t i = 0; i < view->limits.mes; i++)
@@ -127,7 +140,7 @@ struct run {
 	handle_t me[OBJECTS], md[OBJECTS];
 	uint64_t state;
 	uint32_t keys;         /* sides of the dice for bits: few give equal keys */
-	uint32_t odd;          /* one in `odd` entries is of no class */
+	uint32_t odd;          /* one in `odd` entries has wildcards */
 };
 
 static uint32_t roll(struct run *run, uint32_t sides)
@@ -146,8 +159,8 @@ static struct me_args entry(struct run *run)
 	if (roll(run, run->odd) == 0) {
 		switch (roll(run, 4)) {
 		case 0: args.ignore_bits = ~0ULL; break;
-		case 1: args.ignore_bits = 1ULL << roll(run, 3); break;
-		case 2: args.nid = ANY_ID; break;
+		case 1: args.ignore_bits = roll(run, 8); break;
+		case 2: args.nid = ANY_ID, args.ignore_bits = roll(run, 2); break;
 		default: args.pid = ANY_ID; break;
 		}
 	}
@@ -275,8 +288,8 @@ TEST(rule03_index_agrees_with_the_list)
 {
 	for (uint64_t seed = 0; seed < ROUNDS; seed++) {
 		generated(seed, 1 + seed % 7, 2 + seed / 7 % 5, index_shift(few.mes));
-		generated(seed + 1000, 1000, 1000, 60);    /* all different, all of a class */
-		generated(seed + 2000, 2, 1, 60);          /* none of a class */
+		generated(seed + 1000, 1000, 1000, 60);    /* all different, few masks */
+		generated(seed + 2000, 2, 1, 60);          /* more masks than there are */
 		generated(seed + 3000, 3, 10, 63);
 	}
 }
@@ -297,7 +310,7 @@ TEST(rule03_index_skips_what_rejects_in_list_order)
 	world_open(&w, &test_limits);
 	for (int i = 0; i < 8; i++)
 		me[i] = new_me_with(&w, 0, PT, *args[i]);
-	CHECK_IS(w.views[0].portals[PT].indexed, 1);
+	CHECK_IS(w.views[0].portals[PT].indexed, 7);
 	for (int i = 0; i < 8; i++) {         /* each takes one message: then the next does */
 		once.start = BASE + 100 * (uint64_t)i;
 		once.threshold = 1;
@@ -313,9 +326,9 @@ TEST(rule03_index_skips_what_rejects_in_list_order)
 	world_close(&w);
 }
 
-/* Exact and any-source entries of the same bits may share one chain: searching it
- * takes no longer, and damage is no result. */
-TEST(rule03_index_both_classes_in_one_chain)
+/* Two masks' keys may share one chain: searching it takes no longer, and damage is no
+ * result. */
+TEST(rule03_index_two_masks_in_one_chain)
 {
 	struct me_args exact = { .match_bits = 5, .nid = 0, .pid = 1, .position = INSERT_AFTER };
 	struct me_args any = { .match_bits = 5, .nid = ANY_ID, .pid = ANY_ID,
@@ -323,23 +336,27 @@ TEST(rule03_index_both_classes_in_one_chain)
 	struct me_args wild = { .ignore_bits = ~0ULL, .nid = ANY_ID, .pid = 1,
 				.position = INSERT_AFTER };
 	struct message m = request(MESSAGE_PUT, 1, 0, 5, 8);
-	uint32_t chain, wanted;
 	struct process_view *view;
+	const struct me *a, *b;
 	struct world w;
 	handle_t last;
 
 	world_open(&w, &few);
 	view = &w.views[0];
-	wanted = index_chain(view, PT, ANY_ID, ANY_ID, 5);
-	do
-		chain = index_chain(view, PT, ++exact.nid, 1, 5);
-	while (chain != wanted && exact.nid < 10000);
-	CHECK_IS(chain, wanted);
+	do {
+		block_close(view);
+		block_init(view);
+		block_open(view);
+		exact.nid++;
+		b = me_lookup(view, new_me_with(&w, 0, PT, any));
+		a = me_lookup(view, new_me_with(&w, 0, PT, exact));
+		for (uint32_t i = 0; i < few.mes - 3; i++)    /* none of them has a descriptor */
+			new_me_with(&w, 0, PT, exact);
+	} while (a->chain != b->chain && exact.nid < 10000);
+	CHECK_IS(a->chain, b->chain);
+	CHECK(a->mask != b->mask);
 	m.source_nid = exact.nid;
 	m.source_pid = 1;
-	for (uint32_t i = 0; i < few.mes - 2; i++)    /* none of them has a descriptor */
-		new_me_with(&w, 0, PT, exact);
-	new_me_with(&w, 0, PT, any);
 	last = new_me_with(&w, 0, PT, wild);
 	attach(&w, 0, last, memory(64, 8, MD_OP_PUT, EQ_NONE), UNLINK_NEVER);
 	CHECK_IS(arrives(&w, 0, m, 0, 0), DELIVER_OK);
@@ -349,25 +366,73 @@ TEST(rule03_index_both_classes_in_one_chain)
 	world_close(&w);
 }
 
+/* More masks than a portal has of its own: the last is for the rest, and one that gets
+ * free goes to the next that needs it. */
+TEST(rule03_index_more_masks_than_there_are)
+{
+	struct me_args args = { .nid = ANY_ID, .pid = ANY_ID, .position = INSERT_AFTER };
+	handle_t me[12], md;
+	struct process_view *view;
+	struct message m;
+	struct place place;
+	struct world w;
+
+	world_open(&w, &test_limits);
+	view = &w.views[0];
+	for (uint32_t i = 0; i < 12; i++) {
+		args.ignore_bits = 1ULL << i;
+		me[i] = new_me_with(&w, 0, PT, args);
+	}
+	CHECK_IS(view->portals[PT].indexed, 0xff);
+	for (uint32_t i = 0; i < 12; i++)
+		CHECK_IS(me_lookup(view, me[i])->mask % PORTAL_MASKS, i < MASK_REST ? i : MASK_REST);
+	for (uint32_t i = 0; i < 12; i++) {           /* the first of those that match */
+		md = attach(&w, 0, me[11 - i], memory(0, 8, MD_OP_PUT, EQ_NONE), UNLINK_NEVER);
+		m = request(MESSAGE_PUT, 1, 0, 0, 8);
+		m.pt_index = PT;
+		CHECK_IS(match_find(view, &m, &place), DELIVER_OK);
+		CHECK(place.md == md_lookup(view, md));
+		m.match_bits = 1ULL << 11;            /* only the last entry ignores it */
+		CHECK_IS(match_find(view, &m, &place), DELIVER_OK);
+		m.match_bits = 3;
+		CHECK_IS(match_find(view, &m, &place), DELIVER_DROPPED);
+	}
+	remove_me(&w, 0, me[3]);
+	CHECK_IS(view->portals[PT].indexed, 0xf7);
+	args.ignore_bits = 1ULL << 20;
+	me[3] = new_me_with(&w, 0, PT, args);
+	CHECK_IS(me_lookup(view, me[3])->mask % PORTAL_MASKS, 3);
+	CHECK(index_is_right(view));
+	for (uint32_t i = 0; i < 12; i++)
+		remove_me(&w, 0, me[i]);
+	CHECK_IS(view->portals[PT].indexed, 0);
+	world_close(&w);
+}
+
 /* Keys as programs choose them must not end in few chains. */
 TEST(index_spreads_keys)
 {
 	const struct block_limits limits = BLOCK_DEFAULT_LIMITS;
 	static uint8_t length[32768];
 	struct process_view view = { .chain_shift = index_shift(limits.mes) };
+	const struct mask whole = { .bits = ~0ULL, .source = ~0ULL };
+	const struct mask wild = { .bits = ~7ULL };
 	uint32_t chains = index_chains(limits.mes);
 
 	CHECK(chains >= limits.mes);
-	for (uint32_t kind = 0; kind < 8; kind++) {
+	for (uint32_t kind = 0; kind < 10; kind++) {
 		uint32_t longest = 0;
 
 		for (uint32_t i = 0; i < chains; i++)
 			length[i] = 0;
 		for (uint64_t i = 0; i < 10000; i++) {
 			const uint64_t bits[] = { i, i << 8, i << 32, i << 50, i << 32 | i, i * 4096,
-						  (i % 100) << 48 | i / 100, 77 };
-			uint32_t at = index_chain(&view, kind, kind == 7 ? (uint32_t)i : 3, 1,
-						  bits[kind]);
+						  (i % 100) << 48 | i / 100, i * 8 + i % 8,
+						  77, 77 };
+			uint64_t source = index_source(kind == 8 ? (uint32_t)i : 3,
+						       kind == 9 ? (uint32_t)i : 1);
+			uint32_t at = index_chain(&view, kind == 7 ? &wild : &whole, bits[kind],
+						  source);
 
 			CHECK(at < chains);
 			if (++length[at] > longest)
@@ -455,14 +520,12 @@ TEST(index_damaged_ends)
 	struct message m = request(MESSAGE_PUT, 1, 0, 5, 8);
 	struct me_args args = { .match_bits = 5, .nid = 1, .pid = 1, .position = INSERT_AFTER };
 	struct process_view *view;
-	struct portal *portal;
 	struct place place;
 	handle_t me[6], other;
 	struct me *a, *b;
 
 	world_open(&w, &test_limits);
 	view = &w.views[0];
-	portal = &view->portals[PT];
 	for (int i = 0; i < 6; i++) {
 		args.ignore_bits = i < 3 ? 0 : 1;
 		me[i] = new_me_with(&w, 0, PT, args);
@@ -486,6 +549,11 @@ TEST(index_damaged_ends)
 		b->chain = 256;
 		CHECK_IS(me_unlink(view, me[i + 1]), PORTALS_FAIL);
 		*b = saved_b;
+		b->mask += PORTAL_MASKS;                              /* another portal's */
+		CHECK_IS(me_unlink(view, me[i + 1]), PORTALS_FAIL);
+		b->mask = ~0u;
+		CHECK_IS(me_unlink(view, me[i + 1]), PORTALS_FAIL);
+		*b = saved_b;
 		a->order = ~0ULL, b->order = 0;                       /* in disorder */
 		CHECK_IS(match_find(view, &m, &place), DELIVER_DROPPED);
 		CHECK_IS(me_insert(view, me[i], &args, &other), 0);
@@ -496,10 +564,13 @@ TEST(index_damaged_ends)
 	}
 	a = me_lookup(view, me[0]);
 	a->first = NO_INDEX;
-	portal->others.first = 257;
+	a = me_lookup(view, me[3]);
+	view->chains[a->chain] = (struct chain){ 257, 257 };
 	CHECK_IS(match_find(view, &m, &place), DELIVER_DAMAGED);
-	args.ignore_bits = 1, args.pid = 2;
-	portal->others = (struct chain){ 257, 257 };
-	CHECK_IS(me_attach(view, PT + 1, &args, &other), 0);
+	args.ignore_bits = 1, args.position = INSERT_BEFORE;
+	CHECK_IS(me_attach(view, PT, &args, &other), PORTALS_FAIL);
+	view->portals[PT].indexed = 0xff;                     /* masks that were never set */
+	view->chains[a->chain] = (struct chain){ 0, 0 };
+	CHECK_IS(match_find(view, &m, &place), DELIVER_DROPPED);
 	world_drop(&w);
 }

@@ -27,7 +27,7 @@
 #include "upcall.h"
 #include "wait.h"
 
-#define STOP_NS 10000000000UL      /* at the end, for operations of other nodes */
+#define STOP_NS 10000000000UL      /* at PtlNIFini and at the end, for others' operations */
 
 static const struct block_limits limits = BLOCK_DEFAULT_LIMITS;
 static uint32_t users;             /* NI_INITs not yet undone */
@@ -66,6 +66,13 @@ static bool nothing_pending(void *unused)
 	return block_pending(&own_view) == 0 || link_is_broken();
 }
 
+/* In shared memory a damaged block may count operations that nothing will end. Over frames
+ * only this kernel writes to its block. */
+static uint64_t stop_deadline(void)
+{
+	return link_frames ? NEVER : deadline_in(STOP_NS);
+}
+
 /* Refuse messages from now on, and wait for those under way, until `deadline`. */
 static int close_block(uint64_t deadline)
 {
@@ -74,9 +81,11 @@ static int close_block(uint64_t deadline)
 	block_close(&own_view);
 	link_unlock();
 	if (!wait_until(nothing_pending, 0, deadline,
-	                "other nodes' operations in this process to end"))
+	                "other nodes' operations in this process to end")) {
 		kernel_line("rank %u (node %u): other nodes' operations in this process do not end",
 		            node.rank, node.id);
+		return PTL_FAIL;
+	}
 	upcall_remove_all();
 	users = 0;
 	interface = HANDLE_NONE;
@@ -89,7 +98,7 @@ void portals_stop(void)
 	/* The node's memory is not used again in this job: an operation that still goes on there
 	 * after that time, or is there by damage only, harms nothing. */
 	if (users)
-		close_block(link_frames ? NEVER : deadline_in(STOP_NS));
+		close_block(stop_deadline());
 }
 
 void portals_count(void)
@@ -206,7 +215,7 @@ int64_t sys_ni_fini(uint64_t ni)
 		users--;
 		return PTL_OK;
 	}
-	return close_block(NEVER);
+	return close_block(stop_deadline());
 }
 
 int64_t sys_ni_status(uint64_t ni, uint64_t status_register, uint64_t value)

@@ -50,11 +50,10 @@ int me_fill_slot(struct process_view *view, const struct me_slot *slot,
 	struct me *me = &view->mes[slot->index];
 
 	pool_taken(&view->block->pools[POOL_ME], slot->fresh, me->next);
-	*handle = handle_in_use(slot->fresh ?
-				handle_fresh(view->block, me->handle, KIND_ME, slot->index) :
-				me->handle, KIND_ME, slot->index);
+	me->handle = handle_in_use(slot->fresh ?
+				   handle_fresh(view->block, me->handle, KIND_ME, slot->index) :
+				   me->handle, KIND_ME, slot->index);
 	/* All but what the index sets, field by field: that takes fewer instructions. */
-	me->handle = *handle;
 	me->match_bits = args->match_bits;
 	me->ignore_bits = args->ignore_bits;
 	me->nid = args->nid;
@@ -75,7 +74,10 @@ int me_fill_slot(struct process_view *view, const struct me_slot *slot,
 		view->mes[slot->next].prev = (uint16_t)slot->index;
 	me->last = (uint16_t)md;
 	portal->count++;
-	return index_add(view, me, args->position);
+	if (index_add(view, me, args->position))
+		return PORTALS_FAIL;
+	*handle = me->handle;
+	return PORTALS_OK;
 }
 
 /* Take a free entry between `prev` and `next` of a portal's list. */

@@ -2,6 +2,7 @@
  * The near transport: see near.h. It holds no data of its own.
  */
 #include "near.h"
+#include "answer.h"
 #include "range.h"
 
 /* ---- one phase each, under one lock ---- */
@@ -56,7 +57,6 @@ static int conclude(void *context, struct process_view *me, const struct outgoin
 		    int failed, int answers, struct message *answer, const void *fetched)
 {
 	struct grant grant = out->grant;
-	struct message unused;
 
 	if (failed)
 		answers = message_refuse(&out->message, NI_FAIL, answer);
@@ -66,10 +66,13 @@ static int conclude(void *context, struct process_view *me, const struct outgoin
 		initiator_sent(me, &out->message, &grant, failed ? NI_FAIL : NI_OK);
 	else if (out->sends && failed)
 		initiator_lost(me, grant.bytes);
-	if (answers)
-		deliver_inline(me, answer, fetched, &grant, &unused, 0);
-	else
+	grant_clear(&grant);
+	if (!answers)
 		initiator_unanswered(me, &out->message);
+	else if (message_fetches(out->message.operation))
+		answer_reply_inline(me, answer, fetched, &grant);
+	else
+		answer_ack(me, answer, &grant);
 	if (fetched)
 		count_detour(me, answer->mlength);
 	near_port_unlock(context, me);

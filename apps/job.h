@@ -23,7 +23,7 @@
 
 enum {
 	JOB_PORTAL = 7,    /* portal index of the barrier */
-	JOB_ROUNDS = 6,    /* of a barrier: 2^6 ranks are the most */
+	JOB_ROUNDS = 16,   /* of a barrier: 2^16 ranks are the most */
 	JOB_EVENTS = 256   /* slots of the barrier's event queue */
 };
 

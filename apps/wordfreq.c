@@ -231,35 +231,37 @@ static void print(const struct words *words)
 	printf("%8llu words, %zu different\n", (unsigned long long)words->total, words->used);
 }
 
-/* Entries that must be there before the first message: see job.h. */
-static void open_portals(uint64_t sizes[])
+/* Entries that must be there before the first message (job.h), and the sizes of all ranks. */
+static uint64_t *open_portals(void)
 {
 	unsigned put = PTL_MD_OP_PUT | PTL_MD_EVENT_START_DISABLE;
+	uint64_t *sizes = words_grow(NULL, (size_t)margay_size() * sizeof *sizes);
 
 	job_start(&job);
 	job_check(PtlEQAlloc(job.ni, 16, PTL_EQ_HANDLER_NONE, &replies), "PtlEQAlloc");
 	job_check(PtlEQAlloc(job.ni, 16, PTL_EQ_HANDLER_NONE, &sent), "PtlEQAlloc");
-	job_check(PtlEQAlloc(job.ni, 256, PTL_EQ_HANDLER_NONE, &came), "PtlEQAlloc");
+	job_check(PtlEQAlloc(job.ni, 256 + job.size, PTL_EQ_HANDLER_NONE, &came), "PtlEQAlloc");
 	if (job.rank == 0)
 		job_expose(&job, SIZES, 0, job_memory(sizes, job.size * sizeof *sizes,
 		                                      put | PTL_MD_MANAGE_REMOTE, came), PTL_RETAIN);
 	else
 		job_expose(&job, COME, 0, job_memory(NULL, 0, put, came), PTL_RETAIN);
+	return sizes;
 }
 
 int main(int argc, char **argv)
 {
 	static struct words words;
-	static uint64_t sizes[64];
 	static struct info mine;
 	struct info info;
+	uint64_t *sizes;
 
 	if (argc != 2) {
 		if (margay_rank() == 0)
 			fprintf(stderr, "usage: wordfreq FILE\n");
 		return 2;
 	}
-	open_portals(sizes);
+	sizes = open_portals();
 	if (job.rank == 0)
 		expose_text(&mine, argv[1]);
 	job_barrier(&job);

@@ -1,7 +1,8 @@
 /*
- * PtlNIBarrier: dissemination over the ranks of the job. In round k a process
- * tells the one 2^k ranks further on that it has come so far, and waits for the
- * one 2^k behind: after ceil(log2 size) rounds it has heard of everybody.
+ * PtlNIBarrier. Over shared memory the processes count in the region, and the last one
+ * rings the others. Over frames it is dissemination over the ranks of the job: in round k
+ * a process tells the one 2^k ranks further on that it has come so far, and waits for the
+ * one 2^k behind: after ceil(log2 size) rounds it has heard of all.
  *
  * The news are BARRIER messages, which the engine counts in the receiver's
  * block, round by round, from boot on: so a process that arrives early, or
@@ -25,20 +26,19 @@
 #include <portals3.h>
 #include <stdatomic.h>
 
+#include "../drivers/ivshmem.h"
 #include "../net/portals/block.h"
 #include "../net/shm/region.h"
 #include "link_frames.h"
+#include "link_shm.h"
 #include "membership.h"
 #include "node.h"
 #include "portals.h"
 #include "syscall.h"
-#include "transport.h"
 #include "time.h"
 #include "wait.h"
 
 #define PING_NS 500000000UL        /* between questions whether somebody is there */
-
-_Static_assert(1u << BLOCK_BARRIER_ROUNDS >= REGION_MAX_NODES, "a barrier of all nodes");
 
 static struct {
 	uint32_t round;            /* of the one under way */
@@ -86,7 +86,7 @@ static bool tell(uint32_t nid, uint32_t news)
 		.list_selector = news,
 	};
 
-	return transport_signal(&message);
+	return link_frames_signal(&message);
 }
 
 /* For the message of this round, or for news that end it. */
@@ -114,8 +114,64 @@ static void fail(void)
 		tell(nid_after(step), BLOCK_BARRIER_FAILED);
 }
 
+/* Over frames, round by round. WAIT_TIMEOUT: the barrier fails. */
+static enum wait_end meet_far(void)
+{
+	for (; 1u << barrier.round < node.size; barrier.round++) {
+		if (is_lost() ||
+		    (!barrier.sent && !tell(nid_after(1u << barrier.round), barrier.round)))
+			return WAIT_TIMEOUT;
+		barrier.sent = true;
+		if (await_round() == WAIT_UPCALL)
+			return WAIT_UPCALL;
+		if (is_lost())
+			return WAIT_TIMEOUT;
+		barrier.sent = false;
+	}
+	return WAIT_READY;
+}
+
+/* Those that wait have said that they sleep before they looked at the counter for the last
+ * time; the counter was complete, by a locked instruction, before this looks at them. */
+static void ring_sleepers(void)
+{
+	for (uint32_t nid = 0; nid < node.size; nid++) {
+		struct region_node *peer = region_node(node.region, nid);
+
+		if (atomic_load(&peer->sleeping) && atomic_exchange(&peer->sleeping, 0))
+			ivshmem_ring(nid);
+	}
+}
+
+static bool all_entered_or_lost(void *unused)
+{
+	(void)unused;
+	return atomic_load(&node.region->shared->barriers) >=
+	       own_view.job.entered * node.size || is_lost();
+}
+
+/* Over shared memory all count, and the last one rings each that sleeps, once. No node
+ * enters the next barrier before the counter is complete for this one. */
+static enum wait_end meet_near(void)
+{
+	if (is_lost())
+		return WAIT_TIMEOUT;
+	if (!barrier.sent) {
+		barrier.sent = true;
+		atomic_fetch_add(&node.region->shared->barriers, 1);
+		if (all_entered_or_lost(0))
+			ring_sleepers();
+	}
+	if (wait_or_upcall(all_entered_or_lost, 0, NEVER,
+	                   "the other processes (PtlNIBarrier)") == WAIT_UPCALL)
+		return WAIT_UPCALL;
+	return is_lost() ? WAIT_TIMEOUT : WAIT_READY;
+}
+
 int64_t sys_ni_barrier(uint64_t ni)
 {
+	enum wait_end end;
+
 	if (!portals_is_interface(ni))
 		return PTL_NI_INVALID;
 	if (barrier.failed)
@@ -126,18 +182,10 @@ int64_t sys_ni_barrier(uint64_t ni)
 		barrier.round = 0;
 		barrier.sent = false;
 	}
-	for (; 1u << barrier.round < node.size; barrier.round++) {
-		if (is_lost() ||
-		    (!barrier.sent && !tell(nid_after(1u << barrier.round), barrier.round)))
-			break;
-		barrier.sent = true;
-		if (await_round() == WAIT_UPCALL)
-			return MARGAY_AGAIN;
-		if (is_lost())
-			break;
-		barrier.sent = false;
-	}
-	if (1u << barrier.round < node.size) {
+	end = node.region && !link_frames ? meet_near() : meet_far();
+	if (end == WAIT_UPCALL)
+		return MARGAY_AGAIN;
+	if (end == WAIT_TIMEOUT) {
 		fail();
 		return PTL_FAIL;
 	}

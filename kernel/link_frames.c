@@ -30,6 +30,7 @@
 #define QUIET_NS    1000000000UL   /* without a region: nobody needs a node that hears nothing */
 #define TICK_NS     1500000000UL   /* the battery-backed clock goes on by a second until then */
 #define ANNOUNCE    65536u         /* bytes of a message from which on its payload is granted */
+#define MOST_NODES  65535u         /* a card's address has 16 bits for the node */
 #define LINGER_NS   10000000000UL  /* ... or has lingered for so long */
 
 struct frames *link_frames;
@@ -85,9 +86,9 @@ void link_frames_start(void)
 
 	if (!parameters.frames)
 		return;
-	if (node.size > REGION_MAX_NODES)
+	if (node.size > MOST_NODES)
 		panic("command line: n=%u, but a machine has at most %u nodes", node.size,
-		      REGION_MAX_NODES);
+		      MOST_NODES);
 	nic = card(0);
 	config = link_defaults(node.id, node.size, incarnation());
 	config.strict = parameters.strict;

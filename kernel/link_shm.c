@@ -30,7 +30,7 @@
 struct process_view own_view;
 uint32_t link_near_first, link_near_nodes;
 
-static struct process_view peers[REGION_MAX_NODES]; /* a pool; block is null until first used */
+static struct process_view *peers; /* of near nodes by id; block is null until first used */
 static struct shm_member member;
 static bool waiting_for_lock;      /* a doorbell now must not take a lock */
 
@@ -68,7 +68,7 @@ uint64_t shm_port_spin_ns(const struct shm_member *self)
 
 static bool take(struct process_view *view)
 {
-	return shm_lock_take((struct shm_lock *)view->block->lock, &member) == SHM_LOCK_OK;
+	return shm_lock_take((struct shm_lock *)view->block->lock, view->nid, &member) == SHM_LOCK_OK;
 }
 
 bool link_waits_for_lock(void)
@@ -80,7 +80,7 @@ bool link_waits_for_lock(void)
  * lock was waited for. */
 static void give(struct process_view *view)
 {
-	shm_lock_give((struct shm_lock *)view->block->lock, &member);
+	shm_lock_give((struct shm_lock *)view->block->lock, view->nid, &member);
 	membership_look();
 }
 
@@ -113,7 +113,6 @@ static bool meet(uint32_t nid)
 	if (!membership_await(nid))
 		return false;
 	view.nid = nid;
-	view.job = (struct barrier_job){ 0 }; /* its kernel's: how many barriers it has entered */
 	view.memory = slice + node.region->segment_offset;
 	view.bytes = node.region->segment_bytes;
 	view_init(&view, slice + node.region->block_offset, node.region->block_bytes, &limits);
@@ -226,7 +225,7 @@ void link_disown_locks(void)
 	for (uint32_t nid = 0; nid < node.region->nodes; nid++) {
 		uint8_t *place = region_slice(node.region, nid) + node.region->block_offset;
 
-		shm_lock_disown((struct shm_lock *)((struct block *)place)->lock, &member);
+		shm_lock_disown((struct shm_lock *)((struct block *)place)->lock, nid, &member);
 	}
 }
 
@@ -259,6 +258,8 @@ void link_start(void)
 		panic("a process block needs %lu bytes, and the region keeps %lu for it: "
 		      "image and launcher are of different versions, build both again",
 		      block_bytes(&limits), node.block.bytes);
+	if (link_near_nodes > 1)
+		peers = memory_take(node.size * sizeof(*peers), PAGE_BYTES);
 	take(&own_view);
 	block_init(&own_view);
 	give(&own_view);

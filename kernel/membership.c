@@ -114,14 +114,13 @@ static uint64_t bitmap_bytes(void)
 	return (node.size + 63) / 64 * sizeof(uint64_t);
 }
 
+/* A node that waits says so before it looks at the state for the last time, and this one
+ * looks for such nodes after it has changed that: so at least one sees the other. */
 static void announce(void)
 {
-	uint64_t watchers;
-
 	atomic_store(&node.own->state, NODE_BOOTED);
-	watchers = atomic_load(&node.own->watchers);
 	for (uint32_t nid = 0; nid < node.size; nid++)
-		if (watchers >> nid & 1)
+		if (atomic_load(&region_node(node.region, nid)->awaits) == node.id + 1)
 			ivshmem_ring(nid);
 }
 
@@ -155,8 +154,9 @@ bool membership_await(uint32_t nid)
 	struct region_node *peer = node.region ? region_node(node.region, nid) : 0;
 
 	if (peer && !is_up_or_dead(peer)) {
-		atomic_fetch_or(&peer->watchers, 1ULL << node.id);
+		atomic_store(&node.own->awaits, nid + 1);
 		wait_until(is_up_or_dead, peer, NEVER, "another node to boot");
+		atomic_store(&node.own->awaits, 0);
 	}
 	if (membership_is_dead(nid))
 		return false;

@@ -43,7 +43,7 @@ struct block_place {
 };
 
 struct node {
-	uint32_t id;               /* 0 to 63; the doorbell id too */
+	uint32_t id;               /* below size; the doorbell id too */
 	uint32_t rank, size;       /* in the job */
 	uint32_t pid, uid, jid;    /* Portals identity; pid is the one that getpid returns */
 	char     name[32];         /* "node3", or what the command line said */

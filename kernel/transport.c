@@ -20,9 +20,3 @@ int transport_start(const struct initiator_args *args)
 	return args->target_nid < node.size ? link_frames_start_operation(args) :
 	       PORTALS_PROCESS_INVALID;
 }
-
-bool transport_signal(const struct message *message)
-{
-	return transport_is_near(message->target_nid) ? near_signal(&own_view, 0, message) :
-	       link_frames_signal(message);
-}

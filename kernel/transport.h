@@ -33,8 +33,4 @@ static inline bool transport_brief(const struct initiator_args *args)
 	return true;
 }
 
-/* Send a message that has neither payload nor answer (BARRIER) to another node. False: the
- * node is dead. It waits as transport_start does. */
-bool transport_signal(const struct message *message);
-
 #endif

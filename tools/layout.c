@@ -108,6 +108,8 @@ static void node(void)
 	FIELD(region_node, requests);
 	FIELD(region_node, start_ns);
 	FIELD(region_node, restarts);
+	FIELD(region_node, waits_for);
+	FIELD(region_node, awaits);
 	close_object();
 }
 

@@ -223,15 +223,3 @@ int near_brief(struct process_view *me, void *context, const struct initiator_ar
 	}
 	return 1;
 }
-
-int near_signal(struct process_view *me, void *context, const struct message *message)
-{
-	struct process_view *peer = near_port_peer(context, me, message->target_nid);
-	struct message none;
-	struct grant grant;
-
-	if (!peer || begin(context, me, peer, message, 0, &grant, &none) == DELIVER_DAMAGED)
-		return 0;
-	near_port_wake(context, peer, 1, 0);
-	return 1;
-}

@@ -48,10 +48,6 @@ int near_start(struct process_view *me, void *context, const struct initiator_ar
  * 0: the put is of another kind, or wrong, and near_start knows; nothing has happened. */
 int near_brief(struct process_view *me, void *context, const struct initiator_args *args);
 
-/* Deliver a message that has neither payload nor answer (BARRIER). 0: its target
- * cannot be reached. */
-int near_signal(struct process_view *me, void *context, const struct message *message);
-
 /* ---- the port ---- */
 
 /* The view of a process on node `nid`, `me` for the own node; null if the node cannot be

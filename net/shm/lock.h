@@ -1,16 +1,17 @@
 /*
  * Locks between nodes that share memory.
  *
- * Test-and-set with the owner's name. A waiter spins for about 2 us, then
- * leaves its bit and halts; whoever unlocks rings one waiter. Virtual CPUs
- * share host cores, so an owner can lose its core for milliseconds, and a
- * spinning waiter would burn what the owner needs.
+ * Test-and-set with the owner's name. A waiter spins for about 2 us, then says in the node
+ * table which lock it waits for, and halts; whoever unlocks rings one waiter. Virtual CPUs
+ * share host cores, so an owner can lose its core for milliseconds, and a spinning waiter
+ * would burn what the owner needs.
  *
  * Rules: interrupts are off while a lock is held; never two locks at once;
  * never across a copy of payload. A lock whose owner died is not stolen: what
  * it protects may be half changed, so it answers SHM_LOCK_DEAD for ever.
  *
- * All state is in the lock, in shared memory; `struct shm_member` says who asks.
+ * All state is in the lock and in the node table, in shared memory; `struct shm_member`
+ * says who asks.
  */
 #ifndef NET_SHM_LOCK_H
 #define NET_SHM_LOCK_H
@@ -28,8 +29,8 @@ struct shm_member {
 /* Zero-filled is an unlocked lock. */
 struct shm_lock {
 	_Atomic uint32_t owner;    /* 0: free, else node id + 1 */
-	uint32_t zero;
-	_Atomic uint64_t waiters;  /* bit per node that halts until it is rung */
+	_Atomic uint32_t waiters;  /* nodes that halt until they are rung: at least as many as
+	                              region_node.waits_for names this lock */
 };
 
 enum { SHM_LOCK_OK = 0, SHM_LOCK_DEAD = -1 };
@@ -46,10 +47,11 @@ uint64_t shm_port_spin_ns(const struct shm_member *self); /* a clock for spinnin
  * it: it will never be free. */
 int shm_lock_is_dead(const struct shm_lock *lock, const struct shm_member *self);
 
-int shm_lock_take(struct shm_lock *lock, const struct shm_member *self);
-void shm_lock_give(struct shm_lock *lock, const struct shm_member *self);
+/* `place`: the node whose block the lock lies in. */
+int shm_lock_take(struct shm_lock *lock, uint32_t place, const struct shm_member *self);
+void shm_lock_give(struct shm_lock *lock, uint32_t place, const struct shm_member *self);
 
 /* This node holds no lock: if this one's word says that it does, free it. */
-void shm_lock_disown(struct shm_lock *lock, const struct shm_member *self);
+void shm_lock_disown(struct shm_lock *lock, uint32_t place, const struct shm_member *self);
 
 #endif

@@ -7,7 +7,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define TABLE_END (REGION_NODES + REGION_MAX_NODES * sizeof(struct region_node))
+/* Where the node table ends. */
+static uint64_t table_end(uint32_t nodes)
+{
+	return REGION_NODES + nodes * sizeof(struct region_node);
+}
 
 /* [offset, offset + bytes) lies in [first, limit) and starts at a multiple of align. */
 static bool lies_in(uint64_t offset, uint64_t bytes, uint64_t first, uint64_t limit,
@@ -28,6 +32,8 @@ static bool is_ring(uint64_t bytes)
 
 static int check(const struct region_header *h, uint64_t mapped)
 {
+	uint64_t end = table_end(h->nodes);
+
 	if (h->magic != REGION_MAGIC)
 		return REGION_NO_MAGIC;
 	if (h->version != REGION_VERSION)
@@ -36,12 +42,12 @@ static int check(const struct region_header *h, uint64_t mapped)
 		return REGION_BAD_NODES;
 	if (h->bytes > mapped || h->slice_bytes == 0 || h->slice_bytes % REGION_ALIGN ||
 	    h->slice_bytes > h->bytes ||
-	    !lies_in(h->slices, h->nodes * h->slice_bytes, TABLE_END, h->bytes, REGION_ALIGN))
+	    !lies_in(h->slices, h->nodes * h->slice_bytes, end, h->bytes, REGION_ALIGN))
 		return REGION_BAD_SIZE;
 	if (h->files > h->bytes / sizeof(struct region_file) ||
-	    !lies_in(h->file_table, h->files * sizeof(struct region_file), TABLE_END,
+	    !lies_in(h->file_table, h->files * sizeof(struct region_file), end,
 	             h->slices, 64) ||
-	    !lies_in(h->stdin_ring, h->stdin_bytes, TABLE_END, h->slices, 64) ||
+	    !lies_in(h->stdin_ring, h->stdin_bytes, end, h->slices, 64) ||
 	    !is_ring(h->stdin_bytes) ||
 	    !lies_in(h->block_offset, h->block_bytes, 0, h->slice_bytes, 4096) ||
 	    !lies_in(h->console_offset, h->console_bytes, h->block_offset + h->block_bytes,
@@ -70,7 +76,7 @@ int region_open(struct region *region, void *shared, uint64_t mapped)
 	struct region_header header = { 0 };
 	int error;
 
-	if (mapped < TABLE_END)
+	if (mapped < table_end(1))
 		return REGION_NO_MAGIC;
 	region_copy(&header, shared, sizeof(header));
 	error = check(&header, mapped);

@@ -13,7 +13,7 @@
  *
  *   0                  struct region_header
  *   REGION_SCRATCH     256 bytes for the kernel's self-tests, otherwise zero
- *   REGION_NODES       struct region_node[REGION_MAX_NODES]
+ *   REGION_NODES       struct region_node[nodes]
  *   file_table         struct region_file[files], contents page-aligned behind it
  *   stdin_ring         struct region_ring + bytes: launcher -> node 0
  *   slices             nodes x slice_bytes, 2 MiB aligned; each:
@@ -30,8 +30,8 @@
 #include <stdint.h>
 
 #define REGION_MAGIC      0x3159414752414dULL   /* "MARGAY1" */
-#define REGION_VERSION    1u
-#define REGION_MAX_NODES  64u
+#define REGION_VERSION    2u
+#define REGION_MAX_NODES  1024u
 #define REGION_NODES      4096u
 #define REGION_SCRATCH    (REGION_NODES - 256u)
 #define REGION_RING_LEAST 4096u                 /* data bytes of a ring */
@@ -57,6 +57,9 @@ struct region_header {
 	uint32_t files;            /* entries in the table */
 	uint32_t zero;
 	_Atomic uint32_t exits;    /* counts up as nodes end: gives region_node.exit_order */
+	uint32_t zero2;
+	_Atomic uint64_t barriers; /* nodes that have entered PtlNIBarrier over shared memory, all
+	                              barriers since the start together */
 };
 
 /* One per node: four cache lines, divided by who writes them. */
@@ -88,8 +91,10 @@ struct region_node {
 	                              starts, with this entry as at first and everybody rung;
 	                              its incarnation is then REGION_LIFE * (restarts + 1) */
 	uint8_t  pad2[44];
-	/* written by other nodes */
-	_Atomic uint64_t watchers; /* bit per node: ring it when this node's state changes */
+	/* written by the node; waits_for is cleared by whoever rings */
+	_Atomic uint32_t waits_for; /* node id + 1: ring me when the lock of that node's block is
+	                              free, as I halt for it (lock.c); or 0 */
+	_Atomic uint32_t awaits;   /* node id + 1: ring me when that node has booted; or 0 */
 	uint8_t  pad3[56];
 };
 
@@ -151,7 +156,7 @@ struct region_file {
  * copied and checked. It lies in the node's own memory, where no other node writes.
  */
 struct region {
-	struct region_header *shared;  /* mapped; only `exits` is used behind region_open */
+	struct region_header *shared;  /* mapped; only `exits` and `barriers` are used behind region_open */
 	uint32_t nodes;            /* the next 14 are the header's */
 	uint32_t files;
 	uint64_t bytes;

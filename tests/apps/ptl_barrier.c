@@ -15,7 +15,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { PT = 4, TABLE_BYTES = 64 * sizeof(uint64_t) };
+enum { PT = 4, MOST = 1024, TABLE_BYTES = MOST * sizeof(uint64_t) };
 
 static ptl_handle_ni_t ni;
 
@@ -64,7 +64,7 @@ static void tell(ptl_handle_eq_t eq, uint64_t value)
 
 static void rounds(uint64_t count)
 {
-	static volatile uint64_t table[64];
+	static volatile uint64_t table[MOST];
 	ptl_handle_eq_t eq;
 
 	open_interface();

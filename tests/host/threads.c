@@ -10,7 +10,7 @@
 #define CANARY        0xa5
 #define CANARY_BYTES  4096u
 
-static _Alignas(4096) uint8_t region_memory[REGION_NODES + REGION_MAX_NODES * 256];
+static _Alignas(4096) uint8_t region_memory[REGION_NODES + REGION_MAX_NODES * sizeof(struct region_node)];
 static sem_t bells[REGION_MAX_NODES];
 _Atomic int threads_rings[REGION_MAX_NODES], threads_halts[REGION_MAX_NODES], threads_lost;
 
@@ -113,13 +113,13 @@ uint64_t shared_memory(struct shared *shared, uint64_t bytes)
 
 void shared_lock(struct shared *shared, const struct shm_member *self)
 {
-	if (shm_lock_take((struct shm_lock *)shared->view.block->lock, self) != SHM_LOCK_OK)
+	if (shm_lock_take((struct shm_lock *)shared->view.block->lock, shared->view.nid, self) != SHM_LOCK_OK)
 		abort();
 }
 
 void shared_unlock(struct shared *shared, const struct shm_member *self)
 {
-	shm_lock_give((struct shm_lock *)shared->view.block->lock, self);
+	shm_lock_give((struct shm_lock *)shared->view.block->lock, shared->view.nid, self);
 }
 
 struct eq_reader *shared_eq(struct shared *shared, const struct shm_member *self, uint32_t count)

@@ -14,17 +14,29 @@ import resource
 import socket
 import struct
 
+from .errors import MargayError
+
 _MESSAGE = struct.Struct("<q")
 _PROTOCOL = 0
 _RIGHTS = struct.Struct("i")
 _LATER = (errno.EAGAIN, errno.ETOOMANYREFS, errno.ENOBUFS)
 
 
-def raise_descriptor_limit() -> None:
-    """64 nodes have some 4,300 descriptors in flight, counted against this limit."""
+PER_NODE = 5                  # descriptors of the launcher: bells, serial line, errors, process
+PER_CARD = 2                  # both ends of its wire, until all have started
+OTHERS = 64                   # of the launcher or of one QEMU
+
+
+def raise_descriptor_limit(nodes: int, cards: int) -> None:
+    """As many as this user may have: what is on its way to the nodes, 4,300 descriptors for
+    64 of them, is counted against the limit as well. A low one only slows that down."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft != hard:
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    need = nodes * (PER_NODE + PER_CARD * cards) + OTHERS
+    if hard != resource.RLIM_INFINITY and hard < need:
+        raise MargayError(f"{nodes} nodes need {need} open files, and this user may have {hard}",
+                          f"raise the hard limit (`ulimit -Hn {need}`), or use fewer nodes")
 
 
 class Doorbell:

@@ -47,7 +47,7 @@ class Job:
         self.spawn = spawn
         self.switch = switch
         self.id = os.getpid()
-        raise_descriptor_limit()
+        raise_descriptor_limit(options.nodes, options.cards)
         sizes = read_sizes(options.files)
         self.plan = Plan(layout, options.nodes, options.mem, sizes)
         self.region = Region(layout, self.plan, options.files)

@@ -52,8 +52,7 @@ class Plan:
         self.nodes = nodes
         self.node_table = layout["REGION_NODES"]
         self.node_bytes = layout.size("region_node")
-        self.file_table = aligned(
-            self.node_table + layout["REGION_MAX_NODES"] * self.node_bytes, PAGE)
+        self.file_table = aligned(self.node_table + nodes * self.node_bytes, PAGE)
         end = aligned(self.file_table + len(file_sizes) * layout.size("region_file"), PAGE)
         self.file_offsets: list[int] = []
         for size in file_sizes:

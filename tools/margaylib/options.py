@@ -11,7 +11,7 @@ from pathlib import Path
 from . import links
 from .errors import MargayError
 
-MAX_NODES = 64
+MAX_NODES = 1024
 MOST_ARGS = 1024              # the kernel's PARAMETER_ARGS, the application's name included
 MOST_ENV = 256                # the kernel's PARAMETER_ENV
 MOST_PATIENCE = 1 << 31      # seconds: for ever
@@ -24,7 +24,7 @@ MB = 1 << 20
 
 # names, value's name ('' for a flag, in brackets if it may be left out), attribute, help
 TABLE: tuple[tuple[tuple[str, ...], str, str, str], ...] = (
-    (("-n", "-np", "--np", "-c"), "N", "nodes", "nodes to boot, one rank each, 1 to 64 (1)"),
+    (("-n", "-np", "--np", "-c"), "N", "nodes", "nodes to boot, one rank each, 1 to 1024 (1)"),
     (("--mem",), "MB", "mem", "each node's segment: program, heap and stack (64)"),
     (("--stack",), "MB", "stack", "stack inside the segment (8, at most a quarter of --mem)"),
     (("--link",), "LINK", "link", "how nodes talk: shm; virtio, e1000 or e1000e: network cards "
@@ -77,7 +77,7 @@ GDB_TABLE = (
     (("--batch",), "", "batch", "gdb ends after the --ex commands"),
 )
 ISO_TABLE = (
-    (("-n", "-np", "--np", "-c"), "N", "nodes", "menu entries, one per node, 1 to 64 (1)"),
+    (("-n", "-np", "--np", "-c"), "N", "nodes", "menu entries, one per node, 1 to 1024 (1)"),
     (("-o",), "F.iso", "output", "the image to write"),
     (("--link",), "LINK", "link", "virtio, e1000 or e1000e: the boards' cards; none: one board "
      "alone; shm: for margay run --boot only (shm)"),
@@ -293,7 +293,7 @@ def set_option(options: RunOptions, attribute: str, name: str, value: str) -> No
                      "crc", "no_bulk", "accept_forged", "stay"):
         setattr(options, attribute, True)
     elif attribute == "nodes":
-        options.nodes = _number(name, value, 1, MAX_NODES, "a machine has 1 to 64 nodes")
+        options.nodes = _number(name, value, 1, MAX_NODES, f"a machine has 1 to {MAX_NODES} nodes")
     elif attribute in ("mem", "stack"):
         setattr(options, attribute, size(name, value))
     elif attribute == "link":

@@ -110,15 +110,14 @@ class Region:
         """Node k's machine is gone and another comes: its memory and its entry as at first.
         It has had so many lives.
 
-        The rings stay: both sides go on where they were. So do the watchers, which wait
-        for this node to boot.
+        The rings stay: both sides go on where they were.
         """
         plan = self.plan
         for offset, size in ((plan.block_offset, plan.block_bytes),
                              (plan.segment_offset, plan.segment_bytes)):
             self.map.madvise(mmap.MADV_REMOVE, plan.slices + k * plan.slice_bytes + offset, size)
         for name in ("status", "signal", "exit_order", "sleeping", "console_waits",
-                     "stdin_wanted", "upcall", "requests", "state"):
+                     "stdin_wanted", "upcall", "requests", "waits_for", "awaits", "state"):
             self.set_field(k, name, 0)
         self.longs[(plan.node(k) + self.layout.at("region_node", "main_ns")) >> 3] = 0
         self.set_field(k, "restarts", lives)

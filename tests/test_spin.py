@@ -1,5 +1,6 @@
-"""The models of the link's protocol (tests/spin) that take seconds: windows, loss, lives, and a
-variant that spin must find wrong. `make model` checks those of grants as well, in minutes."""
+"""The models of locks and of the link's protocol (tests/spin) that take seconds: windows, loss,
+lives, and variants that spin must find wrong. `make model` checks those of grants as well, in
+minutes."""
 from __future__ import annotations
 
 import shutil
@@ -21,3 +22,13 @@ def test_models_of_the_link(tmp_path):
     lines = done.stdout.splitlines()
     assert len(lines) == 5 and all(line.startswith("link") for line in lines), lines
     assert sum(": wrong, errors: 0" not in line and ": wrong, " in line for line in lines) == 1
+
+
+def test_model_of_the_lock(tmp_path):
+    """No wakeup is lost, with a death and without; three rules that spin must miss."""
+    with cores(1, BUILD / "test-cores"):
+        done = subprocess.run([ROOT / "tests" / "spin" / "check.sh", tmp_path, "lock"],
+                              capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    lines = done.stdout.splitlines()
+    assert [": wrong, " in line for line in lines] == [False, False, True, True, True], lines

@@ -52,6 +52,11 @@ link right -DRESTART
 link right -DGIVEUP
 link right -DRESTART -DGIVEUP
 link wrong -DRESTART -DANYONE
+lock right
+lock right -DNODES=2 -DROUNDS=3 -DDEATH
+lock wrong -DWITHOUT=1
+lock wrong -DWITHOUT=2
+lock wrong -DWITHOUT=3
 grants right
 grants right -DFAULTS=3
 grants right -DPARTS=3

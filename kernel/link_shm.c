@@ -31,6 +31,7 @@ struct process_view own_view;
 uint32_t link_near_first, link_near_nodes;
 
 static struct process_view *peers; /* of near nodes by id; block is null until first used */
+static struct process_view **reached; /* of each near node that was reached, and lives */
 static struct shm_member member;
 static bool waiting_for_lock;      /* a doorbell now must not take a lock */
 
@@ -129,11 +130,16 @@ static struct process_view *view_of(uint32_t nid)
 {
 	if (nid == node.id)
 		return &own_view;
-	if (!node.region)
+	if (!node.region || membership_is_dead(nid) || (!peers[nid].block && !meet(nid)))
 		return 0;
-	if (!peers[nid].block && !meet(nid))
-		return 0;
-	return membership_is_dead(nid) ? 0 : &peers[nid];
+	reached[nid - link_near_first] = &peers[nid];
+	return &peers[nid];
+}
+
+void link_lost(uint32_t nid)
+{
+	if (nid - link_near_first < link_near_nodes)
+		reached[nid - link_near_first] = 0;
 }
 
 /*
@@ -170,8 +176,10 @@ int near_port_wait(void *unused, const struct process_view *view, uint32_t tries
 
 struct process_view *near_port_peer(void *unused, struct process_view *me, uint32_t nid)
 {
+	struct process_view *view = reached[nid - link_near_first];
+
 	(void)unused, (void)me;
-	return view_of(nid);
+	return __builtin_expect(view != 0, 1) ? view : view_of(nid);
 }
 
 int near_port_lock(void *unused, struct process_view *view)
@@ -260,6 +268,8 @@ void link_start(void)
 		      block_bytes(&limits), node.block.bytes);
 	if (link_near_nodes > 1)
 		peers = memory_take(node.size * sizeof(*peers), PAGE_BYTES);
+	reached = memory_take(link_near_nodes * sizeof(*reached), PAGE_BYTES);
+	reached[node.id - link_near_first] = &own_view;
 	take(&own_view);
 	block_init(&own_view);
 	give(&own_view);

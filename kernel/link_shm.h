@@ -41,4 +41,7 @@ void link_disown_locks(void);
  * waits for a message, say so on the console, and keep it. */
 _Noreturn void link_hold(uint32_t nid);
 
+/* Node `nid` is dead: its view is no longer used. */
+void link_lost(uint32_t nid);
+
 #endif

@@ -73,6 +73,7 @@ static void settle_death(uint32_t nid)
 	set(deaths, nid);
 	lost = true;
 	clear(membership_up, nid);
+	link_lost(nid);
 	if (link_frames)
 		link_frames_lost(nid);
 	if (!link_lock())

@@ -290,13 +290,9 @@ enum frames_brief frames_brief(struct frames *frames, const struct initiator_arg
 {
 	struct link_room room = link_brief(frames->link, args->target_nid);
 	struct grant grant;
-	int is_brief;
 
-	if (!room.header || !frames_port_lock(frames->context))
-		return FRAMES_OTHER;
-	is_brief = initiator_brief(frames->view, args, (struct message *)room.header, &grant);
-	frames_port_unlock(frames->context);
-	if (!is_brief)
+	if (!room.header ||
+	    !initiator_brief(frames->view, args, (struct message *)room.header, &grant))
 		return FRAMES_OTHER;
 	range_read(frames->view, &grant, room.header + LINK_HEADER_BYTES);
 	frames->counters[FRAMES_COPIED_OUT] += grant.bytes;

@@ -83,8 +83,9 @@ int initiator_sent(struct process_view *view, const struct message *message,
 		   struct grant *grant, enum fail_type fail);
 
 /*
- * The whole initiator's half of the plainest puts: short, from contiguous
- * memory, of a descriptor without event queue that does not go. 1: started as by
+ * The whole initiator's half of the plainest puts: short, from contiguous memory, of a
+ * descriptor that is bound to no entry, has no event queue and does not go. Without the
+ * lock: nothing else touches what it changes. `target_nid` is a node's. 1: started as by
  * initiator_put and ended as by initiator_sent with NI_OK; the range may be read
  * until the application goes on. 0: nothing has changed, the put is another or
  * wrong, initiator_put knows.

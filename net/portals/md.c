@@ -28,10 +28,11 @@ int md_check(const struct process_view *view, const struct md_args *args, uint64
 	return PORTALS_OK;
 }
 
-/* Of the flags those that arguments say. */
-static uint32_t flags_of(const struct md_args *args)
+/* Of the flags those that the arguments say, for a descriptor of entry `me`. */
+static uint32_t flags_of(const struct md_args *args, uint32_t me)
 {
-	return args->eq_handle == EQ_NONE && !(args->options & MD_IOVEC) ? MD_PLAIN : 0;
+	return me == NO_INDEX && args->eq_handle == EQ_NONE && !(args->options & MD_IOVEC) ?
+	       MD_PLAIN : 0;
 }
 
 /* Take the pieces that the arguments name. */
@@ -83,7 +84,7 @@ int md_take(struct process_view *view, uint32_t me, const struct md_args *args, 
 	md->me = me;
 	md->next = md->prev = NO_INDEX;
 	md->pending = 0;
-	md->flags = flags_of(args) | (unlink == UNLINK_AUTO ? MD_UNLINK : 0);
+	md->flags = flags_of(args, me) | (unlink == UNLINK_AUTO ? MD_UNLINK : 0);
 	return PORTALS_OK;
 }
 
@@ -184,7 +185,8 @@ int md_update(struct process_view *view, handle_t handle, struct md_args *old,
 	made.user.pad0 = made.user.pad1 = 0;
 	made.room = room;
 	made.local_offset = 0;
-	made.flags = (made.flags & ~(uint32_t)(MD_INACTIVE | MD_PLAIN)) | flags_of(new);
+	made.flags = (made.flags & ~(uint32_t)(MD_INACTIVE | MD_PLAIN)) |
+		     flags_of(new, md->me);
 	made.first_piece = made.last_piece = NO_INDEX;
 	made.pieces = 0;
 	if (new->options & MD_IOVEC) {

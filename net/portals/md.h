@@ -14,7 +14,8 @@ enum md_flag {
 	MD_UNLINK   = 1,       /* goes at threshold 0 (PTL_UNLINK) */
 	MD_LEAVING  = 2,       /* has left its list; freed when pending is 0 */
 	MD_INACTIVE = 4,       /* less than max_size remains: accepts nothing */
-	MD_PLAIN    = 8        /* in one piece, without an event queue: mostly the only one set */
+	MD_PLAIN    = 8        /* in one piece, without an event queue, bound to no entry: what
+	                          is sent by it needs no lock, since only its owner touches it */
 };
 
 struct md {

@@ -201,11 +201,7 @@ int near_brief(struct process_view *me, void *context, const struct initiator_ar
 	struct grant from, to;
 	int result;
 
-	if (!near_port_lock(context, me))
-		return 0;
-	result = initiator_brief(me, args, &message, &from);
-	near_port_unlock(context, me);
-	if (!result)
+	if (!initiator_brief(me, args, &message, &from))
 		return 0;
 	result = DELIVER_DAMAGED;
 	peer = near_port_peer(context, me, args->target_nid);

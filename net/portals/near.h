@@ -44,7 +44,7 @@
  */
 int near_start(struct process_view *me, void *context, const struct initiator_args *args);
 
-/* The fast path of a put: initiator_brief, and delivery in one step. 1: done.
+/* The fast path of a put: initiator_brief, which needs no lock, and delivery in one step. 1: done.
  * 0: the put is of another kind, or wrong, and near_start knows; nothing has happened. */
 int near_brief(struct process_view *me, void *context, const struct initiator_args *args);
 

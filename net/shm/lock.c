@@ -12,8 +12,8 @@
  *
  * Why no wakeup is lost: a waiter is counted and in the table before it tries the lock for
  * the last time; an owner frees the lock before it looks at the count, and at the count
- * before the table. All of these are locked instructions or loads behind one, so at least
- * one of the two sees the other. A node that is rung either takes the lock, and rings the
+ * before the table. All of these are locked instructions, or loads behind one or behind a
+ * fence, so at least one of the two sees the other. A node that is rung either takes the lock, and rings the
  * next one when it gives it back, or finds it taken; but before that try it was counted
  * and in the table again, and the lock's owner will look there. A node that was rung and
  * is dead cannot: the launcher rings everybody when a node dies. tests/spin/lock.pml is
@@ -135,7 +135,9 @@ static void ring_one(struct shm_lock *lock, uint32_t place, const struct shm_mem
 
 void shm_lock_give(struct shm_lock *lock, uint32_t place, const struct shm_member *self)
 {
-	atomic_exchange(&lock->owner, 0);
+	atomic_store_explicit(&lock->owner, 0, memory_order_release);
+	/* By name: the compiler would take a locked instruction, which costs more. */
+	__asm__ volatile("mfence" : : : "memory");
 	if (__builtin_expect(atomic_load(&lock->waiters) != 0, 0))
 		ring_one(lock, place, self);
 }

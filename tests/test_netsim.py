@@ -73,6 +73,12 @@ def test_many_operations_of_64_engines_in_bounded_memory(few, many):
     assert most(long)[2] - most(short)[2] < 4096
 
 
+@pytest.mark.long
+def test_1024_engines():
+    """As many as share a region, natively: 5 GB, most of it their blocks."""
+    assert "16384 started, 0 failed" in run("netsim", 1024, 16_384, seed(), "engines=1", "loss=10000")
+
+
 @pytest.mark.parametrize("restarts", [0, 30])
 def test_50000_operations_of_64_engines_under_asan(restarts):
     text = run("netsim-asan", 64, 50_000 // 64 * 64, seed(), "engines=1", f"restarts={restarts}",

@@ -175,18 +175,11 @@ TEST(a_timer_that_is_no_longer_wanted_does_not_wake)
 	CHECK_IS(node.counters[COUNTER_HALTS], 1);
 }
 
-static int starts(struct frames *frames, const struct initiator_args *args)
-{
-	(void)frames, (void)args;
-	soon();
-	return 0;
-}
-
 static void do_one(void)
 {
 	struct initiator_args args = { .target_nid = 1 };
 
-	link_frames_do(starts, &args);
+	link_frames_start_operation(&args);
 }
 
 static void look_at_deadline(void)

@@ -61,7 +61,8 @@ build/host/model-engine: $(MODEL_SOURCES:%.c=build/host/gcc/%.o)
 	@gcc $(HOST_SANITIZE) $^ -o $@
 
 # Long simulations of links and engines (tests/test_netsim.py), native and under ASan and UBSan.
-NETSIM_SOURCES := $(filter-out net/portals/near.c,$(sort $(wildcard net/portals/*.c net/link/*.c net/frames/*.c host/netsim*.c))) \
+NETSIM_SOURCES := $(filter-out net/portals/near.c, \
+	$(sort $(wildcard net/portals/*.c net/link/*.c net/frames/*.c host/netsim*.c))) \
 	host/fabric.c host/crc.c host/port.c tests/host/traffic.c \
 	$(sort $(wildcard tests/host/engines*.c tests/netsim/*.c))
 

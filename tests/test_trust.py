@@ -21,7 +21,7 @@ KEY = "00112233445566778899aabbccddeeff"
 PUT, GET, ACK, REPLY, GETPUT, ATOMIC = 1, 2, 3, 4, 5, 6
 NI_OK, NI_FAIL, NI_DROPPED = range(3)
 NO_ACK = 1                     # message.link: "I acknowledge nothing"
-DROPS = 400                    # forged answers, at least
+DROPS = 2000                   # forged answers, at least
 LONG = 1000                    # bytes of the longer get
 FLUSH = 9000                   # bytes that push what was said before out of the switch's buffer
 

@@ -331,7 +331,8 @@ TEST(rule07_plainest_puts_only_of_active_descriptors)
 		CHECK_IS(initiator_brief(&w.views[0], &put_args, &m, &grant), 0);
 		put_args = to(md + (1 << HANDLE_INDEX_BITS), 1, 5);
 		CHECK_IS(initiator_brief(&w.views[0], &put_args, &m, &grant), 0);
-		put_args = to(md, ANY_ID, 5);
+		put_args = to(md, 1, 5);
+		put_args.target_pid = ANY_ID;
 		CHECK_IS(initiator_brief(&w.views[0], &put_args, &m, &grant), 0);
 		CHECK_IS(block_pending(&w.views[0]), 0);
 		remove_md(&w, 0, md);

@@ -10,6 +10,18 @@ static uint64_t roll(struct engines *e, uint64_t sides)
 	return (netsim_random(&e->dice) >> 16) % sides;
 }
 
+/*
+ * A short put without an ack has ended at its initiator when it is started, and here when its
+ * target has it. If that then dies before the initiator has heard of it, the later life gets
+ * the message once more: the link does not know which life it spoke to. So where nodes die,
+ * such messages go to nodes only that the initiator has heard.
+ */
+static int needs_ack(const struct engines *e, const struct op *op)
+{
+	return e->config.restarts && (op->kind <= PIECES || op->kind == ADD) &&
+	       !e->engines[op->from].last[op->to];
+}
+
 /* What the dice say for a node: the arguments. 0: no slot is free for it. */
 static int choose(struct engines *e, uint32_t from, struct op *op, struct initiator_args *args)
 {
@@ -27,7 +39,7 @@ static int choose(struct engines *e, uint32_t from, struct op *op, struct initia
 	*args = (struct initiator_args){ .md = engine->source, .local_offset = op->at,
 					 .target_nid = op->to, .target_pid = 1,
 					 .pt_index = PORTAL };
-	args->ack = op->kind != BRIEF && ack ? ACK_YES : ACK_NO;
+	args->ack = op->kind != BRIEF && (ack || needs_ack(e, op)) ? ACK_YES : ACK_NO;
 	if (op->kind == PIECES) {
 		args->md = engine->pieces;
 		op->at = (op->at + ROTATED) % PATTERN;

@@ -134,10 +134,17 @@ TEST_PATHS(rule22_a_target_that_dies_in_between)
 
 TEST(rule22_a_failure_after_send_end_is_counted)
 {
-	uint64_t failed = 0;
+	struct world w;
+	struct pair pair = pair_open(&w, 0, MD_THRESH_INF, UNLINK_NEVER);
+	struct initiator_args args = to(pair.source, 0, 5);
 
-	run(MESSAGE_PUT, ACK_NO, 8, 1);
-	CHECK_IS(block_status(&s.w.views[1], STAT_FAILED, &failed), 0);
-	CHECK_IS(failed, 1);
-	done();
+	args.length = 8;
+	w.loop.dead = 1;
+	CHECK_IS(put(&w, 1, args), 0);
+	CHECK_IS(next(&w, 1, pair.events), EVENT_SEND_START);
+	CHECK_IS(next(&w, 1, pair.events), EVENT_SEND_END);
+	CHECK_IS(w.event.ni_fail_type, NI_OK);
+	CHECK_IS(status(&w, 1, STAT_FAILED), 1);
+	w.loop.dead = 0;
+	pair_close(&w, &pair);
 }

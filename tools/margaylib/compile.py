@@ -23,7 +23,9 @@ COMPILE_FLAGS = [
 ]
 LINK_FLAGS = ["-nostdlib", "-static", "-no-pie", "-Wl,--build-id=none",
               "-Wl,-z,max-page-size=4096", "-Wl,-z,noexecstack", "-Wl,--no-warn-rwx-segments",
-              "-Wl,--gc-sections", "-Wl,--discard-all", "-Wl,-u,_start", "-Wl,--compress-debug-sections=zlib"]
+              "-Wl,--gc-sections", "-Wl,-u,_start", "-Wl,--compress-debug-sections=zlib"]
+# Debug data names static functions too; -Wl,--discard-none keeps their symbols.
+NO_LOCALS = "-Wl,--discard-all"
 LIBRARIES = ("libmargay.a", "newlib/lib/libc.a", "newlib/lib/libm.a")
 
 # gcc's options whose value is the next argument
@@ -168,9 +170,12 @@ def gcc_arguments(steps: CcPlan, gcc_include: str) -> list[str]:
     if steps.show_part == "compile":
         return [*COMPILE_FLAGS, *_headers(gcc_include)]
     if steps.show_part == "link":
-        return _link(steps.kernel)
+        return [NO_LOCALS, *_link(steps.kernel)]
     line = [*COMPILE_FLAGS, *steps.user, *_headers(gcc_include)]
-    return [*line, "-x", "none", *_link(steps.kernel)] if steps.links else line
+    if not steps.links:
+        return line
+    # First: an option of the user's comes later, and counts.
+    return [NO_LOCALS, *line, "-x", "none", *_link(steps.kernel)]
 
 
 def _headers(gcc_include: str) -> list[str]:

@@ -563,3 +563,26 @@ TEST(frames_count_brief_puts_that_fail)
 	events(&s, 0, s.eq_in[0], EVENT_PUT_END, NI_OK);
 	scene_close(&s);
 }
+
+/* Rule 18: SEND_END of a short put is out when the call returns, and what its payload's memory
+ * holds later is not sent, however often a frame is sent again. */
+TEST(frames_read_short_payload_at_the_call)
+{
+	struct netsim_config network = faults(100000, 7);
+	struct link_config config = usual();
+	struct scene s;
+
+	scene_open(&s, &test_limits, &network, &config);
+	for (uint64_t i = 0; i < 100; i++) {
+		struct initiator_args args = region(&s, 1, 0, 8000, 8, 16 * i, 0);
+
+		memcpy(s.w.views[1].memory + 8000, &i, 8);
+		CHECK_IS(fabric_start(&s.fabric, 1, &args), 0);
+		CHECK_IS(next(&s.w, 1, s.eq[1]), EVENT_SEND_START);
+		CHECK_IS(next(&s.w, 1, s.eq[1]), EVENT_SEND_END);
+	}
+	CHECK(fabric_settle(&s.fabric, LONG_NS));
+	for (uint64_t i = 0; i < 100; i++)
+		CHECK(!memcmp(s.w.views[0].memory + 16 * i, &i, 8));
+	scene_close(&s);
+}

@@ -148,3 +148,24 @@ TEST(rule22_a_failure_after_send_end_is_counted)
 	w.loop.dead = 0;
 	pair_close(&w, &pair);
 }
+
+/* Others may use the descriptor of an entry at the same time: it has no fast path. */
+TEST(rule18_only_unbound_descriptors_do_without_the_lock)
+{
+	struct world w;
+	struct pair pair = pair_open(&w, 0, MD_THRESH_INF, UNLINK_NEVER);
+	handle_t me = new_me(&w, 1, 6);
+	struct md_args args = memory(2048, 8, MD_OP_PUT, HANDLE_NONE);
+	struct initiator_args from_entry = to(attach(&w, 1, me, args, UNLINK_NEVER), 0, 5);
+	struct initiator_args from_none = to(bind(&w, 1, args, UNLINK_NEVER), 0, 5);
+	struct message message;
+	struct grant grant;
+
+	CHECK_IS(initiator_brief(&w.views[1], &from_entry, &message, &grant), 0);
+	CHECK_IS(initiator_brief(&w.views[1], &from_none, &message, &grant), 1);
+	CHECK_IS(put(&w, 1, from_entry), 0);          /* the ordinary way takes it */
+	CHECK_IS(status(&w, 1, STAT_MESSAGES_OUT), 2);
+	remove_md(&w, 1, from_none.md);
+	remove_me(&w, 1, me);
+	pair_close(&w, &pair);
+}

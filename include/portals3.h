@@ -306,7 +306,8 @@ int PtlNIInit(ptl_interface_t iface, ptl_pid_t pid, ptl_ni_limits_t *desired,
 
 /* Free everything of the interface; messages that arrive from now on are
  * discarded. Waits until no message is being carried out in this process's
- * memory any more. PTL_NI_INVALID. [3.3] */
+ * memory any more. PTL_NI_INVALID; PTL_FAIL if one has not ended within 10 s over
+ * shared memory, as after damage by another node [M]. [3.3] */
 int PtlNIFini(ptl_handle_ni_t ni);
 
 /* Read a status register. PTL_NI_INVALID, PTL_SR_INDEX_INVALID. [3.3] */

@@ -167,6 +167,29 @@ TEST(rule17_answers_come_once)
 	pair_close(&w, &pair);
 }
 
+/* Of the messages themselves: all fields but the manipulated length are the request's. */
+TEST(rule15_the_answer_echoes_the_request)
+{
+	struct world w;
+	struct pair pair = pair_open(&w, MD_TRUNCATE, MD_THRESH_INF, UNLINK_NEVER);
+	struct message m = request(MESSAGE_PUT, 1, 0, 5, 64), answer;
+	static const uint8_t payload[64];
+	struct grant grant;
+
+	m.ack_request = ACK_YES;
+	m.offset = 24, m.hdr_data = 7, m.sequence = 8;
+	m.md_handle = 9, m.eq_handle = 10, m.op_handle = 11;
+	CHECK_IS(deliver_inline(&w.views[0], &m, payload, &grant, &answer, 0), DELIVER_OK);
+	CHECK_IS(grant.answers, 1);
+	CHECK_IS(answer.operation, MESSAGE_ACK);
+	CHECK_IS(answer.mlength, 40);
+	CHECK(answer.length == 64 && answer.offset == 24 && answer.match_bits == 5 &&
+	      answer.pt_index == PT && answer.hdr_data == 7 && answer.sequence == 8 &&
+	      answer.md_handle == 9 && answer.eq_handle == 10 && answer.op_handle == 11);
+	CHECK(answer.source_nid == 0 && answer.target_nid == 1);
+	pair_close(&w, &pair);
+}
+
 TEST_PATHS(rule15_get_events_and_data)
 {
 	struct world w;

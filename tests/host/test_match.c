@@ -30,6 +30,24 @@ TEST_PATHS(rule02_portal_index_in_range)
 	world_close(&w);
 }
 
+/* Even if what lies behind the last portal looks like one. */
+TEST(rule02_the_portal_behind_the_last)
+{
+	struct world w;
+	struct pair pair = pair_open(&w, 0, MD_THRESH_INF, UNLINK_NEVER);
+	struct message m = request(MESSAGE_PUT, 1, 0, 5, 8);
+	struct ac_args all = { ANY_ID, ANY_ID, ANY_ID, ANY_ID, ANY_ID };
+
+	(void)pair;
+	CHECK_IS(ac_set(&w.views[0], 2, &all), 0);
+	w.views[0].portals[test_limits.portals] = w.views[0].portals[PT];
+	m.cookie = 2;
+	CHECK_IS(arrives(&w, 0, m, 0, 0), DELIVER_OK);
+	m.pt_index = test_limits.portals;
+	CHECK_IS(arrives(&w, 0, m, 0, 0), DELIVER_DROPPED);
+	world_drop(&w);
+}
+
 TEST(rule02_access_control_index_in_range)
 {
 	struct world w;

@@ -165,7 +165,7 @@ static void wake(const struct process_view *view, uint32_t events, bool upcall)
 
 /* ---- the port of the near transport ---- */
 
-/* In vain when the process has died, or has had no record for so long that it is damaged. */
+/* Gives up when the process has died, or has had no record for so long that it is damaged. */
 __attribute__((noinline, cold))
 int near_port_wait(void *unused, const struct process_view *view, uint32_t tries)
 {

@@ -29,15 +29,21 @@ void frames_port_wake(void *context, uint32_t events, int upcall)
 	((struct fabric_node *)context)->events += events;
 }
 
-static uint64_t deadline(void *context)
+void frames_port_lost(void *context, uint32_t node)
 {
-	return frames_deadline(((struct fabric_node *)context)->frames);
+	(void)context, (void)node;
 }
 
+static uint64_t deadline(void *context)
+{
+	return frames_wants(((struct fabric_node *)context)->frames, 0).at;
+}
+
+/* The simulated cards hand up what comes by themselves. */
 static void tick(void *context, uint64_t now)
 {
 	(void)now;
-	frames_tick(((struct fabric_node *)context)->frames);
+	frames_poll(((struct fabric_node *)context)->frames, 1);
 }
 
 void fabric_revive(struct fabric *fabric, uint32_t node)
@@ -51,9 +57,8 @@ void fabric_revive(struct fabric *fabric, uint32_t node)
 	config.strict = n->lives > 0;
 	n->lives++;
 	n->memory = aligned_alloc(64, frames_bytes(&config, &n->view->limits));
-	n->frames = frames_open(n->memory, &config, netsim_nic(fabric->sim, node), n->view, n);
-	if (config.announce)
-		frames_bulk(n->frames, netsim_bulk(fabric->sim, node));
+	n->frames = frames_open(n->memory, &config, netsim_nic(fabric->sim, node),
+				config.announce ? netsim_bulk(fabric->sim, node) : 0, n->view, n);
 	netsim_join(fabric->sim, node, &who);
 }
 
@@ -87,8 +92,7 @@ uint32_t fabric_close(struct fabric *fabric)
 		struct fabric_node *n = &fabric->nodes[i];
 
 		if (n->frames)
-			used += frames_pending(n->frames) +
-				link_records_used(frames_link(n->frames));
+			used += frames_pending(n->frames) + frames_figures(n->frames).records;
 		free(n->memory);
 	}
 	netsim_close(fabric->sim);
@@ -116,9 +120,10 @@ int fabric_start(struct fabric *fabric, uint32_t from, const struct initiator_ar
 	uint64_t until = netsim_now(fabric->sim) + WAIT_NS;
 	struct frames *frames = fabric->nodes[from].frames;
 	int result = PORTALS_OK;
+	uint64_t due;
 
 	/* As the kernel does it: the fast path first. */
-	if (frames_brief(frames, args) == FRAMES_OTHER)
+	if (frames_brief(frames, args, &due) == FRAMES_OTHER)
 		result = frames_start(frames, args);
 	netsim_look(fabric->sim, from);
 	while (result == FRAMES_AGAIN) {

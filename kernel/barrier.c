@@ -75,20 +75,6 @@ static uint32_t nid_after(uint32_t step)
 	return node.id - node.rank + (node.rank + step) % node.size;
 }
 
-/* A round or other news (block.h); false: it cannot reach its target. */
-static bool tell(uint32_t nid, uint32_t news)
-{
-	struct message message = {
-		.operation = MESSAGE_BARRIER,
-		.source_nid = node.id, .source_pid = node.pid,
-		.target_nid = nid, .target_pid = node.pid,
-		.uid = node.uid, .jid = node.jid,
-		.list_selector = news,
-	};
-
-	return link_frames_signal(&message);
-}
-
 /* For the message of this round, or for news that end it. */
 static enum wait_end await_round(void)
 {
@@ -101,8 +87,7 @@ static enum wait_end await_round(void)
 
 		if (end != WAIT_TIMEOUT)
 			return end;
-		if (!link_frames_sends_to(nid))
-			tell(nid, BLOCK_BARRIER_PING);
+		link_frames_signal(nid, BLOCK_BARRIER_PING);
 	}
 }
 
@@ -111,7 +96,7 @@ static void fail(void)
 	barrier.under_way = false;
 	barrier.failed = true;
 	for (uint32_t step = 1; is_board() && step < node.size; step++)
-		tell(nid_after(step), BLOCK_BARRIER_FAILED);
+		link_frames_signal(nid_after(step), BLOCK_BARRIER_FAILED);
 }
 
 /* Over frames, round by round. WAIT_TIMEOUT: the barrier fails. */
@@ -119,7 +104,8 @@ static enum wait_end meet_far(void)
 {
 	for (; 1u << barrier.round < node.size; barrier.round++) {
 		if (is_lost() ||
-		    (!barrier.sent && !tell(nid_after(1u << barrier.round), barrier.round)))
+		    (!barrier.sent &&
+		     !link_frames_signal(nid_after(1u << barrier.round), barrier.round)))
 			return WAIT_TIMEOUT;
 		barrier.sent = true;
 		if (await_round() == WAIT_UPCALL)

@@ -1,11 +1,11 @@
 /*
- * What the link of frames has counted, as the node's counters (link_frames_count of
+ * What the far transport has counted, as the node's counters (link_frames_count of
  * link_frames.h). Data: the copied bytes that are among them already.
  */
 #include "link_frames.h"
 #include "node.h"
 
-static uint64_t counted[2];        /* copied bytes, out and in, that are in node.counters */
+static uint64_t counted;           /* copied bytes that are in COUNTER_COPIED_BYTES */
 
 void link_frames_count(void)
 {
@@ -29,26 +29,24 @@ void link_frames_count(void)
 		{ COUNTER_PARTS_PULLED, LINK_PULLED },
 		{ COUNTER_PARTS_ASTRAY, LINK_ASTRAY },
 	};
-	const struct link *link;
-	uint64_t out, in;
+	struct frames_figures figures;
+	uint64_t copied;
 
 	if (!link_frames)
 		return;
-	link = frames_link(link_frames);
+	figures = frames_figures(link_frames);
 	for (unsigned i = 0; i < sizeof(shown) / sizeof(shown[0]); i++)
-		node.counters[shown[i].counter] = link_counter(link, shown[i].from);
-	node.counters[COUNTER_FRAMES_BAD] = link_counter(link, LINK_SHORT) +
-		link_counter(link, LINK_FOREIGN) + link_counter(link, LINK_NONSENSE) +
-		link_counter(link, LINK_OUTSIDE) + frames_counter(link_frames, FRAMES_BAD);
-	node.counters[COUNTER_POOL_SENDS_HIGH] = link_pool_high(link, LINK_POOL_SENDS);
-	node.counters[COUNTER_POOL_PARTS_HIGH] = link_pool_high(link, LINK_POOL_ASSEMBLIES);
-	node.counters[COUNTER_POOL_EARLY_HIGH] = link_pool_high(link, LINK_POOL_STASHES);
-	node.counters[COUNTER_PEER_BYTES] = 0;
-	for (uint32_t nid = 0; nid < node.size; nid++)
-		node.counters[COUNTER_PEER_BYTES] += link_peer_bytes(link, nid);
-	out = frames_counter(link_frames, FRAMES_COPIED_OUT);
-	in = frames_counter(link_frames, FRAMES_COPIED_IN);
-	count(COUNTER_COPIED_BYTES, out - counted[0] + in - counted[1]);
-	counted[0] = node.counters[COUNTER_COPIED_OUT] = out;
-	counted[1] = node.counters[COUNTER_COPIED_IN] = in;
+		node.counters[shown[i].counter] = figures.link[shown[i].from];
+	node.counters[COUNTER_FRAMES_BAD] = figures.bad + figures.link[LINK_SHORT] +
+		figures.link[LINK_FOREIGN] + figures.link[LINK_NONSENSE] +
+		figures.link[LINK_OUTSIDE];
+	node.counters[COUNTER_POOL_SENDS_HIGH] = figures.sends_high;
+	node.counters[COUNTER_POOL_PARTS_HIGH] = figures.parts_high;
+	node.counters[COUNTER_POOL_EARLY_HIGH] = figures.early_high;
+	node.counters[COUNTER_PEER_BYTES] = figures.peer_bytes;
+	node.counters[COUNTER_COPIED_OUT] = figures.copied_out;
+	node.counters[COUNTER_COPIED_IN] = figures.copied_in;
+	copied = figures.copied_out + figures.copied_in;
+	count(COUNTER_COPIED_BYTES, copied - counted);
+	counted = copied;
 }

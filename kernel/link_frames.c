@@ -1,6 +1,6 @@
 /*
- * The link of frames, as the kernel drives it: see link_frames.h. Data: the link,
- * whether it is at work, when the card was last looked at, whom it has met.
+ * The far transport, as the kernel drives it: see link_frames.h. Data: the transport,
+ * whether it is at work, when the cards were last looked at, and what came how quickly.
  */
 #include "link_frames.h"
 
@@ -25,23 +25,19 @@
 #define LEISURE_NS  1000000UL      /* what is due may be late by, if nobody waits, */
 #define MOST_LEISURE_NS 8000000UL  /* and at most, where that was early enough so far */
 #define QUICK_NS    1000000UL      /* between frames that come and go quickly, at most */
-#define IDLE_NS     100000000UL    /* between looks at a bulk card that nobody uses */
 #define SILENT_NS   1000000UL      /* between looks at a card whose interrupts do not arrive */
 #define QUIET_NS    1000000000UL   /* without a region: nobody needs a node that hears nothing */
 #define TICK_NS     1500000000UL   /* the battery-backed clock goes on by a second until then */
-#define ANNOUNCE    65536u         /* bytes of a message from which on its payload is granted */
 #define MOST_NODES  65535u         /* a card's address has 16 bits for the node */
 #define LINGER_NS   10000000000UL  /* ... or has lingered for so long */
 
 struct frames *link_frames;
 
-static struct nic *nic, *bulk;     /* bulk: null without one */
+static struct nic *nic, *bulk;     /* null without one */
 static bool armed;                 /* they interrupt at arrivals */
 static bool alert;                 /* ... at all that nobody has looked at */
-static bool busy;                  /* the link is at work */
-static bool looking;               /* ... at the cards: time stands still meanwhile */
+static bool busy;                  /* the transport is at work */
 static uint64_t looked_ns;         /* when they were last looked at */
-static uint64_t bulk_looked_ns;    /* the bulk card, while nobody uses it */
 static uint64_t heard_ns;          /* when it last had something */
 static uint64_t heard_after_ns;    /* and how long after the time before, */
 static uint64_t heard_before_ns;   /* and the same of that */
@@ -90,7 +86,8 @@ void link_frames_start(void)
 		panic("command line: n=%u, but a machine has at most %u nodes", node.size,
 		      MOST_NODES);
 	nic = card(0);
-	config = link_defaults(node.id, node.size, incarnation());
+	bulk = parameters.bulk ? card(1) : 0;
+	config = frames_config(node.id, node.size, incarnation(), nic, bulk);
 	config.strict = parameters.strict;
 	/* boards are switched on one by one; of a region's dead the launcher tells */
 	config.patience = node.region ? LINK_NEVER : deadline_in(parameters.patience * 1000000000UL);
@@ -99,17 +96,10 @@ void link_frames_start(void)
 	config.check_payload = parameters.crc;
 	config.keyed = parameters.keyed;
 	memcpy(config.key, parameters.key, sizeof(config.key));
-	config.ring = nic->ring;
-	config.slots = nic->slots;
-	config.announce = parameters.bulk ? ANNOUNCE : 0;
 	bytes = frames_bytes(&config, &limits);
-	link_frames = frames_open(memory_take(bytes, PAGE_BYTES), &config, nic, &own_view, 0);
+	link_frames = frames_open(memory_take(bytes, PAGE_BYTES), &config, nic, bulk, &own_view, 0);
 	if (!link_frames)
 		panic("the link over card 0 cannot be: its frames are too short");
-	if (parameters.bulk) {
-		bulk = card(1);
-		frames_bulk(link_frames, bulk);
-	}
 	interrupts(parameters.control != CONTROL_POLL);
 }
 
@@ -118,7 +108,7 @@ void link_frames_start(void)
 uint64_t frames_port_now(void *unused)
 {
 	(void)unused;
-	return looking ? looked_ns : now_ns();
+	return now_ns();
 }
 
 /* Only this node's one processor touches its block, with interrupts off. */
@@ -133,12 +123,18 @@ void frames_port_unlock(void *unused)
 	(void)unused;
 }
 
-/* Whoever waits looks by itself. */
+/* A waiter looks by itself. */
 void frames_port_wake(void *unused, uint32_t events, int upcall)
 {
 	(void)unused, (void)events;
 	if (upcall)
 		upcall_look();
+}
+
+void frames_port_lost(void *unused, uint32_t nid)
+{
+	(void)unused, (void)nid;
+	membership_given_up();
 }
 
 /* ---- looking ---- */
@@ -154,42 +150,23 @@ static void leave(void)
 	membership_look();
 }
 
-static uint32_t poll_bulk(void)
-{
-	if (link_bulk_is_idle(frames_link(link_frames))) {
-		if (looked_ns - bulk_looked_ns < IDLE_NS)
-			return 0;
-		bulk_looked_ns = looked_ns;
-	}
-	return bulk->ops->poll(bulk, BUDGET);
-}
-
 uint32_t link_frames_poll(void)
 {
-	uint32_t n, placed, pending;
+	struct frames_look look;
 
 	if (busy)
 		return 0;
-	busy = looking = true;
-	looked_ns = now_ns();
-	pending = frames_pending(link_frames);
-	n = nic->ops->poll(nic, BUDGET);
-	placed = bulk ? poll_bulk() : 0;
-	looking = false;
-	alert = armed && n < BUDGET && placed < BUDGET;
-	n += placed;
-	if (n) {
+	busy = true;
+	look = frames_poll(link_frames, BUDGET);
+	looked_ns = look.at;
+	alert = armed && look.is_all;
+	if (look.frames) {
 		heard_before_ns = heard_after_ns;
 		heard_after_ns = looked_ns - heard_ns;
 		heard_ns = looked_ns;
 	}
-	if (frames_deadline(link_frames) <= looked_ns) {
-		frames_tick(link_frames);
-		n++;
-	}
-	n += frames_pending(link_frames) != pending;
 	leave();
-	return n;
+	return look.frames + look.is_news;
 }
 
 /* Whether the application shall call when it finds no event. It may write there too, and
@@ -205,23 +182,24 @@ void link_frames_flush(void)
 	if (busy)
 		return;
 	tell(false);
-	if (!frames_holds(link_frames))
-		return;
 	busy = true;
-	frames_flush(link_frames);
+	frames_pause(link_frames, 0);
 	leave();
 }
 
-/* A card whose interrupts do not arrive is looked at by a timer, and so are what a flood
- * has left and sends that only the card has still to end: for these there is no interrupt. */
-static uint64_t due_at(void)
+/* A card whose interrupts do not arrive is looked at by a timer, and so is what a flood has
+ * left: for that there is no interrupt. */
+static struct frames_wants wants(uint64_t late)
 {
-	uint64_t link = frames_deadline(link_frames), card = NEVER;
-	bool only_sends = link == NEVER && link_sends_used(frames_link(link_frames));
+	struct frames_wants wants = frames_wants(link_frames, late);
+	uint64_t card;
 
-	if (__builtin_expect(flooded || nic->silent || only_sends, 0))
+	if (__builtin_expect(flooded || nic->silent, 0)) {
 		card = looked_ns + (flooded ? FLOOD_NS : SILENT_NS);
-	return card < link ? card : link;
+		if (card < wants.at)
+			wants.at = card;
+	}
+	return wants;
 }
 
 /* Twice at least: a grant and the answers to what it brings come one behind the other, too, and
@@ -236,12 +214,12 @@ static bool is_quick(void)
  * wait for what is due, and do not wake in vain. */
 uint64_t link_frames_alarm_at(void)
 {
-	uint64_t at = due_at(), early = heard_ns + leisure_ns;
+	uint64_t early = heard_ns + leisure_ns, at;
 
-	if (!is_quick() || early <= looked_ns || at == NEVER || nic->silent ||
-	    (at < early && !frames_only_resends(link_frames, at)))
-		return at;
-	return early;
+	if (!is_quick() || early <= looked_ns || nic->silent)
+		return wants(0).at;
+	at = wants(early).at;
+	return at < early || at == NEVER ? at : early;
 }
 
 /* The timer while the application computes: mostly an acknowledgement is due soon, and
@@ -249,10 +227,9 @@ uint64_t link_frames_alarm_at(void)
  * the application waits or the peer acknowledges what is under way. To set the timer for
  * them each time costs more than the message, so they may be somewhat late; where messages come
  * and go quickly and none waits for company, by more. */
-static inline void arm_leisurely(uint64_t due)
+static inline void arm_leisurely(uint64_t due, bool holds)
 {
-	bool quick = is_quick() && !frames_holds(link_frames);
-	uint64_t early = looked_ns + (quick ? leisure_ns : LEISURE_NS);
+	uint64_t early = looked_ns + (is_quick() && !holds ? leisure_ns : LEISURE_NS);
 
 	timer_arm_by(due > looked_ns && due < early ? early : due);
 }
@@ -268,7 +245,9 @@ static bool is_long_ago(uint64_t ns, uint64_t now)
 /* Watchdog: a timer looks at cards that may have something and do not interrupt. */
 static void set_timer(void)
 {
-	arm_leisurely(due_at());
+	struct frames_wants now = wants(0);
+
+	arm_leisurely(now.at, now.holds);
 	if (parameters.control == CONTROL_WATCHDOG && !alert)
 		timer_arm_by(looked_ns + parameters.watchdog_us * 1000UL);
 }
@@ -294,7 +273,7 @@ bool link_frames_rest(void)
 	if (busy)
 		return true;
 	pending = frames_pending(link_frames);
-	frames_rest(link_frames);      /* it may send, and find that others have left */
+	frames_pause(link_frames, 1);  /* it may send, and find that others have left */
 	if (!armed)
 		interrupts(true);
 	if ((!alert && link_frames_poll()) || frames_pending(link_frames) != pending)
@@ -370,7 +349,7 @@ static void learn_leisure(uint64_t now, bool in_vain)
 void link_frames_alarm(bool computing)
 {
 	uint64_t now = now_ns();
-	bool due = due_at() <= now;
+	bool due = wants(0).at <= now;
 
 	learn_leisure(now, !computing && !due);
 	if (!computing)
@@ -389,10 +368,10 @@ static inline void meet_once(uint32_t nid)
 		membership_await(nid);
 }
 
-/* An operation, or a signal if `message` is not null, that has found no room yet. */
+/* An operation, or a signal if `args` is null, that has found no room yet. */
 struct attempt {
 	const struct initiator_args *args;
-	const struct message *message;
+	uint32_t nid, news;        /* the signal */
 	int result;
 };
 
@@ -401,8 +380,8 @@ static bool is_started(void *arg)
 	struct attempt *attempt = arg;
 
 	busy = true;
-	attempt->result = attempt->message ? frames_signal(link_frames, attempt->message) :
-			  frames_start(link_frames, attempt->args);
+	attempt->result = attempt->args ? frames_start(link_frames, attempt->args) :
+			  frames_signal(link_frames, attempt->nid, attempt->news);
 	leave();
 	return attempt->result != FRAMES_AGAIN;
 }
@@ -425,8 +404,8 @@ int link_frames_start_operation(const struct initiator_args *args)
 	if (__builtin_expect(result == FRAMES_AGAIN, 0))
 		result = wait_to_start(&(struct attempt){ .args = args });
 	if (__builtin_expect(membership_is_dead(args->target_nid), 0))
-		link_frames_lost(args->target_nid);
-	tell(frames_holds(link_frames));
+		link_frames_ended(args->target_nid, 0);
+	tell(frames_wants(link_frames, 0).holds);
 	set_timer();
 	return result;
 }
@@ -434,59 +413,41 @@ int link_frames_start_operation(const struct initiator_args *args)
 bool link_frames_brief(const struct initiator_args *args)
 {
 	enum frames_brief done;
+	uint64_t due;
 
 	if (args->target_nid >= node.size || !membership_is_up(args->target_nid))
 		return false;
 	busy = true;
-	done = frames_brief(link_frames, args);
+	done = frames_brief(link_frames, args, &due);
 	leave();
 	if (__builtin_expect(done == FRAMES_SENT, 1)) {
-		arm_leisurely(frames_due(link_frames));
+		arm_leisurely(due, frames_wants(link_frames, 0).holds);
 	} else {
-		tell(frames_holds(link_frames));
+		tell(frames_wants(link_frames, 0).holds);
 		set_timer();
 	}
 	return done != FRAMES_OTHER;
 }
 
-bool link_frames_signal(const struct message *message)
+bool link_frames_signal(uint32_t nid, uint32_t news)
 {
-	if (membership_is_dead(message->target_nid))
+	if (membership_is_dead(nid))
 		return false;
-	meet_once(message->target_nid);
-	wait_to_start(&(struct attempt){ .message = message });
+	meet_once(nid);
+	wait_to_start(&(struct attempt){ .nid = nid, .news = news });
 	set_timer();
 	return true;
 }
 
-uint32_t link_frames_sends_to(uint32_t nid)
-{
-	return link_sends_to(frames_link(link_frames), nid, LINK_REQUESTS);
-}
-
 /* ---- death and end ---- */
 
-/* Both come by a doorbell, too, while the application computes, and let others send. */
-
-void link_frames_lost(uint32_t nid)
+/* It comes by a doorbell, too, while the application computes, and lets others send. */
+void link_frames_ended(uint32_t nid, uint32_t next)
 {
 	busy = true;
-	link_give_up(frames_link(link_frames), now_ns(), nid);
+	frames_ended(link_frames, nid, next);
 	leave();
 	set_timer();
-}
-
-void link_frames_renewed(uint32_t nid, uint32_t incarnation)
-{
-	busy = true;
-	link_renewed(frames_link(link_frames), now_ns(), nid, incarnation);
-	leave();
-	set_timer();
-}
-
-bool link_frames_has_lost(void)
-{
-	return link_frames && link_counter(frames_link(link_frames), LINK_LOST) != 0;
 }
 
 static bool is_quiet(void *unused)

@@ -1,6 +1,6 @@
 /*
- * The link of frames (link=frames): messages to other nodes go over network card
- * 0, by net/frames and net/link. Here is what the kernel adds: when the card is
+ * The far transport (link=frames): messages to other nodes go over network card
+ * 0, by net/frames. Here is what the kernel adds: when the card is
  * looked at, waiting, interrupts, the timer, death and the end.
  *
  *   the node waits in a call   whoever waits polls (wait.c), and halts soon, with
@@ -47,12 +47,9 @@ int link_frames_start_operation(const struct initiator_args *args);
 /* The plainest puts, by frames_brief. False: it is another, or must wait. */
 bool link_frames_brief(const struct initiator_args *args);
 
-/* Send a message that nobody answers (BARRIER); waits while there is no room, or the node
- * boots. False: it is dead. */
-bool link_frames_signal(const struct message *message);
-
-/* Messages of this process to that node that it has not acknowledged. */
-uint32_t link_frames_sends_to(uint32_t nid);
+/* Tell a process of the job news of a barrier (frames_signal); waits while there is no room,
+ * or the node boots. False: it is dead. */
+bool link_frames_signal(uint32_t nid, uint32_t news);
 
 /* Look at the card and the clock: not 0 if frames came, or time or the end of a send may
  * have ended what is waited for. From within the link's own work, as from a wait for the
@@ -89,15 +86,9 @@ void link_frames_alarm(bool computing);
 /* The link is at work further up the stack: nothing of it may be called. */
 bool link_frames_is_busy(void);
 
-/* Node `nid` is dead, but for what is told its initiators by block_peer_died. */
-void link_frames_lost(uint32_t nid);
-
-/* Node `nid` has ended and boots again, with this incarnation: what was under way with its
- * earlier life ends with failure, and what is sent from now on waits until it has booted. */
-void link_frames_renewed(uint32_t nid, uint32_t incarnation);
-
-/* The link has told that everything with a node is over. */
-bool link_frames_has_lost(void);
+/* Node `nid` is dead (`next` is 0), or it boots again with the incarnation `next`: what was
+ * under way with its earlier life ends with failure. */
+void link_frames_ended(uint32_t nid, uint32_t next);
 
 /* This node has ended and said so: acknowledge until nobody needs it any more. */
 void link_frames_linger(void);

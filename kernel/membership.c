@@ -24,7 +24,7 @@ bool membership_news;
 
 static uint64_t *deaths;           /* bit per node: its death is settled */
 static uint32_t *restarts;         /* of each node, those that are settled */
-static bool lost;                  /* there is a settled death or restart */
+static bool lost;                  /* one was settled, or the far transport gave up a node */
 
 static void set(uint64_t *bits, uint32_t nid)
 {
@@ -48,7 +48,12 @@ bool membership_is_dead(uint32_t nid)
 
 bool membership_has_lost(void)
 {
-	return lost || link_frames_has_lost();
+	return lost;
+}
+
+void membership_given_up(void)
+{
+	lost = true;
 }
 
 /* ---- settling ---- */
@@ -63,7 +68,7 @@ static void settle_restart(uint32_t nid)
 	lost = true;
 	clear(membership_up, nid);
 	if (link_frames)
-		link_frames_renewed(nid, REGION_LIFE * (now + 1));
+		link_frames_ended(nid, REGION_LIFE * (now + 1));
 }
 
 static void settle_death(uint32_t nid)
@@ -75,7 +80,7 @@ static void settle_death(uint32_t nid)
 	clear(membership_up, nid);
 	link_lost(nid);
 	if (link_frames)
-		link_frames_lost(nid);
+		link_frames_ended(nid, 0);
 	if (!link_lock())
 		return;
 	block_peer_died(&own_view, nid, 0);

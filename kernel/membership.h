@@ -40,6 +40,9 @@ bool membership_is_dead(uint32_t nid);
 /* A death or restart in the job was settled, or the link has given up a node. */
 bool membership_has_lost(void);
 
+/* The far transport has found that everything with a node is over. */
+void membership_given_up(void);
+
 /* After a doorbell interrupt, before returning to what it interrupted: the application, or
  * wait_until's halt. */
 void membership_bell(void);

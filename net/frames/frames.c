@@ -1,12 +1,27 @@
 /*
- * Messages over frames: memory, and the ways from the card and the clock to
+ * Messages over frames: memory, and the ways from the cards and the clock to
  * the link. See frames.h.
  */
 #include "state.h"
 
+#define ANNOUNCE  65536u           /* bytes of a message from which on its payload is granted */
+#define IDLE_NS   100000000ull     /* between looks at a bulk card that nothing uses */
+#define SENDS_NS  1000000ull       /* between looks for the end of sends, which interrupts nobody */
+
 static uint64_t rounded(uint64_t bytes)
 {
 	return (bytes + 63) & ~63ULL;
+}
+
+struct link_config frames_config(uint32_t node, uint32_t nodes, uint32_t incarnation,
+				 const struct nic *nic, const struct nic *bulk)
+{
+	struct link_config config = link_defaults(node, nodes, incarnation);
+
+	config.ring = nic->ring;
+	config.slots = nic->slots;
+	config.announce = bulk ? ANNOUNCE : 0;
+	return config;
 }
 
 uint64_t frames_bytes(const struct link_config *config, const struct block_limits *limits)
@@ -24,7 +39,7 @@ static void received(void *context, const uint8_t *frame, uint32_t bytes)
 {
 	struct frames *frames = context;
 
-	link_receive(frames->link, frames_port_now(frames->context), frame, bytes);
+	link_receive(frames->link, frames_now(frames), frame, bytes);
 }
 
 __attribute__((flatten))
@@ -32,11 +47,18 @@ static void transmitted(void *context, uint64_t cookie)
 {
 	struct frames *frames = context;
 
-	link_transmitted(frames->link, frames_port_now(frames->context), cookie);
+	link_transmitted(frames->link, frames_now(frames), cookie);
+}
+
+static void landed(void *context, const uint8_t *header, uint32_t bytes)
+{
+	struct frames *frames = context;
+
+	link_landed(frames->link, frames_now(frames), header, bytes);
 }
 
 struct frames *frames_open(void *memory, const struct link_config *config, struct nic *nic,
-			   struct process_view *view, void *context)
+			   struct nic *bulk, struct process_view *view, void *context)
 {
 	struct link_user user = {
 		.whole = in_whole, .begin = in_begin, .data = in_data, .end = in_end,
@@ -49,7 +71,8 @@ struct frames *frames_open(void *memory, const struct link_config *config, struc
 	if (!bytes || config->sends >= NO_RECORD)
 		return 0;
 	at += rounded(sizeof(*frames));
-	*frames = (struct frames){ .view = view, .context = context, .room = config->sends };
+	*frames = (struct frames){ .nic = nic, .bulk = bulk, .view = view, .context = context,
+				   .nodes = config->nodes, .room = config->sends };
 	frames->link = link_open(at, config, nic, &user, frames);
 	if (!frames->link)
 		return 0;
@@ -64,70 +87,99 @@ struct frames *frames_open(void *memory, const struct link_config *config, struc
 	nic->context = frames;
 	nic->receive = received;
 	nic->sent = transmitted;
+	if (bulk) {
+		bulk->context = frames;
+		bulk->landed = landed;
+		bulk->sent = transmitted;
+		link_bulk(frames->link, bulk);
+	}
 	return frames;
 }
 
-static void landed(void *context, const uint8_t *header, uint32_t bytes)
-{
-	struct frames *frames = context;
+/* ---- progress ---- */
 
-	link_landed(frames->link, frames_port_now(frames->context), header, bytes);
+/* A bulk card that nothing uses is looked at now and then: it may have been reset. */
+static int is_bulk_due(struct frames *frames)
+{
+	if (!frames->bulk || (link_bulk_is_idle(frames->link) &&
+			      frames->looked - frames->bulk_looked < IDLE_NS))
+		return 0;
+	frames->bulk_looked = frames->looked;
+	return 1;
 }
 
-void frames_bulk(struct frames *frames, struct nic *nic)
+struct frames_look frames_poll(struct frames *frames, uint32_t budget)
 {
-	nic->context = frames;
-	nic->landed = landed;
-	nic->sent = transmitted;
-	link_bulk(frames->link, nic);
+	struct frames_look look = { .at = frames_port_now(frames->context) };
+	uint32_t pending = frames_pending(frames), taken, landed = 0;
+
+	frames->looked = look.at;
+	frames->looking = 1;
+	taken = frames->nic->ops->poll(frames->nic, budget);
+	if (is_bulk_due(frames))
+		landed = frames->bulk->ops->poll(frames->bulk, budget);
+	look.frames = taken + landed;
+	look.is_all = taken < budget && landed < budget;
+	if (link_deadline(frames->link) <= look.at) {
+		link_tick(frames->link, look.at);
+		look.is_news = 1;
+	}
+	frames->looking = 0;
+	look.is_news |= frames_pending(frames) != pending;
+	return look;
 }
 
-void frames_flush(struct frames *frames)
+void frames_pause(struct frames *frames, int halts)
 {
-	link_flush(frames->link, frames_port_now(frames->context));
-}
-
-int frames_holds(const struct frames *frames)
-{
-	return link_holds(frames->link);
-}
-
-uint64_t frames_deadline(const struct frames *frames)
-{
-	return link_deadline(frames->link);
-}
-
-uint64_t frames_due(const struct frames *frames)
-{
-	return link_due(frames->link);
-}
-
-int frames_only_resends(const struct frames *frames, uint64_t at)
-{
-	return link_only_resends(frames->link, at);
-}
-
-void frames_rest(struct frames *frames)
-{
-	link_rest(frames->link, frames_port_now(frames->context));
-}
-
-void frames_tick(struct frames *frames)
-{
-	link_tick(frames->link, frames_port_now(frames->context));
-}
-
-struct link *frames_link(struct frames *frames)
-{
-	return frames->link;
-}
-
-uint64_t frames_counter(const struct frames *frames, enum frames_counter counter)
-{
-	return frames->counters[counter];
+	if (link_holds(frames->link))
+		link_flush(frames->link, frames_now(frames));
+	if (halts)
+		link_rest(frames->link, frames_now(frames));
 }
 
 uint32_t frames_pending(const struct frames *frames)
 {
 	return link_sends_used(frames->link) + frames->reserved;
+}
+
+struct frames_wants frames_wants(const struct frames *frames, uint64_t late)
+{
+	struct frames_wants wants = {
+		.at = link_deadline(frames->link), .holds = (uint8_t)link_holds(frames->link)
+	};
+
+	if (wants.at < late && link_only_resends(frames->link, wants.at))
+		wants.at = late;
+	if (wants.at == LINK_NEVER && link_sends_used(frames->link))
+		wants.at = frames->looked + SENDS_NS;
+	return wants;
+}
+
+void frames_ended(struct frames *frames, uint32_t node, uint32_t next)
+{
+	uint64_t now = frames_now(frames);
+
+	if (next)
+		link_renewed(frames->link, now, node, next);
+	else
+		link_give_up(frames->link, now, node);
+}
+
+struct frames_figures frames_figures(const struct frames *frames)
+{
+	const struct link *link = frames->link;
+	struct frames_figures figures = {
+		.copied_in = frames->copied_in, .copied_out = frames->copied_out,
+		.bad = frames->bad,
+		.sends_high = link_pool_high(link, LINK_POOL_SENDS),
+		.parts_high = link_pool_high(link, LINK_POOL_ASSEMBLIES),
+		.early_high = link_pool_high(link, LINK_POOL_STASHES),
+		.records = link_records_used(link),
+	};
+
+	for (uint32_t i = 0; i < LINK_COUNTERS_END; i++)
+		figures.link[i] = link_counter(link, (enum link_counter)i);
+	for (uint32_t node = 0; node < frames->nodes; node++)
+		figures.peer_bytes += link_peer_bytes(link, node);
+	return figures;
 }

@@ -22,7 +22,7 @@ static int is_proper(struct frames *frames, const struct message *message, uint3
 	    message->fail <= NI_DROPPED && message->ack_request <= ACK_YES &&
 	    bytes == message_payload(message))
 		return 1;
-	frames->counters[FRAMES_BAD]++;
+	frames->bad++;
 	return 0;
 }
 
@@ -112,7 +112,7 @@ static int take_answer(struct frames *frames, const struct message *message,
 		return LINK_BUSY;
 	} else {
 		deliver_inline(frames->view, message, payload, &grant, &none, 0);
-		frames->counters[FRAMES_COPIED_IN] += grant.bytes;
+		frames->copied_in += grant.bytes;
 	}
 	frames_port_unlock(frames->context);
 	events += grant.events;
@@ -141,7 +141,7 @@ static int take_short(struct frames *frames, const struct message *message, cons
 	done = deliver_inline(frames->view, message, operands, &grant, &made, result);
 	frames_port_unlock(frames->context);
 	if (done == DELIVER_OK && message_payload(message))
-		frames->counters[FRAMES_COPIED_IN] += grant.bytes;
+		frames->copied_in += grant.bytes;
 	if (grant.events || message->operation == MESSAGE_BARRIER)
 		frames_port_wake(frames->context, grant.events, grant.upcall);
 	answer(frames, message, done, &grant, &made, result, 0);
@@ -236,7 +236,7 @@ int in_whole(void *context, uint32_t node, uint32_t lane, const void *header,
 	message.ack_request = ACK_NO;
 	message.length = bytes;
 	if (deliver_inline(frames->view, &message, payload, &grant, &none, 0) == DELIVER_OK)
-		frames->counters[FRAMES_COPIED_IN] += grant.bytes;
+		frames->copied_in += grant.bytes;
 	frames_port_unlock(frames->context);
 	if (grant.events)
 		frames_port_wake(frames->context, grant.events, grant.upcall);
@@ -293,7 +293,7 @@ void in_data(void *context, struct link_target *target, uint64_t at, const void 
 
 	deliver_data(frames->view, &incoming->grant, at, payload, bytes);
 	if (at < incoming->grant.bytes)
-		frames->counters[FRAMES_COPIED_IN] += incoming->grant.bytes - at < bytes ?
+		frames->copied_in += incoming->grant.bytes - at < bytes ?
 			incoming->grant.bytes - at : bytes;
 }
 
@@ -338,10 +338,11 @@ void in_lost(void *context, uint32_t node)
 	struct frames *frames = context;
 	uint32_t events = 0;
 
-	if (!frames_port_lock(frames->context))
-		return;
-	block_peer_died(frames->view, node, &events);
-	frames_port_unlock(frames->context);
-	/* Which queues they are in is not known: whoever has a handler looks. */
+	if (frames_port_lock(frames->context)) {
+		block_peer_died(frames->view, node, &events);
+		frames_port_unlock(frames->context);
+	}
+	/* Which queues they are in is not known: all that have a handler are looked at. */
 	frames_port_wake(frames->context, events, 1);
+	frames_port_lost(frames->context, node);
 }

@@ -105,7 +105,7 @@ static void keep_payload(struct frames *frames, struct outgoing *out)
 	if (out->payload != out->bytes)
 		port_copy(out->bytes, out->payload, out->grant.bytes);
 	out->copied = (uint32_t)out->grant.bytes;
-	frames->counters[FRAMES_COPIED_OUT] += out->copied;
+	frames->copied_out += out->copied;
 }
 
 /* The same of a reply, if it is in pieces: its descriptor is pinned. */
@@ -117,7 +117,7 @@ static void gather_reply(struct frames *frames, struct outgoing *out)
 	    deliver_read(frames->view, &out->grant, 0, out->bytes, bytes))
 		return;
 	out->copied = (uint32_t)bytes;
-	frames->counters[FRAMES_COPIED_OUT] += bytes;
+	frames->copied_out += bytes;
 }
 
 /* ---- ends ---- */
@@ -250,7 +250,7 @@ static void send(struct frames *frames, uint32_t index, enum link_lane lane, uin
 {
 	struct outgoing *out = &frames->records[index].out;
 
-	if (link_send(frames->link, frames_port_now(frames->context), out->message.target_nid,
+	if (link_send(frames->link, frames_now(frames), out->message.target_nid,
 		      lane, &out->message, bytes, most_payload, index))
 		out_sent(frames, index, 1);
 }
@@ -286,7 +286,8 @@ int frames_start(struct frames *frames, const struct initiator_args *args)
 	return PORTALS_OK;
 }
 
-enum frames_brief frames_brief(struct frames *frames, const struct initiator_args *args)
+enum frames_brief frames_brief(struct frames *frames, const struct initiator_args *args,
+			       uint64_t *due)
 {
 	struct link_room room = link_brief(frames->link, args->target_nid);
 	struct grant grant;
@@ -295,19 +296,30 @@ enum frames_brief frames_brief(struct frames *frames, const struct initiator_arg
 	    !initiator_brief(frames->view, args, (struct message *)room.header, &grant))
 		return FRAMES_OTHER;
 	range_read(frames->view, &grant, room.header + LINK_HEADER_BYTES);
-	frames->counters[FRAMES_COPIED_OUT] += grant.bytes;
-	return link_brief_send(frames->link, room, frames_port_now(frames->context),
-			       (uint32_t)grant.bytes) ? FRAMES_SENT : FRAMES_QUEUED;
+	frames->copied_out += grant.bytes;
+	if (!link_brief_send(frames->link, room, frames_now(frames), (uint32_t)grant.bytes))
+		return FRAMES_QUEUED;
+	*due = link_due(frames->link);
+	return FRAMES_SENT;
 }
 
-int frames_signal(struct frames *frames, const struct message *message)
+int frames_signal(struct frames *frames, uint32_t node, uint32_t news)
 {
+	const struct process_view *view = frames->view;
 	uint32_t index;
 
-	if (!has_room(frames, message->target_nid))
+	if (news == BLOCK_BARRIER_PING && link_sends_to(frames->link, node, LINK_REQUESTS))
+		return PORTALS_OK;
+	if (!has_room(frames, node))
 		return FRAMES_AGAIN;
 	index = take(frames, OUT_NOTE);
-	frames->records[index].out.message = *message;
+	frames->records[index].out.message = (struct message){
+		.operation = MESSAGE_BARRIER,
+		.source_nid = view->nid, .source_pid = view->pid,
+		.target_nid = node, .target_pid = view->pid,
+		.uid = view->uid, .jid = view->jid,
+		.list_selector = news,
+	};
 	send(frames, index, LINK_REQUESTS, 0, 0);
 	return PORTALS_OK;
 }

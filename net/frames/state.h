@@ -34,16 +34,26 @@ _Static_assert(sizeof(struct incoming) <= sizeof(struct link_target), "it fits")
 
 struct frames {
 	struct link *link;
+	struct nic *nic, *bulk;    /* bulk: null without one */
 	struct process_view *view;
 	void *context;             /* of the port */
+	uint64_t looked;           /* ns: when the cards were last looked at */
+	uint64_t bulk_looked;      /* the bulk card */
+	uint32_t nodes;            /* of the job */
+	int looking;               /* they are being looked at: it is that time still */
 	struct record *records;
 	uint16_t *by_op;           /* operation record to the OUT_SEND that awaits its answer */
 	uint32_t room;             /* of `records`: as many as the link's */
 	uint16_t free;             /* first free one, or NO_RECORD */
 	uint16_t used;             /* how many are not */
 	uint32_t reserved;         /* records kept for answers */
-	uint64_t counters[FRAMES_COUNTERS];
+	uint64_t copied_in, copied_out, bad; /* struct frames_figures */
 };
+
+static inline uint64_t frames_now(const struct frames *frames)
+{
+	return frames->looking ? frames->looked : frames_port_now(frames->context);
+}
 
 /* ---- out.c ---- */
 

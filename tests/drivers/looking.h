@@ -168,6 +168,7 @@ bool membership_await(uint32_t nid) { (void)nid; return true; }
 bool membership_is_dead(uint32_t nid) { return nid == 5; }
 void membership_settle(void) { }
 void membership_await_end(void) { }
+void membership_given_up(void) { }
 void ivshmem_ring(uint32_t peer) { (void)peer; }
 struct nic *card(uint32_t number) { return number ? 0 : &fake_nic; }
 void *memory_take(uint64_t bytes, uint64_t align) { return aligned_alloc(align, bytes); }
@@ -178,8 +179,10 @@ void panic(const char *format, ...) { (void)format; abort(); }
 struct frames { int unused; };
 static struct frames fake_frames;
 
-struct link_config link_defaults(uint32_t id, uint32_t nodes, uint32_t life)
+struct link_config frames_config(uint32_t id, uint32_t nodes, uint32_t life, const struct nic *of,
+                                 const struct nic *bulk_card)
 {
+	(void)of, (void)bulk_card;
 	return (struct link_config){ .node = id, .nodes = nodes, .incarnation = life };
 }
 
@@ -190,9 +193,9 @@ uint64_t frames_bytes(const struct link_config *config, const struct block_limit
 }
 
 struct frames *frames_open(void *memory, const struct link_config *config, struct nic *of,
-			   struct process_view *view, void *context)
+			   struct nic *bulk_card, struct process_view *view, void *context)
 {
-	(void)config, (void)of, (void)view, (void)context;
+	(void)config, (void)of, (void)bulk_card, (void)view, (void)context;
 	free(memory);
 	return &fake_frames;
 }
@@ -200,35 +203,45 @@ struct frames *frames_open(void *memory, const struct link_config *config, struc
 /* Both let others send, which may want to be looked after soon. */
 static void soon(void) { is.deadline = is.now + 2000; }
 
-uint64_t frames_deadline(const struct frames *frames) { (void)frames; return is.deadline; }
-uint64_t frames_due(const struct frames *frames) { (void)frames; return is.deadline; }
-int frames_only_resends(const struct frames *frames, uint64_t at)
+struct frames_wants frames_wants(const struct frames *frames, uint64_t late)
+{
+	bool may_wait = is.only_resends && is.deadline < late;
+
+	(void)frames;
+	return (struct frames_wants){
+		.at = is.deadline == NEVER && is.pending ? looked_ns + SILENT_NS :
+		      may_wait ? late : is.deadline,
+		.holds = is.holds,
+	};
+}
+struct frames_look frames_poll(struct frames *frames, uint32_t budget)
+{
+	struct frames_look look = { .at = now_ns() };
+	uint32_t pending = is.pending;
+
+	(void)frames;
+	look.frames = fake_poll(&fake_nic, budget);
+	look.is_all = look.frames < budget;
+	if (is.deadline <= look.at) {
+		is.ticks++;
+		is.deadline = NEVER;
+		look.is_news = 1;
+	}
+	look.is_news |= is.pending != pending;
+	return look;
+}
+void frames_pause(struct frames *frames, int halts)
 {
 	(void)frames;
-	return is.only_resends && at == is.deadline;
-}
-void frames_tick(struct frames *frames) { (void)frames; is.ticks++; is.deadline = NEVER; }
-void frames_rest(struct frames *frames)
-{
-	(void)frames;
-	is.pending -= is.end_at_rest;
-	is.end_at_rest = 0;
-}
-int frames_holds(const struct frames *frames) { (void)frames; return is.holds; }
-void frames_flush(struct frames *frames) { (void)frames; }
-struct link *frames_link(struct frames *frames) { (void)frames; return 0; }
-int link_bulk_is_idle(const struct link *link) { (void)link; return 0; }
-uint32_t link_sends_used(const struct link *link) { (void)link; return is.pending; }
-uint32_t link_sends_to(const struct link *link, uint32_t id, enum link_lane lane)
-{
-	(void)link, (void)id, (void)lane;
-	return 0;
+	if (halts) {
+		is.pending -= is.end_at_rest;
+		is.end_at_rest = 0;
+	}
 }
 uint32_t frames_pending(const struct frames *frames) { (void)frames; return is.pending; }
-void frames_bulk(struct frames *frames, struct nic *of) { (void)frames, (void)of; }
-int frames_signal(struct frames *frames, const struct message *message)
+int frames_signal(struct frames *frames, uint32_t to, uint32_t news)
 {
-	(void)frames, (void)message;
+	(void)frames, (void)to, (void)news;
 	return 0;
 }
 int frames_start(struct frames *frames, const struct initiator_args *args)
@@ -237,26 +250,15 @@ int frames_start(struct frames *frames, const struct initiator_args *args)
 	soon();
 	return 0;
 }
-enum frames_brief frames_brief(struct frames *frames, const struct initiator_args *args)
+enum frames_brief frames_brief(struct frames *frames, const struct initiator_args *args,
+			       uint64_t *due)
 {
-	(void)frames, (void)args;
+	(void)frames, (void)args, (void)due;
 	return FRAMES_OTHER;
 }
-uint64_t frames_counter(const struct frames *frames, enum frames_counter counter)
+void frames_ended(struct frames *frames, uint32_t id, uint32_t next)
 {
-	(void)frames, (void)counter;
-	return 0;
-}
-uint64_t link_counter(const struct link *link, enum link_counter counter)
-{
-	(void)link, (void)counter;
-	return 0;
-}
-uint32_t link_peer_bytes(const struct link *link, uint32_t id) { (void)link, (void)id; return 0; }
-void link_give_up(struct link *link, uint64_t now, uint32_t id) { (void)link, (void)now, (void)id; soon(); }
-void link_renewed(struct link *link, uint64_t now, uint32_t id, uint32_t life)
-{
-	(void)link, (void)now, (void)id, (void)life;
+	(void)frames, (void)id, (void)next;
 	soon();
 }
 

@@ -205,10 +205,9 @@ TEST(the_timer_is_set_for_what_the_link_wants)
 		ways[i]();
 		CHECK(is_set());
 	}
-	begin(CONTROL_INTERRUPT, NOTHING, NO_STEP);
-	link_frames_lost(2);
-	CHECK(is_set());
-	begin(CONTROL_INTERRUPT, NOTHING, NO_STEP);
-	link_frames_renewed(2, 512);
-	CHECK(is_set());
+	for (uint32_t next = 0; next <= 512; next += 512) {
+		begin(CONTROL_INTERRUPT, NOTHING, NO_STEP);
+		link_frames_ended(2, next);
+		CHECK(is_set());
+	}
 }

@@ -2,6 +2,7 @@
  * Engines that talk to each other: what the dice say, and who dies. See engines.h.
  */
 #include "engines_state.h"
+#include "../../net/frames/state.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -94,6 +95,7 @@ static int start(struct engines *e, uint32_t from)
 	struct initiator_args args;
 	uint32_t next = op->next;
 	int result = FRAMES_AGAIN;
+	uint64_t due;
 
 	if (e->free == e->n_ops)
 		return 0;
@@ -111,7 +113,7 @@ static int start(struct engines *e, uint32_t from)
 		}
 		e->free = next;
 		if (op->kind == BRIEF)
-			result = frames_brief(frames, &args) == FRAMES_OTHER;
+			result = frames_brief(frames, &args, &due) == FRAMES_OTHER;
 		else
 			result = frames_start(frames, &args);
 		if (result)
@@ -159,7 +161,7 @@ static void restart(struct engines *e, uint32_t node)
 static void feed(struct engines *e, uint32_t node)
 {
 	struct engine *engine = &e->engines[node];
-	uint32_t records = link_records_used(frames_link(e->fabric.nodes[node].frames));
+	uint32_t records = link_records_used(e->fabric.nodes[node].frames->link);
 
 	engines_drain(e, node);
 	while (engine->left && engine->under_way < WINDOW && start(e, node))
@@ -177,8 +179,7 @@ static void announce(struct engines *e, uint32_t node)
 	for (uint32_t i = 0; i < e->config.nodes; i++) {
 		if (i == node)
 			continue;
-		link_renewed(frames_link(e->fabric.nodes[i].frames), netsim_now(e->fabric.sim),
-			     node, incarnation);
+		frames_ended(e->fabric.nodes[i].frames, node, incarnation);
 		feed(e, i);
 	}
 }

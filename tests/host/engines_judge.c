@@ -166,6 +166,7 @@ void engines_judge_end(struct engines *e)
 	for (uint32_t node = 0; node < e->config.nodes; node++) {
 		struct process_view *view = &e->views[node];
 		struct frames *frames = e->fabric.nodes[node].frames;
+		struct frames_figures figures = frames_figures(frames);
 
 		if (e->engines[node].left)
 			engines_wrong(e, "has not started all", node, 0);
@@ -189,12 +190,12 @@ void engines_judge_end(struct engines *e)
 			out += value;
 		block_status(view, STAT_BUSY, &value);
 		e->result.busy += value;
-		if (frames_pending(frames) || link_records_used(frames_link(frames)))
+		if (frames_pending(frames) || figures.records)
 			engines_wrong(e, "has records of messages left", node, 0);
-		e->result.frames += link_counter(frames_link(frames), LINK_FRAMES_OUT);
-		e->result.resent += link_counter(frames_link(frames), LINK_RESENT);
-		e->result.placed += link_counter(frames_link(frames), LINK_PLACED);
-		e->result.ghosts += link_counter(frames_link(frames), LINK_GHOSTS);
+		e->result.frames += figures.link[LINK_FRAMES_OUT];
+		e->result.resent += figures.link[LINK_RESENT];
+		e->result.placed += figures.link[LINK_PLACED];
+		e->result.ghosts += figures.link[LINK_GHOSTS];
 	}
 	if (!e->config.restarts && out != e->result.started)
 		engines_wrong(e, "and others count other operations than were started", 0, out);

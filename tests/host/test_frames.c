@@ -138,8 +138,8 @@ TEST(frames_report_events_in_order)
 	CHECK_IS(next(&s.w, 1, s.eq[1]), EVENT_ACK);
 	CHECK_IS(s.w.event.mlength, 20000);
 	CHECK_IS(next(&s.w, 1, s.eq[1]), -1);
-	CHECK_IS(frames_counter(s.fabric.nodes[1].frames, FRAMES_COPIED_OUT), 0);
-	CHECK_IS(frames_counter(s.fabric.nodes[0].frames, FRAMES_COPIED_IN), 20000);
+	CHECK_IS(frames_figures(s.fabric.nodes[1].frames).copied_out, 0);
+	CHECK_IS(frames_figures(s.fabric.nodes[0].frames).copied_in, 20000);
 	scene_close(&s);
 }
 
@@ -282,7 +282,7 @@ TEST(frames_fail_once)
 	CHECK_IS(fabric_get(&s.fabric, 1, &args), 0);
 	while (n_kept < 2)
 		CHECK_IS(fabric_step(&s.fabric), 1);
-	link_give_up(frames_link(frames), netsim_now(s.fabric.sim), 0);
+	frames_ended(frames, 0, 0);
 	CHECK_IS(status(&s.w, 1, STAT_OP_USED), 0);
 	for (uint32_t i = 0; i < n_kept; i++)
 		sent(nic->context, kept[i]);
@@ -454,7 +454,7 @@ TEST(frames_drop_headers_that_cannot_be)
 		netsim_look(s.fabric.sim, 2);
 	}
 	CHECK_IS(fabric_settle(&s.fabric, LONG_NS), 1);
-	CHECK(frames_counter(s.fabric.nodes[0].frames, FRAMES_BAD) > 500);
+	CHECK(frames_figures(s.fabric.nodes[0].frames).bad > 500);
 	CHECK_IS(link_records_used(liar.link), 0);
 	/* The others are not concerned. */
 	fill(&s.w, 0);
@@ -484,7 +484,7 @@ static void brief_puts(uint32_t rate)
 	config.check_payload = rate != 0;
 	scene_open(&s, &test_limits, &network, &config);
 	md = bind(&s.w, 1, memory(0, 8, 0, HANDLE_NONE), UNLINK_NEVER);
-	copied = frames_counter(s.fabric.nodes[1].frames, FRAMES_COPIED_OUT);
+	copied = frames_figures(s.fabric.nodes[1].frames).copied_out;
 	for (uint64_t i = 0; i < 100; i++) {
 		struct initiator_args args = to(md, 0, 5);
 
@@ -495,7 +495,7 @@ static void brief_puts(uint32_t rate)
 	while (next(&s.w, 0, s.eq_in[0]) >= 0)
 		got++;
 	CHECK_IS(got, 200);                             /* START and END of each */
-	CHECK(frames_counter(s.fabric.nodes[1].frames, FRAMES_COPIED_OUT) > copied);
+	CHECK(frames_figures(s.fabric.nodes[1].frames).copied_out > copied);
 	scene_close(&s);
 }
 
@@ -536,7 +536,7 @@ TEST(frames_drop_messages_whose_headers_cannot_be)
 	wrong = m;
 	wrong.operation = MESSAGE_ACK;                  /* an answer among requests */
 	CHECK_IS(in_whole(frames, 1, LINK_REQUESTS, &wrong, payload, 0), LINK_DROP);
-	CHECK_IS(frames_counter(frames, FRAMES_BAD), 7);
+	CHECK_IS(frames_figures(frames).bad, 7);
 	CHECK_IS(events(&s, 0, s.eq_in[0], EVENT_PUT_END, NI_OK), 0);
 	scene_close(&s);
 }
@@ -556,7 +556,7 @@ TEST(frames_count_brief_puts_that_fail)
 	CHECK(fabric_settle(&s.fabric, LONG_NS));
 	sent = status(&s.w, 1, STAT_BYTES_OUT);
 	CHECK_IS(fabric_start(&s.fabric, 1, &args), PORTALS_OK);
-	link_give_up(frames_link(s.fabric.nodes[1].frames), 1, 0);
+	frames_ended(s.fabric.nodes[1].frames, 0, 0);
 	CHECK(fabric_settle(&s.fabric, LONG_NS));
 	CHECK_IS(status(&s.w, 1, STAT_FAILED), 1);
 	CHECK_IS(status(&s.w, 1, STAT_BYTES_OUT), sent);

@@ -46,12 +46,12 @@ static void offer(struct scene *s, struct md_args args)
 
 static uint64_t copied(const struct scene *s, uint32_t node)
 {
-	return frames_counter(s->fabric.nodes[node].frames, FRAMES_COPIED_IN);
+	return frames_figures(s->fabric.nodes[node].frames).copied_in;
 }
 
 static uint64_t counted(const struct scene *s, uint32_t node, enum link_counter counter)
 {
-	return link_counter(frames_link(s->fabric.nodes[node].frames), counter);
+	return frames_figures(s->fabric.nodes[node].frames).link[counter];
 }
 
 static void put_settled(struct scene *s, uint64_t from, uint64_t bytes, uint64_t at)
@@ -206,7 +206,7 @@ TEST(frames_bulk_of_a_dead_node_ends)
 		while (status(&s.w, 0, STAT_OP_USED) == 0 || counted(&s, 0, LINK_PLACED) < parts)
 			CHECK_IS(fabric_step(&s.fabric), 1);
 		fabric_kill(&s.fabric, 1);
-		link_give_up(frames_link(s.fabric.nodes[0].frames), netsim_now(s.fabric.sim), 1);
+		frames_ended(s.fabric.nodes[0].frames, 1, 0);
 		fill(&s.w, 0);
 		netsim_look(s.fabric.sim, 0);
 		CHECK_IS(fabric_settle(&s.fabric, LONG_NS), 1);

@@ -97,7 +97,7 @@ static void not_believed(struct scene *s, uint32_t node, const struct message *a
 {
 	static const uint8_t payload[LONG] = { 0xee };
 	uint64_t drops = status(&s->w, 0, STAT_DROPPED);
-	uint64_t copied = frames_counter(s->frames, FRAMES_COPIED_IN);
+	uint64_t copied = frames_figures(s->frames).copied_in;
 	uint32_t bytes = answer->operation == MESSAGE_REPLY ? (uint32_t)answer->mlength : 0;
 	struct link_target target;
 
@@ -108,8 +108,8 @@ static void not_believed(struct scene *s, uint32_t node, const struct message *a
 			 LINK_DROP);
 		CHECK_IS(status(&s->w, 0, STAT_DROPPED), ++drops);
 	}
-	CHECK_IS(frames_counter(s->frames, FRAMES_BAD), 0);
-	CHECK_IS(frames_counter(s->frames, FRAMES_COPIED_IN), copied);
+	CHECK_IS(frames_figures(s->frames).bad, 0);
+	CHECK_IS(frames_figures(s->frames).copied_in, copied);
 	CHECK_IS(status(&s->w, 0, STAT_OP_USED), 1);
 	CHECK_IS(next(&s->w, 0, s->eq), -1);          /* SEND_END neither */
 	CHECK(shows(&s->w, 0, 0, 0, 0, WORDS));

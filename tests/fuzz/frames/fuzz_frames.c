@@ -16,6 +16,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include "fuzz_frames.h"
+#include "../../../net/frames/state.h"
 #include "../../../net/link/wire.h"
 #include "../../../net/portals/eq.h"
 #include "../../../net/portals/md.h"
@@ -99,6 +100,11 @@ void frames_port_unlock(void *context)
 void frames_port_wake(void *context, uint32_t events, int upcall)
 {
 	(void)context, (void)events, (void)upcall;
+}
+
+void frames_port_lost(void *context, uint32_t node)
+{
+	(void)context, (void)node;
 }
 
 /* What leaves must be right. */
@@ -313,10 +319,9 @@ static void begin_input(void)
 	now = 1000000;
 	nic.mtu = job & JOB_LONG ? BULK_MTU : MTU;
 	held = card_is_full = broken = was_broken = 0;
-	frames = frames_open(memory, &config, &nic, &view, 0);
-	link_ = frames_link(frames);
+	frames = frames_open(memory, &config, &nic, &bulk, &view, 0);
+	link_ = frames->link;
 	posted = 0;
-	frames_bulk(frames, &bulk);
 	memcpy(shadow, view.memory, SEGMENT);
 }
 
@@ -352,13 +357,10 @@ static void operate(const struct step *step)
 		break;
 	default:
 		if (step->how & 1) {
-			struct message round = header_of(step, 0, 0);
-
-			round.target_nid = step->node % (NODES + 1);
-			frames_signal(frames, &round);
+			frames_signal(frames, step->node % (NODES + 1), step->more);
 			break;
 		}
-		link_give_up(link_, now, step->node % NODES);
+		frames_ended(frames, step->node % NODES, 0);
 	}
 }
 
@@ -383,8 +385,9 @@ static void send_brief(const struct step *step)
 		.target_pid = 1, .pt_index = 2, .match_bits = 5, .length = LENGTH_WHOLE,
 		.operation = MESSAGE_PUT
 	};
+	uint64_t due;
 
-	frames_brief(frames, &args);
+	frames_brief(frames, &args, &due);
 }
 
 static uint32_t kind_of(const struct step *step)
@@ -420,9 +423,9 @@ static void do_step(const struct step *step)
 		if (step->how & 2)
 			break;                 /* nobody has noticed yet */
 		if (step->how & 4)
-			frames_flush(frames);
-		frames_tick(frames);
-		MUST(frames_deadline(frames) >= now || link_look(link_, 1, 0).ready);
+			frames_pause(frames, step->how >> 3 & 1);
+		frames_poll(frames, 1);
+		MUST(frames_wants(frames, 0).at >= now || link_look(link_, 1, 0).ready);
 		break;
 	case STEP_DONE:
 		complete();
@@ -455,7 +458,7 @@ static void end_input(void)
 	broken = 0;
 	for (uint32_t node = 1; node < NODES; node++) {
 		edges = 0;
-		link_give_up(link_, now, node);
+		frames_ended(frames, node, 0);
 	}
 	while (held)
 		complete();

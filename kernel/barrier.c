@@ -19,8 +19,8 @@
  * Which messages are believed is the engine's to say (net/portals/barrier.c). Where a
  * launcher tells of deaths, no message can make a barrier fail.
  *
- * Data: where the barrier under way stands, and in the own view how many were entered; a
- * call that an upcall interrupted is made again, and goes on there.
+ * Where the barrier under way stands is in struct process, and in its view how many were
+ * entered; a call that an upcall interrupted is made again, and goes on there.
  */
 #include <margay/abi.h>
 #include <portals3.h>
@@ -34,22 +34,16 @@
 #include "membership.h"
 #include "node.h"
 #include "portals.h"
+#include "process.h"
 #include "syscall.h"
 #include "time.h"
 #include "wait.h"
 
 #define PING_NS 500000000UL        /* between questions whether somebody is there */
 
-static struct {
-	uint32_t round;            /* of the one under way */
-	bool under_way;            /* entered and neither passed nor failed */
-	bool sent;                 /* this round's message */
-	bool failed;               /* for ever: the others' counts cannot be right any more */
-} barrier;
-
 static uint64_t arrived(uint32_t news)
 {
-	return __atomic_load_n(&own_view.block->barrier[news], __ATOMIC_ACQUIRE);
+	return __atomic_load_n(&own_view()->block->barrier[news], __ATOMIC_ACQUIRE);
 }
 
 static bool is_board(void)
@@ -66,19 +60,21 @@ static bool is_lost(void)
 static bool arrived_or_lost(void *unused)
 {
 	(void)unused;
-	return arrived(barrier.round) >= own_view.job.entered || is_lost();
+	return arrived(this_process()->barrier.round) >= own_view()->job.entered || is_lost();
 }
 
 /* The node of the process that is so many ranks further on, from 0 to size. */
 static uint32_t nid_after(uint32_t step)
 {
-	return node.id - node.rank + (node.rank + step) % node.size;
+	uint32_t rank = this_process()->rank;
+
+	return node.id - rank + (rank + step) % node.size;
 }
 
 /* For the message of this round, or for news that end it. */
 static enum wait_end await_round(void)
 {
-	uint32_t nid = nid_after(node.size - (1u << barrier.round));
+	uint32_t nid = nid_after(node.size - (1u << this_process()->barrier.round));
 
 	for (;;) {
 		uint64_t deadline = is_board() ? deadline_in(PING_NS) : NEVER;
@@ -93,8 +89,10 @@ static enum wait_end await_round(void)
 
 static void fail(void)
 {
-	barrier.under_way = false;
-	barrier.failed = true;
+	struct barrier *barrier = &this_process()->barrier;
+
+	barrier->under_way = false;
+	barrier->failed = true;
 	for (uint32_t step = 1; is_board() && step < node.size; step++)
 		link_frames_signal(nid_after(step), BLOCK_BARRIER_FAILED);
 }
@@ -102,17 +100,19 @@ static void fail(void)
 /* Over frames, round by round. WAIT_TIMEOUT: the barrier fails. */
 static enum wait_end meet_far(void)
 {
-	for (; 1u << barrier.round < node.size; barrier.round++) {
+	struct barrier *barrier = &this_process()->barrier;
+
+	for (; 1u << barrier->round < node.size; barrier->round++) {
 		if (is_lost() ||
-		    (!barrier.sent &&
-		     !link_frames_signal(nid_after(1u << barrier.round), barrier.round)))
+		    (!barrier->sent &&
+		     !link_frames_signal(nid_after(1u << barrier->round), barrier->round)))
 			return WAIT_TIMEOUT;
-		barrier.sent = true;
+		barrier->sent = true;
 		if (await_round() == WAIT_UPCALL)
 			return WAIT_UPCALL;
 		if (is_lost())
 			return WAIT_TIMEOUT;
-		barrier.sent = false;
+		barrier->sent = false;
 	}
 	return WAIT_READY;
 }
@@ -133,17 +133,19 @@ static bool all_entered_or_lost(void *unused)
 {
 	(void)unused;
 	return atomic_load(&node.region->shared->barriers) >=
-	       own_view.job.entered * node.size || is_lost();
+	       own_view()->job.entered * node.size || is_lost();
 }
 
 /* Over shared memory all count, and the last one rings each that sleeps, once. No node
  * enters the next barrier before the counter is complete for this one. */
 static enum wait_end meet_near(void)
 {
+	struct barrier *barrier = &this_process()->barrier;
+
 	if (is_lost())
 		return WAIT_TIMEOUT;
-	if (!barrier.sent) {
-		barrier.sent = true;
+	if (!barrier->sent) {
+		barrier->sent = true;
 		atomic_fetch_add(&node.region->shared->barriers, 1);
 		if (all_entered_or_lost(0))
 			ring_sleepers();
@@ -156,17 +158,18 @@ static enum wait_end meet_near(void)
 
 int64_t sys_ni_barrier(uint64_t ni)
 {
+	struct barrier *barrier = &this_process()->barrier;
 	enum wait_end end;
 
 	if (!portals_is_interface(ni))
 		return PTL_NI_INVALID;
-	if (barrier.failed)
+	if (barrier->failed)
 		return PTL_FAIL;
-	if (!barrier.under_way) {
-		barrier.under_way = true;
-		own_view.job.entered++;
-		barrier.round = 0;
-		barrier.sent = false;
+	if (!barrier->under_way) {
+		barrier->under_way = true;
+		own_view()->job.entered++;
+		barrier->round = 0;
+		barrier->sent = false;
 	}
 	end = node.region && !link_frames ? meet_near() : meet_far();
 	if (end == WAIT_UPCALL)
@@ -175,6 +178,6 @@ int64_t sys_ni_barrier(uint64_t ni)
 		fail();
 		return PTL_FAIL;
 	}
-	barrier.under_way = false;
+	barrier->under_way = false;
 	return PTL_OK;
 }

@@ -110,6 +110,7 @@ void cpu_start(void)
 {
 	cpu_boot.self = &cpu_boot;
 	cpu_boot.id = cpuid(1, 0).ebx >> 24;
+	cpu_boot.timer_ns = NEVER;
 	tss.rsp[0] = (uint64_t)kernel_stack_top;
 	tss.io_map = sizeof(tss);
 	for (int i = 0; i < IST_COUNT; i++)

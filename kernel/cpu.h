@@ -35,6 +35,10 @@ struct cpu {
 	struct cpu *self;          /* so that C needs one load from gs */
 	uint64_t id;               /* local APIC id */
 	uint8_t upcall;            /* 1: enter the library on the way to ring 3 (upcall.c) */
+	bool halted;               /* a doorbell's work may halt for a lock in turn (wait.c), */
+	bool waits_for_lock;       /* and must not take one then (link_shm.c) */
+	const char *waits_for;     /* what for, while it waits (wait.c) */
+	uint64_t timer_ns;         /* what its timer is armed for (time.c) */
 };
 
 extern struct cpu cpu_boot;

@@ -16,6 +16,7 @@
 #include "machine.h"
 #include "node.h"
 #include "portals.h"
+#include "process.h"
 #include "report.h"
 
 static void write_counters(void)
@@ -49,10 +50,10 @@ static _Noreturn void end(enum node_state state, unsigned status, unsigned signa
 		atomic_store(&node.own->state, state);
 		ivshmem_ring(node.region->nodes);
 	} else if (signal) {
-		kernel_line("rank %u ended by signal %u (%s)", node.rank, signal,
+		kernel_line("rank %u ended by signal %u (%s)", this_process()->rank, signal,
 		            signal_name(signal));
 	} else {
-		kernel_line("rank %u exited with status %u", node.rank, status);
+		kernel_line("rank %u exited with status %u", this_process()->rank, status);
 	}
 	link_frames_linger();
 	cards_stop();

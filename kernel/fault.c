@@ -12,6 +12,7 @@
 #include "format.h"
 #include "memory.h"
 #include "node.h"
+#include "process.h"
 #include "report.h"
 #include "vectors.h"
 #include "x86.h"
@@ -61,7 +62,7 @@ static int node_at(uint64_t physical)
 /* Part of the segment, or of the rest of the address space, in words. */
 static void describe_place(uint64_t address, char *out, size_t bytes)
 {
-	const struct segment *s = &node.segment;
+	const struct segment *s = &this_process()->segment;
 	uint64_t offset = address - APP_BASE;
 	int owner;
 

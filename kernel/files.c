@@ -14,6 +14,7 @@
 #include "errno.h"
 #include "memory.h"
 #include "node.h"
+#include "process.h"
 #include "string.h"
 #include "time.h"
 #include "wait.h"
@@ -120,7 +121,7 @@ int64_t stdin_read(void *to, uint64_t bytes)
 	there = available();       /* once: the launcher adds to it */
 	if (damaged)
 		kernel_line("rank %u (node %u): the ring of standard input is damaged; nothing more "
-		            "is read from it", node.rank, node.id);
+		            "is read from it", this_process()->rank, node.id);
 	if (bytes > there)
 		bytes = there;
 	first = size - (taken & (size - 1));

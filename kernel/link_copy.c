@@ -7,6 +7,7 @@
 #include "../net/port.h"
 #include "../net/portals/iovec.h"
 #include "memory.h"
+#include "process.h"
 
 /* Copies whose two ends differ by less than this modulo COLLISION_PERIOD
  * thrash the emulator's translation cache (docs/measurements.md). */
@@ -16,12 +17,12 @@
 /* The alias of a byte of the own segment that does not collide with `other`. */
 static uint8_t *own_alias(uint64_t offset, const uint8_t *other)
 {
-	uint8_t *alias = node.segment.alias + offset;
+	uint8_t *alias = this_process()->segment.alias + offset;
 	uint64_t apart = (uint64_t)(other - alias) + COLLISION_MARGIN;
 
 	if ((apart & (COLLISION_PERIOD - 1)) >= 2 * COLLISION_MARGIN)
 		return alias;
-	return node.segment.shifted + offset;
+	return this_process()->segment.shifted + offset;
 }
 
 /* One piece to another. */
@@ -31,9 +32,9 @@ static void copy_piece(const struct process_view *to, uint64_t at, const struct 
 	uint8_t *t = to->memory + at;
 	const uint8_t *f = from->memory + offset;
 
-	if (to != &own_view) {
+	if (to != own_view()) {
 		f = own_alias(offset, t);
-	} else if (from != &own_view) {
+	} else if (from != own_view()) {
 		t = own_alias(at, f);
 	} else if (at - offset < bytes || offset - at < bytes) {
 		port_move(t, f, bytes); /* wants both in one mapping */

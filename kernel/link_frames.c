@@ -13,6 +13,7 @@
 #include "node.h"
 #include "panic.h"
 #include "parameters.h"
+#include "process.h"
 #include "string.h"
 #include "time.h"
 #include "upcall.h"
@@ -43,7 +44,6 @@ static uint64_t heard_after_ns;    /* and how long after the time before, */
 static uint64_t heard_before_ns;   /* and the same of that */
 static uint64_t leisure_ns = LEISURE_NS; /* that, while frames come and go quickly */
 static bool flooded;               /* frames are left that nobody will interrupt for */
-static uint64_t *calls;            /* margay_start's, or null: no application yet */
 
 static const struct block_limits limits = BLOCK_DEFAULT_LIMITS;
 
@@ -90,14 +90,16 @@ void link_frames_start(void)
 	config = frames_config(node.id, node.size, incarnation(), nic, bulk);
 	config.strict = parameters.strict;
 	/* boards are switched on one by one; of a region's dead the launcher tells */
-	config.patience = node.region ? LINK_NEVER : deadline_in(parameters.patience * 1000000000UL);
+	config.patience = node.region ? LINK_NEVER :
+			  deadline_in(parameters.patience * 1000000000UL);
 	if (node.region) /* a living node may get no core for seconds */
 		config.tries = TRIES;
 	config.check_payload = parameters.crc;
 	config.keyed = parameters.keyed;
 	memcpy(config.key, parameters.key, sizeof(config.key));
 	bytes = frames_bytes(&config, &limits);
-	link_frames = frames_open(memory_take(bytes, PAGE_BYTES), &config, nic, bulk, &own_view, 0);
+	link_frames = frames_open(memory_take(bytes, PAGE_BYTES), &config, nic, bulk,
+				  own_view(), 0);
 	if (!link_frames)
 		panic("the link over card 0 cannot be: its frames are too short");
 	interrupts(parameters.control != CONTROL_POLL);
@@ -173,6 +175,8 @@ uint32_t link_frames_poll(void)
  * then only itself waits. */
 static void tell(bool holds)
 {
+	uint64_t *calls = this_process()->calls;
+
 	if (calls)
 		*calls = holds || parameters.control != CONTROL_INTERRUPT;
 }
@@ -304,9 +308,9 @@ void link_frames_resume(void)
 	set_timer();
 }
 
-void link_frames_enter(uint64_t *word)
+void link_frames_enter(uint64_t *calls)
 {
-	calls = word;
+	this_process()->calls = calls;
 	tell(false);
 	link_frames_resume();
 }

@@ -1,6 +1,6 @@
 /*
- * The port of the near transport. Data: the own view, and a view per peer that was ever sent
- * to. All of it is used by this node's one processor only, with interrupts off.
+ * The port of the near transport. Data: a view per peer that was ever sent to. All of it is
+ * used by this node's one processor only, with interrupts off.
  */
 #include "link_shm.h"
 
@@ -16,6 +16,7 @@
 #include "node.h"
 #include "panic.h"
 #include "parameters.h"
+#include "process.h"
 #include "time.h"
 #include "upcall.h"
 #include "wait.h"
@@ -27,13 +28,11 @@
 /* A node that waits for a lock looks again this often, and asks its owner (lock.h). */
 #define LOCK_LOOK_NS      1000000000UL
 
-struct process_view own_view;
 uint32_t link_near_first, link_near_nodes;
 
 static struct process_view *peers; /* of near nodes by id; block is null until first used */
 static struct process_view **reached; /* of each near node that was reached, and lives */
 static struct shm_member member;
-static bool waiting_for_lock;      /* a doorbell now must not take a lock */
 
 static const struct block_limits limits = BLOCK_DEFAULT_LIMITS;
 
@@ -49,9 +48,9 @@ void shm_port_halt(const struct shm_member *self, uint32_t owner)
 {
 	uint64_t until = deadline_in(LOCK_LOOK_NS);
 
-	waiting_for_lock = true;
+	this_cpu()->waits_for_lock = true;
 	wait_halted(until);
-	waiting_for_lock = false;
+	this_cpu()->waits_for_lock = false;
 	/* The two nodes may wait for each other, so this one answers here, too. */
 	if (atomic_fetch_and(&node.own->requests, ~REGION_REQUEST_LOCKS) & REGION_REQUEST_LOCKS)
 		link_disown_locks();
@@ -74,7 +73,7 @@ static bool take(struct process_view *view)
 
 bool link_waits_for_lock(void)
 {
-	return waiting_for_lock;
+	return this_cpu()->waits_for_lock;
 }
 
 /* No lock is held after this: the place to settle what a doorbell told of while a
@@ -87,18 +86,18 @@ static void give(struct process_view *view)
 
 bool link_lock(void)
 {
-	return take(&own_view);
+	return take(own_view());
 }
 
 void link_unlock(void)
 {
-	give(&own_view);
+	give(own_view());
 }
 
 bool link_is_broken(void)
 {
 	return node.region &&
-	       shm_lock_is_dead((const struct shm_lock *)own_view.block->lock, &member);
+	       shm_lock_is_dead((const struct shm_lock *)own_view()->block->lock, &member);
 }
 
 /* ---- peers ---- */
@@ -108,7 +107,7 @@ bool link_is_broken(void)
 __attribute__((noinline, cold))
 static bool meet(uint32_t nid)
 {
-	struct process_view *peer = &peers[nid], view = own_view;
+	struct process_view *peer = &peers[nid], view = *own_view();
 	uint8_t *slice = region_slice(node.region, nid);
 
 	if (!membership_await(nid))
@@ -129,7 +128,7 @@ static bool meet(uint32_t nid)
 static struct process_view *view_of(uint32_t nid)
 {
 	if (nid == node.id)
-		return &own_view;
+		return own_view();
 	if (!node.region || membership_is_dead(nid) || (!peers[nid].block && !meet(nid)))
 		return 0;
 	reached[nid - link_near_first] = &peers[nid];
@@ -171,7 +170,7 @@ int near_port_wait(void *unused, const struct process_view *view, uint32_t tries
 {
 	(void)unused;
 	wait_time(deadline_in(BUSY_RETRY_NS), "an operation record of the target");
-	return (view == &own_view || !membership_is_dead(view->nid)) && tries < BUSY_RETRIES;
+	return (view == own_view() || !membership_is_dead(view->nid)) && tries < BUSY_RETRIES;
 }
 
 struct process_view *near_port_peer(void *unused, struct process_view *me, uint32_t nid)
@@ -253,31 +252,36 @@ _Noreturn void link_hold(uint32_t nid)
 
 void link_start(void)
 {
+	struct process *process = this_process();
+	struct process_view *view = &process->view;
+
 	member = (struct shm_member){ .region = node.region, .node = node.id };
-	own_view = (struct process_view){
-		.nid = node.id, .pid = node.pid, .uid = node.uid, .jid = node.jid,
+	*view = (struct process_view){
+		.nid = node.id, .pid = process->pid, .uid = process->uid, .jid = process->jid,
 		.base = APP_BASE, .seed = parameters.seed ? parameters.seed : cpu_random(),
-		.job = { .first_nid = node.id - node.rank, .processes = node.size,
+		.job = { .first_nid = node.id - process->rank, .processes = node.size,
 		         .launched = node.region != 0 },
 	};
 	link_near_first = parameters.frames ? node.id : 0;
 	link_near_nodes = parameters.frames ? 1 : node.size;
-	if (view_init(&own_view, node.block.pointer, node.block.bytes, &limits))
+	if (view_init(view, process->block.pointer, process->block.bytes, &limits))
 		panic("a process block needs %lu bytes, and the region keeps %lu for it: "
 		      "image and launcher are of different versions, build both again",
-		      block_bytes(&limits), node.block.bytes);
+		      block_bytes(&limits), process->block.bytes);
 	if (link_near_nodes > 1)
 		peers = memory_take(node.size * sizeof(*peers), PAGE_BYTES);
 	reached = memory_take(link_near_nodes * sizeof(*reached), PAGE_BYTES);
-	reached[node.id - link_near_first] = &own_view;
-	take(&own_view);
-	block_init(&own_view);
-	give(&own_view);
+	reached[node.id - link_near_first] = view;
+	take(view);
+	block_init(view);
+	give(view);
 }
 
 void link_set_segment(void)
 {
-	own_view.memory = node.segment.alias;
-	own_view.sources = node.segment.shifted;
-	own_view.bytes = node.segment.bytes;
+	struct process *process = this_process();
+
+	process->view.memory = process->segment.alias;
+	process->view.sources = process->segment.shifted;
+	process->view.bytes = process->segment.bytes;
 }

@@ -13,16 +13,13 @@
 
 #include "../net/portals/near.h"
 
-/* This process's own view; its memory is set by link_set_segment. */
-extern struct process_view own_view;
-
 /* The nodes that this transport reaches: all of the job, or with link=frames only this one. */
 extern uint32_t link_near_first, link_near_nodes;
 
-/* Format the own block and announce it. Once, while booting. */
+/* Make this process's view and format its block. Once, while booting. */
 void link_start(void);
 
-/* The segment is known: messages may touch it from now on. */
+/* The process's segment is known: messages may touch it from now on. */
 void link_set_segment(void);
 
 /* The own block's lock. False: its owner died while holding it, the block is

@@ -15,6 +15,7 @@
 #include "memory.h"
 #include "node.h"
 #include "panic.h"
+#include "process.h"
 #include "time.h"
 #include "upcall.h"
 #include "wait.h"
@@ -83,7 +84,7 @@ static void settle_death(uint32_t nid)
 		link_frames_ended(nid, 0);
 	if (!link_lock())
 		return;
-	block_peer_died(&own_view, nid, 0);
+	block_peer_died(own_view(), nid, 0);
 	link_unlock();
 	upcall_look();
 }

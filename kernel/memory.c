@@ -12,6 +12,7 @@
 #include "image.h"
 #include "node.h"
 #include "panic.h"
+#include "process.h"
 #include "string.h"
 #include "x86.h"
 
@@ -174,10 +175,10 @@ uint64_t memory_physical(const void *pointer)
 		return address;
 	if (address - DIRECT_BASE < DIRECT_END - DIRECT_BASE)
 		return address - DIRECT_BASE;
-	if (address - APP_BASE < node.segment.bytes)
-		return node.segment.physical + (address - APP_BASE);
-	if (address - SHIFTED_BASE < node.segment.bytes)
-		return node.segment.physical + (address - SHIFTED_BASE);
+	if (address - APP_BASE < this_process()->segment.bytes)
+		return this_process()->segment.physical + (address - APP_BASE);
+	if (address - SHIFTED_BASE < this_process()->segment.bytes)
+		return this_process()->segment.physical + (address - SHIFTED_BASE);
 	panic("no device may use the address %016lx", address);
 }
 
@@ -251,7 +252,7 @@ bool memory_map_shifted(uint64_t address)
 {
 	uint64_t offset = address - SHIFTED_BASE, physical, *entry, *table;
 
-	if (address < SHIFTED_BASE || offset >= node.segment.bytes || !shifted.tables)
+	if (address < SHIFTED_BASE || offset >= this_process()->segment.bytes || !shifted.tables)
 		return false;
 	entry = entry_for(address, 2);
 	if (*entry)
@@ -266,9 +267,9 @@ bool memory_map_shifted(uint64_t address)
 
 	/* What the table covers begins before the segment, or ends behind it. */
 	address &= -LARGE_BYTES;
-	physical = node.segment.physical + address - SHIFTED_BASE;
+	physical = this_process()->segment.physical + address - SHIFTED_BASE;
 	for (uint32_t i = 0; i < ENTRIES; i++, address += PAGE_BYTES, physical += PAGE_BYTES)
-		table[i] = address - SHIFTED_BASE < node.segment.bytes ?
+		table[i] = address - SHIFTED_BASE < this_process()->segment.bytes ?
 		           physical | P_PRESENT | P_WRITE | P_NX : 0;
 	*entry = (uint64_t)table | P_TABLE;
 	return true;
@@ -276,7 +277,7 @@ bool memory_map_shifted(uint64_t address)
 
 void memory_map_segment(void)
 {
-	struct segment *s = &node.segment;
+	struct segment *s = &this_process()->segment;
 
 	s->alias = map_physical(s->physical, s->bytes, MAP_MEMORY);
 	s->shifted = (uint8_t *)SHIFTED_BASE;

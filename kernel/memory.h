@@ -58,7 +58,7 @@ uint64_t memory_physical(const void *pointer);
  * Both are multiples of 4096. Call once. */
 void memory_map_events(uint64_t physical, uint64_t bytes);
 
-/* Maps node.segment (physical, bytes and offsets are set) for the application,
+/* Maps the process's segment (physical, bytes and offsets are set) for the application,
  * and sets both aliases. Call once. */
 void memory_map_segment(void);
 

@@ -17,6 +17,7 @@
 #include "machine.h"
 #include "node.h"
 #include "parameters.h"
+#include "process.h"
 #include "report.h"
 #include "vectors.h"
 #include "x86.h"
@@ -48,7 +49,7 @@ static void begin(const char *text)
 	default: cpu_stop();
 	}
 	console_panic();
-	kernel_line("rank %u (node %u): kernel panic: %s", node.rank, node.id, text);
+	kernel_line("rank %u (node %u): kernel panic: %s", this_process()->rank, node.id, text);
 }
 
 void panic(const char *format, ...)

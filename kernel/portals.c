@@ -7,7 +7,7 @@
  * block's lock for the engine's call, and turns the engine's result into a
  * PTL_* value. The contracts are in include/portals3.h.
  *
- * Data: the interface's handle, its users, and what was granted to them.
+ * The interface's handle, its users and what was granted to them are in struct process.
  */
 #include "portals.h"
 
@@ -21,6 +21,7 @@
 #include "membership.h"
 #include "memory.h"
 #include "node.h"
+#include "process.h"
 #include "syscall.h"
 #include "time.h"
 #include "uaccess.h"
@@ -30,9 +31,6 @@
 #define STOP_NS 10000000000UL      /* at PtlNIFini and at the end, for others' operations */
 
 static const struct block_limits limits = BLOCK_DEFAULT_LIMITS;
-static uint32_t users;             /* NI_INITs not yet undone */
-static handle_t interface;
-static bool opened_before;         /* the block is not fresh: NI_INIT formats it again */
 
 /* ---- start and stop ---- */
 
@@ -42,7 +40,8 @@ static void map_events(void)
 	struct block_layout layout;
 
 	block_layout(&limits, &layout);
-	memory_map_events(node.block.physical + layout.slots, layout.bytes - layout.slots);
+	memory_map_events(this_process()->block.physical + layout.slots,
+	                  layout.bytes - layout.slots);
 }
 
 void portals_start(void)
@@ -51,7 +50,7 @@ void portals_start(void)
 		uint64_t bytes = block_bytes(&limits);
 		uint8_t *block = memory_take(bytes, BLOCK_PAGE);
 
-		node.block = (struct block_place){ (uint64_t)block, bytes, block };
+		this_process()->block = (struct block_place){ (uint64_t)block, bytes, block };
 	}
 	link_start();
 	link_frames_start();
@@ -63,7 +62,7 @@ void portals_start(void)
 static bool nothing_pending(void *unused)
 {
 	(void)unused;
-	return block_pending(&own_view) == 0 || link_is_broken();
+	return block_pending(own_view()) == 0 || link_is_broken();
 }
 
 /* In shared memory a damaged block may count operations that nothing will end. Over frames
@@ -78,17 +77,17 @@ static int close_block(uint64_t deadline)
 {
 	if (!link_lock())
 		return PTL_FAIL;
-	block_close(&own_view);
+	block_close(own_view());
 	link_unlock();
 	if (!wait_until(nothing_pending, 0, deadline,
 	                "other nodes' operations in this process to end")) {
 		kernel_line("rank %u (node %u): other nodes' operations in this process do not end",
-		            node.rank, node.id);
+		            this_process()->rank, node.id);
 		return PTL_FAIL;
 	}
 	upcall_remove_all();
-	users = 0;
-	interface = HANDLE_NONE;
+	this_process()->interface.users = 0;
+	this_process()->interface.handle = HANDLE_NONE;
 	return PTL_OK;
 }
 
@@ -97,7 +96,7 @@ void portals_stop(void)
 	portals_count();
 	/* The node's memory is not used again in this job: an operation that still goes on there
 	 * after that time, or is there by damage only, harms nothing. */
-	if (users)
+	if (portals_is_open())
 		close_block(stop_deadline());
 }
 
@@ -115,7 +114,7 @@ void portals_count(void)
 	};
 
 	for (unsigned i = 0; i < sizeof(shown) / sizeof(shown[0]); i++)
-		block_status(&own_view, shown[i].from, &node.counters[shown[i].counter]);
+		block_status(own_view(), shown[i].from, &node.counters[shown[i].counter]);
 	link_frames_count();
 }
 
@@ -123,12 +122,12 @@ void portals_count(void)
 
 bool portals_is_open(void)
 {
-	return users != 0;
+	return this_process()->interface.users != 0;
 }
 
 bool portals_is_interface(uint64_t ni)
 {
-	return users && ni == interface;
+	return portals_is_open() && ni == this_process()->interface.handle;
 }
 
 /* What an interface can have at most. */
@@ -142,8 +141,6 @@ static ptl_ni_limits_t most(void)
 	};
 }
 
-ptl_ni_limits_t portals_granted;
-
 /* A limit that there is, from `least` on, or the most. */
 static int grant(int wanted, int least, int maximum)
 {
@@ -153,7 +150,7 @@ static int grant(int wanted, int least, int maximum)
 /* Between block_init and block_open. */
 static void grant_limits(const ptl_ni_limits_t *wanted)
 {
-	ptl_ni_limits_t all = most(), *given = &portals_granted;
+	ptl_ni_limits_t all = most(), *given = &this_process()->interface.granted;
 	struct block_limits block;
 
 	*given = (ptl_ni_limits_t){
@@ -170,7 +167,7 @@ static void grant_limits(const ptl_ni_limits_t *wanted)
 		.portals = given->max_pt_index + 1, .acs = given->max_ac_index + 1,
 		.mes = given->max_mes, .mds = given->max_mds, .eqs = given->max_eqs,
 	};
-	block_grant(&own_view, &block, given->max_me_list, given->max_md_iovecs);
+	block_grant(own_view(), &block, given->max_me_list, given->max_md_iovecs);
 }
 
 int64_t sys_ni_init(uint64_t iface, uint64_t pid, uint64_t desired, uint64_t actual,
@@ -179,40 +176,43 @@ int64_t sys_ni_init(uint64_t iface, uint64_t pid, uint64_t desired, uint64_t act
 	uint64_t *handle = user_range(ni, sizeof(*handle), USER_WRITE);
 	ptl_ni_limits_t *limits_out = user_range(actual, sizeof(*limits_out), USER_WRITE);
 	const ptl_ni_limits_t *limits_in = user_range(desired, sizeof(*limits_in), USER_READ);
+	struct interface *interface = &this_process()->interface;
 	ptl_ni_limits_t wanted = most();
 
 	if (!handle || (actual && !limits_out) || (desired && !limits_in))
 		return PTL_SEGV;
 	if (iface != PTL_IFACE_DEFAULT)
 		return PTL_IFACE_INVALID;
-	if ((uint32_t)pid != PTL_PID_ANY && (uint32_t)pid != node.pid)
+	if ((uint32_t)pid != PTL_PID_ANY && (uint32_t)pid != this_process()->pid)
 		return PTL_PID_INVALID;
 	if (desired)
 		wanted = *limits_in; /* once: a message may change it meanwhile */
-	if (!users) {
+	if (!interface->users) {
 		link_set_segment();
 		if (!link_lock())
 			return PTL_FAIL;
-		if (opened_before)
-			block_init(&own_view);
-		opened_before = true;
+		if (interface->opened_before)
+			block_init(own_view());
+		interface->opened_before = true;
 		grant_limits(&wanted);
-		interface = block_open(&own_view);
+		interface->handle = block_open(own_view());
 		link_unlock();
 	}
-	users++;
-	*handle = interface;
+	interface->users++;
+	*handle = interface->handle;
 	if (actual)
-		*limits_out = portals_granted;
+		*limits_out = interface->granted;
 	return PTL_OK;
 }
 
 int64_t sys_ni_fini(uint64_t ni)
 {
+	struct interface *interface = &this_process()->interface;
+
 	if (!portals_is_interface(ni))
 		return PTL_NI_INVALID;
-	if (users > 1) {
-		users--;
+	if (interface->users > 1) {
+		interface->users--;
 		return PTL_OK;
 	}
 	return close_block(stop_deadline());
@@ -228,18 +228,18 @@ int64_t sys_ni_status(uint64_t ni, uint64_t status_register, uint64_t value)
 		return PTL_NI_INVALID;
 	if (link_frames) /* who waits for a register to change must see it change */
 		link_frames_look();
-	return -block_status(&own_view, status_register, out);
+	return -block_status(own_view(), status_register, out);
 }
 
 int64_t portals_with_handle(int (*call)(struct process_view *, handle_t), uint64_t handle)
 {
 	int error;
 
-	if (!users)
+	if (!portals_is_open())
 		return PTL_NO_INIT;
 	if (!link_lock())
 		return PTL_FAIL;
-	error = call(&own_view, handle);
+	error = call(own_view(), handle);
 	link_unlock();
 	return -error;
 }
@@ -250,11 +250,11 @@ int64_t sys_ni_handle(uint64_t handle, uint64_t ni)
 
 	if (!out)
 		return PTL_SEGV;
-	if (!users)
+	if (!portals_is_open())
 		return PTL_NO_INIT;
-	if (!block_is_alive(&own_view, handle))
+	if (!block_is_alive(own_view(), handle))
 		return PTL_HANDLE_INVALID;
-	*out = interface;
+	*out = this_process()->interface.handle;
 	return PTL_OK;
 }
 
@@ -268,7 +268,7 @@ int64_t sys_ni_dist(uint64_t ni, uint64_t target, uint64_t distance)
 		return PTL_SEGV;
 	if (!portals_is_interface(ni))
 		return PTL_NI_INVALID;
-	if (nid >= node.size || pid != node.pid)
+	if (nid >= node.size || pid != this_process()->pid)
 		return PTL_PROCESS_INVALID;
 	*out = nid != node.id;
 	return PTL_OK;
@@ -290,7 +290,7 @@ int64_t sys_ac_entry(uint64_t args)
 		return PTL_NI_INVALID;
 	if (!link_lock())
 		return PTL_FAIL;
-	error = ac_set(&own_view, in.index, &entry);
+	error = ac_set(own_view(), in.index, &entry);
 	link_unlock();
 	return -error;
 }

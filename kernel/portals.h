@@ -9,13 +9,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "../net/portals/process.h"
+#include "process.h"
 
 /* Bring node.counters up to date with the process block's. */
 void portals_count(void);
-
-/* What PtlNIInit has granted, while the interface is initialised. */
-extern ptl_ni_limits_t portals_granted;
 
 /* The interface is initialised: else a call returns PTL_NO_INIT. */
 bool portals_is_open(void);

@@ -7,6 +7,7 @@
 #include "../net/portals/eq.h"
 #include "link_shm.h"
 #include "portals.h"
+#include "process.h"
 #include "syscall.h"
 #include "time.h"
 #include "uaccess.h"
@@ -30,7 +31,7 @@ int64_t sys_eq_alloc(uint64_t ni, uint64_t slots, uint64_t read_index, uint64_t 
 		return PTL_NI_INVALID;
 	if (!link_lock())
 		return PTL_FAIL;
-	error = eq_alloc(&own_view, slots, read_index, entry != 0, &info);
+	error = eq_alloc(own_view(), slots, read_index, entry != 0, &info);
 	link_unlock();
 	if (!error && entry)
 		upcall_add(info.handle, entry, stack);
@@ -64,7 +65,7 @@ static int64_t look(const struct queues *queues)
 	int64_t found = PTL_EQ_EMPTY;
 
 	for (uint64_t i = 0; i < queues->count; i++) {
-		int64_t unread = eq_unread(&own_view, queues->handles[i]);
+		int64_t unread = eq_unread(own_view(), queues->handles[i]);
 
 		if (unread < 0)
 			return PTL_EQ_INVALID;
@@ -85,7 +86,7 @@ int64_t sys_eq_wait(uint64_t eqs, uint64_t n, uint64_t timeout)
 	struct queues queues = { .count = n };
 	int64_t found;
 
-	if (n < 1 || n > own_view.limits.eqs)
+	if (n < 1 || n > own_view()->limits.eqs)
 		return PTL_EQ_INVALID;
 	queues.handles = user_range(eqs, n * sizeof(uint64_t), USER_READ);
 	if (!queues.handles)

@@ -10,6 +10,7 @@
 #include "link_frames.h"
 #include "link_shm.h"
 #include "portals.h"
+#include "process.h"
 #include "syscall.h"
 #include "time.h"
 #include "uaccess.h"
@@ -63,11 +64,11 @@ static int64_t new_me(uint64_t args, uint64_t handle, enum entry_place place, ui
 	if (!link_lock())
 		return PTL_FAIL;
 	if (place == AT_ENTRY)
-		error = me_insert(&own_view, in.base, &me, result);
+		error = me_insert(own_view(), in.base, &me, result);
 	else if (place == AT_PORTAL)
-		error = me_attach(&own_view, in.pt_index, &me, result);
+		error = me_attach(own_view(), in.pt_index, &me, result);
 	else
-		error = me_attach_any(&own_view, pt_index, &me, result);
+		error = me_attach_any(own_view(), pt_index, &me, result);
 	link_unlock();
 	return -error;
 }
@@ -127,11 +128,11 @@ static int64_t new_md(enum md_place place, uint64_t base, uint64_t md, uint64_t 
 	if (!link_lock())
 		return PTL_FAIL;
 	if (place == OF_ENTRY)
-		error = md_attach(&own_view, base, &args, unlink, result);
+		error = md_attach(own_view(), base, &args, unlink, result);
 	else if (place == OF_ENTRY_OF_MD)
-		error = md_insert(&own_view, base, &args, unlink, position, result);
+		error = md_insert(own_view(), base, &args, unlink, position, result);
 	else
-		error = md_bind(&own_view, &args, unlink, result);
+		error = md_bind(own_view(), &args, unlink, result);
 	link_unlock();
 	return -error;
 }
@@ -154,7 +155,7 @@ int64_t sys_md_bind(uint64_t ni, uint64_t md, uint64_t unlink, uint64_t handle)
 
 static bool is_ours_no_more(void *handle)
 {
-	return md_started(&own_view, *(const handle_t *)handle) == 0;
+	return md_started(own_view(), *(const handle_t *)handle) == 0;
 }
 
 /* What this process has started with a descriptor has ended when the call that started
@@ -183,7 +184,7 @@ int64_t sys_md_update(uint64_t md, uint64_t old_md, uint64_t new_md, uint64_t te
 		settle(md);
 	if (!link_lock())
 		return PTL_FAIL;
-	error = md_update(&own_view, md, old_md ? old : 0, new_md ? &args : 0, test_eq);
+	error = md_update(own_view(), md, old_md ? old : 0, new_md ? &args : 0, test_eq);
 	link_unlock();
 	return -error;
 }
@@ -227,7 +228,7 @@ int64_t sys_me_md_post(uint64_t args, uint64_t base, uint64_t match_id, uint64_t
 	};
 	if (!link_lock())
 		return PTL_FAIL;
-	error = post_entry(&own_view, &post, me, md);
+	error = post_entry(own_view(), &post, me, md);
 	link_unlock();
 	return -error;
 }

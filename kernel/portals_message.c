@@ -7,6 +7,7 @@
 
 #include "cpu.h"
 #include "portals.h"
+#include "process.h"
 #include "syscall.h"
 #include "transport.h"
 #include "uaccess.h"
@@ -136,7 +137,7 @@ int64_t sys_get_put(uint64_t operation)
 	args.operation = MESSAGE_GETPUT;
 	args.length = LENGTH_WHOLE;
 	args.local_offset = 0;
-	args.most = (uint64_t)portals_granted.max_getput_md;
+	args.most = (uint64_t)this_process()->interface.granted.max_getput_md;
 	return start(&args);
 }
 

@@ -1,6 +1,6 @@
 /*
- * Placing and starting the application. Data: when it was started. Runs once,
- * at boot, when everything else is ready.
+ * Placing and starting the application. Data: the process. Runs once, at boot, when
+ * everything else is ready.
  */
 #include "process.h"
 
@@ -25,7 +25,7 @@
 #define HEAP_LEAST     0x10000UL
 #define STACK_ALIGN    16UL
 
-static uint64_t started_ns;
+struct process process_boot;
 
 static bool is_zero(const uint8_t *page)
 {
@@ -56,7 +56,7 @@ static uint64_t offset_of(const uint8_t *symbol)
 
 static void place_segment(void)
 {
-	struct segment *s = &node.segment;
+	struct segment *s = &this_process()->segment;
 	const struct region *region = node.region;
 
 	if (region) {
@@ -71,7 +71,7 @@ static void place_segment(void)
 /* Where things are in the segment. Panics if they do not fit. */
 static void divide_segment(void)
 {
-	struct segment *s = &node.segment;
+	struct segment *s = &this_process()->segment;
 	uint64_t stack = parameters.stack_bytes, image = offset_of(margay_app_bss_end);
 
 	if (!stack)
@@ -90,7 +90,7 @@ static void divide_segment(void)
 
 void process_load(void)
 {
-	struct segment *s = &node.segment;
+	struct segment *s = &this_process()->segment;
 	uint64_t loaded = offset_of(margay_app_data_end);
 
 	place_segment();
@@ -107,9 +107,9 @@ void process_load(void)
 static uint8_t *take(uint64_t *top, uint64_t bytes)
 {
 	*top = (*top - bytes) & -STACK_ALIGN;
-	if (*top < (node.segment.stack_offset + node.segment.bytes) / 2)
+	if (*top < (this_process()->segment.stack_offset + this_process()->segment.bytes) / 2)
 		panic("arguments and environment fill half of the stack (margay run --stack)");
-	return node.segment.alias + *top;
+	return this_process()->segment.alias + *top;
 }
 
 /* Puts strings and their table on the stack; returns the table's user address. */
@@ -132,7 +132,8 @@ static uint64_t put_strings(uint64_t *top, const char *const *strings, uint32_t 
 
 void process_start(void)
 {
-	struct segment *s = &node.segment;
+	struct process *process = this_process();
+	struct segment *s = &process->segment;
 	uint64_t top = s->bytes, argument, calls_at, *calls;
 	struct margay_start *start = (struct margay_start *)take(&top, sizeof(*start));
 
@@ -147,10 +148,10 @@ void process_start(void)
 		.heap = ((uint64_t)margay_app_bss_end + STACK_ALIGN - 1) & -STACK_ALIGN,
 		.heap_end = APP_BASE + s->guard_offset,
 		.stack_bytes = s->bytes - s->stack_offset,
-		.rank = node.rank,
+		.rank = process->rank,
 		.size = node.size,
 		.nid = node.id,
-		.pid = node.pid,
+		.pid = process->pid,
 		.tsc_hz = node.tsc_hz,
 		.calls = link_frames ? calls_at : 0,
 	};
@@ -158,18 +159,13 @@ void process_start(void)
 	start->wall_ns = wall_ns();
 	start->tsc_start = rdtsc();
 	start->mono_ns = tsc_to_ns(start->tsc_start);
-	started_ns = start->mono_ns;
+	process->started_ns = start->mono_ns;
 	node.counters[COUNTER_HALTED_NS] = 0;
 	if (node.own) {
-		node.own->main_ns = started_ns;
+		node.own->main_ns = process->started_ns;
 		atomic_store(&node.own->state, NODE_RUNNING);
 	}
 	if (link_frames)
 		link_frames_enter(calls);
 	enter_application((uint64_t)margay_app_entry, APP_BASE + top, argument);
-}
-
-uint64_t process_start_ns(void)
-{
-	return started_ns;
 }

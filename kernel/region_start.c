@@ -13,12 +13,14 @@
 #include "node.h"
 #include "panic.h"
 #include "parameters.h"
+#include "process.h"
 #include "time.h"
 
 static struct region opened;
 
 void region_start(void)
 {
+	struct block_place *block = &this_process()->block;
 	const struct region *region = &opened;
 	struct ivshmem device;
 	int error = ivshmem_start(&device);
@@ -40,11 +42,10 @@ void region_start(void)
 	node.region_physical = device.physical;
 	node.region_bytes = device.bytes;
 	node.own = region_node(region, node.id);
-	node.block.pointer = region_slice(region, node.id) + region->block_offset;
-	node.block.bytes = region->block_bytes;
-	count(COUNTER_KERNEL_BYTES, node.block.bytes);
-	node.block.physical = device.physical +
-	                      (uint64_t)(node.block.pointer - (uint8_t *)device.memory);
+	block->pointer = region_slice(region, node.id) + region->block_offset;
+	block->bytes = region->block_bytes;
+	block->physical = device.physical + (uint64_t)(block->pointer - (uint8_t *)device.memory);
+	count(COUNTER_KERNEL_BYTES, block->bytes);
 	console_use_ring();
 	stdin_start();
 	time_of_launcher(node.own->start_ns);

@@ -14,6 +14,7 @@
 #include "cpu.h"
 #include "image.h"
 #include "node.h"
+#include "process.h"
 #include "uaccess.h"
 #include "unwind.h"
 #include "upcall.h"
@@ -115,8 +116,8 @@ void report_kernel_frames(uint64_t rip, uint64_t rbp)
 
 void report_application(const struct trap_frame *frame, const char *cause, unsigned signal)
 {
-	kernel_line("rank %u (node %u): %s, signal %u (%s)", node.rank, node.id, cause, signal,
-	            signal_name(signal));
+	kernel_line("rank %u (node %u): %s, signal %u (%s)", this_process()->rank, node.id, cause,
+	            signal, signal_name(signal));
 	if (upcall_is_running())
 		kernel_line("  in an event handler (upcall)");
 	report_registers(frame);

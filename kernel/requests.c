@@ -12,6 +12,7 @@
 #include "cpu.h"
 #include "link_shm.h"
 #include "node.h"
+#include "process.h"
 #include "report.h"
 #include "wait.h"
 
@@ -22,9 +23,9 @@ static void print_backtrace(void)
 	const char *what_for = wait_what_for();
 
 	if (what_for)
-		kernel_line("rank %u (node %u) waits for %s", node.rank, node.id, what_for);
+		kernel_line("rank %u (node %u) waits for %s", this_process()->rank, node.id, what_for);
 	else
-		kernel_line("rank %u (node %u) is computing", node.rank, node.id);
+		kernel_line("rank %u (node %u) is computing", this_process()->rank, node.id);
 	if (user_frame()->rip)
 		report_application_frames(user_frame());
 }

@@ -31,10 +31,12 @@
 #include "console.h"
 #include "format.h"
 #include "node.h"
+#include "process.h"
 #include "selftest_costs.h"
 #include "selftest_damage.h"
 #include "selftest_frames.h"
 #include "selftest_incast.h"
+#include "selftest_places.h"
 #include "string.h"
 #include "time.h"
 #include "vectors.h"
@@ -190,18 +192,19 @@ static void measure(const char *name, void (*copy)(void *, const void *, uint64_
 static bool copy(void)
 {
 	static const uint64_t sizes[] = { 4096, 65536, 1048576 };
-	uint64_t middle = node.segment.bytes / 2 & ~(uint64_t)0x1fffff;
+	const struct segment *segment = &this_process()->segment;
+	uint64_t middle = places_middle(0x200000);
 
-	if (middle < node.segment.data_offset || middle + 0x200000 > node.segment.guard_offset) {
-		say("copy_needs_more_memory", 0, node.segment.bytes);
+	if (!middle) {
+		say("copy_needs_more_memory", 0, segment->bytes);
 		return false;
 	}
 	if (node.id == 0) {
 		uint8_t *to = region_slice(node.region, 1) + node.region->segment_offset + middle;
 
 		for (unsigned i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
-			const uint8_t *same = node.segment.alias + middle;
-			const uint8_t *apart = node.segment.shifted + middle;
+			const uint8_t *same = segment->alias + middle;
+			const uint8_t *apart = segment->shifted + middle;
 
 			measure("copy_MBps", port_copy, to, apart, sizes[i]);
 			measure("copy_colliding_MBps", port_copy, to, same, sizes[i]);

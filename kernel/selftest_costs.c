@@ -14,6 +14,7 @@
 #include "apic.h"
 #include "memory.h"
 #include "node.h"
+#include "process.h"
 #include "time.h"
 #include "vectors.h"
 #include "x86.h"
@@ -105,7 +106,7 @@ static void page_table(void)
 
 static void touch_pages(void)
 {
-	const volatile uint8_t *pages = node.segment.alias;
+	const volatile uint8_t *pages = this_process()->segment.alias;
 
 	for (uint32_t i = 0; i < PAGES; i++)
 		(void)pages[i * PAGE_BYTES];

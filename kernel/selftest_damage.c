@@ -21,6 +21,7 @@
 #include "../net/shm/region.h"
 #include "node.h"
 #include "panic.h"
+#include "process.h"
 #include "time.h"
 #include "wait.h"
 
@@ -237,7 +238,7 @@ static bool read_numbers(const char *text, uint64_t numbers[2])
 
 bool damage_test(const char *words)
 {
-	const struct segment *s = &node.segment;
+	const struct segment *s = &this_process()->segment;
 	uint64_t numbers[2], sum, until = deadline_in(START_NS);
 
 	if (!node.region || node.size < 3 || !read_numbers(words, numbers))

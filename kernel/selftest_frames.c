@@ -35,6 +35,7 @@
 #include "console.h"
 #include "format.h"
 #include "node.h"
+#include "process.h"
 #include "selftest_places.h"
 #include "string.h"
 #include "time.h"
@@ -555,8 +556,7 @@ static void give_back(void)
 
 bool frames_test(struct frames_shared *shared, void (*meet)(void), unsigned parts)
 {
-	uint64_t middle = node.segment.bytes / 2 & ~(uint64_t)0x1fffff;
-	uint64_t needed = BUFFERS * sizeof(struct head) + PLACES_BYTES;
+	uint64_t middle = places_middle(BUFFERS * sizeof(*t.heads) + PLACES_BYTES);
 	uint32_t largest;
 
 	t.shared = shared;
@@ -565,11 +565,11 @@ bool frames_test(struct frames_shared *shared, void (*meet)(void), unsigned part
 		kernel_line("selftest: the nodes have no network cards (margay run --link virtio)");
 		return false;
 	}
-	if (middle < node.segment.data_offset || middle + needed > node.segment.guard_offset) {
+	if (!middle) {
 		kernel_line("selftest: the segment is too small (margay run --mem)");
 		return false;
 	}
-	t.heads = (struct head *)(node.segment.alias + middle);
+	t.heads = (struct head *)(this_process()->segment.alias + middle);
 	t.places = (uint8_t *)(t.heads + BUFFERS);
 	places_start(t.places, 0);
 	for (uint32_t i = 0; parts & FRAMES_SIZES && i < cards_number(); i++) {
@@ -594,7 +594,7 @@ bool frames_test(struct frames_shared *shared, void (*meet)(void), unsigned part
 		give_back();
 	}
 	timer_arm(NEVER);
-	memset(t.heads, 0, needed);
+	memset(t.heads, 0, BUFFERS * sizeof(*t.heads) + PLACES_BYTES);
 	memset(shared, 0, sizeof(*shared));
 	return true;
 }

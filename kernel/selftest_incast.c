@@ -19,6 +19,8 @@
 #include "console.h"
 #include "format.h"
 #include "node.h"
+#include "process.h"
+#include "selftest_places.h"
 #include "string.h"
 #include "time.h"
 #include "x86.h"
@@ -176,12 +178,11 @@ static void run(uint8_t *frame)
 
 bool incast_test(void)
 {
-	uint64_t middle = node.segment.bytes / 2 & ~(uint64_t)0x1fffff;
-	uint64_t needed = sizeof(*shared) + MOST_BYTES;
+	uint64_t middle = places_middle(sizeof(*shared) + MOST_BYTES);
+	uint8_t *memory = this_process()->segment.alias + middle;
 	struct nic before;
 
-	if (!node.region || node.size < 3 || !cards_number() ||
-	    middle < node.segment.data_offset || middle + needed > node.segment.guard_offset) {
+	if (!node.region || node.size < 3 || !cards_number() || !middle) {
 		kernel_line("selftest: incast needs 3 nodes with network cards and some memory");
 		return false;
 	}
@@ -191,13 +192,13 @@ bool incast_test(void)
 	before = *nic;
 	nic->receive = got_frame;
 	nic->sent = was_sent;
-	run(node.segment.alias + middle + sizeof(*shared));
+	run(memory + sizeof(*shared));
 	/* Node 0 zeroes the page last, when nobody reads it any more but to see that. */
 	while (node.id ? atomic_load(&shared->left) != 0 : atomic_load(&shared->left) < node.size)
 		rest();
 	cards_give_back(nic, &before);
 	timer_arm(NEVER);
-	memset(node.segment.alias + middle + sizeof(*shared), 0, MOST_BYTES);
+	memset(memory + sizeof(*shared), 0, MOST_BYTES);
 	if (node.id == 0)
 		memset(shared, 0, sizeof(*shared));
 	return true;

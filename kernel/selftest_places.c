@@ -7,6 +7,7 @@
 #include "selftest_places.h"
 
 #include "../net/port.h"
+#include "process.h"
 
 #define LINE 64u                   /* places begin with one: so do those of messages */
 
@@ -18,6 +19,15 @@ static struct {
 	uint32_t rooms;            /* given to the card */
 	void (*landed)(void *context, const uint8_t *header, uint32_t bytes);
 } places;
+
+uint64_t places_middle(uint64_t bytes)
+{
+	const struct segment *segment = &this_process()->segment;
+	uint64_t middle = segment->bytes / 2 & ~(uint64_t)0x1fffff;
+
+	return middle >= segment->data_offset && middle + bytes <= segment->guard_offset ?
+	       middle : 0;
+}
 
 void places_start(uint8_t *memory, uint32_t bytes)
 {

@@ -12,6 +12,10 @@
 #define PLACES_BYTES (2 * PLACES_MOST)
 #define PLACES_TELL  8u            /* the last of so many rooms interrupts: a power of two */
 
+/* The middle of this process's segment, where no program has put anything yet: an offset, a
+ * multiple of 2 MiB. 0: so many bytes do not fit there. */
+uint64_t places_middle(uint64_t bytes);
+
 /* Frames come from so many bytes of this memory (of PLACES_BYTES), one behind the other, over and
  * over, and go to as many. With 0 all come from its beginning. */
 void places_start(uint8_t *memory, uint32_t bytes);

@@ -34,12 +34,14 @@ _Noreturn void kernel_main(uint32_t loader, uint32_t told, uint64_t boot_tsc);
 
 static void name_node(void)
 {
+	struct process *process = this_process();
+
+	process->rank = parameters.rank;
+	process->jid = parameters.jid;
+	process->uid = parameters.uid;
+	process->pid = PID_FIRST;
 	node.id = parameters.node;
-	node.rank = parameters.rank;
 	node.size = parameters.size;
-	node.jid = parameters.jid;
-	node.uid = parameters.uid;
-	node.pid = PID_FIRST;
 	node.stats = parameters.stats;
 	if (parameters.name)
 		format_text(node.name, sizeof(node.name), "%s", parameters.name);

@@ -14,6 +14,7 @@
 #include "fault.h"
 #include "files.h"
 #include "node.h"
+#include "process.h"
 #include "string.h"
 #include "syscall.h"
 #include "uaccess.h"
@@ -103,7 +104,7 @@ static int64_t may_open(bool found, const struct file *file, uint64_t flags)
 			return -ENOENT;
 		return file->out ? -EACCES : 0;
 	}
-	if (!found || !file->out || node.rank != 0 || file->out_index >= FILE_OUT_LIMIT)
+	if (!found || !file->out || this_process()->rank != 0 || file->out_index >= FILE_OUT_LIMIT)
 		return -EROFS;
 	if (flags & MARGAY_O_EXCL)
 		return -EEXIST;

@@ -36,13 +36,13 @@ int64_t syscall_unknown(uint64_t number);
 
 int64_t syscall_unknown(uint64_t number)
 {
-	kernel_line("rank %u: system call %lu: there is none (ENOSYS)", node.rank, number);
+	kernel_line("rank %u: system call %lu: there is none (ENOSYS)", this_process()->rank, number);
 	return -ENOSYS;
 }
 
 int64_t sys_getpid(void)
 {
-	return node.pid;
+	return this_process()->pid;
 }
 
 int64_t sys_exit(uint64_t status)
@@ -71,7 +71,7 @@ int64_t sys_rusage(uint64_t address)
 	if (!usage)
 		fault_bad_pointer("getrusage", address, sizeof(*usage));
 	portals_count();
-	ran_ns = now_ns() - process_start_ns();
+	ran_ns = now_ns() - this_process()->started_ns;
 	*usage = (struct margay_rusage){
 		.user_ns = ran_ns > halted_ns ? ran_ns - halted_ns : 0,
 		.halted_ns = halted_ns,
@@ -111,7 +111,7 @@ int64_t sys_missing(uint64_t address, uint64_t bytes)
 	name[bytes] = 0;
 	count(COUNTER_SYSCALLS_MISSING, 1);
 	if (is_new(name))
-		kernel_line("rank %u: %s: not available on this kernel (ENOSYS)", node.rank,
+		kernel_line("rank %u: %s: not available on this kernel (ENOSYS)", this_process()->rank,
 		            name);
 	return -ENOSYS;
 }

@@ -1,7 +1,7 @@
 /*
  * Time from the time stamp counter, and the one-shot timer. Data: the counter's
- * first reading and the factors; what the timer is armed for; the launcher's
- * clock as it was at boot.
+ * first reading and the factors; the launcher's clock as it was at
+ * boot. What the processor's timer is armed for is in its struct cpu.
  *
  * Calibration compares the counter with another clock, at time_start and at
  * time_calibrate, and boots in between: no waiting for its own sake. In QEMU and
@@ -36,7 +36,6 @@ static uint64_t tsc_factor;        /* ns = ticks * factor >> FACTOR_SHIFT */
 static uint64_t timer_factor;      /* timer counts per ns, same form */
 static bool     timer_is_ns;       /* the APIC timer's rate is known: 1 GHz */
 static struct pair start_pair;
-static uint64_t armed = NEVER;
 static uint64_t launcher_ns;       /* its CLOCK_REALTIME at launcher_tsc, or 0 */
 static uint64_t launcher_tsc;
 
@@ -137,15 +136,16 @@ void time_calibrate(void)
 
 void timer_arm(uint64_t deadline)
 {
+	struct cpu *cpu = this_cpu();
 	uint64_t now, ns, counts;
 
 	if (deadline == NEVER) {
-		if (armed != NEVER)
+		if (cpu->timer_ns != NEVER)
 			apic_timer_start(0);
-		armed = NEVER;
+		cpu->timer_ns = NEVER;
 		return;
 	}
-	armed = deadline;
+	cpu->timer_ns = deadline;
 	now = now_ns();
 	ns = deadline > now ? deadline - now : 0;
 	counts = scale(ns < LONGEST_NS ? ns : LONGEST_NS, timer_factor);
@@ -156,19 +156,21 @@ void timer_arm(uint64_t deadline)
 
 void timer_arm_by(uint64_t deadline)
 {
-	if (deadline < armed)
+	if (deadline < this_cpu()->timer_ns)
 		timer_arm(deadline);
 }
 
 void timer_arm_within(uint64_t deadline, uint64_t early)
 {
+	uint64_t armed = this_cpu()->timer_ns;
+
 	if (deadline < armed || deadline - armed > early)
 		timer_arm(deadline);
 }
 
 void timer_fired(void)
 {
-	armed = NEVER;
+	this_cpu()->timer_ns = NEVER;
 }
 
 static uint8_t rtc_read(uint8_t index)

@@ -4,10 +4,11 @@
 #include "transport.h"
 
 #include "node.h"
+#include "process.h"
 
 static int start_near(const struct initiator_args *args)
 {
-	int error = near_start(&own_view, 0, args);
+	int error = near_start(own_view(), 0, args);
 
 	upcall_look();
 	return error;

@@ -7,6 +7,7 @@
 #define KERNEL_TRANSPORT_H
 #include "link_frames.h"
 #include "link_shm.h"
+#include "process.h"
 #include "upcall.h"
 
 static inline bool transport_is_near(uint32_t nid)
@@ -27,7 +28,7 @@ static inline bool transport_brief(const struct initiator_args *args)
 {
 	if (!transport_is_near(args->target_nid))
 		return link_frames_brief(args);
-	if (!near_brief(&own_view, 0, args))
+	if (!near_brief(own_view(), 0, args))
 		return false;
 	upcall_look();
 	return true;

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "node.h"
+#include "process.h"
 
 enum user_access { USER_READ, USER_WRITE };
 
@@ -20,7 +21,7 @@ enum user_access { USER_READ, USER_WRITE };
  */
 static inline void *user_range(uint64_t address, uint64_t bytes, enum user_access access)
 {
-	const struct segment *segment = &node.segment;
+	const struct segment *segment = &this_process()->segment;
 	uint64_t offset = address - APP_BASE;
 	uint64_t first = access == USER_WRITE ? segment->data_offset : 0;
 

@@ -13,6 +13,7 @@
 #include <stddef.h>
 
 #include "image.h"
+#include "process.h"
 #include "uaccess.h"
 
 #define REGISTER_RSP   7u          /* DWARF's number */
@@ -167,7 +168,7 @@ static bool run(struct reader r, const struct cie *cie, uint64_t distance, struc
 /* The user address of a byte of the tables. */
 static uint64_t address_of(const uint8_t *at)
 {
-	return APP_BASE + (uint64_t)(at - node.segment.alias);
+	return APP_BASE + (uint64_t)(at - this_process()->segment.alias);
 }
 
 /* The start that a description states; 0 if its form is not known. */
@@ -210,8 +211,9 @@ static bool describes(struct reader fde, const uint8_t *tables, uint64_t rip,
 
 bool unwind_slot(uint64_t rip, uint64_t rsp, uint64_t *slot)
 {
-	const uint8_t *tables = node.segment.alias + ((uint64_t)margay_app_eh_frame - APP_BASE);
-	const uint8_t *end = node.segment.alias + ((uint64_t)margay_app_eh_frame_end - APP_BASE);
+	const uint8_t *image = this_process()->segment.alias;
+	const uint8_t *tables = image + ((uint64_t)margay_app_eh_frame - APP_BASE);
+	const uint8_t *end = image + ((uint64_t)margay_app_eh_frame_end - APP_BASE);
 	struct reader all = { tables, end, false };
 
 	while (!all.bad && all.at < all.end) {

@@ -24,6 +24,7 @@
 
 #include "../net/portals/types.h"
 #include "cpu.h"
+#include "process.h"
 
 /* Once, while booting: memory for the vector state, as much as the CPU has. */
 void upcall_start(void);
@@ -41,10 +42,9 @@ void upcall_remove_all(void);
  * a handler, an upcall is wanted. At the end of each system call that records
  * any; with no handler it is one comparison. */
 void upcall_look_again(void);
-extern uint32_t upcall_queues;     /* those with a handler */
 static inline void upcall_look(void)
 {
-	if (__builtin_expect(upcall_queues != 0, 0))
+	if (__builtin_expect(this_process()->upcalls.queues != 0, 0))
 		upcall_look_again();
 }
 

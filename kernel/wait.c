@@ -1,6 +1,6 @@
 /*
- * Waiting, spinning first and halted then. Data: what the node waits for, and
- * when it does so inside another wait.
+ * Waiting, spinning first and halted then. What the processor waits for, and whether it
+ * does so inside another wait, is in its struct cpu.
  */
 #include "wait.h"
 
@@ -8,6 +8,7 @@
 #include <stddef.h>
 
 #include "../net/shm/region.h"
+#include "cpu.h"
 #include "link_frames.h"
 #include "node.h"
 #include "requests.h"
@@ -30,12 +31,9 @@
  * to the next, so that a halt does not pay for it. */
 #define LOOK_NS 1000000000UL
 
-static const char *waiting_for;
-static bool halted;                /* a doorbell's work may halt for a lock in turn */
-
 const char *wait_what_for(void)
 {
-	return waiting_for;
+	return this_cpu()->waits_for;
 }
 
 static void set_sleeping(uint32_t value)
@@ -47,14 +45,15 @@ static void set_sleeping(uint32_t value)
 
 void wait_halted(uint64_t deadline)
 {
-	bool outermost = !halted;
+	struct cpu *cpu = this_cpu();
+	bool outermost = !cpu->halted;
 	uint64_t before;
 
 	timer_arm_by(deadline);
 	before = rdtsc();
-	halted = true;
+	cpu->halted = true;
 	cpu_halt();
-	halted = !outermost;
+	cpu->halted = !outermost;
 	count(COUNTER_HALTS, 1);
 	if (outermost)
 		count(COUNTER_HALTED_NS, tsc_to_ns(rdtsc()) - tsc_to_ns(before));
@@ -96,11 +95,12 @@ static void halt(uint64_t deadline)
 static bool await(bool (*ready)(void *arg), void *arg, uint64_t deadline, const char *what_for,
                   bool interruptible)
 {
-	const char *outer = waiting_for;
+	struct cpu *cpu = this_cpu();
+	const char *outer = cpu->waits_for;
 	uint64_t spin_end = deadline_in(SPIN_NS);
 	bool is_ready;
 
-	waiting_for = what_for;
+	cpu->waits_for = what_for;
 	if (link_frames)
 		link_frames_flush();
 	is_ready = spin(ready, arg, spin_end < deadline ? spin_end : deadline);
@@ -118,7 +118,7 @@ static bool await(bool (*ready)(void *arg), void *arg, uint64_t deadline, const 
 	}
 	if (link_frames)
 		link_frames_resume();
-	waiting_for = outer;
+	cpu->waits_for = outer;
 	return is_ready;
 }
 

@@ -19,7 +19,7 @@
 #include "../host/check.h"
 
 struct trap_frame { uint64_t cs; };
-struct cpu { uint8_t upcall; };
+struct cpu { uint8_t upcall; bool halted; const char *waits_for; };
 
 static struct cpu cpu;
 static struct cpu *this_cpu(void) { return &cpu; }
@@ -148,8 +148,7 @@ static const struct nic_ops fake_ops = { .poll = fake_poll, .interrupts = fake_i
 
 struct node node;
 struct parameters parameters;
-struct process_view own_view;
-uint32_t upcall_queues;
+struct process process_boot;
 
 void timer_arm(uint64_t deadline) { is.timer = deadline; }
 void timer_arm_within(uint64_t deadline, uint64_t early)

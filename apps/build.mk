@@ -21,7 +21,8 @@ build/tests/%.elf: tests/apps/%.c $(APP_PARTS) apps/build.mk
 # The same with the kernel that holds self-tests, for `margay run --selftest`, which looks
 # for them in the folder selftests beside the application.
 SELFTEST_APPS := build/apps/selftests/hello.elf build/apps/selftests/ring.elf \
-	build/tests/selftests/damaged.elf build/tests/selftests/ptl_long.elf
+	build/tests/selftests/damaged.elf build/tests/selftests/ptl_long.elf \
+	build/tests/selftests/ptl_pinned.elf
 SELFTEST_PARTS := $(APP_PARTS) build/kernel-selftests.o
 
 build/apps/selftests/%.elf: apps/%.c $(SELFTEST_PARTS) apps/build.mk

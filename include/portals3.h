@@ -399,7 +399,8 @@ int PtlMDBind(ptl_handle_ni_t ni, ptl_md_t md, ptl_unlink_t unlink, ptl_handle_m
  * operation is under way: a put until SEND_END, a get until its reply has
  * ended; an awaited ack does not count. Waits for those that this process has
  * started, as PtlMDUpdate does: until they have ended, with failure if their target
- * cannot be reached for long (docs/bare-metal.md). [3.3, M] */
+ * cannot be reached for long (docs/bare-metal.md). One that does not end in 10 s and
+ * 1 us a byte leaves the descriptor in use (not between boards). [3.3, M] */
 int PtlMDUnlink(ptl_handle_md_t md);
 
 /*

@@ -28,7 +28,8 @@
 #include "upcall.h"
 #include "wait.h"
 
-#define STOP_NS 10000000000UL      /* at PtlNIFini and at the end, for others' operations */
+#define STOP_NS    10000000000UL   /* for operations under way, at PtlNIFini and the like */
+#define SLOWEST_NS 1000UL          /* and for each byte of theirs that cards carry */
 
 static const struct block_limits limits = BLOCK_DEFAULT_LIMITS;
 
@@ -65,11 +66,15 @@ static bool nothing_pending(void *unused)
 	return block_pending(own_view()) == 0 || link_is_broken();
 }
 
-/* In shared memory a damaged block may count operations that nothing will end. Over frames
- * only this kernel writes to its block. */
-static uint64_t stop_deadline(void)
+/* In a region a damaged block may count operations that nothing will end. Without one only
+ * this kernel writes to its block. Cards take longer than a copy does. */
+uint64_t portals_deadline(uint64_t bytes)
 {
-	return link_frames ? NEVER : deadline_in(STOP_NS);
+	if (!node.region)
+		return NEVER;
+	if (bytes > this_process()->segment.bytes)
+		bytes = this_process()->segment.bytes;
+	return deadline_in(STOP_NS + (link_frames ? bytes * SLOWEST_NS : 0));
 }
 
 /* Refuse messages from now on, and wait for those under way, until `deadline`. */
@@ -97,7 +102,7 @@ void portals_stop(void)
 	/* The node's memory is not used again in this job: an operation that still goes on there
 	 * after that time, or is there by damage only, harms nothing. */
 	if (portals_is_open())
-		close_block(stop_deadline());
+		close_block(portals_deadline(this_process()->segment.bytes));
 }
 
 void portals_count(void)
@@ -215,7 +220,7 @@ int64_t sys_ni_fini(uint64_t ni)
 		interface->users--;
 		return PTL_OK;
 	}
-	return close_block(stop_deadline());
+	return close_block(portals_deadline(this_process()->segment.bytes));
 }
 
 int64_t sys_ni_status(uint64_t ni, uint64_t status_register, uint64_t value)

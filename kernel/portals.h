@@ -17,6 +17,10 @@ void portals_count(void);
 /* The interface is initialised: else a call returns PTL_NO_INIT. */
 bool portals_is_open(void);
 
+/* When operations of so many bytes, at most the segment's, that are under way should have
+ * ended: else another node has damaged their records. */
+uint64_t portals_deadline(uint64_t bytes);
+
 /* `ni` is the interface's handle: else a call returns PTL_NI_INVALID. */
 bool portals_is_interface(uint64_t ni);
 

@@ -7,12 +7,13 @@
 #include "../net/portals/md.h"
 #include "../net/portals/me.h"
 #include "../net/portals/post.h"
+#include "console.h"
 #include "link_frames.h"
 #include "link_shm.h"
+#include "node.h"
 #include "portals.h"
 #include "process.h"
 #include "syscall.h"
-#include "time.h"
 #include "uaccess.h"
 #include "wait.h"
 
@@ -153,17 +154,38 @@ int64_t sys_md_bind(uint64_t ni, uint64_t md, uint64_t unlink, uint64_t handle)
 	return new_md(OF_INTERFACE, ni, md, unlink, 0, handle);
 }
 
-static bool is_ours_no_more(void *handle)
+/* What this process has started with a descriptor, and how much of it is not over. */
+struct started {
+	handle_t md;
+	uint32_t left;
+};
+
+static bool has_one_ended(void *arg)
 {
-	return md_started(own_view(), *(const handle_t *)handle) == 0;
+	const struct started *started = arg;
+
+	return md_started(own_view(), started->md) < started->left;
 }
 
 /* What this process has started with a descriptor has ended when the call that started
- * it returns, unless frames carry it: then it is waited for here. */
-static void settle(handle_t md)
+ * it returns, unless frames carry it: then it is waited for here, one operation after the
+ * other. Another kernel of the region may have damaged the record of one, and that ends
+ * never: then the call finds the descriptor in use. */
+static void settle(handle_t handle)
 {
-	if (link_frames && !is_ours_no_more(&md))
-		wait_until(is_ours_no_more, &md, NEVER, "an operation on the descriptor to end");
+	struct started started = { .md = handle };
+
+	while (link_frames && (started.left = md_started(own_view(), handle)) != 0) {
+		uint64_t room = md_lookup(own_view(), handle)->room;
+
+		if (wait_until(has_one_ended, &started, portals_deadline(room),
+		               "an operation on the descriptor to end"))
+			continue;
+		kernel_line("rank %u (node %u): %u operations on a descriptor do not end: a node "
+		            "does not answer, or another node has damaged their record",
+		            this_process()->rank, node.id, started.left);
+		return;
+	}
 }
 
 int64_t sys_md_update(uint64_t md, uint64_t old_md, uint64_t new_md, uint64_t test_eq)

@@ -18,6 +18,7 @@
  *              framesizes measures nothing, framehalves latency, framestreams streams
  *   incast     raw frames from all nodes to one (selftest_incast.c); 3 nodes or more
  *   damage-SEED-COUNT  the last node damages the region (selftest_damage.c); 3 or more
+ *   pinned     the last node pins node 0's descriptors for ever (there, too); 2 or more
  */
 #include "selftest.h"
 
@@ -291,6 +292,8 @@ bool selftest(const char *name)
 
 	if (!strcmp(name, "incast"))
 		return incast_test();
+	if (!strcmp(name, "pinned"))
+		return pinned_test();
 	if (strlen(name) > strlen("damage") && !memcmp(name, "damage", strlen("damage")))
 		return damage_test(name + strlen("damage"));
 

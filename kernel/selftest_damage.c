@@ -8,7 +8,12 @@
  * Then it looks whether any kernel wrote where nothing of its own is: into the segment of
  * this node, which no application of the test sends to, into the gaps between the parts of
  * slices, or behind the last slice. It ends with a panic, which says how many words were
- * changed. Data: the state of the random numbers.
+ * changed.
+ *
+ * The self-test `pinned` does one thing only: while node 0 runs (tests/apps/ptl_pinned.c) the
+ * last node writes into its descriptors that operations on them are pending, which never end.
+ *
+ * Data: the state of the random numbers.
  */
 #include "selftest_damage.h"
 
@@ -17,6 +22,7 @@
 
 #include "../drivers/ivshmem.h"
 #include "../net/portals/block.h"
+#include "../net/portals/md.h"
 #include "../net/shm/lock.h"
 #include "../net/shm/region.h"
 #include "node.h"
@@ -30,6 +36,8 @@
 #define BEHIND_BYTES  (1UL << 20)  /* looked at behind the last slice */
 #define MOST_WRITES   12u          /* of a seed */
 #define POOL_BYTES    4096u        /* of each pool: the entries that are in use */
+#define PINS          1000u        /* operations that are none */
+#define PIN_NS        100000UL
 
 static uint64_t state;
 
@@ -213,7 +221,7 @@ static uint64_t written_between(void)
 	return written + written_in(region_at(r, behind), region_at(r, end));
 }
 
-/* ---- the test ---- */
+/* ---- the tests ---- */
 
 static bool all_run(void *unused)
 {
@@ -255,4 +263,34 @@ bool damage_test(const char *words)
 	panic("damage: %lu seeds from %lu on; %lu words written outside, own segment %s",
 	      numbers[1], numbers[0], written_between(),
 	      sum_of(s->alias, s->bytes) == sum ? "whole" : "changed");
+}
+
+static bool has_ended(void *unused)
+{
+	(void)unused;
+	return atomic_load(&region_node(node.region, 0)->state) >= NODE_EXITED;
+}
+
+static void pin_descriptors(void)
+{
+	static const struct block_limits limits = BLOCK_DEFAULT_LIMITS;
+	struct block_layout layout;
+	struct md *mds;
+
+	block_layout(&limits, &layout);
+	mds = (struct md *)(block_of(0) + layout.mds);
+	for (unsigned i = 0; i < POOL_BYTES / sizeof(*mds); i++)
+		if (HANDLE_KIND(__atomic_load_n(&mds[i].handle, __ATOMIC_RELAXED)) == KIND_MD)
+			__atomic_store_n(&mds[i].pending, PINS, __ATOMIC_RELAXED);
+}
+
+bool pinned_test(void)
+{
+	if (!node.region || node.size < 2)
+		return false;
+	if (node.id != node.size - 1)
+		return true;
+	while (!wait_until(has_ended, 0, deadline_in(PIN_NS), "node 0 to end"))
+		pin_descriptors();
+	return true;
 }

@@ -1,5 +1,5 @@
 /*
- * The self-test of a node that damages the shared region; see selftest_damage.c.
+ * The self-tests of a node that damages the shared region; see selftest_damage.c.
  */
 #ifndef KERNEL_SELFTEST_DAMAGE_H
 #define KERNEL_SELFTEST_DAMAGE_H
@@ -8,5 +8,8 @@
 /* `words` is what follows "damage". On the last node it does not return. False: it needs a
  * region of 3 nodes and "-SEED-COUNT". */
 bool damage_test(const char *words);
+
+/* The self-test `pinned`. False: it needs a region of 2 nodes. */
+bool pinned_test(void);
 
 #endif

@@ -14,6 +14,8 @@ import pytest
 pytestmark = [pytest.mark.faults, pytest.mark.nodes(4),
               pytest.mark.shared_memory("the shared region is what it damages")]
 
+DAMAGED_WAITS = ["shm", "virtio"]  # over frames a call waits for its operations to end
+
 SEEDS = 10                    # of one job
 # How a kernel may end because of what another one has written. A fault of its own is none.
 REPORTS = (r"damage: \d+ seeds from \d+ on; 0 words written outside, own segment whole",
@@ -43,3 +45,13 @@ def test_damaged_region(margay, app, seed):
 @pytest.mark.parametrize("seed", range(1001, 2001, SEEDS))
 def test_damaged_region_many_times(margay, app, seed):
     damage(margay, app, seed)
+
+
+@pytest.mark.parametrize("link", DAMAGED_WAITS, indirect=True)
+def test_descriptor_that_is_in_use_for_ever(margay, app, link):
+    """No call waits for ever for operations that only damage says are pending."""
+    run = margay("run", "-n", 2, "--mem", 16, "--selftest", "pinned", app("ptl_pinned"),
+                 env={"MARGAY_BOOT_SECONDS": "100"}).ok()   # the last node boots when it is over
+    assert run.lines == ["[0] in use"]
+    if link != "shm":
+        run.says(r"rank 0 \(node 0\): \d+ operations on a descriptor do not end: ")

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from harness import MARGAY, ROOT
+from harness import HANG, MARGAY, ROOT
 
 sys.path.insert(0, str(ROOT / "tools"))
 from margaylib import machine  # noqa: E402
@@ -89,9 +89,12 @@ def test_sigquit_prints_what_each_rank_does(margay, app):
 
 def test_sigquit_while_a_rank_computes(margay, app):
     live = waiting(margay, app, 1, "spin")
-    time.sleep(0.3)                           # from the line to the loop behind it
-    live.signal(signal.SIGQUIT)
-    live.wait_for(r"#\d+ 0x[0-9a-f]+ compute at .*waits\.c:\d+$")
+    computing = rb"#\d+ 0x[0-9a-f]+ compute at .*waits\.c:\d+$"
+    end = time.monotonic() + HANG
+    while not re.search(computing, live.err, re.M):   # from the line to the loop takes a while
+        assert time.monotonic() < end, bytes(live.err)
+        live.signal(signal.SIGQUIT)
+        time.sleep(0.3)
     live.signal(signal.SIGINT)
     live.wait(20).status(130)
 

@@ -1,6 +1,9 @@
 """Answers that nobody has asked for, at booted nodes: node 2 of a job answers what node 0 has
 asked node 1. It has the job's key, reads the operations off the wire, and answers first, as
 node 1 stands still. tests/host/test_trust.c and test_frames_trust.c do the same field by field.
+
+And a node's BARRIER messages that no node in its place would send; tests/host/test_barrier.c
+has each of them.
 """
 from __future__ import annotations
 
@@ -13,15 +16,16 @@ import pytest
 
 import frames
 from frames import DATA, Frame
-from test_hostile import LIFE, NODES, Port
+from test_hostile import HANG, LIFE, NODES, Port
 
 pytestmark = [pytest.mark.nic, pytest.mark.nodes(3), pytest.mark.spin(2)]
 
 KEY = "00112233445566778899aabbccddeeff"
-PUT, GET, ACK, REPLY, GETPUT, ATOMIC = 1, 2, 3, 4, 5, 6
+PUT, GET, ACK, REPLY, GETPUT, ATOMIC, BARRIER = 1, 2, 3, 4, 5, 6, 8
 NI_OK, NI_FAIL, NI_DROPPED = range(3)
 NO_ACK = 1                     # message.link: "I acknowledge nothing"
 DROPS = 2000                   # forged answers, at least
+BARRIERS = 500                 # forged news of a barrier, at least
 LONG = 1000                    # bytes of the longer get
 FLUSH = 9000                   # bytes that push what was said before out of the switch's buffer
 
@@ -133,3 +137,50 @@ def test_rule17_another_node_of_the_job_answers(margay, app, tmp_path, port, aut
         node2.speak(0)
     run = live.wait().ok()
     assert run.lines == ["[0] asks", f"[0] ok trust, {len(node2.said)} dropped"]
+
+
+def pid_of(capture: Path) -> int:
+    """The process id that all nodes of the job have, by what one has said."""
+    end = time.monotonic() + HANG
+    while time.monotonic() < end:                  # the switch writes what its buffer holds late
+        for frame in frames.read_capture(capture):
+            for data in frames.untrain(frame) or [frame]:
+                if data[15] & 15 == DATA:
+                    return fields_of(data[frames.HEADER:frames.DATA_HEADER])["source_pid"]
+        time.sleep(0.01)
+    raise AssertionError("no message was sent")
+
+
+def forged_barriers() -> list[dict[str, int]]:
+    """All that node 3 of six can say to node 0 about a barrier: in no round that hears node 3.
+    Rounds that there are, that there are not, failures and questions, and nonsense."""
+    news = [*range(20), 99, 1 << 31, (1 << 32) - 1]
+    said = [{"list_selector": one} for one in news]
+    return said + [{"list_selector": 0, "source_pid": 7}, {"list_selector": 1, "target_pid": 7}]
+
+
+@pytest.mark.nodes(6)
+@pytest.mark.parametrize("auth", [[], [f"--auth={KEY}"]], ids=["plain", "auth"])
+def test_forged_barriers_at_a_booted_node(margay, app, tmp_path, port, auth):
+    """They are dropped and counted; the barriers of meanwhile and later hold all ranks."""
+    capture = tmp_path / "capture.pcap"
+    live = margay.start("run", "-n", 6, "--link", "virtio", "--pcap", capture, "--test-port",
+                        f"{port.far.fileno()}:3.9", *auth, app("ptl_forged"), BARRIERS,
+                        pass_fds=(port.far.fileno(),))
+    port.far.close()
+    live.wait_for(r"^\[0\] barriers$")
+    pid = pid_of(capture)
+    said = []
+    while len(said) < BARRIERS:
+        for fields in forged_barriers():
+            fields = {"source_pid": pid, "target_pid": pid, **fields}
+            message = frames.message(operation=BARRIER, source_nid=3, target_nid=0, **fields)
+            said.append(Frame(to=0, sender=3, sender_card=9, lane=0, source=LIFE, sequence=len(said),
+                              destination=LIFE, window=64, message=message, payload=b"",
+                              length=0).encode(bytes.fromhex(KEY) if auth else None))
+    while live.process.poll() is None:
+        for at in range(0, len(said), 20):         # each is taken once
+            port.send(said[at:at + 20])
+    run = live.wait().ok()
+    assert run.lines[0] == "[0] barriers"
+    assert BARRIERS <= int(run.prints(r"^\[0\] ok forged, (\d+) dropped$").group(1)) <= len(said)

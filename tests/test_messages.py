@@ -25,6 +25,16 @@ def test_queues_and_arguments(margay, app, nodes):
     assert run.lines == [f"ok {name}" for name in QUEUES]
 
 
+@pytest.mark.own_link
+@pytest.mark.spin(2)
+@pytest.mark.parametrize("options", ["shm", "virtio", "virtio --no-bulk", "virtio --direct",
+                                     "e1000e"])
+def test_rule18_nothing_that_a_put_causes_precedes_its_send_end(margay, app, options):
+    """Also where the card says late that it has read the payload."""
+    run = margay("run", "-n", 2, "--link", *options.split(), app("ptl_order"), 200).ok()
+    assert run.lines == ["[0] ok order, 400 puts"]
+
+
 @pytest.mark.every_link
 @pytest.mark.spin(2)
 @pytest.mark.parametrize("nodes", [1, 2])

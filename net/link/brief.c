@@ -89,7 +89,7 @@ int link_brief_send(struct link *link, struct link_room room, uint64_t now, uint
 	send->next = NO_RECORD;
 	send->with_card = 1;
 	send->lane = LINK_REQUESTS;
-	send->over = send->fail = 0;
+	send->over = send->fail = send->told = 0;
 	send->brief = BRIEF_ALONE;
 	send->first = flow->next;
 	send->frames = 1;

@@ -231,8 +231,9 @@ struct link_user {
 	 * many pieces. It may be asked for the same bytes several times, until sent. */
 	uint32_t (*gather)(void *context, uint64_t source, uint64_t at, uint32_t bytes,
 			   struct nic_piece *pieces, uint32_t most);
-	/* The peer has all of it and nobody reads its memory any more, or (fail) it was
-	 * given up; it may have arrived all the same. */
+	/* The peer has all of it: if the card still has a frame of it to read, it was sent again in
+	 * vain, and may say anything. Or (fail) it was given up and the card has read all that
+	 * there was of it; it may have arrived all the same. */
 	void (*sent)(void *context, uint64_t source, int fail);
 	/* Everything with this node is over: begun messages have ended with failure, and
 	 * messages under way too, but those that the card still reads do so when it is done;

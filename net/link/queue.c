@@ -1,7 +1,7 @@
 /*
  * Messages being sent: their records, their order in a flow, and their end. What is queued here
  * leaves frame by frame (send.c). A record is its flow's, from link_send until the message is
- * acknowledged or has failed, and the card has read it. See link.h.
+ * acknowledged or has failed, and the card is done with it. See link.h.
  */
 #include "state.h"
 #include "../port.h"
@@ -40,7 +40,7 @@ static inline struct send *queue(struct link *link, struct flow *flow, enum link
 	send->next = NO_RECORD;
 	send->with_card = 0;
 	send->lane = (uint8_t)lane;
-	send->over = send->fail = send->brief = 0;
+	send->over = send->fail = send->told = send->brief = 0;
 	send->announced = send->serving = 0;
 	send->first = flow->next;
 	send->frames = frames;
@@ -174,22 +174,37 @@ int send_brief(struct link *link, struct link_room room, uint64_t now, uint32_t 
 
 /* ---- end ---- */
 
+/* How a message has ended: once. Of a brief one only failure is told. */
+static void tell(struct link *link, uint64_t source, int is_brief, int fail)
+{
+	count(link, fail ? LINK_FAILED_OUT : LINK_MESSAGES_OUT);
+	if (!is_brief || fail)
+		link->user.sent(link->context, source, fail);
+}
+
+static uint64_t name_of(const struct send *send)
+{
+	return send->brief ? LINK_BRIEF | send->length : send->source;
+}
+
 static void release(struct link *link, uint32_t index)
 {
 	struct send *send = record_at(&link->sends, index);
-	int fail = send->fail, is_brief = send->brief;
-	uint64_t source = is_brief ? LINK_BRIEF | send->length : send->source;
+	int fail = send->fail, is_brief = send->brief, told = send->told;
+	uint64_t source = name_of(send);
 	uint32_t bundle = is_brief == BRIEF_BUNDLE ? send->bundle : NO_RECORD;
 
 	link->sends_used[send->lane]--;
 	record_give(&link->sends, index);
-	count(link, fail ? LINK_FAILED_OUT : LINK_MESSAGES_OUT);
-	if (!is_brief || fail)
-		link->user.sent(link->context, source, fail);
+	if (!told)
+		tell(link, source, is_brief, fail);
 	if (bundle != NO_RECORD)
 		bundle_end(link, bundle, fail);
 }
 
+/* What has arrived is told of at once: the frame that says so may be the peer's answer to it,
+ * and nothing that a message causes is seen before its own end. What has failed waits for the
+ * card: as long as a frame of it may leave it may arrive. */
 void send_end(struct link *link, uint32_t index, int fail)
 {
 	struct send *send = record_at(&link->sends, index);
@@ -198,10 +213,15 @@ void send_end(struct link *link, uint32_t index, int fail)
 	send->fail = (uint8_t)fail;
 	if (send->serving)
 		serve_forget(link, index);
-	if (send->with_card == 0)
+	if (send->with_card == 0) {
 		release(link, index);
-	else
-		link->ending++;
+		return;
+	}
+	link->ending++;
+	if (!fail) {
+		send->told = 1;
+		tell(link, name_of(send), send->brief, 0);
+	}
 }
 
 void send_drop(struct link *link, uint32_t index)

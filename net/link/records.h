@@ -95,7 +95,8 @@ struct send {
 	uint16_t with_card;        /* frames that the card has not yet read */
 	uint8_t  lane;             /* enum link_lane */
 	uint8_t  over;             /* 1: acknowledged or failed, waits for the card */
-	uint8_t  fail;             /* with `over`: what sent() will say */
+	uint8_t  fail;             /* with `over`: what sent() says */
+	uint8_t  told;             /* with `over`: sent() has said so */
 	uint8_t  brief;            /* not 0: its payload is in `frame`, and sent() comes only if it
 	                              fails; enum brief */
 	uint32_t first;            /* number of its first frame */

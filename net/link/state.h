@@ -85,7 +85,8 @@ static inline void send_give(struct link *link, struct send *send, uint32_t inde
 	link->sends.used--;
 	count(link, LINK_MESSAGES_OUT);
 }
-/* A message is acknowledged or failed: sent(), as soon as the card is done with it. */
+/* A message is acknowledged: sent(). Or it has failed: sent(), as soon as the card is done with
+ * it. */
 __attribute__((noinline)) void send_end(struct link *link, uint32_t send, int fail);
 /* One use less of a message that is not free. */
 void send_drop(struct link *link, uint32_t send);

@@ -277,9 +277,11 @@ TEST(train_is_of_frames_that_count_by_themselves)
 	wire = probe_ack(2, 0, 8);
 	wire.lane = LINK_ANSWERS;
 	probe_give(p, PEER, &wire, 0);
-	CHECK(!strcmp(probe_story(p), ""));
-	probe_complete(p);
 	CHECK(!strcmp(probe_story(p), "ss"));
+	CHECK_IS(link_sends_used(p->link), 3);
+	probe_complete(p);
+	CHECK(!strcmp(probe_story(p), ""));
+	CHECK_IS(link_sends_used(p->link), 1);
 	probe_pass(p, 100000000);                        /* the third is sent again, alone */
 	CHECK_IS(p->sent[p->n_sent - 1].sequence, 2);
 	CHECK_IS(counted(p, LINK_TRAINS), 1);

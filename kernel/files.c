@@ -102,7 +102,8 @@ static bool has_input(void *unused)
 		return true;
 	/* Both at each look: a neighbour may have overwritten them. */
 	atomic_store(&stdin_ring()->taken, taken);
-	atomic_store(&node.own->stdin_wanted, 1);
+	if (!atomic_exchange(&node.own->stdin_wanted, 1))
+		ivshmem_ring(node.region->nodes);
 	return available() || damaged || atomic_load(&stdin_ring()->closed);
 }
 
@@ -130,7 +131,8 @@ int64_t stdin_read(void *to, uint64_t bytes)
 	memcpy(to, ring->data + (taken & (size - 1)), first);
 	memcpy((uint8_t *)to + first, ring->data, bytes - first);
 	taken += bytes;
-	atomic_store_explicit(&ring->taken, taken, memory_order_release);
-	ivshmem_ring(node.region->nodes);
+	atomic_store(&ring->taken, taken);
+	if (there - bytes <= size / 2 && atomic_load(&ring->full) && atomic_exchange(&ring->full, 0))
+		ivshmem_ring(node.region->nodes);
 	return (int64_t)bytes;
 }

@@ -188,13 +188,28 @@ exec {machine.PROGRAM} "$@"
         b"[%d] hello from rank %d of 16 on node%d" % (r, r, r) for r in range(16))
 
 
-@pytest.mark.parametrize("size", [0, 1, 5000, 1 << 20])
+@pytest.mark.parametrize("size", [0, 1, 5000, 5_000_000])
 def test_standard_input_goes_to_rank_0(margay, app, size):
     data = bytes(range(32, 127)) * (size // 95 + 1)
     data = data[:size] + b"\n"
     run = margay("run", "--no-prefix", app("output"), "cat", input=data).ok()
     assert run.out == data
     run.says(f"^read {len(data)}$")
+
+
+def test_each_line_of_standard_input_wakes_the_program(margay, app):
+    """A line is written only when the one before has come back: were one of them noticed at the
+    launcher's next idle look, 400 would take minutes."""
+    script = (f'coproc {MARGAY} run --no-prefix {app("output")} echo; '
+              'for i in {1..400}; do echo "line $i" >&${COPROC[1]}; read -r got <&${COPROC[0]}; '
+              '[ "$got" = "line $i" ] || exit 1; done; eval "exec ${COPROC[1]}>&-"; wait')
+    margay("-c", script, program="/bin/bash").ok()
+
+
+def test_standard_input_stays_for_who_comes_next(margay, app):
+    """A program that reads none leaves all of it."""
+    script = f'{MARGAY} run --no-prefix {app("hello")} >/dev/null; exec cat'
+    assert margay("-c", script, program="/bin/bash", input="left alone\n").ok().lines == ["left alone"]
 
 
 def test_other_ranks_have_no_standard_input(margay, app):

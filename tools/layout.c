@@ -120,6 +120,7 @@ static void rings_and_files(void)
 	FIELD(region_ring, written);
 	FIELD(region_ring, taken);
 	FIELD(region_ring, closed);
+	FIELD(region_ring, full);
 	close_object();
 	open_object("region_record");
 	number("sizeof", sizeof(struct region_record));

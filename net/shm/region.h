@@ -117,14 +117,16 @@ enum node_state {
  * A ring of bytes with one writer and one reader. Positions only grow; the
  * byte at position p lies at data[p % (ring bytes - sizeof(struct region_ring))],
  * and that size is a power of two. Neither side trusts the other's position.
- * After every record the node rings the launcher's doorbell (id = nodes).
+ * After every record the node rings the launcher's doorbell (id = nodes). With standard
+ * input it is the other way round: the launcher rings the node that wants some.
  */
 struct region_ring {
 	_Atomic uint64_t written;  /* writer's position */
 	uint8_t  pad0[56];
 	_Atomic uint64_t taken;    /* reader's position */
 	_Atomic uint32_t closed;   /* writer will write no more (end of file) */
-	uint8_t  pad1[52];
+	_Atomic uint32_t full;     /* stdin's: 1: ring the launcher when half of it is free */
+	uint8_t  pad1[48];
 	uint8_t  data[];
 };
 

@@ -69,6 +69,17 @@ static int copy(const char *from, const char *to)
 	return fclose(out) || fclose(in);
 }
 
+static int echo(void)
+{
+	char line[100];
+
+	while (fgets(line, sizeof line, stdin)) {
+		fputs(line, stdout);
+		fflush(stdout);
+	}
+	return 0;
+}
+
 static int both(void)
 {
 	for (int i = 0; i < 50; i++) {
@@ -100,6 +111,8 @@ int main(int argc, char **argv)
 		return atoi(first);
 	if (strcmp(kind, "cat") == 0)
 		return cat();
+	if (strcmp(kind, "echo") == 0)
+		return echo();
 	if (strcmp(kind, "env") == 0)
 		return printf("%s=%s\n", first, getenv(first) ? getenv(first) : "(none)") < 0;
 	if (strcmp(kind, "copy") == 0)

@@ -1,4 +1,9 @@
-"""Standard input for rank 0: read from descriptor 0 only when the node wants it."""
+"""Standard input for rank 0.
+
+Nothing is read from descriptor 0 before the node wants input: it stays for whatever runs after
+a job that reads none. From then on files and pipes are read ahead, as far as the ring holds;
+of a terminal, a line is read when the node wants one.
+"""
 from __future__ import annotations
 
 import os
@@ -7,9 +12,10 @@ import time
 
 from .doorbell import Doorbell
 from .region import Region
-from .ring import StdinRing
+from .ring import StdinRing, fence
 
 FD = 0
+MOST = 1 << 18                # bytes of one read
 DAMAGED = 3.0                 # seconds that a ring may look damaged
 
 
@@ -25,24 +31,36 @@ class Feeder:
         self.damaged_since = 0.0
         self.ended = False
         self.watched = False      # descriptor 0 is in the epoll set
+        self.ahead = False        # it is read ahead
 
     def poll(self) -> bool:
-        """Looks whether the node wants input; True if it has begun to wait for some."""
-        if self.watched or not self.region.field(0, "stdin_wanted"):
-            return False
+        """Looks whether the node wants input; True while it waits for some that
+        has still to come."""
+        wanted = bool(self.region.field(0, "stdin_wanted"))
         if self.ended:
-            self._end()           # another node has damaged the ring: this one did not see it
-            return False
-        if not self._has_room():
-            return False
+            if wanted:
+                self._tell()      # another node has damaged the ring: this one did not see it
+        elif not self.watched and (wanted or self.ahead) and self._has_room():
+            self.ahead = not self._is_terminal()
+            self._watch()
+        return wanted and self.watched
+
+    def _watch(self) -> None:
         try:
             self.epoll.register(FD, select.EPOLLIN)
             self.watched = True
         except PermissionError:
-            self._read()          # a file: always ready
+            while not self.ended and self._has_room():
+                self._read()      # a file: always ready
         except OSError:
             self._end()           # no descriptor 0 at all
-        return True
+
+    @staticmethod
+    def _is_terminal() -> bool:
+        try:
+            return os.isatty(FD)
+        except OSError:
+            return False
 
     def _has_room(self) -> bool:
         """Node 0 writes its position again each second: what is damaged for longer stays so."""
@@ -55,17 +73,18 @@ class Feeder:
         elif now - self.damaged_since > DAMAGED:
             self.say("the ring of standard input is damaged: it ends here")
             self._end()
-        return room > 0
+        return room > 0 and (room >= self.ring.capacity // 2 or self.ring.await_room())
 
     def ready(self) -> None:
         """Descriptor 0 has input or ended."""
-        self.epoll.unregister(FD)
-        self.watched = False
         self._read()
+        if self.watched and (self.ended or not self.ahead or not self._has_room()):
+            self.epoll.unregister(FD)
+            self.watched = False
 
     def _read(self) -> None:
         try:
-            data = os.read(FD, min(max(self.ring.room(), 0), 1 << 16))
+            data = os.read(FD, min(max(self.ring.room(), 0), MOST))
         except BlockingIOError:
             return
         except OSError:
@@ -78,9 +97,13 @@ class Feeder:
 
     def _end(self) -> None:
         self.ended = True
-        self.ring.close()
         self._tell()
 
     def _tell(self) -> None:
-        self.region.set_field(0, "stdin_wanted", 0)
-        self.doorbell.ring(0)
+        """The node looks again, if it waits."""
+        if self.ended:
+            self.ring.close()
+        fence()
+        if self.region.field(0, "stdin_wanted"):
+            self.region.set_field(0, "stdin_wanted", 0)
+            self.doorbell.ring(0)

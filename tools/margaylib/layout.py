@@ -12,7 +12,7 @@ from .errors import MargayError, size_text
 
 PAGE = 4096
 CONSOLE_DATA = 1 << 20        # bytes of a console ring; a power of two
-STDIN_DATA = 1 << 16
+STDIN_DATA = 1 << 20
 LARGEST = 1 << 38             # bytes: a quarter of a 40-bit address space, microvm's window
 
 

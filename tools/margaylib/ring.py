@@ -30,6 +30,7 @@ class _Ring:
         self.written = (base + layout.at("region_ring", "written")) >> 3
         self.taken = (base + layout.at("region_ring", "taken")) >> 3
         self.closed = (base + layout.at("region_ring", "closed")) >> 2
+        self.full = (base + layout.at("region_ring", "full")) >> 2
         self.data = base + layout.size("region_ring")
         self.capacity = size - layout.size("region_ring")
 
@@ -120,6 +121,12 @@ class StdinRing(_Ring):
         self.map[self.data:self.data + len(data) - first] = data[first:]
         self.position += len(data)
         self.longs[self.written] = self.position
+
+    def await_room(self) -> bool:
+        """Asks the node to ring when half of the ring is free; True if it is by now."""
+        self.words[self.full] = 1
+        fence()
+        return self.room() >= self.capacity // 2
 
     def close(self) -> None:
         self.words[self.closed] = 1

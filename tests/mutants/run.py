@@ -165,9 +165,9 @@ class Tree:
             users = self.users(mutant.file)
             error = self.build(users) if users else f"no source depends on {mutant.file}"
             start = time.monotonic()
-            numbered = isinstance(mutant.rule, int)
-            by = "" if error else self.run(*[f"-{SLOW}"] if numbered else NEAR) or (
-                self.run(SLOW) if numbered else "")
+            near = mutant.rule in ("link", "frames")
+            by = "" if error else self.run(*NEAR if near else [f"-{SLOW}"]) or (
+                "" if near else self.run(SLOW))
         except ValueError as wrong:
             by, error = "", str(wrong)
         seconds = time.monotonic() - start
@@ -204,9 +204,9 @@ def markdown(verdicts: list[Verdict]) -> str:
                           if not any(v.mutant.rule == rule for v in verdicts))
     return f"""{TITLE}
 
-`make mutants` breaks the numbered rules of Portals, and what the link and the messages over frames
-promise, one at a time, by one small change of the engine, of the library or of `net/link` and
-`net/frames` (`tests/mutants/*.toml`), and runs the host unit tests with it. This table is what
+`make mutants` breaks the numbered rules of Portals, and what the barrier, the link and the messages
+over frames promise, one at a time, by one small change of the engine, of the library or of `net/link`
+and `net/frames` (`tests/mutants/*.toml`), and runs the host unit tests with it. This table is what
 `make mutants` has written: {len(verdicts)} changes, {sum(bool(v.by) for v in verdicts)} noticed. The
 last column names the first test that failed.
 

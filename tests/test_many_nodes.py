@@ -25,6 +25,7 @@ from margaylib.region import Region  # noqa: E402
 pytestmark = [pytest.mark.messages, pytest.mark.own_link]
 
 MOST = 1024
+LONG = 240.0                  # a deadline that only detects a hang
 MANY = ("run", "-n", 128, "--mem", 16)
 
 
@@ -93,7 +94,7 @@ def limited(files: int, *args: object) -> subprocess.CompletedProcess:
     def limit() -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (min(files, 64), files))
     return subprocess.run([MARGAY, *map(str, args)], capture_output=True, text=True, check=False,
-                          timeout=HANG, preexec_fn=limit)
+                          timeout=LONG, preexec_fn=limit)
 
 
 def test_few_open_files(app):
@@ -103,4 +104,17 @@ def test_few_open_files(app):
     run = limited(200, "run", "-n", 64, "--mem", 16, app("hello"))
     assert run.returncode == 125
     assert "64 nodes need 384 open files, and this user may have 200" in run.stderr
-    assert "ulimit -Hn 384" in run.stderr
+    assert "ulimit -Hn 384" in run.stderr and "use 27 nodes" in run.stderr
+    run = limited(64, "run", "-n", 16, "--mem", 16, app("hello"))
+    assert run.returncode == 125
+    assert "16 nodes need 144 open files, and this user may have 64" in run.stderr
+
+
+@pytest.mark.spin(2)
+@pytest.mark.parametrize("link", ["shm", "virtio"])
+def test_128_nodes_with_the_usual_limit(app, link):
+    """1,024 open files are enough, also for two cards in each node."""
+    run = limited(1024, "run", "-n", 128, "--mem", 16, "--link", link, "--no-prefix", app("hello"))
+    assert run.returncode == 0, run.stderr
+    assert sorted(run.stdout.splitlines()) == sorted(
+        f"hello from rank {k} of 128 on node{k}" for k in range(128))

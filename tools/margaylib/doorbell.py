@@ -23,7 +23,8 @@ _LATER = (errno.EAGAIN, errno.ETOOMANYREFS, errno.ENOBUFS)
 
 
 PER_NODE = 5                  # descriptors of the launcher: bells, serial line, errors, process
-PER_CARD = 2                  # both ends of its wire, until all have started
+PER_CARD = 2                  # both ends of its wire, until the switch has one and QEMU the other:
+BELL = 1                      # before that a node has nothing else
 OTHERS = 64                   # of the launcher or of one QEMU
 
 
@@ -33,10 +34,12 @@ def raise_descriptor_limit(nodes: int, cards: int) -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft != hard:
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-    need = nodes * (PER_NODE + PER_CARD * cards) + OTHERS
+    each = max(PER_NODE, BELL + PER_CARD * cards)
+    need = nodes * each + OTHERS
     if hard != resource.RLIM_INFINITY and hard < need:
+        fewer = f", or use {(hard - OTHERS) // each} nodes" if hard >= OTHERS + each else ""
         raise MargayError(f"{nodes} nodes need {need} open files, and this user may have {hard}",
-                          f"raise the hard limit (`ulimit -Hn {need}`), or use fewer nodes")
+                          f"raise the hard limit (`ulimit -Hn {need}`){fewer}")
 
 
 class Doorbell:

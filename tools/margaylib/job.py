@@ -87,8 +87,6 @@ class Job:
             for node in self.nodes:
                 if not self.signals.again:
                     self._start(node)
-            if self.wire:
-                self.wire.started()
             self.policy.all_started(time.monotonic())
             if self.debug_fd >= 0:
                 os.close(self.debug_fd)
@@ -117,6 +115,8 @@ class Job:
         except OSError as error:
             raise MargayError(f"node {node.rank} cannot be started: {error.strerror}",
                               "see `ulimit -n` and `ulimit -u`, or use fewer nodes") from None
+        if self.wire:
+            self.wire.given(node.rank)
         self.doorbell.serve(node.rank, node.bell)
         if self.options.verbose:
             where = f" on core {binding[-1]}" if binding else ""
@@ -269,7 +269,6 @@ class Job:
         fresh = self.nodes[node.rank] = Node(node.rank, node.life + 1)
         self.wire.renew(node.rank)
         self._start(fresh)
-        self.wire.started()
 
     def last_words(self, node: Node) -> None:
         """Takes in what an ended node's QEMU had still written."""

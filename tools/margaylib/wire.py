@@ -46,7 +46,7 @@ def switch_arguments(options: RunOptions) -> list[str]:
 
 
 class Wire:
-    """One machine's wire. start() before the nodes, started() after them, end() at last."""
+    """One machine's wire. start() before the nodes, given() after each of them, end() at last."""
 
     def __init__(self, options: RunOptions) -> None:
         self.options = options
@@ -97,7 +97,7 @@ class Wire:
         return [end.fileno() for end in self.near[rank]]
 
     def renew(self, rank: int) -> None:
-        """Fresh sockets for a node that is started again; started() closes them as well."""
+        """Fresh sockets for a node that is started again; given() closes them as well."""
         cards = self.options.cards
         for card in range(cards):
             self.near[rank][card], far = card_sockets()
@@ -108,11 +108,10 @@ class Wire:
                 pass              # the switch has ended, which is told elsewhere
             far.close()
 
-    def started(self) -> None:
-        """All nodes have their ends: only they and the switch hold them from now on."""
-        for ends in self.near:
-            for end in ends:
-                end.close()
+    def given(self, rank: int) -> None:
+        """A node has its ends: only it and the switch hold them from now on."""
+        for end in self.near[rank]:
+            end.close()
 
     def lines(self) -> list[str]:
         """What the switch has said since the last call."""
@@ -144,7 +143,8 @@ class Wire:
 
     def end(self) -> None:
         """The nodes are gone: takes the switch's counters and its process."""
-        self.started()
+        for rank in range(len(self.near)):
+            self.given(rank)
         if not self.pid:
             return
         self.control.close()

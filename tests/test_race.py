@@ -35,8 +35,8 @@ def threads(test: str, **settings: object) -> str:
     return said[-1]
 
 
-def race(rounds: int, seed: int) -> None:
-    said = threads("rule24_concurrent_race", RACE_ROUNDS=rounds, RACE_SEED=seed)
+def race(how: str, rounds: int, seed: int) -> None:
+    said = threads(f"rule24_concurrent_{how}", RACE_ROUNDS=rounds, RACE_SEED=seed)
     found = re.fullmatch(r"race: seed (\d+), (\d+) messages, \d+ receives, (\d+) updates refused, "
                          r"(\d+) of them late", said)
     assert found and int(found.group(1)) == seed and int(found.group(2)) >= rounds - 2, said
@@ -44,15 +44,18 @@ def race(rounds: int, seed: int) -> None:
     assert int(found.group(3)) > rounds / 100 and int(found.group(4)) > 0, said
 
 
-def test_mpi_race_of_threads():
-    """Rule 24: receives are posted while messages for them arrive."""
-    race(30_000, 1)
+@pytest.mark.parametrize("how", ["race", "post"])
+def test_mpi_race_of_threads(how):
+    """Rule 24: receives are posted while messages for them arrive, in three steps or by
+    PtlMEMDPost's one: each message is in the queue that was looked at, or finds the receive."""
+    race(how, 30_000, 1)
 
 
 @pytest.mark.long
+@pytest.mark.parametrize("how", ["race", "post"])
 @pytest.mark.parametrize("seed", range(1, 12))
-def test_mpi_race_of_threads_again(seed):
-    race(100_000, seed)
+def test_mpi_race_of_threads_again(how, seed):
+    race(how, 100_000, seed)
 
 
 def replayed(steps: int, seed: int, path: Path) -> None:

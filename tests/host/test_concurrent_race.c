@@ -8,6 +8,7 @@
  * are threads that run the link's call sequence and dawdle between begin and
  * end. Every message must be received once, and messages of one source and tag
  * by the receives that fit them in the order in which those were posted.
+ * By PtlMEMDPost the entry, the descriptor and that test are one step.
  *
  * RACE_ROUNDS and RACE_SEED in the environment make the run longer, or another.
  */
@@ -20,6 +21,7 @@
 #include "threads.h"
 #include "../../net/portals/md.h"
 #include "../../net/portals/me.h"
+#include "../../net/portals/post.h"
 
 #define PT        3u
 #define SENDERS   3u
@@ -46,6 +48,7 @@ struct race {
 	const struct region *region;
 	uint64_t seed;
 	uint32_t each;                           /* messages of every sender */
+	int at_once;                             /* receives are posted by post_entry */
 	_Atomic uint32_t received[SENDERS];      /* what the owner gives back as credits */
 	_Atomic uint32_t running;                /* senders that have not ended */
 	_Atomic int stop;                        /* the owner has given up */
@@ -339,27 +342,56 @@ static int await(struct owner *owner)
 	return 0;
 }
 
-static void insert_post(struct owner *owner, struct post *post, struct md_args *args)
+/* What a receive that waits consists of. */
+static struct post_args receive_of(const struct owner *owner, const struct post *post)
 {
-	struct shared *shared = &owner->race->shared;
-	struct me_args me_args = {
-		.match_bits = (uint64_t)post->source << 32 | post->tag,
-		.nid = post->source == ANY ? ANY_ID : 1 + post->source, .pid = ANY_ID,
-		.unlink = UNLINK_AUTO, .position = INSERT_BEFORE,
+	struct post_args args = {
+		.base = owner->sentinel, .unlink = UNLINK_AUTO, .test_eq = owner->eq->handle,
+		.me = {
+			.match_bits = (uint64_t)post->source << 32 | post->tag,
+			.nid = post->source == ANY ? ANY_ID : 1 + post->source, .pid = ANY_ID,
+			.unlink = UNLINK_AUTO, .position = INSERT_BEFORE,
+		},
+		.md = descriptor(owner, post->buffer, LARGEST,
+				 BLOCKS + (uint64_t)(post - owner->posts)),
 	};
-	handle_t me;
 
 	if (post->source == ANY)
-		me_args.ignore_bits |= 0xffffffffULL << 32;
+		args.me.ignore_bits |= 0xffffffffULL << 32;
 	if (post->tag == ANY)
-		me_args.ignore_bits |= 0xffffffffULL;
-	*args = descriptor(owner, post->buffer, LARGEST,
-			   BLOCKS + (uint64_t)(post - owner->posts));
-	args->threshold = 0;
+		args.me.ignore_bits |= 0xffffffffULL;
+	args.md.threshold = 1;
+	return args;
+}
+
+/* Its entry, and a descriptor that accepts nothing yet. */
+static void insert_post(struct owner *owner, struct post *post, const struct post_args *args)
+{
+	struct shared *shared = &owner->race->shared;
+	struct md_args md_args = args->md;
+	handle_t me;
+
+	md_args.threshold = 0;
 	shared_lock(shared, &owner->self);
-	owner->odd += me_insert(&shared->view, owner->sentinel, &me_args, &me) != PORTALS_OK;
-	owner->odd += md_attach(&shared->view, me, args, UNLINK_AUTO, &post->md) != PORTALS_OK;
+	owner->odd += me_insert(&shared->view, args->base, &args->me, &me) != PORTALS_OK;
+	owner->odd += md_attach(&shared->view, me, &md_args, args->unlink, &post->md) != PORTALS_OK;
 	shared_unlock(shared, &owner->self);
+}
+
+/* From now on it accepts, unless something has come: PORTALS_MD_NO_UPDATE. */
+static int activate_post(struct owner *owner, struct post *post, const struct post_args *args)
+{
+	struct shared *shared = &owner->race->shared;
+	handle_t me;
+	int result;
+
+	shared_lock(shared, &owner->self);
+	if (owner->race->at_once)
+		result = post_entry(&shared->view, args, &me, &post->md);
+	else
+		result = md_update(&shared->view, post->md, 0, &args->md, args->test_eq);
+	shared_unlock(shared, &owner->self);
+	return result;
 }
 
 static void remove_post(struct owner *owner, struct post *post)
@@ -375,10 +407,9 @@ static void remove_post(struct owner *owner, struct post *post)
 /* Post a receive; the next turn is its. */
 static void receive(struct owner *owner, uint32_t source, uint32_t tag)
 {
-	struct shared *shared = &owner->race->shared;
 	struct post *post = owner->posts;
 	uint32_t turn = owner->turns++;
-	struct md_args args;
+	struct post_args args;
 	int result;
 
 	drain(owner);
@@ -391,13 +422,12 @@ static void receive(struct owner *owner, uint32_t source, uint32_t tag)
 	post->turn = turn;
 	post->done = 0;
 	dawdle(check_random(&owner->random));
-	insert_post(owner, post, &args);
-	args.threshold = 1;
+	args = receive_of(owner, post);
+	if (!owner->race->at_once)
+		insert_post(owner, post, &args);
 	for (;;) {
 		dawdle(check_random(&owner->random));
-		shared_lock(shared, &owner->self);
-		result = md_update(&shared->view, post->md, 0, &args, owner->eq->handle);
-		shared_unlock(shared, &owner->self);
+		result = activate_post(owner, post, &args);
 		if (result == PORTALS_OK) {
 			post->busy = 1;
 			owner->waiting++;
@@ -412,7 +442,8 @@ static void receive(struct owner *owner, uint32_t source, uint32_t tag)
 		}
 		if (take_early(owner, source, tag, turn)) {
 			owner->found_late++;
-			remove_post(owner, post);
+			if (!owner->race->at_once)
+				remove_post(owner, post);
 			return;
 		}
 	}
@@ -510,7 +541,7 @@ static void close_owner(struct owner *owner)
 	shared_close(shared);
 }
 
-TEST(rule24_concurrent_race)
+static void race_between_threads(int at_once)
 {
 	static const struct block_limits limits = {
 		.portals = 8, .acs = 4, .mes = 64, .mds = 64, .eqs = 2, .ops = 16, .outbox = 1,
@@ -518,7 +549,7 @@ TEST(rule24_concurrent_race)
 	};
 	uint32_t rounds = (uint32_t)setting("RACE_ROUNDS", 3000);
 	struct race race = { .seed = setting("RACE_SEED", 1), .each = rounds / SENDERS,
-			     .running = SENDERS };
+			     .running = SENDERS, .at_once = at_once };
 	struct owner owner = { .race = &race };
 	struct sender senders[SENDERS];
 	pthread_t threads[SENDERS];
@@ -557,4 +588,14 @@ TEST(rule24_concurrent_race)
 	       owner.found_late);
 	close_owner(&owner);
 	CHECK_IS(threads_lost, 0);
+}
+
+TEST(rule24_concurrent_race)
+{
+	race_between_threads(0);
+}
+
+TEST(rule24_concurrent_post)
+{
+	race_between_threads(1);
 }

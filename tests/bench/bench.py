@@ -49,6 +49,18 @@ def shared_memory_latency(bench: Bench) -> None:
                   "<= 1.1 times doorbell", raw)
 
 
+def barrier(bench: Bench) -> None:
+    """PtlNIBarrier of 64 nodes, of which all but the last are halted, beside the doorbell's half
+    round trip; both on all cores."""
+    nodes = 8 if bench.quick else 64
+    for _ in range(bench.runs):
+        got = bench.margay("-n", "2", "--selftest", "doorbell", app("put"), "sleep", "100")
+        doorbell = got["doorbell_half_rtt_ps"] / 1e6
+        got = bench.margay("-n", str(nodes), "--mem", "16", app("barrier"), bench.number(500))
+        bench.add("shm_barrier_64_asleep_us", got["barrier_us"], "us",
+                  f"<= {3 * nodes} times doorbell", doorbell)
+
+
 def shared_memory_streams(bench: Bench) -> None:
     """Puts, 64 to 512 ahead, the slowest of three placements (tests/bench/put.c); the
     limit is the kernel's copy routine alone between the same two segments."""
@@ -163,7 +175,7 @@ def quiet(bench: Bench) -> None:
 
 
 GROUPS: tuple[Callable[[Bench], None], ...] = (
-    shared_memory_latency, shared_memory_streams, calls, division, upcalls, booting,
+    shared_memory_latency, barrier, shared_memory_streams, calls, division, upcalls, booting,
     sizes, peers, quiet, *cards.GROUPS)
 
 

@@ -1,0 +1,40 @@
+/*
+ * Benchmark of PtlNIBarrier among all ranks: `barrier ROUNDS`. All but the last to come wait,
+ * which are halted soon. Rank 0 prints "barrier_us", the time of one.
+ */
+#include <stdlib.h>
+#include <time.h>
+
+#include "../../apps/job.h"
+
+enum { WARM = 10 };
+
+static void meet(ptl_handle_ni_t ni, unsigned long rounds)
+{
+	while (rounds--)
+		job_check(PtlNIBarrier(ni), "PtlNIBarrier");
+}
+
+static double microseconds(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1e6 + t.tv_nsec * 1e-3;
+}
+
+int main(int argc, char **argv)
+{
+	unsigned long rounds = argc > 1 ? strtoul(argv[1], NULL, 10) : 1000;
+	struct job job;
+	double start;
+
+	job_start(&job);
+	meet(job.ni, WARM);
+	start = microseconds();
+	meet(job.ni, rounds);
+	if (job.rank == 0)
+		printf("barrier_us %.3f\n", (microseconds() - start) / rounds);
+	meet(job.ni, 1);
+	return 0;
+}

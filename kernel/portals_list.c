@@ -176,9 +176,9 @@ static void settle(handle_t handle)
 	struct started started = { .md = handle };
 
 	while (link_frames && (started.left = md_started(own_view(), handle)) != 0) {
-		uint64_t room = md_lookup(own_view(), handle)->room;
+		const struct md *md = md_lookup(own_view(), handle); /* by damage it is gone */
 
-		if (wait_until(has_one_ended, &started, portals_deadline(room),
+		if (wait_until(has_one_ended, &started, portals_deadline(md ? md->room : 0),
 		               "an operation on the descriptor to end"))
 			continue;
 		kernel_line("rank %u (node %u): %u operations on a descriptor do not end: a node "

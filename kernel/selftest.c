@@ -19,6 +19,7 @@
  *   incast     raw frames from all nodes to one (selftest_incast.c); 3 nodes or more
  *   damage-SEED-COUNT  the last node damages the region (selftest_damage.c); 3 or more
  *   pinned     the last node pins node 0's descriptors for ever (there, too); 2 or more
+ *   unsent     the last node says for ever that node 0 has sends under way; likewise
  */
 #include "selftest.h"
 
@@ -294,6 +295,8 @@ bool selftest(const char *name)
 		return incast_test();
 	if (!strcmp(name, "pinned"))
 		return pinned_test();
+	if (!strcmp(name, "unsent"))
+		return unsent_test();
 	if (strlen(name) > strlen("damage") && !memcmp(name, "damage", strlen("damage")))
 		return damage_test(name + strlen("damage"));
 

@@ -10,8 +10,9 @@
  * slices, or behind the last slice. It ends with a panic, which says how many words were
  * changed.
  *
- * The self-test `pinned` does one thing only: while node 0 runs (tests/apps/ptl_pinned.c) the
- * last node writes into its descriptors that operations on them are pending, which never end.
+ * The self-tests `pinned` and `unsent` do one thing only: while node 0 runs
+ * (tests/apps/ptl_pinned.c) the last node writes into its descriptors that operations on them are
+ * pending, or into its block that there are sends under way, which never end.
  *
  * Data: the state of the random numbers.
  */
@@ -284,13 +285,30 @@ static void pin_descriptors(void)
 			__atomic_store_n(&mds[i].pending, PINS, __ATOMIC_RELAXED);
 }
 
-bool pinned_test(void)
+static void claim_sends(void)
+{
+	struct block *block = (struct block *)block_of(0);
+
+	__atomic_store_n(&block->started.sends, PINS, __ATOMIC_RELAXED);
+}
+
+static bool pin(void (*write)(void))
 {
 	if (!node.region || node.size < 2)
 		return false;
 	if (node.id != node.size - 1)
 		return true;
 	while (!wait_until(has_ended, 0, deadline_in(PIN_NS), "node 0 to end"))
-		pin_descriptors();
+		write();
 	return true;
+}
+
+bool pinned_test(void)
+{
+	return pin(pin_descriptors);
+}
+
+bool unsent_test(void)
+{
+	return pin(claim_sends);
 }

@@ -9,7 +9,8 @@
  * region of 3 nodes and "-SEED-COUNT". */
 bool damage_test(const char *words);
 
-/* The self-test `pinned`. False: it needs a region of 2 nodes. */
+/* The self-tests `pinned` and `unsent`. False: they need a region of 2 nodes. */
 bool pinned_test(void);
+bool unsent_test(void);
 
 #endif

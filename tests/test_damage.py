@@ -55,3 +55,13 @@ def test_descriptor_that_is_in_use_for_ever(margay, app, link):
     assert run.lines == ["[0] in use"]
     if link != "shm":
         run.says(r"rank 0 \(node 0\): \d+ operations on a descriptor do not end: ")
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("link", DAMAGED_WAITS, indirect=True)
+def test_sends_that_are_under_way_for_ever(margay, app, link):
+    """PtlNIFini fails after a while, and the node ends all the same."""
+    run = margay("run", "-n", 2, "--mem", 16, "--selftest", "unsent", app("ptl_pinned"), "unsent",
+                 env={"MARGAY_BOOT_SECONDS": "240"}, timeout=240).ok()
+    assert run.lines == ["[0] fails"]
+    run.says(r"rank 0 \(node 0\): other nodes' operations in this process do not end")

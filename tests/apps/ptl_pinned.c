@@ -1,7 +1,9 @@
 /*
  * ptl_pinned: rank 0 makes descriptors and removes them again, while the last node's kernel
  * writes into them that operations are pending (--selftest pinned), until a descriptor is
- * said to be in use. Then it ends. The other ranks do nothing.
+ * said to be in use. Then it ends.
+ * ptl_pinned unsent: the same with sends of its block that are not there (--selftest unsent),
+ * until PtlNIFini fails. The other ranks do nothing.
  */
 #include "check.h"
 #include "job.h"
@@ -9,17 +11,27 @@
 
 enum { BYTES = 64, PAUSE_US = 1000 };
 
-int main(void)
+static struct job job;
+
+static void close_interface(void)
+{
+	int result;
+
+	while ((result = PtlNIFini(job.ni)) == PTL_OK) {
+		usleep(PAUSE_US);
+		job_start(&job);
+	}
+	EQUAL(result, PTL_FAIL);
+	puts("fails");
+}
+
+static void remove_descriptors(void)
 {
 	static char memory[BYTES];
 	ptl_md_t md;
 	ptl_handle_md_t handle;
-	struct job job;
 	int result;
 
-	if (margay_rank())
-		return 0;
-	job_start(&job);
 	md = job_memory(memory, BYTES, 0, PTL_EQ_NONE);
 	do {
 		EQUAL(PtlMDBind(job.ni, md, PTL_RETAIN, &handle), PTL_OK);
@@ -29,5 +41,17 @@ int main(void)
 	EQUAL(result, PTL_MD_IN_USE);
 	puts("in use");
 	EQUAL(PtlNIFini(job.ni), PTL_OK);
+}
+
+int main(int argc, char **argv)
+{
+	(void)argv;
+	if (margay_rank())
+		return 0;
+	job_start(&job);
+	if (argc > 1)
+		close_interface();
+	else
+		remove_descriptors();
 	return 0;
 }

@@ -33,16 +33,22 @@ build/kernel.o build/kernel-selftests.o:
 		--remove-section=.debug_aranges --remove-section=.rela.debug_aranges \
 		$(KERNEL_GLOBALS:%=--keep-global-symbol=%) $< $@
 
+# What is joined is all of the kernel: only what assembly names (externally_visible) is
+# called from elsewhere. The compiler is told so by -fwhole-program, which it believes if it
+# makes a program (-flinker-output=exec) and the linker does not say otherwise (no plugin). It
+# then inlines each function that is called once, and leaves out what nothing calls.
 # Joining flattens the message path (portals_message.c), and the compiler then
 # warns of answers that are only read when they were made, and of copies longer than what
 # they are for, where the length was compared before.
+KERNEL_WHOLE := -fwhole-program -flinker-output=exec -fno-use-linker-plugin
+
 $(KERNEL_BUILD)/joined.o: $(KERNEL_OBJ) $(NO_SELFTEST_OBJ)
 $(KERNEL_BUILD)/joined-selftests.o: $(KERNEL_OBJ) $(SELFTEST_OBJ)
 
 $(KERNEL_BUILD)/joined.o $(KERNEL_BUILD)/joined-selftests.o: kernel/build.mk
 	@echo "  LD    $@"
 	@$(CC) $(KERNEL_CFLAGS) -Wno-maybe-uninitialized -Wno-stringop-overflow -r -nostdlib -flto-partition=one \
-		-flinker-output=nolto-rel -o $@ $(filter %.o,$^)
+		$(KERNEL_WHOLE) -o $@ $(filter %.o,$^)
 
 # The compiler may call these functions anywhere, even where it inlined all calls.
 $(KERNEL_BUILD)/kernel/string.o: KERNEL_CFLAGS += -fno-lto -fno-builtin \

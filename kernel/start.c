@@ -49,6 +49,7 @@ static void name_node(void)
 		format_text(node.name, sizeof(node.name), "node%u", node.id);
 }
 
+__attribute__((externally_visible)) /* multiboot.asm */
 void kernel_main(uint32_t loader, uint32_t told, uint64_t boot_tsc)
 {
 	cpu_start();

@@ -25,7 +25,8 @@
 
 typedef void (*handler)(void);     /* entry.asm calls each with its own arguments */
 
-extern const handler syscall_table[SYS_COUNT];
+/* entry.asm */
+__attribute__((externally_visible)) extern const handler syscall_table[SYS_COUNT];
 const handler syscall_table[SYS_COUNT] = {
 #define X(NAME, name, args) [SYS_##NAME] = (handler)sys_##name,
 	MARGAY_SYSCALLS(X)
@@ -34,6 +35,7 @@ const handler syscall_table[SYS_COUNT] = {
 
 int64_t syscall_unknown(uint64_t number);
 
+__attribute__((externally_visible)) /* entry.asm */
 int64_t syscall_unknown(uint64_t number)
 {
 	kernel_line("rank %u: system call %lu: there is none (ENOSYS)", this_process()->rank, number);

@@ -64,6 +64,7 @@ static bool is_first_touch(const struct trap_frame *frame)
 	       !(frame->error & PAGE_FAULT_PRESENT) && memory_map_shifted(READ_CR(2));
 }
 
+__attribute__((externally_visible)) /* vectors.asm */
 void trap(struct trap_frame *frame)
 {
 	if (is_first_touch(frame))

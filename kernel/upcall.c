@@ -172,6 +172,7 @@ void upcall_enter(struct trap_frame *frame)
 	                                     it for the end of the instruction */
 }
 
+__attribute__((externally_visible)) /* entry.asm */
 void upcall_enter_from_call(struct trap_frame *frame)
 {
 	frame->rcx = frame->rip;      /* as sysret would leave them */

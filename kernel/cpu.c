@@ -109,6 +109,7 @@ static void load_gates(void)
 void cpu_start(void)
 {
 	cpu_boot.self = &cpu_boot;
+	cpu_boot.frame = (struct trap_frame *)&cpu_boot - 1;
 	cpu_boot.id = cpuid(1, 0).ebx >> 24;
 	cpu_boot.timer_ns = NEVER;
 	tss.rsp[0] = (uint64_t)kernel_stack_top;

@@ -19,7 +19,7 @@
 /*
  * Registers of what was interrupted, as vectors.asm and entry.asm push them.
  * The application's are always at the top of the kernel stack, whatever it
- * entered the kernel by. A system call does not store rax, rcx and r11.
+ * entered the kernel by. A system call stores its arguments, rip, rsp, rflags and rbp.
  */
 struct trap_frame {
 	uint64_t r15, r14, r13, r12, rbp, rbx;   /* kept by C */
@@ -33,6 +33,7 @@ struct trap_frame {
  * also the top of that stack. */
 struct cpu {
 	struct cpu *self;          /* so that C needs one load from gs */
+	struct trap_frame *frame;  /* on top of the kernel stack, right below this struct */
 	uint64_t id;               /* local APIC id */
 	uint8_t upcall;            /* 1: enter the library on the way to ring 3 (upcall.c) */
 	bool halted;               /* a doorbell's work may halt for a lock in turn (wait.c), */
@@ -54,7 +55,7 @@ static inline struct cpu *this_cpu(void)
 /* The application's registers at its last entry into the kernel. */
 static inline struct trap_frame *user_frame(void)
 {
-	return (struct trap_frame *)this_cpu() - 1;
+	return this_cpu()->frame;
 }
 
 void cpu_start(void);       /* segments, interrupt table, IST: faults are reported from here */

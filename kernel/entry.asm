@@ -15,14 +15,13 @@ bits 64
 ; OUT: rax; CLOBBERS: rcx, r11
 ; The struct cpu begins where the stack ends, so the frame (struct trap_frame)
 ; has constant places below gs:0. What is constant in it was written at boot;
-; rax, rcx, r11 and vector are not: nobody reads those of a system call, unless an
-; upcall interrupts it on its way out.
+; rax, rcx, r11, rbx, r12 to r15 and vector are not: they are not read of a system call,
+; unless an upcall interrupts it on its way out.
 align 16
 syscall_entry:
         swapgs
         mov     [gs:FRAME_RSP - FRAME_BYTES], rsp
-        mov     rsp, [gs:CPU_SELF]
-        sub     rsp, FRAME_BYTES
+        mov     rsp, [gs:CPU_FRAME]
         mov     [rsp + FRAME_RFLAGS], r11
         mov     [rsp + FRAME_RIP], rcx
         mov     [rsp + FRAME_RDX], rdx
@@ -31,12 +30,7 @@ syscall_entry:
         mov     [rsp + FRAME_R8], r8
         mov     [rsp + FRAME_R9], r9
         mov     [rsp + FRAME_R10], r10
-        mov     [rsp + FRAME_RBX], rbx  ; for reports: C keeps these six
-        mov     [rsp + FRAME_RBP], rbp
-        mov     [rsp + FRAME_R12], r12
-        mov     [rsp + FRAME_R13], r13
-        mov     [rsp + FRAME_R14], r14
-        mov     [rsp + FRAME_R15], r15
+        mov     [rsp + FRAME_RBP], rbp  ; for backtraces: C keeps it
         cmp     rax, SYSCALLS
         jae     .unknown
         mov     rcx, r10                ; the fourth argument in C
@@ -61,6 +55,11 @@ syscall_entry:
         jmp     .return
 .upcall:                                ; the application goes on in the library instead
         mov     [rsp + FRAME_RAX], rax
+        mov     [rsp + FRAME_RBX], rbx  ; as they were: C keeps them
+        mov     [rsp + FRAME_R12], r12
+        mov     [rsp + FRAME_R13], r13
+        mov     [rsp + FRAME_R14], r14
+        mov     [rsp + FRAME_R15], r15
         mov     rdi, rsp
         call    upcall_enter_from_call  ; void upcall_enter_from_call(struct trap_frame *)
         jmp     .return

@@ -133,6 +133,6 @@ void fault_bad_pointer(const char *call, uint64_t address, uint64_t bytes)
 	format_text(cause, sizeof(cause),
 	            "bad system call pointer: %s with %lu bytes at 0x%016lx (%s)", call, bytes,
 	            address, place);
-	report_application(user_frame(), cause, SIGNAL_SEGV);
+	report_call(cause, SIGNAL_SEGV);
 	end_by_signal(SIGNAL_SEGV);
 }

@@ -68,7 +68,10 @@ uint64_t shm_port_spin_ns(const struct shm_member *self)
 
 static bool take(struct process_view *view)
 {
-	return shm_lock_take((struct shm_lock *)view->block->lock, view->nid, &member) == SHM_LOCK_OK;
+	struct shm_lock *lock = (struct shm_lock *)view->block->lock;
+
+	return shm_lock_try(lock, &member) ||
+	       shm_lock_take(lock, view->nid, &member) == SHM_LOCK_OK;
 }
 
 bool link_waits_for_lock(void)
@@ -115,6 +118,7 @@ static bool meet(uint32_t nid)
 	view.nid = nid;
 	view.memory = slice + node.region->segment_offset;
 	view.bytes = node.region->segment_bytes;
+	view.transport = region_node(node.region, nid);
 	view_init(&view, slice + node.region->block_offset, node.region->block_bytes, &limits);
 	if (!view_check(&view))
 		return false;
@@ -145,21 +149,24 @@ void link_lost(uint32_t nid)
  * Wake a node if something happened in its block that it may wait for: events,
  * or, when it closes its block, the end of an operation. Giving back the lock
  * was a full barrier between that and this look at its sleep flag. With `upcall`
- * one of the events is for a handler: then it is rung also if it computes.
+ * one of the events is for a handler: then it is rung also if it computes. What was
+ * recorded in the own block may be for a handler of one's own.
  */
 static void wake(const struct process_view *view, uint32_t events, bool upcall)
 {
-	struct region_node *peer;
-	uint32_t nid = view->nid;
+	struct region_node *peer = view->transport;
 
-	if (nid == node.id || (!events && view->block->state == BLOCK_OPEN))
+	if (view == own_view()) {
+		upcall_look();
 		return;
-	if (__builtin_expect(upcall, 0) && upcall_ring(nid))
+	}
+	if (!events && view->block->state == BLOCK_OPEN)
 		return;
-	peer = region_node(node.region, nid);
+	if (__builtin_expect(upcall, 0) && upcall_ring(view->nid))
+		return;
 	if (atomic_load_explicit(&peer->sleeping, memory_order_relaxed) &&
 	    atomic_exchange(&peer->sleeping, 0))
-		ivshmem_ring(nid);
+		ivshmem_ring(view->nid);
 }
 
 /* ---- the port of the near transport ---- */

@@ -16,7 +16,7 @@ void offsets(void);
 
 void offsets(void)
 {
-	DEFINE(CPU_SELF, offsetof(struct cpu, self));
+	DEFINE(CPU_FRAME, offsetof(struct cpu, frame));
 	DEFINE(CPU_UPCALL, offsetof(struct cpu, upcall));
 	DEFINE(CPU_BYTES, sizeof(struct cpu));
 	DEFINE(FRAME_BYTES, sizeof(struct trap_frame));

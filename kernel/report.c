@@ -51,6 +51,16 @@ void report_registers(const struct trap_frame *f)
 	kernel_line("  r13 %016lx r14 %016lx r15 %016lx", f->r13, f->r14, f->r15);
 }
 
+/* At a system call: what entry.asm stores. */
+static void report_arguments(const struct trap_frame *f)
+{
+	kernel_line("  rip %016lx rsp %016lx rflags %08lx rbp %016lx", f->rip, f->rsp, f->rflags,
+	            f->rbp);
+	kernel_line("  rdi %016lx rsi %016lx rdx %016lx r10 %016lx", f->rdi, f->rsi, f->rdx,
+	            f->r10);
+	kernel_line("  r8  %016lx r9  %016lx", f->r8, f->r9);
+}
+
 static void line_of(unsigned number, uint64_t rip)
 {
 	kernel_line("  #%u 0x%016lx", number, rip);
@@ -114,12 +124,24 @@ void report_kernel_frames(uint64_t rip, uint64_t rbp)
 	}
 }
 
-void report_application(const struct trap_frame *frame, const char *cause, unsigned signal)
+static void report_cause(const char *cause, unsigned signal)
 {
 	kernel_line("rank %u (node %u): %s, signal %u (%s)", this_process()->rank, node.id, cause,
 	            signal, signal_name(signal));
 	if (upcall_is_running())
 		kernel_line("  in an event handler (upcall)");
+}
+
+void report_application(const struct trap_frame *frame, const char *cause, unsigned signal)
+{
+	report_cause(cause, signal);
 	report_registers(frame);
 	report_application_frames(frame);
+}
+
+void report_call(const char *cause, unsigned signal)
+{
+	report_cause(cause, signal);
+	report_arguments(user_frame());
+	report_application_frames(user_frame());
 }

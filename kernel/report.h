@@ -19,6 +19,9 @@ void report_registers(const struct trap_frame *frame);
 /* "margay: rank R (node K): <cause>, signal S (NAME)", registers, frames. */
 void report_application(const struct trap_frame *frame, const char *cause, unsigned signal);
 
+/* The same in a system call: of the registers those that its entry stores. */
+void report_call(const char *cause, unsigned signal);
+
 const char *signal_name(unsigned signal);
 
 enum { SIGNAL_QUIT = 3, SIGNAL_ILL = 4, SIGNAL_TRAP = 5, SIGNAL_ABRT = 6, SIGNAL_BUS = 7,

@@ -56,7 +56,7 @@ int64_t sys_killed(uint64_t signal)
 {
 	if (signal < 1 || signal >= SIGNALS)
 		return -EINVAL;
-	report_application(user_frame(), "ended by abort or raise", (unsigned)signal);
+	report_call("ended by abort or raise", (unsigned)signal);
 	end_by_signal((unsigned)signal);
 }
 

@@ -26,12 +26,8 @@ int transport_start(const struct initiator_args *args);
  * put, or it must wait; nothing has happened. */
 static inline bool transport_brief(const struct initiator_args *args)
 {
-	if (!transport_is_near(args->target_nid))
-		return link_frames_brief(args);
-	if (!near_brief(own_view(), 0, args))
-		return false;
-	upcall_look();
-	return true;
+	return transport_is_near(args->target_nid) ? near_brief(own_view(), 0, args) :
+	       link_frames_brief(args);
 }
 
 #endif

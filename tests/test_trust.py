@@ -97,7 +97,7 @@ class Node2:
         self.answers(request, op_handle=0, operation=REPLY, mlength=16)
         self.answers(request, op_handle=0, operation=REPLY, mlength=LONG)
         self.answers(request, op_handle=0, operation=ACK)
-        self.answers(request, op_handle=request["op_handle"] + (1 << 16))
+        self.answers(request, op_handle=request["op_handle"] + (1 << 20))
 
     def speak(self, first: int) -> None:
         """Once more what node 0 may not have heard: it takes each once."""

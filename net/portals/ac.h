@@ -8,10 +8,10 @@
 #include "process.h"
 
 struct ac {
-	uint32_t enabled;      /* 0: admits nobody */
 	uint32_t nid, pid;     /* ANY_ID is a wildcard, here and below */
-	uint32_t uid, jid;
-	uint32_t pt_index;
+	uint32_t uid, pt_index;
+	uint32_t jid;
+	uint32_t enabled;      /* 0: admits nothing */
 	uint32_t zero[2];
 };
 

@@ -102,10 +102,15 @@ static void answered_head(struct operation *op, const struct message *answer, ui
 /* md_bury for a descriptor whose queue is not at hand. */
 static uint32_t bury(struct process_view *view, struct md *md, struct grant *grant)
 {
-	const struct eq *eq = eq_lookup(view, md->user.eq_handle);
-	uint8_t handler = eq && eq->handler;
-	uint32_t events = md_bury(view, md);
+	const struct eq *eq;
+	uint32_t events;
+	uint8_t handler;
 
+	if (!(md->flags & MD_LEAVING))
+		return 0;
+	eq = eq_lookup(view, md->user.eq_handle);
+	handler = eq && eq->handler;
+	events = md_bury(view, md);
 	if (events)
 		grant->upcall |= handler;
 	return events;
@@ -118,6 +123,7 @@ static int ends_silently(const struct operation *op, const struct message *ack)
 	return ack->fail == NI_DROPPED && !op->tells_dropped;
 }
 
+__attribute__((flatten)) /* as initiator_put (initiator.c) */
 int answer_ack(struct process_view *view, const struct message *ack, struct grant *grant)
 {
 	struct operation *op;
@@ -204,7 +210,7 @@ static int receive(struct process_view *view, const struct message *reply,
 	if (found->eq && !eq_has_room(view, found->eq, found->needed ? found->needed : 1))
 		return discard_reply(view, found->op, md, grant);
 
-	return grant_range(view, md, op->local_offset,
+	return grant_range(view, md, options, op->local_offset,
 			   reply->mlength < op->room ? reply->mlength : op->room, grant) ?
 		DELIVER_DAMAGED : DELIVER_OK;
 }

@@ -198,7 +198,7 @@ void block_grant(struct process_view *view, const struct block_limits *wanted,
 
 static handle_t ni_handle(const struct block *block)
 {
-	return handle_in_use(block->incarnation << HANDLE_INDEX_BITS, KIND_NI, 0);
+	return handle_in_use(block->incarnation * HANDLE_NEXT, KIND_NI, 0);
 }
 
 handle_t block_open(struct process_view *view)

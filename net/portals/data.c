@@ -7,6 +7,7 @@
 #include "deliver.h"
 #include "iovec.h"
 #include "md.h"
+#include "range.h"
 #include "../port.h"
 
 int deliver_span(const struct process_view *view, const struct grant *grant, uint64_t at,
@@ -38,6 +39,12 @@ static int copy(const struct process_view *view, const struct grant *grant, uint
 		return DELIVER_OK;
 	if (bytes > grant->bytes - at)
 		bytes = grant->bytes - at;
+	if (!grant->pieces) {
+		uint8_t *range = view->memory + grant->offset + at;
+
+		move_short(write ? range : memory, write ? memory : range, bytes);
+		return DELIVER_OK;
+	}
 	while (bytes) {
 		if (deliver_span(view, grant, at, &span))
 			return DELIVER_DAMAGED;

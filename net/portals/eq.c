@@ -161,12 +161,11 @@ static inline void put_words(event_word *to, const event_word *from, uint32_t wo
 		__atomic_store_n(&to[i], from[i], __ATOMIC_RELAXED);
 }
 
-uint32_t eq_record(const struct process_view *view, struct eq *eq, const struct event_head *head,
-		   enum event_kind type, const struct md_args *md, uint64_t hdr_data,
-		   uint32_t link, enum fail_type fail)
+const struct md_args eq_md_gone;
+
+uint32_t eq_write(const struct process_view *view, struct eq *eq, const struct event_head *head,
+		  const struct md_args *md, uint64_t hdr_data, uint64_t end)
 {
-	static const struct md_args gone;
-	const event_word end[2] = { hdr_data, (uint64_t)fail << 32 | link };
 	uint64_t number = eq->next;
 	uint64_t index = eq->first_slot + (uint64_t)((uint32_t)number & (eq->count - 1));
 	struct event *slot;
@@ -174,16 +173,14 @@ uint32_t eq_record(const struct process_view *view, struct eq *eq, const struct 
 
 	if (index >= view->limits.slots)
 		return 0;
-	if (!md)
-		md = &gone;
 	slot = (struct event *)(view->slots + index * EVENT_SLOT_BYTES);
 	words = (event_word *)slot;
 	__atomic_store_n(&slot->sequence, number | EVENT_WRITING, __ATOMIC_RELAXED);
 	__atomic_thread_fence(__ATOMIC_RELEASE);
-	__atomic_store_n(&words[0], (uint64_t)head->nid << 32 | type, __ATOMIC_RELAXED);
-	put_words(words + 1, (const event_word *)head + 1, HEAD_WORDS - 1);
+	put_words(words, (const event_word *)head, HEAD_WORDS);
 	put_words(words + HEAD_WORDS, (const event_word *)md, MD_WORDS);
-	put_words(words + HEAD_WORDS + MD_WORDS, end, 2);
+	put_words(words + HEAD_WORDS + MD_WORDS, &hdr_data, 1);
+	put_words(words + HEAD_WORDS + MD_WORDS + 1, &end, 1);
 	__atomic_store_n(&slot->sequence, number, __ATOMIC_RELEASE);
 	__atomic_store_n(&eq->next, number + 1, __ATOMIC_RELEASE);
 	return 1;

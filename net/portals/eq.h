@@ -65,10 +65,9 @@ uint64_t eq_unhandled(const struct process_view *view, handle_t handle);
 /* The queue in use, or null; EQ_NONE and stale handles give null. */
 static inline struct eq *eq_lookup(const struct process_view *view, handle_t handle)
 {
-	uint32_t index = HANDLE_INDEX(handle);
+	uint32_t index = HANDLE_INDEX_OF(KIND_EQ, handle);
 
-	if (HANDLE_KIND(handle) != KIND_EQ || index >= view->limits.eqs ||
-	    view->eqs[index].handle != handle)
+	if (index >= view->limits.eqs || view->eqs[index].handle != handle)
 		return 0;
 	return &view->eqs[index];
 }
@@ -81,13 +80,22 @@ int eq_is_quiet(const struct process_view *view, const struct eq *eq);
  * there is one), beside what is reserved (rule 14). */
 int eq_has_room(const struct process_view *view, struct eq *eq, uint32_t needed);
 
-/*
- * Record an event: slot first, then `next`, so that who sees `next` finds the
- * event. `md` gives the descriptor's state, or is null when it is
- * gone. Returns 1, or 0 if the queue is damaged.
- */
-uint32_t eq_record(const struct process_view *view, struct eq *eq, const struct event_head *head,
-		   enum event_kind type, const struct md_args *md, uint64_t hdr_data,
-		   uint32_t link, enum fail_type fail);
+/* Write the event: slot first, then `next`, so that who sees `next` finds the event.
+ * `end` is its link and how it ended. Returns 1, or 0 if the queue is damaged. */
+uint32_t eq_write(const struct process_view *view, struct eq *eq, const struct event_head *head,
+		  const struct md_args *md, uint64_t hdr_data, uint64_t end);
+
+extern const struct md_args eq_md_gone;
+
+/* Record an event. `md` gives the descriptor's state, or is null when it is gone. As eq_write. */
+static inline uint32_t eq_record(const struct process_view *view, struct eq *eq,
+				 struct event_head *head, enum event_kind type,
+				 const struct md_args *md, uint64_t hdr_data, uint32_t link,
+				 enum fail_type fail)
+{
+	head->type = type;
+	return eq_write(view, eq, head, md ? md : &eq_md_gone, hdr_data,
+			(uint64_t)fail << 32 | link);
+}
 
 #endif

@@ -31,7 +31,7 @@ static int source(const struct process_view *view, const struct md *md, uint64_t
 		  uint64_t bytes, struct grant *grant)
 {
 	grant_clear(grant);
-	return grant_range(view, md, offset, bytes, grant);
+	return grant_range(view, md, md->user.options, offset, bytes, grant);
 }
 
 /* 1 if the application itself may write all of [offset, offset + bytes) of a descriptor:
@@ -173,6 +173,8 @@ static uint64_t operand_bytes(const struct initiator_args *args)
 	return args->atomic_operation == ATOMIC_CSWAP ? 2 * args->length : args->length;
 }
 
+/* Flattened: what it calls costs more to call than to do. */
+__attribute__((flatten))
 int initiator_put(struct process_view *view, const struct initiator_args *args,
 		  struct message *message, struct grant *grant)
 {
@@ -216,6 +218,7 @@ int initiator_put(struct process_view *view, const struct initiator_args *args,
 	return send(view, md, eq, message, grant);
 }
 
+__attribute__((flatten)) /* as initiator_put */
 int initiator_sent(struct process_view *view, const struct message *message,
 		   struct grant *grant, enum fail_type fail)
 {
@@ -249,19 +252,21 @@ int initiator_brief(struct process_view *view, const struct initiator_args *args
 {
 	struct block_side *started = &view->block->started;
 	struct md *md = md_lookup(view, args->md);
+	int32_t threshold;
 	uint64_t length;
 
-	if (!md || md->flags != MD_PLAIN || md->user.threshold == 0 ||
-	    args->operation > MESSAGE_PUT ||
-	    md->room > DELIVER_INLINE_BYTES || args->length != LENGTH_WHOLE ||
-	    args->target_pid == ANY_ID)
+	if (!md || md->flags != MD_PLAIN || args->operation > MESSAGE_PUT ||
+	    args->length != LENGTH_WHOLE || args->target_pid == ANY_ID)
 		return 0;
+	threshold = md->user.threshold;
 	length = md->room;
+	if (threshold == 0 || length > DELIVER_INLINE_BYTES)
+		return 0;
 	if (grant_piece(view, md, 0, length, grant))
 		return 0;
 	request(view, args, MESSAGE_PUT, length, message);
-	if (md->user.threshold > 0)
-		md->user.threshold--;
+	if (threshold > 0)
+		md->user.threshold = threshold - 1;
 	started->operations++;
 	started->counters[STAT_MESSAGES_OUT]++;
 	started->counters[STAT_BYTES_OUT] += length;

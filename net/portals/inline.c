@@ -80,17 +80,17 @@ static int request(struct process_view *view, const struct message *message,
 
 	target_head(message, &place, &head);
 	eq = eq_lookup(view, md->user.eq_handle);
-	if (eq && !(md->user.options & MD_EVENT_START_DISABLE))
+	if (eq && !(place.options & MD_EVENT_START_DISABLE))
 		grant->events = eq_record(view, eq, &head, target_start(message->operation),
 					  &md->user, message->hdr_data, link, NI_OK);
 	if (carry_out(view, message, payload, grant, result))
 		return DELIVER_DAMAGED;
 	count_bytes(block, message->operation, grant->bytes);
-	if (message_fetches(message->operation) || target_acks(message, md)) {
+	if (message_fetches(message->operation) || target_acks(message, place.options)) {
 		target_accept(view, message, grant->bytes, answer);
 		grant->answers = 1;
 	}
-	if (eq && !(md->user.options & MD_EVENT_END_DISABLE))
+	if (eq && !(place.options & MD_EVENT_END_DISABLE))
 		grant->events += eq_record(view, eq, &head, target_start(message->operation) + 1,
 					   &md->user, message->hdr_data, link, NI_OK);
 	if (md->flags & MD_LEAVING)

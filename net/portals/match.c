@@ -11,9 +11,11 @@
 /* Rule 3. The only match function: whatever proposes entries asks it. */
 static int matches(const struct me *me, const struct message *message)
 {
+	uint64_t source = (uint64_t)me->pid << 32 | me->nid; /* both at once: often any */
+
 	return ((me->match_bits ^ message->match_bits) & ~me->ignore_bits) == 0 &&
-	       (me->nid == ANY_ID || me->nid == message->source_nid) &&
-	       (me->pid == ANY_ID || me->pid == message->source_pid);
+	       (source == ~0ULL || ((me->nid == ANY_ID || me->nid == message->source_nid) &&
+				    (me->pid == ANY_ID || me->pid == message->source_pid)));
 }
 
 /* Rules 4 and 5: 1 and *place, or 0 if the descriptor rejects. */
@@ -31,6 +33,7 @@ static int accepts(struct md *md, const struct message *message, struct place *p
 	if (message->length > room && !(options & MD_TRUNCATE))
 		return 0;
 	place->md = md;
+	place->options = options;
 	place->offset = offset;
 	place->bytes = message->length < room ? message->length : room;
 	return 1;
@@ -40,9 +43,11 @@ static int accepts(struct md *md, const struct message *message, struct place *p
 static inline int ask(const struct process_view *view, const struct me *me,
 		      const struct message *message, struct place *place)
 {
-	if (me->first >= view->limits.mds)
-		return me->first == NO_INDEX ? DELIVER_DROPPED : DELIVER_DAMAGED;
-	return accepts(&view->mds[me->first], message, place) ? DELIVER_OK : DELIVER_DROPPED;
+	uint32_t first = me->first;
+
+	if (first >= view->limits.mds)
+		return first == NO_INDEX ? DELIVER_DROPPED : DELIVER_DAMAGED;
+	return accepts(&view->mds[first], message, place) ? DELIVER_OK : DELIVER_DROPPED;
 }
 
 /*

@@ -10,6 +10,7 @@
 /* Where an operation goes. */
 struct place {
 	struct md *md;
+	uint32_t options;      /* the descriptor's, read once */
 	uint64_t offset;       /* within the descriptor */
 	uint64_t bytes;        /* manipulated length */
 };

@@ -88,10 +88,9 @@ uint32_t md_started(const struct process_view *view, handle_t handle);
 /* The descriptor in use, or null. */
 static inline struct md *md_lookup(const struct process_view *view, handle_t handle)
 {
-	uint32_t index = HANDLE_INDEX(handle);
+	uint32_t index = HANDLE_INDEX_OF(KIND_MD, handle);
 
-	if (HANDLE_KIND(handle) != KIND_MD || index >= view->limits.mds ||
-	    view->mds[index].handle != handle)
+	if (index >= view->limits.mds || view->mds[index].handle != handle)
 		return 0;
 	return &view->mds[index];
 }

@@ -8,10 +8,9 @@
 
 struct me *me_lookup(const struct process_view *view, handle_t handle)
 {
-	uint32_t index = HANDLE_INDEX(handle);
+	uint32_t index = HANDLE_INDEX_OF(KIND_ME, handle);
 
-	if (HANDLE_KIND(handle) != KIND_ME || index >= view->limits.mes ||
-	    view->mes[index].handle != handle)
+	if (index >= view->limits.mes || view->mes[index].handle != handle)
 		return 0;
 	return &view->mes[index];
 }

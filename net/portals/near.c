@@ -53,26 +53,26 @@ static void count_detour(struct process_view *me, uint64_t bytes)
  * if there is one, with the bytes that it brings. After `failed` the answer is the
  * one that a target makes which cannot be reached.
  */
-static int conclude(void *context, struct process_view *me, const struct outgoing *out,
+static int conclude(void *context, struct process_view *me, struct outgoing *out,
 		    int failed, int answers, struct message *answer, const void *fetched)
 {
-	struct grant grant = out->grant;
+	struct grant *grant = &out->grant;
 
 	if (failed)
 		answers = message_refuse(&out->message, NI_FAIL, answer);
 	if (!near_port_lock(context, me))
 		return PORTALS_FAIL;
 	if (out->sends && !out->sent)
-		initiator_sent(me, &out->message, &grant, failed ? NI_FAIL : NI_OK);
+		initiator_sent(me, &out->message, grant, failed ? NI_FAIL : NI_OK);
 	else if (out->sends && failed)
-		initiator_lost(me, grant.bytes);
-	grant_clear(&grant);
+		initiator_lost(me, grant->bytes);
+	grant_clear(grant);
 	if (!answers)
 		initiator_unanswered(me, &out->message);
 	else if (message_fetches(out->message.operation))
-		answer_reply_inline(me, answer, fetched, &grant);
+		answer_reply_inline(me, answer, fetched, grant);
 	else
-		answer_ack(me, answer, &grant);
+		answer_ack(me, answer, grant);
 	if (fetched)
 		count_detour(me, answer->mlength);
 	near_port_unlock(context, me);
@@ -85,7 +85,7 @@ static int conclude(void *context, struct process_view *me, const struct outgoin
 
 /* A short message that needs no ack, or brings back few bytes. */
 static int in_one_step(void *context, struct process_view *me, struct process_view *peer,
-		       const struct outgoing *out)
+		       struct outgoing *out)
 {
 	uint8_t fetched[DELIVER_INLINE_BYTES];
 	int fetches = message_fetches(out->message.operation);
@@ -106,7 +106,7 @@ static int in_one_step(void *context, struct process_view *me, struct process_vi
 }
 
 static int put(void *context, struct process_view *me, struct process_view *peer,
-	       const struct outgoing *out)
+	       struct outgoing *out)
 {
 	struct message answer;
 	uint32_t events;
@@ -132,7 +132,7 @@ static int put(void *context, struct process_view *me, struct process_view *peer
 }
 
 static int get(void *context, struct process_view *me, struct process_view *peer,
-	       const struct outgoing *out)
+	       struct outgoing *out)
 {
 	struct grant from, to;
 	struct message reply, unused;

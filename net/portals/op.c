@@ -31,10 +31,9 @@ int op_take(struct process_view *view, struct operation **taken)
 
 struct operation *op_lookup(const struct process_view *view, handle_t handle)
 {
-	uint32_t index = HANDLE_INDEX(handle);
+	uint32_t index = HANDLE_INDEX_OF(KIND_OP, handle);
 
-	if (HANDLE_KIND(handle) != KIND_OP || index >= view->limits.ops ||
-	    view->ops[index].handle != handle)
+	if (index >= view->limits.ops || view->ops[index].handle != handle)
 		return 0;
 	return &view->ops[index];
 }

@@ -11,8 +11,7 @@
 #define NET_PORTALS_POOL_H
 #include "process.h"
 
-#define GENERATION_ONE   (1ULL << HANDLE_INDEX_BITS)
-#define GENERATION_MASK  (((1ULL << HANDLE_KIND_SHIFT) - 1) & ~HANDLE_INDEX_MASK)
+#define GENERATION_MASK  (~(HANDLE_KIND_MASK | HANDLE_INDEX_MASK))
 
 /* The handle of the entry that now gets in use. */
 static inline handle_t handle_in_use(handle_t free, enum handle_kind kind, uint32_t index)
@@ -39,7 +38,7 @@ static inline handle_t handle_first(const struct block *block, enum handle_kind 
 static inline handle_t handle_free(handle_t handle)
 {
 	if (HANDLE_KIND(handle) != KIND_FREE)
-		handle += GENERATION_ONE;
+		handle += HANDLE_NEXT;
 	return handle & GENERATION_MASK;
 }
 

@@ -51,6 +51,7 @@ struct process_view {
 	uint32_t nid, pid;          /* the owner */
 	uint32_t uid, jid;
 	struct barrier_job job;
+	void *transport;            /* the near transport's own, of this peer */
 	uint64_t seed;              /* for block_init, of the owner's view: a number that nothing
 	                               outside the job knows; fixed where runs are repeated */
 };

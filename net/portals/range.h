@@ -41,14 +41,15 @@ static inline int grant_piece(const struct process_view *view, const struct md *
 }
 
 /*
- * Grant `bytes` bytes from logical byte `offset` of a descriptor on: sets
+ * Grant `bytes` bytes from logical byte `offset` of a descriptor with these options on: sets
  * grant->md, ->offset, ->bytes, ->pieces. 0, or PORTALS_FAIL if the block is
  * damaged. The pieces of an iovec descriptor are checked when they are used.
  */
 static inline int grant_range(const struct process_view *view, const struct md *md,
-			      uint64_t offset, uint64_t bytes, struct grant *grant)
+			      uint32_t options, uint64_t offset, uint64_t bytes,
+			      struct grant *grant)
 {
-	if (!(md->user.options & MD_IOVEC))
+	if (__builtin_expect(!(options & MD_IOVEC), 1))
 		return grant_piece(view, md, offset, bytes, grant);
 	grant->md = md->handle;
 	grant->bytes = bytes;
@@ -84,7 +85,7 @@ static inline void move_short(uint8_t *to, const uint8_t *from, uint64_t bytes)
 static inline int range_write(const struct process_view *view, const struct grant *grant,
 			      const void *payload)
 {
-	if (grant->pieces)
+	if (__builtin_expect(grant->pieces, 0))
 		return deliver_data(view, grant, 0, payload, grant->bytes);
 	move_short(view->memory + grant->offset, payload, grant->bytes);
 	return DELIVER_OK;
@@ -93,7 +94,7 @@ static inline int range_write(const struct process_view *view, const struct gran
 static inline int range_read(const struct process_view *view, const struct grant *grant,
 			     void *memory)
 {
-	if (grant->pieces)
+	if (__builtin_expect(grant->pieces, 0))
 		return deliver_read(view, grant, 0, memory, grant->bytes);
 	move_short(memory, view->memory + grant->offset, grant->bytes);
 	return DELIVER_OK;

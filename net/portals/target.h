@@ -38,9 +38,9 @@ void target_accept(const struct process_view *view, const struct message *messag
 int target_barrier(struct process_view *view, const struct message *message);
 
 /* Whether an accepted put or atomic operation is acknowledged (rule 12). */
-static inline int target_acks(const struct message *message, const struct md *md)
+static inline int target_acks(const struct message *message, uint32_t options)
 {
-	return message->ack_request == ACK_YES && !(md->user.options & MD_ACK_DISABLE);
+	return message->ack_request == ACK_YES && !(options & MD_ACK_DISABLE);
 }
 
 /* What the events of a request show. */

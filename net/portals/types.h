@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 /*
- * A handle: kind in bits 60..63, generation in bits 16..59, index in bits
+ * A handle: generation in bits 20..63, kind in bits 16..19, index in bits
  * 0..15. An entry's generation starts at a number that only the job knows
  * (pool.h) and grows by one each time the entry is freed, also across
  * block_init, so a handle names one object for ever: 2^44 reuses of one
@@ -21,11 +21,17 @@
 typedef uint64_t handle_t;
 
 #define HANDLE_NONE         0ULL            /* never the handle of an object */
-#define HANDLE_INDEX_BITS   16
 #define HANDLE_INDEX_MASK   0xffffULL
-#define HANDLE_KIND_SHIFT   60
+#define HANDLE_KIND_SHIFT   16
+#define HANDLE_KIND_MASK    0xf0000ULL
+#define HANDLE_NEXT         (1ULL << 20)    /* from a generation to the next */
 #define HANDLE_INDEX(h)     ((uint32_t)((h) & HANDLE_INDEX_MASK))
-#define HANDLE_KIND(h)      ((uint32_t)((h) >> HANDLE_KIND_SHIFT))
+#define HANDLE_KIND(h)      ((uint32_t)(((h) & HANDLE_KIND_MASK) >> HANDLE_KIND_SHIFT))
+
+/* The index if the handle is of this kind, else more than any index: so that one
+ * comparison with a pool's size checks both. */
+#define HANDLE_INDEX_OF(kind, h) \
+	((uint32_t)((h) & (HANDLE_KIND_MASK | HANDLE_INDEX_MASK)) - ((kind) << HANDLE_KIND_SHIFT))
 
 enum handle_kind {
 	KIND_FREE,              /* in a pool: the entry is free, the rest is its next generation */

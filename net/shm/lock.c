@@ -30,12 +30,13 @@
 
 #define SPIN_NS 2000u
 
-static bool try_take(struct shm_lock *lock, uint32_t name)
+int shm_lock_try(struct shm_lock *lock, const struct shm_member *self)
 {
 	uint32_t free = 0;
 
 	return atomic_load_explicit(&lock->owner, memory_order_relaxed) == 0 &&
-	       atomic_compare_exchange_strong_explicit(&lock->owner, &free, name,
+	       atomic_compare_exchange_strong_explicit(&lock->owner, &free,
+	                                               self->node + 1,
 	                                               memory_order_acquire,
 	                                               memory_order_relaxed);
 }
@@ -87,14 +88,14 @@ static int wait_and_take(struct shm_lock *lock, uint32_t place, const struct shm
 	int result = SHM_LOCK_OK;
 
 	do {
-		if (try_take(lock, self->node + 1))
+		if (shm_lock_try(lock, self))
 			return SHM_LOCK_OK;
 		__builtin_ia32_pause();
 	} while (shm_port_spin_ns(self) < until);
 
 	for (;;) {
 		publish(lock, place, self);
-		if (try_take(lock, self->node + 1))
+		if (shm_lock_try(lock, self))
 			break;
 		if (shm_lock_is_dead(lock, self)) {
 			result = SHM_LOCK_DEAD;
@@ -108,7 +109,7 @@ static int wait_and_take(struct shm_lock *lock, uint32_t place, const struct shm
 
 int shm_lock_take(struct shm_lock *lock, uint32_t place, const struct shm_member *self)
 {
-	if (__builtin_expect(try_take(lock, self->node + 1), 1))
+	if (__builtin_expect(shm_lock_try(lock, self), 1))
 		return SHM_LOCK_OK;
 	return wait_and_take(lock, place, self);
 }

@@ -47,6 +47,9 @@ uint64_t shm_port_spin_ns(const struct shm_member *self); /* a clock for spinnin
  * it: it will never be free. */
 int shm_lock_is_dead(const struct shm_lock *lock, const struct shm_member *self);
 
+/* Take it if it is free: 1. Else 0. */
+int shm_lock_try(struct shm_lock *lock, const struct shm_member *self);
+
 /* `place`: the node whose block the lock lies in. */
 int shm_lock_take(struct shm_lock *lock, uint32_t place, const struct shm_member *self);
 void shm_lock_give(struct shm_lock *lock, uint32_t place, const struct shm_member *self);

@@ -11,7 +11,7 @@
 #include "check.h"
 
 enum { ARENA = 1 << 16, KNOWN = 64 };
-enum { ME = 2, MD, EQ };          /* kinds of handles, in their upper bits */
+enum { ME = 2, MD, EQ };          /* kinds of handles, in bits 16 to 19 */
 
 static struct { uint64_t before[64]; uint8_t arena[ARENA]; uint64_t after[64]; } memory;
 static uint64_t known[KNOWN];      /* handles that calls have returned */
@@ -63,7 +63,7 @@ static uint64_t handle(unsigned kind)
 	for (unsigned tries = 0; tries < 200; tries++) {
 		uint64_t one = known[next() % KNOWN];
 
-		if (one >> 60 == kind)
+		if ((one >> 16 & 15) == kind)
 			return tries ? one : word();
 	}
 	return word();

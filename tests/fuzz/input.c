@@ -46,9 +46,9 @@ handle_t damaged_handle(handle_t handle, uint8_t how)
 	case 0:
 		return HANDLE_NONE;
 	case 1:
-		return handle + (1ULL << HANDLE_INDEX_BITS);
+		return handle + HANDLE_NEXT;
 	case 2:
-		return handle - (1ULL << HANDLE_INDEX_BITS);
+		return handle - HANDLE_NEXT;
 	case 3:
 		return handle | HANDLE_INDEX_MASK;
 	case 4:

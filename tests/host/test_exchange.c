@@ -79,7 +79,7 @@ TEST(rule33_exchange_arguments)
 	idle.threshold = 0;
 	idle_md = bind(&w, 1, idle, UNLINK_NEVER);
 	long_md = small(&w, 2100, 65, EQ_NONE);
-	args = exchange(put_md + (1 << HANDLE_INDEX_BITS), put_md);
+	args = exchange(put_md + HANDLE_NEXT, put_md);
 	CHECK_IS(getput(&w, 1, &args), PORTALS_MD_INVALID);
 	args = exchange(put_md, idle_md);
 	CHECK_IS(getput(&w, 1, &args), PORTALS_MD_INVALID);

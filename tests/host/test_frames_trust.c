@@ -188,10 +188,10 @@ static void have_a_wrong_field(struct scene *s, struct message answer)
 
 	for (int none = 0; none < 2; none++) {
 		wrong.link = none ? FRAMES_NO_ACK : 0;
-		wrong.op_handle += 1ULL << HANDLE_INDEX_BITS;
+		wrong.op_handle += HANDLE_NEXT;
 		not_believed(s, ASKED, &wrong);
 		wrong.op_handle = answer.op_handle;
-		wrong.md_handle += 1ULL << HANDLE_INDEX_BITS;
+		wrong.md_handle += HANDLE_NEXT;
 		not_believed(s, ASKED, &wrong);
 		wrong.md_handle = s->put_md;
 		not_believed(s, ASKED, &wrong);
@@ -200,7 +200,7 @@ static void have_a_wrong_field(struct scene *s, struct message answer)
 		not_believed(s, ASKED, &wrong);
 		wrong.source_pid = answer.source_pid;
 		if (answer.operation == MESSAGE_ACK) {
-			wrong.eq_handle += 1ULL << HANDLE_INDEX_BITS;
+			wrong.eq_handle += HANDLE_NEXT;
 			not_believed(s, ASKED, &wrong);
 			wrong.eq_handle = answer.eq_handle;
 		}

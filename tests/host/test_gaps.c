@@ -329,7 +329,7 @@ TEST(rule07_plainest_puts_only_of_active_descriptors)
 		}
 		put_args.length = 8;          /* a region */
 		CHECK_IS(initiator_brief(&w.views[0], &put_args, &m, &grant), 0);
-		put_args = to(md + (1 << HANDLE_INDEX_BITS), 1, 5);
+		put_args = to(md + HANDLE_NEXT, 1, 5);
 		CHECK_IS(initiator_brief(&w.views[0], &put_args, &m, &grant), 0);
 		put_args = to(md, 1, 5);
 		put_args.target_pid = ANY_ID;

@@ -180,7 +180,7 @@ TEST_PATHS(rule33_initiator_bad_arguments)
 	REFUSED(args.md = 0, PORTALS_MD_INVALID);
 	REFUSED(args.md = pair.events, PORTALS_MD_INVALID);
 	REFUSED(args.md = none, PORTALS_MD_INVALID);
-	REFUSED(args.md = pair.source + (1ULL << HANDLE_INDEX_BITS), PORTALS_MD_INVALID);
+	REFUSED(args.md = pair.source + HANDLE_NEXT, PORTALS_MD_INVALID);
 	REFUSED(args.target_nid = ANY_ID, PORTALS_PROCESS_INVALID);
 	REFUSED(args.target_pid = ANY_ID, PORTALS_PROCESS_INVALID);
 	REFUSED((args.local_offset = 60, args.length = 5), PORTALS_MD_ILLEGAL);

@@ -277,9 +277,9 @@ TEST(rule17_first_generations_follow_from_the_seed)
 	for (int i = 0; i < 16; i++) {
 		CHECK(of[1][i] == of[2][i]);
 		for (int j = 0; j < 16; j++) {
-			uint64_t a = of[0][i] >> HANDLE_INDEX_BITS << 20;   /* generations */
-			uint64_t b = of[1][j] >> HANDLE_INDEX_BITS << 20;
-			uint64_t c = of[0][j] >> HANDLE_INDEX_BITS << 20;
+			uint64_t a = of[0][i] / HANDLE_NEXT << 20;   /* generations */
+			uint64_t b = of[1][j] / HANDLE_NEXT << 20;
+			uint64_t c = of[0][j] / HANDLE_NEXT << 20;
 
 			/* far apart: no count of reuses leads from the one to the other */
 			CHECK(a - b > 1ULL << 44 && b - a > 1ULL << 44);

@@ -194,8 +194,8 @@ TEST(rule24_refused_posts_leave_no_trace)
 	CHECK_IS(status(&w, 0, STAT_MD_HIGH), md_high);
 	CHECK_IS(next(&w, 0, r.early), EVENT_PUT_END);
 	CHECK_IS(post_entry(&w.views[0], &r.args, &me, &md), 0);
-	CHECK_IS(me, me_before + (1ULL << HANDLE_INDEX_BITS));
-	CHECK_IS(md, md_before + (1ULL << HANDLE_INDEX_BITS));
+	CHECK_IS(me, me_before + HANDLE_NEXT);
+	CHECK_IS(md, md_before + HANDLE_NEXT);
 	remove_me(&w, 0, me);
 	receiver_close(&w, &r);
 }

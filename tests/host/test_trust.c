@@ -8,7 +8,7 @@
 #include "../../net/portals/answer.h"
 #include "world.h"
 
-#define GENERATION  (1ULL << HANDLE_INDEX_BITS)
+#define GENERATION  HANDLE_NEXT
 
 /* Node 1 has asked node 0 for four things, and waits. */
 struct asking {

@@ -10,8 +10,9 @@ KERNEL_BUILD := build/kernel
 # -fira-region=one: the flattened put needs fewer instructions, and no code more.
 # -fno-schedule-insns2: processors order instructions themselves; unsorted ones need half the
 # line numbers.
+# -fno-inline-functions-called-once: a backtrace of the kernel names the callers.
 KERNEL_CFLAGS := -std=gnu17 -O2 -gdwarf-4 -g1 -gno-column-info -gno-statement-frontiers \
-	-fira-region=one -fno-schedule-insns2 \
+	-fira-region=one -fno-schedule-insns2 -fno-inline-functions-called-once \
 	-Wall -Wextra -Werror -ffreestanding -mgeneral-regs-only -mpopcnt -mno-red-zone -fno-pic \
 	-no-pie -mcmodel=small -fno-stack-protector -fcf-protection=none \
 	-fno-omit-frame-pointer -fno-optimize-sibling-calls -fno-asynchronous-unwind-tables \
@@ -40,7 +41,7 @@ build/kernel.o build/kernel-selftests.o:
 # What is joined is all of the kernel: only what assembly names (externally_visible) is
 # called from elsewhere. The compiler is told so by -fwhole-program, which it believes if it
 # makes a program (-flinker-output=exec) and the linker does not say otherwise (no plugin). It
-# then inlines each function that is called once, and leaves out what nothing calls.
+# then leaves out what nothing calls, and what it has inlined everywhere.
 # Joining flattens the message path (portals_message.c), and the compiler then
 # warns of answers that are only read when they were made, and of copies longer than what
 # they are for, where the length was compared before.

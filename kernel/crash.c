@@ -63,6 +63,7 @@ static void hold_lock(void)
 		link_hold(0);
 }
 
+__attribute__((noinline)) /* a frame of its own, which names kernel_main in the report */
 void crash(const char *how)
 {
 	static const struct { const char *how; void (*run)(void); } ways[] = {

@@ -20,6 +20,10 @@ MASK = (1 << 64) - 1
 FIELDS = ("operation ack_request fail source_nid source_pid target_nid target_pid uid jid pt_index "
           "cookie match_bits offset length mlength md_handle eq_handle op_handle hdr_data "
           "sequence").split()
+# Which values of a step are handles: 64 bits without a sign.
+HANDLES = {"me_attach": (0,), "me_insert": (0, 1), "me_unlink": (0,), "md_attach": (0, 1),
+           "md_insert": (0, 1), "md_bind": (0,), "md_unlink": (0,), "md_update": (0, 8),
+           "eq_alloc": (0,), "eq_free": (0,), "read": (0,), "initiate": (2, 9)}
 SEGMENT = 1 << 16
 LIMITS = objects.Limits(portals=2, acs=4, mes=64, mds=64, eqs=3, me_list=64, pieces=1)
 RECORDS = 16
@@ -40,8 +44,11 @@ def load(path: Path) -> list[Step]:
     steps: list[tuple[tuple, Step]] = []
     waiting: list[Step] = []
     for row in path.read_text(encoding="ascii").splitlines():
-        number, thread, word, *values = row.split()
-        step = Step(int(number), int(thread), word, [int(value) for value in values])
+        number, thread, word, *words = row.split()
+        values = [int(value) for value in words]
+        for i in HANDLES.get(word, ()):
+            values[i] &= MASK
+        step = Step(int(number), int(thread), word, values)
         waiting.append(step)
         if step.number:
             steps += [((step.number, i), each) for i, each in enumerate(waiting, -len(waiting))

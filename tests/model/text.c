@@ -64,6 +64,12 @@ static handle_t remember(int64_t name, handle_t handle)
 	return handle;
 }
 
+/* A handle that no object ever gets. */
+static handle_t forged(enum handle_kind kind, uint64_t number)
+{
+	return (uint64_t)kind << HANDLE_KIND_SHIFT | 1ULL << 58 | number * HANDLE_NEXT | 1;
+}
+
 handle_t name_to_handle(int64_t name)
 {
 	uint64_t code = (uint64_t)(-10 - name);
@@ -76,16 +82,17 @@ handle_t name_to_handle(int64_t name)
 	if (name > 0) {
 		if (name < NAMES && names->handles[name])
 			return names->handles[name];
-		return remember(name, (uint64_t)KIND_MD << 60 | 1ULL << 58 | (uint64_t)name << 16 | 1);
+		return remember(name, forged(KIND_MD, (uint64_t)name));
 	}
 	base = code / 4 < NAMES ? names->handles[code / 4] : 0;
 	if (!base)
-		return remember(name, (uint64_t)KIND_ME << 60 | 1ULL << 58 | code << 16 | 1);
+		return remember(name, forged(KIND_ME, code));
 	switch (code % 4) {
 	case 0: return remember(name, base ^ 1ULL << 57);                 /* generation */
 	case 1: return remember(name, base | 0xffff);                     /* index out of the pool */
-	case 2: return remember(name, (base & ~(15ULL << 60)) | (uint64_t)KIND_CT << 60);
-	default: return remember(name, base | 15ULL << 60);               /* no kind at all */
+	case 2: return remember(name, (base & ~HANDLE_KIND_MASK) |
+					       (uint64_t)KIND_CT << HANDLE_KIND_SHIFT);
+	default: return remember(name, base | HANDLE_KIND_MASK);          /* no kind at all */
 	}
 }
 

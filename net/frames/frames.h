@@ -114,7 +114,7 @@ struct frames_wants {
 	uint8_t  holds;            /* 1: messages wait for company */
 };
 
-/* What is only sent again, as nobody has acknowledged it, may wait until `late` (ns). */
+/* Retransmissions may wait until `late` (ns). */
 struct frames_wants frames_wants(const struct frames *frames, uint64_t late);
 
 /* ---- a peer is lost or renewed ---- */

@@ -80,7 +80,7 @@ int eq_is_quiet(const struct process_view *view, const struct eq *eq);
  * there is one), beside what is reserved (rule 14). */
 int eq_has_room(const struct process_view *view, struct eq *eq, uint32_t needed);
 
-/* Write the event: slot first, then `next`, so that who sees `next` finds the event.
+/* Write the event: slot first, then `next`, so that a reader of `next` finds the event.
  * `end` is its link and how it ended. Returns 1, or 0 if the queue is damaged. */
 uint32_t eq_write(const struct process_view *view, struct eq *eq, const struct event_head *head,
 		  const struct md_args *md, uint64_t hdr_data, uint64_t end);

@@ -6,7 +6,7 @@
 
 #define ANNOUNCE  65536u           /* bytes of a message from which on its payload is granted */
 #define IDLE_NS   100000000ull     /* between looks at a bulk card that nothing uses */
-#define SENDS_NS  1000000ull       /* between looks for the end of sends, which does not interrupt */
+#define SENDS_NS  1000000ull       /* between looks for sends that the card has ended */
 
 static uint64_t rounded(uint64_t bytes)
 {

@@ -113,7 +113,7 @@ static int put(void *context, struct process_view *me, struct process_view *peer
 	int result, failed = 0, upcall, concluded;
 	struct grant to;
 
-	to.answers = 0;        /* a target whose lock is dead says nothing */
+	to.answers = 0;        /* if the lock is dead, there is no answer */
 	result = begin(context, me, peer, &out->message, out->payload, &to, &answer);
 	if (result != DELIVER_OK)
 		return conclude(context, me, out, result == DELIVER_DAMAGED, to.answers, &answer, 0);

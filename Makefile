@@ -10,6 +10,8 @@ NODES  ?= 4
 SECONDS ?= 3600
 ARGS   ?=
 PEERS  ?=
+PREFIX ?= /usr/local
+DESTDIR ?=
 
 MAKEFLAGS += --no-builtin-rules
 .DELETE_ON_ERROR:
@@ -17,8 +19,10 @@ MAKEFLAGS += --no-builtin-rules
 ifndef MARGAY_READY
 
 goals := $(or $(MAKECMDGOALS),all)
-work  := $(filter-out help clean,$(goals))
-needs := $(if $(work),build) $(if $(filter run bench,$(work)),run) $(if $(filter bench,$(work)),bench) \
+work  := $(filter-out help clean uninstall,$(goals))
+needs := $(if $(work),build) $(if $(filter run bench programs,$(work)),run) \
+	$(if $(filter bench,$(work)),bench) \
+	$(if $(filter programs,$(work)),programs) \
 	$(if $(filter check check-long,$(work)),run iso check) $(if $(filter check-long,$(work)),model)
 
 .PHONY: $(goals) inner
@@ -27,6 +31,7 @@ $(goals): inner ; @:
 inner:
 	@$(if $(filter help,$(goals)),sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 20)
 	@$(if $(filter clean,$(goals)),rm -rf build)
+	@$(if $(filter uninstall,$(goals)),tools/install/install.sh --uninstall "$(DESTDIR)" "$(PREFIX)")
 	@$(if $(work),tools/setup.sh $(needs))
 	@+$(if $(work),$(MAKE) --no-print-directory MARGAY_READY=1 $(work))
 
@@ -35,7 +40,7 @@ else
 CC    := gcc
 NASM  := nasm
 
-include net/build.mk kernel/build.mk tests/drivers/build.mk tests/fuzz/build.mk libc-glue/build.mk tools/build.mk apps/build.mk tests/bench/build.mk
+include net/build.mk kernel/build.mk tests/drivers/build.mk tests/fuzz/build.mk libc-glue/build.mk tools/build.mk apps/build.mk tests/bench/build.mk tools/install/build.mk
 
 # Built by make, run by pytest.
 HOST_PROGRAMS := build/host/check-gcc build/host/check-clang build/host/check-tsan \
@@ -44,15 +49,15 @@ HOST_PROGRAMS := build/host/check-gcc build/host/check-clang build/host/check-ts
 	build/host/model-engine build/host/netsim build/host/netsim-asan build/host/wire $(FUZZ_TARGETS)
 
 .PHONY: all run check check-long bench bench-peers bench-pages soak
-all: build/kernel.o build/libmargay.a build/crt0.o tools apps ## kernel, C library, tools, applications
+all: build/kernel.o build/libmargay.a build/crt0.o build/pkgconfig/margay.pc tools apps ## kernel, C library, tools, applications
 
 run: all build/text.txt ## boot NODES=4 nodes that count the words of a text
-	tools/margay run -n $(NODES) --file build/text.txt build/apps/wordfreq.elf text.txt
+	tools/margay run -n $(NODES) build/apps/wordfreq.elf build/text.txt
 
-check: all test-apps bench-apps $(HOST_PROGRAMS) pytest-there ## the regression suite; ARGS='-m faults' for a part
+check: all test-apps bench-apps $(HOST_PROGRAMS) pytest-there programs-short ## the regression suite; ARGS='-m faults' for a part
 	$(PYTHON) -m pytest tests $(ARGS)
 
-check-long: all test-apps bench-apps $(HOST_PROGRAMS) pytest-there ## the suite with its long tests
+check-long: all test-apps bench-apps $(HOST_PROGRAMS) pytest-there programs-short ## the suite with its long tests
 	$(PYTHON) -m pytest tests --long $(ARGS)
 
 bench: all bench-apps ## measure the table of figures, into build/bench.json
@@ -68,6 +73,13 @@ soak: all test-apps build/host/model-engine ## engine against its model, nodes o
 	$(PYTHON) tests/model/soak.py --seconds $$(($(SECONDS) / 2)) $(ARGS)
 	$(PYTHON) tests/faulty.py --seconds $$(($(SECONDS) / 2))
 
+.PHONY: programs programs-short
+programs: all ## build Debian's lua, zlib, bzip2, lz4, sqlite, cjson; ARGS for some
+	$(PYTHON) tests/programs/programs.py $(ARGS)
+
+programs-short: # the sources of what make check builds
+	@$(PYTHON) tests/programs/programs.py --fetch --short
+
 .PHONY: mutants
 mutants: ## break the rules of Portals and of the link in turn: the unit tests must notice
 	$(PYTHON) tests/mutants/run.py --markdown docs/mutants.md $(ARGS)
@@ -81,8 +93,11 @@ pytest-there:
 		exit 1; }
 
 # For the list of `make help`:
-# host-check is in net/build.mk, the fuzz targets are in tests/fuzz/build.mk, clean and help
-# are above.
+# host-check is in net/build.mk, the fuzz targets are in tests/fuzz/build.mk, install and deb
+# in tools/install/build.mk, uninstall, clean and help are above.
+install: ## into PREFIX=/usr/local, below DESTDIR if that is given
+uninstall: ## remove what install has put there
+deb: ## a package for Debian 12, build/margay_VERSION-1_amd64.deb
 host-check: ## the engine's unit tests on this machine
 model: ## check the link's protocol with spin
 fuzz: ## search for memory errors in the engine; SECONDS=3600

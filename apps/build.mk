@@ -5,7 +5,7 @@ include apps/text.mk
 
 APPS       := $(patsubst apps/%.c,build/apps/%.elf,$(wildcard apps/*.c))
 TEST_APPS  := $(patsubst tests/apps/%.c,build/tests/%.elf,$(wildcard tests/apps/*.c))
-APP_PARTS  := linker.ld build/kernel.o build/libmargay.a build/crt0.o build/newlib/stamp
+APP_PARTS  := linker.ld build/kernel.o build/libmargay.a build/crt0.o build/sysroot/stamp
 APP_CFLAGS := -Wall -Wextra -Werror
 
 build/apps/%.elf: apps/%.c $(APP_PARTS) apps/build.mk

@@ -1,7 +1,7 @@
 /*
  * wordfreq FILE: the most frequent words of a text, counted by all ranks.
  *
- *     tools/margay run -n 4 --file text.txt build/apps/wordfreq.elf text.txt
+ *     tools/margay run -n 4 build/apps/wordfreq.elf text.txt
  *
  * A word is a maximal run of ASCII letters, digits and apostrophes, folded to
  * lower case; every other byte separates.
@@ -138,7 +138,7 @@ static char *read_text(const char *name, uint64_t *bytes)
 	uint64_t done = 0;
 
 	if (fd < 0 || fstat(fd, &about) < 0) {
-		fprintf(stderr, "wordfreq: %s: %s; hand it over with --file\n", name, strerror(errno));
+		fprintf(stderr, "wordfreq: %s: %s\n", name, strerror(errno));
 		return NULL;
 	}
 	text = words_grow(NULL, about.st_size + 1);

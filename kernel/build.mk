@@ -24,7 +24,7 @@ KERNEL_GLOBALS := margay_linux_stub
 
 SELFTEST_C := $(wildcard kernel/selftest*.c)
 KERNEL_C   := $(filter-out kernel/offsets.c kernel/no_selftest.c $(SELFTEST_C), \
-	$(wildcard kernel/*.c drivers/*.c)) $(NET_SOURCES) $(LINK_SOURCES)
+	$(wildcard kernel/*.c kernel/files/*.c drivers/*.c)) $(NET_SOURCES) $(LINK_SOURCES)
 KERNEL_ASM := $(wildcard boot/*.asm kernel/*.asm)
 KERNEL_OBJ := $(KERNEL_C:%.c=$(KERNEL_BUILD)/%.o) $(KERNEL_ASM:%.asm=$(KERNEL_BUILD)/%.asm.o)
 SELFTEST_OBJ := $(SELFTEST_C:%.c=$(KERNEL_BUILD)/%.o)
@@ -61,12 +61,13 @@ $(KERNEL_BUILD)/kernel/string.o: KERNEL_CFLAGS += -fno-lto -fno-builtin \
 
 # What runs once, at boot or at the end, or measures what other code does, is small
 # rather than fast: the image holds all of it.
-KERNEL_SMALL := acpi boot_info cards console cpu crash emulator exit fault files format \
+KERNEL_SMALL := acpi boot_info cards console cpu crash emulator exit fault format \
 	interval memory multiboot multiboot2 panic parameters pci pic no_selftest \
 	power process region_start report requests selftest selftest_damage selftest_frames \
-	selftest_incast selftest_places start sys_file unwind
-$(KERNEL_SMALL:%=$(KERNEL_BUILD)/kernel/%.o) $(KERNEL_BUILD)/drivers/virtio.o \
-	$(KERNEL_BUILD)/drivers/nic_table.o $(KERNEL_BUILD)/drivers/screen.o \
+	selftest_incast selftest_places start unwind
+$(KERNEL_SMALL:%=$(KERNEL_BUILD)/kernel/%.o) \
+	$(patsubst %.c,$(KERNEL_BUILD)/%.o,$(wildcard kernel/files/*.c)) $(KERNEL_BUILD)/drivers/virtio.o \
+	$(KERNEL_BUILD)/drivers/nic_table.o $(KERNEL_BUILD)/drivers/screen.o $(KERNEL_BUILD)/drivers/virtio_9p.o \
 	$(KERNEL_BUILD)/drivers/virtio_net_state.o $(KERNEL_BUILD)/drivers/e1000.o \
 	$(KERNEL_BUILD)/drivers/e1000e.o: KERNEL_CFLAGS += -Os
 

@@ -15,6 +15,7 @@
 #include "../drivers/ivshmem.h"
 #include "../drivers/screen.h"
 #include "../drivers/serial.h"
+#include "../net/port.h"
 #include "../net/shm/region.h"
 #include "format.h"
 #include "node.h"
@@ -22,13 +23,19 @@
 #include "time.h"
 #include "wait.h"
 
-#define RECORD_ALIGN  8u
+#define RECORD_ALIGN  sizeof(struct region_record)
 #define RECORD_LIMIT  16384u       /* data bytes in one record at most */
 #define LINE_BYTES    512u
+#define REPORT_BYTES  4096u
 
 static struct region_ring *ring;   /* NULL: serial port and screen */
 static uint64_t ring_bytes;        /* of data: a power of two */
 static uint64_t written;           /* own copy: the ring's is for the launcher */
+
+enum report_state { REPORT_NONE, REPORT_GATHERED, REPORT_LEAVES };
+static enum report_state report_state;
+static char report[REPORT_BYTES];  /* REPORT_GATHERED: lines that leave together */
+static size_t report_used;
 
 void console_use_ring(void)
 {
@@ -41,6 +48,7 @@ void console_use_ring(void)
 void console_panic(void)
 {
 	ring = NULL;
+	console_end_report();
 }
 
 /* A neighbour can write there as well: a position that cannot be is no room. */
@@ -64,36 +72,50 @@ static bool has_room(void *arg)
 	return room() >= *wanted;
 }
 
-/* Puts bytes at position `at`, around the ring's end; returns the position behind. */
-static uint64_t put(uint64_t at, const void *data, uint64_t bytes)
+/* Puts bytes at position `at`, around the ring's end. */
+static void put(uint64_t at, const void *data, uint64_t bytes)
 {
-	uint64_t offset = at & (ring_bytes - 1);
-	uint64_t first = bytes < ring_bytes - offset ? bytes : ring_bytes - offset;
+	uint64_t offset = at & (ring_bytes - 1), first = ring_bytes - offset;
 
-	memcpy(ring->data + offset, data, first);
-	memcpy(ring->data, (const uint8_t *)data + first, bytes - first);
-	return at + bytes;
+	if (bytes <= first) {
+		port_copy(ring->data + offset, data, bytes);
+		return;
+	}
+	port_copy(ring->data + offset, data, first);
+	port_copy(ring->data, (const uint8_t *)data + first, bytes - first);
 }
 
 static uint64_t record_bytes(uint64_t bytes)
 {
-	return sizeof(struct region_record) + ((bytes + RECORD_ALIGN - 1) & -(uint64_t)RECORD_ALIGN);
+	return sizeof(struct region_record) + ((bytes + RECORD_ALIGN - 1) & -RECORD_ALIGN);
+}
+
+/* The record is in place: the launcher learns of it now, or sees it before it waits again. */
+static void tell_launcher(void)
+{
+	_Atomic uint32_t *idle = &node.region->shared->idle;
+
+	atomic_thread_fence(memory_order_seq_cst);
+	if (atomic_load_explicit(idle, memory_order_relaxed) && atomic_exchange(idle, 0))
+		ivshmem_ring(node.region->nodes);
 }
 
 static void write_record(uint16_t stream, const void *data, uint32_t bytes)
 {
 	struct region_record record = { .bytes = bytes, .stream = stream };
-	uint64_t whole = record_bytes(bytes), at;
+	uint64_t whole = record_bytes(bytes);
 
 	if (room() < whole) {
 		count(COUNTER_CONSOLE_WAITS, 1);
+		ivshmem_ring(node.region->nodes); /* it may sleep while output flows */
 		wait_until(has_room, &whole, NEVER, "room in the console ring");
 	}
-	at = put(written, &record, sizeof(record));
-	put(at, data, bytes);
+	/* The header lies in one piece: positions are multiples of its size. */
+	*(struct region_record *)(ring->data + (written & (ring_bytes - 1))) = record;
+	put(written + sizeof(record), data, bytes);
 	written += whole;
 	atomic_store_explicit(&ring->written, written, memory_order_release);
-	ivshmem_ring(node.region->nodes);
+	tell_launcher();
 }
 
 /* Without a region there is one stream for people, on the serial port and on the
@@ -131,6 +153,43 @@ void console_write(uint16_t stream, const void *data, uint64_t bytes)
 	}
 }
 
+/* One record: the launcher gets all of it at once. A report that comes while this one waits
+ * for room in the ring (requests.c) leaves line by line. */
+static void write_report(void)
+{
+	report_state = REPORT_LEAVES;
+	console_write(STREAM_KERNEL, report, report_used);
+	report_used = 0;
+}
+
+void console_begin_report(void)
+{
+	if (report_state == REPORT_NONE)
+		report_state = REPORT_GATHERED;
+}
+
+void console_end_report(void)
+{
+	if (report_state != REPORT_GATHERED)
+		return;
+	write_report();
+	report_state = REPORT_NONE;
+}
+
+static void write_line(const char *line, size_t bytes)
+{
+	if (report_state != REPORT_GATHERED) {
+		console_write(STREAM_KERNEL, line, bytes);
+		return;
+	}
+	if (report_used + bytes > sizeof(report)) {
+		write_report();
+		report_state = REPORT_GATHERED;
+	}
+	memcpy(report + report_used, line, bytes);
+	report_used += bytes;
+}
+
 void kernel_line(const char *format, ...)
 {
 	char line[LINE_BYTES];
@@ -141,5 +200,5 @@ void kernel_line(const char *format, ...)
 	used += format_list(line + used, sizeof(line) - used - 1, format, list);
 	va_end(list);
 	line[used++] = '\n';
-	console_write(STREAM_KERNEL, line, used);
+	write_line(line, used);
 }

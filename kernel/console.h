@@ -17,6 +17,10 @@ void console_write(uint16_t stream, const void *data, uint64_t bytes);
 /* One line of the kernel's own, "margay: " in front and a newline behind. */
 void kernel_line(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/* The lines between these two leave as one record, so that no other node's come between them. */
+void console_begin_report(void);
+void console_end_report(void);
+
 /* A panic: everything goes to the serial port and the screen from now on. */
 void console_panic(void);
 

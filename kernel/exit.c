@@ -18,6 +18,7 @@
 #include "portals.h"
 #include "process.h"
 #include "report.h"
+#include "files/files.h"
 
 static void write_counters(void)
 {
@@ -39,6 +40,7 @@ static void write_counters(void)
 
 static _Noreturn void end(enum node_state state, unsigned status, unsigned signal)
 {
+	file_stop();
 	portals_stop();
 	cards_count();
 	if (node.stats)

@@ -14,6 +14,7 @@
 #include "node.h"
 #include "process.h"
 #include "report.h"
+#include "uaccess.h"
 #include "vectors.h"
 #include "x86.h"
 
@@ -31,7 +32,7 @@ static const struct exception exceptions[VECTOR_EXCEPTIONS] = {
 	[VECTOR_BREAKPOINT] = { "breakpoint", SIGNAL_TRAP },
 	[4]  = { "overflow", SIGNAL_SEGV },
 	[5]  = { "bound range exceeded", SIGNAL_SEGV },
-	[6]  = { "illegal instruction", SIGNAL_ILL },
+	[VECTOR_ILLEGAL] = { "illegal instruction", SIGNAL_ILL },
 	[7]  = { "no floating-point unit", SIGNAL_ILL },
 	[VECTOR_DOUBLE_FAULT] = { "double fault", SIGNAL_BUS },
 	[10] = { "invalid task segment", SIGNAL_BUS },
@@ -103,12 +104,29 @@ static void describe_page_fault(const struct trap_frame *frame, char *out, size_
 	            frame->error & PAGE_FAULT_WRITE ? "write" : "read", address, place);
 }
 
+/* What the application's bytes at rip begin: 0x62 is AVX-512 (SDM vol. 2, 2.7), 0x0f 0x0b is ud2. */
+static void describe_illegal(const struct trap_frame *frame, char *out, size_t bytes)
+{
+	const uint8_t *at = frame->cs & 3 ? user_range(frame->rip, 4, USER_READ) : NULL;
+
+	if (!at)
+		format_text(out, bytes, "illegal instruction");
+	else if (at[0] == 0x0f && at[1] == 0x0b)
+		format_text(out, bytes, "illegal instruction (ud2: the program stops itself there)");
+	else
+		format_text(out, bytes, "illegal instruction (bytes %02x %02x %02x %02x%s): this "
+		            "processor does not have it; compile without -march=native",
+		            at[0], at[1], at[2], at[3], at[0] == 0x62 ? ", AVX-512" : "");
+}
+
 unsigned fault_describe(const struct trap_frame *frame, char *out, size_t bytes)
 {
 	const struct exception *exception = &exceptions[frame->vector % VECTOR_EXCEPTIONS];
 
 	if (frame->vector == VECTOR_PAGE_FAULT)
 		describe_page_fault(frame, out, bytes);
+	else if (frame->vector == VECTOR_ILLEGAL)
+		describe_illegal(frame, out, bytes);
 	else if (exception->text)
 		format_text(out, bytes, "%s", exception->text);
 	else

@@ -141,18 +141,28 @@ static void map_pool(void)
 		map(pool_mapped, pool_mapped, LARGE_BYTES, P_WRITE | P_NX);
 }
 
-void *memory_take(uint64_t bytes, uint64_t align)
+static void *take(uint64_t bytes, uint64_t align)
 {
 	uint64_t start = up(pool_next, align);
 
-	bytes = up(bytes, PAGE_BYTES);
 	if (start + bytes > pool_end)
 		panic("%lu bytes of memory for the kernel are missing: give the node more memory",
 		      start + bytes - pool_end);
 	pool_next = start + bytes;
 	map_pool();
+	return (void *)start;
+}
+
+void *memory_take(uint64_t bytes, uint64_t align)
+{
+	bytes = up(bytes, PAGE_BYTES);
 	count(COUNTER_KERNEL_BYTES, bytes);
-	return memset((void *)start, 0, bytes);
+	return memset(take(bytes, align), 0, bytes);
+}
+
+void *memory_take_unset(uint64_t bytes)
+{
+	return take(up(bytes, PAGE_BYTES), PAGE_BYTES);
 }
 
 void *memory_take_twice(uint64_t bytes, uint64_t *physical)

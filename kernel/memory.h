@@ -45,6 +45,9 @@ void *map_physical(uint64_t physical, uint64_t bytes, enum map_kind kind);
  * at least 4096. Counted in COUNTER_KERNEL_BYTES. */
 void *memory_take(uint64_t bytes, uint64_t align);
 
+/* The same, with whatever is in it, and not counted: memory of the application's files. */
+void *memory_take_unset(uint64_t bytes);
+
 /* The same, mapped twice in a row: what begins near its end goes on at its begin
  * without a break. `bytes` is a multiple of 4096. */
 void *memory_take_twice(uint64_t bytes, uint64_t *physical);

@@ -7,9 +7,11 @@
 #include "boot_info.h"
 #include "console.h"
 #include "panic.h"
+#include "files/paths.h"
 #include "string.h"
 
 #define WATCHDOG_US 200u           /* what an arrival waits at most, if nothing else is said */
+#define TMP_MB      16u            /* of the file system in memory */
 #define PATIENCE_S  600u           /* time to walk to all boards */
 #define INCARNATION_FIRST 65536u   /* the launcher's first, too: REGION_LIFE */
 
@@ -140,7 +142,7 @@ static bool set_number(const char *key, const char *value)
 		{ "n", &parameters.size }, { "jid", &parameters.jid }, { "uid", &parameters.uid },
 		{ "cards", &parameters.cards }, { "incarnation", &parameters.incarnation },
 		{ "watchdog_us", &parameters.watchdog_us }, { "mtu", &parameters.mtu },
-		{ "patience", &parameters.patience }, { "longest", &parameters.longest },
+		{ "tmp_mb", &parameters.tmp_mb }, { "patience", &parameters.patience }, { "longest", &parameters.longest },
 	};
 
 	for (uint32_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
@@ -165,6 +167,27 @@ static bool set_number(const char *key, const char *value)
 	return true;
 }
 
+/* A path without a slash at its end. */
+static const char *absolute(char *path)
+{
+	size_t n = strlen(path);
+
+	if (path[0] != '/' || n >= PATH_BYTES)
+		panic("command line: %s is not an absolute path of up to %u bytes", path,
+		      PATH_BYTES - 1);
+	while (n && path[n - 1] == '/')
+		path[--n] = 0;
+	return path;
+}
+
+static void add_dir(char *path, bool read_only)
+{
+	if (parameters.dirs == PARAMETER_DIRS)
+		panic("command line: more than %u folders", PARAMETER_DIRS);
+	parameters.dir[parameters.dirs].path = absolute(path);
+	parameters.dir[parameters.dirs++].read_only = read_only;
+}
+
 static void set(const char *key, char *value)
 {
 	value = decode(value);
@@ -172,6 +195,10 @@ static void set(const char *key, char *value)
 		if (parameters.envs == PARAMETER_ENV)
 			panic("more than %u environment variables", PARAMETER_ENV);
 		parameters.env[parameters.envs++] = value;
+	} else if (!strcmp(key, "dir") || !strcmp(key, "rodir")) {
+		add_dir(value, key[0] == 'r');
+	} else if (!strcmp(key, "cwd")) {
+		parameters.cwd = absolute(value);
 	} else if (!strcmp(key, "name")) {
 		parameters.name = value;
 	} else if (!strcmp(key, "crash")) {
@@ -224,6 +251,8 @@ void parameters_read(void)
 	parameters.incarnation = INCARNATION_FIRST;
 	parameters.watchdog_us = WATCHDOG_US;
 	parameters.patience = PATIENCE_S;
+	parameters.cwd = "";
+	parameters.tmp_mb = TMP_MB;
 	while ((word = next_word(&text)) && strcmp(word, "--margay"))
 		continue;
 	read_keys(&text);
@@ -237,4 +266,5 @@ void parameters_read(void)
 	if (parameters.size < 1 || parameters.rank >= parameters.size)
 		panic("command line: rank=%u n=%u do not fit", parameters.rank, parameters.size);
 	check_frames();
+	parameters.tmp = parameters.dirs ? "/tmp" : "";
 }

@@ -15,6 +15,7 @@
 #define PARAMETER_ENV  256u
 
 #define PARAMETER_KEY  16u         /* bytes of auth= */
+#define PARAMETER_DIRS 8u
 
 /* When the cards are looked at while the application computes (link_frames.h). */
 enum control { CONTROL_INTERRUPT, CONTROL_POLL, CONTROL_WATCHDOG };
@@ -43,6 +44,11 @@ struct parameters {
 	uint32_t mtu;              /* most bytes of a frame without its CRC; 0: the card's */
 	uint32_t longest;          /* frame of a card that does not keep to its data sheet; else 0 */
 	uint16_t exit_port;        /* of isa-debug-exit, 0 none */
+	uint32_t dirs;             /* folders of the host, in the order of their devices: */
+	struct { const char *path; bool read_only; } dir[PARAMETER_DIRS];
+	uint32_t tmp_mb;           /* of the file system in memory; 0: there is none */
+	const char *tmp;           /* where it is: "/tmp", or "" */
+	const char *cwd;           /* folder that the application starts in, "" for the root */
 	const char *name;          /* of the node, or NULL */
 	const char *selftest;      /* a test of two kernels (selftest.h), or NULL */
 	const char *crash;         /* a fault of the kernel on purpose (crash.h), or NULL */

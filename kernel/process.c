@@ -152,6 +152,7 @@ void process_start(void)
 		.size = node.size,
 		.nid = node.id,
 		.pid = process->pid,
+		.uid = process->uid,
 		.tsc_hz = node.tsc_hz,
 		.calls = link_frames ? calls_at : 0,
 	};

@@ -9,7 +9,7 @@
 #include "../drivers/ivshmem.h"
 #include "../net/shm/region.h"
 #include "console.h"
-#include "files.h"
+#include "files/handed.h"
 #include "node.h"
 #include "panic.h"
 #include "parameters.h"

@@ -19,7 +19,9 @@
 #include "unwind.h"
 #include "upcall.h"
 
-#define FRAMES 32u                 /* deeper ones are not shown */
+#define FRAMES 32u                 /* a backtrace of more ... */
+#define FEW    10u                 /* ... shows so many and the number of the others */
+#define COUNTED 1000000u           /* frames that are counted at most */
 
 /* What a frame pointer points at. */
 struct stack_frame { uint64_t rbp, rip; };
@@ -82,25 +84,46 @@ static const uint64_t *frameless_return(const struct trap_frame *frame)
 	return user_range(slot, sizeof(uint64_t), USER_READ);
 }
 
+/* The return address that a frame pointer leads to, and the next frame pointer: higher, or 0.
+ * 0 at the end of the chain. */
+static uint64_t next_caller(uint64_t *rbp)
+{
+	const struct stack_frame *at;
+	uint64_t here = *rbp;
+
+	if (!here || here % sizeof(uint64_t))
+		return 0;
+	at = user_range(here, sizeof(*at), USER_READ);
+	if (!at || !in_application_text(at->rip))
+		return 0;
+	*rbp = at->rbp > here ? at->rbp : 0;
+	return at->rip;
+}
+
+static unsigned count_callers(uint64_t rbp)
+{
+	unsigned callers = 0;
+
+	while (callers < COUNTED && next_caller(&rbp))
+		callers++;
+	return callers;
+}
+
 void report_application_frames(const struct trap_frame *frame)
 {
 	const uint64_t *back = frameless_return(frame);
-	uint64_t rbp = frame->rbp;
-	unsigned number = 0;
+	uint64_t rbp = frame->rbp, rip;
+	unsigned number = 0, callers, most;
 
 	line_of(number++, frame->rip);
 	if (back && in_application_text(*back))
 		line_of(number++, *back);
-	while (number < FRAMES && rbp % sizeof(uint64_t) == 0) {
-		const struct stack_frame *at = user_range(rbp, sizeof(*at), USER_READ);
-
-		if (!at || !in_application_text(at->rip))
-			break;
-		line_of(number++, at->rip);
-		if (at->rbp <= rbp)
-			break;
-		rbp = at->rbp;
-	}
+	callers = count_callers(rbp);
+	most = number + callers > FRAMES ? FEW : FRAMES;
+	for (; number < most && (rip = next_caller(&rbp)); callers--)
+		line_of(number++, rip);
+	if (callers)
+		kernel_line("  ... %u more frames", callers);
 }
 
 void report_kernel_frames(uint64_t rip, uint64_t rbp)
@@ -134,14 +157,18 @@ static void report_cause(const char *cause, unsigned signal)
 
 void report_application(const struct trap_frame *frame, const char *cause, unsigned signal)
 {
+	console_begin_report();
 	report_cause(cause, signal);
 	report_registers(frame);
 	report_application_frames(frame);
+	console_end_report();
 }
 
 void report_call(const char *cause, unsigned signal)
 {
+	console_begin_report();
 	report_cause(cause, signal);
 	report_arguments(user_frame());
 	report_application_frames(user_frame());
+	console_end_report();
 }

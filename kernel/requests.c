@@ -22,12 +22,14 @@ static void print_backtrace(void)
 {
 	const char *what_for = wait_what_for();
 
+	console_begin_report();
 	if (what_for)
 		kernel_line("rank %u (node %u) waits for %s", this_process()->rank, node.id, what_for);
 	else
 		kernel_line("rank %u (node %u) is computing", this_process()->rank, node.id);
 	if (user_frame()->rip)
 		report_application_frames(user_frame());
+	console_end_report();
 }
 
 void requests_serve(void)

@@ -23,6 +23,7 @@
 #include "process.h"
 #include "selftest.h"
 #include "string.h"
+#include "files/files.h"
 #include "time.h"
 #include "upcall.h"
 
@@ -49,6 +50,17 @@ static void name_node(void)
 		format_text(node.name, sizeof(node.name), "node%u", node.id);
 }
 
+/* The host's folders, each by a device. */
+static void folders_start(void)
+{
+	for (uint32_t i = 0; i < parameters.dirs; i++)
+		path_mount_host(parameters.dir[i].path, parameters.dir[i].read_only);
+	if (parameters.tmp_mb)
+		path_mount_memory(parameters.tmp, (uint64_t)parameters.tmp_mb << 20);
+	path_start(parameters.cwd);
+	file_start();
+}
+
 __attribute__((externally_visible)) /* multiboot.asm */
 void kernel_main(uint32_t loader, uint32_t told, uint64_t boot_tsc)
 {
@@ -67,11 +79,12 @@ void kernel_main(uint32_t loader, uint32_t told, uint64_t boot_tsc)
 	count(COUNTER_KERNEL_BYTES, (uint64_t)(margay_kernel_data_end - margay_kernel_start) +
 	                            (uint64_t)(margay_bss_end - margay_kernel_bss_start));
 	acpi_start();
-	if (parameters.shared_memory || parameters.cards)
+	if (parameters.shared_memory || parameters.cards || parameters.dirs)
 		pci_start(parameters.ecam);
 	if (parameters.shared_memory || parameters.frames)
 		region_start();
 	cards_start(parameters.cards);
+	folders_start();
 	portals_start();
 	process_load();
 	time_calibrate();

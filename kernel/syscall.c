@@ -10,6 +10,7 @@
 #include "errno.h"
 #include "exit.h"
 #include "fault.h"
+#include "format.h"
 #include "node.h"
 #include "portals.h"
 #include "process.h"
@@ -32,15 +33,6 @@ const handler syscall_table[SYS_COUNT] = {
 	MARGAY_SYSCALLS(X)
 #undef X
 };
-
-int64_t syscall_unknown(uint64_t number);
-
-__attribute__((externally_visible)) /* entry.asm */
-int64_t syscall_unknown(uint64_t number)
-{
-	kernel_line("rank %u: system call %lu: there is none (ENOSYS)", this_process()->rank, number);
-	return -ENOSYS;
-}
 
 int64_t sys_getpid(void)
 {
@@ -100,10 +92,35 @@ static bool is_new(const char *name)
 	return true;
 }
 
+/* The text with what is no printable ASCII as \xNN. */
+static void escape(char *to, size_t room, const char *from)
+{
+	size_t used = 0;
+
+	for (; *from && used + sizeof("\\xNN") <= room; from++)
+		used += format_text(to + used, room - used,
+		                    *from >= ' ' && *from <= '~' ? "%c" : "\\x%02x", (uint8_t)*from);
+	to[used] = 0;
+}
+
+int64_t syscall_unknown(uint64_t number);
+
+__attribute__((externally_visible)) /* entry.asm */
+int64_t syscall_unknown(uint64_t number)
+{
+	char name[MISSING_NAME];
+
+	format_text(name, sizeof(name), "system call %lu", number);
+	count(COUNTER_SYSCALLS_MISSING, 1);
+	if (is_new(name))
+		kernel_line("rank %u: %s: there is none (ENOSYS)", this_process()->rank, name);
+	return -ENOSYS;
+}
+
 int64_t sys_missing(uint64_t address, uint64_t bytes)
 {
 	const char *from = user_range(address, bytes, USER_READ);
-	char name[MISSING_NAME];
+	char name[MISSING_NAME], shown[4 * MISSING_NAME];
 
 	if (!from)
 		fault_bad_pointer("missing", address, bytes);
@@ -112,9 +129,11 @@ int64_t sys_missing(uint64_t address, uint64_t bytes)
 	memcpy(name, from, bytes);
 	name[bytes] = 0;
 	count(COUNTER_SYSCALLS_MISSING, 1);
-	if (is_new(name))
+	if (is_new(name)) {
+		escape(shown, sizeof(shown), name);
 		kernel_line("rank %u: %s: not available on this kernel (ENOSYS)", this_process()->rank,
-		            name);
+		            shown);
+	}
 	return -ENOSYS;
 }
 

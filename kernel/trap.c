@@ -1,8 +1,8 @@
 /*
  * Exceptions and interrupts. An exception in the application is its fault and
  * ends it; one in the kernel ends the node, but for a first touch of the shifted
- * alias. Interrupts are the doorbell, the timer and the network cards; they come
- * while the application runs or the kernel is halted.
+ * alias. Interrupts are the doorbell, the timer, the network cards and the host's file
+ * server; they come while the application runs or the kernel is halted.
  */
 #include <stdbool.h>
 
@@ -45,6 +45,9 @@ static void interrupt(struct trap_frame *frame)
 		cards_interrupt((uint32_t)frame->vector);
 		if (link_frames)
 			link_frames_arrival(frame->cs & 3);
+		break;
+	case VECTOR_FILES: /* it has ended the halt */
+		apic_end();
 		break;
 	case VECTOR_STRAY: /* of a device that the firmware left on */
 		count(COUNTER_SPURIOUS, 1);

@@ -8,6 +8,7 @@
 enum vector {
 	VECTOR_NMI = 2,
 	VECTOR_BREAKPOINT = 3,
+	VECTOR_ILLEGAL = 6,
 	VECTOR_DOUBLE_FAULT = 8,
 	VECTOR_PAGE_FAULT = 14,
 	VECTOR_MACHINE_CHECK = 18,
@@ -19,6 +20,7 @@ enum vector {
 	VECTOR_CARD = 50,          /* of network cards: four for frames ... */
 	VECTOR_CARD_STATE = 54,    /* ... and four for their states */
 	VECTOR_CARD_END = 58,
+	VECTOR_FILES = 58,         /* the host's file server has answered */
 	VECTOR_STRAY = 62,         /* stands for all from VECTOR_COUNT on */
 	VECTOR_SPURIOUS = 63,      /* the low four bits must be ones */
 	VECTOR_COUNT = 64,

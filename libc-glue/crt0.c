@@ -1,32 +1,30 @@
 /*
  * Where an application starts: _start, entered by the kernel in user mode with
  * its struct margay_start in rdi and rsp at the top of the stack. Sets up the
- * floating point units, thread-local data, the environment and constructors,
- * then calls main. Owns nothing once main runs.
+ * floating point units and lays out arguments, environment and auxiliary vector
+ * as musl's __libc_start_main expects them, which sets up the thread, calls the
+ * constructors and main, and exits. Owns nothing once main runs.
  */
-#include <stdlib.h>
+#include <elf.h>
 #include <string.h>
-#include <time.h>
-#include <unistd.h>
-#include "heap.h"
+#include "linux.h"
 #include "syscall.h"
 
-/* From linker.ld; all but the starts and ends are numbers: only their address counts. */
+/* From linker.ld; all but the start are numbers: only their address counts. */
 extern const char margay_tls_start[];       /* the image of thread-local data: .tdata, */
 extern const char margay_tls_data_bytes[];  /* so many bytes of it, */
 extern const char margay_tls_bytes[];       /* so many with .tbss, */
 extern const char margay_tls_align[];       /* with this alignment */
 
-typedef void function(int, char **, char **);
-extern function *margay_preinit_array_start[], *margay_preinit_array_end[];
-extern function *margay_init_array_start[], *margay_init_array_end[];
-extern void (*margay_fini_array_start[])(void), (*margay_fini_array_end[])(void);
-
-extern char **environ;
 int main(int argc, char **argv, char **envp);
+int __libc_start_main(int (*)(int, char **, char **), int, char **, void (*)(void),
+		      void (*)(void), void (*)(void));
 
-/* Bytes behind the thread pointer: its own address, and what gcc may want. */
-#define THREAD_BYTES 64u
+/* What C++ names when it registers the destructors of one image's objects. */
+__attribute__((visibility("hidden"))) void *__dso_handle;
+
+/* The one thing that musl looks for among the headers of the image. */
+static Elf64_Phdr headers[1];
 
 __asm__(".section .text._start,\"ax\"\n"
 	".globl _start\n"
@@ -42,68 +40,77 @@ __asm__(".section .text._start,\"ax\"\n"
 	".size _start, . - _start\n"
 	".previous\n");
 
-/*
- * Thread-local data ends at the thread pointer, which points to itself. The
- * linker reckons from there with the size rounded up to the alignment.
- */
-static void start_thread_data(void)
+static size_t count_of(char **list)
 {
-	size_t align = (size_t)margay_tls_align, bytes = (size_t)margay_tls_bytes;
-	size_t filled = (size_t)margay_tls_data_bytes;
-	char *block, *pointer;
+	size_t count = 0;
 
-	if (align > 1)
-		bytes = (bytes + align - 1) & ~(align - 1);
-	block = heap_take(bytes + THREAD_BYTES, align > 16 ? align : 16);
-	pointer = block + bytes;
-	memcpy(block, margay_tls_start, filled);
-	memset(block + filled, 0, bytes + THREAD_BYTES - filled);
-	memcpy(pointer, &pointer, sizeof pointer);
-	__asm__ volatile("wrfsbase %0" : : "r"(pointer));
+	while (list && list[count])
+		count++;
+	return count;
+}
+
+/* The value of a variable, or null. */
+static char *variable(char **list, const char *name)
+{
+	size_t length = strlen(name);
+
+	for (; list && *list; list++)
+		if (!strncmp(*list, name, length) && (*list)[length] == '=')
+			return *list + length + 1;
+	return NULL;
 }
 
 /* "NAME=value" for a number, in memory that stays. */
 static char *number_variable(const char *name, uint32_t value)
 {
 	char digits[12], *digit = digits + sizeof digits;
-	char *text = heap_take(strlen(name) + sizeof digits, 1);
+	char *text = memory_take(strlen(name) + 1 + sizeof digits, 1);
 
 	*--digit = '\0';
 	do
 		*--digit = (char)('0' + value % 10);
 	while (value /= 10);
-	return strcat(strcpy(text, name), digit);
+	return strcat(strcat(strcpy(text, name), "="), digit);
 }
 
-/* The environment of --env, and rank and size unless it has them. */
-static void start_environment(void)
+/* The environment of --env, and rank and size unless it has them. Returns its end. */
+static char **put_environment(char **to)
 {
-	static const char *const names[] = { "MARGAY_RANK=", "MARGAY_SIZE=" };
+	static const char *const names[] = { "MARGAY_RANK", "MARGAY_SIZE" };
 	const uint32_t values[] = { glue_start.rank, glue_start.size };
 	char **given = (char **)glue_start.envp;
-	size_t count = 0;
 
-	while (given && given[count])
-		count++;
-	environ = heap_take((count + 3) * sizeof *environ, 16);
-	for (size_t i = 0; i < count; i++)
-		environ[i] = given[i];
-	for (size_t i = 0; i < 2; i++) {
-		size_t there = 0;
-
-		while (there < count && strncmp(environ[there], names[i], strlen(names[i])))
-			there++;
-		if (there == count)
-			environ[count++] = number_variable(names[i], values[i]);
-	}
-	environ[count] = NULL;
+	for (size_t i = 0; given && given[i]; i++)
+		*to++ = given[i];
+	for (size_t i = 0; i < 2; i++)
+		if (!variable(given, names[i]))
+			*to++ = number_variable(names[i], values[i]);
+	*to++ = NULL;
+	return to;
 }
 
-static void run_destructors(void)
+static void put_auxiliary(size_t *to, const char *program)
 {
-	for (size_t i = (size_t)(margay_fini_array_end - margay_fini_array_start); i-- > 0; )
-		margay_fini_array_start[i]();
+	uint64_t *random = memory_take(2 * sizeof *random, 16);
+	const size_t entries[] = {
+		AT_PHDR, (size_t)headers, AT_PHNUM, (size_t)margay_tls_bytes != 0,
+		AT_PHENT, sizeof headers[0], AT_PAGESZ, 4096, AT_CLKTCK, 100,
+		AT_RANDOM, (size_t)random, AT_EXECFN, (size_t)program, AT_NULL, 0,
+	};
+
+	if (linux_getrandom(random, 2 * sizeof *random) < 0)
+		random[0] = __builtin_ia32_rdtsc();
+	headers[0] = (Elf64_Phdr){
+		.p_type = PT_TLS,
+		.p_vaddr = (size_t)margay_tls_start,
+		.p_filesz = (size_t)margay_tls_data_bytes,
+		.p_memsz = (size_t)margay_tls_bytes,
+		.p_align = (size_t)margay_tls_align > 1 ? (size_t)margay_tls_align : 1,
+	};
+	memcpy(to, entries, sizeof entries);
 }
+
+#define AUXILIARY_WORDS 16
 
 /*
  * The launcher tries an accelerator with a node of this image. Reaching user mode
@@ -111,28 +118,27 @@ static void run_destructors(void)
  */
 static void end_of_probe(void)
 {
-	if (getenv("MARGAY_PROBE")) {
-		nanosleep(&(struct timespec){ .tv_nsec = 1000 }, NULL);
-		_exit(0);
+	if (variable((char **)glue_start.envp, "MARGAY_PROBE")) {
+		glue_call1(SYS_NANOSLEEP, 1000);
+		linux_exit(0);
 	}
 }
 
 __attribute__((used, noreturn)) void glue_begin(const struct margay_start *start)
 {
-	int argc;
-	char **argv;
+	char **arguments, **next;
+	size_t count;
 
 	glue_start = *start;
-	argc = (int)glue_start.argc;
-	argv = (char **)glue_start.argv;
-	heap_begin();
-	start_thread_data();
-	start_environment();
+	memory_begin();
 	end_of_probe();
-	atexit(run_destructors);
-	for (function **f = margay_preinit_array_start; f < margay_preinit_array_end; f++)
-		(*f)(argc, argv, environ);
-	for (function **f = margay_init_array_start; f < margay_init_array_end; f++)
-		(*f)(argc, argv, environ);
-	exit(main(argc, argv, environ));
+	count = (size_t)glue_start.argc;
+	arguments = memory_take((count + 1 + count_of((char **)glue_start.envp) + 3 +
+				 AUXILIARY_WORDS) * sizeof *arguments, 16);
+	memcpy(arguments, (char **)glue_start.argv, count * sizeof *arguments);
+	arguments[count] = NULL;
+	next = put_environment(arguments + count + 1);
+	put_auxiliary((size_t *)next, arguments[0]);
+	__libc_start_main(main, (int)count, arguments, NULL, NULL, NULL);
+	__builtin_unreachable();
 }

@@ -1,193 +1,459 @@
 /*
- * Files and streams: the functions that newlib's stdio stands on, and their
- * POSIX neighbours. 0, 1 and 2 are streams to the launcher, other descriptors
- * are files that it handed over. Owns the opening flags of each descriptor.
+ * Files and streams: the system calls on descriptors and paths. The kernel's calls are
+ * Linux's but for their form: a path comes with its length, and with the folder that it is
+ * relative to. Owns the mask of new files' modes.
  */
 #include <fcntl.h>
 #include <limits.h>
-#include <stdarg.h>
 #include <string.h>
-#include <sys/stat.h>
+#include <sys/file.h>
+#include <sys/ioctl.h>
+#include <sys/statfs.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
+#include "linux.h"
 #include "syscall.h"
 
-#define FILE_BUFFER   16384   /* stdio's buffers: of a file, */
-#define STREAM_BUFFER 4096    /* and of a stream */
-#define DESCRIPTORS   64
+#define LINE_BYTES    1024    /* pieces that are no longer together leave as one */
 
-/* As F_GETFL returns them; descriptors past the table are taken for O_RDWR. */
-static int open_flags[DESCRIPTORS] = { O_RDONLY, O_WRONLY, O_WRONLY };
+/* What stdio asks for, in place of a terminal's size (musl.sh): 0 says that each line
+ * is to be written when it is whole. */
+#define IOCTL_LINES 0x4d00
 
-int _open(const char *path, int flags, ...)
+_Static_assert(AT_FDCWD == MARGAY_AT_CWD && O_CREAT == MARGAY_O_CREAT &&
+	       O_APPEND == MARGAY_O_APPEND && O_DIRECTORY == MARGAY_O_DIRECTORY &&
+	       O_NOFOLLOW == MARGAY_O_NOFOLLOW && AT_REMOVEDIR == MARGAY_AT_REMOVEDIR &&
+	       AT_EMPTY_PATH == MARGAY_AT_EMPTY && AT_SYMLINK_NOFOLLOW == MARGAY_AT_NOFOLLOW,
+	       "the kernel's flags are the library's");
+_Static_assert(sizeof(struct stat) == sizeof(struct margay_stat) &&
+	       sizeof(struct statfs) == sizeof(struct margay_statfs) &&
+	       sizeof(struct flock) == sizeof(struct margay_lock) &&
+	       F_SETLK - F_GETLK == MARGAY_LOCK_SET && F_UNLCK == 2, "and its structures");
+
+static long masked_out = 022;
+
+long linux_umask(long mode)
 {
-	long wanted = 0, fd;
+	long before = masked_out;
 
-	if ((flags & O_ACCMODE) != O_RDONLY)
-		wanted |= MARGAY_O_WRITE;
-	if (flags & O_APPEND)
-		wanted |= MARGAY_O_APPEND;
-	if (flags & O_TRUNC)
-		wanted |= MARGAY_O_TRUNC;
-	if ((flags & (O_CREAT | O_EXCL)) == (O_CREAT | O_EXCL))
-		wanted |= MARGAY_O_EXCL;
-	fd = glue_call3(SYS_OPEN, (long)path, (long)strlen(path), wanted);
-	if (fd == -ENOENT && (flags & O_CREAT))
-		fd = -EROFS;
-	if (fd >= 0 && fd < DESCRIPTORS)
-		open_flags[fd] = flags & (O_ACCMODE | O_APPEND | O_NONBLOCK);
-	return (int)glue_result(fd);
+	masked_out = mode & 0777;
+	return before;
 }
 
-int _close(int fd)
+static long length(const char *path)
 {
-	return (int)glue_result(glue_call1(SYS_CLOSE, fd));
+	return (long)strlen(path);
 }
 
-_ssize_t _read(int fd, void *to, size_t bytes)
+/* ---- descriptors ---- */
+
+long linux_openat(int folder, const char *path, int flags, long mode)
+{
+	return glue_call6(SYS_OPEN, folder, (long)path, length(path), flags, mode & ~masked_out, 0);
+}
+
+long linux_close(int fd)
+{
+	return glue_call1(SYS_CLOSE, fd);
+}
+
+long linux_pread(int fd, void *to, size_t bytes, off_t offset)
 {
 	long result;
 
 	do
-		result = glue_call3(SYS_READ, fd, (long)to, (long)bytes);
+		result = glue_call6(SYS_READ, fd, (long)to, (long)bytes, offset, 0, 0);
 	while (result == -EINTR);       /* an upcall came first */
-	return glue_result(result);
+	return result;
 }
 
-_ssize_t _write(int fd, const void *from, size_t bytes)
+long linux_read(int fd, void *to, size_t bytes)
 {
-	return glue_result(glue_call3(SYS_WRITE, fd, (long)from, (long)bytes));
+	return linux_pread(fd, to, bytes, (off_t)MARGAY_HERE);
 }
 
-off_t _lseek(int fd, off_t offset, int whence)
+long linux_pwrite(int fd, const void *from, size_t bytes, off_t offset)
 {
-	return glue_result(glue_call3(SYS_LSEEK, fd, offset, whence));
+	return glue_call6(SYS_WRITE, fd, (long)from, (long)bytes, offset, 0, 0);
 }
 
-static void fill_stat(struct stat *to, const struct margay_stat *from)
+long linux_write(int fd, const void *from, size_t bytes)
 {
-	int file = from->kind == MARGAY_S_FILE;
-
-	memset(to, 0, sizeof *to);
-	to->st_mode = file ? S_IFREG | 0644 : S_IFCHR | 0620;
-	to->st_nlink = 1;
-	to->st_ino = (ino_t)from->inode;
-	to->st_size = (off_t)from->bytes;
-	to->st_blksize = file ? FILE_BUFFER : STREAM_BUFFER;
-	to->st_blocks = (blkcnt_t)((from->bytes + 511) / 512);
-	to->st_mtim.tv_sec = to->st_atim.tv_sec = to->st_ctim.tv_sec =
-		(time_t)(glue_start.wall_ns / 1000000000);
+	return linux_pwrite(fd, from, bytes, (off_t)MARGAY_HERE);
 }
 
-int _fstat(int fd, struct stat *to)
+/* Ends at the first part that is not filled. */
+long linux_readv(int fd, const struct iovec *parts, int count)
 {
-	struct margay_stat from;
-	long result = glue_call3(SYS_FSTAT, fd, (long)&from, 0);
+	long total = 0;
 
-	if (result == 0)
-		fill_stat(to, &from);
-	return (int)glue_result(result);
-}
+	if (count < 0 || count > IOV_MAX)
+		return -EINVAL;
+	for (int i = 0; i < count; i++) {
+		long got = linux_read(fd, parts[i].iov_base, parts[i].iov_len);
 
-int _stat(const char *path, struct stat *to)
-{
-	struct margay_stat from;
-	long result = glue_call3(SYS_STAT, (long)path, (long)strlen(path), (long)&from);
-
-	if (result == 0)
-		fill_stat(to, &from);
-	return (int)glue_result(result);
-}
-
-int lstat(const char *path, struct stat *to)
-{
-	return stat(path, to);
-}
-
-int access(const char *path, int mode)
-{
-	struct stat found;
-
-	if (stat(path, &found))
-		return -1;
-	if (mode & X_OK) {
-		errno = EACCES;
-		return -1;
+		if (got < 0)
+			return total ? total : got;
+		total += got;
+		if ((size_t)got < parts[i].iov_len)
+			break;
 	}
-	return 0;
+	return total;
 }
 
-/* stdio asks this one: streams are buffered by lines, as on a terminal. */
-int _isatty(int fd)
+static long write_together(int fd, const struct iovec *parts, int count)
 {
+	char line[LINE_BYTES], *next = line;
+
+	for (int i = 0; i < count; i++)
+		next = (char *)memcpy(next, parts[i].iov_base, parts[i].iov_len) + parts[i].iov_len;
+	return linux_write(fd, line, (size_t)(next - line));
+}
+
+/* A line that stdio writes as two parts leaves as one message. */
+long linux_writev(int fd, const struct iovec *parts, int count)
+{
+	size_t bytes = 0;
+	long total = 0;
+	int filled = 0;
+
+	if (count < 0 || count > IOV_MAX)
+		return -EINVAL;
+	for (int i = 0; i < count; i++) {
+		filled += parts[i].iov_len != 0;
+		bytes = parts[i].iov_len > LINE_BYTES ? LINE_BYTES + 1 : bytes + parts[i].iov_len;
+		if (bytes > LINE_BYTES)
+			break;
+	}
+	if (filled > 1 && bytes <= LINE_BYTES)
+		return write_together(fd, parts, count);
+	for (int i = 0; i < count; i++) {
+		long gone;
+
+		if (!parts[i].iov_len && (total || i + 1 < count))
+			continue;
+		gone = linux_write(fd, parts[i].iov_base, parts[i].iov_len);
+		if (gone < 0)
+			return total ? total : gone;
+		total += gone;
+		if ((size_t)gone < parts[i].iov_len)
+			break;
+	}
+	return total;
+}
+
+long linux_preadv(int fd, const struct iovec *parts, int count, off_t offset)
+{
+	long total = 0;
+
+	if (count < 0 || count > IOV_MAX || offset < 0)
+		return -EINVAL;
+	for (int i = 0; i < count; i++) {
+		long got = linux_pread(fd, parts[i].iov_base, parts[i].iov_len, offset + total);
+
+		if (got < 0)
+			return total ? total : got;
+		total += got;
+		if ((size_t)got < parts[i].iov_len)
+			break;
+	}
+	return total;
+}
+
+long linux_pwritev(int fd, const struct iovec *parts, int count, off_t offset)
+{
+	long total = 0;
+
+	if (count < 0 || count > IOV_MAX || offset < 0)
+		return -EINVAL;
+	for (int i = 0; i < count; i++) {
+		long gone = linux_pwrite(fd, parts[i].iov_base, parts[i].iov_len, offset + total);
+
+		if (gone < 0)
+			return total ? total : gone;
+		total += gone;
+		if ((size_t)gone < parts[i].iov_len)
+			break;
+	}
+	return total;
+}
+
+/* Room behind the end is made by writing zeros; a hole before it stays one. */
+long linux_fallocate(int fd, int mode, off_t offset, off_t bytes)
+{
+	static const char zeros[16384];
 	struct stat found;
+	off_t end;
+	long result;
 
-	return _fstat(fd, &found) == 0 && S_ISCHR(found.st_mode);
+	if (mode)
+		return -EOPNOTSUPP;
+	if (offset < 0 || bytes <= 0)
+		return -EINVAL;
+	if (__builtin_add_overflow(offset, bytes, &end))
+		return -EFBIG;
+	result = linux_statat(fd, "", &found, AT_EMPTY_PATH);
+	while (result >= 0 && found.st_size < end) {
+		off_t n = end - found.st_size;
+
+		result = linux_pwrite(fd, zeros, n < (off_t)sizeof zeros ? (size_t)n : sizeof zeros,
+				      found.st_size);
+		found.st_size += result;
+	}
+	return result < 0 ? result : 0;
 }
 
-/* Applications ask this one: there is no terminal to draw on. */
-int isatty(int fd)
+long linux_lseek(int fd, off_t offset, int whence)
 {
-	struct stat found;
-
-	if (_fstat(fd, &found) == 0)
-		errno = ENOTTY;
-	return 0;
+	return glue_call3(SYS_LSEEK, fd, offset, whence);
 }
 
-int _fcntl(int fd, int command, ...)
+static int is_open(int fd)
 {
-	struct margay_stat found;
-	long result = glue_call3(SYS_FSTAT, fd, (long)&found, 0);
-	va_list arguments;
-	int value;
+	return glue_call6(SYS_FLAGS, fd, ~0L, 0, 0, 0, 0) >= 0;
+}
 
-	if (result < 0)
-		return (int)glue_result(result);
-	va_start(arguments, command);
-	value = va_arg(arguments, int);
-	va_end(arguments);
+long linux_dup(int fd, int wanted, int how)
+{
+	return glue_call3(SYS_DUP, fd, wanted, how);
+}
+
+static long lock(int fd, int how, struct flock *wanted)
+{
+	long result;
+
+	do
+		result = glue_call3(SYS_LOCK, fd, how, (long)wanted);
+	while (result == -EINTR);       /* an upcall came first */
+	return result;
+}
+
+long linux_flock(int fd, int operation)
+{
+	struct flock wanted = { .l_whence = SEEK_SET };
+	int call = operation & LOCK_NB ? MARGAY_LOCK_SET : MARGAY_LOCK_WAIT;
+
+	switch (operation & ~LOCK_NB) {
+	case LOCK_SH: wanted.l_type = F_RDLCK; break;
+	case LOCK_EX: wanted.l_type = F_WRLCK; break;
+	case LOCK_UN: wanted.l_type = F_UNLCK; break;
+	default:      return -EINVAL;
+	}
+	return lock(fd, call | MARGAY_LOCK_OPEN_FILE | MARGAY_LOCK_WHOLE, &wanted);
+}
+
+long linux_fcntl(int fd, int command, long argument)
+{
 	switch (command) {
 	case F_GETFL:
-		return fd < DESCRIPTORS ? open_flags[fd] : O_RDWR;
+		return glue_call3(SYS_FLAGS, fd, ~0L, 0);
 	case F_SETFL:
-		if (fd < DESCRIPTORS)
-			open_flags[fd] = (open_flags[fd] & O_ACCMODE) | (value & ~O_ACCMODE);
-		return 0;
+		argument = glue_call3(SYS_FLAGS, fd, argument, 0);
+		return argument < 0 ? argument : 0;
 	case F_GETFD:
 	case F_SETFD:          /* there is no exec to close them at */
-		return 0;
+		return is_open(fd) ? 0 : -EBADF;
+	case F_GETLK:
+	case F_SETLK:
+	case F_SETLKW:
+		return lock(fd, command - F_GETLK, (void *)argument);
+	case F_OFD_GETLK:
+	case F_OFD_SETLK:
+	case F_OFD_SETLKW:
+		return lock(fd, (command - F_OFD_GETLK) | MARGAY_LOCK_OPEN_FILE, (void *)argument);
 	case F_DUPFD:
-		return (int)glue_missing("fcntl(F_DUPFD)");
+	case F_DUPFD_CLOEXEC:
+		return linux_dup(fd, (int)argument, MARGAY_DUP_LOWEST);
 	default:
-		errno = EINVAL;
-		return -1;
+		return is_open(fd) ? -EINVAL : -EBADF;
 	}
 }
 
-/* A write is at the launcher when it returns: there is nothing to push. */
-int fsync(int fd)
+/* No descriptor is a terminal or another device that is asked something. */
+long linux_ioctl(int fd, int request)
 {
 	struct stat found;
+	long result = linux_statat(fd, "", &found, AT_EMPTY_PATH);
 
-	return fstat(fd, &found);
+	if (result < 0)
+		return result;
+	return request == IOCTL_LINES && S_ISCHR(found.st_mode) ? 0 : -ENOTTY;
 }
 
-int fdatasync(int fd)
+long linux_fsync(int fd)
 {
-	return fsync(fd);
+	return glue_call1(SYS_FSYNC, fd);
 }
 
-void sync(void)
+long linux_list(int fd, void *to, size_t bytes)
 {
+	return glue_call3(SYS_LIST, fd, (long)to, (long)bytes);
 }
 
-char *getcwd(char *buffer, size_t bytes)
+/* ---- paths ---- */
+
+long linux_statat(int folder, const char *path, struct stat *to, int flags)
 {
-	if (!buffer)
-		return strdup("/");
-	if (bytes < 2) {
-		errno = bytes ? ERANGE : EINVAL;
-		return NULL;
+	return glue_call6(SYS_STAT, folder, (long)path, length(path), flags, (long)to, 0);
+}
+
+/* What the job's owner may do with a file of this mode, as R_OK and the like. The host's root
+ * may read and write everything; other groups than the file's own are not known here. */
+static int allowed(const struct stat *file)
+{
+	int mode = (int)file->st_mode;
+
+	if (!glue_start.uid)
+		return R_OK | W_OK | (mode & 0111 || S_ISDIR(mode) ? X_OK : 0);
+	return (glue_start.uid == file->st_uid ? mode >> 6 : mode >> 3 | mode) & 7;
+}
+
+long linux_access(int folder, const char *path, int mode, int flags)
+{
+	struct statfs space;
+	struct stat found;
+	long result;
+
+	if (mode & ~(R_OK | W_OK | X_OK))
+		return -EINVAL;
+	result = linux_statat(folder, path, &found, flags & AT_SYMLINK_NOFOLLOW);
+	if (result < 0 || mode == F_OK)
+		return result;
+	if (mode & ~allowed(&found))
+		return -EACCES;
+	if (mode & W_OK && !S_ISCHR(found.st_mode) && !linux_statfs(folder, path, &space) &&
+	    space.f_flags & ST_RDONLY)
+		return -EROFS;
+	return 0;
+}
+
+/* A file stays its owner's, which this process is. */
+long linux_chown(int folder, const char *path, long uid, long gid, int flags)
+{
+	struct stat found;
+	long result = linux_statat(folder, path, &found, flags);
+
+	if (result < 0)
+		return result;
+	uid = (uid_t)uid;
+	gid = (gid_t)gid;
+	return (uid == (uid_t)-1 || !uid || uid == found.st_uid) &&
+	       (gid == (gid_t)-1 || !gid || gid == found.st_gid) ? 0 : -EPERM;
+}
+
+int faccessat(int folder, const char *path, int mode, int flags)
+{
+	if (flags & ~(AT_EACCESS | AT_SYMLINK_NOFOLLOW))
+		return (int)glue_result(-EINVAL);
+	return (int)glue_result(linux_access(folder, path, mode, flags));
+}
+
+long linux_mkdir(int folder, const char *path, long mode)
+{
+	return glue_call6(SYS_MKDIR, folder, (long)path, length(path), mode & ~masked_out, 0, 0);
+}
+
+long linux_unlink(int folder, const char *path, int flags)
+{
+	return glue_call6(SYS_UNLINK, folder, (long)path, length(path), flags, 0, 0);
+}
+
+long linux_rename(int folder, const char *path, int to_folder, const char *to)
+{
+	return glue_call6(SYS_RENAME, folder, (long)path, length(path), to_folder, (long)to,
+			  length(to));
+}
+
+long linux_link(int folder, const char *path, int to_folder, const char *to, int flags)
+{
+	long at = (unsigned)folder | (flags & AT_SYMLINK_FOLLOW ? MARGAY_LINK_FOLLOW : 0);
+
+	return glue_call6(SYS_LINK, at, (long)path, length(path), to_folder, (long)to,
+			  length(to));
+}
+
+long linux_symlink(const char *target, int folder, const char *path)
+{
+	return glue_call6(SYS_SYMLINK, (long)target, length(target), folder, (long)path,
+			  length(path), 0);
+}
+
+long linux_readlink(int folder, const char *path, char *to, size_t bytes)
+{
+	return glue_call6(SYS_READLINK, folder, (long)path, length(path), (long)to, (long)bytes, 0);
+}
+
+/* An empty path: `folder` is the descriptor itself, here and in the next ones. */
+long linux_chmod(int folder, const char *path, long mode)
+{
+	return glue_call6(SYS_CHMOD, folder, (long)path, length(path), mode, 0, 0);
+}
+
+long linux_utimens(int folder, const char *path, const struct timespec *times, int flags)
+{
+	return glue_call6(SYS_UTIMENS, folder, (long)path, path ? length(path) : 0, (long)times, flags,
+			  0);
+}
+
+long linux_truncate(int folder, const char *path, off_t bytes)
+{
+	return glue_call6(SYS_TRUNCATE, folder, (long)path, length(path), bytes, 0, 0);
+}
+
+long linux_statfs(int folder, const char *path, struct statfs *to)
+{
+	return glue_call6(SYS_STATFS, folder, (long)path, length(path), (long)to, 0, 0);
+}
+
+long linux_chdir(int folder, const char *path)
+{
+	return glue_call3(SYS_CHDIR, folder, (long)path, length(path));
+}
+
+long linux_getcwd(char *to, size_t bytes)
+{
+	return glue_call3(SYS_GETCWD, (long)to, (long)bytes, 0);
+}
+
+/* ---- what is ready: each open descriptor, at any time ---- */
+
+static long sleep_for(int64_t timeout_ns)
+{
+	uint64_t now = glue_now_ns();
+
+	return wait_until(timeout_ns < 0 || (uint64_t)timeout_ns > ~0UL - now
+			  ? ~0UL : now + (uint64_t)timeout_ns);
+}
+
+long linux_poll(struct pollfd *fds, size_t count, int64_t timeout_ns)
+{
+	long ready = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		short can = POLLIN | POLLOUT | POLLRDNORM | POLLWRNORM;
+
+		fds[i].revents = 0;
+		if (fds[i].fd >= 0)
+			fds[i].revents = is_open(fds[i].fd) ? fds[i].events & can : POLLNVAL;
+		ready += fds[i].revents != 0;
 	}
-	return strcpy(buffer, "/");
+	return ready ? ready : sleep_for(timeout_ns);
+}
+
+long linux_select(int count, fd_set *in, fd_set *out, fd_set *errors, int64_t timeout_ns)
+{
+	long ready = 0;
+
+	if (count < 0 || count > FD_SETSIZE)
+		return -EINVAL;
+	for (int fd = 0; fd < count; fd++) {
+		int asked = (in && FD_ISSET(fd, in)) + (out && FD_ISSET(fd, out));
+
+		if ((asked || (errors && FD_ISSET(fd, errors))) && !is_open(fd))
+			return -EBADF;
+		ready += asked;
+		if (errors)
+			FD_CLR(fd, errors);
+	}
+	return ready ? ready : sleep_for(timeout_ns);
 }

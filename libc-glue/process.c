@@ -1,269 +1,53 @@
 /*
- * The process: its end, its signals to itself, its names, what it may ask about
- * the system. Owns the signal mask, which only remembers what is blocked:
- * signals come from the process itself alone, by raise and kill.
+ * The process: its end, its names, what it may ask about the system, and waiting
+ * for what another thread would do. Owns the mask of new files' rights, which is
+ * only remembered.
  */
-#include <limits.h>
-#include <signal.h>
-#include <stdlib.h>
+#include "linux.h"
+
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-#include "heap.h"
 #include "syscall.h"
+#include "upcall.h"
 
-#define PAGE 4096
+#define OPEN_FILES 64
 
-static sigset_t blocked, pending;
+/* Operations of SYS_futex, as musl makes them. */
+enum { FUTEX_WAIT, FUTEX_WAKE, FUTEX_REQUEUE = 3 };
+#define FUTEX_FLAGS 0x180       /* private, and which clock */
 
-void _exit(int status)
+_Noreturn void linux_exit(int status)
 {
 	for (;;)
 		glue_call1(SYS_EXIT, status);
 }
 
-int _getpid(void)
+long linux_getpid(void)
 {
-	return (int)glue_call1(SYS_GETPID, 0);
+	return glue_call1(SYS_GETPID, 0);
 }
 
-/* Ends here when raise finds no handler: the signal's default action. */
-int _kill(int pid, int signal)
+long linux_uname(struct utsname *to)
 {
-	if (pid != _getpid()) {
-		errno = ESRCH;
-		return -1;
-	}
-	switch (signal) {
-	case SIGCHLD:
-	case SIGURG:
-	case SIGCONT:
-	case SIGWINCH:
-		return 0;
-	case SIGSTOP:
-	case SIGTSTP:
-	case SIGTTIN:
-	case SIGTTOU:
-		return (int)glue_missing("kill(SIGSTOP)");
-	}
-	for (;;)
-		glue_call1(SYS_KILLED, signal);
-}
-
-/* A handler may see the signal, but cannot keep the process from ending by it. */
-void abort(void)
-{
-	blocked &= ~(sigset_t)(1u << SIGABRT);
-	raise(SIGABRT);
-	for (;;)
-		glue_call1(SYS_KILLED, SIGABRT);
-}
-
-int kill(pid_t pid, int signal)
-{
-	if (pid != _getpid() && pid != 0) {
-		errno = ESRCH;
-		return -1;
-	}
-	if (signal < 0 || signal >= NSIG) {
-		errno = EINVAL;
-		return -1;
-	}
-	if (signal == 0)
-		return 0;
-	if (blocked & (1u << signal)) {
-		pending |= 1u << signal;
-		return 0;
-	}
-	return raise(signal);
-}
-
-int sigprocmask(int how, const sigset_t *set, sigset_t *old)
-{
-	sigset_t before = blocked;
-
-	if (set) {
-		sigset_t wanted = *set & ~(sigset_t)(1u << SIGKILL | 1u << SIGSTOP);
-
-		switch (how) {
-		case SIG_BLOCK:
-			blocked |= wanted;
-			break;
-		case SIG_UNBLOCK:
-			blocked &= ~*set;
-			break;
-		case SIG_SETMASK:
-			blocked = wanted;
-			break;
-		default:
-			errno = EINVAL;
-			return -1;
-		}
-	}
-	if (old)
-		*old = before;
-	for (int signal = 1; signal < NSIG; signal++)
-		if (pending & ~blocked & (1u << signal)) {
-			pending &= ~(sigset_t)(1u << signal);
-			raise(signal);
-		}
+	*to = (struct utsname){ .sysname = "Margay", .release = MARGAY_VERSION,
+				.version = "compute node kernel", .machine = "x86_64" };
+	memcpy(to->nodename, glue_start.node_name,
+	       strnlen(glue_start.node_name, sizeof glue_start.node_name));
 	return 0;
 }
 
-int sigpending(sigset_t *set)
-{
-	*set = pending;
-	return 0;
-}
-
-static struct sigaction actions[NSIG];
-
-/* A handler of sigaction stays; signal's is reset before it is called. */
-static void dispatch(int number)
-{
-	struct sigaction action = actions[number];
-	sigset_t before = blocked;
-
-	signal(number, dispatch);
-	blocked |= action.sa_mask;
-	action.sa_handler(number);
-	sigprocmask(SIG_SETMASK, &before, NULL);
-}
-
-int sigaction(int number, const struct sigaction *action, struct sigaction *old)
-{
-	void (*before)(int);
-
-	if (number <= 0 || number >= NSIG || number == SIGKILL || number == SIGSTOP) {
-		errno = EINVAL;
-		return -1;
-	}
-	before = signal(number, SIG_IGN);
-	if (old) {
-		*old = actions[number];
-		if (before != dispatch)
-			*old = (struct sigaction){ .sa_handler = before };
-	}
-	if (!action) {
-		signal(number, before);
-		return 0;
-	}
-	actions[number] = *action;
-	if (action->sa_handler == SIG_DFL || action->sa_handler == SIG_IGN)
-		signal(number, action->sa_handler);
-	else
-		signal(number, dispatch);
-	return 0;
-}
-
-/* There is no command interpreter. */
-int system(const char *command)
-{
-	return command ? (int)glue_missing("system") : 0;
-}
-
-int gethostname(char *name, size_t bytes)
-{
-	size_t length = strnlen(glue_start.node_name, sizeof glue_start.node_name);
-
-	if (length >= bytes) {
-		errno = ENAMETOOLONG;
-		return -1;
-	}
-	memcpy(name, glue_start.node_name, length);
-	name[length] = '\0';
-	return 0;
-}
-
-int getpagesize(void)
-{
-	return PAGE;
-}
-
-long sysconf(int name)
-{
-	switch (name) {
-	case _SC_PAGESIZE:
-		return PAGE;
-	case _SC_NPROCESSORS_CONF:
-	case _SC_NPROCESSORS_ONLN:
-		return 1;
-	case _SC_PHYS_PAGES:
-		return (long)((glue_start.heap_end + glue_start.stack_bytes - APP_BASE) / PAGE);
-	case _SC_AVPHYS_PAGES:
-		return (long)((glue_start.heap_end - heap_break()) / PAGE);
-	case _SC_CLK_TCK:
-		return 1000000;
-	case _SC_OPEN_MAX:
-		return 64;
-	case _SC_ARG_MAX:
-		return 4096;
-	case _SC_HOST_NAME_MAX:
-		return sizeof glue_start.node_name - 1;
-	case _SC_VERSION:
-		return 200809;
-	case _SC_MONOTONIC_CLOCK:
-	case _SC_TIMERS:
-		return 200809;
-	case _SC_CHILD_MAX:
-	case _SC_STREAM_MAX:
-	case _SC_THREADS:
-	case _SC_JOB_CONTROL:
-	case _SC_FSYNC:
-		return -1;
-	default:
-		errno = EINVAL;
-		return -1;
-	}
-}
-
-/* Every process is the job's owner; there are no others. */
-uid_t getuid(void)
-{
-	return 0;
-}
-
-uid_t geteuid(void)
-{
-	return 0;
-}
-
-gid_t getgid(void)
-{
-	return 0;
-}
-
-gid_t getegid(void)
-{
-	return 0;
-}
-
-pid_t getppid(void)
-{
-	return 0;
-}
-
-int issetugid(void)
-{
-	return 0;
-}
-
-/* Random bytes from the processor; at most 256 in a call. */
-int getentropy(void *to, size_t bytes)
+/* Random bytes from the processor. */
+long linux_getrandom(void *to, size_t bytes)
 {
 	uint32_t features, others[3];
-	char *next = to;
+	char *next = to, *end = next + bytes;
 
-	if (bytes > 256) {
-		errno = EIO;
-		return -1;
-	}
 	__asm__("cpuid" : "=a"(others[0]), "=b"(others[1]), "=c"(features), "=d"(others[2])
 		: "a"(1), "c"(0));
 	if (!(features & 1u << 30))
-		return (int)glue_missing("getentropy");
-	while (bytes) {
-		size_t piece = bytes < sizeof(uint64_t) ? bytes : sizeof(uint64_t);
+		return glue_missing("getrandom");
+	while (next < end) {
+		size_t left = (size_t)(end - next);
+		size_t piece = left < sizeof(uint64_t) ? left : sizeof(uint64_t);
 		uint64_t random;
 		uint8_t good;
 
@@ -272,16 +56,108 @@ int getentropy(void *to, size_t bytes)
 			continue;
 		memcpy(next, &random, piece);
 		next += piece;
-		bytes -= piece;
 	}
+	return (long)bytes;
+}
+
+static rlim_t limit_of(int resource)
+{
+	switch (resource) {
+	case RLIMIT_STACK:
+		return glue_start.stack_bytes;
+	case RLIMIT_DATA:
+	case RLIMIT_AS:
+	case RLIMIT_RSS:
+		return glue_start.heap_end + glue_start.stack_bytes - APP_BASE;
+	case RLIMIT_NOFILE:
+		return OPEN_FILES;
+	case RLIMIT_CORE:
+		return 0;
+	case RLIMIT_NPROC:
+		return 1;
+	default:
+		return RLIM_INFINITY;
+	}
+}
+
+/* The limits are the node's: none can be raised, and one that is lowered stays. */
+long linux_prlimit(int resource, const struct rlimit *limit, struct rlimit *old)
+{
+	rlim_t most;
+
+	if (resource < 0 || resource >= RLIM_NLIMITS)
+		return -EINVAL;
+	most = limit_of(resource);
+	if (limit && limit->rlim_cur > limit->rlim_max)
+		return -EINVAL;
+	if (limit && limit->rlim_max > most)
+		return -EPERM;
+	if (old)
+		*old = (struct rlimit){ most, most };
 	return 0;
 }
 
-mode_t umask(mode_t mode)
+long linux_sysinfo(struct sysinfo *to)
 {
-	static mode_t current = 022;
-	mode_t before = current;
+	memset(to, 0, offsetof(struct sysinfo, __reserved));
+	to->uptime = glue_now_ns() / 1000000000;
+	to->totalram = glue_start.heap_end + glue_start.stack_bytes - APP_BASE;
+	to->freeram = memory_free_bytes();
+	to->procs = 1;
+	to->mem_unit = 1;
+	return 0;
+}
 
-	current = mode & 0777;
-	return before;
+long linux_sched_getaffinity(size_t bytes, void *to)
+{
+	static const uint64_t first = 1;
+
+	if (bytes < sizeof first)
+		return -EINVAL;
+	memcpy(to, &first, sizeof first);
+	return sizeof first;
+}
+
+/* ---- waiting for what another thread would do ---- */
+
+/* Only the handler of an event queue runs beside the program: if there is one, it may
+ * change the word. */
+static _Noreturn void wait_for_ever(void)
+{
+	static const char text[] = "margay: the program waits for a lock, condition or semaphore "
+				   "that only another thread could free, and there is none\n";
+
+	glue_say(text);
+	for (;;)
+		glue_call1(SYS_KILLED, SIGABRT);
+}
+
+static long futex_wait(volatile int *word, int value, const struct timespec *timeout)
+{
+	int64_t ns = timeout ? time_ns(timeout) : INT64_MAX;
+	uint64_t end = glue_now_ns() + (uint64_t)ns;
+
+	if (ns < 0)
+		return -EINVAL;
+	if (*word != value)
+		return -EAGAIN;
+	if (!timeout && !signal_timer && !(upcall_has_queues && upcall_has_queues()))
+		wait_for_ever();
+	while (*word == value)
+		if (!wait_once(end))
+			return -ETIMEDOUT;
+	return 0;
+}
+
+long linux_futex(volatile int *word, int operation, int value, const struct timespec *timeout)
+{
+	switch (operation & ~FUTEX_FLAGS) {
+	case FUTEX_WAIT:
+		return futex_wait(word, value, timeout);
+	case FUTEX_WAKE:
+	case FUTEX_REQUEUE:
+		return 0;
+	default:
+		return -ENOSYS;
+	}
 }

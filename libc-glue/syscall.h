@@ -20,6 +20,19 @@ static inline long glue_call3(long number, long a, long b, long c)
 	return result;
 }
 
+static inline long glue_call6(long number, long a, long b, long c, long d, long e, long f)
+{
+	register long r10 __asm__("r10") = d;
+	register long r8 __asm__("r8") = e;
+	register long r9 __asm__("r9") = f;
+	long result;
+
+	__asm__ volatile("syscall" : "=a"(result)
+			 : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
+			 : "rcx", "r11", "memory");
+	return result;
+}
+
 static inline long glue_call1(long number, long a)
 {
 	long result;
@@ -27,6 +40,12 @@ static inline long glue_call1(long number, long a)
 	__asm__ volatile("syscall" : "=a"(result) : "a"(number), "D"(a)
 			 : "rcx", "r11", "memory");
 	return result;
+}
+
+/* To standard error, past stdio. */
+static inline void glue_say(const char *text)
+{
+	glue_call6(SYS_WRITE, 2, (long)text, (long)__builtin_strlen(text), (long)MARGAY_HERE, 0, 0);
 }
 
 /* The POSIX form of a result: -1 and errno, or the value. */
@@ -41,7 +60,7 @@ static inline long glue_result(long result)
 /* The monotonic clock (time.c). */
 uint64_t glue_now_ns(void);
 
-/* A function that is not there: one line on the console, ENOSYS. Returns -1. */
+/* One line on the console says that this is not there. Returns -ENOSYS. */
 long glue_missing(const char *name);
 
 #endif

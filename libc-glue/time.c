@@ -4,17 +4,15 @@
  * runs and what the clocks showed then; a 128-bit product keeps the error under
  * one part in 2^50, so nothing drifts.
  */
-#include <limits.h>
-#include <sys/resource.h>
-#include <sys/time.h>
-#include <sys/times.h>
-#include <time.h>
+#include <errno.h>
+#include <stddef.h>
+#include <string.h>
+#include "linux.h"
 #include "syscall.h"
 
 #define SECOND      1000000000ULL
 #define SCALE_SHIFT 56
-
-int _gettimeofday(struct timeval *time, void *zone);
+#define TICKS       100          /* of times() in a second, as sysconf(_SC_CLK_TCK) says */
 
 static uint64_t since_start(void)
 {
@@ -46,14 +44,22 @@ static struct timeval to_timeval(uint64_t ns)
 	return (struct timeval){ (time_t)(ns / SECOND), (suseconds_t)(ns % SECOND / 1000) };
 }
 
-/* 0 if there is such a clock. */
-static int read_clock(clockid_t clock, uint64_t *ns)
+/* 0 if there is such a clock. A clock of CPU time may be named by process or thread:
+ * the lowest three bits of the name say which of the two. */
+static long read_clock(clockid_t clock, uint64_t *ns)
 {
+	if (clock < 0)
+		clock = (clock & 7) == 2 ? CLOCK_PROCESS_CPUTIME_ID :
+			(clock & 7) == 6 ? CLOCK_THREAD_CPUTIME_ID : clock;
 	switch (clock) {
 	case CLOCK_REALTIME:
+	case CLOCK_REALTIME_COARSE:
 		*ns = glue_start.wall_ns + since_start();
 		return 0;
 	case CLOCK_MONOTONIC:
+	case CLOCK_MONOTONIC_RAW:
+	case CLOCK_MONOTONIC_COARSE:
+	case CLOCK_BOOTTIME:
 		*ns = glue_start.mono_ns + since_start();
 		return 0;
 	case CLOCK_PROCESS_CPUTIME_ID:
@@ -61,36 +67,34 @@ static int read_clock(clockid_t clock, uint64_t *ns)
 		*ns = usage().user_ns;
 		return 0;
 	default:
-		errno = EINVAL;
-		return -1;
+		return -EINVAL;
 	}
 }
 
-int clock_gettime(clockid_t clock, struct timespec *time)
+long linux_clock_gettime(clockid_t clock, struct timespec *time)
 {
 	uint64_t ns;
+	long result = read_clock(clock, &ns);
 
-	if (read_clock(clock, &ns))
-		return -1;
-	*time = to_timespec(ns);
-	return 0;
+	if (result == 0)
+		*time = to_timespec(ns);
+	return result;
 }
 
-int clock_getres(clockid_t clock, struct timespec *resolution)
+long linux_clock_getres(clockid_t clock, struct timespec *resolution)
 {
 	uint64_t ns;
+	long result = read_clock(clock, &ns);
 
-	if (read_clock(clock, &ns))
-		return -1;
-	if (resolution)
+	if (result == 0 && resolution)
 		*resolution = (struct timespec){ 0, 1 };
-	return 0;
+	return result;
 }
 
-int _gettimeofday(struct timeval *time, void *zone)
+long linux_gettimeofday(struct timeval *time)
 {
-	(void)zone;
-	*time = to_timeval(glue_start.wall_ns + since_start());
+	if (time)
+		*time = to_timeval(glue_start.wall_ns + since_start());
 	return 0;
 }
 
@@ -99,85 +103,56 @@ uint64_t glue_now_ns(void)
 	return glue_start.mono_ns + since_start();
 }
 
-/* An upcall ends the kernel's part early: then what is left. */
-static int sleep_ns(uint64_t ns)
+int64_t time_ns(const struct timespec *time)
 {
-	uint64_t now = glue_now_ns(), end = ns > ~0UL - now ? ~0UL : now + ns;
-	long result = glue_call1(SYS_NANOSLEEP, (long)ns);
-
-	while (result == -EINTR && (now = glue_now_ns()) < end)
-		result = glue_call1(SYS_NANOSLEEP, (long)(end - now));
-	return (int)glue_result(result == -EINTR ? 0 : result);
-}
-
-static int valid(const struct timespec *time)
-{
-	if (time->tv_sec >= 0 && time->tv_nsec >= 0 && time->tv_nsec < (long)SECOND)
-		return 1;
-	errno = EINVAL;
-	return 0;
-}
-
-/* Past 2^63 ns, 292 years, is as good as for ever. */
-static uint64_t to_ns(const struct timespec *time)
-{
+	if (time->tv_sec < 0 || time->tv_nsec < 0 || time->tv_nsec >= (long)SECOND)
+		return -1;
 	if ((uint64_t)time->tv_sec >= INT64_MAX / SECOND)
 		return INT64_MAX;
-	return (uint64_t)time->tv_sec * SECOND + (uint64_t)time->tv_nsec;
+	return (int64_t)((uint64_t)time->tv_sec * SECOND + (uint64_t)time->tv_nsec);
 }
 
-int nanosleep(const struct timespec *time, struct timespec *left)
+long linux_clock_nanosleep(clockid_t clock, int flags, const struct timespec *time,
+			   struct timespec *left)
 {
-	uint64_t ns;
+	int64_t wanted = time_ns(time);
+	uint64_t now, mono, end;
+	long result;
 
-	if (!valid(time))
-		return -1;
-	ns = to_ns(time);
-	if (left)               /* may be `time` itself: sleep() does so */
-		*left = (struct timespec){ 0, 0 };
-	return sleep_ns(ns);
-}
-
-int clock_nanosleep(clockid_t clock, int flags, const struct timespec *time, struct timespec *left)
-{
-	int before = errno, error = 0;
-	uint64_t now, until;
-
-	if ((clock != CLOCK_REALTIME && clock != CLOCK_MONOTONIC) || !valid(time)) {
-		errno = before;
-		return EINVAL;
-	}
+	if ((clock != CLOCK_REALTIME && clock != CLOCK_MONOTONIC && clock != CLOCK_BOOTTIME) ||
+	    wanted < 0)
+		return -EINVAL;
 	read_clock(clock, &now);
-	until = to_ns(time);
-	if (!(flags & TIMER_ABSTIME))
-		error = sleep_ns(until);
-	else if (until > now)
-		error = sleep_ns(until - now);
-	if (left && !(flags & TIMER_ABSTIME))
-		*left = (struct timespec){ 0, 0 };
-	error = error ? errno : 0;
-	errno = before;
-	return error;
+	mono = glue_now_ns();
+	if (flags & TIMER_ABSTIME)
+		wanted = (uint64_t)wanted > now ? wanted - (int64_t)now : 0;
+	end = mono + (uint64_t)wanted;
+	result = wait_until(end);
+	if (left && !(flags & TIMER_ABSTIME)) {         /* may be `time` itself: sleep() does so */
+		now = glue_now_ns();
+		*left = to_timespec(result && end > now ? end - now : 0);
+	}
+	return result;
 }
 
-int getrusage(int who, struct rusage *used)
+long linux_getrusage(int who, struct rusage *used)
 {
-	if (who != RUSAGE_SELF && who != RUSAGE_CHILDREN) {
-		errno = EINVAL;
-		return -1;
-	}
-	*used = (struct rusage){ 0 };
-	if (who == RUSAGE_SELF)
+	if (who != RUSAGE_SELF && who != RUSAGE_CHILDREN && who != RUSAGE_THREAD)
+		return -EINVAL;
+	/* What Linux would fill: not the members that musl keeps free. */
+	memset(used, 0, offsetof(struct rusage, __reserved));
+	if (who != RUSAGE_CHILDREN) {
 		used->ru_utime = to_timeval(usage().user_ns);
+		used->ru_maxrss = (long)(memory_most_bytes() / 1024);
+	}
 	return 0;
 }
 
-/* Ticks are microseconds: CLOCKS_PER_SEC and sysconf(_SC_CLK_TCK) say so. */
-clock_t _times(struct tms *used)
+long linux_times(struct tms *used)
 {
 	if (used) {
 		*used = (struct tms){ 0 };
-		used->tms_utime = (clock_t)(usage().user_ns / 1000);
+		used->tms_utime = (clock_t)(usage().user_ns / (SECOND / TICKS));
 	}
-	return (clock_t)((glue_start.mono_ns + since_start()) / 1000);
+	return (long)(glue_now_ns() / (SECOND / TICKS));
 }

@@ -56,6 +56,14 @@ static struct handled_queue *queue_of(ptl_handle_eq_t eq)
 	return NULL;
 }
 
+int upcall_has_queues(void)
+{
+	for (struct handled_queue *queue = queues; queue < end; queue++)
+		if (queue->handler)
+			return 1;
+	return 0;
+}
+
 int upcall_is_queue(ptl_handle_eq_t eq)
 {
 	return queue_of(eq) != NULL;
@@ -150,7 +158,7 @@ static void stack_overflow(void)
 {
 	static const char text[] = "margay: the stack of event handlers has overflowed\n";
 
-	glue_call3(SYS_WRITE, 2, (long)text, sizeof text - 1);
+	glue_say(text);
 	abort();
 }
 

@@ -25,6 +25,9 @@ int upcall_eq_is_there(ptl_handle_eq_t eq);
 /* 1 if `eq` is such a queue. */
 int upcall_is_queue(ptl_handle_eq_t eq);
 
+/* 1 if there is such a queue at all. Null in a program that makes no event queues. */
+__attribute__((weak)) int upcall_has_queues(void);
+
 /* All of them are gone with the interface. */
 void upcall_forget_queues(void);
 

@@ -21,13 +21,16 @@ import pytest
 
 from harness import BUILD, Margay, cores
 
-if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:   # by nohup; the launcher's tests send it
-    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+# Ignored by nohup and in the background of a script; the launcher's tests send them.
+for number, own in ((signal.SIGHUP, signal.SIG_DFL), (signal.SIGQUIT, signal.SIG_DFL),
+                    (signal.SIGINT, signal.default_int_handler)):
+    if signal.getsignal(number) is signal.SIG_IGN:
+        signal.signal(number, own)
 
 os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", str(BUILD / "hypothesis"))
 
-AREAS = ("boot", "libc", "faults", "syscalls", "messages", "race", "upcalls", "wordfreq", "death",
-         "launcher", "host", "rules", "switch", "nic", "bench", "baremetal")
+AREAS = ("boot", "libc", "files", "programs", "faults", "syscalls", "messages", "race", "upcalls",
+         "wordfreq", "death", "launcher", "host", "rules", "switch", "nic", "bench", "baremetal")
 APPLICATIONS = {"libc", "faults", "syscalls", "messages", "race", "upcalls", "wordfreq", "death"}
 LINKS = ("shm", "virtio", "e1000", "e1000e")
 LONG_LINK = "virtio"
@@ -135,9 +138,10 @@ def pytest_terminal_summary(terminalreporter) -> None:
     seconds: Counter = Counter()
     for outcome in ("passed", "failed", "error", "skipped"):
         for report in terminalreporter.stats.get(outcome, []):
-            area = next((a for a in AREAS if a in report.keywords), "other")
+            # A file that could not be read has neither.
+            area = next((a for a in AREAS if a in getattr(report, "keywords", ())), "other")
             counts[area][outcome] += 1
-            seconds[area] += report.duration
+            seconds[area] += getattr(report, "duration", 0.0)
     if not counts:
         return
     terminalreporter.section("areas")

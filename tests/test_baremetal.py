@@ -35,7 +35,7 @@ def disc(margay: Margay, app, tmp_path: Path):
 def test_disc(margay, tmp_path, disc, uefi):
     """One image boots by both firmwares; files come along; all is on the screen too."""
     (tmp_path / "text").write_bytes(TEXT)
-    path = disc("wordfreq", "--link", "none", "--stay", "--file", tmp_path / "text", "--", "text")
+    path = disc("wordfreq", "--link", "none", "--stay", "--file", f"{tmp_path}/text=text", "--", "text")
     board = Board(margay, tmp_path, "-cdrom", path, uefi=uefi)
     board.serial.wait_for(HALTED, LONG)
     lines = [*expected(TEXT), "margay: rank 0 exited with status 0",
@@ -54,7 +54,7 @@ def test_network_boot(margay, app, tmp_path, uefi):
     (tmp_path / "text").write_bytes(TEXT)
     margay("pxe", app("hello"), "-n", 3, "--link", "none", "-o", folder / "jobs", "--board",
            "52:54:00:AA:00:07", "--board", "52:54:00:AA:00:08", "--file",
-           tmp_path / "text").ok()
+           f"{tmp_path}/text=text").ok()
     loader = "margay.efi" if uefi else "margay.pxe"
     board = Board(margay, tmp_path, "-boot", "n", "-device",
                   "e1000e,netdev=lan,mac=52:54:00:aa:00:08", "-netdev",

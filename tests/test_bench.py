@@ -27,6 +27,8 @@ GROUPS = {
     "barrier": ("shm_barrier_64_asleep_us",),
     "division": ("insn_put_8B", "insn_put_8B_locked", "insn_put_8B_fences", "insn_put_8B_stepped",
                  *(f"insn_put_8B_{share}" for share in tables.PUT_SHARES)),
+    "standard_streams": ("stdout_lines_MBps", "stdout_blocks_MBps", "stdin_file_MBps",
+                         "stdin_pipe_MBps"),
     "link_latency": ("virtio_raw_half_rtt_us", "virtio_put_8B_half_rtt_us",
                      "virtio_put_1024B_blocking_us"),
     "link_streams": (*(f"virtio_raw_{memory}{way}MBps" for memory in ("", "64K_")
@@ -42,6 +44,10 @@ GROUPS = {
                     "virtio_incast15_slowest_share"),
     "link_bypass": tuple(f"virtio_bypass_{size}KB_{what}_ms_{work}" for size in (50, 500)
                          for what in ("wait", "post") for work in (0, 1)),
+    "files": ("file_host_cp_MBps", "snprintf_double_ns", *(
+        f"file_{where}_{what}" for where in ("host", "memory")
+        for what in ("write_MBps", "read_MBps", "copied_per_byte", "open_close_per_s",
+                     "stat_per_s"))),
     "link_controls": ("virtio_watchdog_put_8B_half_rtt_us", "virtio_watchdog_bypass_50KB_wait_ms_20",
                       "virtio_watchdog_put_MBps_1024"),
     "far_division": ("insn_put_far", "insn_arrival_far", "insn_tx_8B_driver", *(

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import pytest
 
-from harness import ROOT
+from harness import BUILD, ROOT
 
 pytestmark = pytest.mark.launcher
 
@@ -70,11 +70,50 @@ def test_undefined_symbol(margay, sources):
     run.says("undefined reference to .helper'")
 
 
-@pytest.mark.parametrize("option", ["-pthread", "-fopenmp"])
-def test_threads_are_refused(margay, sources, option):
-    run = margay("cc", option, "main.c", "helper.c", "-o", "job.elf")
+def test_threads_are_refused(margay, sources):
+    run = margay("cc", "-fopenmp", "main.c", "helper.c", "-o", "job.elf")
     assert run.returncode != 0
     run.says("thread")
+
+
+def test_libraries_of_the_system_are_ours(margay, sources):
+    """They are all in the C library; one that is found with -L is the user's."""
+    margay("cc", "main.c", "helper.c", "-pthread", "-lm", "-lc", "-lpthread", "-lrt", "-ldl",
+           "-lutil", "-lcrypt", "-lresolv", "-Wl,--start-group,-lm,--end-group",
+           "-L/usr/lib/x86_64-linux-gnu", "-o", "job.elf").ok()
+    assert margay("run", "job.elf").ok().stdout == "20\n"
+
+
+@pytest.mark.parametrize("words, says", [
+    (("-lanl",), "is a library of the host"),
+    (("-l", "nowhere"), "-lnowhere: there is no libnowhere.a"),
+    (("/usr/lib/x86_64-linux-gnu/libm.a",), "is a library of the host"),
+], ids=["host", "nowhere", "file"])
+def test_no_library_of_the_host(margay, sources, words, says):
+    run = margay("cc", "main.c", "helper.c", *words, "-o", "job.elf").status(125)
+    run.says(says)
+    assert not (sources / "job.elf").exists()
+
+
+def test_no_header_of_the_host(margay, sources):
+    """A header of Linux is in every host, and is nothing for a node."""
+    (sources / "main.c").write_text("#include <linux/version.h>\n" + MAIN)
+    for words in ((), ("-I/usr/include",), ("-isystem", "/usr/include")):
+        run = margay("cc", "-c", "main.c", *words).status(1)
+        run.says("/usr/include/linux/version.h is a header of the host")
+
+
+def test_questions_of_build_systems(margay, sources):
+    root = str(BUILD / "sysroot")
+    assert margay("cc", "-print-sysroot").ok().stdout.strip() == root
+    assert margay("cc", "-print-file-name=libc.a").ok().stdout.strip() == f"{root}/lib/libc.a"
+    assert margay("cc", "-print-file-name=libz.a").ok().stdout.strip() == "libz.a"
+    assert margay("cc", "-print-file-name=libgcc.a").ok().stdout.startswith("/usr/lib/gcc/")
+    libraries = margay("cc", "-print-search-dirs").ok().stdout.partition("libraries: =")[2]
+    assert libraries.startswith(f"{root}/lib/") and "/usr/lib" not in libraries
+    run = margay("cc", "-E", "-v", "main.c").ok()
+    used = run.stderr.partition("search starts here:")[2].partition("End of search")[0]
+    assert f"{root}/include" in used and "/usr/include" not in used
 
 
 @pytest.mark.parametrize("name", ["job.cc", "job.cpp", "job.C", "job.f", "job.f90"])
@@ -87,7 +126,8 @@ def test_other_languages_are_refused(margay, sources, name):
 
 def test_not_linux(margay, sources):
     """The compiler does not pretend to compile for Linux."""
-    (sources / "main.c").write_text("#if defined(__linux__) || !defined(__margay__)\n"
+    (sources / "main.c").write_text("#if defined(__linux__) || !defined(__margay__) || "
+                                    "!defined(__unix__)\n"
                                     "#error wrong\n#endif\nint main(void) { return 3; }\n")
     margay("cc", "main.c", "-o", "job.elf").ok()
     margay("run", "job.elf").status(3)
@@ -104,3 +144,34 @@ int main(void) { printf("%d %d\\n", local, made); return 0; }
 """)
     margay("cc", "main.c", "-o", "job.elf").ok()
     assert margay("run", "job.elf").ok().stdout == "42 42\ngone\n"
+
+
+ECHO = ('#include <stdio.h>\nint main(int argc, char **argv) {\n'
+        '  for (int at = 0; at < argc; at++) puts(argv[at]);\n'
+        '  int bytes = 0;\n  while (getchar() != EOF) bytes++;\n  return bytes;\n}\n')
+
+
+def test_runnable(margay, tmp_path):
+    """A script that runs the image: arguments, input, status, name, and options by a variable."""
+    (tmp_path / "echo.c").write_text(ECHO)
+    (tmp_path / "sub").mkdir()
+    margay("cc", "--runnable", "echo.c", "-o", "sub/an echo").ok()
+    (tmp_path / "other").symlink_to("sub/an echo")
+    run = margay("a  b", "$c", "-n", input="hello\n", program=tmp_path / "other").status(6)
+    assert run.lines == [str(tmp_path / "other"), "a  b", "$c", "-n"]
+    run = margay(program=tmp_path / "sub" / "an echo", env={"MARGAY_RUN_OPTIONS": "-n 2 --argv0 x"})
+    assert run.ok().lines == ["x", "x"]
+    assert margay("run", "sub/an echo.elf", "one").ok().lines == ["sub/an echo.elf", "one"]
+
+
+def test_runnable_replaces_a_link_and_compiles_objects(margay, sources):
+    """What the name pointed to stays; -c is as ever."""
+    (sources / "precious").write_text("mine")
+    (sources / "job").symlink_to("precious")
+    margay("cc", "--runnable", "-c", "helper.c", "-o", "helper.o").ok()
+    margay("cc", "--runnable", "-ojob", "main.c", "helper.o").ok()
+    assert (sources / "precious").read_text() == "mine"
+    assert margay(program=sources / "job").ok().stdout == "20\n"
+    (sources / "main.c").write_text("int main(void) { return undeclared; }\n")
+    assert margay("cc", "--runnable", "main.c", "-o", "broken").returncode == 1
+    assert not (sources / "broken").exists()

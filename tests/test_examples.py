@@ -9,6 +9,10 @@ from harness import ROOT
 
 pytestmark = pytest.mark.messages
 
+PAGE = (ROOT / "docs" / "portals.md").read_text(encoding="utf-8")
+HEADER = (ROOT / "include" / "portals3.h").read_text(encoding="utf-8")
+PROGRAMS = dict(re.findall(r"<!-- program: (\w+) -->\n```c\n(.*?)```", PAGE, re.S))
+
 
 @pytest.mark.every_link
 @pytest.mark.parametrize("nodes", [1, 2, 4])
@@ -38,8 +42,47 @@ def test_tickets(margay, app, nodes):
 
 def test_the_page_shows_the_files():
     """Each piece of code stands in the file that it says it is from, letter by letter."""
-    page = (ROOT / "docs" / "portals.md").read_text(encoding="utf-8")
-    shown = re.findall(r"<!-- from ([\w/.]+) -->\n```c\n(.*?)```", page, re.S)
-    assert len(shown) >= 5 and len(shown) == page.count("```c\n")
+    shown = re.findall(r"<!-- from ([\w/.]+) -->\n```c\n(.*?)```", PAGE, re.S)
+    assert len(shown) >= 5 and len(shown) + len(PROGRAMS) == PAGE.count("```c\n")
     for name, code in shown:
         assert code in (ROOT / name).read_text(encoding="utf-8"), name
+
+
+@pytest.mark.every_link
+@pytest.mark.parametrize("nodes", [1, 2, 4])
+def test_the_shortest_program(margay, tmp_path, nodes):
+    """It stands on the page as a whole, and is compiled from there."""
+    (tmp_path / "neighbour.c").write_text(PROGRAMS["neighbour"])
+    margay("cc", "-Wall", "-Wextra", "-Werror", "neighbour.c", "-o", "neighbour.elf").ok()
+    run = margay("run", "-n", nodes, "--no-prefix", "neighbour.elf").ok()
+    assert sorted(run.lines) == [
+        f"rank {rank} got: greetings from rank {(rank - 1) % nodes}" for rank in range(nodes)]
+
+
+def fields(name: str) -> set[str]:
+    """Of a structure of portals3.h."""
+    end = HEADER.index(f"}} {name};")
+    inside = re.sub(r"/\*.*?\*/", "", HEADER[HEADER.rindex("typedef struct {", 0, end):end],
+                    flags=re.S)
+    return set(re.findall(r"(\w+);", inside))
+
+
+def arguments(name: str) -> set[str]:
+    """Of a call of portals3.h."""
+    inside = re.search(rf"\b{name}\((.*?)\);", HEADER, re.S)[1]
+    return {re.search(r"\w+$", word)[0] for word in inside.split(",")}
+
+
+def explained(heading: str) -> set[str]:
+    """Names in the first columns of the tables below a heading."""
+    part = PAGE.split(f"\n### {heading}\n")[1].split("\n### ")[0]
+    return {name for cell in re.findall(r"^\|([^|]*)\|", part, re.M)
+            for name in re.findall(r"`(\w+)`", cell)}
+
+
+def test_the_page_explains_all_fields():
+    options = set(re.findall(r"#define (PTL_MD_(?!THRESH)\w+) ", HEADER))
+    assert len(options) == 10
+    assert explained("A descriptor: `ptl_md_t`") == fields("ptl_md_t") | options
+    assert explained("An event: `ptl_event_t`") == fields("ptl_event_t")
+    assert explained("Opening the interface") == arguments("PtlNIInit") | {"PtlNIInit"}

@@ -30,7 +30,8 @@ CASES = {
     "stack": (SEGV, r"stack"),
     "frame": (SEGV, r"stack overflow"),
     "divide": (FPE, r"[Dd]ivi"),
-    "illegal": (ILL, r""),
+    "illegal": (ILL, r"ud2"),
+    "avx512": (ILL, r"bytes 62 f1 7c 48, AVX-512\): .*compile without -march=native"),
     "privileged": (SEGV, r""),
     "port": (SEGV, r""),
     "cli": (SEGV, r""),
@@ -87,4 +88,4 @@ def test_the_job_ends_when_one_rank_faults(margay, app):
 
 
 def test_assert_says_what_failed(margay, app):
-    margay("run", app("fault"), "assert").status(134).says(r"assertion .*zero.* failed")
+    margay("run", app("fault"), "assert").status(134).says(r"Assertion failed: .*zero.*")

@@ -80,7 +80,8 @@ def test_killed_nodes_are_not_late(layout, by_signal):
         nodes=[Killable(rank) for rank in range(3)],
         options=SimpleNamespace(timeout=None, on_death="end", link="shm"),
         region=SimpleNamespace(layout=layout, field=lambda rank, name: 0), debug_rank=-1,
-        kill_all=lambda: None, last_words=lambda node: None, say=lambda text: None)
+        kill_all=lambda: None, last_words=lambda node: None, say=lambda text: None,
+        locks=SimpleNamespace(end=lambda rank: None))
     decided = policy.Policy(job)
     decided.all_started(0.0)
     if by_signal:
@@ -132,6 +133,8 @@ class Table:
         self.say = self.said.append
         self.debug_rank, self.accel = -1, "tcg"
         self.last_words = lambda node: None
+        self.unlocked: list[int] = []
+        self.locks = SimpleNamespace(end=self.unlocked.append)
         self.policy = policy.Policy(self)
         self.policy.all_started(0.0)
         self.policy.look(0.0)
@@ -158,6 +161,7 @@ def test_death_ends_the_job(layout):
     job = Table(layout, "end")
     job.nodes[1].wait_status = 9
     assert not job.policy.look(1.0) and job.fields[1, "dead"] == 1
+    assert set(job.unlocked) == {1}, "its locks of files end with it"
     assert not job.policy.look(2.9)
     job.policy.look(3.1)
     assert job.policy.look(3.2) and job.policy.status() == 137

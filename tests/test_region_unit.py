@@ -72,7 +72,8 @@ def test_region_that_no_node_can_map(layout):
 
 def test_region_contents(layout, tmp_path):
     (tmp_path / "in put").write_bytes(b"content")
-    files = [options.HostFile(str(tmp_path / "in put"), False), options.HostFile("r", True)]
+    files = [options.HostFile(str(tmp_path / "in put"), "in put", False),
+             options.HostFile("r", "r", True)]
     from margaylib.region import read_sizes
     plan = Plan(layout, 3, 2 * MB, read_sizes(files))
     region = Region(layout, plan, files)
@@ -106,6 +107,15 @@ def test_region_of_a_node_that_is_started_again(layout):
     assert [region.map[at] for at in rings] == [7, 7, 7]
     assert region.field(1, "restarts") == 2 and region.long_field(1, "main_ns") == 0
     assert not any(region.field(1, name) for name in ("state", "status", "signal", "sleeping"))
+    os.close(region.fd)
+
+
+def test_a_bell_is_asked_for_once(layout):
+    region = Region(layout, Plan(layout, 2, 2 * MB, []), [])
+    idle = layout.at("region_header", "idle") >> 2
+    assert region.ask_for_bell() and region.words[idle] == 1 and not region.ask_for_bell()
+    region.words[idle] = 0        # a node has rung
+    assert region.ask_for_bell()
     os.close(region.fd)
 
 
@@ -187,7 +197,7 @@ def test_damaged_console_ring_is_emptied(small_region):
     said: list[str] = []
     rung: list[int] = []
     console = Console(region, SimpleNamespace(report=said.append, put=None), None,
-                      SimpleNamespace(annotate=list), {}, False)
+                      SimpleNamespace(annotate=list), {}, None, False)
     region.longs[reader.taken], region.longs[reader.written] = 0, 1 << 40
     region.words[reader.waits] = 1
     console.drain(0.0, rung.append)
@@ -210,14 +220,14 @@ def test_reader_position_is_put_right(small_region):
     "copied ²", "copied --5", "copied " + "9" * 30, "copied", "", " 7", "Copied 7",
     "\x1b[2J 7"])
 def test_counters_that_are_none(small_region, line):
-    console = Console(small_region, SimpleNamespace(put=None), None, None, {}, False)
+    console = Console(small_region, SimpleNamespace(put=None), None, None, {}, None, False)
     console._route(0, console.stat, f"{line}\nhalts 12\n".encode(), 0.0)
     assert console.stats == [{"halts": 12}]
 
 
 def test_line_without_end(small_region):
     """A damaged node's endless line is cut: the launcher keeps a bounded part of it."""
-    console = Console(small_region, SimpleNamespace(put=None), None, None, {}, False)
+    console = Console(small_region, SimpleNamespace(put=None), None, None, {}, None, False)
     for _ in range(100):
         console._route(0, console.stat, b"x" * 1000, 0.0)
     assert len(console.carry["stats", 0]) < 6000

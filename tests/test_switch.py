@@ -98,14 +98,14 @@ class Switch:
             frames.append(got)
         return frames
 
-    def end(self) -> dict[tuple[int, int], dict[str, int]]:
+    def end(self, status: int = 0) -> dict[tuple[int, int], dict[str, int]]:
         """Close everything; the counters by node and card."""
         for end in [*self.ports, self.control]:
             if end:
                 end.close()
         with os.fdopen(self.stats_fd) as stats:
             report = json.load(stats)
-        assert self.process.wait(DEADLINE) == 0, self.process.stderr.read()
+        assert self.process.wait(DEADLINE) == status, self.process.stderr.read()
         if self.process.stdin:
             self.process.stdin.close()
         self.said = self.process.stdout.read().decode().splitlines()
@@ -496,7 +496,7 @@ def test_a_capture_ends_when_its_disk_is_full(switch):
     net = switch(2, "--pcap", "/dev/full")
     frames = numbered(0, 1, 500)
     assert through(net, frames) == frames
-    net.end()
+    net.end(status=3)
     assert len(net.said) == 2 and "/dev/full: No space left on device" in net.said[0]
     assert "make room" in net.said[1]
 

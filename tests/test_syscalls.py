@@ -13,10 +13,12 @@ from harness import ROOT, Margay
 
 pytestmark = pytest.mark.syscalls
 
-EBADF, EINVAL, ENOENT, ENOSYS, EROFS, ESPIPE = 9, 22, 2, 88, 30, 29     # newlib's
+EBADF, EINVAL, ENOENT, ENOSYS, EROFS, ESPIPE = 9, 22, 2, 38, 30, 29     # Linux's
 WHERE = ("null", "low", "kernel", "events", "below", "past", "direct", "wrap")
 READING = ("write", "open", "stat_path", "missing")
 WRITING = ("read", "stat", "fstat", "rusage", "counters")
+PATHS = ("mkdir", "unlink", "rename", "link", "symlink", "readlink", "chmod", "utimens", "truncate",
+         "statfs", "chdir", "list", "getcwd")
 PORTALS = ("md_bind_memory", "md_bind", "md_bind_handle", "me_attach", "me_attach_handle",
            "ni_status", "eq_index", "eq_alloc", "eq_wait", "ni_init", "ni_handle", "ni_dist",
            "me_any", "me_any_portal", "me_any_handle", "md_insert", "md_insert_handle",
@@ -33,7 +35,7 @@ EXPECTED = {
     "read_stdout": (-EBADF,),
     "open_missing": (-ENOENT,),
     "open_write": (-EROFS,),
-    "open_new": (-EROFS,),
+    "open_new": (-ENOENT,),
     "close_fd": (-EBADF,),
     "close_negative": (-EBADF,),
     "lseek_fd": (-EBADF,),
@@ -127,7 +129,8 @@ def test_bad_arguments_beside_a_card(margay, app):
 
 POINTERS = ([("write", where) for where in WHERE] + [("write_huge", "text")]
             + [(call, where) for call in READING[1:] for where in ("kernel", "wrap")]
-            + [(call, where) for call in WRITING for where in ("null", "events", "constant", "text")])
+            + [(call, where) for call in WRITING for where in ("null", "events", "constant", "text")]
+            + [(call, "kernel") for call in PATHS])
 
 
 @pytest.mark.parametrize("call, where", POINTERS)

@@ -62,7 +62,7 @@ def test_fault_in_a_handler(margay, app, nodes):
     """The backtrace goes through the handler into what it interrupted."""
     run = margay("run", "-n", nodes, app("upcall_ends"), "fault").status(128 + 11)
     run.says(r"^margay: rank 0 \(node 0\): write at 0x0+ \(null pointer\), signal 11 \(SIGSEGV\)$")
-    run.says(r"^margay:   in an event handler \(upcall\)$")
+    run.says(r"^margay: (\[0\] )?  in an event handler \(upcall\)$")
     run.says(r"#0 0x[0-9a-f]+ write_somewhere at .*upcall_ends\.c:\d+$")
     run.says(r"#1 0x[0-9a-f]+ handler at .*upcall_ends\.c:\d+$")
     run.says(r"#3 0x[0-9a-f]+ upcall_entry$")

@@ -63,6 +63,7 @@ static void constants(void)
 	NUMBER(STREAM_STDERR);
 	NUMBER(STREAM_KERNEL);
 	NUMBER(STREAM_STATS);
+	NUMBER(STREAM_LOCKS);
 	NUMBER(STREAM_OUT_FILE);
 	number("BLOCK_BYTES", block_bytes(&limits));
 	close_object();
@@ -88,6 +89,7 @@ static void header(void)
 	FIELD(region_header, stdin_bytes);
 	FIELD(region_header, file_table);
 	FIELD(region_header, files);
+	FIELD(region_header, idle);
 	close_object();
 }
 
@@ -108,6 +110,11 @@ static void node(void)
 	FIELD(region_node, requests);
 	FIELD(region_node, start_ns);
 	FIELD(region_node, restarts);
+	FIELD(region_node, lock_answer);
+	FIELD(region_node, lock_first);
+	FIELD(region_node, lock_last);
+	FIELD(region_node, lock_pid);
+	FIELD(region_node, lock_type);
 	FIELD(region_node, waits_for);
 	FIELD(region_node, awaits);
 	close_object();

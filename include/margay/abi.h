@@ -30,13 +30,35 @@
 	X(GETPID,      getpid,      0) /* () -> pid; the cheapest call */ \
 	X(EXIT,        exit,        1) /* (status) never returns; status & 255 is the node's */ \
 	X(KILLED,      killed,      1) /* (signal) never returns: ended by this signal's default action */ \
-	X(WRITE,       write,       3) /* (fd, buf, bytes) -> bytes */ \
-	X(READ,        read,        3) /* (fd, buf, bytes) -> bytes, 0 at the end; -EINTR: as NANOSLEEP */ \
-	X(OPEN,        open,        3) /* (path, strlen, MARGAY_O_*) -> fd */ \
+	/* fd, or a path: `at` is the folder that it is relative to, a descriptor or MARGAY_AT_CWD; \
+	   then the path and its strlen. Flags, modes, errors and structures are Linux's. */ \
+	X(OPEN,        open,        5) /* (at, path, strlen, flags, mode) -> fd */ \
 	X(CLOSE,       close,       1) /* (fd) -> 0 */ \
+	X(READ,        read,        4) /* (fd, buf, bytes, offset or MARGAY_HERE) -> bytes, 0 at the \
+	                                  end; -EINTR: as NANOSLEEP */ \
+	X(WRITE,       write,       4) /* (fd, buf, bytes, offset or MARGAY_HERE) -> bytes */ \
 	X(LSEEK,       lseek,       3) /* (fd, offset, whence) -> offset */ \
-	X(FSTAT,       fstat,       2) /* (fd, struct margay_stat *) -> 0 */ \
-	X(STAT,        stat,        3) /* (path, strlen, struct margay_stat *) -> 0 */ \
+	X(STAT,        stat,        5) /* (at, path, strlen, flags, struct margay_stat *) -> 0 */ \
+	X(LIST,        list,        3) /* (fd, buf, bytes) -> bytes of struct dirent64s, 0 at the end */ \
+	X(MKDIR,       mkdir,       4) /* (at, path, strlen, mode) -> 0 */ \
+	X(UNLINK,      unlink,      4) /* (at, path, strlen, flags) -> 0 */ \
+	X(RENAME,      rename,      6) /* (at, path, strlen, at, path, strlen) -> 0 */ \
+	X(LINK,        link,        6) /* (at as 32 bits, MARGAY_LINK_FOLLOW or not; path, strlen, at, \
+	                                  path, strlen) -> 0 */ \
+	X(SYMLINK,     symlink,     5) /* (target, strlen, at, path, strlen) -> 0 */ \
+	X(READLINK,    readlink,    5) /* (at, path, strlen, buf, bytes) -> bytes */ \
+	X(CHMOD,       chmod,       4) /* (at, path, strlen, mode) -> 0 */ \
+	X(UTIMENS,     utimens,     5) /* (at, path, strlen, struct margay_time[2] or 0, flags) -> 0 */ \
+	X(TRUNCATE,    truncate,    4) /* (at, path, strlen, bytes) -> 0 */ \
+	X(FSYNC,       fsync,       1) /* (fd) -> 0 */ \
+	X(STATFS,      statfs,      4) /* (at, path, strlen, struct margay_statfs *) -> 0 */ \
+	X(CHDIR,       chdir,       3) /* (at, path, strlen) -> 0 */ \
+	X(GETCWD,      getcwd,      2) /* (buf, bytes) -> strlen + 1 */ \
+	X(DUP,         dup,         3) /* (fd, lowest or the number, MARGAY_DUP_*) -> fd */ \
+	X(LOCK,        lock,        3) /* (fd, MARGAY_LOCK_*, struct margay_lock *) -> 0; -EINTR: as \
+	                                  NANOSLEEP */ \
+	X(FLAGS,       flags,       2) /* (fd, ~0: only ask; else of O_APPEND and O_NONBLOCK) -> \
+	                                  the flags of OPEN */ \
 	X(NANOSLEEP,   nanosleep,   1) /* (ns) -> 0; -EINTR: an upcall came first, call again */ \
 	X(RUSAGE,      rusage,      1) /* (struct margay_rusage *) -> 0 */ \
 	X(MISSING,     missing,     2) /* (name, strlen) -> -ENOSYS; one console line names the call */ \
@@ -95,15 +117,61 @@ enum {
 #ifndef __ASSEMBLER__
 #include <stdint.h>
 
-/* open: reading is the default. There is no O_CREAT: --out made the file. */
-enum { MARGAY_O_WRITE = 1, MARGAY_O_APPEND = 2, MARGAY_O_TRUNC = 4, MARGAY_O_EXCL = 8 };
+/* ---- files ---- */
 
-struct margay_stat {
-	uint64_t bytes;        /* size; 0 for a stream */
-	uint32_t kind;         /* MARGAY_S_* */
-	uint32_t inode;        /* distinct per file of the job */
+#define MARGAY_AT_CWD  (-100L)
+#define MARGAY_HERE    (~0UL)
+
+/* Linux's flags of open and of the calls with paths, on x86-64 */
+enum {
+	MARGAY_O_ACCESS = 03, MARGAY_O_WRONLY = 01, MARGAY_O_RDWR = 02, MARGAY_O_CREAT = 0100,
+	MARGAY_O_EXCL = 0200, MARGAY_O_TRUNC = 01000, MARGAY_O_APPEND = 02000,
+	MARGAY_O_NONBLOCK = 04000, MARGAY_O_DIRECTORY = 0200000, MARGAY_O_NOFOLLOW = 0400000,
+	MARGAY_AT_NOFOLLOW = 0x100, MARGAY_AT_REMOVEDIR = 0x200, MARGAY_AT_FOLLOW = 0x400,
+	MARGAY_AT_EMPTY = 0x1000
 };
-enum { MARGAY_S_FILE, MARGAY_S_STREAM };
+
+enum { MARGAY_DUP_LOWEST, MARGAY_DUP_TO };
+
+/* LOCK: like fcntl's F_GETLK, F_SETLK, F_SETLKW */
+enum { MARGAY_LOCK_GET, MARGAY_LOCK_SET, MARGAY_LOCK_WAIT,
+       MARGAY_LOCK_CALL = 3,
+       MARGAY_LOCK_OPEN_FILE = 4,  /* the open file has the lock, not the process */
+       MARGAY_LOCK_WHOLE = 8 };    /* flock's; with MARGAY_LOCK_OPEN_FILE */
+
+/* Linux's struct flock */
+struct margay_lock {
+	int16_t type, whence;
+	int64_t start, bytes;
+	int32_t pid;
+};
+
+struct margay_time { int64_t s, ns; };
+
+/* UTIMENS: instead of ns */
+#define MARGAY_TIME_NOW   0x3fffffffL
+#define MARGAY_TIME_KEEP  0x3ffffffeL
+
+/* Linux's struct stat */
+struct margay_stat {
+	uint64_t device, inode, links;
+	uint32_t mode, uid, gid, zero;
+	uint64_t special;      /* of a device file: which */
+	int64_t bytes, block_bytes, blocks;
+	struct margay_time access, modification, change;
+	int64_t zeros[3];
+};
+
+#define MARGAY_LINK_FOLLOW (1UL << 32)
+#define MARGAY_STATFS_READ_ONLY 1
+
+/* Linux's struct statfs */
+struct margay_statfs {
+	int64_t kind, block_bytes;
+	uint64_t blocks, free, available, files, free_files;
+	int32_t id[2];
+	int64_t name_bytes, fragment_bytes, flags, zeros[4];
+};
 
 struct margay_rusage {
 	uint64_t user_ns;      /* time since main that was not spent halted */
@@ -182,6 +250,7 @@ struct margay_start {
 	uint64_t stack_bytes;
 	uint32_t rank, size;   /* of the job */
 	uint32_t nid, pid;     /* this process */
+	uint64_t uid;          /* of the job's owner, as the host knows it */
 	uint64_t tsc_hz;       /* rdtsc ticks a second */
 	uint64_t tsc_start;    /* rdtsc when the application was started */
 	uint64_t wall_ns;      /* CLOCK_REALTIME at tsc_start, ns since 1970 */

@@ -25,6 +25,9 @@
 	X(COPIED_OUT,      copied_out,      "of them before they were sent over a card") \
 	X(COPIED_IN,       copied_in,       "of them from a card's frames to their place") \
 	X(PEER_BYTES,      peer_bytes,      "bytes kept for other nodes that messages were sent to") \
+	X(FILE_BYTES_OUT,  file_bytes_out,  "bytes written to files") \
+	X(FILE_BYTES_IN,   file_bytes_in,   "bytes read from files") \
+	X(FILE_BYTES_COPIED, file_bytes_copied, "of both, those that this processor copied") \
 	X(DROPS,           drops,           "messages dropped") \
 	X(CARD_INTERRUPTS, card_interrupts, "interrupts of network cards") \
 	X(FRAMES_OUT,      frames_out,      "frames handed to network cards") \

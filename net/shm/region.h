@@ -57,7 +57,8 @@ struct region_header {
 	uint32_t files;            /* entries in the table */
 	uint32_t zero;
 	_Atomic uint32_t exits;    /* counts up as nodes end: gives region_node.exit_order */
-	uint32_t zero2;
+	_Atomic uint32_t idle;     /* 1: the launcher is about to wait for output: ring it; written
+	                              by the launcher, cleared by the node that rings */
 	_Atomic uint64_t barriers; /* nodes that have entered PtlNIBarrier over shared memory, all
 	                              barriers since the start together */
 };
@@ -90,12 +91,17 @@ struct region_node {
 	                              grows when the old machine is gone, before the new one
 	                              starts, with this entry as at first and everybody rung;
 	                              its incarnation is then REGION_LIFE * (restarts + 1) */
-	uint8_t  pad2[44];
+	uint8_t  pad2[4];
+	_Atomic uint64_t lock_answer; /* the launcher's to a region_lock: its number << 32 | errno */
+	uint64_t lock_first, lock_last; /* REGION_LOCK_GET: the lock that is in the way, if */
+	uint32_t lock_pid;         /* lock_type is not REGION_LOCK_NONE */
+	uint32_t lock_type;
+	uint8_t  pad3[8];
 	/* written by the node; waits_for is cleared by whoever rings */
 	_Atomic uint32_t waits_for; /* node id + 1: ring me when the lock of that node's block is
 	                              free, as I halt for it (lock.c); or 0 */
 	_Atomic uint32_t awaits;   /* node id + 1: ring me when that node has booted; or 0 */
-	uint8_t  pad3[56];
+	uint8_t  pad4[56];
 };
 
 enum node_state {
@@ -117,8 +123,9 @@ enum node_state {
  * A ring of bytes with one writer and one reader. Positions only grow; the
  * byte at position p lies at data[p % (ring bytes - sizeof(struct region_ring))],
  * and that size is a power of two. Neither side trusts the other's position.
- * After every record the node rings the launcher's doorbell (id = nodes). With standard
- * input it is the other way round: the launcher rings the node that wants some.
+ * After a record the node rings the launcher's doorbell (id = nodes), if the header says
+ * that it is idle. With standard input it is the other way round: the launcher rings the
+ * node that wants some.
  */
 struct region_ring {
 	_Atomic uint64_t written;  /* writer's position */
@@ -141,7 +148,32 @@ struct region_record {
 enum { STREAM_STDOUT = 1, STREAM_STDERR = 2,
        STREAM_KERNEL = 3,      /* reports; backtrace lines read "  #N 0x<address>" */
        STREAM_STATS = 4,       /* "name value" lines at the end, if asked for */
+       STREAM_LOCKS = 5,       /* struct region_lock: the launcher holds the locks of files */
        STREAM_OUT_FILE = 16 };
+
+/*
+ * What a node asks of the locks of files; one at a time, but for REGION_LOCK_CANCEL. The
+ * launcher answers in region_node. A node's locks end with it.
+ */
+struct region_lock {
+	uint32_t number;           /* of the request: 1 for a node's first */
+	uint16_t call;             /* REGION_LOCK_GET ... */
+	uint16_t type;             /* REGION_LOCK_SHARED ... */
+	uint16_t whole;            /* 1: locks of flock(), which no other locks meet */
+	uint16_t folder;           /* which of the job's folders the file is in */
+	uint32_t owner;            /* 0: the process; else one of its open files */
+	uint32_t pid;
+	uint32_t zero;
+	uint64_t inode;            /* of the file, as the host's server numbers it */
+	uint64_t first, last;      /* bytes, both included */
+};
+
+enum { REGION_LOCK_GET,        /* which lock is in the way? */
+       REGION_LOCK_SET,        /* EAGAIN: one is in the way */
+       REGION_LOCK_WAIT,       /* the same, and answered when none is; EDEADLK: never would be */
+       REGION_LOCK_CANCEL };   /* do not wait any longer: EINTR, or what had come of it */
+
+enum { REGION_LOCK_SHARED, REGION_LOCK_EXCLUSIVE, REGION_LOCK_NONE }; /* Linux's F_RDLCK ... */
 
 /* A file that the launcher hands over (--file), or takes back (--out). */
 struct region_file {
@@ -158,7 +190,7 @@ struct region_file {
  * copied and checked. It lies in the node's own memory, where no other node writes.
  */
 struct region {
-	struct region_header *shared;  /* mapped; only `exits` and `barriers` are used behind region_open */
+	struct region_header *shared;  /* mapped; only what is _Atomic is used behind region_open */
 	uint32_t nodes;            /* the next 14 are the header's */
 	uint32_t files;
 	uint64_t bytes;
@@ -205,5 +237,6 @@ static inline uint8_t *region_slice(const struct region *region, uint32_t node)
 _Static_assert(sizeof(struct region_node) == 256, "node entries are 256 bytes");
 _Static_assert(sizeof(struct region_header) <= REGION_SCRATCH, "header fits before the scratch bytes");
 _Static_assert(sizeof(struct region_ring) == 128, "ring data starts at 128");
+_Static_assert(sizeof(struct region_lock) == 48, "lock requests are 48 bytes");
 _Static_assert(sizeof(struct region_file) == 256, "file entries are 256 bytes");
 #endif

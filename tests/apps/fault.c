@@ -42,6 +42,7 @@ CASE fault_noncanonical(void) { sink = *(volatile char *)0x8000000000000000UL; }
 CASE fault_beyond(void)      { sink = *(volatile char *)(0x40000000UL + (1UL << 46)); }
 CASE fault_divide(void)      { zero = 7 / zero; }
 CASE fault_illegal(void)     { __asm__ volatile("ud2"); }
+CASE fault_avx512(void)      { __asm__ volatile(".byte 0x62, 0xf1, 0x7c, 0x48, 0x58, 0xc0"); }
 CASE fault_privileged(void)  { __asm__ volatile("hlt"); }
 CASE fault_port(void)        { __asm__ volatile("outb %%al, $0x80" : : "a"(0)); }
 CASE fault_cli(void)         { __asm__ volatile("cli"); }
@@ -116,7 +117,7 @@ static const struct { const char *name; void (*run)(void); } cases[] = {
 #define C(name) { #name, fault_##name }
 	C(null), C(read_null), C(text), C(rodata), C(exec_stack), C(exec_heap), C(kernel),
 	C(kernel_write), C(kernel_jump), C(direct_map), C(peer_alias), C(events), C(noncanonical),
-	C(beyond), C(divide), C(illegal), C(privileged), C(port), C(cli), C(msr), C(breakpoint),
+	C(beyond), C(divide), C(illegal), C(avx512), C(privileged), C(port), C(cli), C(msr), C(breakpoint),
 	C(interrupt), C(abort), C(raise), C(assert), C(stack), C(frame), C(bad_frame), C(smashed),
 	C(syscall), C(deep),
 #undef C

@@ -1,4 +1,4 @@
-/* printf, scanf and conversions, with the formats that newlib leaves out by default. */
+/* printf, scanf and conversions, exact to the last digit. */
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -17,6 +17,8 @@ static void printing(void)
 	PRINTS("jd", "-9223372036854775808", "%jd", INTMAX_MIN);
 	PRINTS("lld", "-9223372036854775807", "%lld", -9223372036854775807LL);
 	PRINTS("llu-hex", "ffffffffffffffff", "%llx", ULLONG_MAX);
+	PRINTS("Ld-Lu-Lx", "-5 18446744073709551615 ff end", "%Ld %Lu %Lx %s", -5LL, ULLONG_MAX, 255ULL,
+	       "end");
 	PRINTS("hhd", "-1", "%hhd", 255);
 	PRINTS("hhu", "254", "%hhu", 510);
 	PRINTS("hd", "-32768", "%hd", 32768);

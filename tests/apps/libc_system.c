@@ -1,7 +1,7 @@
 /*
  * What a process asks of its system: memory, clocks, names, limits, signals to
- * itself, what is not there. Arguments: the rank and size to expect, and the
- * host's time.
+ * itself, what is not there. Arguments: the rank and size to expect, the host's time,
+ * and the current folder.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -128,19 +128,19 @@ static void clocks(double host)
 	TEST("mktime", mktime(&(struct tm){ .tm_year = 71, .tm_mday = 1 }) == 86400 * 365);
 }
 
-static void names(int rank, int size)
+static void names(int rank, int size, const char *here)
 {
-	char name[64], expected[64], folder[16];
+	char name[64], expected[64], folder[4096];
 
 	snprintf(expected, sizeof expected, "node%d", rank);
 	TEST("gethostname", !gethostname(name, sizeof name) && !strcmp(name, expected));
-	TEST("gethostname-short", gethostname(name, 3) == -1 && errno == ENAMETOOLONG);
+	TEST("gethostname-short", !gethostname(name, 3) && !strcmp(name, "no"));
 	TEST("rank", margay_rank() == rank && margay_size() == size);
 	TEST("rank-variable", atoi(getenv("MARGAY_RANK")) == rank);
 	TEST("size-variable", atoi(getenv("MARGAY_SIZE")) == size);
 	TEST("environment", getenv("COLOUR") && !strcmp(getenv("COLOUR"), "blue green"));
 	TEST("setenv", !setenv("COLOUR", "red", 1) && !strcmp(getenv("COLOUR"), "red"));
-	TEST("getcwd", getcwd(folder, sizeof folder) && !strcmp(folder, "/"));
+	TEST("getcwd", getcwd(folder, sizeof folder) && !strcmp(folder, here));
 	TEST("getcwd-short", !getcwd(folder, 1) && errno == ERANGE);
 	TEST("getpid", getpid() > 0);
 	TEST("page-size", sysconf(_SC_PAGESIZE) == 4096 && getpagesize() == 4096);
@@ -201,24 +201,18 @@ static void missing(void)
 	int ends[2];
 
 	errno = 0;
-	TEST("fork", fork() == -1 && errno == ENOSYS);
-	errno = 0;
 	TEST("pipe", pipe(ends) == -1 && errno == ENOSYS);
-	errno = 0;
-	TEST("mkdir", mkdir("folder", 0777) == -1 && errno == ENOSYS);
-	errno = 0;
-	TEST("unlink", unlink("file") == -1 && errno == ENOSYS);
 	errno = 0;
 	TEST("system", system("true") == -1 && errno == ENOSYS);
 }
 
 int main(int argc, char **argv)
 {
-	if (argc < 4)
+	if (argc < 5)
 		return 2;
 	memory();
 	clocks(atof(argv[3]));
-	names(atoi(argv[1]), atoi(argv[2]));
+	names(atoi(argv[1]), atoi(argv[2]), argv[4]);
 	signals();
 	options();
 	missing();

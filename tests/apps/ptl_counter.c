@@ -9,6 +9,7 @@
  */
 #include "check.h"
 #include "job.h"
+#include <stddef.h>
 #include <string.h>
 
 enum { PT = 4, OPTIONS = PTL_MD_OP_PUT | PTL_MD_OP_GET | PTL_MD_MANAGE_REMOTE };

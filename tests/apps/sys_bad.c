@@ -29,7 +29,10 @@ static long call(long number, long a, long b, long c, long d, long e, long f)
 #define TRY(name, number, ...) \
 	printf("%s: %ld\n", name, call(number, ARGS(__VA_ARGS__, 0, 0, 0, 0, 0, 0, 0)))
 
-static char buffer[64];
+#define CWD  MARGAY_AT_CWD
+#define HERE MARGAY_HERE
+
+static char buffer[256];
 static const char constant[] = "constant";
 
 /* Addresses that no call may touch: name and value. */
@@ -45,25 +48,45 @@ static void named(const char *what, const char *where, long result)
 	printf("%s_%s: %ld\n", what, where, result);
 }
 
+static long open_folder(void)
+{
+	return call(SYS_OPEN, CWD, (long)"/tmp", 4, MARGAY_O_DIRECTORY, 0, 0);
+}
+
 /* One call of the POSIX group with memory at `at`, or -1 if there is no such call. */
 static long pointer_call(const char *name, unsigned long at)
 {
-	const struct { const char *name; long number, a, b, c; } calls[] = {
-		{ "write", SYS_WRITE, 1, at, 8 },
-		{ "write_huge", SYS_WRITE, 1, at, ~0L },
-		{ "read", SYS_READ, 0, at, 8 },
-		{ "open", SYS_OPEN, at, 8, 0 },
-		{ "stat_path", SYS_STAT, at, 8, (long)buffer },
-		{ "stat", SYS_STAT, (long)"handed.txt", 10, at },
-		{ "fstat", SYS_FSTAT, 1, at, 0 },
-		{ "rusage", SYS_RUSAGE, at, 0, 0 },
-		{ "missing", SYS_MISSING, at, 8, 0 },
-		{ "counters", SYS_COUNTERS, at, 1, 0 },
+	const struct { const char *name; long number, arguments[5]; } calls[] = {
+		{ "write", SYS_WRITE, { 1, at, 8, HERE } },
+		{ "write_huge", SYS_WRITE, { 1, at, ~0L, HERE } },
+		{ "read", SYS_READ, { 0, at, 8, HERE } },
+		{ "open", SYS_OPEN, { CWD, at, 8 } },
+		{ "stat_path", SYS_STAT, { CWD, at, 8, 0, (long)buffer } },
+		{ "stat", SYS_STAT, { CWD, (long)"handed.txt", 10, 0, at } },
+		{ "fstat", SYS_STAT, { 1, 0, 0, MARGAY_AT_EMPTY, at } },
+		{ "list", SYS_LIST, { open_folder(), at, 100 } },
+		{ "mkdir", SYS_MKDIR, { CWD, at, 8, 0777 } },
+		{ "unlink", SYS_UNLINK, { CWD, at, 8 } },
+		{ "rename", SYS_RENAME, { CWD, at, 8, CWD, (long)"new" } },
+		{ "link", SYS_LINK, { CWD, at, 8, CWD, (long)"new" } },
+		{ "symlink", SYS_SYMLINK, { at, 8, CWD, (long)"new", 3 } },
+		{ "readlink", SYS_READLINK, { CWD, (long)"/tmp", 4, at, 100 } },
+		{ "chmod", SYS_CHMOD, { CWD, at, 8 } },
+		{ "utimens", SYS_UTIMENS, { CWD, (long)"/tmp", 4, at } },
+		{ "truncate", SYS_TRUNCATE, { CWD, at, 8 } },
+		{ "statfs", SYS_STATFS, { CWD, (long)"/tmp", 4, at } },
+		{ "chdir", SYS_CHDIR, { CWD, at, 8 } },
+		{ "getcwd", SYS_GETCWD, { at, 4096 } },
+		{ "rusage", SYS_RUSAGE, { at, 0, 0 } },
+		{ "missing", SYS_MISSING, { at, 8, 0 } },
+		{ "counters", SYS_COUNTERS, { at, 1, 0 } },
 	};
 
 	for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++)
 		if (strcmp(calls[i].name, name) == 0)
-			return call(calls[i].number, calls[i].a, calls[i].b, calls[i].c, 0, 0, 0);
+			return call(calls[i].number, calls[i].arguments[0], calls[i].arguments[1],
+			            calls[i].arguments[2], calls[i].arguments[3],
+			            calls[i].arguments[4], 0);
 	return -1;
 }
 
@@ -77,19 +100,19 @@ static unsigned long place(const char *name)
 
 static void posix_calls(void)
 {
-	TRY("write_fd", SYS_WRITE, 77, buffer, 1);
-	TRY("write_negative_fd", SYS_WRITE, -1, buffer, 1);
-	TRY("write_stdin", SYS_WRITE, 0, buffer, 1);
-	TRY("read_fd", SYS_READ, 77, buffer, 1);
-	TRY("read_stdout", SYS_READ, 1, buffer, 1);
-	TRY("open_missing", SYS_OPEN, "nothing", 7, 0);
-	TRY("open_write", SYS_OPEN, "handed.txt", 10, MARGAY_O_WRITE);
-	TRY("open_new", SYS_OPEN, "nothing", 7, MARGAY_O_WRITE);
+	TRY("write_fd", SYS_WRITE, 77, buffer, 1, HERE);
+	TRY("write_negative_fd", SYS_WRITE, -1, buffer, 1, HERE);
+	TRY("write_stdin", SYS_WRITE, 0, buffer, 1, HERE);
+	TRY("read_fd", SYS_READ, 77, buffer, 1, HERE);
+	TRY("read_stdout", SYS_READ, 1, buffer, 1, HERE);
+	TRY("open_missing", SYS_OPEN, CWD, "nothing", 7, 0);
+	TRY("open_write", SYS_OPEN, CWD, "handed.txt", 10, MARGAY_O_WRONLY);
+	TRY("open_new", SYS_OPEN, CWD, "nothing", 7, MARGAY_O_WRONLY);
 	TRY("close_fd", SYS_CLOSE, 77);
 	TRY("close_negative", SYS_CLOSE, -5);
 	TRY("lseek_fd", SYS_LSEEK, 77, 0, 0);
 	TRY("lseek_stream", SYS_LSEEK, 1, 0, 0);
-	TRY("fstat_fd", SYS_FSTAT, 77, buffer);
+	TRY("fstat_fd", SYS_STAT, 77, 0, 0, MARGAY_AT_EMPTY, buffer);
 	TRY("number_high", 100000, 0);
 	TRY("number_negative", -1, 0);
 	TRY("number_count", SYS_COUNT, 0);
@@ -97,11 +120,11 @@ static void posix_calls(void)
 
 static void file_calls(void)
 {
-	long fd = call(SYS_OPEN, (long)"handed.txt", 10, 0, 0, 0, 0);
+	long fd = call(SYS_OPEN, CWD, (long)"handed.txt", 10, 0, 0, 0);
 
 	TRY("lseek_whence", SYS_LSEEK, fd, 0, 9);
 	TRY("lseek_negative", SYS_LSEEK, fd, -1, 0);
-	TRY("write_readonly", SYS_WRITE, fd, buffer, 1);
+	TRY("write_readonly", SYS_WRITE, fd, buffer, 1, HERE);
 	TRY("close_good", SYS_CLOSE, fd);
 	TRY("close_twice", SYS_CLOSE, fd);
 }

@@ -18,14 +18,17 @@ import json
 import re
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 import cards
+import streams
 import tables
 from core import BUILD, MARGAY, TOP, Bench, app, commit, machine, shown
 
+BENCH = Path(__file__).resolve().parent
 STREAM_SIZES = {16: 400_000, 256: 400_000, 1024: 400_000, 4096: 200_000,
                 65536: 12_800, 1048576: 640}     # bytes: puts per measurement
 COPY_SIZES = (4096, 65536, 1048576)
@@ -139,6 +142,8 @@ def booting(bench: Bench) -> None:
     """From exec of QEMU to main, as the launcher sees it; the launcher's own time is
     that of `margay run` less the life of its QEMU."""
     for _ in range(2 * bench.runs):
+        got = bench.margay("-n", "1", "--no-dir", "--stats", app("empty"))
+        bench.add("boot_main_no_dir_ms", got["main_s"] * 1e3, "ms")
         got = bench.margay("-n", "1", "--stats", app("empty"))
         bench.add("boot_main_ms", got["main_s"] * 1e3, "ms", "<= 60")
         bench.add("launcher_ms", (got["wall_s"] - got["qemu_s"]) * 1e3, "ms", "<= 150")
@@ -150,7 +155,7 @@ def booting(bench: Bench) -> None:
 
 def sizes(bench: Bench) -> None:
     """hello's file, with symbols and line numbers as it is built; process blocks by limits."""
-    bench.add("image_bytes", (BUILD / "apps" / "hello.elf").stat().st_size, "bytes", "<= 450000")
+    bench.add("image_bytes", (BUILD / "apps" / "hello.elf").stat().st_size, "bytes", "<= 510000")
     blocks = subprocess.run([str(BUILD / "bench" / "blocks")], capture_output=True, text=True,
                             check=True)
     for line in blocks.stdout.splitlines():
@@ -174,9 +179,44 @@ def quiet(bench: Bench) -> None:
         bench.add("quiet_interrupts", got["quiet_interrupts_0"], "interrupts", "0")
 
 
+def files(bench: Bench) -> None:
+    """Files of the host's and in memory, 1 MiB at a time; the limit is cp's on the host, which
+    reads and writes the same file, and for opening the same program on the host."""
+    mb = bench.number(64)
+    with tempfile.TemporaryDirectory() as folder:
+        own = Path(folder, "program")
+        subprocess.run(["gcc", "-O2", "-o", own, BENCH / "files.c"], check=True)
+        on_host = f"{folder}/file"
+        for _ in range(bench.runs):
+            for where, file in (("host", on_host), ("memory", "/tmp/file")):
+                got = bench.margay("-n", "1", "--tmp", "80", "--dir", folder, "--stats",
+                                   app("files"), "stream", file, mb)
+                limit = None
+                if where == "host":
+                    begin = time.monotonic()
+                    subprocess.run(["cp", on_host, f"{folder}/copy"], check=True)
+                    limit = int(mb) * (1 << 20) / 1e6 / (time.monotonic() - begin)
+                    bench.add("file_host_cp_MBps", limit, "MB/s")
+                for name in ("write", "read"):
+                    bench.add(f"file_{where}_{name}_MBps", got[f"{name}_MBps"], "MB/s", "", limit)
+                bench.add(f"file_{where}_copied_per_byte",
+                          got.get("stats_file_bytes_copied", 0) / (2 * int(mb) << 20), "",
+                          "0" if where == "host" else "")
+                count = bench.number(2000)
+                got = bench.margay("-n", "1", "--dir", folder, app("files"), "open", file, count)
+                done = subprocess.run([own, "open", on_host, count], capture_output=True, text=True,
+                                      check=True)
+                limits = dict(line.split() for line in done.stdout.splitlines())
+                for name in ("open_close", "stat"):
+                    bench.add(f"file_{where}_{name}_per_s", got[f"{name}_per_s"], "1/s", "",
+                              float(limits[f"{name}_per_s"]) if where == "host" else None)
+            got = bench.margay("-n", "1", app("files"), "print", bench.number(100_000))
+            bench.add("snprintf_double_ns", got["snprintf_ns"], "ns")
+
+
 GROUPS: tuple[Callable[[Bench], None], ...] = (
     shared_memory_latency, barrier, shared_memory_streams, calls, division, upcalls, booting,
-    sizes, peers, quiet, *cards.GROUPS)
+    sizes, peers, quiet, files, streams.standard_streams, *cards.GROUPS)
 
 
 HEADS = ("figure", "median", "min", "max", "unit", "limit", "aim")

@@ -1,12 +1,14 @@
 """The margay command: picks the subcommand, prints help, turns errors into exit statuses."""
 from __future__ import annotations
 
+import errno
 import os
 import sys
 
 from . import VERSION
 from .errors import OWN_ERROR, MargayError
 
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 USAGE = """\
 usage: margay COMMAND [options] ...
 
@@ -30,7 +32,7 @@ OWN_TEXT = "\nfor tests and benchmarks of margay itself:\n"
 RUN_END = """
 Sizes are in MB, or carry a unit: 512K, 2G. Standard input goes to rank 0.
 Ctrl-C ends the job, a second one at once. SIGQUIT (Ctrl-\\) prints every rank's
-backtrace and what it waits for.
+backtrace and what it waits for. A rank under gdb: margay gdb --rank K [options] APP.
 
 exit status: 0 if all ranks returned 0, else the first failing rank's;
   128 + signal after a fault or a machine's death (134 after abort); 124 timeout;
@@ -39,18 +41,22 @@ environment: MARGAY_QEMU (QEMU to use), MARGAY_BOOT_SECONDS (time to reach main)
   MARGAY_BUILD (build folder), XDG_CACHE_HOME (what is known about KVM).
 """
 CC_TEXT = """\
-usage: margay cc [options] FILES...      (tools/mpicc is the same)
+usage: margay cc [options] FILES...
 
 Compiles C sources and links them into an application for margay run, with the
-host's gcc, newlib and the node's kernel. Takes gcc's options (-c -o -I -D -O -g
+host's gcc, musl and the node's kernel. Takes gcc's options (-c -o -I -D -O -g
 -W... -std=... -l -L -Wl,... -S -E); without -O it uses -O2.
 
   -show      print the command and run nothing; -showme:compile, -showme:link: what
              is added to compile and to link
+  --runnable   for makefiles and configure scripts that run what they have built: -o NAME
+             makes a script NAME that runs the image, NAME.elf, on a node (docs/programs.md)
   --selftests  link the kernel that holds the self-tests (margay run --selftest)
   --version, --help
 
-C only; there are no threads yet.
+mpicc.margay (in a checkout tools/mpicc) is the same command in one word.
+C only; one thread (pthread_create fails, mutexes and the like work). Nothing of the
+host is linked or included: -lm, -lpthread, -lrt and so on are in the nodes' library.
 """
 GDB_TEXT = """\
 usage: margay gdb [options] APP [arguments]
@@ -81,16 +87,23 @@ def main(program: str, args: list[str]) -> int:
     """The exit status; messages go to standard error with the program's name in front."""
     _open_standard_descriptors()
     try:
-        return _command(args)
+        status = _command(args)
+        sys.stdout.flush()
+        return status
     except MargayError as error:
         _complain(error.text(program))
         return error.status
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        _discard_output()
         return 141
-    except Exception:
+    except Exception as error:
+        if getattr(error, "errno", None) in NO_ROOM and error.filename is None:
+            _discard_output()
+            _complain(MargayError(f"standard output: {error.strerror}",
+                                  "make room there, or write elsewhere").text(program))
+            return OWN_ERROR
         import traceback
         _complain(traceback.format_exc() + f"{program}: error: this is a fault of margay itself\n")
         return OWN_ERROR
@@ -102,7 +115,14 @@ def _open_standard_descriptors() -> None:
         try:
             os.fstat(fd)
         except OSError:
-            os.open(os.devnull, os.O_RDWR)
+            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)
+    sys.stdout = sys.stdout or open(1, "w", closefd=False)
+    sys.stderr = sys.stderr or open(2, "w", closefd=False)
+
+
+def _discard_output() -> None:
+    """What is left of standard output cannot be written: not at the end of this process either."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
 
 def _complain(text: str) -> None:

@@ -1,32 +1,35 @@
 """`margay cc`: the host's gcc with the nodes' headers, libraries, kernel and linker script.
 
-plan() is pure: it sorts the arguments and refuses what cannot work.
-compile_and_link() runs gcc and explains link errors that need it.
+plan() sorts the arguments and refuses what cannot work. compile_and_link() runs gcc.
 """
 from __future__ import annotations
 
 import os
-import re
 import sys
 
 from . import VERSION
 from .errors import MargayError
 from .image import check_contiguous
-from .paths import ROOT, built, program
+from .libraries import (HOST_VARIABLES, TOO_FAR, answer, explain, resolve, sysroot,
+                        without_host_headers)
+from .paths import BUILD, ROOT, built, program
 
 COMPILE_FLAGS = [
     "-O2", "-g", "-fno-omit-frame-pointer", "-fno-pic", "-fno-pie", "-mcmodel=small",
     "-fstack-clash-protection",   # no frame steps over the guard page under the stack
     "-fno-stack-protector", "-fcf-protection=none", "-U_FORTIFY_SOURCE", "-U__linux__",
-    "-U__linux", "-U__gnu_linux__", "-Ulinux", "-U__unix__", "-U__unix", "-Uunix",
-    "-D__margay__", "-nostdinc",
+    "-U__linux", "-U__gnu_linux__", "-Ulinux", "-D__margay__", "-nostdinc",
 ]
 LINK_FLAGS = ["-nostdlib", "-static", "-no-pie", "-Wl,--build-id=none",
               "-Wl,-z,max-page-size=4096", "-Wl,-z,noexecstack", "-Wl,--no-warn-rwx-segments",
               "-Wl,--gc-sections", "-Wl,-u,_start", "-Wl,--compress-debug-sections=zlib"]
 # Debug data names static functions too; -Wl,--discard-none keeps their symbols.
 NO_LOCALS = "-Wl,--discard-all"
-LIBRARIES = ("libmargay.a", "newlib/lib/libc.a", "newlib/lib/libm.a")
+LIBRARIES = ("libmargay.a", "sysroot/lib/libc.a")
+LINKER_SCRIPT = ROOT / "linker.ld"
+# What a link names anyway.
+OWN_FILES = frozenset(os.path.realpath(path) for path in (
+    LINKER_SCRIPT, *(BUILD / name for name in ("crt0.o", "kernel.o", *LIBRARIES))))
 
 # gcc's options whose value is the next argument
 VALUED = frozenset((
@@ -45,19 +48,19 @@ SHOW_PART = {"-showme:compile": "compile", "--showme:compile": "compile",
 CPLUSPLUS = (".cc", ".cpp", ".cxx", ".C", ".c++", ".cp", ".CPP", ".ii")
 FORTRAN = (".f", ".f77", ".f90", ".f95", ".f03", ".f08", ".for", ".ftn", ".F", ".F90", ".F95",
            ".F03", ".F08", ".FOR")
-THREADS = ("-pthread", "-lpthread", "-fopenmp", "-fopenmp-simd", "-lgomp",
-           "-ftree-parallelize-loops")
-
-# C99's long double functions; newlib has only some of them on this processor
-LONG_DOUBLE = frozenset(name + "l" for name in (
-    "acos asin atan atan2 cos sin tan acosh asinh atanh cosh sinh tanh exp exp2 expm1 frexp "
-    "ilogb ldexp log log10 log1p log2 logb modf scalbn scalbln cbrt fabs hypot pow sqrt erf "
-    "erfc lgamma tgamma ceil floor nearbyint rint lrint llrint round lround llround trunc fmod "
-    "remainder remquo copysign nan nextafter nexttoward fdim fmax fmin fma "
-    "cacos casin catan ccos csin ctan cacosh casinh catanh ccosh csinh ctanh cexp clog cabs "
-    "cpow csqrt carg cimag conj cproj creal").split())
-_UNDEFINED = re.compile(r"undefined reference to [`']([A-Za-z_][A-Za-z0-9_]*)'")
-_THREAD_NAME = re.compile(r"(pthread_|sem_|thrd_|mtx_|cnd_|tss_|GOMP_|omp_)")
+# Options whose code calls a library of Linux processes. start of the option, cause, cure
+RUN_ON_LINUX = "check the program on Linux with the host's gcc, and leave it out here"
+UNSUPPORTED = (
+    (("--coverage", "-fprofile-arcs", "-ftest-coverage", "-lgcov"),
+     "nodes cannot write coverage data", RUN_ON_LINUX),
+    (("-fprofile-generate", "-pg"), "nodes cannot write profiles", RUN_ON_LINUX),
+    (("-fsanitize=",), "gcc's sanitizers have no library for nodes",
+     RUN_ON_LINUX + ", or add -fsanitize-undefined-trap-on-error to -fsanitize=undefined"),
+    (("-fsplit-stack",), "a node's stack is one piece", "give it its size: margay run --stack MB"),
+    (("-m32", "-mx32", "-m16"), "nodes run 64-bit code", "leave it out"),
+)
+TRAPS = "-fsanitize-undefined-trap-on-error"
+THREADS = ("-fopenmp", "-lgomp", "-ftree-parallelize-loops")
 
 
 class CcPlan:
@@ -71,6 +74,7 @@ class CcPlan:
         self.show = False
         self.show_part = ""       # show only what is added to "compile" or to "link"
         self.kernel = "kernel.o"
+        self.runnable = False     # the output is a script that runs the image
         self.asks_gcc = False     # prints something about the compiler, compiles nothing
 
 
@@ -78,10 +82,15 @@ def plan(args: list[str]) -> CcPlan:
     """Sorts the arguments; raises a MargayError for what nodes cannot run."""
     result = CcPlan()
     threads = ""
-    words = iter(_expand(args))
+    args = [word for word in _expand(args) if not _is_own(word)]
+    _refuse(args)
+    words = iter(args)
     for word in words:
         if word == "--selftests":
             result.kernel = "kernel-selftests.o"
+            continue
+        if word == "--runnable":
+            result.runnable = True
             continue
         if word in SHOW:
             result.show = True
@@ -108,7 +117,7 @@ def plan(args: list[str]) -> CcPlan:
             _language(word[2:])
         elif word.startswith("-o") and len(word) > 2:
             result.output = word[2:]
-        elif word.startswith(THREADS):
+        elif word.startswith(THREADS) and word != "-fopenmp-simd":
             threads = word
         elif word == "-shared":
             raise MargayError("-shared: nodes have no shared libraries",
@@ -130,7 +139,29 @@ def plan(args: list[str]) -> CcPlan:
         raise MargayError(f"{threads}: there are no threads yet",
                           "a node has one CPU and runs one thread: use more nodes (ranks), "
                           f"and link without {threads}")
+    if result.inputs:
+        result.user = without_host_headers(result.user)
+    if result.links:
+        result.user = resolve(result.user)
+        if result.runnable:
+            from .runnable import image_instead
+            result.user = image_instead(result.user, result.output)
     return result
+
+
+def _is_own(word: str) -> bool:
+    """Is this a file that is linked anyway? `pkg-config --libs margay` names them too."""
+    path = word.removeprefix("-Wl,-T,")
+    return path.startswith("/") and path.endswith((".o", ".a", ".ld")) \
+        and os.path.realpath(path) in OWN_FILES
+
+
+def _refuse(args: list[str]) -> None:
+    """Options that would end in pages of errors by the linker."""
+    for word in args:
+        for starts, cause, cure in UNSUPPORTED:
+            if word.startswith(starts) and not (word == "-fsanitize=undefined" and TRAPS in args):
+                raise MargayError(f"{word}: {cause}", cure)
 
 
 def _expand(args: list[str]) -> list[str]:
@@ -165,8 +196,6 @@ def _suffix(name: str) -> None:
 
 def gcc_arguments(steps: CcPlan, gcc_include: str) -> list[str]:
     """Everything behind gcc's name. Raises if the build lacks a part."""
-    if steps.asks_gcc:
-        return steps.user
     if steps.show_part == "compile":
         return [*COMPILE_FLAGS, *_headers(gcc_include)]
     if steps.show_part == "link":
@@ -179,12 +208,13 @@ def gcc_arguments(steps: CcPlan, gcc_include: str) -> list[str]:
 
 
 def _headers(gcc_include: str) -> list[str]:
-    folders = (gcc_include, str(built("newlib/include")), str(ROOT / "include"))
-    return [word for folder in folders for word in ("-isystem", folder)]
+    root = sysroot()
+    folders = (f"{root}/include", gcc_include, str(ROOT / "include"))
+    return [f"--sysroot={root}", *(word for folder in folders for word in ("-isystem", folder))]
 
 
 def _link(kernel: str) -> list[str]:
-    return [*LINK_FLAGS, "-T", str(ROOT / "linker.ld"), str(built("crt0.o")),
+    return [*LINK_FLAGS, f"-Wl,-T,{LINKER_SCRIPT}", str(built("crt0.o")),
             str(built(kernel)), "-Wl,--start-group",
             *(str(built(name)) for name in LIBRARIES), "-lgcc", "-Wl,--end-group"]
 
@@ -200,22 +230,41 @@ def compile_and_link(args: list[str]) -> int:
     else:
         steps = plan(args)
     gcc = program(os.environ.get("MARGAY_CC") or "gcc", "gcc")
-    line = [gcc, *gcc_arguments(steps, "" if steps.asks_gcc else _gcc_include(gcc))]
+    for name in HOST_VARIABLES:
+        os.environ.pop(name, None)
+    if steps.asks_gcc:
+        text = answer(steps.user, gcc)
+        if text is not None:
+            print(text)
+            return 0
+        os.execv(gcc, [gcc, *steps.user])
+    line = [gcc, *gcc_arguments(steps, _gcc_include(gcc))]
     if steps.show:
         from shlex import join
         print(join(line[1:] if steps.show_part else line))
         return 0
-    if not steps.links:
-        os.execv(gcc, line)
+    return _run(line, steps)
+
+
+def _run(line: list[str], steps: CcPlan) -> int:
+    """gcc, with what margay knows about its errors behind them."""
     import subprocess
+    if sys.stderr.isatty():
+        line.insert(1, "-fdiagnostics-color=always")
     done = subprocess.run(line, stderr=subprocess.PIPE)
-    sys.stderr.buffer.write(done.stderr)
-    sys.stderr.flush()
+    said = done.stderr.decode("utf-8", "replace")
+    if TOO_FAR not in said or "undefined reference" in said:    # else a page that says nothing
+        sys.stderr.buffer.write(done.stderr)
+        sys.stderr.flush()
     if done.returncode != 0:
-        advice = explain(done.stderr.decode("utf-8", "replace"))
-        sys.stderr.write(advice)
-    else:
-        check_contiguous(steps.output)
+        sys.stderr.write(explain(said))
+    elif steps.links:
+        if steps.runnable:
+            from .runnable import IMAGE, write_script
+            check_contiguous(steps.output + IMAGE)
+            write_script(steps.output)
+        else:
+            check_contiguous(steps.output)
     return done.returncode
 
 
@@ -228,20 +277,3 @@ def _gcc_include(gcc: str) -> str:
         raise MargayError(f"{gcc} does not know where its own headers are",
                           "install the compiler again: apt install --reinstall gcc")
     return path
-
-
-def explain(errors: str) -> str:
-    """What margay knows about undefined names, as lines for the user; '' if nothing."""
-    names = sorted(set(_UNDEFINED.findall(errors)))
-    long_double = [name for name in names if name in LONG_DOUBLE]
-    threads = [name for name in names if _THREAD_NAME.match(name)]
-    lines = []
-    if long_double:
-        lines.append("margay: error: the C library has no long double version of: "
-                     + ", ".join(long_double))
-        lines.append("margay: use the double versions: "
-                     + ", ".join(name[:-1] for name in long_double))
-    if threads:
-        lines.append("margay: error: there are no threads yet: " + ", ".join(threads))
-        lines.append("margay: a node runs one thread: use more nodes (ranks)")
-    return "".join(line + "\n" for line in lines)

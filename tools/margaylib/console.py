@@ -1,16 +1,17 @@
 """Where each stream of a node's console ring goes, and the serial port's lines.
 
 Application output goes to the printer or the output folder, --out streams to
-their files, statistics into a table; the kernel's reports are held for a
-moment, so that one addr2line serves many ranks and each rank's lines stay
-together.
+their files, statistics into a table, requests for files' locks to locks.py; the
+kernel's reports are held for a moment, so that one addr2line serves many ranks
+and each rank's lines stay together.
 """
 from __future__ import annotations
 
-import os
 import re
 
-from .output import Folder, Printer, write_all
+from .hostfiles import OutputFile
+from .locks import Locks
+from .output import Folder, Printer
 from .region import Region
 from .ring import ConsoleRing
 from .symbols import Symbols
@@ -19,25 +20,38 @@ HOLD = 0.05                   # seconds that a report waits for its next lines
 MOST_HELD = 200               # lines: then it does not wait
 MARK = "margay:"
 LONGEST_LINE = 4096           # of the kernel's: more than that is damage
+LARGEST_COUNT = (1 << 64) - 1
+MOST_COUNTERS = 1000          # of one node
 
 _STAT = re.compile(r"([a-z0-9_]{1,64}) ([0-9]{1,20})")
+_RANK = re.compile(MARK + r" .*\b(rank|node) [0-9]")
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+
+
+def escaped(line: str) -> str:
+    """What a terminal would obey is shown as \\xNN."""
+    return _CONTROL.sub(lambda match: f"\\x{ord(match[0]):02x}", line)
 
 
 class Console:
     """All nodes' consoles. drain() is called whenever a node rang."""
 
     def __init__(self, region: Region, printer: Printer, folder: Folder | None,
-                 symbols: Symbols, out_files: dict[int, int], verbose: bool) -> None:
+                 symbols: Symbols, out_files: dict[int, OutputFile], locks: Locks,
+                 verbose: bool) -> None:
         nodes = region.plan.nodes
         layout = region.layout
         self.rings = [ConsoleRing(region, k) for k in range(nodes)]
         self.printer = printer
+        self.folder = folder
         self.put = folder.put if folder else printer.put
         self.symbols = symbols
         self.out_files = out_files
+        self.locks = locks
         self.verbose = verbose
         self.kernel = layout["STREAM_KERNEL"]
         self.stat = layout["STREAM_STATS"]
+        self.lock = layout["STREAM_LOCKS"]
         self.first_file = layout["STREAM_OUT_FILE"]
         self.carry = {}             # (source, rank) -> str: the begin of a line
         self.held: dict[int, list[str]] = {}
@@ -46,14 +60,14 @@ class Console:
         self.told_damaged: set[int] = set()
 
     def drain(self, now: float, ring) -> bool:
-        """Takes everything that the nodes have written; rings those that wait for room."""
+        """Takes everything that the nodes have written; rings those that wait for room. True if
+        output came; a request for a lock is none, for its rank waits until it has an answer."""
         any_output = False
         for rank, console in enumerate(self.rings):
             pieces = console.read()
-            if pieces:
-                any_output = True
-                for stream, data in pieces:
-                    self._route(rank, stream, data, now)
+            for stream, data in pieces:
+                any_output = any_output or stream != self.lock
+                self._route(rank, stream, data, now)
             if (pieces or console.damaged) and console.writer_waits():
                 ring(rank)
             if console.damaged and rank not in self.told_damaged:
@@ -75,14 +89,19 @@ class Console:
             self._hold(rank, self._lines("kernel", rank, data), now)
         elif stream == self.stat:
             for line in self._lines("stats", rank, data):
-                if match := _STAT.fullmatch(line):
-                    self.stats[rank][match[1]] = int(match[2])
+                self._count(self.stats[rank], line)
+        elif stream == self.lock:
+            self.locks.ask(rank, data)
         elif stream - self.first_file in self.out_files:
-            try:
-                write_all(self.out_files[stream - self.first_file], data)
-            except OSError as error:
-                self._hold(rank, [f"{MARK} an --out file cannot be written: "
-                                  f"{error.strerror}"], now)
+            self.out_files[stream - self.first_file].write(data)
+
+    @staticmethod
+    def _count(stats: dict[str, int], line: str) -> None:
+        """One counter. What no kernel writes is damage: it is left out."""
+        match = _STAT.fullmatch(line)
+        if match and int(match[2]) <= LARGEST_COUNT and \
+                (match[1] in stats or len(stats) < MOST_COUNTERS):
+            stats[match[1]] = int(match[2])
 
     def serial(self, rank: int, data: bytes, now: float) -> None:
         """The serial port: before the region is found, and the kernel's last words."""
@@ -90,7 +109,8 @@ class Console:
             if line.startswith(MARK):
                 self._hold(rank, [line], now)
             elif self.verbose and line:
-                self.printer.report(f"margay: serial port of node {rank}: {line}\n".encode())
+                self.printer.report(
+                    f"margay: serial port of node {rank}: {escaped(line)}\n".encode())
 
     def _lines(self, source: str, rank: int, data: bytes) -> list[str]:
         """Whole lines; the begin of an unfinished one is kept for next time."""
@@ -106,7 +126,14 @@ class Console:
         if lines:
             if not self.held:
                 self.held_since = now
-            self.held.setdefault(rank, []).extend(lines)
+            self.held.setdefault(rank, []).extend(self._of_rank(rank, line) for line in lines)
+
+    def _of_rank(self, rank: int, line: str) -> str:
+        """The line as a terminal may get it; with several ranks each line says whose it is."""
+        line = escaped(line)
+        if len(self.rings) == 1 or not line.startswith(MARK) or _RANK.match(line):
+            return line
+        return f"{MARK} [{rank}]{line.removeprefix(MARK)}"
 
     def due(self) -> float | None:
         """When held reports are to be printed."""
@@ -130,9 +157,8 @@ class Console:
                 self._hold(rank, [rest], 0.0)
         self.printer.prompt(rank)
         self.stats[rank] = {}
-        for descriptor in self.out_files.values() if rank == 0 else ():
-            os.ftruncate(descriptor, 0)
-            os.lseek(descriptor, 0, os.SEEK_SET)
+        for file in self.out_files.values() if rank == 0 else ():
+            file.empty()
 
     def finish(self) -> None:
         """The last of everything: unfinished lines too."""
@@ -141,5 +167,7 @@ class Console:
                 self._hold(rank, [rest], 0.0)
         self.release()
         self.printer.finish()
-        for descriptor in self.out_files.values():
-            os.close(descriptor)
+        for file in self.out_files.values():
+            file.close()
+        if self.folder:
+            self.folder.close()

@@ -28,17 +28,19 @@ BELL = 1                      # before that a node has nothing else
 OTHERS = 64                   # of the launcher or of one QEMU
 
 
-def raise_descriptor_limit(nodes: int, cards: int) -> None:
+def raise_descriptor_limit(nodes: int, cards: int, files: int) -> None:
     """As many as this user may have: what is on its way to the nodes, 4,300 descriptors for
     64 of them, is counted against the limit as well. A low one only slows that down."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft != hard:
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     each = max(PER_NODE, BELL + PER_CARD * cards)
-    need = nodes * each + OTHERS
+    need = nodes * each + files + OTHERS
     if hard != resource.RLIM_INFINITY and hard < need:
-        fewer = f", or use {(hard - OTHERS) // each} nodes" if hard >= OTHERS + each else ""
-        raise MargayError(f"{nodes} nodes need {need} open files, and this user may have {hard}",
+        fits = (hard - OTHERS - files) // each
+        fewer = f", or use {fits} nodes" if 0 < fits < nodes else ""
+        raise MargayError(f"{nodes} node{'s' if nodes > 1 else ''} need{'' if nodes > 1 else 's'} "
+                          f"{need} open files, and this user may have {hard}",
                           f"raise the hard limit (`ulimit -Hn {need}`){fewer}")
 
 

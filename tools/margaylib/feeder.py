@@ -11,8 +11,8 @@ import select
 import time
 
 from .doorbell import Doorbell
-from .region import Region
-from .ring import StdinRing, fence
+from .region import Region, fence
+from .ring import StdinRing
 
 FD = 0
 MOST = 1 << 18                # bytes of one read

@@ -27,6 +27,7 @@ LOCAL = ("localhost", "127.0.0.1", "::1")
 PER_NODE = ("ppn", "perhost", "npernode", "N", "ntasks-per-node")
 ENV_PAIR = ("genv", "env")
 ENV_ALL = ("envall", "genvall", "envlist", "genvlist", "envnone", "genvnone")
+NODES = ("-n", "-np", "--np")
 FOLDER = ("wdir", "wd", "workdir")
 
 
@@ -62,8 +63,8 @@ def take(options, name: str, value: str | None, words,
         raise MargayError(f"{name}: the nodes get no variables of this host by themselves",
                           "use --env NAME for each variable to copy, or --env NAME=VALUE")
     elif word in FOLDER:
-        raise MargayError(f"{name}: nodes have no folders",
-                          "hand files over with --file PATH; they are known by their base names")
+        raise MargayError(f"{name}: a program starts in the folder that its job is started in",
+                          "cd there first; --dir shares other folders")
     elif word in ("output-filename", "outfile-pattern"):
         set_option(options, "output_dir", name, argument())
     elif word in ("gdb", "debug", "debugger"):
@@ -94,3 +95,17 @@ def check_colon(args: list[str]) -> None:
                               "all nodes",
                               "branch on the rank in main; if `:` is an argument of the "
                               "application, put `--` in front of APP")
+
+
+def note_late_nodes(options, before: list[str]) -> None:
+    """`APP -n 4`: all behind the application is the application's, -n too. Said where no number
+    of nodes stands in front of it."""
+    if any(word.startswith(NODES) for word in before):
+        return
+    for word, value in zip(options.args, options.args[1:]):
+        if word in NODES and value.isdecimal():
+            options.notes += [
+                f"{word} {value} behind {options.app} is an argument of the application (if it is "
+                "meant so, put -- in front of the application)",
+                f"for {value} nodes: margay run -n {value} {options.app}"]
+            return

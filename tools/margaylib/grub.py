@@ -25,23 +25,34 @@ _PLAIN = re.compile(r"[A-Za-z0-9_./=,:%+@-]*\Z")
 
 
 def tools(*names: tuple[str, str]) -> list[str]:
-    """Paths of programs, given with their packages; GRUB for both firmwares is there."""
-    paths = [program(name, package) for name, package in names]
+    """Paths of programs, given with their packages; GRUB for both firmwares is there. All that
+    is missing is named at once."""
+    paths, missing, packages = [], [], []
+    for name, package in names:
+        try:
+            paths.append(program(name, package))
+        except MargayError:
+            missing.append(name)
+            packages.append(package)
     for platform, (firmware, package) in PLATFORMS.items():
         if not (FOLDER / platform / "normal.mod").exists():
-            raise MargayError(f"GRUB for {firmware} machines is not installed",
-                              f"apt install {package}")
+            missing.append(f"GRUB for {firmware} machines")
+            packages.append(package)
+    if missing:
+        raise MargayError(f"not installed: {', '.join(missing)}",
+                          f"apt install {' '.join(dict.fromkeys(packages))}")
     return paths
 
 
 def check_files(options: RunOptions) -> None:
     for file in options.files:
-        if not os.access(file.path, os.R_OK) or os.path.isdir(file.path):
-            raise MargayError(f"--file {file.path} cannot be read",
+        if not os.access(file.path, os.R_OK) or not os.path.isfile(file.path):
+            raise MargayError(f"--file {file.path} cannot be read, or is not a regular file",
                               "name a file that you may read")
-        if not _PLAIN.match(file.name):
-            raise MargayError(f"--file {file.path}: GRUB cannot hand over a name like that",
-                              "rename the file: letters, digits and . _ - only")
+        if not _PLAIN.match(file.name) or file.name.startswith("../"):
+            raise MargayError(f"--file {file.path}: GRUB cannot hand over the name {file.name}",
+                              "write --file PATH=NAME: letters, digits and . _ - / only, below "
+                              "the root")
 
 
 def copy_files(options: RunOptions, image_fd: int, folder: Path) -> None:

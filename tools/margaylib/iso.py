@@ -10,6 +10,7 @@ from pathlib import Path
 
 from .errors import MargayError
 from .grub import MODULES, check_files, copy_files, grub_config, tools
+from .hostfiles import check_outputs
 from .image import image_of
 from .options import parse
 
@@ -24,6 +25,7 @@ def iso(args: list[str]) -> int:
     rescue, *_ = tools(("grub-mkrescue", "grub-common"), ("xorriso", "xorriso"),
                        ("mformat", "mtools"))
     check_files(options)
+    check_outputs(options, image.path)
     folder = os.path.dirname(os.path.abspath(options.output))
     if not os.access(folder, os.W_OK) or os.path.isdir(options.output):
         raise MargayError(f"-o {options.output} cannot be written",

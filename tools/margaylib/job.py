@@ -11,13 +11,16 @@ import os
 import select
 import time
 
+from . import folders
 from .binding import bound_to
 from .console import Console
-from .doorbell import Doorbell, raise_descriptor_limit
+from .doorbell import Doorbell
 from .errors import MargayError
 from .feeder import FD, Feeder
+from .hostfiles import OutputFile
 from .image import Image
 from .layout import Layout, Plan
+from .locks import Locks, answer_in
 from .machine import qemu_arguments
 from .node import Node
 from .options import RunOptions
@@ -30,6 +33,7 @@ from .wire import Wire
 
 BOOT_TICK = 0.0008            # seconds between looks at a machine that boots ...
 BOOT_TICK_NODE = 0.0001       # ... and this more per node
+FLOW_TICK = 0.001             # while nodes print
 IDLE_TICK = 0.5               # between looks when nothing is expected
 QUEUE_LIMIT = 4 << 20         # bytes that wait for a slow reader before nodes must wait
 
@@ -47,7 +51,6 @@ class Job:
         self.spawn = spawn
         self.switch = switch
         self.id = os.getpid()
-        raise_descriptor_limit(options.nodes, options.cards)
         sizes = read_sizes(options.files)
         self.plan = Plan(layout, options.nodes, options.mem, sizes)
         self.region = Region(layout, self.plan, options.files)
@@ -57,10 +60,14 @@ class Job:
         self.printer = Printer(self.out, self.err, options.nodes,
                                options.nodes > 1 and not options.no_prefix)
         self.doorbell = Doorbell(options.nodes, self.region.fd)
+        self.locks = Locks(answer_in(self.region, self.doorbell.ring))
         self.console = Console(
             self.region, self.printer,
-            Folder(options.output_dir, options.nodes) if options.output_dir else None,
-            Symbols(image.path), open_outputs(options.files), options.verbose)
+            Folder(options.output_dir, options.nodes, self.output_failed)
+            if options.output_dir else None, Symbols(image.path),
+            open_outputs(options.files, self.output_failed), self.locks, options.verbose)
+        self.json = OutputFile("--json", options.json, self.output_failed, False) \
+            if options.json else None
         self.nodes = [Node(rank) for rank in range(options.nodes)]
         self.epoll = select.epoll()
         self.feeder = Feeder(self.region, self.doorbell, self.epoll, self.say)
@@ -73,6 +80,7 @@ class Job:
         self.null_fd = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
         self.started = 0.0
         self.progress_text = ""
+        self.flowing = False      # the nodes had printed when they were looked at last
 
     # --- starting
 
@@ -99,6 +107,9 @@ class Job:
                     os.waitpid(node.pid, 0)
             if self.wire:
                 self.wire.end()
+            folders.remove_unlinked(self.options, self.id)
+        if self.wire and self.wire.capture_lost:
+            self.policy.capture_lost()
         self._finish()
         return self.policy.status()
 
@@ -180,7 +191,7 @@ class Job:
         if self.doorbell.waiting:
             self.doorbell.pump()
         if self.out.pending < QUEUE_LIMIT and self.err.pending < QUEUE_LIMIT:
-            self.console.drain(now, self.doorbell.ring)
+            self._drain(now)
         if self.feeder.poll():
             self.printer.prompt(0)
         over = self.policy.look(now)
@@ -191,11 +202,20 @@ class Job:
         self._flush(0.02)
         return over
 
+    def _drain(self, now: float) -> None:
+        """While output flows the nodes need not ring: the launcher comes back soon. A bell is
+        asked for when there is none, and what came just before that is taken as well."""
+        self.flowing = self.console.drain(now, self.doorbell.ring)
+        if not self.flowing and self.region.ask_for_bell():
+            self.flowing = self.console.drain(now, self.doorbell.ring)
+
     def _patience(self) -> float:
         now = time.monotonic()
         wait = IDLE_TICK
         if self.policy.booting or self.doorbell.waiting:
             wait = BOOT_TICK + BOOT_TICK_NODE * len(self.nodes)
+        if self.flowing:
+            wait = min(wait, FLOW_TICK)
         for due in (self.console.due(), self.policy.due()):
             if due is not None:
                 wait = min(wait, max(0.0, due - now))
@@ -208,8 +228,13 @@ class Job:
     def _flush(self, seconds: float) -> None:
         self.out.flush(seconds)
         self.err.flush(seconds)
-        if self.out.broken:
+        if self.out.error:
+            self.output_failed("standard output", self.out.error)
+        elif self.out.broken:
             self.policy.reader_gone()
+
+    def output_failed(self, name: str, error: OSError) -> None:
+        self.policy.output_failed(name, error)
 
     def _on_signal(self) -> None:
         for number in self.signals.take():
@@ -280,24 +305,32 @@ class Job:
 
     # --- the end
 
+    def _flush_all(self) -> None:
+        """Waits for slow readers, but not behind an interrupt."""
+        while self.out.pending or self.err.pending:
+            self._flush(0.2)
+            if self.signals.again:
+                return
+
     def _finish(self) -> None:
         for node in self.nodes:
             self.last_words(node)
         self.console.finish()
         if self.wire:
             self._on_switch_words()
+        self._flush_all()
+        if self.json:
+            from .report import json_text
+            self.json.empty()
+            self.json.write(json_text(self.summary()))
+            self.json.close()
         self.policy.closing_words()
-        while not (self.out.flush(0.2) & self.err.flush(0.2)) and not self.signals.again:
-            pass
         if self.options.stats:
             from .report import stats_table, switch_table
             self.err.write(stats_table(self.console.stats).encode())
             if self.wire and self.wire.counters:
                 self.err.write(switch_table(self.wire.counters, bool(self.options.faults)).encode())
-            self.err.flush(1.0)
-        if self.options.json:
-            from .report import write_json
-            write_json(self.options.json, self.summary())
+        self._flush_all()
         for node in self.nodes:
             node.close()
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import struct
 
+from . import folders
 from .encode import command_line
 from .errors import MargayError
 from .links import card_arguments, link_keys
@@ -38,11 +39,11 @@ class Fds:
     CARDS = 7                 # and those behind it
 
 
-def ram_bytes(boot_bytes: int, segment: int, iso: bool, cards: int = 0) -> int:
+def ram_bytes(options: RunOptions, boot_bytes: int) -> int:
     """Local memory of a node. The segment lives in the region; its page tables are here,
     8 bytes for each 4 KiB of the kernel's shifted alias, and some more for the other maps."""
-    need = (ISO_RAM if iso else BASE_RAM) + boot_bytes + segment // 512 + segment // 4096 \
-        + cards * CARD_RAM
+    need = (ISO_RAM if options.boot else BASE_RAM) + boot_bytes + options.mem // 512 \
+        + options.mem // 4096 + options.cards * CARD_RAM + options.tmp * MB
     return (need + MB - 1) // MB * MB
 
 
@@ -59,11 +60,12 @@ def kernel_line(options: RunOptions, rank: int, job: int, uid: int, life: int = 
             ("seed", str(handle_seed(options, rank, life)))]
     if options.stats or options.json:
         keys.append(("stats", "1"))
+    keys += folders.kernel_keys(options)
     keys += options.kernel
     env = options.env
     if options.on_death == "restart":
         env = [*env, f"MARGAY_LIFE={life}"]
-    line = command_line(keys, env, [options.app, *options.args])
+    line = command_line(keys, env, [options.argv0 or options.app, *options.args])
     if len(line) > LONGEST_LINE:
         raise MargayError(f"arguments and environment take {len(line)} bytes, encoded; a node's "
                           f"command line has room for {LONGEST_LINE}",
@@ -81,7 +83,7 @@ def qemu_arguments(options: RunOptions, accel: str, rank: int, job: int, uid: in
         "-name", f"margay-{job}-node{rank}",
         "-machine", machine, "-accel", accel, "-cpu", "max",
         "-smp", "1" if options.icount else "1,maxcpus=2",
-        "-m", f"{ram_bytes(boot_bytes, options.mem, bool(options.boot), options.cards) // MB}M",
+        "-m", f"{ram_bytes(options, boot_bytes) // MB}M",
         "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot",
         "-chardev", f"socket,id=serial,fd={Fds.SERIAL}", "-serial", "chardev:serial",
         "-device", f"isa-debug-exit,iobase={EXIT_PORT:#x},iosize=1",
@@ -90,6 +92,7 @@ def qemu_arguments(options: RunOptions, accel: str, rank: int, job: int, uid: in
     ]
     for card in range(options.cards):
         arguments += card_arguments(options.link, rank, card, Fds.CARDS + card)
+    arguments += folders.device_arguments(options)
     if debug:
         arguments += ["-chardev", f"socket,id=gdb,fd={Fds.GDB}", "-gdb", "chardev:gdb", "-S"]
     if options.icount:

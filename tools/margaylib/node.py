@@ -85,6 +85,19 @@ class Node:
         except OSError:
             return False
 
+    def cpu_times(self) -> tuple[int, int]:
+        """Nanoseconds that its QEMU's threads have run, and have waited for a CPU of the host."""
+        ran = waited = 0
+        folder = f"/proc/{self.pid}/task"
+        try:
+            for thread in os.listdir(folder):
+                with open(f"{folder}/{thread}/schedstat", "rb") as file:
+                    words = file.read().split()
+                ran, waited = ran + int(words[0]), waited + int(words[1])
+        except (OSError, ValueError, IndexError):
+            pass
+        return ran, waited
+
     def read_serial(self) -> bytes:
         """New serial output, b'' if there is none; the end closes the socket."""
         if self.serial is None:

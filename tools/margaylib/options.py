@@ -15,7 +15,7 @@ MAX_NODES = 1024
 MOST_ARGS = 1024              # the kernel's PARAMETER_ARGS, the application's name included
 MOST_ENV = 256                # the kernel's PARAMETER_ENV
 MOST_PATIENCE = 1 << 31      # seconds: for ever
-MOST_OUTS = 64                # FILE_OUT_LIMIT of kernel/files.h
+MOST_OUTS = 64                # FILE_OUT_LIMIT of kernel/files/handed.h
 NAME_BYTES = 231              # of region_file.name, without its NUL
 MACHINES = ("microvm", "q35", "pc")
 BINDINGS = ("none", "core")
@@ -42,8 +42,14 @@ TABLE: tuple[tuple[tuple[str, ...], str, str, str], ...] = (
      "link: 3:500; both: 20,3:500"),
     (("--bandwidth",), "MBPS", "bandwidth", "of each node's link, each way, in MB/s; as --latency"),
     (("--direct",), "", "direct", "join the cards of two nodes without the switch"),
-    (("--file",), "F", "file", "hand file F to the nodes, read only, by its base name; repeat"),
+    (("--dir",), "HOST[:GUEST][:ro]", "dir", "share folder HOST with the nodes, as GUEST; :ro: "
+     "they may only read it; repeat (the current folder is shared unless this says otherwise)"),
+    (("--tmp",), "MB", "tmp", "each node's file system in memory, at /tmp; 0: none (16)"),
+    (("--no-dir",), "", "no_dir", "share no folder: files are --file's and --out's only"),
+    (("--file",), "F[=NAME]", "file", "hand file F to the nodes, read only, as NAME "
+     "(as F); all files of a folder; a pipe to its end; repeat"),
     (("--out",), "F", "out", "a file that rank 0 may write, by its base name; repeat"),
+    (("--argv0",), "NAME", "argv0", "what the application finds in argv[0] (APP)"),
     (("--env",), "K=V", "env", "a variable for the application (K alone: copy it); repeat"),
     (("--timeout",), "S", "timeout", "end the job after S seconds, status 124"),
     (("--on-death",), "D", "on_death", "when a node's machine dies: end the job, continue "
@@ -54,7 +60,8 @@ TABLE: tuple[tuple[tuple[str, ...], str, str, str], ...] = (
     (("--bind-to",), "B", "bind_to", "core: each node keeps to one core of this host, in turn; "
      "or none (none)"),
     (("--boot",), "ISO", "boot", "boot the nodes by GRUB from an image that `margay iso` made"),
-    (("--no-prefix",), "", "no_prefix", "do not put the rank in front of lines"),
+    (("--no-prefix",), "", "no_prefix", "no rank in front of lines: output is byte for byte what "
+     "the ranks wrote"),
     (("--output-dir",), "D", "output_dir", "output to D/rank<K>.out and .err, not to the terminal"),
     (("--dry-run",), "", "dry_run", "print the QEMU command lines and start nothing"),
     (("--verbose", "-v"), "", "verbose", "say what is chosen, show the nodes' serial lines"),
@@ -90,7 +97,8 @@ ISO_TABLE = (
      "on, in seconds since it booted (600)"),
     (("--stack",), "MB", "stack", "stack inside the segment (8)"),
     (("--env",), "K=V", "env", "environment variable of the application; repeat"),
-    (("--file",), "F", "file", "a file for the application, a module of the image; repeat"),
+    (("--file",), "F[=NAME]", "file", "a file for the application, as NAME (as F), or all of a "
+     "folder; modules of the image; repeat"),
     (("--board",), "ID", "board", "the board of node 0, then of node 1 ...: its network address "
      "(PXE), or the system's serial number or UUID (SMBIOS); repeat"),
     (("--node",), "K", "node", "start this node's entry on every board"),
@@ -102,8 +110,9 @@ GRUB_TABLES = {"iso": ISO_TABLE, "pxe": PXE_TABLE}     # commands that boot no m
 
 # What an image's own command line decides: the attribute, how it is given, whether `margay iso`
 # takes it.
-OF_IMAGES = (("args", "arguments", True), ("env", "--env", True), ("stack", "--stack", True),
-             ("control", "--control", True), ("crc", "--crc", True), ("auth", "--auth", True),
+OF_IMAGES = (("args", "arguments", True), ("argv0", "--argv0", False), ("env", "--env", True),
+             ("stack", "--stack", True), ("control", "--control", True),
+             ("crc", "--crc", True), ("auth", "--auth", True),
              ("kernel", "--kernel or --selftest", False), ("cards", "--cards", False),
              ("stats", "--stats", False))
 
@@ -111,10 +120,10 @@ OF_IMAGES = (("args", "arguments", True), ("env", "--env", True), ("stack", "--s
 class HostFile:
     """A --file or --out: its name in the nodes, its path here, and what is read of it."""
 
-    def __init__(self, path: str, out: bool) -> None:
+    def __init__(self, path: str, name: str, out: bool) -> None:
         self.path = path
         self.out = out
-        self.name = os.path.basename(path.rstrip("/")) if path else ""
+        self.name = name          # relative to where the application starts, or absolute
         self.fd = -1
         self.content: bytes | None = None
 
@@ -140,6 +149,10 @@ class RunOptions:
         self.on_death = "end"
         self.restarts = 0         # of one node, at most
         self.files: list[HostFile] = []
+        self.dirs: list[tuple[str, str, bool]] = []  # host's path, nodes' path, read only
+        self.no_dir = False
+        self.tmp = 16             # MB of each node's file system in memory
+        self.cwd = ""             # where the application starts; "": the root
         self.env: list[str] = []
         self.timeout = 0.0        # 0: none
         self.accel = "auto"
@@ -155,6 +168,7 @@ class RunOptions:
         self.notes: list[str] = []        # said on standard error before the job starts
         self.app = ""
         self.args: list[str] = []
+        self.argv0 = ""           # the first argument, in place of the application's path
         self.icount = False
         self.kernel: list[tuple[str, str]] = []
         # gdb
@@ -238,9 +252,11 @@ class _Words:
         if command in GRUB_TABLES:
             # `iso APP -n N -o F.iso`: options may stand behind the application
             _late_options(options, command)
-        elif ":" in rest and "--" not in self.args[:self.at]:
+        elif "--" not in self.args[:self.at]:
             from . import foreign
-            foreign.check_colon(options.args)
+            if ":" in rest:
+                foreign.check_colon(options.args)
+            foreign.note_late_nodes(options, self.args[:self.at])
 
 
 def _late_options(options: RunOptions, command: str) -> None:
@@ -289,7 +305,7 @@ def _unknown(name: str, table: tuple, command: str) -> MargayError:
 
 def set_option(options: RunOptions, attribute: str, name: str, value: str) -> None:
     """Sets one option from its text; raises a MargayError that names it."""
-    if attribute in ("no_prefix", "dry_run", "verbose", "stats", "batch", "icount", "direct",
+    if attribute in ("no_prefix", "no_dir", "dry_run", "verbose", "stats", "batch", "icount", "direct",
                      "crc", "no_bulk", "accept_forged", "stay"):
         setattr(options, attribute, True)
     elif attribute == "nodes":
@@ -323,6 +339,10 @@ def set_option(options: RunOptions, attribute: str, name: str, value: str) -> No
         options.machine = _choice(name, value, MACHINES)
     elif attribute == "bind_to":
         options.bind_to = _choice(name, value, BINDINGS)
+    elif attribute == "tmp":
+        options.tmp = _number(name, value, 0, 512, "MB of each node's memory")
+    elif attribute == "dir":
+        options.dirs.append(_dir(name, value))
     elif attribute in ("file", "out"):
         _add_file(options, name, value, attribute == "out")
     elif attribute == "env":
@@ -394,19 +414,45 @@ def _choice(name: str, value: str, choices: tuple[str, ...]) -> str:
     return value
 
 
-def _add_file(options: RunOptions, name: str, path: str, out: bool) -> None:
-    file = HostFile(path, out)
-    if not file.name or file.name in (".", ".."):
-        raise MargayError(f"{name} {path}: not the name of a file", f"write {name} PATH")
+def _dir(name: str, text: str) -> tuple[str, str, bool]:
+    """HOST[:GUEST][:ro]; a colon in a path cannot be written."""
+    parts = text.split(":")
+    read_only = len(parts) > 1 and parts[-1] == "ro"
+    if read_only:
+        parts.pop()
+    if not parts[0] or len(parts) > 2 or (len(parts) == 2 and not parts[1].startswith("/")):
+        raise MargayError(f"{name} {text}: not HOST[:GUEST][:ro]",
+                          f"write {name} FOLDER, or {name} FOLDER:/path/in/the/nodes:ro")
+    host = os.path.abspath(parts[0])
+    return host, parts[1].rstrip("/") if len(parts) == 2 else host, read_only
+
+
+def _add_file(options: RunOptions, name: str, text: str, out: bool) -> None:
+    """F or F=NAME; a folder is all files below it."""
+    path, as_name = text, text
+    if "=" in text and not os.path.exists(text):
+        path, _, as_name = text.rpartition("=")
+    if not os.path.isdir(path) or out:
+        _add_one(options, name, HostFile(path, os.path.normpath(as_name) if as_name else "", out))
+        return
+    for folder, _, names in sorted(os.walk(path)):
+        for base in sorted(names):
+            inner = os.path.join(folder, base)
+            below = os.path.join(as_name, os.path.relpath(inner, path))
+            _add_one(options, name, HostFile(inner, os.path.normpath(below), out))
+
+
+def _add_one(options: RunOptions, name: str, file: HostFile) -> None:
+    if not file.path or file.name in ("", ".", "..", "/"):
+        raise MargayError(f"{name} {file.path}: not the name of a file in the nodes",
+                          f"write {name} PATH, or {name} PATH=NAME")
     if len(os.fsencode(file.name)) > NAME_BYTES:
-        raise MargayError(f"{name} {path}: the name is longer than {NAME_BYTES} bytes",
-                          "rename the file or hand it over by a link with a shorter name")
+        raise MargayError(f"{name} {file.path}: the name is longer than {NAME_BYTES} bytes",
+                          f"write {name} PATH=NAME with a shorter one")
     for other in options.files:
         if other.name == file.name:
-            raise MargayError(
-                f"two files of one name: {other.path} and {path} would both be "
-                f"{file.name} in the nodes",
-                "nodes know files by their base names: rename or link one of them")
+            raise MargayError(f"two files of one name: {other.path} and {file.path} would both be "
+                              f"{file.name} in the nodes", f"write {name} PATH=NAME with another one")
     options.files.append(file)
 
 

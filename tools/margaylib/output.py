@@ -12,6 +12,8 @@ import stat
 import time
 from pathlib import Path
 
+from .hostfiles import Failed, OutputFile, rank_file
+
 PIPE_PIECE = 4096             # what a pipe that polls writable takes without blocking
 LONGEST_LINE = 1 << 20        # an unfinished line longer than this is printed as it is
 
@@ -23,7 +25,8 @@ class Sink:
         self.fd = fd
         self.queue: list[bytes] = []
         self.pending = 0
-        self.broken = False       # nobody reads any more
+        self.broken = False       # nobody reads any more, or there is no room ...
+        self.error: OSError | None = None      # ... and then this is why
         try:
             mode = os.fstat(fd).st_mode
             self.file = stat.S_ISREG(mode)
@@ -54,15 +57,18 @@ class Sink:
                     break
         except BlockingIOError:
             pass
-        except OSError:
+        except OSError as error:
             self.broken, at = True, end
+            self.error = None if isinstance(error, BrokenPipeError) else error
         self.queue = [bytes(data[at:])] if at < end else []
         self.pending = end - at
         return not self.queue
 
 
 class Printer:
-    """Lines of all ranks to two sinks, stdout's and stderr's."""
+    """Output of all ranks to two sinks, stdout's and stderr's. With prefixes whole lines, each
+    with its rank. Without them the bytes that the ranks wrote and no others, a rank's unfinished
+    line behind the other ranks' lines."""
 
     def __init__(self, out: Sink, err: Sink, nodes: int, prefix: bool) -> None:
         self.sinks = {1: out, 2: err}
@@ -72,6 +78,7 @@ class Printer:
         self.partial_bytes: dict[tuple[int, int], int] = {}
         self.open_line: tuple[int, int] | None = None     # (rank, stream) printed without its end
         self.progress_shown = False
+        self.one_terminal = os.isatty(1) and os.isatty(2)
 
     def put(self, rank: int, stream: int, data: bytes) -> None:
         """New output of one rank; stream is 1 or 2."""
@@ -104,13 +111,16 @@ class Printer:
     def report(self, text: bytes) -> None:
         """Whole lines of the kernel or the launcher, on standard error."""
         self.progress("")
+        if self.open_line is not None and not self.prefixes[0] and self.one_terminal:
+            self.sinks[2].write(b"\n")        # ends the line for the eye, not in a rank's output
         self._end_open_line()
         self.sinks[2].write(text)
 
     def finish(self) -> None:
         """Completes every unfinished line."""
         for rank, stream in sorted(self.partial):
-            self._emit((rank, stream), b"".join(self.partial[rank, stream]) + b"\n")
+            self._emit((rank, stream), b"".join(self.partial[rank, stream]))
+            self._end_open_line()
         self.partial.clear()
         self.progress("")
         self._end_open_line()
@@ -134,24 +144,22 @@ class Printer:
         self.open_line = None if ended else key
 
     def _end_open_line(self) -> None:
-        if self.open_line is not None:
+        if self.open_line is not None and self.prefixes[0]:
             self.sinks[self.open_line[1]].write(b"\n")
-            self.open_line = None
+        self.open_line = None
 
 
 class Folder:
     """--output-dir: one file per rank and stream, the bytes exactly as they came."""
 
-    def __init__(self, folder: Path, nodes: int) -> None:
-        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
-        self.fds = {(rank, stream): os.open(folder / f"rank{rank}.{end}", flags, 0o666)
-                    for rank in range(nodes) for stream, end in ((1, "out"), (2, "err"))}
+    def __init__(self, folder: Path, nodes: int, failed: Failed) -> None:
+        self.files = {(rank, stream): OutputFile("--output-dir", folder / rank_file(rank, stream),
+                                                 failed)
+                      for rank in range(nodes) for stream in (1, 2)}
 
     def put(self, rank: int, stream: int, data: bytes) -> None:
-        write_all(self.fds[rank, stream], data)
+        self.files[rank, stream].write(data)
 
-
-def write_all(fd: int, data: bytes) -> None:
-    view = memoryview(data)
-    while view:
-        view = view[os.write(fd, view):]
+    def close(self) -> None:
+        for file in self.files.values():
+            file.close()

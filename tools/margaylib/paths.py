@@ -1,4 +1,8 @@
-"""Where the project and its build folder are, whatever the current directory is."""
+"""Where the project's parts are, whatever the current directory is.
+
+In a checkout what make has built lies in the folder build. An installed tree
+(PREFIX/lib/margay) is laid out like the checkout, with the built files beside the others.
+"""
 from __future__ import annotations
 
 import os
@@ -7,15 +11,21 @@ from pathlib import Path
 from .errors import MargayError
 
 ROOT = Path(os.path.realpath(__file__)).parent.parent.parent
-BUILD = Path(os.environ.get("MARGAY_BUILD") or ROOT / "build")
+# The margay command lies beside this package.
+COMMAND = Path(os.path.realpath(__file__)).parent.parent / "margay"
+CHECKOUT = (ROOT / "Makefile").is_file()
+BUILD = Path(os.environ.get("MARGAY_BUILD") or (ROOT / "build" if CHECKOUT else ROOT))
 
 
 def built(name: str) -> Path:
     """build/NAME; the error says how to make it."""
     path = BUILD / name
     if not path.exists():
-        raise MargayError(f"{path} is missing: the build is not complete",
-                          f"run: make -C {_quoted(ROOT)}")
+        if CHECKOUT:
+            raise MargayError(f"{path} is missing: the build is not complete",
+                              f"run: make -C {_quoted(ROOT)}")
+        raise MargayError(f"{path} is missing: margay is not completely installed",
+                          "install it again: make install, or apt install --reinstall margay")
     return path
 
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 GRACE = 2.0                   # seconds between a failure and the end of the others
 POWER_OFF = 3.0               # seconds for a QEMU to go away after its node has ended
 ANSWER = 1.0                  # seconds for a node to answer SIGQUIT
+STARVED = 0.5                 # of that time, waiting for a CPU
 STOPPED_MORE = 5.0            # seconds more for a node that was found stopped
 SERIAL_LINES = 12             # of a node that did not boot, in the message
 
@@ -56,6 +57,7 @@ class Policy:
         self.kill_at: float | None = None
         self.kill_why = f"still running {GRACE:g} s after that"
         self.answers_at: float | None = None
+        self.cpu_times: dict[int, tuple[int, int]] = {}     # by rank, when it was asked last
         self.power_off: dict[int, float] = {}
         self.first: Outcome | None = None
         self.override: int | None = None
@@ -126,6 +128,7 @@ class Policy:
                 self.power_off.setdefault(node.rank, now + POWER_OFF)
         else:
             self.job.last_words(node)
+            self.job.locks.end(node.rank)
             self.power_off.pop(node.rank, None)
         outcome = self.outcome(node)
         if outcome.dead and self._may_restart(node):
@@ -254,6 +257,20 @@ class Policy:
             self.override = 128 + signal.SIGPIPE
             self._end_all("")
 
+    def output_failed(self, name: str, error: OSError) -> None:
+        """What the ranks write is lost from here on: the job ends, if it has not yet."""
+        if self.error is None:
+            self.error = MargayError(f"{name}: {error.strerror}; what was written to it is not "
+                                     "complete", "make room there, or write elsewhere")
+        if self.override is None:
+            self.override = OWN_ERROR
+        self._end_all("")
+
+    def capture_lost(self) -> None:
+        """The switch could not write all of --pcap; it has said why."""
+        if self.override is None:
+            self.override = OWN_ERROR
+
     def switch_refused(self, said: str) -> None:
         """The switch did not take its options: there is no machine without it."""
         lines = said.splitlines()
@@ -273,6 +290,7 @@ class Policy:
         for node in self.job.nodes:
             state = self.state(node.rank)
             if node.alive and state < self.exited:
+                self.cpu_times[node.rank] = node.cpu_times()
                 self.job.region.set_field(node.rank, "requests", asked)
                 self.job.doorbell.ring(node.rank)
         self.answers_at = now + ANSWER
@@ -285,8 +303,15 @@ class Policy:
             state = self.state(node.rank)
             why = "its QEMU is stopped (SIGSTOP)" if node.stopped() else \
                 "it is still booting" if state < self.running else \
+                "its QEMU gets no CPU: the host is busy" if self._starved(node) else \
                 "its kernel has interrupts off"
             self.job.say(f"rank {node.rank} (node {node.rank}) does not answer: {why}")
+
+    def _starved(self, node: Node) -> bool:
+        """Since it was asked: has it waited for a CPU all the time, and hardly run?"""
+        before = self.cpu_times.get(node.rank, (0, 0))
+        ran, waited = (now - then for now, then in zip(node.cpu_times(), before))
+        return waited > STARVED * ANSWER * 1e9 and ran < waited / 10
 
     # --- the end
 

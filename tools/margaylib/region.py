@@ -11,9 +11,11 @@ import mmap
 import os
 import stat
 import time
+from _thread import allocate_lock
 from pathlib import Path
 
 from .errors import MargayError
+from .hostfiles import Failed, OutputFile, open_input, read_stream
 from .layout import Layout, Plan
 from .options import HostFile
 
@@ -26,17 +28,26 @@ def read_sizes(files: list[HostFile]) -> list[int]:
             sizes.append(0)
             continue
         try:
-            file.fd = os.open(file.path, os.O_RDONLY | os.O_CLOEXEC)
+            file.fd = open_input(file.path)
             status = os.fstat(file.fd)
             if stat.S_ISDIR(status.st_mode):
                 raise IsADirectoryError(21, "is a directory")
             if not stat.S_ISREG(status.st_mode):
-                file.content = b"".join(iter(lambda f=file: os.read(f.fd, 1 << 20), b""))
+                file.content = read_stream(file.path, file.fd)
             sizes.append(status.st_size if file.content is None else len(file.content))
         except OSError as error:
             raise MargayError(f"--file {file.path}: {error.strerror or error}",
                               "name a file that you may read") from None
     return sizes
+
+
+_lock = allocate_lock()
+
+
+def fence() -> None:
+    """A full memory barrier: taking a lock is an atomic instruction."""
+    _lock.acquire()
+    _lock.release()
 
 
 class Region:
@@ -55,6 +66,7 @@ class Region:
         view = memoryview(self.map)
         self.words = view.cast("I")
         self.longs = view.cast("Q")
+        self.idle = layout.at("region_header", "idle") >> 2
         self._write("region_header", 0, plan.header())
         for index, file in enumerate(files):
             self._add_file(index, file)
@@ -106,6 +118,15 @@ class Region:
     def set_field(self, k: int, name: str, value: int) -> None:
         self.words[(self.plan.node(k) + self.layout.at("region_node", name)) >> 2] = value
 
+    def ask_for_bell(self) -> bool:
+        """The next record that a node writes rings the launcher; False if that was asked for
+        already. A record that was written before rings no more: look after this call."""
+        if self.words[self.idle]:
+            return False
+        self.words[self.idle] = 1
+        fence()
+        return True
+
     def renew(self, k: int, lives: int) -> None:
         """Node k's machine is gone and another comes: its memory and its entry as at first.
         It has had so many lives.
@@ -119,7 +140,8 @@ class Region:
         for name in ("status", "signal", "exit_order", "sleeping", "console_waits",
                      "stdin_wanted", "upcall", "requests", "waits_for", "awaits", "state"):
             self.set_field(k, name, 0)
-        self.longs[(plan.node(k) + self.layout.at("region_node", "main_ns")) >> 3] = 0
+        for name in ("main_ns", "lock_answer"):
+            self.longs[(plan.node(k) + self.layout.at("region_node", name)) >> 3] = 0
         self.set_field(k, "restarts", lives)
 
     def stamp_start(self, nodes: int) -> None:
@@ -134,19 +156,10 @@ class Region:
                 self.longs[stamp + k * size // 8] = now
 
 
-def open_outputs(files: list[HostFile]) -> dict[int, int]:
-    """Makes every --out file, empty, and returns descriptor by file index."""
-    opened = {}
-    for index, file in enumerate(files):
-        if not file.out:
-            continue
-        try:
-            opened[index] = os.open(
-                file.path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o666)
-        except OSError as error:
-            raise MargayError(f"--out {file.path}: {error.strerror}",
-                              "name a file in a folder that you may write") from None
-    return opened
+def open_outputs(files: list[HostFile], failed: Failed) -> dict[int, OutputFile]:
+    """Makes every --out file, empty, by its index."""
+    return {index: OutputFile("--out", file.path, failed)
+            for index, file in enumerate(files) if file.out}
 
 
 def make_folder(path: Path) -> None:

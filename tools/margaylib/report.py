@@ -2,10 +2,7 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from statistics import median
-
-from .errors import MargayError
 
 RANKS_IN_COLUMNS = 8
 
@@ -57,9 +54,5 @@ def switch_table(counters: dict, faults: bool = False) -> str:
     return aligned(rows)
 
 
-def write_json(path: Path, data: dict) -> None:
-    try:
-        path.write_text(json.dumps(data, indent="\t") + "\n")
-    except OSError as error:
-        raise MargayError(f"--json {path}: {error.strerror}",
-                          "name a file in a folder that you may write") from None
+def json_text(data: dict) -> bytes:
+    return (json.dumps(data, indent="\t") + "\n").encode()

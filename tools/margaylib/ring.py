@@ -7,18 +7,10 @@ carries from then on is thrown away, so that its node does not wait for room.
 from __future__ import annotations
 
 import struct
-from _thread import allocate_lock
 
-from .region import Region
+from .region import Region, fence
 
 _RECORD = struct.Struct("<IHH")
-_lock = allocate_lock()
-
-
-def fence() -> None:
-    """A full memory barrier: taking a lock is an atomic instruction."""
-    _lock.acquire()
-    _lock.release()
 
 
 class _Ring:
@@ -71,21 +63,20 @@ class ConsoleRing(_Ring):
         pieces: list[bytes] = []
         current = -1
         at, end, unpack = 0, len(data), _RECORD.unpack_from
-        while at < end:
-            if end - at < _RECORD.size:
-                self.damaged = True
-                break
+        self.damaged = end % _RECORD.size != 0
+        while at < end and not self.damaged:
             size, stream, _ = unpack(data, at)
-            at += _RECORD.size
-            if size > end - at:
+            start = at + _RECORD.size
+            at = start + size
+            if at > end:
                 self.damaged = True
                 break
             if stream != current:
                 if pieces:
                     found.append((current, b"".join(pieces)))
                 pieces, current = [], stream
-            pieces.append(data[at:at + size])
-            at += (size + 7) & ~7
+            pieces.append(data[start:at])
+            at = (at + 7) & ~7
         if pieces:
             found.append((current, b"".join(pieces)))
         return found

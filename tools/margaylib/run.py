@@ -4,9 +4,9 @@ from __future__ import annotations
 import os
 import sys
 
-from . import hostmem, machine
-from .binding import bound_to
+from . import folders, hostmem, machine
 from .errors import MargayError, size_text
+from .hostfiles import check_outputs
 from .image import Image, image_of
 from .layout import Layout
 from .options import MB, RunOptions, parse
@@ -23,6 +23,7 @@ def quiet(_text: str) -> None:
 
 def run(args: list[str]) -> int:
     options = parse(args)
+    folders.choose(options)
     return run_options(options)
 
 
@@ -30,8 +31,10 @@ def run_options(options: RunOptions, debug=None) -> int:
     """Runs a job. `debug` (of `margay gdb`) attaches to it before it starts."""
     for note in options.notes:
         say(note)
+    limit_descriptors(options)
     image = image_of(options)
     check_segment(options, image)
+    check_outputs(options, image.path)
     qemu = program(os.environ.get("MARGAY_QEMU") or machine.PROGRAM, machine.PACKAGE)
     boot_fd = open_iso(options.boot) if options.boot else image.fd
     detail = say if options.verbose else quiet
@@ -40,7 +43,7 @@ def run_options(options: RunOptions, debug=None) -> int:
     layout = Layout(built("region.json"))
     spawn = str(built("tools/spawn"))
     hostmem.check(options.nodes, options.mem,
-                  machine.ram_bytes(image.boot_bytes, options.mem, bool(options.boot), options.cards),
+                  machine.ram_bytes(options, image.boot_bytes),
                   sum(os.path.getsize(file.path) for file in options.files
                       if not file.out and os.path.isfile(file.path)))
     from .job import Job
@@ -55,6 +58,13 @@ def run_options(options: RunOptions, debug=None) -> int:
     if debug is not None:
         debug(job)
     return job.run()
+
+
+def limit_descriptors(options: RunOptions) -> None:
+    """First of all: with too few even a module cannot be read."""
+    from .doorbell import raise_descriptor_limit
+    files = len(options.files) + 2 * options.nodes * bool(options.output_dir)
+    raise_descriptor_limit(options.nodes, options.cards, files)
 
 
 def check_segment(options: RunOptions, image: Image) -> None:
@@ -78,17 +88,11 @@ def open_iso(path: str) -> int:
 
 
 def dry_run(options: RunOptions, image: Image, qemu: str) -> int:
-    """Prints each node's QEMU line, with the files' names for the inherited descriptors."""
     from shlex import join
-    accel = "tcg" if options.accel == "auto" else options.accel
-    path = options.boot or str(image.path)
-    if options.cards and not options.direct:
-        from .wire import switch_arguments
-        print(join([str(built("tools/switch")), *switch_arguments(options)]))
-    for rank in range(options.nodes):
-        line = machine.qemu_arguments(options, accel, rank, os.getpid(), os.getuid(),
-                                      image.boot_bytes)
-        line = [word.replace(f"/dev/fd/{machine.Fds.IMAGE}", path.replace(",", ",,")
-                             if options.boot else path) for word in line]
-        print(join([*bound_to(options, rank), qemu, *line]))
+
+    from . import dry
+    for note in dry.notes(options):
+        say(note)
+    for line in dry.lines(options, image, qemu):
+        print(join(line))
     return 0

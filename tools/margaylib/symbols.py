@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import os
 import re
+from itertools import groupby
 from pathlib import Path
 
 _FRAME = re.compile(r"#([0-9]{1,3})\s+0x([0-9a-fA-F]{1,16})\s*$")
@@ -61,8 +62,8 @@ def parse(text: str) -> dict[int, list[str]]:
     address, names, function = -1, [], None
     for line in [*text.splitlines(), "0x"]:
         if line.startswith("0x"):
-            if names:
-                found[address] = names
+            if names:                     # a recursion that is inlined into itself: once
+                found[address] = [name for name, _ in groupby(names)]
             address, names, function = int(line[2:] or "0", 16), [], None
         elif function is None:
             function = line

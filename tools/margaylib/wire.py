@@ -13,10 +13,12 @@ import socket
 import struct
 import time
 
+from .hostfiles import open_output
 from .node import moves
 from .options import RunOptions
 
 ENDS_WITHIN = 3.0             # seconds for the switch to write its counters and end
+CAPTURE_LOST = 3              # the switch's status then (CAPTURE_LOST of tools/switch/switch.h)
 STATS_FD = 3
 FIRST_PORT = 4                # descriptor of the first port; one per node and card
 SOCKET_BYTES = 512 << 10      # a card is ahead by so much; the kernel keeps twice that for it, if
@@ -60,6 +62,8 @@ class Wire:
         self.control: socket.socket | None = None        # its end ends the switch
         self.near: list[list[socket.socket]] = []        # of each node, by card
         self.far: list[socket.socket] = []               # the switch's
+        # the switch opens it anew; open here as well, so that a bad path is found now
+        self.capture = open_output("--pcap", options.pcap) if options.pcap else -1
         if options.direct:
             pairs = [card_sockets() for _ in range(options.cards)]
             self.near = [[pair[side] for pair in pairs] for side in range(2)]
@@ -141,6 +145,12 @@ class Wire:
         return self.wait_status is not None and os.WIFEXITED(self.wait_status) \
             and os.WEXITSTATUS(self.wait_status) != 0
 
+    @property
+    def capture_lost(self) -> bool:
+        """Is the capture not complete?"""
+        return self.wait_status is not None and os.WIFEXITED(self.wait_status) \
+            and os.WEXITSTATUS(self.wait_status) == CAPTURE_LOST
+
     def end(self) -> None:
         """The nodes are gone: takes the switch's counters and its process."""
         for rank in range(len(self.near)):
@@ -159,8 +169,9 @@ class Wire:
             self.counters = json.loads(text)
         except ValueError:
             pass                  # it was killed
-        for fd in (self.stats, self.errors, self.pidfd):
-            os.close(fd)
+        for fd in (self.stats, self.errors, self.pidfd, self.capture):
+            if fd >= 0:
+                os.close(fd)
         self.pid = 0              # what it said last can still be read
 
     def _read_counters(self, until: float) -> bytes:

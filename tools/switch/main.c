@@ -219,5 +219,5 @@ int main(int argc, char **argv)
 		print_stats(&net, stats);
 	pcap_close(&net);
 	delay_drop(&net);
-	return 0;
+	return net.capture_lost ? CAPTURE_LOST : 0;
 }

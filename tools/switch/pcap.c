@@ -26,8 +26,9 @@ FILE *pcap_open(const char *path)
 	return file;
 }
 
-static void say_why(const struct network *net)
+static void say_why(struct network *net)
 {
+	net->capture_lost = true;
 	printf("--pcap %s: %s; the capture ends here, the job goes on\n"
 	       "make room on the disk, or name a file elsewhere\n",
 	       net->capture_path, strerror(errno));

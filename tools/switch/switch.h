@@ -24,6 +24,7 @@
 #include <sys/uio.h>
 
 #define MOST_PORTS      256u
+#define CAPTURE_LOST    3              /* exit status: the capture is not complete */
 #define LENGTH_BYTES    4u              /* before each frame */
 #define FRAME_LEAST     14u             /* an Ethernet header */
 #define FRAME_MOST      69632u          /* QEMU's NET_BUFSIZE */
@@ -125,6 +126,7 @@ struct network {
 	uint64_t arrivals;                 /* numbers the frames of the heap */
 	FILE *capture;                     /* null: none, or it has ended */
 	const char *capture_path;
+	bool capture_lost;                 /* not all of it could be written */
 };
 
 uint64_t now_ns(void);                                    /* since any moment, never back */

@@ -1,0 +1,31 @@
+# CMake toolchain file for programs that run on nodes:
+#     cmake -DCMAKE_TOOLCHAIN_FILE=PREFIX/lib/margay/cmake/margay.cmake ...
+# In a checkout it is cmake/margay.cmake. ctest and try_run() run programs on one node.
+
+get_filename_component(MARGAY_ROOT "${CMAKE_CURRENT_LIST_DIR}" DIRECTORY)
+list(APPEND CMAKE_MODULE_PATH "${CMAKE_CURRENT_LIST_DIR}")       # for Platform/Margay.cmake
+
+set(CMAKE_SYSTEM_NAME Margay)
+set(CMAKE_SYSTEM_PROCESSOR x86_64)
+
+# Other languages get the same compiler, which says that it does not know them; the host's would
+# make programs of the host.
+foreach(language C CXX Fortran)
+	set(CMAKE_${language}_COMPILER "${MARGAY_ROOT}/tools/mpicc")
+endforeach()
+set(CMAKE_CROSSCOMPILING_EMULATOR "${MARGAY_ROOT}/tools/margay;run;--no-prefix")
+
+# Libraries and headers are the nodes', and what the user names with CMAKE_PREFIX_PATH or
+# CMAKE_FIND_ROOT_PATH; never the host's.
+if(EXISTS "${MARGAY_ROOT}/build/sysroot")
+	list(APPEND CMAKE_FIND_ROOT_PATH "${MARGAY_ROOT}/build/sysroot")
+else()
+	list(APPEND CMAKE_FIND_ROOT_PATH "${MARGAY_ROOT}/sysroot")
+endif()
+list(APPEND CMAKE_FIND_ROOT_PATH ${CMAKE_PREFIX_PATH} "${MARGAY_ROOT}")
+list(REMOVE_DUPLICATES CMAKE_FIND_ROOT_PATH)
+set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
+set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
+set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE ONLY)
+set(CMAKE_FIND_ROOT_PATH_MODE_PACKAGE ONLY)
+list(APPEND CMAKE_TRY_COMPILE_PLATFORM_VARIABLES CMAKE_PREFIX_PATH)

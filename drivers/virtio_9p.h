@@ -1,0 +1,42 @@
+/*
+ * The virtio 9P device: it carries a request of the protocol 9P to the host's file server,
+ * and the answer back. One request at a time; payload lies where it is.
+ */
+#ifndef DRIVERS_VIRTIO_9P_H
+#define DRIVERS_VIRTIO_9P_H
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "virtio.h"
+
+#define VIRTIO_9P_PIECES 4u
+
+struct virtio_9p {
+	struct virtio virtio;
+	struct virtio_ring ring;
+	bool works;                /* virtio_9p_start was called, and the device has kept the rules
+	                              since */
+};
+
+/* Contiguous bytes that the device reads or writes: the kernel's own, or of the segment. */
+struct virtio_9p_piece {
+	void *bytes;
+	uint32_t length;
+};
+
+/* Finds the `nth` device, which is to interrupt by `vector`, and takes memory for its ring.
+ * False: there is none, or it is not as it should be. At boot. */
+bool virtio_9p_find(struct virtio_9p *device, uint32_t nth, uint8_t vector);
+
+/* Starts it, before the first exchange. False: it does not work. */
+bool virtio_9p_start(struct virtio_9p *device);
+
+/*
+ * Sends a request, which is in the first `out` pieces, and waits for the answer, which goes to
+ * the next `in` pieces. Returns how many bytes the device says that it wrote, at most the
+ * pieces' sum; 0: it does not work.
+ */
+uint32_t virtio_9p_exchange(struct virtio_9p *device, const struct virtio_9p_piece *pieces,
+                            uint32_t out, uint32_t in);
+
+#endif

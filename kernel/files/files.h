@@ -1,0 +1,121 @@
+/*
+ * The open files, for the system calls on descriptors (descriptors.c) and on paths
+ * (names.c, attributes.c).
+ */
+#ifndef KERNEL_FILES_FILES_H
+#define KERNEL_FILES_FILES_H
+#include "handed.h"
+#include "paths.h"
+
+#define DESCRIPTORS 1024u
+#define OPEN_FILES  1024u
+
+enum kind { KIND_CLOSED, KIND_STDIN, KIND_OUTPUT, KIND_HANDED, KIND_OUT, KIND_MOUNTED,
+            KIND_NULL, KIND_ZERO, KIND_RANDOM };
+
+struct open_file {
+	uint8_t kind;
+	bool is_folder;
+	bool gone;                 /* a folder that was removed: its path may be another's */
+	bool appended;             /* its place is the file's end */
+	bool appends;              /* the host's server writes at its end, wherever it is told to */
+	bool has_locks;            /* locks.c: of its own, perhaps */
+	bool has_process_locks;    /* the process has locked the file by it, perhaps */
+	bool hidden;               /* it was unlinked: the file has another name until it is closed */
+	uint16_t stream;           /* KIND_OUTPUT, KIND_OUT: where bytes go */
+	uint32_t folder;           /* of a folder: where its path is (folders.c), plus one */
+	uint32_t uses;             /* descriptors */
+	uint32_t flags;            /* of open */
+	uint32_t fid;              /* KIND_MOUNTED */
+	struct mount *mount;       /* KIND_MOUNTED: of the host's, or in memory */
+	uint64_t inode;
+	uint64_t offset;
+	uint64_t hidden_number;    /* of that other name */
+	struct file handed;        /* KIND_HANDED, KIND_OUT */
+};
+
+/* Opens the three streams. At boot. */
+void file_start(void);
+
+/* Closes all files, before the node ends. */
+void file_stop(void);
+
+/* A descriptor's, or null. */
+struct open_file *file_of(uint64_t fd);
+
+/* A descriptor and an open file that are free: the descriptor, or -EMFILE. They are in use
+ * from file_use on. */
+int64_t file_new(struct open_file **file);
+void file_use(struct open_file *file, uint64_t fd);
+
+/* An open file that is this file of the mount's; the one of them that keeps a hidden name
+ * (names.c); or null. */
+struct open_file *file_with(const struct mount *mount, uint64_t inode);
+struct open_file *file_hidden(const struct mount *mount, uint64_t inode);
+
+/* The file's size is about to change: places at its end become numbers, but that of `but`. */
+void file_settle(const struct mount *mount, uint64_t inode, const struct open_file *but);
+
+/* Forgets that the process has locks on this file; whether it had. */
+bool file_forget_process_locks(const struct mount *mount, uint64_t inode);
+
+/* Open file number i, in use or not. */
+struct open_file *file_at(uint32_t i);
+
+/* From 1 on, as long as it is open. */
+uint32_t file_number(const struct open_file *file);
+
+/* What lseek's `whence` counts from, or -errno. */
+int64_t file_from(struct open_file *file, uint64_t whence);
+
+int64_t file_stat(struct open_file *file, struct margay_stat *stat);
+void file_stat_name(const struct mount *mount, struct margay_stat *stat);
+void file_stat_handed(const struct file *handed, struct margay_stat *stat);
+
+/* The device of this path, or KIND_CLOSED; for /dev/stdin and the like *fd is its descriptor. */
+enum kind device_of(const char *path, uint64_t *fd);
+void file_stat_device(struct margay_stat *stat);
+
+/* Whether a file of the job's may be opened with these flags: 0, or -errno. */
+int64_t file_may_open(const struct file *handed, uint32_t flags);
+
+/* ---- arguments.c ---- */
+
+extern char path_of_call[2][PATH_BYTES]; /* as the application gave it */
+
+/* What an empty path stands for: the open file, 0 or -errno. */
+int64_t path_itself(uint64_t at, struct open_file **file);
+
+/* Copies the application's path; 0, or -errno. A bad pointer ends the application, as `call`. */
+int64_t path_copy(const char *call, uint64_t address, uint64_t bytes, char *path);
+
+/* Whether this path of a call is that of a file which the job hands over. */
+bool path_handed(uint64_t at, const char *path, struct file *found);
+
+/* The same, and resolves it (paths.h). */
+int64_t path_argument(const char *call, uint64_t at, uint64_t address, uint64_t bytes,
+                      unsigned flags, struct found *found);
+
+/* ---- folders.c ---- */
+
+/* The application starts in this folder. At boot. */
+void path_start(const char *path);
+
+/* What a path is relative to: 0, or -errno. */
+int64_t path_base(uint64_t at, const char **base);
+
+/* The path of a folder that is open, for calls relative to it: 0, or -EMFILE. */
+int64_t path_keep(struct open_file *file, const char *path);
+const char *path_kept(const struct open_file *file);
+void path_forget(struct open_file *file);
+
+/* A folder got another path: those below it, too; a folder was removed. */
+void path_moved(const char *from, const char *to);
+void path_removed(const char *path);
+
+/* ---- names.c ---- */
+
+/* The last descriptor of a file in a mount was closed. */
+void name_closed(struct open_file *file);
+
+#endif

@@ -1,0 +1,226 @@
+/*
+ * Folders that are open, and the current one. Data: their paths, of which calls with relative
+ * paths need them, one behind the other without gaps.
+ */
+#include "files.h"
+
+#include <stddef.h>
+
+#include "../errno.h"
+#include "../fault.h"
+#include "../string.h"
+#include "../syscall.h"
+#include "../uaccess.h"
+#include "p9_regs.h"
+
+#define KEPT_BYTES (256u << 10)
+
+static char path_current[PATH_BYTES];    /* absolute, without a slash at its end */
+static bool current_gone;          /* it was removed */
+
+static char kept[KEPT_BYTES];
+static uint32_t kept_bytes;
+
+/* ---- their paths ---- */
+
+const char *path_kept(const struct open_file *file)
+{
+	return kept + file->folder - 1;
+}
+
+int64_t path_keep(struct open_file *file, const char *path)
+{
+	uint32_t bytes = (uint32_t)strlen(path) + 1;
+
+	if (bytes > KEPT_BYTES - kept_bytes)
+		return -EMFILE;
+	memcpy(kept + kept_bytes, path, bytes);
+	file->folder = kept_bytes + 1;
+	kept_bytes += bytes;
+	return 0;
+}
+
+void path_forget(struct open_file *file)
+{
+	uint32_t at = file->folder - 1, bytes;
+
+	if (!file->folder)
+		return;
+	bytes = (uint32_t)strlen(kept + at) + 1;
+	memmove(kept + at, kept + at + bytes, kept_bytes - at - bytes);
+	kept_bytes -= bytes;
+	file->folder = 0;
+	for (uint32_t i = 0; i < OPEN_FILES; i++)
+		if (file_at(i)->folder > at)
+			file_at(i)->folder -= bytes;
+}
+
+/* `path` if it is `from` or lies below it, with `to` in place of that: in `moved`. */
+static bool is_moved(const char *path, const char *from, const char *to, char *moved)
+{
+	uint64_t n = strlen(from), bytes = strlen(to);
+
+	if (strlen(path) < n || memcmp(path, from, n) || (path[n] && path[n] != '/') ||
+	    bytes + strlen(path + n) >= PATH_BYTES)
+		return false;
+	memcpy(moved, to, bytes);
+	memcpy(moved + bytes, path + n, strlen(path + n) + 1);
+	return true;
+}
+
+void path_moved(const char *from, const char *to)
+{
+	static char moved[PATH_BYTES];
+
+	if (!current_gone && is_moved(path_current, from, to, moved))
+		memcpy(path_current, moved, strlen(moved) + 1);
+	for (uint32_t i = 0; i < OPEN_FILES; i++) {
+		struct open_file *file = file_at(i);
+
+		if (!file->folder || file->gone || !is_moved(path_kept(file), from, to, moved) ||
+		    strlen(moved) > KEPT_BYTES - kept_bytes)
+			continue;
+		path_forget(file);
+		path_keep(file, moved);
+	}
+}
+
+void path_removed(const char *path)
+{
+	for (uint32_t i = 0; i < OPEN_FILES; i++)
+		if (file_at(i)->folder && !strcmp(path_kept(file_at(i)), path))
+			file_at(i)->gone = true;
+	if (!strcmp(path_current, path))
+		current_gone = true;
+}
+
+/* ---- the current folder ---- */
+
+int64_t path_base(uint64_t at, const char **base)
+{
+	struct open_file *file;
+
+	if ((int32_t)at == MARGAY_AT_CWD) {
+		*base = path_current;
+		return current_gone ? -ENOENT : 0;
+	}
+	file = file_of(at);
+	if (!file)
+		return -EBADF;
+	if (!file->folder)
+		return -ENOTDIR;
+	*base = path_kept(file);
+	return file->gone ? -ENOENT : 0;
+}
+
+void path_start(const char *path)
+{
+	memcpy(path_current, path, strlen(path) + 1);
+	current_gone = false;
+}
+
+int64_t sys_chdir(uint64_t at, uint64_t address, uint64_t bytes)
+{
+	struct found *found = &path_first;
+	struct open_file *file;
+	int64_t error;
+
+	if (!bytes) {
+		error = path_itself(at, &file);
+		if (error)
+			return error;
+		if (!file->folder)
+			return -ENOTDIR;
+		if (file->gone)
+			return -ENOENT;
+		path_start(path_kept(file));
+		return 0;
+	}
+	error = path_argument("chdir", at, address, bytes, PATH_FOLLOW, found);
+	if (error)
+		return error;
+	if (!found->exists)
+		error = -ENOENT;
+	else if (!(found->qid.kind & P9_QID_FOLDER))
+		error = -ENOTDIR;
+	else
+		path_start(found->path);
+	path_release(found);
+	return error;
+}
+
+int64_t sys_getcwd(uint64_t to, uint64_t room)
+{
+	const char *path = path_current[0] ? path_current : "/";
+	uint64_t bytes = strlen(path) + 1;
+	char *out;
+
+	if (current_gone)
+		return -ENOENT;
+	if (room < bytes)
+		return -ERANGE;
+	out = user_range(to, bytes, USER_WRITE);
+	if (!out)
+		fault_bad_pointer("getcwd", to, bytes);
+	memcpy(out, path, bytes);
+	return (int64_t)bytes;
+}
+
+/* ---- what is in them ---- */
+
+/* Linux's struct dirent64 */
+struct entry {
+	uint64_t inode;
+	int64_t next;
+	uint16_t bytes;
+	uint8_t type;
+	char name[];
+};
+
+struct listing {
+	uint8_t *to;
+	uint64_t room, used;
+	uint64_t next;             /* where the next call goes on */
+	bool full;
+};
+
+static bool take(void *arg, const struct p9_entry *from)
+{
+	struct listing *list = arg;
+	uint64_t name = strlen(from->name) + 1;
+	uint64_t bytes = (offsetof(struct entry, name) + name + 7) & ~7ULL;
+	struct entry entry = { from->qid.path, (int64_t)from->next, (uint16_t)bytes, from->type };
+
+	if (bytes > list->room - list->used) {
+		list->full = true;
+		return false;
+	}
+	memset(list->to + list->used, 0, bytes);
+	memcpy(list->to + list->used, &entry, offsetof(struct entry, name));
+	memcpy(list->to + list->used + offsetof(struct entry, name), from->name, name);
+	list->used += bytes;
+	list->next = from->next;
+	return true;
+}
+
+int64_t sys_list(uint64_t fd, uint64_t address, uint64_t bytes)
+{
+	struct open_file *file = file_of(fd);
+	struct listing list = { .room = bytes };
+	int64_t more = 1;
+
+	if (!file)
+		return -EBADF;
+	if (!file->is_folder)
+		return -ENOTDIR;
+	list.to = user_range(address, bytes, USER_WRITE);
+	if (!list.to)
+		fault_bad_pointer("getdents", address, bytes);
+	list.next = file->offset;
+	while (more == 1 && !list.full)
+		more = fs_list(file->mount, file->fid, list.next, take, &list);
+	file->offset = list.next;
+	if (list.used || more >= 0)
+		return list.full && !list.used ? -EINVAL : (int64_t)list.used;
+	return more;
+}

@@ -1,0 +1,31 @@
+/*
+ * Files that the application may use: those of the region's table, or the
+ * loader's modules; and standard input.
+ */
+#ifndef KERNEL_FILES_HANDED_H
+#define KERNEL_FILES_HANDED_H
+#include <stdbool.h>
+#include <stdint.h>
+
+#define FILE_OUT_LIMIT 64u         /* so many files for the host can be written */
+
+struct file {
+	uint32_t index;            /* in the table: distinct per file */
+	bool     out;              /* for the host: only rank 0 may open it, for writing */
+	uint32_t out_index;        /* among the files for the host */
+	uint64_t bytes;
+	const uint8_t *data;
+};
+
+/* The file that has this absolute path, without dots: relative names are below the folder where the
+ * application starts. */
+bool file_find(const char *path, struct file *found);
+
+/* The region is mapped: go on reading where an earlier life of this node stopped. */
+void stdin_start(void);
+
+/* Up to `bytes` bytes of standard input; waits for at least one; 0 at its end;
+ * -EINTR if an upcall is due before. A damaged ring is reported, and has ended. */
+int64_t stdin_read(void *to, uint64_t bytes);
+
+#endif

@@ -1,0 +1,33 @@
+/*
+ * The bytes of files in memory: pages of one store, found by trees of pages of page numbers. A
+ * tree grows upwards with its file; a page that nothing was written to is not there and reads as
+ * zeros.
+ */
+#ifndef KERNEL_FILES_MEMORY_TREE_H
+#define KERNEL_FILES_MEMORY_TREE_H
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* All zero: an empty file. */
+struct memory_tree {
+	uint32_t root;             /* page at the top, 0: none */
+	uint32_t height;           /* levels of page numbers above the bytes */
+	uint32_t pages;            /* that it takes */
+	uint64_t bytes;
+};
+
+/* The store takes `bytes` of memory. At boot. */
+void tree_start(uint64_t bytes);
+uint32_t tree_pages_all(void);
+uint32_t tree_pages_free(void);
+
+/* How many bytes there were; how many there was memory for; cut off behind `bytes`. */
+uint64_t tree_get(struct memory_tree *tree, uint64_t offset, void *to, uint64_t bytes);
+uint64_t tree_set(struct memory_tree *tree, uint64_t offset, const void *from, uint64_t bytes);
+void tree_shorten(struct memory_tree *tree, uint64_t bytes);
+
+/* Page `index` of the file; null if it is not there, or cannot be made (`make`). */
+void *tree_page(struct memory_tree *tree, uint64_t index, bool make);
+
+#endif

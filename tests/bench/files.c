@@ -1,0 +1,96 @@
+/*
+ * Benchmark of files. One line per figure on stdout: NAME VALUE.
+ *
+ *   files stream FILE MB     write and read so much, 1 MiB at a time
+ *   files open FILE N        open and close it N times, and stat it N times
+ *   files print N            print N doubles with "%.17g" into memory
+ */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { MB = 1 << 20 };
+
+static char piece[MB];
+
+static double now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+static void check(int good, const char *what)
+{
+	if (!good) {
+		perror(what);
+		exit(1);
+	}
+}
+
+static void stream(const char *file, int mb)
+{
+	int fd = open(file, O_RDWR | O_CREAT | O_TRUNC, 0666);
+	double start;
+
+	check(fd >= 0, file);
+	memset(piece, 'x', sizeof piece);
+	start = now();
+	for (int i = 0; i < mb; i++)
+		check(write(fd, piece, MB) == MB, "write");
+	printf("write_MBps %.1f\n", (double)mb * MB / 1e6 / (now() - start));
+	lseek(fd, 0, SEEK_SET);
+	start = now();
+	for (int i = 0; i < mb; i++)
+		check(read(fd, piece, MB) == MB, "read");
+	printf("read_MBps %.1f\n", (double)mb * MB / 1e6 / (now() - start));
+	close(fd);
+}
+
+static void opens(const char *file, int n)
+{
+	struct stat found;
+	double start;
+
+	close(open(file, O_RDWR | O_CREAT, 0666));
+	start = now();
+	for (int i = 0; i < n; i++) {
+		int fd = open(file, O_RDONLY);
+
+		check(fd >= 0, file);
+		close(fd);
+	}
+	printf("open_close_per_s %.0f\n", n / (now() - start));
+	start = now();
+	for (int i = 0; i < n; i++)
+		check(stat(file, &found) == 0, file);
+	printf("stat_per_s %.0f\n", n / (now() - start));
+}
+
+static void print(int n)
+{
+	double value = 0.1, start = now();
+	char text[64];
+
+	for (int i = 0; i < n; i++) {
+		snprintf(text, sizeof text, "%.17g", value);
+		value = value * 1.0000001 + 1e-9;
+	}
+	printf("snprintf_ns %.0f\n", (now() - start) / n * 1e9);
+}
+
+int main(int argc, char **argv)
+{
+	if (argc == 4 && !strcmp(argv[1], "stream"))
+		stream(argv[2], atoi(argv[3]));
+	else if (argc == 4 && !strcmp(argv[1], "open"))
+		opens(argv[2], atoi(argv[3]));
+	else if (argc == 3 && !strcmp(argv[1], "print"))
+		print(atoi(argv[2]));
+	return 0;
+}

@@ -1,0 +1,177 @@
+"""Other people's programs: fetched, built with margay cc, and their own tests run on nodes.
+
+A Program says where its source is, how it is built, and what its tests are. run_program() does
+that in a folder of its own and counts. Every step is a command of a shell in the program's folder,
+with CC="margay cc --runnable" (docs/programs.md), so that ./NAME runs on a node.
+"""
+from __future__ import annotations
+
+import os
+import re
+import resource
+import shutil
+import subprocess
+from dataclasses import dataclass, field
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+BUILD = Path(os.environ.get("MARGAY_BUILD") or ROOT / "build")
+HERE = Path(__file__).resolve().parent
+WORK = BUILD / "programs"
+SOURCES = WORK / "sources"
+HANG = 1800           # seconds after which a step is ended: it only detects a hang
+
+
+@dataclass
+class Test:
+    """One of the program's tests: it passes when the command's status is 0.
+
+    `says` must match the output, if given; where it does last, its first group is the number of
+    cases, and a second one how many of them failed. `why` is the reason on file of a
+    test that fails.
+    """
+    name: str
+    command: str
+    says: str = ""
+    why: str = ""
+    short: bool = False       # it is in the short subset of make check
+
+
+@dataclass
+class Source:
+    """A source as its authors released it, in Debian."""
+    package: str              # Debian's name
+    tarball: str
+    sha256: str
+    folder: str               # in the tarball
+
+
+@dataclass
+class Program:
+    name: str
+    source: Source
+    build: list[str]
+    tests: list[Test]
+    options: str = ""         # of margay run
+    needs: dict[str, str] = field(default_factory=dict)     # host program: Debian's package
+    left_out: list[tuple[str, str]] = field(default_factory=list)   # what is not run, why
+    files: str = ""           # a folder of ours, whose files lie beside the program's as margay/
+    others: list[Source] = field(default_factory=list)      # more sources, beside its folder
+
+
+@dataclass
+class Outcome:
+    """What became of one program."""
+    program: Program
+    passed: list[str] = field(default_factory=list)
+    failed: list[tuple[str, str]] = field(default_factory=list)     # with the reason on file
+    wrong: list[str] = field(default_factory=list)                  # what is not as on file
+    cases: int = 0
+    cases_failed: int = 0
+    seconds: float = 0.0      # of CPU
+
+    @property
+    def tests(self) -> int:
+        return len(self.passed) + len(self.failed)
+
+
+def fetch(program: Program) -> None:
+    """Takes the sources from the user's cache or from Debian."""
+    for source in (program.source, *program.others):
+        subprocess.run([ROOT / "tools" / "debian-source.sh", source.package, source.tarball,
+                        source.sha256, SOURCES], check=True)
+
+
+def environment(program: Program, jobs: int, work: Path) -> dict[str, str]:
+    """For all steps: margay on the path, and nothing of a make that called this one."""
+    kept = {name: value for name, value in os.environ.items()
+            if name not in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS", "MAKEFILES", "MARGAY_READY",
+                            "CFLAGS", "CPPFLAGS", "LDFLAGS", "CC", "ARGS")}
+    return {**kept, "PATH": f"{ROOT / 'tools'}:{kept.get('PATH', os.defpath)}", "LC_ALL": "C",
+            "CC": "margay cc --runnable", "JOBS": str(jobs), "HOME": str(work),
+            "TMPDIR": str(work / "tmp"),
+            # Their scripts read files above the folder in which they run a program.
+            "MARGAY_RUN_OPTIONS": f"--dir {work} {program.options}"}
+
+
+class Steps:
+    """Runs a program's steps; each has a file with its output."""
+
+    def __init__(self, program: Program, jobs: int, where: Path) -> None:
+        self.logs = where / f"{program.name}.logs"
+        shutil.rmtree(self.logs, ignore_errors=True)
+        self.logs.mkdir(parents=True)
+        self.folder = where / program.source.folder
+        self.env = environment(program, jobs, where)
+
+    def run(self, name: str, command: str) -> tuple[int, str]:
+        """Status and output of a step."""
+        log = self.logs / (re.sub(r"[^\w.-]+", "_", name) + ".log")
+        with open(log, "w+b") as file:
+            file.write(f"$ {command}\n".encode())
+            file.flush()
+            try:
+                done = subprocess.run(["/bin/bash", "-c", command], cwd=self.folder, env=self.env,
+                                      stdin=subprocess.DEVNULL, stdout=file,
+                                      stderr=subprocess.STDOUT, timeout=HANG)
+                status = done.returncode
+            except subprocess.TimeoutExpired:
+                status = 124
+        return status, log.read_text(encoding="utf-8", errors="replace")
+
+
+def run_program(program: Program, jobs: int, short: bool = False, where: Path = WORK) -> Outcome:
+    """Unpacks, builds and tests a program; raises RuntimeError if it cannot be built."""
+    for needed, package in program.needs.items():
+        if not shutil.which(needed):
+            raise RuntimeError(f"{program.name} is built with {needed}: apt install {package}")
+    outcome = Outcome(program)
+    before = cpu()
+    (where / "tmp").mkdir(parents=True, exist_ok=True)
+    steps = Steps(program, jobs, where)
+    for source in (program.source, *program.others):
+        shutil.rmtree(where / source.folder, ignore_errors=True)
+        shutil.unpack_archive(SOURCES / source.tarball, where)
+    if program.files:
+        shutil.copytree(HERE / program.files, steps.folder / "margay")
+    for number, command in enumerate(program.build, 1):
+        status, text = steps.run(f"build-{number}", command)
+        if status != 0:
+            raise RuntimeError(f"{program.name}: status {status} of: {command}\n{last(text)}\n"
+                               f"the whole output is in {steps.logs}")
+    for test in program.tests:
+        if short and not test.short:
+            continue
+        status, text = steps.run(test.name, test.command)
+        judge(test, status, text, outcome)
+    outcome.seconds = cpu() - before
+    return outcome
+
+
+def judge(test: Test, status: int, text: str, outcome: Outcome) -> None:
+    """Counts one test, and says if it is not as on file."""
+    # The first line is the command itself.
+    body = text.partition("\n")[2]
+    found = [*re.finditer(test.says, body, re.M)] if test.says else []
+    counts = [int(group) for group in found[-1].groups()] if found else []
+    cases, cases_failed = [*counts, 0, 0][:2]
+    outcome.cases += cases
+    outcome.cases_failed += cases_failed
+    if status == 0 and cases_failed == 0 and (found or not test.says):
+        outcome.passed.append(test.name)
+        if test.why:
+            outcome.wrong.append(f"{test.name} passes, and the reason on file is: {test.why}")
+        return
+    outcome.failed.append((test.name, test.why or f"status {status}"))
+    if not test.why:
+        outcome.wrong.append(f"{test.name}: status {status}, no reason on file\n{last(text)}")
+
+
+def last(text: str, lines: int = 12) -> str:
+    return "\n".join("    " + line[:200] for line in text.splitlines()[-lines:])
+
+
+def cpu() -> float:
+    """Seconds of CPU that ended children took, nodes too."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime

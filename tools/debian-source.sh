@@ -1,0 +1,99 @@
+#!/bin/sh
+# Puts the source of a Debian package into a folder, as its authors released it:
+#     debian-source.sh PACKAGE TARBALL SHA256 FOLDER
+# TARBALL is the file's name in Debian, which says the version. It is kept in the
+# user's cache, and comes by apt-get with lists of its own, under build/, so that
+# nothing of the system changes and no right is needed.
+set -eu
+
+package=$1
+tarball=$2
+sum=$3
+mkdir -p "$4"
+folder=$(cd "$4" && pwd)
+here=$(cd "$(dirname "$0")" && pwd)
+cache=${XDG_CACHE_HOME:-${HOME:-/nonexistent}/.cache}/margay
+apt=$here/../build/apt
+
+is_right() {
+	[ -f "$1" ] && echo "$sum  $1" | sha256sum --check --status
+}
+
+fail() {
+	echo "debian-source.sh: $1" >&2
+	exit 1
+}
+
+# The system's own sources of packages, asked for sources; the keys are the system's.
+prepare() {
+	mkdir -p "$apt/sources.list.d" "$apt/lists/partial" "$apt/cache/archives/partial"
+	apt=$(cd "$apt" && pwd)
+	for list in /etc/apt/sources.list.d/*.sources; do
+		if [ -f "$list" ]; then
+			sed 's/^Types:.*/Types: deb-src/' "$list" >"$apt/sources.list.d/$(basename "$list")"
+		fi
+	done
+	for list in /etc/apt/sources.list /etc/apt/sources.list.d/*.list; do
+		if [ -f "$list" ]; then
+			sed -n 's/^deb[[:space:]]/deb-src /p' "$list"
+		fi
+	done >"$apt/sources.list"
+	cat >"$apt/apt.conf" <<-END
+		#clear APT::Update::Post-Invoke;
+		#clear APT::Update::Post-Invoke-Success;
+		APT::Sandbox::User "root";
+		Dir::Etc::sourcelist "$apt/sources.list";
+		Dir::Etc::sourceparts "$apt/sources.list.d";
+		Dir::State::lists "$apt/lists";
+		Dir::Cache "$apt/cache";
+		Acquire::Languages "none";
+	END
+}
+
+# Only the authors' file is wanted: what else of the package is not there does no harm.
+get() {
+	rm -rf "$apt/got"
+	mkdir -p "$apt/got"
+	status=0
+	(cd "$apt/got" && apt-get -c "$apt/apt.conf" source --download-only --tar-only \
+		"$package") >>"$log" 2>&1 || status=$?
+	[ -f "$apt/got/$tarball" ]
+}
+
+download() {
+	mkdir -p "$apt"
+	exec 8>"$apt/lock"
+	flock 8
+	prepare
+	log=$apt/log
+	: >"$log"
+	echo "$package: downloading Debian's source package"
+	# The lists of an earlier call are good as long as they find the package. A list
+	# that is not there matters only if the package is in it.
+	get || {
+		apt-get -c "$apt/apt.conf" update >>"$log" 2>&1 || true
+		get || {
+			[ $status != 0 ] || fail "Debian has another version of $package:
+put $tarball into $cache"
+			tail -n 5 "$log" >&2
+			fail "apt-get could not download the source package $package;
+without a network put $tarball into $cache"
+		}
+	}
+	is_right "$apt/got/$tarball" || fail "$tarball is not the one that was expected (sha256 $sum)"
+}
+
+if is_right "$folder/$tarball"; then
+	exit 0
+fi
+if is_right "$cache/$tarball"; then
+	cp "$cache/$tarball" "$folder/$tarball"
+	exit 0
+fi
+download
+# Beside its place first: another build may look for it now.
+if mkdir -p "$cache" 2>/dev/null && cp "$apt/got/$tarball" "$cache/$tarball.$$" 2>/dev/null; then
+	mv "$cache/$tarball.$$" "$cache/$tarball"
+fi
+mv "$apt/got/$tarball" "$folder/$tarball"
+rm -rf "$apt/got"

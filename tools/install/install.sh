@@ -1,0 +1,102 @@
+#!/bin/sh
+# Installs what make has built, or removes it:
+#     tools/install/install.sh [--no-bytecode] DESTDIR PREFIX
+#     tools/install/install.sh --uninstall DESTDIR PREFIX
+# DESTDIR may be empty; the tree below it may be moved, nothing in it names its place.
+#
+#     PREFIX/bin/margay, mpicc.margay      links into lib/margay/tools
+#     PREFIX/lib/margay                    laid out as the checkout; all that is not a page:
+#         tools/ include/ cmake/ linker.ld and, of build/, the kernels, the C library ...
+#     PREFIX/lib/pkgconfig/margay.pc
+#     PREFIX/share/man/man1, share/bash-completion/completions, share/doc/margay
+#
+# The name mpicc itself belongs to the system's MPI. An MPI of ours will be called
+# mpicc.margay and mpirun.margay, as Debian's are mpicc.mpich and mpirun.mpich, so that
+# update-alternatives can choose between them.
+set -eu
+umask 022
+
+here=$(cd "$(dirname "$0")" && pwd)
+python=/usr/bin/python3
+bytecode=yes
+remove=no
+case ${1:-} in
+--no-bytecode) bytecode=no; shift ;;
+--uninstall) remove=yes; shift ;;
+esac
+destdir=$1
+prefix=$2
+case $destdir$prefix in
+/*) ;;
+*)
+	echo "install: PREFIX=$prefix is not an absolute path" >&2
+	exit 2
+	;;
+esac
+case $prefix in
+/*) ;;
+*)
+	echo "install: PREFIX=$prefix is not an absolute path" >&2
+	exit 2
+	;;
+esac
+at=$destdir${prefix%/}
+top=$at/lib/margay
+man=$at/share/man/man1
+
+rm -rf "$top" "$at/share/doc/margay"
+rm -f "$at/bin/margay" "$at/bin/mpicc.margay" "$man/margay.1" "$man"/margay-*.1 \
+	"$man/mpicc.margay.1" "$at/share/bash-completion/completions/margay" \
+	"$at/lib/pkgconfig/margay.pc"
+[ $remove = no ] || exit 0
+
+cd "$here/../.."
+install -d "$at/bin" "$top/tools/margaylib" "$top/tools/wireshark" "$top/sysroot" \
+	"$at/lib/pkgconfig" "$man" "$at/share/bash-completion/completions" \
+	"$at/share/doc/margay/examples"
+
+# -B: no run writes bytecode into this tree, not even root's.
+for script in margay mpicc; do
+	sed '1s/ -IS$/ -ISB/' tools/$script >"$top/tools/$script"
+	chmod 755 "$top/tools/$script"
+done
+install -m 644 tools/margaylib/*.py "$top/tools/margaylib"
+install -m 644 tools/wireshark/*.lua "$top/tools/wireshark"
+install -s -m 755 build/tools/spawn build/tools/switch "$top/tools"
+cp -R include cmake "$top"
+cp -R build/sysroot/include build/sysroot/lib build/sysroot/COPYRIGHT "$top/sysroot"
+install -m 644 linker.ld build/crt0.o build/kernel.o build/kernel-selftests.o build/libmargay.a \
+	build/region.json "$top"
+chmod -R u=rwX,go=rX "$top"
+ln -s ../lib/margay/tools/margay "$at/bin/margay"
+ln -s ../lib/margay/tools/mpicc "$at/bin/mpicc.margay"
+
+# shellcheck disable=SC2016 # the variable is pkg-config's
+$python -IBS tools/install/pkgconfig.py "$at/lib/pkgconfig/margay.pc" \
+	'${pcfiledir}/../margay' '${root}'
+$python -IBS tools/install/pages.py "$man" "$at/share/bash-completion/completions/margay"
+install -m 644 README.md CHANGES.md docs/*.md docs/peers.json "$at/share/doc/margay"
+install -m 644 apps/*.c apps/*.h "$at/share/doc/margay/examples"
+{
+	cat LICENSE
+	echo
+	echo "The folder lib/margay/sysroot is musl, with changes; applications contain it:"
+	echo
+	cat build/sysroot/COPYRIGHT
+	echo
+	echo "The program lib/margay/tools/spawn contains parts of the GNU C library, whose"
+	echo "licence is the GNU Lesser General Public License, version 2.1 or later."
+	echo "On Debian it is /usr/share/common-licenses/LGPL-2.1; the source of the library is"
+	echo "Debian's source package glibc."
+} >"$at/share/doc/margay/copyright"
+chmod 644 "$at/lib/pkgconfig/margay.pc" "$man"/*margay*.1 "$at/share/doc/margay/copyright" \
+	"$at/share/bash-completion/completions/margay"
+
+if [ $bytecode = yes ]; then
+	if [ -n "$destdir" ]; then
+		set -- -s "$destdir" -p /
+	else
+		set --
+	fi
+	$python -IS -m compileall -q "$@" "$top/tools/margaylib"
+fi

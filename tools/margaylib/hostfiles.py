@@ -1,0 +1,158 @@
+"""Files of this host: opening what a job reads and writes, without waiting for ever.
+
+An output that is the application or an input is refused before anything is
+emptied. A named pipe is given some seconds to find its peer. What cannot be
+written while the job runs is told once, and the job ends (policy.output_failed).
+"""
+from __future__ import annotations
+
+import errno
+import os
+import select
+import stat
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from .errors import MargayError, size_text
+
+TYPE_CHECKING = False         # typing is slow to import
+if TYPE_CHECKING:
+    from .options import RunOptions
+
+PEER_SECONDS = 5.0            # for the other end of a named pipe to be opened
+PEER_TICK = 0.02
+MOST_STREAMED = 256 << 20     # bytes of a --file that has no size of its own
+WRITABLE = "name a file in a folder that you may write"
+
+Failed = Callable[[str, OSError], None]
+
+
+class OutputFile:
+    """A file of the host with a job's output: the bytes exactly as they came. What cannot be
+    written is told to `failed`, once; the rest is dropped."""
+
+    def __init__(self, name: str, path: str | Path, failed: Failed, empty: bool = True) -> None:
+        self.name = f"{name} {path}"
+        self.failed = failed
+        self.fd = open_output(name, path, empty)
+
+    def write(self, data: bytes) -> None:
+        self._try(lambda: write_all(self.fd, data))
+
+    def empty(self) -> None:
+        """Back to its beginning; a pipe or a device has none."""
+        if self.fd >= 0 and stat.S_ISREG(os.fstat(self.fd).st_mode):
+            self._try(lambda: (os.ftruncate(self.fd, 0), os.lseek(self.fd, 0, os.SEEK_SET)))
+
+    def close(self) -> None:
+        if self.fd >= 0:
+            fd, self.fd = self.fd, -1
+            try:
+                os.close(fd)
+            except OSError as error:      # a file server may say only now that there is no room
+                self.failed(self.name, error)
+
+    def _try(self, act: Callable[[], object]) -> None:
+        if self.fd < 0:
+            return
+        try:
+            act()
+        except OSError as error:
+            os.close(self.fd)
+            self.fd = -1
+            self.failed(self.name, error)
+
+
+def write_all(fd: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(fd, view):]
+
+
+def open_output(name: str, path: str | Path, empty: bool = True) -> int:
+    """A descriptor to write to. A named pipe must get its reader soon."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NONBLOCK | (os.O_TRUNC if empty else 0)
+    until = time.monotonic() + PEER_SECONDS
+    while True:
+        try:
+            fd = os.open(path, flags, 0o666)
+            break
+        except OSError as error:
+            if error.errno != errno.ENXIO:
+                raise MargayError(f"{name} {path}: {error.strerror}", WRITABLE) from None
+            if time.monotonic() >= until:
+                raise MargayError(f"{name} {path}: a named pipe that nothing reads",
+                                  "start its reader first") from None
+            time.sleep(PEER_TICK)
+    os.set_blocking(fd, True)
+    return fd
+
+
+def open_input(path: str) -> int:
+    """A descriptor to read from. A named pipe must get its writer soon."""
+    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    if stat.S_ISFIFO(os.fstat(fd).st_mode):
+        writer = select.poll()
+        writer.register(fd, select.POLLIN)
+        if not writer.poll(PEER_SECONDS * 1000):
+            os.close(fd)
+            raise MargayError(f"--file {path}: a named pipe to which nothing is written",
+                              "start its writer first")
+    os.set_blocking(fd, True)
+    return fd
+
+
+def read_stream(path: str, fd: int) -> bytes:
+    """All that a pipe or a device has, if that is not endless."""
+    pieces, total = [], 0
+    while piece := os.read(fd, 1 << 20):
+        pieces.append(piece)
+        total += len(piece)
+        if total > MOST_STREAMED:
+            raise MargayError(f"--file {path} has no end within {size_text(MOST_STREAMED)}",
+                              "put what the nodes need of it into a file")
+    return b"".join(pieces)
+
+
+def check_outputs(options: RunOptions, application: Path) -> None:
+    """No output is the application, an input or another output: it would be overwritten."""
+    taken = {_identity(application): "the application"}
+    for file in options.files:
+        if not file.out:
+            taken[_identity(file.path)] = f"--file {file.path}"
+    if options.boot:
+        taken[_identity(options.boot)] = f"--boot {options.boot}"
+    taken.pop(None, None)
+    for name, path in _outputs(options):
+        identity = _identity(path)
+        if identity in taken:
+            raise MargayError(f"{name} {path} is {taken[identity]}, which it would overwrite",
+                              "name another file")
+        if identity:
+            taken[identity] = f"{name} {path} as well"
+
+
+def _outputs(options: RunOptions) -> list[tuple[str, str | Path]]:
+    found: list[tuple[str, str | Path]] = [
+        ("--out", file.path) for file in options.files if file.out]
+    found += [(name, path) for name, path in
+              (("--json", options.json), ("--pcap", options.pcap), ("-o", options.output)) if path]
+    if options.output_dir:
+        found += [("--output-dir", options.output_dir / rank_file(rank, stream))
+                  for rank in range(options.nodes) for stream in (1, 2)]
+    return found
+
+
+def rank_file(rank: int, stream: int) -> str:
+    """A rank's file in --output-dir."""
+    return f"rank{rank}.{'out' if stream == 1 else 'err'}"
+
+
+def _identity(path: str | Path) -> object:
+    """What two paths of one file have in common; None for what can be shared, like a device."""
+    try:
+        status = os.stat(path)
+    except OSError:
+        return os.path.realpath(path)
+    return (status.st_dev, status.st_ino) if stat.S_ISREG(status.st_mode) else None

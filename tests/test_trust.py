@@ -125,7 +125,8 @@ def test_rule17_another_node_of_the_job_answers(margay, app, tmp_path, port, aut
         time.sleep(0.02)
         first = len(node2.said)
         for request in unanswered(capture).values():
-            node2.lies(request)
+            if sort_of(request) not in seen or len(node2.said) < DROPS // 2:
+                node2.lies(request)       # not DROPS lies before all sorts were seen
             seen.add(sort_of(request))
         node2.speak(first)
         time.sleep(0.05)                          # and is believed, or not

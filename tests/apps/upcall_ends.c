@@ -85,6 +85,7 @@ static void wait_for_death(ptl_handle_eq_t eq)
 	if (r.job.rank == 0) {
 		EQUAL(PtlMDBind(r.job.ni, memory(r.out, 8, PTL_MD_THRESH_INF, 0, eq), PTL_RETAIN,
 		                &md), PTL_OK);
+		say("rank 0 puts\n");
 		for (;;) {
 			EQUAL(PtlPut(md, PTL_ACK_REQ, margay_process(1), PT, 0, 1, 0, 0), PTL_OK);
 			nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);

@@ -82,15 +82,20 @@ long linux_write(int fd, const void *from, size_t bytes)
 	return linux_pwrite(fd, from, bytes, (off_t)MARGAY_HERE);
 }
 
+/* Where the next part of a vector is, `done` bytes after its first. */
+static off_t next_place(off_t offset, long done)
+{
+	return offset == (off_t)MARGAY_HERE ? offset : offset + done;
+}
+
 /* Ends at the first part that is not filled. */
-long linux_readv(int fd, const struct iovec *parts, int count)
+static long read_parts(int fd, const struct iovec *parts, int count, off_t offset)
 {
 	long total = 0;
 
-	if (count < 0 || count > IOV_MAX)
-		return -EINVAL;
 	for (int i = 0; i < count; i++) {
-		long got = linux_read(fd, parts[i].iov_base, parts[i].iov_len);
+		long got = linux_pread(fd, parts[i].iov_base, parts[i].iov_len,
+		                       next_place(offset, total));
 
 		if (got < 0)
 			return total ? total : got;
@@ -99,6 +104,18 @@ long linux_readv(int fd, const struct iovec *parts, int count)
 			break;
 	}
 	return total;
+}
+
+long linux_readv(int fd, const struct iovec *parts, int count)
+{
+	return count < 0 || count > IOV_MAX ? -EINVAL :
+	       read_parts(fd, parts, count, (off_t)MARGAY_HERE);
+}
+
+long linux_preadv(int fd, const struct iovec *parts, int count, off_t offset)
+{
+	return count < 0 || count > IOV_MAX || offset < 0 ? -EINVAL :
+	       read_parts(fd, parts, count, offset);
 }
 
 static long write_together(int fd, const struct iovec *parts, int count)
@@ -110,11 +127,31 @@ static long write_together(int fd, const struct iovec *parts, int count)
 	return linux_write(fd, line, (size_t)(next - line));
 }
 
+/* Ends at the first part that is not written whole; an empty part is written only if all are. */
+static long write_parts(int fd, const struct iovec *parts, int count, off_t offset)
+{
+	long total = 0;
+
+	for (int i = 0; i < count; i++) {
+		long gone;
+
+		if (!parts[i].iov_len && (total || i + 1 < count))
+			continue;
+		gone = linux_pwrite(fd, parts[i].iov_base, parts[i].iov_len,
+		                    next_place(offset, total));
+		if (gone < 0)
+			return total ? total : gone;
+		total += gone;
+		if ((size_t)gone < parts[i].iov_len)
+			break;
+	}
+	return total;
+}
+
 /* A line that stdio writes as two parts leaves as one message. */
 long linux_writev(int fd, const struct iovec *parts, int count)
 {
 	size_t bytes = 0;
-	long total = 0;
 	int filled = 0;
 
 	if (count < 0 || count > IOV_MAX)
@@ -125,57 +162,14 @@ long linux_writev(int fd, const struct iovec *parts, int count)
 		if (bytes > LINE_BYTES)
 			break;
 	}
-	if (filled > 1 && bytes <= LINE_BYTES)
-		return write_together(fd, parts, count);
-	for (int i = 0; i < count; i++) {
-		long gone;
-
-		if (!parts[i].iov_len && (total || i + 1 < count))
-			continue;
-		gone = linux_write(fd, parts[i].iov_base, parts[i].iov_len);
-		if (gone < 0)
-			return total ? total : gone;
-		total += gone;
-		if ((size_t)gone < parts[i].iov_len)
-			break;
-	}
-	return total;
-}
-
-long linux_preadv(int fd, const struct iovec *parts, int count, off_t offset)
-{
-	long total = 0;
-
-	if (count < 0 || count > IOV_MAX || offset < 0)
-		return -EINVAL;
-	for (int i = 0; i < count; i++) {
-		long got = linux_pread(fd, parts[i].iov_base, parts[i].iov_len, offset + total);
-
-		if (got < 0)
-			return total ? total : got;
-		total += got;
-		if ((size_t)got < parts[i].iov_len)
-			break;
-	}
-	return total;
+	return filled > 1 && bytes <= LINE_BYTES ? write_together(fd, parts, count) :
+	       write_parts(fd, parts, count, (off_t)MARGAY_HERE);
 }
 
 long linux_pwritev(int fd, const struct iovec *parts, int count, off_t offset)
 {
-	long total = 0;
-
-	if (count < 0 || count > IOV_MAX || offset < 0)
-		return -EINVAL;
-	for (int i = 0; i < count; i++) {
-		long gone = linux_pwrite(fd, parts[i].iov_base, parts[i].iov_len, offset + total);
-
-		if (gone < 0)
-			return total ? total : gone;
-		total += gone;
-		if ((size_t)gone < parts[i].iov_len)
-			break;
-	}
-	return total;
+	return count < 0 || count > IOV_MAX || offset < 0 ? -EINVAL :
+	       write_parts(fd, parts, count, offset);
 }
 
 /* Room behind the end is made by writing zeros; a hole before it stays one. */

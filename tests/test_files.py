@@ -7,7 +7,7 @@ import shutil
 import signal
 import subprocess
 import threading
-from errno import EACCES, EEXIST, EISDIR, ENOENT, ENOSPC, ENOTDIR, EROFS
+from errno import EACCES, EBUSY, EEXIST, EFBIG, EISDIR, ENOENT, ENOSPC, ENOTDIR, EROFS
 from pathlib import Path
 
 import pytest
@@ -269,6 +269,24 @@ def test_full_memory(margay, app):
     run = margay("run", "--no-prefix", "--tmp", 2, app("file_cases"), "full", "/tmp/file").ok()
     run.prints(rf"^full: error {ENOSPC} after (19\d\d|20[0-4]\d) KB$")
     run.prints("^works again$")
+
+
+@pytest.mark.nodes(1)
+def test_too_far(margay, app):
+    run = margay("run", "--no-prefix", app("file_cases"), "far", "/tmp/file").ok()
+    assert run.lines == [f"pwrite /tmp/file: {-EFBIG}", "fallocate /tmp/file: 0"]
+
+
+@pytest.mark.nodes(1)
+def test_refused_rename(margay, app, tmp_path):
+    """The host refuses to rename what is mounted: the open file that it would have replaced has its
+    name still, and no other."""
+    script = ('echo one >kept; >from; mount --bind kept from; echo two >onto; "$0" "$@" && '
+              'umount from && ls -A')
+    run = in_small_disc(margay, tmp_path, script, "run", "--no-prefix", app("file_cases"), "refused",
+                        "from", "onto").ok()
+    assert run.lines == [f"rename from: {-EBUSY}", "open before: two", "open after: two",
+                         "from", "kept", "onto"]
 
 
 # --- what it costs

@@ -388,6 +388,29 @@ static void changes(const char *folder)
 	tell("fchmod", ".", fchmod(fd, 0700));
 }
 
+/* far PATH: a write behind what any file can have. */
+static void far_away(const char *path)
+{
+	int fd = open(path, O_RDWR | O_CREAT, 0644);
+	struct stat found;
+
+	tell("pwrite", path, pwrite(fd, "x", 1, 1L << 60));
+	tell("fallocate", path, posix_fallocate(fd, 0x7fffffffffffffff, 1) == EFBIG ? 0 : -1);
+	CHECK(!fstat(fd, &found) && found.st_size == 0);
+}
+
+/* refused FROM ONTO: FROM cannot be renamed, and ONTO is open. */
+static void refused(const char *from, const char *onto)
+{
+	int fd = open(onto, O_RDONLY), again;
+	char text[2][8] = { "" };
+
+	tell("rename", from, rename(from, onto));
+	again = open(onto, O_RDONLY);
+	CHECK(read(fd, text[0], 7) >= 0 && read(again, text[1], 7) >= 0);
+	printf("open before: %sopen after: %s", text[0], text[1]);
+}
+
 int main(int argc, char **argv)
 {
 	const char *name = argc > 1 ? argv[1] : "", *text = argc > 2 ? argv[2] : "";
@@ -413,6 +436,10 @@ int main(int argc, char **argv)
 		reach(argv + 2);
 	else if (!strcmp(name, "swapped") && argc > 4)
 		swapped(text, argv[3], strtol(argv[4], NULL, 0));
+	else if (!strcmp(name, "far"))
+		far_away(text);
+	else if (!strcmp(name, "refused") && argc > 3)
+		refused(text, argv[3]);
 	else if (!strcmp(name, "changes"))
 		changes(text);
 	else

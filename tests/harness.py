@@ -17,7 +17,7 @@ import subprocess
 import threading
 import time
 import uuid
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Iterator
 
@@ -269,6 +269,33 @@ def command_line(pid: int) -> str:
             "utf-8", "replace")
     except OSError:
         return ""
+
+
+def stop(pid: int) -> float:
+    """Stops all threads of a process; returns, when all stand still, the moment of asking."""
+    asked = time.monotonic()
+    os.kill(pid, signal.SIGSTOP)
+    while not set(states(pid)) <= set("TtZX"):
+        time.sleep(0.001)
+    return asked
+
+
+def states(pid: int) -> list[str]:
+    """Of all threads of a process, as /proc has them; some may end meanwhile."""
+    found = []
+    for path in Path(f"/proc/{pid}/task").glob("*/stat"):
+        with suppress(OSError):
+            found.append(path.read_text().rsplit(")", 1)[1].split()[0])
+    return found
+
+
+def cpu_seconds(pid: int) -> float:
+    """What a process has used; 0 if it is gone."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+    except OSError:
+        return 0.0
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def belongs(pid: int, session: int, tag: str) -> bool:

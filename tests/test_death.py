@@ -7,16 +7,13 @@ import re
 import signal
 import time
 from contextlib import suppress
-from pathlib import Path
 
 import pytest
 
-from harness import HANG
+from harness import HANG, cpu_seconds, states, stop
 
 pytestmark = pytest.mark.death
 
-# From the death of a node to the end of the job (the product's own promise).
-SURVIVAL = 5.0
 LONG = 240.0                   # a deadline that only detects a hang
 LOOKS = 50                     # at a node, in a second
 
@@ -29,7 +26,7 @@ def kill_at_random(margay, app, nodes: int, seed: int) -> None:
     live.wait_for(r"^(\[0\] )?running$")
     time.sleep(rng.random() * 0.3)            # the moment is what the seed varies
     os.kill(live.nodes()[victim], signal.SIGKILL)
-    run = live.wait(SURVIVAL)
+    run = live.wait()
     run.status(128 + signal.SIGKILL)
     run.says(rf"margay: .*rank {victim}\b.*died")
     assert "still running" not in run.stderr, f"a survivor hung\n{run.describe()}"
@@ -62,17 +59,19 @@ def test_killed_while_the_others_wait(margay, app, how):
     live = margay.start("run", "-n", 3, app("waits"), how)
     live.wait_for(r"rank \d waits$", count=3)
     os.kill(live.nodes()[1], signal.SIGKILL)
-    live.wait(SURVIVAL).status(137).says(r"margay: .*rank 1\b.*died")
+    run = live.wait().status(137)
+    run.says(r"margay: .*rank 1\b.*died")
+    run.says(r"^margay: ended ranks 0 and 2: still running 2 s after that$")
 
 
 def test_killed_before_main(margay, app):
     """A node that dies while it boots."""
     live = margay.start("run", "-n", 2, app("waits"), "event")
-    end = time.monotonic() + 20
+    end = time.monotonic() + HANG
     while 1 not in (nodes := live.nodes()) and time.monotonic() < end:
         time.sleep(0.001)
     os.kill(nodes[1], signal.SIGKILL)
-    live.wait(20).status(137).says(r"margay: .*rank 1\b.*died")
+    live.wait().status(137).says(r"margay: .*rank 1\b.*died")
 
 
 def test_two_killed_at_once(margay, app):
@@ -83,32 +82,23 @@ def test_two_killed_at_once(margay, app):
     os.kill(nodes[1], signal.SIGKILL)
     os.kill(nodes[3], signal.SIGKILL)
     live.signal(signal.SIGCONT)
-    live.wait(SURVIVAL).status(137).says(r"margay: .*rank [13]\b.*died")
+    live.wait().status(137).says(r"margay: .*rank [13]\b.*died")
 
 
 @pytest.mark.spin(2)
 def test_put_that_was_under_way(margay, app):
     """A put that has begun at its target ends there with a failure when its initiator dies."""
-    seen = []
+    seen: list[str] = []
     while "failed" not in seen and len(seen) < 6:
         live = margay.start("run", "-n", 2, app("halfput"))
         live.wait_for(r"^\[\d\] running$", count=2)
         time.sleep(0.02 * len(seen))
         os.kill(live.nodes()[0], signal.SIGKILL)
-        seen += live.wait(SURVIVAL).status(137).of_rank(1)[1:]
-        assert seen and seen[-1] in ("failed", "between", "broken"), seen
+        run = live.wait().status(137)
+        said = run.of_rank(1)[1:]
+        assert said in (["failed"], ["between"], ["broken"]), run.describe()
+        seen += said
     assert "failed" in seen, f"no put was under way in {len(seen)} tries"
-
-
-def cpu_seconds(pid: int) -> float:
-    fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-
-def is_awake(pid: int) -> bool:
-    """One of its threads runs, or would if it had a core."""
-    stats = [path.read_text() for path in Path(f"/proc/{pid}/task").glob("*/stat")]
-    return any(stat.rsplit(")", 1)[1].split()[0] == "R" for stat in stats)
 
 
 def await_halt(pid: int) -> None:
@@ -119,7 +109,7 @@ def await_halt(pid: int) -> None:
         assert time.monotonic() < end, "a waiting node burns its core"
         awake = 0
         for _ in range(LOOKS):
-            awake += is_awake(pid)
+            awake += "R" in states(pid)        # it runs, or would if it had a core
             time.sleep(1 / LOOKS)
 
 
@@ -134,9 +124,9 @@ def stopped_node(margay, app, nodes: int, seed: int) -> None:
         time.sleep(moment)
         machines = live.nodes()
         with suppress(KeyError, ProcessLookupError):
-            os.kill(machines[victim], signal.SIGSTOP)
-            if b"done" not in live.out:           # none is before all are
-                break
+            stop(machines[victim])
+            if b"done" not in live.out and "T" in states(machines[victim]):
+                break                             # none is done before all are
             os.kill(machines[victim], signal.SIGCONT)
         live.wait(LONG).ok()                      # too late: the traffic was over
         rounds *= 2
@@ -169,7 +159,7 @@ def test_waiting_nodes_burn_no_core(margay, app, how):
     """Nodes that wait are halted: hardly any processor time in a second."""
     live = margay.start("run", "-n", 2, app("waits"), how, input=None if how != "stdin" else b"")
     if how == "stdin":
-        live.wait(20).ok()                    # end of file at once
+        live.wait().ok()                    # end of file at once
         return
     live.wait_for(r"rank \d waits$", count=2)
     machines = live.nodes()
@@ -178,7 +168,7 @@ def test_waiting_nodes_burn_no_core(margay, app, how):
     time.sleep(1)
     burnt = {rank: cpu_seconds(pid) - before[rank] for rank, pid in machines.items()}
     live.signal(signal.SIGTERM)
-    live.wait(20).status(143)
+    live.wait().status(143)
     assert max(burnt.values()) < 0.3, burnt
 
 
@@ -189,7 +179,7 @@ def test_death_during_a_barrier(margay, app, nodes, victim):
     live = margay.start("run", "-n", nodes, app("ptl_barrier"), "death")
     live.wait_for(r"^\[0\] running$")
     os.kill(live.nodes()[victim], signal.SIGKILL)
-    run = live.wait(SURVIVAL).status(128 + signal.SIGKILL)
+    run = live.wait().status(128 + signal.SIGKILL)
     for rank in set(range(nodes)) - {victim}:
         assert f"rank {rank}: PTL_FAIL" in run.of_rank(rank), run.describe()
     assert "still running" not in run.stderr, run.describe()

@@ -3,11 +3,11 @@
  * test; rank 1 looks at the events. A put that has begun in its memory must end
  * there too, with PTL_NI_FAIL if its initiator dies on the way. Rank 1 prints
  * "failed" (a put ended so), "between" (none was under way), "broken" (rank 0 held
- * the lock of rank 1's block) or "hangs".
+ * the lock of rank 1's block) or "hangs". That rank 0 is dead it knows when a put to it fails.
  */
 #include "job.h"
 
-enum { PT = 4, BYTES = 16 << 20, PATIENCE = 1000 /* ms */ };
+enum { PT = 4, BYTES = 16 << 20, LOOK = 50, PATIENCE = 1000 /* ms */ };
 
 static void send(struct job *job, char *block)
 {
@@ -23,17 +23,37 @@ static void send(struct job *job, char *block)
 	}
 }
 
-static const char *watch(ptl_handle_eq_t eq)
+/* Whether a put to rank 0 succeeds, in *result; what the calls say. */
+static int ask(struct job *job, int *result)
+{
+	ptl_event_t event = { 0 };
+	int rc = PtlPut(job->signal, PTL_ACK_REQ, margay_process(0), JOB_PORTAL, 0, 0, 0, 0);
+
+	if (rc == PTL_OK)
+		rc = PtlEQWait(job->eq, &event);
+	*result = event.ni_fail_type;
+	return rc;
+}
+
+static const char *watch(struct job *job, ptl_handle_eq_t eq)
 {
 	ptl_event_t event = { .type = PTL_EVENT_PUT_END };
-	int which, rc;
+	int which, rc, result = PTL_NI_OK;
 
-	while ((rc = PtlEQPoll(&eq, 1, PATIENCE, &event, &which)) == PTL_OK)
-		if (event.ni_fail_type == PTL_NI_FAIL)
-			return "failed";
-	if (rc == PTL_FAIL)
-		return "broken";
-	return event.type == PTL_EVENT_PUT_START ? "hangs" : "between";
+	for (;;) {
+		int is_dead = result != PTL_NI_OK;
+
+		rc = PtlEQPoll(&eq, 1, is_dead ? PATIENCE : LOOK, &event, &which);
+		if (rc == PTL_OK || rc == PTL_EQ_DROPPED) {
+			if (event.ni_fail_type == PTL_NI_FAIL)
+				return "failed";
+			continue;
+		}
+		if (rc == PTL_EQ_EMPTY && is_dead)
+			return event.type == PTL_EVENT_PUT_START ? "hangs" : "between";
+		if (rc != PTL_EQ_EMPTY || ask(job, &result) != PTL_OK)
+			return "broken";
+	}
 }
 
 int main(void)
@@ -53,6 +73,6 @@ int main(void)
 	fflush(stdout);
 	if (job.rank == 0)
 		send(&job, block);
-	puts(watch(eq));
+	puts(watch(&job, eq));
 	return 0;
 }

@@ -6,16 +6,16 @@
  *             the others; rank 1 does not until it is killed: it fails, for all of them and
  *             for ever, and at once for the next life.
  *   put       Rank 0 puts to rank 1 all the time, and says "talks" when it has heard from
- *             it. What is under way when the test stops rank 1 and then kills it fails, and
- *             is all that does: what rank 0 sends right then arrives at the next life.
+ *             it. The test stops rank 1, makes the file "stopped", and kills rank 1 when rank 0
+ *             has said that puts are "under way" since then. They fail, and are all that does:
+ *             what rank 0 sends right then arrives at the next life.
  */
 #include "check.h"
 #include "job.h"
 #include <string.h>
 #include <unistd.h>
 
-
-enum { PT = 4, BYTES = 40000, PUTS = 5, ROUNDS = 3 };
+enum { PT = 4, BYTES = 40000, PUTS = 5, ROUNDS = 3, LOOK_MS = 10 };
 
 static struct job job;
 
@@ -84,10 +84,41 @@ static void put_until_taken(ptl_handle_md_t md, int life)
 	} while (result != PTL_NI_OK);
 }
 
+static int put_some(ptl_handle_md_t md)
+{
+	for (int i = 0; i < PUTS; i++)
+		put(md, 1);
+	return PUTS;
+}
+
+/* Until puts fail that are under way when rank 1 dies, and all have ended. */
+static void put_until_death(ptl_handle_md_t md)
+{
+	int open = 0, failed = 0, is_stopped = 0, which, rc;
+	ptl_event_t event;
+
+	do {
+		if (!is_stopped && !failed && access("stopped", F_OK) == 0) {
+			is_stopped = 1;
+			open += put_some(md);
+			say("under way");
+		}
+		if (open == 0)
+			open += put_some(md);
+		while (open && (rc = PtlEQPoll(&job.eq, 1, LOOK_MS, &event, &which)) != PTL_EQ_EMPTY) {
+			job_check(rc, "PtlEQPoll");
+			EQUAL(event.type, PTL_EVENT_ACK);
+			CHECK(event.ni_fail_type == PTL_NI_FAIL ||
+			      (event.ni_fail_type == PTL_NI_OK && !failed));
+			failed += event.ni_fail_type != PTL_NI_OK;
+			open--;
+		}
+	} while (open || !failed);
+}
+
 static void sender(void)
 {
 	ptl_handle_md_t md;
-	int failed = 0;
 
 	job_check(PtlMDBind(job.ni, job_memory(bytes, BYTES, PTL_MD_EVENT_START_DISABLE |
 	                                       PTL_MD_EVENT_END_DISABLE | PTL_MD_EVENT_DROPPED,
@@ -95,16 +126,7 @@ static void sender(void)
 	                    PTL_RETAIN, &md), "PtlMDBind");
 	put_until_taken(md, 1);
 	say("talks");
-	while (!failed) {
-		for (int i = 0; i < PUTS; i++)
-			put(md, 1);
-		for (int i = 0; i < PUTS; i++) {
-			int result = ack();
-
-			CHECK(result == PTL_NI_FAIL || (result == PTL_NI_OK && !failed));
-			failed += result != PTL_NI_OK;
-		}
-	}
+	put_until_death(md);
 	put_until_taken(md, 2);
 	say("arrived");
 }

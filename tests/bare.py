@@ -6,12 +6,14 @@ whose letters it compares with drivers/font.c. Used by test_baremetal.py.
 from __future__ import annotations
 
 import json
+import os
 import re
+import signal
 import socket
 import time
 from pathlib import Path
 
-from harness import HANG, ROOT, Live, Margay
+from harness import HANG, ROOT, Live, Margay, stop
 
 QEMU = Path("/usr/bin/qemu-system-x86_64")
 OVMF = "/usr/share/ovmf/OVMF.fd"
@@ -124,3 +126,31 @@ def wired(folder: Path, nodes: int) -> None:
     while not all((folder / f"wire{node}").exists() for node in range(1, nodes)):
         assert time.monotonic() < end, "the first board's QEMU has made no hub"
         time.sleep(0.02)
+
+
+def next_reading(pid: int, serial: Path) -> tuple[int, float, float]:
+    """What a node prints as the time after it was stopped, and between which two moments of
+    this host's clock it has read that, however late we are."""
+    stop(pid)
+    seen = serial.stat().st_size
+    least = time.monotonic()
+    os.kill(pid, signal.SIGCONT)
+    while not (found := re.findall(rb"(?<=\n)(\d+) ns\r?\n", serial.read_bytes()[seen:])):
+        time.sleep(0.001)
+    return int(found[0]), least, time.monotonic()
+
+
+def clock_goes_right(live: Live, serial: Path) -> None:
+    """The clock that a node prints on its serial port, a file, goes as this host's does, between
+    bounds that hold on a slow host as well."""
+    pid = live.process.pid
+    while b" ns" not in (serial.read_bytes() if serial.exists() else b""):
+        assert live.process.poll() is None
+        time.sleep(0.01)
+    first, least, most = next_reading(pid, serial)
+    span = 0.0
+    while span < 1 or last_most - last_least + most - least > 0.05 * span:
+        time.sleep(0.5)
+        last, last_least, last_most = next_reading(pid, serial)
+        span = last_least - most
+    assert (last_least - most) * 0.95 < (last - first) / 1e9 < (last_most - least) * 1.05

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from bare import clock_goes_right
 from harness import ROOT, stop
 
 pytestmark = pytest.mark.boot
@@ -81,18 +82,6 @@ def test_kernel_option_of_plain_qemu(margay, app, machine):
     run.prints(r"margay: rank 0 exited with status 0\r?$")
 
 
-def next_reading(pid: int, serial: Path) -> tuple[int, float, float]:
-    """What a node prints as the time after it was stopped, and between which two moments of
-    this host's clock it has read that, however late we are."""
-    stop(pid)
-    seen = serial.stat().st_size
-    least = time.monotonic()
-    os.kill(pid, signal.SIGCONT)
-    while not (found := re.findall(rb"(?<=\n)(\d+) ns\r?\n", serial.read_bytes()[seen:])):
-        time.sleep(0.001)
-    return int(found[0]), least, time.monotonic()
-
-
 def calibrates(trace: Path) -> bool:
     """The APIC's timer runs for the calibration of the clock, and was not yet set again."""
     counts = re.findall(r"0x380 = (\w+)\n", trace.read_text() if trace.exists() else "")
@@ -114,16 +103,7 @@ def test_clock_with_much_local_memory(margay, app, tmp_path):
     time.sleep(5 + stop(pid) - time.monotonic())
     assert calibrates(trace)
     os.kill(pid, signal.SIGCONT)
-    while b" ns" not in (serial.read_bytes() if serial.exists() else b""):
-        assert live.process.poll() is None
-        time.sleep(0.01)
-    first, least, most = next_reading(pid, serial)
-    span = 0.0
-    while span < 1 or last_most - last_least + most - least > 0.05 * span:
-        time.sleep(0.5)
-        last, last_least, last_most = next_reading(pid, serial)
-        span = last_least - most
-    assert (last_least - most) * 0.95 < (last - first) / 1e9 < (last_most - least) * 1.05
+    clock_goes_right(live, serial)
 
 
 def test_interrupts_that_nobody_wants(margay, app):

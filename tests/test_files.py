@@ -204,10 +204,12 @@ def test_messages_beside_a_file_call(margay, app, way):
 
 @pytest.mark.nodes(3)
 def test_killed_while_it_writes(margay, app, tmp_path):
-    live = margay.start("run", "-n", 3, "--no-prefix", app("file_cases"), "killed", 1)
+    live = margay.start("run", "-n", 3, "--no-prefix", "--on-death", "continue", app("file_cases"),
+                        "killed", 1)
     live.wait_for("^writes$")
     live.wait_for("^waits$", count=2)
     os.kill(live.nodes()[1], signal.SIGKILL)
+    live.wait_for(r"rank 1\b.*died")
     (tmp_path / "stop").touch()
     run = live.wait().status(128 + signal.SIGKILL)
     run.says(r"margay: .*rank 1\b.*died")

@@ -9,6 +9,7 @@ import signal
 import stat
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -32,24 +33,24 @@ def waiting(margay, app, nodes: int = 2, how: str = "event", *options):
 def test_signal_ends_the_job(margay, app, how, number, status):
     live = waiting(margay, app, 2, how)
     live.signal(number)
-    live.wait(20).status(status)
+    live.wait().status(status)
 
 
 @pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGINT])
 def test_signal_while_the_nodes_boot(margay, app, number):
     live = margay.start("run", "--accel", "tcg", "-n", 8, app("waits"), "sleep")
-    end = time.monotonic() + 20
+    end = time.monotonic() + HANG
     while not live.nodes() and time.monotonic() < end:
         time.sleep(0.001)
     live.signal(number)
-    live.wait(20).status(128 + number)
+    live.wait().status(128 + number)
 
 
 def test_ctrl_c_of_a_terminal(margay, app):
     """A terminal signals the whole foreground group: no node may die of it."""
     live = waiting(margay, app, 2, "event")
     os.killpg(live.process.pid, signal.SIGINT)
-    run = live.wait(20).status(130)
+    run = live.wait().status(130)
     assert "died" not in run.stderr
 
 
@@ -57,7 +58,9 @@ def test_second_ctrl_c_ends_at_once(margay, app):
     live = waiting(margay, app, 4, "spin")
     live.signal(signal.SIGINT)
     live.signal(signal.SIGINT)
-    live.wait(20).status(130)
+    run = live.wait()
+    # The second one may find Python on its way out, where nothing holds it back any more.
+    assert run.returncode in (130, -signal.SIGINT) and "Traceback" not in run.stderr, run.describe()
 
 
 def test_killed_launcher_leaves_nothing(margay, app):
@@ -65,7 +68,7 @@ def test_killed_launcher_leaves_nothing(margay, app):
     live = waiting(margay, app, 4, "spin")
     assert len(live.nodes()) == 4
     os.kill(live.process.pid, signal.SIGKILL)
-    live.wait(20).status(-signal.SIGKILL)
+    live.wait().status(-signal.SIGKILL)
 
 
 def test_timeout(margay, app):
@@ -77,27 +80,34 @@ def test_timeout_does_not_disturb_a_short_job(margay, app):
     margay("run", "--timeout", 50, app("hello")).ok()
 
 
+def ask_until(live, *patterns: bytes) -> None:
+    """Sends SIGQUIT until standard error has a line of each: a rank's line comes a while before
+    the rank is where it stays.
+    """
+    end = time.monotonic() + HANG
+    while not all(re.search(pattern, live.err, re.M) for pattern in patterns):
+        assert time.monotonic() < end and live.process.poll() is None, bytes(live.err)
+        live.signal(signal.SIGQUIT)
+        time.sleep(0.3)
+
+
 def test_sigquit_prints_what_each_rank_does(margay, app):
     """Backtraces of all ranks, and what they wait for; the job goes on."""
     live = waiting(margay, app, 2, "event")
-    live.signal(signal.SIGQUIT)
-    live.wait_for(r"#\d+ 0x[0-9a-f]+ wait_for_event at .*waits\.c:\d+$", count=2)
-    live.wait_for(r"rank [01].*(wait|event)", count=2)
+    ask_until(live, *(rb"^margay: rank %d \(node %d\) waits for an event \(PtlEQWait\)$" % (rank, rank)
+                      for rank in range(2)),
+              *(rb"^margay: \[%d\] +#\d+ 0x[0-9a-f]+ wait_for_event at .*waits\.c:\d+$" % rank
+                for rank in range(2)))
     assert live.process.poll() is None
     live.signal(signal.SIGTERM)
-    live.wait(20).status(143)
+    live.wait().status(143)
 
 
 def test_sigquit_while_a_rank_computes(margay, app):
     live = waiting(margay, app, 1, "spin")
-    computing = rb"#\d+ 0x[0-9a-f]+ compute at .*waits\.c:\d+$"
-    end = time.monotonic() + HANG
-    while not re.search(computing, live.err, re.M):   # from the line to the loop takes a while
-        assert time.monotonic() < end, bytes(live.err)
-        live.signal(signal.SIGQUIT)
-        time.sleep(0.3)
+    ask_until(live, rb"#\d+ 0x[0-9a-f]+ compute at .*waits\.c:\d+$")
     live.signal(signal.SIGINT)
-    live.wait(20).status(130)
+    live.wait().status(130)
 
 
 def test_two_machines_at_once(margay, app):
@@ -138,7 +148,7 @@ def test_output_to_a_reader_that_leaves(margay, app):
     live = margay.start("run", app("output"), "lines", 20_000)
     live.wait_for(r"^0+$")
     live.leave()
-    run = live.wait(60)
+    run = live.wait()
     assert "Traceback" not in run.stderr
 
 
@@ -314,8 +324,11 @@ def test_nodes_bound_to_cores(margay, app):
     for rank, pid in nodes.items():
         core = cores[rank % len(cores)]
         assert (rank, pid, core) in [tuple(map(int, match.groups())) for match in said]
+        kept = [os.sched_getaffinity(pid)]
         for thread in Path(f"/proc/{pid}/task").iterdir():
-            assert os.sched_getaffinity(int(thread.name)) == {core}
+            with suppress(ProcessLookupError):        # QEMU ends what it has no work for
+                kept.append(os.sched_getaffinity(int(thread.name)))
+        assert len(kept) > 2 and all(one == {core} for one in kept), kept
     live.signal(signal.SIGTERM)
     assert live.wait().returncode == 143
 
@@ -412,10 +425,11 @@ def test_options_of_mpirun(margay, app, options):
 
 
 def test_gdb_stops_in_main(margay, app):
+    """The job ends with gdb, and gdb with rank 1, which rank 0 lets go when it has printed."""
     run = margay("gdb", "-n", 2, "--rank", 1, "--batch", "--ex", "info source", "--ex", "continue",
-                 app("hello"), timeout=100)
-    assert "hello.c" in run.stdout + run.stderr
-    assert "hello from rank 0 of 2" in run.stdout + run.stderr
+                 app("ring"), 3, timeout=100)
+    assert "ring.c" in run.stdout + run.stderr
+    assert "ring: 3 laps over 2 ranks" in run.stdout + run.stderr
 
 
 def test_nothing_stays_behind_is_checked(margay, tmp_path):
@@ -424,7 +438,7 @@ def test_nothing_stays_behind_is_checked(margay, tmp_path):
     script.write_text("#!/bin/sh\nsleep 100 >/dev/null 2>&1 &\n: >$TMPDIR/left\nexit 0\n")
     script.chmod(0o755)
     live = margay.start(program=script)
-    live.process.wait(20)
+    live.process.wait(HANG)
     left = live.leftovers()
     assert any("sleep 100" in item for item in left), left
     assert any(item.startswith("file") and item.endswith("left") for item in left), left

@@ -435,26 +435,26 @@ def test_cc_explains_missing_functions():
 
 # --- a QEMU that does not do its part
 
-def broken_qemu(tmp_path: Path, text: str) -> dict[str, str]:
+def broken_qemu(tmp_path: Path, text: str, boot_seconds: int = 30) -> dict[str, str]:
     script = tmp_path / "qemu"
     script.write_text("#!/bin/sh\n" + text)
     script.chmod(0o755)
-    return {"MARGAY_QEMU": str(script), "MARGAY_BOOT_SECONDS": "1"}
+    return {"MARGAY_QEMU": str(script), "MARGAY_BOOT_SECONDS": str(boot_seconds)}
 
 
 def test_machine_that_never_boots(margay, app, tmp_path):
     """The message has what the node said on its serial port (descriptor 4)."""
-    env = broken_qemu(tmp_path, "echo stuck in the firmware >&4\nexec sleep 100\n")
-    run = margay("run", "-n", 3, "--accel", "tcg", app("hello"), env=env, timeout=20)
-    run.status(125).says("ranks 0 to 2 did not reach main within 1 s")
+    env = broken_qemu(tmp_path, "echo stuck in the firmware >&4\nexec sleep 100\n", 3)
+    run = margay("run", "-n", 3, "--accel", "tcg", app("hello"), env=env)
+    run.status(125).says("ranks 0 to 2 did not reach main within 3 s")
     run.says(r"\| stuck in the firmware")
     run.says("--machine")
 
 
 def test_stopped_machine_is_waited_for(margay, app, tmp_path):
     """A QEMU that somebody stopped is late, not broken: the timeout ends this job."""
-    env = broken_qemu(tmp_path, "kill -STOP $$\n")
-    run = margay("run", "--accel", "tcg", "--timeout", 3, app("hello"), env=env, timeout=20)
+    env = broken_qemu(tmp_path, "kill -STOP $$\n", 3)
+    run = margay("run", "--accel", "tcg", "--timeout", 5, app("hello"), env=env)
     assert "did not reach main" not in run.status(124).stderr
 
 
@@ -463,7 +463,7 @@ def test_stopped_machine_is_waited_for(margay, app, tmp_path):
     ("kill -ABRT $$", "gave up"), ("exit 0", "ended with status 0")])
 def test_qemu_that_refuses(margay, app, tmp_path, text, said):
     env = broken_qemu(tmp_path, text + "\n")
-    run = margay("run", "-n", 2, "--accel", "tcg", app("hello"), env=env, timeout=20)
+    run = margay("run", "-n", 2, "--accel", "tcg", app("hello"), env=env)
     run.status(125).says(rf"margay: rank [01] \(node [01]\) died: its QEMU {said}")
 
 

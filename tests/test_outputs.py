@@ -16,7 +16,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from harness import MARGAY, ROOT
+from harness import HANG, MARGAY, ROOT
 
 sys.path.insert(0, str(ROOT / "tools"))
 from margaylib import hostfiles, options, policy  # noqa: E402
@@ -212,7 +212,7 @@ def swallowed(live) -> bool:
     """Waits for the end. True: Python printed the interrupt and went on, as it does before it
     enters our `try`, and in callbacks of its own.
     """
-    end = time.monotonic() + 20
+    end = time.monotonic() + HANG
     while live.process.poll() is None and time.monotonic() < end:
         if re.search(rb"Failed checking if argv|Exception ignored in", bytes(live.err)):
             return True
@@ -228,7 +228,7 @@ def test_interrupt_at_any_moment(margay, app):
         live.signal(signal.SIGINT)
         if swallowed(live):
             live.signal(signal.SIGINT)
-        run = live.wait(20)
+        run = live.wait()
         if "Traceback" in run.stderr and ("tools/margay" not in run.stderr or
                                           re.search(r'tools/margay", line [0-3],', run.stderr)):
             continue

@@ -57,7 +57,7 @@ def test_owner_of_the_lock_dies_while_one_waits_for_a_message(margay, app):
     live = margay.start("run", "-n", 2, "--kernel", "crash=hold", app("waits"), "alone")
     live.wait_for(r"node 1 holds the lock of node 0")
     os.kill(live.nodes()[1], signal.SIGKILL)
-    run = live.wait(5).status(137)
+    run = live.wait().status(137)
     run.says(r"PtlEQWait: PTL_FAIL")
     assert "still running" not in run.stderr, run.describe()
 

@@ -18,7 +18,7 @@ if [ -z "${SOURCE_DATE_EPOCH:-}" ]; then
 	SOURCE_DATE_EPOCH=$(git log -1 --format=%ct 2>/dev/null || stat -c %Y CHANGES.md)
 fi
 export SOURCE_DATE_EPOCH
-work=$(mktemp -d)
+work=$(mktemp -d "$(realpath "$folder")/deb-XXXXXX") # beside the package, which then appears at once
 trap 'rm -rf "$work"' EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM

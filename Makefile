@@ -23,6 +23,7 @@ work  := $(filter-out help clean uninstall,$(goals))
 needs := $(if $(work),build) $(if $(filter run bench programs,$(work)),run) \
 	$(if $(filter bench,$(work)),bench) \
 	$(if $(filter programs,$(work)),programs) \
+	$(if $(filter languages check check-long,$(work)),languages) \
 	$(if $(filter check check-long,$(work)),run iso check) $(if $(filter check-long,$(work)),model)
 
 .PHONY: $(goals) inner
@@ -40,7 +41,7 @@ else
 CC    := gcc
 NASM  := nasm
 
-include net/build.mk kernel/build.mk tests/drivers/build.mk tests/fuzz/build.mk libc-glue/build.mk tools/build.mk apps/build.mk tests/bench/build.mk tools/install/build.mk
+include net/build.mk kernel/build.mk tests/drivers/build.mk tests/fuzz/build.mk libc-glue/build.mk tools/build.mk apps/build.mk tests/bench/build.mk tools/install/build.mk languages/build.mk
 
 # Built by make, run by pytest.
 HOST_PROGRAMS := build/host/check-gcc build/host/check-clang build/host/check-tsan \
@@ -54,10 +55,10 @@ all: build/kernel.o build/libmargay.a build/crt0.o build/pkgconfig/margay.pc too
 run: all build/text.txt ## boot NODES=4 nodes that count the words of a text
 	tools/margay run -n $(NODES) build/apps/wordfreq.elf build/text.txt
 
-check: all test-apps bench-apps $(HOST_PROGRAMS) pytest-there programs-short ## the regression suite; ARGS='-m faults' for a part
+check: all languages test-apps bench-apps $(HOST_PROGRAMS) pytest-there programs-short ## the regression suite; ARGS='-m faults' for a part
 	$(PYTHON) -m pytest tests $(ARGS)
 
-check-long: all test-apps bench-apps $(HOST_PROGRAMS) pytest-there programs-short ## the suite with its long tests
+check-long: all languages test-apps bench-apps $(HOST_PROGRAMS) pytest-there programs-short ## the suite with its long tests
 	$(PYTHON) -m pytest tests --long $(ARGS)
 
 bench: all bench-apps ## measure the table of figures, into build/bench.json
@@ -94,7 +95,8 @@ pytest-there:
 
 # For the list of `make help`:
 # host-check is in net/build.mk, the fuzz targets are in tests/fuzz/build.mk, install and deb
-# in tools/install/build.mk, uninstall, clean and help are above.
+# in tools/install/build.mk, languages in languages/build.mk, uninstall, clean and help above.
+languages: ## the library of C++, which margay c++ would build at its first use
 install: ## into PREFIX=/usr/local, below DESTDIR if that is given
 uninstall: ## remove what install has put there
 deb: ## a package for Debian 12, build/margay_VERSION-1_amd64.deb

@@ -8,11 +8,9 @@ list(APPEND CMAKE_MODULE_PATH "${CMAKE_CURRENT_LIST_DIR}")       # for Platform/
 set(CMAKE_SYSTEM_NAME Margay)
 set(CMAKE_SYSTEM_PROCESSOR x86_64)
 
-# Other languages get the same compiler, which says that it does not know them; the host's would
-# make programs of the host.
-foreach(language C CXX Fortran)
-	set(CMAKE_${language}_COMPILER "${MARGAY_ROOT}/tools/mpicc")
-endforeach()
+set(CMAKE_C_COMPILER "${MARGAY_ROOT}/tools/mpicc")
+set(CMAKE_CXX_COMPILER "${MARGAY_ROOT}/tools/mpicxx")
+set(CMAKE_Fortran_COMPILER "${MARGAY_ROOT}/tools/mpifort")
 set(CMAKE_CROSSCOMPILING_EMULATOR "${MARGAY_ROOT}/tools/margay;run;--no-prefix")
 
 # Libraries and headers are the nodes', and what the user names with CMAKE_PREFIX_PATH or

@@ -11,8 +11,10 @@
 
 #define OPEN_FILES 64
 
-/* Operations of SYS_futex, as musl makes them. */
-enum { FUTEX_WAIT, FUTEX_WAKE, FUTEX_REQUEUE = 3 };
+/* Operations of SYS_futex, as musl makes them, and those with bits as libstdc++ does, whose
+ * bits are all ones, and whose time is a moment. */
+enum { FUTEX_WAIT, FUTEX_WAKE, FUTEX_REQUEUE = 3, FUTEX_WAIT_BITS = 9, FUTEX_WAKE_BITS };
+#define FUTEX_REALTIME 0x100
 #define FUTEX_FLAGS 0x180       /* private, and which clock */
 
 _Noreturn void linux_exit(int status)
@@ -132,16 +134,13 @@ static _Noreturn void wait_for_ever(void)
 		glue_call1(SYS_KILLED, SIGABRT);
 }
 
-static long futex_wait(volatile int *word, int value, const struct timespec *timeout)
+static long futex_wait(volatile int *word, int value, int64_t ns)
 {
-	int64_t ns = timeout ? time_ns(timeout) : INT64_MAX;
 	uint64_t end = glue_now_ns() + (uint64_t)ns;
 
-	if (ns < 0)
-		return -EINVAL;
 	if (*word != value)
 		return -EAGAIN;
-	if (!timeout && !signal_timer && !(upcall_has_queues && upcall_has_queues()))
+	if (ns == INT64_MAX && !signal_timer && !(upcall_has_queues && upcall_has_queues()))
 		wait_for_ever();
 	while (*word == value)
 		if (!wait_once(end))
@@ -151,10 +150,23 @@ static long futex_wait(volatile int *word, int value, const struct timespec *tim
 
 long linux_futex(volatile int *word, int operation, int value, const struct timespec *timeout)
 {
+	int64_t ns = timeout ? time_ns(timeout) : INT64_MAX;
+	struct timespec now;
+
+	if (ns < 0)
+		return -EINVAL;
 	switch (operation & ~FUTEX_FLAGS) {
+	case FUTEX_WAIT_BITS:
+		if (timeout) {
+			linux_clock_gettime(operation & FUTEX_REALTIME ? CLOCK_REALTIME
+								       : CLOCK_MONOTONIC, &now);
+			ns -= time_ns(&now);
+		}
+		return futex_wait(word, value, ns > 0 ? ns : 0);
 	case FUTEX_WAIT:
-		return futex_wait(word, value, timeout);
+		return futex_wait(word, value, ns);
 	case FUTEX_WAKE:
+	case FUTEX_WAKE_BITS:
 	case FUTEX_REQUEUE:
 		return 0;
 	default:

@@ -87,9 +87,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.fixture(scope="session", autouse=True)
 def cache_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """What the launcher remembers between runs goes into a folder of this session."""
+    """What the launcher remembers between runs goes into a folder of this session. The
+    libraries of the languages are those that make has built."""
+    home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    cache = tmp_path_factory.mktemp("cache")
+    (cache / "margay").mkdir()
+    (cache / "margay/languages").symlink_to(home / "margay/languages")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+        patch.setenv("XDG_CACHE_HOME", str(cache))
         yield
 
 

@@ -116,12 +116,14 @@ def test_questions_of_build_systems(margay, sources):
     assert f"{root}/include" in used and "/usr/include" not in used
 
 
-@pytest.mark.parametrize("name", ["job.cc", "job.cpp", "job.C", "job.f", "job.f90"])
-def test_other_languages_are_refused(margay, sources, name):
+@pytest.mark.parametrize("command, name, says", [
+    ("cc", "job.cc", r"c\+\+"), ("cc", "job.cpp", r"c\+\+"), ("cc", "job.C", r"c\+\+"),
+    ("cc", "job.f", "fortran"), ("cc", "job.f90", "fortran"), ("c++", "job.f90", "fortran")])
+def test_other_languages_have_their_own_command(margay, sources, command, name, says):
     (sources / name).write_text("\n")
-    run = margay("cc", name)
-    assert run.returncode != 0
-    run.says(r"C\+\+|Fortran")
+    run = margay(command, name).status(125)
+    run.says(rf"{name} is (C\+\+|Fortran)$")
+    run.says(rf"compile it with: margay {says}$")
 
 
 def test_not_linux(margay, sources):

@@ -23,7 +23,7 @@ from margaylib import VERSION, cli, options  # noqa: E402
 pytestmark = pytest.mark.launcher
 
 NOBODY = 65534
-COMMANDS = ("run", "cc", "gdb", "iso", "pxe")
+COMMANDS = ("run", "cc", "c++", "gdb", "iso", "pxe")
 PROGRAM = """
 #include <margay.h>
 #include <math.h>
@@ -237,7 +237,7 @@ def test_files_of_the_package(package):
     with gzip.open(package / "share/doc/margay/changelog.gz", "rt") as text:
         assert text.read() == (ROOT / "CHANGES.md").read_text()
     assert {path.name for path in (package / "share/man/man1").iterdir()} == {
-        "margay.1.gz", "mpicc.margay.1.gz", *(f"margay-{word}.1.gz" for word in COMMANDS)}
+        "margay.1.gz", "mpicc.margay.1.gz", "mpicxx.margay.1.gz", *(f"margay-{word}.1.gz" for word in COMMANDS)}
     sums = subprocess.run(["dpkg-deb", "--ctrl-tarfile", deb()], check=True, capture_output=True)
     control = subprocess.run(["tar", "-xO", "./md5sums"], input=sums.stdout, check=True,
                              capture_output=True).stdout
@@ -273,7 +273,7 @@ def test_the_front_page_names_the_commands(installed):
     text = visible((installed / "share/man/man1/margay.1").read_text())
     for word in COMMANDS:
         assert f"margay-{word}(1)" in text
-    assert set(re.findall(r"^  (\w+) ", cli.USAGE, re.M)) == set(COMMANDS) | {"margay"}
+    assert set(re.findall(r"^  ([\w+]+) ", cli.USAGE, re.M)) == set(COMMANDS) | {"margay"}
 
 
 def complete(installed: Path, folder: Path, *words: str) -> set[str]:

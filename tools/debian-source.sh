@@ -1,11 +1,20 @@
 #!/bin/sh
 # Puts the source of a Debian package into a folder, as its authors released it:
-#     debian-source.sh PACKAGE TARBALL SHA256 FOLDER
+#     debian-source.sh [--in-package] PACKAGE TARBALL SHA256 FOLDER
 # TARBALL is the file's name in Debian, which says the version. It is kept in the
 # user's cache, and comes by apt-get with lists of its own, under build/, so that
-# nothing of the system changes and no right is needed.
+# nothing of the system changes and no right is needed. With --in-package it is not of
+# a source package but inside a package like gcc-12-source, and is taken from /usr/src if
+# that is installed. SHA256 may be -: apt-get has looked at the signature.
 set -eu
 
+kind=deb-src
+lists=apt
+if [ "$1" = --in-package ]; then
+	kind=deb
+	lists=apt-packages
+	shift
+fi
 package=$1
 tarball=$2
 sum=$3
@@ -13,10 +22,11 @@ mkdir -p "$4"
 folder=$(cd "$4" && pwd)
 here=$(cd "$(dirname "$0")" && pwd)
 cache=${XDG_CACHE_HOME:-${HOME:-/nonexistent}/.cache}/margay
-apt=$here/../build/apt
+apt=$here/../build/$lists
+[ -f "$here/../Makefile" ] || apt=$folder/$lists         # installed
 
 is_right() {
-	[ -f "$1" ] && echo "$sum  $1" | sha256sum --check --status
+	[ -f "$1" ] && { [ "$sum" = - ] || echo "$sum  $1" | sha256sum --check --status; }
 }
 
 fail() {
@@ -30,12 +40,12 @@ prepare() {
 	apt=$(cd "$apt" && pwd)
 	for list in /etc/apt/sources.list.d/*.sources; do
 		if [ -f "$list" ]; then
-			sed 's/^Types:.*/Types: deb-src/' "$list" >"$apt/sources.list.d/$(basename "$list")"
+			sed "s/^Types:.*/Types: $kind/" "$list" >"$apt/sources.list.d/$(basename "$list")"
 		fi
 	done
 	for list in /etc/apt/sources.list /etc/apt/sources.list.d/*.list; do
 		if [ -f "$list" ]; then
-			sed -n 's/^deb[[:space:]]/deb-src /p' "$list"
+			sed -n "s/^deb[[:space:]]/$kind /p" "$list"
 		fi
 	done >"$apt/sources.list"
 	cat >"$apt/apt.conf" <<-END
@@ -55,8 +65,16 @@ get() {
 	rm -rf "$apt/got"
 	mkdir -p "$apt/got"
 	status=0
-	(cd "$apt/got" && apt-get -c "$apt/apt.conf" source --download-only --tar-only \
-		"$package") >>"$log" 2>&1 || status=$?
+	if [ $kind = deb-src ]; then
+		(cd "$apt/got" && apt-get -c "$apt/apt.conf" source --download-only --tar-only \
+			"$package") >>"$log" 2>&1 || status=$?
+	else
+		(cd "$apt/got" && apt-get -c "$apt/apt.conf" download "$package" &&
+			{ dpkg-deb --fsys-tarfile "$package"_*.deb |
+				tar -x --wildcards --transform='s,.*/,,' "*/$tarball" || true; }
+			) >>"$log" 2>&1 || status=$?
+		rm -f "$apt/got/$package"_*.deb
+	fi
 	[ -f "$apt/got/$tarball" ]
 }
 
@@ -86,10 +104,12 @@ without a network put $tarball into $cache"
 if is_right "$folder/$tarball"; then
 	exit 0
 fi
-if is_right "$cache/$tarball"; then
-	cp "$cache/$tarball" "$folder/$tarball"
-	exit 0
-fi
+for place in "$cache" "/usr/src/${package%-source}"; do
+	if is_right "$place/$tarball"; then
+		cp "$place/$tarball" "$folder/$tarball"
+		exit 0
+	fi
+done
 download
 # Beside its place first: another build may look for it now.
 if mkdir -p "$cache" 2>/dev/null && cp "$apt/got/$tarball" "$cache/$tarball.$$" 2>/dev/null; then

@@ -60,6 +60,11 @@ libc=$(objdump -T "$root/usr/lib/margay/tools/switch" |
 	sed -n 's/.*GLIBC_\([0-9.]*\).*/\1/p' | sort -uV | tail -n 1)
 # What the one that is linked statically contains.
 glibc=$(dpkg-query -W -f '${source:Version}' libc6-dev)
+# What the libraries of C++ and Fortran are, if they are in it.
+gcc=
+if grep -q 'libraries of GCC' "$root/usr/share/doc/margay/copyright"; then
+	gcc=", $(dpkg-query -W -f '${source:Package} (= ${source:Version})' gcc-12)"
+fi
 
 mkdir "$root/DEBIAN"
 cat >"$root/DEBIAN/control" <<END
@@ -69,8 +74,9 @@ Architecture: amd64
 Maintainer: $maintainer
 Installed-Size: $(du -sk --apparent-size --exclude=DEBIAN "$root" | cut -f 1)
 Depends: libc6 (>= $libc), $(packages run cc)
+Recommends: $(packages languages)
 Suggests: $(packages gdb iso), pkgconf, cmake
-Built-Using: glibc (= $glibc)
+Built-Using: glibc (= $glibc)$gcc
 Section: devel
 Priority: optional
 Description: parallel programs on a kernel for compute nodes

@@ -4,9 +4,11 @@
 #     tools/install/install.sh --uninstall DESTDIR PREFIX
 # DESTDIR may be empty; the tree below it may be moved, nothing in it names its place.
 #
-#     PREFIX/bin/margay, mpicc.margay      links into lib/margay/tools
+#     PREFIX/bin/margay, mpicc.margay, mpicxx.margay, mpifort.margay, x86_64-margay-gcc,
+#         x86_64-margay-ar ...             links into lib/margay/tools
 #     PREFIX/lib/margay                    laid out as the checkout; all that is not a page:
-#         tools/ include/ cmake/ linker.ld and, of build/, the kernels, the C library ...
+#         tools/ include/ cmake/ languages/ linker.ld and, of build/, the kernels, the C
+#         library ..., and the libraries of C++ and Fortran if make languages has built them
 #     PREFIX/lib/pkgconfig/margay.pc
 #     PREFIX/share/man/man1, share/bash-completion/completions, share/doc/margay
 #
@@ -45,13 +47,14 @@ top=$at/lib/margay
 man=$at/share/man/man1
 
 rm -rf "$top" "$at/share/doc/margay"
-rm -f "$at/bin/margay" "$at/bin/mpicc.margay" "$man/margay.1" "$man"/margay-*.1 \
-	"$man/mpicc.margay.1" "$at/share/bash-completion/completions/margay" \
+rm -f "$at/bin/margay" "$at"/bin/mpi*.margay "$at"/bin/x86_64-margay-* "$man/margay.1" \
+	"$man"/margay-*.1 "$man"/mpi*.margay.1 "$at/share/bash-completion/completions/margay" \
 	"$at/lib/pkgconfig/margay.pc"
 [ $remove = no ] || exit 0
 
 cd "$here/../.."
 install -d "$at/bin" "$top/tools/margaylib" "$top/tools/wireshark" "$top/sysroot" \
+	"$top/languages" \
 	"$at/lib/pkgconfig" "$man" "$at/share/bash-completion/completions" \
 	"$at/share/doc/margay/examples"
 
@@ -60,16 +63,32 @@ for script in margay mpicc; do
 	sed '1s/ -IS$/ -ISB/' tools/$script >"$top/tools/$script"
 	chmod 755 "$top/tools/$script"
 done
+cp -P tools/mpicxx tools/mpifort tools/x86_64-margay-* "$top/tools"
+install -m 755 tools/debian-source.sh "$top/tools"
+install -m 644 languages/*.sh "$top/languages"
 install -m 644 tools/margaylib/*.py "$top/tools/margaylib"
 install -m 644 tools/wireshark/*.lua "$top/tools/wireshark"
 install -s -m 755 build/tools/spawn build/tools/switch "$top/tools"
 cp -R include cmake "$top"
-cp -R build/sysroot/include build/sysroot/lib build/sysroot/COPYRIGHT "$top/sysroot"
+cp -R build/sysroot/include build/sysroot/lib build/sysroot/COPYRIGHT \
+	build/sysroot/stamp "$top/sysroot"
 install -m 644 linker.ld build/crt0.o build/kernel.o build/kernel-selftests.o build/libmargay.a \
 	build/region.json "$top"
+libraries=no
+for language in c++ fortran; do
+	if folder=$(tools/margay $language --where 2>/dev/null); then
+		cp -R "$folder" "$top/languages"
+		libraries=yes
+	fi
+done
 chmod -R u=rwX,go=rX "$top"
 ln -s ../lib/margay/tools/margay "$at/bin/margay"
-ln -s ../lib/margay/tools/mpicc "$at/bin/mpicc.margay"
+for name in mpicc mpicxx mpifort; do
+	ln -s ../lib/margay/tools/$name "$at/bin/$name.margay"
+done
+for name in tools/x86_64-margay-*; do
+	ln -s "../lib/margay/$name" "$at/bin/$(basename "$name")"
+done
 
 # shellcheck disable=SC2016 # the variable is pkg-config's
 $python -IBS tools/install/pkgconfig.py "$at/lib/pkgconfig/margay.pc" \
@@ -84,6 +103,13 @@ install -m 644 apps/*.c apps/*.h "$at/share/doc/margay/examples"
 	echo
 	cat build/sysroot/COPYRIGHT
 	echo
+	if [ $libraries = yes ]; then
+		echo "The folders in lib/margay/languages are libraries of GCC, whose licence is the GNU"
+		echo "General Public License, version 3, with the GCC Runtime Library Exception: the files"
+		echo "COPYING3 and COPYING.RUNTIME in each of them. Applications contain them. Their source"
+		echo "is in Debian's package gcc-12-source."
+		echo
+	fi
 	echo "The program lib/margay/tools/spawn contains parts of the GNU C library, whose"
 	echo "licence is the GNU Lesser General Public License, version 2.1 or later."
 	echo "On Debian it is /usr/share/common-licenses/LGPL-2.1; the source of the library is"

@@ -15,7 +15,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from margaylib import VERSION, cli, options  # noqa: E402
 from margaylib.errors import MargayError  # noqa: E402
 
-COMMAND = re.compile(r"^  (\w+) +(.*?)  +(margay .*)$", re.M)
+COMMAND = re.compile(r"^  ([\w+]+) +(.*?)  +(margay .*)$", re.M)
 OPTION = re.compile(r"^  (-\S.*?)(?:  +(\S.*))?$")
 SECTIONS = ("exit status", "environment")
 ABOUT = """\
@@ -116,6 +116,7 @@ def front_page() -> str:
 def man_pages() -> dict[str, str]:
     """Names of files to their content."""
     return {"margay.1": front_page(), "mpicc.margay.1": ".so man1/margay-cc.1\n",
+            "mpicxx.margay.1": ".so man1/margay-c++.1\n",
             **{f"margay-{word}.1": page(word) for word in commands()}}
 
 
@@ -164,10 +165,12 @@ def completion() -> str:
                                 for name in row[0]) for command, table in tables().items()}
     names = {command: " ".join(name for row in table for name in row[0])
              for command, table in tables().items()}
-    pairs = re.findall(r"^  (-[\w-]+)(?:, (-[\w-]+))?", cli.CC_TEXT, re.M)
-    asks = [name for pair in pairs for name in pair if name]
+    for command, said in cli.COMPILERS.items():
+        pairs = re.findall(r"^  (-[\w-]+)(?:, (-[\w-]+))?", said, re.M)
+        names[command] = " ".join(name for pair in pairs for name in pair if name)
     text = SCRIPT.replace("@COMMANDS@", " ".join(commands()))
-    text = text.replace("@CASES@", "\n".join(cases())).replace("@CC@", " ".join(asks))
+    text = text.replace("@CASES@", "\n".join(cases()))
+    text = text.replace("@COMPILERS@", "|".join(cli.COMPILERS))
     for mark, words in (("@VALUED@", valued), ("@NAMES@", names)):
         text = text.replace(mark, "\n".join(f"\t{command}) echo ' {line} ' ;;"
                                             for command, line in words.items()))
@@ -217,8 +220,8 @@ _margay() {
 	fi
 	case $command in
 	run|gdb|iso|pxe) ;;
-	cc)
-		[[ $cur != -* ]] || _margay_words '@CC@'
+	@COMPILERS@)
+		[[ $cur != -* ]] || _margay_words "$(_margay_names "$command")"
 		[[ ${COMPREPLY[*]} ]] || _margay_paths -f
 		return ;;
 	help) _margay_words '@COMMANDS@'; return ;;

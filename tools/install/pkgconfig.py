@@ -18,13 +18,16 @@ from margaylib.paths import BUILD, ROOT  # noqa: E402
 GCC_OWN = "@gcc"              # gcc finds its own headers, where it lies today
 TEXT = """\
 # For programs on nodes. With the host's gcc the flags do what margay cc does by itself;
-# margay cc takes them too. `pkg-config --variable=cc margay` names margay cc.
+# margay cc takes them too. `pkg-config --variable=cc margay` names margay cc, cxx and fc the
+# commands for C++ and Fortran.
 root={root}
 build={build}
 bindir=${{root}}/tools
 includedir=${{root}}/include
 sysroot=${{build}}/sysroot
 cc=${{bindir}}/mpicc
+cxx=${{bindir}}/mpicxx
+fc=${{bindir}}/mpifort
 launcher=${{bindir}}/margay run
 
 Name: Margay

@@ -14,6 +14,7 @@ usage: margay COMMAND [options] ...
 
   run   boot nodes and run an application on them     margay run -n 4 APP [arguments]
   cc    compile and link an application, like mpicc   margay cc -O2 -o APP.elf APP.c
+  c++   the same for C++                              margay c++ -O2 -o APP.elf APP.cc
   gdb   run with one rank under gdb                   margay gdb -n 2 --rank 1 APP
   iso   make a disc that boots an application         margay iso APP -n 4 -o APP.iso
   pxe   make a folder to boot it over the network     margay pxe APP -n 4 -o FOLDER
@@ -54,10 +55,36 @@ host's gcc, musl and the node's kernel. Takes gcc's options (-c -o -I -D -O -g
   --selftests  link the kernel that holds the self-tests (margay run --selftest)
   --version, --help
 
-mpicc.margay (in a checkout tools/mpicc) is the same command in one word.
-C only; one thread (pthread_create fails, mutexes and the like work). Nothing of the
-host is linked or included: -lm, -lpthread, -lrt and so on are in the nodes' library.
+mpicc.margay (in a checkout tools/mpicc) and x86_64-margay-gcc are the same command in one
+word. One thread (pthread_create fails, mutexes and the like work). Nothing of the host is
+linked or included: -lm, -lpthread, -lrt and so on are in the nodes' library.
 """
+CXX_TEXT = """\
+usage: margay c++ [options] FILES...
+
+Compiles C++ and links it into an application for margay run, with the host's g++, the
+C++ library of that compiler built for nodes, and what margay cc links. Takes g++'s
+options; without -O it uses -O2. See docs/languages.md.
+
+  -show      print the command and run nothing; -showme:compile, -showme:link: what
+             is added to compile and to link
+  --prepare    only build the C++ library, if it is not there, and print its folder
+  --where      print that folder; the status is 1 if the library is not there
+  --runnable   for makefiles and configure scripts that run what they have built: -o NAME
+             makes a script NAME that runs the image, NAME.elf, on a node (docs/programs.md)
+  --selftests  link the kernel that holds the self-tests (margay run --selftest)
+  --version, --help
+
+mpicxx.margay (in a checkout tools/mpicxx) and x86_64-margay-g++ are the same command in
+one word. The first use builds the library from Debian's gcc-12-source, in about a minute,
+and keeps it in the cache. One thread: std::thread throws system_error, std::mutex and the
+like work.
+
+environment: MARGAY_CC and MARGAY_CXX (compilers, of one version), XDG_CACHE_HOME (where the
+  C++ library is kept, and the source).
+"""
+# The help of each command that compiles.
+COMPILERS = {"cc": CC_TEXT, "c++": CXX_TEXT}
 GDB_TEXT = """\
 usage: margay gdb [options] APP [arguments]
 
@@ -142,12 +169,13 @@ def _command(args: list[str]) -> int:
     if word in ("-V", "-version", "--version", "version"):
         print(f"margay {VERSION}")
         return 0
-    if word == "cc":
-        if _wants(rest, ("--help", "-help"), rest):
-            sys.stdout.write(CC_TEXT)
+    if word in COMPILERS or word == "fortran":
+        if word in COMPILERS and _wants(rest, ("--help", "-help"), rest):
+            sys.stdout.write(COMPILERS[word])
             return 0
         from .compile import compile_and_link
-        return compile_and_link(rest)
+        from .languages import named
+        return compile_and_link(rest, named(word))
     if word == "gdb-relay":
         from .gdb import relay
         return relay(int(rest[0]))
@@ -193,8 +221,8 @@ def _before_app(word: str, args: list[str]) -> list[str]:
 
 def help_text(word: str) -> str:
     from . import options
-    if word == "cc":
-        return CC_TEXT
+    if word in COMPILERS:
+        return COMPILERS[word]
     if word == "run":
         return RUN_TEXT + _rows(options.TABLE) + OWN_TEXT + _rows(options.OWN_TABLE) \
             + RUN_END
@@ -215,11 +243,12 @@ def _rows(table: tuple) -> str:
 
 def _unknown(word: str) -> MargayError:
     from difflib import get_close_matches
-    near = get_close_matches(word, ["run", "cc", "gdb", "iso", "pxe"], 1, 0.5)
+    commands = ["run", *COMPILERS, "gdb", "iso", "pxe"]
+    near = get_close_matches(word, commands, 1, 0.5)
     if near:
         cure = f"did you mean margay {near[0]}?"
     elif word.startswith("-") or os.path.isfile(word):
         cure = "to run an application: margay run -n N APP"
     else:
-        cure = "commands: run, cc, gdb, iso, pxe; see margay --help"
+        cure = f"commands: {', '.join(commands)}; see margay --help"
     return MargayError(f"unknown command {word}", cure)

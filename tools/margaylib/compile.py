@@ -1,6 +1,7 @@
-"""`margay cc`: the host's gcc with the nodes' headers, libraries, kernel and linker script.
+"""`margay cc`, `margay c++` ...: the host's compiler with the nodes' headers, libraries,
+kernel and linker script.
 
-plan() sorts the arguments and refuses what cannot work. compile_and_link() runs gcc.
+plan() sorts the arguments and refuses what cannot work. compile_and_link() runs the compiler.
 """
 from __future__ import annotations
 
@@ -10,9 +11,10 @@ import sys
 from . import VERSION
 from .errors import MargayError
 from .image import check_contiguous
+from .languages import ARCHIVES, C, CPLUSPLUS, Language, files, headers, of_dialect, of_file
 from .libraries import (HOST_VARIABLES, TOO_FAR, answer, explain, resolve, sysroot,
                         without_host_headers)
-from .paths import BUILD, ROOT, built, program
+from .paths import BUILD, ROOT, built
 
 COMPILE_FLAGS = [
     "-O2", "-g", "-fno-omit-frame-pointer", "-fno-pic", "-fno-pie", "-mcmodel=small",
@@ -23,6 +25,7 @@ COMPILE_FLAGS = [
 LINK_FLAGS = ["-nostdlib", "-static", "-no-pie", "-Wl,--build-id=none",
               "-Wl,-z,max-page-size=4096", "-Wl,-z,noexecstack", "-Wl,--no-warn-rwx-segments",
               "-Wl,--gc-sections", "-Wl,-u,_start", "-Wl,--compress-debug-sections=zlib"]
+TABLES = "-Wl,--eh-frame-hdr"      # by which the unwinder finds a function's table
 # Debug data names static functions too; -Wl,--discard-none keeps their symbols.
 NO_LOCALS = "-Wl,--discard-all"
 LIBRARIES = ("libmargay.a", "sysroot/lib/libc.a")
@@ -45,9 +48,6 @@ SHOW_PART = {"-showme:compile": "compile", "--showme:compile": "compile",
              "-compile-info": "compile", "-compile_info": "compile",
              "-showme:link": "link", "--showme:link": "link",
              "-link-info": "link", "-link_info": "link"}
-CPLUSPLUS = (".cc", ".cpp", ".cxx", ".C", ".c++", ".cp", ".CPP", ".ii")
-FORTRAN = (".f", ".f77", ".f90", ".f95", ".f03", ".f08", ".for", ".ftn", ".F", ".F90", ".F95",
-           ".F03", ".F08", ".FOR")
 # Options whose code calls a library of Linux processes. start of the option, cause, cure
 RUN_ON_LINUX = "check the program on Linux with the host's gcc, and leave it out here"
 UNSUPPORTED = (
@@ -66,7 +66,8 @@ THREADS = ("-fopenmp", "-lgomp", "-ftree-parallelize-loops")
 class CcPlan:
     """What to do: gcc's arguments from the user, and whether to link."""
 
-    def __init__(self) -> None:
+    def __init__(self, language: Language = C) -> None:
+        self.language = language
         self.user: list[str] = []
         self.inputs: list[str] = []
         self.output = "a.out"
@@ -74,13 +75,15 @@ class CcPlan:
         self.show = False
         self.show_part = ""       # show only what is added to "compile" or to "link"
         self.kernel = "kernel.o"
+        self.libraries = list(language.archives)   # of other languages than C
+        self.asks_library = ""    # only say where the library is: --where, or --prepare it
         self.runnable = False     # the output is a script that runs the image
         self.asks_gcc = False     # prints something about the compiler, compiles nothing
 
 
-def plan(args: list[str]) -> CcPlan:
+def plan(args: list[str], language: Language = C) -> CcPlan:
     """Sorts the arguments; raises a MargayError for what nodes cannot run."""
-    result = CcPlan()
+    result = CcPlan(language)
     threads = ""
     args = [word for word in _expand(args) if not _is_own(word)]
     _refuse(args)
@@ -92,6 +95,9 @@ def plan(args: list[str]) -> CcPlan:
         if word == "--runnable":
             result.runnable = True
             continue
+        if word in ("--prepare", "--where") and language.archives:
+            result.asks_library = word
+            return result
         if word in SHOW:
             result.show = True
             continue
@@ -101,20 +107,24 @@ def plan(args: list[str]) -> CcPlan:
         if word in VALUED:
             value = next(words, None)
             if value is None:
-                raise MargayError(f"{word} needs a value", "see: margay cc --help")
+                raise MargayError(f"{word} needs a value",
+                                  f"see: margay {language.word} --help")
             if word == "-x":
-                _language(value)
+                _dialect(value, language)
             if word == "-o":
                 result.output = value
             if word == "-l":
                 word, value = "-l" + value, None
-            result.user += [word] if value is None else [word, value]
         else:
-            result.user.append(word)
+            value = None
+        if word.startswith("-l") and word[2:] in ARCHIVES:
+            result.libraries.append(word[2:])
+        else:
+            result.user += [word] if value is None else [word, value]
         if word in ONLY_COMPILES:
             result.links = False
         elif word.startswith("-x") and len(word) > 2:
-            _language(word[2:])
+            _dialect(word[2:], language)
         elif word.startswith("-o") and len(word) > 2:
             result.output = word[2:]
         elif word.startswith(THREADS) and word != "-fopenmp-simd":
@@ -122,16 +132,15 @@ def plan(args: list[str]) -> CcPlan:
         elif word == "-shared":
             raise MargayError("-shared: nodes have no shared libraries",
                               "link everything into the one image; make a library with ar")
-        elif word in ("-lstdc++", "-lgfortran"):
-            _language("c++" if word == "-lstdc++" else "f95")
         elif word.startswith(ASKS_GCC):
             result.asks_gcc = True
         elif word == "-" or not word.startswith("-"):
-            _suffix(word)
+            _suffix(word, language)
             result.inputs.append(word)
     if not result.inputs:
         if not result.asks_gcc and not result.show_part:
-            raise MargayError("no input files", "usage: margay cc [options] -o APP.elf FILES...")
+            raise MargayError("no input files", f"usage: margay {language.word} [options] "
+                              "-o APP.elf FILES...")
         result.links = False
     else:
         result.asks_gcc = False
@@ -177,59 +186,75 @@ def _expand(args: list[str]) -> list[str]:
     return words
 
 
-def _language(name: str) -> None:
-    if name.startswith(("c++", "objective-c++")):
-        raise MargayError("C++ is not there yet: nodes run C programs",
-                          "write the program in C")
-    if name.startswith(("f77", "f95", "fortran")):
-        raise MargayError("Fortran is not there yet: nodes run C programs",
-                          "write the program in C")
+def _dialect(name: str, language: Language) -> None:
+    """-x NAME"""
+    _other(f"-x {name}", of_dialect(name), language)
 
 
-def _suffix(name: str) -> None:
-    end = os.path.splitext(name)[1]
-    language = "C++" if end in CPLUSPLUS else "Fortran" if end in FORTRAN else ""
-    if language:
-        raise MargayError(f"{name}: {language} is not there yet: nodes run C programs",
-                          "write the program in C")
+def _suffix(name: str, language: Language) -> None:
+    _other(name, of_file(name), language)
 
 
-def gcc_arguments(steps: CcPlan, gcc_include: str) -> list[str]:
-    """Everything behind gcc's name. Raises if the build lacks a part."""
+def _other(what: str, found: Language | None, language: Language) -> None:
+    """The compilers of C++ and Fortran take C as well; each other language has its own."""
+    if found is not None and found not in (language, C):
+        raise MargayError(f"{what} is {found.title}",
+                          f"compile it with: margay {found.word}")
+
+
+def gcc_arguments(steps: CcPlan, gcc: str) -> list[str]:
+    """Everything behind the compiler's name. Raises if the build lacks a part."""
     if steps.show_part == "compile":
-        return [*COMPILE_FLAGS, *_headers(gcc_include)]
+        return compile_flags(steps, gcc)
     if steps.show_part == "link":
-        return [NO_LOCALS, *_link(steps.kernel)]
-    line = [*COMPILE_FLAGS, *steps.user, *_headers(gcc_include)]
+        return link_flags(steps)
+    line = [*COMPILE_FLAGS, *steps.user, *_headers(steps, gcc)]
     if not steps.links:
         return line
     # First: an option of the user's comes later, and counts.
-    return [NO_LOCALS, *line, "-x", "none", *_link(steps.kernel)]
+    return [NO_LOCALS, *line, "-x", "none", *_link(steps)]
 
 
-def _headers(gcc_include: str) -> list[str]:
+def compile_flags(steps: CcPlan, gcc: str) -> list[str]:
+    return [*COMPILE_FLAGS, *_headers(steps, gcc)]
+
+
+def link_flags(steps: CcPlan) -> list[str]:
+    return [NO_LOCALS, *_link(steps)]
+
+
+def _headers(steps: CcPlan, gcc: str) -> list[str]:
     root = sysroot()
-    folders = (f"{root}/include", gcc_include, str(ROOT / "include"))
-    return [f"--sysroot={root}", *(word for folder in folders for word in ("-isystem", folder))]
+    folders = (*headers(steps.language, not steps.show), f"{root}/include", _gcc_include(gcc),
+               str(ROOT / "include"))
+    plus = ["-nostdinc++"] if steps.language is CPLUSPLUS else []
+    return [*plus, f"--sysroot={root}",
+            *(word for folder in folders for word in ("-isystem", folder))]
 
 
-def _link(kernel: str) -> list[str]:
-    return [*LINK_FLAGS, f"-Wl,-T,{LINKER_SCRIPT}", str(built("crt0.o")),
-            str(built(kernel)), "-Wl,--start-group",
-            *(str(built(name)) for name in LIBRARIES), "-lgcc", "-Wl,--end-group"]
+def _link(steps: CcPlan) -> list[str]:
+    more = files(list(dict.fromkeys(steps.libraries)), not steps.show)
+    return [*LINK_FLAGS, *([TABLES] if more else []), f"-Wl,-T,{LINKER_SCRIPT}",
+            str(built("crt0.o")), str(built(steps.kernel)), "-Wl,--start-group",
+            *(str(built(name)) for name in LIBRARIES), *more, "-lgcc", "-Wl,--end-group"]
 
 
-def compile_and_link(args: list[str]) -> int:
+def compile_and_link(args: list[str], language: Language = C) -> int:
     """The exit status of gcc, or 1 if the link failed for a reason that is explained."""
     if "--version" in args or "-V" in args:
-        print(f"margay cc {VERSION}")
+        print(f"margay {language.word} {VERSION}")
         sys.stdout.flush()
         args = ["--version"]
-        steps = CcPlan()
+        steps = CcPlan(language)
         steps.user, steps.asks_gcc = args, True
     else:
-        steps = plan(args)
-    gcc = program(os.environ.get("MARGAY_CC") or "gcc", "gcc")
+        steps = plan(args, language)
+    if steps.asks_library:
+        from .languages import built_before, library
+        folder = (built_before if steps.asks_library == "--where" else library)(language)
+        print(folder or f"the {language.title} library is not built yet")
+        return 0 if folder else 1
+    gcc = language.host_compiler()
     for name in HOST_VARIABLES:
         os.environ.pop(name, None)
     if steps.asks_gcc:
@@ -238,7 +263,7 @@ def compile_and_link(args: list[str]) -> int:
             print(text)
             return 0
         os.execv(gcc, [gcc, *steps.user])
-    line = [gcc, *gcc_arguments(steps, _gcc_include(gcc))]
+    line = [gcc, *gcc_arguments(steps, gcc)]
     if steps.show:
         from shlex import join
         print(join(line[1:] if steps.show_part else line))
@@ -269,8 +294,10 @@ def _run(line: list[str], steps: CcPlan) -> int:
 
 
 def _gcc_include(gcc: str) -> str:
-    """The folder of gcc's own headers: stddef.h, stdarg.h, immintrin.h."""
+    """The folder of gcc's own headers: stddef.h, immintrin.h. What begins with @ stands for it."""
     import subprocess
+    if gcc.startswith("@"):
+        return gcc
     done = subprocess.run([gcc, "-print-file-name=include"], capture_output=True, text=True)
     path = done.stdout.strip()
     if not os.path.isabs(path):

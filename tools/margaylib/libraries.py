@@ -44,6 +44,8 @@ ABSENT = (
     ("(aio_\\w+|lio_listio|timer_\\w+|pthread_cancel)",
      "a node has one thread", "use the calls that wait, or more nodes (ranks)"),
     ("(GOMP_\\w+|omp_\\w+)", "a node has one thread", "use more nodes (ranks)"),
+    ("(__gxx_personality_v0|__cxa_\\w+)", "this is C++", "link with: margay c++"),
+    ("_gfortran_\\w+", "this is Fortran", "link with: margay fortran"),
     ("(openlog|v?syslog|closelog|setlogmask)", "there is no log of the system",
      "print to stderr, which margay run shows with the rank"),
 )
@@ -118,7 +120,9 @@ def resolve(words: list[str]) -> list[str]:
 
 
 def without_host_headers(words: list[str]) -> list[str]:
-    """The host's own folders are no place for headers of nodes; those below them may be."""
+    """The host's own folders are no place for headers of nodes; those below them may be.
+    Those that come anyway have their order, which `pkg-config --cflags margay` does not know."""
+    left_out = (*HOST_HEADERS, *map(os.path.realpath, (sysroot() + "/include", ROOT / "include")))
     result = []
     pairs = iter(words)
     for word in pairs:
@@ -131,7 +135,7 @@ def without_host_headers(words: list[str]) -> list[str]:
         if not folder:
             folder = next(pairs, "")
             joined.append(folder)
-        if os.path.realpath(folder) not in HOST_HEADERS:
+        if os.path.realpath(folder) not in left_out:
             result += joined
     return result
 

@@ -237,7 +237,8 @@ def test_files_of_the_package(package):
     with gzip.open(package / "share/doc/margay/changelog.gz", "rt") as text:
         assert text.read() == (ROOT / "CHANGES.md").read_text()
     assert {path.name for path in (package / "share/man/man1").iterdir()} == {
-        "margay.1.gz", "mpicc.margay.1.gz", "mpicxx.margay.1.gz", *(f"margay-{word}.1.gz" for word in COMMANDS)}
+        "margay.1.gz", "mpicc.margay.1.gz", "mpicxx.margay.1.gz",
+        *(f"margay-{word}.1.gz" for word in COMMANDS)}
     sums = subprocess.run(["dpkg-deb", "--ctrl-tarfile", deb()], check=True, capture_output=True)
     control = subprocess.run(["tar", "-xO", "./md5sums"], input=sums.stdout, check=True,
                              capture_output=True).stdout

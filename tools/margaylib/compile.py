@@ -26,8 +26,9 @@ LINK_FLAGS = ["-nostdlib", "-static", "-no-pie", "-Wl,--build-id=none",
               "-Wl,-z,max-page-size=4096", "-Wl,-z,noexecstack", "-Wl,--no-warn-rwx-segments",
               "-Wl,--gc-sections", "-Wl,-u,_start", "-Wl,--compress-debug-sections=zlib"]
 TABLES = "-Wl,--eh-frame-hdr"      # by which the unwinder finds a function's table
-# Debug data names static functions too; -Wl,--discard-none keeps their symbols.
-NO_LOCALS = "-Wl,--discard-all"
+# Debug data names static functions too; -Wl,--discard-none keeps their symbols. addr2line
+# takes those of C++ from the symbols all the same.
+NO_LOCALS = ["-Wl,--discard-all"]
 LIBRARIES = ("libmargay.a", "sysroot/lib/libc.a")
 LINKER_SCRIPT = ROOT / "linker.ld"
 # What a link names anyway.
@@ -212,7 +213,7 @@ def gcc_arguments(steps: CcPlan, gcc: str) -> list[str]:
     if not steps.links:
         return line
     # First: an option of the user's comes later, and counts.
-    return [NO_LOCALS, *line, "-x", "none", *_link(steps)]
+    return [*_symbols(steps), *line, "-x", "none", *_link(steps)]
 
 
 def compile_flags(steps: CcPlan, gcc: str) -> list[str]:
@@ -220,7 +221,11 @@ def compile_flags(steps: CcPlan, gcc: str) -> list[str]:
 
 
 def link_flags(steps: CcPlan) -> list[str]:
-    return [NO_LOCALS, *_link(steps)]
+    return [*_symbols(steps), *_link(steps)]
+
+
+def _symbols(steps: CcPlan) -> list[str]:
+    return [] if CPLUSPLUS.archives[0] in steps.libraries else NO_LOCALS
 
 
 def _headers(steps: CcPlan, gcc: str) -> list[str]:

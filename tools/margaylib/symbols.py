@@ -37,7 +37,7 @@ class Symbols:
         import subprocess
         try:
             done = subprocess.run(
-                ["addr2line", "-a", "-f", "-i", "-e", str(self.image)],
+                ["addr2line", "-a", "-f", "-i", "-C", "-e", str(self.image)],
                 input="".join(f"{address:x}\n" for address in addresses),
                 capture_output=True, text=True, errors="replace", timeout=DEADLINE,
                 start_new_session=True)
@@ -81,7 +81,7 @@ def _place(text: str) -> str:
     """file:line, below the current folder relative; '' if unknown."""
     text = text.split(" (discriminator")[0]
     file, _, line = text.rpartition(":")
-    if file in ("", "??"):
+    if file in ("", "??") or file.endswith(".o"):       # a name of the symbol table's
         return ""
     file = os.path.normpath(file)
     here = os.getcwd() + os.sep

@@ -1,0 +1,230 @@
+"""C++ on nodes: what programs print is what the host's g++ makes of the same source.
+
+Programs are tests/languages/NAME.cc. Each is compiled once for the host and once for nodes.
+The library is there: make check has built it.
+"""
+from __future__ import annotations
+
+import fcntl
+import os
+import subprocess
+import time
+from pathlib import Path
+from typing import Callable
+
+import pytest
+
+from harness import BUILD, HANG, ROOT, Run
+
+pytestmark = pytest.mark.languages
+
+SOURCES = ROOT / "tests" / "languages"
+INPUT = "41\n the last line"
+WARNINGS = ("-Wall", "-Wextra", "-Werror")
+
+
+def compiled(margay, output: Path, *words: object, command: str = "c++") -> Path:
+    run = margay(command, *words, "-o", output).ok()
+    assert not run.stderr, run.stderr
+    return output
+
+
+@pytest.fixture
+def program(margay, tmp_path: Path) -> Callable[..., Path]:
+    """The image of tests/languages/NAME.cc."""
+    def image(name: str, *options: str) -> Path:
+        return compiled(margay, tmp_path / f"{name}.elf", "-std=gnu++20", *WARNINGS, *options,
+                        SOURCES / f"{name}.cc")
+    return image
+
+
+@pytest.fixture(scope="session")
+def host(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Run]:
+    """Compiles the same for the host, once, and runs it in a folder of its own."""
+    folder = tmp_path_factory.mktemp("host")
+
+    def run(name: str, *args: str) -> Run:
+        file = folder / name
+        if not file.exists():
+            subprocess.run(["g++", "-std=gnu++20", "-O1", "-w", SOURCES / f"{name}.cc", "-o",
+                            file, "-latomic"], check=True)
+        done = subprocess.run([file, *args], input=INPUT.encode(), capture_output=True,
+                              cwd=file.parent)
+        return Run([str(file), *args], done.returncode, done.stdout, done.stderr, 0)
+    return run
+
+
+@pytest.mark.parametrize("name", ["streams", "throwing", "library", "twenty", "files", "threads",
+                                  "ending"])
+def test_as_on_the_host(margay, program, host, name):
+    expected = host(name)
+    assert expected.stdout
+    run = margay("run", program(name), input=INPUT).status(expected.returncode)
+    assert run.stdout == expected.stdout
+    assert [line for line in run.stderr.splitlines() if not line.startswith("margay: ")] == \
+        expected.stderr.splitlines()
+
+
+@pytest.mark.parametrize("options", [
+    ("-O0", "-g"), ("-O3", "-flto", "-std=c++20"), ("-O2", "-static-libgcc", "-static-libstdc++"),
+    ("-Os", "-D_GLIBCXX_ASSERTIONS", "-pthread", "-lstdc++", "-lm"),
+    ("-O1", "-D_GLIBCXX_USE_CXX11_ABI=0"), ("-O1", "-Wl,--gc-sections", "-lstdc++fs"),
+], ids=" ".join)
+def test_options(margay, program, host, options):
+    """Exceptions and types at run time, however it is compiled. The old ABI has other names."""
+    expected = host("throwing").stdout
+    if "-D_GLIBCXX_USE_CXX11_ABI=0" in options:
+        expected = expected.replace("std::__cxx11::", "std::")
+    assert margay("run", program("throwing", *options)).status(3).stdout == expected
+
+
+def test_files_in_memory(margay, program, host):
+    """The same without a folder of the host's: everything of <filesystem> in memory."""
+    run = margay("run", "--no-dir", program("files"), "/tmp").ok()
+    assert run.stdout == host("files").stdout
+
+
+def test_no_second_thread(margay, program):
+    """Locks that nothing would free end the program; std::async falls back to deferred."""
+    run = margay("run", program("threads"), "node").status(134)
+    assert run.lines[-1] == ("1 6 generic:11 Resource temporarily unavailable generic:11")
+    run.says("the program waits for a lock, condition or semaphore that only another thread")
+    run.says(r"#\d+ 0x\w+ std::timed_mutex::lock\(\) at ")
+
+
+def test_quick_exit(margay, program, host):
+    """It destroys nothing."""
+    run = margay("run", program("ending"), "1").status(4)
+    assert run.stdout == host("ending", "1").stdout
+    assert run.stdout.endswith("quick ") and "-mine" not in run.stdout
+
+
+def test_uncaught(margay, program):
+    image = program("uncaught")
+    run = margay("run", image).status(134)
+    assert run.stdout == "before\n"
+    run.says("^terminate called after throwing an instance of 'std::runtime_error'$")
+    run.says(r"^  what\(\):  the tank is empty$")
+    run.says(r"#\d+ 0x\w+ rocket::stage::burn\(std::vector<int.*\) const at .*uncaught\.cc:12$")
+    run.says(r"#\d+ 0x\w+ main at .*uncaught\.cc:\d+$")
+    margay("run", image, "1").status(134).says("an instance of 'int'$")
+
+
+@pytest.fixture
+def mixed(margay, tmp_path: Path) -> Path:
+    """One program of C and C++, with Portals from each."""
+    margay("cc", "-c", *WARNINGS, SOURCES / "portals_c.c", "-o", "portals_c.o").ok()
+    return compiled(margay, tmp_path / "mixed.elf", *WARNINGS, SOURCES / "portals.cc",
+                    "portals_c.o")
+
+
+@pytest.mark.every_link
+@pytest.mark.spin(3)
+@pytest.mark.parametrize("nodes", [1, 3])
+def test_c_and_portals(margay, mixed, nodes):
+    run = margay("run", "-n", nodes, "--no-prefix", mixed).ok()
+    assert sorted(run.lines) == sorted(line for rank in range(nodes) for line in (
+        f'rank {rank} got "from rank {(rank - 1) % nodes}", caught 5',
+        f"rank {rank}: PtlEQAlloc: 3"))
+
+
+def test_an_exception_in_an_event_handler(margay, mixed):
+    """It ends the rank, though main would catch it: the handler runs between two instructions."""
+    run = margay("run", mixed, "throw").status(134)
+    run.says("an instance of 'std::domain_error'$")
+    run.says(r"^margay:   in an event handler \(upcall\)$")
+    run.says(r"#\d+ 0x\w+ handler\(ptl_event_t\*\).* at .*portals\.cc:\d+$")
+    assert not run.stdout
+
+
+def test_c_main_with_objects_of_cplusplus(margay, tmp_path):
+    """margay cc links them with -lstdc++, and says what is missing without."""
+    (tmp_path / "part.cc").write_text(
+        '#include <string>\nextern "C" int part(int n) {\n'
+        "  try { throw std::string(n, 'x'); } catch (std::string &s) { return s.size(); } }\n")
+    (tmp_path / "main.c").write_text("int part(int);\nint main(void) { return part(37); }\n")
+    margay("c++", "-c", "part.cc").ok()
+    margay("cc", "main.c", "part.o", "-o", "job.elf").status(1).says("link with: margay c\\+\\+")
+    margay("cc", "main.c", "part.o", "-lstdc++", "-o", "job.elf").ok()
+    margay("run", "job.elf").status(37)
+
+
+# ---- the command ----
+
+HELLO = ('#include <iostream>\n'
+         'int main() { try { throw 5; } catch (int n) { std::cout << "hello " << n << "\\n"; } }\n')
+
+
+@pytest.fixture
+def hello(tmp_path: Path) -> Path:
+    (tmp_path / "hello.cc").write_text(HELLO)
+    return tmp_path
+
+
+def test_names_of_build_systems(margay, hello):
+    tools = ROOT / "tools"
+    for name in ("x86_64-margay-g++", "mpicxx"):
+        margay("-c", "hello.cc", "-o", "hello.o", program=tools / name).ok()
+        margay("hello.o", "-o", "hello.elf", program=tools / name).ok()
+        assert margay("run", "hello.elf").ok().stdout == "hello 5\n"
+    margay("rcs", "libhello.a", "hello.o", program=tools / "x86_64-margay-ar").ok()
+    margay("libhello.a", program=tools / "x86_64-margay-ranlib").ok()
+    margay("-C", "hello.o", program=tools / "x86_64-margay-nm").ok().prints(r"std::ostream")
+    margay("--strip-debug", "hello.elf", program=tools / "x86_64-margay-strip").ok()
+    assert margay("run", "hello.elf").ok().stdout == "hello 5\n"
+    (hello / "c.c").write_text("int main(void) { return 3; }\n")
+    margay("c.c", "-o", "c.elf", program=tools / "x86_64-margay-gcc").ok()
+    margay("run", "c.elf").status(3)
+
+
+def test_it_is_not_linux_and_nothing_is_the_hosts(margay, hello):
+    run = margay("c++", "-E", "-v", "hello.cc").ok()
+    used = run.stderr.partition("search starts here:")[2].partition("End of search")[0]
+    assert "/include/c++/" in used and "/usr/include" not in used
+    assert "__linux__" not in margay("c++", "-dM", "-E", "-x", "c++", os.devnull).ok().stdout
+    line = margay("c++", "-show", "hello.cc").ok().stdout
+    assert "libstdc++.a" in line and "/usr/lib/gcc/x86_64-linux-gnu/12/libstdc++" not in line
+    assert margay("c++", "--version").ok().lines[0].startswith("margay c++ ")
+
+
+def test_where_the_library_is(margay, hello):
+    folder = Path(margay("c++", "--where").ok().stdout.strip())
+    assert (folder / "lib/libstdc++.a").exists() and (folder / "COPYING.RUNTIME").exists()
+    empty = {"XDG_CACHE_HOME": str(hello / "cache"), "MARGAY_BUILD": str(BUILD)}
+    margay("c++", "--where", env=empty).status(1).prints("the C\\+\\+ library is not built yet")
+    margay("c++", "-show", "hello.cc", env=empty).ok()         # and still is not
+    assert not (hello / "cache").exists()
+
+
+def test_two_builders(margay, hello):
+    """Who comes second waits for the first, and finds what that one has made."""
+    where = margay("c++", "--where").ok().stdout.strip()
+    home = hello / "cache/margay/languages"
+    home.mkdir(parents=True)
+    place = home / Path(where).name
+    with open(f"{place}.lock", "w", encoding="utf-8") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        live = margay.start("c++", "--prepare", env={"XDG_CACHE_HOME": str(hello / "cache")})
+        end = time.monotonic() + HANG
+        while not opened(live.processes(), lock.name) and time.monotonic() < end:
+            time.sleep(0.01)
+        place.symlink_to(where)
+    run = live.wait().ok()
+    assert run.stdout.strip() == str(place) and "building" not in run.stderr
+
+
+def opened(processes: list[int], path: str) -> bool:
+    """Does one of them have the file open?"""
+    return any(os.path.realpath(fd) == path for pid in processes
+               for fd in Path(f"/proc/{pid}/fd").glob("*"))
+
+
+def test_a_library_that_cannot_be_built(margay, hello):
+    """Neither a network nor the source; no place; compilers of two versions."""
+    gcc = hello / "gcc"
+    gcc.write_text('#!/bin/sh\n[ "$1" = -dumpfullversion ] && echo 12.9.9 && exit\nexec gcc "$@"\n')
+    gcc.chmod(0o755)
+    run = margay("c++", "hello.cc", env={"XDG_CACHE_HOME": str(hello / "cache"),
+                                         "MARGAY_CC": str(gcc)}).status(125)
+    run.says("is version 12.9.9, .*g\\+\\+ 12.2.0$")
+    run.says("name two of one version: MARGAY_CC, MARGAY_CXX$")

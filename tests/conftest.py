@@ -29,8 +29,9 @@ for number, own in ((signal.SIGHUP, signal.SIG_DFL), (signal.SIGQUIT, signal.SIG
 
 os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", str(BUILD / "hypothesis"))
 
-AREAS = ("boot", "libc", "languages", "files", "programs", "faults", "syscalls", "messages", "race", "upcalls",
-         "wordfreq", "death", "launcher", "host", "rules", "switch", "nic", "bench", "baremetal")
+AREAS = ("boot", "libc", "languages", "files", "programs", "faults", "syscalls", "messages", "race",
+         "upcalls", "wordfreq", "death", "launcher", "host", "rules", "switch", "nic", "bench",
+         "baremetal")
 APPLICATIONS = {"libc", "faults", "syscalls", "messages", "race", "upcalls", "wordfreq", "death"}
 LINKS = ("shm", "virtio", "e1000", "e1000e")
 LONG_LINK = "virtio"

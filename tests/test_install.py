@@ -34,6 +34,20 @@ int main(int argc, char **argv)
 	return 0;
 }
 """
+PLUS = """
+#include <iostream>
+#include <stdexcept>
+#include <margay.h>
+int main()
+{
+	try {
+		throw std::runtime_error("1.41421");
+	} catch (const std::exception &error) {
+		std::cout << "rank " << margay_rank() << " of " << margay_size() << ": " << error.what()
+			  << std::endl;
+	}
+}
+"""
 # Hides the checkout from what it runs, as an ordinary user.
 HIDDEN = ('mount -t tmpfs none "$0" && '
           f'exec setpriv --reuid {NOBODY} --regid {NOBODY} --clear-groups -- "$@"')
@@ -86,6 +100,7 @@ def home(folder: Path) -> Path:
     path = Path(tempfile.mkdtemp(dir=folder))
     (path / "tmp").mkdir()
     (path / "hello.c").write_text(PROGRAM)
+    (path / "plus.cc").write_text(PLUS)
     path.chmod(0o777)
     (path / "tmp").chmod(0o777)
     return path
@@ -132,6 +147,11 @@ def test_an_ordinary_user_compiles_and_runs(place, user):
     hello(user(place / "bin/margay", "run", "-n", 2, "--link", "virtio", "./hello.elf"), 2)
     user(place / "bin/mpicc.margay", "-o", "again.elf", "hello.c").ok()
     hello(user(place / "bin/margay", "run", "again.elf"), 1)
+    for name in ("x86_64-margay-g++", "mpicxx.margay"):      # with the library that is carried
+        user(place / "bin" / name, "-o", "plus.elf", "plus.cc").ok()
+        hello(user(place / "bin/margay", "run", "-n", 2, "plus.elf"), 2)
+    user(place / "bin/x86_64-margay-objdump", "-h", "plus.elf").ok().prints(r"\.eh_frame_hdr")
+    user(place / "bin/mpicxx.margay", "plus.f90").status(125).says("margay fortran$")
     assert user(place / "bin/margay", "--version").ok().stdout == f"margay {VERSION}\n"
     assert tree(place) == before
 
@@ -222,6 +242,8 @@ def test_control_fields(package):
     assert [re.sub(r" \(>= [\d.]+\)$", "", word) for word in depends if "(" in word] == ["libc6"]
     assert needs("iso") | needs("gdb") <= {word.strip() for word in field("Suggests").split(",")}
     assert re.match(r".+ <.+@.+>$", field("Maintainer"))
+    assert needs("languages") == {word.strip() for word in field("Recommends").split(",")}
+    assert "gcc-12 (= " in field("Built-Using")
     size = sum(path.lstat().st_size for path in package.rglob("*") if path.is_file()) / 1024
     assert size * 0.9 < int(field("Installed-Size")) < size * 1.2 + 400
 
@@ -345,6 +367,24 @@ add_test(NAME one COMMAND tiny)
 """
 
 
+CMAKE_PLUS = """\
+cmake_minimum_required(VERSION 3.13)
+project(plus C CXX)
+set(CMAKE_CXX_STANDARD 20)
+include(CheckCXXSourceRuns)
+include(CheckIncludeFileCXX)
+check_cxx_source_runs("int main() { try { throw 1; } catch (int) { return 0; } }" RUNS)
+check_include_file_cxx(filesystem FILESYSTEM)
+find_package(Threads)
+message("RUNS=${RUNS} THREADS=${Threads_FOUND} FILESYSTEM=${FILESYSTEM}")
+add_library(part STATIC part.c)
+add_executable(plus plus.cc)
+target_link_libraries(plus part Threads::Threads)
+enable_testing()
+add_test(NAME one COMMAND plus)
+"""
+
+
 @pytest.fixture(params=["installed", "checkout"])
 def folders(request: pytest.FixtureRequest) -> tuple[Path, Path]:
     """Those of the toolchain file and of the .pc file."""
@@ -370,12 +410,21 @@ def test_cmake(margay, folders, tmp_path):
         "rank 0 of 1: 1.41421")
 
 
-def test_cmake_knows_no_other_language(margay, tmp_path):
-    (tmp_path / "CMakeLists.txt").write_text(
-        "cmake_minimum_required(VERSION 3.13)\nproject(tiny CXX)\n")
-    run = margay("-B", "out", f"-DCMAKE_TOOLCHAIN_FILE={ROOT}/cmake/margay.cmake",
-                 program=Path("/usr/bin/cmake")).status(1)
-    run.says(r"C\+\+ is not there yet")
+def test_cmake_of_two_languages(margay, folders, tmp_path):
+    """C and C++ in one project, compiled and linked by the command of each."""
+    toolchain, _ = folders
+    (tmp_path / "CMakeLists.txt").write_text(CMAKE_PLUS)
+    (tmp_path / "plus.cc").write_text(PLUS.replace('"1.41421"', "part()").replace(
+        "int main", 'extern "C" const char *part(void);\nint main'))
+    (tmp_path / "part.c").write_text('const char *part(void) { return "1.41421"; }\n')
+    cmake = Path("/usr/bin/cmake")
+    run = margay("-B", "out", f"-DCMAKE_TOOLCHAIN_FILE={toolchain}/margay.cmake",
+                 program=cmake).ok()
+    run.says("^RUNS=1 THREADS=TRUE FILESYSTEM=1$")
+    margay("--build", "out", program=cmake).ok()
+    hello(margay("run", "-n", 2, "out/plus"), 2)
+    margay("--test-dir", "out", "-V", program=Path("/usr/bin/ctest")).ok().prints(
+        "rank 0 of 1: 1.41421")
 
 
 MAKEFILE = """\
@@ -384,6 +433,8 @@ CFLAGS := -O2 $(shell pkg-config --cflags margay)
 LDLIBS := $(shell pkg-config --libs margay)
 hello.elf: hello.o
 	$(CC) -o $@ $^ $(LDLIBS)
+plus.elf: plus.cc
+	$(shell pkg-config --variable=cxx margay) -O1 $(CFLAGS) -o $@ $^ $(LDLIBS)
 """
 
 
@@ -396,5 +447,9 @@ def test_pkg_config(margay, folders, compiler, tmp_path):
     margay("hello.elf", program=Path("/usr/bin/make"),
            env={"PKG_CONFIG_PATH": str(path), "MAKEFLAGS": ""}).ok()
     hello(margay("run", "-n", 2, "hello.elf"), 2)
+    (tmp_path / "plus.cc").write_text(PLUS)
+    margay("plus.elf", program=Path("/usr/bin/make"),
+           env={"PKG_CONFIG_PATH": str(path), "MAKEFLAGS": ""}).ok()
+    hello(margay("run", "-n", 2, "plus.elf"), 2)
     margay("--modversion", "margay", program=Path("/usr/bin/pkg-config"),
            env={"PKG_CONFIG_PATH": str(path)}).ok().prints(f"^{re.escape(VERSION)}$")

@@ -42,6 +42,7 @@ MAY_INCLUDE = {
     "apps": {"include"},
     "host": {"net", "net/portals", "net/shm", "net/link", "net/frames", "include"},
     "tests/apps": {"include", "apps"},
+    "tests/languages": {"include"},
     "tests/bench/host": {"net", "net/portals"},
     "tests/bench": {"include", "apps"},
     "tests/host": {"net", "net/portals", "net/shm", "net/link", "net/frames", "include", "host",

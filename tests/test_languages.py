@@ -228,3 +228,15 @@ def test_a_library_that_cannot_be_built(margay, hello):
                                          "MARGAY_CC": str(gcc)}).status(125)
     run.says("is version 12.9.9, .*g\\+\\+ 12.2.0$")
     run.says("name two of one version: MARGAY_CC, MARGAY_CXX$")
+
+
+@pytest.mark.skipif(Path("/usr/src/gcc-12").exists(), reason="the source is on this machine")
+def test_no_network(margay, hello):
+    """What to do is said, and nothing that looks finished stays."""
+    (hello / "apt-get").write_text("#!/bin/sh\nexit 100\n")
+    (hello / "apt-get").chmod(0o755)
+    run = margay("c++", "hello.cc", env={"XDG_CACHE_HOME": str(hello / "cache"),
+                                         "PATH": f"{hello}:{os.environ['PATH']}"}).status(125)
+    run.says("^without a network put gcc-12.2.0-dfsg.tar.xz into .*/cache/margay$")
+    run.says("the C\\+\\+ library could not be built$")
+    assert not (hello / "a.out").exists() and not list((hello / "cache").rglob("stamp"))

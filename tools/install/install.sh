@@ -87,6 +87,7 @@ for name in mpicc mpicxx mpifort; do
 	ln -s ../lib/margay/tools/$name "$at/bin/$name.margay"
 done
 for name in tools/x86_64-margay-*; do
+	[ "$name" != tools/x86_64-margay-binutils ] || continue
 	ln -s "../lib/margay/$name" "$at/bin/$(basename "$name")"
 done
 

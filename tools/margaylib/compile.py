@@ -241,7 +241,8 @@ def _link(steps: CcPlan) -> list[str]:
     more = files(list(dict.fromkeys(steps.libraries)), not steps.show)
     return [*LINK_FLAGS, *([TABLES] if more else []), f"-Wl,-T,{LINKER_SCRIPT}",
             str(built("crt0.o")), str(built(steps.kernel)), "-Wl,--start-group",
-            *(str(built(name)) for name in LIBRARIES), *more, "-lgcc", "-Wl,--end-group"]
+            *(str(built(name)) for name in LIBRARIES), *more, "-lgcc", "-lgcc_eh",
+            "-Wl,--end-group"]
 
 
 def compile_and_link(args: list[str], language: Language = C) -> int:

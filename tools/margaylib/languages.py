@@ -88,9 +88,8 @@ def headers(language: Language, build: bool = True) -> list[str]:
 
 
 def files(names: list[str], build: bool = True) -> list[str]:
-    """The archives that the names of -lNAME mean, and what they need in turn."""
-    found = [str(library(ARCHIVES[name], build) / "lib" / f"lib{name}.a") for name in names]
-    return [*found, "-lgcc_eh"] if found else []
+    """The archives that the names of -lNAME mean."""
+    return [str(library(ARCHIVES[name], build) / "lib" / f"lib{name}.a") for name in names]
 
 
 # ---- the library of a language ----
@@ -165,7 +164,7 @@ def _build(language: Language, place: Path) -> None:
     env = {name: value for name, value in os.environ.items() if name not in HIDDEN}
     env.update(MARGAY_CC=join([gcc]), MARGAY_VERSION=_version(language),
                MARGAY_PACKAGES=language.package,
-               MARGAY_COMPILE=join(own), MARGAY_LINK=join([*link_flags(steps), "-lgcc_eh"]))
+               MARGAY_COMPILE=join(own), MARGAY_LINK=join(link_flags(steps)))
     for other, variable in ((CPLUSPLUS, "MARGAY_CXX"), (FORTRAN, "MARGAY_FC")):
         if other is language:
             env[variable] = join([language.host_compiler()])

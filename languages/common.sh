@@ -18,6 +18,13 @@ exec 1>&2
 begin() {
 	mkdir -p "$(dirname "$1")"
 	dest=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
+	case $dest in
+	*[[:space:]]*)
+		echo "margay: error: GCC cannot be built in a folder with a space in its name: $dest"
+		echo "margay: name another place: XDG_CACHE_HOME=FOLDER"
+		exit 1
+		;;
+	esac
 	exec 9>"$dest.lock"
 	flock 9
 	if [ -f "$dest/stamp" ]; then

@@ -95,7 +95,7 @@ download() {
 put $tarball into $cache"
 			tail -n 5 "$log" >&2
 			fail "apt-get could not download the source package $package;
-without a network put $tarball into $cache"
+without a network put $tarball into $cache$other"
 		}
 	}
 	is_right "$apt/got/$tarball" || fail "$tarball is not the one that was expected (sha256 $sum)"
@@ -104,6 +104,8 @@ without a network put $tarball into $cache"
 if is_right "$folder/$tarball"; then
 	exit 0
 fi
+other=
+[ $kind = deb-src ] || other=", or install $package"
 for place in "$cache" "/usr/src/${package%-source}"; do
 	if is_right "$place/$tarball"; then
 		cp "$place/$tarball" "$folder/$tarball"

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Installs the Debian packages that are missing for the needs given:
-#     tools/setup.sh [--dry-run] NEED...     (build run iso check bench programs)
+#     tools/setup.sh [--dry-run] NEED...     (build run iso languages check ...)
 # tools/packages.txt lists them. Called by make before everything else, so it
 # costs one dpkg-query when nothing is missing. As root or with sudo it runs
 # apt-get with the sources that apt has; otherwise it prints the command.

@@ -8,7 +8,7 @@ from collections import Counter
 
 import pytest
 
-from harness import BUILD, ROOT
+from harness import BUILD, HANG, ROOT
 
 pytestmark = pytest.mark.libc
 
@@ -208,7 +208,7 @@ def test_numbers(margay, app, tmp_path, count, lines):
                    check=True)
     wanted = subprocess.run([host, str(count), str(lines)], check=True, capture_output=True,
                             text=True).stdout.splitlines()
-    got = margay("run", app("libc_numbers"), count, lines).ok().lines
+    got = margay("run", app("libc_numbers"), count, lines, timeout=4 * HANG).ok().lines
     assert wanted[0] == "0 wrong" and len(got) == lines + 1
     assert not [(ours, theirs) for ours, theirs in zip(got, wanted) if ours != theirs][:5]
 

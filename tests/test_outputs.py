@@ -227,6 +227,7 @@ def test_interrupt_at_any_moment(margay, app):
         time.sleep(random.uniform(0.0, 0.12))
         live.signal(signal.SIGINT)
         if swallowed(live):
+            live.wait_for("^margay: node 0 is process")
             live.signal(signal.SIGINT)
         run = live.wait()
         if "Traceback" in run.stderr and ("tools/margay" not in run.stderr or

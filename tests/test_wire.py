@@ -220,6 +220,7 @@ def test_trains(tool, each, key, data):
     train = frames.train(whole)
     assert frames.untrain(train) == whole
     assert tool.untrain(train, first.to, key) == [len(one) for one in whole]
+    assert tool.untrain(train[:frames.TRAIN_HEADER], first.to, key) is None     # none in it
     wrong = data.draw(changed(train))
     if wrong[:15] == train[:15]:
         found = frames.untrain(wrong)

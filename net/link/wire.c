@@ -99,7 +99,7 @@ static int has_payload(uint32_t kind)
 
 int wire_is_train(const uint8_t *frame, uint32_t bytes, uint32_t node, const uint8_t *key)
 {
-	return bytes >= WIRE_TRAIN && frame[WIRE_KIND] == WIRE_KIND_TRAIN &&
+	return bytes > WIRE_TRAIN && frame[WIRE_KIND] == WIRE_KIND_TRAIN &&
 	       is_ours(frame, node, key ? WIRE_SIGNED : WIRE_VERSION);
 }
 

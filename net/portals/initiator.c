@@ -41,11 +41,10 @@ static int may_fill(const struct process_view *view, const struct md *md, uint64
 {
 	struct span span;
 
-	for (uint64_t end = offset + bytes; offset < end; offset += span.bytes)
-		if (md_span(view, md, offset, end - offset, &span) ||
-		    !port_may_use(view, view->base + span.offset, span.bytes, 1))
-			return 0;
-	return 1;
+	if (md->user.options & MD_IOVEC)
+		return iovec_may_fill(view, md, offset, bytes);
+	return !bytes || (!md_span(view, md, offset, bytes, &span) &&
+			  port_may_use(view, view->base + span.offset, span.bytes, 1));
 }
 
 static int names_process(const struct initiator_args *args)

@@ -8,34 +8,75 @@
 #include "pool.h"
 #include "../port.h"
 
+/* The piece with this index, read once: 0, or PORTALS_FAIL if it is none of the segment. */
+static int piece_get(const struct process_view *view, uint32_t index, struct span *span,
+		     uint32_t *next)
+{
+	const struct piece *piece;
+
+	if (index >= view->limits.pieces)
+		return PORTALS_FAIL;
+	piece = &view->pieces[index];
+	span->offset = __atomic_load_n(&piece->offset, __ATOMIC_RELAXED);
+	span->bytes = __atomic_load_n(&piece->bytes, __ATOMIC_RELAXED);
+	*next = __atomic_load_n(&piece->next, __ATOMIC_RELAXED);
+	return span->offset > view->bytes || span->bytes > view->bytes - span->offset ?
+	       PORTALS_FAIL : PORTALS_OK;
+}
+
+/* Drops the first `at` bytes of a piece and what is behind the next `bytes`. */
+static struct span part(struct span piece, uint64_t at, uint64_t bytes)
+{
+	piece.offset += at;
+	piece.bytes -= at;
+	if (piece.bytes > bytes)
+		piece.bytes = bytes;
+	return piece;
+}
+
 int iovec_span(const struct process_view *view, const struct md *md, uint64_t at, uint64_t bytes,
 	       struct span *span)
 {
-	uint64_t offset = 0, here = 0;
-	uint32_t next;
+	uint32_t next = md->first_piece;
 
 	*span = (struct span){ 0, 0 };
 	if (!bytes)
 		return PORTALS_OK;
-	next = md->first_piece;
-	for (uint32_t steps = BLOCK_MAX_PIECES; ; steps--) {
-		const struct piece *piece;
+	for (uint32_t steps = 0; steps < BLOCK_MAX_PIECES; steps++) {
+		struct span piece;
 
-		if (steps == 0 || next >= view->limits.pieces)
+		if (piece_get(view, next, &piece, &next))
 			return PORTALS_FAIL;
-		piece = &view->pieces[next];
-		offset = __atomic_load_n(&piece->offset, __ATOMIC_RELAXED);
-		here = __atomic_load_n(&piece->bytes, __ATOMIC_RELAXED);
-		if (offset > view->bytes || here > view->bytes - offset)
-			return PORTALS_FAIL;
-		if (at < here)
-			break;
-		at -= here;
-		next = __atomic_load_n(&piece->next, __ATOMIC_RELAXED);
+		if (at < piece.bytes) {
+			*span = part(piece, at, bytes);
+			return PORTALS_OK;
+		}
+		at -= piece.bytes;
 	}
-	here -= at;
-	*span = (struct span){ offset + at, here < bytes ? here : bytes };
-	return PORTALS_OK;
+	return PORTALS_FAIL;
+}
+
+int iovec_may_fill(const struct process_view *view, const struct md *md, uint64_t at,
+		   uint64_t bytes)
+{
+	uint32_t next = md->first_piece;
+
+	for (uint32_t steps = 0; bytes && steps < BLOCK_MAX_PIECES; steps++) {
+		struct span piece;
+
+		if (piece_get(view, next, &piece, &next))
+			return 0;
+		if (at >= piece.bytes) {
+			at -= piece.bytes;
+			continue;
+		}
+		piece = part(piece, at, bytes);
+		if (!port_may_use(view, view->base + piece.offset, piece.bytes, 1))
+			return 0;
+		bytes -= piece.bytes;
+		at = 0;
+	}
+	return !bytes;
 }
 
 /* Piece i of the array, which has been checked: 1, or 0 if it is not memory of

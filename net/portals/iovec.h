@@ -27,6 +27,11 @@ struct span {
 int iovec_span(const struct process_view *view, const struct md *md, uint64_t at, uint64_t bytes,
 	       struct span *span);
 
+/* 1 if the application itself may write all of [at, at + bytes) of a descriptor in several
+ * pieces. At most BLOCK_MAX_PIECES steps. */
+int iovec_may_fill(const struct process_view *view, const struct md *md, uint64_t at,
+		   uint64_t bytes);
+
 /*
  * The contiguous memory that begins at logical byte `at` of a descriptor: at
  * most `bytes` of it, and at least one byte unless `bytes` is 0. Checked against

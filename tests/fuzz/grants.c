@@ -14,7 +14,7 @@ static struct range part_of(const struct known *md, uint64_t at)
 }
 
 /* An iovec's range is logical: ask for it span by span, as runners do. */
-static void check_spans(const struct process *process, const struct known *md,
+static void check_spans(struct process *process, const struct known *md,
 			const struct grant *grant)
 {
 	struct span span;
@@ -25,7 +25,7 @@ static void check_spans(const struct process *process, const struct known *md,
 	for (uint64_t at = 0; at < grant->bytes; at += span.bytes) {
 		struct range range = part_of(md, grant->offset + at);
 
-		if (deliver_span(&process->view, grant, at, &span)) {
+		if (deliver_span(fuzz_enter(process), grant, at, &span)) {
 			MUST(fuzz.damaging);
 			return;
 		}

@@ -35,6 +35,12 @@ ptl_process_id_t margay_process(int rank);
  */
 int margay_counters(uint64_t *values, int count);
 
+/*
+ * Prints where this process is, as the report of a fault does: one line for each
+ * function that has not returned, to which margay run adds function, file and line.
+ */
+void margay_backtrace(void);
+
 #ifdef __cplusplus
 }
 #endif

@@ -137,6 +137,15 @@ int64_t sys_missing(uint64_t address, uint64_t bytes)
 	return -ENOSYS;
 }
 
+int64_t sys_backtrace(void)
+{
+	console_begin_report();
+	kernel_line("rank %u (node %u): backtrace", this_process()->rank, node.id);
+	report_application_frames(user_frame());
+	console_end_report();
+	return 0;
+}
+
 int64_t sys_counters(uint64_t address, uint64_t n)
 {
 	uint64_t wanted = n < COUNTER_COUNT ? n : COUNTER_COUNT;

@@ -26,3 +26,8 @@ int margay_counters(uint64_t *values, int count)
 {
 	return (int)glue_result(glue_call3(SYS_COUNTERS, (long)values, count, 0));
 }
+
+void margay_backtrace(void)
+{
+	glue_call1(SYS_BACKTRACE, 0);
+}

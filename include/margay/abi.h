@@ -65,6 +65,7 @@
 	X(UPCALL_RETURN, upcall_return, 0) /* () -> 1: there are more events for handlers; else it \
 	                                      goes on where the upcall began, or -EINVAL: none runs */ \
 	X(COUNTERS,    counters,    2) /* (uint64_t *, n) -> how many there are; see margay/counters.h */ \
+	X(BACKTRACE,   backtrace,   0) /* () -> 0; prints where the application is, on the console */ \
 	/* Portals group: portals3.h has the contracts */ \
 	X(NI_INIT,     ni_init,     5) /* (iface, pid, desired * or 0, actual * or 0, ni *) */ \
 	X(NI_FINI,     ni_fini,     1) /* (ni) */ \

@@ -6,3 +6,19 @@ LANGUAGES := $(filter-out common,$(patsubst languages/%.sh,%,$(wildcard language
 .PHONY: languages
 languages: all
 	@for language in $(LANGUAGES); do tools/margay $$language --prepare >/dev/null || exit 1; done
+
+# OpenMP of one thread: what -fopenmp links.
+GOMP_SOURCES := $(wildcard languages/gomp/*.c)
+GOMP_OBJECTS := $(GOMP_SOURCES:%.c=build/%.o)
+
+build/languages/gomp/%.o: languages/gomp/%.c build/sysroot/stamp languages/build.mk
+	@mkdir -p $(@D)
+	@echo "  CC    $<"
+	@$(CC) $(GLUE_CFLAGS) -MD -MP -c -o $@ $<
+
+build/gomp/libgomp.a: $(GOMP_OBJECTS)
+	@mkdir -p $(@D)
+	@rm -f $@
+	@ar rcs $@ $^
+
+-include $(GOMP_OBJECTS:.o=.d)

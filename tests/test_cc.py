@@ -70,10 +70,31 @@ def test_undefined_symbol(margay, sources):
     run.says("undefined reference to .helper'")
 
 
-def test_threads_are_refused(margay, sources):
-    run = margay("cc", "-fopenmp", "main.c", "helper.c", "-o", "job.elf")
-    assert run.returncode != 0
-    run.says("thread")
+def test_openmp_is_asked_for_at_the_link(margay, sources):
+    """-fopenmp when an object of OpenMP is linked too, or -lgomp: the error says it."""
+    (sources / "main.c").write_text("""
+#include <stdio.h>
+int main(void)
+{
+	int sum = 0;
+#pragma omp parallel for schedule(dynamic) reduction(+ : sum)
+	for (int at = 0; at < 10; at++)
+		sum += at;
+	printf("%d\\n", sum);
+}
+""")
+    margay("cc", "-c", "-fopenmp", "main.c").ok()
+    run = margay("cc", "main.o", "-o", "job.elf").status(1)
+    run.says("this is OpenMP: GOMP_")
+    run.says("link with: -fopenmp$")
+    for words in (("-fopenmp", "main.o"), ("main.o", "-lgomp"), ("-fopenmp-simd", "main.c"),
+                  ("-ftree-parallelize-loops=4", "-O3", "-fopenmp", "main.c")):
+        margay("cc", *words, "-o", "job.elf").ok()
+        assert margay("run", "job.elf").ok().stdout == "45\n"
+
+
+def test_accelerators_are_refused(margay, sources):
+    margay("cc", "-fopenacc", "main.c", "helper.c").status(125).says("no accelerators")
 
 
 def test_libraries_of_the_system_are_ours(margay, sources):

@@ -72,6 +72,8 @@ install -s -m 755 build/tools/spawn build/tools/switch "$top/tools"
 cp -R include cmake "$top"
 cp -R build/sysroot/include build/sysroot/lib build/sysroot/COPYRIGHT \
 	build/sysroot/stamp "$top/sysroot"
+install -d "$top/gomp"
+install -m 644 build/gomp/libgomp.a "$top/gomp"
 install -m 644 linker.ld build/crt0.o build/kernel.o build/kernel-selftests.o build/libmargay.a \
 	build/region.json "$top"
 libraries=no

@@ -117,6 +117,7 @@ def man_pages() -> dict[str, str]:
     """Names of files to their content."""
     return {"margay.1": front_page(), "mpicc.margay.1": ".so man1/margay-cc.1\n",
             "mpicxx.margay.1": ".so man1/margay-c++.1\n",
+            "mpifort.margay.1": ".so man1/margay-fortran.1\n",
             **{f"margay-{word}.1": page(word) for word in commands()}}
 
 

@@ -15,6 +15,7 @@ usage: margay COMMAND [options] ...
   run   boot nodes and run an application on them     margay run -n 4 APP [arguments]
   cc    compile and link an application, like mpicc   margay cc -O2 -o APP.elf APP.c
   c++   the same for C++                              margay c++ -O2 -o APP.elf APP.cc
+  fortran   the same for Fortran                      margay fortran -O2 -o APP.elf APP.f90
   gdb   run with one rank under gdb                   margay gdb -n 2 --rank 1 APP
   iso   make a disc that boots an application         margay iso APP -n 4 -o APP.iso
   pxe   make a folder to boot it over the network     margay pxe APP -n 4 -o FOLDER
@@ -56,7 +57,8 @@ host's gcc, musl and the node's kernel. Takes gcc's options (-c -o -I -D -O -g
   --version, --help
 
 mpicc.margay (in a checkout tools/mpicc) and x86_64-margay-gcc are the same command in one
-word. One thread (pthread_create fails, mutexes and the like work). Nothing of the host is
+word. One thread: pthread_create fails, mutexes and the like work, -fopenmp has a team of
+one (docs/languages.md). Nothing of the host is
 linked or included: -lm, -lpthread, -lrt and so on are in the nodes' library.
 """
 CXX_TEXT = """\
@@ -83,8 +85,33 @@ like work.
 environment: MARGAY_CC and MARGAY_CXX (compilers, of one version), XDG_CACHE_HOME (where the
   C++ library is kept, and the source).
 """
+FORTRAN_TEXT = """\
+usage: margay fortran [options] FILES...
+
+Compiles Fortran (.f90 .f .for .f03 .f08 ..., with a preprocessor .F90 .F ...) and links it
+into an application for margay run, with the host's gfortran, the Fortran library of that
+compiler built for nodes, and what margay cc links. Takes gfortran's options; without -O it
+uses -O2. See docs/languages.md.
+
+  -show      print the command and run nothing; -showme:compile, -showme:link: what
+             is added to compile and to link
+  --prepare    only build the Fortran library, if it is not there, and print its folder
+  --where      print that folder; the status is 1 if the library is not there
+  --runnable   for makefiles and configure scripts that run what they have built: -o NAME
+             makes a script NAME that runs the image, NAME.elf, on a node (docs/programs.md)
+  --selftests  link the kernel that holds the self-tests (margay run --selftest)
+  --version, --help
+
+mpifort.margay (in a checkout tools/mpifort) and x86_64-margay-gfortran are the same command
+in one word. The first use builds the library from Debian's gcc-12-source, in about two
+minutes, and keeps it in the cache. -fopenmp: OpenMP with one thread; -fcoarray=single: one
+image.
+
+environment: MARGAY_CC and MARGAY_FORTRAN (compilers, of one version), XDG_CACHE_HOME (where
+  the Fortran library is kept, and the source).
+"""
 # The help of each command that compiles.
-COMPILERS = {"cc": CC_TEXT, "c++": CXX_TEXT}
+COMPILERS = {"cc": CC_TEXT, "c++": CXX_TEXT, "fortran": FORTRAN_TEXT}
 GDB_TEXT = """\
 usage: margay gdb [options] APP [arguments]
 
@@ -169,8 +196,8 @@ def _command(args: list[str]) -> int:
     if word in ("-V", "-version", "--version", "version"):
         print(f"margay {VERSION}")
         return 0
-    if word in COMPILERS or word == "fortran":
-        if word in COMPILERS and _wants(rest, ("--help", "-help"), rest):
+    if word in COMPILERS:
+        if _wants(rest, ("--help", "-help"), rest):
             sys.stdout.write(COMPILERS[word])
             return 0
         from .compile import compile_and_link

@@ -11,7 +11,7 @@ import sys
 from . import VERSION
 from .errors import MargayError
 from .image import check_contiguous
-from .languages import ARCHIVES, C, CPLUSPLUS, Language, files, headers, of_dialect, of_file
+from .languages import ARCHIVES, C, CPLUSPLUS, FORTRAN, Language, files, headers, of_dialect, of_file
 from .libraries import (HOST_VARIABLES, TOO_FAR, answer, explain, resolve, sysroot,
                         without_host_headers)
 from .paths import BUILD, ROOT, built
@@ -30,6 +30,7 @@ TABLES = "-Wl,--eh-frame-hdr"      # by which the unwinder finds a function's ta
 # takes those of C++ from the symbols all the same.
 NO_LOCALS = ["-Wl,--discard-all"]
 LIBRARIES = ("libmargay.a", "sysroot/lib/libc.a")
+OPENMP_LIBRARY = "gomp/libgomp.a"
 LINKER_SCRIPT = ROOT / "linker.ld"
 # What a link names anyway.
 OWN_FILES = frozenset(os.path.realpath(path) for path in (
@@ -39,7 +40,7 @@ OWN_FILES = frozenset(os.path.realpath(path) for path in (
 VALUED = frozenset((
     "-o", "-I", "-D", "-U", "-L", "-l", "-include", "-imacros", "-isystem", "-idirafter",
     "-iquote", "-iprefix", "-iwithprefix", "-isysroot", "-MF", "-MT", "-MQ", "-x", "-Xlinker",
-    "-Xassembler", "-Xpreprocessor", "-T", "-u", "-z", "-e", "-B", "--param", "-aux-info",
+    "-Xassembler", "-Xpreprocessor", "-J", "-T", "-u", "-z", "-e", "-B", "--param", "-aux-info",
     "-dumpbase", "-dumpdir", "-wrapper", "-specs"))
 ONLY_COMPILES = frozenset(("-c", "-S", "-E", "-M", "-MM", "-fsyntax-only"))
 ASKS_GCC = ("-v", "-###", "-dumpversion", "-dumpfullversion", "-dumpmachine", "-print-", "--print-",
@@ -59,9 +60,11 @@ UNSUPPORTED = (
      RUN_ON_LINUX + ", or add -fsanitize-undefined-trap-on-error to -fsanitize=undefined"),
     (("-fsplit-stack",), "a node's stack is one piece", "give it its size: margay run --stack MB"),
     (("-m32", "-mx32", "-m16"), "nodes run 64-bit code", "leave it out"),
+    (("-fopenacc",), "nodes have no accelerators", "leave it out: its directives are comments then"),
 )
 TRAPS = "-fsanitize-undefined-trap-on-error"
-THREADS = ("-fopenmp", "-lgomp", "-ftree-parallelize-loops")
+# What makes gcc link OpenMP, which here has one thread: languages/gomp.
+OPENMP = ("-fopenmp", "-lgomp", "-ftree-parallelize-loops")
 
 
 class CcPlan:
@@ -75,6 +78,7 @@ class CcPlan:
         self.links = True
         self.show = False
         self.show_part = ""       # show only what is added to "compile" or to "link"
+        self.openmp = False
         self.kernel = "kernel.o"
         self.libraries = list(language.archives)   # of other languages than C
         self.asks_library = ""    # only say where the library is: --where, or --prepare it
@@ -85,7 +89,6 @@ class CcPlan:
 def plan(args: list[str], language: Language = C) -> CcPlan:
     """Sorts the arguments; raises a MargayError for what nodes cannot run."""
     result = CcPlan(language)
-    threads = ""
     args = [word for word in _expand(args) if not _is_own(word)]
     _refuse(args)
     words = iter(args)
@@ -118,9 +121,11 @@ def plan(args: list[str], language: Language = C) -> CcPlan:
                 word, value = "-l" + value, None
         else:
             value = None
+        if word.startswith(OPENMP) and word != "-fopenmp-simd":
+            result.openmp = True
         if word.startswith("-l") and word[2:] in ARCHIVES:
-            result.libraries.append(word[2:])
-        else:
+            result.libraries += ARCHIVES[word[2:]].archives
+        elif word != "-lgomp":
             result.user += [word] if value is None else [word, value]
         if word in ONLY_COMPILES:
             result.links = False
@@ -128,8 +133,6 @@ def plan(args: list[str], language: Language = C) -> CcPlan:
             _dialect(word[2:], language)
         elif word.startswith("-o") and len(word) > 2:
             result.output = word[2:]
-        elif word.startswith(THREADS) and word != "-fopenmp-simd":
-            threads = word
         elif word == "-shared":
             raise MargayError("-shared: nodes have no shared libraries",
                               "link everything into the one image; make a library with ar")
@@ -145,10 +148,6 @@ def plan(args: list[str], language: Language = C) -> CcPlan:
         result.links = False
     else:
         result.asks_gcc = False
-    if threads and result.links:
-        raise MargayError(f"{threads}: there are no threads yet",
-                          "a node has one CPU and runs one thread: use more nodes (ranks), "
-                          f"and link without {threads}")
     if result.inputs:
         result.user = without_host_headers(result.user)
     if result.links:
@@ -209,7 +208,7 @@ def gcc_arguments(steps: CcPlan, gcc: str) -> list[str]:
         return compile_flags(steps, gcc)
     if steps.show_part == "link":
         return link_flags(steps)
-    line = [*COMPILE_FLAGS, *steps.user, *_headers(steps, gcc)]
+    line = [*_own_flags(steps), *steps.user, *_headers(steps, gcc)]
     if not steps.links:
         return line
     # First: an option of the user's comes later, and counts.
@@ -217,7 +216,12 @@ def gcc_arguments(steps: CcPlan, gcc: str) -> list[str]:
 
 
 def compile_flags(steps: CcPlan, gcc: str) -> list[str]:
-    return [*COMPILE_FLAGS, *_headers(steps, gcc)]
+    return [*_own_flags(steps), *_headers(steps, gcc)]
+
+
+def _own_flags(steps: CcPlan) -> list[str]:
+    """gfortran takes -nostdinc for its own modules too; --sysroot leaves out the host's headers."""
+    return [word for word in COMPILE_FLAGS if word != "-nostdinc" or steps.language is not FORTRAN]
 
 
 def link_flags(steps: CcPlan) -> list[str]:
@@ -239,10 +243,14 @@ def _headers(steps: CcPlan, gcc: str) -> list[str]:
 
 def _link(steps: CcPlan) -> list[str]:
     more = files(list(dict.fromkeys(steps.libraries)), not steps.show)
+    openmp = [str(built(OPENMP_LIBRARY))] if steps.openmp else []
+    # gcc itself names -lgomp and -ldl behind all this.
+    folders = [f"-L{os.path.dirname(path)}" for path in openmp] + \
+        ([f"-L{sysroot()}/lib"] if openmp else [])
     return [*LINK_FLAGS, *([TABLES] if more else []), f"-Wl,-T,{LINKER_SCRIPT}",
             str(built("crt0.o")), str(built(steps.kernel)), "-Wl,--start-group",
-            *(str(built(name)) for name in LIBRARIES), *more, "-lgcc", "-lgcc_eh",
-            "-Wl,--end-group"]
+            *openmp, *(str(built(name)) for name in LIBRARIES), *more, "-lgcc", "-lgcc_eh",
+            "-Wl,--end-group", *folders]
 
 
 def compile_and_link(args: list[str], language: Language = C) -> int:

@@ -45,7 +45,7 @@ CPLUSPLUS = Language(
 FORTRAN = Language(
     "fortran", "Fortran", "gfortran",
     suffixes=".f .f77 .f90 .f95 .f03 .f08 .for .ftn .F .F77 .F90 .F95 .F03 .F08 .FOR .FTN",
-    dialects="f77 f95 fortran", archives="gfortran quadmath")
+    dialects="f77 f95 fortran", archives="gfortran caf_single quadmath")
 LANGUAGES = {language.word: language for language in (C, CPLUSPLUS, FORTRAN)}
 # What -lNAME brings, to the language whose library it is.
 ARCHIVES = {name: language for language in LANGUAGES.values() for name in language.archives}

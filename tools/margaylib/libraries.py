@@ -43,7 +43,7 @@ ABSENT = (
      "ranks exchange messages by <portals3.h>"),
     ("(aio_\\w+|lio_listio|timer_\\w+|pthread_cancel)",
      "a node has one thread", "use the calls that wait, or more nodes (ranks)"),
-    ("(GOMP_\\w+|omp_\\w+)", "a node has one thread", "use more nodes (ranks)"),
+    ("(GOMP_\\w+|omp_\\w+)", "this is OpenMP", "link with: -fopenmp"),
     ("(__gxx_personality_v0|__cxa_\\w+)", "this is C++", "link with: margay c++"),
     ("_gfortran_\\w+", "this is Fortran", "link with: margay fortran"),
     ("(openlog|v?syslog|closelog|setlogmask)", "there is no log of the system",

@@ -303,7 +303,7 @@ void memory_map_segment(void)
 	map(APP_BASE + s->data_offset, s->physical + s->data_offset,
 	    s->guard_offset - s->data_offset, P_USER | P_WRITE | P_NX);
 	map(APP_BASE + s->stack_offset, s->physical + s->stack_offset,
-	    s->bytes - s->stack_offset, P_USER | P_WRITE | P_NX);
+	    s->bytes - s->stack_offset, P_USER | P_WRITE | (s->code_on_stack ? 0 : P_NX));
 }
 
 const volatile uint8_t *memory_repeat_page(uint64_t times)

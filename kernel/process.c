@@ -24,6 +24,8 @@
 #define STACK_LEAST    0x10000UL
 #define HEAP_LEAST     0x10000UL
 #define STACK_ALIGN    16UL
+#define ELF_GNU_STACK  0x6474e551u /* a program header that only says what the stack is */
+#define ELF_EXECUTE    1u
 
 struct process process_boot;
 
@@ -52,6 +54,22 @@ static void clear(uint8_t *from, uint8_t *end)
 static uint64_t offset_of(const uint8_t *symbol)
 {
 	return (uint64_t)symbol - APP_BASE;
+}
+
+/* The image's ELF header is loaded in front of the kernel. `margay cc` allows code on the stack
+ * for what gcc calls trampolines: pointers to Fortran's internal procedures are such. */
+static bool image_wants_code_on_stack(void)
+{
+	struct { uint8_t other[32]; uint64_t headers; uint8_t more[14]; uint16_t bytes, count; } file;
+	struct { uint32_t type, flags; } header;
+
+	memcpy(&file, margay_kernel_start, sizeof(file));
+	for (uint16_t i = 0; i < file.count; i++) {
+		memcpy(&header, margay_kernel_start + file.headers + i * file.bytes, sizeof(header));
+		if (header.type == ELF_GNU_STACK)
+			return header.flags & ELF_EXECUTE;
+	}
+	return false;
 }
 
 static void place_segment(void)
@@ -86,6 +104,7 @@ static void divide_segment(void)
 	s->data_offset = offset_of(margay_app_rodata_end);
 	s->stack_offset = s->bytes - stack;
 	s->guard_offset = s->stack_offset - PAGE_BYTES;
+	s->code_on_stack = image_wants_code_on_stack();
 }
 
 void process_load(void)

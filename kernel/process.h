@@ -34,6 +34,7 @@ struct segment {
 	uint64_t data_offset;      /* what the application may write starts here */
 	uint64_t guard_offset;     /* = stack_offset - 4096 */
 	uint64_t stack_offset;
+	bool code_on_stack;        /* it runs functions that it makes there */
 	uint8_t *alias;            /* physical address modulo 2 MiB is kept */
 	uint8_t *shifted;          /* 512 KiB off */
 };

@@ -1,5 +1,5 @@
 /*
- * The calls of <omp.h> about threads, levels, devices, time and locks. Owns what programs may
+ * The calls of OpenMP about threads, levels, devices, time and locks. Owns what programs may
  * set; most of it is only remembered.
  */
 #include "gomp.h"

@@ -10,7 +10,7 @@ import sys
 
 from . import VERSION
 from .errors import MargayError
-from .image import check_contiguous
+from .image import finish_image
 from .languages import ARCHIVES, C, CPLUSPLUS, FORTRAN, Language, files, headers, of_dialect, of_file
 from .libraries import (HOST_VARIABLES, TOO_FAR, answer, explain, resolve, sysroot,
                         without_host_headers)
@@ -23,12 +23,17 @@ COMPILE_FLAGS = [
     "-U__linux", "-U__gnu_linux__", "-Ulinux", "-D__margay__", "-nostdinc",
 ]
 LINK_FLAGS = ["-nostdlib", "-static", "-no-pie", "-Wl,--build-id=none",
-              "-Wl,-z,max-page-size=4096", "-Wl,-z,noexecstack", "-Wl,--no-warn-rwx-segments",
-              "-Wl,--gc-sections", "-Wl,-u,_start", "-Wl,--compress-debug-sections=zlib"]
+              "-Wl,-z,max-page-size=4096", "-Wl,--no-warn-rwx-segments", "-Wl,--gc-sections",
+              "-Wl,-u,_start", "-Wl,--compress-debug-sections=zlib"]
 TABLES = "-Wl,--eh-frame-hdr"      # by which the unwinder finds a function's table
 # Debug data names static functions too; -Wl,--discard-none keeps their symbols. addr2line
-# takes those of C++ from the symbols all the same.
+# takes those of C++ and Fortran from the symbols all the same.
 NO_LOCALS = ["-Wl,--discard-all"]
+# ld's warnings of an object that makes functions on the stack, as for pointers to functions
+# within functions; and of one in assembly that says nothing about it.
+CODE_ON_STACK = b"requires executable stack"
+STACK_WARNINGS = (CODE_ON_STACK, b"missing .note.GNU-stack section",
+                  b"NOTE: This behaviour is deprecated and will be removed")
 LIBRARIES = ("libmargay.a", "sysroot/lib/libc.a")
 OPENMP_LIBRARY = "gomp/libgomp.a"
 LINKER_SCRIPT = ROOT / "linker.ld"
@@ -229,7 +234,7 @@ def link_flags(steps: CcPlan) -> list[str]:
 
 
 def _symbols(steps: CcPlan) -> list[str]:
-    return [] if CPLUSPLUS.archives[0] in steps.libraries else NO_LOCALS
+    return [] if steps.libraries else NO_LOCALS
 
 
 def _headers(steps: CcPlan, gcc: str) -> list[str]:
@@ -291,19 +296,21 @@ def _run(line: list[str], steps: CcPlan) -> int:
     if sys.stderr.isatty():
         line.insert(1, "-fdiagnostics-color=always")
     done = subprocess.run(line, stderr=subprocess.PIPE)
-    said = done.stderr.decode("utf-8", "replace")
+    error = b"".join(line for line in done.stderr.splitlines(keepends=True)
+                     if not any(warning in line for warning in STACK_WARNINGS))
+    said = error.decode("utf-8", "replace")
     if TOO_FAR not in said or "undefined reference" in said:    # else a page that says nothing
-        sys.stderr.buffer.write(done.stderr)
+        sys.stderr.buffer.write(error)
         sys.stderr.flush()
     if done.returncode != 0:
         sys.stderr.write(explain(said))
     elif steps.links:
         if steps.runnable:
             from .runnable import IMAGE, write_script
-            check_contiguous(steps.output + IMAGE)
+            finish_image(steps.output + IMAGE, CODE_ON_STACK in done.stderr)
             write_script(steps.output)
         else:
-            check_contiguous(steps.output)
+            finish_image(steps.output, CODE_ON_STACK in done.stderr)
     return done.returncode
 
 

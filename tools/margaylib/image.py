@@ -21,6 +21,7 @@ _ELF = struct.Struct("<16sHHIQQQIHHHHHH")
 _PROGRAM = struct.Struct("<IIQQQQQQ")
 _SECTION = struct.Struct("<IIQQQQIIQQ")
 _PT_LOAD, _PT_NOTE, _SHT_NOTE = 1, 4, 7
+_PT_GNU_STACK, _PF_X = 0x6474e551, 1
 _NOTE_NAME = b"Margay\0"
 _MULTIBOOT = struct.pack("<I", 0x1BADB002)
 
@@ -85,8 +86,9 @@ class Image:
                               "says so), so no node can boot it", CURE)
 
 
-def check_contiguous(path: str) -> None:
-    """Removes a linked image that loaders would tear apart, and says why.
+def finish_image(path: str, code_on_stack: bool) -> None:
+    """Removes a linked image that loaders would tear apart, and says why. The kernel allows
+    code on the stack if the image's header does.
 
     They load the file as one flat piece, so each part must be as far from the
     file's beginning as its address is from the first one's.
@@ -109,6 +111,11 @@ def check_contiguous(path: str) -> None:
             "can load it in one piece",
             "an object in a section of its own is aligned to more than a page: leave its "
             "section to the compiler (.data, .rodata), or align it to 4096 or less")
+    for index, part in enumerate(parts):
+        if code_on_stack and part and part[0] == _PT_GNU_STACK:
+            with open(path, "r+b") as file:
+                file.seek(phoff + index * phentsize + 4)
+                file.write(struct.pack("<I", part[1] | _PF_X))
 
 
 def _at(form: struct.Struct, data: bytes, offset: int) -> tuple | None:

@@ -47,6 +47,9 @@ FORTRAN = Language(
     suffixes=".f .f77 .f90 .f95 .f03 .f08 .for .ftn .F .F77 .F90 .F95 .F03 .F08 .FOR .FTN",
     dialects="f77 f95 fortran", archives="gfortran caf_single quadmath")
 LANGUAGES = {language.word: language for language in (C, CPLUSPLUS, FORTRAN)}
+# The unwinder calls these if pthread_key_create is linked, and does not make the linker look for
+# them.
+UNWINDER_CALLS = ("pthread_once", "pthread_getspecific", "pthread_setspecific")
 # What -lNAME brings, to the language whose library it is.
 ARCHIVES = {name: language for language in LANGUAGES.values() for name in language.archives}
 
@@ -88,8 +91,9 @@ def headers(language: Language, build: bool = True) -> list[str]:
 
 
 def files(names: list[str], build: bool = True) -> list[str]:
-    """The archives that the names of -lNAME mean."""
-    return [str(library(ARCHIVES[name], build) / "lib" / f"lib{name}.a") for name in names]
+    """The archives that the names of -lNAME mean, and what they need in turn."""
+    found = [str(library(ARCHIVES[name], build) / "lib" / f"lib{name}.a") for name in names]
+    return [*found, *(f"-Wl,-u,{name}" for name in UNWINDER_CALLS)] if found else []
 
 
 # ---- the library of a language ----

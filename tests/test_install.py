@@ -23,7 +23,7 @@ from margaylib import VERSION, cli, options  # noqa: E402
 pytestmark = pytest.mark.launcher
 
 NOBODY = 65534
-COMMANDS = ("run", "cc", "c++", "gdb", "iso", "pxe")
+COMMANDS = ("run", "cc", "c++", "fortran", "gdb", "iso", "pxe")
 PROGRAM = """
 #include <margay.h>
 #include <math.h>
@@ -33,6 +33,36 @@ int main(int argc, char **argv)
 	printf("rank %d of %d: %g\\n", margay_rank(), margay_size(), sqrt(argc + 1));
 	return 0;
 }
+"""
+FORTRAN = """
+subroutine tell() bind(c)
+  use omp_lib
+  use, intrinsic :: iso_c_binding
+  use, intrinsic :: ieee_arithmetic
+  implicit none
+  real(16) :: x
+  interface
+    integer(c_int) function margay_rank() bind(c)
+      import
+    end function
+    integer(c_int) function margay_size() bind(c)
+      import
+    end function
+  end interface
+  x = sqrt(2.0_16)
+  if (ieee_is_finite(x) .and. omp_get_max_threads() == 1) &
+    print '("rank ", i0, " of ", i0, ": ", f0.5)', margay_rank(), margay_size(), x
+  flush(6)
+end subroutine
+#ifndef PART
+program third
+  interface
+    subroutine tell() bind(c)
+    end subroutine
+  end interface
+  call tell
+end program
+#endif
 """
 PLUS = """
 #include <iostream>
@@ -101,6 +131,7 @@ def home(folder: Path) -> Path:
     (path / "tmp").mkdir()
     (path / "hello.c").write_text(PROGRAM)
     (path / "plus.cc").write_text(PLUS)
+    (path / "third.F90").write_text(FORTRAN)
     path.chmod(0o777)
     (path / "tmp").chmod(0o777)
     return path
@@ -150,6 +181,8 @@ def test_an_ordinary_user_compiles_and_runs(place, user):
     for name in ("x86_64-margay-g++", "mpicxx.margay"):      # with the library that is carried
         user(place / "bin" / name, "-o", "plus.elf", "plus.cc").ok()
         hello(user(place / "bin/margay", "run", "-n", 2, "plus.elf"), 2)
+    user(place / "bin/mpifort.margay", "-fopenmp", "-o", "third.elf", "third.F90").ok()
+    hello(user(place / "bin/margay", "run", "-n", 2, "third.elf"), 2)
     user(place / "bin/x86_64-margay-objdump", "-h", "plus.elf").ok().prints(r"\.eh_frame_hdr")
     user(place / "bin/mpicxx.margay", "plus.f90").status(125).says("margay fortran$")
     assert user(place / "bin/margay", "--version").ok().stdout == f"margay {VERSION}\n"
@@ -259,7 +292,7 @@ def test_files_of_the_package(package):
     with gzip.open(package / "share/doc/margay/changelog.gz", "rt") as text:
         assert text.read() == (ROOT / "CHANGES.md").read_text()
     assert {path.name for path in (package / "share/man/man1").iterdir()} == {
-        "margay.1.gz", "mpicc.margay.1.gz", "mpicxx.margay.1.gz",
+        "margay.1.gz", "mpicc.margay.1.gz", "mpicxx.margay.1.gz", "mpifort.margay.1.gz",
         *(f"margay-{word}.1.gz" for word in COMMANDS)}
     sums = subprocess.run(["dpkg-deb", "--ctrl-tarfile", deb()], check=True, capture_output=True)
     control = subprocess.run(["tar", "-xO", "./md5sums"], input=sums.stdout, check=True,
@@ -427,6 +460,38 @@ def test_cmake_of_two_languages(margay, folders, tmp_path):
         "rank 0 of 1: 1.41421")
 
 
+CMAKE_THIRD = """\
+cmake_minimum_required(VERSION 3.13)
+project(third C CXX Fortran)
+find_package(OpenMP REQUIRED)
+add_library(part STATIC part.F90)
+target_link_libraries(part PUBLIC OpenMP::OpenMP_Fortran)
+set_property(SOURCE part.F90 PROPERTY COMPILE_DEFINITIONS PART)
+add_executable(third third.F90)
+target_link_libraries(third OpenMP::OpenMP_Fortran)
+add_executable(mixed mixed.cc)
+target_link_libraries(mixed part OpenMP::OpenMP_CXX)
+enable_testing()
+add_test(NAME one COMMAND mixed)
+"""
+
+
+def test_cmake_of_three_languages(margay, folders, tmp_path):
+    """Fortran with OpenMP, and in a program of C++ that CMake links by the command of C++."""
+    toolchain, _ = folders
+    (tmp_path / "CMakeLists.txt").write_text(CMAKE_THIRD)
+    for name in ("third", "part"):
+        (tmp_path / f"{name}.F90").write_text(FORTRAN)
+    (tmp_path / "mixed.cc").write_text('extern "C" void tell();\nint main() { tell(); }\n')
+    cmake = Path("/usr/bin/cmake")
+    margay("-B", "out", f"-DCMAKE_TOOLCHAIN_FILE={toolchain}/margay.cmake", program=cmake).ok()
+    margay("--build", "out", program=cmake).ok()
+    for name in ("third", "mixed"):
+        hello(margay("run", "-n", 2, f"out/{name}"), 2)
+    margay("--test-dir", "out", "-V", program=Path("/usr/bin/ctest")).ok().prints(
+        "rank 0 of 1: 1.41421")
+
+
 MAKEFILE = """\
 CC := @CC@
 CFLAGS := -O2 $(shell pkg-config --cflags margay)
@@ -435,6 +500,8 @@ hello.elf: hello.o
 	$(CC) -o $@ $^ $(LDLIBS)
 plus.elf: plus.cc
 	$(shell pkg-config --variable=cxx margay) -O1 $(CFLAGS) -o $@ $^ $(LDLIBS)
+third.elf: third.F90
+	$(shell pkg-config --variable=fc margay) -fopenmp $(CFLAGS) -o $@ $^ $(LDLIBS)
 """
 
 
@@ -448,8 +515,10 @@ def test_pkg_config(margay, folders, compiler, tmp_path):
            env={"PKG_CONFIG_PATH": str(path), "MAKEFLAGS": ""}).ok()
     hello(margay("run", "-n", 2, "hello.elf"), 2)
     (tmp_path / "plus.cc").write_text(PLUS)
-    margay("plus.elf", program=Path("/usr/bin/make"),
-           env={"PKG_CONFIG_PATH": str(path), "MAKEFLAGS": ""}).ok()
-    hello(margay("run", "-n", 2, "plus.elf"), 2)
+    (tmp_path / "third.F90").write_text(FORTRAN)
+    for name in ("plus.elf", "third.elf"):
+        margay(name, program=Path("/usr/bin/make"),
+               env={"PKG_CONFIG_PATH": str(path), "MAKEFLAGS": ""}).ok()
+        hello(margay("run", "-n", 2, name), 2)
     margay("--modversion", "margay", program=Path("/usr/bin/pkg-config"),
            env={"PKG_CONFIG_PATH": str(path)}).ok().prints(f"^{re.escape(VERSION)}$")

@@ -414,7 +414,7 @@ def test_cc_sorts_arguments():
 
 
 @pytest.mark.parametrize("words, cause", [
-    (["a.c", "-fopenmp"], "no threads"),
+    (["a.c", "-fopenacc"], "no accelerators"),
     (["a.cc"], "C\\+\\+"), (["a.C"], "C\\+\\+"), (["-x", "c++", "a.c"], "C\\+\\+"),
     (["-xc++", "a.c"], "C\\+\\+"), (["a.f90"], "Fortran"), (["-x", "f95", "a"], "Fortran"),
     (["-shared", "a.c"], "shared"), ([], "no input"), (["a.c", "-o"], "needs a value")])

@@ -20,10 +20,10 @@ ifndef MARGAY_READY
 
 goals := $(or $(MAKECMDGOALS),all)
 work  := $(filter-out help clean uninstall,$(goals))
-needs := $(if $(work),build) $(if $(filter run bench programs,$(work)),run) \
+needs := $(if $(work),build) $(if $(filter run bench programs gcc-check,$(work)),run) \
 	$(if $(filter bench,$(work)),bench) \
 	$(if $(filter programs,$(work)),programs) \
-	$(if $(filter languages check check-long,$(work)),languages) \
+	$(if $(filter languages gcc-check check check-long,$(work)),languages) \
 	$(if $(filter check check-long,$(work)),run iso check) $(if $(filter check-long,$(work)),model)
 
 .PHONY: $(goals) inner
@@ -97,6 +97,7 @@ pytest-there:
 # host-check is in net/build.mk, the fuzz targets are in tests/fuzz/build.mk, install and deb
 # in tools/install/build.mk, languages in languages/build.mk, uninstall, clean and help above.
 languages: ## the libraries of C++ and Fortran, which their first use would build
+gcc-check: ## GCC's own tests of Fortran on nodes; ARGS='--sample 300 --seed 1' for some of them
 install: ## into PREFIX=/usr/local, below DESTDIR if that is given
 uninstall: ## remove what install has put there
 deb: ## a package for Debian 12, build/margay_VERSION-1_amd64.deb

@@ -7,6 +7,10 @@ LANGUAGES := $(filter-out common,$(patsubst languages/%.sh,%,$(wildcard language
 languages: all
 	@for language in $(LANGUAGES); do tools/margay $$language --prepare >/dev/null || exit 1; done
 
+.PHONY: gcc-check
+gcc-check: languages
+	$(PYTHON) tests/gcc/gfortran.py -j $(shell nproc) $(ARGS)
+
 # OpenMP of one thread: what -fopenmp links.
 GOMP_SOURCES := $(wildcard languages/gomp/*.c)
 GOMP_OBJECTS := $(GOMP_SOURCES:%.c=build/%.o)

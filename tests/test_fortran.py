@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 from pathlib import Path
 from typing import Callable
 
@@ -193,6 +194,37 @@ def test_what_is_not_named_at_the_link(margay, objects):
     run = margay("cc", "main_fortran.o", "fortran.o", "c.o", "plus.o", "-o", "job.elf").status(1)
     run.says("this is Fortran: _gfortran_")
     run.says("link with: margay fortran$")
+
+
+# ---- GCC's own tests ----
+
+def test_a_sample_of_gccs_own(margay, tmp_path):
+    """The same 40 each time; make gcc-check runs all of them."""
+    done = subprocess.run(["/usr/bin/python3", ROOT / "tests/gcc/gfortran.py", "--sample", "40",
+                           "--seed", "15"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "of 40 passed, 0 without a reason" in done.stdout
+
+
+def test_gccs_own_tests_are_judged(tmp_path):
+    """A status that is wrong, a program that must fail, and one for other machines are told
+    apart."""
+    sys.path.insert(0, str(ROOT / "tests/gcc"))
+    from gfortran import Test
+
+    def judged(text: str) -> Test:
+        (tmp_path / "one.f90").write_text(text)
+        return Test(tmp_path / "one.f90")
+
+    assert "status 3" in judged("! { dg-do run }\nstop 3\nend\n").check()
+    assert "compiling" in judged("! { dg-do run }\nwrong\nend\n").check()
+    assert judged("! { dg-do run }\n! { dg-shouldfail \"x\" }\nstop 3\nend\n").check() == ""
+    assert "status 0" in judged("! { dg-do run }\n! { dg-shouldfail \"x\" }\nend\n").check()
+    test = judged("! { dg-do run }\n! { dg-options \"-O1 -DX\" }\n"
+                  "! { dg-additional-options \"-g\" { target mingw* } }\nend\n")
+    assert test.runs() and test.options() == ["-O1", "-DX"]
+    assert not judged("! { dg-do run { target powerpc*-*-* } }\nend\n").runs()
+    assert not judged("! { dg-do compile }\nend\n").runs()
 
 
 # ---- the command ----

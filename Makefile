@@ -50,7 +50,7 @@ HOST_PROGRAMS := build/host/check-gcc build/host/check-clang build/host/check-ts
 	build/host/model-engine build/host/netsim build/host/netsim-asan build/host/wire $(FUZZ_TARGETS)
 
 .PHONY: all run check check-long bench bench-peers bench-pages soak
-all: build/kernel.o build/libmargay.a build/crt0.o build/gomp/libgomp.a build/pkgconfig/margay.pc tools apps ## kernel, C library, tools, applications
+all: build/kernel.o build/libmargay.a build/crt0.o build/pkgconfig/margay.pc tools apps ## kernel, C library, tools, applications
 
 run: all build/text.txt ## boot NODES=4 nodes that count the words of a text
 	tools/margay run -n $(NODES) build/apps/wordfreq.elf build/text.txt
@@ -96,7 +96,7 @@ pytest-there:
 # For the list of `make help`:
 # host-check is in net/build.mk, the fuzz targets are in tests/fuzz/build.mk, install and deb
 # in tools/install/build.mk, languages in languages/build.mk, uninstall, clean and help above.
-languages: ## the libraries of C++ and Fortran, which their first use would build
+languages: ## the libraries of C++, Fortran and OpenMP, which their first use would build
 gcc-check: ## GCC's own tests of Fortran on nodes; ARGS='--sample 300 --seed 1' for some of them
 install: ## into PREFIX=/usr/local, below DESTDIR if that is given
 uninstall: ## remove what install has put there

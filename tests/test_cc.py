@@ -93,6 +93,19 @@ int main(void)
         assert margay("run", "job.elf").ok().stdout == "45\n"
 
 
+def test_once(margay, tmp_path):
+    """pthread_once, which an exception may leave, links in C too."""
+    (tmp_path / "once.c").write_text("""
+#include <pthread.h>
+#include <stdio.h>
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static void say(void) { puts("once"); }
+int main(void) { return pthread_once(&once, say) || pthread_once(&once, say); }
+""")
+    margay("cc", "once.c", "-o", "once.elf").ok()
+    assert margay("run", "--no-prefix", "once.elf").ok().stdout == "once\n"
+
+
 def test_accelerators_are_refused(margay, sources):
     margay("cc", "-fopenacc", "main.c", "helper.c").status(125).says("no accelerators")
 

@@ -39,7 +39,6 @@ MAY_INCLUDE = {
     "boot": {"kernel"},
     "libc-glue": {"include"},
     "lib": {"include"},
-    "languages/gomp": {"include"},
     "apps": {"include"},
     "host": {"net", "net/portals", "net/shm", "net/link", "net/frames", "include"},
     "tests/apps": {"include", "apps"},

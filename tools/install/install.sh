@@ -72,13 +72,12 @@ install -s -m 755 build/tools/spawn build/tools/switch "$top/tools"
 cp -R include cmake "$top"
 cp -R build/sysroot/include build/sysroot/lib build/sysroot/COPYRIGHT \
 	build/sysroot/stamp "$top/sysroot"
-install -d "$top/gomp"
-install -m 644 build/gomp/libgomp.a "$top/gomp"
 install -m 644 linker.ld build/crt0.o build/kernel.o build/kernel-selftests.o build/libmargay.a \
 	build/region.json "$top"
 libraries=no
-for language in c++ fortran; do
-	if folder=$(tools/margay $language --where 2>/dev/null); then
+for words in c++ fortran "cc -fopenmp"; do
+	# shellcheck disable=SC2086 # two words
+	if folder=$(tools/margay $words --where 2>/dev/null); then
 		cp -R "$folder" "$top/languages"
 		libraries=yes
 	fi

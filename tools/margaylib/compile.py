@@ -11,7 +11,8 @@ import sys
 from . import VERSION
 from .errors import MargayError
 from .image import finish_image
-from .languages import ARCHIVES, C, CPLUSPLUS, FORTRAN, Language, files, headers, of_dialect, of_file
+from .languages import (ARCHIVES, C, CPLUSPLUS, FORTRAN, OPENMP, Language, built_before, files,
+                        headers, library, of_dialect, of_file)
 from .libraries import (HOST_VARIABLES, TOO_FAR, answer, explain, resolve, sysroot,
                         without_host_headers)
 from .paths import BUILD, ROOT, built
@@ -35,7 +36,6 @@ CODE_ON_STACK = b"requires executable stack"
 STACK_WARNINGS = (CODE_ON_STACK, b"missing .note.GNU-stack section",
                   b"NOTE: This behaviour is deprecated and will be removed")
 LIBRARIES = ("libmargay.a", "sysroot/lib/libc.a")
-OPENMP_LIBRARY = "gomp/libgomp.a"
 LINKER_SCRIPT = ROOT / "linker.ld"
 # What a link names anyway.
 OWN_FILES = frozenset(os.path.realpath(path) for path in (
@@ -68,8 +68,8 @@ UNSUPPORTED = (
     (("-fopenacc",), "nodes have no accelerators", "leave it out: its directives are comments then"),
 )
 TRAPS = "-fsanitize-undefined-trap-on-error"
-# What makes gcc link OpenMP, which here has one thread: languages/gomp.
-OPENMP = ("-fopenmp", "-lgomp", "-ftree-parallelize-loops")
+# What makes gcc link OpenMP.
+WITH_OPENMP = ("-fopenmp", "-lgomp", "-ftree-parallelize-loops")
 
 
 class CcPlan:
@@ -83,7 +83,6 @@ class CcPlan:
         self.links = True
         self.show = False
         self.show_part = ""       # show only what is added to "compile" or to "link"
-        self.openmp = False
         self.kernel = "kernel.o"
         self.libraries = list(language.archives)   # of other languages than C
         self.asks_library = ""    # only say where the library is: --where, or --prepare it
@@ -104,9 +103,9 @@ def plan(args: list[str], language: Language = C) -> CcPlan:
         if word == "--runnable":
             result.runnable = True
             continue
-        if word in ("--prepare", "--where") and language.archives:
+        if word in ("--prepare", "--where"):
             result.asks_library = word
-            return result
+            continue
         if word in SHOW:
             result.show = True
             continue
@@ -126,11 +125,11 @@ def plan(args: list[str], language: Language = C) -> CcPlan:
                 word, value = "-l" + value, None
         else:
             value = None
-        if word.startswith(OPENMP) and word != "-fopenmp-simd":
-            result.openmp = True
+        if word.startswith(WITH_OPENMP) and word != "-fopenmp-simd":
+            result.libraries += OPENMP.archives
         if word.startswith("-l") and word[2:] in ARCHIVES:
             result.libraries += ARCHIVES[word[2:]].archives
-        elif word != "-lgomp":
+        else:
             result.user += [word] if value is None else [word, value]
         if word in ONLY_COMPILES:
             result.links = False
@@ -146,6 +145,8 @@ def plan(args: list[str], language: Language = C) -> CcPlan:
         elif word == "-" or not word.startswith("-"):
             _suffix(word, language)
             result.inputs.append(word)
+    if result.asks_library:
+        return result
     if not result.inputs:
         if not result.asks_gcc and not result.show_part:
             raise MargayError("no input files", f"usage: margay {language.word} [options] "
@@ -248,14 +249,25 @@ def _headers(steps: CcPlan, gcc: str) -> list[str]:
 
 def _link(steps: CcPlan) -> list[str]:
     more = files(list(dict.fromkeys(steps.libraries)), not steps.show)
-    openmp = [str(built(OPENMP_LIBRARY))] if steps.openmp else []
-    # gcc itself names -lgomp and -ldl behind all this.
-    folders = [f"-L{os.path.dirname(path)}" for path in openmp] + \
-        ([f"-L{sysroot()}/lib"] if openmp else [])
+    # gcc itself names the libraries of -fopenmp behind all this: -lgomp and -ldl.
+    folders = [f"-L{os.path.dirname(name)}" for name in more if name.endswith("/libgomp.a")]
+    folders += [f"-L{sysroot()}/lib"] if folders else []
     return [*LINK_FLAGS, *([TABLES] if more else []), f"-Wl,-T,{LINKER_SCRIPT}",
             str(built("crt0.o")), str(built(steps.kernel)), "-Wl,--start-group",
-            *openmp, *(str(built(name)) for name in LIBRARIES), *more, "-lgcc", "-lgcc_eh",
+            *(str(built(name)) for name in LIBRARIES), *more, "-lgcc", "-lgcc_eh",
             "-Wl,--end-group", *folders]
+
+
+def _say_libraries(steps: CcPlan) -> int:
+    """Their folders, for --prepare built if they are not there; 1 if one is missing."""
+    folders = []
+    for owner in dict.fromkeys(ARCHIVES[name] for name in steps.libraries):
+        folders.append((built_before if steps.asks_library == "--where" else library)(owner))
+        print(folders[-1] or f"the {owner.title} library is not built yet")
+    if not folders:
+        raise MargayError(f"{steps.asks_library}: C needs no library but its own",
+                          "ask margay c++ or margay fortran, or name -fopenmp as well")
+    return 0 if all(folders) else 1
 
 
 def compile_and_link(args: list[str], language: Language = C) -> int:
@@ -269,10 +281,7 @@ def compile_and_link(args: list[str], language: Language = C) -> int:
     else:
         steps = plan(args, language)
     if steps.asks_library:
-        from .languages import built_before, library
-        folder = (built_before if steps.asks_library == "--where" else library)(language)
-        print(folder or f"the {language.title} library is not built yet")
-        return 0 if folder else 1
+        return _say_libraries(steps)
     gcc = language.host_compiler()
     for name in HOST_VARIABLES:
         os.environ.pop(name, None)

@@ -50,8 +50,11 @@ LANGUAGES = {language.word: language for language in (C, CPLUSPLUS, FORTRAN)}
 # The unwinder calls these if pthread_key_create is linked, and does not make the linker look for
 # them.
 UNWINDER_CALLS = ("pthread_once", "pthread_getspecific", "pthread_setspecific")
+# No language, but its library is made and kept as theirs are: what -fopenmp links.
+OPENMP = Language("openmp", "OpenMP", "gcc", suffixes="", dialects="", archives="gomp")
 # What -lNAME brings, to the language whose library it is.
-ARCHIVES = {name: language for language in LANGUAGES.values() for name in language.archives}
+ARCHIVES = {name: language for language in (*LANGUAGES.values(), OPENMP)
+            for name in language.archives}
 
 
 def named(word: str) -> Language:

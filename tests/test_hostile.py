@@ -25,6 +25,8 @@ NODES = 3
 LIFE = 65536                   # every node's first incarnation
 PAUSE = 0.002                  # seconds between batches: the job is to get on as well
 HANG = 60                      # seconds
+CAPTURE = "capture.pcap"
+LARGEST = [4 << 20, 4 << 20, 8 << 20, 16 << 20]    # bytes of the job's messages, in each run
 Makes = Callable[[random.Random], Iterator[bytes]]
 
 
@@ -32,6 +34,11 @@ class Port:
     """A port of the switch; what it is given is thrown away."""
 
     def __init__(self) -> None:
+        self.mine, self.far = socket.socketpair()
+
+    def renew(self) -> None:
+        """For another job."""
+        self.close()
         self.mine, self.far = socket.socketpair()
 
     def send(self, batch: list[bytes]) -> bool:
@@ -75,27 +82,38 @@ class Outcome:
 
 
 def attacked(margay, app, tmp_path: Path, port: Port, where: str, makes: Makes, *options: object,
-             batch: int = 20, most: int = 20_000) -> Outcome:
-    """Run a job whose every byte is compared, and send it what `makes` yields meanwhile."""
+             batch: int = 20, most: int = 20_000, least: int = 1000, ahead: int = 0) -> Outcome:
+    """Run a job whose every byte is compared, and send it what `makes` yields meanwhile, `ahead`
+    of it made before (b"": nothing yet): as many as `least`. Where this process was slower than
+    the nodes were, once more, with more to do for them."""
     report = tmp_path / "run.json"
     seed = random.randrange(1 << 31)
     print(f"seed {seed}")
-    source = makes(random.Random(seed))
-    live = margay.start("run", "-n", NODES, "--link", "virtio", "--json", report, "--test-port",
-                        f"{port.far.fileno()}:{where}", *options, app("ptl_bulk"), 4 << 20,
-                        pass_fds=(port.far.fileno(),))
-    port.far.close()           # the launcher and the switch have it
-    sent = 0
-    while live.process.poll() is None and sent < most:
-        if not port.send([next(source) for _ in range(batch)]):
-            break
-        sent += batch
-    run = live.wait().ok()
-    assert [line.removeprefix("[0] ") for line in run.lines[:2]] == ["ok transfers", "ok order"]
-    outcome = Outcome(json.loads(report.read_text()), sent)
-    # Nobody was given up, and all that was said about the others was about the others.
-    assert outcome.sum("peers_lost") == 0, outcome.nodes
-    return outcome
+    rng = random.Random(seed)
+    for size in LARGEST:
+        source = makes(rng)
+        made = [next(source) for _ in range(ahead)]
+        live = margay.start("run", "-n", NODES, "--link", "virtio", "--json", report, "--test-port",
+                            f"{port.far.fileno()}:{where}", *options, app("ptl_bulk"), size,
+                            pass_fds=(port.far.fileno(),))
+        port.far.close()           # the launcher and the switch have it
+        sent = 0
+        while live.process.poll() is None and sent < most:
+            now = made[sent:sent + batch] or [next(source) for _ in range(batch)]
+            now = [one for one in now if one]
+            if not port.send(now):
+                break
+            sent += len(now)
+        run = live.wait().ok()
+        assert [line.removeprefix("[0] ") for line in run.lines[:2]] == ["ok transfers", "ok order"]
+        outcome = Outcome(json.loads(report.read_text()), sent)
+        # Nobody was given up, and all that was said about the others was about the others.
+        assert outcome.sum("peers_lost") == 0, outcome.nodes
+        if sent >= least:
+            return outcome
+        port.renew()
+        (tmp_path / CAPTURE).unlink(missing_ok=True)       # of another job, with another key
+    raise AssertionError(f"{sent} frames were sent while the job ran, {least} are needed")
 
 
 def plausible(rng: random.Random, sender: int, to: int) -> Frame:
@@ -169,7 +187,7 @@ def test_the_switch_refuses_other_nodes_names(margay, app, tmp_path, port):
             yield spoilt(rng, plausible(rng, NODES, to).encode())
             yield train(rng, NODES, to)
             yield b"\xff" * 6 + plausible(rng, NODES, to).encode()[6:]
-    got = attacked(margay, app, tmp_path, port, f"{NODES}", makes)
+    got = attacked(margay, app, tmp_path, port, f"{NODES}", makes, ahead=2000)
     mine = got.ports[NODES, 0]
     assert mine["forged"] > 100 and abs(mine["forged"] - got.sent / 5) < 100
     assert got.sum("frames_bad") > 100
@@ -217,7 +235,7 @@ def test_frames_that_cannot_be_in_a_nodes_own_name(margay, app, tmp_path, port):
                 yield replace(put, card=1, length=63).encode()
             damaged = replace(put, crc=True).encode()
             yield damaged[:-1] + bytes([damaged[-1] ^ 1])
-    got = attacked(margay, app, tmp_path, port, "2.9", makes)
+    got = attacked(margay, app, tmp_path, port, "2.9", makes, ahead=2000)
     for node in got.nodes[:2]:
         assert node["frames_bad"] > 10 and node["ghosts"] > 10 and node["damaged"] > 10, node
     assert got.sum("parts_astray") > 0, got.nodes
@@ -233,7 +251,8 @@ def test_forged_frames_against_a_key(margay, app, tmp_path, port):
             yield frame.encode()
             yield spoilt(rng, frame.encode(key))
             yield train(rng, *two(rng), key)
-    got = attacked(margay, app, tmp_path, port, f"{NODES}", makes, "--accept-forged", "--auth")
+    got = attacked(margay, app, tmp_path, port, f"{NODES}", makes, "--accept-forged", "--auth",
+                   ahead=2000)
     assert got.sum("forged") > 100 and got.sum("frames_bad") > 100
     assert got.sum("ghosts") + got.sum("damaged") == 0, got.nodes
     assert got.ports[NODES, 0]["forged"] > 100
@@ -242,24 +261,25 @@ def test_forged_frames_against_a_key(margay, app, tmp_path, port):
 @pytest.mark.parametrize("auth", [[], ["--auth"]], ids=["plain", "auth"])
 def test_replayed_frames(margay, app, tmp_path, port, auth):
     """Whatever the nodes have said to each other they hear again, with or without a key."""
-    capture = tmp_path / "capture.pcap"
+    capture = tmp_path / CAPTURE
 
     def makes(rng):
         said: list[bytes] = []
-        nothing = Frame(to=0, sender=NODES).encode()
+        known = 0
         while True:
-            if rng.random() < 0.02 and capture.exists():
-                said = frames.read_capture(capture)[-5000:]
-            yield rng.choice(said) if said else nothing
+            size = capture.stat().st_size if capture.exists() else 0
+            if size > 1.2 * known:
+                said, known = frames.read_capture(capture)[-5000:], size
+            yield rng.choice(said) if said else b""
     got = attacked(margay, app, tmp_path, port, f"{NODES}", makes, "--accept-forged", "--pcap",
-                   capture, *auth)
+                   capture, *auth, least=300)
     # A few frames of the nodes' own have wrong tags: see docs/wire.md.
     assert got.sum("duplicates") > 100 and got.sum("forged") < got.sent / 100
 
 
 def test_replayed_frames_of_another_job(margay, app, tmp_path, port):
     """They have the right numbers and incarnations, but another key."""
-    capture = tmp_path / "capture.pcap"
+    capture = tmp_path / CAPTURE
     key = "00112233445566778899aabbccddeeff"
     margay("run", "-n", NODES, "--link", "virtio", f"--auth={key}", "--pcap", capture,
            app("ptl_bulk"), 1 << 20).ok()
@@ -282,5 +302,6 @@ def test_floods(margay, app, tmp_path, port, size):
                    for to in (0, 1) for _ in range(100)]
         while True:
             yield from garbage
-    got = attacked(margay, app, tmp_path, port, f"{NODES}", makes, batch=200, most=40_000)
+    got = attacked(margay, app, tmp_path, port, f"{NODES}", makes, batch=200, most=40_000,
+                   least=5000)
     assert got.sum("frames_bad") > 1000

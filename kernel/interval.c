@@ -50,7 +50,7 @@ static struct interval pit_interval(void)
 {
 	uint8_t gate = inb(PORT61) & (uint8_t)~PORT61_SPEAKER;
 	uint32_t readings = READINGS, left;
-	uint64_t begin, began, before;
+	uint64_t begin, began, before, last;
 
 	outb(PORT61, gate | PORT61_GATE2);
 	outb(PIT_CONTROL, PIT_2_ONCE);
@@ -61,8 +61,10 @@ static struct interval pit_interval(void)
 	began = rdtsc();
 	if (inb(PORT61) & PORT61_OUTPUT2)
 		panic("there is no clock to calibrate with: no ACPI timer, no interval timer (8254)");
-	do {
-		before = rdtsc();
+	last = began;
+	do {                                   /* its end comes after the last reading but one began */
+		before = last;
+		last = rdtsc();
 		if (!--readings)
 			panic("timeout: the interval timer (8254) to count to its end");
 	} while (!(inb(PORT61) & PORT61_OUTPUT2));

@@ -47,7 +47,9 @@ def test_report_to_a_launcher_that_does_not_read(margay, app, tmp_path):
     """The serial port stands still when some 300 bytes were not read: the kernel waits, for a
     second of its QEMU's time, which is twenty times what booting takes."""
     stops = tmp_path / "qemu"
-    stops.write_text(f'#!/bin/sh\nkill -STOP $PPID\nexec {machine.PROGRAM} "$@"\n')
+    # It stops the launcher when that has given the node its doorbells, and waits.
+    stops.write_text("#!/bin/sh\nuntil grep -q '^State:.S' /proc/$PPID/status; do :; done\n"
+                     f'kill -STOP $PPID\nexec {machine.PROGRAM} "$@"\n')
     stops.chmod(0o755)
     live = margay.start("run", "--accel", "tcg", "--kernel", "crash=text", app("hello"),
                         env={"MARGAY_QEMU": str(stops)})
@@ -56,9 +58,9 @@ def test_report_to_a_launcher_that_does_not_read(margay, app, tmp_path):
         assert time.monotonic() < end
         time.sleep(0.01)
     before = cpu_seconds(nodes[0])
-    while cpu_seconds(nodes[0]) < before + 1 and time.monotonic() < end:
+    while cpu_seconds(nodes[0]) < before + 1:
+        assert live.nodes() == nodes and time.monotonic() < end, "the machine does not wait"
         time.sleep(0.01)
-    assert live.nodes() == nodes, "the machine did not wait"
     os.kill(live.process.pid, signal.SIGCONT)
     run = live.wait()
     run.says(r"\br15\b.*\b[0-9a-f]{16}\b")

@@ -23,7 +23,7 @@ work  := $(filter-out help clean uninstall,$(goals))
 needs := $(if $(work),build) $(if $(filter run bench programs gcc-check,$(work)),run) \
 	$(if $(filter bench,$(work)),bench) \
 	$(if $(filter programs,$(work)),programs) \
-	$(if $(filter languages gcc-check check check-long,$(work)),languages) \
+	$(if $(filter languages gcc-check bench check check-long,$(work)),languages) \
 	$(if $(filter check check-long,$(work)),run iso check) $(if $(filter check-long,$(work)),model)
 
 .PHONY: $(goals) inner
@@ -61,7 +61,7 @@ check: all languages test-apps bench-apps $(HOST_PROGRAMS) pytest-there programs
 check-long: all languages test-apps bench-apps $(HOST_PROGRAMS) pytest-there programs-short ## the suite with its long tests
 	$(PYTHON) -m pytest tests --long $(ARGS)
 
-bench: all bench-apps ## measure the table of figures, into build/bench.json
+bench: all languages bench-apps ## measure the table of figures, into build/bench.json
 	$(PYTHON) tests/bench/bench.py $(ARGS)
 
 bench-peers: ## measure others, as PEERS=DIR/run.sh does; ARGS for it

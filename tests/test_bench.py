@@ -27,6 +27,9 @@ GROUPS = {
     "barrier": ("shm_barrier_64_asleep_us",),
     "division": ("insn_put_8B", "insn_put_8B_locked", "insn_put_8B_fences", "insn_put_8B_stepped",
                  *(f"insn_put_8B_{share}" for share in tables.PUT_SHARES)),
+    "languages": ("throw_ns", "throw_10_frames_ns", *(
+        f"{what}_{image}_{unit}" for image in ("cxx", "iostream", "fortran")
+        for what, unit in (("image", "bytes"), ("boot", "ms")))),
     "standard_streams": ("stdout_lines_MBps", "stdout_blocks_MBps", "stdin_file_MBps",
                          "stdin_pipe_MBps"),
     "link_latency": ("virtio_raw_half_rtt_us", "virtio_put_8B_half_rtt_us",

@@ -1,0 +1,14 @@
+// C++ without iostream: what exceptions and containers bring.
+#include <cstdio>
+#include <vector>
+
+int main(int argc, char **argv)
+{
+	std::vector<int> numbers(argc, 1);
+
+	try {
+		numbers.at(argc + (argv == nullptr ? 1 : 0) - 1) += 1;
+	} catch (const std::exception &error) {
+		std::puts(error.what());
+	}
+}

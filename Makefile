@@ -23,7 +23,7 @@ work  := $(filter-out help clean uninstall,$(goals))
 needs := $(if $(work),build) $(if $(filter run bench programs gcc-check,$(work)),run) \
 	$(if $(filter bench,$(work)),bench) \
 	$(if $(filter programs,$(work)),programs) \
-	$(if $(filter languages gcc-check bench check check-long,$(work)),languages) \
+	$(if $(filter languages gcc-check bench programs check check-long,$(work)),languages) \
 	$(if $(filter check check-long,$(work)),run iso check) $(if $(filter check-long,$(work)),model)
 
 .PHONY: $(goals) inner
@@ -75,7 +75,7 @@ soak: all test-apps build/host/model-engine ## engine against its model, nodes o
 	$(PYTHON) tests/faulty.py --seconds $$(($(SECONDS) / 2))
 
 .PHONY: programs programs-short
-programs: all ## build Debian's lua, zlib, bzip2, lz4, sqlite, cjson; ARGS for some
+programs: all languages ## build Debian's lua, zlib, sqlite, lapack and others; ARGS for some
 	$(PYTHON) tests/programs/programs.py $(ARGS)
 
 programs-short: # the sources of what make check builds

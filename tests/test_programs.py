@@ -1,6 +1,7 @@
 """Other people's programs on nodes: a short subset of `make programs`."""
 from __future__ import annotations
 
+import hashlib
 import subprocess
 import sys
 from pathlib import Path
@@ -18,7 +19,9 @@ import programs  # noqa: E402
 pytestmark = pytest.mark.programs
 
 
-@pytest.mark.parametrize("name", programs.SHORT)
+@pytest.mark.parametrize("name", [
+    pytest.param(name, marks=[pytest.mark.languages] if name in programs.LANGUAGES else [])
+    for name in programs.SHORT])
 def test_short(tmp_path, name):
     """Their sources are there: `make check` gets them before."""
     outcome = common.run_program(programs.program(name), 1, short=True, where=tmp_path)
@@ -57,6 +60,78 @@ def test_descriptions(name):
     assert len({test.name for test in tests}) == len(tests) > 9
 
 
+def test_compiler_that_is_not_there(tmp_path, monkeypatch):
+    """Before anything is unpacked, and with the cure."""
+    monkeypatch.setenv("PATH", str(tmp_path))
+    for name, package in (("lapack", "gfortran"), ("eigen", r"g\+\+")):
+        with pytest.raises(RuntimeError, match=f"built with {package}: apt install {package}$"):
+            common.run_program(programs.program(name), 1, where=tmp_path / "work")
+    assert not (tmp_path / "work").exists()
+
+
+@pytest.mark.parametrize("node, host, good", [
+    ("x 1.5 -2.0\nn 3\n# rounding 1e-16\n", "x 1.5 -2.0\nn 3\n# rounding 3e-16\n", True),
+    ("x 1.0 1e-13\n", "x 1.0 2e-13\n", True),            # small beside the largest
+    ("x 1.5 -2.0\n", "x 1.5 -2.00000001\n", False),
+    ("x 1.5\n", "x 1.5 2.5\n", False),
+    ("x 1.5\n", "x 1.5\ny 1.5\n", False),
+    ("x 1.5\n", "y 1.5\n", False),
+    ("x 1.5 3\n", "x 1.5 4\n", False),
+    ("x nan\n", "x nan\n", False),
+    ("x inf 1.0\n", "x inf 1.0\n", False),
+    ("x 0.0\n", "x 0.0\n", True),
+    ("x 1e-300\n", "x 0.0\n", False),
+    ("", "", False),
+])
+def test_values_of_node_and_host(tmp_path, node, host, good):
+    (tmp_path / "node").write_text(node)
+    (tmp_path / "host").write_text(host)
+    done = subprocess.run([PROGRAMS / "eigen" / "compare.py", "node", "host"], cwd=tmp_path,
+                          capture_output=True, text=True)
+    assert done.returncode == (0 if good else 1), done
+    assert ("values agree" in done.stdout) == good and bool(done.stderr) != good
+
+
+PASSED = " All tests for DGE routines passed the threshold (   3653 tests run)\n"
+END = " End of tests\n Total time used =        {}.93 seconds\n"
+
+
+@pytest.mark.parametrize("text, says", [
+    (PASSED + END, "3653 tests, 0 failed"),
+    (PASSED + " DGB:      2 out of  28938 tests failed to pass the threshold\n" + END,
+     "32591 tests, 2 failed"),
+    (PASSED, "wrong: it did not come to its end"),
+    (END, "wrong: no test ran"),
+    (PASSED + "     routines were not tested\n" + END, "3653 tests, 0 failed"),
+    (PASSED + " DGE routines were not tested\n" + END, "wrong: DGE routines"),
+    (PASSED + " Error in DTRSYL: RMAX =   0.1D+02\n" + END, "wrong: Error in DTRSYL"),
+    (PASSED + " *** Error code from DGESV = 3\n" + END, "wrong: *** Error code from DGESV"),
+    (" total number of examples tested        =   13\n"
+     " value of largest test error            =    0.000D+00\n" + END, "13 tests, 0 failed"),
+    (" total number of examples tested        =   13\n"
+     " value of largest test error            =    0.100D+09\n" + END, "wrong: value of largest"),
+    (" total number of examples tested        =   13\n"
+     " number of examples where info is not 0 =    2\n" + END, "wrong: number of examples"),
+    (" DGEMV  PASSED THE COMPUTATIONAL TESTS (  3461 CALLS)\n END OF TESTS\n",
+     "1 tests, 0 failed"),
+    (" DGEMV  COMPLETED THE COMPUTATIONAL TESTS (  3461 CALLS)\n ******* BUT WITH MAXIMUM TEST "
+     "RATIO  99.0 - SUSPECT *******\n END OF TESTS\n", "wrong: ******* BUT"),
+    (" Test of subprogram number 13            DSDOT\n ----- PASS -----\n", "1 tests, 0 failed"),
+    (" Test of subprogram number 13            DSDOT\n   FAIL\n", "wrong: FAIL"),
+])
+def test_verdict_of_lapack(tmp_path, text, says):
+    """The host's time is another one, which is no difference."""
+    (tmp_path / "node").write_text(text.format(12))
+    (tmp_path / "host").write_text(text.format(1))
+    run = [PROGRAMS / "lapack" / "verdict.py", "node", "host"]
+    done = subprocess.run(run, cwd=tmp_path, capture_output=True, text=True)
+    assert says in done.stdout and not done.stderr
+    assert done.returncode == (0 if says.endswith(" 0 failed") else 1)
+    (tmp_path / "host").write_text(text.format(1) + " one more line\n")
+    done = subprocess.run(run, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 1 and "not as on the host" in done.stdout
+
+
 def test_source_that_debian_does_not_have(tmp_path):
     """The wrong bytes are not taken from the cache, and the message says what to do."""
     cache = tmp_path / "margay"
@@ -70,6 +145,7 @@ def test_source_that_debian_does_not_have(tmp_path):
     apt.write_text("#!/bin/sh\necho E: no network >&2\nexit 100\n")
     apt.chmod(0o755)
     script.chmod(0o755)
+    (tmp_path / "Makefile").touch()        # a checkout: the lists lie under build
     done = subprocess.run([script, "none", "none_1.tar.gz", "0" * 64, tmp_path / "out"],
                           env={"PATH": f"{apt.parent}:/usr/bin:/bin",
                                "XDG_CACHE_HOME": str(tmp_path)}, capture_output=True, text=True)
@@ -77,3 +153,27 @@ def test_source_that_debian_does_not_have(tmp_path):
     assert "E: no network" in done.stderr
     assert f"put none_1.tar.gz into {cache}" in done.stderr
     assert not list(Path(tmp_path / "out").iterdir())
+
+
+def test_package_of_headers(tmp_path):
+    """It comes by apt-get download, with the lists of packages, and is kept as it is."""
+    script = tmp_path / "tools" / "debian-source.sh"
+    script.parent.mkdir()
+    script.write_bytes((ROOT / "tools" / "debian-source.sh").read_bytes())
+    script.chmod(0o755)
+    (tmp_path / "Makefile").touch()
+    apt = tmp_path / "bin" / "apt-get"
+    apt.parent.mkdir()
+    apt.write_text('#!/bin/sh\n[ "$3 $4" = "download libnone-dev" ] && '
+                   'echo it >libnone-dev_1_all.deb\n')
+    apt.chmod(0o755)
+    run = [script, "--package", "libnone-dev", "libnone-dev_1_all.deb",
+           hashlib.sha256(b"it\n").hexdigest(), tmp_path / "out"]
+    env = {"PATH": f"{apt.parent}:/usr/bin:/bin", "XDG_CACHE_HOME": str(tmp_path)}
+    subprocess.run(run, env=env, check=True, capture_output=True)
+    assert (tmp_path / "out" / "libnone-dev_1_all.deb").read_text() == "it\n"
+    assert (tmp_path / "margay" / "libnone-dev_1_all.deb").exists()
+    run[3] = "libnone-dev_2_all.deb"
+    done = subprocess.run(run, env=env, capture_output=True, text=True)
+    assert done.returncode == 1
+    assert "Debian has another version of libnone-dev" in done.stderr

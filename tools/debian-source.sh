@@ -1,20 +1,25 @@
 #!/bin/sh
 # Puts the source of a Debian package into a folder, as its authors released it:
-#     debian-source.sh [--in-package] PACKAGE TARBALL SHA256 FOLDER
+#     debian-source.sh [--in-package | --package] PACKAGE TARBALL SHA256 FOLDER
 # TARBALL is the file's name in Debian, which says the version. It is kept in the
 # user's cache, and comes by apt-get with lists of its own, under build/, so that
 # nothing of the system changes and no right is needed. With --in-package it is not of
 # a source package but inside a package like gcc-12-source, and is taken from /usr/src if
-# that is installed. SHA256 may be -: apt-get has looked at the signature.
+# that is installed. With --package TARBALL is the package itself, PACKAGE_VERSION_all.deb, for
+# libraries of headers only. SHA256 may be -: apt-get has looked at the signature.
 set -eu
 
 kind=deb-src
 lists=apt
-if [ "$1" = --in-package ]; then
+what="source package"
+case $1 in
+--in-package | --package)
 	kind=deb
 	lists=apt-packages
+	[ "$1" = --in-package ] || what=package
 	shift
-fi
+	;;
+esac
 package=$1
 tarball=$2
 sum=$3
@@ -68,6 +73,9 @@ get() {
 	if [ $kind = deb-src ]; then
 		(cd "$apt/got" && apt-get -c "$apt/apt.conf" source --download-only --tar-only \
 			"$package") >>"$log" 2>&1 || status=$?
+	elif [ "$what" = package ]; then
+		(cd "$apt/got" && apt-get -c "$apt/apt.conf" download "$package") \
+			>>"$log" 2>&1 || status=$?
 	else
 		(cd "$apt/got" && apt-get -c "$apt/apt.conf" download "$package" &&
 			{ dpkg-deb --fsys-tarfile "$package"_*.deb |
@@ -85,7 +93,7 @@ download() {
 	prepare
 	log=$apt/log
 	: >"$log"
-	echo "$package: downloading Debian's source package"
+	echo "$package: downloading Debian's $what"
 	# The lists of an earlier call are good as long as they find the package. A list
 	# that is not there matters only if the package is in it.
 	get || {
@@ -94,7 +102,7 @@ download() {
 			[ $status != 0 ] || fail "Debian has another version of $package:
 put $tarball into $cache"
 			tail -n 5 "$log" >&2
-			fail "apt-get could not download the source package $package;
+			fail "apt-get could not download the $what $package;
 without a network put $tarball into $cache$other"
 		}
 	}
@@ -105,7 +113,7 @@ if is_right "$folder/$tarball"; then
 	exit 0
 fi
 other=
-[ $kind = deb-src ] || other=", or install $package"
+[ $kind = deb-src ] || [ "$what" = package ] || other=", or install $package"
 for place in "$cache" "/usr/src/${package%-source}"; do
 	if is_right "$place/$tarball"; then
 		cp "$place/$tarball" "$folder/$tarball"

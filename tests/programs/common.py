@@ -2,7 +2,8 @@
 
 A Program says where its source is, how it is built, and what its tests are. run_program() does
 that in a folder of its own and counts. Every step is a command of a shell in the program's folder,
-with CC="margay cc --runnable" (docs/programs.md), so that ./NAME runs on a node.
+with CC="margay cc --runnable" (docs/programs.md), so that ./NAME runs on a node; CXX and FC are the
+same for C++ and Fortran.
 """
 from __future__ import annotations
 
@@ -39,11 +40,11 @@ class Test:
 
 @dataclass
 class Source:
-    """A source as its authors released it, in Debian."""
+    """A source as its authors released it, in Debian; or a package of headers, a .deb."""
     package: str              # Debian's name
     tarball: str
     sha256: str
-    folder: str               # in the tarball
+    folder: str               # in the tarball; a .deb is unpacked into it
 
 
 @dataclass
@@ -57,6 +58,7 @@ class Program:
     left_out: list[tuple[str, str]] = field(default_factory=list)   # what is not run, why
     files: str = ""           # a folder of ours, whose files lie beside the program's as margay/
     others: list[Source] = field(default_factory=list)      # more sources, beside its folder
+    short_build: list[str] = field(default_factory=list)    # for the short subset, if less will do
 
 
 @dataclass
@@ -78,17 +80,29 @@ class Outcome:
 def fetch(program: Program) -> None:
     """Takes the sources from the user's cache or from Debian."""
     for source in (program.source, *program.others):
-        subprocess.run([ROOT / "tools" / "debian-source.sh", source.package, source.tarball,
+        kind = ["--package"] if source.tarball.endswith(".deb") else []
+        subprocess.run([ROOT / "tools" / "debian-source.sh", *kind, source.package, source.tarball,
                         source.sha256, SOURCES], check=True)
+
+
+def unpack(source: Source, where: Path) -> None:
+    shutil.rmtree(where / source.folder, ignore_errors=True)
+    if source.tarball.endswith(".deb"):
+        subprocess.run(["dpkg-deb", "--extract", SOURCES / source.tarball, where / source.folder],
+                       check=True)
+    else:
+        shutil.unpack_archive(SOURCES / source.tarball, where)
 
 
 def environment(program: Program, jobs: int, work: Path) -> dict[str, str]:
     """For all steps: margay on the path, and nothing of a make that called this one."""
     kept = {name: value for name, value in os.environ.items()
             if name not in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS", "MAKEFILES", "MARGAY_READY",
-                            "CFLAGS", "CPPFLAGS", "LDFLAGS", "CC", "ARGS")}
+                            "CFLAGS", "CPPFLAGS", "LDFLAGS", "CC", "CXX", "CXXFLAGS", "FC",
+                            "FFLAGS", "ARGS")}
     return {**kept, "PATH": f"{ROOT / 'tools'}:{kept.get('PATH', os.defpath)}", "LC_ALL": "C",
-            "CC": "margay cc --runnable", "JOBS": str(jobs), "HOME": str(work),
+            "CC": "margay cc --runnable", "CXX": "margay c++ --runnable",
+            "FC": "margay fortran --runnable", "JOBS": str(jobs), "HOME": str(work),
             "TMPDIR": str(work / "tmp"),
             # Their scripts read files above the folder in which they run a program.
             "MARGAY_RUN_OPTIONS": f"--dir {work} {program.options}"}
@@ -130,11 +144,11 @@ def run_program(program: Program, jobs: int, short: bool = False, where: Path = 
     (where / "tmp").mkdir(parents=True, exist_ok=True)
     steps = Steps(program, jobs, where)
     for source in (program.source, *program.others):
-        shutil.rmtree(where / source.folder, ignore_errors=True)
-        shutil.unpack_archive(SOURCES / source.tarball, where)
+        unpack(source, where)
     if program.files:
         shutil.copytree(HERE / program.files, steps.folder / "margay")
-    for number, command in enumerate(program.build, 1):
+    build = program.short_build if short and program.short_build else program.build
+    for number, command in enumerate(build, 1):
         status, text = steps.run(f"build-{number}", command)
         if status != 0:
             raise RuntimeError(f"{program.name}: status {status} of: {command}\n{last(text)}\n"

@@ -97,7 +97,7 @@ pytest-there:
 # host-check is in net/build.mk, the fuzz targets are in tests/fuzz/build.mk, install and deb
 # in tools/install/build.mk, languages in languages/build.mk, uninstall, clean and help above.
 languages: ## the libraries of C++, Fortran and OpenMP, which their first use would build
-gcc-check: ## GCC's own tests of Fortran on nodes; ARGS='--sample 300 --seed 1' for some of them
+gcc-check: ## GCC's own tests of C++ and Fortran on nodes; ARGS='--sample 300 --seed 1' for some of them
 install: ## into PREFIX=/usr/local, below DESTDIR if that is given
 uninstall: ## remove what install has put there
 deb: ## a package for Debian 12, build/margay_VERSION-1_amd64.deb

@@ -8,4 +8,5 @@ languages: all
 
 .PHONY: gcc-check
 gcc-check: languages
-	$(PYTHON) tests/gcc/gfortran.py -j $(shell nproc) $(ARGS)
+	@wrong=0; for suite in libstdcxx gfortran; do \
+		$(PYTHON) tests/gcc/$$suite.py -j $(shell nproc) $(ARGS) || wrong=1; done; exit $$wrong

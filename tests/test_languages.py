@@ -8,6 +8,7 @@ from __future__ import annotations
 import fcntl
 import os
 import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import Callable
@@ -147,6 +148,103 @@ def test_c_main_with_objects_of_cplusplus(margay, tmp_path):
     margay("cc", "main.c", "part.o", "-o", "job.elf").status(1).says("link with: margay c\\+\\+")
     margay("cc", "main.c", "part.o", "-lstdc++", "-o", "job.elf").ok()
     margay("run", "job.elf").status(37)
+
+
+# ---- GCC's own tests ----
+
+@pytest.mark.timeout(1200)
+def test_a_sample_of_gccs_own():
+    """The same 40 each time; make gcc-check runs all of them."""
+    done = subprocess.run(["/usr/bin/python3", ROOT / "tests/gcc/libstdcxx.py", "--sample", "40",
+                           "--seed", "15"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "of 40 passed, 0 without a reason" in done.stdout
+
+
+@pytest.fixture
+def judged(tmp_path: Path) -> Callable:
+    """A test of libstdc++'s with these directives and this text."""
+    sys.path.insert(0, str(ROOT / "tests/gcc"))
+    from libstdcxx import Test
+
+    def judge(*directives: str, text: str = "int main() {}"):
+        (tmp_path / "one.cc").write_text(
+            "".join(f"// {{ dg-{words} }}\n" for words in directives) + text + "\n")
+        return Test(tmp_path / "one.cc")
+    return judge
+
+
+def test_gccs_own_tests_are_judged(judged):
+    """What passes, what fails, what must fail; the suite's helpers and files are there."""
+    fails = "int main() { return 3; }"
+    assert judged("do run").check() == ""
+    assert "status 3" in judged("do run", text=fails).check()
+    assert "compiling: " in judged("do run", text="wrong").check()
+    assert "status 134" in judged("do run", text="#include <testsuite_hooks.h>\n"
+                                  "int main() { VERIFY(false); }").check()
+    assert judged("do run { target c++11 xfail *-*-* }", text=fails).check() == ""
+    assert "status 0" in judged("do run { xfail *-*-* }").check()
+    assert "compiling: " in judged("do run { xfail *-*-* }", text="wrong").check()
+    assert judged(text="""#include <fstream>
+#include <testsuite_hooks.h>
+int main() {
+    __gnu_test::set_memory_limits();
+    VERIFY(std::ifstream("cin_unget-1.txt") && !std::ifstream("cin_unget-2.txt"));
+}""").check() == ""
+
+
+@pytest.mark.parametrize("applies, directives", [
+    (True, ()), (True, ("do run { target c++17 }",)), (False, ("do compile",)),
+    (False, ("do run { target c++2a }",)),
+    (True, ("do run { target c++2a }", 'options "-std=gnu++2a"')),
+    (False, ("do run { target { ! c++17 } }",)),
+    (True, ("do run { target { ! c++17 } }", 'options "-std=gnu++14"')),
+    (False, ("do run { target { c++11_only || c++14_only } }",)),
+    (True, ("do run { target { c++11_only || c++14_only } }", 'options "-std=c++11"')),
+    (True, ("do run { target { c++11 && { ! c++20 } } }",)),
+    (True, ("do run { target { *-*-linux* *-*-gnu* } }",)),
+    (False, ("do run { target *-*-mingw* }",)),
+    (False, ("do run", 'require-namedlocale "de_DE.UTF-8"')),
+    (False, ("do run", "require-effective-target tbb_backend")),
+    (True, ("do run", "require-effective-target cxx11_abi")),
+    (False, ("do run", 'skip-if "" { *-*-* }')),
+    (True, ("do run", 'skip-if "" { *-*-* } { "-std=c++*" }')),
+    (False, ("do run", 'skip-if "" { *-*-* } { "-std=c++*" }', 'options "-std=c++17"')),
+    (True, ("do run", 'require-gthreads ""')),
+])
+def test_which_of_gccs_own_apply(judged, applies, directives):
+    assert judged(*directives).runs() == applies
+
+
+def test_options_of_gccs_own(judged):
+    """The last dg-options counts; others are added; other machines' are not."""
+    test = judged("do run", 'options "-O0"', 'options "-std=gnu++20 -DA"',
+                  'options "-DB" { target *-*-mingw* }',
+                  'additional-options "-pthread" { target pthread }',
+                  'additional-options "-DC" { target { ! simulator } }')
+    assert test.options() == ["-std=gnu++20", "-DA", "-pthread"]
+    assert not judged("do run", 'require-gthreads ""', text="std::thread second(run);").runs()
+
+
+def test_reasons_of_gccs_own(judged, capsys):
+    """One that fails without a reason and one that passes with one are errors."""
+    import dejagnu
+
+    class Fake:
+        def __init__(self, name: str, outcome: str) -> None:
+            self.name, self.outcome = name, outcome
+
+        def check(self) -> str:
+            return self.outcome
+
+    tests = [Fake("good", ""), Fake("known", "status 1"), Fake("new", "status 2: oh"),
+             Fake("better", "")]
+    reasons = {"known": "a node has none", "better": "it cannot"}
+    assert dejagnu.verdicts("fakes", tests, reasons, 2) == 2
+    said = capsys.readouterr().out.splitlines()
+    assert sorted(said[:2]) == ["better: passes, but has a reason not to", "new: status 2: oh"]
+    assert said[-1].startswith("fakes: 2 of 4 passed, 2 without a reason on file")
+    assert dejagnu.verdicts("fakes", tests[:2], reasons, 2) == 0
 
 
 # ---- the command ----

@@ -245,6 +245,8 @@ def test_reasons_of_gccs_own(judged, capsys):
     assert sorted(said[:2]) == ["better: passes, but has a reason not to", "new: status 2: oh"]
     assert said[-1].startswith("fakes: 2 of 4 passed, 2 without a reason on file")
     assert dejagnu.verdicts("fakes", tests[:2], reasons, 2) == 0
+    either = {"good": "sometimes: by the time", "known": "sometimes: by the load"}
+    assert dejagnu.verdicts("fakes", tests[:2], either, 2) == 0
 
 
 # ---- the command ----

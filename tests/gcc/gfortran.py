@@ -30,8 +30,9 @@ class Test(dejagnu.Test):
         return not ELSEWHERE.search(target)
 
     def compiled(self, folder: str) -> list:
-        sources = [self.path, *(self.path.parent / name
-                                for name in self.words("dg-additional-sources"))]
+        modules = self.words("dg-compile-aux-modules")         # first: others use them
+        sources = [self.path.parent / name for name in dict.fromkeys(
+            [*modules, self.path.name, *self.words("dg-additional-sources")])]
         for file in self.path.parent.glob("*.inc"):
             shutil.copy(file, folder)
         return [MARGAY, "fortran", "-w", *self.options(), f"-I{self.path.parent}", *sources,

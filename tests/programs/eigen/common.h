@@ -51,7 +51,7 @@ inline void print(const char *name, const Vector &values)
 {
 	std::printf("%s", name);
 	for (double value : values)
-		std::printf(" %.17g", value);
+		std::printf(" %.16e", value);
 	std::printf("\n");
 }
 

@@ -6,7 +6,7 @@
 
 /* ---- the tables for unwinding ---- */
 
-/* As glibc 2.35 has it, with whose headers the unwinder of the compiler was built. */
+/* As glibc 2.35 has it: the compiler's unwinder was built with its headers. */
 struct dl_find_object {
 	unsigned long long flags;
 	void *map_start, *map_end;

@@ -124,7 +124,7 @@ long wait_until(uint64_t end);
  * past `end` already. */
 int wait_once(uint64_t end);
 
-/* Nonzero: a timer runs whose signal may be due. */
+/* Nonzero: a timer runs, and its signal may be due. */
 extern uint64_t signal_timer;
 void signal_tick(void);
 

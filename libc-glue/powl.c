@@ -1,9 +1,9 @@
 /*
- * powl: e^(y log x) with log x as a sum of two long doubles, whose series is added
- * up in such sums as well: x^y stays good to about a unit at any size, where musl's
- * loses 5 bits and takes 2^16383 for an exponent that is not a number. Small whole
- * exponents multiply, so that what is exact comes out exact. It wants the x87's
- * 64-bit precision and rounding to nearest.
+ * powl: e^(y log x), with log x as a sum of two long doubles. The series of log x is
+ * added up in such sums as well. So x^y is good to about a unit at any size; musl's
+ * loses 5 bits, and takes 2^16383 for an exponent that is not a number. Small whole
+ * exponents multiply, so that exact powers come out exact. It wants the x87's 64-bit
+ * precision and rounding to nearest.
  */
 #include <math.h>
 

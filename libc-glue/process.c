@@ -11,8 +11,8 @@
 
 #define OPEN_FILES 64
 
-/* Operations of SYS_futex, as musl makes them, and those with bits as libstdc++ does, whose
- * bits are all ones, and whose time is a moment. */
+/* Operations of SYS_futex. musl uses those without bits, libstdc++ those with bits. libstdc++'s
+ * bits are all ones, and its time is a moment, not a span. */
 enum { FUTEX_WAIT, FUTEX_WAKE, FUTEX_REQUEUE = 3, FUTEX_WAIT_BITS = 9, FUTEX_WAKE_BITS };
 #define FUTEX_REALTIME 0x100
 #define FUTEX_FLAGS 0x180       /* private, and which clock */

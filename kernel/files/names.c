@@ -65,7 +65,7 @@ static int64_t may_open(const struct found *found, uint32_t flags)
 	return writes(flags) && found->mount->read_only ? -EROFS : 0;
 }
 
-/* The file or folder that was found becomes `file`, whose fid its own is. */
+/* Opens what was found, as `file`, under the fid of `file`. */
 static int64_t open_found(struct found *found, struct open_file *file, uint32_t flags)
 {
 	int64_t error = may_open(found, flags);

@@ -1,6 +1,7 @@
 /*
  * Portals 3: the messages of this machine. This header is the reference: each
- * call with its contract, and where that comes from.
+ * call with its contract, and where that comes from. Its types and constants are in
+ * <portals3_types.h>, which it includes.
  *
  * Names, types, constants and prototypes are those of Portals 3.3
  * (SAND2006-0420, below [3.3]); lists of descriptors per match entry and
@@ -41,243 +42,11 @@
  */
 #ifndef PORTALS3_H
 #define PORTALS3_H
-#include <stdint.h>
+#include <portals3_types.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-/* ---- results ------------------------------------------------------------ */
-
-enum {
-	PTL_OK               = 0,      PTL_FAIL             = 1,
-	PTL_NO_INIT          = 2,      PTL_NO_SPACE         = 3,
-	PTL_SEGV             = 4,      PTL_AC_INDEX_INVALID = 5,
-	PTL_EQ_INVALID       = 6,      PTL_HANDLE_INVALID   = 7,
-	PTL_IFACE_INVALID    = 8,      PTL_MD_INVALID       = 9,
-	PTL_ME_INVALID       = 10,     PTL_NI_INVALID       = 11,
-	PTL_PID_INVALID      = 12,     PTL_PROCESS_INVALID  = 13,
-	PTL_PT_INDEX_INVALID = 14,     PTL_SR_INDEX_INVALID = 15,
-	PTL_MD_ILLEGAL       = 16,
-	PTL_MD_IN_USE        = 17,
-	PTL_MD_NO_UPDATE     = 18,
-	PTL_ME_IN_USE        = 19,
-	PTL_ME_LIST_TOO_LONG = 20,
-	PTL_PT_FULL          = 21,
-	PTL_EQ_EMPTY         = 22,
-	PTL_EQ_DROPPED       = 23,
-	PTL_ATOMIC_INVALID   = 24,      /* [M] */
-	PTL_UNKNOWN_ERROR    = 25       /* no call returns it; the public 3.3 library has it */
-};
-
-/* ---- types -------------------------------------------------------------- */
-
-typedef uint64_t ptl_size_t, ptl_match_bits_t, ptl_hdr_data_t, ptl_seq_t, ptl_sr_value_t;
-typedef uint32_t ptl_interface_t;
-typedef uint32_t ptl_nid_t, ptl_pid_t, ptl_uid_t, ptl_jid_t;
-typedef uint32_t ptl_pt_index_t, ptl_ac_index_t, ptl_sr_index_t;
-typedef uint32_t ptl_ni_fail_t;
-typedef uint32_t ptl_time_t;            /* milliseconds */
-
-typedef uint64_t ptl_handle_any_t;
-typedef ptl_handle_any_t ptl_handle_ni_t, ptl_handle_me_t, ptl_handle_md_t, ptl_handle_eq_t;
-
-#define PTL_INVALID_HANDLE  ((ptl_handle_any_t)~0ULL)   /* of no object */
-#define PTL_HANDLE_NONE     ((ptl_handle_any_t)0)       /* of no object */
-#define PTL_EQ_NONE         ((ptl_handle_eq_t)0)        /* descriptor without events */
-
-#define PTL_IFACE_DEFAULT   ((ptl_interface_t)0)        /* the only interface */
-#define PTL_NID_ANY         ((ptl_nid_t)0xffffffffU)
-#define PTL_PID_ANY         ((ptl_pid_t)0xffffffffU)
-#define PTL_UID_ANY         ((ptl_uid_t)0xffffffffU)
-#define PTL_JID_ANY         ((ptl_jid_t)0xffffffffU)
-#define PTL_JID_NONE        ((ptl_jid_t)0)              /* job of system processes [M] */
-#define PTL_PT_INDEX_ANY    ((ptl_pt_index_t)0xffffffffU)
-#define PTL_MD_THRESH_INF   (-1)
-#define PTL_TIME_FOREVER    ((ptl_time_t)0xffffffffU)
-
-typedef struct {
-	ptl_nid_t nid;          /* node */
-	ptl_pid_t pid;          /* process on that node */
-} ptl_process_id_t;
-
-/* How many of each there are, or the highest index. Behind each: this machine's
- * maximum, and what the call returns that would exceed what was granted. */
-typedef struct {
-	int max_mes;            /* match entries: 10240; PTL_NO_SPACE */
-	int max_mds;            /* memory descriptors: 10240; PTL_NO_SPACE */
-	int max_eqs;            /* event queues: 64; PTL_NO_SPACE */
-	int max_ac_index;       /* highest index of an access control entry: 63, at least 1;
-	                           PTL_AC_INDEX_INVALID, messages are discarded */
-	int max_pt_index;       /* highest portal index: 63; PTL_PT_INDEX_INVALID, messages
-	                           are discarded */
-	int max_md_iovecs;      /* pieces of one descriptor: 256 (4096 of all together:
-	                           PTL_NO_SPACE [M]); PTL_MD_ILLEGAL */
-	int max_me_list;        /* match entries of one portal: 10240; PTL_ME_LIST_TOO_LONG */
-	int max_getput_md;      /* bytes that PtlGetPut exchanges: 64; PTL_MD_ILLEGAL */
-} ptl_ni_limits_t;
-
-typedef enum { PTL_RETAIN, PTL_UNLINK } ptl_unlink_t;
-typedef enum { PTL_INS_BEFORE, PTL_INS_AFTER } ptl_ins_pos_t;
-typedef enum { PTL_ACK_REQ, PTL_NO_ACK_REQ } ptl_ack_req_t;
-#define PTL_NOACK_REQ PTL_NO_ACK_REQ    /* [3.0] */
-
-/*
- * A memory descriptor. The kernel keeps a copy; no call changes the caller's.
- * `start` must lie in the application's memory with all its bytes, and be
- * writable by the application if PTL_MD_OP_PUT is set.
- */
-typedef struct {
-	void           *start;      /* first byte; anything if length is 0. With PTL_MD_IOVEC
-	                               the array of pieces, 8-byte aligned */
-	ptl_size_t      length;     /* bytes; with PTL_MD_IOVEC the number of pieces */
-	int             threshold;  /* operations until it is inactive (or unlinked);
-	                               PTL_MD_THRESH_INF: for ever; 0: inactive from the start */
-	ptl_size_t      max_size;   /* with PTL_MD_MAX_SIZE: inactive (or unlinked) when fewer
-	                               bytes than this remain behind the local offset */
-	unsigned int    options;    /* PTL_MD_* */
-	void           *user_ptr;   /* returned in events, not interpreted */
-	ptl_handle_eq_t eq_handle;  /* where its events go, or PTL_EQ_NONE */
-} ptl_md_t;
-
-#define PTL_MD_OP_PUT               0x001   /* accepts puts */
-#define PTL_MD_OP_GET               0x002   /* accepts gets */
-#define PTL_MD_MANAGE_REMOTE        0x004   /* the initiator's offset counts; else a local
-                                               offset that starts at 0 and advances */
-#define PTL_MD_TRUNCATE             0x008   /* cut what is too long instead of rejecting it */
-#define PTL_MD_ACK_DISABLE          0x010   /* acknowledge nothing */
-#define PTL_MD_IOVEC                0x020   /* start is an array of ptl_md_iovec_t: see there */
-#define PTL_MD_MAX_SIZE             0x040   /* max_size counts (not with MANAGE_REMOTE) */
-#define PTL_MD_EVENT_START_DISABLE  0x080   /* record no *_START events */
-#define PTL_MD_EVENT_END_DISABLE    0x100   /* record no *_END events; with both, only ACK
-                                               and UNLINK are recorded */
-#define PTL_MD_EVENT_DROPPED        0x200   /* at the initiator: an ACK with PTL_NI_DROPPED tells
-                                               that a put which asked for an ack was discarded;
-                                               without it such a put ends with SEND_END. It is
-                                               the option of when the put starts that counts
-                                               [M: an extension] */
-
-/*
- * A piece of a descriptor with PTL_MD_IOVEC. The pieces together, in order, are
- * one buffer for every purpose: offsets, truncation, max_size. The array is
- * copied by the call that takes the descriptor and may be reused at once [M];
- * each piece is checked like the memory of a plain descriptor. Pieces may be
- * empty, and may overlap: then the bytes that two have are those that were
- * written last, in no particular order [M]. A put from and to overlapping memory
- * of one process behaves like memmove only if neither side has pieces [M].
- */
-typedef struct {
-	void      *iov_base;    /* first byte; anything if iov_len is 0 */
-	ptl_size_t iov_len;     /* bytes */
-} ptl_md_iovec_t;
-
-/*
- * Events. At the target: PUT_* of a put or an atomic operation, GET_* of a get,
- * GETPUT_* of PtlGetPut and PtlFetchAtomic. At the initiator: what is sent gives
- * SEND_START, SEND_END, and ACK if one was asked for; what comes back gives
- * REPLY_START, REPLY_END; PtlGetPut and PtlFetchAtomic give both, each in the
- * queue of its own descriptor. UNLINK: the descriptor has been unlinked
- * automatically; it is the last event with that descriptor's handle, but for
- * acks that are still to come. START comes before END; both, and a put's ACK,
- * have the same `link`. [3.3, M]
- */
-typedef enum {
-	PTL_EVENT_GET_START, PTL_EVENT_GET_END,
-	PTL_EVENT_PUT_START, PTL_EVENT_PUT_END,
-	PTL_EVENT_GETPUT_START, PTL_EVENT_GETPUT_END,
-	PTL_EVENT_REPLY_START, PTL_EVENT_REPLY_END,
-	PTL_EVENT_SEND_START, PTL_EVENT_SEND_END,
-	PTL_EVENT_ACK,
-	PTL_EVENT_UNLINK
-} ptl_event_kind_t;
-
-/* ptl_event_t.ni_fail_type. In START and UNLINK events it is PTL_NI_OK. */
-#define PTL_NI_OK       0U  /* the operation was carried out */
-#define PTL_NI_FAIL     1U  /* the peer has died or cannot be reached, and may have carried
-                               it out before; with PUT_END the memory may be partly
-                               written [M] */
-#define PTL_NI_DROPPED  2U  /* the target discarded the request: mlength is 0; with
-                               REPLY_*, and with ACK if PTL_MD_EVENT_DROPPED is set [M] */
-
-typedef struct {
-	ptl_event_kind_t type;
-	ptl_process_id_t initiator;     /* who sent the message: PUT, GET, GETPUT: the initiator;
-	                                   ACK, REPLY: the target that answered; SEND, UNLINK:
-	                                   this process */
-	ptl_uid_t        uid;           /* its user, */
-	ptl_jid_t        jid;           /* and its job, as its kernel stated them [P] */
-	ptl_pt_index_t   pt_index;      /* as the request named it, like match_bits, rlength */
-	ptl_match_bits_t match_bits;
-	ptl_size_t       rlength;       /* bytes requested */
-	ptl_size_t       mlength;       /* bytes moved (SEND: bytes sent; PTL_CSWAP: half) */
-	ptl_size_t       offset;        /* PUT, GET, GETPUT: where in this descriptor; SEND, ACK,
-	                                   REPLY: the request's remote offset, echoed */
-	ptl_handle_md_t  md_handle;     /* this process's descriptor */
-	ptl_md_t         md;            /* its state after the operation (threshold!); all zero
-	                                   in an ACK whose descriptor is gone */
-	ptl_hdr_data_t   hdr_data;      /* as the initiator gave it; 0 for a get */
-	uint32_t         link;          /* pairs the events of one operation [M: 32 bits] */
-	ptl_ni_fail_t    ni_fail_type;  /* PTL_NI_* */
-	volatile ptl_seq_t sequence;    /* counts the queue's events: +1 from event to event */
-} ptl_event_t;
-
-/*
- * A handler of a queue: called once for every event of it, in order, while the
- * application computes or waits (an upcall [P, M]), on a stack of its own of
- * 64 KiB; registers, floating-point state and errno are saved. Handlers do not
- * nest: what comes for any of them meanwhile waits until it returns. *event is a
- * copy. PtlEQGet, PtlEQWait and PtlEQPoll give an event after the handler has seen
- * it, and never call the handler themselves; a program need not take it at all:
- * for replies a queue has room as soon as the handler was called. A handler that
- * comes too late gets the oldest event that is still there: then `sequence` has
- * jumped, by as many as are lost.
- *
- * It interrupts the program anywhere, as a signal handler does: functions that
- * are not reentrant (malloc, stdio) are not for it. It must return, or end the
- * process by exit; longjmp out of it is not supported: no handler would be called
- * any more. What it may call of Portals stands above under Context. [3.3, M]
- */
-typedef void (*ptl_eq_handler_t)(ptl_event_t *event);
-#define PTL_EQ_HANDLER_NONE ((ptl_eq_handler_t)0)
-
-/* Status registers of PtlNIStatus. [3.3] has only the first; the others are [M].
- * Counters count from PtlNIInit. */
-enum {
-	PTL_SR_DROP_COUNT,      /* messages discarded */
-	PTL_SR_MESSAGES_IN,     /* messages accepted: puts, gets, acks, replies */
-	PTL_SR_MESSAGES_OUT,    /* puts and gets started */
-	PTL_SR_BYTES_IN,        /* bytes written into this process */
-	PTL_SR_BYTES_OUT,       /* bytes read from it */
-	PTL_SR_COPIED,          /* bytes that the link had to copy once more than necessary */
-	PTL_SR_BUSY,            /* times that all operation records were in use */
-	PTL_SR_FAILED,          /* operations that ended with a failure */
-	PTL_SR_REFUSED,         /* gets, and puts that asked for an ack, that their target
-	                           discarded, whether events tell it or not */
-	PTL_SR_ME_USED, PTL_SR_ME_HIGH,     /* match entries in use, and the most ever */
-	PTL_SR_MD_USED, PTL_SR_MD_HIGH,
-	PTL_SR_EQ_USED, PTL_SR_EQ_HIGH,
-	PTL_SR_OP_USED, PTL_SR_OP_HIGH,     /* operations under way */
-	PTL_SR_NID, PTL_SR_PID,             /* this process's ids: PtlGetId, PtlGetUid ... */
-	PTL_SR_UID, PTL_SR_JID,
-	PTL_SR_PIECE_USED, PTL_SR_PIECE_HIGH, /* pieces of PTL_MD_IOVEC descriptors */
-	PTL_SR_COUNT
-};
-
-/* What PtlAtomic and PtlFetchAtomic do with each element of the target's memory
- * [4]: the result of the operation on it and on the operand that was sent. */
-typedef enum {
-	PTL_MIN, PTL_MAX, PTL_SUM,      /* sums wrap around */
-	PTL_BOR, PTL_BAND, PTL_BXOR,    /* bit by bit */
-	PTL_SWAP,                       /* the operand */
-	PTL_CSWAP                       /* the new value if the element equals the compared
-	                                   one, else what it was */
-} ptl_op_t;
-
-/* Its elements: integers of 1, 2, 4 or 8 bytes, little-endian, at any address. */
-typedef enum {
-	PTL_INT8_T, PTL_UINT8_T, PTL_INT16_T, PTL_UINT16_T,
-	PTL_INT32_T, PTL_UINT32_T, PTL_INT64_T, PTL_UINT64_T
-} ptl_datatype_t;
 
 /* ---- the interface ------------------------------------------------------ */
 
@@ -379,7 +148,7 @@ int PtlMEUnlink(ptl_handle_me_t me);
  * operation has ended. PTL_ME_INVALID; PTL_ME_IN_USE: the entry has one;
  * PTL_SEGV: memory (of a piece, or the array of them) that is not the
  * application's, or that it may not write itself and opens to puts;
- * PTL_MD_ILLEGAL: options, threshold, too many pieces; PTL_EQ_INVALID;
+ * PTL_MD_ILLEGAL: options, threshold, too many pieces, PTL_MD_SPAN with pieces; PTL_EQ_INVALID;
  * PTL_NO_SPACE: descriptors or pieces. [3.3]
  */
 int PtlMDAttach(ptl_handle_me_t me, ptl_md_t md, ptl_unlink_t unlink, ptl_handle_md_t *handle);
@@ -496,7 +265,8 @@ int PtlACEntry(ptl_handle_ni_t ni, ptl_ac_index_t ac_index, ptl_process_id_t mat
  * there. remote_offset counts if the target's descriptor says
  * PTL_MD_MANAGE_REMOTE. Common errors: PTL_MD_INVALID: handle, or the descriptor
  * is inactive; PTL_PROCESS_INVALID: a wildcard, or no such node; PTL_NO_SPACE:
- * too many operations under way. That the target discards the message, whatever
+ * too many operations under way; PTL_SEGV: memory of a descriptor with PTL_MD_SPAN that the
+ * application may not read, or for what is fetched not write. That the target discards the message, whatever
  * the reason, is no error of the call: the target counts it. What fetches then ends
  * with PTL_NI_DROPPED [M]. A put ends without an ACK event, as in 3.0 and 3.3, unless
  * its descriptor has PTL_MD_EVENT_DROPPED [M]; PTL_SR_REFUSED counts it if it asked for
@@ -546,7 +316,8 @@ int PtlGetRegion(ptl_handle_md_t md, ptl_size_t local_offset, ptl_size_t length,
  * has room for. put_md gets SEND events and uses up 1 of its threshold, get_md
  * REPLY events and 1 when the reply comes; both may be one descriptor. There is
  * no ack. Common errors of either descriptor; PTL_MD_ILLEGAL: put_md is too long;
- * PTL_SEGV: get_md is not writable by the application. [3.3, M]
+ * PTL_SEGV: get_md is not writable by the application; with PTL_MD_SPAN as many bytes of it
+ * as are sent must be. [3.3, M]
  */
 int PtlGetPut(ptl_handle_md_t get_md, ptl_handle_md_t put_md, ptl_process_id_t target,
 	      ptl_pt_index_t pt_index, ptl_ac_index_t ac_index, ptl_match_bits_t match_bits,

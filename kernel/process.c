@@ -105,6 +105,9 @@ static void divide_segment(void)
 	s->stack_offset = s->bytes - stack;
 	s->guard_offset = s->stack_offset - PAGE_BYTES;
 	s->code_on_stack = image_wants_code_on_stack();
+	own_view()->usable = (struct usable){
+		.data = s->data_offset, .guard = s->guard_offset, .stack = s->stack_offset,
+	};
 }
 
 void process_load(void)

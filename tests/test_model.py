@@ -42,8 +42,10 @@ ERRORS = {
     "eq_get": ("EQ_INVALID", "EQ_EMPTY", "EQ_DROPPED"),
     "ac_set": ("AC_INDEX_INVALID", "PT_INDEX_INVALID"),
     "register": ("SR_INDEX_INVALID",),
-    "initiate": ("MD_INVALID", "MD_ILLEGAL", "PROCESS_INVALID", "NO_SPACE", "ATOMIC_INVALID"),
-    "exchange": ("MD_INVALID", "MD_ILLEGAL", "PROCESS_INVALID", "NO_SPACE", "ATOMIC_INVALID"),
+    "initiate": ("MD_INVALID", "MD_ILLEGAL", "PROCESS_INVALID", "NO_SPACE", "SEGV",
+                 "ATOMIC_INVALID"),
+    "exchange": ("MD_INVALID", "MD_ILLEGAL", "PROCESS_INVALID", "NO_SPACE", "SEGV",
+                 "ATOMIC_INVALID"),
 }
 # The same of deliver: DROPPED, BUSY, CLOSED, STALE.
 DELIVERED = {"begin": (0, -1, -2, -3), "inline": (0, -1, -3), "end": (0, -5)}
@@ -69,6 +71,7 @@ CASES = {
     19: ("START disabled", "END disabled"),
     20: ("overtaken",),
     24: ("pending", "unread", "owed", "post: unread", "post: owed"),
+    35: ("usable", "not writable", "not usable"),
 }
 
 
@@ -111,7 +114,7 @@ def test_long_sequences():
     wanted |= {(command, result): 100 for command, results in DELIVERED.items()
                for result in results}
     wanted |= {(rule, case): 10 for rule, cases in CASES.items() for case in cases}
-    wanted |= {("option", bit): 500 for bit in range(10)}
+    wanted |= {("option", bit): 500 for bit in range(11)}
     wanted |= {("event", kind, 0): 200 for kind in range(12)}
     wanted |= {("event", kind, fail): 10 for kind, fail in (
         (objects.GET_END, 1), (objects.PUT_END, 1), (objects.SEND_END, 1), (objects.REPLY_END, 1),

@@ -10,6 +10,7 @@ pytestmark = pytest.mark.messages
 LISTS = ("attach_any attached_portal insert hidden insert_arguments update update_arguments "
          "max_size").split()
 ONESIDED = "regions arguments atomic_arguments getput atomics atomic_events copied".split()
+SPAN = "addresses calls requests arguments".split()
 IOVEC = "puts fetches one_buffer arguments".split()
 ACCESS = "interface defaults entries each_rank answers arguments identity".split()
 LIMITS = "granted pools bounds messages".split()
@@ -64,6 +65,12 @@ def test_barrier_of_64(margay, app):
 @pytest.mark.parametrize("nodes", [1, 2, 3])
 def test_regions_exchanges_atomics(margay, app, nodes):
     cases(margay, app, nodes, "ptl_onesided", ONESIDED)
+
+
+@pytest.mark.every_link
+@pytest.mark.parametrize("nodes", [1, 2, 3])
+def test_rule35_descriptors_over_all_memory(margay, app, nodes):
+    cases(margay, app, nodes, "ptl_span", SPAN)
 
 
 @pytest.mark.every_link

@@ -54,7 +54,7 @@ EXPECTED = {
 
 def ptl(name: str) -> int:
     """A PTL_* value from the public header."""
-    header = (ROOT / "include" / "portals3.h").read_text(encoding="utf-8")
+    header = (ROOT / "include" / "portals3_types.h").read_text(encoding="utf-8")
     return int(re.search(rf"\b{name}\s*=\s*(\d+)", header).group(1))
 
 

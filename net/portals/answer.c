@@ -211,7 +211,7 @@ static int receive(struct process_view *view, const struct message *reply,
 		return discard_reply(view, found->op, md, grant);
 
 	return grant_range(view, md, options, op->local_offset,
-			   reply->mlength < op->room ? reply->mlength : op->room, grant) ?
+			   reply->mlength < op->room ? reply->mlength : op->room, 1, grant) ?
 		DELIVER_DAMAGED : DELIVER_OK;
 }
 

@@ -31,7 +31,7 @@ static int source(const struct process_view *view, const struct md *md, uint64_t
 		  uint64_t bytes, struct grant *grant)
 {
 	grant_clear(grant);
-	return grant_range(view, md, md->user.options, offset, bytes, grant);
+	return grant_range(view, md, md->user.options, offset, bytes, 0, grant);
 }
 
 /* 1 if the application itself may write all of [offset, offset + bytes) of a descriptor:
@@ -45,6 +45,15 @@ static int may_fill(const struct process_view *view, const struct md *md, uint64
 		return iovec_may_fill(view, md, offset, bytes);
 	return !bytes || (!md_span(view, md, offset, bytes, &span) &&
 			  port_may_use(view, view->base + span.offset, span.bytes, 1));
+}
+
+/* Bytes from `offset` on that the reply to an exchange of `length` bytes may fill: all that
+ * the descriptor has, unless that is more than the application's memory. */
+static uint64_t reply_room(const struct md *md, uint64_t offset, uint64_t length)
+{
+	uint64_t room = md->room - offset;
+
+	return (md->user.options & MD_SPAN) && room > length ? length : room;
 }
 
 static int names_process(const struct initiator_args *args)
@@ -366,7 +375,8 @@ int initiator_exchange(struct process_view *view, const struct initiator_args *a
 	if (!error)
 		error = fetch(view, args, is_atomic ? MESSAGE_FETCH_ATOMIC : MESSAGE_GETPUT, length,
 			      md, args->local_offset,
-			      is_atomic ? length : md->room - args->local_offset, message);
+			      is_atomic ? length : reply_room(md, args->local_offset, length),
+			      message);
 	if (error)
 		return error;
 	return send(view, put_md, eq_lookup(view, put_md->user.eq_handle), message, grant);

@@ -66,6 +66,7 @@ int initiator_start(struct process_view *view, const struct initiator_args *args
  *   PORTALS_MD_INVALID        handle, or the descriptor is inactive
  *   PORTALS_MD_ILLEGAL        the region is not inside the descriptor
  *   PORTALS_PROCESS_INVALID   the target names no process (a wildcard)
+ *   PORTALS_SEGV              MD_SPAN: the application may not read all of the region itself
  *   PORTALS_NO_SPACE          an ack was asked for and no operation record is free
  *   PORTALS_FAIL              the block is damaged
  * On an error nothing has changed.
@@ -117,7 +118,8 @@ int initiator_get(struct process_view *view, const struct initiator_args *args,
  * Start an exchange: both of them. args->put_md is sent: initiator_sent ends
  * that as it ends a put. args->md awaits the reply as of a get; the two may be
  * one. GETPUT: length is LENGTH_WHOLE for all of put_md; the reply is cut to
- * what lies behind local_offset in md. FETCH_ATOMIC: both regions have `length`
+ * what lies behind local_offset in md; what it may fill must be writable by the application,
+ * with MD_SPAN only as many bytes as are sent. FETCH_ATOMIC: both regions have `length`
  * bytes, that of put_md twice as many for CSWAP. Errors as for initiator_put;
  * PORTALS_MD_ILLEGAL too if a GETPUT's length is more than args->most.
  */

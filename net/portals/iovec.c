@@ -56,6 +56,20 @@ int iovec_span(const struct process_view *view, const struct md *md, uint64_t at
 	return PORTALS_FAIL;
 }
 
+/* The paths that it is called on are inlined otherwise; a result by value leaves what they
+ * hold in registers there. */
+__attribute__((noinline))
+uint64_t span_find(const struct process_view *view, const struct md *md, uint64_t at,
+		   uint64_t bytes, int write)
+{
+	/* Read once: what is checked is what is used. */
+	uint64_t from = __atomic_load_n(&md->user.start, __ATOMIC_RELAXED) + at - view->base;
+
+	if (!view_may_use(view, from, bytes, write))
+		return SPAN_NONE;
+	return bytes ? from : 0;
+}
+
 int iovec_may_fill(const struct process_view *view, const struct md *md, uint64_t at,
 		   uint64_t bytes)
 {

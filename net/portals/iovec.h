@@ -56,6 +56,13 @@ static inline int md_span(const struct process_view *view, const struct md *md, 
 	return offset > view->bytes || bytes > view->bytes - offset ? PORTALS_FAIL : PORTALS_OK;
 }
 
+#define SPAN_NONE (~0ULL)
+
+/* Of a descriptor with MD_SPAN: where in the segment its logical byte `at` is, or SPAN_NONE if the
+ * application itself may not read (write: read and write) `bytes` bytes from there on. */
+uint64_t span_find(const struct process_view *view, const struct md *md, uint64_t at,
+		   uint64_t bytes, int write);
+
 /* Owner's calls. The pieces that args names: 0 and their sum, or
  * PORTALS_MD_ILLEGAL if there are too many, PORTALS_SEGV. */
 int iovec_check(const struct process_view *view, const struct md_args *args, uint64_t *room);

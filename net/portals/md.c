@@ -9,6 +9,20 @@
 #include "pool.h"
 #include "../port.h"
 
+/* The memory of a descriptor in pieces, or one with MD_SPAN, whose bytes each operation
+ * checks: here its addresses must only go up. */
+__attribute__((noinline))
+static int check_special(const struct process_view *view, const struct md_args *args,
+			 uint64_t *room)
+{
+	if (!(args->options & MD_SPAN))
+		return iovec_check(view, args, room);
+	if (args->options & MD_IOVEC)
+		return PORTALS_MD_ILLEGAL;
+	return args->length && args->start + (args->length - 1) < args->start ? PORTALS_SEGV :
+	       PORTALS_OK;
+}
+
 /* Rules 33 and 34. */
 int md_check(const struct process_view *view, const struct md_args *args, uint64_t *room)
 {
@@ -17,8 +31,8 @@ int md_check(const struct process_view *view, const struct md_args *args, uint64
 	*room = args->length;
 	if ((args->options & ~(uint32_t)MD_OPTIONS) || args->threshold < MD_THRESH_INF)
 		return PORTALS_MD_ILLEGAL;
-	if (args->options & MD_IOVEC)
-		error = iovec_check(view, args, room);
+	if (args->options & (MD_IOVEC | MD_SPAN))
+		error = check_special(view, args, room);
 	else if (!port_may_use(view, args->start, args->length, args->options & MD_OP_PUT))
 		error = PORTALS_SEGV;
 	if (error)
@@ -31,7 +45,8 @@ int md_check(const struct process_view *view, const struct md_args *args, uint64
 /* Of the flags those that the arguments say, for a descriptor of entry `me`. */
 static uint32_t flags_of(const struct md_args *args, uint32_t me)
 {
-	return me == NO_INDEX && args->eq_handle == EQ_NONE && !(args->options & MD_IOVEC) ?
+	return me == NO_INDEX && args->eq_handle == EQ_NONE &&
+	       !(args->options & (MD_IOVEC | MD_SPAN)) ?
 	       MD_PLAIN : 0;
 }
 

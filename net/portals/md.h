@@ -14,8 +14,9 @@ enum md_flag {
 	MD_UNLINK   = 1,       /* goes at threshold 0 (PTL_UNLINK) */
 	MD_LEAVING  = 2,       /* has left its list; freed when pending is 0 */
 	MD_INACTIVE = 4,       /* less than max_size remains: accepts nothing */
-	MD_PLAIN    = 8        /* in one piece, without an event queue, bound to no entry: what
-	                          is sent by it needs no lock, since only its owner touches it */
+	MD_PLAIN    = 8        /* in one piece that was checked, without an event queue, bound
+	                          to no entry: what is sent by it needs no lock, since only
+	                          its owner touches it */
 };
 
 struct md {
@@ -40,8 +41,9 @@ _Static_assert(sizeof(struct md) == 128, "two cache lines per descriptor");
  * another of an entry, or bind one to no entry. Errors in this order:
  *   PORTALS_ME_INVALID, PORTALS_ME_IN_USE (attach: the entry has one)
  *   PORTALS_MD_INVALID    insert: `base` is none, is bound to no entry, or leaves
- *   PORTALS_MD_ILLEGAL    unknown option, threshold < -1, too many pieces
- *   PORTALS_SEGV          the memory (the array, a piece) is not inside the segment
+ *   PORTALS_MD_ILLEGAL    unknown option, threshold < -1, too many pieces, MD_SPAN with pieces
+ *   PORTALS_SEGV          the memory (the array, a piece) is not inside the segment; with
+ *                         MD_SPAN: it goes past the last address
  *   PORTALS_EQ_INVALID    eq_handle is neither EQ_NONE nor a queue
  *   PORTALS_NO_SPACE, PORTALS_FAIL
  */

@@ -29,6 +29,17 @@ struct barrier_job {
 	uint64_t entered;           /* barriers, by this process */
 };
 
+/*
+ * What the owner's application itself may use of its segment, in bytes from the segment's
+ * start: it may read [0, guard) and [stack, bytes), and write them from `data` on. All 0:
+ * everything. The nodes of a job run one image, so a peer's are one's own.
+ */
+struct usable {
+	uint64_t data;              /* text and read-only data end here */
+	uint64_t guard;             /* the page under the stack */
+	uint64_t stack;
+};
+
 struct process_view {
 	struct block *block;        /* as mapped here */
 	struct block_limits limits;
@@ -48,6 +59,7 @@ struct process_view {
 	                               mapping where that is faster */
 	uint64_t bytes;             /* of the segment */
 	uint64_t base;              /* the owner's virtual address of that byte */
+	struct usable usable;       /* of the segment, by its application */
 	uint32_t nid, pid;          /* the owner */
 	uint32_t uid, jid;
 	struct barrier_job job;
@@ -76,5 +88,21 @@ static inline int view_holds(const struct process_view *view, uint64_t address, 
 	uint64_t offset = address - view->base;
 
 	return bytes == 0 || (offset <= view->bytes && bytes <= view->bytes - offset);
+}
+
+/* 1 if the owner's application itself may read (write: read and write) the segment's bytes
+ * [offset, offset + bytes); always 1 for 0 bytes. Never overflows. Needs no lock. */
+static inline int view_may_use(const struct process_view *view, uint64_t offset, uint64_t bytes,
+			       int write)
+{
+	uint64_t first = 0, end = view->bytes;
+
+	if (bytes == 0)
+		return 1;
+	if (offset < view->usable.stack) {
+		first = write ? view->usable.data : 0;
+		end = view->usable.guard;
+	}
+	return offset >= first && offset <= end && bytes <= end - offset;
 }
 #endif

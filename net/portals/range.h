@@ -22,7 +22,7 @@ static inline void grant_clear(struct grant *grant)
 	grant->answers = grant->ack = grant->begun = grant->upcall = grant->pieces = 0;
 }
 
-/* The same as grant_range for a descriptor in one piece. */
+/* The same as grant_range for a descriptor in one piece that was checked when it was made. */
 static inline int grant_piece(const struct process_view *view, const struct md *md,
 			      uint64_t offset, uint64_t bytes, struct grant *grant)
 {
@@ -41,21 +41,30 @@ static inline int grant_piece(const struct process_view *view, const struct md *
 }
 
 /*
- * Grant `bytes` bytes from logical byte `offset` of a descriptor with these options on: sets
- * grant->md, ->offset, ->bytes, ->pieces. 0, or PORTALS_FAIL if the block is
- * damaged. The pieces of an iovec descriptor are checked when they are used.
+ * Grant `bytes` bytes from logical byte `offset` of a descriptor with these options on, to
+ * be read or to be written: sets grant->md, ->offset, ->bytes, ->pieces. 0, PORTALS_FAIL if
+ * the block is damaged, or PORTALS_SEGV: the descriptor has MD_SPAN, and its application may
+ * not use these bytes so; then nothing is granted. The pieces of an iovec descriptor are
+ * checked when they are used.
  */
 static inline int grant_range(const struct process_view *view, const struct md *md,
-			      uint32_t options, uint64_t offset, uint64_t bytes,
+			      uint32_t options, uint64_t offset, uint64_t bytes, int write,
 			      struct grant *grant)
 {
-	if (__builtin_expect(!(options & MD_IOVEC), 1))
+	if (__builtin_expect(!(options & (MD_IOVEC | MD_SPAN)), 1))
 		return grant_piece(view, md, offset, bytes, grant);
 	grant->md = md->handle;
 	grant->bytes = bytes;
 	grant->pieces = 1;
 	grant->offset = offset;
-	return PORTALS_OK;
+	if (options & MD_IOVEC)
+		return PORTALS_OK;
+	grant->pieces = 0;
+	grant->offset = span_find(view, md, offset, bytes, write);
+	if (grant->offset != SPAN_NONE)
+		return PORTALS_OK;
+	grant->offset = grant->bytes = 0;
+	return PORTALS_SEGV;
 }
 
 /* The call has recorded what it records, in `eq` or nowhere: who is to be rung. */

@@ -65,8 +65,11 @@ int target_find(struct process_view *view, const struct message *message, struct
 		return result;
 	if (message->operation == MESSAGE_ATOMIC || message->operation == MESSAGE_FETCH_ATOMIC)
 		place->bytes &= ~(atomic_size(message->datatype) - 1);
-	return grant_range(view, place->md, place->options, place->offset, place->bytes, grant) ?
-		DELIVER_DAMAGED : DELIVER_OK;
+	result = grant_range(view, place->md, place->options, place->offset, place->bytes,
+			     message->operation != MESSAGE_GET, grant);
+	if (result)
+		return result == PORTALS_SEGV ? DELIVER_DROPPED : DELIVER_DAMAGED;
+	return DELIVER_OK;
 }
 
 __attribute__((flatten)) /* as initiator_put (initiator.c) */

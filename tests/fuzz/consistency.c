@@ -268,7 +268,8 @@ static void check_memory(struct look *look, const struct md *md, uint8_t *piece_
 
 	if (!(md->user.options & MD_IOVEC)) {
 		MUST(md->room == md->user.length);
-		MUST(md->room == 0 || (offset <= SEGMENT && md->room <= SEGMENT - offset));
+		MUST(md->room == 0 || (md->user.options & MD_SPAN) ||
+		     (offset <= SEGMENT && md->room <= SEGMENT - offset));
 		return;
 	}
 	for (uint32_t i = md->first_piece; i != NO_INDEX; last = i, i = look->view->pieces[i].next) {

@@ -40,6 +40,9 @@ static void check_range(struct process *process, const struct message *message,
 		MUST_IF_WHOLE(md->handle == message->md_handle);
 	else
 		MUST_IF_WHOLE(!(message_wants(message->operation) & ~md->options));
+	if (!fuzz.damaging && md->options & MD_SPAN)
+		MUST(view_may_use(&process->view, grant->offset, grant->bytes,
+				  message->operation != MESSAGE_GET));
 }
 
 /* An answer that a message has led to; its payload is what was granted. */

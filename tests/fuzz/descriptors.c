@@ -53,6 +53,26 @@ static struct md_args arguments(struct process *process, const struct step *step
 	return args;
 }
 
+/* The part of the segment that is among these addresses. */
+static struct range within(uint64_t start, uint64_t bytes)
+{
+	uint64_t last = start + bytes - 1; /* nothing wraps: that was refused */
+
+	if (start < BASE)
+		start = BASE;
+	if (last >= BASE + SEGMENT)
+		last = BASE + SEGMENT - 1;
+	return (struct range){ start - BASE, bytes && last >= start ? last - start + 1 : 0 };
+}
+
+/* The memory of a descriptor that was made has been checked, or each operation will be. */
+static int checked(const struct process_view *view, const struct md_args *args)
+{
+	MUST(!(args->options & MD_SPAN) || !(args->options & MD_IOVEC));
+	return args->options & (MD_IOVEC | MD_SPAN) ||
+	       view_may_use(view, args->start - BASE, args->length, args->options & MD_OP_PUT);
+}
+
 /* What the descriptor may touch from now on, by the segment as it is. */
 static void learn(const struct process *process, struct known *known, handle_t handle,
 		  const struct md_args *args)
@@ -63,6 +83,8 @@ static void learn(const struct process *process, struct known *known, handle_t h
 	if (!(args->options & MD_IOVEC)) {
 		known->pieces = 1;
 		known->memory[0] = (struct range){ args->start - BASE, args->length };
+		if (args->options & MD_SPAN) /* of the segment what an operation may touch */
+			known->memory[0] = within(args->start, args->length);
 		return;
 	}
 	MUST(args->length <= PIECES);
@@ -70,7 +92,8 @@ static void learn(const struct process *process, struct known *known, handle_t h
 	for (uint32_t i = 0; i < known->pieces; i++) {
 		memcpy(&piece, process->segment + (args->start - BASE) + i * sizeof(piece),
 		       sizeof(piece));
-		MUST(view_holds(&process->view, piece.start, piece.bytes));
+		MUST(view_may_use(&process->view, piece.start - BASE, piece.bytes,
+				  args->options & MD_OP_PUT));
 		known->memory[i] = (struct range){ piece.start - BASE, piece.bytes };
 	}
 }
@@ -98,7 +121,7 @@ static void create(struct process *process, const struct step *step)
 	check_error(process, error);
 	if (error)
 		return;
-	MUST(args.options & MD_IOVEC || view_holds(view, args.start, args.length));
+	MUST(checked(view, &args));
 	MUST_IF_WHOLE(known && md_lookup(view, handle));
 	learn(process, known, handle, &args);
 }
@@ -122,7 +145,7 @@ static void create_both(struct process *process, const struct step *step)
 	MUST(!error || (me == HANDLE_NONE && md == HANDLE_NONE));
 	if (error)
 		return;
-	MUST(args.md.options & MD_IOVEC || view_holds(view, args.md.start, args.md.length));
+	MUST(checked(view, &args.md));
 	MUST_IF_WHOLE(at >= 0 && me_lookup(view, me) && known && md_lookup(view, md));
 	process->mes[at] = me;
 	learn(process, known, md, &args.md);
@@ -140,7 +163,7 @@ static void update(struct process *process, const struct step *step)
 	check_error(process, error);
 	if (error || !(step->d & 24))
 		return;
-	MUST(args.options & MD_IOVEC || view_holds(&process->view, args.start, args.length));
+	MUST(checked(&process->view, &args));
 	MUST_IF_WHOLE(known);
 	if (known)
 		learn(process, known, handle, &args);

@@ -32,6 +32,9 @@
 #define PROCESSES      2u
 #define SEGMENT        4096u      /* bytes */
 #define BASE           0x40000000ULL
+#define DATA           256u       /* what is before this the application may not write, */
+#define GUARD_PAGE     3584u      /* and what is between these it may not use */
+#define STACK          3648u
 #define JOB            7u
 #define PORTALS        4u
 #define MES            12u

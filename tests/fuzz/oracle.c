@@ -3,6 +3,7 @@
  * the plain search of the rules: the engine's index, and its two ways of delivering, must
  * come to the same.
  */
+#include "../../net/portals/atomic.h"
 #include "fuzz.h"
 
 static int fits(uint32_t wanted, uint32_t value)
@@ -41,6 +42,21 @@ static int accepts(const struct md *md, const struct message *message)
 	       (offset <= md->room && message->length <= md->room - offset);
 }
 
+/* Rule 35: the application may use what an accepted request touches. */
+static int usable(const struct process_view *view, const struct md *md,
+		  const struct message *message)
+{
+	uint64_t offset = md->user.options & MD_MANAGE_REMOTE ? message->offset : md->local_offset;
+	uint64_t left = offset <= md->room ? md->room - offset : 0;
+	uint64_t bytes = message->length < left ? message->length : left;
+
+	if (message->operation == MESSAGE_ATOMIC || message->operation == MESSAGE_FETCH_ATOMIC)
+		bytes &= ~(atomic_size(message->datatype) - 1);
+	return !(md->user.options & MD_SPAN) ||
+	       view_may_use(view, md->user.start + offset - BASE, bytes,
+			    message->operation != MESSAGE_GET);
+}
+
 handle_t oracle(const struct process *process, const struct message *message)
 {
 	const struct process_view *view = &process->view;
@@ -55,7 +71,8 @@ handle_t oracle(const struct process *process, const struct message *message)
 		    (message->match_bits & ~me->ignore_bits) &&
 		    fits(me->nid, message->source_nid) && fits(me->pid, message->source_pid) &&
 		    me->first != NO_INDEX && accepts(&view->mds[me->first], message))
-			return view->mds[me->first].handle;
+			return usable(view, &view->mds[me->first], message) ?
+			       view->mds[me->first].handle : HANDLE_NONE;
 	}
 	return HANDLE_NONE;
 }

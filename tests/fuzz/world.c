@@ -82,7 +82,8 @@ static void make(struct process *process, uint32_t nid)
 	process->shadow_block = malloc(fuzz_block_bytes);
 	process->shadow_segment = malloc(SEGMENT);
 	*view = (struct process_view){ .memory = process->segment, .bytes = SEGMENT, .base = BASE,
-				       .nid = nid, .pid = 1, .uid = 1000, .jid = JOB };
+				       .nid = nid, .pid = 1, .uid = 1000, .jid = JOB,
+				       .usable = { DATA, GUARD_PAGE, STACK } };
 	MUST(view_init(view, guarded(fuzz_block_bytes), fuzz_block_bytes, &limits) == 0);
 	block_init(view);
 	block_open(view);

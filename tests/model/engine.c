@@ -26,8 +26,10 @@
 #include <string.h>
 
 #define BASE       0x40000000ULL
-#define WORDS      512u           /* readers' words, from the segment's start on */
-#define BYTES      2560u          /* of the segment; what follows the words is compared */
+#define BYTES      2560u          /* of the segment. The application may not write what is before */
+#define DATA       600u           /* this, and not use */
+#define HOLE       2304u          /* what is between these: readers' words are there, and not */
+#define STACK      2432u          /* compared */
 #define QUEUES     64u
 #define NUMBERS    64u
 
@@ -59,9 +61,10 @@ static void world_reset(void)
 		free(view->memory);
 		free(view->block);
 		*view = (struct process_view){ .memory = malloc(BYTES), .bytes = BYTES, .base = BASE,
-					       .nid = p, .pid = 1, .uid = 1000 + p, .jid = 7 };
+					       .nid = p, .pid = 1, .uid = 1000 + p, .jid = 7,
+					       .usable = { DATA, HOLE, STACK } };
 		for (uint32_t i = 0; i < BYTES; i++)
-			view->memory[i] = i < WORDS ? 0 : (uint8_t)(i * 7 + i / 251 + p * 85 + 1);
+			view->memory[i] = (uint8_t)(i * 7 + i / 251 + p * 85 + 1);
 		if (view_init(view, aligned_alloc(BLOCK_PAGE, bytes), bytes, &limits))
 			abort();
 		memset(view->block, 0, bytes);
@@ -118,7 +121,7 @@ static void say_state(uint32_t p)
 	}
 	say(";");
 	say_number(block_pending(view));
-	say_number(crc_of(0, view->memory + WORDS, BYTES - WORDS));
+	say_number(crc_of(crc_of(0, view->memory, HOLE), view->memory + STACK, BYTES - STACK));
 	say_end();
 }
 

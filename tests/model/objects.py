@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, Optional
 
 BASE = 0x40000000          # first address of the segment
-WORDS = 512                # readers' words come first, then the memory that is compared
-BYTES = 2560
+BYTES = 2560               # of it: what is before DATA the application may not write, and
+DATA, HOLE, STACK = 600, 2304, 2432   # [HOLE, STACK) not use: the readers' words are there
 ANY = 0xffffffff           # every wildcard
 SLOTS = 256                # event slots of all queues
 PIECES = 24                # pieces of all iovec descriptors
@@ -25,8 +25,8 @@ PIECES = 24                # pieces of all iovec descriptors
  EQ_EMPTY, EQ_DROPPED, ATOMIC_INVALID) = (-number for number in range(25))
 
 OP_PUT, OP_GET, MANAGE_REMOTE, TRUNCATE, ACK_DISABLE, IOVEC, MAX_SIZE, START_DISABLE, \
-    END_DISABLE, EVENT_DROPPED = (1 << bit for bit in range(10))
-OPTIONS = 0x3ff
+    END_DISABLE, EVENT_DROPPED, SPAN = (1 << bit for bit in range(11))
+OPTIONS = 0x7ff
 
 (GET_START, GET_END, PUT_START, PUT_END, GETPUT_START, GETPUT_END, REPLY_START, REPLY_END,
  SEND_START, SEND_END, ACK_EVENT, UNLINK_EVENT) = range(12)
@@ -141,12 +141,12 @@ class Owner:
     """One process: its memory, its objects, and its own calls about them."""
 
     def __init__(self, nid: int, uid: int, jid: int, hard: Limits, operations: int,
-                 memory: int = BYTES, slots: int = SLOTS):
+                 memory: int = BYTES, slots: int = SLOTS, usable: tuple = (0, 0, 0)):
         self.nid, self.pid, self.uid, self.jid = nid, 1, uid, jid
         self.hard, self.operations = hard, operations
         self.slots = slots
+        self.usable = usable
         self.memory = bytearray((i * 7 + i // 251 + nid * 85 + 1) & 255 for i in range(memory))
-        self.memory[:WORDS] = bytes(WORDS)
         self.met: Counter = Counter()      # (rule, case) that came up, for the tests' own sake
         self.opened = False
         self.started = self.delivered = 0  # operations ever: links are never used again
@@ -209,6 +209,28 @@ class Owner:
     def holds(self, address: int, count: int) -> bool:
         """Rule 33."""
         return count == 0 or (address >= BASE and address + count <= BASE + len(self.memory))
+
+    def may_use(self, address: int, count: int, write: bool) -> bool:
+        """The same by the application itself: not the hole, and text only to read."""
+        data, guard, stack = (BASE + offset for offset in self.usable)
+        in_hole = address < stack and address + count > guard
+        return count == 0 or (self.holds(address, count) and not in_hole
+                              and not (write and address < min(data, stack)))
+
+    def may_fill(self, md: Descriptor, at: int, count: int) -> bool:
+        """All of it: what the reply to a fetch does."""
+        return all(self.may_use(BASE + first, here, True)
+                   for first, here in self.ranges(md.pieces, at, count))
+
+    def spans(self, md: Descriptor, at: int, count: int, write: bool) -> bool:
+        """Rule 35: the application may use these bytes, if it is the operation that checks."""
+        if not md.args.options & SPAN:
+            return True
+        first = md.args.start + at
+        may = self.may_use(first, count, write)
+        self.meet(35, "usable" if may else
+                  "not writable" if self.may_use(first, count, False) else "not usable")
+        return may
 
     def record(self, md: Optional[Descriptor], queue: Optional[Queue], kind: int, head: tuple,
                hdr: int, link: int, fail: int) -> None:
@@ -329,18 +351,23 @@ class Owner:
         if args.options & ~OPTIONS or args.threshold < -1:
             return MD_ILLEGAL, []
         if args.options & IOVEC:
-            if args.length > self.limits.pieces:
+            if args.length > self.limits.pieces or args.options & SPAN:
                 return MD_ILLEGAL, []
-            if args.length and (args.start % 8 or not self.holds(args.start, 16 * args.length)):
+            if args.length and (args.start % 8
+                                or not self.may_use(args.start, 16 * args.length, False)):
                 return SEGV, []
             for i in range(args.length):
                 at = args.start - BASE + 16 * i
                 address = int.from_bytes(self.memory[at:at + 8], "little")
                 count = int.from_bytes(self.memory[at + 8:at + 16], "little")
-                if not self.holds(address, count):
+                if not self.may_use(address, count, bool(args.options & OP_PUT)):
                     return SEGV, []
                 pieces.append((address - BASE, count))
-        elif not self.holds(args.start, args.length):
+        elif args.options & SPAN:
+            if args.start + args.length > 1 << 64:
+                return SEGV, []
+            pieces = [(args.start - BASE, args.length)]
+        elif not self.may_use(args.start, args.length, bool(args.options & OP_PUT)):
             return SEGV, []
         else:
             pieces = [(args.start - BASE, args.length)]

@@ -15,7 +15,8 @@ from model.message import (
 from model.objects import (
     ACK_DISABLE, ACK_EVENT, ANY, ATOMIC_INVALID, BUSY, BYTES_IN, BYTES_OUT, DROPPED, END_DISABLE,
     EVENT_DROPPED, FAILED, IN, MANAGE_REMOTE, MAX_SIZE, MD_ILLEGAL, MD_INVALID, NO_SPACE, OK, OUT,
-    PROCESS_INVALID, REFUSED, REPLY_START, SEND_START, START_DISABLE, TRUNCATE, Descriptor, Owner, Queue)
+    PROCESS_INVALID, REFUSED, REPLY_START, SEGV, SEND_START, SPAN, START_DISABLE, TRUNCATE,
+    Descriptor, Owner, Queue)
 
 
 LONG = 4                   # a list of more entries is called long, in what the tests count
@@ -24,9 +25,9 @@ LONG = 4                   # a list of more entries is called long, in what the 
 class Process(Owner):
     """One process with its messages."""
 
-    def __init__(self, *fields) -> None:
+    def __init__(self, *fields, **more) -> None:
         self.barrier = [0] * 18            # messages of each round, and other news, ever
-        super().__init__(*fields)
+        super().__init__(*fields, **more)
 
     def format(self, limits) -> None:
         super().format(limits)
@@ -156,6 +157,8 @@ class Process(Owner):
             if (fits(m.source_nid, entry.nid) and fits(m.source_pid, entry.pid)
                     and not (entry.bits ^ m.match_bits) & ~entry.ignore and entry.mds):
                 place = self.place(entry.mds[0], m)
+                if place and not self.spans(entry.mds[0], *place, m.operation != GET):
+                    return None
                 if place:
                     self.meet(3, case)
                     if len(self.portals[m.pt_index]) > LONG:
@@ -419,9 +422,13 @@ class Process(Owner):
             return MD_ILLEGAL, None, None
         if ANY in (nid, pid):
             return PROCESS_INVALID, None, None
+        if not self.spans(md, *region, False):
+            return SEGV, None, None
         m = m._replace(length=region[1] // factor)
         queue = self.eqs.get(md.args.eq)
         if operation == GET:
+            if not self.may_fill(md, *region):
+                return SEGV, None, None
             if self.busy():
                 return NO_SPACE, None, None
             return OK, self.await_reply(name, m, md, *region), None
@@ -481,9 +488,14 @@ class Process(Owner):
             return MD_ILLEGAL, None, None
         if ANY in (nid, pid):
             return PROCESS_INVALID, None, None
+        room = length if fetch else md.room - local
+        if md.args.options & SPAN:
+            room = min(room, m.length)
+        if not self.spans(put_md, *sent, False) or not self.may_fill(md, local, room):
+            return SEGV, None, None
         if self.busy():
             return NO_SPACE, None, None
-        m = self.await_reply(name, m, md, local, length if fetch else md.room - local)
+        m = self.await_reply(name, m, md, local, room)
         return OK, m, self.send(m, put_md, *sent)
 
     def sent(self, flight: Flight, fail: int) -> int:

@@ -11,7 +11,7 @@ from typing import Callable, Iterator
 
 from model import message as messages
 from model import objects
-from model.objects import ANY, BASE, BYTES, IOVEC, WORDS
+from model.objects import ANY, BASE, BYTES, DATA, HOLE, IOVEC, STACK
 from model.message import (
     ACK, ATOMIC, CSWAP, FETCH_ATOMIC, GET, GETPUT, NI_DROPPED, NI_FAIL, NI_OK, PUT, REPLY, WHOLE,
     Message)
@@ -136,23 +136,34 @@ class Sequence:
     def memory(self) -> tuple[int, int]:
         """Start and length; sometimes against the segment's end, or beyond."""
         length = self.pick((8, 0, 1, 7, 16, 33, 64, 65, 100, 200, 300))
-        start = BASE + WORDS + self.below(BYTES - WORDS - length)
+        start = BASE + DATA + self.below(HOLE - DATA - length)
         if not self.chance(12):
             return start, length
         return self.pick((
+            (BASE, length), (BASE + DATA - 1, length), (BASE + HOLE - length, length),
+            (BASE + HOLE - 1, length), (BASE + HOLE - length // 2, length + STACK - HOLE),
+            (BASE + STACK - 1, length), (BASE + STACK, min(length, 128)),
             (BASE + BYTES - length, length), (BASE + BYTES - length, length + 1),
             (BASE + BYTES, 0), (BASE + BYTES, 1), (BASE - 1, 1), (BASE - 1, 0), (0, 0),
-            (BASE - 1, WHOLE), (BASE + WORDS, WHOLE), (BASE + 1, WHOLE - BASE), (WHOLE, 1),
+            (BASE - 1, WHOLE), (BASE + DATA, WHOLE), (BASE + 1, WHOLE - BASE), (WHOLE, 1),
             (WHOLE - 7, 16), (0, BASE + BYTES)))
+
+    def span(self) -> tuple[int, int]:
+        """Start and length of more than the application's memory, or against its edges."""
+        return self.pick((
+            (BASE, BYTES), (0, WHOLE), (1, WHOLE), (2, WHOLE), (BASE, WHOLE - BASE),
+            (BASE + DATA - 50, 100), (BASE + HOLE - 50, 100), (BASE + HOLE - 50, 50),
+            (BASE + STACK, BYTES - STACK), (BASE + STACK - 1, 20), (BASE + HOLE, STACK - HOLE),
+            (BASE + BYTES - 20, 40)))
 
     def iovec(self, p: int) -> tuple[int, int]:
         """An array of pieces in the application's memory: where, how many."""
         count = self.pick((2, 0, 1, 3, 4, 5, 9))
-        at = WORDS + 8 * self.below((BYTES - WORDS) // 8 - 2 * count)
+        at = 8 * self.below(HOLE // 8 - 2 * count)
         pieces = []
         for _ in range(count):
             length = self.pick((8, 0, 1, 5, 16, 31, 60))
-            pieces += [BASE + WORDS + self.below(BYTES - WORDS - length), length]
+            pieces += [BASE + DATA + self.below(HOLE - DATA - length), length]
         if pieces and self.chance(6):
             pieces[-2:] = self.memory()
         self.first.append(("poke", p, at, len(pieces), *pieces))
@@ -174,8 +185,12 @@ class Sequence:
                              (objects.START_DISABLE, 15), (objects.END_DISABLE, 15),
                              (objects.EVENT_DROPPED, 50)):
             options |= bit * self.chance(percent)
+        if self.chance(4 if options & IOVEC else 15):
+            options |= objects.SPAN
+            if not options & IOVEC and self.chance(70):
+                start, length = self.span()
         if self.chance(2):
-            options |= 1 << (10 + self.below(22))
+            options |= 1 << (11 + self.below(21))
         threshold = self.pick((-1, -1, -1, 1, 1, 1, 2, 2, 3, 5, 0, -2 if self.chance(20) else 4))
         queue = self.handle(process.eqs) if self.chance(85) else 0
         return start, length, threshold, self.below(min(length, 300) + 2), options, self.below(1000), queue
@@ -221,10 +236,10 @@ class Sequence:
         count = self.pick((0, 257, 1 << 40, WHOLE)) if self.chance(10) \
             else self.pick((4, 1, 2, 3, 5, 8, 13, 16))
         name = self.new()
-        word = next(word for word in range(BASE, BASE + WORDS, 16)
+        word = next(word for word in range(BASE + HOLE, BASE + STACK, 16)
                     if all(queue.word != word for queue in process.eqs.values()))
         if self.chance(8):
-            word = self.pick((BASE - 8, BASE + BYTES, BASE + 4, BASE + BYTES - 4, 0, WHOLE - 7))
+            word = self.pick((BASE - 8, BASE + BYTES, BASE + HOLE + 4, BASE + BYTES - 4, 0, WHOLE - 7))
         yield "eq_alloc", p, name, count, word, int(self.chance(30))
 
     def eq_handled(self, p, process) -> Iterator[tuple]:
@@ -256,6 +271,8 @@ class Sequence:
             if self.chance(40) else self.below(room - local + 1)
         if self.chance(35):
             local, length = self.below(4), WHOLE
+        elif md and md.args.options & objects.SPAN and self.chance(90):
+            local, length = self.within(md), self.below(60)
         nid = ANY if self.chance(3) else self.below(4)
         pid = ANY if self.chance(3) else 1 + self.chance(10)
         kind = self.pick((PUT, GET, ATOMIC))
@@ -263,12 +280,17 @@ class Sequence:
         pt, bits = self.somewhere(nid)
         if kind == ATOMIC:
             length = self.atomic_length(datatype)
-            local = self.below(max(1, room - length * 2))
+            local = self.within(md) if md and md.args.options & objects.SPAN \
+                else self.below(max(1, room - length * 2))
             if atomic != CSWAP and self.chance(10):
                 length = WHOLE
         yield ("initiate", p, self.new(), kind, handle, local, length, nid, pid, pt,
                int(self.chance(10)), int(self.chance(65)), bits, self.below(40),
                self.below(1 << 16), atomic, datatype)
+
+    def within(self, md) -> int:
+        """An offset of a descriptor that is in the segment, if there is one."""
+        return max(0, min(md.room, BASE + self.below(BYTES) - md.args.start))
 
     def somewhere(self, nid: int) -> tuple[int, int]:
         """A portal and match bits; those of an entry that takes something, if nid has one."""
@@ -300,6 +322,11 @@ class Sequence:
             length = self.atomic_length(datatype)
         if self.chance(30):
             local, put_local = self.below(20), self.below(20)
+        md, put = process.mds.get(get_md), process.mds.get(put_md)
+        if md and md.args.options & objects.SPAN and self.chance(80):
+            local = self.within(md)
+        if put and put.args.options & objects.SPAN and self.chance(80):
+            put_local = self.within(put)
         nid = ANY if self.chance(3) else self.below(4)
         pt, bits = self.somewhere(nid)
         yield ("exchange", p, self.new(), kind, get_md, local, length, nid, 1, pt,
@@ -328,10 +355,14 @@ class Sequence:
         managed = md and md.args.options & objects.MANAGE_REMOTE
         room = md.room if md else 10
         offset = self.below(room + 1) if managed else self.below(300)
+        if managed and md.args.options & objects.SPAN and self.chance(90):
+            offset = self.within(md)
         left = max(0, room - (offset if managed else md.local if md else 0))
-        length = self.below(left + 1)
-        if self.chance(40 if md and md.args.options & objects.TRUNCATE else 15):
-            length = self.pick((left, left + 1, left + 40))
+        length = self.below(min(left, 2 * BYTES) + 1)
+        if md and md.args.options & objects.SPAN and self.chance(80):
+            length = self.below(min(left, 80) + 1)
+        elif self.chance(40 if md and md.args.options & objects.TRUNCATE else 15):
+            length = min(self.pick((left, left + 1, left + 40)), WHOLE)
         atomic, datatype = 0, 0
         if kind in (ATOMIC, FETCH_ATOMIC):
             atomic, datatype = self.operation()
@@ -395,7 +426,7 @@ class Sequence:
         """Payload: of the pattern, or in the target's own segment."""
         if any(md.args.options & IOVEC for md in process.mds.values()) or not self.chance(50):
             return self.below(2048)
-        return OWN + WORDS + self.below(BYTES - WORDS - 128)
+        return OWN + self.below(HOLE - 128)
 
     def answer(self, p, process) -> Iterator[tuple]:
         """An ack or a reply arrives: one that was made, one that is awaited, or neither."""

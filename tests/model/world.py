@@ -12,7 +12,7 @@ from typing import Optional
 
 from model import objects
 from model.message import D_STALE, FETCHES, REPLY, Flight, Message
-from model.objects import BYTES, IOVEC, WORDS, Limits
+from model.objects import DATA, HOLE, IOVEC, STACK, Limits
 from model.portals import Process
 
 HARD = Limits(portals=8, acs=4, mes=20, mds=20, eqs=4, me_list=20, pieces=256)
@@ -37,7 +37,8 @@ class World:
     """Two processes that get steps; what they must answer; what has happened so far."""
 
     def __init__(self) -> None:
-        self.processes = [Process(nid, 1000 + nid, 7, HARD, OPERATIONS) for nid in (0, 1)]
+        self.processes = [Process(nid, 1000 + nid, 7, HARD, OPERATIONS, usable=(DATA, HOLE, STACK))
+                          for nid in (0, 1)]
         self.flights: dict[int, tuple[int, Flight]] = {}   # begun and not ended
         self.ended: list[tuple[int, int]] = []             # (process, name)
         self.unsent: dict[int, tuple[int, Flight]] = {}
@@ -56,7 +57,7 @@ class World:
         outcome = int(head.split(" ", 1)[0])
         self.seen[command, outcome] += 1
         if command in OPTIONS_AT and outcome == 0:
-            for bit in range(10):
+            for bit in range(11):
                 if rest[OPTIONS_AT[command]] >> bit & 1:
                     self.seen["option", bit] += 1
         return head + self.state(process)
@@ -68,7 +69,8 @@ class World:
             known = process.eqs.get(queue)
             if known and number >= known.next - known.count:
                 news += numbers((queue, number, *event)) + ","
-        crc = zlib.crc32(memoryview(process.memory)[WORDS:BYTES])
+        memory = memoryview(process.memory)
+        crc = zlib.crc32(memory[STACK:], zlib.crc32(memory[:HOLE]))
         return f";{news};{numbers(process.status())}; {process.pending()} {crc}"
 
     # ---- commands that are methods of the model ------------------------------

@@ -130,6 +130,7 @@ typedef struct {
 #define PTL_MD_SPAN                 0x400   /* the memory need not be the application's: each
                                                operation's bytes are checked, see ptl_md_t. Not
                                                with PTL_MD_IOVEC [M: an extension] */
+#define PTL_MD_EVENT_UNLINK_DISABLE 0x800   /* record no UNLINK event [M: an extension] */
 
 /*
  * A piece of a descriptor with PTL_MD_IOVEC. The pieces together, in order, are

@@ -90,7 +90,7 @@ host-lib: build/libmargayhost.a
 
 host-check: build/host/check-gcc build/host/check-clang build/host/check-tsan \
 		build/host/check-drivers host-lib
-	@clang -x c++ -std=c++17 -pedantic -Wall -Wextra -Werror -fsyntax-only include/portals3.h
+	@clang -x c++ -std=c++17 -pedantic -Wall -Wextra -Werror -fsyntax-only -Iinclude include/portals3.h
 	@tests/host/run.sh build/host/check-gcc build/host/check-clang build/host/check-drivers \
 		"build/host/check-tsan concurrent"
 

@@ -239,10 +239,17 @@ int md_leave(struct process_view *view, struct md *md)
 	return PORTALS_OK;
 }
 
+/* Where its UNLINK event goes, or null. */
+static struct eq *unlink_queue(const struct process_view *view, const struct md *md)
+{
+	return md->user.options & MD_EVENT_UNLINK_DISABLE ? 0 :
+	       eq_lookup(view, md->user.eq_handle);
+}
+
 __attribute__((noinline))
 int md_depart(struct process_view *view, struct md *md)
 {
-	struct eq *eq = eq_lookup(view, md->user.eq_handle);
+	struct eq *eq = unlink_queue(view, md);
 
 	md->flags |= MD_LEAVING;
 	if (eq)
@@ -258,7 +265,7 @@ uint32_t md_bury(struct process_view *view, struct md *md)
 
 	if (!(md->flags & MD_LEAVING) || md->pending)
 		return 0;
-	eq = eq_lookup(view, md->user.eq_handle);
+	eq = unlink_queue(view, md);
 	if (eq) {
 		struct event_head head = { .nid = view->nid, .pid = view->pid, .uid = view->uid,
 					   .jid = view->jid, .md_handle = md->handle };

@@ -97,7 +97,8 @@ enum md_option {
 	MD_EVENT_END_DISABLE   = 0x100,
 	MD_EVENT_DROPPED       = 0x200,      /* an ACK also for a put that was discarded */
 	MD_SPAN                = 0x400,      /* its memory is checked by each operation */
-	MD_OPTIONS             = 0x7ff       /* every option that exists */
+	MD_EVENT_UNLINK_DISABLE = 0x800,     /* no UNLINK */
+	MD_OPTIONS             = 0xfff       /* every option that exists */
 };
 
 #define MD_THRESH_INF       (-1)            /* a threshold that never falls */

@@ -117,7 +117,7 @@ TEST(rule33_md_bad_arguments)
 	change; \
 	CHECK_IS(md_attach(view, me, &args, UNLINK_NEVER, &out), error); \
 	CHECK_IS(md_bind(view, &args, UNLINK_NEVER, &out), error)
-	REJECTED(args.options |= 0x800, PORTALS_MD_ILLEGAL);
+	REJECTED(args.options |= 0x1000, PORTALS_MD_ILLEGAL);
 	REJECTED((args.options |= MD_IOVEC, args.length = 257), PORTALS_MD_ILLEGAL);
 	REJECTED(args.threshold = -2, PORTALS_MD_ILLEGAL);
 	REJECTED(args.start = BASE - 1, PORTALS_SEGV);

@@ -333,6 +333,13 @@ TEST_PATHS(rule19_event_options)
 	CHECK_IS(put_arrives(&w, 5, 8), DELIVER_OK);
 	CHECK_IS(next(&w, 0, eq), EVENT_PUT_START);
 	CHECK_IS(next(&w, 0, eq), EVENT_UNLINK);
+	args.options = MD_OP_PUT | MD_EVENT_UNLINK_DISABLE;
+	attach(&w, 0, me, args, UNLINK_AUTO);
+	CHECK_IS(put_arrives(&w, 5, 8), DELIVER_OK);
+	CHECK_IS(next(&w, 0, eq), EVENT_PUT_START);
+	CHECK_IS(next(&w, 0, eq), EVENT_PUT_END);
+	CHECK_IS(next(&w, 0, eq), -1);
+	CHECK_IS(w.views[0].block->pools[POOL_MD].used, 0);
 	args.options = MD_OP_PUT | MD_EVENT_START_DISABLE | MD_EVENT_END_DISABLE;
 	attach(&w, 0, me, args, UNLINK_AUTO);
 	CHECK_IS(put_arrives(&w, 5, 8), DELIVER_OK);

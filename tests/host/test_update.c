@@ -261,7 +261,7 @@ TEST(rule33_update_bad_arguments)
 	bad = good; \
 	change; \
 	CHECK_IS(update(&w, md, &old, &bad, test), error)
-	REJECTED(bad.options |= 0x800, gone, PORTALS_MD_ILLEGAL);
+	REJECTED(bad.options |= 0x1000, gone, PORTALS_MD_ILLEGAL);
 	REJECTED(bad.threshold = -2, eq, PORTALS_MD_ILLEGAL);
 	REJECTED(bad.start = BASE - 1, gone, PORTALS_SEGV);
 	REJECTED(bad.start = BASE + SEGMENT - 63, EQ_NONE, PORTALS_SEGV);

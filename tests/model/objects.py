@@ -25,8 +25,8 @@ PIECES = 24                # pieces of all iovec descriptors
  EQ_EMPTY, EQ_DROPPED, ATOMIC_INVALID) = (-number for number in range(25))
 
 OP_PUT, OP_GET, MANAGE_REMOTE, TRUNCATE, ACK_DISABLE, IOVEC, MAX_SIZE, START_DISABLE, \
-    END_DISABLE, EVENT_DROPPED, SPAN = (1 << bit for bit in range(11))
-OPTIONS = 0x7ff
+    END_DISABLE, EVENT_DROPPED, SPAN, UNLINK_DISABLE = (1 << bit for bit in range(12))
+OPTIONS = 0xfff
 
 (GET_START, GET_END, PUT_START, PUT_END, GETPUT_START, GETPUT_END, REPLY_START, REPLY_END,
  SEND_START, SEND_END, ACK_EVENT, UNLINK_EVENT) = range(12)
@@ -286,8 +286,12 @@ class Owner:
 
     def bury(self, md: Descriptor) -> None:
         if md.leaving and md.pending == 0:
-            self.record(md, self.eqs.get(md.args.eq), UNLINK_EVENT,
-                        (self.nid, self.pid, self.uid, self.jid, 0, 0, 0, 0, 0, md.name), 0, 0, 0)
+            if md.args.options & UNLINK_DISABLE:         # rule 19
+                self.meet(19, "no UNLINK")
+            else:
+                self.record(md, self.eqs.get(md.args.eq), UNLINK_EVENT,
+                            (self.nid, self.pid, self.uid, self.jid, 0, 0, 0, 0, 0, md.name),
+                            0, 0, 0)
             self.destroy(md)
 
     def unpin(self, md: Descriptor) -> None:

@@ -16,7 +16,7 @@ from model.objects import (
     ACK_DISABLE, ACK_EVENT, ANY, ATOMIC_INVALID, BUSY, BYTES_IN, BYTES_OUT, DROPPED, END_DISABLE,
     EVENT_DROPPED, FAILED, IN, MANAGE_REMOTE, MAX_SIZE, MD_ILLEGAL, MD_INVALID, NO_SPACE, OK, OUT,
     PROCESS_INVALID, REFUSED, REPLY_START, SEGV, SEND_START, SPAN, START_DISABLE, TRUNCATE,
-    Descriptor, Owner, Queue)
+    UNLINK_DISABLE, Descriptor, Owner, Queue)
 
 
 LONG = 4                   # a list of more entries is called long, in what the tests count
@@ -517,7 +517,8 @@ class Process(Owner):
         begun = [record.md for record in self.records.values() if not record.waiting]
         begun += [flight.record.md for flight in self.unsent]
         ends = [md for md in begun if not md.args.options & END_DISABLE]
-        leaving = [md for md in self.mds.values() if md.leaving]
+        leaving = [md for md in self.mds.values()
+                   if md.leaving and not md.args.options & UNLINK_DISABLE]
         return any(self.eqs.get(md.args.eq) is queue for md in ends + leaving)
 
     def unanswered(self, m: Message) -> int:

@@ -183,7 +183,8 @@ class Sequence:
                              (objects.MANAGE_REMOTE, 30), (objects.TRUNCATE, 40),
                              (objects.ACK_DISABLE, 15), (objects.MAX_SIZE, 35),
                              (objects.START_DISABLE, 15), (objects.END_DISABLE, 15),
-                             (objects.EVENT_DROPPED, 50)):
+                             (objects.EVENT_DROPPED, 50),
+                             (objects.UNLINK_DISABLE, 15)):
             options |= bit * self.chance(percent)
         if self.chance(4 if options & IOVEC else 15):
             options |= objects.SPAN

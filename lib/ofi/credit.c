@@ -1,0 +1,189 @@
+/*
+ * Flow control of messages. Each rank grants each other one a window of credit
+ * units: event slots and overflow memory that are free whatever happens. A
+ * message uses up units at its sender; the units come back
+ *   by an ack of the receiver's kernel, if the message met a posted receive and
+ *   asked for the ack: the receiver need not call anything. Messages ask when less
+ *   than half of the window's least size is left;
+ *   else as a new limit from the receiver's library, when it has taken the message's
+ *   event: in hdr_data of its next message to the sender, or, when half of the window
+ *   is used up, written into the sender's `limits`.
+ * Counts wrap; hdr_data has 31 bits of a limit.
+ *
+ * All windows together are never larger than what the endpoint has: so no event and
+ * no message is ever lost. Each peer has a least window; one that runs short gets half of
+ * what nobody has, and gives it back when others are short. Called by the application's
+ * one thread.
+ */
+#include "provider.h"
+#include <stdlib.h>
+
+#define UNITS          (EARLY_SLOTS * 3 / 4)    /* of all windows: the rest is for UNLINK events */
+#define WINDOW_LEAST   4u
+#define WINDOW_FIRST   256u     /* least window of few peers */
+
+/* a - b, of counts that wrap */
+static int32_t ahead(uint32_t a, uint32_t b)
+{
+	return (int32_t)(a - b);
+}
+
+int mfi_credit_open(struct endpoint *ep)
+{
+	const ptl_process_id_t anybody = { PTL_NID_ANY, PTL_PID_ANY };
+	uint32_t ranks = ep->domain->ranks;
+	uint32_t window = UNITS / 2 / ranks;
+	ptl_md_t md = {
+		.length = ranks * sizeof(*ep->limits), .threshold = PTL_MD_THRESH_INF,
+		.options = PTL_MD_OP_PUT | PTL_MD_MANAGE_REMOTE | PTL_MD_EVENT_START_DISABLE |
+			   PTL_MD_ACK_DISABLE,
+		.eq_handle = ep->queues[QUEUE_CREDIT],
+	};
+	ptl_handle_md_t handle;
+	ptl_handle_me_t entry;
+	int error;
+
+	if (window > WINDOW_FIRST)
+		window = WINDOW_FIRST;
+	if (window < WINDOW_LEAST)
+		return -FI_ENOMEM;
+	ep->window_least = window;
+	ep->units_free = UNITS - window * ranks;
+	ep->peers = calloc(ranks, sizeof(*ep->peers));
+	ep->limits = malloc(md.length);
+	if (!ep->peers || !ep->limits)
+		return -FI_ENOMEM;
+	for (uint32_t i = 0; i < ranks; i++) {
+		struct peer *peer = &ep->peers[i];
+
+		peer->deferred_end = &peer->deferred;
+		peer->limit = peer->granted = peer->told = peer->window = window;
+		ep->limits[i] = window;
+	}
+	md.start = ep->limits;
+	error = PtlMEAttach(ep->domain->ni, PORTAL_CREDIT, anybody, 0, ~0ULL, PTL_UNLINK,
+			    PTL_INS_AFTER, &entry);
+	if (error == PTL_OK)
+		error = PtlMDAttach(entry, md, PTL_RETAIN, &handle);
+	return error == PTL_OK ? mfi_early_provide(ep, window * ranks) : mfi_error(error);
+}
+
+void mfi_credit_close(struct endpoint *ep)
+{
+	for (uint32_t i = 0; ep->peers && i < ep->domain->ranks; i++) {
+		struct deferred *next = ep->peers[i].deferred;
+
+		while (next) {
+			struct deferred *this = next;
+
+			next = this->next;
+			free(this->copy);
+			free(this);
+		}
+	}
+	free(ep->peers);
+	free(ep->limits);
+}
+
+/* ---- as the sender ---- */
+
+/* A limit of which 31 bits are known. */
+static void learn(struct peer *peer, uint32_t limit)
+{
+	int32_t more = (int32_t)((limit - peer->limit) << 1) >> 1;
+
+	if (more > 0)
+		peer->limit += (uint32_t)more;
+}
+
+static int has_credit(const struct endpoint *ep, uint32_t rank, uint32_t units)
+{
+	struct peer *peer = &ep->peers[rank];
+
+	if (ahead(peer->limit, peer->sent + units) >= 0)
+		return 1;
+	learn(peer, __atomic_load_n(&ep->limits[rank], __ATOMIC_RELAXED));
+	return ahead(peer->limit, peer->sent + units) >= 0;
+}
+
+int mfi_credit_use(struct endpoint *ep, uint32_t rank, uint32_t units)
+{
+	if (!has_credit(ep, rank, units))
+		return 1;
+	ep->peers[rank].sent += units;
+	return 0;
+}
+
+void mfi_credit_acked(struct endpoint *ep, uint32_t rank, uint32_t units)
+{
+	ep->peers[rank].sent -= units;
+}
+
+void mfi_credit_look(struct endpoint *ep)
+{
+	for (struct peer *peer = ep->deferred, *next; peer; peer = next) {
+		next = peer->next_deferred;
+		mfi_send_deferred(ep, peer);
+	}
+}
+
+uint64_t mfi_credit_header(struct endpoint *ep, uint32_t rank, uint64_t data, uint64_t bits)
+{
+	struct peer *peer = &ep->peers[rank];
+	uint64_t header = data << 32 | (peer->granted & 0x7fffffffu);
+
+	peer->told = peer->granted;
+	if (!(bits & (BITS_LONG | BITS_UNTAGGED)) &&
+	    ahead(peer->limit, peer->sent) < (int32_t)(ep->window_least / 2))
+		header |= HEADER_ACKED;
+	return header;
+}
+
+/* ---- as the receiver ---- */
+
+/* Twice the window, if there is as much, and memory for it. */
+static void grow(struct endpoint *ep, struct peer *peer)
+{
+	uint32_t more = peer->window < ep->units_free / 2 ? peer->window : ep->units_free / 2;
+
+	if (more == 0 || mfi_early_provide(ep, UNITS - ep->units_free + more))
+		return;
+	peer->window += more;
+	ep->units_free -= more;
+}
+
+/* Half of the window, if others need it and this peer does not. */
+static void shrink(struct endpoint *ep, struct peer *peer)
+{
+	uint32_t half = peer->window / 2;
+
+	if (ep->units_free > UNITS / 16 || half < ep->window_least ||
+	    ahead(peer->granted, peer->taken) > (int32_t)half)
+		return;
+	ep->units_free += peer->window - half;
+	peer->window = half;
+}
+
+void mfi_credit_taken(struct endpoint *ep, uint32_t rank, uint32_t units, uint64_t header,
+		      int returned)
+{
+	const ptl_process_id_t target = margay_process((int)rank);
+	struct peer *peer = &ep->peers[rank];
+
+	learn(peer, HEADER_LIMIT(header));
+	if (returned)
+		return;
+	peer->taken += units;
+	if (header & HEADER_ACKED)
+		grow(ep, peer);
+	else
+		shrink(ep, peer);
+	if (ahead(peer->taken + peer->window, peer->granted) > 0)
+		peer->granted = peer->taken + peer->window;
+	if (ahead(peer->granted, peer->told) < (int32_t)(peer->window / 2))
+		return;
+	peer->told = peer->granted;
+	/* Four bytes are read before the call returns; a peer that is dead needs no credit. */
+	PtlPutRegion(ep->plain, (uintptr_t)&peer->told, sizeof(peer->told), PTL_NO_ACK_REQ, target,
+		     PORTAL_CREDIT, 0, 0, (uint64_t)margay_rank() * sizeof(*ep->limits), 0);
+}

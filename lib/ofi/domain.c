@@ -1,0 +1,421 @@
+/*
+ * The domain, address vectors and memory regions. A domain is the Portals
+ * interface; an address is a rank; a region is a match entry whose bits are its
+ * key. Called by the application's one thread.
+ */
+#include "provider.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int mfi_no_bind(struct fid *fid, struct fid *other, uint64_t flags)
+{
+	(void)fid, (void)other, (void)flags;
+	return -FI_ENOSYS;
+}
+
+int mfi_no_control(struct fid *fid, int command, void *arg)
+{
+	(void)fid, (void)command, (void)arg;
+	return -FI_ENOSYS;
+}
+
+int mfi_no_ops(struct fid *fid, const char *name, uint64_t flags, void **ops, void *context)
+{
+	(void)fid, (void)name, (void)flags, (void)ops, (void)context;
+	return -FI_ENOSYS;
+}
+
+/* ---- address vectors ---- */
+
+static const char scheme[] = "margay://";
+
+size_t mfi_address_text(uint32_t rank, char *text, size_t room)
+{
+	return (size_t)snprintf(text, room, "%s%u", scheme, rank) + 1;
+}
+
+static int av_close(struct fid *fid)
+{
+	struct av *av = (struct av *)fid;
+
+	if (av->domain->endpoint && av->domain->endpoint->av == av)
+		return -FI_EBUSY;
+	av->domain->users--;
+	free(av->ranks);
+	free(av->map);
+	free(av);
+	return 0;
+}
+
+/* The rank in "margay://RANK", or UINT32_MAX. */
+static uint32_t parse(const struct domain *domain, const char *text)
+{
+	unsigned long rank;
+	char *end;
+
+	if (strncmp(text, scheme, sizeof(scheme) - 1) || text[sizeof(scheme) - 1] < '0' ||
+	    text[sizeof(scheme) - 1] > '9')
+		return UINT32_MAX;
+	rank = strtoul(text + sizeof(scheme) - 1, &end, 10);
+	return *end == 0 && rank < domain->ranks ? (uint32_t)rank : UINT32_MAX;
+}
+
+/* An entry that can be used again, or a new one: its number, or SIZE_MAX without memory. */
+static size_t av_room(struct av *av)
+{
+	size_t room = av->room ? 2 * av->room : 16;
+	uint32_t *more;
+
+	if (av->count == av->room) {
+		more = realloc(av->ranks, room * sizeof(*more));
+		if (!more)
+			return SIZE_MAX;
+		av->ranks = more;
+		av->room = room;
+	}
+	return av->count++;
+}
+
+/* `addr` are `count` texts, each a char *, as FI_ADDR_STR has it. */
+static int av_insert(struct fid_av *fid, const void *addr, size_t count, fi_addr_t *fi_addr,
+		     uint64_t flags, void *context)
+{
+	struct av *av = (struct av *)fid;
+	const char *const *texts = addr;
+	int good = 0;
+
+	(void)context;
+	if ((flags & ~(uint64_t)FI_MORE) || av->map)
+		return -FI_EINVAL;
+	for (size_t i = 0; i < count; i++) {
+		uint32_t rank = parse(av->domain, texts[i]);
+		size_t at = rank == UINT32_MAX ? SIZE_MAX : av_room(av);
+
+		if (at != SIZE_MAX) {
+			av->ranks[at] = rank;
+			good++;
+		}
+		if (fi_addr)
+			fi_addr[i] = at == SIZE_MAX ? FI_ADDR_NOTAVAIL : at;
+	}
+	return good;
+}
+
+static int av_remove(struct fid_av *fid, fi_addr_t *fi_addr, size_t count, uint64_t flags)
+{
+	struct av *av = (struct av *)fid;
+
+	if (flags || av->map)
+		return -FI_EINVAL;
+	for (size_t i = 0; i < count; i++)
+		if (fi_addr[i] < av->count)
+			av->ranks[fi_addr[i]] = UINT32_MAX;
+	return 0;
+}
+
+static uint32_t look_up(const struct av *av, fi_addr_t address)
+{
+	if (av->map)
+		return address < av->domain->ranks ? (uint32_t)address : UINT32_MAX;
+	return address < av->count ? av->ranks[address] : UINT32_MAX;
+}
+
+uint32_t mfi_rank(const struct endpoint *ep, fi_addr_t address)
+{
+	return look_up(ep->av, address);
+}
+
+static int av_lookup(struct fid_av *fid, fi_addr_t fi_addr, void *addr, size_t *addrlen)
+{
+	uint32_t rank = look_up((struct av *)fid, fi_addr);
+	char text[32];
+	size_t bytes;
+
+	if (rank == UINT32_MAX)
+		return -FI_EINVAL;
+	bytes = mfi_address_text(rank, text, sizeof(text));
+	memcpy(addr, text, bytes < *addrlen ? bytes : *addrlen);
+	*addrlen = bytes;
+	return 0;
+}
+
+static const char *av_straddr(struct fid_av *fid, const void *addr, char *buf, size_t *len)
+{
+	size_t bytes = strlen(addr) + 1;
+
+	(void)fid;
+	snprintf(buf, *len, "%s", (const char *)addr);
+	*len = bytes;
+	return buf;
+}
+
+static int av_no_service(struct fid_av *av, const char *node, const char *service,
+			 fi_addr_t *fi_addr, uint64_t flags, void *context)
+{
+	(void)av, (void)node, (void)service, (void)fi_addr, (void)flags, (void)context;
+	return -FI_ENOSYS;
+}
+
+static int av_no_symmetry(struct fid_av *av, const char *node, size_t nodecnt,
+			  const char *service, size_t svccnt, fi_addr_t *fi_addr,
+			  uint64_t flags, void *context)
+{
+	(void)av, (void)node, (void)nodecnt, (void)service, (void)svccnt, (void)fi_addr;
+	(void)flags, (void)context;
+	return -FI_ENOSYS;
+}
+
+static struct fi_ops av_fid_ops = {
+	.size = sizeof(struct fi_ops), .close = av_close, .bind = mfi_no_bind,
+	.control = mfi_no_control, .ops_open = mfi_no_ops,
+};
+
+static struct fi_ops_av av_ops = {
+	.size = sizeof(struct fi_ops_av), .insert = av_insert, .insertsvc = av_no_service,
+	.insertsym = av_no_symmetry, .remove = av_remove, .lookup = av_lookup,
+	.straddr = av_straddr,
+};
+
+/*
+ * A vector with a name, opened with FI_READ, is one that all ranks share: it is there
+ * already, and address number r is rank r. Its table lies at attr->map_addr. So nobody
+ * exchanges addresses.
+ */
+static int av_open(struct fid_domain *fid, struct fi_av_attr *attr, struct fid_av **av,
+		   void *context)
+{
+	struct domain *domain = (struct domain *)fid;
+	struct av *made;
+
+	if (attr->name && !(attr->flags & FI_READ))
+		return -FI_EOPNOTSUPP;
+	made = calloc(1, sizeof(*made));
+	if (!made)
+		return -FI_ENOMEM;
+	if (attr->name) {
+		made->map = malloc(domain->ranks * sizeof(*made->map));
+		if (!made->map) {
+			free(made);
+			return -FI_ENOMEM;
+		}
+		for (uint32_t i = 0; i < domain->ranks; i++)
+			made->map[i] = i;
+		attr->map_addr = made->map;
+	}
+	made->fid.fid.fclass = FI_CLASS_AV;
+	made->fid.fid.context = context;
+	made->fid.fid.ops = &av_fid_ops;
+	made->fid.ops = &av_ops;
+	made->domain = domain;
+	domain->users++;
+	*av = &made->fid;
+	return 0;
+}
+
+/* ---- memory regions ---- */
+
+static int region_close(struct fid *fid)
+{
+	struct region *region = (struct region *)fid;
+	int error = PtlMEUnlink(region->entry);
+
+	if (error == PTL_ME_IN_USE)
+		return -FI_EBUSY;
+	region->domain->users--;
+	free(region);
+	return 0;
+}
+
+static struct fi_ops region_fid_ops = {
+	.size = sizeof(struct fi_ops), .close = region_close, .bind = mfi_no_bind,
+	.control = mfi_no_control, .ops_open = mfi_no_ops,
+};
+
+/*
+ * A region of `len` bytes from buf on that peers name by key and offset. One from
+ * null on is all of the application's memory: there offsets are addresses. A region
+ * records no events, so that no peer can fill a queue.
+ */
+static int region_open(struct domain *domain, const void *buf, size_t len, uint64_t access,
+		       uint64_t key, struct region **region, void *context)
+{
+	const ptl_process_id_t anybody = { PTL_NID_ANY, PTL_PID_ANY };
+	ptl_md_t md = {
+		.start = (void *)buf, .length = len, .threshold = PTL_MD_THRESH_INF,
+		.options = PTL_MD_MANAGE_REMOTE, .eq_handle = PTL_EQ_NONE,
+	};
+	ptl_handle_md_t handle;
+	struct region *made;
+	int error;
+
+	if (access & FI_REMOTE_READ)
+		md.options |= PTL_MD_OP_GET;
+	if (access & FI_REMOTE_WRITE)
+		md.options |= PTL_MD_OP_PUT;
+	if (!buf)
+		md.options |= PTL_MD_SPAN;
+	if (key & ~KEY_MASK)
+		return -FI_EKEYREJECTED;
+	made = calloc(1, sizeof(*made));
+	if (!made)
+		return -FI_ENOMEM;
+	error = PtlMEAttach(domain->ni, PORTAL_REGION, anybody, key, ~KEY_MASK, PTL_UNLINK,
+			    PTL_INS_AFTER, &made->entry);
+	if (error == PTL_OK) {
+		error = PtlMDAttach(made->entry, md, PTL_RETAIN, &handle);
+		if (error != PTL_OK)
+			PtlMEUnlink(made->entry);
+	}
+	if (error != PTL_OK) {
+		free(made);
+		return mfi_error(error);
+	}
+	made->fid.fid.fclass = FI_CLASS_MR;
+	made->fid.fid.context = context;
+	made->fid.fid.ops = &region_fid_ops;
+	made->fid.mem_desc = 0;
+	made->fid.key = key;
+	made->domain = domain;
+	domain->users++;
+	*region = made;
+	return 0;
+}
+
+static int mr_regattr(struct fid *fid, const struct fi_mr_attr *attr, uint64_t flags,
+		      struct fid_mr **mr)
+{
+	struct region *region = 0;
+	int error;
+
+	if (flags || attr->iov_count != 1 || attr->offset || attr->iface != FI_HMEM_SYSTEM)
+		return -FI_EINVAL;
+	error = region_open((struct domain *)fid, attr->mr_iov->iov_base, attr->mr_iov->iov_len,
+			    attr->access, attr->requested_key, &region, attr->context);
+	if (!error)
+		*mr = &region->fid;
+	return error;
+}
+
+static int mr_regv(struct fid *fid, const struct iovec *iov, size_t count, uint64_t access,
+		   uint64_t offset, uint64_t requested_key, uint64_t flags, struct fid_mr **mr,
+		   void *context)
+{
+	struct fi_mr_attr attr = {
+		.mr_iov = iov, .iov_count = count, .access = access, .offset = offset,
+		.requested_key = requested_key, .context = context,
+	};
+
+	return mr_regattr(fid, &attr, flags, mr);
+}
+
+static int mr_reg(struct fid *fid, const void *buf, size_t len, uint64_t access, uint64_t offset,
+		  uint64_t requested_key, uint64_t flags, struct fid_mr **mr, void *context)
+{
+	const struct iovec iov = { (void *)buf, len };
+
+	return mr_regv(fid, &iov, 1, access, offset, requested_key, flags, mr, context);
+}
+
+static struct fi_ops_mr mr_ops = {
+	.size = sizeof(struct fi_ops_mr), .reg = mr_reg, .regv = mr_regv, .regattr = mr_regattr,
+};
+
+/* ---- the domain ---- */
+
+static int domain_close(struct fid *fid)
+{
+	struct domain *domain = (struct domain *)fid;
+
+	if (domain->users)
+		return -FI_EBUSY;
+	PtlNIFini(domain->ni);
+	free(domain);
+	return 0;
+}
+
+static struct fi_ops domain_fid_ops = {
+	.size = sizeof(struct fi_ops), .close = domain_close, .bind = mfi_no_bind,
+	.control = mfi_no_control, .ops_open = mfi_no_ops,
+};
+
+static int no_scalable_ep(struct fid_domain *domain, struct fi_info *info, struct fid_ep **sep,
+			  void *context)
+{
+	(void)domain, (void)info, (void)sep, (void)context;
+	return -FI_ENOSYS;
+}
+
+static int no_poll(struct fid_domain *domain, struct fi_poll_attr *attr, struct fid_poll **set)
+{
+	(void)domain, (void)attr, (void)set;
+	return -FI_ENOSYS;
+}
+
+static int no_stx(struct fid_domain *domain, struct fi_tx_attr *attr, struct fid_stx **stx,
+		  void *context)
+{
+	(void)domain, (void)attr, (void)stx, (void)context;
+	return -FI_ENOSYS;
+}
+
+static int no_srx(struct fid_domain *domain, struct fi_rx_attr *attr, struct fid_ep **rx,
+		  void *context)
+{
+	(void)domain, (void)attr, (void)rx, (void)context;
+	return -FI_ENOSYS;
+}
+
+static int query_atomic(struct fid_domain *domain, enum fi_datatype datatype, enum fi_op op,
+			struct fi_atomic_attr *attr, uint64_t flags)
+{
+	size_t count;
+	int error;
+
+	(void)domain;
+	if (flags & FI_COMPARE_ATOMIC)
+		error = mfi_ops_atomic.compwritevalid(0, datatype, op, &count);
+	else if (flags & FI_FETCH_ATOMIC)
+		error = mfi_ops_atomic.readwritevalid(0, datatype, op, &count);
+	else
+		error = mfi_ops_atomic.writevalid(0, datatype, op, &count);
+	if (!error) {
+		attr->count = count;
+		attr->size = ATOMIC_MOST / count;
+	}
+	return error;
+}
+
+static struct fi_ops_domain domain_ops = {
+	.size = sizeof(struct fi_ops_domain), .av_open = av_open, .cq_open = mfi_cq_open,
+	.endpoint = mfi_endpoint, .scalable_ep = no_scalable_ep, .cntr_open = mfi_counter_open,
+	.poll_open = no_poll, .stx_ctx = no_stx, .srx_ctx = no_srx,
+	.query_atomic = query_atomic,
+};
+
+int mfi_domain(struct fid_fabric *fabric, struct fi_info *info, struct fid_domain **domain,
+	       void *context)
+{
+	struct domain *made = calloc(1, sizeof(*made));
+	int interfaces, error;
+
+	(void)info;
+	if (!made)
+		return -FI_ENOMEM;
+	error = PtlInit(&interfaces);
+	if (error == PTL_OK)
+		error = PtlNIInit(PTL_IFACE_DEFAULT, PTL_PID_ANY, 0, 0, &made->ni);
+	if (error != PTL_OK) {
+		free(made);
+		return mfi_error(error);
+	}
+	made->fid.fid.fclass = FI_CLASS_DOMAIN;
+	made->fid.fid.context = context;
+	made->fid.fid.ops = &domain_fid_ops;
+	made->fid.ops = &domain_ops;
+	made->fid.mr = &mr_ops;
+	made->fabric = fabric;
+	made->ranks = (uint32_t)margay_size();
+	*domain = &made->fid;
+	return 0;
+}

@@ -1,0 +1,331 @@
+/*
+ * The endpoint: a rank's portals. It owns the event queues, the descriptors by
+ * which everything is sent, and the match entries between which receives are
+ * posted. Called by the application's one thread.
+ *
+ * All of memory is one descriptor (PTL_MD_SPAN), so that no operation makes one
+ * of its own but those with pieces. There are four, for the events that an operation
+ * may record:
+ *   plain     none                                 short messages, credit
+ *   reported  SEND_END                             short ones that the link reads late
+ *   asked     ACK, also of what was discarded      long messages, writes
+ *   fetched   REPLY_END                            reads, long messages that came early
+ *
+ * PORTAL_MESSAGE:  posted receives | anchor | overflow buffers | header only
+ * PORTAL_PULL:     long messages in pieces | all of memory
+ */
+#include "provider.h"
+#include <stdlib.h>
+#include <string.h>
+
+static const ptl_process_id_t anybody = { PTL_NID_ANY, PTL_PID_ANY };
+
+static int bind_memory(struct endpoint *ep, unsigned int options, ptl_handle_eq_t eq,
+		       ptl_handle_md_t *handle)
+{
+	const ptl_md_t md = {
+		.length = UINT64_MAX, .threshold = PTL_MD_THRESH_INF,
+		.options = options | PTL_MD_SPAN | PTL_MD_EVENT_START_DISABLE, .eq_handle = eq,
+	};
+
+	return PtlMDBind(ep->domain->ni, md, PTL_RETAIN, handle);
+}
+
+static int open_queues(struct endpoint *ep)
+{
+	static const unsigned int slots[QUEUES] = {
+		[QUEUE_RX] = RX_SLOTS, [QUEUE_EARLY] = EARLY_SLOTS, [QUEUE_TX] = TX_EVENTS,
+		[QUEUE_CREDIT] = CREDIT_SLOTS,
+	};
+	int error = PTL_OK;
+
+	for (unsigned int i = 0; i < QUEUES && error == PTL_OK; i++)
+		error = PtlEQAlloc(ep->domain->ni, slots[i], PTL_EQ_HANDLER_NONE, &ep->queues[i]);
+	return error;
+}
+
+static int open_descriptors(struct endpoint *ep)
+{
+	ptl_handle_eq_t events = ep->queues[QUEUE_TX];
+	int error = bind_memory(ep, PTL_MD_EVENT_END_DISABLE, PTL_EQ_NONE, &ep->plain);
+
+	if (error == PTL_OK)
+		error = bind_memory(ep, 0, events, &ep->reported);
+	if (error == PTL_OK)
+		error = bind_memory(ep, PTL_MD_EVENT_END_DISABLE | PTL_MD_EVENT_DROPPED, events,
+				    &ep->asked);
+	if (error == PTL_OK)
+		error = bind_memory(ep, 0, events, &ep->fetched);
+	return error;
+}
+
+/* The entry by which peers fetch long messages, and the one that posted receives lie before. */
+static int open_entries(struct endpoint *ep)
+{
+	const ptl_md_t md = {
+		.length = UINT64_MAX, .threshold = PTL_MD_THRESH_INF,
+		.options = PTL_MD_OP_GET | PTL_MD_MANAGE_REMOTE | PTL_MD_SPAN |
+			   PTL_MD_EVENT_START_DISABLE,
+		.eq_handle = ep->queues[QUEUE_TX],
+	};
+	ptl_handle_md_t handle;
+	int error = PtlMEAttach(ep->domain->ni, PORTAL_PULL, anybody, 0, ~0ULL, PTL_UNLINK,
+				PTL_INS_AFTER, &ep->pull);
+
+	if (error == PTL_OK)
+		error = PtlMDAttach(ep->pull, md, PTL_RETAIN, &handle);
+	if (error == PTL_OK)
+		error = PtlMEAttach(ep->domain->ni, PORTAL_MESSAGE, anybody, 0, 0, PTL_RETAIN,
+				    PTL_INS_AFTER, &ep->anchor);
+	return error;
+}
+
+static int open_slots(struct endpoint *ep)
+{
+	ep->tx = calloc(TX_SLOTS, sizeof(*ep->tx));
+	if (!ep->tx)
+		return -FI_ENOMEM;
+	for (unsigned int i = 0; i < TX_SLOTS; i++)
+		ep->tx[i].next = (uint16_t)(i + 1);
+	return 0;
+}
+
+static int enable(struct endpoint *ep)
+{
+	int error;
+
+	if (ep->enabled)
+		return 0;
+	if (!ep->av)
+		return -FI_ENOAV;
+	if (!ep->tx_cq && !ep->rx_cq)
+		return -FI_ENOCQ;
+	error = open_queues(ep);
+	if (error == PTL_OK)
+		error = open_descriptors(ep);
+	if (error == PTL_OK)
+		error = open_entries(ep);
+	if (error != PTL_OK)
+		return mfi_error(error);
+#ifdef PTL_SR_INLINE
+	error = PtlNIStatus(ep->domain->ni, PTL_SR_INLINE, &ep->inline_bytes);
+#endif
+	error = open_slots(ep);
+	if (!error)
+		error = mfi_early_open(ep);
+	if (!error)
+		error = mfi_credit_open(ep);
+	if (!error)
+		ep->enabled = 1;
+	return error;
+}
+
+/* ---- the calls ---- */
+
+static int bind_cq(struct endpoint *ep, struct cq *cq, uint64_t flags)
+{
+	if (flags & FI_TRANSMIT) {
+		if (ep->tx_cq)
+			return -FI_EINVAL;
+		ep->tx_cq = cq;
+		ep->tx_selective = !!(flags & FI_SELECTIVE_COMPLETION);
+		cq->users++;
+	}
+	if (flags & FI_RECV) {
+		if (ep->rx_cq)
+			return -FI_EINVAL;
+		ep->rx_cq = cq;
+		ep->rx_selective = !!(flags & FI_SELECTIVE_COMPLETION);
+		cq->users++;
+	}
+	return flags & (FI_TRANSMIT | FI_RECV) ? 0 : -FI_EBADFLAGS;
+}
+
+static void bind_counter(struct counter **at, struct counter *counter, int wanted)
+{
+	if (!wanted)
+		return;
+	if (*at)
+		(*at)->users--;
+	*at = counter;
+	counter->users++;
+}
+
+static int ep_bind(struct fid *fid, struct fid *other, uint64_t flags)
+{
+	struct endpoint *ep = (struct endpoint *)fid;
+	struct counter *counter;
+
+	if (ep->enabled)
+		return -FI_EOPBADSTATE;
+	switch (other->fclass) {
+	case FI_CLASS_AV:
+		ep->av = (struct av *)other;
+		return ep->av->domain == ep->domain ? 0 : -FI_EDOMAIN;
+	case FI_CLASS_CQ:
+		return bind_cq(ep, (struct cq *)other, flags);
+	case FI_CLASS_CNTR:
+		if (flags & ~(uint64_t)(FI_SEND | FI_RECV | FI_READ | FI_WRITE))
+			return -FI_EBADFLAGS;
+		counter = (struct counter *)other;
+		bind_counter(&ep->send_counter, counter, !!(flags & FI_SEND));
+		bind_counter(&ep->recv_counter, counter, !!(flags & FI_RECV));
+		bind_counter(&ep->read_counter, counter, !!(flags & FI_READ));
+		bind_counter(&ep->write_counter, counter, !!(flags & FI_WRITE));
+		return 0;
+	default:
+		return -FI_ENOSYS;
+	}
+}
+
+static int ep_control(struct fid *fid, int command, void *arg)
+{
+	(void)arg;
+	return command == FI_ENABLE ? enable((struct endpoint *)fid) : -FI_ENOSYS;
+}
+
+/* What was not completed is forgotten: its memory is the application's again when this
+ * returns. */
+static int ep_close(struct fid *fid)
+{
+	struct endpoint *ep = (struct endpoint *)fid;
+
+	if (ep->domain->endpoint == ep) {
+		PtlNIFini(ep->domain->ni);
+		PtlNIInit(PTL_IFACE_DEFAULT, PTL_PID_ANY, 0, 0, &ep->domain->ni);
+		ep->domain->endpoint = 0;
+	}
+	mfi_early_close(ep);
+	mfi_credit_close(ep);
+	mfi_rx_close(ep);
+	for (unsigned int i = 0; ep->tx && i < TX_SLOTS; i++)
+		free(ep->tx[i].copy);
+	if (ep->tx_cq)
+		ep->tx_cq->users--;
+	if (ep->rx_cq)
+		ep->rx_cq->users--;
+	if (ep->send_counter)
+		ep->send_counter->users--;
+	if (ep->recv_counter)
+		ep->recv_counter->users--;
+	if (ep->read_counter)
+		ep->read_counter->users--;
+	if (ep->write_counter)
+		ep->write_counter->users--;
+	ep->domain->users--;
+	free(ep->tx);
+	free(ep);
+	return 0;
+}
+
+static int ep_getopt(fid_t fid, int level, int optname, void *optval, size_t *optlen)
+{
+	struct endpoint *ep = (struct endpoint *)fid;
+
+	if (level != FI_OPT_ENDPOINT || optname != FI_OPT_MIN_MULTI_RECV)
+		return -FI_ENOPROTOOPT;
+	if (*optlen < sizeof(size_t))
+		return -FI_ETOOSMALL;
+	*(size_t *)optval = ep->multi_recv;
+	*optlen = sizeof(size_t);
+	return 0;
+}
+
+static int ep_setopt(fid_t fid, int level, int optname, const void *optval, size_t optlen)
+{
+	struct endpoint *ep = (struct endpoint *)fid;
+
+	if (level != FI_OPT_ENDPOINT || optname != FI_OPT_MIN_MULTI_RECV)
+		return -FI_ENOPROTOOPT;
+	if (optlen != sizeof(size_t))
+		return -FI_EINVAL;
+	ep->multi_recv = *(const size_t *)optval;
+	return 0;
+}
+
+static int no_tx_ctx(struct fid_ep *sep, int index, struct fi_tx_attr *attr,
+		     struct fid_ep **tx_ep, void *context)
+{
+	(void)sep, (void)index, (void)attr, (void)tx_ep, (void)context;
+	return -FI_ENOSYS;
+}
+
+static int no_rx_ctx(struct fid_ep *sep, int index, struct fi_rx_attr *attr,
+		     struct fid_ep **rx_ep, void *context)
+{
+	(void)sep, (void)index, (void)attr, (void)rx_ep, (void)context;
+	return -FI_ENOSYS;
+}
+
+static ssize_t rx_size_left(struct fid_ep *ep)
+{
+	return RX_SLOTS - endpoint_of(ep)->posted;
+}
+
+static ssize_t tx_size_left(struct fid_ep *ep)
+{
+	return TX_SLOTS - endpoint_of(ep)->tx_used;
+}
+
+static int cm_getname(fid_t fid, void *addr, size_t *addrlen)
+{
+	char text[32];
+	size_t room = *addrlen;
+
+	(void)fid;
+	*addrlen = mfi_address_text((uint32_t)margay_rank(), text, sizeof(text));
+	memcpy(addr, text, *addrlen < room ? *addrlen : room);
+	return *addrlen <= room ? 0 : -FI_ETOOSMALL;
+}
+
+static struct fi_ops ep_fid_ops = {
+	.size = sizeof(struct fi_ops), .close = ep_close, .bind = ep_bind,
+	.control = ep_control, .ops_open = mfi_no_ops,
+};
+
+static struct fi_ops_ep ep_ops = {
+	.size = sizeof(struct fi_ops_ep), .cancel = mfi_cancel, .getopt = ep_getopt,
+	.setopt = ep_setopt, .tx_ctx = no_tx_ctx, .rx_ctx = no_rx_ctx,
+	.rx_size_left = rx_size_left, .tx_size_left = tx_size_left,
+};
+
+static struct fi_ops_cm cm_ops = {
+	.size = sizeof(struct fi_ops_cm), .getname = cm_getname,
+};
+
+/* A domain has one: its portals are the process's. */
+int mfi_endpoint(struct fid_domain *fid, struct fi_info *info, struct fid_ep **ep, void *context)
+{
+	struct domain *domain = (struct domain *)fid;
+	struct endpoint *made;
+
+	if (info->ep_attr && info->ep_attr->type != FI_EP_RDM)
+		return -FI_EINVAL;
+	if (info->ep_attr && info->ep_attr->tx_ctx_cnt > 1)
+		return -FI_ENOSYS;
+	if (domain->endpoint)
+		return -FI_EBUSY;
+	made = calloc(1, sizeof(*made));
+	if (!made)
+		return -FI_ENOMEM;
+	made->fid.fid.fclass = FI_CLASS_EP;
+	made->fid.fid.context = context;
+	made->fid.fid.ops = &ep_fid_ops;
+	made->fid.ops = &ep_ops;
+	made->fid.cm = &cm_ops;
+	made->fid.msg = &mfi_ops_msg;
+	made->fid.tagged = &mfi_ops_tagged;
+	made->fid.rma = &mfi_ops_rma;
+	made->fid.atomic = &mfi_ops_atomic;
+	made->domain = domain;
+	made->multi_recv = 64;
+	made->tx_flags = info->tx_attr ? info->tx_attr->op_flags : 0;
+	made->rx_flags = info->rx_attr ? info->rx_attr->op_flags : 0;
+	made->open.newer = made->open.older = &made->open;
+	made->waiting_end = &made->waiting;
+	made->early.newer = made->early.older = &made->early;
+	domain->endpoint = made;
+	domain->users++;
+	*ep = &made->fid;
+	return 0;
+}

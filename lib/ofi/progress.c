@@ -1,0 +1,275 @@
+/*
+ * Events of Portals become completions. Owns the slots of operations under way.
+ * Called by the application's one thread, whenever it looks for completions or
+ * needs room.
+ */
+#include "provider.h"
+#include <stdio.h>
+#include <stdlib.h>
+
+int mfi_error(int portals)
+{
+	switch (portals) {
+	case PTL_OK:
+		return 0;
+	case PTL_NO_SPACE:
+	case PTL_ME_LIST_TOO_LONG:
+		return -FI_ENOMEM;
+	case PTL_SEGV:
+		return -FI_EFAULT;
+	case PTL_PROCESS_INVALID:
+		return -FI_EADDRNOTAVAIL;
+	case PTL_ATOMIC_INVALID:
+		return -FI_EOPNOTSUPP;
+	default:
+		return -FI_EINVAL;
+	}
+}
+
+_Noreturn void mfi_no_memory(const char *what, size_t count)
+{
+	fprintf(stderr, "margay: rank %d: out of memory: there is none for %zu %s\n", margay_rank(),
+		count, what);
+	_Exit(1);
+}
+
+/* ---- slots ---- */
+
+uint16_t mfi_tx_take(struct endpoint *ep, enum tx_kind kind)
+{
+	uint16_t slot;
+	struct tx *tx;
+
+	while (ep->tx_free == TX_SLOTS)
+		mfi_make_room(ep);
+	slot = ep->tx_free;
+	tx = &ep->tx[slot];
+	ep->tx_free = tx->next;
+	ep->tx_used++;
+	if (kind == TX_LONG)
+		ep->tx_long++;
+	*tx = (struct tx){ .kind = (uint8_t)kind, .parts = 1, .md = PTL_INVALID_HANDLE };
+	return slot;
+}
+
+int mfi_tx_is_full(const struct endpoint *ep)
+{
+	return ep->tx_long >= TX_SLOTS - TX_RESERVE;
+}
+
+static void give(struct endpoint *ep, uint16_t slot)
+{
+	struct tx *tx = &ep->tx[slot];
+
+	free(tx->copy);
+	if (tx->md != PTL_INVALID_HANDLE)
+		PtlMDUnlink(tx->md);
+	if (tx->kind == TX_LONG)
+		ep->tx_long--;
+	tx->copy = 0;
+	tx->kind = TX_FREE;
+	tx->next = ep->tx_free;
+	ep->tx_free = slot;
+	ep->tx_used--;
+}
+
+/* Tells the caller of an operation that it has ended. */
+static void complete(const struct tx *tx)
+{
+	if (tx->counter && tx->error)
+		tx->counter->errors++;
+	else if (tx->counter)
+		tx->counter->value++;
+	if (!tx->cq)
+		return;
+	if (tx->error) {
+		const struct fi_cq_err_entry entry = {
+			.op_context = tx->context, .flags = tx->flags & ~(uint64_t)FI_COMPLETION,
+			.err = tx->error, .prov_errno = PTL_FAIL,
+		};
+
+		mfi_cq_fail(tx->cq, &entry);
+	} else if (tx->flags & FI_COMPLETION) {
+		*mfi_cq_slot(tx->cq) = (struct fi_cq_tagged_entry){
+			.op_context = tx->context, .flags = tx->flags & ~(uint64_t)FI_COMPLETION,
+		};
+	}
+}
+
+void mfi_tx_end(struct endpoint *ep, uint16_t slot)
+{
+	struct tx *tx = &ep->tx[slot];
+
+	if (tx->kind == TX_PULL)
+		mfi_received(ep, tx->rx, tx->length, tx->error);
+	else
+		complete(tx);
+	give(ep, slot);
+}
+
+/* ---- events ---- */
+
+/* The slot that an event belongs to, or null: one that is not under way. */
+static struct tx *slot_of(struct endpoint *ep, uint64_t slot, uint16_t *number)
+{
+	if (slot >= TX_SLOTS || ep->tx[slot].kind == TX_FREE)
+		return 0;
+	*number = (uint16_t)slot;
+	return &ep->tx[slot];
+}
+
+static int error_of(ptl_ni_fail_t fail)
+{
+	return fail == PTL_NI_OK ? 0 : fail == PTL_NI_DROPPED ? FI_EREMOTEIO : FI_EIO;
+}
+
+void mfi_tx_part(struct endpoint *ep, uint16_t slot, size_t bytes, int error)
+{
+	struct tx *tx = &ep->tx[slot];
+
+	if (!tx->error)
+		tx->error = error;
+	tx->length += bytes;
+	if (--tx->parts == 0)
+		mfi_tx_end(ep, slot);
+}
+
+/* One of a slot's events has come. */
+static void part_ended(struct endpoint *ep, uint64_t number, const ptl_event_t *event)
+{
+	uint16_t slot;
+	struct tx *tx = slot_of(ep, number, &slot);
+
+	if (!tx)
+		return;
+	if (tx->kind == TX_RMA)
+		ep->tx_parts--;
+	mfi_tx_part(ep, slot, event->mlength, error_of(event->ni_fail_type));
+}
+
+/* A long message ends when it has landed in a posted receive, which its ack says, or when
+ * its receiver has fetched it; the ack of a header alone says 0 bytes. */
+static void long_event(struct endpoint *ep, uint64_t number, const ptl_event_t *event)
+{
+	uint16_t slot;
+	struct tx *tx = slot_of(ep, number, &slot);
+	uint32_t rank = rank_of(event->initiator);
+
+	if (!tx || tx->kind != TX_LONG)
+		return;
+	if (!tx->error)
+		tx->error = error_of(event->ni_fail_type);
+	if (event->type == PTL_EVENT_GET_END) {
+		tx->fetched = 1;
+	} else {
+		tx->acked = 1;
+		if (event->mlength > 0 && !(event->match_bits & BITS_UNTAGGED))
+			mfi_credit_acked(ep, rank, 1);
+		if (event->mlength > 0)
+			tx->fetched = 1;
+	}
+	if (tx->acked && (tx->fetched || tx->error))
+		mfi_tx_end(ep, slot);
+}
+
+static void tx_event(struct endpoint *ep, const ptl_event_t *event)
+{
+	switch (event->type) {
+	case PTL_EVENT_SEND_END:
+		part_ended(ep, event->offset >> ORIGIN_SLOT_SHIFT, event);
+		break;
+	case PTL_EVENT_ACK:
+		if (event->pt_index == PORTAL_REGION)
+			part_ended(ep, event->match_bits >> KEY_SLOT_SHIFT, event);
+		else if (event->match_bits & BITS_LONG)
+			long_event(ep, event->offset >> ORIGIN_SLOT_SHIFT, event);
+		else if (event->ni_fail_type == PTL_NI_OK)
+			mfi_credit_acked(ep, rank_of(event->initiator),
+					 mfi_units(event->rlength, 0));
+		break;
+	case PTL_EVENT_REPLY_END:
+		part_ended(ep, event->pt_index == PORTAL_PULL ?
+			   event->match_bits >> PULL_SLOT_SHIFT :
+			   event->match_bits >> KEY_SLOT_SHIFT, event);
+		break;
+	case PTL_EVENT_GET_END:
+		long_event(ep, (uint32_t)event->match_bits, event);
+		break;
+	default:
+		break;
+	}
+}
+
+static void dispatch(struct endpoint *ep, unsigned int queue, const ptl_event_t *event)
+{
+	switch (queue) {
+	case QUEUE_RX:
+		mfi_arrived(ep, event->md.user_ptr, event);
+		break;
+	case QUEUE_EARLY:
+		mfi_early_event(ep, event);
+		break;
+	case QUEUE_TX:
+		tx_event(ep, event);
+		break;
+	default:                        /* credit: mfi_credit_look reads it */
+		break;
+	}
+}
+
+/* Room for one more completion, where fi_cq_read has asked for some. */
+static int is_full(const struct endpoint *ep)
+{
+	const struct cq *cq = ep->rx_cq ? ep->rx_cq : ep->tx_cq;
+
+	return cq->out && cq->out_left == 0;
+}
+
+void mfi_progress(struct endpoint *ep)
+{
+	static const unsigned int order[] = { QUEUE_RX, QUEUE_EARLY, QUEUE_TX };
+	ptl_event_t event;
+
+	for (unsigned int i = 0; i < sizeof(order) / sizeof(order[0]); i++)
+		while (!is_full(ep) && PtlEQGet(ep->queues[order[i]], &event) != PTL_EQ_EMPTY)
+			dispatch(ep, order[i], &event);
+	if (ep->waiting)
+		mfi_post_waiting(ep);
+	if (ep->deferred)
+		mfi_credit_look(ep);
+}
+
+void mfi_take_early(struct endpoint *ep)
+{
+	ptl_event_t event;
+
+	while (PtlEQGet(ep->queues[QUEUE_EARLY], &event) != PTL_EQ_EMPTY)
+		mfi_early_event(ep, &event);
+}
+
+void mfi_wait(struct endpoint *ep, int ms)
+{
+	ptl_event_t event;
+	int queue, found;
+
+	found = PtlEQPoll(ep->queues, QUEUES, ms < 0 ? PTL_TIME_FOREVER : (ptl_time_t)ms, &event,
+			  &queue);
+	if (found == PTL_OK || found == PTL_EQ_DROPPED)
+		dispatch(ep, (unsigned int)queue, &event);
+	if (ep->waiting)
+		mfi_post_waiting(ep);
+	if (ep->deferred)
+		mfi_credit_look(ep);
+}
+
+/* Only what has been started is waited for: nothing that these events lead to starts more, so
+ * this may be called in the middle of any operation. */
+void mfi_make_room(struct endpoint *ep)
+{
+	ptl_event_t event;
+	int queue, found;
+
+	found = PtlEQPoll(&ep->queues[QUEUE_TX], 1, 1, &event, &queue);
+	if (found == PTL_OK || found == PTL_EQ_DROPPED)
+		tx_event(ep, &event);
+}

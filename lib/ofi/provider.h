@@ -1,0 +1,399 @@
+/*
+ * The libfabric provider over Portals, inside: what its files share. README.md
+ * maps each idea of libfabric to one of Portals; the public side are libfabric's
+ * own headers. One thread calls all of it (FI_THREAD_DOMAIN).
+ *
+ *   loader.c     fi_getinfo and its kin, in place of libfabric's core
+ *   info.c       what the provider offers; the fabric object
+ *   domain.c     domain, address vector, memory regions
+ *   endpoint.c   the endpoint: queues, descriptors, entries of its portals
+ *   queue.c      completion queues;  counter.c  counters
+ *   progress.c   events of Portals become completions
+ *   credit.c     how much a peer may send before it is asked
+ *   send.c       messages out;  receive.c  posted receives;  early.c  messages that
+ *                came before their receive
+ *   rma.c        reads and writes;  atomic.c  atomic operations
+ */
+#ifndef OFI_PROVIDER_H
+#define OFI_PROVIDER_H
+#include <margay.h>
+#include <portals3.h>
+#include <rdma/fabric.h>
+#include <rdma/fi_atomic.h>
+#include <rdma/fi_cm.h>
+#include <rdma/fi_domain.h>
+#include <rdma/fi_endpoint.h>
+#include <rdma/fi_eq.h>
+#include <rdma/fi_errno.h>
+#include <rdma/fi_rma.h>
+#include <rdma/fi_tagged.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* ---- limits ---- */
+
+#define EAGER_BYTES     4096u       /* longest message that is sent before it is asked for */
+#define IOV_PIECES      32u         /* pieces of one side of an operation */
+#define TX_SLOTS        512u       /* operations under way that have an answer to come */
+#define KEY_BYTES       6u          /* of a memory region's key: 16 bits of match bits are ours */
+#define ATOMIC_BYTES    64u         /* changed by one Portals operation */
+#define ATOMIC_MOST     4096u       /* changed by one call */
+
+/* Event queues: slots. RX_SLOTS is how many receives may be posted. */
+#define EARLY_SLOTS     4096u
+#define RX_SLOTS        2048u
+#define TX_RESERVE      128u        /* slots that sends which wait for a receive leave free */
+#define TX_EVENTS       1024u
+#define TX_PARTS        256u       /* of all reads and writes under way */
+#define CREDIT_SLOTS    64u
+
+/* ---- what a message says ---- */
+
+/* Portals of the interface. */
+enum { PORTAL_MESSAGE, PORTAL_PULL, PORTAL_REGION, PORTAL_CREDIT };
+
+/* Match bits of PORTAL_MESSAGE: below these the user's tag of 56 bits. */
+#define BITS_TAG        ((1ULL << 56) - 1)
+#define BITS_LONG       (1ULL << 63)    /* the receiver fetches it if it was not expected */
+#define BITS_UNTAGGED   (1ULL << 62)    /* of fi_send: no tag */
+
+/* hdr_data of PORTAL_MESSAGE: remote CQ data | an ack returns the credit | credit limit */
+#define HEADER_DATA(header)    ((header) >> 32)
+#define HEADER_ACKED           (1ULL << 31)
+#define HEADER_LIMIT(header)   ((uint32_t)(header) & 0x7fffffffu)
+
+/* Remote offset of a long message: where it lies and which slot waits for it. PORTAL_PULL
+ * is asked with that address as offset and the slot in the lower half of the match bits; the
+ * slot of who fetches is in the upper half. Match bits of PORTAL_REGION: slot | key. */
+#define ORIGIN_SLOT_SHIFT  48
+#define ORIGIN_ADDRESS     ((1ULL << ORIGIN_SLOT_SHIFT) - 1)
+#define PULL_SLOT_SHIFT    32
+#define KEY_SLOT_SHIFT     48
+#define KEY_MASK           ((1ULL << KEY_SLOT_SHIFT) - 1)
+
+/* ---- objects ---- */
+
+struct domain {
+	struct fid_domain fid;
+	struct fid_fabric *fabric;
+	ptl_handle_ni_t ni;
+	struct endpoint *endpoint;      /* the one that is open, or null */
+	unsigned int users;             /* open objects of it */
+	uint32_t ranks;
+};
+
+struct av {
+	struct fid_av fid;
+	struct domain *domain;
+	uint32_t *ranks;                /* of each fi_addr_t, or null: they are ranks */
+	size_t count, room;
+	fi_addr_t *map;                 /* of a named one: the table that it hands out */
+};
+
+struct region {
+	struct fid_mr fid;
+	struct domain *domain;
+	ptl_handle_me_t entry;          /* of the memory; PTL_INVALID_HANDLE: not attached yet */
+};
+
+struct counter {
+	struct fid_cntr fid;
+	struct domain *domain;
+	uint64_t value, errors;
+	unsigned int users;
+};
+
+/* A completion that nobody has read: in order in `ring`, errors by themselves. */
+struct failure {
+	struct fi_cq_err_entry entry;
+	struct failure *next;
+};
+
+struct cq {
+	struct fid_cq fid;
+	struct domain *domain;
+	enum fi_cq_format format;
+	struct fi_cq_tagged_entry *out; /* in the caller's array, while fi_cq_read looks; or null */
+	size_t out_left;
+	struct fi_cq_tagged_entry *ring;
+	size_t ring_first, ring_used, ring_size;    /* size: a power of two */
+	struct failure *failures, **failures_end;
+	uint64_t idle_since;            /* rdtsc of the last look that found nothing */
+	unsigned int idle;              /* how many such looks in quick succession */
+	unsigned int users;
+};
+
+/* A buffer of the application. */
+struct buffer {
+	char *base;
+	size_t bytes;                   /* in all */
+	struct iovec *pieces;           /* of `count` pieces, if there are several */
+	size_t count;
+};
+
+/* What a message lands in, as the descriptor's user_ptr says: first in its struct. */
+enum landing { LANDS_POSTED, LANDS_MANY, LANDS_OVERFLOW, LANDS_NOWHERE };
+
+/* A receive from its call to its completion. */
+struct rx {
+	enum landing landing;           /* LANDS_POSTED; LANDS_MANY with FI_MULTI_RECV */
+	unsigned int children;          /* LANDS_MANY: messages still being fetched into it */
+	int released;                   /* LANDS_MANY: the kernel puts no more into it */
+	struct rx *parent;              /* the LANDS_MANY that this is a part of, or null */
+	struct rx *next;                /* free, or waiting for a match entry */
+	struct rx *newer, *older;       /* all that are open, for fi_cancel */
+	void *context;
+	struct buffer buffer;
+	size_t filled;                  /* LANDS_MANY: bytes in it before it was posted */
+	uint64_t bits, ignore;          /* of the message */
+	ptl_process_id_t source;
+	uint64_t flags;
+	ptl_handle_me_t entry;          /* PTL_INVALID_HANDLE: not posted */
+	uint64_t header;                /* of the message that has come */
+	size_t arrived;                 /* its length */
+	uint64_t arrived_bits;
+};
+
+/* Why a slot waits. */
+enum tx_kind { TX_FREE, TX_SEND, TX_LONG, TX_PULL, TX_RMA };
+
+/* An operation under way that ends with events. */
+struct tx {
+	uint8_t kind;
+	uint8_t acked, fetched;         /* TX_LONG: what has come */
+	uint16_t next;                  /* free slots */
+	uint32_t parts;                 /* events that are still to come */
+	uint64_t flags;                 /* of its completion; 0: none is wanted */
+	void *context;
+	struct counter *counter;        /* to count, or null */
+	struct cq *cq;
+	struct rx *rx;                  /* TX_PULL */
+	void *copy;                     /* to free at its end, or null */
+	ptl_handle_md_t md;             /* to unlink then, or PTL_INVALID_HANDLE */
+	size_t length;
+	int error;
+};
+
+/* A send that waits for credit. */
+struct deferred {
+	struct deferred *next;
+	struct buffer buffer;
+	uint64_t bits, data, flags;
+	void *context;
+	void *copy;                     /* holds an injected message's bytes */
+	int inject;
+};
+
+/* A message that came before its receive. */
+struct early {
+	struct early *newer, *older;           /* of all, in order of arrival */
+	struct early *peer_newer, *peer_older; /* of its source */
+	uint32_t source;
+	int claimed;                           /* by FI_CLAIM, with this context */
+	void *claimer;
+	uint64_t bits, header;
+	size_t length;
+	uint64_t origin;                       /* of a long one */
+	const char *bytes;                     /* of a short one */
+	struct overflow *overflow;             /* that they lie in */
+};
+
+/* Memory for short ones. */
+struct overflow {
+	enum landing landing;           /* LANDS_OVERFLOW */
+	unsigned int used;              /* messages in it that have not been received */
+	int full;                       /* the kernel puts no more into it */
+	struct overflow *next, *prev;
+	char bytes[];
+};
+
+/* What is known of a rank. The counts are of credit units and wrap. */
+struct peer {
+	/* as it receives */
+	uint32_t sent;                  /* units that messages to it used up */
+	uint32_t limit;                 /* up to which it lets this side go */
+	struct deferred *deferred, **deferred_end;
+	struct peer *next_deferred;     /* peers that have some */
+	/* as it sends */
+	uint32_t taken;                 /* units of its messages that this library has taken */
+	uint32_t granted;               /* limit that it may go up to */
+	uint32_t told;                  /* limit that it was told last */
+	uint32_t window;                /* units that it may be ahead */
+	struct early *first, *last;     /* its early messages */
+};
+
+struct endpoint {
+	struct fid_ep fid;
+	struct domain *domain;
+	struct av *av;
+	struct cq *tx_cq, *rx_cq;
+	struct counter *send_counter, *recv_counter, *read_counter, *write_counter;
+	int tx_selective, rx_selective; /* a completion only if FI_COMPLETION asks for it */
+	uint64_t tx_flags, rx_flags;    /* of calls that have none */
+	size_t multi_recv;              /* bytes below which a FI_MULTI_RECV buffer is done */
+	int enabled;
+
+	ptl_handle_eq_t queues[4];      /* by QUEUE_* */
+	ptl_handle_md_t plain, reported, asked, fetched;    /* see endpoint.c */
+	ptl_handle_me_t anchor;         /* posted receives lie before it, early ones behind */
+	ptl_handle_me_t pull;
+	size_t inline_bytes;            /* of a put that are read when its call returns */
+
+	struct tx *tx;
+	uint16_t tx_free;
+	unsigned int tx_used;
+	unsigned int tx_long;           /* of them wait for a peer's receive */
+	unsigned int tx_parts;          /* events of reads and writes that are to come */
+
+	struct rx *rx_free, *rx_batches;
+	struct rx open;                 /* ring of those that are open */
+	struct rx *waiting, **waiting_end;
+	unsigned int posted;            /* receives in the kernel that were not completed */
+
+	struct early early;             /* ring: the oldest is newer than it */
+	struct early *early_free, *early_batches;
+	size_t early_count;
+	struct overflow *overflows;     /* all there are */
+	unsigned int overflow_posted;   /* of them the kernel can fill */
+
+	struct peer *peers;
+	uint32_t *limits;               /* written by peers, one word each */
+	struct peer *deferred;          /* peers for which sends wait */
+	uint32_t units_free;            /* that no window has */
+	uint32_t window_least;
+};
+
+/* Queues of an endpoint, in the order in which they are looked at. */
+enum { QUEUE_RX, QUEUE_EARLY, QUEUE_TX, QUEUE_CREDIT, QUEUES };
+
+/* The rank of a process: ranks lie on nodes in order. */
+static inline uint32_t rank_of(ptl_process_id_t process)
+{
+	return process.nid;
+}
+
+static inline struct endpoint *endpoint_of(struct fid_ep *fid)
+{
+	return (struct endpoint *)fid;
+}
+
+/* ---- between the files ---- */
+
+/* info.c */
+int mfi_getinfo(uint32_t version, const char *node, const char *service, uint64_t flags,
+		const struct fi_info *hints, struct fi_info **info);
+
+/* domain.c */
+int mfi_domain(struct fid_fabric *fabric, struct fi_info *info, struct fid_domain **domain,
+	       void *context);
+/* The rank of an address, or UINT32_MAX. */
+uint32_t mfi_rank(const struct endpoint *ep, fi_addr_t address);
+/* "margay://RANK": how many bytes it has, the 0 included. */
+size_t mfi_address_text(uint32_t rank, char *text, size_t room);
+int mfi_no_bind(struct fid *fid, struct fid *other, uint64_t flags);
+int mfi_no_control(struct fid *fid, int command, void *arg);
+int mfi_no_ops(struct fid *fid, const char *name, uint64_t flags, void **ops, void *context);
+
+/* endpoint.c */
+int mfi_endpoint(struct fid_domain *domain, struct fi_info *info, struct fid_ep **ep,
+		 void *context);
+
+/* queue.c, counter.c */
+int mfi_cq_open(struct fid_domain *domain, struct fi_cq_attr *attr, struct fid_cq **cq,
+		void *context);
+/* Where the next completion goes. */
+struct fi_cq_tagged_entry *mfi_cq_slot(struct cq *cq);
+void mfi_cq_fail(struct cq *cq, const struct fi_cq_err_entry *entry);
+int mfi_counter_open(struct fid_domain *domain, struct fi_cntr_attr *attr,
+		     struct fid_cntr **counter, void *context);
+
+/* progress.c */
+/* Takes events until there is none, or the queue that fi_cq_read fills is full. */
+void mfi_progress(struct endpoint *ep);
+/* Halts until there is an event, `ms` at most (-1: for ever), and takes it. */
+void mfi_wait(struct endpoint *ep, int ms);
+/* Takes the events of early messages only. */
+void mfi_take_early(struct endpoint *ep);
+/* A free slot. It may wait for operations that kernels carry out; for one that waits for a peer's
+ * receive (TX_LONG) there is none if mfi_tx_is_full: then it must not be asked for. */
+uint16_t mfi_tx_take(struct endpoint *ep, enum tx_kind kind);
+int mfi_tx_is_full(const struct endpoint *ep);
+void mfi_tx_end(struct endpoint *ep, uint16_t slot);
+/* One of its events will not come, or has come. */
+void mfi_tx_part(struct endpoint *ep, uint16_t slot, size_t bytes, int error);
+/* After PTL_NO_SPACE: lets operations end. It starts none. */
+void mfi_make_room(struct endpoint *ep);
+int mfi_error(int portals);
+/* Ends the program: there is no memory for `count` of these. */
+_Noreturn void mfi_no_memory(const char *what, size_t count);
+
+/* credit.c */
+int mfi_credit_open(struct endpoint *ep);
+void mfi_credit_close(struct endpoint *ep);
+/* Units of a message: one, and one for each 256 bytes that may lie in overflow memory. */
+static inline uint32_t mfi_units(size_t bytes, uint64_t bits)
+{
+	return bits & BITS_LONG ? 1 : 1 + (uint32_t)(bytes >> 8);
+}
+/* Uses up units for a message to the peer: 0, or 1 if there are too few. */
+int mfi_credit_use(struct endpoint *ep, uint32_t rank, uint32_t units);
+/* hdr_data of a message: the data, whether an ack returns its credit, what the peer may send. */
+uint64_t mfi_credit_header(struct endpoint *ep, uint32_t rank, uint64_t data, uint64_t bits);
+/* A message of this peer was taken; `returned`: an ack has given its units back. */
+void mfi_credit_taken(struct endpoint *ep, uint32_t rank, uint32_t units, uint64_t header,
+		      int returned);
+void mfi_credit_acked(struct endpoint *ep, uint32_t rank, uint32_t units);
+/* Sends what waits for credit that has come. */
+void mfi_credit_look(struct endpoint *ep);
+
+/* send.c */
+extern struct fi_ops_msg mfi_ops_msg;
+extern struct fi_ops_tagged mfi_ops_tagged;
+/* Starts what waits for this peer, as far as there is credit. */
+void mfi_send_deferred(struct endpoint *ep, struct peer *peer);
+
+/* receive.c */
+ssize_t mfi_receive(struct endpoint *ep, const struct iovec *pieces, size_t count,
+		    fi_addr_t source, uint64_t bits, uint64_t ignore, void *context,
+		    uint64_t flags);
+ssize_t mfi_cancel(struct fid *fid, void *context);
+void mfi_rx_close(struct endpoint *ep);
+struct rx *mfi_rx_take(struct endpoint *ep);
+void mfi_rx_give(struct endpoint *ep, struct rx *rx);
+/* A message has come into a posted receive. */
+void mfi_arrived(struct endpoint *ep, struct rx *rx, const ptl_event_t *event);
+/* All of a receive's bytes are there. */
+void mfi_received(struct endpoint *ep, struct rx *rx, size_t length, int error);
+/* A message has come into a FI_MULTI_RECV buffer, or the buffer is full. */
+void mfi_arrived_many(struct endpoint *ep, struct rx *rx, const ptl_event_t *event);
+/* Fetches a long message, whose header is in `rx`, from its sender. */
+void mfi_fetch(struct endpoint *ep, struct rx *rx, uint32_t rank, uint64_t origin);
+/* Posts what waits for a match entry. */
+void mfi_post_waiting(struct endpoint *ep);
+int mfi_matches(const struct rx *rx, const struct early *early);
+/* Copies into its pieces: how many bytes fitted. */
+size_t mfi_scatter(const struct buffer *to, const char *from, size_t bytes);
+
+/* early.c */
+int mfi_early_open(struct endpoint *ep);
+void mfi_early_close(struct endpoint *ep);
+/* Enough overflow memory for so many units of credit: 0 or -FI_ENOMEM. */
+int mfi_early_provide(struct endpoint *ep, uint32_t units);
+void mfi_early_event(struct endpoint *ep, const ptl_event_t *event);
+/* The oldest one that the receive matches, or null. */
+struct early *mfi_early_find(struct endpoint *ep, const struct rx *rx);
+/* Gives it to the receive, which it matches. */
+void mfi_early_deliver(struct endpoint *ep, struct early *early, struct rx *rx);
+void mfi_early_forget(struct endpoint *ep, struct early *early);
+
+/* Flags of a call that has its own, by which something is sent. */
+static inline uint64_t mfi_flags(const struct endpoint *ep, uint64_t flags)
+{
+	return ep->tx_selective ? flags : flags | FI_COMPLETION;
+}
+
+/* rma.c, atomic.c */
+extern struct fi_ops_rma mfi_ops_rma;
+extern struct fi_ops_atomic mfi_ops_atomic;
+
+#endif

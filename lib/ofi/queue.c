@@ -1,0 +1,303 @@
+/*
+ * Completion queues. fi_cq_read takes events of Portals straight into the
+ * caller's array; what completes at another time waits in a ring, errors in a
+ * list of their own. A caller that does nothing but look is halted until there is
+ * something to see. Called by the application's one thread.
+ */
+#include "provider.h"
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define RING_LEAST   64u
+
+/*
+ * A library above that waits calls fi_cq_read in a loop. Nodes share their host's
+ * processors, so a node that only looks keeps its peer from answering. After IDLE_LOOKS looks
+ * in vain, less than IDLE_TICKS of rdtsc apart, a look waits for an event, IDLE_MS at most.
+ * A program that computes between its looks never waits.
+ */
+#define IDLE_LOOKS   32u
+#define IDLE_TICKS   (1UL << 13)        /* 2 to 4 us */
+#define IDLE_MS      1
+
+static struct cq *cq_of(struct fid_cq *fid)
+{
+	return (struct cq *)fid;
+}
+
+static unsigned long ticks(void)
+{
+	unsigned int low, high;
+
+	__asm__ volatile("rdtsc" : "=a"(low), "=d"(high));
+	return (unsigned long)high << 32 | low;
+}
+
+/* ---- what waits to be read ---- */
+
+static int ring_grow(struct cq *cq)
+{
+	size_t size = cq->ring_size ? 2 * cq->ring_size : RING_LEAST;
+	struct fi_cq_tagged_entry *ring = malloc(size * sizeof(*ring));
+
+	if (!ring)
+		return -FI_ENOMEM;
+	for (size_t i = 0; i < cq->ring_used; i++)
+		ring[i] = cq->ring[(cq->ring_first + i) & (cq->ring_size - 1)];
+	free(cq->ring);
+	cq->ring = ring;
+	cq->ring_size = size;
+	cq->ring_first = 0;
+	return 0;
+}
+
+/* A completion that finds no memory is lost, and with it the program's request: it ends
+ * here, with a line that says why. */
+struct fi_cq_tagged_entry *mfi_cq_slot(struct cq *cq)
+{
+	if (cq->out_left) {
+		cq->out_left--;
+		return cq->out++;
+	}
+	if (cq->ring_used == cq->ring_size && ring_grow(cq))
+		mfi_no_memory("completions", cq->ring_used);
+	return &cq->ring[(cq->ring_first + cq->ring_used++) & (cq->ring_size - 1)];
+}
+
+void mfi_cq_fail(struct cq *cq, const struct fi_cq_err_entry *entry)
+{
+	struct failure *failure = malloc(sizeof(*failure));
+
+	if (!failure)
+		mfi_no_memory("failed operations", 1);
+	failure->entry = *entry;
+	failure->next = 0;
+	*cq->failures_end = failure;
+	cq->failures_end = &failure->next;
+}
+
+/* Bytes of an entry: each format begins with the one before. */
+static size_t entry_bytes(enum fi_cq_format format)
+{
+	switch (format) {
+	case FI_CQ_FORMAT_CONTEXT:
+		return sizeof(struct fi_cq_entry);
+	case FI_CQ_FORMAT_MSG:
+		return sizeof(struct fi_cq_msg_entry);
+	case FI_CQ_FORMAT_DATA:
+		return sizeof(struct fi_cq_data_entry);
+	default:
+		return sizeof(struct fi_cq_tagged_entry);
+	}
+}
+
+static ssize_t take_from_ring(struct cq *cq, char *buf, size_t count)
+{
+	size_t bytes = entry_bytes(cq->format), taken;
+
+	for (taken = 0; taken < count && cq->ring_used; taken++) {
+		memcpy(buf + taken * bytes, &cq->ring[cq->ring_first], bytes);
+		cq->ring_first = (cq->ring_first + 1) & (cq->ring_size - 1);
+		cq->ring_used--;
+	}
+	return (ssize_t)taken;
+}
+
+/* ---- reading ---- */
+
+/* Nothing was there: has the caller nothing else to do? */
+static int is_idle(struct cq *cq)
+{
+	unsigned long now = ticks();
+
+	if (now - cq->idle_since > IDLE_TICKS)
+		cq->idle = 0;
+	cq->idle_since = now;
+	return ++cq->idle > IDLE_LOOKS;
+}
+
+/* Takes events, which complete into the ring, or straight into the caller's array. */
+static ssize_t look(struct cq *cq, void *buf, size_t count)
+{
+	struct endpoint *ep = cq->domain->endpoint;
+	ssize_t taken;
+
+	if (cq->ring_used)
+		return take_from_ring(cq, buf, count);
+	if (cq->format == FI_CQ_FORMAT_TAGGED) {
+		cq->out = buf;
+		cq->out_left = count;
+	}
+	if (ep && ep->enabled)
+		mfi_progress(ep);
+	taken = cq->format == FI_CQ_FORMAT_TAGGED ? (ssize_t)(count - cq->out_left) : 0;
+	cq->out = 0;
+	cq->out_left = 0;
+	return taken ? taken : take_from_ring(cq, buf, count);
+}
+
+static ssize_t cq_read(struct fid_cq *fid, void *buf, size_t count)
+{
+	struct cq *cq = cq_of(fid);
+	ssize_t taken = look(cq, buf, count);
+
+	if (taken > 0) {
+		cq->idle = 0;
+		return taken;
+	}
+	if (cq->failures)
+		return -FI_EAVAIL;
+	if (!is_idle(cq) || !cq->domain->endpoint || !cq->domain->endpoint->enabled)
+		return -FI_EAGAIN;
+	mfi_wait(cq->domain->endpoint, IDLE_MS);
+	taken = take_from_ring(cq, buf, count);
+	cq->idle_since = ticks();
+	if (taken == 0)
+		return cq->failures ? -FI_EAVAIL : -FI_EAGAIN;
+	cq->idle = 0;
+	return taken;
+}
+
+/* Who has sent a message is not said (there is no FI_SOURCE). */
+static ssize_t cq_readfrom(struct fid_cq *fid, void *buf, size_t count, fi_addr_t *src_addr)
+{
+	ssize_t taken = cq_read(fid, buf, count);
+
+	for (ssize_t i = 0; i < taken; i++)
+		src_addr[i] = FI_ADDR_NOTAVAIL;
+	return taken;
+}
+
+static ssize_t cq_readerr(struct fid_cq *fid, struct fi_cq_err_entry *buf, uint64_t flags)
+{
+	struct cq *cq = cq_of(fid);
+	struct failure *failure = cq->failures;
+	void *data = buf->err_data;
+	size_t bytes = buf->err_data_size;
+
+	(void)flags;
+	if (!failure)
+		return -FI_EAGAIN;
+	*buf = failure->entry;
+	buf->err_data = data;
+	buf->err_data_size = bytes ? 0 : bytes;
+	cq->failures = failure->next;
+	if (!cq->failures)
+		cq->failures_end = &cq->failures;
+	free(failure);
+	return 1;
+}
+
+static int64_t now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* Waits, halted, `timeout` ms at most (negative: for ever). */
+static ssize_t cq_sread(struct fid_cq *fid, void *buf, size_t count, const void *cond, int timeout)
+{
+	struct cq *cq = cq_of(fid);
+	int64_t end = timeout < 0 ? 0 : now_ms() + timeout;
+
+	(void)cond;
+	for (;;) {
+		ssize_t taken = look(cq, buf, count);
+		int64_t left = timeout < 0 ? -1 : end - now_ms();
+
+		if (taken > 0)
+			return taken;
+		if (cq->failures)
+			return -FI_EAVAIL;
+		if ((timeout >= 0 && left <= 0) || !cq->domain->endpoint)
+			return -FI_EAGAIN;
+		mfi_wait(cq->domain->endpoint, (int)left);
+	}
+}
+
+static ssize_t cq_sreadfrom(struct fid_cq *fid, void *buf, size_t count, fi_addr_t *src_addr,
+			    const void *cond, int timeout)
+{
+	ssize_t taken = cq_sread(fid, buf, count, cond, timeout);
+
+	for (ssize_t i = 0; i < taken; i++)
+		src_addr[i] = FI_ADDR_NOTAVAIL;
+	return taken;
+}
+
+static int cq_no_signal(struct fid_cq *fid)
+{
+	(void)fid;
+	return -FI_ENOSYS;
+}
+
+static const char *cq_strerror(struct fid_cq *fid, int prov_errno, const void *err_data, char *buf,
+			       size_t len)
+{
+	const char *text = PtlErrorStr(prov_errno);
+
+	(void)fid, (void)err_data;
+	if (buf && len) {
+		strncpy(buf, text, len - 1);
+		buf[len - 1] = 0;
+		return buf;
+	}
+	return text;
+}
+
+static int cq_close(struct fid *fid)
+{
+	struct cq *cq = (struct cq *)fid;
+
+	if (cq->users)
+		return -FI_EBUSY;
+	while (cq->failures) {
+		struct failure *next = cq->failures->next;
+
+		free(cq->failures);
+		cq->failures = next;
+	}
+	cq->domain->users--;
+	free(cq->ring);
+	free(cq);
+	return 0;
+}
+
+static struct fi_ops cq_fid_ops = {
+	.size = sizeof(struct fi_ops), .close = cq_close, .bind = mfi_no_bind,
+	.control = mfi_no_control, .ops_open = mfi_no_ops,
+};
+
+static struct fi_ops_cq cq_ops = {
+	.size = sizeof(struct fi_ops_cq), .read = cq_read, .readfrom = cq_readfrom,
+	.readerr = cq_readerr, .sread = cq_sread, .sreadfrom = cq_sreadfrom,
+	.signal = cq_no_signal, .strerror = cq_strerror,
+};
+
+/* The size that is asked for is no limit: the ring grows. */
+int mfi_cq_open(struct fid_domain *domain, struct fi_cq_attr *attr, struct fid_cq **cq,
+		void *context)
+{
+	struct cq *made;
+
+	if (attr && (attr->flags & ~(uint64_t)FI_AFFINITY ||
+		     (attr->wait_obj != FI_WAIT_NONE && attr->wait_obj != FI_WAIT_UNSPEC)))
+		return -FI_ENOSYS;
+	made = calloc(1, sizeof(*made));
+	if (!made)
+		return -FI_ENOMEM;
+	made->fid.fid.fclass = FI_CLASS_CQ;
+	made->fid.fid.context = context;
+	made->fid.fid.ops = &cq_fid_ops;
+	made->fid.ops = &cq_ops;
+	made->domain = (struct domain *)domain;
+	made->format = attr && attr->format != FI_CQ_FORMAT_UNSPEC ? attr->format :
+		       FI_CQ_FORMAT_CONTEXT;
+	made->failures_end = &made->failures;
+	made->domain->users++;
+	*cq = &made->fid;
+	return 0;
+}

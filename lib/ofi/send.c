@@ -1,0 +1,486 @@
+/*
+ * Messages out. A short one is one put. A long one is one put as well: if its
+ * receive is posted, all of it lands there; else only its header is recorded, and
+ * the receiver fetches the rest when the receive is posted. A message that finds
+ * no credit waits here, and those to the same peer behind it. Called by the
+ * application's one thread.
+ */
+#include "provider.h"
+#include <stdlib.h>
+#include <string.h>
+
+/* Where a message goes and what becomes of it. */
+struct send {
+	struct buffer buffer;
+	uint64_t bits, data, flags;     /* flags: FI_INJECT, FI_COMPLETION, FI_DELIVERY_COMPLETE */
+	void *context;
+};
+
+/* What a completion of it says. */
+static uint64_t kind_of(uint64_t bits)
+{
+	return FI_SEND | (bits & BITS_UNTAGGED ? FI_MSG : FI_TAGGED);
+}
+
+static void complete_at_once(struct endpoint *ep, const struct send *send)
+{
+	if (ep->send_counter)
+		ep->send_counter->value++;
+	if (send->flags & FI_COMPLETION)
+		*mfi_cq_slot(ep->tx_cq) = (struct fi_cq_tagged_entry){
+			.op_context = send->context, .flags = kind_of(send->bits),
+		};
+}
+
+static void gather(const struct buffer *from, char *to)
+{
+	if (from->count <= 1) {
+		memcpy(to, from->base, from->bytes);
+		return;
+	}
+	for (size_t i = 0; i < from->count; i++) {
+		memcpy(to, from->pieces[i].iov_base, from->pieces[i].iov_len);
+		to += from->pieces[i].iov_len;
+	}
+}
+
+static int put(struct endpoint *ep, ptl_handle_md_t md, uint64_t at, size_t bytes,
+	       ptl_ack_req_t ack, uint32_t rank, uint64_t match, uint64_t offset, uint64_t header)
+{
+	const ptl_process_id_t target = margay_process((int)rank);
+	int error;
+
+	while ((error = PtlPutRegion(md, at, bytes, ack, target, PORTAL_MESSAGE, 0, match, offset,
+				     header)) == PTL_NO_SPACE)
+		mfi_make_room(ep);
+	return mfi_error(error);
+}
+
+/* What begins a slot of a send. */
+static uint16_t take_slot(struct endpoint *ep, enum tx_kind kind, const struct send *send)
+{
+	uint16_t slot = mfi_tx_take(ep, kind);
+	struct tx *tx = &ep->tx[slot];
+
+	tx->context = send->context;
+	tx->cq = ep->tx_cq;
+	tx->counter = ep->send_counter;
+	tx->flags = kind_of(send->bits) | (send->flags & FI_COMPLETION);
+	return slot;
+}
+
+/* The put fails before it starts: the slot is given back, the caller learns the error. */
+static int give_up(struct endpoint *ep, uint16_t slot, int error)
+{
+	struct tx *tx = &ep->tx[slot];
+
+	tx->cq = 0;
+	tx->counter = 0;
+	mfi_tx_end(ep, slot);
+	return error;
+}
+
+/* At most EAGER_BYTES. If the link reads the bytes later than this, from a copy if the
+ * caller may change them, and a slot waits until they have been sent. */
+static int send_short(struct endpoint *ep, uint32_t rank, const struct send *send)
+{
+	uint64_t header = mfi_credit_header(ep, rank, send->data, send->bits);
+	ptl_ack_req_t ack = header & HEADER_ACKED ? PTL_ACK_REQ : PTL_NO_ACK_REQ;
+	const struct buffer *buffer = &send->buffer;
+	char gathered[EAGER_BYTES];
+	char *at = buffer->base;
+	uint16_t slot;
+	int error;
+
+	if (buffer->count > 1) {
+		gather(buffer, gathered);
+		at = gathered;
+	}
+	if (buffer->bytes <= ep->inline_bytes) {
+		error = put(ep, ack == PTL_ACK_REQ ? ep->asked : ep->plain, (uintptr_t)at,
+			    buffer->bytes, ack, rank, send->bits, 0, header);
+		if (!error)
+			complete_at_once(ep, send);
+		return error;
+	}
+	slot = take_slot(ep, TX_SEND, send);
+	if (at == gathered || (send->flags & FI_INJECT)) {
+		ep->tx[slot].copy = malloc(buffer->bytes);
+		if (!ep->tx[slot].copy)
+			return give_up(ep, slot, -FI_EAGAIN);
+		memcpy(ep->tx[slot].copy, at, buffer->bytes);
+		at = ep->tx[slot].copy;
+	}
+	error = put(ep, ep->reported, (uintptr_t)at, buffer->bytes, ack, rank, send->bits,
+		    (uint64_t)slot << ORIGIN_SLOT_SHIFT, header);
+	return error ? give_up(ep, slot, error) : 0;
+}
+
+/* In pieces: a descriptor of its own, by which it is sent and fetched. */
+static int expose_pieces(struct endpoint *ep, uint16_t slot, const struct buffer *buffer)
+{
+	const ptl_process_id_t anybody = { PTL_NID_ANY, PTL_PID_ANY };
+	const ptl_md_t md = {
+		.start = buffer->pieces, .length = buffer->count, .threshold = PTL_MD_THRESH_INF,
+		.options = PTL_MD_OP_GET | PTL_MD_MANAGE_REMOTE | PTL_MD_IOVEC |
+			   PTL_MD_EVENT_START_DISABLE | PTL_MD_EVENT_DROPPED,
+		.eq_handle = ep->queues[QUEUE_TX],
+	};
+	ptl_handle_me_t entry;
+	int error;
+
+	while ((error = PtlMEMDPost(ep->domain->ni, ep->pull, anybody, slot, 0xffffffffULL << 32,
+				    PTL_UNLINK, PTL_INS_BEFORE, md, PTL_RETAIN, &entry,
+				    &ep->tx[slot].md, PTL_EQ_NONE)) == PTL_NO_SPACE)
+		mfi_make_room(ep);
+	return mfi_error(error);
+}
+
+static int send_long(struct endpoint *ep, uint32_t rank, const struct send *send)
+{
+	uint64_t bits = send->bits | BITS_LONG;
+	uint64_t header = mfi_credit_header(ep, rank, send->data, bits);
+	const struct buffer *buffer = &send->buffer;
+	uint16_t slot = take_slot(ep, TX_LONG, send);
+	uint64_t origin = (uint64_t)slot << ORIGIN_SLOT_SHIFT;
+	int error = 0;
+
+	if (buffer->count > 1) {
+		error = expose_pieces(ep, slot, buffer);
+		if (!error)
+			error = put(ep, ep->tx[slot].md, 0, buffer->bytes, PTL_ACK_REQ, rank, bits,
+				    origin, header);
+	} else {
+		error = put(ep, ep->asked, (uintptr_t)buffer->base, buffer->bytes, PTL_ACK_REQ,
+			    rank, bits, origin | (uintptr_t)buffer->base, header);
+	}
+	return error ? give_up(ep, slot, error) : 0;
+}
+
+/* Whether it is sent as a long one. A send that is to end only when it has been delivered is
+ * one too, where a put ends before. */
+static int is_long(const struct endpoint *ep, const struct send *send)
+{
+	size_t bytes = send->buffer.bytes;
+
+	if (bytes > EAGER_BYTES || mfi_units(bytes, 0) > ep->window_least)
+		return 1;
+	return (send->flags & (FI_DELIVERY_COMPLETE | FI_INJECT)) == FI_DELIVERY_COMPLETE &&
+	       ep->inline_bytes != SIZE_MAX && bytes > 0;
+}
+
+/* Sends it if there is credit and a slot: 0, 1 if there is none, or an error. */
+static int try(struct endpoint *ep, uint32_t rank, const struct send *send)
+{
+	int asked_for = is_long(ep, send);
+	uint32_t units = mfi_units(send->buffer.bytes, asked_for ? BITS_LONG : 0);
+	struct peer *peer = &ep->peers[rank];
+	uint32_t told = peer->told;
+	int error;
+
+	if ((asked_for && mfi_tx_is_full(ep)) || mfi_credit_use(ep, rank, units))
+		return 1;
+	error = asked_for ? send_long(ep, rank, send) : send_short(ep, rank, send);
+	if (error) {                    /* nothing was sent */
+		mfi_credit_acked(ep, rank, units);
+		peer->told = told;
+	}
+	return error;
+}
+
+/* ---- sends that wait for credit ---- */
+
+static int defer(struct endpoint *ep, uint32_t rank, const struct send *send)
+{
+	struct peer *peer = &ep->peers[rank];
+	size_t pieces = send->buffer.count > 1 ? send->buffer.count * sizeof(struct iovec) : 0;
+	size_t copied = send->flags & FI_INJECT ? send->buffer.bytes : 0;
+	struct deferred *made = malloc(sizeof(*made) + pieces + copied);
+
+	if (!made)
+		return -FI_EAGAIN;      /* the caller takes completions and comes again */
+	*made = (struct deferred){
+		.buffer = send->buffer, .bits = send->bits, .data = send->data,
+		.flags = send->flags, .context = send->context,
+	};
+	if (copied) {
+		made->buffer.base = (char *)(made + 1);
+		made->buffer.count = 1;
+		gather(&send->buffer, made->buffer.base);
+	} else if (pieces) {
+		made->buffer.pieces = (struct iovec *)(made + 1);
+		memcpy(made->buffer.pieces, send->buffer.pieces, pieces);
+	}
+	if (!peer->deferred) {
+		peer->next_deferred = ep->deferred;
+		ep->deferred = peer;
+	}
+	*peer->deferred_end = made;
+	peer->deferred_end = &made->next;
+	return 0;
+}
+
+/* A send that had been accepted has failed. */
+static void fail(struct endpoint *ep, const struct deferred *deferred, int error)
+{
+	const struct fi_cq_err_entry entry = {
+		.op_context = deferred->context, .flags = kind_of(deferred->bits), .err = -error,
+	};
+
+	if (ep->send_counter)
+		ep->send_counter->errors++;
+	mfi_cq_fail(ep->tx_cq, &entry);
+}
+
+static void leave(struct endpoint *ep, struct peer *peer)
+{
+	struct peer **at = &ep->deferred;
+
+	while (*at != peer)
+		at = &(*at)->next_deferred;
+	*at = peer->next_deferred;
+}
+
+void mfi_send_deferred(struct endpoint *ep, struct peer *peer)
+{
+	uint32_t rank = (uint32_t)(peer - ep->peers);
+
+	while (peer->deferred) {
+		struct deferred *first = peer->deferred;
+		const struct send send = {
+			.buffer = first->buffer, .bits = first->bits, .data = first->data,
+			.flags = first->flags, .context = first->context,
+		};
+		int error = try(ep, rank, &send);
+
+		if (error > 0 || error == -FI_EAGAIN)
+			return;
+		if (error)
+			fail(ep, first, error);
+		peer->deferred = first->next;
+		free(first);
+	}
+	peer->deferred_end = &peer->deferred;
+	leave(ep, peer);
+}
+
+/* ---- the calls ---- */
+
+static ssize_t start(struct endpoint *ep, const struct send *send, fi_addr_t dest)
+{
+	uint32_t rank = mfi_rank(ep, dest);
+	int error;
+
+	if (rank == UINT32_MAX)
+		return -FI_EADDRNOTAVAIL;
+	if (!ep->enabled)
+		return -FI_EOPBADSTATE;
+	if (ep->peers[rank].deferred)
+		return defer(ep, rank, send);
+	error = try(ep, rank, send);
+	return error > 0 ? defer(ep, rank, send) : error;
+}
+
+/* Flags of a call without any. */
+static uint64_t own_flags(const struct endpoint *ep)
+{
+	return (ep->tx_flags & (FI_DELIVERY_COMPLETE | FI_INJECT)) |
+	       (ep->tx_selective ? ep->tx_flags & FI_COMPLETION : FI_COMPLETION);
+}
+
+static ssize_t send_one(struct fid_ep *fid, const void *buf, size_t len, fi_addr_t dest,
+			uint64_t bits, uint64_t data, void *context, uint64_t flags)
+{
+	const struct send send = {
+		.buffer = { .base = (char *)buf, .bytes = len, .count = 1 },
+		.bits = bits, .data = data & 0xffffffff, .flags = flags, .context = context,
+	};
+
+	return start(endpoint_of(fid), &send, dest);
+}
+
+static ssize_t send_pieces(struct fid_ep *fid, const struct iovec *iov, size_t count,
+			   fi_addr_t dest, uint64_t bits, uint64_t data, void *context,
+			   uint64_t flags)
+{
+	struct send send = {
+		.buffer = { .pieces = (struct iovec *)iov, .count = count },
+		.bits = bits, .data = data & 0xffffffff, .flags = flags, .context = context,
+	};
+
+	if (count > IOV_PIECES || (bits & ~(BITS_TAG | BITS_UNTAGGED)))
+		return -FI_EINVAL;
+	for (size_t i = 0; i < count; i++)
+		send.buffer.bytes += iov[i].iov_len;
+	if (count == 1)
+		send.buffer.base = iov->iov_base;
+	if ((flags & FI_INJECT) && send.buffer.bytes > EAGER_BYTES)
+		return -FI_EMSGSIZE;
+	return start(endpoint_of(fid), &send, dest);
+}
+
+static ssize_t msg_send(struct fid_ep *ep, const void *buf, size_t len, void *desc,
+			fi_addr_t dest, void *context)
+{
+	(void)desc;
+	return send_one(ep, buf, len, dest, BITS_UNTAGGED, 0, context, own_flags(endpoint_of(ep)));
+}
+
+static ssize_t msg_sendv(struct fid_ep *ep, const struct iovec *iov, void **desc, size_t count,
+			 fi_addr_t dest, void *context)
+{
+	(void)desc;
+	return send_pieces(ep, iov, count, dest, BITS_UNTAGGED, 0, context,
+			   own_flags(endpoint_of(ep)));
+}
+
+static ssize_t msg_sendmsg(struct fid_ep *ep, const struct fi_msg *msg, uint64_t flags)
+{
+	return send_pieces(ep, msg->msg_iov, msg->iov_count, msg->addr, BITS_UNTAGGED,
+			   flags & FI_REMOTE_CQ_DATA ? msg->data : 0, msg->context,
+			   mfi_flags(endpoint_of(ep), flags));
+}
+
+static ssize_t msg_senddata(struct fid_ep *ep, const void *buf, size_t len, void *desc,
+			    uint64_t data, fi_addr_t dest, void *context)
+{
+	(void)desc;
+	return send_one(ep, buf, len, dest, BITS_UNTAGGED, data, context,
+			own_flags(endpoint_of(ep)));
+}
+
+static ssize_t msg_injectdata(struct fid_ep *ep, const void *buf, size_t len, uint64_t data,
+			      fi_addr_t dest)
+{
+	if (len > EAGER_BYTES)
+		return -FI_EMSGSIZE;
+	return send_one(ep, buf, len, dest, BITS_UNTAGGED, data, 0, FI_INJECT);
+}
+
+static ssize_t msg_inject(struct fid_ep *ep, const void *buf, size_t len, fi_addr_t dest)
+{
+	return msg_injectdata(ep, buf, len, 0, dest);
+}
+
+static ssize_t tagged_senddata(struct fid_ep *ep, const void *buf, size_t len, void *desc,
+			       uint64_t data, fi_addr_t dest, uint64_t tag, void *context)
+{
+	(void)desc;
+	if (tag & ~BITS_TAG)
+		return -FI_EINVAL;
+	return send_one(ep, buf, len, dest, tag, data, context, own_flags(endpoint_of(ep)));
+}
+
+static ssize_t tagged_send(struct fid_ep *ep, const void *buf, size_t len, void *desc,
+			   fi_addr_t dest, uint64_t tag, void *context)
+{
+	return tagged_senddata(ep, buf, len, desc, 0, dest, tag, context);
+}
+
+static ssize_t tagged_sendv(struct fid_ep *ep, const struct iovec *iov, void **desc, size_t count,
+			    fi_addr_t dest, uint64_t tag, void *context)
+{
+	(void)desc;
+	return send_pieces(ep, iov, count, dest, tag, 0, context, own_flags(endpoint_of(ep)));
+}
+
+static ssize_t tagged_sendmsg(struct fid_ep *ep, const struct fi_msg_tagged *msg, uint64_t flags)
+{
+	return send_pieces(ep, msg->msg_iov, msg->iov_count, msg->addr, msg->tag,
+			   flags & FI_REMOTE_CQ_DATA ? msg->data : 0, msg->context,
+			   mfi_flags(endpoint_of(ep), flags));
+}
+
+static ssize_t tagged_injectdata(struct fid_ep *ep, const void *buf, size_t len, uint64_t data,
+				 fi_addr_t dest, uint64_t tag)
+{
+	if (len > EAGER_BYTES)
+		return -FI_EMSGSIZE;
+	if (tag & ~BITS_TAG)
+		return -FI_EINVAL;
+	return send_one(ep, buf, len, dest, tag, data, 0, FI_INJECT);
+}
+
+static ssize_t tagged_inject(struct fid_ep *ep, const void *buf, size_t len, fi_addr_t dest,
+			     uint64_t tag)
+{
+	return tagged_injectdata(ep, buf, len, 0, dest, tag);
+}
+
+/* ---- receives, as their calls are ---- */
+
+static uint64_t rx_flags(const struct endpoint *ep, uint64_t flags)
+{
+	return ep->rx_selective ? flags : flags | FI_COMPLETION;
+}
+
+static ssize_t msg_recvmsg(struct fid_ep *fid, const struct fi_msg *msg, uint64_t flags)
+{
+	struct endpoint *ep = endpoint_of(fid);
+
+	return mfi_receive(ep, msg->msg_iov, msg->iov_count, msg->addr, BITS_UNTAGGED, BITS_TAG,
+			   msg->context, rx_flags(ep, flags));
+}
+
+static ssize_t msg_recvv(struct fid_ep *fid, const struct iovec *iov, void **desc, size_t count,
+			 fi_addr_t src, void *context)
+{
+	struct endpoint *ep = endpoint_of(fid);
+
+	(void)desc;
+	return mfi_receive(ep, iov, count, src, BITS_UNTAGGED, BITS_TAG, context,
+			   rx_flags(ep, ep->rx_flags));
+}
+
+static ssize_t msg_recv(struct fid_ep *fid, void *buf, size_t len, void *desc, fi_addr_t src,
+			void *context)
+{
+	const struct iovec iov = { buf, len };
+
+	(void)desc;
+	return msg_recvv(fid, &iov, 0, 1, src, context);
+}
+
+static ssize_t tagged_recvmsg(struct fid_ep *fid, const struct fi_msg_tagged *msg, uint64_t flags)
+{
+	struct endpoint *ep = endpoint_of(fid);
+
+	if (msg->tag & ~(BITS_TAG | msg->ignore))
+		return -FI_EINVAL;
+	return mfi_receive(ep, msg->msg_iov, msg->iov_count, msg->addr, msg->tag & BITS_TAG,
+			   msg->ignore & BITS_TAG, msg->context, rx_flags(ep, flags));
+}
+
+static ssize_t tagged_recvv(struct fid_ep *fid, const struct iovec *iov, void **desc,
+			    size_t count, fi_addr_t src, uint64_t tag, uint64_t ignore,
+			    void *context)
+{
+	struct endpoint *ep = endpoint_of(fid);
+
+	(void)desc;
+	if (tag & ~(BITS_TAG | ignore))
+		return -FI_EINVAL;
+	return mfi_receive(ep, iov, count, src, tag & BITS_TAG, ignore & BITS_TAG, context,
+			   rx_flags(ep, ep->rx_flags & ~(uint64_t)FI_MULTI_RECV));
+}
+
+static ssize_t tagged_recv(struct fid_ep *fid, void *buf, size_t len, void *desc, fi_addr_t src,
+			   uint64_t tag, uint64_t ignore, void *context)
+{
+	const struct iovec iov = { buf, len };
+
+	return tagged_recvv(fid, &iov, desc, 1, src, tag, ignore, context);
+}
+
+struct fi_ops_msg mfi_ops_msg = {
+	.size = sizeof(struct fi_ops_msg), .recv = msg_recv, .recvv = msg_recvv,
+	.recvmsg = msg_recvmsg, .send = msg_send, .sendv = msg_sendv, .sendmsg = msg_sendmsg,
+	.inject = msg_inject, .senddata = msg_senddata, .injectdata = msg_injectdata,
+};
+
+struct fi_ops_tagged mfi_ops_tagged = {
+	.size = sizeof(struct fi_ops_tagged), .recv = tagged_recv, .recvv = tagged_recvv,
+	.recvmsg = tagged_recvmsg, .send = tagged_send, .sendv = tagged_sendv,
+	.sendmsg = tagged_sendmsg, .inject = tagged_inject, .senddata = tagged_senddata,
+	.injectdata = tagged_injectdata,
+};

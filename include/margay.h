@@ -2,8 +2,8 @@
  * Who this process is in its job, for applications.
  *
  * A job has N processes, its ranks 0 to N-1, one on each node. Each call may be
- * made at any time from main on, blocks nowhere, and but margay_counters enters
- * no kernel. The environment variables MARGAY_RANK and MARGAY_SIZE say the same
+ * made at any time from main on and blocks nowhere; margay_rank, margay_size and
+ * margay_process enter no kernel. The environment variables MARGAY_RANK and MARGAY_SIZE say the same
  * to programs that do not know this header.
  */
 #ifndef MARGAY_H
@@ -40,6 +40,25 @@ int margay_counters(uint64_t *values, int count);
  * function that has not returned, to which margay run adds function, file and line.
  */
 void margay_backtrace(void);
+
+/*
+ * Ends the whole job: this process as by _exit, and the others at once, wherever
+ * they are. The status of margay run is status & 255, also if it is 0. If several
+ * processes call it the first one's counts. Standard output is not flushed. On
+ * boards without a launcher the other nodes go on.
+ */
+void margay_end_job(int status) __attribute__((noreturn));
+
+/*
+ * Sets the handler that is called when this process ends by exit, _exit or the
+ * return from main: last of all, when the functions of atexit have run and files
+ * are flushed. Its argument is the status that the process would end with, its
+ * result is the one that it ends with. It runs once; it may end the process itself.
+ * There is one handler; NULL removes it. Not called after a signal, abort and
+ * margay_end_job. Returns the handler before.
+ */
+typedef int (*margay_end_handler_t)(int status);
+margay_end_handler_t margay_at_end(margay_end_handler_t handler);
 
 #ifdef __cplusplus
 }

@@ -54,6 +54,8 @@ static _Noreturn void end(enum node_state state, unsigned status, unsigned signa
 	} else if (signal) {
 		kernel_line("rank %u ended by signal %u (%s)", this_process()->rank, signal,
 		            signal_name(signal));
+	} else if (state == NODE_ENDED_JOB) {
+		kernel_line("rank %u ended the job with status %u", this_process()->rank, status);
 	} else {
 		kernel_line("rank %u exited with status %u", this_process()->rank, status);
 	}
@@ -65,6 +67,11 @@ static _Noreturn void end(enum node_state state, unsigned status, unsigned signa
 void end_by_exit(unsigned status)
 {
 	end(NODE_EXITED, status & 255, 0);
+}
+
+void end_with_the_job(unsigned status)
+{
+	end(NODE_ENDED_JOB, status & 255, 0);
 }
 
 void end_by_signal(unsigned signal)

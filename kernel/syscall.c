@@ -44,6 +44,11 @@ int64_t sys_exit(uint64_t status)
 	end_by_exit((unsigned)status);
 }
 
+int64_t sys_end_job(uint64_t status)
+{
+	end_with_the_job((unsigned)status);
+}
+
 int64_t sys_killed(uint64_t signal)
 {
 	if (signal < 1 || signal >= SIGNALS)

@@ -139,6 +139,9 @@ long linux_sched_getaffinity(size_t bytes, void *to);
 long linux_futex(volatile int *word, int operation, int value, const struct timespec *timeout);
 _Noreturn void linux_exit(int status);
 
+/* What linux_exit calls first, with the status, which the result replaces; or null. */
+extern int (*process_end_handler)(int status);
+
 /* ---- missing.c ---- */
 
 /* A call that is not there: one line on the console names it. Returns -ENOSYS. */

@@ -2,6 +2,7 @@
  * <margay.h>: who this process is in its job. Called by applications.
  */
 #include <margay.h>
+#include "linux.h"
 #include "syscall.h"
 
 int margay_rank(void)
@@ -25,6 +26,20 @@ ptl_process_id_t margay_process(int rank)
 int margay_counters(uint64_t *values, int count)
 {
 	return (int)glue_result(glue_call3(SYS_COUNTERS, (long)values, count, 0));
+}
+
+void margay_end_job(int status)
+{
+	for (;;)
+		glue_call1(SYS_END_JOB, status);
+}
+
+margay_end_handler_t margay_at_end(margay_end_handler_t handler)
+{
+	margay_end_handler_t before = process_end_handler;
+
+	process_end_handler = handler;
+	return before;
 }
 
 void margay_backtrace(void)

@@ -1,7 +1,6 @@
 /*
  * The process: its end, its names, what it may ask about the system, and waiting
- * for what another thread would do. Owns the mask of new files' rights, which is
- * only remembered.
+ * for what another thread would do. Owns the handler of its end.
  */
 #include "linux.h"
 
@@ -17,8 +16,15 @@ enum { FUTEX_WAIT, FUTEX_WAKE, FUTEX_REQUEUE = 3, FUTEX_WAIT_BITS = 9, FUTEX_WAK
 #define FUTEX_REALTIME 0x100
 #define FUTEX_FLAGS 0x180       /* private, and which clock */
 
+int (*process_end_handler)(int status);
+
 _Noreturn void linux_exit(int status)
 {
+	int (*handler)(int) = process_end_handler;
+
+	process_end_handler = NULL;     /* it may exit itself */
+	if (handler)
+		status = handler(status);
 	for (;;)
 		glue_call1(SYS_EXIT, status);
 }

@@ -37,6 +37,9 @@ def outcome(rank: int, kind: str, status: int = 0, signal: int = 0, order: int =
     ([outcome(0, "exited", 1, 0, 1), outcome(1, "died", 0, 9)], 1, None, 137),
     ([outcome(0, "exited", 1, 0, 1), outcome(1, "died", 0, 9)], 0, None, 1),
     ([outcome(0, "died", 0, 0)], 0, None, 125), ([outcome(0, "panicked")], 0, None, 134),
+    ([outcome(0, "exited", 3, 0, 1), outcome(1, "ended-job", 0, 0, 2)], 0, None, 0),
+    ([outcome(0, "ended-job", 7, 0, 2), outcome(1, "ended-job", 9, 0, 1)], 0, None, 9),
+    ([outcome(0, "died", 0, 9), outcome(1, "ended-job", 9, 0, 1)], 0, None, 9),
     ([outcome(0, "ended")], None, 124, 124), ([outcome(0, "exited", 3, 0, 1)], 0, 130, 130)])
 def test_job_status(outcomes, first, override, wanted):
     chosen = None if first is None else outcomes[first]
@@ -50,6 +53,7 @@ def test_outcomes_from_the_node_table(layout):
         return verdict.read_outcome(0, states, states[state], 300, 11, 1, wait, ours)
 
     assert read("NODE_EXITED", 0x300).status == 300 & 255
+    assert read("NODE_ENDED_JOB", None).host_status == 300 & 255
     assert read("NODE_FAULTED", None).host_status == 139
     assert read("NODE_RUNNING", None).kind == "running"
     assert read("NODE_RUNNING", 9).kind == "died" and read("NODE_RUNNING", 9).host_status == 137
@@ -165,6 +169,17 @@ def test_death_ends_the_job(layout):
     assert not job.policy.look(2.9)
     job.policy.look(3.1)
     assert job.policy.look(3.2) and job.policy.status() == 137
+
+
+@pytest.mark.parametrize("on_death", ["end", "continue", "restart"])
+def test_a_node_ends_the_job(layout, on_death):
+    """At once, whatever --on-death says."""
+    job = Table(layout, on_death)
+    job.fields[1, "state"], job.fields[1, "exit_order"] = layout["NODE_ENDED_JOB"], 1
+    job.policy.look(1.0)
+    assert not any(node.alive for node in job.nodes)
+    assert job.said == ["rank 1 (node 1) ended the job with status 0"]
+    assert job.policy.look(1.1) and job.policy.status() == 0
 
 
 def test_state_that_another_node_has_overwritten(layout):

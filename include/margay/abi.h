@@ -29,6 +29,8 @@
 	/* POSIX group */ \
 	X(GETPID,      getpid,      0) /* () -> pid; the cheapest call */ \
 	X(EXIT,        exit,        1) /* (status) never returns; status & 255 is the node's */ \
+	X(END_JOB,     end_job,     1) /* (status) never returns: EXIT, and the launcher ends the \
+	                                  other nodes; status & 255 is the job's */ \
 	X(KILLED,      killed,      1) /* (signal) never returns: ended by this signal's default action */ \
 	/* fd, or a path: `at` is the folder that it is relative to, a descriptor or MARGAY_AT_CWD; \
 	   then the path and its strlen. Flags, modes, errors and structures are Linux's. */ \

@@ -109,6 +109,7 @@ enum node_state {
 	NODE_BOOTED,               /* its kernel takes messages */
 	NODE_RUNNING,              /* its application has been entered */
 	NODE_EXITED,               /* its application returned or called exit */
+	NODE_ENDED_JOB,            /* its application ended the whole job: margay_end_job */
 	NODE_FAULTED,              /* its application was ended by a signal */
 	NODE_PANICKED              /* its kernel ended itself */
 };

@@ -1,7 +1,8 @@
 """What the launcher does about ends, deadlines and signals.
 
 Rules: a failing node (nonzero status, fault, panic, death) gives the others
-GRACE seconds to end by themselves, then they are ended; a machine that dies is
+GRACE seconds to end by themselves, then they are ended; a node that ends the job
+(margay_end_job) gives them none; a machine that dies is
 marked dead in the region and everybody is rung. With --on-death continue such a
 death alone ends nobody else; with restart another machine takes its place. A
 stopped machine (SIGSTOP) is waited for. A node that does not come up within its
@@ -170,6 +171,9 @@ class Policy:
         if self.first is None and refused:
             self.kill_at = now            # its QEMU refused to start: so will the others
             self.kill_why = "no machine without it"
+        elif outcome.kind == "ended-job" and not self.ending:
+            self.kill_at = now
+            self.kill_why = "still running then"
         elif self.kill_at is None and not self.ending and not (
                 outcome.dead and self.job.options.on_death == "continue"):
             self.kill_at = now + GRACE

@@ -1,8 +1,9 @@
 """How a job ended: each node's outcome, and the exit status that follows. Pure.
 
 The first failing rank gives the status: by the order in which the nodes ended
-(region_node.exit_order), or a machine that died if that was seen first.
-Interrupt, termination and timeout come before all of them.
+(region_node.exit_order), or a machine that died if that was seen first. A rank that
+ended the job gives its status before others. Interrupt, termination and timeout come
+before all of them.
 """
 from __future__ import annotations
 
@@ -14,7 +15,8 @@ SIGABRT = 6
 
 
 class Outcome:
-    """One node's end. kind: 'running', 'exited', 'faulted', 'panicked', 'died', 'ended'."""
+    """One node's end. kind: 'running', 'exited', 'ended-job', 'faulted', 'panicked', 'died' or
+    'ended', by the launcher."""
 
     def __init__(self, rank: int, kind: str, status: int = 0, signal: int = 0,
                  order: int = 0) -> None:
@@ -26,7 +28,7 @@ class Outcome:
 
     @property
     def failed(self) -> bool:
-        return self.kind in ("faulted", "panicked", "died") or \
+        return self.kind in ("ended-job", "faulted", "panicked", "died") or \
             self.kind == "exited" and self.status != 0
 
     @property
@@ -37,7 +39,7 @@ class Outcome:
     @property
     def host_status(self) -> int:
         """What margay returns if this is the failure that counts."""
-        if self.kind == "exited":
+        if self.kind in ("exited", "ended-job"):
             return self.status & 255
         if self.kind in ("faulted", "died") and self.signal:
             return 128 + (self.signal & 127)
@@ -51,6 +53,8 @@ def read_outcome(rank: int, states: dict[str, int], state: int, status: int, sig
     """From the node's table entry and its QEMU's wait status (None: it still runs)."""
     if state == states["NODE_EXITED"]:
         return Outcome(rank, "exited", status & 255, 0, order)
+    if state == states["NODE_ENDED_JOB"]:
+        return Outcome(rank, "ended-job", status & 255, 0, order)
     if state == states["NODE_FAULTED"]:
         return Outcome(rank, "faulted", 0, signal, order)
     if state == states["NODE_PANICKED"]:
@@ -70,6 +74,9 @@ def job_status(outcomes: list[Outcome], first: Outcome | None, override: int | N
     timeout or a signal to the launcher."""
     if override is not None:
         return override
+    enders = [outcome for outcome in outcomes if outcome.kind == "ended-job"]
+    if enders:
+        return min(enders, key=lambda outcome: outcome.order).host_status
     if first is not None and first.order == 0:
         return first.host_status
     failed = [outcome for outcome in outcomes if outcome.failed]
@@ -84,6 +91,8 @@ def failure_text(outcome: Outcome, wait_status: int | None, qemu_said: str) -> s
     who = f"rank {outcome.rank} (node {outcome.rank})"
     if outcome.kind == "exited":
         return f"{who} ended with status {outcome.status}"
+    if outcome.kind == "ended-job":
+        return f"{who} ended the job with status {outcome.status}"
     if outcome.kind == "faulted":
         return f"{who} was ended by signal {outcome.signal} ({signal_name(outcome.signal)})"
     if outcome.kind == "panicked":

@@ -43,6 +43,7 @@ MAY_INCLUDE = {
     "host": {"net", "net/portals", "net/shm", "net/link", "net/frames", "include"},
     "tests/apps": {"include", "apps"},
     "tests/languages": {"include"},
+    "tests/mpi": {"include", "lib"},
     "tests/programs": set(),
     "tests/bench/host": {"net", "net/portals"},
     "tests/bench": {"include", "apps"},

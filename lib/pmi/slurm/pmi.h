@@ -1,0 +1,4 @@
+/*
+ * The name by which programs for Slurm include PMI's header.
+ */
+#include <pmi.h>

@@ -4,6 +4,7 @@
  */
 #include <string.h>
 #include "../net/port.h"
+#include "../net/portals/atomic_float.h"
 #include "../net/portals/process.h"
 
 void port_copy(void *to, const void *from, uint64_t bytes)
@@ -16,6 +17,13 @@ void port_move(void *to, const void *from, uint64_t bytes)
 {
 	if (bytes)
 		memmove(to, from, bytes);
+}
+
+/* A Linux process that uses this leaves rounding and exceptions as they are at first. */
+void port_float(uint32_t operation, uint32_t datatype, uint8_t *memory, uint64_t bytes,
+		const uint8_t *operands)
+{
+	atomic_float(operation, datatype, memory, bytes, operands);
 }
 
 /* A segment on the host has the holes that its view says, which are none but in tests. */

@@ -260,17 +260,18 @@ int PtlACEntry(ptl_handle_ni_t ni, ptl_ac_index_t ac_index, ptl_process_id_t mat
 /* ---- operations --------------------------------------------------------- */
 
 /*
- * All start a message and return; how it ends is told by events. `target` is
- * its process, `pt_index` a portal there, `ac_index` an access control entry
- * there. remote_offset counts if the target's descriptor says
- * PTL_MD_MANAGE_REMOTE. Common errors: PTL_MD_INVALID: handle, or the descriptor
- * is inactive; PTL_PROCESS_INVALID: a wildcard, or no such node; PTL_NO_SPACE:
- * too many operations under way; PTL_SEGV: memory of a descriptor with PTL_MD_SPAN that the
- * application may not read, or for what is fetched not write. That the target discards the message, whatever
- * the reason, is no error of the call: the target counts it. What fetches then ends
- * with PTL_NI_DROPPED [M]. A put ends without an ACK event, as in 3.0 and 3.3, unless
- * its descriptor has PTL_MD_EVENT_DROPPED [M]; PTL_SR_REFUSED counts it if it asked for
- * an ack. If the target died, the answer that is awaited comes with PTL_NI_FAIL.
+ * All start a message and return; how it ends is told by events. `target` is its
+ * process, `pt_index` a portal there, `ac_index` an access control entry there.
+ * remote_offset counts if the target's descriptor says PTL_MD_MANAGE_REMOTE.
+ * Common errors: PTL_MD_INVALID: handle, or the descriptor is inactive;
+ * PTL_PROCESS_INVALID: a wildcard, or no such node; PTL_NO_SPACE: too many
+ * operations under way; PTL_SEGV: memory of a descriptor with PTL_MD_SPAN that
+ * the application may not read, or for what is fetched not write. That the target
+ * discards the message, whatever the reason, is no error of the call: the target
+ * counts it. What fetches then ends with PTL_NI_DROPPED [M]. A put ends without
+ * an ACK event, as in 3.0 and 3.3, unless its descriptor has PTL_MD_EVENT_DROPPED
+ * [M]; PTL_SR_REFUSED counts it if it asked for an ack. If the target died, the
+ * answer that is awaited comes with PTL_NI_FAIL.
  */
 
 /*
@@ -334,7 +335,8 @@ int PtlGetPut(ptl_handle_md_t get_md, ptl_handle_md_t put_md, ptl_process_id_t t
  * With PTL_CSWAP 2 * length bytes are sent: length bytes of values to compare
  * with, then length bytes of new values. The target's descriptor must accept
  * puts; truncation leaves whole elements. Errors of PtlPutRegion, and
- * PTL_ATOMIC_INVALID: operation, datatype or length.
+ * PTL_ATOMIC_INVALID: operation, datatype or length, an operation bit by bit on
+ * floating-point numbers, or PTL_NOOP, which only PtlFetchAtomic has.
  */
 int PtlAtomic(ptl_handle_md_t md, ptl_size_t local_offset, ptl_size_t length,
 	      ptl_ack_req_t ack_req, ptl_process_id_t target, ptl_pt_index_t pt_index,
@@ -343,8 +345,9 @@ int PtlAtomic(ptl_handle_md_t md, ptl_size_t local_offset, ptl_size_t length,
 
 /*
  * The same, and what was there before comes into get_md, from local_get_offset
- * on. Events as for PtlGetPut; the target's descriptor must accept both puts and
- * gets. Errors of PtlAtomic (put_md) and PtlGetRegion (get_md).
+ * on. PTL_NOOP sends operands as well, and does not look at them. Events as for
+ * PtlGetPut; the target's descriptor must accept both puts and gets. Errors of
+ * PtlAtomic (put_md) and PtlGetRegion (get_md).
  */
 int PtlFetchAtomic(ptl_handle_md_t get_md, ptl_size_t local_get_offset,
 		   ptl_handle_md_t put_md, ptl_size_t local_put_offset, ptl_size_t length,

@@ -90,13 +90,13 @@ typedef enum { PTL_ACK_REQ, PTL_NO_ACK_REQ } ptl_ack_req_t;
  * `start` must lie in the application's memory with all its bytes, and be
  * writable by the application if PTL_MD_OP_PUT is set.
  *
- * With PTL_MD_SPAN [M] the descriptor may be larger than that memory: it may have holes, read-only
- * data, or, with a start of 0 and a length of UINT64_MAX, every address, so that offsets
- * are addresses. Each operation's bytes are checked instead. A call that sends bytes which the
- * application may not read, or fetches into some which it may not write, returns PTL_SEGV. An
- * arriving request whose bytes (after truncation) the application may not write, or for a
- * get not read, is discarded and counted like one that no descriptor accepts, and the
- * descriptor is as before. start + length may be at most 2^64.
+ * With PTL_MD_SPAN [M] the descriptor may be larger than that memory: it may have holes and
+ * read-only data, or, with a start of 0 and a length of UINT64_MAX, every address, so that
+ * offsets are addresses. Each operation's bytes are checked instead. A call that sends
+ * bytes which the application may not read, or fetches into some which it may not write,
+ * returns PTL_SEGV. An arriving request whose bytes (after truncation) the application may
+ * not write, or for a get not read, is discarded and counted like one that no descriptor
+ * accepts, and the descriptor is as before. start + length may be at most 2^64.
  */
 typedef struct {
 	void           *start;      /* first byte; anything if length is 0. With PTL_MD_IOVEC
@@ -244,14 +244,23 @@ typedef enum {
 	PTL_MIN, PTL_MAX, PTL_SUM,      /* sums wrap around */
 	PTL_BOR, PTL_BAND, PTL_BXOR,    /* bit by bit */
 	PTL_SWAP,                       /* the operand */
-	PTL_CSWAP                       /* the new value if the element equals the compared
+	PTL_CSWAP,                      /* the new value if the element equals the compared
 	                                   one, else what it was */
+	PTL_PROD,                       /* products of integers are cut */
+	PTL_LOR, PTL_LAND, PTL_LXOR,    /* of what is not 0: 1 or 0 */
+	PTL_NOOP                        /* what it was; PtlFetchAtomic only */
 } ptl_op_t;
 
-/* Its elements: integers of 1, 2, 4 or 8 bytes, little-endian, at any address. */
+/* Its elements, little-endian, at any address: integers of 1, 2, 4 or 8 bytes, float and
+ * double. All operations are for all types, but for those bit by bit, which floating-point
+ * numbers do not have. These round to nearest and keep denormals, whatever MXCSR says at
+ * either process. A NaN that is there stays; one that is sent makes a sum or a product NaN, and
+ * is no minimum or maximum; for PTL_LOR and its like it is not 0. PTL_MIN and PTL_MAX leave
+ * 0 and -0 as they are. PTL_CSWAP compares all bits: 0 is not -0, a NaN is itself. */
 typedef enum {
 	PTL_INT8_T, PTL_UINT8_T, PTL_INT16_T, PTL_UINT16_T,
-	PTL_INT32_T, PTL_UINT32_T, PTL_INT64_T, PTL_UINT64_T
+	PTL_INT32_T, PTL_UINT32_T, PTL_INT64_T, PTL_UINT64_T,
+	PTL_FLOAT, PTL_DOUBLE
 } ptl_datatype_t;
 
 #ifdef __cplusplus

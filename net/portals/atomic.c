@@ -2,6 +2,7 @@
  * Atomic operations, element by element. See atomic.h.
  */
 #include "atomic.h"
+#include "../port.h"
 
 /* An element as a number: the signed ones with their sign. */
 static uint64_t load(const uint8_t *from, uint64_t size, int is_signed)
@@ -28,8 +29,14 @@ void atomic_apply(uint32_t operation, uint32_t datatype, uint8_t *memory, uint64
 		  const uint8_t *operands, uint64_t length)
 {
 	uint64_t size = atomic_size(datatype);
-	int is_signed = datatype % 2 == 0;
+	int is_float = datatype >= ATOMIC_FLOAT, is_signed = !is_float && datatype % 2 == 0;
 
+	if (operation == ATOMIC_NOOP)
+		return;
+	if (is_float && operation != ATOMIC_SWAP && operation != ATOMIC_CSWAP) {
+		port_float(operation, datatype, memory, bytes, operands);
+		return;
+	}
 	for (uint64_t at = 0; at + size <= bytes; at += size) {
 		uint64_t old = load(memory + at, size, is_signed);
 		uint64_t operand = load(operands + at, size, is_signed);
@@ -39,9 +46,13 @@ void atomic_apply(uint32_t operation, uint32_t datatype, uint8_t *memory, uint64
 		case ATOMIC_MIN:   new = is_less(operand, old, is_signed) ? operand : old; break;
 		case ATOMIC_MAX:   new = is_less(old, operand, is_signed) ? operand : old; break;
 		case ATOMIC_SUM:   new = old + operand; break;
+		case ATOMIC_PROD:  new = old * operand; break;
 		case ATOMIC_BOR:   new = old | operand; break;
 		case ATOMIC_BAND:  new = old & operand; break;
 		case ATOMIC_BXOR:  new = old ^ operand; break;
+		case ATOMIC_LOR:   new = old || operand; break;
+		case ATOMIC_LAND:  new = old && operand; break;
+		case ATOMIC_LXOR:  new = !old != !operand; break;
 		case ATOMIC_SWAP:  new = operand; break;
 		case ATOMIC_CSWAP:
 			if (old == operand)

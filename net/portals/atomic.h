@@ -5,25 +5,38 @@
  */
 #ifndef NET_PORTALS_ATOMIC_H
 #define NET_PORTALS_ATOMIC_H
-#include "types.h"
+#include "message.h"
 
 /* Bytes of an element, or 0 if there is no such datatype. */
 static inline uint64_t atomic_size(uint32_t datatype)
 {
-	return datatype < ATOMIC_TYPES ? 1ULL << datatype / 2 : 0;
+	if (datatype < ATOMIC_FLOAT)
+		return 1ULL << datatype / 2;
+	return datatype < ATOMIC_TYPES ? 4ULL << (datatype - ATOMIC_FLOAT) : 0;
 }
 
-/* 1 if the operation and the datatype exist and `length` bytes are whole elements. */
-static inline int atomic_valid(uint32_t operation, uint32_t datatype, uint64_t length)
+/* Those bit by bit, which floating-point numbers do not have. */
+static inline int atomic_is_bitwise(uint32_t operation)
+{
+	return operation == ATOMIC_BOR || operation == ATOMIC_BAND || operation == ATOMIC_BXOR;
+}
+
+/* 1 if a message of this kind has the operation on the datatype, and `length` bytes are
+ * whole elements. */
+static inline int atomic_valid(uint8_t message, uint32_t operation, uint32_t datatype,
+			       uint64_t length)
 {
 	return operation < ATOMIC_OPERATIONS && datatype < ATOMIC_TYPES &&
-	       (length & (atomic_size(datatype) - 1)) == 0;
+	       (length & (atomic_size(datatype) - 1)) == 0 &&
+	       !(datatype >= ATOMIC_FLOAT && atomic_is_bitwise(operation)) &&
+	       (operation != ATOMIC_NOOP || message == MESSAGE_FETCH_ATOMIC);
 }
 
 /*
  * Apply a valid operation to the elements of memory[0 .. bytes). The operands
  * are `length` >= bytes bytes; for CSWAP `length` bytes of compared values and
- * `length` of new ones.
+ * `length` of new ones. What is swapped, or compared to be swapped, is a number of bits,
+ * also of floating-point types.
  */
 void atomic_apply(uint32_t operation, uint32_t datatype, uint8_t *memory, uint64_t bytes,
 		  const uint8_t *operands, uint64_t length);

@@ -172,7 +172,7 @@ static int send(struct process_view *view, struct md *md, struct eq *eq,
 static int atomic_exists(const struct initiator_args *args)
 {
 	return args->length <= DELIVER_INLINE_BYTES &&
-	       atomic_valid(args->atomic_operation, args->datatype, args->length);
+	       atomic_valid(args->operation, args->atomic_operation, args->datatype, args->length);
 }
 
 /* Bytes of operands: compare-and-swap has two for each element. */

@@ -109,7 +109,8 @@ int deliver_inline(struct process_view *view, const struct message *message,
 	switch (message->operation) {
 	case MESSAGE_ATOMIC:
 	case MESSAGE_FETCH_ATOMIC:
-		if (!atomic_valid(message->atomic_operation, message->datatype, message->length))
+		if (!atomic_valid(message->operation, message->atomic_operation, message->datatype,
+				  message->length))
 			break;
 		/* fall through */
 	case MESSAGE_PUT:
@@ -137,7 +138,8 @@ int deliver_atomic(struct process_view *view, const struct message *message, uin
 
 	grant_clear(grant);
 	if (message->operation != MESSAGE_ATOMIC || message->length > DELIVER_INLINE_BYTES ||
-	    !atomic_valid(message->atomic_operation, message->datatype, message->length))
+	    !atomic_valid(message->operation, message->atomic_operation, message->datatype,
+			  message->length))
 		return target_discard(view, message, DELIVER_DROPPED, grant, answer);
 	result = target_begin(view, message, runner, grant, answer);
 	if (result == DELIVER_OK && apply(view, message, operands, grant, 0)) {

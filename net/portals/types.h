@@ -120,13 +120,17 @@ enum atomic_operation {
 	ATOMIC_BOR, ATOMIC_BAND, ATOMIC_BXOR,
 	ATOMIC_SWAP,
 	ATOMIC_CSWAP,           /* the new value if the old one equals the compared one */
+	ATOMIC_PROD,
+	ATOMIC_LOR, ATOMIC_LAND, ATOMIC_LXOR, /* 1 or 0 */
+	ATOMIC_NOOP,            /* what was there; of FETCH_ATOMIC only */
 	ATOMIC_OPERATIONS
 };
 
-/* Its elements (ptl_datatype_t): 1 << (type / 2) bytes, the even ones signed. */
+/* Its elements (ptl_datatype_t). The integers: 1 << (type / 2) bytes, the even ones signed. */
 enum atomic_type {
 	ATOMIC_INT8, ATOMIC_UINT8, ATOMIC_INT16, ATOMIC_UINT16,
 	ATOMIC_INT32, ATOMIC_UINT32, ATOMIC_INT64, ATOMIC_UINT64,
+	ATOMIC_FLOAT, ATOMIC_DOUBLE, /* IEEE 754, 4 and 8 bytes */
 	ATOMIC_TYPES
 };
 

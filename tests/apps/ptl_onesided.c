@@ -145,8 +145,10 @@ static void case_arguments(struct roles *r)
 static void case_atomic_arguments(struct roles *r)
 {
 	static const struct { ptl_size_t n; int operation, datatype; } bad[] = {
-		{ 8, PTL_CSWAP + 1, PTL_INT8_T }, { 8, -1, PTL_INT8_T }, { 8, 256, PTL_INT8_T },
-		{ 8, PTL_SUM, PTL_UINT64_T + 1 }, { 8, PTL_SUM, -1 }, { 8, PTL_SUM, 256 },
+		{ 8, PTL_NOOP + 1, PTL_INT8_T }, { 8, -1, PTL_INT8_T }, { 8, 256, PTL_INT8_T },
+		{ 8, PTL_SUM, PTL_DOUBLE + 1 }, { 8, PTL_BOR, PTL_FLOAT }, { 8, PTL_BAND, PTL_DOUBLE },
+		{ 8, PTL_BXOR, PTL_FLOAT }, { 6, PTL_SUM, PTL_FLOAT }, { 12, PTL_PROD, PTL_DOUBLE },
+	 { 8, PTL_SUM, -1 }, { 8, PTL_SUM, 256 },
 		{ 9, PTL_SUM, PTL_INT64_T }, { 7, PTL_SUM, PTL_UINT64_T }, { 4, PTL_SUM, PTL_INT64_T },
 		{ 6, PTL_SUM, PTL_UINT32_T }, { 5, PTL_SUM, PTL_INT16_T }, { 65, PTL_SUM, PTL_INT8_T },
 		{ 72, PTL_SUM, PTL_INT64_T }, { 72, PTL_CSWAP, PTL_INT64_T }, { 1 << 20, PTL_MIN, 0 },

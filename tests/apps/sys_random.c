@@ -113,8 +113,8 @@ static void operation(struct margay_operation *o)
 		o->target_pid = margay_process(0).pid;
 		o->pt_index = next() % 4;
 		o->ac_index = next() % 3;
-		o->operation = next() % 9;
-		o->datatype = next() % 9;
+		o->operation = next() % 14;
+		o->datatype = next() % 11;
 		o->match_bits = next() % 4;
 	}
 }

@@ -90,8 +90,8 @@ static void send_inline(struct sender *sender, struct message *message)
 		message->offset = THREADS * SLOT;
 	}
 	if (message->operation == MESSAGE_ATOMIC || message->operation == MESSAGE_FETCH_ATOMIC) {
-		message->atomic_operation = (x >> 8) % 8;
-		message->datatype = (x >> 16) % 8;
+		message->atomic_operation = (x >> 8) % ATOMIC_OPERATIONS;
+		message->datatype = (x >> 16) % ATOMIC_TYPES;
 		message->length &= ~7ULL;
 		message->hdr_data |= COMPUTED;
 	}

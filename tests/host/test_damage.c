@@ -97,8 +97,8 @@ static void exercise(struct world *w, const handle_t *handles, struct grant *gra
 		switch (random % 18) {
 		case 4: case 5:
 			m.operation = (uint8_t)(random >> 44 & 15);
-			m.atomic_operation = random >> 48 & 7;
-			m.datatype = random >> 51 & 7;
+			m.atomic_operation = random >> 48 & 15;
+			m.datatype = random >> 52 & 15;
 			m.list_selector = random >> 54 & 15;
 			m.length = random >> 16 & 127;
 			m.mlength = random >> 16 & 255;

@@ -1,6 +1,9 @@
 """The reference model: what a message is, what is under way, and what atomic operations do."""
 from __future__ import annotations
 
+import ctypes
+import math
+import struct
 from dataclasses import dataclass
 from typing import NamedTuple, Optional
 
@@ -54,7 +57,7 @@ class Message(NamedTuple):
     list_selector: int = 0
 
 
-# MIN MAX SUM BOR BAND BXOR SWAP CSWAP: of what is there, what is given, what is new
+# MIN MAX SUM BOR BAND BXOR SWAP CSWAP PROD LOR LAND LXOR NOOP: of what is there, what is given, what is new
 ATOMICS = (lambda there, given, new: min(there, given),
            lambda there, given, new: max(there, given),
            lambda there, given, new: there + given,
@@ -62,8 +65,14 @@ ATOMICS = (lambda there, given, new: min(there, given),
            lambda there, given, new: there & given,
            lambda there, given, new: there ^ given,
            lambda there, given, new: given,
-           lambda there, given, new: new if there == given else there)
-CSWAP = 7
+           lambda there, given, new: new if there == given else there,
+           lambda there, given, new: there * given,
+           lambda there, given, new: int(there != 0 or given != 0),
+           lambda there, given, new: int(there != 0 and given != 0),
+           lambda there, given, new: int((there != 0) != (given != 0)),
+           lambda there, given, new: there)
+MIN, MAX, SUM, BOR, BAND, BXOR, SWAP, CSWAP, PROD, LOR, LAND, LXOR, NOOP = range(13)
+FLOAT, DOUBLE, TYPES = range(8, 11)
 
 
 @dataclass(eq=False, slots=True)
@@ -104,12 +113,45 @@ def fits(value: int, wanted: int) -> bool:
 
 def element(datatype: int) -> tuple[int, bool]:
     """Bytes of an atomic operation's element, and whether it has a sign."""
+    if datatype >= FLOAT:
+        return 4 if datatype == FLOAT else 8, False
     return 1 << datatype // 2, datatype % 2 == 0
 
 
 def atomic_valid(m: Message) -> bool:
-    return (m.atomic_operation < len(ATOMICS) and m.datatype < 8 and m.length <= INLINE
-            and m.length % element(m.datatype)[0] == 0)
+    return (m.atomic_operation < len(ATOMICS) and m.datatype < TYPES and m.length <= INLINE
+            and m.length % element(m.datatype)[0] == 0
+            and not (m.datatype >= FLOAT and m.atomic_operation in (BOR, BAND, BXOR))
+            and (m.atomic_operation != NOOP or m.operation == FETCH_ATOMIC))
+
+
+def real(bits: int, size: int) -> float:
+    return struct.unpack("<f" if size == 4 else "<d", bits.to_bytes(size, "little"))[0]
+
+
+def bits_of(value: float, size: int) -> int:
+    """Rounded to nearest; what is too large is infinite."""
+    raw = ctypes.c_float(value) if size == 4 else ctypes.c_double(value)
+    return int.from_bytes(bytes(raw), "little")
+
+
+def calculate(operation: int, there: int, given: int, size: int) -> int:
+    """A floating-point operation, from bits to bits. A sum or a product of two floats, calculated as
+    a double, rounds to the right float."""
+    a, b = real(there, size), real(given, size)
+    if operation in (LOR, LAND, LXOR):
+        return bits_of(float(ATOMICS[operation](a, b, 0)), size)
+    if math.isnan(a):
+        return there
+    if math.isnan(b):
+        quiet = 1 << (22 if size == 4 else 51)
+        return there if operation in (MIN, MAX) else given | quiet
+    if operation in (MIN, MAX):
+        return given if (b < a if operation == MIN else b > a) else there
+    made = a * b if operation == PROD else a + b
+    if math.isnan(made):                       # infinities without a sum, 0 times infinity
+        return 0xffc00000 if size == 4 else 0xfff8 << 48
+    return bits_of(made, size)
 
 
 def atomic_apply(m: Message, old: bytes, operands: bytes) -> bytes:
@@ -120,6 +162,9 @@ def atomic_apply(m: Message, old: bytes, operands: bytes) -> bytes:
         there, given, new = (int.from_bytes(source[first:first + size], "little", signed=signed)
                              for source, first in ((old, at), (operands, at),
                                                    (operands, m.length + at)))
-        value = ATOMICS[m.atomic_operation](there, given, new) % (1 << 8 * size)
+        if m.datatype >= FLOAT and m.atomic_operation not in (SWAP, CSWAP, NOOP):
+            value = calculate(m.atomic_operation, there, given, size)
+        else:
+            value = ATOMICS[m.atomic_operation](there, given, new) % (1 << 8 * size)
         result += value.to_bytes(size, "little")
     return result

@@ -20,7 +20,7 @@ from model.world import HARD, OWN, World
 WEIGHTS = {
     "begin": 14, "inline": 12, "end": 14, "data": 7, "copy": 3, "eq_get": 14, "initiate": 9,
     "exchange": 4, "answer": 9, "sent": 7, "md_attach": 9, "md_insert": 4, "md_bind": 5,
-    "md_update": 5, "post_entry": 4, "me_attach": 6, "me_attach_any": 1, "me_insert": 6,
+    "md_update": 5, "post_entry": 4, "me_attach": 6, "me_attach_any": 2, "me_insert": 6,
     "eq_alloc": 2, "read": 3, "eq_handled": 3, "md_unlink": 2, "me_unlink": 2,
     "eq_free": 2, "ac_set": 2, "died": 1,
     "refuse": 1, "unanswered": 1, "restart": 1, "other": 2,
@@ -302,13 +302,13 @@ class Sequence:
     def operation(self) -> tuple[int, int]:
         """An atomic operation and its datatype."""
         if self.chance(3):
-            return self.pick(((8, 0), (255, 0), (0, 8), (0, 255)))
-        return self.below(8), self.below(8)
+            return self.pick(((13, 0), (255, 0), (0, 10), (0, 255)))
+        return self.below(13), self.below(10)
 
     def atomic_length(self, datatype: int) -> int:
         if self.chance(8):
             return self.pick((1, 3, 63, 64, 65, 72, 128))
-        size = messages.element(datatype)[0] if datatype < 8 else 1
+        size = messages.element(datatype)[0] if datatype < messages.TYPES else 1
         return size * self.below(min(64 // size, 3 if self.chance(60) else 64) + 1)
 
     def exchange(self, p, process) -> Iterator[tuple]:
@@ -402,7 +402,8 @@ class Sequence:
             ("match_bits", (0, 1, 2, 3, 1 << 63)), ("offset", (0, 1, 250, WHOLE, WHOLE - 3)),
             ("length", (0, 1, 64, 65, 500, WHOLE, 1 << 63)),
             ("operation", (PUT, GET, 0, 9, 255, GETPUT, ATOMIC, FETCH_ATOMIC)),
-            ("atomic_operation", (7, 8, 255)), ("datatype", (7, 8, 255)), ("ack_request", (0, 1)),
+            ("atomic_operation", (7, 12, 13, 255)),
+            ("datatype", (7, 9, 10, 255)), ("ack_request", (0, 1)),
         ))
         return m._replace(**{field: self.pick(values)})
 

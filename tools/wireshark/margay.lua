@@ -33,8 +33,10 @@ local LANES = { [0] = "requests", [1] = "answers" }
 local OPERATIONS = { [0] = "NONE", "PUT", "GET", "ACK", "REPLY", "GETPUT", "ATOMIC",
 	"FETCH_ATOMIC", "BARRIER" }
 local FAILS = { [0] = "OK", "FAIL", "DROPPED" }
-local ATOMICS = { [0] = "MIN", "MAX", "SUM", "BOR", "BAND", "BXOR", "SWAP", "CSWAP" }
-local TYPES = { [0] = "INT8", "UINT8", "INT16", "UINT16", "INT32", "UINT32", "INT64", "UINT64" }
+local ATOMICS = { [0] = "MIN", "MAX", "SUM", "BOR", "BAND", "BXOR", "SWAP", "CSWAP",
+	"PROD", "LOR", "LAND", "LXOR", "NOOP" }
+local TYPES = { [0] = "INT8", "UINT8", "INT16", "UINT16", "INT32", "UINT32", "INT64", "UINT64",
+	"FLOAT", "DOUBLE" }
 local STATUS = { [0] = "bad", [1] = "good", [2] = "not checked" }
 
 -- ---- fields ----

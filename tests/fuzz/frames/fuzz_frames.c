@@ -342,7 +342,7 @@ static void operate(const struct step *step)
 		.pt_index = 2, .match_bits = 5, .local_offset = step->offset % OFFERED,
 		.length = step->length % 1500, .ack = step->flags & 1,
 		.operation = step->how & 1 ? MESSAGE_ATOMIC : MESSAGE_PUT,
-		.atomic_operation = step->more % 9, .datatype = step->more / 16
+		.atomic_operation = step->more % (ATOMIC_OPERATIONS + 1), .datatype = step->more / 16
 	};
 
 	if ((step->flags & 8) && (step->flags >> 1 & 3) == 0 && (step->more & 0x80)) {

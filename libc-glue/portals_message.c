@@ -40,13 +40,13 @@ int PtlPutRegion(ptl_handle_md_t md, ptl_size_t local_offset, ptl_size_t length,
 		 ptl_ac_index_t ac_index, ptl_match_bits_t match_bits,
 		 ptl_size_t remote_offset, ptl_hdr_data_t hdr_data)
 {
-	const struct margay_operation operation = {
-		OPERATION(target, pt_index, ac_index, match_bits, remote_offset),
-		.md = md, .local_offset = local_offset, .length = length, .ack = ack_req,
-		.hdr_data = hdr_data,
-	};
+	const struct margay_region region = { .md = md, .offset = local_offset, .length = length };
+	unsigned long number = ack_req == PTL_ACK_REQ ? SYS_PUT_REGION_ACK : SYS_PUT_REGION;
 
-	return start(SYS_PUT_REGION, &operation);
+	return glue_inits ? call6(number, (unsigned long)&region,
+				  MARGAY_TARGET(target.nid, target.pid),
+				  MARGAY_WHERE(pt_index, ac_index), match_bits, remote_offset,
+				  hdr_data) : PTL_NO_INIT;
 }
 
 int PtlGetRegion(ptl_handle_md_t md, ptl_size_t local_offset, ptl_size_t length,

@@ -97,8 +97,10 @@
 	X(PUT,         put,         6) /* (md, MARGAY_TARGET, MARGAY_WHERE, match_bits, remote_offset, hdr_data) */ \
 	X(PUT_ACK,     put_ack,     6) /* the same, and an ack is asked for */ \
 	X(GET,         get,         5) /* (md, MARGAY_TARGET, MARGAY_WHERE, match_bits, remote_offset) */ \
-	X(PUT_REGION,  put_region,  1) /* (const struct margay_operation *), and the next four */ \
-	X(GET_REGION,  get_region,  1) \
+	X(PUT_REGION,  put_region,  6) /* (const struct margay_region *, MARGAY_TARGET, MARGAY_WHERE, \
+	                                  match_bits, remote_offset, hdr_data) */ \
+	X(PUT_REGION_ACK, put_region_ack, 6) /* the same, and an ack is asked for */ \
+	X(GET_REGION,  get_region,  1) /* (const struct margay_operation *), and the next three */ \
 	X(GET_PUT,     get_put,     1) \
 	X(ATOMIC,      atomic,      1) \
 	X(FETCH_ATOMIC, fetch_atomic, 1)
@@ -208,7 +210,13 @@ struct margay_post {
 	uint64_t test_eq;      /* PTL_EQ_NONE: no test */
 };
 
-/* Arguments of the calls that start operations, as far as each has them. */
+/* A part of a descriptor. */
+struct margay_region {
+	uint64_t md;
+	uint64_t offset, length;
+};
+
+/* Arguments of other calls that start operations, as far as each has them. */
 struct margay_operation {
 	uint64_t md;           /* what is sent or fetched into */
 	uint64_t local_offset; /* the region of it */
@@ -219,7 +227,7 @@ struct margay_operation {
 	uint32_t target_pid;
 	uint32_t pt_index;
 	uint32_t ac_index;
-	uint32_t ack;          /* PTL_ACK_REQ or PTL_NOACK_REQ */
+	uint32_t ack;          /* ATOMIC: PTL_ACK_REQ or PTL_NOACK_REQ */
 	uint32_t operation;    /* ATOMIC, FETCH_ATOMIC: ptl_op_t */
 	uint32_t datatype;     /* ATOMIC, FETCH_ATOMIC: ptl_datatype_t */
 	uint32_t zero;

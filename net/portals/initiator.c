@@ -260,17 +260,23 @@ int initiator_brief(struct process_view *view, const struct initiator_args *args
 {
 	struct block_side *started = &view->block->started;
 	struct md *md = md_lookup(view, args->md);
+	uint64_t offset = 0, length;
 	int32_t threshold;
-	uint64_t length;
 
 	if (!md || md->flags != MD_PLAIN || args->operation > MESSAGE_PUT ||
-	    args->length != LENGTH_WHOLE || args->target_pid == ANY_ID)
+	    args->target_pid == ANY_ID)
 		return 0;
 	threshold = md->user.threshold;
 	length = md->room;
+	if (args->length != LENGTH_WHOLE) {
+		offset = args->local_offset;
+		length = args->length;
+		if (!holds(md, offset, length))
+			return 0;
+	}
 	if (threshold == 0 || length > DELIVER_INLINE_BYTES)
 		return 0;
-	if (grant_piece(view, md, 0, length, grant))
+	if (grant_range(view, md, md->user.options, offset, length, 0, grant))
 		return 0;
 	request(view, args, MESSAGE_PUT, length, message);
 	if (threshold > 0)

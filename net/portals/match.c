@@ -89,16 +89,18 @@ static int find_indexed(const struct process_view *view, uint32_t masks_in_use,
 			const struct message *message, struct place *place)
 {
 	uint64_t source = index_source(message->source_nid, message->source_pid);
-	uint32_t number = message->pt_index * PORTAL_MASKS;
+	uint32_t first = message->pt_index * PORTAL_MASKS;
 	int found = DELIVER_DROPPED, result;
 	uint64_t order = ~0ULL;
 
 	if (masks_in_use == 1)
-		return find_in_chain(view, number, message, source, &order, place);
-	for (; masks_in_use; masks_in_use >>= 1, number++) {
-		if (!(masks_in_use & 1))
-			continue;
-		result = find_in_chain(view, number, message, source, &order, place);
+		return find_in_chain(view, first, message, source, &order, place);
+	/* From the last: what was there first is often behind, for what fits nothing else. */
+	while (masks_in_use) {
+		uint32_t number = 31 - (uint32_t)__builtin_clz(masks_in_use);
+
+		masks_in_use &= ~(1u << number);
+		result = find_in_chain(view, first + number, message, source, &order, place);
 		if (result == DELIVER_DAMAGED)
 			return result;
 		if (result == DELIVER_OK)

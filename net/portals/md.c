@@ -45,8 +45,7 @@ int md_check(const struct process_view *view, const struct md_args *args, uint64
 /* Of the flags those that the arguments say, for a descriptor of entry `me`. */
 static uint32_t flags_of(const struct md_args *args, uint32_t me)
 {
-	return me == NO_INDEX && args->eq_handle == EQ_NONE &&
-	       !(args->options & (MD_IOVEC | MD_SPAN)) ?
+	return me == NO_INDEX && args->eq_handle == EQ_NONE && !(args->options & MD_IOVEC) ?
 	       MD_PLAIN : 0;
 }
 

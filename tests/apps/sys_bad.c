@@ -181,11 +181,13 @@ static void portals_closed(void)
 		{ "closed_post", SYS_ME_MD_POST },
 	};
 	static uint64_t zero[32];
-	long at = (long)zero;
+	long at = (long)zero, self = MARGAY_TARGET(margay_process(0).nid, margay_process(0).pid);
 
 	zero[9] = zero[10] = at;           /* where the post's handles would go */
 	for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++)
-		printf("%s: %ld\n", calls[i].name, call(calls[i].number, at, at, at, at, at, at));
+		printf("%s: %ld\n", calls[i].name, call(calls[i].number, at,
+		                                         calls[i].number == SYS_PUT_REGION ? self : at,
+		                                         at, at, at, at));
 }
 
 static void portals_calls(void)

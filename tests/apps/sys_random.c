@@ -187,10 +187,16 @@ static int arguments(long number, uint64_t *a)
 		ac.index = 2 + next() % 70;
 		a[0] = (uint64_t)&ac;
 		return 1;
-	case SYS_PUT_REGION: case SYS_GET_REGION: case SYS_GET_PUT: case SYS_ATOMIC:
-	case SYS_FETCH_ATOMIC:
+	case SYS_GET_REGION: case SYS_GET_PUT: case SYS_ATOMIC: case SYS_FETCH_ATOMIC:
 		operation(&op);
 		a[0] = (uint64_t)&op;
+		return 1;
+	case SYS_PUT_REGION: case SYS_PUT_REGION_ACK:   /* it begins like a margay_region */
+		operation(&op);
+		a[0] = (uint64_t)&op;
+		a[1] = MARGAY_TARGET(op.target_nid, op.target_pid);
+		a[2] = MARGAY_WHERE(op.pt_index, op.ac_index);
+		a[3] = op.match_bits;
 		return 1;
 	case SYS_PUT: case SYS_PUT_ACK: case SYS_GET:
 		a[0] = handle(MD);

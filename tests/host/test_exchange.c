@@ -318,9 +318,15 @@ TEST(brief_puts)
 	other = small(&w, 2100, 8, EQ_NONE);
 	args.md = other, args.target_pid = ANY_ID;
 	CHECK_IS(initiator_brief(&w.views[1], &args, &m, &grant), 0);
-	args.target_pid = 1, args.length = 8;         /* a region */
+	args.target_pid = 1, args.length = 8, args.local_offset = 1;    /* more than it has */
 	CHECK_IS(initiator_brief(&w.views[1], &args, &m, &grant), 0);
 	CHECK_IS(status(&w, 1, STAT_MESSAGES_OUT), 1);
+	args.length = 5, args.local_offset = 3;       /* a region */
+	CHECK_IS(initiator_brief(&w.views[1], &args, &m, &grant), 1);
+	CHECK_IS(grant.offset, 2103);
+	CHECK_IS(grant.bytes, 5);
+	CHECK_IS(m.length, 5);
+	CHECK_IS(status(&w, 1, STAT_MESSAGES_OUT), 2);
 	remove_md(&w, 1, other);
 	remove_md(&w, 1, md);
 	pair_close(&w, &pair);

@@ -1,7 +1,7 @@
 # The libfabric provider: build/lib/libfabric.a, on libfabric's own headers.
 
 OFI_OBJECTS := $(patsubst %.c,build/%.o,$(wildcard lib/ofi/*.c))
-OFI_CFLAGS  := -O2 -g -Wall -Wextra -Werror -ffunction-sections -isystem build/libfabric/include
+OFI_CFLAGS  := -O2 -g -Wall -Wextra -Werror -flto -isystem build/libfabric/include
 
 LIBFABRIC_DEB := libfabric-dev_1.17.0-3_amd64.deb
 LIBFABRIC_SUM := c5ebcf597fd912fdb6a07aa3b21bbfcf1abf016f10add737fa3cc1bf995b5e9c
@@ -20,7 +20,14 @@ build/lib/ofi/%.o: lib/ofi/%.c $(APP_PARTS) build/libfabric/stamp lib/ofi/build.
 	@echo "  CC    $<"
 	@tools/margay cc $(OFI_CFLAGS) -MD -MP -c -o $@ $<
 
-build/lib/libfabric.a: $(OFI_OBJECTS)
+# Joined as one object: the compiler sees across the files, and the library's inner names
+# stay its own.
+build/lib/ofi/joined.o: $(OFI_OBJECTS)
+	@echo "  LD    $@"
+	@$(CC) -O2 -g -r -nostdlib -flto -flto-partition=one -flinker-output=nolto-rel -fno-pic -mcmodel=small -o $@ $^
+	@objcopy --wildcard --keep-global-symbol='fi_*' $@
+
+build/lib/libfabric.a: build/lib/ofi/joined.o
 	@rm -f $@
 	@ar rcs $@ $^
 

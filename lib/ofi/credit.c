@@ -56,6 +56,7 @@ int mfi_credit_open(struct endpoint *ep)
 	for (uint32_t i = 0; i < ranks; i++) {
 		struct peer *peer = &ep->peers[i];
 
+		peer->process = margay_process((int)i);
 		peer->deferred_end = &peer->deferred;
 		peer->limit = peer->granted = peer->told = peer->window = window;
 		ep->limits[i] = window;
@@ -167,7 +168,6 @@ static void shrink(struct endpoint *ep, struct peer *peer)
 void mfi_credit_taken(struct endpoint *ep, uint32_t rank, uint32_t units, uint64_t header,
 		      int returned)
 {
-	const ptl_process_id_t target = margay_process((int)rank);
 	struct peer *peer = &ep->peers[rank];
 
 	learn(peer, HEADER_LIMIT(header));
@@ -184,6 +184,6 @@ void mfi_credit_taken(struct endpoint *ep, uint32_t rank, uint32_t units, uint64
 		return;
 	peer->told = peer->granted;
 	/* Four bytes are read before the call returns; a peer that is dead needs no credit. */
-	PtlPutRegion(ep->plain, (uintptr_t)&peer->told, sizeof(peer->told), PTL_NO_ACK_REQ, target,
-		     PORTAL_CREDIT, 0, 0, (uint64_t)margay_rank() * sizeof(*ep->limits), 0);
+	PtlPutRegion(ep->plain, (uintptr_t)&peer->told, sizeof(peer->told), PTL_NO_ACK_REQ,
+		     peer->process, PORTAL_CREDIT, 0, 0, (uint64_t)margay_rank() * sizeof(*ep->limits), 0);
 }

@@ -249,7 +249,7 @@ void mfi_early_event(struct endpoint *ep, const ptl_event_t *event)
 		mfi_early_deliver(ep, early, rx);
 }
 
-/* The entry behind all others, which takes long messages' headers. */
+/* The entry behind all posted receives, which takes long messages' headers. */
 int mfi_early_open(struct endpoint *ep)
 {
 	const ptl_md_t md = {
@@ -259,12 +259,11 @@ int mfi_early_open(struct endpoint *ep)
 		.user_ptr = &header_only, .eq_handle = ep->queues[QUEUE_EARLY],
 	};
 	ptl_handle_md_t handle;
-	ptl_handle_me_t entry;
 	int error = PtlMEAttach(ep->domain->ni, PORTAL_MESSAGE, anybody, BITS_LONG, ~BITS_LONG,
-				PTL_UNLINK, PTL_INS_AFTER, &entry);
+				PTL_UNLINK, PTL_INS_AFTER, &ep->behind);
 
 	if (error == PTL_OK)
-		error = PtlMDAttach(entry, md, PTL_RETAIN, &handle);
+		error = PtlMDAttach(ep->behind, md, PTL_RETAIN, &handle);
 	return mfi_error(error);
 }
 

@@ -11,7 +11,7 @@
  *   asked     ACK, also of what was discarded      long messages, writes
  *   fetched   REPLY_END                            reads, long messages that came early
  *
- * PORTAL_MESSAGE:  posted receives | anchor | overflow buffers | header only
+ * PORTAL_MESSAGE:  posted receives | header only | overflow buffers
  * PORTAL_PULL:     long messages in pieces | all of memory
  */
 #include "provider.h"
@@ -59,8 +59,8 @@ static int open_descriptors(struct endpoint *ep)
 	return error;
 }
 
-/* The entry by which peers fetch long messages, and the one that posted receives lie before. */
-static int open_entries(struct endpoint *ep)
+/* The entry by which peers fetch long messages. */
+static int open_pull(struct endpoint *ep)
 {
 	const ptl_md_t md = {
 		.length = UINT64_MAX, .threshold = PTL_MD_THRESH_INF,
@@ -72,12 +72,7 @@ static int open_entries(struct endpoint *ep)
 	int error = PtlMEAttach(ep->domain->ni, PORTAL_PULL, anybody, 0, ~0ULL, PTL_UNLINK,
 				PTL_INS_AFTER, &ep->pull);
 
-	if (error == PTL_OK)
-		error = PtlMDAttach(ep->pull, md, PTL_RETAIN, &handle);
-	if (error == PTL_OK)
-		error = PtlMEAttach(ep->domain->ni, PORTAL_MESSAGE, anybody, 0, 0, PTL_RETAIN,
-				    PTL_INS_AFTER, &ep->anchor);
-	return error;
+	return error == PTL_OK ? PtlMDAttach(ep->pull, md, PTL_RETAIN, &handle) : error;
 }
 
 static int open_slots(struct endpoint *ep)
@@ -104,9 +99,10 @@ static int enable(struct endpoint *ep)
 	if (error == PTL_OK)
 		error = open_descriptors(ep);
 	if (error == PTL_OK)
-		error = open_entries(ep);
+		error = open_pull(ep);
 	if (error != PTL_OK)
 		return mfi_error(error);
+ep->inline_bytes = 64;
 #ifdef PTL_SR_INLINE
 	error = PtlNIStatus(ep->domain->ni, PTL_SR_INLINE, &ep->inline_bytes);
 #endif
@@ -115,9 +111,13 @@ static int enable(struct endpoint *ep)
 		error = mfi_early_open(ep);
 	if (!error)
 		error = mfi_credit_open(ep);
-	if (!error)
-		ep->enabled = 1;
-	return error;
+	if (error)
+		return error;
+	/* the general way for what it counts, and for addresses that are no ranks */
+	if (ep->av->map && !ep->send_counter)
+		ep->at_once = 1 + (ep->inline_bytes < EAGER_BYTES ? ep->inline_bytes : EAGER_BYTES);
+	ep->enabled = 1;
+	return 0;
 }
 
 /* ---- the calls ---- */

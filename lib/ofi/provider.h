@@ -209,6 +209,7 @@ struct overflow {
 
 /* What is known of a rank. The counts are of credit units and wrap. */
 struct peer {
+	ptl_process_id_t process;
 	/* as it receives */
 	uint32_t sent;                  /* units that messages to it used up */
 	uint32_t limit;                 /* up to which it lets this side go */
@@ -235,9 +236,10 @@ struct endpoint {
 
 	ptl_handle_eq_t queues[4];      /* by QUEUE_* */
 	ptl_handle_md_t plain, reported, asked, fetched;    /* see endpoint.c */
-	ptl_handle_me_t anchor;         /* posted receives lie before it, early ones behind */
+	ptl_handle_me_t behind;         /* takes long messages' headers: posted receives lie before it */
 	ptl_handle_me_t pull;
 	size_t inline_bytes;            /* of a put that are read when its call returns */
+	size_t at_once;                 /* a message of fewer bytes is sent by send_at_once */
 
 	struct tx *tx;
 	uint16_t tx_free;

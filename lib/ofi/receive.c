@@ -1,6 +1,6 @@
 /*
- * Receives. A posted one is a match entry in front of the anchor: its message
- * lands in the user's buffer while the application computes. A receive whose message
+ * Receives. A posted one is a match entry in front of those for early messages: its
+ * message lands in the user's buffer while the application computes. A receive whose message
  * is there already takes it (early.c). One that finds no free entry waits in the
  * library, in order. Called by the application's one thread.
  */
@@ -271,7 +271,7 @@ static int post_one(struct endpoint *ep, struct rx *rx)
 	} else if (rx->buffer.bytes == 0) {
 		md.options |= PTL_MD_MANAGE_REMOTE;     /* its event tells a long one's origin */
 	}
-	return PtlMEMDPost(ep->domain->ni, ep->anchor, rx->source, rx->bits,
+	return PtlMEMDPost(ep->domain->ni, ep->behind, rx->source, rx->bits,
 			   rx->ignore | BITS_LONG, PTL_UNLINK, PTL_INS_BEFORE, md, PTL_UNLINK,
 			   &rx->entry, &handle, ep->queues[QUEUE_EARLY]);
 }

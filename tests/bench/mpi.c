@@ -1,0 +1,217 @@
+/*
+ * Benchmark of MPI; tests/bench/mpi.py runs it and knows what each figure is for.
+ * One line per figure on stdout: NAME VALUE.
+ *
+ *   mpi latency SIZE ROUNDS    MPI_Send there and back: half, in us
+ *   mpi stream SIZE COUNT      MPI_Isend of COUNT messages, 64 at a time, into receives that are
+ *                              posted: MB/s
+ *   mpi rate COUNT             8-byte messages per second, in windows of 64
+ *   mpi posted N ROUNDS        N receives are posted; N messages come for them from the last to
+ *                              the first: us for one message
+ *   mpi bypass SIZE WORK       figures 5 and 6 of the Portals paper: 10 messages of SIZE bytes each
+ *                              way, WORK ms of computing without a call, and how long MPI_Waitall
+ *                              takes then, in ms
+ *   mpi collective ROUNDS      barrier_us, allreduce8_us
+ *   mpi rma ROUNDS             put_us, get_us, fetch_and_op_us, accumulate_us: 8 bytes and a flush
+ */
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { WINDOW = 64, BATCH = 10 };
+
+static int rank, ranks;
+
+static char *memory(size_t bytes)
+{
+	char *made = malloc(bytes ? bytes : 1);
+
+	if (!made)
+		MPI_Abort(MPI_COMM_WORLD, 1);
+	memset(made, 1, bytes);
+	return made;
+}
+
+static void say(const char *name, double value)
+{
+	if (rank == 0)
+		printf("%s %.6g\n", name, value);
+}
+
+static void latency(int size, int rounds)
+{
+	char *buffer = memory((size_t)size);
+	double start = 0;
+
+	for (int i = -rounds / 10; i < rounds; i++) {
+		if (i == 0)
+			start = MPI_Wtime();
+		if (rank == 0)
+			MPI_Send(buffer, size, MPI_BYTE, 1, 0, MPI_COMM_WORLD);
+		MPI_Recv(buffer, size, MPI_BYTE, 1 - rank, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+		if (rank == 1)
+			MPI_Send(buffer, size, MPI_BYTE, 0, 0, MPI_COMM_WORLD);
+	}
+	say("half_rtt_us", (MPI_Wtime() - start) / rounds / 2 * 1e6);
+	free(buffer);
+}
+
+/* COUNT messages in windows; the receiver posts a window before it lets the sender begin. */
+static double windows(int size, int count)
+{
+	int slots = (size_t)WINDOW * (size_t)size > (16u << 20) ? (16 << 20) / size : WINDOW;
+	char *buffer = memory((size_t)slots * (size_t)size);
+	MPI_Request requests[WINDOW];
+	double start;
+
+	MPI_Barrier(MPI_COMM_WORLD);
+	start = MPI_Wtime();
+	for (int done = 0; done < count; done += slots) {
+		for (int i = 0; i < slots; i++) {
+			char *at = buffer + (size_t)i * (size_t)size;
+
+			if (rank == 1)
+				MPI_Irecv(at, size, MPI_BYTE, 0, 0, MPI_COMM_WORLD, &requests[i]);
+			else
+				MPI_Isend(at, size, MPI_BYTE, 1, 0, MPI_COMM_WORLD, &requests[i]);
+		}
+		MPI_Waitall(slots, requests, MPI_STATUSES_IGNORE);
+	}
+	if (rank == 1)
+		MPI_Send(0, 0, MPI_BYTE, 0, 1, MPI_COMM_WORLD);
+	else
+		MPI_Recv(0, 0, MPI_BYTE, 1, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+	free(buffer);
+	return (MPI_Wtime() - start) / ((count + slots - 1) / slots * slots);
+}
+
+static void posted(int n, int rounds)
+{
+	MPI_Request *requests = (MPI_Request *)memory((size_t)n * sizeof(*requests));
+	char *buffer = memory((size_t)n * 8);
+	double spent = 0;
+
+	for (int round = 0; round < rounds; round++) {
+		if (rank == 1)
+			for (int i = 0; i < n; i++)
+				MPI_Irecv(buffer + i * 8, 8, MPI_BYTE, 0, i, MPI_COMM_WORLD, &requests[i]);
+		MPI_Barrier(MPI_COMM_WORLD);
+		spent -= MPI_Wtime();
+		if (rank == 1)
+			MPI_Waitall(n, requests, MPI_STATUSES_IGNORE);
+		else
+			for (int i = n - 1; i >= 0; i--)
+				MPI_Send(buffer, 8, MPI_BYTE, 1, i, MPI_COMM_WORLD);
+		MPI_Barrier(MPI_COMM_WORLD);
+		spent += MPI_Wtime();
+	}
+	say("us", spent / rounds / n * 1e6);
+	free(requests);
+	free(buffer);
+}
+
+static void compute(double seconds)
+{
+	double end = MPI_Wtime() + seconds;
+
+	while (MPI_Wtime() < end)
+		for (volatile int i = 0; i < 1000; i++)
+			;
+}
+
+static void bypass(int size, double work)
+{
+	char *buffer = memory((size_t)size * 2 * BATCH);
+	MPI_Request requests[2 * BATCH];
+	double start;
+
+	for (int i = 0; i < BATCH; i++)
+		MPI_Irecv(buffer + (size_t)i * (size_t)size, size, MPI_BYTE, 1 - rank, i, MPI_COMM_WORLD,
+			  &requests[i]);
+	MPI_Barrier(MPI_COMM_WORLD);
+	for (int i = 0; i < BATCH; i++)
+		MPI_Isend(buffer + (size_t)(BATCH + i) * (size_t)size, size, MPI_BYTE, 1 - rank, i,
+			  MPI_COMM_WORLD, &requests[BATCH + i]);
+	compute(work / 1000);
+	start = MPI_Wtime();
+	MPI_Waitall(2 * BATCH, requests, MPI_STATUSES_IGNORE);
+	say("wait_ms", (MPI_Wtime() - start) * 1000);
+	MPI_Barrier(MPI_COMM_WORLD);
+	free(buffer);
+}
+
+static void collective(int rounds)
+{
+	long in = rank, out;
+	double start;
+
+	MPI_Barrier(MPI_COMM_WORLD);
+	start = MPI_Wtime();
+	for (int i = 0; i < rounds; i++)
+		MPI_Barrier(MPI_COMM_WORLD);
+	say("barrier_us", (MPI_Wtime() - start) / rounds * 1e6);
+	start = MPI_Wtime();
+	for (int i = 0; i < rounds; i++)
+		MPI_Allreduce(&in, &out, 1, MPI_LONG, MPI_SUM, MPI_COMM_WORLD);
+	say("allreduce8_us", (MPI_Wtime() - start) / rounds * 1e6);
+}
+
+static void rma(int rounds)
+{
+	long *base, value = 1, result;
+	double start;
+	MPI_Win win;
+
+	MPI_Win_allocate(1 << 16, sizeof(long), MPI_INFO_NULL, MPI_COMM_WORLD, &base, &win);
+	MPI_Win_lock_all(0, win);
+#define MEASURE(name, call) \
+	MPI_Barrier(MPI_COMM_WORLD); \
+	start = MPI_Wtime(); \
+	if (rank == 0) \
+		for (int i = 0; i < rounds; i++) { \
+			call; \
+			MPI_Win_flush(1, win); \
+		} \
+	say(name, (MPI_Wtime() - start) / rounds * 1e6)
+	MEASURE("put_us", MPI_Put(&value, 1, MPI_LONG, 1, 0, 1, MPI_LONG, win));
+	MEASURE("get_us", MPI_Get(&result, 1, MPI_LONG, 1, 0, 1, MPI_LONG, win));
+	MEASURE("fetch_and_op_us", MPI_Fetch_and_op(&value, &result, MPI_LONG, 1, 8, MPI_SUM, win));
+	MEASURE("accumulate_us",
+		MPI_Accumulate(&value, 1, MPI_LONG, 1, 16, 1, MPI_LONG, MPI_SUM, win));
+	MPI_Barrier(MPI_COMM_WORLD);
+	MPI_Win_unlock_all(win);
+	MPI_Win_free(&win);
+}
+
+int main(int argc, char **argv)
+{
+	const char *what = argc > 1 ? argv[1] : "";
+	int first = argc > 2 ? atoi(argv[2]) : 0, second = argc > 3 ? atoi(argv[3]) : 0;
+
+	MPI_Init(&argc, &argv);
+	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+	MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+	if (!strcmp(what, "latency") && argc == 4) {
+		latency(first, second);
+	} else if (!strcmp(what, "stream") && argc == 4) {
+		windows(first, second / 10);
+		say("MBps", first / windows(first, second) / 1e6);
+	} else if (!strcmp(what, "rate") && argc == 3) {
+		windows(8, first / 10);
+		say("per_s", 1 / windows(8, first));
+	} else if (!strcmp(what, "posted") && argc == 4) {
+		posted(first, second);
+	} else if (!strcmp(what, "bypass") && argc == 4) {
+		bypass(first, atof(argv[3]));
+	} else if (!strcmp(what, "collective") && argc == 3) {
+		collective(first);
+	} else if (!strcmp(what, "rma") && argc == 3) {
+		rma(first);
+	} else {
+		fprintf(stderr, "mpi: see the head of tests/bench/mpi.c\n");
+		MPI_Abort(MPI_COMM_WORLD, 2);
+	}
+	MPI_Finalize();
+	return 0;
+}

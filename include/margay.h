@@ -8,6 +8,7 @@
  */
 #ifndef MARGAY_H
 #define MARGAY_H
+#include <margay/notes.h>
 #include <portals3.h>
 #include <stdint.h>
 
@@ -34,6 +35,25 @@ ptl_process_id_t margay_process(int rank);
  * or -1 with errno EFAULT or EINVAL. One system call.
  */
 int margay_counters(uint64_t *values, int count);
+
+/*
+ * At file level, once in a file: this program's event queues have `slots` slots altogether,
+ * 64 to 32768, instead of 8192; of several the largest counts. Each takes 160 bytes of kernel
+ * memory on each node. `margay run --event-slots` overrides it. No code: a note in the
+ * image, which the launcher and the kernel read. What there is, PTL_SR_EVENT_SLOTS says.
+ */
+#define MARGAY_EVENT_SLOTS(slots) \
+	MARGAY_STATIC_ASSERT((slots) >= MARGAY_EVENT_SLOTS_LEAST && \
+	                     (slots) <= MARGAY_EVENT_SLOTS_MOST, "event slots: 64 to 32768"); \
+	static const struct margay_note margay_event_slots \
+		__attribute__((section(".note.margay.event_slots"), used, aligned(4))) = \
+		{ sizeof MARGAY_NOTE_NAME, 4, MARGAY_NOTE_EVENT_SLOTS, MARGAY_NOTE_NAME, slots }
+
+#ifdef __cplusplus
+#define MARGAY_STATIC_ASSERT(condition, text) static_assert(condition, text)
+#else
+#define MARGAY_STATIC_ASSERT(condition, text) _Static_assert(condition, text)
+#endif
 
 /*
  * Prints where this process is, as the report of a fault does: one line for each

@@ -209,8 +209,8 @@ int PtlMEMDPost(ptl_handle_ni_t ni, ptl_handle_me_t base, ptl_process_id_t match
  * A queue for at least `count` events, circular: who reads too late loses the
  * oldest ones and is told (PTL_EQ_DROPPED). A full queue rejects no put and no
  * get; it discards replies. `handler` (above) may be PTL_EQ_HANDLER_NONE.
- * PTL_NI_INVALID; PTL_NO_SPACE: queues, or slots (8192 of all together [M]); also
- * for a count of 0. [3.3]
+ * PTL_NI_INVALID; PTL_NO_SPACE: queues, or slots (8192 of all together, or as
+ * MARGAY_EVENT_SLOTS of <margay.h> says [M]); also for a count of 0. [3.3]
  */
 int PtlEQAlloc(ptl_handle_ni_t ni, ptl_size_t count, ptl_eq_handler_t handler,
 	       ptl_handle_eq_t *eq);

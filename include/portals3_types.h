@@ -235,6 +235,11 @@ enum {
 	PTL_SR_NID, PTL_SR_PID,             /* this process's ids: PtlGetId, PtlGetUid ... */
 	PTL_SR_UID, PTL_SR_JID,
 	PTL_SR_PIECE_USED, PTL_SR_PIECE_HIGH, /* pieces of PTL_MD_IOVEC descriptors */
+	PTL_SR_EVENT_SLOTS,                 /* not a counter: slots of all event queues together */
+	PTL_SR_INLINE,                      /* not a counter: when PtlPut, PtlPutRegion or PtlAtomic
+	                           returns that sends at most so many bytes, they have been
+	                           read, whatever becomes of the message: the source may be
+	                           changed, before SEND_END too. All ones: any number */
 	PTL_SR_COUNT
 };
 

@@ -45,7 +45,6 @@ static uint64_t heard_before_ns;   /* and the same of that */
 static uint64_t leisure_ns = LEISURE_NS; /* that, while frames come and go quickly */
 static bool flooded;               /* frames are left that nobody will interrupt for */
 
-static const struct block_limits limits = BLOCK_DEFAULT_LIMITS;
 
 static void interrupts(bool on)
 {
@@ -97,7 +96,7 @@ void link_frames_start(void)
 	config.check_payload = parameters.crc;
 	config.keyed = parameters.keyed;
 	memcpy(config.key, parameters.key, sizeof(config.key));
-	bytes = frames_bytes(&config, &limits);
+	bytes = frames_bytes(&config, &own_view()->limits);
 	link_frames = frames_open(memory_take(bytes, PAGE_BYTES), &config, nic, bulk,
 				  own_view(), 0);
 	if (!link_frames)

@@ -16,6 +16,7 @@
 #include "node.h"
 #include "panic.h"
 #include "parameters.h"
+#include "portals.h"
 #include "process.h"
 #include "time.h"
 #include "upcall.h"
@@ -33,8 +34,6 @@ uint32_t link_near_first, link_near_nodes;
 static struct process_view *peers; /* of near nodes by id; block is null until first used */
 static struct process_view **reached; /* of each near node that was reached, and lives */
 static struct shm_member member;
-
-static const struct block_limits limits = BLOCK_DEFAULT_LIMITS;
 
 /* ---- the port of net/shm/ ---- */
 
@@ -119,7 +118,8 @@ static bool meet(uint32_t nid)
 	view.memory = slice + node.region->segment_offset;
 	view.bytes = node.region->segment_bytes;
 	view.transport = region_node(node.region, nid);
-	view_init(&view, slice + node.region->block_offset, node.region->block_bytes, &limits);
+	view_init(&view, slice + node.region->block_offset, node.region->block_bytes,
+	          portals_limits());
 	if (!view_check(&view))
 		return false;
 	count(COUNTER_PEER_BYTES, sizeof(*peer));
@@ -268,13 +268,15 @@ void link_start(void)
 		.base = APP_BASE, .seed = parameters.seed ? parameters.seed : cpu_random(),
 		.job = { .first_nid = node.id - process->rank, .processes = node.size,
 		         .launched = node.region != 0 },
+		/* the near transport copies within the call, frames keep what is short */
+		.inline_bytes = parameters.frames ? DELIVER_INLINE_BYTES : UINT64_MAX,
 	};
 	link_near_first = parameters.frames ? node.id : 0;
 	link_near_nodes = parameters.frames ? 1 : node.size;
-	if (view_init(view, process->block.pointer, process->block.bytes, &limits))
+	if (view_init(view, process->block.pointer, process->block.bytes, portals_limits()))
 		panic("a process block needs %lu bytes, and the region keeps %lu for it: "
 		      "image and launcher are of different versions, build both again",
-		      block_bytes(&limits), process->block.bytes);
+		      block_bytes(portals_limits()), process->block.bytes);
 	if (link_near_nodes > 1)
 		peers = memory_take(node.size * sizeof(*peers), PAGE_BYTES);
 	reached = memory_take(link_near_nodes * sizeof(*reached), PAGE_BYTES);

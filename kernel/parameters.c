@@ -142,6 +142,7 @@ static bool set_number(const char *key, const char *value)
 		{ "n", &parameters.size }, { "jid", &parameters.jid }, { "uid", &parameters.uid },
 		{ "cards", &parameters.cards }, { "incarnation", &parameters.incarnation },
 		{ "watchdog_us", &parameters.watchdog_us }, { "mtu", &parameters.mtu },
+		{ "event_slots", &parameters.event_slots },
 		{ "tmp_mb", &parameters.tmp_mb }, { "patience", &parameters.patience }, { "longest", &parameters.longest },
 	};
 

@@ -38,6 +38,7 @@ struct parameters {
 	bool     stats;
 	bool     stay;             /* at the end the machine stays on, halted */
 	uint64_t stack_bytes;      /* 0: the kernel chooses */
+	uint32_t event_slots;      /* of a process; 0: as the image's note says */
 	uint64_t ecam;             /* PCI configuration space, 0 unknown */
 	uint32_t cards;            /* network cards that the node has */
 	uint32_t patience;         /* s since boot in which other boards may be switched on */

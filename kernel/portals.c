@@ -12,16 +12,21 @@
 #include "portals.h"
 
 #include <margay/abi.h>
+#include <margay/notes.h>
 #include <portals3.h>
 
 #include "../net/portals/ac.h"
 #include "console.h"
+#include "image.h"
 #include "link_frames.h"
 #include "link_shm.h"
 #include "membership.h"
 #include "memory.h"
 #include "node.h"
+#include "panic.h"
+#include "parameters.h"
 #include "process.h"
+#include "string.h"
 #include "syscall.h"
 #include "time.h"
 #include "uaccess.h"
@@ -31,9 +36,45 @@
 #define STOP_NS    10000000000UL   /* for operations under way, at PtlNIFini and the like */
 #define SLOWEST_NS 1000UL          /* and for each byte of theirs that cards carry */
 
-static const struct block_limits limits = BLOCK_DEFAULT_LIMITS;
+static struct block_limits limits = BLOCK_DEFAULT_LIMITS;
 
 /* ---- start and stop ---- */
+
+const struct block_limits *portals_limits(void)
+{
+	return &limits;
+}
+
+/* The most that a note of the image asks for (MARGAY_EVENT_SLOTS in <margay.h>), or 0. */
+static uint32_t noted_slots(void)
+{
+	static const char vendor[8] = MARGAY_NOTE_NAME;
+	uint32_t most = 0;
+
+	for (const uint8_t *at = margay_notes; at + sizeof(struct margay_note) <= margay_notes_end;) {
+		const struct margay_note *note = (const struct margay_note *)at;
+
+		if (note->type == MARGAY_NOTE_EVENT_SLOTS && note->bytes == sizeof(note->value) &&
+		    !memcmp(note->name, vendor, sizeof(vendor)) && note->value > most)
+			most = note->value;
+		at += sizeof(*note); /* all of them are of this size: linker.ld */
+	}
+	return most;
+}
+
+/* The command line says it, or the image, or nobody. */
+static void choose_slots(void)
+{
+	uint32_t slots = parameters.event_slots ? parameters.event_slots : noted_slots();
+
+	if (!slots)
+		return;
+	if (slots < MARGAY_EVENT_SLOTS_LEAST || slots > MARGAY_EVENT_SLOTS_MOST)
+		panic("%u event slots are asked for by %s: %u to %u are possible", slots,
+		      parameters.event_slots ? "the command line" : "the image's note",
+		      MARGAY_EVENT_SLOTS_LEAST, MARGAY_EVENT_SLOTS_MOST);
+	limits.slots = slots;
+}
 
 /* The part of the block that the application may read. */
 static void map_events(void)
@@ -47,6 +88,7 @@ static void map_events(void)
 
 void portals_start(void)
 {
+	choose_slots();
 	if (!node.region) {
 		uint64_t bytes = block_bytes(&limits);
 		uint8_t *block = memory_take(bytes, BLOCK_PAGE);

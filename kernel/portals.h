@@ -11,6 +11,10 @@
 
 #include "process.h"
 
+/* How many of each object this job's blocks have: constant from portals_start on. All nodes
+ * of a job run one image with one command line, so they have the same. */
+const struct block_limits *portals_limits(void);
+
 /* Bring node.counters up to date with the process block's. */
 void portals_count(void);
 

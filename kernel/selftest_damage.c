@@ -156,11 +156,10 @@ static void lock(void)
 
 static void block(void)
 {
-	static const struct block_limits limits = BLOCK_DEFAULT_LIMITS;
 	uint8_t *block = block_of(victim());
 	struct block_layout layout;
 
-	block_layout(&limits, &layout);
+	block_layout(&own_view()->limits, &layout);
 	const uint64_t parts[] = { layout.portals, layout.acs, layout.mes, layout.mds, layout.eqs,
 	                           layout.ops, layout.pieces, layout.chains, layout.slots };
 
@@ -274,11 +273,10 @@ static bool has_ended(void *unused)
 
 static void pin_descriptors(void)
 {
-	static const struct block_limits limits = BLOCK_DEFAULT_LIMITS;
 	struct block_layout layout;
 	struct md *mds;
 
-	block_layout(&limits, &layout);
+	block_layout(&own_view()->limits, &layout);
 	mds = (struct md *)(block_of(0) + layout.mds);
 	for (unsigned i = 0; i < POOL_BYTES / sizeof(*mds); i++)
 		if (HANDLE_KIND(__atomic_load_n(&mds[i].handle, __ATOMIC_RELAXED)) == KIND_MD)

@@ -37,12 +37,13 @@ def layout() -> Layout:
 
 
 @given(nodes=st.integers(1, 1024), mem=st.integers(1, 9000),
-       sizes=st.lists(st.integers(0, 10 ** 7), max_size=5))
-def test_plan(nodes, mem, sizes):
+       sizes=st.lists(st.integers(0, 10 ** 7), max_size=5),
+       slots=st.sampled_from((0, 64, 100, 8192, 32768)))
+def test_plan(nodes, mem, sizes, slots):
     """What net/shm/region.c checks, for every job."""
     layout = Layout(BUILD / "region.json")
     try:
-        plan = Plan(layout, nodes, mem * MB, sizes)
+        plan = Plan(layout, nodes, mem * MB, sizes, slots)
     except MargayError as error:
         assert nodes * mem * MB > 1 << 36 and "--mem" in error.cure
         return
@@ -57,7 +58,8 @@ def test_plan(nodes, mem, sizes):
         assert offset % 4096 == 0 and offset >= end
         end = offset + size
     assert end <= plan.stdin_ring and plan.stdin_ring + plan.stdin_bytes <= plan.slices
-    assert plan.block_bytes >= layout["BLOCK_BYTES"]
+    slots = slots or layout["EVENT_SLOTS"]
+    assert plan.block_bytes >= layout["BLOCK_SLOTS"] + slots * layout["EVENT_SLOT_BYTES"]
     assert plan.block_offset + plan.block_bytes <= plan.console_offset
     assert plan.console_offset + plan.console_bytes <= plan.segment_offset
     data = plan.console_bytes - layout.size("region_ring")

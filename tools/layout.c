@@ -43,6 +43,7 @@ static void field(const char *name, size_t offset, size_t bytes)
 static void constants(void)
 {
 	const struct block_limits limits = BLOCK_DEFAULT_LIMITS;
+	struct block_layout layout;
 
 	open_object("constants");
 	NUMBER(REGION_MAGIC);
@@ -66,7 +67,10 @@ static void constants(void)
 	NUMBER(STREAM_STATS);
 	NUMBER(STREAM_LOCKS);
 	NUMBER(STREAM_OUT_FILE);
-	number("BLOCK_BYTES", block_bytes(&limits));
+	block_layout(&limits, &layout);
+	number("BLOCK_SLOTS", layout.slots); /* where a block's event slots are: its last part */
+	number("EVENT_SLOTS", limits.slots);
+	NUMBER(EVENT_SLOT_BYTES);
 	close_object();
 }
 

@@ -259,6 +259,8 @@ int block_status(const struct process_view *view, uint64_t index, uint64_t *valu
 	} else if (index < STAT_NID) {
 		pools += (index - STAT_COUNTERS) / 2;
 		*value = (index - STAT_COUNTERS) % 2 ? pools->high : pools->used;
+	} else if (index >= STAT_EVENT_SLOTS) {
+		*value = index == STAT_INLINE ? view->inline_bytes : view->limits.slots;
 	} else if (index >= STAT_PIECE_USED) {
 		pools += POOL_PIECE;
 		*value = index == STAT_PIECE_USED ? pools->used : pools->high;

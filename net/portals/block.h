@@ -117,6 +117,8 @@ enum block_register {
 	STAT_NID, STAT_PID,    /* the owner's identity, from the view */
 	STAT_UID, STAT_JID,
 	STAT_PIECE_USED, STAT_PIECE_HIGH,
+	STAT_EVENT_SLOTS,      /* the next two are constant, from the view */
+	STAT_INLINE,
 	STAT_COUNT
 };
 

@@ -63,6 +63,8 @@ struct process_view {
 	uint32_t nid, pid;          /* the owner */
 	uint32_t uid, jid;
 	struct barrier_job job;
+	uint64_t inline_bytes;      /* of the owner's view: a send of so many bytes has been read when
+	                               the call that starts it returns, over any transport of its */
 	void *transport;            /* the near transport's own, of this peer */
 	uint64_t seed;              /* for block_init, of the owner's view: a number that nothing
 	                               outside the job knows; fixed where runs are repeated */

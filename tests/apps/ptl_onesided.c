@@ -434,13 +434,69 @@ static void case_copied(struct roles *r)
 		EQUAL(PtlMEUnlink(me), PTL_OK);
 }
 
+/* [M]: what a put or an atomic operation sends has been read when the call returns, if it is no
+ * more than the interface says, from any kind of descriptor and with as many under way as can be. */
+static void case_inline(struct roles *r)
+{
+	enum { SLOTS_ = 60, MOST_ = 4096, KINDS = 5 };
+	static char window[SLOTS_ * MOST_], sent[MOST_], got[SLOTS_ * MOST_];
+	ptl_sr_value_t most = status(r, PTL_SR_INLINE);
+	size_t bytes = most < MOST_ ? most : MOST_;
+	ptl_handle_me_t me = 0;
+
+	if (r->target)
+		me = attach(r, 1, 0, memory(window, sizeof window, PTL_MD_THRESH_INF, REMOTE,
+		                            PTL_EQ_NONE), PTL_RETAIN);
+	meet(r);
+	if (r->initiator) {
+		ptl_md_iovec_t pieces[2] = { { sent, bytes / 3 }, { sent + bytes / 3, bytes - bytes / 3 } };
+		ptl_handle_md_t md[KINDS], fetch;
+
+		EQUAL(PtlMDBind(r->job.ni, memory(sent, bytes, PTL_MD_THRESH_INF, 0, PTL_EQ_NONE),
+		                PTL_RETAIN, &md[0]), PTL_OK);
+		EQUAL(PtlMDBind(r->job.ni, memory(pieces, 2, PTL_MD_THRESH_INF, PTL_MD_IOVEC,
+		                                  PTL_EQ_NONE), PTL_RETAIN, &md[1]), PTL_OK);
+		EQUAL(PtlMDBind(r->job.ni, memory(NULL, UINT64_MAX, PTL_MD_THRESH_INF, PTL_MD_SPAN,
+		                                  PTL_EQ_NONE), PTL_RETAIN, &md[2]), PTL_OK);
+		EQUAL(PtlMDBind(r->job.ni, memory(sent, bytes, PTL_MD_THRESH_INF,
+		                                  PTL_MD_EVENT_END_DISABLE, r->own), PTL_RETAIN, &md[3]),
+		      PTL_OK);
+		md[4] = md[0];         /* an atomic operation */
+		fetch = bind(r, got, sizeof got, PTL_MD_THRESH_INF);
+		for (int i = 0; i < SLOTS_; i++) {
+			int kind = i % KINDS;
+			ptl_size_t at = kind == 2 ? (uintptr_t)sent : 0;
+
+			memset(sent, i + 1, bytes);
+			if (kind == 4)
+				EQUAL(PtlAtomic(md[4], 0, 64, PTL_NO_ACK_REQ, r->to, PT, 0, 1,
+				                (ptl_size_t)i * MOST_, 0, PTL_SWAP, PTL_UINT64_T), PTL_OK);
+			else
+				EQUAL(PtlPutRegion(md[kind], at, bytes, PTL_NO_ACK_REQ, r->to, PT, 0, 1,
+				                   (ptl_size_t)i * MOST_, 0), PTL_OK);
+			memset(sent, 0x7f, bytes);
+		}
+		EQUAL(PtlGet(fetch, r->to, PT, 0, 1, 0), PTL_OK);
+		expect(r->own, PTL_EVENT_REPLY_END);
+		for (int i = 0; i < SLOTS_; i++)
+			for (size_t j = 0; j < (i % KINDS == 4 ? 64 : bytes); j++)
+				EQUAL(got[i * MOST_ + j], i + 1);
+		for (int kind = 0; kind < 4; kind++)
+			EQUAL(PtlMDUnlink(md[kind]), PTL_OK);
+		EQUAL(PtlMDUnlink(fetch), PTL_OK);
+	}
+	meet(r);
+	if (r->target)
+		EQUAL(PtlMEUnlink(me), PTL_OK);
+}
+
 int main(void)
 {
 	static const struct test_case cases[] = {
 		{ "regions", case_regions }, { "arguments", case_arguments },
 		{ "atomic_arguments", case_atomic_arguments }, { "getput", case_getput },
 		{ "atomics", case_atomics }, { "atomic_events", case_atomic_events },
-		{ "copied", case_copied },
+		{ "copied", case_copied }, { "inline", case_inline },
 	};
 	static struct roles roles;
 

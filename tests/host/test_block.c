@@ -195,3 +195,17 @@ TEST(block_status_registers)
 	CHECK_IS(block_status(&w.views[0], 1ULL << 32, &value), PORTALS_SR_INDEX_INVALID);
 	world_close(&w);
 }
+
+/* What the view says: no damage of the block changes it. */
+TEST(block_registers_of_the_view)
+{
+	struct world w;
+
+	world_open(&w, &small_limits);
+	w.views[0].inline_bytes = 64;
+	w.views[0].block->limits.slots = 7;
+	CHECK_IS(status(&w, 0, STAT_EVENT_SLOTS), 64);
+	CHECK_IS(status(&w, 0, STAT_INLINE), 64);
+	CHECK_IS(status(&w, 1, STAT_INLINE), 0);
+	world_drop(&w);
+}

@@ -62,6 +62,7 @@ static void world_reset(void)
 		free(view->block);
 		*view = (struct process_view){ .memory = malloc(BYTES), .bytes = BYTES, .base = BASE,
 					       .nid = p, .pid = 1, .uid = 1000 + p, .jid = 7,
+					       .inline_bytes = 99,
 					       .usable = { DATA, HOLE, STACK } };
 		for (uint32_t i = 0; i < BYTES; i++)
 			view->memory[i] = (uint8_t)(i * 7 + i / 251 + p * 85 + 1);

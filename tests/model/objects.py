@@ -18,6 +18,7 @@ DATA, HOLE, STACK = 600, 2304, 2432   # [HOLE, STACK) not use: the readers' word
 ANY = 0xffffffff           # every wildcard
 SLOTS = 256                # event slots of all queues
 PIECES = 24                # pieces of all iovec descriptors
+INLINE_BYTES = 99          # what the view says, for its register
 
 (OK, FAIL, NO_INIT, NO_SPACE, SEGV, AC_INDEX_INVALID, EQ_INVALID, HANDLE_INVALID, IFACE_INVALID,
  MD_INVALID, ME_INVALID, NI_INVALID, PID_INVALID, PROCESS_INVALID, PT_INDEX_INVALID,
@@ -196,7 +197,8 @@ class Owner:
         used = self.used()
         self.high = [max(pair) for pair in zip(used, self.high)]
         pools = [value for pair in zip(used, self.high) for value in pair]
-        return [*self.counters, *pools[:8], self.nid, self.pid, self.uid, self.jid, *pools[8:]]
+        return [*self.counters, *pools[:8], self.nid, self.pid, self.uid, self.jid, *pools[8:],
+                self.slots, INLINE_BYTES]
 
     def register(self, index: int) -> tuple:
         registers = self.status()

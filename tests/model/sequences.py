@@ -514,7 +514,7 @@ class Sequence:
         word = next_ + self.pick((-1, 0, 1, 100, -100, -17, 1 << 63, -1 << 62))
         yield self.pick((("eq_scribble", p, queue, self.below(2), word % (1 << 64)),
                          ("alive", p, self.handle(live)),
-                         ("register", p, self.pick((0, 8, 21, 22, 23, 24, ANY, WHOLE))),
+                         ("register", p, self.pick((0, 8, 21, 22, 23, 24, 25, ANY, WHOLE))),
                          ("begin", p, self.new(), 1, *barrier),
                          ("inline", p, self.new(), 0, *barrier), ("barrier", p)))
 

@@ -57,8 +57,9 @@ def probe_node(job: RunOptions, layout: Layout, qemu: str, spawn: str, image: Im
     from .region import Region
     options = RunOptions()
     options.app, options.mem, options.stack = job.app, job.mem, job.stack
+    options.event_slots = job.event_slots
     options.machine, options.env = job.machine, ["MARGAY_PROBE=1"]
-    region = Region(layout, Plan(layout, 1, options.mem, []), [])
+    region = Region(layout, Plan(layout, 1, options.mem, [], options.event_slots or image.event_slots), [])
     bells = Doorbell(1, region.fd)
     null_fd = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
     node = Node(0)

@@ -10,6 +10,7 @@ import struct
 from pathlib import Path
 
 from .errors import MargayError
+from .options import LEAST_SLOTS, MOST_SLOTS
 
 TYPE_CHECKING = False         # typing is slow to import
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ _SECTION = struct.Struct("<IIQQQQIIQQ")
 _PT_LOAD, _PT_NOTE, _SHT_NOTE = 1, 4, 7
 _PT_GNU_STACK, _PF_X = 0x6474e551, 1
 _NOTE_NAME = b"Margay\0"
+_NOTE_IMAGE, _NOTE_EVENT_SLOTS = 1, 2
 _MULTIBOOT = struct.pack("<I", 0x1BADB002)
 
 
@@ -50,6 +52,7 @@ class Image:
                 data = file.read()
         except OSError as error:
             raise MargayError(f"{path}: {error.strerror}", _missing(path)) from None
+        self.event_slots = 0      # that the program asks for (MARGAY_EVENT_SLOTS), or 0
         self.app_bytes = 0        # of the application's program, data and bss in the segment
         self._inspect(path, data)
         self.boot_bytes = _boot_bytes(data) or len(data)
@@ -81,9 +84,30 @@ class Image:
             entry = _at(_SECTION, data, shoff + index * shentsize)
             if entry is not None and entry[1] == _SHT_NOTE:
                 notes.append(data[entry[4]:entry[4] + entry[5]])
-        if not any(_NOTE_NAME in note for note in notes):
+        values = [note for part in notes for note in _notes(part)]
+        if not any(kind == _NOTE_IMAGE for kind, _ in values):
             raise MargayError(f"{path} was not linked by margay cc (it lacks the note that "
                               "says so), so no node can boot it", CURE)
+        self.event_slots = max((value for kind, value in values if kind == _NOTE_EVENT_SLOTS),
+                               default=0)
+        if self.event_slots and not LEAST_SLOTS <= self.event_slots <= MOST_SLOTS:
+            raise MargayError(f"{path} asks for {self.event_slots} event slots (MARGAY_EVENT_SLOTS); "
+                              f"{LEAST_SLOTS} to {MOST_SLOTS} are possible",
+                              "link it again with a number that is possible")
+
+
+def _notes(data: bytes) -> list[tuple[int, int]]:
+    """Those of vendor Margay: type and value."""
+    found, at = [], 0
+    while (head := _at(struct.Struct("<III"), data, at)) is not None:
+        name_bytes, value_bytes, kind = head
+        name = at + 12
+        value = name + (name_bytes + 3) // 4 * 4
+        if data[name:name + name_bytes] == _NOTE_NAME and value_bytes >= 4 and \
+                (number := _at(struct.Struct("<I"), data, value)) is not None:
+            found.append((kind, number[0]))
+        at = value + (value_bytes + 3) // 4 * 4
+    return found
 
 
 def finish_image(path: str, code_on_stack: bool) -> None:

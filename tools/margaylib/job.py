@@ -52,7 +52,8 @@ class Job:
         self.switch = switch
         self.id = os.getpid()
         sizes = read_sizes(options.files)
-        self.plan = Plan(layout, options.nodes, options.mem, sizes)
+        self.plan = Plan(layout, options.nodes, options.mem, sizes,
+                         options.event_slots or image.event_slots)
         self.region = Region(layout, self.plan, options.files)
         if options.output_dir:
             make_folder(options.output_dir)

@@ -46,7 +46,7 @@ class Plan:
     """Offsets of everything in one region. `header()` gives the header's fields."""
 
     def __init__(self, layout: Layout, nodes: int, segment: int,
-                 file_sizes: list[int]) -> None:
+                 file_sizes: list[int], event_slots: int = 0) -> None:
         align = layout["REGION_ALIGN"]
         ring = layout.size("region_ring")
         self.nodes = nodes
@@ -63,7 +63,8 @@ class Plan:
         self.slices = aligned(end + self.stdin_bytes, align)
 
         self.block_offset = 0
-        self.block_bytes = aligned(layout["BLOCK_BYTES"], PAGE)
+        slots = event_slots or layout["EVENT_SLOTS"]
+        self.block_bytes = aligned(layout["BLOCK_SLOTS"] + slots * layout["EVENT_SLOT_BYTES"], PAGE)
         self.console_offset = self.block_bytes
         self.console_bytes = ring + CONSOLE_DATA
         self.segment_offset = aligned(self.console_offset + self.console_bytes, align)

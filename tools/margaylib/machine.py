@@ -58,6 +58,8 @@ def kernel_line(options: RunOptions, rank: int, job: int, uid: int, life: int = 
             *link_keys(options, life), ("jid", str(job)), ("uid", str(uid)),
             ("stack", str(options.stack_bytes)), ("exitport", hex(EXIT_PORT)),
             ("seed", str(handle_seed(options, rank, life)))]
+    if options.event_slots:
+        keys.append(("event_slots", str(options.event_slots)))
     if options.stats or options.json:
         keys.append(("stats", "1"))
     keys += folders.kernel_keys(options)

@@ -16,6 +16,7 @@ MOST_ARGS = 1024              # the kernel's PARAMETER_ARGS, the application's n
 MOST_ENV = 256                # the kernel's PARAMETER_ENV
 MOST_PATIENCE = 1 << 31      # seconds: for ever
 MOST_OUTS = 64                # FILE_OUT_LIMIT of kernel/files/handed.h
+LEAST_SLOTS, MOST_SLOTS = 64, 32768   # MARGAY_EVENT_SLOTS_* of margay/notes.h
 NAME_BYTES = 231              # of region_file.name, without its NUL
 MACHINES = ("microvm", "q35", "pc")
 BINDINGS = ("none", "core")
@@ -27,6 +28,8 @@ TABLE: tuple[tuple[tuple[str, ...], str, str, str], ...] = (
     (("-n", "-np", "--np", "-c"), "N", "nodes", "nodes to boot, one rank each, 1 to 1024 (1)"),
     (("--mem",), "MB", "mem", "each node's segment: program, heap and stack (64)"),
     (("--stack",), "MB", "stack", "stack inside the segment (8, at most a quarter of --mem)"),
+    (("--event-slots",), "N", "event_slots", "slots of all event queues of a process, 64 to 32768 "
+     "(what the program says, or 8192)"),
     (("--link",), "LINK", "link", "how nodes talk: shm; virtio, e1000 or e1000e: network cards "
      "(shm)"),
     (("--control",), "C", "control", "arrivals while a rank computes: interrupt, poll or "
@@ -112,7 +115,7 @@ GRUB_TABLES = {"iso": ISO_TABLE, "pxe": PXE_TABLE}     # commands that boot no m
 # takes it.
 OF_IMAGES = (("args", "arguments", True), ("argv0", "--argv0", False), ("env", "--env", True),
              ("stack", "--stack", True), ("control", "--control", True),
-             ("crc", "--crc", True), ("auth", "--auth", True),
+             ("crc", "--crc", True), ("auth", "--auth", True), ("event_slots", "--event-slots", False),
              ("kernel", "--kernel or --selftest", False), ("cards", "--cards", False),
              ("stats", "--stats", False))
 
@@ -135,6 +138,7 @@ class RunOptions:
         self.nodes = 1
         self.mem = 64 * MB
         self.stack = 0            # 0: choose by --mem
+        self.event_slots = 0      # 0: as the image's note says
         self.link = "shm"
         self.cards = 0            # network cards of each node
         self.no_bulk = self.bulk = False  # the second of them is not, is a bulk card
@@ -339,6 +343,8 @@ def set_option(options: RunOptions, attribute: str, name: str, value: str) -> No
         options.machine = _choice(name, value, MACHINES)
     elif attribute == "bind_to":
         options.bind_to = _choice(name, value, BINDINGS)
+    elif attribute == "event_slots":
+        options.event_slots = _number(name, value, LEAST_SLOTS, MOST_SLOTS, "event slots")
     elif attribute == "tmp":
         options.tmp = _number(name, value, 0, 512, "MB of each node's memory")
     elif attribute == "dir":

@@ -1,6 +1,5 @@
-# What the scripts that build the libraries of C++ and Fortran share. Each of them,
-# NAME.sh, reads this file and is called by `margay NAME` (tools/margaylib/languages.py)
-# with
+# What the scripts that build the libraries of C++ and Fortran share, and mpi/mpich.sh. Each of
+# them reads this file, sets `title`, and is called by tools/margaylib/languages.py with
 #     NAME.sh DESTINATION
 # which builds the library into that folder, once. The work is done beside the
 # destination and moved there as its last act; two builders take turns. The
@@ -13,6 +12,10 @@ set -eu
 umask 022
 exec 1>&2
 
+# Whose source it is, and the files of it that say its licence.
+origin=GCC
+licences="COPYING.RUNTIME COPYING3"
+
 # Sets dest, work, log and jobs, and takes the lock.
 #     begin DESTINATION MINUTES
 begin() {
@@ -20,7 +23,7 @@ begin() {
 	dest=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
 	case $dest in
 	*[[:space:]]*)
-		echo "margay: error: GCC cannot be built in a folder with a space in its name: $dest"
+		echo "margay: error: $origin cannot be built in a folder with a space in its name: $dest"
 		echo "margay: name another place: XDG_CACHE_HOME=FOLDER"
 		exit 1
 		;;
@@ -82,7 +85,7 @@ unpack() {
 
 # $work/bin/NAME: a compiler that makes and links programs for nodes, so that configure
 # finds what is there. Its result cannot run on the host, and configure is told so.
-#     wrapper NAME COMPILER
+#     wrapper NAME COMPILER [WHAT LINKING ADDS]
 wrapper() {
 	cat >"$work/bin/$1" <<-EOF
 		#!/bin/sh
@@ -92,7 +95,7 @@ wrapper() {
 				exec $2 $MARGAY_COMPILE $library_flags "\$@" ;;
 			esac
 		done
-		exec $2 $MARGAY_COMPILE $library_flags "\$@" -x none $MARGAY_LINK
+		exec $2 $MARGAY_COMPILE $library_flags "\$@" -x none ${3:-$MARGAY_LINK}
 	EOF
 	chmod 755 "$work/bin/$1"
 }
@@ -108,7 +111,8 @@ two_names="--build=amd64-margay-linux-musl --host=$machine --target=$machine"
 finish() {
 	find "$work/install" -name '*.a' -exec strip --strip-debug {} +
 	find "$work/install" -name '*.la' -delete
-	cp "$source/COPYING.RUNTIME" "$source/COPYING3" "$work/install"
+	# shellcheck disable=SC2086 # names
+	(cd "$source" && cp $licences "$work/install")
 	echo "$MARGAY_VERSION" >"$work/install/stamp"
 	rm -rf "$dest"
 	mv "$work/install" "$dest"

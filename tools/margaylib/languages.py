@@ -1,9 +1,9 @@
-"""The languages that nodes' programs are written in, and the libraries of C++ and Fortran.
+"""The languages that nodes' programs are written in, and the libraries of C++, Fortran and MPI.
 
-A library is built at its first use, by languages/NAME.sh, from the source of the host's
-compiler. It is kept in the user's cache under a name that says what it was made from;
-or under build/ if that cannot be written; an installed margay may have it beside its
-other parts. library() gives its folder.
+A library is built at its first use, by languages/NAME.sh from the source of the host's
+compiler, MPI by mpi/mpich.sh from MPICH's. It is kept in the user's cache under a name that
+says what it was made from; or under build/ if that cannot be written; an installed margay may
+have it beside its other parts. library() gives its folder.
 """
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ class Language:
     """A subcommand that compiles: `margay WORD`."""
 
     def __init__(self, word: str, title: str, compiler: str, suffixes: str, dialects: str,
-                 archives: str = "", package: str = "") -> None:
-        self.word = word                          # the subcommand; names its script too
+                 archives: str = "", package: str = "", sources: str = "") -> None:
+        self.word = word                          # the subcommand
         self.title = title
         self.compiler = compiler                  # the host's
         self.variable = f"MARGAY_{word.upper()}" if word.isalpha() else "MARGAY_CXX"
@@ -29,10 +29,12 @@ class Language:
         self.suffixes = frozenset(suffixes.split())
         self.dialects = tuple(dialects.split())   # what -x may say begins with one of them
         self.archives = tuple(archives.split())   # the library: those of -lNAME, in a link's order
+        # The script that builds it, and what else of ours it is made from.
+        self.sources = [ROOT / name for name in (sources or f"languages/{word}.sh").split()]
 
     @property
     def script(self) -> Path:
-        return ROOT / "languages" / f"{self.word}.sh"
+        return self.sources[0]
 
     def host_compiler(self) -> str:
         return program(os.environ.get(self.variable) or self.compiler, self.package)
@@ -52,6 +54,9 @@ LANGUAGES = {language.word: language for language in (C, CPLUSPLUS, FORTRAN)}
 UNWINDER_CALLS = ("pthread_once", "pthread_getspecific", "pthread_setspecific")
 # No language, but its library is made and kept as theirs are: what -fopenmp links.
 OPENMP = Language("openmp", "OpenMP", "gcc", suffixes="", dialects="", archives="gomp")
+# MPI's is, too. Its Fortran binding needs the compiler only, its C++ binding the C++ library.
+MPI = Language("mpi", "MPI", "gcc", suffixes="", dialects="", package="gcc g++ gfortran",
+               sources="mpi/mpich.sh lib/pmi/pmi.h lib/pmi/slurm/pmi.h")
 # What -lNAME brings, to the language whose library it is.
 ARCHIVES = {name: language for language in (*LANGUAGES.values(), OPENMP)
             for name in language.archives}
@@ -155,7 +160,7 @@ def _name(language: Language) -> str:
     from .compile import COMPILE_FLAGS
     version = _version(language)
     key = sha256(" ".join([version, *COMPILE_FLAGS]).encode())
-    for path in (ROOT / "languages/common.sh", language.script, built("sysroot") / "stamp"):
+    for path in (ROOT / "languages/common.sh", *language.sources, built("sysroot") / "stamp"):
         key.update(path.read_bytes())
     return f"{language.word}-{version}-{key.hexdigest()[:16]}"
 
@@ -173,12 +178,16 @@ def _build(language: Language, place: Path) -> None:
                MARGAY_PACKAGES=language.package,
                MARGAY_COMPILE=join(own), MARGAY_LINK=join(link_flags(steps)))
     for other, variable in ((CPLUSPLUS, "MARGAY_CXX"), (FORTRAN, "MARGAY_FC")):
-        if other is language:
-            env[variable] = join([language.host_compiler()])
-    if _version(C) != _version(language):
-        raise MargayError(
-            f"{gcc} is version {_version(C)}, {language.host_compiler()} {_version(language)}",
-            f"name two of one version: MARGAY_CC, {language.variable}")
+        if language in (other, MPI):
+            env[variable] = join([other.host_compiler()])
+            if _version(C) != _version(other):
+                raise MargayError(
+                    f"{gcc} is version {_version(C)}, {other.host_compiler()} {_version(other)}",
+                    f"name two of one version: MARGAY_CC, {other.variable}")
+    if language is MPI:
+        folders = headers(CPLUSPLUS)
+        env.update(MARGAY_CXX_LINK=join(link_flags(CcPlan(CPLUSPLUS))), MARGAY_CXX_HEADERS=join(
+            ["-nostdinc++", *(word for folder in folders for word in ("-isystem", folder))]))
     sys.stderr.flush()
     done = subprocess.run(["/bin/sh", str(language.script), str(place)], env=env,
                           stdin=subprocess.DEVNULL)

@@ -1,4 +1,4 @@
-"""`margay cc` and tools/mpicc: compile and link like mpicc, refuse what cannot run."""
+"""`margay cc` and tools/x86_64-margay-gcc: compile and link like mpicc, refuse what cannot run."""
 from __future__ import annotations
 
 import pytest
@@ -29,14 +29,14 @@ def test_default_name(margay, sources):
 
 
 def test_objects_and_libraries(margay, sources):
-    """-c, -I, -L and -l, and mpicc as the same command in one word."""
-    mpicc = ROOT / "tools" / "mpicc"
+    """-c, -I, -L and -l, and the same command in one word."""
+    gcc = ROOT / "tools" / "x86_64-margay-gcc"
     (sources / "inc").mkdir()
     (sources / "inc" / "add.h").write_text("#define ADD 7\n")
     (sources / "helper.c").write_text('#include "add.h"\n' + HELPER)
-    margay("-c", "-O3", "-g", "-Iinc", "helper.c", "-o", "helper.o", program=mpicc).ok()
+    margay("-c", "-O3", "-g", "-Iinc", "helper.c", "-o", "helper.o", program=gcc).ok()
     margay("rcs", "libhelper.a", "helper.o", program="/usr/bin/ar").ok()
-    margay("main.c", "-L.", "-lhelper", "-lm", "-o", "job.elf", program=mpicc).ok()
+    margay("main.c", "-L.", "-lhelper", "-lm", "-o", "job.elf", program=gcc).ok()
     assert margay("run", "job.elf").ok().stdout == "27\n"
 
 

@@ -234,10 +234,10 @@ HELLO = "print '(a, f0.3)', 'hello ', sqrt(2.0_16)\nend\n"
 
 def test_names_of_build_systems(margay, tmp_path):
     (tmp_path / "hello.f90").write_text(HELLO)
-    for name in ("x86_64-margay-gfortran", "mpifort"):
-        margay("-c", "hello.f90", "-o", "hello.o", program=ROOT / "tools" / name).ok()
-        margay("hello.o", "-o", "hello.elf", program=ROOT / "tools" / name).ok()
-        assert margay("run", "hello.elf").ok().stdout == "hello 1.414\n"
+    gfortran = ROOT / "tools" / "x86_64-margay-gfortran"
+    margay("-c", "hello.f90", "-o", "hello.o", program=gfortran).ok()
+    margay("hello.o", "-o", "hello.elf", program=gfortran).ok()
+    assert margay("run", "hello.elf").ok().stdout == "hello 1.414\n"
     margay("fortran", "--runnable", "hello.f90", "-o", "hello").ok()
     assert margay(program=tmp_path / "hello").ok().stdout == "hello 1.414\n"
 

@@ -263,10 +263,9 @@ def hello(tmp_path: Path) -> Path:
 
 def test_names_of_build_systems(margay, hello):
     tools = ROOT / "tools"
-    for name in ("x86_64-margay-g++", "mpicxx"):
-        margay("-c", "hello.cc", "-o", "hello.o", program=tools / name).ok()
-        margay("hello.o", "-o", "hello.elf", program=tools / name).ok()
-        assert margay("run", "hello.elf").ok().stdout == "hello 5\n"
+    margay("-c", "hello.cc", "-o", "hello.o", program=tools / "x86_64-margay-g++").ok()
+    margay("hello.o", "-o", "hello.elf", program=tools / "x86_64-margay-g++").ok()
+    assert margay("run", "hello.elf").ok().stdout == "hello 5\n"
     margay("rcs", "libhello.a", "hello.o", program=tools / "x86_64-margay-ar").ok()
     margay("libhello.a", program=tools / "x86_64-margay-ranlib").ok()
     margay("-C", "hello.o", program=tools / "x86_64-margay-nm").ok().prints(r"std::ostream")

@@ -1,11 +1,14 @@
-"""Writes the pkg-config file: pkgconfig.py FILE ROOT BUILD
+"""Writes a pkg-config file: pkgconfig.py .../margay.pc ROOT BUILD
+                          pkgconfig.py .../mpich.pc MPI LIB
 
 ROOT and BUILD are the folders that hold include/ and what make has built, as the file
-shall name them. The flags are those that `margay cc` itself gives to gcc. Called by
-install.sh, and by make for the checkout.
+shall name them. The flags are those that `margay cc` itself gives to gcc. MPI is the folder of
+MPI, LIB that of the libraries that go with it. Called by install.sh, and by make for the
+checkout.
 """
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 
@@ -13,6 +16,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from margaylib import VERSION  # noqa: E402
 from margaylib.compile import gcc_arguments, plan  # noqa: E402
+from margaylib.languages import MPI, library  # noqa: E402
+from margaylib.mpi import FORTRAN_FLAGS, PARTS  # noqa: E402
 from margaylib.paths import BUILD, ROOT  # noqa: E402
 
 GCC_OWN = "@gcc"              # gcc finds its own headers, where it lies today
@@ -25,15 +30,34 @@ build={build}
 bindir=${{root}}/tools
 includedir=${{root}}/include
 sysroot=${{build}}/sysroot
-cc=${{bindir}}/mpicc
-cxx=${{bindir}}/mpicxx
-fc=${{bindir}}/mpifort
+cc=${{bindir}}/x86_64-margay-gcc
+cxx=${{bindir}}/x86_64-margay-g++
+fc=${{bindir}}/x86_64-margay-gfortran
 launcher=${{bindir}}/margay run
 
 Name: Margay
 Description: Parallel programs on nodes with a kernel of their own
 Version: {version}
 Cflags: {cflags}
+Libs: {libs}
+"""
+
+MPI_TEXT = """\
+# For MPI programs on nodes: cxxlibs and fclibs come before the others in C++ and Fortran.
+prefix={folder}
+partsdir={parts}
+libdir=${{prefix}}/lib
+includedir=${{prefix}}/include
+cxxlibs=${{libdir}}/libmpicxx.a
+fflags={fortran}
+fcflags=${{fflags}}
+fclibs=${{libdir}}/libmpifort.a
+
+Name: mpich
+Description: MPI on nodes, MPICH over Portals
+Version: {version}
+Requires: margay
+Cflags: -I${{includedir}}
 Libs: {libs}
 """
 
@@ -50,11 +74,23 @@ def flags(part: str) -> str:
                     for word in words)
 
 
+def mpi_version() -> str:
+    """MPICH's, from its header."""
+    header = library(MPI, False) / "include/mpi.h"
+    return re.search(r'MPICH_VERSION "(.*)"', header.read_text(encoding="utf-8"))[1]
+
+
 def main() -> int:
-    target, root, build = sys.argv[1:]
-    Path(target).write_text(TEXT.format(root=root, build=build, version=VERSION,
-                                        cflags=flags("compile"), libs=flags("link")),
-                            encoding="utf-8")
+    target, first, second = sys.argv[1:4]
+    if Path(target).name == "mpich.pc":
+        libs = ["${libdir}/libmpi.a", *(f"${{partsdir}}/{name}" for name in PARTS)]
+        text = MPI_TEXT.format(folder=first, parts=second, libs=" ".join(libs),
+                               fortran=" ".join(FORTRAN_FLAGS),
+                               version=mpi_version())
+    else:
+        text = TEXT.format(root=first, build=second, version=VERSION, cflags=flags("compile"),
+                           libs=flags("link"))
+    Path(target).write_text(text, encoding="utf-8")
     return 0
 
 

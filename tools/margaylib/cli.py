@@ -33,6 +33,7 @@ N-1, prints their output, and leaves nothing behind.
 OWN_TEXT = "\nfor tests and benchmarks of margay itself:\n"
 RUN_END = """
 Sizes are in MB, or carry a unit: 512K, 2G. Standard input goes to rank 0.
+mpiexec.margay (in a checkout tools/mpiexec, mpirun) is this command with --no-prefix.
 Ctrl-C ends the job, a second one at once. SIGQUIT (Ctrl-\\) prints every rank's
 backtrace and what it waits for. A rank under gdb: margay gdb --rank K [options] APP.
 
@@ -51,15 +52,16 @@ host's gcc, musl and the node's kernel. Takes gcc's options (-c -o -I -D -O -g
 
   -show      print the command and run nothing; -showme:compile, -showme:link: what
              is added to compile and to link
+  --mpi      with MPI, as mpicc does it (docs/mpi.md)
   --runnable   for makefiles and configure scripts that run what they have built: -o NAME
              makes a script NAME that runs the image, NAME.elf, on a node (docs/programs.md)
   --selftests  link the kernel that holds the self-tests (margay run --selftest)
   --version, --help
 
-mpicc.margay (in a checkout tools/mpicc) and x86_64-margay-gcc are the same command in one
-word. One thread: pthread_create fails, mutexes and the like work, -fopenmp has a team of
-one (docs/languages.md). Nothing of the host is
-linked or included: -lm, -lpthread, -lrt and so on are in the nodes' library.
+x86_64-margay-gcc is the same command in one word; mpicc.margay (in a checkout tools/mpicc)
+is margay cc --mpi. One thread: pthread_create fails, mutexes and the like work, -fopenmp has
+a team of one (docs/languages.md). Nothing of the host is linked or included: -lm, -lpthread,
+-lrt and so on are in the nodes' library.
 """
 CXX_TEXT = """\
 usage: margay c++ [options] FILES...
@@ -72,15 +74,16 @@ options; without -O it uses -O2. See docs/languages.md.
              is added to compile and to link
   --prepare    only build the C++ library, if it is not there, and print its folder
   --where      print that folder; the status is 1 if the library is not there
+  --mpi      with MPI, as mpicxx does it (docs/mpi.md)
   --runnable   for makefiles and configure scripts that run what they have built: -o NAME
              makes a script NAME that runs the image, NAME.elf, on a node (docs/programs.md)
   --selftests  link the kernel that holds the self-tests (margay run --selftest)
   --version, --help
 
-mpicxx.margay (in a checkout tools/mpicxx) and x86_64-margay-g++ are the same command in
-one word. The first use builds the library from Debian's gcc-12-source, in about a minute,
-and keeps it in the cache. One thread: std::thread throws system_error, std::mutex and the
-like work.
+x86_64-margay-g++ is the same command in one word; mpicxx.margay (in a checkout
+tools/mpicxx) is margay c++ --mpi. The first use builds the library from Debian's
+gcc-12-source, in about a minute, and keeps it in the cache. One thread: std::thread throws
+system_error, std::mutex and the like work.
 
 environment: MARGAY_CC and MARGAY_CXX (compilers, of one version), XDG_CACHE_HOME (where the
   C++ library is kept, and the source).
@@ -97,15 +100,16 @@ uses -O2. See docs/languages.md.
              is added to compile and to link
   --prepare    only build the Fortran library, if it is not there, and print its folder
   --where      print that folder; the status is 1 if the library is not there
+  --mpi      with MPI, as mpifort does it (docs/mpi.md)
   --runnable   for makefiles and configure scripts that run what they have built: -o NAME
              makes a script NAME that runs the image, NAME.elf, on a node (docs/programs.md)
   --selftests  link the kernel that holds the self-tests (margay run --selftest)
   --version, --help
 
-mpifort.margay (in a checkout tools/mpifort) and x86_64-margay-gfortran are the same command
-in one word. The first use builds the library from Debian's gcc-12-source, in about two
-minutes, and keeps it in the cache. -fopenmp: OpenMP with one thread; -fcoarray=single: one
-image.
+x86_64-margay-gfortran is the same command in one word; mpifort.margay (in a checkout
+tools/mpifort) is margay fortran --mpi. The first use builds the library from Debian's
+gcc-12-source, in about two minutes, and keeps it in the cache. -fopenmp: OpenMP with one
+thread; -fcoarray=single: one image.
 
 environment: MARGAY_CC and MARGAY_FORTRAN (compilers, of one version), XDG_CACHE_HOME (where
   the Fortran library is kept, and the source).
@@ -200,8 +204,11 @@ def _command(args: list[str]) -> int:
         if _wants(rest, ("--help", "-help"), rest):
             sys.stdout.write(COMPILERS[word])
             return 0
-        from .compile import compile_and_link
         from .languages import named
+        if "--mpi" in rest:
+            from .mpi import mpi
+            return mpi(rest, named(word))
+        from .compile import compile_and_link
         return compile_and_link(rest, named(word))
     if word == "gdb-relay":
         from .gdb import relay

@@ -43,6 +43,8 @@ ABSENT = (
      "ranks exchange messages by <portals3.h>"),
     ("(aio_\\w+|lio_listio|timer_\\w+|pthread_cancel)",
      "a node has one thread", "use the calls that wait, or more nodes (ranks)"),
+    ("(P?MPI_\\w+|MPI::\\w+|p?mpi_\\w+_)", "this is MPI",
+     "link with: mpicc, mpicxx or mpifort, or the option --mpi"),
     ("(GOMP_\\w+|omp_\\w+)", "this is OpenMP", "link with: -fopenmp"),
     ("(__gxx_personality_v0|__cxa_\\w+)", "this is C++", "link with: margay c++"),
     ("_gfortran_\\w+", "this is Fortran", "link with: margay fortran"),
@@ -145,8 +147,7 @@ def explain(errors: str) -> str:
     lines = []
     for header in dict.fromkeys(_HEADER.findall(errors)):
         if header == "mpi.h":
-            lines += ["error: <mpi.h>: this version of margay has no MPI yet",
-                      "ranks exchange messages by <portals3.h>; see docs/portals.md"]
+            lines += ["error: <mpi.h>: this is MPI", "compile with: mpicc, or margay cc --mpi"]
             continue
         for folder in HOST_HEADERS:
             path = os.path.join(folder, header)

@@ -1,0 +1,98 @@
+"""`mpicc`, `mpicxx`, `mpifort`: margay cc, c++ and fortran with MPI; `mpiexec`: margay run.
+
+They add MPI's folder and libraries to the arguments, and answer what MPICH's commands answer:
+-show and -compile_info and their like say what is added to a command of margay's. MPI is
+built at its first use (languages.py).
+"""
+from __future__ import annotations
+
+from pathlib import Path
+
+from .compile import SHOW, SHOW_PART, CcPlan, compile_and_link, plan
+from .languages import CPLUSPLUS, FORTRAN, MPI, Language, built_before, library
+from .paths import COMMAND, built
+
+OPTION = "--mpi"
+# The commands that the names stand for, and the libraries of a language's binding.
+COMPILERS = {"cc": "gcc", "c++": "g++", "fortran": "gfortran"}
+BINDINGS = {CPLUSPLUS.word: ["mpicxx"], FORTRAN.word: ["mpifort"]}
+PARTS = ("libfabric.a", "libpmi.a")      # linked with each program, not a part of MPICH
+# Programs that include MPI's Fortran header call one procedure with several types.
+FORTRAN_FLAGS = ["-fallow-argument-mismatch"]
+# FindMPI's questions, and who else knows Open MPI's.
+FOLDERS = {"-showme:incdirs": "include", "--showme:incdirs": "include",
+           "-showme:libdirs": "lib", "--showme:libdirs": "lib"}
+PREFIXED = frozenset(("-l", "-prepend-rank", "--prepend-rank", "-tag-output", "--tag-output"))
+
+
+def mpi(args: list[str], language: Language) -> int:
+    """The exit status of the compiler, or 0 if a question was answered."""
+    words = [word for word in args if word != OPTION]
+    question = next((word for word in words if word in SHOW_PART or word in FOLDERS), "")
+    if question:
+        print(_answer(question, language))
+        return 0
+    if "--version" in words or "-V" in words:
+        return compile_and_link(words, language)
+    show = any(word in SHOW for word in words)
+    words = [word for word in words if word not in SHOW]
+    if show and all(word.startswith("-") for word in words):
+        return _show(words, language, True)           # of no file: what a link would be
+    steps = plan(words, language)
+    if steps.asks_library:
+        return _say_library(steps)
+    if show:
+        return _show(words, language, steps.links)
+    if not steps.inputs:
+        return compile_and_link(words, language)
+    libraries = ["-x", "none", *_libraries(language, True)] if steps.links else []
+    return compile_and_link([*_flags(language), *words, *_includes(True), *libraries], language)
+
+
+def _flags(language: Language) -> list[str]:
+    return FORTRAN_FLAGS if language is FORTRAN else []
+
+
+def _includes(build: bool) -> list[str]:
+    return [f"-I{library(MPI, build)}/include"]
+
+
+def _libraries(language: Language, build: bool) -> list[str]:
+    """By name, so that a link without -L finds them."""
+    folder = library(MPI, build) / "lib"
+    return [*(str(folder / f"lib{name}.a") for name in (*BINDINGS.get(language.word, ()), "mpi")),
+            *(str(built(f"lib/{name}")) for name in PARTS)]
+
+
+def _answer(question: str, language: Language) -> str:
+    """Flags are asked for by those that compile next: MPI is then there."""
+    from shlex import join
+    if question in FOLDERS:
+        return str(library(MPI, False) / FOLDERS[question])
+    if SHOW_PART[question] == "compile":
+        return join([*_flags(language), *_includes(True)])
+    return join(_libraries(language, True))
+
+
+def _show(words: list[str], language: Language, links: bool) -> int:
+    from shlex import join
+    compiler = str(Path(COMMAND).with_name(f"x86_64-margay-{COMPILERS[language.word]}"))
+    print(join([compiler, *_flags(language), *words, *_includes(False),
+                *(_libraries(language, False) if links else [])]))
+    return 0
+
+
+def _say_library(steps: CcPlan) -> int:
+    folder = (built_before if steps.asks_library == "--where" else library)(MPI)
+    print(folder or "the MPI library is not built yet")
+    return 0 if folder else 1
+
+
+def run_arguments(args: list[str]) -> list[str]:
+    """mpiexec's: lines are as the ranks wrote them, unless their ranks are asked for."""
+    options = []
+    for word in args:
+        if not word.startswith("-") and not (options and options[-1].startswith("-")):
+            break
+        options.append(word)
+    return args if PREFIXED & set(options) else ["--no-prefix", *args]

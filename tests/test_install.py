@@ -176,15 +176,14 @@ def test_an_ordinary_user_compiles_and_runs(place, user):
     user(place / "bin/margay", "cc", "-O2", "-o", "hello.elf", "hello.c", "-lm").ok()
     hello(user(place / "bin/margay", "run", "-n", 2, "./hello.elf"), 2)
     hello(user(place / "bin/margay", "run", "-n", 2, "--link", "virtio", "./hello.elf"), 2)
-    user(place / "bin/mpicc.margay", "-o", "again.elf", "hello.c").ok()
+    user(place / "bin/x86_64-margay-gcc", "-o", "again.elf", "hello.c").ok()
     hello(user(place / "bin/margay", "run", "again.elf"), 1)
-    for name in ("x86_64-margay-g++", "mpicxx.margay"):      # with the library that is carried
-        user(place / "bin" / name, "-o", "plus.elf", "plus.cc").ok()
-        hello(user(place / "bin/margay", "run", "-n", 2, "plus.elf"), 2)
-    user(place / "bin/mpifort.margay", "-fopenmp", "-o", "third.elf", "third.F90").ok()
+    user(place / "bin/x86_64-margay-g++", "-o", "plus.elf", "plus.cc").ok()  # what is carried
+    hello(user(place / "bin/margay", "run", "-n", 2, "plus.elf"), 2)
+    user(place / "bin/x86_64-margay-gfortran", "-fopenmp", "-o", "third.elf", "third.F90").ok()
     hello(user(place / "bin/margay", "run", "-n", 2, "third.elf"), 2)
     user(place / "bin/x86_64-margay-objdump", "-h", "plus.elf").ok().prints(r"\.eh_frame_hdr")
-    user(place / "bin/mpicxx.margay", "plus.f90").status(125).says("margay fortran$")
+    user(place / "bin/x86_64-margay-g++", "plus.f90").status(125).says("margay fortran$")
     assert user(place / "bin/margay", "--version").ok().stdout == f"margay {VERSION}\n"
     assert tree(place) == before
 
@@ -292,12 +291,82 @@ def test_files_of_the_package(package):
     with gzip.open(package / "share/doc/margay/changelog.gz", "rt") as text:
         assert text.read() == (ROOT / "CHANGES.md").read_text()
     assert {path.name for path in (package / "share/man/man1").iterdir()} == {
-        "margay.1.gz", "mpicc.margay.1.gz", "mpicxx.margay.1.gz", "mpifort.margay.1.gz",
-        *(f"margay-{word}.1.gz" for word in COMMANDS)}
+        "margay.1.gz", *(f"margay-{word}.1.gz" for word in COMMANDS)}
     sums = subprocess.run(["dpkg-deb", "--ctrl-tarfile", deb()], check=True, capture_output=True)
     control = subprocess.run(["tar", "-xO", "./md5sums"], input=sums.stdout, check=True,
                              capture_output=True).stdout
     subprocess.run(["md5sum", "--check", "--quiet"], input=control, cwd=package.parent, check=True)
+
+
+# ---- MPI ----
+
+MPI_IS_THERE = subprocess.run([ROOT / "tools/mpicc", "--where"],
+                              capture_output=True).returncode == 0
+with_mpi = pytest.mark.skipif(not MPI_IS_THERE, reason="MPI is not built: make mpi")
+MPI_COMMANDS = ("mpicc", "mpicxx", "mpifort", "mpiexec", "mpirun")
+MPI_PROGRAM = """
+#include <mpi.h>
+#include <stdio.h>
+int main(int argc, char **argv)
+{
+	int rank, size;
+	MPI_Init(&argc, &argv);
+	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+	MPI_Comm_size(MPI_COMM_WORLD, &size);
+	printf("rank %d of %d: 1.41421\\n", rank, size);
+	MPI_Finalize();
+	return 0;
+}
+"""
+
+
+def mpi_deb() -> Path:
+    return BUILD / f"margay-mpi_{VERSION}-1_amd64.deb"
+
+
+@pytest.fixture(scope="module")
+def both_packages(package: Path, folder: Path) -> Path:
+    root = folder / "both"
+    for path in (deb(), mpi_deb()):
+        subprocess.run(["dpkg-deb", "-x", path, root], check=True)
+    return root / "usr"
+
+
+@with_mpi
+@pytest.mark.parametrize("name", ["installed", "both_packages"])
+def test_mpi_is_carried(request, user, home, name):
+    """For an ordinary user, whose cache is empty; and by pkg-config."""
+    place = request.getfixturevalue(name)
+    before = tree(place)
+    (home / "m.c").write_text(MPI_PROGRAM)
+    user(place / "bin/mpicc.margay", "-o", "m.elf", "m.c").ok()
+    hello(user(place / "bin/mpiexec.margay", "-n", 2, "./m.elf"), 2)
+    found = subprocess.run(["pkg-config", "--cflags", "--libs", "mpich"], check=True, text=True,
+                           capture_output=True, env={
+                               **os.environ, "PKG_CONFIG_PATH": f"{place}/lib/margay/pkgconfig"})
+    user("/usr/bin/gcc", "-O2", "m.c", "-o", "p.elf", *found.stdout.split()).ok()
+    hello(user(place / "bin/mpirun.margay", "-np", 2, "p.elf"), 2)
+    assert tree(place) == before and not (home / "cache/margay/languages").exists()
+
+
+@with_mpi
+def test_the_package_of_mpi(package):
+    """Its commands are in it alone; each has a page, and is an alternative."""
+    asked = subprocess.run(["dpkg-deb", "-f", mpi_deb(), "Package", "Depends"], check=True,
+                           capture_output=True, text=True).stdout.splitlines()
+    assert asked == ["Package: margay-mpi", f"Depends: margay (= {VERSION}-1)"]
+    listing = subprocess.run(["dpkg-deb", "-c", mpi_deb()], check=True, capture_output=True,
+                             text=True).stdout
+    control = subprocess.run(["dpkg-deb", "--ctrl-tarfile", mpi_deb()], check=True,
+                             capture_output=True).stdout
+    postinst = subprocess.run(["tar", "-xO", "./postinst"], input=control, check=True,
+                              capture_output=True).stdout.decode()
+    for name in MPI_COMMANDS:
+        assert f"./usr/bin/{name}.margay -> " in listing
+        assert f"./usr/share/man/man1/{name}.margay.1.gz" in listing
+        assert f" /usr/bin/{name}.margay" in postinst
+        assert not (package / f"bin/{name}.margay").exists()
+    assert not list((package / "lib/margay/languages").glob("mpi-*"))
 
 
 # ---- pages ----
@@ -351,7 +420,7 @@ def test_completion_offers_all_options(installed, tmp_path):
         assert complete(installed, tmp_path, word, "-") == names | {"--help"}
     assert complete(installed, tmp_path, "") == {*COMMANDS, "--help", "--version"}
     offered = complete(installed, tmp_path, "cc", "-")
-    assert offered == {"-show", "--selftests", "--runnable", "--version", "--help"}
+    assert offered == {"-show", "--mpi", "--selftests", "--runnable", "--version", "--help"}
 
 
 @pytest.mark.parametrize("words, offers", [

@@ -4,17 +4,18 @@
 #     tools/install/install.sh --uninstall DESTDIR PREFIX
 # DESTDIR may be empty; the tree below it may be moved, nothing in it names its place.
 #
-#     PREFIX/bin/margay, mpicc.margay, mpicxx.margay, mpifort.margay, x86_64-margay-gcc,
-#         x86_64-margay-ar ...             links into lib/margay/tools
+#     PREFIX/bin/margay, mpicc.margay, mpicxx.margay, mpifort.margay, mpiexec.margay,
+#         mpirun.margay, x86_64-margay-gcc, x86_64-margay-ar ...   links into lib/margay/tools
 #     PREFIX/lib/margay                    laid out as the checkout; all that is not a page:
-#         tools/ include/ cmake/ languages/ linker.ld and, of build/, the kernels, the C
-#         library ..., and the libraries of C++ and Fortran if make languages has built them
+#         tools/ include/ cmake/ languages/ mpi/ lib/ linker.ld and, of build/, the kernels, the
+#         C library ..., and the libraries of C++, Fortran and MPI if make languages and make mpi
+#         have built them
+#     PREFIX/lib/margay/pkgconfig/         mpich.pc, if MPI is there, and margay.pc
 #     PREFIX/lib/pkgconfig/margay.pc
 #     PREFIX/share/man/man1, share/bash-completion/completions, share/doc/margay
 #
-# The name mpicc itself belongs to the system's MPI. An MPI of ours will be called
-# mpicc.margay and mpirun.margay, as Debian's are mpicc.mpich and mpirun.mpich, so that
-# update-alternatives can choose between them.
+# The names mpicc and mpich.pc themselves belong to the system's MPI. Ours are mpicc.margay ...,
+# as Debian's are mpicc.mpich ...: the Debian package lets update-alternatives choose.
 set -eu
 umask 022
 
@@ -54,7 +55,7 @@ rm -f "$at/bin/margay" "$at"/bin/mpi*.margay "$at"/bin/x86_64-margay-* "$man/mar
 
 cd "$here/../.."
 install -d "$at/bin" "$top/tools/margaylib" "$top/tools/wireshark" "$top/sysroot" \
-	"$top/languages" \
+	"$top/languages" "$top/mpi" "$top/lib/pmi/slurm" "$top/pkgconfig" \
 	"$at/lib/pkgconfig" "$man" "$at/share/bash-completion/completions" \
 	"$at/share/doc/margay/examples"
 
@@ -63,9 +64,14 @@ for script in margay mpicc; do
 	sed '1s/ -IS$/ -ISB/' tools/$script >"$top/tools/$script"
 	chmod 755 "$top/tools/$script"
 done
-cp -P tools/mpicxx tools/mpifort tools/x86_64-margay-* "$top/tools"
+find tools -name 'mpi*' -type l -exec cp -P -t "$top/tools" {} +
+cp -P tools/x86_64-margay-* "$top/tools"
 install -m 755 tools/debian-source.sh "$top/tools"
 install -m 644 languages/*.sh "$top/languages"
+install -m 644 mpi/*.sh "$top/mpi"
+install -m 644 lib/pmi/pmi.h "$top/lib/pmi"
+install -m 644 lib/pmi/slurm/pmi.h "$top/lib/pmi/slurm"
+install -m 644 build/lib/*.a "$top/lib"
 install -m 644 tools/margaylib/*.py "$top/tools/margaylib"
 install -m 644 tools/wireshark/*.lua "$top/tools/wireshark"
 install -s -m 755 build/tools/spawn build/tools/switch "$top/tools"
@@ -82,9 +88,17 @@ for words in c++ fortran "cc -fopenmp"; do
 		libraries=yes
 	fi
 done
+if folder=$(tools/mpicc --where 2>/dev/null); then
+	cp -R "$folder" "$top/languages"
+	# shellcheck disable=SC2016 # the variables are pkg-config's
+	$python -IBS tools/install/pkgconfig.py "$top/pkgconfig/mpich.pc" \
+		"\${pcfiledir}/../languages/$(basename "$folder")" '${pcfiledir}/../lib'
+fi
+# shellcheck disable=SC2016 # the variables are pkg-config's
+$python -IBS tools/install/pkgconfig.py "$top/pkgconfig/margay.pc" '${pcfiledir}/..' '${root}'
 chmod -R u=rwX,go=rX "$top"
 ln -s ../lib/margay/tools/margay "$at/bin/margay"
-for name in mpicc mpicxx mpifort; do
+for name in mpicc mpicxx mpifort mpiexec mpirun; do
 	ln -s ../lib/margay/tools/$name "$at/bin/$name.margay"
 done
 for name in tools/x86_64-margay-*; do
@@ -112,6 +126,9 @@ install -m 644 apps/*.c apps/*.h "$at/share/doc/margay/examples"
 		echo "is in Debian's package gcc-12-source."
 		echo
 	fi
+	echo "The folder lib/margay/languages/mpi-..., if it is there, is MPICH, from Debian's source"
+	echo "package mpich. Its licence is the file COPYRIGHT in it. Applications of mpicc contain it."
+	echo
 	echo "The program lib/margay/tools/spawn contains parts of the GNU C library, whose"
 	echo "licence is the GNU Lesser General Public License, version 2.1 or later."
 	echo "On Debian it is /usr/share/common-licenses/LGPL-2.1; the source of the library is"

@@ -118,6 +118,8 @@ def man_pages() -> dict[str, str]:
     return {"margay.1": front_page(), "mpicc.margay.1": ".so man1/margay-cc.1\n",
             "mpicxx.margay.1": ".so man1/margay-c++.1\n",
             "mpifort.margay.1": ".so man1/margay-fortran.1\n",
+            "mpiexec.margay.1": ".so man1/margay-run.1\n",
+            "mpirun.margay.1": ".so man1/margay-run.1\n",
             **{f"margay-{word}.1": page(word) for word in commands()}}
 
 

@@ -52,6 +52,17 @@ def test_programs(margay, tmp_path, command, source, name):
 
 
 @with_mpi
+def test_threads(margay, tmp_path):
+    """MPI_THREAD_MULTIPLE is not granted: there is one thread, and nothing is locked."""
+    (tmp_path / "a.c").write_text(
+        "#include <mpi.h>\nint main(int argc, char **argv)\n{\n\tint level;\n\n"
+        "\tMPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level);\n\tMPI_Finalize();\n"
+        "\treturn level < MPI_THREAD_MULTIPLE ? 0 : 1;\n}\n")
+    margay("-o", "job.elf", "a.c", program=TOOLS / "mpicc").ok()
+    margay("run", "job.elf").ok()
+
+
+@with_mpi
 @pytest.mark.spin(3)
 @pytest.mark.parametrize("code, status", [(5, 5), (0, 0), (256 + 9, 9)])
 def test_abort(margay, tmp_path, code, status):

@@ -190,6 +190,8 @@ static int av_open(struct fid_domain *fid, struct fi_av_attr *attr, struct fid_a
 
 	if (attr->name && !(attr->flags & FI_READ))
 		return -FI_EOPNOTSUPP;
+	if (attr->flags & ~(uint64_t)(FI_READ | FI_SYMMETRIC))
+		return -FI_ENOSYS;
 	made = calloc(1, sizeof(*made));
 	if (!made)
 		return -FI_ENOMEM;
@@ -323,6 +325,8 @@ static struct fi_ops_mr mr_ops = {
 
 /* ---- the domain ---- */
 
+static const struct domain *opened;     /* or null */
+
 static int domain_close(struct fid *fid)
 {
 	struct domain *domain = (struct domain *)fid;
@@ -330,6 +334,8 @@ static int domain_close(struct fid *fid)
 	if (domain->users)
 		return -FI_EBUSY;
 	PtlNIFini(domain->ni);
+	domain->fabric->domains--;
+	opened = 0;
 	free(domain);
 	return 0;
 }
@@ -393,13 +399,18 @@ static struct fi_ops_domain domain_ops = {
 	.query_atomic = query_atomic,
 };
 
-int mfi_domain(struct fid_fabric *fabric, struct fi_info *info, struct fid_domain **domain,
+/* There is one at a time: its interface is the process's. */
+int mfi_domain(struct fid_fabric *fid, struct fi_info *info, struct fid_domain **domain,
 	       void *context)
 {
-	struct domain *made = calloc(1, sizeof(*made));
+	struct fabric *fabric = (struct fabric *)fid;
+	struct domain *made;
 	int interfaces, error;
 
 	(void)info;
+	if (opened)
+		return -FI_EBUSY;
+	made = calloc(1, sizeof(*made));
 	if (!made)
 		return -FI_ENOMEM;
 	error = PtlInit(&interfaces);
@@ -415,6 +426,8 @@ int mfi_domain(struct fid_fabric *fabric, struct fi_info *info, struct fid_domai
 	made->fid.ops = &domain_ops;
 	made->fid.mr = &mr_ops;
 	made->fabric = fabric;
+	fabric->domains++;
+	opened = made;
 	made->ranks = (uint32_t)margay_size();
 	*domain = &made->fid;
 	return 0;

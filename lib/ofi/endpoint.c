@@ -93,7 +93,7 @@ static int enable(struct endpoint *ep)
 		return 0;
 	if (!ep->av)
 		return -FI_ENOAV;
-	if (!ep->tx_cq && !ep->rx_cq)
+	if (!ep->tx_cq || !ep->rx_cq)
 		return -FI_ENOCQ;
 	error = open_queues(ep);
 	if (error == PTL_OK)
@@ -124,6 +124,8 @@ ep->inline_bytes = 64;
 
 static int bind_cq(struct endpoint *ep, struct cq *cq, uint64_t flags)
 {
+	if (cq->domain != ep->domain)
+		return -FI_EDOMAIN;
 	if (flags & FI_TRANSMIT) {
 		if (ep->tx_cq)
 			return -FI_EINVAL;
@@ -160,8 +162,10 @@ static int ep_bind(struct fid *fid, struct fid *other, uint64_t flags)
 		return -FI_EOPBADSTATE;
 	switch (other->fclass) {
 	case FI_CLASS_AV:
+		if (((struct av *)other)->domain != ep->domain)
+			return -FI_EDOMAIN;
 		ep->av = (struct av *)other;
-		return ep->av->domain == ep->domain ? 0 : -FI_EDOMAIN;
+		return 0;
 	case FI_CLASS_CQ:
 		return bind_cq(ep, (struct cq *)other, flags);
 	case FI_CLASS_CNTR:
@@ -267,7 +271,7 @@ static ssize_t tx_size_left(struct fid_ep *ep)
 	return TX_SLOTS - endpoint_of(ep)->tx_used;
 }
 
-static int cm_getname(fid_t fid, void *addr, size_t *addrlen)
+int mfi_getname(fid_t fid, void *addr, size_t *addrlen)
 {
 	char text[32];
 	size_t room = *addrlen;
@@ -289,10 +293,6 @@ static struct fi_ops_ep ep_ops = {
 	.rx_size_left = rx_size_left, .tx_size_left = tx_size_left,
 };
 
-static struct fi_ops_cm cm_ops = {
-	.size = sizeof(struct fi_ops_cm), .getname = cm_getname,
-};
-
 /* A domain has one: its portals are the process's. */
 int mfi_endpoint(struct fid_domain *fid, struct fi_info *info, struct fid_ep **ep, void *context)
 {
@@ -312,7 +312,8 @@ int mfi_endpoint(struct fid_domain *fid, struct fi_info *info, struct fid_ep **e
 	made->fid.fid.context = context;
 	made->fid.fid.ops = &ep_fid_ops;
 	made->fid.ops = &ep_ops;
-	made->fid.cm = &cm_ops;
+	made->fid.cm = &mfi_ops_cm;
+	made->fid.collective = &mfi_ops_collective;
 	made->fid.msg = &mfi_ops_msg;
 	made->fid.tagged = &mfi_ops_tagged;
 	made->fid.rma = &mfi_ops_rma;

@@ -108,11 +108,26 @@ static void describe(struct fi_info *info, uint32_t version)
 	info->src_addr = strdup(address);
 }
 
+/* Capabilities that were asked for, with the directions that they imply if none is named. */
+static uint64_t chosen_caps(uint64_t caps)
+{
+	const uint64_t message = FI_SEND | FI_RECV;
+	const uint64_t memory = FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE;
+
+	if ((caps & (FI_MSG | FI_TAGGED)) && !(caps & message))
+		caps |= message;
+	if ((caps & (FI_RMA | FI_ATOMIC)) && !(caps & memory))
+		caps |= memory;
+	return caps | FI_LOCAL_COMM | FI_REMOTE_COMM;
+}
+
 /* What the caller may choose is as it was asked for. */
 static void choose(struct fi_info *info, const struct fi_info *hints)
 {
 	if (hints->caps)
-		info->caps = hints->caps | (info->caps & (FI_LOCAL_COMM | FI_REMOTE_COMM));
+		info->caps = chosen_caps(hints->caps);
+	info->tx_attr->caps &= info->caps;
+	info->rx_attr->caps &= info->caps;
 	if (hints->tx_attr) {
 		info->tx_attr->op_flags = hints->tx_attr->op_flags;
 		if (hints->tx_attr->caps)
@@ -161,7 +176,11 @@ int mfi_getinfo(uint32_t version, const char *node, const char *service, uint64_
 
 static int fabric_close(struct fid *fid)
 {
-	free(fid);
+	struct fabric *fabric = (struct fabric *)fid;
+
+	if (fabric->domains)
+		return -FI_EBUSY;
+	free(fabric);
 	return 0;
 }
 
@@ -203,19 +222,19 @@ static struct fi_ops_fabric fabric_ops = {
 
 static int open_fabric(struct fi_fabric_attr *attr, struct fid_fabric **fabric, void *context)
 {
-	struct fid_fabric *made;
+	struct fabric *made;
 
 	if (attr->name && strcmp(attr->name, name))
 		return -FI_ENODATA;
 	made = calloc(1, sizeof(*made));
 	if (!made)
 		return -FI_ENOMEM;
-	made->fid.fclass = FI_CLASS_FABRIC;
-	made->fid.context = context;
-	made->fid.ops = &fabric_fid_ops;
-	made->ops = &fabric_ops;
-	made->api_version = attr->api_version;
-	*fabric = made;
+	made->fid.fid.fclass = FI_CLASS_FABRIC;
+	made->fid.fid.context = context;
+	made->fid.fid.ops = &fabric_fid_ops;
+	made->fid.ops = &fabric_ops;
+	made->fid.api_version = attr->api_version;
+	*fabric = &made->fid;
 	return 0;
 }
 

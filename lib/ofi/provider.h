@@ -13,6 +13,7 @@
  *   send.c       messages out;  receive.c  posted receives;  early.c  messages that
  *                came before their receive
  *   rma.c        reads and writes;  atomic.c  atomic operations
+ *   absent.c     calls that are not offered
  */
 #ifndef OFI_PROVIDER_H
 #define OFI_PROVIDER_H
@@ -73,9 +74,14 @@ enum { PORTAL_MESSAGE, PORTAL_PULL, PORTAL_REGION, PORTAL_CREDIT };
 
 /* ---- objects ---- */
 
+struct fabric {
+	struct fid_fabric fid;
+	unsigned int domains;           /* open ones */
+};
+
 struct domain {
 	struct fid_domain fid;
-	struct fid_fabric *fabric;
+	struct fabric *fabric;
 	ptl_handle_ni_t ni;
 	struct endpoint *endpoint;      /* the one that is open, or null */
 	unsigned int users;             /* open objects of it */
@@ -299,6 +305,11 @@ int mfi_no_ops(struct fid *fid, const char *name, uint64_t flags, void **ops, vo
 /* endpoint.c */
 int mfi_endpoint(struct fid_domain *domain, struct fi_info *info, struct fid_ep **ep,
 		 void *context);
+int mfi_getname(fid_t fid, void *addr, size_t *addrlen);
+
+/* absent.c */
+extern struct fi_ops_cm mfi_ops_cm;
+extern struct fi_ops_collective mfi_ops_collective;
 
 /* queue.c, counter.c */
 int mfi_cq_open(struct fid_domain *domain, struct fi_cq_attr *attr, struct fid_cq **cq,

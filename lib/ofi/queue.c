@@ -212,7 +212,8 @@ static ssize_t cq_sread(struct fid_cq *fid, void *buf, size_t count, const void 
 			return taken;
 		if (cq->failures)
 			return -FI_EAVAIL;
-		if ((timeout >= 0 && left <= 0) || !cq->domain->endpoint)
+		if ((timeout >= 0 && left <= 0) || !cq->domain->endpoint ||
+		    !cq->domain->endpoint->enabled)
 			return -FI_EAGAIN;
 		mfi_wait(cq->domain->endpoint, (int)left);
 	}

@@ -1,0 +1,22 @@
+"""The libfabric provider by itself: its calls, and what it claims, over each kind of link."""
+from __future__ import annotations
+
+import pytest
+
+pytestmark = [pytest.mark.messages, pytest.mark.own_link]
+
+LOSS = ("--link", "virtio", "--faults", "seed=7,loss=1%")
+LINKS = {"shm": (), "virtio": ("--link", "virtio"), "loss": LOSS}
+OVER = pytest.mark.parametrize("over", list(LINKS))
+
+INFO = "offered hinted vectors names busy incomplete options not_offered".split()
+
+
+def cases(margay, app, over: str, nodes: int, name: str, wanted: list[str], *args: object) -> None:
+    """Rank 0 prints a line for each case that all ranks have passed."""
+    run = margay("run", *LINKS[over], "-n", nodes, "--no-prefix", app(name), *args).ok()
+    assert run.lines == [f"ok {case}" for case in wanted]
+
+
+def test_what_is_offered(margay, app):
+    cases(margay, app, "shm", 1, "ofi_info", INFO)

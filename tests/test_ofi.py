@@ -11,6 +11,10 @@ OVER = pytest.mark.parametrize("over", list(LINKS))
 
 INFO = "offered hinted vectors names busy incomplete options not_offered".split()
 
+MESSAGES = ("posted early untagged matching vectors truncated injected arguments bad_memory "
+            "cancelled peeked selective formats waiting delivery undirected "
+            "inject_by_default").split()
+
 
 def cases(margay, app, over: str, nodes: int, name: str, wanted: list[str], *args: object) -> None:
     """Rank 0 prints a line for each case that all ranks have passed."""
@@ -20,3 +24,10 @@ def cases(margay, app, over: str, nodes: int, name: str, wanted: list[str], *arg
 
 def test_what_is_offered(margay, app):
     cases(margay, app, "shm", 1, "ofi_info", INFO)
+
+
+@OVER
+@pytest.mark.parametrize("nodes", [1, 2, 3])
+def test_messages(margay, app, over, nodes):
+    """Sends and receives around a ring of ranks."""
+    cases(margay, app, over, nodes, "ofi_messages", MESSAGES)

@@ -319,6 +319,7 @@ int mfi_endpoint(struct fid_domain *fid, struct fi_info *info, struct fid_ep **e
 	made->fid.rma = &mfi_ops_rma;
 	made->fid.atomic = &mfi_ops_atomic;
 	made->domain = domain;
+	made->directed = !!(info->caps & FI_DIRECTED_RECV);
 	made->multi_recv = 64;
 	made->tx_flags = info->tx_attr ? info->tx_attr->op_flags : 0;
 	made->rx_flags = info->rx_attr ? info->rx_attr->op_flags : 0;

@@ -134,6 +134,16 @@ void mfi_tx_part(struct endpoint *ep, uint16_t slot, size_t bytes, int error)
 		mfi_tx_end(ep, slot);
 }
 
+/* A short message has been sent. A long one in pieces waits for more than that. */
+static void send_event(struct endpoint *ep, uint64_t number, const ptl_event_t *event)
+{
+	uint16_t slot;
+	const struct tx *tx = slot_of(ep, number, &slot);
+
+	if (tx && tx->kind == TX_SEND)
+		mfi_tx_part(ep, slot, event->mlength, error_of(event->ni_fail_type));
+}
+
 /* One of a slot's events has come. */
 static void part_ended(struct endpoint *ep, uint64_t number, const ptl_event_t *event)
 {
@@ -176,7 +186,7 @@ static void tx_event(struct endpoint *ep, const ptl_event_t *event)
 {
 	switch (event->type) {
 	case PTL_EVENT_SEND_END:
-		part_ended(ep, event->offset >> ORIGIN_SLOT_SHIFT, event);
+		send_event(ep, event->offset >> ORIGIN_SLOT_SHIFT, event);
 		break;
 	case PTL_EVENT_ACK:
 		if (event->pt_index == PORTAL_REGION)

@@ -237,6 +237,7 @@ struct endpoint {
 	struct counter *send_counter, *recv_counter, *read_counter, *write_counter;
 	int tx_selective, rx_selective; /* a completion only if FI_COMPLETION asks for it */
 	uint64_t tx_flags, rx_flags;    /* of calls that have none */
+	int directed;                   /* receives name their source */
 	size_t multi_recv;              /* bytes below which a FI_MULTI_RECV buffer is done */
 	int enabled;
 

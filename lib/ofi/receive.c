@@ -348,25 +348,27 @@ static void wait_in_order(struct endpoint *ep, struct rx *rx)
 static int fill(struct endpoint *ep, struct rx *rx, const struct iovec *pieces, size_t count,
 		fi_addr_t source, uint64_t bits, uint64_t ignore)
 {
-	uint32_t rank = source == FI_ADDR_UNSPEC ? 0 : mfi_rank(ep, source);
+	int any = source == FI_ADDR_UNSPEC || !ep->directed;
+	uint32_t rank = any ? 0 : mfi_rank(ep, source);
 
 	if (rank == UINT32_MAX)
 		return -FI_EADDRNOTAVAIL;
-	rx->source = source == FI_ADDR_UNSPEC ? (ptl_process_id_t){ PTL_NID_ANY, PTL_PID_ANY } :
+	rx->source = any ? (ptl_process_id_t){ PTL_NID_ANY, PTL_PID_ANY } :
 		     margay_process((int)rank);
 	rx->bits = bits;
 	rx->ignore = ignore;
 	rx->buffer.base = count ? pieces->iov_base : 0;
-	rx->buffer.bytes = count ? pieces->iov_len : 0;
-	rx->buffer.count = count;
-	if (count <= 1)
+	rx->buffer.bytes = 0;
+	for (size_t i = 0; i < count; i++)
+		rx->buffer.bytes += pieces[i].iov_len;
+	/* Without room it has one piece: then its event tells a long message's origin. */
+	rx->buffer.count = count > 1 && rx->buffer.bytes == 0 ? 1 : count;
+	if (rx->buffer.count <= 1)
 		return 0;
 	rx->buffer.pieces = malloc(count * sizeof(*pieces));
 	if (!rx->buffer.pieces)
 		return -FI_EAGAIN;
 	memcpy(rx->buffer.pieces, pieces, count * sizeof(*pieces));
-	for (size_t i = 1; i < count; i++)
-		rx->buffer.bytes += pieces[i].iov_len;
 	return 0;
 }
 

@@ -317,6 +317,8 @@ static ssize_t send_one(struct fid_ep *fid, const void *buf, size_t len, fi_addr
 		.bits = bits, .data = data & 0xffffffff, .flags = flags, .context = context,
 	};
 
+	if ((flags & FI_INJECT) && len > EAGER_BYTES)
+		return -FI_EMSGSIZE;
 	return start(endpoint_of(fid), &send, dest);
 }
 
@@ -375,8 +377,6 @@ static ssize_t msg_injectdata(struct fid_ep *ep, const void *buf, size_t len, ui
 {
 	if (send_at_once(endpoint_of(ep), buf, len, dest, BITS_UNTAGGED, data))
 		return 0;
-	if (len > EAGER_BYTES)
-		return -FI_EMSGSIZE;
 	return send_one(ep, buf, len, dest, BITS_UNTAGGED, data, 0, FI_INJECT);
 }
 
@@ -472,6 +472,8 @@ static ssize_t tagged_recvmsg(struct fid_ep *fid, const struct fi_msg_tagged *ms
 
 	if (msg->tag & ~(BITS_TAG | msg->ignore))
 		return -FI_EINVAL;
+	if (flags & FI_MULTI_RECV)      /* acks of tagged messages give their credit back */
+		return -FI_EBADFLAGS;
 	return mfi_receive(ep, msg->msg_iov, msg->iov_count, msg->addr, msg->tag & BITS_TAG,
 			   msg->ignore & BITS_TAG, msg->context, rx_flags(ep, flags));
 }

@@ -1,0 +1,614 @@
+/*
+ * ofi_messages: sends and receives, each call of them with its results and errors. Each rank
+ * sends to its right neighbour in the ring of ranks and receives from its left one; a job of
+ * one rank talks to itself.
+ */
+#include "ofi.h"
+#include <time.h>
+
+enum { MOST = 200000 };
+
+static const uint64_t sent = FI_SEND | FI_TAGGED, sent_plain = FI_SEND | FI_MSG;
+static const uint64_t got = FI_RECV | FI_TAGGED, got_plain = FI_RECV | FI_MSG;
+static const size_t sizes[] = { 0, 1, 8, 255, 256, 4095, 4096, 4097, 20000, MOST };
+enum { SIZES = sizeof(sizes) / sizeof(sizes[0]) };
+
+static char out[MOST], in[MOST + 8];
+static char a, b, c, d;                 /* contexts */
+
+/* Takes a send's completion and a receive's, in whichever order. */
+static struct fi_cq_tagged_entry both(struct ofi *o, void *send, uint64_t send_flags, void *receive,
+				      uint64_t receive_flags)
+{
+	struct fi_cq_tagged_entry entry, received = { 0 };
+
+	for (int i = 0; i < 2; i++) {
+		EQUAL(next(o->cq, &entry), 1);
+		if (entry.op_context == send) {
+			EQUAL(entry.flags, send_flags);
+		} else {
+			CHECK(entry.op_context == receive);
+			EQUAL(entry.flags & ~FI_REMOTE_CQ_DATA, receive_flags);
+			received = entry;
+		}
+	}
+	return received;
+}
+
+/* All sizes; the receive is posted before the message is sent, or when it has arrived. */
+static void all_sizes(struct ofi *o, int before)
+{
+	struct fi_cq_tagged_entry entry;
+
+	for (int i = 0; i < SIZES; i++) {
+		size_t n = sizes[i];
+
+		fill(out, n, i);
+		memset(in, 0, sizeof(in));
+		if (before)
+			OK(fi_trecv(o->ep, in, n, 0, o->left, 100 + i, 0, &b));
+		ofi_meet();
+		OK(fi_tsenddata(o->ep, out, n, 0, 0xabcd0000 + i, o->right, 100 + i, &a));
+		ofi_meet();
+		if (!before)
+			OK(fi_trecv(o->ep, in, n, 0, o->left, 100 + i, 0, &b));
+		entry = both(o, &a, sent, &b, got);
+		EQUAL(entry.len, n);
+		EQUAL(entry.tag, 100 + i);
+		EQUAL(entry.data, 0xabcd0000 + i);
+		CHECK(is_filled(in, n, i) && in[n] == 0);
+	}
+}
+
+static void posted(struct ofi *o)
+{
+	all_sizes(o, 1);
+}
+
+static void early(struct ofi *o)
+{
+	all_sizes(o, 0);
+}
+
+static void untagged(struct ofi *o)
+{
+	struct fi_cq_tagged_entry entry;
+
+	for (int before = 0; before < 2; before++)
+		for (int i = 0; i < SIZES; i++) {
+			size_t n = sizes[i];
+			const struct iovec iov = { in, n };
+
+			fill(out, n, i);
+			memset(in, 0, sizeof(in));
+			if (before)
+				OK(fi_recv(o->ep, in, n, 0, o->left, &b));
+			ofi_meet();
+			OK(fi_senddata(o->ep, out, n, 0, i, o->right, &a));
+			ofi_meet();
+			if (!before)
+				OK(fi_recvv(o->ep, &iov, 0, 1, o->left, &b));
+			entry = both(o, &a, sent_plain, &b, got_plain);
+			EQUAL(entry.len, n);
+			EQUAL(entry.data, i);
+			CHECK(is_filled(in, n, i) && in[n] == 0);
+		}
+}
+
+/* Tagged and untagged ones never meet; tags match bit by bit, oldest first. */
+static void matching(struct ofi *o)
+{
+	const uint64_t top = 1ULL << 55;
+	struct fi_cq_tagged_entry entry;
+	uint32_t word[4] = { 1, 2, 3, 4 }, got_word[4] = { 0 };
+
+	OK(fi_tinject(o->ep, &word[0], 4, o->right, top | 1));
+	OK(fi_inject(o->ep, &word[1], 4, o->right));
+	OK(fi_tinject(o->ep, &word[2], 4, o->right, 2));
+	OK(fi_tinject(o->ep, &word[3], 4, o->right, top | 2));
+	OK(fi_recv(o->ep, &got_word[1], 4, 0, FI_ADDR_UNSPEC, &b));
+	entry = done(o, &b, got_plain);
+	OK(fi_trecv(o->ep, &got_word[2], 4, 0, FI_ADDR_UNSPEC, 2, 0, &c));
+	entry = done(o, &c, got);
+	EQUAL(entry.tag, 2);
+	OK(fi_trecv(o->ep, &got_word[3], 4, 0, o->left, 2, top, &d));
+	entry = done(o, &d, got);
+	EQUAL(entry.tag, top | 2);
+	OK(fi_trecv(o->ep, &got_word[0], 4, 0, o->left, 0, ~0ULL, &a));
+	entry = done(o, &a, got);
+	EQUAL(entry.tag, top | 1);
+	for (uint32_t i = 0; i < 4; i++)
+		EQUAL(got_word[i], i + 1);
+	/* Posted ones: the first of those that match gets it. */
+	OK(fi_trecv(o->ep, &got_word[0], 4, 0, o->left, 5, 0, &a));
+	OK(fi_trecv(o->ep, &got_word[1], 4, 0, FI_ADDR_UNSPEC, 4, 3, &b));
+	OK(fi_trecv(o->ep, &got_word[2], 4, 0, o->left, 5, 0, &c));
+	ofi_meet();
+	for (int i = 0; i < 3; i++)
+		OK(fi_tinject(o->ep, &word[i], 4, o->right, 5));
+	done(o, &a, got);
+	done(o, &b, got);
+	done(o, &c, got);
+	for (uint32_t i = 0; i < 3; i++)
+		EQUAL(got_word[i], i + 1);
+}
+
+static void pieces(struct ofi *o, size_t n, int before)
+{
+	size_t third = n / 3;
+	const struct iovec from[] = { { out, third }, { out + third, 0 },
+				      { out + third, 2 * third }, { out + 3 * third, n - 3 * third } };
+	const struct iovec to[] = { { in, third / 2 }, { in + third / 2, n - third / 2 } };
+	struct fi_cq_tagged_entry entry;
+
+	fill(out, n, n);
+	memset(in, 0, sizeof(in));
+	if (before)
+		OK(fi_trecvv(o->ep, to, 0, 2, o->left, 7, 0, &b));
+	ofi_meet();
+	OK(fi_tsendv(o->ep, from, 0, 4, o->right, 7, &a));
+	ofi_meet();
+	if (!before) {
+		usleep(20000);
+		OK(fi_trecvv(o->ep, to, 0, 2, o->left, 7, 0, &b));
+	}
+	entry = both(o, &a, sent, &b, got);
+	EQUAL(entry.len, n);
+	CHECK(is_filled(in, n, n) && in[n] == 0);
+}
+
+static void vectors(struct ofi *o)
+{
+	struct iovec many[33] = { { out, 1 } };
+	const struct fi_msg msg = { .msg_iov = many, .iov_count = 33, .addr = o->right };
+
+	for (int before = 0; before < 2; before++)
+		for (int i = 0; i < SIZES; i++)
+			pieces(o, sizes[i], before);
+	EQUAL(fi_tsendv(o->ep, many, 0, 33, o->right, 7, &a), -FI_EINVAL);
+	EQUAL(fi_trecvv(o->ep, many, 0, 33, o->left, 7, 0, &a), -FI_EINVAL);
+	EQUAL(fi_sendmsg(o->ep, &msg, 0), -FI_EINVAL);
+	EQUAL(fi_recvmsg(o->ep, &msg, 0), -FI_EINVAL);
+	/* No piece at all, on either side */
+	OK(fi_tsendv(o->ep, 0, 0, 0, o->right, 7, &a));
+	OK(fi_trecvv(o->ep, 0, 0, 0, o->left, 7, 0, &b));
+	both(o, &a, sent, &b, got);
+}
+
+/* Too short a buffer, in one piece or several: len and olen tell what was cut. */
+static void cut(struct ofi *o, size_t bytes, size_t room, int before, int count)
+{
+	const struct iovec to[] = { { in, room / 2 }, { in + room / 2, room - room / 2 } };
+	const struct iovec one = { in, room };
+	struct fi_cq_tagged_entry entry;
+	struct fi_cq_err_entry error = { 0 };
+	int ended = 0;
+
+	fill(out, bytes, 3);
+	memset(in, 0, sizeof(in));
+	if (before)
+		OK(fi_trecvv(o->ep, count > 1 ? to : &one, 0, count, o->left, 9, 0, &b));
+	ofi_meet();
+	OK(fi_tsenddata(o->ep, out, bytes, 0, 77, o->right, 9, &a));
+	ofi_meet();
+	if (!before) {
+		usleep(5000);
+		OK(fi_trecvv(o->ep, count > 1 ? to : &one, 0, count, o->left, 9, 0, &b));
+	}
+	while (ended != 3)
+		if (next(o->cq, &entry) == 1) {
+			CHECK(entry.op_context == &a);
+			ended |= 1;
+		} else {
+			EQUAL(fi_cq_readerr(o->cq, &error, 0), 1);
+			ended |= 2;
+		}
+	CHECK(error.op_context == &b);
+	EQUAL(error.err, FI_ETRUNC);
+	EQUAL(error.len, room);
+	EQUAL(error.olen, bytes - room);
+	EQUAL(error.data, 77);
+	EQUAL(error.tag, 9);
+	CHECK(is_filled(in, room, 3) && in[room] == 0);
+}
+
+static void truncated(struct ofi *o)
+{
+	for (int before = 0; before < 2; before++)
+		for (int count = 1; count < 3; count++) {
+			cut(o, 8, 3, before, count);
+			cut(o, 8, 0, before, count);
+			cut(o, 4096, 4095, before, count);
+			cut(o, 20000, 8000, before, count);
+			cut(o, 20000, 100, before, count);
+			cut(o, 20000, 0, before, count);
+		}
+}
+
+static void injected(struct ofi *o)
+{
+	struct iovec iov[2] = { { out, 2000 }, { out + 2000, 2096 } };
+	const struct fi_msg_tagged tagged = { .msg_iov = iov, .iov_count = 2, .addr = o->right,
+					      .tag = 4, .context = &a, .data = 6 };
+	struct fi_cq_tagged_entry entry;
+
+	for (size_t n = 0; n <= 4096; n += 1024) {
+		fill(out, n, n);
+		OK(fi_tinjectdata(o->ep, out, n, 5, o->right, 4));
+		memset(out, 0, n);              /* the buffer is the caller's again */
+		OK(fi_trecv(o->ep, in, sizeof(in), 0, o->left, 4, 0, &b));
+		entry = done(o, &b, got);
+		EQUAL(entry.len, n);
+		EQUAL(entry.data, 5);
+		CHECK(is_filled(in, n, n));
+		fill(out, n, n + 1);
+		OK(fi_injectdata(o->ep, out, n, 8, o->right));
+		memset(out, 0, n);
+		OK(fi_recv(o->ep, in, sizeof(in), 0, o->left, &b));
+		entry = done(o, &b, got_plain);
+		EQUAL(entry.data, 8);
+		CHECK(is_filled(in, n, n + 1));
+	}
+	fill(out, 4096, 2);
+	OK(fi_tsendmsg(o->ep, &tagged, FI_INJECT | FI_REMOTE_CQ_DATA));
+	memset(out, 0, 4096);
+	OK(fi_trecv(o->ep, in, sizeof(in), 0, o->left, 4, 0, &b));
+	entry = both(o, &a, sent, &b, got);
+	EQUAL(entry.data, 6);
+	CHECK(is_filled(in, 4096, 2));
+	EQUAL(fi_tinject(o->ep, out, 4097, o->right, 4), -FI_EMSGSIZE);
+	EQUAL(fi_inject(o->ep, out, 4097, o->right), -FI_EMSGSIZE);
+	EQUAL(fi_tinjectdata(o->ep, out, 4097, 1, o->right, 4), -FI_EMSGSIZE);
+	EQUAL(fi_injectdata(o->ep, out, 4097, 1, o->right), -FI_EMSGSIZE);
+	iov[1].iov_len++;
+	EQUAL(fi_tsendmsg(o->ep, &tagged, FI_INJECT), -FI_EMSGSIZE);
+}
+
+static void arguments(struct ofi *o)
+{
+	const struct iovec iov = { in, 8 };
+	const struct fi_msg_tagged tagged = { .msg_iov = &iov, .iov_count = 1, .addr = o->right,
+					      .tag = 1ULL << 56 };
+	const struct fi_msg_tagged multi = { .msg_iov = &iov, .iov_count = 1, .addr = o->left };
+	const fi_addr_t nobody = o->size;
+
+	EQUAL(fi_tsend(o->ep, out, 8, 0, nobody, 1, 0), -FI_EADDRNOTAVAIL);
+	EQUAL(fi_send(o->ep, out, 8, 0, FI_ADDR_UNSPEC, 0), -FI_EADDRNOTAVAIL);
+	EQUAL(fi_tinject(o->ep, out, 8, FI_ADDR_NOTAVAIL, 1), -FI_EADDRNOTAVAIL);
+	EQUAL(fi_trecv(o->ep, in, 8, 0, nobody, 1, 0, 0), -FI_EADDRNOTAVAIL);
+	EQUAL(fi_recv(o->ep, in, 8, 0, nobody, 0), -FI_EADDRNOTAVAIL);
+	EQUAL(fi_tsend(o->ep, out, 8, 0, o->right, 1ULL << 56, 0), -FI_EINVAL);
+	EQUAL(fi_tinject(o->ep, out, 8, o->right, 1ULL << 56), -FI_EINVAL);
+	EQUAL(fi_tsendv(o->ep, &iov, 0, 1, o->right, 1ULL << 63, 0), -FI_EINVAL);
+	EQUAL(fi_tsendmsg(o->ep, &tagged, 0), -FI_EINVAL);
+	EQUAL(fi_trecv(o->ep, in, 8, 0, o->left, 1ULL << 56, 0, 0), -FI_EINVAL);
+	EQUAL(fi_trecvmsg(o->ep, &tagged, 0), -FI_EINVAL);
+	EQUAL(fi_trecvmsg(o->ep, &multi, FI_MULTI_RECV), -FI_EBADFLAGS);
+}
+
+/* Memory that is not the program's is told by the call, whether it sends or receives. */
+static void bad_memory(struct ofi *o)
+{
+	static const char text[64] = "constant";
+	char *const nowhere = (char *)0x10, *const far = (char *)(1UL << 40);
+	char *const text_area = (char *)(uintptr_t)bad_memory;
+	const struct iovec split[] = { { in, 8 }, { nowhere, 8 } };
+	static const size_t lengths[] = { 8, 5000 };
+
+	for (int i = 0; i < 2; i++) {
+		size_t n = lengths[i];
+
+		EQUAL(fi_tsend(o->ep, nowhere, n, 0, o->right, 1, &a), -FI_EFAULT);
+		EQUAL(fi_send(o->ep, far, n, 0, o->right, &a), -FI_EFAULT);
+		EQUAL(fi_trecv(o->ep, nowhere, n, 0, o->left, 1, 0, &a), -FI_EFAULT);
+		EQUAL(fi_recv(o->ep, far, n, 0, o->left, &a), -FI_EFAULT);
+		EQUAL(fi_trecv(o->ep, text_area, 64, 0, o->left, 1, 0, &a), -FI_EFAULT);
+		EQUAL(fi_recv(o->ep, (char *)text, 64, 0, o->left, &a), -FI_EFAULT);
+	}
+	EQUAL(fi_trecvv(o->ep, split, 0, 2, o->left, 1, 0, &a), -FI_EFAULT);
+	EQUAL(fi_tsend(o->ep, out, 1UL << 39, 0, o->right, 1, &a), -FI_EFAULT);
+	/* What may only be read may be sent. */
+	OK(fi_tsend(o->ep, text, sizeof(text), 0, o->right, 1, &a));
+	OK(fi_trecv(o->ep, in, sizeof(in), 0, o->left, 1, 0, &b));
+	both(o, &a, sent, &b, got);
+	CHECK(!strcmp(in, text));
+}
+
+static void cancelled(struct ofi *o)
+{
+	struct fi_cq_err_entry error;
+	struct fi_cq_tagged_entry entry;
+
+	OK(fi_trecv(o->ep, in, 8, 0, o->left, 11, 0, &a));
+	OK(fi_trecv(o->ep, in + 8, 8, 0, o->left, 11, 0, &b));
+	OK(fi_recv(o->ep, in + 16, 8, 0, o->left, &c));
+	OK(fi_cancel(&o->ep->fid, &a));
+	error = failed(o, &a, FI_ECANCELED);
+	EQUAL(error.len, 0);
+	EQUAL(error.olen, 0);
+	CHECK(error.flags & FI_RECV);
+	OK(fi_cancel(&o->ep->fid, &c));
+	failed(o, &c, FI_ECANCELED);
+	EQUAL(fi_cancel(&o->ep->fid, &a), -FI_ENOENT);
+	EQUAL(fi_cancel(&o->ep->fid, &d), -FI_ENOENT);
+	ofi_meet();
+	fill(out, 8, 4);
+	OK(fi_tinject(o->ep, out, 8, o->right, 11));
+	ofi_meet();
+	while (!is_filled(in + 8, 8, 4))
+		usleep(100);
+	fi_cancel(&o->ep->fid, &b);            /* too late: it has come */
+	entry = done(o, &b, got);
+	EQUAL(entry.len, 8);
+}
+
+static void peeked(struct ofi *o)
+{
+	struct iovec iov = { in, sizeof(in) };
+	struct fi_msg_tagged msg = { .msg_iov = &iov, .iov_count = 1, .addr = o->left, .tag = 21,
+				     .context = &a };
+	static const size_t lengths[] = { 0, 100, 50000 };
+	struct fi_cq_tagged_entry entry;
+
+	EQUAL(fi_trecvmsg(o->ep, &msg, FI_PEEK), -FI_ENOMSG);
+	EQUAL(fi_trecvmsg(o->ep, &msg, FI_PEEK | FI_CLAIM), -FI_ENOMSG);
+	EQUAL(fi_trecvmsg(o->ep, &msg, FI_PEEK | FI_DISCARD), -FI_EBADFLAGS);
+	msg.context = &d;
+	CHECK(fi_trecvmsg(o->ep, &msg, FI_CLAIM) < 0);        /* nothing was claimed */
+	msg.context = &a;
+	ofi_meet();
+	for (int i = 0; i < 3; i++) {
+		size_t n = lengths[i];
+		ssize_t seen;
+
+		fill(out, n, n);
+		OK(fi_tsenddata(o->ep, out, n, 0, 40 + i, o->right, 21, &c));
+		OK(fi_tinject(o->ep, "next", 5, o->right, 21));
+		while ((seen = fi_trecvmsg(o->ep, &msg, FI_PEEK)) == -FI_ENOMSG)
+			;
+		OK(seen);
+		do                              /* the send may end before, or after it is fetched */
+			EQUAL(next(o->cq, &entry), 1);
+		while (entry.op_context == &c);
+		CHECK(entry.op_context == &a);
+		EQUAL(entry.len, n);
+		EQUAL(entry.tag, 21);
+		EQUAL(entry.data, 40 + i);
+		OK(fi_trecvmsg(o->ep, &msg, FI_PEEK | FI_CLAIM));
+		do
+			EQUAL(next(o->cq, &entry), 1);
+		while (entry.op_context == &c);
+		EQUAL(entry.data, 40 + i);
+		/* It is the claimer's: another receive gets the next one. */
+		OK(fi_trecv(o->ep, in, sizeof(in), 0, o->left, 21, 0, &b));
+		do
+			EQUAL(next(o->cq, &entry), 1);
+		while (entry.op_context == &c);
+		CHECK(entry.op_context == &b && !strcmp(in, "next"));
+		OK(fi_trecvmsg(o->ep, &msg, FI_CLAIM));
+		do
+			EQUAL(next(o->cq, &entry), 1);
+		while (entry.op_context == &c);
+		CHECK(entry.op_context == &a && is_filled(in, n, n));
+		EQUAL(entry.len, n);
+		ofi_meet();
+		while (fi_cq_read(o->cq, &entry, 1) == 1)
+			CHECK(entry.op_context == &c);
+		usleep(1000);
+		while (fi_cq_read(o->cq, &entry, 1) == 1)
+			CHECK(entry.op_context == &c);
+	}
+}
+
+/* Completions only of what asks for one, by binding and by flags; the counters count all. */
+static void selective(struct ofi *o)
+{
+	struct fi_cntr_attr attr = { .events = FI_CNTR_EVENTS_COMP };
+	const struct iovec iov_out = { out, 8 }, iov_in = { in, 8 };
+	const struct fi_msg_tagged send = { .msg_iov = &iov_out, .iov_count = 1, .addr = o->right,
+					    .tag = 1, .context = &a };
+	const struct fi_msg_tagged receive = { .msg_iov = &iov_in, .iov_count = 1,
+					       .addr = o->left, .tag = 1, .context = &b };
+	struct fi_cq_tagged_entry entry;
+	struct fid_cntr *sends, *receives;
+	uint64_t flags;
+
+	ofi_close_ep(o);
+	ofi_open_ep(o, FI_CQ_FORMAT_TAGGED, FI_SELECTIVE_COMPLETION);
+	OK(fi_cntr_open(o->domain, &attr, &sends, 0));
+	OK(fi_cntr_open(o->domain, &attr, &receives, 0));
+	OK(fi_ep_bind(o->ep, &sends->fid, FI_SEND));
+	OK(fi_ep_bind(o->ep, &receives->fid, FI_RECV));
+	EQUAL(fi_close(&sends->fid), -FI_EBUSY);
+	OK(fi_enable(o->ep));
+	ofi_meet();
+	OK(fi_trecv(o->ep, in, 8, 0, o->left, 1, 0, &b));
+	OK(fi_tsend(o->ep, out, 8, 0, o->right, 1, &a));
+	OK(fi_cntr_wait(receives, 1, HANG_MS));
+	OK(fi_cntr_wait(sends, 1, HANG_MS));
+	EQUAL(fi_cq_read(o->cq, &entry, 1), -FI_EAGAIN);
+	OK(fi_trecvmsg(o->ep, &receive, FI_COMPLETION));
+	OK(fi_tsendmsg(o->ep, &send, FI_COMPLETION));
+	both(o, &a, sent, &b, got);
+	EQUAL(fi_cntr_read(sends), 2);
+	EQUAL(fi_cntr_read(receives), 2);
+	/* A failure is always told. */
+	OK(fi_trecv(o->ep, in, 8, 0, o->left, 9, 0, &c));
+	OK(fi_cancel(&o->ep->fid, &c));
+	failed(o, &c, FI_ECANCELED);
+	EQUAL(fi_cntr_readerr(receives), 1);
+	EQUAL(fi_cntr_readerr(sends), 0);
+	EQUAL(fi_cntr_wait(receives, 3, 20), -FI_ETIMEDOUT);
+	OK(fi_cntr_add(receives, 5));
+	OK(fi_cntr_wait(receives, 7, 0));
+	OK(fi_cntr_set(receives, 1));
+	EQUAL(fi_cntr_read(receives), 1);
+	OK(fi_cntr_adderr(receives, 4));
+	EQUAL(fi_cntr_readerr(receives), 5);
+	OK(fi_cntr_seterr(receives, 0));
+	EQUAL(fi_cntr_readerr(receives), 0);
+	flags = FI_SEND | FI_RECV;
+	CHECK(fi_ep_bind(o->ep, &sends->fid, flags) < 0);
+	ofi_close_ep(o);
+	OK(fi_close(&sends->fid));
+	OK(fi_close(&receives->fid));
+	ofi_open_ep(o, FI_CQ_FORMAT_TAGGED, 0);
+	OK(fi_enable(o->ep));
+	ofi_meet();
+}
+
+/* Each format has its own size, however many are read at once. */
+static void formats(struct ofi *o)
+{
+	static const enum fi_cq_format all[] = { FI_CQ_FORMAT_CONTEXT, FI_CQ_FORMAT_MSG,
+						 FI_CQ_FORMAT_DATA, FI_CQ_FORMAT_TAGGED };
+	enum { N = 200 };
+
+	for (int f = 0; f < 4; f++) {
+		char area[N * sizeof(struct fi_cq_tagged_entry)];
+		size_t taken = 0, bytes = f == 0 ? sizeof(struct fi_cq_entry) :
+			f == 1 ? sizeof(struct fi_cq_msg_entry) :
+			f == 2 ? sizeof(struct fi_cq_data_entry) : sizeof(struct fi_cq_tagged_entry);
+
+		ofi_close_ep(o);
+		ofi_open_ep(o, all[f], 0);
+		OK(fi_enable(o->ep));
+		ofi_meet();
+		for (int i = 0; i < N; i++)
+			OK(fi_trecv(o->ep, in + i, 1, 0, o->left, i, 0, in + i));
+		ofi_meet();
+		for (int i = 0; i < N; i++)
+			OK(fi_tinjectdata(o->ep, out, 1, i, o->right, i));
+		while (taken < N) {
+			ssize_t n = fi_cq_read(o->cq, area + taken * bytes, taken < 50 ? 7 : N - taken);
+
+			CHECK(n == -FI_EAGAIN || (n > 0 && (size_t)n <= N - taken));
+			taken += n > 0 ? (size_t)n : 0;
+		}
+		for (int i = 0; i < N; i++) {
+			const struct fi_cq_tagged_entry *entry = (const void *)(area + i * bytes);
+
+			CHECK(entry->op_context == in + i);
+			if (f > 0) {
+				EQUAL(entry->flags & (FI_RECV | FI_TAGGED), got);
+				EQUAL(entry->len, 1);
+			}
+			if (f > 1)
+				EQUAL(entry->data, i);
+			if (f > 2)
+				EQUAL(entry->tag, i);
+		}
+	}
+}
+
+static int64_t now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* fi_cq_sread waits no less than it was told, and ends when something comes. */
+static void waiting(struct ofi *o)
+{
+	struct fi_cq_tagged_entry entries[4];
+	fi_addr_t sources[4];
+	int64_t start = now_ms();
+
+	EQUAL(fi_cq_sread(o->cq, entries, 4, 0, 50), -FI_EAGAIN);
+	CHECK(now_ms() - start >= 50);
+	EQUAL(fi_cq_sread(o->cq, entries, 4, 0, 0), -FI_EAGAIN);
+	EQUAL(fi_cq_readfrom(o->cq, entries, 4, sources), -FI_EAGAIN);
+	OK(fi_trecv(o->ep, in, 8, 0, o->left, 3, 0, &a));
+	OK(fi_tinject(o->ep, out, 8, o->right, 3));
+	EQUAL(fi_cq_sreadfrom(o->cq, entries, 4, sources, 0, -1), 1);
+	CHECK(entries[0].op_context == &a);
+	OK(fi_trecv(o->ep, in, 8, 0, o->left, 3, 0, &b));
+	OK(fi_cancel(&o->ep->fid, &b));
+	EQUAL(fi_cq_sread(o->cq, entries, 4, 0, -1), -FI_EAVAIL);
+	EQUAL(fi_cq_read(o->cq, entries, 4), -FI_EAVAIL);
+	failed(o, &b, FI_ECANCELED);
+	EQUAL(fi_cq_readerr(o->cq, &(struct fi_cq_err_entry){ 0 }, 0), -FI_EAGAIN);
+}
+
+/* FI_DELIVERY_COMPLETE: the send ends after its receive was posted. */
+static void delivery(struct ofi *o)
+{
+	static const size_t lengths[] = { 8, 4096, 30000 };
+	struct iovec iov = { out, 0 };
+	struct fi_msg_tagged msg = { .msg_iov = &iov, .iov_count = 1, .addr = o->right, .tag = 2,
+				     .context = &a };
+	struct fi_cq_tagged_entry entry;
+
+	for (int i = 0; i < 3; i++) {
+		iov.iov_len = lengths[i];
+		OK(fi_tsendmsg(o->ep, &msg, FI_DELIVERY_COMPLETE));
+		ofi_meet();
+		EQUAL(fi_cq_sread(o->cq, &entry, 1, 0, 20), -FI_EAGAIN);
+		ofi_meet();
+		OK(fi_trecv(o->ep, in, sizeof(in), 0, o->left, 2, 0, &b));
+		both(o, &a, sent, &b, got);
+	}
+}
+
+/* Without FI_DIRECTED_RECV a receive's source is not looked at. */
+static void undirected(struct ofi *o)
+{
+	uint64_t caps = o->info->caps;
+
+	ofi_close_ep(o);
+	o->info->caps &= ~FI_DIRECTED_RECV;
+	ofi_open_ep(o, FI_CQ_FORMAT_TAGGED, 0);
+	OK(fi_enable(o->ep));
+	ofi_meet();
+	OK(fi_trecv(o->ep, in, 8, 0, 0, 2, 0, &a));
+	OK(fi_tinject(o->ep, out, 8, o->right, 2));
+	done(o, &a, got);
+	o->info->caps = caps;
+	ofi_close_ep(o);
+	ofi_open_ep(o, FI_CQ_FORMAT_TAGGED, 0);
+	OK(fi_enable(o->ep));
+	ofi_meet();
+}
+
+/* A default of FI_INJECT for all sends: no longer ones are taken. */
+static void inject_by_default(struct ofi *o)
+{
+	ofi_close_ep(o);
+	o->info->tx_attr->op_flags = FI_INJECT;
+	ofi_open_ep(o, FI_CQ_FORMAT_TAGGED, 0);
+	OK(fi_enable(o->ep));
+	ofi_meet();
+	EQUAL(fi_tsend(o->ep, out, 5000, 0, o->right, 2, &a), -FI_EMSGSIZE);
+	fill(out, 1000, 9);
+	OK(fi_tsend(o->ep, out, 1000, 0, o->right, 2, &a));
+	memset(out, 0, 1000);
+	OK(fi_trecv(o->ep, in, 1000, 0, o->left, 2, 0, &b));
+	both(o, &a, sent, &b, got);
+	CHECK(is_filled(in, 1000, 9));
+	o->info->tx_attr->op_flags = 0;
+	ofi_close_ep(o);
+	ofi_open_ep(o, FI_CQ_FORMAT_TAGGED, 0);
+	OK(fi_enable(o->ep));
+	ofi_meet();
+}
+
+int main(void)
+{
+	static const struct ofi_case cases[] = {
+		{ "posted", posted }, { "early", early }, { "untagged", untagged },
+		{ "matching", matching }, { "vectors", vectors }, { "truncated", truncated },
+		{ "injected", injected }, { "arguments", arguments },
+		{ "bad_memory", bad_memory }, { "cancelled", cancelled }, { "peeked", peeked },
+		{ "selective", selective }, { "formats", formats }, { "waiting", waiting },
+		{ "delivery", delivery }, { "undirected", undirected },
+		{ "inject_by_default", inject_by_default },
+	};
+	struct ofi o;
+
+	ofi_open(&o);
+	RUN_CASES(&o, cases);
+	ofi_close(&o);
+	return 0;
+}

@@ -15,6 +15,8 @@ MESSAGES = ("posted early untagged matching vectors truncated injected arguments
             "cancelled peeked selective formats waiting delivery undirected "
             "inject_by_default").split()
 
+MULTI = "posted early cancelled cancelled_fetching arguments many_buffers".split()
+
 
 def cases(margay, app, over: str, nodes: int, name: str, wanted: list[str], *args: object) -> None:
     """Rank 0 prints a line for each case that all ranks have passed."""
@@ -31,3 +33,9 @@ def test_what_is_offered(margay, app):
 def test_messages(margay, app, over, nodes):
     """Sends and receives around a ring of ranks."""
     cases(margay, app, over, nodes, "ofi_messages", MESSAGES)
+
+
+@OVER
+@pytest.mark.parametrize("nodes", [1, 2])
+def test_buffers_of_many_messages(margay, app, over, nodes):
+    cases(margay, app, over, nodes, "ofi_multi", MULTI)

@@ -196,16 +196,17 @@ void mfi_early_deliver(struct endpoint *ep, struct early *early, struct rx *rx)
 		mfi_received(ep, rx, bytes, 0);
 }
 
-/* The first receive that waits in the library and matches, taken from there; or null. */
+/* The first receive that waits in the library and matches, taken from there; or null. A
+ * FI_MULTI_RECV buffer finds the message when its turn comes. */
 static struct rx *waiting_for(struct endpoint *ep, const struct early *early)
 {
 	struct rx **at = &ep->waiting;
 	struct rx *rx;
 
-	while (*at && ((*at)->landing != LANDS_POSTED || !mfi_matches(*at, early)))
+	while (*at && !mfi_matches(*at, early))
 		at = &(*at)->next;
 	rx = *at;
-	if (!rx)
+	if (!rx || rx->landing != LANDS_POSTED)
 		return 0;
 	*at = rx->next;
 	if (ep->waiting_end == &rx->next)

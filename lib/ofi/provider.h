@@ -144,7 +144,8 @@ enum landing { LANDS_POSTED, LANDS_MANY, LANDS_OVERFLOW, LANDS_NOWHERE };
 struct rx {
 	enum landing landing;           /* LANDS_POSTED; LANDS_MANY with FI_MULTI_RECV */
 	unsigned int children;          /* LANDS_MANY: messages still being fetched into it */
-	int released;                   /* LANDS_MANY: the kernel puts no more into it */
+	int released;                   /* the kernel puts no more into it */
+	int cancelled;                  /* it ends with FI_ECANCELED */
 	struct rx *parent;              /* the LANDS_MANY that this is a part of, or null */
 	struct rx *next;                /* free, or waiting for a match entry */
 	struct rx *newer, *older;       /* all that are open, for fi_cancel */

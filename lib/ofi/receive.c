@@ -39,6 +39,7 @@ struct rx *mfi_rx_take(struct endpoint *ep)
 	rx->parent = 0;
 	rx->children = 0;
 	rx->released = 0;
+	rx->cancelled = 0;
 	rx->filled = 0;
 	rx->landing = LANDS_POSTED;
 	rx->entry = PTL_INVALID_HANDLE;
@@ -76,8 +77,7 @@ void mfi_rx_close(struct endpoint *ep)
 int mfi_matches(const struct rx *rx, const struct early *early)
 {
 	return ((rx->bits ^ early->bits) & ~(rx->ignore | BITS_LONG)) == 0 &&
-	       (rx->source.nid == PTL_NID_ANY || rank_of(rx->source) == early->source) &&
-	       (rx->landing == LANDS_POSTED || early->length <= rx->buffer.bytes - rx->filled);
+	       (rx->source.nid == PTL_NID_ANY || rank_of(rx->source) == early->source);
 }
 
 size_t mfi_scatter(const struct buffer *to, const char *from, size_t bytes)
@@ -100,11 +100,24 @@ size_t mfi_scatter(const struct buffer *to, const char *from, size_t bytes)
 	return done;
 }
 
+/* What is known when the message's header is. */
+static void header_is(struct rx *rx, uint64_t bits, uint64_t header, size_t length)
+{
+	rx->arrived_bits = bits;
+	rx->header = header;
+	rx->arrived = length;
+}
+
 /* A FI_MULTI_RECV buffer is the caller's again. */
 static void release(struct endpoint *ep, struct rx *rx)
 {
 	if (!rx->released || rx->children)
 		return;
+	if (rx->cancelled) {
+		header_is(rx, rx->bits, 0, 0);
+		mfi_received(ep, rx, 0, FI_ECANCELED);
+		return;
+	}
 	*mfi_cq_slot(ep->rx_cq) = (struct fi_cq_tagged_entry){
 		.op_context = rx->context, .flags = FI_MULTI_RECV,
 	};
@@ -147,14 +160,6 @@ void mfi_received(struct endpoint *ep, struct rx *rx, size_t length, int error)
 		parent->children--;
 		release(ep, parent);
 	}
-}
-
-/* What is known when the message's header is. */
-static void header_is(struct rx *rx, uint64_t bits, uint64_t header, size_t length)
-{
-	rx->arrived_bits = bits;
-	rx->header = header;
-	rx->arrived = length;
 }
 
 void mfi_arrived(struct endpoint *ep, struct rx *rx, const ptl_event_t *event)
@@ -261,7 +266,7 @@ static int post_one(struct endpoint *ep, struct rx *rx)
 		md.start = rx->buffer.base + rx->filled;
 		md.length -= rx->filled;
 		md.threshold = PTL_MD_THRESH_INF;
-		md.max_size = ep->multi_recv;
+		md.max_size = ep->multi_recv < md.length ? ep->multi_recv : md.length;
 		md.options = PTL_MD_OP_PUT | PTL_MD_MAX_SIZE | PTL_MD_EVENT_START_DISABLE;
 		md.eq_handle = ep->queues[QUEUE_EARLY];
 	} else if (rx->buffer.count > 1) {
@@ -276,23 +281,44 @@ static int post_one(struct endpoint *ep, struct rx *rx)
 			   &rx->entry, &handle, ep->queues[QUEUE_EARLY]);
 }
 
+static size_t room_of(const struct rx *rx)
+{
+	return rx->buffer.bytes - rx->filled;
+}
+
 /* An early message goes into a FI_MULTI_RECV buffer that is not posted yet. */
 static void deliver_many(struct endpoint *ep, struct early *early, struct rx *rx)
 {
-	size_t at = rx->filled;
+	size_t at = rx->filled, bytes = early->length < room_of(rx) ? early->length : room_of(rx);
 
-	rx->filled += early->length;
-	mfi_early_deliver(ep, early, child_of(ep, rx, at, early->length));
+	rx->filled += bytes;
+	mfi_early_deliver(ep, early, child_of(ep, rx, at, bytes));
 }
 
-/* Gives it the early message that it matches, or posts it. 0; 1: there is no entry free; or
- * an error. */
+/* Whether a FI_MULTI_RECV buffer takes no more. One that the next message, which must not be
+ * overtaken, does not fit into takes none either; an empty one takes its beginning. */
+static int is_used_up(const struct endpoint *ep, const struct rx *rx, const struct early *early)
+{
+	return rx->landing == LANDS_MANY && rx->filled > 0 &&
+	       (room_of(rx) < ep->multi_recv || (early && early->length > room_of(rx)));
+}
+
+/* What else post() finds. */
+enum { NO_ENTRY = 1, LOOK_FIRST };
+
+/* Gives it the early message that it matches, or posts it. 0; NO_ENTRY is free; LOOK_FIRST at
+ * early messages whose events were not taken; or an error. */
 static int post(struct endpoint *ep, struct rx *rx)
 {
 	for (;;) {
 		struct early *early = ep->early_count ? mfi_early_find(ep, rx) : 0;
 		int error;
 
+		if (is_used_up(ep, rx, early)) {
+			rx->released = 1;
+			release(ep, rx);
+			return 0;
+		}
 		if (early && rx->landing == LANDS_POSTED) {
 			mfi_early_deliver(ep, early, rx);
 			return 0;
@@ -301,23 +327,16 @@ static int post(struct endpoint *ep, struct rx *rx)
 			deliver_many(ep, early, rx);
 			continue;
 		}
-		if (rx->landing == LANDS_MANY && rx->buffer.bytes - rx->filled < ep->multi_recv) {
-			rx->released = 1;
-			release(ep, rx);
-			return 0;
-		}
 		if (ep->posted == RX_SLOTS)
-			return 1;
+			return NO_ENTRY;
 		error = post_one(ep, rx);
 		if (error == PTL_OK) {
 			ep->posted += rx->landing == LANDS_POSTED;
 			return 0;
 		}
 		if (error == PTL_NO_SPACE || error == PTL_ME_LIST_TOO_LONG)
-			return 1;
-		if (error != PTL_MD_NO_UPDATE)
-			return mfi_error(error);
-		mfi_take_early(ep);
+			return NO_ENTRY;
+		return error == PTL_MD_NO_UPDATE ? LOOK_FIRST : mfi_error(error);
 	}
 }
 
@@ -327,10 +346,16 @@ void mfi_post_waiting(struct endpoint *ep)
 		struct rx *rx = ep->waiting, *next = rx->next;
 		int error = post(ep, rx);
 
-		if (error > 0)
+		if (error == NO_ENTRY)
 			return;
-		if (error)
+		if (error == LOOK_FIRST) {      /* it may be an early one's by then */
+			mfi_take_early(ep);
+			continue;
+		}
+		if (error) {
+			header_is(rx, rx->bits, 0, 0);
 			mfi_received(ep, rx, 0, -error);
+		}
 		ep->waiting = next;
 		if (!next)
 			ep->waiting_end = &ep->waiting;
@@ -433,8 +458,11 @@ ssize_t mfi_receive(struct endpoint *ep, const struct iovec *pieces, size_t coun
 	}
 	if (!error && (flags & FI_CLAIM))
 		error = claim(ep, rx);
+	else if (!error && ep->waiting)
+		error = NO_ENTRY;
 	else if (!error)
-		error = ep->waiting ? 1 : post(ep, rx);
+		while ((error = post(ep, rx)) == LOOK_FIRST)
+			mfi_take_early(ep);
 	if (error > 0)
 		wait_in_order(ep, rx);
 	else if (error)
@@ -455,7 +483,23 @@ static void stop_waiting(struct endpoint *ep, struct rx *rx)
 		ep->waiting_end = at;
 }
 
-/* A receive whose message has come, or is coming, is not cancelled. */
+/* Takes the entry of a FI_MULTI_RECV buffer away, and what has come into it. 0, or 1: the
+ * kernel has filled it. */
+static int withdraw(struct endpoint *ep, struct rx *rx)
+{
+	int error;
+
+	while ((error = PtlMEUnlink(rx->entry)) == PTL_ME_IN_USE)
+		mfi_make_room(ep);              /* until the message has landed */
+	if (error != PTL_OK)
+		return 1;
+	rx->entry = PTL_INVALID_HANDLE;
+	mfi_take_early(ep);
+	return 0;
+}
+
+/* A receive whose message has come, or is coming, is not cancelled. A FI_MULTI_RECV buffer
+ * ends when the messages that have come into it are complete. */
 ssize_t mfi_cancel(struct fid *fid, void *context)
 {
 	struct endpoint *ep = (struct endpoint *)fid;
@@ -466,18 +510,21 @@ ssize_t mfi_cancel(struct fid *fid, void *context)
 		rx = rx->newer;
 	if (rx == &ep->open)
 		return -FI_ENOENT;
-	if (rx->entry != PTL_INVALID_HANDLE) {
-		if (PtlMEUnlink(rx->entry) != PTL_OK)
-			return 0;
-		ep->posted -= rx->landing == LANDS_POSTED;
-	} else {
+	if (rx->entry == PTL_INVALID_HANDLE) {
 		while (waiting && waiting != rx)
 			waiting = waiting->next;
 		if (!waiting)
 			return 0;
 		stop_waiting(ep, rx);
+	} else if (rx->landing == LANDS_MANY) {
+		if (withdraw(ep, rx))
+			return 0;
+	} else {
+		if (PtlMEUnlink(rx->entry) != PTL_OK)
+			return 0;
+		ep->posted--;
 	}
-	header_is(rx, rx->bits, 0, 0);
-	mfi_received(ep, rx, 0, FI_ECANCELED);
+	rx->cancelled = rx->released = 1;
+	release(ep, rx);
 	return 0;
 }

@@ -1,0 +1,220 @@
+/*
+ * ofi_multi: FI_MULTI_RECV. Buffers fill up and are released, in order, whether their messages
+ * came before or after; and they are cancelled while messages lie in them. Around a ring.
+ */
+#include "ofi.h"
+
+enum { BUFFER = 10000, BUFFERS = 8, MESSAGES = 400 };
+
+static char in[BUFFERS][BUFFER];
+static char out[BUFFER];
+
+static void post(struct ofi *o, int buffer, size_t bytes)
+{
+	const struct iovec iov = { in[buffer], bytes };
+	const struct fi_msg msg = { .msg_iov = &iov, .iov_count = 1, .addr = FI_ADDR_UNSPEC,
+				    .context = in[buffer] };
+
+	OK(fi_recvmsg(o->ep, &msg, FI_MULTI_RECV));
+}
+
+static size_t length_of(int number)
+{
+	return (size_t)(number * 37 % 900);
+}
+
+/* Sends all messages and takes those of the left neighbour, posting a buffer again when it is
+ * released. Each message is checked, where it lies. */
+static void stream(struct ofi *o, int early)
+{
+	int received = 0, sent = 0, ended = 0, open = 0;
+	static char outs[MESSAGES][900];
+
+	if (!early)
+		for (; open < 2; open++)
+			post(o, open, BUFFER);
+	ofi_meet();
+	while (received < MESSAGES || ended < MESSAGES) {
+		struct fi_cq_tagged_entry entry;
+
+		if (sent < MESSAGES && (!early || sent < MESSAGES / 2 || open)) {
+			fill(outs[sent], length_of(sent), sent);
+			OK(fi_senddata(o->ep, outs[sent], length_of(sent), 0, sent, o->right, 0));
+			sent++;
+		}
+		if (early && sent == MESSAGES / 2 && !open)
+			for (; open < 2; open++)
+				post(o, open, BUFFER);
+		if (fi_cq_read(o->cq, &entry, 1) != 1)
+			continue;
+		ended += !!(entry.flags & FI_SEND);
+		if (entry.flags & FI_RECV) {
+			size_t n = length_of(received);
+
+			EQUAL(entry.flags & FI_MSG, FI_MSG);
+			EQUAL(entry.data, received);
+			EQUAL(entry.len, n);
+			CHECK((char *)entry.buf >= (char *)entry.op_context);
+			CHECK((char *)entry.buf + n <= (char *)entry.op_context + BUFFER);
+			CHECK(is_filled(entry.buf, n, received));
+			received++;
+		}
+		if (entry.flags & FI_MULTI_RECV) {
+			memset(entry.op_context, 0, BUFFER);
+			post(o, (int)(((char *)entry.op_context - in[0]) / BUFFER), BUFFER);
+		}
+	}
+}
+
+/* Takes what is left of the buffers back. */
+static void drain(struct ofi *o, int buffers)
+{
+	struct fi_cq_tagged_entry entry;
+
+	for (int i = 0; i < buffers; i++) {
+		int error = fi_cancel(&o->ep->fid, in[i]);
+
+		CHECK(error == 0 || error == -FI_ENOENT);    /* that: its release was not read */
+		if (next(o->cq, &entry) == 1) {
+			EQUAL(entry.flags, FI_MULTI_RECV);
+			CHECK(entry.op_context == in[i]);
+		} else {
+			failed(o, in[i], FI_ECANCELED);
+		}
+	}
+}
+
+static void posted(struct ofi *o)
+{
+	size_t least = 1000;
+
+	OK(fi_setopt(&o->ep->fid, FI_OPT_ENDPOINT, FI_OPT_MIN_MULTI_RECV, &least, sizeof(least)));
+	stream(o, 0);
+	ofi_meet();
+	drain(o, 2);
+}
+
+static void early(struct ofi *o)
+{
+	stream(o, 1);
+	ofi_meet();
+	drain(o, 2);
+}
+
+/* Messages that nobody has taken yet lie in a buffer when it is cancelled: they are told first. */
+static void cancelled(struct ofi *o)
+{
+	struct fi_cq_tagged_entry entry;
+	struct fi_cq_err_entry error = { 0 };
+	int received = 0;
+
+	fill(out, 100, 2);
+	memset(in, 0, sizeof(in));
+	post(o, 0, BUFFER);
+	ofi_meet();
+	for (int i = 0; i < 5; i++)
+		OK(fi_injectdata(o->ep, out, 100, i, o->right));
+	while (((volatile char *)in[0])[499] != out[99])
+		usleep(100);                    /* all of them are there */
+	OK(fi_cancel(&o->ep->fid, in[0]));
+	post(o, 1, BUFFER);                     /* a buffer that might take its place */
+	while (next(o->cq, &entry) == 1) {
+		CHECK(entry.op_context == in[0] && (entry.flags & FI_RECV));
+		EQUAL(entry.data, received);
+		received++;
+	}
+	EQUAL(fi_cq_readerr(o->cq, &error, 0), 1);
+	CHECK(error.op_context == in[0] && error.err == FI_ECANCELED);
+	EQUAL(received, 5);
+	OK(fi_cancel(&o->ep->fid, in[1]));
+	failed(o, in[1], FI_ECANCELED);
+}
+
+/* A long message is fetched into a buffer that is cancelled meanwhile. */
+static void cancelled_fetching(struct ofi *o)
+{
+	static char a;
+	struct fi_cq_tagged_entry entry;
+	struct fi_cq_err_entry error = { 0 };
+	int received = 0, sent = 0, ended = 0;
+
+	fill(out, 8000, 5);
+	memset(in, 0, sizeof(in));
+	OK(fi_send(o->ep, out, 8000, 0, o->right, &a));
+	ofi_meet();
+	usleep(10000);
+	post(o, 0, BUFFER - 1);
+	OK(fi_cancel(&o->ep->fid, in[0]));
+	while (!received || !sent || !ended)
+		if (next(o->cq, &entry) == 1) {
+			sent += entry.op_context == &a;
+			received += entry.op_context == in[0];
+			if (entry.op_context == in[0]) {
+				CHECK(!ended && is_filled(in[0], 8000, 5));
+				EQUAL(entry.len, 8000);
+			}
+		} else {
+			EQUAL(fi_cq_readerr(o->cq, &error, 0), 1);
+			CHECK(error.op_context == in[0] && error.err == FI_ECANCELED);
+			ended = 1;
+		}
+	EQUAL(received, 1);
+}
+
+static void arguments(struct ofi *o)
+{
+	const struct iovec iov[2] = { { in[0], 100 }, { in[1], 100 } };
+	const struct fi_msg msg = { .msg_iov = iov, .iov_count = 2, .addr = FI_ADDR_UNSPEC };
+	struct fi_msg bad = { .msg_iov = &(struct iovec){ (void *)0x10, 5000 }, .iov_count = 1,
+			      .addr = FI_ADDR_UNSPEC };
+
+	EQUAL(fi_recvmsg(o->ep, &msg, FI_MULTI_RECV), -FI_EINVAL);
+	EQUAL(fi_recvmsg(o->ep, &bad, FI_MULTI_RECV), -FI_EFAULT);
+}
+
+/* Far more buffers than messages that one of them takes: each is filled by one and released. */
+static void many_buffers(struct ofi *o)
+{
+	enum { N = 3000 };
+	static char small[N][16];
+	struct fi_cq_tagged_entry entry;
+	size_t least = 10;
+	int received = 0, released = 0, ended = 0;
+
+	OK(fi_setopt(&o->ep->fid, FI_OPT_ENDPOINT, FI_OPT_MIN_MULTI_RECV, &least, sizeof(least)));
+	for (int i = 0; i < N; i++) {
+		const struct iovec iov = { small[i], 16 };
+		const struct fi_msg msg = { .msg_iov = &iov, .iov_count = 1,
+					    .addr = FI_ADDR_UNSPEC, .context = small[i] };
+
+		OK(fi_recvmsg(o->ep, &msg, FI_MULTI_RECV));
+	}
+	ofi_meet();
+	for (int i = 0; i < N; i++)
+		OK(fi_senddata(o->ep, out, 8, 0, i, o->right, 0));
+	while (received < N || released < N || ended < N) {
+		EQUAL(next(o->cq, &entry), 1);
+		if (entry.flags & FI_RECV) {
+			EQUAL(entry.data, received);
+			CHECK(entry.op_context == small[received] && entry.buf == small[received]);
+			received++;
+		}
+		released += !!(entry.flags & FI_MULTI_RECV);
+		ended += !!(entry.flags & FI_SEND);
+	}
+}
+
+int main(void)
+{
+	static const struct ofi_case cases[] = {
+		{ "posted", posted }, { "early", early }, { "cancelled", cancelled },
+		{ "cancelled_fetching", cancelled_fetching }, { "arguments", arguments },
+		{ "many_buffers", many_buffers },
+	};
+	struct ofi o;
+
+	ofi_open(&o);
+	RUN_CASES(&o, cases);
+	ofi_close(&o);
+	return 0;
+}

@@ -17,6 +17,14 @@ MESSAGES = ("posted early untagged matching vectors truncated injected arguments
 
 MULTI = "posted early cancelled cancelled_fetching arguments many_buffers".split()
 
+# Case, nodes, messages of each rank: over shared memory, and over cards.
+FLOODS = [("early", 4, 10000, 1000), ("self", 1, 20000, 0), ("all", 4, 2000, 300),
+          ("all", 8, 200, 30), ("reverse", 2, 3000, 500), ("onesided", 4, 10000, 1000),
+          ("long", 2, 1000, 600), ("long", 1, 1000, 0), ("receives", 2, 5000, 3000),
+          ("everything", 2, 500, 500), ("steps", 3, 2000, 300), ("injects", 3, 1000, 100)]
+MANY_FLOODS = [("steps", 64, 200), ("injects", 64, 50), ("all", 64, 10), ("early", 64, 1000),
+               ("early", 16, 100000), ("self", 1, 300000), ("onesided", 16, 20000)]
+
 
 def cases(margay, app, over: str, nodes: int, name: str, wanted: list[str], *args: object) -> None:
     """Rank 0 prints a line for each case that all ranks have passed."""
@@ -39,3 +47,23 @@ def test_messages(margay, app, over, nodes):
 @pytest.mark.parametrize("nodes", [1, 2])
 def test_buffers_of_many_messages(margay, app, over, nodes):
     cases(margay, app, over, nodes, "ofi_multi", MULTI)
+
+
+@OVER
+@pytest.mark.parametrize("case, nodes, near, far", FLOODS)
+def test_floods(margay, app, over, case, nodes, near, far):
+    """More messages than slots, credit and memory of their own: none is lost, none waits."""
+    count = near if over == "shm" else far
+    if count:
+        run = margay("run", *LINKS[over], "-n", nodes, "--no-prefix", app("ofi_flow"), case,
+                     count).ok()
+        assert run.lines == ["done"]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("case, nodes, count", MANY_FLOODS)
+def test_floods_of_many(margay, app, case, nodes, count):
+    memory = 16 if nodes == 64 else 1024 if case == "early" else 256
+    run = margay("run", "-n", nodes, "--mem", memory, "--no-prefix", app("ofi_flow"), case, count,
+                 timeout=300).ok()
+    assert run.lines == ["done"]

@@ -184,6 +184,8 @@ void mfi_credit_taken(struct endpoint *ep, uint32_t rank, uint32_t units, uint64
 		return;
 	peer->told = peer->granted;
 	/* Four bytes are read before the call returns; a peer that is dead needs no credit. */
-	PtlPutRegion(ep->plain, (uintptr_t)&peer->told, sizeof(peer->told), PTL_NO_ACK_REQ,
-		     peer->process, PORTAL_CREDIT, 0, 0, (uint64_t)margay_rank() * sizeof(*ep->limits), 0);
+	while (PtlPutRegion(ep->plain, (uintptr_t)&peer->told, sizeof(peer->told), PTL_NO_ACK_REQ,
+			    peer->process, PORTAL_CREDIT, 0, 0,
+			    (uint64_t)margay_rank() * sizeof(*ep->limits), 0) == PTL_NO_SPACE)
+		mfi_make_room(ep);
 }

@@ -142,27 +142,36 @@ static int send_long(struct endpoint *ep, uint32_t rank, const struct send *send
 	const struct buffer *buffer = &send->buffer;
 	uint16_t slot = take_slot(ep, TX_LONG, send);
 	uint64_t origin = (uint64_t)slot << ORIGIN_SLOT_SHIFT;
+	char *base = buffer->base;
 	int error = 0;
 
-	if (buffer->count > 1) {
+	if (send->flags & FI_INJECT) {
+		base = malloc(buffer->bytes);
+		if (!base)
+			return give_up(ep, slot, -FI_EAGAIN);
+		gather(buffer, base);
+		ep->tx[slot].copy = base;
+	}
+	if (buffer->count > 1 && !ep->tx[slot].copy) {
 		error = expose_pieces(ep, slot, buffer);
 		if (!error)
 			error = put(ep, ep->tx[slot].md, 0, buffer->bytes, PTL_ACK_REQ, rank, bits,
 				    origin, header);
 	} else {
-		error = put(ep, ep->asked, (uintptr_t)buffer->base, buffer->bytes, PTL_ACK_REQ,
-			    rank, bits, origin | (uintptr_t)buffer->base, header);
+		error = put(ep, ep->asked, (uintptr_t)base, buffer->bytes, PTL_ACK_REQ,
+			    rank, bits, origin | (uintptr_t)base, header);
 	}
 	return error ? give_up(ep, slot, error) : 0;
 }
 
-/* Whether it is sent as a long one. A send that is to end only when it has been delivered is
- * one too, where a put ends before. */
+/* Whether it is sent as a long one: so is a message of more than half a window, as the receiver
+ * may keep that much back. A send that is to end only when it has been delivered is one too,
+ * where a put ends before. */
 static int is_long(const struct endpoint *ep, const struct send *send)
 {
 	size_t bytes = send->buffer.bytes;
 
-	if (bytes > EAGER_BYTES || mfi_units(bytes, 0) > ep->window_least)
+	if (bytes > EAGER_BYTES || mfi_units(bytes, 0) > ep->window_least / 2)
 		return 1;
 	return (send->flags & (FI_DELIVERY_COMPLETE | FI_INJECT)) == FI_DELIVERY_COMPLETE &&
 	       ep->inline_bytes != SIZE_MAX && bytes > 0;

@@ -1,0 +1,340 @@
+/*
+ * ofi_flow CASE COUNT: far more messages than there are slots, units of credit or bytes of
+ * memory for. Nothing is lost, everything stays in order, and nothing waits for ever.
+ *
+ *   early      all others send COUNT messages each to rank 0, which sleeps a second first
+ *   self       each rank sends COUNT messages to itself, and then receives them
+ *   all        each rank sends COUNT messages to every rank, and then receives
+ *   reverse    early messages are received in the reverse of their order, by tag
+ *   onesided   all ranks write COUNT words each into rank 0, which makes no call meanwhile
+ *   long       COUNT long sends to either side before a receive is posted
+ *   receives   COUNT receives are posted before a message is sent
+ *   everything of all kinds as much as there is room for, before anybody takes an event
+ *   steps      one way, empty messages and ones near the eager limit in all proportions
+ *   injects    COUNT injected messages of one buffer each, one way
+ */
+#include "ofi.h"
+
+enum { LONG = 6000, MOST = 4096, KEY = 5, STEPS = 18 };
+
+static char in[1 << 16], out[1 << 16];
+static int count;
+
+/* Sizes of early messages: mostly small, some up to the eager limit, a few long. */
+static size_t length_of(int number)
+{
+	return number % 50 == 49 ? LONG : number % 10 == 9 ? (size_t)(number * 41 % MOST) :
+	       (size_t)(number % 64);
+}
+
+/* All messages are parts of one pattern, so that none needs a buffer of its own. */
+static void send_to(struct ofi *o, int rank, int number, uint64_t tag)
+{
+	ssize_t error;
+
+	while ((error = fi_tsenddata(o->ep, out + number % 1000, length_of(number), 0, number,
+				     rank, tag, out)) == -FI_EAGAIN)
+		;
+	OK(error);
+}
+
+/* Completions of sends among others: how many. */
+static int take(struct ofi *o, struct fi_cq_tagged_entry *entry)
+{
+	EQUAL(next(o->cq, entry), 1);
+	return entry->op_context == out;
+}
+
+static void await_sends(struct ofi *o, long sends)
+{
+	struct fi_cq_tagged_entry entry;
+
+	while (sends > 0)
+		sends -= take(o, &entry);
+}
+
+/* Receives `each` messages of every rank from `first` on, one at a time in their order; so
+ * many sends of this rank end meanwhile. */
+static void receive_all(struct ofi *o, int first, int each, long sends)
+{
+	int *received = calloc(o->size, sizeof(*received));
+	long left = (long)(o->size - first) * each;
+	struct fi_cq_tagged_entry entry;
+	int posted = 0;
+
+	while (left || sends) {
+		if (!posted && left) {
+			OK(fi_trecv(o->ep, in, sizeof(in), 0, FI_ADDR_UNSPEC, 0, 0xffff, in));
+			posted = 1;
+		}
+		if (take(o, &entry)) {
+			sends--;
+			continue;
+		}
+		int source = (int)entry.tag;
+
+		EQUAL(entry.data, received[source]);
+		EQUAL(entry.len, length_of(received[source]));
+		CHECK(!memcmp(in, out + received[source] % 1000, entry.len));
+		received[source]++;
+		left--;
+		posted = 0;
+	}
+	free(received);
+}
+
+static void early(struct ofi *o)
+{
+	if (o->rank == 0) {
+		sleep(1);
+		receive_all(o, 1, count, 0);
+		return;
+	}
+	for (int i = 0; i < count; i++)
+		send_to(o, 0, i, o->rank);
+	await_sends(o, count);
+}
+
+static void self(struct ofi *o)
+{
+	struct fi_cq_tagged_entry entry;
+	long sends = count;
+
+	for (int i = 0; i < count; i++)
+		send_to(o, o->rank, i, i & 1);
+	for (int i = 0; i < count; ) {
+		OK(fi_trecv(o->ep, in, sizeof(in), 0, o->rank, i & 1, 0, in));
+		while (take(o, &entry))
+			sends--;
+		EQUAL(entry.data, i);
+		EQUAL(entry.len, length_of(i));
+		i++;
+	}
+	await_sends(o, sends);
+}
+
+static void all(struct ofi *o)
+{
+	for (int i = 0; i < count; i++)
+		for (int rank = 0; rank < o->size; rank++)
+			send_to(o, rank, i, o->rank);
+	receive_all(o, 0, count, (long)count * o->size);
+}
+
+static void reverse(struct ofi *o)
+{
+	struct fi_cq_tagged_entry entry;
+	long sends = count;
+
+	for (int i = 0; i < count; i++)
+		send_to(o, o->right, i, i);
+	for (int i = count - 1; i >= 0; i--) {
+		OK(fi_trecv(o->ep, in, sizeof(in), 0, o->left, i, 0, in));
+		while (take(o, &entry))
+			sends--;
+		EQUAL(entry.data, i);
+		EQUAL(entry.len, length_of(i));
+		CHECK(!memcmp(in, out + i % 1000, entry.len));
+	}
+	await_sends(o, sends);
+}
+
+static void onesided(struct ofi *o)
+{
+	uint64_t *words = calloc((size_t)o->size * count, sizeof(*words));
+	struct fi_cq_tagged_entry entry;
+	struct fid_mr *mr;
+
+	OK(fi_mr_reg(o->domain, words, (size_t)o->size * count * 8, FI_REMOTE_WRITE, 0, KEY, 0, &mr,
+		     0));
+	ofi_meet();
+	if (o->rank > 0 || o->size == 1) {
+		uint64_t *values = malloc((size_t)count * 8);
+
+		for (int i = 0; i < count; i++) {
+			ssize_t error;
+
+			values[i] = (uint64_t)o->rank << 32 | i;
+			while ((error = fi_write(o->ep, &values[i], 8, 0, 0,
+						 ((uint64_t)o->rank * count + i) * 8, KEY,
+						 &values[i])) == -FI_EAGAIN)
+				;
+			OK(error);
+		}
+		for (int i = 0; i < count; i++) {
+			EQUAL(next(o->cq, &entry), 1);
+			EQUAL(entry.flags, FI_RMA | FI_WRITE);
+		}
+		free(values);
+	}
+	ofi_meet();
+	for (int rank = 1; rank < o->size && o->rank == 0; rank++)
+		for (int i = 0; i < count; i++)
+			EQUAL(words[(size_t)rank * count + i], (uint64_t)rank << 32 | i);
+	OK(fi_close(&mr->fid));
+	free(words);
+}
+
+static void long_sends(struct ofi *o)
+{
+	struct fi_cq_tagged_entry entry;
+	long sends = count;
+
+	for (int i = 0; i < count; i++)
+		OK(fi_tsenddata(o->ep, out + i % 100, LONG, 0, i, o->right, 1, out));
+	ofi_meet();
+	for (int i = 0; i < count; i++) {
+		OK(fi_trecv(o->ep, in, sizeof(in), 0, o->left, 1, 0, in));
+		while (take(o, &entry))
+			sends--;
+		EQUAL(entry.data, i);
+		EQUAL(entry.len, LONG);
+		CHECK(!memcmp(in, out + i % 100, LONG));
+	}
+	await_sends(o, sends);
+}
+
+static void receives(struct ofi *o)
+{
+	uint64_t *words = calloc(count, sizeof(*words)), *values = calloc(count, sizeof(*values));
+	struct fi_cq_tagged_entry entry;
+	int sends = 0, received = 0;
+
+	for (int i = 0; i < count; i++)
+		OK(fi_trecv(o->ep, &words[i], 8, 0, i % 3 ? (fi_addr_t)o->left : FI_ADDR_UNSPEC, i % 7, 0,
+			    &words[i]));
+	ofi_meet();
+	for (int i = 0; i < count; i++) {
+		values[i] = i;
+		OK(fi_tsend(o->ep, &values[i], 8, 0, o->right, i % 7, out));
+	}
+	while (sends < count || received < count)
+		if (take(o, &entry))
+			sends++;
+		else
+			received++;
+	for (int i = 0; i < count; i++)
+		EQUAL(words[i], i);
+	free(words);
+	free(values);
+}
+
+/* Long sends, short ones that ask for acks, short ones that report, writes and reads. */
+static void everything(struct ofi *o)
+{
+	enum { RMA = 250 };
+	static uint64_t words[RMA], values[RMA], seen[RMA];
+	struct fi_cq_tagged_entry entry;
+	static char received[1 << 13];
+	long sends = 2L * count, others = 2L * count + 2 * RMA;
+	struct fid_mr *mr;
+
+	OK(fi_mr_reg(o->domain, words, sizeof(words), FI_REMOTE_WRITE | FI_REMOTE_READ, 0, KEY, 0,
+		     &mr, 0));
+	for (int i = 0; i < count; i++)
+		OK(fi_trecv(o->ep, received, 64, 0, o->left, 2, 0, in));
+	ofi_meet();
+	for (int i = 0; i < count; i++) {
+		OK(fi_tsend(o->ep, out, LONG, 0, o->right, 1, out));
+		OK(fi_tsend(o->ep, out, 64, 0, o->right, 2, out));
+	}
+	for (int i = 0; i < RMA; i++) {
+		values[i] = i + 1;
+		OK(fi_write(o->ep, &values[i], 8, 0, o->right, i * 8, KEY, in));
+		OK(fi_read(o->ep, &seen[i], 8, 0, o->right, i * 8, KEY, in));
+	}
+	ofi_meet();
+	for (int i = 0; i < count; i++)
+		OK(fi_trecv(o->ep, in, LONG, 0, o->left, 1, 0, in));
+	while (sends || others)
+		if (take(o, &entry))
+			sends--;
+		else
+			others--;
+	for (int i = 0; i < RMA; i++)
+		EQUAL(seen[i], i + 1);
+	ofi_meet();
+	OK(fi_close(&mr->fid));
+}
+
+/* Number i of a stream that uses up credit in steps of all sizes: k empty messages, then a
+ * larger one, for each k. */
+static size_t step_length(int number)
+{
+	int at = number % (STEPS * (STEPS + 1) / 2), k = 0;
+
+	while (at > k)
+		at -= ++k;
+	return at == k ? (size_t)(MOST - number % 3 * 256) : 0;
+}
+
+static void steps(struct ofi *o)
+{
+	struct fi_cq_tagged_entry entry;
+
+	if (o->rank > 0) {
+		for (int i = 0; i < count; i++)
+			OK(fi_tsenddata(o->ep, out, step_length(i), 0, i, 0, o->rank, out));
+		await_sends(o, count);
+		return;
+	}
+	for (int i = 0; i < count; i++)
+		for (int rank = 1; rank < o->size; rank++) {
+			OK(fi_trecv(o->ep, in, MOST, 0, rank, rank, 0, in));
+			EQUAL(take(o, &entry), 0);
+			EQUAL(entry.data, i);
+			EQUAL(entry.len, step_length(i));
+		}
+}
+
+/* One buffer, filled anew after each call. */
+static void injects(struct ofi *o)
+{
+	struct fi_cq_tagged_entry entry;
+
+	for (int i = 0; i < count && o->rank > 0; i++) {
+		fill(out, MOST, i);
+		OK(fi_tinjectdata(o->ep, out, MOST, i, 0, o->rank));
+	}
+	if (o->rank > 0) {                      /* it ends when those before it have been sent */
+		OK(fi_tsend(o->ep, in, 0, 0, 0, o->rank, out));
+		await_sends(o, 1);
+		return;
+	}
+	for (int i = 0; i <= count; i++)
+		for (int rank = 1; rank < o->size; rank++) {
+			OK(fi_trecv(o->ep, in, MOST, 0, rank, rank, 0, in));
+			EQUAL(take(o, &entry), 0);
+			EQUAL(entry.len, i < count ? MOST : 0);
+			CHECK(is_filled(in, entry.len, i));
+		}
+}
+
+int main(int argc, char **argv)
+{
+	static const struct {
+		const char *name;
+		void (*run)(struct ofi *o);
+	} cases[] = {
+		{ "early", early }, { "self", self }, { "all", all }, { "reverse", reverse },
+		{ "onesided", onesided }, { "long", long_sends }, { "receives", receives },
+		{ "everything", everything }, { "steps", steps },
+		{ "injects", injects },
+	};
+	struct ofi o;
+
+	CHECK(argc == 3);
+	count = atoi(argv[2]);
+	fill(out, sizeof(out), 1);
+	ofi_open(&o);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		if (!strcmp(argv[1], cases[i].name)) {
+			cases[i].run(&o);
+			quiet(&o);
+			ofi_meet();
+			if (o.rank == 0)
+				printf("done\n");
+		}
+	ofi_close(&o);
+	return 0;
+}

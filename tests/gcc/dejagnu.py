@@ -198,8 +198,8 @@ def last(text: str) -> str:
 
 # ---- a suite ----
 
-def reasons(suite: Path) -> dict[str, str]:
-    lines = suite.with_suffix(".txt").read_text(encoding="utf-8").splitlines()
+def reasons(file: Path) -> dict[str, str]:
+    lines = file.read_text(encoding="utf-8").splitlines()
     return dict(line.split(": ", 1) for line in lines if line and not line.startswith("#"))
 
 
@@ -236,7 +236,7 @@ def main(suite: Path, title: str, found: Callable[[], Iterable[Test]]) -> int:
     if chosen.fetch:
         return 0 if next(iter(found()), None) else 1       # the first one is there: so are all
     tests = list(found())
-    expected = reasons(suite)
+    expected = reasons(suite.with_suffix(".txt"))
     names = {test.name for test in tests}
     unknown = [name for name in [*chosen.names, *expected] if name not in names]
     for name in unknown:

@@ -1,0 +1,5 @@
+# MPICH's own tests on nodes. Included by the Makefile.
+
+.PHONY: mpich-check
+mpich-check: mpi
+	@$(PYTHON) tests/mpich/mpich.py $(ARGS)

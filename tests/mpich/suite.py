@@ -1,0 +1,129 @@
+"""MPICH's tests: unpacked from Debian's source of MPICH, configured for nodes, and built.
+
+MPICH's own configure script and makefiles build them, with mpicc, mpicxx and mpifort. The script
+takes half a minute, once; the programs are kept as well, and linked again when a library that they
+are linked with is newer.
+"""
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from hashlib import sha256
+from pathlib import Path
+from typing import Iterable
+
+from lists import Entry
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+BUILD = Path(os.environ.get("MARGAY_BUILD") or ROOT / "build")
+TOOLS = ROOT / "tools"
+WORK = BUILD / "mpich"
+VERSION = "4.0.2"
+TARBALL = f"mpich_{VERSION}.orig.tar.xz"
+SUM = "b27039f964afeb6b8a3e009c56b441cbe368c26d6d6476ad3bb7190996875860"
+SUITE = WORK / f"mpich-{VERSION}/test/mpi"
+# configure reads MPI's version in its header.
+PARTS = ("test/mpi", "src/include/mpi.h.in", "maint/version.m4")
+# As of a part of MPICH's own build, which runs the tests of its extensions too.
+SETTINGS = {"FROM_MPICH": "yes", "MPICH_ENABLE_FC": "yes", "MPICH_ENABLE_CXX": "yes",
+            "MPI_NO_SPAWN": "yes", "MPI_SIZEOF_AINT": "8", "MPI_SIZEOF_OFFSET": "8",
+            "WRAPPER_FFLAGS": "-fallow-argument-mismatch",
+            "WRAPPER_FCFLAGS": "-fallow-argument-mismatch"}
+# Two names for one machine: configure then looks for what links, and runs nothing.
+OPTIONS = ["--build=amd64-margay-linux-musl", "--host=x86_64-margay-linux-musl",
+           f"--bindir={TOOLS}", "--with-device=ch4:ofi", "--enable-fortran=all",
+           "--enable-threads=single", "--with-thread-package=none", "--disable-shared",
+           "--disable-dependency-tracking", "--disable-maintainer-mode"]
+COMMANDS = {"CC": "mpicc", "CXX": "mpicxx", "F77": "mpif77", "FC": "mpifort"}
+
+
+def mpi() -> Path | None:
+    """The folder of MPI's library, if it is built."""
+    done = subprocess.run([TOOLS / "mpicc", "--where"], capture_output=True, text=True)
+    return Path(done.stdout.strip()) if done.returncode == 0 else None
+
+
+def environment() -> dict[str, str]:
+    """Nothing of a make that called this one."""
+    hidden = ("MAKEFLAGS", "MAKELEVEL", "MFLAGS", "MAKEFILES", "CFLAGS", "CPPFLAGS", "LDFLAGS",
+              "CXXFLAGS", "FFLAGS", "FCFLAGS", "LIBS", "V", "TESTLIST")
+    return {name: value for name, value in os.environ.items() if name not in hidden} | {
+        "LC_ALL": "C"}
+
+
+def logged(name: str, command: list, **more: object) -> int:
+    """The status of a command whose output goes into a file."""
+    with open(WORK / f"{name}.log", "ab") as log:
+        log.write((" ".join(map(str, command)) + "\n").encode())
+        log.flush()
+        return subprocess.run(command, stdin=subprocess.DEVNULL, stdout=log,
+                              stderr=subprocess.STDOUT, check=False, **more).returncode
+
+
+def prepare(jobs: int) -> None:
+    """Unpacks, configures, builds what the tests share; once for each library of MPI."""
+    library = mpi()
+    if library is None:
+        raise RuntimeError("MPI is not built: make mpi")
+    key = sha256(repr((SUM, OPTIONS, SETTINGS, str(library))).encode()).hexdigest()
+    stamp = WORK / "stamp"
+    if stamp.exists() and stamp.read_text() == key:
+        return
+    print("mpich: unpacking and configuring the tests", flush=True)
+    shutil.rmtree(WORK, ignore_errors=True)
+    WORK.mkdir(parents=True)
+    subprocess.run([TOOLS / "debian-source.sh", "mpich", TARBALL, SUM, WORK], check=True)
+    subprocess.run(["tar", "-xf", TARBALL, "--no-same-owner",
+                    *(f"mpich-{VERSION}/{part}" for part in PARTS)], cwd=WORK, check=True)
+    (WORK / TARBALL).unlink()
+    env = environment() | SETTINGS | {name: str(TOOLS / tool) for name, tool in COMMANDS.items()}
+    for name, command in (("configure", ["./configure", *OPTIONS]),
+                          ("make-util", ["make", f"-j{jobs}", "-C", "util"]),
+                          ("make-dtpools", ["make", f"-j{jobs}", "-C", "dtpools"])):
+        if logged(name, command, cwd=SUITE, env=env if name == "configure" else environment()):
+            raise RuntimeError(f"{' '.join(command[:1])} failed, see {WORK / name}.log")
+    stamp.write_text(key)
+
+
+def newest_library() -> float:
+    """When the newest of what a program is linked with was made."""
+    library = mpi()
+    files = [*(library or WORK).glob("lib/*.a"), *(BUILD / "lib").glob("*.a"),
+             *(BUILD / "sysroot/lib").glob("*.a"), BUILD / "libmargay.a", BUILD / "crt0.o"]
+    return max(file.stat().st_mtime for file in files if file.exists())
+
+
+def build(entries: Iterable[Entry], jobs: int) -> dict[str, str]:
+    """Builds the programs of these; says of each that could not be built what is wrong."""
+    wanted: dict[str, set[str]] = {}
+    for one in entries:
+        wanted.setdefault(one.folder, set()).add(one.program)
+    oldest = newest_library()
+    failed = {}
+    for folder, programs in wanted.items():
+        missing = []
+        for program in sorted(programs):
+            path = SUITE / folder / program
+            if path.exists() and path.stat().st_mtime < oldest:
+                path.unlink()
+            if not path.exists():
+                missing.append(program)
+        if missing:
+            print(f"mpich: building {len(missing)} programs of {folder}", flush=True)
+            name = "make-" + folder.replace("/", "-")
+            logged(name, ["make", "-k", f"-j{jobs}", *missing], cwd=SUITE / folder,
+                   env=environment())
+        for program in missing:
+            if not (SUITE / folder / program).exists():
+                failed[f"{folder}/{program}"] = why(folder, program)
+    return failed
+
+
+def why(folder: str, program: str) -> str:
+    done = subprocess.run(["make", program], cwd=SUITE / folder, env=environment(), text=True,
+                          stdin=subprocess.DEVNULL, capture_output=True, errors="replace",
+                          check=False)
+    lines = (done.stderr + done.stdout).splitlines()
+    chosen = [line for line in lines if "rror" in line or "undefined" in line] or lines
+    return chosen[0][:200] if chosen else f"make says nothing, status {done.returncode}"

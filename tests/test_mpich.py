@@ -1,0 +1,126 @@
+"""MPICH's own tests: a sample of them on nodes, and how their lists are read and judged.
+
+make mpich-check runs all of them (tests/mpich/). The sample needs MPI, which make mpi builds.
+"""
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from harness import ROOT
+
+sys.path.insert(0, str(ROOT / "tests/mpich"))
+
+import mpich  # noqa: E402
+import suite  # noqa: E402
+from judge import judged  # noqa: E402
+from lists import Entry, all_of, entry, out_of_scope  # noqa: E402
+
+pytestmark = pytest.mark.languages
+
+
+@pytest.mark.skipif(suite.mpi() is None, reason="MPI is not built: make mpi")
+@pytest.mark.timeout(1200)
+@pytest.mark.spin(2)
+def test_a_sample_of_mpichs_own():
+    """The same 80 each time."""
+    done = subprocess.run(["/usr/bin/python3", ROOT / "tests/mpich/mpich.py", "--sample", "80",
+                           "--seed", "16", "-j", "2"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert ", 0 without a reason on file" in done.stdout.splitlines()[-1]
+
+
+# ---- verdicts ----
+
+GOOD = " No Errors\n"
+
+
+@pytest.mark.parametrize("passes, text, status", [
+    (True, GOOD, 0), (True, "No errors\n", 0), (True, "Test Passed\n" + GOOD, 0),
+    (True, "FORTRAN STOP\n" + GOOD, 0),
+    (False, "", 0), (False, GOOD, 1), (False, GOOD + GOOD, 0), (False, "Found 1 errors\n", 0),
+    (False, "debug\n" + GOOD, 0), (False, GOOD + "\n", 0), (False, GOOD, 124), (False, GOOD, 125),
+])
+def test_by_output(passes, text, status):
+    assert (judged("", text, status, False) == "") is passes
+
+
+@pytest.mark.parametrize("verdict, passes, text, status, waits", [
+    ("TestStatus", True, "killed\n", 1, False), ("TestStatus", False, "", 0, False),
+    ("TestStatus", False, "", 124, True), ("TestStatus", False, "", 125, False),
+    ("TestErrFatal", True, "anything\n", 134, False), ("TestErrFatal", False, GOOD, 0, False),
+    # init/timeout is a program that never ends.
+    ("TestErrFatal", True, "", 124, True), ("TestErrFatal", False, "", 124, False),
+    ("TestStatusNoErrors", True, GOOD, 9, False), ("TestStatusNoErrors", False, GOOD, 0, False),
+    ("TestStatusNoErrors", False, "", 9, False),
+])
+def test_by_status(verdict, passes, text, status, waits):
+    assert (judged(verdict, text, status, waits) == "") is passes
+
+
+# ---- lists ----
+
+@pytest.mark.parametrize("line, expected", [
+    ("", None), ("# a word", None), ("!../util:all", None),
+    ("red 4", Entry("coll", "red", 4)),
+    ("red", Entry("coll", "red", 2)),
+    ("red 4 # mem=3", Entry("coll", "red", 4)),
+    ("red 4 arg=-count=10 arg=x env=A=b=c", Entry("coll", "red", 4, ["-count=10", "x"],
+                                                  ["A=b=c"])),
+    ("red 1 resultTest=TestStatus timeLimit=10 mem=6.5 xfail=ticket1 strict=false",
+     Entry("coll", "red", 1, verdict="TestStatus", seconds=10, memory=6.5, xfail="ticket1")),
+    ("below/red 3", Entry("coll/below", "red", 3)),
+])
+def test_lines_are_read(line, expected):
+    assert entry("coll", line) == expected
+
+
+@pytest.fixture
+def lists(tmp_path: Path) -> Path:
+    """A folder of lists, some of them below others."""
+    for name, text in {"coll/testlist": "red 4\nred 4\nnb\n", "coll/testlist.dtp": "red 4 arg=1\n",
+                       "coll/testlist.gpu": "red 4\n", "coll/nb/testlist": "one 1\n",
+                       "errors/testlist": "spawn\ncoll\n", "errors/spawn/testlist": "far 2\n",
+                       "errors/coll/testlist": "bad 2\n", "threads/testlist": "a 2\nb 2\npt\n",
+                       "threads/pt/testlist": "c 2\n"}.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    return tmp_path
+
+
+def test_lists_of_folders(lists):
+    assert [one.name for one in all_of(lists)] == [
+        "coll/red 4", "coll/red 4 (2)", "coll/nb/one 1", "coll/red 4 1", "errors/coll/bad 2"]
+    assert out_of_scope(lists) == {"threads": 3, "spawn": 1}
+
+
+def test_the_reasons_on_file_are_of_tests():
+    """Where the lists are there: each line is for one of them, at least."""
+    if not (suite.SUITE / "testlist").exists():
+        pytest.skip("MPICH's tests are not there: make mpich-check ARGS=--fetch")
+    assert mpich.File(mpich.REASONS).unknown(all_of(suite.SUITE)) == []
+
+
+def test_what_is_not_as_on_file_is_told(tmp_path):
+    file = tmp_path / "reasons.txt"
+    file.write_text("# a word\ncoll/red: it is slow\ncoll/b* 4*: sometimes: it is late\n")
+    results = mpich.Results(tmp_path / "results.json", resume=False)
+    entries = [Entry("coll", "red", 4), Entry("coll", "red", 5), Entry("coll", "bar", 4),
+               Entry("coll", "bar", 5), Entry("coll", "good", 2), Entry("coll", "x", 1)]
+    for one, why in zip(entries, ("wrong", "", "wrong", "wrong", "", "MPICH fails it")):
+        results.add(one, {"outcome": "failed" if why else "passed", "why": why})
+    results.known["coll/x 1"]["outcome"] = "skipped"
+    assert mpich.surprises(entries, results, mpich.File(file)) == [
+        "coll/red 5: passes, but has a reason not to", "coll/bar 5: wrong"]
+    assert "2 of 6 passed (33.3 %), 3 failed, 0 not built, 1 skipped, 2 without" in mpich.summary(
+        entries, results, 2, 60.0)
+
+
+def test_a_run_gets_the_memory_that_the_list_says():
+    assert mpich.node_memory(Entry("a", "b", 1)) == 2048
+    assert mpich.node_memory(Entry("a", "b", 16)) == 512
+    assert mpich.node_memory(Entry("a", "b", 72)) == 113
+    assert mpich.node_memory(Entry("a", "b", 1, memory=6.4)) == 8192

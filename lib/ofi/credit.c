@@ -18,8 +18,7 @@
 #include "provider.h"
 #include <stdlib.h>
 
-#define UNITS          (EARLY_SLOTS * 3 / 4)    /* of all windows: the rest is for UNLINK events */
-#define WINDOW_LEAST   4u
+#define WINDOW_LEAST   2u
 #define WINDOW_FIRST   256u     /* least window of few peers */
 
 /* a - b, of counts that wrap */

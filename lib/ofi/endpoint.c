@@ -18,6 +18,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+MARGAY_EVENT_SLOTS(RX_SLOTS + EARLY_SLOTS + TX_EVENTS + CREDIT_SLOTS);
+
+_Static_assert(2 * TX_SLOTS + TX_PARTS + UNITS / 4 <= TX_EVENTS, "no event of this side is lost");
+
 static const ptl_process_id_t anybody = { PTL_NID_ANY, PTL_PID_ANY };
 
 static int bind_memory(struct endpoint *ep, unsigned int options, ptl_handle_eq_t eq,
@@ -102,10 +106,9 @@ static int enable(struct endpoint *ep)
 		error = open_pull(ep);
 	if (error != PTL_OK)
 		return mfi_error(error);
-ep->inline_bytes = 64;
-#ifdef PTL_SR_INLINE
 	error = PtlNIStatus(ep->domain->ni, PTL_SR_INLINE, &ep->inline_bytes);
-#endif
+	if (error != PTL_OK)
+		return mfi_error(error);
 	error = open_slots(ep);
 	if (!error)
 		error = mfi_early_open(ep);

@@ -35,18 +35,19 @@
 
 #define EAGER_BYTES     4096u       /* longest message that is sent before it is asked for */
 #define IOV_PIECES      32u         /* pieces of one side of an operation */
-#define TX_SLOTS        512u       /* operations under way that have an answer to come */
+#define TX_SLOTS        768u        /* operations under way that have an answer to come */
 #define KEY_BYTES       6u          /* of a memory region's key: 16 bits of match bits are ours */
 #define ATOMIC_BYTES    64u         /* changed by one Portals operation */
 #define ATOMIC_MOST     4096u       /* changed by one call */
 
 /* Event queues: slots. RX_SLOTS is how many receives may be posted. */
-#define EARLY_SLOTS     4096u
-#define RX_SLOTS        2048u
+#define EARLY_SLOTS     8192u
+#define RX_SLOTS        16384u
 #define TX_RESERVE      128u        /* slots that sends which wait for a receive leave free */
-#define TX_EVENTS       1024u
-#define TX_PARTS        256u       /* of all reads and writes under way */
+#define TX_EVENTS       4096u       /* two of a slot, one of a part; acks of credit: UNITS / 4 */
+#define TX_PARTS        1024u       /* of all reads and writes under way */
 #define CREDIT_SLOTS    64u
+#define UNITS           (EARLY_SLOTS * 3 / 4)   /* credit of all peers together: credit.c */
 
 /* ---- what a message says ---- */
 

@@ -25,6 +25,8 @@ FLOODS = [("early", 4, 10000, 1000), ("self", 1, 20000, 0), ("all", 4, 2000, 300
 MANY_FLOODS = [("steps", 64, 200), ("injects", 64, 50), ("all", 64, 10), ("early", 64, 1000),
                ("early", 16, 100000), ("self", 1, 300000), ("onesided", 16, 20000)]
 
+RMA = "sizes pieces injected refused registered ordered delivered counted".split()
+
 
 def cases(margay, app, over: str, nodes: int, name: str, wanted: list[str], *args: object) -> None:
     """Rank 0 prints a line for each case that all ranks have passed."""
@@ -47,6 +49,12 @@ def test_messages(margay, app, over, nodes):
 @pytest.mark.parametrize("nodes", [1, 2])
 def test_buffers_of_many_messages(margay, app, over, nodes):
     cases(margay, app, over, nodes, "ofi_multi", MULTI)
+
+
+@OVER
+@pytest.mark.parametrize("nodes", [1, 2, 3])
+def test_reads_and_writes(margay, app, over, nodes):
+    cases(margay, app, over, nodes, "ofi_rma", RMA)
 
 
 @OVER

@@ -220,10 +220,13 @@ static int av_open(struct fid_domain *fid, struct fi_av_attr *attr, struct fid_a
 static int region_close(struct fid *fid)
 {
 	struct region *region = (struct region *)fid;
-	int error = PtlMEUnlink(region->entry);
+	struct region **at = &region->domain->regions;
 
-	if (error == PTL_ME_IN_USE)
+	if (PtlMEUnlink(region->entry) == PTL_ME_IN_USE)
 		return -FI_EBUSY;
+	while (*at != region)
+		at = &(*at)->next;
+	*at = region->next;
 	region->domain->users--;
 	free(region);
 	return 0;
@@ -234,6 +237,36 @@ static struct fi_ops region_fid_ops = {
 	.control = mfi_no_control, .ops_open = mfi_no_ops,
 };
 
+static int region_attach(struct region *region)
+{
+	const ptl_process_id_t anybody = { PTL_NID_ANY, PTL_PID_ANY };
+	ptl_handle_md_t handle;
+	int error = PtlMEAttach(region->domain->ni, PORTAL_REGION, anybody, region->fid.key,
+				~KEY_MASK, PTL_UNLINK, PTL_INS_AFTER, &region->entry);
+
+	if (error != PTL_OK)
+		return error;
+	error = PtlMDAttach(region->entry, region->md, PTL_RETAIN, &handle);
+	if (error != PTL_OK)
+		PtlMEUnlink(region->entry);
+	return error;
+}
+
+void mfi_regions_attach(struct domain *domain)
+{
+	for (struct region *region = domain->regions; region; region = region->next)
+		region_attach(region);
+}
+
+static int key_is_used(const struct domain *domain, uint64_t key)
+{
+	const struct region *region = domain->regions;
+
+	while (region && region->fid.key != key)
+		region = region->next;
+	return region != 0;
+}
+
 /*
  * A region of `len` bytes from buf on that peers name by key and offset. One from
  * null on is all of the application's memory: there offsets are addresses. A region
@@ -242,43 +275,38 @@ static struct fi_ops region_fid_ops = {
 static int region_open(struct domain *domain, const void *buf, size_t len, uint64_t access,
 		       uint64_t key, struct region **region, void *context)
 {
-	const ptl_process_id_t anybody = { PTL_NID_ANY, PTL_PID_ANY };
-	ptl_md_t md = {
-		.start = (void *)buf, .length = len, .threshold = PTL_MD_THRESH_INF,
-		.options = PTL_MD_MANAGE_REMOTE, .eq_handle = PTL_EQ_NONE,
-	};
-	ptl_handle_md_t handle;
 	struct region *made;
 	int error;
 
-	if (access & FI_REMOTE_READ)
-		md.options |= PTL_MD_OP_GET;
-	if (access & FI_REMOTE_WRITE)
-		md.options |= PTL_MD_OP_PUT;
-	if (!buf)
-		md.options |= PTL_MD_SPAN;
 	if (key & ~KEY_MASK)
 		return -FI_EKEYREJECTED;
+	if (key_is_used(domain, key))
+		return -FI_ENOKEY;
 	made = calloc(1, sizeof(*made));
 	if (!made)
 		return -FI_ENOMEM;
-	error = PtlMEAttach(domain->ni, PORTAL_REGION, anybody, key, ~KEY_MASK, PTL_UNLINK,
-			    PTL_INS_AFTER, &made->entry);
-	if (error == PTL_OK) {
-		error = PtlMDAttach(made->entry, md, PTL_RETAIN, &handle);
-		if (error != PTL_OK)
-			PtlMEUnlink(made->entry);
-	}
+	made->md = (ptl_md_t){
+		.start = (void *)buf, .length = len, .threshold = PTL_MD_THRESH_INF,
+		.options = PTL_MD_MANAGE_REMOTE, .eq_handle = PTL_EQ_NONE,
+	};
+	if (access & FI_REMOTE_READ)
+		made->md.options |= PTL_MD_OP_GET;
+	if (access & FI_REMOTE_WRITE)
+		made->md.options |= PTL_MD_OP_PUT;
+	if (!buf)
+		made->md.options |= PTL_MD_SPAN;
+	made->fid.fid.fclass = FI_CLASS_MR;
+	made->fid.fid.context = context;
+	made->fid.fid.ops = &region_fid_ops;
+	made->fid.key = key;
+	made->domain = domain;
+	error = region_attach(made);
 	if (error != PTL_OK) {
 		free(made);
 		return mfi_error(error);
 	}
-	made->fid.fid.fclass = FI_CLASS_MR;
-	made->fid.fid.context = context;
-	made->fid.fid.ops = &region_fid_ops;
-	made->fid.mem_desc = 0;
-	made->fid.key = key;
-	made->domain = domain;
+	made->next = domain->regions;
+	domain->regions = made;
 	domain->users++;
 	*region = made;
 	return 0;

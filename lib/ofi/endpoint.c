@@ -200,6 +200,7 @@ static int ep_close(struct fid *fid)
 	if (ep->domain->endpoint == ep) {
 		PtlNIFini(ep->domain->ni);
 		PtlNIInit(PTL_IFACE_DEFAULT, PTL_PID_ANY, 0, 0, &ep->domain->ni);
+		mfi_regions_attach(ep->domain);
 		ep->domain->endpoint = 0;
 	}
 	mfi_early_close(ep);

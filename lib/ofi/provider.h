@@ -86,6 +86,7 @@ struct domain {
 	ptl_handle_ni_t ni;
 	struct endpoint *endpoint;      /* the one that is open, or null */
 	unsigned int users;             /* open objects of it */
+	struct region *regions;         /* open ones */
 	uint32_t ranks;
 };
 
@@ -100,7 +101,9 @@ struct av {
 struct region {
 	struct fid_mr fid;
 	struct domain *domain;
-	ptl_handle_me_t entry;          /* of the memory; PTL_INVALID_HANDLE: not attached yet */
+	struct region *next;            /* of the domain's */
+	ptl_md_t md;
+	ptl_handle_me_t entry;          /* of the memory */
 };
 
 struct counter {
@@ -297,6 +300,8 @@ int mfi_getinfo(uint32_t version, const char *node, const char *service, uint64_
 /* domain.c */
 int mfi_domain(struct fid_fabric *fabric, struct fi_info *info, struct fid_domain **domain,
 	       void *context);
+/* Attaches the domain's regions to an interface that was initialised anew. */
+void mfi_regions_attach(struct domain *domain);
 /* The rank of an address, or UINT32_MAX. */
 uint32_t mfi_rank(const struct endpoint *ep, fi_addr_t address);
 /* "margay://RANK": how many bytes it has, the 0 included. */

@@ -75,3 +75,9 @@ def test_floods_of_many(margay, app, case, nodes, count):
     run = margay("run", "-n", nodes, "--mem", memory, "--no-prefix", app("ofi_flow"), case, count,
                  timeout=300).ok()
     assert run.lines == ["done"]
+
+
+@OVER
+def test_progress_without_calls(margay, app, over):
+    """Both sides compute and look only at their memory."""
+    cases(margay, app, over, 2, "ofi_progress", "posted early many onesided".split())

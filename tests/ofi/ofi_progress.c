@@ -1,0 +1,146 @@
+/*
+ * ofi_progress: what has been started is carried out while both sides compute: neither makes a
+ * call, and each looks only at its memory. Rank 0 sends, rank 1 receives. A write of the receiver
+ * into the sender's memory says that it has seen the data.
+ */
+#include "ofi.h"
+
+enum { MOST = 1 << 20, MANY = 1000, KEY = 6 };
+
+static char out[MOST], in[MOST];
+static volatile uint64_t seen;          /* of the sender: written by the receiver */
+static struct fid_mr *mr;
+static char a, b;
+
+/* Computes until all bytes are there; the last one of a message may come before others. */
+static void compute_until(const char *bytes, size_t n, uint32_t seed)
+{
+	for (size_t i = 0; i < n; )
+		if (((const volatile char *)bytes)[i] == pattern(seed, i))
+			i++;
+}
+
+static void tell(struct ofi *o, uint64_t number)
+{
+	OK(fi_inject_write(o->ep, &number, sizeof(number), 0, 0, KEY));
+}
+
+static void await(uint64_t number)
+{
+	while (seen != number)
+		;
+}
+
+static void transfers(struct ofi *o, int before)
+{
+	static uint64_t number;
+
+	for (size_t n = 8; n <= MOST; n *= 4) {
+		struct fi_cq_tagged_entry entry;
+
+		number++;
+		memset(in, 0, sizeof(in));
+		if (before && o->rank == 1)
+			OK(fi_trecv(o->ep, in, n, 0, 0, 1, 0, &b));
+		ofi_meet();
+		if (o->rank == 0) {
+			fill(out, n, number);
+			OK(fi_tsend(o->ep, out, n, 0, 1, 1, &a));
+			await(number);
+			done(o, &a, FI_SEND | FI_TAGGED);
+		} else {
+			if (!before) {          /* when the message, or its header, has come */
+				while (fi_trecvmsg(o->ep, &(struct fi_msg_tagged){
+					.addr = 0, .tag = 1, .context = &a }, FI_PEEK) == -FI_ENOMSG)
+					;
+				done(o, &a, FI_RECV | FI_TAGGED);
+				OK(fi_trecv(o->ep, in, n, 0, 0, 1, 0, &b));
+			}
+			compute_until(in, n, number);
+			tell(o, number);
+			entry = done(o, &b, FI_RECV | FI_TAGGED);
+			EQUAL(entry.len, n);
+		}
+		ofi_meet();
+	}
+}
+
+static void posted(struct ofi *o)
+{
+	transfers(o, 1);
+}
+
+static void early(struct ofi *o)
+{
+	transfers(o, 0);
+}
+
+/* More messages than any window has units: the receiver's kernel gives the credit back. */
+static void many(struct ofi *o)
+{
+	static const size_t lengths[] = { 8, 1000, 3000 };
+
+	for (int round = 0; round < 3; round++) {
+		size_t n = lengths[round];
+		char *all = malloc(MANY * n);
+
+		fill(all, MANY * n, o->rank == 0 ? 50 + round : 0);
+		for (int i = 0; i < MANY && o->rank == 1; i++)
+			OK(fi_trecv(o->ep, all + i * n, n, 0, 0, i, 0, &b));
+		ofi_meet();
+		if (o->rank == 0) {
+			for (int i = 0; i < MANY; i++)
+				OK(fi_tsend(o->ep, all + i * n, n, 0, 1, i, &a));
+			for (int i = 0; i < MANY; i++)
+				done(o, &a, FI_SEND | FI_TAGGED);
+			await(1000 + round);
+		} else {
+			compute_until(all, MANY * n, 50 + round);
+			tell(o, 1000 + round);
+			for (int i = 0; i < MANY; i++)
+				done(o, &b, FI_RECV | FI_TAGGED);
+		}
+		ofi_meet();
+		free(all);
+	}
+}
+
+/* Reads and writes of a rank that computes. */
+static void onesided(struct ofi *o)
+{
+	if (o->rank == 0) {
+		await(5000);
+		compute_until(out, MOST, 9);
+		return;
+	}
+	fill(in, MOST, 9);
+	OK(fi_write(o->ep, in, MOST, 0, 0, (uintptr_t)out, KEY + 1, &a));
+	done(o, &a, FI_RMA | FI_WRITE);
+	memset(in, 0, MOST);
+	OK(fi_read(o->ep, in, MOST, 0, 0, (uintptr_t)out, KEY + 1, &a));
+	done(o, &a, FI_RMA | FI_READ);
+	CHECK(is_filled(in, MOST, 9));
+	tell(o, 5000);
+}
+
+int main(void)
+{
+	static const struct ofi_case cases[] = {
+		{ "posted", posted }, { "early", early }, { "many", many },
+		{ "onesided", onesided },
+	};
+	struct fid_mr *whole;
+	struct ofi o;
+
+	ofi_open(&o);
+	OK(fi_mr_reg(o.domain, (void *)&seen, sizeof(seen), FI_REMOTE_WRITE, 0, KEY, 0, &mr, 0));
+	OK(fi_mr_reg(o.domain, 0, UINT64_MAX, FI_REMOTE_WRITE | FI_REMOTE_READ, 0, KEY + 1, 0,
+		     &whole, 0));
+	ofi_meet();
+	RUN_CASES(&o, cases);
+	ofi_meet();
+	OK(fi_close(&mr->fid));
+	OK(fi_close(&whole->fid));
+	ofi_close(&o);
+	return 0;
+}

@@ -1,6 +1,11 @@
 """The libfabric provider by itself: its calls, and what it claims, over each kind of link."""
 from __future__ import annotations
 
+import os
+import random
+import signal
+import time
+
 import pytest
 
 pytestmark = [pytest.mark.messages, pytest.mark.own_link]
@@ -81,3 +86,41 @@ def test_floods_of_many(margay, app, case, nodes, count):
 def test_progress_without_calls(margay, app, over):
     """Both sides compute and look only at their memory."""
     cases(margay, app, over, 2, "ofi_progress", "posted early many onesided".split())
+
+
+@OVER
+@pytest.mark.parametrize("nodes, seed", [(1, 1), (2, 2), (4, 3), (8, 4)])
+def test_random_messages(margay, app, over, nodes, seed):
+    run = margay("run", *LINKS[over], "-n", nodes, "--mem", 32, "--no-prefix", app("ofi_random"),
+                 seed, 4 if over == "shm" else 2).ok()
+    assert run.lines == ["done"]
+
+
+@pytest.mark.long
+@OVER
+@pytest.mark.parametrize("seed", range(100, 160))
+def test_random_messages_of_many_seeds(margay, app, over, seed):
+    run = margay("run", *LINKS[over], "-n", 1 + seed % 8, "--mem", 32, "--no-prefix",
+                 app("ofi_random"), seed, 10, timeout=120).ok()
+    assert run.lines == ["done"]
+
+
+@pytest.mark.long
+def test_random_messages_of_64(margay, app):
+    run = margay("run", "-n", 64, "--mem", 32, "--no-prefix", app("ofi_random"), 5, 3,
+                 timeout=300).ok()
+    assert run.lines == ["done"]
+
+
+@pytest.mark.parametrize("over", ["shm", "virtio"])
+@pytest.mark.parametrize("what", ["sends", "writes", "reads", "receives"])
+def test_peer_dies(margay, app, over, what):
+    """Operations with it fail, or the end of the job ends those that wait for it."""
+    live = margay.start("run", *LINKS[over], "-n", 3, app("ofi_death"), what)
+    live.wait_for(r"^\[0\] running$")
+    time.sleep(random.Random(what + over).random() * 0.2)
+    os.kill(live.nodes()[1], signal.SIGKILL)
+    run = live.wait().status(128 + signal.SIGKILL)
+    run.says(r"margay: .*rank 1\b.*died")
+    if what in ("writes", "reads"):
+        assert run.of_rank(0)[-1] == "failed" and run.of_rank(2)[-1] == "failed", run.describe()

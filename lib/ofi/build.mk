@@ -9,7 +9,8 @@ LIBFABRIC_SUM := c5ebcf597fd912fdb6a07aa3b21bbfcf1abf016f10add737fa3cc1bf995b5e9
 # Headers alone, which are the same for every machine.
 build/libfabric/stamp: lib/ofi/build.mk
 	@rm -rf build/libfabric
-	@tools/debian-source.sh --package libfabric-dev $(LIBFABRIC_DEB) $(LIBFABRIC_SUM) build/libfabric
+	@tools/debian-source.sh --package libfabric-dev $(LIBFABRIC_DEB) $(LIBFABRIC_SUM) \
+		build/libfabric
 	@dpkg-deb -x build/libfabric/$(LIBFABRIC_DEB) build/libfabric/package
 	@mv build/libfabric/package/usr/include build/libfabric/include
 	@rm -rf build/libfabric/package build/libfabric/$(LIBFABRIC_DEB)
@@ -24,7 +25,8 @@ build/lib/ofi/%.o: lib/ofi/%.c $(APP_PARTS) build/libfabric/stamp lib/ofi/build.
 # stay its own.
 build/lib/ofi/joined.o: $(OFI_OBJECTS)
 	@echo "  LD    $@"
-	@$(CC) -O2 -g -r -nostdlib -flto -flto-partition=one -flinker-output=nolto-rel -fno-pic -mcmodel=small -o $@ $^
+	@$(CC) -O2 -g -r -nostdlib -flto -flto-partition=one -flinker-output=nolto-rel \
+		-fno-pic -mcmodel=small -o $@ $^
 	@objcopy --wildcard --keep-global-symbol='fi_*' $@
 
 build/lib/libfabric.a: build/lib/ofi/joined.o

@@ -25,6 +25,7 @@ from pathlib import Path
 
 import cards
 import languages
+import mpi
 import streams
 import tables
 from core import BUILD, MARGAY, TOP, Bench, app, commit, machine, shown
@@ -217,7 +218,7 @@ def files(bench: Bench) -> None:
 
 GROUPS: tuple[Callable[[Bench], None], ...] = (
     shared_memory_latency, barrier, shared_memory_streams, calls, division, upcalls, booting,
-    sizes, languages.languages, peers, quiet, files, streams.standard_streams, *cards.GROUPS)
+    sizes, languages.languages, mpi.mpi, peers, quiet, files, streams.standard_streams, *cards.GROUPS)
 
 
 HEADS = ("figure", "median", "min", "max", "unit", "limit", "aim")

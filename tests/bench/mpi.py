@@ -1,0 +1,101 @@
+"""MPI beside the puts that it is made of: half round trips, rates, streams, instructions,
+bypass, collectives and one-sided calls."""
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from core import MARGAY, Bench, app
+
+SOURCES = Path(__file__).resolve().parent / "programs"
+# Bytes: messages per measurement, and the share of a put's bandwidth that is the aim.
+STREAMS = {16: (400_000, 40), 256: (400_000, 60), 4096: (100_000, 80), 65536: (8_000, 95),
+           1048576: (640, 98)}
+POSTED = (1, 10, 100, 1000, 10000)
+WORK_MS = (0, 1, 2, 5, 10, 20, 50, 100, 200)
+LINKS = ("shm", "virtio")
+
+
+def mpi(bench: Bench) -> None:
+    """Each figure of MPI with the put's of the same run as its limit."""
+    with tempfile.TemporaryDirectory() as folder:
+        program, insn = built(Path(folder), "mpi"), built(Path(folder), "mpi_insn")
+        got = bench.margay("--icount", "-n", "2", "--link", "virtio", insn)
+        for name, aim in (("isend", 250), ("irecv", 700), ("wait_recv", 150), ("wait_send", 150),
+                          ("iprobe_miss", None)):
+            bench.add(f"insn_mpi_{name}_8B", got[name], "instructions",
+                      f"<= {aim}" if aim else "")
+        for link in LINKS:
+            for _ in range(bench.runs):
+                times(bench, program, link)
+                streams(bench, program, link)
+        for _ in range(bench.runs):
+            posted(bench, program)
+            bypass(bench, program)
+            collectives(bench, program)
+
+
+def built(folder: Path, source: str) -> str:
+    image = folder / f"{source}.elf"
+    done = subprocess.run([str(MARGAY), "cc", "--mpi", "-O2", "-Wno-stringop-overflow",
+                           str(SOURCES / f"{source}.c"), "-o", str(image)], check=False)
+    if done.returncode != 0:
+        sys.exit(f"bench: {source}.c could not be built with margay cc --mpi")
+    return str(image)
+
+
+def two(bench: Bench, link: str, *args: str) -> dict[str, float]:
+    return bench.margay("-n", "2", "--link", link, *args)
+
+
+def times(bench: Bench, program: str, link: str) -> None:
+    """Half a round trip of 8 bytes, messages per second, and one-sided calls with a flush each."""
+    rounds = bench.number(100_000 if link == "shm" else 5_000)
+    put = two(bench, link, app("put"), "latency", rounds)["half_rtt_us"]
+    own = two(bench, link, program, "latency", "8", rounds)["half_rtt_us"]
+    bench.add(f"mpi_{link}_send_8B_half_rtt_us", own, "us",
+              "<= 2.5 times put, 1.5 us" if link == "shm" else "<= 1.2 times put", put)
+    rate = two(bench, link, program, "rate", bench.number(500_000))["per_s"]
+    bench.add(f"mpi_{link}_rate_8B_per_s", rate, "1/s", ">= 800000" if link == "shm" else "",
+              two(bench, link, app("put"), "rate", bench.number(500_000))["per_s"])
+    got = two(bench, link, program, "rma", bench.number(20_000 if link == "shm" else 2_000))
+    for name in ("put", "get", "fetch_and_op", "accumulate"):
+        bench.add(f"mpi_{link}_rma_{name}_8B_us", got[f"{name}_us"], "us")
+
+
+def streams(bench: Bench, program: str, link: str) -> None:
+    """Bandwidth by size; its share of a put's is what figure 6 of the Fast Messages paper draws."""
+    for size, (count, share) in STREAMS.items():
+        count = count if link == "shm" else count // 4
+        own = two(bench, link, program, "stream", str(size), bench.number(count, 64))["MBps"]
+        put = two(bench, link, app("put"), "stream", str(size), bench.number(count, 64))
+        bench.add(f"mpi_{link}_send_MBps_{size}", own, "MB/s", f">= {share} % of put",
+                  put[f"MBps_{size}"] if f"MBps_{size}" in put else put["MBps"])
+
+
+def posted(bench: Bench, program: str) -> None:
+    """A message behind so many posted receives, which are matched from the last on."""
+    for n in POSTED:
+        rounds = bench.number(max(1, 20_000 // n))
+        bench.add(f"mpi_shm_posted_{n}_us",
+                  two(bench, "shm", program, "posted", str(n), rounds)["us"], "us", "flat")
+
+
+def bypass(bench: Bench, program: str) -> None:
+    """Figures 5 and 6 of the Portals paper."""
+    for link in LINKS:
+        for size in (50_000, 500_000):
+            for work in WORK_MS[:2] if bench.quick else WORK_MS:
+                got = two(bench, link, program, "bypass", str(size), str(work))
+                bench.add(f"mpi_{link}_bypass_{size // 1000}KB_wait_ms_{work}", got["wait_ms"],
+                          "ms", "<= 0.1" if work >= 20 else "")
+
+
+def collectives(bench: Bench, program: str) -> None:
+    for n in (2, 4) if bench.quick else (2, 4, 8, 16, 32, 64):
+        rounds = bench.number(20_000 if n == 2 else 200, 10)
+        got = bench.margay("-n", str(n), program, "collective", rounds)
+        bench.add(f"mpi_shm_barrier_{n}_us", got["barrier_us"], "us", "grows with log N")
+        bench.add(f"mpi_shm_allreduce8_{n}_us", got["allreduce8_us"], "us", "grows with log N")

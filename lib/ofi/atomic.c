@@ -129,7 +129,7 @@ static ssize_t atomic(struct fid_ep *ep, const struct fi_msg_atomic *msg,
 						 msg->rma_iov[i].count * bytes,
 						 msg->rma_iov[i].key };
 		sum += remote[i].len;
-		if (remote[i].key & ~KEY_MASK)
+		if (!mfi_key_fits(remote[i].key))
 			return -FI_EINVAL;
 	}
 	to_bytes(msg->msg_iov, msg->iov_count, bytes, local);

@@ -241,8 +241,8 @@ static int region_attach(struct region *region)
 {
 	const ptl_process_id_t anybody = { PTL_NID_ANY, PTL_PID_ANY };
 	ptl_handle_md_t handle;
-	int error = PtlMEAttach(region->domain->ni, PORTAL_REGION, anybody, region->fid.key,
-				~KEY_MASK, PTL_UNLINK, PTL_INS_AFTER, &region->entry);
+	int error = PtlMEAttach(region->domain->ni, PORTAL_REGION, anybody,
+				mfi_key_bits(region->fid.key), ~KEY_MASK, PTL_UNLINK, PTL_INS_AFTER, &region->entry);
 
 	if (error != PTL_OK)
 		return error;
@@ -278,7 +278,7 @@ static int region_open(struct domain *domain, const void *buf, size_t len, uint6
 	struct region *made;
 	int error;
 
-	if (key & ~KEY_MASK)
+	if (!mfi_key_fits(key))
 		return -FI_EKEYREJECTED;
 	if (key_is_used(domain, key))
 		return -FI_ENOKEY;

@@ -39,7 +39,7 @@ static int ep_fits(const struct fi_ep_attr *hint)
 static int domain_fits(const struct fi_domain_attr *hint)
 {
 	return !hint || ((!hint->name || !strcmp(hint->name, name)) &&
-			 hint->mr_key_size <= KEY_BYTES && hint->cq_data_size <= 4 &&
+			 hint->mr_key_size <= sizeof(uint64_t) && hint->cq_data_size <= 4 &&
 			 hint->ep_cnt <= 1 && !hint->auth_key_size &&
 			 hint->mr_mode != FI_MR_BASIC);
 }
@@ -95,7 +95,7 @@ static void describe(struct fi_info *info, uint32_t version)
 		.control_progress = FI_PROGRESS_AUTO, .data_progress = FI_PROGRESS_AUTO,
 		.resource_mgmt = FI_RM_ENABLED, .av_type = FI_AV_TABLE,
 		.mr_mode = FI_VERSION_LT(version, FI_VERSION(1, 5)) ? FI_MR_SCALABLE : 0,
-		.mr_key_size = KEY_BYTES, .cq_data_size = 4, .cq_cnt = 16, .ep_cnt = 1,
+		.mr_key_size = sizeof(uint64_t), .cq_data_size = 4, .cq_cnt = 16, .ep_cnt = 1,
 		.tx_ctx_cnt = 1, .rx_ctx_cnt = 1, .max_ep_tx_ctx = 1, .max_ep_rx_ctx = 1,
 		.cntr_cnt = 1024, .mr_iov_limit = 1, .caps = FI_LOCAL_COMM | FI_REMOTE_COMM,
 		.mr_cnt = 8192,

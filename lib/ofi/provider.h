@@ -36,7 +36,6 @@
 #define EAGER_BYTES     4096u       /* longest message that is sent before it is asked for */
 #define IOV_PIECES      32u         /* pieces of one side of an operation */
 #define TX_SLOTS        768u        /* operations under way that have an answer to come */
-#define KEY_BYTES       6u          /* of a memory region's key: 16 bits of match bits are ours */
 #define ATOMIC_BYTES    64u         /* changed by one Portals operation */
 #define ATOMIC_MOST     4096u       /* changed by one call */
 
@@ -70,7 +69,7 @@ enum { PORTAL_MESSAGE, PORTAL_PULL, PORTAL_REGION, PORTAL_CREDIT };
 #define ORIGIN_SLOT_SHIFT  48
 #define ORIGIN_ADDRESS     ((1ULL << ORIGIN_SLOT_SHIFT) - 1)
 #define PULL_SLOT_SHIFT    32
-#define KEY_SLOT_SHIFT     48
+#define KEY_SLOT_SHIFT     54
 #define KEY_MASK           ((1ULL << KEY_SLOT_SHIFT) - 1)
 
 /* ---- objects ---- */
@@ -279,6 +278,20 @@ struct endpoint {
 
 /* Queues of an endpoint, in the order in which they are looked at. */
 enum { QUEUE_RX, QUEUE_EARLY, QUEUE_TX, QUEUE_CREDIT, QUEUES };
+
+_Static_assert(TX_SLOTS <= 1u << (64 - KEY_SLOT_SHIFT), "a slot fits beside a key");
+
+/* A region's key in match bits: its lowest 53 bits and its highest one, by which libraries
+ * tell two kinds apart. A key with others is refused. */
+static inline uint64_t mfi_key_bits(uint64_t key)
+{
+	return (key & (KEY_MASK >> 1)) | key >> 63 << (KEY_SLOT_SHIFT - 1);
+}
+
+static inline int mfi_key_fits(uint64_t key)
+{
+	return (key & ~(1ULL << 63)) <= KEY_MASK >> 1;
+}
 
 /* The rank of a process: ranks lie on nodes in order. */
 static inline uint32_t rank_of(ptl_process_id_t process)

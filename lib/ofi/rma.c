@@ -55,7 +55,8 @@ static size_t remote_total(const struct remote *remote)
 static int start_one(struct endpoint *ep, const struct access *access, ptl_process_id_t target,
 		     uint16_t slot, size_t bytes)
 {
-	uint64_t bits = (uint64_t)slot << KEY_SLOT_SHIFT | access->remote.pieces->key;
+	uint64_t bits = (uint64_t)slot << KEY_SLOT_SHIFT |
+			mfi_key_bits(access->remote.pieces->key);
 	uint64_t offset = access->remote.pieces->addr + access->remote.at;
 	uint64_t local = side_address(&access->local);
 
@@ -210,7 +211,7 @@ static ssize_t access_msg(struct fid_ep *ep, const struct fi_msg_rma *msg, uint6
 	if (flags & FI_REMOTE_CQ_DATA)
 		return -FI_EBADFLAGS;
 	for (size_t i = 0; i < msg->rma_iov_count; i++)
-		if (msg->rma_iov[i].key & ~KEY_MASK)
+		if (!mfi_key_fits(msg->rma_iov[i].key))
 			return -FI_EINVAL;
 	return mfi_access(ep, &access, 0);
 }

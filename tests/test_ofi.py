@@ -17,8 +17,8 @@ OVER = pytest.mark.parametrize("over", list(LINKS))
 INFO = "offered hinted vectors names busy incomplete options not_offered".split()
 
 MESSAGES = ("posted early untagged matching vectors truncated injected arguments bad_memory "
-            "cancelled peeked selective formats waiting delivery undirected "
-            "inject_by_default").split()
+            "cancelled peeked delivery").split()
+COMPLETIONS = "selective formats waiting undirected inject_by_default".split()
 
 MULTI = "posted early cancelled cancelled_fetching arguments many_buffers".split()
 
@@ -48,6 +48,11 @@ def test_what_is_offered(margay, app):
 def test_messages(margay, app, over, nodes):
     """Sends and receives around a ring of ranks."""
     cases(margay, app, over, nodes, "ofi_messages", MESSAGES)
+
+
+@OVER
+def test_completions(margay, app, over):
+    cases(margay, app, over, 2, "ofi_completions", COMPLETIONS)
 
 
 @OVER

@@ -168,6 +168,25 @@ static inline struct fi_cq_err_entry failed_at(const char *file, int line, struc
 }
 #define failed(o, context, error) failed_at(__FILE__, __LINE__, (o), (context), (error))
 
+/* Takes a send's completion and a receive's, in whichever order. */
+static inline struct fi_cq_tagged_entry both(struct ofi *o, void *send, uint64_t send_flags,
+					     void *receive, uint64_t receive_flags)
+{
+	struct fi_cq_tagged_entry entry, received = { 0 };
+
+	for (int i = 0; i < 2; i++) {
+		EQUAL(next(o->cq, &entry), 1);
+		if (entry.op_context == send) {
+			EQUAL(entry.flags, send_flags);
+		} else {
+			CHECK(entry.op_context == receive);
+			EQUAL(entry.flags & ~FI_REMOTE_CQ_DATA, receive_flags);
+			received = entry;
+		}
+	}
+	return received;
+}
+
 /* Nothing is left over. */
 static inline void quiet(struct ofi *o)
 {

@@ -4,7 +4,6 @@
  * one rank talks to itself.
  */
 #include "ofi.h"
-#include <time.h>
 
 enum { MOST = 200000 };
 
@@ -15,25 +14,6 @@ enum { SIZES = sizeof(sizes) / sizeof(sizes[0]) };
 
 static char out[MOST], in[MOST + 8];
 static char a, b, c, d;                 /* contexts */
-
-/* Takes a send's completion and a receive's, in whichever order. */
-static struct fi_cq_tagged_entry both(struct ofi *o, void *send, uint64_t send_flags, void *receive,
-				      uint64_t receive_flags)
-{
-	struct fi_cq_tagged_entry entry, received = { 0 };
-
-	for (int i = 0; i < 2; i++) {
-		EQUAL(next(o->cq, &entry), 1);
-		if (entry.op_context == send) {
-			EQUAL(entry.flags, send_flags);
-		} else {
-			CHECK(entry.op_context == receive);
-			EQUAL(entry.flags & ~FI_REMOTE_CQ_DATA, receive_flags);
-			received = entry;
-		}
-	}
-	return received;
-}
 
 /* All sizes; the receive is posted before the message is sent, or when it has arrived. */
 static void all_sizes(struct ofi *o, int before)
@@ -400,138 +380,6 @@ static void peeked(struct ofi *o)
 	}
 }
 
-/* Completions only of what asks for one, by binding and by flags; the counters count all. */
-static void selective(struct ofi *o)
-{
-	struct fi_cntr_attr attr = { .events = FI_CNTR_EVENTS_COMP };
-	const struct iovec iov_out = { out, 8 }, iov_in = { in, 8 };
-	const struct fi_msg_tagged send = { .msg_iov = &iov_out, .iov_count = 1, .addr = o->right,
-					    .tag = 1, .context = &a };
-	const struct fi_msg_tagged receive = { .msg_iov = &iov_in, .iov_count = 1,
-					       .addr = o->left, .tag = 1, .context = &b };
-	struct fi_cq_tagged_entry entry;
-	struct fid_cntr *sends, *receives;
-	uint64_t flags;
-
-	ofi_close_ep(o);
-	ofi_open_ep(o, FI_CQ_FORMAT_TAGGED, FI_SELECTIVE_COMPLETION);
-	OK(fi_cntr_open(o->domain, &attr, &sends, 0));
-	OK(fi_cntr_open(o->domain, &attr, &receives, 0));
-	OK(fi_ep_bind(o->ep, &sends->fid, FI_SEND));
-	OK(fi_ep_bind(o->ep, &receives->fid, FI_RECV));
-	EQUAL(fi_close(&sends->fid), -FI_EBUSY);
-	OK(fi_enable(o->ep));
-	ofi_meet();
-	OK(fi_trecv(o->ep, in, 8, 0, o->left, 1, 0, &b));
-	OK(fi_tsend(o->ep, out, 8, 0, o->right, 1, &a));
-	OK(fi_cntr_wait(receives, 1, HANG_MS));
-	OK(fi_cntr_wait(sends, 1, HANG_MS));
-	EQUAL(fi_cq_read(o->cq, &entry, 1), -FI_EAGAIN);
-	OK(fi_trecvmsg(o->ep, &receive, FI_COMPLETION));
-	OK(fi_tsendmsg(o->ep, &send, FI_COMPLETION));
-	both(o, &a, sent, &b, got);
-	EQUAL(fi_cntr_read(sends), 2);
-	EQUAL(fi_cntr_read(receives), 2);
-	/* A failure is always told. */
-	OK(fi_trecv(o->ep, in, 8, 0, o->left, 9, 0, &c));
-	OK(fi_cancel(&o->ep->fid, &c));
-	failed(o, &c, FI_ECANCELED);
-	EQUAL(fi_cntr_readerr(receives), 1);
-	EQUAL(fi_cntr_readerr(sends), 0);
-	EQUAL(fi_cntr_wait(receives, 3, 20), -FI_ETIMEDOUT);
-	OK(fi_cntr_add(receives, 5));
-	OK(fi_cntr_wait(receives, 7, 0));
-	OK(fi_cntr_set(receives, 1));
-	EQUAL(fi_cntr_read(receives), 1);
-	OK(fi_cntr_adderr(receives, 4));
-	EQUAL(fi_cntr_readerr(receives), 5);
-	OK(fi_cntr_seterr(receives, 0));
-	EQUAL(fi_cntr_readerr(receives), 0);
-	flags = FI_SEND | FI_RECV;
-	CHECK(fi_ep_bind(o->ep, &sends->fid, flags) < 0);
-	ofi_close_ep(o);
-	OK(fi_close(&sends->fid));
-	OK(fi_close(&receives->fid));
-	ofi_open_ep(o, FI_CQ_FORMAT_TAGGED, 0);
-	OK(fi_enable(o->ep));
-	ofi_meet();
-}
-
-/* Each format has its own size, however many are read at once. */
-static void formats(struct ofi *o)
-{
-	static const enum fi_cq_format all[] = { FI_CQ_FORMAT_CONTEXT, FI_CQ_FORMAT_MSG,
-						 FI_CQ_FORMAT_DATA, FI_CQ_FORMAT_TAGGED };
-	enum { N = 200 };
-
-	for (int f = 0; f < 4; f++) {
-		char area[N * sizeof(struct fi_cq_tagged_entry)];
-		size_t taken = 0, bytes = f == 0 ? sizeof(struct fi_cq_entry) :
-			f == 1 ? sizeof(struct fi_cq_msg_entry) :
-			f == 2 ? sizeof(struct fi_cq_data_entry) : sizeof(struct fi_cq_tagged_entry);
-
-		ofi_close_ep(o);
-		ofi_open_ep(o, all[f], 0);
-		OK(fi_enable(o->ep));
-		ofi_meet();
-		for (int i = 0; i < N; i++)
-			OK(fi_trecv(o->ep, in + i, 1, 0, o->left, i, 0, in + i));
-		ofi_meet();
-		for (int i = 0; i < N; i++)
-			OK(fi_tinjectdata(o->ep, out, 1, i, o->right, i));
-		while (taken < N) {
-			ssize_t n = fi_cq_read(o->cq, area + taken * bytes, taken < 50 ? 7 : N - taken);
-
-			CHECK(n == -FI_EAGAIN || (n > 0 && (size_t)n <= N - taken));
-			taken += n > 0 ? (size_t)n : 0;
-		}
-		for (int i = 0; i < N; i++) {
-			const struct fi_cq_tagged_entry *entry = (const void *)(area + i * bytes);
-
-			CHECK(entry->op_context == in + i);
-			if (f > 0) {
-				EQUAL(entry->flags & (FI_RECV | FI_TAGGED), got);
-				EQUAL(entry->len, 1);
-			}
-			if (f > 1)
-				EQUAL(entry->data, i);
-			if (f > 2)
-				EQUAL(entry->tag, i);
-		}
-	}
-}
-
-static int64_t now_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
-/* fi_cq_sread waits no less than it was told, and ends when something comes. */
-static void waiting(struct ofi *o)
-{
-	struct fi_cq_tagged_entry entries[4];
-	fi_addr_t sources[4];
-	int64_t start = now_ms();
-
-	EQUAL(fi_cq_sread(o->cq, entries, 4, 0, 50), -FI_EAGAIN);
-	CHECK(now_ms() - start >= 50);
-	EQUAL(fi_cq_sread(o->cq, entries, 4, 0, 0), -FI_EAGAIN);
-	EQUAL(fi_cq_readfrom(o->cq, entries, 4, sources), -FI_EAGAIN);
-	OK(fi_trecv(o->ep, in, 8, 0, o->left, 3, 0, &a));
-	OK(fi_tinject(o->ep, out, 8, o->right, 3));
-	EQUAL(fi_cq_sreadfrom(o->cq, entries, 4, sources, 0, -1), 1);
-	CHECK(entries[0].op_context == &a);
-	OK(fi_trecv(o->ep, in, 8, 0, o->left, 3, 0, &b));
-	OK(fi_cancel(&o->ep->fid, &b));
-	EQUAL(fi_cq_sread(o->cq, entries, 4, 0, -1), -FI_EAVAIL);
-	EQUAL(fi_cq_read(o->cq, entries, 4), -FI_EAVAIL);
-	failed(o, &b, FI_ECANCELED);
-	EQUAL(fi_cq_readerr(o->cq, &(struct fi_cq_err_entry){ 0 }, 0), -FI_EAGAIN);
-}
-
 /* FI_DELIVERY_COMPLETE: what a posted receive takes is in its buffer when the send ends. */
 static void delivery(struct ofi *o)
 {
@@ -561,48 +409,6 @@ static void delivery(struct ofi *o)
 	}
 }
 
-/* Without FI_DIRECTED_RECV a receive's source is not looked at. */
-static void undirected(struct ofi *o)
-{
-	uint64_t caps = o->info->caps;
-
-	ofi_close_ep(o);
-	o->info->caps &= ~FI_DIRECTED_RECV;
-	ofi_open_ep(o, FI_CQ_FORMAT_TAGGED, 0);
-	OK(fi_enable(o->ep));
-	ofi_meet();
-	OK(fi_trecv(o->ep, in, 8, 0, 0, 2, 0, &a));
-	OK(fi_tinject(o->ep, out, 8, o->right, 2));
-	done(o, &a, got);
-	o->info->caps = caps;
-	ofi_close_ep(o);
-	ofi_open_ep(o, FI_CQ_FORMAT_TAGGED, 0);
-	OK(fi_enable(o->ep));
-	ofi_meet();
-}
-
-/* A default of FI_INJECT for all sends: no longer ones are taken. */
-static void inject_by_default(struct ofi *o)
-{
-	ofi_close_ep(o);
-	o->info->tx_attr->op_flags = FI_INJECT;
-	ofi_open_ep(o, FI_CQ_FORMAT_TAGGED, 0);
-	OK(fi_enable(o->ep));
-	ofi_meet();
-	EQUAL(fi_tsend(o->ep, out, 5000, 0, o->right, 2, &a), -FI_EMSGSIZE);
-	fill(out, 1000, 9);
-	OK(fi_tsend(o->ep, out, 1000, 0, o->right, 2, &a));
-	memset(out, 0, 1000);
-	OK(fi_trecv(o->ep, in, 1000, 0, o->left, 2, 0, &b));
-	both(o, &a, sent, &b, got);
-	CHECK(is_filled(in, 1000, 9));
-	o->info->tx_attr->op_flags = 0;
-	ofi_close_ep(o);
-	ofi_open_ep(o, FI_CQ_FORMAT_TAGGED, 0);
-	OK(fi_enable(o->ep));
-	ofi_meet();
-}
-
 int main(void)
 {
 	static const struct ofi_case cases[] = {
@@ -610,9 +416,7 @@ int main(void)
 		{ "matching", matching }, { "vectors", vectors }, { "truncated", truncated },
 		{ "injected", injected }, { "arguments", arguments },
 		{ "bad_memory", bad_memory }, { "cancelled", cancelled }, { "peeked", peeked },
-		{ "selective", selective }, { "formats", formats }, { "waiting", waiting },
-		{ "delivery", delivery }, { "undirected", undirected },
-		{ "inject_by_default", inject_by_default },
+		{ "delivery", delivery },
 	};
 	struct ofi o;
 

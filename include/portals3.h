@@ -13,9 +13,10 @@
  * - Context: every call may be made from any place of the application's one
  *   thread, from main on, but not from a signal handler that interrupted
  *   another Portals call. From an event handler all may be made but PtlInit,
- *   PtlFini, PtlNIInit, PtlNIFini, PtlNIBarrier, PtlEQAlloc, PtlEQFree, PtlEQGet,
- *   PtlEQWait and PtlEQPoll: these return PTL_FAIL there [M] (PtlFini does
- *   nothing; PtlEQGet of a queue without a handler does not look).
+ *   PtlFini, PtlNIInit, PtlNIFini, PtlNIBarrier, PtlEQAlloc, PtlEQAllocFilling, PtlEQFree,
+ *   PtlEQGet, PtlEQWait and PtlEQPoll: these return PTL_FAIL there [M] (PtlFini does
+ *   nothing; PtlEQGet of a queue without a handler for each event does not look, and is
+ *   for the handler of a queue that fills only, on that queue).
  * - Blocking: PtlEQWait, PtlEQPoll, PtlNIBarrier and PtlNIFini wait; no other
  *   call does [M], but that the first message to a node waits while that node
  *   boots, and a message while its target has too many under way. PtlEQGet,
@@ -214,6 +215,19 @@ int PtlMEMDPost(ptl_handle_ni_t ni, ptl_handle_me_t base, ptl_process_id_t match
  */
 int PtlEQAlloc(ptl_handle_ni_t ni, ptl_size_t count, ptl_eq_handler_t handler,
 	       ptl_handle_eq_t *eq);
+
+/*
+ * A queue as by PtlEQAlloc without a handler: PtlEQGet, PtlEQWait and PtlEQPoll take its
+ * events. But when the events not yet taken come to fill three quarters of its slots (rounded
+ * up), `handler` is called once, while the application computes or waits, and again only when
+ * that happens anew: after so many were taken that less was full. It comes as soon as an
+ * upcall can: by then there may be more events, or fewer. It may take events of this queue by
+ * PtlEQGet, and of no other that the program takes events of. Where it would come in the
+ * middle of a PtlEQGet of this queue, it comes at that call's end, when the caller has its
+ * event. A null handler makes an ordinary queue. Errors of PtlEQAlloc. [M]
+ */
+int PtlEQAllocFilling(ptl_handle_ni_t ni, ptl_size_t count, ptl_eq_filling_t handler,
+		      ptl_handle_eq_t *eq);
 
 /* Free a queue. Descriptors that name it record nothing from now on [M]; acks for
  * it are discarded; its handler is not called any more. PTL_EQ_INVALID. [3.3] */

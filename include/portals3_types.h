@@ -215,6 +215,10 @@ typedef struct {
 typedef void (*ptl_eq_handler_t)(ptl_event_t *event);
 #define PTL_EQ_HANDLER_NONE ((ptl_eq_handler_t)0)
 
+/* A handler of a queue that fills (PtlEQAllocFilling), called with that queue. An upcall like
+ * the others, and what is said of them holds for it. [M] */
+typedef void (*ptl_eq_filling_t)(ptl_handle_eq_t eq);
+
 /* Status registers of PtlNIStatus. [3.3] has only the first; the others are [M].
  * Counters count from PtlNIInit. */
 enum {

@@ -20,18 +20,21 @@ _Static_assert(PTL_EQ_DROPPED == -PORTALS_EQ_DROPPED, "the engine's constants ar
 int64_t sys_eq_alloc(uint64_t ni, uint64_t slots, uint64_t read_index, uint64_t out,
                      uint64_t entry, uint64_t stack)
 {
+	enum eq_handler handler = !entry ? EQ_NO_HANDLER :
+	                          stack & MARGAY_EQ_FILLING ? EQ_HANDLER_FILLING : EQ_HANDLER_EACH;
 	struct margay_eq *result = user_range(out, sizeof(*result), USER_WRITE);
 	struct eq_info info;
 	int error;
 
-	if (!result || !user_range(read_index, (entry ? 2 : 1) * sizeof(uint64_t), USER_WRITE) ||
+	stack &= ~MARGAY_EQ_FILLING;
+	if (!result || !user_range(read_index, (1 + handler) * sizeof(uint64_t), USER_WRITE) ||
 	    (entry && !upcall_may_enter(entry, stack)))
 		return PTL_SEGV;
 	if (!portals_is_interface(ni))
 		return PTL_NI_INVALID;
 	if (!link_lock())
 		return PTL_FAIL;
-	error = eq_alloc(own_view(), slots, read_index, entry != 0, &info);
+	error = eq_alloc(own_view(), slots, read_index, handler, &info);
 	link_unlock();
 	if (!error && entry)
 		upcall_add(info.handle, entry, stack);
@@ -93,6 +96,7 @@ int64_t sys_eq_wait(uint64_t eqs, uint64_t n, uint64_t timeout)
 		return PTL_SEGV;
 	if (!portals_is_open())
 		return PTL_NO_INIT;
+	upcall_look(); /* the library may have put a handler off */
 	switch (wait_or_upcall(found_or_broken, &queues, deadline_in(timeout),
 	                       "an event (PtlEQWait)")) {
 	case WAIT_TIMEOUT: return PTL_EQ_EMPTY;

@@ -27,10 +27,15 @@ typedef uint64_t __attribute__((may_alias)) event_word;
 
 struct eq_reader {
 	uint64_t next;               /* number of the event to read next; the kernel reads it */
+	uint64_t filled, told;       /* with `filling`: the kernel changes the first when the queue
+	                                has filled; the second is it if the handler was called */
 	ptl_handle_eq_t handle;      /* PTL_INVALID_HANDLE: this entry is free */
 	const event_word *slot;      /* where event `next` will lie */
 	const event_word *slots;     /* read only */
 	uint64_t mask;               /* slots - 1 */
+	void (*filling)(ptl_handle_eq_t eq); /* handler of a queue that fills, or null */
+	volatile int reading;        /* with `filling`: an event is being taken, */
+	int put_off;                 /* and the handler waits until it has been */
 };
 
 /* Event number `next` is the one to read next. */

@@ -14,6 +14,10 @@ extern unsigned int glue_inits;
 /* The interface is gone, and all queues with it (portals_eq.c). */
 void glue_forget_queues(void);
 
+/* portals_eq.c, for upcalls: call the handlers of queues that have filled; 1 if there are any. */
+void glue_call_filling(void);
+int glue_has_filling(void);
+
 static inline int call6(unsigned long number, unsigned long a, unsigned long b, unsigned long c,
 			unsigned long d, unsigned long e, unsigned long f)
 {

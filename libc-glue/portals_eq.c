@@ -2,8 +2,8 @@
  * Event queues as the application sees them: taking events without the kernel,
  * and waiting for them. portals3.h has the contracts. Owns the table of queues,
  * whose read indices the kernel knows, and how long it is worth spinning. Queues
- * with a handler are upcall.c's; here a handle of theirs is one that nobody has.
- * Called by the application's one thread.
+ * with a handler for each event are upcall.c's; here a handle of theirs is one that nobody
+ * has. Called by the application's one thread, glue_call_filling by upcalls.
  */
 #include "eq_reader.h"
 #include "portals_calls.h"
@@ -41,6 +41,7 @@ static struct eq_reader *by_index[QUEUES] = {
 static struct eq_reader *filled_by_index[QUEUES] = {
 	[0] = &no_queue, [1 ... QUEUES - 1] = &no_queue_there
 };
+static unsigned int fillings;           /* queues with a handler for when they fill */
 static unsigned long spin = SPIN_MOST / 8;
 static unsigned int waits;              /* that found no event at the first look */
 static uint64_t served[QUEUES];         /* which turn a queue had last, by handle's index */
@@ -59,6 +60,8 @@ static void forget(struct eq_reader *queue)
 	unsigned int index = HANDLE_INDEX(queue->handle);
 
 	by_index[index] = filled_by_index[index] = index ? &no_queue_there : &no_queue;
+	fillings -= queue->filling != NULL;
+	queue->filling = NULL;
 	queue->handle = PTL_INVALID_HANDLE;
 }
 
@@ -81,25 +84,21 @@ static int no_such_queue(void)
 	return glue_inits ? PTL_EQ_INVALID : PTL_NO_INIT;
 }
 
-int PtlEQAlloc(ptl_handle_ni_t ni, ptl_size_t count, ptl_eq_handler_t handler,
-	       ptl_handle_eq_t *eq)
+/* A queue without a handler for each event. What the kernel is told of upcalls: entry and
+ * stack, or 0 and 0. */
+static int alloc(ptl_handle_ni_t ni, ptl_size_t count, ptl_eq_filling_t handler,
+		 unsigned long entry, unsigned long stack, ptl_handle_eq_t *eq)
 {
 	struct eq_reader *queue = queues;
 	struct margay_eq info;
 	int result;
 
-	if (glue_inits == 0)
-		return PTL_NO_INIT;
-	if (upcall_is_running())
-		return PTL_FAIL;
-	if (handler != PTL_EQ_HANDLER_NONE)
-		return upcall_eq_alloc(ni, count, handler, eq);
 	while (queue < queues + QUEUES && queue->handle != PTL_INVALID_HANDLE)
 		queue++;
 	if (queue == queues + QUEUES)
 		return PTL_NO_SPACE;
-	result = call5(SYS_EQ_ALLOC, ni, count, (unsigned long)&queue->next,
-		       (unsigned long)&info, 0);
+	result = call6(SYS_EQ_ALLOC, ni, count, (unsigned long)&queue->next,
+		       (unsigned long)&info, entry, stack);
 	if (result != PTL_OK)
 		return result;
 	queue->handle = info.handle;
@@ -107,10 +106,63 @@ int PtlEQAlloc(ptl_handle_ni_t ni, ptl_size_t count, ptl_eq_handler_t handler,
 	queue->mask = info.count - 1;
 	eq_advance(queue, queue->next); /* the kernel has stored the first number */
 	by_index[HANDLE_INDEX(info.handle)] = queue;
-	if (!glue_start.calls)
+	if (!glue_start.calls && !handler)
 		filled_by_index[HANDLE_INDEX(info.handle)] = queue;
+	queue->reading = queue->put_off = 0;
+	queue->filling = handler;
+	fillings += handler != NULL;
 	*eq = info.handle;
 	return PTL_OK;
+}
+
+int PtlEQAlloc(ptl_handle_ni_t ni, ptl_size_t count, ptl_eq_handler_t handler,
+	       ptl_handle_eq_t *eq)
+{
+	if (glue_inits == 0)
+		return PTL_NO_INIT;
+	if (upcall_is_running())
+		return PTL_FAIL;
+	if (handler != PTL_EQ_HANDLER_NONE)
+		return upcall_eq_alloc(ni, count, handler, eq);
+	return alloc(ni, count, NULL, 0, 0, eq);
+}
+
+int PtlEQAllocFilling(ptl_handle_ni_t ni, ptl_size_t count, ptl_eq_filling_t handler,
+		      ptl_handle_eq_t *eq)
+{
+	unsigned long stack;
+
+	if (!handler)
+		return PtlEQAlloc(ni, count, PTL_EQ_HANDLER_NONE, eq);
+	if (glue_inits == 0)
+		return PTL_NO_INIT;
+	if (upcall_is_running())
+		return PTL_FAIL;
+	stack = upcall_stack();
+	if (!stack)
+		return PTL_NO_SPACE;
+	return alloc(ni, count, handler, (unsigned long)upcall_entry, stack | MARGAY_EQ_FILLING, eq);
+}
+
+int glue_has_filling(void)
+{
+	return fillings != 0;
+}
+
+/* The handler sees the queue as it is between two calls of PtlEQGet: in the middle of one it is
+ * put off until that has its event. */
+void glue_call_filling(void)
+{
+	for (struct eq_reader *queue = queues; fillings && queue < queues + QUEUES; queue++) {
+		uint64_t filled = __atomic_load_n(&queue->filled, __ATOMIC_ACQUIRE);
+
+		if (!queue->filling || filled == queue->told)
+			continue;
+		__atomic_store_n(&queue->told, filled, __ATOMIC_RELAXED);
+		queue->put_off = queue->reading;
+		if (!queue->reading)
+			queue->filling(queue->handle);
+	}
 }
 
 int PtlEQFree(ptl_handle_eq_t eq)
@@ -146,6 +198,43 @@ static void poll_cards(const ptl_handle_eq_t *eqs, unsigned int size)
 	call3(SYS_EQ_WAIT, (unsigned long)eqs, size, 0);
 }
 
+/* Of a queue that may be filled only in calls. */
+static int get_called_for(struct eq_reader *queue, ptl_event_t *event)
+{
+	int result = eq_read(queue, event);
+
+	if (result != PTL_EQ_EMPTY || !is_called_for())
+		return result;
+	poll_cards(&queue->handle, 1);
+	return eq_read(queue, event);
+}
+
+/* What an upcall must not see between two stores is stored between these. */
+static inline void in_order(void)
+{
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+}
+
+/* Of a queue whose handler, an upcall, may take events too. If it was put off, a call of
+ * the kernel brings it. */
+static int get_filling(struct eq_reader *queue, ptl_event_t *event)
+{
+	int result;
+
+	queue->reading = 1;
+	in_order();
+	result = get_called_for(queue, event);
+	in_order();
+	queue->reading = 0;
+	in_order();
+	if (__builtin_expect(queue->put_off, 0) &&
+	    __atomic_exchange_n(&queue->put_off, 0, __ATOMIC_RELAXED)) {
+		__atomic_store_n(&queue->told, queue->filled - 1, __ATOMIC_RELAXED);
+		poll_cards(&queue->handle, 1);
+	}
+	return result;
+}
+
 /* It has a handler, or is filled only in calls, or there is none. */
 __attribute__((noinline)) /* so that PtlEQGet keeps to few registers */
 static int get_other(ptl_handle_eq_t eq, ptl_event_t *event)
@@ -153,13 +242,8 @@ static int get_other(ptl_handle_eq_t eq, ptl_event_t *event)
 	struct eq_reader *queue = queue_of(eq);
 	int result;
 
-	if (queue->handle == eq) {
-		result = eq_read(queue, event);
-		if (result != PTL_EQ_EMPTY || !is_called_for())
-			return result;
-		poll_cards(&eq, 1);
-		return eq_read(queue, event);
-	}
+	if (queue->handle == eq)
+		return queue->filling ? get_filling(queue, event) : get_called_for(queue, event);
 	result = upcall_eq_get(eq, event);
 	return result == PTL_EQ_INVALID ? no_such_queue() : result;
 }

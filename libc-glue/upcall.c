@@ -61,7 +61,7 @@ int upcall_has_queues(void)
 	for (struct handled_queue *queue = queues; queue < end; queue++)
 		if (queue->handler)
 			return 1;
-	return 0;
+	return glue_has_filling();
 }
 
 int upcall_is_queue(ptl_handle_eq_t eq)
@@ -125,7 +125,6 @@ int upcall_eq_is_there(ptl_handle_eq_t eq)
  * was interrupted, everything else as it was there but for clean flags and
  * floating point control. The frame that this makes continues a backtrace there.
  */
-void upcall_entry(void);
 __asm__(".section .text.upcall_entry,\"ax\"\n"
 	".globl upcall_entry\n"
 	".type upcall_entry, @function\n"
@@ -171,6 +170,7 @@ __attribute__((used, noreturn)) void upcall_run(void)
 		for (struct handled_queue *queue = queues; queue < end; queue++)
 			if (queue->handler)
 				call_handler(queue);
+		glue_call_filling();
 		if (*stack != STACK_CANARY)
 			stack_overflow();
 		errno = before;
@@ -190,6 +190,11 @@ static int make_stack(void)
 			*stack = STACK_CANARY;
 	}
 	return stack != NULL;
+}
+
+unsigned long upcall_stack(void)
+{
+	return make_stack() ? (unsigned long)stack + STACK_BYTES : 0;
 }
 
 int upcall_eq_alloc(ptl_handle_ni_t ni, ptl_size_t count, ptl_eq_handler_t handler,

@@ -11,6 +11,10 @@
  * interfaces, return PTL_FAIL then. */
 int upcall_is_running(void);
 
+/* The end of the handlers' stack, or 0 if there is no memory for it; where the kernel enters. */
+unsigned long upcall_stack(void);
+void upcall_entry(void);
+
 /* PtlEQAlloc with a handler. */
 int upcall_eq_alloc(ptl_handle_ni_t ni, ptl_size_t count, ptl_eq_handler_t handler,
 		    ptl_handle_eq_t *eq);
@@ -25,7 +29,8 @@ int upcall_eq_is_there(ptl_handle_eq_t eq);
 /* 1 if `eq` is such a queue. */
 int upcall_is_queue(ptl_handle_eq_t eq);
 
-/* 1 if there is such a queue at all. Null in a program that makes no event queues. */
+/* 1 if there is such a queue at all, or one with a handler for when it fills. Null in a
+ * program that makes no event queues. */
 __attribute__((weak)) int upcall_has_queues(void);
 
 /* All of them are gone with the interface. */

@@ -72,6 +72,7 @@ CASES = {
     20: ("overtaken",),
     24: ("pending", "unread", "owed", "post: unread", "post: owed"),
     35: ("usable", "not writable", "not usable"),
+    37: ("full", "full again"),
 }
 
 

@@ -24,6 +24,16 @@ def test_rule23_handlers(margay, app, nodes):
 
 @pytest.mark.every_link
 @pytest.mark.spin(2)
+@pytest.mark.parametrize("nodes", [1, 2, 3])
+def test_rule37_queues_that_fill(margay, app, nodes):
+    """One call at the level and none before, while the receiver computes, takes or sleeps."""
+    run = margay("run", "-n", nodes, "--no-prefix", app("ptl_filling")).ok()
+    assert run.lines == [f"ok {name}" for name in ("levels", "handler_takes", "with_get", "asleep",
+                                                   "arguments")]
+
+
+@pytest.mark.every_link
+@pytest.mark.spin(2)
 def test_nothing_is_spoilt(margay, app):
     """Thousands of upcalls between any two instructions: registers, vectors, red zone."""
     run = margay("run", "-n", 2, "--no-prefix", app("upcall_state"), 4000).ok()

@@ -88,7 +88,8 @@
 	                                  ignore_bits, unlink): one interface, so none is named */ \
 	X(EQ_ALLOC,    eq_alloc,    6) /* (ni, count, uint64_t *read_index, struct margay_eq *, \
 	                                  upcalls' entry, their stack): entry 0: no handler; else \
-	                                  read_index is two words (net/portals/eq.h) */ \
+	                                  read_index is two words, or with stack | \
+	                                  MARGAY_EQ_FILLING three (net/portals/eq.h) */ \
 	X(EQ_FREE,     eq_free,     1) /* (eq) */ \
 	X(EQ_WAIT,     eq_wait,     3) /* (const handle *eqs, n, timeout ns, ~0 = for ever): \
 	                                  PTL_OK when one of them has an event, or an upcall came, \
@@ -111,6 +112,9 @@ enum {
 #undef X
 	SYS_COUNT
 };
+
+/* EQ_ALLOC: the handler is for a queue that fills, not for each event. */
+#define MARGAY_EQ_FILLING 1UL
 
 /* In the Portals group: an upcall came first; call again, to go on. */
 #define MARGAY_AGAIN  255

@@ -104,15 +104,13 @@ static uint32_t bury(struct process_view *view, struct md *md, struct grant *gra
 {
 	const struct eq *eq;
 	uint32_t events;
-	uint8_t handler;
 
 	if (!(md->flags & MD_LEAVING))
 		return 0;
 	eq = eq_lookup(view, md->user.eq_handle);
-	handler = eq && eq->handler;
 	events = md_bury(view, md);
-	if (events)
-		grant->upcall |= handler;
+	if (events && eq && eq->handler)
+		grant->upcall |= (uint8_t)eq_calls(view, eq, events);
 	return events;
 }
 
@@ -151,7 +149,7 @@ int answer_ack(struct process_view *view, const struct message *ack, struct gran
 	answered_head(op, ack, ack->mlength < op->head.rlength ? ack->mlength : op->head.rlength);
 	grant->events = eq_record(view, eq, &op->head, EVENT_ACK, md ? &md->user : 0,
 				  op->hdr_data, op->link, ack->fail);
-	grant_rings(grant, eq);
+	grant_rings(view, grant, eq);
 	if (md)
 		grant->events += bury(view, md, grant);
 	return DELIVER_OK;
@@ -249,7 +247,7 @@ int answer_reply(struct process_view *view, const struct message *reply, uint32_
 		if (!(options & MD_EVENT_START_DISABLE)) {
 			grant->events = eq_record(view, eq, &op->head, EVENT_REPLY_START,
 						  &md->user, op->hdr_data, op->link, NI_OK);
-			grant_rings(grant, eq);
+			grant_rings(view, grant, eq);
 		}
 	}
 	return DELIVER_OK;
@@ -294,6 +292,6 @@ int answer_reply_inline(struct process_view *view, const struct message *reply,
 		md->pending--;
 	if (md->flags & MD_LEAVING)
 		grant->events += md_bury(view, md);
-	grant_rings(grant, eq);
+	grant_rings(view, grant, eq);
 	return DELIVER_OK;
 }

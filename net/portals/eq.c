@@ -36,8 +36,9 @@ static int find_slots(const struct process_view *view, uint32_t count, uint32_t 
 	return PORTALS_FAIL;
 }
 
-/* The reader's words: the second one exists in queues with a handler only. */
-enum word { WORD_READ, WORD_HANDLED };
+/* The reader's words: the second one exists in queues with a handler only, and is either of
+ * two things; the third one goes with WORD_FILLED. */
+enum word { WORD_READ, WORD_HANDLED, WORD_FILLED = WORD_HANDLED, WORD_TOLD };
 
 /* One of them, or null if the block names no word of the segment. */
 static uint64_t *reader(const struct process_view *view, const struct eq *eq, enum word word)
@@ -49,15 +50,15 @@ static uint64_t *reader(const struct process_view *view, const struct eq *eq, en
 	return (uint64_t *)(view->memory + eq->read_index) + word;
 }
 
-int eq_alloc(struct process_view *view, uint64_t count, uint64_t read_index, int handler,
-	     struct eq_info *info)
+int eq_alloc(struct process_view *view, uint64_t count, uint64_t read_index,
+	     enum eq_handler handler, struct eq_info *info)
 {
 	struct pool *pool = &view->block->pools[POOL_EQ];
 	uint32_t index, slots = 1, first;
 	int fresh, error;
 	struct eq *eq;
 
-	if (!view_holds(view, read_index, handler ? 16 : 8) || (read_index - view->base) % 8)
+	if (!view_holds(view, read_index, 8 + 8 * (uint64_t)handler) || (read_index - view->base) % 8)
 		return PORTALS_SEGV;
 	if (count == 0 || count > view->limits.slots)
 		return PORTALS_NO_SPACE;
@@ -79,11 +80,10 @@ int eq_alloc(struct process_view *view, uint64_t count, uint64_t read_index, int
 	*eq = (struct eq){
 		.handle = handle_in_use(eq->handle, KIND_EQ, index),
 		.next = view->block->event_base, .read_index = read_index - view->base,
-		.first_slot = first, .count = slots, .handler = handler != 0,
+		.first_slot = first, .count = slots, .handler = handler,
 	};
-	__atomic_store_n(reader(view, eq, WORD_READ), eq->next, __ATOMIC_RELAXED);
-	if (handler)
-		__atomic_store_n(reader(view, eq, WORD_HANDLED), eq->next, __ATOMIC_RELAXED);
+	for (uint32_t word = 0; word <= handler; word++)
+		__atomic_store_n(reader(view, eq, word), eq->next, __ATOMIC_RELAXED);
 	*info = (struct eq_info){ eq->handle, first, slots };
 	return PORTALS_OK;
 }
@@ -130,16 +130,53 @@ int eq_is_quiet(const struct process_view *view, const struct eq *eq)
 	return word && __atomic_load_n(word, __ATOMIC_RELAXED) == eq->next && eq->begun == 0;
 }
 
+/* The queue has filled, and its handler was not called since. */
+static int is_untold(const struct process_view *view, const struct eq *eq)
+{
+	const uint64_t *filled = reader(view, eq, WORD_FILLED), *told = reader(view, eq, WORD_TOLD);
+
+	return filled && told &&
+	       __atomic_load_n(filled, __ATOMIC_RELAXED) != __atomic_load_n(told, __ATOMIC_RELAXED);
+}
+
+/*
+ * The numbers of events only go up, by one at a time, and so does the reader's: so what is
+ * not taken passes the level from below in one of the calls that record events, and one that
+ * sees it above the level, but below it before its own events, sees it pass. Without that a
+ * state would be needed that reader and writers change together.
+ */
+__attribute__((noinline, cold)) /* where each event's path is inlined */
+int eq_calls(const struct process_view *view, const struct eq *eq, uint32_t events)
+{
+	uint64_t *read = reader(view, eq, WORD_READ), *filled = reader(view, eq, WORD_FILLED);
+	uint64_t level = eq->count - eq->count / 4, unread;
+
+	if (eq->handler != EQ_HANDLER_FILLING)
+		return 1;
+	if (!read || !filled || !reader(view, eq, WORD_TOLD))
+		return 0;
+	unread = eq->next - __atomic_load_n(read, __ATOMIC_RELAXED);
+	if (unread - level >= events) /* also below the level, or by a word that makes no sense */
+		return 0;
+	__atomic_store_n(filled, eq->next, __ATOMIC_RELEASE);
+	return 1;
+}
+
 uint64_t eq_unhandled(const struct process_view *view, handle_t handle)
 {
 	const struct eq *eq = eq_lookup(view, handle);
 
-	return eq && eq->handler ? left(view, eq, WORD_HANDLED) : 0;
+	if (!eq || !eq->handler)
+		return 0;
+	if (eq->handler == EQ_HANDLER_FILLING)
+		return (uint64_t)is_untold(view, eq);
+	return left(view, eq, WORD_HANDLED);
 }
 
 int eq_has_room(const struct process_view *view, struct eq *eq, uint32_t needed)
 {
-	return left(view, eq, eq->handler ? WORD_HANDLED : WORD_READ) + eq->reserved + needed <= eq->count;
+	return left(view, eq, eq->handler == EQ_HANDLER_EACH ? WORD_HANDLED : WORD_READ) +
+	       eq->reserved + needed <= eq->count;
 }
 
 /* A 64-bit piece of an event: readers copy them like that, too. */

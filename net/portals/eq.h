@@ -15,16 +15,23 @@
 #define NET_PORTALS_EQ_H
 #include "process.h"
 
+/* What an event does besides lying there. */
+enum eq_handler {
+	EQ_NO_HANDLER,
+	EQ_HANDLER_EACH,       /* it is handed to a handler of the owner's first */
+	EQ_HANDLER_FILLING     /* the one that fills three quarters calls a handler of the owner's */
+};
+
 struct eq {
 	handle_t handle;       /* its own while in use; else KIND_FREE and the next generation */
 	uint64_t next;         /* number of the next event */
 	uint64_t read_index;   /* segment offset of the reader's word: number it reads next;
-	                          with a handler of two words, see eq_alloc */
+	                          with a handler of two words or three, see eq_alloc */
 	uint32_t first_slot;   /* free: next free queue */
 	uint32_t count;        /* slots, a power of two */
 	uint32_t reserved;     /* slots promised to replies that have begun (rule 22) */
 	uint32_t begun;        /* END and UNLINK events that begun operations have still to record */
-	uint32_t handler;      /* 1: each event is handed to a handler of the owner's first */
+	uint32_t handler;      /* enum eq_handler */
 	uint32_t zero[5];
 };
 
@@ -40,13 +47,17 @@ struct eq_info {
 /*
  * New queue of at least `count` slots. `read_index` is the owner's address of
  * an 8-byte aligned word in its segment: the number of the event that it reads
- * next. With `handler` (0 or 1) a second word follows: the number of the event
+ * next. With EQ_HANDLER_EACH a second word follows: the number of the event
  * that the handler is called with next, which is what makes room for replies.
- * The engine stores the first event's number there and only reads it afterwards.
+ * With EQ_HANDLER_FILLING two words follow: the engine writes the first whenever the queue
+ * has filled to three quarters, always another number; the owner copies it to the second
+ * when it has called its handler for that.
+ * The engine stores the first event's number in all of them and only reads the others
+ * afterwards.
  * PORTALS_NO_SPACE (also for a count of 0), PORTALS_SEGV, PORTALS_FAIL.
  */
-int eq_alloc(struct process_view *view, uint64_t count, uint64_t read_index, int handler,
-	     struct eq_info *info);
+int eq_alloc(struct process_view *view, uint64_t count, uint64_t read_index,
+	     enum eq_handler handler, struct eq_info *info);
 
 /* Free a queue. Descriptors that name it record no more events.
  * PORTALS_EQ_INVALID. */
@@ -58,8 +69,9 @@ int eq_free(struct process_view *view, handle_t handle);
  * has set its sleep flag (docs/machine.md, Sleep). */
 int64_t eq_unread(const struct process_view *view, handle_t handle);
 
-/* Events that the queue's handler was not called with yet; 0 if it has no
- * handler, or there is no such queue. Without the lock, as eq_unread. */
+/* Events that the queue's handler was not called with yet, or whether it was not called since
+ * the queue has filled; 0 if it has no handler, or there is no such queue. Without the
+ * lock, as eq_unread. */
 uint64_t eq_unhandled(const struct process_view *view, handle_t handle);
 
 /* The queue in use, or null; EQ_NONE and stale handles give null. */
@@ -79,6 +91,12 @@ int eq_is_quiet(const struct process_view *view, const struct eq *eq);
 /* Whether `needed` events fit without overtaking the reader (the handler, if
  * there is one), beside what is reserved (rule 14). */
 int eq_has_room(const struct process_view *view, struct eq *eq, uint32_t needed);
+
+/* The queue has a handler, and an engine's call has just recorded `events` > 0 events in it:
+ * 1 if the handler is to be called for that. Of EQ_HANDLER_FILLING: if the events not yet taken
+ * were fewer than three quarters of the slots before these, as far as the reader's word told
+ * an engine, and are not any more. */
+int eq_calls(const struct process_view *view, const struct eq *eq, uint32_t events);
 
 /* Write the event: slot first, then `next`, so that a reader of `next` finds the event.
  * `end` is its link and how it ended. Returns 1, or 0 if the queue is damaged. */

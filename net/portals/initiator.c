@@ -162,7 +162,7 @@ static int send(struct process_view *view, struct md *md, struct eq *eq,
 		}
 		if (!(md->user.options & MD_EVENT_START_DISABLE)) {
 			grant->events = record_send(view, eq, message, md, EVENT_SEND_START, NI_OK);
-			grant_rings(grant, eq);
+			grant_rings(view, grant, eq);
 		}
 	}
 	return PORTALS_OK;
@@ -251,7 +251,7 @@ int initiator_sent(struct process_view *view, const struct message *message,
 			grant->events = record_send(view, eq, message, md, EVENT_SEND_END, fail);
 	}
 	grant->events += md_unpin(view, md);
-	grant_rings(grant, eq);
+	grant_rings(view, grant, eq);
 	return DELIVER_OK;
 }
 

@@ -95,7 +95,7 @@ static int request(struct process_view *view, const struct message *message,
 					   &md->user, message->hdr_data, link, NI_OK);
 	if (md->flags & MD_LEAVING)
 		grant->events += md_bury(view, md);
-	grant_rings(grant, eq);
+	grant_rings(view, grant, eq);
 	return DELIVER_OK;
 }
 

@@ -68,9 +68,10 @@ static inline int grant_range(const struct process_view *view, const struct md *
 }
 
 /* The call has recorded what it records, in `eq` or nowhere: who is to be rung. */
-static inline void grant_rings(struct grant *grant, const struct eq *eq)
+static inline void grant_rings(const struct process_view *view, struct grant *grant,
+			       const struct eq *eq)
 {
-	grant->upcall = eq && eq->handler && grant->events;
+	grant->upcall = eq && eq->handler && grant->events && eq_calls(view, eq, grant->events);
 }
 
 /* Unaligned access to 8 bytes of anything. */

@@ -120,7 +120,7 @@ int target_begin(struct process_view *view, const struct message *message, uint3
 		if (!(place.options & MD_EVENT_START_DISABLE)) {
 			grant->events = eq_record(view, eq, &op->head, target_start(op->kind),
 						  &md->user, op->hdr_data, op->link, NI_OK);
-			grant_rings(grant, eq);
+			grant_rings(view, grant, eq);
 		}
 	}
 	if (op->kind == MESSAGE_GET) {
@@ -196,6 +196,6 @@ int deliver_end(struct process_view *view, struct grant *grant, enum fail_type f
 	}
 	op_give(view, op);
 	grant->events += md_unpin(view, md);
-	grant_rings(grant, eq);
+	grant_rings(view, grant, eq);
 	return DELIVER_OK;
 }

@@ -24,7 +24,8 @@ static void alloc(struct process *process, const struct step *step)
 {
 	uint64_t word = address(step->x), count = 1ULL << (step->b & 3);
 	struct process_view *view = &process->view;
-	int handler = step->d & 1, error;
+	enum eq_handler handler = (step->d & 3) % 3;
+	int error;
 	struct eq_info info;
 	uint32_t i;
 
@@ -35,7 +36,7 @@ static void alloc(struct process *process, const struct step *step)
 	if (step->b & 0x80)
 		count = amount(step->y);
 	if (word - BASE < SEGMENT)
-		memory_allow(process, (struct range){ word - BASE, handler ? 16 : 8 });
+		memory_allow(process, (struct range){ word - BASE, 8 + 8 * handler });
 	error = eq_alloc(fuzz_enter(process), count, word, handler, &info);
 	check_error(process, error);
 	if (error)

@@ -13,8 +13,10 @@
 static unsigned int glue_inits = 1;
 static struct margay_start glue_start;
 static int call3(unsigned long number, unsigned long a, unsigned long b, unsigned long c);
-static int call5(unsigned long number, unsigned long a, unsigned long b, unsigned long c,
-		 unsigned long d, unsigned long e);
+static int call6(unsigned long number, unsigned long a, unsigned long b, unsigned long c,
+		 unsigned long d, unsigned long e, unsigned long f);
+void glue_call_filling(void);
+int glue_has_filling(void);
 static uint64_t glue_now_ns(void);
 void glue_forget_queues(void);
 #undef HANDLE_INDEX       /* both sides have one */
@@ -62,15 +64,16 @@ static int call3(unsigned long number, unsigned long a, unsigned long b, unsigne
 	return PTL_EQ_EMPTY;
 }
 
-static int call5(unsigned long number, unsigned long a, unsigned long b, unsigned long c,
-		 unsigned long d, unsigned long e)
+static int call6(unsigned long number, unsigned long a, unsigned long b, unsigned long c,
+		 unsigned long d, unsigned long e, unsigned long f)
 {
 	struct margay_eq *out = (struct margay_eq *)d;
 	struct eq_info info;
-	int error = eq_alloc(&node.view, b, c, e != 0, &info);
+	int error = eq_alloc(&node.view, b, c, e ? EQ_HANDLER_FILLING : EQ_NO_HANDLER, &info);
 
 	CHECK_IS(number, SYS_EQ_ALLOC);
 	CHECK_IS(a, 1);
+	CHECK_IS(f & MARGAY_EQ_FILLING, e != 0);
 	if (error)
 		return -error;
 	*out = (struct margay_eq){ info.handle,
@@ -85,6 +88,8 @@ static uint64_t glue_now_ns(void)
 
 /* No queue has a handler here. */
 int upcall_is_running(void) { return 0; }
+unsigned long upcall_stack(void) { return 4096; }
+void upcall_entry(void) { }
 int upcall_eq_free(ptl_handle_eq_t eq) { return (void)eq, PTL_EQ_INVALID; }
 int upcall_eq_is_there(ptl_handle_eq_t eq) { return (void)eq, 0; }
 int upcall_is_queue(ptl_handle_eq_t eq) { return (void)eq, 0; }
@@ -254,5 +259,111 @@ TEST(rule33_queues_that_are_not_there)
 	CHECK_IS(PtlEQGet(eq, &event), PTL_NO_INIT);
 	CHECK_IS(PtlEQAlloc(1, 4, PTL_EQ_HANDLER_NONE, &eq), PTL_NO_INIT);
 	CHECK_IS(PtlEQPoll(eqs, 1, 0, &event, &which), PTL_NO_INIT);
+	node_close();
+}
+
+/* ---- queues that fill ---- */
+
+static int filled;                /* calls of the handler */
+static int taken;                 /* events that it takes each time */
+
+static void on_filling(ptl_handle_eq_t eq)
+{
+	ptl_event_t event;
+
+	filled++;
+	for (int i = 0; i < taken; i++)
+		CHECK_IS(PtlEQGet(eq, &event), PTL_OK);
+}
+
+/* An engine records it, and an upcall comes if it says so. */
+static void arrive(ptl_handle_eq_t eq, uint64_t number)
+{
+	deposit(eq, number);
+	if (eq_calls(&node.view, eq_lookup(&node.view, eq), 1))
+		glue_call_filling();
+}
+
+TEST(rule37_the_handler_comes_once_for_each_filling)
+{
+	ptl_handle_eq_t eq = PTL_INVALID_HANDLE;
+	ptl_event_t event;
+
+	node_open();
+	filled = taken = 0;
+	CHECK_IS(PtlEQAllocFilling(1, 8, on_filling, &eq), PTL_OK);
+	for (uint64_t i = 0; i < 5; i++)
+		arrive(eq, i);
+	CHECK_IS(filled, 0);
+	arrive(eq, 5);
+	CHECK_IS(filled, 1);
+	arrive(eq, 6);
+	arrive(eq, 7);
+	glue_call_filling();                             /* an upcall for something else */
+	CHECK_IS(filled, 1);
+	CHECK_IS(PtlEQGet(eq, &event), PTL_OK);          /* 7 are left: not below */
+	CHECK_IS(event.hdr_data, 0);
+	arrive(eq, 8);
+	CHECK_IS(filled, 1);
+	for (int i = 1; i < 4; i++)
+		CHECK_IS(PtlEQGet(eq, &event), PTL_OK);
+	arrive(eq, 9);                                   /* 6 again */
+	CHECK_IS(filled, 2);
+	for (int i = 4; i < 10; i++) {
+		CHECK_IS(PtlEQGet(eq, &event), PTL_OK);
+		CHECK_IS(event.hdr_data, i);
+	}
+	CHECK_IS(PtlEQGet(eq, &event), PTL_EQ_EMPTY);
+	CHECK_IS(node.waits, 0);                         /* and no kernel was entered */
+	CHECK_IS(PtlEQFree(eq), PTL_OK);
+	CHECK_IS(glue_has_filling(), 0);
+	node_close();
+}
+
+TEST(rule37_the_handler_takes_events)
+{
+	ptl_handle_eq_t eq = PTL_INVALID_HANDLE;
+	ptl_event_t event;
+
+	node_open();
+	filled = 0, taken = 3;
+	CHECK_IS(PtlEQAllocFilling(1, 4, on_filling, &eq), PTL_OK);
+	for (uint64_t i = 0; i < 7; i++)
+		arrive(eq, i);
+	CHECK_IS(filled, 2);
+	CHECK_IS(PtlEQGet(eq, &event), PTL_OK);
+	CHECK_IS(event.hdr_data, 6);
+	CHECK_IS(PtlEQFree(eq), PTL_OK);
+	node_close();
+}
+
+/* In the middle of PtlEQGet it is put off: the kernel is asked for another upcall at its end. */
+TEST(rule37_the_handler_waits_for_eqget)
+{
+	ptl_handle_eq_t eq = PTL_INVALID_HANDLE;
+	struct eq_reader *queue;
+	ptl_event_t event;
+
+	node_open();
+	filled = 0, taken = 1;
+	CHECK_IS(PtlEQAllocFilling(1, 4, on_filling, &eq), PTL_OK);
+	queue = queue_of(eq);
+	arrive(eq, 0);
+	arrive(eq, 1);
+	queue->reading = 1;
+	arrive(eq, 2);
+	CHECK_IS(filled, 0);
+	CHECK_IS(eq_unhandled(&node.view, eq), 0);       /* the kernel need not go on */
+	CHECK_IS(PtlEQGet(eq, &event), PTL_OK);
+	CHECK_IS(event.hdr_data, 0);
+	CHECK_IS(node.waits, 1);
+	CHECK_IS(eq_unhandled(&node.view, eq), 1);       /* but bring an upcall now */
+	glue_call_filling();
+	CHECK_IS(filled, 1);
+	CHECK_IS(eq_unhandled(&node.view, eq), 0);
+	CHECK_IS(PtlEQGet(eq, &event), PTL_OK);
+	CHECK_IS(event.hdr_data, 2);
+	CHECK_IS(node.waits, 1);
+	CHECK_IS(PtlEQFree(eq), PTL_OK);
 	node_close();
 }

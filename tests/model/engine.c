@@ -330,7 +330,7 @@ static void do_eq_alloc(struct process_view *view, const uint64_t *n)
 {
 	struct eq_info info = { 0 };
 	struct queue *queue = queues[view->nid];
-	int result = eq_alloc(view, n[1], n[2], (int)n[3], &info);
+	int result = eq_alloc(view, n[1], n[2], (enum eq_handler)n[3], &info);
 
 	say("%d", result);
 	if (result)
@@ -394,6 +394,11 @@ static void do_eq_handled(struct process_view *view, const uint64_t *n)
 	struct queue *queue = queue_of(view, (int64_t)n[0]);
 	const struct eq *eq = queue ? eq_lookup(view, queue->handle) : 0;
 
+	if (eq && eq->handler == EQ_HANDLER_FILLING) {
+		say("%d", queue->word[1] == queue->word[2] ? PORTALS_EQ_INVALID : 0);
+		queue->word[2] = queue->word[1];
+		return;
+	}
 	if (!eq || !eq->handler || queue->word[1] == eq->next) {
 		say("%d", PORTALS_EQ_INVALID);
 		return;

@@ -111,16 +111,18 @@ class Queue:
     name: int
     count: int
     word: int                       # address of the reader's word
-    handler: int
+    handler: int                    # 1: for each event; 2: when it fills (rule 37)
     next: int = 0                   # number of the next event
     read: int = 0                   # number that the reader wants next
     word_read: int = 0              # what the application's word says about that
     handled: int = 0                # number that the handler gets next, as its word says
+    filled: int = 0                 # changes each time that three quarters come to be full
+    told: int = 0                   # what that was when the handler was called
     reserved: int = 0               # promised to begun replies (rule 22)
     slots: dict = field(default_factory=dict)
 
     def room(self, needed: int) -> bool:
-        unseen = self.left(self.handled if self.handler else self.word_read)
+        unseen = self.left(self.handled if self.handler == 1 else self.word_read)
         return unseen + self.reserved + needed <= self.count
 
     def left(self, word: int) -> int:
@@ -170,7 +172,8 @@ class Owner:
         self.pieces_used = 0
         self.counters = [0] * 9
         self.high = [0] * 5
-        self.news: list[tuple] = []        # events recorded by this call
+        self.news: list[tuple] = []        # events recorded by this call,
+        self.rung = False                  # one of them for a handler
 
     def open(self, *wanted: int) -> int:
         """PtlNIInit: a limit that is 0, or more than there is, is all that there is."""
@@ -249,6 +252,12 @@ class Owner:
         queue.slots.pop(queue.next - queue.count, None)
         self.news.append((queue.name, queue.next, event))
         queue.next += 1
+        if queue.handler == 1:
+            self.rung = True
+        if queue.handler == 2 and (queue.next - queue.word_read) % (1 << 64) == \
+                queue.count - queue.count // 4:
+            self.meet(37, "full again" if queue.filled else "full")
+            queue.filled, self.rung = queue.next, True
 
     def unlist(self, md: Descriptor) -> None:
         """Rule 8: off the entry's list, and the entry with it if that empties it."""
@@ -487,7 +496,7 @@ class Owner:
     # ---- event queues --------------------------------------------------------
 
     def eq_alloc(self, name: int, count: int, word: int, handler: int) -> tuple:
-        if word % 8 or not self.holds(word, 16 if handler else 8):
+        if word % 8 or not self.holds(word, 8 + 8 * handler):
             return (SEGV,)
         if count == 0 or count > self.slots or len(self.eqs) >= self.limits.eqs:
             return (NO_SPACE,)
@@ -518,6 +527,8 @@ class Owner:
 
     def eq_unhandled(self, handle: int) -> int:
         queue = self.eqs.get(handle)
+        if queue and queue.handler == 2:
+            return int(queue.filled != queue.told)
         return queue.left(queue.handled) if queue and queue.handler else 0
 
     def eq_scribble(self, handle: int, which: int, value: int) -> int:
@@ -525,15 +536,20 @@ class Owner:
         queue = self.eqs.get(handle)
         if queue is None or which > queue.handler:
             return EQ_INVALID
-        if which:
+        if which and queue.handler == 2:
+            queue.filled = value
+        elif which:
             queue.handled = value
         else:
             queue.word_read = value
         return OK
 
     def eq_handled(self, handle: int) -> int:
-        """The handler has been called for one more event."""
+        """The handler has been called for one more event, or because the queue has filled."""
         queue = self.eqs.get(handle)
+        if queue and queue.handler == 2:
+            called, queue.told = queue.filled != queue.told, queue.filled
+            return OK if called else EQ_INVALID
         if queue is None or not queue.handler or queue.handled == queue.next:
             return EQ_INVALID
         queue.handled = queue.next - queue.left(queue.handled) + 1

@@ -237,11 +237,11 @@ class Sequence:
         count = self.pick((0, 257, 1 << 40, WHOLE)) if self.chance(10) \
             else self.pick((4, 1, 2, 3, 5, 8, 13, 16))
         name = self.new()
-        word = next(word for word in range(BASE + HOLE, BASE + STACK, 16)
+        word = next(word for word in range(BASE + HOLE, BASE + STACK - 23, 24)
                     if all(queue.word != word for queue in process.eqs.values()))
         if self.chance(8):
             word = self.pick((BASE - 8, BASE + BYTES, BASE + HOLE + 4, BASE + BYTES - 4, 0, WHOLE - 7))
-        yield "eq_alloc", p, name, count, word, int(self.chance(30))
+        yield "eq_alloc", p, name, count, word, self.pick((0, 0, 0, 1, 2))
 
     def eq_handled(self, p, process) -> Iterator[tuple]:
         handled = [name for name, queue in process.eqs.items() if queue.handler]

@@ -52,6 +52,7 @@ class World:
         command, p, *rest = step
         process = self.processes[p]
         process.news.clear()
+        process.rung = False
         result = getattr(self, "do_" + command)(process, *rest)
         head = numbers(result if isinstance(result, tuple) else (result,))[1:]
         outcome = int(head.split(" ", 1)[0])
@@ -110,8 +111,8 @@ class World:
     # ---- messages ------------------------------------------------------------
 
     def upcall(self, process: Process) -> int:
-        """Whether an event was recorded in a queue with a handler."""
-        return int(any(process.eqs[queue].handler for queue, _, _ in process.news))
+        """Whether an event was recorded that is for a handler."""
+        return int(process.rung)
 
     def started(self, process: Process, name: int, result: int, message: Optional[Message],
                 flight: Optional[Flight]) -> tuple:

@@ -35,7 +35,7 @@ LIMIT = 20             # seconds that the tests may take to notice, if nobody sa
 SLOW = "concurrent"    # tests with this in their names run when no other has noticed
 NEAR = ("link", "bulk", "frames", "auth", "hostile", "wire")   # in names: tests of net/link, net/frames
 LATE = ("test_damage", "test_random", "test_index")    # long ones, behind the others
-RULES = range(1, 37)
+RULES = range(1, 38)
 TITLE = "# What the tests notice"
 
 # Rules that no change of one place breaks, and what tests them instead.

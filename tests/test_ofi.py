@@ -11,7 +11,7 @@ import pytest
 pytestmark = [pytest.mark.messages, pytest.mark.own_link]
 
 LOSS = ("--link", "virtio", "--faults", "seed=7,loss=1%")
-LINKS = {"shm": (), "virtio": ("--link", "virtio"), "loss": LOSS}
+LINKS: dict[str, tuple[str, ...]] = {"shm": (), "virtio": ("--link", "virtio"), "loss": LOSS}
 OVER = pytest.mark.parametrize("over", list(LINKS))
 
 INFO = "offered hinted vectors names busy incomplete options not_offered".split()
@@ -31,6 +31,8 @@ MANY_FLOODS = [("steps", 64, 200), ("injects", 64, 50), ("all", 64, 10), ("early
                ("early", 16, 100000), ("self", 1, 300000), ("onesided", 16, 20000)]
 
 RMA = "sizes pieces injected refused registered ordered delivered counted".split()
+
+ATOMIC = "int8 uint16 int32 uint64 floats doubles compared pieces refused sums".split()
 
 
 def cases(margay, app, over: str, nodes: int, name: str, wanted: list[str], *args: object) -> None:
@@ -65,6 +67,12 @@ def test_buffers_of_many_messages(margay, app, over, nodes):
 @pytest.mark.parametrize("nodes", [1, 2, 3])
 def test_reads_and_writes(margay, app, over, nodes):
     cases(margay, app, over, nodes, "ofi_rma", RMA)
+
+
+@OVER
+@pytest.mark.parametrize("nodes", [1, 3])
+def test_atomic_operations(margay, app, over, nodes):
+    cases(margay, app, over, nodes, "ofi_atomic", ATOMIC)
 
 
 @OVER

@@ -61,7 +61,7 @@ static uint32_t parse(const struct domain *domain, const char *text)
 	return *end == 0 && rank < domain->ranks ? (uint32_t)rank : UINT32_MAX;
 }
 
-/* An entry that can be used again, or a new one: its number, or SIZE_MAX without memory. */
+/* A new entry: its number, or SIZE_MAX without memory. */
 static size_t av_room(struct av *av)
 {
 	size_t room = av->room ? 2 * av->room : 16;

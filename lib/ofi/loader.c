@@ -174,20 +174,25 @@ const char *fi_strerror(int errnum)
 }
 
 /* The kinds of data that the provider's users print: flags and numbers as they are. */
+char *fi_tostr_r(char *text, size_t len, const void *data, enum fi_type datatype)
+{
+	switch (datatype) {
+	case FI_TYPE_VERSION:
+		snprintf(text, len, "%d.%d", FI_MAJOR_VERSION, FI_MINOR_VERSION);
+		break;
+	case FI_TYPE_CAPS: case FI_TYPE_OP_FLAGS: case FI_TYPE_MSG_ORDER: case FI_TYPE_MODE:
+	case FI_TYPE_CQ_EVENT_FLAGS:
+		snprintf(text, len, "%#llx", (unsigned long long)*(const uint64_t *)data);
+		break;
+	default:
+		snprintf(text, len, "?");
+	}
+	return text;
+}
+
 char *fi_tostr(const void *data, enum fi_type datatype)
 {
 	static char text[64];
 
-	switch (datatype) {
-	case FI_TYPE_VERSION:
-		snprintf(text, sizeof(text), "%d.%d", FI_MAJOR_VERSION, FI_MINOR_VERSION);
-		break;
-	case FI_TYPE_CAPS: case FI_TYPE_OP_FLAGS: case FI_TYPE_MSG_ORDER: case FI_TYPE_MODE:
-	case FI_TYPE_CQ_EVENT_FLAGS:
-		snprintf(text, sizeof(text), "%#llx", (unsigned long long)*(const uint64_t *)data);
-		break;
-	default:
-		snprintf(text, sizeof(text), "?");
-	}
-	return text;
+	return fi_tostr_r(text, sizeof(text), data, datatype);
 }

@@ -25,6 +25,8 @@ static void free_hints(struct fi_info *hints)
 static void offered(struct ofi *o)
 {
 	struct fi_info *info, *copy;
+	uint64_t caps = FI_MSG;
+	char text[32];
 
 	(void)o;
 	OK(fi_getinfo(API, 0, 0, 0, 0, &info));
@@ -52,6 +54,8 @@ static void offered(struct ofi *o)
 	fi_freeinfo(0);
 	CHECK(!strcmp(fi_strerror(FI_ETRUNC), fi_strerror(-FI_ETRUNC)));
 	CHECK(strlen(fi_strerror(FI_EAGAIN)) > 0 && strlen(fi_strerror(1 << 20)) > 0);
+	CHECK(fi_tostr_r(text, sizeof(text), &caps, FI_TYPE_CAPS) == text);
+	CHECK(!strcmp(text, "0x2") && !strcmp(fi_tostr(&caps, FI_TYPE_CAPS), text));
 	EQUAL(fi_version(), FI_VERSION(FI_MAJOR_VERSION, FI_MINOR_VERSION));
 }
 

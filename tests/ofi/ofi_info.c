@@ -98,7 +98,7 @@ static void hinted(struct ofi *o)
 	WITH(hints->domain_attr->name = "mlx5_0", -FI_ENODATA);
 	WITH(hints->domain_attr->mr_mode = FI_MR_BASIC, -FI_ENODATA);
 	WITH(hints->domain_attr->cq_data_size = 8, -FI_ENODATA);
-	WITH(hints->domain_attr->mr_key_size = 8, -FI_ENODATA);
+	WITH(hints->domain_attr->mr_key_size = 9, -FI_ENODATA);
 	WITH(hints->addr_format = FI_SOCKADDR_IN, -FI_ENODATA);
 	WITH(hints->tx_attr->inject_size = 1 << 20, -FI_ENODATA);
 	WITH(hints->tx_attr->msg_order = FI_ORDER_RAR, -FI_ENODATA);

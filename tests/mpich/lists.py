@@ -33,6 +33,7 @@ class Entry:
     seconds: int = SECONDS
     memory: float = 0.0                  # of all ranks together, in GB, where the list names it
     xfail: str = ""                      # the list's reason why MPICH fails it
+    source: str = LISTS[0]               # the list that it stands in
     number: int = 1                      # of those that are equal
 
     @property
@@ -87,6 +88,7 @@ def listed(suite: Path, folder: str) -> Iterator[Entry]:
             if (suite / one.path).is_dir():
                 yield from listed(suite, one.path)
             else:
+                one.source = name
                 yield one
 
 

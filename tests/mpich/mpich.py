@@ -2,6 +2,7 @@
 """MPICH's own tests on nodes: mpich.py [options]
 
     --folder F      of this folder only, or of this one below; repeat
+    --lists L       of the lists of this name only: testlist, testlist.dtp, testlist.cvar; repeat
     --only NAME     those whose name is or begins with NAME (coll/bcast), or matches it; repeat
     --link L        shm or virtio (shm); --loss 1% of the frames are lost on the way
     --sample N      so many of them, chosen by --seed S
@@ -40,7 +41,7 @@ sys.path[:0] = [str(HERE), str(HERE.parent / "gcc")]
 import suite  # noqa: E402
 from dejagnu import SOMETIMES, reasons  # noqa: E402
 from judge import judged  # noqa: E402
-from lists import FOLDERS, Entry, all_of, out_of_scope  # noqa: E402
+from lists import FOLDERS, LISTS, Entry, all_of, out_of_scope  # noqa: E402
 
 MARGAY = suite.TOOLS / "margay"
 LINKS = ("shm", "virtio")
@@ -132,6 +133,8 @@ def chosen_of(entries: list[Entry], chosen: argparse.Namespace) -> list[Entry]:
     if chosen.folder:
         entries = [one for one in entries if any(
             f"{one.folder}/".startswith(folder.rstrip("/") + "/") for folder in chosen.folder)]
+    if chosen.lists:
+        entries = [one for one in entries if one.source in chosen.lists]
     if chosen.only:
         entries = [one for one in entries if any(
             matches(one, name) or one.name.startswith(name) for name in chosen.only)]
@@ -199,6 +202,7 @@ def surprises(entries: list[Entry], results: Results, file: File) -> list[str]:
 def main() -> int:
     parser = argparse.ArgumentParser(description="MPICH's own tests on nodes")
     parser.add_argument("--folder", action="append", default=[])
+    parser.add_argument("--lists", action="append", default=[], choices=LISTS)
     parser.add_argument("--only", action="append", default=[])
     parser.add_argument("--link", choices=LINKS, default="shm")
     parser.add_argument("--loss", default="", help="of frames, as in 1%%; with --link virtio")

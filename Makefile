@@ -20,10 +20,10 @@ ifndef MARGAY_READY
 
 goals := $(or $(MAKECMDGOALS),all)
 work  := $(filter-out help clean uninstall,$(goals))
-needs := $(if $(work),build) $(if $(filter run bench programs gcc-check,$(work)),run) \
+needs := $(if $(work),build) $(if $(filter run bench programs gcc-check mpich-check,$(work)),run) \
 	$(if $(filter bench,$(work)),bench) \
 	$(if $(filter programs,$(work)),programs) \
-	$(if $(filter languages mpi gcc-check bench programs check check-long,$(work)),languages) \
+	$(if $(filter languages mpi mpich-check gcc-check bench programs check check-long,$(work)),languages) \
 	$(if $(filter check check-long,$(work)),run iso check) $(if $(filter check-long,$(work)),model)
 
 .PHONY: $(goals) inner
@@ -41,7 +41,7 @@ else
 CC    := gcc
 NASM  := nasm
 
-include net/build.mk kernel/build.mk tests/drivers/build.mk tests/fuzz/build.mk libc-glue/build.mk tools/build.mk apps/build.mk lib/ofi/build.mk lib/pmi/build.mk tests/ofi/build.mk tests/bench/build.mk tools/install/build.mk languages/build.mk mpi/build.mk
+include net/build.mk kernel/build.mk tests/drivers/build.mk tests/fuzz/build.mk libc-glue/build.mk tools/build.mk apps/build.mk lib/ofi/build.mk lib/pmi/build.mk tests/ofi/build.mk tests/bench/build.mk tools/install/build.mk languages/build.mk mpi/build.mk tests/mpich/build.mk
 
 # Built by make, run by pytest.
 HOST_PROGRAMS := build/host/check-gcc build/host/check-clang build/host/check-tsan \
@@ -95,10 +95,12 @@ pytest-there:
 
 # For the list of `make help`:
 # host-check is in net/build.mk, the fuzz targets are in tests/fuzz/build.mk, install and deb
-# in tools/install/build.mk, languages in languages/build.mk, mpi in mpi/build.mk, uninstall, clean and help above.
+# in tools/install/build.mk, languages in languages/build.mk, mpi in mpi/build.mk, mpich-check
+# in tests/mpich/build.mk, uninstall, clean and help above.
 languages: ## the libraries of C++, Fortran and OpenMP, which their first use would build
 mpi: ## MPI for C, C++ and Fortran, which the first mpicc would build
 gcc-check: ## GCC's own tests of C++ and Fortran on nodes; ARGS='--sample 300 --seed 1' for some of them
+mpich-check: ## MPICH's own tests on nodes; ARGS='--folder coll' for a part of them
 install: ## into PREFIX=/usr/local, below DESTDIR if that is given
 uninstall: ## remove what install has put there
 deb: ## a package for Debian 12, build/margay_VERSION-1_amd64.deb

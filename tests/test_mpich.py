@@ -27,8 +27,9 @@ pytestmark = pytest.mark.languages
 @pytest.mark.spin(2)
 def test_a_sample_of_mpichs_own():
     """The same 80 each time."""
-    done = subprocess.run(["/usr/bin/python3", ROOT / "tests/mpich/mpich.py", "--sample", "80",
-                           "--seed", "16", "-j", "2"], capture_output=True, text=True, check=False)
+    done = subprocess.run(["/usr/bin/python3", ROOT / "tests/mpich/mpich.py", "--lists",
+                           "testlist", "--sample", "80", "--seed", "16", "-j", "2"],
+                          capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     assert ", 0 without a reason on file" in done.stdout.splitlines()[-1]
 

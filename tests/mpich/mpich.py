@@ -16,8 +16,8 @@ says why those that do not pass do not: another failure is an error, and so is o
 passes. A line begins with a pattern of names, or with the path of a program. The results are kept
 in build/mpich-LINK.json. Called by `make mpich-check`.
 
-A rank that waits computes: of more nodes than the host has processors each waits for its turn. So
-the ranks of all runs at a time are at most as many as -j says, or those of one run.
+Runs go side by side as long as their ranks together are at most as many as -j says; one that has
+more ranks, or a need of memory on file, runs alone.
 """
 from __future__ import annotations
 

@@ -171,7 +171,7 @@ static void refused(struct ofi *o)
 	      -FI_EOPNOTSUPP);
 	EQUAL(fi_atomic(o->ep, many, 513, 0, o->right, 0, KEY, FI_UINT64, FI_SUM, &a), -FI_EINVAL);
 	EQUAL(fi_atomic(o->ep, many, 0, 0, o->right, 0, KEY, FI_UINT64, FI_SUM, &a), -FI_EINVAL);
-	EQUAL(fi_atomic(o->ep, &one, 1, 0, o->right, 0, 1ULL << 50, FI_UINT64, FI_SUM, &a),
+	EQUAL(fi_atomic(o->ep, &one, 1, 0, o->right, 0, 1ULL << 53, FI_UINT64, FI_SUM, &a),
 	      -FI_EINVAL);
 	EQUAL(fi_atomic(o->ep, &one, 1, 0, o->size, 0, KEY, FI_UINT64, FI_SUM, &a),
 	      -FI_EADDRNOTAVAIL);

@@ -89,7 +89,7 @@ def test_floods(margay, app, over, case, nodes, near, far):
 @pytest.mark.long
 @pytest.mark.parametrize("case, nodes, count", MANY_FLOODS)
 def test_floods_of_many(margay, app, case, nodes, count):
-    memory = 16 if nodes == 64 else 1024 if case == "early" else 256
+    memory = 128 if nodes == 64 else 1024 if case == "early" else 256
     run = margay("run", "-n", nodes, "--mem", memory, "--no-prefix", app("ofi_flow"), case, count,
                  timeout=300).ok()
     assert run.lines == ["done"]

@@ -55,10 +55,10 @@ all: build/kernel.o build/libmargay.a build/crt0.o build/lib/libpmi.a build/lib/
 run: all build/text.txt ## boot NODES=4 nodes that count the words of a text
 	tools/margay run -n $(NODES) build/apps/wordfreq.elf build/text.txt
 
-check: all languages test-apps bench-apps $(HOST_PROGRAMS) pytest-there programs-short gcc-tests ## the regression suite; ARGS='-m faults' for a part
+check: all languages mpi test-apps bench-apps $(HOST_PROGRAMS) pytest-there programs-short gcc-tests ## the regression suite; ARGS='-m faults' for a part
 	$(PYTHON) -m pytest tests $(ARGS)
 
-check-long: all languages test-apps bench-apps $(HOST_PROGRAMS) pytest-there programs-short gcc-tests ## the suite with its long tests
+check-long: all languages mpi test-apps bench-apps $(HOST_PROGRAMS) pytest-there programs-short gcc-tests ## the suite with its long tests
 	$(PYTHON) -m pytest tests --long $(ARGS)
 
 bench: all languages bench-apps ## measure the table of figures, into build/bench.json

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 int mfi_no_bind(struct fid *fid, struct fid *other, uint64_t flags)
 {
@@ -217,13 +218,15 @@ static int av_open(struct fid_domain *fid, struct fi_av_attr *attr, struct fid_a
 
 /* ---- memory regions ---- */
 
+/* A peer may know that its operation is complete while a card has still to tell this kernel so.
+ * What is under way ends soon, or its peer is lost. */
 static int region_close(struct fid *fid)
 {
 	struct region *region = (struct region *)fid;
 	struct region **at = &region->domain->regions;
 
-	if (PtlMEUnlink(region->entry) == PTL_ME_IN_USE)
-		return -FI_EBUSY;
+	while (PtlMEUnlink(region->entry) == PTL_ME_IN_USE)
+		nanosleep(&(struct timespec){ .tv_nsec = 100000 }, 0);
 	while (*at != region)
 		at = &(*at)->next;
 	*at = region->next;

@@ -170,6 +170,23 @@ static void registered(struct ofi *o)
 	failed(o, &a, FI_EREMOTEIO);            /* its key is gone */
 }
 
+/* A region is closed when its reader says that it has its bytes: over cards this kernel may
+ * not have heard of that yet. */
+static void closed_soon(struct ofi *o)
+{
+	for (int i = 0; i < 20; i++) {
+		struct fid_mr *soon;
+
+		OK(fi_mr_reg(o->domain, region, BYTES, FI_REMOTE_READ, 0, 81, 0, &soon, 0));
+		ofi_meet();
+		OK(fi_read(o->ep, local, 300000, 0, o->right, 0, 81, &a));
+		done(o, &a, fetched);
+		ofi_meet();
+		OK(fi_close(&soon->fid));
+		ofi_meet();
+	}
+}
+
 /* A read behind three writes of the same place finds the last one; three places at once. */
 static void ordered(struct ofi *o)
 {
@@ -257,7 +274,8 @@ int main(void)
 {
 	static const struct ofi_case cases[] = {
 		{ "sizes", sizes }, { "pieces", pieces }, { "injected", injected },
-		{ "refused", refused }, { "registered", registered }, { "ordered", ordered },
+		{ "refused", refused }, { "registered", registered },
+		{ "closed_soon", closed_soon }, { "ordered", ordered },
 		{ "delivered", delivered }, { "counted", counted },
 	};
 	struct ofi o;

@@ -4,6 +4,7 @@ make mpich-check runs all of them (tests/mpich/). The sample needs MPI, which ma
 """
 from __future__ import annotations
 
+import argparse
 import subprocess
 import sys
 from pathlib import Path
@@ -28,7 +29,7 @@ pytestmark = pytest.mark.languages
 def test_a_sample_of_mpichs_own():
     """The same 80 each time."""
     done = subprocess.run(["/usr/bin/python3", ROOT / "tests/mpich/mpich.py", "--lists",
-                           "testlist", "--sample", "80", "--seed", "16", "-j", "2"],
+                           "testlist", "--sample", "80", "--seed", "18", "-j", "2"],
                           capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     assert ", 0 without a reason on file" in done.stdout.splitlines()[-1]
@@ -125,3 +126,22 @@ def test_a_run_gets_the_memory_that_the_list_says():
     assert mpich.node_memory(Entry("a", "b", 16)) == 512
     assert mpich.node_memory(Entry("a", "b", 72)) == 113
     assert mpich.node_memory(Entry("a", "b", 1, memory=6.4)) == 8192
+
+
+def test_a_run_has_a_folder_of_its_own(monkeypatch, tmp_path):
+    """In it is the program only, which some of them read, and the options are the entry's."""
+    (tmp_path / "suite/io").mkdir(parents=True)
+    (tmp_path / "suite/io/reads").write_text("program")
+    margay = tmp_path / "margay"
+    margay.write_text(f'#!/bin/sh\nls >{tmp_path}/seen\necho "$@" >>{tmp_path}/seen\n'
+                      'echo " No Errors"\n')
+    margay.chmod(0o755)
+    monkeypatch.setattr(mpich, "MARGAY", margay)
+    monkeypatch.setattr(suite, "SUITE", tmp_path / "suite")
+    monkeypatch.setattr(suite, "WORK", tmp_path)
+    chosen = argparse.Namespace(link="virtio", loss="1%", seed=7, limit=100)
+    result = mpich.run(Entry("io", "reads", 4, ["-a"], ["B=c"], seconds=60), chosen)
+    assert (result["outcome"], result["why"], result["status"]) == ("passed", "", 0)
+    assert (tmp_path / "seen").read_text() == (
+        "reads\nrun --no-prefix -n 4 --mem 2048 --link virtio --timeout 100 "
+        "--faults loss=1%,seed=7 --env B=c ./reads -a\n")

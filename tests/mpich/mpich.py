@@ -66,7 +66,7 @@ def command(one: Entry, chosen: argparse.Namespace) -> list[str]:
         words += ["--faults", f"loss={chosen.loss},seed={chosen.seed}"]
     for setting in one.env:
         words += ["--env", setting]
-    return [str(word) for word in [*words, suite.SUITE / one.path, *one.args]]
+    return [str(word) for word in [*words, f"./{one.program}", *one.args]]
 
 
 def seconds(one: Entry, chosen: argparse.Namespace) -> int:
@@ -74,10 +74,11 @@ def seconds(one: Entry, chosen: argparse.Namespace) -> int:
 
 
 def run(one: Entry, chosen: argparse.Namespace) -> dict:
-    """Runs it in a folder of its own, and judges."""
+    """Runs it in a folder of its own, with itself as the only file, and judges."""
     words, limit = command(one, chosen), seconds(one, chosen)
     begin = time.monotonic()
-    with tempfile.TemporaryDirectory(prefix="mpich-") as folder:
+    with tempfile.TemporaryDirectory(prefix="run-", dir=suite.WORK) as folder:
+        os.link(suite.SUITE / one.path, Path(folder, one.program))
         try:
             done = subprocess.run(words, cwd=folder, stdin=subprocess.DEVNULL,
                                   stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,

@@ -42,7 +42,7 @@ GOOD = " No Errors\n"
 
 @pytest.mark.parametrize("passes, text, status", [
     (True, GOOD, 0), (True, "No errors\n", 0), (True, "Test Passed\n" + GOOD, 0),
-    (True, "FORTRAN STOP\n" + GOOD, 0),
+    (True, "FORTRAN STOP\n" + GOOD, 0), (True, "margay: switch: faults from seed 5\n" + GOOD, 0),
     (False, "", 0), (False, GOOD, 1), (False, GOOD + GOOD, 0), (False, "Found 1 errors\n", 0),
     (False, "debug\n" + GOOD, 0), (False, GOOD + "\n", 0), (False, GOOD, 124), (False, GOOD, 125),
 ])

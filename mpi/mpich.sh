@@ -126,4 +126,8 @@ for file in include/mpi.h include/mpif.h include/mpi.mod include/mpi_f08.mod lib
 	lib/libmpifort.a lib/libmpicxx.a; do
 	[ -s "$work/install/$file" ] || fail "installing $file"
 done
+# A tool that comes between program and library (PMPI) defines some of these itself; they lie
+# beside all others in one object.
+objcopy --wildcard --weaken-symbol='mpi_*_f08ts_' --weaken-symbol='mpi_*_f08_' \
+	"$work/install/lib/libmpifort.a" >>"$log" 2>&1 || fail "making the Fortran library"
 finish

@@ -30,7 +30,7 @@ FLOODS = [("early", 4, 10000, 1000), ("self", 1, 20000, 0), ("all", 4, 2000, 300
 MANY_FLOODS = [("steps", 64, 200), ("injects", 64, 50), ("all", 64, 10), ("early", 64, 1000),
                ("early", 16, 100000), ("self", 1, 300000), ("onesided", 16, 20000)]
 
-RMA = "sizes pieces injected refused registered ordered delivered counted".split()
+RMA = "sizes pieces injected refused registered closed_soon ordered delivered counted".split()
 
 ATOMIC = "int8 uint16 int32 uint64 floats doubles compared pieces refused sums".split()
 

@@ -120,7 +120,8 @@ static int enable(struct endpoint *ep)
 	if (ep->av->map && !ep->send_counter)
 		ep->at_once = 1 + (ep->inline_bytes < EAGER_BYTES ? ep->inline_bytes : EAGER_BYTES);
 	ep->enabled = 1;
-	return 0;
+	/* A message to a rank that is not ready would be discarded. */
+	return mfi_error(PtlNIBarrier(ep->domain->ni));
 }
 
 /* ---- the calls ---- */

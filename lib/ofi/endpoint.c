@@ -20,7 +20,7 @@
 
 MARGAY_EVENT_SLOTS(RX_SLOTS + EARLY_SLOTS + TX_EVENTS + CREDIT_SLOTS);
 
-_Static_assert(2 * TX_SLOTS + TX_PARTS + UNITS / 4 <= TX_EVENTS, "no event of this side is lost");
+_Static_assert(3 * TX_SLOTS + TX_PARTS + UNITS / 4 <= TX_EVENTS, "no event of this side is lost");
 
 static const ptl_process_id_t anybody = { PTL_NID_ANY, PTL_PID_ANY };
 

@@ -35,7 +35,7 @@
 
 #define EAGER_BYTES     4096u       /* longest message that is sent before it is asked for */
 #define IOV_PIECES      32u         /* pieces of one side of an operation */
-#define TX_SLOTS        768u        /* operations under way that have an answer to come */
+#define TX_SLOTS        512u        /* operations under way that have an answer to come */
 #define ATOMIC_BYTES    64u         /* changed by one Portals operation */
 #define ATOMIC_MOST     4096u       /* changed by one call */
 
@@ -43,7 +43,7 @@
 #define EARLY_SLOTS     8192u
 #define RX_SLOTS        16384u
 #define TX_RESERVE      128u        /* slots that sends which wait for a receive leave free */
-#define TX_EVENTS       4096u       /* two of a slot, one of a part; acks of credit: UNITS / 4 */
+#define TX_EVENTS       4096u       /* three of a slot, one of a part; acks of credit: UNITS / 4 */
 #define TX_PARTS        1024u       /* of all reads and writes under way */
 #define CREDIT_SLOTS    64u
 #define UNITS           (EARLY_SLOTS * 3 / 4)   /* credit of all peers together: credit.c */

@@ -39,11 +39,17 @@ def outcome(rank: int, kind: str, status: int = 0, signal: int = 0, order: int =
     ([outcome(0, "died", 0, 0)], 0, None, 125), ([outcome(0, "panicked")], 0, None, 134),
     ([outcome(0, "exited", 3, 0, 1), outcome(1, "ended-job", 0, 0, 2)], 0, None, 0),
     ([outcome(0, "ended-job", 7, 0, 2), outcome(1, "ended-job", 9, 0, 1)], 0, None, 9),
-    ([outcome(0, "died", 0, 9), outcome(1, "ended-job", 9, 0, 1)], 0, None, 9),
+    ([outcome(0, "died", 0, 9), outcome(1, "ended-job", 9, 0, 1)], 0, None, 137),
+    ([outcome(0, "died", 0, 9), outcome(1, "ended-job", 9, 0, 1)], 1, None, 9),
     ([outcome(0, "ended")], None, 124, 124), ([outcome(0, "exited", 3, 0, 1)], 0, 130, 130)])
 def test_job_status(outcomes, first, override, wanted):
     chosen = None if first is None else outcomes[first]
     assert verdict.job_status(outcomes, chosen, override) == wanted
+
+
+def test_job_status_where_deaths_end_nothing():
+    outcomes = [outcome(0, "died", 0, 9), outcome(1, "ended-job", 4, 0, 1)]
+    assert verdict.job_status(outcomes, outcomes[0], None, goes_on=True) == 4
 
 
 def test_outcomes_from_the_node_table(layout):

@@ -327,4 +327,5 @@ class Policy:
             self.job.printer.report(self.error.text().encode("utf-8", "replace"))
 
     def status(self) -> int:
-        return job_status(self.outcomes(), self.first, self.override)
+        return job_status(self.outcomes(), self.first, self.override,
+                          self.job.options.on_death == "continue")

@@ -2,8 +2,8 @@
 
 The first failing rank gives the status: by the order in which the nodes ended
 (region_node.exit_order), or a machine that died if that was seen first. A rank that
-ended the job gives its status before others. Interrupt, termination and timeout come
-before all of them.
+ended the job gives its status before others, but not after a machine's death that
+ends the job anyway. Interrupt, termination and timeout come before all of them.
 """
 from __future__ import annotations
 
@@ -69,13 +69,14 @@ def read_outcome(rank: int, states: dict[str, int], state: int, status: int, sig
     return Outcome(rank, "died", 0, killed_by, 0)
 
 
-def job_status(outcomes: list[Outcome], first: Outcome | None, override: int | None) -> int:
+def job_status(outcomes: list[Outcome], first: Outcome | None, override: int | None,
+               goes_on: bool = False) -> int:
     """`first` is the first failure that was noticed, `override` the status of a
-    timeout or a signal to the launcher."""
+    timeout or a signal to the launcher; `goes_on`: the job outlives deaths."""
     if override is not None:
         return override
     enders = [outcome for outcome in outcomes if outcome.kind == "ended-job"]
-    if enders:
+    if enders and (goes_on or first is None or not first.dead):
         return min(enders, key=lambda outcome: outcome.order).host_status
     if first is not None and first.order == 0:
         return first.host_status

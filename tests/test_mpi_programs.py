@@ -62,9 +62,8 @@ def test_jacobi(margay, over, ranks):
     assert 0.2 < float(said[1]) < 0.25
 
 
-@pytest.mark.parametrize("side, ranks", [(5, 5), (7, 6)])
-def test_jacobi_on_blocks_of_one_row(margay, side, ranks):
-    run(margay, "shm", ranks, "jacobi", side, 20).ok().prints(" 0 points differ")
+def test_jacobi_on_blocks_of_one_row(margay):
+    run(margay, "shm", 5, "jacobi", 5, 20).ok().prints(" 0 points differ")
 
 
 def sorts(margay, folder: Path, over: str, ranks: int, numbers: list[int]) -> None:
@@ -83,7 +82,7 @@ def test_sort(margay, tmp_path, over, ranks):
 @pytest.mark.parametrize("numbers", [[], [3, 1, 2], [5] * 1000, [0, 2 ** 64 - 1] * 500],
                          ids=["none", "three", "equal", "extremes"])
 def test_sort_of_odd_files(margay, tmp_path, numbers):
-    sorts(margay, tmp_path, "shm", 4, numbers)
+    sorts(margay, tmp_path, "shm", 3, numbers)
 
 
 def test_sort_says_what_is_wrong(margay, tmp_path):

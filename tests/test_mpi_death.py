@@ -1,0 +1,46 @@
+"""A rank's machine ends in the middle of MPI: the others end too, and the launcher names it."""
+from __future__ import annotations
+
+import os
+import random
+import signal
+import time
+
+import pytest
+
+from mpi_apps import mpi_app, with_mpi
+
+pytestmark = [pytest.mark.death, pytest.mark.spin(2), pytest.mark.own_link, with_mpi]
+
+PHASES = ("barrier bcast reduce allreduce gather scatter allgather alltoall alltoallv "
+          "reduce_scatter scan nonblocking create put get accumulate lock fetch post "
+          "flush").split()
+
+
+def dies(margay, over: str, ranks: int, phase: str, seed: int) -> None:
+    """An operation with the dead rank ends with an error of MPI, which ends its rank. A rank that
+    waits for what no operation of its own has to do with is ended by the launcher."""
+    rng = random.Random(seed)
+    victim = rng.randrange(ranks)
+    live = margay.start("run", "--link", over, "-n", ranks, mpi_app("tests", "phases"),
+                        PHASES.index(phase))
+    live.wait_for(r"^\[0\] running$")
+    time.sleep(rng.random() * 0.2)            # the moment is what the seed varies
+    os.kill(live.nodes()[victim], signal.SIGKILL)
+    run = live.wait().status(128 + signal.SIGKILL)
+    run.says(rf"^margay: .*rank {victim}\b.*died")
+    assert "SIG" not in run.stderr.replace("SIGKILL", ""), run.describe(60)
+
+
+@pytest.mark.parametrize("number, phase", enumerate(PHASES))
+def test_a_rank_dies(margay, number, phase):
+    """Half of them over each link."""
+    dies(margay, ("shm", "virtio")[number % 2], 3, phase, number)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("over", ["shm", "virtio"])
+@pytest.mark.parametrize("phase", PHASES)
+@pytest.mark.parametrize("ranks, seed", [(2, 100), (4, 101), (5, 102)])
+def test_a_rank_dies_on_more_links(margay, over, phase, ranks, seed):
+    dies(margay, over, ranks, phase, seed + PHASES.index(phase))

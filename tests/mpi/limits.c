@@ -1,0 +1,121 @@
+/*
+ * limits WHAT: what MPI has no means for here ends with an error that says so.
+ *
+ *   clocks   MPI_WTIME_IS_GLOBAL is true only if the ranks' clocks agree
+ *   spawn    MPI_Comm_spawn returns an error, to a program that asked for it
+ *   shared   each rank is alone in its communicator of shared memory
+ */
+#include <math.h>
+#include <mpi.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { TRIPS = 100 };
+
+static int rank, size;
+
+static int fail(const char *what)
+{
+	fprintf(stderr, "rank %d: %s\n", rank, what);
+	MPI_Abort(MPI_COMM_WORLD, 1);
+	return 1;
+}
+
+/* How far rank 0's clock is from `other`'s beyond what the shortest round trip explains: seen by
+ * rank 0. */
+static double clock_error(int other)
+{
+	double shortest = 1e9, error = 0, start, theirs, end;
+
+	for (int i = 0; i < TRIPS; i++) {
+		start = MPI_Wtime();
+		MPI_Send(&start, 1, MPI_DOUBLE, other, 0, MPI_COMM_WORLD);
+		MPI_Recv(&theirs, 1, MPI_DOUBLE, other, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+		end = MPI_Wtime();
+		if (end - start < shortest) {
+			shortest = end - start;
+			error = fabs(theirs - (start + end) / 2) - shortest / 2;
+		}
+	}
+	return error;
+}
+
+static void answer(void)
+{
+	double time;
+
+	for (int i = 0; i < TRIPS; i++) {
+		MPI_Recv(&time, 1, MPI_DOUBLE, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+		time = MPI_Wtime();
+		MPI_Send(&time, 1, MPI_DOUBLE, 0, 0, MPI_COMM_WORLD);
+	}
+}
+
+static void clocks(void)
+{
+	int *global, found;
+
+	MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_WTIME_IS_GLOBAL, &global, &found);
+	for (int other = 1; other < size; other++)
+		if (rank == other)
+			answer();
+		else if (rank == 0 && clock_error(other) > 0 && found && *global)
+			fail("MPI_WTIME_IS_GLOBAL, and the clocks differ");
+	if (rank == 0)
+		printf("global: %d\n", found && *global);
+}
+
+static void spawn(void)
+{
+	char text[MPI_MAX_ERROR_STRING];
+	int errors[2], length, result;
+	MPI_Comm children;
+
+	MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+	result = MPI_Comm_spawn("another", MPI_ARGV_NULL, 2, MPI_INFO_NULL, 0, MPI_COMM_WORLD,
+				&children, errors);
+	if (result == MPI_SUCCESS)
+		fail("MPI_Comm_spawn succeeds");
+	MPI_Error_string(result, text, &length);
+	if (!strstr(text, "MPI_Comm_spawn") || !strstr(text, "spawn call"))
+		fail(text);
+	if (rank == 0)
+		printf("refused\n");
+}
+
+static void shared(void)
+{
+	MPI_Comm node;
+	MPI_Win window;
+	int alone;
+	long *memory;
+
+	MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
+	MPI_Comm_size(node, &alone);
+	if (alone != 1)
+		fail("other ranks share its memory");
+	MPI_Win_allocate_shared(sizeof *memory, sizeof *memory, MPI_INFO_NULL, node, &memory,
+				&window);
+	*memory = rank;
+	MPI_Win_free(&window);
+	MPI_Comm_free(&node);
+	if (rank == 0)
+		printf("alone\n");
+}
+
+int main(int argc, char **argv)
+{
+	MPI_Init(&argc, &argv);
+	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+	MPI_Comm_size(MPI_COMM_WORLD, &size);
+	if (argc > 1 && !strcmp(argv[1], "clocks"))
+		clocks();
+	else if (argc > 1 && !strcmp(argv[1], "spawn"))
+		spawn();
+	else if (argc > 1 && !strcmp(argv[1], "shared"))
+		shared();
+	else
+		fail("clocks, spawn or shared");
+	MPI_Finalize();
+	return 0;
+}

@@ -1,0 +1,95 @@
+"""MPI moves the right data: collectives against a serial model, messages and one-sided
+operations whose every byte is checked, also over links that lose, repeat and reorder; many ranks."""
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from faulty import COUNTED
+from mpi_apps import mpi_app, with_mpi
+
+pytestmark = [pytest.mark.messages, pytest.mark.spin(2), pytest.mark.own_link, with_mpi]
+
+LONG = 600.0                   # a deadline that only detects a hang
+
+
+def run(margay, name: str, ranks: int, *args: object, options: tuple = (), timeout: float = 150):
+    return margay("run", "-n", ranks, "--no-prefix", *options, mpi_app("tests", name), *args,
+                  timeout=timeout).ok()
+
+
+@pytest.mark.parametrize("link, ranks, rounds", [("shm", 8, 2), ("shm", 3, 4), ("virtio", 4, 2)])
+def test_collectives(margay, link, ranks, rounds):
+    said = run(margay, "collectives", ranks, rounds, ranks, 400, options=("--link", link))
+    assert said.lines == [f"collectives: {rounds} rounds"]
+
+
+@pytest.mark.long
+@pytest.mark.timeout(LONG)
+@pytest.mark.parametrize("seed", range(5))
+def test_collectives_of_64(margay, seed):
+    """100 rounds in five runs."""
+    run(margay, "collectives", 64, 20, seed, 200, options=("--mem", 32), timeout=LONG)
+
+
+@pytest.mark.long
+@pytest.mark.timeout(LONG)
+@pytest.mark.parametrize("link", ["shm", "virtio"])
+@pytest.mark.parametrize("ranks", range(1, 17))
+def test_collectives_of_all_sizes(margay, link, ranks):
+    run(margay, "collectives", ranks, 20, 50 + ranks, 2000, options=("--link", link),
+        timeout=LONG)
+
+
+@pytest.mark.parametrize("link", ["shm", "virtio"])
+def test_messages(margay, link):
+    said = run(margay, "messages", 3, 5, 1, 100000, options=("--link", link))
+    assert said.lines == ["messages: 5 rounds"]
+
+
+def over_faults(margay, tmp_path, kind: str, name: str, seed: int, rounds: int) -> None:
+    report = tmp_path / "run.json"
+    run(margay, name, 3, rounds, seed, 20000 if name == "messages" else 300, timeout=LONG, options=(
+        "--link", "virtio", "--faults", f"seed={seed},{kind}=5%", "--json", report))
+    ports = json.loads(report.read_text())["switch"]["ports"]
+    assert sum(port[COUNTED[kind]] for port in ports) > 0
+
+
+@pytest.mark.parametrize("kind", ["loss", "dup", "reorder"])
+@pytest.mark.parametrize("name", ["collectives", "messages"])
+def test_faulty_links(margay, tmp_path, kind, name):
+    over_faults(margay, tmp_path, kind, name, 1, 3)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("kind", ["loss", "dup", "reorder"])
+@pytest.mark.parametrize("name", ["collectives", "messages"])
+@pytest.mark.parametrize("seed", range(10, 20))
+def test_faulty_links_more(margay, tmp_path, kind, name, seed):
+    over_faults(margay, tmp_path, kind, name, seed, 20)
+
+
+@pytest.mark.long
+@pytest.mark.nodes(128)
+def test_128_ranks(margay):
+    said = run(margay, "many", 128, options=("--mem", 32), timeout=LONG)
+    assert said.lines == ["many: 128 ranks"]
+
+
+# ---- what is not there ----
+
+def test_clocks(margay):
+    """MPI_WTIME_IS_GLOBAL promises nothing: each node has a clock of its own."""
+    assert run(margay, "limits", 3, "clocks").lines == ["global: 0"]
+
+
+def test_spawn(margay):
+    said = run(margay, "limits", 2, "spawn")
+    assert said.lines == ["refused"]
+    said.says("^margay: no process can be started by another: each has a node of its own")
+
+
+def test_shared_memory(margay):
+    """A rank is alone with its memory: it gets windows that it shares with itself."""
+    assert run(margay, "limits", 2, "shared").lines == ["alone"]

@@ -178,7 +178,7 @@ static void case_insert_arguments(struct roles *r)
 	wrong.threshold = -2;
 	EQUAL(PtlMDInsert(first, wrong, PTL_RETAIN, PTL_INS_AFTER, &other), PTL_MD_ILLEGAL);
 	wrong = good;
-	wrong.options |= 0x800;
+	wrong.options |= 0x1000;
 	EQUAL(PtlMDInsert(first, wrong, PTL_RETAIN, PTL_INS_AFTER, &other), PTL_MD_ILLEGAL);
 	wrong = good;
 	wrong.eq_handle = r->own ^ 1ULL << 40;

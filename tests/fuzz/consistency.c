@@ -308,7 +308,7 @@ static void check_descriptors(struct look *look)
 			continue;
 		MUST((md->flags & MD_UNLINK) && md->pending > 0 && md->me == NO_INDEX);
 		eq = queue_of(look, md);
-		if (eq >= 0)
+		if (eq >= 0 && !(md->user.options & MD_EVENT_UNLINK_DISABLE))
 			look->begun[eq]++;
 	}
 	MUST(known == look->used[POOL_MD]);

@@ -4,7 +4,6 @@
  */
 #include "provider.h"
 #include <stdlib.h>
-#include <time.h>
 
 static struct counter *counter_of(struct fid_cntr *fid)
 {
@@ -53,20 +52,12 @@ static int counter_set_errors(struct fid_cntr *fid, uint64_t value)
 	return 0;
 }
 
-static int64_t now_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 /* Waits, halted, until the counter has reached the threshold, `timeout` ms at most (negative:
  * for ever). -FI_EAVAIL if an operation fails meanwhile. */
 static int counter_wait(struct fid_cntr *fid, uint64_t threshold, int timeout)
 {
 	struct counter *counter = counter_of(fid);
-	int64_t end = timeout < 0 ? 0 : now_ms() + timeout;
+	int64_t end = timeout < 0 ? 0 : mfi_now_ms() + timeout;
 	uint64_t errors = counter->errors;
 
 	for (;;) {
@@ -77,7 +68,7 @@ static int counter_wait(struct fid_cntr *fid, uint64_t threshold, int timeout)
 			return 0;
 		if (counter->errors != errors)
 			return -FI_EAVAIL;
-		left = timeout < 0 ? -1 : end - now_ms();
+		left = timeout < 0 ? -1 : end - mfi_now_ms();
 		if (timeout >= 0 && left <= 0)
 			return -FI_ETIMEDOUT;
 		if (counter->domain->endpoint)

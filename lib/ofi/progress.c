@@ -6,6 +6,7 @@
 #include "provider.h"
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 
 int mfi_error(int portals)
 {
@@ -24,6 +25,14 @@ int mfi_error(int portals)
 	default:
 		return -FI_EINVAL;
 	}
+}
+
+int64_t mfi_now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
 _Noreturn void mfi_no_memory(const char *what, size_t count)

@@ -358,6 +358,8 @@ void mfi_tx_part(struct endpoint *ep, uint16_t slot, size_t bytes, int error);
 /* After PTL_NO_SPACE: lets operations end. It starts none. */
 void mfi_make_room(struct endpoint *ep);
 int mfi_error(int portals);
+/* Milliseconds since some time. */
+int64_t mfi_now_ms(void);
 /* Ends the program: there is no memory for `count` of these. */
 _Noreturn void mfi_no_memory(const char *what, size_t count);
 

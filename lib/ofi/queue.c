@@ -7,7 +7,6 @@
 #include "provider.h"
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #define RING_LEAST   64u
 
@@ -189,24 +188,16 @@ static ssize_t cq_readerr(struct fid_cq *fid, struct fi_cq_err_entry *buf, uint6
 	return 1;
 }
 
-static int64_t now_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 /* Waits, halted, `timeout` ms at most (negative: for ever). */
 static ssize_t cq_sread(struct fid_cq *fid, void *buf, size_t count, const void *cond, int timeout)
 {
 	struct cq *cq = cq_of(fid);
-	int64_t end = timeout < 0 ? 0 : now_ms() + timeout;
+	int64_t end = timeout < 0 ? 0 : mfi_now_ms() + timeout;
 
 	(void)cond;
 	for (;;) {
 		ssize_t taken = look(cq, buf, count);
-		int64_t left = timeout < 0 ? -1 : end - now_ms();
+		int64_t left = timeout < 0 ? -1 : end - mfi_now_ms();
 
 		if (taken > 0)
 			return taken;

@@ -62,7 +62,7 @@ static uint32_t noted_slots(void)
 	return most;
 }
 
-/* The command line says it, or the image, or nobody. */
+/* By the command line, else by the image's note, else the default. */
 static void choose_slots(void)
 {
 	uint32_t slots = parameters.event_slots ? parameters.event_slots : noted_slots();

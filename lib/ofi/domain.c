@@ -218,15 +218,19 @@ static int av_open(struct fid_domain *fid, struct fi_av_attr *attr, struct fid_a
 
 /* ---- memory regions ---- */
 
-/* A peer may know that its operation is complete while a card has still to tell this kernel so.
- * What is under way ends soon, or its peer is lost. */
+#define CLOSE_LOOKS  100000     /* 10 s: what is under way ends before, or its peer is lost */
+
+/* A peer may know that its operation is complete while a card has still to tell this kernel so. */
 static int region_close(struct fid *fid)
 {
 	struct region *region = (struct region *)fid;
 	struct region **at = &region->domain->regions;
 
-	while (PtlMEUnlink(region->entry) == PTL_ME_IN_USE)
+	for (int looks = 0; PtlMEUnlink(region->entry) == PTL_ME_IN_USE; looks++) {
+		if (looks == CLOSE_LOOKS)
+			return -FI_EBUSY;
 		nanosleep(&(struct timespec){ .tv_nsec = 100000 }, 0);
+	}
 	while (*at != region)
 		at = &(*at)->next;
 	*at = region->next;

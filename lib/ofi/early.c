@@ -78,7 +78,7 @@ static void replace(struct endpoint *ep, struct overflow *overflow)
 	overflow->full = 1;
 	ep->overflow_posted--;
 	if ((overflow->used ? attach_new(ep) : attach(ep, overflow)) != 0)
-		mfi_no_memory("early messages more", ep->early_count);
+		mfi_no_memory("messages that came before their receive", ep->early_count);
 }
 
 static void free_overflow(struct endpoint *ep, struct overflow *overflow)
@@ -109,7 +109,7 @@ static struct early *take(struct endpoint *ep)
 		struct early *batch = calloc(BATCH, sizeof(*batch));
 
 		if (!batch)
-			mfi_no_memory("early messages more", ep->early_count);
+			mfi_no_memory("messages that came before their receive", ep->early_count);
 		batch[0].newer = ep->early_batches;     /* holds the batch, for its end */
 		ep->early_batches = batch;
 		for (unsigned int i = 1; i < BATCH; i++) {

@@ -37,7 +37,7 @@ int64_t mfi_now_ms(void)
 
 _Noreturn void mfi_no_memory(const char *what, size_t count)
 {
-	fprintf(stderr, "margay: rank %d: out of memory: there is none for %zu %s\n", margay_rank(),
+	fprintf(stderr, "margay: rank %d: out of memory with %zu %s; give nodes more: --mem\n", margay_rank(),
 		count, what);
 	_Exit(1);
 }

@@ -46,7 +46,7 @@
 #define TX_EVENTS       4096u       /* three of a slot, one of a part; acks of credit: UNITS / 4 */
 #define TX_PARTS        1024u       /* of all reads and writes under way */
 #define CREDIT_SLOTS    64u
-#define UNITS           (EARLY_SLOTS * 3 / 4)   /* credit of all peers together: credit.c */
+#define UNITS           (EARLY_SLOTS * 3 / 4)   /* of all windows (credit.c); the rest: UNLINK */
 
 /* ---- what a message says ---- */
 
@@ -360,7 +360,7 @@ void mfi_make_room(struct endpoint *ep);
 int mfi_error(int portals);
 /* Milliseconds since some time. */
 int64_t mfi_now_ms(void);
-/* Ends the program: there is no memory for `count` of these. */
+/* Ends the program, with a line: there is no memory for one more than `count` of these. */
 _Noreturn void mfi_no_memory(const char *what, size_t count);
 
 /* credit.c */

@@ -60,7 +60,7 @@ struct fi_cq_tagged_entry *mfi_cq_slot(struct cq *cq)
 		return cq->out++;
 	}
 	if (cq->ring_used == cq->ring_size && ring_grow(cq))
-		mfi_no_memory("completions", cq->ring_used);
+		mfi_no_memory("completions that were not read", cq->ring_used);
 	return &cq->ring[(cq->ring_first + cq->ring_used++) & (cq->ring_size - 1)];
 }
 

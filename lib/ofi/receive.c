@@ -189,7 +189,7 @@ static struct rx *child_of(struct endpoint *ep, struct rx *parent, size_t offset
 	struct rx *rx = mfi_rx_take(ep);
 
 	if (!rx)
-		mfi_no_memory("receives", 1);
+		mfi_no_memory("open receives", ep->posted);
 	rx->parent = parent;
 	parent->children++;
 	rx->context = parent->context;

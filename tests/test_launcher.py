@@ -432,6 +432,15 @@ def test_gdb_stops_in_main(margay, app):
     assert "ring: 3 laps over 2 ranks" in run.stdout + run.stderr
 
 
+def test_gdb_is_not_ended_with_the_program(margay, app, tmp_path):
+    """What gdb still has to print when the last rank has ended is printed."""
+    slow = tmp_path / "gdb"
+    slow.write_text("#!/bin/sh\ngdb \"$@\"\nsleep 1\necho gdb has ended\n")
+    slow.chmod(0o755)
+    margay("gdb", "--batch", "--ex", "continue", app("hello"),
+           env={"MARGAY_GDB": str(slow)}, timeout=100).ok().prints("^gdb has ended$")
+
+
 def test_nothing_stays_behind_is_checked(margay, tmp_path):
     """The check itself: a process and a file that a run leaves are found."""
     script = tmp_path / "leaves"

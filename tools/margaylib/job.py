@@ -78,6 +78,7 @@ class Job:
         self.handlers: dict[int, object] = {}
         self.debug_rank = -1      # a rank that gdb holds: it may take its time
         self.debug_fd = -1
+        self.attended = False     # gdb runs
         self.null_fd = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
         self.started = 0.0
         self.progress_text = ""
@@ -166,13 +167,16 @@ class Job:
         self.handlers[fd] = handler
 
     def attend(self, pid: int) -> None:
-        """The job ends when this process (gdb) does."""
+        """The job ends when this process (gdb) does, and not before it: gdb has output of its
+        own, and a user may look around when the program has ended."""
         pidfd = os.pidfd_open(pid)
+        self.attended = True
 
         def gone() -> None:
             os.waitpid(pid, 0)
             self._forget(pidfd)
             os.close(pidfd)
+            self.attended = False
             self.policy.debugger_gone()
 
         self._watch(pidfd, gone)
@@ -201,7 +205,7 @@ class Job:
             self.console.release()
         self._progress(now)
         self._flush(0.02)
-        return over
+        return over and (self.policy.ending or not self.attended)
 
     def _drain(self, now: float) -> None:
         """While output flows the nodes need not ring: the launcher comes back soon. A bell is

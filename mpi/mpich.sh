@@ -114,7 +114,13 @@ sed -i 's/^SUBDIRS = . tests/SUBDIRS = ./' modules/json-c/Makefile
 for folder in src/mpl modules/json-c src/mpi/romio; do
 	make -j"$jobs" -C $folder >>"$log" 2>&1 || fail "compiling $folder"
 done
-printf '\nmargay-sources: $(BUILT_SOURCES)\nmargay-libraries: $(lib_LTLIBRARIES)\n' >>Makefile
+cat >>Makefile <<'end'
+
+margay-sources: $(BUILT_SOURCES)
+margay-libraries: $(lib_LTLIBRARIES)
+shared_windows.o: src/binding/c/rma/shared_windows.c
+	$(COMPILE) -c -o $@ $<
+end
 for goal in margay-sources margay-libraries; do
 	make -j"$jobs" $goal >>"$log" 2>&1 || fail "making $goal"
 done
@@ -126,6 +132,12 @@ for file in include/mpi.h include/mpif.h include/mpi.mod include/mpi_f08.mod lib
 	lib/libmpifort.a lib/libmpicxx.a; do
 	[ -s "$work/install/$file" ] || fail "installing $file"
 done
+# MPI_Win_allocate_shared with a check that this device leaves out.
+cp "$here/../mpi/shared_windows.c" "$source/src/binding/c/rma"
+make shared_windows.o >>"$log" 2>&1 || fail "compiling shared_windows.c"
+member=$(ar t "$work/install/lib/libmpi.a" | grep win_allocate_shared.o)
+ar d "$work/install/lib/libmpi.a" "$member" >>"$log" 2>&1 &&
+	ar r "$work/install/lib/libmpi.a" shared_windows.o >>"$log" 2>&1 || fail "replacing $member"
 # A tool that comes between program and library (PMPI) defines some of these itself; they lie
 # beside all others in one object.
 objcopy --wildcard --weaken-symbol='mpi_*_f08ts_' --weaken-symbol='mpi_*_f08_' \

@@ -234,7 +234,6 @@ static int region_close(struct fid *fid)
 	while (*at != region)
 		at = &(*at)->next;
 	*at = region->next;
-	region->domain->users--;
 	free(region);
 	return 0;
 }
@@ -314,7 +313,6 @@ static int region_open(struct domain *domain, const void *buf, size_t len, uint6
 	}
 	made->next = domain->regions;
 	domain->regions = made;
-	domain->users++;
 	*region = made;
 	return 0;
 }
@@ -362,6 +360,10 @@ static struct fi_ops_mr mr_ops = {
 
 static const struct domain *opened;     /* or null */
 
+/*
+ * Regions that are open end with their domain, otherwise than fi_close(3) says: MPICH leaves those
+ * of windows that a program has not freed, and MPI_Finalize must not fail for them.
+ */
 static int domain_close(struct fid *fid)
 {
 	struct domain *domain = (struct domain *)fid;
@@ -369,6 +371,10 @@ static int domain_close(struct fid *fid)
 	if (domain->users)
 		return -FI_EBUSY;
 	PtlNIFini(domain->ni);
+	for (struct region *region = domain->regions, *next; region; region = next) {
+		next = region->next;
+		free(region);
+	}
 	domain->fabric->domains--;
 	opened = 0;
 	free(domain);

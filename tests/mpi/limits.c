@@ -2,6 +2,7 @@
  * limits WHAT: what MPI has no means for here ends with an error that says so.
  *
  *   clocks   MPI_WTIME_IS_GLOBAL is true only if the ranks' clocks agree
+ *   windows  MPI_Finalize closes windows that are not freed
  *   spawn    MPI_Comm_spawn returns an error, to a program that asked for it
  *   shared   each rank is alone in its communicator of shared memory
  */
@@ -85,9 +86,10 @@ static void spawn(void)
 
 static void shared(void)
 {
+	char text[MPI_MAX_ERROR_STRING];
+	int alone, class, length, result;
 	MPI_Comm node;
 	MPI_Win window;
-	int alone;
 	long *memory;
 
 	MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
@@ -99,8 +101,30 @@ static void shared(void)
 	*memory = rank;
 	MPI_Win_free(&window);
 	MPI_Comm_free(&node);
+	MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+	result = MPI_Win_allocate_shared(sizeof *memory, sizeof *memory, MPI_INFO_NULL,
+					 MPI_COMM_WORLD, &memory, &window);
+	MPI_Error_class(result, &class);
+	MPI_Error_string(result, text, &length);
+	if (class != MPI_ERR_RMA_SHARED || !strstr(text, "MPI_Win_allocate_shared"))
+		fail(text);
 	if (rank == 0)
-		printf("alone\n");
+		printf("%s\n", text);
+}
+
+static void windows(void)
+{
+	static long memory[2];
+	void *base;
+	MPI_Win created, allocated, dynamic;
+
+	MPI_Win_create(memory, sizeof(memory), sizeof(*memory), MPI_INFO_NULL, MPI_COMM_WORLD,
+		       &created);
+	MPI_Win_allocate(sizeof(memory), 1, MPI_INFO_NULL, MPI_COMM_WORLD, &base, &allocated);
+	MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &dynamic);
+	MPI_Win_fence(0, created);
+	MPI_Put(&rank, 1, MPI_INT, (rank + 1) % size, 0, 1, MPI_INT, created);
+	MPI_Win_fence(0, created);
 }
 
 int main(int argc, char **argv)
@@ -114,8 +138,10 @@ int main(int argc, char **argv)
 		spawn();
 	else if (argc > 1 && !strcmp(argv[1], "shared"))
 		shared();
+	else if (argc > 1 && !strcmp(argv[1], "windows"))
+		windows();
 	else
-		fail("clocks, spawn or shared");
+		fail("clocks, windows, spawn or shared");
 	MPI_Finalize();
 	return 0;
 }

@@ -39,6 +39,7 @@ MAY_INCLUDE = {
     "boot": {"kernel"},
     "libc-glue": {"include"},
     "lib": {"include"},
+    "mpi": {"include", "lib"},
     "apps": {"include"},
     "host": {"net", "net/portals", "net/shm", "net/link", "net/frames", "include"},
     "tests/apps": {"include", "apps"},
@@ -60,7 +61,7 @@ MAY_INCLUDE = {
     "include": set(),
 }
 # Folders that may use the standard library of their environment.
-HOSTED = ("libc-glue", "lib", "languages", "apps", "host", "tests", "tools", "include")
+HOSTED = ("libc-glue", "lib", "languages", "mpi", "apps", "host", "tests", "tools", "include")
 
 
 def layer(path: Path) -> str:

@@ -68,7 +68,7 @@ find tools -name 'mpi*' -type l -exec cp -P -t "$top/tools" {} +
 cp -P tools/x86_64-margay-* "$top/tools"
 install -m 755 tools/debian-source.sh "$top/tools"
 install -m 644 languages/*.sh "$top/languages"
-install -m 644 mpi/*.sh "$top/mpi"
+install -m 644 mpi/*.sh mpi/*.c "$top/mpi"
 install -m 644 lib/pmi/pmi.h "$top/lib/pmi"
 install -m 644 lib/pmi/slurm/pmi.h "$top/lib/pmi/slurm"
 install -m 644 build/lib/*.a "$top/lib"

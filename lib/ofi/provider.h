@@ -257,6 +257,8 @@ struct endpoint {
 	unsigned int tx_used;
 	unsigned int tx_long;           /* of them wait for a peer's receive */
 	unsigned int tx_parts;          /* events of reads and writes that are to come */
+	int stirred;                    /* since fi_cq_read last found nothing, an operation has
+	                                 * begun or an event has come */
 
 	struct rx *rx_free, *rx_batches;
 	struct rx open;                 /* ring of those that are open */

@@ -14,7 +14,7 @@
  * A library above that waits calls fi_cq_read in a loop. Nodes share their host's
  * processors, so a node that only looks keeps its peer from answering. After IDLE_LOOKS looks
  * in vain, less than IDLE_TICKS of rdtsc apart, a look waits for an event, IDLE_MS at most.
- * A program that computes between its looks never waits.
+ * A program that computes or starts operations between its looks never waits.
  */
 #define IDLE_LOOKS   32u
 #define IDLE_TICKS   (1UL << 13)        /* 2 to 4 us */
@@ -105,13 +105,15 @@ static ssize_t take_from_ring(struct cq *cq, char *buf, size_t count)
 
 /* ---- reading ---- */
 
-/* Nothing was there: has the caller nothing else to do? */
-static int is_idle(struct cq *cq)
+/* No completion was there: has the caller nothing else to do? An event that only changed a
+ * counter may be what it waits for, so it must see that before it is halted. */
+static int is_idle(struct cq *cq, struct endpoint *ep)
 {
 	unsigned long now = ticks();
 
-	if (now - cq->idle_since > IDLE_TICKS)
+	if (ep->stirred || now - cq->idle_since > IDLE_TICKS)
 		cq->idle = 0;
+	ep->stirred = 0;
 	cq->idle_since = now;
 	return ++cq->idle > IDLE_LOOKS;
 }
@@ -139,22 +141,20 @@ static ssize_t look(struct cq *cq, void *buf, size_t count)
 static ssize_t cq_read(struct fid_cq *fid, void *buf, size_t count)
 {
 	struct cq *cq = cq_of(fid);
+	struct endpoint *ep = cq->domain->endpoint;
 	ssize_t taken = look(cq, buf, count);
 
-	if (taken > 0) {
-		cq->idle = 0;
+	if (taken > 0)
 		return taken;
-	}
 	if (cq->failures)
 		return -FI_EAVAIL;
-	if (!is_idle(cq) || !cq->domain->endpoint || !cq->domain->endpoint->enabled)
+	if (!ep || !ep->enabled || !is_idle(cq, ep))
 		return -FI_EAGAIN;
-	mfi_wait(cq->domain->endpoint, IDLE_MS);
+	mfi_wait(ep, IDLE_MS);
 	taken = take_from_ring(cq, buf, count);
 	cq->idle_since = ticks();
 	if (taken == 0)
 		return cq->failures ? -FI_EAVAIL : -FI_EAGAIN;
-	cq->idle = 0;
 	return taken;
 }
 

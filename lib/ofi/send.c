@@ -49,6 +49,7 @@ static int put(struct endpoint *ep, ptl_handle_md_t md, uint64_t at, size_t byte
 {
 	int error;
 
+	ep->stirred = 1;
 	while ((error = PtlPutRegion(md, at, bytes, ack, ep->peers[rank].process, PORTAL_MESSAGE, 0, match, offset,
 				     header)) == PTL_NO_SPACE)
 		mfi_make_room(ep);

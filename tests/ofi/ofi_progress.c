@@ -4,6 +4,7 @@
  * into the sender's memory says that it has seen the data.
  */
 #include "ofi.h"
+#include <margay/counters.h>
 
 enum { MOST = 1 << 20, MANY = 1000, KEY = 6 };
 
@@ -123,11 +124,36 @@ static void onesided(struct ofi *o)
 	tell(o, 5000);
 }
 
+static uint64_t halts(void)
+{
+	uint64_t counters[COUNTER_HALTS + 1];
+
+	CHECK(margay_counters(counters, COUNTER_HALTS + 1) > 0);
+	return counters[COUNTER_HALTS];
+}
+
+/* A look that finds no completion does not halt a caller that has just written: the end of the
+ * write may be all that it waits for. */
+static void busy(struct ofi *o)
+{
+	static volatile uint64_t word;
+	uint64_t before = halts();
+
+	for (uint64_t i = 1; i <= 1000; i++) {
+		struct fi_cq_tagged_entry entry;
+
+		OK(fi_inject_write(o->ep, &i, sizeof(i), o->rank, (uintptr_t)&word, KEY + 1));
+		EQUAL(fi_cq_read(o->cq, &entry, 1), -FI_EAGAIN);
+		EQUAL(word, i);
+	}
+	EQUAL(halts() - before, 0);
+}
+
 int main(void)
 {
 	static const struct ofi_case cases[] = {
 		{ "posted", posted }, { "early", early }, { "many", many },
-		{ "onesided", onesided },
+		{ "onesided", onesided }, { "busy", busy },
 	};
 	struct fid_mr *whole;
 	struct ofi o;

@@ -11,7 +11,7 @@
  *                              the first: us for one message
  *   mpi bypass SIZE WORK       figures 5 and 6 of the Portals paper: 10 messages of SIZE bytes each
  *                              way, WORK ms of computing without a call, and how long MPI_Waitall
- *                              takes then, in ms
+ *                              takes then, in ms: the median of some rounds
  *   mpi collective ROUNDS      barrier_us, allreduce8_us
  *   mpi rma ROUNDS             put_us, get_us, fetch_and_op_us, accumulate_us: 8 bytes and a flush
  */
@@ -20,7 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WINDOW = 64, BATCH = 10, BYPASS_ROUNDS = 5, WARM_ROUNDS = 20 };
+enum { WINDOW = 64, BATCH = 10, WARM = 2, WARM_COLLECTIVES = 20, REPEATS = 5 };
 
 static int rank, ranks;
 
@@ -119,34 +119,36 @@ static void compute(double seconds)
 			;
 }
 
-/* How long MPI_Waitall takes after `work` seconds. */
-static double bypass_once(char *buffer, int size, double work)
+static int by_value(const void *a, const void *b)
 {
-	MPI_Request requests[2 * BATCH];
-	double start;
+	double x = *(const double *)a, y = *(const double *)b;
 
-	for (int i = 0; i < BATCH; i++)
-		MPI_Irecv(buffer + (size_t)i * (size_t)size, size, MPI_BYTE, 1 - rank, i, MPI_COMM_WORLD,
-			  &requests[i]);
-	MPI_Barrier(MPI_COMM_WORLD);
-	for (int i = 0; i < BATCH; i++)
-		MPI_Isend(buffer + (size_t)(BATCH + i) * (size_t)size, size, MPI_BYTE, 1 - rank, i,
-			  MPI_COMM_WORLD, &requests[BATCH + i]);
-	compute(work);
-	start = MPI_Wtime();
-	MPI_Waitall(2 * BATCH, requests, MPI_STATUSES_IGNORE);
-	return MPI_Wtime() - start;
+	return (x > y) - (x < y);
 }
 
 static void bypass(int size, double work)
 {
 	char *buffer = memory((size_t)size * 2 * BATCH);
-	double spent = 0;
+	MPI_Request requests[2 * BATCH];
+	double waits[REPEATS], start, wait;
 
-	bypass_once(buffer, size, work);
-	for (int i = 0; i < BYPASS_ROUNDS; i++)
-		spent += bypass_once(buffer, size, work);
-	say("wait_ms", spent / BYPASS_ROUNDS * 1000);
+	for (int round = -WARM; round < REPEATS; round++) {
+		for (int i = 0; i < BATCH; i++)
+			MPI_Irecv(buffer + (size_t)i * (size_t)size, size, MPI_BYTE, 1 - rank, i,
+				  MPI_COMM_WORLD, &requests[i]);
+		MPI_Barrier(MPI_COMM_WORLD);
+		for (int i = 0; i < BATCH; i++)
+			MPI_Isend(buffer + (size_t)(BATCH + i) * (size_t)size, size, MPI_BYTE, 1 - rank, i,
+				  MPI_COMM_WORLD, &requests[BATCH + i]);
+		compute(work / 1000);
+		start = MPI_Wtime();
+		MPI_Waitall(2 * BATCH, requests, MPI_STATUSES_IGNORE);
+		wait = MPI_Wtime() - start;
+		if (round >= 0)
+			waits[round] = wait;
+	}
+	qsort(waits, REPEATS, sizeof(waits[0]), by_value);
+	say("wait_ms", waits[REPEATS / 2] * 1000);
 	MPI_Barrier(MPI_COMM_WORLD);
 	free(buffer);
 }
@@ -156,7 +158,7 @@ static void collective(int rounds)
 	long in = rank, out;
 	double start;
 
-	for (int i = 0; i < WARM_ROUNDS; i++) {
+	for (int i = 0; i < WARM_COLLECTIVES; i++) {
 		MPI_Barrier(MPI_COMM_WORLD);
 		MPI_Allreduce(&in, &out, 1, MPI_LONG, MPI_SUM, MPI_COMM_WORLD);
 	}

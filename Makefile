@@ -21,7 +21,8 @@ ifndef MARGAY_READY
 goals := $(or $(MAKECMDGOALS),all)
 work  := $(filter-out help clean uninstall,$(goals))
 needs := $(if $(work),build) $(if $(filter run bench programs gcc-check mpich-check,$(work)),run) \
-	$(if $(filter bench,$(work)),bench) \
+	$(if $(filter bench,$(work)),bench) $(if $(filter figures,$(work)),figures) \
+	$(if $(filter bench-peers,$(work)),$(if $(findstring --native,$(ARGS)),native)) \
 	$(if $(filter programs,$(work)),programs) \
 	$(if $(filter languages mpi mpich-check gcc-check bench programs check check-long,$(work)),languages) \
 	$(if $(filter check check-long,$(work)),run iso check) $(if $(filter check-long,$(work)),model)
@@ -49,7 +50,7 @@ HOST_PROGRAMS := build/host/check-gcc build/host/check-clang build/host/check-ts
 	build/host/check-looking build/host/check-controls \
 	build/host/model-engine build/host/netsim build/host/netsim-asan build/host/wire $(FUZZ_TARGETS)
 
-.PHONY: all run check check-long bench bench-peers bench-pages soak
+.PHONY: all run check check-long bench bench-peers bench-pages figures soak
 all: build/kernel.o build/libmargay.a build/crt0.o build/lib/libpmi.a build/lib/libfabric.a build/pkgconfig/margay.pc tools apps ## kernel, C library, tools, applications
 
 run: all build/text.txt ## boot NODES=4 nodes that count the words of a text
@@ -64,11 +65,14 @@ check-long: all languages mpi test-apps bench-apps $(HOST_PROGRAMS) pytest-there
 bench: all languages bench-apps ## measure the table of figures, into build/bench.json
 	$(PYTHON) tests/bench/bench.py $(ARGS)
 
-bench-peers: ## measure others, as PEERS=DIR/run.sh does; ARGS for it
+bench-peers: ## measure others, as PEERS=DIR/run.sh does; ARGS for it; ARGS=--native: MPI on this host
 	@$(PYTHON) tests/bench/peers.py $(if $(PEERS),"$(PEERS)") $(ARGS)
 
 bench-pages: ## write build/bench.json into README.md and docs/measurements.md
 	@$(PYTHON) tests/bench/tables.py
+
+figures: ## draw the pictures of docs/; ARGS=--take brings build/bench.json into docs/figures.json first
+	@$(PYTHON) tests/bench/figures.py $(ARGS)
 
 soak: all test-apps build/host/model-engine ## engine against its model, nodes over faulty links; SECONDS=3600
 	$(PYTHON) tests/model/soak.py --seconds $$(($(SECONDS) / 2)) $(ARGS)

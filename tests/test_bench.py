@@ -127,6 +127,15 @@ def test_a_group_that_is_not_there(tmp_path):
     assert done.returncode == 2 and "invalid choice" in done.stderr and not output.exists()
 
 
+def test_a_run_says_its_command_and_those_that_it_adds_to(tmp_path):
+    output = tmp_path / "bench.json"
+    words = ("--group", "sizes", "--output", str(output))
+    said = f"make bench ARGS='--quick --runs 1 --markdown --group sizes --output {output}"
+    for more, wanted in (((), f"{said}'"), (("--add",), f"{said}'; {said} --add'"), ((), f"{said}'")):
+        assert bench(*words, *more).returncode == 0
+        assert json.loads(output.read_text())["command"] == wanted
+
+
 def test_every_link_of_the_launcher_with_cards_is_measured():
     names = subprocess.run(
         ["/usr/bin/python3", "-c",

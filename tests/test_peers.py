@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -13,6 +14,7 @@ import pytest
 from harness import HANG, ROOT
 
 sys.path.insert(0, str(ROOT / "tests" / "bench"))
+import native  # noqa: E402
 import peers  # noqa: E402
 import tables  # noqa: E402
 
@@ -101,6 +103,89 @@ def test_keep_replaces_the_set_of_the_same_name(build, folder, monkeypatch):
     assert [one["what"] for one in json.loads(kept.read_text())] == ["else", "others"]
 
 
+def test_keep_leaves_out_what_nobody_quotes(build, folder, monkeypatch):
+    lines = ("mpich_pp_8B_min 2 us", "mpich_pp_8B_mean 2 us", "mpich_bw_8B_total 2 MB/s",
+             "mpich_bypass_8B_work1ms_post_med 2 us", "mpich_bypass_8B_work1ms_wait_med 2 us",
+             "mpich_bypass_8B_work1ms_avail_med 2 %", "mpich_bw_rank_peak_rss 9 KiB")
+    bench_peers(monkeypatch, folder("".join(f"echo {line}\n" for line in lines)), "--keep")
+    def names(path: Path) -> list[str]:
+        return list(json.loads(path.read_text())[0]["figures"])
+    assert names(build / "peers.json") == [line.split()[0] for line in lines]
+    assert names(build.parent / "kept.json") == ["mpich_pp_8B_min",
+                                                 "mpich_bypass_8B_work1ms_wait_med"]
+
+
+COMPILER = """#!/bin/sh
+# mpicc -O2 -Wno-... SOURCE -o PROGRAM
+[ -f "$3" ] && echo of "$3" >"$5"
+"""
+STARTER = """#!/bin/sh
+# mpiexec -n 2 PROGRAM WHAT ARG ARG
+echo "the starter says hello"
+case $4 in
+latency) echo half_rtt_us 0.5 ;;
+stream) echo MBps $5 ;;
+bypass) echo wait_ms 1.$6 ;;
+esac
+"""
+
+
+@pytest.fixture
+def host(tmp_path, monkeypatch):
+    """Commands that stand for Debian's; makes them from what an mpiexec does."""
+    def make(starter: str = STARTER, compiler: str = COMPILER) -> None:
+        commands = tmp_path / "bin"
+        commands.mkdir()
+        for ending in native.COMMANDS.values():
+            for name, text in (("mpicc", compiler), ("mpiexec", starter)):
+                (commands / f"{name}.{ending}").write_text(text)
+                (commands / f"{name}.{ending}").chmod(0o755)
+        monkeypatch.setenv("PATH", f"{commands}:{os.environ['PATH']}")
+    return make
+
+
+def test_the_host_itself_is_a_set_of_its_own(build, host, folder, monkeypatch, capfd):
+    host()
+    kept = build.parent / "kept.json"
+    kept.write_text(json.dumps([{"what": "native", "figures": {}}, {"what": "others"}]))
+    bench_peers(monkeypatch, "--native", "--keep", "--passes", "2")
+    assert "native_mpich_MBps_1024 1024 MB/s" in capfd.readouterr().out
+    others, made = json.loads(kept.read_text())
+    assert (others["what"], made["what"]) == ("others", "native")
+    assert made["how"] == "measured by make bench-peers ARGS=--native"
+    for mpi in native.COMMANDS:
+        assert made["figures"][f"native_{mpi}_8B_half_rtt_us"] == {"value": 0.5, "unit": "us"}
+        assert made["figures"][f"native_{mpi}_MBps_1048576"] == {"value": 1048576, "unit": "MB/s"}
+        assert made["figures"][f"native_{mpi}_bypass_50KB_wait_ms_200"] == {"value": 1.2,
+                                                                           "unit": "ms"}
+    bench_peers(monkeypatch, folder(GOOD), "--native")       # both in one call
+    assert [one["what"] for one in json.loads((build / "peers.json").read_text())] == \
+        ["native", "others"]
+
+
+@pytest.mark.parametrize("starter, compiler, why", [
+    ("#!/bin/sh\necho no slots >&2; exit 3\n", COMPILER, "ended with status 3"),
+    ("#!/bin/sh\ntrue\n", COMPILER, "ended with status 0"),
+    ("#!/bin/sh\nsleep 60\n", COMPILER, "had not ended after 1 s"),
+    (STARTER, "#!/bin/sh\necho no mpi.h >&2; exit 1\n", "no mpi.h")],
+    ids=["fails", "says nothing", "hangs", "does not compile"])
+def test_a_host_on_which_mpi_fails(build, host, monkeypatch, starter, compiler, why):
+    monkeypatch.setattr(native, "MOST_S", 1)
+    host(starter, compiler)
+    with pytest.raises(native.BenchError, match=re.escape(why)) as error:
+        bench_peers(monkeypatch, "--native")
+    assert error.value.args[1] and not (build / "peers.json").exists()
+
+
+def test_a_host_without_mpi_names_the_packages(build, monkeypatch):
+    monkeypatch.setenv("PATH", "/nowhere")
+    with pytest.raises(native.BenchError, match="mpicc.mpich, mpiexec.mpich, mpicc.openmpi") as error:
+        bench_peers(monkeypatch, "--native")
+    assert error.value.args[1] == "as root: apt-get install " + " ".join(native.PACKAGES)
+    needs = [line.split() for line in (ROOT / "tools/packages.txt").read_text().splitlines()]
+    assert ["native", *native.PACKAGES] in needs
+
+
 @pytest.mark.parametrize("script, why", [
     ("echo 'a_1 2 us'; echo no disc >&2; exit 3", "ended with status 3"),
     ("true", "printed no figure"),
@@ -176,7 +261,7 @@ def test_make_passes_folder_and_words_on(folder):
 
 def test_pages_quote_the_file():
     """Every table of peers' figures is what `make bench-pages` makes of docs/peers.json."""
-    kept = json.loads(tables.KEPT_PEERS.read_text())[-1]
+    kept = tables.kept_peers()
     found = 0
     for page in tables.PAGES:
         text = page.read_text()

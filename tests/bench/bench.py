@@ -5,7 +5,7 @@ Each figure is measured several times; the table shows the median, and beside
 it the limit that the same guests reached in the same run with nothing above
 the hardware. Results go to the terminal and to build/bench.json:
 
-    {"machine", "date", "commit",
+    {"machine", "date", "commit", "command",
      "figures": {NAME: {"median", "min", "max", "unit", "runs", "limit", "aim"}}}
 
 How a figure is taken stands in its function below. Benchmarks assert nothing.
@@ -16,6 +16,7 @@ import argparse
 import datetime
 import json
 import re
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -239,6 +240,12 @@ def table(rows: dict[str, dict[str, object]], markdown: bool) -> str:
                   for cell, width, head in zip(line, widths, HEADS)).rstrip() for line in lines)
 
 
+def command(words: list[str]) -> str:
+    """How make is called for these words."""
+    quoted = shlex.join(words)
+    return f"make bench ARGS={shlex.quote(quoted)}" if words else "make bench"
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--runs", type=int, default=5, help="measurements of each figure (5)")
@@ -264,11 +271,13 @@ def main() -> None:
         group(bench)
         print(f"{time.monotonic() - start:.0f} s", file=sys.stderr, flush=True)
     rows = {name: figure.row() for name, figure in bench.figures.items()}
-    old = json.loads(options.output.read_text())["figures"] \
-        if options.add and options.output.exists() else {}
+    old = json.loads(options.output.read_text()) \
+        if options.add and options.output.exists() else {"figures": {}}
+    commands = [old["command"]] if "command" in old else []
     report = {"machine": machine(), "commit": commit(),
+              "command": "; ".join([*commands, command(sys.argv[1:])]),
               "date": datetime.datetime.now(datetime.timezone.utc).date().isoformat(),
-              "figures": {**old, **rows}}
+              "figures": {**old["figures"], **rows}}
     options.output.write_text(json.dumps(report, indent=1) + "\n")
     print(table(rows, options.markdown))
     print(f"{report['machine']}; {report['date']}; commit {report['commit']}")

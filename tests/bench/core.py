@@ -15,6 +15,11 @@ from pathlib import Path
 TOP = Path(__file__).resolve().parents[2]
 BUILD = TOP / "build"
 MARGAY = TOP / "tools" / "margay"
+NATIVE = "native"     # the set of docs/peers.json that is measured on the host itself
+
+
+class BenchError(Exception):
+    """Says what is wrong; the second argument, what to do about it."""
 
 
 @dataclass
@@ -88,13 +93,17 @@ def app(name: str) -> str:
     return str(BUILD / "bench" / f"{name}.elf")
 
 
-def machine() -> str:
+def processors() -> str:
     model = next((line.partition(":")[2].strip() for line in
                   Path("/proc/cpuinfo").read_text().splitlines()
                   if line.startswith("model name")), platform.machine())
+    return f"{os.cpu_count()} x {model}"
+
+
+def machine() -> str:
     qemu = subprocess.run(["qemu-system-x86_64", "--version"], capture_output=True, text=True,
                           check=False).stdout.split("\n")[0]
-    return f"{os.cpu_count()} x {model}; {qemu}, TCG"
+    return f"{processors()}; {qemu}, TCG"
 
 
 def commit() -> str:

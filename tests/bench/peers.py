@@ -12,8 +12,12 @@ run.sh (ARGS='raw mpich'). Its figures are printed beside those of the last
 
     [{"what", "date", "machine", "how", "figures": {NAME: {"value", "unit"}}}]
 
-`--keep` puts them into docs/peers.json instead of the set of the same name; README.md
-and docs/measurements.md quote that file, and tests/test_peers.py compares them.
+`--native` measures Debian's MPICH and Open MPI on the host itself as well, or alone
+without DIR (tests/bench/native.py): a set of its own.
+
+`--keep` puts them into docs/peers.json instead of the set of the same name, but for what no
+page and no picture has (MARGINAL); README.md and docs/measurements.md quote that file,
+tests/bench/figures.py draws it, and tests/test_peers.py compares them.
 """
 from __future__ import annotations
 
@@ -30,8 +34,12 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from core import BUILD, TOP, machine, shown
+import native
+from core import BUILD, NATIVE, TOP, BenchError, machine, shown
+from mpi import STREAMS, WORK_MS
 
+# Of a distribution only the median and the smallest are kept, and of bypass only the wait.
+MARGINAL = re.compile(r"\w+_(mean|p90|p99|max|total|post_\w+|avail_\w+|rank_peak_rss)")
 KEPT = TOP / "docs" / "peers.json"
 LINE = re.compile(r"([A-Za-z]\w*) (-?\d+(?:\.\d+)?(?:e[+-]?\d+)?) (\S+)(?: #.*)?")
 # What each row of the table shows: our figure, the factor that turns the peers' unit into
@@ -51,6 +59,21 @@ ROWS: tuple[tuple[str, float, tuple[tuple[str, str], ...]], ...] = (
       for size in (50, 500) for work in (0, 10, 200)),
     ("boot_main_ms", 1, (("boot_mpich_exec_to_init", "MPICH"), ("boot_ompi_exec_to_init",
                          "Open MPI"), ("boot_raw_exec_to_init", "Linux alone"))),
+    *((f"mpi_virtio_send_MBps_{size}", 1, ((f"mpich_bw_{size}B_med", "MPICH"),
+                                           (f"ompi_bw_{size}B_med", "Open MPI")))
+      for size in (1024, 4096, 16384, 65536, 262144, 1048576)),
+    *((f"mpi_virtio_bypass_50KB_wait_ms_{work}", 1e-3,
+       ((f"mpich_bypass_50000B_work{work}ms_wait_med", "MPICH"),
+        (f"ompi_bypass_50000B_work{work}ms_wait_med", "Open MPI, eager"),
+        (f"ompi_rndv_bypass_50000B_work{work}ms_wait_med", "Open MPI, rendezvous")))
+      for work in WORK_MS),
+    *((f"mpi_shm_send_MBps_{size}", 1, ((f"native_mpich_MBps_{size}", "MPICH on the host itself"),
+                                        (f"native_ompi_MBps_{size}", "Open MPI on the host itself")))
+      for size in STREAMS),
+    *((f"mpi_shm_bypass_50KB_wait_ms_{work}", 1,
+       ((f"native_mpich_bypass_50KB_wait_ms_{work}", "MPICH on the host itself"),
+        (f"native_ompi_bypass_50KB_wait_ms_{work}", "Open MPI on the host itself")))
+      for work in WORK_MS),
     ("shm_put_8B_half_rtt_us", 1, (("host_mpich_pp_8B_med", "MPICH on the host itself"),
                                    ("host_ompi_pp_8B_med", "Open MPI on the host itself"))),
     ("shm_put_MBps_1048576", 1, (("host_mpich_bw_1048576B_med", "MPICH on the host itself"),
@@ -58,8 +81,8 @@ ROWS: tuple[tuple[str, float, tuple[tuple[str, str], ...]], ...] = (
 )
 
 
-class PeersError(Exception):
-    """Says what is wrong; the second argument, what to do about it."""
+class PeersError(BenchError):
+    """Peers that cannot be measured."""
 
 
 @dataclass
@@ -173,9 +196,9 @@ def run(copy: Path, words: list[str], limit: float) -> dict[str, Figure]:
     return figures
 
 
-def as_set(what: str, figures: dict[str, Figure]) -> dict[str, object]:
+def as_set(what: str, where: str, figures: dict[str, Figure]) -> dict[str, object]:
     return {"what": what, "date": datetime.datetime.now(datetime.timezone.utc).date().isoformat(),
-            "machine": machine(), "how": "measured by make bench-peers",
+            "machine": where, "how": "measured by make bench-peers",
             "figures": {name: {"value": figure.value, "unit": figure.unit}
                         for name, figure in figures.items()}}
 
@@ -185,6 +208,14 @@ def save(path: Path, new: dict[str, object]) -> None:
     sets = json.loads(path.read_text()) if path.exists() else []
     sets = [old for old in sets if old["what"] != new["what"]] + [new]
     path.write_text(json.dumps(sets, indent=1) + "\n")
+
+
+def write_set(new: dict[str, object], keep: bool) -> None:
+    """Writes a set to build/peers.json, and what is kept of it to docs/peers.json."""
+    save(BUILD / "peers.json", new)
+    if keep:
+        save(KEPT, {**new, "figures": {name: figure for name, figure in new["figures"].items()
+                                       if not MARGINAL.fullmatch(name)}})
 
 
 def ours() -> dict[str, dict[str, object]]:
@@ -221,26 +252,37 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("folder", type=Path, nargs="?", help="where run.sh is")
     parser.add_argument("words", nargs="*", help="arguments of run.sh")
+    parser.add_argument("--native", action="store_true",
+                        help="Debian's MPICH and Open MPI on the host itself too")
+    parser.add_argument("--passes", type=int, default=3, help="of --native (3)")
     parser.add_argument("--keep", action="store_true", help="write docs/peers.json too")
     parser.add_argument("--timeout", type=float, default=7200, help="seconds (7200)")
     options = parser.parse_intermixed_args()
-    if not options.folder:
-        raise PeersError("no folder is named", "make bench-peers PEERS=DIR")
+    if options.native:
+        figures = {name: Figure(*figure) for name, figure in native.measure(options.passes).items()}
+        write_set({**as_set(NATIVE, native.machine(), figures),
+                   "how": "measured by make bench-peers ARGS=--native"}, options.keep)
+        show(figures, ours())
+    if options.folder:
+        guests(options)
+    elif not options.native:
+        raise PeersError("no folder is named",
+                         "make bench-peers PEERS=DIR, or ARGS=--native for MPI on this host")
+
+
+def guests(options: argparse.Namespace) -> None:
     folder = options.folder.resolve()
     if not folder.is_dir():
         raise PeersError(f"{options.folder} is no folder", "make bench-peers PEERS=DIR")
     copy = copied(folder, BUILD / "peers")
     check_needs(copy, folder, os.geteuid() == 0)
     figures = run(copy, options.words, options.timeout)
-    new = as_set(folder.name, figures)
-    save(BUILD / "peers.json", new)
-    if options.keep:
-        save(KEPT, new)
+    write_set(as_set(folder.name, machine(), figures), options.keep)
     show(figures, ours())
 
 
 if __name__ == "__main__":
     try:
         main()
-    except PeersError as error:
+    except BenchError as error:
         sys.exit(f"peers: {error.args[0]}\npeers: {error.args[1]}")

@@ -22,7 +22,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from core import BUILD, TOP, shown
+from core import BUILD, NATIVE, TOP, shown
 from cards import BYPASS_SIZES, CONTROLS, LINKS, LOSSES, PLACES, SIZES, WORKS
 
 KEPT_PEERS = TOP / "docs" / "peers.json"
@@ -280,10 +280,10 @@ def rewritten(page: str, report: dict, others: dict) -> str:
     return PLACE.sub(fill, page)
 
 
-def main() -> None:
-    source = BUILD / "bench.json"
+def quiet_report(source: Path) -> dict:
+    """What bench.py wrote, if it is of a committed state and of a quiet machine; ends if not."""
     if not source.exists():
-        sys.exit("tables: build/bench.json is not there: make bench")
+        sys.exit(f"tables: {source} is not there: make bench")
     report = json.loads(source.read_text())
     if report["commit"].endswith("-dirty"):
         sys.exit(f"tables: the figures are of {report['commit']}, a state that nobody else has: "
@@ -293,7 +293,18 @@ def main() -> None:
         sys.exit("tables: nothing is written. Raw figures must spread by less than "
                  f"{MOST_SPREAD:.0%} from run to run:\n  " + "\n  ".join(noise) +
                  "\nmeasure again on a quiet machine: make bench ARGS='--runs 3'")
-    others = json.loads(KEPT_PEERS.read_text())[-1]
+    return report
+
+
+def kept_peers() -> dict:
+    """The set of docs/peers.json that the tables quote: the last one that is of guests."""
+    sets = json.loads(KEPT_PEERS.read_text())
+    return next(one for one in reversed(sets) if one["what"] != NATIVE)
+
+
+def main() -> None:
+    report = quiet_report(BUILD / "bench.json")
+    others = kept_peers()
     for page in PAGES:
         page.write_text(rewritten(page.read_text(), report, others))
 

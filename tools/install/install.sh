@@ -110,7 +110,7 @@ done
 $python -IBS tools/install/pkgconfig.py "$at/lib/pkgconfig/margay.pc" \
 	'${pcfiledir}/../margay' '${root}'
 $python -IBS tools/install/pages.py "$man" "$at/share/bash-completion/completions/margay"
-install -m 644 README.md CHANGES.md docs/*.md docs/peers.json "$at/share/doc/margay"
+install -m 644 README.md CHANGES.md docs/*.md docs/*.json docs/*.svg "$at/share/doc/margay"
 install -m 644 apps/*.c apps/*.h "$at/share/doc/margay/examples"
 {
 	cat LICENSE

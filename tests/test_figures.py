@@ -203,6 +203,27 @@ def test_more_is_higher(data, name):
 
 
 @drawing_wanted
+@pytest.mark.parametrize("name", figures.PICTURES)
+def test_unusual_figures_stay_within_the_picture(data, name):
+    """Sizes and works beyond the ticks, waits of seconds, bandwidths of 0, one point alone."""
+    ours, others = own(), peers()
+    for link in ("shm", "virtio"):
+        ours["figures"] |= {
+            f"mpi_{link}_bypass_50KB_wait_ms_5000": row(30000, "ms"),
+            f"mpi_{link}_send_MBps_1": {**row(0.5, "MB/s", 0.1), "min": 0},
+            f"mpi_{link}_send_MBps_2": row(0, "MB/s", 0.1),
+            f"mpi_{link}_send_MBps_{1 << 30}": row(1e6, "MB/s", 1e4)}
+    drawn = data(ours, others).drawn(name)
+    for key, group in shapes(drawing.svg(drawn)).items():
+        if re.match("curve|spread|leader", key):
+            for line in (one for one in group.iter() if one.tag.endswith("path")):
+                if line.get("clip-path") or line.get("id"):
+                    continue                     # a marker's own shape is around its middle
+                for x, y in re.findall(r"[ML] ([-\d.]+) ([-\d.]+)", line.get("d")):
+                    assert 0 <= float(x) <= 684 and 0 <= float(y) <= 288, key
+
+
+@drawing_wanted
 def test_every_colour_has_a_second_one_for_dark_pages(data):
     for name in figures.PICTURES:
         text = drawing.svg(data().drawn(name)).decode()
@@ -378,6 +399,7 @@ def test_captions_say_what_is_drawn_from_which_run(data):
     same = data(changed(own, machine="a machine; QEMU", note="Half of it."), here)
     whole = figures.rewritten(page, drawn, same, front=False)
     assert "not of one machine" not in whole and "largest. Half of it." in " ".join(whole.split())
+    assert "Half of it." in " ".join(figures.rewritten(page, drawn, same, front=True).split())
     with pytest.raises(figures.FiguresError, match="picture 'none', which is not known"):
         figures.rewritten(page.replace("bandwidth", "none"), drawn, made, front=True)
 

@@ -44,12 +44,12 @@ class Style:
     dashes: str
     marker: str
     size: float                # of a marker, points
-    bold: bool = False
+    ours: bool = False         # stands out: bold, on top, with bars for the spread
 
 
 STYLES = {
-    "own": Style(BLUE, 2.6, "-", "o", 5.5, bold=True),
-    "own_other": Style(SKY, 2.6, "-", "D", 5, bold=True),
+    "own": Style(BLUE, 2.6, "-", "o", 5.5, ours=True),
+    "own_other": Style(SKY, 2.6, "-", "D", 5, ours=True),
     "below": Style(BLUE, 0.9, (0, (4, 2)), "", 0),
     "mpich": Style(RED, 1.5, "-", "s", 4.5),
     "ompi": Style(GREEN, 1.5, "-", "^", 5),
@@ -104,8 +104,8 @@ def svg(drawn: Drawn) -> bytes:
         figure.text(MARGIN / WIDTH, 1 - 22 / HEIGHT, picture.title, fontsize=11, weight="bold",
                     gid="title")
         share = WIDTH / len(picture.panels)
-        bounds = limits([point for points in drawn.points.values() for point in points],
-                        UP[picture.y])
+        every = [point for points in drawn.points.values() for point in points]
+        bounds = (*sides(every, ACROSS[picture.x]), *heights(every, UP[picture.y]))
         for at, panel in enumerate(picture.panels):
             left, width = at * share + LEFT, share - LEFT - LABELS
             axes = figure.add_axes([left / WIDTH, BOTTOM / HEIGHT, width / WIDTH,
@@ -123,16 +123,19 @@ def svg(drawn: Drawn) -> bytes:
     return finished(made.getvalue()).encode()
 
 
-def limits(points: list[Point], up: Axis) -> tuple[float, float]:
-    """The range of an axis, the same in all panels."""
-    low = min(point.low if point.low is not None else point.y for point in points)
+def sides(points: list[Point], across: Axis) -> tuple[float, float]:
+    """The range of the axis across, the same in all panels: its ticks, and the data."""
+    first = min(across.ticks[0], *(point.x for point in points))
+    last = max(across.ticks[-1], *(point.x for point in points))
+    return (first / 1.3 if across.scale == "log" else first - 0.12), last * 1.15
+
+
+def heights(points: list[Point], up: Axis) -> tuple[float, float]:
+    """The range of the axis upwards, the same in all panels."""
     high = max(point.high if point.high is not None else point.y for point in points)
     if up.scale == "log":
-        above_zero = [point.y for point in points if point.y > 0]
-        return min(above_zero, default=1) / 1.6, high * 1.6
-    if up.scale == "linear":
-        return 0, max(110, high * 1.05)
-    return 0, max(1, high * 1.8) if low >= 0 else high
+        return min((point.y for point in points if point.y > 0), default=1) / 1.6, high * 1.6
+    return 0, max(110, high * 1.05) if up.scale == "linear" else max(1, high * 1.8)
 
 
 def set_scale(axes: Axes, which: str, axis: Axis) -> None:
@@ -143,17 +146,15 @@ def set_scale(axes: Axes, which: str, axis: Axis) -> None:
         set_it(axis.scale)
 
 
-def prepare(axes: Axes, panel: Panel, across: Axis, up: Axis, bounds: tuple[float, float],
-            width: float) -> None:
+def prepare(axes: Axes, panel: Panel, across: Axis, up: Axis,
+            bounds: tuple[float, float, float, float], width: float) -> None:
     """Scales, ticks, grid and titles: no frame, only light lines across."""
     set_scale(axes, "x", across)
     set_scale(axes, "y", up)
-    axes.set_xlim(across.ticks[0] / 1.3 if across.scale == "log" else across.ticks[0] - 0.12,
-                  across.ticks[-1] * 1.15)
-    axes.set_ylim(*bounds)
+    axes.axis(bounds)
     for axis, ticks in ((axes.xaxis, across), (axes.yaxis, up)):
         shown = [(tick, name) for tick, name in zip(ticks.ticks, ticks.names)
-                 if axis is axes.xaxis or bounds[0] <= tick <= bounds[1]]
+                 if axis is axes.xaxis or bounds[2] <= tick <= bounds[3]]
         axis.set_major_locator(FixedLocator([tick for tick, _ in shown]))
         axis.set_minor_locator(NullLocator())
         axis.set_ticklabels([name for _, name in shown])
@@ -177,15 +178,16 @@ def draw(axes: Axes, curve: Curve, points: tuple[Point, ...]) -> None:
     style = STYLES[curve.style]
     drawable = [point for point in points if point.y > 0 or axes.get_yscale() != "log"]
     for at, point in enumerate(drawable):
-        if style.bold and point.low is not None and point.high is not None:
-            axes.plot([point.x, point.x], [point.low, point.high], color=style.colour, alpha=0.45,
+        if style.ours and point.low is not None and point.high is not None:
+            low = max(point.low, axes.get_ylim()[0])
+            axes.plot([point.x, point.x], [low, point.high], color=style.colour, alpha=0.45,
                       linewidth=style.width, gid=f"spread-{curve.name}-{at}", clip_on=False)
     alone = len(drawable) == 1 and not style.marker
     axes.plot([point.x for point in drawable], [point.y for point in drawable],
               color=style.colour, linewidth=style.width, linestyle=style.dashes,
               marker="_" if alone else style.marker, markersize=10 if alone else style.size,
               markeredgecolor=style.colour if alone else BACKGROUND, markeredgewidth=0.8,
-              zorder=4 if style.bold else 3, gid=f"curve-{curve.name}", clip_on=False)
+              zorder=4 if style.ours else 3, gid=f"curve-{curve.name}", clip_on=False)
 
 
 def label(axes: Axes, panel: Panel, points: dict[str, tuple[Point, ...]], width: float) -> None:
@@ -209,7 +211,7 @@ def label(axes: Axes, panel: Panel, points: dict[str, tuple[Point, ...]], width:
         for at, text in enumerate(lines):
             down = (at - (len(lines) - 1) / 2) * LINE + 3
             axes.text(1 + 16 / width, (middle - down) / height, text, color=style.colour,
-                      weight="bold" if style.bold else "normal", transform=axes.transAxes,
+                      weight="bold" if style.ours else "normal", transform=axes.transAxes,
                       gid=f"label-{curve.name}" + (f"-{at + 1}" if at else ""))
 
 

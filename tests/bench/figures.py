@@ -352,7 +352,8 @@ def caption(name: str, drawn: Drawn, data: Data, front: bool) -> str:
     at = f"docs/{name}.svg" if front else f"{name}.svg"
     text = f"![{drawn.picture.title}]({at})\n\n{drawn.picture.says}\n"
     if front:
-        more = f" {ELSEWHERE}" if elsewhere(drawn, data) else ""
+        more = (" " + data.report["note"] if "note" in data.report else "") + \
+            (f" {ELSEWHERE}" if elsewhere(drawn, data) else "")
         return text + f"Ours is of {data.report['date']}; `docs/measurements.md` says where all of " \
             f"them come from.{more}\n"
     return f"{text}\n{origins(drawn, data)}\n"

@@ -103,6 +103,15 @@ def test_keep_replaces_the_set_of_the_same_name(build, folder, monkeypatch):
     assert [one["what"] for one in json.loads(kept.read_text())] == ["else", "others"]
 
 
+def test_keep_names_what_a_run_did_not_measure(build, folder, monkeypatch, capfd):
+    kept = build.parent / "kept.json"
+    kept.write_text(json.dumps([{"what": "others", "figures": {"ompi_pp_8B_med": 1, "of_words": 2}},
+                                {"what": "else", "figures": {"mine": 1}}]))
+    bench_peers(monkeypatch, folder(GOOD), "--keep")
+    assert "peers: kept.json loses what this run did not measure: ompi_pp_8B_med\n" in \
+        capfd.readouterr().err
+
+
 def test_keep_leaves_out_what_nobody_quotes(build, folder, monkeypatch):
     lines = ("mpich_pp_8B_min 2 us", "mpich_pp_8B_mean 2 us", "mpich_bw_8B_total 2 MB/s",
              "mpich_bypass_8B_work1ms_post_med 2 us", "mpich_bypass_8B_work1ms_wait_med 2 us",

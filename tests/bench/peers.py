@@ -213,9 +213,16 @@ def save(path: Path, new: dict[str, object]) -> None:
 def write_set(new: dict[str, object], keep: bool) -> None:
     """Writes a set to build/peers.json, and what is kept of it to docs/peers.json."""
     save(BUILD / "peers.json", new)
-    if keep:
-        save(KEPT, {**new, "figures": {name: figure for name, figure in new["figures"].items()
-                                       if not MARGINAL.fullmatch(name)}})
+    if not keep:
+        return
+    kept = {name: figure for name, figure in new["figures"].items()
+            if not MARGINAL.fullmatch(name)}
+    gone = [name for old in (json.loads(KEPT.read_text()) if KEPT.exists() else [])
+            if old["what"] == new["what"] for name in old["figures"] if name not in kept]
+    if gone:
+        print(f"peers: {KEPT.name} loses what this run did not measure: {', '.join(gone)}",
+              file=sys.stderr)
+    save(KEPT, {**new, "figures": kept})
 
 
 def ours() -> dict[str, dict[str, object]]:

@@ -373,6 +373,11 @@ def test_a_run_without_mpi_is_not_taken(tmp_path):
     with pytest.raises(figures.FiguresError, match="has no figure of MPI") as error:
         figures.take(source, target)
     assert "the group mpi" in error.value.args[1] and not target.exists()
+    made = report()
+    del made["command"]
+    source.write_text(json.dumps(made))
+    with pytest.raises(figures.FiguresError, match="does not say with which command"):
+        figures.take(source, target)
     with pytest.raises(SystemExit, match="is not there: make bench"):
         figures.take(tmp_path / "nowhere.json", target)
 

@@ -5,8 +5,8 @@ not depend on the width of letters. Text stays text. Each curve is a group with 
 curve-NAME, and beside its last point stands its label, in its colour.
 
 A picture has a background of its own, and each colour a second one for readers that prefer dark
-pages: rules of CSS replace it, so what does not know them shows the light picture. Colours are of
-Okabe and Ito's palette, which colour-blind readers can tell apart; markers differ as well.
+pages: rules of CSS replace it, so what does not know them shows the light picture. Colours are
+close to Okabe and Ito's, which colour-blind readers can tell apart; markers differ as well.
 """
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ DARK = {BACKGROUND: "#0d1117", INK: "#e6edf3", QUIET: "#9aa4af", GRID: "#262c34"
 class Style:
     colour: str
     width: float               # points
-    dashes: str
+    dashes: str | tuple        # as matplotlib's linestyle
     marker: str
     size: float                # of a marker, points
     ours: bool = False         # stands out: bold, on top, with bars for the spread

@@ -55,7 +55,7 @@ class Source:
     pattern: str
     unit: str
     factor: float = 1          # turns `unit` into the picture's
-    part: str = "median"       # of our figures: "median", "limit", or "share" of the limit
+    part: str = "median"       # of our figures: "median", "limit", or median in % of it: "share"
     whole: str = ""            # of others': the figure that is 100 %, {} for x
 
 
@@ -245,21 +245,20 @@ class Data:
         return tuple(point for point in made if point)
 
     def point(self, source: Source, x: int, name: str) -> Point | None:
-        if source.which == "ours":
-            value = self.figure(source, name, "limit" if source.part == "limit" else "median")
-            if value is None or source.part == "limit":
-                return None if value is None else Point(x, value * source.factor)
-            if source.part == "share":
-                limit = self.figure(source, name, "limit")
-                return Point(x, 100 * value / limit) if limit else None
-            low, high = (self.figure(source, name, part) for part in ("min", "max"))
-            return Point(x, value * source.factor, *(
-                None if edge is None else edge * source.factor for edge in (low, high)))
-        value = self.figure(source, name, "value")
-        if value is None or not source.whole:
-            return None if value is None else Point(x, value * source.factor)
-        whole = self.figure(source, source.whole.format(x), "value")
-        return Point(x, 100 * value / whole) if whole else None
+        """None: the limit, or the figure that is 100 %, was not measured."""
+        if source.which != "ours":
+            value = self.figure(source, name, "value")
+            if not source.whole:
+                return Point(x, value * source.factor)
+            whole = self.figure(source, source.whole.format(x), "value")
+            return Point(x, 100 * value / whole) if whole else None
+        value, low, high, limit = (self.figure(source, name, part)
+                                   for part in ("median", "min", "max", "limit"))
+        if source.part == "median":
+            return Point(x, *(one * source.factor for one in (value, low, high)))
+        if not limit:
+            return None
+        return Point(x, limit if source.part == "limit" else 100 * value / limit)
 
     def used(self, curve: Curve) -> Source | None:
         """The first source of the curve that has figures."""
@@ -305,10 +304,10 @@ def take(source: Path, target: Path, note: str = "") -> None:
     if not any(name.startswith("mpi_") for name in figures):
         raise FiguresError(f"{source} has no figure of MPI",
                            "let the run have the group mpi: make bench ARGS='--runs 3'")
-    # A bench.json without a command is of a whole run.
+    if "command" not in report:
+        raise FiguresError(f"{source} does not say with which command it was measured", MEASURE)
     kept = {"machine": report["machine"], "date": report["date"], "commit": report["commit"],
-            "command": report.get("command", "make bench"), **({"note": note} if note else {}),
-            "figures": figures}
+            "command": report["command"], **({"note": note} if note else {}), "figures": figures}
     target.write_text(json.dumps(kept, indent=1) + "\n")
 
 

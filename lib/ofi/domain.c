@@ -49,8 +49,7 @@ static int av_close(struct fid *fid)
 	return 0;
 }
 
-/* The rank in "margay://RANK", or UINT32_MAX. */
-static uint32_t parse(const struct domain *domain, const char *text)
+uint32_t mfi_address_rank(const char *text)
 {
 	unsigned long rank;
 	char *end;
@@ -59,7 +58,7 @@ static uint32_t parse(const struct domain *domain, const char *text)
 	    text[sizeof(scheme) - 1] > '9')
 		return UINT32_MAX;
 	rank = strtoul(text + sizeof(scheme) - 1, &end, 10);
-	return *end == 0 && rank < domain->ranks ? (uint32_t)rank : UINT32_MAX;
+	return *end == 0 && rank < (unsigned long)margay_size() ? (uint32_t)rank : UINT32_MAX;
 }
 
 /* A new entry: its number, or SIZE_MAX without memory. */
@@ -90,7 +89,7 @@ static int av_insert(struct fid_av *fid, const void *addr, size_t count, fi_addr
 	if ((flags & ~(uint64_t)FI_MORE) || av->map)
 		return -FI_EINVAL;
 	for (size_t i = 0; i < count; i++) {
-		uint32_t rank = parse(av->domain, texts[i]);
+		uint32_t rank = mfi_address_rank(texts[i]);
 		size_t at = rank == UINT32_MAX ? SIZE_MAX : av_room(av);
 
 		if (at != SIZE_MAX) {
@@ -375,7 +374,7 @@ static int domain_close(struct fid *fid)
 		next = region->next;
 		free(region);
 	}
-	domain->fabric->domains--;
+	domain->fabric->users--;
 	opened = 0;
 	free(domain);
 	return 0;
@@ -467,7 +466,7 @@ int mfi_domain(struct fid_fabric *fid, struct fi_info *info, struct fid_domain *
 	made->fid.ops = &domain_ops;
 	made->fid.mr = &mr_ops;
 	made->fabric = fabric;
-	fabric->domains++;
+	fabric->users++;
 	opened = made;
 	made->ranks = (uint32_t)margay_size();
 	*domain = &made->fid;

@@ -13,6 +13,7 @@
 #define TX_CAPS     (FI_MSG | FI_TAGGED | FI_RMA | FI_ATOMIC | FI_SEND | FI_READ | FI_WRITE)
 #define RX_CAPS     (FI_MSG | FI_TAGGED | FI_RMA | FI_ATOMIC | FI_RECV | FI_REMOTE_READ | \
 		     FI_REMOTE_WRITE | FI_MULTI_RECV | FI_DIRECTED_RECV)
+#define DOMAIN_CAPS (FI_LOCAL_COMM | FI_REMOTE_COMM)
 #define TX_FLAGS    (FI_COMPLETION | FI_INJECT | FI_INJECT_COMPLETE | FI_TRANSMIT_COMPLETE | \
 		     FI_DELIVERY_COMPLETE)
 #define RX_FLAGS    (FI_COMPLETION | FI_MULTI_RECV)
@@ -40,7 +41,7 @@ static int domain_fits(const struct fi_domain_attr *hint)
 {
 	return !hint || ((!hint->name || !strcmp(hint->name, name)) &&
 			 hint->mr_key_size <= sizeof(uint64_t) && hint->cq_data_size <= 4 &&
-			 hint->ep_cnt <= 1 && !hint->auth_key_size &&
+			 hint->ep_cnt <= 1 && !hint->auth_key_size && offers(DOMAIN_CAPS, hint->caps) &&
 			 hint->mr_mode != FI_MR_BASIC);
 }
 
@@ -97,7 +98,7 @@ static void describe(struct fi_info *info, uint32_t version)
 		.mr_mode = FI_VERSION_LT(version, FI_VERSION(1, 5)) ? FI_MR_SCALABLE : 0,
 		.mr_key_size = sizeof(uint64_t), .cq_data_size = 4, .cq_cnt = 16, .ep_cnt = 1,
 		.tx_ctx_cnt = 1, .rx_ctx_cnt = 1, .max_ep_tx_ctx = 1, .max_ep_rx_ctx = 1,
-		.cntr_cnt = 1024, .mr_iov_limit = 1, .caps = FI_LOCAL_COMM | FI_REMOTE_COMM,
+		.cntr_cnt = 1024, .mr_iov_limit = 1, .caps = DOMAIN_CAPS,
 		.mr_cnt = 8192,
 	};
 	*info->fabric_attr = (struct fi_fabric_attr){
@@ -121,6 +122,22 @@ static uint64_t chosen_caps(uint64_t caps)
 	return caps | FI_LOCAL_COMM | FI_REMOTE_COMM;
 }
 
+/* A node has one thread: it keeps every promise about threads. A kernel carries out what has been
+ * started, which is more than manual progress asks for. */
+static void choose_domain(struct fi_domain_attr *ours, const struct fi_domain_attr *hint)
+{
+	if (hint->threading != FI_THREAD_UNSPEC)
+		ours->threading = hint->threading;
+	if (hint->av_type != FI_AV_UNSPEC)
+		ours->av_type = hint->av_type;
+	if (hint->control_progress != FI_PROGRESS_UNSPEC)
+		ours->control_progress = hint->control_progress;
+	if (hint->data_progress != FI_PROGRESS_UNSPEC)
+		ours->data_progress = hint->data_progress;
+	if (hint->mr_mode == FI_MR_SCALABLE)
+		ours->mr_mode = FI_MR_SCALABLE;
+}
+
 /* What the caller may choose is as it was asked for. */
 static void choose(struct fi_info *info, const struct fi_info *hints)
 {
@@ -138,21 +155,34 @@ static void choose(struct fi_info *info, const struct fi_info *hints)
 		if (hints->rx_attr->caps)
 			info->rx_attr->caps = hints->rx_attr->caps;
 	}
-	/* A node has one thread: it keeps every promise about threads. */
-	if (hints->domain_attr && hints->domain_attr->threading != FI_THREAD_UNSPEC)
-		info->domain_attr->threading = hints->domain_attr->threading;
-	if (hints->domain_attr && hints->domain_attr->av_type != FI_AV_UNSPEC)
-		info->domain_attr->av_type = hints->domain_attr->av_type;
+	if (hints->domain_attr)
+		choose_domain(info->domain_attr, hints->domain_attr);
 	if (hints->handle)
 		info->handle = hints->handle;
+}
+
+/* The rank that the caller wants to reach, if it names one. 0, or an error. */
+static int choose_peer(struct fi_info *info, const char *node, uint64_t flags,
+		       const struct fi_info *hints)
+{
+	const char *peer = node && !(flags & FI_SOURCE) ? node : hints ? hints->dest_addr : 0;
+
+	if (!peer)
+		return 0;
+	if (mfi_address_rank(peer) == UINT32_MAX)
+		return -FI_ENODATA;
+	info->dest_addr = strdup(peer);
+	info->dest_addrlen = strlen(peer) + 1;
+	return info->dest_addr ? 0 : -FI_ENOMEM;
 }
 
 int mfi_getinfo(uint32_t version, const char *node, const char *service, uint64_t flags,
 		const struct fi_info *hints, struct fi_info **info)
 {
 	struct fi_info *made;
+	int error;
 
-	(void)node, (void)service, (void)flags;
+	(void)service;
 	if (FI_VERSION_LT(FI_VERSION(FI_MAJOR_VERSION, FI_MINOR_VERSION), version))
 		return -FI_ENOSYS;
 	if (hints && !fits(hints))
@@ -163,10 +193,13 @@ int mfi_getinfo(uint32_t version, const char *node, const char *service, uint64_
 	describe(made, version);
 	if (hints)
 		choose(made, hints);
+	error = choose_peer(made, node, flags, hints);
 	if (!made->src_addr || !made->domain_attr->name || !made->fabric_attr->name ||
-	    !made->fabric_attr->prov_name) {
+	    !made->fabric_attr->prov_name)
+		error = -FI_ENOMEM;
+	if (error) {
 		fi_freeinfo(made);
-		return -FI_ENOMEM;
+		return error;
 	}
 	*info = made;
 	return 0;
@@ -178,7 +211,7 @@ static int fabric_close(struct fid *fid)
 {
 	struct fabric *fabric = (struct fabric *)fid;
 
-	if (fabric->domains)
+	if (fabric->users)
 		return -FI_EBUSY;
 	free(fabric);
 	return 0;
@@ -196,13 +229,6 @@ static int no_passive_ep(struct fid_fabric *fabric, struct fi_info *info, struct
 	return -FI_ENOSYS;
 }
 
-static int no_eq(struct fid_fabric *fabric, struct fi_eq_attr *attr, struct fid_eq **eq,
-		 void *context)
-{
-	(void)fabric, (void)attr, (void)eq, (void)context;
-	return -FI_ENOSYS;
-}
-
 static int no_wait(struct fid_fabric *fabric, struct fi_wait_attr *attr, struct fid_wait **wait)
 {
 	(void)fabric, (void)attr, (void)wait;
@@ -217,7 +243,7 @@ static int no_trywait(struct fid_fabric *fabric, struct fid **fids, int count)
 
 static struct fi_ops_fabric fabric_ops = {
 	.size = sizeof(struct fi_ops_fabric), .domain = mfi_domain, .passive_ep = no_passive_ep,
-	.eq_open = no_eq, .wait_open = no_wait, .trywait = no_trywait,
+	.eq_open = mfi_event_queue_open, .wait_open = no_wait, .trywait = no_trywait,
 };
 
 static int open_fabric(struct fi_fabric_attr *attr, struct fid_fabric **fabric, void *context)

@@ -6,6 +6,7 @@
 #include "provider.h"
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 int mfi_error(int portals)
@@ -25,6 +26,17 @@ int mfi_error(int portals)
 	default:
 		return -FI_EINVAL;
 	}
+}
+
+const char *mfi_error_text(int portals, char *buf, size_t len)
+{
+	const char *text = PtlErrorStr(portals);
+
+	if (!buf || !len)
+		return text;
+	strncpy(buf, text, len - 1);
+	buf[len - 1] = 0;
+	return buf;
 }
 
 int64_t mfi_now_ms(void)

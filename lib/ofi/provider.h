@@ -7,7 +7,7 @@
  *   info.c       what the provider offers; the fabric object
  *   domain.c     domain, address vector, memory regions
  *   endpoint.c   the endpoint: queues, descriptors, entries of its portals
- *   queue.c      completion queues;  counter.c  counters
+ *   queue.c      completion queues;  counter.c  counters;  event.c  event queues
  *   progress.c   events of Portals become completions
  *   credit.c     how much a peer may send before it is asked
  *   send.c       messages out;  receive.c  posted receives;  early.c  messages that
@@ -76,7 +76,7 @@ enum { PORTAL_MESSAGE, PORTAL_PULL, PORTAL_REGION, PORTAL_CREDIT };
 
 struct fabric {
 	struct fid_fabric fid;
-	unsigned int domains;           /* open ones */
+	unsigned int users;             /* open objects of it */
 };
 
 struct domain {
@@ -321,6 +321,8 @@ void mfi_regions_attach(struct domain *domain);
 uint32_t mfi_rank(const struct endpoint *ep, fi_addr_t address);
 /* "margay://RANK": how many bytes it has, the 0 included. */
 size_t mfi_address_text(uint32_t rank, char *text, size_t room);
+/* The rank that it names, or UINT32_MAX. */
+uint32_t mfi_address_rank(const char *text);
 int mfi_no_bind(struct fid *fid, struct fid *other, uint64_t flags);
 int mfi_no_control(struct fid *fid, int command, void *arg);
 int mfi_no_ops(struct fid *fid, const char *name, uint64_t flags, void **ops, void *context);
@@ -333,6 +335,10 @@ int mfi_getname(fid_t fid, void *addr, size_t *addrlen);
 /* absent.c */
 extern struct fi_ops_cm mfi_ops_cm;
 extern struct fi_ops_collective mfi_ops_collective;
+
+/* event.c */
+int mfi_event_queue_open(struct fid_fabric *fabric, struct fi_eq_attr *attr, struct fid_eq **eq,
+			 void *context);
 
 /* queue.c, counter.c */
 int mfi_cq_open(struct fid_domain *domain, struct fi_cq_attr *attr, struct fid_cq **cq,
@@ -360,6 +366,8 @@ void mfi_tx_part(struct endpoint *ep, uint16_t slot, size_t bytes, int error);
 /* After PTL_NO_SPACE: lets operations end. It starts none. */
 void mfi_make_room(struct endpoint *ep);
 int mfi_error(int portals);
+/* What an error of Portals means, as fi_*_strerror give it: in `buf` if there is one. */
+const char *mfi_error_text(int portals, char *buf, size_t len);
 /* Milliseconds since some time. */
 int64_t mfi_now_ms(void);
 /* Ends the program, with a line: there is no memory for one more than `count` of these. */

@@ -229,15 +229,8 @@ static int cq_no_signal(struct fid_cq *fid)
 static const char *cq_strerror(struct fid_cq *fid, int prov_errno, const void *err_data, char *buf,
 			       size_t len)
 {
-	const char *text = PtlErrorStr(prov_errno);
-
 	(void)fid, (void)err_data;
-	if (buf && len) {
-		strncpy(buf, text, len - 1);
-		buf[len - 1] = 0;
-		return buf;
-	}
-	return text;
+	return mfi_error_text(prov_errno, buf, len);
 }
 
 static int cq_close(struct fid *fid)

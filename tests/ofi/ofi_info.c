@@ -1,6 +1,6 @@
 /*
  * ofi_info: what the provider says that it offers, which hints it refuses, copies of fi_info,
- * objects, address vectors, and the calls that are not offered. On one node.
+ * objects, address vectors, event queues, and the calls that are not offered. On one node.
  */
 #include "ofi.h"
 #include <rdma/fi_collective.h>
@@ -79,6 +79,8 @@ static void hinted(struct ofi *o)
 	WITH(hints->domain_attr->mr_mode = FI_MR_LOCAL | FI_MR_PROV_KEY | FI_MR_VIRT_ADDR, 0);
 	WITH(hints->domain_attr->resource_mgmt = FI_RM_ENABLED, 0);
 	WITH(hints->fabric_attr->prov_name = "margay", 0);
+	WITH(hints->domain_attr->data_progress = FI_PROGRESS_MANUAL, 0);
+	WITH(hints->domain_attr->mr_mode = FI_MR_SCALABLE, 0);
 	WITH(hints->addr_format = FI_ADDR_STR, 0);
 	WITH(hints->tx_attr->inject_size = 4096, 0);
 	WITH(hints->tx_attr->msg_order = FI_ORDER_SAS | FI_ORDER_RAW | FI_ORDER_WAW, 0);
@@ -98,6 +100,7 @@ static void hinted(struct ofi *o)
 	WITH(hints->domain_attr->name = "mlx5_0", -FI_ENODATA);
 	WITH(hints->domain_attr->mr_mode = FI_MR_BASIC, -FI_ENODATA);
 	WITH(hints->domain_attr->cq_data_size = 8, -FI_ENODATA);
+	WITH(hints->domain_attr->caps = FI_SHARED_AV, -FI_ENODATA);
 	WITH(hints->domain_attr->mr_key_size = 9, -FI_ENODATA);
 	WITH(hints->addr_format = FI_SOCKADDR_IN, -FI_ENODATA);
 	WITH(hints->tx_attr->inject_size = 1 << 20, -FI_ENODATA);
@@ -238,18 +241,74 @@ static void options(struct ofi *o)
 	CHECK(o->ep->ops->rx_size_left(o->ep) > 0 && o->ep->ops->tx_size_left(o->ep) > 0);
 }
 
+static void peers(struct ofi *o)
+{
+	struct fi_info *info, *hints = fi_allocinfo();
+
+	(void)o;
+	OK(fi_getinfo(API, "margay://0", "7471", 0, 0, &info));
+	CHECK(!strcmp(info->dest_addr, "margay://0"));
+	EQUAL(info->dest_addrlen, sizeof("margay://0"));
+	fi_freeinfo(info);
+	OK(fi_getinfo(API, "margay://0", 0, FI_SOURCE, 0, &info));
+	CHECK(!info->dest_addr && !strcmp(info->src_addr, "margay://0"));
+	fi_freeinfo(info);
+	hints->dest_addr = strdup("margay://0");
+	hints->dest_addrlen = sizeof("margay://0");
+	OK(fi_getinfo(API, 0, 0, 0, hints, &info));
+	CHECK(!strcmp(info->dest_addr, "margay://0"));
+	fi_freeinfo(info);
+	fi_freeinfo(hints);
+	EQUAL(fi_getinfo(API, "margay://1", 0, 0, 0, &info), -FI_ENODATA);
+	EQUAL(fi_getinfo(API, "localhost", 0, 0, 0, &info), -FI_ENODATA);
+}
+
+/* What the application writes comes out in order; peeking takes nothing. */
+static void events(struct ofi *o)
+{
+	struct fi_eq_attr attr = { .flags = FI_WRITE }, fd = { .wait_obj = FI_WAIT_FD };
+	struct fi_eq_entry entry = { .fid = &o->fabric->fid }, got;
+	struct fi_eq_err_entry error;
+	struct fid_eq *eq, *plain;
+	uint32_t event;
+
+	EQUAL(fi_eq_open(o->fabric, &fd, &eq, 0), -FI_ENOSYS);
+	OK(fi_eq_open(o->fabric, 0, &plain, 0));
+	EQUAL(fi_eq_write(plain, FI_NOTIFY, &entry, sizeof(entry), 0), -FI_EINVAL);
+	OK(fi_close(&plain->fid));
+	OK(fi_eq_open(o->fabric, &attr, &eq, 0));
+	EQUAL(fi_eq_read(eq, &event, &got, sizeof(got), 0), -FI_EAGAIN);
+	EQUAL(fi_eq_sread(eq, &event, &got, sizeof(got), 1, 0), -FI_EAGAIN);
+	EQUAL(fi_eq_sread(eq, &event, &got, sizeof(got), -1, 0), -FI_EAGAIN);
+	EQUAL(fi_eq_readerr(eq, &error, 0), -FI_EAGAIN);
+	for (uintptr_t i = 0; i < 100; i++) {
+		entry.context = (void *)i;
+		EQUAL(fi_eq_write(eq, FI_NOTIFY + (i & 1), &entry, sizeof(entry), 0), sizeof(entry));
+	}
+	EQUAL(fi_eq_read(eq, &event, &got, sizeof(got) - 1, 0), -FI_ETOOSMALL);
+	for (uintptr_t i = 0; i < 100; i++) {
+		EQUAL(fi_eq_read(eq, &event, &got, sizeof(got), FI_PEEK), sizeof(got));
+		CHECK(got.context == (void *)i);
+		EQUAL(fi_eq_sread(eq, &event, &got, sizeof(got), -1, 0), sizeof(got));
+		CHECK(got.context == (void *)i && got.fid == &o->fabric->fid);
+		EQUAL(event, FI_NOTIFY + (i & 1));
+	}
+	EQUAL(fi_eq_read(eq, &event, &got, sizeof(got), 0), -FI_EAGAIN);
+	EQUAL(fi_eq_write(eq, FI_NOTIFY, &entry, sizeof(entry), 0), sizeof(entry));
+	EQUAL(fi_close(&o->fabric->fid), -FI_EBUSY);
+	OK(fi_close(&eq->fid));         /* with an event in it */
+}
+
 /* What is not offered says so, and the node lives on. */
 static void not_offered(struct ofi *o)
 {
 	struct fi_cq_attr fd = { .format = FI_CQ_FORMAT_TAGGED, .wait_obj = FI_WAIT_FD };
 	struct fi_cntr_attr wait = { .wait_obj = FI_WAIT_FD };
-	struct fi_eq_attr eq_attr = { 0 };
 	struct fi_wait_attr wait_attr = { 0 };
 	struct fi_poll_attr poll_attr = { 0 };
 	struct fid_stx *stx;
 	struct fid_ep *ep;
 	struct fid_pep *pep;
-	struct fid_eq *eq;
 	struct fid_wait *set;
 	struct fid_poll *poll;
 	struct fid_cq *cq;
@@ -262,7 +321,6 @@ static void not_offered(struct ofi *o)
 
 	EQUAL(fi_cq_open(o->domain, &fd, &cq, 0), -FI_ENOSYS);
 	EQUAL(fi_cntr_open(o->domain, &wait, &counter, 0), -FI_ENOSYS);
-	EQUAL(fi_eq_open(o->fabric, &eq_attr, &eq, 0), -FI_ENOSYS);
 	EQUAL(fi_wait_open(o->fabric, &wait_attr, &set), -FI_ENOSYS);
 	EQUAL(fi_trywait(o->fabric, 0, 0), -FI_ENOSYS);
 	EQUAL(fi_poll_open(o->domain, &poll_attr, &poll), -FI_ENOSYS);
@@ -299,7 +357,8 @@ int main(void)
 	static const struct ofi_case cases[] = {
 		{ "offered", offered }, { "hinted", hinted }, { "vectors", vectors },
 		{ "names", names }, { "busy", busy }, { "incomplete", incomplete },
-		{ "options", options }, { "not_offered", not_offered },
+		{ "options", options }, { "peers", peers }, { "events", events },
+		{ "not_offered", not_offered },
 	};
 	struct ofi o;
 

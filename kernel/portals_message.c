@@ -53,24 +53,20 @@ static bool read_arguments(uint64_t address, struct initiator_args *args)
 	return true;
 }
 
-/* The region of a put, copied once. */
-static bool read_region(uint64_t address, struct margay_region *region)
+/* Those of a put of a region: six of the call, and the rest from memory; false: PTL_SEGV. */
+static bool region_arguments(uint64_t md, uint64_t offset, uint64_t length, uint64_t rest,
+                             uint64_t target, uint64_t pt_index, struct initiator_args *args)
 {
-	const struct margay_region *from = user_range(address, sizeof(*from), USER_READ);
+	const struct margay_put *from = user_range(rest, sizeof(*from), USER_READ);
 
 	if (!from)
 		return false;
-	*region = *from;
+	*args = arguments(md, target, MARGAY_WHERE((uint32_t)pt_index, from->ac_index),
+	                  from->match_bits, from->remote_offset, from->hdr_data);
+	args->local_offset = offset;
 	/* a length that names all of a descriptor is not the application's to say */
-	region->length -= region->length == LENGTH_WHOLE;
+	args->length = length - (length == LENGTH_WHOLE);
 	return true;
-}
-
-static void set_region(struct initiator_args *args, const struct margay_region *region)
-{
-	args->md = region->md;
-	args->local_offset = region->offset;
-	args->length = region->length;
 }
 
 static int64_t start(const struct initiator_args *args)
@@ -79,16 +75,27 @@ static int64_t start(const struct initiator_args *args)
 }
 
 /* A put of any kind, by the arguments of this system call: the fast path need not keep
- * them. `region` was read from memory, or is null: all of the descriptor. */
+ * them. */
 __attribute__((noinline))
-static int64_t put_any(const struct margay_region *region, enum ack_req ack)
+static int64_t put_any(enum ack_req ack)
 {
 	const struct trap_frame *from = user_frame();
 	struct initiator_args args = arguments(from->rdi, from->rsi, from->rdx, from->r10,
 	                                       from->r8, from->r9);
 
-	if (region)
-		set_region(&args, region);
+	args.ack = ack;
+	return start(&args);
+}
+
+/* The same of a region. */
+__attribute__((noinline))
+static int64_t put_any_region(enum ack_req ack)
+{
+	const struct trap_frame *from = user_frame();
+	struct initiator_args args;
+
+	if (!region_arguments(from->rdi, from->rsi, from->rdx, from->r10, from->r8, from->r9, &args))
+		return PTL_SEGV;
 	args.ack = ack;
 	return start(&args);
 }
@@ -104,14 +111,14 @@ int64_t sys_put(uint64_t md, uint64_t target, uint64_t where, uint64_t match_bit
 	struct initiator_args args =
 		arguments(md, target, where, match_bits, remote_offset, hdr_data);
 
-	return transport_brief(&args) ? PTL_OK : put_any(0, ACK_NO);
+	return transport_brief(&args) ? PTL_OK : put_any(ACK_NO);
 }
 
 int64_t sys_put_ack(uint64_t md, uint64_t target, uint64_t where, uint64_t match_bits,
                     uint64_t remote_offset, uint64_t hdr_data)
 {
 	(void)md, (void)target, (void)where, (void)match_bits, (void)remote_offset, (void)hdr_data;
-	return put_any(0, ACK_YES);
+	return put_any(ACK_YES);
 }
 
 int64_t sys_get(uint64_t md, uint64_t target, uint64_t where, uint64_t match_bits,
@@ -124,26 +131,21 @@ int64_t sys_get(uint64_t md, uint64_t target, uint64_t where, uint64_t match_bit
 }
 
 __attribute__((flatten)) /* as sys_put */
-int64_t sys_put_region(uint64_t address, uint64_t target, uint64_t where, uint64_t match_bits,
-                       uint64_t remote_offset, uint64_t hdr_data)
+int64_t sys_put_region(uint64_t md, uint64_t offset, uint64_t length, uint64_t rest,
+                       uint64_t target, uint64_t pt_index)
 {
-	struct margay_region region;
 	struct initiator_args args;
 
-	if (!read_region(address, &region))
+	if (!region_arguments(md, offset, length, rest, target, pt_index, &args))
 		return PTL_SEGV;
-	args = arguments(0, target, where, match_bits, remote_offset, hdr_data);
-	set_region(&args, &region);
-	return transport_brief(&args) ? PTL_OK : put_any(&region, ACK_NO);
+	return transport_brief(&args) ? PTL_OK : put_any_region(ACK_NO);
 }
 
-int64_t sys_put_region_ack(uint64_t address, uint64_t target, uint64_t where,
-                           uint64_t match_bits, uint64_t remote_offset, uint64_t hdr_data)
+int64_t sys_put_region_ack(uint64_t md, uint64_t offset, uint64_t length, uint64_t rest,
+                           uint64_t target, uint64_t pt_index)
 {
-	struct margay_region region;
-
-	(void)target, (void)where, (void)match_bits, (void)remote_offset, (void)hdr_data;
-	return read_region(address, &region) ? put_any(&region, ACK_YES) : PTL_SEGV;
+	(void)md, (void)offset, (void)length, (void)rest, (void)target, (void)pt_index;
+	return put_any_region(ACK_YES);
 }
 
 int64_t sys_get_region(uint64_t operation)

@@ -23,6 +23,36 @@ int PtlGet(ptl_handle_md_t md, ptl_process_id_t target, ptl_pt_index_t pt_index,
 		     : PTL_NO_INIT;
 }
 
+/*
+ * int PtlPutRegion(md, local_offset, length, ack_req, target, pt_index, ac_index, match_bits,
+ * ...): in assembly, so that the kernel reads the arguments on the stack where they are, as a
+ * struct margay_put. The others are in the system call's registers, but for ack_req: that
+ * chooses the call, and the address of the struct comes in its place.
+ */
+__asm__(".section .text.PtlPutRegion,\"ax\"\n"
+	".globl PtlPutRegion\n"
+	".type PtlPutRegion, @function\n"
+	"PtlPutRegion:\n"
+	"	cmpl $0, glue_inits(%rip)\n"
+	"	je no_init\n"
+	"	cmpl $1, %ecx\n" /* carry: PTL_ACK_REQ */
+	"	movl put_region_number(%rip), %eax\n"
+	"	adcl $0, %eax\n"
+	"	leaq 8(%rsp), %r10\n"
+	"	syscall\n"
+	"	ret\n"
+	".size PtlPutRegion, . - PtlPutRegion\n"
+	".previous\n");
+
+static const uint32_t put_region_number __attribute__((used)) = SYS_PUT_REGION;
+_Static_assert(PTL_ACK_REQ == 0 && SYS_PUT_REGION_ACK == SYS_PUT_REGION + 1, "PtlPutRegion");
+
+__attribute__((used))
+static int no_init(void)
+{
+	return PTL_NO_INIT;
+}
+
 /* ---- with a struct of arguments ---- */
 
 /* What all of them say; each adds its own. */
@@ -33,20 +63,6 @@ int PtlGet(ptl_handle_md_t md, ptl_process_id_t target, ptl_pt_index_t pt_index,
 static int start(unsigned long number, const struct margay_operation *operation)
 {
 	return glue_inits ? call3(number, (unsigned long)operation, 0, 0) : PTL_NO_INIT;
-}
-
-int PtlPutRegion(ptl_handle_md_t md, ptl_size_t local_offset, ptl_size_t length,
-		 ptl_ack_req_t ack_req, ptl_process_id_t target, ptl_pt_index_t pt_index,
-		 ptl_ac_index_t ac_index, ptl_match_bits_t match_bits,
-		 ptl_size_t remote_offset, ptl_hdr_data_t hdr_data)
-{
-	const struct margay_region region = { .md = md, .offset = local_offset, .length = length };
-	unsigned long number = ack_req == PTL_ACK_REQ ? SYS_PUT_REGION_ACK : SYS_PUT_REGION;
-
-	return glue_inits ? call6(number, (unsigned long)&region,
-				  MARGAY_TARGET(target.nid, target.pid),
-				  MARGAY_WHERE(pt_index, ac_index), match_bits, remote_offset,
-				  hdr_data) : PTL_NO_INIT;
 }
 
 int PtlGetRegion(ptl_handle_md_t md, ptl_size_t local_offset, ptl_size_t length,

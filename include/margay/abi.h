@@ -98,8 +98,8 @@
 	X(PUT,         put,         6) /* (md, MARGAY_TARGET, MARGAY_WHERE, match_bits, remote_offset, hdr_data) */ \
 	X(PUT_ACK,     put_ack,     6) /* the same, and an ack is asked for */ \
 	X(GET,         get,         5) /* (md, MARGAY_TARGET, MARGAY_WHERE, match_bits, remote_offset) */ \
-	X(PUT_REGION,  put_region,  6) /* (const struct margay_region *, MARGAY_TARGET, MARGAY_WHERE, \
-	                                  match_bits, remote_offset, hdr_data) */ \
+	X(PUT_REGION,  put_region,  6) /* (md, offset, length, const struct margay_put *, \
+	                                  MARGAY_TARGET, portal index) */ \
 	X(PUT_REGION_ACK, put_region_ack, 6) /* the same, and an ack is asked for */ \
 	X(GET_REGION,  get_region,  1) /* (const struct margay_operation *), and the next three */ \
 	X(GET_PUT,     get_put,     1) \
@@ -214,10 +214,13 @@ struct margay_post {
 	uint64_t test_eq;      /* PTL_EQ_NONE: no test */
 };
 
-/* A part of a descriptor. */
-struct margay_region {
-	uint64_t md;
-	uint64_t offset, length;
+/* The same of PtlPutRegion. */
+struct margay_put {
+	uint32_t ac_index;
+	uint32_t unused;
+	uint64_t match_bits;
+	uint64_t remote_offset;
+	uint64_t hdr_data;
 };
 
 /* Arguments of other calls that start operations, as far as each has them. */

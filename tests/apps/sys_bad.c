@@ -151,7 +151,7 @@ static void portals_structs(const char *name, unsigned long at, ptl_handle_any_t
 		{ "post", SYS_ME_MD_POST, at, me, 0, 0, 0 },
 		{ "post_me", SYS_ME_MD_POST, (long)&post, me, 0, 0, 0 },
 		{ "post_md", SYS_ME_MD_POST, (long)&post_md, me, 0, 0, 0 },
-		{ "put_region", SYS_PUT_REGION, at, 0, 0, 0, 0 },
+		{ "put_region", SYS_PUT_REGION, md, 0, 0, at, 0 },
 		{ "get_region", SYS_GET_REGION, at, 0, 0, 0, 0 },
 		{ "get_put", SYS_GET_PUT, at, 0, 0, 0, 0 },
 		{ "atomic", SYS_ATOMIC, at, 0, 0, 0, 0 },
@@ -185,9 +185,9 @@ static void portals_closed(void)
 
 	zero[9] = zero[10] = at;           /* where the post's handles would go */
 	for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++)
-		printf("%s: %ld\n", calls[i].name, call(calls[i].number, at,
+		printf("%s: %ld\n", calls[i].name, call(calls[i].number, at, at, at, at,
 		                                         calls[i].number == SYS_PUT_REGION ? self : at,
-		                                         at, at, at, at));
+		                                         at));
 }
 
 static void portals_calls(void)

@@ -126,6 +126,7 @@ static int arguments(long number, uint64_t *a)
 	static struct margay_post post;
 	static struct margay_ac_args ac;
 	static struct margay_operation op;
+	static struct margay_put put;
 	static ptl_md_t md;
 
 	fill(a, 6 * sizeof *a);
@@ -191,12 +192,16 @@ static int arguments(long number, uint64_t *a)
 		operation(&op);
 		a[0] = (uint64_t)&op;
 		return 1;
-	case SYS_PUT_REGION: case SYS_PUT_REGION_ACK:   /* it begins like a margay_region */
+	case SYS_PUT_REGION: case SYS_PUT_REGION_ACK:
 		operation(&op);
-		a[0] = (uint64_t)&op;
-		a[1] = MARGAY_TARGET(op.target_nid, op.target_pid);
-		a[2] = MARGAY_WHERE(op.pt_index, op.ac_index);
-		a[3] = op.match_bits;
+		put = (struct margay_put){ .ac_index = op.ac_index, .match_bits = op.match_bits,
+		                           .remote_offset = op.remote_offset };
+		a[0] = op.md;
+		a[1] = op.local_offset;
+		a[2] = op.length;
+		a[3] = next() % 8 ? (uint64_t)&put : address();
+		a[4] = MARGAY_TARGET(op.target_nid, op.target_pid);
+		a[5] = op.pt_index;
 		return 1;
 	case SYS_PUT: case SYS_PUT_ACK: case SYS_GET:
 		a[0] = handle(MD);

@@ -114,21 +114,16 @@ static int av_remove(struct fid_av *fid, fi_addr_t *fi_addr, size_t count, uint6
 	return 0;
 }
 
-static uint32_t look_up(const struct av *av, fi_addr_t address)
+uint32_t mfi_look_up(const struct av *av, fi_addr_t address)
 {
 	if (av->map)
 		return address < av->domain->ranks ? (uint32_t)address : UINT32_MAX;
 	return address < av->count ? av->ranks[address] : UINT32_MAX;
 }
 
-uint32_t mfi_rank(const struct endpoint *ep, fi_addr_t address)
-{
-	return look_up(ep->av, address);
-}
-
 static int av_lookup(struct fid_av *fid, fi_addr_t fi_addr, void *addr, size_t *addrlen)
 {
-	uint32_t rank = look_up((struct av *)fid, fi_addr);
+	uint32_t rank = mfi_look_up((struct av *)fid, fi_addr);
 	char text[32];
 	size_t bytes;
 

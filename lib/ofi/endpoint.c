@@ -116,8 +116,10 @@ static int enable(struct endpoint *ep)
 		error = mfi_credit_open(ep);
 	if (error)
 		return error;
-	/* the general way for what it counts, and for addresses that are no ranks */
-	if (ep->av->map && !ep->send_counter)
+	ep->ranks = ep->av->map ? ep->domain->ranks : 0;
+	if (!ep->rx_selective)
+		ep->rx_flags |= FI_COMPLETION;
+	if (!ep->send_counter)          /* the general way counts */
 		ep->at_once = 1 + (ep->inline_bytes < EAGER_BYTES ? ep->inline_bytes : EAGER_BYTES);
 	ep->enabled = 1;
 	/* A message to a rank that is not ready would be discarded. */
@@ -327,8 +329,8 @@ int mfi_endpoint(struct fid_domain *fid, struct fi_info *info, struct fid_ep **e
 	made->directed = !!(info->caps & FI_DIRECTED_RECV);
 	made->multi_recv = 64;
 	made->tx_flags = info->tx_attr ? info->tx_attr->op_flags : 0;
-	made->rx_flags = info->rx_attr ? info->rx_attr->op_flags : 0;
-	made->open.newer = made->open.older = &made->open;
+	made->rx_flags = info->rx_attr ?
+			 info->rx_attr->op_flags & (FI_MULTI_RECV | FI_COMPLETION) : 0;
 	made->waiting_end = &made->waiting;
 	made->early.newer = made->early.older = &made->early;
 	domain->endpoint = made;

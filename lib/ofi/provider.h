@@ -10,8 +10,9 @@
  *   queue.c      completion queues;  counter.c  counters;  event.c  event queues
  *   progress.c   events of Portals become completions
  *   credit.c     how much a peer may send before it is asked
- *   send.c       messages out;  receive.c  posted receives;  early.c  messages that
- *                came before their receive
+ *   send.c       messages out
+ *   post.c       receives, until they are posted;  receive.c  what comes into them;
+ *                early.c  messages that came before their receive
  *   rma.c        reads and writes;  atomic.c  atomic operations
  *   absent.c     calls that are not offered
  */
@@ -145,13 +146,13 @@ enum landing { LANDS_POSTED, LANDS_MANY, LANDS_OVERFLOW, LANDS_NOWHERE };
 
 /* A receive from its call to its completion. */
 struct rx {
-	enum landing landing;           /* LANDS_POSTED; LANDS_MANY with FI_MULTI_RECV */
+	enum landing landing;           /* LANDS_POSTED; LANDS_MANY with FI_MULTI_RECV;
+	                                   LANDS_NOWHERE: it is free */
 	unsigned int children;          /* LANDS_MANY: messages still being fetched into it */
 	int released;                   /* the kernel puts no more into it */
 	int cancelled;                  /* it ends with FI_ECANCELED */
 	struct rx *parent;              /* the LANDS_MANY that this is a part of, or null */
 	struct rx *next;                /* free, or waiting for a match entry */
-	struct rx *newer, *older;       /* all that are open, for fi_cancel */
 	void *context;
 	struct buffer buffer;
 	size_t filled;                  /* LANDS_MANY: bytes in it before it was posted */
@@ -237,10 +238,12 @@ struct endpoint {
 	struct fid_ep fid;
 	struct domain *domain;
 	struct av *av;
+	uint32_t ranks;                 /* addresses below this are ranks; 0: ask `av` */
 	struct cq *tx_cq, *rx_cq;
 	struct counter *send_counter, *recv_counter, *read_counter, *write_counter;
 	int tx_selective, rx_selective; /* a completion only if FI_COMPLETION asks for it */
-	uint64_t tx_flags, rx_flags;    /* of calls that have none */
+	uint64_t tx_flags;              /* of calls that have none */
+	uint64_t rx_flags;              /* the same, with what else these say */
 	int directed;                   /* receives name their source */
 	size_t multi_recv;              /* bytes below which a FI_MULTI_RECV buffer is done */
 	int enabled;
@@ -250,7 +253,7 @@ struct endpoint {
 	ptl_handle_me_t behind;         /* takes long messages' headers: posted receives lie before it */
 	ptl_handle_me_t pull;
 	size_t inline_bytes;            /* of a put that are read when its call returns */
-	size_t at_once;                 /* a message of fewer bytes is sent by send_at_once */
+	size_t at_once;                 /* an injected message of fewer bytes is sent at once */
 
 	struct tx *tx;
 	uint16_t tx_free;
@@ -261,7 +264,6 @@ struct endpoint {
 	                                 * begun or an event has come */
 
 	struct rx *rx_free, *rx_batches;
-	struct rx open;                 /* ring of those that are open */
 	struct rx *waiting, **waiting_end;
 	unsigned int posted;            /* receives in the kernel that were not completed */
 
@@ -317,8 +319,12 @@ int mfi_domain(struct fid_fabric *fabric, struct fi_info *info, struct fid_domai
 	       void *context);
 /* Attaches the domain's regions to an interface that was initialised anew. */
 void mfi_regions_attach(struct domain *domain);
+uint32_t mfi_look_up(const struct av *av, fi_addr_t address);
 /* The rank of an address, or UINT32_MAX. */
-uint32_t mfi_rank(const struct endpoint *ep, fi_addr_t address);
+static inline uint32_t mfi_rank(const struct endpoint *ep, fi_addr_t address)
+{
+	return address < ep->ranks ? (uint32_t)address : mfi_look_up(ep->av, address);
+}
 /* "margay://RANK": how many bytes it has, the 0 included. */
 size_t mfi_address_text(uint32_t rank, char *text, size_t room);
 /* The rank that it names, or UINT32_MAX. */
@@ -398,24 +404,40 @@ extern struct fi_ops_tagged mfi_ops_tagged;
 /* Starts what waits for this peer, as far as there is credit. */
 void mfi_send_deferred(struct endpoint *ep, struct peer *peer);
 
-/* receive.c */
-ssize_t mfi_receive(struct endpoint *ep, const struct iovec *pieces, size_t count,
-		    fi_addr_t source, uint64_t bits, uint64_t ignore, void *context,
-		    uint64_t flags);
+/* post.c: fi_recv and its kin, fi_cancel */
+ssize_t mfi_msg_recv(struct fid_ep *fid, void *buf, size_t len, void *desc, fi_addr_t src,
+		     void *context);
+ssize_t mfi_msg_recvv(struct fid_ep *fid, const struct iovec *iov, void **desc, size_t count,
+		      fi_addr_t src, void *context);
+ssize_t mfi_msg_recvmsg(struct fid_ep *fid, const struct fi_msg *msg, uint64_t flags);
+ssize_t mfi_tagged_recv(struct fid_ep *fid, void *buf, size_t len, void *desc, fi_addr_t src,
+			uint64_t tag, uint64_t ignore, void *context);
+ssize_t mfi_tagged_recvv(struct fid_ep *fid, const struct iovec *iov, void **desc, size_t count,
+			 fi_addr_t src, uint64_t tag, uint64_t ignore, void *context);
+ssize_t mfi_tagged_recvmsg(struct fid_ep *fid, const struct fi_msg_tagged *msg, uint64_t flags);
 ssize_t mfi_cancel(struct fid *fid, void *context);
 void mfi_rx_close(struct endpoint *ep);
+/* A new receive, or null. */
 struct rx *mfi_rx_take(struct endpoint *ep);
 void mfi_rx_give(struct endpoint *ep, struct rx *rx);
+/* Posts what waits for a match entry. */
+void mfi_post_waiting(struct endpoint *ep);
+
+/* receive.c */
 /* A message has come into a posted receive. */
 void mfi_arrived(struct endpoint *ep, struct rx *rx, const ptl_event_t *event);
 /* All of a receive's bytes are there. */
 void mfi_received(struct endpoint *ep, struct rx *rx, size_t length, int error);
+/* It ends without a message. */
+void mfi_rx_fail(struct endpoint *ep, struct rx *rx, int error);
 /* A message has come into a FI_MULTI_RECV buffer, or the buffer is full. */
 void mfi_arrived_many(struct endpoint *ep, struct rx *rx, const ptl_event_t *event);
+/* A receive of one message into a part of a FI_MULTI_RECV buffer. */
+struct rx *mfi_rx_part(struct endpoint *ep, struct rx *parent, size_t offset, size_t bytes);
+/* A FI_MULTI_RECV buffer that takes no more is the caller's again once it is complete. */
+void mfi_rx_release(struct endpoint *ep, struct rx *rx);
 /* Fetches a long message, whose header is in `rx`, from its sender. */
 void mfi_fetch(struct endpoint *ep, struct rx *rx, uint32_t rank, uint64_t origin);
-/* Posts what waits for a match entry. */
-void mfi_post_waiting(struct endpoint *ep);
 int mfi_matches(const struct rx *rx, const struct early *early);
 /* Copies into its pieces: how many bytes fitted. */
 size_t mfi_scatter(const struct buffer *to, const char *from, size_t bytes);

@@ -1,0 +1,513 @@
+/*
+ * Receives, from the call to the posted one: a match entry in front of those for early
+ * messages, so that its message lands in the user's buffer while the application computes. A
+ * receive whose message is there already takes it (early.c). One that finds no free entry waits
+ * in the library, in order. Owns the pool of receives. Called by the application's one thread.
+ */
+#include "provider.h"
+#include <stdlib.h>
+#include <string.h>
+
+#define BATCH   64u         /* receives allocated at a time */
+
+/* ---- the pool ---- */
+
+static int more(struct endpoint *ep)
+{
+	struct rx *batch = calloc(BATCH, sizeof(*batch));
+
+	if (!batch)
+		return 1;
+	for (unsigned int i = 1; i < BATCH; i++) {
+		batch[i].landing = LANDS_NOWHERE;
+		batch[i].next = ep->rx_free;
+		ep->rx_free = &batch[i];
+	}
+	batch[0].next = ep->rx_batches;         /* holds the batch, for its end */
+	ep->rx_batches = batch;
+	return 0;
+}
+
+/* Part of every call that posts: that takes fewer instructions than calling it. */
+static inline __attribute__((always_inline)) struct rx *take(struct endpoint *ep)
+{
+	struct rx *rx;
+
+	if (!ep->rx_free && more(ep))
+		return 0;
+	rx = ep->rx_free;
+	ep->rx_free = rx->next;
+	rx->next = 0;
+	rx->parent = 0;
+	rx->children = 0;
+	rx->released = 0;
+	rx->cancelled = 0;
+	rx->filled = 0;
+	rx->landing = LANDS_POSTED;
+	rx->entry = PTL_INVALID_HANDLE;
+	rx->buffer.pieces = 0;
+	return rx;
+}
+
+struct rx *mfi_rx_take(struct endpoint *ep)
+{
+	return take(ep);
+}
+
+void mfi_rx_give(struct endpoint *ep, struct rx *rx)
+{
+	if (rx->buffer.pieces)
+		free(rx->buffer.pieces);
+	rx->landing = LANDS_NOWHERE;
+	rx->next = ep->rx_free;
+	ep->rx_free = rx;
+}
+
+void mfi_rx_close(struct endpoint *ep)
+{
+	while (ep->rx_batches) {
+		struct rx *batch = ep->rx_batches;
+
+		for (unsigned int i = 1; i < BATCH; i++)
+			if (batch[i].landing != LANDS_NOWHERE)
+				free(batch[i].buffer.pieces);
+		ep->rx_batches = batch->next;
+		free(batch);
+	}
+}
+
+/* An open receive with this context, or null. */
+static struct rx *find_open(const struct endpoint *ep, const void *context)
+{
+	for (struct rx *batch = ep->rx_batches; batch; batch = batch->next)
+		for (unsigned int i = 1; i < BATCH; i++)
+			if (batch[i].landing != LANDS_NOWHERE && batch[i].context == context &&
+			    !batch[i].parent)
+				return &batch[i];
+	return 0;
+}
+
+/* ---- posting ---- */
+
+/* Makes the match entry: PTL_OK, or PTL_MD_NO_UPDATE (there are early messages to be looked
+ * at first), or what else is wrong. */
+static inline int post_one(struct endpoint *ep, struct rx *rx)
+{
+	ptl_md_t md = {
+		.start = rx->buffer.base, .length = rx->buffer.bytes, .threshold = 1,
+		.options = PTL_MD_OP_PUT | PTL_MD_TRUNCATE | PTL_MD_EVENT_START_DISABLE |
+			   PTL_MD_EVENT_UNLINK_DISABLE,
+		.user_ptr = rx, .eq_handle = ep->queues[QUEUE_RX],
+	};
+	ptl_handle_md_t handle;
+
+	if (rx->landing == LANDS_MANY) {
+		md.start = rx->buffer.base + rx->filled;
+		md.length -= rx->filled;
+		md.threshold = PTL_MD_THRESH_INF;
+		md.max_size = ep->multi_recv < md.length ? ep->multi_recv : md.length;
+		md.options = PTL_MD_OP_PUT | PTL_MD_MAX_SIZE | PTL_MD_EVENT_START_DISABLE;
+		md.eq_handle = ep->queues[QUEUE_EARLY];
+	} else if (rx->buffer.count > 1) {
+		md.start = rx->buffer.pieces;
+		md.length = rx->buffer.count;
+		md.options |= PTL_MD_IOVEC;
+	} else if (rx->buffer.bytes == 0) {
+		md.options |= PTL_MD_MANAGE_REMOTE;     /* its event tells a long one's origin */
+	}
+	ep->stirred = 1;
+	return PtlMEMDPost(ep->domain->ni, ep->behind, rx->source, rx->bits,
+			   rx->ignore | BITS_LONG, PTL_UNLINK, PTL_INS_BEFORE, md, PTL_UNLINK,
+			   &rx->entry, &handle, ep->queues[QUEUE_EARLY]);
+}
+
+static size_t room_of(const struct rx *rx)
+{
+	return rx->buffer.bytes - rx->filled;
+}
+
+/* An early message goes into a FI_MULTI_RECV buffer that is not posted yet. */
+static void deliver_many(struct endpoint *ep, struct early *early, struct rx *rx)
+{
+	size_t at = rx->filled, bytes = early->length < room_of(rx) ? early->length : room_of(rx);
+
+	rx->filled += bytes;
+	mfi_early_deliver(ep, early, mfi_rx_part(ep, rx, at, bytes));
+}
+
+/* Whether a FI_MULTI_RECV buffer takes no more. One that the next message, which must not be
+ * overtaken, does not fit into takes none either; an empty one takes its beginning. */
+static int is_used_up(const struct endpoint *ep, const struct rx *rx, const struct early *early)
+{
+	return rx->landing == LANDS_MANY && rx->filled > 0 &&
+	       (room_of(rx) < ep->multi_recv || (early && early->length > room_of(rx)));
+}
+
+/* Whether there is an early message of its source. */
+static inline int may_be_early(const struct endpoint *ep, const struct rx *rx)
+{
+	return rx->source.nid == PTL_NID_ANY ? ep->early_count != 0 :
+	       ep->peers[rank_of(rx->source)].first != 0;
+}
+
+/* Gives it the early messages that it matches, one or as many as fit. 1: it takes no more. */
+__attribute__((noinline))
+static int is_served(struct endpoint *ep, struct rx *rx)
+{
+	for (;;) {
+		struct early *early = may_be_early(ep, rx) ? mfi_early_find(ep, rx) : 0;
+
+		if (is_used_up(ep, rx, early)) {
+			rx->released = 1;
+			mfi_rx_release(ep, rx);
+			return 1;
+		}
+		if (!early)
+			return 0;
+		if (rx->landing == LANDS_POSTED) {
+			mfi_early_deliver(ep, early, rx);
+			return 1;
+		}
+		deliver_many(ep, early, rx);
+	}
+}
+
+/* What else post() finds. */
+enum { NO_ENTRY = 1, LOOK_FIRST };
+
+/* Gives it the early message that it matches, or posts it. 0; NO_ENTRY is free; LOOK_FIRST at
+ * early messages whose events were not taken; or an error. Part of its callers, as take(). */
+static inline __attribute__((always_inline)) int post(struct endpoint *ep, struct rx *rx)
+{
+	int error;
+
+	if ((may_be_early(ep, rx) || rx->landing == LANDS_MANY) && is_served(ep, rx))
+		return 0;
+	if (ep->posted == RX_SLOTS)
+		return NO_ENTRY;
+	error = post_one(ep, rx);
+	if (error == PTL_OK) {
+		ep->posted += rx->landing == LANDS_POSTED;
+		return 0;
+	}
+	if (error == PTL_NO_SPACE || error == PTL_ME_LIST_TOO_LONG)
+		return NO_ENTRY;
+	return error == PTL_MD_NO_UPDATE ? LOOK_FIRST : mfi_error(error);
+}
+
+/* The same once more, of one that could not be posted at once. */
+__attribute__((noinline))
+static int post_again(struct endpoint *ep, struct rx *rx)
+{
+	return post(ep, rx);
+}
+
+void mfi_post_waiting(struct endpoint *ep)
+{
+	while (ep->waiting) {
+		struct rx *rx = ep->waiting, *next = rx->next;
+		int error = post_again(ep, rx);
+
+		if (error == NO_ENTRY)
+			return;
+		if (error == LOOK_FIRST) {      /* it may be an early one's by then */
+			mfi_take_early(ep);
+			continue;
+		}
+		if (error)
+			mfi_rx_fail(ep, rx, -error);
+		ep->waiting = next;
+		if (!next)
+			ep->waiting_end = &ep->waiting;
+	}
+}
+
+/* What post() has found of a new receive, if not 0: it is posted after all, waits, or fails. */
+__attribute__((noinline))
+static ssize_t settle(struct endpoint *ep, struct rx *rx, int error)
+{
+	while (error == LOOK_FIRST) {
+		mfi_take_early(ep);
+		error = post_again(ep, rx);
+	}
+	if (error < 0) {
+		mfi_rx_give(ep, rx);
+		return error;
+	}
+	if (error) {
+		*ep->waiting_end = rx;
+		ep->waiting_end = &rx->next;
+	}
+	return 0;
+}
+
+/* ---- receives of any kind ---- */
+
+/* Where its message goes: its pieces, which have so many bytes in all. 0 or -FI_EAGAIN. */
+__attribute__((noinline))
+static int keep_pieces(struct rx *rx, const struct iovec *pieces, size_t count)
+{
+	/* Without room it has one piece: then its event tells a long message's origin. */
+	if (rx->buffer.bytes == 0) {
+		rx->buffer.count = 1;
+		return 0;
+	}
+	rx->buffer.pieces = malloc(count * sizeof(*pieces));
+	if (!rx->buffer.pieces)
+		return -FI_EAGAIN;
+	memcpy(rx->buffer.pieces, pieces, count * sizeof(*pieces));
+	return 0;
+}
+
+static inline int fill(struct rx *rx, const struct iovec *pieces, size_t count)
+{
+	rx->buffer.base = count ? pieces->iov_base : 0;
+	rx->buffer.count = count;
+	rx->buffer.bytes = 0;
+	for (size_t i = 0; i < count; i++)
+		rx->buffer.bytes += pieces[i].iov_len;
+	return count > 1 ? keep_pieces(rx, pieces, count) : 0;
+}
+
+/* Which messages it takes. 0, or -FI_EADDRNOTAVAIL. */
+static inline int choose(struct endpoint *ep, struct rx *rx, fi_addr_t source, uint64_t bits,
+			 uint64_t ignore)
+{
+	rx->source = (ptl_process_id_t){ PTL_NID_ANY, PTL_PID_ANY };
+	if (source != FI_ADDR_UNSPEC && ep->directed) {
+		uint32_t rank = mfi_rank(ep, source);
+
+		if (rank == UINT32_MAX)
+			return -FI_EADDRNOTAVAIL;
+		rx->source = ep->peers[rank].process;
+	}
+	rx->bits = bits;
+	rx->ignore = ignore;
+	return 0;
+}
+
+/* A new receive in *made: 0 or -FI_*. */
+static inline __attribute__((always_inline)) int
+begin(struct endpoint *ep, const struct iovec *pieces, size_t count, fi_addr_t source,
+      uint64_t bits, uint64_t ignore, void *context, uint64_t flags, struct rx **made)
+{
+	struct rx *rx;
+	int error;
+
+	if (!ep->enabled)
+		return -FI_EOPBADSTATE;
+	if (count > IOV_PIECES || ((flags & FI_MULTI_RECV) && count != 1))
+		return -FI_EINVAL;
+	rx = *made = take(ep);
+	if (!rx)
+		return -FI_EAGAIN;
+	rx->context = context;
+	rx->flags = flags;
+	if (flags & FI_MULTI_RECV)
+		rx->landing = LANDS_MANY;
+	error = choose(ep, rx, source, bits, ignore);
+	if (!error)
+		error = fill(rx, pieces, count);
+	if (error)
+		mfi_rx_give(ep, rx);
+	return error;
+}
+
+/* A receive without FI_PEEK, FI_CLAIM or FI_DISCARD. */
+static inline __attribute__((always_inline)) ssize_t
+receive(struct endpoint *ep, const struct iovec *pieces, size_t count, fi_addr_t source,
+	uint64_t bits, uint64_t ignore, void *context, uint64_t flags)
+{
+	struct rx *rx;
+	int error = begin(ep, pieces, count, source, bits, ignore, context, flags, &rx);
+
+	if (error)
+		return error;
+	error = ep->waiting ? NO_ENTRY : post(ep, rx);
+	return error ? settle(ep, rx, error) : 0;
+}
+
+/* Says whether a message has come that a receive would take, and claims it if asked. */
+static ssize_t peek(struct endpoint *ep, fi_addr_t source, uint64_t bits, uint64_t ignore,
+		    void *context, uint64_t flags)
+{
+	struct early *early;
+	struct rx rx;
+	int error;
+
+	if (!ep->enabled)
+		return -FI_EOPBADSTATE;
+	error = choose(ep, &rx, source, bits, ignore);
+	if (error)
+		return error;
+	mfi_progress(ep);
+	early = may_be_early(ep, &rx) ? mfi_early_find(ep, &rx) : 0;
+	if (!early)
+		return -FI_ENOMSG;
+	if (flags & FI_CLAIM) {
+		early->claimed = 1;
+		early->claimer = context;
+	}
+	*mfi_cq_slot(ep->rx_cq) = (struct fi_cq_tagged_entry){
+		.op_context = context, .flags = FI_RECV | FI_TAGGED | FI_REMOTE_CQ_DATA,
+		.len = early->length, .data = HEADER_DATA(early->header),
+		.tag = early->bits & BITS_TAG,
+	};
+	return 0;
+}
+
+/* Takes the early message that a peek with this context has claimed. */
+static ssize_t claim(struct endpoint *ep, struct rx *rx)
+{
+	struct early *early = ep->early.newer;
+
+	while (early != &ep->early && !(early->claimed && early->claimer == rx->context))
+		early = early->newer;
+	if (early == &ep->early) {
+		mfi_rx_give(ep, rx);
+		return -FI_EINVAL;
+	}
+	mfi_early_deliver(ep, early, rx);
+	return 0;
+}
+
+/* A receive with flags of its own. */
+static ssize_t receive_with(struct endpoint *ep, const struct iovec *pieces, size_t count,
+			    fi_addr_t source, uint64_t bits, uint64_t ignore, void *context,
+			    uint64_t flags)
+{
+	struct rx *rx;
+	int error;
+
+	if (flags & FI_DISCARD)
+		return -FI_EBADFLAGS;
+	if (flags & FI_PEEK)
+		return peek(ep, source, bits, ignore, context, flags);
+	if (!ep->rx_selective)
+		flags |= FI_COMPLETION;
+	if (!(flags & FI_CLAIM))
+		return receive(ep, pieces, count, source, bits, ignore, context, flags);
+	error = begin(ep, pieces, count, source, bits, ignore, context, flags, &rx);
+	return error ? error : claim(ep, rx);
+}
+
+/* ---- the calls ---- */
+
+ssize_t mfi_msg_recvmsg(struct fid_ep *fid, const struct fi_msg *msg, uint64_t flags)
+{
+	return receive_with(endpoint_of(fid), msg->msg_iov, msg->iov_count, msg->addr,
+			    BITS_UNTAGGED, BITS_TAG, msg->context, flags);
+}
+
+ssize_t mfi_msg_recvv(struct fid_ep *fid, const struct iovec *iov, void **desc, size_t count,
+		      fi_addr_t src, void *context)
+{
+	struct endpoint *ep = endpoint_of(fid);
+
+	(void)desc;
+	return receive(ep, iov, count, src, BITS_UNTAGGED, BITS_TAG, context, ep->rx_flags);
+}
+
+ssize_t mfi_msg_recv(struct fid_ep *fid, void *buf, size_t len, void *desc, fi_addr_t src,
+		     void *context)
+{
+	const struct iovec iov = { buf, len };
+
+	(void)desc;
+	return mfi_msg_recvv(fid, &iov, 0, 1, src, context);
+}
+
+ssize_t mfi_tagged_recvmsg(struct fid_ep *fid, const struct fi_msg_tagged *msg, uint64_t flags)
+{
+	if (msg->tag & ~(BITS_TAG | msg->ignore))
+		return -FI_EINVAL;
+	if (flags & FI_MULTI_RECV)      /* acks of tagged messages give their credit back */
+		return -FI_EBADFLAGS;
+	return receive_with(endpoint_of(fid), msg->msg_iov, msg->iov_count, msg->addr,
+			    msg->tag & BITS_TAG, msg->ignore & BITS_TAG, msg->context, flags);
+}
+
+static inline __attribute__((always_inline)) ssize_t
+tagged(struct endpoint *ep, const struct iovec *iov, size_t count, fi_addr_t src, uint64_t tag,
+       uint64_t ignore, void *context)
+{
+	if (tag & ~(BITS_TAG | ignore))
+		return -FI_EINVAL;
+	return receive(ep, iov, count, src, tag & BITS_TAG, ignore & BITS_TAG, context,
+		       ep->rx_flags & ~(uint64_t)FI_MULTI_RECV);
+}
+
+ssize_t mfi_tagged_recvv(struct fid_ep *fid, const struct iovec *iov, void **desc, size_t count,
+			 fi_addr_t src, uint64_t tag, uint64_t ignore, void *context)
+{
+	(void)desc;
+	return tagged(endpoint_of(fid), iov, count, src, tag, ignore, context);
+}
+
+ssize_t mfi_tagged_recv(struct fid_ep *fid, void *buf, size_t len, void *desc, fi_addr_t src,
+			uint64_t tag, uint64_t ignore, void *context)
+{
+	const struct iovec iov = { buf, len };
+
+	(void)desc;
+	return tagged(endpoint_of(fid), &iov, 1, src, tag, ignore, context);
+}
+
+/* ---- taking them back ---- */
+
+static void stop_waiting(struct endpoint *ep, struct rx *rx)
+{
+	struct rx **at = &ep->waiting;
+
+	while (*at && *at != rx)
+		at = &(*at)->next;
+	if (!*at)
+		return;
+	*at = rx->next;
+	if (ep->waiting_end == &rx->next)
+		ep->waiting_end = at;
+}
+
+/* Takes the entry of a FI_MULTI_RECV buffer away, and what has come into it. 0, or 1: the
+ * kernel has filled it. */
+static int withdraw(struct endpoint *ep, struct rx *rx)
+{
+	int error;
+
+	while ((error = PtlMEUnlink(rx->entry)) == PTL_ME_IN_USE)
+		mfi_make_room(ep);              /* until the message has landed */
+	if (error != PTL_OK)
+		return 1;
+	rx->entry = PTL_INVALID_HANDLE;
+	mfi_take_early(ep);
+	return 0;
+}
+
+/* A receive whose message has come, or is coming, is not cancelled. A FI_MULTI_RECV buffer
+ * ends when the messages that have come into it are complete. */
+ssize_t mfi_cancel(struct fid *fid, void *context)
+{
+	struct endpoint *ep = (struct endpoint *)fid;
+	struct rx *rx = find_open(ep, context);
+	const struct rx *waiting = ep->waiting;
+
+	if (!rx)
+		return -FI_ENOENT;
+	if (rx->entry == PTL_INVALID_HANDLE) {
+		while (waiting && waiting != rx)
+			waiting = waiting->next;
+		if (!waiting)
+			return 0;
+		stop_waiting(ep, rx);
+	} else if (rx->landing == LANDS_MANY) {
+		if (withdraw(ep, rx))
+			return 0;
+	} else {
+		if (PtlMEUnlink(rx->entry) != PTL_OK)
+			return 0;
+		ep->posted--;
+	}
+	rx->cancelled = rx->released = 1;
+	mfi_rx_release(ep, rx);
+	return 0;
+}

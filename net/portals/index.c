@@ -29,14 +29,15 @@ static uint32_t mask_of(struct process_view *view, struct portal *portal, const 
 {
 	struct mask *masks = &view->masks[me->pt_index * PORTAL_MASKS];
 	uint64_t bits = ~me->ignore_bits, source = source_mask(me);
-	uint32_t found = MASK_REST;
+	uint32_t found;
 
-	for (uint32_t i = MASK_REST; i-- > 0; ) {
-		if (!(portal->indexed >> i & 1))
-			found = i;
-		else if (masks[i].bits == bits && masks[i].source == source)
-			return i;
+	/* From the last: most entries that come and go are of those that came late. */
+	for (uint32_t used = portal->indexed & ~(1u << MASK_REST); used; used &= ~(1u << found)) {
+		found = (uint32_t)__builtin_clz(used) ^ 31;
+		if (masks[found].bits == bits && masks[found].source == source)
+			return found;
 	}
+	found = (uint32_t)__builtin_ctz(~(uint32_t)portal->indexed | 1u << MASK_REST);
 	if (portal->indexed >> found & 1) /* that of the rest */
 		return found;
 	if (found == MASK_REST)
@@ -59,6 +60,7 @@ static void classify(struct process_view *view, struct portal *portal, struct me
 }
 
 /* Number all entries of a list anew. 0 or PORTALS_FAIL. */
+__attribute__((noinline))
 static int renumber(struct process_view *view, const struct portal *portal)
 {
 	uint64_t step = ORDER_RANGE / (portal->count + 1u), order = ORDER_FIRST;
@@ -106,7 +108,7 @@ static int chained_with(const struct process_view *view, uint32_t index, const s
 
 /*
  * The entry of the chain after which a new one goes: *at, 0 for none. What is
- * usual takes one step: a neighbour in the list, the end, the beginning. Else
+ * usual takes one step: no other entry, a neighbour in the list, the end, the beginning. Else
  * the search goes back from the end. 0 or PORTALS_FAIL.
  */
 static int place_in(const struct process_view *view, const struct chain *chain,
@@ -115,6 +117,9 @@ static int place_in(const struct process_view *view, const struct chain *chain,
 	uint32_t steps = view->limits.mes;
 	const struct me *other;
 
+	*at = 0;
+	if (!chain->first)
+		return PORTALS_OK;
 	if (chained_with(view, me->prev, me)) {
 		*at = me->prev + 1u;
 		return PORTALS_OK;
@@ -123,8 +128,7 @@ static int place_in(const struct process_view *view, const struct chain *chain,
 		*at = view->mes[me->next].earlier;
 		return *at <= view->limits.mes ? PORTALS_OK : PORTALS_FAIL;
 	}
-	*at = 0;
-	if (chain->first && chain->first <= view->limits.mes) {
+	if (chain->first <= view->limits.mes) {
 		other = &view->mes[chain->first - 1];
 		if (other->mask == me->mask && other->order > me->order)
 			return PORTALS_OK;
@@ -168,6 +172,7 @@ static int chain_add(struct process_view *view, struct portal *portal, struct me
 }
 
 /* A list has grown long: all its entries get into the index. */
+__attribute__((noinline))
 static int build(struct process_view *view, struct portal *portal)
 {
 	uint32_t steps = view->limits.mes;

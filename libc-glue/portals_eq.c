@@ -198,15 +198,20 @@ static void poll_cards(const ptl_handle_eq_t *eqs, unsigned int size)
 	call3(SYS_EQ_WAIT, (unsigned long)eqs, size, 0);
 }
 
+/* Nothing was there, and the kernel wants a call. */
+__attribute__((noinline))
+static int get_after_call(struct eq_reader *queue, ptl_event_t *event)
+{
+	poll_cards(&queue->handle, 1);
+	return eq_read(queue, event);
+}
+
 /* Of a queue that may be filled only in calls. */
-static int get_called_for(struct eq_reader *queue, ptl_event_t *event)
+static inline int get_called_for(struct eq_reader *queue, ptl_event_t *event)
 {
 	int result = eq_read(queue, event);
 
-	if (result != PTL_EQ_EMPTY || !is_called_for())
-		return result;
-	poll_cards(&queue->handle, 1);
-	return eq_read(queue, event);
+	return result == PTL_EQ_EMPTY && is_called_for() ? get_after_call(queue, event) : result;
 }
 
 /* What an upcall must not see between two stores is stored between these. */
@@ -235,17 +240,28 @@ static int get_filling(struct eq_reader *queue, ptl_event_t *event)
 	return result;
 }
 
-/* It has a handler, or is filled only in calls, or there is none. */
-__attribute__((noinline)) /* so that PtlEQGet keeps to few registers */
-static int get_other(ptl_handle_eq_t eq, ptl_event_t *event)
+/* It has a handler, or there is none. */
+__attribute__((noinline))
+static int get_handled(ptl_handle_eq_t eq, ptl_event_t *event)
 {
 	struct eq_reader *queue = queue_of(eq);
 	int result;
 
 	if (queue->handle == eq)
-		return queue->filling ? get_filling(queue, event) : get_called_for(queue, event);
+		return get_filling(queue, event);
 	result = upcall_eq_get(eq, event);
 	return result == PTL_EQ_INVALID ? no_such_queue() : result;
+}
+
+/* The same, or it is filled only in calls. */
+__attribute__((noinline)) /* so that PtlEQGet keeps to few registers */
+static int get_other(ptl_handle_eq_t eq, ptl_event_t *event)
+{
+	struct eq_reader *queue = queue_of(eq);
+
+	if (queue->handle != eq || queue->filling)
+		return get_handled(eq, event);
+	return get_called_for(queue, event);
 }
 
 int PtlEQGet(ptl_handle_eq_t eq, ptl_event_t *event)

@@ -231,7 +231,7 @@ static void tx_event(struct endpoint *ep, const ptl_event_t *event)
 	}
 }
 
-static void dispatch(struct endpoint *ep, unsigned int queue, const ptl_event_t *event)
+static inline void dispatch(struct endpoint *ep, unsigned int queue, const ptl_event_t *event)
 {
 	ep->stirred = 1;
 	switch (queue) {
@@ -249,22 +249,30 @@ static void dispatch(struct endpoint *ep, unsigned int queue, const ptl_event_t 
 	}
 }
 
-/* Room for one more completion, where fi_cq_read has asked for some. */
+/* No room for one more completion, where fi_cq_read has asked for some. */
 static int is_full(const struct endpoint *ep)
 {
-	const struct cq *cq = ep->rx_cq ? ep->rx_cq : ep->tx_cq;
+	return ep->rx_cq->out && ep->rx_cq->out_left == 0;
+}
 
-	return cq->out && cq->out_left == 0;
+/* Takes a queue's events until there is none: 0; or fi_cq_read has what it asked for: 1. */
+static inline __attribute__((always_inline)) int take(struct endpoint *ep, unsigned int queue,
+						      ptl_event_t *event)
+{
+	while (PtlEQGet(ep->queues[queue], event) != PTL_EQ_EMPTY) {
+		dispatch(ep, queue, event);
+		if (is_full(ep))
+			return 1;
+	}
+	return 0;
 }
 
 void mfi_progress(struct endpoint *ep)
 {
-	static const unsigned int order[] = { QUEUE_RX, QUEUE_EARLY, QUEUE_TX };
 	ptl_event_t event;
 
-	for (unsigned int i = 0; i < sizeof(order) / sizeof(order[0]); i++)
-		while (!is_full(ep) && PtlEQGet(ep->queues[order[i]], &event) != PTL_EQ_EMPTY)
-			dispatch(ep, order[i], &event);
+	if (!take(ep, QUEUE_RX, &event) && !take(ep, QUEUE_EARLY, &event))
+		take(ep, QUEUE_TX, &event);
 	if (ep->waiting)
 		mfi_post_waiting(ep);
 	if (ep->deferred)

@@ -135,7 +135,7 @@ static ssize_t look(struct cq *cq, void *buf, size_t count)
 	taken = cq->format == FI_CQ_FORMAT_TAGGED ? (ssize_t)(count - cq->out_left) : 0;
 	cq->out = 0;
 	cq->out_left = 0;
-	return taken ? taken : take_from_ring(cq, buf, count);
+	return taken || !cq->ring_used ? taken : take_from_ring(cq, buf, count);
 }
 
 static ssize_t cq_read(struct fid_cq *fid, void *buf, size_t count)

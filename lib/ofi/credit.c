@@ -142,6 +142,7 @@ uint64_t mfi_credit_header(struct endpoint *ep, uint32_t rank, uint64_t data, ui
 /* ---- as the receiver ---- */
 
 /* Twice the window, if there is as much, and memory for it. */
+__attribute__((noinline))
 static void grow(struct endpoint *ep, struct peer *peer)
 {
 	uint32_t more = peer->window < ep->units_free / 2 ? peer->window : ep->units_free / 2;
@@ -164,6 +165,18 @@ static void shrink(struct endpoint *ep, struct peer *peer)
 	peer->window = half;
 }
 
+/* Writes the peer's new limit into its `limits`. */
+__attribute__((noinline))
+static void tell(struct endpoint *ep, struct peer *peer)
+{
+	peer->told = peer->granted;
+	/* Four bytes are read before the call returns; a peer that is dead needs no credit. */
+	while (PtlPutRegion(ep->plain, (uintptr_t)&peer->told, sizeof(peer->told), PTL_NO_ACK_REQ,
+			    peer->process, PORTAL_CREDIT, 0, 0,
+			    (uint64_t)margay_rank() * sizeof(*ep->limits), 0) == PTL_NO_SPACE)
+		mfi_make_room(ep);
+}
+
 void mfi_credit_taken(struct endpoint *ep, uint32_t rank, uint32_t units, uint64_t header,
 		      int returned)
 {
@@ -179,12 +192,6 @@ void mfi_credit_taken(struct endpoint *ep, uint32_t rank, uint32_t units, uint64
 		shrink(ep, peer);
 	if (ahead(peer->taken + peer->window, peer->granted) > 0)
 		peer->granted = peer->taken + peer->window;
-	if (ahead(peer->granted, peer->told) < (int32_t)(peer->window / 2))
-		return;
-	peer->told = peer->granted;
-	/* Four bytes are read before the call returns; a peer that is dead needs no credit. */
-	while (PtlPutRegion(ep->plain, (uintptr_t)&peer->told, sizeof(peer->told), PTL_NO_ACK_REQ,
-			    peer->process, PORTAL_CREDIT, 0, 0,
-			    (uint64_t)margay_rank() * sizeof(*ep->limits), 0) == PTL_NO_SPACE)
-		mfi_make_room(ep);
+	if (ahead(peer->granted, peer->told) >= (int32_t)(peer->window / 2))
+		tell(ep, peer);
 }

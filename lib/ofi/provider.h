@@ -349,8 +349,15 @@ int mfi_event_queue_open(struct fid_fabric *fabric, struct fi_eq_attr *attr, str
 /* queue.c, counter.c */
 int mfi_cq_open(struct fid_domain *domain, struct fi_cq_attr *attr, struct fid_cq **cq,
 		void *context);
-/* Where the next completion goes. */
-struct fi_cq_tagged_entry *mfi_cq_slot(struct cq *cq);
+/* Where the next completion goes: into the ring, or wherever there is room. */
+struct fi_cq_tagged_entry *mfi_cq_ring_slot(struct cq *cq);
+static inline struct fi_cq_tagged_entry *mfi_cq_slot(struct cq *cq)
+{
+	if (!cq->out_left)
+		return mfi_cq_ring_slot(cq);
+	cq->out_left--;
+	return cq->out++;
+}
 void mfi_cq_fail(struct cq *cq, const struct fi_cq_err_entry *entry);
 int mfi_counter_open(struct fid_domain *domain, struct fi_cntr_attr *attr,
 		     struct fid_cntr **counter, void *context);

@@ -53,12 +53,8 @@ static int ring_grow(struct cq *cq)
 
 /* A completion that finds no memory is lost, and with it the program's request: it ends
  * here, with a line that says why. */
-struct fi_cq_tagged_entry *mfi_cq_slot(struct cq *cq)
+struct fi_cq_tagged_entry *mfi_cq_ring_slot(struct cq *cq)
 {
-	if (cq->out_left) {
-		cq->out_left--;
-		return cq->out++;
-	}
 	if (cq->ring_used == cq->ring_size && ring_grow(cq))
 		mfi_no_memory("completions that were not read", cq->ring_used);
 	return &cq->ring[(cq->ring_first + cq->ring_used++) & (cq->ring_size - 1)];

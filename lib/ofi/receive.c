@@ -55,36 +55,47 @@ void mfi_rx_release(struct endpoint *ep, struct rx *rx)
 	mfi_rx_give(ep, rx);
 }
 
+/* What the completion of a receive says beside its length. */
+static uint64_t flags_of(const struct rx *rx)
+{
+	return FI_RECV | FI_REMOTE_CQ_DATA |
+	       (rx->arrived_bits & BITS_UNTAGGED ? FI_MSG : FI_TAGGED);
+}
+
+__attribute__((noinline, cold))
+static void complain(struct endpoint *ep, const struct rx *rx, size_t length, int error)
+{
+	const struct fi_cq_err_entry entry = {
+		.op_context = rx->context, .flags = flags_of(rx), .len = length,
+		.buf = rx->buffer.base, .data = HEADER_DATA(rx->header),
+		.tag = rx->arrived_bits & BITS_TAG, .olen = rx->arrived - length,
+		.err = error, .prov_errno = PTL_FAIL,
+	};
+
+	if (ep->recv_counter)
+		ep->recv_counter->errors++;
+	mfi_cq_fail(ep->rx_cq, &entry);
+}
+
 void mfi_received(struct endpoint *ep, struct rx *rx, size_t length, int error)
 {
-	uint64_t flags = FI_RECV | FI_REMOTE_CQ_DATA |
-			 (rx->arrived_bits & BITS_UNTAGGED ? FI_MSG : FI_TAGGED);
 	struct rx *parent = rx->parent;
 
-	if (!error && length < rx->arrived)
-		error = FI_ETRUNC;
-	if (ep->recv_counter && error)
-		ep->recv_counter->errors++;
-	else if (ep->recv_counter)
-		ep->recv_counter->value++;
-	if (error) {
-		const struct fi_cq_err_entry entry = {
-			.op_context = rx->context, .flags = flags, .len = length,
-			.buf = rx->buffer.base, .data = HEADER_DATA(rx->header),
-			.tag = rx->arrived_bits & BITS_TAG, .olen = rx->arrived - length,
-			.err = error, .prov_errno = PTL_FAIL,
-		};
+	if (error || length < rx->arrived) {
+		complain(ep, rx, length, error ? error : FI_ETRUNC);
+	} else {
+		if (ep->recv_counter)
+			ep->recv_counter->value++;
+		if (rx->flags & FI_COMPLETION) {
+			struct fi_cq_tagged_entry *entry = mfi_cq_slot(ep->rx_cq);
 
-		mfi_cq_fail(ep->rx_cq, &entry);
-	} else if (rx->flags & FI_COMPLETION) {
-		struct fi_cq_tagged_entry *entry = mfi_cq_slot(ep->rx_cq);
-
-		entry->op_context = rx->context;
-		entry->flags = flags;
-		entry->len = length;
-		entry->buf = rx->buffer.base;
-		entry->data = HEADER_DATA(rx->header);
-		entry->tag = rx->arrived_bits & BITS_TAG;
+			entry->op_context = rx->context;
+			entry->flags = flags_of(rx);
+			entry->len = length;
+			entry->buf = rx->buffer.base;
+			entry->data = HEADER_DATA(rx->header);
+			entry->tag = rx->arrived_bits & BITS_TAG;
+		}
 	}
 	mfi_rx_give(ep, rx);
 	if (parent) {

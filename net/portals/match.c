@@ -97,10 +97,10 @@ static int find_indexed(const struct process_view *view, uint32_t masks_in_use,
 		return find_in_chain(view, first, message, source, &order, place);
 	/* From the last: what was there first is often behind, for what fits nothing else. */
 	while (masks_in_use) {
-		uint32_t number = 31 - (uint32_t)__builtin_clz(masks_in_use);
+		uint32_t last = (uint32_t)__builtin_clz(masks_in_use) ^ 31;
 
-		masks_in_use &= ~(1u << number);
-		result = find_in_chain(view, first + number, message, source, &order, place);
+		masks_in_use &= ~(1u << last);
+		result = find_in_chain(view, first + last, message, source, &order, place);
 		if (result == DELIVER_DAMAGED)
 			return result;
 		if (result == DELIVER_OK)

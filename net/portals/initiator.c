@@ -261,10 +261,12 @@ int initiator_brief(struct process_view *view, const struct initiator_args *args
 	struct block_side *started = &view->block->started;
 	struct md *md = md_lookup(view, args->md);
 	uint64_t offset = 0, length;
+	int32_t threshold;
 
 	if (!md || md->flags != MD_PLAIN || args->operation > MESSAGE_PUT ||
 	    args->target_pid == ANY_ID)
 		return 0;
+	threshold = md->user.threshold;
 	length = md->room;
 	if (args->length != LENGTH_WHOLE) {
 		offset = args->local_offset;
@@ -272,13 +274,13 @@ int initiator_brief(struct process_view *view, const struct initiator_args *args
 		if (!holds(md, offset, length))
 			return 0;
 	}
-	if (md->user.threshold == 0 || length > DELIVER_INLINE_BYTES)
+	if (threshold == 0 || length > DELIVER_INLINE_BYTES)
 		return 0;
 	if (grant_range(view, md, md->user.options, offset, length, 0, grant))
 		return 0;
 	request(view, args, MESSAGE_PUT, length, message);
-	if (md->user.threshold > 0)
-		md->user.threshold--;
+	if (threshold > 0)
+		md->user.threshold = threshold - 1;
 	started->operations++;
 	started->counters[STAT_MESSAGES_OUT]++;
 	started->counters[STAT_BYTES_OUT] += length;

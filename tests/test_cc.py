@@ -40,6 +40,14 @@ def test_objects_and_libraries(margay, sources):
     assert margay("run", "job.elf").ok().stdout == "27\n"
 
 
+def test_main_in_a_library(margay, sources):
+    """As in a library for tests or benchmarks, whose user writes the rest."""
+    margay("cc", "-c", "main.c").ok()
+    margay("rcs", "libmain.a", "main.o", program="/usr/bin/ar").ok()
+    margay("cc", "-DADD=3", "helper.c", "-L.", "-lmain", "-o", "job.elf").ok()
+    assert margay("run", "job.elf").ok().stdout == "23\n"
+
+
 @pytest.mark.parametrize("show", ["-show", "--show"])
 def test_show(margay, sources, show):
     run = margay("cc", show, "main.c", "-o", "job.elf").ok()

@@ -23,9 +23,10 @@ COMPILE_FLAGS = [
     "-fno-stack-protector", "-fcf-protection=none", "-U_FORTIFY_SOURCE", "-U__linux__",
     "-U__linux", "-U__gnu_linux__", "-Ulinux", "-D__margay__", "-nostdinc",
 ]
+# main is looked for in libraries too: crt0.o, which calls it, comes behind them.
 LINK_FLAGS = ["-nostdlib", "-static", "-no-pie", "-Wl,--build-id=none",
               "-Wl,-z,max-page-size=4096", "-Wl,--no-warn-rwx-segments", "-Wl,--gc-sections",
-              "-Wl,-u,_start", "-Wl,--compress-debug-sections=zlib"]
+              "-Wl,-u,_start,-u,main", "-Wl,--compress-debug-sections=zlib"]
 TABLES = "-Wl,--eh-frame-hdr"      # by which the unwinder finds a function's table
 # Debug data names static functions too; -Wl,--discard-none keeps their symbols. addr2line
 # takes those of C++ and Fortran from the symbols all the same.

@@ -132,6 +132,37 @@ def test_verdict_of_lapack(tmp_path, text, says):
     assert done.returncode == 1 and "not as on the host" in done.stdout
 
 
+def test_cache_is_the_users(tmp_path, monkeypatch):
+    """HOME is a folder of the build's: what was built once is not built again for it."""
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.setenv("HOME", "/home/user")
+    where = common.environment(programs.program("bzip2"), 1, tmp_path)
+    assert (where["XDG_CACHE_HOME"], where["HOME"]) == ("/home/user/.cache", str(tmp_path))
+    monkeypatch.setenv("XDG_CACHE_HOME", "/elsewhere")
+    where = common.environment(programs.program("bzip2"), 1, tmp_path)
+    assert where["XDG_CACHE_HOME"] == "/elsewhere"
+
+
+def test_libraries_of_other_programs(tmp_path, monkeypatch):
+    """They are built once; what an interrupted build has left is not taken for one."""
+    log = []
+    monkeypatch.setattr(common, "unpack", lambda source, where: log.append(source.folder))
+    program = programs.program("bzip2")
+    steps = common.Steps(program, 1, tmp_path)
+    folder = tmp_path / "part-1"
+    folder.mkdir()
+    library = common.Library(common.Source("part", "part.tar", "-", "part-1"),
+                             ["touch one.a", "test -e bad && exit 3 || touch two.a"],
+                             ("one.a", "two.a"))
+    (folder / "bad").touch()
+    with pytest.raises(RuntimeError, match="^bzip2: status 3 of: test -e bad"):
+        common.make_library(library, steps, tmp_path)
+    (folder / "bad").unlink()
+    common.make_library(library, steps, tmp_path)
+    common.make_library(library, steps, tmp_path)
+    assert log == ["part-1"] * 2 and (folder / "two.a").exists()
+
+
 def test_source_that_debian_does_not_have(tmp_path):
     """The wrong bytes are not taken from the cache, and the message says what to do."""
     cache = tmp_path / "margay"

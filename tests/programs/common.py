@@ -3,7 +3,7 @@
 A Program says where its source is, how it is built, and what its tests are. run_program() does
 that in a folder of its own and counts. Every step is a command of a shell in the program's folder,
 with CC="margay cc --runnable" (docs/programs.md), so that ./NAME runs on a node; CXX and FC are the
-same for C++ and Fortran.
+same for C++ and Fortran, MPICC and MPIFC with MPI. ranks() runs ./NAME on several nodes.
 """
 from __future__ import annotations
 
@@ -48,6 +48,14 @@ class Source:
 
 
 @dataclass
+class Library:
+    """What others are linked with: built once in its source's folder, beside theirs, and kept."""
+    source: Source
+    build: list[str]
+    files: tuple[str, ...]    # all are there if it is built
+
+
+@dataclass
 class Program:
     name: str
     source: Source
@@ -58,6 +66,7 @@ class Program:
     left_out: list[tuple[str, str]] = field(default_factory=list)   # what is not run, why
     files: str = ""           # a folder of ours, whose files lie beside the program's as margay/
     others: list[Source] = field(default_factory=list)      # more sources, beside its folder
+    libraries: list[Library] = field(default_factory=list)  # of other programs
     short_build: list[str] = field(default_factory=list)    # for the short subset, if less will do
 
 
@@ -79,7 +88,8 @@ class Outcome:
 
 def fetch(program: Program) -> None:
     """Takes the sources from the user's cache or from Debian."""
-    for source in (program.source, *program.others):
+    for source in (program.source, *program.others,
+                   *(library.source for library in program.libraries)):
         kind = ["--package"] if source.tarball.endswith(".deb") else []
         subprocess.run([ROOT / "tools" / "debian-source.sh", *kind, source.package, source.tarball,
                         source.sha256, SOURCES], check=True)
@@ -102,10 +112,19 @@ def environment(program: Program, jobs: int, work: Path) -> dict[str, str]:
                             "FFLAGS", "ARGS")}
     return {**kept, "PATH": f"{ROOT / 'tools'}:{kept.get('PATH', os.defpath)}", "LC_ALL": "C",
             "CC": "margay cc --runnable", "CXX": "margay c++ --runnable",
-            "FC": "margay fortran --runnable", "JOBS": str(jobs), "HOME": str(work),
+            "FC": "margay fortran --runnable",
+            "MPICC": "mpicc --runnable", "MPIFC": "mpifort --runnable",
+            "JOBS": str(jobs), "HOME": str(work),
+            # The libraries of the languages and of MPI are the user's, built once.
+            "XDG_CACHE_HOME": kept.get("XDG_CACHE_HOME") or str(Path.home() / ".cache"),
             "TMPDIR": str(work / "tmp"),
             # Their scripts read files above the folder in which they run a program.
             "MARGAY_RUN_OPTIONS": f"--dir {work} {program.options}"}
+
+
+def ranks(number: int, options: str = "") -> str:
+    """The beginning of a command whose programs run on that many nodes, as ranks of one job."""
+    return f'MARGAY_RUN_OPTIONS="$MARGAY_RUN_OPTIONS {options} -n {number}"'
 
 
 class Steps:
@@ -115,18 +134,27 @@ class Steps:
         self.logs = where / f"{program.name}.logs"
         shutil.rmtree(self.logs, ignore_errors=True)
         self.logs.mkdir(parents=True)
+        self.program = program
         self.folder = where / program.source.folder
         self.env = environment(program, jobs, where)
 
-    def run(self, name: str, command: str) -> tuple[int, str]:
-        """Status and output of a step."""
+    def build(self, name: str, commands: list[str], folder: Path) -> None:
+        """Raises RuntimeError at the first that fails."""
+        for number, command in enumerate(commands, 1):
+            status, text = self.run(f"{name}-{number}", command, folder)
+            if status != 0:
+                raise RuntimeError(f"{self.program.name}: status {status} of: {command}\n"
+                                   f"{last(text)}\nthe whole output is in {self.logs}")
+
+    def run(self, name: str, command: str, folder: Path | None = None) -> tuple[int, str]:
+        """Status and output of a step, in the program's folder or another one."""
         log = self.logs / (re.sub(r"[^\w.-]+", "_", name) + ".log")
         with open(log, "w+b") as file:
             file.write(f"$ {command}\n".encode())
             file.flush()
             try:
-                done = subprocess.run(["/bin/bash", "-c", command], cwd=self.folder, env=self.env,
-                                      stdin=subprocess.DEVNULL, stdout=file,
+                done = subprocess.run(["/bin/bash", "-c", command], cwd=folder or self.folder,
+                                      env=self.env, stdin=subprocess.DEVNULL, stdout=file,
                                       stderr=subprocess.STDOUT, timeout=HANG)
                 status = done.returncode
             except subprocess.TimeoutExpired:
@@ -147,12 +175,10 @@ def run_program(program: Program, jobs: int, short: bool = False, where: Path = 
         unpack(source, where)
     if program.files:
         shutil.copytree(HERE / program.files, steps.folder / "margay")
+    for library in program.libraries:
+        make_library(library, steps, where)
     build = program.short_build if short and program.short_build else program.build
-    for number, command in enumerate(build, 1):
-        status, text = steps.run(f"build-{number}", command)
-        if status != 0:
-            raise RuntimeError(f"{program.name}: status {status} of: {command}\n{last(text)}\n"
-                               f"the whole output is in {steps.logs}")
+    steps.build("build", build, steps.folder)
     for test in program.tests:
         if short and not test.short:
             continue
@@ -160,6 +186,14 @@ def run_program(program: Program, jobs: int, short: bool = False, where: Path = 
         judge(test, status, text, outcome)
     outcome.seconds = cpu() - before
     return outcome
+
+
+def make_library(library: Library, steps: Steps, where: Path) -> None:
+    folder = where / library.source.folder
+    if all((folder / name).exists() for name in library.files):
+        return
+    unpack(library.source, where)
+    steps.build(library.source.package, library.build, folder)
 
 
 def judge(test: Test, status: int, text: str, outcome: Outcome) -> None:

@@ -3,7 +3,7 @@
 The same objects are also linked for the host by gfortran: what a test writes must be the same
 there, times left out, and no test in it may have failed (lapack/verdict.py beside this file).
 """
-from common import Program, Source, Test
+from common import Library, Program, Source, Test
 
 PRECISIONS = "sdcz"
 # The inputs of TESTING/Makefile: of all precisions, and one for each.
@@ -58,18 +58,22 @@ def eig(precision: str) -> list[Test]:
             *(lapack(program, precision + name) for name in EIG_OF_ONE)]
 
 
+SOURCE = Source("lapack", "lapack_3.11.0.orig.tar.gz",
+                "4b9ba79bfd4921ca820e83979db76ab3363155709444a787979e81c22285ffa9",
+                "lapack-3.11.0")
+# What other programs are linked with.
+BLAS_LIBRARY = Library(SOURCE, [CONFIGURE, "make -j$JOBS blaslib"], ("librefblas.a",))
+
 BLAS = " ".join(f"xblat{level}{precision}" for precision in PRECISIONS for level in (1, 2, 3))
 LIN = f"{names('xlintst{}')} {names('xlintstrf{}')} xlintstds xlintstzc"
 
 PROGRAM = Program(
     name="lapack",
-    source=Source("lapack", "lapack_3.11.0.orig.tar.gz",
-                  "4b9ba79bfd4921ca820e83979db76ab3363155709444a787979e81c22285ffa9",
-                  "lapack-3.11.0"),
+    source=SOURCE,
     needs={"gfortran": "gfortran"},
     files="lapack",
     options="--mem 512",
-    build=[CONFIGURE, "make -j$JOBS blaslib", "make -j$JOBS lapacklib", "make -j$JOBS tmglib",
+    build=[*BLAS_LIBRARY.build, "make -j$JOBS lapacklib", "make -j$JOBS tmglib",
            *for_both("BLAS/TESTING", BLAS),
            *for_both("TESTING/EIG", names("xeigtst{}")),
            *for_both("TESTING/LIN", LIN)],

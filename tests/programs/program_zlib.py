@@ -1,5 +1,5 @@
 """zlib 1.2.13: the tests of its Makefile, its coverage test, examples/ and contrib/minizip."""
-from common import Program, Source, Test
+from common import Library, Program, Source, Test
 
 # A tar of its sources is what the examples are tried with.
 BIG = "cat *.c *.h ChangeLog zlib.3.pdf >big"
@@ -10,12 +10,16 @@ def example(name: str, command: str, flags: str = "", says: str = "", short: boo
                 f"{command}", says=says, short=short)
 
 
+# What other programs are linked with.
+LIBRARY = Library(Source("zlib", "zlib_1.2.13.dfsg.orig.tar.bz2",
+                         "71feb7947e3c00ef125f83b79a4e529bde31171e5babe48b391f06758d1ab0a1",
+                         "zlib-1.2.13.dfsg"),
+                  ["./configure --static", "make -j$JOBS static"], ("libz.a",))
+
 PROGRAM = Program(
     name="zlib",
-    source=Source("zlib", "zlib_1.2.13.dfsg.orig.tar.bz2",
-                  "71feb7947e3c00ef125f83b79a4e529bde31171e5babe48b391f06758d1ab0a1",
-                  "zlib-1.2.13.dfsg"),
-    build=["./configure --static", "make -j$JOBS static", BIG],
+    source=LIBRARY.source,
+    build=[*LIBRARY.build, BIG],
     tests=[
         Test("make teststatic", "make teststatic", says=r"\*\*\* zlib test OK", short=True),
         Test("make test64", "make test64", says=r"\*\*\* zlib 64-bit test OK"),

@@ -132,6 +132,31 @@ def test_verdict_of_lapack(tmp_path, text, says):
     assert done.returncode == 1 and "not as on the host" in done.stdout
 
 
+def verdict_of(program: str, text: str, *words: str) -> tuple[int, str]:
+    """Status and last line of a program's verdict.py that reads its standard input."""
+    run = [PROGRAMS / program / "verdict.py", *words]
+    done = subprocess.run(run, input=text, capture_output=True, text=True)
+    assert not done.stderr
+    return done.returncode, done.stdout.splitlines()[-1]
+
+
+@pytest.mark.parametrize("text, words, status, says", [
+    ("icf8 1e-16 2e-16 0\nocb9 3e-16 1e-16 1e-16\n", ["2"], 0, "2 transforms, 0 failed"),
+    ("icf8 1e-16 2e-16 0\n", ["2"], 1, "2 transforms, 1 failed"),          # one has no line
+    ("icf8 1e-16 2e-16 0\nicf8 1e-16 2e-16 0\n", ["1"], 1, "1 transforms, 0 failed"),
+    ("icf8 1e-16 2e-9 0\n", ["1"], 1, "1 transforms, 1 failed"),
+    ("icf8 nan 2e-16 0\n", ["1"], 1, "1 transforms, 1 failed"),
+    ("icf8 1e-16 -nan 0\n", ["1"], 1, "1 transforms, 1 failed"),
+    ("Executing \"b --verbose=1   --verify 'icf8' --verify ']ocf9'\"\nicf8 1e-16 0 0\n"
+     "]ocf9 0 0 0\n", [], 0, "2 transforms, 0 failed"),
+    ("Executing \"b --verbose=1   --verify 'icf8' --verify ']ocf9'\"\nicf8 1e-16 0 0\n"
+     "FAILED b: icf8\n", [], 1, "2 transforms, 1 failed"),
+    ("", [], 1, "0 transforms, 0 failed"),
+])
+def test_verdict_of_fftw(text, words, status, says):
+    assert verdict_of("fftw3", text, *words) == (status, says)
+
+
 def test_cache_is_the_users(tmp_path, monkeypatch):
     """HOME is a folder of the build's: what was built once is not built again for it."""
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)

@@ -79,7 +79,7 @@ soak: all test-apps build/host/model-engine ## engine against its model, nodes o
 	$(PYTHON) tests/faulty.py --seconds $$(($(SECONDS) / 2))
 
 .PHONY: programs programs-short
-programs: all languages mpi ## build Debian's lua, zlib, sqlite, lapack and others; ARGS for some
+programs: all languages mpi ## build Debian's lua, zlib, sqlite, lapack, hpcc and others; ARGS for some
 	$(PYTHON) tests/programs/programs.py $(ARGS)
 
 programs-short: # the sources of what make check builds

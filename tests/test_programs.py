@@ -157,6 +157,65 @@ def test_verdict_of_fftw(text, words, status, says):
     assert verdict_of("fftw3", text, *words) == (status, says)
 
 
+def section(name: str, body: str) -> str:
+    return f"Begin of {name} section.\n{body}End of {name} section.\n"
+
+
+HPL_PASSED = "||Ax-b||_oo/(eps*(||A||_oo*||x||_oo+||b||_oo)*N)=        0.0059134 ...... PASSED\n"
+HPL_COUNTS = ("         {} tests completed and passed residual checks,\n"
+              "         {} tests completed and failed residual checks,\n")
+WALL = "WALL   400   400  32  32   2   2     0.01 PASSED    0.123  0.00\n"
+PTRANS_COUNTS = ("    {} tests completed and passed residual checks.\n"
+                 "    {} tests completed and failed residual checks.\n")
+TABLE = "Found {} errors in 131072 locations ({}).\n"
+
+
+@pytest.mark.parametrize("name, body, status, says", [
+    ("HPL", HPL_PASSED * 2 + HPL_COUNTS.format(2, 0), 0, "3 checks, 0 failed"),
+    ("HPL", HPL_PASSED + HPL_COUNTS.format(1, 0), 1, "3 checks, 2 failed"),
+    ("HPL", HPL_PASSED * 2 + HPL_PASSED.replace("PASSED", "FAILED") + HPL_COUNTS.format(2, 1), 1,
+     "3 checks, 2 failed"),
+    ("PTRANS", WALL * 2 + PTRANS_COUNTS.format(2, 0), 0, "3 checks, 0 failed"),
+    ("PTRANS", WALL + WALL.replace("PASSED", "FAILED") + PTRANS_COUNTS.format(1, 1), 1,
+     "3 checks, 2 failed"),
+    ("PTRANS", WALL + WALL.replace("PASSED", "BYPASS") + PTRANS_COUNTS.format(2, 0), 1,
+     "3 checks, 1 failed"),
+    ("MPIRandomAccess", TABLE.format(0, "passed"), 0, "1 checks, 0 failed"),
+    ("MPIRandomAccess", TABLE.format(7000, "failed"), 1, "1 checks, 1 failed"),
+    ("MPIRandomAccess", "Failed to allocate memory for the main table.\n", 1,
+     "1 checks, 1 failed"),
+    ("StarDGEMM", "Scaled residual: 0.0123\nNode(s) with error 0\n", 0, "2 checks, 0 failed"),
+    ("StarDGEMM", "Scaled residual: 0.0123\nNode(s) with error 3\n", 1, "2 checks, 1 failed"),
+    ("StarDGEMM", "Scaled residual: -nan\nNode(s) with error 0\n", 1, "2 checks, 1 failed"),
+    ("MPIFFT", "max(|x-x0|): 1.234e-15\n", 0, "1 checks, 0 failed"),
+    ("MPIFFT", "max(|x-x0|): 1.234e-09\n", 1, "1 checks, 1 failed"),
+    ("MPIFFT", "max(|x-x0|): nan\n", 1, "1 checks, 1 failed"),
+    ("MPIFFT", "", 1, "1 checks, 1 failed"),
+    ("StarSTREAM", "Node(s) with error 0\nSolution Validates: avg error less than 1e-13\n", 0,
+     "2 checks, 0 failed"),
+    ("StarSTREAM", "Node(s) with error 0\nFailed Validation on array a[]\n", 1,
+     "2 checks, 1 failed"),
+    ("SingleSTREAM", "Node(s) with error 0\n", 0, "1 checks, 0 failed"),
+    ("SingleSTREAM", "Node(s) with error 1\n", 1, "1 checks, 1 failed"),
+    ("LatencyBandwidth", "Benchmark conditions:\n", 0, "1 checks, 0 failed"),
+    ("LatencyBandwidth", "[2]: ERROR: expected 1 and 2\nBenchmark conditions:\n", 1,
+     "1 checks, 1 failed"),
+    ("Summary", "Success=1\nMPIRandomAccess_LCG_ErrorsFraction=0\n"
+     "MPIRandomAccess_ErrorsFraction=0\n", 0, "3 checks, 0 failed"),
+    ("Summary", "Success=0\nMPIRandomAccess_LCG_ErrorsFraction=0\n"
+     "MPIRandomAccess_ErrorsFraction=0.001\n", 1, "3 checks, 2 failed"),
+])
+def test_verdict_of_hpcc(tmp_path, name, body, status, says):
+    """Of one section; without its last line, or with an input that is not understood, it fails."""
+    (tmp_path / "out").write_text(section(name, body))
+    assert verdict_of("hpcc", "", str(tmp_path / "out"), "2", "2", name) == (status, says)
+    (tmp_path / "out").write_text("Error in line 33 of the input file.\n" + section(name, body))
+    assert verdict_of("hpcc", "", str(tmp_path / "out"), "2", "2", name)[0] == 1
+    (tmp_path / "out").write_text(section(name, body).rpartition("End")[0])
+    assert verdict_of("hpcc", "", str(tmp_path / "out"), "2", "2", name)[0] == 1
+    assert verdict_of("hpcc", "", str(tmp_path / "out"), "2", "2")[0] == 1
+
+
 def test_cache_is_the_users(tmp_path, monkeypatch):
     """HOME is a folder of the build's: what was built once is not built again for it."""
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)

@@ -1,4 +1,4 @@
-"""FFTW 3.3.10 with MPI: its mpi-bench verifies transforms of all kinds on one to four ranks.
+"""FFTW 3.3.10 with MPI: its mpi-bench verifies transforms of all kinds on one to seven ranks.
 
 Each transform is compared in three ways: linearity, impulses, shifts. FFTW's own script of random
 transforms, check.pl, runs with a fixed seed.

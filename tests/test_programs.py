@@ -217,6 +217,38 @@ def test_verdict_of_hpcc(tmp_path, name, body, status, says):
     assert verdict_of("hpcc", "", str(tmp_path / "out"), "2", "2")[0] == 1
 
 
+TESTED = "Testing  -- fapl_mpio duplicate (mpiodup) \n"
+PHDF5 = "PHDF5 tests finished with no errors\n"
+
+
+@pytest.mark.parametrize("program, text, status, says", [
+    ("testphdf5", TESTED * 4 + TESTED.replace("dup", "x") + PHDF5, 0,
+     "2 tests, 0 failed, 0 skipped"),
+    ("testphdf5", TESTED * 2, 1, "1 tests, 1 failed, 0 skipped"),
+    ("testphdf5", PHDF5, 1, "0 tests, 0 failed, 0 skipped"),
+    ("testphdf5", TESTED + "Proc 2: *** Parallel ERROR ***\n" + PHDF5, 1,
+     "1 tests, 1 failed, 0 skipped"),
+    ("testphdf5", TESTED + "***PHDF5 tests detected 1 errors***\n", 1,
+     "1 tests, 2 failed, 0 skipped"),
+    ("t_cache", TESTED + PHDF5, 1, "0 tests, 1 failed, 0 skipped"),
+    ("t_pshutdown", "Testing proper shutdown of HDF5 library       PASSED\n", 0,
+     "1 tests, 0 failed, 0 skipped"),
+    ("t_pshutdown", "Testing proper shutdown of HDF5 library      *FAILED*\n", 1,
+     "0 tests, 1 failed, 0 skipped"),
+    ("t_pshutdown", "Testing proper shutdown of HDF5 library  *** Hint ***\n PASSED\n", 0,
+     "1 tests, 0 failed, 0 skipped"),
+    ("t_bigio", "Testing Dataset1 write by ROW\n\nRead Testing Dataset1 by COL\n", 0,
+     "2 tests, 0 failed, 0 skipped"),
+    ("t_bigio", "Read Testing Dataset1 by COL\n4 errors found in verify_data\n", 1,
+     "1 tests, 1 failed, 0 skipped"),
+    ("t_bigio", "Testing Dataset1 write by ROW\n***Several tests are skipped\n", 0,
+     "1 tests, 0 failed, 1 skipped"),
+    ("t_pshutdown", "", 1, "0 tests, 0 failed, 0 skipped"),
+])
+def test_verdict_of_hdf5(program, text, status, says):
+    assert verdict_of("hdf5", text, program) == (status, says)
+
+
 def test_cache_is_the_users(tmp_path, monkeypatch):
     """HOME is a folder of the build's: what was built once is not built again for it."""
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)

@@ -25,7 +25,7 @@ PROGRAM = Program(
                   "7b38e58ff83b13fd8959a90b13bf896bc318ba096c940ab0847abf3ad41a0b31",
                   "hdf5-1.10.8+repack1"),
     files="hdf5",
-    options="--mem 1024",         # LC_coll_MD_read of testphdf5 needs more than half of it
+    options="--mem 1024",         # 256 is too little for LC_coll_MD_read of testphdf5
     libraries=[LIBRARY],
     build=["Z=$PWD/../zlib-1.2.13.dfsg && RUNPARALLEL=none ./configure --host=x86_64-linux-musl "
            "--enable-parallel --disable-shared --disable-hl --disable-fortran --disable-cxx "

@@ -28,7 +28,7 @@ def test_stdio(margay, app):
 
 
 def test_language(margay, app):
-    all_ok(margay("run", "-n", 1, app("libc_language")), 45)
+    all_ok(margay("run", "-n", 1, app("libc_language")), 46)
 
 
 def test_sections(margay, app):

@@ -145,6 +145,37 @@ static int by_value(const void *a, const void *b)
 	return *(const int *)a - *(const int *)b;
 }
 
+/* A struct of each size from 4 bytes on, sorted by the last digit of its number. */
+static int by_digit(const void *a, const void *b, void *calls)
+{
+	++*(int *)calls;
+	return *(const int *)a % 10 - *(const int *)b % 10;
+}
+
+/* Sorted, and equal elements as they stood before: as glibc does. */
+static int keeps_order(int count, size_t size)
+{
+	char *all = malloc(count * size);
+	int calls = 0, good = 1;
+
+	for (int i = 0; i < count; i++) {
+		memset(all + i * size, i, size);
+		memcpy(all + i * size, &(int){ i * 7919 % 1000 * 1000 + i }, sizeof(int));
+	}
+	qsort_r(all, count, size, by_digit, &calls);
+	for (int i = 1; i < count; i++) {
+		int before, after;
+
+		memcpy(&before, all + (i - 1) * size, sizeof(int));
+		memcpy(&after, all + i * size, sizeof(int));
+		good &= before % 10 < after % 10 ||
+			(before % 10 == after % 10 && before % 1000 < after % 1000);
+		good &= size == sizeof(int) || all[(i + 1) * size - 1] == (char)(after % 1000);
+	}
+	free(all);
+	return good && (count < 2 || calls >= count - 1);
+}
+
 static void library(void)
 {
 	int numbers[] = { 5, 3, 9, 1 }, key = 9;
@@ -153,6 +184,8 @@ static void library(void)
 
 	qsort(numbers, 4, sizeof *numbers, by_value);
 	TEST("qsort", numbers[0] == 1 && numbers[3] == 9);
+	TEST("qsort-stable", keeps_order(0, 4) && keeps_order(1, 4) && keeps_order(2, 4) &&
+	     keeps_order(999, 4) && keeps_order(777, 12) && keeps_order(61, 1000));
 	TEST("bsearch", bsearch(&key, numbers, 4, sizeof *numbers, by_value) == &numbers[3]);
 	if (setjmp(place) < 3)
 		longjmp(place, ++jumps);

@@ -31,8 +31,7 @@ PROGRAM = Program(
            "--enable-parallel --disable-shared --disable-hl --disable-fortran --disable-cxx "
            '--with-zlib=$Z,$Z CC="$MPICC" CFLAGS=-O1',
            "make -C src -j$JOBS", "make -C test -j$JOBS libh5test.la",
-           "$CC -O1 -c margay/qsort.c",
-           f"make -C testpar -j$JOBS LIBS='../qsort.o -lz -lm' {' '.join(PROGRAMS)} testpflush.sh"],
+           f"make -C testpar -j$JOBS {' '.join(PROGRAMS)} testpflush.sh"],
     tests=[
         run("t_mpi"),
         run("testphdf5"),

@@ -219,7 +219,7 @@ int main(int argc, char **argv)
 	} else if (!strcmp(what, "posted") && argc == 4) {
 		posted(first, second);
 	} else if (!strcmp(what, "bypass") && argc == 4) {
-		bypass(first, atof(argv[3]) / 1000);
+		bypass(first, atof(argv[3]));
 	} else if (!strcmp(what, "collective") && argc == 3) {
 		collective(first);
 	} else if (!strcmp(what, "rma") && argc == 3) {

@@ -65,6 +65,7 @@ rm src/thread/x86_64/*.s src/signal/x86_64/restore.s src/process/x86_64/vfork.s
 # libc-glue/malloc.c and string.c are faster, on an emulated processor above all.
 rm src/malloc/oldmalloc/*.c
 (cd src/malloc && rm calloc.c free.c libc_calloc.c lite_malloc.c realloc.c replaced.c)
+rm src/stdlib/qsort_nr.c		# libc-glue/sort.c
 rm src/string/x86_64/*.s
 (cd src/string && rm memcpy.c memmove.c memset.c memcmp.c strlen.c strcmp.c strncmp.c)
 # The long double functions whose C is exact to a unit and whose assembly is not, and

@@ -35,6 +35,17 @@ def test_raw_limits_are_measured(margay, app, name, needed):
     assert any("hello from rank 1" in line for line in run.of_rank(1))
 
 
+@pytest.mark.parametrize("name", ["pingpong", "locks"])
+def test_turns_on_one_processor(margay, app, name):
+    """Each turn takes a time slice there, and the nodes still reach main in time."""
+    processors = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(processors)})
+    try:
+        margay("run", "-n", 2, "--selftest", name, app("hello"), timeout=200).ok()
+    finally:
+        os.sched_setaffinity(0, processors)
+
+
 @pytest.mark.parametrize("nodes, name, why", [
     (2, "nonsense", 'selftest: there is no "nonsense"'),
     (1, "locks", "needs a machine of 2 nodes")])

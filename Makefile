@@ -21,7 +21,7 @@ ifndef MARGAY_READY
 goals := $(or $(MAKECMDGOALS),all)
 work  := $(filter-out help clean uninstall,$(goals))
 needs := $(if $(work),build) $(if $(filter run bench programs gcc-check mpich-check,$(work)),run) \
-	$(if $(filter bench,$(work)),bench) $(if $(filter figures,$(work)),figures) \
+	$(if $(filter bench,$(work)),bench) $(if $(filter figures check-long,$(work)),figures) \
 	$(if $(filter bench-peers,$(work)),$(if $(findstring --native,$(ARGS)),native)) \
 	$(if $(filter programs,$(work)),programs) \
 	$(if $(filter languages mpi mpich-check gcc-check bench programs check check-long,$(work)),languages) \

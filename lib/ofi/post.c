@@ -1,8 +1,8 @@
 /*
  * Receives, from the call to the posted one: a match entry in front of those for early
- * messages, so that its message lands in the user's buffer while the application computes. A
- * receive whose message is there already takes it (early.c). One that finds no free entry waits
- * in the library, in order. Owns the pool of receives. Called by the application's one thread.
+ * messages, so that its message lands in the user's buffer while the application computes. If
+ * the message is there already, the receive takes it (early.c). Without a free entry it waits in
+ * the library, in order. Owns the pool of receives. Called by the application's one thread.
  */
 #include "provider.h"
 #include <stdlib.h>
@@ -176,7 +176,7 @@ static int is_served(struct endpoint *ep, struct rx *rx)
 enum { NO_ENTRY = 1, LOOK_FIRST };
 
 /* Gives it the early message that it matches, or posts it. 0; NO_ENTRY is free; LOOK_FIRST at
- * early messages whose events were not taken; or an error. Part of its callers, as take(). */
+ * early messages: some of their events were not taken; or an error. Inlined, as take(). */
 static inline __attribute__((always_inline)) int post(struct endpoint *ep, struct rx *rx)
 {
 	int error;
@@ -483,7 +483,7 @@ static int withdraw(struct endpoint *ep, struct rx *rx)
 	return 0;
 }
 
-/* A receive whose message has come, or is coming, is not cancelled. A FI_MULTI_RECV buffer
+/* A receive is not cancelled once its message has come or is coming. A FI_MULTI_RECV buffer
  * ends when the messages that have come into it are complete. */
 ssize_t mfi_cancel(struct fid *fid, void *context)
 {

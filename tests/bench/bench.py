@@ -273,9 +273,9 @@ def main() -> None:
     rows = {name: figure.row() for name, figure in bench.figures.items()}
     old = json.loads(options.output.read_text()) \
         if options.add and options.output.exists() else {"figures": {}}
-    commands = [old["command"]] if "command" in old else []
+    commands = old["command"].split("; ") if "command" in old else []
     report = {"machine": machine(), "commit": commit(),
-              "command": "; ".join([*commands, command(sys.argv[1:])]),
+              "command": "; ".join(dict.fromkeys([*commands, command(sys.argv[1:])])),
               "date": datetime.datetime.now(datetime.timezone.utc).date().isoformat(),
               "figures": {**old["figures"], **rows}}
     options.output.write_text(json.dumps(report, indent=1) + "\n")

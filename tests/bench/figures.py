@@ -19,7 +19,7 @@ captions, which stand in the pages between
 was not quiet or the state was not committed (tests/bench/tables.py judges both). `--note TEXT`
 is what else a reader must know of that run; the captions have it.
 
-A curve whose figures are not there is left out, and the caption says so. This file knows which
+A curve without figures is left out, and the caption says so. This file knows which
 figures make a curve; tests/bench/drawing.py knows how a picture looks.
 """
 from __future__ import annotations
@@ -321,9 +321,9 @@ def origins(drawn: Drawn, data: Data) -> str:
     lines = [f"- Margay: {report['date']}, {report['machine']}, commit {report['commit']}, "
              f"`{report['command']}`; medians of {runs} runs, and bars from the smallest to the "
              f"largest.{note}"]
-    whose = {"guests": "MPICH and Open MPI on Linux", NATIVE: "The host itself"}
+    labels = {"guests": "MPICH and Open MPI on Linux", NATIVE: "The host itself"}
     lines += [f"- {text}: {one['date']}, {one['machine']}, {one['how']}."
-              for which, text in whose.items() for one in others(drawn, data, which)]
+              for which, text in labels.items() for one in others(drawn, data, which)]
     if elsewhere(drawn, data):
         lines.append(f"- {ELSEWHERE}")
     if drawn.left_out:

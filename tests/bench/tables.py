@@ -54,7 +54,7 @@ PUT_SHARES = {
     "copy": "checking the range, moving the bytes",
     "unlink": "threshold, pins",
     "event": "one event of 144 bytes",
-    "doorbell": "whether somebody must be woken",
+    "doorbell": "whether a waiter must be woken",
     "record": "a message of at most 64 bytes needs no operation record",
     "header": "the message's header, counters, what an event is made from",
 }

@@ -123,7 +123,7 @@ def environment(program: Program, jobs: int, work: Path) -> dict[str, str]:
 
 
 def ranks(number: int, options: str = "") -> str:
-    """The beginning of a command whose programs run on that many nodes, as ranks of one job."""
+    """The beginning of a command: its programs run on that many nodes, as ranks of one job."""
     return f'MARGAY_RUN_OPTIONS="$MARGAY_RUN_OPTIONS {options} -n {number}"'
 
 

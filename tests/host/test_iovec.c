@@ -397,3 +397,23 @@ TEST(iovec_damaged_pieces)
 	CHECK_IS(md_bind(view, &args, UNLINK_NEVER, &handle), PORTALS_FAIL);
 	world_drop(&w);
 }
+
+/* Of a descriptor in pieces too, the first of which overlaps the source. */
+TEST(rule34_pieces_that_overlap_their_source)
+{
+	for (int shift = -8; shift <= 8; shift += 16) {
+		const uint64_t first = (uint64_t)(1000 + shift), pairs[] = { first, 64, 3000, 8 };
+		struct world w;
+		handle_t me, source;
+
+		world_open(&w, &test_limits);
+		me = new_me(&w, 0, 5);
+		attach(&w, 0, me, pieces(&w, 0, pairs, 2, MD_OP_PUT), UNLINK_NEVER);
+		source = bind(&w, 0, memory(1000, 64, 0, EQ_NONE), UNLINK_NEVER);
+		CHECK_IS(put(&w, 0, to(source, 0, 5)), 0);
+		CHECK(shows(&w, 0, first, 0, 1000, 64));
+		remove_me(&w, 0, me);
+		remove_md(&w, 0, source);
+		world_close(&w);
+	}
+}

@@ -29,8 +29,7 @@ uint64_t frames_bytes(const struct link_config *config, const struct block_limit
 	uint64_t link = link_bytes(config);
 
 	return link ? rounded(sizeof(struct frames)) + rounded(link) +
-		rounded(config->sends * sizeof(struct record)) +
-		rounded(limits->ops * sizeof(uint16_t)) : 0;
+		rounded(limits->ops * sizeof(struct link_message *)) : 0;
 }
 
 /* Both flattened: they are called for each frame, by a pointer already. */
@@ -62,28 +61,25 @@ struct frames *frames_open(void *memory, const struct link_config *config, struc
 {
 	struct link_user user = {
 		.whole = in_whole, .begin = in_begin, .data = in_data, .end = in_end,
-		.place = in_place, .lost = in_lost, .gather = out_gather, .sent = out_sent
+		.place = in_place, .lost = in_lost, .gather = out_gather, .sent = out_sent,
+		.failed = out_failed
 	};
 	uint64_t bytes = link_bytes(config);
 	struct frames *frames = memory;
 	uint8_t *at = memory;
 
-	if (!bytes || config->sends >= NO_RECORD)
+	if (!bytes)
 		return 0;
 	at += rounded(sizeof(*frames));
 	*frames = (struct frames){ .nic = nic, .bulk = bulk, .view = view, .context = context,
-				   .nodes = config->nodes, .room = config->sends };
+				   .nodes = config->nodes };
 	frames->link = link_open(at, config, nic, &user, frames);
 	if (!frames->link)
 		return 0;
 	at += rounded(bytes);
-	frames->records = (struct record *)at;
-	at += rounded(config->sends * sizeof(struct record));
-	frames->by_op = (uint16_t *)at;
-	for (uint32_t i = 0; i < frames->room; i++)
-		frames->records[i].next = (uint16_t)(i + 1 < frames->room ? i + 1 : NO_RECORD);
+	frames->by_op = (struct link_message **)at;
 	for (uint32_t i = 0; i < view->limits.ops; i++)
-		frames->by_op[i] = NO_RECORD;
+		frames->by_op[i] = 0;
 	nic->context = frames;
 	nic->receive = received;
 	nic->sent = transmitted;

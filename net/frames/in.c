@@ -39,8 +39,7 @@ static int reserve(struct frames *frames, const struct message *message)
 {
 	if (!is_answered(message))
 		return 1;
-	if (frames->used + frames->reserved >= frames->room ||
-	    !link_reserve(frames->link, message->source_nid))
+	if (!link_reserve(frames->link, message->source_nid))
 		return 0;
 	frames->reserved++;
 	return 1;

@@ -9,30 +9,14 @@
 #include "../portals/range.h"
 #include "../port.h"
 
-/* ---- records ---- */
-
-static uint32_t take(struct frames *frames, enum record_kind kind)
+static inline struct sending *sending_of(const struct link_message *message)
 {
-	uint32_t index = frames->free;
-	struct record *record;
-
-	if (index == NO_RECORD)
-		return index;
-	record = &frames->records[index];
-	frames->free = record->next;
-	frames->used++;
-	record->kind = (uint8_t)kind;
-	record->out.sends = record->out.sent = 0;
-	record->out.copied = 0;
-	return index;
+	return (struct sending *)message->user;
 }
 
-static void give(struct frames *frames, uint32_t index)
+static inline struct message *header_of(const struct link_message *message)
 {
-	frames->records[index].kind = OUT_NOTE; /* its message is no longer under way */
-	frames->records[index].next = frames->free;
-	frames->free = (uint16_t)index;
-	frames->used--;
+	return (struct message *)message->header;
 }
 
 /* ---- payload ---- */
@@ -57,17 +41,10 @@ uint32_t out_spans(struct frames *frames, const struct grant *grant, uint64_t at
 	return bytes ? 0 : n;
 }
 
-uint32_t out_gather(void *context, uint64_t source, uint64_t at, uint32_t bytes,
-		    struct nic_piece *pieces, uint32_t most)
+uint32_t out_gather(void *context, const struct link_message *message, uint64_t at,
+		    uint32_t bytes, struct nic_piece *pieces, uint32_t most)
 {
-	struct frames *frames = context;
-	struct outgoing *out = &frames->records[source].out;
-
-	if (out->copied) {
-		pieces[0] = (struct nic_piece){ out->bytes + at, bytes };
-		return 1;
-	}
-	return out_spans(frames, &out->grant, at, bytes, pieces, most);
+	return out_spans(context, &sending_of(message)->grant, at, bytes, pieces, most);
 }
 
 /* The most payload bytes that never lie in more pieces than a frame may have
@@ -98,26 +75,21 @@ static uint32_t fragment(const struct frames *frames, const struct grant *grant)
 
 /* What is short moves into the record: the application may change it when the call has
  * returned. Pieces have been gathered there already. */
-static void keep_payload(struct frames *frames, struct outgoing *out)
+static void keep_payload(struct frames *frames, const struct outgoing *out)
 {
-	if (!out->payload)
-		return;
-	if (out->payload != out->bytes)
-		port_copy(out->bytes, out->payload, out->grant.bytes);
-	out->copied = (uint32_t)out->grant.bytes;
-	frames->copied_out += out->copied;
+	if (out->payload != out->room)
+		port_copy(out->room, out->payload, out->grant.bytes);
+	frames->copied_out += out->grant.bytes;
 }
 
-/* The same of a reply, if it is in pieces: its descriptor is pinned. */
-static void gather_reply(struct frames *frames, struct outgoing *out)
+/* The same of a reply, if it is in pieces: its descriptor is pinned. 1: it is there. */
+static uint8_t gather_reply(struct frames *frames, const struct grant *grant, uint8_t *room)
 {
-	uint64_t bytes = out->grant.bytes;
-
-	if (!out->grant.pieces || bytes == 0 || bytes > sizeof(out->bytes) ||
-	    deliver_read(frames->view, &out->grant, 0, out->bytes, bytes))
-		return;
-	out->copied = (uint32_t)bytes;
-	frames->copied_out += bytes;
+	if (!grant->pieces || grant->bytes == 0 || grant->bytes > LINK_ROOM_BYTES ||
+	    deliver_read(frames->view, grant, 0, room, grant->bytes))
+		return 0;
+	frames->copied_out += grant->bytes;
+	return 1;
 }
 
 /* ---- ends ---- */
@@ -147,52 +119,54 @@ static void refuse(struct frames *frames, const struct message *message, uint32_
 
 /* SEND_END, unless it is recorded: then a failure is counted, if no answer has shown that
  * the message did arrive. Lock held. */
-static void report(struct frames *frames, struct outgoing *out, int fail, uint32_t *events,
-		   int *upcall)
+static void report(struct frames *frames, struct link_message *message, int fail,
+		   uint32_t *events, int *upcall)
 {
-	if (out->sent) {
-		if (fail && (out->message.op_handle == HANDLE_NONE ||
-			     awaits_answer(frames, &out->message)))
-			initiator_lost(frames->view, out->grant.bytes);
+	struct sending *sending = sending_of(message);
+
+	if (sending->sent) {
+		if (fail && (header_of(message)->op_handle == HANDLE_NONE ||
+			     awaits_answer(frames, header_of(message))))
+			initiator_lost(frames->view, sending->grant.bytes);
 		return;
 	}
-	out->sent = 1;
-	initiator_sent(frames->view, &out->message, &out->grant, fail ? NI_FAIL : NI_OK);
-	*events += out->grant.events;
-	*upcall |= out->grant.upcall;
+	sending->sent = 1;
+	initiator_sent(frames->view, header_of(message), &sending->grant, fail ? NI_FAIL : NI_OK);
+	*events += sending->grant.events;
+	*upcall |= sending->grant.upcall;
 }
 
-void out_sent(void *context, uint64_t source, int fail)
+void out_failed(void *context, uint32_t bytes)
 {
 	struct frames *frames = context;
-	struct record *record;
-	struct outgoing *out;
+
+	if (frames_port_lock(frames->context)) {
+		initiator_lost(frames->view, bytes);
+		frames_port_unlock(frames->context);
+	}
+}
+
+void out_sent(void *context, struct link_message *message, int fail)
+{
+	struct sending *sending = sending_of(message);
+	struct frames *frames = context;
 	struct message none;
 	uint32_t events = 0;
 	int upcall = 0;
 
-	if (source & LINK_BRIEF) { /* it has failed, and has no record here */
-		if (frames_port_lock(frames->context)) {
-			initiator_lost(frames->view, source & ~LINK_BRIEF);
-			frames_port_unlock(frames->context);
-		}
-		return;
-	}
-	record = &frames->records[source];
-	out = &record->out;
-	if (record->kind != OUT_NOTE && frames_port_lock(frames->context)) {
-		if (record->kind == OUT_SEND)
-			report(frames, out, fail, &events, &upcall);
-		if (record->kind != OUT_REPLY && fail)
-			refuse(frames, &out->message, &events, &upcall);
-		if (record->kind == OUT_REPLY) {
-			deliver_end(frames->view, &out->grant, fail ? NI_FAIL : NI_OK, &none);
-			events += out->grant.events;
-			upcall |= out->grant.upcall;
+	if (sending->kind != OUT_NOTE && frames_port_lock(frames->context)) {
+		if (sending->kind == OUT_SEND)
+			report(frames, message, fail, &events, &upcall);
+		if (sending->kind != OUT_REPLY && fail)
+			refuse(frames, header_of(message), &events, &upcall);
+		if (sending->kind == OUT_REPLY) {
+			deliver_end(frames->view, &sending->grant, fail ? NI_FAIL : NI_OK, &none);
+			events += sending->grant.events;
+			upcall |= sending->grant.upcall;
 		}
 		frames_port_unlock(frames->context);
 	}
-	give(frames, (uint32_t)source);
+	sending->kind = OUT_NOTE;      /* an answer that comes now ends nothing here */
 	if (events)
 		frames_port_wake(frames->context, events, upcall);
 }
@@ -200,23 +174,23 @@ void out_sent(void *context, uint64_t source, int fail)
 int out_answered(struct frames *frames, const struct message *answer, uint32_t *events,
 		 int *upcall)
 {
-	uint32_t op = HANDLE_INDEX(answer->op_handle), index;
-	struct record *record;
+	uint32_t op = HANDLE_INDEX(answer->op_handle);
+	struct link_message *message;
+	const struct sending *sending;
 
 	if (answer->op_handle == HANDLE_NONE || op >= frames->view->limits.ops)
 		return 1;
-	index = frames->by_op[op];
-	if (index == NO_RECORD)
+	message = frames->by_op[op];
+	if (!message || header_of(message)->op_handle != answer->op_handle)
 		return 1;
-	record = &frames->records[index];
-	if (record->kind != OUT_SEND || record->out.message.op_handle != answer->op_handle ||
-	    record->out.sent || answer->fail == NI_FAIL)
+	sending = sending_of(message);
+	if (sending->kind != OUT_SEND || sending->sent || answer->fail == NI_FAIL)
 		return 1;
 	/* The link may still ask for the bytes: those of a descriptor in pieces could
 	 * then no longer be found. */
-	if (record->out.grant.pieces && !record->out.copied)
+	if (sending->grant.pieces && !sending->is_here)
 		return 0;
-	report(frames, &record->out, 0, events, upcall);
+	report(frames, message, 0, events, upcall);
 	return 1;
 }
 
@@ -237,52 +211,49 @@ static int leaves_record(struct frames *frames)
 	return leaves;
 }
 
-static int has_room(const struct frames *frames, uint32_t node)
+/* Hand the link's next message to it; what it does not take fails at once. */
+static void send(struct frames *frames, struct link_message *message, enum link_lane lane,
+		 uint64_t bytes)
 {
-	return frames->free != NO_RECORD && frames->used + frames->reserved < frames->room &&
-	       link_has_room(frames->link, node, LINK_REQUESTS);
-}
+	const struct sending *sending = sending_of(message);
+	int is_range = sending->kind != OUT_GET && sending->kind != OUT_NOTE && !sending->is_here;
 
-/* Hand a record to the link, as frames of at most so much payload (0: any); what it does not
- * take fails at once. */
-static void send(struct frames *frames, uint32_t index, enum link_lane lane, uint64_t bytes,
-		 uint32_t most_payload)
-{
-	struct outgoing *out = &frames->records[index].out;
-
-	if (link_send(frames->link, frames_now(frames), out->message.target_nid,
-		      lane, &out->message, bytes, most_payload, index))
-		out_sent(frames, index, 1);
+	if (link_send(frames->link, frames_now(frames), header_of(message)->target_nid, lane,
+		      bytes, sending->is_here, is_range ? fragment(frames, &sending->grant) : 0))
+		out_sent(frames, message, 1);
 }
 
 int frames_start(struct frames *frames, const struct initiator_args *args)
 {
 	int fetches = message_fetches(args->operation), error;
-	struct outgoing *out;
-	uint32_t index;
+	struct link_message *message;
+	struct sending *sending;
+	struct outgoing out;
 
-	if (!has_room(frames, args->target_nid) ||
+	if (!link_has_room(frames->link, args->target_nid, LINK_REQUESTS) ||
 	    ((fetches || args->ack == ACK_YES) && !leaves_record(frames)))
 		return FRAMES_AGAIN;
-	index = take(frames, args->operation == MESSAGE_GET ? OUT_GET : OUT_SEND);
-	out = &frames->records[index].out;
-	if (!frames_port_lock(frames->context)) {
-		give(frames, index);
+	message = link_message(frames->link);
+	out.message = header_of(message);
+	out.room = message->payload;
+	if (!frames_port_lock(frames->context))
 		return PORTALS_FAIL;
-	}
-	error = initiator_start(frames->view, args, out);
+	error = initiator_start(frames->view, args, &out);
 	frames_port_unlock(frames->context);
-	if (error) {
-		give(frames, index);
+	if (error)
 		return error;
-	}
-	if (out->grant.events)
-		frames_port_wake(frames->context, out->grant.events, out->grant.upcall);
-	if (out->message.op_handle != HANDLE_NONE)
-		frames->by_op[HANDLE_INDEX(out->message.op_handle)] = (uint16_t)index;
-	keep_payload(frames, out);
-	send(frames, index, LINK_REQUESTS, out->grant.bytes,
-	     out->copied ? 0 : fragment(frames, &out->grant));
+	if (out.message->op_handle != HANDLE_NONE)
+		frames->by_op[HANDLE_INDEX(out.message->op_handle)] = message;
+	sending = sending_of(message);
+	sending->grant = out.grant;
+	sending->kind = out.sends ? OUT_SEND : OUT_GET;
+	sending->sent = out.sent;
+	sending->is_here = out.payload != 0;
+	if (out.payload)
+		keep_payload(frames, &out);
+	send(frames, message, LINK_REQUESTS, out.grant.bytes);
+	if (out.grant.events)
+		frames_port_wake(frames->context, out.grant.events, out.grant.upcall);
 	return PORTALS_OK;
 }
 
@@ -306,42 +277,44 @@ enum frames_brief frames_brief(struct frames *frames, const struct initiator_arg
 int frames_signal(struct frames *frames, uint32_t node, uint32_t news)
 {
 	const struct process_view *view = frames->view;
-	uint32_t index;
+	struct link_message *message;
 
 	if (news == BLOCK_BARRIER_PING && link_sends_to(frames->link, node, LINK_REQUESTS))
 		return PORTALS_OK;
-	if (!has_room(frames, node))
+	if (!link_has_room(frames->link, node, LINK_REQUESTS))
 		return FRAMES_AGAIN;
-	index = take(frames, OUT_NOTE);
-	frames->records[index].out.message = (struct message){
+	message = link_message(frames->link);
+	sending_of(message)->kind = OUT_NOTE;
+	sending_of(message)->is_here = 1;
+	*header_of(message) = (struct message){
 		.operation = MESSAGE_BARRIER,
 		.source_nid = view->nid, .source_pid = view->pid,
 		.target_nid = node, .target_pid = view->pid,
 		.uid = view->uid, .jid = view->jid,
 		.list_selector = news,
 	};
-	send(frames, index, LINK_REQUESTS, 0, 0);
+	send(frames, message, LINK_REQUESTS, 0);
 	return PORTALS_OK;
 }
 
 void out_answer(struct frames *frames, const struct message *answer, const struct grant *grant,
 		const void *payload, uint32_t bytes)
 {
-	uint32_t index = take(frames, grant ? OUT_REPLY : OUT_NOTE);
-	struct outgoing *out = &frames->records[index].out;
+	struct link_message *message = link_message(frames->link);
+	struct sending *sending = sending_of(message);
 	uint64_t length = bytes;
 
 	frames->reserved--;
 	link_unreserve(frames->link);
-	out->message = *answer;
+	*header_of(message) = *answer;
+	sending->kind = grant ? OUT_REPLY : OUT_NOTE;
+	sending->is_here = 1;
 	if (grant) {
-		out->grant = *grant;
+		sending->grant = *grant;
 		length = grant->bytes;
-		gather_reply(frames, out);
+		sending->is_here = gather_reply(frames, grant, message->payload);
 	} else if (bytes) {
-		port_copy(out->bytes, payload, bytes);
-		out->copied = bytes;
+		port_copy(message->payload, payload, bytes);
 	}
-	send(frames, index, LINK_ANSWERS, length,
-	     grant && !out->copied ? fragment(frames, grant) : 0);
+	send(frames, message, LINK_ANSWERS, length);
 }

@@ -5,22 +5,25 @@
 #define NET_FRAMES_STATE_H
 #include "frames.h"
 
-#define NO_RECORD  0xffffu
-
-enum record_kind {
+enum sending_kind {
 	OUT_SEND,                  /* PUT, ATOMIC, GETPUT, FETCH_ATOMIC: ends with initiator_sent,
 	                              if initiator_start has not done that */
 	OUT_GET,                   /* nothing to end, unless it fails */
 	OUT_REPLY,                 /* from a granted range: ends with deliver_end */
-	OUT_NOTE                   /* ACK, REPLY of bytes at hand, BARRIER */
+	OUT_NOTE                   /* ACK, REPLY of bytes at hand, BARRIER; or it is over */
 };
 
-/* A message that the link is sending. */
-struct record {
-	uint16_t next;             /* free */
-	uint8_t  kind;             /* enum record_kind */
-	struct outgoing out;       /* header and payload; of an answer without `sends` */
+/* A message that is being sent: in the link's struct link_message. */
+struct sending {
+	struct grant grant;        /* the range that is sent */
+	uint8_t kind;              /* enum sending_kind */
+	uint8_t sent;              /* OUT_SEND: initiator_sent was called */
+	uint8_t is_here;           /* the payload is in the link's record */
 };
+
+_Static_assert(sizeof(struct sending) <= LINK_USER_WORDS * sizeof(uint64_t), "it fits");
+_Static_assert(sizeof(struct message) == LINK_HEADER_BYTES, "as sent");
+_Static_assert(DELIVER_OPERAND_BYTES <= LINK_ROOM_BYTES, "operands fit");
 
 /* A message that arrives in parts: in the link's struct link_target. */
 struct incoming {
@@ -41,11 +44,7 @@ struct frames {
 	uint64_t bulk_looked;      /* the bulk card */
 	uint32_t nodes;            /* of the job */
 	int looking;               /* they are being looked at: it is that time still */
-	struct record *records;
-	uint16_t *by_op;           /* operation record to the OUT_SEND that awaits its answer */
-	uint32_t room;             /* of `records`: as many as the link's */
-	uint16_t free;             /* first free one, or NO_RECORD */
-	uint16_t used;             /* how many are not */
+	struct link_message **by_op; /* operation record to the OUT_SEND that awaits its answer */
 	uint32_t reserved;         /* records kept for answers */
 	uint64_t copied_in, copied_out, bad; /* struct frames_figures */
 };
@@ -57,12 +56,13 @@ static inline uint64_t frames_now(const struct frames *frames)
 
 /* ---- out.c ---- */
 
-uint32_t out_gather(void *context, uint64_t source, uint64_t at, uint32_t bytes,
-		    struct nic_piece *pieces, uint32_t most);
+uint32_t out_gather(void *context, const struct link_message *message, uint64_t at,
+		    uint32_t bytes, struct nic_piece *pieces, uint32_t most);
 /* Where bytes [at, at + bytes) of a granted range are: how many pieces, 0: not in `most`. */
 uint32_t out_spans(struct frames *frames, const struct grant *grant, uint64_t at, uint32_t bytes,
 		   struct nic_piece *pieces, uint32_t most);
-void out_sent(void *context, uint64_t source, int fail);
+void out_sent(void *context, struct link_message *message, int fail);
+void out_failed(void *context, uint32_t bytes);
 /* The answer to a send has come: SEND_END, if it is not out yet. 0: that cannot be
  * before the link is through with the send, so the answer is too early. Lock held. */
 int out_answered(struct frames *frames, const struct message *answer, uint32_t *events,

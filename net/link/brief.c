@@ -25,7 +25,7 @@ struct link_room link_brief(struct link *link, uint32_t node)
 	}
 	if (!flow || room == 0)
 		return (struct link_room){ 0, 0 };
-	return (struct link_room){ send_at(link, link->sends.free)->frame + WIRE_HEADER, flow };
+	return (struct link_room){ link_message(link)->header, flow };
 }
 
 /* Nothing is under way there, nothing is to be said but that all has arrived, and nothing
@@ -73,7 +73,7 @@ static void not_taken(struct link *link, struct flow *flow, uint32_t index, int 
 
 int link_brief_send(struct link *link, struct link_room room, uint64_t now, uint32_t bytes)
 {
-	struct send *send = (struct send *)(room.header - WIRE_HEADER - offsetof(struct send, frame));
+	struct send *send = (struct send *)(room.header - offsetof(struct send, message.header));
 	struct nic_piece piece = { room.header - WIRE_HEADER, WIRE_DATA + bytes };
 	uint32_t index = link->sends.free, at = units(now);
 	struct flow *flow = room.flow;
@@ -91,6 +91,7 @@ int link_brief_send(struct link *link, struct link_room room, uint64_t now, uint
 	send->lane = LINK_REQUESTS;
 	send->over = send->fail = send->told = 0;
 	send->brief = BRIEF_ALONE;
+	send->is_here = 1;
 	send->first = flow->next;
 	send->frames = 1;
 	send->fragment = bytes;
@@ -101,7 +102,7 @@ int link_brief_send(struct link *link, struct link_room room, uint64_t now, uint
 	if (flow->granted < link->share)
 		flow->granted = link->share;
 	flow->unacked = 0;
-	write_plain(link, flow, send->frame, bytes);
+	write_plain(link, flow, send->message.frame, bytes);
 
 	/* It has left, or will be as if. */
 	flow->flags &= (uint8_t)~(FLOW_ACKS | FLOW_ACK_NOW | FLOW_TIMED);

@@ -74,7 +74,7 @@ int bundle_add(struct link *link, struct flow *flow, uint32_t bytes)
 		send->brief = BRIEF_BUNDLE;
 		bundle->messages = 1;
 		bundle->bytes = 0;
-		pad(send->frame + WIRE_DATA, (uint32_t)send->length);
+		pad(send->message.payload, (uint32_t)send->length);
 		count(link, LINK_BUNDLES);
 	}
 	entry = bundle->room + bundle->bytes;
@@ -141,7 +141,7 @@ uint32_t bundle_pieces(const struct link *link, const struct send *send, struct 
 	wire->offset = bundle->messages;
 	wire->bytes = first + bundle->bytes;
 	/* no card is given an empty piece */
-	pieces[0] = (struct nic_piece){ send->frame + WIRE_DATA, first };
+	pieces[0] = (struct nic_piece){ send->message.payload, first };
 	pieces[!!first] = (struct nic_piece){ bundle->room, bundle->bytes };
 	return 1 + !!first;
 }
@@ -153,10 +153,10 @@ void bundle_end(struct link *link, uint32_t index, int fail)
 
 	link->counters[fail ? LINK_FAILED_OUT : LINK_MESSAGES_OUT] += bundle->messages - 1u;
 	while (fail && at < bundle->bytes) {
-		uint64_t bytes = wire_get(bundle->room + at, WIRE_ENTRY);
+		uint32_t bytes = (uint32_t)wire_get(bundle->room + at, WIRE_ENTRY);
 
-		at += WIRE_ENTRY + LINK_HEADER_BYTES + wire_padded((uint32_t)bytes);
-		link->user.sent(link->context, LINK_BRIEF | bytes, 1);
+		at += WIRE_ENTRY + LINK_HEADER_BYTES + wire_padded(bytes);
+		link->user.failed(link->context, bytes);
 	}
 	record_give(&link->bundles, index);
 }

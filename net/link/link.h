@@ -100,8 +100,10 @@
 
 #define LINK_HEADER_BYTES  128u    /* of a message's header */
 #define LINK_WHOLE_BYTES   128u    /* longest payload that comes by whole() */
+#define LINK_FRAME_BYTES   64u     /* of a frame's own header */
+#define LINK_ROOM_BYTES    128u    /* longest payload that a message's record has room for */
 #define LINK_BRIEF_BYTES   64u     /* longest payload of link_brief */
-#define LINK_BRIEF         (1ULL << 32) /* such a message's `source`, plus its bytes */
+#define LINK_USER_WORDS    8u      /* of a message's record, for its user */
 #define LINK_MOST_WINDOW   192u    /* frames under way in one flow; behind a gap, 64 */
 #define LINK_FIRST_WINDOW  8u      /* the same before the peer was heard of */
 #define LINK_MOST_TRIES    85u     /* of struct link_config */
@@ -168,6 +170,17 @@ enum link_counter {
 	LINK_COUNTERS_END
 };
 
+/*
+ * A message to be sent, its user's part: from link_message until sent(). Header and payload
+ * lie where the card reads them.
+ */
+struct link_message {
+	uint64_t user[LINK_USER_WORDS];        /* what the user keeps of it */
+	uint8_t  frame[LINK_FRAME_BYTES];      /* the link's */
+	uint8_t  header[LINK_HEADER_BYTES];    /* written before link_send, and not afterwards */
+	uint8_t  payload[LINK_ROOM_BYTES];     /* likewise, if link_send is told that it is here */
+};
+
 struct link_config {
 	uint32_t node;             /* own id */
 	uint32_t nodes;            /* ids are below this; at most 65535 */
@@ -229,12 +242,15 @@ struct link_user {
 	void (*end)(void *context, struct link_target *target, int fail);
 	/* Payload bytes [at, at + bytes) of a message that is sent, in place: returns how
 	 * many pieces. It may be asked for the same bytes several times, until sent. */
-	uint32_t (*gather)(void *context, uint64_t source, uint64_t at, uint32_t bytes,
-			   struct nic_piece *pieces, uint32_t most);
+	uint32_t (*gather)(void *context, const struct link_message *message, uint64_t at,
+			   uint32_t bytes, struct nic_piece *pieces, uint32_t most);
 	/* The peer has all of it: if the card still has a frame of it to read, it was sent again in
 	 * vain, and may say anything. Or (fail) it was given up and the card has read all that
-	 * there was of it; it may have arrived all the same. */
-	void (*sent)(void *context, uint64_t source, int fail);
+	 * there was of it; it may have arrived all the same. The record may be read until
+	 * the next call of link_message. */
+	void (*sent)(void *context, struct link_message *message, int fail);
+	/* A message of link_brief with so many bytes of payload has failed, as sent() says it. */
+	void (*failed)(void *context, uint32_t bytes);
 	/* Everything with this node is over: begun messages have ended with failure, and
 	 * messages under way too, but those that the card still reads do so when it is done;
 	 * answers that are awaited do not come. It may have restarted, or be unreachable;
@@ -258,21 +274,26 @@ uint64_t link_bytes(const struct link_config *config);
 struct link *link_open(void *memory, const struct link_config *config, struct nic *nic,
 		       const struct link_user *user, void *context);
 
+/* The record of the next message, to be filled; whether there is one says link_has_room.
+ * It is not taken before link_send, and nothing else may send in between. */
+struct link_message *link_message(const struct link *link);
+
 /*
- * Send a message: 128 bytes of header, copied, and `length` bytes of payload that
- * gather() will show until sent(). In order with all others of this node and
- * lane. `fragment`: most payload bytes of one frame that gather() can show in
- * NIC_PIECES - 1 pieces; 0: any. A node does not send to itself.
+ * Send the message of link_message: its header, and `length` bytes of payload, which with
+ * `is_here` lie in its record, LINK_ROOM_BYTES at most, and else gather() will show until
+ * sent(). In order with all others of this node and lane. `fragment`: most payload bytes of
+ * one frame that gather() can show in NIC_PIECES - 1 pieces; 0: any. A node does not send
+ * to itself.
  */
 int link_send(struct link *link, uint64_t now, uint32_t node, enum link_lane lane,
-	      const void *header, uint64_t length, uint32_t fragment, uint64_t source);
+	      uint64_t length, int is_here, uint32_t fragment);
 
 /*
  * The short way for a short request that nobody needs to look after. link_brief returns
  * room for a message's header, at a multiple of 8, and right behind it for its payload of
  * at most LINK_BRIEF_BYTES: null if there is none now, or the node is not yet known. Who
  * has filled it calls link_brief_send, and nothing else before that; who has not, nothing.
- * gather() is not called for it, and sent() only if it fails, for LINK_BRIEF | bytes.
+ * For it gather() and sent() are not called, but failed() if it fails.
  */
 struct link_room {
 	uint8_t *header;

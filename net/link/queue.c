@@ -4,7 +4,6 @@
  * acknowledged or has failed, and the card is done with it. See link.h.
  */
 #include "state.h"
-#include "../port.h"
 
 /* ---- begin ---- */
 
@@ -40,7 +39,7 @@ static inline struct send *queue(struct link *link, struct flow *flow, enum link
 	send->next = NO_RECORD;
 	send->with_card = 0;
 	send->lane = (uint8_t)lane;
-	send->over = send->fail = send->told = send->brief = 0;
+	send->over = send->fail = send->told = send->brief = send->is_here = 0;
 	send->announced = send->serving = 0;
 	send->first = flow->next;
 	send->frames = frames;
@@ -120,8 +119,13 @@ static void leave_or_wait(struct link *link, struct flow *flow, int joins, uint6
 		send_ready(link, flow);
 }
 
+struct link_message *link_message(const struct link *link)
+{
+	return &send_at(link, link->sends.free)->message;
+}
+
 int link_send(struct link *link, uint64_t now, uint32_t node, enum link_lane lane,
-	      const void *header, uint64_t length, uint32_t fragment, uint64_t source)
+	      uint64_t length, int is_here, uint32_t fragment)
 {
 	struct shape shape;
 	struct send *send;
@@ -139,12 +143,11 @@ int link_send(struct link *link, uint64_t now, uint32_t node, enum link_lane lan
 	send = queue(link, flow, lane, shape.frames);
 	send->fragment = shape.fragment;
 	send->length = length;
-	send->source = source;
+	send->is_here = (uint8_t)is_here;
 	send->announced = (uint8_t)shape.announced;
 	send->tail = (uint16_t)shape.tail;
 	if (shape.announced)
 		serve_open(link, send, flow);
-	port_copy(send->frame + WIRE_HEADER, header, LINK_HEADER_BYTES);
 	leave_or_wait(link, flow, joins, now);
 	send_pump(link, now);
 	return LINK_OK;
@@ -153,7 +156,7 @@ int link_send(struct link *link, uint64_t now, uint32_t node, enum link_lane lan
 int send_brief(struct link *link, struct link_room room, uint64_t now, uint32_t bytes)
 {
 	struct flow *flow = room.flow;
-	int joins = room.header != send_at(link, link->sends.free)->frame + WIRE_HEADER;
+	int joins = room.header != link_message(link)->header;
 	int is_busy = flow->next != flow->una, is_held = 0;
 	struct send *send;
 
@@ -163,6 +166,7 @@ int send_brief(struct link *link, struct link_room room, uint64_t now, uint32_t 
 		bundle_leave(link, flow);
 		send = queue(link, flow, LINK_REQUESTS, 1);
 		send->brief = BRIEF_ALONE;
+		send->is_here = 1;
 		send->fragment = link->fragment;
 		send->length = bytes;
 		if (!is_busy || !bundle_hold(link, flow, now))
@@ -175,29 +179,25 @@ int send_brief(struct link *link, struct link_room room, uint64_t now, uint32_t 
 /* ---- end ---- */
 
 /* How a message has ended: once. Of a brief one only failure is told. */
-static void tell(struct link *link, uint64_t source, int is_brief, int fail)
+static void tell(struct link *link, struct send *send, int fail)
 {
 	count(link, fail ? LINK_FAILED_OUT : LINK_MESSAGES_OUT);
-	if (!is_brief || fail)
-		link->user.sent(link->context, source, fail);
-}
-
-static uint64_t name_of(const struct send *send)
-{
-	return send->brief ? LINK_BRIEF | send->length : send->source;
+	if (!send->brief)
+		link->user.sent(link->context, &send->message, fail);
+	else if (fail)
+		link->user.failed(link->context, (uint32_t)send->length);
 }
 
 static void release(struct link *link, uint32_t index)
 {
 	struct send *send = record_at(&link->sends, index);
-	int fail = send->fail, is_brief = send->brief, told = send->told;
-	uint64_t source = name_of(send);
-	uint32_t bundle = is_brief == BRIEF_BUNDLE ? send->bundle : NO_RECORD;
+	uint32_t bundle = send->brief == BRIEF_BUNDLE ? send->bundle : NO_RECORD;
+	int fail = send->fail;
 
 	link->sends_used[send->lane]--;
 	record_give(&link->sends, index);
-	if (!told)
-		tell(link, source, is_brief, fail);
+	if (!send->told)
+		tell(link, send, fail);
 	if (bundle != NO_RECORD)
 		bundle_end(link, bundle, fail);
 }
@@ -220,7 +220,7 @@ void send_end(struct link *link, uint32_t index, int fail)
 	link->ending++;
 	if (!fail) {
 		send->told = 1;
-		tell(link, name_of(send), send->brief, 0);
+		tell(link, send, 0);
 	}
 }
 

@@ -97,8 +97,8 @@ struct send {
 	uint8_t  over;             /* 1: acknowledged or failed, waits for the card */
 	uint8_t  fail;             /* with `over`: what sent() says */
 	uint8_t  told;             /* with `over`: sent() has said so */
-	uint8_t  brief;            /* not 0: its payload is in `frame`, and sent() comes only if it
-	                              fails; enum brief */
+	uint8_t  brief;            /* not 0: failed() comes if it does, and else nothing; enum brief */
+	uint8_t  is_here;          /* 1: its payload is in `message` */
 	uint32_t first;            /* number of its first frame */
 	uint32_t frames;           /* how many it goes in */
 	uint32_t fragment;         /* payload bytes of each frame but the last */
@@ -107,7 +107,6 @@ struct send {
 	uint8_t  turned;           /* 1: the fields from `turn` on are those of a turn */
 	uint8_t  pulled;           /* 1: the parts in `wanted` go to the ordinary card */
 	uint64_t length;           /* of all payload, bytes */
-	uint64_t source;           /* the user's name for it, if it is not brief */
 	union {
 		uint16_t bundle;   /* BRIEF_BUNDLE: where the others are */
 		uint16_t tail;     /* announced: last bytes of payload, which go with that */
@@ -117,11 +116,10 @@ struct send {
 	uint32_t turn;             /* the last that it was granted in */
 	uint32_t served, granted;  /* parts sent in that turn, and that may be */
 	uint32_t wanted;           /* bit i: part served + i */
-	/* Room for the header of its frames, with the message's in place, and a brief
-	 * payload: the card reads one frame from here, and the others from a struct
-	 * transmit. */
-	uint8_t  frame[WIRE_DATA + LINK_BRIEF_BYTES] __attribute__((aligned(8)));
+	/* The card reads one frame from here, and others' headers from a struct transmit. */
+	struct link_message message;
 };
+_Static_assert(LINK_FRAME_BYTES == WIRE_HEADER, "a frame's headers lie one behind the other");
 
 /* The messages of a BUNDLE behind the first, each with its entry, as the wire has them. Of
  * one that came early: the payload of the first as well. */

@@ -144,9 +144,9 @@ static int gather(struct link *link, const struct send *send, uint64_t at, struc
 
 	if (!wire->bytes)
 		return 0;
-	pieces[1] = (struct nic_piece){ send->frame + WIRE_DATA, wire->bytes };
-	n = send->brief ? 1 : link->user.gather(link->context, send->source, at, wire->bytes,
-						pieces + 1, NIC_PIECES - 1);
+	pieces[1] = (struct nic_piece){ send->message.payload, wire->bytes };
+	n = send->is_here ? 1 : link->user.gather(link->context, &send->message, at, wire->bytes,
+						  pieces + 1, NIC_PIECES - 1);
 	if (n > NIC_PIECES - 1)
 		return -1;
 	for (uint32_t i = 1; i <= n; i++) {
@@ -181,10 +181,14 @@ uint32_t send_make(struct link *link, struct flow *flow, const struct send *send
 	if (n < 0)
 		return 0;
 	send_acknowledge(link, flow, &wire);
-	if (header != send->frame)
-		port_copy(header + WIRE_HEADER, send->frame + WIRE_HEADER, LINK_HEADER_BYTES);
+	if (header != send->message.frame)
+		port_copy(header + WIRE_HEADER, send->message.header, LINK_HEADER_BYTES);
 	send_header(link->nic, header, flow->node, &wire);
 	pieces[0] = (struct nic_piece){ header, WIRE_DATA };
+	if (n == 1 && pieces[1].bytes == header + WIRE_DATA) { /* right behind it: one piece */
+		pieces[0].length += wire.bytes;
+		n = 0;
+	}
 	if (wire.kind == WIRE_KIND_BUNDLE)
 		wire_sum_bundle(header, pieces, (uint32_t)n + 1);
 	return (uint32_t)n + 1;
@@ -297,7 +301,7 @@ static uint8_t *header_room(struct link *link, uint32_t message, uint32_t *cooki
 
 	*cookie = IN_RECORD | message;
 	if (!send->with_card)
-		return send->frame;
+		return send->message.frame;
 	*cookie = send_transmit(link, message);
 	if (*cookie == NO_RECORD)
 		return 0;

@@ -61,13 +61,13 @@ static int add_next(struct link *link, struct flow *flow, struct train *train, u
 	send = send_at(link, flow->fresh);
 	if (!is_short(send))
 		return 0;
-	n = send_make(link, flow, send, flow->next, send->frame, pieces);
+	n = send_make(link, flow, send, flow->next, send->message.frame, pieces);
 	for (uint32_t i = 0; i < n; i++)
 		bytes += pieces[i].length;
 	if (n == 0 || train->n + n > NIC_PIECES || train->bytes + bytes > link->nic->mtu)
 		return 0;
 	if (link->key)
-		wire_sign(link->key, send->frame, pieces, n);
+		wire_sign(link->key, send->message.frame, pieces, n);
 	for (uint32_t i = 0; i < n; i++)
 		train->pieces[train->n++] = pieces[i];
 	train->bytes += bytes;
@@ -104,7 +104,8 @@ static int send_train(struct link *link, struct flow *flow, struct train *train,
 	messages = transmit->messages;
 	if (messages == 0)
 		return 0;
-	wire_write_train(train->transmit->header, send_at(link, transmit->train[0])->frame);
+	wire_write_train(train->transmit->header,
+			 send_at(link, transmit->train[0])->message.frame);
 	result = link->nic->ops->send(link->nic, train->pieces, train->n, index);
 	if (result == NIC_OK) {
 		count(link, LINK_FRAMES_OUT);

@@ -393,19 +393,19 @@ int initiator_exchange(struct process_view *view, const struct initiator_args *a
 static int read_payload(const struct process_view *view, struct outgoing *out)
 {
 	uint64_t bytes = out->grant.bytes;
-	uint64_t most = out->message.operation == MESSAGE_ATOMIC ||
-			out->message.operation == MESSAGE_FETCH_ATOMIC ?
+	uint64_t most = out->message->operation == MESSAGE_ATOMIC ||
+			out->message->operation == MESSAGE_FETCH_ATOMIC ?
 			DELIVER_OPERAND_BYTES : DELIVER_INLINE_BYTES;
 
 	if (bytes > most)
 		return DELIVER_OK;
 	if (out->grant.pieces) {
-		out->payload = out->bytes;
+		out->payload = out->room;
 		out->copied = (uint32_t)bytes;
-		return deliver_read(view, &out->grant, 0, out->bytes, bytes);
+		return deliver_read(view, &out->grant, 0, out->room, bytes);
 	}
 	/* What a process sends to itself may overlap: one mapping for both. */
-	out->payload = out->grant.offset + (out->message.target_nid == view->nid ?
+	out->payload = out->grant.offset + (out->message->target_nid == view->nid ?
 					    view->memory : view->sources);
 	return DELIVER_OK;
 }
@@ -424,22 +424,22 @@ int initiator_start(struct process_view *view, const struct initiator_args *args
 	switch (args->operation) {
 	case MESSAGE_GET:
 		grant_clear(&out->grant);
-		return initiator_get(view, args, &out->message);
+		return initiator_get(view, args, out->message);
 	case MESSAGE_GETPUT:
 	case MESSAGE_FETCH_ATOMIC:
-		error = initiator_exchange(view, args, &out->message, &out->grant);
+		error = initiator_exchange(view, args, out->message, &out->grant);
 		break;
 	default:
-		error = initiator_put(view, args, &out->message, &out->grant);
+		error = initiator_put(view, args, out->message, &out->grant);
 	}
 	if (error)
 		return error;
 	damaged = read_payload(view, out);
-	if (!damaged && (!out->payload || out->message.ack_request == ACK_YES))
+	if (!damaged && (!out->payload || out->message->ack_request == ACK_YES))
 		return PORTALS_OK;
 	events = out->grant.events;
 	upcall = out->grant.upcall;
-	initiator_sent(view, &out->message, &out->grant, damaged ? NI_FAIL : NI_OK);
+	initiator_sent(view, out->message, &out->grant, damaged ? NI_FAIL : NI_OK);
 	out->grant.events += events;
 	out->grant.upcall |= upcall;
 	out->sent = 1;

@@ -34,24 +34,23 @@ struct initiator_args {
 
 /* An operation that was started, for a transport to carry. */
 struct outgoing {
-	struct message message;
+	struct message *message; /* the transport's, as is `room` */
+	uint8_t *room;          /* DELIVER_OPERAND_BYTES: for what is gathered from pieces */
 	struct grant grant;     /* the range that is sent; a GET sends none */
 	const uint8_t *payload; /* what is short can be read here until the application runs on,
 	                           whatever becomes of its descriptor; else null */
 	uint8_t  sends;         /* 1: not a GET: it ends with initiator_sent */
 	uint8_t  sent;          /* 1: it has: SEND_END is recorded */
-	uint8_t  zero[2];
-	uint32_t copied;        /* bytes that were gathered from pieces, to `bytes` */
-	uint8_t  bytes[DELIVER_OPERAND_BYTES];
+	uint32_t copied;        /* bytes that were gathered from pieces, to `room` */
 };
 
 /*
  * Start an operation of any kind: initiator_put, _get or _exchange by args->operation,
- * and their errors. Payload of at most DELIVER_INLINE_BYTES, and all operands, can be
- * read at out->payload when this returns; if no ack was asked for, SEND_END is then
- * recorded already. out->grant.events and ->upcall are those of all that. A target that
- * cannot be reached afterwards: initiator_lost if out->sent, else initiator_sent with
- * NI_FAIL.
+ * and their errors. The caller has set out->message and ->room. Payload of at most
+ * DELIVER_INLINE_BYTES, and all operands, can be read at out->payload when this returns; if
+ * no ack was asked for, SEND_END is then recorded already. out->grant.events and ->upcall
+ * are those of all that. A target that cannot be reached afterwards: initiator_lost if
+ * out->sent, else initiator_sent with NI_FAIL.
  */
 int initiator_start(struct process_view *view, const struct initiator_args *args,
 		    struct outgoing *out);

@@ -59,17 +59,17 @@ static int conclude(void *context, struct process_view *me, struct outgoing *out
 	struct grant *grant = &out->grant;
 
 	if (failed)
-		answers = message_refuse(&out->message, NI_FAIL, answer);
+		answers = message_refuse(out->message, NI_FAIL, answer);
 	if (!near_port_lock(context, me))
 		return PORTALS_FAIL;
 	if (out->sends && !out->sent)
-		initiator_sent(me, &out->message, grant, failed ? NI_FAIL : NI_OK);
+		initiator_sent(me, out->message, grant, failed ? NI_FAIL : NI_OK);
 	else if (out->sends && failed)
 		initiator_lost(me, grant->bytes);
 	grant_clear(grant);
 	if (!answers)
-		initiator_unanswered(me, &out->message);
-	else if (message_fetches(out->message.operation))
+		initiator_unanswered(me, out->message);
+	else if (message_fetches(out->message->operation))
 		answer_reply_inline(me, answer, fetched, grant);
 	else
 		answer_ack(me, answer, grant);
@@ -88,14 +88,14 @@ static int in_one_step(void *context, struct process_view *me, struct process_vi
 		       struct outgoing *out)
 {
 	uint8_t fetched[DELIVER_INLINE_BYTES];
-	int fetches = message_fetches(out->message.operation);
+	int fetches = message_fetches(out->message->operation);
 	struct message answer;
 	struct grant to;
 	int result;
 
 	if (!near_port_lock(context, peer))
 		return conclude(context, me, out, 1, 0, &answer, 0);
-	result = deliver_inline(peer, &out->message, out->payload, &to, &answer, fetched);
+	result = deliver_inline(peer, out->message, out->payload, &to, &answer, fetched);
 	near_port_unlock(context, peer);
 	near_port_wake(context, peer, to.events, to.upcall);
 	near_port_copied(context, out->copied + to.bytes);
@@ -114,12 +114,12 @@ static int put(void *context, struct process_view *me, struct process_view *peer
 	struct grant to;
 
 	to.answers = 0;        /* if the lock is dead, there is no answer */
-	result = begin(context, me, peer, &out->message, out->payload, &to, &answer);
+	result = begin(context, me, peer, out->message, out->payload, &to, &answer);
 	if (result != DELIVER_OK)
 		return conclude(context, me, out, result == DELIVER_DAMAGED, to.answers, &answer, 0);
 	events = to.events;
 	upcall = to.upcall;
-	if (out->message.operation == MESSAGE_PUT)
+	if (out->message->operation == MESSAGE_PUT)
 		failed = out->payload ? deliver_data(peer, &to, 0, out->payload, out->grant.bytes) :
 			 near_port_copy(context, peer, &to, me, &out->grant);
 	if (to.ack && failed) {
@@ -139,7 +139,7 @@ static int get(void *context, struct process_view *me, struct process_view *peer
 	int result, taken, upcall, ended = 1;
 	uint32_t events;
 
-	result = begin(context, me, peer, &out->message, 0, &from, &reply);
+	result = begin(context, me, peer, out->message, 0, &from, &reply);
 	if (result != DELIVER_OK)
 		return conclude(context, me, out, result == DELIVER_DAMAGED, 1, &reply, 0);
 	events = from.events;
@@ -161,11 +161,14 @@ static int get(void *context, struct process_view *me, struct process_view *peer
 
 int near_start(struct process_view *me, void *context, const struct initiator_args *args)
 {
+	uint8_t room[DELIVER_OPERAND_BYTES];
+	struct message message, answer;
 	struct process_view *peer;
 	struct outgoing out;
-	struct message answer;
 	int error;
 
+	out.message = &message;
+	out.room = room;
 	if (!near_port_lock(context, me))
 		return PORTALS_FAIL;
 	error = initiator_start(me, args, &out);
@@ -177,18 +180,18 @@ int near_start(struct process_view *me, void *context, const struct initiator_ar
 	peer = near_port_peer(context, me, args->target_nid);
 	if (!peer)
 		return conclude(context, me, &out, 1, 0, &answer, 0);
-	switch (out.message.operation) {
+	switch (message.operation) {
 	case MESSAGE_GET:
-		if (out.message.length > DELIVER_INLINE_BYTES ||
-		    !near_port_is_short(context, out.message.length))
+		if (message.length > DELIVER_INLINE_BYTES ||
+		    !near_port_is_short(context, message.length))
 			return get(context, me, peer, &out);
 		break;
 	case MESSAGE_ATOMIC:
-		if (out.message.ack_request == ACK_YES)
+		if (message.ack_request == ACK_YES)
 			return put(context, me, peer, &out);
 		break;
 	case MESSAGE_PUT:
-		if (!out.sent || !near_port_is_short(context, out.message.length))
+		if (!out.sent || !near_port_is_short(context, message.length))
 			return put(context, me, peer, &out);
 		break;
 	}

@@ -59,27 +59,33 @@ static void on_end(void *context, struct link_target *target, int fail)
 	note(context, (struct note){ fail ? 'E' : 'e', 0, 0, target->room[0], 0, 0 });
 }
 
-static uint32_t on_gather(void *context, uint64_t source, uint64_t at, uint32_t bytes,
-			  struct nic_piece *pieces, uint32_t most)
+static uint32_t on_gather(void *context, const struct link_message *message, uint64_t at,
+			  uint32_t bytes, struct nic_piece *pieces, uint32_t most)
 {
 	const struct probe *p = context;
 
-	(void)source, (void)most;
+	(void)message, (void)most;
 	if (p->cannot)
 		return 0;
 	pieces[0] = (struct nic_piece){ payload + at % 1024, bytes };
 	return 1;
 }
 
-static void on_sent(void *context, uint64_t source, int fail)
+static void on_sent(void *context, struct link_message *message, int fail)
 {
+	uint64_t id = id_of(message->header);
 	struct probe *p = context;
 
-	note(p, (struct note){ fail ? 'F' : 's', 0, 0, source, 0, 0 });
+	note(p, (struct note){ fail ? 'F' : 's', 0, 0, id, 0, 0 });
 	if (p->again) {
 		p->again--;
-		CHECK_IS(probe_send(p, 1, 8, source), LINK_OK);
+		CHECK_IS(probe_send(p, 1, 8, id), LINK_OK);
 	}
+}
+
+static void on_failed(void *context, uint32_t bytes)
+{
+	note(context, (struct note){ 'B', 0, 0, 0, 0, bytes });
 }
 
 static void on_lost(void *context, uint32_t node)
@@ -157,7 +163,8 @@ void probe_open(struct probe *p)
 void probe_start(struct probe *p)
 {
 	static const struct link_user user = {
-		on_whole, on_begin, on_data, on_end, on_gather, on_sent, on_lost, on_place
+		on_whole, on_begin, on_data, on_end, on_gather, on_sent, on_failed,
+		on_lost, on_place
 	};
 
 	p->key = p->config.keyed ? p->config.key : 0;
@@ -239,12 +246,21 @@ void probe_give(struct probe *p, uint32_t node, const struct wire *wire, uint64_
 	link_receive(p->link, p->now, frame, probe_frame(p, node, 0, wire, id, frame));
 }
 
-int probe_send(struct probe *p, uint32_t node, uint64_t length, uint64_t source)
+int probe_send_by(struct probe *p, uint32_t node, enum link_lane lane, uint64_t length,
+		  uint64_t id)
 {
-	uint8_t header[LINK_HEADER_BYTES] = { 0 };
+	struct link_message *message = link_message(p->link);
 
-	memcpy(header, &source, sizeof(source));
-	return link_send(p->link, p->now, node, LINK_REQUESTS, header, length, 0, source);
+	if (link_has_room(p->link, node, lane)) {
+		memset(message->header, 0, LINK_HEADER_BYTES);
+		memcpy(message->header, &id, sizeof(id));
+	}
+	return link_send(p->link, p->now, node, lane, length, 0, 0);
+}
+
+int probe_send(struct probe *p, uint32_t node, uint64_t length, uint64_t id)
+{
+	return probe_send_by(p, node, LINK_REQUESTS, length, id);
 }
 
 void probe_pass(struct probe *p, uint64_t ns)

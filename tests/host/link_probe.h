@@ -16,11 +16,11 @@
 #define PROBE_NOTES     256u
 
 /* What a link has called: kind w(hole), b(egin), d(ata), e(nd), E(nd with failure),
- * s(ent), F(ailed), l(ost). */
+ * s(ent), F(ailed), B (a brief one has failed), l(ost). */
 struct note {
 	char kind;
 	uint32_t node, lane;
-	uint64_t id;                  /* header's first 8 bytes; sent: source; lost: 0 */
+	uint64_t id;                  /* header's first 8 bytes; B, lost: 0 */
 	uint64_t at, bytes;
 };
 
@@ -69,8 +69,10 @@ uint32_t probe_frame(struct probe *p, uint32_t node, uint32_t card, const struct
 /* A frame that the probe sends by any card; those of a train are noted one by one. */
 void probe_note_frame(struct probe *p, const struct nic_piece *pieces, uint32_t n);
 
-/* Send a message of this length; its id is `source`. */
-int probe_send(struct probe *p, uint32_t node, uint64_t length, uint64_t source);
+/* Send a message of this length with that id: a request, or by any lane. */
+int probe_send(struct probe *p, uint32_t node, uint64_t length, uint64_t id);
+int probe_send_by(struct probe *p, uint32_t node, enum link_lane lane, uint64_t length,
+		  uint64_t id);
 void probe_pass(struct probe *p, uint64_t ns);  /* time, and ticks when they are due */
 void probe_complete(struct probe *p);
 

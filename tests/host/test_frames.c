@@ -370,14 +370,15 @@ static int begin(void *c, uint32_t n, uint32_t l, const void *h, uint64_t b, str
 
 static uint8_t garbage[8192];
 
-static uint32_t gather(void *c, uint64_t s, uint64_t at, uint32_t b, struct nic_piece *p, uint32_t m)
+static uint32_t gather(void *c, const struct link_message *s, uint64_t at, uint32_t b,
+		       struct nic_piece *p, uint32_t m)
 {
 	(void)c, (void)s, (void)m;
 	p[0] = (struct nic_piece){ garbage + at, b };
 	return 1;
 }
 
-static void sent(void *c, uint64_t s, int f)
+static void sent(void *c, struct link_message *s, int f)
 {
 	(void)c, (void)s, (void)f;
 }
@@ -418,7 +419,8 @@ static void liar_tick(void *context, uint64_t now)
 
 TEST(frames_drop_headers_that_cannot_be)
 {
-	static const struct link_user user = { take, begin, 0, 0, gather, sent, lost, 0 };
+	static const struct link_user user = { take, begin, 0, 0, gather, sent, 0,
+					       lost, 0 };
 	struct netsim_config network = faults(0, 8);
 	struct link_config config = usual(), own = usual();
 	struct liar liar;
@@ -450,7 +452,8 @@ TEST(frames_drop_headers_that_cannot_be)
 			*byte = (uint8_t)check_random(&dice);
 		while (!link_has_room(liar.link, 0, r >> 23 & 1))
 			CHECK_IS(fabric_step(&s.fabric), 1);
-		link_send(liar.link, netsim_now(liar.sim), 0, r >> 23 & 1, &m, length, 0, 0);
+		memcpy(link_message(liar.link)->header, &m, sizeof(m));
+		link_send(liar.link, netsim_now(liar.sim), 0, r >> 23 & 1, length, 0, 0);
 		netsim_look(s.fabric.sim, 2);
 	}
 	CHECK_IS(fabric_settle(&s.fabric, LONG_NS), 1);

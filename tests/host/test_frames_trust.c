@@ -58,7 +58,7 @@ static int is_put(enum kind kind)
 /* Node 0 asks; nothing of it has arrived yet. */
 static void ask(struct scene *s, enum kind kind)
 {
-	uint32_t record = s->frames->free;    /* that it will take */
+	const struct link_message *message = link_message(s->frames->link); /* that it will take */
 
 	s->args = to(s->md, ASKED, 5);
 	s->args.length = kind == PUT_LONG || kind == GET_LONG ? LONG : 16;
@@ -77,7 +77,7 @@ static void ask(struct scene *s, enum kind kind)
 	if (is_put(kind))
 		CHECK_IS(next(&s->w, 0, s->eq), EVENT_SEND_START);
 	CHECK_IS(status(&s->w, 0, STAT_OP_USED), 1);
-	s->request = s->frames->records[record].out.message;
+	s->request = *(const struct message *)message->header;
 	CHECK_IS(s->request.target_nid, ASKED);
 	CHECK(s->request.op_handle != HANDLE_NONE);
 }

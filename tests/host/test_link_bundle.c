@@ -243,9 +243,9 @@ TEST(bundle_fails_message_by_message)
 	CHECK_IS(link_holds(p.link), 1);
 	link_give_up(p.link, p.now, 1);
 	CHECK_IS(link_holds(p.link), 0);
-	CHECK(!strcmp(probe_story(&p), "FFFFFl"));
+	CHECK(!strcmp(probe_story(&p), "BBBBBl"));
 	for (uint32_t i = 0; i < 5; i++)
-		CHECK_IS(p.notes[p.noted - 6 + i].id, LINK_BRIEF | bytes[i]);
+		CHECK_IS(p.notes[p.noted - 6 + i].bytes, bytes[i]);
 	CHECK_IS(link_counter(p.link, LINK_FAILED_OUT), 5);
 	probe_close(&p, 1);
 }

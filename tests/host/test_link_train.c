@@ -191,9 +191,7 @@ TEST(train_takes_the_ends_along)
 
 static void answer(struct probe *p, uint64_t id)
 {
-	uint8_t header[LINK_HEADER_BYTES] = { (uint8_t)id };
-
-	CHECK_IS(link_send(p->link, p->now, PEER, LINK_ANSWERS, header, 0, 0, id), LINK_OK);
+	CHECK_IS(probe_send_by(p, PEER, LINK_ANSWERS, 0, id), LINK_OK);
 }
 
 /* The card is full: nothing has left, and all of it does once there is room. */

@@ -116,7 +116,8 @@ static void send_one(struct traffic_node *n, uint32_t to, uint32_t lane, uint64_
 	if (send_brief(n, to, &header))
 		return;
 	n->under_way++;
-	if (link_send(n->link, netsim_now(t->sim), to, lane, &header, length, 0, number))
+	memcpy(link_message(n->link)->header, &header, sizeof(header));
+	if (link_send(n->link, netsim_now(t->sim), to, lane, length, 0, 0))
 		wrong(t, "could not be sent", number, n->node);
 }
 
@@ -260,11 +261,17 @@ static void on_end(void *context, struct link_target *target, int fail)
 
 /* ---- sending ---- */
 
-static uint32_t on_gather(void *context, uint64_t source, uint64_t at, uint32_t bytes,
-			  struct nic_piece *pieces, uint32_t most)
+/* Its number. */
+static uint32_t number_of(const struct link_message *message)
+{
+	return ((const struct header *)message->header)->number;
+}
+
+static uint32_t on_gather(void *context, const struct link_message *message, uint64_t at,
+			  uint32_t bytes, struct nic_piece *pieces, uint32_t most)
 {
 	struct traffic_node *n = context;
-	const uint8_t *from = n->traffic->pattern + place_of(n->traffic, (uint32_t)source) + at;
+	const uint8_t *from = n->traffic->pattern + place_of(n->traffic, number_of(message)) + at;
 	uint32_t first = most > 1 && bytes > 1 ? bytes / 3 : 0;
 
 	if (!first) {
@@ -276,19 +283,22 @@ static uint32_t on_gather(void *context, uint64_t source, uint64_t at, uint32_t 
 	return 2;
 }
 
-static void on_sent(void *context, uint64_t source, int fail)
+static void on_failed(void *context, uint32_t bytes)
+{
+	struct traffic_node *n = context;
+
+	if (bytes > LINK_BRIEF_BYTES)
+		wrong(n->traffic, "a brief message that is too long fails", 0, n->node);
+	n->traffic->failed++;
+	n->traffic->brief_failed++;
+}
+
+static void on_sent(void *context, struct link_message *message, int fail)
 {
 	struct traffic_node *n = context;
 	struct traffic *t = n->traffic;
-	uint32_t number = (uint32_t)source;
+	uint32_t number = number_of(message);
 
-	if (source & LINK_BRIEF) {
-		if (!fail || number > LINK_BRIEF_BYTES)
-			wrong(t, "a brief message ends otherwise than failing", 0, n->node);
-		t->failed++;
-		t->brief_failed++;
-		return;
-	}
 	if (t->states[number] & (ARRIVED_OK | FAILED))
 		wrong(t, "ends twice at its sender", number, n->node);
 	t->states[number] |= fail ? FAILED : ARRIVED_OK;
@@ -307,7 +317,8 @@ static void on_lost(void *context, uint32_t node)
 }
 
 static const struct link_user user = {
-	on_whole, on_begin, on_data, on_end, on_gather, on_sent, on_lost, on_place
+	on_whole, on_begin, on_data, on_end, on_gather, on_sent, on_failed,
+	on_lost, on_place
 };
 
 static uint64_t choose_length(struct traffic *t)

@@ -107,3 +107,29 @@ TEST(rule33_access_control_index_bounds)
 	remove_me(&w, 0, me);
 	world_close(&w);
 }
+
+/* Everything fits but the job, or the portal that the entry is for. */
+TEST_PATHS(mistake_access_control_never_consulted)
+{
+	struct world w;
+	struct message m = request(MESSAGE_PUT, 1, 0, 5, 0);
+	handle_t me;
+
+	world_open(&w, &test_limits);
+	me = new_me(&w, 0, 5);
+	attach(&w, 0, me, memory(0, 0, MD_OP_PUT | MD_OP_GET, EQ_NONE), UNLINK_NEVER);
+	for (int operation = MESSAGE_PUT; operation <= MESSAGE_GET; operation++) {
+		m.operation = (uint8_t)operation;
+		m.jid = JOB;
+		CHECK_IS(arrives(&w, 0, m, 0, 0), DELIVER_OK);
+		m.jid = JOB + 1;
+		CHECK_IS(arrives(&w, 0, m, 0, 0), DELIVER_DROPPED);
+		m.jid = JOB;
+		w.views[0].acs[0].pt_index = PT + 1;
+		CHECK_IS(arrives(&w, 0, m, 0, 0), DELIVER_DROPPED);
+		w.views[0].acs[0].pt_index = ANY_ID;
+	}
+	CHECK_IS(status(&w, 0, STAT_DROPPED), 4);
+	remove_me(&w, 0, me);
+	world_close(&w);
+}

@@ -411,3 +411,141 @@ TEST_PATHS(rule16_discarded_gets_are_answered)
 	block_open(&w.views[0]);
 	pair_close(&w, &pair);
 }
+
+/* deliver_inline carries a cache line: a reply that claims more brings no more. */
+TEST(rule14_a_longer_reply_in_one_step_is_cut)
+{
+	static const uint8_t payload[DELIVER_INLINE_BYTES] = { 1, 2, 3 };
+	struct message m, answer, none;
+	struct initiator_args args;
+	struct grant grant;
+	struct world w;
+	handle_t eq, md;
+
+	world_open(&w, &test_limits);
+	eq = new_eq(&w, 0, 8);
+	md = bind(&w, 0, memory(1000, 100, 0, eq), UNLINK_NEVER);
+	args = to(md, 1, 5);
+	CHECK_IS(initiator_get(&w.views[0], &args, &m), 0);
+	CHECK(message_refuse(&m, NI_OK, &answer));
+	answer.mlength = 100;
+	CHECK_IS(deliver_inline(&w.views[0], &answer, payload, &grant, &none, 0), DELIVER_OK);
+	CHECK_IS(next(&w, 0, eq), EVENT_REPLY_START);
+	CHECK_IS(next(&w, 0, eq), EVENT_REPLY_END);
+	CHECK_IS(w.event.mlength, DELIVER_INLINE_BYTES);
+	CHECK_IS(w.views[0].memory[1002], 3);
+	CHECK(shows(&w, 0, 1000 + DELIVER_INLINE_BYTES, 0, 1000 + DELIVER_INLINE_BYTES, 36));
+	remove_md(&w, 0, md);
+	remove_eq(&w, 0, eq);
+	world_close(&w);
+}
+
+TEST(rule17_answer_that_mixes_two_operations)
+{
+	struct message m[2], answer, none;
+	struct initiator_args args;
+	struct grant grant;
+	handle_t md[2];
+	struct world w;
+
+	world_open(&w, &test_limits);
+	for (int i = 0; i < 2; i++) {
+		md[i] = bind(&w, 0, memory(1000 + 100 * (uint64_t)i, 64, 0, EQ_NONE), UNLINK_NEVER);
+		args = to(md[i], 1, 5);
+		CHECK_IS(initiator_get(&w.views[0], &args, &m[i]), 0);
+	}
+	CHECK(message_refuse(&m[0], NI_DROPPED, &answer));
+	answer.md_handle = md[1];
+	CHECK_IS(deliver_begin(&w.views[0], &answer, 1, &grant, &none), DELIVER_DROPPED);
+	CHECK_IS(deliver_inline(&w.views[0], &answer, 0, &grant, &none, 0), DELIVER_DROPPED);
+	for (int i = 0; i < 2; i++) {
+		CHECK(message_refuse(&m[i], NI_DROPPED, &answer));
+		CHECK_IS(deliver_inline(&w.views[0], &answer, 0, &grant, &none, 0), DELIVER_OK);
+		remove_md(&w, 0, md[i]);
+	}
+	world_close(&w);
+}
+
+/* A reply comes to a descriptor whose threshold is used up, and brings more
+ * than it holds: accepted, truncated. */
+TEST(mistake_reply_rejected_for_threshold_or_length)
+{
+	struct world w;
+	struct pair pair = pair_open(&w, 0, 1, UNLINK_NEVER);
+	struct initiator_args args = to(pair.source, 0, 5);
+	struct message first, second, reply, none;
+	struct grant grant;
+
+	CHECK_IS(initiator_get(&w.views[1], &args, &first), 0);
+	CHECK_IS(initiator_get(&w.views[1], &args, &second), 0);
+	for (int i = 0; i < 2; i++) {
+		CHECK(message_refuse(i ? &second : &first, NI_OK, &reply));
+		reply.length = reply.mlength = 1000;
+		CHECK_IS(deliver_begin(&w.views[1], &reply, 0, &grant, &none), DELIVER_OK);
+		CHECK_IS(grant.bytes, 64);
+		CHECK_IS(deliver_end(&w.views[1], &grant, NI_OK, &none), DELIVER_OK);
+		CHECK_IS(next(&w, 1, pair.events), EVENT_REPLY_START);
+		CHECK_IS(next(&w, 1, pair.events), EVENT_REPLY_END);
+		CHECK_IS(w.event.mlength, 64);
+		CHECK_IS(w.event.md.threshold, 0);
+		CHECK_IS(w.event.ni_fail_type, NI_OK);
+	}
+	CHECK_IS(status(&w, 1, STAT_DROPPED), 0);
+	pair_close(&w, &pair);
+}
+
+/* An ack whose portal and cookie name nothing, from a process that no access
+ * control entry of the initiator admits: it is recorded all the same. */
+TEST(rule11_an_ack_skips_access_control_and_matching)
+{
+	struct world w;
+	struct pair pair = pair_open(&w, 0, MD_THRESH_INF, UNLINK_NEVER);
+	struct initiator_args args = to(pair.source, 0, 5);
+	struct message m, answer, none;
+	struct grant source, grant;
+
+	args.ack = ACK_YES;
+	CHECK_IS(initiator_put(&w.views[1], &args, &m, &source), 0);
+	CHECK_IS(initiator_sent(&w.views[1], &m, &source, NI_OK), 0);
+	CHECK(message_refuse(&m, NI_OK, &answer));
+	answer.pt_index = 9999;
+	answer.cookie = 9999;
+	answer.jid = JOB + 1;
+	answer.uid = 0;
+	answer.mlength = 64;
+	CHECK_IS(deliver_begin(&w.views[1], &answer, 0, &grant, &none), DELIVER_OK);
+	CHECK_IS(next(&w, 1, pair.events), EVENT_SEND_START);
+	CHECK_IS(next(&w, 1, pair.events), EVENT_SEND_END);
+	CHECK_IS(next(&w, 1, pair.events), EVENT_ACK);
+	CHECK_IS(w.event.pt_index, PT);               /* what was asked for, whatever it says */
+	CHECK_IS(w.event.jid, JOB + 1);
+	CHECK_IS(status(&w, 1, STAT_DROPPED), 0);
+	pair_close(&w, &pair);
+}
+
+/* The same for a reply; the descriptor that it names takes it though no match
+ * entry leads there and no operation is enabled on it. */
+TEST(rule11_a_reply_skips_access_control_and_matching)
+{
+	struct world w;
+	struct pair pair = pair_open(&w, 0, MD_THRESH_INF, UNLINK_NEVER);
+	struct initiator_args args = to(pair.source, 0, 5);
+	struct message m, reply, none;
+	struct grant grant;
+
+	CHECK_IS(initiator_get(&w.views[1], &args, &m), 0);
+	CHECK(message_refuse(&m, NI_OK, &reply));
+	reply.pt_index = 9999;
+	reply.cookie = 9999;
+	reply.jid = JOB + 1;
+	reply.match_bits = ~m.match_bits;
+	reply.mlength = 64;
+	CHECK_IS(deliver_begin(&w.views[1], &reply, 0, &grant, &none), DELIVER_OK);
+	CHECK_IS(grant.offset, 2000);
+	CHECK_IS(grant.bytes, 64);
+	CHECK_IS(deliver_end(&w.views[1], &grant, NI_OK, &none), DELIVER_OK);
+	CHECK_IS(next(&w, 1, pair.events), EVENT_REPLY_START);
+	CHECK_IS(next(&w, 1, pair.events), EVENT_REPLY_END);
+	CHECK_IS(status(&w, 1, STAT_DROPPED), 0);
+	pair_close(&w, &pair);
+}

@@ -319,3 +319,31 @@ TEST(rule36_a_no_operation_reads)
 		next(&w, 0, pair.eq);
 	pair_close(&w, &pair);
 }
+
+/* Two and a half elements fit: two are added to, the half is left alone. */
+TEST(atomic_is_cut_to_whole_elements)
+{
+	struct message m = request(MESSAGE_ATOMIC, 1, 0, 5, 32), answer;
+	const uint64_t ones[4] = { 1, 1, 1, 1 };
+	uint64_t before[3], after[3];
+	struct grant grant;
+	struct world w;
+	handle_t me;
+
+	world_open(&w, &test_limits);
+	me = new_me(&w, 0, 5);
+	attach(&w, 0, me, memory(1000, 20, MD_OP_PUT | MD_TRUNCATE, EQ_NONE), UNLINK_NEVER);
+	memcpy(before, w.views[0].memory + 1000, sizeof(before));
+	m.atomic_operation = ATOMIC_SUM;
+	m.datatype = ATOMIC_UINT64;
+	m.ack_request = ACK_YES;
+	CHECK_IS(deliver_inline(&w.views[0], &m, ones, &grant, &answer, 0), DELIVER_OK);
+	CHECK_IS(grant.bytes, 16);
+	CHECK_IS(answer.mlength, 16);
+	memcpy(after, w.views[0].memory + 1000, sizeof(after));
+	CHECK_IS(after[0], before[0] + 1);
+	CHECK_IS(after[1], before[1] + 1);
+	CHECK_IS(after[2], before[2]);
+	remove_me(&w, 0, me);
+	world_close(&w);
+}

@@ -327,3 +327,54 @@ TEST(freed_queue_records_nothing)
 	CHECK_IS(eq_lookup(&w.views[1], pair.events)->begun, 0);
 	pair_close(&w, &pair);
 }
+
+/* The short way of starting a put leaves to initiator_put whatever is not plain,
+ * and changes nothing then. */
+TEST(rule07_plainest_puts_only_of_active_descriptors)
+{
+	static const struct { int32_t threshold; int unlink, queue; uint32_t options; int brief; }
+	cases[] = {
+		{ MD_THRESH_INF, UNLINK_NEVER, 0, 0, 1 }, { 2, UNLINK_NEVER, 0, 0, 1 },
+		{ 0, UNLINK_NEVER, 0, 0, 0 }, { 1, UNLINK_AUTO, 0, 0, 0 },
+		{ 2, UNLINK_NEVER, 1, 0, 0 }, { 2, UNLINK_NEVER, 0, MD_IOVEC, 0 },
+	};
+
+	for (unsigned int i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct initiator_args put_args;
+		struct md_args args;
+		struct message m;
+		struct grant grant;
+		struct world w;
+		handle_t eq, md;
+
+		world_open(&w, &test_limits);
+		eq = new_eq(&w, 0, 8);
+		args = memory(1000, 16, cases[i].options, cases[i].queue ? eq : EQ_NONE);
+		args.threshold = cases[i].threshold;
+		if (cases[i].options & MD_IOVEC)
+			args.length = 0;
+		md = bind(&w, 0, args, cases[i].unlink);
+		put_args = to(md, 1, 5);
+		CHECK_IS(initiator_brief(&w.views[0], &put_args, &m, &grant), cases[i].brief);
+		CHECK_IS(status(&w, 0, STAT_MESSAGES_OUT), cases[i].brief);
+		CHECK_IS(md_lookup(&w.views[0], md)->user.threshold,
+			 cases[i].threshold > 0 ? cases[i].threshold - cases[i].brief
+						: cases[i].threshold);
+		if (cases[i].brief) {
+			CHECK_IS(m.length, 16);
+			CHECK_IS(grant.offset, 1000);
+			CHECK_IS(grant.bytes, 16);
+		}
+		put_args.length = 17;         /* more than it has */
+		CHECK_IS(initiator_brief(&w.views[0], &put_args, &m, &grant), 0);
+		put_args = to(md + HANDLE_NEXT, 1, 5);
+		CHECK_IS(initiator_brief(&w.views[0], &put_args, &m, &grant), 0);
+		put_args = to(md, 1, 5);
+		put_args.target_pid = ANY_ID;
+		CHECK_IS(initiator_brief(&w.views[0], &put_args, &m, &grant), 0);
+		CHECK_IS(block_pending(&w.views[0]), 0);
+		remove_md(&w, 0, md);
+		remove_eq(&w, 0, eq);
+		world_close(&w);
+	}
+}

@@ -289,3 +289,39 @@ TEST(rule17_first_generations_follow_from_the_seed)
 	}
 	CHECK_IS(high >> 20, (1ULL << 44) - 1);
 }
+
+static void bounds(const struct block_limits *limits)
+{
+	struct world w;
+	struct me_args anyone = { .match_bits = 5, .nid = ANY_ID, .pid = ANY_ID,
+				  .position = INSERT_AFTER };
+	struct message m = request(MESSAGE_PUT, 1, 0, 5, 0);
+	handle_t me, none;
+
+	world_open(&w, limits);
+	me = new_me_with(&w, 0, limits->portals - 1, anyone);
+	attach(&w, 0, me, memory(0, 0, MD_OP_PUT, EQ_NONE), UNLINK_NEVER);
+	CHECK_IS(me_attach(&w.views[0], limits->portals, &anyone, &none),
+		 PORTALS_PT_INDEX_INVALID);
+	m.pt_index = limits->portals - 1;
+	CHECK_IS(arrives(&w, 0, m, 0, 0), DELIVER_OK);
+	m.pt_index = limits->portals;
+	CHECK_IS(arrives(&w, 0, m, 0, 0), DELIVER_DROPPED);
+	m.pt_index = limits->portals - 1;
+	m.cookie = limits->acs - 1;               /* the last entry is there: it admits nobody */
+	CHECK_IS(arrives(&w, 0, m, 0, 0), DELIVER_DROPPED);
+	m.cookie = limits->acs;
+	CHECK_IS(arrives(&w, 0, m, 0, 0), DELIVER_DROPPED);
+	w.views[0].acs[limits->acs - 1] = w.views[0].acs[0];
+	m.cookie = limits->acs - 1;
+	CHECK_IS(arrives(&w, 0, m, 0, 0), DELIVER_OK);
+	CHECK_IS(status(&w, 0, STAT_DROPPED), 3);
+	remove_me(&w, 0, me);
+	world_close(&w);
+}
+
+TEST(mistake_bounds_off_by_one)
+{
+	bounds(&small_limits);
+	bounds(&test_limits);
+}

@@ -223,3 +223,53 @@ TEST_PATHS(rule04_full_queue_does_not_reject)
 	remove_eq(&w, 0, eq);
 	world_close(&w);
 }
+
+/*
+ * The entry that a hash would find at once is passed over for every reason that
+ * the list search has, and the next one that fits is taken; an older wildcard
+ * entry comes before a younger exact one.
+ */
+TEST_PATHS(mistake_fast_search_skips_a_rule)
+{
+	struct world w;
+	struct me_args exact = { .match_bits = 5, .nid = 1, .pid = 1, .position = INSERT_AFTER };
+	struct me_args wild = { .match_bits = 4, .ignore_bits = 1, .nid = ANY_ID, .pid = ANY_ID,
+				.position = INSERT_AFTER };
+	struct md_args fits = memory(500, 50, MD_OP_PUT | MD_MANAGE_REMOTE, EQ_NONE);
+	struct md_args rejects[] = {
+		memory(100, 50, MD_OP_GET | MD_MANAGE_REMOTE, EQ_NONE),       /* operation */
+		memory(100, 9, MD_OP_PUT | MD_MANAGE_REMOTE, EQ_NONE),        /* length */
+		memory(100, 50, MD_OP_PUT | MD_MANAGE_REMOTE, EQ_NONE),       /* threshold */
+	};
+	uint64_t offset;
+	handle_t first, second;
+
+	rejects[2].threshold = 0;
+	for (unsigned int i = 0; i <= sizeof(rejects) / sizeof(rejects[0]); i++) {
+		world_open(&w, &test_limits);
+		first = new_me_with(&w, 0, PT, exact);
+		if (i < sizeof(rejects) / sizeof(rejects[0]))
+			attach(&w, 0, first, rejects[i], UNLINK_NEVER);  /* else it has none */
+		second = new_me_with(&w, 0, PT, wild);
+		attach(&w, 0, second, fits, UNLINK_NEVER);
+		CHECK_IS(arrives(&w, 0, request(MESSAGE_PUT, 1, 0, 5, 10), &offset, 0), DELIVER_OK);
+		CHECK_IS(offset, 500);
+		CHECK_IS(arrives(&w, 0, request(MESSAGE_PUT, 2, 0, 5, 10), &offset, 0), DELIVER_OK);
+		CHECK_IS(offset, 500);
+		remove_me(&w, 0, first);
+		remove_me(&w, 0, second);
+		world_close(&w);
+	}
+	world_open(&w, &test_limits);
+	first = new_me_with(&w, 0, PT, wild);
+	attach(&w, 0, first, fits, UNLINK_NEVER);
+	second = new_me_with(&w, 0, PT, exact);
+	attach(&w, 0, second, memory(100, 50, MD_OP_PUT, EQ_NONE), UNLINK_NEVER);
+	CHECK_IS(arrives(&w, 0, request(MESSAGE_PUT, 1, 0, 5, 10), &offset, 0), DELIVER_OK);
+	CHECK_IS(offset, 500);
+	remove_me(&w, 0, first);
+	CHECK_IS(arrives(&w, 0, request(MESSAGE_PUT, 1, 0, 5, 10), &offset, 0), DELIVER_OK);
+	CHECK_IS(offset, 100);
+	remove_me(&w, 0, second);
+	world_close(&w);
+}

@@ -169,3 +169,34 @@ TEST(rule18_only_unbound_descriptors_do_without_the_lock)
 	remove_me(&w, 1, me);
 	pair_close(&w, &pair);
 }
+
+/* Source and destination overlap in both directions, short and long. */
+TEST(rule34_put_to_oneself_that_overlaps)
+{
+	static const struct { uint64_t from, to, bytes; } moves[] = {
+		{ 1000, 1008, 64 }, { 1008, 1000, 64 }, { 1000, 1001, 500 }, { 1001, 1000, 500 },
+		{ 1000, 1000, 500 }, { 1000, 1300, 500 },
+	};
+	struct world w;
+
+	for (unsigned int i = 0; i < sizeof(moves) / sizeof(moves[0]); i++) {
+		uint8_t *memory_of = 0;
+		handle_t me, source;
+		int wrong = 0;
+
+		world_open(&w, &test_limits);
+		memory_of = w.views[0].memory;
+		me = new_me(&w, 0, 5);
+		attach(&w, 0, me, memory(moves[i].to, moves[i].bytes, MD_OP_PUT, EQ_NONE),
+		       UNLINK_NEVER);
+		source = bind(&w, 0, memory(moves[i].from, moves[i].bytes, 0, EQ_NONE),
+			      UNLINK_NEVER);
+		CHECK_IS(put(&w, 0, to(source, 0, 5)), 0);
+		for (uint64_t at = 0; at < moves[i].bytes; at++)
+			wrong += memory_of[moves[i].to + at] != pattern(0, moves[i].from + at);
+		CHECK_IS(wrong, 0);
+		remove_me(&w, 0, me);
+		remove_md(&w, 0, source);
+		world_close(&w);
+	}
+}

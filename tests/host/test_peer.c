@@ -1,6 +1,7 @@
 /*
- * Deaths of peers: rule 22.
+ * Peers: their deaths (rule 22), and what is kept of them (rule 31).
  */
+#include <string.h>
 #include "world.h"
 
 TEST(rule22_peer_dies_while_it_delivers)
@@ -92,5 +93,44 @@ TEST(rule22_peer_dies_that_should_answer)
 	CHECK_IS(deliver_end(&w.views[1], &grant, NI_OK, &none), DELIVER_OK);
 	remove_md(&w, 1, md);
 	remove_eq(&w, 1, eq);
+	world_close(&w);
+}
+
+/* How many bytes differ. */
+static uint64_t differing(const uint8_t *a, const uint8_t *b, uint64_t bytes)
+{
+	uint64_t count = 0;
+
+	for (uint64_t i = 0; i < bytes; i++)
+		count += a[i] != b[i];
+	return count;
+}
+
+/* A thousand peers that have sent something leave no more behind than one:
+ * counters, and one record that is free again. Nobody says hello first. */
+TEST_PATHS(rule31_nothing_is_kept_for_a_silent_peer)
+{
+	static uint8_t before[1 << 20];
+	struct world w;
+	struct process_view *view;
+	uint64_t bytes = block_bytes(&test_limits);
+	handle_t me;
+
+	world_open(&w, &test_limits);
+	view = &w.views[0];
+	me = new_me(&w, 0, 5);
+	attach(&w, 0, me, memory(100, 64, MD_OP_PUT | MD_MANAGE_REMOTE, EQ_NONE), UNLINK_NEVER);
+	CHECK(bytes <= sizeof(before));
+	CHECK_IS(put_arrives(&w, 5, 10), DELIVER_OK);
+	memcpy(before, (const void *)view->block, bytes);
+	for (uint32_t peer = 0; peer < 1000; peer++) {
+		struct message m = request(MESSAGE_PUT, peer, 0, 5, 10);
+
+		CHECK_IS(arrives(&w, 0, m, 0, 0), DELIVER_OK);
+		CHECK_IS(status(&w, 0, STAT_OP_USED), 0);
+	}
+	CHECK(differing(before, (const uint8_t *)view->block, bytes) <=
+	      sizeof(struct block_side) + sizeof(struct operation));
+	remove_me(&w, 0, me);
 	world_close(&w);
 }

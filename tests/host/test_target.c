@@ -437,3 +437,107 @@ TEST_PATHS(message_of_unknown_kind_is_dropped)
 	CHECK_IS(status(&w, 0, STAT_DROPPED), 251);
 	world_close(&w);
 }
+
+/* max_size sends a descriptor away while a get on it is pending; the reply then
+ * takes its last threshold. It must not leave twice: its queue would expect an
+ * UNLINK event for ever, and no PtlMDUpdate that tests it would succeed. */
+TEST(rule08_leaves_once_by_max_size_and_threshold)
+{
+	struct md_args args;
+	struct initiator_args get_args;
+	struct message m, answer;
+	struct grant grant;
+	struct world w;
+	handle_t eq, md;
+
+	world_open(&w, &test_limits);
+	eq = new_eq(&w, 0, 16);
+	args = memory(1000, 64, MD_OP_PUT | MD_MAX_SIZE, eq);
+	args.threshold = 2, args.max_size = 60;
+	md = attach(&w, 0, new_me_with(&w, 0, PT, (struct me_args){ .match_bits = 5,
+		    .nid = ANY_ID, .pid = ANY_ID, .unlink = UNLINK_AUTO }), args, UNLINK_AUTO);
+	get_args = to(md, 1, 5);
+	CHECK_IS(initiator_get(&w.views[0], &get_args, &m), 0);
+	CHECK_IS(put_arrives(&w, 5, 8), DELIVER_OK);
+	CHECK(message_refuse(&m, NI_DROPPED, &answer));
+	CHECK_IS(deliver_begin(&w.views[0], &answer, 1, &grant, &m), DELIVER_OK);
+	CHECK_IS(deliver_end(&w.views[0], &grant, NI_OK, &m), DELIVER_OK);
+	CHECK_IS(eq_lookup(&w.views[0], eq)->begun, 0);
+	CHECK_IS(next(&w, 0, eq), EVENT_PUT_START);
+	CHECK_IS(next(&w, 0, eq), EVENT_PUT_END);
+	CHECK_IS(next(&w, 0, eq), EVENT_REPLY_START);
+	CHECK_IS(next(&w, 0, eq), EVENT_REPLY_END);
+	CHECK_IS(next(&w, 0, eq), EVENT_UNLINK);
+	CHECK_IS(next(&w, 0, eq), -1);
+	remove_eq(&w, 0, eq);
+	world_close(&w);
+}
+
+TEST(rule06_max_size_counts_with_its_option_only)
+{
+	struct md_args args;
+	struct world w;
+	handle_t me;
+
+	world_open(&w, &test_limits);
+	me = new_me(&w, 0, 5);
+	args = memory(1000, 64, MD_OP_PUT, EQ_NONE);
+	args.max_size = 60;
+	attach(&w, 0, me, args, UNLINK_NEVER);
+	CHECK_IS(put_arrives(&w, 5, 8), DELIVER_OK);
+	CHECK_IS(put_arrives(&w, 5, 56), DELIVER_OK);
+	remove_me(&w, 0, me);
+	world_close(&w);
+}
+
+/* A payload that is longer than what was granted, in parts as a link brings it. */
+TEST(rule09_what_was_not_granted_is_not_written)
+{
+	struct message m = request(MESSAGE_PUT, 1, 0, 5, 64), answer;
+	uint8_t payload[64];
+	struct grant grant;
+	struct world w;
+	handle_t me;
+
+	world_open(&w, &test_limits);
+	memset(payload, 0xee, sizeof(payload));
+	me = new_me(&w, 0, 5);
+	attach(&w, 0, me, memory(1000, 24, MD_OP_PUT | MD_TRUNCATE, EQ_NONE), UNLINK_NEVER);
+	CHECK_IS(deliver_begin(&w.views[0], &m, 1, &grant, &answer), DELIVER_OK);
+	CHECK_IS(grant.bytes, 24);
+	for (uint64_t at = 0; at < 64; at += 16)
+		deliver_data(&w.views[0], &grant, at, payload + at, 16);
+	deliver_data(&w.views[0], &grant, 0, payload, 64);
+	deliver_data(&w.views[0], &grant, 1ULL << 40, payload, 64);
+	CHECK_IS(deliver_end(&w.views[0], &grant, NI_OK, &answer), DELIVER_OK);
+	CHECK_IS(w.views[0].memory[1000], 0xee);
+	CHECK_IS(w.views[0].memory[1023], 0xee);
+	CHECK(shows(&w, 0, 1024, 0, 1024, 200));
+	CHECK(shows(&w, 0, 900, 0, 900, 100));
+	remove_me(&w, 0, me);
+	world_close(&w);
+}
+
+/* The call that records PUT_END also gives out the ack, complete. */
+TEST(mistake_put_event_before_its_ack)
+{
+	struct world w;
+	struct pair pair = pair_open(&w, 0, MD_THRESH_INF, UNLINK_NEVER);
+	struct initiator_args args = to(pair.source, 0, 5);
+	struct message m, answer, kept, none;
+	struct grant source, grant;
+
+	args.ack = ACK_YES;
+	CHECK_IS(initiator_put(&w.views[1], &args, &m, &source), 0);
+	CHECK_IS(deliver_begin(&w.views[0], &m, 1, &grant, &answer), DELIVER_OK);
+	kept = answer;
+	CHECK_IS(next(&w, 0, pair.eq), EVENT_PUT_START);
+	CHECK_IS(next(&w, 0, pair.eq), -1);
+	CHECK_IS(deliver_end(&w.views[0], &grant, NI_OK, &answer), DELIVER_OK);
+	CHECK_IS(grant.answers, 1);
+	CHECK_IS(next(&w, 0, pair.eq), EVENT_PUT_END);
+	CHECK(memcmp(&kept, &answer, sizeof(kept)) == 0);
+	CHECK_IS(initiator_sent(&w.views[1], &m, &source, NI_OK), 0);
+	CHECK_IS(deliver_begin(&w.views[1], &answer, 1, &grant, &none), DELIVER_OK);
+	pair_close(&w, &pair);
+}

@@ -280,3 +280,134 @@ TEST(rule33_update_bad_arguments)
 	remove_eq(&w, 0, eq);
 	world_close(&w);
 }
+
+/* A posted receive that waits to be activated, an overflow behind it. */
+struct posting {
+	handle_t eq, early;                   /* queues: of the receive, of the overflow */
+	handle_t posted, overflow;            /* entries */
+	handle_t md;                          /* the receive, inactive */
+};
+
+static struct posting posting_open(struct world *w)
+{
+	struct posting p;
+	struct md_args inactive;
+
+	world_open(w, &test_limits);
+	p.eq = new_eq(w, 0, 8);
+	p.early = new_eq(w, 0, 8);
+	p.posted = new_me(w, 0, 5);
+	inactive = memory(100, 64, MD_OP_PUT, p.eq);
+	inactive.threshold = 0;
+	p.md = attach(w, 0, p.posted, inactive, UNLINK_NEVER);
+	p.overflow = new_me(w, 0, 5);
+	attach(w, 0, p.overflow, memory(1000, 4096, MD_OP_PUT | MD_EVENT_START_DISABLE, p.early),
+	       UNLINK_NEVER);
+	return p;
+}
+
+static void posting_close(struct world *w, struct posting *p)
+{
+	remove_me(w, 0, p->posted);
+	remove_me(w, 0, p->overflow);
+	remove_eq(w, 0, p->eq);
+	remove_eq(w, 0, p->early);
+	world_close(w);
+}
+
+static int activate(struct world *w, struct posting *p, struct md_args *old)
+{
+	struct md_args active = memory(200, 64, MD_OP_PUT, p->eq);
+
+	active.threshold = 1;
+	return md_update(&w->views[0], p->md, old, &active, p->early);
+}
+
+TEST_PATHS(rule24_nothing_early_then_the_update_is_made)
+{
+	struct world w;
+	struct posting p = posting_open(&w);
+	struct md_args old;
+	uint64_t offset;
+
+	CHECK_IS(activate(&w, &p, &old), 0);
+	CHECK_IS(old.start, BASE + 100);
+	CHECK_IS(old.threshold, 0);
+	CHECK_IS(arrives(&w, 0, request(MESSAGE_PUT, 1, 0, 5, 10), &offset, 0), DELIVER_OK);
+	CHECK_IS(offset, 200);
+	CHECK_IS(arrives(&w, 0, request(MESSAGE_PUT, 1, 0, 5, 10), &offset, 0), DELIVER_OK);
+	CHECK_IS(offset, 1000);
+	posting_close(&w, &p);
+}
+
+TEST_PATHS(rule24_an_event_that_was_not_taken_refuses)
+{
+	struct world w;
+	struct posting p = posting_open(&w);
+	struct md_args old;
+
+	CHECK_IS(put_arrives(&w, 5, 10), DELIVER_OK);
+	memset(&old, 0, sizeof(old));
+	CHECK_IS(activate(&w, &p, &old), PORTALS_MD_NO_UPDATE);
+	CHECK_IS(old.start, BASE + 100);      /* copied all the same */
+	CHECK_IS(md_lookup(&w.views[0], p.md)->user.threshold, 0);
+	CHECK_IS(next(&w, 0, p.early), EVENT_PUT_END);
+	CHECK_IS(activate(&w, &p, 0), 0);
+	posting_close(&w, &p);
+}
+
+/* The message has begun to arrive, is being copied, and left no event yet. */
+TEST(rule24_a_begun_operation_refuses)
+{
+	struct world w;
+	struct posting p = posting_open(&w);
+	struct message m = request(MESSAGE_PUT, 1, 0, 5, 1000), answer;
+	struct grant grant;
+
+	CHECK_IS(deliver_begin(&w.views[0], &m, 1, &grant, &answer), DELIVER_OK);
+	CHECK_IS(next(&w, 0, p.early), -1);
+	CHECK_IS(activate(&w, &p, 0), PORTALS_MD_NO_UPDATE);
+	CHECK_IS(deliver_end(&w.views[0], &grant, NI_OK, &answer), DELIVER_OK);
+	CHECK_IS(activate(&w, &p, 0), PORTALS_MD_NO_UPDATE);
+	CHECK_IS(next(&w, 0, p.early), EVENT_PUT_END);
+	CHECK_IS(activate(&w, &p, 0), 0);
+	posting_close(&w, &p);
+}
+
+TEST(rule24_an_operation_on_the_descriptor_refuses)
+{
+	struct world w;
+	struct posting p = posting_open(&w);
+	struct md_args other = memory(300, 8, MD_OP_PUT, p.eq);
+	struct message m = request(MESSAGE_PUT, 1, 0, 5, 10), answer;
+	struct grant grant;
+
+	CHECK_IS(activate(&w, &p, 0), 0);
+	CHECK_IS(deliver_begin(&w.views[0], &m, 1, &grant, &answer), DELIVER_OK);
+	CHECK_IS(md_update(&w.views[0], p.md, 0, &other, EQ_NONE), PORTALS_MD_NO_UPDATE);
+	CHECK_IS(md_update(&w.views[0], p.md, &other, 0, EQ_NONE), 0);   /* only a look */
+	CHECK_IS(other.start, BASE + 200);
+	CHECK_IS(deliver_end(&w.views[0], &grant, NI_OK, &answer), DELIVER_OK);
+	CHECK_IS(md_update(&w.views[0], p.md, 0, &other, EQ_NONE), 0);
+	posting_close(&w, &p);
+}
+
+TEST(rule24_bad_arguments_change_nothing)
+{
+	struct world w;
+	struct posting p = posting_open(&w);
+	struct md_args bad = memory(SEGMENT, 1, MD_OP_PUT, p.eq);
+	struct md_args old = { .start = 17 };
+
+	CHECK_IS(md_update(&w.views[0], p.md, &old, &bad, EQ_NONE), PORTALS_SEGV);
+	bad = memory(0, 8, 1u << 30, p.eq);
+	CHECK_IS(md_update(&w.views[0], p.md, &old, &bad, EQ_NONE), PORTALS_MD_ILLEGAL);
+	bad = memory(0, 8, MD_OP_PUT, p.md);
+	CHECK_IS(md_update(&w.views[0], p.md, &old, &bad, EQ_NONE), PORTALS_EQ_INVALID);
+	bad = memory(0, 8, MD_OP_PUT, p.eq);
+	CHECK_IS(md_update(&w.views[0], p.md, &old, &bad, p.md), PORTALS_EQ_INVALID);
+	CHECK_IS(md_update(&w.views[0], p.posted, &old, &bad, EQ_NONE), PORTALS_MD_INVALID);
+	CHECK_IS(old.start, 17);
+	CHECK_IS(md_lookup(&w.views[0], p.md)->user.start, BASE + 100);
+	posting_close(&w, &p);
+}

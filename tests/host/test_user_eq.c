@@ -161,3 +161,26 @@ TEST(rule21_empty_queue_at_once)
 	remove_eq(&w, 0, eq);
 	world_close(&w);
 }
+
+/* The writer comes back to a slot while the reader copies it. */
+TEST(rule20_copy_of_a_slot_that_changes)
+{
+	struct event_head head = { 0 };
+	const event_word *slot;
+	ptl_event_t event;
+	struct world w;
+	uint64_t first;
+	handle_t eq;
+
+	world_open(&w, &test_limits);
+	eq = new_eq(&w, 0, 2);
+	first = w.readers[0][0].next;
+	slot = w.readers[0][0].slots + (first & 1) * EVENT_SLOT_WORDS;
+	eq_record(&w.views[0], eq_lookup(&w.views[0], eq), &head, EVENT_ACK, 0, 0, 0, NI_OK);
+	CHECK_IS(eq_copy(slot, first, &event), 1);
+	CHECK_IS(eq_copy(slot, first - 2, &event), 0);       /* replaced since */
+	*(event_word *)&slot[EVENT_SEQUENCE_WORD] |= EVENT_WRITING_FLAG;
+	CHECK_IS(eq_copy(slot, first, &event), 0);           /* being replaced */
+	remove_eq(&w, 0, eq);
+	world_close(&w);
+}

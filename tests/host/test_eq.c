@@ -1,0 +1,184 @@
+/*
+ * What is recorded in an event queue, and who is told: net/portals/eq.c. Rules 18, 19, 20, 23.
+ */
+#include <signal.h>
+#include <sys/mman.h>
+#include "world.h"
+
+/* A descriptor of process 0 that records nothing, in a queue with a handler. */
+static handle_t silent(struct world *w, struct eq_info *queue)
+{
+	CHECK_IS(eq_alloc(&w->views[0], 8, BASE + WORDS, 1, queue), 0);
+	return bind(w, 0, memory(1000, 100, MD_EVENT_START_DISABLE | MD_EVENT_END_DISABLE,
+				 queue->handle), UNLINK_NEVER);
+}
+
+/* grant.upcall rings an application's doorbell: for an event, not for a queue. */
+TEST(rule23_no_upcall_without_an_event)
+{
+	struct message m, answer, none;
+	struct initiator_args args;
+	struct eq_info queue;
+	struct grant grant;
+	struct world w;
+	handle_t md;
+
+	world_open(&w, &test_limits);
+	md = silent(&w, &queue);
+	args = to(md, 1, 5);
+	args.length = 16;
+	CHECK_IS(initiator_put(&w.views[0], &args, &m, &grant), 0);
+	CHECK_IS(grant.upcall, 0);
+	CHECK_IS(initiator_sent(&w.views[0], &m, &grant, NI_OK), DELIVER_OK);
+	CHECK_IS(grant.events, 0);
+	CHECK_IS(grant.upcall, 0);
+	for (int in_one_step = 0; in_one_step < 2; in_one_step++) {
+		CHECK_IS(initiator_get(&w.views[0], &args, &m), 0);
+		CHECK(message_refuse(&m, NI_DROPPED, &answer));
+		if (in_one_step) {
+			CHECK_IS(deliver_inline(&w.views[0], &answer, 0, &grant, &none, 0),
+				 DELIVER_OK);
+		} else {
+			CHECK_IS(deliver_begin(&w.views[0], &answer, 1, &grant, &none),
+				 DELIVER_OK);
+			CHECK_IS(grant.upcall, 0);
+			CHECK_IS(deliver_end(&w.views[0], &grant, NI_OK, &none), DELIVER_OK);
+		}
+		CHECK_IS(grant.events, 0);
+		CHECK_IS(grant.upcall, 0);
+	}
+	remove_md(&w, 0, md);
+	CHECK_IS(eq_free(&w.views[0], queue.handle), 0);
+	world_close(&w);
+}
+
+/* Both ways of delivering leave the same events out. */
+TEST(rule19_event_options_of_short_messages)
+{
+	const uint32_t options[] = { 0, MD_EVENT_START_DISABLE, MD_EVENT_END_DISABLE,
+				     MD_EVENT_START_DISABLE | MD_EVENT_END_DISABLE };
+	struct message m = request(MESSAGE_PUT, 1, 0, 5, 8), none;
+	const uint64_t payload = 1;
+	struct grant grant;
+	struct world w;
+
+	for (int i = 0; i < 8; i++) {
+		uint32_t option = options[i % 4];
+		handle_t eq, me;
+
+		world_open(&w, &test_limits);
+		eq = new_eq(&w, 0, 8);
+		me = new_me(&w, 0, 5);
+		attach(&w, 0, me, memory(1000, 64, MD_OP_PUT | option, eq), UNLINK_NEVER);
+		if (i < 4)
+			CHECK_IS(deliver_inline(&w.views[0], &m, &payload, &grant, &none, 0),
+				 DELIVER_OK);
+		else
+			CHECK_IS(put_arrives(&w, 5, 8), DELIVER_OK);
+		if (!(option & MD_EVENT_START_DISABLE))
+			CHECK_IS(next(&w, 0, eq), EVENT_PUT_START);
+		if (!(option & MD_EVENT_END_DISABLE))
+			CHECK_IS(next(&w, 0, eq), EVENT_PUT_END);
+		CHECK_IS(next(&w, 0, eq), -1);
+		remove_me(&w, 0, me);
+		remove_eq(&w, 0, eq);
+		world_close(&w);
+	}
+}
+
+TEST(rule18_unlink_comes_last_after_a_short_message)
+{
+	struct message m = request(MESSAGE_PUT, 1, 0, 5, 8), none;
+	const uint64_t payload = 1;
+	struct md_args args;
+	struct grant grant;
+	struct world w;
+	handle_t eq, me;
+
+	world_open(&w, &test_limits);
+	eq = new_eq(&w, 0, 8);
+	me = new_me(&w, 0, 5);
+	args = memory(1000, 64, MD_OP_PUT, eq);
+	args.threshold = 1;
+	attach(&w, 0, me, args, UNLINK_AUTO);
+	CHECK_IS(deliver_inline(&w.views[0], &m, &payload, &grant, &none, 0), DELIVER_OK);
+	CHECK_IS(grant.events, 3);
+	CHECK_IS(next(&w, 0, eq), EVENT_PUT_START);
+	CHECK_IS(next(&w, 0, eq), EVENT_PUT_END);
+	CHECK_IS(next(&w, 0, eq), EVENT_UNLINK);
+	CHECK_IS(next(&w, 0, eq), -1);
+	remove_me(&w, 0, me);
+	remove_eq(&w, 0, eq);
+	world_close(&w);
+}
+
+/* Who delivers is told whether the target's handler waits for the events. */
+TEST(rule23_runner_is_told_of_handlers)
+{
+	struct message m = request(MESSAGE_PUT, 1, 0, 5, 8), answer;
+	const uint64_t payload = 1;
+	struct eq_info info;
+	struct grant grant;
+	struct world w;
+
+	for (int handler = 0; handler < 2; handler++) {
+		handle_t me;
+
+		world_open(&w, &test_limits);
+		CHECK_IS(eq_alloc(&w.views[0], 16, BASE + WORDS, handler, &info), 0);
+		me = new_me(&w, 0, 5);
+		attach(&w, 0, me, memory(1000, 64, MD_OP_PUT, info.handle), UNLINK_NEVER);
+		CHECK_IS(deliver_inline(&w.views[0], &m, &payload, &grant, &answer, 0), DELIVER_OK);
+		CHECK_IS(grant.upcall, handler);
+		CHECK_IS(deliver_begin(&w.views[0], &m, 1, &grant, &answer), DELIVER_OK);
+		CHECK_IS(grant.upcall, handler);
+		CHECK_IS(deliver_end(&w.views[0], &grant, NI_OK, &answer), DELIVER_OK);
+		CHECK_IS(grant.upcall, handler);
+		remove_me(&w, 0, me);
+		CHECK_IS(eq_free(&w.views[0], info.handle), 0);
+		world_close(&w);
+	}
+}
+
+/* The writer reads what it writes from a page that is not there yet: the fault
+ * shows the slot as it is in the middle of the writing. */
+static struct {
+	void *page;
+	const struct event *slot;
+	uint64_t sequence;        /* of the slot in that moment */
+} glimpse;
+
+static void look_at_slot(int signal)
+{
+	(void)signal;
+	glimpse.sequence = __atomic_load_n(&glimpse.slot->sequence, __ATOMIC_RELAXED);
+	mprotect(glimpse.page, BLOCK_PAGE, PROT_READ);
+}
+
+TEST(rule20_slot_is_marked_while_it_is_written)
+{
+	struct sigaction handler = { .sa_handler = look_at_slot }, former;
+	struct event_head head = { 0 };
+	struct world w;
+	uint64_t first;
+	handle_t eq;
+
+	world_open(&w, &test_limits);
+	eq = new_eq(&w, 0, 2);
+	first = w.readers[0][0].next;
+	glimpse.slot = (const struct event *)(w.readers[0][0].slots +
+					      (first & 1) * EVENT_SLOT_WORDS);
+	glimpse.sequence = 0;
+	glimpse.page = mmap(0, BLOCK_PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	CHECK(glimpse.page != MAP_FAILED);
+	sigaction(SIGSEGV, &handler, &former);
+	eq_record(&w.views[0], eq_lookup(&w.views[0], eq), &head, EVENT_ACK, glimpse.page, 0, 0,
+		  NI_OK);
+	sigaction(SIGSEGV, &former, 0);
+	CHECK_IS(glimpse.sequence, first | EVENT_WRITING);
+	CHECK_IS(glimpse.slot->sequence, first);
+	munmap(glimpse.page, BLOCK_PAGE);
+	CHECK_IS(next(&w, 0, eq), EVENT_ACK);
+	remove_eq(&w, 0, eq);
+	world_close(&w);
+}

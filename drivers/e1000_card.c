@@ -493,7 +493,7 @@ struct e1000 *e1000_open(const struct e1000_model *model, const struct nic_ops *
 	e = memory_take(sizeof(*e), PAGE_BYTES);
 	e->nic = (struct nic){ .ops = ops, .mtu = setup->longest ? setup->longest : model->mtu,
 	                       .ring = E1000_RING - 1 - GIVE_BACK,
-	                       .slots = 1, .receive = drop_frame, .sent = forget_send };
+	                       .receive = drop_frame, .sent = forget_send };
 	e->model = model;
 	e->pci = *pci;
 	e->card = setup->card;

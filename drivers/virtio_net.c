@@ -342,7 +342,7 @@ struct nic *virtio_net_open(const struct pci_device *pci, const struct nic_setup
 	struct virtio_net *v = memory_take(sizeof(*v), PAGE_BYTES);
 
 	v->nic = (struct nic){ .ops = setup->bulk ? &bulk_ops : &ops,
-	                       .ring = RING, .slots = SLOTS_MOST, .receive = drop_frame,
+	                       .ring = RING, .receive = drop_frame,
 	                       .sent = forget_send, .landed = drop_landed };
 	v->bulk = setup->bulk;
 	v->pci = *pci;

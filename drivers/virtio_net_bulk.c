@@ -29,7 +29,6 @@ void virtio_net_bulk_take(struct virtio_net *v)
 	v->slots_physical = memory_physical(v->slots);
 	v->junk_physical = memory_physical(memory_take(FRAME_MOST, PAGE_BYTES));
 	v->nic.ring = ROOMS;
-	v->nic.slots = 1;              /* whatever the frame's length */
 }
 
 void virtio_net_bulk_start(struct virtio_net *v)

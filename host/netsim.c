@@ -331,7 +331,6 @@ struct netsim *netsim_open(const struct netsim_config *config)
 		card->nic.ops = &card_ops;
 		card->nic.mtu = config->mtu;
 		card->nic.ring = 256;
-		card->nic.slots = 1;
 		wire_address(card->nic.address, node, 0);
 		card->sim = sim;
 		card->node = node;
@@ -340,7 +339,6 @@ struct netsim *netsim_open(const struct netsim_config *config)
 		sim->bulk[node].nic.ops = &netsim_bulk_ops;
 		sim->bulk[node].nic.mtu = config->mtu;
 		sim->bulk[node].nic.ring = BULK_RING;
-		sim->bulk[node].nic.slots = 1;
 		wire_address(sim->bulk[node].nic.address, node, 1);
 		sim->bulk[node].sim = sim;
 		sim->bulk[node].node = node;

@@ -89,7 +89,6 @@ struct nic {
 	const struct nic_ops *ops;
 	uint32_t mtu;              /* most bytes of a frame, Ethernet's header in, its CRC out */
 	uint32_t ring;             /* slots for frames until they are polled */
-	uint32_t slots;            /* that the longest frame takes; one of 4 KiB takes one */
 	uint8_t address[NIC_ADDRESS_BYTES];
 	uint8_t silent;            /* a bit per reason, of enum nic_silence */
 	void *context;             /* of the two calls up, which the user of the card sets */

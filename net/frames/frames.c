@@ -19,7 +19,6 @@ struct link_config frames_config(uint32_t node, uint32_t nodes, uint32_t incarna
 	struct link_config config = link_defaults(node, nodes, incarnation);
 
 	config.ring = nic->ring;
-	config.slots = nic->slots;
 	config.announce = bulk ? ANNOUNCE : 0;
 	return config;
 }

@@ -9,20 +9,16 @@
 #define CALM_FRAMES  2048u
 
 /* A round trip ends when its frame is acknowledged, as one of the first or by itself. */
-static void measure(const struct link *link, struct flow *flow, const struct wire *wire,
-		    uint32_t now)
+static void measure(struct flow *flow, const struct wire *wire, uint32_t now)
 {
-	uint32_t at = flow->timed - wire->ack, trip = now - flow->timed_at;
+	uint32_t at = flow->timed - wire->ack;
 
 	if (!(flow->flags & FLOW_TIMED))
 		return;
 	if (!is_before(flow->timed, wire->ack) &&
 	    (at >= MAPPED || !((wire->selective << 1 | wire->waits) >> at & 1)))
 		return;
-	/* A grant comes when it is this node's turn, and what waits for one may be acknowledged late
-	 * (assemble.c). */
-	if (wire->kind != WIRE_KIND_GRANT && !(wire->waits && trip >= link->first_timeout))
-		timer_measure(flow, trip);
+	timer_measure(flow, now - flow->timed_at);
 	flow->flags &= (uint8_t)~FLOW_TIMED;
 }
 
@@ -123,7 +119,7 @@ int ack_take(struct link *link, struct flow *flow, const struct wire *wire, uint
 
 	if (n > under_way)
 		return is_before(wire->ack, flow->una); /* old, or nonsense */
-	measure(link, flow, wire, units(now));
+	measure(flow, wire, units(now));
 	if (flow->credit > window + n)
 		window = flow->credit - n;
 	flow->credit = (uint8_t)window;

@@ -7,8 +7,6 @@
 #include "state.h"
 #include "../port.h"
 
-#define PROMPT_BYTES (256u << 10)  /* an announced message of so much is acknowledged at once */
-
 enum placed { ACCEPTED, REFUSED, NONSENSE };
 
 /* A record for a flow that holds this many: one flow gets no more than it leaves. */
@@ -346,18 +344,6 @@ static int advance(struct link *link, struct flow *flow)
 	return ACCEPTED;
 }
 
-/* Several announcements, and nothing else that is to be acknowledged, wait behind another
- * node's turn: their grant will say that they have arrived, unless that takes long. Their
- * sender is patient (timer_resend), if there is room for all that it may announce. */
-static int is_patient(const struct link *link, const struct flow *flow)
-{
-	uint32_t n = 1 + (uint32_t)__builtin_popcountll(flow->arrived);
-
-	return link->bulk.state != BULK_NONE && !bulk_serves(link, flow) && !flow->unacked &&
-	       !(flow->flags & FLOW_REFUSED) && n > LATER_FRAMES && n < flow->granted &&
-	       is_gapless(link, flow);
-}
-
 /* A frame has arrived, `in_order` or behind the one that is expected: it is acknowledged. */
 static void settle(struct link *link, struct flow *flow, uint64_t now, int in_order)
 {
@@ -369,11 +355,6 @@ static void settle(struct link *link, struct flow *flow, uint64_t now, int in_or
 	if ((in_order && !is_refused && flow->refused && !assemble_waits(link, flow)) ||
 	    (flow->arrived && !is_gapless(link, flow)))
 		send_ack(link, flow, now);
-	else if (is_patient(link, flow))
-		timer_ack_late(link, flow, units(now));
-	else if (bulk_serves(link, flow) &&
-		 (flow_other(flow) == link->bulk.held || flow->unacked * 2u < flow->granted))
-		timer_ack(link, flow, units(now), link->config.least_timeout / 2);
 	else
 		assemble_acknowledge(link, flow, now);
 }
@@ -404,16 +385,11 @@ void assemble_rest(struct link *link, uint64_t now)
 void assemble_whole(struct link *link, struct flow *flow, uint64_t now)
 {
 	const struct assembly *first = record_at(&link->assemblies, flow->assembly);
-	uint64_t length = first->length;
 
 	if (first->first != flow->expected || !first->announced || !first->whole)
 		return;
 	flow->unacked++;
 	settle(link, flow, now, 1);
-	/* The sender may wait for this. A frame more does not matter beside so many bytes. */
-	if (length >= PROMPT_BYTES && !assemble_waits(link, flow) &&
-	    flow_other(flow) != link->bulk.held)
-		send_ack(link, flow, now);
 }
 
 void assemble(struct link *link, struct flow *flow, const struct wire *wire, uint64_t now)

@@ -316,7 +316,7 @@ void bulk_open(struct link *link)
 
 void link_bulk(struct link *link, struct nic *nic)
 {
-	uint32_t rooms = nic->ring / nic->slots;
+	uint32_t rooms = nic->ring;
 
 	link->bulk.nic = nic;
 	link->bulk.most = link->bulk.limit = (uint16_t)(rooms < BULK_ROOMS ? rooms : BULK_ROOMS);

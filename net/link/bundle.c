@@ -4,8 +4,7 @@
  * of link_brief is held, and those behind it join it. All leave together
  *
  *   when there is no room for another one, or when the peer has acknowledged what was
- *   under way: a flow with nothing under way holds nothing, but for announcements
- *   right behind several answers (queue.c);
+ *   under way: a flow with nothing under way holds nothing;
  *   when another kind of message is sent behind them, as a flow keeps its order;
  *   when the user says so (link_flush), because nothing more comes soon: it waits;
  *   after config.hold ns at the latest.

@@ -22,7 +22,6 @@ struct link_config link_defaults(uint32_t node, uint32_t nodes, uint32_t incarna
 		.sends = (uint16_t)(requests + answers), .answers = (uint16_t)answers,
 		.assemblies = (uint16_t)(2 * answers), .stashes = (uint16_t)records,
 		.transmits = 160, .bundles = 64, .hold = 50000, .tries = 24, .ring = 256,
-		.slots = 1,
 		.burst_bytes = 2u << 20,
 		.ack_delay = 200000, .again_delay = 100000,
 		.first_timeout = 20000000, .least_timeout = 2000000, .most_timeout = 200000000,
@@ -43,7 +42,7 @@ static int is_valid(const struct link_config *config)
 	       config->assemblies < NO_RECORD && config->stashes < NO_RECORD &&
 	       config->bundles < NO_RECORD && config->transmits > 0 &&
 	       config->transmits < NO_RECORD && config->tries > 0 &&
-	       config->tries <= LINK_MOST_TRIES && config->ring > 0 && config->slots > 0;
+	       config->tries <= LINK_MOST_TRIES && config->ring > 0;
 }
 
 uint64_t link_bytes(const struct link_config *config)

@@ -203,7 +203,6 @@ struct link_config {
 	                              most LINK_MOST_TRIES */
 	uint32_t announce;         /* payload bytes from which on a message is announced; 0: none */
 	uint32_t ring;             /* short frames that may come at once: about the windows' sum */
-	uint32_t slots;            /* of them that one of the longest takes the place of */
 	uint32_t burst_bytes;      /* payload of one flow under way, of at least LINK_FIRST_WINDOW
 	                              frames; messages of one page or less do not count */
 	uint64_t hold;             /* ns that a short message may wait for others to join it */
@@ -306,9 +305,9 @@ struct link_room link_brief(struct link *link, uint32_t node);
 int link_brief_send(struct link *link, struct link_room room, uint64_t now, uint32_t bytes);
 
 /*
- * While frames of a flow are under way such messages, and announcements of long ones, wait for
- * company (bundle.c, train.c), config.hold at most. Who sends nothing more for a while, as it
- * waits for something, calls link_flush: all leave. link_holds: 1 if there are any.
+ * While frames of a flow are under way such messages wait for company (bundle.c), config.hold
+ * at most. A user that sends nothing more for a while, as it waits for something, calls
+ * link_flush: all leave. link_holds: 1 if there are any.
  */
 void link_flush(struct link *link, uint64_t now);
 int link_holds(const struct link *link);

@@ -101,24 +101,6 @@ static struct flow *flow_for(struct link *link, uint32_t node, enum link_lane la
 	return flow;
 }
 
-/* The last message of the flow may leave. An announcement may wait for others (train.c), of
- * which there are some if it `joins` them. */
-static void leave_or_wait(struct link *link, struct flow *flow, int joins, uint64_t now)
-{
-	/* Whoever has just got several answers mostly asks as many times again. */
-	int is_busy = flow->next != flow->una || flow_other(flow)->unacked > 1;
-
-	if (joins) {
-		if (train_is_full(link, flow))
-			bundle_leave(link, flow);
-		return;
-	}
-	bundle_leave(link, flow);
-	if (!(send_at(link, flow->tail)->announced && flow_lane(flow) == LINK_REQUESTS &&
-	      is_busy && bundle_hold(link, flow, now)))
-		send_ready(link, flow);
-}
-
 struct link_message *link_message(const struct link *link)
 {
 	return &send_at(link, link->sends.free)->message;
@@ -130,7 +112,6 @@ int link_send(struct link *link, uint64_t now, uint32_t node, enum link_lane lan
 	struct shape shape;
 	struct send *send;
 	struct flow *flow;
-	int joins;
 
 	link->now = now;
 	if (node >= link->config.nodes || node == link->config.node ||
@@ -139,7 +120,6 @@ int link_send(struct link *link, uint64_t now, uint32_t node, enum link_lane lan
 	flow = flow_for(link, node, lane);
 	if (!flow)
 		return LINK_FULL;
-	joins = shape.announced && train_joins(link, flow);
 	send = queue(link, flow, lane, shape.frames);
 	send->fragment = shape.fragment;
 	send->length = length;
@@ -148,7 +128,8 @@ int link_send(struct link *link, uint64_t now, uint32_t node, enum link_lane lan
 	send->tail = (uint16_t)shape.tail;
 	if (shape.announced)
 		serve_open(link, send, flow);
-	leave_or_wait(link, flow, joins, now);
+	bundle_leave(link, flow);
+	send_ready(link, flow);
 	send_pump(link, now);
 	return LINK_OK;
 }

@@ -226,15 +226,6 @@ static int is_long(const struct link *link, const struct flow *flow)
 	       (flow->fresh != NO_RECORD && send_at(link, flow->fresh)->length > SHORT_BYTES);
 }
 
-/* Whether the window lets the next message's frame go, one more than so many. */
-static int is_in_window(const struct link *link, const struct flow *flow, uint32_t under_way)
-{
-	const struct send *send = send_at(link, flow->fresh);
-	uint32_t slots = send->length > SHORT_BYTES && !send->announced ? link->config.slots : 1;
-
-	return under_way * slots < flow_window(flow);
-}
-
 int send_may(const struct link *link, const struct flow *flow)
 {
 	uint32_t under_way = flow->next - flow->una;
@@ -249,7 +240,7 @@ int send_may(const struct link *link, const struct flow *flow)
 	if (out >= flow->burst || flow->doomed || flow == link->bulk.held ||
 	    (out >= link->most_burst && is_long(link, flow)))
 		return 0;
-	return flow->marked || (flow->fresh != NO_RECORD && is_in_window(link, flow, under_way) &&
+	return flow->marked || (flow->fresh != NO_RECORD && under_way < flow_window(flow) &&
 				!bundle_is_held(link, flow));
 }
 
@@ -284,15 +275,6 @@ void send_departed(struct link *link, struct flow *flow, const struct send *send
 		timer_resend(link, flow, now);
 }
 
-/* After a pause the network may have changed, and so may who else sends. */
-static void after_pause(const struct link *link, struct flow *flow, uint64_t now)
-{
-	if (flow->una == flow->next && (flow->flags & FLOW_MEASURED) &&
-	    units(now) - flow->timed_at > timer_timeout(link, flow) &&
-	    flow->burst > LINK_FIRST_WINDOW)
-		flow->burst = LINK_FIRST_WINDOW;
-}
-
 /* Room for the header of a frame of this message: in its record, unless the card still reads
  * another one there. `cookie`: that frame's. Null: there is none. */
 static uint8_t *header_room(struct link *link, uint32_t message, uint32_t *cookie)
@@ -323,7 +305,6 @@ static int send_frame(struct link *link, struct flow *flow, uint64_t now)
 		sequence = flow->una + (uint32_t)__builtin_ctzll(flow->marked);
 		message = message_of(link, flow, sequence);
 	} else {
-		after_pause(link, flow, now);
 		result = train_send(link, flow, now);
 		if (result)
 			return result;

@@ -59,8 +59,6 @@ void timer_resend(struct link *link, struct flow *flow, uint32_t now);
 void timer_first(struct link *link, struct flow *flow, uint32_t now);
 /* An acknowledgement by itself in so many ns, if none is due earlier. */
 void timer_ack(struct link *link, struct flow *flow, uint32_t now, uint64_t ns);
-/* After config.first_timeout, and not before that even if it was to be sent sooner. */
-void timer_ack_late(struct link *link, struct flow *flow, uint32_t now);
 /* A round trip took so many units. */
 void timer_measure(struct flow *flow, uint32_t trip);
 /* Units until what is under way counts as lost: longer with each of flow->tries. */
@@ -179,10 +177,6 @@ int bundle_take(struct link *link, struct flow *flow, const struct wire *wire);
 /* Several frames for the node of this flow in one, of which the next of this flow, which may be
  * sent, is the first: 1, NIC_FULL, or 0 if there is but that one. */
 int train_send(struct link *link, struct flow *flow, uint64_t now);
-/* An announcement follows those of this flow that wait for company. */
-int train_joins(const struct link *link, const struct flow *flow);
-/* With the last one they are as many as fit. */
-int train_is_full(const struct link *link, const struct flow *flow);
 
 /* ---- plain.c ---- */
 
@@ -236,11 +230,6 @@ void bulk_want(struct link *link, uint32_t assembly);
 /* Grant what can be granted now. */
 __attribute__((noinline))
 void bulk_run(struct link *link, uint64_t now);
-/* It is this flow's turn: a grant or the end of the turn will acknowledge before long. */
-static inline int bulk_serves(const struct link *link, const struct flow *flow)
-{
-	return link->bulk.state != BULK_NONE && link->bulk.flow == flow_index(link, flow);
-}
 
 /* ---- bulk_land.c ---- */
 

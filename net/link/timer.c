@@ -166,12 +166,6 @@ void timer_first(struct link *link, struct flow *flow, uint32_t now)
 	timer_by(link, flow, flow->resend_at);
 }
 
-/* The oldest frame under way is an announcement, which its grant may acknowledge. */
-static int waits_for_grant(const struct link *link, const struct flow *flow)
-{
-	return flow->head != NO_RECORD && send_at(link, flow->head)->announced;
-}
-
 void timer_resend(struct link *link, struct flow *flow, uint32_t now)
 {
 	uint32_t under_way = flow->next - flow->una, in = timer_timeout(link, flow);
@@ -182,7 +176,7 @@ void timer_resend(struct link *link, struct flow *flow, uint32_t now)
 	if (flow->acked & 1)
 		in = 2 * link->first_timeout;
 	else if (under_way > LATER_FRAMES && !flow->tries && !flow_has_gap(flow))
-		in = waits_for_grant(link, flow) ? 2 * link->first_timeout : in * PATIENCE;
+		in *= PATIENCE;
 	flow->resend_at = now + in;
 	flow->flags |= FLOW_RESENDS;
 	timer_by(link, flow, flow->resend_at);
@@ -194,17 +188,6 @@ void timer_ack(struct link *link, struct flow *flow, uint32_t now, uint64_t ns)
 
 	if ((flow->flags & FLOW_ACKS) && !is_before(at, flow->ack_at))
 		return;
-	flow->ack_at = at;
-	flow->flags |= FLOW_ACKS;
-	timer_by(link, flow, at);
-}
-
-void timer_ack_late(struct link *link, struct flow *flow, uint32_t now)
-{
-	uint32_t at = now + link->first_timeout;
-
-	if ((flow->flags & FLOW_ACKS) && is_before(now + link->ack_delay + 1, flow->ack_at))
-		return;                /* it is late already */
 	flow->ack_at = at;
 	flow->flags |= FLOW_ACKS;
 	timer_by(link, flow, at);

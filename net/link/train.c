@@ -4,7 +4,7 @@
  * leave at once does so: answers, and announcements of long messages, each in its own frame with
  * its own sequence number; and the acknowledgement of the other lane, which would have to go
  * by itself soon. They are acknowledged, lost and sent again one by one, as if they had
- * come alone. Announcements wait for each other as short puts do (bundle.c).
+ * come alone.
  */
 #include "state.h"
 
@@ -147,17 +147,4 @@ int train_send(struct link *link, struct flow *flow, uint64_t now)
 		send_ready(link, other);
 	}
 	return result;
-}
-
-/* ---- announcements that wait for each other ---- */
-
-int train_joins(const struct link *link, const struct flow *flow)
-{
-	return flow->fresh != NO_RECORD && send_at(link, flow->tail)->announced &&
-	       bundle_is_held(link, flow);
-}
-
-int train_is_full(const struct link *link, const struct flow *flow)
-{
-	return send_at(link, flow->tail)->first - flow->next + 1 >= TRAIN_MESSAGES;
 }

@@ -52,7 +52,7 @@ static struct probe *start(int has_card)
 	probe.config.announce = 4096;
 	probe.place = has_card ? memory : 0;
 	probe_start(&probe);
-	bulk = (struct nic){ .ops = &ops, .mtu = 8192, .ring = 16, .slots = 1 };
+	bulk = (struct nic){ .ops = &ops, .mtu = 8192, .ring = 16 };
 	wire_address(bulk.address, 0, 1);
 	rooms = junk = 0;
 	bulk_says = NIC_OK;
@@ -308,60 +308,6 @@ TEST(link_gives_others_a_turn)
 	probe_close(p, 1);
 }
 
-/* Four announcements or more that wait for their turn are acknowledged by its grant, unless their
- * sender could announce more if it heard of them. */
-static uint32_t acks_of(const struct probe *p, uint32_t node)
-{
-	uint32_t acks = 0;
-
-	for (uint32_t i = 0; i < p->n_sent; i++)
-		acks += p->to[i] == node && p->sent[i].kind == WIRE_KIND_ACK;
-	return acks;
-}
-
-/* One more announcement does not put it off. */
-TEST(link_acknowledges_what_waits_for_its_turn_after_all)
-{
-	struct probe *p = start(1);
-	struct wire wire = announcement(0, 200 * PART);
-
-	probe_give(p, OTHER, &wire, 7);
-	for (uint32_t i = 0; i < 5; i++) {
-		if (i == 4)
-			probe_pass(p, p->config.first_timeout / 2);
-		wire = announcement(i, PART);
-		probe_give(p, PEER, &wire, i);
-	}
-	CHECK_IS(acks_of(p, PEER), 0);
-	probe_pass(p, p->config.first_timeout / 2 + 4096);
-	CHECK_IS(acks_of(p, PEER), 1);
-	link_give_up(p->link, p->now, OTHER);
-	link_give_up(p->link, p->now, PEER);
-	probe_close(p, 1);
-}
-
-TEST(link_acknowledges_late_what_waits_for_its_turn)
-{
-	for (uint32_t n = 3; n <= LINK_FIRST_WINDOW; n++) {
-		struct probe *p = start(1);
-		struct wire wire = announcement(0, 200 * PART);
-
-		probe_give(p, OTHER, &wire, 7);
-		for (uint32_t i = 0; i < n; i++) {
-			wire = announcement(i, PART);
-			probe_give(p, PEER, &wire, i);
-		}
-		probe_pass(p, 2 * p->config.ack_delay);
-		CHECK_IS(acks_of(p, PEER), n == 3 || n == LINK_FIRST_WINDOW);
-		link_give_up(p->link, p->now, OTHER);
-		CHECK_IS(last_grant(p)->ack, 0);
-		CHECK(last_grant(p)->waits);
-		CHECK_IS(last_grant(p)->selective, (1u << (n - 1)) - 1);
-		link_give_up(p->link, p->now, PEER);
-		probe_close(p, 1);
-	}
-}
-
 /* Nobody posted a room, or only such as take what is under way: what lands is counted. */
 TEST(link_counts_what_lands_in_no_room)
 {
@@ -393,7 +339,7 @@ static struct probe *announced(void)
 	probe.nic.mtu = 8192;
 	probe_start(&probe);
 	p = &probe;
-	bulk = (struct nic){ .ops = &ops, .mtu = WIRE_HEADER + 4096, .ring = 16, .slots = 1 };
+	bulk = (struct nic){ .ops = &ops, .mtu = WIRE_HEADER + 4096, .ring = 16 };
 	wire_address(bulk.address, 0, 1);
 	bulk_says = NIC_OK;
 	link_bulk(p->link, &bulk);

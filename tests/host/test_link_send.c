@@ -79,27 +79,6 @@ TEST(link_has_records_for_the_answers_to_a_flow)
 	}
 }
 
-TEST(link_lets_a_long_frame_take_several_slots)
-{
-	struct probe p;
-
-	probe_open(&p);
-	p.config.slots = 4;
-	probe_start(&p);
-	probe_send(&p, 1, 20 * PROBE_FRAGMENT, 1);
-	LEFT(&p, "01");                                 /* of the first window of 8 */
-	give_ack(&p, 2, 0, 17);
-	LEFT(&p, "23456");
-	give_ack(&p, 7, 0, 1);
-	LEFT(&p, "789");                                /* 12 are left of what was promised */
-	give_ack(&p, 10, 0, 40);
-	LEFT(&p, "abcdefghij");
-	for (uint64_t i = 0; i < 8; i++)
-		probe_send(&p, 1, 8, 2 + i);
-	LEFT(&p, "klmnopqr");
-	probe_close(&p, 0);
-}
-
 TEST(link_limits_the_bytes_under_way_of_long_messages_only)
 {
 	struct probe p;

@@ -24,7 +24,7 @@ static const struct nic_ops ops = { .name = "bulk", .send = bulk_send };
 /* A link that announces what is longer than a part; its peer has granted it 24 frames. */
 static struct probe *start(int keyed)
 {
-	static struct nic bulk = { .ops = &ops, .mtu = WIRE_HEADER + PART, .ring = 16, .slots = 1 };
+	static struct nic bulk = { .ops = &ops, .mtu = WIRE_HEADER + PART, .ring = 16 };
 	struct wire wire = probe_data(0, 8, 0);
 
 	probe_open(&probe);
@@ -44,17 +44,6 @@ static uint64_t counted(const struct probe *p, enum link_counter counter)
 	return link_counter(p->link, counter);
 }
 
-/* The next `n` frames are announcements, from this number on; no more have left. */
-static void are_announced(struct probe *p, uint32_t first, uint32_t n)
-{
-	for (uint32_t i = 0; i < n; i++) {
-		const struct wire *sent = probe_next(p);
-
-		CHECK(sent && sent->kind == WIRE_KIND_ANNOUNCE && sent->sequence == first + i);
-	}
-	CHECK(!probe_next(p));
-}
-
 static void announce(struct probe *p, uint32_t n, uint64_t length)
 {
 	while (n--)
@@ -67,107 +56,24 @@ static void close_all(struct probe *p)
 	probe_close(p, 1);
 }
 
-TEST(train_of_announcements_leaves_when_the_user_waits)
+/* What found the card full leaves together when there is room. */
+TEST(train_of_announcements)
 {
 	for (int keyed = 0; keyed < 2; keyed++) {
 		struct probe *p = start(keyed);
 
-		announce(p, 1, 5 * PART);
-		are_announced(p, 0, 1);                  /* nothing was under way */
-		announce(p, 4, 5 * PART);
-		are_announced(p, 0, 0);
-		CHECK(link_holds(p->link));
-		link_flush(p->link, p->now);
-		are_announced(p, 1, 4);
-		CHECK_IS(counted(p, LINK_TRAINS), 1);
-		CHECK_IS(counted(p, LINK_TRAINED), 3);
-		CHECK_IS(counted(p, LINK_FRAMES_OUT), 2);
+		p->card = NIC_FULL;
+		announce(p, 14, 5 * PART);
+		CHECK_IS(p->n_sent, 0);
+		p->card = NIC_OK;
+		link_tick(p->link, p->now += 100000);
+		CHECK_IS(p->n_sent, 14);
+		for (uint32_t i = 0; i < 14; i++)
+			CHECK(p->sent[i].kind == WIRE_KIND_ANNOUNCE && p->sent[i].sequence == i);
+		CHECK_IS(counted(p, LINK_TRAINS), 2);    /* of 12 and of 2 */
+		CHECK_IS(counted(p, LINK_TRAINED), 12);
 		close_all(p);
 	}
-}
-
-TEST(train_leaves_when_it_is_full_or_time_is_over)
-{
-	struct probe *p = start(0);
-
-	announce(p, 1, 5 * PART);
-	are_announced(p, 0, 1);
-	announce(p, 12, 5 * PART);
-	are_announced(p, 1, 12);
-	CHECK(!link_holds(p->link));
-	announce(p, 2, 5 * PART);
-	are_announced(p, 0, 0);
-	probe_pass(p, p->config.hold);
-	are_announced(p, 13, 2);
-	close_all(p);
-}
-
-/* It may say that announcements wait after 20 ms only (assemble.c). */
-TEST(link_takes_a_late_acknowledgement_for_no_round_trip)
-{
-	struct probe *p = start(0);
-	struct wire wire = probe_ack(0, 7, 24);
-
-	announce(p, 4, 5 * PART);
-	link_flush(p->link, p->now);
-	probe_pass(p, p->config.first_timeout * 5 / 4);
-	CHECK_IS(counted(p, LINK_RESENT), 0);
-	wire.waits = 1;
-	probe_give(p, PEER, &wire, 0);
-	wire = probe_ack(4, 0, 24);
-	probe_give(p, PEER, &wire, 0);
-	CHECK_IS(probe_send(p, PEER, 8, 9), LINK_OK);
-	link_rest(p->link, p->now);
-	CHECK(link_deadline(p->link) <= p->now + p->config.first_timeout + 2048);
-	close_all(p);
-}
-
-/* Nothing is under way, but the answers say that more is to come. Nor is it sent again soon: the
- * grant may be the first that is heard of it. */
-TEST(train_is_made_of_what_follows_several_answers)
-{
-	for (uint32_t answers = 1; answers <= 2; answers++) {
-		struct probe *p = start(0);
-
-		for (uint32_t i = 0; i <= answers; i++) {
-			struct wire wire = probe_data(i, 8, 0);
-
-			wire.lane = LINK_ANSWERS;
-			wire.window = 24;
-			probe_give(p, PEER, &wire, i);
-			if (i == 0)             /* its acknowledgement opens the window */
-				probe_pass(p, 2 * p->config.ack_delay);
-		}
-		p->n_sent = p->seen = 0;
-		announce(p, 4, 5 * PART);
-		CHECK(answers == 2 ? p->n_sent == 0 : p->n_sent > 0);
-		link_flush(p->link, p->now);
-		CHECK_IS(p->n_sent, 5);
-		CHECK_IS(p->sent[0].kind, WIRE_KIND_ACK);
-		CHECK_IS(counted(p, LINK_TRAINED), answers == 2 ? 3 : 2);
-		probe_pass(p, 2 * p->config.first_timeout - 1000000);
-		CHECK_IS(counted(p, LINK_RESENT), 0);
-		probe_pass(p, 2000000);
-		CHECK(counted(p, LINK_RESENT) > 0);
-		close_all(p);
-	}
-}
-
-/* What is sent behind them does not overtake. */
-TEST(train_leaves_before_what_is_behind_it)
-{
-	struct probe *p = start(0);
-
-	announce(p, 3, 5 * PART);
-	are_announced(p, 0, 1);
-	CHECK_IS(probe_send(p, PEER, 100, 50), LINK_OK);
-	for (uint32_t i = 1; i < 4; i++) {
-		const struct wire *sent = probe_next(p);
-
-		CHECK(sent && sent->sequence == i);
-		CHECK(sent && sent->kind == (i < 3 ? WIRE_KIND_ANNOUNCE : WIRE_KIND_DATA));
-	}
-	close_all(p);
 }
 
 /* Payload at the end of each announcement is in the train too, whatever its length. */
@@ -176,16 +82,17 @@ TEST(train_takes_the_ends_along)
 	static const uint32_t ends[] = { 8, 1000, 3, 16, 1024 };
 	struct probe *p = start(0);
 
-	announce(p, 1, 5 * PART);
+	p->card = NIC_FULL;
 	for (uint32_t i = 0; i < 5; i++)
 		announce(p, 1, 5 * PART + ends[i]);
-	link_flush(p->link, p->now);
-	CHECK_IS(p->n_sent, 6);
+	p->card = NIC_OK;
+	link_tick(p->link, p->now += 100000);
+	CHECK_IS(p->n_sent, 5);
 	for (uint32_t i = 0; i < 5; i++) {
-		CHECK_IS(p->sent[1 + i].bytes, ends[i]);
-		CHECK_IS(p->sent[1 + i].length, 5 * PART + ends[i]);
+		CHECK_IS(p->sent[i].bytes, ends[i]);
+		CHECK_IS(p->sent[i].length, 5 * PART + ends[i]);
 	}
-	CHECK_IS(counted(p, LINK_FRAMES_OUT), 3);        /* behind 3 bytes there is no place */
+	CHECK_IS(counted(p, LINK_FRAMES_OUT), 2);        /* behind 3 bytes there is no place */
 	close_all(p);
 }
 

@@ -268,7 +268,6 @@ static void make(void)
 	bulk.ops = &bulk_ops;
 	bulk.mtu = BULK_MTU;
 	bulk.ring = MOST_ROOMS;
-	bulk.slots = 1;
 	wire_address(bulk.address, 0, 1);
 }
 

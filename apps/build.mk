@@ -1,5 +1,6 @@
 # Applications: each apps/NAME.c and tests/apps/NAME.c is one program, linked
-# with kernel and C library into one image that boots.
+# with kernel and C library into one image that boots. What else one is linked with is APP_LIBS,
+# a variable of its target, in the build.mk of that library.
 
 include apps/text.mk
 
@@ -11,7 +12,7 @@ APP_CFLAGS := -Wall -Wextra -Werror
 build/apps/%.elf: apps/%.c $(APP_PARTS) apps/build.mk
 	@mkdir -p $(@D)
 	@echo "  LINK  $@"
-	@tools/margay cc $(APP_CFLAGS) -MD -MP -MT $@ -MF build/apps/$*.d -o $@ $<
+	@tools/margay cc $(APP_CFLAGS) -MD -MP -MT $@ -MF build/apps/$*.d -o $@ $< $(APP_LIBS)
 
 build/tests/%.elf: tests/apps/%.c $(APP_PARTS) apps/build.mk
 	@mkdir -p $(@D)

@@ -154,6 +154,14 @@ def user(margay: Margay, home: Path) -> Callable[..., Run]:
     return run
 
 
+def pkg_config(place: Path, name: str) -> list[str]:
+    """What it says of a library in lib/margay/pkgconfig."""
+    return subprocess.run(["pkg-config", "--cflags", "--libs", name], check=True, text=True,
+                          capture_output=True, env={
+                              **os.environ, "PKG_CONFIG_PATH": f"{place}/lib/margay/pkgconfig"}
+                          ).stdout.split()
+
+
 def hello(run: Run, nodes: int) -> None:
     assert sorted(re.sub(r"^\[\d+\] ", "", line) for line in run.ok().lines) == [
         f"rank {rank} of {nodes}: 1.41421" for rank in range(nodes)], run.describe()
@@ -206,9 +214,11 @@ def test_all_commands(installed, user, home):
 
 
 def test_examples(installed, user):
-    for name in ("hello", "ring", "expose", "matched", "tickets"):
+    own = {"nx_pi": "nx", "vertex_ring": "vertex"}      # libraries, with what pkg-config says
+    for name in ("hello", "ring", "expose", "matched", "tickets", *own):
         source = installed / f"share/doc/margay/examples/{name}.c"
-        user(installed / "bin/margay", "cc", "-o", f"{name}.elf", source).ok()
+        libraries = pkg_config(installed, own[name]) if name in own else []
+        user(installed / "bin/margay", "cc", "-o", f"{name}.elf", source, *libraries).ok()
 
 
 def test_the_tree_does_not_name_the_checkout(place):
@@ -341,10 +351,7 @@ def test_mpi_is_carried(request, user, home, name):
     (home / "m.c").write_text(MPI_PROGRAM)
     user(place / "bin/mpicc.margay", "-o", "m.elf", "m.c").ok()
     hello(user(place / "bin/mpiexec.margay", "-n", 2, "./m.elf"), 2)
-    found = subprocess.run(["pkg-config", "--cflags", "--libs", "mpich"], check=True, text=True,
-                           capture_output=True, env={
-                               **os.environ, "PKG_CONFIG_PATH": f"{place}/lib/margay/pkgconfig"})
-    user("/usr/bin/gcc", "-O2", "m.c", "-o", "p.elf", *found.stdout.split()).ok()
+    user("/usr/bin/gcc", "-O2", "m.c", "-o", "p.elf", *pkg_config(place, "mpich")).ok()
     hello(user(place / "bin/mpirun.margay", "-np", 2, "p.elf"), 2)
     assert tree(place) == before and not (home / "cache/margay/languages").exists()
 

@@ -43,6 +43,7 @@ MAY_INCLUDE = {
     "apps": {"include"},
     "host": {"net", "net/portals", "net/shm", "net/link", "net/frames", "include"},
     "tests/apps": {"include", "apps"},
+    "tests/lib": {"include", "lib", "tests/apps"},
     "tests/ofi": {"include", "tests/apps"},
     "tests/languages": {"include"},
     "tests/mpi": {"include", "lib"},

@@ -14,3 +14,11 @@ build/pkgconfig/margay.pc: build/kernel.o build/libmargay.a build/crt0.o build/s
 		tools/install/pkgconfig.py tools/margaylib/compile.py
 	@mkdir -p $(@D)
 	@$(PYTHON) -IBS tools/install/pkgconfig.py $@ '$${pcfiledir}/../..' '$${root}/build'
+
+# One for each library with headers for programs.
+LIBRARY_PCS := $(patsubst lib/%/include,build/pkgconfig/%.pc,$(wildcard lib/*/include))
+
+all: $(LIBRARY_PCS)
+
+$(LIBRARY_PCS): tools/install/pkgconfig.py build/pkgconfig/margay.pc
+	@$(PYTHON) -IBS tools/install/pkgconfig.py $@ '$${pcfiledir}/../..' '$${root}/build/lib'

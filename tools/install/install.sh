@@ -10,7 +10,8 @@
 #         tools/ include/ cmake/ languages/ mpi/ lib/ linker.ld and, of build/, the kernels, the
 #         C library ..., and the libraries of C++, Fortran and MPI if make languages and make mpi
 #         have built them
-#     PREFIX/lib/margay/pkgconfig/         mpich.pc, if MPI is there, and margay.pc
+#     PREFIX/lib/margay/pkgconfig/         mpich.pc, if MPI is there, margay.pc, and a file for
+#         each library of lib/ that has headers for programs
 #     PREFIX/lib/pkgconfig/margay.pc
 #     PREFIX/share/man/man1, share/bash-completion/completions, share/doc/margay
 #
@@ -71,6 +72,10 @@ install -m 644 languages/*.sh "$top/languages"
 install -m 644 mpi/*.sh mpi/*.c "$top/mpi"
 install -m 644 lib/pmi/pmi.h "$top/lib/pmi"
 install -m 644 lib/pmi/slurm/pmi.h "$top/lib/pmi/slurm"
+for folder in lib/*/include; do
+	install -d "$top/$folder"
+	install -m 644 "$folder"/*.h "$top/$folder"
+done
 install -m 644 build/lib/*.a "$top/lib"
 install -m 644 tools/margaylib/*.py "$top/tools/margaylib"
 install -m 644 tools/wireshark/*.lua "$top/tools/wireshark"
@@ -96,6 +101,12 @@ if folder=$(tools/mpicc --where 2>/dev/null); then
 fi
 # shellcheck disable=SC2016 # the variables are pkg-config's
 $python -IBS tools/install/pkgconfig.py "$top/pkgconfig/margay.pc" '${pcfiledir}/..' '${root}'
+for folder in lib/*/include; do
+	name=$(basename "$(dirname "$folder")")
+	# shellcheck disable=SC2016 # the variables are pkg-config's
+	$python -IBS tools/install/pkgconfig.py "$top/pkgconfig/$name.pc" '${pcfiledir}/..' \
+		'${root}/lib'
+done
 chmod -R u=rwX,go=rX "$top"
 ln -s ../lib/margay/tools/margay "$at/bin/margay"
 for name in mpicc mpicxx mpifort mpiexec mpirun; do

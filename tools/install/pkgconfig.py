@@ -1,10 +1,11 @@
 """Writes a pkg-config file: pkgconfig.py .../margay.pc ROOT BUILD
                           pkgconfig.py .../mpich.pc MPI LIB
+                          pkgconfig.py .../NAME.pc ROOT LIB
 
-ROOT and BUILD are the folders that hold include/ and what make has built, as the file
-shall name them. The flags are those that `margay cc` itself gives to gcc. MPI is the folder of
-MPI, LIB that of the libraries that go with it. Called by install.sh, and by make for the
-checkout.
+ROOT and BUILD are the folders that hold include/ and what make has built, as the file shall name
+them. The flags are those that `margay cc` itself gives to gcc. MPI is the folder of MPI, LIB that
+of the libraries that go with it. NAME is a library with headers in lib/NAME/include. Called by
+install.sh, and by make for the checkout.
 """
 from __future__ import annotations
 
@@ -61,6 +62,24 @@ Cflags: -I${{includedir}}
 Libs: {libs}
 """
 
+LIBRARY_TEXT = """\
+# A library of lib/ for programs on nodes: see lib/{name}/README.md.
+root={root}
+libdir={lib}
+
+Name: {name}
+Description: {description}
+Version: {version}
+Requires: {requires}
+Cflags: {cflags}
+Libs: -L${{libdir}} -l{name}
+"""
+# Name: what it is, and what it needs besides margay.
+DESCRIPTIONS = {
+    "nx": ("NX, the message calls of Intel's Paragon", ""),
+    "vertex": ("Vertex, the message calls of the nCUBE", "nx"),
+}
+
 
 def flags(part: str) -> str:
     """What margay cc adds to compile or to link, with the folders as variables."""
@@ -87,6 +106,11 @@ def main() -> int:
         text = MPI_TEXT.format(folder=first, parts=second, libs=" ".join(libs),
                                fortran=" ".join(FORTRAN_FLAGS),
                                version=mpi_version())
+    elif (name := Path(target).stem) in DESCRIPTIONS:
+        description, requires = DESCRIPTIONS[name]
+        text = LIBRARY_TEXT.format(name=name, root=first, lib=second, version=VERSION,
+                                   description=description, requires=requires or "margay",
+                                   cflags=f"-I${{root}}/lib/{name}/include")
     else:
         text = TEXT.format(root=first, build=second, version=VERSION, cflags=flags("compile"),
                            libs=flags("link"))

@@ -1,0 +1,300 @@
+/*
+ * NX over Portals, inside: what its files share. README.md says which Portals structure does what;
+ * include/nx.h is the public side. One thread calls all of it, and upcalls when the program has
+ * handlers (handler.c).
+ *
+ *   start.c     the process's portals; who and when; errors
+ *   request.c   operations under way
+ *   send.c      messages out, and the slots at their receivers
+ *   receive.c   receives, and messages that came before them
+ *   progress.c  events; waiting
+ *   handler.c   hsend, hrecv: linked only into programs that call them
+ *   calls.c     the other calls of nx.h;  global.c  global operations
+ *
+ * Slots. A rank keeps nx.window slots of 256 bytes for each rank, itself included. The sender
+ * chooses slots and puts the message at their offset; a posted receive, which comes first in the
+ * list, has an offset of its own and leaves them empty. A slot has two counts at the sender: how
+ * often it was used, `sent`, and how often it was given back, `given`. Equal: it is free. The
+ * receiver counts what it gives back in `freed`, and puts that row into the sender's `given` when a
+ * quarter of the window has gathered. A message that landed in a posted receive and asked for an
+ * ack is taken back from `sent` by its sender: so sends into posted receives go on while the
+ * receiver calls nothing. Counts have 8 bits: at most one use of a slot is under way.
+ */
+#ifndef NX_CORE_H
+#define NX_CORE_H
+#include <margay.h>
+#include <nx.h>
+#include <portals3.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* ---- limits ---- */
+
+#define SLOT_BYTES      256u
+#define SLOTS           4096u           /* of all senders together, system slots included */
+#define WINDOW_MOST     1024u           /* slots of one sender */
+#define EAGER_SLOTS     16u             /* of the longest message that is kept in slots */
+#define SYSTEM_BYTES    1024u           /* the same, in the one slot of global operations */
+#define REQUESTS        (NX_IDS + 64u)  /* the library's own, for calls that wait, too */
+#define ACKS_MOST       1024u           /* short messages that have asked for an ack */
+#define PROBE_MS        1000u           /* a wait this long asks whether the peer is there */
+
+/* Event queues: slots. EARLY_SLOTS holds a message for each slot. */
+#define EARLY_SLOTS     4096u
+#define RX_SLOTS        4096u           /* one of each request */
+#define TX_SLOTS        4096u           /* one of each request, and acks */
+#define CREDIT_SLOTS    64u
+#define HAND_SLOTS      4096u           /* one of each request */
+
+/* ---- what a message says ---- */
+
+enum { PORTAL_MESSAGE, PORTAL_PULL, PORTAL_CREDIT };
+
+/* Match bits of PORTAL_MESSAGE: LONG | SYSTEM | one of 31 class bits | type. A mask of types is one
+ * entry that ignores the class bits of its types: a message has but one of them. */
+#define BITS_LONG       (1ULL << 63)
+#define BITS_SYSTEM     (1ULL << 62)    /* of a global operation */
+#define BITS_CLASS      31u             /* the lowest class bit; 30 of them above it */
+#define BITS_TYPE       0x7fffffffULL
+#define BITS_FORCE      (1ULL << 30)    /* set in the types that are force types */
+#define CLASSES         31u             /* types 0 to 29, and all others */
+
+/* hdr_data: the first slot, or NO_SLOT; whether its ack returns it. */
+#define NO_SLOT         0xffffU
+#define HEADER_SLOT(h)  ((unsigned int)(h) & 0xffffU)
+#define HEADER_ACKED    (1ULL << 16)
+
+/* Remote offset of a long message, and of one that waits for SEND_END: whether it has a handler,
+ * its request, and where it lies. PORTAL_PULL is asked with that address as offset; its match bits
+ * are the receiver's request and the upper 16 bits of the offset. */
+#define ORIGIN_SHIFT    48
+#define ORIGIN_ADDRESS  ((1ULL << ORIGIN_SHIFT) - 1)
+#define ORIGIN_HAND     (1ULL << 63)
+#define ORIGIN_INDEX(o) ((unsigned int)((o) >> ORIGIN_SHIFT) & 0x7fffU)
+#define PULL_SHIFT      32
+#define PULL_HAND       (1ULL << 15)
+
+/* ---- objects ---- */
+
+enum state { FREE, QUEUED, ACTIVE, DONE };
+enum kind { SEND, RECEIVE, PAIR };      /* PAIR: of others, whose parent it is */
+
+/* An operation from its call to its end. */
+struct request {
+	uint8_t state, kind;
+	uint8_t counted;                /* its id is the program's */
+	uint8_t ignored;                /* msgignore: nobody asks how it ended */
+	uint8_t hand;                   /* its events go to the handlers' queue */
+	uint8_t tells;                  /* info... tell of it: it has received something */
+	uint16_t slot;                  /* that a send has used, or NO_SLOT */
+	uint32_t generation;            /* of the id */
+	int32_t peer;                   /* rank; -1: any, of a receive */
+	uint32_t parts;                 /* PAIR: that have not ended */
+	int error;                      /* EQ*, or 0 */
+	uint64_t bits, ignore;
+	char *base;
+	size_t bytes;
+	ptl_handle_me_t entry;          /* of a posted receive, or PTL_INVALID_HANDLE */
+	struct request *parent;
+	struct request *next;           /* in one of the lists */
+	nx_handler_t handler;
+	long *info;                     /* of irecvx, or null */
+	uint64_t origin;                /* of a long message that is to be fetched */
+	/* of what it has received (or sent, with a handler) */
+	uint64_t length;
+	long type, node;
+};
+
+struct list {
+	struct request *first, **end;
+};
+
+/* A message that came before its receive; there is one place for each slot. */
+struct early {
+	struct early *newer, *older;    /* in order of arrival */
+	uint64_t bits, origin;          /* origin: as its offset says, of a long one */
+	uint64_t length;
+	const char *bytes;              /* of a short one */
+	uint32_t source;
+	uint16_t slot;
+};
+
+/* What is known of a rank. */
+struct peer {
+	ptl_process_id_t process;
+	struct list queued;             /* sends that wait for slots */
+	struct peer *next_queued;
+	uint16_t next;                  /* slot to look at first */
+	uint16_t used;                  /* slots that are not free, as far as is known */
+	uint16_t untold;                /* slots given back that it was not told of */
+	uint8_t gone;                   /* it has ended or died */
+	uint8_t probed;                 /* it was asked whether it is there */
+};
+
+/* An event, as much as is needed of it. */
+struct event {
+	ptl_event_kind_t type;
+	ptl_ni_fail_t fail;
+	uint32_t source;
+	ptl_pt_index_t portal;
+	uint64_t bits, header, offset, length, moved;
+	void *user;
+};
+
+enum { QUEUE_RX, QUEUE_EARLY, QUEUE_TX, QUEUE_CREDIT, QUEUE_HAND, QUEUES };
+
+/* handler.c, if it is linked. */
+struct hand {
+	ptl_eq_handler_t early, ended;  /* upcalls of QUEUE_EARLY and QUEUE_HAND */
+	void (*drain)(void);            /* takes what upcalls have put aside */
+	void (*ready)(struct request *r);
+	void (*call)(void);             /* the handlers of what has ended */
+	void (*leave)(void);
+};
+
+struct nx {
+	ptl_handle_ni_t ni;
+	ptl_handle_eq_t queues[QUEUES];
+	int queue_count;
+	ptl_handle_md_t plain, reported, asked, fetched;    /* start.c */
+	ptl_handle_md_t asked_hand, fetched_hand, reported_hand;
+	ptl_handle_me_t behind;         /* posted receives lie before it */
+	uint64_t inline_bytes;
+	int rank, size;
+	uint32_t window;                /* slots of each sender */
+	uint32_t eager;                 /* bytes */
+	char *slots;                    /* window * size, then a system slot for each rank */
+	char *stage;                    /* copies of what this rank has in others' slots, or null */
+	uint8_t *sent, *given, *freed;  /* window * size counts each */
+	struct early *earlies;          /* by slot, then by rank */
+	struct early early;             /* ring: the oldest is newer than it */
+	struct peer *peers;
+	struct peer *queued;            /* peers with sends that wait */
+	uint32_t acks;                  /* asked for by short messages */
+	uint32_t sends;                 /* that have not ended */
+	int short_of_room;              /* Portals had no room for an operation: try again */
+	struct list waiting;            /* receives that could not be posted, in order */
+	struct list unfetched;          /* receives whose get could not be started */
+	struct request requests[REQUESTS];
+	struct request *free;
+	uint32_t counted;               /* ids in use */
+	uint64_t info_length;
+	long info_type, info_node, info_ptype;
+	const struct hand *hand;        /* or null */
+	int depth;                      /* calls of the library in progress, if there is `hand` */
+	int in_upcall, in_handler;
+};
+
+extern struct nx nx;
+
+/* Around every call: what upcalls bring meanwhile is put aside. */
+static inline void nx_enter(void)
+{
+	if (nx.hand) {
+		nx.depth++;
+		__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	}
+}
+
+static inline void nx_leave(void)
+{
+	if (nx.hand)
+		nx.hand->leave();
+}
+
+static inline uint32_t nx_rank_of(ptl_process_id_t process)
+{
+	return process.nid;
+}
+
+static inline unsigned int nx_index(const struct request *r)
+{
+	return (unsigned int)(r - nx.requests);
+}
+
+static inline void list_add(struct list *list, struct request *r)
+{
+	r->next = NULL;
+	if (!list->first)
+		list->end = &list->first;
+	*list->end = r;
+	list->end = &r->next;
+}
+
+static inline struct request *list_pop(struct list *list)
+{
+	struct request *r = list->first;
+
+	if (r)
+		list->first = r->next;
+	return r;
+}
+
+/* Puts it before all others. */
+static inline void list_push(struct list *list, struct request *r)
+{
+	if (!list->first)
+		list->end = &r->next;
+	r->next = list->first;
+	list->first = r;
+}
+
+/* Takes it out if it is there: 1 or 0. */
+int nx_list_remove(struct list *list, struct request *r);
+
+/* start.c */
+/* Prints what has failed in which call, and ends the job. */
+_Noreturn void nx_fatal(const char *call, int error);
+int nx_error(int portals);
+const char *nx_error_text(int error);
+
+/* request.c */
+struct request *nx_take(enum kind kind, int counted);   /* or null */
+void nx_free(struct request *r);
+void nx_drop(struct request *r);        /* the same, of one that has not ended and will not */
+void nx_complete(struct request *r, int error);
+long nx_id(const struct request *r);
+struct request *nx_of_id(long mid);                     /* or null */
+void nx_tell(const struct request *r);                  /* info... are of this one from now on */
+
+/* send.c */
+int nx_type_bits(long type, uint64_t *bits);            /* 0 or EQTYPE */
+void nx_send(struct request *r);                        /* peer, bits, base, bytes are set */
+void nx_send_queued(void);
+int nx_unqueue(struct request *r);      /* takes back one that waits for slots: 1 or 0 */
+void nx_tx_event(const struct event *event);
+void nx_gone(uint32_t rank);
+void nx_probe(void);            /* asks peers of unfinished sends whether they are there */
+
+/* receive.c */
+int nx_selector(long typesel, uint64_t *bits, uint64_t *ignore);    /* 0 or EQTYPE */
+void nx_receive(struct request *r);             /* peer, bits, ignore, base, bytes are set */
+void nx_rx_event(const struct event *event);
+void nx_early_event(const struct event *event);
+void nx_post_waiting(void);
+const struct early *nx_find(uint64_t bits, uint64_t ignore, int32_t peer);
+int nx_withdraw(struct request *r);                     /* 1: it will not end by itself */
+
+/* progress.c */
+void nx_event(int queue, const struct event *event);
+struct event nx_copy(const ptl_event_t *event);
+void nx_take_early(void);
+void nx_progress(void);
+void nx_block(void);                                    /* halts until something has come */
+int nx_wait(struct request *r);         /* until it has ended: its error; the request stays */
+
+/* calls.c: what the calls of sends and receives begin with: 0 and a request, or EQ* */
+int nx_begin_send(long type, const void *buf, long count, long node, long ptype,
+		  nx_handler_t handler, int counted, struct request **begun);
+int nx_begin_receive(long typesel, void *buf, long count, long nodesel, long ptypesel,
+		     nx_handler_t handler, int counted, struct request **begun);
+int nx_begin_both(long type, const void *sbuf, long scount, long node, long ptype,
+		  long typesel, void *rbuf, long rcount, nx_handler_t handler, int counted,
+		  struct request **begun);
+
+static inline long nx_type_of(uint64_t bits)
+{
+	return (long)(bits & BITS_TYPE);
+}
+
+#endif

@@ -1,0 +1,219 @@
+/*
+ * NX: the message calls of Intel's iPSC and Paragon, over Portals. The Portals paper
+ * (Brightwell et al., section 2) names NX as one of the interfaces that were built on Portals in
+ * Puma; names, arguments and errors here are those of the C calls of Paragon OSF/1.
+ *
+ * General rules
+ * - Context: the application's one thread, from main on. No call begins the library: it is there
+ *   when main starts, when all ranks of the job have reached that point.
+ * - A call that fails prints a line on standard error and ends the job with status 1. The same call
+ *   with an underscore before its name returns -1 instead and sets errno to one of EQ*
+ *   below. Calls that return void return 0 then when they succeed.
+ * - Blocking: csend, crecv, crecvx, csendrecv, msgwait, msgcancel, cprobe, cprobex and the
+ *   global operations wait; while they do the node is halted. What ends the wait is said at each.
+ *   If a node that is waited for dies, the launcher ends the job; a send to a process that has
+ *   ended or died ends with EQNOACT once that is known.
+ * - A node has one process, whose ptype is 0: `ptype` is 0, or -1 where any is meant.
+ * - Units: bytes, but where elements are said. long has 64 bits here; on the Paragon it had 32.
+ * - A message moves without calls of either side once its receive is posted (crecv, irecv, hrecv):
+ *   it lands in the receive's buffer. One of up to 4 KB (less in jobs of more than 15 ranks) that
+ *   comes before its receive is kept in memory of the library, and csend does not wait for its
+ *   receive. A longer one stays at the sender until the receive is posted.
+ * - Each rank has memory for 4,096 slots of 256 bytes for messages that came early, divided
+ *   equally among all senders, at most 1,024 each. A sender whose part is used up waits in
+ *   csend; isend returns, and the message goes later, in order, during some call of the
+ *   sender's. Nothing is ever lost but force types.
+ * - Order: two messages from one process to another that fit the same receive are received in the
+ *   order in which they were sent.
+ *
+ * Types and type selectors
+ *   0 .. 999,999,999               ordinary types
+ *   1,073,741,824 .. 1,999,999,999 force types: the message goes straight into a receive that is
+ *                                  posted already for exactly this type, and is discarded if
+ *                                  there is none. Not counted against the slots above
+ *   Other types are reserved: EQTYPE. A selector of a receive or probe is a type; or -1: any
+ *   ordinary type; or another negative number: a mask in whose lower 31 bits bit t stands for type
+ *   t (0 to 29), and bit 30 for all ordinary types from 30 on.
+ */
+#ifndef NX_H
+#define NX_H
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define NX_FORCE_TYPE   1073741824L     /* the first force type */
+#define NX_IDS          2048            /* message ids in use at one time, at most */
+
+/* errno of the calls with an underscore. */
+enum {
+	EQNODE = 1001,          /* no such node */
+	EQPID,                  /* no such ptype */
+	EQTYPE,                 /* a type or selector that is not allowed */
+	EQLEN,                  /* negative length */
+	EQPBUF,                 /* memory that is not the application's, or not writable */
+	EQMSGLONG,              /* the message is longer than the buffer, which has its beginning */
+	EQNOMID,                /* all message ids are in use */
+	EQMID,                  /* no such message id */
+	EQNOACT,                /* the other process has ended or died */
+	EQHAND,                 /* the call would wait, inside a handler */
+	EQPARAM                 /* another argument is not allowed */
+};
+
+/* Prints the text, a colon and what errno means (one of EQ* or of the C library). */
+void nx_perror(const char *text);
+
+/* ---- who and when ---- */
+
+long mynode(void);              /* 0 to numnodes() - 1 */
+long numnodes(void);            /* ranks of the job */
+long myptype(void);             /* 0 */
+unsigned long mclock(void);     /* milliseconds since the node has started */
+double dclock(void);            /* seconds since the node has started */
+void led(long state);           /* switched a light of the node on (1) or off (0); nothing here */
+void flick(void);               /* lets others run: looks at what has come, once */
+
+/* ---- sends ---- */
+
+/*
+ * Send `count` bytes to `node`; -1: to all others. csend returns when the buffer may be used again:
+ * at once for up to 4 KB while there are slots; else when the receiver has taken the message. isend
+ * returns a message id at once. hsend calls `handler` when the buffer may be used again. EQTYPE,
+ * EQLEN, EQNODE, EQPID, EQPBUF, EQNOMID, EQNOACT; csend in a handler: EQHAND.
+ */
+typedef void (*nx_handler_t)(long type, long count, long node, long ptype);
+void csend(long type, const void *buf, long count, long node, long ptype);
+long isend(long type, const void *buf, long count, long node, long ptype);
+void hsend(long type, const void *buf, long count, long node, long ptype, nx_handler_t handler);
+
+/* ---- receives ---- */
+
+/*
+ * Receive the first message that the selector (and, with x, node and ptype, or -1 for any) fits
+ * into at most `count` bytes. crecv waits for it; irecv returns a message id; hrecv calls the
+ * handler when the message is there. The x calls store type, length, node and ptype in
+ * info[0] to info[3] (irecvx: when msgwait or msgdone ends it; until then `info` stays in use);
+ * without x info... tell them. EQTYPE, EQLEN, EQNODE, EQPID, EQPBUF, EQNOMID; EQMSGLONG when the
+ * receive ends (a handler is not called for it: the program ends); EQHAND.
+ */
+void crecv(long typesel, void *buf, long count);
+long irecv(long typesel, void *buf, long count);
+void hrecv(long typesel, void *buf, long count, nx_handler_t handler);
+void crecvx(long typesel, void *buf, long count, long nodesel, long ptypesel, long info[8]);
+long irecvx(long typesel, void *buf, long count, long nodesel, long ptypesel, long info[8]);
+
+/* Post the receive, send, and wait for both (csendrecv, which returns the length received), or not
+ * (isendrecv: one id for both; hsendrecv: the handler is told of the receive when both have ended).
+ * Errors of both. */
+long csendrecv(long type, const void *sbuf, long scount, long node, long ptype,
+	       long typesel, void *rbuf, long rcount);
+long isendrecv(long type, const void *sbuf, long scount, long node, long ptype,
+	       long typesel, void *rbuf, long rcount);
+void hsendrecv(long type, const void *sbuf, long scount, long node, long ptype,
+	       long typesel, void *rbuf, long rcount, nx_handler_t handler);
+
+/*
+ * Handlers are called once each, one after the other, while the program computes or waits, as
+ * handlers of event queues of <portals3.h> are: what is said there of what they may do holds. They
+ * may call isend, irecv, hsend, hrecv, isendrecv, hsendrecv, msgdone, msgignore, iprobe, and csend
+ * as long as it need not wait; what waits is EQHAND there. masktrap(1) puts handlers off,
+ * masktrap(0) lets them come; it returns what it was. NX's long handlers with a parameter (hsendx,
+ * hrecvx) are not there.
+ */
+long masktrap(long state);
+
+/* ---- message ids ---- */
+
+/*
+ * msgwait waits until the operation has ended, and frees the id. msgdone does so if it has: 1; else
+ * 0. msgignore frees the id when the operation will have ended; errors of it end the program.
+ * msgcancel takes a receive back whose message has not come, or a send that waits for slots, else
+ * it waits until the operation has ended; then the id is free. EQMID; EQMSGLONG, EQNOACT of the
+ * operation; msgwait, msgcancel: EQHAND.
+ */
+void msgwait(long mid);
+long msgdone(long mid);
+void msgignore(long mid);
+void msgcancel(long mid);
+
+/* ---- probes and information ---- */
+
+/* Whether a message that the selector fits has come and no receive has taken it: iprobe returns
+ * 1 or 0, cprobe waits for one. EQTYPE, EQNODE, EQPID; cprobe: EQHAND. */
+void cprobe(long typesel);
+long iprobe(long typesel);
+void cprobex(long typesel, long nodesel, long ptypesel, long info[8]);
+long iprobex(long typesel, long nodesel, long ptypesel, long info[8]);
+
+/* Of the last crecv, csendrecv, cprobe, iprobe that returned 1, msgwait or msgdone that
+ * returned 1 for a receive: bytes, sender, type; -1 if there was none. */
+long infocount(void);
+long infonode(void);
+long infotype(void);
+long infoptype(void);
+
+/* ---- global operations ---- */
+
+/*
+ * All ranks call the same one, in the same order, with equal n. Each waits until the others have
+ * called it too. Results are the same on all ranks, to the last bit, and the same in every run with
+ * as many ranks: partial results are joined in a tree whose shape depends on the ranks alone. x: n
+ * elements, replaced by the result; work: n more, overwritten. EQLEN, EQPBUF, EQHAND; EQMSGLONG:
+ * another rank has called it with a larger n.
+ */
+void gsync(void);
+void gdsum(double x[], long n, double work[]);
+void gdprod(double x[], long n, double work[]);
+void gdhigh(double x[], long n, double work[]);
+void gdlow(double x[], long n, double work[]);
+void gssum(float x[], long n, float work[]);
+void gsprod(float x[], long n, float work[]);
+void gshigh(float x[], long n, float work[]);
+void gslow(float x[], long n, float work[]);
+void gisum(long x[], long n, long work[]);      /* sums and products wrap around */
+void giprod(long x[], long n, long work[]);
+void gihigh(long x[], long n, long work[]);
+void gilow(long x[], long n, long work[]);
+
+/* The contributions of all ranks one behind the other, in the order of ranks, in y, which has room
+ * for ylen bytes; *ncnt: how many there are. xlen may differ from rank to rank. EQMSGLONG: they do
+ * not fit. */
+void gcol(const void *x, long xlen, void *y, long ylen, long *ncnt);
+
+/* The same as gdsum with a function of the program's: function(x, work) joins what is in work, of
+ * xlen bytes, to what is in x; it must be associative and commutative. */
+void gopf(void *x, long xlen, void *work, long (*function)(void *x, const void *work));
+
+/* ---- the same with errors as results ---- */
+
+int _csend(long type, const void *buf, long count, long node, long ptype);
+long _isend(long type, const void *buf, long count, long node, long ptype);
+int _hsend(long type, const void *buf, long count, long node, long ptype, nx_handler_t handler);
+int _crecv(long typesel, void *buf, long count);
+long _irecv(long typesel, void *buf, long count);
+int _hrecv(long typesel, void *buf, long count, nx_handler_t handler);
+int _crecvx(long typesel, void *buf, long count, long nodesel, long ptypesel, long info[8]);
+long _irecvx(long typesel, void *buf, long count, long nodesel, long ptypesel, long info[8]);
+long _csendrecv(long type, const void *sbuf, long scount, long node, long ptype,
+		long typesel, void *rbuf, long rcount);
+long _isendrecv(long type, const void *sbuf, long scount, long node, long ptype,
+		long typesel, void *rbuf, long rcount);
+int _hsendrecv(long type, const void *sbuf, long scount, long node, long ptype,
+	       long typesel, void *rbuf, long rcount, nx_handler_t handler);
+int _msgwait(long mid);
+long _msgdone(long mid);
+int _msgignore(long mid);
+int _msgcancel(long mid);
+int _cprobe(long typesel);
+long _iprobe(long typesel);
+int _cprobex(long typesel, long nodesel, long ptypesel, long info[8]);
+long _iprobex(long typesel, long nodesel, long ptypesel, long info[8]);
+int _gsync(void);
+int _gcol(const void *x, long xlen, void *y, long ylen, long *ncnt);
+int _gopf(void *x, long xlen, void *work, long (*function)(void *x, const void *work));
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,363 @@
+/*
+ * Messages out. A short one is one put into slots that this rank has at the receiver; a long one is
+ * one put as well: if its receive is posted all of it lands there, else only its header is
+ * recorded, and the receiver gets the bytes when the receive is posted. Without a free slot a send
+ * waits here, and all later ones to that rank behind it. Owns the counts of slots at others.
+ */
+#include "core.h"
+#include <string.h>
+
+#define AGAIN   (-1)            /* there is no slot, or no room in Portals */
+
+int nx_type_bits(long type, uint64_t *bits)
+{
+	if (type < 0 || type > 1999999999L || (type > 999999999L && type < NX_FORCE_TYPE))
+		return EQTYPE;
+	*bits = (uint64_t)type;
+	if (type < NX_FORCE_TYPE)
+		*bits |= 1ULL << (BITS_CLASS + (type < 30 ? (unsigned int)type : CLASSES - 1));
+	return 0;
+}
+
+static inline uint32_t slots_of(size_t bytes)
+{
+	return bytes <= SLOT_BYTES ? 1 : (uint32_t)((bytes + SLOT_BYTES - 1) / SLOT_BYTES);
+}
+
+/* ---- slots ---- */
+
+/* The counts of slots at a rank. */
+static inline size_t row_of(uint32_t rank)
+{
+	return (size_t)rank * nx.window;
+}
+
+static int is_free(size_t row, uint32_t slot)
+{
+	return nx.sent[row + slot] == __atomic_load_n(&nx.given[row + slot], __ATOMIC_ACQUIRE);
+}
+
+/* The first of `count` free slots one behind the other, or NO_SLOT. Those behind the last ones
+ * used are the likeliest. */
+static uint32_t find_slots(uint32_t rank, uint32_t count)
+{
+	size_t row = row_of(rank);
+	uint32_t at = nx.peers[rank].next, run = 0;
+
+	for (uint32_t looked = 0; looked < nx.window + count; looked++, at++) {
+		if (at == nx.window)
+			at = run = 0;
+		run = is_free(row, at) ? run + 1 : 0;
+		if (run == count)
+			return at + 1 - count;
+	}
+	return NO_SLOT;
+}
+
+/* More than half of the slots are in use: the ack of a message is to return its own. */
+static int is_scarce(uint32_t rank)
+{
+	struct peer *peer = &nx.peers[rank];
+	size_t row = row_of(rank);
+
+	if (peer->used < nx.window / 2)
+		return 0;
+	peer->used = 0;
+	for (uint32_t i = 0; i < nx.window; i++)
+		peer->used += !is_free(row, i);
+	return peer->used >= nx.window / 2;
+}
+
+static void use_slots(uint32_t rank, uint32_t first, uint32_t count)
+{
+	struct peer *peer = &nx.peers[rank];
+
+	for (uint32_t i = 0; i < count; i++)
+		nx.sent[row_of(rank) + first + i]++;
+	peer->used += count;
+	peer->next = (uint16_t)(first + count < nx.window ? first + count : 0);
+}
+
+static void return_slots(uint32_t rank, uint32_t first, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++)
+		nx.sent[row_of(rank) + first + i]--;
+	nx.peers[rank].used -= count < nx.peers[rank].used ? count : nx.peers[rank].used;
+}
+
+/* ---- puts ---- */
+
+static int put(ptl_handle_md_t md, const void *at, size_t bytes, ptl_ack_req_t ack, uint32_t rank,
+	       uint64_t bits, uint64_t offset, uint64_t header)
+{
+	int rc = PtlPutRegion(md, (uintptr_t)at, bytes, ack, nx.peers[rank].process,
+			      PORTAL_MESSAGE, 0, bits, offset, header);
+
+	if (rc == PTL_NO_SPACE) {
+		nx.short_of_room = 1;
+		return AGAIN;
+	}
+	return nx_error(rc);
+}
+
+static uint64_t origin_of(const struct request *r)
+{
+	return (uint64_t)nx_index(r) << ORIGIN_SHIFT | (r->hand ? ORIGIN_HAND : 0);
+}
+
+/* All of it, with an answer that ends the request: an ack from a posted receive, or a get. */
+static int send_long(struct request *r, uint64_t header)
+{
+	uint64_t origin = origin_of(r) | (uintptr_t)r->base;
+
+	return put(r->hand ? nx.asked_hand : nx.asked, r->base, r->bytes, PTL_ACK_REQ,
+		   (uint32_t)r->peer, r->bits | BITS_LONG, origin, header);
+}
+
+/* Into slots from `first` on. Where the link reads the bytes later they are copied first, to a
+ * place that is as free as the slots are. */
+static int send_short(struct request *r, uint32_t first, uint64_t header)
+{
+	uint64_t offset = (row_of((uint32_t)nx.rank) + first) * SLOT_BYTES;
+	int asks = !!(header & HEADER_ACKED), error;
+	const char *from = r->base;
+
+	if (r->bytes > nx.inline_bytes)
+		from = memcpy(nx.stage + (row_of((uint32_t)r->peer) + first) * SLOT_BYTES, from,
+			      r->bytes);
+	error = put(asks ? nx.asked : nx.plain, from, r->bytes,
+		    asks ? PTL_ACK_REQ : PTL_NO_ACK_REQ, (uint32_t)r->peer, r->bits, offset,
+		    header);
+	if (!error) {
+		nx.acks += (uint32_t)asks;
+		nx_complete(r, 0);
+	}
+	return error;
+}
+
+/* It needs no slot: only a receive that is posted takes it. */
+static int send_force(struct request *r)
+{
+	int waits = r->bytes > nx.inline_bytes;
+	ptl_handle_md_t md = !waits ? nx.plain : r->hand ? nx.reported_hand : nx.reported;
+	int error = put(md, r->base, r->bytes, PTL_NO_ACK_REQ, (uint32_t)r->peer, r->bits,
+			origin_of(r), NO_SLOT);
+
+	if (!error && !waits)
+		nx_complete(r, 0);
+	return error;
+}
+
+/* A rank has one slot for global operations at each other one, which they do not use again
+ * before it is free (global.c). */
+static int send_system(struct request *r)
+{
+	uint64_t at = row_of((uint32_t)nx.size) * SLOT_BYTES;
+	uint64_t offset = at + (uint64_t)nx.rank * SYSTEM_BYTES;
+	const char *from = r->base;
+	int error;
+
+	if (r->bytes > SYSTEM_BYTES)
+		return send_long(r, NO_SLOT);
+	if (r->bytes > nx.inline_bytes)
+		from = memcpy(nx.stage + at + (uint64_t)r->peer * SYSTEM_BYTES, from, r->bytes);
+	error = put(nx.plain, from, r->bytes, PTL_NO_ACK_REQ, (uint32_t)r->peer, r->bits, offset,
+		    NO_SLOT);
+	if (!error)
+		nx_complete(r, 0);
+	return error;
+}
+
+static int send_ordinary(struct request *r)
+{
+	uint32_t rank = (uint32_t)r->peer;
+	uint32_t count = r->bytes <= nx.eager ? slots_of(r->bytes) : 1;
+	int is_long = r->bytes > nx.eager, asks, error;
+	uint32_t first = find_slots(rank, count);
+
+	if (first == NO_SLOT && count > 1 && !nx.in_handler) {
+		is_long = 1;
+		count = 1;
+		first = find_slots(rank, 1);
+	}
+	if (first == NO_SLOT)
+		return AGAIN;
+	asks = !is_long && nx.acks < ACKS_MOST && is_scarce(rank);
+	use_slots(rank, first, count);
+	if (is_long) {
+		r->slot = (uint16_t)first;
+		error = send_long(r, first);
+	} else {
+		error = send_short(r, first, first | (asks ? HEADER_ACKED : 0));
+	}
+	if (error)
+		return_slots(rank, first, count);
+	return error;
+}
+
+/* ---- sends that wait ---- */
+
+/* Whether slots count for it. */
+static int is_ordinary(const struct request *r)
+{
+	return !(r->bits & (BITS_SYSTEM | BITS_FORCE));
+}
+
+/* 0, AGAIN, or EQ*; the request has ended if it was a short one. */
+static int try(struct request *r)
+{
+	if (nx.peers[r->peer].gone)
+		return EQNOACT;
+	if (r->bits & BITS_SYSTEM)
+		return send_system(r);
+	return r->bits & BITS_FORCE ? send_force(r) : send_ordinary(r);
+}
+
+static void queue(struct peer *peer, struct request *r, int first)
+{
+	if (!peer->queued.first) {
+		peer->next_queued = nx.queued;
+		nx.queued = peer;
+	}
+	(first ? list_push : list_add)(&peer->queued, r);
+	r->state = QUEUED;
+}
+
+void nx_send(struct request *r)
+{
+	struct peer *peer = &nx.peers[r->peer];
+	int error;
+
+	if (is_ordinary(r) && peer->queued.first) {
+		queue(peer, r, 0);
+		return;
+	}
+	error = try(r);
+	if (error == AGAIN)
+		queue(peer, r, !is_ordinary(r));
+	else if (error)
+		nx_complete(r, error);
+}
+
+/* Sends what waits for this rank as far as that goes: 1 if nothing is left. */
+static int send_queued_to(struct peer *peer)
+{
+	struct request *r;
+	int error;
+
+	while ((r = list_pop(&peer->queued))) {
+		r->state = ACTIVE;
+		error = try(r);
+		if (error == AGAIN) {
+			r->state = QUEUED;
+			list_push(&peer->queued, r);
+			return 0;
+		}
+		if (error)
+			nx_complete(r, error);
+	}
+	return 1;
+}
+
+void nx_send_queued(void)
+{
+	struct peer **at = &nx.queued;
+
+	while (*at) {
+		struct peer *peer = *at;
+
+		if (send_queued_to(peer))
+			*at = peer->next_queued;
+		else
+			at = &peer->next_queued;
+	}
+}
+
+int nx_unqueue(struct request *r)
+{
+	return nx_list_remove(&nx.peers[r->peer].queued, r);
+}
+
+/* ---- how they end ---- */
+
+/* The send that an event belongs to, or null. */
+static struct request *sender_of(uint64_t index, const struct event *event)
+{
+	struct request *r = &nx.requests[index < REQUESTS ? index : 0];
+	int is_its = r->kind == SEND && r->state == ACTIVE && r->peer == (int32_t)event->source;
+
+	return is_its ? r : NULL;
+}
+
+static void acked(const struct event *event)
+{
+	size_t own = row_of((uint32_t)nx.rank);
+	struct request *r;
+
+	if (event->portal == PORTAL_CREDIT) {
+		nx.peers[event->source].probed = 0;
+		if (event->fail != PTL_NI_OK)
+			nx_gone(event->source);
+		return;
+	}
+	if (!(event->bits & BITS_LONG)) {
+		nx.acks--;
+		if (event->fail == PTL_NI_OK)
+			return_slots(event->source,
+				     (uint32_t)(event->offset / SLOT_BYTES - own),
+				     slots_of(event->length));
+	} else if ((r = sender_of(ORIGIN_INDEX(event->offset), event))) {
+		if (r->slot != NO_SLOT)
+			return_slots(event->source, r->slot, 1);
+		nx_complete(r, event->fail == PTL_NI_OK ? 0 : EQNOACT);
+	}
+	if (event->fail != PTL_NI_OK)
+		nx_gone(event->source);
+}
+
+void nx_tx_event(const struct event *event)
+{
+	struct request *r;
+
+	switch (event->type) {
+	case PTL_EVENT_ACK:
+		acked(event);
+		return;
+	case PTL_EVENT_SEND_END:
+		r = &nx.requests[ORIGIN_INDEX(event->offset) % REQUESTS];
+		if (r->kind == SEND && r->state == ACTIVE)
+			nx_complete(r, event->fail == PTL_NI_OK ? 0 : EQNOACT);
+		return;
+	case PTL_EVENT_GET_END:
+		r = sender_of(event->bits & (PULL_HAND - 1), event);
+		if (r)
+			nx_complete(r, event->fail == PTL_NI_OK ? 0 : EQNOACT);
+		return;
+	default:
+		return;
+	}
+}
+
+/* A rank has ended: what was to go there fails. */
+void nx_gone(uint32_t rank)
+{
+	if (nx.peers[rank].gone)
+		return;
+	nx.peers[rank].gone = 1;
+	for (struct request *r = nx.requests; r < nx.requests + REQUESTS; r++)
+		if (r->kind == SEND && r->state == ACTIVE && r->peer == (int32_t)rank)
+			nx_complete(r, EQNOACT);
+	nx_send_queued();
+}
+
+void nx_probe(void)
+{
+	for (struct request *r = nx.requests; r < nx.requests + REQUESTS; r++) {
+		int waits = r->kind == SEND && (r->state == ACTIVE || r->state == QUEUED);
+		struct peer *peer = waits ? &nx.peers[r->peer] : NULL;
+
+		if (peer && !peer->probed && !peer->gone)
+			peer->probed = PtlPutRegion(nx.asked, 0, 0, PTL_ACK_REQ, peer->process,
+						    PORTAL_CREDIT, 0, 0, 0, 0) == PTL_OK;
+	}
+}

@@ -1,0 +1,167 @@
+/*
+ * nx_handlers: hsend, hrecv, hsendrecv and masktrap; rank 0 prints a line for each case.
+ */
+#include "nx_test.h"
+
+enum { MOST = 200000, COUNT = 3000 };
+
+static char out[MOST], in[MOST];
+static volatile char byte;
+static volatile long calls, got_type, got_count, got_node;
+static long me, ranks, left, right;
+
+static void note(long type, long count, long node, long ptype)
+{
+	EQUAL(ptype, 0);
+	got_type = type;
+	got_count = count;
+	got_node = node;
+	calls++;
+	byte = 1;
+}
+
+static void wait_for(long wanted)
+{
+	for (time_t end = time(NULL) + 20; calls < wanted && time(NULL) < end;)
+		;
+	EQUAL(calls, wanted);
+}
+
+static void received(void)
+{
+	static const long sizes[] = { 0, 10, 4096, 5000, MOST };
+
+	for (int early = 0; early < 2; early++)
+		for (int i = 0; i < 5; i++) {
+			long bytes = sizes[i];
+
+			calls = 0;
+			fill(out, (size_t)bytes, (uint32_t)me);
+			if (early) {
+				msgignore(isend(3, out, bytes, right, 0));
+				cprobe(3);
+			}
+			hrecv(3, in, MOST, note);
+			if (!early) {
+				gsync();
+				msgignore(isend(3, out, bytes, right, 0));
+			}
+			wait_for(1);
+			EQUAL(got_type, 3);
+			EQUAL(got_count, bytes);
+			EQUAL(got_node, left);
+			CHECK(is_filled(in, (size_t)bytes, (uint32_t)left));
+			gsync();
+		}
+	passed("received");
+}
+
+static void sent(void)
+{
+	long id, bytes = 10;
+
+	for (int i = 0; i < 2; i++, bytes = MOST) {
+		calls = 0;
+		id = irecv(3, in, MOST);
+		fill(out, (size_t)bytes, (uint32_t)me);
+		hsend(3, out, bytes, right, 0, note);
+		wait_for(1);
+		EQUAL(got_count, bytes);
+		EQUAL(got_node, me);
+		msgwait(id);
+		calls = 0;
+		hsendrecv(3, out, bytes, right, 0, 3, in, MOST, note);
+		wait_for(1);
+		EQUAL(got_count, bytes);
+		EQUAL(got_node, left);
+		CHECK(is_filled(in, (size_t)bytes, (uint32_t)left));
+		gsync();
+	}
+	passed("sent");
+}
+
+/* A handler that posts the next receive: a server, while the program computes. */
+static int number;
+static volatile long served;
+
+static void serve(long type, long count, long node, long ptype)
+{
+	(void)type, (void)ptype;
+	EQUAL(count, sizeof(number));
+	EQUAL(number, served);
+	EQUAL(node, left);
+	FAILS(_crecv(9, in, 1), EQHAND);
+	FAILS(_gsync(), EQHAND);
+	served++;
+	if (served < COUNT)
+		hrecv(4, &number, sizeof(number), serve);
+}
+
+static void server(void)
+{
+	served = 0;
+	hrecv(4, &number, sizeof(number), serve);
+	gsync();
+	for (int i = 0; i < COUNT; i++)
+		csend(4, &i, sizeof(i), right, 0);
+	for (time_t end = time(NULL) + 30; served < COUNT && time(NULL) < end;)
+		;
+	EQUAL(served, COUNT);
+	passed("server");
+}
+
+/* Handlers that answer, while the program waits in crecv. */
+static void answer(long type, long count, long node, long ptype)
+{
+	(void)type, (void)ptype;
+	csend(6, in, count, node, 0);
+	calls++;
+	if (calls < 100)
+		hrecv(5, in, 8, answer);
+}
+
+static void answers(void)
+{
+	char reply[8];
+
+	calls = 0;
+	hrecv(5, in, 8, answer);
+	gsync();
+	for (int i = 0; i < 100; i++) {
+		memset(out, i, 8);
+		EQUAL(csendrecv(5, out, 8, right, 0, 6, reply, 8), 8);
+		EQUAL(reply[7], i);
+	}
+	passed("answers");
+}
+
+static void masked(void)
+{
+	calls = 0;
+	EQUAL(masktrap(1), 0);
+	hrecv(7, in, 1, note);
+	csend(7, "x", 1, me, 0);
+	csend(8, "y", 1, me, 0);
+	crecv(8, in + 1, 1);
+	EQUAL(calls, 0);
+	EQUAL(masktrap(0), 1);
+	EQUAL(calls, 1);
+	EQUAL(in[0], 'x');
+	FAILS(_hrecv(7, in, 1, NULL), EQPARAM);
+	FAILS(_hsend(7, in, 1, ranks, 0, note), EQNODE);
+	passed("masked");
+}
+
+int main(void)
+{
+	me = mynode();
+	ranks = numnodes();
+	left = (me + ranks - 1) % ranks;
+	right = (me + 1) % ranks;
+	received();
+	sent();
+	server();
+	answers();
+	masked();
+	return 0;
+}

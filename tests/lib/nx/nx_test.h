@@ -1,0 +1,60 @@
+/*
+ * What the test programs of NX share: bytes that follow from a seed, errors by errno. Included by
+ * tests/lib/nx/ only.
+ */
+#ifndef TESTS_LIB_NX_TEST_H
+#define TESTS_LIB_NX_TEST_H
+#include "check.h"
+#include <errno.h>
+#include <nx.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+/* The call fails with this error. */
+#define FAILS(call, error) do { \
+	errno = 0; \
+	EQUAL(call, -1); \
+	EQUAL(errno, error); \
+} while (0)
+
+static inline char pattern(uint32_t seed, size_t i)
+{
+	return (char)(seed * 31 + i * 7 + (i >> 8) * 13 + 1);
+}
+
+static inline void fill(char *bytes, size_t count, uint32_t seed)
+{
+	for (size_t i = 0; i < count; i++)
+		bytes[i] = pattern(seed, i);
+}
+
+static inline int is_filled(const char *bytes, size_t count, uint32_t seed)
+{
+	for (size_t i = 0; i < count; i++)
+		if (bytes[i] != pattern(seed, i))
+			return 0;
+	return 1;
+}
+
+/* Rank 0 says that all ranks have passed a case. */
+static inline void passed(const char *name)
+{
+	gsync();
+	if (mynode() == 0) {
+		printf("ok %s\n", name);
+		fflush(stdout);
+	}
+}
+
+/* Computes, without a call of the library, until *word is not `from`, 20 s at most. */
+static inline int changes(const volatile char *word, char from)
+{
+	time_t end = time(NULL) + 20;
+
+	while (*word == from)
+		if (time(NULL) > end)
+			return 0;
+	return 1;
+}
+#endif

@@ -1,0 +1,113 @@
+/*
+ * vertex_messages: the calls of Vertex, around the ring of ranks; rank 0 prints a line for each
+ * case that all ranks have passed.
+ */
+#include "nx_test.h"
+#include <vertex.h>
+
+enum { MOST = 70000 };
+
+static char out[MOST], in[MOST];
+static int me, ranks, left, right;
+
+static void identity(void)
+{
+	int proc, host, dim;
+
+	whoami(&me, &proc, &host, &dim);
+	whoami(NULL, NULL, NULL, NULL);
+	EQUAL(me, mynode());
+	EQUAL(proc, 0);
+	EQUAL(host, -1);
+	CHECK(1 << dim >= ranks && (dim == 0 || 1 << (dim - 1) < ranks));
+	passed("identity");
+}
+
+static void messages(void)
+{
+	static const int sizes[] = { 0, 1, 100, 4096 };
+	int src, type;
+
+	for (int i = 0; i < 4; i++) {
+		fill(out, (size_t)sizes[i], (uint32_t)(me + i));
+		EQUAL(nwrite(out, sizes[i], right, 10 + i, NULL), 0);
+		src = type = -1;
+		EQUAL(nread(in, MOST, &src, &type, NULL), sizes[i]);
+		EQUAL(src, left);
+		EQUAL(type, 10 + i);
+		CHECK(is_filled(in, (size_t)sizes[i], (uint32_t)(left + i)));
+	}
+	passed("messages");
+}
+
+/* By source and type, with a look before; a long one is cut. */
+static void chosen(void)
+{
+	int src = -1, type = 32767;
+
+	errno = 0;
+	EQUAL(ntest(&src, &type), -1);
+	EQUAL(errno, EAGAIN);
+	fill(out, 1000, (uint32_t)me);
+	EQUAL(nwrite(out, 1000, right, 1, NULL), 0);
+	EQUAL(nwrite(out, 10, right, 2, NULL), 0);
+	src = left;
+	type = 2;
+	EQUAL(nread(in, 10, &src, &type, NULL), 10);
+	src = type = -1;
+	EQUAL(ntest(&src, &type), 1000);
+	EQUAL(src, left);
+	EQUAL(type, 1);
+	in[500] = 'x';
+	EQUAL(nread(in, 500, &src, &type, NULL), 500);
+	CHECK(is_filled(in, 500, (uint32_t)left) && in[500] == 'x');
+	src = type = -1;
+	EQUAL(ntest(&src, &type), -1);
+	passed("chosen");
+}
+
+static void to_all(void)
+{
+	int number = me;
+
+	EQUAL(nwrite(&number, sizeof(number), VERTEX_ALL, 3, NULL), 0);
+	for (int i = 1; i < ranks; i++) {
+		int src = -1, type = 3;
+
+		EQUAL(nread(&number, sizeof(number), &src, &type, NULL), sizeof(number));
+		EQUAL(number, src);
+	}
+	passed("to_all");
+}
+
+static void arguments(void)
+{
+	int src = -1, type = 0, bad = 32768, nobody = ranks;
+
+	FAILS(nwrite(out, 1, right, -1, NULL), EQTYPE);
+	FAILS(nwrite(out, 1, right, 32768, NULL), EQTYPE);
+	FAILS(nwrite(out, 1, ranks, 0, NULL), EQNODE);
+	FAILS(nwrite(out, 1, -1, 0, NULL), EQNODE);
+	FAILS(nwrite(out, -1, right, 0, NULL), EQLEN);
+	FAILS(nwrite(NULL, 1, right, 0, NULL), EQPBUF);
+	FAILS(nread(in, 1, NULL, &type, NULL), EQPBUF);
+	FAILS(nread(in, 1, &src, &bad, NULL), EQTYPE);
+	FAILS(nread(in, -1, &src, &type, NULL), EQLEN);
+	FAILS(nread(in, 1, &nobody, &type, NULL), EQNODE);
+	FAILS(ntest(&src, &bad), EQTYPE);
+	FAILS(ntest(&src, NULL), EQPBUF);
+	passed("arguments");
+}
+
+int main(void)
+{
+	ranks = (int)numnodes();
+	identity();
+	left = (me + ranks - 1) % ranks;
+	right = (me + 1) % ranks;
+	messages();
+	chosen();
+	to_all();
+	arguments();
+	return 0;
+}

@@ -32,6 +32,10 @@ GROUPS = {
         for what, unit in (("image", "bytes"), ("boot", "ms")))),
     "standard_streams": ("stdout_lines_MBps", "stdout_blocks_MBps", "stdin_file_MBps",
                          "stdin_pipe_MBps"),
+    "systems": (
+        *(f"nx_insn_{call}_8B" for call in ("csend", "irecv", "msgwait", "crecv_early")),
+        *(f"nx_{link}_{figure}" for link in ("shm", "virtio")
+          for figure in ("send_8B_half_rtt_us", "send_MBps_65536")), "nx_shm_gdsum_8_us"),
     "link_latency": ("virtio_raw_half_rtt_us", "virtio_put_8B_half_rtt_us",
                      "virtio_put_1024B_blocking_us"),
     "link_streams": (*(f"virtio_raw_{memory}{way}MBps" for memory in ("", "64K_")

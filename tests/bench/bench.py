@@ -28,6 +28,7 @@ import cards
 import languages
 import mpi
 import streams
+import systems
 import tables
 from core import BUILD, MARGAY, TOP, Bench, app, commit, machine, shown
 
@@ -219,7 +220,8 @@ def files(bench: Bench) -> None:
 
 GROUPS: tuple[Callable[[Bench], None], ...] = (
     shared_memory_latency, barrier, shared_memory_streams, calls, division, upcalls, booting,
-    sizes, languages.languages, mpi.mpi, peers, quiet, files, streams.standard_streams, *cards.GROUPS)
+    sizes, languages.languages, mpi.mpi, peers, quiet, files, streams.standard_streams, systems.systems,
+    *cards.GROUPS)
 
 
 HEADS = ("figure", "median", "min", "max", "unit", "limit", "aim")

@@ -1,0 +1,19 @@
+"""The group `systems`: what the libraries in lib/ reach beside what lies below each of them. Every
+library has a module of its own, and figures whose names begin with its name:
+`make bench ARGS='--group systems --only nx'`."""
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from core import Bench
+from nx import nx
+
+LIBRARIES: tuple[Callable[[Bench], None], ...] = (nx,)
+
+
+def systems(bench: Bench) -> None:
+    """Those whose figures are wanted."""
+    for library in LIBRARIES:
+        name = library.__name__
+        if bench.only.startswith(name) or name.startswith(bench.only):
+            library(bench)

@@ -214,7 +214,7 @@ def test_all_commands(installed, user, home):
 
 
 def test_examples(installed, user):
-    own = {"nx_pi": "nx", "vertex_ring": "vertex"}      # libraries, with what pkg-config says
+    own = {"nx_pi": "nx", "vertex_ring": "vertex", "mad_rpc": "madeleine"}    # by pkg-config
     for name in ("hello", "ring", "expose", "matched", "tickets", *own):
         source = installed / f"share/doc/margay/examples/{name}.c"
         libraries = pkg_config(installed, own[name]) if name in own else []

@@ -76,6 +76,7 @@ Libs: -L${{libdir}} -l{name}
 """
 # Name: what it is, and what it needs besides margay.
 DESCRIPTIONS = {
+    "madeleine": ("Madeleine, messages for remote procedure calls", ""),
     "nx": ("NX, the message calls of Intel's Paragon", ""),
     "vertex": ("Vertex, the message calls of the nCUBE", "nx"),
 }

@@ -1,0 +1,181 @@
+/*
+ * Madeleine's portability interface on MPI: a header is one message, with a short body in it; each
+ * vector of a longer body is one more. Owns their requests and a duplicate of the world.
+ * Called by one thread. Linked instead of portals.c, and compiled by mpicc.
+ */
+#include <madeleine.h>
+#include <madeleine_port.h>
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SLOT_BYTES  1024
+
+enum { TAG_HEADER = 1, TAG_BODY = 2 };
+
+/* A header's message: this, the header, a short body. */
+struct start {
+	uint32_t header, in_slot;       /* bytes of the header; of the body in this message */
+	uint64_t body;                  /* bytes of the body */
+};
+
+_Static_assert(sizeof(struct start) + MAD_HEADER_MOST <= SLOT_BYTES, "a header fits");
+
+struct node {
+	_Alignas(8) char slot[SLOT_BYTES];              /* of the message that is sent to it */
+	MPI_Request requests[1 + MAD_PIECES];
+	int count;                                      /* 0: none is sent */
+};
+
+static MPI_Comm world;
+static struct node *nodes;
+static int began;                       /* MPI_Init was called here */
+static void (*function)(int from, const void *header, size_t bytes);
+static _Alignas(8) char slot[SLOT_BYTES];               /* of the header that comes next */
+static MPI_Request header = MPI_REQUEST_NULL;
+/* the message that is being received */
+static uint64_t at;                     /* bytes of its body for which a place was named */
+static MPI_Request bodies[MAD_PIECES];
+static int pending;
+
+uint64_t mad_port_copied;
+
+void mad_port_init(int *argc, char ***argv, int *config_size, int *task)
+{
+	int initialized;
+
+	MPI_Initialized(&initialized);
+	began = !initialized;
+	if (began)
+		MPI_Init(argc, argv);
+	MPI_Comm_dup(MPI_COMM_WORLD, &world);
+	MPI_Comm_size(world, config_size);
+	MPI_Comm_rank(world, task);
+	nodes = calloc((size_t)*config_size, sizeof(*nodes));
+	if (!nodes) {
+		fprintf(stderr, "madeleine: rank %d: there is no memory for %d nodes\n", *task,
+			*config_size);
+		MPI_Abort(world, 1);
+	}
+	MPI_Barrier(world);
+}
+
+void mad_port_exit(void)
+{
+	MPI_Barrier(world);
+	if (header != MPI_REQUEST_NULL) {
+		MPI_Cancel(&header);
+		MPI_Wait(&header, MPI_STATUS_IGNORE);
+	}
+	MPI_Comm_free(&world);
+	free(nodes);
+	if (began)
+		MPI_Finalize();
+}
+
+/* ---- sending ---- */
+
+static uint64_t body_of(const struct iovec *vectors, int count)
+{
+	uint64_t bytes = 0;
+
+	for (int i = 1; i < count; i++)
+		bytes += vectors[i].iov_len;
+	return bytes;
+}
+
+void mad_port_send_post(int dest, const struct iovec *vectors, int count)
+{
+	struct start start = { (uint32_t)vectors[0].iov_len, 0, body_of(vectors, count) };
+	struct node *node = &nodes[dest];
+	size_t bytes = sizeof(start) + start.header;
+
+	memcpy(node->slot + sizeof(start), vectors[0].iov_base, start.header);
+	if (start.body <= MAD_SHORT && start.header + start.body <= MAD_HEADER_MOST) {
+		start.in_slot = (uint32_t)start.body;
+		for (int i = 1; i < count; i++) {
+			memcpy(node->slot + bytes, vectors[i].iov_base, vectors[i].iov_len);
+			bytes += vectors[i].iov_len;
+		}
+		mad_port_copied += start.body;
+	}
+	memcpy(node->slot, &start, sizeof(start));
+	MPI_Isend(node->slot, (int)bytes, MPI_BYTE, dest, TAG_HEADER, world, &node->requests[0]);
+	node->count = 1;
+	for (int i = 1; i < count && !start.in_slot; i++)
+		if (vectors[i].iov_len)
+			MPI_Isend(vectors[i].iov_base, (int)vectors[i].iov_len, MPI_BYTE, dest,
+				  TAG_BODY, world, &node->requests[node->count++]);
+}
+
+int mad_port_send_poll(int dest)
+{
+	struct node *node = &nodes[dest];
+	int done;
+
+	MPI_Testall(node->count, node->requests, &done, MPI_STATUSES_IGNORE);
+	if (done)
+		node->count = 0;
+	return done;
+}
+
+/* ---- receiving ---- */
+
+void mad_port_recv_header_post(void (*wanted)(int from, const void *header, size_t bytes))
+{
+	function = wanted;
+	if (header == MPI_REQUEST_NULL)
+		MPI_Irecv(slot, SLOT_BYTES, MPI_BYTE, MPI_ANY_SOURCE, TAG_HEADER, world, &header);
+}
+
+int mad_port_recv_header_poll(void)
+{
+	MPI_Status status;
+	uint32_t bytes;
+	int done = 0;
+
+	if (header != MPI_REQUEST_NULL)
+		MPI_Test(&header, &done, &status);
+	if (!done)
+		return 0;
+	at = 0;
+	memcpy(&bytes, slot, sizeof(bytes));
+	function(status.MPI_SOURCE, slot + sizeof(struct start), bytes);
+	return 1;
+}
+
+void mad_port_recv_body_post(int from, const struct iovec *vectors, int count)
+{
+	struct start start;
+
+	memcpy(&start, slot, sizeof(start));
+	pending = 0;
+	for (int i = 0; i < count; i++) {
+		if (start.in_slot) {
+			memcpy(vectors[i].iov_base, slot + sizeof(start) + start.header + at,
+			       vectors[i].iov_len);
+			mad_port_copied += vectors[i].iov_len;
+		} else if (vectors[i].iov_len) {
+			MPI_Irecv(vectors[i].iov_base, (int)vectors[i].iov_len, MPI_BYTE, from,
+				  TAG_BODY, world, &bodies[pending++]);
+		}
+		at += vectors[i].iov_len;
+	}
+}
+
+int mad_port_recv_body_poll(int from)
+{
+	int done;
+
+	(void)from;
+	MPI_Testall(pending, bodies, &done, MPI_STATUSES_IGNORE);
+	if (done)
+		pending = 0;
+	return done;
+}
+
+/* MPI itself halts a process that does nothing but test. */
+void mad_port_wait(void)
+{
+}

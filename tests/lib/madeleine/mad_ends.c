@@ -1,0 +1,62 @@
+/*
+ * mad_ends WHAT: rank 1 ends, or dies, which the test sees to, while rank 0 has to do with it.
+ *
+ *   short     rank 1 exits; rank 0 sends short messages until there is no room for more
+ *   long      rank 1 exits; rank 0 sends a long message
+ *   killed    rank 1 is killed while all send around the ring
+ *   receives  rank 1 is killed while rank 0 waits for a message
+ */
+#include "mad_test.h"
+
+static char bytes[100000];
+static int length;
+
+static void send(int to, int count)
+{
+	sendbuf_init(to);
+	sendbuf_pack_int(SND_SAFER | RECV_EXPRESS, &count, 1);
+	sendbuf_pack_byte(SND_CHEAPER | RECV_CHEAPER, bytes, count);
+	sendbuf_send();
+}
+
+static void receive(void)
+{
+	recvbuf_unpack_int(SND_SAFER | RECV_EXPRESS, &length, 1);
+	recvbuf_unpack_byte(SND_CHEAPER | RECV_CHEAPER, bytes, length);
+	recvbuf_receive_data();
+}
+
+static void say_running(void)
+{
+	if (me == 0)
+		printf("running\n");
+	fflush(stdout);
+}
+
+int main(int argc, char **argv)
+{
+	int is_killed = argc == 2 && !strcmp(argv[1], "killed");
+
+	mad_init(&argc, &argv, &nodes, &me);
+	CHECK(argc == 2);
+	if (is_killed) {
+		for (int i = 0;; i++) {
+			if (me == 0)
+				send(1, i % 2 ? 10 : (int)sizeof(bytes));
+			recvbuf_receive(receive);
+			if (me)
+				send((me + 1) % nodes, length);
+			if (i == 50)
+				say_running();
+		}
+	}
+	if (!strcmp(argv[1], "receives")) {
+		say_running();
+		recvbuf_receive(receive);
+	}
+	if (me == 1)
+		return 0;
+	for (int i = 0; i < 1000; i++)
+		send(1, !strcmp(argv[1], "long") ? (int)sizeof(bytes) : 8);
+	return 0;
+}

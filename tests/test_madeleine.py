@@ -1,0 +1,182 @@
+"""Madeleine: packs and modes, flow, copies, mistakes that it finds, the end of a node; on Portals
+over shared memory, a card, and a card that loses frames; and on MPI."""
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from harness import BUILD, ROOT
+from mpi_apps import with_mpi
+
+pytestmark = [pytest.mark.messages, pytest.mark.own_link]
+
+LOSS = ("--link", "virtio", "--faults", "seed=7,loss=1%")
+LINKS: dict[str, tuple[str, ...]] = {"shm": (), "virtio": ("--link", "virtio"), "loss": LOSS}
+OVER = pytest.mark.parametrize("over", list(LINKS))
+BUILDS = pytest.mark.parametrize("build", ["", "debug"])
+CASES = [f"ok {case}" for case in ("modes", "kinds", "strings", "pieces")]
+
+# What, and what both libraries say of it.
+WRONG = {
+    "early": "sendbuf_init: mad_init was not called",
+    "closed": "sendbuf_pack_int: there is no message: call sendbuf_init",
+    "unopened": "sendbuf_send: there is no message: call sendbuf_init",
+    "node": "sendbuf_init: there is no node 2 of 2",
+    "self": "sendbuf_send: a message to oneself must be short: at most 256 bytes",
+    "twice": "sendbuf_init: the message before was not sent",
+    "mode": "sendbuf_pack_int: mode 0x40 is none",
+    "exclusive": "sendbuf_pack_int: SND_SAFER and SND_LATER exclude each other",
+    "null": "sendbuf_pack_int: 1 elements at",
+    "negative": "sendbuf_pack_int: -1 elements at",
+    "string": "sendbuf_pack_str: there is no string",
+    "pieces": "sendbuf_pack_int: a message has at most 256 pieces",
+    "unfinished": "recvbuf_receive: the handler has not called recvbuf_receive_data",
+    "nested": "recvbuf_receive: a handler may not receive another message",
+    "after": "recvbuf_unpack_int: no message is being unpacked",
+    "unpack": "recvbuf_unpack_int: no message is being unpacked",
+    "data": "recvbuf_receive_data: no message is being unpacked",
+    "handler": "recvbuf_receive: there is no handler",
+}
+# What both find, but the debug library sooner; and what it alone finds.
+SIZES = {
+    "less": "recvbuf_receive_data: node 0 has packed 1 bytes more than were unpacked",
+    "more": "recvbuf_unpack_byte: 1001 bytes are unpacked, node 0 has packed 1000",
+}
+MIRROR = {
+    "less": "recvbuf_unpack_byte: unpack 1 is 999 of byte, its pack was 1000 of byte",
+    "more": "recvbuf_unpack_byte: unpack 1 is 1001 of byte, its pack was 1000 of byte",
+    "kind": "recvbuf_unpack_int: unpack 1 is 250 of int, its pack was 1000 of byte",
+    "number": "recvbuf_unpack_byte: unpack 1 is 500 of byte, its pack was 1000 of byte",
+    "modes": "recvbuf_unpack_byte: unpack 1 has mode 0x1, its pack had 0x0",
+    "express": "recvbuf_unpack_byte: unpack 1 has mode 0x10, its pack had 0x0",
+    "again": "sendbuf_pack_byte: this memory was packed before with another mode",
+}
+
+
+def image(name: str, build: str = "") -> Path:
+    return BUILD / "tests" / build / f"{name}.elf"
+
+
+@OVER
+@pytest.mark.parametrize("build, nodes", [("", 2), ("", 3), ("", 8), ("debug", 2), ("debug", 3)])
+def test_packs_and_modes(margay, over, build, nodes):
+    run = margay("run", *LINKS[over], "-n", nodes, "--no-prefix", image("mad_messages", build),
+                 timeout=120).ok()
+    assert run.lines == CASES
+
+
+@OVER
+@BUILDS
+def test_nothing_is_copied_but_headers(margay, over, build):
+    """SND_CHEAPER with RECV_CHEAPER, by the counter of both sides."""
+    run = margay("run", *LINKS[over], "-n", 2, "--no-prefix", image("mad_flow", build), "zerocopy",
+                 3).ok()
+    assert run.lines == ["done"]
+
+
+@OVER
+@pytest.mark.parametrize("nodes, count", [(2, 500), (4, 200), (8, 80)])
+def test_nothing_is_lost_while_the_receiver_sleeps(margay, over, nodes, count):
+    count = count if over == "shm" else count // 4
+    run = margay("run", *LINKS[over], "-n", nodes, "--no-prefix", image("mad_flow"), "sleeper",
+                 count, timeout=120).ok()
+    assert run.lines == ["done"]
+
+
+def test_fifteen_senders_and_a_sleeper(margay):
+    run = margay("run", "-n", 16, "--no-prefix", image("mad_flow"), "sleeper", 200,
+                 timeout=120).ok()
+    assert run.lines == ["done"]
+
+
+@pytest.mark.long
+def test_all_of_it_on_64(margay):
+    run = margay("run", "-n", 64, "--mem", 64, "--no-prefix", image("mad_messages"),
+                 timeout=300).ok()
+    assert run.lines == CASES
+    for case, count in (("sleeper", 50), ("ring", 20)):
+        run = margay("run", "-n", 64, "--mem", 64, "--no-prefix", image("mad_flow"), case, count,
+                     timeout=300).ok()
+        assert run.lines == ["done"]
+
+
+@OVER
+@pytest.mark.parametrize("nodes", [1, 2, 5])
+def test_around_a_ring(margay, over, nodes):
+    run = margay("run", *LINKS[over], "-n", nodes, "--no-prefix", image("mad_flow"), "ring",
+                 200 if over == "shm" else 50, timeout=120).ok()
+    assert run.lines == ["done"]
+
+
+@pytest.mark.parametrize("build, what, says", [
+    *(("", what, says) for what, says in {**WRONG, **SIZES}.items()),
+    *(("debug", what, says) for what, says in MIRROR.items())])
+def test_a_mistake_ends_the_job(margay, build, what, says):
+    run = margay("run", "-n", 2, image("mad_wrong", build), what).status(1)
+    run.says(rf"madeleine: rank \d: {says}")
+
+
+@pytest.mark.parametrize("over", ["shm", "virtio"])
+@pytest.mark.parametrize("what", ["short", "long"])
+def test_a_send_to_a_node_that_has_ended(margay, over, what):
+    run = margay("run", *LINKS[over], "-n", 2, image("mad_ends"), what).status(1)
+    run.says(r"madeleine: rank 0: a message: node 1 has ended")
+
+
+@pytest.mark.parametrize("over", ["shm", "virtio"])
+@pytest.mark.parametrize("what", ["killed", "receives"])
+def test_a_node_dies(margay, over, what):
+    live = margay.start("run", *LINKS[over], "-n", 3, image("mad_ends"), what)
+    live.wait_for(r"^\[0\] running$")
+    time.sleep(random.Random(what + over).random() * 0.2)
+    os.kill(live.nodes()[1], signal.SIGKILL)
+    run = live.wait()
+    assert run.returncode in (1, 128 + signal.SIGKILL), run.describe()
+    run.says(r"margay: .*rank 1\b.*died|madeleine: rank \d: a message: node 1 has ended")
+
+
+@OVER
+@pytest.mark.parametrize("nodes", [2, 4])
+def test_examples(margay, app, over, nodes):
+    run = margay("run", *LINKS[over], "-n", nodes, "--no-prefix", app("mad_rpc"), 20000).ok()
+    run.prints(rf"^{nodes - 1} calls, 0 wrong; \d+ bytes copied$")
+    run = margay("run", *LINKS[over], "-n", nodes, "--no-prefix", app("mad_strings")).ok()
+    assert sorted(run.lines) == [
+        f"{rank} received: greetings from node {(rank - 1) % nodes}, "
+        f"with {(rank - 1) % nodes * 7} more words" for rank in range(nodes)]
+
+
+def test_example_usage(margay, app):
+    margay("run", "-n", 2, app("mad_rpc"), 0).status(2).says("usage: mad_rpc")
+
+
+def on_mpi(name: str, folder: Path) -> Path:
+    """The same program with the portability interface on MPI."""
+    made = folder / f"{name}.elf"
+    sources = [ROOT / "lib/madeleine" / f"{part}.c" for part in ("pack", "unpack", "mpi")]
+    subprocess.run([ROOT / "tools/mpicc", "-O2", "-Wall", "-Wextra", "-Werror",
+                    "-Wno-stringop-overflow", "-DMAD_ON_MPI", f"-I{ROOT}/lib/madeleine/include",
+                    ROOT / f"tests/lib/madeleine/{name}.c", *sources, "-o", made], check=True)
+    return made
+
+
+@with_mpi
+@pytest.mark.parametrize("over", ["shm", "virtio"])
+def test_on_mpi(margay, tmp_path, over):
+    """All packs and modes, nothing copied, a receiver that sleeps, a mistake."""
+    messages, flow, wrong = (on_mpi(f"mad_{name}", tmp_path) for name in
+                             ("messages", "flow", "wrong"))
+    run = margay("run", *LINKS[over], "-n", 3, "--no-prefix", messages, timeout=120).ok()
+    assert run.lines == CASES
+    for nodes, case, count in ((2, "zerocopy", 2), (4, "sleeper", 60), (3, "ring", 50)):
+        run = margay("run", *LINKS[over], "-n", nodes, "--no-prefix", flow, case, count,
+                     timeout=120).ok()
+        assert run.lines == ["done"]
+    run = margay("run", *LINKS[over], "-n", 2, wrong, "more").status(1)
+    run.says(f"madeleine: rank 1: {SIZES['more']}")

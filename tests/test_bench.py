@@ -33,6 +33,9 @@ GROUPS = {
     "standard_streams": ("stdout_lines_MBps", "stdout_blocks_MBps", "stdin_file_MBps",
                          "stdin_pipe_MBps"),
     "systems": (
+        "madeleine_insn_send_8B", "madeleine_insn_receive_8B",
+        *(f"madeleine_{link}_{figure}" for link in ("shm", "virtio")
+          for figure in ("half_rtt_us_0", "half_rtt_us_65536", "MBps_1048576")),
         *(f"nx_insn_{call}_8B" for call in ("csend", "irecv", "msgwait", "crecv_early")),
         *(f"nx_{link}_{figure}" for link in ("shm", "virtio")
           for figure in ("send_8B_half_rtt_us", "send_MBps_65536")), "nx_shm_gdsum_8_us"),

@@ -265,8 +265,10 @@ class Data:
         return next((source for source in curve.sources if self.points(source)), None)
 
     def drawn(self, name: str) -> Drawn:
+        return self.draw(PICTURES[name], name)
+
+    def draw(self, picture: Picture, name: str) -> Drawn:
         """A picture with its curves; at least one of ours must be there."""
-        picture = PICTURES[name]
         points: dict[str, tuple[Point, ...]] = {}
         left_out = []
         for panel in picture.panels:

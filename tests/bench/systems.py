@@ -6,9 +6,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from core import Bench
+from madeleine import madeleine
 from nx import nx
 
-LIBRARIES: tuple[Callable[[Bench], None], ...] = (nx,)
+LIBRARIES: tuple[Callable[[Bench], None], ...] = (madeleine, nx)
 
 
 def systems(bench: Bench) -> None:

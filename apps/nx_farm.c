@@ -1,6 +1,6 @@
 /*
  * nx_farm [TASKS]: a farm of tasks with NX. Node 0 hands them out, in a handler, while it does
- * tasks itself: whoever has nothing to do sends a request, which interrupts node 0 wherever it is.
+ * tasks itself: a node that has nothing to do sends a request, which interrupts node 0 anywhere.
  *
  *     tools/margay run -n 4 build/apps/nx_farm.elf 500
  *

@@ -194,8 +194,8 @@ void sendbuf_send(void)
 		mad_wrong("sendbuf_send", "there is no message: call sendbuf_init");
 	if (out.dest == mad_rank &&
 	    (out.body > MAD_SHORT || out.used + out.body > MAD_HEADER_MOST))
-		mad_wrong("sendbuf_send", "a message to oneself must be short: at most %d bytes that "
-			  "are not RECV_EXPRESS, and %d in all", MAD_SHORT, MAD_HEADER_MOST);
+		mad_wrong("sendbuf_send", "a message to oneself must be short: at most %d bytes "
+			  "that are not RECV_EXPRESS, and %d in all", MAD_SHORT, MAD_HEADER_MOST);
 	for (int i = 0; i < out.laters; i++)
 		memcpy(out.header + out.later[i].at, out.later[i].from, out.later[i].bytes);
 	memcpy(out.header, &head, sizeof(head));

@@ -3,7 +3,7 @@
  * at the receiver; a short body is in the same put. A longer body stays where it is, and the
  * receiver gets it (PtlGet) to where it belongs: no copy but that of the header.
  *
- *   PORTAL_HEADER   slots: `window` for each sender, who chooses the place by counting
+ *   PORTAL_HEADER   slots: `window` for each sender, which takes them in turn
  *   PORTAL_BODY     one entry for each message under way whose body has several vectors | all
  *                   of memory, for bodies of one
  *   PORTAL_CREDIT   how many headers each receiver has taken, written by it
@@ -21,7 +21,8 @@
 #define SLOTS           1024u           /* of all senders */
 #define WINDOW_MOST     64u
 #define SLOT_BYTES      1024u
-#define BODY_EVENTS     2048u           /* gets of both sides, probes */
+#define BODY_EVENTS     4096u           /* gets of both sides, probes */
+#define FETCHED_MOST    3072u           /* vectors of bodies that are to be fetched */
 #define CREDIT_EVENTS   64u
 #define PROBE_MS        1000u           /* a wait this long asks whether the peer is there */
 
@@ -71,6 +72,7 @@ static struct {
 	uint32_t *given;                /* by receiver: headers that it has taken; written by it */
 	uint32_t *taken;                /* by sender: headers that this rank has taken */
 	int short_of_room;              /* Portals had no room for an operation */
+	uint32_t fetched;               /* vectors of bodies that were sent and not all fetched */
 	void (*function)(int from, const void *header, size_t bytes);
 	ptl_event_t header;             /* of a header that was waited for, */
 	int has_header;                 /* if there is one */
@@ -129,7 +131,7 @@ static ptl_handle_md_t bind(unsigned int options, ptl_handle_eq_t eq)
 static ptl_handle_me_t attach(ptl_pt_index_t portal, void *start, uint64_t length,
 			      unsigned int options, ptl_handle_eq_t eq)
 {
-	const ptl_process_id_t anybody = { PTL_NID_ANY, PTL_PID_ANY };
+	const ptl_process_id_t any_process = { PTL_NID_ANY, PTL_PID_ANY };
 	const ptl_md_t md = {
 		.start = start, .length = length, .threshold = PTL_MD_THRESH_INF,
 		.options = options | PTL_MD_MANAGE_REMOTE | PTL_MD_EVENT_START_DISABLE,
@@ -138,7 +140,7 @@ static ptl_handle_me_t attach(ptl_pt_index_t portal, void *start, uint64_t lengt
 	ptl_handle_md_t handle;
 	ptl_handle_me_t entry;
 
-	must(PtlMEAttach(port.ni, portal, anybody, 0, ~BITS_PIECES, PTL_UNLINK, PTL_INS_AFTER,
+	must(PtlMEAttach(port.ni, portal, any_process, 0, ~BITS_PIECES, PTL_UNLINK, PTL_INS_AFTER,
 			 &entry), "PtlMEAttach");
 	must(PtlMDAttach(entry, md, PTL_RETAIN, &handle), "PtlMDAttach");
 	return entry;
@@ -341,13 +343,15 @@ static void begin(int dest)
 	uint32_t given = __atomic_load_n(&port.given[dest], __ATOMIC_ACQUIRE);
 	uint64_t slot = node->sent % port.window;
 	uint64_t at = ((uint64_t)port.rank * port.window + slot) * SLOT_BYTES;
+	uint32_t vectors = is_fetched(sending) ? (uint32_t)sending->count - 1 : 0;
 	char *stage = port.stage;
 	int rc;
 
 	if (node->sent - given >= port.window)
 		return;
-	if (is_fetched(sending) && sending->count > 2 && sending->entry == PTL_INVALID_HANDLE &&
-	    expose(sending, node)) {
+	if (vectors && (port.fetched + vectors > FETCHED_MOST ||
+			(vectors > 1 && sending->entry == PTL_INVALID_HANDLE &&
+			 expose(sending, node)))) {
 		port.short_of_room = 1;
 		return;
 	}
@@ -362,6 +366,7 @@ static void begin(int dest)
 	must(rc, "sendbuf_send");
 	node->sent++;
 	sending->begun = 1;
+	port.fetched += vectors;
 }
 
 void mad_port_send_post(int dest, const struct iovec *vectors, int count)
@@ -391,6 +396,7 @@ int mad_port_send_poll(int dest)
 		take_events();
 		if (sending->fetched < sending->body)
 			return 0;
+		port.fetched -= (uint32_t)sending->count - 1;
 	}
 	if (sending->entry != PTL_INVALID_HANDLE)
 		must(PtlMEUnlink(sending->entry), "PtlMEUnlink");

@@ -1,5 +1,5 @@
 /*
- * The calls of nx.h but those with handlers, the global operations, who and when. Each checks its
+ * The calls of nx.h but those with handlers, global operations, names and clocks. Each checks its
  * arguments, makes a request of them, and says how it ended: with an underscore by result and
  * errno, without one by ending the job.
  */

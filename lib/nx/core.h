@@ -3,7 +3,7 @@
  * include/nx.h is the public side. One thread calls all of it, and upcalls when the program has
  * handlers (handler.c).
  *
- *   start.c     the process's portals; who and when; errors
+ *   start.c     the process's portals; its name, and clocks; errors
  *   request.c   operations under way
  *   send.c      messages out, and the slots at their receivers
  *   receive.c   receives, and messages that came before them
@@ -83,7 +83,7 @@ enum kind { SEND, RECEIVE, PAIR };      /* PAIR: of others, whose parent it is *
 struct request {
 	uint8_t state, kind;
 	uint8_t counted;                /* its id is the program's */
-	uint8_t ignored;                /* msgignore: nobody asks how it ended */
+	uint8_t ignored;                /* msgignore: it is free when it has ended */
 	uint8_t hand;                   /* its events go to the handlers' queue */
 	uint8_t tells;                  /* info... tell of it: it has received something */
 	uint16_t slot;                  /* that a send has used, or NO_SLOT */
@@ -137,7 +137,7 @@ struct event {
 	ptl_ni_fail_t fail;
 	uint32_t source;
 	ptl_pt_index_t portal;
-	uint64_t bits, header, offset, length, moved;
+	uint64_t bits, header, offset, length;
 	void *user;
 };
 
@@ -185,7 +185,8 @@ struct nx {
 	int in_upcall, in_handler;
 };
 
-extern struct nx nx;
+/* Programs have variables of this name, so the linker knows it by another. */
+extern struct nx nx __asm__("nx.state");
 
 /* Around every call: what upcalls bring meanwhile is put aside. */
 static inline void nx_enter(void)

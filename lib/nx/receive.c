@@ -180,7 +180,7 @@ void nx_rx_event(const struct event *event)
 
 static int post(struct request *r)
 {
-	const ptl_process_id_t anybody = { PTL_NID_ANY, PTL_PID_ANY };
+	const ptl_process_id_t any_process = { PTL_NID_ANY, PTL_PID_ANY };
 	const ptl_md_t md = {
 		.start = r->base, .length = r->bytes, .threshold = 1,
 		.options = PTL_MD_OP_PUT | PTL_MD_TRUNCATE | PTL_MD_EVENT_START_DISABLE |
@@ -189,7 +189,7 @@ static int post(struct request *r)
 	};
 	ptl_handle_md_t handle;
 
-	return PtlMEMDPost(nx.ni, nx.behind, r->peer < 0 ? anybody : nx.peers[r->peer].process,
+	return PtlMEMDPost(nx.ni, nx.behind, r->peer < 0 ? any_process : nx.peers[r->peer].process,
 			   r->bits, r->ignore, PTL_UNLINK, PTL_INS_BEFORE, md, PTL_UNLINK,
 			   &r->entry, &handle, nx.queues[QUEUE_EARLY]);
 }

@@ -1,6 +1,6 @@
 /*
- * Where NX begins: the process's portals, its event queues and descriptors. Also who and when, and
- * how a call that fails ends the job.
+ * Where NX begins: the process's portals, its event queues and descriptors. Also names and clocks,
+ * and how a call that fails ends the job.
  *
  *   PORTAL_MESSAGE   posted receives | headers of long messages | slots
  *   PORTAL_PULL      all of memory, from which receivers get long messages
@@ -131,7 +131,7 @@ static ptl_handle_me_t attach(ptl_pt_index_t portal, ptl_match_bits_t bits, ptl_
 			      void *start, uint64_t length, unsigned int options,
 			      ptl_handle_eq_t eq)
 {
-	const ptl_process_id_t anybody = { PTL_NID_ANY, PTL_PID_ANY };
+	const ptl_process_id_t any_process = { PTL_NID_ANY, PTL_PID_ANY };
 	const ptl_md_t md = {
 		.start = start, .length = length, .threshold = PTL_MD_THRESH_INF,
 		.options = options | PTL_MD_MANAGE_REMOTE | PTL_MD_EVENT_START_DISABLE,
@@ -140,8 +140,8 @@ static ptl_handle_me_t attach(ptl_pt_index_t portal, ptl_match_bits_t bits, ptl_
 	ptl_handle_md_t handle;
 	ptl_handle_me_t entry;
 
-	must(PtlMEAttach(nx.ni, portal, anybody, bits, ignore, PTL_UNLINK, PTL_INS_AFTER, &entry),
-	     "match entries");
+	must(PtlMEAttach(nx.ni, portal, any_process, bits, ignore, PTL_UNLINK, PTL_INS_AFTER,
+			 &entry), "match entries");
 	must(PtlMDAttach(entry, md, PTL_RETAIN, &handle), "descriptors");
 	return entry;
 }
@@ -215,7 +215,7 @@ __attribute__((constructor)) static void start(void)
 	must(PtlNIBarrier(nx.ni), "another rank has ended");
 }
 
-/* ---- who and when ---- */
+/* ---- names and clocks ---- */
 
 long mynode(void)
 {

@@ -13,6 +13,8 @@
  *   global operations wait; while they do the node is halted. What ends the wait is said at each.
  *   If a node that is waited for dies, the launcher ends the job; a send to a process that has
  *   ended or died ends with EQNOACT once that is known.
+ * - Bad memory gives EQPBUF where Portals reads or writes it; where the library copies (messages
+ *   that came early, and short ones over cards) it is a fault of the program.
  * - A node has one process, whose ptype is 0: `ptype` is 0, or -1 where any is meant.
  * - Units: bytes, but where elements are said. long has 64 bits here; on the Paragon it had 32.
  * - A message moves without calls of either side once its receive is posted (crecv, irecv, hrecv):
@@ -64,7 +66,7 @@ enum {
 /* Prints the text, a colon and what errno means (one of EQ* or of the C library). */
 void nx_perror(const char *text);
 
-/* ---- who and when ---- */
+/* ---- names and clocks ---- */
 
 long mynode(void);              /* 0 to numnodes() - 1 */
 long numnodes(void);            /* ranks of the job */

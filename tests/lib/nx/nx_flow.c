@@ -4,7 +4,7 @@
  *
  *   early    all others send to rank 0, which sleeps for a second first
  *   self     each rank to itself, a thousand ahead
- *   all      everybody to everybody, by isend, then the receives
+ *   all      each rank to each, by isend, then the receives
  *   reverse  rank 1 sends types upwards, rank 0 receives them downwards
  *   long     messages that do not fit into slots, likewise to a sleeper
  *   mixed    lengths of 0 to 9,000 bytes to a sleeper
@@ -61,7 +61,7 @@ static void to_itself(void)
 	}
 }
 
-static void everybody(void)
+static void each_to_each(void)
 {
 	static long numbers[1000], next[64], ids[2000];
 	long at = 0, value;
@@ -101,7 +101,7 @@ int main(int argc, char **argv)
 	if (!strcmp(argv[1], "self"))
 		to_itself();
 	else if (!strcmp(argv[1], "all"))
-		everybody();
+		each_to_each();
 	else if (!strcmp(argv[1], "reverse"))
 		in_reverse();
 	else

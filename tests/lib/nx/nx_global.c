@@ -89,7 +89,7 @@ static void users(void)
 	passed("users");
 }
 
-/* Messages of the program that nobody has received take nothing from global operations. */
+/* Messages of the program that were not received take nothing from global operations. */
 static void beside_messages(void)
 {
 	enum { COUNT = 3000 };

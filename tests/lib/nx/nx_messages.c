@@ -6,6 +6,8 @@
 
 enum { MOST = 300000, TYPE = 100 };
 
+int nx = 77;                            /* a name that programs have */
+
 static char out[MOST], in[MOST];
 static long me, ranks, left, right;
 
@@ -321,5 +323,6 @@ int main(void)
 	from_one();
 	ignored();
 	arguments();
+	EQUAL(nx, 77);
 	return 0;
 }

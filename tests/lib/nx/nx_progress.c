@@ -1,5 +1,5 @@
 /*
- * nx_progress: receives go on while nobody calls the library; rank 0 prints a line for each case.
+ * nx_progress: receives go on while no rank calls the library; rank 0 prints a line for each case.
  *
  *   posted   rank 1 computes; short and long messages land in its receives
  *   many     more messages than rank 0 has slots, into receives that are posted

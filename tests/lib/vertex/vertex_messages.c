@@ -82,7 +82,7 @@ static void to_all(void)
 
 static void arguments(void)
 {
-	int src = -1, type = 0, bad = 32768, nobody = ranks;
+	int src = -1, type = 0, bad = 32768, no_node = ranks;
 
 	FAILS(nwrite(out, 1, right, -1, NULL), EQTYPE);
 	FAILS(nwrite(out, 1, right, 32768, NULL), EQTYPE);
@@ -93,7 +93,7 @@ static void arguments(void)
 	FAILS(nread(in, 1, NULL, &type, NULL), EQPBUF);
 	FAILS(nread(in, 1, &src, &bad, NULL), EQTYPE);
 	FAILS(nread(in, -1, &src, &type, NULL), EQLEN);
-	FAILS(nread(in, 1, &nobody, &type, NULL), EQNODE);
+	FAILS(nread(in, 1, &no_node, &type, NULL), EQNODE);
 	FAILS(ntest(&src, &bad), EQTYPE);
 	FAILS(ntest(&src, NULL), EQPBUF);
 	passed("arguments");

@@ -1,0 +1,308 @@
+/*
+ * Exports, and what other ranks ask of them: imports and their ends, which a handler of the
+ * queue `requests` answers while the program computes. Owns vmmc.exports and vmmc.slots.
+ *
+ * The kernel keeps others out: a grant's entries name the importer, and their descriptor is
+ * the area, no more. So a message by another rank, with other match bits, or with bytes
+ * outside of the area, matches nothing and is discarded.
+ */
+#include "state.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct export *vmmc_find_export(uint64_t bits)
+{
+	struct export *export = &vmmc.exports[bits & 0xffff];
+
+	return (bits & 0xffff) < VMMC_EXPORTS && bits && export->bits == bits ? export : NULL;
+}
+
+static struct export *named(const char *name)
+{
+	for (int i = 0; i < VMMC_EXPORTS; i++)
+		if (vmmc.exports[i].bits && !strcmp(vmmc.exports[i].name, name))
+			return &vmmc.exports[i];
+	return NULL;
+}
+
+/* ---- grants ---- */
+
+static ptl_md_t area(const struct export *export, ptl_handle_eq_t eq)
+{
+	unsigned options = PTL_MD_OP_PUT | PTL_MD_MANAGE_REMOTE | PTL_MD_ACK_DISABLE;
+
+	if (eq == PTL_EQ_NONE)
+		options |= PTL_MD_EVENT_END_DISABLE;
+	return memory(export->start, export->bytes, options, eq);
+}
+
+/* 0: a message is being carried out by it. */
+static int take_back(struct grant *grant)
+{
+	if (grant->imported)
+		__atomic_fetch_add(&vmmc.credits_left, grant->credits, __ATOMIC_RELAXED);
+	grant->imported = 0;
+	grant->credits = 0;
+	return vmmc_try_detach(&grant->data) & vmmc_try_detach(&grant->notify);
+}
+
+static int give(struct export *export, int rank, struct grant *grant)
+{
+	ptl_process_id_t importer = margay_process(rank);
+	ptl_handle_eq_t eq = export->flags & VMMC_SPIN ? PTL_EQ_NONE : vmmc.arrivals;
+	uint32_t credits = 0;
+	ptl_md_t noticed;
+	int result;
+
+	if (export->handler) {
+		credits = vmmc.credits_left < VMMC_CREDITS ? vmmc.credits_left : VMMC_CREDITS;
+		if (!credits)
+			return VMMC_ENOSPACE;
+	}
+	result = vmmc_attach(PORTAL_DATA, importer, export->bits, area(export, eq), PTL_RETAIN,
+	                     &grant->data);
+	if (!result && export->handler) {
+		noticed = area(export, vmmc.notices);
+		noticed.user_ptr = (void *)(intptr_t)rank;
+		result = vmmc_attach(PORTAL_DATA, importer, export->bits | BITS_NOTIFY, noticed,
+		                     PTL_RETAIN, &grant->notify);
+	}
+	if (result) {
+		take_back(grant);
+		return result;
+	}
+	vmmc.credits_left -= credits;
+	grant->credits = credits;
+	grant->handled = grant->told = 0;
+	grant->imported = 1;
+	return VMMC_OK;
+}
+
+/* ---- requests: handlers ---- */
+
+static struct answer admit(int rank, const char *name, uint32_t number)
+{
+	struct answer answer = { .name = vmmc_name_hash(name) };
+	struct export *export = named(name);
+	struct grant *grant;
+
+	if (!export) {
+		answer.result = VMMC_ENOENT;
+		return answer;
+	}
+	grant = &export->grants[rank];
+	if (export->admitted && !export->admitted[rank])
+		answer.result = VMMC_EACCES;
+	else if (grant->imported)
+		answer.result = VMMC_EEXIST;
+	else if (!take_back(grant))     /* the last message of an earlier import */
+		answer.result = VMMC_ENOSPACE;
+	else
+		answer.result = give(export, rank, grant);
+	if (!answer.result) {
+		grant->mailbox = number;
+		answer.credits = grant->credits;
+		answer.bits = export->bits;
+		answer.bytes = export->bytes;
+	}
+	return answer;
+}
+
+static void unimport(int rank, uint64_t bits)
+{
+	struct export *export = vmmc_find_export(bits);
+
+	if (export)
+		take_back(&export->grants[rank]);
+}
+
+/* hdr_data of an answer: export and rank, for the case that nobody takes it. */
+static uint64_t answer_header(uint64_t bits, int rank)
+{
+	return bits | (uint64_t)rank << 48;
+}
+
+/* The rank that sent a request, or -1: a slot has one owner. */
+static int sender(const ptl_event_t *event)
+{
+	uint64_t rank = event->offset / VMMC_NAME_BYTES;
+	ptl_process_id_t process;
+
+	if (rank >= (uint64_t)vmmc.size || event->offset % VMMC_NAME_BYTES ||
+	    event->mlength > VMMC_NAME_BYTES)
+		return -1;
+	process = margay_process((int)rank);
+	return process.nid == event->initiator.nid && process.pid == event->initiator.pid ?
+		(int)rank : -1;
+}
+
+/* An answer that came too late for its import is as an unimport. */
+static void not_taken(const ptl_event_t *event)
+{
+	int rank = (int)(event->hdr_data >> 48);
+	struct export *export = vmmc_find_export(event->hdr_data & ((1ULL << 48) - 1));
+
+	if (export && rank < vmmc.size && export->grants[rank].imported &&
+	    export->grants[rank].mailbox == event->match_bits)
+		take_back(&export->grants[rank]);
+}
+
+void vmmc_on_request(ptl_event_t *event)
+{
+	static struct answer answer;    /* read by the put at once, or before the next request */
+	uint32_t number = (uint32_t)event->hdr_data;
+	char name[VMMC_NAME_BYTES];
+	int rank;
+
+	if (event->type == PTL_EVENT_ACK && event->ni_fail_type != PTL_NI_OK)
+		not_taken(event);
+	if (event->type != PTL_EVENT_PUT_END || event->ni_fail_type != PTL_NI_OK)
+		return;
+	rank = sender(event);
+	if (rank < 0)
+		return;
+	vmmc.lives[rank] = LIFE_SEEN;
+	switch (event->hdr_data >> 32) {
+	case KIND_IMPORT:
+		memcpy(name, &vmmc.slots[(size_t)rank * VMMC_NAME_BYTES], sizeof(name));
+		name[sizeof(name) - 1] = 0;
+		answer = admit(rank, name, number);
+		break;
+	case KIND_UNIMPORT:
+		unimport(rank, event->match_bits);
+		answer = (struct answer){ .result = VMMC_OK };
+		break;
+	default:
+		return;
+	}
+	vmmc_put(vmmc.answering, &answer, sizeof(answer), PTL_ACK_REQ, event->initiator,
+	         PORTAL_ANSWER, number, 0, answer_header(answer.bits, rank));
+}
+
+/* ---- calls ---- */
+
+/* The flags that admit ranks, or null: all. VMMC_OK or an error. */
+static int admit_ranks(const int *importers, int count, uint8_t **admitted)
+{
+	*admitted = NULL;
+	if (!importers)
+		return VMMC_OK;
+	*admitted = calloc((size_t)vmmc.size, 1);
+	if (!*admitted)
+		return VMMC_ENOSPACE;
+	for (int i = 0; i < count; i++) {
+		if (importers[i] < 0 || importers[i] >= vmmc.size) {
+			free(*admitted);
+			return VMMC_EINVAL;
+		}
+		(*admitted)[importers[i]] = 1;
+	}
+	return VMMC_OK;
+}
+
+/* Whether the kernel would let others write there. */
+static int writable(void *start, size_t bytes)
+{
+	ptl_handle_md_t md;
+	int result = PtlMDBind(vmmc.ni, memory(start, bytes, PTL_MD_OP_PUT, PTL_EQ_NONE),
+	                       PTL_RETAIN, &md);
+
+	if (result == PTL_OK)
+		result = PtlMDUnlink(md);
+	return vmmc_error_of(result);
+}
+
+static int free_slot(void)
+{
+	for (int i = 0; i < VMMC_EXPORTS; i++)
+		if (!vmmc.exports[i].bits)
+			return i;
+	return -1;
+}
+
+int vmmc_export(const char *name, void *start, size_t bytes, const int *importers, int count,
+                int flags, vmmc_handler_t handler, void *argument, vmmc_export_t *exported)
+{
+	struct export *export, made = { .start = start, .bytes = bytes, .flags = flags,
+	                                .handler = handler, .argument = argument };
+	int result, slot;
+
+	if (!vmmc_may_wait())
+		return VMMC_ECONTEXT;
+	if (!name || !*name || strnlen(name, VMMC_NAME_BYTES) == VMMC_NAME_BYTES || !exported ||
+	    !bytes || bytes > PROXY_OFFSETS || (flags & ~VMMC_SPIN) || (importers && count < 0))
+		return VMMC_EINVAL;
+	if (named(name))
+		return VMMC_EEXIST;
+	result = writable(start, bytes);
+	if (result)
+		return result;
+	slot = free_slot();
+	if (slot < 0)
+		return VMMC_ENOSPACE;
+	result = admit_ranks(importers, count, &made.admitted);
+	if (result)
+		return result;
+	made.grants = malloc((size_t)vmmc.size * sizeof(*made.grants));
+	if (!made.grants) {
+		free(made.admitted);
+		return VMMC_ENOSPACE;
+	}
+	for (int rank = 0; rank < vmmc.size; rank++)
+		made.grants[rank] = (struct grant){ .data = PTL_INVALID_HANDLE,
+		                                    .notify = PTL_INVALID_HANDLE };
+	strcpy(made.name, name);
+	export = &vmmc.exports[slot];
+	made.generation = export->generation + 1;
+	if (!made.generation)
+		made.generation = 1;
+	*export = made;
+	/* From here on a request finds it. */
+	__atomic_store_n(&export->bits, (uint64_t)made.generation << 16 | (uint64_t)slot,
+	                 __ATOMIC_RELEASE);
+	*exported = export->bits;
+	return VMMC_OK;
+}
+
+static void unexport(struct export *export)
+{
+	static const int32_t revoked = VMMC_EREVOKED;
+
+	/* No request finds it any more, and no notification. */
+	__atomic_store_n(&export->bits, 0, __ATOMIC_RELEASE);
+	for (int rank = 0; rank < vmmc.size; rank++) {
+		struct grant *grant = &export->grants[rank];
+		int imported = grant->imported;
+
+		take_back(grant);
+		vmmc_detach(&grant->data);
+		vmmc_detach(&grant->notify);
+		if (imported)
+			vmmc_put(vmmc.quiet, &revoked, sizeof(revoked), PTL_NO_ACK_REQ,
+			         margay_process(rank), PORTAL_ANSWER, BITS_MAILBOX | grant->mailbox,
+			         offsetof(struct mailbox, state), 0);
+	}
+	free(export->admitted);
+	free(export->grants);
+}
+
+int vmmc_unexport(vmmc_export_t exported)
+{
+	struct export *export;
+
+	if (!vmmc_may_wait())
+		return VMMC_ECONTEXT;
+	export = vmmc_find_export(exported);
+	if (!export)
+		return VMMC_EINVAL;
+	unexport(export);
+	return VMMC_OK;
+}
+
+void vmmc_unexport_all(void)
+{
+	for (int i = 0; i < VMMC_EXPORTS; i++)
+		if (vmmc.exports[i].bits)
+			unexport(&vmmc.exports[i]);
+}

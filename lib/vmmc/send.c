@@ -1,0 +1,218 @@
+/*
+ * Sending: one put for each message, straight from the program's memory into the exporter's.
+ * Owns vmmc.sends, and the queues `sent` and `refused`.
+ *
+ * A message of at most PTL_SR_INLINE bytes has been read when the put returns. A longer one
+ * has an element of vmmc.sends until its SEND_END, whose handler writes the completion word.
+ * The exporter's entries acknowledge nothing, so a put that asks for an ack hears only that
+ * it was discarded: one in VMMC_ASK asks.
+ */
+#include "state.h"
+
+/* hdr_data: the import, and the element of vmmc.sends + 1, or 0. */
+static uint64_t header(const struct import *import, uint32_t element)
+{
+	return import->tag << 32 | element;
+}
+
+static void fail(uint64_t hdr_data, ptl_ni_fail_t fail)
+{
+	struct import *import = vmmc_find_import(hdr_data >> 32 << PROXY_OFFSET_BITS);
+
+	if (import && import->mailbox.state == VMMC_OK)
+		import->mailbox.state = fail == PTL_NI_DROPPED ? VMMC_EREVOKED : VMMC_EDEAD;
+}
+
+void vmmc_on_sent(ptl_event_t *event)
+{
+	uint32_t element = (uint32_t)event->hdr_data;
+
+	if (event->ni_fail_type != PTL_NI_OK)
+		fail(event->hdr_data, event->ni_fail_type);
+	if (event->type != PTL_EVENT_SEND_END || element == 0 || element > VMMC_SENDS)
+		return;
+	*vmmc.sends[element - 1].completion = event->ni_fail_type == PTL_NI_OK ? VMMC_OK :
+		VMMC_EDEAD;
+	vmmc.sends[element - 1].taken = 0;
+}
+
+void vmmc_on_refused(ptl_event_t *event)
+{
+	if (event->type == PTL_EVENT_ACK && event->ni_fail_type != PTL_NI_OK)
+		fail(event->hdr_data, event->ni_fail_type);
+}
+
+/* Waits for the next end of a send, or for a millisecond. */
+static void wait_for_end(void)
+{
+	ptl_event_t event;
+	int which;
+
+	PtlEQPoll(&vmmc.sent, 1, 1, &event, &which);
+}
+
+/* A free element + 1, or 0. A handler that sends may come between two looks. */
+static uint32_t take_element(void)
+{
+	for (uint32_t i = 0; i < VMMC_SENDS; i++) {
+		uint32_t element = vmmc.next_send++ % VMMC_SENDS;
+
+		if (!__atomic_exchange_n(&vmmc.sends[element].taken, 1, __ATOMIC_RELAXED))
+			return element + 1;
+	}
+	return 0;
+}
+
+/* Puts, again while the kernel has no room for one more. */
+static int start(ptl_handle_md_t md, const void *source, size_t bytes, struct import *import,
+                 uint64_t bits, uint64_t offset, uint64_t hdr_data)
+{
+	for (;;) {
+		ptl_ack_req_t ack = PTL_NO_ACK_REQ;
+		int result;
+
+		if (++import->sent >= VMMC_ASK) {
+			import->sent = 0;
+			ack = PTL_ACK_REQ;
+			if (md == vmmc.quiet)
+				md = vmmc.asking;
+		}
+		result = vmmc_put(md, source, bytes, ack, import->target, PORTAL_DATA, bits, offset,
+		                  hdr_data);
+		if (result != PTL_NO_SPACE)
+			return vmmc_error_of(result);
+		if (vmmc.in_handler)
+			return VMMC_ECONTEXT;
+		wait_for_end();
+	}
+}
+
+/* A message that is read later. */
+static int start_long(const void *source, size_t bytes, struct import *import, uint64_t bits,
+                      uint64_t offset, volatile int32_t *completion)
+{
+	uint32_t element;
+	int result;
+
+	while (!(element = take_element())) {
+		if (vmmc.in_handler)
+			return VMMC_ECONTEXT;
+		wait_for_end();
+	}
+	*completion = VMMC_PENDING;
+	vmmc.sends[element - 1].completion = completion;
+	result = start(vmmc.told, source, bytes, import, bits, offset, header(import, element));
+	if (result) {
+		*completion = result;
+		vmmc.sends[element - 1].taken = 0;
+	}
+	return result;
+}
+
+static int has_credit(void *argument)
+{
+	struct import *import = argument;
+	const volatile struct mailbox *mailbox = &import->mailbox;
+
+	return mailbox->state || import->notified - mailbox->handled < import->credits;
+}
+
+/* Takes one of the import's credits. */
+static int take_credit(struct import *import)
+{
+	int result;
+
+	if (!import->credits)
+		return VMMC_EINVAL;
+	if (!has_credit(import)) {
+		if (vmmc.in_handler)
+			return VMMC_ECONTEXT;
+		result = vmmc_wait_for(has_credit, import, import->rank, -1);
+		if (result == VMMC_EDEAD)
+			import->mailbox.state = VMMC_EDEAD;
+		if (result)
+			return result;
+	}
+	if (import->mailbox.state)
+		return import->mailbox.state;
+	import->notified++;
+	return VMMC_OK;
+}
+
+/* All that a message without flags needs, if it is short. */
+static inline int send_plain(const void *source, struct import *import, uint64_t offset,
+                             size_t bytes)
+{
+	int result;
+
+	if (++import->sent >= VMMC_ASK) {
+		import->sent = VMMC_ASK;
+		return start(vmmc.quiet, source, bytes, import, import->bits, offset,
+		             header(import, 0));
+	}
+	result = vmmc_put(vmmc.quiet, source, bytes, PTL_NO_ACK_REQ, import->target, PORTAL_DATA,
+	                  import->bits, offset, 0);
+	if (result == PTL_OK)
+		return VMMC_OK;
+	return start(vmmc.quiet, source, bytes, import, import->bits, offset, header(import, 0));
+}
+
+int vmmc_send(const void *source, vmmc_proxy_t destination, size_t bytes, int flags,
+              volatile int32_t *completion)
+{
+	uint64_t offset = destination & (PROXY_OFFSETS - 1), bits;
+	volatile int32_t done = VMMC_OK;
+	struct import *import;
+	int result;
+
+	if (!vmmc.open)
+		return VMMC_ECONTEXT;
+	import = vmmc_find_import(destination);
+	if (!import || offset > import->bytes || bytes > import->bytes - offset)
+		return VMMC_EPROXY;
+	if (import->mailbox.state)
+		return import->mailbox.state;
+	if (!flags && !completion && bytes <= vmmc.inline_bytes)
+		return send_plain(source, import, offset, bytes);
+
+	if ((flags & ~(VMMC_NOTIFY | VMMC_ASYNC)) || !(flags & VMMC_ASYNC) != !completion)
+		return VMMC_EINVAL;
+	bits = import->bits;
+	if (flags & VMMC_NOTIFY) {
+		result = take_credit(import);
+		if (result)
+			return result;
+		bits |= BITS_NOTIFY;
+	}
+	if (bytes <= vmmc.inline_bytes) {
+		result = start(vmmc.quiet, source, bytes, import, bits, offset, header(import, 0));
+		if (!result && completion)
+			*completion = VMMC_OK;
+	} else if (!(flags & VMMC_ASYNC) && vmmc.in_handler) {
+		result = VMMC_ECONTEXT;
+	} else {
+		result = start_long(source, bytes, import, bits, offset,
+		                    completion ? completion : &done);
+	}
+	if (result && (flags & VMMC_NOTIFY))
+		import->notified--;
+	if (result || (flags & VMMC_ASYNC))
+		return result;
+	return vmmc_wait_send(&done);
+}
+
+int SendMsg(const void *source, vmmc_proxy_t destination, size_t bytes)
+{
+	return vmmc_send(source, destination, bytes, 0, NULL);
+}
+
+int vmmc_wait_send(volatile int32_t *completion)
+{
+	if (!completion)
+		return VMMC_EINVAL;
+	if (*completion == VMMC_PENDING && !vmmc_may_wait())
+		return VMMC_ECONTEXT;
+	while (*completion == VMMC_PENDING)
+		wait_for_end();
+	return *completion;
+}

@@ -1,0 +1,217 @@
+/*
+ * What the files of the library share. One process has one struct vmmc; all of it belongs to
+ * the application's thread, and to handlers of event queues, which interrupt that thread and
+ * do not nest.
+ *
+ *   exporter                                        importer
+ *   PORTAL_DATA     an entry for each grant         <-- vmmc_send
+ *                   (a second one: with a notice)
+ *   PORTAL_CONTROL  requests, a slot for each rank  <-- vmmc_import, vmmc_unimport
+ *   PORTAL_PING     no memory; acknowledges         <-- vmmc_fence, waits
+ *   answer                                          --> PORTAL_ANSWER, an entry for each request
+ *   revocation, credit                              --> PORTAL_ANSWER, an entry for each import
+ *
+ * A grant is what an importer has at an export. Its match bits are the export's: nobody else
+ * matches, because the entry names the importer.
+ */
+#ifndef LIB_VMMC_STATE_H
+#define LIB_VMMC_STATE_H
+#include <margay.h>
+#include <portals3.h>
+#include <vmmc.h>
+
+enum { PORTAL_DATA = 16, PORTAL_CONTROL, PORTAL_PING, PORTAL_ANSWER };
+
+/* The upper half of hdr_data in PORTAL_CONTROL and PORTAL_PING; below it is a number. */
+enum kind { KIND_IMPORT = 1, KIND_UNIMPORT, KIND_PING, KIND_FENCE };
+
+#define BITS_NOTIFY   (1ULL << 63)  /* of an export's match bits: the entry with events */
+#define BITS_MAILBOX  (1ULL << 63)  /* of a request's number: the import's mailbox */
+
+/* Proxy addresses: 0 | generation (15 bits) | 1 | import (11 bits) | offset (36 bits).
+ * Bit 47 without those above it: no pointer looks like that. */
+enum { PROXY_OFFSET_BITS = 36, PROXY_IMPORT_BITS = 11, PROXY_GENERATION_BITS = 15 };
+#define PROXY_OFFSETS     (1ULL << PROXY_OFFSET_BITS)
+#define PROXY_SPACE       (1ULL << PROXY_IMPORT_BITS)      /* in a tag */
+
+struct answer {
+	int32_t result;            /* VMMC_* */
+	uint32_t credits;          /* notifications that may be under way; 0: no handler */
+	uint64_t bits;             /* of the export */
+	uint64_t bytes;
+	uint64_t name;             /* hash of the name that was looked up */
+};
+
+/* What the exporter writes into an importer. */
+struct mailbox {
+	int32_t state;             /* VMMC_OK, VMMC_EREVOKED; VMMC_EDEAD by this process itself */
+	uint32_t handled;          /* notifications, since the import */
+};
+
+struct import {
+	uint64_t tag;              /* upper bits of its proxy addresses; 0: free */
+	uint64_t bytes;
+	uint64_t bits;             /* of the export */
+	ptl_process_id_t target;
+	struct mailbox mailbox;
+	uint32_t sent;             /* counts messages up to VMMC_ASK */
+	uint32_t notified;         /* messages with a notification */
+	uint32_t credits;
+	int rank;
+	uint32_t generation;
+	ptl_handle_me_t mailbox_me;
+};
+
+/* What a rank has at an export. */
+struct grant {
+	ptl_handle_me_t data, notify;   /* entries; PTL_INVALID_HANDLE: none */
+	uint32_t imported;         /* 0: the rank may not send */
+	uint32_t mailbox;          /* number of the import */
+	uint32_t handled, told;    /* notifications; the importer knows of `told` */
+	uint32_t credits;
+};
+
+struct export {
+	uint64_t bits;             /* 0: free; generation << 16 | slot */
+	char name[VMMC_NAME_BYTES];
+	void *start;
+	size_t bytes;
+	int flags;
+	vmmc_handler_t handler;
+	void *argument;
+	uint8_t *admitted;         /* by rank; null: every rank */
+	struct grant *grants;      /* by rank */
+	uint32_t generation;
+};
+
+/* A notification that waits while they are blocked. */
+struct notice {
+	uint64_t bits, offset, bytes;
+	int rank;
+};
+
+struct send {
+	volatile int32_t *completion;
+	uint32_t taken;
+};
+
+/* The request of this process that is under way. */
+struct call {
+	uint32_t number;
+	int acked;                 /* it has ended as `fail` says */
+	ptl_ni_fail_t fail;
+	int answered;              /* by PORTAL_ANSWER */
+	ptl_ni_fail_t refused;     /* of a fence: of the message before it */
+	struct answer answer;
+	char name[VMMC_NAME_BYTES];
+};
+
+/* What is known of a rank. */
+enum life { LIFE_UNKNOWN, LIFE_SEEN, LIFE_DEAD };
+
+struct vmmc {
+	int open;
+	int in_handler;
+	ptl_handle_ni_t ni;
+	int rank, size;
+	uint64_t inline_bytes;     /* PTL_SR_INLINE */
+	uint8_t *lives;            /* enum life, by rank */
+
+	/* arrivals: messages without notice, answers, credits; calls: acks of requests and pings;
+	 * with handlers: requests, notices, sent (ends of long sends), refused (messages that were
+	 * asked about and discarded) */
+	ptl_handle_eq_t arrivals, calls, requests, notices, sent, refused;
+
+	/* All of memory: sources of messages, of those that ask, of those that are long, of
+	 * requests, of answers */
+	ptl_handle_md_t quiet, asking, told, requesting, answering;
+	ptl_handle_me_t control, ping;
+
+	struct export *exports;
+	struct import *imports;
+	char *slots;               /* of requests: VMMC_NAME_BYTES for each rank */
+	struct call call;
+	int pinging;               /* the rank whose answer to a ping is awaited; -1: none */
+
+	struct send sends[VMMC_SENDS];
+	uint32_t next_send;
+
+	struct notice *waiting;    /* a ring of VMMC_NOTIFICATIONS */
+	volatile uint32_t waiting_first, waiting_end;
+	volatile int blocked, draining;
+	uint32_t credits_left;
+};
+
+extern struct vmmc vmmc;
+
+static inline ptl_md_t memory(void *start, size_t bytes, unsigned options, ptl_handle_eq_t eq)
+{
+	return (ptl_md_t){ .start = start, .length = bytes, .threshold = PTL_MD_THRESH_INF,
+	                   .options = options | PTL_MD_EVENT_START_DISABLE, .eq_handle = eq };
+}
+
+/* VMMC_* of a PTL_*. */
+int vmmc_error_of(int result);
+
+/* An entry with its descriptor. VMMC_OK or an error. */
+int vmmc_attach(unsigned portal, ptl_process_id_t source, uint64_t bits, ptl_md_t md,
+                ptl_unlink_t unlink, ptl_handle_me_t *me);
+
+/* Removes an entry, if there is one. 0: a message is being carried out on it. */
+int vmmc_try_detach(ptl_handle_me_t *me);
+
+/* The same; waits for that message. */
+void vmmc_detach(ptl_handle_me_t *me);
+
+/* A put of `bytes` bytes of memory by `md`. PTL_*. */
+static inline int vmmc_put(ptl_handle_md_t md, const void *source, size_t bytes,
+                           ptl_ack_req_t ack, ptl_process_id_t target, unsigned portal,
+                           uint64_t bits, uint64_t offset, uint64_t hdr_data)
+{
+	return PtlPutRegion(md, (ptl_size_t)(uintptr_t)source, bytes, ack, target, portal, 0, bits,
+	                    offset, hdr_data);
+}
+
+static inline uint64_t vmmc_header(enum kind kind, uint32_t number)
+{
+	return (uint64_t)kind << 32 | number;
+}
+
+uint64_t vmmc_name_hash(const char *name);
+
+/* 1 if the call may be made here: after vmmc_init, and not in a handler. */
+static inline int vmmc_may_wait(void)
+{
+	return vmmc.open && !vmmc.in_handler;
+}
+
+/* Milliseconds of the clock that waits are measured by. */
+int64_t vmmc_now(void);
+
+/* wait.c: vmmc_wait_until without its checks; a message with an ack to PORTAL_PING */
+int vmmc_wait_for(int (*ready)(void *argument), void *argument, int rank, int timeout);
+int vmmc_ping(int rank, uint64_t header);
+
+/* export.c: the handler of `requests`; the end of all exports */
+void vmmc_on_request(ptl_event_t *event);
+void vmmc_unexport_all(void);
+struct export *vmmc_find_export(uint64_t bits);
+
+/* import.c: the import that a proxy address names, or null; the end of all imports */
+void vmmc_unimport_all(void);
+static inline struct import *vmmc_find_import(vmmc_proxy_t proxy)
+{
+	uint64_t tag = proxy >> PROXY_OFFSET_BITS;
+	struct import *import = &vmmc.imports[tag & (VMMC_IMPORTS - 1)];
+
+	return import->tag == tag && tag ? import : NULL;
+}
+
+/* send.c: the handlers of `sent` and `refused` */
+void vmmc_on_sent(ptl_event_t *event);
+void vmmc_on_refused(ptl_event_t *event);
+
+/* notify.c: the handler of `notices` */
+void vmmc_on_notice(ptl_event_t *event);
+
+#endif

@@ -1,0 +1,257 @@
+/*
+ * The library's beginning and end, and what all of it uses: see state.h. Owns `vmmc`.
+ */
+#include "state.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { ARRIVALS = 64, CALLS = 64, REFUSALS = 64 };
+
+struct vmmc vmmc;
+
+const char *vmmc_error(int result)
+{
+	static const char *const texts[] = {
+		"success", "invalid argument", "bad address", "not an imported proxy address",
+		"the area is not exported any more", "the other process has died or left",
+		"the exporter does not admit this process", "the exporter has no area of this name",
+		"the name is in use", "no space left in a table", "timed out",
+		"not possible in this context", "refused by the kernel",
+	};
+
+	if (result == VMMC_PENDING)
+		return "not yet done";
+	if (result > 0 || result < VMMC_EFAIL)
+		return "unknown result";
+	return texts[-result];
+}
+
+int vmmc_error_of(int result)
+{
+	switch (result) {
+	case PTL_OK:
+		return VMMC_OK;
+	case PTL_SEGV:
+	case PTL_MD_ILLEGAL:
+		return VMMC_EFAULT;
+	case PTL_NO_SPACE:
+	case PTL_ME_LIST_TOO_LONG:
+		return VMMC_ENOSPACE;
+	default:
+		return VMMC_EFAIL;
+	}
+}
+
+int64_t vmmc_now(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * 1000LL + now.tv_nsec / 1000000;
+}
+
+/* FNV-1a, 64 bits. */
+uint64_t vmmc_name_hash(const char *name)
+{
+	uint64_t hash = 0xcbf29ce484222325ULL;
+
+	for (; *name; name++)
+		hash = (hash ^ (unsigned char)*name) * 0x100000001b3ULL;
+	return hash;
+}
+
+int vmmc_attach(unsigned portal, ptl_process_id_t source, uint64_t bits, ptl_md_t md,
+                ptl_unlink_t unlink, ptl_handle_me_t *me)
+{
+	/* Control and ping take any bits: what counts there is in the header. */
+	uint64_t ignore = portal == PORTAL_CONTROL || portal == PORTAL_PING ? ~0ULL : 0;
+	ptl_handle_me_t entry;
+	ptl_handle_md_t handle;
+	int result = PtlMEAttach(vmmc.ni, portal, source, bits, ignore, unlink, PTL_INS_AFTER,
+	                         &entry);
+
+	if (result != PTL_OK)
+		return vmmc_error_of(result);
+	result = PtlMDAttach(entry, md, unlink, &handle);
+	if (result != PTL_OK) {
+		PtlMEUnlink(entry);
+		return vmmc_error_of(result);
+	}
+	*me = entry;
+	return VMMC_OK;
+}
+
+int vmmc_try_detach(ptl_handle_me_t *me)
+{
+	if (*me != PTL_INVALID_HANDLE && PtlMEUnlink(*me) == PTL_ME_IN_USE)
+		return 0;
+	*me = PTL_INVALID_HANDLE;
+	return 1;
+}
+
+void vmmc_detach(ptl_handle_me_t *me)
+{
+	while (!vmmc_try_detach(me))
+		nanosleep(&(struct timespec){ .tv_nsec = 50000 }, NULL);
+}
+
+static int queues(void)
+{
+	const struct {
+		ptl_handle_eq_t *eq;
+		ptl_size_t slots;
+		ptl_eq_handler_t handler;
+	} all[] = {
+		{ &vmmc.arrivals, ARRIVALS, PTL_EQ_HANDLER_NONE },
+		{ &vmmc.calls, CALLS, PTL_EQ_HANDLER_NONE },
+		{ &vmmc.requests, 4 * (ptl_size_t)vmmc.size + 16, vmmc_on_request },
+		{ &vmmc.notices, VMMC_NOTIFICATIONS, vmmc_on_notice },
+		{ &vmmc.sent, 2 * VMMC_SENDS, vmmc_on_sent },
+		{ &vmmc.refused, REFUSALS, vmmc_on_refused },
+	};
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+		int result = PtlEQAlloc(vmmc.ni, all[i].slots, all[i].handler, all[i].eq);
+
+		if (result != PTL_OK)
+			return vmmc_error_of(result);
+	}
+	return VMMC_OK;
+}
+
+/* A descriptor of all of memory. */
+static int bind(unsigned options, ptl_handle_eq_t eq, ptl_handle_md_t *md)
+{
+	ptl_md_t all = memory(NULL, 0, options | PTL_MD_SPAN | PTL_MD_EVENT_DROPPED, eq);
+
+	all.length = UINT64_MAX;
+	return vmmc_error_of(PtlMDBind(vmmc.ni, all, PTL_RETAIN, md));
+}
+
+static int descriptors(void)
+{
+	const struct {
+		ptl_handle_md_t *md;
+		unsigned options;
+		ptl_handle_eq_t eq;
+	} all[] = {
+		{ &vmmc.quiet, PTL_MD_EVENT_END_DISABLE, PTL_EQ_NONE },
+		{ &vmmc.asking, PTL_MD_EVENT_END_DISABLE, vmmc.refused },
+		{ &vmmc.told, 0, vmmc.sent },
+		{ &vmmc.requesting, PTL_MD_EVENT_END_DISABLE, vmmc.calls },
+		{ &vmmc.answering, PTL_MD_EVENT_END_DISABLE, vmmc.requests },
+	};
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+		int result = bind(all[i].options, all[i].eq, all[i].md);
+
+		if (result)
+			return result;
+	}
+	return VMMC_OK;
+}
+
+/* What other ranks find from the start. */
+static int entries(void)
+{
+	ptl_process_id_t anyone = { .nid = PTL_NID_ANY, .pid = PTL_PID_ANY };
+	unsigned options = PTL_MD_OP_PUT | PTL_MD_MANAGE_REMOTE;
+	int result = vmmc_attach(PORTAL_PING, anyone, 0, memory(NULL, 0, options |
+	                         PTL_MD_EVENT_END_DISABLE, PTL_EQ_NONE), PTL_RETAIN, &vmmc.ping);
+
+	if (result)
+		return result;
+	return vmmc_attach(PORTAL_CONTROL, anyone, 0,
+	                   memory(vmmc.slots, (size_t)vmmc.size * VMMC_NAME_BYTES, options,
+	                          vmmc.requests), PTL_RETAIN, &vmmc.control);
+}
+
+static int tables(void)
+{
+	vmmc.exports = calloc(VMMC_EXPORTS, sizeof(*vmmc.exports));
+	vmmc.imports = calloc(VMMC_IMPORTS, sizeof(*vmmc.imports));
+	vmmc.waiting = calloc(VMMC_NOTIFICATIONS, sizeof(*vmmc.waiting));
+	vmmc.slots = calloc((size_t)vmmc.size, VMMC_NAME_BYTES);
+	vmmc.lives = calloc((size_t)vmmc.size, 1);
+	if (!vmmc.exports || !vmmc.imports || !vmmc.waiting || !vmmc.slots || !vmmc.lives)
+		return VMMC_ENOSPACE;
+	vmmc.credits_left = VMMC_NOTIFICATIONS;
+	return VMMC_OK;
+}
+
+/* The interface first: nothing arrives any more when the memory goes. */
+static void close_all(void)
+{
+	ptl_handle_md_t mds[] = { vmmc.quiet, vmmc.asking, vmmc.told, vmmc.requesting,
+	                          vmmc.answering };
+	ptl_handle_eq_t eqs[] = { vmmc.arrivals, vmmc.calls, vmmc.requests, vmmc.notices,
+	                          vmmc.sent, vmmc.refused };
+
+	vmmc_detach(&vmmc.control);
+	vmmc_detach(&vmmc.ping);
+	for (size_t i = 0; i < sizeof(mds) / sizeof(mds[0]); i++)
+		if (mds[i] != PTL_INVALID_HANDLE)
+			PtlMDUnlink(mds[i]);
+	for (size_t i = 0; i < sizeof(eqs) / sizeof(eqs[0]); i++)
+		if (eqs[i] != PTL_EQ_NONE)
+			PtlEQFree(eqs[i]);
+	PtlNIFini(vmmc.ni);
+	free(vmmc.exports);
+	free(vmmc.imports);
+	free(vmmc.waiting);
+	free(vmmc.slots);
+	free(vmmc.lives);
+	vmmc.open = 0;
+}
+
+int vmmc_init(void)
+{
+	ptl_sr_value_t inline_bytes;
+	int result;
+
+	if (vmmc.open)
+		return VMMC_OK;
+	vmmc = (struct vmmc){ .rank = margay_rank(), .size = margay_size(),
+	                      .pinging = -1 };
+	vmmc.quiet = vmmc.asking = vmmc.told = vmmc.requesting = vmmc.answering =
+		vmmc.control = vmmc.ping = PTL_INVALID_HANDLE;
+	vmmc.arrivals = vmmc.calls = vmmc.requests = vmmc.notices = vmmc.sent = vmmc.refused =
+		PTL_EQ_NONE;
+	if (PtlInit(NULL) != PTL_OK ||
+	    PtlNIInit(PTL_IFACE_DEFAULT, PTL_PID_ANY, NULL, NULL, &vmmc.ni) != PTL_OK)
+		return VMMC_EFAIL;
+	result = vmmc_error_of(PtlNIStatus(vmmc.ni, PTL_SR_INLINE, &inline_bytes));
+	vmmc.inline_bytes = inline_bytes;
+	if (!result)
+		result = tables();
+	if (!result)
+		result = queues();
+	if (!result)
+		result = descriptors();
+	if (!result)
+		result = entries();
+	if (result)
+		close_all();
+	else
+		vmmc.open = 1;
+	return result;
+}
+
+int vmmc_fini(void)
+{
+	if (!vmmc_may_wait())
+		return VMMC_ECONTEXT;
+	vmmc_unimport_all();
+	vmmc_unexport_all();
+	close_all();
+	return VMMC_OK;
+}
+
+int vmmc_barrier(void)
+{
+	if (!vmmc_may_wait())
+		return VMMC_ECONTEXT;
+	return PtlNIBarrier(vmmc.ni) == PTL_OK ? VMMC_OK : VMMC_EDEAD;
+}

@@ -55,8 +55,10 @@ static int request(int rank, enum kind kind, uint64_t bits)
 		vmmc_detach(&me);
 	if (result || call->answered)
 		return result;
-	return call->fail == PTL_NI_FAIL || vmmc.lives[rank] == LIFE_SEEN ? VMMC_EDEAD :
-		VMMC_ENOENT;
+	if (call->fail == PTL_NI_DROPPED && vmmc.lives[rank] == LIFE_UNKNOWN)
+		return VMMC_ENOENT;
+	vmmc_bury(rank);
+	return VMMC_EDEAD;
 }
 
 /* ---- import ---- */
@@ -187,6 +189,14 @@ void vmmc_unimport_all(void)
 			unimport(&vmmc.imports[i]);
 }
 
+void vmmc_bury(int rank)
+{
+	vmmc.lives[rank] = LIFE_DEAD;
+	for (int i = 0; i < VMMC_IMPORTS; i++)
+		if (vmmc.imports[i].tag && vmmc.imports[i].rank == rank)
+			vmmc.imports[i].mailbox.state = VMMC_EDEAD;
+}
+
 /* ---- fence ---- */
 
 static int fenced(void *argument)
@@ -227,7 +237,9 @@ int vmmc_fence(vmmc_proxy_t proxy)
 		result = VMMC_EREVOKED;
 	if (!result && (call->refused || call->fail))
 		result = VMMC_EDEAD;
-	if (result == VMMC_EREVOKED || result == VMMC_EDEAD)
-		import->mailbox.state = result;
+	if (result == VMMC_EDEAD)
+		vmmc_bury(import->rank);
+	if (result == VMMC_EREVOKED)
+		import->mailbox.state = VMMC_EREVOKED;
 	return result;
 }

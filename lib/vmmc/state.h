@@ -199,6 +199,7 @@ struct export *vmmc_find_export(uint64_t bits);
 
 /* import.c: the import that a proxy address names, or null; the end of all imports */
 void vmmc_unimport_all(void);
+void vmmc_bury(int rank);          /* a rank is dead: so are its imports */
 static inline struct import *vmmc_find_import(vmmc_proxy_t proxy)
 {
 	uint64_t tag = proxy >> PROXY_OFFSET_BITS;

@@ -29,7 +29,7 @@ static void learn(int rank, ptl_ni_fail_t fail)
 	if (fail == PTL_NI_OK)
 		*life = LIFE_SEEN;
 	else if (fail == PTL_NI_FAIL || *life == LIFE_SEEN)
-		*life = LIFE_DEAD;
+		vmmc_bury(rank);
 }
 
 /* An event of `calls`: an ack of what this process has asked, or an answer. */

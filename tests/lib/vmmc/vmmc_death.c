@@ -1,0 +1,75 @@
+/*
+ * vmmc_death WHAT: rank 1 dies, which the test sees to, while the others deal with it. Each ends
+ * with VMMC_EDEAD, and prints "failed"; none waits for ever.
+ *
+ *   sends     messages of 8 bytes to it without end
+ *   long      messages of 50,000 bytes to it without end
+ *   async     the same, asynchronous
+ *   notify    notifications, which it blocks: the others wait for credit
+ *   waits     a wait for data that it does not send
+ *   imports   a wait for an area that it does not export
+ *   fences    fences without end
+ */
+#include "vmmc_test.h"
+
+enum { BYTES = 50000 };
+
+static char area[BYTES];
+static volatile uint32_t word;
+
+static void nothing(void *argument, int sender, size_t offset, size_t bytes)
+{
+	(void)argument;
+	(void)sender;
+	(void)offset;
+	(void)bytes;
+}
+
+static int once(const char *what, vmmc_proxy_t proxy)
+{
+	volatile int32_t done;
+	vmmc_proxy_t other;
+	int result;
+
+	if (!strcmp(what, "sends"))
+		return SendMsg(area, proxy, 8);
+	if (!strcmp(what, "long"))
+		return SendMsg(area, proxy, BYTES);
+	if (!strcmp(what, "async")) {
+		result = vmmc_send(area, proxy, BYTES, VMMC_ASYNC, &done);
+		return result ? result : vmmc_wait_send(&done);
+	}
+	if (!strcmp(what, "notify"))
+		return vmmc_send(area, proxy, 8, VMMC_NOTIFY, NULL);
+	if (!strcmp(what, "waits"))
+		return vmmc_wait(&word, 0, 1, FOR_EVER);
+	if (!strcmp(what, "imports"))
+		return vmmc_import(1, "nothing", FOR_EVER, &other, NULL);
+	return vmmc_fence(proxy);
+}
+
+int main(int argc, char **argv)
+{
+	vmmc_export_t exported;
+	vmmc_proxy_t proxy;
+	int result;
+
+	CHECK(argc == 2);
+	OK(vmmc_init());
+	OK(vmmc_export("area", area, sizeof area, NULL, 0, 0, nothing, NULL, &exported));
+	if (margay_rank() == 1) {
+		vmmc_block();
+		for (;;)
+			sleep_ms(1000);
+	}
+	OK(vmmc_import(1, "area", FOR_EVER, &proxy, NULL));
+	printf("running\n");
+	fflush(stdout);
+	do
+		result = once(argv[1], proxy);
+	while (result == VMMC_OK);
+	EQUAL(result, VMMC_EDEAD);
+	FAILS(VMMC_EDEAD, SendMsg(area, proxy, 8));
+	printf("failed\n");
+	return 0;
+}

@@ -1,0 +1,165 @@
+/*
+ * vmmc_random SEED ROUNDS: random calls against a model.
+ *
+ * Each rank owns areas that it exports and unexports at random; all may import them. Every rank
+ * has a part of each area for itself, and a model of what it has written there. In a round it
+ * imports, unimports and sends at random places and sizes, in all ways. At the end of a
+ * round the owners compare their areas with what the writers say should be there: each writes
+ * its model's checksum to the owner.
+ */
+#include "vmmc_test.h"
+
+enum { AREAS = 3, PART = 6000, MOST_RANKS = 8, STEPS = 60, BUFFER = PART };
+
+struct mine {
+	vmmc_export_t exported;
+	char *bytes;
+};
+
+struct theirs {
+	vmmc_proxy_t proxy;
+	char model[PART];
+};
+
+static int rank, size;
+static struct mine mine[AREAS];
+static struct theirs theirs[MOST_RANKS][AREAS];
+static uint64_t sums[MOST_RANKS * AREAS];        /* exported: what writers claim */
+static volatile uint32_t notified;
+static uint64_t seed;
+
+static uint64_t sum_of(const char *bytes)
+{
+	uint64_t sum = 1;
+
+	for (size_t i = 0; i < PART; i++)
+		sum = sum * 31 + (unsigned char)bytes[i];
+	return sum;
+}
+
+static void on_message(void *argument, int sender, size_t offset, size_t bytes)
+{
+	if (argument != &notified || offset / PART != (size_t)sender || bytes > PART)
+		margay_end_job(3);
+	notified++;
+}
+
+static const char *name_of(int area)
+{
+	static char name[16];
+
+	snprintf(name, sizeof name, "area %d", area);
+	return name;
+}
+
+static void open_areas(void)
+{
+	for (int a = 0; a < AREAS; a++) {
+		if (mine[a].exported && next_random(&seed) % 4)
+			continue;
+		if (mine[a].exported)
+			OK(vmmc_unexport(mine[a].exported));
+		mine[a].exported = 0;
+		if (next_random(&seed) % 8)
+			OK(vmmc_export(name_of(a), mine[a].bytes, (size_t)size * PART, NULL, 0,
+			               next_random(&seed) % 2 ? VMMC_SPIN : 0, on_message,
+			               (void *)&notified, &mine[a].exported));
+	}
+}
+
+/* Imports that have lost their export are undone; others come and go. */
+static void change_imports(void)
+{
+	for (int r = 0; r < size; r++)
+		for (int a = 0; a < AREAS; a++) {
+			struct theirs *t = &theirs[r][a];
+			int result;
+
+			if (t->proxy && (vmmc_fence(t->proxy) == VMMC_EREVOKED ||
+			                 next_random(&seed) % 8 == 0)) {
+				OK(vmmc_unimport(t->proxy));
+				FAILS(VMMC_EPROXY, SendMsg(t->model, t->proxy, 1));
+				t->proxy = 0;
+			}
+			if (t->proxy || next_random(&seed) % 4 == 0)
+				continue;
+			result = vmmc_import(r, name_of(a), 0, &t->proxy, NULL);
+			if (result)
+				FAILS(VMMC_ENOENT, result);
+		}
+}
+
+static void send_some(void)
+{
+	static char buffer[BUFFER];
+	static const size_t most[] = { 4, 64, 200, PART };
+
+	for (int step = 0; step < STEPS; step++) {
+		int r = (int)(next_random(&seed) % (unsigned)size), a = (int)(next_random(&seed) % AREAS);
+		size_t bytes = next_random(&seed) % (most[next_random(&seed) % 4] + 1);
+		size_t at = next_random(&seed) % (PART - bytes + 1);
+		int flags = (int)(next_random(&seed) % 4);
+		volatile int32_t done = VMMC_OK;
+		struct theirs *t = &theirs[r][a];
+
+		if (!t->proxy)
+			continue;
+		for (size_t i = 0; i < bytes; i++)
+			buffer[i] = (char)next_random(&seed);
+		OK(vmmc_send(buffer, t->proxy + (size_t)rank * PART + at, bytes, flags,
+		             flags & VMMC_ASYNC ? &done : NULL));
+		OK(vmmc_wait_send(&done));
+		memcpy(t->model + at, buffer, bytes);
+	}
+}
+
+static void compare(vmmc_proxy_t *sums_of)
+{
+	for (int r = 0; r < size; r++)
+		for (int a = 0; a < AREAS; a++) {
+			uint64_t sum = sum_of(theirs[r][a].model);
+
+			if (theirs[r][a].proxy)
+				OK(vmmc_fence(theirs[r][a].proxy));
+			OK(SendMsg(&sum, sums_of[r] + ((size_t)rank * AREAS + (size_t)a) * sizeof sum,
+			           sizeof sum));
+		}
+	for (int r = 0; r < size; r++)
+		OK(vmmc_fence(sums_of[r]));
+	OK(vmmc_barrier());
+	for (int w = 0; w < size; w++)
+		for (int a = 0; a < AREAS; a++)
+			CHECK(sums[w * AREAS + a] == sum_of(mine[a].bytes + (size_t)w * PART));
+	OK(vmmc_barrier());
+}
+
+int main(int argc, char **argv)
+{
+	vmmc_proxy_t sums_of[MOST_RANKS];
+	vmmc_export_t exported;
+	int rounds;
+
+	CHECK(argc == 3);
+	rank = margay_rank();
+	size = margay_size();
+	CHECK(size <= MOST_RANKS);
+	seed = (uint64_t)atoi(argv[1]) * 1000 + (uint64_t)rank;
+	rounds = atoi(argv[2]);
+	OK(vmmc_init());
+	for (int a = 0; a < AREAS; a++)
+		CHECK((mine[a].bytes = calloc((size_t)size, PART)));
+	OK(vmmc_export("sums", sums, sizeof sums, NULL, 0, 0, NULL, NULL, &exported));
+	for (int r = 0; r < size; r++)
+		OK(vmmc_import(r, "sums", FOR_EVER, &sums_of[r], NULL));
+	for (int round = 0; round < rounds; round++) {
+		open_areas();
+		OK(vmmc_barrier());
+		change_imports();
+		send_some();
+		compare(sums_of);
+	}
+	OK(vmmc_fini());
+	if (rank == 0)
+		puts("done");
+	return 0;
+}

@@ -1,0 +1,93 @@
+"""Virtual memory-mapped communication (lib/vmmc): its calls, protection, notifications."""
+from __future__ import annotations
+
+import os
+import random
+import signal
+import time
+
+import pytest
+
+pytestmark = [pytest.mark.messages, pytest.mark.own_link]
+
+LOSS = ("--link", "virtio", "--faults", "seed=11,loss=1%")
+LINKS: dict[str, tuple[str, ...]] = {"shm": (), "virtio": ("--link", "virtio"), "loss": LOSS}
+OVER = pytest.mark.parametrize("over", list(LINKS))
+
+CALLS = ("names arguments refused sizes waits spins order async revoked tables reopened").split()
+NOTIFICATIONS = "computing mixed blocked credits answered ended".split()
+DEATHS = "sends long async notify waits imports fences".split()
+
+
+def cases(margay, app, over: str, nodes: int, name: str, wanted: list[str]) -> None:
+    """Rank 0 prints a line for each case that all ranks have passed."""
+    run = margay("run", *LINKS[over], "-n", nodes, "--mem", 32, "--no-prefix", app(name)).ok()
+    assert run.lines == [f"ok {case}" for case in wanted]
+
+
+@OVER
+@pytest.mark.parametrize("nodes", [1, 2, 3])
+def test_calls(margay, app, over, nodes):
+    """Exports, imports and sends around a ring of ranks, and what is refused."""
+    cases(margay, app, over, nodes, "vmmc_calls", CALLS)
+
+
+@OVER
+@pytest.mark.parametrize("nodes", [1, 2, 4])
+def test_notifications(margay, app, over, nodes):
+    cases(margay, app, over, nodes, "vmmc_notify", NOTIFICATIONS)
+
+
+@OVER
+def test_protection(margay, app, over):
+    """Messages by Portals itself, past the library, change nothing that is not imported."""
+    run = margay("run", *LINKS[over], "-n", 3, "--mem", 32, "--no-prefix", app("vmmc_guard")).ok()
+    assert run.lines == ["ok"]
+
+
+@OVER
+@pytest.mark.parametrize("nodes, seed", [(1, 1), (2, 2), (4, 3), (8, 4)])
+def test_random_calls(margay, app, over, nodes, seed):
+    run = margay("run", *LINKS[over], "-n", nodes, "--mem", 32, "--no-prefix",
+                 app("vmmc_random"), seed, 5 if over == "shm" else 2).ok()
+    assert run.lines == ["done"]
+
+
+@pytest.mark.long
+@OVER
+@pytest.mark.parametrize("seed", range(100, 140))
+def test_random_calls_of_many_seeds(margay, app, over, seed):
+    run = margay("run", *LINKS[over], "-n", 1 + seed % 8, "--mem", 32, "--no-prefix",
+                 app("vmmc_random"), seed, 10, timeout=120).ok()
+    assert run.lines == ["done"]
+
+
+@OVER
+@pytest.mark.parametrize("what, nodes, near, far", [
+    ("plain", 16, 2000, 100), ("notify", 16, 300, 20), ("long", 4, 200, 20)])
+def test_a_receiver_that_sleeps(margay, app, over, what, nodes, near, far):
+    """All others send to a rank that sleeps for a second: nothing is lost."""
+    run = margay("run", *LINKS[over], "-n", nodes, "--mem", 32, "--no-prefix", app("vmmc_flood"),
+                 what, near if over == "shm" else far).ok()
+    assert run.lines == ["done"]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("what, count", [("plain", 2000), ("notify", 200)])
+def test_a_receiver_that_sleeps_of_64(margay, app, what, count):
+    run = margay("run", "-n", 64, "--mem", 32, "--no-prefix", app("vmmc_flood"), what, count,
+                 timeout=300).ok()
+    assert run.lines == ["done"]
+
+
+@pytest.mark.parametrize("over", ["shm", "virtio"])
+@pytest.mark.parametrize("what", DEATHS)
+def test_peer_dies(margay, app, over, what):
+    """Whatever the others do with a rank that dies ends with an error."""
+    live = margay.start("run", *LINKS[over], "-n", 3, "--mem", 32, app("vmmc_death"), what)
+    live.wait_for(r"^\[[02]\] running$", count=2)
+    time.sleep(random.Random(what + over).random() * 0.2)
+    os.kill(live.nodes()[1], signal.SIGKILL)
+    run = live.wait().status(128 + signal.SIGKILL)
+    run.says(r"margay: .*rank 1\b.*died")
+    assert run.of_rank(0)[-1] == "failed" and run.of_rank(2)[-1] == "failed", run.describe()

@@ -45,7 +45,6 @@ MAY_INCLUDE = {
     "tests/apps": {"include", "apps"},
     "tests/lib": {"include", "lib", "tests/apps"},
     "tests/ofi": {"include", "tests/apps"},
-    "tests/lib/vmmc": {"include", "lib", "tests/apps"},
     "tests/languages": {"include"},
     "tests/mpi": {"include", "lib"},
     "tests/programs": set(),

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import os
 import random
+import re
 import signal
 import time
 
@@ -91,3 +92,23 @@ def test_peer_dies(margay, app, over, what):
     run = live.wait().status(128 + signal.SIGKILL)
     run.says(r"margay: .*rank 1\b.*died")
     assert run.of_rank(0)[-1] == "failed" and run.of_rank(2)[-1] == "failed", run.describe()
+
+
+@OVER
+@pytest.mark.parametrize("nodes", [1, 2, 5])
+def test_halo(margay, app, over, nodes):
+    """The example: no heat is lost between the ranks, and it spreads as on one."""
+    run = margay("run", *LINKS[over], "-n", nodes, app("vmmc_halo"), 300).ok()
+    parts = [re.search(r"heat ([\d.]+), first cell ([\d.]+)", line) for line in run.lines]
+    assert len(parts) == nodes and all(parts)
+    assert abs(sum(float(part[1]) for part in parts) - 1000) < 1e-4
+    first = re.search(r"first cell ([\d.]+)", run.of_rank(0)[0] if nodes > 1 else run.lines[0])
+    assert abs(float(first[1]) - 65.01169) < 1e-4
+
+
+@OVER
+@pytest.mark.parametrize("nodes", [2, 5])
+def test_mailbox(margay, app, over, nodes):
+    run = margay("run", *LINKS[over], "-n", nodes, "--no-prefix", app("vmmc_mailbox"), 9).ok()
+    letters = 9 * (nodes - 1)
+    assert run.lines == [f"{letters} letters, {letters * len('letter 1 of rank 1')} characters"]

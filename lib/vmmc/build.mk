@@ -12,4 +12,10 @@ build/lib/libvmmc.a: $(VMMC_OBJECTS)
 	@rm -f $@
 	@ar rcs $@ $^
 
+# Example programs that link with it: apps/vmmc_NAME.c.
+VMMC_APPS := $(patsubst apps/%.c,build/apps/%.elf,$(wildcard apps/vmmc_*.c))
+
+$(VMMC_APPS): APP_LIBS = -Ilib/vmmc/include -Lbuild/lib -lvmmc
+$(VMMC_APPS): build/lib/libvmmc.a
+
 -include $(VMMC_OBJECTS:.o=.d)

@@ -8,8 +8,9 @@ from collections.abc import Callable
 from core import Bench
 from madeleine import madeleine
 from nx import nx
+from vmmc import vmmc
 
-LIBRARIES: tuple[Callable[[Bench], None], ...] = (madeleine, nx)
+LIBRARIES: tuple[Callable[[Bench], None], ...] = (madeleine, nx, vmmc)
 
 
 def systems(bench: Bench) -> None:

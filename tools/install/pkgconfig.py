@@ -79,6 +79,7 @@ DESCRIPTIONS = {
     "madeleine": ("Madeleine, messages for remote procedure calls", ""),
     "nx": ("NX, the message calls of Intel's Paragon", ""),
     "vertex": ("Vertex, the message calls of the nCUBE", "nx"),
+    "vmmc": ("virtual memory-mapped communication", ""),
 }
 
 

@@ -145,7 +145,8 @@ int SendMsg(const void *source, vmmc_proxy_t destination, size_t bytes);
 /*
  * Sends `bytes` bytes (0 and more) from `source` to a proxy address. Messages to one process
  * are delivered in the order in which they were sent, and the bytes of each before its
- * notification.
+ * notification. In which order the bytes of one message appear is not said: a word that tells
+ * that data is there goes in a second message.
  *   synchronous   returns when the source may be reused; waits for that, if need be
  *   VMMC_ASYNC    *completion is VMMC_PENDING until then, VMMC_OK or an error afterwards: a
  *                 word to spin on, or for vmmc_wait_send. It is written while the program

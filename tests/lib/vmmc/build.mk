@@ -12,3 +12,15 @@ $(VMMC_TESTS): build/tests/%.elf: tests/lib/vmmc/%.c $(APP_PARTS) build/lib/libv
 test-apps: $(VMMC_TESTS)
 
 -include $(VMMC_TESTS:.elf=.d)
+
+VMMC_BENCH := build/bench/vmmc_bench.elf build/bench/selftests/vmmc_bench.elf
+
+build/bench/vmmc_bench.elf: LINKED :=
+build/bench/selftests/vmmc_bench.elf: LINKED := --selftests
+$(VMMC_BENCH): tests/bench/vmmc/vmmc_bench.c apps/job.h $(SELFTEST_PARTS) build/lib/libvmmc.a \
+		tests/lib/vmmc/build.mk
+	@mkdir -p $(@D)
+	@echo "  LINK  $@"
+	@tools/margay cc $(LINKED) -O2 $(APP_CFLAGS) -I lib/vmmc/include -o $@ $< -Lbuild/lib -lvmmc
+
+bench-apps: $(VMMC_BENCH)

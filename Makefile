@@ -101,11 +101,12 @@ pytest-there:
 # For the list of `make help`:
 # host-check is in net/build.mk, the fuzz targets are in tests/fuzz/build.mk, install and deb
 # in tools/install/build.mk, languages in languages/build.mk, mpi in mpi/build.mk, mpich-check
-# in tests/mpich/build.mk, uninstall, clean and help above.
+# in tests/mpich/build.mk, vrpc in lib/vmmc/vrpc.mk, uninstall, clean and help above.
 languages: ## the libraries of C++, Fortran and OpenMP, which their first use would build
 mpi: ## MPI for C, C++ and Fortran, which the first mpicc would build
 gcc-check: ## GCC's own tests of C++ and Fortran on nodes; ARGS='--sample 300 --seed 1' for some of them
 mpich-check: ## MPICH's own tests on nodes; ARGS='--folder coll' for a part of them
+vrpc: ## Sun's remote procedure calls (lib/vmmc), with parts of Debian's libtirpc
 install: ## into PREFIX=/usr/local, below DESTDIR if that is given
 uninstall: ## remove what install has put there
 deb: ## a package for Debian 12, build/margay_VERSION-1_amd64.deb

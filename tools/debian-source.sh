@@ -1,12 +1,13 @@
 #!/bin/sh
 # Puts the source of a Debian package into a folder, as its authors released it:
-#     debian-source.sh [--in-package | --package] PACKAGE TARBALL SHA256 FOLDER
+#     debian-source.sh [--in-package | --package] [--suite SUITE] PACKAGE TARBALL SHA256 FOLDER
 # TARBALL is the file's name in Debian, which says the version. It is kept in the
 # user's cache, and comes by apt-get with lists of its own, under build/, so that
 # nothing of the system changes and no right is needed. With --in-package it is not of
 # a source package but inside a package like gcc-12-source, and is taken from /usr/src if
 # that is installed. With --package TARBALL is the package itself, PACKAGE_VERSION_all.deb, for
-# libraries of headers only. SHA256 may be -: apt-get has looked at the signature.
+# libraries of headers only. --suite takes it of another suite of Debian than the system's.
+# SHA256 may be -: apt-get has looked at the signature.
 set -eu
 
 kind=deb-src
@@ -20,6 +21,12 @@ case $1 in
 	shift
 	;;
 esac
+suite=
+if [ "$1" = --suite ]; then
+	suite=$2
+	lists=$lists-$suite
+	shift 2
+fi
 package=$1
 tarball=$2
 sum=$3
@@ -45,12 +52,17 @@ prepare() {
 	apt=$(cd "$apt" && pwd)
 	for list in /etc/apt/sources.list.d/*.sources; do
 		if [ -f "$list" ]; then
-			sed "s/^Types:.*/Types: $kind/" "$list" >"$apt/sources.list.d/$(basename "$list")"
+			sed "s/^Types:.*/Types: $kind/${suite:+; s/^Suites:.*/Suites: $suite/}" "$list" \
+				>"$apt/sources.list.d/$(basename "$list")"
 		fi
 	done
 	for list in /etc/apt/sources.list /etc/apt/sources.list.d/*.list; do
 		if [ -f "$list" ]; then
-			sed -n "s/^deb[[:space:]]/$kind /p" "$list"
+			sed -n "s/^deb[[:space:]]/$kind /p" "$list" | if [ -n "$suite" ]; then
+				sed -E "s,^([a-z-]+( +\[[^]]*\])? +[^ ]+ +)[^ ]+,\1$suite,"
+			else
+				cat
+			fi
 		fi
 	done >"$apt/sources.list"
 	cat >"$apt/apt.conf" <<-END

@@ -19,3 +19,5 @@ $(VMMC_APPS): APP_LIBS = -Ilib/vmmc/include -Lbuild/lib -lvmmc
 $(VMMC_APPS): build/lib/libvmmc.a
 
 -include $(VMMC_OBJECTS:.o=.d)
+
+include lib/vmmc/vrpc.mk

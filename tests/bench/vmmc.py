@@ -71,6 +71,15 @@ def overhead(bench: Bench) -> None:
                 bench.add(f"vmmc_{link}_{how}_us_{size}", value, "us")
 
 
+def calls(bench: Bench) -> None:
+    """A null call of vRPC beside a round trip of VMMC, in turns; what waits is halted."""
+    for link in LINKS:
+        got = bench.margay("-n", "2", "--link", link, str(BUILD / "tests" / "vrpc_calc.elf"),
+                           "times", bench.number(5000 if link == "shm" else 300))
+        bench.add(f"vmmc_{link}_null_call_us", got["null_us"], "us", "<= 2.5 round trips",
+                  got["rtt_us"])
+
+
 def vmmc(bench: Bench) -> None:
     """All rows of lib/vmmc, for the group `systems`."""
     for _ in range(2):
@@ -82,6 +91,7 @@ def vmmc(bench: Bench) -> None:
         latency(bench)
         bandwidth(bench)
         overhead(bench)
+        calls(bench)
 
 
 # ---- pictures ----

@@ -76,6 +76,9 @@ for folder in lib/*/include; do
 	install -d "$top/$folder"
 	install -m 644 "$folder"/*.h "$top/$folder"
 done
+if [ -d build/libtirpc/include ]; then           # make vrpc
+	cp -R build/libtirpc/include "$top/lib/vmmc/tirpc"
+fi
 install -m 644 build/lib/*.a "$top/lib"
 install -m 644 tools/margaylib/*.py "$top/tools/margaylib"
 install -m 644 tools/wireshark/*.lua "$top/tools/wireshark"
@@ -101,6 +104,11 @@ if folder=$(tools/mpicc --where 2>/dev/null); then
 fi
 # shellcheck disable=SC2016 # the variables are pkg-config's
 $python -IBS tools/install/pkgconfig.py "$top/pkgconfig/margay.pc" '${pcfiledir}/..' '${root}'
+if [ -d build/libtirpc/include ]; then
+	# shellcheck disable=SC2016 # the variables are pkg-config's
+	$python -IBS tools/install/pkgconfig.py "$top/pkgconfig/vrpc.pc" '${pcfiledir}/..' \
+		'${root}/lib'
+fi
 for folder in lib/*/include; do
 	name=$(basename "$(dirname "$folder")")
 	# shellcheck disable=SC2016 # the variables are pkg-config's
@@ -140,6 +148,13 @@ install -m 644 apps/*.c apps/*.h "$at/share/doc/margay/examples"
 	echo "The folder lib/margay/languages/mpi-..., if it is there, is MPICH, from Debian's source"
 	echo "package mpich. Its licence is the file COPYRIGHT in it. Applications of mpicc contain it."
 	echo
+	if [ -d build/libtirpc ]; then
+		echo "The library lib/margay/lib/libvrpc.a and the folder lib/margay/lib/vmmc/tirpc are"
+		echo "parts of libtirpc, from Debian's source package libtirpc; applications contain them:"
+		echo
+		cat build/libtirpc/COPYING
+		echo
+	fi
 	echo "The program lib/margay/tools/spawn contains parts of the GNU C library, whose"
 	echo "licence is the GNU Lesser General Public License, version 2.1 or later."
 	echo "On Debian it is /usr/share/common-licenses/LGPL-2.1; the source of the library is"

@@ -80,7 +80,10 @@ DESCRIPTIONS = {
     "nx": ("NX, the message calls of Intel's Paragon", ""),
     "vertex": ("Vertex, the message calls of the nCUBE", "nx"),
     "vmmc": ("virtual memory-mapped communication", ""),
+    "vrpc": ("Sun's remote procedure calls over VMMC", "vmmc"),
 }
+# Headers elsewhere than in lib/NAME/include.
+HEADERS = {"vrpc": "lib/vmmc/tirpc"}
 
 
 def flags(part: str) -> str:
@@ -112,7 +115,7 @@ def main() -> int:
         description, requires = DESCRIPTIONS[name]
         text = LIBRARY_TEXT.format(name=name, root=first, lib=second, version=VERSION,
                                    description=description, requires=requires or "margay",
-                                   cflags=f"-I${{root}}/lib/{name}/include")
+                                   cflags=f"-I${{root}}/{HEADERS.get(name, f'lib/{name}/include')}")
     else:
         text = TEXT.format(root=first, build=second, version=VERSION, cflags=flags("compile"),
                            libs=flags("link"))

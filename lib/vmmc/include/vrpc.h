@@ -1,0 +1,43 @@
+/*
+ * vRPC: Sun's remote procedure calls over virtual memory-mapped communication [V 5.4].
+ *
+ * What programs call is <rpc/rpc.h> of Debian's libtirpc: stubs of rpcgen are compiled and linked as
+ * they are, with -I build/libtirpc/include -lvrpc -lvmmc. XDR, authentication and the layers of
+ * CLIENT and SVCXPRT are libtirpc's. This library has the two transports and the name service: a
+ * host is a rank of the job, "3" or "node3"; a server is found by its rank alone, and each
+ * rank serves what its programs have registered.
+ *
+ * - clnt_create and clnt_create_timed make clients of this transport, whatever network type they
+ *   name.
+ * - svctcp_create and svcudp_create give the process's one transport; svc_register, svc_reg,
+ *   svc_unregister, svc_run and svc_exit are for it. So the server's main that rpcgen makes runs.
+ * - Messages may have 64 MB. Calls are carried out once, or not at all; none is sent again.
+ * - A call ends with RPC_TIMEDOUT at its time; RPC_CANTRECV when the server has died or left
+ *   before it answered, RPC_CANTSEND when that was known; RPC_PROGUNAVAIL,
+ *   RPC_PROGVERSMISMATCH, RPC_PROCUNAVAIL, RPC_CANTDECODEARGS as the server says.
+ * - One thread. A server that calls another one from a procedure waits; meanwhile it serves
+ *   nobody.
+ * - vmmc_init need not be called before; vmmc_fini ends everything.
+ */
+#ifndef VRPC_H
+#define VRPC_H
+#include <rpc/rpc.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A client of program and version on a rank; waits until that rank serves something, at most 25 s.
+ * Null: rpc_createerr says why: RPC_UNKNOWNHOST, RPC_TIMEDOUT, RPC_SYSTEMERROR. */
+CLIENT *clnt_vmmc_create(int rank, rpcprog_t program, rpcvers_t version);
+
+/* The process's transport for calls; null: no memory. Makes it at the first call. */
+SVCXPRT *svc_vmmc_create(void);
+
+/* The rank whose call a procedure carries out; -1 outside of one. */
+int svc_vmmc_caller(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

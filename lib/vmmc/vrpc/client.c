@@ -1,0 +1,311 @@
+/*
+ * The client's transport of vRPC: a CLIENT of libtirpc whose calls go over link.h. And the name
+ * service: what a host's name means. See <vrpc.h>.
+ */
+#include "link.h"
+
+#include <errno.h>
+#include <margay.h>
+#include <stdlib.h>
+#include <string.h>
+#include <vmmc.h>
+#include <vrpc.h>
+
+enum { CONNECT_MS = 25000, FIRST_BYTES = 4096 };
+
+struct client {
+	CLIENT client;
+	int rank;
+	rpcprog_t program;
+	rpcvers_t version;
+	struct timeval timeout;    /* of all calls, once CLSET_TIMEOUT has set it */
+	int timeout_set;
+	struct rpc_err error;
+	char *buffer;
+	size_t size;
+};
+
+static uint32_t last_xid;
+
+static struct client *of(CLIENT *client)
+{
+	return client->cl_private;
+}
+
+/* ---- a call ---- */
+
+static bool_t encode(XDR *xdrs, struct client *c, rpcproc_t procedure, xdrproc_t xargs,
+                     void *args)
+{
+	struct rpc_msg message = { .rm_xid = last_xid, .rm_direction = CALL };
+	uint32_t number = procedure;
+
+	message.rm_call.cb_rpcvers = RPC_MSG_VERSION;
+	message.rm_call.cb_prog = c->program;
+	message.rm_call.cb_vers = c->version;
+	return xdr_callhdr(xdrs, &message) && xdr_uint32_t(xdrs, &number) &&
+		AUTH_MARSHALL(c->client.cl_auth, xdrs) &&
+		AUTH_WRAP(c->client.cl_auth, xdrs, xargs, args);
+}
+
+/* The call as bytes in the client's buffer, which grows until they fit. 0: they never do. */
+static size_t encoded(struct client *c, rpcproc_t procedure, xdrproc_t xargs, void *args)
+{
+	for (;;) {
+		size_t size = c->size * 4;
+		char *larger;
+		XDR xdrs;
+
+		xdrmem_create(&xdrs, c->buffer, (u_int)c->size, XDR_ENCODE);
+		if (encode(&xdrs, c, procedure, xargs, args))
+			return XDR_GETPOS(&xdrs);
+		if (c->size >= LINK_MOST || !(larger = realloc(c->buffer, size)))
+			return 0;
+		c->buffer = larger;
+		c->size = size;
+	}
+}
+
+static enum clnt_stat failed(struct client *c, enum clnt_stat status, int result)
+{
+	c->error.re_status = status;
+	c->error.re_errno = result == VMMC_EDEAD || result == VMMC_EREVOKED ? ECONNRESET : EIO;
+	return status;
+}
+
+/* What a reply says; the results are in the caller's memory. */
+static enum clnt_stat decode(struct client *c, char *bytes, size_t count, xdrproc_t xresults,
+                             void *results)
+{
+	struct rpc_msg reply = { .rm_xid = 0 };
+	AUTH *auth = c->client.cl_auth;
+	XDR xdrs;
+
+	reply.acpted_rply.ar_verf = _null_auth;
+	reply.acpted_rply.ar_results.proc = (xdrproc_t)xdr_void;
+	xdrmem_create(&xdrs, bytes, (u_int)count, XDR_DECODE);
+	if (!xdr_replymsg(&xdrs, &reply))
+		return failed(c, RPC_CANTDECODERES, VMMC_OK);
+	_seterr_reply(&reply, &c->error);
+	if (c->error.re_status == RPC_SUCCESS) {
+		if (!AUTH_VALIDATE(auth, &reply.acpted_rply.ar_verf)) {
+			c->error.re_status = RPC_AUTHERROR;
+			c->error.re_why = AUTH_INVALIDRESP;
+		} else if (!AUTH_UNWRAP(auth, &xdrs, xresults, results)) {
+			failed(c, RPC_CANTDECODERES, VMMC_OK);
+		}
+		if (reply.acpted_rply.ar_verf.oa_base) {
+			xdrs.x_op = XDR_FREE;
+			xdr_opaque_auth(&xdrs, &reply.acpted_rply.ar_verf);
+		}
+	}
+	return c->error.re_status;
+}
+
+/* The reply to this call; those to calls that have timed out are taken out of its way. */
+static enum clnt_stat reply(struct client *c, int timeout, xdrproc_t xresults, void *results)
+{
+	enum clnt_stat status;
+	uint32_t xid;
+	char *bytes;
+	size_t count;
+
+	for (;;) {
+		int result = link_receive(c->rank, WAY_REPLY, timeout, &bytes, &count);
+
+		if (result == VMMC_ETIMEDOUT)
+			return failed(c, RPC_TIMEDOUT, result);
+		if (result)
+			return failed(c, RPC_CANTRECV, result);
+		memcpy(&xid, bytes, sizeof(xid));
+		if (count >= sizeof(xid) && ntohl(xid) == last_xid)
+			break;
+		link_release(c->rank, WAY_REPLY, 1);    /* the server may need its room */
+	}
+	status = decode(c, bytes, count, xresults, results);
+	link_release(c->rank, WAY_REPLY, 0);
+	return status;
+}
+
+static enum clnt_stat call(CLIENT *client, rpcproc_t procedure, xdrproc_t xargs, void *args,
+                           xdrproc_t xresults, void *results, struct timeval timeout)
+{
+	struct client *c = of(client);
+	int64_t ms;
+	size_t bytes;
+	int result;
+
+	if (c->timeout_set)
+		timeout = c->timeout;
+	ms = timeout.tv_sec * 1000LL + (timeout.tv_usec + 999) / 1000;
+	if (ms > 0x7fffffff || ms < 0)
+		ms = 0x7fffffff;
+	for (int refreshed = 0;; refreshed++) {
+		enum clnt_stat status;
+		struct rpc_msg none = { .rm_xid = 0 };
+
+		last_xid++;
+		bytes = encoded(c, procedure, xargs, args);
+		if (!bytes)
+			return failed(c, RPC_CANTENCODEARGS, VMMC_OK);
+		result = link_send(c->rank, WAY_CALL, c->buffer, bytes, ms ? (int)ms : -1);
+		if (result == VMMC_ETIMEDOUT)
+			return failed(c, RPC_TIMEDOUT, result);
+		if (result)
+			return failed(c, RPC_CANTSEND, result);
+		if (!xresults && !ms)           /* a batch: nobody waits for an answer */
+			return c->error.re_status = RPC_SUCCESS;
+		if (!ms)
+			return failed(c, RPC_TIMEDOUT, VMMC_OK);
+		status = reply(c, (int)ms, xresults, results);
+		if (status != RPC_AUTHERROR || refreshed == 2 ||
+		    !AUTH_REFRESH(client->cl_auth, &none))
+			return status;
+	}
+}
+
+/* ---- what else a CLIENT does ---- */
+
+static void abort_call(CLIENT *client)
+{
+	(void)client;
+}
+
+static void get_error(CLIENT *client, struct rpc_err *error)
+{
+	*error = of(client)->error;
+}
+
+static bool_t free_results(CLIENT *client, xdrproc_t xresults, void *results)
+{
+	XDR xdrs = { .x_op = XDR_FREE };
+
+	(void)client;
+	return (*xresults)(&xdrs, results);
+}
+
+static bool_t control(CLIENT *client, u_int request, void *info)
+{
+	struct client *c = of(client);
+
+	switch (request) {
+	case CLSET_TIMEOUT:
+		c->timeout = *(struct timeval *)info;
+		c->timeout_set = 1;
+		return TRUE;
+	case CLGET_TIMEOUT:
+		*(struct timeval *)info = c->timeout;
+		return TRUE;
+	case CLGET_XID:
+		*(uint32_t *)info = last_xid;
+		return TRUE;
+	case CLSET_XID:
+		last_xid = *(uint32_t *)info - 1;
+		return TRUE;
+	case CLGET_VERS:
+		*(uint32_t *)info = (uint32_t)c->version;
+		return TRUE;
+	case CLSET_VERS:
+		c->version = *(uint32_t *)info;
+		return TRUE;
+	case CLGET_PROG:
+		*(uint32_t *)info = (uint32_t)c->program;
+		return TRUE;
+	case CLSET_PROG:
+		c->program = *(uint32_t *)info;
+		return TRUE;
+	case CLSET_FD_CLOSE:
+	case CLSET_FD_NCLOSE:
+		return TRUE;
+	default:
+		return FALSE;
+	}
+}
+
+static void destroy(CLIENT *client)
+{
+	struct client *c = of(client);
+
+	free(client->cl_netid);
+	free(c->buffer);
+	free(c);
+}
+
+static CLIENT *not_created(enum clnt_stat status, int error)
+{
+	rpc_createerr.cf_stat = status;
+	rpc_createerr.cf_error.re_status = status;
+	rpc_createerr.cf_error.re_errno = error;
+	return NULL;
+}
+
+static CLIENT *create(int rank, rpcprog_t program, rpcvers_t version, int timeout)
+{
+	static struct clnt_ops ops = {
+		.cl_call = call, .cl_abort = abort_call, .cl_geterr = get_error,
+		.cl_freeres = free_results, .cl_destroy = destroy, .cl_control = control,
+	};
+	struct client *c;
+	int result;
+
+	if (rank < 0 || rank >= margay_size())
+		return not_created(RPC_UNKNOWNHOST, 0);
+	result = link_connect(rank, timeout);
+	if (result == VMMC_ENOENT || result == VMMC_ETIMEDOUT)
+		return not_created(RPC_TIMEDOUT, ETIMEDOUT);
+	if (result)
+		return not_created(RPC_SYSTEMERROR, result == VMMC_EDEAD ? ECONNREFUSED : ENOMEM);
+	c = calloc(1, sizeof(*c));
+	if (c)
+		c->buffer = malloc(FIRST_BYTES);
+	if (!c || !c->buffer) {
+		free(c);
+		return not_created(RPC_SYSTEMERROR, ENOMEM);
+	}
+	c->size = FIRST_BYTES;
+	c->rank = rank;
+	c->program = program;
+	c->version = version;
+	c->timeout = (struct timeval){ .tv_sec = 25 };
+	c->client.cl_ops = &ops;
+	c->client.cl_private = c;
+	c->client.cl_auth = authnone_create();
+	c->client.cl_netid = strdup("vmmc");
+	return &c->client;
+}
+
+CLIENT *clnt_vmmc_create(int rank, rpcprog_t program, rpcvers_t version)
+{
+	return create(rank, program, version, CONNECT_MS);
+}
+
+/* ---- by names ---- */
+
+/* "3", "node3" or "localhost"; -1: no rank. */
+static int rank_of(const char *host)
+{
+	char *end;
+	long rank;
+
+	if (!host || !*host)
+		return -1;
+	if (!strcmp(host, "localhost"))
+		return margay_rank();
+	if (!strncmp(host, "node", 4))
+		host += 4;
+	rank = strtol(host, &end, 10);
+	return *end || end == host || rank < 0 || rank >= margay_size() ? -1 : (int)rank;
+}
+
+CLIENT *clnt_create_timed(const char *host, rpcprog_t program, rpcvers_t version,
+                          const char *nettype, const struct timeval *timeout)
+{
+	(void)nettype;
+	return create(rank_of(host), program, version, timeout ?
+	              (int)(timeout->tv_sec * 1000 + timeout->tv_usec / 1000) : CONNECT_MS);
+}
+
+CLIENT *clnt_create(const char *host, rpcprog_t program, rpcvers_t version, const char *nettype)
+{
+	return clnt_create_timed(host, program, version, nettype, NULL);
+}

@@ -1,0 +1,328 @@
+/*
+ * Chunks of vRPC's messages: see link.h. Owns the exported area and the imports of others'.
+ */
+#include "link.h"
+
+#include <margay.h>
+#include <stdlib.h>
+#include <string.h>
+#include <vmmc.h>
+
+enum { CHUNK = 16384, SHORT = 40, BUFFERS = 2, WAYS = 2 };
+
+#define FIRST 0x80000000u
+
+
+struct head {
+	uint32_t number;           /* counts chunks of this way, from 1 */
+	uint32_t bytes;            /* in this chunk; with FIRST, if it begins a message */
+	uint32_t left;             /* of the message, this chunk included */
+	uint32_t taken;            /* chunks of the other way that the sender has taken */
+	uint64_t sum;
+};
+
+struct chunk {
+	struct head head;
+	char data[CHUNK];
+};
+
+struct part {
+	struct chunk chunks[WAYS][BUFFERS];
+	uint32_t taken[WAYS];
+};
+
+struct peer {
+	vmmc_proxy_t proxy;        /* of this process's part there; 0: not connected */
+	uint32_t sent[WAYS];       /* chunks */
+	uint32_t taken[WAYS];      /* of those, by the peer, as heads say */
+	uint32_t received[WAYS];   /* taken by this process */
+	uint32_t open[WAYS];       /* a message lies in a chunk, which is not yet taken */
+	char *gathered[WAYS];      /* a message of several chunks, or null */
+};
+
+static vmmc_export_t exported;
+static struct part *parts;         /* by rank */
+static struct peer *peers;
+
+/* Of a chunk's head, and of its data if it is short. Words of both are mixed one by one. */
+static uint64_t sum_of(const struct head *head, const char *data)
+{
+	uint64_t sum = head->number * 0x9e3779b97f4a7c15ULL + head->bytes, word;
+	uint32_t bytes = head->bytes & ~FIRST;
+
+	sum = (sum ^ ((uint64_t)head->left << 32 | head->taken)) * 0x9fb21c651e98df25ULL;
+	for (uint32_t at = 0; bytes <= SHORT && at < bytes; at += 8) {
+		word = 0;
+		memcpy(&word, data + at, bytes - at < 8 ? bytes - at : 8);
+		sum = ((sum ^ sum >> 29) + word) * 0x9fb21c651e98df25ULL;
+	}
+	return sum;
+}
+
+int link_open(void)
+{
+	size_t ranks = (size_t)margay_size();
+	int result = vmmc_init();
+
+	if (result || exported)
+		return result;
+	parts = calloc(ranks, sizeof(*parts));
+	peers = calloc(ranks, sizeof(*peers));
+	if (!parts || !peers)
+		return VMMC_ENOSPACE;
+	return vmmc_export("vrpc", parts, ranks * sizeof(*parts), NULL, 0, 0, NULL, NULL,
+	                   &exported);
+}
+
+int link_connect(int rank, int timeout)
+{
+	vmmc_proxy_t proxy;
+	int result = link_open();
+
+	if (result || peers[rank].proxy)
+		return result;
+	result = vmmc_import(rank, "vrpc", timeout, &proxy, NULL);
+	if (!result)
+		peers[rank].proxy = proxy + (uint64_t)margay_rank() * sizeof(struct part);
+	return result;
+}
+
+void link_reset(int rank)
+{
+	struct peer *peer = &peers[rank];
+
+	if (peer->proxy)
+		vmmc_unimport(peer->proxy);
+	peer->proxy = 0;
+}
+
+/* ---- what has come ---- */
+
+struct room {
+	int rank;
+	enum way way;
+};
+
+/* The next chunk, if all of it is there, or null. */
+static struct chunk *next_chunk(int rank, enum way way)
+{
+	uint32_t number = peers[rank].received[way] + 1;
+	struct chunk *chunk = &parts[rank].chunks[way][number % BUFFERS];
+	volatile struct head *head = &chunk->head;
+	struct head copy;
+
+	if (head->number != number)
+		return NULL;
+	copy = (struct head){ head->number, head->bytes, head->left, head->taken, head->sum };
+	if ((copy.bytes & ~FIRST) > CHUNK || (copy.bytes & ~FIRST) > copy.left)
+		return NULL;
+	__asm__ volatile("" : : : "memory");
+	return copy.sum == sum_of(&copy, chunk->data) ? chunk : NULL;
+}
+
+/* What a chunk of `way` says of those of the other way. */
+static void note_taken(int rank, enum way way, uint32_t taken)
+{
+	if ((int32_t)(taken - peers[rank].taken[!way]) > 0)
+		peers[rank].taken[!way] = taken;
+}
+
+/* Tells the sender how many chunks are taken. */
+static void tell_taken(int rank, enum way way)
+{
+	struct peer *peer = &peers[rank];
+
+	if (peer->proxy)
+		SendMsg(&peer->received[way], peer->proxy + offsetof(struct part, taken) +
+		        way * sizeof(uint32_t), sizeof(uint32_t));
+}
+
+static void take(int rank, enum way way)
+{
+	peers[rank].received[way]++;
+	tell_taken(rank, way);
+}
+
+/* ---- sending ---- */
+
+/* The peer says so in a word, or in the head of what it sends, also of what is not yet read. */
+static int has_room(void *argument)
+{
+	struct room *room = argument;
+	struct peer *peer = &peers[room->rank];
+	uint32_t said = *(volatile uint32_t *)&parts[room->rank].taken[room->way];
+
+	struct chunk *unread = next_chunk(room->rank, !room->way);
+
+	note_taken(room->rank, !room->way, said);
+	if (unread)
+		note_taken(room->rank, !room->way, unread->head.taken);
+	return peer->sent[room->way] - peer->taken[room->way] < BUFFERS;
+}
+
+static int send_chunk(int rank, enum way way, const char *bytes, uint32_t count, uint32_t left,
+                      uint32_t first)
+{
+	struct peer *peer = &peers[rank];
+	uint32_t number = peer->sent[way] + 1;
+	vmmc_proxy_t to = peer->proxy + offsetof(struct part, chunks) +
+		((uint64_t)way * BUFFERS + number % BUFFERS) * sizeof(struct chunk);
+	struct {
+		struct head head;
+		char data[SHORT];
+	} message = { .head = { .number = number, .bytes = count | first, .left = left,
+	                        .taken = peer->received[!way] + peer->open[!way] } };
+	size_t size = sizeof(struct head);
+	int result = VMMC_OK;
+
+	message.head.sum = sum_of(&message.head, bytes);
+	if (count <= SHORT) {
+		memcpy(message.data, bytes, count);
+		size += count;
+	} else {
+		result = SendMsg(bytes, to + sizeof(struct head), count);
+	}
+	if (!result)
+		result = SendMsg(&message, to, size);
+	if (!result)
+		peer->sent[way] = number;
+	return result;
+}
+
+/* Room, or for a call an answer in the way: nobody waits for one when a call is sent, and the
+ * server may wait for its room. */
+static int may_go_on(void *argument)
+{
+	struct room *room = argument;
+
+	return has_room(room) || (room->way == WAY_CALL && next_chunk(room->rank, WAY_REPLY));
+}
+
+static int await_room(struct room *room, int timeout)
+{
+	int result = VMMC_OK;
+
+	while (!result && !has_room(room)) {
+		result = vmmc_wait_until(may_go_on, room, room->rank, timeout);
+		if (!result && room->way == WAY_CALL && next_chunk(room->rank, WAY_REPLY))
+			take(room->rank, WAY_REPLY);
+	}
+	return result;
+}
+
+int link_send(int rank, enum way way, const void *bytes, size_t count, int timeout)
+{
+	struct room room = { .rank = rank, .way = way };
+	const char *from = bytes;
+	uint32_t first = FIRST;
+	int result;
+
+	do {
+		uint32_t now = count < CHUNK ? (uint32_t)count : CHUNK;
+
+		result = await_room(&room, timeout);
+		if (result)
+			return result;
+		result = send_chunk(rank, way, from, now, (uint32_t)count, first);
+		if (result)
+			return result;
+		first = 0;
+		from += now;
+		count -= now;
+	} while (count);
+	return VMMC_OK;
+}
+
+/* ---- receiving ---- */
+
+int link_has(int rank, enum way way)
+{
+	return !peers[rank].open[way] && next_chunk(rank, way);
+}
+
+static int is_there(void *argument)
+{
+	struct room *room = argument;
+
+	return next_chunk(room->rank, room->way) != NULL;
+}
+
+/* Waits for the next chunk. */
+static int await_chunk(int rank, enum way way, int timeout, struct chunk **chunk)
+{
+	struct room room = { .rank = rank, .way = way };
+	int result = VMMC_OK;
+
+	*chunk = next_chunk(rank, way);
+	if (!*chunk)
+		result = vmmc_wait_until(is_there, &room, rank, timeout);
+	if (!result && !*chunk)
+		*chunk = next_chunk(rank, way);
+	if (!result)
+		note_taken(rank, way, (*chunk)->head.taken);
+	return result;
+}
+
+/* A message of several chunks, of which the first one is there. */
+static int gather(int rank, enum way way, int timeout, size_t total)
+{
+	char *all = total > LINK_MOST ? NULL : malloc(total);
+	struct chunk *chunk;
+	uint32_t bytes;
+	int result;
+
+	for (size_t at = 0; at < total; at += bytes) {
+		result = await_chunk(rank, way, timeout, &chunk);
+		if (!result && at && (chunk->head.bytes & FIRST))
+			result = VMMC_EFAIL;    /* the sender has given up the rest */
+		if (result) {
+			free(all);
+			return result;
+		}
+		bytes = chunk->head.bytes & ~FIRST;
+		if (bytes > total - at || !bytes)
+			bytes = (uint32_t)(total - at);
+		else if (all)
+			memcpy(all + at, chunk->data, bytes);
+		take(rank, way);
+	}
+	peers[rank].gathered[way] = all;
+	return all ? VMMC_OK : VMMC_ENOSPACE;
+}
+
+int link_receive(int rank, enum way way, int timeout, char **bytes, size_t *count)
+{
+	struct chunk *chunk;
+	int result;
+
+	/* The rest of a message that was given up is passed over. */
+	for (;;) {
+		result = await_chunk(rank, way, timeout, &chunk);
+		if (result)
+			return result;
+		if (chunk->head.bytes & FIRST)
+			break;
+		take(rank, way);
+	}
+	*count = chunk->head.left;
+	if (*count == (chunk->head.bytes & ~FIRST)) {
+		peers[rank].open[way] = 1;
+		*bytes = chunk->data;
+		return VMMC_OK;
+	}
+	result = gather(rank, way, timeout, *count);
+	*bytes = peers[rank].gathered[way];
+	return result;
+}
+
+void link_release(int rank, enum way way, int tell)
+{
+	struct peer *peer = &peers[rank];
+
+	free(peer->gathered[way]);
+	peer->gathered[way] = NULL;
+	peer->received[way] += peer->open[way];
+	peer->open[way] = 0;
+	if (tell)
+		tell_taken(rank, way);
+}

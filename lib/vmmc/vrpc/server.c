@@ -1,0 +1,264 @@
+/*
+ * The server's transport of vRPC: one SVCXPRT of libtirpc for the calls of all ranks, and the
+ * loop that waits for them. See <vrpc.h>.
+ *
+ * libtirpc finds a transport by a file descriptor. This one has the highest number that libtirpc's
+ * table has; no file has it.
+ */
+#include "link.h"
+
+#include <margay.h>
+#include <stdlib.h>
+#include <string.h>
+#include <vmmc.h>
+#include <vrpc.h>
+#include <rpc/svc_mt.h>            /* needs what <vrpc.h> includes */
+
+int _rpc_dtablesize(void);         /* libtirpc's */
+
+enum { FIRST_BYTES = 4096, ROOM_MS = 1000, CALL_MS = 10000 };
+
+static struct {
+	SVCXPRT transport;
+	SVCXPRT_EXT extension;
+	char verifier[MAX_AUTH_BYTES];
+	int created, stopped;
+	int caller;                /* whose call is carried out, or -1 */
+	int last;                  /* the rank that was served last */
+	int replied;
+	uint32_t xid;
+	XDR xdrs;                  /* of the call */
+	char *call;
+	size_t call_bytes;
+	char *buffer;              /* of replies */
+	size_t size;
+} server = { .caller = -1 };
+
+int svc_vmmc_caller(void)
+{
+	return server.caller;
+}
+
+/* ---- what a SVCXPRT does ---- */
+
+static bool_t receive(SVCXPRT *transport, struct rpc_msg *message)
+{
+	(void)transport;
+	xdrmem_create(&server.xdrs, server.call, (u_int)server.call_bytes, XDR_DECODE);
+	if (!xdr_callmsg(&server.xdrs, message))
+		return FALSE;
+	server.xid = message->rm_xid;
+	return TRUE;
+}
+
+static enum xprt_stat status(SVCXPRT *transport)
+{
+	(void)transport;
+	return XPRT_IDLE;
+}
+
+static bool_t get_args(SVCXPRT *transport, xdrproc_t xargs, void *args)
+{
+	return SVCAUTH_UNWRAP(&SVC_XP_AUTH(transport), &server.xdrs, xargs, args);
+}
+
+static bool_t free_args(SVCXPRT *transport, xdrproc_t xargs, void *args)
+{
+	XDR xdrs = { .x_op = XDR_FREE };
+
+	(void)transport;
+	return (*xargs)(&xdrs, args);
+}
+
+static bool_t encode(SVCXPRT *transport, struct rpc_msg *message, XDR *xdrs)
+{
+	struct rpc_msg head = *message;
+
+	if (message->rm_reply.rp_stat != MSG_ACCEPTED ||
+	    message->acpted_rply.ar_stat != SUCCESS)
+		return xdr_replymsg(xdrs, message);
+	head.acpted_rply.ar_results.proc = (xdrproc_t)xdr_void;
+	head.acpted_rply.ar_results.where = NULL;
+	return xdr_replymsg(xdrs, &head) &&
+		SVCAUTH_WRAP(&SVC_XP_AUTH(transport), xdrs, message->acpted_rply.ar_results.proc,
+		             message->acpted_rply.ar_results.where);
+}
+
+static bool_t reply(SVCXPRT *transport, struct rpc_msg *message)
+{
+	char *larger;
+	XDR xdrs;
+
+	if (server.caller < 0)
+		return FALSE;
+	message->rm_xid = server.xid;
+	for (;;) {
+		xdrmem_create(&xdrs, server.buffer, (u_int)server.size, XDR_ENCODE);
+		if (encode(transport, message, &xdrs))
+			break;
+		if (server.size >= LINK_MOST || !(larger = realloc(server.buffer, server.size * 4)))
+			return FALSE;
+		server.buffer = larger;
+		server.size *= 4;
+	}
+	/* A caller that takes no reply has given up. */
+	server.replied = link_send(server.caller, WAY_REPLY, server.buffer, XDR_GETPOS(&xdrs),
+	                           ROOM_MS) == VMMC_OK;
+	return server.replied;
+}
+
+static void destroy(SVCXPRT *transport)
+{
+	xprt_unregister(transport);
+	free(server.buffer);
+	server.created = 0;
+}
+
+static bool_t control(SVCXPRT *transport, const u_int request, void *info)
+{
+	(void)transport;
+	(void)request;
+	(void)info;
+	return FALSE;
+}
+
+SVCXPRT *svc_vmmc_create(void)
+{
+	static const struct xp_ops ops = {
+		.xp_recv = receive, .xp_stat = status, .xp_getargs = get_args, .xp_reply = reply,
+		.xp_freeargs = free_args, .xp_destroy = destroy,
+	};
+	static const struct xp_ops2 ops2 = { .xp_control = control };
+	SVCXPRT *transport = &server.transport;
+
+	if (server.created)
+		return transport;
+	if (link_open() != VMMC_OK || !(server.buffer = malloc(FIRST_BYTES)))
+		return NULL;
+	server.size = FIRST_BYTES;
+	transport->xp_fd = _rpc_dtablesize() - 1;
+	transport->xp_ops = &ops;
+	transport->xp_ops2 = &ops2;
+	transport->xp_netid = "vmmc";
+	transport->xp_p3 = &server.extension;
+	transport->xp_verf.oa_base = server.verifier;
+	xprt_register(transport);
+	server.created = 1;
+	return transport;
+}
+
+/* ---- the loop ---- */
+
+/* The next rank with a call, in turns, or -1. */
+static int next_caller(void)
+{
+	for (int i = 1; i <= margay_size(); i++) {
+		int rank = (server.last + i) % margay_size();
+
+		if (link_has(rank, WAY_CALL))
+			return rank;
+	}
+	return -1;
+}
+
+static int has_call(void *argument)
+{
+	(void)argument;
+	return server.stopped || next_caller() >= 0;
+}
+
+/* Carries out the call of a rank. One that ends within its message is forgotten. */
+static void serve(int rank)
+{
+	server.last = rank;
+	if (link_connect(rank, CALL_MS) != VMMC_OK ||
+	    link_receive(rank, WAY_CALL, CALL_MS, &server.call, &server.call_bytes) != VMMC_OK) {
+		link_release(rank, WAY_CALL, 0);
+		return;
+	}
+	server.caller = rank;
+	server.replied = 0;
+	svc_getreq_common(server.transport.xp_fd);
+	server.caller = -1;
+	link_release(rank, WAY_CALL, !server.replied);
+}
+
+void svc_run(void)
+{
+	server.stopped = 0;
+	while (!server.stopped) {
+		int rank = next_caller();
+
+		if (rank >= 0)
+			serve(rank);
+		else if (vmmc_wait_until(has_call, NULL, -1, -1) != VMMC_OK)
+			return;
+	}
+}
+
+void svc_exit(void)
+{
+	server.stopped = 1;
+}
+
+/* ---- other names of the same ---- */
+
+SVCXPRT *svctcp_create(int socket, u_int send_bytes, u_int receive_bytes)
+{
+	(void)socket;
+	(void)send_bytes;
+	(void)receive_bytes;
+	return svc_vmmc_create();
+}
+
+SVCXPRT *svcudp_create(int socket)
+{
+	(void)socket;
+	return svc_vmmc_create();
+}
+
+/* Programs are found by rank: there is no table of ports. */
+bool_t pmap_set(u_long program, u_long version, int protocol, int port)
+{
+	(void)program;
+	(void)version;
+	(void)protocol;
+	(void)port;
+	return TRUE;
+}
+
+bool_t pmap_unset(u_long program, u_long version)
+{
+	(void)program;
+	(void)version;
+	return TRUE;
+}
+
+bool_t rpcb_set(const rpcprog_t program, const rpcvers_t version, const struct netconfig *net,
+                const struct netbuf *address)
+{
+	(void)program;
+	(void)version;
+	(void)net;
+	(void)address;
+	return TRUE;
+}
+
+bool_t rpcb_unset(const rpcprog_t program, const rpcvers_t version, const struct netconfig *net)
+{
+	(void)program;
+	(void)version;
+	(void)net;
+	return TRUE;
+}
+
+struct netconfig *__rpcgettp(int descriptor)
+{
+	(void)descriptor;
+	return NULL;
+}
+
+void freenetconfigent(struct netconfig *net)
+{
+	(void)net;
+}

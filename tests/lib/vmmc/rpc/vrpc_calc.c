@@ -1,0 +1,350 @@
+/*
+ * vrpc_calc WHAT: a calculator on rank 0, called by all others. Stubs are rpcgen's.
+ *
+ *   cases    rank 1 prints a line for each case that it has passed
+ *   waits    a long call; the test ends the server meanwhile: the standard errors
+ *   leaves   the same, but the server's process ends by itself in the middle of a call
+ *   times N  null_us, rtt_us: a null call, and a round trip of VMMC, in turns (rank 1)
+ */
+#include "calc.h"
+#include "vmmc_test.h"
+
+#include <errno.h>
+#include <vrpc.h>
+
+void calc_prog_1(struct svc_req *, SVCXPRT *);
+void calc_prog_3(struct svc_req *, SVCXPRT *);
+
+static int stops, batched;
+
+/* ---- the server's procedures ---- */
+
+outcome *calc_do_1_svc(task *task, struct svc_req *request)
+{
+	static outcome result;
+
+	(void)request;
+	result.error = 0;
+	switch (task->what) {
+	case PLUS:
+		result.outcome_u.value = task->a + task->b;
+		break;
+	case MINUS:
+		result.outcome_u.value = task->a - task->b;
+		break;
+	case TIMES:
+		result.outcome_u.value = task->a * task->b;
+		break;
+	case DIVIDED:
+		if (task->b == 0) {
+			result.error = EDOM;
+			result.outcome_u.why = "division by zero";
+		} else {
+			result.outcome_u.value = task->a / task->b;
+		}
+	}
+	return &result;
+}
+
+int *calc_sum_1_svc(int *value, struct svc_req *request)
+{
+	(void)request;
+	batched += *value;
+	return &batched;
+}
+
+int *calc_sum_3_svc(int *value, struct svc_req *request)
+{
+	static int result;
+
+	(void)request;
+	result = *value * 3;
+	return &result;
+}
+
+void *calc_sleep_1_svc(int *ms, struct svc_req *request)
+{
+	static char nothing;
+
+	(void)request;
+	sleep_ms(*ms);
+	return &nothing;
+}
+
+void *calc_die_1_svc(void *none, struct svc_req *request)
+{
+	(void)none;
+	(void)request;
+	_Exit(0);
+}
+
+void *calc_stop_1_svc(void *none, struct svc_req *request)
+{
+	static char nothing;
+
+	(void)none;
+	(void)request;
+	if (++stops == margay_size() - 1)
+		svc_exit();
+	return &nothing;
+}
+
+int *calc_caller_1_svc(void *none, struct svc_req *request)
+{
+	static int result;
+
+	(void)none;
+	result = svc_vmmc_caller();
+	if (request->rq_cred.oa_flavor == AUTH_UNIX)
+		result += 1000 * (1 + (int)((struct authunix_parms *)request->rq_clntcred)->aup_uid);
+	return &result;
+}
+
+static void serve(void)
+{
+	SVCXPRT *transport = svc_vmmc_create();
+
+	CHECK(transport);
+	CHECK(svc_register(transport, CALC_PROG, CALC_VERS, calc_prog_1, IPPROTO_TCP));
+	CHECK(svc_register(transport, CALC_PROG, CALC_VERS_3, calc_prog_3, IPPROTO_TCP));
+	svc_run();
+}
+
+/* ---- clients ---- */
+
+static CLIENT *client;
+static const struct timeval LONG = { .tv_sec = 60 };
+
+static enum clnt_stat simple(CLIENT *c, rpcproc_t procedure)
+{
+	return clnt_call(c, procedure, (xdrproc_t)xdr_void, NULL, (xdrproc_t)xdr_void, NULL, LONG);
+}
+
+static void values(void)
+{
+	task tasks[] = { { 3, 4, PLUS }, { 3, 4, MINUS }, { 3, 4, TIMES }, { 3, 4, DIVIDED } };
+	double wanted[] = { 7, -1, 12, 0.75 };
+
+	for (int round = 0; round < 50; round++) {
+		outcome *got = calc_do_1(&tasks[round % 4], client);
+
+		if (!got)
+			clnt_perror(client, "calc_do_1");
+		CHECK(got && got->error == 0 && got->outcome_u.value == wanted[round % 4]);
+	}
+	EQUAL(simple(client, NULLPROC), RPC_SUCCESS);
+}
+
+static void strings(void)
+{
+	task task = { 1, 0, DIVIDED };
+	outcome *got = calc_do_1(&task, client);
+
+	CHECK(got && got->error == EDOM && !strcmp(got->outcome_u.why, "division by zero"));
+	CHECK(clnt_freeres(client, (xdrproc_t)xdr_outcome, (char *)got));
+}
+
+static void unknown(void)
+{
+	CLIENT *other;
+	struct rpc_err error;
+
+	EQUAL(simple(client, 99), RPC_PROCUNAVAIL);
+	CHECK(strstr(clnt_sperror(client, "calc"), "Procedure unavailable"));
+	other = clnt_create("0", CALC_PROG, 2, "tcp");
+	CHECK(other);
+	EQUAL(simple(other, NULLPROC), RPC_PROGVERSMISMATCH);
+	clnt_geterr(other, &error);
+	EQUAL(error.re_vers.low, 1);
+	EQUAL(error.re_vers.high, 3);
+	clnt_destroy(other);
+	other = clnt_create("node0", CALC_PROG + 1, 1, "udp");
+	CHECK(other);
+	EQUAL(simple(other, NULLPROC), RPC_PROGUNAVAIL);
+	clnt_destroy(other);
+	EQUAL(simple(client, CALC_DO), RPC_CANTDECODEARGS);
+	CHECK(!clnt_create("elsewhere.example", CALC_PROG, 1, "tcp"));
+	EQUAL(rpc_createerr.cf_stat, RPC_UNKNOWNHOST);
+	CHECK(!clnt_create("99999", CALC_PROG, 1, "tcp"));
+}
+
+static void versions(void)
+{
+	CLIENT *other = clnt_create("0", CALC_PROG, CALC_VERS_3, "tcp");
+	int value = 14, *got;
+
+	CHECK(other);
+	got = calc_sum_3(&value, other);
+	CHECK(got && *got == 42);
+	clnt_destroy(other);
+}
+
+/* A call that is given up does not harm the next ones, whose answers come behind its own. */
+static void timeouts(void)
+{
+	int ms = 150;
+	struct timeval soon = { .tv_usec = 20000 };
+
+	for (int round = 0; round < 4; round++) {
+		EQUAL(clnt_call(client, CALC_SLEEP, (xdrproc_t)xdr_int, (char *)&ms,
+		                (xdrproc_t)xdr_void, NULL, soon), RPC_TIMEDOUT);
+		if (round % 2)
+			values();
+	}
+	values();
+	EQUAL(clnt_call(client, NULLPROC, (xdrproc_t)xdr_void, NULL, (xdrproc_t)xdr_void, NULL,
+	                (struct timeval){ 0 }), RPC_TIMEDOUT);
+	values();
+}
+
+/* Calls without answers, in order, before one with. */
+static void batches(void)
+{
+	int one = 1, before = *calc_sum_1(&(int){ 0 }, client), after;
+
+	for (int i = 0; i < 100; i++)
+		EQUAL(clnt_call(client, CALC_SUM, (xdrproc_t)xdr_int, (char *)&one, NULL, NULL,
+		                (struct timeval){ 0 }), RPC_SUCCESS);
+	/* The procedure answers these too; the answers are passed over. */
+	after = *calc_sum_1(&(int){ 0 }, client);
+	CHECK(after >= before + 100);
+}
+
+static void authentication(void)
+{
+	int *got = calc_caller_1(NULL, client);
+
+	CHECK(got && *got == margay_rank());
+	auth_destroy(client->cl_auth);
+	client->cl_auth = authunix_create("margay", 41, 7, 0, NULL);
+	got = calc_caller_1(NULL, client);
+	CHECK(got && *got == margay_rank() + 42000);
+	auth_destroy(client->cl_auth);
+	client->cl_auth = authnone_create();
+}
+
+static void all_cases(void)
+{
+	static const struct test_case cases[] = {
+		{ "values", values }, { "strings", strings }, { "unknown", unknown },
+		{ "versions", versions }, { "timeouts", timeouts }, { "batches", batches },
+		{ "authentication", authentication },
+	};
+
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		cases[i].run();
+		if (margay_rank() == 1) {
+			printf("ok %s\n", cases[i].name);
+			fflush(stdout);
+		}
+	}
+	CHECK(calc_stop_1(NULL, client));
+}
+
+static void lose_server(int itself)
+{
+	int ms = 100000;
+	enum clnt_stat status;
+
+	/* All are there when each has added 1. */
+	for (int *sum = calc_sum_1(&(int){ 1 }, client); !sum || *sum < margay_size() - 1;
+	     sum = calc_sum_1(&(int){ 0 }, client))
+		CHECK(sum);
+	printf("running\n");
+	fflush(stdout);
+	sleep_ms(10 * margay_rank());
+	if (itself)
+		status = simple(client, CALC_DIE);
+	else
+		status = clnt_call(client, CALC_SLEEP, (xdrproc_t)xdr_int, (char *)&ms,
+		                   (xdrproc_t)xdr_void, NULL, (struct timeval){ .tv_sec = 200 });
+	EQUAL(status, RPC_CANTRECV);
+	EQUAL(simple(client, NULLPROC), RPC_CANTSEND);
+	CHECK(!strncmp(clnt_sperror(client, "calc"), "calc: RPC: Unable to send", 25));
+	printf("failed\n");
+}
+
+/* ---- times ---- */
+
+static double seconds(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec + now.tv_nsec * 1e-9;
+}
+
+static volatile uint32_t word;
+
+static double trips(vmmc_proxy_t proxy, int rounds)
+{
+	static uint32_t next;
+	int other = 1 - margay_rank();
+	double start = seconds();
+
+	for (int i = 0; i < rounds; i++) {
+		next++;
+		if (margay_rank() == 1)
+			OK(SendMsg(&next, proxy, sizeof next));
+		while (word != next)
+			OK(vmmc_wait(&word, next - 1, other, FOR_EVER));
+		if (margay_rank() == 0)
+			OK(SendMsg(&next, proxy, sizeof next));
+	}
+	return seconds() - start;
+}
+
+static void measure(int rounds)
+{
+	vmmc_export_t exported;
+	vmmc_proxy_t proxy;
+	double calls = 0, both = 0, start;
+
+	EQUAL(margay_size(), 2);
+	OK(vmmc_export("word", (void *)&word, sizeof word, NULL, 0, 0, NULL, NULL, &exported));
+	OK(vmmc_import(1 - margay_rank(), "word", FOR_EVER, &proxy, NULL));
+	for (int turn = 0; turn < 10; turn++) {
+		both += trips(proxy, rounds);
+		if (margay_rank() == 0) {
+			stops = 0;
+			serve();
+			continue;
+		}
+		if (!client)
+			client = clnt_create("0", CALC_PROG, CALC_VERS, "tcp");
+		CHECK(client);
+		start = seconds();
+		for (int i = 0; i < rounds; i++)
+			EQUAL(simple(client, NULLPROC), RPC_SUCCESS);
+		calls += seconds() - start;
+		CHECK(calc_stop_1(NULL, client));
+	}
+	if (margay_rank() == 1)
+		printf("null_us %.3f\nrtt_us %.3f\n", calls / rounds * 1e5, both / rounds * 1e5);
+}
+
+int main(int argc, char **argv)
+{
+	const char *what = argc > 1 ? argv[1] : "";
+
+	OK(vmmc_init());
+	if (!strcmp(what, "times")) {
+		measure(argc > 2 ? atoi(argv[2]) : 100);
+	} else if (margay_rank() == 0) {
+		serve();
+	} else {
+		client = clnt_create("0", CALC_PROG, CALC_VERS, "tcp");
+		if (!client)
+			clnt_pcreateerror("calc");
+		CHECK(client);
+		if (!strcmp(what, "cases"))
+			all_cases();
+		else
+			lose_server(!strcmp(what, "leaves"));
+	}
+	if (!strcmp(what, "cases") || !strcmp(what, "times")) {
+		OK(vmmc_barrier());
+		OK(vmmc_fini());
+	}
+	return 0;
+}

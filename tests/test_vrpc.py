@@ -1,0 +1,73 @@
+"""vRPC (lib/vmmc): Sun's remote procedure calls, with rpcgen's stubs and libtirpc's layers."""
+from __future__ import annotations
+
+import os
+import random
+import signal
+import time
+
+import pytest
+
+pytestmark = [pytest.mark.messages, pytest.mark.own_link]
+
+LOSS = ("--link", "virtio", "--faults", "seed=13,loss=1%")
+LINKS: dict[str, tuple[str, ...]] = {"shm": (), "virtio": ("--link", "virtio"), "loss": LOSS}
+OVER = pytest.mark.parametrize("over", list(LINKS))
+
+CASES = "values strings unknown versions timeouts batches authentication".split()
+SIZES = (0, 1, 3, 4, 5, 40, 1000, 4096, 16300, 16384, 16400, 33000, 100000, 1 << 20, 4 << 20)
+
+
+@OVER
+@pytest.mark.parametrize("nodes", [2, 4])
+def test_calculator(margay, app, over, nodes):
+    """Results, and the standard errors: timeouts, unknown procedures, wrong versions."""
+    run = margay("run", *LINKS[over], "-n", nodes, "--no-prefix", app("vrpc_calc"), "cases").ok()
+    assert run.lines == [f"ok {case}" for case in CASES]
+
+
+@OVER
+@pytest.mark.parametrize("nodes", [2, 4])
+def test_bulk(margay, app, over, nodes):
+    """Opaque data of any size both ways, longer than the buffers as well."""
+    largest = SIZES[-1] if over == "shm" else 100000
+    run = margay("run", *LINKS[over], "-n", nodes, "--no-prefix", app("vrpc_bulk"), largest).ok()
+    assert run.lines == [f"ok {size}" for size in SIZES if size <= largest]
+
+
+@pytest.mark.parametrize("over", ["shm", "virtio"])
+def test_directory(margay, app, over, tmp_path):
+    """The server's main is rpcgen's."""
+    wanted = {".", ".."} | {f"file {number}" for number in range(200)}
+    folder = tmp_path / "listed"
+    folder.mkdir()
+    for name in wanted - {".", ".."}:
+        (folder / name).touch()
+    run = margay("run", *LINKS[over], "-n", 3, "--no-prefix", app("vrpc_dir"), "listed")
+    run.status(1).says("svc_run returned")      # as rpcgen's main says and ends
+    assert set(run.lines) == wanted and len(run.lines) == len(wanted)
+
+
+@pytest.mark.parametrize("over", ["shm", "virtio"])
+def test_server_dies(margay, app, over):
+    """Calls under way end with RPC_CANTRECV, later ones with RPC_CANTSEND."""
+    live = margay.start("run", *LINKS[over], "-n", 3, app("vrpc_calc"), "waits")
+    live.wait_for(r"^\[[12]\] running$", count=2)
+    time.sleep(random.Random(over).random() * 0.3)
+    os.kill(live.nodes()[0], signal.SIGKILL)
+    run = live.wait().status(128 + signal.SIGKILL)
+    assert run.of_rank(1)[-1] == "failed" and run.of_rank(2)[-1] == "failed", run.describe()
+
+
+@OVER
+def test_server_leaves(margay, app, over):
+    """The same when the server's process ends in the middle of a call."""
+    run = margay("run", *LINKS[over], "-n", 3, app("vrpc_calc"), "leaves").ok()
+    assert run.of_rank(1)[-1] == "failed" and run.of_rank(2)[-1] == "failed", run.describe()
+
+
+@pytest.mark.long
+def test_calculator_of_64(margay, app):
+    run = margay("run", "-n", 64, "--mem", 64, "--no-prefix", app("vrpc_calc"), "cases",
+                 timeout=300).ok()
+    assert run.lines == [f"ok {case}" for case in CASES]

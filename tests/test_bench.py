@@ -38,7 +38,11 @@ GROUPS = {
           for figure in ("half_rtt_us_0", "half_rtt_us_65536", "MBps_1048576")),
         *(f"nx_insn_{call}_8B" for call in ("csend", "irecv", "msgwait", "crecv_early")),
         *(f"nx_{link}_{figure}" for link in ("shm", "virtio")
-          for figure in ("send_8B_half_rtt_us", "send_MBps_65536")), "nx_shm_gdsum_8_us"),
+          for figure in ("send_8B_half_rtt_us", "send_MBps_65536")), "nx_shm_gdsum_8_us",
+        "vmmc_insn_send_8B", "vmmc_insn_notify_8B_to",
+        *(f"vmmc_{link}_{figure}" for link in ("shm", "virtio")
+          for figure in ("latency_us_4", "MBps_65536", "both_MBps_65536", "sync_us_4",
+                         "async_us_65536", "null_call_us"))),
     "link_latency": ("virtio_raw_half_rtt_us", "virtio_put_8B_half_rtt_us",
                      "virtio_put_1024B_blocking_us"),
     "link_streams": (*(f"virtio_raw_{memory}{way}MBps" for memory in ("", "64K_")

@@ -74,7 +74,7 @@ static int give(struct export *export, int rank, struct grant *grant)
 	}
 	vmmc.credits_left -= credits;
 	grant->credits = credits;
-	grant->handled = grant->told = 0;
+	grant->handled = grant->told = grant->answers = grant->refused = 0;
 	grant->imported = 1;
 	return VMMC_OK;
 }
@@ -92,7 +92,10 @@ static struct answer admit(int rank, const char *name, uint32_t number)
 		return answer;
 	}
 	grant = &export->grants[rank];
-	if (export->admitted && !export->admitted[rank])
+	answer.bits = export->bits;
+	if (grant->imported && grant->mailbox == number)
+		answer.result = VMMC_OK;        /* it was asked twice */
+	else if (export->admitted && !export->admitted[rank])
 		answer.result = VMMC_EACCES;
 	else if (grant->imported)
 		answer.result = VMMC_EEXIST;
@@ -100,12 +103,12 @@ static struct answer admit(int rank, const char *name, uint32_t number)
 		answer.result = VMMC_ENOSPACE;
 	else
 		answer.result = give(export, rank, grant);
-	if (!answer.result) {
-		grant->mailbox = number;
-		answer.credits = grant->credits;
-		answer.bits = export->bits;
-		answer.bytes = export->bytes;
-	}
+	if (answer.result)
+		return answer;
+	grant->mailbox = number;
+	grant->answers++;
+	answer.credits = grant->credits;
+	answer.bytes = export->bytes;
 	return answer;
 }
 
@@ -137,14 +140,15 @@ static int sender(const ptl_event_t *event)
 		(int)rank : -1;
 }
 
-/* An answer that came too late for its import is as an unimport. */
+/* If no answer came in time for its import that is as an unimport. */
 static void not_taken(const ptl_event_t *event)
 {
 	int rank = (int)(event->hdr_data >> 48);
 	struct export *export = vmmc_find_export(event->hdr_data & ((1ULL << 48) - 1));
 
 	if (export && rank < vmmc.size && export->grants[rank].imported &&
-	    export->grants[rank].mailbox == event->match_bits)
+	    export->grants[rank].mailbox == event->match_bits &&
+	    ++export->grants[rank].refused == export->grants[rank].answers)
 		take_back(&export->grants[rank]);
 }
 
@@ -221,6 +225,9 @@ static int free_slot(void)
 	return -1;
 }
 
+/* Every export of the process has match bits of its own, before and after vmmc_fini too. */
+static uint32_t generation;
+
 int vmmc_export(const char *name, void *start, size_t bytes, const int *importers, int count,
                 int flags, vmmc_handler_t handler, void *argument, vmmc_export_t *exported)
 {
@@ -254,12 +261,11 @@ int vmmc_export(const char *name, void *start, size_t bytes, const int *importer
 		                                    .notify = PTL_INVALID_HANDLE };
 	strcpy(made.name, name);
 	export = &vmmc.exports[slot];
-	made.generation = export->generation + 1;
-	if (!made.generation)
-		made.generation = 1;
+	if (++generation == 0)
+		generation = 1;
 	*export = made;
 	/* From here on a request finds it. */
-	__atomic_store_n(&export->bits, (uint64_t)made.generation << 16 | (uint64_t)slot,
+	__atomic_store_n(&export->bits, (uint64_t)generation << 16 | (uint64_t)slot,
 	                 __ATOMIC_RELEASE);
 	*exported = export->bits;
 	return VMMC_OK;

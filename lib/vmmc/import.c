@@ -27,38 +27,39 @@ static uint32_t next_number(void)
 }
 
 /*
- * Sends a request and waits for its answer, which is in vmmc.call then. VMMC_ENOENT: the
- * process has not started; VMMC_EDEAD.
+ * Sends a request and waits for its answer, which is in vmmc.call then. A request may be lost when
+ * its target leaves and comes back, or when others flood its queue: then it is sent again.
+ * VMMC_ENOENT: the process has not started, or has left; VMMC_EDEAD.
  */
 static int request(int rank, enum kind kind, uint64_t bits)
 {
 	struct call *call = &vmmc.call;
 	ptl_process_id_t target = margay_process(rank);
 	ptl_md_t md = memory(&call->answer, sizeof(call->answer), PTL_MD_OP_PUT |
-	                     PTL_MD_EVENT_UNLINK_DISABLE, vmmc.calls);
+	                     PTL_MD_MANAGE_REMOTE, vmmc.calls);
 	ptl_handle_me_t me;
 	int result;
 
-	md.threshold = 1;
-	call->acked = call->answered = 0;
-	result = vmmc_attach(PORTAL_ANSWER, target, call->number, md, PTL_UNLINK, &me);
+	call->answered = 0;
+	result = vmmc_attach(PORTAL_ANSWER, target, call->number, md, PTL_RETAIN, &me);
 	if (result)
 		return result;
-	result = vmmc_error_of(vmmc_put(vmmc.requesting, call->name,
-	                                kind == KIND_IMPORT ? VMMC_NAME_BYTES : 0, PTL_ACK_REQ,
-	                                target, PORTAL_CONTROL, bits,
-	                                (uint64_t)vmmc.rank * VMMC_NAME_BYTES,
-	                                vmmc_header(kind, call->number)));
-	if (!result)
-		result = vmmc_wait_for(over, call, rank, -1);
-	if (!call->answered)
-		vmmc_detach(&me);
-	if (result || call->answered)
+	do {
+		call->acked = 0;
+		result = vmmc_error_of(vmmc_put(vmmc.requesting, call->name,
+		                                kind == KIND_IMPORT ? VMMC_NAME_BYTES : 0,
+		                                PTL_ACK_REQ, target, PORTAL_CONTROL, bits,
+		                                (uint64_t)vmmc.rank * VMMC_NAME_BYTES,
+		                                vmmc_header(kind, call->number)));
+		if (!result)
+			result = vmmc_wait_for(over, call, rank, 2 * VMMC_PING_MS);
+	} while (result == VMMC_ETIMEDOUT);
+	vmmc_detach(&me);
+	if (call->answered || (result && result != VMMC_EDEAD))
 		return result;
-	if (call->fail == PTL_NI_DROPPED && vmmc.lives[rank] == LIFE_UNKNOWN)
-		return VMMC_ENOENT;
-	vmmc_bury(rank);
-	return VMMC_EDEAD;
+	if (!result)
+		vmmc_bury(rank, call->fail == PTL_NI_DROPPED ? LIFE_LEFT : LIFE_DEAD);
+	return vmmc.lives[rank] == LIFE_DEAD ? VMMC_EDEAD : VMMC_ENOENT;
 }
 
 /* ---- import ---- */
@@ -85,9 +86,12 @@ static int ask(int rank, int timeout)
 	long pause = PAUSE_FIRST_NS;
 
 	for (;;) {
-		int result = request(rank, KIND_IMPORT, 0);
-		int absent = result == VMMC_ENOENT;
+		int result, absent;
 
+		if (vmmc.lives[rank] == LIFE_LEFT)
+			vmmc.lives[rank] = LIFE_UNKNOWN;
+		result = request(rank, KIND_IMPORT, 0);
+		absent = result == VMMC_ENOENT;
 		if (!result)
 			result = vmmc.call.answer.result;
 		if (result != VMMC_ENOENT)
@@ -189,9 +193,9 @@ void vmmc_unimport_all(void)
 			unimport(&vmmc.imports[i]);
 }
 
-void vmmc_bury(int rank)
+void vmmc_bury(int rank, enum life life)
 {
-	vmmc.lives[rank] = LIFE_DEAD;
+	vmmc.lives[rank] = life;
 	for (int i = 0; i < VMMC_IMPORTS; i++)
 		if (vmmc.imports[i].tag && vmmc.imports[i].rank == rank)
 			vmmc.imports[i].mailbox.state = VMMC_EDEAD;
@@ -237,9 +241,7 @@ int vmmc_fence(vmmc_proxy_t proxy)
 		result = VMMC_EREVOKED;
 	if (!result && (call->refused || call->fail))
 		result = VMMC_EDEAD;
-	if (result == VMMC_EDEAD)
-		vmmc_bury(import->rank);
-	if (result == VMMC_EREVOKED)
-		import->mailbox.state = VMMC_EREVOKED;
+	if (result == VMMC_EREVOKED || result == VMMC_EDEAD)
+		import->mailbox.state = result;
 	return result;
 }

@@ -67,6 +67,7 @@ struct grant {
 	ptl_handle_me_t data, notify;   /* entries; PTL_INVALID_HANDLE: none */
 	uint32_t imported;         /* 0: the rank may not send */
 	uint32_t mailbox;          /* number of the import */
+	uint32_t answers, refused; /* to that request, which may come twice; not taken */
 	uint32_t handled, told;    /* notifications; the importer knows of `told` */
 	uint32_t credits;
 };
@@ -81,7 +82,6 @@ struct export {
 	void *argument;
 	uint8_t *admitted;         /* by rank; null: every rank */
 	struct grant *grants;      /* by rank */
-	uint32_t generation;
 };
 
 /* A notification that waits while they are blocked. */
@@ -107,7 +107,7 @@ struct call {
 };
 
 /* What is known of a rank. */
-enum life { LIFE_UNKNOWN, LIFE_SEEN, LIFE_DEAD };
+enum life { LIFE_UNKNOWN, LIFE_SEEN, LIFE_LEFT, LIFE_DEAD };
 
 struct vmmc {
 	int open;
@@ -199,7 +199,9 @@ struct export *vmmc_find_export(uint64_t bits);
 
 /* import.c: the import that a proxy address names, or null; the end of all imports */
 void vmmc_unimport_all(void);
-void vmmc_bury(int rank);          /* a rank is dead: so are its imports */
+
+/* A rank has died, or for now left: so have its imports. */
+void vmmc_bury(int rank, enum life life);
 static inline struct import *vmmc_find_import(vmmc_proxy_t proxy)
 {
 	uint64_t tag = proxy >> PROXY_OFFSET_BITS;

@@ -21,15 +21,16 @@ int vmmc_ping(int rank, uint64_t header)
 	                0, header);
 }
 
-/* A process that has been seen, and whose interface is closed now, has left. */
+/* A process that has been seen, and whose interface is closed now, has left. It may come back:
+ * an import looks. */
 static void learn(int rank, ptl_ni_fail_t fail)
 {
-	uint8_t *life = &vmmc.lives[rank];
-
-	if (fail == PTL_NI_OK)
-		*life = LIFE_SEEN;
-	else if (fail == PTL_NI_FAIL || *life == LIFE_SEEN)
-		vmmc_bury(rank);
+	if (fail == PTL_NI_FAIL)
+		vmmc_bury(rank, LIFE_DEAD);
+	else if (fail == PTL_NI_OK)
+		vmmc.lives[rank] = LIFE_SEEN;
+	else if (vmmc.lives[rank] == LIFE_SEEN)
+		vmmc_bury(rank, LIFE_LEFT);
 }
 
 /* An event of `calls`: an ack of what this process has asked, or an answer. */
@@ -111,7 +112,7 @@ int vmmc_wait_for(int (*ready)(void *argument), void *argument, int rank, int ti
 			forget(queues[i]);
 		if (ready(argument))
 			return VMMC_OK;
-		if (rank >= 0 && vmmc.lives[rank] == LIFE_DEAD)
+		if (rank >= 0 && vmmc.lives[rank] >= LIFE_LEFT)
 			return VMMC_EDEAD;
 		now = vmmc_now();
 		if (rank >= 0 && now >= next_ping && vmmc.pinging != rank) {

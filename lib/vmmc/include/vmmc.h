@@ -117,13 +117,13 @@ int vmmc_unexport(vmmc_export_t exported);
 
 /*
  * Imports what rank `rank` has exported as `name`. Waits for the exporter's answer, which a
- * handler of its library gives while it computes. While the exporter has not started, or exports
- * no such area, asks again, for `timeout` ms (negative: no limit).
+ * handler of its library gives while it computes. While the exporter has not started or has
+ * left, or exports no such area, asks again, for `timeout` ms (negative: no limit).
  *   proxy     gets the proxy address of the first byte
  *   bytes     null, or gets the length of the area
  * VMMC_EINVAL, VMMC_EACCES, VMMC_EEXIST: this process has imported it, VMMC_ENOENT: at the end of
- * the time, or VMMC_ETIMEDOUT if the exporter has not started, VMMC_EDEAD, VMMC_ENOSPACE: this process
- * has VMMC_IMPORTS, or the exporter has no room.
+ * the time, or VMMC_ETIMEDOUT if the exporter is not there, VMMC_EDEAD: it has died,
+ * VMMC_ENOSPACE: this process has VMMC_IMPORTS, or the exporter has no room.
  */
 int vmmc_import(int rank, const char *name, int timeout, vmmc_proxy_t *proxy, size_t *bytes);
 

@@ -1,8 +1,8 @@
 /*
  * vRPC: Sun's remote procedure calls over virtual memory-mapped communication [V 5.4].
  *
- * What programs call is <rpc/rpc.h> of Debian's libtirpc: stubs of rpcgen are compiled and linked as
- * they are, with -I build/libtirpc/include -lvrpc -lvmmc. XDR, authentication and the layers of
+ * What programs call are the headers of Debian's libtirpc: stubs of rpcgen are compiled and linked
+ * as they are, with -I build/libtirpc/include -lvrpc -lvmmc. XDR, authentication and the layers of
  * CLIENT and SVCXPRT are libtirpc's. This library has the two transports and the name service: a
  * host is a rank of the job, "3" or "node3"; a server is found by its rank alone, and each
  * rank serves what its programs have registered.
@@ -17,7 +17,7 @@
  *   RPC_PROGVERSMISMATCH, RPC_PROCUNAVAIL, RPC_CANTDECODEARGS as the server says.
  * - One thread. A server that calls another one from a procedure waits; meanwhile it serves
  *   nobody.
- * - vmmc_init need not be called before; vmmc_fini ends everything.
+ * - vmmc_init need not be called before. After vmmc_fini vRPC cannot be used any more.
  */
 #ifndef VRPC_H
 #define VRPC_H

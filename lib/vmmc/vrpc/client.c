@@ -84,8 +84,11 @@ static enum clnt_stat decode(struct client *c, char *bytes, size_t count, xdrpro
 	reply.acpted_rply.ar_verf = _null_auth;
 	reply.acpted_rply.ar_results.proc = (xdrproc_t)xdr_void;
 	xdrmem_create(&xdrs, bytes, (u_int)count, XDR_DECODE);
-	if (!xdr_replymsg(&xdrs, &reply))
+	if (!xdr_replymsg(&xdrs, &reply)) {
+		xdrs.x_op = XDR_FREE;           /* what was decoded of it */
+		xdr_replymsg(&xdrs, &reply);
 		return failed(c, RPC_CANTDECODERES, VMMC_OK);
+	}
 	_seterr_reply(&reply, &c->error);
 	if (c->error.re_status == RPC_SUCCESS) {
 		if (!AUTH_VALIDATE(auth, &reply.acpted_rply.ar_verf)) {

@@ -87,15 +87,6 @@ int link_connect(int rank, int timeout)
 	return result;
 }
 
-void link_reset(int rank)
-{
-	struct peer *peer = &peers[rank];
-
-	if (peer->proxy)
-		vmmc_unimport(peer->proxy);
-	peer->proxy = 0;
-}
-
 /* ---- what has come ---- */
 
 struct room {
@@ -258,6 +249,8 @@ static int await_chunk(int rank, enum way way, int timeout, struct chunk **chunk
 		result = vmmc_wait_until(is_there, &room, rank, timeout);
 	if (!result && !*chunk)
 		*chunk = next_chunk(rank, way);
+	if (!result && !*chunk)
+		result = VMMC_EFAIL;            /* the sender has changed what was there */
 	if (!result)
 		note_taken(rank, way, (*chunk)->head.taken);
 	return result;
@@ -280,8 +273,8 @@ static int gather(int rank, enum way way, int timeout, size_t total)
 			return result;
 		}
 		bytes = chunk->head.bytes & ~FIRST;
-		if (bytes > total - at || !bytes)
-			bytes = (uint32_t)(total - at);
+		if (bytes > total - at || bytes > CHUNK || !bytes)
+			bytes = (uint32_t)(total - at);     /* no sender of ours */
 		else if (all)
 			memcpy(all + at, chunk->data, bytes);
 		take(rank, way);
@@ -305,7 +298,7 @@ int link_receive(int rank, enum way way, int timeout, char **bytes, size_t *coun
 		take(rank, way);
 	}
 	*count = chunk->head.left;
-	if (*count == (chunk->head.bytes & ~FIRST)) {
+	if (*count == (chunk->head.bytes & ~FIRST) && *count <= CHUNK) {
 		peers[rank].open[way] = 1;
 		*bytes = chunk->data;
 		return VMMC_OK;

@@ -7,8 +7,8 @@
  *                    taken[2]     how many chunks of ours r has taken: calls, replies
  *
  * A chunk is a head and up to CHUNK bytes. A short one is one message of VMMC; its head has a sum
- * over all of it, by which the receiver knows that all of it is there. A long one is two: the bytes,
- * then the head. A message that fits a chunk is decoded where it lies; of a longer one the
+ * over all of it, by which the receiver knows that all of it is there. A long one is two: the
+ * bytes, then the head. A message that fits a chunk is decoded where it lies; of a longer one the
  * chunks are gathered.
  *
  * Called by client.c and server.c. One thread. What waits halts the node.
@@ -27,11 +27,8 @@ int link_open(void);
 /* Prepares to send to a rank: imports its area, for at most `timeout` ms. */
 int link_connect(int rank, int timeout);
 
-/* Forgets what is known of a rank, if it has died. */
-void link_reset(int rank);
-
 /* Sends a message; waits for room at most `timeout` ms (negative: no limit). VMMC_*; after
- * VMMC_ETIMEDOUT nothing was sent, or the rest of the message never will be: link_reset. */
+ * VMMC_ETIMEDOUT nothing was sent, or the rest never will be, and the receiver passes it over. */
 int link_send(int rank, enum way way, const void *bytes, size_t count, int timeout);
 
 /* 1 if a chunk of a message from `rank` is there. */

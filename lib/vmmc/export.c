@@ -97,9 +97,7 @@ static struct answer admit(int rank, const char *name, uint32_t number)
 		answer.result = VMMC_OK;        /* it was asked twice */
 	else if (export->admitted && !export->admitted[rank])
 		answer.result = VMMC_EACCES;
-	else if (grant->imported)
-		answer.result = VMMC_EEXIST;
-	else if (!take_back(grant))     /* the last message of an earlier import */
+	else if (!take_back(grant))     /* of an earlier import, that its owner has forgotten */
 		answer.result = VMMC_ENOSPACE;
 	else
 		answer.result = give(export, rank, grant);

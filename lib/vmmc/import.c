@@ -72,6 +72,19 @@ static struct import *free_import(void)
 	return NULL;
 }
 
+/* 1 if the process has imported the area, and not heard that it is gone. */
+static int is_imported(int rank, const char *name)
+{
+	for (int i = 0; i < VMMC_IMPORTS; i++) {
+		const struct import *import = &vmmc.imports[i];
+
+		if (import->tag && import->rank == rank && !import->mailbox.state &&
+		    !strcmp(import->name, name))
+			return 1;
+	}
+	return 0;
+}
+
 static void pause_for(long *ns)
 {
 	nanosleep(&(struct timespec){ .tv_nsec = *ns }, NULL);
@@ -127,12 +140,15 @@ int vmmc_import(int rank, const char *name, int timeout, vmmc_proxy_t *proxy, si
 	if (rank < 0 || rank >= vmmc.size || !name || !*name || !proxy ||
 	    strnlen(name, VMMC_NAME_BYTES) == VMMC_NAME_BYTES)
 		return VMMC_EINVAL;
+	if (is_imported(rank, name))
+		return VMMC_EEXIST;
 	import = free_import();
 	if (!import)
 		return VMMC_ENOSPACE;
 	next_number();
 	memset(vmmc.call.name, 0, sizeof(vmmc.call.name));
 	strcpy(vmmc.call.name, name);
+	memcpy(import->name, vmmc.call.name, sizeof(import->name));
 	import->rank = rank;
 	import->target = margay_process(rank);
 	import->mailbox = (struct mailbox){ .state = VMMC_OK };

@@ -60,6 +60,7 @@ struct import {
 	int rank;
 	uint32_t generation;
 	ptl_handle_me_t mailbox_me;
+	char name[VMMC_NAME_BYTES];
 };
 
 /* What a rank has at an export. */

@@ -27,7 +27,7 @@
 extern "C" {
 #endif
 
-/* A client of program and version on a rank; waits until that rank serves something, at most 25 s.
+/* A client of program and version on a rank; waits until that rank uses vRPC, at most 25 s.
  * Null: rpc_createerr says why: RPC_UNKNOWNHOST, RPC_TIMEDOUT, RPC_SYSTEMERROR. */
 CLIENT *clnt_vmmc_create(int rank, rpcprog_t program, rpcvers_t version);
 

@@ -191,12 +191,16 @@ static int may_go_on(void *argument)
 
 static int await_room(struct room *room, int timeout)
 {
+	struct chunk *unread;
 	int result = VMMC_OK;
 
 	while (!result && !has_room(room)) {
 		result = vmmc_wait_until(may_go_on, room, room->rank, timeout);
-		if (!result && room->way == WAY_CALL && next_chunk(room->rank, WAY_REPLY))
+		unread = result || room->way == WAY_REPLY ? NULL : next_chunk(room->rank, WAY_REPLY);
+		if (unread) {
+			note_taken(room->rank, WAY_REPLY, unread->head.taken);
 			take(room->rank, WAY_REPLY);
+		}
 	}
 	return result;
 }

@@ -38,7 +38,7 @@ static int request(int rank, enum kind kind, uint64_t bits)
 	ptl_md_t md = memory(&call->answer, sizeof(call->answer), PTL_MD_OP_PUT |
 	                     PTL_MD_MANAGE_REMOTE, vmmc.calls);
 	ptl_handle_me_t me;
-	int result;
+	int result, seen;
 
 	call->answered = 0;
 	result = vmmc_attach(PORTAL_ANSWER, target, call->number, md, PTL_RETAIN, &me);
@@ -46,6 +46,7 @@ static int request(int rank, enum kind kind, uint64_t bits)
 		return result;
 	do {
 		call->acked = 0;
+		seen = vmmc.lives[rank] == LIFE_SEEN;
 		result = vmmc_error_of(vmmc_put(vmmc.requesting, call->name,
 		                                kind == KIND_IMPORT ? VMMC_NAME_BYTES : 0,
 		                                PTL_ACK_REQ, target, PORTAL_CONTROL, bits,
@@ -58,7 +59,7 @@ static int request(int rank, enum kind kind, uint64_t bits)
 	if (call->answered || (result && result != VMMC_EDEAD))
 		return result;
 	if (!result)
-		vmmc_bury(rank, call->fail == PTL_NI_DROPPED ? LIFE_LEFT : LIFE_DEAD);
+		vmmc_learn(rank, call->fail, seen);
 	return vmmc.lives[rank] == LIFE_DEAD ? VMMC_EDEAD : VMMC_ENOENT;
 }
 

@@ -63,22 +63,21 @@ static uint32_t take_element(void)
 	return 0;
 }
 
-/* Puts, again while the kernel has no room for one more. */
+/* Puts, again while the kernel has no room for one more. Asks if it is time to. */
 static int start(ptl_handle_md_t md, const void *source, size_t bytes, struct import *import,
                  uint64_t bits, uint64_t offset, uint64_t hdr_data)
 {
-	for (;;) {
-		ptl_ack_req_t ack = PTL_NO_ACK_REQ;
-		int result;
+	int asks = import->sent >= VMMC_ASK;
 
-		if (++import->sent >= VMMC_ASK) {
-			import->sent = 0;
-			ack = PTL_ACK_REQ;
-			if (md == vmmc.quiet)
-				md = vmmc.asking;
-		}
-		result = vmmc_put(md, source, bytes, ack, import->target, PORTAL_DATA, bits, offset,
-		                  hdr_data);
+	if (asks) {
+		import->sent = 0;
+		if (md == vmmc.quiet)
+			md = vmmc.asking;
+	}
+	for (;;) {
+		int result = vmmc_put(md, source, bytes, asks ? PTL_ACK_REQ : PTL_NO_ACK_REQ,
+		                      import->target, PORTAL_DATA, bits, offset, hdr_data);
+
 		if (result != PTL_NO_SPACE)
 			return vmmc_error_of(result);
 		if (vmmc.in_handler)
@@ -143,16 +142,9 @@ static int take_credit(struct import *import)
 static inline int send_plain(const void *source, struct import *import, uint64_t offset,
                              size_t bytes)
 {
-	int result;
-
-	if (++import->sent >= VMMC_ASK) {
-		import->sent = VMMC_ASK;
-		return start(vmmc.quiet, source, bytes, import, import->bits, offset,
-		             header(import, 0));
-	}
-	result = vmmc_put(vmmc.quiet, source, bytes, PTL_NO_ACK_REQ, import->target, PORTAL_DATA,
-	                  import->bits, offset, 0);
-	if (result == PTL_OK)
+	if (import->sent < VMMC_ASK &&
+	    vmmc_put(vmmc.quiet, source, bytes, PTL_NO_ACK_REQ, import->target, PORTAL_DATA,
+	             import->bits, offset, 0) == PTL_OK)
 		return VMMC_OK;
 	return start(vmmc.quiet, source, bytes, import, import->bits, offset, header(import, 0));
 }
@@ -172,6 +164,7 @@ int vmmc_send(const void *source, vmmc_proxy_t destination, size_t bytes, int fl
 		return VMMC_EPROXY;
 	if (import->mailbox.state)
 		return import->mailbox.state;
+	import->sent++;
 	if (!flags && !completion && bytes <= vmmc.inline_bytes)
 		return send_plain(source, import, offset, bytes);
 

@@ -54,7 +54,7 @@ struct import {
 	uint64_t bits;             /* of the export */
 	ptl_process_id_t target;
 	struct mailbox mailbox;
-	uint32_t sent;             /* counts messages up to VMMC_ASK */
+	uint32_t sent;             /* messages since one asked whether it was admitted */
 	uint32_t notified;         /* messages with a notification */
 	uint32_t credits;
 	int rank;
@@ -192,6 +192,10 @@ int64_t vmmc_now(void);
 /* wait.c: vmmc_wait_until without its checks; a message with an ack to PORTAL_PING */
 int vmmc_wait_for(int (*ready)(void *argument), void *argument, int rank, int timeout);
 int vmmc_ping(int rank, uint64_t header);
+
+/* What an ack tells of a rank. A closed interface is one that was open only if the rank had been
+ * `seen` before the message was sent: then it has left, and may come back. */
+void vmmc_learn(int rank, ptl_ni_fail_t fail, int seen);
 
 /* export.c: the handler of `requests`; the end of all exports */
 void vmmc_on_request(ptl_event_t *event);

@@ -15,21 +15,28 @@ enum {
 	LAST = 3           /* of the queues that are waited for: `calls` */
 };
 
+#define PING_SEEN 0x80000000u  /* in a ping's number: its target had been seen before it was sent */
+
 int vmmc_ping(int rank, uint64_t header)
 {
 	return vmmc_put(vmmc.requesting, NULL, 0, PTL_ACK_REQ, margay_process(rank), PORTAL_PING, 0,
 	                0, header);
 }
 
-/* A process that has been seen, and whose interface is closed now, has left. It may come back:
- * an import looks. */
-static void learn(int rank, ptl_ni_fail_t fail)
+static int ping(int rank)
+{
+	uint32_t seen = vmmc.lives[rank] == LIFE_SEEN ? PING_SEEN : 0;
+
+	return vmmc_ping(rank, vmmc_header(KIND_PING, (uint32_t)rank | seen));
+}
+
+void vmmc_learn(int rank, ptl_ni_fail_t fail, int seen)
 {
 	if (fail == PTL_NI_FAIL)
 		vmmc_bury(rank, LIFE_DEAD);
 	else if (fail == PTL_NI_OK)
 		vmmc.lives[rank] = LIFE_SEEN;
-	else if (vmmc.lives[rank] == LIFE_SEEN)
+	else if (seen)
 		vmmc_bury(rank, LIFE_LEFT);
 }
 
@@ -48,9 +55,9 @@ static void take(const ptl_event_t *event)
 		return;
 	switch (event->hdr_data >> 32) {
 	case KIND_PING:
-		if (vmmc.pinging == (int)number)
+		if (vmmc.pinging == (int)(number & ~PING_SEEN))
 			vmmc.pinging = -1;
-		learn((int)number, event->ni_fail_type);
+		vmmc_learn((int)(number & ~PING_SEEN), event->ni_fail_type, !!(number & PING_SEEN));
 		break;
 	case KIND_FENCE:
 		/* Two messages have this number: the one to the data is answered only if it
@@ -116,7 +123,7 @@ int vmmc_wait_for(int (*ready)(void *argument), void *argument, int rank, int ti
 			return VMMC_EDEAD;
 		now = vmmc_now();
 		if (rank >= 0 && now >= next_ping && vmmc.pinging != rank) {
-			if (vmmc_ping(rank, vmmc_header(KIND_PING, (uint32_t)rank)) == PTL_OK)
+			if (ping(rank) == PTL_OK)
 				vmmc.pinging = rank;
 			next_ping = now + VMMC_PING_MS;
 		}

@@ -1,0 +1,25 @@
+# Fast Messages: build/lib/libfm.a, and its two layers of tagged messages, of which a program
+# links one: libfm_match1.a over 1.1, libfm_match2.a over 2.x.
+
+FM_LAYERS  := lib/fm/match1.c lib/fm/match2.c
+FM_OBJECTS := $(patsubst %.c,build/%.o,$(filter-out $(FM_LAYERS),$(wildcard lib/fm/*.c)))
+FM_CFLAGS  := -O2 -g -Wall -Wextra -Werror -flto -I lib/fm/include
+
+build/lib/fm/%.o: lib/fm/%.c $(APP_PARTS) lib/fm/build.mk
+	@mkdir -p $(@D)
+	@echo "  CC    $<"
+	@tools/margay cc $(FM_CFLAGS) -MD -MP -c -o $@ $<
+
+# Joined as one object: the compiler sees across the files, and the library's inner names
+# stay its own.
+build/lib/fm/joined.o: $(FM_OBJECTS)
+	@echo "  LD    $@"
+	@$(CC) -O2 -g -r -nostdlib -flto -flto-partition=one -flinker-output=nolto-rel \
+		-fno-pic -mcmodel=small -o $@ $^
+	@objcopy --wildcard --keep-global-symbol='FM_*' $@
+
+build/lib/libfm.a: build/lib/fm/joined.o
+	@rm -f $@
+	@ar rcs $@ $^
+
+-include $(FM_OBJECTS:.o=.d)

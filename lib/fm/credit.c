@@ -1,0 +1,200 @@
+/*
+ * Credits, and what ranks tell each other about them. A rank's ring at its receiver has fm.units
+ * units; `sent` and `taken` count them, `limit` is how far `sent` may go. The receiver puts a new
+ * limit into the sender's control queue when half of the ring is free again: no packet ever
+ * finds its place, or the queue of arrivals, full. Owns waiting, too: it ends with a packet, a
+ * control message, the link, or the death of the peer that is waited for.
+ */
+#include "inner.h"
+#include <errno.h>
+
+void fm_tell(struct peer *peer, uint64_t bits, uint64_t data)
+{
+	/* A peer that is dead need not know. */
+	while (PtlPutRegion(fm.plain, 0, 0, PTL_NOACK_REQ, peer->process, PORTAL_CONTROL, 0, bits,
+			    0, data) == PTL_NO_SPACE)
+		fm_sleep(1);
+}
+
+void fm_release(struct peer *peer, uint32_t units)
+{
+	uint32_t limit;
+
+	peer->taken += units;
+	limit = peer->taken + fm.units;
+	if (fm_ahead(limit, peer->told) < (int32_t)(fm.units / 2))
+		return;
+	peer->told = limit;
+	fm_tell(peer, CONTROL_CREDIT, limit);
+}
+
+/* ---- what has been heard ---- */
+
+static void hear(const ptl_event_t *event)
+{
+	struct peer *peer = &fm.peers[event->initiator.nid];
+
+	switch (CONTROL_KIND(event->match_bits)) {
+	case CONTROL_CREDIT:
+		if (fm_ahead((uint32_t)event->hdr_data, peer->limit) > 0)
+			peer->limit = (uint32_t)event->hdr_data;
+		break;
+	case CONTROL_GRANT:
+		fm_hear_grant(peer, event);
+		break;
+	case CONTROL_BARRIER:
+		fm.met[(event->match_bits >> 8) % BARRIER_ROUNDS]++;
+		break;
+	}
+}
+
+void fm_sent(const ptl_event_t *event)
+{
+	if (event->type == PTL_EVENT_ACK) {
+		fm.probes--;
+		if (event->ni_fail_type != PTL_NI_OK)
+			fm_dead(&fm.peers[event->initiator.nid]);
+	} else if (event->type == PTL_EVENT_SEND_END && event->md.user_ptr) {
+		struct stage *stage = event->md.user_ptr;
+
+		stage->next = fm.stages;
+		fm.stages = stage;
+	} else if (event->type == PTL_EVENT_SEND_END) {
+		fm.reading--;
+	}
+}
+
+void fm_look(void)
+{
+	ptl_event_t event;
+
+	while (PtlEQGet(fm.queues[QUEUE_CONTROL], &event) != PTL_EQ_EMPTY)
+		hear(&event);
+	while (PtlEQGet(fm.queues[QUEUE_SENDS], &event) != PTL_EQ_EMPTY)
+		fm_sent(&event);
+}
+
+int fm_sleep(unsigned ms)
+{
+	int first = fm.pending ? QUEUE_CONTROL : QUEUE_ARRIVALS, which, found;
+	ptl_event_t event;
+
+	found = PtlEQPoll(fm.queues + first, QUEUES - first, ms, &event, &which);
+	if (found != PTL_OK && found != PTL_EQ_DROPPED)
+		return 0;
+	switch (first + which) {
+	case QUEUE_ARRIVALS:
+		fm.event = event;
+		fm.pending = 1;
+		break;
+	case QUEUE_CONTROL:
+		hear(&event);
+		break;
+	default:
+		fm_sent(&event);
+	}
+	return 1;
+}
+
+/* ---- death ---- */
+
+void fm_dead(struct peer *peer)
+{
+	if (!peer->dead) {
+		peer->dead = 1;
+		fm.deaths++;
+	}
+}
+
+int fm_probe(struct peer *peer)
+{
+	int error = PTL_OK;
+
+	if (!peer->dead) {
+		fm.probes++;
+		while ((error = PtlPutRegion(fm.asked, 0, 0, PTL_ACK_REQ, peer->process,
+					     PORTAL_PROBE, 0, 0, 0, 0)) == PTL_NO_SPACE)
+			fm_sleep(1);
+	}
+	if (error != PTL_OK) {
+		fm.probes--;
+		fm_dead(peer);
+	}
+	while (fm.probes > 0) {
+		ptl_event_t event;
+		int found = PtlEQWait(fm.queues[QUEUE_SENDS], &event);
+
+		if (found != PTL_OK && found != PTL_EQ_DROPPED)
+			break;
+		fm_sent(&event);
+	}
+	return peer->dead;
+}
+
+int FM_check(unsigned rank)
+{
+	if (!fm.opens || rank >= fm.ranks) {
+		errno = EINVAL;
+		return -1;
+	}
+	if (!fm_probe(&fm.peers[rank]))
+		return 0;
+	errno = EHOSTDOWN;
+	return -1;
+}
+
+/* ---- waiting ---- */
+
+void fm_wait_for(struct peer *peer)
+{
+	fm_serve();
+	if (fm_take_packet())
+		return;
+	if (!fm_sleep(PROBE_MS))
+		fm_probe(peer);
+}
+
+/* Whether a packet fits; else how many units are wanted. */
+static int has_credit(const struct peer *peer, uint32_t units)
+{
+	return fm_ahead(peer->limit, peer->sent + units) >= 0;
+}
+
+static void wait_for_credit(struct peer *peer, uint32_t units)
+{
+	struct incoming *in = fm.current;
+
+	fm.counters.credit_waits++;
+	if (!in) {
+		fm_wait_for(peer);
+		return;
+	}
+	in->credit_of = peer;
+	in->credit_units = units;
+	in->next = 0;
+	*fm.credit_end = in;
+	fm.credit_end = &in->next;
+	fm_deschedule(IN_WAITS_CREDIT);
+}
+
+int64_t fm_take_credit(struct peer *peer, size_t bytes, int direct, uint32_t *before)
+{
+	uint32_t units = bytes == 0 || direct ? 1 :
+		(uint32_t)((bytes + (1u << fm.unit_shift) - 1) >> fm.unit_shift);
+
+	while (!peer->dead) {
+		uint32_t at = peer->sent & (fm.units - 1), skipped = 0;
+
+		if (!direct && at + units > fm.units)
+			skipped = fm.units - at;
+		if (has_credit(peer, skipped + units)) {
+			*before = peer->sent;
+			peer->sent += skipped + units;
+			return (at + skipped) & (fm.units - 1);
+		}
+		fm_look();
+		if (!has_credit(peer, skipped + units))
+			wait_for_credit(peer, skipped + units);
+	}
+	return -1;
+}

@@ -1,0 +1,268 @@
+/*
+ * What the parts of Fast Messages share. One instance, `fm`; the application's one thread and its
+ * handlers are its only users.
+ *
+ *   send.c     messages out: pieces become packets
+ *   extract.c  packets in: which message, which handler
+ *   thread.c   handlers as logical threads: stacks, switching
+ *   direct.c   pieces that land at their final address
+ *   credit.c   rings and credits, what the peers say about them, waiting
+ *   open.c     beginning, end, barrier, handlers
+ *   one.c      the calls of 1.1
+ *
+ * Portals    structure
+ *   PACKETS  one entry and descriptor over all rings; the sender names the offset. Each packet
+ *            is a PUT_END event in the queue `arrivals`.
+ *   DIRECT   an entry for each piece that a handler waits for; likewise in `arrivals`.
+ *   CONTROL  puts of no bytes: their header is the message. Events in the queue `control`.
+ *   PROBE    puts of no bytes without any event: the kernel's acknowledgement says that it lives.
+ */
+#ifndef FM_INNER_H
+#define FM_INNER_H
+#include <fm.h>
+#include <fm1.h>
+#undef FM_extract
+#include <margay.h>
+#include <portals3.h>
+
+enum { PORTAL_PACKETS = 40, PORTAL_DIRECT, PORTAL_CONTROL, PORTAL_PROBE };
+
+/* Match bits of a packet. The size counts in the first packet of a message only. */
+#define BITS_ID(id)           ((uint64_t)(id))                  /* 4 bits */
+#define BITS_INLINE(n)        ((uint64_t)(n) << 4)              /* bytes in hdr_data: 4 bits */
+#define BITS_FIRST            (1ULL << 8)
+#define BITS_SERIAL(n)        ((uint64_t)((n) & SERIAL_MASK) << 9)
+#define BITS_HANDLER(index)   ((uint64_t)(index) << 24)         /* 8 bits */
+#define BITS_SIZE(bytes)      ((uint64_t)(bytes) << 32)
+#define SERIAL_MASK           0x7fffu
+#define ID_OF(bits)           ((unsigned)(bits) & 15u)
+#define INLINE_OF(bits)       ((unsigned)((bits) >> 4) & 15u)
+#define SERIAL_OF(bits)       ((unsigned)((bits) >> 9) & SERIAL_MASK)
+#define HANDLER_OF(bits)      ((unsigned)((bits) >> 24) & 255u)
+#define SIZE_OF(bits)         ((uint64_t)((bits) >> 32))
+
+/* Match bits of a control message: what it is, and more. */
+enum control {
+	CONTROL_CREDIT,     /* hdr_data: the sender's new limit */
+	CONTROL_GRANT,      /* id and serial of the message, key << 32; hdr_data: where in the
+	                       message the named piece's missing bytes begin, and << 32 end */
+	CONTROL_BARRIER     /* round << 8 */
+};
+#define CONTROL_KIND(bits)    ((enum control)((bits) & 15u))
+#define GRANT_ID(id)          ((uint64_t)(id) << 4)
+#define GRANT_SERIAL(n)       ((uint64_t)((n) & SERIAL_MASK) << 8)
+#define GRANT_KEY(key)        ((uint64_t)(key) << 32)
+
+enum {
+	UNITS_OF_ALL = 4096,        /* of all rings: event slots of `arrivals` */
+	RINGS_BYTES = 4 << 20,      /* of all rings, at most */
+	RING_MOST = 256 << 10,      /* bytes of a ring, at most */
+	PACKETS_OF_RING = 4,        /* longest packets that a ring holds */
+	FIRST_BYTES = 4096,         /* first packet of a message of several: its handler starts */
+	GATHER_BYTES = 4096,        /* bytes of small pieces that make a packet, at most */
+	GATHER_PIECE = 2048,        /* a longer piece is not gathered */
+	OUTGOING = 32,              /* messages that a rank has open, at most */
+	STAGES = 64,                /* packets that the link has still to read */
+	CONTROL_SLOTS = 2048,
+	SEND_SLOTS = 256,
+	BARRIER_ROUNDS = 10,        /* 2^10 ranks */
+	STACKS_MORE = 16,           /* for handlers that wait for credit */
+	PROBE_MS = 100              /* a wait looks so often whether its peer lives */
+};
+
+enum stream_kind { STREAM_NONE, STREAM_OUT, STREAM_IN };
+
+/* A message that is received, and the logical thread of its handler. */
+struct incoming;
+
+/* A message that is sent. */
+struct outgoing {
+	enum stream_kind kind;
+	uint8_t id;                     /* among those to its peer */
+	uint8_t failed;                 /* its peer has died */
+	uint16_t serial;
+	struct peer *to;
+	unsigned handler;
+	uint64_t size, sent;            /* bytes; sent: with those gathered */
+	uint64_t first;                 /* BITS_FIRST and all that goes with it, then 0 */
+	unsigned gathered;              /* bytes that wait in `gather` */
+	uint32_t grant_key;             /* of the piece that the receiver has named, */
+	uint32_t grant_from, grant_end; /* where in the message it is */
+	struct outgoing *next;          /* free */
+	_Alignas(16) char gather[GATHER_BYTES];
+};
+
+struct peer {
+	ptl_process_id_t process;
+	/* as the sender */
+	uint32_t sent;                  /* units used up; counts wrap */
+	uint32_t limit;                 /* of `sent` */
+	uint16_t serial;                /* of the next message */
+	uint8_t dead;
+	struct outgoing *out[FM_STREAMS];
+	/* as the receiver */
+	uint32_t taken;                 /* units that are free again */
+	uint32_t told;                  /* limit that it knows */
+	struct incoming *in[FM_STREAMS];
+	struct incoming *held;          /* its thread has not read the last packet */
+	void *assembly;                 /* of 1.1: memory for a long message, */
+	size_t assembly_bytes;
+	int assembly_used;
+};
+
+enum incoming_state {
+	IN_FREE,
+	IN_RUNS,
+	IN_WAITS_DATA,
+	IN_WAITS_CREDIT,
+	IN_DISCARDS                     /* its handler has returned before all bytes came */
+};
+
+struct incoming {
+	enum stream_kind kind;
+	enum incoming_state state;
+	uint8_t id;
+	uint8_t direct;                 /* an entry is posted for its piece */
+	uint16_t index;                 /* in fm.threads */
+	uint16_t serial;
+	unsigned handler;
+	struct peer *from;
+	uint64_t size, arrived;         /* bytes of the message; that have come */
+	uint64_t received;              /* that FM_receive has given */
+	uint64_t head;                  /* bytes of the packet that came in its header */
+	unsigned head_left, head_bytes;
+	const char *at;                 /* unread bytes of the packet, */
+	size_t left;                    /* how many */
+	uint32_t units;                 /* that the packet holds */
+	char *to;                       /* piece that is waited for: where the next byte goes, */
+	size_t wanted;                  /* how many are missing */
+	uint32_t generation;            /* of its key */
+	ptl_handle_me_t entry;
+	struct peer *credit_of;         /* whose credit is waited for, */
+	uint32_t credit_units;          /* how much */
+	void *sp;                       /* while it does not run */
+	char *stack;                    /* its lowest byte */
+	struct incoming *next;          /* free; or waits for credit */
+};
+
+/* A copy of a packet, until the link has read it. */
+struct stage {
+	ptl_handle_md_t md;
+	struct stage *next;
+	char *bytes;
+};
+
+struct handler {
+	FM_handler *two;
+	FM_handler_1 *one;
+};
+
+struct fm {
+	int opens;                      /* FM_initialize less FM_finalize */
+	unsigned rank, ranks;
+	unsigned units, unit_shift;     /* of a ring; bytes of a unit, as a power of two */
+	size_t packet_bytes, ring_bytes;
+	size_t inline_bytes;            /* PTL_SR_INLINE */
+	char *rings;
+	struct peer *peers;
+	ptl_handle_ni_t ni;
+	ptl_handle_eq_t queues[3];      /* QUEUE_* */
+	ptl_handle_md_t plain;          /* all memory, without events */
+	ptl_handle_md_t reported;       /* the same, with SEND_END */
+	ptl_handle_md_t asked;          /* for FM_check */
+	unsigned reading;               /* puts out of the caller's memory without SEND_END */
+	struct stage *stages;           /* free */
+	struct stage *stage_pool;
+	char *stage_memory;
+	struct outgoing *out_free, *out_pool;
+	struct incoming *threads, *thread_free;
+	char *stacks;
+	unsigned thread_count, busy;    /* busy: threads under way */
+	struct incoming *current;       /* the handler that runs; null: the program */
+	struct incoming *credit_first, **credit_end;
+	void *program_sp;               /* while a handler runs */
+	int pending;                    /* `event` came and was not taken */
+	ptl_event_t event;
+	uint32_t barriers, met[BARRIER_ROUNDS];
+	int probes;                     /* answers awaited */
+	int deaths;                     /* peers that are dead, not yet served */
+	ptl_handle_me_t entries[3];     /* packets, control, probes */
+	struct FM_counters counters;
+	struct handler handlers[FM_HANDLERS];
+};
+
+enum { QUEUE_ARRIVALS, QUEUE_CONTROL, QUEUE_SENDS, QUEUES };
+
+extern struct fm fm;
+
+/* The next bytes of the packet that a thread has, and those of its header. extract.c */
+size_t fm_take_bytes(struct incoming *in, char *to, size_t bytes);
+
+/* Gives units of a peer's ring back; tells it when there are many. credit.c */
+void fm_release(struct peer *peer, uint32_t units);
+
+/* Waits until `peer` has room for a packet of `bytes` (direct: one unit) and takes it: the unit
+ * of the ring where it begins, or -1: the peer is dead. *before is what `sent` was. credit.c */
+int64_t fm_take_credit(struct peer *peer, size_t bytes, int direct, uint32_t *before);
+
+/* Takes an event of QUEUE_SENDS. credit.c */
+void fm_sent(const ptl_event_t *event);
+
+/* Takes what peers said, and what the link has read. credit.c */
+void fm_look(void);
+
+/* Waits for any event, at most `ms`. 0: the time is over. credit.c */
+int fm_sleep(unsigned ms);
+
+/* Sends a control message. credit.c */
+void fm_tell(struct peer *peer, uint64_t bits, uint64_t data);
+
+/* A peer has died: what waits for it goes on, at the next fm_serve. credit.c */
+void fm_dead(struct peer *peer);
+
+/* Asks whether it lives. 1: it does not. Waits for the answer. credit.c */
+int fm_probe(struct peer *peer);
+
+/* Runs handlers whose credit has come, or whose peer has died. Outside of handlers.
+ * How many. extract.c */
+int fm_serve(void);
+
+/* A packet or a handler can be served, or the time is over, or a peer is dead. credit.c */
+void fm_wait_for(struct peer *peer);
+
+/* Takes one packet if there is one that can be taken: its bytes, at least 1; or 0. extract.c */
+size_t fm_take_packet(void);
+
+/* Starts or continues a thread, until it waits or ends. thread.c */
+void fm_run(struct incoming *in);
+
+/* Deschedules the thread that runs. thread.c */
+void fm_deschedule(enum incoming_state state);
+
+/* A free thread, or null; and back. thread.c */
+struct incoming *fm_thread_take(void);
+void fm_thread_give(struct incoming *in);
+int fm_threads_open(void);
+void fm_threads_close(void);
+
+/* Names the missing piece of a thread to its sender; and takes the name back. direct.c */
+void fm_grant(struct incoming *in);
+void fm_ungrant(struct incoming *in);
+struct incoming *fm_granted(uint64_t key);
+void fm_hear_grant(struct peer *peer, const ptl_event_t *event);
+
+/* The handler of a message of 1.1. one.c */
+int fm_assemble(FM_stream *stream, FM_handler_1 *handler, unsigned sender);
+
+static inline unsigned fm_rank_of(const struct peer *peer)
+{
+	return (unsigned)(peer - fm.peers);
+}
+
+/* a - b, of counts that wrap */
+static inline int32_t fm_ahead(uint32_t a, uint32_t b)
+{
+	return (int32_t)(a - b);
+}
+
+#endif

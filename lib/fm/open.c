@@ -1,0 +1,272 @@
+/*
+ * Beginning and end: memory, Portals' objects, the peers; handlers by index; the barrier. Owns
+ * the one instance. Called by the program.
+ */
+#include "inner.h"
+#include <errno.h>
+#include <stdlib.h>
+
+struct fm fm;
+
+static int fail(int error)
+{
+	errno = error;
+	return -1;
+}
+
+/* The largest power of two that is at most n. */
+static unsigned power_below(unsigned n)
+{
+	return 1u << (31 - __builtin_clz(n));
+}
+
+/* Ring, units and packets by the number of ranks. */
+static void choose_sizes(void)
+{
+	unsigned share = RINGS_BYTES / power_below(2 * fm.ranks - 1);
+
+	fm.ring_bytes = share < RING_MOST ? share : RING_MOST;
+	fm.units = UNITS_OF_ALL / power_below(2 * fm.ranks - 1);
+	fm.unit_shift = (unsigned)__builtin_ctz((unsigned)fm.ring_bytes / fm.units);
+	fm.packet_bytes = fm.ring_bytes / PACKETS_OF_RING;
+}
+
+static int open_memory(void)
+{
+	fm.rings = aligned_alloc(64, fm.ring_bytes * fm.ranks);
+	fm.peers = calloc(fm.ranks, sizeof(*fm.peers));
+	fm.out_pool = calloc(OUTGOING, sizeof(*fm.out_pool));
+	if (!fm.rings || !fm.peers || !fm.out_pool || fm_threads_open())
+		return -1;
+	for (unsigned i = 0; i < fm.ranks; i++) {
+		fm.peers[i].process = margay_process((int)i);
+		fm.peers[i].limit = fm.peers[i].told = fm.units;
+	}
+	for (int i = OUTGOING; i-- > 0; ) {
+		fm.out_pool[i].next = fm.out_free;
+		fm.out_free = &fm.out_pool[i];
+	}
+	fm.credit_end = &fm.credit_first;
+	return 0;
+}
+
+static int expose(int index, unsigned portal, void *start, size_t bytes, unsigned options,
+		  ptl_handle_eq_t eq)
+{
+	const ptl_process_id_t anyone = { PTL_NID_ANY, PTL_PID_ANY };
+	const ptl_md_t md = {
+		.start = start, .length = bytes, .threshold = PTL_MD_THRESH_INF,
+		.options = PTL_MD_OP_PUT | PTL_MD_EVENT_START_DISABLE | options, .eq_handle = eq,
+	};
+	ptl_handle_md_t handle;
+	int error = PtlMEAttach(fm.ni, portal, anyone, 0, ~0ULL, PTL_RETAIN, PTL_INS_AFTER,
+				&fm.entries[index]);
+
+	return error == PTL_OK ? PtlMDAttach(fm.entries[index], md, PTL_RETAIN, &handle) : error;
+}
+
+static int bind(void *start, size_t bytes, unsigned options, ptl_handle_eq_t eq, void *user,
+		ptl_handle_md_t *handle)
+{
+	const ptl_md_t md = {
+		.start = start, .length = bytes, .threshold = PTL_MD_THRESH_INF,
+		.options = PTL_MD_EVENT_START_DISABLE | options, .user_ptr = user, .eq_handle = eq,
+	};
+
+	return PtlMDBind(fm.ni, md, PTL_RETAIN, handle);
+}
+
+/* Copies of packets, if the link reads them later than the call that sends them. */
+static int open_stages(void)
+{
+	ptl_sr_value_t value = 0;
+
+	PtlNIStatus(fm.ni, PTL_SR_INLINE, &value);
+	fm.inline_bytes = value;
+	if (value >= fm.packet_bytes)
+		return PTL_OK;
+	fm.stage_pool = calloc(STAGES, sizeof(*fm.stage_pool));
+	fm.stage_memory = malloc((size_t)STAGES * GATHER_BYTES);
+	if (!fm.stage_pool || !fm.stage_memory)
+		return PTL_NO_SPACE;
+	for (int i = 0; i < STAGES; i++) {
+		struct stage *stage = &fm.stage_pool[i];
+
+		stage->bytes = fm.stage_memory + (size_t)i * GATHER_BYTES;
+		if (bind(stage->bytes, GATHER_BYTES, 0, fm.queues[QUEUE_SENDS], stage,
+			 &stage->md) != PTL_OK)
+			return PTL_NO_SPACE;
+		stage->next = fm.stages;
+		fm.stages = stage;
+	}
+	return PTL_OK;
+}
+
+static int open_portals(void)
+{
+	static const ptl_size_t slots[QUEUES] = { UNITS_OF_ALL, CONTROL_SLOTS, SEND_SLOTS };
+
+	if (PtlInit(0) != PTL_OK ||
+	    PtlNIInit(PTL_IFACE_DEFAULT, PTL_PID_ANY, 0, 0, &fm.ni) != PTL_OK)
+		return -1;
+	for (int i = 0; i < QUEUES; i++)
+		if (PtlEQAlloc(fm.ni, slots[i], PTL_EQ_HANDLER_NONE, &fm.queues[i]) != PTL_OK)
+			return -1;
+	if (expose(0, PORTAL_PACKETS, fm.rings, fm.ring_bytes * fm.ranks, PTL_MD_MANAGE_REMOTE |
+		   PTL_MD_ACK_DISABLE, fm.queues[QUEUE_ARRIVALS]) != PTL_OK ||
+	    expose(1, PORTAL_CONTROL, 0, 0, PTL_MD_ACK_DISABLE,
+		   fm.queues[QUEUE_CONTROL]) != PTL_OK ||
+	    expose(2, PORTAL_PROBE, 0, 0, PTL_MD_EVENT_END_DISABLE, PTL_EQ_NONE) != PTL_OK)
+		return -1;
+	if (bind(0, UINT64_MAX, PTL_MD_SPAN | PTL_MD_EVENT_END_DISABLE, PTL_EQ_NONE, 0,
+		 &fm.plain) != PTL_OK ||
+	    bind(0, UINT64_MAX, PTL_MD_SPAN, fm.queues[QUEUE_SENDS], 0, &fm.reported) != PTL_OK ||
+	    bind(0, 0, PTL_MD_EVENT_END_DISABLE | PTL_MD_EVENT_DROPPED, fm.queues[QUEUE_SENDS], 0,
+		 &fm.asked) != PTL_OK)
+		return -1;
+	return open_stages() == PTL_OK ? 0 : -1;
+}
+
+/* All that FM_initialize has made so far. */
+static void release_all(void)
+{
+	for (int i = 0; i < 3; i++)
+		if (fm.entries[i])
+			while (PtlMEUnlink(fm.entries[i]) == PTL_ME_IN_USE)
+				fm_sleep(1);
+	for (int i = 0; fm.stage_pool && i < STAGES; i++)
+		if (fm.stage_pool[i].md)
+			PtlMDUnlink(fm.stage_pool[i].md);
+	for (int i = 0; i < 3; i++) {
+		const ptl_handle_md_t md[] = { fm.plain, fm.reported, fm.asked };
+
+		if (md[i])
+			PtlMDUnlink(md[i]);
+	}
+	for (int i = 0; i < QUEUES; i++)
+		if (fm.queues[i])
+			PtlEQFree(fm.queues[i]);
+	if (fm.ni)
+		PtlNIFini(fm.ni);
+	for (unsigned i = 0; fm.peers && i < fm.ranks; i++)
+		free(fm.peers[i].assembly);
+	fm_threads_close();
+	free(fm.rings);
+	free(fm.peers);
+	free(fm.out_pool);
+	free(fm.stage_pool);
+	free(fm.stage_memory);
+	fm = (struct fm){ .opens = 0 };
+}
+
+int FM_initialize(void)
+{
+	int met;
+
+	if (fm.opens) {
+		fm.opens++;
+		return 0;
+	}
+	if (margay_size() > FM_RANKS)
+		return fail(EOPNOTSUPP);
+	fm.rank = (unsigned)margay_rank();
+	fm.ranks = (unsigned)margay_size();
+	choose_sizes();
+	if (open_memory() || open_portals()) {
+		release_all();
+		return fail(ENOMEM);
+	}
+	met = PtlNIBarrier(fm.ni);
+	if (met != PTL_OK) {
+		release_all();
+		return fail(EHOSTDOWN);
+	}
+	fm.opens = 1;
+	return 0;
+}
+
+int FM_finalize(void)
+{
+	int met;
+
+	if (!fm.opens)
+		return fail(EINVAL);
+	if (fm.current)
+		return fail(EBUSY);
+	if (fm.opens > 1) {
+		fm.opens--;
+		return 0;
+	}
+	met = FM_barrier();
+	release_all();
+	return met ? fail(EHOSTDOWN) : 0;
+}
+
+/* ---- barrier ---- */
+
+static int anyone_dead(void)
+{
+	int dead = 0;
+
+	for (unsigned i = 0; i < fm.ranks; i++)
+		dead |= fm_probe(&fm.peers[i]);
+	return dead;
+}
+
+/* Dissemination: in round k a rank signals the one 2^k further on, and waits for the one 2^k
+ * behind. A rank that gives up does not signal: so all are asked whether they live. */
+int FM_barrier(void)
+{
+	if (!fm.opens)
+		return fail(EINVAL);
+	if (fm.current)
+		return fail(EBUSY);
+	fm.barriers++;
+	for (unsigned round = 0, step = 1; step < fm.ranks; round++, step *= 2) {
+		fm_tell(&fm.peers[(fm.rank + step) % fm.ranks],
+			CONTROL_BARRIER | (uint64_t)round << 8, 0);
+		for (fm_look(); fm_ahead(fm.met[round], fm.barriers) < 0; fm_look()) {
+			fm_serve();
+			if (!fm_take_packet() && !fm_sleep(PROBE_MS) && anyone_dead())
+				return fail(EHOSTDOWN);
+		}
+	}
+	return 0;
+}
+
+/* ---- handlers, limits, counters ---- */
+
+int FM_register(unsigned index, FM_handler *handler)
+{
+	if (index >= FM_HANDLERS)
+		return fail(EINVAL);
+	fm.handlers[index] = (struct handler){ .two = handler };
+	return 0;
+}
+
+int FM_register_1(unsigned index, FM_handler_1 *handler)
+{
+	if (index >= FM_HANDLERS)
+		return fail(EINVAL);
+	fm.handlers[index] = (struct handler){ .one = handler };
+	return 0;
+}
+
+int FM_get_limits(struct FM_limits *limits)
+{
+	if (!limits || !fm.opens)
+		return fail(EINVAL);
+	*limits = (struct FM_limits){
+		.packet_bytes = fm.packet_bytes, .ring_bytes = fm.ring_bytes,
+		.credits = fm.units, .stacks = fm.thread_count,
+	};
+	return 0;
+}
+
+int FM_get_counters(struct FM_counters *counters)
+{
+	if (!counters || !fm.opens)
+		return fail(EINVAL);
+	*counters = fm.counters;
+	return 0;
+}

@@ -1,0 +1,285 @@
+/*
+ * Messages out: pieces become packets. A piece is put straight out of the caller's memory, if
+ * it is long, or ends its message and at most FM_INLINE bytes wait before it: they travel in
+ * the header. Others are gathered. Links that read late (PTL_SR_INLINE) get a copy of short
+ * packets, and FM_send_piece waits until they have read long ones. Owns the messages that are
+ * being sent, and the copies. Called by the program and by handlers.
+ */
+#include "inner.h"
+#include <errno.h>
+#include <string.h>
+
+static int fail(int error)
+{
+	errno = error;
+	return -1;
+}
+
+/* ---- puts ---- */
+
+/* Waits for the link, which has still to read packets. */
+static void wait_for_link(void)
+{
+	ptl_event_t event;
+	int found = PtlEQWait(fm.queues[QUEUE_SENDS], &event);
+
+	if (found == PTL_OK || found == PTL_EQ_DROPPED)
+		fm_sent(&event);
+}
+
+/* A put of so many bytes, or PTL_*; the caller may change them when FM_send_piece returns. */
+static int put(struct peer *to, const void *from, size_t bytes, unsigned portal, uint64_t bits,
+	       uint64_t offset, uint64_t header)
+{
+	ptl_handle_md_t md = fm.plain;
+	uint64_t at = (uintptr_t)from;
+	struct stage *stage = 0;
+	int error;
+
+	if (bytes > fm.inline_bytes && bytes <= GATHER_BYTES) {
+		while (!fm.stages)
+			wait_for_link();
+		stage = fm.stages;
+		fm.stages = stage->next;
+		memcpy(stage->bytes, from, bytes);
+		md = stage->md;
+		at = 0;
+	} else if (bytes > fm.inline_bytes) {
+		while (fm.reading >= STAGES)
+			wait_for_link();
+		fm.reading++;
+		md = fm.reported;
+	}
+	while ((error = PtlPutRegion(md, at, bytes, PTL_NOACK_REQ, to->process, portal, 0, bits,
+				     offset, header)) == PTL_NO_SPACE)
+		fm_sleep(1);
+	fm.counters.packets_sent++;
+	if (error == PTL_OK)
+		return PTL_OK;
+	if (stage) {
+		stage->next = fm.stages;
+		fm.stages = stage;
+	} else if (md == fm.reported) {
+		fm.reading--;
+	}
+	return error;
+}
+
+/* What a put's error means to the caller. */
+static int put_failed(struct outgoing *out, int error)
+{
+	if (error == PTL_SEGV)
+		return fail(EFAULT);
+	out->failed = 1;
+	return fail(EHOSTDOWN);
+}
+
+/* One packet into the ring, with what is gathered in its header. */
+static int send_ring(struct outgoing *out, const void *from, size_t bytes, unsigned inlined)
+{
+	struct peer *to = out->to;
+	uint64_t header = 0, offset;
+	uint32_t before;
+	int64_t unit;
+	int error;
+
+	unit = fm_take_credit(to, bytes, 0, &before);
+	if (unit < 0)
+		return put_failed(out, PTL_FAIL);
+	offset = (uint64_t)fm.rank * fm.ring_bytes + ((uint64_t)unit << fm.unit_shift);
+	if (inlined)
+		memcpy(&header, out->gather, sizeof(header));
+	error = put(to, from, bytes, PORTAL_PACKETS,
+		    out->first | BITS_ID(out->id) | BITS_INLINE(inlined), offset, header);
+	if (error != PTL_OK) {
+		to->sent = before;
+		return put_failed(out, error);
+	}
+	out->first = 0;
+	return 0;
+}
+
+static int flush(struct outgoing *out)
+{
+	unsigned bytes = out->gathered;
+
+	out->gathered = 0;
+	return bytes ? send_ring(out, out->gather, bytes, 0) : 0;
+}
+
+/* As much as the receiver has named of what comes next: the number of bytes, perhaps 0. */
+static size_t granted(const struct outgoing *out, size_t bytes)
+{
+	if (out->sent < out->grant_from || out->sent >= out->grant_end)
+		return 0;
+	return bytes < out->grant_end - out->sent ? bytes : out->grant_end - out->sent;
+}
+
+static int send_direct(struct outgoing *out, const void *from, size_t bytes)
+{
+	uint64_t offset = out->sent - out->grant_from;
+	uint32_t key = out->grant_key, before;
+	int error;
+
+	if (fm_take_credit(out->to, 0, 1, &before) < 0)
+		return put_failed(out, PTL_FAIL);
+	error = put(out->to, from, bytes, PORTAL_DIRECT, key, offset, 0);
+	if (error != PTL_OK) {
+		out->to->sent = before;
+		return put_failed(out, error);
+	}
+	return 0;
+}
+
+/* The bytes of a piece, out of the caller's memory; at most FM_INLINE are gathered before. */
+static int send_bytes(struct outgoing *out, const char *from, size_t bytes)
+{
+	size_t part;
+
+	do {
+		size_t direct = 0;
+
+		part = bytes < fm.packet_bytes ? bytes : fm.packet_bytes;
+		if (!out->first) {
+			fm_look();
+			direct = granted(out, bytes);
+		} else if (out->size > fm.packet_bytes && part > FIRST_BYTES) {
+			part = FIRST_BYTES;
+		}
+		if (direct >= GATHER_PIECE || (direct && direct == bytes)) {
+			part = direct;
+			if (flush(out) || send_direct(out, from, part))
+				return -1;
+		} else {
+			if (send_ring(out, from, part, out->gathered))
+				return -1;
+			out->gathered = 0;
+		}
+		out->sent += part;
+		from += part;
+		bytes -= part;
+	} while (bytes);
+	return 0;
+}
+
+static int gather(struct outgoing *out, const void *from, size_t bytes)
+{
+	memcpy(out->gather + out->gathered, from, bytes);
+	out->gathered += (unsigned)bytes;
+	out->sent += bytes;
+	if (bytes > FM_INLINE)
+		fm.counters.bytes_gathered += bytes;
+	return 0;
+}
+
+/* ---- the calls ---- */
+
+FM_stream *FM_begin_message(unsigned dest, size_t size, unsigned handler)
+{
+	struct outgoing *out = fm.out_free;
+	struct peer *peer;
+	unsigned id = 0;
+
+	if (dest >= fm.ranks || size > FM_LONGEST || handler >= FM_HANDLERS) {
+		errno = EINVAL;         /* without FM_initialize there are no ranks */
+		return 0;
+	}
+	peer = &fm.peers[dest];
+	if (peer->dead) {
+		errno = EHOSTDOWN;
+		return 0;
+	}
+	while (id < FM_STREAMS && peer->out[id])
+		id++;
+	if (!out || id == FM_STREAMS) {
+		errno = EAGAIN;
+		return 0;
+	}
+	fm.out_free = out->next;
+	peer->out[id] = out;
+	peer->serial = (peer->serial + 1) & SERIAL_MASK;
+	out->kind = STREAM_OUT;
+	out->id = (uint8_t)id;
+	out->failed = 0;
+	out->serial = peer->serial;
+	out->to = peer;
+	out->size = size;
+	out->sent = 0;
+	out->gathered = 0;
+	out->grant_from = out->grant_end = 0;
+	out->first = BITS_FIRST | BITS_SERIAL(peer->serial) | BITS_HANDLER(handler) |
+		     BITS_SIZE(size);
+	return (FM_stream *)out;
+}
+
+static struct outgoing *outgoing_of(const FM_stream *stream)
+{
+	struct outgoing *out = (struct outgoing *)stream;
+
+	if (out < fm.out_pool || out >= fm.out_pool + OUTGOING || out->kind != STREAM_OUT)
+		return 0;
+	return out;
+}
+
+int FM_send_piece(FM_stream *stream, const void *buf, size_t bytes)
+{
+	struct outgoing *out = outgoing_of(stream);
+	int last;
+
+	if (!out || (!buf && bytes))
+		return fail(EINVAL);
+	if (out->failed)
+		return fail(EHOSTDOWN);
+	if (bytes > out->size - out->sent)
+		return fail(EMSGSIZE);
+	if (bytes == 0)
+		return 0;
+	last = bytes == out->size - out->sent;
+	if (!last || out->gathered > FM_INLINE) {
+		int small = bytes <= GATHER_PIECE;
+
+		if (small && out->gathered + bytes <= GATHER_BYTES) {
+			gather(out, buf, bytes);
+			return last ? flush(out) : 0;
+		}
+		if (out->gathered > FM_INLINE && flush(out))
+			return -1;
+		if (small && !last)
+			return gather(out, buf, bytes);
+	}
+	if (send_bytes(out, buf, bytes))
+		return -1;
+	while (fm.reading)
+		wait_for_link();
+	return 0;
+}
+
+int FM_end_message(FM_stream *stream)
+{
+	struct outgoing *out = outgoing_of(stream);
+	int failed;
+
+	if (!out)
+		return fail(EINVAL);
+	out->failed |= out->to->dead;
+	if (!out->failed && out->sent < out->size)
+		return fail(EMSGSIZE);
+	if (out->size == 0 && out->first)
+		send_ring(out, out->gather, 0, 0);
+	failed = out->failed;
+	out->to->out[out->id] = 0;
+	out->kind = STREAM_NONE;
+	out->next = fm.out_free;
+	fm.out_free = out;
+	return failed ? fail(EHOSTDOWN) : 0;
+}
+
+size_t FM_stream_bytes(const FM_stream *stream)
+{
+	const struct incoming *in = (const struct incoming *)stream;
+	const struct outgoing *out = outgoing_of(stream);
+
+	if (out)
+		return out->size - out->sent;
+	return in && in == fm.current ? in->size - in->received : 0;
+}

@@ -1,8 +1,9 @@
 /*
  * Credits, and what ranks tell each other about them. A rank's ring at its receiver has fm.units
  * units; `sent` and `taken` count them, `limit` is how far `sent` may go. The receiver puts a new
- * limit into the sender's control queue when half of the ring is free again: no packet ever
- * finds its place, or the queue of arrivals, full. Owns waiting, too: it ends with a packet, a
+ * limit into the sender's control queue when an eighth of the ring is free again: no packet ever
+ * finds its place, or the queue of arrivals, full. The program leaves half of a ring to handlers:
+ * answers have room behind requests, so ranks that flood each other with requests go on. Owns waiting, too: it ends with a packet, a
  * control message, the link, or the death of the peer that is waited for.
  */
 #include "inner.h"
@@ -22,7 +23,7 @@ void fm_release(struct peer *peer, uint32_t units)
 
 	peer->taken += units;
 	limit = peer->taken + fm.units;
-	if (fm_ahead(limit, peer->told) < (int32_t)(fm.units / 2))
+	if (fm_ahead(limit, peer->told) < (int32_t)(fm.units / TELL_PARTS))
 		return;
 	peer->told = limit;
 	fm_tell(peer, CONTROL_CREDIT, limit);
@@ -50,10 +51,14 @@ static void hear(const ptl_event_t *event)
 
 void fm_sent(const ptl_event_t *event)
 {
+	struct peer *peer = &fm.peers[event->initiator.nid];
+
 	if (event->type == PTL_EVENT_ACK) {
 		fm.probes--;
 		if (event->ni_fail_type != PTL_NI_OK)
-			fm_dead(&fm.peers[event->initiator.nid]);
+			fm_dead(peer);
+		if (event->ni_fail_type == PTL_NI_FAIL)
+			peer->died = 1;
 	} else if (event->type == PTL_EVENT_SEND_END && event->md.user_ptr) {
 		struct stage *stage = event->md.user_ptr;
 
@@ -119,6 +124,7 @@ int fm_probe(struct peer *peer)
 	if (error != PTL_OK) {
 		fm.probes--;
 		fm_dead(peer);
+		peer->died = 1;
 	}
 	while (fm.probes > 0) {
 		ptl_event_t event;
@@ -145,36 +151,48 @@ int FM_check(unsigned rank)
 
 /* ---- waiting ---- */
 
-void fm_wait_for(struct peer *peer)
+int fm_has_stream(const struct peer *peer)
 {
-	fm_serve();
-	if (fm_take_packet())
-		return;
-	if (!fm_sleep(PROBE_MS))
-		fm_probe(peer);
+	int id = 0;
+
+	while (id < FM_STREAMS && peer->out[id])
+		id++;
+	return id < FM_STREAMS && fm.out_free;
 }
 
-/* Whether a packet fits; else how many units are wanted. */
 static int has_credit(const struct peer *peer, uint32_t units)
 {
 	return fm_ahead(peer->limit, peer->sent + units) >= 0;
 }
 
-static void wait_for_credit(struct peer *peer, uint32_t units)
+int fm_has(const struct peer *peer, uint32_t units)
+{
+	if (peer->dead)
+		return 1;
+	return units == WANTS_STREAM ? fm_has_stream(peer) : has_credit(peer, units);
+}
+
+/* Until credit may have come: a handler is descheduled, the program takes one packet, or sleeps
+ * until something comes; if nothing does it asks whether the peer lives. */
+static void wait_for(struct peer *peer, uint32_t units)
 {
 	struct incoming *in = fm.current;
 
-	fm.counters.credit_waits++;
-	if (!in) {
-		fm_wait_for(peer);
-		return;
+	if (in) {
+		in->credit_of = peer;
+		in->credit_units = units;
+		in->next = 0;
+		*fm.credit_end = in;
+		fm.credit_end = &in->next;
+		fm_deschedule(IN_WAITS_CREDIT);
+	} else if (!fm_serve() && !fm_take_packet() && !fm_sleep(PROBE_MS)) {
+		fm_probe(peer);
 	}
-	in->credit_of = peer;
-	in->credit_units = units;
-	in->next = 0;
-	*fm.credit_end = in;
-	fm.credit_end = &in->next;
-	fm_deschedule(IN_WAITS_CREDIT);
+}
+
+void fm_wait_for_stream(struct peer *peer)
+{
+	wait_for(peer, WANTS_STREAM);
 }
 
 int64_t fm_take_credit(struct peer *peer, size_t bytes, int direct, uint32_t *before)
@@ -184,17 +202,21 @@ int64_t fm_take_credit(struct peer *peer, size_t bytes, int direct, uint32_t *be
 
 	while (!peer->dead) {
 		uint32_t at = peer->sent & (fm.units - 1), skipped = 0;
+		uint32_t kept = fm.current ? 0 : fm.units / 2;
 
 		if (!direct && at + units > fm.units)
 			skipped = fm.units - at;
-		if (has_credit(peer, skipped + units)) {
-			*before = peer->sent;
-			peer->sent += skipped + units;
-			return (at + skipped) & (fm.units - 1);
+		if (!has_credit(peer, skipped + units + kept)) {
+			fm_look();
+			if (!has_credit(peer, skipped + units + kept)) {
+				fm.counters.credit_waits++;
+				wait_for(peer, skipped + units);
+				continue;
+			}
 		}
-		fm_look();
-		if (!has_credit(peer, skipped + units))
-			wait_for_credit(peer, skipped + units);
+		*before = peer->sent;
+		peer->sent += skipped + units;
+		return (at + skipped) & (fm.units - 1);
 	}
 	return -1;
 }

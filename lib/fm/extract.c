@@ -269,10 +269,8 @@ static int serve_credit(void)
 	fm.credit_first = 0;
 	fm.credit_end = &fm.credit_first;
 	while ((in = waiting)) {
-		struct peer *to = in->credit_of;
-
 		waiting = in->next;
-		if (to->dead || fm_ahead(to->limit, to->sent + in->credit_units) >= 0) {
+		if (fm_has(in->credit_of, in->credit_units)) {
 			go_on(in);
 			served++;
 		} else {

@@ -55,19 +55,21 @@ enum control {
 
 enum {
 	UNITS_OF_ALL = 4096,        /* of all rings: event slots of `arrivals` */
-	RINGS_BYTES = 4 << 20,      /* of all rings, at most */
-	RING_MOST = 256 << 10,      /* bytes of a ring, at most */
-	PACKETS_OF_RING = 4,        /* longest packets that a ring holds */
+	RINGS_BYTES = 8 << 20,      /* of all rings, at most */
+	RING_MOST = 512 << 10,      /* bytes of a ring, at most */
+	PACKETS_OF_RING = 8,        /* longest packets that a ring holds */
+	TELL_PARTS = 8,             /* a limit is told when so much of the ring, 1/8, is free again */
 	FIRST_BYTES = 4096,         /* first packet of a message of several: its handler starts */
 	GATHER_BYTES = 4096,        /* bytes of small pieces that make a packet, at most */
 	GATHER_PIECE = 2048,        /* a longer piece is not gathered */
-	OUTGOING = 32,              /* messages that a rank has open, at most */
+	OUTGOING_MOST = 128,        /* messages that a rank has open, at most */
 	STAGES = 64,                /* packets that the link has still to read */
 	CONTROL_SLOTS = 2048,
 	SEND_SLOTS = 256,
 	BARRIER_ROUNDS = 10,        /* 2^10 ranks */
 	STACKS_MORE = 16,           /* for handlers that wait for credit */
-	PROBE_MS = 100              /* a wait looks so often whether its peer lives */
+	PROBE_MS = 100,             /* a wait looks so often whether its peer lives */
+	ENDED_MS = 2000             /* a barrier waits for what a rank sent before it ended */
 };
 
 enum stream_kind { STREAM_NONE, STREAM_OUT, STREAM_IN };
@@ -82,7 +84,7 @@ struct outgoing {
 	uint8_t failed;                 /* its peer has died */
 	uint16_t serial;
 	struct peer *to;
-	unsigned handler;
+	struct incoming *owner;         /* the handler that began it; null: the program */
 	uint64_t size, sent;            /* bytes; sent: with those gathered */
 	uint64_t first;                 /* BITS_FIRST and all that goes with it, then 0 */
 	unsigned gathered;              /* bytes that wait in `gather` */
@@ -98,7 +100,7 @@ struct peer {
 	uint32_t sent;                  /* units used up; counts wrap */
 	uint32_t limit;                 /* of `sent` */
 	uint16_t serial;                /* of the next message */
-	uint8_t dead;
+	uint8_t dead, died;             /* gone; died: it did not end by itself */
 	struct outgoing *out[FM_STREAMS];
 	/* as the receiver */
 	uint32_t taken;                 /* units that are free again */
@@ -139,7 +141,7 @@ struct incoming {
 	uint32_t generation;            /* of its key */
 	ptl_handle_me_t entry;
 	struct peer *credit_of;         /* whose credit is waited for, */
-	uint32_t credit_units;          /* how much */
+	uint32_t credit_units;          /* how much, or WANTS_STREAM */
 	void *sp;                       /* while it does not run */
 	char *stack;                    /* its lowest byte */
 	struct incoming *next;          /* free; or waits for credit */
@@ -175,6 +177,7 @@ struct fm {
 	struct stage *stage_pool;
 	char *stage_memory;
 	struct outgoing *out_free, *out_pool;
+	unsigned out_count;
 	struct incoming *threads, *thread_free;
 	char *stacks;
 	unsigned thread_count, busy;    /* busy: threads under way */
@@ -205,6 +208,15 @@ void fm_release(struct peer *peer, uint32_t units);
  * of the ring where it begins, or -1: the peer is dead. *before is what `sent` was. credit.c */
 int64_t fm_take_credit(struct peer *peer, size_t bytes, int direct, uint32_t *before);
 
+/* What waits for credit of a peer can go on: so many units are there, or a message can be
+ * begun (WANTS_STREAM), or the peer is dead. credit.c */
+#define WANTS_STREAM UINT32_MAX
+int fm_has(const struct peer *peer, uint32_t units);
+
+/* A message to a peer can be begun; waits until one ends, or something has happened. credit.c */
+int fm_has_stream(const struct peer *peer);
+void fm_wait_for_stream(struct peer *peer);
+
 /* Takes an event of QUEUE_SENDS. credit.c */
 void fm_sent(const ptl_event_t *event);
 
@@ -226,9 +238,6 @@ int fm_probe(struct peer *peer);
 /* Runs handlers whose credit has come, or whose peer has died. Outside of handlers.
  * How many. extract.c */
 int fm_serve(void);
-
-/* A packet or a handler can be served, or the time is over, or a peer is dead. credit.c */
-void fm_wait_for(struct peer *peer);
 
 /* Takes one packet if there is one that can be taken: its bytes, at least 1; or 0. extract.c */
 size_t fm_take_packet(void);

@@ -33,16 +33,19 @@ static void choose_sizes(void)
 
 static int open_memory(void)
 {
+	unsigned streams = fm.ranks * FM_STREAMS;
+
+	fm.out_count = streams < OUTGOING_MOST ? streams : OUTGOING_MOST;
 	fm.rings = aligned_alloc(64, fm.ring_bytes * fm.ranks);
 	fm.peers = calloc(fm.ranks, sizeof(*fm.peers));
-	fm.out_pool = calloc(OUTGOING, sizeof(*fm.out_pool));
+	fm.out_pool = calloc(fm.out_count, sizeof(*fm.out_pool));
 	if (!fm.rings || !fm.peers || !fm.out_pool || fm_threads_open())
 		return -1;
 	for (unsigned i = 0; i < fm.ranks; i++) {
 		fm.peers[i].process = margay_process((int)i);
 		fm.peers[i].limit = fm.peers[i].told = fm.units;
 	}
-	for (int i = OUTGOING; i-- > 0; ) {
+	for (unsigned i = fm.out_count; i-- > 0; ) {
 		fm.out_pool[i].next = fm.out_free;
 		fm.out_free = &fm.out_pool[i];
 	}
@@ -204,19 +207,24 @@ int FM_finalize(void)
 
 /* ---- barrier ---- */
 
-static int anyone_dead(void)
+/* Asks all ranks whether they live: 1 if not, 2 if one has died and not just ended. */
+static int anyone_gone(void)
 {
-	int dead = 0;
+	int gone = 0;
 
 	for (unsigned i = 0; i < fm.ranks; i++)
-		dead |= fm_probe(&fm.peers[i]);
-	return dead;
+		if (fm_probe(&fm.peers[i]))
+			gone |= fm.peers[i].died ? 2 : 1;
+	return gone;
 }
 
 /* Dissemination: in round k a rank signals the one 2^k further on, and waits for the one 2^k
- * behind. A rank that gives up does not signal: so all are asked whether they live. */
+ * behind. A rank that gives up does not signal: so all are asked whether they live. One that
+ * has ended may have been through the last barrier, and its signal be under way. */
 int FM_barrier(void)
 {
+	int idle = 0;
+
 	if (!fm.opens)
 		return fail(EINVAL);
 	if (fm.current)
@@ -226,8 +234,12 @@ int FM_barrier(void)
 		fm_tell(&fm.peers[(fm.rank + step) % fm.ranks],
 			CONTROL_BARRIER | (uint64_t)round << 8, 0);
 		for (fm_look(); fm_ahead(fm.met[round], fm.barriers) < 0; fm_look()) {
-			fm_serve();
-			if (!fm_take_packet() && !fm_sleep(PROBE_MS) && anyone_dead())
+			int gone;
+
+			if (fm_serve() || fm_take_packet() || fm_sleep(PROBE_MS))
+				continue;
+			gone = anyone_gone();
+			if (gone > 1 || (gone && ++idle * PROBE_MS > ENDED_MS))
 				return fail(EHOSTDOWN);
 		}
 	}

@@ -174,27 +174,42 @@ static int gather(struct outgoing *out, const void *from, size_t bytes)
 
 /* ---- the calls ---- */
 
+/* Whether the caller itself has all open messages to this rank, so that none of them ends while it
+ * waits. */
+static int has_all(const struct peer *peer)
+{
+	int own = 0;
+
+	for (int id = 0; id < FM_STREAMS; id++)
+		own += peer->out[id] && peer->out[id]->owner == fm.current;
+	return own == FM_STREAMS;
+}
+
 FM_stream *FM_begin_message(unsigned dest, size_t size, unsigned handler)
 {
-	struct outgoing *out = fm.out_free;
+	struct outgoing *out;
 	struct peer *peer;
-	unsigned id = 0;
+	unsigned id;
 
 	if (dest >= fm.ranks || size > FM_LONGEST || handler >= FM_HANDLERS) {
 		errno = EINVAL;         /* without FM_initialize there are no ranks */
 		return 0;
 	}
 	peer = &fm.peers[dest];
+	while (!fm_has_stream(peer) && !peer->dead) {
+		if (has_all(peer)) {
+			errno = EAGAIN;
+			return 0;
+		}
+		fm_wait_for_stream(peer);
+	}
 	if (peer->dead) {
 		errno = EHOSTDOWN;
 		return 0;
 	}
-	while (id < FM_STREAMS && peer->out[id])
+	for (id = 0; peer->out[id]; )
 		id++;
-	if (!out || id == FM_STREAMS) {
-		errno = EAGAIN;
-		return 0;
-	}
+	out = fm.out_free;
 	fm.out_free = out->next;
 	peer->out[id] = out;
 	peer->serial = (peer->serial + 1) & SERIAL_MASK;
@@ -203,6 +218,7 @@ FM_stream *FM_begin_message(unsigned dest, size_t size, unsigned handler)
 	out->failed = 0;
 	out->serial = peer->serial;
 	out->to = peer;
+	out->owner = fm.current;
 	out->size = size;
 	out->sent = 0;
 	out->gathered = 0;
@@ -216,7 +232,7 @@ static struct outgoing *outgoing_of(const FM_stream *stream)
 {
 	struct outgoing *out = (struct outgoing *)stream;
 
-	if (out < fm.out_pool || out >= fm.out_pool + OUTGOING || out->kind != STREAM_OUT)
+	if (out < fm.out_pool || out >= fm.out_pool + fm.out_count || out->kind != STREAM_OUT)
 		return 0;
 	return out;
 }

@@ -5,8 +5,8 @@
  *
  * A message is a stream of bytes to a handler at another rank. It is sent in pieces and received
  * in pieces; their sizes need not agree. Guarantees [3.1, 4.1]: every message arrives, once;
- * messages between two ranks start their handlers in the order of FM_begin_message; a sender is
- * held back by credits, and what it has sent lies in the receiver's memory while the receiver
+ * messages between two ranks start their handlers in the order in which their first packets were
+ * sent, which is that of FM_begin_message if one is open at a time; a sender is held back by credits, and what it has sent lies in the receiver's memory while the receiver
  * computes; the receiver decides when, and how much of it, its handlers see.
  *
  * Handlers are logical threads [4.1, Transparent Handler Multithreading]. One starts when
@@ -19,8 +19,13 @@
  *   address is one packet, however long it is.
  * - Each rank has a ring of ring_bytes for each other rank, of `credits` units. A packet uses up
  *   as many as it has bytes, and those at the ring's end that it does not fit into. They come
- *   back when half of them are free: FM_extract writes that into the sender's memory by a put.
- *   So up to ring_bytes can be sent to a rank that extracts nothing.
+ *   back when an eighth of them is free: FM_extract tells it to the sender by a put, which needs
+ *   no call there. So the program can send half of ring_bytes to a rank that extracts nothing;
+ *   the other half is for handlers.
+ * - That half makes requests safe: ranks may send each other any number of messages whose
+ *   handlers answer with one packet, not longer than the request. A program whose handlers send
+ *   more than that, or on to other ranks, must bound what is under way: handlers of several
+ *   ranks that all wait for each other's credit wait for ever.
  * - A packet's first bytes, at most FM_INLINE, travel in the put's header: a short first piece,
  *   as the header of a protocol, costs no copy of what comes behind it.
  *
@@ -83,13 +88,13 @@ int FM_register(unsigned index, FM_handler *handler);
 /*
  * Begins a message of `size` bytes to rank `dest`, which may be this one, for the handler with
  * that index there. Null with errno: as above, EAGAIN: FM_STREAMS messages to that rank are
- * open. Waits for nothing. Handlers may call it.
+ * open, or 32 in all. Waits for nothing. Handlers may call it.
  */
 FM_stream *FM_begin_message(unsigned dest, size_t size, unsigned handler);
 
 /*
- * Sends the next bytes of the message. They may be changed when it returns. Small pieces are
- * gathered until there is a packet. Waits for credit: a handler is descheduled; outside of
+ * Sends the next bytes of the message. They may be changed when it returns. Pieces of at most
+ * 2048 bytes are gathered until there is a packet, or the message is complete. Waits for credit: a handler is descheduled; outside of
  * handlers messages that came are extracted meanwhile, packet by packet, and their handlers run
  * (the paper says: send calls "do not normally process incoming messages" [3.1]). What ends
  * the wait is FM_extract at the other rank, or its death. EMSGSIZE: more than the message was

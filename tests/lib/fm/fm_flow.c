@@ -1,0 +1,168 @@
+/*
+ * fm_flow WHAT COUNT: floods, in which nothing is lost and nothing waits for ever.
+ *
+ *   sleeper   all others send COUNT messages to rank 0, which sleeps for a second first. What it
+ *             finds then has come while it slept
+ *   all       every rank sends COUNT messages to every rank, of sizes up to a packet
+ *   answers   every rank sends COUNT requests to every rank; handlers answer each
+ *   long      ranks in pairs send each other COUNT messages of 1 MB, both at a time
+ *   silent    rank 0 never extracts until the others have sent what half a ring holds
+ */
+#include "fm_test.h"
+
+enum { NUMBERED = 1, REQUEST, ANSWER, LONG, BYTES = 1 << 20 };
+
+static unsigned volatile got, answered;
+static unsigned from[FM_RANKS];
+static unsigned char bytes[BYTES], to[BYTES];
+
+static int numbered(FM_stream *stream, unsigned sender)
+{
+	size_t size = FM_stream_bytes(stream);
+	unsigned n;
+
+	OK(FM_receive(stream, &n, 4));
+	TRUE(n == from[sender]++);
+	OK(FM_receive(stream, to, size - 4));
+	TRUE(is_content(to, size - 4, sender, 4));
+	got++;
+	return FM_CONTINUE;
+}
+
+static int request(FM_stream *stream, unsigned sender)
+{
+	size_t size = FM_stream_bytes(stream);
+	unsigned char copy[600];
+	FM_stream *back;
+
+	TRUE(size <= sizeof(copy));
+	OK(FM_receive(stream, copy, size));
+	TRUE((back = FM_begin_message(sender, size, ANSWER)));
+	OK(FM_send_piece(back, copy, size / 2));
+	OK(FM_send_piece(back, copy + size / 2, size - size / 2));
+	OK(FM_end_message(back));
+	got++;
+	return FM_CONTINUE;
+}
+
+static int answer(FM_stream *stream, unsigned sender)
+{
+	(void)sender;
+	OK(FM_receive(stream, to, FM_stream_bytes(stream)));
+	answered++;
+	return FM_CONTINUE;
+}
+
+static int is_long(FM_stream *stream, unsigned sender)
+{
+	OK(FM_receive(stream, to, BYTES));
+	TRUE(to[0] == content(sender, 0) && to[BYTES - 1] == content(sender, BYTES - 1));
+	got++;
+	return FM_CONTINUE;
+}
+
+static void send(unsigned dest, unsigned n, size_t size)
+{
+	FM_stream *stream = FM_begin_message(dest, size, NUMBERED);
+
+	TRUE(stream);
+	OK(FM_send_piece(stream, &n, 4));
+	OK(FM_send_piece(stream, bytes + 4, size - 4));
+	OK(FM_end_message(stream));
+}
+
+static void sleeper(unsigned count)
+{
+	if (rank) {
+		for (unsigned n = 0; n < count; n++)
+			send(0, n, 4 + n % 3000);
+		return;
+	}
+	pause_ms(1000);
+	extract_until(&got, (ranks - 1) * count);
+}
+
+static void all(unsigned count)
+{
+	for (unsigned n = 0; n < count; n++)
+		for (unsigned i = 0; i < ranks; i++)
+			send((rank + i) % ranks, n, 4 + n * 97 % 9000);
+	extract_until(&got, ranks * count);
+}
+
+static void answers(unsigned count)
+{
+	for (unsigned n = 0; n < count; n++) {
+		for (unsigned i = 0; i < ranks; i++) {
+			size_t size = 1 + (n * 13 + i) % 600;
+			FM_stream *stream = FM_begin_message((rank + i) % ranks, size, REQUEST);
+
+			TRUE(stream);
+			OK(FM_send_piece(stream, bytes, size));
+			OK(FM_end_message(stream));
+		}
+	}
+	extract_until(&answered, ranks * count);
+	extract_until(&got, ranks * count);
+}
+
+static void both(unsigned count)
+{
+	unsigned peer = (rank ^ 1) < ranks ? rank ^ 1 : rank;
+
+	for (unsigned n = 0; n < count; n++)
+		OK(FM_send(peer, LONG, bytes, BYTES));
+	extract_until(&got, count);
+}
+
+/* No call of rank 0 between its two barriers; the others are not held back meanwhile. */
+static void silent(void)
+{
+	struct FM_limits limits;
+	struct FM_counters counters;
+	unsigned count;
+	ptl_handle_ni_t ni;
+
+	OK(FM_get_limits(&limits));
+	count = limits.credits / 2;
+	TRUE(PtlInit(0) == PTL_OK);
+	TRUE(PtlNIInit(PTL_IFACE_DEFAULT, PTL_PID_ANY, 0, 0, &ni) == PTL_OK);
+	for (unsigned n = 0; rank && n < count; n++)
+		send(0, n, 4 + n % 60);
+	OK(FM_get_counters(&counters));
+	TRUE(counters.credit_waits == 0);
+	TRUE(PtlNIBarrier(ni) == PTL_OK);
+	if (rank == 0)
+		extract_until(&got, (ranks - 1) * count);
+	TRUE(PtlNIFini(ni) == PTL_OK);
+}
+
+int main(int argc, char **argv)
+{
+	const char *what = argc > 1 ? argv[1] : "";
+	unsigned count = argc > 2 ? (unsigned)atoi(argv[2]) : 1;
+
+	open_test();
+	fill(bytes, BYTES, rank, 0);
+	OK(FM_register(NUMBERED, numbered));
+	OK(FM_register(REQUEST, request));
+	OK(FM_register(ANSWER, answer));
+	OK(FM_register(LONG, is_long));
+	OK(FM_barrier());
+	if (!strcmp(what, "sleeper"))
+		sleeper(count);
+	else if (!strcmp(what, "all"))
+		all(count);
+	else if (!strcmp(what, "answers"))
+		answers(count);
+	else if (!strcmp(what, "long"))
+		both(count);
+	else if (!strcmp(what, "silent"))
+		silent();
+	else
+		TRUE(!"a mode");
+	OK(FM_finalize());
+	if (rank == 0)
+		printf("done\n");
+	return 0;
+}

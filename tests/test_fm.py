@@ -1,0 +1,100 @@
+"""Fast Messages: the calls of both generations, their guarantees, over each kind of link."""
+from __future__ import annotations
+
+import os
+import signal
+
+import pytest
+
+pytestmark = [pytest.mark.messages, pytest.mark.own_link]
+
+LOSS = ("--link", "virtio", "--faults", "seed=11,loss=1%")
+LINKS: dict[str, tuple[str, ...]] = {"shm": (), "virtio": ("--link", "virtio"), "loss": LOSS}
+OVER = pytest.mark.parametrize("over", list(LINKS))
+
+CALLS = "sizes pieces limit discarded interleaved direct one answered arguments".split()
+
+# What, nodes, count over shared memory, and over cards.
+FLOODS = [("sleeper", 16, 300, 0), ("sleeper", 4, 2000, 300), ("all", 2, 2000, 300),
+          ("all", 5, 400, 60), ("all", 1, 5000, 0), ("answers", 2, 5000, 500),
+          ("answers", 4, 1500, 150), ("answers", 8, 300, 0), ("long", 2, 60, 10),
+          ("long", 3, 20, 5), ("silent", 2, 1, 0), ("silent", 4, 1, 0)]
+
+
+def cases(margay, app, over: str, nodes: int, name: str, wanted: list[str], *args: object) -> None:
+    """Rank 0 prints a line for each case that all ranks have passed."""
+    run = margay("run", *LINKS[over], "-n", nodes, "--no-prefix", app(name), *args).ok()
+    assert run.lines == [f"ok {case}" for case in wanted]
+
+
+def done(margay, *args: object, timeout: float = 120) -> None:
+    assert margay("run", "--no-prefix", *args, timeout=timeout).ok().lines == ["done"]
+
+
+@OVER
+@pytest.mark.parametrize("nodes", [1, 2, 3, 8])
+def test_calls(margay, app, over, nodes):
+    if nodes > (3 if over != "shm" else 8) or (over != "shm" and nodes == 1):
+        pytest.skip("over cards two and three nodes are enough")
+    cases(margay, app, over, nodes, "fm_calls", CALLS)
+
+
+@OVER
+@pytest.mark.parametrize("what, nodes, near, far", FLOODS)
+def test_floods(margay, app, over, what, nodes, near, far):
+    """Nothing is lost, whether the receiver sleeps, or everyone sends before it extracts."""
+    count = near if over == "shm" else far
+    if not count:
+        pytest.skip("over shared memory only")
+    done(margay, *LINKS[over], "-n", nodes, app("fm_flow"), what, count)
+
+
+@OVER
+@pytest.mark.parametrize("nodes, seed", [(1, 1), (2, 2), (3, 3), (5, 4), (8, 5)])
+def test_random_messages(margay, app, over, nodes, seed):
+    if over != "shm" and nodes in (1, 8):
+        pytest.skip("over shared memory only")
+    done(margay, *LINKS[over], "-n", nodes, app("fm_random"), seed, 200 if over == "shm" else 50)
+
+
+@pytest.mark.long
+@OVER
+@pytest.mark.parametrize("seed", range(100, 130))
+def test_random_messages_of_many_seeds(margay, app, over, seed):
+    done(margay, *LINKS[over], "-n", 1 + seed % 8, app("fm_random"), seed, 200, timeout=300)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("program, args", [
+    ("fm_random", (6, 60)), ("fm_flow", ("all", 20)), ("fm_flow", ("answers", 40)),
+    ("fm_flow", ("sleeper", 200)), ("fm_flow", ("silent",)),
+])
+def test_64(margay, app, program, args):
+    done(margay, "-n", 64, "--mem", 48, app(program), *args, timeout=600)
+
+
+@pytest.mark.parametrize("over", ["shm", "virtio"])
+@pytest.mark.parametrize("what", ["credit", "handler", "rest", "barrier"])
+def test_peer_dies(margay, app, over, what):
+    """What waits for it ends with an error."""
+    live = margay.start("run", *LINKS[over], "-n", 3, "--on-death", "continue", app("fm_death"),
+                        what)
+    live.wait_for(r"^\[0\] running$")
+    os.kill(live.nodes()[1], signal.SIGKILL)
+    run = live.wait().status(128 + signal.SIGKILL)
+    assert run.of_rank(0) == ["running", "failed"], run.describe()
+    if what == "barrier":
+        assert run.of_rank(2) == ["running", "failed"], run.describe()
+
+
+def test_a_peer_that_dies_ends_the_job(margay, app):
+    live = margay.start("run", "-n", 3, app("fm_death"), "rest")
+    live.wait_for(r"^\[0\] running$")
+    os.kill(live.nodes()[1], signal.SIGKILL)
+    live.wait().status(128 + signal.SIGKILL).says(r"margay: .*rank 1\b.*died")
+
+
+def test_a_stack_that_overflows_is_told(margay, app):
+    run = margay("run", "-n", 1, app("fm_overflow")).status(1)
+    run.says(r"fm: rank 0: handler 7 needs more than its stack of 16384 bytes")
+    assert not run.lines

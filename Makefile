@@ -51,7 +51,7 @@ HOST_PROGRAMS := build/host/check-gcc build/host/check-clang build/host/check-ts
 	build/host/model-engine build/host/netsim build/host/netsim-asan build/host/wire $(FUZZ_TARGETS)
 
 .PHONY: all run check check-long bench bench-peers bench-pages figures soak
-all: build/kernel.o build/libmargay.a build/crt0.o build/lib/libpmi.a build/lib/libfabric.a build/lib/libnx.a build/lib/libvertex.a build/lib/libmadeleine.a build/lib/libmadeleine-debug.a build/lib/libvmmc.a build/lib/libfm.a build/pkgconfig/margay.pc tools apps ## kernel, C library, tools, applications
+all: build/kernel.o build/libmargay.a build/crt0.o build/lib/libpmi.a build/lib/libfabric.a build/lib/libnx.a build/lib/libvertex.a build/lib/libmadeleine.a build/lib/libmadeleine-debug.a build/lib/libvmmc.a build/lib/libfm.a $(FM_LIBRARIES) build/pkgconfig/margay.pc tools apps ## kernel, C library, tools, applications
 
 run: all build/text.txt ## boot NODES=4 nodes that count the words of a text
 	tools/margay run -n $(NODES) build/apps/wordfreq.elf build/text.txt

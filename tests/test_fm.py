@@ -14,6 +14,10 @@ OVER = pytest.mark.parametrize("over", list(LINKS))
 
 CALLS = "sizes pieces limit discarded interleaved direct one answered arguments".split()
 
+MATCH = "posted early any ordered cut probed arguments".split()
+SOCKETS = "echoed streams held closed refused many arguments".split()
+LAYERS = pytest.mark.parametrize("layer", ["fm_match1", "fm_match2"])
+
 # What, nodes, count over shared memory, and over cards.
 FLOODS = [("sleeper", 16, 300, 0), ("sleeper", 4, 2000, 300), ("all", 2, 2000, 300),
           ("all", 5, 400, 60), ("all", 1, 5000, 0), ("answers", 2, 5000, 500),
@@ -98,3 +102,48 @@ def test_a_stack_that_overflows_is_told(margay, app):
     run = margay("run", "-n", 1, app("fm_overflow")).status(1)
     run.says(r"fm: rank 0: handler 7 needs more than its stack of 16384 bytes")
     assert not run.lines
+
+
+@OVER
+@LAYERS
+@pytest.mark.parametrize("nodes", [1, 2, 4])
+def test_tagged_messages(margay, app, over, layer, nodes):
+    """The same program over 1.1 and over 2.x."""
+    if over != "shm" and nodes != 2:
+        pytest.skip("over cards two nodes are enough")
+    cases(margay, app, over, nodes, layer, MATCH)
+
+
+@OVER
+@LAYERS
+@pytest.mark.parametrize("nodes, seed", [(2, 1), (4, 2), (8, 3)])
+def test_random_tagged_messages(margay, app, over, layer, nodes, seed):
+    if over != "shm" and nodes == 8:
+        pytest.skip("over shared memory only")
+    done(margay, *LINKS[over], "-n", nodes, app(layer), "random", seed)
+
+
+@pytest.mark.long
+@LAYERS
+@pytest.mark.parametrize("seed", range(10, 30))
+def test_random_tagged_messages_of_many_seeds(margay, app, layer, seed):
+    done(margay, "-n", 1 + seed % 8, app(layer), "random", seed)
+
+
+@OVER
+@pytest.mark.parametrize("nodes", [1, 2, 4])
+def test_sockets(margay, app, over, nodes):
+    if over != "shm" and nodes != 2:
+        pytest.skip("over cards two nodes are enough")
+    cases(margay, app, over, nodes, "fm_sockets", SOCKETS)
+
+
+@pytest.mark.parametrize("over", ["shm", "virtio"])
+@pytest.mark.parametrize("program", ["fm_match1", "fm_match2", "fm_sockets"])
+def test_peer_of_a_layer_dies(margay, app, over, program):
+    live = margay.start("run", *LINKS[over], "-n", 3, "--on-death", "continue", app(program),
+                        "death")
+    live.wait_for(r"^\[0\] running$")
+    os.kill(live.nodes()[1], signal.SIGKILL)
+    run = live.wait().status(128 + signal.SIGKILL)
+    assert run.of_rank(0) == ["running", "failed"], run.describe()

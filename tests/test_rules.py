@@ -45,6 +45,7 @@ MAY_INCLUDE = {
     "tests/apps": {"include", "apps"},
     "tests/lib": {"include", "lib", "tests/apps"},
     "tests/ofi": {"include", "tests/apps"},
+    "tests/lib": {"include", "lib"},
     "tests/languages": {"include"},
     "tests/mpi": {"include", "lib"},
     "tests/programs": set(),

@@ -1,9 +1,13 @@
 # Fast Messages: build/lib/libfm.a, and its two layers of tagged messages, of which a program
 # links one: libfm_match1.a over 1.1, libfm_match2.a over 2.x.
 
-FM_LAYERS  := lib/fm/match1.c lib/fm/match2.c
-FM_OBJECTS := $(patsubst %.c,build/%.o,$(filter-out $(FM_LAYERS),$(wildcard lib/fm/*.c)))
-FM_CFLAGS  := -O2 -g -Wall -Wextra -Werror -flto -I lib/fm/include
+FM_LIBRARIES := build/lib/libfm.a build/lib/libfm_match1.a build/lib/libfm_match2.a
+FM_LAYERS    := lib/fm/match.c lib/fm/match1.c lib/fm/match2.c
+FM_OBJECTS   := $(patsubst %.c,build/%.o,$(filter-out $(FM_LAYERS),$(wildcard lib/fm/*.c)))
+FM_CFLAGS    := -O2 -g -Wall -Wextra -Werror -flto -I lib/fm/include
+
+.SECONDARY: $(FM_OBJECTS) $(patsubst %.c,build/%.o,$(FM_LAYERS)) \
+	build/lib/fm/joined-match1.o build/lib/fm/joined-match2.o
 
 build/lib/fm/%.o: lib/fm/%.c $(APP_PARTS) lib/fm/build.mk
 	@mkdir -p $(@D)
@@ -16,10 +20,22 @@ build/lib/fm/joined.o: $(FM_OBJECTS)
 	@echo "  LD    $@"
 	@$(CC) -O2 -g -r -nostdlib -flto -flto-partition=one -flinker-output=nolto-rel \
 		-fno-pic -mcmodel=small -o $@ $^
-	@objcopy --wildcard --keep-global-symbol='FM_*' $@
+	@objcopy --wildcard --keep-global-symbol='FM_*' --keep-global-symbol='FMS_*' $@
 
 build/lib/libfm.a: build/lib/fm/joined.o
 	@rm -f $@
 	@ar rcs $@ $^
 
 -include $(FM_OBJECTS:.o=.d)
+
+build/lib/fm/joined-match%.o: build/lib/fm/match.o build/lib/fm/match%.o
+	@echo "  LD    $@"
+	@$(CC) -O2 -g -r -nostdlib -flto -flto-partition=one -flinker-output=nolto-rel \
+		-fno-pic -mcmodel=small -o $@ $^
+	@objcopy --wildcard --keep-global-symbol='FMM_*' $@
+
+build/lib/libfm_match%.a: build/lib/fm/joined-match%.o
+	@rm -f $@
+	@ar rcs $@ $^
+
+-include $(patsubst %.c,build/%.d,$(FM_LAYERS))

@@ -3,8 +3,9 @@
  * units; `sent` and `taken` count them, `limit` is how far `sent` may go. The receiver puts a new
  * limit into the sender's control queue when an eighth of the ring is free again: no packet ever
  * finds its place, or the queue of arrivals, full. The program leaves half of a ring to handlers:
- * answers have room behind requests, so ranks that flood each other with requests go on. Owns waiting, too: it ends with a packet, a
- * control message, the link, or the death of the peer that is waited for.
+ * answers have room behind requests, so ranks that flood each other with requests go on. Owns
+ * waiting, too: it ends with a packet, a control message, the link, or the death of the peer that
+ * is waited for.
  */
 #include "inner.h"
 #include <errno.h>

@@ -6,8 +6,9 @@
  * A message is a stream of bytes to a handler at another rank. It is sent in pieces and received
  * in pieces; their sizes need not agree. Guarantees [3.1, 4.1]: every message arrives, once;
  * messages between two ranks start their handlers in the order in which their first packets were
- * sent, which is that of FM_begin_message if one is open at a time; a sender is held back by credits, and what it has sent lies in the receiver's memory while the receiver
- * computes; the receiver decides when, and how much of it, its handlers see.
+ * sent, which is that of FM_begin_message if one is open at a time; a sender is held back by
+ * credits, and what it has sent lies in the receiver's memory while the receiver computes; the
+ * receiver decides when, and how much of it, its handlers see.
  *
  * Handlers are logical threads [4.1, Transparent Handler Multithreading]. One starts when
  * FM_extract takes the first packet of its message. FM_receive deschedules it while the bytes
@@ -94,11 +95,12 @@ FM_stream *FM_begin_message(unsigned dest, size_t size, unsigned handler);
 
 /*
  * Sends the next bytes of the message. They may be changed when it returns. Pieces of at most
- * 2048 bytes are gathered until there is a packet, or the message is complete. Waits for credit: a handler is descheduled; outside of
- * handlers messages that came are extracted meanwhile, packet by packet, and their handlers run
- * (the paper says: send calls "do not normally process incoming messages" [3.1]). What ends
- * the wait is FM_extract at the other rank, or its death. EMSGSIZE: more than the message was
- * to have; nothing of the piece is sent. EHOSTDOWN: FM_end_message is still to be called.
+ * 2048 bytes are gathered until there is a packet, or the message is complete. Waits for credit:
+ * a handler is descheduled; outside of handlers messages that came are extracted meanwhile, packet
+ * by packet, and their handlers run (the paper: send calls "do not normally process incoming
+ * messages" [3.1]). What ends the wait is FM_extract at the other rank, or its death. EMSGSIZE: more
+ * than the message was to have; nothing of the piece is sent. EFAULT: memory that cannot be read.
+ * EHOSTDOWN: FM_end_message is still to be called.
  */
 int FM_send_piece(FM_stream *stream, const void *buf, size_t bytes);
 

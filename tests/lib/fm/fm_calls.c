@@ -308,7 +308,9 @@ static void one(void)
 
 /* ---- answers: handlers that send; more requests than credit ---- */
 
+/* Handlers that wait for credit may be overtaken: answers come once each, in any order. */
 static unsigned volatile answers;
+static unsigned seen[256];
 
 static int reply(FM_stream *stream, unsigned sender)
 {
@@ -325,10 +327,13 @@ static int reply(FM_stream *stream, unsigned sender)
 static int answer(FM_stream *stream, unsigned sender)
 {
 	unsigned char bytes[200];
+	unsigned number;
 
 	(void)sender;
 	OK(FM_receive(stream, bytes, sizeof(bytes)));
-	TRUE(is_content(bytes, sizeof(bytes), answers % 256, 0));
+	number = bytes[0] * 173u % 256;         /* what fill began with 37 times it */
+	TRUE(is_content(bytes, sizeof(bytes), number, 0));
+	seen[number]++;
 	answers++;
 	return FM_CONTINUE;
 }
@@ -337,11 +342,13 @@ static void answered(void)
 {
 	answers = 0;
 	OK(FM_barrier());
-	for (unsigned i = 0; i < 6000; i++) {
+	for (unsigned i = 0; i < 256 * 24; i++) {
 		fill(source, 200, i % 256, 0);
 		send(next, source, 200, REPLY);
 	}
-	extract_until(&answers, 6000);
+	extract_until(&answers, 256 * 24);
+	for (int i = 0; i < 256; i++)
+		TRUE(seen[i] == 24);
 }
 
 /* ---- arguments ---- */

@@ -1,0 +1,71 @@
+/*
+ * Messages with tags between ranks, over Fast Messages: what MPI-FM did [3.2, 4.2 of the paper
+ * that <fm.h> names]. One interface, two libraries: libfm_match1.a over the calls of 1.1, where
+ * each message is copied between the layers, and libfm_match2.a over those of 2.x, where it goes
+ * from the sender's memory into that of a posted receive. A program links one of them, before -lfm.
+ *
+ * A message goes to the first posted receive, in the order of FMM_irecv, whose source and tag fit;
+ * a receive takes the first message that fits, in the order in which its sender sent them. What
+ * comes before its receive is kept in memory of the library. A message that is longer than its
+ * receive's buffer is cut: see FMM_status.
+ *
+ * Results and context as in <fm.h>; not for handlers of Fast Messages (EBUSY). While a call waits
+ * it extracts messages, also those for other handlers. A call that waits ends with its message, or
+ * with EHOSTDOWN when the rank that it waits for is gone; with FMM_ANY as source, when any is.
+ */
+#ifndef FM_MATCH_H
+#define FM_MATCH_H
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define FMM_ANY      (-1)       /* any source; any tag */
+#define FMM_HANDLER  255        /* index of the layer's handler of Fast Messages */
+
+struct FMM_status {
+	int source, tag;
+	size_t bytes;           /* of the message: more than the buffer's if it was cut */
+};
+
+/* A receive that is posted. The caller's, who leaves it and the buffer alone until FMM_wait or
+ * FMM_test says that it is complete. Its fields are the library's. */
+struct FMM_request {
+	struct FMM_request *next;
+	void *buf;
+	size_t room;
+	int source, tag;
+	volatile int state;
+	int error;
+	struct FMM_status status;
+};
+
+/* Opens the layer and Fast Messages (FM_initialize), and closes them. All ranks together. */
+int FMM_initialize(void);
+int FMM_finalize(void);
+
+/* Sends `bytes` bytes (at most FM_LONGEST - 8) with a tag of 0 or more. They may be changed when
+ * it returns. Waits for credit, as FM_send_piece. EINVAL, EHOSTDOWN. */
+int FMM_send(unsigned dest, int tag, const void *buf, size_t bytes);
+
+/* Posts a receive for a rank or FMM_ANY, and a tag or FMM_ANY. Does not wait. EINVAL. */
+int FMM_irecv(int source, int tag, void *buf, size_t bytes, struct FMM_request *request);
+
+/* 1: the receive is complete, 0: not yet. The status may be null. -1: it failed and is over. */
+int FMM_test(struct FMM_request *request, struct FMM_status *status);
+
+/* Waits until the receive is complete. 0; -1: it failed and is over. */
+int FMM_wait(struct FMM_request *request, struct FMM_status *status);
+
+/* FMM_irecv and FMM_wait. */
+int FMM_recv(int source, int tag, void *buf, size_t bytes, struct FMM_status *status);
+
+/* 1: a message has come that a receive would take; 0: none. Does not wait. */
+int FMM_probe(int source, int tag, struct FMM_status *status);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

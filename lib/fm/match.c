@@ -1,0 +1,264 @@
+/*
+ * Tagged messages: posted receives and early messages, each in the order in which they came, and
+ * the calls. Owns both lists, and the memory of early messages, which is kept in powers of two.
+ */
+#include "match.h"
+#include <errno.h>
+#include <margay.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define EARLY_LEAST   64u
+#define EARLY_ORDERS  28u       /* the largest: 8 GB */
+
+static struct FMM_request *posted, **posted_end = &posted;
+static struct early *earlies, **earlies_end = &earlies;
+static struct early *unused[EARLY_ORDERS];
+
+static int fail(int error)
+{
+	errno = error;
+	return -1;
+}
+
+/* ---- lists ---- */
+
+static int fits(int source, int tag, int of_source, int of_tag)
+{
+	return (source == FMM_ANY || source == of_source) && (tag == FMM_ANY || tag == of_tag);
+}
+
+static void take_off(struct FMM_request **at)
+{
+	struct FMM_request *request = *at;
+
+	*at = request->next;
+	if (posted_end == &request->next)
+		posted_end = at;
+}
+
+struct FMM_request *match_posted(int source, const struct match_header *header)
+{
+	for (struct FMM_request **at = &posted; *at; at = &(*at)->next) {
+		struct FMM_request *request = *at;
+
+		if (!fits(request->source, request->tag, source, header->tag))
+			continue;
+		take_off(at);
+		request->state = REQUEST_TAKES;
+		return request;
+	}
+	return 0;
+}
+
+struct early *match_keep(int source, const struct match_header *header)
+{
+	size_t need = sizeof(struct early) + header->bytes;
+	struct early *early;
+	unsigned order = 0;
+
+	while ((size_t)EARLY_LEAST << order < need)
+		order++;
+	early = unused[order];
+	if (early)
+		unused[order] = early->next;
+	else
+		early = malloc((size_t)EARLY_LEAST << order);
+	if (!early) {
+		fprintf(stderr, "fm_match: no memory for an early message of %u bytes; "
+			"give nodes more: --mem\n", header->bytes);
+		fflush(0);
+		_Exit(1);
+	}
+	early->next = 0;
+	early->taker = 0;
+	early->source = source;
+	early->complete = early->failed = 0;
+	early->order = order;
+	early->header = *header;
+	*earlies_end = early;
+	earlies_end = &early->next;
+	return early;
+}
+
+static struct early **find_early(int source, int tag)
+{
+	for (struct early **at = &earlies; *at; at = &(*at)->next)
+		if (fits(source, tag, (*at)->source, (*at)->header.tag))
+			return at;
+	return 0;
+}
+
+static void drop(struct early *early)
+{
+	early->next = unused[early->order];
+	unused[early->order] = early;
+}
+
+void match_done(struct FMM_request *request, int source, const struct match_header *header,
+		int failed)
+{
+	request->status = (struct FMM_status){ source, header->tag, header->bytes };
+	request->error = failed ? EHOSTDOWN : 0;
+	request->state = REQUEST_DONE;
+}
+
+static void hand_over(struct early *early, struct FMM_request *request)
+{
+	if (!early->failed)
+		memcpy(request->buf, early->bytes, match_room(request, &early->header));
+	match_done(request, early->source, &early->header, early->failed);
+	drop(early);
+}
+
+void match_kept(struct early *early, int failed)
+{
+	early->complete = 1;
+	early->failed = failed;
+	if (early->taker)
+		hand_over(early, early->taker);
+}
+
+/* ---- the calls ---- */
+
+int FMM_initialize(void)
+{
+	return FM_initialize() || match_open() ? -1 : FM_barrier();
+}
+
+int FMM_finalize(void)
+{
+	int closed = FM_finalize();
+
+	for (struct early *early; (early = earlies); free(early))
+		earlies = early->next;
+	for (unsigned i = 0; i < EARLY_ORDERS; i++)
+		for (struct early *early; (early = unused[i]); free(early))
+			unused[i] = early->next;
+	earlies_end = &earlies;
+	posted = 0;
+	posted_end = &posted;
+	match_close();
+	return closed;
+}
+
+int FMM_send(unsigned dest, int tag, const void *buf, size_t bytes)
+{
+	const struct match_header header = { tag, (uint32_t)bytes };
+
+	if (tag < 0 || (!buf && bytes) || bytes > FM_LONGEST - sizeof(header))
+		return fail(EINVAL);
+	return match_send(dest, &header, buf);
+}
+
+int FMM_irecv(int source, int tag, void *buf, size_t bytes, struct FMM_request *request)
+{
+	struct early **at, *early;
+
+	if (!request || (!buf && bytes) || source < FMM_ANY || source >= margay_size() ||
+	    tag < FMM_ANY)
+		return fail(EINVAL);
+	*request = (struct FMM_request){ .buf = buf, .room = bytes, .source = source, .tag = tag,
+					 .state = REQUEST_POSTED };
+	at = find_early(source, tag);
+	if (!at) {
+		*posted_end = request;
+		posted_end = &request->next;
+		return 0;
+	}
+	early = *at;
+	*at = early->next;
+	if (earlies_end == &early->next)
+		earlies_end = at;
+	request->state = REQUEST_TAKES;
+	if (early->complete) {
+		hand_over(early, request);
+	} else {
+		early->taker = request;
+		request->source = early->source;
+	}
+	return 0;
+}
+
+/* After a wait in vain: the receive is over if its rank is gone. */
+static void give_up_if_gone(struct FMM_request *request)
+{
+	int gone = 0;
+
+	for (int i = 0; i < margay_size(); i++)
+		if (request->source == FMM_ANY || request->source == i)
+			gone |= FM_check((unsigned)i) != 0;
+	if (!gone || request->state != REQUEST_POSTED)
+		return;                 /* one that takes bytes ends with its handler's failure */
+	for (struct FMM_request **at = &posted; *at; at = &(*at)->next) {
+		if (*at == request) {
+			take_off(at);
+			break;
+		}
+	}
+	request->error = EHOSTDOWN;
+	request->state = REQUEST_DONE;
+}
+
+static int ended(const struct FMM_request *request, struct FMM_status *status)
+{
+	if (request->error)
+		return fail(request->error);
+	if (status)
+		*status = request->status;
+	return 0;
+}
+
+int FMM_test(struct FMM_request *request, struct FMM_status *status)
+{
+	if (!request)
+		return fail(EINVAL);
+	if (request->state != REQUEST_DONE)
+		match_extract();
+	if (request->state != REQUEST_DONE)
+		return 0;
+	return ended(request, status) ? -1 : 1;
+}
+
+int FMM_wait(struct FMM_request *request, struct FMM_status *status)
+{
+	if (!request)
+		return fail(EINVAL);
+	while (request->state != REQUEST_DONE) {
+		int there;
+
+		match_extract();
+		if (request->state == REQUEST_DONE)
+			break;
+		there = FM_wait(200);
+		if (there < 0)
+			return -1;
+		if (there == 0)
+			give_up_if_gone(request);
+	}
+	return ended(request, status);
+}
+
+int FMM_recv(int source, int tag, void *buf, size_t bytes, struct FMM_status *status)
+{
+	struct FMM_request request;
+
+	return FMM_irecv(source, tag, buf, bytes, &request) ? -1 : FMM_wait(&request, status);
+}
+
+int FMM_probe(int source, int tag, struct FMM_status *status)
+{
+	struct early **at = find_early(source, tag);
+
+	if (!at) {
+		match_extract();
+		at = find_early(source, tag);
+	}
+	if (!at)
+		return 0;
+	if (status)
+		*status = (struct FMM_status){ (*at)->source, (*at)->header.tag,
+					       (*at)->header.bytes };
+	return 1;
+}

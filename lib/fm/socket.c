@@ -1,0 +1,521 @@
+/*
+ * Stream sockets: connections of byte streams over messages of 2.x. Owns the table of sockets. All
+ * messages go to one handler; a header, which travels in the packet's, says which socket.
+ *
+ *   FREE -> LISTENS -> FREE
+ *   FREE -> CONNECTS -> OPEN | REFUSED      by FMS_connect, then the answer
+ *   FREE -> OPEN                            by a connection that comes
+ *   OPEN, REFUSED -> FREE                   when both ends are closed: no message is under way
+ */
+#include <errno.h>
+#include <fm.h>
+#include <fm_socket.h>
+#include <margay.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum kind { SOCKET_CONNECT, SOCKET_ACCEPTED, SOCKET_REFUSED, SOCKET_DATA, SOCKET_WINDOW,
+	    SOCKET_CLOSED };
+enum state { FREE, LISTENS, CONNECTS, OPEN, REFUSED };
+enum { LOOK_MS = 200, MESSAGE_MOST = FMS_BUFFER / 2 };
+
+struct header {
+	uint8_t kind, spare;
+	uint16_t socket;        /* of the receiver; CONNECT: of the sender */
+	uint32_t value;         /* port, sender's socket, bytes */
+};
+
+struct socket {
+	enum state state;
+	int blocking;
+	int closed, ended;      /* by this end, by the other one */
+	int gone;               /* the other rank */
+	unsigned rank, port;
+	uint16_t other;         /* the other end's number */
+	uint32_t window;        /* bytes that may be sent */
+	uint32_t consumed;      /* received, and the other end has not been told */
+	char *buffer;           /* FMS_BUFFER bytes, a ring: */
+	uint32_t first, filled; /* where the oldest byte is, how many there are */
+	char *wanted;           /* of a call of FMS_recv that waits: its buffer, or null, */
+	size_t room;
+	int landing;            /* a handler fills it, */
+	size_t landed;          /* it has so many bytes */
+	uint16_t waiting[FMS_BACKLOG];  /* LISTENS: connections, oldest first */
+	unsigned waiting_count;
+};
+
+static struct socket sockets[FMS_SOCKETS];
+
+static int fail(int error)
+{
+	errno = error;
+	return -1;
+}
+
+static struct socket *socket_of(int number)
+{
+	if (number < 0 || number >= FMS_SOCKETS || sockets[number].state == FREE ||
+	    sockets[number].closed) {
+		errno = EBADF;
+		return 0;
+	}
+	return &sockets[number];
+}
+
+static int number_of(const struct socket *s)
+{
+	return (int)(s - sockets);
+}
+
+/* A free socket, with a buffer if it is for a connection; or null with errno. */
+static struct socket *take(enum state state)
+{
+	struct socket *s = sockets;
+	char *buffer;
+
+	while (s < sockets + FMS_SOCKETS && s->state != FREE)
+		s++;
+	if (s == sockets + FMS_SOCKETS) {
+		errno = EMFILE;
+		return 0;
+	}
+	buffer = s->buffer;             /* stays with its number */
+	if (!buffer && state != LISTENS)
+		buffer = malloc(FMS_BUFFER);
+	if (!buffer && state != LISTENS) {
+		errno = ENOMEM;
+		return 0;
+	}
+	*s = (struct socket){ .state = state, .blocking = 1, .buffer = buffer,
+			      .window = FMS_BUFFER };
+	return s;
+}
+
+static int tell(unsigned rank, enum kind kind, unsigned socket, uint32_t value, const void *data,
+		size_t bytes)
+{
+	const struct header header = { .kind = (uint8_t)kind, .socket = (uint16_t)socket,
+				       .value = value };
+	FM_stream *stream = FM_begin_message(rank, sizeof(header) + bytes, FMS_HANDLER);
+	int failed;
+
+	if (!stream)
+		return -1;
+	failed = FM_send_piece(stream, &header, sizeof(header)) ||
+		 FM_send_piece(stream, data, bytes);
+	return FM_end_message(stream) || failed ? -1 : 0;
+}
+
+/* ---- messages that come ---- */
+
+static void connection(unsigned sender, const struct header *header)
+{
+	struct socket *listener = sockets, *s = 0;
+
+	while (listener < sockets + FMS_SOCKETS &&
+	       !(listener->state == LISTENS && listener->port == header->value))
+		listener++;
+	if (listener < sockets + FMS_SOCKETS && listener->waiting_count < FMS_BACKLOG)
+		s = take(OPEN);
+	if (!s) {
+		tell(sender, SOCKET_REFUSED, header->socket, 0, 0, 0);
+		return;
+	}
+	s->rank = sender;
+	s->other = header->socket;
+	listener->waiting[listener->waiting_count++] = (uint16_t)number_of(s);
+	tell(sender, SOCKET_ACCEPTED, header->socket, (uint32_t)number_of(s), 0, 0);
+}
+
+/* Bytes of a connection: into the buffer of the call that waits, and behind what waits. */
+static void data(FM_stream *stream, struct socket *s)
+{
+	size_t bytes = FM_stream_bytes(stream);
+
+	if (s->wanted && s->filled == 0 && !s->landing && bytes > 0) {
+		size_t part = bytes < s->room ? bytes : s->room;
+
+		s->landing = 1;
+		if (FM_receive(stream, s->wanted, part) == 0)
+			s->landed = part;
+		else
+			s->gone = 1;
+		s->landing = 0;
+		s->wanted = 0;
+		bytes -= part;
+	}
+	while (bytes > 0 && s->filled < FMS_BUFFER) {
+		uint32_t at = (s->first + s->filled) % FMS_BUFFER;
+		uint32_t part = FMS_BUFFER - (at > s->first || s->filled == 0 ? at :
+					      at + FMS_BUFFER - s->first);
+
+		if (part > bytes)
+			part = (uint32_t)bytes;
+		if (FM_receive(stream, s->buffer + at, part)) {
+			s->gone = 1;
+			return;
+		}
+		s->filled += part;
+		bytes -= part;
+	}
+}
+
+static int handle(FM_stream *stream, unsigned sender)
+{
+	struct header header;
+	struct socket *s;
+
+	if (FM_receive(stream, &header, sizeof(header)))
+		return FM_CONTINUE;
+	if (header.kind == SOCKET_CONNECT) {
+		connection(sender, &header);
+		return FM_CONTINUE;
+	}
+	s = &sockets[header.socket % FMS_SOCKETS];
+	if (s->state == FREE || s->state == LISTENS || s->rank != sender)
+		return FM_CONTINUE;
+	switch ((enum kind)header.kind) {
+	case SOCKET_ACCEPTED:
+		s->state = OPEN;
+		s->other = (uint16_t)header.value;
+		if (s->closed)          /* before the answer came */
+			tell(s->rank, SOCKET_CLOSED, s->other, 0, 0, 0);
+		break;
+	case SOCKET_REFUSED:
+		s->state = s->closed ? FREE : REFUSED;
+		s->ended = 1;
+		break;
+	case SOCKET_DATA:
+		if (!s->closed)
+			data(stream, s);
+		break;
+	case SOCKET_WINDOW:
+		s->window += header.value;
+		break;
+	case SOCKET_CLOSED:
+		s->ended = 1;
+		if (s->closed)
+			s->state = FREE;
+		break;
+	default:
+		break;
+	}
+	return FM_CONTINUE;
+}
+
+int FMS_open(void)
+{
+	for (struct socket *s = sockets; s < sockets + FMS_SOCKETS; s++)
+		s->state = FREE;
+	return FM_register(FMS_HANDLER, handle) ? -1 : FM_barrier();
+}
+
+/* ---- waiting ---- */
+
+static void look_for_death(struct socket *s)
+{
+	if (s->state != LISTENS && !s->gone && !s->ended && FM_check(s->rank))
+		s->gone = 1;
+}
+
+/* Takes a packet, or waits for one for a while, and then looks whether the other rank lives. */
+static int step(struct socket *s)
+{
+	int taken = FM_extract(1), there;
+
+	if (taken)
+		return taken < 0 ? -1 : 0;
+	there = FM_wait(LOOK_MS);
+	if (there == 0)
+		look_for_death(s);
+	return there < 0 ? -1 : 0;
+}
+
+static int64_t now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* ---- the calls ---- */
+
+int FMS_listen(unsigned port)
+{
+	struct socket *s;
+
+	for (s = sockets; s < sockets + FMS_SOCKETS; s++)
+		if (s->state == LISTENS && s->port == port)
+			return fail(EADDRINUSE);
+	s = take(LISTENS);
+	if (!s)
+		return -1;
+	s->port = port;
+	return number_of(s);
+}
+
+/* A socket that came to nothing: free, unless messages for it may still come. */
+static void discard(struct socket *s)
+{
+	s->closed = 1;
+	if (s->state == REFUSED || s->gone)
+		s->state = FREE;
+}
+
+int FMS_connect(unsigned rank, unsigned port, int blocking)
+{
+	struct socket *s;
+
+	if (rank >= (unsigned)margay_size())
+		return fail(EINVAL);
+	s = take(CONNECTS);
+	if (!s)
+		return -1;
+	s->rank = rank;
+	s->blocking = blocking;
+	if (tell(rank, SOCKET_CONNECT, (unsigned)number_of(s), port, 0, 0)) {
+		s->state = FREE;
+		return fail(errno == EHOSTDOWN ? ECONNRESET : errno);
+	}
+	while (blocking && s->state == CONNECTS && !s->gone)
+		if (step(s))
+			return -1;
+	if (!blocking || s->state == OPEN)
+		return number_of(s);
+	discard(s);
+	return fail(s->gone ? ECONNRESET : ECONNREFUSED);
+}
+
+int FMS_accept(int listener, unsigned *rank)
+{
+	struct socket *s = socket_of(listener);
+	int accepted;
+
+	if (!s)
+		return -1;
+	if (s->state != LISTENS)
+		return fail(EINVAL);
+	if (s->waiting_count == 0 && FM_extract(SIZE_MAX) < 0)
+		return -1;
+	while (s->waiting_count == 0) {
+		if (!s->blocking)
+			return fail(EAGAIN);
+		if (step(s))
+			return -1;
+	}
+	accepted = s->waiting[0];
+	memmove(s->waiting, s->waiting + 1, --s->waiting_count * sizeof(s->waiting[0]));
+	if (rank)
+		*rank = sockets[accepted].rank;
+	return accepted;
+}
+
+/* A socket of a connection that is open; or null with errno. */
+static struct socket *connected(int number)
+{
+	struct socket *s = socket_of(number);
+
+	if (s && s->state != OPEN) {
+		errno = s->state == LISTENS ? EINVAL : ENOTCONN;
+		return 0;
+	}
+	return s;
+}
+
+/* Why nothing can be sent just now; 0: it can. */
+static int why_not(const struct socket *s)
+{
+	return s->gone ? ECONNRESET : s->ended ? EPIPE : s->window ? 0 : EAGAIN;
+}
+
+ssize_t FMS_send(int socket, const void *buf, size_t bytes)
+{
+	struct socket *s = connected(socket);
+	size_t sent = 0;
+
+	if (!s || (!buf && bytes))
+		return s ? fail(EINVAL) : -1;
+	while (sent < bytes) {
+		size_t part = bytes - sent;
+		int error = why_not(s);
+
+		if (error == EAGAIN && FM_extract(SIZE_MAX) > 0)
+			error = why_not(s);
+		if (error == EAGAIN && s->blocking) {
+			if (step(s))
+				return -1;
+			continue;
+		}
+		if (error)
+			return sent ? (ssize_t)sent : fail(error);
+		part = part < s->window ? part : s->window;
+		part = part < MESSAGE_MOST ? part : MESSAGE_MOST;
+		s->window -= (uint32_t)part;
+		if (tell(s->rank, SOCKET_DATA, s->other, 0, (const char *)buf + sent, part)) {
+			if (errno != EHOSTDOWN)
+				return sent ? (ssize_t)sent : -1;
+			s->gone = 1;
+			continue;
+		}
+		sent += part;
+	}
+	return (ssize_t)sent;
+}
+
+/* Bytes that have been received make room at this end. */
+static void consume(struct socket *s, size_t bytes)
+{
+	s->consumed += (uint32_t)bytes;
+	if (s->consumed < FMS_BUFFER / 2 || s->ended || s->gone)
+		return;
+	if (tell(s->rank, SOCKET_WINDOW, s->other, s->consumed, 0, 0) == 0)
+		s->consumed = 0;
+}
+
+static ssize_t from_buffer(struct socket *s, char *to, size_t bytes)
+{
+	size_t taken = 0;
+
+	while (taken < bytes && s->filled > 0) {
+		uint32_t part = FMS_BUFFER - s->first;
+
+		if (part > s->filled)
+			part = s->filled;
+		if (part > bytes - taken)
+			part = (uint32_t)(bytes - taken);
+		memcpy(to + taken, s->buffer + s->first, part);
+		s->first = (s->first + part) % FMS_BUFFER;
+		s->filled -= part;
+		taken += part;
+	}
+	consume(s, taken);
+	return (ssize_t)taken;
+}
+
+ssize_t FMS_recv(int socket, void *buf, size_t bytes)
+{
+	struct socket *s = connected(socket);
+
+	if (!s || (!buf && bytes))
+		return s ? fail(EINVAL) : -1;
+	if (bytes == 0)
+		return 0;
+	if (s->filled == 0 && !s->blocking && FM_extract(SIZE_MAX) < 0)
+		return -1;
+	if (s->filled == 0 && s->blocking) {
+		s->wanted = buf;
+		s->room = bytes;
+		s->landed = 0;
+		while (s->landing || (s->wanted && s->filled == 0 && !s->ended && !s->gone)) {
+			if (step(s)) {
+				s->wanted = 0;
+				return -1;
+			}
+		}
+		s->wanted = 0;
+		if (s->landed) {
+			consume(s, s->landed);
+			return (ssize_t)s->landed;
+		}
+	}
+	if (s->filled)
+		return from_buffer(s, buf, bytes);
+	if (s->gone)
+		return fail(ECONNRESET);
+	return s->ended ? 0 : fail(EAGAIN);
+}
+
+/* The end of a connection: its number is free when the other end has closed, too. */
+static void close_connection(struct socket *s)
+{
+	s->closed = 1;
+	if (s->state == OPEN && !s->gone && tell(s->rank, SOCKET_CLOSED, s->other, 0, 0, 0))
+		s->gone = 1;
+	if (s->ended || s->gone)
+		s->state = FREE;
+}
+
+int FMS_close(int socket)
+{
+	struct socket *s = socket_of(socket);
+
+	if (!s)
+		return -1;
+	if (s->state != LISTENS) {
+		close_connection(s);
+		return 0;
+	}
+	s->closed = 1;
+	while (s->waiting_count > 0)
+		close_connection(&sockets[s->waiting[--s->waiting_count]]);
+	s->state = FREE;
+	return 0;
+}
+
+int FMS_set_blocking(int socket, int blocking)
+{
+	struct socket *s = socket_of(socket);
+
+	if (!s)
+		return -1;
+	s->blocking = blocking != 0;
+	return 0;
+}
+
+static short ready(const struct socket *s)
+{
+	short is = 0;
+
+	if (s->state == LISTENS)
+		return s->waiting_count ? FMS_IN : 0;
+	if (s->filled || s->ended || s->gone)
+		is |= FMS_IN;
+	if (s->state == OPEN && (s->window || s->ended || s->gone))
+		is |= FMS_OUT;
+	if (s->ended || s->gone)
+		is |= FMS_HUP;
+	return is;
+}
+
+static int all_ready(struct FMS_pollfd *polled, unsigned count)
+{
+	int found = 0;
+
+	for (unsigned i = 0; i < count; i++) {
+		const struct socket *s = &sockets[polled[i].socket];
+
+		polled[i].revents = ready(s) & (short)(polled[i].events | FMS_HUP);
+		found += polled[i].revents != 0;
+	}
+	return found;
+}
+
+int FMS_poll(struct FMS_pollfd *polled, unsigned count, int ms)
+{
+	int64_t end = now_ms() + ms;
+
+	if (!polled && count)
+		return fail(EINVAL);
+	for (unsigned i = 0; i < count; i++)
+		if (!socket_of(polled[i].socket))
+			return -1;
+	for (;;) {
+		int64_t left;
+		int found, there;
+
+		if (FM_extract(SIZE_MAX) < 0)
+			return -1;
+		found = all_ready(polled, count);
+		left = ms < 0 ? LOOK_MS : end - now_ms();
+		if (found || left <= 0)
+			return found;
+		there = FM_wait(left < LOOK_MS ? (int)left : LOOK_MS);
+		if (there < 0)
+			return -1;
+		for (unsigned i = 0; there == 0 && i < count; i++)
+			look_for_death(&sockets[polled[i].socket]);
+	}
+}

@@ -1,0 +1,253 @@
+/*
+ * fm_sockets: stream sockets between ranks, by cases. Each rank connects to the next one and
+ * accepts from the one before. fm_sockets death: rank 1 dies while rank 0 receives from it.
+ */
+#include <fm_socket.h>
+
+#include "fm_test.h"
+
+enum { PORT = 80, MOST = 1 << 20 };
+
+static unsigned next, before;
+static unsigned char out[MOST], in[MOST];
+static int listener, to, from;          /* connections with `next` and `before` */
+
+static void join(void)
+{
+	unsigned who;
+
+	to = FMS_connect(next, PORT, 1);
+	OK(to);
+	from = FMS_accept(listener, &who);
+	OK(from);
+	TRUE(who == before);
+}
+
+static void leave(void)
+{
+	OK(FMS_close(to));
+	OK(FMS_close(from));
+}
+
+static void receive_all(int s, size_t bytes, unsigned number)
+{
+	size_t got = 0;
+
+	while (got < bytes) {
+		ssize_t part = FMS_recv(s, in + got, bytes - got);
+
+		TRUE(part > 0);
+		got += (size_t)part;
+	}
+	TRUE(is_content(in, bytes, number, 0));
+}
+
+static void echoed(void)
+{
+	static const size_t sizes[] = { 1, 10, 1000, 30000 };
+
+	join();
+	for (unsigned i = 0; i < 4; i++) {
+		fill(out, sizes[i], i, 0);
+		TRUE(FMS_send(to, out, sizes[i]) == (ssize_t)sizes[i]);
+		receive_all(from, sizes[i], i);
+		TRUE(FMS_send(from, in, sizes[i]) == (ssize_t)sizes[i]);
+		receive_all(to, sizes[i], i);
+	}
+	leave();
+}
+
+/* A megabyte each way at a time, without blocking. */
+static void streams(void)
+{
+	size_t sent = 0, got = 0;
+	ssize_t part;
+
+	join();
+	OK(FMS_set_blocking(to, 0));
+	OK(FMS_set_blocking(from, 0));
+	fill(out, MOST, rank, 0);
+	while (sent < MOST || got < MOST) {
+		struct FMS_pollfd polled[2] = {
+			{ .socket = to, .events = sent < MOST ? FMS_OUT : 0 },
+			{ .socket = from, .events = FMS_IN },
+		};
+
+		OK(FMS_poll(polled, 2, 1000));
+		if (polled[0].revents & FMS_OUT) {
+			part = FMS_send(to, out + sent, MOST - sent < 9999 ? MOST - sent : 9999);
+			OK(part);
+			sent += (size_t)part;
+		}
+		if (polled[1].revents & FMS_IN) {
+			part = FMS_recv(from, in + got, MOST - got < 7777 ? MOST - got : 7777);
+			TRUE(part > 0);
+			got += (size_t)part;
+		}
+	}
+	TRUE(is_content(in, MOST, before, 0));
+	FAILS(FMS_recv(from, in, 1), EAGAIN);
+	OK(FM_barrier());
+	leave();
+}
+
+/* A connection that is not read holds up its sender, not others. */
+static void held(void)
+{
+	int second_to, second_from;
+	size_t sent = 0;
+
+	join();
+	second_to = FMS_connect(next, PORT, 1);
+	OK(second_to);
+	second_from = FMS_accept(listener, 0);
+	OK(second_from);
+	OK(FMS_set_blocking(to, 0));
+	fill(out, MOST, 3, 0);
+	for (;;) {
+		ssize_t part = FMS_send(to, out + sent, 5000);
+
+		if (part < 0)
+			break;
+		sent += (size_t)part;
+	}
+	TRUE(errno == EAGAIN && sent == FMS_BUFFER);
+	OK(FM_barrier());
+	TRUE(FMS_send(second_to, out, 100) == 100);
+	receive_all(second_from, 100, 3);
+	receive_all(from, sent, 3);
+	OK(FMS_close(second_to));
+	OK(FMS_close(second_from));
+	leave();
+}
+
+/* The end of a stream: what was sent before it arrives. */
+static void closed(void)
+{
+	join();
+	fill(out, 20000, 9, 0);
+	TRUE(FMS_send(to, out, 20000) == 20000);
+	OK(FMS_close(to));
+	receive_all(from, 20000, 9);
+	TRUE(FMS_recv(from, in, 1) == 0);
+	TRUE(FMS_recv(from, in, 1) == 0);
+	FAILS(FMS_send(from, out, 1), EPIPE);
+	FAILS(FMS_recv(to, in, 1), EBADF);
+	OK(FMS_close(from));
+}
+
+static void refused(void)
+{
+	struct FMS_pollfd polled;
+	int s;
+
+	FAILS(FMS_connect(next, PORT + 1, 1), ECONNREFUSED);
+	s = FMS_connect(next, PORT + 1, 0);
+	OK(s);
+	polled = (struct FMS_pollfd){ .socket = s, .events = FMS_OUT };
+	TRUE(FMS_poll(&polled, 1, -1) == 1 && polled.revents & FMS_HUP);
+	FAILS(FMS_send(s, out, 1), ENOTCONN);
+	OK(FMS_close(s));
+	s = FMS_connect(next, PORT, 0);
+	OK(s);
+	polled = (struct FMS_pollfd){ .socket = s, .events = FMS_OUT };
+	TRUE(FMS_poll(&polled, 1, -1) == 1 && polled.revents == FMS_OUT);
+	from = FMS_accept(listener, 0);
+	OK(from);
+	OK(FMS_close(s));
+	TRUE(FMS_recv(from, in, 1) == 0);
+	OK(FMS_close(from));
+}
+
+/* More connections than sockets, one after the other; and closed before they are accepted. */
+static void many(void)
+{
+	for (int i = 0; i < 2 * FMS_SOCKETS; i++) {
+		join();
+		TRUE(FMS_send(to, &i, sizeof(i)) == sizeof(i));
+		TRUE(FMS_recv(from, in, 4) == 4 && !memcmp(in, &i, 4));
+		leave();
+	}
+	for (int i = 0; i < 10; i++) {
+		to = FMS_connect(next, PORT, 1);
+		OK(to);
+		OK(FMS_close(to));
+		from = FMS_accept(listener, 0);
+		OK(from);
+		TRUE(FMS_recv(from, in, 1) == 0);
+		OK(FMS_close(from));
+	}
+}
+
+static void arguments(void)
+{
+	struct FMS_pollfd polled = { .socket = 200 };
+
+	FAILS(FMS_listen(PORT), EADDRINUSE);
+	FAILS(FMS_connect(ranks, PORT, 1), EINVAL);
+	FAILS(FMS_accept(FMS_SOCKETS, 0), EBADF);
+	FAILS(FMS_accept(-1, 0), EBADF);
+	FAILS(FMS_close(200), EBADF);
+	FAILS(FMS_send(listener, out, 1), EINVAL);
+	FAILS(FMS_recv(listener, in, 1), EINVAL);
+	FAILS(FMS_set_blocking(200, 1), EBADF);
+	FAILS(FMS_poll(0, 1, 0), EINVAL);
+	FAILS(FMS_poll(&polled, 1, 0), EBADF);
+	polled.socket = listener;
+	polled.events = FMS_IN;
+	TRUE(FMS_poll(&polled, 1, 10) == 0 && polled.revents == 0);
+	OK(FMS_set_blocking(listener, 0));
+	FAILS(FMS_accept(listener, 0), EAGAIN);
+	OK(FMS_set_blocking(listener, 1));
+	OK(FM_barrier());
+	join();
+	FAILS(FMS_accept(to, 0), EINVAL);
+	FAILS(FMS_send(to, 0, 1), EINVAL);
+	FAILS(FMS_recv(to, 0, 1), EINVAL);
+	TRUE(FMS_recv(to, in, 0) == 0);
+	leave();
+}
+
+static void death(void)
+{
+	if (rank == 1) {
+		OK(FMS_connect(0, PORT, 1));
+		for (;;)
+			pause_ms(1000);
+	}
+	if (rank == 0) {
+		from = FMS_accept(listener, 0);
+		OK(from);
+		printf("running\n");
+		fflush(stdout);
+		FAILS(FMS_recv(from, in, 1), ECONNRESET);
+		FAILS(FMS_send(from, in, 1), ECONNRESET);
+		FAILS(FMS_connect(1, PORT, 1), ECONNRESET);
+		OK(FMS_close(from));
+		printf("failed\n");
+	}
+	FAILS(FM_finalize(), EHOSTDOWN);
+}
+
+int main(int argc, char **argv)
+{
+	static const struct test_case cases[] = {
+		{ "echoed", echoed }, { "streams", streams }, { "held", held },
+		{ "closed", closed }, { "refused", refused }, { "many", many },
+		{ "arguments", arguments },
+	};
+
+	(void)argv;
+	open_test();
+	next = (rank + 1) % ranks;
+	before = (rank + ranks - 1) % ranks;
+	OK(FMS_open());
+	listener = FMS_listen(PORT);
+	OK(listener);
+	OK(FM_barrier());
+	if (argc > 1)
+		death();
+	else
+		RUN_CASES(cases);
+	return 0;
+}

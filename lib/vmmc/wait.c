@@ -12,6 +12,7 @@
 
 enum {
 	LOOKS = 200,       /* at what is waited for, before the node halts */
+	MOST = 64,         /* events that are passed over between two looks */
 	LAST = 3           /* of the queues that are waited for: `calls` */
 };
 
@@ -77,12 +78,12 @@ static void take(const ptl_event_t *event)
 	}
 }
 
-/* Events that only wake. */
+/* Events that only wake; those beyond MOST wake once more. */
 static void forget(ptl_handle_eq_t eq)
 {
 	ptl_event_t event;
 
-	while (PtlEQGet(eq, &event) != PTL_EQ_EMPTY)
+	for (int i = 0; i < MOST && PtlEQGet(eq, &event) != PTL_EQ_EMPTY; i++)
 		;
 }
 

@@ -12,7 +12,6 @@ enum { CHUNK = 16384, SHORT = 40, BUFFERS = 2, WAYS = 2 };
 
 #define FIRST 0x80000000u
 
-
 struct head {
 	uint32_t number;           /* counts chunks of this way, from 1 */
 	uint32_t bytes;            /* in this chunk; with FIRST, if it begins a message */
@@ -142,7 +141,6 @@ static int has_room(void *argument)
 	struct room *room = argument;
 	struct peer *peer = &peers[room->rank];
 	uint32_t said = *(volatile uint32_t *)&parts[room->rank].taken[room->way];
-
 	struct chunk *unread = next_chunk(room->rank, !room->way);
 
 	note_taken(room->rank, !room->way, said);

@@ -54,7 +54,8 @@ enum {
 	VMMC_ENOSPACE = -9,        /* a table is full, here or at the exporter */
 	VMMC_ETIMEDOUT = -10,      /* the time is over */
 	VMMC_ECONTEXT = -11,       /* not before vmmc_init, not from a handler, or it would wait */
-	VMMC_EFAIL = -12           /* the kernel refuses for another reason */
+	VMMC_EFAIL = -12           /* the kernel refuses for another reason: a node died over shared
+	                              memory while it changed this process's structures */
 };
 
 /* A text for each of them, never null. May be called at any time. */

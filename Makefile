@@ -74,6 +74,7 @@ bench-pages: ## write build/bench.json into README.md and docs/measurements.md
 figures: ## draw the pictures of docs/; ARGS=--take brings build/bench.json into docs/figures.json first
 	@$(PYTHON) tests/bench/figures.py $(ARGS)
 	@$(PYTHON) tests/bench/systems_figures.py
+	@$(PYTHON) tests/bench/fm_figures.py
 
 soak: all test-apps build/host/model-engine ## engine against its model, nodes over faulty links; SECONDS=3600
 	$(PYTHON) tests/model/soak.py --seconds $$(($(SECONDS) / 2)) $(ARGS)

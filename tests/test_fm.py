@@ -12,7 +12,7 @@ LOSS = ("--link", "virtio", "--faults", "seed=11,loss=1%")
 LINKS: dict[str, tuple[str, ...]] = {"shm": (), "virtio": ("--link", "virtio"), "loss": LOSS}
 OVER = pytest.mark.parametrize("over", list(LINKS))
 
-CALLS = "sizes pieces limit discarded interleaved direct one answered arguments".split()
+CALLS = "sizes pieces limit discarded interleaved direct one answered reused arguments".split()
 
 MATCH = "posted early any ordered cut probed arguments".split()
 SOCKETS = "echoed streams held closed refused many arguments".split()
@@ -147,3 +147,16 @@ def test_peer_of_a_layer_dies(margay, app, over, program):
     os.kill(live.nodes()[1], signal.SIGKILL)
     run = live.wait().status(128 + signal.SIGKILL)
     assert run.of_rank(0) == ["running", "failed"], run.describe()
+
+
+@pytest.mark.parametrize("over", ["shm", "virtio"])
+@pytest.mark.parametrize("nodes", [1, 2, 4])
+def test_examples(margay, app, over, nodes):
+    """apps/fm_table.c and apps/fm_fetch.c."""
+    if over != "shm" and nodes == 1:
+        pytest.skip("over shared memory only")
+    run = margay("run", *LINKS[over], "-n", nodes, "--no-prefix", app("fm_table"), 300).ok()
+    assert sorted(run.lines) == [f"rank {k}: 300 of 300 words are right" for k in range(nodes)]
+    run = margay("run", *LINKS[over], "-n", nodes, "--no-prefix", app("fm_fetch"), 200000).ok()
+    assert sorted(run.lines) == [f"rank {k}: 200000 bytes, 0 of them wrong"
+                                 for k in range(1, nodes)]

@@ -26,6 +26,10 @@ build/lib/libfm.a: build/lib/fm/joined.o
 	@rm -f $@
 	@ar rcs $@ $^
 
+# Applications whose names begin with fm_.
+build/apps/fm_%.elf: APP_LIBS = -Ilib/fm/include -Lbuild/lib -lfm
+$(filter build/apps/fm_%.elf,$(APPS)): build/lib/libfm.a
+
 -include $(FM_OBJECTS:.o=.d)
 
 build/lib/fm/joined-match%.o: build/lib/fm/match.o build/lib/fm/match%.o

@@ -152,15 +152,6 @@ int FM_check(unsigned rank)
 
 /* ---- waiting ---- */
 
-int fm_has_stream(const struct peer *peer)
-{
-	int id = 0;
-
-	while (id < FM_STREAMS && peer->out[id])
-		id++;
-	return id < FM_STREAMS && fm.out_free;
-}
-
 static int has_credit(const struct peer *peer, uint32_t units)
 {
 	return fm_ahead(peer->limit, peer->sent + units) >= 0;
@@ -196,10 +187,10 @@ void fm_wait_for_stream(struct peer *peer)
 	wait_for(peer, WANTS_STREAM);
 }
 
-int64_t fm_take_credit(struct peer *peer, size_t bytes, int direct, uint32_t *before)
+__attribute__((noinline))
+int64_t fm_wait_credit(struct peer *peer, size_t bytes, int direct, uint32_t *before)
 {
-	uint32_t units = bytes == 0 || direct ? 1 :
-		(uint32_t)((bytes + (1u << fm.unit_shift) - 1) >> fm.unit_shift);
+	uint32_t units = direct ? 1 : fm_units(bytes);
 
 	while (!peer->dead) {
 		uint32_t at = peer->sent & (fm.units - 1), skipped = 0;

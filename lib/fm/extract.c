@@ -98,7 +98,9 @@ static void settle(struct incoming *in)
 		peer->held = 0;
 	in->units = 0;
 	if (in->state == IN_DISCARDS && (in->arrived == in->size || peer->dead)) {
-		peer->in[in->id] = 0;
+		/* While it waited for credit another message may have got its id. */
+		if (peer->in[in->id] == in)
+			peer->in[in->id] = 0;
 		fm_thread_give(in);
 	}
 	if (units)
@@ -129,13 +131,12 @@ static struct incoming *begin(struct peer *peer, uint64_t bits)
 	return in;
 }
 
-/* Units of the ring that a packet used up. */
-static uint32_t units_of(const struct peer *peer, const ptl_event_t *event)
+/* Units of the ring that a packet used up, with those at the ring's end before it. */
+static inline uint32_t units_of(const struct peer *peer, const ptl_event_t *event)
 {
 	uint32_t at = (uint32_t)(event->offset >> fm.unit_shift);
-	uint32_t units = (uint32_t)((event->mlength + (1u << fm.unit_shift) - 1) >> fm.unit_shift);
 
-	return ((at - peer->taken) & (fm.units - 1)) + (units ? units : 1);
+	return ((at - peer->taken) & (fm.units - 1)) + fm_units(event->mlength);
 }
 
 /* A packet in the ring cannot be taken before a handler that waits for credit has gone on. */

@@ -101,6 +101,7 @@ struct peer {
 	uint32_t limit;                 /* of `sent` */
 	uint16_t serial;                /* of the next message */
 	uint8_t dead, died;             /* gone; died: it did not end by itself */
+	uint8_t open;                   /* bit n: out[n] is there */
 	struct outgoing *out[FM_STREAMS];
 	/* as the receiver */
 	uint32_t taken;                 /* units that are free again */
@@ -165,6 +166,7 @@ struct fm {
 	unsigned units, unit_shift;     /* of a ring; bytes of a unit, as a power of two */
 	size_t packet_bytes, ring_bytes;
 	size_t inline_bytes;            /* PTL_SR_INLINE */
+	size_t one_packet;              /* bytes of a packet that a put reads at once, at most */
 	char *rings;
 	struct peer *peers;
 	ptl_handle_ni_t ni;
@@ -178,6 +180,7 @@ struct fm {
 	char *stage_memory;
 	struct outgoing *out_free, *out_pool;
 	unsigned out_count;
+	const struct outgoing *out_end; /* behind the pool */
 	struct incoming *threads, *thread_free;
 	char *stacks;
 	unsigned thread_count, busy;    /* busy: threads under way */
@@ -206,7 +209,7 @@ void fm_release(struct peer *peer, uint32_t units);
 
 /* Waits until `peer` has room for a packet of `bytes` (direct: one unit) and takes it: the unit
  * of the ring where it begins, or -1: the peer is dead. *before is what `sent` was. credit.c */
-int64_t fm_take_credit(struct peer *peer, size_t bytes, int direct, uint32_t *before);
+int64_t fm_wait_credit(struct peer *peer, size_t bytes, int direct, uint32_t *before);
 
 /* What waits for credit of a peer can go on: so many units are there, or a message can be
  * begun (WANTS_STREAM), or the peer is dead. credit.c */
@@ -214,7 +217,10 @@ int64_t fm_take_credit(struct peer *peer, size_t bytes, int direct, uint32_t *be
 int fm_has(const struct peer *peer, uint32_t units);
 
 /* A message to a peer can be begun; waits until one ends, or something has happened. credit.c */
-int fm_has_stream(const struct peer *peer);
+static inline int fm_has_stream(const struct peer *peer)
+{
+	return peer->open != (1u << FM_STREAMS) - 1 && fm.out_free;
+}
 void fm_wait_for_stream(struct peer *peer);
 
 /* Takes an event of QUEUE_SENDS. credit.c */
@@ -272,6 +278,25 @@ static inline unsigned fm_rank_of(const struct peer *peer)
 static inline int32_t fm_ahead(uint32_t a, uint32_t b)
 {
 	return (int32_t)(a - b);
+}
+
+/* Units that a packet of so many bytes takes. */
+static inline uint32_t fm_units(size_t bytes)
+{
+	return bytes ? (uint32_t)((bytes + (1u << fm.unit_shift) - 1) >> fm.unit_shift) : 1;
+}
+
+/* fm_wait_credit for the ring, where nothing has to be waited for in most cases. */
+static inline int64_t fm_take_credit(struct peer *peer, size_t bytes, uint32_t *before)
+{
+	uint32_t units = fm_units(bytes), sent = peer->sent, at = sent & (fm.units - 1);
+
+	if (peer->dead || at + units > fm.units ||
+	    fm_ahead(peer->limit, sent + units + fm.units / 2) < 0)
+		return fm_wait_credit(peer, bytes, 0, before);
+	*before = sent;
+	peer->sent = sent + units;
+	return at;
 }
 
 #endif

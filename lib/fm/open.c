@@ -49,6 +49,7 @@ static int open_memory(void)
 		fm.out_pool[i].next = fm.out_free;
 		fm.out_free = &fm.out_pool[i];
 	}
+	fm.out_end = fm.out_pool + fm.out_count;
 	fm.credit_end = &fm.credit_first;
 	return 0;
 }
@@ -86,6 +87,7 @@ static int open_stages(void)
 
 	PtlNIStatus(fm.ni, PTL_SR_INLINE, &value);
 	fm.inline_bytes = value;
+	fm.one_packet = value < fm.packet_bytes ? value : fm.packet_bytes;
 	if (value >= fm.packet_bytes)
 		return PTL_OK;
 	fm.stage_pool = calloc(STAGES, sizeof(*fm.stage_pool));
@@ -115,8 +117,8 @@ static int open_portals(void)
 	for (int i = 0; i < QUEUES; i++)
 		if (PtlEQAlloc(fm.ni, slots[i], PTL_EQ_HANDLER_NONE, &fm.queues[i]) != PTL_OK)
 			return -1;
-	if (expose(0, PORTAL_PACKETS, fm.rings, fm.ring_bytes * fm.ranks, PTL_MD_MANAGE_REMOTE |
-		   PTL_MD_ACK_DISABLE, fm.queues[QUEUE_ARRIVALS]) != PTL_OK ||
+	if (expose(0, PORTAL_PACKETS, fm.rings, fm.ring_bytes * fm.ranks, PTL_MD_MANAGE_REMOTE,
+		   fm.queues[QUEUE_ARRIVALS]) != PTL_OK ||
 	    expose(1, PORTAL_CONTROL, 0, 0, PTL_MD_ACK_DISABLE,
 		   fm.queues[QUEUE_CONTROL]) != PTL_OK ||
 	    expose(2, PORTAL_PROBE, 0, 0, PTL_MD_EVENT_END_DISABLE, PTL_EQ_NONE) != PTL_OK)

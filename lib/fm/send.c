@@ -27,16 +27,17 @@ static void wait_for_link(void)
 		fm_sent(&event);
 }
 
-/* A put of so many bytes, or PTL_*; the caller may change them when FM_send_piece returns. */
-static int put(struct peer *to, const void *from, size_t bytes, unsigned portal, uint64_t bits,
-	       uint64_t offset, uint64_t header)
+/* A put out of a copy, or of memory that the link reads before FM_send_piece returns: PTL_*. */
+__attribute__((noinline))
+static int put_late(struct peer *to, const void *from, size_t bytes, unsigned portal,
+		    uint64_t bits, uint64_t offset, uint64_t header)
 {
-	ptl_handle_md_t md = fm.plain;
+	ptl_handle_md_t md = fm.reported;
 	uint64_t at = (uintptr_t)from;
 	struct stage *stage = 0;
 	int error;
 
-	if (bytes > fm.inline_bytes && bytes <= GATHER_BYTES) {
+	if (bytes <= GATHER_BYTES) {
 		while (!fm.stages)
 			wait_for_link();
 		stage = fm.stages;
@@ -44,28 +45,40 @@ static int put(struct peer *to, const void *from, size_t bytes, unsigned portal,
 		memcpy(stage->bytes, from, bytes);
 		md = stage->md;
 		at = 0;
-	} else if (bytes > fm.inline_bytes) {
+	} else {
 		while (fm.reading >= STAGES)
 			wait_for_link();
 		fm.reading++;
-		md = fm.reported;
 	}
 	while ((error = PtlPutRegion(md, at, bytes, PTL_NOACK_REQ, to->process, portal, 0, bits,
 				     offset, header)) == PTL_NO_SPACE)
 		fm_sleep(1);
-	fm.counters.packets_sent++;
-	if (error == PTL_OK)
-		return PTL_OK;
-	if (stage) {
+	if (error != PTL_OK && stage) {
 		stage->next = fm.stages;
 		fm.stages = stage;
-	} else if (md == fm.reported) {
+	} else if (error != PTL_OK) {
 		fm.reading--;
 	}
 	return error;
 }
 
+/* A put of so many bytes, or PTL_*; the caller may change them when FM_send_piece returns. */
+static inline int put(struct peer *to, const void *from, size_t bytes, unsigned portal,
+		      uint64_t bits, uint64_t offset, uint64_t header)
+{
+	int error;
+
+	fm.counters.packets_sent++;
+	if (bytes > fm.inline_bytes)
+		return put_late(to, from, bytes, portal, bits, offset, header);
+	while ((error = PtlPutRegion(fm.plain, (uintptr_t)from, bytes, PTL_NOACK_REQ, to->process,
+				     portal, 0, bits, offset, header)) == PTL_NO_SPACE)
+		fm_sleep(1);
+	return error;
+}
+
 /* What a put's error means to the caller. */
+__attribute__((noinline, cold))
 static int put_failed(struct outgoing *out, int error)
 {
 	if (error == PTL_SEGV)
@@ -75,7 +88,8 @@ static int put_failed(struct outgoing *out, int error)
 }
 
 /* One packet into the ring, with what is gathered in its header. */
-static int send_ring(struct outgoing *out, const void *from, size_t bytes, unsigned inlined)
+static inline __attribute__((always_inline)) int
+send_ring(struct outgoing *out, const void *from, size_t bytes, unsigned inlined)
 {
 	struct peer *to = out->to;
 	uint64_t header = 0, offset;
@@ -83,7 +97,7 @@ static int send_ring(struct outgoing *out, const void *from, size_t bytes, unsig
 	int64_t unit;
 	int error;
 
-	unit = fm_take_credit(to, bytes, 0, &before);
+	unit = fm_take_credit(to, bytes, &before);
 	if (unit < 0)
 		return put_failed(out, PTL_FAIL);
 	offset = (uint64_t)fm.rank * fm.ring_bytes + ((uint64_t)unit << fm.unit_shift);
@@ -99,6 +113,7 @@ static int send_ring(struct outgoing *out, const void *from, size_t bytes, unsig
 	return 0;
 }
 
+__attribute__((noinline))
 static int flush(struct outgoing *out)
 {
 	unsigned bytes = out->gathered;
@@ -121,7 +136,7 @@ static int send_direct(struct outgoing *out, const void *from, size_t bytes)
 	uint32_t key = out->grant_key, before;
 	int error;
 
-	if (fm_take_credit(out->to, 0, 1, &before) < 0)
+	if (fm_wait_credit(out->to, 0, 1, &before) < 0)
 		return put_failed(out, PTL_FAIL);
 	error = put(out->to, from, bytes, PORTAL_DIRECT, key, offset, 0);
 	if (error != PTL_OK) {
@@ -132,6 +147,7 @@ static int send_direct(struct outgoing *out, const void *from, size_t bytes)
 }
 
 /* The bytes of a piece, out of the caller's memory; at most FM_INLINE are gathered before. */
+__attribute__((noinline))
 static int send_bytes(struct outgoing *out, const char *from, size_t bytes)
 {
 	size_t part;
@@ -185,6 +201,18 @@ static int has_all(const struct peer *peer)
 	return own == FM_STREAMS;
 }
 
+/* Until a message can be begun: 0; or -1 with errno. */
+__attribute__((noinline))
+static int wait_for_stream(struct peer *peer)
+{
+	while (!fm_has_stream(peer) && !peer->dead) {
+		if (has_all(peer))
+			return fail(EAGAIN);
+		fm_wait_for_stream(peer);
+	}
+	return peer->dead ? fail(EHOSTDOWN) : 0;
+}
+
 FM_stream *FM_begin_message(unsigned dest, size_t size, unsigned handler)
 {
 	struct outgoing *out;
@@ -196,19 +224,10 @@ FM_stream *FM_begin_message(unsigned dest, size_t size, unsigned handler)
 		return 0;
 	}
 	peer = &fm.peers[dest];
-	while (!fm_has_stream(peer) && !peer->dead) {
-		if (has_all(peer)) {
-			errno = EAGAIN;
-			return 0;
-		}
-		fm_wait_for_stream(peer);
-	}
-	if (peer->dead) {
-		errno = EHOSTDOWN;
+	if ((peer->dead || !fm_has_stream(peer)) && wait_for_stream(peer))
 		return 0;
-	}
-	for (id = 0; peer->out[id]; )
-		id++;
+	id = (unsigned)__builtin_ctz(~peer->open);
+	peer->open |= (uint8_t)(1u << id);
 	out = fm.out_free;
 	fm.out_free = out->next;
 	peer->out[id] = out;
@@ -232,15 +251,16 @@ static struct outgoing *outgoing_of(const FM_stream *stream)
 {
 	struct outgoing *out = (struct outgoing *)stream;
 
-	if (out < fm.out_pool || out >= fm.out_pool + fm.out_count || out->kind != STREAM_OUT)
+	if (out < fm.out_pool || out >= fm.out_end || out->kind != STREAM_OUT)
 		return 0;
 	return out;
 }
 
-int FM_send_piece(FM_stream *stream, const void *buf, size_t bytes)
+/* A piece that is not the whole rest of a message of one packet, or that cannot be sent. */
+__attribute__((noinline))
+static int send_slowly(struct outgoing *out, const void *buf, size_t bytes)
 {
-	struct outgoing *out = outgoing_of(stream);
-	int last;
+	int last, small = bytes <= GATHER_PIECE;
 
 	if (!out || (!buf && bytes))
 		return fail(EINVAL);
@@ -252,8 +272,6 @@ int FM_send_piece(FM_stream *stream, const void *buf, size_t bytes)
 		return 0;
 	last = bytes == out->size - out->sent;
 	if (!last || out->gathered > FM_INLINE) {
-		int small = bytes <= GATHER_PIECE;
-
 		if (small && out->gathered + bytes <= GATHER_BYTES) {
 			gather(out, buf, bytes);
 			return last ? flush(out) : 0;
@@ -270,6 +288,33 @@ int FM_send_piece(FM_stream *stream, const void *buf, size_t bytes)
 	return 0;
 }
 
+/* Most messages are one packet, which goes out here, perhaps behind a header. */
+int FM_send_piece(FM_stream *stream, const void *buf, size_t bytes)
+{
+	struct outgoing *out = outgoing_of(stream);
+
+	if (out && bytes == FM_INLINE && buf && out->sent == 0 && bytes < out->size &&
+	    !out->failed) {
+		memcpy(out->gather, buf, FM_INLINE);
+		out->gathered = FM_INLINE;
+		out->sent = FM_INLINE;
+		return 0;
+	}
+	if (!out || !out->first || out->sent + bytes != out->size || out->gathered > FM_INLINE ||
+	    bytes > fm.one_packet || bytes == 0 || !buf || out->failed)
+		return send_slowly(out, buf, bytes);
+	if (send_ring(out, buf, bytes, out->gathered))
+		return -1;
+	out->sent = out->size;
+	return 0;
+}
+
+__attribute__((noinline))
+static void send_empty(struct outgoing *out)
+{
+	send_ring(out, out->gather, 0, 0);
+}
+
 int FM_end_message(FM_stream *stream)
 {
 	struct outgoing *out = outgoing_of(stream);
@@ -281,9 +326,10 @@ int FM_end_message(FM_stream *stream)
 	if (!out->failed && out->sent < out->size)
 		return fail(EMSGSIZE);
 	if (out->size == 0 && out->first)
-		send_ring(out, out->gather, 0, 0);
+		send_empty(out);
 	failed = out->failed;
 	out->to->out[out->id] = 0;
+	out->to->open &= (uint8_t)~(1u << out->id);
 	out->kind = STREAM_NONE;
 	out->next = fm.out_free;
 	fm.out_free = out;

@@ -6,11 +6,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from core import Bench
+from fm import fm
 from madeleine import madeleine
 from nx import nx
 from vmmc import vmmc
 
-LIBRARIES: tuple[Callable[[Bench], None], ...] = (madeleine, nx, vmmc)
+LIBRARIES: tuple[Callable[[Bench], None], ...] = (fm, madeleine, nx, vmmc)
 
 
 def systems(bench: Bench) -> None:

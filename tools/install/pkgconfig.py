@@ -76,6 +76,7 @@ Libs: -L${{libdir}} -l{name}
 """
 # Name: what it is, and what it needs besides margay.
 DESCRIPTIONS = {
+    "fm": ("Fast Messages 1.1 and 2.x; tagged messages need -lfm_match1 or -lfm_match2 too", ""),
     "madeleine": ("Madeleine, messages for remote procedure calls", ""),
     "nx": ("NX, the message calls of Intel's Paragon", ""),
     "vertex": ("Vertex, the message calls of the nCUBE", "nx"),

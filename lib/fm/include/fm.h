@@ -76,8 +76,8 @@ int FM_initialize(void);
  * then are gone. EBUSY: called by a handler; EHOSTDOWN: closed, though a rank did not come. */
 int FM_finalize(void);
 
-/* Waits until all ranks have called it as often as this one. Handlers run meanwhile. EBUSY:
- * called by a handler; EHOSTDOWN: a rank that was waited for. */
+/* Waits until all ranks have called it as often as this one. Handlers run meanwhile. It says nothing
+ * about messages that are under way. EBUSY: called by a handler; EHOSTDOWN: a rank is gone. */
 int FM_barrier(void);
 
 /* Names a handler; null takes the name away. Messages for an index without a handler are
@@ -98,8 +98,8 @@ FM_stream *FM_begin_message(unsigned dest, size_t size, unsigned handler);
  * 2048 bytes are gathered until there is a packet, or the message is complete. Waits for credit:
  * a handler is descheduled; outside of handlers messages that came are extracted meanwhile, packet
  * by packet, and their handlers run (the paper: send calls "do not normally process incoming
- * messages" [3.1]). What ends the wait is FM_extract at the other rank, or its death. EMSGSIZE: more
- * than the message was to have; nothing of the piece is sent. EFAULT: memory that cannot be read.
+ * messages" [3.1]). What ends the wait is FM_extract at the other rank, or its death. EMSGSIZE:
+ * more than the message was to have; nothing of the piece is sent. EFAULT: unreadable memory.
  * EHOSTDOWN: FM_end_message is still to be called.
  */
 int FM_send_piece(FM_stream *stream, const void *buf, size_t bytes);
@@ -126,8 +126,8 @@ size_t FM_stream_bytes(const FM_stream *stream);
 /*
  * Takes packets that have come, and runs their handlers, until `bytes` bytes are taken, rounded
  * up to a packet, or none is left [4.1, Receiver Flow Control]. Never waits. Returns how many
- * bytes those packets had (INT_MAX if more). 0 for `bytes` takes nothing. EBUSY: called by a
- * handler.
+ * bytes those packets had (INT_MAX if more); one without bytes counts as 1. 0 for `bytes` takes
+ * nothing. EBUSY: called by a handler.
  */
 int FM_extract(size_t bytes);
 

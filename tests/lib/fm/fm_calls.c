@@ -4,7 +4,7 @@
  */
 #include "fm_test.h"
 
-enum { KEEP = 1, PARTS, IGNORES, FOUR, LONG_1, REPLY, ANSWER, LONG, SLOW, COUNT, HOSTILE, AGAIN };
+enum { KEEP = 1, PARTS, IGNORES, FOUR, LONG_1, REPLY, ANSWER, LONG, SLOW, COUNT, HOSTILE, FLOOD, WATER };
 enum { MOST = 300000, PIECE = 100000 };
 
 static unsigned next, before;
@@ -351,6 +351,78 @@ static void answered(void)
 		TRUE(seen[i] == 24);
 }
 
+/* ---- reused: a message while the handler of one before it waits for credit ---- */
+
+enum { WATERS = 20 };
+static ptl_handle_ni_t ni;
+static unsigned volatile begun, waters, flooded;
+
+static int flood(FM_stream *stream, unsigned sender)
+{
+	unsigned char one;
+
+	OK(FM_receive(stream, &one, 1));
+	begun++;
+	for (int i = 0; i < WATERS; i++)        /* more than the ring holds */
+		send(sender, source, PIECE, WATER);
+	flooded++;
+	return FM_CONTINUE;
+}
+
+static int water(FM_stream *stream, unsigned sender)
+{
+	(void)stream, (void)sender;
+	waters++;
+	return FM_CONTINUE;
+}
+
+/* A message of two packets, named by its first byte. */
+static int halves(FM_stream *stream, unsigned sender)
+{
+	static unsigned char bytes[6000];
+
+	(void)sender;
+	OK(FM_receive(stream, bytes, 3000));
+	begun++;
+	OK(FM_receive(stream, bytes + 3000, 3000));
+	TRUE(is_content(bytes, 6000, 77, 0));
+	done++;
+	return FM_CONTINUE;
+}
+
+/* Rank 0 does not extract until rank 1 has begun both messages, of which the second has the id of
+ * the first; that one's handler ends between the two halves of the second. */
+static void reused(void)
+{
+	FM_stream *stream = 0;
+
+	if (ranks == 1)
+		return;
+	OK(FM_register(KEEP, halves));
+	TRUE(PtlNIBarrier(ni) == PTL_OK);
+	fill(source, 6000, 77, 0);
+	if (rank == 0) {
+		send(1, source, 1, FLOOD);
+		stream = begin(1, 6000, KEEP);
+		OK(FM_send_piece(stream, source, 3000));
+	} else if (rank == 1) {
+		wanted += 1;
+		extract_until(&begun, 2);
+	}
+	TRUE(PtlNIBarrier(ni) == PTL_OK);
+	if (rank == 0)
+		extract_until(&waters, WATERS);
+	else if (rank == 1)
+		extract_until(&flooded, 1);
+	TRUE(PtlNIBarrier(ni) == PTL_OK);
+	if (rank == 0) {
+		OK(FM_send_piece(stream, source + 3000, 3000));
+		OK(FM_end_message(stream));
+	} else if (rank == 1) {
+		extract_until(&done, wanted);
+	}
+}
+
 /* ---- arguments ---- */
 
 static int hostile(FM_stream *stream, unsigned sender)
@@ -423,7 +495,8 @@ int main(void)
 	static const struct test_case cases[] = {
 		{ "sizes", sizes }, { "pieces", pieces }, { "limit", limit },
 		{ "discarded", discarded }, { "interleaved", interleaved }, { "direct", direct },
-		{ "one", one }, { "answered", answered }, { "arguments", arguments },
+		{ "one", one }, { "answered", answered }, { "reused", reused },
+		{ "arguments", arguments },
 	};
 	struct FM_limits none;
 
@@ -448,10 +521,14 @@ int main(void)
 	OK(FM_register(LONG, named));
 	OK(FM_register(SLOW, slow));
 	OK(FM_register(HOSTILE, hostile));
+	OK(FM_register(FLOOD, flood));
+	OK(FM_register(WATER, water));
+	TRUE(PtlNIInit(PTL_IFACE_DEFAULT, PTL_PID_ANY, 0, 0, &ni) == PTL_OK);
 	OK(FM_register_1(COUNT, count));
 	OK(FM_register_1(FOUR, four));
 	OK(FM_register_1(LONG_1, whole));
 	RUN_CASES(cases);
+	TRUE(PtlNIFini(ni) == PTL_OK);
 	FAILS(FM_extract(1), EINVAL);
 	return 0;
 }

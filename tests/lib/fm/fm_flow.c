@@ -4,13 +4,14 @@
  *   sleeper   all others send COUNT messages to rank 0, which sleeps for a second first. What it
  *             finds then has come while it slept
  *   all       every rank sends COUNT messages to every rank, of sizes up to a packet
- *   answers   every rank sends COUNT requests to every rank; handlers answer each
+ *   answers   every rank sends COUNT requests to every rank, some of several packets; handlers
+ *             answer each
  *   long      ranks in pairs send each other COUNT messages of 1 MB, both at a time
  *   silent    rank 0 never extracts until the others have sent what half a ring holds
  */
 #include "fm_test.h"
 
-enum { NUMBERED = 1, REQUEST, ANSWER, LONG, BYTES = 1 << 20 };
+enum { NUMBERED = 1, REQUEST, ANSWER, LONG, BYTES = 1 << 20, REQUEST_MOST = 6000 };
 
 static unsigned volatile got, answered;
 static unsigned from[FM_RANKS];
@@ -32,11 +33,12 @@ static int numbered(FM_stream *stream, unsigned sender)
 static int request(FM_stream *stream, unsigned sender)
 {
 	size_t size = FM_stream_bytes(stream);
-	unsigned char copy[600];
+	unsigned char copy[REQUEST_MOST];
 	FM_stream *back;
 
 	TRUE(size <= sizeof(copy));
 	OK(FM_receive(stream, copy, size));
+	TRUE(is_content(copy, size, sender, 0));
 	TRUE((back = FM_begin_message(sender, size, ANSWER)));
 	OK(FM_send_piece(back, copy, size / 2));
 	OK(FM_send_piece(back, copy + size / 2, size - size / 2));
@@ -47,8 +49,11 @@ static int request(FM_stream *stream, unsigned sender)
 
 static int answer(FM_stream *stream, unsigned sender)
 {
+	size_t size = FM_stream_bytes(stream);
+
 	(void)sender;
-	OK(FM_receive(stream, to, FM_stream_bytes(stream)));
+	OK(FM_receive(stream, to, size));
+	TRUE(is_content(to, size, rank, 0));
 	answered++;
 	return FM_CONTINUE;
 }
@@ -94,11 +99,13 @@ static void answers(unsigned count)
 {
 	for (unsigned n = 0; n < count; n++) {
 		for (unsigned i = 0; i < ranks; i++) {
-			size_t size = 1 + (n * 13 + i) % 600;
+			size_t size = n % 5 ? 1 + (n * 13 + i) % 600 : REQUEST_MOST;
+			size_t half = n % 5 ? size : size / 2;
 			FM_stream *stream = FM_begin_message((rank + i) % ranks, size, REQUEST);
 
 			TRUE(stream);
-			OK(FM_send_piece(stream, bytes, size));
+			OK(FM_send_piece(stream, bytes, half));
+			OK(FM_send_piece(stream, bytes + half, size - half));
 			OK(FM_end_message(stream));
 		}
 	}

@@ -1,0 +1,76 @@
+"""Fast Messages beside the puts that they are made of, and tagged messages beside them: figures
+4 and 6 of the paper on Fast Messages; instructions of each call."""
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from cards import OWN_CORES
+from core import BUILD, MARGAY, TOP, Bench, app
+
+SOURCES = Path(__file__).resolve().parent / "programs"
+INCLUDE = TOP / "lib" / "fm" / "include"
+# Bytes: messages per measurement.
+SIZES = {16: 400_000, 64: 400_000, 256: 400_000, 512: 300_000, 1024: 200_000, 4096: 100_000,
+         16384: 30_000, 65536: 8_000, 262144: 2_000, 1048576: 640}
+# Least shares in per cent, from which size on: of Portals, and of Fast Messages 2.x.
+OF_PUTS = {1024: 85}
+OF_TWO = {16: 70, 512: 90}
+LINKS = ("shm", "virtio")
+DIRECT = {"shm": (), "virtio": ("--direct", *OWN_CORES)}
+
+
+def fm(bench: Bench) -> None:
+    """Each stream is measured right after the one that it is a share of."""
+    with tempfile.TemporaryDirectory() as folder:
+        plain = built(Path(folder), "fm", "-lfm")
+        layers = {n: built(Path(folder), "fm_match", f"-lfm_match{n}", "-lfm") for n in (1, 2)}
+        for n in (1, 2):
+            image = built(Path(folder), "fm_insn", f"-lfm_match{n}", "-lfm")
+            for name, value in bench.margay("--icount", "-n", "1", image).items():
+                if name.startswith("insn_"):
+                    own = name.removeprefix("insn_").replace("match", f"match{n}")
+                    bench.add(f"fm_insn_{own}", value, "instructions")
+        for _ in range(bench.runs):
+            rounds = bench.number(100_000)
+            put = bench.margay("-n", "2", app("put"), "latency", rounds)["half_rtt_us"]
+            own = bench.margay("-n", "2", plain, "latency", rounds)["half_rtt_us"]
+            bench.add("fm_shm_two_8B_half_rtt_us", own, "us", "", put)
+            for link in LINKS:
+                if f"fm_{link}_".startswith(bench.only) or bench.only.startswith(f"fm_{link}_"):
+                    streams(bench, link, plain, layers)
+
+
+def streams(bench: Bench, link: str, plain: str, layers: dict[int, str]) -> None:
+    """Bandwidth by size: a put's, that of both generations, that of the layer over each."""
+    way = ("-n", "2", "--link", link, *DIRECT[link])
+    for size, count in SIZES.items():
+        number = bench.number(count if link == "shm" else count // 8, 64)
+        put = bench.margay(*way, app("put"), "stream", str(size), number,
+                           *(() if link == "shm" else ("asleep",)))["MBps"]
+        near = link == "shm"
+        for n, name in ((1, "one"), (2, "two")):
+            own = bench.margay(*way, plain, name, str(size), number)["MBps"]
+            aim = least(OF_PUTS, size) if near and n == 2 else None
+            bench.add(f"fm_{link}_{name}_MBps_{size}", own, "MB/s",
+                      f">= {aim} % of put" if aim else "", put)
+            above = bench.margay(*way, layers[n], str(size), number)["MBps"]
+            aim = least(OF_TWO, size) if near and n == 2 else None
+            bench.add(f"fm_{link}_match{n}_MBps_{size}", above, "MB/s",
+                      f">= {aim} % of fm" if aim else "", own)
+
+
+def least(aims: dict[int, int], size: int) -> int | None:
+    """The aim of the largest size that is not above this one."""
+    return next((aims[at] for at in sorted(aims, reverse=True) if at <= size), None)
+
+
+def built(folder: Path, source: str, *libraries: str) -> str:
+    image = folder / f"{source}{libraries[0]}.elf"
+    done = subprocess.run([str(MARGAY), "cc", "-O2", f"-I{INCLUDE}", str(SOURCES / f"{source}.c"),
+                           "-o", str(image), f"-L{BUILD / 'lib'}", *libraries], check=False)
+    if done.returncode != 0:
+        sys.exit(f"bench: {source}.c could not be built with {' '.join(libraries)}")
+    return str(image)

@@ -58,5 +58,5 @@ def test_committed_pictures_are_of_the_committed_data(name):
     if matplotlib.__version__ != DEBIAN_12:
         pytest.skip(f"matplotlib {matplotlib.__version__} may draw other bytes than {DEBIAN_12}")
     import drawing
-    drawn = fm_figures.FmData().drawn(name, fm_figures.PICTURES)
+    drawn = fm_figures.FmData().draw(fm_figures.PICTURES[name], name)
     assert drawing.svg(drawn) == (fm_figures.DOCS / f"{name}.svg").read_bytes(), "make figures"

@@ -15,7 +15,10 @@
 void calc_prog_1(struct svc_req *, SVCXPRT *);
 void calc_prog_3(struct svc_req *, SVCXPRT *);
 
+enum { MOST_RANKS = 64 };
+
 static int stops, batched;
+static volatile uint32_t released[MOST_RANKS];     /* the server's: exported */
 
 /* ---- the server's procedures ---- */
 
@@ -62,12 +65,18 @@ int *calc_sum_3_svc(int *value, struct svc_req *request)
 	return &result;
 }
 
+/* For so many ms; below 0: until the caller has released this and all earlier calls. */
 void *calc_sleep_1_svc(int *ms, struct svc_req *request)
 {
 	static char nothing;
+	volatile uint32_t *word = &released[svc_vmmc_caller()];
+	uint32_t seen;
 
 	(void)request;
-	sleep_ms(*ms);
+	if (*ms >= 0)
+		sleep_ms(*ms);
+	while (*ms < 0 && (int)(seen = *word) < -*ms)
+		OK(vmmc_wait(word, seen, svc_vmmc_caller(), FOR_EVER));
 	return &nothing;
 }
 
@@ -103,8 +112,11 @@ int *calc_caller_1_svc(void *none, struct svc_req *request)
 static void serve(void)
 {
 	SVCXPRT *transport = svc_vmmc_create();
+	vmmc_export_t exported;
+	int result = vmmc_export("released", (void *)released, sizeof released, NULL, 0, 0, NULL,
+	                         NULL, &exported);
 
-	CHECK(transport);
+	CHECK(transport && (result == VMMC_OK || result == VMMC_EEXIST));
 	CHECK(svc_register(transport, CALC_PROG, CALC_VERS, calc_prog_1, IPPROTO_TCP));
 	CHECK(svc_register(transport, CALC_PROG, CALC_VERS_3, calc_prog_3, IPPROTO_TCP));
 	svc_run();
@@ -182,12 +194,17 @@ static void versions(void)
 /* A call that is given up does not harm the next ones, whose answers come behind its own. */
 static void timeouts(void)
 {
-	int ms = 150;
 	struct timeval soon = { .tv_usec = 20000 };
+	vmmc_proxy_t release;
 
+	OK(vmmc_import(0, "released", FOR_EVER, &release, NULL));
 	for (int round = 0; round < 4; round++) {
+		int ms = -round - 1;
+		uint32_t calls = (uint32_t)round + 1;
+
 		EQUAL(clnt_call(client, CALC_SLEEP, (xdrproc_t)xdr_int, (char *)&ms,
 		                (xdrproc_t)xdr_void, NULL, soon), RPC_TIMEDOUT);
+		OK(SendMsg(&calls, release + sizeof calls * (uint64_t)margay_rank(), sizeof calls));
 		if (round % 2)
 			values();
 	}

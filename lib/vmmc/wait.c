@@ -11,7 +11,7 @@
 #include "state.h"
 
 enum {
-	LOOKS = 200,       /* at what is waited for, before the node halts */
+	LOOKS = 200,      /* at what is waited for, before the node halts */
 	MOST = 64,         /* events that are passed over between two looks */
 	LAST = 3           /* of the queues that are waited for: `calls` */
 };

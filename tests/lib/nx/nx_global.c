@@ -53,7 +53,7 @@ static void same_bits(void)
 /* Contributions of different lengths, empty ones too. */
 static void collected(void)
 {
-	static char x[64 * 200], y[64 * 64 * 200];
+	static char x[128 * 200], y[64 * 64 * 200];
 	long bytes, at = 0;
 
 	for (int scale = 1; scale <= 200; scale += 199) {

@@ -23,7 +23,8 @@
  *   receive. A longer one stays at the sender until the receive is posted.
  * - Each rank has memory for 4,096 slots of 256 bytes for messages that came early, divided
  *   equally among all senders, at most 1,024 each. A sender whose part is used up waits in
- *   csend; isend returns, and the message goes later, in order, during some call of the
+ *   csend (a quarter of it may be free without the sender knowing it yet); isend returns, and
+ *   the message goes later, in order, during some call of the
  *   sender's. Nothing is ever lost but force types.
  * - Order: two messages from one process to another that fit the same receive are received in the
  *   order in which they were sent.

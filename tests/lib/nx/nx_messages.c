@@ -70,7 +70,7 @@ static void posted(void)
 /* Messages of one pair that fit the same receive keep their order, early or not. */
 static void ordered(void)
 {
-	enum { COUNT = 50 };            /* fewer than the slots of a sender among 64 */
+	enum { COUNT = 40 };            /* three quarters of the slots of a sender among 64 */
 	static long ids[COUNT];
 	static int got[COUNT];
 

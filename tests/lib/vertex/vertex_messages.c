@@ -48,14 +48,14 @@ static void chosen(void)
 	errno = 0;
 	EQUAL(ntest(&src, &type), -1);
 	EQUAL(errno, EAGAIN);
-	fill(out, 1000, (uint32_t)me);
-	EQUAL(nwrite(out, 1000, right, 1, NULL), 0);
+	fill(out, 700, (uint32_t)me);
+	EQUAL(nwrite(out, 700, right, 1, NULL), 0);
 	EQUAL(nwrite(out, 10, right, 2, NULL), 0);
 	src = left;
 	type = 2;
 	EQUAL(nread(in, 10, &src, &type, NULL), 10);
 	src = type = -1;
-	EQUAL(ntest(&src, &type), 1000);
+	EQUAL(ntest(&src, &type), 700);
 	EQUAL(src, left);
 	EQUAL(type, 1);
 	in[500] = 'x';

@@ -87,6 +87,7 @@ static void arrived(int queue, const ptl_event_t *event)
 	}
 	nx.depth = 1;
 	nx.in_upcall = 1;
+	drain();        /* between leave()'s last look and its end: what was put aside is older */
 	nx_event(queue, &copy);
 	leave();
 	nx.in_upcall = 0;

@@ -47,7 +47,7 @@ FUNCTIONS = {
     "link_has_room": "buffers", "link_send": "buffers", "send_may": "buffers",
     "link_brief": "buffers", "link_brief_send": "buffers", "send_give": "buffers",
     "flow_share": "buffers", "records_free": "buffers", "shape_of": "buffers",
-    "flow_for": "buffers", "leave_or_wait": "order", "flow_heard": "buffers",
+    "flow_for": "buffers", "flow_heard": "buffers",
     "begin_epoch": "buffers", "link_transmitted": "buffers", "any_transmitted": "buffers",
     "transmitted": "buffers",
     "take": "buffers", "give": "buffers", "reserve": "buffers", "unreserve": "buffers",

@@ -5,7 +5,7 @@
  *
  * Each key lives at one rank. Storing a value is a message of three pieces, header, key and value,
  * which the handler receives one by one, the value straight into its final place. Asking for one is
- * a message to that rank, whose handler answers by a message.
+ * a message to that rank. The handler there answers by a message.
  */
 #include <fm.h>
 #include <margay.h>

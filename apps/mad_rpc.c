@@ -1,6 +1,6 @@
 /*
  * mad_rpc [SIZE]: remote procedure calls with Madeleine. Node 0 has each other node in turn sort
- * numbers whose count only the message itself tells: the server reads the request, makes room, and
+ * numbers. Only the message itself tells how many: the server reads the request and makes room, and
  * the numbers go straight there.
  *
  *     tools/margay run -n 4 build/apps/mad_rpc.elf 100000

@@ -1,7 +1,7 @@
 /*
- * mad_strings: figures 4 and 5 of the Madeleine paper. Each node sends the next one two strings
- * whose lengths the receiver does not know; it unpacks each length at once, makes room, and has
- * both strings when recvbuf_receive_data returns.
+ * mad_strings: figures 4 and 5 of the Madeleine paper. Each node sends the next one two
+ * strings. The receiver does not know their lengths: it unpacks each length at once, makes room,
+ * and has both strings when recvbuf_receive_data returns.
  *
  *     tools/margay run -n 3 build/apps/mad_strings.elf
  */

@@ -1,6 +1,6 @@
 /*
- * halo [STEPS]: heat along a rod whose pieces lie on the ranks, by virtual memory-mapped
- * communication (lib/vmmc).
+ * vmmc_halo [STEPS]: heat along a rod. Each rank has a piece of it and sends its ends to its
+ * neighbours by virtual memory-mapped communication (lib/vmmc).
  *
  *     tools/margay run -n 4 build/apps/vmmc_halo.elf 2000
  *

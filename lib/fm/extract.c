@@ -1,5 +1,5 @@
 /*
- * Packets in: which message each belongs to, and whose turn that makes it. A packet lies in the
+ * Packets in: the message of each, and the handler that runs next. A packet lies in the
  * ring while its handler reads it; when the handler waits for more, or has returned, its place
  * is given back. So at most one packet of a rank is held, by a handler that waits for credit.
  * Owns the messages that are being received. FM_extract runs in the program, all else in the

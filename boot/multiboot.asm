@@ -6,7 +6,7 @@
 ; addresses, so that the loader takes this ELF64 file as the flat piece
 ; [margay_kernel_start, margay_load_end) and clears what follows up to
 ; margay_bss_end. The tables built here map the lowest 4 GiB as they are;
-; kernel/memory.c replaces them by tables with exact rights.
+; kernel/memory/memory.c replaces them by tables with exact rights.
 
 %include "offsets.inc"
 

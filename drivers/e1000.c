@@ -4,9 +4,9 @@
  * interrupts by a line, which goes through the legacy interrupt controllers. Runs
  * at boot, and when the card is reset.
  */
-#include "../kernel/pci.h"
-#include "../kernel/pic.h"
-#include "../kernel/time.h"
+#include "kernel/devices/pci.h"
+#include "kernel/devices/pic.h"
+#include "kernel/devices/time.h"
 #include "e1000_card.h"
 
 #define FRAME_MOST   16124u        /* SDM 13.4.22: with the CRC 16128 */

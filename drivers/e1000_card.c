@@ -25,10 +25,10 @@
  */
 #include "e1000_card.h"
 
-#include "../kernel/console.h"
-#include "../kernel/memory.h"
-#include "../kernel/string.h"
-#include "../kernel/time.h"
+#include "kernel/base/string.h"
+#include "kernel/console/console.h"
+#include "kernel/devices/time.h"
+#include "kernel/memory/memory.h"
 
 #define SLOT_BYTES   16384u
 #define SLOT_APART   (SLOT_BYTES + 320u) /* from one to the next */

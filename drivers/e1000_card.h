@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "../kernel/pci.h"
+#include "kernel/devices/pci.h"
 #include "e1000_regs.h"
 #include "nic_table.h"
 

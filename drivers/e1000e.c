@@ -3,7 +3,7 @@
  * each card. Frames of up to 9 KB (QEMU's takes 16 KiB: struct nic_setup, `longest`),
  * interrupts by MSI-X, one entry for all causes. Runs at boot, and when the card is reset.
  */
-#include "../kernel/pci.h"
+#include "kernel/devices/pci.h"
 #include "e1000_card.h"
 
 #define FRAME_MOST   9230u         /* 82574 1.5: with the CRC 9234 */

@@ -6,10 +6,10 @@
 
 #include <stddef.h>
 
-#include "../kernel/memory.h"
-#include "../kernel/node.h"
-#include "../kernel/pci.h"
-#include "../kernel/vectors.h"
+#include "kernel/base/node.h"
+#include "kernel/cpu/vectors.h"
+#include "kernel/devices/pci.h"
+#include "kernel/memory/memory.h"
 #include "ivshmem_regs.h"
 
 static volatile uint8_t *registers;

@@ -3,7 +3,7 @@
  */
 #include "nic_table.h"
 
-#include "../kernel/pci.h"
+#include "kernel/devices/pci.h"
 #include "e1000_regs.h"
 #include "virtio_net_regs.h"
 #include "virtio_regs.h"

@@ -5,7 +5,7 @@
 #define DRIVERS_NIC_TABLE_H
 #include <stdint.h>
 
-#include "../net/nic.h"
+#include "net/nic.h"
 
 struct pci_device;
 

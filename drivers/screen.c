@@ -7,10 +7,10 @@
 
 #include <stdbool.h>
 
-#include "../kernel/boot_info.h"
-#include "../kernel/memory.h"
-#include "../kernel/string.h"
-#include "../kernel/x86.h"
+#include "kernel/base/string.h"
+#include "kernel/base/x86.h"
+#include "kernel/loader/boot_info.h"
+#include "kernel/memory/memory.h"
 #include "font.h"
 
 #define MOST_COLUMNS   160u

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "../kernel/x86.h"
+#include "kernel/base/x86.h"
 #include "uart_regs.h"
 
 /* A byte takes 87 us, and longer while nobody reads at the other end; reading a register

@@ -4,11 +4,11 @@
  */
 #include "virtio.h"
 
-#include "../kernel/memory.h"
-#include "../kernel/pci.h"
-#include "../kernel/pci_regs.h"
-#include "../kernel/string.h"
-#include "../kernel/time.h"
+#include "kernel/base/string.h"
+#include "kernel/devices/pci.h"
+#include "kernel/devices/pci_regs.h"
+#include "kernel/devices/time.h"
+#include "kernel/memory/memory.h"
 
 #define RING_RESET_NS 100000000UL  /* a ring has been reset by then */
 #define VENDOR_CAPABILITIES 16u    /* more of them: a loop */

@@ -6,10 +6,10 @@
  */
 #include "virtio_9p.h"
 
-#include "../kernel/memory.h"
-#include "../kernel/pci.h"
-#include "../kernel/time.h"
-#include "../kernel/wait.h"
+#include "kernel/devices/pci.h"
+#include "kernel/devices/time.h"
+#include "kernel/memory/memory.h"
+#include "kernel/transport/wait.h"
 
 #define DEVICE        0x1049u      /* 0x1040 and the device's type, 9 */
 #define CONFIG_BYTES  2u           /* the length of the share's name */

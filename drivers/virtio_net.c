@@ -2,7 +2,7 @@
  * The driver of virtio network cards. Data: one struct virtio_net per card, in
  * memory that is taken at boot. Runs with interrupts off, on one processor. The
  * interrupt itself only ends a halt; who looks at the card then is up to
- * kernel/link_frames.c.
+ * kernel/transport/link_frames.c.
  *
  * Receiving: the ring's buffers are one piece of memory, cut into slots, which
  * is mapped twice in a row. The device fills them in order, a large frame fills
@@ -22,10 +22,10 @@
  * progress, a wish to be reset) sets `trouble`: nothing is read any more, and
  * the next poll resets the card.
  */
-#include "../kernel/memory.h"
-#include "../kernel/pci.h"
-#include "../kernel/string.h"
-#include "../kernel/time.h"
+#include "kernel/base/string.h"
+#include "kernel/devices/pci.h"
+#include "kernel/devices/time.h"
+#include "kernel/memory/memory.h"
 #include "nic_table.h"
 #include "virtio_net.h"
 

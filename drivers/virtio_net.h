@@ -5,8 +5,8 @@
  */
 #ifndef DRIVERS_VIRTIO_NET_H
 #define DRIVERS_VIRTIO_NET_H
-#include "../kernel/pci.h"
-#include "../net/nic.h"
+#include "kernel/devices/pci.h"
+#include "net/nic.h"
 #include "virtio.h"
 #include "virtio_net_regs.h"
 

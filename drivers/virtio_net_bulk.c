@@ -14,7 +14,7 @@
  * sent (QEMU 7.2 ends in an assertion if its sends wait just then), else the
  * device. One that does not obey is cut off from memory.
  */
-#include "../kernel/memory.h"
+#include "kernel/memory/memory.h"
 #include "virtio_net.h"
 
 #define SENDING_LOOKS 5000000u     /* at the card's progress, some 50 ms */

@@ -7,10 +7,10 @@
  * it does not even obey a reset, so that all sends end; and tried again every RETRY_NS,
  * for a moment each time, as the node has other work.
  */
-#include "../kernel/console.h"
-#include "../kernel/memory.h"
-#include "../kernel/string.h"
-#include "../kernel/time.h"
+#include "kernel/base/string.h"
+#include "kernel/console/console.h"
+#include "kernel/devices/time.h"
+#include "kernel/memory/memory.h"
 #include "virtio_net.h"
 
 #define LOOK_NS         100000000UL  /* between looks at the card's state */

@@ -16,19 +16,21 @@ KERNEL_CFLAGS := -std=gnu17 -O2 -gdwarf-4 -g1 -gno-column-info -gno-statement-fr
 	-Wall -Wextra -Werror -ffreestanding -mgeneral-regs-only -mpopcnt -mno-red-zone -fno-pic \
 	-no-pie -mcmodel=small -fno-stack-protector -fcf-protection=none \
 	-fno-omit-frame-pointer -fno-optimize-sibling-calls -fno-asynchronous-unwind-tables \
-	-fno-common -ffunction-sections -flto -fno-ipa-icf -Iinclude -ffile-prefix-map=$(CURDIR)/=
-KERNEL_ASFLAGS := -f elf64 -g -F dwarf -I $(KERNEL_BUILD)/
+	-fno-common -ffunction-sections -flto -fno-ipa-icf -Iinclude -I$(CURDIR) -ffile-prefix-map=$(CURDIR)/=
+KERNEL_ASFLAGS := -f elf64 -g -F dwarf -I $(KERNEL_BUILD)/kernel/cpu/
+KERNEL_OFFSETS := $(KERNEL_BUILD)/kernel/cpu/offsets.inc
 
 # Taken by linker.ld; everything else is local.
 KERNEL_GLOBALS := margay_linux_stub
 
-SELFTEST_C := $(wildcard kernel/selftest*.c)
-KERNEL_C   := $(filter-out kernel/offsets.c kernel/no_selftest.c $(SELFTEST_C), \
-	$(wildcard kernel/*.c kernel/files/*.c drivers/*.c)) $(NET_SOURCES) $(LINK_SOURCES)
-KERNEL_ASM := $(wildcard boot/*.asm kernel/*.asm)
+# Each folder of kernel/ is a room; tests/rooms.py says which may use which.
+SELFTEST_C := $(filter-out %/no_selftest.c,$(wildcard kernel/selftest/*.c))
+KERNEL_C   := $(filter-out kernel/cpu/offsets.c kernel/selftest/%, \
+	$(wildcard kernel/*/*.c drivers/*.c)) $(NET_SOURCES) $(LINK_SOURCES)
+KERNEL_ASM := $(wildcard boot/*.asm kernel/*/*.asm)
 KERNEL_OBJ := $(KERNEL_C:%.c=$(KERNEL_BUILD)/%.o) $(KERNEL_ASM:%.asm=$(KERNEL_BUILD)/%.asm.o)
 SELFTEST_OBJ := $(SELFTEST_C:%.c=$(KERNEL_BUILD)/%.o)
-NO_SELFTEST_OBJ := $(KERNEL_BUILD)/kernel/no_selftest.o
+NO_SELFTEST_OBJ := $(KERNEL_BUILD)/kernel/selftest/no_selftest.o
 
 build/kernel.o: $(KERNEL_BUILD)/joined.o
 build/kernel-selftests.o: $(KERNEL_BUILD)/joined-selftests.o
@@ -56,40 +58,41 @@ $(KERNEL_BUILD)/joined.o $(KERNEL_BUILD)/joined-selftests.o: kernel/build.mk
 		$(KERNEL_WHOLE) -o $@ $(filter %.o,$^)
 
 # The compiler may call these functions anywhere, even where it inlined all calls.
-$(KERNEL_BUILD)/kernel/string.o: KERNEL_CFLAGS += -fno-lto -fno-builtin \
+$(KERNEL_BUILD)/kernel/base/string.o: KERNEL_CFLAGS += -fno-lto -fno-builtin \
 	-fno-tree-loop-distribute-patterns
 
 # Floating point: see the file.
-$(KERNEL_BUILD)/kernel/port_float.o: KERNEL_CFLAGS := \
+$(KERNEL_BUILD)/kernel/portals/port_float.o: KERNEL_CFLAGS := \
 	$(filter-out -mgeneral-regs-only -flto,$(KERNEL_CFLAGS)) -msse2 -mno-avx -mfpmath=sse \
 	-ffp-contract=off
 
 # What runs once, at boot or at the end, or measures what other code does, is small
 # rather than fast: the image holds all of it.
-KERNEL_SMALL := acpi boot_info cards console cpu crash emulator exit fault format \
-	interval memory multiboot multiboot2 panic parameters pci pic no_selftest \
-	power process region_start report requests selftest selftest_damage selftest_frames \
-	selftest_incast selftest_places start unwind
-$(KERNEL_SMALL:%=$(KERNEL_BUILD)/kernel/%.o) \
-	$(patsubst %.c,$(KERNEL_BUILD)/%.o,$(wildcard kernel/files/*.c)) $(KERNEL_BUILD)/drivers/virtio.o \
-	$(KERNEL_BUILD)/drivers/nic_table.o $(KERNEL_BUILD)/drivers/screen.o $(KERNEL_BUILD)/drivers/virtio_9p.o \
-	$(KERNEL_BUILD)/drivers/virtio_net_state.o $(KERNEL_BUILD)/drivers/e1000.o \
-	$(KERNEL_BUILD)/drivers/e1000e.o: KERNEL_CFLAGS += -Os
+KERNEL_SMALL := kernel/base/format kernel/base/panic kernel/boot/crash kernel/boot/emulator \
+	kernel/boot/region_start kernel/boot/start kernel/console/console kernel/cpu/cpu \
+	kernel/devices/acpi kernel/devices/interval kernel/devices/pci kernel/devices/pic \
+	kernel/devices/power kernel/loader/% kernel/files/% kernel/memory/memory \
+	kernel/process/process kernel/report/% kernel/transport/cards kernel/transport/requests \
+	$(addprefix kernel/selftest/,no_selftest selftest selftest_damage selftest_frames \
+	selftest_incast selftest_places) \
+	$(addprefix drivers/,virtio nic_table screen virtio_9p virtio_net_state e1000 e1000e)
+$(filter $(KERNEL_SMALL:%=$(KERNEL_BUILD)/%.o),$(KERNEL_OBJ) $(SELFTEST_OBJ) $(NO_SELFTEST_OBJ)): \
+	KERNEL_CFLAGS += -Os
 
 $(KERNEL_BUILD)/%.o: %.c kernel/build.mk
 	@mkdir -p $(@D)
 	@echo "  CC    $<"
 	@$(CC) $(KERNEL_CFLAGS) -MMD -MP -c -o $@ $<
 
-$(KERNEL_BUILD)/%.asm.o: %.asm $(KERNEL_BUILD)/offsets.inc
+$(KERNEL_BUILD)/%.asm.o: %.asm $(KERNEL_OFFSETS)
 	@mkdir -p $(@D)
 	@echo "  NASM  $<"
 	@$(NASM) $(KERNEL_ASFLAGS) -o $@ $<
 
-$(KERNEL_BUILD)/offsets.inc: kernel/offsets.c kernel/build.mk
+$(KERNEL_OFFSETS): kernel/cpu/offsets.c kernel/build.mk
 	@mkdir -p $(@D)
 	@echo "  CC    $<"
 	@$(CC) $(KERNEL_CFLAGS) -fno-lto -g0 -MMD -MP -MF $@.d -MT $@ -S -o $@.s $<
 	@sed -n 's/^#define \(.*\)/%define \1/p' $@.s > $@
 
--include $(KERNEL_OBJ:.o=.d) $(SELFTEST_OBJ:.o=.d) $(NO_SELFTEST_OBJ:.o=.d) $(KERNEL_BUILD)/offsets.inc.d
+-include $(KERNEL_OBJ:.o=.d) $(SELFTEST_OBJ:.o=.d) $(NO_SELFTEST_OBJ:.o=.d) $(KERNEL_OFFSETS).d

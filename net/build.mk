@@ -8,7 +8,7 @@ LINK_SOURCES := $(sort $(wildcard net/link/*.c net/frames/*.c))
 HOST_SOURCES    := $(NET_SOURCES) $(LINK_SOURCES) $(sort $(wildcard host/*.c))
 HOST_TESTS      := $(sort $(wildcard tests/host/*.c))
 HOST_WARNINGS   := -Wall -Wextra -Werror -Wno-unused-function
-HOST_INCLUDES   := -Iinclude
+HOST_INCLUDES   := -Iinclude -I.
 HOST_CFLAGS     := -std=gnu17 -g -O2 $(HOST_WARNINGS) $(HOST_INCLUDES)
 HOST_SANITIZE   := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 

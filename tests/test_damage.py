@@ -1,7 +1,7 @@
 """A kernel that is out of order damages the shared region of a running job.
 
 The last node writes seeded damage into the header, the node table, the consoles, standard
-input's ring, the file table, the locks and the blocks (kernel/selftest_damage.c), while the
+input's ring, the file table, the locks and the blocks (kernel/selftest/selftest_damage.c), while the
 others send, print, read and wait (tests/apps/damaged.c). They go on, or end with a report;
 no kernel writes where nothing of its own is; the launcher carries on.
 """

@@ -17,7 +17,7 @@ from margaylib import machine  # noqa: E402
 
 pytestmark = pytest.mark.faults
 
-# crash=HOW (kernel/crash.c) -> (what the cause says, a function in the backtrace)
+# crash=HOW (kernel/boot/crash.c) -> (what the cause says, a function in the backtrace)
 CASES = {
     "null": (r"read at 0x0{15}8 \(null pointer\)", "read_null"),
     "text": (r"write at 0x0*100000 \(kernel address\)", "write_text"),
@@ -39,8 +39,8 @@ def test_kernel_fault(margay, app, how):
     assert re.search(cause, report.group(1)), f"the cause is {report.group(1)!r}"
     run.says(r"\brip\b.*\b[0-9a-f]{16}\b")
     run.says(r"\br15\b.*\b[0-9a-f]{16}\b")
-    run.says(rf"^margay: +#\d+ 0x[0-9a-f]+ {function} at \S*kernel/crash\.c:\d+$")
-    run.says(r"^margay: +#\d+ 0x[0-9a-f]+ kernel_main at \S*kernel/start\.c:\d+$")
+    run.says(rf"^margay: +#\d+ 0x[0-9a-f]+ {function} at \S*kernel/boot/crash\.c:\d+$")
+    run.says(r"^margay: +#\d+ 0x[0-9a-f]+ kernel_main at \S*kernel/boot/start\.c:\d+$")
 
 
 def test_report_to_a_launcher_that_does_not_read(margay, app, tmp_path):
@@ -64,7 +64,7 @@ def test_report_to_a_launcher_that_does_not_read(margay, app, tmp_path):
     os.kill(live.process.pid, signal.SIGCONT)
     run = live.wait()
     run.says(r"\br15\b.*\b[0-9a-f]{16}\b")
-    run.says(r"^margay: +#\d+ 0x[0-9a-f]+ kernel_main at \S*kernel/start\.c:\d+$")
+    run.says(r"^margay: +#\d+ 0x[0-9a-f]+ kernel_main at \S*kernel/boot/start\.c:\d+$")
 
 
 def test_panic_while_panicking(margay, app):
@@ -72,4 +72,4 @@ def test_panic_while_panicking(margay, app):
     run = margay("run", "--kernel", "crash=twice", app("hello"))
     assert run.returncode != 0
     run.says(r"^margay: rank 0 \(node 0\): kernel panic: read at 0x0{15}8 \(null pointer\)")
-    run.says(r"^margay: +#\d+ 0x[0-9a-f]+ kernel_main at \S*kernel/start\.c:\d+$")
+    run.says(r"^margay: +#\d+ 0x[0-9a-f]+ kernel_main at \S*kernel/boot/start\.c:\d+$")

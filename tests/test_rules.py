@@ -97,7 +97,7 @@ def test_includes_follow_the_layers():
 
 
 @pytest.mark.parametrize("folder, line", [
-    ("net/portals", '#include "kernel/cpu.h"'), ("net/portals", "#include <stdio.h>"),
+    ("net/portals", '#include "kernel/cpu/cpu.h"'), ("net/portals", "#include <stdio.h>"),
     ("net/portals", '#include <string.h>'), ("net/link", '#include "../portals/block.h"'),
     ("net/portals", '#include "../link/link.h"'), ("drivers", '#include "../net/portals/block.h"'),
     ("apps", '#include "../net/portals/block.h"'), ("kernel", "#include <stdlib.h>"),

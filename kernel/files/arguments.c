@@ -4,10 +4,10 @@
  */
 #include "files.h"
 
-#include "../errno.h"
-#include "../fault.h"
-#include "../string.h"
-#include "../uaccess.h"
+#include "kernel/base/errno.h"
+#include "kernel/base/string.h"
+#include "kernel/process/uaccess.h"
+#include "kernel/report/fault.h"
 
 char path_of_call[2][PATH_BYTES];
 

@@ -3,10 +3,10 @@
  */
 #include "files.h"
 
-#include "../errno.h"
-#include "../fault.h"
-#include "../syscall.h"
-#include "../uaccess.h"
+#include "kernel/base/errno.h"
+#include "kernel/base/syscall.h"
+#include "kernel/process/uaccess.h"
+#include "kernel/report/fault.h"
 #include "p9_regs.h"
 
 #define MODE_ABOVE 0040555u        /* of what lies above the mounts */

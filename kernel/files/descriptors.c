@@ -9,17 +9,17 @@
  */
 #include "files.h"
 
-#include "../../net/shm/region.h"
-#include "../console.h"
-#include "../errno.h"
-#include "../fault.h"
-#include "../node.h"
+#include "kernel/base/errno.h"
+#include "kernel/base/node.h"
+#include "kernel/base/string.h"
+#include "kernel/base/syscall.h"
+#include "kernel/console/console.h"
+#include "kernel/process/process.h"
+#include "kernel/process/uaccess.h"
+#include "kernel/report/fault.h"
+#include "net/shm/region.h"
 #include "locks.h"
 #include "p9_regs.h"
-#include "../process.h"
-#include "../string.h"
-#include "../syscall.h"
-#include "../uaccess.h"
 
 #define S_CHARACTER   0020620u     /* a stream's mode */
 #define S_REGULAR     0100644u

@@ -6,11 +6,11 @@
 
 #include <stddef.h>
 
-#include "../errno.h"
-#include "../fault.h"
-#include "../string.h"
-#include "../syscall.h"
-#include "../uaccess.h"
+#include "kernel/base/errno.h"
+#include "kernel/base/string.h"
+#include "kernel/base/syscall.h"
+#include "kernel/process/uaccess.h"
+#include "kernel/report/fault.h"
 #include "p9_regs.h"
 
 #define KEPT_BYTES (256u << 10)

@@ -4,8 +4,8 @@
  */
 #ifndef KERNEL_FILES_FS_H
 #define KERNEL_FILES_FS_H
+#include "kernel/process/process.h"
 #include "memory_files.h"
-#include "../process.h"
 
 struct mount {
 	const char *path;          /* absolute, without a slash at its end; "" is the root */

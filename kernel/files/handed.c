@@ -7,18 +7,18 @@
 
 #include <stdatomic.h>
 
-#include "../../drivers/ivshmem.h"
-#include "../../net/shm/region.h"
-#include "../boot_info.h"
-#include "../console.h"
-#include "../errno.h"
-#include "../memory.h"
-#include "../node.h"
-#include "../parameters.h"
-#include "../process.h"
-#include "../string.h"
-#include "../time.h"
-#include "../wait.h"
+#include "drivers/ivshmem.h"
+#include "kernel/base/errno.h"
+#include "kernel/base/node.h"
+#include "kernel/base/string.h"
+#include "kernel/console/console.h"
+#include "kernel/devices/time.h"
+#include "kernel/loader/boot_info.h"
+#include "kernel/loader/parameters.h"
+#include "kernel/memory/memory.h"
+#include "kernel/process/process.h"
+#include "kernel/transport/wait.h"
+#include "net/shm/region.h"
 
 static uint64_t taken;             /* own copy: the ring's is for the launcher */
 static bool damaged;               /* the ring: nothing more is read */

@@ -6,17 +6,17 @@
 
 #include <stdatomic.h>
 
-#include "../../drivers/ivshmem.h"
-#include "../../net/shm/region.h"
-#include "../console.h"
-#include "../errno.h"
-#include "../fault.h"
-#include "../node.h"
-#include "../process.h"
-#include "../syscall.h"
-#include "../time.h"
-#include "../uaccess.h"
-#include "../wait.h"
+#include "drivers/ivshmem.h"
+#include "kernel/base/errno.h"
+#include "kernel/base/node.h"
+#include "kernel/base/syscall.h"
+#include "kernel/console/console.h"
+#include "kernel/devices/time.h"
+#include "kernel/process/process.h"
+#include "kernel/process/uaccess.h"
+#include "kernel/report/fault.h"
+#include "kernel/transport/wait.h"
+#include "net/shm/region.h"
 
 static uint32_t requests;
 

@@ -5,12 +5,12 @@
  */
 #include "memory_files.h"
 
-#include "../errno.h"
-#include "../memory.h"
-#include "../node.h"
-#include "../process.h"
-#include "../string.h"
-#include "../time.h"
+#include "kernel/base/errno.h"
+#include "kernel/base/node.h"
+#include "kernel/base/string.h"
+#include "kernel/devices/time.h"
+#include "kernel/memory/memory.h"
+#include "kernel/process/process.h"
 #include "memory_tree.h"
 #include "p9_regs.h"
 

@@ -3,8 +3,8 @@
  */
 #include "memory_tree.h"
 
-#include "../memory.h"
-#include "../string.h"
+#include "kernel/base/string.h"
+#include "kernel/memory/memory.h"
 
 #define NUMBERS     1024u          /* page numbers in a page */
 #define HEIGHT_MOST 4u

@@ -7,15 +7,15 @@
  */
 #include "files.h"
 
-#include "../../net/shm/region.h"
-#include "../errno.h"
-#include "../fault.h"
-#include "../format.h"
-#include "../node.h"
-#include "../parameters.h"
-#include "../string.h"
-#include "../syscall.h"
-#include "../uaccess.h"
+#include "kernel/base/errno.h"
+#include "kernel/base/format.h"
+#include "kernel/base/node.h"
+#include "kernel/base/string.h"
+#include "kernel/base/syscall.h"
+#include "kernel/loader/parameters.h"
+#include "kernel/process/uaccess.h"
+#include "kernel/report/fault.h"
+#include "net/shm/region.h"
 #include "p9_regs.h"
 
 #define FID_HIDDEN     0x10000u    /* of the folder of a hidden file, plus the file's number */

@@ -5,9 +5,9 @@
  */
 #include "p9.h"
 
-#include "../errno.h"
+#include "kernel/base/errno.h"
+#include "kernel/base/string.h"
 #include "p9_regs.h"
-#include "../string.h"
 
 #define MESSAGE_BYTES 8192u        /* of a request or an answer without payload */
 #define PAYLOAD_MOST  (4u << 20)   /* of a read or write */

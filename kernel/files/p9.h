@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #include <margay/abi.h>
-#include "../../drivers/virtio_9p.h"
+#include "drivers/virtio_9p.h"
 
 #define P9_ROOT       0u           /* fid of the folder that is shared */
 #define P9_NAME_BYTES 255u         /* longest name of a file */

@@ -3,14 +3,14 @@
  */
 #include "paths.h"
 
-#include "../errno.h"
-#include "../memory.h"
+#include "kernel/base/errno.h"
+#include "kernel/base/panic.h"
+#include "kernel/base/string.h"
+#include "kernel/cpu/vectors.h"
+#include "kernel/loader/parameters.h"
+#include "kernel/memory/memory.h"
+#include "kernel/process/process.h"
 #include "p9_regs.h"
-#include "../panic.h"
-#include "../parameters.h"
-#include "../process.h"
-#include "../string.h"
-#include "../vectors.h"
 
 #define LINKS_MOST 40u             /* followed in one path (Linux's limit) */
 

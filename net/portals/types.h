@@ -2,7 +2,7 @@
  * The engine's vocabulary: handles, errors, options, event kinds, and the two
  * structures that applications see as ptl_md_t and ptl_event_t. Values and
  * layouts equal those of include/portals3.h, which the engine may not include;
- * kernel/portals_list.c, portals_eq.c and tests/host/test_abi.c assert that they do.
+ * kernel/portals/portals_list.c, portals_eq.c and tests/host/test_abi.c assert that they do.
  *
  * Everything here lies in shared memory or crosses the system call boundary:
  * little-endian, fixed sizes, no pointers.

@@ -35,7 +35,7 @@ struct shm_lock {
 
 enum { SHM_LOCK_OK = 0, SHM_LOCK_DEAD = -1 };
 
-/* The port's part (kernel/link_shm.c, host/): */
+/* The port's part (kernel/transport/link_shm.c, host/): */
 void shm_port_ring(const struct shm_member *self, uint32_t node);   /* wake that node */
 /* Returns after a ring, maybe earlier; a ring that came before is not lost. `owner` is
  * what the lock's word says, unchecked. If no ring has come for long, that node is asked

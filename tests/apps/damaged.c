@@ -1,6 +1,6 @@
 /*
  * damaged MILLISECONDS: all ranks but the last, whose kernel damages the shared region
- * meanwhile (kernel/selftest_damage.c), put to and get from each other, print, and rank 0
+ * meanwhile (kernel/selftest/selftest_damage.c), put to and get from each other, print, and rank 0
  * reads its standard input. What a call returns and what an event says does not matter:
  * each call must return. Then they enter the barrier, which the last rank never does:
  * it ends when that node does. Prints "rank R: done" then.

@@ -1,7 +1,7 @@
 """The groups of figures over network cards, for each LINK in virtio, e1000 and e1000e.
 
 Each puts a limit beside its figures: frames of the same cards in the same machine with
-nothing above the driver (kernel/selftest_frames.c, selftest_incast.c), taken in the same
+nothing above the driver (kernel/selftest/selftest_frames.c, selftest_incast.c), taken in the same
 boot, before the application starts. The set-up of each is the best one found for the raw
 frames (docs/measurements.md): two nodes joined directly, everything on one core for
 latency, each node on a core of its own for streams; the switch only where there are more than

@@ -11,7 +11,7 @@
  *                             time, as MBps_SIZE
  *   put rate COUNT            8-byte puts per second, each with an event that the
  *                             target takes; at most 512 not yet taken, as of raw frames
- *                             (kernel/selftest_frames.c)
+ *                             (kernel/selftest/selftest_frames.c)
  *   put blocking SIZE COUNT   puts, each begun when the one before it has its SEND_END: us
  *                             for one; whoever waits is halted
  *

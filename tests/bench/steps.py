@@ -43,13 +43,13 @@ FUNCTIONS = {
 }
 # The longest prefix of a file's name counts.
 FILES = {
-    "libc-glue/": "syscall", "kernel/entry.asm": "syscall", "kernel/portals_message.c": "syscall",
-    "include/": "syscall",
+    "libc-glue/": "syscall", "kernel/calls/entry.asm": "syscall", "include/": "syscall",
+    "kernel/portals/portals_message.c": "syscall",
     "kernel/": "access", "net/shm/": "access", "net/portals/ac.": "access",
     "net/portals/process.h": "access",
     "net/portals/match.": "match", "net/portals/index.": "match", "net/portals/me.": "match",
     "net/portals/range.": "copy", "net/portals/data.": "copy",
-    "net/portals/iovec.": "copy", "kernel/copy.c": "copy", "kernel/port.c": "copy",
+    "net/portals/iovec.": "copy", "kernel/base/copy.c": "copy", "kernel/portals/port.c": "copy",
     "net/port.h": "copy",
     "net/portals/md.": "unlink",
     "net/portals/eq.": "event",

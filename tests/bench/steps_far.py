@@ -75,10 +75,11 @@ FILES = {
     "net/link/": "frame", "net/link/timer.c": "faults", "net/link/crc.c": "faults",
     "net/link/ack.c": "faults", "net/link/assemble.c": "order", "net/link/siphash.": "faults",
     "net/frames/": "frame", "net/port.h": "frame", "net/nic.h": "driver",
-    "kernel/memory.c": "driver",  # where memory is that a card reads: asked by drivers only
+    "kernel/memory/memory.c": "driver",  # where memory is that a card reads: asked by drivers only
     "net/portals/": "portals", "net/shm/": "portals",
-    "kernel/crc.c": "faults", "kernel/copy.c": "frame", "kernel/port.c": "portals",
-    "kernel/link_frames.c": "call", "kernel/": "call", "libc-glue/": "call", "include/": "call",
+    "kernel/transport/crc.c": "faults", "kernel/base/copy.c": "frame",
+    "kernel/portals/port.c": "portals", "kernel/transport/link_frames.c": "call",
+    "kernel/": "call", "libc-glue/": "call", "include/": "call",
 }
 
 

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "../host/check.h"
+#include "tests/host/check.h"
 
 struct nic *nic;
 uint8_t frame[FRAME], got[FRAME], wire[FRAME + 64];

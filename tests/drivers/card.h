@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "../../net/nic.h"
+#include "net/nic.h"
 #include "kernel.h"
 
 enum { SENDS = 4096, LOOK_MS = 101, FRAME = 65549 };

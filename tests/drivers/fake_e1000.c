@@ -6,9 +6,9 @@
 
 #include <string.h>
 
-#include "../../kernel/pci.h"
-#include "../../kernel/pic.h"
-#include "../../kernel/time.h"
+#include "kernel/devices/pci.h"
+#include "kernel/devices/pic.h"
+#include "kernel/devices/time.h"
 #include "card.h"
 
 struct fake fake;

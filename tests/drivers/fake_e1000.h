@@ -9,8 +9,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "../../drivers/e1000_regs.h"
-#include "../../drivers/nic_table.h"
+#include "drivers/e1000_regs.h"
+#include "drivers/nic_table.h"
 
 enum { FAKE_RING = 256, FAKE_SLOT = 16384 };
 enum fake_kind { FAKE_82540EM, FAKE_82574L, FAKE_KINDS };

@@ -11,11 +11,11 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "../../drivers/virtio.h"
-#include "../../kernel/memory.h"
-#include "../../kernel/pci.h"
-#include "../../kernel/pci_regs.h"
-#include "../../kernel/time.h"
+#include "drivers/virtio.h"
+#include "kernel/memory/memory.h"
+#include "kernel/devices/pci.h"
+#include "kernel/devices/pci_regs.h"
+#include "kernel/devices/time.h"
 #include "card.h"
 
 #define FIRST_RING 1               /* the driver's record comes before it */

@@ -9,9 +9,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "../../drivers/nic_table.h"
-#include "../../drivers/virtio_net_regs.h"
-#include "../../drivers/virtio_regs.h"
+#include "drivers/nic_table.h"
+#include "drivers/virtio_net_regs.h"
+#include "drivers/virtio_regs.h"
 
 enum { FAKE_RING = 256, FAKE_SLOT = 16384, FAKE_COMMANDS = 64 };
 

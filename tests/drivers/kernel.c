@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../kernel/memory.h"
-#include "../../kernel/pci.h"
+#include "kernel/memory/memory.h"
+#include "kernel/devices/pci.h"
 
 #define TAKEN (sizeof(fake_kernel.taken) / sizeof(fake_kernel.taken[0]))
 

@@ -16,7 +16,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "../host/check.h"
+#include "tests/host/check.h"
 
 struct trap_frame { uint64_t cs; };
 struct cpu { uint8_t upcall; bool halted; const char *waits_for; };
@@ -27,8 +27,8 @@ static void cpu_halt(void);
 static void cpu_relax(void) { }
 static uint64_t rdtsc(void) { return 0; }
 
-#include "../../kernel/link_frames.c"
-#include "../../kernel/wait.c"
+#include "kernel/transport/link_frames.c"
+#include "kernel/transport/wait.c"
 
 enum { STEP_NS = 100, STEPS = 300, NO_STEP = 1 << 30, WATCHDOG_NS = 200000, TURN_NS = 1000 };
 enum what { FRAME, COMPLETION, NOTHING };

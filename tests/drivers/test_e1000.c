@@ -5,7 +5,7 @@
  */
 #include <string.h>
 
-#include "../host/check.h"
+#include "tests/host/check.h"
 #include "card.h"
 #include "fake_e1000.h"
 

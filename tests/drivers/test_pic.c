@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "../host/check.h"
+#include "tests/host/check.h"
 
 enum { MASTER_PORT = 0x20, SLAVE_PORT = 0xa0, LEVEL_PORT = 0x4d0, CASCADE_INPUT = 2, NO_VECTOR = -1 };
 
@@ -153,7 +153,7 @@ static inline uint8_t inb(uint16_t port)
 	return chip->shows_service ? chip->service : asks(chip);
 }
 
-#include "../../kernel/pic.c"
+#include "kernel/devices/pic.c"
 
 void apic_open_legacy(void)
 {
@@ -320,7 +320,7 @@ TEST(a_closed_input_leaves_the_others_open)
 	nothing_in_service();
 }
 
-/* As line_interrupt in kernel/cards.c closes it: between begin and end. */
+/* As line_interrupt in kernel/transport/cards.c closes it: between begin and end. */
 TEST(an_input_that_is_closed_while_in_service_is_ended)
 {
 	begin();

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../host/check.h"
+#include "tests/host/check.h"
 #include "card.h"
 #include "fake_virtio.h"
 

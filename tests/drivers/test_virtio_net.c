@@ -4,7 +4,7 @@
  */
 #include <string.h>
 
-#include "../host/check.h"
+#include "tests/host/check.h"
 #include "card.h"
 #include "fake_virtio.h"
 

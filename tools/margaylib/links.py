@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from .options import RunOptions
 
 CONTROLS = ("interrupt", "poll", "watchdog")
-MOST_CARDS = 4                # CARDS_MOST of kernel/cards.h
+MOST_CARDS = 4                # CARDS_MOST of kernel/transport/cards.h
 MOST_PORTS = 256              # of the switch
 LIFE = 65536                  # what a node's incarnation grows by with each life
 KEY_DIGITS = 32               # of --auth

@@ -1,0 +1,37 @@
+/*
+ * Switching the machine off: by QEMU's debug-exit device if the launcher put one
+ * there, by ACPI, or else by halting for ever, with all that was said on the screen.
+ */
+#include "kernel/base/x86.h"
+#include "kernel/console/console.h"
+#include "kernel/loader/parameters.h"
+#include "acpi.h"
+#include "machine.h"
+#include "time.h"
+
+/* QEMU stops its processors a moment after it was told to. */
+#define POWER_OFF_NS 1000000000u
+
+void stay_on(void)
+{
+	console_panic();
+	kernel_line("halted; this machine may be switched off");
+	cpu_stop();
+}
+
+void power_off(unsigned status)
+{
+	uint64_t end;
+
+	if (parameters.exit_port)
+		outl(parameters.exit_port, status);
+	if (parameters.stay)
+		stay_on();
+	acpi_power_off();
+	end = deadline_in(POWER_OFF_NS);
+	while (now_ns() < end)
+		cpu_relax();
+	console_panic();
+	kernel_line("this machine cannot switch itself off; halted");
+	cpu_stop();
+}

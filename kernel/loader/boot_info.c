@@ -1,0 +1,95 @@
+/*
+ * What the loader told, by whichever protocol. Data: boot_info. Runs at boot on
+ * the first page tables, which map the lowest 4 GiB, where a multiboot loader puts
+ * everything.
+ */
+#include "boot_info.h"
+
+#include "kernel/base/image.h"
+#include "kernel/base/panic.h"
+#include "kernel/base/string.h"
+#include "kernel/memory/memory.h"
+#include "multiboot2.h"
+
+#define LOW_MEMORY_END 0x100000UL
+
+struct boot_info boot_info;
+
+static void add_range(uint64_t start, uint64_t end)
+{
+	start = (start + PAGE_BYTES - 1) & -PAGE_BYTES;
+	end &= -PAGE_BYTES;
+	if (start < LOW_MEMORY_END)
+		start = LOW_MEMORY_END;
+	if (start < end && boot_info.ranges < BOOT_RANGES)
+		boot_info.free[boot_info.ranges++] = (struct boot_range){ start, end };
+}
+
+void boot_info_free(uint64_t start, uint64_t bytes)
+{
+	if (start + bytes > start)
+		add_range(start, start + bytes);
+}
+
+void boot_info_reserve(uint64_t start, uint64_t end)
+{
+	uint32_t known = boot_info.ranges;
+
+	for (uint32_t i = 0; i < known; i++) {
+		struct boot_range *range = &boot_info.free[i];
+		uint64_t range_end = range->end;
+
+		if (start >= range_end || end <= range->start)
+			continue;
+		range->end = start > range->start ? start & -PAGE_BYTES : range->start;
+		add_range(end, range_end);
+	}
+}
+
+/* "path/to/kernel file.txt" or "file.txt": the last word names the file. */
+static void read_name(char *name, const char *text)
+{
+	const char *word = text;
+	uint32_t n = 0;
+
+	for (const char *c = text; *c; c++)
+		if ((*c == ' ' || *c == '/') && c[1])
+			word = c + 1;
+	for (; word[n] && word[n] != ' ' && n + 1 < BOOT_NAME; n++)
+		name[n] = word[n];
+	name[n] = 0;
+}
+
+void boot_info_module(uint64_t start, uint64_t end, const char *text)
+{
+	struct boot_module *to = &boot_info.module[boot_info.modules];
+
+	if (boot_info.modules == BOOT_MODULES)
+		panic("more than %u modules", BOOT_MODULES);
+	boot_info.modules++;
+	to->range = (struct boot_range){ start, end };
+	read_name(to->name, text);
+}
+
+void boot_info_command(const char *text)
+{
+	size_t bytes = strlen(text) + 1;
+
+	if (bytes > sizeof(boot_info.command))
+		panic("the command line has %lu bytes, at most %u are possible", bytes - 1,
+		      BOOT_COMMAND - 1);
+	memcpy(boot_info.command, text, bytes);
+}
+
+void boot_info_read(uint32_t loader, uint32_t told)
+{
+	if (loader == MULTIBOOT2_LOADED)
+		multiboot2_read(told);
+	else
+		multiboot_read(told);
+	if (!boot_info.ranges)
+		panic("the loader told of no memory above 1 MiB");
+	boot_info_reserve((uint64_t)margay_kernel_start, (uint64_t)margay_bss_end);
+	for (uint32_t i = 0; i < boot_info.modules; i++)
+		boot_info_reserve(boot_info.module[i].range.start, boot_info.module[i].range.end);
+}

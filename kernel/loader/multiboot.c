@@ -1,0 +1,48 @@
+/*
+ * Reading what a multiboot loader of version 1 tells: QEMU's -kernel. Fills
+ * boot_info; no data of its own. Runs at boot on the first page tables.
+ */
+#include "multiboot.h"
+
+#include "kernel/base/panic.h"
+#include "boot_info.h"
+
+/* The BIOS' notes in low memory; all zero where there is no video card. */
+#define BIOS_VIDEO_MODE 0x449UL
+#define BIOS_TEXT_MODE  3u         /* 80 by 25 characters in colour */
+#define VGA_TEXT        0xb8000UL
+
+static const void *at(uint32_t address)
+{
+	return (const void *)(uint64_t)address;
+}
+
+static void read_map(const struct multiboot_info *info)
+{
+	uint64_t entry = info->map, end = entry + info->map_bytes;
+
+	if (!(info->flags & MULTIBOOT_HAS_MAP))
+		panic("the loader gave no memory map");
+	while (entry + sizeof(struct multiboot_map) <= end) {
+		const struct multiboot_map *map = (const struct multiboot_map *)entry;
+
+		if (map->kind == MULTIBOOT_MAP_FREE)
+			boot_info_free(map->start, map->length);
+		entry += map->bytes + sizeof(map->bytes);
+	}
+}
+
+void multiboot_read(uint32_t told)
+{
+	const struct multiboot_info *info = at(told);
+	const struct multiboot_module *module = at(info->module_list);
+
+	if (*(const volatile uint8_t *)BIOS_VIDEO_MODE == BIOS_TEXT_MODE)
+		boot_info.screen = (struct boot_screen){ VGA_TEXT, 160, 80, 25, 0 };
+	read_map(info);
+	if (info->flags & MULTIBOOT_HAS_MODULES)
+		for (uint32_t i = 0; i < info->modules; i++, module++)
+			boot_info_module(module->start, module->end, at(module->name));
+	if (info->flags & MULTIBOOT_HAS_COMMAND)
+		boot_info_command(at(info->command));
+}

@@ -1,0 +1,114 @@
+/*
+ * What the kernel keeps per process, and the application's start.
+ *
+ * A process is a process block, a segment and a processor. A node has one process today;
+ * a rank per core means several of these, and nothing in here is shared by them. What they
+ * share is in node.h (identity, region, counters), in membership.c, and in the transports
+ * (peers' views, cards); what belongs to a processor is in struct cpu.
+ */
+#ifndef KERNEL_PROCESS_H
+#define KERNEL_PROCESS_H
+#include <portals3.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "kernel/cpu/cpu.h"
+#include "net/portals/process.h"
+
+/*
+ * The application's memory: one physically contiguous piece.
+ *
+ *   offset 0        text | read-only data     the application may not write these
+ *   data_offset     data, bss, heap
+ *   guard_offset    one page, not mapped for the application
+ *   stack_offset    stack, up to `bytes`
+ *
+ * Virtual address = APP_BASE + offset, physical = physical + offset. Kernels
+ * use the two supervisor aliases, whose addresses differ by 512 KiB modulo
+ * 1 MiB (docs/measurements.md, The emulator's translation cache).
+ */
+struct segment {
+	uint64_t physical;         /* a multiple of 2 MiB */
+	uint64_t bytes;            /* a multiple of 4096 */
+	uint64_t rodata_offset;    /* text ends here */
+	uint64_t data_offset;      /* what the application may write starts here */
+	uint64_t guard_offset;     /* = stack_offset - 4096 */
+	uint64_t stack_offset;
+	bool code_on_stack;        /* it runs functions that it makes there */
+	uint8_t *alias;            /* physical address modulo 2 MiB is kept */
+	uint8_t *shifted;          /* 512 KiB off */
+};
+
+/* Where this node's process block is. */
+struct block_place {
+	uint64_t physical;
+	uint64_t bytes;
+	uint8_t *pointer;          /* supervisor */
+};
+
+#define UPCALL_QUEUES 64u          /* event queues of a process (block limits) */
+
+/* PtlNIInit and PtlNIFini (portals.c). */
+struct interface {
+	uint32_t users;            /* PtlNIInits not yet undone */
+	handle_t handle;
+	ptl_ni_limits_t granted;   /* valid while there are users */
+	bool opened_before;        /* the block is not fresh: PtlNIInit formats it again */
+};
+
+/* PtlNIBarrier (barrier.c): a call that an upcall interrupted is made again, and goes on. */
+struct barrier {
+	uint32_t round;            /* of the one under way */
+	bool under_way;            /* entered and neither passed nor failed */
+	bool sent;                 /* this round's message, or this process is counted */
+	bool failed;               /* for ever: the others' counts cannot be right any more */
+};
+
+/* Handlers of event queues (upcall.c). */
+struct upcalls {
+	uint32_t queues;           /* how many have a handler, */
+	handle_t queue[UPCALL_QUEUES]; /* and which */
+	uint64_t entry, stack;     /* of the library, user addresses */
+	bool wanted;               /* an event for a handler may be there */
+	bool running;
+	struct trap_frame interrupted; /* valid while running, as the next two are */
+	uint64_t thread_pointer;   /* FS base */
+	uint8_t *vector_state;     /* x87, SSE, AVX ... as xsave or fxsave writes it */
+};
+
+struct process {
+	uint32_t rank;             /* in the job */
+	uint32_t pid, uid, jid;    /* Portals identity; pid is the one that getpid returns */
+	struct block_place block;  /* region: set while booting; without one: by portals_start */
+	struct process_view view;  /* the engine's, of the block; its memory is set by the first
+	                              PtlNIInit */
+	struct segment segment;    /* set after portals_start, before the application runs */
+	uint64_t started_ns;       /* when the application was entered */
+	uint64_t *calls;           /* margay_start.calls; null: over shared memory, or it has not
+	                              been entered */
+	struct interface interface;
+	struct barrier barrier;
+	struct upcalls upcalls;
+};
+
+extern struct process process_boot;
+
+/* The process of the processor that runs this. */
+static inline struct process *this_process(void)
+{
+	return &process_boot;
+}
+
+/* Its view: what the engine's calls on behalf of this process take. */
+static inline struct process_view *own_view(void)
+{
+	return &this_process()->view;
+}
+
+/* Decides where the segment is, maps it, copies the image into it. */
+void process_load(void);
+
+/* Enters the application. */
+_Noreturn void process_start(void);
+
+#endif

@@ -1,0 +1,52 @@
+/*
+ * What the far transport has counted, as the node's counters (link_frames_count of
+ * link_frames.h). Data: the copied bytes that are among them already.
+ */
+#include "kernel/base/node.h"
+#include "link_frames.h"
+
+static uint64_t counted;           /* copied bytes that are in COUNTER_COPIED_BYTES */
+
+void link_frames_count(void)
+{
+	static const struct { enum counter counter; enum link_counter from; } shown[] = {
+		{ COUNTER_RETRANSMISSIONS, LINK_RESENT },
+		{ COUNTER_ACKS, LINK_ACKS_OUT },
+		{ COUNTER_BUNDLES, LINK_BUNDLES },
+		{ COUNTER_BUNDLED, LINK_BUNDLED },
+		{ COUNTER_TRAINS, LINK_TRAINS },
+		{ COUNTER_TRAINED, LINK_TRAINED },
+		{ COUNTER_DUPLICATES, LINK_DUPLICATES },
+		{ COUNTER_DAMAGED, LINK_DAMAGED },
+		{ COUNTER_FORGED, LINK_FORGED },
+		{ COUNTER_GHOSTS, LINK_GHOSTS },
+		{ COUNTER_FRAMES_EARLY, LINK_EARLY },
+		{ COUNTER_FRAMES_REFUSED, LINK_REFUSED },
+		{ COUNTER_TIMEOUTS, LINK_TIMEOUTS },
+		{ COUNTER_CARD_FULL, LINK_CARD_FULL },
+		{ COUNTER_PEERS_LOST, LINK_LOST },
+		{ COUNTER_PARTS_PLACED, LINK_PLACED },
+		{ COUNTER_PARTS_PULLED, LINK_PULLED },
+		{ COUNTER_PARTS_ASTRAY, LINK_ASTRAY },
+	};
+	struct frames_figures figures;
+	uint64_t copied;
+
+	if (!link_frames)
+		return;
+	figures = frames_figures(link_frames);
+	for (unsigned i = 0; i < sizeof(shown) / sizeof(shown[0]); i++)
+		node.counters[shown[i].counter] = figures.link[shown[i].from];
+	node.counters[COUNTER_FRAMES_BAD] = figures.bad + figures.link[LINK_SHORT] +
+		figures.link[LINK_FOREIGN] + figures.link[LINK_NONSENSE] +
+		figures.link[LINK_OUTSIDE];
+	node.counters[COUNTER_POOL_SENDS_HIGH] = figures.sends_high;
+	node.counters[COUNTER_POOL_PARTS_HIGH] = figures.parts_high;
+	node.counters[COUNTER_POOL_EARLY_HIGH] = figures.early_high;
+	node.counters[COUNTER_PEER_BYTES] = figures.peer_bytes;
+	node.counters[COUNTER_COPIED_OUT] = figures.copied_out;
+	node.counters[COUNTER_COPIED_IN] = figures.copied_in;
+	copied = figures.copied_out + figures.copied_in;
+	count(COUNTER_COPIED_BYTES, copied - counted);
+	counted = copied;
+}

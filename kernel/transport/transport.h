@@ -1,0 +1,33 @@
+/*
+ * The transports: near, for nodes whose blocks are mapped here (net/portals/near.h), and
+ * far, over frames (net/frames). An operation's target decides between the two, here and
+ * nowhere else. Interrupts are off in all of these.
+ */
+#ifndef KERNEL_TRANSPORT_H
+#define KERNEL_TRANSPORT_H
+#include "kernel/process/process.h"
+#include "link_frames.h"
+#include "link_shm.h"
+#include "upcall.h"
+
+static inline bool transport_is_near(uint32_t nid)
+{
+	return nid - link_near_first < link_near_nodes;
+}
+
+/*
+ * Start an operation of this process: an enum portals_error. A near one is over when this
+ * returns, a far one is under way. It waits while there is no room for the operation,
+ * and while its target boots.
+ */
+int transport_start(const struct initiator_args *args);
+
+/* The fast path of a put that gives no events and asks for no ack. False: it is another
+ * put, or it must wait; nothing has happened. */
+static inline bool transport_brief(const struct initiator_args *args)
+{
+	return transport_is_near(args->target_nid) ? near_brief(own_view(), 0, args) :
+	       link_frames_brief(args);
+}
+
+#endif

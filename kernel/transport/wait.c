@@ -1,0 +1,152 @@
+/*
+ * Waiting, spinning first and halted then. What the processor waits for, and whether it
+ * does so inside another wait, is in its struct cpu.
+ */
+#include "wait.h"
+
+#include <stdatomic.h>
+#include <stddef.h>
+
+#include "kernel/base/node.h"
+#include "kernel/base/x86.h"
+#include "kernel/cpu/cpu.h"
+#include "kernel/devices/time.h"
+#include "net/shm/region.h"
+#include "link_frames.h"
+#include "requests.h"
+#include "upcall.h"
+
+/* Long enough for an answer that is on its way, shorter than what a doorbell
+ * and a halt cost both sides; short, because the peer may need this core. A frame
+ * takes longer than that, and the emulator's threads wait for each other where one
+ * of them spins: for frames one look is all. */
+#define SPIN_NS 2000u
+
+/* To put the timer off wakes the emulator's main loop; to be woken in vain, that and this
+ * processor. While frames come and go quickly the timer is not set for more than that. */
+#define IN_VAIN_NS 8000000u
+
+/* A neighbour's kernel that is out of order may take the sleep flag away, and with it the
+ * bell: whoever waits looks that often all the same. The timer is left armed from one halt
+ * to the next, so that a halt does not pay for it. */
+#define LOOK_NS 1000000000UL
+
+const char *wait_what_for(void)
+{
+	return this_cpu()->waits_for;
+}
+
+static void set_sleeping(uint32_t value)
+{
+	if (node.own)
+		atomic_store_explicit(&node.own->sleeping, value, memory_order_relaxed);
+	atomic_thread_fence(memory_order_seq_cst);
+}
+
+void wait_halted(uint64_t deadline)
+{
+	struct cpu *cpu = this_cpu();
+	bool outermost = !cpu->halted;
+	uint64_t before;
+
+	timer_arm_by(deadline);
+	before = rdtsc();
+	cpu->halted = true;
+	cpu_halt();
+	cpu->halted = !outermost;
+	count(COUNTER_HALTS, 1);
+	if (outermost)
+		count(COUNTER_HALTED_NS, tsc_to_ns(rdtsc()) - tsc_to_ns(before));
+	if (!link_frames && deadline != NEVER)
+		timer_arm(NEVER);
+}
+
+static bool spin(bool (*ready)(void *), void *arg, uint64_t until)
+{
+	if (link_frames) {
+		if (!link_frames_is_alert())
+			link_frames_poll();
+		return ready(arg);
+	}
+	do {
+		if (ready(arg))
+			return true;
+		cpu_relax();
+	} while (now_ns() < until);
+	return false;
+}
+
+/* Unless a frame has come. */
+static void halt(uint64_t deadline)
+{
+	if (link_frames) {
+		if (!link_frames_rest())
+			return;
+		if (link_frames_alarm_at() < deadline)
+			deadline = link_frames_alarm_at();
+		timer_arm_within(deadline, IN_VAIN_NS);
+	}
+	if (node.own)
+		timer_arm_within(deadline_in(LOOK_NS), LOOK_NS);
+	wait_halted(deadline);
+}
+
+/* Both kinds of waiting; `interruptible`: an upcall ends it. */
+static bool await(bool (*ready)(void *arg), void *arg, uint64_t deadline, const char *what_for,
+                  bool interruptible)
+{
+	struct cpu *cpu = this_cpu();
+	const char *outer = cpu->waits_for;
+	uint64_t spin_end = deadline_in(SPIN_NS);
+	bool is_ready;
+
+	cpu->waits_for = what_for;
+	if (link_frames)
+		link_frames_flush();
+	is_ready = spin(ready, arg, spin_end < deadline ? spin_end : deadline);
+	while (!is_ready && !(interruptible && upcall_is_due()) && now_ns() < deadline) {
+		set_sleeping(1);
+		/* Over frames nothing has happened since: others only send, or ring. */
+		is_ready = !link_frames && ready(arg);
+		if (!is_ready)
+			halt(deadline);
+		set_sleeping(0);
+		if (link_frames)
+			link_frames_poll();
+		requests_serve();
+		is_ready = ready(arg); /* serving a request may have used up what was there */
+	}
+	if (link_frames)
+		link_frames_resume();
+	cpu->waits_for = outer;
+	return is_ready;
+}
+
+bool wait_until(bool (*ready)(void *arg), void *arg, uint64_t deadline, const char *what_for)
+{
+	return await(ready, arg, deadline, what_for, false);
+}
+
+enum wait_end wait_or_upcall(bool (*ready)(void *arg), void *arg, uint64_t deadline,
+                             const char *what_for)
+{
+	if (await(ready, arg, deadline, what_for, true))
+		return WAIT_READY;
+	return now_ns() < deadline ? WAIT_UPCALL : WAIT_TIMEOUT;
+}
+
+static bool never(void *unused)
+{
+	(void)unused;
+	return false;
+}
+
+void wait_time(uint64_t deadline, const char *what_for)
+{
+	wait_until(never, NULL, deadline, what_for);
+}
+
+bool wait_time_or_upcall(uint64_t deadline, const char *what_for)
+{
+	return wait_or_upcall(never, NULL, deadline, what_for) == WAIT_TIMEOUT;
+}

@@ -1,15 +1,14 @@
 /*
  * The driver of virtio 9P devices. Source: QEMU's documentation of virtio-9p and the
  * device's number in the VIRTIO standard, section 5 (9, 9P transport); it has one queue, and
- * its configuration is the name of the share. Interrupts are off but for the halt in
- * wait_until. What the device says is checked before it is used.
+ * its configuration is the name of the share. Interrupts are off; the caller waits. What the
+ * device says is checked before it is used.
  */
 #include "virtio_9p.h"
 
 #include "kernel/devices/pci.h"
 #include "kernel/devices/time.h"
 #include "kernel/memory/memory.h"
-#include "kernel/transport/wait.h"
 
 #define DEVICE        0x1049u      /* 0x1040 and the device's type, 9 */
 #define CONFIG_BYTES  2u           /* the length of the share's name */
@@ -45,20 +44,14 @@ bool virtio_9p_start(struct virtio_9p *device)
 	return device->works;
 }
 
-static bool is_answered(void *ring)
-{
-	return virtio_ring_fresh(ring) != 0;
-}
-
-uint32_t virtio_9p_exchange(struct virtio_9p *device, const struct virtio_9p_piece *pieces,
-                            uint32_t out, uint32_t in)
+bool virtio_9p_send(struct virtio_9p *device, const struct virtio_9p_piece *pieces, uint32_t out,
+                    uint32_t in)
 {
 	struct virtio_ring *ring = &device->ring;
-	struct virtio_used_element used;
-	uint32_t room = 0;
 
 	if (!device->works)
-		return 0;
+		return false;
+	device->room = 0;
 	for (uint32_t i = 0; i < out + in; i++) {
 		ring->table[i] = (struct virtio_descriptor){
 			.address = memory_physical(pieces[i].bytes), .bytes = pieces[i].length,
@@ -66,15 +59,26 @@ uint32_t virtio_9p_exchange(struct virtio_9p *device, const struct virtio_9p_pie
 			         (i + 1 < out + in ? DESCRIPTOR_NEXT : 0),
 			.next = (uint16_t)(i + 1),
 		};
-		room += i < out ? 0 : pieces[i].length;
+		device->room += i < out ? 0 : pieces[i].length;
 	}
 	ring->available->ring[ring->given % ring->size] = 0;
 	ring->given++;
 	virtio_ring_interrupt(ring, true);
 	virtio_ring_publish(ring);
-	wait_until(is_answered, ring, NEVER, "the host's file server");
-	used = virtio_ring_used(ring, 0);
-	if (virtio_ring_fresh(ring) != 1 || used.id != 0 || used.bytes > room) {
+	return true;
+}
+
+bool virtio_9p_is_answered(const struct virtio_9p *device)
+{
+	return virtio_ring_fresh(&device->ring) != 0;
+}
+
+uint32_t virtio_9p_take(struct virtio_9p *device)
+{
+	struct virtio_ring *ring = &device->ring;
+	struct virtio_used_element used = virtio_ring_used(ring, 0);
+
+	if (virtio_ring_fresh(ring) != 1 || used.id != 0 || used.bytes > device->room) {
 		device->works = false;
 		virtio_give_up(&device->virtio);
 		return 0;

@@ -16,6 +16,7 @@ struct virtio_9p {
 	struct virtio_ring ring;
 	bool works;                /* virtio_9p_start was called, and the device has kept the rules
 	                              since */
+	uint32_t room;             /* bytes that the answer has room for */
 };
 
 /* Contiguous bytes that the device reads or writes: the kernel's own, or of the segment. */
@@ -32,11 +33,17 @@ bool virtio_9p_find(struct virtio_9p *device, uint32_t nth, uint8_t vector);
 bool virtio_9p_start(struct virtio_9p *device);
 
 /*
- * Sends a request, which is in the first `out` pieces, and waits for the answer, which goes to
- * the next `in` pieces. Returns how many bytes the device says that it wrote, at most the
- * pieces' sum; 0: it does not work.
+ * Sends a request, which is in the first `out` pieces; the answer goes to the next `in` pieces.
+ * One at a time. False: the device does not work.
  */
-uint32_t virtio_9p_exchange(struct virtio_9p *device, const struct virtio_9p_piece *pieces,
-                            uint32_t out, uint32_t in);
+bool virtio_9p_send(struct virtio_9p *device, const struct virtio_9p_piece *pieces, uint32_t out,
+                    uint32_t in);
+
+/* The answer is there, or the device is out of order. It interrupts when it answers. */
+bool virtio_9p_is_answered(const struct virtio_9p *device);
+
+/* After that: how many bytes the device says that it wrote, at most the pieces' sum; 0: it does
+ * not work. */
+uint32_t virtio_9p_take(struct virtio_9p *device);
 
 #endif

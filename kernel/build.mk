@@ -68,14 +68,14 @@ $(KERNEL_BUILD)/kernel/portals/port_float.o: KERNEL_CFLAGS := \
 
 # What runs once, at boot or at the end, or measures what other code does, is small
 # rather than fast: the image holds all of it.
-KERNEL_SMALL := kernel/base/format kernel/base/panic kernel/boot/crash kernel/boot/emulator \
-	kernel/boot/region_start kernel/boot/start kernel/console/console kernel/cpu/cpu \
+KERNEL_SMALL := kernel/base/format kernel/base/panic kernel/console/% kernel/cpu/cpu \
 	kernel/devices/acpi kernel/devices/interval kernel/devices/pci kernel/devices/pic \
-	kernel/devices/power kernel/loader/% kernel/files/% kernel/memory/memory \
-	kernel/process/process kernel/report/% kernel/transport/cards kernel/transport/requests \
+	kernel/devices/power kernel/devices/random kernel/loader/% kernel/memory/memory \
+	kernel/report/% kernel/transport/cards kernel/transport/link_count \
+	kernel/transport/requests kernel/files/% kernel/boot/% \
 	$(addprefix kernel/selftest/,no_selftest selftest selftest_damage selftest_frames \
 	selftest_incast selftest_places) \
-	$(addprefix drivers/,virtio nic_table screen virtio_9p virtio_net_state e1000 e1000e)
+	$(addprefix drivers/,virtio nic_table virtio_9p virtio_net_state e1000 e1000e)
 $(filter $(KERNEL_SMALL:%=$(KERNEL_BUILD)/%.o),$(KERNEL_OBJ) $(SELFTEST_OBJ) $(NO_SELFTEST_OBJ)): \
 	KERNEL_CFLAGS += -Os
 

@@ -1,7 +1,7 @@
 """Boards without a launcher: QEMU with a firmware, a screen and a serial port.
 
 A Board reads its screen as a person does: letters of the VGA's text memory, or pixels
-whose letters it compares with drivers/font.c. Used by test_baremetal.py.
+whose letters it compares with kernel/console/font.c. Used by test_baremetal.py.
 """
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from harness import HANG, ROOT, Live, Margay, stop
 
 QEMU = Path("/usr/bin/qemu-system-x86_64")
 OVMF = "/usr/share/ovmf/OVMF.fd"
-CELL_WIDTH, CELL_HEIGHT, LEAST_COLUMNS = 6, 10, 80     # of drivers/screen.c
+CELL_WIDTH, CELL_HEIGHT, LEAST_COLUMNS = 6, 10, 80     # of kernel/console/screen.c
 
 
 def font() -> dict[tuple[int, ...], str]:
     """Letters by their lines of pixels, from the kernel's own table."""
-    rows = re.findall(r"G\(([01, ]+)\)", (ROOT / "drivers/font.c").read_text(encoding="utf-8"))
+    rows = re.findall(r"G\(([01, ]+)\)", (ROOT / "kernel/console/font.c").read_text(encoding="utf-8"))
     return {tuple(int(line, 2) for line in row.split(",")): chr(32 + index)
             for index, row in enumerate(rows)}
 

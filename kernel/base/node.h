@@ -35,13 +35,4 @@ static inline void count(enum counter which, uint64_t by)
 	node.counters[which] += by;
 }
 
-/*
- * What the messages' part of the kernel provides (portals*.c, link_shm.c).
- * Interrupts are off in all of them.
- */
-void portals_start(void);  /* once, region checked and mapped, no segment yet: may call
-                              memory_take and memory_map_events */
-void portals_stop(void);   /* once, before the node ends, whatever ended the application;
-                              may wait; never fails */
-
 #endif

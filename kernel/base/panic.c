@@ -1,55 +1,21 @@
 /*
- * The end of a kernel. Data: how many panics there were. A panic while panicking
- * leaves out what may have caused it: the report, then the region as well, then
- * everything.
+ * The end of a kernel, as every file may call it; the report is not made here but by what
+ * boot names (kernel/report/panic_report.c). Data: that function.
  */
 #include "panic.h"
 
 #include <stdarg.h>
-#include <stdatomic.h>
 
-#include "drivers/ivshmem.h"
-#include "kernel/console/console.h"
-#include "kernel/cpu/cpu.h"
-#include "kernel/cpu/vectors.h"
-#include "kernel/devices/machine.h"
-#include "kernel/loader/parameters.h"
-#include "kernel/process/process.h"
-#include "kernel/report/fault.h"
-#include "kernel/report/report.h"
-#include "net/shm/region.h"
 #include "format.h"
-#include "node.h"
 #include "x86.h"
 
-#define PANIC_STATUS 125u          /* the launcher's own errors have it too */
 #define TEXT_BYTES   400u
 
-static unsigned panics;
+static panic_end *end;
 
-static _Noreturn void end(void)
+void panic_ends_with(panic_end *named)
 {
-	if (node.own) {
-		node.own->status = PANIC_STATUS;
-		node.own->exit_order = atomic_fetch_add(&node.region->shared->exits, 1) + 1;
-		atomic_store(&node.own->state, NODE_PANICKED);
-		ivshmem_ring(node.region->nodes);
-	}
-	if (!parameters.exit_port)
-		stay_on();
-	power_off(PANIC_STATUS);
-}
-
-static void begin(const char *text)
-{
-	switch (panics++) {
-	case 0: break;
-	case 1: end();
-	case 2: power_off(PANIC_STATUS);
-	default: cpu_stop();
-	}
-	console_panic();
-	kernel_line("rank %u (node %u): kernel panic: %s", this_process()->rank, node.id, text);
+	end = named;
 }
 
 void panic(const char *format, ...)
@@ -60,18 +26,7 @@ void panic(const char *format, ...)
 	va_start(list, format);
 	format_list(text, sizeof(text), format, list);
 	va_end(list);
-	begin(text);
-	report_kernel_frames(0, (uint64_t)__builtin_frame_address(0));
-	end();
-}
-
-void panic_trap(const struct trap_frame *frame)
-{
-	char text[TEXT_BYTES];
-
-	fault_describe(frame, text, sizeof(text));
-	begin(text);
-	report_registers(frame);
-	report_kernel_frames(frame->rip, frame->rbp);
-	end();
+	if (end)
+		end(text, (uint64_t)__builtin_frame_address(0));
+	cpu_stop();
 }

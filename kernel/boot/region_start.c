@@ -4,7 +4,7 @@
  * copied from its header and checked. Nothing reads the header after that, since every
  * kernel of the job can write there.
  */
-#include "kernel/devices/machine.h"
+#include "region_start.h"
 
 #include "drivers/ivshmem.h"
 #include "kernel/base/node.h"
@@ -14,9 +14,21 @@
 #include "kernel/files/handed.h"
 #include "kernel/loader/parameters.h"
 #include "kernel/process/process.h"
+#include "kernel/transport/wait.h"
 #include "net/shm/region.h"
 
 static struct region opened;
+
+/* The console's wait for room in its ring, and its bell. */
+static void wait_for_launcher(bool (*ready)(void *arg), void *arg)
+{
+	wait_until(ready, arg, NEVER, "room in the console ring");
+}
+
+static void wake_launcher(void)
+{
+	ivshmem_ring(node.region->nodes);
+}
 
 void region_start(void)
 {
@@ -46,7 +58,7 @@ void region_start(void)
 	block->bytes = region->block_bytes;
 	block->physical = device.physical + (uint64_t)(block->pointer - (uint8_t *)device.memory);
 	count(COUNTER_KERNEL_BYTES, block->bytes);
-	console_use_ring();
+	console_use_ring(wait_for_launcher, wake_launcher);
 	stdin_start();
 	time_of_launcher(node.own->start_ns);
 }

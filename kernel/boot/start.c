@@ -1,35 +1,41 @@
 /*
- * The order in which a node boots. Data: node. Called once, by multiboot.asm.
+ * The order in which a node boots, and what the lower rooms call in the upper ones. Called once,
+ * by multiboot.asm.
  */
-#include "kernel/base/node.h"
 
-#include "drivers/screen.h"
-#include "drivers/serial.h"
 #include "kernel/base/format.h"
 #include "kernel/base/image.h"
+#include "kernel/base/node.h"
 #include "kernel/base/panic.h"
 #include "kernel/base/string.h"
+#include "kernel/calls/trap.h"
 #include "kernel/console/console.h"
+#include "kernel/console/screen.h"
+#include "kernel/console/serial.h"
 #include "kernel/cpu/cpu.h"
 #include "kernel/devices/acpi.h"
 #include "kernel/devices/apic.h"
-#include "kernel/devices/machine.h"
 #include "kernel/devices/pci.h"
 #include "kernel/devices/time.h"
 #include "kernel/files/files.h"
+#include "kernel/files/folders.h"
 #include "kernel/loader/boot_info.h"
 #include "kernel/loader/parameters.h"
 #include "kernel/memory/memory.h"
+#include "kernel/portals/portals.h"
 #include "kernel/process/process.h"
+#include "kernel/report/exit.h"
+#include "kernel/report/panic_report.h"
 #include "kernel/selftest/selftest.h"
 #include "kernel/transport/cards.h"
+#include "kernel/transport/link_frames.h"
 #include "kernel/transport/upcall.h"
 #include "crash.h"
 #include "emulator.h"
+#include "application.h"
+#include "region_start.h"
 
 #define PID_FIRST 1u               /* one process per node */
-
-struct node node;
 
 _Noreturn void kernel_main(uint32_t loader, uint32_t told, uint64_t boot_tsc);
 
@@ -50,6 +56,17 @@ static void name_node(void)
 		format_text(node.name, sizeof(node.name), "node%u", node.id);
 }
 
+/* The screen on the kernel's page tables. */
+static void map_screen(void)
+{
+	const struct screen_place *screen = &boot_info.screen;
+
+	if (screen_is_usable())
+		screen_map(map_physical(screen->physical, (uint64_t)screen->pitch * screen->height,
+		                        screen->pixel_bytes ? MAP_PIXELS : MAP_DEVICE),
+		           memory_take(SCREEN_CELLS, PAGE_BYTES));
+}
+
 /* The host's folders, each by a device. */
 static void folders_start(void)
 {
@@ -61,18 +78,26 @@ static void folders_start(void)
 	file_start();
 }
 
+/* What ends with the application, in this order. */
+static void (*const before_end[])(void) = {
+	file_stop, portals_stop, cards_count, portals_count, NULL
+};
+static void (*const after_end[])(void) = { link_frames_linger, cards_stop, NULL };
+
 __attribute__((externally_visible)) /* multiboot.asm */
 void kernel_main(uint32_t loader, uint32_t told, uint64_t boot_tsc)
 {
-	cpu_start();
+	panic_ends_with(panic_report);
+	exit_runs(before_end, after_end);
+	cpu_start(trap);
 	serial_start();
 	boot_info_read(loader, told);
-	screen_start();
+	screen_start(&boot_info.screen);
 	parameters_read();
 	name_node();
 	memory_start();
-	screen_map();
-	cpu_features();
+	map_screen();
+	cpu_features(syscall_entry);
 	upcall_start();
 	apic_start();
 	time_start(boot_tsc);
@@ -86,12 +111,12 @@ void kernel_main(uint32_t loader, uint32_t told, uint64_t boot_tsc)
 	cards_start(parameters.cards);
 	folders_start();
 	portals_start();
-	process_load();
+	application_load();
 	time_calibrate();
 	emulator_start();
 	if (parameters.selftest && !selftest(parameters.selftest))
 		panic("selftest %s failed", parameters.selftest);
 	if (parameters.crash)
 		crash(parameters.crash);
-	process_start();
+	application_start();
 }

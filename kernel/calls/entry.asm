@@ -1,4 +1,4 @@
-; The system call entry and the way into the application; the kernel stack.
+; The system call entry.
 ;
 ; Interrupts stay off from entry to exit: FMASK clears IF, and only wait.c
 ; switches them on, while it halts.
@@ -6,7 +6,7 @@
 %include "offsets.inc"
 
 extern syscall_table, syscall_unknown, upcall_enter_from_call
-global syscall_entry, enter_application, kernel_stack, kernel_stack_top, cpu_boot
+global syscall_entry
 
 section .text
 bits 64
@@ -63,40 +63,5 @@ syscall_entry:
         mov     rdi, rsp
         call    upcall_enter_from_call  ; void upcall_enter_from_call(struct trap_frame *)
         jmp     .return
-
-; _Noreturn void enter_application(uint64_t entry, uint64_t stack, uint64_t argument)
-; IN: rdi, rsi, rdx. The application gets argument in rdi, zero elsewhere.
-enter_application:
-        push    U_SS
-        push    rsi
-        push    START_RFLAGS
-        push    U_CS
-        push    rdi
-        mov     rdi, rdx
-        xor     eax, eax
-        xor     ebx, ebx
-        xor     ecx, ecx
-        xor     edx, edx
-        xor     esi, esi
-        xor     ebp, ebp
-        xor     r8d, r8d
-        xor     r9d, r9d
-        xor     r10d, r10d
-        xor     r11d, r11d
-        xor     r12d, r12d
-        xor     r13d, r13d
-        xor     r14d, r14d
-        xor     r15d, r15d
-        swapgs
-        iretq
-
-; The page below the stack is not mapped (memory.c).
-section .bss nobits alloc noexec write align=4096
-        resb    4096
-kernel_stack:
-        resb    STACK_SIZE
-kernel_stack_top:
-cpu_boot:                               ; struct cpu: directly behind its stack
-        resb    CPU_BYTES
 
 section .note.GNU-stack noalloc noexec nowrite progbits

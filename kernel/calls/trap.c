@@ -4,10 +4,11 @@
  * alias. Interrupts are the doorbell, the timer, the network cards and the host's file
  * server; they come while the application runs or the kernel is halted.
  */
+#include "trap.h"
+
 #include <stdbool.h>
 
 #include "kernel/base/node.h"
-#include "kernel/base/panic.h"
 #include "kernel/base/x86.h"
 #include "kernel/cpu/cpu.h"
 #include "kernel/cpu/vectors.h"
@@ -15,6 +16,7 @@
 #include "kernel/devices/time.h"
 #include "kernel/memory/memory.h"
 #include "kernel/report/fault.h"
+#include "kernel/report/panic_report.h"
 #include "kernel/transport/cards.h"
 #include "kernel/transport/link_frames.h"
 #include "kernel/transport/membership.h"
@@ -67,7 +69,6 @@ static bool is_first_touch(const struct trap_frame *frame)
 	       !(frame->error & PAGE_FAULT_PRESENT) && memory_map_shifted(READ_CR(2));
 }
 
-__attribute__((externally_visible)) /* vectors.asm */
 void trap(struct trap_frame *frame)
 {
 	if (is_first_touch(frame))

@@ -12,16 +12,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "drivers/ivshmem.h"
-#include "drivers/screen.h"
-#include "drivers/serial.h"
 #include "kernel/base/format.h"
 #include "kernel/base/node.h"
 #include "kernel/base/string.h"
-#include "kernel/devices/time.h"
-#include "kernel/transport/wait.h"
 #include "net/port.h"
 #include "net/shm/region.h"
+#include "screen.h"
+#include "serial.h"
 
 #define RECORD_ALIGN  sizeof(struct region_record)
 #define RECORD_LIMIT  16384u       /* data bytes in one record at most */
@@ -32,13 +29,19 @@ static struct region_ring *ring;   /* NULL: serial port and screen */
 static uint64_t ring_bytes;        /* of data: a power of two */
 static uint64_t written;           /* own copy: the ring's is for the launcher */
 
+/* How to wait for the launcher, and how to wake it: console_use_ring names both. */
+static void (*wait_for_launcher)(bool (*ready)(void *arg), void *arg);
+static void (*wake_launcher)(void);
+
 enum report_state { REPORT_NONE, REPORT_GATHERED, REPORT_LEAVES };
 static enum report_state report_state;
 static char report[REPORT_BYTES];  /* REPORT_GATHERED: lines that leave together */
 static size_t report_used;
 
-void console_use_ring(void)
+void console_use_ring(void (*wait)(bool (*ready)(void *arg), void *arg), void (*wake)(void))
 {
+	wait_for_launcher = wait;
+	wake_launcher = wake;
 	ring = (struct region_ring *)(region_slice(node.region, node.id) +
 	                              node.region->console_offset);
 	ring_bytes = node.region->console_bytes - sizeof(*ring);
@@ -97,7 +100,7 @@ static void tell_launcher(void)
 
 	atomic_thread_fence(memory_order_seq_cst);
 	if (atomic_load_explicit(idle, memory_order_relaxed) && atomic_exchange(idle, 0))
-		ivshmem_ring(node.region->nodes);
+		wake_launcher();
 }
 
 static void write_record(uint16_t stream, const void *data, uint32_t bytes)
@@ -107,8 +110,8 @@ static void write_record(uint16_t stream, const void *data, uint32_t bytes)
 
 	if (room() < whole) {
 		count(COUNTER_CONSOLE_WAITS, 1);
-		ivshmem_ring(node.region->nodes); /* it may sleep while output flows */
-		wait_until(has_room, &whole, NEVER, "room in the console ring");
+		wake_launcher(); /* it may sleep while output flows */
+		wait_for_launcher(has_room, &whole);
 	}
 	/* The header lies in one piece: positions are multiples of its size. */
 	*(struct region_record *)(ring->data + (written & (ring_bytes - 1))) = record;

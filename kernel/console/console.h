@@ -6,10 +6,12 @@
  */
 #ifndef KERNEL_CONSOLE_H
 #define KERNEL_CONSOLE_H
+#include <stdbool.h>
 #include <stdint.h>
 
-/* The region is checked and mapped: use its ring from now on. */
-void console_use_ring(void);
+/* The region is checked and mapped: use its ring from now on. `wait` returns when ready(arg) is
+ * true, and may serve others meanwhile; `wake` rings the launcher. */
+void console_use_ring(void (*wait)(bool (*ready)(void *arg), void *arg), void (*wake)(void));
 
 /* Writes all of it to a STREAM_*. Waits, halted, while the ring is full. */
 void console_write(uint16_t stream, const void *data, uint64_t bytes);

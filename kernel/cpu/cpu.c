@@ -7,7 +7,6 @@
 
 #include "kernel/base/panic.h"
 #include "kernel/base/x86.h"
-#include "kernel/devices/time.h"
 #include "vectors.h"
 
 #define GATE_INTERRUPT 0x8eu       /* present, ring 0, switches interrupts off */
@@ -48,9 +47,12 @@ struct table_pointer {
 enum { IST_NMI = 1, IST_DOUBLE_FAULT, IST_MACHINE_CHECK, IST_COUNT = 3 };
 
 extern const uint64_t vector_table[VECTOR_COUNT];
-void syscall_entry(void);
 
 bool cpu_has_crc32;
+
+__attribute__((externally_visible)) /* vectors.asm */
+extern void (*trap_handler)(struct trap_frame *frame);
+void (*trap_handler)(struct trap_frame *frame);
 
 static struct tss tss;
 static struct gate gates[VECTORS_ALL];
@@ -106,12 +108,12 @@ static void load_gates(void)
 	__asm__ volatile("lidt %0" : : "m"(pointer) : "memory");
 }
 
-void cpu_start(void)
+void cpu_start(void (*trap)(struct trap_frame *frame))
 {
+	trap_handler = trap;
 	cpu_boot.self = &cpu_boot;
 	cpu_boot.frame = (struct trap_frame *)&cpu_boot - 1;
 	cpu_boot.id = cpuid(1, 0).ebx >> 24;
-	cpu_boot.timer_ns = NEVER;
 	tss.rsp[0] = (uint64_t)kernel_stack_top;
 	tss.io_map = sizeof(tss);
 	for (int i = 0; i < IST_COUNT; i++)
@@ -143,7 +145,7 @@ static void vector_units(void)
 	__asm__ volatile("fninit");
 }
 
-void cpu_features(void)
+void cpu_features(void (*entry)(void))
 {
 	struct cpuid features = cpuid(7, 0);
 	uint64_t cr4 = READ_CR(4) | CR4_DE;
@@ -169,20 +171,8 @@ void cpu_features(void)
 
 	wrmsr(MSR_EFER, rdmsr(MSR_EFER) | EFER_SCE);
 	wrmsr(MSR_STAR, (uint64_t)KERNEL_CS << 32 | (uint64_t)(USER_SS - 8) << 48);
-	wrmsr(MSR_LSTAR, (uint64_t)syscall_entry);
+	wrmsr(MSR_LSTAR, (uint64_t)entry);
 	wrmsr(MSR_FMASK, RFLAGS_IF | RFLAGS_TF | RFLAGS_DF | RFLAGS_AC | RFLAGS_NT | RFLAGS_IOPL);
-}
-
-uint64_t cpu_random(void)
-{
-	uint64_t value;
-	bool there = false;
-
-	/* It fails while its source is drained, at most ten times in a row (Intel's manual,
-	 * volume 1, 7.3.17.1). */
-	for (int i = 0; i < 10 && !there && (cpuid(1, 0).ecx & CPUID1_ECX_RDRAND); i++)
-		__asm__ volatile("rdrand %0" : "=r"(value), "=@ccc"(there));
-	return there ? value : rdtsc() ^ wall_ns() << 24;
 }
 
 enum hypervisor cpu_hypervisor(void)

@@ -29,7 +29,7 @@ struct trap_frame {
 	uint64_t rip, cs, rflags, rsp, ss;
 };
 
-/* Lies directly behind the processor's kernel stack (entry.asm): its address is
+/* Lies directly behind the processor's kernel stack (stack.asm): its address is
  * also the top of that stack. */
 struct cpu {
 	struct cpu *self;          /* so that C needs one load from gs */
@@ -58,18 +58,21 @@ static inline struct trap_frame *user_frame(void)
 	return this_cpu()->frame;
 }
 
-void cpu_start(void);       /* segments, interrupt table, IST: faults are reported from here */
-void cpu_features(void);    /* control registers, FPU, system calls; memory_start was called */
+/* Segments, interrupt table, IST: exceptions and interrupts call `trap` from now on. */
+void cpu_start(void (*trap)(struct trap_frame *frame));
 
-/* A number that nobody outside can guess: the processor's, or else of the clocks. */
-uint64_t cpu_random(void);
+/* Control registers, FPU, system calls, which enter at `entry`; memory_start was called. */
+void cpu_features(void (*entry)(void));
 
 extern bool cpu_has_crc32;  /* SSE 4.2's instruction; known from cpu_features on */
 
 enum hypervisor { HYPERVISOR_NONE, HYPERVISOR_TCG, HYPERVISOR_KVM, HYPERVISOR_OTHER };
 enum hypervisor cpu_hypervisor(void);
 
-/* entry.asm: the application's first instruction; rdi = argument. Never returns. */
+/* vectors.asm: back to what `frame` says; it lies at the top of the kernel stack. */
+_Noreturn void trap_return(struct trap_frame *frame);
+
+/* stack.asm: the application's first instruction; rdi = argument. Never returns. */
 _Noreturn void enter_application(uint64_t entry, uint64_t stack, uint64_t argument);
 
 extern uint8_t kernel_stack[], kernel_stack_top[];

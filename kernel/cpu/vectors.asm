@@ -1,11 +1,11 @@
 ; Entry of every exception and interrupt: builds a struct trap_frame and calls
-; trap(). From the application, swapgs. The vectors on interrupt stacks of their
+; trap_handler (cpu.c). From the application, swapgs. The vectors on interrupt stacks of their
 ; own (NMI, double fault, machine check) can hit between an entry's first
 ; instruction and its swapgs: they load gs themselves, and never return.
 
 %include "offsets.inc"
 
-extern trap, cpu_boot
+extern trap_handler, cpu_boot
 global vector_table, trap_return
 
 ; Exceptions for which the processor pushes an error code (SDM vol. 3, 6.15)
@@ -60,7 +60,7 @@ common_entry:
 .in_kernel:
         SAVE_REGISTERS
         mov     rdi, rsp
-        call    trap                    ; void trap(struct trap_frame *)
+        call    [trap_handler]          ; void (*trap_handler)(struct trap_frame *)
 restore_registers:
         pop     r15
         pop     r14
@@ -99,7 +99,7 @@ fatal_entry:
         xor     edx, edx
         wrmsr
         mov     rdi, rsp
-        call    trap
+        call    [trap_handler]
         ud2
 
 section .rodata

@@ -31,7 +31,4 @@ enum vector {
 #define PAGE_FAULT_WRITE   0x2u
 #define PAGE_FAULT_FETCH   0x10u
 
-struct trap_frame;
-void trap(struct trap_frame *frame);   /* trap.c, called by vectors.asm */
-
 #endif

@@ -2,11 +2,12 @@
  * Switching the machine off: by QEMU's debug-exit device if the launcher put one
  * there, by ACPI, or else by halting for ever, with all that was said on the screen.
  */
+#include "power.h"
+
 #include "kernel/base/x86.h"
 #include "kernel/console/console.h"
 #include "kernel/loader/parameters.h"
 #include "acpi.h"
-#include "machine.h"
 #include "time.h"
 
 /* QEMU stops its processors a moment after it was told to. */

@@ -88,6 +88,7 @@ static void start_comparison(void)
 void time_start(uint64_t boot_tsc)
 {
 	first_tsc = boot_tsc;
+	this_cpu()->timer_ns = NEVER;
 	set_tsc_hz(GUESSED_HZ);
 	timer_factor = 1UL << FACTOR_SHIFT;
 	timer_is_ns = cpu_hypervisor() == HYPERVISOR_TCG || cpu_hypervisor() == HYPERVISOR_KVM;

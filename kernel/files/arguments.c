@@ -2,12 +2,13 @@
  * The paths that system calls name: copied from the application, then resolved (paths.h),
  * relative to the current folder or to one that is open (folders.c). Data: the paths as given.
  */
-#include "files.h"
+#include "arguments.h"
 
 #include "kernel/base/errno.h"
 #include "kernel/base/string.h"
 #include "kernel/process/uaccess.h"
 #include "kernel/report/fault.h"
+#include "folders.h"
 
 char path_of_call[2][PATH_BYTES];
 

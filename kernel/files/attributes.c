@@ -8,6 +8,7 @@
 #include "kernel/process/uaccess.h"
 #include "kernel/report/fault.h"
 #include "p9_regs.h"
+#include "arguments.h"
 
 #define MODE_ABOVE 0040555u        /* of what lies above the mounts */
 

@@ -14,12 +14,14 @@
 #include "kernel/base/string.h"
 #include "kernel/base/syscall.h"
 #include "kernel/console/console.h"
+#include "kernel/devices/random.h"
 #include "kernel/process/process.h"
 #include "kernel/process/uaccess.h"
 #include "kernel/report/fault.h"
 #include "net/shm/region.h"
 #include "locks.h"
 #include "p9_regs.h"
+#include "names.h"
 
 #define S_CHARACTER   0020620u     /* a stream's mode */
 #define S_REGULAR     0100644u
@@ -271,7 +273,7 @@ static int64_t read_device(enum kind kind, uint8_t *to, uint64_t bytes)
 		return 0;
 	memset(to, 0, bytes);
 	for (uint64_t at = 0; kind == KIND_RANDOM && at < bytes; at += sizeof(uint64_t)) {
-		uint64_t random = cpu_random(), n = bytes - at;
+		uint64_t random = random_number(), n = bytes - at;
 
 		memcpy(to + at, &random, n < sizeof(random) ? n : sizeof(random));
 	}

@@ -79,43 +79,4 @@ void file_stat_device(struct margay_stat *stat);
 /* Whether a file of the job's may be opened with these flags: 0, or -errno. */
 int64_t file_may_open(const struct file *handed, uint32_t flags);
 
-/* ---- arguments.c ---- */
-
-extern char path_of_call[2][PATH_BYTES]; /* as the application gave it */
-
-/* What an empty path stands for: the open file, 0 or -errno. */
-int64_t path_itself(uint64_t at, struct open_file **file);
-
-/* Copies the application's path; 0, or -errno. A bad pointer ends the application, as `call`. */
-int64_t path_copy(const char *call, uint64_t address, uint64_t bytes, char *path);
-
-/* Whether this path of a call is that of a file which the job hands over. */
-bool path_handed(uint64_t at, const char *path, struct file *found);
-
-/* The same, and resolves it (paths.h). */
-int64_t path_argument(const char *call, uint64_t at, uint64_t address, uint64_t bytes,
-                      unsigned flags, struct found *found);
-
-/* ---- folders.c ---- */
-
-/* The application starts in this folder. At boot. */
-void path_start(const char *path);
-
-/* What a path is relative to: 0, or -errno. */
-int64_t path_base(uint64_t at, const char **base);
-
-/* The path of a folder that is open, for calls relative to it: 0, or -EMFILE. */
-int64_t path_keep(struct open_file *file, const char *path);
-const char *path_kept(const struct open_file *file);
-void path_forget(struct open_file *file);
-
-/* A folder got another path: those below it, too; a folder was removed. */
-void path_moved(const char *from, const char *to);
-void path_removed(const char *path);
-
-/* ---- names.c ---- */
-
-/* The last descriptor of a file in a mount was closed. */
-void name_closed(struct open_file *file);
-
 #endif

@@ -2,7 +2,7 @@
  * Folders that are open, and the current one. Data: their paths, of which calls with relative
  * paths need them, one behind the other without gaps.
  */
-#include "files.h"
+#include "folders.h"
 
 #include <stddef.h>
 
@@ -12,6 +12,7 @@
 #include "kernel/process/uaccess.h"
 #include "kernel/report/fault.h"
 #include "p9_regs.h"
+#include "arguments.h"
 
 #define KEPT_BYTES (256u << 10)
 

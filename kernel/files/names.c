@@ -5,7 +5,7 @@
  * The host's server knows a file by its path: one that is unlinked or replaced while it is open
  * is renamed, and unlinked at its last close (as NFS clients do).
  */
-#include "files.h"
+#include "names.h"
 
 #include "kernel/base/errno.h"
 #include "kernel/base/format.h"
@@ -17,6 +17,8 @@
 #include "kernel/report/fault.h"
 #include "net/shm/region.h"
 #include "p9_regs.h"
+#include "arguments.h"
+#include "folders.h"
 
 #define FID_HIDDEN     0x10000u    /* of the folder of a hidden file, plus the file's number */
 #define FLAGS_KEPT     (MARGAY_O_ACCESS | MARGAY_O_APPEND | MARGAY_O_NONBLOCK | \

@@ -7,6 +7,8 @@
 
 #include "kernel/base/errno.h"
 #include "kernel/base/string.h"
+#include "kernel/devices/time.h"
+#include "kernel/transport/wait.h"
 #include "p9_regs.h"
 
 #define MESSAGE_BYTES 8192u        /* of a request or an answer without payload */
@@ -100,6 +102,21 @@ static int64_t get_string(char *text, uint32_t most)
 	return in.bad ? -EIO : bytes;
 }
 
+static bool is_answered(void *device)
+{
+	return virtio_9p_is_answered(device);
+}
+
+/* Bytes of the answer, 0: the device does not work. */
+static uint32_t exchange(struct virtio_9p *device, const struct virtio_9p_piece *pieces,
+                         uint32_t outs, uint32_t ins)
+{
+	if (!virtio_9p_send(device, pieces, outs, ins))
+		return 0;
+	wait_until(is_answered, device, NEVER, "the host's file server");
+	return virtio_9p_take(device);
+}
+
 /*
  * Sends the request, with `payload` behind it, which the server reads (`sends`) or writes
  * behind the answer's first READ_HEAD bytes. 0: the answer is there, without payload from
@@ -126,7 +143,7 @@ static int64_t ask_with(struct p9 *p9, void *payload, uint32_t bytes, bool sends
 	} else {
 		pieces[n++] = (struct virtio_9p_piece){ answer, MESSAGE_BYTES };
 	}
-	got = virtio_9p_exchange(&p9->device, pieces, outs, n - outs);
+	got = exchange(&p9->device, pieces, outs, n - outs);
 	in.at = 0;
 	in.bad = false;
 	in.end = payload && !sends && got > READ_HEAD ? READ_HEAD : got;

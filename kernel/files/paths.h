@@ -11,9 +11,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "kernel/loader/parameters.h"
 #include "fs.h"
 
-#define PATH_BYTES   4096u         /* of a path, its NUL included (Linux's PATH_MAX) */
+#define PATH_BYTES   PARAMETER_PATH /* of a path, its NUL included */
 
 enum path_flags {
 	PATH_FOLLOW = 1,           /* also a link that is the last name */

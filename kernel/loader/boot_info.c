@@ -6,10 +6,11 @@
 #include "boot_info.h"
 
 #include "kernel/base/image.h"
+#include "kernel/base/layout.h"
 #include "kernel/base/panic.h"
 #include "kernel/base/string.h"
-#include "kernel/memory/memory.h"
 #include "multiboot2.h"
+#include "multiboot.h"
 
 #define LOW_MEMORY_END 0x100000UL
 

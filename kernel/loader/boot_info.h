@@ -6,6 +6,8 @@
 #define KERNEL_BOOT_INFO_H
 #include <stdint.h>
 
+#include "kernel/console/screen.h"
+
 #define BOOT_RANGES   64u
 #define BOOT_MODULES  16u
 #define BOOT_NAME     64u
@@ -19,21 +21,13 @@ struct boot_module {
 	char name[BOOT_NAME];      /* the last word of the module's string, without folders */
 };
 
-/* Where characters can be shown. */
-struct boot_screen {
-	uint64_t physical;         /* of the first pixel or character; 0: there is no screen */
-	uint32_t pitch;            /* bytes from line to line */
-	uint32_t width, height;    /* pixels; of a text screen characters */
-	uint32_t pixel_bytes;      /* 0: a text screen, two bytes per character */
-};
-
 struct boot_info {
 	struct boot_range free[BOOT_RANGES]; /* memory above 1 MiB, sorted as found, page
 	                                        aligned, without kernel image and modules */
 	uint32_t ranges;
 	struct boot_module module[BOOT_MODULES];
 	uint32_t modules;
-	struct boot_screen screen;
+	struct screen_place screen;
 	uint8_t rsdp[BOOT_RSDP];   /* ACPI's first structure, zeros if the loader has none */
 	char command[BOOT_COMMAND];
 };
@@ -50,9 +44,5 @@ void boot_info_reserve(uint64_t start, uint64_t end);
 void boot_info_free(uint64_t start, uint64_t bytes);
 void boot_info_module(uint64_t start, uint64_t end, const char *text);
 void boot_info_command(const char *text);
-
-/* The readers: what there is, without the kernel's image taken out of the memory. */
-void multiboot_read(uint32_t told);
-void multiboot2_read(uint32_t told);
 
 #endif

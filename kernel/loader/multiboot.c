@@ -38,7 +38,7 @@ void multiboot_read(uint32_t told)
 	const struct multiboot_module *module = at(info->module_list);
 
 	if (*(const volatile uint8_t *)BIOS_VIDEO_MODE == BIOS_TEXT_MODE)
-		boot_info.screen = (struct boot_screen){ VGA_TEXT, 160, 80, 25, 0 };
+		boot_info.screen = (struct screen_place){ VGA_TEXT, 160, 80, 25, 0 };
 	read_map(info);
 	if (info->flags & MULTIBOOT_HAS_MODULES)
 		for (uint32_t i = 0; i < info->modules; i++, module++)

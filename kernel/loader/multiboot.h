@@ -39,4 +39,8 @@ struct multiboot_module {
 	uint32_t zero;
 };
 
+/* Reads what the loader told into boot_info; the kernel's image is not taken out of the
+ * memory yet. `told`: the address of the loader's structure. */
+void multiboot_read(uint32_t told);
+
 #endif

@@ -27,7 +27,7 @@ static void read_screen(const struct multiboot2_framebuffer *screen)
 {
 	if (screen->kind != MULTIBOOT2_RGB && screen->kind != MULTIBOOT2_TEXT)
 		return;
-	boot_info.screen = (struct boot_screen){
+	boot_info.screen = (struct screen_place){
 		.physical = screen->start,
 		.pitch = screen->pitch,
 		.width = screen->width,

@@ -60,4 +60,8 @@ struct multiboot2_framebuffer {
 #define MULTIBOOT2_TEXT 2u
 _Static_assert(offsetof(struct multiboot2_framebuffer, kind) == 29, "section 3.6.12");
 
+/* Reads what the loader told into boot_info; the kernel's image is not taken out of the
+ * memory yet. `told`: the address of the loader's structure. */
+void multiboot2_read(uint32_t told);
+
 #endif

@@ -7,7 +7,6 @@
 #include "kernel/base/panic.h"
 #include "kernel/base/string.h"
 #include "kernel/console/console.h"
-#include "kernel/files/paths.h"
 #include "boot_info.h"
 
 #define WATCHDOG_US 200u           /* what an arrival waits at most, if nothing else is said */
@@ -173,9 +172,9 @@ static const char *absolute(char *path)
 {
 	size_t n = strlen(path);
 
-	if (path[0] != '/' || n >= PATH_BYTES)
+	if (path[0] != '/' || n >= PARAMETER_PATH)
 		panic("command line: %s is not an absolute path of up to %u bytes", path,
-		      PATH_BYTES - 1);
+		      PARAMETER_PATH - 1);
 	while (n && path[n - 1] == '/')
 		path[--n] = 0;
 	return path;

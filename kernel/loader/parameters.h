@@ -16,6 +16,7 @@
 
 #define PARAMETER_KEY  16u         /* bytes of auth= */
 #define PARAMETER_DIRS 8u
+#define PARAMETER_PATH 4096u       /* bytes of a path, its NUL included (Linux's PATH_MAX) */
 
 /* When the cards are looked at while the application computes (link_frames.h). */
 enum control { CONTROL_INTERRUPT, CONTROL_POLL, CONTROL_WATCHDOG };

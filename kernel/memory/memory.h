@@ -1,15 +1,6 @@
 /*
  * The kernel's address space and the memory that it takes for itself.
- *
- *   0x0000_0000_0000_0000  page 0: not mapped
- *   0x0000_0000_0000_1000  low memory as it is: firmware tables (read only), kernel image
- *                          with exact rights, memory taken with memory_take; supervisor
- *   0x0000_0000_3000_0000  APP_EVENTS: event area, user, read only
- *   0x0000_0000_4000_0000  APP_BASE: the segment, user
- *   0xffff_8000_0000_0000  DIRECT_BASE: physical memory where map_physical was called
- *   0xffff_c000_0008_0000  SHIFTED_BASE: the own segment once more, 512 KiB off
- *   0xffff_d000_0000_0000  REPEATED_BASE: one page of zeros, many times, read only
- *   0xffff_e000_0000_0000  TWICE_BASE: memory taken with memory_take_twice
+ * Its layout is in kernel/base/layout.h.
  *
  * Everything here is called while booting, interrupts off, unless it says otherwise.
  */
@@ -18,14 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define PAGE_BYTES    4096UL
-#define LARGE_BYTES   0x200000UL
-#define HUGE_BYTES    0x40000000UL
-#define DIRECT_BASE   0xffff800000000000UL
-#define DIRECT_END    0xffffc00000000000UL
-#define SHIFTED_BASE  0xffffc00000080000UL
-#define REPEATED_BASE 0xffffd00000000000UL
-#define TWICE_BASE    0xffffe00000000000UL
+#include "kernel/base/layout.h"
 
 enum map_kind {
 	MAP_MEMORY,

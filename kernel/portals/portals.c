@@ -26,6 +26,7 @@
 #include "kernel/memory/memory.h"
 #include "kernel/process/process.h"
 #include "kernel/process/uaccess.h"
+#include "kernel/transport/link_count.h"
 #include "kernel/transport/link_frames.h"
 #include "kernel/transport/link_shm.h"
 #include "kernel/transport/membership.h"
@@ -36,14 +37,11 @@
 #define STOP_NS    10000000000UL   /* for operations under way, at PtlNIFini and the like */
 #define SLOWEST_NS 1000UL          /* and for each byte of theirs that cards carry */
 
+/* How many of each object this job's blocks have: constant from portals_start on. All nodes
+ * of a job run one image with one command line, so they have the same. */
 static struct block_limits limits = BLOCK_DEFAULT_LIMITS;
 
 /* ---- start and stop ---- */
-
-const struct block_limits *portals_limits(void)
-{
-	return &limits;
-}
 
 /* The most that a note of the image asks for (MARGAY_EVENT_SLOTS in <margay.h>), or 0. */
 static uint32_t noted_slots(void)
@@ -95,7 +93,7 @@ void portals_start(void)
 
 		this_process()->block = (struct block_place){ (uint64_t)block, bytes, block };
 	}
-	link_start();
+	link_start(&limits);
 	link_frames_start();
 	map_events();
 	membership_start();

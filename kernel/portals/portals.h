@@ -1,7 +1,6 @@
 /*
  * The messages' part of the kernel as the rest of it sees it, and what its
- * files share. portals_start and portals_stop are in node.h.
- * Interrupts are off in all of them.
+ * files share. Interrupts are off in all of them.
  */
 #ifndef KERNEL_PORTALS_H
 #define KERNEL_PORTALS_H
@@ -11,9 +10,11 @@
 
 #include "kernel/process/process.h"
 
-/* How many of each object this job's blocks have: constant from portals_start on. All nodes
- * of a job run one image with one command line, so they have the same. */
-const struct block_limits *portals_limits(void);
+/* Once, region checked and mapped, no segment yet: takes memory and maps the event area. */
+void portals_start(void);
+
+/* Once, before the node ends, whatever ended the application; may wait; never fails. */
+void portals_stop(void);
 
 /* Bring node.counters up to date with the process block's. */
 void portals_count(void);

@@ -1,5 +1,5 @@
 /*
- * What the kernel keeps per process, and the application's start.
+ * What the kernel keeps per process.
  *
  * A process is a process block, a segment and a processor. A node has one process today;
  * a rank per core means several of these, and nothing in here is shared by them. What they
@@ -104,11 +104,5 @@ static inline struct process_view *own_view(void)
 {
 	return &this_process()->view;
 }
-
-/* Decides where the segment is, maps it, copies the image into it. */
-void process_load(void);
-
-/* Enters the application. */
-_Noreturn void process_start(void);
 
 #endif

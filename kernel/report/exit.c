@@ -1,6 +1,6 @@
 /*
- * The end of the application, and so of the node: leave the Portals, write the
- * counters, tell the launcher, switch off.
+ * The end of the application, and so of the node: stop what boot has named, write the
+ * counters, tell the launcher, switch off. Data: what is to be stopped.
  */
 #include "exit.h"
 
@@ -11,14 +11,25 @@
 #include "kernel/base/format.h"
 #include "kernel/base/node.h"
 #include "kernel/console/console.h"
-#include "kernel/devices/machine.h"
-#include "kernel/files/files.h"
-#include "kernel/portals/portals.h"
+#include "kernel/devices/power.h"
 #include "kernel/process/process.h"
-#include "kernel/transport/cards.h"
-#include "kernel/transport/link_frames.h"
 #include "net/shm/region.h"
 #include "report.h"
+
+static void (*const *before_end)(void);
+static void (*const *after_end)(void);
+
+void exit_runs(void (*const *before)(void), void (*const *after)(void))
+{
+	before_end = before;
+	after_end = after;
+}
+
+static void run(void (*const *steps)(void))
+{
+	for (; *steps; steps++)
+		(*steps)();
+}
 
 static void write_counters(void)
 {
@@ -29,7 +40,6 @@ static void write_counters(void)
 	};
 	char line[80];
 
-	portals_count();
 	for (int i = 0; i < COUNTER_COUNT; i++) {
 		size_t bytes = format_text(line, sizeof(line), "%s %lu\n", names[i],
 		                           node.counters[i]);
@@ -40,9 +50,7 @@ static void write_counters(void)
 
 static _Noreturn void end(enum node_state state, unsigned status, unsigned signal)
 {
-	file_stop();
-	portals_stop();
-	cards_count();
+	run(before_end);
 	if (node.stats)
 		write_counters();
 	if (node.own) {
@@ -59,8 +67,7 @@ static _Noreturn void end(enum node_state state, unsigned status, unsigned signa
 	} else {
 		kernel_line("rank %u exited with status %u", this_process()->rank, status);
 	}
-	link_frames_linger();
-	cards_stop();
+	run(after_end);
 	power_off(signal ? 128 + signal : status);
 }
 

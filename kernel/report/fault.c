@@ -1,6 +1,6 @@
 /*
  * Faults of the application: finding the words for them, and ending it. The
- * kernel's own faults use the same words (panic.c). No state.
+ * kernel's own faults use the same words (panic_report.c). No state.
  */
 #include "fault.h"
 

@@ -16,7 +16,6 @@
 #include "kernel/cpu/cpu.h"
 #include "kernel/process/process.h"
 #include "kernel/process/uaccess.h"
-#include "kernel/transport/upcall.h"
 #include "unwind.h"
 
 #define FRAMES 32u                 /* a backtrace of more ... */
@@ -151,7 +150,7 @@ static void report_cause(const char *cause, unsigned signal)
 {
 	kernel_line("rank %u (node %u): %s, signal %u (%s)", this_process()->rank, node.id, cause,
 	            signal, signal_name(signal));
-	if (upcall_is_running())
+	if (this_process()->upcalls.running)
 		kernel_line("  in an event handler (upcall)");
 }
 

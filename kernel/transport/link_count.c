@@ -1,7 +1,9 @@
 /*
- * What the far transport has counted, as the node's counters (link_frames_count of
- * link_frames.h). Data: the copied bytes that are among them already.
+ * What the far transport has counted, as the node's counters. Data: the copied bytes that
+ * are among them already.
  */
+#include "link_count.h"
+
 #include "kernel/base/node.h"
 #include "link_frames.h"
 

@@ -93,7 +93,4 @@ void link_frames_ended(uint32_t nid, uint32_t next);
 /* This node has ended and said so: acknowledge until nobody needs it any more. */
 void link_frames_linger(void);
 
-/* Bring node.counters up to date. */
-void link_frames_count(void);
-
 #endif

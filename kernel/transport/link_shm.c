@@ -5,6 +5,7 @@
 #include "link_shm.h"
 
 #include "drivers/ivshmem.h"
+#include "kernel/devices/random.h"
 #include "net/shm/lock.h"
 #include "net/shm/region.h"
 #include <margay/abi.h>
@@ -15,7 +16,6 @@
 #include "kernel/devices/time.h"
 #include "kernel/loader/parameters.h"
 #include "kernel/memory/memory.h"
-#include "kernel/portals/portals.h"
 #include "kernel/process/process.h"
 #include "link_copy.h"
 #include "membership.h"
@@ -34,6 +34,7 @@ uint32_t link_near_first, link_near_nodes;
 static struct process_view *peers; /* of near nodes by id; block is null until first used */
 static struct process_view **reached; /* of each near node that was reached, and lives */
 static struct shm_member member;
+static const struct block_limits *limits; /* of every block */
 
 /* ---- the port of net/shm/ ---- */
 
@@ -119,7 +120,7 @@ static bool meet(uint32_t nid)
 	view.bytes = node.region->segment_bytes;
 	view.transport = region_node(node.region, nid);
 	view_init(&view, slice + node.region->block_offset, node.region->block_bytes,
-	          portals_limits());
+	          limits);
 	if (!view_check(&view))
 		return false;
 	count(COUNTER_PEER_BYTES, sizeof(*peer));
@@ -257,15 +258,16 @@ _Noreturn void link_hold(uint32_t nid)
 
 /* ---- start ---- */
 
-void link_start(void)
+void link_start(const struct block_limits *of_blocks)
 {
 	struct process *process = this_process();
 	struct process_view *view = &process->view;
 
+	limits = of_blocks;
 	member = (struct shm_member){ .region = node.region, .node = node.id };
 	*view = (struct process_view){
 		.nid = node.id, .pid = process->pid, .uid = process->uid, .jid = process->jid,
-		.base = APP_BASE, .seed = parameters.seed ? parameters.seed : cpu_random(),
+		.base = APP_BASE, .seed = parameters.seed ? parameters.seed : random_number(),
 		.job = { .first_nid = node.id - process->rank, .processes = node.size,
 		         .launched = node.region != 0 },
 		/* the near transport copies within the call, frames keep what is short */
@@ -273,10 +275,10 @@ void link_start(void)
 	};
 	link_near_first = parameters.frames ? node.id : 0;
 	link_near_nodes = parameters.frames ? 1 : node.size;
-	if (view_init(view, process->block.pointer, process->block.bytes, portals_limits()))
+	if (view_init(view, process->block.pointer, process->block.bytes, limits))
 		panic("a process block needs %lu bytes, and the region keeps %lu for it: "
 		      "image and launcher are of different versions, build both again",
-		      block_bytes(portals_limits()), process->block.bytes);
+		      block_bytes(limits), process->block.bytes);
 	if (link_near_nodes > 1)
 		peers = memory_take(node.size * sizeof(*peers), PAGE_BYTES);
 	reached = memory_take(link_near_nodes * sizeof(*reached), PAGE_BYTES);

@@ -16,8 +16,9 @@
 /* The nodes that this transport reaches: all of the job, or with link=frames only this one. */
 extern uint32_t link_near_first, link_near_nodes;
 
-/* Make this process's view and format its block. Once, while booting. */
-void link_start(void);
+/* Make this process's view and format its block. Once, while booting. `limits`, which stays, is
+ * what the blocks of all nodes have. */
+void link_start(const struct block_limits *limits);
 
 /* The process's segment is known: messages may touch it from now on. */
 void link_set_segment(void);

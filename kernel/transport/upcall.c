@@ -14,6 +14,7 @@
 #include "kernel/base/node.h"
 #include "kernel/base/syscall.h"
 #include "kernel/base/x86.h"
+#include "kernel/cpu/cpu.h"
 #include "kernel/memory/memory.h"
 #include "kernel/process/process.h"
 #include "kernel/process/uaccess.h"
@@ -25,9 +26,6 @@
 #define MXCSR_START    0x1f80u     /* no exception traps, round to nearest: as at main */
 
 static bool has_xsave;
-
-/* vectors.asm: back to what `frame` says; it lies at the top of the kernel stack. */
-_Noreturn void trap_return(struct trap_frame *frame);
 
 void upcall_start(void)
 {
@@ -125,11 +123,6 @@ void upcall_bell(void)
 	else
 		settle();              /* the queue is gone; the next one's senders must ring */
 	decide();
-}
-
-bool upcall_is_running(void)
-{
-	return this_process()->upcalls.running;
 }
 
 /* ---- entering and leaving ---- */

@@ -62,9 +62,6 @@ static inline bool upcall_is_due(void)
 	return this_cpu()->upcall != 0;
 }
 
-/* One runs: what the application does now is a handler's work. */
-bool upcall_is_running(void);
-
 /* The application, about to go on as `frame` says, enters the library instead.
  * Call if upcall_is_due. */
 void upcall_enter(struct trap_frame *frame);

@@ -1,8 +1,8 @@
 /*
  * The first serial port, for output. Any context; bytes go out as they are.
  */
-#ifndef DRIVERS_SERIAL_H
-#define DRIVERS_SERIAL_H
+#ifndef KERNEL_SERIAL_H
+#define KERNEL_SERIAL_H
 #include <stddef.h>
 
 void serial_start(void);

@@ -5,16 +5,10 @@
  */
 #include "screen.h"
 
-#include <stdbool.h>
-
 #include "kernel/base/string.h"
 #include "kernel/base/x86.h"
-#include "kernel/loader/boot_info.h"
-#include "kernel/memory/memory.h"
 #include "font.h"
 
-#define MOST_COLUMNS   160u
-#define MOST_ROWS      64u
 #define LEAST_COLUMNS  80u         /* letters grow until a line has no more than fit */
 #define CELL_WIDTH     (FONT_COLUMNS + 1)
 #define CELL_HEIGHT    (FONT_LINES + 2)
@@ -27,19 +21,20 @@
 #define VGA_CURSOR     0x0au
 #define VGA_CURSOR_OFF 0x20u
 
+static const struct screen_place *screen; /* NULL before screen_start */
 static uint8_t *memory;            /* NULL: no screen */
 static uint32_t columns, rows;     /* in letters */
 static uint32_t scale;             /* of pixels; a text screen: 0 */
 static uint32_t column, row;       /* of the next letter */
 static bool     cleared;
-static char     (*shown)[MOST_COLUMNS]; /* rows of letters; NULL before screen_map */
+static char     (*shown)[SCREEN_COLUMNS]; /* rows of letters; NULL before screen_map */
 
 static uint32_t least(uint32_t a, uint32_t b)
 {
 	return a < b ? a : b;
 }
 
-static bool find_size(const struct boot_screen *screen)
+static bool find_size(void)
 {
 	uint32_t width = screen->width, height = screen->height;
 
@@ -50,29 +45,29 @@ static bool find_size(const struct boot_screen *screen)
 		width /= CELL_WIDTH * scale;
 		height /= CELL_HEIGHT * scale;
 	}
-	columns = least(width, MOST_COLUMNS);
-	rows = least(height, MOST_ROWS);
+	columns = least(width, SCREEN_COLUMNS);
+	rows = least(height, SCREEN_ROWS);
 	return columns && rows;
 }
 
-void screen_start(void)
+void screen_start(const struct screen_place *told)
 {
-	const struct boot_screen *screen = &boot_info.screen;
-	uint64_t end = screen->physical + (uint64_t)screen->pitch * screen->height;
+	uint64_t end = told->physical + (uint64_t)told->pitch * told->height;
 
-	if (screen->physical && find_size(screen) && end <= IDENTITY_END)
-		memory = (uint8_t *)screen->physical;
+	screen = told;
+	if (screen_is_usable() && end <= IDENTITY_END)
+		memory = (uint8_t *)told->physical;
 }
 
-void screen_map(void)
+bool screen_is_usable(void)
 {
-	const struct boot_screen *screen = &boot_info.screen;
+	return screen->physical && find_size();
+}
 
-	if (!screen->physical || !find_size(screen))
-		return;
-	memory = map_physical(screen->physical, (uint64_t)screen->pitch * screen->height,
-	                      screen->pixel_bytes ? MAP_PIXELS : MAP_DEVICE);
-	shown = memory_take(MOST_ROWS * MOST_COLUMNS, PAGE_BYTES);
+void screen_map(void *mapped, void *cells)
+{
+	memory = mapped;
+	shown = cells;
 	cleared = false; /* what was said before is only on the serial port */
 	column = row = 0;
 }
@@ -80,9 +75,9 @@ void screen_map(void)
 /* White is all ones and black all zeros, whatever a pixel looks like. */
 static void draw_letter(uint8_t *at, const uint8_t *letter)
 {
-	uint32_t bytes = boot_info.screen.pixel_bytes * scale;
+	uint32_t bytes = screen->pixel_bytes * scale;
 
-	for (uint32_t line = 0; line < FONT_LINES * scale; line++, at += boot_info.screen.pitch)
+	for (uint32_t line = 0; line < FONT_LINES * scale; line++, at += screen->pitch)
 		for (uint32_t i = 0; i < FONT_COLUMNS; i++) {
 			bool set = letter[line / scale] & 1u << (FONT_COLUMNS - 1 - i);
 
@@ -92,8 +87,6 @@ static void draw_letter(uint8_t *at, const uint8_t *letter)
 
 static void show(uint32_t y, uint32_t x, char c)
 {
-	const struct boot_screen *screen = &boot_info.screen;
-
 	if (shown) {
 		if (shown[y][x] == c)
 			return;
@@ -108,13 +101,11 @@ static void show(uint32_t y, uint32_t x, char c)
 
 static void clear(void)
 {
-	const struct boot_screen *screen = &boot_info.screen;
-
 	cleared = true;
 	if (scale) {
 		memset(memory, 0, (uint64_t)screen->pitch * screen->height);
 		if (shown)
-			memset(shown, ' ', MOST_ROWS * MOST_COLUMNS);
+			memset(shown, ' ', SCREEN_ROWS * SCREEN_COLUMNS);
 		return;
 	}
 	outb(VGA_INDEX, VGA_CURSOR);

@@ -2,8 +2,8 @@
  * Serial port, 16550A. Source: National Semiconductor PC16550D data sheet,
  * June 1995, section 8. Offsets count from the port's base.
  */
-#ifndef DRIVERS_UART_REGS_H
-#define DRIVERS_UART_REGS_H
+#ifndef KERNEL_UART_REGS_H
+#define KERNEL_UART_REGS_H
 
 #define UART_COM1         0x3f8u
 

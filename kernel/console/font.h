@@ -1,8 +1,8 @@
 /*
  * The letters of a screen of pixels.
  */
-#ifndef DRIVERS_FONT_H
-#define DRIVERS_FONT_H
+#ifndef KERNEL_FONT_H
+#define KERNEL_FONT_H
 #include <stdint.h>
 
 #define FONT_FIRST   ' '           /* printable ASCII from here on */

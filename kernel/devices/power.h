@@ -1,0 +1,13 @@
+/*
+ * The machine's power.
+ */
+#ifndef KERNEL_POWER_H
+#define KERNEL_POWER_H
+
+/* Switches the machine off; `status` is what QEMU's exit status is made of. */
+_Noreturn void power_off(unsigned status);
+
+/* Halts for ever, for people to read the screen. */
+_Noreturn void stay_on(void);
+
+#endif

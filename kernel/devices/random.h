@@ -1,0 +1,12 @@
+/*
+ * Random numbers.
+ */
+#ifndef KERNEL_RANDOM_H
+#define KERNEL_RANDOM_H
+#include <stdint.h>
+
+/* A number that nobody outside can guess: the processor's, or else of the clocks. Any
+ * context, after time_start. */
+uint64_t random_number(void);
+
+#endif

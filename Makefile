@@ -71,7 +71,8 @@ bench-peers: ## measure others, as PEERS=DIR/run.sh does; ARGS for it; ARGS=--na
 bench-pages: ## write build/bench.json into README.md and docs/measurements.md
 	@$(PYTHON) tests/bench/tables.py
 
-figures: ## draw the pictures of docs/; ARGS=--take brings build/bench.json into docs/figures.json first
+figures: all ## draw the pictures of docs/; ARGS=--take brings build/bench.json into docs/figures.json first
+	@$(PYTHON) tests/rooms.py --draw
 	@$(PYTHON) tests/bench/figures.py $(ARGS)
 	@$(PYTHON) tests/bench/systems_figures.py
 	@$(PYTHON) tests/bench/fm_figures.py

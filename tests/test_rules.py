@@ -1,4 +1,4 @@
-"""What the source may contain: includes by layer, sizes, no globals in net/."""
+"""What the source may contain: sizes, names, comments, no globals in net/."""
 from __future__ import annotations
 
 import ast
@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from harness import BUILD, ROOT
+from rooms import FREESTANDING
 
 pytestmark = pytest.mark.rules
 
@@ -18,94 +19,6 @@ SOURCES = [ROOT / name for name in subprocess.run(
     ["git", "-C", str(ROOT), "ls-files", "*.c", "*.h", "*.asm", "*.py", "*.ld", "*.mk", "*.sh",
      "*.lua"],
     capture_output=True, text=True).stdout.split()]
-C_SOURCES = [path for path in SOURCES if path.suffix in (".c", ".h") and path.exists()]
-
-# Headers that a freestanding compiler brings along.
-FREESTANDING = {"stdarg.h", "stdatomic.h", "stdbool.h", "stddef.h", "stdint.h", "stdalign.h",
-                "stdnoreturn.h", "limits.h", "float.h"}
-
-# folder -> folders whose headers its files may include, besides their own.
-# More specific folders come first.
-MAY_INCLUDE = {
-    "net/portals": {"net"},
-    "net/link": {"net"},
-    "net/frames": {"net", "net/portals", "net/link"},
-    "net/shm": {"net"},
-    "net": set(),
-    "drivers": {"net", "kernel"},
-    "kernel/files": {"kernel", "net/shm", "drivers", "include"},
-    "kernel": {"kernel/files", "net", "net/portals", "net/shm", "net/link", "net/frames", "drivers",
-               "include", "boot"},
-    "boot": {"kernel"},
-    "libc-glue": {"include"},
-    "lib": {"include"},
-    "mpi": {"include", "lib"},
-    "apps": {"include"},
-    "host": {"net", "net/portals", "net/shm", "net/link", "net/frames", "include"},
-    "tests/apps": {"include", "apps"},
-    "tests/lib": {"include", "lib", "tests/apps"},
-    "tests/ofi": {"include", "tests/apps"},
-    "tests/lib": {"include", "lib"},
-    "tests/languages": {"include"},
-    "tests/mpi": {"include", "lib"},
-    "tests/programs": set(),
-    "tests/bench/host": {"net", "net/portals"},
-    "tests/bench": {"include", "apps"},
-    "tests/host": {"net", "net/portals", "net/shm", "net/link", "net/frames", "include", "host",
-                   "libc-glue"},
-    "tests/netsim": {"net", "net/link", "host", "tests/host"},
-    "tests/wire": {"net", "net/link"},
-    "tests/drivers": {"drivers", "kernel", "net", "tests/host"},
-    "tests/model": {"net", "net/portals", "include", "libc-glue"},
-    "tests/fuzz/frames": {"net", "net/portals", "net/link", "net/frames"},
-    "tests/fuzz": {"net", "net/portals", "include", "libc-glue"},
-    "tools": {"net", "net/portals", "net/shm", "include"},
-    "include": set(),
-}
-# Folders that may use the standard library of their environment.
-HOSTED = ("libc-glue", "lib", "languages", "mpi", "apps", "host", "tests", "tools", "include")
-
-
-def layer(path: Path) -> str:
-    relative = path.relative_to(ROOT).as_posix()
-    return next(folder for folder in MAY_INCLUDE if relative.startswith(folder + "/"))
-
-
-def violations(path: Path, text: str) -> list[str]:
-    """Includes of one file that its layer may not use."""
-    own = layer(path)
-    allowed = MAY_INCLUDE[own] | {own}
-    found = []
-    for kind, name in re.findall(r'^\s*#\s*include\s+(["<])([^">]+)[">]', text, re.M):
-        folders = [path.parent] if kind == '"' else []
-        folders += [ROOT / folder for folder in ("", "include", "net", "apps")]
-        folders += [ROOT / "kernel"] if own in ("kernel", "drivers", "boot") else []
-        target = next((folder / name for folder in folders if (folder / name).is_file()), None)
-        if target is None or (kind == "<" and name in FREESTANDING):
-            generated = (BUILD / "generated" / name).exists() or (BUILD / name).exists()
-            if name not in FREESTANDING and not own.startswith(HOSTED) and not generated:
-                found.append(f"{path.relative_to(ROOT)}: <{name}> is not freestanding")
-        elif layer(target.resolve()) not in allowed:
-            found.append(f"{path.relative_to(ROOT)}: {name} belongs to {layer(target)}/")
-    return found
-
-
-def test_includes_follow_the_layers():
-    bad = [text for path in C_SOURCES
-           for text in violations(path, path.read_text(encoding="utf-8"))]
-    assert not bad, "\n".join(bad)
-
-
-@pytest.mark.parametrize("folder, line", [
-    ("net/portals", '#include "kernel/cpu/cpu.h"'), ("net/portals", "#include <stdio.h>"),
-    ("net/portals", '#include <string.h>'), ("net/link", '#include "../portals/block.h"'),
-    ("net/portals", '#include "../link/link.h"'), ("drivers", '#include "../net/portals/block.h"'),
-    ("apps", '#include "../net/portals/block.h"'), ("kernel", "#include <stdlib.h>"),
-    ("include", '#include "net/shm/region.h"'),
-])
-def test_the_include_check_finds(folder, line):
-    assert violations(ROOT / folder / "probe.c", line + "\n")
-
 
 def test_only_public_headers_use_names_of_applications():
     """An application includes nothing that belongs to the kernel."""

@@ -1,0 +1,87 @@
+"""The rooms of the source: includes and calls go one way, and the picture shows them."""
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import rooms
+from rooms import ROOT
+
+pytestmark = pytest.mark.rules
+
+FILES = rooms.sources()
+
+
+def test_includes_follow_the_layers():
+    bad = [text for path in FILES if path.suffix != ".asm"
+           for text in rooms.violations(path, path.read_text(encoding="utf-8"))]
+    assert not bad, "\n".join(bad)
+
+
+@pytest.mark.parametrize("folder, line", [
+    ("net/portals", '#include "kernel/cpu/cpu.h"'), ("net/portals", "#include <stdio.h>"),
+    ("net/portals", "#include <string.h>"), ("net/link", '#include "../portals/block.h"'),
+    ("net/portals", '#include "../link/link.h"'), ("drivers", '#include "net/portals/block.h"'),
+    ("apps", '#include "../net/portals/block.h"'), ("kernel/boot", "#include <stdlib.h>"),
+    ("include", '#include "net/shm/region.h"'), ("drivers", '#include "kernel/report/report.h"'),
+    ("kernel/console", '#include "kernel/transport/wait.h"'),
+    ("kernel/transport", '#include "../files/files.h"'),
+])
+def test_the_include_check_finds(folder, line):
+    assert rooms.violations(ROOT / folder / "probe.c", line + "\n")
+
+
+def test_calls_follow_the_layers():
+    """By the objects that make has built."""
+    uses = rooms.calls(FILES)
+    assert len(uses) > 1000, "make has built no objects of the kernel"
+    bad = rooms.upward(uses)
+    assert not bad, "\n".join(bad)
+
+
+def test_every_room_is_looked_at():
+    looked = {rooms.layer(path) for use in rooms.calls(FILES) for path in use[:2]}
+    assert looked >= {room for room in rooms.KERNEL} | {"net/link", "boot", "libc-glue", "lib"}
+
+
+@pytest.mark.parametrize("caller, callee, name", [
+    ("kernel/console/console.c", "kernel/transport/wait.c", "wait_until"),
+    ("kernel/cpu/cpu.c", "kernel/calls/trap.c", "trap"),
+    ("net/link/flow.c", "net/portals/block.c", "block_init"),
+    ("libc-glue/crt0.c", "lib/nx/start.c", "nx_start"),
+])
+def test_the_call_check_finds(caller, callee, name):
+    assert rooms.upward([(ROOT / caller, ROOT / callee, name)])
+
+
+def test_ports_are_no_calls():
+    """What net/ leaves to whoever links it: functions of port.h and their like."""
+    assert all(rooms.PORT.fullmatch(name) for name in ("port_copy", "near_port_wait"))
+    assert not rooms.PORT.fullmatch("transport_start")
+    assert not rooms.PORT.fullmatch("link_report")
+
+
+def test_rooms_stand_in_no_circle():
+    assert rooms.circle(rooms.LAYERS) == []
+    assert rooms.circle({"a": {"b"}, "b": {"c"}, "c": {"b"}, "d": set()}) == ["a", "b", "c"]
+
+
+def test_picture_is_of_this_source():
+    assert rooms.PICTURE.read_text(encoding="utf-8") == rooms.draw(rooms.arrows(FILES)), \
+        "the rooms use each other otherwise than docs/rooms.svg says: run tests/rooms.py --draw"
+
+
+def test_arrows_that_follow_from_others_are_left_out():
+    uses = {"top": {"middle", "low"}, "middle": {"low"}, "low": set()}
+    assert rooms.reduced(uses) == {"top": {"middle"}, "middle": {"low"}, "low": set()}
+    assert rooms.heights(uses) == {"top": 2, "middle": 1, "low": 0}
+    assert rooms.routes({"top": {"low", "middle"}, "middle": {"low"}, "low": set()})[0] == [
+        ("top",), ("top", "low", "1"), ("low",)]
+
+
+def test_a_folder_without_rules_is_noticed():
+    known = {path.relative_to(ROOT).parts[0] for path in FILES}
+    assert all(rooms.layer(path) for path in FILES) and "kernel" in known
+    with pytest.raises(StopIteration):
+        rooms.layer(Path(ROOT / "elsewhere/file.c"))

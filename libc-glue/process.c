@@ -6,7 +6,6 @@
 
 #include <string.h>
 #include "syscall.h"
-#include "upcall.h"
 
 #define OPEN_FILES 64
 

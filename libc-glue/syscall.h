@@ -1,7 +1,7 @@
 /*
  * How the C library's glue enters the kernel, and what crt0 learned at the
- * start. Included by the files of libc-glue/ only; include/margay/abi.h has
- * the table of calls.
+ * start. Included by the files of libc-glue/, lib/portals/ and lib/p30/ only;
+ * include/margay/abi.h has the table of calls.
  */
 #ifndef LIBC_GLUE_SYSCALL_H
 #define LIBC_GLUE_SYSCALL_H
@@ -59,6 +59,10 @@ static inline long glue_result(long result)
 
 /* The monotonic clock (time.c). */
 uint64_t glue_now_ns(void);
+
+/* 1 if event queues have handlers, which may run while the process waits. lib/portals defines
+ * it; null in a program that makes no event queues. */
+__attribute__((weak)) int upcall_has_queues(void);
 
 /* One line on the console says that this is not there. Returns -ENOSYS. */
 long glue_missing(const char *name);

@@ -58,6 +58,8 @@ LAYERS: dict[str, set[str]] = {
        for place, (room, others) in enumerate(KERNEL.items())},
     "boot": {"kernel/boot", "kernel/cpu"},
     "libc-glue": {"include"},
+    "lib/portals": {"include", "libc-glue"},
+    "lib/p30": {"include", "libc-glue"},
     "lib": {"include"},
     "mpi": {"include", "lib"},
     "apps": {"include"},
@@ -70,14 +72,14 @@ LAYERS: dict[str, set[str]] = {
     "tests/programs": set(),
     "tests/bench/host": {"net", "net/portals"},
     "tests/bench": {"include", "apps"},
-    "tests/host": NET | {"include", "host", "libc-glue"},
+    "tests/host": NET | {"include", "host", "lib/portals"},
     "tests/netsim": {"net", "net/link", "host", "tests/host"},
     "tests/wire": {"net", "net/link"},
     "tests/drivers": {"drivers", "kernel/devices", "kernel/memory", "kernel/transport", "net",
                       "tests/host"},
-    "tests/model": {"net", "net/portals", "include", "libc-glue"},
+    "tests/model": {"net", "net/portals", "include", "lib/portals"},
     "tests/fuzz/frames": {"net", "net/portals", "net/link", "net/frames"},
-    "tests/fuzz": {"net", "net/portals", "include", "libc-glue"},
+    "tests/fuzz": {"net", "net/portals", "include", "lib/portals"},
     "tools": {"net", "net/portals", "net/shm", "include"},
     "include": set(),
 }
@@ -91,7 +93,7 @@ PORT = re.compile(r"(?:\w+_)?port_\w+")
 # What is linked into one image, but kernel and application know nothing of each other's names.
 IMAGES = (("net", "drivers", "kernel", "boot"), ("libc-glue", "lib"))
 # What a room may call besides: its headers are public ones (include/).
-CALLS = {"lib": {"libc-glue"}}
+CALLS = {"lib": {"libc-glue", "lib/portals"}, "lib/p30": {"lib/portals"}}
 
 
 def layer(path: Path) -> str:

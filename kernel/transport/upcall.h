@@ -9,7 +9,7 @@
  *   SYS_UPCALL_RETURN: everything as it was; or, if there are more events
  *       by now, back into the library, which looks again
  *
- * The library's loop is in libc-glue/upcall.c. While an upcall runs no other
+ * The library's loop is in lib/portals/upcall.c. While an upcall runs no other
  * one starts, and nobody rings for one: whoever leaves an event sets the node's
  * flag in the region and rings only if that was clear; it is cleared, and the
  * queues looked at once more, when the upcall is about to end. So no event is

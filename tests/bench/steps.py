@@ -43,7 +43,8 @@ FUNCTIONS = {
 }
 # The longest prefix of a file's name counts.
 FILES = {
-    "libc-glue/": "syscall", "kernel/calls/entry.asm": "syscall", "include/": "syscall",
+    "libc-glue/": "syscall", "lib/portals/": "syscall", "kernel/calls/entry.asm": "syscall",
+    "include/": "syscall",
     "kernel/portals/portals_message.c": "syscall",
     "kernel/": "access", "net/shm/": "access", "net/portals/ac.": "access",
     "net/portals/process.h": "access",

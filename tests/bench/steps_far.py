@@ -34,7 +34,7 @@ HELPERS = {"record_at", "units", "is_before", "is_due", "bits", "shifted", "coun
            "flow_lane", "flow_other", "wire_get", "wire_put", "wire_mix", "rounded", "add",
            "send_at", "assembly_at", "record_count"}
 # Function -> share, unless it is from ELSEWHERE; else the file's share counts.
-ELSEWHERE = ("drivers/", "net/portals/", "libc-glue/")
+ELSEWHERE = ("drivers/", "net/portals/", "libc-glue/", "lib/portals/")
 FUNCTIONS = {
     # which frame, and whether it is this one's turn
     "flow_find": "order", "flow_open": "order", "chain": "order", "assemble": "order",
@@ -79,7 +79,7 @@ FILES = {
     "net/portals/": "portals", "net/shm/": "portals",
     "kernel/transport/crc.c": "faults", "kernel/base/copy.c": "frame",
     "kernel/portals/port.c": "portals", "kernel/transport/link_frames.c": "call",
-    "kernel/": "call", "libc-glue/": "call", "include/": "call",
+    "kernel/": "call", "libc-glue/": "call", "lib/portals/": "call", "include/": "call",
 }
 
 

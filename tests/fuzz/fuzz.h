@@ -19,7 +19,7 @@
 #ifndef TESTS_FUZZ_H
 #define TESTS_FUZZ_H
 #include <stddef.h>
-#include "../../libc-glue/eq_reader.h"
+#include "../../lib/portals/eq_reader.h"
 #include "../../net/portals/ac.h"
 #include "../../net/portals/eq.h"
 #include "../../net/portals/initiator.h"

@@ -8,7 +8,7 @@
 #ifndef TESTS_ENGINES_STATE_H
 #define TESTS_ENGINES_STATE_H
 #include <portals3.h>
-#include "../../libc-glue/eq_reader.h"
+#include "../../lib/portals/eq_reader.h"
 #include "engines.h"
 
 #define BASE       0x40000000ULL

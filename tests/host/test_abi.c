@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include "../../net/portals/block.h"
 #include "../../net/portals/types.h"
-#include "../../libc-glue/eq_reader.h"
+#include "../../lib/portals/eq_reader.h"
 #include "check.h"
 
 TEST(abi_results)

@@ -1,5 +1,5 @@
 /*
- * The application's reader (libc-glue/eq_reader.h) against the engine's writer
+ * The application's reader (lib/portals/eq_reader.h) against the engine's writer
  * (net/portals/eq.c), from two threads: rules 20 and 21. The reader never sees
  * half an event, misses none without being told, and gets them in order.
  */

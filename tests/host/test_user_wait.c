@@ -1,5 +1,5 @@
 /*
- * The library's side of event queues (libc-glue/portals_eq.c), compiled here as
+ * The library's side of event queues (lib/portals/portals_eq.c), compiled here as
  * it is, over a kernel that this file plays: rule 21. What it must not do in a
  * system call, it would do in one that the kernel here counts.
  */
@@ -8,19 +8,19 @@
 #include <margay/abi.h>
 #include "world.h"
 
-/* In place of libc-glue/portals_calls.h: the kernel. */
-#define LIBC_GLUE_PORTALS_CALLS_H
-static unsigned int glue_inits = 1;
+/* In place of lib/portals/portals_calls.h: the kernel. */
+#define PORTALS_CALLS_H
+static unsigned int portals_inits = 1;
 static struct margay_start glue_start;
 static int call3(unsigned long number, unsigned long a, unsigned long b, unsigned long c);
 static int call6(unsigned long number, unsigned long a, unsigned long b, unsigned long c,
 		 unsigned long d, unsigned long e, unsigned long f);
-void glue_call_filling(void);
-int glue_has_filling(void);
+void portals_call_filling(void);
+int portals_has_filling(void);
 static uint64_t glue_now_ns(void);
-void glue_forget_queues(void);
+void portals_forget_queues(void);
 #undef HANDLE_INDEX       /* both sides have one */
-#include "../../libc-glue/portals_eq.c"
+#include "../../lib/portals/portals_eq.c"
 
 #define LOWEST  4096u         /* the segment is all memory of this process from here on */
 #define MS      1000000ULL
@@ -117,12 +117,12 @@ static void node_open(void)
 	memset(node.view.block, 0, bytes);
 	block_init(&node.view);
 	block_open(&node.view);
-	glue_inits = 1;
+	portals_inits = 1;
 }
 
 static void node_close(void)
 {
-	glue_forget_queues();
+	portals_forget_queues();
 	free(node.view.block);
 }
 
@@ -255,7 +255,7 @@ TEST(rule33_queues_that_are_not_there)
 	CHECK_IS(PtlEQFree(eq), PTL_EQ_INVALID);
 	CHECK_IS(PtlEQGet(eq, &event), PTL_EQ_INVALID);
 	CHECK_IS(node.waits, 0);
-	glue_inits = 0;
+	portals_inits = 0;
 	CHECK_IS(PtlEQGet(eq, &event), PTL_NO_INIT);
 	CHECK_IS(PtlEQAlloc(1, 4, PTL_EQ_HANDLER_NONE, &eq), PTL_NO_INIT);
 	CHECK_IS(PtlEQPoll(eqs, 1, 0, &event, &which), PTL_NO_INIT);
@@ -281,7 +281,7 @@ static void arrive(ptl_handle_eq_t eq, uint64_t number)
 {
 	deposit(eq, number);
 	if (eq_calls(&node.view, eq_lookup(&node.view, eq), 1))
-		glue_call_filling();
+		portals_call_filling();
 }
 
 TEST(rule37_the_handler_comes_once_for_each_filling)
@@ -299,7 +299,7 @@ TEST(rule37_the_handler_comes_once_for_each_filling)
 	CHECK_IS(filled, 1);
 	arrive(eq, 6);
 	arrive(eq, 7);
-	glue_call_filling();                             /* an upcall for something else */
+	portals_call_filling();                             /* an upcall for something else */
 	CHECK_IS(filled, 1);
 	CHECK_IS(PtlEQGet(eq, &event), PTL_OK);          /* 7 are left: not below */
 	CHECK_IS(event.hdr_data, 0);
@@ -316,7 +316,7 @@ TEST(rule37_the_handler_comes_once_for_each_filling)
 	CHECK_IS(PtlEQGet(eq, &event), PTL_EQ_EMPTY);
 	CHECK_IS(node.waits, 0);                         /* and no kernel was entered */
 	CHECK_IS(PtlEQFree(eq), PTL_OK);
-	CHECK_IS(glue_has_filling(), 0);
+	CHECK_IS(portals_has_filling(), 0);
 	node_close();
 }
 
@@ -358,7 +358,7 @@ TEST(rule37_the_handler_waits_for_eqget)
 	CHECK_IS(event.hdr_data, 0);
 	CHECK_IS(node.waits, 1);
 	CHECK_IS(eq_unhandled(&node.view, eq), 1);       /* but bring an upcall now */
-	glue_call_filling();
+	portals_call_filling();
 	CHECK_IS(filled, 1);
 	CHECK_IS(eq_unhandled(&node.view, eq), 0);
 	CHECK_IS(PtlEQGet(eq, &event), PTL_OK);

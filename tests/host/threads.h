@@ -5,7 +5,7 @@
  */
 #ifndef TESTS_THREADS_H
 #define TESTS_THREADS_H
-#include "../../libc-glue/eq_reader.h"
+#include "../../lib/portals/eq_reader.h"
 #include "../../net/portals/deliver.h"
 #include "../../net/portals/eq.h"
 #include "../../net/shm/lock.h"

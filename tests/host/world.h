@@ -12,7 +12,7 @@
 #include "../../net/portals/md.h"
 #include "../../net/portals/me.h"
 #include "../../net/portals/op.h"
-#include "../../libc-glue/eq_reader.h"
+#include "../../lib/portals/eq_reader.h"
 #include "check.h"
 
 #define BASE       0x40000000ULL

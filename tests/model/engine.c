@@ -14,7 +14,7 @@
  * about messages in messages.c.
  */
 #include "engine.h"
-#include "../../libc-glue/eq_reader.h"
+#include "../../lib/portals/eq_reader.h"
 #include "../../net/portals/ac.h"
 #include "../../net/portals/eq.h"
 #include "../../net/portals/md.h"

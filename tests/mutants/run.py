@@ -30,7 +30,8 @@ from queue import Queue
 ROOT = Path(__file__).resolve().parents[2]
 WORK = ROOT / "build" / "mutants"
 SOURCES = ("net/portals", "net/shm", "net/link", "net/frames", "host", "tests/host")
-COPIED = ("net", "host", "tests/host", "libc-glue", "include", "kernel")
+COPIED = ("net", "host", "tests/host", "libc-glue", "lib/portals", "include",
+          "kernel")
 FLAGS = ["-std=gnu17", "-g0", "-O1", "-w", "-Iinclude"]
 LIMIT = 20             # seconds of processor time that the tests may take to notice
 ASLEEP = 20            # times as long by the clock: threads that wait for each other for ever

@@ -6,7 +6,7 @@
  */
 #include "p30_calls.h"
 #include <stdlib.h>
-#include "syscall.h"
+#include "libc-glue/syscall.h"
 
 #define QUEUES 64u              /* event queues of a process */
 

@@ -13,8 +13,8 @@
  *                                number word - mask
  * The second look at the word tells whether the copy is of one piece.
  */
-#ifndef LIBC_GLUE_EQ_READER_H
-#define LIBC_GLUE_EQ_READER_H
+#ifndef PORTALS_EQ_READER_H
+#define PORTALS_EQ_READER_H
 #include <portals3.h>
 #include <stddef.h>
 

@@ -7,8 +7,8 @@
 #include "portals_calls.h"
 #include "upcall.h"
 
-unsigned int glue_inits;
-static ptl_handle_ni_t interface __attribute__((used)); /* PTL_HANDLE_NONE while glue_inits is 0 */
+unsigned int portals_inits;
+static ptl_handle_ni_t interface __attribute__((used)); /* PTL_HANDLE_NONE while portals_inits is 0 */
 static int initialised;                 /* PtlInit was called */
 
 /* ---- the interface ---- */
@@ -27,7 +27,7 @@ void PtlFini(void)
 {
 	if (upcall_is_running())
 		return;
-	while (glue_inits > 0 && PtlNIFini(interface) == PTL_OK)
+	while (portals_inits > 0 && PtlNIFini(interface) == PTL_OK)
 		continue;
 	initialised = 0;
 }
@@ -45,7 +45,7 @@ int PtlNIInit(ptl_interface_t iface, ptl_pid_t pid, ptl_ni_limits_t *desired,
 		       (unsigned long)ni);
 	if (result == PTL_OK) {
 		interface = *ni;
-		glue_inits++;
+		portals_inits++;
 	}
 	return result;
 }
@@ -54,13 +54,13 @@ int PtlNIFini(ptl_handle_ni_t ni)
 {
 	int result;
 
-	if (glue_inits == 0)
+	if (portals_inits == 0)
 		return PTL_NO_INIT;
 	if (upcall_is_running())
 		return PTL_FAIL;
 	result = call3(SYS_NI_FINI, ni, 0, 0);
-	if (result == PTL_OK && --glue_inits == 0) {
-		glue_forget_queues();
+	if (result == PTL_OK && --portals_inits == 0) {
+		portals_forget_queues();
 		interface = PTL_HANDLE_NONE;
 	}
 	return result;
@@ -68,19 +68,19 @@ int PtlNIFini(ptl_handle_ni_t ni)
 
 int PtlNIStatus(ptl_handle_ni_t ni, ptl_sr_index_t status_register, ptl_sr_value_t *value)
 {
-	if (glue_inits == 0)
+	if (portals_inits == 0)
 		return PTL_NO_INIT;
 	return call3(SYS_NI_STATUS, ni, status_register, (unsigned long)value);
 }
 
 int PtlNIHandle(ptl_handle_any_t handle, ptl_handle_ni_t *ni)
 {
-	return glue_inits ? call3(SYS_NI_HANDLE, handle, (unsigned long)ni, 0) : PTL_NO_INIT;
+	return portals_inits ? call3(SYS_NI_HANDLE, handle, (unsigned long)ni, 0) : PTL_NO_INIT;
 }
 
 int PtlNIDist(ptl_handle_ni_t ni, ptl_process_id_t process, unsigned long *distance)
 {
-	return glue_inits ? call3(SYS_NI_DIST, ni, MARGAY_TARGET(process.nid, process.pid),
+	return portals_inits ? call3(SYS_NI_DIST, ni, MARGAY_TARGET(process.nid, process.pid),
 				  (unsigned long)distance) : PTL_NO_INIT;
 }
 
@@ -88,7 +88,7 @@ int PtlNIBarrier(ptl_handle_ni_t ni)
 {
 	int result;
 
-	if (glue_inits == 0)
+	if (portals_inits == 0)
 		return PTL_NO_INIT;
 	if (upcall_is_running())
 		return PTL_FAIL;
@@ -137,7 +137,7 @@ int PtlMEAttach(ptl_handle_ni_t ni, ptl_pt_index_t pt_index, ptl_process_id_t ma
 		.unlink = unlink, .position = position,
 	};
 
-	return glue_inits ? call3(SYS_ME_ATTACH, (unsigned long)&args, (unsigned long)me, 0)
+	return portals_inits ? call3(SYS_ME_ATTACH, (unsigned long)&args, (unsigned long)me, 0)
 		     : PTL_NO_INIT;
 }
 
@@ -151,7 +151,7 @@ int PtlMEInsert(ptl_handle_me_t base, ptl_process_id_t match_id, ptl_match_bits_
 		.unlink = unlink, .position = position,
 	};
 
-	return glue_inits ? call3(SYS_ME_INSERT, (unsigned long)&args, (unsigned long)me, 0)
+	return portals_inits ? call3(SYS_ME_INSERT, (unsigned long)&args, (unsigned long)me, 0)
 		     : PTL_NO_INIT;
 }
 
@@ -165,43 +165,43 @@ int PtlMEAttachAny(ptl_handle_ni_t ni, ptl_pt_index_t *pt_index, ptl_process_id_
 		.position = PTL_INS_AFTER,
 	};
 
-	return glue_inits ? call3(SYS_ME_ATTACH_ANY, (unsigned long)&args,
+	return portals_inits ? call3(SYS_ME_ATTACH_ANY, (unsigned long)&args,
 				  (unsigned long)pt_index, (unsigned long)me) : PTL_NO_INIT;
 }
 
 int PtlMEUnlink(ptl_handle_me_t me)
 {
-	return glue_inits ? call3(SYS_ME_UNLINK, me, 0, 0) : PTL_NO_INIT;
+	return portals_inits ? call3(SYS_ME_UNLINK, me, 0, 0) : PTL_NO_INIT;
 }
 
 int PtlMDAttach(ptl_handle_me_t me, ptl_md_t md, ptl_unlink_t unlink, ptl_handle_md_t *handle)
 {
-	return glue_inits ? call4(SYS_MD_ATTACH, me, (unsigned long)&md, unlink,
+	return portals_inits ? call4(SYS_MD_ATTACH, me, (unsigned long)&md, unlink,
 			     (unsigned long)handle) : PTL_NO_INIT;
 }
 
 int PtlMDBind(ptl_handle_ni_t ni, ptl_md_t md, ptl_unlink_t unlink, ptl_handle_md_t *handle)
 {
-	return glue_inits ? call4(SYS_MD_BIND, ni, (unsigned long)&md, unlink,
+	return portals_inits ? call4(SYS_MD_BIND, ni, (unsigned long)&md, unlink,
 			     (unsigned long)handle) : PTL_NO_INIT;
 }
 
 int PtlMDInsert(ptl_handle_md_t base, ptl_md_t md, ptl_unlink_t unlink, ptl_ins_pos_t position,
 		ptl_handle_md_t *handle)
 {
-	return glue_inits ? call5(SYS_MD_INSERT, base, (unsigned long)&md, unlink, position,
+	return portals_inits ? call5(SYS_MD_INSERT, base, (unsigned long)&md, unlink, position,
 				  (unsigned long)handle) : PTL_NO_INIT;
 }
 
 int PtlMDUpdate(ptl_handle_md_t md, ptl_md_t *old_md, ptl_md_t *new_md, ptl_handle_eq_t test_eq)
 {
-	return glue_inits ? call4(SYS_MD_UPDATE, md, (unsigned long)old_md,
+	return portals_inits ? call4(SYS_MD_UPDATE, md, (unsigned long)old_md,
 				  (unsigned long)new_md, test_eq) : PTL_NO_INIT;
 }
 
 int PtlMDUnlink(ptl_handle_md_t md)
 {
-	return glue_inits ? call3(SYS_MD_UNLINK, md, 0, 0) : PTL_NO_INIT;
+	return portals_inits ? call3(SYS_MD_UNLINK, md, 0, 0) : PTL_NO_INIT;
 }
 
 /*
@@ -228,7 +228,7 @@ static const uint32_t post_number __attribute__((used)) = SYS_ME_MD_POST;
 __attribute__((used))
 static int no_interface(void)
 {
-	return glue_inits ? PTL_NI_INVALID : PTL_NO_INIT;
+	return portals_inits ? PTL_NI_INVALID : PTL_NO_INIT;
 }
 
 /* ---- access control ---- */
@@ -241,7 +241,7 @@ int PtlACEntry(ptl_handle_ni_t ni, ptl_ac_index_t ac_index, ptl_process_id_t mat
 		.uid = uid, .jid = jid, .pt_index = pt_index,
 	};
 
-	return glue_inits ? call3(SYS_AC_ENTRY, (unsigned long)&args, 0, 0) : PTL_NO_INIT;
+	return portals_inits ? call3(SYS_AC_ENTRY, (unsigned long)&args, 0, 0) : PTL_NO_INIT;
 }
 
 int PtlHandleIsEqual(ptl_handle_any_t a, ptl_handle_any_t b)

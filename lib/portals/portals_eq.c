@@ -3,7 +3,7 @@
  * and waiting for them. portals3.h has the contracts. Owns the table of queues,
  * whose read indices the kernel knows, and how long it is worth spinning. Queues
  * with a handler for each event are upcall.c's; here a handle of theirs is one that nobody
- * has. Called by the application's one thread, glue_call_filling by upcalls.
+ * has. Called by the application's one thread, portals_call_filling by upcalls.
  */
 #include "eq_reader.h"
 #include "portals_calls.h"
@@ -65,7 +65,7 @@ static void forget(struct eq_reader *queue)
 	queue->handle = PTL_INVALID_HANDLE;
 }
 
-void glue_forget_queues(void)
+void portals_forget_queues(void)
 {
 	for (unsigned int i = 0; i < QUEUES; i++)
 		if (queues[i].handle != PTL_INVALID_HANDLE)
@@ -81,7 +81,7 @@ static inline struct eq_reader *queue_of(ptl_handle_eq_t eq)
 
 static int no_such_queue(void)
 {
-	return glue_inits ? PTL_EQ_INVALID : PTL_NO_INIT;
+	return portals_inits ? PTL_EQ_INVALID : PTL_NO_INIT;
 }
 
 /* A queue without a handler for each event. What the kernel is told of upcalls: entry and
@@ -118,7 +118,7 @@ static int alloc(ptl_handle_ni_t ni, ptl_size_t count, ptl_eq_filling_t handler,
 int PtlEQAlloc(ptl_handle_ni_t ni, ptl_size_t count, ptl_eq_handler_t handler,
 	       ptl_handle_eq_t *eq)
 {
-	if (glue_inits == 0)
+	if (portals_inits == 0)
 		return PTL_NO_INIT;
 	if (upcall_is_running())
 		return PTL_FAIL;
@@ -134,7 +134,7 @@ int PtlEQAllocFilling(ptl_handle_ni_t ni, ptl_size_t count, ptl_eq_filling_t han
 
 	if (!handler)
 		return PtlEQAlloc(ni, count, PTL_EQ_HANDLER_NONE, eq);
-	if (glue_inits == 0)
+	if (portals_inits == 0)
 		return PTL_NO_INIT;
 	if (upcall_is_running())
 		return PTL_FAIL;
@@ -144,14 +144,14 @@ int PtlEQAllocFilling(ptl_handle_ni_t ni, ptl_size_t count, ptl_eq_filling_t han
 	return alloc(ni, count, handler, (unsigned long)upcall_entry, stack | MARGAY_EQ_FILLING, eq);
 }
 
-int glue_has_filling(void)
+int portals_has_filling(void)
 {
 	return fillings != 0;
 }
 
 /* The handler sees the queue as it is between two calls of PtlEQGet: in the middle of one it is
  * put off until that has its event. */
-void glue_call_filling(void)
+void portals_call_filling(void)
 {
 	for (struct eq_reader *queue = queues; fillings && queue < queues + QUEUES; queue++) {
 		uint64_t filled = __atomic_load_n(&queue->filled, __ATOMIC_ACQUIRE);

@@ -61,7 +61,7 @@ int upcall_has_queues(void)
 	for (struct handled_queue *queue = queues; queue < end; queue++)
 		if (queue->handler)
 			return 1;
-	return glue_has_filling();
+	return portals_has_filling();
 }
 
 int upcall_is_queue(ptl_handle_eq_t eq)
@@ -170,7 +170,7 @@ __attribute__((used, noreturn)) void upcall_run(void)
 		for (struct handled_queue *queue = queues; queue < end; queue++)
 			if (queue->handler)
 				call_handler(queue);
-		glue_call_filling();
+		portals_call_filling();
 		if (*stack != STACK_CANARY)
 			stack_overflow();
 		errno = before;

@@ -10,7 +10,7 @@ int PtlPut(ptl_handle_md_t md, ptl_ack_req_t ack_req, ptl_process_id_t target,
 {
 	unsigned long number = ack_req == PTL_ACK_REQ ? SYS_PUT_ACK : SYS_PUT;
 
-	return glue_inits ? call6(number, md, MARGAY_TARGET(target.nid, target.pid),
+	return portals_inits ? call6(number, md, MARGAY_TARGET(target.nid, target.pid),
 			     MARGAY_WHERE(pt_index, ac_index), match_bits, remote_offset,
 			     hdr_data) : PTL_NO_INIT;
 }
@@ -18,7 +18,7 @@ int PtlPut(ptl_handle_md_t md, ptl_ack_req_t ack_req, ptl_process_id_t target,
 int PtlGet(ptl_handle_md_t md, ptl_process_id_t target, ptl_pt_index_t pt_index,
 	   ptl_ac_index_t ac_index, ptl_match_bits_t match_bits, ptl_size_t remote_offset)
 {
-	return glue_inits ? call5(SYS_GET, md, MARGAY_TARGET(target.nid, target.pid),
+	return portals_inits ? call5(SYS_GET, md, MARGAY_TARGET(target.nid, target.pid),
 			     MARGAY_WHERE(pt_index, ac_index), match_bits, remote_offset)
 		     : PTL_NO_INIT;
 }
@@ -33,7 +33,7 @@ __asm__(".section .text.PtlPutRegion,\"ax\"\n"
 	".globl PtlPutRegion\n"
 	".type PtlPutRegion, @function\n"
 	"PtlPutRegion:\n"
-	"	cmpl $0, glue_inits(%rip)\n"
+	"	cmpl $0, portals_inits(%rip)\n"
 	"	je no_init\n"
 	"	cmpl $1, %ecx\n" /* carry: PTL_ACK_REQ */
 	"	movl put_region_number(%rip), %eax\n"
@@ -62,7 +62,7 @@ static int no_init(void)
 
 static int start(unsigned long number, const struct margay_operation *operation)
 {
-	return glue_inits ? call3(number, (unsigned long)operation, 0, 0) : PTL_NO_INIT;
+	return portals_inits ? call3(number, (unsigned long)operation, 0, 0) : PTL_NO_INIT;
 }
 
 int PtlGetRegion(ptl_handle_md_t md, ptl_size_t local_offset, ptl_size_t length,

@@ -3,8 +3,8 @@
  * the functions that the one has for the other. Includes both versions' headers;
  * after it the names are those of 3.0.
  */
-#ifndef LIBC_GLUE_P30_CALLS_H
-#define LIBC_GLUE_P30_CALLS_H
+#ifndef P30_CALLS_H
+#define P30_CALLS_H
 #include <margay.h>
 #include <portals3.h>
 

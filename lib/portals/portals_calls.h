@@ -2,21 +2,21 @@
  * What the files of the application's side of Portals share: system calls with
  * the Portals group's results, and whether the interface is open.
  */
-#ifndef LIBC_GLUE_PORTALS_CALLS_H
-#define LIBC_GLUE_PORTALS_CALLS_H
+#ifndef PORTALS_CALLS_H
+#define PORTALS_CALLS_H
 #include <margay/abi.h>
 #include <portals3.h>
-#include "syscall.h"
+#include "libc-glue/syscall.h"
 
 /* PtlNIInit without their PtlNIFini; 0: PTL_NO_INIT. Changed by portals.c only. */
-extern unsigned int glue_inits;
+extern unsigned int portals_inits;
 
 /* The interface is gone, and all queues with it (portals_eq.c). */
-void glue_forget_queues(void);
+void portals_forget_queues(void);
 
 /* portals_eq.c, for upcalls: call the handlers of queues that have filled; 1 if there are any. */
-void glue_call_filling(void);
-int glue_has_filling(void);
+void portals_call_filling(void);
+int portals_has_filling(void);
 
 static inline int call6(unsigned long number, unsigned long a, unsigned long b, unsigned long c,
 			unsigned long d, unsigned long e, unsigned long f)

@@ -3,8 +3,8 @@
  * enters upcall.c by itself when there are events for handlers (an upcall); the
  * functions here are called by portals_eq.c, in the application's own context.
  */
-#ifndef LIBC_GLUE_UPCALL_H
-#define LIBC_GLUE_UPCALL_H
+#ifndef PORTALS_UPCALL_H
+#define PORTALS_UPCALL_H
 #include <portals3.h>
 
 /* A handler runs: calls that wait, and those that make or free queues and
@@ -28,10 +28,6 @@ int upcall_eq_is_there(ptl_handle_eq_t eq);
 
 /* 1 if `eq` is such a queue. */
 int upcall_is_queue(ptl_handle_eq_t eq);
-
-/* 1 if there is such a queue at all, or one with a handler for when it fills. Null in a
- * program that makes no event queues. */
-__attribute__((weak)) int upcall_has_queues(void);
 
 /* All of them are gone with the interface. */
 void upcall_forget_queues(void);

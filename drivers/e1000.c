@@ -73,7 +73,7 @@ struct nic *e1000_nic_open(const struct pci_device *pci, const struct nic_setup 
 		return 0;
 	if (!pic_route(move_line, e, pci_line(pci))) {
 		e->nic.silent = NIC_UNHEARD;
-		e1000_say(e, E1000_SILENT, "its interrupt reaches nobody; a timer looks at it");
+		watch_say(&e->watch, WATCH_SILENT, "its interrupt reaches nobody; a timer looks at it");
 	}
 	return &e->nic;
 }

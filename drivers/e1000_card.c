@@ -21,24 +21,19 @@
  * "done", the length and the errors are read, and checked. What cannot be, no
  * progress, or a card that forgot its settings sets `trouble`: nothing is read any
  * more, and the next poll resets the card. One that does not come back is cut off from
- * memory, as far as PCI goes, so that all sends end, and tried again every RETRY_NS.
+ * memory, as far as PCI goes, so that all sends end, and tried again (watch.c).
  */
 #include "e1000_card.h"
 
 #include "kernel/base/string.h"
-#include "kernel/console/console.h"
 #include "kernel/devices/time.h"
 #include "kernel/memory/memory.h"
 
 #define SLOT_BYTES   16384u
 #define SLOT_APART   (SLOT_BYTES + 320u) /* from one to the next */
-#define FRAME_LEAST  14u
 #define FRAME_SHORT  1514u         /* what every card takes */
 #define FRAME_MOST   (SLOT_BYTES - 4) /* fits a buffer, should its CRC come with it */
 #define GIVE_BACK    32u           /* descriptors in one bunch */
-#define LOOK_NS      100000000UL   /* between looks at the card's state */
-#define HANG_LOOKS   50u           /* looks without a frame gone: it hangs */
-#define RETRY_NS     1000000000UL  /* between attempts to reset it */
 #define BIT_NS       100000000UL   /* for a bit to change */
 #define DRAIN_NS     10000000UL    /* for transfers that are under way to end */
 #define GONE         0xffffffffu   /* what reading from a card that is not there gives */
@@ -46,27 +41,6 @@
 static struct e1000 *of(struct nic *nic)
 {
 	return (struct e1000 *)nic;
-}
-
-static void trouble(struct e1000 *e, const char *what)
-{
-	if (!e->trouble)
-		e->trouble = what;
-}
-
-static void nonsense(struct e1000 *e, const char *what)
-{
-	e->nic.counters[NIC_BAD_DESCRIPTORS]++;
-	trouble(e, what);
-}
-
-__attribute__((noinline, cold))
-void e1000_say(struct e1000 *e, enum e1000_report kind, const char *what)
-{
-	if (e->told >> kind & 1)
-		return;
-	e->told |= 1u << kind;
-	kernel_line("card %u (%s): %s; said once, counted always", e->card, e->nic.ops->name, what);
 }
 
 /* ---- start and reset ---- */
@@ -185,13 +159,7 @@ static void start(struct e1000 *e)
 	e1000_write(e, REG_TCTL, TCTL_EN | TCTL_PAD | TCTL_COLLISIONS);
 	e1000_write(e, REG_RCTL, RCTL_EN | RCTL_LONG | RCTL_BROADCAST | RCTL_16384 | RCTL_STRIP);
 	e1000_write(e, REG_RDT, E1000_RING - 1);
-	e->link = e1000_read(e, REG_STATUS) & STATUS_UP;
-	e->trouble = 0;
-	e->down = false;
-	e->nic.silent &= (uint8_t)~NIC_FAILED;
-	e->looks = 0;
-	e->looked_first = 0;
-	e->look_at = deadline_in(LOOK_NS);
+	watch_works(&e->watch, e1000_read(e, REG_STATUS) & STATUS_UP);
 	e->masked = true;
 	if (e->armed)
 		unmask(e);
@@ -217,16 +185,11 @@ static bool stop(struct e1000 *e)
 __attribute__((noinline, cold))
 static void recover(struct e1000 *e)
 {
-	e1000_say(e, E1000_RESET, e->trouble);
-	e->nic.counters[NIC_RESETS]++;
-	e->down = true;
-	if (stop(e)) {
+	watch_reset(&e->watch);
+	if (stop(e))
 		start(e);
-		return;
-	}
-	e1000_say(e, E1000_GONE, "it does not obey a reset, and is cut off from memory");
-	e->nic.silent |= NIC_FAILED;
-	e->look_at = deadline_in(RETRY_NS);
+	else
+		watch_failed(&e->watch, "it does not obey a reset, and is cut off from memory");
 }
 
 /* ---- transmit ---- */
@@ -275,7 +238,7 @@ int e1000_send(struct nic *nic, const struct nic_piece *pieces, uint32_t n, uint
 
 	for (uint32_t i = 0; i < n; i++)
 		bytes += pieces[i].length;
-	if (e->down || e->trouble || !e->link || n - 1 >= NIC_PIECES || bytes > nic->mtu)
+	if (e->watch.down || e->watch.trouble || !e->watch.link || n - 1 >= NIC_PIECES || bytes > nic->mtu)
 		return refuse(nic);
 	if (e->send_free < n) {
 		reclaim(e);
@@ -308,12 +271,8 @@ static void hand_up(struct e1000 *e, const uint8_t *frame, uint32_t bytes)
 {
 	struct nic *nic = &e->nic;
 
-	if (bytes < FRAME_LEAST || bytes > nic->mtu || !nic_is_for(nic, frame)) {
-		nic->counters[NIC_DROPS_IN]++;
+	if (!watch_takes(nic, frame, bytes))
 		return;
-	}
-	nic->counters[NIC_FRAMES_IN]++;
-	nic->counters[NIC_BYTES_IN] += bytes;
 	nic->receive(nic->context, frame, bytes);
 	if (e->tail_due) {
 		e->tail_due = false;
@@ -335,7 +294,7 @@ static bool take(struct e1000 *e, uint64_t state, const uint8_t *slot)
 	bool torn = e->torn;
 
 	if (RX_BYTES(state) > SLOT_BYTES) {
-		nonsense(e, "a frame is longer than its buffer; it is reset");
+		watch_nonsense(&e->watch, "a frame is longer than its buffer; it is reset");
 		return false;
 	}
 	e->torn = !(state & RX_LAST);
@@ -353,7 +312,7 @@ static uint32_t receive(struct e1000 *e, uint32_t budget)
 	uint32_t frames = 0, slots = E1000_RING - 1;
 
 	e->receiving = true;
-	while (frames < budget && slots-- && !e->trouble) {
+	while (frames < budget && slots-- && !e->watch.trouble) {
 		uint32_t slot = e->receive_next;
 		struct e1000_receive_descriptor *descriptor = &e->receive[slot];
 		uint64_t state = *(volatile uint64_t *)&descriptor->state;
@@ -378,32 +337,21 @@ __attribute__((noinline, cold))
 static void look(struct e1000 *e)
 {
 	uint32_t status = e1000_read(e, REG_STATUS);
-	bool had_link = e->link;
 
-	e->look_at = deadline_in(LOOK_NS);
 	if (status == GONE)
-		trouble(e, "it does not answer; it is reset");
+		watch_trouble(&e->watch, "it does not answer; it is reset");
 	else if (!(e1000_read(e, REG_RCTL) & e1000_read(e, REG_TCTL) & RCTL_EN))
-		trouble(e, "it has forgotten its settings; it is reset");
+		watch_trouble(&e->watch, "it has forgotten its settings; it is reset");
 	else if (e1000_read(e, REG_TDH) >= E1000_RING || e1000_read(e, REG_RDH) >= E1000_RING)
-		nonsense(e, "it is beyond the end of its rings; it is reset");
-	e->link = status & STATUS_UP;
-	if (had_link && !e->link) {
-		e->nic.counters[NIC_LINK_LOSSES]++;
-		e1000_say(e, E1000_LINK, "the link is down");
-	}
-	if (e->send_first == e->send_next || e->send_first != e->looked_first)
-		e->looks = 0;
-	else if (++e->looks >= HANG_LOOKS)
-		trouble(e, "it has sent nothing for 5 s; it is reset");
-	e->looked_first = e->send_first;
+		watch_nonsense(&e->watch, "it is beyond the end of its rings; it is reset");
+	watch_look(&e->watch, status & STATUS_UP, e->send_first != e->send_next, e->send_first);
 }
 
 /* Reading waits until all frames that have set a cause are in memory. */
 static void clear_causes(struct e1000 *e)
 {
 	if (e1000_read(e, REG_CAUSES) & CAUSE_LINK)
-		e->look_at = 0;
+		e->watch.look_at = 0;
 }
 
 uint32_t e1000_poll(struct nic *nic, uint32_t budget)
@@ -412,7 +360,7 @@ uint32_t e1000_poll(struct nic *nic, uint32_t budget)
 	bool rearm = e->armed && e->masked;
 	uint32_t frames = 0;
 
-	if (!e->down) {
+	if (!e->watch.down) {
 		reclaim(e);
 		frames = receive(e, budget);
 		if (rearm && frames < budget) {
@@ -422,13 +370,13 @@ uint32_t e1000_poll(struct nic *nic, uint32_t budget)
 			unmask(e);
 		}
 	}
-	if (!e->look_at || (!frames && now_ns() >= e->look_at)) {
-		if (e->down)
+	if (watch_is_due(&e->watch, frames)) {
+		if (e->watch.down)
 			recover(e);
 		else
 			look(e);
 	}
-	if (e->trouble && !e->down)
+	if (e->watch.trouble && !e->watch.down)
 		recover(e);
 	return frames;
 }
@@ -438,7 +386,7 @@ void e1000_interrupts(struct nic *nic, int on)
 	struct e1000 *e = of(nic);
 
 	e->armed = on;
-	if (e->down)
+	if (e->watch.down)
 		return;
 	if (on && e->masked) {
 		clear_causes(e);
@@ -461,24 +409,14 @@ void e1000_close(struct nic *nic)
 {
 	struct e1000 *e = of(nic);
 
-	if (!e->down)
+	if (!e->watch.down)
 		reclaim(e);
-	e->down = true;
-	e->look_at = NEVER;
+	e->watch.down = true;
+	e->watch.look_at = NEVER;
 	stop(e);
 }
 
-/* ---- */
-
-static void drop_frame(void *context, const uint8_t *frame, uint32_t bytes)
-{
-	(void)context, (void)frame, (void)bytes;
-}
-
-static void forget_send(void *context, uint64_t cookie)
-{
-	(void)context, (void)cookie;
-}
+/* ---- open ---- */
 
 struct e1000 *e1000_open(const struct e1000_model *model, const struct nic_ops *ops,
                          const struct pci_device *pci, const struct nic_setup *setup,
@@ -493,10 +431,10 @@ struct e1000 *e1000_open(const struct e1000_model *model, const struct nic_ops *
 	e = memory_take(sizeof(*e), PAGE_BYTES);
 	e->nic = (struct nic){ .ops = ops, .mtu = setup->longest ? setup->longest : model->mtu,
 	                       .ring = E1000_RING - 1 - GIVE_BACK,
-	                       .receive = drop_frame, .sent = forget_send };
+	                       .receive = watch_drop_frame, .sent = watch_forget_send };
 	e->model = model;
 	e->pci = *pci;
-	e->card = setup->card;
+	e->watch = (struct watch){ .nic = &e->nic, .card = setup->card };
 	memcpy(e->nic.address, setup->address, NIC_ADDRESS_BYTES);
 	if (!pci->bar[0].physical || pci->bar[0].bytes < E1000_BYTES) {
 		*why = "its registers cannot be found";

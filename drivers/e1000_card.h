@@ -10,6 +10,7 @@
 #include "kernel/devices/pci.h"
 #include "e1000_regs.h"
 #include "nic_table.h"
+#include "watch.h"
 
 #define E1000_RING 256u            /* descriptors of each ring */
 
@@ -39,7 +40,7 @@ struct e1000 {
 	const struct e1000_model *model;
 	struct pci_device pci;     /* where it is cut off from memory */
 	volatile uint8_t *registers; /* E1000_BYTES */
-	uint32_t card;             /* number on this node, for reports */
+	struct watch watch;
 
 	struct e1000_receive_descriptor *receive; /* E1000_RING of them */
 	uint8_t *slots;            /* of each its buffer */
@@ -59,13 +60,6 @@ struct e1000 {
 	uint32_t causes;           /* let through when an interrupt is wanted */
 	bool armed;                /* an interrupt is wanted */
 	bool masked;               /* the card may not interrupt */
-	bool down;                 /* not working: send refuses */
-	bool link;                 /* up, as far as known */
-	const char *trouble;       /* why the card must be reset, or null */
-	uint32_t told;             /* bit per kind of report: once each */
-	uint64_t look_at;          /* time of the next look at the state; 0: whatever else there is */
-	uint32_t looked_first;     /* send_first at the last look */
-	uint32_t looks;            /* in a row without progress */
 };
 
 static inline uint32_t e1000_read(const struct e1000 *e, uint32_t offset)
@@ -80,10 +74,6 @@ static inline void e1000_write(struct e1000 *e, uint32_t offset, uint32_t value)
 
 /* Waits until these bits of a register are all 0, or all 1; false: not within BIT_NS. */
 bool e1000_await(const struct e1000 *e, uint32_t offset, uint32_t bits, bool ones);
-
-/* A line on the console about the card, once for each kind of them. */
-enum e1000_report { E1000_RESET, E1000_LINK, E1000_GONE, E1000_SILENT };
-void e1000_say(struct e1000 *e, enum e1000_report kind, const char *what);
 
 /* Takes the memory of a card, and starts it. Null: `*why` says what is wrong. */
 struct e1000 *e1000_open(const struct e1000_model *model, const struct nic_ops *ops,

@@ -41,7 +41,7 @@ static void reclaim(struct virtio_net *v)
 {
 	struct virtio_ring *ring = &v->transmit;
 
-	for (uint16_t most = ring->size; most && !v->trouble; most--) {
+	for (uint16_t most = ring->size; most && !v->watch.trouble; most--) {
 		uint16_t fresh = virtio_ring_fresh(ring);
 		struct chain *chain;
 		uint32_t head;
@@ -50,12 +50,12 @@ static void reclaim(struct virtio_net *v)
 		if (!fresh)
 			break;
 		if (fresh > ring->size) {
-			virtio_net_nonsense(v, "its transmit ring is ahead of what was sent; it is reset");
+			watch_nonsense(&v->watch, "its transmit ring is ahead of what was sent; it is reset");
 			return;
 		}
 		head = virtio_ring_used(ring, 0).id;
 		if (head >= ring->size || !v->chain[head].descriptors) {
-			virtio_net_nonsense(v, "it has sent what nobody gave it; it is reset");
+			watch_nonsense(&v->watch, "it has sent what nobody gave it; it is reset");
 			return;
 		}
 		chain = &v->chain[head];
@@ -110,7 +110,7 @@ static int send(struct nic *nic, const struct nic_piece *pieces, uint32_t n, uin
 
 	for (uint32_t i = 0; i < n; i++)
 		bytes += pieces[i].length;
-	if (v->down || v->trouble || !v->link || n > NIC_PIECES || bytes > nic->mtu) {
+	if (v->watch.down || v->watch.trouble || !v->watch.link || n > NIC_PIECES || bytes > nic->mtu) {
 		nic->counters[NIC_DROPS_OUT]++;
 		return NIC_DOWN;
 	}
@@ -149,7 +149,7 @@ static uint32_t next_frame(struct virtio_net *v, uint16_t fresh, uint32_t *bytes
 
 	slots = header->buffers;
 	if (slots == 0 || slots > SLOTS_MOST || slots > fresh) {
-		virtio_net_nonsense(v, "a frame fills more buffers than there are; it is reset");
+		watch_nonsense(&v->watch, "a frame fills more buffers than there are; it is reset");
 		return 0;
 	}
 	*bytes = 0;
@@ -159,13 +159,13 @@ static uint32_t next_frame(struct virtio_net *v, uint16_t fresh, uint32_t *bytes
 		/* in order; all but the last one are full */
 		if (used.id != (slot + i) % ring->size || used.bytes > SLOT_BYTES ||
 		    (i + 1 < slots && used.bytes != SLOT_BYTES)) {
-			virtio_net_nonsense(v, "its receive ring names a wrong buffer; it is reset");
+			watch_nonsense(&v->watch, "its receive ring names a wrong buffer; it is reset");
 			return 0;
 		}
 		*bytes += used.bytes;
 	}
 	if (*bytes < sizeof(struct net_header)) {
-		virtio_net_nonsense(v, "a frame is shorter than its header; it is reset");
+		watch_nonsense(&v->watch, "a frame is shorter than its header; it is reset");
 		return 0;
 	}
 	return slots;
@@ -175,13 +175,8 @@ static void hand_up(struct virtio_net *v, const uint8_t *frame, uint32_t bytes)
 {
 	struct nic *nic = &v->nic;
 
-	if (bytes < FRAME_LEAST || bytes > nic->mtu || !nic_is_for(nic, frame)) {
-		nic->counters[NIC_DROPS_IN]++;
-		return;
-	}
-	nic->counters[NIC_FRAMES_IN]++;
-	nic->counters[NIC_BYTES_IN] += bytes;
-	nic->receive(nic->context, frame, bytes);
+	if (watch_takes(nic, frame, bytes))
+		nic->receive(nic->context, frame, bytes);
 }
 
 /* Gives the slots that were read back to the device. */
@@ -201,10 +196,10 @@ static uint32_t receive(struct virtio_net *v, uint32_t budget)
 	uint32_t frames = 0, bytes;
 
 	if (fresh > ring->size - v->taken) {
-		virtio_net_nonsense(v, "its receive ring is ahead of its buffers; it is reset");
+		watch_nonsense(&v->watch, "its receive ring is ahead of its buffers; it is reset");
 		return 0;
 	}
-	while (fresh && frames < budget && !v->trouble) {
+	while (fresh && frames < budget && !v->watch.trouble) {
 		const uint8_t *slot = v->slots + ring->seen % ring->size * SLOT_BYTES;
 		uint32_t slots = next_frame(v, fresh, &bytes);
 
@@ -262,19 +257,19 @@ static uint32_t poll(struct nic *nic, uint32_t budget)
 	uint32_t frames = 0;
 	bool wrong = false;
 
-	if (!v->down && !is_idle(v))
+	if (!v->watch.down && !is_idle(v))
 		do {
 			reclaim(v);
 			frames += v->bulk ? virtio_net_bulk_receive(v, budget - frames) :
 			                    receive(v, budget - frames);
-		} while (set_interrupts(v) && frames < budget && !v->trouble && !v->down);
-	if (!v->look_at || (!frames && now_ns() >= v->look_at)) {
-		if (v->down)
+		} while (set_interrupts(v) && frames < budget && !v->watch.trouble && !v->watch.down);
+	if (watch_is_due(&v->watch, frames)) {
+		if (v->watch.down)
 			wrong = true;
 		else
 			virtio_net_look(v);
 	}
-	if (wrong || (v->trouble && !v->down)) {
+	if (wrong || (v->watch.trouble && !v->watch.down)) {
 		virtio_net_reset(v);
 		if (v->bulk)       /* its rooms may be anybody's from now on */
 			nic->landed(nic->context, 0, 0);
@@ -287,7 +282,7 @@ static void interrupts(struct nic *nic, int on)
 	struct virtio_net *v = of(nic);
 
 	v->armed = on;
-	if (!v->down)
+	if (!v->watch.down)
 		set_interrupts(v);
 }
 
@@ -295,18 +290,18 @@ static void changed(struct nic *nic)
 {
 	struct virtio_net *v = of(nic);
 
-	if (!v->down)
-		v->look_at = 0;
+	if (!v->watch.down)
+		v->watch.look_at = 0;
 }
 
 static void close(struct nic *nic)
 {
 	struct virtio_net *v = of(nic);
 
-	if (!v->down)
+	if (!v->watch.down)
 		reclaim(v);
-	v->down = true;
-	v->look_at = NEVER;
+	v->watch.down = true;
+	v->watch.look_at = NEVER;
 	virtio_net_stop(v);
 }
 
@@ -326,27 +321,17 @@ static void drop_landed(void *context, const uint8_t *header, uint32_t bytes)
 	(void)context, (void)header, (void)bytes;
 }
 
-static void drop_frame(void *context, const uint8_t *frame, uint32_t bytes)
-{
-	(void)context, (void)frame, (void)bytes;
-}
-
-static void forget_send(void *context, uint64_t cookie)
-{
-	(void)context, (void)cookie;
-}
-
 struct nic *virtio_net_open(const struct pci_device *pci, const struct nic_setup *setup,
                             const char **why)
 {
 	struct virtio_net *v = memory_take(sizeof(*v), PAGE_BYTES);
 
 	v->nic = (struct nic){ .ops = setup->bulk ? &bulk_ops : &ops,
-	                       .ring = RING, .receive = drop_frame,
-	                       .sent = forget_send, .landed = drop_landed };
+	                       .ring = RING, .receive = watch_drop_frame,
+	                       .sent = watch_forget_send, .landed = drop_landed };
 	v->bulk = setup->bulk;
 	v->pci = *pci;
-	v->card = setup->card;
+	v->watch = (struct watch){ .nic = &v->nic, .card = setup->card };
 	memcpy(v->nic.address, setup->address, NIC_ADDRESS_BYTES);
 	if (!virtio_find(&v->virtio, pci, NET_CONFIG_BYTES)) {
 		*why = "its registers cannot be found";

@@ -9,11 +9,11 @@
 #include "net/nic.h"
 #include "virtio.h"
 #include "virtio_net_regs.h"
+#include "watch.h"
 
 #define RING            256u       /* most buffers of a ring */
 #define ROOMS           64u        /* most of a bulk card; divides 2^16 */
 #define SLOT_BYTES      16384u
-#define FRAME_LEAST     14u
 #define FRAME_MOST      65549u     /* Ethernet header and the largest MTU, 65535 */
 #define MTU_DEFAULT     1500u      /* without VIRTIO_NET_F_MTU */
 #define SLOTS_MOST      ((FRAME_MOST + sizeof(struct net_header) + SLOT_BYTES - 1) / SLOT_BYTES)
@@ -49,7 +49,7 @@ struct virtio_net {
 	struct virtio virtio;
 	struct virtio_ring receive, transmit, control;
 	struct pci_device pci;     /* where it is cut off from memory */
-	uint32_t card;             /* number on this node, for reports */
+	struct watch watch;
 
 	uint8_t *slots;            /* mapped twice; of a bulk card: the rooms' headers, mapped once */
 	uint64_t slots_physical;
@@ -71,13 +71,6 @@ struct virtio_net {
 	uint16_t waited_for;       /* of them whom send() refused needs, 0: nobody */
 
 	bool armed;                /* an interrupt is wanted */
-	bool down;                 /* not working: send refuses */
-	bool link;                 /* up, as far as known */
-	const char *trouble;       /* why the card must be reset, or null */
-	uint32_t told;             /* bit per kind of report: once each */
-	uint64_t look_at;          /* time of the next look at the state; 0: whatever else there is */
-	uint16_t looked_seen;      /* transmit.seen at the last look */
-	uint32_t looks;            /* in a row without progress */
 };
 
 static inline struct virtio_net *of(struct nic *nic)
@@ -97,8 +90,6 @@ bool virtio_net_stop(struct virtio_net *v);
 void virtio_net_reset(struct virtio_net *v);
 /* Now and then: is it as it should be? If not, the next poll resets it. */
 void virtio_net_look(struct virtio_net *v);
-/* What it wrote cannot be: the same. */
-void virtio_net_nonsense(struct virtio_net *v, const char *what);
 
 /* ---- virtio_net_bulk.c ---- */
 

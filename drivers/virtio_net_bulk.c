@@ -62,7 +62,7 @@ int virtio_net_bulk_post(struct nic *nic, const struct nic_piece *pieces, uint32
 	uint32_t slot = ring->given % ROOMS;
 	struct bulk_room *room = &v->rooms[slot];
 
-	if (v->down || v->trouble)
+	if (v->watch.down || v->watch.trouble)
 		return NIC_DOWN;
 	if (posted(v) >= ROOMS || v->free_descriptors < n + 2)
 		return NIC_FULL;
@@ -94,7 +94,7 @@ uint32_t virtio_net_bulk_receive(struct virtio_net *v, uint32_t budget)
 	uint32_t frames = 0;
 
 	/* The call up may post rooms, and take them back. */
-	for (; frames < budget && !v->trouble && !v->down; frames++) {
+	for (; frames < budget && !v->watch.trouble && !v->watch.down; frames++) {
 		uint16_t fresh = virtio_ring_fresh(ring);
 		uint32_t slot = ring->seen % ROOMS;
 		const struct bulk_room *room = &v->rooms[slot];
@@ -106,7 +106,7 @@ uint32_t virtio_net_bulk_receive(struct virtio_net *v, uint32_t budget)
 		used = virtio_ring_used(ring, 0);
 		if (fresh > posted(v) || used.id != room->head ||
 		    used.bytes < sizeof(struct net_header) || used.bytes > room->capacity) {
-			virtio_net_nonsense(v, "its receive ring names a wrong room; it is reset");
+			watch_nonsense(&v->watch, "its receive ring names a wrong room; it is reset");
 			break;
 		}
 		ring->seen++;
@@ -134,9 +134,9 @@ void virtio_net_bulk_take_back(struct nic *nic)
 {
 	struct virtio_net *v = of(nic);
 
-	if (v->down)
+	if (v->watch.down)
 		return;
-	if (!v->trouble && has_sent_all(v) &&
+	if (!v->watch.trouble && has_sent_all(v) &&
 	    virtio_ring_reset(&v->virtio, &v->receive) &&
 	    virtio_ring_start(&v->virtio, &v->receive, RING, MSIX_FRAMES)) {
 		virtio_net_bulk_start(v);

@@ -4,18 +4,14 @@
  * with interrupts off.
  *
  * A card that does not come back is down: it is cut off from memory, as far as PCI goes, if
- * it does not even obey a reset, so that all sends end; and tried again every RETRY_NS,
+ * it does not even obey a reset, so that all sends end; and tried again every second,
  * for a moment each time, as the node has other work.
  */
 #include "kernel/base/string.h"
-#include "kernel/console/console.h"
 #include "kernel/devices/time.h"
 #include "kernel/memory/memory.h"
 #include "virtio_net.h"
 
-#define LOOK_NS         100000000UL  /* between looks at the card's state */
-#define HANG_LOOKS      50u          /* looks without a frame gone: it hangs */
-#define RETRY_NS        1000000000UL /* between attempts to reset it */
 #define ANSWER_NS       250000000UL  /* for each answer in an attempt; the first that lacks ends it */
 
 #define WANTED (FEATURE_VERSION_1 | FEATURE_EVENT_INDEX | NET_FEATURE_MTU | NET_FEATURE_MAC | \
@@ -25,29 +21,6 @@
 	NET_FEATURE_CONTROL | NET_FEATURE_CONTROL_RX | NET_FEATURE_CONTROL_MAC)
 #define LACKS  "lacks or refuses a feature: version 1, event index, control queue with address " \
 	"and filter"
-
-enum report { REPORT_RESET, REPORT_LINK, REPORT_GONE };
-
-static void trouble(struct virtio_net *v, const char *what)
-{
-	if (!v->trouble)
-		v->trouble = what;
-}
-
-void virtio_net_nonsense(struct virtio_net *v, const char *what)
-{
-	v->nic.counters[NIC_BAD_DESCRIPTORS]++;
-	trouble(v, what);
-}
-
-/* Once for each kind: a card that is wrong again and again shall not fill the console. */
-static void report(struct virtio_net *v, enum report kind, const char *what)
-{
-	if (v->told >> kind & 1)
-		return;
-	v->told |= 1u << kind;
-	kernel_line("card %u (virtio): %s; said once, counted always", v->card, what);
-}
 
 /* ---- start ---- */
 
@@ -168,13 +141,7 @@ const char *virtio_net_start(struct virtio_net *v, uint64_t ns)
 		return "has an MTU that cannot be";
 	if (!v->nic.mtu || mtu < v->nic.mtu) /* a reset gives no frames that are longer */
 		v->nic.mtu = mtu;
-	v->link = link_is_up(v);
-	v->trouble = 0;
-	v->down = false;
-	v->nic.silent &= (uint8_t)~NIC_FAILED;
-	v->looks = 0;
-	v->looked_seen = 0;
-	v->look_at = deadline_in(LOOK_NS);
+	watch_works(&v->watch, link_is_up(v));
 	return 0;
 }
 
@@ -199,19 +166,15 @@ void virtio_net_reset(struct virtio_net *v)
 {
 	const char *why = "does not obey a reset, and is cut off from memory";
 
-	trouble(v, "it is reset to take buffers back");
-	report(v, REPORT_RESET, v->trouble);
-	v->nic.counters[NIC_RESETS]++;
-	v->down = true;
+	watch_trouble(&v->watch, "it is reset to take buffers back");
+	watch_reset(&v->watch);
 	if (virtio_net_stop(v)) {
 		why = virtio_net_start(v, ANSWER_NS);
 		if (!why)
 			return;
 		virtio_give_up(&v->virtio);
 	}
-	report(v, REPORT_GONE, why);
-	v->nic.silent |= NIC_FAILED;
-	v->look_at = deadline_in(RETRY_NS);
+	watch_failed(&v->watch, why);
 }
 
 /* ---- looks ---- */
@@ -221,21 +184,10 @@ __attribute__((noinline, cold))
 void virtio_net_look(struct virtio_net *v)
 {
 	uint8_t status = virtio_status(&v->virtio);
-	bool had_link = v->link;
 
-	v->look_at = deadline_in(LOOK_NS);
 	if (status & STATUS_NEEDS_RESET)
-		trouble(v, "it asks for a reset");
+		watch_trouble(&v->watch, "it asks for a reset");
 	else if (!(status & STATUS_DRIVER_OK))
-		trouble(v, "it has forgotten its driver; it is reset");
-	v->link = link_is_up(v);
-	if (had_link && !v->link) {
-		v->nic.counters[NIC_LINK_LOSSES]++;
-		report(v, REPORT_LINK, "the link is down");
-	}
-	if (v->free == v->transmit.size || v->transmit.seen != v->looked_seen)
-		v->looks = 0;
-	else if (++v->looks >= HANG_LOOKS)
-		trouble(v, "it has sent nothing for 5 s; it is reset");
-	v->looked_seen = v->transmit.seen;
+		watch_trouble(&v->watch, "it has forgotten its driver; it is reset");
+	watch_look(&v->watch, link_is_up(v), v->free != v->transmit.size, v->transmit.seen);
 }

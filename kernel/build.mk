@@ -75,7 +75,8 @@ KERNEL_SMALL := kernel/base/format kernel/base/panic kernel/console/% kernel/cpu
 	kernel/transport/requests kernel/files/% kernel/boot/% \
 	$(addprefix kernel/selftest/,no_selftest selftest selftest_damage selftest_frames \
 	selftest_incast selftest_places) \
-	$(addprefix drivers/,virtio nic_table virtio_9p virtio_net_state e1000 e1000e)
+	$(addprefix drivers/,virtio nic_table virtio_9p virtio_net_state watch e1000 \
+	e1000e)
 $(filter $(KERNEL_SMALL:%=$(KERNEL_BUILD)/%.o),$(KERNEL_OBJ) $(SELFTEST_OBJ) $(NO_SELFTEST_OBJ)): \
 	KERNEL_CFLAGS += -Os
 

@@ -1,7 +1,7 @@
 # The drivers' tests: drivers compiled for the host, with a fake card (or interrupt
 # controllers) and a fake kernel, under ASan and UBSan. Part of `make host-check`.
 
-CARD_TEST_SOURCES := tests/host/check.c tests/drivers/kernel.c tests/drivers/card.c
+CARD_TEST_SOURCES := tests/host/check.c tests/drivers/kernel.c tests/drivers/card.c drivers/watch.c
 VIRTIO_TEST_SOURCES := $(CARD_TEST_SOURCES) drivers/virtio.c drivers/virtio_net.c \
 	drivers/virtio_net_bulk.c drivers/virtio_net_state.c tests/drivers/fake_virtio.c \
 	tests/drivers/test_virtio_net.c tests/drivers/test_virtio_bulk.c

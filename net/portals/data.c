@@ -73,11 +73,6 @@ int deliver_read(const struct process_view *view, const struct grant *grant, uin
 	return copy(view, grant, at, to, bytes, 0);
 }
 
-int deliver_move(const struct process_view *view, const struct grant *grant, uint64_t source)
-{
-	return copy(view, grant, 0, view->memory + source, grant->bytes, 1);
-}
-
 int deliver_copy(const struct process_view *view, const struct grant *grant,
 		 const struct process_view *source, const struct grant *from)
 {

@@ -84,15 +84,11 @@ int deliver_begin(struct process_view *view, const struct message *message, uint
  * Copy payload bytes [at, at + bytes) of the message to where the grant says.
  * What lies beyond grant->bytes is left out. Without the lock; pieces in any
  * order. Source and range may overlap if both are reached by view->memory, and
- * the range is in one piece. This call and the next four return DELIVER_OK, or
+ * the range is in one piece. This call and the next three return DELIVER_OK, or
  * DELIVER_DAMAGED if the block no longer says where the pieces of a descriptor are.
  */
 int deliver_data(const struct process_view *view, const struct grant *grant, uint64_t at,
 		 const void *source, uint64_t bytes);
-
-/* The same when the payload lies in the target's own segment, from offset
- * `source` on: overlap is allowed. The caller has checked the source range. */
-int deliver_move(const struct process_view *view, const struct grant *grant, uint64_t source);
 
 /* The other way: bytes [at, at + bytes) of the granted range, as far as it goes. */
 int deliver_read(const struct process_view *view, const struct grant *grant, uint64_t at,

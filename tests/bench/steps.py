@@ -35,8 +35,7 @@ WARM_PUTS = 50
 # (its figure 2), by what the message needs.
 FUNCTIONS = {
     "wake": "doorbell",
-    "own_alias": "copy", "deliver_data": "copy",
-    "deliver_move": "copy", "deliver_span": "copy",
+    "own_alias": "copy", "deliver_data": "copy", "deliver_span": "copy",
     "md_spend": "unlink", "md_unpin": "unlink", "md_depart": "unlink", "target_use": "unlink",
     "accepts": "match", "matches": "match",
     "view_holds": "access", "md_lookup": "access",

@@ -120,7 +120,9 @@ static void data(const struct step *step)
 		MUST(opened->grant.bytes <= letter->source.bytes);
 		fuzz_enter(process);
 		if (letter->from == (int)opened->p && !letter->source.pieces && step->b & 1)
-			result = deliver_move(view, &opened->grant, letter->source.offset);
+			result = deliver_data(view, &opened->grant, 0,
+					      view->memory + letter->source.offset,
+					      opened->grant.bytes);
 		else
 			result = deliver_copy(view, &opened->grant,
 					      &fuzz.processes[letter->from].view,

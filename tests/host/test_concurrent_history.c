@@ -277,7 +277,7 @@ static void put_to_self(struct owner *owner, handle_t md, uint64_t x)
 		return;
 	stress->recorded += from.events;
 	if (stress_begin(stress, &owner->self, owner->history, 1, &message, &to, &answer) == 0) {
-		deliver_move(view, &to, from.offset);
+		deliver_data(view, &to, 0, view->memory + from.offset, to.bytes);
 		HISTORY(owner->history, 0, "moved", 1, from.offset, to.bytes);
 		stress_end(stress, &owner->self, owner->history, 1, NI_OK, &to, &answer);
 	}
@@ -313,7 +313,7 @@ static void get_from_self(struct owner *owner, handle_t md, uint64_t x)
 		return;
 	begun = stress_begin(stress, &owner->self, owner->history, 1, &message, &from, &reply);
 	if (stress_begin(stress, &owner->self, owner->history, 2, &reply, &to, &none) == 0) {
-		deliver_move(view, &to, from.offset);
+		deliver_data(view, &to, 0, view->memory + from.offset, to.bytes);
 		HISTORY(owner->history, 0, "moved", 2, from.offset, to.bytes);
 		stress_end(stress, &owner->self, owner->history, 2, NI_OK, &to, &none);
 	}

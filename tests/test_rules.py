@@ -6,6 +6,8 @@ import io
 import re
 import subprocess
 import tokenize
+from collections import defaultdict
+from fnmatch import fnmatch
 from pathlib import Path
 
 import pytest
@@ -143,6 +145,28 @@ def test_an_application_may_have_any_name_of_the_kernels():
     missing = [name for name, letter in symbols.items()
                if letter == "U" and not re.search(rf"^\s*{name} = ", script, re.M)]
     assert not missing, missing
+
+
+def names_without_function(script: str, sections: set[str]) -> list[str]:
+    """Functions that a linker script puts in their place, and that match no section."""
+    patterns: dict[str, list[str]] = defaultdict(list)
+    for pattern in re.findall(r"(\.k\.text\.\w+(?:\.\*)?)", script):
+        patterns[pattern.removesuffix(".*")].append(pattern)
+    return [name for name, ways in patterns.items()
+            if not any(fnmatch(section, way) for section in sections for way in ways)]
+
+
+def test_linker_script_names_functions_that_exist():
+    """A function that was renamed, or is inlined everywhere, would lose its place in the image."""
+    script = (ROOT / "linker.ld").read_text(encoding="utf-8")
+    table = subprocess.run(["objdump", "-h", str(BUILD / "kernel.o")], capture_output=True,
+                           text=True, check=True).stdout
+    sections = set(re.findall(r" (\.k\.text\.\S+)", table))
+    assert len(sections) > 500
+    assert names_without_function(script, sections) == []
+    assert names_without_function("*(.k.text.here .k.text.here.* .k.text.gone .k.text.was.*)",
+                                  {".k.text.here.part.0", ".k.text.was"}) == [
+        ".k.text.gone", ".k.text.was"]
 
 
 def test_an_application_may_be_named_like_the_kernel(tmp_path):

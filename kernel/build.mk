@@ -76,7 +76,7 @@ KERNEL_SMALL := kernel/base/format kernel/base/panic kernel/console/% kernel/cpu
 	$(addprefix kernel/selftest/,no_selftest selftest selftest_damage selftest_frames \
 	selftest_incast selftest_places) \
 	$(addprefix drivers/,virtio nic_table virtio_9p virtio_net_state watch e1000 \
-	e1000e)
+	e1000e) net/shm/region
 $(filter $(KERNEL_SMALL:%=$(KERNEL_BUILD)/%.o),$(KERNEL_OBJ) $(SELFTEST_OBJ) $(NO_SELFTEST_OBJ)): \
 	KERNEL_CFLAGS += -Os
 

@@ -34,11 +34,23 @@ build/libc-glue/malloc.o: GLUE_CFLAGS += -fno-builtin
 build/libc-glue/string.o: GLUE_CFLAGS += -fno-builtin -fno-tree-vectorize \
 	-fno-tree-loop-distribute-patterns
 
-build/libmargay.a: $(GLUE_OBJECTS)
-	@rm -f $@
-	@ar rcs $@ $^
+# The archive has public names only: those of C and of include/, and reserved ones. All others
+# get a reserved prefix there, so that an application may use them.
+GLUE_PUBLIC := _.*|(margay|ptl|p30)_.*|Ptl.*|aligned_alloc|calloc|faccessat|free|malloc|\
+malloc_usable_size|mem(cmp|cpy|move|set)|powl|qsort(_r)?|realloc|strn?cmp|strlen|system
 
-build/crt0.o: build/libc-glue/crt0.o
-	@cp $< $@
+build/libmargay/names: $(GLUE_OBJECTS) build/libc-glue/crt0.o libc-glue/build.mk
+	@mkdir -p $(@D)
+	@nm -g --defined-only $(filter %.o,$^) | awk 'NF == 3 { print $$3 }' | sort -u | \
+		grep -vxE '$(GLUE_PUBLIC)' | sed 's/.*/& __&/' > $@
+
+build/libmargay.a: build/libmargay/names $(GLUE_OBJECTS)
+	@rm -f $@
+	@for object in $(GLUE_OBJECTS:build/%=%); do mkdir -p build/libmargay/$${object%/*} && \
+		objcopy --redefine-syms=$< build/$$object build/libmargay/$$object || exit 1; done
+	@ar rcs $@ $(GLUE_OBJECTS:build/%=build/libmargay/%)
+
+build/crt0.o: build/libc-glue/crt0.o build/libmargay/names
+	@objcopy --redefine-syms=build/libmargay/names $< $@
 
 -include $(GLUE_OBJECTS:.o=.d) build/libc-glue/crt0.d

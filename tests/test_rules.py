@@ -183,6 +183,39 @@ def test_an_application_may_be_named_like_the_kernel(tmp_path):
                    check=True)
 
 
+def unreserved(names: set[str], declared: str) -> list[str]:
+    """Names that an application may use: neither reserved nor declared."""
+    return sorted(name for name in names if not name.startswith(("_", "margay_", "p30_"))
+                  and not re.search(rf"\b{name}\b", declared))
+
+
+def test_libmargay_exports_public_names_only():
+    """Every application is linked with it: all other names are the application's."""
+    table = subprocess.run(["nm", "-g", "--defined-only", str(BUILD / "libmargay.a"),
+                            str(BUILD / "crt0.o")], capture_output=True, text=True,
+                           check=True).stdout
+    names = {row.split()[2] for row in table.splitlines() if len(row.split()) == 3}
+    declared = "\n".join(path.read_text(encoding="utf-8")
+                         for folder in (ROOT / "include", BUILD / "sysroot" / "include")
+                         for path in folder.rglob("*.h"))
+    assert {"PtlPut", "malloc", "margay_rank", "_start"} <= names
+    assert unreserved(names, declared) == []
+    assert unreserved({"wait_until", "PtlPut", "_x"}, declared) == ["wait_until"]
+
+
+def test_an_application_may_be_named_like_the_library(tmp_path):
+    """Its own functions by names that the library has inside."""
+    taken = ("wait_until", "memory_take", "time_ns", "upcall_run", "linux_write", "glue_start")
+    source = tmp_path / "names.c"
+    source.write_text("#include <portals3.h>\n#include <stdio.h>\n#include <stdlib.h>\n"
+                      + "".join(f"int {name}(void) {{ return {at}; }}\n"
+                                for at, name in enumerate(taken))
+                      + "int main(void) { int n; free(malloc(9)); puts(PtlErrorStr(PtlInit(&n))); "
+                        "return wait_until() + memory_take(); }\n")
+    subprocess.run([str(ROOT / "tools/margay"), "cc", "-o", tmp_path / "names.elf", source],
+                   check=True)
+
+
 def test_kernel_uses_no_vector_registers():
     """The kernel never saves the application's SSE state, so it must not touch it: but for the
     arithmetic that port_float calls, which keeps it, and whose object has nothing else."""

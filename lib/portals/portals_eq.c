@@ -141,7 +141,7 @@ int PtlEQAllocFilling(ptl_handle_ni_t ni, ptl_size_t count, ptl_eq_filling_t han
 	stack = upcall_stack();
 	if (!stack)
 		return PTL_NO_SPACE;
-	return alloc(ni, count, handler, (unsigned long)upcall_entry, stack | MARGAY_EQ_FILLING, eq);
+	return alloc(ni, count, handler, upcall_place(), stack | MARGAY_EQ_FILLING, eq);
 }
 
 int portals_has_filling(void)

@@ -126,7 +126,6 @@ int upcall_eq_is_there(ptl_handle_eq_t eq)
  * floating point control. The frame that this makes continues a backtrace there.
  */
 __asm__(".section .text.upcall_entry,\"ax\"\n"
-	".globl upcall_entry\n"
 	".type upcall_entry, @function\n"
 	"upcall_entry:\n"
 	"	pushq %rdi\n"
@@ -136,6 +135,13 @@ __asm__(".section .text.upcall_entry,\"ax\"\n"
 	"	ud2\n"
 	".size upcall_entry, . - upcall_entry\n"
 	".previous\n");
+
+void upcall_entry(void);
+
+unsigned long upcall_place(void)
+{
+	return (unsigned long)upcall_entry;
+}
 
 /* The handler's place is free before it is called, so that what it starts itself
  * finds room for its reply even in a queue of one. */
@@ -209,7 +215,7 @@ int upcall_eq_alloc(ptl_handle_ni_t ni, ptl_size_t count, ptl_eq_handler_t handl
 	if (queue == queues + QUEUES || !make_stack())
 		return PTL_NO_SPACE;
 	result = call6(SYS_EQ_ALLOC, ni, count, (unsigned long)&queue->next,
-		       (unsigned long)&info, (unsigned long)upcall_entry,
+		       (unsigned long)&info, upcall_place(),
 		       (unsigned long)stack + STACK_BYTES);
 	if (result != PTL_OK)
 		return result;

@@ -13,7 +13,7 @@ int upcall_is_running(void);
 
 /* The end of the handlers' stack, or 0 if there is no memory for it; where the kernel enters. */
 unsigned long upcall_stack(void);
-void upcall_entry(void);
+unsigned long upcall_place(void);
 
 /* PtlEQAlloc with a handler. */
 int upcall_eq_alloc(ptl_handle_ni_t ni, ptl_size_t count, ptl_eq_handler_t handler,

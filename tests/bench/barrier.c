@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "../../apps/job.h"
+#include "measure.h"
 
 enum { WARM = 10 };
 
@@ -13,14 +14,6 @@ static void meet(ptl_handle_ni_t ni, unsigned long rounds)
 {
 	while (rounds--)
 		job_check(PtlNIBarrier(ni), "PtlNIBarrier");
-}
-
-static double microseconds(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * 1e6 + t.tv_nsec * 1e-3;
 }
 
 int main(int argc, char **argv)
@@ -31,10 +24,10 @@ int main(int argc, char **argv)
 
 	job_start(&job);
 	meet(job.ni, WARM);
-	start = microseconds();
+	start = seconds() * 1e6;
 	meet(job.ni, rounds);
 	if (job.rank == 0)
-		printf("barrier_us %.3f\n", (microseconds() - start) / rounds);
+		printf("barrier_us %.3f\n", (seconds() * 1e6 - start) / rounds);
 	meet(job.ni, 1);
 	return 0;
 }

@@ -24,29 +24,9 @@
 #include <string.h>
 
 #include "../../apps/job.h"
+#include "measure.h"
 
 enum { PORTAL = 1, ROUNDS = 101 };
-
-static uint64_t ticks(void)
-{
-	uint32_t low, high;
-
-	__asm__ volatile("rdtsc" : "=a"(low), "=d"(high) : : "memory");
-	return (uint64_t)high << 32 | low;
-}
-
-static int by_value(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return (x > y) - (x < y);
-}
-
-static uint64_t median(uint64_t *samples)
-{
-	qsort(samples, ROUNDS, sizeof(*samples), by_value);
-	return samples[ROUNDS / 2];
-}
 
 /* A put that is measured: from where to where, and the queues of both ends. */
 struct measured_put {
@@ -127,9 +107,9 @@ static void instructions(void)
 		}
 		hit[i] = t2 - t1 - (t1 - t0), miss[i] = t3 - t2 - (t1 - t0);
 	}
-	printf("insn_put_8B_self %lu\n", (unsigned long)median(puts));
-	printf("insn_eqget_hit %lu\n", (unsigned long)median(hit));
-	printf("insn_eqget_miss %lu\n", (unsigned long)median(miss));
+	printf("insn_put_8B_self %lu\n", (unsigned long)median(puts, ROUNDS));
+	printf("insn_eqget_hit %lu\n", (unsigned long)median(hit, ROUNDS));
+	printf("insn_eqget_miss %lu\n", (unsigned long)median(miss, ROUNDS));
 }
 
 static void put_to_another_node(void)
@@ -288,8 +268,8 @@ static void posting(uint64_t n)
 		steps[i] = post_step_by_step(&receive, n + i, &me);
 		job_check(PtlMEUnlink(me), "PtlMEUnlink");
 	}
-	printf("insn_memdpost %lu\n", (unsigned long)median(at_once));
-	printf("insn_post_three_calls %lu\n", (unsigned long)median(steps));
+	printf("insn_memdpost %lu\n", (unsigned long)median(at_once, ROUNDS));
+	printf("insn_post_three_calls %lu\n", (unsigned long)median(steps, ROUNDS));
 }
 
 /* Everything that a put can record: START and END on both sides, and an ack. */
@@ -313,40 +293,29 @@ static void full(void)
 		for (int e = 0; e < WITH_ACK; e++)
 			job_check(PtlEQGet(put.source_eq, &event), "PtlEQGet");
 	}
-	printf("insn_put_8B_full %lu\n", (unsigned long)median(puts));
+	printf("insn_put_8B_full %lu\n", (unsigned long)median(puts, ROUNDS));
 }
 
 static void system_call(void)
 {
 	enum { CALLS = 1000000 };
-	struct timespec start, end;
+	double start = seconds();
 
-	clock_gettime(CLOCK_MONOTONIC, &start);
 	for (int i = 0; i < CALLS; i++) {
 		long pid;
 
 		__asm__ volatile("syscall" : "=a"(pid) : "a"(SYS_GETPID) : "rcx", "r11", "memory");
 	}
-	clock_gettime(CLOCK_MONOTONIC, &end);
-	printf("syscall_ns %.2f\n", ((end.tv_sec - start.tv_sec) * 1e9 +
-	                             (end.tv_nsec - start.tv_nsec)) / CALLS);
-}
-
-static double nanoseconds(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * 1e9 + t.tv_nsec;
+	printf("syscall_ns %.2f\n", (seconds() - start) * 1e9 / CALLS);
 }
 
 /* A hundred of an instruction in a row, many times. */
 #define ADD_NS(instruction) ({ \
 	enum { ROWS = 2000 }; \
-	double start_ = nanoseconds(); \
+	double start_ = seconds() * 1e9; \
 	for (int i = 0; i < ROWS; i++) \
 		__asm__ volatile(".rept 100\n\t" instruction "\n\t.endr" : : : "xmm0", "xmm1"); \
-	(nanoseconds() - start_) / ROWS / 100; })
+	(seconds() * 1e9 - start_) / ROWS / 100; })
 
 /* Copies the block at rsi to rdi, over and over. */
 #define COPY_PS(instructions) ({ \
@@ -355,13 +324,13 @@ static double nanoseconds(void)
 	double start_; \
 	memset(from_, 1, BYTES); \
 	memset(to_, 1, BYTES); \
-	start_ = nanoseconds(); \
+	start_ = seconds() * 1e9; \
 	for (int i = 0; i < COPIES; i++) \
 		for (int at = 0; at < BYTES; at += 64) \
 			__asm__ volatile(instructions : : "S"(from_ + at), "D"(to_ + at) \
 			                 : "rax", "rbx", "rcx", "rdx", "r8", "r9", "r10", "r11", \
 			                   "xmm0", "xmm1", "xmm2", "xmm3", "memory"); \
-	(nanoseconds() - start_) * 1e3 / COPIES / BYTES; })
+	(seconds() * 1e9 - start_) * 1e3 / COPIES / BYTES; })
 
 static void vector(void)
 {

@@ -16,30 +16,15 @@
 #include <string.h>
 
 #include "../../apps/job.h"
+#include "measure.h"
 
 enum { PORTAL = 1, ROUNDS = 60, QUIET_NS = 2000000, ANSWER_TICKS = 2000000 };
 
 static char out[8], in[8];
 
-static uint64_t ticks(void)
-{
-	uint32_t low, high;
-
-	__asm__ volatile("rdtsc" : "=a"(low), "=d"(high) : : "memory");
-	return (uint64_t)high << 32 | low;
-}
-
-static int by_value(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return (x > y) - (x < y);
-}
-
 static void say(const char *name, uint64_t *samples, int n)
 {
-	qsort(samples, n, sizeof(*samples), by_value);
-	printf("%s %lu\n", name, (unsigned long)samples[n / 2]);
+	printf("%s %lu\n", name, (unsigned long)median(samples, (size_t)n));
 }
 
 /* Whether the queue has an event; the kernel looks at the card first. */

@@ -13,17 +13,11 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "measure.h"
+
 enum { MB = 1 << 20 };
 
 static char piece[MB];
-
-static double now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
 
 static void check(int good, const char *what)
 {
@@ -40,15 +34,15 @@ static void stream(const char *file, int mb)
 
 	check(fd >= 0, file);
 	memset(piece, 'x', sizeof piece);
-	start = now();
+	start = seconds();
 	for (int i = 0; i < mb; i++)
 		check(write(fd, piece, MB) == MB, "write");
-	printf("write_MBps %.1f\n", (double)mb * MB / 1e6 / (now() - start));
+	printf("write_MBps %.1f\n", (double)mb * MB / 1e6 / (seconds() - start));
 	lseek(fd, 0, SEEK_SET);
-	start = now();
+	start = seconds();
 	for (int i = 0; i < mb; i++)
 		check(read(fd, piece, MB) == MB, "read");
-	printf("read_MBps %.1f\n", (double)mb * MB / 1e6 / (now() - start));
+	printf("read_MBps %.1f\n", (double)mb * MB / 1e6 / (seconds() - start));
 	close(fd);
 }
 
@@ -58,30 +52,30 @@ static void opens(const char *file, int n)
 	double start;
 
 	close(open(file, O_RDWR | O_CREAT, 0666));
-	start = now();
+	start = seconds();
 	for (int i = 0; i < n; i++) {
 		int fd = open(file, O_RDONLY);
 
 		check(fd >= 0, file);
 		close(fd);
 	}
-	printf("open_close_per_s %.0f\n", n / (now() - start));
-	start = now();
+	printf("open_close_per_s %.0f\n", n / (seconds() - start));
+	start = seconds();
 	for (int i = 0; i < n; i++)
 		check(stat(file, &found) == 0, file);
-	printf("stat_per_s %.0f\n", n / (now() - start));
+	printf("stat_per_s %.0f\n", n / (seconds() - start));
 }
 
 static void print(int n)
 {
-	double value = 0.1, start = now();
+	double value = 0.1, start = seconds();
 	char text[64];
 
 	for (int i = 0; i < n; i++) {
 		snprintf(text, sizeof text, "%.17g", value);
 		value = value * 1.0000001 + 1e-9;
 	}
-	printf("snprintf_ns %.0f\n", (now() - start) / n * 1e9);
+	printf("snprintf_ns %.0f\n", (seconds() - start) / n * 1e9);
 }
 
 int main(int argc, char **argv)

@@ -21,6 +21,7 @@
 #include <string.h>
 
 #include "../../apps/job.h"
+#include "measure.h"
 
 enum { PORTAL = 1, BUFFER = 2 << 20 };
 enum { LEAST_AHEAD = 64, AHEAD = 512, CREDIT = AHEAD / 4 };   /* puts */
@@ -28,14 +29,6 @@ enum { LEAST_AHEAD = 64, AHEAD = 512, CREDIT = AHEAD / 4 };   /* puts */
 static _Alignas(2 << 20) char buffer[2 * BUFFER];   /* same address on both ranks */
 static struct job job;
 static ptl_process_id_t peer;
-
-static double seconds(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec + t.tv_nsec * 1e-9;
-}
 
 static ptl_handle_eq_t queue(ptl_size_t count)
 {

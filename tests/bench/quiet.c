@@ -7,13 +7,7 @@
 #include <stdio.h>
 #include <time.h>
 
-static double seconds(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec + t.tv_nsec * 1e-9;
-}
+#include "measure.h"
 
 int main(void)
 {

@@ -11,18 +11,12 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "measure.h"
+
 #define LINE  100
 #define BLOCK (64 << 10)
 
 static char buffer[BLOCK];
-
-static double seconds(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
 
 static void write_lines(long bytes)
 {

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "../../apps/job.h"
+#include "measure.h"
 
 enum { PORTAL = 1, ROUNDS = 101, TRIPS = 500 };
 
@@ -18,27 +19,6 @@ static struct job job;
 static ptl_handle_md_t md;
 static volatile uint64_t entered;      /* ticks at the handler's first instruction */
 static volatile uint64_t trips;
-
-static uint64_t ticks(void)
-{
-	uint32_t low, high;
-
-	__asm__ volatile("rdtsc" : "=a"(low), "=d"(high) : : "memory");
-	return (uint64_t)high << 32 | low;
-}
-
-static int by_value(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return (x > y) - (x < y);
-}
-
-static uint64_t median(uint64_t *samples, int count)
-{
-	qsort(samples, count, sizeof(*samples), by_value);
-	return samples[count / 2];
-}
 
 static void open_queue(ptl_eq_handler_t handler)
 {

@@ -124,6 +124,13 @@ long wait_until(uint64_t end);
  * past `end` already. */
 int wait_once(uint64_t end);
 
+/* How long a call may wait in the kernel: ns until the signal of a timer is due; -1: for ever. */
+long signal_due_ns(void);
+
+/* A call has ended with -EINTR: an upcall came, or that time is over. Calls the handler then.
+ * Nonzero: the call fails; 0: call again, as no handler was called, or one with SA_RESTART. */
+int signal_interrupts(void);
+
 /* Nonzero: a timer runs, and its signal may be due. */
 extern uint64_t signal_timer;
 void signal_tick(void);

@@ -7,7 +7,6 @@
 #include <string.h>
 #include "syscall.h"
 
-#define OPEN_FILES 64
 
 /* Operations of SYS_futex. musl uses those without bits, libstdc++ those with bits. libstdc++'s
  * bits are all ones, and its time is a moment, not a span. */
@@ -77,7 +76,7 @@ static rlim_t limit_of(int resource)
 	case RLIMIT_RSS:
 		return glue_start.heap_end + glue_start.stack_bytes - APP_BASE;
 	case RLIMIT_NOFILE:
-		return OPEN_FILES;
+		return MARGAY_OPEN_FILES;
 	case RLIMIT_CORE:
 		return 0;
 	case RLIMIT_NPROC:

@@ -19,6 +19,7 @@
 static struct linux_action actions[SIGNALS + 1];
 static uint64_t blocked, pending;
 static unsigned long handled;           /* signals that a handler was called for */
+static unsigned long interrupting;      /* those of them whose action is without SA_RESTART */
 static stack_t alternative = { .ss_flags = SS_DISABLE };
 uint64_t signal_timer;                  /* monotonic ns at which SIGALRM comes; 0: not set */
 static uint64_t timer_period;           /* ns; 0: it comes once */
@@ -71,6 +72,7 @@ static void deliver(int number)
 	if (!(action.flags & SA_NODEFER))
 		blocked |= bit(number);
 	handled++;
+	interrupting += !(action.flags & SA_RESTART);
 	if (action.flags & SA_SIGINFO) {
 		void (*handler)(int, siginfo_t *, void *) = (void *)action.handler;
 		siginfo_t info = { .si_signo = number, .si_code = SI_USER };
@@ -234,6 +236,24 @@ long linux_alarm(unsigned seconds)
 }
 
 /* ---- waits ---- */
+
+long signal_due_ns(void)
+{
+	uint64_t now = glue_now_ns();
+
+	if (!signal_timer)
+		return -1;
+	return signal_timer > now ? (long)(signal_timer - now) : 0;
+}
+
+int signal_interrupts(void)
+{
+	unsigned long before = interrupting;
+
+	if (signal_timer)
+		signal_tick();
+	return interrupting != before;
+}
 
 int wait_once(uint64_t end)
 {

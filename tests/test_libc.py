@@ -1,6 +1,7 @@
 """The C library as applications see it: musl, crt0, system calls, mathematics."""
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import time
@@ -8,7 +9,7 @@ from collections import Counter
 
 import pytest
 
-from harness import BUILD, HANG, ROOT
+from harness import BUILD, HANG, MARGAY, ROOT
 
 pytestmark = pytest.mark.libc
 
@@ -59,6 +60,43 @@ def test_lock_that_nothing_frees(margay, tmp_path):
         "pthread_mutex_lock(&m); return pthread_mutex_lock(&m); }\n")
     margay("cc", "-pthread", "-o", tmp_path / "lock.elf", tmp_path / "lock.c").ok()
     margay("run", tmp_path / "lock.elf").status(134).says("waits for a lock")
+
+
+def test_signal_of_a_timer_ends_a_read(margay, tmp_path):
+    """Of standard input, to which nothing is written; where SA_RESTART is set it goes on, and the
+    handler leaves."""
+    (tmp_path / "read.c").write_text("""
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/time.h>
+#include <unistd.h>
+static void ring(int number) { puts("alarm"); }
+static void leave(int number) { puts("left"); exit(7); }
+int main(void)
+{
+    struct sigaction action = { .sa_handler = ring };
+    struct itimerval soon = { .it_value = { 0, 20000 } };
+    char byte;
+    sigaction(SIGALRM, &action, NULL);
+    setitimer(ITIMER_REAL, &soon, NULL);
+    puts(read(0, &byte, 1) == -1 && errno == EINTR ? "interrupted" : "wrong");
+    action = (struct sigaction){ .sa_handler = leave, .sa_flags = SA_RESTART };
+    sigaction(SIGALRM, &action, NULL);
+    setitimer(ITIMER_REAL, &soon, NULL);
+    read(0, &byte, 1);
+    return 0;
+}
+""")
+    margay("cc", "-o", tmp_path / "read.elf", tmp_path / "read.c").ok()
+    reader, writer = os.pipe()
+    live = margay.start("-c", f'exec "$0" "$@" <&{reader}', MARGAY, "run", tmp_path / "read.elf",
+                        program="/bin/bash", pass_fds=(reader,))
+    run = live.wait().status(7)
+    os.close(reader)
+    os.close(writer)
+    assert run.lines == ["alarm", "interrupted", "left"]
 
 
 @pytest.mark.parametrize("mem", [24, 256])

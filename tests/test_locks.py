@@ -44,6 +44,12 @@ def test_lock_of_a_node_that_ends(margay, app):
 
 
 @pytest.mark.nodes(2)
+def test_signal_of_a_timer_ends_a_wait(margay, app):
+    run = margay("run", "-n", 2, "--no-prefix", app("file_locks"), "alarm").ok()
+    assert run.lines == ["interrupted"]
+
+
+@pytest.mark.nodes(2)
 @pytest.mark.every_link
 def test_messages_progress_while_a_lock_is_waited_for(margay, app):
     run = margay("run", "-n", 2, "--no-prefix", app("file_locks"), "meanwhile").ok()

@@ -36,8 +36,9 @@
 	   then the path and its strlen. Flags, modes, errors and structures are Linux's. */ \
 	X(OPEN,        open,        5) /* (at, path, strlen, flags, mode) -> fd */ \
 	X(CLOSE,       close,       1) /* (fd) -> 0 */ \
-	X(READ,        read,        4) /* (fd, buf, bytes, offset or MARGAY_HERE) -> bytes, 0 at the \
-	                                  end; -EINTR: as NANOSLEEP */ \
+	X(READ,        read,        5) /* (fd, buf, bytes, offset or MARGAY_HERE, ns, ~0: for ever) \
+	                                  -> bytes, 0 at the end; -EINTR: as NANOSLEEP, or standard \
+	                                  input brought nothing for so long */ \
 	X(WRITE,       write,       4) /* (fd, buf, bytes, offset or MARGAY_HERE) -> bytes */ \
 	X(LSEEK,       lseek,       3) /* (fd, offset, whence) -> offset */ \
 	X(STAT,        stat,        5) /* (at, path, strlen, flags, struct margay_stat *) -> 0 */ \
@@ -57,8 +58,8 @@
 	X(CHDIR,       chdir,       3) /* (at, path, strlen) -> 0 */ \
 	X(GETCWD,      getcwd,      2) /* (buf, bytes) -> strlen + 1 */ \
 	X(DUP,         dup,         3) /* (fd, lowest or the number, MARGAY_DUP_*) -> fd */ \
-	X(LOCK,        lock,        3) /* (fd, MARGAY_LOCK_*, struct margay_lock *) -> 0; -EINTR: as \
-	                                  NANOSLEEP */ \
+	X(LOCK,        lock,        4) /* (fd, MARGAY_LOCK_*, struct margay_lock *, ns, ~0: for ever) \
+	                                  -> 0; -EINTR: as NANOSLEEP, or it waited for so long */ \
 	X(FLAGS,       flags,       2) /* (fd, ~0: only ask; else of O_APPEND and O_NONBLOCK) -> \
 	                                  the flags of OPEN */ \
 	X(NANOSLEEP,   nanosleep,   1) /* (ns) -> 0; -EINTR: an upcall came first, call again */ \
@@ -141,6 +142,8 @@ enum {
 };
 
 enum { MARGAY_DUP_LOWEST, MARGAY_DUP_TO };
+
+enum { MARGAY_OPEN_FILES = 1024 };  /* files and folders at once, standard streams included */
 
 /* LOCK: like fcntl's F_GETLK, F_SETLK, F_SETLKW */
 enum { MARGAY_LOCK_GET, MARGAY_LOCK_SET, MARGAY_LOCK_WAIT,

@@ -15,6 +15,7 @@
 #include "kernel/base/syscall.h"
 #include "kernel/console/console.h"
 #include "kernel/devices/random.h"
+#include "kernel/devices/time.h"
 #include "kernel/process/process.h"
 #include "kernel/process/uaccess.h"
 #include "kernel/report/fault.h"
@@ -312,7 +313,7 @@ static int64_t read_host(struct open_file *file, uint8_t *to, uint64_t bytes, ui
 	return (int64_t)done;
 }
 
-int64_t sys_read(uint64_t fd, uint64_t address, uint64_t bytes, uint64_t offset)
+int64_t sys_read(uint64_t fd, uint64_t address, uint64_t bytes, uint64_t offset, uint64_t ns)
 {
 	struct open_file *file = file_of(fd);
 	bool moves = offset == MARGAY_HERE;
@@ -329,7 +330,7 @@ int64_t sys_read(uint64_t fd, uint64_t address, uint64_t bytes, uint64_t offset)
 	if (file->kind >= KIND_NULL)
 		return read_device(file->kind, to, bytes);
 	if (file->kind == KIND_STDIN)
-		return moves ? stdin_read(to, bytes) : -ESPIPE;
+		return moves ? stdin_read(to, bytes, deadline_in(ns)) : -ESPIPE;
 	if (moves) {
 		result = here(file);
 		if (result)

@@ -4,11 +4,12 @@
  */
 #ifndef KERNEL_FILES_FILES_H
 #define KERNEL_FILES_FILES_H
+#include "../../include/margay/abi.h"
 #include "handed.h"
 #include "paths.h"
 
-#define DESCRIPTORS 1024u
-#define OPEN_FILES  1024u
+#define OPEN_FILES  ((uint32_t)MARGAY_OPEN_FILES)
+#define DESCRIPTORS OPEN_FILES
 
 enum kind { KIND_CLOSED, KIND_STDIN, KIND_OUTPUT, KIND_HANDED, KIND_OUT, KIND_MOUNTED,
             KIND_NULL, KIND_ZERO, KIND_RANDOM };

@@ -187,6 +187,7 @@ static void many(long files)
 	while ((fds[n] = open("many", O_RDONLY)) >= 0)
 		n++;
 	printf("%ld open, then error %d\n", n + 3, errno);
+	EQUAL(sysconf(_SC_OPEN_MAX), n + 3);
 	EQUAL(dup(0), -1);
 	EQUAL(errno, EMFILE);
 	for (long i = 0; i < n; i++)

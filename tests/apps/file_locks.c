@@ -5,6 +5,8 @@
  *   file_locks count N      each rank adds 1 to the number in a file N times, under a lock
  *   file_locks deadlock     two ranks wait for each other: one gets EDEADLK
  *   file_locks held         rank 1 ends with a lock by a signal; rank 0 waits for the lock
+ *   file_locks alarm        rank 0 waits for locks that rank 1 has, until the signal of a timer
+ *                           comes; where its action has SA_RESTART it waits on
  *   file_locks meanwhile    rank 0 waits for a lock that rank 1 frees when rank 0's memory has
  *                           what rank 1 put there
  */
@@ -14,6 +16,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/time.h>
 #include <unistd.h>
 #include "check.h"
 #include "job.h"
@@ -209,7 +212,53 @@ static void held(int rank)
 	puts("free");
 }
 
+static volatile sig_atomic_t alarms;
+
+/* The third tells rank 1 to free the lock. */
+static void ring(int number)
+{
+	(void)number;
+	if (++alarms == 3)
+		close(open_it("rung"));
+}
+
+static void set_alarm(int flags)
+{
+	struct sigaction action = { .sa_handler = ring, .sa_flags = flags };
+	struct itimerval soon = { .it_value = { 0, 20000 } };
+
+	sigaction(SIGALRM, &action, NULL);
+	setitimer(ITIMER_REAL, &soon, NULL);
+}
+
+static void interrupted(int rank)
+{
+	int fd = open_it("alarm");
+
+	if (rank == 1) {
+		EQUAL(flock(fd, LOCK_EX), 0);
+		EQUAL(lock(fd, F_SETLK, F_WRLCK, 0, 0), 0);
+	}
+	together();
+	if (rank == 1) {
+		while (access("rung", F_OK))
+			usleep(1000);
+		EQUAL(lock(fd, F_SETLK, F_UNLCK, 0, 0), 0);
+		return;
+	}
+	set_alarm(0);
+	EQUAL(lock(fd, F_SETLKW, F_WRLCK, 0, 1), EINTR);
+	set_alarm(0);
+	EQUAL(flock(fd, LOCK_EX) ? errno : 0, EINTR);
+	EQUAL(alarms, 2);
+	set_alarm(SA_RESTART);
+	EQUAL(lock(fd, F_SETLKW, F_WRLCK, 0, 1), 0);
+	EQUAL(alarms, 3);
+	puts("interrupted");
+}
+
 static volatile long arrived;
+
 
 static void meanwhile(int rank)
 {
@@ -260,6 +309,8 @@ int main(int argc, char **argv)
 		deadlock(rank);
 	} else if (!strcmp(what, "held")) {
 		held(rank);
+	} else if (!strcmp(what, "alarm")) {
+		interrupted(rank);
 	} else {
 		meanwhile(rank);
 	}

@@ -167,12 +167,13 @@ class Live:
         return [pid for pid in all_pids() if belongs(pid, self.process.pid, self.tag)]
 
     def nodes(self) -> dict[int, int]:
-        """Process ids of the QEMU processes by node number."""
+        """Process ids of the QEMU processes by node number; not of the node that probes KVM, which
+        is number 0 before the job begins."""
         found = {}
         for pid in self.processes():
             line = command_line(pid)
             node = re.search(r"\bnode=(\d+)", line)
-            if "qemu-system" in line.split(" ")[0] and node:
+            if "qemu-system" in line.split(" ")[0] and node and "MARGAY_PROBE" not in line:
                 found[int(node.group(1))] = pid
         return found
 

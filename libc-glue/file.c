@@ -62,8 +62,8 @@ long linux_pread(int fd, void *to, size_t bytes, off_t offset)
 	long result;
 
 	do
-		result = glue_call6(SYS_READ, fd, (long)to, (long)bytes, offset, signal_due_ns(), 0);
-	while (result == -EINTR && !signal_interrupts());
+		result = glue_call6(SYS_READ, fd, (long)to, (long)bytes, offset, 0, 0);
+	while (result == -EINTR && !signal_ends_call());
 	return result;
 }
 
@@ -217,8 +217,8 @@ static long lock(int fd, int how, struct flock *wanted)
 	long result;
 
 	do
-		result = glue_call6(SYS_LOCK, fd, how, (long)wanted, signal_due_ns(), 0, 0);
-	while (result == -EINTR && !signal_interrupts());
+		result = glue_call3(SYS_LOCK, fd, how, (long)wanted);
+	while (result == -EINTR && !signal_ends_call());
 	return result;
 }
 

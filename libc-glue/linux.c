@@ -294,14 +294,14 @@ static long call(long n, long a, long b, long c, long d, long e)
 	}
 }
 
-/* A signal of a timer comes at the end of a call. */
+/* A signal that came in the middle of the library is let through at the end of a call. */
 long margay_linux(long number, long a, long b, long c, long d, long e, long f)
 {
 	long result;
 
 	(void)f;
 	result = call(number, a, b, c, d, e);
-	if (signal_timer)
+	if (signal_due)
 		signal_tick();
 	return result;
 }

@@ -124,16 +124,26 @@ long wait_until(uint64_t end);
  * past `end` already. */
 int wait_once(uint64_t end);
 
-/* How long a call may wait in the kernel: ns until the signal of a timer is due; -1: for ever. */
-long signal_due_ns(void);
-
-/* A call has ended with -EINTR: an upcall came, or that time is over. Calls the handler then.
+/* A call has ended with -EINTR, as an upcall came. Lets a signal through that came with it.
  * Nonzero: the call fails; 0: call again, as no handler was called, or one with SA_RESTART. */
-int signal_interrupts(void);
+int signal_ends_call(void);
 
-/* Nonzero: a timer runs, and its signal may be due. */
+/* The time at which SIGALRM comes next, monotonic ns; 0: no timer runs. */
 extern uint64_t signal_timer;
+
+/* A signal is pending and not blocked: signal_tick lets it through, at a place where the library is
+ * not in the middle of something. In an upcall it does nothing. */
+extern volatile int signal_due;
 void signal_tick(void);
+
+/* From an upcall: whether the timer has run out, and what was interrupted. Where the program is to
+ * go on instead, or 0. */
+long signal_upcall(int timer, uint64_t rip, uint64_t rsp);
+
+/* detour.c: where that is, and what must be called before. It calls signal_interrupts. */
+void signal_detour(void);
+void detour_prepare(void);
+void signal_interrupts(void);
 
 /* ---- process.c ---- */
 

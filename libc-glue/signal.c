@@ -1,10 +1,12 @@
 /*
- * Signals: of the process to itself, by raise, kill and abort, and of its timers.
- * A handler is called as a function, within the call that lets the signal through.
- * Nothing interrupts a program that computes: the signal of a timer comes at the
- * end of the next call that would enter Linux, or ends a wait. A fault ends the
- * process, whatever its handlers are. Owns the actions, the mask, what is pending
- * and the one timer.
+ * Signals: of the process to itself, by raise, kill and abort, and of its timer.
+ * A handler of the first kind is called as a function, within the call that lets the signal
+ * through. The signal of the timer interrupts the program where it is (detour.c): but
+ * not in the middle of the C library, whose functions (malloc, stdio) then need no care. There
+ * it waits for the end of the next call that would enter Linux, or ends a wait, or comes
+ * a little later, at the next look that finds the program outside. So does a signal that a
+ * handler of an event queue sends. A fault ends the process, whatever its handlers are.
+ * Owns the actions, the mask, what is pending and the one timer.
  */
 #include "linux.h"
 
@@ -12,17 +14,30 @@
 #include <string.h>
 #include <ucontext.h>
 #include "syscall.h"
+#include "upcall.h"
 
 #define SIGNALS 64
 #define NS      1000000000ULL
+#define NO_TIME (~0ULL)
+
+/* A signal that found the program in the library looks again after so long, and after twice as
+ * long each time. */
+#define RETRY_LEAST_NS 20000ULL
+#define RETRY_MOST_NS  10000000ULL
 
 static struct linux_action actions[SIGNALS + 1];
 static uint64_t blocked, pending;
 static unsigned long handled;           /* signals that a handler was called for */
 static unsigned long interrupting;      /* those of them whose action is without SA_RESTART */
 static stack_t alternative = { .ss_flags = SS_DISABLE };
+volatile int signal_due;
 uint64_t signal_timer;                  /* monotonic ns at which SIGALRM comes; 0: not set */
 static uint64_t timer_period;           /* ns; 0: it comes once */
+static uint64_t retry_at = NO_TIME;     /* monotonic ns of the next look */
+static uint64_t retry_ns = RETRY_LEAST_NS;
+static uint64_t armed_at = NO_TIME;     /* what the kernel's timer is set for */
+
+extern const char margay_libc_start[], margay_libc_end[]; /* linker.ld */
 
 static uint64_t bit(int number)
 {
@@ -53,9 +68,9 @@ static void default_action(int number)
 		glue_call1(SYS_KILLED, number);
 }
 
-static void let_through(void);
+static void let_through(int code);
 
-static void deliver(int number)
+static void deliver(int number, int code)
 {
 	struct linux_action action = actions[number];
 	uint64_t before = blocked;
@@ -75,7 +90,7 @@ static void deliver(int number)
 	interrupting += !(action.flags & SA_RESTART);
 	if (action.flags & SA_SIGINFO) {
 		void (*handler)(int, siginfo_t *, void *) = (void *)action.handler;
-		siginfo_t info = { .si_signo = number, .si_code = SI_USER };
+		siginfo_t info = { .si_signo = number, .si_code = code };
 		ucontext_t context = { 0 };
 
 		info.si_pid = (pid_t)linux_getpid();
@@ -85,17 +100,46 @@ static void deliver(int number)
 		action.handler(number);
 	}
 	blocked = before;
-	let_through();
+	let_through(code);
 }
 
-/* Delivers what is pending and not blocked. */
-static void let_through(void)
+/* What an upcall changes too. */
+static void add(int number)
 {
-	while (pending & ~blocked) {
-		int number = __builtin_ctzl(pending & ~blocked) + 1;
+	__atomic_fetch_or(&pending, bit(number), __ATOMIC_RELAXED);
+}
 
-		pending &= ~bit(number);
-		deliver(number);
+static void take(int number)
+{
+	__atomic_fetch_and(&pending, ~bit(number), __ATOMIC_RELAXED);
+}
+
+/* A signal that a handler of an event queue has sent waits for that handler's end, unless it
+ * ends the process. */
+static uint64_t deliverable(void)
+{
+	uint64_t now = pending & ~blocked;
+
+	if (upcall_is_running())
+		for (int number = 1; number <= SIGNALS; number++)
+			if (actions[number].handler != SIG_DFL)
+				now &= ~bit(number);
+	return now;
+}
+
+/* Delivers what is pending and not blocked. `code` tells the handler, which may have to know:
+ * SI_KERNEL if the program was interrupted, and is in the middle of no function of the library, else
+ * SI_USER. */
+static void let_through(int code)
+{
+	uint64_t now;
+
+	signal_due = 0;
+	while ((now = deliverable()) != 0) {
+		int number = __builtin_ctzl(now) + 1;
+
+		take(number);
+		deliver(number, code);
 	}
 }
 
@@ -107,8 +151,8 @@ long linux_kill(int pid, int number)
 		return 0;
 	if (!is_signal(number))
 		return -EINVAL;
-	pending |= bit(number);
-	let_through();
+	add(number);
+	let_through(SI_USER);
 	return 0;
 }
 
@@ -149,7 +193,7 @@ long linux_sigprocmask(int how, const uint64_t *set, uint64_t *old)
 	}
 	if (old)
 		*old = before;
-	let_through();
+	let_through(SI_USER);
 	return 0;
 }
 
@@ -177,13 +221,87 @@ long linux_sigaltstack(const stack_t *stack, stack_t *old)
 
 void signal_tick(void)
 {
+	int before = errno;
+
+	if (!upcall_is_running())
+		let_through(SI_USER);
+	errno = before;
+}
+
+__attribute__((used)) void signal_interrupts(void)
+{
+	int before = errno;
+
+	let_through(SI_KERNEL);
+	errno = before;
+}
+
+/* The kernel's timer, for what comes first. */
+static long arm(void)
+{
+	uint64_t at = signal_timer && signal_timer < retry_at ? signal_timer : retry_at;
+	uint64_t now;
+
+	if (at == armed_at)
+		return 0;
+	armed_at = at;
+	if (at == NO_TIME)
+		return glue_call1(SYS_TIMER, -1);
+	now = glue_now_ns();
+	return glue_call3(SYS_TIMER, (long)(at > now ? at - now : 0), (long)upcall_entry,
+			  (long)upcall_stack());
+}
+
+/* The timer's time has come, if it has. */
+static void expire(void)
+{
 	uint64_t now = glue_now_ns();
 
-	if (now < signal_timer)
-		return;
-	signal_timer = timer_period ? now + timer_period : 0;
-	pending |= bit(SIGALRM);
-	let_through();
+	if (now < armed_at)             /* the kernel's clock is a little ahead */
+		now = armed_at;
+	armed_at = retry_at = NO_TIME;
+	if (signal_timer && signal_timer <= now) {
+		signal_timer = timer_period ? now + timer_period : 0;
+		add(SIGALRM);
+	}
+}
+
+static int in_library(uint64_t rip)
+{
+	return rip >= (uintptr_t)margay_libc_start && rip < (uintptr_t)margay_libc_end;
+}
+
+long signal_upcall(int timer, uint64_t rip, uint64_t rsp)
+{
+	long detour = 0;
+
+	if (timer)
+		expire();
+	if (pending & ~blocked) {
+		signal_due = in_library(rip);
+		if (!signal_due) {
+			detour_prepare();
+			*(uint64_t *)(rsp - MARGAY_DETOUR) = rip;
+			detour = (long)signal_detour;
+			retry_ns = RETRY_LEAST_NS;
+		} else if (retry_at == NO_TIME) {
+			retry_at = glue_now_ns() + retry_ns;
+			retry_ns = retry_ns * 2 < RETRY_MOST_NS ? retry_ns * 2 : RETRY_MOST_NS;
+		}
+	}
+	arm();
+	return detour;
+}
+
+/* `ns` from now on, or never if it is 0. */
+static long start_timer(uint64_t ns, uint64_t period)
+{
+	if (ns && !upcall_stack())
+		return -ENOMEM;
+	timer_period = period;
+	signal_timer = ns ? glue_now_ns() + ns : 0;
+	arm();
+	return 0;
 }
 
 static uint64_t microseconds(const struct timeval *time)
@@ -207,7 +325,7 @@ long linux_getitimer(int which, struct itimerval *old)
 	return 0;
 }
 
-/* Timers of CPU time are not there: nothing would interrupt the program. */
+/* Timers of CPU time are not there. */
 long linux_setitimer(int which, const struct itimerval *timer, struct itimerval *old)
 {
 	uint64_t ns;
@@ -220,9 +338,7 @@ long linux_setitimer(int which, const struct itimerval *timer, struct itimerval 
 	if (old)
 		linux_getitimer(which, old);
 	ns = microseconds(&timer->it_value);
-	timer_period = microseconds(&timer->it_interval);
-	signal_timer = ns ? glue_now_ns() + ns : 0;
-	return 0;
+	return start_timer(ns, microseconds(&timer->it_interval));
 }
 
 long linux_alarm(unsigned seconds)
@@ -230,42 +346,30 @@ long linux_alarm(unsigned seconds)
 	uint64_t now = glue_now_ns();
 	uint64_t left = signal_timer > now ? (signal_timer - now + NS - 1) / NS : 0;
 
-	timer_period = 0;
-	signal_timer = seconds ? now + seconds * NS : 0;
+	start_timer(seconds * NS, 0);
 	return (long)left;
 }
 
 /* ---- waits ---- */
 
-long signal_due_ns(void)
-{
-	uint64_t now = glue_now_ns();
-
-	if (!signal_timer)
-		return -1;
-	return signal_timer > now ? (long)(signal_timer - now) : 0;
-}
-
-int signal_interrupts(void)
+int signal_ends_call(void)
 {
 	unsigned long before = interrupting;
 
-	if (signal_timer)
+	if (signal_due)
 		signal_tick();
 	return interrupting != before;
 }
 
 int wait_once(uint64_t end)
 {
-	uint64_t now = glue_now_ns(), until = end;
+	uint64_t now = glue_now_ns();
 
 	if (now >= end)
 		return 0;
-	if (signal_timer && signal_timer < until)
-		until = signal_timer;
-	until = until > now ? until - now : 0;
-	glue_call1(SYS_NANOSLEEP, (long)(until > INT64_MAX ? INT64_MAX : until));
-	if (signal_timer)
+	if (!signal_due)
+		glue_call1(SYS_NANOSLEEP, (long)(end - now > INT64_MAX ? INT64_MAX : end - now));
+	if (signal_due)
 		signal_tick();
 	return 1;
 }
@@ -291,11 +395,11 @@ long linux_sigsuspend(const uint64_t *mask)
 	unsigned long count = handled;
 
 	set_blocked(*mask);
-	let_through();
+	let_through(SI_USER);
 	if (handled == count)
 		linux_pause();
 	blocked = before;
-	let_through();
+	let_through(SI_USER);
 	return -EINTR;
 }
 
@@ -313,7 +417,7 @@ long linux_sigtimedwait(const uint64_t *set, siginfo_t *info, const struct times
 		if (!wait_once(end))
 			return -EAGAIN;
 	number = __builtin_ctzl(pending & *set) + 1;
-	pending &= ~bit(number);
+	take(number);
 	if (info) {
 		*info = (siginfo_t){ .si_signo = number, .si_code = SI_USER };
 		info->si_pid = (pid_t)linux_getpid();

@@ -36,9 +36,8 @@
 	   then the path and its strlen. Flags, modes, errors and structures are Linux's. */ \
 	X(OPEN,        open,        5) /* (at, path, strlen, flags, mode) -> fd */ \
 	X(CLOSE,       close,       1) /* (fd) -> 0 */ \
-	X(READ,        read,        5) /* (fd, buf, bytes, offset or MARGAY_HERE, ns, ~0: for ever) \
-	                                  -> bytes, 0 at the end; -EINTR: as NANOSLEEP, or standard \
-	                                  input brought nothing for so long */ \
+	X(READ,        read,        4) /* (fd, buf, bytes, offset or MARGAY_HERE) -> bytes, 0 at the \
+	                                  end; -EINTR: as NANOSLEEP */ \
 	X(WRITE,       write,       4) /* (fd, buf, bytes, offset or MARGAY_HERE) -> bytes */ \
 	X(LSEEK,       lseek,       3) /* (fd, offset, whence) -> offset */ \
 	X(STAT,        stat,        5) /* (at, path, strlen, flags, struct margay_stat *) -> 0 */ \
@@ -58,15 +57,20 @@
 	X(CHDIR,       chdir,       3) /* (at, path, strlen) -> 0 */ \
 	X(GETCWD,      getcwd,      2) /* (buf, bytes) -> strlen + 1 */ \
 	X(DUP,         dup,         3) /* (fd, lowest or the number, MARGAY_DUP_*) -> fd */ \
-	X(LOCK,        lock,        4) /* (fd, MARGAY_LOCK_*, struct margay_lock *, ns, ~0: for ever) \
-	                                  -> 0; -EINTR: as NANOSLEEP, or it waited for so long */ \
+	X(LOCK,        lock,        3) /* (fd, MARGAY_LOCK_*, struct margay_lock *) -> 0; -EINTR: as \
+	                                  NANOSLEEP */ \
 	X(FLAGS,       flags,       2) /* (fd, ~0: only ask; else of O_APPEND and O_NONBLOCK) -> \
 	                                  the flags of OPEN */ \
 	X(NANOSLEEP,   nanosleep,   1) /* (ns) -> 0; -EINTR: an upcall came first, call again */ \
 	X(RUSAGE,      rusage,      1) /* (struct margay_rusage *) -> 0 */ \
 	X(MISSING,     missing,     2) /* (name, strlen) -> -ENOSYS; one console line names the call */ \
-	X(UPCALL_RETURN, upcall_return, 0) /* () -> 1: there are more events for handlers; else it \
-	                                      goes on where the upcall began, or -EINVAL: none runs */ \
+	X(TIMER,       timer,       3) /* (ns from now, upcalls' entry, their stack) -> 0: one upcall \
+	                                  then; ns of ~0: none. Another call replaces it. -EINVAL: \
+	                                  entry or stack */ \
+	X(UPCALL_RETURN, upcall_return, 1) /* (detour) -> MARGAY_MORE_*: there is more to do; else it \
+	                                      goes on where the upcall began, or at `detour` if that \
+	                                      is not 0, with rsp lower by MARGAY_DETOUR; -EINVAL: \
+	                                      none runs, or detour is not in the text */ \
 	X(COUNTERS,    counters,    2) /* (uint64_t *, n) -> how many there are; see margay/counters.h */ \
 	X(BACKTRACE,   backtrace,   0) /* () -> 0; prints where the application is, on the console */ \
 	/* Portals group: portals3.h has the contracts */ \
@@ -116,6 +120,13 @@ enum {
 
 /* EQ_ALLOC: the handler is for a queue that fills, not for each event. */
 #define MARGAY_EQ_FILLING 1UL
+
+/* UPCALL_RETURN: events for handlers; the timer has run out. */
+enum { MARGAY_MORE_EVENTS = 1, MARGAY_MORE_TIMER = 2 };
+
+/* UPCALL_RETURN with a detour leaves out the red zone of what was interrupted, and a word that
+ * the library has set to its address. */
+#define MARGAY_DETOUR  136UL
 
 /* In the Portals group: an upcall came first; call again, to go on. */
 #define MARGAY_AGAIN  255

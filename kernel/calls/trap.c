@@ -29,7 +29,8 @@ static void interrupt(struct trap_frame *frame)
 	switch (frame->vector) {
 	case VECTOR_TIMER:
 		count(COUNTER_TIMER, 1);
-		timer_fired();
+		if (timer_fired())
+			upcall_timer();
 		apic_end();
 		if (link_frames)
 			link_frames_alarm(frame->cs & 3);

@@ -39,7 +39,8 @@ struct cpu {
 	bool halted;               /* a doorbell's work may halt for a lock in turn (wait.c), */
 	bool waits_for_lock;       /* and must not take one then (link_shm.c) */
 	const char *waits_for;     /* what for, while it waits (wait.c) */
-	uint64_t timer_ns;         /* what its timer is armed for (time.c) */
+	uint64_t timer_ns;         /* what the kernel wants its timer for, */
+	uint64_t alarm_ns;         /* and the application (time.c) */
 };
 
 extern struct cpu cpu_boot;

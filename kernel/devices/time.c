@@ -1,7 +1,8 @@
 /*
  * Time from the time stamp counter, and the one-shot timer. Data: the counter's
  * first reading and the factors; the launcher's clock as it was at
- * boot. What the processor's timer is armed for is in its struct cpu.
+ * boot. What the processor's timer is armed for, the earlier of two deadlines, is in its struct
+ * cpu.
  *
  * Calibration compares the counter with another clock, at time_start and at
  * time_calibrate, and boots in between: no waiting for its own sake. In QEMU and
@@ -88,7 +89,7 @@ static void start_comparison(void)
 void time_start(uint64_t boot_tsc)
 {
 	first_tsc = boot_tsc;
-	this_cpu()->timer_ns = NEVER;
+	this_cpu()->timer_ns = this_cpu()->alarm_ns = NEVER;
 	set_tsc_hz(GUESSED_HZ);
 	timer_factor = 1UL << FACTOR_SHIFT;
 	timer_is_ns = cpu_hypervisor() == HYPERVISOR_TCG || cpu_hypervisor() == HYPERVISOR_KVM;
@@ -135,24 +136,41 @@ void time_calibrate(void)
 	apic_timer_start(0);
 }
 
-void timer_arm(uint64_t deadline)
+static void start_timer(uint64_t deadline)
 {
-	struct cpu *cpu = this_cpu();
-	uint64_t now, ns, counts;
+	uint64_t now = now_ns();
+	uint64_t ns = deadline > now ? deadline - now : 0;
+	uint64_t counts = scale(ns < LONGEST_NS ? ns : LONGEST_NS, timer_factor);
 
-	if (deadline == NEVER) {
-		if (cpu->timer_ns != NEVER)
-			apic_timer_start(0);
-		cpu->timer_ns = NEVER;
-		return;
-	}
-	cpu->timer_ns = deadline;
-	now = now_ns();
-	ns = deadline > now ? deadline - now : 0;
-	counts = scale(ns < LONGEST_NS ? ns : LONGEST_NS, timer_factor);
 	if (counts > TIMER_MAX)
 		counts = TIMER_MAX;
 	apic_timer_start(counts ? (uint32_t)counts : 1);
+}
+
+/* Both deadlines anew. */
+static void set(struct cpu *cpu, uint64_t timer_ns, uint64_t alarm_ns)
+{
+	uint64_t before = cpu->timer_ns < cpu->alarm_ns ? cpu->timer_ns : cpu->alarm_ns;
+	uint64_t next = timer_ns < alarm_ns ? timer_ns : alarm_ns;
+
+	cpu->timer_ns = timer_ns;
+	cpu->alarm_ns = alarm_ns;
+	if (next == before)
+		return;
+	if (next == NEVER)
+		apic_timer_start(0);
+	else
+		start_timer(next);
+}
+
+void timer_arm(uint64_t deadline)
+{
+	set(this_cpu(), deadline, this_cpu()->alarm_ns);
+}
+
+void timer_alarm(uint64_t deadline)
+{
+	set(this_cpu(), this_cpu()->timer_ns, deadline);
 }
 
 void timer_arm_by(uint64_t deadline)
@@ -169,9 +187,17 @@ void timer_arm_within(uint64_t deadline, uint64_t early)
 		timer_arm(deadline);
 }
 
-void timer_fired(void)
+bool timer_fired(void)
 {
-	this_cpu()->timer_ns = NEVER;
+	struct cpu *cpu = this_cpu();
+	bool over = cpu->alarm_ns <= now_ns();
+
+	cpu->timer_ns = NEVER;
+	if (over)
+		cpu->alarm_ns = NEVER;
+	else if (cpu->alarm_ns != NEVER)
+		start_timer(cpu->alarm_ns);
+	return over;
 }
 
 static uint8_t rtc_read(uint8_t index)

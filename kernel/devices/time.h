@@ -34,8 +34,13 @@ void timer_arm_by(uint64_t deadline);
  * deadline would wake in vain. */
 void timer_arm_within(uint64_t deadline, uint64_t early);
 
-/* The timer's interrupt has come: it is off. */
-void timer_fired(void);
+/* Beside all of these, the application's: one interrupt at `deadline`; a later call replaces an
+ * earlier one. NEVER switches it off. */
+void timer_alarm(uint64_t deadline);
+
+/* The timer's interrupt has come: it is off. True if the application's deadline has passed, which is
+ * NEVER then. */
+bool timer_fired(void);
 
 /* now + ns without overflow; ns = ~0 is NEVER. */
 static inline uint64_t deadline_in(uint64_t ns)

@@ -15,7 +15,6 @@
 #include "kernel/base/syscall.h"
 #include "kernel/console/console.h"
 #include "kernel/devices/random.h"
-#include "kernel/devices/time.h"
 #include "kernel/process/process.h"
 #include "kernel/process/uaccess.h"
 #include "kernel/report/fault.h"
@@ -313,7 +312,7 @@ static int64_t read_host(struct open_file *file, uint8_t *to, uint64_t bytes, ui
 	return (int64_t)done;
 }
 
-int64_t sys_read(uint64_t fd, uint64_t address, uint64_t bytes, uint64_t offset, uint64_t ns)
+int64_t sys_read(uint64_t fd, uint64_t address, uint64_t bytes, uint64_t offset)
 {
 	struct open_file *file = file_of(fd);
 	bool moves = offset == MARGAY_HERE;
@@ -330,7 +329,7 @@ int64_t sys_read(uint64_t fd, uint64_t address, uint64_t bytes, uint64_t offset,
 	if (file->kind >= KIND_NULL)
 		return read_device(file->kind, to, bytes);
 	if (file->kind == KIND_STDIN)
-		return moves ? stdin_read(to, bytes, deadline_in(ns)) : -ESPIPE;
+		return moves ? stdin_read(to, bytes) : -ESPIPE;
 	if (moves) {
 		result = here(file);
 		if (result)

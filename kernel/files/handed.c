@@ -117,7 +117,7 @@ static bool has_input(void *unused)
 	return available() || damaged || atomic_load(&stdin_ring()->closed);
 }
 
-int64_t stdin_read(void *to, uint64_t bytes, uint64_t deadline)
+int64_t stdin_read(void *to, uint64_t bytes)
 {
 	struct region_ring *ring;
 	uint64_t size, there, first;
@@ -126,7 +126,7 @@ int64_t stdin_read(void *to, uint64_t bytes, uint64_t deadline)
 		return 0;
 	ring = stdin_ring();
 	size = node.region->stdin_bytes - sizeof(*ring);
-	if (wait_or_upcall(has_input, NULL, deadline, "standard input") != WAIT_READY)
+	if (wait_or_upcall(has_input, NULL, NEVER, "standard input") == WAIT_UPCALL)
 		return -EINTR;
 	atomic_store(&node.own->stdin_wanted, 0);
 	there = available();       /* once: the launcher adds to it */

@@ -25,7 +25,7 @@ bool file_find(const char *path, struct file *found);
 void stdin_start(void);
 
 /* Up to `bytes` bytes of standard input; waits for at least one; 0 at its end;
- * -EINTR if an upcall is due, or `deadline` passes, before. A damaged ring is reported, and has ended. */
-int64_t stdin_read(void *to, uint64_t bytes, uint64_t deadline);
+ * -EINTR if an upcall is due before. A damaged ring is reported, and has ended. */
+int64_t stdin_read(void *to, uint64_t bytes);
 
 #endif

@@ -50,11 +50,11 @@ static int64_t ask(struct region_lock *request)
 	return answer();
 }
 
-/* The same, but an upcall or the deadline may end the wait for the lock: -EINTR. */
-static int64_t ask_patiently(struct region_lock *request, uint64_t deadline)
+/* The same, but an upcall may end the wait for the lock: -EINTR. */
+static int64_t ask_patiently(struct region_lock *request)
 {
 	send(request);
-	if (wait_or_upcall(is_answered, NULL, deadline, "the lock of a file") == WAIT_READY)
+	if (wait_or_upcall(is_answered, NULL, NEVER, "the lock of a file") == WAIT_READY)
 		return answer();
 	request->call = REGION_LOCK_CANCEL;
 	return ask(request);
@@ -115,7 +115,7 @@ static void tell(struct margay_lock *lock)
 	};
 }
 
-int64_t sys_lock(uint64_t fd, uint64_t how, uint64_t address, uint64_t ns)
+int64_t sys_lock(uint64_t fd, uint64_t how, uint64_t address)
 {
 	struct margay_lock *user = user_range(address, sizeof(*user), USER_WRITE), lock;
 	struct open_file *file = file_of(fd);
@@ -149,7 +149,7 @@ int64_t sys_lock(uint64_t fd, uint64_t how, uint64_t address, uint64_t ns)
 		file->has_locks |= request.owner != 0;
 		file->has_process_locks |= request.owner == 0;
 	}
-	error = call == MARGAY_LOCK_WAIT ? ask_patiently(&request, deadline_in(ns)) : ask(&request);
+	error = call == MARGAY_LOCK_WAIT ? ask_patiently(&request) : ask(&request);
 	if (call == MARGAY_LOCK_GET && !error) {
 		tell(&lock);
 		*user = lock;

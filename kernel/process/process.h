@@ -64,12 +64,13 @@ struct barrier {
 	bool failed;               /* for ever: the others' counts cannot be right any more */
 };
 
-/* Handlers of event queues (upcall.c). */
+/* Handlers of event queues, and the application's timer (upcall.c). */
 struct upcalls {
 	uint32_t queues;           /* how many have a handler, */
 	handle_t queue[UPCALL_QUEUES]; /* and which */
 	uint64_t entry, stack;     /* of the library, user addresses */
 	bool wanted;               /* an event for a handler may be there */
+	bool timer;                /* the timer has run out, and the library was not told yet */
 	bool running;
 	struct trap_frame interrupted; /* valid while running, as the next two are */
 	uint64_t thread_pointer;   /* FS base */

@@ -1,7 +1,7 @@
 /*
  * Upcalls. The queues that have a handler, where the library wants to be entered, whether
- * an upcall is wanted and whether one runs, and what it has interrupted are in struct
- * process.
+ * an upcall is wanted, whether the timer has run out and whether an upcall runs, and what it has
+ * interrupted are in struct process.
  */
 #include "upcall.h"
 
@@ -15,6 +15,7 @@
 #include "kernel/base/syscall.h"
 #include "kernel/base/x86.h"
 #include "kernel/cpu/cpu.h"
+#include "kernel/devices/time.h"
 #include "kernel/memory/memory.h"
 #include "kernel/process/process.h"
 #include "kernel/process/uaccess.h"
@@ -42,7 +43,8 @@ static void decide(void)
 {
 	const struct upcalls *upcalls = &this_process()->upcalls;
 
-	this_cpu()->upcall = upcalls->wanted && !upcalls->running && upcalls->queues;
+	this_cpu()->upcall = ((upcalls->wanted && upcalls->queues) || upcalls->timer) &&
+	                     !upcalls->running;
 }
 
 /* Nothing is wanted. While the flag is set nobody rings: so it may stay set only if a
@@ -54,10 +56,14 @@ static void settle(void)
 		atomic_exchange(&node.own->upcall, 0);
 }
 
+static bool is_text(uint64_t at)
+{
+	return at - APP_BASE < this_process()->segment.rodata_offset;
+}
+
 bool upcall_may_enter(uint64_t at, uint64_t top)
 {
-	return at - APP_BASE < this_process()->segment.rodata_offset && top % 16 == 0 &&
-	       user_range(top - 16, 16, USER_WRITE);
+	return is_text(at) && top % 16 == 0 && user_range(top - 16, 16, USER_WRITE);
 }
 
 void upcall_add(handle_t eq, uint64_t at, uint64_t top)
@@ -125,6 +131,28 @@ void upcall_bell(void)
 	decide();
 }
 
+void upcall_timer(void)
+{
+	this_process()->upcalls.timer = true;
+	decide();
+}
+
+int64_t sys_timer(uint64_t ns, uint64_t entry, uint64_t stack)
+{
+	struct upcalls *upcalls = &this_process()->upcalls;
+
+	if (ns != UINT64_MAX) {
+		if (!upcall_may_enter(entry, stack))
+			return -EINVAL;
+		upcalls->entry = entry;
+		upcalls->stack = stack;
+	}
+	upcalls->timer = false;
+	decide();
+	timer_alarm(deadline_in(ns));
+	return 0;
+}
+
 /* ---- entering and leaving ---- */
 
 static void save_vectors(uint8_t *vector_state)
@@ -155,7 +183,11 @@ void upcall_enter(struct trap_frame *frame)
 	upcalls->interrupted = *frame;
 	__asm__ volatile("rdfsbase %0" : "=r"(upcalls->thread_pointer));
 	save_vectors(upcalls->vector_state);
+	frame->rsi = upcalls->timer;
+	frame->rdx = upcalls->interrupted.rip;
+	frame->r8 = upcalls->interrupted.rsp;
 	upcalls->wanted = false;
+	upcalls->timer = false;
 	upcalls->running = true;
 	decide();
 	frame->rip = upcalls->entry;
@@ -174,20 +206,39 @@ void upcall_enter_from_call(struct trap_frame *frame)
 	frame->rdi--;                 /* it is the end of an instruction */
 }
 
-int64_t sys_upcall_return(void)
+/* MARGAY_MORE_*. */
+static int64_t more(struct upcalls *upcalls)
+{
+	int64_t left = any_unhandled() ? MARGAY_MORE_EVENTS : 0;
+
+	if (upcalls->timer)
+		left |= MARGAY_MORE_TIMER;
+	upcalls->timer = false;
+	return left;
+}
+
+int64_t sys_upcall_return(uint64_t detour)
 {
 	struct upcalls *upcalls = &this_process()->upcalls;
+	int64_t left;
 
-	if (!upcalls->running)
+	if (!upcalls->running || (detour && !is_text(detour)))
 		return -EINVAL;
-	if (any_unhandled())
-		return 1;
+	left = more(upcalls);
+	if (left)
+		return left;
 	settle();
-	if (any_unhandled())
-		return 1;
+	left = more(upcalls);
+	if (left)
+		return left;
 	upcalls->running = false;
+	decide();
 	restore_vectors(upcalls->vector_state);
 	__asm__ volatile("wrfsbase %0" : : "r"(upcalls->thread_pointer));
 	*user_frame() = upcalls->interrupted;
+	if (detour) {
+		user_frame()->rip = detour;
+		user_frame()->rsp -= MARGAY_DETOUR;
+	}
 	trap_return(user_frame());
 }

@@ -1,13 +1,16 @@
 /*
  * Upcalls: the kernel interrupts the application to have the library call the
- * handlers of event queues (rule 23), and lets it go on afterwards.
+ * handlers of event queues (rule 23), or because its timer has run out, and lets it go on
+ * afterwards.
  *
  *   an event for a handler --> upcall_look, or upcall_ring for another node
+ *   the timer              --> upcall_timer
  *   on the way to ring 3, from a system call or an interrupt, if none runs:
  *       upcall_enter: frame and vector state are kept here, the application
  *       goes on in the library's entry, on the library's stack
  *   SYS_UPCALL_RETURN: everything as it was; or, if there are more events
- *       by now, back into the library, which looks again
+ *       by now, back into the library, which looks again; or, with a detour, everything but rip
+ *       and rsp: the library goes on there, as a signal handler does, and no upcall runs
  *
  * The library's loop is in lib/portals/upcall.c. While an upcall runs no other
  * one starts, and nobody rings for one: whoever leaves an event sets the node's
@@ -56,14 +59,18 @@ bool upcall_ring(uint32_t nid);
 /* A doorbell came: maybe for an upcall. */
 void upcall_bell(void);
 
+/* The application's timer (SYS_TIMER) has run out: an upcall tells it. */
+void upcall_timer(void);
+
 /* An upcall will start on the way to ring 3. */
 static inline bool upcall_is_due(void)
 {
 	return this_cpu()->upcall != 0;
 }
 
-/* The application, about to go on as `frame` says, enters the library instead.
- * Call if upcall_is_due. */
+/* The application, about to go on as `frame` says, enters the library instead: with rsi = 1 if the
+ * timer has run out, else 0; rdx and r8 = rip and rsp of what was interrupted. Call if
+ * upcall_is_due. */
 void upcall_enter(struct trap_frame *frame);
 
 /* The same at the end of a system call, from entry.asm: frame->rax is set. */

@@ -6,6 +6,7 @@
  * has. Called by the application's one thread, portals_call_filling by upcalls.
  */
 #include "eq_reader.h"
+#include "linux.h"
 #include "portals_calls.h"
 #include "upcall.h"
 
@@ -141,7 +142,7 @@ int PtlEQAllocFilling(ptl_handle_ni_t ni, ptl_size_t count, ptl_eq_filling_t han
 	stack = upcall_stack();
 	if (!stack)
 		return PTL_NO_SPACE;
-	return alloc(ni, count, handler, upcall_place(), stack | MARGAY_EQ_FILLING, eq);
+	return alloc(ni, count, handler, (unsigned long)upcall_entry, stack | MARGAY_EQ_FILLING, eq);
 }
 
 int portals_has_filling(void)
@@ -361,6 +362,8 @@ static int wait(const ptl_handle_eq_t *eqs, unsigned int size, unsigned long tim
 			left = end > now ? end - now : 0;
 		}
 		waited = call3(SYS_EQ_WAIT, (unsigned long)eqs, size, left);
+		if (signal_due)
+			signal_tick();
 		result = look(eqs, size, event, which);
 	}
 	return result != PTL_EQ_EMPTY ? result : waited;

@@ -1,25 +1,17 @@
 /*
- * Upcalls: calling the handlers of event queues. The kernel interrupts the
- * application anywhere between two instructions, has its registers and vector
- * state in keeping, and enters upcall_entry on a stack of ours; SYS_UPCALL_RETURN
- * goes back, or returns 1 if there are more events by now. It never enters twice.
+ * Calling the handlers of event queues, in upcalls (enter.c).
  *
- * Owns the table of queues with handlers, and that stack. What the application
- * changes of the table is consistent after every store: an entry counts as soon
- * as `handler` is set, which is the last store, and the first one to be undone;
- * and the kernel knows of a queue for longer than the table does not, so that
- * it never waits for a handler that nobody would call.
+ * Owns the table of queues with handlers. What the application changes of it is consistent
+ * after every store: an entry counts as soon as `handler` is set, which is the last store, and
+ * the first one to be undone; and the kernel knows of a queue for longer than the table does
+ * not, so that it never waits for a handler that nobody would call.
  */
 #include "upcall.h"
 
-#include <errno.h>
-#include <stdlib.h>
 #include "eq_reader.h"
 #include "portals_calls.h"
 
 #define QUEUES        64u              /* event queues of an interface */
-#define STACK_BYTES   65536u
-#define STACK_CANARY  0x5ca1ab1e0ddba11UL
 #define TURN          64               /* events of one queue before the next one's turn */
 
 struct handled_queue {
@@ -34,18 +26,11 @@ struct handled_queue {
 
 static struct handled_queue queues[QUEUES];
 static struct handled_queue *end = queues; /* behind the last entry that was ever used */
-static uint64_t *stack;                /* its lowest word is a canary */
-static volatile int running;           /* an upcall is in progress */
 
 /* What the application writes here and the upcall reads must be stored in order. */
 static inline void in_order(void)
 {
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-}
-
-int upcall_is_running(void)
-{
-	return running;
 }
 
 static struct handled_queue *queue_of(ptl_handle_eq_t eq)
@@ -100,7 +85,7 @@ int upcall_eq_get(ptl_handle_eq_t eq, ptl_event_t *event)
 
 	if (!queue)
 		return PTL_EQ_INVALID;
-	if (running)
+	if (upcall_is_running())
 		return PTL_FAIL;
 	number = next = queue->next;
 	if (next == __atomic_load_n(&queue->called, __ATOMIC_RELAXED) ||
@@ -120,29 +105,6 @@ int upcall_eq_is_there(ptl_handle_eq_t eq)
 
 /* ---- the upcall ---- */
 
-/*
- * Entered by the kernel with rsp = the stack's end, rdi = behind where the application
- * was interrupted, everything else as it was there but for clean flags and
- * floating point control. The frame that this makes continues a backtrace there.
- */
-__asm__(".section .text.upcall_entry,\"ax\"\n"
-	".type upcall_entry, @function\n"
-	"upcall_entry:\n"
-	"	pushq %rdi\n"
-	"	pushq %rbp\n"
-	"	movq %rsp, %rbp\n"
-	"	call upcall_run\n"
-	"	ud2\n"
-	".size upcall_entry, . - upcall_entry\n"
-	".previous\n");
-
-void upcall_entry(void);
-
-unsigned long upcall_place(void)
-{
-	return (unsigned long)upcall_entry;
-}
-
 /* The handler's place is free before it is called, so that what it starts itself
  * finds room for its reply even in a queue of one. */
 static void call_handler(struct handled_queue *queue)
@@ -159,64 +121,30 @@ static void call_handler(struct handled_queue *queue)
 	}
 }
 
-static void stack_overflow(void)
+void upcall_call_handlers(void)
 {
-	static const char text[] = "margay: the stack of event handlers has overflowed\n";
-
-	glue_say(text);
-	abort();
-}
-
-__attribute__((used, noreturn)) void upcall_run(void)
-{
-	int before = errno;
-
-	running = 1;
-	for (;;) {
-		for (struct handled_queue *queue = queues; queue < end; queue++)
-			if (queue->handler)
-				call_handler(queue);
-		portals_call_filling();
-		if (*stack != STACK_CANARY)
-			stack_overflow();
-		errno = before;
-		running = 0;
-		glue_call1(SYS_UPCALL_RETURN, 0); /* back here: there is more to do */
-		running = 1;
-	}
+	for (struct handled_queue *queue = queues; queue < end; queue++)
+		if (queue->handler)
+			call_handler(queue);
+	portals_call_filling();
 }
 
 /* ---- making and freeing queues ---- */
-
-static int make_stack(void)
-{
-	if (!stack) {
-		stack = aligned_alloc(16, STACK_BYTES);
-		if (stack)
-			*stack = STACK_CANARY;
-	}
-	return stack != NULL;
-}
-
-unsigned long upcall_stack(void)
-{
-	return make_stack() ? (unsigned long)stack + STACK_BYTES : 0;
-}
 
 int upcall_eq_alloc(ptl_handle_ni_t ni, ptl_size_t count, ptl_eq_handler_t handler,
 		    ptl_handle_eq_t *eq)
 {
 	struct handled_queue *queue = queues;
+	unsigned long stack = upcall_stack();
 	struct margay_eq info;
 	int result;
 
 	while (queue < queues + QUEUES && queue->handler)
 		queue++;
-	if (queue == queues + QUEUES || !make_stack())
+	if (queue == queues + QUEUES || !stack)
 		return PTL_NO_SPACE;
 	result = call6(SYS_EQ_ALLOC, ni, count, (unsigned long)&queue->next,
-		       (unsigned long)&info, upcall_place(),
-		       (unsigned long)stack + STACK_BYTES);
+		       (unsigned long)&info, (unsigned long)upcall_entry, stack);
 	if (result != PTL_OK)
 		return result;
 	queue->handle = info.handle;

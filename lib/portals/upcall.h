@@ -1,7 +1,7 @@
 /*
- * Event queues with a handler: the part of PtlEQ* that knows them. The kernel
- * enters upcall.c by itself when there are events for handlers (an upcall); the
- * functions here are called by portals_eq.c, in the application's own context.
+ * Upcalls, and event queues with a handler: the part of PtlEQ* that knows them. The kernel
+ * enters enter.c by itself when there are events for handlers, or the timer has run out (an
+ * upcall); the functions of queues are called by portals_eq.c, in the application's own context.
  */
 #ifndef PORTALS_UPCALL_H
 #define PORTALS_UPCALL_H
@@ -13,7 +13,11 @@ int upcall_is_running(void);
 
 /* The end of the handlers' stack, or 0 if there is no memory for it; where the kernel enters. */
 unsigned long upcall_stack(void);
-unsigned long upcall_place(void);
+void upcall_entry(void);
+
+/* The handlers of all queues that have events for them, from an upcall. Null in a program that
+ * makes no event queues. */
+__attribute__((weak)) void upcall_call_handlers(void);
 
 /* PtlEQAlloc with a handler. */
 int upcall_eq_alloc(ptl_handle_ni_t ni, ptl_size_t count, ptl_eq_handler_t handler,

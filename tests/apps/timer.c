@@ -1,0 +1,267 @@
+/*
+ * The signal of a timer interrupts a program that computes, leaves no trace in it, and does not
+ * come in the middle of the C library. One line per case.
+ *
+ *   timer            all cases
+ *   timer kills      a loop that the signal's default action ends
+ */
+#include "ptl.h"
+#include "upcall_regs.h"
+#include <cpuid.h>
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/time.h>
+#include <time.h>
+#include <unistd.h>
+
+#define TIMES 200u
+
+static volatile uint64_t caught;
+
+static void spoil(int number)
+{
+	uint64_t flags, stack = (uint64_t)__builtin_frame_address(0);
+	uint32_t mxcsr;
+	uint16_t control;
+
+	EQUAL(number, SIGALRM);
+	__asm__ volatile("pushfq; popq %0" : "=r"(flags));
+	__asm__ volatile("stmxcsr %0; fnstcw %1" : "=m"(mxcsr), "=m"(control));
+	EQUAL(flags & 0x400, 0);
+	EQUAL(mxcsr & ~0x3fu, 0x1f80);
+	EQUAL(control, 0x37f);
+	EQUAL(stack % 16, 0);
+	errno = 99;
+	__asm__ volatile("fldz; fstp %%st(0)\n\t" EACH("pcmpeqd %%xmm\\i, %%xmm\\i")
+	                 : : : "memory", "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6",
+	                 "xmm7", "xmm8", "xmm9", "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15");
+	caught++;
+}
+
+static void every(long us)
+{
+	struct itimerval timer = { .it_interval = { 0, us }, .it_value = { 0, us } };
+
+	caught = 0;
+	EQUAL(setitimer(ITIMER_REAL, &timer, NULL), 0);
+}
+
+static void computing(void)
+{
+	every(300);
+	while (caught < TIMES)
+		;
+	every(0);
+}
+
+static void once(void)
+{
+	struct itimerval timer = { .it_value = { 0, 500 } };
+
+	caught = 0;
+	EQUAL(setitimer(ITIMER_REAL, &timer, NULL), 0);
+	while (!caught)
+		;
+	EQUAL(getitimer(ITIMER_REAL, &timer), 0);
+	EQUAL(timer.it_value.tv_sec + timer.it_value.tv_usec, 0);
+	EQUAL(caught, 1);
+}
+
+static void fill(struct registers *r)
+{
+	uint64_t value = 0x9e3779b97f4a7c15;
+
+	memset(r, 0, sizeof *r);
+	for (int i = 0; i < 16; i++)
+		r->general[i] = value *= 0x2545f4914f6cdd1d;
+	for (int i = 0; i < 16; i++)
+		for (int j = 0; j < 4; j++)
+			r->vectors[i][j] = value *= 0x2545f4914f6cdd1d;
+	for (int i = 0; i < 8; i++)
+		r->x87[i] = i * 1.5 - 3;
+	r->mxcsr = 0x7f80;             /* towards zero */
+	r->control = 0xf7f;            /* likewise */
+}
+
+static void registers_kept(int avx)
+{
+	static struct registers in, out;
+
+	fill(&in);
+	errno = 5;
+	every(300);
+	(avx ? registers_avx : registers_sse)(&caught, TIMES, &in, &out);
+	every(0);
+	EQUAL(errno, 5);
+	for (int i = 0; i < 16; i++)
+		if (i < 4 || i == 6 || i > 7) /* all but rsi, rdi, rsp */
+			EQUAL(out.general[i], in.general[i]);
+	EQUAL(out.flags & 0x400, 0x400);
+	EQUAL(memcmp(out.x87, in.x87, sizeof in.x87), 0);
+	EQUAL(out.mxcsr, in.mxcsr);
+	EQUAL(out.control, in.control);
+	for (int i = 0; i < 16; i++)
+		EQUAL(memcmp(out.vectors[i], in.vectors[i], avx ? 32 : 16), 0);
+}
+
+static void registers(void)
+{
+	unsigned a, b, c = 0, d;
+
+	registers_kept(0);
+	__get_cpuid(1, &a, &b, &c, &d);
+	if ((c & bit_OSXSAVE) && (c & bit_AVX))
+		registers_kept(1);
+}
+
+static void red_zone(void)
+{
+	every(300);
+	EQUAL(red_zone_holds(&caught, TIMES), 0);
+	every(0);
+}
+
+/* Program and handler both use malloc and stdio. */
+static void use_library(void)
+{
+	static char *blocks[64];
+	static unsigned next;
+	char text[64], wanted[64];
+	unsigned i = next++ % 64;
+
+	free(blocks[i]);
+	blocks[i] = malloc(next * 37 % 3000 + 1);
+	CHECK(blocks[i]);
+	memset(blocks[i], (int)i, next * 37 % 3000 + 1);
+	snprintf(text, sizeof text, "%u %.3f", i, i / 8.0);
+	strcpy(wanted, text);
+	CHECK(strtod(strchr(wanted, ' '), NULL) == (double)(long)(i * 125 + 0.5) / 1000 || i % 8);
+}
+
+static void in_handler(int number)
+{
+	(void)number;
+	use_library();
+	caught++;
+}
+
+static void library(void)
+{
+	signal(SIGALRM, in_handler);
+	every(150);
+	while (caught < TIMES)
+		use_library();
+	every(0);
+	signal(SIGALRM, spoil);
+}
+
+static void masked(void)
+{
+	struct timespec start, now;
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGALRM);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	every(200);
+	clock_gettime(CLOCK_MONOTONIC, &start);
+	do
+		clock_gettime(CLOCK_MONOTONIC, &now);
+	while ((now.tv_sec - start.tv_sec) * 1000000000L + now.tv_nsec - start.tv_nsec < 5000000);
+	EQUAL(caught, 0);
+	sigprocmask(SIG_UNBLOCK, &set, NULL);
+	CHECK(caught > 0);
+	every(0);
+}
+
+static void waits(void)
+{
+	every(500);
+	EQUAL(nanosleep(&(struct timespec){ 100, 0 }, NULL), -1);
+	EQUAL(errno, EINTR);
+	every(0);
+}
+
+/* A handler of an event queue sends the signal: it comes when that handler has ended. */
+static volatile int in_event;
+
+static void send_signal(ptl_event_t *event)
+{
+	if (event->type != PTL_EVENT_PUT_END)
+		return;
+	in_event = 1;
+	kill(getpid(), SIGUSR1);
+	in_event = 0;
+}
+
+static void usr1(int number)
+{
+	EQUAL(number, SIGUSR1);
+	EQUAL(in_event, 0);
+	caught++;
+}
+
+static void of_events(struct roles *r)
+{
+	ptl_handle_eq_t eq, polled;
+	ptl_handle_me_t me;
+	ptl_handle_md_t md;
+	ptl_event_t event;
+	int which;
+
+	signal(SIGUSR1, usr1);
+	EQUAL(PtlEQAlloc(r->job.ni, 64, send_signal, &eq), PTL_OK);
+	EQUAL(PtlEQAlloc(r->job.ni, 64, PTL_EQ_HANDLER_NONE, &polled), PTL_OK);
+	me = attach(r, 1, 0, memory(r->in, 8, PTL_MD_THRESH_INF,
+	                            PTL_MD_OP_PUT | PTL_MD_MANAGE_REMOTE, eq), PTL_RETAIN);
+	EQUAL(PtlMDBind(r->job.ni, memory(r->out, 8, PTL_MD_THRESH_INF, 0, PTL_EQ_NONE),
+	                PTL_RETAIN, &md), PTL_OK);
+	caught = 0;
+	meet(r);
+	if (r->initiator)
+		for (int i = 0; i < 20; i++)
+			EQUAL(PtlPut(md, PTL_NOACK_REQ, r->to, PT, 0, 1, 0, 0), PTL_OK);
+	if (r->target)
+		while (!caught)
+			;
+	meet(r);
+	every(500);                    /* and in a wait for events */
+	signal(SIGALRM, spoil);
+	caught = 0;
+	EQUAL(PtlEQPoll(&polled, 1, 50, &event, &which), PTL_EQ_EMPTY);
+	CHECK(caught > 0);
+	every(0);
+	EQUAL(PtlMDUnlink(md), PTL_OK);
+	EQUAL(PtlMEUnlink(me), PTL_OK);
+	EQUAL(PtlEQFree(eq), PTL_OK);
+	meet(r);
+}
+
+int main(int argc, char **argv)
+{
+	static struct roles r;
+	static const struct { const char *name; void (*run)(void); } cases[] = {
+		{ "computing", computing }, { "once", once }, { "registers", registers },
+		{ "red zone", red_zone }, { "library", library }, { "masked", masked },
+		{ "waits", waits },
+	};
+
+	open_roles(&r);
+	if (argc > 1 && !strcmp(argv[1], "kills")) {
+		alarm(1);
+		for (;;)
+			__asm__ volatile("");
+	}
+	signal(SIGALRM, spoil);
+	for (unsigned i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		cases[i].run();
+		if (r.job.rank == 0)
+			printf("ok %s\n", cases[i].name);
+	}
+	of_events(&r);
+	if (r.job.rank == 0)
+		printf("ok of events\n");
+	job_end(&r.job);
+	return 0;
+}

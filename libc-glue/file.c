@@ -1,7 +1,7 @@
 /*
  * Files and streams: the system calls on descriptors and paths. The kernel's calls are
  * Linux's but for their form: a path comes with its length, and with the folder that it is
- * relative to. Owns the mask of new files' modes.
+ * relative to. Owns the mask of new files' modes, and whose each descriptor is.
  */
 #include <fcntl.h>
 #include <limits.h>
@@ -14,6 +14,7 @@
 #include "linux.h"
 #include "syscall.h"
 
+#define DESCRIPTORS   1024u   /* more than the kernel gives */
 #define LINE_BYTES    1024    /* pieces that are no longer together leave as one */
 
 /* What stdio asks for, in place of a terminal's size (musl.sh): 0 says that each line
@@ -31,6 +32,9 @@ _Static_assert(sizeof(struct stat) == sizeof(struct margay_stat) &&
 	       F_SETLK - F_GETLK == MARGAY_LOCK_SET && F_UNLCK == 2, "and its structures");
 
 static long masked_out = 022;
+const uint64_t *file_owner;
+static uint64_t marks[DESCRIPTORS];     /* whose each is; 0: nobody's, or not open */
+static unsigned marked;                 /* those from here on have none */
 
 long linux_umask(long mode)
 {
@@ -47,14 +51,39 @@ static long length(const char *path)
 
 /* ---- descriptors ---- */
 
+/* A new descriptor gets the mark of its owner. */
+static long opened(long fd)
+{
+	if (!file_owner || fd < 0 || fd >= (long)DESCRIPTORS)
+		return fd;
+	marks[fd] = *file_owner;
+	if ((unsigned)fd >= marked)
+		marked = (unsigned)fd + 1;
+	return fd;
+}
+
+int file_count(uint64_t owner)
+{
+	int count = 0;
+
+	for (unsigned fd = 0; fd < marked; fd++)
+		count += marks[fd] == owner;
+	return count;
+}
+
 long linux_openat(int folder, const char *path, int flags, long mode)
 {
-	return glue_call6(SYS_OPEN, folder, (long)path, length(path), flags, mode & ~masked_out, 0);
+	return opened(glue_call6(SYS_OPEN, folder, (long)path, length(path), flags,
+				 mode & ~masked_out, 0));
 }
 
 long linux_close(int fd)
 {
-	return glue_call1(SYS_CLOSE, fd);
+	long result = glue_call1(SYS_CLOSE, fd);
+
+	if (result == 0 && (unsigned)fd < marked)
+		marks[fd] = 0;
+	return result;
 }
 
 long linux_pread(int fd, void *to, size_t bytes, off_t offset)
@@ -209,7 +238,7 @@ static int is_open(int fd)
 
 long linux_dup(int fd, int wanted, int how)
 {
-	return glue_call3(SYS_DUP, fd, wanted, how);
+	return opened(glue_call3(SYS_DUP, fd, wanted, how));
 }
 
 static long lock(int fd, int how, struct flock *wanted)

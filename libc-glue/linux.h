@@ -45,6 +45,9 @@ long linux_madvise(int advice);
 
 /* ---- file.c ---- */
 
+extern const uint64_t *file_owner;       /* margay_file_owner */
+int file_count(uint64_t owner);
+
 long linux_openat(int folder, const char *path, int flags, long mode);
 long linux_close(int fd);
 long linux_read(int fd, void *to, size_t bytes);

@@ -42,6 +42,16 @@ margay_end_handler_t margay_at_end(margay_end_handler_t handler)
 	return before;
 }
 
+void margay_file_owner(const uint64_t *owner)
+{
+	file_owner = owner;
+}
+
+int margay_files_of(uint64_t owner)
+{
+	return file_count(owner);
+}
+
 void margay_backtrace(void)
 {
 	glue_call1(SYS_BACKTRACE, 0);

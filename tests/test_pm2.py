@@ -2,6 +2,11 @@
 loses frames; and what happens when a node ends."""
 from __future__ import annotations
 
+import os
+import random
+import signal
+import time
+
 import pytest
 
 pytestmark = [pytest.mark.messages, pytest.mark.own_link]
@@ -12,6 +17,7 @@ OVER = pytest.mark.parametrize("over", list(LINKS))
 
 THREADS = ("yields,joins,detached,mutexes,conditions,sleeping,sleeper beside work,preempted,alone,"
            "not preempted,C library,floating point,memory,arguments").split(",")
+CALLS = "synchronous sizes asynchronous silent quick nested moving computing wrong".split()
 MOVES = "around preemptive refused many".split()
 
 
@@ -49,3 +55,60 @@ def test_around_eight_nodes_ten_thousand_times(margay, app):
 @pytest.mark.parametrize("nodes", [2, 16])
 def test_a_node_that_sleeps_loses_no_thread(margay, app, over, nodes):
     cases(margay, app, over, nodes, "pm2_move", ["flood"], "flood")
+
+
+@OVER
+@pytest.mark.parametrize("nodes", [1, 2, 3, 8])
+def test_calls(margay, app, over, nodes):
+    """Synchronous, asynchronous, quick, nested; services that move; a node that computes serves."""
+    cases(margay, app, over, nodes, "pm2_calls", CALLS)
+
+
+@OVER
+@pytest.mark.parametrize("nodes", [2, 16])
+def test_a_node_that_sleeps_loses_no_call(margay, app, over, nodes):
+    cases(margay, app, over, nodes, "pm2_calls", ["flood"], "flood")
+
+
+@pytest.mark.parametrize("over", ["shm", "virtio"])
+@pytest.mark.parametrize("what", ["call", "join", "move", "end"])
+def test_a_node_dies(margay, app, over, what):
+    """Calls, joins, moves and pm2_end end with PM2_EDEAD."""
+    live = margay.start("run", *LINKS[over], "-n", 3, "--on-death", "continue", app("pm2_ends"), what)
+    live.wait_for(r"running$", count=3)
+    time.sleep(random.Random(what + over).random() * 0.3)
+    os.kill(live.nodes()[1], signal.SIGKILL)
+    run = live.wait()
+    assert sorted(line for line in run.lines if line.endswith("ended")) == ["[0] ended", "[2] ended"], \
+        run.describe()
+
+
+@pytest.mark.parametrize("over", ["shm", "virtio"])
+def test_a_node_that_leaves(margay, app, over):
+    run = margay("run", *LINKS[over], "-n", 3, app("pm2_ends"), "exits").ok()
+    assert sorted(line for line in run.lines if line.endswith("ended")) == ["[0] ended", "[2] ended"]
+
+
+@pytest.mark.long
+def test_on_64_nodes(margay, app):
+    way = ("run", "-n", 64, "--mem", 64, "--no-prefix")
+    run = margay(*way, app("pm2_move"), "around", 2000, timeout=300).ok()
+    assert run.lines == ["ok around"]
+    run = margay(*way, app("pm2_calls"), timeout=300).ok()
+    assert run.lines == [f"ok {case}" for case in CALLS]
+    run = margay(*way, app("pm2_move"), "flood", timeout=300).ok()
+    assert run.lines == ["ok flood"]
+
+
+def test_nodes_that_differ(margay, app):
+    """Another size of the area on one node: the job ends and says so."""
+    run = margay("run", "-n", 3, app("pm2_differs")).status(1)
+    run.says(r"pm2: node 2 and node 0 differ in the size of the iso-address area: give pm2_init the "
+             r"same configuration")
+    run = margay("run", "-n", 3, app("pm2_differs"), "address").status(1)
+    run.says(r"pm2: node 2 and node 0 differ in the address of the iso-address area: call pm2_init")
+
+
+def test_a_stack_that_is_too_small(margay, app):
+    run = margay("run", app("pm2_differs"), "stack").status(1)
+    run.says(r"pm2: node 0: a thread needs more than its stack")

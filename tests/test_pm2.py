@@ -112,3 +112,17 @@ def test_nodes_that_differ(margay, app):
 def test_a_stack_that_is_too_small(margay, app):
     run = margay("run", app("pm2_differs"), "stack").status(1)
     run.says(r"pm2: node 0: a thread needs more than its stack")
+
+
+@OVER
+@pytest.mark.parametrize("nodes", [1, 4])
+def test_examples(margay, app, over, nodes):
+    run = margay("run", *LINKS[over], "-n", nodes, "--no-prefix", app("pm2_queens"), 8).ok()
+    assert run.lines == [f"8 queens: 92 ways, 42 calls on {nodes} nodes"]
+    run = margay("run", *LINKS[over], "-n", nodes, "--no-prefix", app("pm2_balance"), 12).ok()
+    run.prints(r"^12 threads, \d moved: the sum is 266689391$")
+
+
+def test_example_usage(margay, app):
+    margay("run", "-n", 2, app("pm2_queens"), 1).status(2).says("usage: pm2_queens")
+    margay("run", app("pm2_balance"), -1).status(2).says("usage: pm2_balance")

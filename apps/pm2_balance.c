@@ -77,7 +77,8 @@ int main(int argc, char **argv)
 	check(pm2_init(NULL), "pm2_init");
 	if (count < 1 || count > THREADS_MOST) {
 		if (pm2_self() == 0)
-			fprintf(stderr, "usage: pm2_balance [THREADS]    (1 to %d)\n", THREADS_MOST);
+			fprintf(stderr, "usage: pm2_balance [THREADS]    (1 to %d)\n",
+				THREADS_MOST);
 		pm2_end();
 		return 2;
 	}
@@ -90,7 +91,8 @@ int main(int argc, char **argv)
 			check(pm2_thread_join(threads[i], &result), "pm2_thread_join");
 			sum += (uintptr_t)result;
 		}
-		printf("%d threads, %d moved: the sum is %llu\n", count, moved, (unsigned long long)sum);
+		printf("%d threads, %d moved: the sum is %llu\n", count, moved,
+		       (unsigned long long)sum);
 	}
 	check(pm2_end(), "pm2_end");
 	return 0;

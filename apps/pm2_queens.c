@@ -1,6 +1,6 @@
 /*
- * pm2_queens [SIZE]: how many ways there are to place SIZE queens on a board, with PM2. One call for
- * each place of the first two queens; each is a thread on the node whose turn it is, and all
+ * pm2_queens [SIZE]: how many ways there are to place SIZE queens on a board, with PM2. One call
+ * for each place of the first two queens; each is a thread on the node whose turn it is, and all
  * nodes compute at once.
  *
  *     tools/margay run -n 4 build/apps/pm2_queens.elf 10
@@ -79,7 +79,8 @@ int main(int argc, char **argv)
 				continue;
 			board = placed(board, 1u << second);
 			check(pm2_lrpc_begin(made % pm2_nodes(), count, &board, sizeof(board),
-					     &counts[made], sizeof(long), &calls[made]), "pm2_lrpc_begin");
+					     &counts[made], sizeof(long), &calls[made]),
+			      "pm2_lrpc_begin");
 			made++;
 		}
 	for (int i = 0; i < made; i++) {

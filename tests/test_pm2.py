@@ -70,23 +70,27 @@ def test_a_node_that_sleeps_loses_no_call(margay, app, over, nodes):
     cases(margay, app, over, nodes, "pm2_calls", ["flood"], "flood")
 
 
+def others_end(run) -> None:
+    """Ranks 0 and 2 of three."""
+    ended = sorted(line for line in run.lines if line.endswith("ended"))
+    assert ended == ["[0] ended", "[2] ended"], run.describe()
+
+
 @pytest.mark.parametrize("over", ["shm", "virtio"])
 @pytest.mark.parametrize("what", ["call", "join", "move", "end"])
 def test_a_node_dies(margay, app, over, what):
     """Calls, joins, moves and pm2_end end with PM2_EDEAD."""
-    live = margay.start("run", *LINKS[over], "-n", 3, "--on-death", "continue", app("pm2_ends"), what)
+    live = margay.start("run", *LINKS[over], "-n", 3, "--on-death", "continue", app("pm2_ends"),
+                        what)
     live.wait_for(r"running$", count=3)
     time.sleep(random.Random(what + over).random() * 0.3)
     os.kill(live.nodes()[1], signal.SIGKILL)
-    run = live.wait()
-    assert sorted(line for line in run.lines if line.endswith("ended")) == ["[0] ended", "[2] ended"], \
-        run.describe()
+    others_end(live.wait())
 
 
 @pytest.mark.parametrize("over", ["shm", "virtio"])
 def test_a_node_that_leaves(margay, app, over):
-    run = margay("run", *LINKS[over], "-n", 3, app("pm2_ends"), "exits").ok()
-    assert sorted(line for line in run.lines if line.endswith("ended")) == ["[0] ended", "[2] ended"]
+    others_end(margay("run", *LINKS[over], "-n", 3, app("pm2_ends"), "exits").ok())
 
 
 @pytest.mark.long
@@ -103,8 +107,8 @@ def test_on_64_nodes(margay, app):
 def test_nodes_that_differ(margay, app):
     """Another size of the area on one node: the job ends and says so."""
     run = margay("run", "-n", 3, app("pm2_differs")).status(1)
-    run.says(r"pm2: node 2 and node 0 differ in the size of the iso-address area: give pm2_init the "
-             r"same configuration")
+    run.says(r"pm2: node 2 and node 0 differ in the size of the iso-address area: give pm2_init "
+             r"the same configuration")
     run = margay("run", "-n", 3, app("pm2_differs"), "address").status(1)
     run.says(r"pm2: node 2 and node 0 differ in the address of the iso-address area: call pm2_init")
 

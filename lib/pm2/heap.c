@@ -1,7 +1,7 @@
 /*
- * Memory that moves with a thread: a list of regions, each of some slots of the node on which it was
- * asked for. Free blocks are listed by address, and joined with what is free beside them; what lies
- * above the last block in use is not sent.
+ * Memory that moves with a thread: a list of regions, each of some slots of the node on which it
+ * was asked for. Free blocks are listed by address, and joined with what is free beside them;
+ * what lies above the last block in use is not sent.
  *
  *   region | block | block | free | block |  ... top    never sent ... | end of the slots
  */
@@ -120,7 +120,8 @@ static void give(struct region *region)
 		pm2_slots_give(region, region->slots);
 		return;
 	}
-	region->message = (struct message){ .bits = KIND_FREE, .header = (uintptr_t)region | slots };
+	region->message = (struct message){ .bits = KIND_FREE,
+					    .header = (uintptr_t)region | slots };
 	pm2_send(owner, &region->message);
 }
 
@@ -212,7 +213,7 @@ int pm2_heap_send(struct pm2_thread *thread, int node)
 {
 	int result = PTL_OK;
 
-	for (struct region *region = thread->heap; region && result == PTL_OK; region = region->next)
-		result = pm2_copy(node, region, region->top);
+	for (struct region *at = thread->heap; at && result == PTL_OK; at = at->next)
+		result = pm2_copy(node, at, at->top);
 	return result;
 }

@@ -3,12 +3,13 @@
  * itself off until pm2_leave. Contexts that run:
  *
  *   threads          on stacks in slots; main on the program's own
- *   the scheduler    on a stack of its own: when no thread is ready, and for what cannot be done on the
- *                    stack of the thread concerned (it moves, it ends, it is a quick call)
+ *   the scheduler    on a stack of its own: when no thread is ready, and for what cannot be done on
+ *                    the stack of the thread concerned (it moves, it ends, it is a quick call)
  *
- *   slots of a thread:  limit                                        sp            descriptor
- *                       | result of a call | canary | ... free ... | stack in use | struct pm2_thread |
- *                                                                  '--- what moves ------------------'
+ *   slots of a thread:
+ *   limit                                        sp             descriptor
+ *   | result of a call | canary | ... free ... | stack in use | struct pm2_thread |
+ *                                              '--- what moves -----------------'
  */
 #ifndef PM2_INNER_H
 #define PM2_INNER_H
@@ -48,8 +49,8 @@ struct message {
 
 struct region;
 
-/* Moves with the thread. Pointers in it lead to the thread's own slots or to the text; those that lead
- * elsewhere are valid while it stays. */
+/* Moves with the thread. Pointers in it lead to the thread's own slots or to the text; those that
+ * lead elsewhere are valid while it stays. */
 struct pm2_thread {
 	void *sp;                       /* while it does not run; the first word (switch.c) */
 	struct pm2_thread *next, *before; /* in the queue that it is in */
@@ -107,7 +108,7 @@ struct pm2_state {
 	struct pm2_queue sleeping;      /* by wake_at */
 	struct pm2_queue quick;         /* calls for the scheduler */
 	struct pm2_thread main, scheduler;
-	struct pm2_thread *ends, *departs; /* what the scheduler has to do for the thread it comes from */
+	struct pm2_thread *ends, *departs; /* for the scheduler, by the thread that has called it */
 	int serving;                    /* a quick service runs */
 	int *errno_at;
 	unsigned yields;
@@ -118,6 +119,8 @@ struct pm2_state {
 	int open;
 	int self, nodes;
 	unsigned window;                /* messages to one node that it has not taken */
+	unsigned queued;                /* messages that wait to be sent */
+	unsigned awaited;               /* threads that wait for the end of another */
 	enum mode mode;
 	struct peer *peers;
 
@@ -148,8 +151,8 @@ static inline void pm2_enter(void)
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 }
 
-/* Back to the thread's own code: sets the timer if it is needed, and does what the timer's signal has
- * put off. */
+/* Back to the thread's own code: sets the timer if it is needed, and does what the timer's signal
+ * has put off. */
 void pm2_arm(void);
 void pm2_late(void);
 
@@ -220,8 +223,8 @@ enum { PM2_PORTAL = 40, PM2_ASK_PORTAL };
 #define PM2_UNTOLD    256ULL            /* match bit: it is in place, and no event says so */
 #define PM2_KIND      255ULL            /* match bits: enum kind */
 
-/* THREAD: header is its descriptor's address. END: the name. FREE: the slots' address and, in the lowest
- * bits, how many. CREDIT: how many messages were taken. LEAVE: nothing. */
+/* THREAD: header is its descriptor's address. END: the name. FREE: the slots' address and, in the
+ * lowest bits, how many. CREDIT: how many messages were taken. LEAVE: nothing. */
 enum kind { KIND_THREAD, KIND_END, KIND_FREE, KIND_CREDIT, KIND_LEAVE };
 
 int pm2_messages_open(void);
@@ -232,11 +235,12 @@ void pm2_set_mode(enum mode mode);
 /* The thread's or the memory's `message`, filled but for `next`. */
 void pm2_send(int node, struct message *message);
 void pm2_tell(int node, enum kind kind, uint64_t header); /* nothing but this; needs no credit */
-int pm2_copy(int node, const void *memory, uint64_t bytes); /* to the same address there; not told */
+int pm2_copy(int node, const void *memory, uint64_t bytes); /* to the same address; not told */
 
 /* ---- thread.c, rpc.c, migrate.c ---- */
 
 void pm2_thread_begins(void);           /* where each thread begins */
+void pm2_await(void);                   /* waits as the joiner of a record */
 void pm2_ended(struct pm2_thread *thread); /* on the scheduler: it will not run again */
 void pm2_serve_quick(struct pm2_thread *call);
 void pm2_finish(pm2_thread_t name, void *result, int error); /* its end is known at its home */

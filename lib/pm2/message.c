@@ -47,6 +47,7 @@ static void dead(int node)
 	while (message) {
 		struct message *next = message->next;
 
+		pm2.queued--;
 		fail(message);
 		message = next;
 	}
@@ -59,11 +60,11 @@ static void dead(int node)
 
 /* ---- sending ---- */
 
-static int put(ptl_handle_md_t md, int node, uint64_t at, uint64_t bytes, uint64_t bits, uint64_t to,
-	       uint64_t header)
+static int put(ptl_handle_md_t md, int node, uint64_t at, uint64_t bytes, uint64_t bits,
+	       uint64_t to, uint64_t header)
 {
-	return PtlPutRegion(md, at, bytes, PTL_NOACK_REQ, pm2.peers[node].process, PM2_PORTAL, 0, bits,
-			    to, header);
+	return PtlPutRegion(md, at, bytes, PTL_NOACK_REQ, pm2.peers[node].process, PM2_PORTAL, 0,
+			    bits, to, header);
 }
 
 static int has_credit(const struct peer *peer)
@@ -103,6 +104,7 @@ void pm2_send(int node, struct message *message)
 		peer->last = &peer->first;
 	*peer->last = message;
 	peer->last = &message->next;
+	pm2.queued++;
 }
 
 static void send_waiting(int node)
@@ -117,6 +119,7 @@ static void send_waiting(int node)
 			return;
 		peer->first = next;
 		peer->last = last;
+		pm2.queued--;
 	}
 }
 
@@ -232,7 +235,7 @@ static int is_short(void)
 {
 	int found = 0;
 
-	for (int node = 0; node < pm2.nodes; node++) {
+	for (int node = 0; pm2.queued && node < pm2.nodes; node++) {
 		if (pm2.peers[node].first && has_credit(&pm2.peers[node]))
 			send_waiting(node);
 		found |= pm2.peers[node].first && has_credit(&pm2.peers[node]);
@@ -292,10 +295,8 @@ void pm2_set_mode(enum mode mode)
 /* ---- waiting ---- */
 
 /* Marks the nodes that something is waited for from. */
-static int mark(void)
+static void mark(void)
 {
-	int any = 0;
-
 	for (int node = 0; node < pm2.nodes; node++)
 		pm2.peers[node].wanted = node != pm2.self &&
 			(pm2.peers[node].first || (pm2.ending && (node == 0 || pm2.self == 0)));
@@ -303,15 +304,14 @@ static int mark(void)
 		if (pm2.records[slot].use == LIVES && pm2.records[slot].joiner)
 			pm2.peers[pm2.places[pm2.first + slot] & 0xffff].wanted = 1;
 	pm2.peers[pm2.self].wanted = 0;
-	for (int node = 0; node < pm2.nodes; node++)
-		any |= pm2.peers[node].wanted;
-	return any;
 }
 
 static void ask(void)
 {
+	mark();
 	for (int node = 0; node < pm2.nodes; node++) {
 		struct peer *peer = &pm2.peers[node];
+		uint64_t header = (uint64_t)node;
 
 		if (!peer->wanted || peer->probed)
 			continue;
@@ -319,7 +319,7 @@ static void ask(void)
 			pm2_bury(node); /* a thread was on its way there */
 		else
 			peer->probed = PtlPutRegion(pm2.asked, 0, 0, PTL_ACK_REQ, peer->process,
-						    PM2_ASK_PORTAL, 0, 0, 0, (uint64_t)node) == PTL_OK;
+						    PM2_ASK_PORTAL, 0, 0, 0, header) == PTL_OK;
 	}
 }
 
@@ -327,9 +327,9 @@ void pm2_wait(uint64_t until)
 {
 	ptl_time_t most = PTL_TIME_FOREVER;
 	ptl_event_t event;
-	int which, asks, rc;
+	int asks = pm2.awaited || pm2.queued || pm2.ending;
+	int which, rc;
 
-	asks = mark();
 	if (asks)
 		most = PROBE_MS;
 	if (is_short())
@@ -349,10 +349,11 @@ void pm2_wait(uint64_t until)
 
 /* ---- opening ---- */
 
-static int attach(ptl_pt_index_t portal, ptl_match_bits_t bits, ptl_match_bits_t ignored, ptl_md_t md,
-		  ptl_handle_me_t *entry, ptl_handle_md_t *handle)
+static int attach(ptl_pt_index_t portal, ptl_match_bits_t bits, ptl_match_bits_t ignored,
+		  ptl_md_t md, ptl_handle_me_t *entry, ptl_handle_md_t *handle)
 {
-	int rc = PtlMEAttach(pm2.ni, portal, anyone, bits, ignored, PTL_UNLINK, PTL_INS_AFTER, entry);
+	int rc = PtlMEAttach(pm2.ni, portal, anyone, bits, ignored, PTL_UNLINK, PTL_INS_AFTER,
+			     entry);
 
 	return rc == PTL_OK ? PtlMDAttach(*entry, md, PTL_RETAIN, handle) : rc;
 }
@@ -401,8 +402,8 @@ int pm2_messages_open(void)
 	if (rc == PTL_OK)
 		rc = PtlMDBind(pm2.ni, everything(0, pm2.queues[POLLS]), PTL_RETAIN, &pm2.noted);
 	if (rc == PTL_OK)
-		rc = PtlMDBind(pm2.ni, everything(PTL_MD_EVENT_END_DISABLE, PTL_EQ_NONE), PTL_RETAIN,
-			       &pm2.plain);
+		rc = PtlMDBind(pm2.ni, everything(PTL_MD_EVENT_END_DISABLE, PTL_EQ_NONE),
+			       PTL_RETAIN, &pm2.plain);
 	if (rc == PTL_OK)
 		rc = PtlMDBind(pm2.ni, asked, PTL_RETAIN, &pm2.asked);
 	return rc;

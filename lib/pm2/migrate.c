@@ -1,7 +1,7 @@
 /*
  * Migration. A thread that does not run is its descriptor, its stack from sp on, and its heap: they
- * are put to the same addresses on the other node, the stack with its descriptor last, and then it is
- * ready there.
+ * are put to the same addresses on the other node, the stack with its descriptor last, and then
+ * it is ready there.
  */
 #include "inner.h"
 
@@ -143,7 +143,8 @@ static void service(const void *argument, size_t bytes, void *result, size_t res
 static int ask(int where, pm2_thread_t name, int node, int here)
 {
 	struct order order = { name, node, here };
-	int answer, error = pm2_lrpc(where, service, &order, sizeof(order), &answer, sizeof(answer));
+	int answer;
+	int error = pm2_lrpc(where, service, &order, sizeof(order), &answer, sizeof(answer));
 
 	return error == PM2_OK ? answer : error;
 }

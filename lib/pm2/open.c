@@ -77,11 +77,11 @@ static void compare(void)
 	if (identity.text_bytes != first.text_bytes || identity.text != first.text)
 		refuse("the program's text", "all nodes must run the same image");
 	if (identity.slots != first.slots)
-		refuse("the size of the iso-address area", "give pm2_init the same configuration, and "
-		       "nodes the same memory (--mem)");
+		refuse("the size of the iso-address area", "give pm2_init the same configuration, "
+		       "and nodes the same memory (--mem)");
 	if (identity.area != first.area)
-		refuse("the address of the iso-address area", "call pm2_init before the program has "
-		       "allocated memory");
+		refuse("the address of the iso-address area", "call pm2_init before the program "
+		       "has allocated memory");
 	if (identity.errno_at != first.errno_at)
 		refuse("the address of thread-local data", "call pm2_init before the program has "
 		       "allocated memory");

@@ -1,6 +1,6 @@
 /*
- * Remote procedure calls. A call is a thread that is made here, in slots of this node, with a copy of
- * the argument on its stack, and sent away before it has run. Its end brings the result.
+ * Remote procedure calls. A call is a thread that is made here, in slots of this node, with a
+ * copy of the argument on its stack, and sent away before it has run. Its end brings the result.
  */
 #include "inner.h"
 #include <string.h>
@@ -9,7 +9,9 @@
 
 static uint32_t slots_for(size_t bytes)
 {
-	return pm2.stack_slots + (bytes <= LITTLE ? 0 : (uint32_t)((bytes + PM2_SLOT - 1) / PM2_SLOT));
+	size_t more = bytes <= LITTLE ? 0 : (bytes + PM2_SLOT - 1) / PM2_SLOT;
+
+	return pm2.stack_slots + (uint32_t)more;
 }
 
 /* The thread of a call, ready to run. */
@@ -56,7 +58,8 @@ static int begin(int node, pm2_service_t service, const void *argument, size_t b
 		 size_t result_bytes, int flags, struct pm2_thread **thread)
 {
 	if (node < 0 || node >= pm2.nodes || !service || (bytes && !argument) ||
-	    (result_bytes && !result) || bytes > PM2_ARGUMENT_MOST || result_bytes > PM2_ARGUMENT_MOST)
+	    (result_bytes && !result) || bytes > PM2_ARGUMENT_MOST ||
+	    result_bytes > PM2_ARGUMENT_MOST)
 		return PM2_EINVAL;
 	if (pm2.peers[node].dead)
 		return PM2_EDEAD;
@@ -80,7 +83,7 @@ static int call(int node, pm2_service_t service, const void *argument, size_t by
 		record->joiner = pm2.current;
 		start(thread, node);
 		if (record->use == LIVES)
-			pm2_block(WAITS);
+			pm2_await();
 		error = record->error;
 		pm2_slots_give(pm2.area + (pm2.first + (uint64_t)(record - pm2.records)) * PM2_SLOT,
 			       record->slots);
@@ -95,8 +98,8 @@ int pm2_lrpc(int node, pm2_service_t service, const void *argument, size_t bytes
 	return call(node, service, argument, bytes, result, result_bytes, 0);
 }
 
-int pm2_quick_lrpc(int node, pm2_service_t service, const void *argument, size_t bytes, void *result,
-		   size_t result_bytes)
+int pm2_quick_lrpc(int node, pm2_service_t service, const void *argument, size_t bytes,
+		   void *result, size_t result_bytes)
 {
 	return call(node, service, argument, bytes, result, result_bytes, QUICK);
 }

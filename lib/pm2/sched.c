@@ -1,7 +1,7 @@
 /*
- * Which thread runs. Threads that are ready are in one queue and take turns; one that waits switches
- * to the next one itself. The scheduler, on its own stack, runs when there is none: it looks for
- * messages, then halts. Owns its stack, the queue of sleepers, and the timer.
+ * Which thread runs. Threads that are ready are in one queue and take turns; one that waits
+ * switches to the next one itself. The scheduler, on its own stack, runs when there is none: it
+ * looks for messages, then halts. Owns its stack, the queue of sleepers, and the timer.
  */
 #include "inner.h"
 #include <signal.h>
@@ -56,7 +56,8 @@ static void set_timer(uint64_t at)
 {
 	uint64_t now = pm2_now();
 	uint64_t us = at > now ? (at - now + NS_PER_US - 1) / NS_PER_US : 1;
-	struct itimerval timer = { .it_value = { (time_t)(us / 1000000), (suseconds_t)(us % 1000000) } };
+	struct itimerval timer = { .it_value = { .tv_sec = (time_t)(us / 1000000),
+						 .tv_usec = (suseconds_t)(us % 1000000) } };
 
 	pm2.timer_at = at;
 	pm2.counters.timers++;
@@ -252,7 +253,8 @@ static void scheduler(void)
 			pm2_set_mode(POLLS);
 			pm2_poll();
 			if (!pm2.ready.first && !pm2.quick.first)
-				pm2_wait(pm2.sleeping.first ? pm2.sleeping.first->wake_at : NO_TIME);
+				pm2_wait(pm2.sleeping.first ? pm2.sleeping.first->wake_at :
+							      NO_TIME);
 			continue;
 		}
 		pm2_set_mode(INTERRUPTS);

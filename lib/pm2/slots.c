@@ -4,9 +4,9 @@
  *
  *   area:  places of all slots | share of node 0 | share of node 1 | ...
  *
- * A thread's home is the node whose slots it lies in. `places` says there where the thread is: any node
- * that sends it on stores that into its home's memory, as the maximum of a number that grows with
- * each hop, so that the order of arrival does not matter.
+ * A thread's home is the node whose slots it lies in. `places` says there where the thread is:
+ * any node that sends it on stores that into its home's memory, as the maximum of a number that
+ * grows with each hop, so that the order of arrival does not matter.
  *
  *   name of a thread:  serial number, 32 bits | slots, 12 bits | first slot, 20 bits
  *   place:             serial, 20 bits | hops, 28 bits | node, 16 bits
@@ -217,7 +217,8 @@ struct pm2_thread *pm2_thread_new(uint32_t slots)
 		record->serial = 1;
 	thread = (struct pm2_thread *)(base + (uint64_t)slots * PM2_SLOT) - 1;
 	*thread = (struct pm2_thread){
-		.name = (uint64_t)record->serial << 32 | (uint64_t)slots << SLOT_BITS | index_of(base),
+		.name = (uint64_t)record->serial << 32 | (uint64_t)slots << SLOT_BITS |
+			index_of(base),
 		.canary = (uint64_t *)base, .slots = (uint16_t)slots,
 	};
 	*thread->canary = CANARY;

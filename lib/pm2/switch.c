@@ -1,6 +1,6 @@
 /*
- * From one stack to another. Owns nothing: what a thread needs to go on lies on its own stack, so that it
- * can be done on another node.
+ * From one stack to another. Owns nothing: what a thread needs to go on lies on its own stack, so
+ * that it can be done on another node.
  */
 #include "inner.h"
 #include <stdio.h>

@@ -13,7 +13,8 @@ void pm2_thread_begins(void)
 	*pm2.errno_at = 0;
 	pm2_leave();
 	if (self->flags & CALL)
-		self->service(self->argument, self->argument_bytes, self->result, self->result_bytes);
+		self->service(self->argument, self->argument_bytes, self->result,
+			      self->result_bytes);
 	else
 		self->result = self->function(self->argument);
 	pm2_thread_exit(self->result);
@@ -124,6 +125,13 @@ void pm2_bury(int node)
 
 /* ---- waiting for it ---- */
 
+void pm2_await(void)
+{
+	pm2.awaited++;
+	pm2_block(WAITS);
+	pm2.awaited--;
+}
+
 struct joined {
 	void *result;
 	int error;
@@ -141,7 +149,7 @@ static int join_here(pm2_thread_t name, void **result)
 		return PM2_EBUSY;
 	record->joiner = pm2.current;
 	if (record->use == LIVES)
-		pm2_block(WAITS);
+		pm2_await();
 	error = record->error;
 	if (result)
 		*result = record->result;

@@ -38,7 +38,8 @@ def pair(bench: Bench, program: str, link: str) -> None:
     put = bench.margay(*way, program, "put", str(int(moved["image_bytes"])), times,
                        cpu=cpu)["half_rtt_us"]
     called = bench.margay(*way, program, "calls", times, cpu=cpu)
-    bench.add(f"pm2_{link}_migrate_us", moved["migrate_us"], "us", "5" if link == "shm" else "", put)
+    aim = "5" if link == "shm" else ""
+    bench.add(f"pm2_{link}_migrate_us", moved["migrate_us"], "us", aim, put)
     bench.add(f"pm2_{link}_migrate_bytes", moved["image_bytes"], "bytes", "650 in the paper")
     for name in ("lrpc_us", "quick_lrpc_us"):
         bench.add(f"pm2_{link}_{name}", called[name], "us", "", 2 * put)

@@ -17,9 +17,10 @@
  *   asked each second while this node has nothing to run.
  * - Preemption: a thread that runs for a quantum while another is ready goes on later. It is
  *   interrupted anywhere but within PM2 and the C library (malloc, stdio and the like), which
- *   so need no locks. The timer (setitimer, SIGALRM: both are PM2's) is set only while more than one
- *   thread is ready, or one sleeps beside one that runs.
- * - Calls of the C library that wait (sleep, read of a pipe, PtlEQWait) stop all threads of the node.
+ *   so need no locks. The timer (setitimer, SIGALRM: both are PM2's) is set only while more than
+ *   one thread is ready, or one sleeps beside one that runs.
+ * - Calls of the C library that wait (sleep, read of a pipe, PtlEQWait) stop all threads of the
+ *   node.
  * - Thread-local variables (_Thread_local) are those of the node, but for errno, which each
  *   thread has of its own.
  * - Results: PM2_OK, or one of the errors below. After an error nothing has changed.
@@ -35,15 +36,15 @@ extern "C" {
 
 enum {
 	PM2_OK = 0,
-	PM2_EINVAL = -1,        /* an argument: a null pointer, a node that is not in the job, a size */
+	PM2_EINVAL = -1,        /* an argument: a null pointer, no node of the job, a size */
 	PM2_ESTATE = -2,        /* not between pm2_init and pm2_end; or a second pm2_init */
 	PM2_ENOMEM = -3,        /* this node's share of the iso-address area is used up */
-	PM2_EDEAD = -4,         /* the node that is needed, or that a thread is on, has died or left */
-	PM2_EHELD = -5,         /* the thread holds a mutex, or has a file open, or is not to be moved */
+	PM2_EDEAD = -4,         /* the node that is needed, or has a thread, has died or left */
+	PM2_EHELD = -5,         /* the thread holds a mutex, has a file open, or must not move */
 	PM2_EBUSY = -6,         /* the thread waits; or the mutex is locked */
 	PM2_ENOTHREAD = -7,     /* there is no such thread (any more), or it was detached */
 	PM2_EDEADLOCK = -8,     /* a thread would wait for itself */
-	PM2_ENOTOWNER = -9      /* the mutex is not locked, or by another thread; or memory is another's */
+	PM2_ENOTOWNER = -9      /* the mutex or the memory is not this thread's */
 };
 
 /* A text for an error; never null. */
@@ -62,10 +63,11 @@ struct pm2_config {
 
 /*
  * Prepares this node; the caller becomes a thread, which cannot move. Collective: all ranks call it
- * once, with the same `config` (null: all defaults), best as the first thing in main. Waits for all of
- * them. That the area has the same address, and the program the same text, is checked: where it is
- * not, the job ends, and a line on standard error says what differs. PM2_EINVAL: sizes, or more than
- * 256 nodes; PM2_ENOMEM: the area, with `--mem` for more; PM2_ESTATE; PM2_EDEAD.
+ * once, with the same `config` (null: all defaults), best as the first thing in main. Waits for
+ * all of them. That the area has the same address, and the program the same text, is checked:
+ * where it is not, the job ends, and a line on standard error says what differs. PM2_EINVAL:
+ * sizes, or more than 256 nodes; PM2_ENOMEM: the area, with `--mem` for more; PM2_ESTATE;
+ * PM2_EDEAD.
  */
 int pm2_init(const struct pm2_config *config);
 
@@ -85,10 +87,10 @@ typedef uint64_t pm2_thread_t;  /* the name of a thread, the same on all nodes; 
  * null: then the thread is detached. PM2_EINVAL, PM2_ENOMEM. */
 int pm2_thread_create(pm2_thread_t *thread, void *(*function)(void *), void *argument);
 
-/* Waits until the thread has ended, wherever it is, and forgets it; *result, if not null, is what its
- * function has returned: a pointer into memory that the thread had on another node, or in its heap,
- * leads nowhere. One thread can wait for it. PM2_ENOTHREAD, PM2_EDEADLOCK, PM2_EBUSY: another one
- * waits already; PM2_EDEAD: it was, or may have been, on a node that has died. */
+/* Waits until the thread has ended, wherever it is, and forgets it; *result, if not null, is what
+ * its function has returned: a pointer into memory that the thread had on another node, or in its
+ * heap, leads nowhere. One thread can wait for it. PM2_ENOTHREAD, PM2_EDEADLOCK, PM2_EBUSY:
+ * another one waits already; PM2_EDEAD: it was, or may have been, on a node that has died. */
 int pm2_thread_join(pm2_thread_t thread, void **result);
 
 /* Nobody will wait for it. PM2_ENOTHREAD; PM2_EINVAL: it was not created on this node. */
@@ -127,8 +129,8 @@ int pm2_cond_broadcast(pm2_cond_t *cond);
  * with it. Null: this node's share is used up, or the caller is main. */
 void *pm2_isomalloc(size_t bytes);
 
-/* Only by the thread that it belongs to; null does nothing. PM2_ENOTOWNER: not what pm2_isomalloc gave
- * to this thread, or freed already. */
+/* Only by the thread that it belongs to; null does nothing. PM2_ENOTOWNER: not what pm2_isomalloc
+ * gave to this thread, or freed already. */
 int pm2_isofree(void *memory);
 
 /* ---- migration [P] ---- */
@@ -141,8 +143,8 @@ int pm2_migrate_self(int node);
 
 /*
  * Moves another thread, wherever it is and in the middle of whatever it does: preemptive migration.
- * It must be ready. Waits for the node that it is on. PM2_EBUSY: it waits for something, or is on its
- * way; PM2_EHELD, PM2_EINVAL, PM2_ENOTHREAD, PM2_EDEAD.
+ * It must be ready. Waits for the node that it is on. PM2_EBUSY: it waits for something, or is on
+ * its way; PM2_EHELD, PM2_EINVAL, PM2_ENOTHREAD, PM2_EDEAD.
  */
 int pm2_migrate(pm2_thread_t thread, int node);
 
@@ -154,8 +156,9 @@ void pm2_migration_on(void);
 
 /*
  * A service: a function of the program. It finds a copy of the argument on its own stack and
- * leaves its result, of the size that the caller wants, in `result`. It is a thread like any other: it
- * may wait, call other services, and move; the result goes to the caller from where it ends.
+ * leaves its result, of the size that the caller wants, in `result`. It is a thread like any
+ * other: it may wait, call other services, and move; the result goes to the caller from where it
+ * ends.
  */
 typedef void (*pm2_service_t)(const void *argument, size_t bytes, void *result,
 			      size_t result_bytes);
@@ -165,8 +168,8 @@ typedef void (*pm2_service_t)(const void *argument, size_t bytes, void *result,
 typedef struct { pm2_thread_t thread; } pm2_call_t;
 
 /*
- * Synchronous: calls the service on a node and waits for its result. The slots of its thread are this
- * node's. `node` may be this one. PM2_EINVAL, PM2_ENOMEM, PM2_EDEAD.
+ * Synchronous: calls the service on a node and waits for its result. The slots of its thread are
+ * this node's. `node` may be this one. PM2_EINVAL, PM2_ENOMEM, PM2_EDEAD.
  */
 int pm2_lrpc(int node, pm2_service_t service, const void *argument, size_t bytes, void *result,
 	     size_t result_bytes);
@@ -180,8 +183,8 @@ int pm2_lrpc_wait(pm2_call_t *call);
 /* Asynchronous, and nothing is waited for. */
 int pm2_async_lrpc(int node, pm2_service_t service, const void *argument, size_t bytes);
 
-/* Quick: the service runs on the node's scheduler, with no thread of its own. It must not wait, create
- * threads, or call: such calls return PM2_ESTATE there. */
+/* Quick: the service runs on the node's scheduler, with no thread of its own. It must not wait,
+ * create threads, or call: such calls return PM2_ESTATE there. */
 int pm2_quick_lrpc(int node, pm2_service_t service, const void *argument, size_t bytes,
 		   void *result, size_t result_bytes);
 int pm2_quick_async_lrpc(int node, pm2_service_t service, const void *argument, size_t bytes);

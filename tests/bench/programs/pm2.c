@@ -3,7 +3,8 @@
  * figure is for. One line per figure on stdout: NAME VALUE.
  *
  *   pm2 switch TIMES         a yield of two threads to each other, in ns
- *   pm2 migrate TIMES        a thread with a minimal stack to node 1 and back, as in section 3.5 of the
+ *   pm2 migrate TIMES        a thread with a minimal stack to node 1 and back, as in section 3.5
+ * of the
  *                            paper: one way, in us; and what is sent, in bytes
  *   pm2 calls TIMES          an empty call: synchronous, quick; with its answer, in us
  *   pm2 put SIZE TIMES       a put of as many bytes there and back, as bare as may be: half, in us
@@ -228,8 +229,9 @@ static void puts_there_and_back(int size)
 
 	job_start(&job);
 	job_check(PtlEQAlloc(job.ni, 64, PTL_EQ_HANDLER_NONE, &eq), "PtlEQAlloc");
-	job_expose(&job, PORTAL, 0, job_memory(in, sizeof(in), PTL_MD_OP_PUT | PTL_MD_MANAGE_REMOTE |
-					       PTL_MD_EVENT_START_DISABLE, eq), PTL_RETAIN);
+	job_expose(&job, PORTAL, 0, job_memory(in, sizeof(in), PTL_MD_OP_PUT |
+					       PTL_MD_MANAGE_REMOTE | PTL_MD_EVENT_START_DISABLE,
+					       eq), PTL_RETAIN);
 	job_check(PtlMDBind(job.ni, job_memory(out, (size_t)size, PTL_MD_EVENT_START_DISABLE |
 					       PTL_MD_EVENT_END_DISABLE, PTL_EQ_NONE), PTL_RETAIN,
 			    &md), "PtlMDBind");

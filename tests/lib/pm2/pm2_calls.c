@@ -1,6 +1,6 @@
 /*
- * Remote procedure calls: synchronous, asynchronous, quick, nested, to oneself, with threads that move,
- * with all sizes. One line of rank 0 for each case that all ranks have passed.
+ * Remote procedure calls: synchronous, asynchronous, quick, nested, to oneself, with threads that
+ * move, with all sizes. One line of rank 0 for each case that all ranks have passed.
  *
  *   pm2_calls          all cases
  *   pm2_calls flood    all call node 0, which sleeps
@@ -167,7 +167,8 @@ static void quick(void)
 	int sum = 0, numbers[2] = { 20, 22 };
 
 	for (int i = 0; i < 200; i++) {
-		EQUAL(pm2_quick_lrpc(other(i), add, numbers, sizeof numbers, &sum, sizeof sum), PM2_OK);
+		EQUAL(pm2_quick_lrpc(other(i), add, numbers, sizeof numbers, &sum, sizeof sum),
+		      PM2_OK);
 		EQUAL(sum, 42);
 	}
 	EQUAL(pm2_quick_lrpc(other(1), tries_to_wait, NULL, 0, &sum, sizeof sum), PM2_OK);
@@ -271,8 +272,9 @@ static void meet(void)
 int main(int argc, char **argv)
 {
 	static const struct { const char *name; void (*run)(void); } cases[] = {
-		{ "synchronous", synchronous }, { "sizes", sizes }, { "asynchronous", asynchronous },
-		{ "silent", silent }, { "quick", quick }, { "nested", nested },
+		{ "synchronous", synchronous }, { "sizes", sizes },
+		{ "asynchronous", asynchronous }, { "silent", silent },
+		{ "quick", quick }, { "nested", nested },
 		{ "moving", moving }, { "computing", computing }, { "wrong", wrong },
 	};
 

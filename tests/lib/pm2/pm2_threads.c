@@ -1,6 +1,6 @@
 /*
- * Threads of one node: order, joins, mutexes, conditions, sleep, preemption, the C library beside it,
- * floating point and errno of each, wrong arguments. One line per case.
+ * Threads of one node: order, joins, mutexes, conditions, sleep, preemption, the C library beside
+ * it, floating point and errno of each, wrong arguments. One line per case.
  *
  *   pm2_threads [THREADS]   with THREADS: so many at once, instead of the cases
  */

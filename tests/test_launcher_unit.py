@@ -177,6 +177,15 @@ def test_pxe_is_checked(words):
         options.parse(["app", *words], "pxe")
 
 
+def test_first_handles_cannot_be_foreseen():
+    """Another seed in each job, node and life; the same in all jobs with --icount."""
+    def seeds(*words):
+        job = options.parse([*words, "a"])
+        return [machine.handle_seed(job, rank, life) for rank in (0, 1) for life in (1, 2)]
+    assert len({*seeds(), *seeds()}) == 8
+    assert seeds("--icount") == seeds("--icount") and len({*seeds("--icount")}) == 4
+
+
 # --- QEMU's line
 
 def test_qemu_line():

@@ -6,10 +6,10 @@
  * own stack. Else it goes back to where it was, or returns what there is to do more by now. It
  * never enters twice. Owns that stack.
  */
-#include "upcall.h"
 
 #include <errno.h>
 #include <stdlib.h>
+#include "enter.h"
 #include "linux.h"
 #include "syscall.h"
 

@@ -5,6 +5,7 @@
 #include "linux.h"
 
 #include <string.h>
+#include "enter.h"
 #include "syscall.h"
 
 

@@ -13,8 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <ucontext.h>
+#include "enter.h"
 #include "syscall.h"
-#include "upcall.h"
 
 #define SIGNALS 64
 #define NS      1000000000ULL

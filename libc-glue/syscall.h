@@ -60,10 +60,6 @@ static inline long glue_result(long result)
 /* The monotonic clock (time.c). */
 uint64_t glue_now_ns(void);
 
-/* 1 if event queues have handlers, which may run while the process waits. lib/portals defines
- * it; null in a program that makes no event queues. */
-__attribute__((weak)) int upcall_has_queues(void);
-
 /* One line on the console says that this is not there. Returns -ENOSYS. */
 long glue_missing(const char *name);
 

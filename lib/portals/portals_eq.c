@@ -6,7 +6,7 @@
  * has. Called by the application's one thread, portals_call_filling by upcalls.
  */
 #include "eq_reader.h"
-#include "linux.h"
+#include "libc-glue/linux.h"
 #include "portals_calls.h"
 #include "upcall.h"
 

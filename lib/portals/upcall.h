@@ -1,23 +1,13 @@
 /*
- * Upcalls, and event queues with a handler: the part of PtlEQ* that knows them. The kernel
- * enters enter.c by itself when there are events for handlers, or the timer has run out (an
- * upcall); the functions of queues are called by portals_eq.c, in the application's own context.
+ * Event queues with a handler: the part of PtlEQ* that knows them. Their handlers are called in
+ * upcalls (libc-glue/enter.h); the functions here are called by portals_eq.c, in the
+ * application's own context. While a handler runs, calls that wait, and those that make or
+ * free queues and interfaces, return PTL_FAIL.
  */
 #ifndef PORTALS_UPCALL_H
 #define PORTALS_UPCALL_H
 #include <portals3.h>
-
-/* A handler runs: calls that wait, and those that make or free queues and
- * interfaces, return PTL_FAIL then. */
-int upcall_is_running(void);
-
-/* The end of the handlers' stack, or 0 if there is no memory for it; where the kernel enters. */
-unsigned long upcall_stack(void);
-void upcall_entry(void);
-
-/* The handlers of all queues that have events for them, from an upcall. Null in a program that
- * makes no event queues. */
-__attribute__((weak)) void upcall_call_handlers(void);
+#include "libc-glue/enter.h"
 
 /* PtlEQAlloc with a handler. */
 int upcall_eq_alloc(ptl_handle_ni_t ni, ptl_size_t count, ptl_eq_handler_t handler,

@@ -9,33 +9,36 @@ import struct
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-DATA, ACK, RESET, ANNOUNCE, GRANT, BULK, MARK, BUNDLE, TRAIN = range(1, 10)
-KINDS = {DATA: "DATA", ACK: "ACK", RESET: "RESET", ANNOUNCE: "ANNOUNCE", GRANT: "GRANT",
-         BULK: "BULK", MARK: "MARK", BUNDLE: "BUNDLE"}
-WITH_MESSAGE, WITH_PAYLOAD, WITH_TURN = (DATA, ANNOUNCE, BUNDLE), (
-    DATA, ANNOUNCE, BULK, BUNDLE), (GRANT, BULK, MARK)
-WITH_WAITS = ACKNOWLEDGES = (DATA, ANNOUNCE, ACK, GRANT, BUNDLE)
-HEADER, MESSAGE, DATA_HEADER = 64, 128, 192
-ENTRY, BUNDLE_EACH, BUNDLE_BYTES = 8, 128, 2048
-TRAIN_HEADER = 16
+MSG, GRANT, BULK, RESET = range(1, 5)
+KINDS = {MSG: "MSG", GRANT: "GRANT", BULK: "BULK", RESET: "RESET"}
+ACKNOWLEDGES, WITH_TURN = (MSG, GRANT), (GRANT, BULK)
+HEADER, ENTRY, MESSAGE = 64, 16, 112
+DATA_HEADER = HEADER + ENTRY + MESSAGE         # of MSG with messages: what is before payload
+GRANT_HEADER = 80
+BUNDLE_EACH, BUNDLE_BYTES = 128, 2048
 ETHERTYPE = 0x88B5
-MOST_PAYLOAD, TAIL_BYTES = 65472, 1024
+MOST_PAYLOAD, MOST_FRAGMENT, TAIL_BYTES = 65472, 65344, 1024
+MOST_LENGTH = (1 << 48) - 1
 
-# Name, offset, bytes; little-endian. What only one kind has comes after its name.
+# Name, offset, bytes; little-endian. What only some kinds have comes after its name.
 FIELDS = (("source", 24, 4), ("destination", 28, 4), ("sequence", 32, 4), ("ack", 36, 4),
-          ("selective", 40, 8), ("window", 48, 2))
-DATA_FIELDS = (("offset", 52, 6), ("length", 58, 6))
-TURN_FIELDS = (("turn", 52, 4), ("part", 56, 4), ("until", 60, 4))
+          ("selective", 40, 8), ("other_ack", 48, 4), ("window", 52, 1), ("other_window", 53, 1))
+BEHIND = ("behind", 54, 2)                     # bytes behind the first 64
+MSG_FIELDS = (("messages", 56, 8),)
+REFUSED_FIELDS = (("refused", 56, 8),)         # MSG without messages
+ENTRY_FIELDS = (("length", 64, 8), ("offset", 72, 8))    # of the first message
+TURN_FIELDS = (("turn", 56, 4), ("part", 60, 4))
+GRANT_FIELDS = (("until", 64, 4), ("reach", 68, 4))
 
 # The message header (net/portals/message.h), from its own beginning.
 OPERATIONS = ("NONE", "PUT", "GET", "ACK", "REPLY", "GETPUT", "ATOMIC", "FETCH_ATOMIC", "BARRIER")
 MESSAGE_FIELDS = (
     ("operation", 0, 1), ("ack_request", 1, 1), ("fail", 2, 1), ("atomic_operation", 3, 1),
-    ("datatype", 4, 1), ("source_nid", 8, 4), ("source_pid", 12, 4), ("target_nid", 16, 4),
-    ("target_pid", 20, 4), ("uid", 24, 4), ("jid", 28, 4), ("pt_index", 32, 4), ("cookie", 36, 4),
-    ("match_bits", 40, 8), ("offset", 48, 8), ("length", 56, 8), ("mlength", 64, 8),
-    ("md_handle", 72, 8), ("eq_handle", 80, 8), ("op_handle", 88, 8), ("hdr_data", 96, 8),
-    ("sequence", 104, 8), ("counter_handle", 112, 8), ("list_selector", 120, 4), ("link", 124, 4))
+    ("datatype", 4, 1), ("link", 7, 1), ("source_nid", 8, 4), ("source_pid", 12, 4),
+    ("target_nid", 16, 4), ("target_pid", 20, 4), ("uid", 24, 4), ("jid", 28, 4),
+    ("pt_index", 32, 4), ("cookie", 36, 4), ("match_bits", 40, 8), ("offset", 48, 8),
+    ("length", 56, 8), ("mlength", 64, 8), ("md_handle", 72, 8), ("eq_handle", 80, 8),
+    ("op_handle", 88, 8), ("hdr_data", 96, 8), ("sequence", 104, 8))
 
 
 def crc_table() -> list[int]:
@@ -123,18 +126,18 @@ def padded(data: bytes) -> bytes:
 
 
 def bundle(messages: list[tuple[bytes, bytes]]) -> dict[str, object]:
-    """The fields of a BUNDLE of these headers and payloads."""
+    """The fields of a MSG with these headers and payloads."""
     (header, first), *others = messages
-    return {"kind": BUNDLE, "offset": len(messages), "length": len(first), "message": header,
+    return {"kind": MSG, "messages": len(messages), "length": len(first), "message": header,
             "payload": padded(first) + b"".join(
-                len(data).to_bytes(ENTRY, "little") + head + padded(data)
-                for head, data in others)}
+                struct.pack("<QQ", len(data), 0) + head + padded(data) for head, data in others)}
 
 
-def unbundle(message: bytes, length: int, payload: bytes) -> list[tuple[bytes, bytes]] | None:
-    """The messages of a BUNDLE; None: there is something between them."""
-    messages, at, header = [], 0, message
-    while length <= BUNDLE_EACH and at + len(padded(bytes(length))) <= len(payload):
+def unbundle(frame: Frame) -> list[tuple[bytes, bytes]] | None:
+    """The messages of a bundle; None: there is something between them."""
+    messages, at, header, payload = [], 0, frame.message, frame.payload
+    length, offset = frame.length, frame.offset
+    while length <= BUNDLE_EACH and offset == 0 and at + len(padded(bytes(length))) <= len(payload):
         end = at + len(padded(bytes(length)))
         if any(payload[at + length:end]):
             break
@@ -142,7 +145,9 @@ def unbundle(message: bytes, length: int, payload: bytes) -> list[tuple[bytes, b
         at = end
         if at == len(payload):
             return messages
-        length = int.from_bytes(payload[at:at + ENTRY], "little")
+        if len(payload) - at < ENTRY + MESSAGE:
+            break
+        length, offset = struct.unpack_from("<QQ", payload, at)
         header = payload[at + ENTRY:at + ENTRY + MESSAGE]
         at += ENTRY + MESSAGE
     return None
@@ -152,10 +157,11 @@ def unbundle(message: bytes, length: int, payload: bytes) -> list[tuple[bytes, b
 class Frame:
     to: int                        # nodes
     sender: int
-    kind: int = DATA
+    kind: int = MSG
     card: int = 0                  # of the destination
     sender_card: int = 0
     lane: int = 0
+    announce: int = 0              # MSG
     again: int = 0
     over: int = 0
     waits: int = 0
@@ -165,48 +171,67 @@ class Frame:
     ack: int = 0
     selective: int = 0
     window: int = 8
-    offset: int = 0                # DATA; ANNOUNCE: bytes of a part; BUNDLE: messages
+    other_ack: int = 0
+    other_window: int = 8
+    messages: int = 0              # MSG; the next two are of the first
+    offset: int = 0                # with announce: bytes of a part
     length: int = 0
-    reach: int = 0                 # GRANT
-    turn: int = 0                  # GRANT, BULK, MARK
+    turn: int = 0                  # GRANT, BULK
     part: int = 0
-    until: int = 0
-    refused: int = 0               # ACK with again
+    until: int = 0                 # GRANT
+    reach: int = 0
+    refused: int = 0               # MSG without messages, with again
     message: bytes = bytes(MESSAGE)
-    payload: bytes = b""
+    payload: bytes = b""           # of a bundle: all behind the first message's header
     crc: bool = field(default=False, compare=False)   # with the payload's checksum
 
     def encode(self, key: bytes | None = None) -> bytes:
-        data = bytearray(HEADER)
+        header = (DATA_HEADER if self.kind == MSG and self.messages else
+                  GRANT_HEADER if self.kind == GRANT else HEADER)
+        data = bytearray(header)
         data[0:6] = address(self.to, self.card)
         data[6:12] = address(self.sender, self.sender_card)
         data[12:14] = ETHERTYPE.to_bytes(2, "big")
         data[14] = 2 if key else 1
-        data[15] = (self.kind | self.lane << 4 | self.again << 5 | self.over << 6 |
-                    self.waits << 7)
-        for name, at, size in FIELDS + (TURN_FIELDS if self.kind in WITH_TURN else DATA_FIELDS):
+        data[15] = (self.kind | self.announce << 3 | self.lane << 4 | self.again << 5 |
+                    self.over << 6 | self.waits << 7)
+        for name, at, size in FIELDS + fields_of(self.kind, header, self.again):
             data[at:at + size] = getattr(self, name).to_bytes(size, "little")
-        data[50:52] = (self.reach if self.kind == GRANT else len(self.payload)).to_bytes(
-            2, "little")
-        if self.kind == ACK:
-            data[52:60] = self.refused.to_bytes(8, "little")
-        if self.kind in WITH_MESSAGE:
-            data += self.message
+        data[54:56] = (header - HEADER + len(self.payload)).to_bytes(2, "little")
+        if header == DATA_HEADER:
+            data[HEADER + ENTRY:] = self.message
         data += self.payload
         if self.crc:
             data[20:24] = crc32c(self.payload).to_bytes(4, "little")
         return sealed(bytes(data), key)
 
 
+def fields_of(kind: int, header: int, again: int) -> tuple[tuple[str, int, int], ...]:
+    """Those that not all kinds have, of a frame with a header of so many bytes."""
+    if kind == MSG:
+        if header == DATA_HEADER:
+            return MSG_FIELDS + ENTRY_FIELDS
+        return REFUSED_FIELDS if again else ()
+    return {GRANT: TURN_FIELDS + GRANT_FIELDS, BULK: TURN_FIELDS}.get(kind, ())
+
+
 def header_of(data: bytes) -> int:
-    return DATA_HEADER if data[15] & 15 in WITH_MESSAGE else HEADER
+    """How long the header of this frame is, by its kind and how long it is itself."""
+    kind = data[15] & 7
+    return (GRANT_HEADER if kind == GRANT else
+            DATA_HEADER if kind == MSG and len(data) > HEADER else HEADER)
+
+
+def is_several(data: bytes) -> bool:
+    """It says that it is a bundle, or at least is not one message."""
+    return header_of(data) == DATA_HEADER and int.from_bytes(data[56:64], "little") != 1
 
 
 def sealed(data: bytes, key: bytes | None = None) -> bytes:
     """The frame with the right checksum of its header, or the right tag."""
     if key:
         return data[:16] + siphash(key, data[:16] + data[24:]).to_bytes(8, "little") + data[24:]
-    end = len(data) if data[15] & 15 == BUNDLE else header_of(data)
+    end = len(data) if is_several(data) else header_of(data)
     covered = data[:16] + bytes(4) + data[20:end]
     return data[:16] + checksum(covered).to_bytes(4, "little") + data[20:]
 
@@ -217,75 +242,72 @@ def is_sealed(data: bytes, key: bytes | None = None) -> bool:
 
 def decode(data: bytes, node: int, key: bytes | None = None) -> tuple[str, Frame | None]:
     """What node `node` makes of it: OK and the frame, or why it is dropped."""
-    if len(data) < HEADER:
+    if len(data) < HEADER or len(data) < header_of(data):
         return "SHORT", None
     if (data[0:3] != address(0)[:3] or data[4:6] != address(node)[4:] or
             data[6:9] != address(0)[:3] or data[12:14] != ETHERTYPE.to_bytes(2, "big") or
             data[14] != (2 if key else 1)):
         return "FOREIGN", None
-    kind, payload_bytes, reach = data[15] & 15, int.from_bytes(data[50:52], "little"), 0
-    if kind == GRANT:
-        payload_bytes, reach = 0, payload_bytes
-    if len(data) != header_of(data) + payload_bytes or (kind == BUNDLE and len(data) % 8):
+    kind, header, again = data[15] & 7, header_of(data), data[15] >> 5 & 1
+    if (len(data) != HEADER + int.from_bytes(data[54:56], "little") or
+            (is_several(data) and len(data) % 8)):
         return "SHORT", None
     if not is_sealed(data, key):
         return ("FORGED" if key else "DAMAGED"), None
     values = {name: int.from_bytes(data[at:at + size], "little")
-              for name, at, size in FIELDS + (TURN_FIELDS if kind in WITH_TURN else DATA_FIELDS)}
+              for name, at, size in FIELDS + fields_of(kind, header, again)}
     frame = Frame(to=node, sender=data[10] << 8 | data[11], kind=kind, card=data[3],
-                  sender_card=data[9], lane=data[15] >> 4 & 1, again=data[15] >> 5 & 1,
-                  over=data[15] >> 6 & 1, waits=data[15] >> 7, reach=reach, **values)
-    payload = data[header_of(data):]
+                  sender_card=data[9], lane=data[15] >> 4 & 1, announce=data[15] >> 3 & 1,
+                  again=again, over=data[15] >> 6 & 1, waits=data[15] >> 7,
+                  payload=data[header:], **values)
+    if header == DATA_HEADER:
+        frame = replace(frame, message=data[HEADER + ENTRY:DATA_HEADER])
     if (frame.source == 0 or (frame.window == 0 and kind in ACKNOWLEDGES) or
-            kind not in KINDS or (frame.waits and kind not in WITH_WAITS) or
-            (payload and kind not in WITH_PAYLOAD) or payload_bytes > MOST_PAYLOAD or
-            not sound(replace(frame, message=data[HEADER:DATA_HEADER], payload=payload),
-                      payload_bytes)):
+            (header == DATA_HEADER and not frame.messages) or not sound(frame)):
         return "NONSENSE", None
     carried = int.from_bytes(data[20:24], "little")
-    if not key and kind in (DATA, ANNOUNCE, BULK) and carried and carried != crc32c(payload):
+    if not key and frame.payload and not is_several(data) and carried not in (
+            0, crc32c(frame.payload)):
         return "DAMAGED", None
-    if kind in WITH_MESSAGE:
-        return "OK", replace(frame, message=data[HEADER:DATA_HEADER], payload=payload)
-    refused = int.from_bytes(data[52:60], "little") if kind == ACK and frame.again else 0
-    return "OK", replace(frame, refused=refused, offset=0, length=0, payload=payload)
+    return "OK", frame
 
 
-def sound(frame: Frame, payload_bytes: int) -> bool:
+def sound(frame: Frame) -> bool:
     """What the fields of one kind must keep."""
-    if frame.kind == DATA:
-        return (frame.offset + payload_bytes <= frame.length and
-                (payload_bytes > 0 or frame.length == 0))
-    if frame.kind == ANNOUNCE:
-        return (payload_bytes <= min(TAIL_BYTES, frame.length - 1) and
-                0 < frame.offset <= min(frame.length - payload_bytes, MOST_PAYLOAD))
-    if frame.kind == BUNDLE:
-        messages = unbundle(frame.message, frame.length, frame.payload)
-        return (payload_bytes <= BUNDLE_BYTES and messages is not None and
-                1 < len(messages) == frame.offset)
-    return frame.kind != BULK or payload_bytes > 0
+    size = len(frame.payload)
+    if frame.kind == MSG and frame.length > MOST_LENGTH:
+        return False
+    if frame.kind == MSG and frame.messages == 1 and frame.announce:
+        return (size <= min(TAIL_BYTES, frame.length - 1) and
+                0 < frame.offset <= min(frame.length - size, MOST_PAYLOAD))
+    if frame.kind == MSG and frame.messages == 1:
+        return (size <= MOST_FRAGMENT and frame.offset + size <= frame.length and
+                (size > 0 or frame.length == 0))
+    if frame.announce or frame.kind not in KINDS:
+        return False
+    if frame.kind == MSG and frame.messages:
+        messages = unbundle(frame)
+        return (size <= BUNDLE_BYTES and messages is not None and
+                len(messages) == frame.messages)
+    if frame.kind == BULK:
+        return not frame.waits and size <= MOST_PAYLOAD and (size == 0) == bool(frame.over)
+    return size == 0 and not (frame.kind == RESET and frame.waits)
 
 
-def train(each: list[bytes]) -> bytes:
-    """These frames, all of one node for another, in one."""
-    return each[0][:15] + bytes([TRAIN]) + b"".join(each)
-
-
-def untrain(data: bytes) -> list[bytes] | None:
-    """The frames of a TRAIN; None: it is none, or does not consist of frames."""
-    at, each = TRAIN_HEADER, []
-    if len(data) <= at or data[15] != TRAIN:
-        return None
-    while at < len(data):
+def untrain(data: bytes) -> list[bytes]:
+    """The frames that lie one behind the other in one frame of the card. What is behind a frame
+    and cannot follow it is left out."""
+    at, each = 0, []
+    while at == 0 or (len(data) - at >= HEADER and data[at:at + 15] == data[:15]):
         rest = data[at:]
-        if len(rest) < HEADER or rest[:15] != data[:15] or rest[15] & 15 == TRAIN:
-            return None
-        size = header_of(rest) + (0 if rest[15] & 15 == GRANT else
-                                  int.from_bytes(rest[50:52], "little"))
-        if size > len(rest) or (size % 8 and size < len(rest)):
-            return None
+        size = len(rest)
+        if size >= HEADER and rest[12:14] == ETHERTYPE.to_bytes(2, "big"):
+            says = HEADER + int.from_bytes(rest[54:56], "little")
+            size = size if says % 8 or says > size else says
         each.append(rest[:size])
         at += size
+        if at == len(data):
+            break
     return each
 
 

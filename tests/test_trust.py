@@ -11,11 +11,12 @@ import os
 import signal
 import time
 from pathlib import Path
+from typing import Iterator
 
 import pytest
 
 import frames
-from frames import DATA, Frame
+from frames import MSG, Frame
 from test_hostile import HANG, LIFE, NODES, Port
 
 pytestmark = [pytest.mark.nic, pytest.mark.nodes(3), pytest.mark.spin(2)]
@@ -42,6 +43,15 @@ def fields_of(message: bytes) -> dict[str, int]:
             for name, at, size in frames.MESSAGE_FIELDS}
 
 
+def messages_of(capture: Path) -> Iterator[dict[str, int]]:
+    """The messages that have come by themselves and short."""
+    for frame in frames.read_capture(capture):
+        for data in frames.untrain(frame):
+            if (data[15] & 15 == MSG and len(data) > frames.HEADER and      # not announced
+                    not frames.is_several(data)):
+                yield fields_of(data[frames.HEADER + frames.ENTRY:frames.DATA_HEADER])
+
+
 def sort_of(request: dict[str, int]) -> tuple[int, bool]:
     """The five things that ptl_trust asks for."""
     return request["operation"], request["length"] == LONG
@@ -50,16 +60,12 @@ def sort_of(request: dict[str, int]) -> tuple[int, bool]:
 def unanswered(capture: Path) -> dict[int, dict[str, int]]:
     """What node 0 has asked node 1, and has no answer to, by operation record."""
     asked, answered = {}, set()
-    for frame in frames.read_capture(capture):
-        for data in frames.untrain(frame) or [frame]:
-            if data[15] & 15 != DATA:
-                continue
-            message = fields_of(data[frames.HEADER:frames.DATA_HEADER])
-            way = message["source_nid"], message["target_nid"]
-            if way == (0, 1) and message["op_handle"]:
-                asked[message["op_handle"]] = message
-            elif way == (1, 0) and message["operation"] in (ACK, REPLY):
-                answered.add(message["op_handle"])
+    for message in messages_of(capture):
+        way = message["source_nid"], message["target_nid"]
+        if way == (0, 1) and message["op_handle"]:
+            asked[message["op_handle"]] = message
+        elif way == (1, 0) and message["operation"] in (ACK, REPLY):
+            answered.add(message["op_handle"])
     return {op: message for op, message in asked.items() if op not in answered}
 
 
@@ -71,8 +77,8 @@ class Node2:
 
     def frame(self, sequence: int, message: bytes, payload: bytes) -> bytes:
         return Frame(to=0, sender=2, sender_card=9, lane=1, source=LIFE, destination=LIFE,
-                     sequence=sequence, window=64, message=message, payload=payload,
-                     length=len(payload)).encode(self.key)
+                     sequence=sequence, window=64, messages=1, message=message,
+                     payload=payload, length=len(payload)).encode(self.key)
 
     def answers(self, request: dict[str, int], **wrong: int) -> None:
         """The right answer, but for the sender, and for these fields."""
@@ -115,7 +121,8 @@ def test_rule17_another_node_of_the_job_answers(margay, app, tmp_path, port, aut
     live.wait_for(r"^\[0\] asks$")
     node1 = live.nodes()[1]
     node2 = Node2(port, bytes.fromhex(KEY) if auth else None)
-    flush = Frame(to=1, sender=2, sender_card=9, source=1, payload=bytes(FLUSH), length=FLUSH)
+    flush = Frame(to=1, sender=2, sender_card=9, source=1, messages=1, payload=bytes(FLUSH),
+                  length=FLUSH)
     seen: set[tuple[int, bool]] = set()
     request: dict[str, int] = {}
     while len(seen) < 5:
@@ -144,10 +151,8 @@ def pid_of(capture: Path) -> int:
     """The process id that all nodes of the job have, by what one has said."""
     end = time.monotonic() + HANG
     while time.monotonic() < end:                  # the switch writes what its buffer holds late
-        for frame in frames.read_capture(capture):
-            for data in frames.untrain(frame) or [frame]:
-                if data[15] & 15 == DATA:
-                    return fields_of(data[frames.HEADER:frames.DATA_HEADER])["source_pid"]
+        for message in messages_of(capture):
+            return message["source_pid"]
         time.sleep(0.01)
     raise AssertionError("no message was sent")
 
@@ -156,8 +161,8 @@ def forged_barriers() -> list[dict[str, int]]:
     """All that node 3 of six can say to node 0 about a barrier: in no round that hears node 3.
     Rounds that there are, that there are not, failures and questions, and nonsense."""
     news = [*range(20), 99, 1 << 31, (1 << 32) - 1]
-    said = [{"list_selector": one} for one in news]
-    return said + [{"list_selector": 0, "source_pid": 7}, {"list_selector": 1, "target_pid": 7}]
+    said = [{"pt_index": one} for one in news]
+    return said + [{"pt_index": 0, "source_pid": 7}, {"pt_index": 1, "target_pid": 7}]
 
 
 @pytest.mark.nodes(6)
@@ -176,9 +181,9 @@ def test_forged_barriers_at_a_booted_node(margay, app, tmp_path, port, auth):
         for fields in forged_barriers():
             fields = {"source_pid": pid, "target_pid": pid, **fields}
             message = frames.message(operation=BARRIER, source_nid=3, target_nid=0, **fields)
-            said.append(Frame(to=0, sender=3, sender_card=9, lane=0, source=LIFE, sequence=len(said),
-                              destination=LIFE, window=64, message=message, payload=b"",
-                              length=0).encode(bytes.fromhex(KEY) if auth else None))
+            said.append(Frame(to=0, sender=3, sender_card=9, lane=0, source=LIFE, destination=LIFE,
+                              sequence=len(said), window=64, messages=1,
+                              message=message).encode(bytes.fromhex(KEY) if auth else None))
     while live.process.poll() is None:
         for at in range(0, len(said), 20):         # each is taken once
             port.send(said[at:at + 20])

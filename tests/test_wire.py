@@ -3,6 +3,7 @@ fields, both write the same bytes; whatever the bytes, both read the same fields
 for the same reason. The C side runs under ASan and UBSan."""
 from __future__ import annotations
 
+import re
 import subprocess
 from dataclasses import fields, replace
 
@@ -10,14 +11,15 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import frames
-from frames import ACK, ANNOUNCE, BULK, BUNDLE, DATA, GRANT, Frame
-from harness import BUILD
+from frames import BULK, GRANT, MSG, RESET, Frame
+from harness import BUILD, ROOT
 
 pytestmark = pytest.mark.host
 
-ORDER = ("to", "card", "sender", "sender_card", "kind", "lane", "again", "over", "waits", "source",
-         "destination", "sequence", "ack", "selective", "window", "offset", "length", "reach",
-         "turn", "part", "until", "refused")
+ORDER = ("to", "card", "sender", "sender_card", "kind", "lane", "announce", "again", "over",
+         "waits", "source", "destination", "sequence", "ack", "selective", "window", "other_ack",
+         "other_window", "messages", "offset", "length", "turn", "part", "until", "reach",
+         "refused")
 KEYS = st.one_of(st.none(), st.binary(min_size=16, max_size=16))
 
 
@@ -55,10 +57,14 @@ class Tool:
             frame = replace(frame, payload=bytes.fromhex(values[-1]))
         return result, frame
 
-
-    def untrain(self, data: bytes, node: int, key: bytes | None) -> list[int] | None:
-        *sizes, end = self.ask("T", text(key), node, text(data))
-        return [int(size) for size in sizes] if end == "." else None
+    def untrain(self, data: bytes) -> list[bytes]:
+        *sizes, end = self.ask("T", text(data))
+        each, at = [], 0
+        for size in map(int, sizes):
+            each.append(data[at:at + size])
+            at += size
+        assert (end == ".") == (at == len(data))
+        return each
 
 
 @pytest.fixture(scope="module")
@@ -74,50 +80,75 @@ def number(bits: int) -> st.SearchStrategy[int]:
     return st.one_of(st.integers(0, (1 << bits) - 1), st.sampled_from([0, 1, (1 << bits) - 1]))
 
 
+HEADERS = st.binary(min_size=frames.MESSAGE, max_size=frames.MESSAGE)
+MESSAGES = ("none", "refused", "fragment", "announcement", "bundle")
+
+
+def contents(draw, what: str) -> dict[str, object]:
+    """The fields of a MSG with these contents."""
+    if what == "none":
+        return {}
+    if what == "refused":
+        return {"again": 1, "refused": draw(number(64))}
+    if what == "bundle":
+        return frames.bundle(draw(st.lists(st.tuples(HEADERS, st.binary(max_size=60)), min_size=2,
+                                           max_size=10)))
+    values = {"messages": 1, "message": draw(HEADERS), "crc": draw(st.booleans())}
+    if what == "announcement":
+        part = draw(st.integers(1, frames.MOST_PAYLOAD))
+        tail = draw(st.one_of(st.just(b""), st.binary(max_size=frames.TAIL_BYTES)))
+        return values | {"announce": 1, "offset": part, "payload": tail,
+                         "length": part + draw(number(40)) + len(tail)}
+    payload = draw(st.one_of(st.binary(max_size=300), st.binary(max_size=2000)))
+    before = draw(number(47)) if payload else 0
+    after = draw(number(40)) if payload else 0
+    return values | {"payload": payload, "offset": before,
+                     "length": before + len(payload) + after}
+
+
 @st.composite
 def right_frames(draw, kinds=tuple(frames.KINDS)) -> Frame:
     """A frame that every node takes."""
     kind = draw(st.sampled_from(kinds))
-    again = draw(st.integers(0, 1))
     values = {name: draw(number(8 * size)) for name, _, size in frames.FIELDS}
+    values |= {"kind": kind, "again": draw(st.integers(0, 1)), "over": draw(st.integers(0, 1))}
     values["source"] = max(values["source"], 1)
     values["window"] = max(values["window"], 1)
-    if kind == DATA:
-        payload = draw(st.one_of(st.binary(max_size=300), st.binary(max_size=2000)))
-        before = draw(number(47)) if payload else 0
-        after = draw(number(40)) if payload else 0
-        values |= {"payload": payload, "offset": before, "message": draw(
-            st.binary(min_size=128, max_size=128)), "length": before + len(payload) + after,
-                   "crc": draw(st.booleans())}
-    elif kind == ACK and again:
-        values["refused"] = draw(number(64))
-    elif kind == BUNDLE:
-        values |= frames.bundle(draw(st.lists(st.tuples(
-            st.binary(min_size=128, max_size=128), st.binary(max_size=60)), min_size=2,
-            max_size=10)))
-        del values["kind"]
-    elif kind == ANNOUNCE:
-        part = draw(st.integers(1, frames.MOST_PAYLOAD))
-        tail = draw(st.one_of(st.just(b""), st.binary(max_size=frames.TAIL_BYTES)))
-        values |= {"offset": part, "length": part + draw(number(40)) + len(tail), "message": draw(
-            st.binary(min_size=128, max_size=128)), "payload": tail, "crc": draw(st.booleans())}
-    elif kind in frames.WITH_TURN:
+    if kind == MSG:
+        values |= contents(draw, draw(st.sampled_from(MESSAGES)))
+        if not values.get("messages") and "refused" not in values:
+            values["again"] = 0
+    if kind in frames.WITH_TURN:
         values |= {name: draw(number(32)) for name, _, _ in frames.TURN_FIELDS}
-        if kind == GRANT:
-            values["reach"] = draw(number(16))
-        if kind == BULK:
-            values |= {"payload": draw(st.binary(min_size=1, max_size=2000)),
-                       "crc": draw(st.booleans())}
-    if kind in frames.WITH_WAITS and len(kinds) > 3:
+    if kind == GRANT:
+        values |= {name: draw(number(32)) for name, _, _ in frames.GRANT_FIELDS}
+    if kind == BULK and not values["over"]:
+        values |= {"payload": draw(st.binary(min_size=1, max_size=2000)),
+                   "crc": draw(st.booleans())}
+    if kind in frames.ACKNOWLEDGES:
         values["waits"] = draw(st.integers(0, 1))
     return Frame(to=draw(number(16)), sender=draw(number(16)), card=draw(number(8)),
-                 sender_card=draw(number(8)), kind=kind, lane=draw(st.integers(0, 1)), again=again,
-                 over=draw(st.integers(0, 1)), **values)
+                 sender_card=draw(number(8)), lane=draw(st.integers(0, 1)), **values)
 
 
 def test_known_values():
     assert frames.crc32c(b"123456789") == 0xE3069283
     assert frames.siphash(bytes(range(16)), bytes(range(15))) == 0xA129CA6149BE45E5
+
+
+def test_the_example_of_the_documentation():
+    """docs/wire.md, An example: each byte that it shows, but the checksum."""
+    section = (ROOT / "docs" / "wire.md").read_text().split("### An example")[1].split("\n## ")[0]
+    lines = [line.strip() for line in section.splitlines() if line.startswith("    ")]
+    told = " ".join(re.match(r"(?:(?:[0-9a-f]{2}|xx|\.\.\.)\s+)+", line).group() for line in lines)
+    before, behind = told.split("...")
+    data = Frame(to=5, sender=3, source=65536, destination=65536, sequence=17, ack=4, other_ack=7,
+                 window=64, other_window=64, messages=1, length=8, payload=bytes(8),
+                 message=frames.message(operation=1)).encode()
+    shown = before.split()
+    assert len(shown) + 111 + len(behind.split()) == len(data)
+    assert [want for want, byte in zip(shown, data) if want != f"{byte:02x}"] == ["xx"] * 4
+    assert shown[16:20] == ["xx"] * 4
 
 
 @settings(max_examples=200, deadline=None)
@@ -148,10 +179,11 @@ def changed(draw, data: bytes) -> bytes:
         new = draw(st.binary(min_size=1, max_size=16))[:len(work) - at]
         work[at:at + len(new)] = new
     elif how == "field":
-        places = [(14, 1), (15, 1), (20, 4), (50, 2), (0, 6), (6, 6), (12, 2)] + [
+        places = [(14, 1), (15, 1), (20, 4), (0, 6), (6, 6), (12, 2)] + [
             (at, size) for _, at, size in
-            frames.FIELDS + frames.DATA_FIELDS + frames.TURN_FIELDS]
-        at, size = draw(st.sampled_from(places))
+            frames.FIELDS + (frames.BEHIND,) + frames.MSG_FIELDS + frames.ENTRY_FIELDS +
+            frames.TURN_FIELDS + frames.GRANT_FIELDS]
+        at, size = draw(st.sampled_from([one for one in places if one[0] < len(work)]))
         work[at:at + size] = draw(number(8 * size)).to_bytes(size, "little")
     return bytes(work)
 
@@ -175,33 +207,79 @@ def test_any_bytes(tool, data, key):
     assert tool.decode(data, 5, key) == frames.decode(data, 5, key)
 
 
-def test_the_longest_frame(tool):
-    frame = Frame(to=1, sender=2, payload=bytes(range(256)) * 255 + bytes(192), length=1 << 47,
-                  offset=65472)
-    assert len(frame.payload) == frames.MOST_PAYLOAD
-    assert tool.decode(frame.encode(), 1, None) == ("OK", frame)
-    longer = replace(frame, payload=frame.payload + b"x")
-    assert tool.decode(longer.encode(), 1, None) == ("NONSENSE", None)
+def test_the_longest_frames(tool):
+    most = bytes(range(256)) * 255 + bytes(192)
+    for frame, size in ((Frame(to=1, sender=2, messages=1, length=1 << 47, offset=65472),
+                         frames.MOST_FRAGMENT),
+                        (Frame(to=1, sender=2, kind=BULK), frames.MOST_PAYLOAD)):
+        frame = replace(frame, payload=most[:size])
+        assert tool.decode(frame.encode(), 1, None) == ("OK", frame)
+        longer = replace(frame, payload=frame.payload + b"x")
+        assert tool.decode(longer.encode(), 1, None) == ("NONSENSE", None)
 
 
 @settings(max_examples=200, deadline=None)
-@given(st.lists(st.tuples(st.binary(min_size=128, max_size=128), st.binary(max_size=140)),
-                min_size=1, max_size=18), st.data(), KEYS)
+@given(st.lists(st.tuples(HEADERS, st.binary(max_size=140)), min_size=2, max_size=18), st.data(),
+       KEYS)
 def test_bundles_at_their_limits(tool, messages, data, key):
     """One message, too many, too long ones, a wrong count, dirt between them."""
     frame = Frame(to=1, sender=2, **frames.bundle(messages))
     if data.draw(st.booleans()):
-        frame = replace(frame, offset=data.draw(st.integers(0, 20)))
+        frame = replace(frame, messages=data.draw(st.one_of(
+            st.integers(2, 20), st.sampled_from([2049, 1 << 32, 1 << 32 | len(messages)]))))
+    if data.draw(st.booleans()):
+        frame = replace(frame, offset=data.draw(number(64)))
     if data.draw(st.booleans()):
         frame = replace(frame, payload=data.draw(changed(frame.payload + bytes(80)))[
             :len(frame.payload) + data.draw(st.integers(-3, 3))])
     encoded = frame.encode(key)
-    right = (1 < len(messages) and all(len(part) <= 128 for _, part in messages) and
-             len(frame.payload) <= frames.BUNDLE_BYTES and
-             frames.unbundle(frame.message, frame.length, frame.payload) is not None)
+    right = (all(len(part) <= 128 for _, part in messages) and
+             len(frame.payload) <= frames.BUNDLE_BYTES and frames.unbundle(frame) is not None)
     result = tool.decode(encoded, 1, key)
     assert result == frames.decode(encoded, 1, key)
-    assert result[0] == "NONSENSE" or right or frame.payload != frames.bundle(messages)["payload"]
+    assert (result[0] == "NONSENSE" or right or
+            frame.payload != frames.bundle(messages)["payload"])
+
+
+@pytest.mark.parametrize("frame, wrong", [
+    (Frame(to=1, sender=2), {"window": 0}),
+    (Frame(to=1, sender=2), {"announce": 1}),
+    (Frame(to=1, sender=2), {"source": 0}),
+    (Frame(to=1, sender=2, messages=1), {"length": 1}),
+    (Frame(to=1, sender=2, messages=1), {"offset": 1}),
+    (Frame(to=1, sender=2, messages=1), {"announce": 1}),
+    (Frame(to=1, sender=2, messages=1), {"messages": 2049}),
+    (Frame(to=1, sender=2, messages=1), {"messages": 1 << 32 | 1}),
+    (Frame(to=1, sender=2, messages=1, length=8, payload=bytes(8)), {"length": 7}),
+    (Frame(to=1, sender=2, messages=1, length=8, payload=bytes(8)), {"offset": 1 << 63}),
+    (Frame(to=1, sender=2, messages=1, length=8, payload=bytes(8)), {"length": 1 << 48}),
+    (Frame(to=1, sender=2, messages=1, length=80, offset=64, announce=1), {"offset": 0}),
+    (Frame(to=1, sender=2, messages=1, length=80, offset=64, announce=1), {"offset": 81}),
+    (Frame(to=1, sender=2, messages=1, length=1 << 20, offset=64, announce=1), {"offset": 65473}),
+    (Frame(to=1, sender=2, messages=1, length=1 << 20, offset=64, announce=1),
+     {"payload": bytes(1025)}),
+    (Frame(to=1, sender=2, **frames.bundle([(bytes(112), b"x")] * 2)), {"messages": 3}),
+    (Frame(to=1, sender=2, **frames.bundle([(bytes(112), b"x")] * 2)), {"offset": 1}),
+    (Frame(to=1, sender=2, **frames.bundle([(bytes(112), b"x")] * 2)), {"length": 129}),
+    (Frame(to=1, sender=2, **frames.bundle([(bytes(112), b"x")] * 2)), {"announce": 1}),
+    (Frame(to=1, sender=2, kind=GRANT), {"window": 0}),
+    (Frame(to=1, sender=2, kind=GRANT), {"announce": 1}),
+    (Frame(to=1, sender=2, kind=GRANT), {"payload": bytes(8)}),
+    (Frame(to=1, sender=2, kind=BULK, payload=b"x"), {"over": 1}),
+    (Frame(to=1, sender=2, kind=BULK, payload=b"x"), {"waits": 1}),
+    (Frame(to=1, sender=2, kind=BULK, payload=b"x"), {"announce": 1}),
+    (Frame(to=1, sender=2, kind=BULK, payload=b"x"), {"payload": b""}),
+    (Frame(to=1, sender=2, kind=BULK, over=1), {"payload": b"x"}),
+    (Frame(to=1, sender=2, kind=RESET), {"waits": 1}),
+    (Frame(to=1, sender=2, kind=RESET), {"announce": 1}),
+    (Frame(to=1, sender=2, kind=RESET), {"payload": b"x"}),
+    *((Frame(to=1, sender=2), {"kind": kind}) for kind in (0, 5, 6, 7))])
+def test_what_no_sender_writes(tool, frame, wrong):
+    """Each kind's fields, one by one: the frame is taken, and is not with this value."""
+    assert tool.decode(frame.encode(), 1, None) == ("OK", frame)
+    forged = replace(frame, **wrong).encode()
+    assert frames.decode(forged, 1) == ("NONSENSE", None)
+    assert tool.decode(forged, 1, None) == ("NONSENSE", None)
 
 
 def test_every_field_is_compared():
@@ -217,11 +295,11 @@ def test_trains(tool, each, key, data):
     sent = [replace(frame, to=first.to, card=first.card, sender=first.sender, crc=False,
                     sender_card=first.sender_card).encode(key) for frame in each]
     whole = [one for one in sent[:-1] if len(one) % 8 == 0] + sent[-1:]
-    train = frames.train(whole)
+    train = b"".join(whole)
     assert frames.untrain(train) == whole
-    assert tool.untrain(train, first.to, key) == [len(one) for one in whole]
-    assert tool.untrain(train[:frames.TRAIN_HEADER], first.to, key) is None     # none in it
+    assert tool.untrain(train) == whole
+    other = whole[-1][:5] + bytes([whole[-1][5] ^ 1]) + whole[-1][6:]          # for another node
+    if len(whole) > 1:
+        assert tool.untrain(b"".join(whole[:-1]) + other) == whole[:-1]
     wrong = data.draw(changed(train))
-    if wrong[:15] == train[:15]:
-        found = frames.untrain(wrong)
-        assert tool.untrain(wrong, first.to, key) == (found and [len(one) for one in found])
+    assert tool.untrain(wrong) == frames.untrain(wrong)

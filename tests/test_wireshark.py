@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import frames
-from frames import ACK, ANNOUNCE, BULK, BUNDLE, DATA, GRANT, MARK, RESET, TRAIN, Frame
+from frames import BULK, GRANT, MSG, RESET, Frame
 from harness import BUILD, ROOT, cores
 from test_wire import right_frames
 
@@ -56,39 +56,41 @@ def test_every_field(tmp_path_factory, sent, keyed):
     """Of frames with any values."""
     key = KEY if keyed else None
     data = [frame.encode(key) for frame in sent]
-    names = ["kind", "lane", "again", "over", "waits", "version", "bytes", "offset", "part_bytes",
-             "length", "messages", "entry", "refused", "reach", "turn", "part", "until", "wanted",
-             "from", "from_card", "to", "to_card", "payload", "payload_crc", "bad", "crc.status",
-             "tag.status", *PLAIN]
+    names = ["kind", "announce", "lane", "again", "over", "waits", "version", "behind", "offset",
+             "part_bytes", "length", "messages", "refused", "reach", "turn", "part", "until",
+             "wanted", "from", "from_card", "to", "to_card", "payload", "payload_crc", "bad",
+             "crc.status", "tag.status", *PLAIN]
     rows = shown(tmp_path_factory.mktemp("fields"), data,
                  ["margay." + name for name in names] + HEADER, "-o", f"margay.key:{KEY.hex()}")
     for frame, raw, row in zip(sent, data, rows):
         def value(name):
             return number(row["margay." + name])
-        for name in [*PLAIN, "kind", "lane", "again", "over", "waits"]:
+        for name in [*PLAIN, "kind", "announce", "lane", "again", "over", "waits"]:
             assert value(name) == getattr(frame, name), name
         assert value("version") == 1 + keyed
         assert (value("from"), value("from_card")) == (frame.sender, frame.sender_card)
         assert (value("to"), value("to_card")) == (frame.to, frame.card)
         assert not row["margay.bad"], row
         assert (value("crc.status"), value("tag.status")) == ((None, 1) if keyed else (1, None))
-        messages = (frames.unbundle(frame.message, frame.length, frame.payload)
-                    if frame.kind == BUNDLE else [(frame.message, frame.payload)])
+        messages = (frames.unbundle(frame) if frame.messages > 1 else
+                    [(frame.message, frame.payload)])
         assert "".join(row["margay.payload"]) == b"".join(data for _, data in messages).hex()
-        assert [int(bytes_) for bytes_ in row["margay.entry"]] == [
-            len(data) for _, data in messages[1:]]
-        grant, message = frame.kind == GRANT, frame.kind in frames.WITH_MESSAGE
+        if frame.messages > 1:
+            assert [int(value) for value in row["margay.length"]] == [
+                len(data) for _, data in messages]
+            assert [int(value) for value in row["margay.offset"]] == [0] * frame.messages
+        grant, message = frame.kind == GRANT, frame.messages > 0
         turn = frame.kind in frames.WITH_TURN
-        wanted = grant and frame.again
+        wanted, refused = grant and frame.again, frame.kind == MSG and frame.again and not message
         want = {
-            "bytes": None if grant else len(frame.payload), "reach": frame.reach if grant else None,
-            "offset": frame.offset if frame.kind == DATA else None,
-            "messages": frame.offset if frame.kind == BUNDLE else None,
-            "part_bytes": frame.offset if frame.kind == ANNOUNCE else None,
+            "behind": len(raw) - frames.HEADER, "reach": frame.reach if grant else None,
+            "offset": frame.offset if message and not frame.announce else None,
+            "messages": frame.messages if frame.kind == MSG and not refused else None,
+            "part_bytes": frame.offset if frame.announce else None,
             "length": frame.length if message else None, "turn": frame.turn if turn else None,
             "part": frame.part if turn else None, "wanted": frame.until if wanted else None,
-            "until": frame.until if turn and not wanted else None,
-            "refused": frame.refused if frame.kind == ACK and frame.again else None,
+            "until": frame.until if grant and not wanted else None,
+            "refused": frame.refused if refused else None,
             "payload_crc": None if keyed else int.from_bytes(raw[20:24], "little")}
         assert {name: value(name) for name in want} == want
         for name, at, size in frames.MESSAGE_FIELDS:
@@ -100,37 +102,38 @@ def test_every_field(tmp_path_factory, sent, keyed):
 def test_info_column(tmp_path):
     """What each kind says of itself in one line."""
     put = frames.message(operation=1, source_nid=3, target_nid=5, length=1 << 20)
+    one = Frame(to=5, sender=3, sequence=17, messages=1, length=1 << 20, message=put,
+                payload=bytes(64), ack=4, other_ack=7)
+    ack = Frame(to=3, sender=5, ack=18)
     cases = [
-        (Frame(to=5, sender=3, sequence=17, length=1 << 20, message=put, payload=bytes(64), ack=4),
-         "PUT 3 -> 5 seq 17 at 0/1048576 ack 4"),
-        (Frame(to=5, sender=3, sequence=18, length=1 << 20, message=put, payload=bytes(64),
-               offset=64, ack=4, selective=5),
+        (one, "PUT 3 -> 5 seq 17 at 0/1048576 ack 4 other 7"),
+        (replace(one, sequence=18, offset=64, selective=5, other_window=0),
          "PUT 3 -> 5 seq 18 at 64/1048576 ack 4 sack 5, 7"),
-        (Frame(to=3, sender=5, kind=ACK, ack=18, window=9), "ack 5 -> 3 requests ack 18 window 9"),
-        (Frame(to=3, sender=5, kind=ACK, lane=1, ack=18, selective=0x8000000000000007, again=1,
-               refused=1), "ack 5 -> 3 answers ack 18 window 8 sack 19-21, 82 again 18"),
+        (replace(ack, window=9), "ack 5 -> 3 requests ack 18 window 9 other 0"),
+        (replace(ack, lane=1, selective=0x8000000000000007, again=1, refused=1, other_window=0),
+         "ack 5 -> 3 answers ack 18 window 8 sack 19-21, 82 again 18"),
         (Frame(to=3, sender=5, kind=RESET, source=512), "reset 5 -> 3 incarnation 512"),
         (Frame(to=3, sender=5, kind=RESET, source=513, over=1),
          "reset 5 -> 3 incarnation 513 over")]
-    cases += [(Frame(to=1, sender=2, lane=1, message=frames.message(operation=code), sequence=code),
-               f"{name} 2 -> 1 seq {code} at 0/0 ack 0")
+    cases += [(Frame(to=1, sender=2, lane=1, messages=1, message=frames.message(operation=code),
+                     sequence=code), f"{name} 2 -> 1 seq {code} at 0/0 ack 0 other 0")
               for code, name in enumerate(frames.OPERATIONS)]
-    cases.append((Frame(to=1, sender=2, sequence=99, message=frames.message(operation=77)),
-                  "operation 77 2 -> 1 seq 99 at 0/0 ack 0"))
-    long = Frame(to=5, sender=3, kind=ANNOUNCE, sequence=19, length=1 << 20, offset=65472,
-                 message=put, ack=4, waits=1)
+    cases.append((Frame(to=1, sender=2, sequence=99, messages=1,
+                        message=frames.message(operation=77)),
+                  "operation 77 2 -> 1 seq 99 at 0/0 ack 0 other 0"))
+    long = replace(one, announce=1, sequence=19, offset=65472, payload=b"", waits=1)
     grant = Frame(to=3, sender=5, kind=GRANT, sequence=19, ack=20, turn=7, part=2, until=6, reach=1)
     cases += [
-        (long, "PUT 3 -> 5 seq 19 announced 0/1048576 parts of 65472 ack 4 waits"),
-        (grant, "grant 5 -> 3 turn 7 seq 19 part 2 to seq 20 part 6 ack 20"),
-        (replace(grant, again=1, until=5, reach=0),
+        (long, "PUT 3 -> 5 seq 19 announced 0/1048576 parts of 65472 ack 4 waits other 7"),
+        (grant, "grant 5 -> 3 turn 7 seq 19 part 2 to seq 20 part 6 ack 20 other 0"),
+        (replace(grant, again=1, until=5, reach=0, other_window=0),
          "grant 5 -> 3 turn 7 seq 19 part 2, 4 to the ordinary card ack 20"),
-        (replace(grant, over=1), "grant 5 -> 3 turn 7 taken back ack 20"),
+        (replace(grant, over=1), "grant 5 -> 3 turn 7 taken back ack 20 other 0"),
         (Frame(to=5, sender=3, kind=BULK, sequence=19, turn=7, part=2, payload=b"x"),
          "bulk 3 -> 5 turn 7 seq 19 part 2"),
-        (Frame(to=5, sender=3, kind=MARK, turn=7), "mark 3 -> 5 turn 7"),
+        (Frame(to=5, sender=3, kind=BULK, over=1, turn=7), "bulk 3 -> 5 turn 7 is over"),
         (Frame(to=5, sender=3, sequence=21, ack=4, **frames.bundle([(put, b"eight by")] * 3)),
-         "PUT and 2 more 3 -> 5 seq 21 ack 4")]
+         "PUT and 2 more 3 -> 5 seq 21 ack 4 other 0")]
     rows = shown(tmp_path, [frame.encode() for frame, _ in cases], ["margay.arrived"])
     assert [row["_ws.col.Info"][0] for row in rows] == [info for _, info in cases]
     assert rows[3]["margay.arrived"] == ["19", "20", "21", "82"]
@@ -138,7 +141,9 @@ def test_info_column(tmp_path):
 
 def test_conversations_and_frames_sent_again(tmp_path):
     """By lane, direction and lives of both; a source may learn the other's life later."""
-    one = Frame(to=5, sender=3, destination=0)
+    one = Frame(to=5, sender=3, destination=0, messages=1)
+    announced = replace(one, destination=512, announce=1, sequence=9, offset=64, length=640)
+    bulk = replace(one, destination=512, kind=BULK, messages=0, sequence=9, payload=b"x")
     cases = [
         (one, 0, None), (replace(one, sequence=1), 0, None),
         (replace(one, to=3, sender=5, destination=256), 1, None),
@@ -149,14 +154,14 @@ def test_conversations_and_frames_sent_again(tmp_path):
         (replace(one, destination=256, sequence=2), 0, 5),           # late
         (replace(one, destination=512), 3, 7),
         (replace(one, source=512, destination=512), 4, None),        # both
-        (replace(one, kind=ACK, destination=512), 3, None),
-        (replace(one, kind=ACK, destination=512), 3, None),          # these have no number
+        (replace(one, messages=0, destination=512), 3, None),
+        (replace(one, messages=0, destination=512), 3, None),        # these have no number
         (replace(one, destination=512), 3, 7),
-        (replace(one, destination=512, kind=ANNOUNCE, sequence=9, offset=64, length=640), 3, None),
-        (replace(one, destination=512, kind=BULK, sequence=9, part=1, payload=b"x"), 3, None),
-        (replace(one, destination=512, kind=BULK, sequence=9, part=2, payload=b"x"), 3, None),
-        (replace(one, destination=512, kind=BULK, sequence=9, part=1, payload=b"x"), 3, 15),
-        (replace(one, destination=512, kind=ANNOUNCE, sequence=9, offset=64, length=640), 3, 14)]
+        (announced, 3, None),
+        (replace(bulk, part=1), 3, None), (replace(bulk, part=2), 3, None),
+        (replace(bulk, part=1), 3, 15), (announced, 3, 14),
+        (replace(bulk, over=1, payload=b""), 3, None),
+        (replace(bulk, over=1, payload=b""), 3, None)]               # of no part
     rows = shown(tmp_path, [frame.encode() for frame, _, _ in cases],
                  ["margay.stream", "margay.retransmission"])
     assert [(number(row["margay.stream"]), number(row["margay.retransmission"])) for row in rows] \
@@ -166,18 +171,23 @@ def test_conversations_and_frames_sent_again(tmp_path):
 
 def test_what_is_wrong_is_marked(tmp_path):
     """A wrong frame is of no conversation: who receives it drops it."""
-    good = Frame(to=5, sender=3, payload=b"some bytes", length=10, crc=True)
+    good = Frame(to=5, sender=3, messages=1, payload=b"some bytes", length=10, crc=True)
     data = good.encode()
     signed = replace(good, crc=False).encode(KEY)
     wrong = bytes(16)
-    bundle = Frame(to=5, sender=3, **frames.bundle([(bytes(128), b"one"), (bytes(128), b"two")]))
+    bundle = Frame(to=5, sender=3, **frames.bundle([(bytes(112), b"one"), (bytes(112), b"two")]))
+    grant = Frame(to=5, sender=3, kind=GRANT).encode()
     cases = [(data, ""), (data[:40] + b"\1" + data[41:], "wrong checksum of the header"),
              (data[:5] + b"\7" + data[6:], "wrong checksum of the header"),
              (data[:-1] + b"!", "wrong checksum of the payload"), (data[:-1], "not as long as it says"),
              (data + b"!", "not as long as it says"), (data[:63], "shorter than a header"),
              (data[:14] + b"\3" + data[15:], "unknown version or kind"),
              (data[:15] + b"\17" + data[16:], "unknown version or kind"),
-             (bundle.encode(), ""), (replace(bundle, offset=3).encode(), "messages that cannot be"),
+             (grant, ""), (grant[:79] + b"!", "wrong checksum of the header"),
+             (grant[:64], "not as long as it says"),
+             (grant[:54] + bytes(2) + grant[56:64], "not as long as it says"),
+             (bundle.encode(), ""), (replace(bundle, messages=3).encode(), "messages that cannot be"),
+             (replace(bundle, offset=8).encode(), "messages that cannot be"),
              (bundle.encode()[:330] + b"!" + bundle.encode()[331:], "wrong checksum of the header"),
              (signed, ""), (signed[:-1] + b"!", "wrong tag"),
              (replace(good, crc=False).encode(wrong), "wrong tag")]
@@ -191,23 +201,26 @@ def test_what_is_wrong_is_marked(tmp_path):
 
 
 def test_trains(tmp_path):
-    """Each frame of a train is shown as if it were alone, and what is none is marked."""
-    one = Frame(to=5, sender=3, sequence=4, message=frames.message(operation=3), lane=1)
-    each = [Frame(to=5, sender=3, kind=ACK, ack=9).encode(), one.encode(),
-            replace(one, sequence=5).encode()]
-    again, train = replace(one, sequence=5).encode(), frames.train(each)
-    cases = [train, again, train[:-1], train[:16]]
+    """Each frame of several is shown as if it were alone, and what cannot follow is marked."""
+    one = Frame(to=5, sender=3, sequence=4, messages=1, message=frames.message(operation=3), lane=1)
+    each = [Frame(to=5, sender=3, ack=9).encode(), one.encode(), replace(one, sequence=5).encode()]
+    again, train = replace(one, sequence=5).encode(), b"".join(each)
+    stranger = replace(one, to=6).encode()
+    cases = [train, again, train[:-1], train + b"!", each[0] + stranger,
+             each[0][:-1] + b"!" + each[1]]
     rows = shown(tmp_path, cases, ["margay.kind", "margay.sequence", "margay.stream",
                                    "margay.retransmission", "margay.bad"])
     assert rows[0]["_ws.col.Info"] == [
-        "ack 3 -> 5 requests ack 9 window 8 | ACK 3 -> 5 seq 4 at 0/0 ack 0 | "
-        "ACK 3 -> 5 seq 5 at 0/0 ack 0"]
-    assert rows[0]["margay.kind"] == [str(kind) for kind in (frames.TRAIN, ACK, DATA, DATA)]
+        "ack 3 -> 5 requests ack 9 window 8 other 0 | ACK 3 -> 5 seq 4 at 0/0 ack 0 other 0 | "
+        "ACK 3 -> 5 seq 5 at 0/0 ack 0 other 0"]
+    assert rows[0]["margay.kind"] == [str(MSG)] * 3
     assert rows[0]["margay.sequence"] == ["0", "4", "5"]
     assert rows[0]["margay.stream"] == ["0", "1", "1"]
     assert rows[1]["margay.retransmission"] == ["1"]
     assert [row["margay.bad"] for row in rows] == [
-        [], [], ["no train of frames"], ["no train of frames"]]
+        [], [], ["not as long as it says"], ["no frame that can follow"],
+        ["no frame that can follow"],
+        ["wrong checksum of the header", "behind what cannot be read"]]
 
 
 def test_others_with_this_ethertype_are_left_alone(tmp_path):
@@ -216,7 +229,7 @@ def test_others_with_this_ethertype_are_left_alone(tmp_path):
 
 
 def test_filters(tmp_path):
-    sent = [Frame(to=to, sender=sender) for to, sender in ((1, 2), (2, 1), (3, 1), (2, 3))]
+    sent = [Frame(to=to, sender=sender, messages=1) for to, sender in ((1, 2), (2, 1), (3, 1), (2, 3))]
     path = tmp_path / "capture.pcap"
     frames.write_capture(path, [frame.encode() for frame in sent])
     rows = tshark(path, ["margay.from", "margay.to"], "-Y", "margay.node == 3")
@@ -235,15 +248,17 @@ def test_simulated_jobs(tmp_path, auth):
     with cores(1, BUILD / "test-cores"):
         done = subprocess.run(command, capture_output=True, text=True, timeout=60)
         assert done.stdout.endswith("ok\n"), done.stdout + done.stderr
-        rows = tshark(path, ["margay.kind", "margay.bad", "margay.crc.status", "margay.tag.status",
+        rows = tshark(path, ["margay.kind", "margay.messages", "margay.announce", "margay.bad",
+                             "margay.crc.status", "margay.tag.status",
                              "margay.payload_crc.status", "margay.retransmission", "margay.stream",
                              "margay.from", "margay.to", "margay.lane"],
                       "-o", f"margay.key:{KEY.hex()}")
     resent = int(done.stdout.split(" resent")[0].split()[-1])
     assert resent > 0 and resent == sum(bool(row["margay.retransmission"]) for row in rows)
     assert not [row for row in rows if row["margay.bad"]]
-    assert {kind for row in rows for kind in row["margay.kind"]} - {str(TRAIN)} == {
-        str(DATA), str(ACK), str(BUNDLE)}
+    assert {kind for row in rows for kind in row["margay.kind"]} == {str(MSG)}
+    messages = [int(n) for row in rows for n in row["margay.messages"]]
+    assert {0, 1} < set(messages) and "1" not in {n for row in rows for n in row["margay.announce"]}
     status = "margay.tag.status" if auth else "margay.crc.status"
     assert {value for row in rows for value in row[status]} == {"1"}
     if not auth:

@@ -18,7 +18,7 @@
  * refused (LINK_BUSY) while no operation record or no record for its answer is
  * free; an answer never waits for either, and who starts an operation leaves a record for
  * requests. A target that sends no acknowledgement though one was
- * asked for tells so with an ACK whose `link` word is FRAMES_NO_ACK.
+ * asked for tells so with an ACK whose `link` byte is FRAMES_NO_ACK.
  *
  * If the answer arrives before the link has heard that the request has, the
  * answer shows as much: SEND_END comes first all the same. Only payload in pieces

@@ -291,7 +291,7 @@ int frames_signal(struct frames *frames, uint32_t node, uint32_t news)
 		.source_nid = view->nid, .source_pid = view->pid,
 		.target_nid = node, .target_pid = view->pid,
 		.uid = view->uid, .jid = view->jid,
-		.list_selector = news,
+		.pt_index = news,
 	};
 	send(frames, message, LINK_REQUESTS, 0);
 	return PORTALS_OK;

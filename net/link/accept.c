@@ -78,44 +78,38 @@ static int is_mine(const struct link *link, const struct wire *wire, uint32_t mi
 		mine == link->config.incarnation);
 }
 
-/* DATA, ANNOUNCE, BUNDLE: it has a number of its own in its flow. */
-static int is_numbered(const struct wire *wire)
-{
-	return wire->kind == WIRE_KIND_DATA || wire->kind == WIRE_KIND_ANNOUNCE ||
-	       wire->kind == WIRE_KIND_BUNDLE;
-}
-
 /* Acknowledgement and data of a frame that both sides agree on. */
 static void take(struct link *link, struct flow *pair, const struct wire *wire, uint64_t now)
 {
 	struct flow *flow;
 
-	if (!pair && is_numbered(wire)) {
+	if (!pair && wire->messages) {
 		pair = flow_open(link, wire->node, LINK_REQUESTS);
 		if (pair)
 			learn(pair, wire->source);
 	}
 	if (!pair) {
-		count(link, is_numbered(wire) ? LINK_NO_PEER : LINK_NONSENSE);
+		count(link, wire->messages ? LINK_NO_PEER : LINK_NONSENSE);
 		return;
 	}
 	pair[LINK_REQUESTS].tries = pair[LINK_ANSWERS].tries = 0;
 	flow = pair + wire->lane;
-	if (wire->kind == WIRE_KIND_BULK) {
+	if (wire->kind == WIRE_KIND_BULK && !wire->over) {
 		bulk_pulled(link, flow, wire, now);
 		return;
 	}
-	if (wire->kind == WIRE_KIND_MARK || !ack_take(link, flow, wire, now)) {
+	if (wire->kind == WIRE_KIND_BULK || !ack_take(link, flow, wire, now)) {
 		count(link, LINK_NONSENSE);
 		return;
 	}
-	if (is_numbered(wire))
+	if (wire->messages)
 		assemble(link, flow, wire, now);
 	else if (wire->kind == WIRE_KIND_GRANT)
 		serve_grant(link, flow, wire);
 }
 
-static void receive(struct link *link, uint64_t now, const uint8_t *frame, uint32_t bytes)
+/* 0: it cannot be read. */
+static int receive(struct link *link, uint64_t now, const uint8_t *frame, uint32_t bytes)
 {
 	enum wire_result result;
 	struct flow *known;
@@ -125,52 +119,51 @@ static void receive(struct link *link, uint64_t now, const uint8_t *frame, uint3
 	result = wire_read(frame, bytes, link->config.node, link->key, &wire);
 	if (result) {
 		count_bad(link, result);
-		return;
+		return 0;
 	}
 	if (wire.node >= link->config.nodes || wire.node == link->config.node) {
 		count(link, LINK_FOREIGN);
-		return;
+		return 0;
 	}
 	known = flow_find(link, wire.node, LINK_REQUESTS);
 	mine = known ? known->mine : link->config.incarnation;
 	theirs = known ? known->theirs : 0;
 	if (theirs && is_before(wire.source, theirs)) {
 		count(link, LINK_GHOSTS);
-		return;
+		return 1;
 	}
 	if (wire.kind == WIRE_KIND_RESET) {
 		take_reset(link, known, &wire);
-		return;
+		return 1;
 	}
 	if (!is_mine(link, &wire, mine)) {
 		count(link, LINK_GHOSTS);
 		send_reset(link, &wire, mine, mine != link->config.incarnation);
-		return;
+		return 1;
 	}
 	if (known && theirs == 0)
 		learn(known, wire.source);
 	else if (known && theirs != wire.source)
 		flow_lose(link, wire.node, 0, wire.source);
 	take(link, known, &wire, now);
+	return 1;
 }
 
-/* Frames one behind the other: each as if it had come alone. */
+/* One frame or several, one behind the other: each as if it had come alone. What is behind one
+ * that cannot be read is not looked at: only that one knows where it begins. */
 __attribute__((noinline))
-static void receive_any(struct link *link, uint64_t now, const uint8_t *frame, uint32_t bytes)
+static void receive_any(struct link *link, uint64_t now, const uint8_t *frames, uint32_t bytes)
 {
-	uint32_t at = WIRE_TRAIN, n;
+	uint32_t at = 0, n;
 
-	if (!wire_is_train(frame, bytes, link->config.node, link->key)) {
-		receive(link, now, frame, bytes);
-		return;
-	}
 	do {
-		n = wire_in_train(frame, bytes, at);
-		if (!n) {
+		if (at && !wire_follows(frames, frames + at, bytes - at)) {
 			count(link, link->key ? LINK_FORGED : LINK_NONSENSE);
 			return;
 		}
-		receive(link, now, frame + at, n);
+		n = wire_first(frames + at, bytes - at);
+		if (!receive(link, now, frames + at, n))
+			return;
 		at += n;
 	} while (at < bytes);
 }

@@ -8,15 +8,21 @@
  * show: with one of those that are lost, all that are behind the maps are. */
 #define CALM_FRAMES  2048u
 
+/* What a frame says of one lane. */
+struct said {
+	uint32_t ack, window;
+	uint64_t arrived;          /* bit i: frame ack + i has; bit 0: and waits for its payload */
+	uint64_t refused;          /* bit i: frame ack + i was */
+};
+
 /* A round trip ends when its frame is acknowledged, as one of the first or by itself. */
-static void measure(struct flow *flow, const struct wire *wire, uint32_t now)
+static inline void measure(struct flow *flow, const struct said *said, uint32_t now)
 {
-	uint32_t at = flow->timed - wire->ack;
+	uint32_t at = flow->timed - said->ack;
 
 	if (!(flow->flags & FLOW_TIMED))
 		return;
-	if (!is_before(flow->timed, wire->ack) &&
-	    (at >= MAPPED || !((wire->selective << 1 | wire->waits) >> at & 1)))
+	if (!is_before(flow->timed, said->ack) && (at >= MAPPED || !(said->arrived >> at & 1)))
 		return;
 	timer_measure(flow, now - flow->timed_at);
 	flow->flags &= (uint8_t)~FLOW_TIMED;
@@ -112,34 +118,55 @@ static void mark_lost(struct link *link, struct flow *flow, uint64_t refused)
 	}
 }
 
-int ack_take(struct link *link, struct flow *flow, const struct wire *wire, uint64_t now)
+static inline void take(struct link *link, struct flow *flow, const struct said *said, uint64_t now)
 {
-	uint32_t under_way = flow->next - flow->una, n = wire->ack - flow->una;
-	uint32_t window = wire->window < LINK_MOST_WINDOW ? wire->window : LINK_MOST_WINDOW;
+	uint32_t under_way = flow->next - flow->una, n = said->ack - flow->una;
+	uint32_t window = said->window < LINK_MOST_WINDOW ? said->window : LINK_MOST_WINDOW;
+	int waits = said->arrived & 1;
 
 	if (n > under_way)
-		return is_before(wire->ack, flow->una); /* old, or nonsense */
-	measure(flow, wire, units(now));
+		return;                /* old */
+	measure(flow, said, units(now));
 	if (flow->credit > window + n)
 		window = flow->credit - n;
 	flow->credit = (uint8_t)window;
 	if (n)
 		advance(link, flow, n); /* whoever hears of it may send again */
-	if (wire->selective || wire->waits) {
-		flow->acked |= (wire->selective << 1 | wire->waits) & bits(under_way - n);
-		if (wire->waits)
+	if (said->arrived) {
+		flow->acked |= said->arrived & bits(under_way - n);
+		if (waits)
 			flow->stuck = 0;
 	}
-	if (flow->acked || wire->refused)
-		mark_lost(link, flow, wire->refused);
+	if (flow->acked || said->refused)
+		mark_lost(link, flow, said->refused);
 	if (flow->next == flow->una) {
 		flow->flags &= (uint8_t)~FLOW_RESENDS;
 		if (flow->fresh != NO_RECORD)
 			bundle_leave(link, flow);
-	} else if (n || wire->waits) {
+	} else if (n || waits) {
 		timer_resend(link, flow, units(now));
 	}
 	if (flow->marked || flow->fresh != NO_RECORD)
 		send_ready(link, flow);
+}
+
+void ack_plain(struct link *link, struct flow *flow, uint32_t ack, uint32_t window, uint64_t now)
+{
+	take(link, flow, &(struct said){ .ack = ack, .window = window }, now);
+}
+
+int ack_take(struct link *link, struct flow *flow, const struct wire *wire, uint64_t now)
+{
+	struct said said = { .ack = wire->ack, .window = wire->window,
+			     .arrived = wire->selective << 1 | wire->waits,
+			     .refused = wire->refused };
+
+	if (!ack_can_be(flow, wire->ack))
+		return 0;
+	take(link, flow, &said, now);
+	if (ack_of_other_can_be(flow, wire->other_ack, wire->other_window))
+		ack_of_other(link, flow, wire->other_ack, wire->other_window, now);
+	else
+		count(link, LINK_NONSENSE); /* of that lane only: this one is good */
 	return 1;
 }

@@ -20,7 +20,7 @@ static uint32_t take_share(struct records *records, uint32_t held)
 /* A short message, or a bundle of them, in its turn. */
 static int whole(struct link *link, struct flow *flow, const struct wire *wire)
 {
-	int is_bundle = wire->kind == WIRE_KIND_BUNDLE;
+	int is_bundle = wire->messages > 1;
 	int verdict = is_bundle ? bundle_take(link, flow, wire) :
 		link->user.whole(link->context, flow->node, flow_lane(flow), wire->message,
 				 wire->payload, wire->bytes);
@@ -51,7 +51,7 @@ static uint8_t *stash_payload(const struct link *link, struct stash *stash)
 
 static int place_short(struct link *link, struct flow *flow, const struct wire *wire)
 {
-	int is_bundle = wire->kind == WIRE_KIND_BUNDLE;
+	int is_bundle = wire->messages > 1;
 	uint32_t index, held = 0, bundle = NO_RECORD;
 	struct stash *stash;
 
@@ -105,11 +105,12 @@ static int unstash(struct link *link, struct flow *flow)
 		link_to = &stash->next;
 	}
 	*link_to = stash->next;
-	wire.kind = stash->bundle == NO_RECORD ? WIRE_KIND_DATA : WIRE_KIND_BUNDLE;
+	wire.messages = stash->bundle == NO_RECORD ? 1 : 2; /* or more */
 	wire.message = stash->header;
 	wire.payload = stash_payload(link, stash);
 	wire.bytes = stash->bytes;
 	wire.length = stash->length;
+	wire.offset = 0;
 	result = whole(link, flow, &wire);
 	stash_give(link, index);
 	return result;
@@ -130,7 +131,7 @@ static int place_fragment(struct link *link, struct flow *flow, const struct wir
 			continue;
 		}
 		if (wire->length != assembly->length || assembly->announced ||
-		    wire->kind != WIRE_KIND_DATA ||
+		    wire->announce || wire->messages != 1 ||
 		    wire->offset != (uint64_t)at * assembly->fragment ||
 		    wire->bytes != (at + 1 < assembly->frames ? assembly->fragment :
 				    assembly->length - wire->offset))
@@ -149,7 +150,7 @@ static int locate(const struct wire *wire, uint32_t *first, uint64_t *frames)
 {
 	uint64_t at;
 
-	if (wire->bytes == wire->length || wire->kind == WIRE_KIND_ANNOUNCE) {
+	if (wire->bytes == wire->length || wire->announce) {
 		*first = wire->sequence;
 		*frames = 1;
 		return 1;
@@ -228,7 +229,7 @@ static int place_first(struct link *link, struct flow *flow, const struct wire *
 	}
 	if (is_stashed(link, flow, first, frames))
 		return NONSENSE;
-	if (frames == 1 && first == flow->expected && wire->kind == WIRE_KIND_DATA)
+	if (frames == 1 && first == flow->expected && !wire->announce)
 		return place_at_once(link, flow, wire);
 	for (tail = &flow->assembly; *tail != NO_RECORD; held++)
 		tail = &((struct assembly *)record_at(&link->assemblies, *tail))->next;
@@ -251,7 +252,7 @@ static int place_first(struct link *link, struct flow *flow, const struct wire *
 	assembly->frames = (uint32_t)frames;
 	assembly->fragment = frames == 1 ? (uint32_t)wire->length : wire->bytes;
 	assembly->length = wire->length;
-	assembly->announced = wire->kind == WIRE_KIND_ANNOUNCE;
+	assembly->announced = wire->announce;
 	*tail = (uint16_t)index;
 	flow->begun += (uint32_t)frames;
 	if (assembly->announced)
@@ -430,10 +431,10 @@ void assemble(struct link *link, struct flow *flow, const struct wire *wire, uin
 		assemble_refuse(link, flow, wire->sequence, now);
 		return;
 	}
-	flow->unacked += wire->kind != WIRE_KIND_ANNOUNCE; /* it counts when it is whole */
+	flow->unacked += !wire->announce; /* it counts when it is whole */
 	if (at > 0)
 		flow->arrived |= 1ULL << (at - 1);
 	settle(link, flow, now, at == 0);
-	if (wire->kind == WIRE_KIND_DATA && wire->bytes > LINK_BRIEF_BYTES)
+	if (wire->messages == 1 && !wire->announce && wire->bytes > LINK_BRIEF_BYTES)
 		assemble_owe(link, flow);
 }

@@ -38,9 +38,9 @@ static inline int is_quiet(const struct link *link, const struct flow *flow)
 	       !link->pumping && !link->stalled && !link->no_plain;
 }
 
-/* The whole header. */
-static inline void write_plain(const struct link *link, const struct flow *flow, uint8_t *frame,
-			       uint32_t bytes)
+/* The whole header. `other`: what it says of the other lane, in the word at WIRE_OTHER_ACK. */
+static inline void write_plain(const struct link *link, const struct flow *flow, uint64_t other,
+			       uint8_t *frame, uint32_t bytes)
 {
 	wire_put(frame + WIRE_DESTINATION,
 		 link->plain_to | (uint64_t)__builtin_bswap16(flow->node) << 32, 8);
@@ -49,8 +49,11 @@ static inline void write_plain(const struct link *link, const struct flow *flow,
 	wire_put(frame + WIRE_SOURCE_INCARNATION, flow->mine | (uint64_t)flow->theirs << 32, 8);
 	wire_put(frame + WIRE_SEQUENCE, flow->next | (uint64_t)flow->expected << 32, 8);
 	wire_put(frame + WIRE_SELECTIVE, 0, 8);
-	wire_put(frame + WIRE_WINDOW, flow->granted | bytes << 16, 8);
-	wire_put(frame + WIRE_OFFSET + 4, (uint64_t)bytes << 16, 8);
+	wire_put(frame + WIRE_OTHER_ACK, other | (uint64_t)flow->granted << 32 |
+		 (uint64_t)(WIRE_DATA - WIRE_HEADER + bytes) << 48, 8);
+	wire_put(frame + WIRE_MESSAGES, 1, 8);
+	wire_put(frame + WIRE_LENGTH, bytes, 8);
+	wire_put(frame + WIRE_OFFSET, 0, 8);
 	wire_put(frame + WIRE_CHECKSUM, wire_checksum(frame, WIRE_DATA), 4);
 }
 
@@ -74,10 +77,11 @@ static void not_taken(struct link *link, struct flow *flow, uint32_t index, int 
 int link_brief_send(struct link *link, struct link_room room, uint64_t now, uint32_t bytes)
 {
 	struct send *send = (struct send *)(room.header - offsetof(struct send, message.header));
-	struct nic_piece piece = { room.header - WIRE_HEADER, WIRE_DATA + bytes };
+	struct nic_piece piece = { room.header - LINK_FRAME_BYTES, WIRE_DATA + bytes };
 	uint32_t index = link->sends.free, at = units(now);
 	struct flow *flow = room.flow;
 	struct nic *nic = link->nic;
+	uint64_t other = 0;
 	int result;
 
 	link->now = now;
@@ -99,13 +103,15 @@ int link_brief_send(struct link *link, struct link_room room, uint64_t now, uint
 	send->length = bytes;
 	flow->head = flow->tail = (uint16_t)index;
 	flow->sends = 1;
-	if (flow->granted < link->share)
-		flow->granted = link->share;
-	flow->unacked = 0;
-	write_plain(link, flow, send->message.frame, bytes);
+	ack_ride(flow, link->share);
+	if (flow[1].unacked && ack_is_plain(link, flow + 1)) { /* it is news */
+		ack_ride(flow + 1, link->share);
+		other = (uint64_t)flow[1].granted << 40 | flow[1].expected;
+	}
+	write_plain(link, flow, other, send->message.frame, bytes);
 
 	/* It has left, or will be as if. */
-	flow->flags &= (uint8_t)~(FLOW_ACKS | FLOW_ACK_NOW | FLOW_TIMED);
+	flow->flags &= (uint8_t)~FLOW_TIMED;
 	if (at - flow->timed_at >= SAMPLE_UNITS) {
 		flow->flags |= FLOW_TIMED;
 		flow->timed = flow->next;

@@ -102,7 +102,7 @@ static int is_of_turn(const struct link *link, const uint8_t *header, uint32_t b
 	uint32_t kind = bytes < WIRE_HEADER ? 0 : header[WIRE_KIND] & WIRE_KIND_MASK;
 
 	/* Of other kinds there may be more header than there is here. */
-	return (kind == WIRE_KIND_BULK || kind == WIRE_KIND_MARK) &&
+	return kind == WIRE_KIND_BULK &&
 	       wire_read_apart(header, bytes, link->config.node, link->key, pieces, n,
 			       wire) == WIRE_OK &&
 	       wire->node == flow->node && wire->lane == flow_lane(flow) &&
@@ -121,7 +121,7 @@ static void land(struct link *link, const uint8_t *header, uint32_t bytes, uint6
 
 	if (bytes != WIRE_HEADER + length ||
 	    !is_of_turn(link, header, bytes, pieces, n, &wire) ||
-	    wire.kind != WIRE_KIND_BULK || wire.sequence != assembly->first ||
+	    wire.over || wire.sequence != assembly->first ||
 	    wire.part != room->part) {
 		count(link, LINK_ASTRAY);
 		astray(link, now);
@@ -150,7 +150,7 @@ static void land_junk(struct link *link, const uint8_t *header, uint32_t bytes, 
 	struct wire wire;
 
 	bulk->junk -= bulk->junk > 0;
-	if (is_of_turn(link, header, bytes, 0, 0, &wire) && wire.kind == WIRE_KIND_MARK) {
+	if (is_of_turn(link, header, bytes, 0, 0, &wire) && wire.over) {
 		take_back(link);
 		bulk_begin_rooms(link);
 		progress(link, now);

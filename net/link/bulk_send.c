@@ -125,7 +125,7 @@ static void grant(struct link *link, uint32_t index, const struct wire *wire, ui
 /* Nothing of this turn and the ones before leaves any more, and this is the last of it. */
 static void take_back(struct link *link, struct flow *flow, const struct wire *wire)
 {
-	struct wire mark = { .kind = WIRE_KIND_MARK, .lane = (uint8_t)flow_lane(flow),
+	struct wire mark = { .kind = WIRE_KIND_BULK, .over = 1, .lane = (uint8_t)flow_lane(flow),
 			     .source = flow->mine, .destination = flow->theirs,
 			     .turn = wire->turn };
 	uint32_t index = flow->head;

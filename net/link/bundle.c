@@ -9,7 +9,7 @@
  *   when the user says so (link_flush), because nothing more comes soon: it waits;
  *   after config.hold ns at the latest.
  *
- * The first message is in its record as if it were alone, and leaves as DATA if it stays so;
+ * The first message is in its record as if it were alone, and leaves so if it stays alone;
  * those behind it are in a struct bundle, as the wire wants them. Messages join also what is
  * no longer held, but has not left, as the window is closed or the card is full.
  */
@@ -77,7 +77,8 @@ int bundle_add(struct link *link, struct flow *flow, uint32_t bytes)
 		count(link, LINK_BUNDLES);
 	}
 	entry = bundle->room + bundle->bytes;
-	wire_put(entry, bytes, WIRE_ENTRY);
+	wire_put(entry, bytes, 8);
+	wire_put(entry + 8, 0, 8);     /* each is whole */
 	pad(entry + WIRE_ENTRY + LINK_HEADER_BYTES, bytes);
 	bundle->bytes += (uint16_t)(WIRE_ENTRY + LINK_HEADER_BYTES + wire_padded(bytes));
 	bundle->messages++;
@@ -136,8 +137,7 @@ uint32_t bundle_pieces(const struct link *link, const struct send *send, struct 
 	const struct bundle *bundle = bundle_of(link, send);
 	uint32_t first = wire_padded((uint32_t)send->length);
 
-	wire->kind = WIRE_KIND_BUNDLE;
-	wire->offset = bundle->messages;
+	wire->messages = bundle->messages;
 	wire->bytes = first + bundle->bytes;
 	/* no card is given an empty piece */
 	pieces[0] = (struct nic_piece){ send->message.payload, first };
@@ -152,7 +152,7 @@ void bundle_end(struct link *link, uint32_t index, int fail)
 
 	link->counters[fail ? LINK_FAILED_OUT : LINK_MESSAGES_OUT] += bundle->messages - 1u;
 	while (fail && at < bundle->bytes) {
-		uint32_t bytes = (uint32_t)wire_get(bundle->room + at, WIRE_ENTRY);
+		uint32_t bytes = (uint32_t)wire_get(bundle->room + at, 8);
 
 		at += WIRE_ENTRY + LINK_HEADER_BYTES + wire_padded(bytes);
 		link->user.failed(link->context, bytes);

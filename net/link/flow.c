@@ -101,15 +101,15 @@ struct link *link_open(void *memory, const struct link_config *config, struct ni
 	link->plain_here = link->plain_to | wire_address_word(config->node, nic->address[3]);
 	link->plain_from = wire_get(nic->address, NIC_ADDRESS_BYTES) >> 16 |
 		(uint64_t)(WIRE_ETHERTYPE >> 8 | (WIRE_ETHERTYPE & 0xff) << 8 |
-			   WIRE_VERSION << 16 | WIRE_KIND_DATA << 24) << 32;
+			   WIRE_VERSION << 16 | WIRE_KIND_MSG << 24) << 32;
 	link->first_timeout = units(config->first_timeout);
 	link->least_timeout = units(config->least_timeout);
 	link->most_timeout = units(config->most_timeout);
 	link->ack_delay = units(config->ack_delay);
 	flow_share(link);
 	link->fragment = (nic->mtu - WIRE_DATA) & ~63u;
-	if (link->fragment > WIRE_MOST_PAYLOAD)
-		link->fragment = WIRE_MOST_PAYLOAD;
+	if (link->fragment > WIRE_MOST_FRAGMENT)
+		link->fragment = WIRE_MOST_FRAGMENT;
 	burst = config->burst_bytes / link->fragment;
 	link->most_burst = (uint8_t)(burst > LINK_MOST_WINDOW ? LINK_MOST_WINDOW :
 				     burst < LINK_FIRST_WINDOW ? LINK_FIRST_WINDOW : burst);

@@ -64,7 +64,7 @@
  *                               share, all landed
  *                               another frame landed      take rooms back, GRANT OVER: DRAIN
  *                               timer                     grant again; then as above
- *   DRAIN     rooms for junk    MARK of this turn         fewer rooms than before: GRANTED, or
+ *   DRAIN     rooms for junk    BULK OVER of this turn    fewer rooms than before: GRANTED, or
  *                                                         PULLED after several such turns
  *             are posted        other frames              junk: DRAIN
  *                               timer                     GRANT OVER again; then NONE
@@ -98,9 +98,9 @@
 #include <stdint.h>
 #include "../nic.h"
 
-#define LINK_HEADER_BYTES  128u    /* of a message's header */
+#define LINK_HEADER_BYTES  112u    /* of a message's header */
 #define LINK_WHOLE_BYTES   128u    /* longest payload that comes by whole() */
-#define LINK_FRAME_BYTES   64u     /* of a frame's own header */
+#define LINK_FRAME_BYTES   80u     /* of a frame's own header, in front of the message's */
 #define LINK_ROOM_BYTES    128u    /* longest payload that a message's record has room for */
 #define LINK_BRIEF_BYTES   64u     /* longest payload of link_brief */
 #define LINK_USER_WORDS    8u      /* of a message's record, for its user */

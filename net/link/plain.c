@@ -11,37 +11,54 @@
 #define NODE_SHIFT 16              /* in the word at 8: source's end, type, version, kind */
 #define LANE_BIT   ((uint64_t)WIRE_LANE << 56)
 #define NODE_BITS  (0xffffull << NODE_SHIFT)
-#define AN_ACK     ((uint64_t)(WIRE_KIND_DATA ^ WIRE_KIND_ACK) << 56) /* where DATA would be */
 
-/* Where a plain frame comes from, or null: the first two words of any kind. */
-static inline struct flow *flow_of(const struct link *link, const uint8_t *frame, uint64_t kind)
+/* What a plain frame says of what was sent: the word at WIRE_OTHER_ACK, and one before it. */
+struct said {
+	uint32_t ack, other_ack;
+	uint8_t window, other_window;
+};
+
+/* Where a plain frame comes from, or null: the first two words. */
+static inline struct flow *flow_of(const struct link *link, const uint8_t *frame)
 {
 	uint64_t start = wire_get(frame + WIRE_SOURCE + 2, 8);
 	struct flow *pair;
 
-	if (((start ^ link->plain_from ^ kind) & ~(NODE_BITS | LANE_BIT)) ||
+	if (((start ^ link->plain_from) & ~(NODE_BITS | LANE_BIT)) ||
 	    wire_get(frame, 8) != link->plain_here)
 		return 0;
 	pair = flow_find(link, __builtin_bswap16((uint16_t)(start >> NODE_SHIFT)), LINK_REQUESTS);
 	return pair && start & LANE_BIT ? pair + 1 : pair;
 }
 
-/* It is of this life and of its sender's, and acknowledges what can be. */
-static inline int is_of_both_lives(const struct flow *flow, const uint8_t *frame, uint32_t ack)
+/* What is behind it, and what it says. */
+static inline uint32_t read_said(const uint8_t *frame, struct said *said)
 {
-	return wire_get(frame + WIRE_SOURCE_INCARNATION, 8) ==
-		(flow->theirs | (uint64_t)flow->mine << 32) && flow->theirs &&
-	       ack - flow->una <= flow->next - flow->una;
+	uint64_t word = wire_get(frame + WIRE_OTHER_ACK, 8);
+
+	said->ack = (uint32_t)wire_get(frame + WIRE_ACK, 4);
+	said->other_ack = (uint32_t)word;
+	said->window = (uint8_t)(word >> 32);
+	said->other_window = (uint8_t)(word >> 40);
+	return (uint32_t)(word >> 48);
 }
 
-/* What it says of what was sent. */
-static inline void take_ack(struct link *link, struct flow *flow, uint32_t ack, uint32_t window,
-			    uint64_t now)
+/* It is of this life and of its sender's, and acknowledges what can be. */
+static inline int is_of_both_lives(struct flow *flow, const uint8_t *frame,
+				   const struct said *said)
 {
-	struct wire wire = { .ack = ack, .window = window };
+	return wire_get(frame + WIRE_SOURCE_INCARNATION, 8) ==
+		(flow->theirs | (uint64_t)flow->mine << 32) && flow->theirs && said->window &&
+	       ack_can_be(flow, said->ack) &&
+	       ack_of_other_can_be(flow, said->other_ack, said->other_window);
+}
 
+static inline void take_acks(struct link *link, struct flow *flow, const struct said *said,
+			     uint64_t now)
+{
 	flow->tries = flow_other(flow)->tries = 0;
-	ack_take(link, flow, &wire, now);
+	ack_plain(link, flow, said->ack, said->window, now);
+	ack_of_other(link, flow, said->other_ack, said->other_window, now);
 }
 
 /* The checksum is right, and there is none of the payload. This is asked first, and what is
@@ -57,27 +74,22 @@ static inline int is_whole(const uint8_t *frame, uint32_t bytes)
 /* An acknowledgement by itself, which says nothing but how far. */
 static inline int take_bare(struct link *link, uint64_t now, const uint8_t *frame)
 {
-	struct flow *flow = flow_of(link, frame, AN_ACK);
-	uint64_t window;
-	uint32_t ack;
+	struct flow *flow = flow_of(link, frame);
+	struct said said;
 
-	if (!flow || !is_whole(frame, WIRE_HEADER))
+	if (!flow || !is_whole(frame, WIRE_HEADER) || read_said(frame, &said) ||
+	    wire_get(frame + WIRE_SEQUENCE, 4) || wire_get(frame + WIRE_SELECTIVE, 8) ||
+	    wire_get(frame + WIRE_REFUSED, 8) || !is_of_both_lives(flow, frame, &said))
 		return 0;
-	ack = (uint32_t)wire_get(frame + WIRE_ACK, 4);
-	window = wire_get(frame + WIRE_WINDOW, 8);              /* with two fields that are 0 */
-	if (wire_get(frame + WIRE_SEQUENCE, 4) || wire_get(frame + WIRE_SELECTIVE, 8) ||
-	    (window - 1) >> 16 || wire_get(frame + WIRE_OFFSET + 4, 8) ||
-	    !is_of_both_lives(flow, frame, ack))
-		return 0;
-	take_ack(link, flow, ack, (uint32_t)window, now);
+	take_acks(link, flow, &said, now);
 	return 1;
 }
 
 int plain_take(struct link *link, uint64_t now, const uint8_t *frame, uint32_t bytes)
 {
-	uint32_t payload = bytes - WIRE_DATA, sequence, ack;
+	uint32_t payload = bytes - WIRE_DATA, sequence;
 	struct flow *flow;
-	uint64_t window;
+	struct said said;
 
 	if (link->no_plain)
 		return 0;
@@ -85,25 +97,22 @@ int plain_take(struct link *link, uint64_t now, const uint8_t *frame, uint32_t b
 		return take_bare(link, now, frame);
 	if (bytes < WIRE_DATA || payload > LINK_WHOLE_BYTES)
 		return 0;
-	flow = flow_of(link, frame, 0);
-	if (!flow || !is_whole(frame, WIRE_DATA))
-		return 0;
-	window = wire_get(frame + WIRE_WINDOW, 8);
-	if (wire_get(frame + WIRE_SELECTIVE, 8) ||
-	    window >> 16 != payload || !(uint16_t)window ||         /* all of it, from 0 on */
-	    wire_get(frame + WIRE_OFFSET + 4, 8) != (uint64_t)payload << 16)
+	flow = flow_of(link, frame);
+	if (!flow || !is_whole(frame, WIRE_DATA) ||
+	    read_said(frame, &said) != bytes - WIRE_HEADER ||
+	    wire_get(frame + WIRE_SELECTIVE, 8) || wire_get(frame + WIRE_MESSAGES, 8) != 1 ||
+	    wire_get(frame + WIRE_LENGTH, 8) != payload || wire_get(frame + WIRE_OFFSET, 8))
 		return 0;
 	sequence = (uint32_t)wire_get(frame + WIRE_SEQUENCE, 4);
-	ack = (uint32_t)wire_get(frame + WIRE_ACK, 4);
 	if (sequence != flow->expected || sequence != flow->begun ||
 	    flow->arrived | flow->refused || !flow->granted ||
-	    !is_of_both_lives(flow, frame, ack))
+	    !is_of_both_lives(flow, frame, &said))
 		return 0;
 
-	take_ack(link, flow, ack, (uint16_t)window, now);
+	take_acks(link, flow, &said, now);
 	flow_heard(link, flow);
-	if (link->user.whole(link->context, flow->node, flow_lane(flow), frame + WIRE_HEADER,
-			     frame + WIRE_DATA, payload) == LINK_BUSY) {
+	if (link->user.whole(link->context, flow->node, flow_lane(flow),
+			     frame + LINK_FRAME_BYTES, frame + WIRE_DATA, payload) == LINK_BUSY) {
 		count(link, LINK_REFUSED);
 		assemble_refuse(link, flow, sequence, now);
 		return 1;

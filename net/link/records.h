@@ -119,9 +119,10 @@ struct send {
 	/* The card reads one frame from here, and others' headers from a struct transmit. */
 	struct link_message message;
 };
-_Static_assert(LINK_FRAME_BYTES == WIRE_HEADER, "a frame's headers lie one behind the other");
+_Static_assert(LINK_FRAME_BYTES == WIRE_HEADER + WIRE_ENTRY && LINK_HEADER_BYTES == WIRE_MESSAGE,
+	       "a frame's headers lie one behind the other");
 
-/* The messages of a BUNDLE behind the first, each with its entry, as the wire has them. Of
+/* The messages of a bundle behind the first, each with its entry, as the wire has them. Of
  * one that came early: the payload of the first as well. */
 struct bundle {
 	uint16_t next;             /* free */
@@ -165,15 +166,15 @@ struct stash {
 	uint8_t  payload[LINK_WHOLE_BYTES]; /* unless it is in `bundle` */
 };
 
-#define TRAIN_MESSAGES 12u         /* most in a TRAIN */
+#define TRAIN_MESSAGES 12u         /* most frames one behind the other */
 
 /* A frame's header that is not in its message's record, until the card has read it. */
 struct transmit {
 	uint16_t next;
-	uint16_t send;             /* of DATA, ANNOUNCE and BULK, else NO_RECORD */
+	uint16_t send;             /* of a MSG with a message, and of BULK, else NO_RECORD */
 	uint8_t part;              /* 1: BULK */
-	uint8_t messages;          /* TRAIN: of which the frames are in their records, else 0 */
-	uint16_t train[TRAIN_MESSAGES]; /* they */
+	uint8_t messages;          /* in several frames one behind the other, or 0 */
+	uint16_t train[TRAIN_MESSAGES]; /* they: the frames are in their records */
 	uint8_t  header[WIRE_DATA] __attribute__((aligned(64)));
 };
 
@@ -252,7 +253,6 @@ struct link {
 	uint16_t *heap;            /* flows with a timer, the earliest first */
 	uint16_t n_heap;           /* in use */
 	uint16_t ready_first, ready_last; /* flows with something to send, in turn */
-	uint8_t was_full;          /* the first of them found the card full */
 	uint16_t sends_used[LINK_LANES]; /* records of messages, by lane */
 	uint16_t reserved;         /* answers' records kept */
 	uint16_t senders;          /* flows that sent data in this epoch */

@@ -11,35 +11,39 @@
 
 /* ---- frames ---- */
 
-/* What this flow has received, as every frame says it. With every word of it
- * the peer may send as much as its share of the card's ring is. */
+/* Frames that the peer may send while the first of them waits for its payload: what is behind it
+ * may begin, but not end, so there must be records for all. */
+static uint8_t waiting_share(const struct link *link)
+{
+	uint32_t most = link->assemblies.limit / (2u * link->sharers + 2);
+
+	if (most > WAITING_WINDOW)
+		most = WAITING_WINDOW;
+	if (most < 2)
+		most = 2;
+	return (uint8_t)(link->share < most ? link->share : most);
+}
+
 void send_acknowledge(struct link *link, struct flow *flow, struct wire *wire)
 {
-	uint8_t share = link->share;
+	struct flow *other = flow_other(flow);
+	uint8_t flags = flow->flags;
 
 	wire->waits = (uint8_t)assemble_waits(link, flow);
-	if (wire->waits) {
-		/* What is behind it may begin, but not end: there must be records for all. */
-		uint32_t most = link->assemblies.limit / (2u * link->sharers + 2);
-
-		if (most > WAITING_WINDOW)
-			most = WAITING_WINDOW;
-		if (most < 2)
-			most = 2;
-		if (share > most)
-			share = (uint8_t)most;
-	}
-	if (flow->granted < share)
-		flow->granted = share;
+	ack_ride(flow, wire->waits ? waiting_share(link) : link->share);
+	if ((flags & FLOW_REFUSED) && (wire->kind != WIRE_KIND_MSG || wire->messages))
+		flow->flags = flags;   /* only a MSG without messages says that */
 	wire->lane = (uint8_t)flow_lane(flow);
 	wire->source = flow->mine;
 	wire->destination = flow->theirs;
 	wire->ack = flow->expected;
 	wire->selective = flow->arrived;
 	wire->window = flow->granted;
-	flow->unacked = 0;
-	if (!(flow->flags & FLOW_REFUSED) || wire->kind == WIRE_KIND_ACK)
-		flow->flags &= (uint8_t)~(FLOW_ACKS | FLOW_ACK_NOW);
+	if (!ack_is_plain(link, other))
+		return;
+	ack_ride(other, link->share);
+	wire->other_ack = other->expected;
+	wire->other_window = other->granted;
 }
 
 /* Give a frame of a message, or of none, to the card. It is known by its struct transmit,
@@ -81,7 +85,8 @@ uint32_t send_transmit(struct link *link, uint32_t message)
 int send_bare(struct link *link, struct nic *nic, uint32_t node, const struct wire *wire)
 {
 	uint32_t index = send_transmit(link, NO_RECORD);
-	struct nic_piece piece = { .length = WIRE_HEADER };
+	struct nic_piece piece = { .length = wire->kind == WIRE_KIND_GRANT ? WIRE_GRANT :
+				  WIRE_HEADER };
 	struct transmit *transmit;
 
 	if (index == NO_RECORD)
@@ -94,7 +99,7 @@ int send_bare(struct link *link, struct nic *nic, uint32_t node, const struct wi
 
 void send_ack(struct link *link, struct flow *flow, uint64_t now)
 {
-	struct wire wire = { .kind = WIRE_KIND_ACK, .again = !!(flow->flags & FLOW_REFUSED) };
+	struct wire wire = { .kind = WIRE_KIND_MSG, .again = !!(flow->flags & FLOW_REFUSED) };
 
 	link->now = now;
 	if (wire.again)
@@ -161,12 +166,12 @@ static int gather(struct link *link, const struct send *send, uint64_t at, struc
 uint32_t send_make(struct link *link, struct flow *flow, const struct send *send,
 		   uint32_t sequence, uint8_t *header, struct nic_piece *pieces)
 {
-	struct wire wire = { .kind = WIRE_KIND_DATA, .sequence = sequence,
+	struct wire wire = { .kind = WIRE_KIND_MSG, .messages = 1, .sequence = sequence,
 			     .length = send->length };
 	int n = 0;
 
 	if (send->announced) {
-		wire.kind = WIRE_KIND_ANNOUNCE;
+		wire.announce = 1;
 		wire.offset = send->fragment;
 		wire.bytes = send->tail;
 		n = gather(link, send, send->length - send->tail, &wire, pieces);
@@ -182,14 +187,14 @@ uint32_t send_make(struct link *link, struct flow *flow, const struct send *send
 		return 0;
 	send_acknowledge(link, flow, &wire);
 	if (header != send->message.frame)
-		port_copy(header + WIRE_HEADER, send->message.header, LINK_HEADER_BYTES);
+		port_copy(header + LINK_FRAME_BYTES, send->message.header, LINK_HEADER_BYTES);
 	send_header(link->nic, header, flow->node, &wire);
 	pieces[0] = (struct nic_piece){ header, WIRE_DATA };
 	if (n == 1 && pieces[1].bytes == header + WIRE_DATA) { /* right behind it: one piece */
 		pieces[0].length += wire.bytes;
 		n = 0;
 	}
-	if (wire.kind == WIRE_KIND_BUNDLE)
+	if (wire.messages > 1)
 		wire_sum_bundle(header, pieces, (uint32_t)n + 1);
 	return (uint32_t)n + 1;
 }
@@ -348,23 +353,18 @@ void send_ready(struct link *link, struct flow *flow)
 	link->ready_last = index;
 }
 
-/* The first flow's turn: 1, 0 or NIC_FULL as send_frame. Who finds the card full stays the
- * first: behind the others it would find it so each time, if they fill the few places that
- * become free. Then an acknowledgement that its peer is owed on the other lane goes before it. */
+/* The first flow's turn: 1, 0 or NIC_FULL as send_frame. A flow that finds the card full stays
+ * the first: behind the others, which fill the few places that become free, it would find the
+ * card full each time. */
 static int pump_flow(struct link *link, uint64_t now)
 {
-	struct flow *flow = &link->flows[link->ready_first], *other = flow_other(flow);
-	uint32_t owed;
+	struct flow *flow = &link->flows[link->ready_first];
 	int result = NIC_FULL;
 
-	if (link->was_full && other->flags & FLOW_ACK_NOW)
-		send_ack(link, other, now);
 	if (flow->flags & FLOW_ACK_NOW)
 		send_ack(link, flow, now);
-	owed = flow->flags | (link->was_full ? other->flags : 0u);
-	if (!(owed & FLOW_ACK_NOW))
+	if (!(flow->flags & FLOW_ACK_NOW))
 		result = send_frame(link, flow, now);
-	link->was_full = result == NIC_FULL;
 	if (result == NIC_FULL)
 		return result;
 	link->ready_first = flow->ready_next;

@@ -116,7 +116,7 @@ static inline void send_pump(struct link *link, uint64_t now)
 __attribute__((noinline)) void send_ack(struct link *link, struct flow *flow, uint64_t now);
 /* Answer a frame that was meant for somebody else. */
 void send_reset(struct link *link, const struct wire *to, uint32_t mine, int over);
-/* What this flow has received, for a frame that leaves now. */
+/* What both lanes of this flow's peer have received, for a frame of this one that leaves now. */
 void send_acknowledge(struct link *link, struct flow *flow, struct wire *wire);
 /* A frame without payload to a node, from this card to its like. NIC_FULL: there is no
  * room for it. */
@@ -146,8 +146,31 @@ int send_part(struct link *link, struct nic *nic, uint32_t index, struct wire *w
 
 /* ---- ack.c ---- */
 
-/* What a frame says about what this node has sent. 0: it cannot be. */
+/* What a frame of this flow says about what this node has sent on both lanes. 0: it cannot be. */
 int ack_take(struct link *link, struct flow *flow, const struct wire *wire, uint64_t now);
+/* So far all has arrived, and nothing more is said of this lane. */
+void ack_plain(struct link *link, struct flow *flow, uint32_t ack, uint32_t window, uint64_t now);
+
+/* The same of the other lane than that of the frame, if its window is not 0. */
+static inline void ack_of_other(struct link *link, struct flow *flow, uint32_t ack,
+				uint32_t window, uint64_t now)
+{
+	struct flow *other = flow_other(flow);
+
+	if (window && ack != other->una)
+		ack_plain(link, other, ack, window, now);
+}
+
+/* Whether this flow may have heard of that acknowledgement: it is of what was sent, or old. */
+static inline int ack_can_be(const struct flow *flow, uint32_t ack)
+{
+	return ack - flow->una <= flow->next - flow->una || is_before(ack, flow->una);
+}
+
+static inline int ack_of_other_can_be(struct flow *flow, uint32_t ack, uint32_t window)
+{
+	return !window || ack_can_be(flow_other(flow), ack);
+}
 
 /* ---- bundle.c ---- */
 
@@ -169,7 +192,7 @@ uint32_t bundle_pieces(const struct link *link, const struct send *send, struct 
 		       struct nic_piece *pieces);
 /* Its messages behind the first are acknowledged or have failed. */
 void bundle_end(struct link *link, uint32_t bundle, int fail);
-/* A BUNDLE in its turn: LINK_BUSY if the user is, with one of its messages. */
+/* A bundle in its turn: LINK_BUSY if the user is, with one of its messages. */
 int bundle_take(struct link *link, struct flow *flow, const struct wire *wire);
 
 /* ---- train.c ---- */
@@ -205,7 +228,7 @@ __attribute__((noinline)) void assemble_owe(struct link *link, const struct flow
 /* Nothing is sent for a while that would take it along. */
 void assemble_rest(struct link *link, uint64_t now);
 
-/* A DATA, ANNOUNCE or BUNDLE frame of the right incarnations. */
+/* A MSG with messages, of the right incarnations. */
 void assemble(struct link *link, struct flow *flow, const struct wire *wire, uint64_t now);
 /* 1: what the flow expects next is announced and begun, and waits for its payload. */
 static inline int assemble_waits(const struct link *link, const struct flow *flow)
@@ -217,6 +240,24 @@ static inline int assemble_waits(const struct link *link, const struct flow *flo
 	assembly = record_at(&link->assemblies, flow->assembly);
 	return assembly->announced && !assembly->whole && assembly->first == flow->expected;
 }
+/* 1: how far all has arrived is all that is to be said of what this flow has received, so that
+ * frames of the other lane say it as well. */
+static inline int ack_is_plain(const struct link *link, const struct flow *flow)
+{
+	return !(flow->arrived | flow->refused) && !(flow->flags & FLOW_REFUSED) &&
+	       !assemble_waits(link, flow);
+}
+
+/* That leaves with a frame. With every word of it the peer may send as much as its share of the
+ * card's ring is. */
+static inline void ack_ride(struct flow *flow, uint8_t share)
+{
+	if (flow->granted < share)
+		flow->granted = share;
+	flow->unacked = 0;
+	flow->flags &= (uint8_t)~(FLOW_ACKS | FLOW_ACK_NOW);
+}
+
 /* An announced message of this flow is whole. */
 void assemble_whole(struct link *link, struct flow *flow, uint64_t now);
 /* These begun messages end with failure, these early ones are dropped. */

@@ -1,16 +1,14 @@
 /*
- * Trains: several frames of one node for another, whole and one behind the other, in one frame
- * of the card. Each that is short costs the machine many times what its bytes do, so what can
- * leave at once does so: answers, and announcements of long messages, each in its own frame with
- * its own sequence number; and the acknowledgement of the other lane, which would have to go
- * by itself soon. They are acknowledged, lost and sent again one by one, as if they had
- * come alone.
+ * Trains: several frames of one node for another, one behind the other in one frame of the
+ * card. Each that is short costs the machine many times what its bytes do, so what can leave at
+ * once does so: answers, and announcements of long messages, each with its own sequence
+ * number. They are acknowledged, lost and sent again one by one, as if they had come alone.
  */
 #include "state.h"
 
 /* A train that is made. */
 struct train {
-	struct transmit *transmit; /* its beginning, and whose frames are in it */
+	struct transmit *transmit; /* the messages whose frames are in it */
 	uint32_t n, bytes;         /* of its pieces */
 	struct nic_piece pieces[NIC_PIECES];
 };
@@ -24,27 +22,6 @@ static int is_short(const struct send *send)
 static int is_followed(const struct link *link, const struct send *send)
 {
 	return send->next != NO_RECORD && is_short(send_at(link, send->next));
-}
-
-/* The other lane would acknowledge by itself soon, and say no more than how far. */
-static int is_unsaid(const struct flow *other)
-{
-	return other->unacked && (other->flags & (FLOW_ACKS | FLOW_ACK_NOW)) &&
-	       !(other->flags & FLOW_REFUSED);
-}
-
-/* The other lane's acknowledgement, behind the train's beginning. */
-static void add_ack(struct link *link, struct flow *other, struct train *train)
-{
-	struct nic_piece piece = { train->transmit->header + WIRE_TRAIN, WIRE_HEADER };
-	struct wire wire = { .kind = WIRE_KIND_ACK };
-
-	send_acknowledge(link, other, &wire);
-	send_header(link->nic, train->transmit->header + WIRE_TRAIN, other->node, &wire);
-	if (link->key)
-		wire_sign(link->key, train->transmit->header + WIRE_TRAIN, &piece, 1);
-	train->pieces[0].length += WIRE_HEADER;
-	train->bytes += WIRE_HEADER;
 }
 
 /* The next frame of the flow, if it is one for a train that has room: 1. */
@@ -91,60 +68,34 @@ static void not_taken(struct link *link, struct flow *flow, const struct transmi
 		flow->flags &= (uint8_t)~FLOW_TIMED;
 }
 
-/* The frames that fit, and to the card with them: 1, 0 if there is none, or NIC_FULL. */
-static int send_train(struct link *link, struct flow *flow, struct train *train, uint32_t index,
-		      uint64_t now)
-{
-	const struct transmit *transmit = train->transmit;
-	uint32_t messages;
-	int result;
-
-	while (add_next(link, flow, train, now))
-		continue;
-	messages = transmit->messages;
-	if (messages == 0)
-		return 0;
-	wire_write_train(train->transmit->header,
-			 send_at(link, transmit->train[0])->message.frame);
-	result = link->nic->ops->send(link->nic, train->pieces, train->n, index);
-	if (result == NIC_OK) {
-		count(link, LINK_FRAMES_OUT);
-		count(link, LINK_TRAINS);
-		link->counters[LINK_TRAINED] += messages - 1;
-		return 1;
-	}
-	not_taken(link, flow, transmit, result);
-	record_give(&link->transmits, index);
-	return result == NIC_FULL ? NIC_FULL : 1;
-}
-
 int train_send(struct link *link, struct flow *flow, uint64_t now)
 {
 	const struct send *first = send_at(link, flow->fresh);
-	struct flow *other = flow_other(flow);
-	int has_ack = is_unsaid(other), result;
-	struct train train = { .n = 1, .bytes = WIRE_TRAIN };
+	struct train train = { .n = 0 };
 	uint32_t index;
+	int result;
 
-	if (!is_short(first) || !(has_ack || is_followed(link, first)))
+	if (!is_short(first) || !is_followed(link, first))
 		return 0;
 	index = send_transmit(link, NO_RECORD);
 	if (index == NO_RECORD)
 		return NIC_FULL;
 	train.transmit = record_at(&link->transmits, index);
-	train.pieces[0] = (struct nic_piece){ train.transmit->header, WIRE_TRAIN };
-	if (has_ack)
-		add_ack(link, other, &train);
-	result = send_train(link, flow, &train, index, now);
-	if (result == 1) {
+	while (add_next(link, flow, &train, now))
+		continue;
+	if (train.n == 0) {
+		record_give(&link->transmits, index);
+		return 0;
+	}
+	result = link->nic->ops->send(link->nic, train.pieces, train.n, index);
+	if (result == NIC_OK) {
+		count(link, LINK_FRAMES_OUT);
 		count(link, LINK_DATA_OUT);
+		link->counters[LINK_TRAINS] += train.transmit->messages > 1;
+		link->counters[LINK_TRAINED] += train.transmit->messages - 1u;
 		return 1;
 	}
-	if (result == 0)
-		record_give(&link->transmits, index);
-	if (has_ack) {
-		other->flags |= FLOW_ACK_NOW;
-		send_ready(link, other);
-	}
-	return result;
+	not_taken(link, flow, train.transmit, result);
+	record_give(&link->transmits, index);
+	return result == NIC_FULL ? NIC_FULL : 1;
 }

@@ -23,11 +23,13 @@ static uint32_t node_of(const uint8_t *address)
 	return (uint32_t)address[4] << 8 | address[5];
 }
 
-/* Of a header of either length. */
+/* Of a header of any length. */
 static uint32_t checksum(const uint8_t *frame, uint32_t bytes)
 {
-	return bytes == WIRE_DATA ? wire_checksum(frame, WIRE_DATA) :
-		wire_checksum(frame, WIRE_HEADER);
+	if (bytes == WIRE_DATA)
+		return wire_checksum(frame, WIRE_DATA);
+	return bytes == WIRE_HEADER ? wire_checksum(frame, WIRE_HEADER) :
+		wire_checksum(frame, WIRE_GRANT);
 }
 
 static uint64_t mix_all(uint64_t state, const uint8_t *words, uint32_t bytes)
@@ -75,73 +77,57 @@ void wire_sign(const uint8_t *key, uint8_t *frame, const struct nic_piece *piece
 	wire_put(frame + WIRE_TAG, wire_tag(key, frame, pieces[0].length, pieces + 1, n - 1), 8);
 }
 
+static int is_of_type(const uint8_t *frame)
+{
+	return frame[WIRE_TYPE] == WIRE_ETHERTYPE >> 8 &&
+	       frame[WIRE_TYPE + 1] == (WIRE_ETHERTYPE & 0xff);
+}
+
 static int is_ours(const uint8_t *frame, uint32_t node, uint32_t version)
 {
 	return wire_get(frame + WIRE_DESTINATION, 3) == ADDRESS_PREFIX &&
 	       node_of(frame + WIRE_DESTINATION) == node &&
 	       wire_get(frame + WIRE_SOURCE, 3) == ADDRESS_PREFIX &&
-	       frame[WIRE_TYPE] == WIRE_ETHERTYPE >> 8 &&
-	       frame[WIRE_TYPE + 1] == (WIRE_ETHERTYPE & 0xff) &&
-	       frame[WIRE_AT_VERSION] == version;
+	       is_of_type(frame) && frame[WIRE_AT_VERSION] == version;
 }
 
-/* How long a header of this kind is. */
-static uint32_t header_of(uint32_t kind)
+/* How long a header of this kind is, with so many bytes behind the first 64. */
+static uint32_t header_of(uint32_t kind, uint32_t behind)
 {
-	return kind == WIRE_KIND_DATA || kind == WIRE_KIND_ANNOUNCE || kind == WIRE_KIND_BUNDLE ?
-		WIRE_DATA : WIRE_HEADER;
+	if (kind == WIRE_KIND_GRANT)
+		return WIRE_GRANT;
+	return kind == WIRE_KIND_MSG && behind ? WIRE_DATA : WIRE_HEADER;
 }
 
-static int has_payload(uint32_t kind)
+uint32_t wire_first(const uint8_t *frames, uint32_t bytes)
 {
-	return kind == WIRE_KIND_DATA || kind == WIRE_KIND_BULK || kind == WIRE_KIND_ANNOUNCE;
+	uint32_t length;
+
+	if (bytes < WIRE_HEADER || !is_of_type(frames))
+		return bytes;
+	length = WIRE_HEADER + (uint32_t)wire_get(frames + WIRE_BEHIND, 2);
+	return length % 8 || length > bytes ? bytes : length;
 }
 
-int wire_is_train(const uint8_t *frame, uint32_t bytes, uint32_t node, const uint8_t *key)
+int wire_follows(const uint8_t *first, const uint8_t *frame, uint32_t bytes)
 {
-	return bytes > WIRE_TRAIN && frame[WIRE_KIND] == WIRE_KIND_TRAIN &&
-	       is_ours(frame, node, key ? WIRE_SIGNED : WIRE_VERSION);
-}
+	uint32_t flags = WIRE_KIND - WIRE_TYPE;  /* all before kind and flags is the same */
 
-uint32_t wire_in_train(const uint8_t *train, uint32_t bytes, uint32_t at)
-{
-	const uint8_t *frame = train + at;
-	uint32_t kind, length;
-
-	if (bytes - at < WIRE_HEADER || wire_get(frame, 8) != wire_get(train, 8) ||
-	    wire_get(frame + WIRE_KIND - 8, 8) != wire_get(train + WIRE_KIND - 8, 8))
+	if (bytes < WIRE_HEADER || wire_get(frame, 8) != wire_get(first, 8))
 		return 0;
-	kind = frame[WIRE_KIND] & WIRE_KIND_MASK;
-	length = header_of(kind);
-	if (kind != WIRE_KIND_GRANT)
-		length += (uint32_t)wire_get(frame + WIRE_PAYLOAD, 2);
-	if (kind == WIRE_KIND_TRAIN || length > bytes - at ||
-	    (length % 8 && length < bytes - at))
-		return 0;
-	return length;
-}
-
-void wire_write_train(uint8_t *train, const uint8_t *frame)
-{
-	wire_put(train, wire_get(frame, 8), 8);
-	wire_put(train + 8, wire_get(frame + 8, 8), 8);
-	train[WIRE_KIND] = WIRE_KIND_TRAIN;
+	return wire_get(frame + 8, 4) == wire_get(first + 8, 4) &&
+	       wire_get(frame + WIRE_TYPE, flags) == wire_get(first + WIRE_TYPE, flags);
 }
 
 static int acknowledges(uint32_t kind)
 {
-	return kind != WIRE_KIND_RESET && kind != WIRE_KIND_BULK && kind != WIRE_KIND_MARK;
-}
-
-static int has_turn(uint32_t kind)
-{
-	return kind >= WIRE_KIND_GRANT && kind <= WIRE_KIND_MARK;
+	return kind == WIRE_KIND_MSG || kind == WIRE_KIND_GRANT;
 }
 
 /* A fragment: within its message, and not empty unless the message is. */
 static int is_fragment(const struct wire *wire)
 {
-	return wire->bytes <= WIRE_MOST_PAYLOAD && wire->offset <= wire->length &&
+	return wire->bytes <= WIRE_MOST_FRAGMENT && wire->offset <= wire->length &&
 	       wire->bytes <= wire->length - wire->offset &&
 	       (wire->bytes > 0 || wire->length == 0);
 }
@@ -150,17 +136,18 @@ int wire_walk(struct wire_walk *walk)
 {
 	const struct wire *wire = walk->wire;
 	const uint8_t *header = wire->message, *payload = wire->payload;
-	uint64_t bytes = wire->length;
+	uint64_t bytes = wire->length, offset = wire->offset;
 	uint32_t at = walk->at;
 
 	if (walk->n > 0) {
 		if (wire->bytes - at < WIRE_ENTRY + WIRE_MESSAGE)
 			return 0;
-		bytes = wire_get(payload + at, 8); /* what must be zero makes it too long */
+		bytes = wire_get(payload + at, 8);
+		offset = wire_get(payload + at + 8, 8);
 		header = payload + at + WIRE_ENTRY;
 		at += WIRE_ENTRY + WIRE_MESSAGE;
 	}
-	if (bytes > WIRE_BUNDLE_EACH || wire_padded((uint32_t)bytes) > wire->bytes - at)
+	if (bytes > WIRE_BUNDLE_EACH || offset || wire_padded((uint32_t)bytes) > wire->bytes - at)
 		return 0;
 	payload += at;
 	at += wire_padded((uint32_t)bytes);
@@ -180,7 +167,20 @@ static int is_bundle(const struct wire *wire)
 		return 0;
 	while (wire_walk(&walk))
 		continue;
-	return walk.at == wire->bytes && walk.n > 1 && walk.n == wire->offset;
+	return walk.at == wire->bytes && walk.n == wire->messages;
+}
+
+/* The end of a message that goes in parts, without all of it. */
+static int is_announcement(const struct wire *wire)
+{
+	return wire->bytes <= WIRE_TAIL_BYTES && wire->bytes < wire->length &&
+	       wire->offset > 0 && wire->offset <= wire->length - wire->bytes &&
+	       wire->offset <= WIRE_MOST_PAYLOAD;
+}
+
+static int has_turn(uint32_t kind)
+{
+	return kind == WIRE_KIND_GRANT || kind == WIRE_KIND_BULK;
 }
 
 /* What the fields of each kind must keep, whoever sent it. With a window of 0 its receiver would
@@ -190,32 +190,41 @@ static int is_sound(const struct wire *wire)
 	if (wire->source == 0 || (wire->window == 0 && acknowledges(wire->kind)))
 		return 0;
 	switch (wire->kind) {
-	case WIRE_KIND_DATA:
-		return is_fragment(wire);
-	case WIRE_KIND_BULK:
-		return !wire->waits && wire->bytes > 0 && wire->bytes <= WIRE_MOST_PAYLOAD;
-	case WIRE_KIND_ANNOUNCE:
-		return wire->bytes <= WIRE_TAIL_BYTES && wire->bytes < wire->length &&
-		       wire->offset > 0 && wire->offset <= wire->length - wire->bytes &&
-		       wire->offset <= WIRE_MOST_PAYLOAD;
-	case WIRE_KIND_ACK:
+	case WIRE_KIND_MSG:
+		if (wire->messages != 1)        /* is_bundle looks at the payload as well */
+			return !wire->announce;
+		return wire->announce ? is_announcement(wire) : is_fragment(wire);
 	case WIRE_KIND_GRANT:
-		return wire->bytes == 0;
+		return wire->bytes == 0 && !wire->announce;
+	case WIRE_KIND_BULK:
+		return !wire->waits && !wire->announce && wire->bytes <= WIRE_MOST_PAYLOAD &&
+		       (wire->bytes == 0) == wire->over;
 	case WIRE_KIND_RESET:
-	case WIRE_KIND_MARK:
-		return wire->bytes == 0 && !wire->waits;
-	case WIRE_KIND_BUNDLE:
-		return 1;                       /* is_bundle looks at the payload as well */
+		return wire->bytes == 0 && !wire->waits && !wire->announce;
 	default:
 		return 0;
 	}
 }
 
-static void read_fields(const uint8_t *frame, struct wire *wire)
+/* The message that the frame begins with. 0: no sender of ours writes that. */
+static int read_message(const uint8_t *frame, struct wire *wire)
+{
+	uint64_t messages = wire_get(frame + WIRE_MESSAGES, 8);
+
+	wire->message = frame + WIRE_HEADER + WIRE_ENTRY;
+	wire->length = wire_get(frame + WIRE_LENGTH, 8);
+	wire->offset = wire_get(frame + WIRE_OFFSET, 8);
+	wire->messages = (uint32_t)messages;
+	return messages > 0 && messages <= WIRE_BUNDLE_BYTES && wire->length <= WIRE_MOST_LENGTH;
+}
+
+/* 0: they cannot be. */
+static int read_fields(const uint8_t *frame, uint32_t header, struct wire *wire)
 {
 	uint8_t kind = frame[WIRE_KIND];
 
 	wire->node = node_of(frame + WIRE_SOURCE);
+	wire->announce = !!(kind & WIRE_ANNOUNCE);
 	wire->lane = !!(kind & WIRE_LANE);
 	wire->again = !!(kind & WIRE_AGAIN);
 	wire->over = !!(kind & WIRE_OVER);
@@ -225,52 +234,56 @@ static void read_fields(const uint8_t *frame, struct wire *wire)
 	wire->sequence = (uint32_t)wire_get(frame + WIRE_SEQUENCE, 4);
 	wire->ack = (uint32_t)wire_get(frame + WIRE_ACK, 4);
 	wire->selective = wire_get(frame + WIRE_SELECTIVE, 8);
-	wire->window = (uint32_t)wire_get(frame + WIRE_WINDOW, 2);
-	wire->offset = wire_get(frame + WIRE_OFFSET, 6);
-	wire->length = wire_get(frame + WIRE_LENGTH, 6);
-	wire->refused = wire->kind == WIRE_KIND_ACK && wire->again ?
-		wire_get(frame + WIRE_REFUSED, 8) : 0;
+	wire->other_ack = (uint32_t)wire_get(frame + WIRE_OTHER_ACK, 4);
+	wire->window = frame[WIRE_WINDOW];
+	wire->other_window = frame[WIRE_OTHER_WINDOW];
+	wire->messages = 0;
+	wire->refused = 0;
+	if (wire->kind == WIRE_KIND_MSG && header == WIRE_DATA)
+		return read_message(frame, wire);
+	if (wire->kind == WIRE_KIND_MSG && wire->again)
+		wire->refused = wire_get(frame + WIRE_REFUSED, 8);
 	if (has_turn(wire->kind)) {
 		wire->turn = (uint32_t)wire_get(frame + WIRE_TURN, 4);
 		wire->part = (uint32_t)wire_get(frame + WIRE_PART, 4);
-		wire->until = (uint32_t)wire_get(frame + WIRE_UNTIL, 4);
 	}
-	wire->message = frame + WIRE_HEADER;
+	if (wire->kind == WIRE_KIND_GRANT) {
+		wire->until = (uint32_t)wire_get(frame + WIRE_UNTIL, 4);
+		wire->reach = (uint32_t)wire_get(frame + WIRE_REACH, 4);
+	}
+	return 1;
 }
 
 enum wire_result wire_read_apart(const uint8_t *frame, uint32_t bytes, uint32_t node,
 				 const uint8_t *key, const struct nic_piece *pieces, uint32_t n,
 				 struct wire *wire)
 {
-	uint32_t header, crc = 0;
+	uint32_t behind, header, crc = 0;
+	int is_several;
 
 	if (bytes < WIRE_HEADER)
 		return WIRE_SHORT;
 	if (!is_ours(frame, node, key ? WIRE_SIGNED : WIRE_VERSION))
 		return WIRE_FOREIGN;
 	wire->kind = frame[WIRE_KIND] & WIRE_KIND_MASK;
-	wire->bytes = (uint32_t)wire_get(frame + WIRE_PAYLOAD, 2);
-	wire->reach = 0;
-	if (wire->kind == WIRE_KIND_GRANT) {
-		wire->reach = wire->bytes;
-		wire->bytes = 0;
-	}
-	header = header_of(wire->kind);
-	if (bytes < header || bytes - header != wire->bytes ||
-	    (wire->kind == WIRE_KIND_BUNDLE && bytes % 8))
+	behind = (uint32_t)wire_get(frame + WIRE_BEHIND, 2);
+	header = header_of(wire->kind, behind);
+	if (bytes != WIRE_HEADER + behind || bytes < header)
+		return WIRE_SHORT;
+	wire->bytes = bytes - header;
+	is_several = header == WIRE_DATA && wire_get(frame + WIRE_MESSAGES, 8) != 1;
+	if (is_several && bytes % 8)
 		return WIRE_SHORT;
 	if (key && wire_tag(key, frame, header, pieces, n) != wire_get(frame + WIRE_TAG, 8))
 		return WIRE_FORGED;
 	if (!key && wire_get(frame + WIRE_CHECKSUM, 4) !=
-	    (wire->kind == WIRE_KIND_BUNDLE ? sum_bundle(frame, header, pieces, n) :
-	     checksum(frame, header)))
+	    (is_several ? sum_bundle(frame, header, pieces, n) : checksum(frame, header)))
 		return WIRE_DAMAGED;
-	read_fields(frame, wire);
 	wire->payload_crc = key ? 0 : (uint32_t)wire_get(frame + WIRE_PAYLOAD_CRC, 4);
 	wire->payload = frame + header;
-	if (!is_sound(wire))
+	if (!read_fields(frame, header, wire) || !is_sound(wire))
 		return WIRE_NONSENSE;
-	if (wire->payload_crc && has_payload(wire->kind)) {
+	if (wire->payload_crc && wire->bytes && !is_several) {
 		for (uint32_t i = 0; i < n; i++)
 			crc = port_crc32c(crc, pieces[i].bytes, pieces[i].length);
 		if (crc != wire->payload_crc)
@@ -288,42 +301,45 @@ enum wire_result wire_read(const uint8_t *frame, uint32_t bytes, uint32_t node,
 
 	if (bytes < WIRE_HEADER)
 		return WIRE_SHORT;
-	header = header_of(frame[WIRE_KIND] & WIRE_KIND_MASK);
+	header = header_of(frame[WIRE_KIND] & WIRE_KIND_MASK, bytes - WIRE_HEADER);
+	if (bytes < header)
+		return WIRE_SHORT;
 	payload = (struct nic_piece){ frame + header, bytes - header };
 	result = wire_read_apart(frame, bytes, node, key, &payload, bytes > header, wire);
-	return result == WIRE_OK && wire->kind == WIRE_KIND_BUNDLE && !is_bundle(wire) ?
+	return result == WIRE_OK && wire->messages > 1 && !is_bundle(wire) ?
 		WIRE_NONSENSE : result;
 }
 
 /* Whole words where it is as well: every frame is written. */
 void wire_write_to(uint8_t *frame, uint64_t destination, uint64_t source, const struct wire *wire)
 {
-	uint32_t kind = wire->kind | (wire->lane ? WIRE_LANE : 0) |
-		(wire->again ? WIRE_AGAIN : 0) | (wire->over ? WIRE_OVER : 0) |
-		(wire->waits ? WIRE_WAITS : 0);
-	uint32_t bytes = wire->kind == WIRE_KIND_GRANT ? wire->reach : wire->bytes;
+	uint32_t kind = wire->kind | (wire->announce ? WIRE_ANNOUNCE : 0) |
+		(wire->lane ? WIRE_LANE : 0) | (wire->again ? WIRE_AGAIN : 0) |
+		(wire->over ? WIRE_OVER : 0) | (wire->waits ? WIRE_WAITS : 0);
+	uint32_t header = header_of(wire->kind, wire->messages);
 
 	wire_put(frame + WIRE_DESTINATION, destination | source << 48, 8);
 	wire_put(frame + WIRE_SOURCE + 2, source >> 16, 4);
 	wire_put(frame + WIRE_TYPE, WIRE_ETHERTYPE >> 8 | (WIRE_ETHERTYPE & 0xff) << 8 |
 		 WIRE_VERSION << 16 | kind << 24, 4);
 	wire_put(frame + WIRE_PAYLOAD_CRC, wire->payload_crc, 4);
-	wire_put(frame + WIRE_SOURCE_INCARNATION, wire->source, 4);
-	wire_put(frame + WIRE_DESTINATION_INCARNATION, wire->destination, 4);
-	wire_put(frame + WIRE_SEQUENCE, wire->sequence, 4);
-	wire_put(frame + WIRE_ACK, wire->ack, 4);
+	wire_put(frame + WIRE_SOURCE_INCARNATION,
+		 wire->source | (uint64_t)wire->destination << 32, 8);
+	wire_put(frame + WIRE_SEQUENCE, wire->sequence | (uint64_t)wire->ack << 32, 8);
 	wire_put(frame + WIRE_SELECTIVE, wire->selective, 8);
-	wire_put(frame + WIRE_WINDOW, (uint16_t)wire->window |
-		 (uint64_t)(uint16_t)bytes << 16 | wire->offset << 32, 8);
-	wire_put(frame + WIRE_OFFSET + 4, (uint16_t)(wire->offset >> 32) | wire->length << 16, 8);
-	if (wire->kind == WIRE_KIND_ACK)
-		wire_put(frame + WIRE_REFUSED, wire->refused, 8);
-	if (has_turn(wire->kind)) {
-		wire_put(frame + WIRE_TURN, wire->turn, 4);
-		wire_put(frame + WIRE_PART, wire->part, 4);
-		wire_put(frame + WIRE_UNTIL, wire->until, 4);
+	wire_put(frame + WIRE_OTHER_ACK, wire->other_ack | (uint64_t)(uint8_t)wire->window << 32 |
+		 (uint64_t)(uint8_t)wire->other_window << 40 |
+		 (uint64_t)(header - WIRE_HEADER + wire->bytes) << 48, 8);
+	wire_put(frame + WIRE_TURN, has_turn(wire->kind) ?
+		 wire->turn | (uint64_t)wire->part << 32 : wire->messages | wire->refused, 8);
+	if (wire->kind == WIRE_KIND_GRANT) {
+		wire_put(frame + WIRE_UNTIL, wire->until | (uint64_t)wire->reach << 32, 8);
+		wire_put(frame + WIRE_UNTIL + 8, 0, 8);
+	} else if (header == WIRE_DATA) {
+		wire_put(frame + WIRE_LENGTH, wire->length, 8);
+		wire_put(frame + WIRE_OFFSET, wire->offset, 8);
 	}
-	wire_put(frame + WIRE_CHECKSUM, checksum(frame, header_of(wire->kind)), 4);
+	wire_put(frame + WIRE_CHECKSUM, checksum(frame, header), 4);
 }
 
 void wire_write(uint8_t *frame, const uint8_t *destination, const uint8_t *source,

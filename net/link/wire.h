@@ -1,59 +1,62 @@
 /*
  * The frame on the wire: byte offsets, and the functions that read and write
  * them (brief.c and plain.c know the plainest frames, word by word). Ethernet's
- * own fields are big-endian, everything else is little-endian.
+ * own fields are big-endian, everything else is little-endian. Four kinds:
+ *
+ *   MSG    messages: one whole, a fragment of one, the announcement of a long one, or a bundle
+ *          of short ones; without any it only acknowledges
+ *   GRANT  which parts of announced messages may be sent
+ *   BULK   one of these parts
+ *   RESET  answers a frame that was meant for another incarnation of its destination
  *
  *   at  bytes
  *    0   6   destination address  02:4d:47:CARD:NODE:NODE (node id big-endian)
  *    6   6   source address
  *   12   2   ethertype 88b5 (for local experiments)
  *   14   1   version: 1, or 2 with a key
- *   15   1   bits 0 to 3 kind, bit 4 lane, bit 5 AGAIN, bit 6 OVER, bit 7 WAITS
- *   16   4   checksum of the header (64 bytes, of DATA and ANNOUNCE 192; of a BUNDLE: of the
- *            whole frame), below
+ *   15   1   bits 0 to 2 kind, bit 3 ANNOUNCE, bit 4 lane, bit 5 AGAIN, bit 6 OVER, bit 7 WAITS
+ *   16   4   checksum of the header (64 bytes; of MSG with a message 192, of GRANT 80, of a
+ *            bundle the whole frame), below
  *   20   4   CRC32C of the payload, or 0: not computed
  *   16   8   version 2: tag, instead of both (SipHash-2-4 of the frame without it)
  *   24   4   incarnation of the source, never 0
  *   28   4   incarnation of the destination as the source knows it, 0: unknown
- *   32   4   DATA, ANNOUNCE: sequence number of this frame in its flow
+ *   32   4   MSG with messages: sequence number of this frame in its lane
  *            GRANT, BULK: that of the message's announcement; else 0
- *   36   4   cumulative acknowledgement: the next frame expected
- *   40   8   selective: bit i says that frame acknowledgement + 1 + i has arrived
- *   48   2   window: frames from the acknowledgement on that may be sent
- *   50   2   DATA, BULK, ANNOUNCE: payload bytes in this frame; GRANT: sequence numbers from the
- *            first to the last message that is granted
- *   52   6   DATA: where in the message they belong; ANNOUNCE: payload bytes of a part
- *   52   8   ACK with AGAIN: bit i says that frame acknowledgement + i was refused
- *   52   4   GRANT, BULK, MARK: number of the turn
- *   56   4   GRANT: first part; BULK: number of this part in its message
- *   60   4   GRANT: parts of the last message that are granted, from its first one on;
+ *   36   4   MSG, GRANT: cumulative acknowledgement: the next frame of the lane that is expected
+ *   40   8   MSG, GRANT: bit i says that frame acknowledgement + 1 + i of the lane has arrived
+ *   48   4   MSG, GRANT: cumulative acknowledgement of the other lane, if its window is not 0
+ *   52   1   MSG, GRANT: window: frames of the lane that may be sent, from its acknowledgement on
+ *   53   1   the same of the other lane, or 0: more is to be said of it than how far, by itself
+ *   54   2   bytes behind offset 64
+ *   56   8   MSG: number of messages; without any and with AGAIN bit i says that
+ *            frame acknowledgement + i of the lane was refused
+ *   56   4   GRANT, BULK: number of the turn
+ *   60   4   GRANT: first part; BULK: number of this part in its message
+ *   64   4   GRANT: parts of the last message that are granted, from its first one on;
  *            with AGAIN bit i says that part first + i of the first message is wanted
- *   58   6   DATA, ANNOUNCE: payload bytes of the whole message
- *   64 128   DATA, ANNOUNCE: the message's header, which the link does not interpret
- *  192       payload of DATA and ANNOUNCE (of BULK: 64)
+ *   68   4   GRANT: sequence numbers from the first to the last message that is granted
+ *   72   8   GRANT: 0
+ *   64       BULK: payload
+ *   64       MSG: per message
  *
- * BUNDLE is a DATA frame with several short messages, at most WIRE_BUNDLE_BYTES behind the
- * first one's header. At 52 it says how many, at 58 the payload bytes of the first. Each
- * payload is followed by zeros up to a multiple of 8, and then, unless it is the last, by
+ *    0   8   payload bytes of the whole message, below 2^48
+ *    8   8   where in the message this payload belongs; ANNOUNCE: payload bytes of a part
+ *   16 112   the message's header, which the link does not interpret
+ *  128       payload
  *
- *    0   2   payload bytes of this message
- *    2   6   zero
- *    8 128   its header
- *  136       its payload
+ * In a bundle each message is whole and has WIRE_BUNDLE_EACH bytes at most; all behind the first
+ * one's header is WIRE_BUNDLE_BYTES at most; zeros follow each payload up to a multiple of 8.
  *
- * TRAIN (16 bytes: addresses, ethertype, version and kind, no flag) is followed by whole frames
- * with the same addresses, of any other kinds. All but the last are a multiple of 8 bytes long.
+ * Several frames from one card to another may lie one behind the other in one frame of the card:
+ * all but the last are a multiple of 8 bytes long.
  *
- * A frame that carries part of a message is DATA. ACK stops after 64 bytes and
- * has no sequence number. RESET (64 bytes) answers a frame that was meant for
- * another incarnation of its destination.
- *
- * Long messages (bulk.c): ANNOUNCE is in the place of all their DATA. It may bring the end of
- * the payload, WIRE_TAIL_BYTES at most, where that saves a part; all before that
+ * Long messages (bulk.c): MSG with ANNOUNCE is in the place of all their fragments. It may bring
+ * the end of the payload, WIRE_TAIL_BYTES at most, where that saves a part; all before that
  * comes as BULK when it is granted, from bulk card to bulk card, or as GRANT with
  * AGAIN wants it between the ordinary ones. GRANT with OVER takes back
- * all turns up to its own; MARK answers that on the bulk card: nothing of
- * them follows. WAITS: frame `acknowledgement` is an announcement that has arrived,
+ * all turns up to its own; BULK with OVER, which has no payload, answers that on the bulk card:
+ * nothing of them follows. WAITS: frame `acknowledgement` is an announcement that has arrived,
  * whose payload has not.
  */
 #ifndef NET_LINK_WIRE_H
@@ -62,11 +65,13 @@
 #include "../nic.h"
 
 #define WIRE_HEADER        64u     /* of every frame */
-#define WIRE_MESSAGE       128u    /* bytes of a message's header */
-#define WIRE_DATA          192u    /* both */
-#define WIRE_TRAIN         16u     /* of a TRAIN */
-#define WIRE_MOST_PAYLOAD  65472u  /* of one frame: a multiple of 64 */
-#define WIRE_TAIL_BYTES    1024u   /* most payload of an ANNOUNCE */
+#define WIRE_ENTRY         16u     /* length and offset of a message */
+#define WIRE_MESSAGE       112u    /* bytes of a message's header */
+#define WIRE_DATA          192u    /* all three: in front of a MSG's first payload */
+#define WIRE_GRANT         80u     /* all of a GRANT */
+#define WIRE_MOST_PAYLOAD  65472u  /* of BULK: a multiple of 64 */
+#define WIRE_MOST_FRAGMENT 65344u  /* of MSG, likewise */
+#define WIRE_TAIL_BYTES    1024u   /* most payload of an announcement */
 #define WIRE_MOST_LENGTH   ((1ULL << 48) - 1)
 #define WIRE_ETHERTYPE     0x88b5u
 #define WIRE_VERSION       1u
@@ -79,27 +84,24 @@ enum wire_offset {
 	WIRE_CHECKSUM = 16, WIRE_PAYLOAD_CRC = 20, WIRE_TAG = 16,
 	WIRE_SOURCE_INCARNATION = 24, WIRE_DESTINATION_INCARNATION = 28,
 	WIRE_SEQUENCE = 32, WIRE_ACK = 36, WIRE_SELECTIVE = 40,
-	WIRE_WINDOW = 48, WIRE_PAYLOAD = 50, WIRE_OFFSET = 52, WIRE_LENGTH = 58,
-	WIRE_REFUSED = 52, WIRE_TURN = 52, WIRE_PART = 56, WIRE_UNTIL = 60
+	WIRE_OTHER_ACK = 48, WIRE_WINDOW = 52, WIRE_OTHER_WINDOW = 53, WIRE_BEHIND = 54,
+	WIRE_MESSAGES = 56, WIRE_REFUSED = 56, WIRE_TURN = 56, WIRE_PART = 60,
+	WIRE_UNTIL = 64, WIRE_REACH = 68, WIRE_LENGTH = 64, WIRE_OFFSET = 72
 };
 
-enum wire_kind {
-	WIRE_KIND_DATA = 1, WIRE_KIND_ACK = 2, WIRE_KIND_RESET = 3,
-	WIRE_KIND_ANNOUNCE = 4, WIRE_KIND_GRANT = 5, WIRE_KIND_BULK = 6, WIRE_KIND_MARK = 7,
-	WIRE_KIND_BUNDLE = 8, WIRE_KIND_TRAIN = 9
-};
+enum wire_kind { WIRE_KIND_MSG = 1, WIRE_KIND_GRANT = 2, WIRE_KIND_BULK = 3, WIRE_KIND_RESET = 4 };
 
-#define WIRE_KIND_MASK  0x0fu
-#define WIRE_LANE       0x10u      /* the flow of answers */
-#define WIRE_AGAIN      0x20u      /* ACK: some frames were refused, send them again
-                                      GRANT: parts to the ordinary card, one by one */
+#define WIRE_KIND_MASK  0x07u
+#define WIRE_ANNOUNCE   0x08u      /* MSG: the payload of its message is granted */
+#define WIRE_LANE       0x10u      /* the lane of answers */
+#define WIRE_AGAIN      0x20u      /* MSG without messages: some frames were refused, send them
+                                      again. GRANT: parts to the ordinary card, one by one */
 #define WIRE_OVER       0x40u      /* RESET: what was sent so far counts as failed
-                                      GRANT: it takes back, answer with MARK */
-#define WIRE_WAITS      0x80u      /* DATA, ANNOUNCE, ACK, GRANT: what is acknowledged next
-                                      has arrived and waits for its payload */
+                                      GRANT: it takes back, answer with BULK and OVER */
+#define WIRE_WAITS      0x80u      /* MSG, GRANT: what is acknowledged next has arrived and
+                                      waits for its payload */
 
-/* BUNDLE: what is between two messages, and most payload bytes of each and of the frame. */
-#define WIRE_ENTRY         8u
+/* A bundle: most payload bytes of each message, and of all behind the first one's header. */
 #define WIRE_BUNDLE_EACH   128u
 #define WIRE_BUNDLE_BYTES  2048u
 
@@ -108,16 +110,17 @@ struct wire {
 	uint32_t node;             /* of the source */
 	uint8_t kind;              /* enum wire_kind */
 	uint8_t lane;              /* 0 or 1 */
-	uint8_t again, over, waits; /* 0 or 1 */
+	uint8_t announce, again, over, waits; /* 0 or 1 */
 	uint32_t source, destination; /* incarnations */
-	uint32_t sequence, ack;
+	uint32_t sequence, ack, other_ack;
 	uint64_t selective;
-	uint32_t window;
-	uint32_t bytes;            /* of payload */
-	uint64_t offset, length;   /* DATA, ANNOUNCE, BUNDLE */
-	uint32_t turn, part, until; /* GRANT, BULK, MARK */
+	uint32_t window, other_window; /* below 256 */
+	uint32_t messages;         /* MSG */
+	uint32_t bytes;            /* behind the header of the first message; BULK: of payload */
+	uint64_t offset, length;   /* MSG: the first message's */
+	uint32_t turn, part, until; /* GRANT, BULK */
 	uint32_t reach;            /* GRANT: to the last message, from the first */
-	uint64_t refused;          /* ACK with AGAIN */
+	uint64_t refused;          /* MSG without messages and with AGAIN */
 	uint32_t payload_crc;
 	const uint8_t *message, *payload;
 };
@@ -145,15 +148,13 @@ enum wire_result wire_read_apart(const uint8_t *frame, uint32_t bytes, uint32_t 
 				 const uint8_t *key, const struct nic_piece *pieces, uint32_t n,
 				 struct wire *wire);
 
-/* Whether this is a TRAIN to the node. */
-int wire_is_train(const uint8_t *frame, uint32_t bytes, uint32_t node, const uint8_t *key);
-/* How long the frame at this place in a TRAIN says it is, the first at WIRE_TRAIN; 0: none
- * can be there. What else is to be checked, wire_read does. */
-uint32_t wire_in_train(const uint8_t *train, uint32_t bytes, uint32_t at);
-/* Write the beginning of a TRAIN: that of one of its frames. */
-void wire_write_train(uint8_t *train, const uint8_t *frame);
+/* How long the first of several frames is that lie one behind the other. All of it, if that
+ * one ends where none can begin: then wire_read finds what is wrong. */
+uint32_t wire_first(const uint8_t *frames, uint32_t bytes);
+/* Whether a frame with `bytes` bytes may be behind this one: from the same card to the same. */
+int wire_follows(const uint8_t *first, const uint8_t *frame, uint32_t bytes);
 
-/* A walk through a BUNDLE: begins with all zero but `wire`. */
+/* A walk through a bundle: begins with all zero but `wire`. */
 struct wire_walk {
 	const struct wire *wire;
 	uint32_t at;               /* in the payload: behind the present message */
@@ -172,8 +173,8 @@ static inline uint32_t wire_padded(uint32_t bytes)
 
 /*
  * Write the header of a frame from `source` to the destination (both addresses)
- * and its checksum. wire->message and ->payload are not looked at: the message
- * header of DATA and ANNOUNCE is in its place already.
+ * and its checksum. wire->message and ->payload are not looked at: the first message's
+ * header is in its place already.
  */
 void wire_write(uint8_t *frame, const uint8_t *destination, const uint8_t *source,
 		const struct wire *wire);
@@ -190,7 +191,7 @@ uint64_t wire_tag(const uint8_t *key, const uint8_t *frame, uint32_t bytes,
 		  const struct nic_piece *pieces, uint32_t n);
 void wire_sign(const uint8_t *key, uint8_t *frame, const struct nic_piece *pieces, uint32_t n);
 
-/* The checksum of a BUNDLE, likewise, as it is not that of its header only. */
+/* The checksum of a bundle, likewise, as it is not that of its header only. */
 void wire_sum_bundle(uint8_t *frame, const struct nic_piece *pieces, uint32_t n);
 
 /* The address of a node's card; and as wire_get reads it. */
@@ -258,7 +259,7 @@ static inline void wire_put(uint8_t *at, uint64_t value, uint32_t bytes)
  * the compiler knows. Not a CRC32C, as payload has it: an emulated processor computes that bit by
  * bit, and takes 60 ns for 8 bytes.
  *
- * What is behind a BUNDLE's header goes in word by word, as it may be long, and zeros without end
+ * What is behind a bundle's header goes in word by word, as it may be long, and zeros without end
  * would leave a state of zeros: its halves, XORed, take a word and are multiplied by a constant.
  */
 #define WIRE_FIRST   0xb7e151628aed2a6bu /* of no pattern: the fractions of e and of */

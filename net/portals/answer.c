@@ -18,7 +18,7 @@ void answer_make(const struct message *request, enum fail_type fail, uint64_t ml
 	answer->fail = (uint8_t)fail;
 	answer->atomic_operation = 0;
 	answer->datatype = 0;
-	answer->zero[0] = answer->zero[1] = answer->zero[2] = 0;
+	answer->zero[0] = answer->zero[1] = answer->link = 0;
 	answer->source_nid = request->target_nid;
 	answer->source_pid = request->target_pid;
 	answer->target_nid = request->source_nid;
@@ -36,9 +36,6 @@ void answer_make(const struct message *request, enum fail_type fail, uint64_t ml
 	answer->op_handle = request->op_handle;
 	answer->hdr_data = request->hdr_data;
 	answer->sequence = request->sequence;
-	answer->counter_handle = HANDLE_NONE;
-	answer->list_selector = 0;
-	answer->link = 0;
 }
 
 int message_refuse(const struct message *request, enum fail_type fail, struct message *answer)

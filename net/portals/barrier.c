@@ -13,7 +13,7 @@
 static int is_believed(const struct process_view *view, const struct message *message)
 {
 	const struct barrier_job *job = &view->job;
-	uint32_t news = message->list_selector, from = message->source_nid - job->first_nid;
+	uint32_t news = message->pt_index, from = message->source_nid - job->first_nid;
 	uint32_t rank = view->nid - job->first_nid;
 
 	if (!job->processes)
@@ -30,10 +30,10 @@ static int is_believed(const struct process_view *view, const struct message *me
 
 int target_barrier(struct process_view *view, const struct message *message)
 {
-	if (message->list_selector >= BLOCK_BARRIER_NEWS || !is_believed(view, message)) {
+	if (message->pt_index >= BLOCK_BARRIER_NEWS || !is_believed(view, message)) {
 		view->block->delivered.counters[STAT_DROPPED]++;
 		return DELIVER_DROPPED;
 	}
-	__atomic_fetch_add(&view->block->barrier[message->list_selector], 1, __ATOMIC_RELEASE);
+	__atomic_fetch_add(&view->block->barrier[message->pt_index], 1, __ATOMIC_RELEASE);
 	return DELIVER_OK;
 }

@@ -103,7 +103,7 @@ static void request(const struct process_view *view, const struct initiator_args
 	message->fail = NI_OK;
 	message->atomic_operation = is_atomic ? args->atomic_operation : 0;
 	message->datatype = is_atomic ? args->datatype : 0;
-	message->zero[0] = message->zero[1] = message->zero[2] = 0;
+	message->zero[0] = message->zero[1] = message->link = 0;
 	message->source_nid = view->nid;
 	message->source_pid = view->pid;
 	message->target_nid = args->target_nid;
@@ -121,9 +121,6 @@ static void request(const struct process_view *view, const struct initiator_args
 	message->op_handle = HANDLE_NONE;
 	message->hdr_data = operation == MESSAGE_GET ? 0 : args->hdr_data;
 	message->sequence = block_link_started(view->block);
-	message->counter_handle = HANDLE_NONE;
-	message->list_selector = 0;
-	message->link = 0;
 }
 
 /* SEND_START or SEND_END, in the queue of the descriptor that is sent. */

@@ -21,7 +21,7 @@ enum message_operation {
 	MESSAGE_GETPUT,         /* payload: length bytes; answered by REPLY */
 	MESSAGE_ATOMIC,         /* payload: length bytes of operands, CSWAP twice as many */
 	MESSAGE_FETCH_ATOMIC,   /* payload as of ATOMIC; answered by REPLY */
-	MESSAGE_BARRIER,        /* no payload; list_selector is the round that it ends,
+	MESSAGE_BARRIER,        /* no payload; pt_index is the round that it ends,
 	                         * or says something else: block.h */
 	MESSAGE_OPERATIONS
 };
@@ -32,14 +32,15 @@ struct message {
 	uint8_t  fail;              /* ACK, REPLY: enum fail_type; requests: NI_OK */
 	uint8_t  atomic_operation;  /* ATOMIC, FETCH_ATOMIC: enum atomic_operation; else 0 */
 	uint8_t  datatype;          /* ATOMIC, FETCH_ATOMIC: enum atomic_type; else 0 */
-	uint8_t  zero[3];
+	uint8_t  zero[2];
+	uint8_t  link;              /* for the link's own use; the engine sets 0 and never reads it */
 	uint32_t source_nid;
 	uint32_t source_pid;
 	uint32_t target_nid;
 	uint32_t target_pid;
 	uint32_t uid;               /* of the source */
 	uint32_t jid;               /* of the source */
-	uint32_t pt_index;          /* ACK, REPLY: echoed */
+	uint32_t pt_index;          /* ACK, REPLY: echoed; BARRIER: round, or other news */
 	uint32_t cookie;            /* access control entry at the target; answers: 0 */
 	uint64_t match_bits;        /* answers: echoed */
 	uint64_t offset;            /* request: remote offset; answers: echoed */
@@ -51,18 +52,14 @@ struct message {
 	uint64_t op_handle;         /* the initiator's operation record or 0; answers: echoed */
 	uint64_t hdr_data;          /* the initiator's, GET: 0; answers: echoed */
 	uint64_t sequence;          /* number of the operation at its initiator; answers: echoed */
-	uint64_t counter_handle;    /* reserved, 0 */
-	uint32_t list_selector;     /* BARRIER: round, or other news; else reserved, 0 */
-	uint32_t link;              /* for the link's own use; the engine neither sets nor reads it */
 };
 
-_Static_assert(sizeof(struct message) == 128, "message header is 128 bytes");
+_Static_assert(sizeof(struct message) == 112, "message header is 112 bytes");
 _Static_assert(offsetof(struct message, source_nid) == 8, "identity");
 _Static_assert(offsetof(struct message, pt_index) == 32, "addressing");
 _Static_assert(offsetof(struct message, match_bits) == 40, "addressing");
 _Static_assert(offsetof(struct message, md_handle) == 72, "handles");
 _Static_assert(offsetof(struct message, hdr_data) == 96, "data of the header");
-_Static_assert(offsetof(struct message, counter_handle) == 112, "reserved fields");
 
 /* Whether an answer brings back bytes (REPLY), or tells at most that it is done (ACK). */
 static inline int message_fetches(uint8_t operation)

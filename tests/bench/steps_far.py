@@ -50,13 +50,15 @@ FUNCTIONS = {
     "flow_for": "buffers", "flow_heard": "buffers",
     "begin_epoch": "buffers", "link_transmitted": "buffers", "any_transmitted": "buffers",
     "transmitted": "buffers",
-    "take": "buffers", "give": "buffers", "reserve": "buffers", "unreserve": "buffers",
+    "give": "buffers", "reserve": "buffers", "unreserve": "buffers",
     "link_reserve": "buffers", "link_unreserve": "buffers", "release": "buffers",
     # what is needed only because frames are lost, damaged, or of another life
     "wire_checksum": "faults", "wire_mixed": "faults", "wire_folded": "faults",
     "port_crc32c": "faults", "by_instruction": "faults",
-    "ack_take": "faults", "measure": "faults", "grow": "faults", "holes": "faults",
-    "assemble_acknowledge": "faults", "send_acknowledge": "faults", "take_ack": "faults",
+    "ack_take": "faults", "take": "faults", "measure": "faults", "grow": "faults", "holes": "faults",
+    "assemble_acknowledge": "faults", "send_acknowledge": "faults", "take_acks": "faults",
+    "ack_plain": "faults", "ack_of_other": "faults", "ack_can_be": "faults",
+    "ack_of_other_can_be": "faults", "ack_is_plain": "faults", "ack_ride": "faults",
     "is_of_both_lives": "faults", "timer_by": "faults",
     "send_departed": "faults", "departed_again": "faults", "send_ack": "faults", "send_end": "faults",
     "is_mine": "faults", "is_whole": "faults", "learn": "faults", "receive": "faults",
@@ -167,7 +169,7 @@ def main() -> None:
         go()
         count = Count()
         count.add_call()
-        if count.has("ack_take") and not count.has("assemble"):
+        if count.has("take_bare"):
             acknowledged.append(count)
     say("insn_tx_8B", sent)
     say("insn_rx_8B", arrived)

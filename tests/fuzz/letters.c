@@ -31,20 +31,22 @@ static struct message invented(struct process *process, const struct step *step)
 {
 	const struct operation *op = &process->view.ops[step->w % OPS];
 	int aimed = step->f & 64;     /* at this operation, if it is an answer */
+	uint8_t operation = step->b % (MESSAGE_OPERATIONS + 1);
 
 	return (struct message){
-		.operation = step->b % (MESSAGE_OPERATIONS + 1), .ack_request = step->b >> 6 & 1,
+		.operation = operation, .ack_request = step->b >> 6 & 1,
 		.fail = step->c & 3,
 		.source_nid = aimed ? op->head.nid : step->c >> 2 & 1, .source_pid = 1,
 		.target_nid = step->p & 1,
 		.target_pid = step->c < 250 ? 1 : 2, .uid = 1000, .jid = step->c < 240 ? JOB : 0,
-		.pt_index = step->d < 250 ? step->d % PORTALS : (uint32_t)amount(step->w),
+		.pt_index = step->d >= 250 ? (uint32_t)amount(step->w) :
+			operation == MESSAGE_BARRIER ? step->w & 7 : step->d % PORTALS,
 		.cookie = step->d < 250 ? 0 : step->d & 7u,
 		.match_bits = step->e & 3, .offset = amount(step->x), .length = amount(step->y),
 		.mlength = amount(step->z), .md_handle = aimed ? op->head.md_handle : some_md(process, step->f),
 		.eq_handle = aimed ? op->eq_handle : some_eq(process, step->e),
 		.op_handle = aimed ? op->handle : 0,
-		.hdr_data = step->w, .sequence = step->w, .list_selector = step->w & 7
+		.hdr_data = step->w, .sequence = step->w
 	};
 }
 

@@ -124,13 +124,9 @@ void probe_note_frame(struct probe *p, const struct nic_piece *pieces, uint32_t 
 		memcpy(frame + bytes, pieces[i].bytes, pieces[i].length);
 		bytes += pieces[i].length;
 	}
-	if (!wire_is_train(frame, bytes, frame[5], key)) {
-		note_one(p, frame, bytes, key);
-		return;
-	}
-	for (uint32_t at = WIRE_TRAIN, each; at < bytes; at += each) {
-		each = wire_in_train(frame, bytes, at);
-		CHECK(each > 0);
+	for (uint32_t at = 0, each; at < bytes; at += each) {
+		CHECK(at == 0 || wire_follows(frame, frame + at, bytes - at));
+		each = wire_first(frame + at, bytes - at);
 		note_one(p, frame + at, each, key);
 	}
 }
@@ -199,7 +195,7 @@ const char *probe_story(struct probe *p)
 
 struct wire probe_data(uint32_t sequence, uint64_t length, uint64_t at)
 {
-	return (struct wire){ .kind = WIRE_KIND_DATA, .source = PEER_LIFE,
+	return (struct wire){ .kind = WIRE_KIND_MSG, .messages = 1, .source = PEER_LIFE,
 			      .destination = PROBE_LIFE, .sequence = sequence, .length = length,
 			      .offset = at, .window = 8,
 			      .bytes = length - at < PROBE_FRAGMENT ? (uint32_t)(length - at) :
@@ -208,7 +204,7 @@ struct wire probe_data(uint32_t sequence, uint64_t length, uint64_t at)
 
 struct wire probe_ack(uint32_t ack, uint64_t selective, uint32_t window)
 {
-	return (struct wire){ .kind = WIRE_KIND_ACK, .source = PEER_LIFE,
+	return (struct wire){ .kind = WIRE_KIND_MSG, .source = PEER_LIFE,
 			      .destination = PROBE_LIFE, .ack = ack, .selective = selective,
 			      .window = window };
 }
@@ -217,16 +213,16 @@ uint32_t probe_frame(struct probe *p, uint32_t node, uint32_t card, const struct
 		     uint64_t id, uint8_t *frame)
 {
 	struct wire changed = *given, *wire = &changed;
-	int is_bundle = wire->kind == WIRE_KIND_BUNDLE;
-	uint32_t header = wire->kind == WIRE_KIND_DATA || wire->kind == WIRE_KIND_ANNOUNCE ||
-		is_bundle ? WIRE_DATA : WIRE_HEADER;
+	int is_bundle = wire->messages > 1;
+	uint32_t header = wire->messages ? WIRE_DATA : wire->kind == WIRE_KIND_GRANT ? WIRE_GRANT :
+		WIRE_HEADER;
 	struct nic_piece whole = { frame, header + wire->bytes };
 	uint8_t here[6], there[6];
 
 	wire_address(here, node, card);
 	wire_address(there, 0, card);
-	memset(frame + WIRE_HEADER, 0, WIRE_MESSAGE);
-	memcpy(frame + WIRE_HEADER, &id, sizeof(id));
+	memset(frame + LINK_FRAME_BYTES, 0, WIRE_MESSAGE);
+	memcpy(frame + LINK_FRAME_BYTES, &id, sizeof(id));
 	if (is_bundle)
 		memcpy(frame + WIRE_DATA, wire->payload, wire->bytes);
 	if (wire->destination == PROBE_LIFE)

@@ -58,8 +58,20 @@ const struct wire *probe_next(struct probe *p);
 /* The notes since the last time as letters ("w", "bdd"); p->notes has the details. */
 const char *probe_story(struct probe *p);
 
-/* A DATA frame of node `node`, right in all but what the caller changes: part of a message
- * `id` of `length` bytes, from `at` on. probe_give hands it to the link. */
+/* What a frame is. */
+static inline int probe_is_bare(const struct wire *wire)      /* only acknowledges */
+{
+	return wire->kind == WIRE_KIND_MSG && wire->messages == 0;
+}
+
+static inline int probe_is_data(const struct wire *wire)      /* a message, or part of one */
+{
+	return wire->kind == WIRE_KIND_MSG && wire->messages == 1 && !wire->announce;
+}
+
+/* A frame of a node, right in all but what the caller changes: part of a message of `length`
+ * bytes, from `at` on; or a bare acknowledgement. probe_give hands it to the link, as `node`'s,
+ * with a message header that begins with `id`. */
 struct wire probe_data(uint32_t sequence, uint64_t length, uint64_t at);
 struct wire probe_ack(uint32_t ack, uint64_t selective, uint32_t window);
 void probe_give(struct probe *p, uint32_t node, const struct wire *wire, uint64_t id);

@@ -39,7 +39,7 @@ static int comes(struct message message)
 static struct message round_from(uint32_t rank, uint32_t round)
 {
 	return (struct message){ .source_nid = FIRST + rank, .source_pid = 1,
-	                         .target_nid = ME, .target_pid = 1, .list_selector = round };
+	                         .target_nid = ME, .target_pid = 1, .pt_index = round };
 }
 
 static uint64_t arrived(uint32_t news)

@@ -99,7 +99,7 @@ static void exercise(struct world *w, const handle_t *handles, struct grant *gra
 			m.operation = (uint8_t)(random >> 44 & 15);
 			m.atomic_operation = random >> 48 & 15;
 			m.datatype = random >> 52 & 15;
-			m.list_selector = random >> 54 & 15;
+			m.pt_index = random >> 54 & 15;
 			m.length = random >> 16 & 127;
 			m.mlength = random >> 16 & 255;
 			deliver_inline(view, &m, payload, &grant, &answer, fetched);

@@ -263,17 +263,17 @@ TEST(barrier_messages_are_counted_always)
 	world_open(&w, &small_limits);
 	barrier = w.views[0].block->barrier;
 	block_close(&w.views[0]);
-	m.list_selector = 3;
+	m.pt_index = 3;
 	CHECK_IS(deliver_inline(&w.views[0], &m, 0, &grant, &answer, 0), DELIVER_OK);
 	CHECK_IS(deliver_begin(&w.views[0], &m, 1, &grant, &answer), DELIVER_OK);
 	CHECK(grant.op == HANDLE_NONE && !grant.answers && !grant.events);
 	CHECK_IS(barrier[3], 2);
 	block_init(&w.views[0]);                      /* who is early is not forgotten */
 	CHECK_IS(barrier[3], 2);
-	m.list_selector = BLOCK_BARRIER_FAILED;
+	m.pt_index = BLOCK_BARRIER_FAILED;
 	CHECK_IS(deliver_inline(&w.views[0], &m, 0, &grant, &answer, 0), DELIVER_OK);
 	CHECK_IS(barrier[BLOCK_BARRIER_FAILED], 1);
-	m.list_selector = BLOCK_BARRIER_NEWS;
+	m.pt_index = BLOCK_BARRIER_NEWS;
 	CHECK_IS(deliver_inline(&w.views[0], &m, 0, &grant, &answer, 0), DELIVER_DROPPED);
 	CHECK_IS(status(&w, 0, STAT_DROPPED), 1);
 	block_open(&w.views[0]);

@@ -67,8 +67,9 @@ TEST(siphash_of_pieces_is_that_of_the_whole)
 static uint32_t make(uint8_t kind, uint32_t payload)
 {
 	struct wire wire = { .kind = kind, .source = 9, .destination = 8, .sequence = 5, .ack = 4,
-			     .window = 8, .bytes = payload, .length = payload };
-	uint32_t header = kind == WIRE_KIND_DATA ? WIRE_DATA : WIRE_HEADER;
+			     .window = 8, .messages = payload > 0, .bytes = payload,
+			     .length = payload };
+	uint32_t header = payload ? WIRE_DATA : kind == WIRE_KIND_GRANT ? WIRE_GRANT : WIRE_HEADER;
 	struct nic_piece pieces[4] = {
 		{ frame, header }, { frame + header, payload / 3 },
 		{ frame + header + payload / 3, 0 },
@@ -94,7 +95,8 @@ static enum wire_result reads(uint32_t bytes, const uint8_t *with)
 
 TEST(auth_tag_covers_every_bit)
 {
-	static const uint8_t kinds[] = { WIRE_KIND_DATA, WIRE_KIND_ACK, WIRE_KIND_RESET };
+	static const uint8_t kinds[] = { WIRE_KIND_MSG, WIRE_KIND_MSG, WIRE_KIND_GRANT,
+					 WIRE_KIND_RESET };
 
 	for (uint32_t k = 0; k < 3; k++) {
 		uint32_t bytes = make(kinds[k], k ? 0 : 77);
@@ -111,7 +113,7 @@ TEST(auth_tag_covers_every_bit)
 
 TEST(auth_tag_is_where_the_table_says)
 {
-	uint32_t bytes = make(WIRE_KIND_DATA, 77);
+	uint32_t bytes = make(WIRE_KIND_MSG, 77);
 	uint8_t rest[sizeof(frame)];
 
 	CHECK_IS(frame[14], 2);
@@ -122,7 +124,7 @@ TEST(auth_tag_is_where_the_table_says)
 
 TEST(auth_and_plain_frames_do_not_mix)
 {
-	uint32_t bytes = make(WIRE_KIND_DATA, 40);
+	uint32_t bytes = make(WIRE_KIND_MSG, 40);
 	struct wire wire;
 
 	CHECK_IS(reads(bytes, other_key), WIRE_FORGED);
@@ -162,7 +164,7 @@ TEST(auth_link_signs_everything_that_leaves)
 	wire = probe_data(0, 8, 0);
 	probe_give(&p, 2, &wire, 5);
 	probe_pass(&p, MS);
-	CHECK_IS(p.sent[p.n_sent - 1].kind, WIRE_KIND_ACK);
+	CHECK(probe_is_bare(&p.sent[p.n_sent - 1]));
 	wire.destination = PROBE_LIFE - 1;
 	probe_give(&p, 3, &wire, 5);
 	CHECK_IS(p.sent[p.n_sent - 1].kind, WIRE_KIND_RESET);
@@ -230,7 +232,7 @@ static void check_payload(int keyed)
 			probe_story(&p);
 		}
 		memset(bytes, 0x55, sizeof(bytes));
-		memset(bytes + WIRE_HEADER, 0, WIRE_MESSAGE);
+		memset(bytes + LINK_FRAME_BYTES, 0, WIRE_MESSAGE);
 		wire.payload_crc = port_crc32c(0, bytes + WIRE_DATA, wire.bytes);
 		wire_write(bytes, there, here, &wire);
 		if (keyed)

@@ -338,7 +338,7 @@ static uint32_t forge(uint8_t *frame, uint64_t *dice)
 	uint32_t node = (uint32_t)(netsim_random(dice) % 3), bytes;
 	uint64_t r = netsim_random(dice);
 	struct wire wire = {
-		.kind = (uint8_t)(r % 8), .lane = r >> 8 & 1, .again = r >> 9 & 1, .over = r >> 10 & 1,
+		.kind = (uint8_t)(r % 5), .lane = r >> 8 & 1, .again = r >> 9 & 1, .over = r >> 10 & 1,
 		.waits = r >> 11 & 1, .source = 1000, .destination = 1000,
 		.sequence = (uint32_t)(r >> 12) % 64, .ack = (uint32_t)(r >> 18) % 64,
 		.selective = netsim_random(dice), .window = 64,
@@ -348,15 +348,19 @@ static uint32_t forge(uint8_t *frame, uint64_t *dice)
 	};
 	uint8_t to[6], from[6];
 
-	if (wire.kind == WIRE_KIND_DATA || wire.kind == WIRE_KIND_BULK)
-		wire.bytes = 1 + (uint32_t)(r >> 48) % 8800;
-	if (wire.kind == WIRE_KIND_ANNOUNCE)
+	if (wire.kind == WIRE_KIND_MSG) {
+		wire.messages = r % 3;
+		wire.announce = r % 7 < 2;
+	}
+	if (wire.announce)
 		wire.offset = 1 + (uint32_t)(r >> 48) % 9000;
+	else if (wire.messages || (wire.kind == WIRE_KIND_BULK && !wire.over))
+		wire.bytes = 1 + (uint32_t)(r >> 48) % 8800;
 	wire.length = wire.offset + wire.bytes + netsim_random(dice) % 300000;
 	wire_address(to, node, r >> 62 & 1);
 	wire_address(from, (node + 1 + (r >> 60 & 1)) % 3, 0);
-	memset(frame + WIRE_HEADER, 0xee, WIRE_MESSAGE);
-	bytes = (wire.kind == WIRE_KIND_DATA || wire.kind == WIRE_KIND_ANNOUNCE ? WIRE_DATA :
+	memset(frame + WIRE_HEADER, 0xee, WIRE_DATA - WIRE_HEADER);
+	bytes = (wire.messages ? WIRE_DATA : wire.kind == WIRE_KIND_GRANT ? WIRE_GRANT :
 		 WIRE_HEADER) + wire.bytes;
 	wire_write(frame, to, from, &wire);
 	if (r >> 63)

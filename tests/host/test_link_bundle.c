@@ -60,9 +60,9 @@ static uint32_t next_bundle(struct probe *p, uint32_t first, uint32_t bytes)
 	if (!sent)
 		return 0;
 	wire = *sent;
-	wire.message = frame + WIRE_HEADER;
+	wire.message = frame + LINK_FRAME_BYTES;
 	wire.payload = frame + WIRE_DATA;
-	wire.bytes = wire_padded(wire.bytes);           /* DATA is not padded */
+	wire.bytes = wire_padded(wire.bytes);           /* a single one is not padded */
 	while (wire_walk(&walk)) {
 		CHECK_IS(walk.header[0], first + n);
 		CHECK_IS(walk.header[LINK_HEADER_BYTES - 1], first + n);
@@ -72,7 +72,8 @@ static uint32_t next_bundle(struct probe *p, uint32_t first, uint32_t bytes)
 		n++;
 	}
 	CHECK_IS(walk.at, wire.bytes);
-	CHECK_IS(wire.kind, n > 1 ? WIRE_KIND_BUNDLE : WIRE_KIND_DATA);
+	CHECK_IS(wire.kind, WIRE_KIND_MSG);
+	CHECK_IS(wire.messages, n);
 	return n;
 }
 
@@ -93,7 +94,7 @@ TEST(bundle_is_what_comes_while_frames_are_under_way)
 	CHECK_IS(link_holds(p.link), 0);
 	CHECK(brief(&p, 7, 8));
 	give_ack(&p, 2, 64);
-	CHECK_IS(next_bundle(&p, 7, 8), 1);             /* alone: as DATA */
+	CHECK_IS(next_bundle(&p, 7, 8), 1);             /* alone */
 	give_ack(&p, 3, 64);
 	CHECK_IS(link_counter(p.link, LINK_MESSAGES_OUT), 7);
 	CHECK_IS(link_counter(p.link, LINK_BUNDLES), 1);
@@ -221,10 +222,11 @@ TEST(bundle_is_sent_again_as_it_was)
 	memcpy(payload, p.frames[1] + WIRE_HEADER, 600);
 	CHECK_IS(next_bundle(&p, 4, 9), 1);
 	again = *probe_next(&p);
-	CHECK_IS(again.kind, WIRE_KIND_BUNDLE);
+	CHECK(again.messages > 1);
 	CHECK_IS(again.sequence, first.sequence);
 	CHECK_IS(again.bytes, first.bytes);
-	CHECK(!memcmp(payload, p.frames[p.seen - 1] + WIRE_HEADER, WIRE_MESSAGE + again.bytes));
+	CHECK(!memcmp(payload, p.frames[p.seen - 1] + WIRE_HEADER,
+		      WIRE_ENTRY + WIRE_MESSAGE + again.bytes));
 	give_ack(&p, 3, 64);
 	probe_complete(&p);
 	CHECK_IS(link_counter(p.link, LINK_MESSAGES_OUT), 4);
@@ -283,7 +285,8 @@ TEST(bundle_needs_records_and_room)
 	give_ack(&p, 5, 64);
 	probe_close(&p, 1);
 
-	probe_open(&p);                                 /* frames that hold but two */
+	probe_open(&p);                                 /* frames that hold but one */
+	p.nic.mtu = WIRE_DATA + 192;
 	probe_start(&p);
 	meet(&p, 64);
 	for (uint64_t i = 0; i < 5; i++)
@@ -320,8 +323,8 @@ TEST(bundles_of_many_flows_leave_together)
 		}
 	link_flush(p.link, p.now);
 	while ((sent = probe_next(&p))) {
-		bundles += sent->kind == WIRE_KIND_BUNDLE;
-		singles += sent->kind == WIRE_KIND_DATA;
+		bundles += sent->messages > 1;
+		singles += sent->messages == 1;
 	}
 	CHECK_IS(singles + 2 * bundles, 3 * 29);
 	CHECK(bundles > 0);
@@ -330,7 +333,7 @@ TEST(bundles_of_many_flows_leave_together)
 
 /* ---- receiving ---- */
 
-/* A BUNDLE of `n` messages with ids from `first` on, each with `bytes` bytes. */
+/* A bundle of `n` messages with ids from `first` on, each with `bytes` bytes. */
 static void give_bundle(struct probe *p, uint32_t sequence, uint32_t first, uint32_t n,
 			uint32_t bytes)
 {
@@ -341,12 +344,11 @@ static void give_bundle(struct probe *p, uint32_t sequence, uint32_t first, uint
 	memset(payload, 0, sizeof(payload));
 	for (uint32_t i = 1; i < n; i++) {
 		id = first + i;
-		wire_put(payload + at, bytes, WIRE_ENTRY);
+		wire_put(payload + at, bytes, 8);
 		memcpy(payload + at + WIRE_ENTRY, &id, sizeof(id));
 		at += WIRE_ENTRY + LINK_HEADER_BYTES + wire_padded(bytes);
 	}
-	wire.kind = WIRE_KIND_BUNDLE;
-	wire.offset = n;
+	wire.messages = n;
 	wire.bytes = at;
 	wire.payload = payload;
 	probe_give(p, 1, &wire, first);

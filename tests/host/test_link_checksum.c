@@ -36,7 +36,7 @@ TEST(checksum_has_the_known_values)
 	CHECK_IS(wire_checksum(frame, WIRE_HEADER), 0x589ccaa3u);
 }
 
-/* Behind a BUNDLE's header zeros do not make it forget: after 2 KiB of them as well. */
+/* Behind a bundle's header zeros do not make it forget: after 2 KiB of them as well. */
 TEST(checksum_remembers_what_is_before_many_zeros)
 {
 	uint8_t zeros[WIRE_BUNDLE_BYTES] = { 0 };

@@ -65,7 +65,7 @@ static struct wire announcement(uint32_t sequence, uint64_t length)
 {
 	struct wire wire = probe_data(sequence, length, 0);
 
-	wire.kind = WIRE_KIND_ANNOUNCE;
+	wire.announce = 1;
 	wire.offset = length < PART ? length : PART;
 	wire.bytes = 0;
 	return wire;
@@ -81,12 +81,19 @@ static const struct wire *last_grant(const struct probe *p)
 	return &p->sent[0];
 }
 
-/* What the last grant wants to have, or to hear. */
-static struct wire answer(const struct probe *p, uint32_t kind, uint32_t part, uint32_t bytes)
+/* What the last grant wants to have. */
+static struct wire answer(const struct probe *p, uint32_t part, uint32_t bytes)
 {
-	return (struct wire){ .kind = (uint8_t)kind, .source = PEER_LIFE, .destination = PROBE_LIFE,
-			      .turn = last_grant(p)->turn, .part = part, .bytes = bytes,
-			      .sequence = kind == WIRE_KIND_BULK ? last_grant(p)->sequence : 0 };
+	return (struct wire){ .kind = WIRE_KIND_BULK, .source = PEER_LIFE,
+			      .destination = PROBE_LIFE, .turn = last_grant(p)->turn,
+			      .part = part, .bytes = bytes, .sequence = last_grant(p)->sequence };
+}
+
+/* What it wants to hear if it takes back. */
+static struct wire mark(const struct probe *p)
+{
+	return (struct wire){ .kind = WIRE_KIND_BULK, .over = 1, .source = PEER_LIFE,
+			      .destination = PROBE_LIFE, .turn = last_grant(p)->turn };
 }
 
 static void land(struct probe *p, uint32_t node, const struct wire *wire)
@@ -111,7 +118,7 @@ TEST(link_grants_what_was_announced)
 	CHECK_IS(last_grant(p)->part, 0);
 	CHECK_IS(last_grant(p)->until, 3);
 	for (uint32_t part = 0; part < 3; part++) {
-		wire = answer(p, WIRE_KIND_BULK, part, part < 2 ? PART : 600 - 2 * PART);
+		wire = answer(p, part, part < 2 ? PART : 600 - 2 * PART);
 		land(p, PEER, &wire);
 	}
 	CHECK(!strcmp(probe_story(p), "be"));
@@ -135,7 +142,7 @@ TEST(link_takes_the_end_with_the_announcement)
 	CHECK_IS(p->notes[p->n_notes - 1].bytes, 600 - 2 * PART);
 	probe_give(p, PEER, &wire, 7);                   /* once */
 	for (uint32_t part = 0; part < 2; part++) {
-		wire = answer(p, WIRE_KIND_BULK, part, PART);
+		wire = answer(p, part, PART);
 		land(p, PEER, &wire);
 	}
 	CHECK(!strcmp(probe_story(p), "e"));
@@ -158,7 +165,7 @@ TEST(link_is_told_more_often_while_others_wait)
 	wire = announcement(0, PART);
 	probe_give(p, PEER + 2, &wire, 40);              /* waits behind that */
 	told = 0;
-	wire = answer(p, WIRE_KIND_BULK, 0, PART);
+	wire = answer(p, 0, PART);
 	land(p, PEER, &wire);
 	CHECK_IS(rooms, 8);
 	CHECK_IS(told, 2);
@@ -176,7 +183,7 @@ TEST(link_lets_nothing_land_that_is_wrong)
 
 		probe_give(p, PEER, &wire, 7);
 		probe_give(p, PEER, &next, 8);
-		wire = answer(p, WIRE_KIND_BULK, 0, PART);
+		wire = answer(p, 0, PART);
 		wire.part += wrong == 1;
 		wire.sequence += wrong == 2;
 		wire.source += wrong == 3;
@@ -196,14 +203,14 @@ TEST(link_lets_nothing_land_that_is_wrong)
 	}
 }
 
-/* Another part than the one that was granted, and the MARK behind it. */
+/* Another part than the one that was granted, and the mark behind it. */
 static void go_astray(struct probe *p)
 {
-	struct wire wire = answer(p, WIRE_KIND_BULK, 1, PART);
+	struct wire wire = answer(p, 1, PART);
 
 	land(p, PEER, &wire);
 	CHECK_IS(last_grant(p)->over, 1);
-	wire = answer(p, WIRE_KIND_MARK, 0, 0);
+	wire = mark(p);
 	land(p, PEER, &wire);
 }
 
@@ -215,22 +222,22 @@ TEST(link_grants_again_what_went_astray)
 
 	probe_give(p, PEER, &wire, 7);
 	probe_give(p, PEER, &next, 8);
-	wire = answer(p, WIRE_KIND_BULK, 0, PART);
+	wire = answer(p, 0, PART);
 	wire.sequence = 0;
 	land(p, PEER, &wire);
 	CHECK_IS(rooms, 2);
 	wire.part = 5;
 	land(p, PEER, &wire);
 	CHECK_IS(last_grant(p)->over, 1);
-	wire = answer(p, WIRE_KIND_MARK, 0, 0);
+	wire = mark(p);
 	land(p, PEER, &wire);
 	CHECK_IS(rooms, 2);
 	CHECK_IS(last_grant(p)->sequence, 0);
 	CHECK_IS(last_grant(p)->part, 1);
 	CHECK_IS(last_grant(p)->reach, 1);
-	wire = answer(p, WIRE_KIND_BULK, 1, PART);
+	wire = answer(p, 1, PART);
 	land(p, PEER, &wire);
-	wire = answer(p, WIRE_KIND_BULK, 0, PART);
+	wire = answer(p, 0, PART);
 	wire.sequence = 1;
 	land(p, PEER, &wire);
 	CHECK(!strcmp(probe_story(p), "bbee"));
@@ -251,7 +258,7 @@ TEST(link_gives_up_rooms_for_a_while)
 			go_astray(p);
 			turns++;
 		}
-		wire = answer(p, WIRE_KIND_BULK, 0, PART);
+		wire = answer(p, 0, PART);
 		probe_give(p, PEER, &wire, 0);
 	}
 	CHECK(turns > 3 && turns < 20);
@@ -268,19 +275,19 @@ TEST(link_takes_parts_one_by_one)
 	probe_give(p, PEER, &wire, 7);
 	CHECK_IS(last_grant(p)->again, 1);
 	CHECK_IS(last_grant(p)->until, 7);
-	wire = answer(p, WIRE_KIND_BULK, 1, PART);
+	wire = answer(p, 1, PART);
 	probe_give(p, PEER, &wire, 0);
 	probe_give(p, PEER, &wire, 0);
-	wire = answer(p, WIRE_KIND_BULK, 0, PART - 1);
+	wire = answer(p, 0, PART - 1);
 	probe_give(p, PEER, &wire, 0);
-	wire = answer(p, WIRE_KIND_MARK, 0, 0);
+	wire = mark(p);
 	probe_give(p, PEER, &wire, 0);
 	CHECK(!strcmp(probe_story(p), "bd"));
 	CHECK_IS(link_counter(p->link, LINK_DUPLICATES), 1);
 	CHECK_IS(link_counter(p->link, LINK_NONSENSE), 2);
-	wire = answer(p, WIRE_KIND_BULK, 0, PART);
+	wire = answer(p, 0, PART);
 	probe_give(p, PEER, &wire, 0);
-	wire = answer(p, WIRE_KIND_BULK, 2, 600 - 2 * PART);
+	wire = answer(p, 2, 600 - 2 * PART);
 	probe_give(p, PEER, &wire, 0);
 	CHECK(!strcmp(probe_story(p), "dde"));
 	probe_close(p, 1);
@@ -298,7 +305,7 @@ TEST(link_gives_others_a_turn)
 	for (part = 0; part < 200 && rooms; part++) {
 		if (p->to[p->n_sent - 1] == OTHER && p->sent[p->n_sent - 1].kind == WIRE_KIND_GRANT)
 			break;
-		wire = answer(p, WIRE_KIND_BULK, part, PART);
+		wire = answer(p, part, PART);
 		land(p, PEER, &wire);
 		p->n_sent = p->n_sent > 200 ? 200 : p->n_sent;
 	}
@@ -345,7 +352,7 @@ static struct probe *announced(void)
 	link_bulk(p->link, &bulk);
 	CHECK_IS(probe_send(p, PEER, 5 * 4096, 9), LINK_OK);
 	CHECK_IS(p->n_sent, 1);
-	CHECK_IS(p->sent[0].kind, WIRE_KIND_ANNOUNCE);
+	CHECK_IS(p->sent[0].announce, 1);
 	CHECK_IS(p->sent[0].offset, 4096);
 	return p;
 }
@@ -415,7 +422,7 @@ TEST(link_sends_the_end_with_the_announcement)
 	}
 }
 
-/* A turn is over: its parts leave no more, and a MARK says so. */
+/* A turn is over: its parts leave no more, and a mark says so. */
 TEST(link_marks_the_end_of_a_turn)
 {
 	struct probe *p = announced();
@@ -429,8 +436,8 @@ TEST(link_marks_the_end_of_a_turn)
 	wire.over = 1;
 	probe_give(p, PEER, &wire, 0);
 	probe_pass(p, 5000000);
-	CHECK_IS(sent_of(p, WIRE_KIND_BULK), 0);
-	CHECK_IS(sent_of(p, WIRE_KIND_MARK), 1);
+	CHECK_IS(sent_of(p, WIRE_KIND_BULK), 1);
+	CHECK(p->sent[1].over && p->sent[1].bytes == 0);
 	CHECK_IS(p->sent[1].turn, 4);
 	link_give_up(p->link, p->now, PEER);
 	probe_close(p, 1);

@@ -237,48 +237,53 @@ static uint32_t fill(struct attack *a, struct wire *wire, uint8_t *frame)
 {
 	uint32_t header = WIRE_HEADER;
 
-	if (wire->kind == WIRE_KIND_DATA) {
+	if (wire->messages)
 		header = WIRE_DATA;
+	else if (wire->kind == WIRE_KIND_GRANT)
+		header = WIRE_GRANT;
+	if (wire->messages == 1 && !wire->announce) {
 		wire->bytes = (uint32_t)roll(a, roll(a, 2) ? 128 : 2000);
 		wire->length = roll(a, 3) ? wire->bytes : wire->bytes * roll(a, 1u << 20);
 		wire->offset = wire->bytes ? roll(a, 4) * wire->bytes : 0;
-	} else if (wire->kind == WIRE_KIND_ANNOUNCE) {
-		header = WIRE_DATA;
+	} else if (wire->messages == 1) {
 		wire->bytes = roll(a, 2) ? (uint32_t)roll(a, WIRE_TAIL_BYTES + 8) : 0;
 		wire->offset = roll(a, 8) ? 1 + roll(a, MTU) : netsim_random(&a->dice) >> 16;
 		wire->length = ANNOUNCED + (roll(a, 4) ? roll(a, 200000) : netsim_random(&a->dice) >> 17);
 	} else if (wire->kind == WIRE_KIND_BULK) {
 		wire->bytes = roll(a, 4) ? MTU - WIRE_HEADER : (uint32_t)roll(a, 2000);
-	} else if (wire->kind == WIRE_KIND_BUNDLE) {
-		header = WIRE_DATA;
-		wire->length = roll(a, 4) ? 8 * roll(a, 16) : netsim_random(&a->dice);
-		wire->offset = 2 + roll(a, 6);
-		wire->bytes = (uint32_t)wire_padded((uint32_t)wire->length % 128) + 8 * (17 + (uint32_t)
-			roll(a, 9)) * ((uint32_t)wire->offset - 1);
+	} else if (wire->messages) {
+		wire->length = roll(a, 4) ? 8 * roll(a, 16) : netsim_random(&a->dice) >> 16;
+		wire->bytes = (uint32_t)wire_padded((uint32_t)wire->length % 128) + 8 * (16 + (uint32_t)
+			roll(a, 9)) * (wire->messages - 1);
 	}
 	for (uint32_t i = 0; i < header + wire->bytes; i++)
 		frame[i] = (uint8_t)(i * 11);
-	if (wire->kind == WIRE_KIND_BUNDLE && roll(a, 4)) {
-		uint32_t n = (uint32_t)wire->offset - 1, last = WIRE_DATA + wire->bytes;
+	if (wire->messages > 1 && roll(a, 4)) {
+		uint32_t n = wire->messages - 1, last = WIRE_DATA + wire->bytes;
 		uint32_t first = wire_padded((uint32_t)wire->length % 128);
 
-		for (uint32_t each = (wire->bytes - first) / n; n > 0; n--)
+		for (uint32_t each = (wire->bytes - first) / n; n > 0; n--) {
 			wire_put(frame + last - n * each, each - WIRE_ENTRY - WIRE_MESSAGE, 8);
+			wire_put(frame + last - n * each + 8, roll(a, 16) == 0, 8);
+		}
 	}
 	return header + wire->bytes;
 }
 
-/* A frame of the stranger: right, but for what is not. Of any kind but TRAIN, to any card. */
+/* A frame of the stranger: right, but for what is not. Of any kind, to any card. */
 static uint32_t invent(struct attack *a, uint32_t node, uint8_t *frame)
 {
-	struct wire wire = { .kind = (uint8_t)(1 + roll(a, WIRE_KIND_BUNDLE)),
+	struct wire wire = { .kind = (uint8_t)(roll(a, 2) ? WIRE_KIND_MSG :
+					       1 + roll(a, WIRE_KIND_RESET)),
 			     .lane = (uint8_t)roll(a, 2), .again = (uint8_t)roll(a, 2),
 			     .over = (uint8_t)roll(a, 2), .waits = roll(a, 8) == 0,
 			     .source = 2000 + (roll(a, 50) == 0 ? (uint32_t)roll(a, 3) : 0),
 			     .destination = roll(a, 10) ? 1000 : (uint32_t)roll(a, 2000),
 			     .sequence = a->next[node] + (uint32_t)roll(a, 16) - 3,
 			     .ack = (uint32_t)roll(a, 4), .selective = netsim_random(&a->dice),
-			     .refused = netsim_random(&a->dice), .window = (uint32_t)roll(a, 1u << 16),
+			     .other_ack = (uint32_t)roll(a, 4),
+			     .window = (uint32_t)roll(a, 1u << 8),
+			     .other_window = (uint32_t)roll(a, 1u << 8),
 			     .turn = (uint32_t)roll(a, 64), .part = (uint32_t)roll(a, 32),
 			     .reach = (uint32_t)roll(a, 4) };
 	uint8_t from[6], to[6];
@@ -290,12 +295,17 @@ static uint32_t invent(struct attack *a, uint32_t node, uint8_t *frame)
 		wire.sequence = (uint32_t)netsim_random(&a->dice);
 	else
 		a->next[node] += roll(a, 2) == 0;
+	if (wire.kind == WIRE_KIND_MSG)
+		wire.messages = roll(a, 2) ? 1 : roll(a, 2) ? 0 : 2 + (uint32_t)roll(a, 6);
+	wire.announce = wire.messages == 1 && roll(a, 3) == 0;
+	if (!wire.messages && wire.kind == WIRE_KIND_MSG)
+		wire.refused = netsim_random(&a->dice);
 	bytes = fill(a, &wire, frame);
-	wire_address(to, node, wire.kind == WIRE_KIND_BULK || wire.kind == WIRE_KIND_MARK ?
+	wire_address(to, node, wire.kind == WIRE_KIND_BULK ?
 		     roll(a, 4) != 0 : roll(a, 16) == 0);
 	wire_address(from, STRANGER, 0);
 	wire_write(frame, to, from, &wire);
-	if (wire.kind == WIRE_KIND_BUNDLE) {
+	if (wire.messages > 1) {
 		struct nic_piece whole = { frame, bytes };
 
 		wire_sum_bundle(frame, &whole, 1);
@@ -306,7 +316,7 @@ static uint32_t invent(struct attack *a, uint32_t node, uint8_t *frame)
 /* Several of them in one frame. */
 static uint32_t invent_train(struct attack *a, uint32_t node, uint8_t *train)
 {
-	uint32_t end = WIRE_TRAIN;
+	uint32_t end = 0;
 
 	for (uint64_t n = 1 + roll(a, 4); n > 0; n--) {
 		uint32_t at = roll(a, 8) ? wire_padded(end) : end;
@@ -316,13 +326,12 @@ static uint32_t invent_train(struct attack *a, uint32_t node, uint8_t *train)
 			break;
 		end = at + bytes;
 	}
-	wire_write_train(train, train + WIRE_TRAIN);
 	return end;
 }
 
 TEST(hostile_node_harms_nobody_else)
 {
-	static uint8_t frame[2 * MTU];
+	static uint8_t frame[2 * MTU + 8];
 
 	for (uint64_t seed = 31; seed <= 36; seed++) {
 		struct attack a;
@@ -373,7 +382,7 @@ TEST(hostile_nodes_that_do_not_exist_are_foreign)
 /* How long the conversation takes while so many frames come between two messages. */
 static uint64_t flooded(uint32_t each, int keyed, int right)
 {
-	struct wire wire = { .kind = WIRE_KIND_DATA, .source = 2000, .destination = 1000,
+	struct wire wire = { .kind = WIRE_KIND_MSG, .messages = 1, .source = 2000, .destination = 1000,
 			     .sequence = 1000000, .window = 8, .bytes = 8, .length = 8 };
 	uint8_t frame[WIRE_DATA + 8] = { 0 }, to[6], from[6];
 	struct attack a;

@@ -42,7 +42,7 @@ TEST(link_receives_and_acknowledges_after_a_while)
 	CHECK(!probe_next(&p));
 	probe_pass(&p, p.config.ack_delay + 2048);
 	ack = probe_next(&p);
-	CHECK(ack && ack->kind == WIRE_KIND_ACK && ack->ack == 1 && ack->selective == 0);
+	CHECK(ack && probe_is_bare(ack) && ack->ack == 1 && ack->selective == 0);
 	CHECK(ack && ack->destination == PEER_LIFE && ack->source == PROBE_LIFE);
 	CHECK(!probe_next(&p));
 	CHECK(link_deadline(p.link) == LINK_NEVER);
@@ -58,7 +58,7 @@ TEST(link_acknowledges_with_what_it_sends)
 	give_data(&p, 0, 8, 0, 7);
 	probe_send(&p, 1, 8, 1);
 	data = probe_next(&p);
-	CHECK(data && data->kind == WIRE_KIND_DATA && data->ack == 1);
+	CHECK(data && probe_is_data(data) && data->ack == 1);
 	probe_pass(&p, MS);
 	CHECK(!probe_next(&p));
 	probe_close(&p, 0);
@@ -127,7 +127,7 @@ TEST(link_acknowledges_before_a_rest_what_a_sender_may_wait_for)
 	CHECK(!probe_next(&p));                         /* something may take it along */
 	link_rest(p.link, p.now);
 	frame = probe_next(&p);
-	CHECK(frame && frame->kind == WIRE_KIND_ACK && frame->ack == 3);
+	CHECK(frame && probe_is_bare(frame) && frame->ack == 3);
 	link_rest(p.link, p.now);
 	CHECK(!probe_next(&p));
 
@@ -137,7 +137,7 @@ TEST(link_acknowledges_before_a_rest_what_a_sender_may_wait_for)
 	give_data(&p, 4, 2 * PROBE_FRAGMENT, PROBE_FRAGMENT, 4);
 	probe_send(&p, 1, 8, 2);
 	frame = probe_next(&p);
-	CHECK(frame && frame->kind == WIRE_KIND_DATA && frame->ack == 5);
+	CHECK(frame && probe_is_data(frame) && frame->ack == 5);
 	link_rest(p.link, p.now);
 	CHECK(!probe_next(&p));
 	probe_close(&p, 0);

@@ -69,7 +69,7 @@ TEST(train_of_announcements)
 		link_tick(p->link, p->now += 100000);
 		CHECK_IS(p->n_sent, 14);
 		for (uint32_t i = 0; i < 14; i++)
-			CHECK(p->sent[i].kind == WIRE_KIND_ANNOUNCE && p->sent[i].sequence == i);
+			CHECK(p->sent[i].announce && p->sent[i].sequence == i);
 		CHECK_IS(counted(p, LINK_TRAINS), 2);    /* of 12 and of 2 */
 		CHECK_IS(counted(p, LINK_TRAINED), 12);
 		close_all(p);
@@ -113,19 +113,18 @@ TEST(train_waits_for_a_card_that_is_full)
 	p->card = NIC_OK;
 	link_tick(p->link, p->now += 100000);
 	CHECK_IS(counted(p, LINK_TRAINED), 2);
-	for (uint32_t i = 0; i < 4; i++) {
+	for (uint32_t i = 0; i < 3; i++) {
 		const struct wire *sent = probe_next(p);
 
-		/* what the peer has sent is acknowledged before all else */
-		CHECK(sent && sent->kind == (i ? WIRE_KIND_DATA : WIRE_KIND_ACK));
-		CHECK(sent && sent->lane == (i ? LINK_ANSWERS : LINK_REQUESTS));
-		CHECK(sent && (i ? sent->sequence == i - 1 : sent->ack == 1));
+		CHECK(sent && probe_is_data(sent) && sent->lane == LINK_ANSWERS);
+		CHECK(sent && sent->sequence == i && sent->other_ack == 1);
 	}
+	CHECK(!probe_next(p));
 	close_all(p);
 }
 
-/* Who found the card full keeps its turn, also if an acknowledgement has to go before it. */
-TEST(train_keeps_its_turn_behind_an_acknowledgement)
+/* A flow that found the card full keeps its turn, and takes along what is to be acknowledged. */
+TEST(train_keeps_its_turn)
 {
 	struct wire again = probe_data(0, 8, 0);
 	struct probe *p = start(0);
@@ -141,29 +140,11 @@ TEST(train_keeps_its_turn_behind_an_acknowledgement)
 	link_tick(p->link, p->now += 100000);
 	p->card = NIC_OK;
 	link_tick(p->link, p->now += 100000);
-	CHECK_IS(p->n_sent, before + 3);
-	CHECK(p->to[before] == PEER && p->sent[before].kind == WIRE_KIND_ACK);
-	CHECK(p->to[before + 1] == PEER && p->sent[before + 1].kind == WIRE_KIND_DATA);
-	CHECK(p->to[before + 2] == PEER + 1 && p->sent[before + 2].kind == WIRE_KIND_DATA);
+	CHECK_IS(p->n_sent, before + 2);
+	CHECK(p->to[before] == PEER && probe_is_data(&p->sent[before]));
+	CHECK_IS(p->sent[before].other_ack, 1);
+	CHECK(p->to[before + 1] == PEER + 1 && probe_is_data(&p->sent[before + 1]));
 	link_give_up(p->link, p->now, PEER + 1);
-	close_all(p);
-}
-
-/* It would have to leave by itself otherwise. */
-TEST(train_takes_the_acknowledgement_along)
-{
-	struct probe *p = start(0);
-
-	answer(p, 0);
-	CHECK_IS(p->n_sent, 2);
-	CHECK(p->sent[0].kind == WIRE_KIND_ACK && p->sent[0].lane == LINK_REQUESTS);
-	CHECK_IS(p->sent[0].ack, 1);
-	CHECK(p->sent[1].kind == WIRE_KIND_DATA && p->sent[1].lane == LINK_ANSWERS);
-	answer(p, 1);                                    /* there is nothing more to say */
-	probe_pass(p, 1000000);
-	CHECK_IS(p->n_sent, 3);
-	CHECK_IS(counted(p, LINK_FRAMES_OUT), 2);
-	CHECK_IS(counted(p, LINK_ACKS_OUT), 0);
 	close_all(p);
 }
 
@@ -204,14 +185,13 @@ static uint8_t train[4096];
 /* A train of short messages with these numbers; its bytes. */
 static uint32_t make(struct probe *p, uint32_t first, uint32_t n)
 {
-	uint32_t at = WIRE_TRAIN;
+	uint32_t at = 0;
 
 	for (uint32_t i = 0; i < n; i++) {
 		struct wire wire = probe_data(first + i, 8, 0);
 
 		at += probe_frame(p, PEER, 0, &wire, first + i, train + at);
 	}
-	wire_write_train(train, train + WIRE_TRAIN);
 	return at;
 }
 
@@ -230,16 +210,15 @@ TEST(train_is_received_frame_by_frame)
 		struct probe *p = start(keyed);
 		uint32_t bytes = make(p, 1, 3);
 
-		train[WIRE_TRAIN + 200 + WIRE_HEADER]++;  /* the second's message header */
+		train[200 + LINK_FRAME_BYTES]++;          /* the second's message header */
 		receive(p, bytes);
 		CHECK(!strcmp(probe_story(p), "w"));
 		CHECK_IS(counted(p, keyed ? LINK_FORGED : LINK_DAMAGED), 1);
-		CHECK_IS(counted(p, LINK_STASHED), 1);
-		make(p, 2, 1);
-		receive(p, bytes / 3);
-		CHECK_IS(counted(p, LINK_FRAMES_IN), 3);
-		receive(p, make(p, 2, 1));
+		CHECK_IS(counted(p, LINK_STASHED), 0);   /* nor is what was behind it taken */
+		CHECK_IS(counted(p, LINK_FRAMES_IN), 2);
+		receive(p, make(p, 1, 3));
 		CHECK(!strcmp(probe_story(p), "ww"));
+		CHECK_IS(counted(p, LINK_DUPLICATES), 1);
 		probe_close(p, 1);
 	}
 }
@@ -252,7 +231,7 @@ TEST(train_has_frames_of_one_node)
 		uint32_t bytes = make(p, 1, 2);
 		struct wire other = probe_data(0, 8, 0);
 
-		probe_frame(p, PEER + 1, 0, &other, 7, train + WIRE_TRAIN + 200);
+		probe_frame(p, PEER + 1, 0, &other, 7, train + 200);
 		receive(p, bytes);
 		CHECK(!strcmp(probe_story(p), "w"));
 		CHECK_IS(counted(p, keyed ? LINK_FORGED : LINK_NONSENSE), 1);
@@ -261,31 +240,38 @@ TEST(train_has_frames_of_one_node)
 	}
 }
 
+/* The frame that is cut, longer than there is, or where none can begin is dropped, and all behind
+ * it. */
 TEST(train_that_cannot_be_is_dropped)
 {
 	struct probe *p = start(0);
 	uint32_t bytes = make(p, 1, 2), wrong = 0;
 
-	for (uint32_t cut = 0; cut < WIRE_TRAIN + 200; cut++) {
-		receive(p, cut);                         /* no whole frame is in it */
+	for (uint32_t cut = 1; cut < 200; cut++) {
+		receive(p, cut);
 		CHECK(!strcmp(probe_story(p), ""));
 	}
-	train[WIRE_TRAIN + WIRE_KIND] = WIRE_KIND_TRAIN; /* a train in a train */
+	train[WIRE_BEHIND + 1] = 0xff;                   /* longer than there is */
 	receive(p, bytes);
 	make(p, 1, 2);
-	train[WIRE_TRAIN + WIRE_PAYLOAD + 1] = 0xff;     /* longer than there is */
+	train[WIRE_BEHIND] = 7;                          /* the next begins anywhere */
 	receive(p, bytes);
 	make(p, 1, 2);
-	train[WIRE_TRAIN + WIRE_PAYLOAD] = 7;            /* the next begins anywhere */
-	receive(p, bytes);
-	make(p, 1, 2);
-	train[WIRE_KIND] |= WIRE_LANE;                   /* a flag */
+	train[WIRE_TYPE] = 8;                            /* of another protocol, with ours behind */
 	receive(p, bytes);
 	CHECK(!strcmp(probe_story(p), ""));
 	for (enum link_counter c = LINK_SHORT; c <= LINK_NONSENSE; c++)
 		wrong += (uint32_t)counted(p, c);
-	CHECK_IS(wrong, WIRE_TRAIN + 200 + 4);
-	receive(p, make(p, 1, 2));
+	CHECK_IS(wrong, 199 + 3);
+	for (uint32_t cut = 201; cut < bytes; cut++) {
+		make(p, cut - 200, 2);
+		receive(p, cut);                         /* the first is whole */
+		CHECK(!strcmp(probe_story(p), "w"));
+	}
+	for (enum link_counter c = LINK_SHORT; c <= LINK_NONSENSE; c++)
+		wrong -= (uint32_t)counted(p, c);
+	CHECK_IS(-wrong, bytes - 201);
+	receive(p, make(p, bytes - 200, 2));
 	CHECK(!strcmp(probe_story(p), "ww"));
 	probe_close(p, 1);
 }

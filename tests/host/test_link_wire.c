@@ -9,13 +9,14 @@
 static uint8_t frame[WIRE_DATA + 512];
 static uint8_t here[6], there[6];
 
-/* A DATA frame from node 3 to node 7 that is right. */
+/* A MSG with a message, from node 3 to node 7, that is right. */
 static struct wire sample(uint32_t bytes)
 {
-	struct wire wire = { .kind = WIRE_KIND_DATA, .lane = 1, .source = 0x01020304,
+	struct wire wire = { .kind = WIRE_KIND_MSG, .messages = 1, .lane = 1, .source = 0x01020304,
 			     .destination = 0x11121314, .sequence = 0x21222324,
 			     .ack = 0x31323334, .selective = 0x4142434445464748,
-			     .window = 0x5152, .bytes = bytes, .offset = 0x616263646566,
+			     .other_ack = 0x51525354, .window = 0x55, .other_window = 0x56,
+			     .bytes = bytes, .offset = 0x616263646566,
 			     .length = 0x717273747576 };
 
 	return wire;
@@ -28,8 +29,13 @@ static uint32_t put(const struct wire *wire)
 	for (uint32_t i = 0; i < sizeof(frame) - 64; i++)
 		frame[64 + i] = (uint8_t)(i * 7);
 	wire_write(frame, there, here, wire);
-	return (wire->kind == WIRE_KIND_DATA || wire->kind == WIRE_KIND_ANNOUNCE ||
-		wire->kind == WIRE_KIND_BUNDLE ? WIRE_DATA : WIRE_HEADER) + wire->bytes;
+	return (wire->messages ? WIRE_DATA : wire->kind == WIRE_KIND_GRANT ? WIRE_GRANT :
+		WIRE_HEADER) + wire->bytes;
+}
+
+static int has_turn(uint32_t kind)
+{
+	return kind == WIRE_KIND_GRANT || kind == WIRE_KIND_BULK;
 }
 
 TEST(wire_checksum_has_the_known_values)
@@ -61,19 +67,29 @@ TEST(wire_checksum_of_the_port_is_the_same)
 TEST(wire_fields_lie_where_the_table_says)
 {
 	struct wire wire = sample(16);
-	static const uint8_t want[64] = {
+	struct wire granted = { .kind = WIRE_KIND_GRANT, .over = 1, .turn = 0x91929394,
+				.part = 0xa1a2a3a4, .until = 0xb1b2b3b4, .reach = 0xc1c2c3c4 };
+	static const uint8_t want[80] = {
 		0x02, 0x4d, 0x47, 0x00, 0x00, 0x07, 0x02, 0x4d, 0x47, 0x00, 0x00, 0x03,
 		0x88, 0xb5, 0x01, 0x11, 0, 0, 0, 0, 0, 0, 0, 0,
 		0x04, 0x03, 0x02, 0x01, 0x14, 0x13, 0x12, 0x11, 0x24, 0x23, 0x22, 0x21,
 		0x34, 0x33, 0x32, 0x31, 0x48, 0x47, 0x46, 0x45, 0x44, 0x43, 0x42, 0x41,
-		0x52, 0x51, 0x10, 0x00, 0x66, 0x65, 0x64, 0x63, 0x62, 0x61,
-		0x76, 0x75, 0x74, 0x73, 0x72, 0x71
+		0x54, 0x53, 0x52, 0x51, 0x55, 0x56, 0x90, 0x00, 1, 0, 0, 0, 0, 0, 0, 0,
+		0x76, 0x75, 0x74, 0x73, 0x72, 0x71, 0, 0, 0x66, 0x65, 0x64, 0x63, 0x62, 0x61, 0, 0
+	};
+	static const uint8_t grant[24] = {
+		0x94, 0x93, 0x92, 0x91, 0xa4, 0xa3, 0xa2, 0xa1, 0xb4, 0xb3, 0xb2, 0xb1,
+		0xc4, 0xc3, 0xc2, 0xc1
 	};
 
 	put(&wire);
 	CHECK_IS(wire_get(frame + WIRE_CHECKSUM, 4) != 0, 1);
 	memset(frame + WIRE_CHECKSUM, 0, 4);
-	CHECK_IS(memcmp(frame, want, 64), 0);
+	CHECK_IS(memcmp(frame, want, 80), 0);
+	CHECK_IS(put(&granted), 80);
+	CHECK_IS(frame[WIRE_KIND], 0x42);
+	CHECK_IS(frame[WIRE_BEHIND], 16);
+	CHECK_IS(memcmp(frame + 56, grant, 24), 0);
 }
 
 TEST(wire_reads_what_it_wrote)
@@ -85,7 +101,7 @@ TEST(wire_reads_what_it_wrote)
 		uint64_t r = check_random(&dice);
 
 		memset(&wire, 0, sizeof(wire));
-		wire.kind = (uint8_t)(1 + r % 7);
+		wire.kind = (uint8_t)(1 + r % 4);
 		wire.lane = r >> 8 & 1;
 		wire.again = r >> 9 & 1;
 		wire.over = r >> 10 & 1;
@@ -93,44 +109,55 @@ TEST(wire_reads_what_it_wrote)
 		wire.destination = (uint32_t)check_random(&dice);
 		wire.sequence = (uint32_t)check_random(&dice);
 		wire.ack = (uint32_t)check_random(&dice);
+		wire.other_ack = (uint32_t)check_random(&dice);
 		wire.selective = check_random(&dice);
-		wire.window = (uint16_t)(check_random(&dice) | 1);
-		if (wire.kind == WIRE_KIND_DATA) {
-			wire.bytes = (uint32_t)(1 + (r >> 16) % 512);
-			wire.offset = check_random(&dice) >> 17;
-			wire.length = wire.offset + wire.bytes + (check_random(&dice) >> 17);
-		} else if (wire.kind == WIRE_KIND_ACK && wire.again) {
-			wire.refused = check_random(&dice);
-		} else if (wire.kind == WIRE_KIND_ANNOUNCE) {
+		wire.window = (uint8_t)(check_random(&dice) | 1);
+		wire.other_window = (uint8_t)check_random(&dice);
+		if (wire.kind == WIRE_KIND_MSG && r >> 13 & 1) {
+			wire.messages = 1;
+			wire.announce = r >> 14 & 1;
+		}
+		if (wire.announce) {
 			wire.offset = 1 + (r >> 16) % WIRE_MOST_PAYLOAD;
 			wire.bytes = r >> 12 & 1 ? (uint32_t)(check_random(&dice) % 800) : 0;
 			wire.length = wire.offset + (check_random(&dice) >> 17) + wire.bytes;
-		} else if (wire.kind >= WIRE_KIND_GRANT) {
+		} else if (wire.messages) {
+			wire.bytes = (uint32_t)(1 + (r >> 16) % 512);
+			wire.offset = check_random(&dice) >> 17;
+			wire.length = wire.offset + wire.bytes + (check_random(&dice) >> 17);
+		} else if (wire.kind == WIRE_KIND_MSG && wire.again) {
+			wire.refused = check_random(&dice);
+		} else if (has_turn(wire.kind)) {
 			wire.turn = (uint32_t)check_random(&dice);
 			wire.part = (uint32_t)check_random(&dice);
-			wire.until = (uint32_t)check_random(&dice);
-			wire.bytes = wire.kind == WIRE_KIND_BULK ? (uint32_t)(1 + (r >> 16) % 512) : 0;
-			wire.reach = wire.kind == WIRE_KIND_GRANT ? (uint16_t)(r >> 16) : 0;
 		}
-		if (wire.kind != WIRE_KIND_RESET && wire.kind != WIRE_KIND_BULK &&
-		    wire.kind != WIRE_KIND_MARK)
+		if (wire.kind == WIRE_KIND_GRANT) {
+			wire.until = (uint32_t)check_random(&dice);
+			wire.reach = (uint32_t)check_random(&dice);
+		}
+		if (wire.kind == WIRE_KIND_BULK && !wire.over)
+			wire.bytes = (uint32_t)(1 + (r >> 16) % 512);
+		if (wire.kind == WIRE_KIND_MSG || wire.kind == WIRE_KIND_GRANT)
 			wire.waits = r >> 11 & 1;
 		CHECK_IS(wire_read(frame, put(&wire), 7, 0, &read), WIRE_OK);
 		CHECK_IS(read.node, 3);
 		CHECK(read.kind == wire.kind && read.lane == wire.lane &&
 		      read.again == wire.again && read.over == wire.over &&
-		      read.waits == wire.waits);
+		      read.waits == wire.waits && read.announce == wire.announce);
 		CHECK(read.source == wire.source && read.destination == wire.destination);
 		CHECK(read.sequence == wire.sequence && read.ack == wire.ack);
 		CHECK(read.selective == wire.selective && read.window == wire.window);
+		CHECK(read.other_ack == wire.other_ack && read.other_window == wire.other_window);
+		CHECK(read.messages == wire.messages);
 		CHECK(read.bytes == wire.bytes && read.refused == wire.refused);
-		if (wire.kind == WIRE_KIND_DATA || wire.kind == WIRE_KIND_ANNOUNCE)
-			CHECK(read.offset == wire.offset && read.length == wire.length);
-		if (wire.kind >= WIRE_KIND_GRANT)
-			CHECK(read.turn == wire.turn && read.part == wire.part &&
-			      read.until == wire.until && read.reach == wire.reach);
-		CHECK(read.message == frame + 64 &&
-		      read.payload == frame + (put(&wire) - wire.bytes));
+		if (wire.messages)
+			CHECK(read.offset == wire.offset && read.length == wire.length &&
+			      read.message == frame + 80);
+		if (has_turn(wire.kind))
+			CHECK(read.turn == wire.turn && read.part == wire.part);
+		if (wire.kind == WIRE_KIND_GRANT)
+			CHECK(read.until == wire.until && read.reach == wire.reach);
+		CHECK(read.payload == frame + (put(&wire) - wire.bytes));
 	}
 }
 
@@ -198,21 +225,35 @@ TEST(wire_refuses_fields_that_cannot_be)
 	CHECK_IS(reads(wire), WIRE_OK);
 	wire.source = 0;
 	CHECK_IS(reads(wire), WIRE_NONSENSE);
-	for (uint32_t kind = 0; kind < 16; kind++) {
+	wire = sample(8);
+	wire.length = WIRE_MOST_LENGTH + 1;              /* in its field there is room for more */
+	CHECK_IS(reads(wire), WIRE_NONSENSE);
+	wire = sample(8);
+	put(&wire);
+	wire_put(frame + WIRE_MESSAGES, 1 + (1ull << 32), 8);
+	wire_sum_bundle(frame, &(struct nic_piece){ frame, WIRE_DATA + 8 }, 1);
+	CHECK_IS(wire_read(frame, WIRE_DATA + 8, 7, 0, &read), WIRE_NONSENSE);
+	for (uint32_t kind = 0; kind < 8; kind++) {
+		int acknowledges = kind == WIRE_KIND_MSG || kind == WIRE_KIND_GRANT;
+
 		wire = (struct wire){ .kind = (uint8_t)kind, .source = 1, .window = 1 };
-		CHECK_IS(reads(wire), (kind >= 1 && kind <= 3) || kind == WIRE_KIND_GRANT ||
-			 kind == WIRE_KIND_MARK ? WIRE_OK : WIRE_NONSENSE);
+		wire.over = kind == WIRE_KIND_BULK;
+		CHECK_IS(reads(wire), kind >= 1 && kind <= 4 ? WIRE_OK : WIRE_NONSENSE);
 		wire.waits = 1;
-		CHECK_IS(reads(wire), kind == WIRE_KIND_DATA || kind == WIRE_KIND_ACK ||
-			 kind == WIRE_KIND_GRANT ? WIRE_OK : WIRE_NONSENSE);
+		CHECK_IS(reads(wire), acknowledges ? WIRE_OK : WIRE_NONSENSE);
 		wire.waits = 0;
+		wire.announce = 1;                       /* of no message */
+		CHECK_IS(reads(wire), WIRE_NONSENSE);
+		wire.announce = wire.over = 0;
 		wire.bytes = 10;
-		CHECK_IS(reads(wire), kind == WIRE_KIND_BULK ? WIRE_OK : kind == WIRE_KIND_GRANT ||
-			 kind == WIRE_KIND_BUNDLE ? WIRE_SHORT : WIRE_NONSENSE);
+		CHECK_IS(reads(wire), kind == WIRE_KIND_BULK ? WIRE_OK :
+			 kind == WIRE_KIND_MSG ? WIRE_SHORT : WIRE_NONSENSE);
 	}
+	wire = (struct wire){ .kind = WIRE_KIND_BULK, .source = 1, .bytes = 10, .over = 1 };
+	CHECK_IS(reads(wire), WIRE_NONSENSE);            /* the mark of an end has no payload */
 	/* An announcement: of something, in parts that are neither empty nor longer. */
-	wire = (struct wire){ .kind = WIRE_KIND_ANNOUNCE, .source = 1, .window = 1,
-			      .length = 70000 };
+	wire = (struct wire){ .kind = WIRE_KIND_MSG, .messages = 1, .announce = 1, .source = 1,
+			      .window = 1, .length = 70000 };
 	CHECK_IS(reads(wire), WIRE_NONSENSE);
 	wire.offset = WIRE_MOST_PAYLOAD;
 	CHECK_IS(reads(wire), WIRE_OK);
@@ -225,8 +266,9 @@ TEST(wire_refuses_fields_that_cannot_be)
 	wire.offset = 21;
 	CHECK_IS(reads(wire), WIRE_NONSENSE);
 	/* ... and with the last bytes of it, but not with all. */
-	wire = (struct wire){ .kind = WIRE_KIND_ANNOUNCE, .source = 1, .window = 1, .length = 70000,
-			      .offset = 60000, .bytes = WIRE_TAIL_BYTES };
+	wire = (struct wire){ .kind = WIRE_KIND_MSG, .messages = 1, .announce = 1, .source = 1,
+			      .window = 1, .length = 70000, .offset = 60000,
+			      .bytes = WIRE_TAIL_BYTES };
 	CHECK_IS(reads(wire), WIRE_OK);
 	wire.bytes++;
 	CHECK_IS(reads(wire), WIRE_NONSENSE);
@@ -243,18 +285,44 @@ TEST(wire_refuses_fields_that_cannot_be)
 /* Whoever acknowledges lets something be sent: nobody asks again for a window that was closed. */
 TEST(wire_refuses_windows_of_nothing)
 {
-	for (uint32_t kind = WIRE_KIND_DATA; kind <= WIRE_KIND_MARK; kind++) {
-		int acknowledges = kind != WIRE_KIND_RESET && kind != WIRE_KIND_BULK &&
-			kind != WIRE_KIND_MARK;
+	for (uint32_t kind = WIRE_KIND_MSG; kind <= WIRE_KIND_RESET; kind++) {
+		int acknowledges = kind == WIRE_KIND_MSG || kind == WIRE_KIND_GRANT;
 		struct wire wire = { .kind = (uint8_t)kind, .source = 1,
 				     .bytes = kind == WIRE_KIND_BULK };
 
-		if (kind == WIRE_KIND_ANNOUNCE)
-			wire.offset = wire.length = 20;
-		CHECK_IS(reads(wire), acknowledges ? WIRE_NONSENSE : WIRE_OK);
-		wire.window = 1;
-		CHECK_IS(reads(wire), WIRE_OK);
+		for (wire.messages = 0; wire.messages <= (uint32_t)acknowledges; wire.messages++) {
+			if (wire.messages && kind == WIRE_KIND_GRANT)
+				continue;
+			wire.window = 0;
+			CHECK_IS(reads(wire), acknowledges ? WIRE_NONSENSE : WIRE_OK);
+			wire.window = 1;         /* that of the other lane may be closed */
+			CHECK_IS(reads(wire), WIRE_OK);
+		}
 	}
+}
+
+/* A frame with two messages of 8 bytes, of which the second's entry is { length, offset }. */
+static enum wire_result reads_two(uint32_t messages, uint64_t length, uint64_t offset)
+{
+	struct wire wire = { .kind = WIRE_KIND_MSG, .messages = messages, .source = 1, .window = 1,
+			     .length = 8, .bytes = 8 + 128 + 8 }, read;
+	uint32_t bytes = put(&wire);
+
+	wire_put(frame + WIRE_DATA + 8, length, 8);
+	wire_put(frame + WIRE_DATA + 16, offset, 8);
+	wire_sum_bundle(frame, &(struct nic_piece){ frame, bytes }, 1);
+	return wire_read(frame, bytes, 7, 0, &read);
+}
+
+TEST(wire_refuses_bundles_that_cannot_be)
+{
+	CHECK_IS(reads_two(2, 8, 0), WIRE_OK);
+	CHECK_IS(reads_two(3, 8, 0), WIRE_NONSENSE);     /* not as many as it says */
+	CHECK_IS(reads_two(2, 8, 8), WIRE_NONSENSE);     /* not from the beginning */
+	CHECK_IS(reads_two(2, 16, 0), WIRE_NONSENSE);    /* longer than there is */
+	CHECK_IS(reads_two(2, 0, 0), WIRE_NONSENSE);     /* with bytes behind it */
+	CHECK_IS(reads_two(2, 8 | 1ull << 32, 0), WIRE_NONSENSE);
+	CHECK_IS(reads((struct wire){ .kind = WIRE_KIND_BULK, .source = 1 }), WIRE_NONSENSE);
 }
 
 TEST(wire_reads_payload_that_lies_apart)

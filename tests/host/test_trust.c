@@ -327,7 +327,6 @@ TEST(rule15_events_show_what_was_asked_for)
 
 		answer.pt_index = 9999, answer.cookie = 9999, answer.match_bits = ~0ULL;
 		answer.offset = 1, answer.length = 3, answer.hdr_data = 0x666, answer.sequence = 77;
-		answer.list_selector = 4;
 		answer.uid = 1234, answer.jid = JOB + 1;
 		if (ends)
 			answer.mlength = 10000;

@@ -54,7 +54,6 @@ class Message(NamedTuple):
     op_handle: int = 0
     hdr_data: int = 0
     sequence: int = 0
-    list_selector: int = 0
 
 
 # MIN MAX SUM BOR BAND BXOR SWAP CSWAP PROD LOR LAND LXOR NOOP: of what is there, what is given, what is new

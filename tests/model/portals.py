@@ -205,10 +205,10 @@ class Process(Owner):
     def arrive_barrier(self, m: Message) -> tuple[int, Flight]:
         """PtlNIBarrier's message: counted, whether the interface is open or not."""
         flight = Flight(m.operation, None, [])
-        if m.list_selector >= len(self.barrier):
+        if m.pt_index >= len(self.barrier):
             self.counters[DROPPED] += 1
             return D_DROPPED, flight
-        self.barrier[m.list_selector] += 1
+        self.barrier[m.pt_index] += 1
         return D_OK, flight
 
     def accept(self, record: Record, md: Descriptor, offset: int, mlength: int) -> Flight:

@@ -508,7 +508,7 @@ class Sequence:
         live = [*process.mes, *process.mds, *process.eqs]
         live += self.gone[-len(live):]
         barrier = Message(messages.BARRIER, target_nid=p, target_pid=1,
-                          list_selector=self.pick((0, 1, 15, 16, 17, 18, ANY)))
+                          pt_index=self.pick((0, 1, 15, 16, 17, 18, ANY)))
         queue = self.handle(process.eqs)
         next_ = process.eqs[queue].next if queue in process.eqs else 0
         word = next_ + self.pick((-1, 0, 1, 100, -100, -17, 1 << 63, -1 << 62))

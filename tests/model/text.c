@@ -200,7 +200,6 @@ void say_message(const struct message *m)
 	names = before;
 	say_number(m->hdr_data);
 	say_number(m->sequence);
-	say_number(m->list_selector);
 }
 
 void message_from(struct message *message, const uint64_t *n)
@@ -215,7 +214,6 @@ void message_from(struct message *message, const uint64_t *n)
 		.jid = (uint32_t)n[10], .pt_index = (uint32_t)n[11], .cookie = (uint32_t)n[12],
 		.match_bits = n[13], .offset = n[14], .length = n[15], .mlength = n[16],
 		.hdr_data = n[20], .sequence = n[21],
-		.list_selector = (uint32_t)n[22],
 	};
 	names_of_message(message);
 	message->md_handle = name_to_handle((int64_t)n[17]);

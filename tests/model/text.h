@@ -39,7 +39,7 @@ void say_message(const struct message *message);
 void say_end(void);                   /* end of the line */
 void say_flush(void);                 /* everything to standard output, now */
 
-/* Fill in a message from 23 numbers; handles are names. */
+/* Fill in a message from 22 numbers; handles are names. */
 void message_from(struct message *message, const uint64_t *numbers);
 
 uint32_t crc_of(uint32_t crc, const void *bytes, uint64_t count);

@@ -36,7 +36,8 @@ FLAGS = ["-std=gnu17", "-g0", "-O1", "-w", "-Iinclude"]
 LIMIT = 20             # seconds of processor time that the tests may take to notice
 ASLEEP = 20            # times as long by the clock: threads that wait for each other for ever
 SLOW = "concurrent"    # tests with this in their names run when no other has noticed
-NEAR = ("link", "bulk", "frames", "auth", "hostile", "wire")   # in names: tests of net/link, net/frames
+# In names: tests of net/link and net/frames.
+NEAR = ("link", "lanes", "bulk", "frames", "auth", "hostile", "wire")
 LATE = ("test_damage", "test_random", "test_index")    # long ones, behind the others
 RULES = range(1, 38)
 TITLE = "# What the tests notice"

@@ -2,11 +2,12 @@
  * Frames by net/link/wire.c from the command line, for tests/test_wire.py: a line in,
  * a line out, numbers in decimal, bytes in hexadecimal, "-" for none.
  *
- *   W key to card sender card kind lane again over waits source destination sequence ack
- *     selective window offset length reach turn part until refused payload_crc message
- *     payload   -> frame
+ *   W key to card sender card kind lane announce again over waits source destination sequence
+ *     ack selective window other_ack other_window messages offset length turn part until reach
+ *     refused payload_crc message payload   -> frame
  *   R key node frame    -> result, and if it is OK the same fields as behind W's key
- *   T key node train    -> the bytes of each frame in it, then ".", or "-": it is no train
+ *   T frames            -> the bytes of each of them, then ".", or "-": what is behind the last
+ *                          one cannot follow it
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -39,6 +40,15 @@ static uint32_t bytes(uint8_t *to)
 	return n;
 }
 
+/* These bytes, and not one behind them that ASan would not see. */
+static uint8_t *exact(const uint8_t *from, uint32_t n)
+{
+	uint8_t *copy = malloc(n ? n : 1);
+
+	memcpy(copy, from, n);
+	return copy;
+}
+
 static void print(const uint8_t *from, uint32_t n)
 {
 	if (n == 0)
@@ -56,10 +66,11 @@ static void sign(const uint8_t *key, uint32_t header, uint32_t n)
 	wire_sign(key, frame, pieces, 3);
 }
 
-static int has_message(const struct wire *wire)
+static uint32_t header_of(const struct wire *wire)
 {
-	return wire->kind == WIRE_KIND_DATA || wire->kind == WIRE_KIND_ANNOUNCE ||
-	       wire->kind == WIRE_KIND_BUNDLE;
+	if (wire->kind == WIRE_KIND_GRANT)
+		return WIRE_GRANT;
+	return wire->kind == WIRE_KIND_MSG && wire->messages ? WIRE_DATA : WIRE_HEADER;
 }
 
 static void do_write(const uint8_t *key)
@@ -75,6 +86,7 @@ static void do_write(const uint8_t *key)
 	wire_address(from, node, (uint32_t)number());
 	wire.kind = (uint8_t)number();
 	wire.lane = (uint8_t)number();
+	wire.announce = (uint8_t)number();
 	wire.again = (uint8_t)number();
 	wire.over = (uint8_t)number();
 	wire.waits = (uint8_t)number();
@@ -84,28 +96,51 @@ static void do_write(const uint8_t *key)
 	wire.ack = (uint32_t)number();
 	wire.selective = number();
 	wire.window = (uint32_t)number();
+	wire.other_ack = (uint32_t)number();
+	wire.other_window = (uint32_t)number();
+	wire.messages = (uint32_t)number();
 	wire.offset = number();
 	wire.length = number();
-	wire.reach = (uint32_t)number();
 	wire.turn = (uint32_t)number();
 	wire.part = (uint32_t)number();
 	wire.until = (uint32_t)number();
+	wire.reach = (uint32_t)number();
 	wire.refused = number();
 	wire.payload_crc = (uint32_t)number();
 	bytes(message);
 	wire.bytes = bytes(payload);
-	header = has_message(&wire) ? WIRE_DATA : WIRE_HEADER;
-	memcpy(frame + WIRE_HEADER, message, header - WIRE_HEADER);
+	header = header_of(&wire);
+	if (header == WIRE_DATA)
+		memcpy(frame + WIRE_HEADER + WIRE_ENTRY, message, WIRE_MESSAGE);
 	wire_write(frame, to, from, &wire);
 	if (key)
 		sign(key, header, wire.bytes);
 	memcpy(frame + header, payload, wire.bytes);
-	if (wire.kind == WIRE_KIND_BUNDLE && !key) {
+	if (wire.messages > 1 && !key) {
 		struct nic_piece pieces[] = { { frame, header }, { payload, wire.bytes } };
 
 		wire_sum_bundle(frame, pieces, 2);
 	}
 	print(frame, header + wire.bytes);
+}
+
+static void print_fields(const uint8_t *from, uint32_t node, const struct wire *w)
+{
+	int message = w->messages > 0, grant = w->kind == WIRE_KIND_GRANT;
+	int turn = grant || w->kind == WIRE_KIND_BULK;
+
+	printf(" %u %u %u %u %u %u ", node, from[3], w->node, from[9], w->kind, w->lane);
+	printf("%u %u %u %u %u %u ", w->announce, w->again, w->over, w->waits, w->source,
+	       w->destination);
+	printf("%u %u %" PRIu64 " %u ", w->sequence, w->ack, w->selective, w->window);
+	printf("%u %u %u ", w->other_ack, w->other_window, w->messages);
+	printf("%" PRIu64 " %" PRIu64 " ", message ? w->offset : 0, message ? w->length : 0);
+	printf("%u %u %u %u ", turn ? w->turn : 0, turn ? w->part : 0, grant ? w->until : 0,
+	       grant ? w->reach : 0);
+	printf("%" PRIu64 " ", w->refused);
+	print(w->message, message ? WIRE_MESSAGE : 0);
+	putchar(' ');
+	print(w->payload, w->bytes);
 }
 
 static void do_read(const uint8_t *key)
@@ -115,46 +150,29 @@ static void do_read(const uint8_t *key)
 		[WIRE_DAMAGED] = "DAMAGED", [WIRE_FORGED] = "FORGED", [WIRE_NONSENSE] = "NONSENSE"
 	};
 	uint32_t node = (uint32_t)number(), n = bytes(payload);
-	uint8_t *exact = malloc(n ? n : 1);     /* so that ASan sees where it ends */
+	uint8_t *copy = exact(payload, n);
 	enum wire_result result;
-	struct wire w;
+	struct wire wire;
 
-	memcpy(exact, payload, n);
-	result = wire_read(exact, n, node, key, &w);
+	result = wire_read(copy, n, node, key, &wire);
 	printf("%s", results[result]);
-	if (result == WIRE_OK) {
-		int message = has_message(&w);
-		int turn = w.kind >= WIRE_KIND_GRANT && w.kind <= WIRE_KIND_MARK;
-
-		printf(" %u %u %u %u %u %u %u %u %u %u %u %u %u %" PRIu64 " %u ", node, exact[3],
-		       w.node, exact[9], w.kind, w.lane, w.again, w.over, w.waits, w.source,
-		       w.destination, w.sequence, w.ack, w.selective, w.window);
-		printf("%" PRIu64 " %" PRIu64 " %u ", message ? w.offset : 0,
-		       message ? w.length : 0, w.reach);
-		printf("%u %u %u %" PRIu64 " ", turn ? w.turn : 0, turn ? w.part : 0,
-		       turn ? w.until : 0, w.refused);
-		print(w.message, message ? WIRE_MESSAGE : 0);
-		putchar(' ');
-		print(w.payload, w.bytes);
-	}
-	free(exact);
+	if (result == WIRE_OK)
+		print_fields(copy, node, &wire);
+	free(copy);
 }
 
-static void do_train(const uint8_t *key)
+static void do_train(void)
 {
-	uint32_t node = (uint32_t)number(), n = bytes(payload), at = 0, each;
-	uint8_t *exact = malloc(n ? n : 1);
+	uint32_t n = bytes(payload), at = 0, each;
+	uint8_t *copy = exact(payload, n);
 
-	memcpy(exact, payload, n);
-	if (wire_is_train(exact, n, node, key))
-		for (at = WIRE_TRAIN; at < n; at += each) {
-			each = wire_in_train(exact, n, at);
-			if (!each)
-				break;
-			printf("%u ", each);
-		}
-	putchar(at && at == n ? '.' : '-');
-	free(exact);
+	do {
+		each = wire_first(copy + at, n - at);
+		printf("%u ", each);
+		at += each;
+	} while (at < n && wire_follows(copy, copy + at, n - at));
+	putchar(at == n ? '.' : '-');
+	free(copy);
 }
 
 int main(void)
@@ -164,14 +182,17 @@ int main(void)
 	while (fgets(line, sizeof(line), stdin)) {
 		const char *what = strtok(line, " \n");
 		uint8_t key[MOST];
-		uint32_t keyed = bytes(key);
+		uint32_t keyed;
 
-		if (what && *what == 'W')
-			do_write(keyed ? key : 0);
-		else if (what && *what == 'T')
-			do_train(keyed ? key : 0);
-		else
-			do_read(keyed ? key : 0);
+		if (what && *what == 'T') {
+			do_train();
+		} else {
+			keyed = bytes(key);
+			if (what && *what == 'W')
+				do_write(keyed ? key : 0);
+			else
+				do_read(keyed ? key : 0);
+		}
 		putchar('\n');
 		fflush(stdout);
 	}

@@ -16,19 +16,10 @@ local margay = Proto("margay", "Margay frame")
 local folder = debug.getinfo(1, "S").source:match("^@?(.*[/\\])") or ""
 local sums = dofile(folder .. "margay_sums.lua")
 
-local HEADER, MESSAGE, DATA_HEADER = 64, 128, 192
-local ENTRY, BUNDLE_EACH = 8, 128
-local TRAIN_HEADER = 16
-local DATA, ACK, RESET, ANNOUNCE, GRANT, BULK, MARK, BUNDLE, TRAIN = 1, 2, 3, 4, 5, 6, 7, 8, 9
-local KINDS = { [DATA] = "DATA", [ACK] = "ACK", [RESET] = "RESET", [ANNOUNCE] = "ANNOUNCE",
-	[GRANT] = "GRANT", [BULK] = "BULK", [MARK] = "MARK", [BUNDLE] = "BUNDLE",
-	[TRAIN] = "TRAIN" }
-local WITH_MESSAGE = { [DATA] = true, [ANNOUNCE] = true, [BUNDLE] = true }
-local WITH_PAYLOAD = { [DATA] = true, [BULK] = true, [ANNOUNCE] = true }
-local WITH_TURN = { [GRANT] = true, [BULK] = true, [MARK] = true }
-local ACKNOWLEDGES = { [DATA] = true, [ANNOUNCE] = true, [ACK] = true, [GRANT] = true,
-	[BUNDLE] = true }
-local PLACES = { [DATA] = "offset", [ANNOUNCE] = "part_bytes", [BUNDLE] = "messages" }
+local HEADER, ENTRY, MESSAGE, DATA_HEADER, GRANT_HEADER = 64, 16, 112, 192, 80
+local BUNDLE_EACH = 128
+local MSG, GRANT, BULK, RESET = 1, 2, 3, 4
+local KINDS = { [MSG] = "MSG", [GRANT] = "GRANT", [BULK] = "BULK", [RESET] = "RESET" }
 local LANES = { [0] = "requests", [1] = "answers" }
 local OPERATIONS = { [0] = "NONE", "PUT", "GET", "ACK", "REPLY", "GETPUT", "ATOMIC",
 	"FETCH_ATOMIC", "BARRIER" }
@@ -45,7 +36,8 @@ local STATUS = { [0] = "bad", [1] = "good", [2] = "not checked" }
 -- A bit field has its mask at the end.
 local FRAME_FIELDS = {
 	{ "version", 14, 1, "uint8", "Version", base.DEC },
-	{ "kind", 15, 1, "uint8", "Kind", base.DEC, KINDS, 0x0f },
+	{ "kind", 15, 1, "uint8", "Kind", base.DEC, KINDS, 0x07 },
+	{ "announce", 15, 1, "bool", "ANNOUNCE", 8, nil, 0x08 },
 	{ "lane", 15, 1, "uint8", "Lane", base.DEC, LANES, 0x10 },
 	{ "again", 15, 1, "bool", "AGAIN", 8, nil, 0x20 },
 	{ "over", 15, 1, "bool", "OVER", 8, nil, 0x40 },
@@ -58,18 +50,21 @@ local FRAME_FIELDS = {
 	{ "sequence", 32, 4, "uint32", "Sequence number", base.DEC },
 	{ "ack", 36, 4, "uint32", "Acknowledgement", base.DEC },
 	{ "selective", 40, 8, "uint64", "Selective acknowledgement", base.HEX },
-	{ "window", 48, 2, "uint16", "Window", base.DEC },
-	{ "bytes", 50, 2, "uint16", "Payload bytes in this frame", base.DEC },
-	{ "reach", 50, 2, "uint16", "Sequence numbers to the last message", base.DEC },
-	{ "offset", 52, 6, "uint64", "Their place in the message", base.DEC },
-	{ "part_bytes", 52, 6, "uint64", "Payload bytes of a part", base.DEC },
-	{ "messages", 52, 6, "uint64", "Messages in this frame", base.DEC },
-	{ "refused", 52, 8, "uint64", "Refused", base.HEX },
-	{ "turn", 52, 4, "uint32", "Turn", base.DEC },
-	{ "part", 56, 4, "uint32", "Part", base.DEC },
-	{ "until", 60, 4, "uint32", "Parts of the last message", base.DEC },
-	{ "wanted", 60, 4, "uint32", "Wanted parts", base.HEX },
-	{ "length", 58, 6, "uint64", "Payload bytes of the message", base.DEC },
+	{ "other_ack", 48, 4, "uint32", "Acknowledgement of the other lane", base.DEC },
+	{ "window", 52, 1, "uint8", "Window", base.DEC },
+	{ "other_window", 53, 1, "uint8", "Window of the other lane", base.DEC },
+	{ "behind", 54, 2, "uint16", "Bytes behind the first 64", base.DEC },
+	{ "messages", 56, 8, "uint64", "Messages in this frame", base.DEC },
+	{ "refused", 56, 8, "uint64", "Refused", base.HEX },
+	{ "turn", 56, 4, "uint32", "Turn", base.DEC },
+	{ "part", 60, 4, "uint32", "Part", base.DEC },
+	{ "until", 64, 4, "uint32", "Parts of the last message", base.DEC },
+	{ "wanted", 64, 4, "uint32", "Wanted parts", base.HEX },
+	{ "reach", 68, 4, "uint32", "Sequence numbers to the last message", base.DEC },
+	-- Those of the first message; each other one has them in front of its header too.
+	{ "length", 64, 8, "uint64", "Payload bytes of the message", base.DEC },
+	{ "offset", 72, 8, "uint64", "Place of this payload in it", base.DEC },
+	{ "part_bytes", 72, 8, "uint64", "Payload bytes of a part", base.DEC },
 }
 
 local MESSAGE_FIELDS = {
@@ -78,14 +73,15 @@ local MESSAGE_FIELDS = {
 	{ "fail", 2, 1, "uint8", "How it failed", base.DEC, FAILS },
 	{ "atomic_operation", 3, 1, "uint8", "Atomic operation", base.DEC, ATOMICS },
 	{ "datatype", 4, 1, "uint8", "Datatype", base.DEC, TYPES },
-	{ "reserved", 5, 3, "uint24", "Reserved", base.HEX },
+	{ "reserved", 5, 2, "uint16", "Reserved", base.HEX },
+	{ "link", 7, 1, "uint8", "Nothing is acknowledged", base.DEC },
 	{ "source_nid", 8, 4, "uint32", "Source node", base.DEC },
 	{ "source_pid", 12, 4, "uint32", "Source process", base.DEC },
 	{ "target_nid", 16, 4, "uint32", "Target node", base.DEC },
 	{ "target_pid", 20, 4, "uint32", "Target process", base.DEC },
 	{ "uid", 24, 4, "uint32", "User of the source", base.DEC },
 	{ "jid", 28, 4, "uint32", "Job of the source", base.DEC },
-	{ "pt_index", 32, 4, "uint32", "Portal index", base.DEC },
+	{ "pt_index", 32, 4, "uint32", "Portal index, round of the barrier", base.DEC },
 	{ "cookie", 36, 4, "uint32", "Access control entry", base.DEC },
 	{ "match_bits", 40, 8, "uint64", "Match bits", base.HEX },
 	{ "offset", 48, 8, "uint64", "Offset at the target", base.DEC },
@@ -96,9 +92,6 @@ local MESSAGE_FIELDS = {
 	{ "op_handle", 88, 8, "uint64", "Initiator's operation record", base.HEX },
 	{ "hdr_data", 96, 8, "uint64", "Header data", base.HEX },
 	{ "sequence", 104, 8, "uint64", "Number of the operation", base.DEC },
-	{ "counter_handle", 112, 8, "uint64", "Counter", base.HEX },
-	{ "list_selector", 120, 4, "uint32", "Round of the barrier", base.DEC },
-	{ "link", 124, 4, "uint32", "Nothing is acknowledged", base.DEC },
 }
 
 local fields, all = {}, {}
@@ -119,7 +112,6 @@ end
 
 declare("", FRAME_FIELDS)
 declare("message.", MESSAGE_FIELDS)
-derive("entry", "uint64", "Payload bytes of this message", base.DEC)
 derive("payload", "bytes", "Payload")
 derive("from", "uint16", "From node", base.DEC)
 derive("from_card", "uint8", "From card", base.DEC)
@@ -185,15 +177,15 @@ local function conversation(f)
 end
 
 -- What is known of a frame only when all before it have been seen: once per frame. `place`:
--- that in its train, or 0.
+-- that in the card's frame.
 local function follow(number, place, f)
 	local key = number .. "/" .. place
 	if not results[key] then
 		local one = conversation(f)
 		local result = { stream = one.stream }
 		-- What has a number of its own: frames of the flow, and parts of long messages.
-		local name = WITH_MESSAGE[f.kind] and f.sequence or
-			f.kind == BULK and f.sequence .. "/" .. f.part
+		local name = f.header == DATA_HEADER and f.sequence or
+			f.kind == BULK and not f.over and f.sequence .. "/" .. f.part
 		if name then
 			result.before = one.seen[name]
 			one.seen[name] = result.before or number
@@ -239,11 +231,11 @@ local function numbers(map, first)
 	return list, table.concat(ranges, ", ")
 end
 
--- One of FRAME_FIELDS by its name; its range too.
-local function add(tvb, tree, name)
+-- One of FRAME_FIELDS by its name, of a message so far behind the first one; its range too.
+local function add(tvb, tree, name, further)
 	for _, one in ipairs(FRAME_FIELDS) do
 		if one[1] == name then
-			local range = at(tvb, one[2], one[3])
+			local range = at(tvb, one[2] + (further or 0), one[3])
 			return tree:add_le(fields[name], range), range
 		end
 	end
@@ -264,7 +256,7 @@ end
 
 -- Checksums of version 1.
 local function check_sums(tvb, tree, f)
-	local covered = f.header + (f.kind == BUNDLE and f.payload or 0)
+	local covered = f.header + (f.several and f.payload or 0)
 	local header = f.ethernet .. raw(tvb, 14, 2) .. "\0\0\0\0" .. raw(tvb, 20, covered - 20)
 	local good, status = sums.checksum(header) == at(tvb, 16, 4):le_uint(), 2
 	local payload_crc = at(tvb, 20, 4):le_uint()
@@ -272,7 +264,7 @@ local function check_sums(tvb, tree, f)
 	if not good then
 		mark_bad(tree, f, "wrong checksum of the header")
 	end
-	if margay.prefs.payload and payload_crc ~= 0 and WITH_PAYLOAD[f.kind] then
+	if margay.prefs.payload and payload_crc ~= 0 and f.payload > 0 and not f.several then
 		status = sums.crc32c(raw(tvb, f.header, f.payload)) == payload_crc and 1 or 0
 	end
 	add_status(tvb, tree, "payload_crc", status)
@@ -306,29 +298,34 @@ local function dissect_message(tvb, tree, place)
 	return name
 end
 
--- The payload of a bundle's first message, and the messages behind it.
-local function dissect_bundle(tvb, tree, f)
-	local length, place, last, n = at(tvb, 58, 6):le_uint64():tonumber(), f.header, tvb:len() +
-		ETHERNET, 1
-	while true do
-		local padded = math.ceil(length / 8) * 8
-		if length > BUNDLE_EACH or place + padded > last or
-				raw(tvb, place + length, padded - length):find("[^%z]") then
-			break
+-- The messages of a frame, each behind its length and its place.
+local function dissect_messages(tvb, tree, f)
+	local place, last, n = HEADER, tvb:len() + ETHERNET, 0
+	while last - place >= ENTRY + MESSAGE do
+		local length, offset = at(tvb, place, 8):le_uint64(), at(tvb, place + 8, 8):le_uint64()
+		add(tvb, tree, "length", place - HEADER)
+		add(tvb, tree, f.announce and "part_bytes" or "offset", place - HEADER)
+		local name = dissect_message(tvb, tree, place + ENTRY)
+		place, n = place + ENTRY + MESSAGE, n + 1
+		if n == 1 then
+			f.name, f.length, f.place = name, tostring(length), tostring(offset)
 		end
-		if length > 0 then
-			tree:add(fields.payload, at(tvb, place, length))
+		local bytes, padded = last - place, last - place
+		if f.several then
+			bytes = length:tonumber()
+			padded = math.ceil(bytes / 8) * 8
+			if bytes > BUNDLE_EACH or offset ~= UInt64(0) or place + padded > last or
+					raw(tvb, place + bytes, padded - bytes):find("[^%z]") then
+				break
+			end
+		end
+		if bytes > 0 then
+			tree:add(fields.payload, at(tvb, place, bytes))
 		end
 		place = place + padded
-		if place == last and n == at(tvb, 52, 6):le_uint64():tonumber() then
+		if place == last and n == f.messages then
 			return
-		elseif last - place < ENTRY + MESSAGE then
-			break
 		end
-		tree:add_le(fields.entry, at(tvb, place, ENTRY))
-		length, n = at(tvb, place, ENTRY):le_uint64():tonumber(), n + 1
-		dissect_message(tvb, tree, place + ENTRY)
-		place = place + ENTRY + MESSAGE
 	end
 	mark_bad(tree, f, "messages that cannot be")
 end
@@ -353,21 +350,25 @@ local function dissect_fields(tvb, tree, f)
 		add(tvb, tree, name)
 	end
 	f.sack = add_numbers(tvb, tree, "selective", "arrived", f.ack + 1)
-	add(tvb, tree, "window")
-	add(tvb, tree, f.kind == GRANT and "reach" or "bytes")
-	if WITH_MESSAGE[f.kind] then
-		add(tvb, tree, PLACES[f.kind])
-		add(tvb, tree, "length")
-	elseif f.kind == ACK and f.again then
+	for _, name in ipairs({ "other_ack", "window", "other_window", "behind" }) do
+		add(tvb, tree, name)
+	end
+	if f.kind == MSG and f.header == HEADER and f.again then
 		f.refused = add_numbers(tvb, tree, "refused", "refused_sequence", f.ack)
-	elseif WITH_TURN[f.kind] then
+	elseif f.kind == MSG then
+		add(tvb, tree, "messages")
+	elseif f.kind ~= RESET then
 		add(tvb, tree, "turn")
 		add(tvb, tree, "part")
-		if f.kind == GRANT and f.again then
+	end
+	if f.kind == GRANT then
+		if f.again then
 			f.wanted = add_numbers(tvb, tree, "wanted", "wanted_part", f.part)
 		else
 			add(tvb, tree, "until")
 		end
+		add(tvb, tree, "reach")
+		f["until"], f.reach = at(tvb, 64, 4):le_uint(), at(tvb, 68, 4):le_uint()
 	end
 end
 
@@ -382,51 +383,64 @@ local function add_conversation(tree, number, place, f)
 	end
 end
 
+-- What a MSG says but for its acknowledgements.
+local function says_messages(f, way)
+	if f.header == HEADER then
+		return "ack " .. way .. " " .. LANES[f.lane]
+	elseif f.several then
+		return string.format("%s and %d more %s seq %d", f.name, f.messages - 1, way, f.sequence)
+	elseif f.announce then
+		return string.format("%s %s seq %d announced 0/%s parts of %s", f.name, way, f.sequence,
+			f.length, f.place)
+	end
+	return string.format("%s %s seq %d at %s/%s", f.name, way, f.sequence, f.place, f.length)
+end
+
 local SAYS = {
-	[DATA] = function(f, way)
-		return string.format("%s %s seq %d at %s/%s ack %d", f.name, way, f.sequence, f.place,
-			f.length, f.ack)
+	[MSG] = says_messages,
+	[GRANT] = function(f, way)
+		if f.over then
+			return string.format("grant %s turn %d taken back", way, f.turn)
+		elseif f.again then
+			return string.format("grant %s turn %d seq %d part %s to the ordinary card", way, f.turn,
+				f.sequence, f.wanted)
+		end
+		return string.format("grant %s turn %d seq %d part %d to seq %d part %d", way, f.turn,
+			f.sequence, f.part, (f.sequence + f.reach) % 0x100000000, f["until"])
 	end,
-	[ACK] = function(f, way)
-		return string.format("ack %s %s ack %d window %d", way, LANES[f.lane], f.ack, f.window)
+	[BULK] = function(f, way)
+		if f.over then
+			return string.format("bulk %s turn %d is over", way, f.turn)
+		end
+		return string.format("bulk %s turn %d seq %d part %d", way, f.turn, f.sequence, f.part)
 	end,
 	[RESET] = function(f, way)
 		return string.format("reset %s incarnation %d%s", way, f.source, f.over and " over" or "")
 	end,
-	[ANNOUNCE] = function(f, way)
-		return string.format("%s %s seq %d announced 0/%s parts of %s ack %d", f.name, way,
-			f.sequence, f.length, f.place, f.ack)
-	end,
-	[GRANT] = function(f, way)
-		if f.over then
-			return string.format("grant %s turn %d taken back ack %d", way, f.turn, f.ack)
-		elseif f.again then
-			return string.format("grant %s turn %d seq %d part %s to the ordinary card ack %d", way,
-				f.turn, f.sequence, f.wanted, f.ack)
-		end
-		return string.format("grant %s turn %d seq %d part %d to seq %d part %d ack %d", way, f.turn,
-			f.sequence, f.part, (f.sequence + f.bytes) % 0x100000000, f["until"], f.ack)
-	end,
-	[BULK] = function(f, way)
-		return string.format("bulk %s turn %d seq %d part %d", way, f.turn, f.sequence, f.part)
-	end,
-	[BUNDLE] = function(f, way)
-		return string.format("%s and %d more %s seq %d ack %d", f.name, f.place - 1, way,
-			f.sequence, f.ack)
-	end,
-	[MARK] = function(f, way)
-		return string.format("mark %s turn %d", way, f.turn)
-	end,
 }
 
+-- What MSG and GRANT acknowledge. A window of 0 says nothing of the other lane.
+local function says_acks(f)
+	local text = " ack " .. f.ack .. (f.kind == MSG and f.header == HEADER and
+		" window " .. f.window or "") .. (f.waits and " waits" or "") ..
+		(f.sack ~= "" and " sack " .. f.sack or "")
+	return text .. (f.other_window > 0 and " other " .. f.other_ack or "")
+end
+
 local function info_of(f)
-	local text = SAYS[f.kind](f, f.from .. " -> " .. f.to)
-	if ACKNOWLEDGES[f.kind] then
-		text = text .. (f.waits and " waits" or "") .. (f.sack ~= "" and " sack " .. f.sack or "")
-	end
-	return text .. (f.refused and " again " .. f.refused or "") ..
+	return SAYS[f.kind](f, f.from .. " -> " .. f.to) ..
+		((f.kind == MSG or f.kind == GRANT) and says_acks(f) or "") ..
+		(f.refused and " again " .. f.refused or "") ..
 		(f.before and " [sent before in " .. f.before .. "]" or "") ..
 		(f.bad and " [" .. f.bad .. "]" or "")
+end
+
+-- How long this frame's header is.
+local function header_of(kind, behind)
+	if kind == GRANT then
+		return GRANT_HEADER
+	end
+	return kind == MSG and behind > 0 and DATA_HEADER or HEADER
 end
 
 -- The fields that decide how the others are read.
@@ -436,19 +450,20 @@ local function read(tvb, ethernet)
 		ethernet = ethernet,
 		from = ethernet:byte(11) * 256 + ethernet:byte(12),
 		to = ethernet:byte(5) * 256 + ethernet:byte(6),
-		version = at(tvb, 14, 1):uint(), kind = flags % 16,
-		lane = math.floor(flags / 16) % 2, again = math.floor(flags / 32) % 2 == 1,
-		over = math.floor(flags / 64) % 2 == 1, waits = flags >= 128,
+		version = at(tvb, 14, 1):uint(), kind = flags % 8,
+		announce = math.floor(flags / 8) % 2 == 1, lane = math.floor(flags / 16) % 2,
+		again = math.floor(flags / 32) % 2 == 1, over = math.floor(flags / 64) % 2 == 1,
+		waits = flags >= 128,
 		source = at(tvb, 24, 4):le_uint(), destination = at(tvb, 28, 4):le_uint(),
 		sequence = at(tvb, 32, 4):le_uint(), ack = at(tvb, 36, 4):le_uint(),
-		window = at(tvb, 48, 2):le_uint(), bytes = at(tvb, 50, 2):le_uint(),
-		place = tostring(at(tvb, 52, 6):le_uint64()),
-		turn = at(tvb, 52, 4):le_uint(), part = at(tvb, 56, 4):le_uint(),
-		["until"] = at(tvb, 60, 4):le_uint(),
-		length = tostring(at(tvb, 58, 6):le_uint64()),
+		other_ack = at(tvb, 48, 4):le_uint(), window = at(tvb, 52, 1):uint(),
+		other_window = at(tvb, 53, 1):uint(), behind = at(tvb, 54, 2):le_uint(),
+		turn = at(tvb, 56, 4):le_uint(), part = at(tvb, 60, 4):le_uint(),
+		messages = at(tvb, 56, 8):le_uint64():tonumber(),
 	}
-	f.header = WITH_MESSAGE[f.kind] and DATA_HEADER or HEADER
-	f.payload = f.kind == GRANT and 0 or f.bytes
+	f.header = header_of(f.kind, f.behind)
+	f.payload = HEADER + f.behind - f.header
+	f.several = f.header == DATA_HEADER and f.messages ~= 1
 	return f
 end
 
@@ -463,29 +478,28 @@ end
 
 local function dissect(tvb, pinfo, tree, f, place)
 	add_nodes(tree, f)
-	for _, name in ipairs({ "version", "kind", "lane", "again", "over", "waits" }) do
+	for _, name in ipairs({ "version", "kind", "announce", "lane", "again", "over", "waits" }) do
 		add(tvb, tree, name)
 	end
 	if not SAYS[f.kind] or (f.version ~= 1 and f.version ~= 2) then
 		mark_bad(tree, f, "unknown version or kind")
 		return string.format("version %d kind %d [unknown]", f.version, f.kind)
 	end
-	if tvb:len() + ETHERNET ~= f.header + f.payload or f.kind == BUNDLE and f.payload % 8 > 0 then
+	if tvb:len() + ETHERNET ~= HEADER + f.behind or f.payload < 0 or
+			f.several and f.payload % 8 > 0 then
 		mark_bad(tree, f, "not as long as it says")
 		return KINDS[f.kind] .. " [not as long as it says]"
 	end
 	local check = f.version == 2 and check_tag or check_sums
 	check(tvb, tree, f)
 	dissect_fields(tvb, tree, f)
-	if WITH_MESSAGE[f.kind] then
-		f.name = dissect_message(tvb, tree, HEADER)
-	elseif f.kind == RESET then
-		tree:add_proto_expert_info(experts.reset)
-	end
-	if f.kind == BUNDLE then
-		dissect_bundle(tvb, tree, f)
+	if f.header == DATA_HEADER then
+		dissect_messages(tvb, tree, f)
 	elseif f.payload > 0 then
 		tree:add(fields.payload, at(tvb, f.header, f.payload))
+	end
+	if f.kind == RESET then
+		tree:add_proto_expert_info(experts.reset)
 	end
 	if not f.bad then
 		add_conversation(tree, pinfo.number, place, f)
@@ -493,46 +507,48 @@ local function dissect(tvb, pinfo, tree, f, place)
 	return info_of(f)
 end
 
--- A frame by itself, or at this place in its train; its text for the column.
+-- The frame at this place in the card's; its text for the column, and whether it is taken.
 local function dissect_one(tvb, pinfo, root, ethernet, place)
 	local tree = root:add(margay, tvb(), "Margay frame")
 	if tvb:len() + ETHERNET < HEADER then
 		mark_bad(tree, {}, "shorter than a header")
-		return "[shorter than a header]"
+		return "[shorter than a header]", false
 	end
-	return dissect(tvb, pinfo, tree, read(tvb, ethernet), place)
+	local f = read(tvb, ethernet)
+	local text = dissect(tvb, pinfo, tree, f, place)
+	return text, not f.bad
 end
 
--- How long the frame at this place in a train is, or nil: none can be there.
-local function length_in_train(tvb, ethernet, place)
+-- How long the frame at this place is: all of the rest where none can begin behind it.
+local function length_at(tvb, place)
 	local rest = tvb:len() + ETHERNET - place
-	if rest < HEADER or raw(tvb, place, ETHERNET) ~= ethernet or
-			raw(tvb, place + 14, 1) ~= raw(tvb, 14, 1) then
-		return nil
+	if rest < HEADER then
+		return rest
 	end
-	local kind = at(tvb, place + 15, 1):uint() % 16
-	local length = (WITH_MESSAGE[kind] and DATA_HEADER or HEADER) +
-		(kind == GRANT and 0 or at(tvb, place + 50, 2):le_uint())
-	if kind == TRAIN or length > rest or length % 8 > 0 and length < rest then
-		return nil
-	end
-	return length
+	local length = HEADER + at(tvb, place + 54, 2):le_uint()
+	return (length % 8 > 0 or length > rest) and rest or length
 end
 
-local function dissect_train(tvb, pinfo, root, ethernet)
-	local tree = root:add(margay, tvb(), "Margay train")
-	local place, last, texts = TRAIN_HEADER, tvb:len() + ETHERNET, {}
-	add(tvb, tree, "version")
-	add(tvb, tree, "kind")
+-- Whether a frame can be at this place, behind others: from the same card to the same.
+local function follows(tvb, ethernet, place)
+	return tvb:len() + ETHERNET - place >= HEADER and raw(tvb, place, ETHERNET) == ethernet and
+		raw(tvb, place + 14, 1) == raw(tvb, 14, 1)
+end
+
+-- One frame, or several, one behind the other.
+local function dissect_all(tvb, pinfo, root, ethernet)
+	local place, last, texts, taken = 0, tvb:len() + ETHERNET, {}, true
 	repeat
-		local length = length_in_train(tvb, ethernet, place)
-		if not length then
-			mark_bad(tree, {}, "no train of frames")
-			texts[#texts + 1] = "[no train of frames]"
+		if place > 0 and not (taken and follows(tvb, ethernet, place)) then
+			local tree = root:add(margay, at(tvb, place, last - place), "Margay frame")
+			local why = taken and "no frame that can follow" or "behind what cannot be read"
+			mark_bad(tree, {}, why)
+			texts[#texts + 1] = "[" .. why .. "]"
 			break
 		end
-		texts[#texts + 1] = dissect_one(at(tvb, place + ETHERNET, length - ETHERNET):tvb(),
-			pinfo, root, ethernet, place)
+		local length = length_at(tvb, place)
+		texts[#texts + 1], taken = dissect_one(
+			at(tvb, place + ETHERNET, length - ETHERNET):tvb(), pinfo, root, ethernet, place)
 		place = place + length
 	until place >= last
 	return table.concat(texts, " | ")
@@ -545,8 +561,7 @@ function margay.dissector(tvb, pinfo, root)
 		return 0
 	end
 	pinfo.cols.protocol = "Margay"
-	local one = tvb:len() > 1 and at(tvb, 15, 1):uint() == TRAIN and dissect_train or dissect_one
-	pinfo.cols.info = one(tvb, pinfo, root, ethernet, 0)
+	pinfo.cols.info = dissect_all(tvb, pinfo, root, ethernet)
 	return tvb:len()
 end
 

@@ -55,22 +55,18 @@ void hand_up(const uint8_t *frame, uint32_t bytes)
 	struct wire wire;
 
 	nic.receive(nic.context, frame, bytes);
-	if (wire_read(frame, bytes, 0, job_key(), &wire) != WIRE_OK &&
-	    !wire_is_train(frame, bytes, 0, job_key()))
+	if (wire_read(frame, wire_first(frame, bytes), 0, job_key(), &wire) != WIRE_OK)
 		MUST(link_digest(link_) == before);
 }
 
-/* The same in a train with itself, of which the second is perhaps not whole. */
+/* The same behind itself; the second is perhaps not whole. */
 static void hand_up_twice(const uint8_t *frame, uint32_t bytes)
 {
-	static uint8_t train[WIRE_TRAIN + 2 * (WIRE_DATA + 65536)];
+	static uint8_t train[2 * (WIRE_DATA + 65536)];
 
-	if (bytes < WIRE_TRAIN)
-		return;
-	wire_write_train(train, frame);
-	memcpy(train + WIRE_TRAIN, frame, bytes);
-	memcpy(train + WIRE_TRAIN + bytes, frame, bytes);
-	hand_up(train, WIRE_TRAIN + 2 * bytes);
+	memcpy(train, frame, bytes);
+	memcpy(train + bytes, frame, bytes);
+	hand_up(train, 2 * bytes);
 }
 
 /* The payload of a bundle of `n` messages that are alike; its bytes. */
@@ -82,7 +78,8 @@ static uint32_t fill_bundle(const struct step *step, uint32_t node, uint32_t n, 
 
 	for (uint32_t i = 0; i < n; i++) {
 		if (i > 0) {
-			wire_put(payload + at, length, WIRE_ENTRY);
+			wire_put(payload + at, length, 8);
+			wire_put(payload + at + 8, step->header_at % 16 == 15, 8);
 			memcpy(payload + at + WIRE_ENTRY, &message, sizeof(message));
 			at += WIRE_ENTRY + WIRE_MESSAGE;
 		}
@@ -98,14 +95,14 @@ static void arrive_one(const struct step *step, uint32_t node, int on_bulk, stru
 {
 	static uint8_t frame[WIRE_DATA + 65536];
 	struct message message = header_of(step, node, wire->length);
-	int is_bundle = wire->kind == WIRE_KIND_BUNDLE;
-	uint32_t header = wire->kind == WIRE_KIND_DATA || wire->kind == WIRE_KIND_ANNOUNCE ||
-		is_bundle ? WIRE_DATA : WIRE_HEADER;
+	int is_bundle = wire->messages > 1;
+	uint32_t header = wire->messages ? WIRE_DATA : wire->kind == WIRE_KIND_GRANT ? WIRE_GRANT :
+		WIRE_HEADER;
 	uint32_t bytes = header + wire->bytes;
 	struct nic_piece whole = { frame, bytes };
 	uint8_t to[6], from[6];
 
-	memcpy(frame + WIRE_HEADER, &message, sizeof(message));
+	memcpy(frame + LINK_FRAME_BYTES, &message, sizeof(message));
 	if (is_bundle) {
 		wire->bytes = fill_bundle(step, node, 2 + step->bytes % 5, (uint32_t)wire->length,
 					  frame + header);
@@ -131,7 +128,7 @@ static void arrive_one(const struct step *step, uint32_t node, int on_bulk, stru
 		frame[step->bit / 8 % bytes] ^= (uint8_t)(1 << step->bit % 8);
 	if (step->how & 0x80)
 		bytes = step->bit % (bytes + 2);
-	if (on_bulk && (wire->kind == WIRE_KIND_MARK || step->how & 8))
+	if (on_bulk && ((wire->kind == WIRE_KIND_BULK && wire->over) || step->how & 8))
 		land(frame, bytes);
 	else if (step->more % 4 == 3)
 		hand_up_twice(frame, bytes);
@@ -156,35 +153,45 @@ static void arrive_whole(const struct step *step, uint32_t node, struct wire *wi
 	}
 }
 
-static const uint8_t kinds[] = { WIRE_KIND_DATA, WIRE_KIND_ACK, WIRE_KIND_RESET,
-				  WIRE_KIND_ANNOUNCE, WIRE_KIND_GRANT, WIRE_KIND_BULK,
-				  WIRE_KIND_MARK, WIRE_KIND_BUNDLE };
+/* What a frame is, by a number. */
+enum shape { DATA, BARE, RESET, ANNOUNCEMENT, GRANT, BULK, MARK, BUNDLE };
+
+static const uint8_t kinds[] = {
+	[DATA] = WIRE_KIND_MSG, [BARE] = WIRE_KIND_MSG, [RESET] = WIRE_KIND_RESET,
+	[ANNOUNCEMENT] = WIRE_KIND_MSG, [GRANT] = WIRE_KIND_GRANT, [BULK] = WIRE_KIND_BULK,
+	[MARK] = WIRE_KIND_BULK, [BUNDLE] = WIRE_KIND_MSG
+};
 
 void arrive(const struct step *step, int on_bulk)
 {
 	uint32_t node = 1 + step->node % (NODES - 1), lane = step->flags & 1;
 	struct link_view at = link_look(link_, node, lane);
+	enum shape shape = on_bulk ? (enum shape)(step->how % 8) : step->how % 8 < 6 ? DATA :
+		step->how % 8 < 7 ? BARE : RESET;
 	struct wire wire = {
-		.kind = step->how % 8 < 6 ? WIRE_KIND_DATA : step->how % 8 < 7 ? WIRE_KIND_ACK :
-			WIRE_KIND_RESET,
+		.kind = kinds[shape], .announce = shape == ANNOUNCEMENT,
 		.lane = (uint8_t)lane, .again = step->flags >> 1 & 1, .over = step->flags >> 2 & 1,
 		.source = 500u + (step->incarnation & 3), .destination = at.mine,
 		.sequence = (step->header_at & 0x80 ? at.begun : at.expected) +
 			(uint32_t)step->sequence,
 		.ack = at.una + (uint32_t)step->ack,
+		.other_ack = link_look(link_, node, !lane).una + (uint32_t)(step->ack / 2),
 		.selective = step->selective, .window = step->window,
-		.refused = step->selective >> 7
+		.other_window = step->selective & 255,
+		.refused = shape == BARE ? step->selective >> 7 : 0
 	};
 
-	if (on_bulk)
-		wire.kind = kinds[step->how % 8];
+	if (shape == MARK || shape == BULK)
+		wire.over = shape == MARK;
+	if (shape == DATA || shape == ANNOUNCEMENT)
+		wire.messages = 1;
 	wire.waits = step->flags >> 5 & 1 && wire.kind != WIRE_KIND_RESET &&
-		wire.kind != WIRE_KIND_BULK && wire.kind != WIRE_KIND_MARK;
+		wire.kind != WIRE_KIND_BULK;
 	wire.turn = at.turn + (uint32_t)(int8_t)step->header_at % 4;
-	wire.part = wire.kind == WIRE_KIND_BULK && step->offset < 0x8000 ? at.part : step->offset % 8;
+	wire.part = shape == BULK && step->offset < 0x8000 ? at.part : step->offset % 8;
 	wire.until = step->flags & 8 ? step->value : step->length % 8;
 	wire.reach = step->bytes % 4;
-	if (wire.kind == WIRE_KIND_GRANT) {
+	if (shape == GRANT) {
 		wire.sequence = (at.sent_parts ? at.sent : at.una) + (uint32_t)(step->sequence / 16);
 		if (at.sent_parts && !(step->flags & 8)) {
 			wire.turn = at.sent_turn + (uint32_t)(int8_t)step->header_at % 4;
@@ -192,25 +199,25 @@ void arrive(const struct step *step, int on_bulk)
 			wire.until = wire.part + 1 + step->length % at.sent_parts;
 		}
 	}
-	if (wire.kind == WIRE_KIND_BULK) {
+	if (shape == BULK) {
 		wire.sequence = at.bulk + (uint32_t)(step->sequence / 16);
 		wire.bytes = step->flags & 16 ? 1 + step->bytes % 256 : at.part_bytes;
 	}
-	if (wire.kind == WIRE_KIND_ANNOUNCE) {
+	if (shape == ANNOUNCEMENT) {
 		wire.offset = step->flags & 16 ? 1 + step->bytes % 2048 : 256;
 		wire.bytes = step->flags & 32 ? step->length % (WIRE_TAIL_BYTES + 8) : 0;
 		wire.length = wire.offset + step->length % 2048 + wire.bytes;
 	}
-	if (wire.kind == WIRE_KIND_BUNDLE) {
+	if (shape == BUNDLE) {
 		wire.length = step->length % (step->flags & 8 ? 200 : 16);
-		wire.offset = 2 + step->bytes % 5 + (step->how >> 4 & 1);
+		wire.messages = 2 + step->bytes % 5 + (step->how >> 4 & 1);
 		wire.bytes = 1;
 	}
 	if (step->incarnation & 0x10)
 		wire.destination = step->incarnation & 0x20 ? 0 : step->value;
 	if (step->incarnation & 0x40)
 		wire.source = step->value;
-	if (wire.kind == WIRE_KIND_DATA) {
+	if (shape == DATA) {
 		wire.length = step->flags & 8 ? step->length % 2048 : step->length % 256;
 		if (step->how & 8) {
 			arrive_whole(step, node, &wire);

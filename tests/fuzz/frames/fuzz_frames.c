@@ -110,13 +110,12 @@ void frames_port_lost(void *context, uint32_t node)
 /* What leaves must be right. */
 static void check_right(const uint8_t *frame, uint32_t bytes)
 {
-	uint32_t node = (uint32_t)frame[4] << 8 | frame[5], each = bytes, at;
-	int is_train = wire_is_train(frame, bytes, node, job_key());
+	uint32_t node = (uint32_t)frame[4] << 8 | frame[5];
 	struct wire wire;
 
-	for (at = is_train ? WIRE_TRAIN : 0; at < bytes; at += each) {
-		if (is_train)
-			each = wire_in_train(frame, bytes, at);
+	for (uint32_t at = 0, each; at < bytes; at += each) {
+		MUST(at == 0 || wire_follows(frame, frame + at, bytes - at));
+		each = wire_first(frame + at, bytes - at);
 		MUST(wire_read(frame + at, each, node, job_key(), &wire) == WIRE_OK);
 		MUST(wire.node == 0);
 	}

@@ -1,0 +1,139 @@
+/*
+ * Acknowledgements of both lanes: a frame of one lane says how far the other has arrived, unless
+ * more than that is to be said of it.
+ */
+#include <string.h>
+#include "link_probe.h"
+
+#define MS 1000000ull
+
+static void open_default(struct probe *p)
+{
+	probe_open(p);
+	probe_start(p);
+}
+
+static void give(struct probe *p, uint32_t lane, uint32_t sequence, uint64_t length, uint64_t at)
+{
+	struct wire wire = probe_data(sequence, length, at);
+
+	wire.lane = (uint8_t)lane;
+	probe_give(p, 1, &wire, 7);
+}
+
+/* The next frame that left is one of answers with a message, and this is what it says of requests:
+ * how far, or (~0) nothing. */
+static void check_answer(struct probe *p, uint32_t ack)
+{
+	const struct wire *sent = probe_next(p);
+
+	CHECK(sent && probe_is_data(sent) && sent->lane == LINK_ANSWERS);
+	CHECK(sent && (ack == ~0u ? sent->other_window == 0 :
+		       sent->other_window >= 2 && sent->other_ack == ack));
+}
+
+TEST(lanes_acknowledge_each_other)
+{
+	struct probe p;
+
+	open_default(&p);
+	give(&p, LINK_REQUESTS, 0, 8, 0);
+	probe_send_by(&p, 1, LINK_ANSWERS, 8, 1);
+	check_answer(&p, 1);
+	probe_pass(&p, 1 * MS);                         /* nothing is left to say */
+	CHECK(!probe_next(&p));
+	CHECK_IS(link_counter(p.link, LINK_ACKS_OUT), 0);
+	probe_close(&p, 0);
+}
+
+TEST(lanes_with_a_gap_speak_for_themselves)
+{
+	const struct wire *sent;
+	struct probe p;
+
+	open_default(&p);
+	give(&p, LINK_REQUESTS, 1, 8, 0);
+	sent = probe_next(&p);                          /* at once */
+	CHECK(sent && probe_is_bare(sent) && sent->lane == LINK_REQUESTS);
+	CHECK(sent && sent->ack == 0 && sent->selective == 1);
+	probe_send_by(&p, 1, LINK_ANSWERS, 8, 1);
+	check_answer(&p, ~0u);
+	give(&p, LINK_REQUESTS, 0, 8, 0);
+	probe_send_by(&p, 1, LINK_ANSWERS, 8, 2);
+	check_answer(&p, 2);
+	probe_close(&p, 0);
+}
+
+/* What was refused is asked for by an acknowledgement of its own. */
+TEST(lanes_that_refused_speak_for_themselves)
+{
+	const struct wire *sent;
+	struct probe p;
+
+	open_default(&p);
+	p.busy = 1;
+	give(&p, LINK_REQUESTS, 0, 8, 0);
+	probe_send_by(&p, 1, LINK_ANSWERS, 8, 1);
+	check_answer(&p, ~0u);
+	probe_pass(&p, 1 * MS);
+	sent = probe_next(&p);
+	CHECK(sent && probe_is_bare(sent) && sent->again && sent->refused == 1);
+	CHECK(sent && sent->lane == LINK_REQUESTS);
+	probe_close(&p, 0);
+}
+
+TEST(lanes_hear_of_both)
+{
+	struct wire answer = probe_data(0, 8, 0);
+	struct probe p;
+
+	open_default(&p);
+	for (uint32_t i = 0; i < 3; i++)
+		probe_send(&p, 1, 8, i);
+	answer.lane = LINK_ANSWERS;
+	answer.other_ack = 2;
+	probe_give(&p, 1, &answer, 7);                  /* its window is 0: says nothing */
+	CHECK(!strcmp(probe_story(&p), "w"));
+	answer.sequence = 1;
+	answer.other_window = 8;
+	probe_give(&p, 1, &answer, 7);                  /* first what it acknowledges */
+	CHECK(!strcmp(probe_story(&p), "ssw"));
+	answer.sequence = 2;
+	answer.other_ack = 1;
+	probe_give(&p, 1, &answer, 7);                  /* an old one */
+	CHECK(!strcmp(probe_story(&p), "w"));
+	answer.sequence = 3;
+	answer.other_ack = 4;                           /* of more than was sent: only that is not */
+	probe_give(&p, 1, &answer, 7);                  /* believed */
+	CHECK(!strcmp(probe_story(&p), "w"));
+	CHECK_IS(link_counter(p.link, LINK_NONSENSE), 1);
+	probe_close(&p, 0);
+}
+
+/* The same by the short way, of which link_brief is a part. */
+TEST(lanes_acknowledge_with_brief_requests)
+{
+	const struct wire *sent;
+	struct link_room room;
+	struct probe p;
+
+	open_default(&p);
+	give(&p, LINK_ANSWERS, 0, 8, 0);
+	room = link_brief(p.link, 1);
+	CHECK(room.header != 0);
+	memset(room.header, 0, LINK_HEADER_BYTES);
+	link_brief_send(p.link, room, p.now, 0);
+	sent = probe_next(&p);
+	CHECK(sent && sent->lane == LINK_REQUESTS && sent->other_window && sent->other_ack == 1);
+	probe_pass(&p, 1 * MS);
+	CHECK(!probe_next(&p));
+	give(&p, LINK_ANSWERS, 2, 8, 0);                /* a gap */
+	CHECK(probe_is_bare(probe_next(&p)));
+	room = link_brief(p.link, 1);
+	memset(room.header, 0, LINK_HEADER_BYTES);
+	link_brief_send(p.link, room, p.now, 0);
+	link_flush(p.link, p.now);
+	sent = probe_next(&p);
+	CHECK(sent && sent->lane == LINK_REQUESTS && !sent->other_window);
+	probe_close(&p, 0);
+}

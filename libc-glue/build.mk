@@ -36,13 +36,13 @@ build/libc-glue/string.o: GLUE_CFLAGS += -fno-builtin -fno-tree-vectorize \
 
 # The archive has public names only: those of C and of include/, and reserved ones. All others
 # get a reserved prefix there, so that an application may use them.
-GLUE_PUBLIC := _.*|(margay|ptl|p30)_.*|Ptl.*|aligned_alloc|calloc|faccessat|free|malloc|\
-malloc_usable_size|mem(cmp|cpy|move|set)|powl|qsort(_r)?|realloc|strn?cmp|strlen|system
+GLUE_PUBLIC := _.* (margay|ptl|p30)_.* Ptl.* aligned_alloc calloc faccessat free malloc \
+	malloc_usable_size mem(cmp|cpy|move|set) powl qsort(_r)? realloc strn?cmp strlen system
 
 build/libmargay/names: $(GLUE_OBJECTS) build/libc-glue/crt0.o libc-glue/build.mk
 	@mkdir -p $(@D)
 	@nm -g --defined-only $(filter %.o,$^) | awk 'NF == 3 { print $$3 }' | sort -u | \
-		grep -vxE '$(GLUE_PUBLIC)' | sed 's/.*/& __&/' > $@
+		grep -vxE $(GLUE_PUBLIC:%=-e '%') | sed 's/.*/& __&/' > $@
 
 build/libmargay.a: build/libmargay/names $(GLUE_OBJECTS)
 	@rm -f $@

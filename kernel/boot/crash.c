@@ -60,7 +60,7 @@ static void panic_twice(void)
 static void hold_lock(void)
 {
 	if (node.id == 1)
-		link_hold(0);
+		link_shm_hold(0);
 }
 
 __attribute__((noinline)) /* a frame of its own, which names kernel_main in the report */

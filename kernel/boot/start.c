@@ -2,7 +2,6 @@
  * The order in which a node boots, and what the lower rooms call in the upper ones. Called once,
  * by multiboot.asm.
  */
-
 #include "kernel/base/format.h"
 #include "kernel/base/image.h"
 #include "kernel/base/node.h"
@@ -30,9 +29,9 @@
 #include "kernel/transport/cards.h"
 #include "kernel/transport/link_frames.h"
 #include "kernel/transport/upcall.h"
+#include "application.h"
 #include "crash.h"
 #include "emulator.h"
-#include "application.h"
 #include "region_start.h"
 
 #define PID_FIRST 1u               /* one process per node */

@@ -53,7 +53,7 @@ static bool is_board(void)
 
 static bool is_lost(void)
 {
-	return link_is_broken() || membership_has_lost() ||
+	return link_shm_is_broken() || membership_has_lost() ||
 	       (is_board() && arrived(BLOCK_BARRIER_FAILED));
 }
 

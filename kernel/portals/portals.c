@@ -93,7 +93,7 @@ void portals_start(void)
 
 		this_process()->block = (struct block_place){ (uint64_t)block, bytes, block };
 	}
-	link_start(&limits);
+	link_shm_start(&limits);
 	link_frames_start();
 	map_events();
 	membership_start();
@@ -103,7 +103,7 @@ void portals_start(void)
 static bool nothing_pending(void *unused)
 {
 	(void)unused;
-	return block_pending(own_view()) == 0 || link_is_broken();
+	return block_pending(own_view()) == 0 || link_shm_is_broken();
 }
 
 /* In a region a damaged block may count operations that nothing will end. Without one only
@@ -120,10 +120,10 @@ uint64_t portals_deadline(uint64_t bytes)
 /* Refuse messages from now on, and wait for those under way, until `deadline`. */
 static int close_block(uint64_t deadline)
 {
-	if (!link_lock())
+	if (!link_shm_lock())
 		return PTL_FAIL;
 	block_close(own_view());
-	link_unlock();
+	link_shm_unlock();
 	if (!wait_until(nothing_pending, 0, deadline,
 	                "other nodes' operations in this process to end")) {
 		kernel_line("rank %u (node %u): other nodes' operations in this process do not end",
@@ -233,15 +233,15 @@ int64_t sys_ni_init(uint64_t iface, uint64_t pid, uint64_t desired, uint64_t act
 	if (desired)
 		wanted = *limits_in; /* once: a message may change it meanwhile */
 	if (!interface->users) {
-		link_set_segment();
-		if (!link_lock())
+		link_shm_set_segment();
+		if (!link_shm_lock())
 			return PTL_FAIL;
 		if (interface->opened_before)
 			block_init(own_view());
 		interface->opened_before = true;
 		grant_limits(&wanted);
 		interface->handle = block_open(own_view());
-		link_unlock();
+		link_shm_unlock();
 	}
 	interface->users++;
 	*handle = interface->handle;
@@ -282,10 +282,10 @@ int64_t portals_with_handle(int (*call)(struct process_view *, handle_t), uint64
 
 	if (!portals_is_open())
 		return PTL_NO_INIT;
-	if (!link_lock())
+	if (!link_shm_lock())
 		return PTL_FAIL;
 	error = call(own_view(), handle);
-	link_unlock();
+	link_shm_unlock();
 	return -error;
 }
 
@@ -333,9 +333,9 @@ int64_t sys_ac_entry(uint64_t args)
 	                          .pt_index = in.pt_index };
 	if (!portals_is_interface(in.ni))
 		return PTL_NI_INVALID;
-	if (!link_lock())
+	if (!link_shm_lock())
 		return PTL_FAIL;
 	error = ac_set(own_view(), in.index, &entry);
-	link_unlock();
+	link_shm_unlock();
 	return -error;
 }

@@ -32,10 +32,10 @@ int64_t sys_eq_alloc(uint64_t ni, uint64_t slots, uint64_t read_index, uint64_t 
 		return PTL_SEGV;
 	if (!portals_is_interface(ni))
 		return PTL_NI_INVALID;
-	if (!link_lock())
+	if (!link_shm_lock())
 		return PTL_FAIL;
 	error = eq_alloc(own_view(), slots, read_index, handler, &info);
-	link_unlock();
+	link_shm_unlock();
 	if (!error && entry)
 		upcall_add(info.handle, entry, stack);
 	if (!error)
@@ -81,7 +81,7 @@ static int64_t look(const struct queues *queues)
 /* A broken block gets no event any more: who waits for one must be told. */
 static bool found_or_broken(void *arg)
 {
-	return look(arg) != PTL_EQ_EMPTY || link_is_broken();
+	return look(arg) != PTL_EQ_EMPTY || link_shm_is_broken();
 }
 
 int64_t sys_eq_wait(uint64_t eqs, uint64_t n, uint64_t timeout)

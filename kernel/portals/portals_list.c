@@ -62,7 +62,7 @@ static int64_t new_me(uint64_t args, uint64_t handle, enum entry_place place, ui
 		return PTL_NO_INIT;
 	if (place != AT_ENTRY && !portals_is_interface(in.base))
 		return PTL_NI_INVALID;
-	if (!link_lock())
+	if (!link_shm_lock())
 		return PTL_FAIL;
 	if (place == AT_ENTRY)
 		error = me_insert(own_view(), in.base, &me, result);
@@ -70,7 +70,7 @@ static int64_t new_me(uint64_t args, uint64_t handle, enum entry_place place, ui
 		error = me_attach(own_view(), in.pt_index, &me, result);
 	else
 		error = me_attach_any(own_view(), pt_index, &me, result);
-	link_unlock();
+	link_shm_unlock();
 	return -error;
 }
 
@@ -126,7 +126,7 @@ static int64_t new_md(enum md_place place, uint64_t base, uint64_t md, uint64_t 
 		return PTL_NI_INVALID;
 	if (!portals_is_open())
 		return PTL_NO_INIT;
-	if (!link_lock())
+	if (!link_shm_lock())
 		return PTL_FAIL;
 	if (place == OF_ENTRY)
 		error = md_attach(own_view(), base, &args, unlink, result);
@@ -134,7 +134,7 @@ static int64_t new_md(enum md_place place, uint64_t base, uint64_t md, uint64_t 
 		error = md_insert(own_view(), base, &args, unlink, position, result);
 	else
 		error = md_bind(own_view(), &args, unlink, result);
-	link_unlock();
+	link_shm_unlock();
 	return -error;
 }
 
@@ -204,10 +204,10 @@ int64_t sys_md_update(uint64_t md, uint64_t old_md, uint64_t new_md, uint64_t te
 		return PTL_NO_INIT;
 	if (new_md)
 		settle(md);
-	if (!link_lock())
+	if (!link_shm_lock())
 		return PTL_FAIL;
 	error = md_update(own_view(), md, old_md ? old : 0, new_md ? &args : 0, test_eq);
-	link_unlock();
+	link_shm_unlock();
 	return -error;
 }
 
@@ -248,9 +248,9 @@ int64_t sys_me_md_post(uint64_t args, uint64_t base, uint64_t match_id, uint64_t
 		        .unlink = (uint32_t)unlink, .position = from->position },
 		.md = *(const struct md_args *)from->md,
 	};
-	if (!link_lock())
+	if (!link_shm_lock())
 		return PTL_FAIL;
 	error = post_entry(own_view(), &post, me, md);
-	link_unlock();
+	link_shm_unlock();
 	return -error;
 }

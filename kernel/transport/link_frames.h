@@ -35,7 +35,7 @@
 
 extern struct frames *link_frames; /* null: messages do not go over frames */
 
-/* Once, while booting, after link_start: takes all memory that it will ever use. */
+/* Once, while booting, after link_shm_start: takes all memory that it will ever use. */
 void link_frames_start(void);
 
 /*

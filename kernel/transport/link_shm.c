@@ -17,7 +17,7 @@
 #include "kernel/loader/parameters.h"
 #include "kernel/memory/memory.h"
 #include "kernel/process/process.h"
-#include "link_copy.h"
+#include "link_shm_copy.h"
 #include "membership.h"
 #include "upcall.h"
 #include "wait.h"
@@ -29,7 +29,7 @@
 /* A node that waits for a lock looks again this often, and asks its owner (lock.h). */
 #define LOCK_LOOK_NS      1000000000UL
 
-uint32_t link_near_first, link_near_nodes;
+uint32_t link_shm_first, link_shm_nodes;
 
 static struct process_view *peers; /* of near nodes by id; block is null until first used */
 static struct process_view **reached; /* of each near node that was reached, and lives */
@@ -53,7 +53,7 @@ void shm_port_halt(const struct shm_member *self, uint32_t owner)
 	this_cpu()->waits_for_lock = false;
 	/* The two nodes may wait for each other, so this one answers here, too. */
 	if (atomic_fetch_and(&node.own->requests, ~REGION_REQUEST_LOCKS) & REGION_REQUEST_LOCKS)
-		link_disown_locks();
+		link_shm_disown_locks();
 	if (now_ns() < until || owner - 1 >= self->region->nodes)
 		return;
 	atomic_fetch_or(&region_node(self->region, owner - 1)->requests, REGION_REQUEST_LOCKS);
@@ -74,7 +74,7 @@ static bool take(struct process_view *view)
 	       shm_lock_take(lock, view->nid, &member) == SHM_LOCK_OK;
 }
 
-bool link_waits_for_lock(void)
+bool link_shm_waits_for_lock(void)
 {
 	return this_cpu()->waits_for_lock;
 }
@@ -87,17 +87,17 @@ static void give(struct process_view *view)
 	membership_look();
 }
 
-bool link_lock(void)
+bool link_shm_lock(void)
 {
 	return take(own_view());
 }
 
-void link_unlock(void)
+void link_shm_unlock(void)
 {
 	give(own_view());
 }
 
-bool link_is_broken(void)
+bool link_shm_is_broken(void)
 {
 	return node.region &&
 	       shm_lock_is_dead((const struct shm_lock *)own_view()->block->lock, &member);
@@ -136,14 +136,14 @@ static struct process_view *view_of(uint32_t nid)
 		return own_view();
 	if (!node.region || membership_is_dead(nid) || (!peers[nid].block && !meet(nid)))
 		return 0;
-	reached[nid - link_near_first] = &peers[nid];
+	reached[nid - link_shm_first] = &peers[nid];
 	return &peers[nid];
 }
 
-void link_lost(uint32_t nid)
+void link_shm_lost(uint32_t nid)
 {
-	if (nid - link_near_first < link_near_nodes)
-		reached[nid - link_near_first] = 0;
+	if (nid - link_shm_first < link_shm_nodes)
+		reached[nid - link_shm_first] = 0;
 }
 
 /*
@@ -183,7 +183,7 @@ int near_port_wait(void *unused, const struct process_view *view, uint32_t tries
 
 struct process_view *near_port_peer(void *unused, struct process_view *me, uint32_t nid)
 {
-	struct process_view *view = reached[nid - link_near_first];
+	struct process_view *view = reached[nid - link_shm_first];
 
 	(void)unused, (void)me;
 	return __builtin_expect(view != 0, 1) ? view : view_of(nid);
@@ -205,7 +205,7 @@ int near_port_copy(void *unused, const struct process_view *to, const struct gra
                    const struct process_view *from, const struct grant *source)
 {
 	(void)unused;
-	return link_copy(to, dest, from, source);
+	return link_shm_copy(to, dest, from, source);
 }
 
 void near_port_copied(void *unused, uint64_t bytes)
@@ -235,7 +235,7 @@ static bool is_asleep(void *peer)
 	return atomic_load(&other->state) == NODE_RUNNING && atomic_load(&other->sleeping);
 }
 
-void link_disown_locks(void)
+void link_shm_disown_locks(void)
 {
 	for (uint32_t nid = 0; nid < node.region->nodes; nid++) {
 		uint8_t *place = region_slice(node.region, nid) + node.region->block_offset;
@@ -244,7 +244,7 @@ void link_disown_locks(void)
 	}
 }
 
-_Noreturn void link_hold(uint32_t nid)
+_Noreturn void link_shm_hold(uint32_t nid)
 {
 	/* Falling asleep rings nobody: look every millisecond. */
 	while (!wait_until(is_asleep, region_node(node.region, nid), deadline_in(1000000),
@@ -258,7 +258,7 @@ _Noreturn void link_hold(uint32_t nid)
 
 /* ---- start ---- */
 
-void link_start(const struct block_limits *of_blocks)
+void link_shm_start(const struct block_limits *of_blocks)
 {
 	struct process *process = this_process();
 	struct process_view *view = &process->view;
@@ -273,22 +273,22 @@ void link_start(const struct block_limits *of_blocks)
 		/* the near transport copies within the call, frames keep what is short */
 		.inline_bytes = parameters.frames ? DELIVER_INLINE_BYTES : UINT64_MAX,
 	};
-	link_near_first = parameters.frames ? node.id : 0;
-	link_near_nodes = parameters.frames ? 1 : node.size;
+	link_shm_first = parameters.frames ? node.id : 0;
+	link_shm_nodes = parameters.frames ? 1 : node.size;
 	if (view_init(view, process->block.pointer, process->block.bytes, limits))
 		panic("a process block needs %lu bytes, and the region keeps %lu for it: "
 		      "image and launcher are of different versions, build both again",
 		      block_bytes(limits), process->block.bytes);
-	if (link_near_nodes > 1)
+	if (link_shm_nodes > 1)
 		peers = memory_take(node.size * sizeof(*peers), PAGE_BYTES);
-	reached = memory_take(link_near_nodes * sizeof(*reached), PAGE_BYTES);
-	reached[node.id - link_near_first] = view;
+	reached = memory_take(link_shm_nodes * sizeof(*reached), PAGE_BYTES);
+	reached[node.id - link_shm_first] = view;
 	take(view);
 	block_init(view);
 	give(view);
 }
 
-void link_set_segment(void)
+void link_shm_set_segment(void)
 {
 	struct process *process = this_process();
 

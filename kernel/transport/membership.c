@@ -79,13 +79,13 @@ static void settle_death(uint32_t nid)
 	set(deaths, nid);
 	lost = true;
 	clear(membership_up, nid);
-	link_lost(nid);
+	link_shm_lost(nid);
 	if (link_frames)
 		link_frames_ended(nid, 0);
-	if (!link_lock())
+	if (!link_shm_lock())
 		return;
 	block_peer_died(own_view(), nid, 0);
-	link_unlock();
+	link_shm_unlock();
 	upcall_look();
 }
 
@@ -94,7 +94,7 @@ static void settle_death(uint32_t nid)
 __attribute__((noinline, cold))
 void membership_settle(void)
 {
-	if (link_waits_for_lock() || link_frames_is_busy())
+	if (link_shm_waits_for_lock() || link_frames_is_busy())
 		return;
 	membership_news = false;
 	if (membership_is_dead(node.id))

@@ -44,7 +44,7 @@ void requests_serve(void)
 	serving = true;
 	requests = atomic_exchange(&node.own->requests, 0);
 	if (requests & REGION_REQUEST_LOCKS)
-		link_disown_locks();
+		link_shm_disown_locks();
 	if (requests & REGION_REQUEST_BACKTRACE)
 		print_backtrace();
 	serving = false;

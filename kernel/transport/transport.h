@@ -12,7 +12,7 @@
 
 static inline bool transport_is_near(uint32_t nid)
 {
-	return nid - link_near_first < link_near_nodes;
+	return nid - link_shm_first < link_shm_nodes;
 }
 
 /*

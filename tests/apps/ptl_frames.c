@@ -23,7 +23,7 @@ enum { PUTS = 40, LONG = 300000, TRIES = 100 };
 static char area[LONG + PUTS];
 static const char *wanted = "";    /* of case calls */
 
-extern struct margay_start glue_start;   /* libmargay's copy */
+extern struct margay_start __glue_start; /* libmargay's copy; not public */
 
 static void expose(struct roles *r, size_t bytes)
 {
@@ -128,7 +128,7 @@ static void asked(struct roles *r)
 /* "none": there is no such word; "0", "1": what it says, and goes on saying. */
 static void calls(struct roles *r)
 {
-	const volatile uint64_t *word = (const volatile uint64_t *)glue_start.calls;
+	const volatile uint64_t *word = (const volatile uint64_t *)__glue_start.calls;
 
 	for (int i = 0; i < PUTS; i++) {
 		meet(r);

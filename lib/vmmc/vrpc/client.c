@@ -114,7 +114,7 @@ static enum clnt_stat reply(struct client *c, int timeout, xdrproc_t xresults, v
 	size_t count;
 
 	for (;;) {
-		int result = link_receive(c->rank, WAY_REPLY, timeout, &bytes, &count);
+		int result = vrpc_link_receive(c->rank, WAY_REPLY, timeout, &bytes, &count);
 
 		if (result == VMMC_ETIMEDOUT)
 			return failed(c, RPC_TIMEDOUT, result);
@@ -123,10 +123,10 @@ static enum clnt_stat reply(struct client *c, int timeout, xdrproc_t xresults, v
 		memcpy(&xid, bytes, sizeof(xid));
 		if (count >= sizeof(xid) && ntohl(xid) == last_xid)
 			break;
-		link_release(c->rank, WAY_REPLY, 1);    /* the server may need its room */
+		vrpc_link_release(c->rank, WAY_REPLY, 1);    /* the server may need its room */
 	}
 	status = decode(c, bytes, count, xresults, results);
-	link_release(c->rank, WAY_REPLY, 0);
+	vrpc_link_release(c->rank, WAY_REPLY, 0);
 	return status;
 }
 
@@ -151,7 +151,7 @@ static enum clnt_stat call(CLIENT *client, rpcproc_t procedure, xdrproc_t xargs,
 		bytes = encoded(c, procedure, xargs, args);
 		if (!bytes)
 			return failed(c, RPC_CANTENCODEARGS, VMMC_OK);
-		result = link_send(c->rank, WAY_CALL, c->buffer, bytes, ms ? (int)ms : -1);
+		result = vrpc_link_send(c->rank, WAY_CALL, c->buffer, bytes, ms ? (int)ms : -1);
 		if (result == VMMC_ETIMEDOUT)
 			return failed(c, RPC_TIMEDOUT, result);
 		if (result)
@@ -253,7 +253,7 @@ static CLIENT *create(int rank, rpcprog_t program, rpcvers_t version, int timeou
 
 	if (rank < 0 || rank >= margay_size())
 		return not_created(RPC_UNKNOWNHOST, 0);
-	result = link_connect(rank, timeout);
+	result = vrpc_link_connect(rank, timeout);
 	if (result == VMMC_ENOENT || result == VMMC_ETIMEDOUT)
 		return not_created(RPC_TIMEDOUT, ETIMEDOUT);
 	if (result)

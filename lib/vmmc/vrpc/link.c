@@ -58,7 +58,7 @@ static uint64_t sum_of(const struct head *head, const char *data)
 	return sum;
 }
 
-int link_open(void)
+int vrpc_link_open(void)
 {
 	size_t ranks = (size_t)margay_size();
 	int result = vmmc_init();
@@ -73,10 +73,10 @@ int link_open(void)
 	                   &exported);
 }
 
-int link_connect(int rank, int timeout)
+int vrpc_link_connect(int rank, int timeout)
 {
 	vmmc_proxy_t proxy;
-	int result = link_open();
+	int result = vrpc_link_open();
 
 	if (result || peers[rank].proxy)
 		return result;
@@ -203,7 +203,7 @@ static int await_room(struct room *room, int timeout)
 	return result;
 }
 
-int link_send(int rank, enum way way, const void *bytes, size_t count, int timeout)
+int vrpc_link_send(int rank, enum way way, const void *bytes, size_t count, int timeout)
 {
 	struct room room = { .rank = rank, .way = way };
 	const char *from = bytes;
@@ -228,7 +228,7 @@ int link_send(int rank, enum way way, const void *bytes, size_t count, int timeo
 
 /* ---- receiving ---- */
 
-int link_has(int rank, enum way way)
+int vrpc_link_has(int rank, enum way way)
 {
 	return !peers[rank].open[way] && next_chunk(rank, way);
 }
@@ -285,7 +285,7 @@ static int gather(int rank, enum way way, int timeout, size_t total)
 	return all ? VMMC_OK : VMMC_ENOSPACE;
 }
 
-int link_receive(int rank, enum way way, int timeout, char **bytes, size_t *count)
+int vrpc_link_receive(int rank, enum way way, int timeout, char **bytes, size_t *count)
 {
 	struct chunk *chunk;
 	int result;
@@ -310,7 +310,7 @@ int link_receive(int rank, enum way way, int timeout, char **bytes, size_t *coun
 	return result;
 }
 
-void link_release(int rank, enum way way, int tell)
+void vrpc_link_release(int rank, enum way way, int tell)
 {
 	struct peer *peer = &peers[rank];
 

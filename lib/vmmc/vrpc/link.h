@@ -22,24 +22,24 @@ enum { LINK_MOST = 64 << 20 };             /* bytes of a message */
 enum way { WAY_CALL, WAY_REPLY };
 
 /* Exports the area. VMMC_OK or an error; again: nothing. */
-int link_open(void);
+int vrpc_link_open(void);
 
 /* Prepares to send to a rank: imports its area, for at most `timeout` ms. */
-int link_connect(int rank, int timeout);
+int vrpc_link_connect(int rank, int timeout);
 
 /* Sends a message; waits for room at most `timeout` ms (negative: no limit). VMMC_*; after
  * VMMC_ETIMEDOUT nothing was sent, or the rest never will be, and the receiver passes it over. */
-int link_send(int rank, enum way way, const void *bytes, size_t count, int timeout);
+int vrpc_link_send(int rank, enum way way, const void *bytes, size_t count, int timeout);
 
 /* 1 if a chunk of a message from `rank` is there. */
-int link_has(int rank, enum way way);
+int vrpc_link_has(int rank, enum way way);
 
-/* Waits for a message; it lies at *bytes until link_release. VMMC_OK, VMMC_ETIMEDOUT,
+/* Waits for a message; it lies at *bytes until vrpc_link_release. VMMC_OK, VMMC_ETIMEDOUT,
  * VMMC_EDEAD, VMMC_ENOSPACE: no memory for it. */
-int link_receive(int rank, enum way way, int timeout, char **bytes, size_t *count);
+int vrpc_link_receive(int rank, enum way way, int timeout, char **bytes, size_t *count);
 
 /* The message is not looked at any more; the sender learns it with the next message to it, or
  * at once if `tell` is set. */
-void link_release(int rank, enum way way, int tell);
+void vrpc_link_release(int rank, enum way way, int tell);
 
 #endif

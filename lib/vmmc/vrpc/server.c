@@ -102,8 +102,8 @@ static bool_t reply(SVCXPRT *transport, struct rpc_msg *message)
 		server.size *= 4;
 	}
 	/* A caller that takes no reply has given up. */
-	server.replied = link_send(server.caller, WAY_REPLY, server.buffer, XDR_GETPOS(&xdrs),
-	                           ROOM_MS) == VMMC_OK;
+	server.replied = vrpc_link_send(server.caller, WAY_REPLY, server.buffer, XDR_GETPOS(&xdrs),
+	                                ROOM_MS) == VMMC_OK;
 	return server.replied;
 }
 
@@ -133,7 +133,7 @@ SVCXPRT *svc_vmmc_create(void)
 
 	if (server.created)
 		return transport;
-	if (link_open() != VMMC_OK || !(server.buffer = malloc(FIRST_BYTES)))
+	if (vrpc_link_open() != VMMC_OK || !(server.buffer = malloc(FIRST_BYTES)))
 		return NULL;
 	server.size = FIRST_BYTES;
 	transport->xp_fd = _rpc_dtablesize() - 1;
@@ -155,7 +155,7 @@ static int next_caller(void)
 	for (int i = 1; i <= margay_size(); i++) {
 		int rank = (server.last + i) % margay_size();
 
-		if (link_has(rank, WAY_CALL))
+		if (vrpc_link_has(rank, WAY_CALL))
 			return rank;
 	}
 	return -1;
@@ -171,16 +171,16 @@ static int has_call(void *argument)
 static void serve(int rank)
 {
 	server.last = rank;
-	if (link_connect(rank, CALL_MS) != VMMC_OK ||
-	    link_receive(rank, WAY_CALL, CALL_MS, &server.call, &server.call_bytes) != VMMC_OK) {
-		link_release(rank, WAY_CALL, 0);
+	if (vrpc_link_connect(rank, CALL_MS) != VMMC_OK ||
+	    vrpc_link_receive(rank, WAY_CALL, CALL_MS, &server.call, &server.call_bytes) != VMMC_OK) {
+		vrpc_link_release(rank, WAY_CALL, 0);
 		return;
 	}
 	server.caller = rank;
 	server.replied = 0;
 	svc_getreq_common(server.transport.xp_fd);
 	server.caller = -1;
-	link_release(rank, WAY_CALL, !server.replied);
+	vrpc_link_release(rank, WAY_CALL, !server.replied);
 }
 
 void svc_run(void)

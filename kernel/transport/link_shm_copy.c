@@ -1,8 +1,8 @@
 /*
- * Copies of payload between segments, see link_copy.h. The own segment has two
+ * Copies of payload between segments, see link_shm_copy.h. The own segment has two
  * aliases, so that no copy need thrash the emulator's translation cache.
  */
-#include "link_copy.h"
+#include "link_shm_copy.h"
 
 #include "kernel/memory/memory.h"
 #include "kernel/process/process.h"
@@ -45,7 +45,7 @@ static void copy_piece(const struct process_view *to, uint64_t at, const struct 
 	port_copy(t, f, bytes);
 }
 
-int link_copy(const struct process_view *to, const struct grant *dest,
+int link_shm_copy(const struct process_view *to, const struct grant *dest,
               const struct process_view *from, const struct grant *source)
 {
 	uint64_t bytes = dest->bytes < source->bytes ? dest->bytes : source->bytes, here;

@@ -151,14 +151,15 @@ static inline void pm2_enter(void)
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 }
 
-/* Back to the thread's own code: sets the timer if it is needed, and does what the timer's signal
- * has put off. */
+/* Back to the thread's own code: arrivals interrupt it, the timer is set if it is needed, and what
+ * the timer's signal has put off is done. */
 void pm2_arm(void);
 void pm2_late(void);
 
 static inline void pm2_leave(void)
 {
-	if (__builtin_expect(pm2.ready.first && pm2.timer_at == NO_TIME, 0) || pm2.sleeping.first)
+	if (__builtin_expect((pm2.ready.first && pm2.timer_at == NO_TIME) ||
+			     pm2.sleeping.first || pm2.mode == POLLS, 0))
 		pm2_arm();
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	pm2.busy = 0;
@@ -231,6 +232,7 @@ int pm2_messages_open(void);
 void pm2_messages_close(void);
 void pm2_poll(void);
 void pm2_wait(uint64_t until);          /* halts: until something comes, or that time */
+void pm2_expect(void);                  /* before a message whose answer is waited for */
 void pm2_set_mode(enum mode mode);
 /* The thread's or the memory's `message`, filled but for `next`. */
 void pm2_send(int node, struct message *message);

@@ -292,6 +292,13 @@ void pm2_set_mode(enum mode mode)
 	pm2_poll();
 }
 
+/* Else the answer may be there before the scheduler is, and interrupt it. */
+void pm2_expect(void)
+{
+	if (!pm2.ready.first && !pm2.quick.first)
+		pm2_set_mode(POLLS);
+}
+
 /* ---- waiting ---- */
 
 /* Marks the nodes that something is waited for from. */

@@ -191,7 +191,8 @@ int pm2_init(const struct pm2_config *config)
 	margay_file_owner((const uint64_t *)&pm2.current);
 	take_signal();
 	pm2.open = 1;
-	pm2_set_mode(INTERRUPTS);
+	if (pm2.nodes == 1)
+		pm2.mode = INTERRUPTS;
 	pm2_leave();
 	/* None sends a thread before the other is open. */
 	return PtlNIBarrier(pm2.ni) == PTL_OK ? PM2_OK : PM2_EDEAD;

@@ -81,6 +81,8 @@ static int call(int node, pm2_service_t service, const void *argument, size_t by
 	if (error == PM2_OK) {
 		record = pm2_record_of(thread);
 		record->joiner = pm2.current;
+		if (node != pm2.self)
+			pm2_expect();
 		start(thread, node);
 		if (record->use == LIVES)
 			pm2_await();

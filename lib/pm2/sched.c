@@ -68,6 +68,7 @@ void pm2_arm(void)
 {
 	uint64_t at = pm2.timer_at;
 
+	pm2_set_mode(INTERRUPTS);
 	if (pm2.ready.first && at == NO_TIME && pm2.quantum_us)
 		at = pm2_now() + (uint64_t)pm2.quantum_us * NS_PER_US;
 	if (pm2.sleeping.first && pm2.sleeping.first->wake_at < at)
@@ -228,6 +229,8 @@ static void work(void)
 {
 	struct pm2_thread *thread;
 
+	if (pm2.departs || pm2.ends)
+		pm2_expect();
 	if ((thread = pm2.departs) != 0) {
 		pm2.departs = 0;
 		pm2_depart(thread);
@@ -257,7 +260,6 @@ static void scheduler(void)
 							      NO_TIME);
 			continue;
 		}
-		pm2_set_mode(INTERRUPTS);
 		to = pm2.ready.first;
 		pm2_remove(&pm2.ready, to);
 		to->state = RUNS;

@@ -39,7 +39,7 @@ int pm2_slots_open(size_t bytes)
 	if (!pm2.area || !pm2.records || !pm2.used)
 		return PM2_ENOMEM;
 	pm2.places = (uint64_t *)pm2.area;
-	memset(pm2.area, 0, slots * PM2_SLOT);
+	memset(pm2.places, 0, tables * PM2_SLOT);
 	for (uint64_t i = pm2.share; i < (pm2.share / 64 + 1) * 64; i++)
 		pm2.used[i / 64] |= 1ULL << i % 64;
 	pm2.hint = 0;

@@ -21,6 +21,7 @@
  *   one thread is ready, or one sleeps beside one that runs.
  * - Calls of the C library that wait (sleep, read of a pipe, PtlEQWait) stop all threads of the
  *   node.
+ * - C++: an exception must be caught before another thread runs (pm2_preempt_off around both).
  * - Thread-local variables (_Thread_local) are those of the node, but for errno, which each
  *   thread has of its own.
  * - Results: PM2_OK, or one of the errors below. After an error nothing has changed.

@@ -148,7 +148,7 @@ static void start_timer(uint64_t deadline)
 }
 
 /* Both deadlines anew. */
-static void set(struct cpu *cpu, uint64_t timer_ns, uint64_t alarm_ns)
+static void set_deadlines(struct cpu *cpu, uint64_t timer_ns, uint64_t alarm_ns)
 {
 	uint64_t before = cpu->timer_ns < cpu->alarm_ns ? cpu->timer_ns : cpu->alarm_ns;
 	uint64_t next = timer_ns < alarm_ns ? timer_ns : alarm_ns;
@@ -165,12 +165,12 @@ static void set(struct cpu *cpu, uint64_t timer_ns, uint64_t alarm_ns)
 
 void timer_arm(uint64_t deadline)
 {
-	set(this_cpu(), deadline, this_cpu()->alarm_ns);
+	set_deadlines(this_cpu(), deadline, this_cpu()->alarm_ns);
 }
 
 void timer_alarm(uint64_t deadline)
 {
-	set(this_cpu(), this_cpu()->timer_ns, deadline);
+	set_deadlines(this_cpu(), this_cpu()->timer_ns, deadline);
 }
 
 void timer_arm_by(uint64_t deadline)

@@ -100,7 +100,7 @@ def test_on_64_nodes(margay, app):
     assert run.lines == ["ok around"]
     run = margay(*way, app("pm2_calls"), timeout=300).ok()
     assert run.lines == [f"ok {case}" for case in CALLS]
-    run = margay(*way, app("pm2_move"), "flood", timeout=300).ok()
+    run = margay(*way, app("pm2_calls"), "flood", timeout=300).ok()
     assert run.lines == ["ok flood"]
 
 

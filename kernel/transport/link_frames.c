@@ -314,7 +314,9 @@ void link_frames_enter(uint64_t *calls)
 	link_frames_resume();
 }
 
-/* Watchdog: cards whose interrupts are off interrupt again when nothing comes any more. */
+/* What senders may wait for is acknowledged at once, as before a halt: they would wait for the
+ * timer else, which may be late. Watchdog: cards whose interrupts are off interrupt again when
+ * nothing comes any more. */
 static void look_now(void)
 {
 	link_frames_poll();
@@ -322,6 +324,9 @@ static void look_now(void)
 		interrupts(true);
 	if (armed)
 		look_until_alert();
+	busy = true;
+	frames_pause(link_frames, 1);
+	leave();
 }
 
 void link_frames_arrival(bool computing)

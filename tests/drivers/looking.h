@@ -44,6 +44,7 @@ static struct {
 	uint32_t arrivals, alarms;     /* interrupts of the card, and of the timer */
 	uint32_t pending;              /* sends of the link */
 	uint32_t end_at_rest;          /* of them, so many once the node is about to halt */
+	uint32_t rests;                /* times that what senders may wait for was acknowledged */
 	bool holds;                    /* messages that wait for company */
 	uint32_t taken, ticks;         /* frames and times that the link has heard of */
 	bool over;                     /* what is waited for has ended */
@@ -233,6 +234,7 @@ void frames_pause(struct frames *frames, int halts)
 {
 	(void)frames;
 	if (halts) {
+		is.rests++;
 		is.pending -= is.end_at_rest;
 		is.end_at_rest = 0;
 	}

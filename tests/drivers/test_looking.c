@@ -49,8 +49,11 @@ TEST(an_application_is_interrupted_by_what_comes)
 		link_frames_resume();
 		while (is.step <= at)
 			step();
-		if (is.interrupt)
+		is.rests = 0;
+		if (is.interrupt) {
 			link_frames_arrival(true);
+			CHECK_IS(is.rests, 1);  /* its sender waits for no timer */
+		}
 		CHECK_IS(is.taken, 1);
 		CHECK(is.armed);
 	}

@@ -89,11 +89,13 @@ static uint64_t glue_now_ns(void)
 /* No queue has a handler here. */
 int upcall_is_running(void) { return 0; }
 unsigned long upcall_stack(void) { return 4096; }
-unsigned long upcall_place(void) { return 4096; }
+void upcall_entry(void) { }
 int upcall_eq_free(ptl_handle_eq_t eq) { return (void)eq, PTL_EQ_INVALID; }
 int upcall_eq_is_there(ptl_handle_eq_t eq) { return (void)eq, 0; }
 int upcall_is_queue(ptl_handle_eq_t eq) { return (void)eq, 0; }
 void upcall_forget_queues(void) { }
+volatile int signal_due;
+void signal_tick(void) { }
 
 int upcall_eq_get(ptl_handle_eq_t eq, ptl_event_t *event)
 {

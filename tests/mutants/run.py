@@ -32,7 +32,7 @@ WORK = ROOT / "build" / "mutants"
 SOURCES = ("net/portals", "net/shm", "net/link", "net/frames", "host", "tests/host")
 COPIED = ("net", "host", "tests/host", "libc-glue", "lib/portals", "include",
           "kernel")
-FLAGS = ["-std=gnu17", "-g0", "-O1", "-w", "-Iinclude"]
+FLAGS = ["-std=gnu17", "-g0", "-O1", "-w", "-Iinclude", "-I."]
 LIMIT = 20             # seconds of processor time that the tests may take to notice
 ASLEEP = 20            # times as long by the clock: threads that wait for each other for ever
 SLOW = "concurrent"    # tests with this in their names run when no other has noticed

@@ -75,7 +75,7 @@ def test_fault_in_a_handler(margay, app, nodes):
     run.says(r"^margay: (\[0\] )?  in an event handler \(upcall\)$")
     run.says(r"#0 0x[0-9a-f]+ write_somewhere at .*upcall_ends\.c:\d+$")
     run.says(r"#1 0x[0-9a-f]+ handler at .*upcall_ends\.c:\d+$")
-    run.says(r"#4 0x[0-9a-f]+ upcall_entry$")
+    run.says(r"#4 0x[0-9a-f]+ __upcall_entry$")
     run.says(r"#[5-9] 0x[0-9a-f]+ (main|compute) at .*upcall_ends\.c:\d+$")
 
 
@@ -137,5 +137,5 @@ def test_the_timer_ends_a_loop(margay, app):
     """The default action of SIGALRM, and a backtrace through it into the loop."""
     run = margay("run", app("timer"), "kills").status(128 + signal.SIGALRM)
     run.says(r"ended by abort or raise, signal 14 \(SIGALRM\)$")
-    run.says(r"#[0-9] 0x[0-9a-f]+ signal_detour$")
+    run.says(r"#[0-9] 0x[0-9a-f]+ __signal_detour$")
     run.says(r"#[0-9] 0x[0-9a-f]+ main at .*timer\.c:\d+$")

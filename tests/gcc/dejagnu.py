@@ -224,9 +224,20 @@ def verdicts(title: str, tests: Sequence[Test], expected: dict[str, str], jobs: 
     return wrong
 
 
+def part(words: str) -> tuple[int, int]:
+    """An argument like 2/20."""
+    match = re.fullmatch(r"(\d+)/(\d+)", words)
+    if not match or not 1 <= int(match[1]) <= int(match[2]):
+        raise argparse.ArgumentTypeError(f"'{words}' is no part: 2/20 is the second of 20")
+    return int(match[1]), int(match[2])
+
+
 def main(suite: Path, title: str, found: Callable[[], Iterable[Test]]) -> int:
     parser = argparse.ArgumentParser(description=f"{title} on nodes")
-    parser.add_argument("--sample", type=int, default=0, help="so many of them; 0: all")
+    some = parser.add_mutually_exclusive_group()
+    some.add_argument("--sample", type=int, default=0, help="so many of them; 0: all")
+    some.add_argument("--part", type=part, metavar="K/N",
+                      help="the K-th of N parts, which are all tests together")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("-j", "--jobs", type=int, default=2)
     parser.add_argument("--list", action="store_true", help="print their names only")
@@ -243,6 +254,9 @@ def main(suite: Path, title: str, found: Callable[[], Iterable[Test]]) -> int:
         print(f"{name}: no such test that is run on nodes")
     if chosen.names:
         tests = [test for test in tests if test.name in chosen.names]
+    elif chosen.part:
+        number, parts = chosen.part
+        tests = sorted(tests, key=lambda test: test.name)[number - 1::parts]
     elif chosen.sample:
         tests = random.Random(chosen.seed).sample(tests, min(chosen.sample, len(tests)))
     if chosen.list:

@@ -105,7 +105,7 @@ class Live:
         self.out = bytearray()
         self.err = bytearray()
         self.news = threading.Condition()
-        self.left = threading.Event()   # nobody reads standard output any more
+        self.left = threading.Event()   # standard output is no longer read
         self.readers = [threading.Thread(target=self._read, args=pair, daemon=True)
                         for pair in ((self.process.stdout, self.out),
                                      (self.process.stderr, self.err))]

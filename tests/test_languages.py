@@ -311,7 +311,7 @@ def test_where_the_library_is(margay, hello):
 
 
 def test_two_builders(margay, hello):
-    """Who comes second waits for the first, and finds what that one has made."""
+    """The second builder waits for the first, and finds what that one has made."""
     where = margay("c++", "--where").ok().stdout.strip()
     home = hello / "cache/margay/languages"
     home.mkdir(parents=True)

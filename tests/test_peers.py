@@ -241,7 +241,7 @@ def test_missing_folder_packages_and_root(build, folder, monkeypatch, tmp_path):
 
 
 def test_what_is_prepared_needs_no_root(build, folder, monkeypatch):
-    """run.sh calls prepare.sh only if what that builds is not there; who is no root may run it
+    """run.sh calls prepare.sh only if what that builds is not there; an ordinary user may run it
     then."""
     source = folder("[ -e made/one ] && [ -e two.img ] || bash prepare.sh >&2 || exit 1\n" + GOOD)
     (source / "prepare.sh").write_text("apt-get install -y bash\nmkdir made\n: >made/one >two.img\n")

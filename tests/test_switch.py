@@ -399,7 +399,7 @@ def test_a_slow_sender_keeps_nobody_waiting(switch, options):
 
 @pytest.mark.parametrize("slow, target", [(0, 1), (1, 1), (0, 7)])
 def test_what_overflows_takes_no_time_of_a_link(switch, slow, target):
-    """200 MB, also to nobody, over a link of 10 MB/s that holds a sixth of it: a frame behind
+    """200 MB, also to no node, over a link of 10 MB/s that holds a sixth of it: a frame behind
     that comes before the end of 30 MB that another link needs 15 s for."""
     net = switch(4, "--bandwidth", f"{slow}:10,2:2")
     net.send(3, *[big(3, 2)] * 750, frame(3, 2, b"last"))

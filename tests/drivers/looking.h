@@ -39,7 +39,7 @@ static struct {
 	bool only_resends;             /* only to send something again */
 	uint32_t step, at;             /* how many there were, and when it happens */
 	enum what what;
-	uint32_t frames, completions;  /* that the card has and nobody has looked at */
+	uint32_t frames, completions;  /* that the card has and the kernel has not looked at */
 	bool wanted, armed, interrupt; /* it shall interrupt; it may; it does */
 	uint32_t arrivals, alarms;     /* interrupts of the card, and of the timer */
 	uint32_t pending;              /* sends of the link */

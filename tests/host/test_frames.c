@@ -544,7 +544,7 @@ TEST(frames_drop_messages_whose_headers_cannot_be)
 	scene_close(&s);
 }
 
-/* Nobody hears of a short put that failed, but the process's status shows it. */
+/* A short put that failed gives no event, but the process's status shows it. */
 TEST(frames_count_brief_puts_that_fail)
 {
 	struct netsim_config network = faults(0, 19);

@@ -1,5 +1,5 @@
 /*
- * Answers that nobody has asked for, over frames: from a node of the job that was
+ * Answers that were not asked for, over frames: from a node of the job that was
  * not asked, or from the right one with a wrong field (rule 17). The link has let
  * them through: their frames were whole, and signed if the job has a key.
  */

@@ -73,7 +73,7 @@ struct traffic {
 	uint32_t failed;           /* messages that failed */
 	uint32_t brief;            /* messages sent by link_brief */
 	uint32_t brief_failed;     /* of them: which ones they are is not told */
-	int lenient;               /* 1: somebody forges frames: what arrives is not judged */
+	int lenient;               /* 1: frames are forged: what arrives is not judged */
 	uint64_t dice;
 };
 

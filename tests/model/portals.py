@@ -73,7 +73,7 @@ class Process(Owner):
         return True
 
     def pending(self) -> int:
-        """Who may still write here: 0 before the process may be formatted again."""
+        """How many may still write here: 0 before the process may be formatted again."""
         return self.sends + sum(1 for record in self.records.values()
                                 if self.opened or not record.waiting)
 
@@ -105,7 +105,7 @@ class Process(Owner):
         return result, flight
 
     def signed(self, answer: Optional[Message]) -> Optional[Message]:
-        """Rule 28: an answer carries the identity of who answers."""
+        """Rule 28: an answer carries the answering process's identity."""
         return answer and answer._replace(uid=self.uid, jid=self.jid)
 
     # ---- the target ----------------------------------------------------------

@@ -61,6 +61,8 @@
 	                                  NANOSLEEP */ \
 	X(FLAGS,       flags,       2) /* (fd, ~0: only ask; else of O_APPEND and O_NONBLOCK) -> \
 	                                  the flags of OPEN */ \
+	X(READY,       ready,       2) /* (fd, ns) -> MARGAY_READY_*; for standard input after at most \
+	                                  so long, 0 if there is none yet; -EINTR: as NANOSLEEP */ \
 	X(NANOSLEEP,   nanosleep,   1) /* (ns) -> 0; -EINTR: an upcall came first, call again */ \
 	X(RUSAGE,      rusage,      1) /* (struct margay_rusage *) -> 0 */ \
 	X(MISSING,     missing,     2) /* (name, strlen) -> -ENOSYS; one console line names the call */ \
@@ -153,6 +155,9 @@ enum {
 };
 
 enum { MARGAY_DUP_LOWEST, MARGAY_DUP_TO };
+
+/* READY: it can be read, or written, without a wait; there is nothing behind what can be read */
+enum { MARGAY_READY_IN = 1, MARGAY_READY_OUT = 2, MARGAY_READY_END = 4 };
 
 enum { MARGAY_OPEN_FILES = 1024 };  /* files and folders at once, standard streams included */
 

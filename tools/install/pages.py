@@ -127,6 +127,8 @@ def man_pages() -> dict[str, str]:
 
 def choices(row: tuple) -> list[str]:
     """The words that an option takes: those of the error for one that it does not take."""
+    if row[2] == "stdin":
+        return ["all", "none"]    # or ranks
     try:
         options.set_option(options.RunOptions(), row[2], row[0][0], "?")
     except MargayError as error:

@@ -32,7 +32,7 @@ N-1, prints their output, and leaves nothing behind.
 """
 OWN_TEXT = "\nfor tests and benchmarks of margay itself:\n"
 RUN_END = """
-Sizes are in MB, or carry a unit: 512K, 2G. Standard input goes to rank 0.
+Sizes are in MB, or carry a unit: 512K, 2G. Standard input goes to rank 0 (--stdin).
 mpiexec.margay (in a checkout tools/mpiexec, mpirun) is this command with --no-prefix.
 Ctrl-C ends the job, a second one at once. SIGQUIT (Ctrl-\\) prints every rank's
 backtrace and what it waits for. A rank under gdb: margay gdb --rank K [options] APP.

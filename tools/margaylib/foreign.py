@@ -13,7 +13,7 @@ from .errors import MargayError
 SILENT = {
     "oversubscribe": 0, "tag-output": 0, "l": 0, "prepend-rank": 0, "q": 0, "quiet": 0,
     "allow-run-as-root": 0, "report-bindings": 0, "display-map": 0, "display-allocation": 0,
-    "nooversubscribe": 0, "s": 1,
+    "nooversubscribe": 0,
 }
 # Without effect, and worth a line. name -> (values, reason)
 PLACEMENT = "every rank has a node of its own, with one CPU"

@@ -71,10 +71,11 @@ class Job:
             if options.json else None
         self.nodes = [Node(rank) for rank in range(options.nodes)]
         self.epoll = select.epoll()
-        self.feeder = Feeder(self.region, self.doorbell, self.epoll, self.say)
         self.wire = Wire(options) if options.cards else None
         self.signals = Signals(self.kill_all)
         self.policy = Policy(self)
+        self.feeder = Feeder(self.region, self.doorbell, self.epoll, self.say,
+                             options.stdin_ranks, self.policy.has_ended)
         self.handlers: dict[int, object] = {}
         self.debug_rank = -1      # a rank that gdb holds: it may take its time
         self.debug_fd = -1
@@ -197,8 +198,8 @@ class Job:
             self.doorbell.pump()
         if self.out.pending < QUEUE_LIMIT and self.err.pending < QUEUE_LIMIT:
             self._drain(now)
-        if self.feeder.poll():
-            self.printer.prompt(0)
+        for rank in self.feeder.poll():
+            self.printer.prompt(rank)
         over = self.policy.look(now)
         due = self.console.due()
         if due is not None and now >= due:

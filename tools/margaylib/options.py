@@ -52,6 +52,8 @@ TABLE: tuple[tuple[tuple[str, ...], str, str, str], ...] = (
     (("--file",), "F[=NAME]", "file", "hand file F to the nodes, read only, as NAME "
      "(as F); all files of a folder; a pipe to its end; repeat"),
     (("--out",), "F", "out", "a file that rank 0 may write, by its base name; repeat"),
+    (("--stdin", "-s"), "RANKS", "stdin", "the ranks that read standard input, each all of it: a "
+     "rank, a list like 0,2-4, all or none (0)"),
     (("--argv0",), "NAME", "argv0", "what the application finds in argv[0] (APP)"),
     (("--env",), "K=V", "env", "a variable for the application (K alone: copy it); repeat"),
     (("--timeout",), "S", "timeout", "end the job after S seconds, status 124"),
@@ -172,6 +174,8 @@ class RunOptions:
         self.notes: list[str] = []        # said on standard error before the job starts
         self.app = ""
         self.args: list[str] = []
+        self.stdin = "0"
+        self.stdin_ranks = [0]    # what that says
         self.argv0 = ""           # the first argument, in place of the application's path
         self.icount = False
         self.kernel: list[tuple[str, str]] = []
@@ -482,6 +486,30 @@ def _port(name: str, text: str) -> tuple[int, str]:
     return int(fd), port
 
 
+def _stdin(text: str, nodes: int) -> list[int]:
+    """all, none, or ranks and ranges of them with commas between."""
+    if text in ("all", "none"):
+        return list(range(nodes)) if text == "all" else []
+    ranks: set[int] = set()
+    for part in text.split(","):
+        first, dash, last = part.partition("-")
+        if not _is_rank(first) or (dash and not _is_rank(last)):
+            raise MargayError(f"--stdin {text}: not ranks",
+                              "give a rank, a list like 0,2-4, all or none")
+        low, high = int(first), int(last or first)
+        if low > high:
+            raise MargayError(f"--stdin {text}: {part} names no rank", f"write {high}-{low}")
+        if high >= nodes:
+            raise MargayError(f"--stdin {text}: rank {high} is not there", f"give 0 to {nodes - 1}, "
+                              f"or boot more nodes: -n {high + 1}")
+        ranks.update(range(low, high + 1))
+    return sorted(ranks)
+
+
+def _is_rank(text: str) -> bool:
+    return text.isascii() and text.isdecimal() and len(text) < 10
+
+
 def _pair(name: str, text: str) -> tuple[str, str]:
     key, equals, value = text.partition("=")
     if not equals or not key.replace("_", "").isalnum():
@@ -510,6 +538,7 @@ def _check(options: RunOptions, command: str) -> None:
         options.accel = "tcg"
         options.secret = b""      # the same handles each time
     links.check(options, command)
+    options.stdin_ranks = _stdin(options.stdin, options.nodes)
     if options.rank >= options.nodes:
         raise MargayError(f"--rank {options.rank}: there are {options.nodes} ranks",
                           f"give 0 to {options.nodes - 1}")

@@ -110,6 +110,10 @@ class Policy:
 
     # --- ends of nodes
 
+    def has_ended(self, rank: int) -> bool:
+        """Not to be started again either."""
+        return self.job.nodes[rank].judged or self.state(rank) >= self.exited
+
     def outcome(self, node: Node) -> Outcome:
         field = self.job.region.field
         return read_outcome(node.rank, self.states, field(node.rank, "state"),

@@ -129,10 +129,12 @@ enum block_register {
  * with each message.
  */
 struct block_side {
-	uint64_t operations;   /* begun: the next link number's half */
+	uint64_t operations;   /* begun: the next link number's half, and all but the answers of
+	                        * STAT_MESSAGES_IN or _OUT */
 	uint64_t sends;        /* started: puts not yet sent */
 	uint64_t counters[STAT_COUNTERS]; /* enum block_register; changed under the lock */
-	uint8_t  pad[40];
+	uint64_t before;       /* operations, at block_init */
+	uint8_t  pad[32];
 };
 
 struct block {

@@ -34,12 +34,16 @@ struct message {
 	uint8_t  datatype;          /* ATOMIC, FETCH_ATOMIC: enum atomic_type; else 0 */
 	uint8_t  zero[2];
 	uint8_t  link;              /* for the link's own use; the engine sets 0 and never reads it */
-	uint32_t source_nid;
-	uint32_t source_pid;
+	union {
+		struct { uint32_t source_nid, source_pid; };
+		uint64_t source;    /* both */
+	};
 	uint32_t target_nid;
 	uint32_t target_pid;
-	uint32_t uid;               /* of the source */
-	uint32_t jid;               /* of the source */
+	union {                     /* of the source */
+		struct { uint32_t uid, jid; };
+		uint64_t user;      /* both */
+	};
 	uint32_t pt_index;          /* ACK, REPLY: echoed; BARRIER: round, or other news */
 	uint32_t cookie;            /* access control entry at the target; answers: 0 */
 	uint64_t match_bits;        /* answers: echoed */

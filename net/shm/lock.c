@@ -30,15 +30,18 @@
 
 #define SPIN_NS 2000u
 
-int shm_lock_try(struct shm_lock *lock, const struct shm_member *self)
+/* Without a look before: mostly the lock is free. */
+static inline int take(struct shm_lock *lock, const struct shm_member *self)
 {
 	uint32_t free = 0;
 
-	return atomic_load_explicit(&lock->owner, memory_order_relaxed) == 0 &&
-	       atomic_compare_exchange_strong_explicit(&lock->owner, &free,
-	                                               self->node + 1,
-	                                               memory_order_acquire,
-	                                               memory_order_relaxed);
+	return atomic_compare_exchange_strong_explicit(&lock->owner, &free, self->node + 1,
+	                                               memory_order_acquire, memory_order_relaxed);
+}
+
+int shm_lock_try(struct shm_lock *lock, const struct shm_member *self)
+{
+	return atomic_load_explicit(&lock->owner, memory_order_relaxed) == 0 && take(lock, self);
 }
 
 /* It will give nothing back. A node that has ended in order holds no lock. */
@@ -109,7 +112,7 @@ static int wait_and_take(struct shm_lock *lock, uint32_t place, const struct shm
 
 int shm_lock_take(struct shm_lock *lock, uint32_t place, const struct shm_member *self)
 {
-	if (__builtin_expect(shm_lock_try(lock, self), 1))
+	if (__builtin_expect(take(lock, self), 1))
 		return SHM_LOCK_OK;
 	return wait_and_take(lock, place, self);
 }

@@ -12,11 +12,15 @@
 
 /*
  * A library above that waits calls fi_cq_read in a loop. Nodes share their host's
- * processors, so a node that only looks keeps its peer from answering. After IDLE_LOOKS looks
+ * processors, so a node that only looks keeps its peer from answering. After some looks
  * in vain, less than IDLE_TICKS of rdtsc apart, a look waits for an event, IDLE_MS at most.
  * A program that computes or starts operations between its looks never waits.
+ *
+ * How many looks: each wait that ends with an event halves them, as that event might have
+ * been waited for sooner. A program that computes after a few looks in vain doubles them.
  */
-#define IDLE_LOOKS   32u
+#define LOOKS_LEAST  4u
+#define LOOKS_MOST   32u
 #define IDLE_TICKS   (1UL << 13)        /* 2 to 4 us */
 #define IDLE_MS      1
 
@@ -107,11 +111,24 @@ static int is_idle(struct cq *cq, struct endpoint *ep)
 {
 	unsigned long now = ticks();
 
-	if (ep->stirred || now - cq->idle_since > IDLE_TICKS)
+	if (!ep->stirred && now - cq->idle_since > IDLE_TICKS && cq->idle) {
+		cq->looks = cq->looks * 2 < LOOKS_MOST ? cq->looks * 2 : LOOKS_MOST;
+		cq->idle = 0;
+	}
+	if (ep->stirred)
 		cq->idle = 0;
 	ep->stirred = 0;
 	cq->idle_since = now;
-	return ++cq->idle > IDLE_LOOKS;
+	return ++cq->idle > cq->looks;
+}
+
+/* Waits for an event, and learns from what comes of it. */
+static void wait_idle(struct cq *cq, struct endpoint *ep)
+{
+	mfi_wait(ep, IDLE_MS);
+	if (ep->stirred)
+		cq->looks = cq->looks / 2 > LOOKS_LEAST ? cq->looks / 2 : LOOKS_LEAST;
+	cq->idle_since = ticks();
 }
 
 /* Takes events, which complete into the ring, or straight into the caller's array. */
@@ -146,9 +163,8 @@ static ssize_t cq_read(struct fid_cq *fid, void *buf, size_t count)
 		return -FI_EAVAIL;
 	if (!ep || !ep->enabled || !is_idle(cq, ep))
 		return -FI_EAGAIN;
-	mfi_wait(ep, IDLE_MS);
+	wait_idle(cq, ep);
 	taken = take_from_ring(cq, buf, count);
-	cq->idle_since = ticks();
 	if (taken == 0)
 		return cq->failures ? -FI_EAVAIL : -FI_EAGAIN;
 	return taken;
@@ -278,6 +294,7 @@ int mfi_cq_open(struct fid_domain *domain, struct fi_cq_attr *attr, struct fid_c
 	made->format = attr && attr->format != FI_CQ_FORMAT_UNSPEC ? attr->format :
 		       FI_CQ_FORMAT_CONTEXT;
 	made->failures_end = &made->failures;
+	made->looks = LOOKS_MOST;
 	made->domain->users++;
 	*cq = &made->fid;
 	return 0;

@@ -63,9 +63,9 @@ def count_call() -> Counter[tuple[tuple[str, str], ...]]:
 def stop_at(function: str, ignore: int = 0) -> gdb.Breakpoint:
     """A breakpoint at the first instruction, before the function's own frame is there."""
     symbol = gdb.lookup_global_symbol(function) or gdb.lookup_static_symbol(function)
-    if not symbol:
-        raise gdb.GdbError(f"there is no function {function}")
-    address = int(symbol.value().address)
+    # Of a library without debug information only the address is known.
+    address = int(symbol.value().address if symbol else
+                  gdb.parse_and_eval(f"(unsigned long)&{function}"))
     stop = gdb.Breakpoint(f"*{address:#x}", internal=True)
     stop.silent = True
     stop.ignore_count = ignore

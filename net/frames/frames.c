@@ -58,11 +58,6 @@ static void landed(void *context, const uint8_t *header, uint32_t bytes)
 struct frames *frames_open(void *memory, const struct link_config *config, struct nic *nic,
 			   struct nic *bulk, struct process_view *view, void *context)
 {
-	struct link_user user = {
-		.whole = in_whole, .begin = in_begin, .data = in_data, .end = in_end,
-		.place = in_place, .lost = in_lost, .gather = out_gather, .sent = out_sent,
-		.failed = out_failed
-	};
 	uint64_t bytes = link_bytes(config);
 	struct frames *frames = memory;
 	uint8_t *at = memory;
@@ -72,7 +67,7 @@ struct frames *frames_open(void *memory, const struct link_config *config, struc
 	at += rounded(sizeof(*frames));
 	*frames = (struct frames){ .nic = nic, .bulk = bulk, .view = view, .context = context,
 				   .nodes = config->nodes };
-	frames->link = link_open(at, config, nic, &user, frames);
+	frames->link = link_open(at, config, nic, frames);
 	if (!frames->link)
 		return 0;
 	at += rounded(bytes);

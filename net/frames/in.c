@@ -208,10 +208,10 @@ static int take_any(struct frames *frames, uint32_t node, uint32_t lane, const v
 		return take_get(frames, &message);
 	if (message.operation != MESSAGE_REPLY && message.length <= DELIVER_INLINE_BYTES)
 		return take_short(frames, &message, payload);
-	result = in_begin(frames, node, lane, &message, bytes, &target);
+	result = link_port_begin(frames, node, lane, &message, bytes, &target);
 	if (result == LINK_TAKE) {
-		in_data(frames, &target, 0, payload, bytes);
-		in_end(frames, &target, 0);
+		link_port_data(frames, &target, 0, payload, bytes);
+		link_port_end(frames, &target, 0);
 	}
 	return result;
 }
@@ -219,7 +219,7 @@ static int take_any(struct frames *frames, uint32_t node, uint32_t lane, const v
 /* The plainest are taken as take_short does it, and all of that is here, as most messages are
  * such. Of the copy there is nothing left then but what it says once more of what is known. */
 __attribute__((flatten))
-int in_whole(void *context, uint32_t node, uint32_t lane, const void *header,
+int link_port_whole(void *context, uint32_t node, uint32_t lane, const void *header,
 	     const void *payload, uint32_t bytes)
 {
 	struct frames *frames = context;
@@ -244,7 +244,7 @@ int in_whole(void *context, uint32_t node, uint32_t lane, const void *header,
 
 /* ---- messages in parts ---- */
 
-int in_begin(void *context, uint32_t node, uint32_t lane, const void *header, uint64_t length,
+int link_port_begin(void *context, uint32_t node, uint32_t lane, const void *header, uint64_t length,
 	     struct link_target *target)
 {
 	struct incoming *incoming = (struct incoming *)target;
@@ -284,7 +284,7 @@ int in_begin(void *context, uint32_t node, uint32_t lane, const void *header, ui
 	return done == DELIVER_OK ? LINK_TAKE : LINK_DROP;
 }
 
-void in_data(void *context, struct link_target *target, uint64_t at, const void *payload,
+void link_port_data(void *context, struct link_target *target, uint64_t at, const void *payload,
 	     uint32_t bytes)
 {
 	struct incoming *incoming = (struct incoming *)target;
@@ -296,7 +296,7 @@ void in_data(void *context, struct link_target *target, uint64_t at, const void 
 			incoming->grant.bytes - at : bytes;
 }
 
-uint32_t in_place(void *context, struct link_target *target, uint64_t at, uint32_t bytes,
+uint32_t link_port_place(void *context, struct link_target *target, uint64_t at, uint32_t bytes,
 		  struct nic_piece *pieces, uint32_t most)
 {
 	const struct incoming *incoming = (const struct incoming *)target;
@@ -308,7 +308,7 @@ uint32_t in_place(void *context, struct link_target *target, uint64_t at, uint32
 	return out_spans(frames, &incoming->grant, at, bytes, pieces, most);
 }
 
-void in_end(void *context, struct link_target *target, int fail)
+void link_port_end(void *context, struct link_target *target, int fail)
 {
 	struct incoming *incoming = (struct incoming *)target;
 	struct frames *frames = context;
@@ -332,7 +332,7 @@ void in_end(void *context, struct link_target *target, int fail)
 	out_answer(frames, &incoming->answer, 0, 0, 0);
 }
 
-void in_lost(void *context, uint32_t node)
+void link_port_lost(void *context, uint32_t node)
 {
 	struct frames *frames = context;
 	uint32_t events = 0;

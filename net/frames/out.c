@@ -41,7 +41,7 @@ uint32_t out_spans(struct frames *frames, const struct grant *grant, uint64_t at
 	return bytes ? 0 : n;
 }
 
-uint32_t out_gather(void *context, const struct link_message *message, uint64_t at,
+uint32_t link_port_gather(void *context, const struct link_message *message, uint64_t at,
 		    uint32_t bytes, struct nic_piece *pieces, uint32_t most)
 {
 	return out_spans(context, &sending_of(message)->grant, at, bytes, pieces, most);
@@ -136,7 +136,7 @@ static void report(struct frames *frames, struct link_message *message, int fail
 	*upcall |= sending->grant.upcall;
 }
 
-void out_failed(void *context, uint32_t bytes)
+void link_port_failed(void *context, uint32_t bytes)
 {
 	struct frames *frames = context;
 
@@ -146,7 +146,7 @@ void out_failed(void *context, uint32_t bytes)
 	}
 }
 
-void out_sent(void *context, struct link_message *message, int fail)
+void link_port_sent(void *context, struct link_message *message, int fail)
 {
 	struct sending *sending = sending_of(message);
 	struct frames *frames = context;
@@ -220,7 +220,7 @@ static void send(struct frames *frames, struct link_message *message, enum link_
 
 	if (link_send(frames->link, frames_now(frames), header_of(message)->target_nid, lane,
 		      bytes, sending->is_here, is_range ? fragment(frames, &sending->grant) : 0))
-		out_sent(frames, message, 1);
+		link_port_sent(frames, message, 1);
 }
 
 int frames_start(struct frames *frames, const struct initiator_args *args)

@@ -22,7 +22,7 @@ static int whole(struct link *link, struct flow *flow, const struct wire *wire)
 {
 	int is_bundle = wire->messages > 1;
 	int verdict = is_bundle ? bundle_take(link, flow, wire) :
-		link->user.whole(link->context, flow->node, flow_lane(flow), wire->message,
+		link_port_whole(link->context, flow->node, flow_lane(flow), wire->message,
 				 wire->payload, wire->bytes);
 
 	if (verdict == LINK_BUSY) {
@@ -137,7 +137,7 @@ static int place_fragment(struct link *link, struct flow *flow, const struct wir
 				    assembly->length - wire->offset))
 			return NONSENSE;
 		if (assembly->taken)
-			link->user.data(link->context, &assembly->target, wire->offset,
+			link_port_data(link->context, &assembly->target, wire->offset,
 					wire->payload, wire->bytes);
 		return ACCEPTED;
 	}
@@ -183,7 +183,7 @@ static int is_stashed(const struct link *link, const struct flow *flow, uint32_t
 static int place_at_once(struct link *link, struct flow *flow, const struct wire *wire)
 {
 	struct link_target target;
-	int verdict = link->user.begin(link->context, flow->node, flow_lane(flow), wire->message,
+	int verdict = link_port_begin(link->context, flow->node, flow_lane(flow), wire->message,
 				       wire->length, &target);
 
 	if (verdict == LINK_BUSY) {
@@ -193,8 +193,8 @@ static int place_at_once(struct link *link, struct flow *flow, const struct wire
 	flow->begun++;
 	count(link, LINK_MESSAGES_IN);
 	if (verdict == LINK_TAKE) {
-		link->user.data(link->context, &target, 0, wire->payload, wire->bytes);
-		link->user.end(link->context, &target, 0);
+		link_port_data(link->context, &target, 0, wire->payload, wire->bytes);
+		link_port_end(link->context, &target, 0);
 	}
 	return ACCEPTED;
 }
@@ -239,7 +239,7 @@ static int place_first(struct link *link, struct flow *flow, const struct wire *
 		return REFUSED;
 	}
 	assembly = record_at(&link->assemblies, index);
-	verdict = link->user.begin(link->context, flow->node, flow_lane(flow), wire->message,
+	verdict = link_port_begin(link->context, flow->node, flow_lane(flow), wire->message,
 				   wire->length, &assembly->target);
 	if (verdict == LINK_BUSY) {
 		record_give(&link->assemblies, index);
@@ -258,7 +258,7 @@ static int place_first(struct link *link, struct flow *flow, const struct wire *
 	if (assembly->announced)
 		assembly->length -= wire->bytes;
 	if (assembly->taken && wire->bytes)
-		link->user.data(link->context, &assembly->target,
+		link_port_data(link->context, &assembly->target,
 				assembly->announced ? assembly->length : wire->offset,
 				wire->payload, wire->bytes);
 	if (assembly->announced)
@@ -280,7 +280,7 @@ static void end_first(struct link *link, struct flow *flow)
 	flow->assembly = assembly->next;
 	count(link, LINK_MESSAGES_IN);
 	if (assembly->taken)
-		link->user.end(link->context, &assembly->target, 0);
+		link_port_end(link->context, &assembly->target, 0);
 	record_give(&link->assemblies, index);
 }
 
@@ -291,7 +291,7 @@ void assemble_lose(struct link *link, uint32_t index, uint32_t stash)
 		uint32_t next = assembly->next;
 
 		if (assembly->taken)
-			link->user.end(link->context, &assembly->target, 1);
+			link_port_end(link->context, &assembly->target, 1);
 		record_give(&link->assemblies, index);
 		count(link, LINK_FAILED_IN);
 		index = next;

@@ -159,9 +159,7 @@ uint32_t bulk_place(struct link *link, struct assembly *assembly, uint32_t part,
 
 	*bytes = assembly->length - at < assembly->fragment ?
 		(uint32_t)(assembly->length - at) : assembly->fragment;
-	if (!link->user.place)
-		return 0;
-	return link->user.place(link->context, &assembly->target, at, *bytes, pieces,
+	return link_port_place(link->context, &assembly->target, at, *bytes, pieces,
 				NIC_BULK_PIECES);
 }
 

@@ -208,7 +208,7 @@ void bulk_pulled(struct link *link, struct flow *flow, const struct wire *wire, 
 		return;
 	}
 	count(link, LINK_PULLED);
-	link->user.data(link->context, &assembly->target,
+	link_port_data(link->context, &assembly->target,
 			(uint64_t)wire->part * assembly->fragment, wire->payload, bytes);
 	progress(link, now);
 	assembly->pulled |= 1u << at;

@@ -155,7 +155,7 @@ void bundle_end(struct link *link, uint32_t index, int fail)
 		uint32_t bytes = (uint32_t)wire_get(bundle->room + at, 8);
 
 		at += WIRE_ENTRY + LINK_HEADER_BYTES + wire_padded(bytes);
-		link->user.failed(link->context, bytes);
+		link_port_failed(link->context, bytes);
 	}
 	record_give(&link->bundles, index);
 }
@@ -169,7 +169,7 @@ int bundle_take(struct link *link, struct flow *flow, const struct wire *wire)
 	while (wire_walk(&walk)) {
 		if (walk.n <= flow->taken)
 			continue;
-		if (link->user.whole(link->context, flow->node, flow_lane(flow), walk.header,
+		if (link_port_whole(link->context, flow->node, flow_lane(flow), walk.header,
 				     walk.payload, walk.bytes) == LINK_BUSY)
 			return LINK_BUSY;
 		flow->taken++;

@@ -82,7 +82,7 @@ void flow_share_anew(struct link *link, uint16_t senders)
 }
 
 struct link *link_open(void *memory, const struct link_config *config, struct nic *nic,
-		       const struct link_user *user, void *context)
+		       void *context)
 {
 	uint32_t flows = 2 * (uint32_t)config->peers, burst;
 	struct link *link = memory;
@@ -90,7 +90,7 @@ struct link *link_open(void *memory, const struct link_config *config, struct ni
 
 	if (!is_valid(config) || nic->mtu < LEAST_MTU)
 		return 0;
-	*link = (struct link){ .config = *config, .nic = nic, .user = *user, .context = context,
+	*link = (struct link){ .config = *config, .nic = nic, .context = context,
 			       .ready_first = NO_RECORD, .ready_last = NO_RECORD,
 			       .due = LINK_NEVER };
 	link->key = config->keyed ? link->config.key : 0;
@@ -230,7 +230,7 @@ void flow_lose(struct link *link, uint32_t node, int bump, uint32_t theirs)
 			send[lane] = next;
 		}
 	}
-	link->user.lost(link->context, node);
+	link_port_lost(link->context, node);
 }
 
 void link_give_up(struct link *link, uint64_t now, uint32_t node)

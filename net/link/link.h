@@ -90,7 +90,7 @@
  *                                  first time and does not say OVER
  *
  * Memory comes from the caller and is never more; time is an argument, in ns.
- * All functions want the same exclusion; the calls up (struct link_user) come
+ * All functions want the same exclusion; the calls up (link_port_*) come
  * from within them and may call link_send.
  */
 #ifndef NET_LINK_LINK_H
@@ -222,47 +222,48 @@ struct link_target {
 	uint64_t room[30];
 };
 
-/*
- * Calls up. `header` and `payload` are the wire's bytes: they may be anything, and
- * they are gone after the call. `node` is who sent them; that is not forged
- * unless the network lets nodes forge their addresses.
- */
-struct link_user {
-	/* A message of at most LINK_WHOLE_BYTES. LINK_BUSY: it comes again. */
-	int (*whole)(void *context, uint32_t node, uint32_t lane, const void *header,
-		     const void *payload, uint32_t bytes);
-	/* A longer one begins. LINK_TAKE: data follows, then end; LINK_DROP: neither does. */
-	int (*begin)(void *context, uint32_t node, uint32_t lane, const void *header,
-		     uint64_t length, struct link_target *target);
-	/* Every byte once, the pieces in any order. */
-	void (*data)(void *context, struct link_target *target, uint64_t at,
-		     const void *payload, uint32_t bytes);
-	/* All of it is there, or (fail) never will be. In the order of begin. */
-	void (*end)(void *context, struct link_target *target, int fail);
-	/* Payload bytes [at, at + bytes) of a message that is sent, in place: returns how
-	 * many pieces. It may be asked for the same bytes several times, until sent. */
-	uint32_t (*gather)(void *context, const struct link_message *message, uint64_t at,
-			   uint32_t bytes, struct nic_piece *pieces, uint32_t most);
-	/* The peer has all of it: if the card still has a frame of it to read, it was sent again in
-	 * vain, and may say anything. Or (fail) it was given up and the card has read all that
-	 * there was of it; it may have arrived all the same. The record may be read until
-	 * the next call of link_message. */
-	void (*sent)(void *context, struct link_message *message, int fail);
-	/* A message of link_brief with so many bytes of payload has failed, as sent() says it. */
-	void (*failed)(void *context, uint32_t bytes);
-	/* Everything with this node is over: begun messages have ended with failure, and
-	 * messages under way too, but those that the card still reads do so when it is done;
-	 * answers that are awaited do not come. It may have restarted, or be unreachable;
-	 * what is sent from now on is tried anew. */
-	void (*lost)(void *context, uint32_t node);
-	/* Where payload bytes [at, at + bytes) of a begun message are to be, in at most `most`
-	 * pieces, which a card then writes: how many, 0 if that cannot be said. May be
-	 * null. What a card has put there does not come by data(). */
-	uint32_t (*place)(void *context, struct link_target *target, uint64_t at, uint32_t bytes,
-			  struct nic_piece *pieces, uint32_t most);
-};
-
 struct link;
+
+/*
+ * The link's port: what its user, which is one per program, defines (net/frames/). The calls
+ * come from within the link's own work and may call link_send. `context` is link_open's.
+ * `header` and `payload` are the wire's bytes: they may be anything, and they are gone after
+ * the call. `node` is the sender; that is not forged unless the network lets nodes forge
+ * their addresses.
+ */
+
+/* A message of at most LINK_WHOLE_BYTES. LINK_BUSY: it comes again. */
+int link_port_whole(void *context, uint32_t node, uint32_t lane, const void *header,
+		    const void *payload, uint32_t bytes);
+/* A longer one begins. LINK_TAKE: data follows, then end; LINK_DROP: neither does. */
+int link_port_begin(void *context, uint32_t node, uint32_t lane, const void *header,
+		    uint64_t length, struct link_target *target);
+/* Every byte once, the pieces in any order. */
+void link_port_data(void *context, struct link_target *target, uint64_t at,
+		    const void *payload, uint32_t bytes);
+/* All of it is there, or (fail) never will be. In the order of begin. */
+void link_port_end(void *context, struct link_target *target, int fail);
+/* Where payload bytes [at, at + bytes) of a begun message are to be, in at most `most`
+ * pieces, which a card then writes: how many, 0 if that cannot be said. What a card has put
+ * there does not come by link_port_data. */
+uint32_t link_port_place(void *context, struct link_target *target, uint64_t at, uint32_t bytes,
+			 struct nic_piece *pieces, uint32_t most);
+/* Payload bytes [at, at + bytes) of a message that is sent, in place: returns how many
+ * pieces. It may be asked for the same bytes several times, until sent. */
+uint32_t link_port_gather(void *context, const struct link_message *message, uint64_t at,
+			  uint32_t bytes, struct nic_piece *pieces, uint32_t most);
+/* The peer has all of it: if the card still has a frame of it to read, it was sent again in
+ * vain, and may say anything. Or (fail) the peer was given up and the card has read all that
+ * there was of the message; it may have arrived all the same. The record may be read until
+ * the next call of link_message. */
+void link_port_sent(void *context, struct link_message *message, int fail);
+/* A message of link_brief with so many bytes of payload has failed, as sent says it. */
+void link_port_failed(void *context, uint32_t bytes);
+/* Everything with this node is over: begun messages have ended with failure, and messages
+ * under way too, but those that the card still reads do so when it is done; answers that are
+ * awaited do not come. The node may have restarted, or be unreachable; what is sent from now
+ * on is tried anew. */
+void link_port_lost(void *context, uint32_t node);
 
 /* Bytes that link_open needs for this configuration; 0: it cannot be. */
 uint64_t link_bytes(const struct link_config *config);
@@ -271,7 +272,7 @@ uint64_t link_bytes(const struct link_config *config);
  * passes what it hands up to link_receive and link_transmitted. Null: the
  * configuration cannot be, or the card's frames are too short. */
 struct link *link_open(void *memory, const struct link_config *config, struct nic *nic,
-		       const struct link_user *user, void *context);
+		       void *context);
 
 /* The record of the next message, to be filled; whether there is one says link_has_room.
  * It is not taken before link_send, and nothing else may send in between. */

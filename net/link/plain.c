@@ -111,7 +111,7 @@ int plain_take(struct link *link, uint64_t now, const uint8_t *frame, uint32_t b
 
 	take_acks(link, flow, &said, now);
 	flow_heard(link, flow);
-	if (link->user.whole(link->context, flow->node, flow_lane(flow),
+	if (link_port_whole(link->context, flow->node, flow_lane(flow),
 			     frame + LINK_FRAME_BYTES, frame + WIRE_DATA, payload) == LINK_BUSY) {
 		count(link, LINK_REFUSED);
 		assemble_refuse(link, flow, sequence, now);

@@ -164,9 +164,9 @@ static void tell(struct link *link, struct send *send, int fail)
 {
 	count(link, fail ? LINK_FAILED_OUT : LINK_MESSAGES_OUT);
 	if (!send->brief)
-		link->user.sent(link->context, &send->message, fail);
+		link_port_sent(link->context, &send->message, fail);
 	else if (fail)
-		link->user.failed(link->context, (uint32_t)send->length);
+		link_port_failed(link->context, (uint32_t)send->length);
 }
 
 static void release(struct link *link, uint32_t index)

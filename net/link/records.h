@@ -225,8 +225,7 @@ struct bulk {
 struct link {
 	struct link_config config; /* as link_open was given it */
 	struct nic *nic;           /* the ordinary card */
-	struct link_user user;     /* calls up */
-	void *context;             /* of its calls */
+	void *context;             /* of the link's port */
 	const uint8_t *key;        /* the configuration's, or null */
 	uint32_t fragment;         /* payload bytes that fit in a frame */
 	uint8_t most_burst;        /* long frames of one flow under way: config.burst_bytes */

@@ -150,7 +150,7 @@ static int gather(struct link *link, const struct send *send, uint64_t at, struc
 	if (!wire->bytes)
 		return 0;
 	pieces[1] = (struct nic_piece){ send->message.payload, wire->bytes };
-	n = send->is_here ? 1 : link->user.gather(link->context, &send->message, at, wire->bytes,
+	n = send->is_here ? 1 : link_port_gather(link->context, &send->message, at, wire->bytes,
 						  pieces + 1, NIC_PIECES - 1);
 	if (n > NIC_PIECES - 1)
 		return -1;

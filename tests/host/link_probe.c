@@ -159,14 +159,15 @@ void probe_open(struct probe *p)
 void probe_start(struct probe *p)
 {
 	static const struct link_user user = {
-		on_whole, on_begin, on_data, on_end, on_gather, on_sent, on_failed,
-		on_lost, on_place
+		&user, on_whole, on_begin, on_data, on_end, on_place, on_gather, on_sent,
+		on_failed, on_lost
 	};
 
+	p->user = (struct link_user_context){ &user };
 	p->key = p->config.keyed ? p->config.key : 0;
 	p->memory = aligned_alloc(64, link_bytes(&p->config));
 	memset(p->memory, 0xa5, link_bytes(&p->config));
-	p->link = link_open(p->memory, &p->config, &p->nic, &user, p);
+	p->link = link_open(p->memory, &p->config, &p->nic, p);
 	CHECK(p->link != 0);
 }
 

@@ -4,9 +4,9 @@
  */
 #ifndef TESTS_LINK_PROBE_H
 #define TESTS_LINK_PROBE_H
-#include "../../net/link/link.h"
 #include "../../net/link/wire.h"
 #include "check.h"
+#include "link_users.h"
 
 #define PROBE_MTU       (WIRE_DATA + 256u)
 #define PROBE_LONGEST   (WIRE_DATA + 2048u)   /* a test may set the card's MTU up to that */
@@ -25,6 +25,7 @@ struct note {
 };
 
 struct probe {
+	struct link_user_context user; /* its notes of calls */
 	struct link *link;
 	struct link_config config;    /* to be changed before probe_start */
 	struct nic nic;

@@ -317,8 +317,8 @@ static void on_lost(void *context, uint32_t node)
 }
 
 static const struct link_user user = {
-	on_whole, on_begin, on_data, on_end, on_gather, on_sent, on_failed,
-	on_lost, on_place
+	&user, on_whole, on_begin, on_data, on_end, on_place, on_gather, on_sent,
+	on_failed, on_lost
 };
 
 static uint64_t choose_length(struct traffic *t)
@@ -406,8 +406,9 @@ void traffic_revive(struct traffic *t, uint32_t node)
 	n->nic->context = n;
 	n->nic->receive = on_frame;
 	n->nic->sent = on_transmitted;
+	n->user = (struct link_user_context){ &user };
 	n->memory = aligned_alloc(64, (link_bytes(&config) + 63) & ~63ull);
-	n->link = link_open(n->memory, &config, n->nic, &user, n);
+	n->link = link_open(n->memory, &config, n->nic, n);
 	if (config.announce && !(t->config.cardless >> node % 32 & 1)) {
 		struct nic *bulk = netsim_bulk(t->sim, node);
 

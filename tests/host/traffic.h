@@ -8,6 +8,7 @@
 #define TESTS_TRAFFIC_H
 #include "../../host/netsim.h"
 #include "../../net/link/link.h"
+#include "link_users.h"
 
 #define TRAFFIC_PATTERN  (1u << 20)   /* bytes that all payload is cut from */
 
@@ -44,6 +45,7 @@ struct payload {
 };
 
 struct traffic_node {
+	struct link_user_context user; /* the judge */
 	struct traffic *traffic;
 	struct link *link;
 	struct nic *nic;

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import select
 import time
+from collections.abc import Callable
 
 from .doorbell import Doorbell
 from .region import Region, fence
@@ -22,7 +23,8 @@ DAMAGED = 3.0                 # seconds that a ring may look damaged
 class Feeder:
     """Carries descriptor 0 into node 0's ring. poll() after every bell, ready() on input."""
 
-    def __init__(self, region: Region, doorbell: Doorbell, epoll: select.epoll, say) -> None:
+    def __init__(self, region: Region, doorbell: Doorbell, epoll: select.epoll,
+                 say: Callable[[str], None]) -> None:
         self.region = region
         self.doorbell = doorbell
         self.epoll = epoll

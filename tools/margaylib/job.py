@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import select
 import time
+from collections.abc import Callable
 
 from . import folders
 from .binding import bound_to
@@ -75,7 +76,7 @@ class Job:
         self.wire = Wire(options) if options.cards else None
         self.signals = Signals(self.kill_all)
         self.policy = Policy(self)
-        self.handlers: dict[int, object] = {}
+        self.handlers: dict[int, Callable[[], None]] = {}
         self.debug_rank = -1      # a rank that gdb holds: it may take its time
         self.debug_fd = -1
         self.attended = False     # gdb runs
@@ -162,7 +163,7 @@ class Job:
         for line in self.wire.lines():
             self.say(f"switch: {line}")
 
-    def _watch(self, fd: int, handler) -> None:
+    def _watch(self, fd: int, handler: Callable[[], None]) -> None:
         self.epoll.register(fd, select.EPOLLIN)
         self.handlers[fd] = handler
 
@@ -339,7 +340,7 @@ class Job:
         for node in self.nodes:
             node.close()
 
-    def summary(self) -> dict:
+    def summary(self) -> dict[str, object]:
         """For --json: times from the first QEMU's start on."""
         ranks = []
         names = {value: name.removeprefix("NODE_").lower()

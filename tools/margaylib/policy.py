@@ -144,7 +144,8 @@ class Policy:
     def _may_restart(self, node: Node) -> bool:
         """Not a QEMU that refused to start, nor when the job is ending."""
         options = self.job.options
-        refused = not node.alive and not node.main_seen and not os.WIFSIGNALED(node.wait_status)
+        refused = node.wait_status is not None and not node.main_seen \
+            and not os.WIFSIGNALED(node.wait_status)
         return options.on_death == "restart" and node.life <= options.restarts and not refused \
             and not self.ending and self.first is None and self.override is None
 

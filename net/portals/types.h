@@ -167,7 +167,7 @@ struct iovec_args {
 /* What events and operation records share: the first 64 bytes of ptl_event_t. */
 struct event_head {
 	uint32_t type;          /* enum event_kind */
-	uint32_t nid, pid;      /* initiator: who sent the message (SEND: this process) */
+	uint32_t nid, pid;      /* initiator: the sender (SEND: this process) */
 	uint32_t uid, jid;      /* its identity, as its kernel stated it */
 	uint32_t pt_index;
 	uint64_t match_bits;    /* of the request */

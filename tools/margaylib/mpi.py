@@ -19,7 +19,7 @@ BINDINGS = {CPLUSPLUS.word: ["mpicxx"], FORTRAN.word: ["mpifort"]}
 PARTS = ("libfabric.a", "libpmi.a")      # linked with each program, not a part of MPICH
 # Programs that include MPI's Fortran header call one procedure with several types.
 FORTRAN_FLAGS = ["-fallow-argument-mismatch"]
-# FindMPI's questions, and who else knows Open MPI's.
+# FindMPI's questions, and those of programs that know Open MPI.
 FOLDERS = {"-showme:incdirs": "include", "--showme:incdirs": "include",
            "-showme:libdirs": "lib", "--showme:libdirs": "lib"}
 PREFIXED = frozenset(("-l", "-prepend-rank", "--prepend-rank", "-tag-output", "--tag-output"))

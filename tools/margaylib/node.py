@@ -78,7 +78,7 @@ class Node:
             signal.pidfd_send_signal(self.pidfd, signal.SIGKILL)
 
     def stopped(self) -> bool:
-        """Has somebody sent it SIGSTOP?"""
+        """Was it stopped by SIGSTOP?"""
         try:
             with open(f"/proc/{self.pid}/stat", "rb") as file:
                 return file.read().rsplit(b")", 1)[1].split()[0] in (b"T", b"t")

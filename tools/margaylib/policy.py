@@ -3,8 +3,8 @@
 Rules: a failing node (nonzero status, fault, panic, death) gives the others
 GRACE seconds to end by themselves, then they are ended; a node that ends the job
 (margay_end_job) gives them none; a machine that dies is
-marked dead in the region and everybody is rung. With --on-death continue such a
-death alone ends nobody else; with restart another machine takes its place. A
+marked dead in the region and all nodes are rung. With --on-death continue such a
+death alone ends no other node; with restart another machine takes its place. A
 stopped machine (SIGSTOP) is waited for. A node that does not come up within its
 time ends the job.
 """
@@ -257,7 +257,7 @@ class Policy:
             self._end_all("")
 
     def reader_gone(self) -> None:
-        """Nobody reads standard output any more: end like a program in a pipeline."""
+        """Standard output is not read any more: end like a program in a pipeline."""
         if self.override is None:
             self.override = 128 + signal.SIGPIPE
             self._end_all("")

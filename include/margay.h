@@ -1,5 +1,5 @@
 /*
- * Who this process is in its job, for applications.
+ * Rank, size and identity of this process in its job, for applications.
  *
  * A job has N processes, its ranks 0 to N-1, one on each node. Each call may be
  * made at any time from main on and blocks nowhere; margay_rank, margay_size and

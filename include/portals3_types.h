@@ -177,7 +177,7 @@ typedef enum {
 typedef struct {
 	ptl_event_kind_t type;
 	ptl_pt_index_t   pt_index;      /* as the request named it, like match_bits, rlength */
-	ptl_process_id_t initiator;     /* who sent the message: PUT, GET, GETPUT: the initiator;
+	ptl_process_id_t initiator;     /* the sender of the message: PUT, GET, GETPUT: the initiator;
 	                                   ACK, REPLY: the target that answered; SEND, UNLINK:
 	                                   this process */
 	ptl_uid_t        uid;           /* its user, */

@@ -33,7 +33,7 @@ _Static_assert(sizeof(struct stat) == sizeof(struct margay_stat) &&
 
 static long masked_out = 022;
 const uint64_t *file_owner;
-static uint64_t marks[DESCRIPTORS];     /* whose each is; 0: nobody's, or not open */
+static uint64_t marks[DESCRIPTORS];     /* whose each is; 0: of none, or not open */
 static unsigned marked;                 /* those from here on have none */
 
 long linux_umask(long mode)

@@ -1,7 +1,7 @@
 /*
- * The port: what the engine needs from whoever it is compiled for. The kernel
- * implements these in kernel/, the Linux library in host/port.c. Nothing else
- * enters net/ from outside but freestanding standard headers.
+ * The port: what the engine needs from what it is compiled for. The kernel
+ * implements these in kernel/, the Linux library in host/. The other functions from outside are
+ * near_port_* (portals/near.h), frames_port_* (frames/frames.h) and shm_port_* (shm/lock.h).
  *
  * All are called in any context, with or without a block's lock, and never
  * block. Of what is copied, the engine has checked that it lies in the segment.

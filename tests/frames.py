@@ -8,6 +8,7 @@ from __future__ import annotations
 import struct
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 MSG, GRANT, BULK, RESET = range(1, 5)
 KINDS = {MSG: "MSG", GRANT: "GRANT", BULK: "BULK", RESET: "RESET"}
@@ -81,8 +82,7 @@ def siphash(key: bytes, data: bytes) -> int:
     def rotated(x: int, n: int) -> int:
         return (x << n | x >> 64 - n) & mask
 
-    def rounds(n: int) -> None:
-        nonlocal a, b, c, d
+    def rounds(a: int, b: int, c: int, d: int, n: int) -> tuple[int, int, int, int]:
         for _ in range(n):
             a = a + b & mask
             b = rotated(b, 13) ^ a
@@ -94,6 +94,7 @@ def siphash(key: bytes, data: bytes) -> int:
             c = c + b & mask
             b = rotated(b, 17) ^ c
             c = rotated(c, 32)
+        return a, b, c, d
 
     low, high = struct.unpack("<QQ", key)
     a, b = low ^ 0x736F6D6570736575, high ^ 0x646F72616E646F6D
@@ -101,10 +102,10 @@ def siphash(key: bytes, data: bytes) -> int:
     padded = data + bytes(7 - len(data) % 8) + bytes([len(data) & 255])
     for (word,) in struct.iter_unpack("<Q", padded):
         d ^= word
-        rounds(2)
+        a, b, c, d = rounds(a, b, c, d, 2)
         a ^= word
     c ^= 0xFF
-    rounds(4)
+    a, b, c, d = rounds(a, b, c, d, 4)
     return a ^ b ^ c ^ d
 
 
@@ -254,7 +255,7 @@ def decode(data: bytes, node: int, key: bytes | None = None) -> tuple[str, Frame
         return "SHORT", None
     if not is_sealed(data, key):
         return ("FORGED" if key else "DAMAGED"), None
-    values = {name: int.from_bytes(data[at:at + size], "little")
+    values: dict[str, Any] = {name: int.from_bytes(data[at:at + size], "little")
               for name, at, size in FIELDS + fields_of(kind, header, again)}
     frame = Frame(to=node, sender=data[10] << 8 | data[11], kind=kind, card=data[3],
                   sender_card=data[9], lane=data[15] >> 4 & 1, announce=data[15] >> 3 & 1,

@@ -257,7 +257,7 @@ def spread(row: list[Stop], wanted: dict[Stop, float]) -> dict[Stop, float]:
     for stop in row:
         least = at[-1] + (width(row[len(at) - 1]) + width(stop)) / 2 if at else width(stop) / 2
         at.append(max(least, wanted[stop]))
-    end = WIDTH
+    end: float = WIDTH
     for place in range(len(row) - 1, -1, -1):
         at[place] = min(at[place], end - width(row[place]) / 2)
         end = at[place] - width(row[place]) / 2

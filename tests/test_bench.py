@@ -256,7 +256,7 @@ def test_an_aim_is_met_or_not(aim, limit, value, reached):
 def test_divisions_name_functions_that_exist(script):
     """A function that was renamed would count for the share of its file."""
     parts = [node.value for node in ast.parse((ROOT / "tests/bench" / script).read_text()).body
-             if isinstance(node, ast.Assign)
+             if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)
              and node.targets[0].id in ("HELPERS", "FUNCTIONS", "PLACES")]
     names = {name[1] if isinstance(name, tuple) else name
              for part in parts for name in ast.literal_eval(part)}

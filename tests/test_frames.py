@@ -76,5 +76,5 @@ def test_what_the_card_interrupts_while_one_polls(margay, app, link):
 @pytest.mark.parametrize("faults", ["", BAD_WIRE])
 def test_ends(margay, app, case, faults):
     """A descriptor or a node may go right behind its put, and the put still arrives."""
-    ok(margay, app, "ptl_frames", case, 
+    ok(margay, app, "ptl_frames", case,
        options=("--faults", faults, "--crc") if faults else ())

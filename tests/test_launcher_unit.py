@@ -364,7 +364,11 @@ def test_kvm_is_believed_after_a_probe_only(monkeypatch, tmp_path):
     probes, said, told = [], [], []
 
     def choose(answer: str) -> str:
-        return accel.choose("auto", lambda: probes.append(1) or answer, said.append, told.append)
+        def probe() -> str:
+            probes.append(1)
+            return answer
+
+        return accel.choose("auto", probe, said.append, told.append)
 
     assert choose("too slow") == "tcg" and "too slow" in told[0]
     assert choose("") == "tcg" and len(probes) == 1 and len(told) == 1

@@ -117,6 +117,7 @@ def test_keep_leaves_out_what_nobody_quotes(build, folder, monkeypatch):
              "mpich_bypass_8B_work1ms_post_med 2 us", "mpich_bypass_8B_work1ms_wait_med 2 us",
              "mpich_bypass_8B_work1ms_avail_med 2 %", "mpich_bw_rank_peak_rss 9 KiB")
     bench_peers(monkeypatch, folder("".join(f"echo {line}\n" for line in lines)), "--keep")
+
     def names(path: Path) -> list[str]:
         return list(json.loads(path.read_text())[0]["figures"])
     assert names(build / "peers.json") == [line.split()[0] for line in lines]

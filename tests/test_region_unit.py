@@ -18,7 +18,7 @@ from harness import BUILD, ROOT
 
 sys.path.insert(0, str(ROOT / "tools"))
 
-from margaylib import options, output, report  # noqa: E402
+from margaylib import options  # noqa: E402
 from margaylib.console import Console  # noqa: E402
 from margaylib.doorbell import Doorbell  # noqa: E402
 from margaylib.errors import MargayError  # noqa: E402

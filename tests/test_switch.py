@@ -50,14 +50,14 @@ class Switch:
         self.ports = [far for far, _ in pairs]
         stats, stats_end = os.pipe()
         self.stats_fd = stats
-        self.control, stdin = socket.socketpair() if control else (None, subprocess.PIPE)
+        self.control, stdin = socket.socketpair() if control else (None, None)
         names = [f"{near.fileno()}:{i % n}.{i // n}" for i, (_, near) in enumerate(pairs)]
         self.process = subprocess.Popen(
-            [str(SWITCH), "--stats", str(stats_end), *options, *names], stdin=stdin,
+            [str(SWITCH), "--stats", str(stats_end), *options, *names], stdin=stdin or subprocess.PIPE,
             stdout=subprocess.PIPE, stderr=subprocess.PIPE,
             pass_fds=[near.fileno() for _, near in pairs] + [stats_end])
         os.close(stats_end)
-        for end in [near for _, near in pairs] + ([stdin] if control else []):
+        for end in [near for _, near in pairs] + ([stdin] if stdin else []):
             end.close()
         self.rest = [b""] * len(self.ports)
         self.said: list[str] = []       # lines of its standard output, once it has ended

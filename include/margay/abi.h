@@ -265,7 +265,7 @@ struct margay_operation {
 struct margay_ac_args {
 	uint64_t ni;
 	uint32_t index;        /* of the entry to set */
-	uint32_t nid, pid;     /* whom it admits; PTL_*_ANY: everybody */
+	uint32_t nid, pid;     /* the process admitted; PTL_*_ANY: all */
 	uint32_t uid, jid;
 	uint32_t pt_index;     /* to which portal; PTL_PT_INDEX_ANY: to all */
 };
@@ -294,7 +294,7 @@ struct margay_start {
 	uint64_t mono_ns;      /* CLOCK_MONOTONIC at tsc_start: ns since the node's boot */
 	char node_name[32];    /* gethostname: "node3" */
 	uint64_t calls;        /* address of a uint64_t that the kernel writes at any time: not 0:
-	                          who looks for an event and finds none makes a call, as messages
+	                          a look that finds no event makes a call, as messages
 	                          come or leave only then, or late; 0: there is none */
 };
 #endif

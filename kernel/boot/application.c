@@ -38,7 +38,7 @@ static bool is_zero(const uint8_t *page)
 	return true;
 }
 
-/* Clears up to a page boundary. What is zero is only read: memory that nobody has
+/* Clears up to a page boundary. What is zero is only read: memory that was not
  * written to yet costs the host nothing, and stays so. */
 static void clear(uint8_t *from, uint8_t *end)
 {

@@ -30,8 +30,8 @@ void timer_arm(uint64_t deadline);
 /* The same, unless the timer is set for an earlier time already. */
 void timer_arm_by(uint64_t deadline);
 
-/* The same, unless that earlier time is earlier by more than `early`: then whoever waits for the
- * deadline would wake in vain. */
+/* The same, unless that earlier time is earlier by more than `early`: then the halt for the
+ * deadline would end too early. */
 void timer_arm_within(uint64_t deadline, uint64_t early);
 
 /* Beside all of these, the application's: one interrupt at `deadline`; a later call replaces an

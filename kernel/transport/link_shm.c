@@ -250,7 +250,7 @@ void link_shm_disown_locks(void)
 
 _Noreturn void link_shm_hold(uint32_t nid)
 {
-	/* Falling asleep rings nobody: look every millisecond. */
+	/* Falling asleep rings no node: look every millisecond. */
 	while (!wait_until(is_asleep, region_node(node.region, nid), deadline_in(1000000),
 	                   "a node to sleep"))
 		continue;

@@ -13,7 +13,7 @@
 /*
  * A library above that waits calls fi_cq_read in a loop. Nodes share their host's
  * processors, so a node that only looks keeps its peer from answering. After some looks
- * in vain, less than IDLE_TICKS of rdtsc apart, a look waits for an event, IDLE_MS at most.
+ * at nothing, less than IDLE_TICKS of rdtsc apart, a look waits for an event, IDLE_MS at most.
  * A program that computes or starts operations between its looks never waits.
  *
  * How many looks: each wait that ends with an event halves them, as that event might have
@@ -170,7 +170,7 @@ static ssize_t cq_read(struct fid_cq *fid, void *buf, size_t count)
 	return taken;
 }
 
-/* Who has sent a message is not said (there is no FI_SOURCE). */
+/* The sender of a message is not said (there is no FI_SOURCE). */
 static ssize_t cq_readfrom(struct fid_cq *fid, void *buf, size_t count, fi_addr_t *src_addr)
 {
 	ssize_t taken = cq_read(fid, buf, count);

@@ -1,5 +1,5 @@
 /*
- * Access control (rules 2, 27, 28, 29): entries that say who may name which
+ * Access control (rules 2, 27, 28, 29): entries that say which processes may name which
  * portal. deliver asks with the block's lock held; the owner sets entries.
  */
 #ifndef NET_PORTALS_AC_H

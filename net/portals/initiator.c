@@ -55,7 +55,7 @@ static int names_process(const struct initiator_args *args)
 	return args->target_nid != ANY_ID && args->target_pid != ANY_ID;
 }
 
-/* A record that waits for the answer to a request; its runner is who answers. */
+/* A record that waits for the answer to a request; its runner is the node that answers. */
 static int await(struct process_view *view, const struct initiator_args *args, uint8_t kind,
 		 uint64_t bytes, uint32_t md, struct operation **taken)
 {

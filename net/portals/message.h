@@ -4,7 +4,7 @@
  * arguments of its call. 128 bytes, little-endian, the same in shared memory
  * (passed by pointer) and in a frame (copied as it is).
  *
- * The source is who sent this message, the target is who shall take it: in an
+ * The source is the sender of this message, the target its receiver: in an
  * ACK or a REPLY they are those of the request, swapped.
  */
 #ifndef NET_PORTALS_MESSAGE_H
@@ -101,8 +101,8 @@ static inline uint32_t message_wants(uint8_t operation)
 /*
  * Make the answer to a request that was not carried out (rules 16 and 22):
  * to what fetches a REPLY, to a PUT or ATOMIC that asked for an ack an ACK, of
- * length 0 and with `fail`. Returns 1 and fills *answer if somebody waits for one, else 0.
- * For whoever finds that the target cannot be reached: the answer then goes to
+ * length 0 and with `fail`. Returns 1 and fills *answer if the initiator waits for one, else 0.
+ * For a link that finds that the target cannot be reached: the answer then goes to
  * deliver_begin on the initiator's own view. Needs no lock.
  */
 int message_refuse(const struct message *request, enum fail_type fail, struct message *answer);

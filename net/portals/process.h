@@ -1,5 +1,5 @@
 /*
- * A process as seen by whoever runs the engine: where its block and its
+ * A process as seen by the kernel that runs the engine: where its block and its
  * segment are mapped here, and the bounds that make both safe to use.
  *
  * The view lives outside the block, in the runner's own memory. Every index

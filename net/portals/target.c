@@ -2,7 +2,7 @@
  * The target's side in three phases: what an arriving put or get does (figure
  * 4 of the Portals paper), and the common entry of deliver. The steps that
  * deliver_inline shares are here too (target.h). Acks and replies are in
- * answer.c. Called by whoever runs the engine on this block. See deliver.h.
+ * answer.c. Called by the kernel that runs the engine on this block. See deliver.h.
  */
 #include "target.h"
 #include "ac.h"

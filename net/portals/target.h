@@ -25,7 +25,7 @@ int target_use(struct process_view *view, const struct place *place);
 int target_begin(struct process_view *view, const struct message *message, uint32_t runner,
 		 struct grant *grant, struct message *answer);
 
-/* Discard a request: count it, and make its answer if somebody waits for one
+/* Discard a request: count it, and make its answer if the initiator waits for one
  * (rule 16). Returns `result`. */
 int target_discard(struct process_view *view, const struct message *message, int result,
 		   struct grant *grant, struct message *answer);

@@ -168,7 +168,7 @@ struct iovec_args {
 struct event_head {
 	uint32_t type;          /* enum event_kind */
 	uint32_t pt_index;
-	union {                 /* initiator: who sent the message (SEND: this process) */
+	union {                 /* initiator: the sender (SEND: this process) */
 		struct { uint32_t nid, pid; };
 		uint64_t process;
 	};

@@ -22,7 +22,7 @@
  *       segment_offset   the application's segment, 2 MiB aligned
  *
  * The launcher learns this layout from build/region.json, which
- * tools/layout.c prints from this header; nobody types an offset twice.
+ * tools/layout.c prints from this header; no offset is typed twice.
  */
 #ifndef NET_SHM_REGION_H
 #define NET_SHM_REGION_H
@@ -63,7 +63,7 @@ struct region_header {
 	                              barriers since the start together */
 };
 
-/* One per node: four cache lines, divided by who writes them. */
+/* One per node: four cache lines, divided by their writers. */
 struct region_node {
 	/* written by the node */
 	_Atomic uint32_t state;    /* enum node_state */
@@ -73,12 +73,12 @@ struct region_node {
 	uint64_t main_ns;          /* node's time since its first instruction when main was entered */
 	_Atomic uint64_t stdin_taken; /* how far it has read standard input */
 	uint8_t  pad0[32];
-	/* written by the node, read and cleared by whoever rings */
+	/* written by the node, read and cleared by the node that rings */
 	_Atomic uint32_t sleeping; /* 1: ring me, I am about to halt or halted */
 	_Atomic uint32_t console_waits; /* 1: ring me when the console ring has room */
 	_Atomic uint32_t stdin_wanted;  /* 1 when it waits for standard input */
 	_Atomic uint32_t upcall;   /* 1: there are events for handlers, and the node was rung;
-	                              set by whoever left them, cleared by the node */
+	                              set by the node that left them, cleared by this one */
 	uint8_t  pad1[48];
 	/* written by the launcher */
 	_Atomic uint32_t dead;     /* 1: this node's machine is gone for good; never cleared */
@@ -90,7 +90,7 @@ struct region_node {
 	                              node, more on a busy host */
 	_Atomic uint32_t restarts; /* how often the launcher has started this node again; it
 	                              grows when the old machine is gone, before the new one
-	                              starts, with this entry as at first and everybody rung;
+	                              starts, with this entry as at first and all nodes rung;
 	                              its incarnation is then REGION_LIFE * (restarts + 1) */
 	_Atomic uint32_t stdin_reads; /* 1: standard input is for this node, too; written before
 	                              the node starts */
@@ -99,7 +99,7 @@ struct region_node {
 	uint32_t lock_pid;         /* lock_type is not REGION_LOCK_NONE */
 	uint32_t lock_type;
 	uint8_t  pad3[8];
-	/* written by the node; waits_for is cleared by whoever rings */
+	/* written by the node; waits_for is cleared by the node that rings */
 	_Atomic uint32_t waits_for; /* node id + 1: ring me when the lock of that node's block is
 	                              free, as I halt for it (lock.c); or 0 */
 	_Atomic uint32_t awaits;   /* node id + 1: ring me when that node has booted; or 0 */

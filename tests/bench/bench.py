@@ -23,6 +23,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import cards
 import languages
@@ -276,10 +277,11 @@ def main() -> None:
     old = json.loads(options.output.read_text()) \
         if options.add and options.output.exists() else {"figures": {}}
     commands = old["command"].split("; ") if "command" in old else []
-    report = {"machine": machine(), "commit": commit(),
-              "command": "; ".join(dict.fromkeys([*commands, command(sys.argv[1:])])),
-              "date": datetime.datetime.now(datetime.timezone.utc).date().isoformat(),
-              "figures": {**old["figures"], **rows}}
+    report: dict[str, Any] = {
+        "machine": machine(), "commit": commit(),
+        "command": "; ".join(dict.fromkeys([*commands, command(sys.argv[1:])])),
+        "date": datetime.datetime.now(datetime.timezone.utc).date().isoformat(),
+        "figures": {**old["figures"], **rows}}
     options.output.write_text(json.dumps(report, indent=1) + "\n")
     print(table(rows, options.markdown))
     print(f"{report['machine']}; {report['date']}; commit {report['commit']}")

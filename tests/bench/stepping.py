@@ -29,7 +29,7 @@ def chain(pc: int) -> list[tuple[str, str]]:
 
 def text_of(pc: int) -> str:
     """An instruction as the disassembler writes it."""
-    return gdb.selected_frame().architecture().disassemble(pc)[0]["asm"]
+    return str(gdb.selected_frame().architecture().disassemble(pc)[0]["asm"])
 
 
 def run_call() -> list[int]:
@@ -40,7 +40,7 @@ def run_call() -> list[int]:
     ran: list[int] = []
     while len(ran) < MOST_STEPS:
         frame = gdb.selected_frame()
-        pc = frame.pc()
+        pc = int(frame.pc())
         if pc == end and int(frame.read_register("rsp")) > stack:
             return ran
         ran.append(pc)
@@ -75,4 +75,4 @@ def stop_at(function: str, ignore: int = 0) -> gdb.Breakpoint:
 def go() -> int:
     """Runs to the next breakpoint; the address where it stopped."""
     gdb.execute("continue", to_string=True)
-    return gdb.selected_frame().pc()
+    return int(gdb.selected_frame().pc())

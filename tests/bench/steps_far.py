@@ -138,7 +138,7 @@ def main() -> None:
     put = stop_at("PtlPut", ignore=WARM)
     received, transmitted = stop_at("received"), stop_at("transmitted")
     received.enabled = transmitted.enabled = False
-    at = {int(stop.location[1:], 16): stop for stop in (put, received, transmitted)}
+    at = {int(str(stop.location)[1:], 16): stop for stop in (put, received, transmitted)}
     sent: list[Count] = []
     arrived: list[Count] = []
     acknowledged: list[Count] = []

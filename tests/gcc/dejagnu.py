@@ -19,7 +19,7 @@ import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
-from typing import Callable, Iterable, Sequence
+from typing import Any, Callable, Iterable, Sequence
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 MARGAY = ROOT / "tools" / "margay"
@@ -74,12 +74,12 @@ def arguments(text: str) -> list:
     return stack[0]
 
 
-def selects(selector: object, has: Callable[[str], bool]) -> bool:
+def selects(selector: str | list[Any], has: Callable[[str], bool]) -> bool:
     """Is this machine one of those that the selector names? They are patterns of names, or what
     has() knows, joined by !, && and ||; a list of patterns is for each of them."""
     if isinstance(selector, str):
         return fnmatch.fnmatch(MACHINE, selector) if "-" in selector else has(selector)
-    words = list(selector)
+    words = selector
     if "||" in words:
         place = words.index("||")
         return selects(words[:place], has) or selects(words[place + 1:], has)
@@ -120,7 +120,7 @@ class Test:
 
     def condition(self, words: list) -> bool:
         """Of dg-skip-if and its like: the machine, options that count, options that do not."""
-        def given(options: object) -> bool:
+        def given(options: str | list[str]) -> bool:
             patterns = [options] if isinstance(options, str) else options
             return any(fnmatch.fnmatch(word, pattern) for word in self.options()
                        for pattern in patterns)

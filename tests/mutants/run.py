@@ -70,7 +70,7 @@ class Verdict:
 
 def load() -> list[Mutant]:
     """All edits, in the order of their rules."""
-    mutants = []
+    mutants: list[Mutant] = []
     for path in sorted(Path(__file__).parent.glob("*.toml")):
         for entry in tomllib.loads(path.read_text(encoding="utf-8"))["mutant"]:
             rule, count = entry["rule"], sum(other.rule == entry["rule"] for other in mutants)

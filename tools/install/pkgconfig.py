@@ -102,7 +102,7 @@ def flags(part: str) -> str:
 def mpi_version() -> str:
     """MPICH's, from its header."""
     header = library(MPI, False) / "include/mpi.h"
-    return re.search(r'MPICH_VERSION "(.*)"', header.read_text(encoding="utf-8"))[1]
+    return str(re.findall(r'MPICH_VERSION "(.*)"', header.read_text(encoding="utf-8"))[0])
 
 
 def main() -> int:

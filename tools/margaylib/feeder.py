@@ -25,8 +25,9 @@ class Feeder:
     """Carries descriptor 0 into the ring of its readers. poll() after every bell, ready() on
     input. `has_ended` says of a rank that it will read no more."""
 
-    def __init__(self, region: Region, doorbell: Doorbell, epoll: select.epoll, say,
-                 readers: list[int], has_ended: Callable[[int], bool]) -> None:
+    def __init__(self, region: Region, doorbell: Doorbell, epoll: select.epoll,
+                 say: Callable[[str], None], readers: list[int],
+                 has_ended: Callable[[int], bool]) -> None:
         self.region = region
         self.doorbell = doorbell
         self.epoll = epoll

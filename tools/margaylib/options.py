@@ -24,7 +24,8 @@ ACCELS = ("auto", "tcg", "kvm")
 MB = 1 << 20
 
 # names, value's name ('' for a flag, in brackets if it may be left out), attribute, help
-TABLE: tuple[tuple[tuple[str, ...], str, str, str], ...] = (
+Row = tuple[tuple[str, ...], str, str, str]
+TABLE: tuple[Row, ...] = (
     (("-n", "-np", "--np", "-c"), "N", "nodes", "nodes to boot, one rank each, 1 to 1024 (1)"),
     (("--mem",), "MB", "mem", "each node's segment: program, heap and stack (64)"),
     (("--stack",), "MB", "stack", "stack inside the segment (8, at most a quarter of --mem)"),
@@ -200,7 +201,7 @@ def parse(args: list[str], command: str = "run") -> RunOptions:
     table = {"run": TABLE + OWN_TABLE, "gdb": TABLE + OWN_TABLE + GDB_TABLE,
              **GRUB_TABLES}[command]
     options = RunOptions()
-    words = _Words(args)
+    words = Words(args)
     while (word := words.next_option()) is not None:
         name, value = _split(word)
         row = _lookup(table, name)
@@ -222,12 +223,12 @@ def parse(args: list[str], command: str = "run") -> RunOptions:
     return options
 
 
-def takes_word(row: tuple) -> bool:
+def takes_word(row: Row) -> bool:
     """Does the option take a word that follows it? A value in brackets stands behind a `=`."""
     return row[1] != "" and row[1][0] != "["
 
 
-class _Words:
+class Words:
     """The arguments from left to right: options, then the application, then its arguments."""
 
     def __init__(self, args: list[str]) -> None:
@@ -269,7 +270,7 @@ class _Words:
 
 def _late_options(options: RunOptions, command: str) -> None:
     rest, options.args = options.args, []
-    words = _Words(rest)
+    words = Words(rest)
     while words.at < len(rest):
         word = words.next_option()
         if word is None:
@@ -294,7 +295,7 @@ def _split(word: str) -> tuple[str, str | None]:
     return word, None
 
 
-def _lookup(table: tuple, name: str) -> tuple | None:
+def _lookup(table: tuple[Row, ...], name: str) -> Row | None:
     for row in table:
         if name in row[0]:
             return row
@@ -303,7 +304,7 @@ def _lookup(table: tuple, name: str) -> tuple | None:
     return None
 
 
-def _unknown(name: str, table: tuple, command: str) -> MargayError:
+def _unknown(name: str, table: tuple[Row, ...], command: str) -> MargayError:
     from difflib import get_close_matches
     known = [known for row in table for known in row[0]] + ["--help", "--version"]
     near = get_close_matches(name, known, 1, 0.6) or get_close_matches("-" + name, known, 1, 0.7)

@@ -193,14 +193,22 @@ WEAK int memcmp(const void *left, const void *right, size_t bytes)
 	return 0;
 }
 
+/* Whole words from the first on, by fours where all of them lie in one page. */
 WEAK size_t strlen(const char *text)
 {
 	const char *next = (const char *)((uintptr_t)text & -WORD);
 	uint64_t before = ((uintptr_t)text & 7) * 8;
 	uint64_t ends = zero_bytes(load(next) | ((1UL << before) - 1));
 
-	while (!ends)
-		ends = zero_bytes(load(next += WORD));
+	while (!ends && (uintptr_t)(next += WORD) % (4 * WORD))
+		ends = zero_bytes(load(next));
+	if (!ends) {
+		while (!(zero_bytes(load(next)) | zero_bytes(load(next + 8)) |
+			 zero_bytes(load(next + 16)) | zero_bytes(load(next + 24))))
+			next += 4 * WORD;
+		while (!(ends = zero_bytes(load(next))))
+			next += WORD;
+	}
 	return (size_t)(next + __builtin_ctzl(ends) / 8 - text);
 }
 

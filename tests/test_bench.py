@@ -61,7 +61,12 @@ GROUPS = {
                     "virtio_incast15_slowest_share"),
     "link_bypass": tuple(f"virtio_bypass_{size}KB_{what}_ms_{work}" for size in (50, 500)
                          for what in ("wait", "post") for work in (0, 1)),
-    "files": ("file_host_cp_MBps", "snprintf_double_ns", *(
+    "c_library": (*(f"libc_{what}{way}_ns" for what in ("memcpy_4096", "memcpy_1048576",
+                                                       "memcmp_4096", "strcmp_4096")
+                    for way in ("", "_apart")), "libc_memcpy_64_ns", "libc_memcmp_64_ns",
+                  "libc_strcmp_24_ns", "libc_strlen_24_ns", "libc_strlen_4096_ns",
+                  "libc_malloc_ns", "libc_printf_double_ns"),
+    "files": ("file_host_cp_MBps", *(
         f"file_{where}_{what}" for where in ("host", "memory")
         for what in ("write_MBps", "read_MBps", "copied_per_byte", "open_close_per_s",
                      "stat_per_s"))),

@@ -18,9 +18,11 @@
  * Virtual addresses that the application sees. Nothing else is mapped for it.
  *
  *   0x3000_0000  event area of its process block, read only
+ *   0x3800_0000  a page of zeros, many times, read only (struct margay_start, pages)
  *   0x4000_0000  the segment: text | read-only data | data | bss | heap ... stack
  */
 #define APP_EVENTS  0x30000000UL
+#define APP_PAGES   0x38000000UL
 #define APP_BASE    0x40000000UL
 
 /* System calls: one X-macro gives the numbers and the kernel's table.
@@ -73,6 +75,7 @@
 	                                      goes on where the upcall began, or at `detour` if that \
 	                                      is not 0, with rsp lower by MARGAY_DETOUR; -EINVAL: \
 	                                      none runs, or detour is not in the text */ \
+	X(FLUSH,       flush,       0) /* () -> 0; the processor forgets its translations */ \
 	X(COUNTERS,    counters,    2) /* (uint64_t *, n) -> how many there are; see margay/counters.h */ \
 	X(BACKTRACE,   backtrace,   0) /* () -> 0; prints where the application is, on the console */ \
 	/* Portals group: portals3.h has the contracts */ \
@@ -293,6 +296,8 @@ struct margay_start {
 	uint64_t wall_ns;      /* CLOCK_REALTIME at tsc_start, ns since 1970 */
 	uint64_t mono_ns;      /* CLOCK_MONOTONIC at tsc_start: ns since the node's boot */
 	char node_name[32];    /* gethostname: "node3" */
+	uint64_t pages;        /* at APP_PAGES: of the emulator's translation cache, to be read
+	                          and flushed before main; 0: there are none */
 	uint64_t calls;        /* address of a uint64_t that the kernel writes at any time: not 0:
 	                          a look that finds no event makes a call, as messages
 	                          come or leave only then, or late; 0: there is none */

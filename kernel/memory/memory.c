@@ -308,10 +308,14 @@ void memory_map_segment(void)
 
 const volatile uint8_t *memory_repeat_page(uint64_t times)
 {
-	uint64_t page = (uint64_t)memory_take(PAGE_BYTES, PAGE_BYTES);
+	uint64_t page = (uint64_t)memory_take(PAGE_BYTES, PAGE_BYTES), *table = new_table();
 
-	for (uint64_t i = 0; i < times; i++)
-		map(REPEATED_BASE + i * PAGE_BYTES, page, PAGE_BYTES, P_NX);
+	for (uint32_t i = 0; i < ENTRIES; i++)
+		table[i] = page | P_PRESENT | P_USER | P_NX;
+	for (uint64_t i = 0; i < times / ENTRIES; i++) {
+		*entry_for(REPEATED_BASE + i * LARGE_BYTES, 2) = (uint64_t)table | P_PRESENT;
+		*entry_for(APP_PAGES + i * LARGE_BYTES, 2) = (uint64_t)table | P_PRESENT | P_USER;
+	}
 	return (const volatile uint8_t *)REPEATED_BASE;
 }
 

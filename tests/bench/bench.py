@@ -27,6 +27,7 @@ from typing import Any
 
 import cards
 import languages
+import library
 import mpi
 import streams
 import systems
@@ -215,13 +216,12 @@ def files(bench: Bench) -> None:
                 for name in ("open_close", "stat"):
                     bench.add(f"file_{where}_{name}_per_s", got[f"{name}_per_s"], "1/s", "",
                               float(limits[f"{name}_per_s"]) if where == "host" else None)
-            got = bench.margay("-n", "1", app("files"), "print", bench.number(100_000))
-            bench.add("snprintf_double_ns", got["snprintf_ns"], "ns")
 
 
 GROUPS: tuple[Callable[[Bench], None], ...] = (
     shared_memory_latency, barrier, shared_memory_streams, calls, division, upcalls, booting,
-    sizes, languages.languages, mpi.mpi, peers, quiet, files, streams.standard_streams, systems.systems,
+    sizes, languages.languages, mpi.mpi, peers, quiet, files, library.c_library,
+    streams.standard_streams, systems.systems,
     *cards.GROUPS)
 
 

@@ -130,7 +130,7 @@ struct cq {
 	struct failure *failures, **failures_end;
 	uint64_t idle_since;            /* rdtsc of the last look that found nothing */
 	unsigned int idle;              /* how many such looks in quick succession */
-	unsigned int looks;             /* of them before the caller is halted */
+	unsigned int waits;             /* in a row that ended with an event, up to a limit */
 	unsigned int users;
 };
 

@@ -13,16 +13,20 @@
 /*
  * A library above that waits calls fi_cq_read in a loop. Nodes share their host's
  * processors, so a node that only looks keeps its peer from answering. After some looks
- * at nothing, less than IDLE_TICKS of rdtsc apart, a look waits for an event, IDLE_MS at most.
+ * at nothing, less than IDLE_TICKS of rdtsc apart, a look waits for an event, some ms at most.
  * A program that computes or starts operations between its looks never waits.
  *
- * How many looks: each wait that ends with an event halves them, as that event might have
- * been waited for sooner. A program that computes after a few looks in vain doubles them.
+ * Waits in a row that end with an event are trusted: fewer looks come before the next ones, and
+ * their time is longer, as a timer that wakes the node for nothing costs more than a message does.
+ * The first time that the program computes after a look at nothing ends that.
  */
-#define LOOKS_LEAST  4u
-#define LOOKS_MOST   32u
-#define IDLE_TICKS   (1UL << 13)        /* 2 to 4 us */
-#define IDLE_MS      1
+#define LOOKS_MOST    32u
+#define LOOKS_LEAST   4u
+#define LOOKS_HALVED  4u                /* by so many waits */
+#define TRUSTED       16u               /* waits */
+#define IDLE_TICKS    (1UL << 13)       /* 2 to 4 us */
+#define IDLE_MS       1
+#define TRUSTED_MS    10
 
 static struct cq *cq_of(struct fid_cq *fid)
 {
@@ -105,29 +109,38 @@ static ssize_t take_from_ring(struct cq *cq, char *buf, size_t count)
 
 /* ---- reading ---- */
 
+/* How many looks in vain come before a wait. */
+static unsigned int looks_of(const struct cq *cq)
+{
+	unsigned int looks = LOOKS_MOST >> cq->waits / LOOKS_HALVED;
+
+	return looks > LOOKS_LEAST ? looks : LOOKS_LEAST;
+}
+
 /* No completion was there: has the caller nothing else to do? An event that only changed a
  * counter may be what it waits for, so it must see that before it is halted. */
 static int is_idle(struct cq *cq, struct endpoint *ep)
 {
 	unsigned long now = ticks();
 
-	if (!ep->stirred && now - cq->idle_since > IDLE_TICKS && cq->idle) {
-		cq->looks = cq->looks * 2 < LOOKS_MOST ? cq->looks * 2 : LOOKS_MOST;
+	if (ep->stirred) {
+		cq->idle = 0;
+	} else if (now - cq->idle_since > IDLE_TICKS) {
+		if (cq->idle)           /* it computes between looks */
+			cq->waits = 0;
 		cq->idle = 0;
 	}
-	if (ep->stirred)
-		cq->idle = 0;
 	ep->stirred = 0;
 	cq->idle_since = now;
-	return ++cq->idle > cq->looks;
+	return ++cq->idle > looks_of(cq);
 }
 
-/* Waits for an event, and learns from what comes of it. */
+/* Waits for an event. */
 static void wait_idle(struct cq *cq, struct endpoint *ep)
 {
-	mfi_wait(ep, IDLE_MS);
-	if (ep->stirred)
-		cq->looks = cq->looks / 2 > LOOKS_LEAST ? cq->looks / 2 : LOOKS_LEAST;
+	mfi_wait(ep, cq->waits == TRUSTED ? TRUSTED_MS : IDLE_MS);
+	if (ep->stirred && cq->waits < TRUSTED)
+		cq->waits++;
 	cq->idle_since = ticks();
 }
 
@@ -294,7 +307,6 @@ int mfi_cq_open(struct fid_domain *domain, struct fi_cq_attr *attr, struct fid_c
 	made->format = attr && attr->format != FI_CQ_FORMAT_UNSPEC ? attr->format :
 		       FI_CQ_FORMAT_CONTEXT;
 	made->failures_end = &made->failures;
-	made->looks = LOOKS_MOST;
 	made->domain->users++;
 	*cq = &made->fid;
 	return 0;

@@ -177,8 +177,8 @@ static int look(struct ofi *o)
 	return looks;
 }
 
-/* One who waits for what takes long is halted after a few looks, once that has been seen; but not
- * one who looks less often and computes then, even if that begins in between. */
+/* A program that waits for what takes long is halted after a few looks, once that was right some
+ * times. One that looks less often and computes then is not halted. */
 static void learned(struct ofi *o)
 {
 	int looks[ROUNDS];

@@ -15,8 +15,8 @@ LOSS = ("--link", "virtio", "--faults", "seed=7,loss=1%")
 LINKS: dict[str, tuple[str, ...]] = {"shm": (), "virtio": ("--link", "virtio"), "loss": LOSS}
 OVER = pytest.mark.parametrize("over", list(LINKS))
 
-THREADS = ("yields,joins,detached,mutexes,conditions,sleeping,sleeper beside work,preempted,alone,"
-           "not preempted,C library,floating point,memory,arguments").split(",")
+THREADS = ("yields,joins,detached,mutexes,conditions,sleeping,sleeper beside work,preempted,shared,"
+           "alone,not preempted,C library,floating point,memory,arguments").split(",")
 CALLS = "synchronous sizes asynchronous silent quick nested moving computing wrong".split()
 MOVES = "around preemptive refused many".split()
 

@@ -209,11 +209,8 @@ void pm2_heap_free(struct pm2_thread *thread)
 	}
 }
 
-int pm2_heap_send(struct pm2_thread *thread, int node)
+void pm2_heap_send(struct pm2_thread *thread, int node)
 {
-	int result = PTL_OK;
-
-	for (struct region *at = thread->heap; at && result == PTL_OK; at = at->next)
-		result = pm2_copy(node, at, at->top);
-	return result;
+	for (struct region *at = thread->heap; at; at = at->next)
+		pm2_copy(node, at, at->top);
 }

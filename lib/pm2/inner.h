@@ -28,8 +28,7 @@ enum state {
 	READY,
 	WAITS,                          /* in a queue, or for a message */
 	SLEEPS,
-	LEAVES,                         /* waits for credit, then moves */
-	AWAY
+	AWAY                            /* elsewhere, or on its way, or it has ended */
 };
 
 enum flags {
@@ -216,7 +215,7 @@ struct pm2_thread *pm2_thread_new(uint32_t slots);
 /* ---- heap.c ---- */
 
 void pm2_heap_free(struct pm2_thread *thread);
-int pm2_heap_send(struct pm2_thread *thread, int node);
+void pm2_heap_send(struct pm2_thread *thread, int node);
 
 /* ---- message.c ---- */
 
@@ -237,7 +236,7 @@ void pm2_set_mode(enum mode mode);
 /* The thread's or the memory's `message`, filled but for `next`. */
 void pm2_send(int node, struct message *message);
 void pm2_tell(int node, enum kind kind, uint64_t header); /* nothing but this; needs no credit */
-int pm2_copy(int node, const void *memory, uint64_t bytes); /* to the same address; not told */
+void pm2_copy(int node, const void *memory, uint64_t bytes); /* to the same address; not told */
 
 /* ---- thread.c, rpc.c, migrate.c ---- */
 

@@ -72,21 +72,14 @@ static int has_credit(const struct peer *peer)
 	return peer->sent - peer->returned < pm2.window;
 }
 
-/* The message is not to be touched after this: its thread may be back already. PTL_NO_SPACE: it was
- * not sent. */
-static int send_now(int node, struct message *message)
+/* The message is not to be touched after this: its thread may be back already. A put that asks for
+ * no ack waits for room by itself; what it refuses has no node to go to. */
+static void send_now(int node, struct message *message)
 {
-	int rc;
-
 	pm2.peers[node].sent++;
-	rc = put(message->thread ? pm2.noted : pm2.plain, node, message->at, message->bytes,
-		 message->bits, message->to, message->header);
-	if (rc == PTL_OK)
-		return rc;
-	pm2.peers[node].sent--;
-	if (rc != PTL_NO_SPACE)
+	if (put(message->thread ? pm2.noted : pm2.plain, node, message->at, message->bytes,
+		message->bits, message->to, message->header) != PTL_OK)
 		fail(message);
-	return rc;
 }
 
 void pm2_send(int node, struct message *message)
@@ -97,8 +90,10 @@ void pm2_send(int node, struct message *message)
 		fail(message);
 		return;
 	}
-	if (!peer->first && has_credit(peer) && send_now(node, message) != PTL_NO_SPACE)
+	if (!peer->first && has_credit(peer)) {
+		send_now(node, message);
 		return;
+	}
 	message->next = 0;
 	if (!peer->first)
 		peer->last = &peer->first;
@@ -113,13 +108,10 @@ static void send_waiting(int node)
 
 	while (peer->first && has_credit(peer)) {
 		struct message *message = peer->first, *next = message->next;
-		struct message **last = peer->last == &message->next ? &peer->first : peer->last;
 
-		if (send_now(node, message) == PTL_NO_SPACE)
-			return;
 		peer->first = next;
-		peer->last = last;
 		pm2.queued--;
+		send_now(node, message);
 	}
 }
 
@@ -128,9 +120,9 @@ void pm2_tell(int node, enum kind kind, uint64_t header)
 	put(pm2.plain, node, 0, 0, kind, 0, header);
 }
 
-int pm2_copy(int node, const void *memory, uint64_t bytes)
+void pm2_copy(int node, const void *memory, uint64_t bytes)
 {
-	return put(pm2.plain, node, (uintptr_t)memory, bytes, PM2_UNTOLD, (uintptr_t)memory, 0);
+	put(pm2.plain, node, (uintptr_t)memory, bytes, PM2_UNTOLD, (uintptr_t)memory, 0);
 }
 
 /* ---- receiving ---- */
@@ -230,19 +222,6 @@ static void drain(ptl_handle_eq_t queue)
 		handle(&event);
 }
 
-/* Messages that found no room in Portals. */
-static int is_short(void)
-{
-	int found = 0;
-
-	for (int node = 0; pm2.queued && node < pm2.nodes; node++) {
-		if (pm2.peers[node].first && has_credit(&pm2.peers[node]))
-			send_waiting(node);
-		found |= pm2.peers[node].first && has_credit(&pm2.peers[node]);
-	}
-	return found;
-}
-
 void pm2_poll(void)
 {
 	if (pm2.nodes == 1)
@@ -339,8 +318,6 @@ void pm2_wait(uint64_t until)
 
 	if (asks)
 		most = PROBE_MS;
-	if (is_short())
-		most = 1;
 	if (until != NO_TIME) {
 		uint64_t now = pm2_now(), ms = until > now ? (until - now - 1) / NS_PER_MS + 1 : 0;
 

@@ -15,9 +15,11 @@
  *   message comes or a time is over.
  * - A wait for another node ends with PM2_EDEAD when that has died or has left the job. It is
  *   asked each second while this node has nothing to run.
- * - Preemption: a thread that runs for a quantum while another is ready goes on later. It is
- *   interrupted anywhere but within PM2 and the C library (malloc, stdio and the like), which
- *   so need no locks. The timer (setitimer, SIGALRM: both are PM2's) is set only while more than
+ * - Preemption: a thread that runs for a quantum while another is ready goes on later; so does one
+ *   that runs when a call or a thread arrives. It is interrupted between any two instructions but
+ *   those of PM2 and the C library (malloc, stdio and the like), which so need no locks. What
+ *   threads of a node share needs one: a mutex, pm2_preempt_off, or an atomic operation.
+ *   `shared++` of two threads can lose one, or all that others did meanwhile. The timer (setitimer, SIGALRM: both are PM2's) is set only while more than
  *   one thread is ready, or one sleeps beside one that runs.
  * - Calls of the C library that wait (sleep, read of a pipe, PtlEQWait) stop all threads of the
  *   node.

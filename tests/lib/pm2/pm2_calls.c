@@ -10,7 +10,12 @@
 #include <string.h>
 #include <unistd.h>
 
-static volatile int served;             /* on this node */
+static int served;                      /* on this node; threads are preempted */
+
+static int served_here(void)
+{
+	return __atomic_load_n(&served, __ATOMIC_RELAXED);
+}
 
 static int other(int distance)
 {
@@ -28,7 +33,7 @@ static void add(const void *argument, size_t bytes, void *result, size_t result_
 		sum += numbers[i];
 	if (result_bytes)
 		*(int *)result = sum;
-	served++;
+	__atomic_fetch_add(&served, 1, __ATOMIC_RELAXED);
 }
 
 static void turn_over(const void *argument, size_t bytes, void *result, size_t result_bytes)
@@ -87,7 +92,7 @@ static void tries_to_wait(const void *argument, size_t bytes, void *result, size
 static void look(const void *argument, size_t bytes, void *result, size_t result_bytes)
 {
 	(void)argument, (void)bytes, (void)result_bytes;
-	*(int *)result = served;
+	*(int *)result = served_here();
 }
 
 static int served_of(int node)
@@ -240,10 +245,10 @@ static void flood(void)
 
 	if (margay_rank() == 0) {
 		sleep(1);
-		while (served < wanted)
+		while (served_here() < wanted)
 			pm2_yield();
 		pm2_sleep(10000);
-		EQUAL(served, wanted);
+		EQUAL(served_here(), wanted);
 		printf("ok flood\n");
 		return;
 	}
@@ -254,7 +259,7 @@ static void flood(void)
 
 /* ---- all ranks ---- */
 
-static int met;
+static int met;                         /* by quick services, which are not preempted */
 
 static void meet_service(const void *argument, size_t bytes, void *result, size_t result_bytes)
 {
@@ -270,7 +275,7 @@ static void meet(void)
 	rounds++;
 	for (int node = 0; node < pm2_nodes(); node++)
 		EQUAL(pm2_quick_lrpc(node, meet_service, NULL, 0, NULL, 0), PM2_OK);
-	while (met < rounds * pm2_nodes())
+	while (__atomic_load_n(&met, __ATOMIC_RELAXED) < rounds * pm2_nodes())
 		pm2_sleep(100);
 }
 

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 static int hops = 500;
-static volatile int visits;             /* of this node */
+static int visits;                      /* of this node; threads are preempted */
 
 /* ---- around ---- */
 
@@ -49,7 +49,6 @@ static void *travels(void *argument)
 		EQUAL(pm2_self(), to);
 		EQUAL(&first, here);
 		EQUAL(first.value, -1);
-		visits++;
 		errno = i;
 		for (int j = 0; j < 50; j++)
 			value = step(value);
@@ -268,7 +267,7 @@ static void many(void)
 static void *comes(void *argument)
 {
 	EQUAL(pm2_migrate_self(0), PM2_OK);
-	visits++;
+	__atomic_fetch_add(&visits, 1, __ATOMIC_RELAXED);
 	return argument;
 }
 
@@ -279,7 +278,7 @@ static void flood(void)
 
 	if (margay_rank() == 0) {
 		sleep(1);
-		while (visits < THREADS * (pm2_nodes() - 1))
+		while (__atomic_load_n(&visits, __ATOMIC_RELAXED) < THREADS * (pm2_nodes() - 1))
 			pm2_yield();
 		printf("ok flood\n");
 		return;

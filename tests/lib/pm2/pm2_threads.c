@@ -92,7 +92,7 @@ static int detached_ran;
 static void *silent(void *argument)
 {
 	(void)argument;
-	detached_ran++;
+	__atomic_fetch_add(&detached_ran, 1, __ATOMIC_RELAXED);
 	return NULL;
 }
 
@@ -112,7 +112,7 @@ static void detached(void)
 	EQUAL(pm2_thread_create(&name, silent, NULL), PM2_OK);
 	EQUAL(pm2_thread_detach(name), PM2_OK);
 	EQUAL(pm2_thread_join(name, NULL), PM2_ENOTHREAD);
-	while (detached_ran < 2)
+	while (__atomic_load_n(&detached_ran, __ATOMIC_RELAXED) < 2)
 		pm2_yield();
 	EQUAL(pm2_thread_create(&name, silent, NULL), PM2_OK);
 	pm2_yield();
@@ -273,6 +273,51 @@ static void preempted(void)
 	stop = 1;
 	for (int i = 0; i < 4; i++)
 		EQUAL(pm2_thread_join(names[i], NULL), PM2_OK);
+}
+
+/* What threads share, in the three ways that pm2.h names. Each load and store is on its own, and
+ * between them there is time to be preempted. */
+static volatile int by_mutex, unpreempted;
+static int atomic;
+
+static void add_slowly(volatile int *shared)
+{
+	int value = *shared;
+
+	for (volatile int i = 0; i < 20; i++)
+		;
+	*shared = value + 1;
+}
+
+static void *counts_up(void *argument)
+{
+	for (int i = 0; i < 20000; i++) {
+		EQUAL(pm2_mutex_lock(&mutex), PM2_OK);
+		add_slowly(&by_mutex);
+		EQUAL(pm2_mutex_unlock(&mutex), PM2_OK);
+		pm2_preempt_off();
+		add_slowly(&unpreempted);
+		pm2_preempt_on();
+		__atomic_fetch_add(&atomic, 1, __ATOMIC_RELAXED);
+	}
+	return argument;
+}
+
+static void shared(void)
+{
+	pm2_thread_t names[4];
+	struct pm2_counters before, after;
+
+	pm2_get_counters(&before);
+	for (int i = 0; i < 4; i++)
+		EQUAL(pm2_thread_create(&names[i], counts_up, NULL), PM2_OK);
+	for (int i = 0; i < 4; i++)
+		EQUAL(pm2_thread_join(names[i], NULL), PM2_OK);
+	pm2_get_counters(&after);
+	CHECK(after.preemptions > before.preemptions);
+	EQUAL(by_mutex, 80000);
+	EQUAL(unpreempted, 80000);
+	EQUAL(atomic, 80000);
 }
 
 /* One thread alone: no timer is set. */
@@ -461,7 +506,7 @@ static uint64_t sum;
 static void *adds(void *argument)
 {
 	pm2_yield();
-	sum += (uintptr_t)argument;
+	__atomic_fetch_add(&sum, (uintptr_t)argument, __ATOMIC_RELAXED);
 	pm2_yield();
 	return argument;
 }
@@ -492,6 +537,7 @@ int main(int argc, char **argv)
 		{ "yields", yields }, { "joins", joins }, { "detached", detached },
 		{ "mutexes", mutexes }, { "conditions", conditions }, { "sleeping", sleeping },
 		{ "sleeper beside work", sleeper_beside_work }, { "preempted", preempted },
+		{ "shared", shared },
 		{ "alone", alone }, { "not preempted", not_preempted }, { "C library", c_library },
 		{ "floating point", floating_point }, { "memory", memory },
 		{ "arguments", arguments },

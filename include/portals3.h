@@ -279,7 +279,8 @@ int PtlACEntry(ptl_handle_ni_t ni, ptl_ac_index_t ac_index, ptl_process_id_t mat
  * remote_offset counts if the target's descriptor says PTL_MD_MANAGE_REMOTE.
  * Common errors: PTL_MD_INVALID: handle, or the descriptor is inactive;
  * PTL_PROCESS_INVALID: a wildcard, or no such node; PTL_NO_SPACE: too many
- * operations under way; PTL_SEGV: memory of a descriptor with PTL_MD_SPAN that
+ * operations under way that await an answer; what asks for none waits for room by
+ * itself [M]; PTL_SEGV: memory of a descriptor with PTL_MD_SPAN that
  * the application may not read, or for what is fetched not write. That the target
  * discards the message, whatever the reason, is no error of the call: the target
  * counts it. What fetches then ends with PTL_NI_DROPPED [M]. A put ends without

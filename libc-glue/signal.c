@@ -128,8 +128,8 @@ static uint64_t deliverable(void)
 }
 
 /* Delivers what is pending and not blocked. `code` tells the handler, which may have to know:
- * SI_KERNEL if the program was interrupted, and is in the middle of no function of the library, else
- * SI_USER. */
+ * SI_KERNEL if the program was interrupted, and is in the middle of no function of the library,
+ * else SI_USER. */
 static void let_through(int code)
 {
 	uint64_t now;

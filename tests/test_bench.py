@@ -42,6 +42,9 @@ GROUPS = {
         *(f"nx_insn_{call}_8B" for call in ("csend", "irecv", "msgwait", "crecv_early")),
         *(f"nx_{link}_{figure}" for link in ("shm", "virtio")
           for figure in ("send_8B_half_rtt_us", "send_MBps_65536")), "nx_shm_gdsum_8_us",
+        "pm2_insn_switch", "pm2_virtio_insn_leave", "pm2_switch_ns",
+        *(f"pm2_{link}_{figure}" for link in ("shm", "virtio")
+          for figure in ("migrate_us", "migrate_bytes", "lrpc_us", "quick_lrpc_us")),
         "vmmc_insn_send_8B", "vmmc_insn_notify_8B_to",
         *(f"vmmc_{link}_{figure}" for link in ("shm", "virtio")
           for figure in ("latency_us_4", "MBps_65536", "both_MBps_65536", "sync_us_4",

@@ -38,8 +38,8 @@ void timer_arm_within(uint64_t deadline, uint64_t early);
  * earlier one. NEVER switches it off. */
 void timer_alarm(uint64_t deadline);
 
-/* The timer's interrupt has come: it is off. True if the application's deadline has passed, which is
- * NEVER then. */
+/* The timer's interrupt has come: it is off. True if the application's deadline has passed, which
+ * is NEVER then. */
 bool timer_fired(void);
 
 /* now + ns without overflow; ns = ~0 is NEVER. */

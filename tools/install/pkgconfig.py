@@ -79,6 +79,7 @@ DESCRIPTIONS = {
     "fm": ("Fast Messages 1.1 and 2.x; tagged messages need -lfm_match1 or -lfm_match2 too", ""),
     "madeleine": ("Madeleine, messages for remote procedure calls", ""),
     "nx": ("NX, the message calls of Intel's Paragon", ""),
+    "pm2": ("PM2, threads that move, and remote procedure calls by threads", ""),
     "vertex": ("Vertex, the message calls of the nCUBE", "nx"),
     "vmmc": ("virtual memory-mapped communication", ""),
     "vrpc": ("Sun's remote procedure calls over VMMC", "vmmc"),

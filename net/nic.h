@@ -1,7 +1,7 @@
 /*
  * The network card, as its driver shows it: the one seam of function pointers
  * between frames and hardware. Drivers implement it (drivers/, and host/netsim.c
- * for simulated networks); net/link and whoever glues it to a node use it.
+ * for simulated networks); net/link and net/frames use it.
  *
  * All calls come from one processor with interrupts off, and none blocks. What
  * the card does is never trusted by the driver, what the wire does is never
@@ -22,7 +22,7 @@ enum nic_result {
 	NIC_DOWN = -2              /* no link, or being reset: the frame is lost */
 };
 
-/* Contiguous bytes as whoever sends maps them; the driver translates. */
+/* Contiguous bytes as the sender maps them; the driver translates. */
 struct nic_piece {
 	const void *bytes;
 	uint32_t length;
@@ -42,7 +42,7 @@ enum nic_counter {
 
 /* Why no interrupt of the card comes, and a timer must look at it. */
 enum nic_silence {
-	NIC_UNHEARD = 1,           /* its line reaches nobody */
+	NIC_UNHEARD = 1,           /* its interrupt line is not connected */
 	NIC_FAILED  = 2            /* it is down, and polls try to reset it now and then */
 };
 
@@ -75,7 +75,7 @@ struct nic_ops {
 	 * given one by one and fills in that order, a frame each: the first
 	 * NIC_BULK_HEADER bytes go to memory of the driver, the next into at most
 	 * NIC_BULK_PIECES pieces, which are written to, and what does not fit, with n = 0
-	 * all of it, to memory where nobody looks. Without a room frames wait outside and
+	 * all of it, to memory that is not read. Without a room frames wait outside and
 	 * come later, or are lost.
 	 * With interrupts on, one comes when a room is filled that was posted with
 	 * `tell`, or the last of all. NIC_OK, NIC_FULL or NIC_DOWN.
@@ -91,7 +91,7 @@ struct nic {
 	uint32_t ring;             /* slots for frames until they are polled */
 	uint8_t address[NIC_ADDRESS_BYTES];
 	uint8_t silent;            /* a bit per reason, of enum nic_silence */
-	void *context;             /* of the two calls up, which the user of the card sets */
+	void *context;             /* of the three calls up, which the user of the card sets */
 	/* A frame has arrived; it is the driver's again after the call. */
 	void (*receive)(void *context, const uint8_t *frame, uint32_t bytes);
 	/* The card has read the pieces of the send with this cookie. */

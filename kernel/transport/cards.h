@@ -17,7 +17,7 @@ void cards_start(uint32_t wanted);
 uint32_t cards_number(void);
 struct nic *card(uint32_t number);
 
-/* Whoever used the card without messages over it is done: its calls up and its
+/* A user of the card without messages over it is done: its calls up and its
  * interrupts are again as they were `before`. */
 void cards_give_back(struct nic *nic, const struct nic *before);
 

@@ -280,6 +280,7 @@ struct link {
 	uint16_t epoch;            /* the clock's, of 2 ms */
 	uint8_t pumping;           /* transmit is at work further up */
 	uint8_t stalled;           /* the card was full */
+	uint8_t guards;            /* 1: frames have tags, or checksums of payload */
 	uint16_t ended_with_card;           /* sends that have ended and wait for the card */
 	uint16_t giving_up;        /* flows whose peers are to be given up */
 	uint64_t now;              /* ns: the last that was said */

@@ -85,6 +85,7 @@ struct link *link_open(void *memory, const struct link_config *config, struct ni
 	link->most_requests = config->sends - config->answers;
 	link->ends = wire_fast_ends(nic->address, config->node,
 				    config->keyed ? WIRE_SIGNED : WIRE_VERSION);
+	link->guards = config->keyed || config->check_payload;
 	link->config.check_payload &= !config->keyed; /* the tag is of the payload, too */
 	link->first_timeout = units(config->first_timeout);
 	link->least_timeout = units(config->least_timeout);

@@ -272,7 +272,7 @@ int link_fast_send(struct link *link, struct link_room room, uint64_t now, uint3
 		fast.other_ack = flow[1].rx.expected;
 		fast.other_window = flow[1].rx.window;
 	}
-	wire_fast_write(&link->ends, link->key, link->config.check_payload, flow->node, &fast,
+	wire_fast_write(&link->ends, link->guards, link->key, flow->node, &fast,
 			send->message.frame, bytes);
 
 	/* It has left, or will be as if. */

@@ -111,14 +111,14 @@ static uint8_t *header_room(struct link *link, uint32_t message, uint32_t *cooki
  * are acknowledged, lost and sent again one by one, as if they had come alone.
  */
 
-/* A aggregate that is made. */
+/* An aggregate that is made. */
 struct aggregate {
 	struct transmit *transmit; /* the messages whose frames are in it */
 	uint32_t n, bytes;         /* of its pieces */
 	struct nic_piece pieces[NIC_PIECES];
 };
 
-/* May be in a aggregate: the card reads it from its record. */
+/* May be in an aggregate: the card reads it from its record. */
 static int is_short(const struct send *send)
 {
 	return !send->unsignalled && !send->with_card && (send->announced || send->length == 0);
@@ -129,7 +129,7 @@ static int is_followed(const struct link *link, const struct send *send)
 	return send->next != NO_RECORD && is_short(send_at(link, send->next));
 }
 
-/* The next frame of the flow, if it is one for a aggregate that has room: 1. */
+/* The next frame of the flow, if it is one for an aggregate that has room: 1. */
 static int add_next(struct link *link, struct flow *flow, struct aggregate *aggregate, uint64_t now)
 {
 	struct nic_piece pieces[NIC_PIECES];

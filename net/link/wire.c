@@ -77,9 +77,16 @@ void wire_sign(const uint8_t *key, uint8_t *frame, const struct nic_piece *piece
 	wire_put(frame + WIRE_TAG, wire_tag(key, frame, pieces[0].length, pieces + 1, n - 1), 8);
 }
 
-uint32_t wire_payload_crc(const uint8_t *payload, uint32_t bytes)
+void wire_guard(const uint8_t *key, uint8_t *frame, uint32_t bytes)
 {
-	return port_crc32c(0, payload, bytes);
+	const struct nic_piece piece = { frame, WIRE_DATA + bytes };
+
+	if (key) {
+		wire_sign(key, frame, &piece, 1);
+		return;
+	}
+	wire_put(frame + WIRE_PAYLOAD_CRC, port_crc32c(0, frame + WIRE_DATA, bytes), 4);
+	wire_put(frame + WIRE_CHECKSUM, wire_checksum(frame, WIRE_DATA), 4);
 }
 
 static int is_of_type(const uint8_t *frame)

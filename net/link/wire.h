@@ -193,8 +193,9 @@ uint64_t wire_tag(const uint8_t *key, const uint8_t *frame, uint32_t bytes,
 __attribute__((noinline))
 void wire_sign(const uint8_t *key, uint8_t *frame, const struct nic_piece *pieces, uint32_t n);
 
-/* The checksum of payload in one piece. */
-__attribute__((noinline)) uint32_t wire_payload_crc(const uint8_t *payload, uint32_t bytes);
+/* Tag or (without a key) both checksums of a frame in one piece, with a message of `bytes` bytes. */
+__attribute__((noinline, cold))
+void wire_guard(const uint8_t *key, uint8_t *frame, uint32_t bytes);
 
 /* The checksum of a batch, likewise, as it is not that of its header only. */
 void wire_sum_batch(uint8_t *frame, const struct nic_piece *pieces, uint32_t n);

@@ -94,19 +94,16 @@ static inline int wire_fast_read(const uint8_t *frame, uint32_t header, uint32_t
 
 /* ---- writing ---- */
 
-/* All of the header in front of a message of `bytes` bytes, which lies behind it, whole, and
- * what seals the frame. */
-static inline void wire_fast_write(const struct wire_fast_ends *ends, const uint8_t *key,
-				   int check_payload, uint32_t node,
+/* All of the header in front of a message of `bytes` bytes, which lies behind it, whole. `guard`:
+ * the frame has a tag or, without a key, a checksum of its payload. */
+static inline void wire_fast_write(const struct wire_fast_ends *ends, int guard,
+				   const uint8_t *key, uint32_t node,
 				   const struct wire_fast *fast, uint8_t *frame, uint32_t bytes)
 {
-	const struct nic_piece piece = { frame, WIRE_DATA + bytes };
-
 	wire_put(frame + WIRE_DESTINATION,
 		 ends->to | (uint64_t)__builtin_bswap16((uint16_t)node) << 32, 8);
 	wire_put(frame + WIRE_SOURCE + 2, ends->from, 8);
-	wire_put(frame + WIRE_PAYLOAD_CRC, __builtin_expect(check_payload, 0) ?
-		 wire_payload_crc(frame + WIRE_DATA, bytes) : 0, 4);
+	wire_put(frame + WIRE_PAYLOAD_CRC, 0, 4);
 	wire_put(frame + WIRE_SOURCE_INCARNATION, fast->incarnations, 8);
 	wire_put(frame + WIRE_SEQUENCE, fast->sequence | (uint64_t)fast->ack << 32, 8);
 	wire_put(frame + WIRE_SELECTIVE, 0, 8);
@@ -116,8 +113,8 @@ static inline void wire_fast_write(const struct wire_fast_ends *ends, const uint
 	wire_put(frame + WIRE_MESSAGES, 1, 8);
 	wire_put(frame + WIRE_LENGTH, bytes, 8);
 	wire_put(frame + WIRE_OFFSET, 0, 8);
-	if (__builtin_expect(key != 0, 0))
-		wire_sign(key, frame, &piece, 1);
+	if (__builtin_expect(guard, 0))
+		wire_guard(key, frame, bytes);
 	else
 		wire_put(frame + WIRE_CHECKSUM, wire_checksum(frame, WIRE_DATA), 4);
 }

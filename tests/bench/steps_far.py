@@ -39,8 +39,10 @@ FUNCTIONS = {
     # which frame, and whether it is this one's turn
     "flow_find": "order", "flow_open": "order", "chain": "order", "reassemble": "order",
     "place_short": "order", "place_first": "order", "whole": "order", "locate": "order",
-    "advance": "order", "end_first": "order", "unstash": "order", "wire_fast_read": "order", "take_short": "order",
-    "take_fast": "order", "receive_fast": "order", "wire_fast_source": "order", "is_quiet": "order", "transmit": "order", "flow_ready": "order",
+    "advance": "order", "end_first": "order", "unstash": "order", "wire_fast_read": "order",
+    "take_short": "order",
+    "take_fast": "order", "receive_fast": "order", "wire_fast_source": "order",
+    "is_quiet": "order", "transmit": "order", "flow_ready": "order",
     "reassemble_waits": "order", "flow_has_gap": "order",
     # records for messages and frames, and how many may be under way
     "record_take": "buffers", "record_give": "buffers", "has_room": "buffers",
@@ -55,12 +57,14 @@ FUNCTIONS = {
     # what is needed only because frames are lost, damaged, or of another life
     "wire_checksum": "faults", "wire_mixed": "faults", "wire_folded": "faults",
     "port_crc32c": "faults", "by_instruction": "faults",
-    "ack_take": "faults", "take": "faults", "measure": "faults", "grow": "faults", "holes": "faults",
+    "ack_take": "faults", "take": "faults", "measure": "faults", "grow": "faults",
+    "holes": "faults",
     "reassemble_acknowledge": "faults", "frame_acknowledge": "faults", "take_acks": "faults",
     "ack_cumulative": "faults", "ack_of_other": "faults", "ack_can_be": "faults",
     "ack_of_other_can_be": "faults", "ack_is_cumulative": "faults", "ack_piggyback": "faults",
-    "is_of_both_lives": "faults", "timer_by": "faults",
-    "departed": "faults", "departed_again": "faults", "frame_ack": "faults", "message_end": "faults",
+    "is_of_both_lives": "faults", "timer_by": "faults", "timer_move": "faults",
+    "departed": "faults", "departed_again": "faults", "frame_ack": "faults",
+    "message_end": "faults",
     "is_mine": "faults", "wire_fast_is_sealed": "faults", "learn": "faults", "receive": "faults",
     "membership_look": "faults",
     "membership_is_dead": "faults", "set_timer": "faults", "timer_arm_by": "faults",
@@ -94,7 +98,8 @@ def share_of(functions: tuple[tuple[str, str], ...]) -> tuple[str, str]:
     """The share of an instruction in these functions, the innermost first, and its name."""
     for function, path in functions:
         file = path.removeprefix("./")
-        if function in HELPERS and (function, path) != functions[-1]:
+        helps = function in HELPERS or file == "<artificial>"
+        if helps and (function, path) != functions[-1]:
             continue
         named = FUNCTIONS.get(function) if not file.startswith(ELSEWHERE) else None
         share = PLACES.get((file, function)) or named or of_file(file)

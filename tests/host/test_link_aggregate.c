@@ -1,6 +1,6 @@
 /*
  * Aggregates: which frames leave together and when, that each of them counts for itself, and what
- * is made of aggregates that are wrong. The probe notes the frames of a aggregate one by one.
+ * is made of aggregates that are wrong. The probe notes the frames of an aggregate one by one.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -182,7 +182,7 @@ TEST(aggregate_is_of_frames_that_count_by_themselves)
 
 static uint8_t aggregate[4096];
 
-/* A aggregate of short messages with these numbers; its bytes. */
+/* An aggregate of short messages with these numbers; its bytes. */
 static uint32_t make(struct probe *p, uint32_t first, uint32_t n)
 {
 	uint32_t at = 0;

@@ -32,11 +32,13 @@ bool failed[MESSAGES];    /* A gave it up */
 
 #ifdef LIVE
 #define MOST_FAULTS 1
-#define MAY_FAIL(faults) faults < MOST_FAULTS -> faults++
+#define MAY_FAIL(faults) (faults < MOST_FAULTS)
+#define FAILS(faults) faults++
 #define WELL(faults) faults = 0
 byte faults_to_a, faults_to_b, busy;
 #else
 #define MAY_FAIL(faults) true
+#define FAILS(faults) skip
 #define WELL(faults) skip
 #endif
 
@@ -83,10 +85,12 @@ end:	do
 	:: atomic { nempty(to_a) ->
 		if
 		:: to_a?reset, source, dest, ack, behind, flag; WELL(faults_to_a)
-		:: MAY_FAIL(faults_to_a); to_a?<reset, source, dest, ack, behind, flag> /* repeated */
-		:: MAY_FAIL(faults_to_a); to_a?reset, source, dest, ack, behind, flag;
-			goto over_a                                             /* lost */
-		:: len(to_a) > 1 -> MAY_FAIL(faults_to_a); to_a?reset, source, dest, ack, behind, flag;
+		:: MAY_FAIL(faults_to_a) -> FAILS(faults_to_a);
+			to_a?<reset, source, dest, ack, behind, flag>           /* repeated */
+		:: MAY_FAIL(faults_to_a) -> FAILS(faults_to_a);
+			to_a?reset, source, dest, ack, behind, flag; goto over_a                                             /* lost */
+		:: len(to_a) > 1 && MAY_FAIL(faults_to_a) -> FAILS(faults_to_a);
+			to_a?reset, source, dest, ack, behind, flag;
 			to_a!reset, source, dest, ack, behind, flag; goto over_a /* overtaken */
 		fi;
 		if
@@ -163,9 +167,12 @@ end:	do
 #endif
 		if
 		:: to_b?source, dest, sequence, id; WELL(faults_to_b)
-		:: MAY_FAIL(faults_to_b); to_b?<source, dest, sequence, id>    /* repeated */
-		:: MAY_FAIL(faults_to_b); to_b?source, dest, sequence, id; goto over_b /* lost */
-		:: len(to_b) > 1 -> MAY_FAIL(faults_to_b); to_b?source, dest, sequence, id;
+		:: MAY_FAIL(faults_to_b) -> FAILS(faults_to_b);
+			to_b?<source, dest, sequence, id>             /* repeated */
+		:: MAY_FAIL(faults_to_b) -> FAILS(faults_to_b);
+			to_b?source, dest, sequence, id; goto over_b  /* lost */
+		:: len(to_b) > 1 && MAY_FAIL(faults_to_b) -> FAILS(faults_to_b);
+			to_b?source, dest, sequence, id;
 			to_b!source, dest, sequence, id; goto over_b  /* overtaken */
 		fi;
 		if
@@ -206,11 +213,11 @@ end:	do
 							assert(!known[early_id]);
 							taken[early_id] = true;
 							after = early_id + 1; expected++
-						:: MAY_FAIL(busy)       /* dropped */
+						:: MAY_FAIL(busy) -> FAILS(busy)       /* dropped */
 						fi
 					:: else -> skip
 					fi
-				:: MAY_FAIL(busy)                          /* refused */
+				:: MAY_FAIL(busy) -> FAILS(busy)                          /* refused */
 				fi
 			:: sequence == expected + 1 && !early ->
 				if

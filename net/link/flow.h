@@ -2,8 +2,8 @@
  * Flows, the records of messages and frames, and the pools of these. All of it lies in
  * the memory that link_open was given. Private to net/link/.
  */
-#ifndef NET_LINK_RECORDS_H
-#define NET_LINK_RECORDS_H
+#ifndef NET_LINK_FLOW_H
+#define NET_LINK_FLOW_H
 #include <stddef.h>
 #include "flow_state.h"
 #include "link.h"

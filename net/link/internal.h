@@ -1,9 +1,23 @@
 /*
- * What the link's files ask of each other, file by file. The records that it is about are
- * those of flow.h. Private to net/link/.
+ * What the link's files ask of each other, file by file; the records are in flow.h. Calls go
+ * one way, from the top of this ladder down (tests/test_rooms.py):
+ *
+ *   receive.c            frames from the card           link.c   memory and configuration
+ *   clock.c              what time brings
+ *   peer.c               the end of a peer
+ *   bulk_land.c  ack.c   parts, acknowledgements that arrive
+ *   reassemble.c         messages that arrive
+ *   message.c   bulk.c   messages that are sent; grants of long ones
+ *   transmit.c           which frame leaves next
+ *   bulk_send.c          parts of long messages
+ *   frame.c              making frames
+ *   batch.c              several short messages in a frame
+ *   flow.c  timer.c  wire.c
+ *
+ * Private to net/link/.
  */
-#ifndef NET_LINK_STATE_H
-#define NET_LINK_STATE_H
+#ifndef NET_LINK_INTERNAL_H
+#define NET_LINK_INTERNAL_H
 #include "flow.h"
 
 /* ---- flow.c ---- */

@@ -156,11 +156,11 @@ int message_fast_send(struct link *link, struct link_room room, uint64_t now, ui
 {
 	struct flow *flow = room.flow;
 	int joins = room.header != link_message(link)->header;
-	int is_busy = flow->tx.next != flow->tx.una, is_held = 0;
+	int is_busy = flow->tx.next != flow->tx.una, is_delayed = 0;
 	struct send *send;
 
 	if (joins) {
-		is_held = batch_add(link, flow, bytes);
+		is_delayed = batch_add(link, flow, bytes);
 	} else {
 		batch_release(link, flow);
 		send = queue(link, flow, LINK_REQUESTS, 1);
@@ -172,7 +172,7 @@ int message_fast_send(struct link *link, struct link_room room, uint64_t now, ui
 			flow_ready(link, flow);
 	}
 	transmit(link, now);
-	return is_held;
+	return is_delayed;
 }
 
 uint32_t link_sends_to(const struct link *link, uint32_t node, enum link_lane lane)

@@ -1,8 +1,9 @@
 /*
- * Frames from the card: which are ours, of this life and of the sender's. What
- * is left is taken apart by ack.c and reassemble.c. Called for every frame that
- * arrives, which may be anything. See the table of incarnations in link.h. Also what
- * the card reports as read (link_transmitted).
+ * Frames from the card: which are of this job, of this life and of the sender's. Their
+ * acknowledgements go to ack.c, their messages to reassemble.c; the fast path does both here
+ * for the frames that most are. Called for every frame that arrives, which may be anything.
+ * See the table of incarnations in link.h. Also what the card reports as read
+ * (link_transmitted).
  */
 #include "internal.h"
 #include "wire_fast.h"

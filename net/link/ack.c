@@ -4,9 +4,10 @@
  */
 #include "internal.h"
 
-/* So many frames must arrive, and none be sent again, before more are under way than the maps
- * show: with one of those that are lost, all that are behind the maps are. */
-#define CALM_FRAMES  2048u
+/* The congestion window grows with each frame that is acknowledged: at once up to what the maps
+ * show, and further only when so many frames have arrived since the last retransmission. With
+ * a frame that is lost, all that are behind the maps are. */
+#define LOSSLESS_FRAMES 2048u
 
 /* What a frame says of one lane. */
 struct said {
@@ -37,7 +38,7 @@ static void shift_maps(struct flow *flow, uint32_t n)
 	flow->tx.lost |= bits(flow->tx.next - flow->tx.una) & ~bits(n < MAPPED ? MAPPED - n : 0);
 }
 
-/* So many more may be under way. */
+/* The congestion window. */
 static inline void grow(struct flow *flow, uint32_t n)
 {
 	flow->tx.cwnd = flow->tx.cwnd + n < LINK_MOST_WINDOW ?
@@ -51,9 +52,9 @@ static void advance(struct link *link, struct flow *flow, uint32_t n)
 	flow->tx.timeouts = 0;
 	if (flow_has_gap(flow))
 		shift_maps(flow, n);
-	if (!is_before(flow->tx.una, flow->tx.recover + CALM_FRAMES)) {
+	if (!is_before(flow->tx.una, flow->tx.recover + LOSSLESS_FRAMES)) {
 		/* numbers wrap: not further behind */
-		flow->tx.recover = flow->tx.una - CALM_FRAMES;
+		flow->tx.recover = flow->tx.una - LOSSLESS_FRAMES;
 		grow(flow, n);
 	} else if (flow->tx.cwnd < MAPPED) {
 		grow(flow, n);
@@ -75,17 +76,17 @@ static void advance(struct link *link, struct flow *flow, uint32_t n)
 	}
 }
 
-/* Frames that later ones have overtaken are lost, once; those that were sent
- * again are lost again if frames that left after them have arrived. Frames that
+/* Fast retransmission: frames that later ones have overtaken are lost, once; those that were
+ * sent again are lost again if frames that left after them have arrived. Frames that
  * were refused have arrived in this sense, and as this is said a while later, one of
  * them is enough. */
 static uint64_t holes(struct flow *flow, uint64_t refused)
 {
-	uint32_t under_way = flow->tx.next - flow->tx.una, later = LATER_FRAMES;
+	uint32_t under_way = flow->tx.next - flow->tx.una, later = DUP_THRESHOLD;
 	uint32_t since = flow->tx.recover - flow->tx.una;
 	uint64_t top = flow->tx.sacked | refused;
 
-	if (under_way <= LATER_FRAMES || refused)
+	if (under_way <= DUP_THRESHOLD || refused)
 		later = 1;
 	if (is_before(flow->tx.recover, flow->tx.una))
 		since = 0;

@@ -22,7 +22,7 @@
 #define MAPPED       64u
 #define MOST_UNACKED 48u           /* frames, then they are acknowledged at once */
 #define MOST_FRAMES  (1u << 30)    /* of one message, and parts: both ends say the same */
-#define LATER_FRAMES 3             /* that arrived before a missing one counts as lost */
+#define DUP_THRESHOLD 3            /* later frames that arrived, before a missing one is lost */
 
 /* Bit i is a frame so many behind the first that the map is of. */
 typedef uint64_t frame_map __attribute__((aligned(4)));

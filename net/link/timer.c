@@ -192,7 +192,7 @@ void timer_resend(struct link *link, struct flow *flow, uint32_t now)
 	 * is heard, the peer is late. */
 	if (flow->tx.sacked & 1)
 		in = 2 * link->first_timeout;
-	else if (under_way > LATER_FRAMES && !flow->tx.timeouts && !flow_has_gap(flow))
+	else if (under_way > DUP_THRESHOLD && !flow->tx.timeouts && !flow_has_gap(flow))
 		in *= PATIENCE;
 	flow->tx.resend_at = now + in;
 	flow->tx.flags |= TX_TIMER;

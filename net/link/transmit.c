@@ -83,7 +83,7 @@ static void departed(struct link *link, struct flow *flow, const struct send *se
 	if (flow->tx.next == send->first + send->frames)
 		flow->tx.unsent = send->next;
 	/* With so many it is more patient. */
-	if (!(flow->tx.flags & TX_TIMER) || flow->tx.next - flow->tx.una == LATER_FRAMES + 1)
+	if (!(flow->tx.flags & TX_TIMER) || flow->tx.next - flow->tx.una == DUP_THRESHOLD + 1)
 		timer_resend(link, flow, now);
 }
 

@@ -7,8 +7,9 @@
  *   RESTART  B may be switched off once and come back with a newer incarnation
  *   GIVEUP   A may give up once, and begin anew with a newer incarnation
  *   LIVE     fair loss: what is done again and again succeeds sometime, here after MOST_FAULTS
- *            failures in a row. Then every message arrives, and A hears of it: no run is
- *            without end, and none ends before that
+ *            failures in a row; only the oldest frame is sent again, as each is the oldest
+ *            sometime. Then every message arrives, and A hears of it: no run is without
+ *            end, and none ends before that
  *   DEAF     with LIVE: B does not acknowledge what it has already: an error must be found
  *   ANYONE   B accepts, restarted, also who does not know it: an error must be found
  *
@@ -62,7 +63,6 @@ active proctype A()
 	byte source, dest, ack, at;
 
 #ifdef LIVE
-	bool oldest = true;       /* the oldest frame has left since the one behind it did */
 	do
 	:: una == next && base + next == MESSAGES -> break
 #else
@@ -72,12 +72,8 @@ end:	do
 	:: next - una < WINDOW && base + next < MESSAGES && nfull(to_b) ->
 		atomic { to_b!mine, theirs, next, base + next; next++ }
 	/* again: the oldest, or the one behind it */
-#ifdef LIVE
-	:: atomic { una < next && nfull(to_b) -> to_b!mine, theirs, una, base + una; oldest = true }
-	:: atomic { una + 1 < next && !behind_arrived && oldest && nfull(to_b) ->
-		to_b!mine, theirs, una + 1, base + una + 1; oldest = false }
-#else
 	:: una < next && nfull(to_b) -> to_b!mine, theirs, una, base + una
+#ifndef LIVE
 	:: una + 1 < next && !behind_arrived && nfull(to_b) ->
 		to_b!mine, theirs, una + 1, base + una + 1
 #endif
@@ -88,7 +84,7 @@ end:	do
 		:: MAY_FAIL(faults_to_a) -> FAILS(faults_to_a);
 			to_a?<reset, source, dest, ack, behind, flag>           /* repeated */
 		:: MAY_FAIL(faults_to_a) -> FAILS(faults_to_a);
-			to_a?reset, source, dest, ack, behind, flag; goto over_a                                             /* lost */
+			to_a?reset, source, dest, ack, behind, flag; goto over_a /* lost */
 		:: len(to_a) > 1 && MAY_FAIL(faults_to_a) -> FAILS(faults_to_a);
 			to_a?reset, source, dest, ack, behind, flag;
 			to_a!reset, source, dest, ack, behind, flag; goto over_a /* overtaken */

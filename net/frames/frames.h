@@ -78,7 +78,7 @@ enum frames_fast {
 };
 
 enum frames_fast frames_fast_put(struct frames *frames, const struct initiator_args *args,
-			       uint64_t *due);
+				 uint64_t *due);
 
 /* Tell a process of the job news of a barrier, a round or BLOCK_BARRIER_ of block.h, by a
  * BARRIER message. A PING is not sent while other requests to that node are unacknowledged:

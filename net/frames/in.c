@@ -181,7 +181,7 @@ typedef struct message in_frame __attribute__((aligned(4)));
 
 /* The message of the fast path: a short put without an answer. */
 static int is_fast(const struct frames *frames, const in_frame *message, uint32_t node,
-		    uint32_t lane, uint64_t bytes)
+		   uint32_t lane, uint64_t bytes)
 {
 	return message->operation == MESSAGE_PUT && message->ack_request == ACK_NO &&
 	       message->fail == NI_OK && message->source_nid == node &&
@@ -298,7 +298,7 @@ void link_port_data(void *context, struct link_target *target, uint64_t at,
 }
 
 uint32_t link_port_place(void *context, struct link_target *target, uint64_t at, uint32_t bytes,
-		  struct nic_piece *pieces, uint32_t most)
+			 struct nic_piece *pieces, uint32_t most)
 {
 	const struct incoming *incoming = (const struct incoming *)target;
 	struct frames *frames = context;

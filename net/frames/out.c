@@ -42,7 +42,7 @@ uint32_t out_spans(struct frames *frames, const struct grant *grant, uint64_t at
 }
 
 uint32_t link_port_gather(void *context, const struct link_message *message, uint64_t at,
-		    uint32_t bytes, struct nic_piece *pieces, uint32_t most)
+			  uint32_t bytes, struct nic_piece *pieces, uint32_t most)
 {
 	return out_spans(context, &sending_of(message)->grant, at, bytes, pieces, most);
 }
@@ -258,7 +258,7 @@ int frames_start(struct frames *frames, const struct initiator_args *args)
 }
 
 enum frames_fast frames_fast_put(struct frames *frames, const struct initiator_args *args,
-			       uint64_t *due)
+				 uint64_t *due)
 {
 	struct link_room room = link_fast_room(frames->link, args->target_nid);
 	struct grant grant;

@@ -120,7 +120,7 @@ void batch_release(struct link *link, struct flow *flow)
 }
 
 uint32_t batch_pieces(const struct link *link, const struct send *send, struct wire *wire,
-		       struct nic_piece *pieces)
+		      struct nic_piece *pieces)
 {
 	const struct batch *batch = batch_of(link, send);
 	uint32_t first = wire_padded((uint32_t)send->length);

@@ -34,7 +34,7 @@ enum tx_flag {
 };
 
 /* The sending half of a flow. Written by message.c, transmit.c, ack.c, timer.c and clock.c. Maps
- * begin with frame una. */
+ * begin with frame una. flow.c begins both halves anew. */
 struct flow_tx {
 	frame_map sacked;          /* frames that have arrived; bit 0: frame una has, and waits for
 	                              its payload */
@@ -128,7 +128,7 @@ struct send {
 	uint8_t  pulled;           /* 1: the parts in `wanted` go to the ordinary card */
 	uint64_t length;           /* of all payload, bytes */
 	union {
-		uint16_t batch;   /* UNSIGNALLED_BATCH: where the others are */
+		uint16_t batch;    /* UNSIGNALLED_BATCH: where the others are */
 		uint16_t tail;     /* announced: last bytes of payload, which go with that */
 	};
 	uint16_t serve_next;       /* in that list */
@@ -151,7 +151,7 @@ struct batch {
 	uint8_t  room[WIRE_BATCH_BYTES] __attribute__((aligned(8)));
 };
 
-#define MOST_WAITERS 8u               /* flows that have to wait for none longer than a halt */
+#define MOST_WAITERS 8u            /* flows that are acknowledged before a halt */
 #define MOST_DELAYED 16u           /* flows that may delay messages for a batch */
 
 /* A message being received in parts. */
@@ -180,13 +180,13 @@ struct stash {
 	uint16_t next;
 	uint16_t bytes;            /* of all payload */
 	uint16_t length;           /* of the message's, or the first one's in a batch */
-	uint16_t batch;           /* where the payload is, or NO_RECORD: here */
+	uint16_t batch;            /* where the payload is, or NO_RECORD: here */
 	uint32_t sequence;         /* of its frame */
 	uint8_t  header[LINK_HEADER_BYTES]; /* the message's, or the first one's */
 	uint8_t  payload[LINK_WHOLE_BYTES]; /* unless it is in `batch` */
 };
 
-#define AGGREGATE_FRAMES 12u         /* most frames one behind the other */
+#define AGGREGATE_FRAMES 12u       /* most frames one behind the other */
 
 /* A frame's header that is not in its message's record, until the card has read it. */
 struct transmit {
@@ -243,12 +243,12 @@ struct bulk {
 };
 
 struct link {
-	struct link_config config; /* as link_open was given it */
+	struct link_config config; /* as link_open was given it; with a key check_payload is 0 */
 	struct nic *nic;           /* the ordinary card */
 	void *context;             /* of the link's port */
 	const uint8_t *key;        /* the configuration's, or null */
 	uint32_t fragment;         /* payload bytes that fit in a frame */
-	uint8_t long_window;        /* long frames of one flow under way: config.window_bytes */
+	uint8_t long_window;       /* long frames of one flow under way: config.window_bytes */
 	uint8_t most_unacked;      /* MOST_UNACKED, or fewer, as senders of long frames may send
 	                              fewer */
 	uint8_t ring_share;        /* frames that each sender may send */
@@ -256,12 +256,12 @@ struct link {
 	uint32_t ack_delay;        /* likewise */
 	struct wire_fast_ends ends; /* of frames of the fast path */
 	uint16_t most_requests;    /* records that the lane of requests may take */
-	uint16_t n_delayed;           /* in use */
+	uint16_t n_delayed;        /* in use */
 	struct delayed {
 		uint16_t flow;     /* its messages are delayed for a batch (batch.c) */
 		uint16_t first;    /* from this one on */
 	} delayed[MOST_DELAYED];
-	uint64_t delayed_until;       /* ns: when all of them leave, if n_delayed */
+	uint64_t delayed_until;    /* ns: when all of them leave, if n_delayed */
 	uint16_t n_waiters;        /* in use */
 	uint16_t waiters[MOST_WAITERS]; /* flows whose senders may wait for acknowledgements */
 	uint64_t counters[LINK_COUNTERS_END];
@@ -276,12 +276,12 @@ struct link {
 	uint16_t reserved;         /* answers' records kept */
 	uint16_t senders;          /* flows that sent data in this epoch */
 	uint16_t senders_before;   /* and in the last */
-	uint16_t sharers;          /* the larger number, for `share` */
+	uint16_t sharers;          /* the larger number, for `ring_share` */
 	uint16_t epoch;            /* the clock's, of 2 ms */
 	uint8_t pumping;           /* transmit is at work further up */
 	uint8_t stalled;           /* the card was full */
 	uint8_t guards;            /* 1: frames have tags, or checksums of payload */
-	uint16_t ended_with_card;           /* sends that have ended and wait for the card */
+	uint16_t ended_with_card;  /* sends that have ended and wait for the card */
 	uint16_t giving_up;        /* flows whose peers are to be given up */
 	uint64_t now;              /* ns: the last that was said */
 	uint64_t due;              /* ns: when the earliest in the heap is looked at */

@@ -44,7 +44,7 @@ void frame_acknowledge(struct link *link, struct flow *flow, struct wire *wire)
 }
 
 int frame_send(struct link *link, struct nic *nic, uint32_t cookie, struct send *send,
-		       const struct nic_piece *pieces, uint32_t n)
+	       const struct nic_piece *pieces, uint32_t n)
 {
 	int result;
 
@@ -144,7 +144,7 @@ static int gather(struct link *link, const struct send *send, uint64_t at, struc
 }
 
 uint32_t frame_make(struct link *link, struct flow *flow, const struct send *send,
-		   uint32_t sequence, uint8_t *header, struct nic_piece *pieces)
+		    uint32_t sequence, uint8_t *header, struct nic_piece *pieces)
 {
 	struct wire wire = { .kind = WIRE_KIND_MSG, .messages = 1, .sequence = sequence,
 			     .length = send->length };

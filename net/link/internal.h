@@ -103,15 +103,13 @@ static inline void message_free(struct link *link, struct send *send, uint32_t i
 	link->sends.used--;
 	count(link, LINK_MESSAGES_OUT);
 }
-/* A message is acknowledged: sent(). Or it has failed: sent(), as soon as the card is done with
- * it. */
+/* A message is acknowledged: link_port_sent. Or it has failed: likewise, as soon as the card is
+ * done with it. */
 __attribute__((noinline)) void message_end(struct link *link, uint32_t send, int fail);
-/* One use less of a message that is not free. */
+/* The card has read one frame of a message more. */
 void message_card_done(struct link *link, uint32_t send);
 
-/* ---- send.c ---- */
-
-#define IN_RECORD    0x10000u      /* cookie: the frame is that in a struct send */
+/* ---- transmit.c ---- */
 
 /* Whether there are parts to send, and not so many with the card that what is sent next
  * would be late. */
@@ -130,6 +128,10 @@ static inline void transmit(struct link *link, uint64_t now)
 		transmit_turns(link, now);
 }
 
+/* ---- frame.c ---- */
+
+#define IN_RECORD    0x10000u      /* cookie: the frame is that in a struct send */
+
 /* An acknowledgement by itself, now or as soon as there is room. */
 __attribute__((noinline)) void frame_ack(struct link *link, struct flow *flow, uint64_t now);
 /* Answer a frame that was meant for another incarnation of this node. */
@@ -142,10 +144,10 @@ int frame_bare(struct link *link, struct nic *nic, uint32_t node, const struct w
 /* Header, of which `header` has the room, and payload of a frame as pieces; returns how many,
  * 0: the user cannot. */
 uint32_t frame_make(struct link *link, struct flow *flow, const struct send *send,
-		   uint32_t sequence, uint8_t *header, struct nic_piece *pieces);
+		    uint32_t sequence, uint8_t *header, struct nic_piece *pieces);
 /* The header of a frame from one of our cards to the one of that number of a node. */
 static inline void frame_header(const struct nic *nic, uint8_t *header, uint32_t node,
-			       const struct wire *wire)
+				const struct wire *wire)
 {
 	wire_write_to(header, wire_address_word(node, nic->address[3]),
 		      wire_get(nic->address, NIC_ADDRESS_BYTES), wire);
@@ -160,7 +162,7 @@ int frame_send(struct link *link, struct nic *nic, uint32_t cookie, struct send 
 	       const struct nic_piece *pieces, uint32_t n);
 /* A part of a message, as send_frame does: 1, NIC_FULL, or 0 if the user cannot. */
 int frame_part(struct link *link, struct nic *nic, uint32_t index, struct wire *wire,
-	      uint64_t at);
+	       uint64_t at);
 
 /* ---- ack.c ---- */
 
@@ -208,7 +210,7 @@ int batch_is_delayed(const struct link *link, const struct flow *flow);
 void batch_release(struct link *link, struct flow *flow);
 /* A batch's payload, and the fields of its frame that are its own: how many pieces. */
 uint32_t batch_pieces(const struct link *link, const struct send *send, struct wire *wire,
-		       struct nic_piece *pieces);
+		      struct nic_piece *pieces);
 /* Its messages behind the first are acknowledged or have failed. */
 void batch_end(struct link *link, uint32_t batch, int fail);
 /* A batch in its turn: LINK_BUSY if the user is, with one of its messages. */

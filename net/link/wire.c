@@ -42,7 +42,7 @@ static uint64_t mix_all(uint64_t state, const uint8_t *words, uint32_t bytes)
 /* Of a frame of which `bytes` bytes are at `frame`, its header and perhaps more, and the others
  * in `n` pieces; each is a multiple of 8. */
 static uint32_t sum_batch(const uint8_t *frame, uint32_t bytes, const struct nic_piece *pieces,
-			   uint32_t n)
+			  uint32_t n)
 {
 	uint64_t state = mix_all(wire_mixed(frame, WIRE_DATA), frame + WIRE_DATA,
 				 bytes - WIRE_DATA);

@@ -30,7 +30,7 @@ struct wire_fast {
 };
 
 static inline struct wire_fast_ends wire_fast_ends(const uint8_t *address, uint32_t node,
-						    uint32_t version)
+						   uint32_t version)
 {
 	uint64_t source = wire_get(address, NIC_ADDRESS_BYTES);
 	uint64_t to = wire_address_word(0, address[3]) | source << 48;

@@ -180,7 +180,7 @@ struct frames { int unused; };
 static struct frames fake_frames;
 
 struct link_config frames_config(uint32_t id, uint32_t nodes, uint32_t life, const struct nic *of,
-                                 const struct nic *bulk_card)
+				 const struct nic *bulk_card)
 {
 	(void)of, (void)bulk_card;
 	return (struct link_config){ .node = id, .nodes = nodes, .incarnation = life };
@@ -252,7 +252,7 @@ int frames_start(struct frames *frames, const struct initiator_args *args)
 	return 0;
 }
 enum frames_fast frames_fast_put(struct frames *frames, const struct initiator_args *args,
-			       uint64_t *due)
+				 uint64_t *due)
 {
 	(void)frames, (void)args, (void)due;
 	return FRAMES_OTHER;

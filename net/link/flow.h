@@ -132,7 +132,7 @@ struct send {
 		uint16_t tail;     /* announced: last bytes of payload, which go with that */
 	};
 	uint16_t serve_next;       /* in that list */
-	uint16_t flow;             /* announced: the flow that it belongs to */
+	uint16_t flow;             /* announced: whose it is */
 	uint32_t turn;             /* the last that it was granted in */
 	uint32_t served, granted;  /* parts sent in that turn, and that may be */
 	uint32_t wanted;           /* bit i: part served + i */

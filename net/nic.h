@@ -1,7 +1,7 @@
 /*
  * The network card, as its driver shows it: the one seam of function pointers
  * between frames and hardware. Drivers implement it (drivers/, and host/netsim.c
- * for simulated networks); net/link uses it, and in a kernel kernel/transport.
+ * for simulated networks); net/link and net/frames use it, and in a kernel kernel/transport.
  *
  * All calls come from one processor with interrupts off, and none blocks. What
  * the card does is never trusted by the driver, what the wire does is never

@@ -192,6 +192,21 @@ def circle(rules: dict[str, set[str]]) -> list[str]:
         left = {room: others - set(lowest) for room, others in left.items() if others}
 
 
+# Rooms whose files call each other one way, too.
+LADDERS = ("net/link", "net/frames")
+
+
+def file_circles(uses: Iterable[tuple[Path, Path, str]]) -> list[str]:
+    """Files of a ladder that call each other in a circle."""
+    found: dict[str, set[str]] = defaultdict(set)
+    for path, target, _ in uses:
+        own, other = (one.relative_to(ROOT).as_posix() for one in (path, target))
+        if own != other and layer(path) == layer(target) and layer(path) in LADDERS:
+            found[own].add(other)
+            found[other] |= set()
+    return circle(found)
+
+
 def arrows(files: list[Path]) -> dict[str, set[str]]:
     """Which rooms each room really uses, by includes and calls."""
     found: dict[str, set[str]] = defaultdict(set)
@@ -336,6 +351,7 @@ def main() -> int:
     wrong = [text for path in files if path.suffix != ".asm"
              for text in violations(path, path.read_text(encoding="utf-8"))]
     wrong += upward(calls(files)) + circle(LAYERS)
+    wrong += [f"{name} calls in a circle" for name in file_circles(calls(files))]
     print("\n".join(wrong) or "every room keeps to its rules")
     return bool(wrong)
 

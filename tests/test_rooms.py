@@ -69,6 +69,14 @@ def test_rooms_stand_in_no_circle():
     assert rooms.circle({"a": {"b"}, "b": {"c"}, "c": {"b"}, "d": set()}) == ["a", "b", "c"]
 
 
+def test_files_of_the_link_call_in_no_circle():
+    assert rooms.file_circles(rooms.calls(FILES)) == []
+    one, other = ROOT / "net/link/receive.c", ROOT / "net/link/ack.c"
+    assert rooms.file_circles([(one, other, "ack_take")]) == []
+    assert rooms.file_circles([(one, other, "ack_take"), (other, one, "link_receive")]) == [
+        "net/link/ack.c", "net/link/receive.c"]
+
+
 def test_picture_is_of_this_source():
     assert rooms.PICTURE.read_text(encoding="utf-8") == rooms.draw(rooms.arrows(FILES)), \
         "the rooms use each other otherwise than docs/rooms.svg says: run tests/rooms.py --draw"

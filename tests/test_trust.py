@@ -46,7 +46,7 @@ def fields_of(message: bytes) -> dict[str, int]:
 def messages_of(capture: Path) -> Iterator[dict[str, int]]:
     """The messages that have come by themselves and short."""
     for frame in frames.read_capture(capture):
-        for data in frames.untrain(frame):
+        for data in frames.split_aggregate(frame):
             if (data[15] & 15 == MSG and len(data) > frames.HEADER and      # not announced
                     not frames.is_several(data)):
                 yield fields_of(data[frames.HEADER + frames.ENTRY:frames.DATA_HEADER])

@@ -121,10 +121,10 @@ struct frames_look frames_poll(struct frames *frames, uint32_t budget)
 
 void frames_pause(struct frames *frames, int halts)
 {
-	if (link_holds(frames->link))
+	if (link_has_delayed(frames->link))
 		link_flush(frames->link, frames_now(frames));
 	if (halts)
-		link_rest(frames->link, frames_now(frames));
+		link_before_halt(frames->link, frames_now(frames));
 }
 
 uint32_t frames_pending(const struct frames *frames)
@@ -135,10 +135,10 @@ uint32_t frames_pending(const struct frames *frames)
 struct frames_wants frames_wants(const struct frames *frames, uint64_t late)
 {
 	struct frames_wants wants = {
-		.at = link_deadline(frames->link), .holds = (uint8_t)link_holds(frames->link)
+		.at = link_deadline(frames->link), .delays = (uint8_t)link_has_delayed(frames->link)
 	};
 
-	if (wants.at < late && link_only_resends(frames->link, wants.at))
+	if (wants.at < late && link_only_retransmits(frames->link, wants.at))
 		wants.at = late;
 	if (wants.at == LINK_NEVER && link_sends_used(frames->link))
 		wants.at = frames->looked + SENDS_NS;

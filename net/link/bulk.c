@@ -32,7 +32,7 @@ void bulk_want(struct link *link, uint32_t index)
 {
 	struct assembly *assembly = assembly_at(link, index);
 	struct bulk *bulk = &link->bulk;
-	uint32_t other = link->flows[assembly->flow].assembly;
+	uint32_t other = link->flows[assembly->flow].rx.assembly;
 
 	if (bulk->state != BULK_NONE && bulk->flow == assembly->flow)
 		return;
@@ -89,10 +89,10 @@ void bulk_release(struct link *link)
 	if (!held)
 		return;
 	/* The answers first: they take the acknowledgement along. */
-	send_ready(link, held);
-	if (flow_other(held)->unacked) {
-		flow_other(held)->flags |= FLOW_ACK_NOW;
-		send_ready(link, flow_other(held));
+	flow_ready(link, held);
+	if (flow_other(held)->rx.unacked) {
+		flow_other(held)->rx.flags |= RX_ACK_NOW;
+		flow_ready(link, flow_other(held));
 	}
 }
 
@@ -100,12 +100,12 @@ static void end_turn(struct link *link, int again)
 {
 	struct bulk *bulk = &link->bulk;
 	struct flow *flow = &link->flows[bulk->flow];
-	uint32_t index = lacking(link, flow->assembly);
+	uint32_t index = lacking(link, flow->rx.assembly);
 
 	bulk_release(link);
 	bulk->state = BULK_NONE;
 	bulk->at = LINK_NEVER;
-	if (flow->unacked)
+	if (flow->rx.unacked)
 		timer_ack(link, flow, units(link->now), link->config.ack_delay);
 	if (again && index != NO_RECORD)
 		bulk_want(link, index);
@@ -115,7 +115,7 @@ void bulk_pass(struct link *link)
 {
 	struct bulk *bulk = &link->bulk;
 	struct assembly *assembly =
-		assembly_at(link, lacking(link, link->flows[bulk->flow].assembly));
+		assembly_at(link, lacking(link, link->flows[bulk->flow].rx.assembly));
 
 	count(link, LINK_PASSED);
 	assembly->granted = assembly->received;
@@ -133,10 +133,10 @@ void bulk_tell(struct link *link, struct wire *wire, uint64_t now)
 
 	wire->kind = WIRE_KIND_GRANT;
 	wire->turn = link->bulk.turn;
-	send_acknowledge(link, flow, wire);
+	frame_acknowledge(link, flow, wire);
 	count(link, LINK_GRANTS_OUT);
 	/* What the card does not take now goes by the timer. */
-	send_bare(link, link->nic, flow->node, wire);
+	frame_bare(link, link->nic, flow->node, wire);
 	link->bulk.at = now + bulk_timeout(link);
 }
 
@@ -233,7 +233,7 @@ static int extend(struct link *link, int landed, uint64_t now)
 {
 	struct bulk *bulk = &link->bulk;
 	uint32_t before = bulk->posted, empty = posted(bulk) == 0;
-	uint32_t index = lacking(link, link->flows[bulk->flow].assembly);
+	uint32_t index = lacking(link, link->flows[bulk->flow].rx.assembly);
 
 	if (!are_few(bulk, landed))
 		return 1;

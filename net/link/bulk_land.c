@@ -40,7 +40,7 @@ static void progress(struct link *link, uint64_t now)
 static void finish(struct link *link, struct assembly *assembly, uint64_t now)
 {
 	assembly->whole = 1;
-	assemble_whole(link, &link->flows[assembly->flow], now);
+	reassemble_payload_whole(link, &link->flows[assembly->flow], now);
 }
 
 /* The rooms are no longer posted; what was to land in them is missing. */
@@ -180,12 +180,12 @@ void link_landed(struct link *link, uint64_t now, const uint8_t *header, uint32_
 		count(link, LINK_ASTRAY);
 	}
 	bulk_run_landed(link, now);
-	send_pump(link, now);
+	transmit(link, now);
 }
 
 void bulk_pulled(struct link *link, struct flow *flow, const struct wire *wire, uint64_t now)
 {
-	uint32_t index = lacking(link, flow->assembly), at, bytes;
+	uint32_t index = lacking(link, flow->rx.assembly), at, bytes;
 	struct assembly *assembly;
 	struct bulk *bulk = &link->bulk;
 
@@ -247,7 +247,7 @@ void bulk_tick(struct link *link, uint64_t now)
 		}
 	} else if (bulk->state == BULK_PULLED) {
 		if (bulk->tries < PULL_TRIES)
-			bulk_pull(link, lacking(link, link->flows[bulk->flow].assembly), now);
+			bulk_pull(link, lacking(link, link->flows[bulk->flow].rx.assembly), now);
 		else
 			bulk_pass(link);
 	}
@@ -257,7 +257,7 @@ void bulk_tick(struct link *link, uint64_t now)
 void bulk_lose(struct link *link, struct flow *flow)
 {
 	struct bulk *bulk = &link->bulk;
-	uint32_t index = flow->assembly;
+	uint32_t index = flow->rx.assembly;
 
 	if (bulk->state != BULK_NONE && bulk->flow == flow_index(link, flow)) {
 		if (bulk->state != BULK_PULLED)

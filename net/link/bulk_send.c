@@ -5,7 +5,7 @@
  * sent once per turn; whether it has arrived is the receiver's to find out, and
  * the acknowledgement of the announcement says that all have. See link.h.
  */
-#include "state.h"
+#include "internal.h"
 
 #define LEAST_PART  4096u          /* shorter parts of a long message are not worth a grant */
 
@@ -61,7 +61,7 @@ void serve_open(struct link *link, struct send *send, const struct flow *flow)
 
 static int has_parts(const struct send *send)
 {
-	return !send->over && (send->pulled ? send->wanted != 0 : send->served < send->granted);
+	return !send->ended && (send->pulled ? send->wanted != 0 : send->served < send->granted);
 }
 
 static void enqueue(struct link *link, uint32_t index)
@@ -128,12 +128,12 @@ static void take_back(struct link *link, struct flow *flow, const struct wire *w
 	struct wire mark = { .kind = WIRE_KIND_BULK, .over = 1, .lane = (uint8_t)flow_lane(flow),
 			     .source = flow->mine, .destination = flow->theirs,
 			     .turn = wire->turn };
-	uint32_t index = flow->head;
+	uint32_t index = flow->tx.head;
 
 	while (index != NO_RECORD) {
 		struct send *send = record_at(&link->sends, index);
 
-		if (!is_before(send->first, flow->next))
+		if (!is_before(send->first, flow->tx.next))
 			break;
 		if (send->announced && !(send->turned && is_before(wire->turn, send->turn))) {
 			send->turned = 1;
@@ -145,12 +145,12 @@ static void take_back(struct link *link, struct flow *flow, const struct wire *w
 	}
 	/* If there is no room, the receiver asks again. */
 	if (link->bulk.nic)
-		send_bare(link, link->bulk.nic, flow->node, &mark);
+		frame_bare(link, link->bulk.nic, flow->node, &mark);
 }
 
 void serve_grant(struct link *link, struct flow *flow, const struct wire *wire)
 {
-	uint32_t last = wire->sequence + wire->reach, index = flow->head;
+	uint32_t last = wire->sequence + wire->reach, index = flow->tx.head;
 
 	if (wire->over) {
 		take_back(link, flow, wire);
@@ -160,7 +160,7 @@ void serve_grant(struct link *link, struct flow *flow, const struct wire *wire)
 		struct send *send = record_at(&link->sends, index);
 		uint32_t first = 0, until;
 
-		if (!is_before(send->first, flow->next) || is_before(last, send->first))
+		if (!is_before(send->first, flow->tx.next) || is_before(last, send->first))
 			break;
 		if (send->announced && !is_before(send->first, wire->sequence)) {
 			until = parts_of(send);
@@ -206,7 +206,7 @@ int serve(struct link *link)
 		wire.part = part;
 		wire.bytes = length_of(send) - at < send->fragment ?
 			(uint32_t)(length_of(send) - at) : send->fragment;
-		result = send_part(link, nic, index, &wire, at);
+		result = frame_part(link, nic, index, &wire, at);
 		if (result == NIC_FULL && !send->pulled) {
 			bulk->full = 1;
 			return 0;

@@ -113,7 +113,7 @@ static int start(struct engines *e, uint32_t from)
 		}
 		e->free = next;
 		if (op->kind == BRIEF)
-			result = frames_brief(frames, &args, &due) == FRAMES_OTHER;
+			result = frames_fast_put(frames, &args, &due) == FRAMES_OTHER;
 		else
 			result = frames_start(frames, &args);
 		if (result)

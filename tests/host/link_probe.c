@@ -214,7 +214,7 @@ uint32_t probe_frame(struct probe *p, uint32_t node, uint32_t card, const struct
 		     uint64_t id, uint8_t *frame)
 {
 	struct wire changed = *given, *wire = &changed;
-	int is_bundle = wire->messages > 1;
+	int is_batch = wire->messages > 1;
 	uint32_t header = wire->messages ? WIRE_DATA : wire->kind == WIRE_KIND_GRANT ? WIRE_GRANT :
 		WIRE_HEADER;
 	struct nic_piece whole = { frame, header + wire->bytes };
@@ -224,13 +224,13 @@ uint32_t probe_frame(struct probe *p, uint32_t node, uint32_t card, const struct
 	wire_address(there, 0, card);
 	memset(frame + LINK_FRAME_BYTES, 0, WIRE_MESSAGE);
 	memcpy(frame + LINK_FRAME_BYTES, &id, sizeof(id));
-	if (is_bundle)
+	if (is_batch)
 		memcpy(frame + WIRE_DATA, wire->payload, wire->bytes);
 	if (wire->destination == PROBE_LIFE)
 		wire->destination = p->life;
 	wire_write(frame, there, here, wire);
-	if (is_bundle)
-		wire_sum_bundle(frame, &whole, 1);
+	if (is_batch)
+		wire_sum_batch(frame, &whole, 1);
 	if (p->key)
 		wire_sign(p->key, frame, &whole, 1);
 	return whole.length;

@@ -79,7 +79,7 @@ void probe_give(struct probe *p, uint32_t node, const struct wire *wire, uint64_
 /* The same frame, as bytes: how many. For this card of the probe's. */
 uint32_t probe_frame(struct probe *p, uint32_t node, uint32_t card, const struct wire *wire,
 		     uint64_t id, uint8_t *frame);
-/* A frame that the probe sends by any card; those of a train are noted one by one. */
+/* A frame that the probe sends by any card; those of an aggregate are noted one by one. */
 void probe_note_frame(struct probe *p, const struct nic_piece *pieces, uint32_t n);
 
 /* Send a message of this length with that id: a request, or by any lane. */

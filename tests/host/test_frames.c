@@ -504,7 +504,7 @@ static void brief_puts(uint32_t rate)
 	scene_close(&s);
 }
 
-TEST(frames_carry_brief_puts_the_short_way)
+TEST(frames_carry_puts_by_the_fast_path)
 {
 	brief_puts(0);
 	brief_puts(20000);
@@ -547,7 +547,7 @@ TEST(frames_drop_messages_whose_headers_cannot_be)
 }
 
 /* A short put that failed gives no event, but the process's status shows it. */
-TEST(frames_count_brief_puts_that_fail)
+TEST(frames_count_fast_puts_that_fail)
 {
 	struct netsim_config network = faults(0, 19);
 	struct link_config config = usual();

@@ -110,8 +110,11 @@ class Test:
         raise NotImplementedError
 
     def selected(self, words: list, kind: str = "target") -> bool:
-        """Does { target ... } (or xfail) among a directive's words name this machine?"""
+        """Does { target ... } (or xfail) among a directive's words name this machine? A few
+        stand in quotes: "xfail *-*-*"."""
         for word in words:
+            if isinstance(word, str) and word.startswith(kind + " "):
+                word = word.split()
             if isinstance(word, list) and kind in word:
                 rest = word[word.index(kind) + 1:]
                 ends = [rest.index(other) for other in ("target", "xfail") if other in rest]

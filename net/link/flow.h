@@ -26,6 +26,7 @@
 
 /* Bit i is a frame so many behind the first that the map is of. */
 typedef uint64_t frame_map __attribute__((aligned(4)));
+typedef uint64_t frame_word __attribute__((aligned(4)));
 
 enum tx_flag {
 	TX_TIMER    = 0x01,        /* resend_at counts */
@@ -92,7 +93,12 @@ struct flow {
 	uint16_t node;             /* the peer */
 	uint8_t  flags;            /* enum flow_flag */
 	uint8_t  epoch;            /* when data last came (link->epoch, its low bits) */
-	uint32_t theirs, mine;     /* incarnations; theirs is 0 until known */
+	union {
+		struct {
+			uint32_t theirs, mine;  /* incarnations; theirs is 0 until known */
+		};
+		frame_word incarnations;        /* both, as the peer's frames have them */
+	};
 	uint32_t timer_at;         /* key in the heap of timers: not later than resend_at, ack_at */
 	uint16_t heap_at;          /* place there, or NO_RECORD */
 	uint16_t ready_next;       /* flow behind it in the ready list */

@@ -264,7 +264,7 @@ int link_fast_send(struct link *link, struct link_room room, uint64_t now, uint3
 	flow->tx.head = flow->tx.tail = (uint16_t)index;
 	flow->tx.sends = 1;
 	ack_piggyback(flow, link->ring_share);
-	fast = (struct wire_fast){ .incarnations = flow->mine | (uint64_t)flow->theirs << 32,
+	fast = (struct wire_fast){ .incarnations = flow->incarnations << 32 | flow->incarnations >> 32,
 				   .sequence = flow->tx.next, .ack = flow->rx.expected,
 				   .window = flow->rx.window };
 	if (flow[1].rx.unacked && ack_is_cumulative(link, flow + 1)) { /* it is news */

@@ -174,8 +174,8 @@ static void receive_any(struct link *link, uint64_t now, const uint8_t *frames, 
 /* It is of this life and of its sender's, and acknowledges what can be. */
 static inline int is_of_both_lives(struct flow *flow, const struct wire_fast *fast)
 {
-	return fast->incarnations == (flow->theirs | (uint64_t)flow->mine << 32) &&
-	       flow->theirs && ack_can_be(flow, fast->ack) &&
+	return fast->incarnations == flow->incarnations && flow->theirs &&
+	       ack_can_be(flow, fast->ack) &&
 	       ack_of_other_can_be(flow, fast->other_ack, fast->other_window);
 }
 

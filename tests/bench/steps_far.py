@@ -68,7 +68,7 @@ FUNCTIONS = {
     "is_mine": "faults", "wire_fast_is_sealed": "faults", "learn": "faults", "receive": "faults",
     "membership_look": "faults",
     "membership_is_dead": "faults", "set_timer": "faults", "timer_arm_by": "faults",
-    "link_port_sent": "faults", "report": "faults", "meet_once": "faults",
+    "link_port_sent": "faults", "report": "faults", "await_boot": "faults",
 }
 # By file and function where two functions have one name.
 PLACES = {

@@ -13,7 +13,7 @@
 #include "kernel/devices/time.h"
 #include "net/shm/region.h"
 #include "link_frames.h"
-#include "requests.h"
+#include "region_requests.h"
 #include "upcall.h"
 
 /* Long enough for an answer that is on its way, shorter than what a doorbell
@@ -113,7 +113,7 @@ static bool await(bool (*ready)(void *arg), void *arg, uint64_t deadline, const 
 		set_sleeping(0);
 		if (link_frames)
 			link_frames_poll();
-		requests_serve();
+		region_requests_serve();
 		is_ready = ready(arg); /* serving a request may have used up what was there */
 	}
 	if (link_frames)

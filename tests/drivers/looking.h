@@ -39,7 +39,7 @@ static struct {
 	bool only_resends;             /* only to send something again */
 	uint32_t step, at;             /* how many there were, and when it happens */
 	enum what what;
-	uint32_t frames, completions;  /* that the card has and nobody has looked at */
+	uint32_t frames, completions;  /* that the card has and were not looked at */
 	bool wanted, armed, interrupt; /* it shall interrupt; it may; it does */
 	uint32_t arrivals, alarms;     /* interrupts of the card, and of the timer */
 	uint32_t pending;              /* sends of the link */
@@ -161,7 +161,7 @@ void timer_arm_by(uint64_t deadline) { is.timer = deadline < is.timer ? deadline
 uint64_t tsc_to_ns(uint64_t tsc) { return tsc; }
 uint64_t wall_ns(void) { return 0; }
 void upcall_look_again(void) { }
-void requests_serve(void) { }
+void region_requests_serve(void) { }
 uint64_t *membership_up = &(uint64_t){ ~0ULL };
 bool membership_news;
 bool membership_await(uint32_t nid) { (void)nid; return true; }

@@ -1,11 +1,11 @@
 /*
- * Under QEMU's emulator: make its translation cache large. It starts with 256
+ * Under TCG, QEMU's emulator: make its translation cache (TLB) large. It starts with 256
  * entries, directly mapped, and doubles when a flush finds it nearly full; so
  * a kernel that never flushes would keep the small one, and two places that
  * are equal modulo 1 MiB would displace each other (docs/measurements.md, The
  * emulator's translation cache). Runs once, at boot. Does nothing anywhere else.
  */
-#include "emulator.h"
+#include "tcg_tlb.h"
 
 #include "kernel/base/x86.h"
 #include "kernel/cpu/cpu.h"
@@ -14,7 +14,7 @@
 #define ENTRIES_FIRST  256u
 #define ENTRIES_WANTED 4096u       /* pages of 4 KiB: 16 MiB */
 
-void emulator_start(void)
+void tcg_tlb_grow(void)
 {
 	const volatile uint8_t *pages;
 

@@ -321,7 +321,7 @@ def write_capture(path: Path, frames: list[bytes]) -> None:
 
 
 def read_capture(path: Path) -> list[bytes]:
-    """The frames of a capture, which somebody may still be writing."""
+    """The frames of a capture, which may still be written."""
     data, at, read = path.read_bytes(), 24, []
     while at + 16 <= len(data):
         length = struct.unpack_from("<8xI", data, at)[0]

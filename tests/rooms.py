@@ -87,7 +87,7 @@ LAYERS: dict[str, set[str]] = {
 # Folders that may use the standard library of their environment.
 HOSTED = ("libc-glue", "lib", "languages", "mpi", "apps", "host", "tests", "tools", "include")
 
-# What net/ calls and whoever links it defines: the functions of net/port.h, and those of the
+# What net/ calls and its user defines: the functions of net/port.h, and those of the
 # same kind that its other headers declare.
 PORT = re.compile(r"(?:\w+_)?port_\w+")
 # What is linked into one image, but kernel and application know nothing of each other's names.

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from bare import clock_goes_right
-from harness import ROOT, stop
+from harness import ROOT, stop, until
 
 pytestmark = pytest.mark.boot
 
@@ -56,7 +56,7 @@ def test_stack_size(margay, app):
 
 @pytest.mark.parametrize("nodes", [1, 2])
 def test_grub_image(margay, app, tmp_path, nodes):
-    """The same file by GRUB: each menu entry tells its node who it is."""
+    """The same file by GRUB: each menu entry tells its node its number."""
     iso = tmp_path / "job.iso"
     margay("iso", app("hello"), "-n", nodes, "-o", iso).ok()
     run = margay("run", "-n", nodes, "--boot", iso, "--no-prefix", app("hello"), timeout=120).ok()
@@ -98,8 +98,7 @@ def test_clock_with_much_local_memory(margay, app, tmp_path):
                         "-no-reboot", "-accel", "tcg", "-cpu", "max", "-trace", "apic_mem_writel",
                         "-D", trace, program=QEMU)
     pid = live.process.pid
-    while not calibrates(trace):
-        time.sleep(0.001)
+    until(lambda: calibrates(trace))
     time.sleep(5 + stop(pid) - time.monotonic())
     assert calibrates(trace)
     os.kill(pid, signal.SIGCONT)

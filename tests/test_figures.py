@@ -344,7 +344,7 @@ def test_a_quiet_run_is_taken(data, tmp_path):
     source.write_text(json.dumps(report()))
     figures.take(source, target, "odd")
     taken = json.loads(target.read_text())
-    assert taken == {**own(), "note": "odd"}     # no figure and no key that nobody draws
+    assert taken == {**own(), "note": "odd"}     # no figure and no key that is not drawn
     assert data(taken).drawn("wait") == data().drawn("wait")
 
 

@@ -24,7 +24,7 @@ def test_target_computes(margay, app, control):
 @pytest.mark.spin(2)
 @pytest.mark.parametrize("control", ["interrupt", "poll", "watchdog"])
 def test_looking_is_enough(margay, app, control):
-    """Whoever looks for an event in a loop finds it, also where nothing interrupts him."""
+    """A loop that looks for an event finds it, also where nothing interrupts it."""
     ok(margay, app, "ptl_frames", "looks", options=("--control", control))
 
 

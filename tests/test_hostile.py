@@ -107,7 +107,7 @@ def attacked(margay, app, tmp_path: Path, port: Port, where: str, makes: Makes, 
         run = live.wait().ok()
         assert [line.removeprefix("[0] ") for line in run.lines[:2]] == ["ok transfers", "ok order"]
         outcome = Outcome(json.loads(report.read_text()), sent)
-        # Nobody was given up, and all that was said about the others was about the others.
+        # No peer was given up, and all that was said about the others was about the others.
         assert outcome.sum("peers_lost") == 0, outcome.nodes
         if sent >= least:
             return outcome
@@ -198,7 +198,7 @@ def test_the_switch_refuses_other_nodes_names(margay, app, tmp_path, port):
 
 
 def test_frames_that_cannot_be_in_a_nodes_own_name(margay, app, tmp_path, port):
-    """Another card of node 2: what no sender of ours says is dropped, whoever says it."""
+    """Another card of node 2: what no sender of ours says is dropped, wherever it comes from."""
     def makes(rng):
         while True:
             to = rng.randrange(2)

@@ -465,7 +465,7 @@ def test_machine_that_never_boots(margay, app, tmp_path):
 
 
 def test_stopped_machine_is_waited_for(margay, app, tmp_path):
-    """A QEMU that somebody stopped is late, not broken: the timeout ends this job."""
+    """A QEMU that was stopped is late, not broken: the timeout ends this job."""
     env = broken_qemu(tmp_path, "kill -STOP $$\n", 3)
     run = margay("run", "--accel", "tcg", "--timeout", 5, app("hello"), env=env)
     assert "did not reach main" not in run.status(124).stderr

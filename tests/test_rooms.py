@@ -58,7 +58,7 @@ def test_the_call_check_finds(caller, callee, name):
 
 
 def test_ports_are_no_calls():
-    """What net/ leaves to whoever links it: functions of port.h and their like."""
+    """What net/ leaves to its user: functions of port.h and their like."""
     assert all(rooms.PORT.fullmatch(name) for name in ("port_copy", "near_port_wait"))
     assert not rooms.PORT.fullmatch("transport_start")
     assert not rooms.PORT.fullmatch("link_report")

@@ -20,7 +20,7 @@ from typing import Iterator
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from harness import BUILD, states
+from harness import BUILD, states, until
 
 pytestmark = pytest.mark.switch
 
@@ -388,8 +388,7 @@ def test_a_slow_sender_keeps_nobody_waiting(switch, options):
     """What node 2 sends arrives after what another sends later to the same node."""
     net = switch(3, *options)
     net.send(2, *[big(2, 1)] * 50)
-    while unread(net.ports[2]):
-        time.sleep(0.001)
+    until(lambda: not unread(net.ports[2]))
     net.send(0, frame(0, 1, b"fast"))
     before = net.take_until(1, frame(0, 1, b"fast"))
     assert set(before) <= {big(2, 1)} and len(before) < 50
@@ -399,14 +398,13 @@ def test_a_slow_sender_keeps_nobody_waiting(switch, options):
 
 @pytest.mark.parametrize("slow, target", [(0, 1), (1, 1), (0, 7)])
 def test_what_overflows_takes_no_time_of_a_link(switch, slow, target):
-    """200 MB, also to nobody, over a link of 10 MB/s that holds a sixth of it: a frame behind
+    """200 MB, also to no port, over a link of 10 MB/s that holds a sixth of it: a frame behind
     that comes before the end of 30 MB that another link needs 15 s for."""
     net = switch(4, "--bandwidth", f"{slow}:10,2:2")
     net.send(3, *[big(3, 2)] * 750, frame(3, 2, b"last"))
     for _ in range(50):
         net.send(0, *[big(0, target)] * 100)
-    while unread(net.ports[0]):
-        time.sleep(0.001)
+    until(lambda: not unread(net.ports[0]))
     time.sleep(0.05)                     # there is room for 25 more
     net.send(0, frame(0, 1, b"behind"))
     ends = [frame(0, 1, b"behind"), frame(3, 2, b"last")]

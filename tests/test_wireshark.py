@@ -170,7 +170,7 @@ def test_conversations_and_frames_sent_again(tmp_path):
 
 
 def test_what_is_wrong_is_marked(tmp_path):
-    """A wrong frame is of no conversation: who receives it drops it."""
+    """A wrong frame is of no conversation: its receiver drops it."""
     good = Frame(to=5, sender=3, messages=1, payload=b"some bytes", length=10, crc=True)
     data = good.encode()
     signed = replace(good, crc=False).encode(KEY)
@@ -195,7 +195,7 @@ def test_what_is_wrong_is_marked(tmp_path):
                  "-o", f"margay.key:{KEY.hex()}")
     assert ["".join(row["margay.bad"]) for row in rows] == [why for _, why in cases]
     assert [bool(row["margay.stream"]) for row in rows] == [not why for _, why in cases]
-    # Without the key nobody can tell.
+    # Without the key it cannot be told.
     rows = shown(tmp_path, [raw for raw, _ in cases[-3:]], ["margay.bad", "margay.tag.status"])
     assert [(row["margay.bad"], row["margay.tag.status"]) for row in rows] == [([], ["2"])] * 3
 

@@ -1,5 +1,5 @@
 /*
- * ptl_bundle CASE: short puts that nobody waits for, which over network cards leave
+ * ptl_bundle CASE: short puts without a wait, which over network cards leave
  * several in a frame (net/link/bundle.c).
  *
  *   order     both ranks send thousands in bursts, now and then a longer put or a get between

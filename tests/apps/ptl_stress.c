@@ -1,6 +1,6 @@
 /*
- * ptl_stress one|all OPERATIONS SEED: nodes send to rank 0 (one) or everybody
- * to everybody (all): puts, gets, exchanges and atomic operations of random
+ * ptl_stress one|all OPERATIONS SEED: nodes send to rank 0 (one) or all
+ * to all (all): puts, gets, exchanges and atomic operations of random
  * sizes, while the targets attach, insert, unlink, update and poll.
  *
  * What a run has to show is printed, for tests/test_race.py to compare:
@@ -306,7 +306,7 @@ static void start(uint64_t seed)
 	owner_start(&owner, &job, peers, seed * 1000 + job.rank);
 }
 
-/* All who live have said that they will send no more. */
+/* All living ranks have said that they will send no more. */
 static int everybody_finished(void)
 {
 	for (int rank = 0; rank < job.size; rank++)
@@ -381,7 +381,7 @@ static void clean_up(const ptl_sr_value_t *before)
 		int rc;
 
 		while ((rc = PtlMEUnlink(exposed[i])) == PTL_ME_IN_USE)
-			continue;                  /* somebody asks whether this node lives */
+			continue;                  /* a peer asks whether this node lives */
 		job_check(rc, "PtlMEUnlink");
 		job_check(PtlMDUnlink(bound[i]), "PtlMDUnlink");
 	}

@@ -29,7 +29,7 @@ from stepping import count_call, go, stop_at  # noqa: E402
 WARM = 20
 SHARES = ("order", "buffers", "faults", "frame", "portals", "call")
 
-# Functions that say nothing about what they are called for: whoever calls them, does.
+# Functions that say nothing about what they are called for: their callers do.
 HELPERS = {"record_at", "units", "is_before", "is_due", "bits", "shifted", "count", "flow_index",
            "flow_lane", "flow_other", "wire_get", "wire_put", "wire_mix", "rounded", "add",
            "send_at", "assembly_at", "record_count"}

@@ -1,6 +1,6 @@
 /*
  * How the kernel looks at its network cards and waits (looking.h): whatever happens at whatever
- * moment, nobody sleeps over it, and the timer is set for what the link wants.
+ * moment, no wait sleeps over it, and the timer is set for what the link wants.
  */
 #include "looking.h"
 
@@ -67,7 +67,7 @@ TEST(the_links_time_is_served_while_one_waits)
 	CHECK_IS(is.ticks, 1);
 }
 
-/* Nor does who hears something now and then. */
+/* Nor does a node that hears something now and then. */
 TEST(who_hears_nothing_does_not_wake_in_vain)
 {
 	begin(CONTROL_INTERRUPT, NOTHING, NO_STEP);
@@ -85,7 +85,7 @@ TEST(who_hears_nothing_does_not_wake_in_vain)
 	CHECK_IS(is.ticks, 0);
 }
 
-/* Waits in vain for 2 ms, after a frame, and what was sent is due again soon. */
+/* Waits for nothing for 2 ms, after a frame, and what was sent is due again soon. */
 static uint64_t halts_of_quick(bool only_resends)
 {
 	uint64_t before = node.counters[COUNTER_HALTS];
@@ -110,10 +110,10 @@ TEST(who_exchanges_frames_quickly_wakes_less_and_less_for_the_timer)
 		heard_ns = is.now;
 		heard_after_ns = 100000;
 		is.deadline = is.now + 40000000;
-		link_frames_alarm(false);       /* in vain */
+		link_frames_alarm(false);       /* for nothing */
 		CHECK_IS(leisure_ns, ns < MOST_LEISURE_NS ? ns : MOST_LEISURE_NS);
 	}
-	link_frames_arrival(true);              /* it computes: somebody may wait for it */
+	link_frames_arrival(true);              /* it computes: a peer may wait for it */
 	CHECK_IS(leisure_ns, LEISURE_NS);
 }
 

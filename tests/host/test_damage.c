@@ -1,5 +1,5 @@
 /*
- * Damaged blocks: whatever lies in a block, whoever runs the engine on it
+ * Damaged blocks: whatever lies in a block, the engine that runs on it
  * touches nothing outside the block and the segment, and comes to an end.
  * ASan guards the block's heap allocation, canaries the segment, the harness'
  * time limit the ends. Seeds are printed when something fails.
@@ -60,7 +60,7 @@ static int lies_inside(const struct process_view *view, const struct grant *gran
 	return 1;
 }
 
-/* Everything that anybody may ask of a block. */
+/* Everything that may be asked of a block. */
 static void exercise(struct world *w, const handle_t *handles, struct grant *grants,
 		     uint64_t *state)
 {

@@ -81,7 +81,7 @@ TEST_PATHS(rule27_default_access_control)
 	CHECK_IS(arrives(&w, 0, m, 0, 0), DELIVER_OK);
 	m.jid = JOB;
 	CHECK_IS(arrives(&w, 0, m, 0, 0), DELIVER_DROPPED);
-	for (m.cookie = 2; m.cookie < 64; m.cookie++)         /* the others: nobody */
+	for (m.cookie = 2; m.cookie < 64; m.cookie++)         /* the others: none */
 		CHECK_IS(arrives(&w, 0, m, 0, 0), DELIVER_DROPPED);
 	CHECK_IS(arrives(&w, 0, m, 0, 0), DELIVER_DROPPED);   /* 64: no entry */
 	m.cookie = 0xffffffff;

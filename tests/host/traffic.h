@@ -54,7 +54,7 @@ struct traffic_node {
 	uint32_t unanswered;       /* sent, and the answer has not come */
 	uint32_t lost;             /* calls of lost() */
 	struct payload *payloads;  /* of messages that have begun here */
-	uint64_t bytes;            /* payload received from this node, by anybody */
+	uint64_t bytes;            /* payload received from this node, by all others */
 	uint32_t most_records;     /* of its link in use at once, as seen between events */
 };
 
@@ -73,7 +73,7 @@ struct traffic {
 	uint32_t failed;           /* messages that failed */
 	uint32_t brief;            /* messages sent by link_brief */
 	uint32_t brief_failed;     /* of them: which ones they are is not told */
-	int lenient;               /* 1: somebody forges frames: what arrives is not judged */
+	int lenient;               /* 1: frames are forged: what arrives is not judged */
 	uint64_t dice;
 };
 

@@ -63,7 +63,7 @@ class Process(Owner):
         return True
 
     def pending(self) -> int:
-        """Who may still write here: 0 before the process may be formatted again."""
+        """How many may still write here: 0 before the process may be formatted again."""
         return self.sends + len([record for record in self.records.values()
                                  if self.opened or not record.waiting])
 
@@ -95,7 +95,7 @@ class Process(Owner):
         return result, flight
 
     def signed(self, answer: Optional[Message]) -> Optional[Message]:
-        """Rule 28: an answer carries the identity of who answers."""
+        """Rule 28: an answer carries the identity of its sender."""
         return answer and answer._replace(uid=self.uid, jid=self.jid)
 
     # ---- the target ----------------------------------------------------------

@@ -43,7 +43,7 @@ class World:
         self.ended: list[tuple[int, int]] = []             # (process, name)
         self.unsent: dict[int, tuple[int, Flight]] = {}
         self.initiated: dict[int, tuple[int, Message]] = {}
-        self.requests: list[Message] = []                  # that somebody may deliver
+        self.requests: list[Message] = []                  # that may be delivered
         self.answers: list[Message] = []
         self.seen: Counter = Counter()
 

@@ -6,6 +6,7 @@
 #ifndef TESTS_OFI_OFI_H
 #define TESTS_OFI_OFI_H
 #include "check.h"
+#include "pattern.h"
 #include <rdma/fabric.h>
 #include <rdma/fi_atomic.h>
 #include <rdma/fi_cm.h>
@@ -32,25 +33,6 @@ struct ofi {
 	int rank, size;
 	int left, right;                /* neighbours in the ring of ranks */
 };
-
-static inline char pattern(uint32_t seed, size_t i)
-{
-	return (char)(seed * 31 + i * 7 + (i >> 8) * 13 + 1);
-}
-
-static inline void fill(char *bytes, size_t count, uint32_t seed)
-{
-	for (size_t i = 0; i < count; i++)
-		bytes[i] = pattern(seed, i);
-}
-
-static inline int is_filled(const char *bytes, size_t count, uint32_t seed)
-{
-	for (size_t i = 0; i < count; i++)
-		if (bytes[i] != pattern(seed, i))
-			return 0;
-	return 1;
-}
 
 /* Waits for all ranks. The second PtlNIInit only tells the handle of the provider's interface. */
 static inline void ofi_meet(void)

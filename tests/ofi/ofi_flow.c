@@ -9,7 +9,7 @@
  *   onesided   all ranks write COUNT words each into rank 0, which makes no call meanwhile
  *   long       COUNT long sends to either side before a receive is posted
  *   receives   COUNT receives are posted before a message is sent
- *   everything of all kinds as much as there is room for, before anybody takes an event
+ *   everything of all kinds as much as there is room for, before an event is taken
  *   steps      one way, empty messages and ones near the eager limit in all proportions
  *   injects    COUNT injected messages of one buffer each, one way
  */

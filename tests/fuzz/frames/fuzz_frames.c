@@ -426,7 +426,7 @@ static void do_step(const struct step *step)
 	case STEP_TIME:
 		now += step->how & 1 ? step->value : step->value & 0xfffff;
 		if (step->how & 2)
-			break;                 /* nobody has noticed yet */
+			break;                 /* it was not noticed yet */
 		if (step->how & 4)
 			frames_pause(frames, step->how >> 3 & 1);
 		frames_poll(frames, 1);

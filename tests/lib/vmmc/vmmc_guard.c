@@ -36,7 +36,7 @@ static void put(uint64_t bits, unsigned portal, unsigned cookie, uint64_t offset
 	EQUAL(PtlMDUnlink(handle), PTL_OK);
 }
 
-/* Reading is not granted to anybody. */
+/* Reading is granted to no process. */
 static void get(uint64_t bits)
 {
 	static char got[16];
@@ -53,7 +53,7 @@ static void get(uint64_t bits)
 	EQUAL(got[0], 0);
 }
 
-/* What neither the importer nor anybody else may do. */
+/* What neither the importer nor another process may do. */
 static void reach_outside(uint64_t bits)
 {
 	put(bits, PORTAL_DATA, 0, BYTES, 1);
@@ -88,7 +88,7 @@ static void reach_inside(uint64_t bits)
 	put(bits, PORTAL_DATA, 1, 0, 8);
 }
 
-/* Nobody but this process would know: an area's match bits are its handle. */
+/* No other process would know: an area's match bits are its handle. */
 static uint64_t bits_of(vmmc_export_t exported)
 {
 	return exported;
@@ -131,7 +131,7 @@ static void life(int round)
 	}
 	OK(vmmc_barrier());
 	bits = shared;
-	/* Before any import nobody reaches it. */
+	/* Before any import no process reaches it. */
 	if (rank != 0) {
 		reach_outside(bits);
 		reach_inside(bits);

@@ -18,7 +18,7 @@ TEST(rule29_each_field_admits_and_refuses)
 	me = new_me(&w, 0, 5);
 	attach(&w, 0, me, memory(0, 8, MD_OP_PUT | MD_MANAGE_REMOTE, EQ_NONE), UNLINK_NEVER);
 	m = good, m.cookie = 2;
-	CHECK_IS(arrives(&w, 0, m, 0, 0), DELIVER_DROPPED);   /* admits nobody until it is set */
+	CHECK_IS(arrives(&w, 0, m, 0, 0), DELIVER_DROPPED);   /* admits none until it is set */
 	CHECK_IS(ac_set(&w.views[0], 2, &exact), 0);
 	CHECK_IS(arrives(&w, 0, m, 0, 0), DELIVER_OK);
 #define FIELD(field, message_change) \

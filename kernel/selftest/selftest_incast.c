@@ -4,7 +4,7 @@
  * taken: NAME_raw_incast_MBps is what arrives, NAME_raw_incast_lost what does not. Called
  * by selftest.c. Data: the card, what is under way.
  *
- * The nodes meet, and learn of progress, in a page in the middle of node 0's segment, which
+ * The nodes synchronise, and learn of progress, in a page in the middle of node 0's segment, which
  * is left zero; frames are made behind it in each node's own segment.
  */
 #include "selftest_incast.h"

@@ -35,7 +35,7 @@ struct ofi {
 };
 
 /* Waits for all ranks. The second PtlNIInit only tells the handle of the provider's interface. */
-static inline void ofi_meet(void)
+static inline void ofi_barrier(void)
 {
 	ptl_handle_ni_t ni;
 
@@ -78,12 +78,12 @@ static inline void ofi_open(struct ofi *o)
 	ofi_open_domain(o, 0);
 	ofi_open_ep(o, FI_CQ_FORMAT_TAGGED, 0);
 	OK(fi_enable(o->ep));
-	ofi_meet();
+	ofi_barrier();
 }
 
 static inline void ofi_close_ep(struct ofi *o)
 {
-	ofi_meet();
+	ofi_barrier();
 	OK(fi_close(&o->ep->fid));
 	OK(fi_close(&o->cq->fid));
 }
@@ -188,7 +188,7 @@ static inline void run_cases(struct ofi *o, const struct ofi_case *cases, size_t
 	for (size_t i = 0; i < count; i++) {
 		cases[i].run(o);
 		quiet(o);
-		ofi_meet();
+		ofi_barrier();
 		if (o->rank == 0)
 			printf("ok %s\n", cases[i].name);
 	}

@@ -87,7 +87,7 @@ static void rest(void)
 	nic->ops->interrupts(nic, 0);
 }
 
-static void meet(_Atomic uint32_t *nodes)
+static void arrive(_Atomic uint32_t *nodes)
 {
 	atomic_fetch_add(nodes, 1);
 	while (atomic_load(nodes) < node.size && !atomic_load(&shared->over))
@@ -161,7 +161,7 @@ static void run(uint8_t *frame)
 	uint64_t end;
 
 	window = RING_SHARE / (node.size - 1) < 2 ? 2 : RING_SHARE / (node.size - 1);
-	meet(&shared->arrived);
+	arrive(&shared->arrived);
 	if (node.id == 0) {
 		take_all(count * (node.size - 1));
 		say("incast_MBps", last_ns > first_ns ? bytes_in * 1000 / (last_ns - first_ns) : 0);

@@ -20,9 +20,9 @@ pytestmark = pytest.mark.faults
 CASES = {
     "null": (r"read at 0x0{15}8 \(null pointer\)", "read_null"),
     "text": (r"write at 0x0*100000 \(kernel address\)", "write_text"),
-    "data": (r"execution at 0x[0-9a-f]{16} \(kernel address\)", "crash"),
+    "data": (r"execution at 0x[0-9a-f]{16} \(kernel address\)", "inject_fault"),
     "smap": (r"read at 0x0*40000000 ", "read_application"),
-    "smep": (r"execution at 0x0*40000000 ", "crash"),
+    "smep": (r"execution at 0x0*40000000 ", "inject_fault"),
     "illegal": (r"illegal instruction", "illegal_instruction"),
     "stack": (r"double fault", "overflow_stack"),
 }

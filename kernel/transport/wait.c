@@ -13,22 +13,21 @@
 #include "kernel/devices/time.h"
 #include "net/shm/region.h"
 #include "link_frames.h"
-#include "requests.h"
+#include "region_requests.h"
 #include "upcall.h"
 
-/* Long enough for an answer that is on its way, shorter than what a doorbell
- * and a halt cost both sides; short, because the peer may need this core. A frame
- * takes longer than that, and the emulator's threads wait for each other where one
- * of them spins: for frames one look is all. */
+/* Spin for this long: enough for an answer on its way, less than a doorbell and a halt
+ * cost both sides, as the peer may need this core. A frame takes longer, and a node that
+ * spins holds up the emulator's threads, so a wait for frames looks once and halts. */
 #define SPIN_NS 2000u
 
-/* To put the timer off wakes the emulator's main loop; a wake-up too early, that and this
- * processor. While frames come and go quickly the timer is not set for more than that. */
-#define IN_VAIN_NS 8000000u
+/* Setting the timer wakes the emulator's main loop; a timer that ends a halt too early wakes
+ * this processor as well. So a timer that is set too early by no more than this is left. */
+#define EARLY_WAKE_NS 8000000u
 
-/* A neighbour's kernel that is out of order may take the sleep flag away, and with it the
- * bell: a node that waits looks that often all the same. The timer is left armed from one halt
- * to the next, so that a halt does not pay for it. */
+/* A faulty kernel may clear this node's sleep flag, so that no bell comes. A node that waits
+ * therefore looks at least this often. The timer stays armed from one halt to the next, so that
+ * a halt does not pay for it. */
 #define LOOK_NS 1000000000UL
 
 const char *wait_what_for(void)
@@ -84,7 +83,7 @@ static void halt(uint64_t deadline)
 			return;
 		if (link_frames_alarm_at() < deadline)
 			deadline = link_frames_alarm_at();
-		timer_arm_within(deadline, IN_VAIN_NS);
+		timer_arm_within(deadline, EARLY_WAKE_NS);
 	}
 	if (node.own)
 		timer_arm_within(deadline_in(LOOK_NS), LOOK_NS);
@@ -113,7 +112,7 @@ static bool await(bool (*ready)(void *arg), void *arg, uint64_t deadline, const 
 		set_sleeping(0);
 		if (link_frames)
 			link_frames_poll();
-		requests_serve();
+		region_requests_serve();
 		is_ready = ready(arg); /* serving a request may have used up what was there */
 	}
 	if (link_frames)

@@ -9,7 +9,6 @@
  */
 #include "emulator.h"
 
-#include "kernel/base/syscall.h"
 #include "kernel/base/x86.h"
 #include "kernel/cpu/cpu.h"
 #include "kernel/memory/memory.h"
@@ -22,12 +21,6 @@ uint64_t emulator_pages(void)
 	return cpu_hypervisor() == HYPERVISOR_TCG ? ENTRIES_WANTED / 2 : 0;
 }
 
-int64_t sys_flush(void)
-{
-	WRITE_CR(3, READ_CR(3));
-	return 0;
-}
-
 void emulator_start(void)
 {
 	const volatile uint8_t *pages;
@@ -38,6 +31,6 @@ void emulator_start(void)
 	for (uint32_t entries = ENTRIES_FIRST; entries < ENTRIES_WANTED; entries *= 2) {
 		for (uint32_t i = 0; i < entries; i++)
 			(void)pages[i * PAGE_BYTES];
-		sys_flush();
+		WRITE_CR(3, READ_CR(3));
 	}
 }

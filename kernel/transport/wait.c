@@ -60,13 +60,15 @@ void wait_halted(uint64_t deadline)
 		timer_arm(NEVER);
 }
 
-static bool spin(bool (*ready)(void *), void *arg, uint64_t until)
+static bool spin(bool (*ready)(void *), void *arg, uint64_t until, bool once)
 {
 	if (link_frames) {
 		if (!link_frames_is_alert())
 			link_frames_poll();
 		return ready(arg);
 	}
+	if (once)
+		return ready(arg);
 	do {
 		if (ready(arg))
 			return true;
@@ -90,9 +92,9 @@ static void halt(uint64_t deadline)
 	wait_halted(deadline);
 }
 
-/* Both kinds of waiting; `interruptible`: an upcall ends it. */
+/* All kinds of waiting; `interruptible`: an upcall ends it; `once`: it does not spin. */
 static bool await(bool (*ready)(void *arg), void *arg, uint64_t deadline, const char *what_for,
-                  bool interruptible)
+                  bool interruptible, bool once)
 {
 	struct cpu *cpu = this_cpu();
 	const char *outer = cpu->waits_for;
@@ -102,7 +104,7 @@ static bool await(bool (*ready)(void *arg), void *arg, uint64_t deadline, const 
 	cpu->waits_for = what_for;
 	if (link_frames)
 		link_frames_flush();
-	is_ready = spin(ready, arg, spin_end < deadline ? spin_end : deadline);
+	is_ready = spin(ready, arg, spin_end < deadline ? spin_end : deadline, once);
 	while (!is_ready && !(interruptible && upcall_is_due()) && now_ns() < deadline) {
 		set_sleeping(1);
 		/* Over frames nothing has happened since: others only send, or ring. */
@@ -123,15 +125,26 @@ static bool await(bool (*ready)(void *arg), void *arg, uint64_t deadline, const 
 
 bool wait_until(bool (*ready)(void *arg), void *arg, uint64_t deadline, const char *what_for)
 {
-	return await(ready, arg, deadline, what_for, false);
+	return await(ready, arg, deadline, what_for, false, false);
+}
+
+static enum wait_end end_of(bool is_ready, uint64_t deadline)
+{
+	if (is_ready)
+		return WAIT_READY;
+	return now_ns() < deadline ? WAIT_UPCALL : WAIT_TIMEOUT;
 }
 
 enum wait_end wait_or_upcall(bool (*ready)(void *arg), void *arg, uint64_t deadline,
                              const char *what_for)
 {
-	if (await(ready, arg, deadline, what_for, true))
-		return WAIT_READY;
-	return now_ns() < deadline ? WAIT_UPCALL : WAIT_TIMEOUT;
+	return end_of(await(ready, arg, deadline, what_for, true, false), deadline);
+}
+
+enum wait_end wait_halted_or_upcall(bool (*ready)(void *arg), void *arg, uint64_t deadline,
+                                    const char *what_for)
+{
+	return end_of(await(ready, arg, deadline, what_for, true, true), deadline);
 }
 
 static bool never(void *unused)

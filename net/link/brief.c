@@ -99,7 +99,7 @@ int link_brief_send(struct link *link, struct link_room room, uint64_t now, uint
 	send->first = flow->next;
 	send->frames = 1;
 	send->fragment = bytes;
-	send->announced = send->serving = send->turned = send->pulled = 0;
+	send->announced = send->serving = 0;
 	send->length = bytes;
 	flow->head = flow->tail = (uint16_t)index;
 	flow->sends = 1;

@@ -56,7 +56,7 @@ struct virtio_net {
 	uint16_t taken;            /* slots read and not yet given back */
 
 	bool bulk;                 /* it is a bulk card: */
-	uint64_t junk_physical;    /* where frames for junk rooms go */
+	uint64_t junk_physical;    /* where what is too long for a room ends */
 	struct bulk_room rooms[ROOMS];  /* posted and not filled: at their number modulo this */
 	uint16_t next_descriptor;  /* of the receive ring: rooms take them in turn */
 	uint16_t free_descriptors;

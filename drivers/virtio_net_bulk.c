@@ -8,7 +8,7 @@
  * the driver does not know, and is believed nothing else. The device
  * (without VIRTIO_NET_F_MRG_RXBUF) puts one frame into each, in order, and without a room
  * frames wait outside. Behind its pieces every room has junk: a frame that is too long for
- * it, which the device would drop, comes as well, and shows at once that it is misplaced.
+ * it, which the device would drop, comes as well, and takes one room as every frame does.
  *
  * Taking rooms back resets the ring alone, if the device can and nothing is being
  * sent (QEMU 7.2 ends in an assertion if its sends wait just then), else the

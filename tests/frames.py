@@ -12,7 +12,7 @@ from typing import Any
 
 MSG, GRANT, BULK, RESET = range(1, 5)
 KINDS = {MSG: "MSG", GRANT: "GRANT", BULK: "BULK", RESET: "RESET"}
-ACKNOWLEDGES, WITH_TURN = (MSG, GRANT), (GRANT, BULK)
+ACKNOWLEDGES, WITH_PART = (MSG, GRANT), (GRANT, BULK)
 HEADER, ENTRY, MESSAGE = 64, 16, 112
 DATA_HEADER = HEADER + ENTRY + MESSAGE         # of MSG with messages: what is before payload
 GRANT_HEADER = 80
@@ -28,7 +28,7 @@ BEHIND = ("behind", 54, 2)                     # bytes behind the first 64
 MSG_FIELDS = (("messages", 56, 8),)
 REFUSED_FIELDS = (("refused", 56, 8),)         # MSG without messages
 ENTRY_FIELDS = (("length", 64, 8), ("offset", 72, 8))    # of the first message
-TURN_FIELDS = (("turn", 56, 4), ("part", 60, 4))
+PART_FIELDS = (("part", 56, 4),)
 GRANT_FIELDS = (("until", 64, 4), ("reach", 68, 4))
 
 # The message header (net/portals/message.h), from its own beginning.
@@ -164,7 +164,7 @@ class Frame:
     lane: int = 0
     announce: int = 0              # MSG
     again: int = 0
-    over: int = 0
+    over: int = 0                  # RESET; GRANT: to the ordinary card
     waits: int = 0
     source: int = 256              # incarnations
     destination: int = 256
@@ -177,8 +177,7 @@ class Frame:
     messages: int = 0              # MSG; the next two are of the first
     offset: int = 0                # with announce: bytes of a part
     length: int = 0
-    turn: int = 0                  # GRANT, BULK
-    part: int = 0
+    part: int = 0                  # GRANT, BULK
     until: int = 0                 # GRANT
     reach: int = 0
     refused: int = 0               # MSG without messages, with again
@@ -213,7 +212,7 @@ def fields_of(kind: int, header: int, again: int) -> tuple[tuple[str, int, int],
         if header == DATA_HEADER:
             return MSG_FIELDS + ENTRY_FIELDS
         return REFUSED_FIELDS if again else ()
-    return {GRANT: TURN_FIELDS + GRANT_FIELDS, BULK: TURN_FIELDS}.get(kind, ())
+    return {GRANT: PART_FIELDS + GRANT_FIELDS, BULK: PART_FIELDS}.get(kind, ())
 
 
 def header_of(data: bytes) -> int:
@@ -291,7 +290,7 @@ def sound(frame: Frame) -> bool:
         return (size <= BATCH_BYTES and messages is not None and
                 len(messages) == frame.messages)
     if frame.kind == BULK:
-        return not frame.waits and size <= MOST_PAYLOAD and (size == 0) == bool(frame.over)
+        return not frame.waits and not frame.over and 0 < size <= MOST_PAYLOAD
     return size == 0 and not (frame.kind == RESET and frame.waits)
 
 

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.host
 
 ORDER = ("to", "card", "sender", "sender_card", "kind", "lane", "announce", "again", "over",
          "waits", "source", "destination", "sequence", "ack", "selective", "window", "other_ack",
-         "other_window", "messages", "offset", "length", "turn", "part", "until", "reach",
+         "other_window", "messages", "offset", "length", "part", "until", "reach",
          "refused")
 KEYS = st.one_of(st.none(), st.binary(min_size=16, max_size=16))
 
@@ -118,12 +118,12 @@ def right_frames(draw, kinds=tuple(frames.KINDS)) -> Frame:
         values |= contents(draw, draw(st.sampled_from(MESSAGES)))
         if not values.get("messages") and "refused" not in values:
             values["again"] = 0
-    if kind in frames.WITH_TURN:
-        values |= {name: draw(number(32)) for name, _, _ in frames.TURN_FIELDS}
+    if kind in frames.WITH_PART:
+        values |= {name: draw(number(32)) for name, _, _ in frames.PART_FIELDS}
     if kind == GRANT:
         values |= {name: draw(number(32)) for name, _, _ in frames.GRANT_FIELDS}
-    if kind == BULK and not values["over"]:
-        values |= {"payload": draw(st.binary(min_size=1, max_size=2000)),
+    if kind == BULK:
+        values |= {"over": 0, "payload": draw(st.binary(min_size=1, max_size=2000)),
                    "crc": draw(st.booleans())}
     if kind in frames.ACKNOWLEDGES:
         values["waits"] = draw(st.integers(0, 1))
@@ -200,7 +200,7 @@ def changed(draw, data: bytes) -> bytes:
         places = [(14, 1), (15, 1), (20, 4), (0, 6), (6, 6), (12, 2)] + [
             (at, size) for _, at, size in
             frames.FIELDS + (frames.BEHIND,) + frames.MSG_FIELDS + frames.ENTRY_FIELDS +
-            frames.TURN_FIELDS + frames.GRANT_FIELDS]
+            frames.PART_FIELDS + frames.GRANT_FIELDS]
         at, size = draw(st.sampled_from([one for one in places if one[0] < len(work)]))
         work[at:at + size] = draw(number(8 * size)).to_bytes(size, "little")
     return bytes(work)
@@ -287,7 +287,6 @@ def test_batches_at_their_limits(tool, messages, data, key):
     (Frame(to=1, sender=2, kind=BULK, payload=b"x"), {"waits": 1}),
     (Frame(to=1, sender=2, kind=BULK, payload=b"x"), {"announce": 1}),
     (Frame(to=1, sender=2, kind=BULK, payload=b"x"), {"payload": b""}),
-    (Frame(to=1, sender=2, kind=BULK, over=1), {"payload": b"x"}),
     (Frame(to=1, sender=2, kind=RESET), {"waits": 1}),
     (Frame(to=1, sender=2, kind=RESET), {"announce": 1}),
     (Frame(to=1, sender=2, kind=RESET), {"payload": b"x"}),

@@ -57,8 +57,8 @@ def test_every_field(tmp_path_factory, sent, keyed):
     key = KEY if keyed else None
     data = [frame.encode(key) for frame in sent]
     names = ["kind", "announce", "lane", "again", "over", "waits", "version", "behind", "offset",
-             "part_bytes", "length", "messages", "refused", "reach", "turn", "part", "until",
-             "wanted", "from", "from_card", "to", "to_card", "payload", "payload_crc", "bad",
+             "part_bytes", "length", "messages", "refused", "reach", "part", "until",
+             "from", "from_card", "to", "to_card", "payload", "payload_crc", "bad",
              "crc.status", "tag.status", *PLAIN]
     rows = shown(tmp_path_factory.mktemp("fields"), data,
                  ["margay." + name for name in names] + HEADER, "-o", f"margay.key:{KEY.hex()}")
@@ -80,16 +80,15 @@ def test_every_field(tmp_path_factory, sent, keyed):
                 len(data) for _, data in messages]
             assert [int(value) for value in row["margay.offset"]] == [0] * frame.messages
         grant, message = frame.kind == GRANT, frame.messages > 0
-        turn = frame.kind in frames.WITH_TURN
-        wanted, refused = grant and frame.again, frame.kind == MSG and frame.again and not message
+        refused = frame.kind == MSG and frame.again and not message
         want = {
             "behind": len(raw) - frames.HEADER, "reach": frame.reach if grant else None,
             "offset": frame.offset if message and not frame.announce else None,
             "messages": frame.messages if frame.kind == MSG and not refused else None,
             "part_bytes": frame.offset if frame.announce else None,
-            "length": frame.length if message else None, "turn": frame.turn if turn else None,
-            "part": frame.part if turn else None, "wanted": frame.until if wanted else None,
-            "until": frame.until if grant and not wanted else None,
+            "length": frame.length if message else None,
+            "part": frame.part if frame.kind in frames.WITH_PART else None,
+            "until": frame.until if grant else None,
             "refused": frame.refused if refused else None,
             "payload_crc": None if keyed else int.from_bytes(raw[20:24], "little")}
         assert {name: value(name) for name in want} == want
@@ -122,16 +121,17 @@ def test_info_column(tmp_path):
                         message=frames.message(operation=77)),
                   "operation 77 2 -> 1 seq 99 at 0/0 ack 0 other 0"))
     long = replace(one, announce=1, sequence=19, offset=65472, payload=b"", waits=1)
-    grant = Frame(to=3, sender=5, kind=GRANT, sequence=19, ack=20, turn=7, part=2, until=6, reach=1)
+    grant = Frame(to=3, sender=5, kind=GRANT, sequence=19, ack=20, part=2, until=6, reach=1)
     cases += [
         (long, "PUT 3 -> 5 seq 19 announced 0/1048576 parts of 65472 ack 4 waits other 7"),
-        (grant, "grant 5 -> 3 turn 7 seq 19 part 2 to seq 20 part 6 ack 20 other 0"),
-        (replace(grant, again=1, until=5, reach=0, other_window=0),
-         "grant 5 -> 3 turn 7 seq 19 part 2, 4 to the ordinary card ack 20"),
-        (replace(grant, over=1), "grant 5 -> 3 turn 7 taken back ack 20 other 0"),
-        (Frame(to=5, sender=3, kind=BULK, sequence=19, turn=7, part=2, payload=b"x"),
-         "bulk 3 -> 5 turn 7 seq 19 part 2"),
-        (Frame(to=5, sender=3, kind=BULK, over=1, turn=7), "bulk 3 -> 5 turn 7 is over"),
+        (grant, "grant 5 -> 3 seq 19 part 2 to seq 20 part 6 ack 20 other 0"),
+        (replace(grant, over=1, until=5, reach=0, other_window=0),
+         "grant 5 -> 3 seq 19 part 2 to seq 19 part 5 to the ordinary card ack 20"),
+        (replace(grant, again=1), "grant again 5 -> 3 seq 19 part 2 to seq 20 part 6 ack 20 other 0"),
+        (Frame(to=5, sender=3, kind=BULK, sequence=19, part=2, payload=b"x"),
+         "bulk 3 -> 5 seq 19 part 2"),
+        (Frame(to=5, sender=3, kind=BULK, sequence=19, part=2, again=1, payload=b"x"),
+         "bulk again 3 -> 5 seq 19 part 2"),
         (Frame(to=5, sender=3, sequence=21, ack=4, **frames.batch([(put, b"eight by")] * 3)),
          "PUT and 2 more 3 -> 5 seq 21 ack 4 other 0")]
     rows = shown(tmp_path, [frame.encode() for frame, _ in cases], ["margay.arrived"])
@@ -159,9 +159,7 @@ def test_conversations_and_frames_sent_again(tmp_path):
         (replace(one, destination=512), 3, 7),
         (announced, 3, None),
         (replace(bulk, part=1), 3, None), (replace(bulk, part=2), 3, None),
-        (replace(bulk, part=1), 3, 15), (announced, 3, 14),
-        (replace(bulk, over=1, payload=b""), 3, None),
-        (replace(bulk, over=1, payload=b""), 3, None)]               # of no part
+        (replace(bulk, part=1), 3, 15), (announced, 3, 14)]
     rows = shown(tmp_path, [frame.encode() for frame, _, _ in cases],
                  ["margay.stream", "margay.retransmission"])
     assert [(number(row["margay.stream"]), number(row["margay.retransmission"])) for row in rows] \

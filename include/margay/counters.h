@@ -56,7 +56,8 @@
 	X(PEERS_LOST,      peers_lost,      "times that everything with a node was given up") \
 	X(PARTS_PLACED,    parts_placed,    "parts of long messages that a card put in their place") \
 	X(PARTS_PULLED,    parts_pulled,    "parts of long messages that were asked for and copied") \
-	X(PARTS_ASTRAY,    parts_astray,    "frames that took the room of such a part") \
+	X(PARTS_MOVED,     parts_moved,     "parts of long messages that were copied to their place") \
+	X(PARTS_MISPLACED, parts_misplaced, "frames that a card put in the place of another") \
 	X(POOL_ME_HIGH,    pool_me_high,    "match entries in use at most") \
 	X(POOL_MD_HIGH,    pool_md_high,    "memory descriptors in use at most") \
 	X(POOL_EQ_HIGH,    pool_eq_high,    "event queues in use at most") \

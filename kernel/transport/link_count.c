@@ -29,7 +29,8 @@ void link_frames_count(void)
 		{ COUNTER_PEERS_LOST, LINK_LOST },
 		{ COUNTER_PARTS_PLACED, LINK_PLACED },
 		{ COUNTER_PARTS_PULLED, LINK_PULLED },
-		{ COUNTER_PARTS_ASTRAY, LINK_ASTRAY },
+		{ COUNTER_PARTS_MOVED, LINK_MOVED },
+		{ COUNTER_PARTS_MISPLACED, LINK_MISPLACED },
 	};
 	struct frames_figures figures;
 	uint64_t copied;

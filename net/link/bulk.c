@@ -1,22 +1,27 @@
 /*
- * Long messages, the receiver: whose turn it is to send its parts, and rooms on the
- * bulk card for them, which are granted. Data: struct bulk and the assemblies' fields
- * for parts. All rooms are those of the flow whose turn it is, in the order of its
- * parts. An operation ends, and a peer is lost, only when no room of theirs is posted.
- * What lands in the rooms: bulk_land.c. See link.h.
+ * Long messages, the receiver: whose turn it is to send its parts, and buffers on the bulk
+ * card for them, which are granted. Data: struct bulk and the assemblies' fields for
+ * parts. All buffers are those of the flow whose turn it is, numbered in the order of its
+ * parts. An operation ends, and a peer is lost, only when no buffer of theirs is posted.
+ * What lands in the buffers: bulk_land.c. See link.h.
  */
 #include "bulk.h"
 
 #define SHARE_PARTS   32u          /* of a turn, while others wait */
-#define PULL_PARTS    16u          /* asked for at once on the ordinary card */
-/* The card interrupts when a room is filled that a message ends in, if so many were posted since
- * the last of which it does; in the middle of a message after MOST_UNTOLD. */
-#define LEAST_UNTOLD  16u
-#define SHARE_UNTOLD  4u           /* while others wait: their turn begins sooner */
-#define MOST_UNTOLD   24u
-#define FEW_ROOMS     8u           /* posted: time for more */
-#define BAD_FAILURES  6u           /* from then on parts are pulled, which takes one off each */
+#define COPIED_PARTS  16u          /* granted at once for the ordinary card */
+/* The card interrupts when a buffer is filled that a message ends in, if so many were posted
+ * since the last of which it does; in the middle of a message after MOST_UNREPORTED. */
+#define LEAST_UNREPORTED  16u
+#define SHARE_UNREPORTED  4u       /* while others wait: their turn begins sooner */
+#define MOST_UNREPORTED   24u
+#define LOSSY_UNREPORTED  4u       /* after a loss: behind another one the last is not filled */
+#define FEW_POSTED    8u           /* time for more */
 #define MOST_PASSES   8u           /* times that the wait for another turn doubles */
+
+static uint32_t least_of(uint32_t a, uint32_t b)
+{
+	return a < b ? a : b;
+}
 
 uint64_t bulk_timeout(const struct link *link)
 {
@@ -69,9 +74,9 @@ void bulk_leave_queue(struct link *link, uint32_t index)
 }
 
 /*
- * What a turn brings while others wait is acknowledged and answered when its rooms are
- * full: who gets all of that at once has to wake but once, and then announces as many
- * messages more.
+ * What a turn brings while others wait is acknowledged and answered when its buffers are
+ * full. The sender gets all of that at once, so that it wakes only once, and then announces as
+ * many messages more.
  */
 static void hold(struct link *link)
 {
@@ -81,7 +86,7 @@ static void hold(struct link *link)
 		link->bulk.held = flow_other(flow);
 }
 
-void bulk_release(struct link *link)
+static void release(struct link *link)
 {
 	struct flow *held = link->bulk.held;
 
@@ -102,7 +107,7 @@ static void end_turn(struct link *link, int again)
 	struct flow *flow = &link->flows[bulk->flow];
 	uint32_t index = lacking(link, flow->rx.assembly);
 
-	bulk_release(link);
+	release(link);
 	bulk->state = BULK_NONE;
 	bulk->at = LINK_NEVER;
 	if (flow->rx.unacked)
@@ -118,7 +123,6 @@ void bulk_pass(struct link *link)
 		assembly_at(link, lacking(link, link->flows[bulk->flow].rx.assembly));
 
 	count(link, LINK_PASSED);
-	assembly->granted = assembly->received;
 	assembly->again_at = units(link->now) +
 		(units(link->config.least_timeout) << assembly->passes);
 	assembly->passes += assembly->passes < MOST_PASSES;
@@ -127,147 +131,149 @@ void bulk_pass(struct link *link)
 
 /* ---- grants ---- */
 
-void bulk_tell(struct link *link, struct wire *wire, uint64_t now)
-{
-	struct flow *flow = &link->flows[link->bulk.flow];
-
-	wire->kind = WIRE_KIND_GRANT;
-	wire->turn = link->bulk.turn;
-	frame_acknowledge(link, flow, wire);
-	count(link, LINK_GRANTS_OUT);
-	/* What the card does not take now goes by the timer. */
-	frame_bare(link, link->nic, flow->node, wire);
-	link->bulk.at = now + bulk_timeout(link);
-}
-
-void bulk_tell_rooms(struct link *link, uint64_t now)
+void bulk_tell(struct link *link, uint32_t from, uint32_t until, int again)
 {
 	struct bulk *bulk = &link->bulk;
-	const struct room *first = &bulk->rooms[bulk->filled % BULK_ROOMS];
-	const struct room *last = &bulk->rooms[(bulk->posted - 1) % BULK_ROOMS];
-	struct wire wire = { .sequence = assembly_at(link, first->assembly)->first,
+	const struct buffer *first = buffer_of(bulk, from), *last = buffer_of(bulk, until - 1);
+	struct flow *flow = &link->flows[bulk->flow];
+	struct wire wire = { .kind = WIRE_KIND_GRANT, .again = !!again, .ordinary = bulk->copied,
+			     .sequence = assembly_at(link, first->assembly)->first,
 			     .part = first->part, .until = last->part + 1 };
 
 	wire.reach = assembly_at(link, last->assembly)->first - wire.sequence;
-	bulk_tell(link, &wire, now);
+	frame_acknowledge(link, flow, &wire);
+	count(link, LINK_GRANTS_OUT);
+	/* What the card does not take now goes by the timer. */
+	frame_bare(link, link->nic, flow->node, &wire);
 }
 
-uint32_t bulk_place(struct link *link, struct assembly *assembly, uint32_t part,
-		    struct nic_piece *pieces, uint32_t *bytes)
+uint32_t bulk_place(struct link *link, const struct buffer *buffer, struct nic_piece *pieces)
 {
-	uint64_t at = (uint64_t)part * assembly->fragment;
+	struct assembly *assembly = assembly_at(link, buffer->assembly);
 
-	*bytes = assembly->length - at < assembly->fragment ?
-		(uint32_t)(assembly->length - at) : assembly->fragment;
-	return link_port_place(link->context, &assembly->target, at, *bytes, pieces,
-				NIC_BULK_PIECES);
+	return link_port_place(link->context, &assembly->target,
+			       (uint64_t)buffer->part * assembly->fragment,
+			       part_bytes(assembly, buffer->part), pieces, NIC_BULK_PIECES);
 }
 
-/* Rooms that are granted at a time: many, but fewer when only few may be under way. */
-static uint32_t step_of(const struct bulk *bulk)
+int bulk_post(struct link *link, struct buffer *buffer, int tell)
 {
-	return bulk->limit < bulk->most ? bulk->limit / 4 : bulk->limit / 2;
-}
-
-/* A room for the next part of this message: 1, or 0 if there can be none: no card, no place,
- * or too many turns went astray. */
-static int post(struct link *link, uint32_t index)
-{
-	struct assembly *assembly = assembly_at(link, index);
 	struct nic_piece pieces[NIC_BULK_PIECES];
 	struct bulk *bulk = &link->bulk;
-	uint32_t bytes, least, n;
-	int tell;
+	uint32_t n;
 
-	if (!bulk->nic || bulk->failures >= BAD_FAILURES)
+	if (!bulk->nic)
 		return 0;
-	n = bulk_place(link, assembly, assembly->granted, pieces, &bytes);
-	least = bulk->first == NO_RECORD ? LEAST_UNTOLD : SHARE_UNTOLD;
-	tell = bulk->untold + 1 >= least_of(MOST_UNTOLD, step_of(bulk)) ||
-	       (bulk->untold + 1 >= least_of(least, step_of(bulk)) &&
-		assembly->granted + 1 == assembly->parts);
+	n = bulk_place(link, buffer, pieces);
 	if (n == 0 || bulk->nic->ops->post(bulk->nic, pieces, n, tell) != NIC_OK)
 		return 0;
-	bulk->untold = tell ? 0 : bulk->untold + 1;
-	bulk->rooms[bulk->posted++ % BULK_ROOMS] =
-		(struct room){ (uint16_t)index, assembly->granted };
+	bulk->ring[bulk->posted++ % BULK_POSTED] = (uint8_t)(buffer - bulk->buffers);
+	buffer->holds = BUFFER_POSTED;
+	return 1;
+}
+
+/* After a loss parts are moved, and some come out of order: no two buffers may share memory then,
+ * as messages to the same place do. */
+static int shares_memory(struct link *link, struct buffer *buffer)
+{
+	struct nic_piece pieces[NIC_BULK_PIECES];
+	struct bulk *bulk = &link->bulk;
+	uint32_t n = bulk_place(link, buffer, pieces);
+
+	buffer->low = UINTPTR_MAX;
+	buffer->high = 0;
+	for (uint32_t i = 0; i < n; i++) {
+		uintptr_t low = (uintptr_t)pieces[i].bytes, high = low + pieces[i].length;
+
+		buffer->low = low < buffer->low ? low : buffer->low;
+		buffer->high = high > buffer->high ? high : buffer->high;
+	}
+	for (uint32_t number = bulk->oldest; number != bulk->next; number++) {
+		const struct buffer *other = buffer_of(bulk, number);
+
+		if (buffer->low < other->high && other->low < buffer->high)
+			return 1;
+	}
+	return 0;
+}
+
+/* A buffer for the next part of this message: 1, or 0 if there can be none now. If there is
+ * none at all, parts of one message are granted for the ordinary card. */
+static int add(struct link *link, uint32_t index)
+{
+	struct assembly *assembly = assembly_at(link, index);
+	struct bulk *bulk = &link->bulk;
+	struct buffer *buffer = buffer_of(bulk, bulk->next);
+	uint32_t least = bulk->first == NO_RECORD ? LEAST_UNREPORTED : SHARE_UNREPORTED;
+	uint32_t most = bulk->lossy ? LOSSY_UNREPORTED : MOST_UNREPORTED;
+	int tell = bulk->unreported + 1 >= least_of(most, bulk->most / 2) ||
+		(bulk->unreported + 1 >= least_of(least, bulk->most / 2) &&
+		 assembly->granted + 1 == assembly->parts);
+
+	if (granted(bulk) == BULK_BUFFERS || posted(bulk) >= bulk->most)
+		return 0;
+	*buffer = (struct buffer){ .assembly = (uint16_t)index, .part = assembly->granted,
+				   .holds = BUFFER_FREE, .at = PART_MISSING,
+				   .after = bulk->next + 1 };
+	if (granted(bulk) == 0)
+		bulk->copied = 0;
+	if (bulk->copied) {
+		if (granted(bulk) == COPIED_PARTS || assembly->granted == 0)
+			return 0;
+	} else if ((bulk->lossy && shares_memory(link, buffer)) ||
+		   !bulk_post(link, buffer, tell)) {
+		if (granted(bulk) > 0)
+			return 0;
+		bulk->copied = 1;
+	} else {
+		bulk->unreported = tell ? 0 : bulk->unreported + 1;
+	}
+	bulk->next++;
 	assembly->granted++;
 	bulk->spent++;
 	return 1;
 }
 
-void bulk_pull(struct link *link, uint32_t index, uint64_t now)
-{
-	struct assembly *assembly = assembly_at(link, index);
-	struct wire wire = { .sequence = assembly->first, .part = assembly->received,
-			     .again = 1 };
-	struct bulk *bulk = &link->bulk;
-	uint32_t n = assembly->parts - assembly->received;
-
-	bulk_release(link);
-	if (bulk->state != BULK_PULLED) {
-		if (n > PULL_PARTS)
-			n = PULL_PARTS;
-		assembly->granted = assembly->received + n;
-		assembly->pulled = 0;
-		bulk->spent += n;
-		bulk->state = BULK_PULLED;
-	}
-	bulk->turn++;
-	wire.until = (uint32_t)bits(assembly->granted - assembly->received) & ~assembly->pulled;
-	bulk_tell(link, &wire, now);
-}
-
-/* Few rooms are left. As long as parts land, what comes in between is granted together. */
+/* Few buffers are left. As long as parts land, what comes in between is granted together. */
 static int are_few(const struct bulk *bulk, int landed)
 {
 	uint32_t n = posted(bulk);
 
-	return n <= least_of(FEW_ROOMS, bulk->limit / 2) ||
-	       (landed && n + least_of(step_of(bulk), bulk->level / 2) <= bulk->level);
+	if (bulk->copied && granted(bulk) > 0)
+		return 0;
+	return n <= least_of(FEW_POSTED, bulk->most / 2) ||
+	       (landed && n + least_of(bulk->most, bulk->level) / 2 <= bulk->level);
 }
 
-/* Rooms for the flow's next parts, when few are left. 0: it has no more, or had its
+/* Buffers for the flow's next parts, when few are left. 0: it has no more, or had its
  * share. */
 static int extend(struct link *link, int landed, uint64_t now)
 {
 	struct bulk *bulk = &link->bulk;
-	uint32_t before = bulk->posted, empty = posted(bulk) == 0;
+	uint32_t before = bulk->next, spent = bulk->spent, from = bulk->oldest;
+	int was_empty = granted(bulk) == 0;
 	uint32_t index = lacking(link, link->flows[bulk->flow].rx.assembly);
 
 	if (!are_few(bulk, landed))
 		return 1;
-	while (index != NO_RECORD && posted(bulk) < bulk->limit) {
-		if (assembly_at(link, index)->granted == assembly_at(link, index)->parts) {
+	while (index != NO_RECORD && !(bulk->first != NO_RECORD && bulk->spent >= SHARE_PARTS)) {
+		if (assembly_at(link, index)->granted == assembly_at(link, index)->parts)
 			index = lacking(link, assembly_at(link, index)->next);
-			continue;
-		}
-		if (bulk->first != NO_RECORD && bulk->spent >= SHARE_PARTS)
+		else if (!add(link, index))
 			break;
-		if (post(link, index))
-			continue;
-		if (posted(bulk) == 0) {
-			bulk_pull(link, index, now);
-			return 1;
-		}
-		break;
 	}
-	if (bulk->posted != before) {
+	if (bulk->next != before) {
 		bulk->level = posted(bulk);
-		if (!empty)
-			bulk_release(link);
-		bulk_tell_rooms(link, now);
-		if (empty)
+		if (spent > 0)
+			release(link);
+		while (buffer_of(bulk, from)->at != PART_MISSING)
+			from++;
+		bulk_tell(link, from, bulk->next, 0);
+		bulk->at = now + bulk_timeout(link);
+		if (was_empty)
 			bulk->granted_at = now;
 	}
-	return posted(bulk) > 0;
-}
-
-void bulk_begin_rooms(struct link *link)
-{
-	link->bulk.state = BULK_GRANTED;
-	link->bulk.turn++;
-	link->bulk.tries = 0;
+	return granted(bulk) > 0;
 }
 
 static void run(struct link *link, int landed, uint64_t now)
@@ -280,11 +286,11 @@ static void run(struct link *link, int landed, uint64_t now)
 				break;
 			bulk->flow = assembly_at(link, bulk->first)->flow;
 			bulk_leave_queue(link, bulk->first);
-			bulk->spent = 0;
+			bulk->state = BULK_TURN;
+			bulk->spent = bulk->tries = 0;
 			hold(link);
-			bulk_begin_rooms(link);
 		}
-		if (bulk->state != BULK_GRANTED || extend(link, landed, now))
+		if (extend(link, landed, now))
 			break;
 		end_turn(link, 1);
 	}
@@ -305,17 +311,15 @@ int link_bulk_is_idle(const struct link *link)
 	return link->bulk.state == BULK_NONE && link->transmits.used == 0;
 }
 
-void bulk_open(struct link *link)
+void bulk_open(struct link *link, uint8_t *aside)
 {
-	link->bulk = (struct bulk){ .first = NO_RECORD, .last = NO_RECORD, .most = 1, .limit = 1,
-				    .at = LINK_NEVER,
+	link->bulk = (struct bulk){ .first = NO_RECORD, .last = NO_RECORD, .most = 1,
+				    .at = LINK_NEVER, .aside = aside,
 				    .serve_first = NO_RECORD, .serve_last = NO_RECORD };
 }
 
 void link_bulk(struct link *link, struct nic *nic)
 {
-	uint32_t rooms = nic->ring;
-
 	link->bulk.nic = nic;
-	link->bulk.most = link->bulk.limit = (uint16_t)(rooms < BULK_ROOMS ? rooms : BULK_ROOMS);
+	link->bulk.most = (uint16_t)least_of(nic->ring, BULK_POSTED);
 }

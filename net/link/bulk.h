@@ -7,19 +7,34 @@
 #define NET_LINK_BULK_H
 #include "internal.h"
 
+/* Buffers that the card has. */
 static inline uint32_t posted(const struct bulk *bulk)
 {
 	return bulk->posted - bulk->filled;
 }
 
-static inline uint32_t least_of(uint32_t a, uint32_t b)
+/* Parts that are granted, and not yet in their place with all before them. */
+static inline uint32_t granted(const struct bulk *bulk)
 {
-	return a < b ? a : b;
+	return bulk->next - bulk->oldest;
+}
+
+static inline struct buffer *buffer_of(struct bulk *bulk, uint32_t number)
+{
+	return &bulk->buffers[number % BULK_BUFFERS];
 }
 
 static inline struct assembly *assembly_at(const struct link *link, uint32_t index)
 {
 	return record_at(&link->assemblies, index);
+}
+
+/* Payload bytes of a part. */
+static inline uint32_t part_bytes(const struct assembly *assembly, uint32_t part)
+{
+	uint64_t left = assembly->length - (uint64_t)part * assembly->fragment;
+
+	return left < assembly->fragment ? (uint32_t)left : assembly->fragment;
 }
 
 /* The flow's first message, from this one on, that lacks parts; NO_RECORD: none does. */
@@ -40,21 +55,15 @@ static inline uint32_t lacking(const struct link *link, uint32_t index)
 uint64_t bulk_timeout(const struct link *link);
 /* This message no longer waits for a turn. */
 void bulk_leave_queue(struct link *link, uint32_t assembly);
-/* What was held of a turn leaves: its acknowledgement and answers. */
-void bulk_release(struct link *link);
-/* Nothing comes: others first, and this flow when it has been heard of, a while later. */
+/* The flow whose turn it is sends nothing: the next one's turn. It has another when it has been
+ * heard of, a while later. */
 void bulk_pass(struct link *link);
-/* Tell the flow whose turn it is; the timer of this turn begins anew. */
-void bulk_tell(struct link *link, struct wire *wire, uint64_t now);
-/* All rooms that are posted, and by that the parts in them. */
-void bulk_tell_rooms(struct link *link, uint64_t now);
-/* Where a part is to be, as pieces: how many, 0 if a card cannot put it there. */
-uint32_t bulk_place(struct link *link, struct assembly *assembly, uint32_t part,
-		    struct nic_piece *pieces, uint32_t *bytes);
-/* Parts of one message to the ordinary card: those that went astray, or the next ones. */
-void bulk_pull(struct link *link, uint32_t assembly, uint64_t now);
-/* No room is posted or asked for: from now on some may be. */
-void bulk_begin_rooms(struct link *link);
+/* GRANT of the parts with these numbers; `again`: although they were sent before. */
+void bulk_tell(struct link *link, uint32_t from, uint32_t until, int again);
+/* The memory of a buffer, as pieces: how many, 0 if a card cannot write it. */
+uint32_t bulk_place(struct link *link, const struct buffer *buffer, struct nic_piece *pieces);
+/* The card gets this buffer: 1, or 0 if it cannot. `tell`: it interrupts when it is filled. */
+int bulk_post(struct link *link, struct buffer *buffer, int tell);
 /* As bulk_run while parts land: it grants seldom, and much at a time. */
 void bulk_run_landed(struct link *link, uint64_t now);
 

@@ -1,23 +1,26 @@
 /*
- * Long messages, the receiver: what lands in the rooms that are granted, repair when
- * that is something else, and the timer of a turn. A part is there when its own
- * frame has landed in its room, or has come to the ordinary card (bulk_pulled). When
- * another frame has landed, or none, all rooms are taken back, and what is under way
- * lands where it does no harm up to a mark; then what is missing is granted again. Data:
- * struct bulk and the assemblies' fields for parts. See link.h.
+ * Long messages, the receiver: what lands in the buffers that are granted, repair when that is
+ * not what belongs there, and the timer of a turn. Data: struct bulk and the assemblies' fields
+ * for parts. See link.h.
+ *
+ * The card fills buffers in the order in which they were posted; so behind a lost frame each part
+ * lands in the buffer of the one before it. Frames name their part. At first all buffers are taken
+ * back, and posted anew such that no two share memory (`lossy`). From then on a part that is
+ * misplaced stays where it landed until its own buffer is no longer posted; then it is moved
+ * there. A lost part is granted again when a later one arrives, and lands in the last of the
+ * buffers that were posted by then. With it all of them are filled, each holds the part of
+ * another, and all move, one behind the other, the last one by way of memory that is set aside.
+ * What lands and is no part that is awaited leaves its buffer free: that holds the part
+ * that belongs there, if it has arrived, else it is posted again.
  */
 #include "bulk.h"
+#include "../port.h"
 
-#define LEAST_ROOMS   16u          /* may be posted, however often parts go astray */
-#define JUNK_ROOMS    8u           /* posted while what is astray runs out */
-#define GRANT_TRIES   2u           /* timers, then the rooms are taken back */
-#define DRAIN_TRIES   3u
-#define PULL_TRIES    4u
-#define FAILURE       2u           /* added for a turn that went astray */
-#define MOST_FAILURES 16u
+#define PLAIN_TRIES   2u           /* timers until parts are sent again */
+#define MOST_TRIES    5u           /* then the turn is over */
+#define LOSSY_PARTS   512u         /* that land in their place before buffers may share memory */
 #define MOST_TRIP     100000000u   /* ns */
-
-/* ---- what lands ---- */
+#define NO_PART       BULK_BUFFERS
 
 /* Something new of this turn has come. */
 static void progress(struct link *link, uint64_t now)
@@ -37,193 +40,251 @@ static void progress(struct link *link, uint64_t now)
 	bulk->at = now + bulk_timeout(link);
 }
 
-static void finish(struct link *link, struct assembly *assembly, uint64_t now)
-{
-	assembly->whole = 1;
-	reassemble_payload_whole(link, &link->flows[assembly->flow], now);
-}
-
-/* The rooms are no longer posted; what was to land in them is missing. */
-static void forget_rooms(struct link *link)
+/* Parts that are in their place, and all before them, count; messages end. */
+static void advance(struct link *link, uint64_t now)
 {
 	struct bulk *bulk = &link->bulk;
 
-	for (; posted(bulk) && bulk->state == BULK_GRANTED; bulk->filled++) {
+	while (granted(bulk)) {
+		uint32_t index = bulk->oldest % BULK_BUFFERS;
+		struct assembly *assembly = assembly_at(link, bulk->buffers[index].assembly);
+
+		if (bulk->buffers[index].at != index)
+			return;
+		bulk->oldest++;
+		if (++assembly->received == assembly->parts) {
+			assembly->whole = 1;
+			reassemble_payload_whole(link, &link->flows[assembly->flow], now);
+		}
+	}
+}
+
+/* No buffer is posted any more; what is not in its place is missing. */
+static void take_back(struct link *link)
+{
+	struct bulk *bulk = &link->bulk;
+
+	if (posted(bulk)) {
+		count(link, LINK_TAKEN_BACK);
+		bulk->nic->ops->take_back(bulk->nic);
+	}
+	bulk->filled = bulk->posted;
+	for (; granted(bulk); bulk->oldest++) {
 		struct assembly *assembly =
-			assembly_at(link, bulk->rooms[bulk->filled % BULK_ROOMS].assembly);
+			assembly_at(link, buffer_of(bulk, bulk->oldest)->assembly);
 
 		assembly->granted = assembly->received;
 	}
-	bulk->junk = 0;
 }
 
-static void take_back(struct link *link)
-{
-	count(link, LINK_TAKEN_BACK);
-	link->bulk.nic->ops->take_back(link->bulk.nic);
-	forget_rooms(link);
-}
-
-/* What is under way to the bulk card shall land where it does no harm, up to a mark. */
-static void drain(struct link *link, uint64_t now)
+/* Grant once more what is missing. With `again`: of that the parts that were sent before the one
+ * with number `than`, as far as is known. */
+static void ask(struct link *link, uint32_t than, int again)
 {
 	struct bulk *bulk = &link->bulk;
-	struct wire wire = { .over = 1 };
+	uint32_t from = bulk->oldest, number = from;
 
-	bulk_release(link);
-	bulk->state = BULK_DRAIN;
-	bulk->turn++;
-	bulk->granted_at = 0;
-	while (bulk->junk < JUNK_ROOMS && bulk->nic->ops->post(bulk->nic, 0, 0, 1) == NIC_OK)
-		bulk->junk++;
-	bulk_tell(link, &wire, now);
+	for (; number != bulk->next; number++) {
+		struct buffer *buffer = buffer_of(bulk, number);
+
+		if (buffer->at == PART_MISSING && !is_before(than, buffer->after)) {
+			if (again)
+				buffer->after = bulk->next;
+			continue;
+		}
+		if (from != number)
+			bulk_tell(link, from, number, again);
+		from = number + 1;
+	}
+	if (from != number)
+		bulk_tell(link, from, number, again);
 }
 
-/* A room is lost to a frame that is not its own, or its own does not come. */
-static void astray(struct link *link, uint64_t now)
+/* ---- moves ---- */
+
+/* The part of this buffer comes to its place, from where it lies. */
+static void move(struct link *link, struct buffer *buffer)
+{
+	struct assembly *assembly = assembly_at(link, buffer->assembly);
+	uint32_t left = part_bytes(assembly, buffer->part);
+	uint64_t at = (uint64_t)buffer->part * assembly->fragment;
+	struct nic_piece pieces[NIC_BULK_PIECES] = { { link->bulk.aside, left } };
+	uint32_t n = 1;
+
+	if (buffer->at != PART_ASIDE)
+		n = bulk_place(link, &link->bulk.buffers[buffer->at], pieces);
+	for (uint32_t i = 0; i < n && left; i++) {
+		uint32_t bytes = pieces[i].length < left ? pieces[i].length : left;
+
+		link_port_data(link->context, &assembly->target, at, pieces[i].bytes, bytes);
+		at += bytes;
+		left -= bytes;
+	}
+	count(link, LINK_MOVED);
+}
+
+static void set_aside(struct link *link, struct buffer *buffer)
+{
+	struct nic_piece pieces[NIC_BULK_PIECES];
+	uint32_t n = bulk_place(link, &link->bulk.buffers[buffer->at], pieces), at = 0;
+
+	for (uint32_t i = 0; i < n; at += pieces[i++].length)
+		port_copy(link->bulk.aside + at, pieces[i].bytes, pieces[i].length);
+	buffer->at = PART_ASIDE;
+}
+
+/* Nothing lies in this buffer: what belongs there comes, then to where that was, and so on. */
+static void fill(struct link *link, uint32_t index)
 {
 	struct bulk *bulk = &link->bulk;
 
-	take_back(link);
-	bulk->failures = bulk->failures + FAILURE < MOST_FAILURES ?
-		(uint8_t)(bulk->failures + FAILURE) : (uint8_t)MOST_FAILURES;
-	bulk->limit = bulk->limit / 2 > LEAST_ROOMS ? bulk->limit / 2 :
-		least_of(LEAST_ROOMS, bulk->most);
-	bulk->landed = 0;
-	bulk->tries = 0;
-	drain(link, now);
+	for (;;) {
+		struct buffer *buffer = &bulk->buffers[index];
+		uint32_t from = buffer->at;
+
+		buffer->holds = BUFFER_FREE;
+		if (from == PART_MISSING) {
+			bulk_post(link, buffer, 1);    /* or else by the timer */
+			return;
+		}
+		move(link, buffer);
+		buffer->at = buffer->holds = (uint8_t)index;
+		if (from == PART_ASIDE)
+			return;
+		index = from;
+	}
 }
 
-/* Whether a frame of the bulk card is of this turn and of the flow that has it. */
-static int is_of_turn(const struct link *link, const uint8_t *header, uint32_t bytes,
-		      const struct nic_piece *pieces, uint32_t n, struct wire *wire)
+/* Each of these buffers holds the part of another, and none is posted. */
+static int is_circle(const struct bulk *bulk, uint32_t index)
+{
+	uint32_t at = index;
+
+	do
+		at = bulk->buffers[at].holds;
+	while (at != index && at < BULK_BUFFERS);
+	return at == index;
+}
+
+/* ---- what lands ---- */
+
+/* Of which buffer this frame brings the part; NO_PART: it is none that is awaited. */
+static uint32_t find(struct link *link, const struct wire *wire)
+{
+	struct bulk *bulk = &link->bulk;
+
+	for (uint32_t number = bulk->oldest; number != bulk->next; number++) {
+		const struct buffer *buffer = buffer_of(bulk, number);
+		const struct assembly *assembly = assembly_at(link, buffer->assembly);
+
+		if (buffer->at == PART_MISSING && assembly->first == wire->sequence &&
+		    buffer->part == wire->part &&
+		    wire->bytes == part_bytes(assembly, buffer->part))
+			return number % BULK_BUFFERS;
+	}
+	return NO_PART;
+}
+
+/* The same of a frame in the buffer at `index`, once it is known to be one of the flow's. */
+static uint32_t find_landed(struct link *link, const uint8_t *header, uint32_t bytes,
+			    uint32_t index, struct wire *wire)
 {
 	const struct flow *flow = &link->flows[link->bulk.flow];
-	uint32_t kind = bytes < WIRE_HEADER ? 0 : header[WIRE_KIND] & WIRE_KIND_MASK;
+	struct nic_piece pieces[NIC_BULK_PIECES];
+	uint32_t all = bulk_place(link, &link->bulk.buffers[index], pieces), n = 0, left;
 
 	/* Of other kinds there may be more header than there is here. */
-	return kind == WIRE_KIND_BULK &&
-	       wire_read_apart(header, bytes, link->config.node, link->key, pieces, n,
-			       wire) == WIRE_OK &&
-	       wire->node == flow->node && wire->lane == flow_lane(flow) &&
-	       wire->source == flow->theirs && wire->destination == flow->mine &&
-	       wire->turn == link->bulk.turn;
+	if (bytes < WIRE_HEADER || (header[WIRE_KIND] & WIRE_KIND_MASK) != WIRE_KIND_BULK)
+		return NO_PART;
+	for (left = bytes - WIRE_HEADER; n < all && left; left -= pieces[n++].length)
+		if (pieces[n].length > left)
+			pieces[n].length = left;
+	if (left || wire_read_apart(header, bytes, link->config.node, link->key, pieces, n,
+				    wire) != WIRE_OK)
+		return NO_PART;
+	return wire->node == flow->node && wire->lane == flow_lane(flow) &&
+	       wire->source == flow->theirs && wire->destination == flow->mine ?
+		find(link, wire) : NO_PART;
+}
+
+/* This part has arrived in its turn, or an earlier one sent before it is lost. */
+static void arrive(struct link *link, uint32_t part, int again, uint64_t now)
+{
+	struct bulk *bulk = &link->bulk;
+	uint32_t number = bulk->oldest + (part - bulk->oldest) % BULK_BUFFERS;
+
+	if (!again && number != bulk->oldest)
+		ask(link, number, 1);
+	progress(link, now);
 }
 
 static void land(struct link *link, const uint8_t *header, uint32_t bytes, uint64_t now)
 {
 	struct bulk *bulk = &link->bulk;
-	const struct room *room = &bulk->rooms[bulk->filled % BULK_ROOMS];
-	struct assembly *assembly = assembly_at(link, room->assembly);
-	struct nic_piece pieces[NIC_BULK_PIECES];
-	uint32_t length, n = bulk_place(link, assembly, room->part, pieces, &length);
+	uint32_t index = bulk->ring[bulk->filled % BULK_POSTED], part;
+	struct buffer *buffer = &bulk->buffers[index];
 	struct wire wire;
 
-	if (bytes != WIRE_HEADER + length ||
-	    !is_of_turn(link, header, bytes, pieces, n, &wire) ||
-	    wire.over || wire.sequence != assembly->first ||
-	    wire.part != room->part) {
-		count(link, LINK_ASTRAY);
-		astray(link, now);
-		return;
-	}
-	count(link, LINK_PLACED);
-	bulk->filled++;
-	if (bulk->limit < bulk->most && ++bulk->landed >= bulk->limit) {
-		bulk->limit++;
-		bulk->landed = 0;
-	}
-	assembly->received++;
-	progress(link, now);
-	if (assembly->received == assembly->parts) {
-		bulk->failures -= bulk->failures > 0;
-		finish(link, assembly, now);
-	}
-	if (posted(bulk) == 0)
-		bulk_release(link);
-}
-
-/* While what is astray runs out. */
-static void land_junk(struct link *link, const uint8_t *header, uint32_t bytes, uint64_t now)
-{
-	struct bulk *bulk = &link->bulk;
-	struct wire wire;
-
-	bulk->junk -= bulk->junk > 0;
-	if (is_of_turn(link, header, bytes, 0, 0, &wire) && wire.over) {
+	part = find_landed(link, header, bytes, index, &wire);
+	count(link, part == index ? LINK_PLACED : LINK_MISPLACED);
+	if (part != index && !bulk->lossy) {
 		take_back(link);
-		bulk_begin_rooms(link);
-		progress(link, now);
+		bulk->lossy = LOSSY_PARTS;
 		return;
 	}
-	count(link, LINK_ASTRAY);
-	if (bulk->nic->ops->post(bulk->nic, 0, 0, 1) == NIC_OK)
-		bulk->junk++;
+	if (part != index)
+		bulk->lossy = LOSSY_PARTS;
+	else if (bulk->lossy && index == bulk->oldest % BULK_BUFFERS)
+		bulk->lossy--;
+	bulk->filled++;
+	buffer->holds = (uint8_t)part;
+	if (part == NO_PART) {
+		fill(link, index);
+	} else {
+		bulk->buffers[part].at = (uint8_t)index;
+		if (part != index && is_circle(bulk, index)) {
+			set_aside(link, &bulk->buffers[part]);
+			fill(link, index);
+		}
+		arrive(link, part, wire.again, now);
+	}
+	advance(link, now);
 }
 
 void link_landed(struct link *link, uint64_t now, const uint8_t *header, uint32_t bytes)
 {
-	struct bulk *bulk = &link->bulk;
-
 	link->now = now;
-	if (bulk->state == BULK_GRANTED && posted(bulk)) {
-		if (header)
-			land(link, header, bytes, now);
-		else
-			astray(link, now);
-	} else if (bulk->state == BULK_DRAIN) {
-		if (header)
-			land_junk(link, header, bytes, now);
-		else
-			bulk->junk = 0;  /* the timer posts others */
-	} else if (header) {
-		count(link, LINK_ASTRAY);
-	}
+	if (!header)
+		take_back(link);               /* the card has reset itself */
+	else if (posted(&link->bulk))
+		land(link, header, bytes, now);
+	else
+		count(link, LINK_MISPLACED);
 	bulk_run_landed(link, now);
 	transmit(link, now);
 }
 
 void bulk_pulled(struct link *link, struct flow *flow, const struct wire *wire, uint64_t now)
 {
-	uint32_t index = lacking(link, flow->rx.assembly), at, bytes;
-	struct assembly *assembly;
 	struct bulk *bulk = &link->bulk;
+	uint32_t part = NO_PART;
+	struct buffer *buffer;
 
-	if (bulk->state != BULK_PULLED || bulk->flow != flow_index(link, flow) ||
-	    index == NO_RECORD) {
+	if (bulk->state != BULK_NONE && bulk->copied && granted(bulk) &&
+	    bulk->flow == flow_index(link, flow))
+		part = find(link, wire);
+	if (part == NO_PART) {
 		count(link, LINK_DUPLICATES);
-		return;
-	}
-	assembly = assembly_at(link, index);
-	at = wire->part - assembly->received;
-	if (wire->sequence != assembly->first || at >= assembly->granted - assembly->received ||
-	    assembly->pulled >> at & 1) {
-		count(link, LINK_DUPLICATES);
-		return;
-	}
-	bytes = wire->part + 1 < assembly->parts ? assembly->fragment :
-		(uint32_t)(assembly->length - (uint64_t)wire->part * assembly->fragment);
-	if (wire->bytes != bytes) {
-		count(link, LINK_NONSENSE);
 		return;
 	}
 	count(link, LINK_PULLED);
-	link_port_data(link->context, &assembly->target,
-			(uint64_t)wire->part * assembly->fragment, wire->payload, bytes);
-	progress(link, now);
-	assembly->pulled |= 1u << at;
-	for (; assembly->pulled & 1; assembly->pulled >>= 1)
-		assembly->received++;
-	if (assembly->received < assembly->granted) {
-		/* The last has come, some before it have not. */
-		if (wire->part + 1 == assembly->granted)
-			bulk_pull(link, index, now);
-		return;
-	}
-	bulk->failures -= bulk->failures > 0;
-	bulk_begin_rooms(link);
-	if (assembly->received == assembly->parts)
-		finish(link, assembly, now);
+	buffer = &bulk->buffers[part];
+	link_port_data(link->context, &assembly_at(link, buffer->assembly)->target,
+		       (uint64_t)wire->part * assembly_at(link, buffer->assembly)->fragment,
+		       wire->payload, wire->bytes);
+	buffer->at = (uint8_t)part;
+	arrive(link, part, wire->again, now);
+	advance(link, now);
 }
 
 /* ---- time, and the end of a peer ---- */
@@ -232,24 +293,16 @@ void bulk_tick(struct link *link, uint64_t now)
 {
 	struct bulk *bulk = &link->bulk;
 
-	bulk->tries++;
-	if (bulk->state == BULK_GRANTED) {
-		if (bulk->tries < GRANT_TRIES && posted(bulk))
-			bulk_tell_rooms(link, now);
-		else
-			astray(link, now);
-	} else if (bulk->state == BULK_DRAIN) {
-		if (bulk->tries < DRAIN_TRIES) {
-			drain(link, now);
-		} else {
-			take_back(link);
-			bulk_pass(link);
-		}
-	} else if (bulk->state == BULK_PULLED) {
-		if (bulk->tries < PULL_TRIES)
-			bulk_pull(link, lacking(link, link->flows[bulk->flow].rx.assembly), now);
-		else
-			bulk_pass(link);
+	if (++bulk->tries == MOST_TRIES) {
+		take_back(link);
+		bulk_pass(link);
+	} else {
+		for (uint32_t number = bulk->oldest; number != bulk->next; number++)
+			if (!bulk->copied && buffer_of(bulk, number)->holds == BUFFER_FREE)
+				fill(link, number % BULK_BUFFERS);
+		ask(link, bulk->next, bulk->tries >= PLAIN_TRIES);
+		bulk->at = now + bulk_timeout(link);
+		bulk->granted_at = 0;
 	}
 	bulk_run(link, now);
 }
@@ -260,8 +313,7 @@ void bulk_lose(struct link *link, struct flow *flow)
 	uint32_t index = flow->rx.assembly;
 
 	if (bulk->state != BULK_NONE && bulk->flow == flow_index(link, flow)) {
-		if (bulk->state != BULK_PULLED)
-			take_back(link);
+		take_back(link);
 		bulk->state = BULK_NONE;
 		bulk->at = LINK_NEVER;
 		bulk->held = 0;

@@ -1,8 +1,8 @@
 /*
  * Long messages, the sender: one announcement each in the flow, then parts of
- * the payload as the receiver grants them, in the order of its rooms. Data: the
- * sends' fields for turns, and the list of those that have parts to send. A part is
- * sent once per turn; whether it has arrived is the receiver's to find out, and
+ * the payload as the receiver grants them, in order. Data: the sends' fields for parts, and
+ * the list of those that have parts to send. A part is sent once, and once more each time that
+ * a grant says so; whether it has arrived is the receiver's to find out, and
  * the acknowledgement of the announcement says that all have. See link.h.
  */
 #include "internal.h"
@@ -23,12 +23,12 @@ static uint32_t parts_of(const struct send *send)
 int serve_announces(const struct link *link, uint64_t length, uint32_t *fragment,
 		    uint32_t *tail)
 {
-	uint64_t most = *fragment ? *fragment : WIRE_MOST_PAYLOAD, parts, even;
+	uint64_t most = *fragment ? *fragment : WIRE_MOST_PAYLOAD, parts, even, n;
 	uint32_t fits = link->nic->mtu;
 
 	if (!link->config.announce || length < link->config.announce || !link->bulk.nic)
 		return 0;
-	/* On either card: what goes astray is sent again by the ordinary one. */
+	/* On either card: what has no buffer comes by the ordinary one. */
 	if (fits > link->bulk.nic->mtu)
 		fits = link->bulk.nic->mtu;
 	fits = (fits - WIRE_HEADER) & ~63u;
@@ -38,13 +38,20 @@ int serve_announces(const struct link *link, uint64_t length, uint32_t *fragment
 		most = WIRE_MOST_PAYLOAD;
 	if (most < LEAST_PART)
 		return 0;
-	*tail = *fragment == 0 && length > most && length % most <= WIRE_TAIL_BYTES ?
-		(uint32_t)(length % most) : 0;
-	length -= *tail;
 	parts = (length - 1) / most + 1;
-	even = ((length - 1) / parts + 64) & ~63ULL;
 	if (parts > MOST_FRAMES)
 		return 0;
+	/* Parts of one length: after a loss each may land in the place of another. */
+	*tail = 0;
+	for (n = parts - (parts > 1); *fragment == 0 && n <= parts; n++) {
+		even = length / n < most ? length / n & ~63ull : most;
+		if (even && length - n * even <= WIRE_TAIL_BYTES) {
+			*tail = (uint32_t)(length - n * even);
+			*fragment = (uint32_t)even;
+			return 1;
+		}
+	}
+	even = ((length - 1) / parts + 64) & ~63ULL;
 	if (most > length)
 		most = length;         /* one part: not longer than the message */
 	*fragment = (uint32_t)(even < most ? even : most);
@@ -55,15 +62,17 @@ void serve_open(struct link *link, struct send *send, const struct flow *flow)
 {
 	count(link, LINK_ANNOUNCED);
 	send->flow = (uint16_t)flow_index(link, flow);
-	send->turned = send->pulled = 0;
-	send->served = send->granted = send->wanted = 0;
+	send->ordinary = 0;
+	send->served = send->granted = send->again = send->again_until = 0;
 }
 
 static int has_parts(const struct send *send)
 {
-	return !send->ended && (send->pulled ? send->wanted != 0 : send->served < send->granted);
+	return !send->ended && (send->again < send->again_until || send->served < send->granted);
 }
 
+/* This message has parts to send. What is sent again comes first: the receiver takes it for
+ * lost if a part arrives before it that was granted later. */
 static void enqueue(struct link *link, uint32_t index)
 {
 	struct send *send = record_at(&link->sends, index);
@@ -74,12 +83,16 @@ static void enqueue(struct link *link, uint32_t index)
 	send->serving = 1;
 	send->with_card++;
 	send->serve_next = NO_RECORD;
-	if (bulk->serve_first == NO_RECORD)
+	if (bulk->serve_first == NO_RECORD) {
+		bulk->serve_first = bulk->serve_last = (uint16_t)index;
+	} else if (send->again < send->again_until) {
+		send->serve_next = bulk->serve_first;
 		bulk->serve_first = (uint16_t)index;
-	else
+	} else {
 		((struct send *)record_at(&link->sends, bulk->serve_last))->serve_next =
 			(uint16_t)index;
-	bulk->serve_last = (uint16_t)index;
+		bulk->serve_last = (uint16_t)index;
+	}
 }
 
 void serve_forget(struct link *link, uint32_t index)
@@ -99,63 +112,31 @@ void serve_forget(struct link *link, uint32_t index)
 	send->with_card--;
 }
 
-/* Of one message, parts [first, until), or with AGAIN those in the map. */
+/* Of one message, parts [first, until) may be sent; of these, with AGAIN, what was sent before
+ * once more. */
 static void grant(struct link *link, uint32_t index, const struct wire *wire, uint32_t first,
 		  uint32_t until)
 {
 	struct send *send = record_at(&link->sends, index);
+	uint32_t sent = until < send->served ? until : send->served;
 
-	if (send->turned && is_before(wire->turn, send->turn))
-		return;
-	if (!send->turned || wire->turn != send->turn) {
-		send->turned = 1;
-		send->turn = wire->turn;
-		send->pulled = wire->again;
-		send->served = send->granted = first;
-		send->wanted = 0;
-		if (wire->again)
-			send->wanted = wire->until &
-				(uint32_t)bits(until - first < 32 ? until - first : 32);
+	if (wire->again && first < sent) {
+		/* With what is still to be sent again, all between the two. */
+		if (send->again == send->again_until)
+			send->again = send->again_until = first;
+		send->again = first < send->again ? first : send->again;
+		send->again_until = sent > send->again_until ? sent : send->again_until;
 	}
-	if (!send->pulled && until > send->granted)
+	if (until > send->granted)
 		send->granted = until;
+	send->ordinary = wire->ordinary;
 	enqueue(link, index);
-}
-
-/* Nothing of this turn and the ones before leaves any more, and this is the last of it. */
-static void take_back(struct link *link, struct flow *flow, const struct wire *wire)
-{
-	struct wire mark = { .kind = WIRE_KIND_BULK, .over = 1, .lane = (uint8_t)flow_lane(flow),
-			     .source = flow->mine, .destination = flow->theirs,
-			     .turn = wire->turn };
-	uint32_t index = flow->tx.head;
-
-	while (index != NO_RECORD) {
-		struct send *send = record_at(&link->sends, index);
-
-		if (!is_before(send->first, flow->tx.next))
-			break;
-		if (send->announced && !(send->turned && is_before(wire->turn, send->turn))) {
-			send->turned = 1;
-			send->pulled = 0;
-			send->turn = wire->turn;
-			send->granted = send->served;
-		}
-		index = send->next;
-	}
-	/* If there is no room, the receiver asks again. */
-	if (link->bulk.nic)
-		frame_bare(link, link->bulk.nic, flow->node, &mark);
 }
 
 void serve_grant(struct link *link, struct flow *flow, const struct wire *wire)
 {
 	uint32_t last = wire->sequence + wire->reach, index = flow->tx.head;
 
-	if (wire->over) {
-		take_back(link, flow, wire);
-		return;
-	}
 	while (index != NO_RECORD) {
 		struct send *send = record_at(&link->sends, index);
 		uint32_t first = 0, until;
@@ -166,7 +147,7 @@ void serve_grant(struct link *link, struct flow *flow, const struct wire *wire)
 			until = parts_of(send);
 			if (send->first == wire->sequence)
 				first = wire->part;
-			if (send->first == last && !wire->again)
+			if (send->first == last)
 				until = wire->until;
 			if (first >= until || until > parts_of(send)) {
 				count(link, LINK_NONSENSE);
@@ -181,7 +162,7 @@ void serve_grant(struct link *link, struct flow *flow, const struct wire *wire)
 int serve(struct link *link)
 {
 	struct bulk *bulk = &link->bulk;
-	uint32_t index = bulk->serve_first, part;
+	uint32_t index = bulk->serve_first;
 	struct wire wire = { .kind = WIRE_KIND_BULK };
 	struct send *send;
 	uint64_t at;
@@ -192,34 +173,31 @@ int serve(struct link *link)
 	send = record_at(&link->sends, index);
 	if (has_parts(send)) {
 		const struct flow *flow = &link->flows[send->flow];
-		struct nic *nic = send->pulled ? link->nic : bulk->nic;
+		struct nic *nic = send->ordinary ? link->nic : bulk->nic;
+		uint32_t *next = &send->served;
 
-		part = send->served;
-		if (send->pulled)
-			part += (uint32_t)__builtin_ctz(send->wanted);
-		at = (uint64_t)part * send->fragment;
+		wire.again = send->again < send->again_until;
+		if (wire.again)
+			next = &send->again;
+		at = (uint64_t)*next * send->fragment;
 		wire.lane = send->lane;
 		wire.source = flow->mine;
 		wire.destination = flow->theirs;
 		wire.sequence = send->first;
-		wire.turn = send->turn;
-		wire.part = part;
+		wire.part = *next;
 		wire.bytes = length_of(send) - at < send->fragment ?
 			(uint32_t)(length_of(send) - at) : send->fragment;
 		result = frame_part(link, nic, index, &wire, at);
-		if (result == NIC_FULL && !send->pulled) {
+		if (result == NIC_FULL && !send->ordinary) {
 			bulk->full = 1;
 			return 0;
 		}
 		if (result == NIC_FULL)
 			return NIC_FULL;
-		if (send->pulled)
-			send->wanted &= send->wanted - 1;
-		else
-			send->served++;
+		++*next;
 		if (result == 0) {
-			send->wanted = 0;
 			send->granted = send->served;
+			send->again_until = send->again;
 			timer_give_up(link, &link->flows[send->flow]);
 		} else {
 			count(link, LINK_PARTS_OUT);

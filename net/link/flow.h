@@ -130,8 +130,7 @@ struct send {
 	uint32_t fragment;         /* payload bytes of each frame but the last */
 	uint8_t  announced;        /* 1: in one frame; its payload goes as it is granted */
 	uint8_t  serving;          /* 1: in the list of those that send parts; counts as with_card */
-	uint8_t  turned;           /* 1: the fields from `turn` on are those of a turn */
-	uint8_t  pulled;           /* 1: the parts in `wanted` go to the ordinary card */
+	uint8_t  ordinary;         /* 1: its parts go to the ordinary card */
 	uint64_t length;           /* of all payload, bytes */
 	union {
 		uint16_t batch;    /* UNSIGNALLED_BATCH: where the others are */
@@ -139,9 +138,8 @@ struct send {
 	};
 	uint16_t serve_next;       /* in that list */
 	uint16_t flow;             /* announced: whose it is */
-	uint32_t turn;             /* the last that it was granted in */
-	uint32_t served, granted;  /* parts sent in that turn, and that may be */
-	uint32_t wanted;           /* bit i: part served + i */
+	uint32_t served, granted;  /* parts that were sent, and that may be */
+	uint32_t again, again_until; /* from here to there once more */
 	/* The card reads one frame from here, and others' headers from a struct transmit. */
 	struct link_message message;
 };
@@ -174,8 +172,7 @@ struct assembly {
 	uint16_t turn_next;        /* in that list */
 	uint32_t parts;            /* how many there are */
 	uint32_t received;         /* parts that are there, from the first on */
-	uint32_t granted;          /* parts for which a room was posted, or that were asked for */
-	uint32_t pulled;           /* bit i: part received + i is there */
+	uint32_t granted;          /* parts that have a buffer in struct bulk, or had one */
 	uint32_t again_at;         /* units: not before that another turn, if there were any passes */
 	uint8_t  passes;           /* turns in which nothing came */
 	struct link_target target;
@@ -213,39 +210,54 @@ struct record_pool {
 	uint16_t free;             /* first free one, or NO_RECORD */
 };
 
-/* Whose turn it is to send parts of long messages here. */
-enum bulk_state { BULK_NONE, BULK_GRANTED, BULK_DRAIN, BULK_PULLED };
+/* Whether a flow has the turn to send parts of long messages here. */
+enum bulk_state { BULK_NONE, BULK_TURN };
 
-#define BULK_ROOMS  64u            /* most that are posted; a power of two */
+#define BULK_POSTED   64u          /* buffers that the card may have; a power of two */
+#define BULK_BUFFERS  128u         /* with those whose parts wait to be moved; likewise */
 #define BULK_PARTS_OUT 64u         /* most that are with the cards */
+
+/* In place of a buffer's index: */
+#define BUFFER_POSTED 0xffu        /* the card has it */
+#define BUFFER_FREE   0xfeu        /* nothing lies in it */
+#define PART_MISSING  0xffu        /* it has not arrived */
+#define PART_ASIDE    0xfeu        /* it lies in the link's own memory */
+
+/* The memory where one part is to be. */
+struct buffer {
+	uint16_t assembly;         /* whose part */
+	uint8_t  holds;            /* index of the buffer whose part lies here, or see above */
+	uint8_t  at;               /* index of the buffer in which this part lies, likewise */
+	uint32_t part;             /* which */
+	uint32_t after;            /* the part is lost if the one of that number, or a later one,
+	                              arrives that is sent for the first time */
+	uintptr_t low, high;       /* while `lossy`: it lies between these addresses */
+};
 
 struct bulk {
 	struct nic *nic;           /* the bulk card, or null */
 	uint8_t state;             /* enum bulk_state */
+	uint8_t copied;            /* 1: what is granted comes by the ordinary card */
 	uint8_t tries;             /* timers without anything new, in this turn */
-	uint8_t failures;          /* turns in which parts went astray, less those that went well */
+	uint8_t full;              /* the bulk card has no room for another frame */
 	uint16_t flow;             /* whose turn it is */
 	uint16_t first, last;      /* announced messages of flows that want a turn, one of each */
-	uint16_t most;             /* rooms that may be posted */
-	uint16_t limit;            /* the same while parts go astray: what is under way then is lost */
-	uint16_t landed;           /* since `limit` was changed */
-	uint16_t junk;             /* DRAIN: rooms posted */
+	uint16_t most;             /* buffers that may be posted */
+	uint16_t lossy;            /* a frame was lost lately: parts until that is forgotten */
 	struct flow *held;         /* answers to whose turn it is: they wait for its end, or null */
-	uint32_t turn;             /* its number, counting */
-	uint32_t posted, filled;   /* rooms so far, and those in which something has landed */
+	uint32_t oldest, next;     /* numbers of buffers: the first in use, the next new one */
+	uint32_t posted, filled;   /* how many the card was given, and has filled */
 	uint32_t spent;            /* parts granted in this turn */
-	uint32_t level;            /* rooms posted when some were last granted */
-	uint32_t untold;           /* rooms posted since the last that tells */
+	uint32_t level;            /* buffers posted when some were last granted */
+	uint32_t unreported;       /* posted since the last whose filling interrupts */
 	uint32_t trip;             /* ns from a grant to what it brings, smoothed */
 	uint64_t granted_at;       /* ns: when a grant left while none was under way, or 0 */
 	uint64_t at;               /* ns: the timer, or LINK_NEVER */
-	struct room {
-		uint16_t assembly;
-		uint32_t part;
-	} rooms[BULK_ROOMS];       /* posted and not filled: at their number modulo this */
+	uint8_t *aside;            /* memory for one part */
+	uint8_t ring[BULK_POSTED]; /* indices of posted buffers, in the order of the card */
+	struct buffer buffers[BULK_BUFFERS]; /* each at its number modulo this */
 	uint16_t serve_first, serve_last; /* sends that have parts to send, in turns */
 	uint16_t parts_out;        /* parts that the cards have not yet read */
-	uint8_t full;              /* the bulk card has no room for another */
 };
 
 struct link {

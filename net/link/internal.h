@@ -275,7 +275,8 @@ void reassemble_lose(struct link *link, uint32_t assembly, uint32_t stash);
 
 /* ---- bulk.c ---- */
 
-void bulk_open(struct link *link);
+/* `aside`: memory for one part. */
+void bulk_open(struct link *link, uint8_t *aside);
 /* An announced message has begun, or was heard of again: it wants a turn. */
 void bulk_want(struct link *link, uint32_t assembly);
 /* Grant what can be granted now. */

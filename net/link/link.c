@@ -55,7 +55,8 @@ uint64_t link_bytes(const struct link_config *config)
 	       rounded(config->assemblies * sizeof(struct assembly)) +
 	       rounded(config->stashes * sizeof(struct stash)) +
 	       rounded(config->transmits * sizeof(struct transmit)) +
-	       rounded(config->batches * sizeof(struct batch));
+	       rounded(config->batches * sizeof(struct batch)) +
+	       (config->announce ? WIRE_MOST_PAYLOAD : 0);
 }
 
 /* Format a pool at `at`; returns where the next part begins. */
@@ -115,8 +116,8 @@ struct link *link_open(void *memory, const struct link_config *config, struct ni
 	at = pool(&link->assemblies, at, sizeof(struct assembly), config->assemblies);
 	at = pool(&link->stashes, at, sizeof(struct stash), config->stashes);
 	at = pool(&link->transmits, at, sizeof(struct transmit), config->transmits);
-	pool(&link->batches, at, sizeof(struct batch), config->batches);
-	bulk_open(link);
+	at = pool(&link->batches, at, sizeof(struct batch), config->batches);
+	bulk_open(link, at);
 	return link;
 }
 

@@ -32,32 +32,28 @@
  *                                  is whole, so what follows can begin, but not end
  *
  * The payload of long messages is granted, one peer at a time (bulk.c, bulk_land.c,
- * bulk_send.c). Whose
- * turn it is sends parts of its messages in order to a card of its own, which holds
- * rooms for these parts only, at their final addresses. The receiver's turn:
+ * bulk_send.c). Whose turn it is sends parts of its messages in order to a card of its own, which
+ * holds buffers for these parts only, at their final addresses. The receiver's turn:
  *
- *   state     is                event                     action, next state
- *   NONE      no turn           a message waits           next peer's turn: GRANTED, or PULLED
- *                                                         if the card or its memory do not suit
- *   GRANTED   rooms are posted  the right part landed     few are left: others, grant them: GRANTED
- *                               all landed, none is left  NONE
- *                               others wait, had its      NONE, and behind the others
- *                               share, all landed
- *                               another frame landed      take rooms back, GRANT OVER: DRAIN
- *                               timer                     grant again; then as above
- *   DRAIN     rooms for junk    BULK OVER of this turn    fewer rooms than before: GRANTED, or
- *                                                         PULLED after several such turns
- *             are posted        other frames              junk: DRAIN
- *                               timer                     GRANT OVER again; then NONE
- *   PULLED    parts are asked   part                      data: PULLED
- *             for one by one    all are there             GRANTED
- *                               timer                     ask again; then NONE
- *   any       no rooms          card reset                as another frame landed
- *   any                         peer LOST                 take rooms back: NONE
+ *   state     event                         action, next state
+ *   NONE      a message waits               next peer's turn, buffers are posted and granted: TURN
+ *   TURN      a part landed in its buffer   few are left: others, grant them: TURN
+ *             all landed, none is left      NONE
+ *             others wait, had its share,   NONE, and behind the others
+ *               all landed
+ *             the first misplaced frame,    take buffers back, post and grant such as share
+ *               or card reset                 no memory: TURN
+ *             another misplaced part        it stays until its own buffer is filled; what was sent
+ *                                             before it is granted again: TURN
+ *             other frames                  what belongs in the buffer is moved there, or the
+ *                                             buffer is posted again: TURN
+ *             timer                         grant again; take buffers back: NONE
+ *             peer LOST                     take buffers back: NONE
  *
+ * Parts that cannot have a buffer are granted for the ordinary card, and copied.
  * A peer whose turn ended by a timer waits for another until something is heard of it. What the
- * rooms bring that a turn begins with while others wait is acknowledged, and its answers
- * leave, when they are full or the turn ends.
+ * buffers bring that a turn begins with while others wait is acknowledged, and its answers
+ * leave, when more are granted or the turn ends.
  *
  * Incarnations (receive.c). Each node has a number that grows when it restarts.
  * Toward one peer it grows also when that peer was given up, so that the peer
@@ -136,9 +132,10 @@ enum link_lane { LINK_REQUESTS, LINK_ANSWERS };
 	X(GRANTS_OUT,    "grants sent, repeated ones too") \
 	X(PARTS_OUT,     "parts of such messages sent") \
 	X(PLACED,        "parts that the card has put in their place") \
+	X(MISPLACED,     "frames that it put elsewhere, or that are no part that is awaited") \
+	X(MOVED,         "parts that were copied from there to their place") \
 	X(PULLED,        "parts that came to the ordinary card and were copied") \
-	X(ASTRAY,        "frames that took the room of another, or had none") \
-	X(TAKEN_BACK,    "times that rooms were taken back from the bulk card") \
+	X(TAKEN_BACK,    "times that buffers were taken back from the bulk card") \
 	X(PASSED,        "turns that ended because nothing came") \
 	X(CARD_FULL,     "times that the card or the headers ran out") \
 	X(NO_RECORD,     "times that link_send or link_reserve found no record") \

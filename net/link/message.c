@@ -259,7 +259,7 @@ int link_fast_send(struct link *link, struct link_room room, uint64_t now, uint3
 	send->first = flow->tx.next;
 	send->frames = 1;
 	send->fragment = bytes;
-	send->announced = send->serving = send->turned = send->pulled = 0;
+	send->announced = send->serving = 0;
 	send->length = bytes;
 	flow->tx.head = flow->tx.tail = (uint16_t)index;
 	flow->tx.sends = 1;

@@ -210,7 +210,7 @@ static void announce(struct link *link, struct flow *flow, uint32_t index, uint3
 	assembly->flow = (uint16_t)flow_index(link, flow);
 	assembly->whole = !assembly->taken;
 	assembly->queued = assembly->passes = 0;
-	assembly->received = assembly->granted = assembly->pulled = 0;
+	assembly->received = assembly->granted = 0;
 	if (!assembly->whole)
 		bulk_want(link, index);
 }

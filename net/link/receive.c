@@ -95,11 +95,11 @@ static void take(struct link *link, struct flow *pair, const struct wire *wire, 
 		return;
 	}
 	flow = pair + wire->lane;
-	if (wire->kind == WIRE_KIND_BULK && !wire->over) {
+	if (wire->kind == WIRE_KIND_BULK) {
 		bulk_pulled(link, flow, wire, now);
 		return;
 	}
-	if (wire->kind == WIRE_KIND_BULK || !ack_take(link, flow, wire, now)) {
+	if (!ack_take(link, flow, wire, now)) {
 		count(link, LINK_NONSENSE);
 		return;
 	}

@@ -190,7 +190,7 @@ static int is_announcement(const struct wire *wire)
 	       wire->offset <= WIRE_MOST_PAYLOAD;
 }
 
-static int has_turn(uint32_t kind)
+static int has_part(uint32_t kind)
 {
 	return kind == WIRE_KIND_GRANT || kind == WIRE_KIND_BULK;
 }
@@ -209,8 +209,8 @@ static int is_sound(const struct wire *wire)
 	case WIRE_KIND_GRANT:
 		return wire->bytes == 0 && !wire->announce;
 	case WIRE_KIND_BULK:
-		return !wire->waits && !wire->announce && wire->bytes <= WIRE_MOST_PAYLOAD &&
-		       (wire->bytes == 0) == wire->over;
+		return !wire->waits && !wire->announce && !wire->over && wire->bytes > 0 &&
+		       wire->bytes <= WIRE_MOST_PAYLOAD;
 	case WIRE_KIND_RESET:
 		return wire->bytes == 0 && !wire->waits && !wire->announce;
 	default:
@@ -255,10 +255,8 @@ static int read_fields(const uint8_t *frame, uint32_t header, struct wire *wire)
 		return read_message(frame, wire);
 	if (wire->kind == WIRE_KIND_MSG && wire->again)
 		wire->refused = wire_get(frame + WIRE_REFUSED, 8);
-	if (has_turn(wire->kind)) {
-		wire->turn = (uint32_t)wire_get(frame + WIRE_TURN, 4);
+	if (has_part(wire->kind))
 		wire->part = (uint32_t)wire_get(frame + WIRE_PART, 4);
-	}
 	if (wire->kind == WIRE_KIND_GRANT) {
 		wire->until = (uint32_t)wire_get(frame + WIRE_UNTIL, 4);
 		wire->reach = (uint32_t)wire_get(frame + WIRE_REACH, 4);
@@ -342,8 +340,8 @@ void wire_write_to(uint8_t *frame, uint64_t destination, uint64_t source, const 
 	wire_put(frame + WIRE_OTHER_ACK, wire->other_ack | (uint64_t)(uint8_t)wire->window << 32 |
 		 (uint64_t)(uint8_t)wire->other_window << 40 |
 		 (uint64_t)(header - WIRE_HEADER + wire->bytes) << 48, 8);
-	wire_put(frame + WIRE_TURN, has_turn(wire->kind) ?
-		 wire->turn | (uint64_t)wire->part << 32 : wire->messages | wire->refused, 8);
+	wire_put(frame + WIRE_PART, has_part(wire->kind) ? wire->part :
+		 wire->messages | wire->refused, 8);
 	if (wire->kind == WIRE_KIND_GRANT) {
 		wire_put(frame + WIRE_UNTIL, wire->until | (uint64_t)wire->reach << 32, 8);
 		wire_put(frame + WIRE_UNTIL + 8, 0, 8);

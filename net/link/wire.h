@@ -85,7 +85,7 @@ enum wire_offset {
 	WIRE_SOURCE_INCARNATION = 24, WIRE_DESTINATION_INCARNATION = 28,
 	WIRE_SEQUENCE = 32, WIRE_ACK = 36, WIRE_SELECTIVE = 40,
 	WIRE_OTHER_ACK = 48, WIRE_WINDOW = 52, WIRE_OTHER_WINDOW = 53, WIRE_BEHIND = 54,
-	WIRE_MESSAGES = 56, WIRE_REFUSED = 56, WIRE_TURN = 56, WIRE_PART = 60,
+	WIRE_MESSAGES = 56, WIRE_REFUSED = 56, WIRE_PART = 56,
 	WIRE_UNTIL = 64, WIRE_REACH = 68, WIRE_LENGTH = 64, WIRE_OFFSET = 72
 };
 
@@ -95,9 +95,9 @@ enum wire_kind { WIRE_KIND_MSG = 1, WIRE_KIND_GRANT = 2, WIRE_KIND_BULK = 3, WIR
 #define WIRE_ANNOUNCE   0x08u      /* MSG: the payload of its message is granted */
 #define WIRE_LANE       0x10u      /* the lane of answers */
 #define WIRE_AGAIN      0x20u      /* MSG without messages: some frames were refused, send them
-                                      again. GRANT: parts to the ordinary card, one by one */
-#define WIRE_OVER       0x40u      /* RESET: what was sent so far counts as failed
-                                      GRANT: it takes back, answer with BULK and OVER */
+                                      again. GRANT: send also what was sent before. BULK: it was */
+#define WIRE_OVER       0x40u      /* RESET: what was sent so far counts as failed */
+#define WIRE_ORDINARY   0x40u      /* GRANT: to the ordinary card */
 #define WIRE_WAITS      0x80u      /* MSG, GRANT: what is acknowledged next has arrived and
                                       waits for its payload */
 
@@ -110,7 +110,8 @@ struct wire {
 	uint32_t node;             /* of the source */
 	uint8_t kind;              /* enum wire_kind */
 	uint8_t lane;              /* 0 or 1 */
-	uint8_t announce, again, over, waits; /* 0 or 1 */
+	uint8_t announce, again, waits; /* 0 or 1 */
+	union { uint8_t over, ordinary; }; /* 0 or 1: one bit on the wire */
 	uint32_t source, destination; /* incarnations */
 	uint32_t sequence, ack, other_ack;
 	uint64_t selective;
@@ -118,7 +119,8 @@ struct wire {
 	uint32_t messages;         /* MSG */
 	uint32_t bytes;            /* behind the header of the first message; BULK: of payload */
 	uint64_t offset, length;   /* MSG: the first message's */
-	uint32_t turn, part, until; /* GRANT, BULK */
+	uint32_t part;             /* GRANT: the first; BULK */
+	uint32_t until;            /* GRANT: of the last message: the part behind the last */
 	uint32_t reach;            /* GRANT: to the last message, from the first */
 	uint64_t refused;          /* MSG without messages and with AGAIN */
 	uint32_t payload_crc;

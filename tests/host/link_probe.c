@@ -50,7 +50,10 @@ static int on_begin(void *context, uint32_t node, uint32_t lane, const void *hea
 static void on_data(void *context, struct link_target *target, uint64_t at, const void *bytes,
 		    uint32_t n)
 {
-	(void)bytes;
+	struct probe *p = context;
+
+	if (p->place)
+		memcpy(p->place + p->apart * target->room[0] + at, bytes, n);
 	note(context, (struct note){ 'd', 0, 0, target->room[0], at, n });
 }
 
@@ -98,8 +101,8 @@ static uint32_t on_place(void *context, struct link_target *target, uint64_t at,
 {
 	struct probe *p = context;
 
-	(void)target, (void)most;
-	pieces[0] = (struct nic_piece){ p->place + at, bytes };
+	(void)most;
+	pieces[0] = (struct nic_piece){ p->place + p->apart * target->room[0] + at, bytes };
 	return p->place != 0;
 }
 

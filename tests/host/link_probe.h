@@ -45,6 +45,8 @@ struct probe {
 	uint32_t again;               /* so many messages are sent anew, to node 1, when they end */
 	int cannot;                   /* 1: it cannot show payload */
 	uint8_t *place;               /* where long messages lie, or null: no card can put them */
+	uint64_t apart;               /* bytes from there to the message of a header that begins with 1,
+	                                 2, ...; 0: all lie in the same place */
 	const uint8_t *key;           /* with which probe_give signs, or null; at first the link's */
 	void *memory;
 };

@@ -72,14 +72,14 @@ TEST(frames_bulk_lands_without_a_copy)
 
 	scene_open(&s, 0, 1);
 	offer(&s, memory(0, WORDS, MD_OP_PUT | MD_MANAGE_REMOTE, s.eq_in));
-	put_settled(&s, 100, 25000, 3000);
-	CHECK(shows(&s.w, 0, 3000, 1, 100, 25000));
-	CHECK(shows(&s.w, 0, 0, 0, 0, 3000) && shows(&s.w, 0, 28000, 0, 28000, WORDS - 28000));
+	put_settled(&s, 100, 24960, 3000);
+	CHECK(shows(&s.w, 0, 3000, 1, 100, 24960));
+	CHECK(shows(&s.w, 0, 0, 0, 0, 3000) && shows(&s.w, 0, 27960, 0, 27960, WORDS - 27960));
 	CHECK_IS(copied(&s, 0), 0);
 	CHECK_IS(counted(&s, 0, LINK_PLACED), 3);
 	CHECK_IS(next(&s.w, 0, s.eq_in), EVENT_PUT_START);
 	CHECK_IS(next(&s.w, 0, s.eq_in), EVENT_PUT_END);
-	CHECK_IS(s.w.event.mlength, 25000);
+	CHECK_IS(s.w.event.mlength, 24960);
 	CHECK_IS(next(&s.w, 1, s.eq), EVENT_SEND_START);
 	CHECK_IS(next(&s.w, 1, s.eq), EVENT_SEND_END);
 	CHECK_IS(next(&s.w, 1, s.eq), EVENT_ACK);
@@ -99,11 +99,11 @@ TEST(frames_bulk_carries_replies)
 	offer(&s, memory(0, WORDS, MD_OP_GET | MD_MANAGE_REMOTE, s.eq_in));
 	args = to(s.source, 0, 5);
 	args.local_offset = 500;
-	args.length = 20000;
+	args.length = 19968;
 	args.remote_offset = 7;
 	CHECK_IS(fabric_get(&s.fabric, 1, &args), 0);
 	CHECK_IS(fabric_settle(&s.fabric, LONG_NS), 1);
-	CHECK(shows(&s.w, 1, 500, 0, 7, 20000));
+	CHECK(shows(&s.w, 1, 500, 0, 7, 19968));
 	CHECK_IS(copied(&s, 1), 0);
 	scene_close(&s);
 }
@@ -157,7 +157,7 @@ TEST(frames_bulk_lands_in_pieces)
 		for (uint32_t i = 0; i < n; i++, at += length)
 			CHECK(shows(&s.w, 0, (n - 1 - i) * (length + 5), 1, 50 + at, length));
 		if (n < 10)
-			CHECK_IS(copied(&s, 0), 0);
+			CHECK(copied(&s, 0) < 3 * 64);  /* the end, with the announcement */
 		if (n == 40)
 			CHECK_IS(copied(&s, 0), n * length);
 		scene_close(&s);

@@ -46,7 +46,7 @@ TEST(bulk_puts_payload_in_its_place)
 	CHECK(traffic_count(&t, LINK_PLACED) > 500);
 	CHECK_IS(traffic_count(&t, LINK_PLACED), traffic_count(&t, LINK_PARTS_OUT));
 	CHECK_IS(traffic_count(&t, LINK_PULLED), 0);
-	CHECK_IS(traffic_count(&t, LINK_ASTRAY), 0);
+	CHECK_IS(traffic_count(&t, LINK_MISPLACED), 0);
 	CHECK_IS(traffic_count(&t, LINK_TAKEN_BACK), 0);
 	CHECK_IS(traffic_count(&t, LINK_TIMEOUTS), 0);
 	CHECK_IS(traffic_close(&t), 0);
@@ -97,13 +97,14 @@ TEST(bulk_is_repaired)
 	traffic_start(&t);
 	CHECK_IS(traffic_run(&t, ~0u), 1);
 	CHECK_IS(t.failed, 0);
-	CHECK(traffic_count(&t, LINK_ASTRAY) > 10);
-	CHECK(traffic_count(&t, LINK_PULLED) > 10);
-	CHECK(traffic_count(&t, LINK_PLACED) > traffic_count(&t, LINK_PULLED));
+	CHECK(traffic_count(&t, LINK_MISPLACED) > 10);
+	CHECK(traffic_count(&t, LINK_MOVED) > 10);
+	CHECK(traffic_count(&t, LINK_TAKEN_BACK) < 10);
+	CHECK_IS(traffic_count(&t, LINK_PULLED), 0);
 	CHECK_IS(traffic_close(&t), 0);
 }
 
-/* What goes astray is sent again by the ordinary card, whose frames may be shorter. */
+/* What has no buffer comes by the ordinary card, whose frames may be shorter. */
 TEST(bulk_parts_fit_both_cards)
 {
 	struct traffic_config config = usual(2, 300, 3);
@@ -111,7 +112,6 @@ TEST(bulk_parts_fit_both_cards)
 	struct traffic t;
 
 	network.loss = 50000;
-	config.unplaceable = 0;
 	traffic_open(&t, &config, &network);
 	for (uint32_t node = 0; node < 2; node++)
 		netsim_bulk(t.sim, node)->mtu = 2 * network.mtu;
@@ -144,8 +144,7 @@ static uint64_t time_of_stream(uint32_t bytes, uint32_t loss, uint64_t seed)
 	return ns;
 }
 
-/* What is under way when a part is lost must come again: the more often parts are lost the
- * less is granted ahead. */
+/* A lost part alone comes again, and what is granted goes on. */
 TEST(bulk_streams_bear_losses)
 {
 	static const uint32_t sizes[] = { 65536, 500000 };
@@ -157,7 +156,7 @@ TEST(bulk_streams_bear_losses)
 			whole += time_of_stream(sizes[i], 0, seed);
 			lossy += time_of_stream(sizes[i], 10000, seed);
 		}
-		CHECK(lossy * 73 <= whole * 100);
+		CHECK(lossy * 85 <= whole * 100);
 	}
 }
 
@@ -299,7 +298,7 @@ TEST(bulk_has_turns)
 	CHECK_IS(traffic_run(&t, ~0u), 1);
 	/* Nothing is lost for want of room, and the wire is busy nearly all the time. */
 	CHECK_IS(netsim_counter(t.sim, NETSIM_OVERFLOW), 0);
-	CHECK_IS(traffic_count(&t, LINK_ASTRAY), 0);
+	CHECK_IS(traffic_count(&t, LINK_MISPLACED), 0);
 	CHECK(netsim_now(t.sim) < 450 * 300000ull * 12 / 10);
 	CHECK_IS(traffic_close(&t), 0);
 }
@@ -326,7 +325,7 @@ TEST(bulk_answers_a_turn_at_its_end)
 	CHECK_IS(traffic_run(&t, ~0u), 1);
 	CHECK_IS(traffic_count(&t, LINK_REFUSED), 0);
 	CHECK_IS(traffic_count(&t, LINK_RESENT), 0);
-	CHECK_IS(traffic_count(&t, LINK_ASTRAY), 0);
+	CHECK_IS(traffic_count(&t, LINK_MISPLACED), 0);
 	CHECK(link_counter(t.nodes[0].link, LINK_ACKS_OUT) < 240);
 	CHECK_IS(traffic_close(&t), 0);
 }
@@ -342,7 +341,7 @@ static uint32_t forge(uint8_t *frame, uint64_t *dice)
 		.waits = r >> 11 & 1, .source = 1000, .destination = 1000,
 		.sequence = (uint32_t)(r >> 12) % 64, .ack = (uint32_t)(r >> 18) % 64,
 		.selective = netsim_random(dice), .window = 64,
-		.turn = (uint32_t)(r >> 24) % 64, .part = (uint32_t)(r >> 30) % 32,
+		.part = (uint32_t)(r >> 30) % 32,
 		.until = r >> 36 & 1 ? (uint32_t)netsim_random(dice) : (uint32_t)(r >> 37) % 32,
 		.reach = (uint32_t)(r >> 42) % 8
 	};
@@ -354,7 +353,7 @@ static uint32_t forge(uint8_t *frame, uint64_t *dice)
 	}
 	if (wire.announce)
 		wire.offset = 1 + (uint32_t)(r >> 48) % 9000;
-	else if (wire.messages || (wire.kind == WIRE_KIND_BULK && !wire.over))
+	else if (wire.messages || wire.kind == WIRE_KIND_BULK)
 		wire.bytes = 1 + (uint32_t)(r >> 48) % 8800;
 	wire.length = wire.offset + wire.bytes + netsim_random(dice) % 300000;
 	wire_address(to, node, r >> 62 & 1);

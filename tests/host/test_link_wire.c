@@ -33,7 +33,7 @@ static uint32_t put(const struct wire *wire)
 		WIRE_HEADER) + wire->bytes;
 }
 
-static int has_turn(uint32_t kind)
+static int has_part(uint32_t kind)
 {
 	return kind == WIRE_KIND_GRANT || kind == WIRE_KIND_BULK;
 }
@@ -67,7 +67,7 @@ TEST(wire_checksum_of_the_port_is_the_same)
 TEST(wire_fields_lie_where_the_table_says)
 {
 	struct wire wire = sample(16);
-	struct wire granted = { .kind = WIRE_KIND_GRANT, .over = 1, .turn = 0x91929394,
+	struct wire granted = { .kind = WIRE_KIND_GRANT, .ordinary = 1,
 				.part = 0xa1a2a3a4, .until = 0xb1b2b3b4, .reach = 0xc1c2c3c4 };
 	static const uint8_t want[80] = {
 		0x02, 0x4d, 0x47, 0x00, 0x00, 0x07, 0x02, 0x4d, 0x47, 0x00, 0x00, 0x03,
@@ -78,7 +78,7 @@ TEST(wire_fields_lie_where_the_table_says)
 		0x76, 0x75, 0x74, 0x73, 0x72, 0x71, 0, 0, 0x66, 0x65, 0x64, 0x63, 0x62, 0x61, 0, 0
 	};
 	static const uint8_t grant[24] = {
-		0x94, 0x93, 0x92, 0x91, 0xa4, 0xa3, 0xa2, 0xa1, 0xb4, 0xb3, 0xb2, 0xb1,
+		0xa4, 0xa3, 0xa2, 0xa1, 0, 0, 0, 0, 0xb4, 0xb3, 0xb2, 0xb1,
 		0xc4, 0xc3, 0xc2, 0xc1
 	};
 
@@ -104,7 +104,7 @@ TEST(wire_reads_what_it_wrote)
 		wire.kind = (uint8_t)(1 + r % 4);
 		wire.lane = r >> 8 & 1;
 		wire.again = r >> 9 & 1;
-		wire.over = r >> 10 & 1;
+		wire.over = wire.kind != WIRE_KIND_BULK && r >> 10 & 1;
 		wire.source = (uint32_t)(check_random(&dice) | 1);
 		wire.destination = (uint32_t)check_random(&dice);
 		wire.sequence = (uint32_t)check_random(&dice);
@@ -127,15 +127,14 @@ TEST(wire_reads_what_it_wrote)
 			wire.length = wire.offset + wire.bytes + (check_random(&dice) >> 17);
 		} else if (wire.kind == WIRE_KIND_MSG && wire.again) {
 			wire.refused = check_random(&dice);
-		} else if (has_turn(wire.kind)) {
-			wire.turn = (uint32_t)check_random(&dice);
+		} else if (has_part(wire.kind)) {
 			wire.part = (uint32_t)check_random(&dice);
 		}
 		if (wire.kind == WIRE_KIND_GRANT) {
 			wire.until = (uint32_t)check_random(&dice);
 			wire.reach = (uint32_t)check_random(&dice);
 		}
-		if (wire.kind == WIRE_KIND_BULK && !wire.over)
+		if (wire.kind == WIRE_KIND_BULK)
 			wire.bytes = (uint32_t)(1 + (r >> 16) % 512);
 		if (wire.kind == WIRE_KIND_MSG || wire.kind == WIRE_KIND_GRANT)
 			wire.waits = r >> 11 & 1;
@@ -153,8 +152,8 @@ TEST(wire_reads_what_it_wrote)
 		if (wire.messages)
 			CHECK(read.offset == wire.offset && read.length == wire.length &&
 			      read.message == frame + 80);
-		if (has_turn(wire.kind))
-			CHECK(read.turn == wire.turn && read.part == wire.part);
+		if (has_part(wire.kind))
+			CHECK_IS(read.part, wire.part);
 		if (wire.kind == WIRE_KIND_GRANT)
 			CHECK(read.until == wire.until && read.reach == wire.reach);
 		CHECK(read.payload == frame + (put(&wire) - wire.bytes));
@@ -237,20 +236,20 @@ TEST(wire_refuses_fields_that_cannot_be)
 		int acknowledges = kind == WIRE_KIND_MSG || kind == WIRE_KIND_GRANT;
 
 		wire = (struct wire){ .kind = (uint8_t)kind, .source = 1, .window = 1 };
-		wire.over = kind == WIRE_KIND_BULK;
+		wire.bytes = kind == WIRE_KIND_BULK;
 		CHECK_IS(reads(wire), kind >= 1 && kind <= 4 ? WIRE_OK : WIRE_NONSENSE);
 		wire.waits = 1;
 		CHECK_IS(reads(wire), acknowledges ? WIRE_OK : WIRE_NONSENSE);
 		wire.waits = 0;
 		wire.announce = 1;                       /* of no message */
 		CHECK_IS(reads(wire), WIRE_NONSENSE);
-		wire.announce = wire.over = 0;
+		wire.announce = 0;
 		wire.bytes = 10;
 		CHECK_IS(reads(wire), kind == WIRE_KIND_BULK ? WIRE_OK :
 			 kind == WIRE_KIND_MSG ? WIRE_SHORT : WIRE_NONSENSE);
 	}
 	wire = (struct wire){ .kind = WIRE_KIND_BULK, .source = 1, .bytes = 10, .over = 1 };
-	CHECK_IS(reads(wire), WIRE_NONSENSE);            /* the mark of an end has no payload */
+	CHECK_IS(reads(wire), WIRE_NONSENSE);
 	/* An announcement: of something, in parts that are neither empty nor longer. */
 	wire = (struct wire){ .kind = WIRE_KIND_MSG, .messages = 1, .announce = 1, .source = 1,
 			      .window = 1, .length = 70000 };

@@ -1,6 +1,6 @@
 #!/bin/bash
 # Checks the models of this folder with spin, in variants: tests/spin/check.sh BUILD [PART], only
-# those with PART in their names. Some 4 minutes of a processor in all. Each line below is a
+# those with PART in their names. Some 2 minutes of a processor in all. Each line below is a
 # model, what spin shall find, and the macros of the variant. "right": it looks at every
 # state and finds nothing; of grants.pml also no run without end. "wrong": a rule is
 # missing, and spin must notice: a model that cannot fail says nothing. With -DLIVE no run of
@@ -62,22 +62,14 @@ lock wrong -DWITHOUT=1
 lock wrong -DWITHOUT=2
 lock wrong -DWITHOUT=3
 grants right
-grants right -DFAULTS=3
-grants right -DPARTS=3
-grants right -DSHORT
-grants right -DUNPLACED
-grants right -DRESTART_A
-grants right -DRESTART_B
-grants right -DGIVEUP_A
-grants right -DGIVEUP_B
-grants right -DSENDERS=2 -DMESSAGES=1
-grants right -DSENDERS=2 -DMESSAGES=1 -DRESTART_A
-grants right -DSENDERS=2 -DMESSAGES=1 -DGIVEUP_B
-grants wrong -DWITHOUT=1
-grants wrong -DWITHOUT=2 -DRESTART_A
-grants wrong -DWITHOUT=3 -DRESTART_A
-grants wrong -DWITHOUT=4 -DUNPLACED
-grants wrong -DWITHOUT=5 -DRESTART_B
-grants wrong -DWITHOUT=6
-grants wrong -DWITHOUT=7
+grants right -DFAULTS=4
+grants right -DPARTS=6 -DFAULTS=3
+grants right -DPARTS=6 -DPLACES=2 -DFAULTS=3
+grants right -DPARTS=5 -DPLACES=1 -DFAULTS=3
+grants right -DPLACES=2 -DGIVEUP
+grants wrong -DWITHOUT=1 -DPARTS=6 -DPLACES=2 -DFAULTS=3
+grants wrong -DWITHOUT=2 -DPARTS=6 -DPLACES=2 -DFAULTS=3
+grants wrong -DWITHOUT=3
+grants wrong -DWITHOUT=4
+grants wrong -DWITHOUT=5 -DGIVEUP
 END

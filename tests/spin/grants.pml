@@ -1,32 +1,25 @@
 /*
- * Long messages as a model for spin (`make model`): announcements in the flow, and payload
- * by grants, from A (grants_send.pml: net/link/bulk_send.c) to B (grants_receive.pml:
- * net/link/bulk.c, bulk_land.c) and its bulk card (here), over a network that loses, repeats
- * and reorders. Names and states are those of the code. A timer is either late, so that nothing
- * is under way any more, or too early, which is a fault like the others.
+ * The payload of long messages as a model for spin (`make model`): parts by grants from A
+ * (net/link/bulk_send.c) to B (net/link/bulk.c, bulk_land.c) and its bulk card, over a network
+ * that loses, repeats and reorders. Names are those of the code. A timer is either late, so that
+ * nothing is under way any more, or too early, which is a fault like the others.
  *
- *   SENDERS    how many A there are; each sends MESSAGES messages of PARTS parts
+ *   PARTS      how many A sends; each is a message of its own, so that it ends when all before it have
+ *   PLACES     of how many parts in a row no two share memory
  *   FAULTS     how often in all a frame is lost, repeated or overtaken, or a timer too early
- *   SHORT      the last message of each A is a short one: whole as soon as it has begun
- *   UNPLACED   any part may be one that the card cannot place
- *   RESTART_A, RESTART_B, GIVEUP_A, GIVEUP_B
- *              it may happen once: a new life, or that the peer is given up
+ *   GIVEUP     B may give A up, at any time
  *   WITHOUT    the number of a rule that is left out: an error must be found
  *
- * What must hold: a message ends only if every byte of it is right. When it ends or fails
- * no room of it is posted, so the card writes to nobody's memory. Messages end in order and
- * once in a life; A is never told so of one that has not ended. Faults are numbered,
- * so every run has an end (no cycle), and in it all messages of A have ended or
- * failed and no room is posted (no other end).
+ * What must hold: when a part counts its place holds it, unless a later one with the same place has its
+ * buffer already. In the end each place holds the last of its parts. When A is given up no buffer is
+ * posted. Faults are numbered, so every run has an end (no cycle), and in it all parts count or A was
+ * given up (no other end): what is lost any number of times, but not for ever, arrives.
  */
-#ifndef SENDERS
-#define SENDERS   1
-#endif
-#ifndef MESSAGES
-#define MESSAGES  2
-#endif
 #ifndef PARTS
-#define PARTS     2
+#define PARTS     4
+#endif
+#ifndef PLACES
+#define PLACES    PARTS
 #endif
 #ifndef FAULTS
 #define FAULTS    2
@@ -34,141 +27,312 @@
 #ifndef WITHOUT
 #define WITHOUT   0
 #endif
-#define WINDOW    2
 #define QUEUE     3            /* frames under way on each wire */
-#define ROOMS     2
-#define LOW       1            /* with so few rooms left more are posted */
-#define SHARE     2            /* parts of a turn, while others wait */
-#define GRANT_TRIES 2
-#define DRAIN_TRIES 2
-#define PULL_TRIES  2
-#define ALL       (SENDERS * MESSAGES)
-#define LIFE      4            /* a restart adds this to the incarnation, giving up adds 1 */
-#define NONE      255
-
-#ifdef SHORT
-#define IS_SHORT(message)  ((message) % MESSAGES == MESSAGES - 1)
-#else
-#define IS_SHORT(message)  false
-#endif
+#define MOST      3            /* buffers that may be posted */
+#define PLAIN_TRIES 2
+#define MOST_TRIES  3
+#define POSTED    255          /* of a buffer: the card has it */
+#define FREE      254          /* nothing lies in it */
+#define MISSING   255          /* of a part: it has not arrived */
+#define ASIDE     254
+#define NOTHING   255
 
 /*
- * What WITHOUT leaves out: 1 who was passed over has another turn when it is heard of;
- * 2 A believes no grant for its earlier life; 3 the rooms of a lost peer are taken
- * back; of a part that was asked for one by one 4 the message is compared; of one that lands
- * 5 for which life of B it is, 6 its message, 7 its number. (The turn's number and
- * the sender's life are compared as well, but without them nothing wrong is found: the
- * three of them tell the rest.)
+ * What WITHOUT leaves out: 1 after a loss no two buffers share memory; 2 the first misplaced
+ * frame takes all buffers back; 3 the number of a part is looked at; 4 what was sent is sent
+ * again if the grant says so; 5 the buffers of a peer that is given up are taken back.
  */
-#define RULE(number, condition)  (WITHOUT == number || (condition))
+#define RULE(number)  (WITHOUT != number)
+#define PLACE(part)   ((part) % PLACES)
 
-mtype = { ANNOUNCE, BULK, MARK, RESET, ACK, GRANT, AGAIN, OVER,
-	  IDLE, GRANTED, DRAIN, PULLED, NOTHING };
-
-/* kind, both incarnations, turn, sequence number, part, whose and which message it is */
-chan to_b[SENDERS] = [QUEUE] of { mtype, byte, byte, byte, byte, byte, byte };
-chan to_rooms[SENDERS] = [QUEUE] of { mtype, byte, byte, byte, byte, byte, byte };
-/* kind, both incarnations, acknowledgement, first frame that has not arrived, turn,
- * sequence number, part, reach, until (AGAIN: map; RESET: whether all is over) */
-chan to_a[SENDERS] = [QUEUE] of { mtype, byte, byte, byte, byte, byte, byte, byte, byte, byte };
-
+chan to_rooms = [QUEUE] of { byte, bool };      /* part, whether it is sent again */
+chan to_a = [QUEUE] of { byte, byte, bool };    /* GRANT: first part, behind the last, again */
 byte faults = FAULTS;
 
-/* A's messages that have parts to send; whether the first one's go to the ordinary card. */
-chan serving[SENDERS] = [MESSAGES] of { byte };
-bool pulls[SENDERS];
-bool done[SENDERS];            /* all have ended, one way or the other */
+/* A */
+byte served, granted, again, again_until;
 
-/* B's flows, by sender, and its assemblies, by sender and sequence number. */
-byte mine[SENDERS], theirs[SENDERS], expected[SENDERS], begun[SENDERS];
-bool queued[SENDERS];
-byte message[ALL], received[ALL], granted[ALL], pulled[ALL];
-bool whole[ALL];
+/* B: struct bulk. In `landed` is what lies in the oldest posted buffers, not yet seen. */
+byte oldest, next, tries, lossy;
+byte at[PARTS], holds[PARTS], after[PARTS];
+chan ring = [MOST] of { byte };                 /* posted, and nothing written */
+chan landed = [MOST] of { byte, byte, bool };   /* buffer, part, whether it was sent again */
+bool idle, given_up;
 
-/* B's struct bulk. Rooms are posted, the oldest first; in `written` of them lies a
- * frame that B has not yet seen. */
-mtype state = IDLE;
-byte flow, turn, tries, spent;
-chan waiting = [SENDERS] of { byte };
-byte posted, written;
-byte room_sequence[ROOMS], room_part[ROOMS], room_message[ROOMS];
-chan landed = [ROOMS] of { mtype, byte, byte, byte, byte, byte, byte };
+/* What only the model knows: of which part, counted from 1, the bytes are where. */
+byte memory[PLACES], aside;
 
-/* What only the model knows. */
-bool right[ALL * PARTS];       /* this part lies in its place */
-bool ended[ALL];               /* in one of B's lives */
-bool known[ALL], failed[ALL];  /* as A was told */
-byte after[SENDERS];           /* the message behind the last one that ended, in this life */
+#define A_HAS     (again < again_until || served < granted)
+#define QUIET     ((!A_HAS || len(to_rooms) == QUEUE) && len(to_a) == 0 && len(landed) == 0 && \
+		   (len(to_rooms) == 0 || len(ring) == 0))
+#define DONE      (given_up || (oldest == PARTS && QUIET))
 
-#define UNDER_WAY(s) \
-	(len(to_a[s]) > 0 || len(to_b[s]) > 0 || (len(to_rooms[s]) > 0 && posted > written) || \
-	 (len(serving[s]) > 0 && (pulls[s] || len(to_rooms[s]) < QUEUE)))
-#if SENDERS == 1
-#define QUIET     (!UNDER_WAY(0) && written == 0)
-#define DONE      (done[0] && QUIET && state == IDLE)
-#else
-#define QUIET     (!UNDER_WAY(0) && !UNDER_WAY(1) && written == 0)
-#define DONE      (done[0] && done[1] && QUIET && state == IDLE)
-#endif
-
-inline spend_if_early(is_late)
+inline spend_if_early()
 {
 	if
-	:: is_late -> skip
+	:: QUIET -> skip
 	:: else -> faults--
 	fi
 }
 
-/* A frame's fields, in the variables of who reads it. */
-#define FRAME     kind, source, destination, w_turn, w_sequence, w_part, content
-#define ANSWER    kind, source, destination, w_ack, w_arrived, w_turn, w_sequence, w_part, \
-		  w_reach, w_until
-
-/* Take one from a network that does what it likes: it is the next one, comes again later, is
- * lost, or is overtaken. NOTHING: it has not come. */
-#define TAKE(network, ...) \
+/* The network does what it likes: this frame comes, or comes and is repeated, or is lost, or is
+ * overtaken. NOTHING: it has not come. */
+#define TAKE(network, first, ...) \
 	if \
-	:: network?__VA_ARGS__ \
-	:: faults > 0 -> network?<__VA_ARGS__>; faults-- \
-	:: faults > 0 -> network?__VA_ARGS__; kind = NOTHING; faults-- \
+	:: network?first, __VA_ARGS__ \
+	:: faults > 0 -> network?<first, __VA_ARGS__>; faults-- \
+	:: faults > 0 -> network?first, __VA_ARGS__; first = NOTHING; faults-- \
 	:: faults > 0 && len(network) > 1 -> \
-		network?__VA_ARGS__; network!__VA_ARGS__; kind = NOTHING; faults-- \
+		network?first, __VA_ARGS__; network!first, __VA_ARGS__; first = NOTHING; faults-- \
 	fi
 
-#include "grants_send.pml"
-#include "grants_receive.pml"
-
-/* The bulk card: what comes is written into the oldest room that is free; without one it waits. */
-active proctype Card()
+active proctype A()
 {
-	mtype kind;
-	byte source, destination, w_turn, w_sequence, w_part, content;
+	byte first, until, sent;
+	bool w_again;
 
 	do
-	:: atomic {
+	:: atomic { len(to_a) > 0 ->
+		TAKE(to_a, first, until, w_again);
 		if
-		:: posted > written && len(to_rooms[0]) > 0 ->
-			TAKE(to_rooms[0], FRAME)
-#if SENDERS == 2
-		:: posted > written && len(to_rooms[1]) > 0 ->
-			TAKE(to_rooms[1], FRAME)
-#endif
-		fi;
-		if
-		:: kind != NOTHING ->
+		:: first != NOTHING ->
+			sent = (until < served -> until : served);
 			if
-			:: kind == BULK && room_message[written] != NONE ->
-				right[room_message[written] * PARTS + room_part[written]] =
-					content == room_message[written] && w_part == room_part[written]
-			:: kind != BULK && room_message[written] != NONE -> skip
+			:: w_again && first < sent && RULE(4) ->
+				if
+				:: again == again_until -> again = first; again_until = first
+				:: else -> skip
+				fi;
+				again = (first < again -> first : again);
+				again_until = (sent > again_until -> sent : again_until)
 			:: else -> skip
 			fi;
-			landed!FRAME;
-			written++
+			granted = (until > granted -> until : granted)
 		:: else -> skip
 		fi;
-		kind = NOTHING; source = 0; destination = 0; w_turn = 0; w_sequence = 0; w_part = 0;
-		content = 0 }
+		first = 0; until = 0; sent = 0; w_again = false }
+	:: atomic { len(to_rooms) < QUEUE && again < again_until ->
+		to_rooms!again, true; again++;
+		if
+		:: again == again_until -> again = 0; again_until = 0
+		:: else -> skip
+		fi }
+	:: atomic { len(to_rooms) < QUEUE && again == again_until && served < granted ->
+		to_rooms!served, false; served++ }
 	:: DONE -> break
+	od
+}
+
+/* The bulk card: what comes is written into the oldest buffer; without one it waits. */
+active proctype Card()
+{
+	byte part, index;
+	bool w_again;
+
+	do
+	:: atomic { len(ring) > 0 && len(to_rooms) > 0 ->
+		TAKE(to_rooms, part, w_again);
+		if
+		:: part != NOTHING ->
+			ring?index;
+			memory[PLACE(index)] = part + 1;
+			landed!index, part, w_again
+		:: else -> skip
+		fi;
+		part = 0; index = 0; w_again = false }
+	:: DONE -> break
+	od
+}
+
+inline tell(w_first, w_until, w_again)
+{
+	if
+	:: len(to_a) < QUEUE -> to_a!w_first, w_until, w_again
+	:: else -> skip
+	fi
+}
+
+/* ask(): missing parts that were sent before part `than`; MISSING: all. */
+inline ask(than, w_again)
+{
+	from = oldest; i = oldest;
+	do
+	:: i < next && at[i] == MISSING && (than == MISSING || after[i] <= than) ->
+		if
+		:: w_again -> after[i] = next
+		:: else -> skip
+		fi;
+		i++
+	:: else ->
+		if
+		:: from < i -> tell(from, i, w_again)
+		:: else -> skip
+		fi;
+		if
+		:: i >= next -> break
+		:: else -> i++; from = i
+		fi
+	od;
+	from = 0; i = 0
+}
+
+inline take_back()
+{
+	do
+	:: len(ring) > 0 -> ring?_
+	:: len(landed) > 0 -> landed?_, _, _
+	:: else -> break
+	od;
+	do
+	:: next > oldest -> next--; at[next] = 0; holds[next] = 0; after[next] = 0
+	:: else -> break
+	od
+}
+
+/* fill(): nothing lies in this buffer. */
+inline fill(index)
+{
+	to = index;
+	do
+	:: at[to] == MISSING -> holds[to] = POSTED; ring!to; break
+	:: at[to] == ASIDE -> memory[PLACE(to)] = aside; at[to] = to; holds[to] = to; aside = 0; break
+	:: else ->
+		from = at[to];
+		memory[PLACE(to)] = memory[PLACE(from)];
+		at[to] = to; holds[to] = to;
+		holds[from] = FREE;
+		to = from
+	od;
+	to = 0; from = 0
+}
+
+inline advance()
+{
+	do
+	:: oldest < next && at[oldest] == oldest ->
+		assert(memory[PLACE(oldest)] == oldest + 1 || oldest + PLACES < next);
+		oldest++
+	:: else -> break
+	od
+}
+
+inline land()
+{
+	landed?index, part, w_again;
+	part = (RULE(3) -> part : index);
+	if
+	:: part < oldest || part >= next -> part = NOTHING
+	:: part >= oldest && part < next && at[part] != MISSING -> part = NOTHING
+	:: else -> skip
+	fi;
+	if
+	:: part != index && !lossy ->
+		lossy = true;
+		if
+		:: RULE(2) -> take_back(); part = NOTHING; index = NOTHING
+		:: else -> skip
+		fi
+	:: else -> skip
+	fi;
+	if
+	:: index == NOTHING -> skip
+	:: index != NOTHING && part == NOTHING -> holds[index] = FREE; fill(index)
+	:: else ->
+		holds[index] = part; at[part] = index;
+		if
+		:: part != index ->
+			to = part;
+			do
+			:: to != index && holds[to] < FREE -> to = holds[to]
+			:: else -> break
+			od;
+			if
+			:: to == index ->
+				aside = memory[PLACE(index)];
+				at[part] = ASIDE; holds[index] = FREE;
+				fill(index)
+			:: else -> skip
+			fi;
+			to = 0
+		:: else -> skip
+		fi;
+		if
+		:: !w_again -> ask(part, true)
+		:: else -> skip
+		fi;
+		tries = 0
+	fi;
+	advance();
+	index = 0; part = 0; w_again = false
+}
+
+/* extend(): buffers for the next parts. After a loss they share no memory with one in use. */
+inline extend()
+{
+	sent = false;
+	do
+	:: next < PARTS && len(ring) + len(landed) < MOST &&
+	   !(lossy && RULE(1) && next - oldest >= PLACES) ->
+		at[next] = MISSING; holds[next] = POSTED; after[next] = next + 1;
+		ring!next;
+		next++; sent = true
+	:: else -> break
+	od;
+	if
+	:: sent ->
+		from = oldest;
+		do
+		:: from < next && at[from] != MISSING -> from++
+		:: else -> break
+		od;
+		tell(from, next, false);
+		from = 0
+	:: else -> skip
+	fi;
+	sent = false
+}
+
+inline tick()
+{
+	tries++;
+	if
+	:: tries == MOST_TRIES -> take_back(); tries = 0; idle = true
+	:: else -> ask(MISSING, tries >= PLAIN_TRIES)
+	fi
+}
+
+active proctype B()
+{
+	byte part, index, from, to, i;
+	bool w_again, sent;
+
+	atomic { extend() }
+	do
+	:: atomic { !idle && len(landed) > 0 -> land(); extend() }
+	/* A may be slow, so that a turn ends for that; its announcement brings another. */
+	:: atomic { !idle && oldest < PARTS && (QUIET || faults > 0) ->
+		spend_if_early(); tick();
+		if
+		:: !idle -> extend()
+		:: else -> skip
+		fi }
+	:: atomic { idle && (QUIET || faults > 0) -> spend_if_early(); idle = false; extend() }
+#ifdef GIVEUP
+	:: atomic { oldest < PARTS ->
+		given_up = true;
+		if
+		:: RULE(5) -> take_back()
+		:: else -> skip
+		fi;
+		assert(len(ring) == 0);
+		break }
+#endif
+	:: atomic { oldest == PARTS && QUIET ->
+		i = 0;
+		do
+		:: i < PLACES -> assert(memory[i] + PLACES > PARTS); i++
+		:: else -> break
+		od;
+		break }
 	od
 }

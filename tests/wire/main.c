@@ -3,7 +3,7 @@
  * a line out, numbers in decimal, bytes in hexadecimal, "-" for none.
  *
  *   W key to card sender card kind lane announce again over waits source destination sequence
- *     ack selective window other_ack other_window messages offset length turn part until reach
+ *     ack selective window other_ack other_window messages offset length part until reach
  *     refused payload_crc message payload   -> frame
  *   R key node frame    -> result, and if it is OK the same fields as behind W's key
  *   T frames            -> the bytes of each of them, then ".", or "-": what is behind the last
@@ -101,7 +101,6 @@ static void do_write(const uint8_t *key)
 	wire.messages = (uint32_t)number();
 	wire.offset = number();
 	wire.length = number();
-	wire.turn = (uint32_t)number();
 	wire.part = (uint32_t)number();
 	wire.until = (uint32_t)number();
 	wire.reach = (uint32_t)number();
@@ -127,7 +126,6 @@ static void do_write(const uint8_t *key)
 static void print_fields(const uint8_t *from, uint32_t node, const struct wire *w)
 {
 	int message = w->messages > 0, grant = w->kind == WIRE_KIND_GRANT;
-	int turn = grant || w->kind == WIRE_KIND_BULK;
 
 	printf(" %u %u %u %u %u %u ", node, from[3], w->node, from[9], w->kind, w->lane);
 	printf("%u %u %u %u %u %u ", w->announce, w->again, w->over, w->waits, w->source,
@@ -135,8 +133,8 @@ static void print_fields(const uint8_t *from, uint32_t node, const struct wire *
 	printf("%u %u %" PRIu64 " %u ", w->sequence, w->ack, w->selective, w->window);
 	printf("%u %u %u ", w->other_ack, w->other_window, w->messages);
 	printf("%" PRIu64 " %" PRIu64 " ", message ? w->offset : 0, message ? w->length : 0);
-	printf("%u %u %u %u ", turn ? w->turn : 0, turn ? w->part : 0, grant ? w->until : 0,
-	       grant ? w->reach : 0);
+	printf("%u %u %u ", grant || w->kind == WIRE_KIND_BULK ? w->part : 0,
+	       grant ? w->until : 0, grant ? w->reach : 0);
 	printf("%" PRIu64 " ", w->refused);
 	print(w->message, message ? WIRE_MESSAGE : 0);
 	putchar(' ');

@@ -40,7 +40,7 @@ local FRAME_FIELDS = {
 	{ "announce", 15, 1, "bool", "ANNOUNCE", 8, nil, 0x08 },
 	{ "lane", 15, 1, "uint8", "Lane", base.DEC, LANES, 0x10 },
 	{ "again", 15, 1, "bool", "AGAIN", 8, nil, 0x20 },
-	{ "over", 15, 1, "bool", "OVER", 8, nil, 0x40 },
+	{ "over", 15, 1, "bool", "OVER or ORDINARY", 8, nil, 0x40 },
 	{ "waits", 15, 1, "bool", "WAITS", 8, nil, 0x80 },
 	{ "crc", 16, 4, "uint32", "Checksum of the header", base.HEX },
 	{ "payload_crc", 20, 4, "uint32", "Checksum of the payload", base.HEX },
@@ -56,10 +56,8 @@ local FRAME_FIELDS = {
 	{ "behind", 54, 2, "uint16", "Bytes behind the first 64", base.DEC },
 	{ "messages", 56, 8, "uint64", "Messages in this frame", base.DEC },
 	{ "refused", 56, 8, "uint64", "Refused", base.HEX },
-	{ "turn", 56, 4, "uint32", "Turn", base.DEC },
-	{ "part", 60, 4, "uint32", "Part", base.DEC },
+	{ "part", 56, 4, "uint32", "Part", base.DEC },
 	{ "until", 64, 4, "uint32", "Parts of the last message", base.DEC },
-	{ "wanted", 64, 4, "uint32", "Wanted parts", base.HEX },
 	{ "reach", 68, 4, "uint32", "Sequence numbers to the last message", base.DEC },
 	-- Those of the first message; each other one has them in front of its header too.
 	{ "length", 64, 8, "uint64", "Payload bytes of the message", base.DEC },
@@ -123,7 +121,6 @@ derive("payload_crc.status", "uint8", "Status of the payload's checksum", base.D
 derive("tag.status", "uint8", "Status of the tag", base.DEC, STATUS)
 derive("stream", "uint32", "Conversation", base.DEC)
 derive("arrived", "uint32", "Has arrived", base.DEC)
-derive("wanted_part", "uint32", "Is wanted", base.DEC)
 derive("refused_sequence", "uint32", "Was refused", base.DEC)
 derive("retransmission", "framenum", "Sent before in", base.NONE)
 derive("bad", "string", "Wrong")
@@ -185,7 +182,7 @@ local function follow(number, place, f)
 		local result = { stream = one.stream }
 		-- What has a number of its own: frames of the flow, and parts of long messages.
 		local name = f.header == DATA_HEADER and f.sequence or
-			f.kind == BULK and not f.over and f.sequence .. "/" .. f.part
+			f.kind == BULK and f.sequence .. "/" .. f.part
 		if name then
 			result.before = one.seen[name]
 			one.seen[name] = result.before or number
@@ -358,15 +355,10 @@ local function dissect_fields(tvb, tree, f)
 	elseif f.kind == MSG then
 		add(tvb, tree, "messages")
 	elseif f.kind ~= RESET then
-		add(tvb, tree, "turn")
 		add(tvb, tree, "part")
 	end
 	if f.kind == GRANT then
-		if f.again then
-			f.wanted = add_numbers(tvb, tree, "wanted", "wanted_part", f.part)
-		else
-			add(tvb, tree, "until")
-		end
+		add(tvb, tree, "until")
 		add(tvb, tree, "reach")
 		f["until"], f.reach = at(tvb, 64, 4):le_uint(), at(tvb, 68, 4):le_uint()
 	end
@@ -399,20 +391,14 @@ end
 local SAYS = {
 	[MSG] = says_messages,
 	[GRANT] = function(f, way)
-		if f.over then
-			return string.format("grant %s turn %d taken back", way, f.turn)
-		elseif f.again then
-			return string.format("grant %s turn %d seq %d part %s to the ordinary card", way, f.turn,
-				f.sequence, f.wanted)
-		end
-		return string.format("grant %s turn %d seq %d part %d to seq %d part %d", way, f.turn,
-			f.sequence, f.part, (f.sequence + f.reach) % 0x100000000, f["until"])
+		return string.format("grant%s %s seq %d part %d to seq %d part %d%s",
+			f.again and " again" or "", way, f.sequence, f.part,
+			(f.sequence + f.reach) % 0x100000000, f["until"],
+			f.over and " to the ordinary card" or "")
 	end,
 	[BULK] = function(f, way)
-		if f.over then
-			return string.format("bulk %s turn %d is over", way, f.turn)
-		end
-		return string.format("bulk %s turn %d seq %d part %d", way, f.turn, f.sequence, f.part)
+		return string.format("bulk%s %s seq %d part %d", f.again and " again" or "", way,
+			f.sequence, f.part)
 	end,
 	[RESET] = function(f, way)
 		return string.format("reset %s incarnation %d%s", way, f.source, f.over and " over" or "")
@@ -458,7 +444,7 @@ local function read(tvb, ethernet)
 		sequence = at(tvb, 32, 4):le_uint(), ack = at(tvb, 36, 4):le_uint(),
 		other_ack = at(tvb, 48, 4):le_uint(), window = at(tvb, 52, 1):uint(),
 		other_window = at(tvb, 53, 1):uint(), behind = at(tvb, 54, 2):le_uint(),
-		turn = at(tvb, 56, 4):le_uint(), part = at(tvb, 60, 4):le_uint(),
+		part = at(tvb, 56, 4):le_uint(),
 		messages = at(tvb, 56, 8):le_uint64():tonumber(),
 	}
 	f.header = header_of(f.kind, f.behind)

@@ -128,7 +128,7 @@ static void arrive_one(const struct step *step, uint32_t node, int on_bulk, stru
 		frame[step->bit / 8 % bytes] ^= (uint8_t)(1 << step->bit % 8);
 	if (step->how & 0x80)
 		bytes = step->bit % (bytes + 2);
-	if (on_bulk && ((wire->kind == WIRE_KIND_BULK && wire->over) || step->how & 8))
+	if (on_bulk && (step->header_value == 1 || step->how & 8))
 		land(frame, bytes);
 	else if (step->more % 4 == 3)
 		hand_up_twice(frame, bytes);
@@ -154,12 +154,12 @@ static void arrive_whole(const struct step *step, uint32_t node, struct wire *wi
 }
 
 /* What a frame is, by a number. */
-enum shape { DATA, BARE, RESET, ANNOUNCEMENT, GRANT, BULK, MARK, BATCH };
+enum shape { DATA, BARE, RESET, ANNOUNCEMENT, GRANT, BULK, NEXT_BULK, BATCH };
 
 static const uint8_t kinds[] = {
 	[DATA] = WIRE_KIND_MSG, [BARE] = WIRE_KIND_MSG, [RESET] = WIRE_KIND_RESET,
 	[ANNOUNCEMENT] = WIRE_KIND_MSG, [GRANT] = WIRE_KIND_GRANT, [BULK] = WIRE_KIND_BULK,
-	[MARK] = WIRE_KIND_BULK, [BATCH] = WIRE_KIND_MSG
+	[NEXT_BULK] = WIRE_KIND_BULK, [BATCH] = WIRE_KIND_MSG
 };
 
 void arrive(const struct step *step, int on_bulk)
@@ -181,25 +181,25 @@ void arrive(const struct step *step, int on_bulk)
 		.refused = shape == BARE ? step->selective >> 7 : 0
 	};
 
-	if (shape == MARK || shape == BULK)
-		wire.over = shape == MARK;
+	if (wire.kind == WIRE_KIND_BULK)
+		wire.over = 0;
 	if (shape == DATA || shape == ANNOUNCEMENT)
 		wire.messages = 1;
 	wire.waits = step->flags >> 5 & 1 && wire.kind != WIRE_KIND_RESET &&
 		wire.kind != WIRE_KIND_BULK;
-	wire.turn = at.turn + (uint32_t)(int8_t)step->header_at % 4;
 	wire.part = shape == BULK && step->offset < 0x8000 ? at.part : step->offset % 8;
+	if (shape == NEXT_BULK)
+		wire.part = at.part + step->offset % 4;
 	wire.until = step->flags & 8 ? step->value : step->length % 8;
 	wire.reach = step->bytes % 4;
 	if (shape == GRANT) {
 		wire.sequence = (at.sent_parts ? at.sent : at.una) + (uint32_t)(step->sequence / 16);
 		if (at.sent_parts && !(step->flags & 8)) {
-			wire.turn = at.sent_turn + (uint32_t)(int8_t)step->header_at % 4;
 			wire.part = step->offset % at.sent_parts;
 			wire.until = wire.part + 1 + step->length % at.sent_parts;
 		}
 	}
-	if (shape == BULK) {
+	if (wire.kind == WIRE_KIND_BULK) {
 		wire.sequence = at.bulk + (uint32_t)(step->sequence / 16);
 		wire.bytes = step->flags & 16 ? 1 + step->bytes % 256 : at.part_bytes;
 	}

@@ -27,13 +27,11 @@ struct link_view link_look(const struct link *link, uint32_t node, enum link_lan
 		if (send->announced) {
 			view.sent = send->first;
 			view.sent_parts = (uint32_t)((send->length - send->tail - 1) / send->fragment + 1);
-			view.sent_turn = send->turn;
 			break;
 		}
 		i = send->next;
 	}
-	view.turn = link->bulk.turn;
-	view.has_rooms = link->bulk.posted != link->bulk.filled || link->bulk.junk;
+	view.has_rooms = link->bulk.posted != link->bulk.filled;
 	if (flow && flow->rx.assembly != NO_RECORD) {
 		const struct assembly *first = record_at(&link->assemblies, flow->rx.assembly);
 
@@ -144,25 +142,49 @@ static void check_receiving(const struct link *link, const struct flow *flow)
 	}
 }
 
-/* Rooms and parts: those of the flow whose turn it is, each once and in order. */
+/* Buffers and parts: those of the flow whose turn it is, each once and in order. No part lies in
+ * two places, and all that were posted and not filled are in the ring. */
+static void check_buffers(const struct link *link)
+{
+	const struct bulk *bulk = &link->bulk;
+	uint32_t used = bulk->next - bulk->oldest, posted = bulk->posted - bulk->filled;
+	uint32_t found = 0;
+
+	MUST(used <= BULK_BUFFERS && posted <= bulk->most && posted <= BULK_POSTED);
+	MUST(bulk->state == BULK_TURN ? used > 0 : used == 0);
+	MUST(!bulk->copied || used == 0 || posted == 0);
+	MUST((bulk->state == BULK_NONE) == (bulk->at == LINK_NEVER));
+	for (uint32_t number = bulk->oldest; number != bulk->next; number++) {
+		uint32_t index = number % BULK_BUFFERS;
+		const struct buffer *buffer = &bulk->buffers[index];
+		const struct assembly *assembly = record_at(&link->assemblies, buffer->assembly);
+
+		MUST(buffer->assembly < link->assemblies.limit && assembly->flow == bulk->flow);
+		MUST(assembly->announced && !assembly->whole && assembly->granted <= assembly->parts);
+		MUST(buffer->part >= assembly->received && buffer->part < assembly->granted);
+		MUST(buffer->at != PART_ASIDE && !is_before(bulk->next, buffer->after));
+		if (bulk->copied)
+			continue;
+		found += buffer->holds == BUFFER_POSTED;
+		if (buffer->at < BULK_BUFFERS)
+			MUST(bulk->buffers[buffer->at].holds == index);
+		else
+			MUST(buffer->at == PART_MISSING);
+		if (buffer->holds < BULK_BUFFERS)
+			MUST(bulk->buffers[buffer->holds].at == index);
+	}
+	MUST(found == posted);
+	for (uint32_t i = bulk->filled; i != bulk->posted; i++)
+		MUST(bulk->buffers[bulk->ring[i % BULK_POSTED]].holds == BUFFER_POSTED);
+}
+
+/* Who waits for a turn, and who has parts to send. */
 static void check_bulk(const struct link *link)
 {
 	const struct bulk *bulk = &link->bulk;
-	uint32_t rooms = bulk->posted - bulk->filled, n = 0;
+	uint32_t n = 0;
 
-	MUST(rooms <= bulk->most && rooms <= BULK_ROOMS);
-	MUST(bulk->state == BULK_GRANTED || rooms == 0);
-	MUST(bulk->state == BULK_DRAIN || bulk->junk == 0);
-	MUST((bulk->state == BULK_NONE) == (bulk->at == LINK_NEVER));
-	for (uint32_t i = 0; i < rooms; i++) {
-		const struct room *room = &bulk->rooms[(bulk->filled + i) % BULK_ROOMS];
-		const struct assembly *assembly = record_at(&link->assemblies, room->assembly);
-
-		MUST(room->assembly < link->assemblies.limit && assembly->flow == bulk->flow);
-		MUST(assembly->announced && !assembly->whole);
-		MUST(room->part >= assembly->received && room->part < assembly->granted);
-		MUST(assembly->granted <= assembly->parts);
-	}
+	check_buffers(link);
 	for (uint32_t i = bulk->first; i != NO_RECORD; n++) {
 		const struct assembly *assembly = record_at(&link->assemblies, i);
 

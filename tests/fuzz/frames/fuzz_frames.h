@@ -61,9 +61,8 @@ void land(const uint8_t *frame, uint32_t bytes);
 /* What a peer that keeps to the rules would know of a flow. */
 struct link_view {
 	uint32_t mine, expected, begun, una, next;
-	uint32_t turn;             /* whosever it is */
 	uint32_t bulk, part, part_bytes; /* of the announced message that is first: what it lacks */
-	uint32_t sent, sent_parts, sent_turn; /* of the first announced message that it sends */
+	uint32_t sent, sent_parts; /* of the first announced message that it sends */
 	int has_rooms;             /* on the bulk card, as the link believes */
 	int ready;                 /* a flow waits for the card */
 };

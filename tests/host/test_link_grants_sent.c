@@ -1,0 +1,156 @@
+/*
+ * Grants by hand, the sender: one link that announces, and whose peer is the test. What is not granted
+ * does not leave, what was sent leaves again only if the grant says so.
+ */
+#include "link_probe.h"
+
+#define PEER  1u
+
+static struct probe probe;
+static struct nic bulk;
+static int bulk_says;                  /* what its send returns */
+
+static int bulk_send(struct nic *nic, const struct nic_piece *pieces, uint32_t n, uint64_t cookie)
+{
+	(void)nic;
+	if (bulk_says != NIC_OK)
+		return bulk_says;
+	probe_note_frame(&probe, pieces, n);
+	link_transmitted(probe.link, probe.now, cookie);
+	return NIC_OK;
+}
+
+static const struct nic_ops ops = { .name = "bulk", .send = bulk_send };
+
+/* A message of 5 parts is announced, and this is what its receiver says. */
+static struct probe *announced(void)
+{
+	struct probe *p;
+
+	probe_open(&probe);
+	probe.config.announce = 4096;
+	probe.nic.mtu = 8192;
+	probe_start(&probe);
+	p = &probe;
+	bulk = (struct nic){ .ops = &ops, .mtu = WIRE_HEADER + 4096, .ring = 16 };
+	wire_address(bulk.address, 0, 1);
+	bulk_says = NIC_OK;
+	link_bulk(p->link, &bulk);
+	CHECK_IS(probe_send(p, PEER, 5 * 4096, 9), LINK_OK);
+	CHECK_IS(p->n_sent, 1);
+	CHECK_IS(p->sent[0].announce, 1);
+	CHECK_IS(p->sent[0].offset, 4096);
+	return p;
+}
+
+static struct wire grant(int again, uint32_t part, uint32_t until)
+{
+	return (struct wire){ .kind = WIRE_KIND_GRANT, .source = PEER_LIFE,
+			      .destination = PROBE_LIFE, .window = 8, .waits = 1,
+			      .again = !!again, .part = part, .until = until };
+}
+
+static uint32_t sent_of(const struct probe *p, uint32_t kind)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < p->n_sent; i++)
+		n += p->sent[i].kind == kind;
+	return n;
+}
+
+TEST(link_sends_what_is_granted)
+{
+	struct probe *p = announced();
+	struct wire wire = grant(0, 0, 2);
+
+	probe_give(p, PEER, &wire, 0);
+	CHECK_IS(sent_of(p, WIRE_KIND_BULK), 2);
+	wire = grant(0, 1, 4);
+	probe_give(p, PEER, &wire, 0);
+	CHECK_IS(sent_of(p, WIRE_KIND_BULK), 4);
+	wire = grant(0, 0, 3);                           /* an earlier one's */
+	probe_give(p, PEER, &wire, 0);
+	wire = grant(0, 2, 6);                           /* there is no sixth part */
+	probe_give(p, PEER, &wire, 0);
+	CHECK_IS(sent_of(p, WIRE_KIND_BULK), 4);
+	CHECK_IS(link_counter(p->link, LINK_NONSENSE), 1);
+	link_give_up(p->link, p->now, PEER);
+	probe_close(p, 1);
+}
+
+/* Once more only what was sent, and before what was not; that as if it were the first grant. */
+TEST(link_sends_again_what_is_granted_again)
+{
+	static const uint32_t parts[] = { 0, 1, 2, 1, 2, 3 };
+	struct probe *p = announced();
+	struct wire wire = grant(0, 0, 3);
+
+	probe_give(p, PEER, &wire, 0);
+	wire = grant(1, 1, 4);
+	probe_give(p, PEER, &wire, 0);
+	CHECK_IS(sent_of(p, WIRE_KIND_BULK), 6);
+	for (uint32_t i = 0; i < 6; i++) {
+		CHECK_IS(p->sent[1 + i].part, parts[i]);
+		CHECK_IS(p->sent[1 + i].again, i == 3 || i == 4);
+	}
+	link_give_up(p->link, p->now, PEER);
+	probe_close(p, 1);
+}
+
+/* Of two messages the one that has a part to send again comes first. */
+TEST(link_sends_again_before_others)
+{
+	struct probe *p = announced();
+	struct wire wire = grant(0, 0, 5);
+
+	CHECK_IS(probe_send(p, PEER, 5 * 4096, 10), LINK_OK);
+	link_flush(p->link, p->now);
+	probe_give(p, PEER, &wire, 0);
+	bulk_says = NIC_FULL;
+	wire = grant(0, 0, 5);
+	wire.sequence = 1;
+	probe_give(p, PEER, &wire, 0);
+	wire = grant(1, 4, 5);
+	probe_give(p, PEER, &wire, 0);
+	wire = grant(1, 1, 2);                           /* both, and what is between them */
+	probe_give(p, PEER, &wire, 0);
+	bulk_says = NIC_OK;
+	probe_pass(p, 5000000);
+	CHECK_IS(sent_of(p, WIRE_KIND_BULK), 5 + 4 + 5);
+	for (uint32_t i = 0; i < 4; i++) {
+		CHECK_IS(p->sent[7 + i].sequence, 0);
+		CHECK_IS(p->sent[7 + i].part, 1 + i);
+	}
+	link_give_up(p->link, p->now, PEER);
+	probe_close(p, 1);
+}
+
+/* What would be a short part of its own leaves with the announcement. */
+TEST(link_sends_the_end_with_the_announcement)
+{
+	static const uint32_t rest[] = { 1, WIRE_TAIL_BYTES, WIRE_TAIL_BYTES + 1 };
+
+	for (uint32_t i = 0; i < 3; i++) {
+		struct probe *p = announced();
+		struct wire wire = grant(0, 0, 5);
+		const struct wire *sent = &p->sent[1];
+
+		wire.sequence = 1;
+		CHECK_IS(probe_send(p, PEER, 5 * 4096 + rest[i], 10), LINK_OK);
+		link_flush(p->link, p->now);
+		CHECK_IS(p->n_sent, 2);
+		CHECK_IS(sent->bytes, i < 2 ? rest[i] : 1);
+		CHECK_IS(sent->offset, i < 2 ? 4096 : 3584);
+		CHECK_IS(sent->length, 5 * 4096 + rest[i]);
+		probe_give(p, PEER, &wire, 0);
+		CHECK_IS(sent_of(p, WIRE_KIND_BULK), 5);
+		CHECK_IS(p->sent[6].bytes, i < 2 ? 4096 : 3584);
+		wire.until = 6;                          /* there is a sixth if it is long */
+		probe_give(p, PEER, &wire, 0);
+		CHECK_IS(sent_of(p, WIRE_KIND_BULK), i < 2 ? 5 : 6);
+		CHECK_IS(link_counter(p->link, LINK_NONSENSE), i < 2);
+		link_give_up(p->link, p->now, PEER);
+		probe_close(p, 1);
+	}
+}

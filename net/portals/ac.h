@@ -9,8 +9,8 @@
 
 enum ac_kind {
 	AC_DISABLED,           /* admits nothing */
-	AC_NAMES,              /* who is admitted, and to what, is in the other fields */
-	AC_ANY_OF_JOB          /* the same, but of them only jid is no wildcard, or may be none */
+	AC_NAMES,              /* the other fields say which process it admits, and to what */
+	AC_ANY_OF_JOB          /* all but jid are wildcards */
 };
 
 struct ac {

@@ -31,7 +31,7 @@ static int accepts(struct md *md, const struct message *message, struct place *p
 {
 	uint32_t options = md->user.options;
 	uint32_t wanted = message_wants(message->operation);
-	uint64_t offset, bytes = message->length;
+	uint64_t offset, room, bytes = message->length;
 
 	if ((options & wanted) != wanted || md->user.threshold == 0 ||
 	    (md->flags & (MD_LEAVING | MD_INACTIVE)))
@@ -40,7 +40,8 @@ static int accepts(struct md *md, const struct message *message, struct place *p
 	if (!md_has(md, offset, bytes)) {
 		if (bytes && !(options & MD_TRUNCATE))
 			return 0;
-		bytes = offset <= md->room ? md->room - offset : 0;
+		room = offset <= md->room ? md->room - offset : 0;
+		bytes = room < bytes ? room : bytes; /* room may be written meanwhile */
 	}
 	place->md = md;
 	place->options = options;

@@ -37,7 +37,7 @@ FUNCTIONS = {
     "wake": "doorbell",
     "own_alias": "copy", "deliver_data": "copy", "deliver_span": "copy",
     "md_spend": "unlink", "md_unpin": "unlink", "md_depart": "unlink", "target_use": "unlink",
-    "accepts": "match", "matches": "match",
+    "accepts": "match", "matches": "match", "md_has": "match",
     "view_holds": "access", "md_lookup": "access",
 }
 # The longest prefix of a file's name counts.

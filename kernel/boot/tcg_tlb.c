@@ -9,6 +9,7 @@
  */
 #include "tcg_tlb.h"
 
+#include "kernel/base/x86.h"
 #include "kernel/cpu/cpu.h"
 #include "kernel/memory/memory.h"
 
@@ -30,6 +31,6 @@ void tcg_tlb_grow(void)
 	for (uint32_t entries = ENTRIES_FIRST; entries < ENTRIES_WANTED; entries *= 2) {
 		for (uint32_t i = 0; i < entries; i++)
 			(void)pages[i * PAGE_BYTES];
-		memory_flush();
+		WRITE_CR(3, READ_CR(3));
 	}
 }

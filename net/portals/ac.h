@@ -9,7 +9,7 @@
 
 enum ac_kind {
 	AC_DISABLED,           /* admits nothing */
-	AC_NAMES,              /* who is admitted, and to what, is in the other fields */
+	AC_NAMES,              /* which process is admitted, and to what, is in the other fields */
 	AC_ANY_OF_JOB          /* the same, but of them only jid is no wildcard, or may be none */
 };
 

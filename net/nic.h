@@ -75,7 +75,7 @@ struct nic_ops {
 	 * given one by one and fills in that order, a frame each: the first
 	 * NIC_BULK_HEADER bytes go to memory of the driver, the next into at most
 	 * NIC_BULK_PIECES pieces, which are written to, and what does not fit to memory
-	 * where nobody looks. Without a room frames wait outside and come later, or are lost.
+	 * that is not read. Without a room frames wait outside and come later, or are lost.
 	 * With interrupts on, one comes when a room is filled that was posted with
 	 * `tell`, or the last of all. NIC_OK, NIC_FULL or NIC_DOWN.
 	 */

@@ -109,7 +109,7 @@ static ssize_t take_from_ring(struct cq *cq, char *buf, size_t count)
 
 /* ---- reading ---- */
 
-/* How many looks in vain come before a wait. */
+/* How many looks without a completion come before a wait. */
 static unsigned int looks_of(const struct cq *cq)
 {
 	unsigned int looks = LOOKS_MOST >> cq->waits / LOOKS_HALVED;

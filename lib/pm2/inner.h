@@ -35,7 +35,7 @@ enum flags {
 	MAIN = 1,
 	CALL = 2,                       /* serves a remote procedure call */
 	QUICK = 4,                      /* without a thread */
-	SILENT = 8                      /* nobody waits for the end */
+	SILENT = 8                      /* no thread waits for the end */
 };
 
 /* A message that waits for credit; lies in the thread or the memory that it is about. */

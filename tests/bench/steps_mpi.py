@@ -17,7 +17,6 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-import gdb
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 from stepping import chain, go, run_call, stop_at  # noqa: E402

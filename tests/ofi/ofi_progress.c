@@ -165,7 +165,7 @@ static int by_value(const void *left, const void *right)
 	return *(const int *)left - *(const int *)right;
 }
 
-/* Looks for a completion in vain, and then with success: how often. */
+/* Looks for a completion without success, and then with it: how often. */
 static int look(struct ofi *o)
 {
 	struct fi_cq_tagged_entry entry;

@@ -97,7 +97,7 @@ int pm2_thread_create(pm2_thread_t *thread, void *(*function)(void *), void *arg
  * another one waits already; PM2_EDEAD: it was, or may have been, on a node that has died. */
 int pm2_thread_join(pm2_thread_t thread, void **result);
 
-/* Nobody will wait for it. PM2_ENOTHREAD; PM2_EINVAL: it was not created on this node. */
+/* No thread will wait for it. PM2_ENOTHREAD; PM2_EINVAL: it was not created on this node. */
 int pm2_thread_detach(pm2_thread_t thread);
 
 void pm2_thread_exit(void *result) __attribute__((noreturn)); /* main: ends the process */

@@ -42,7 +42,7 @@ else
 CC    := gcc
 NASM  := nasm
 
-include net/build.mk kernel/build.mk tests/drivers/build.mk tests/fuzz/build.mk libc-glue/build.mk tools/build.mk apps/build.mk lib/ofi/build.mk lib/pmi/build.mk lib/fm/build.mk lib/vmmc/build.mk lib/nx/build.mk lib/vertex/build.mk lib/madeleine/build.mk tests/ofi/build.mk tests/lib/fm/build.mk tests/lib/vmmc/build.mk tests/bench/build.mk tools/install/build.mk languages/build.mk mpi/build.mk tests/mpich/build.mk
+include net/build.mk kernel/build.mk tests/drivers/build.mk tests/fuzz/build.mk libc-glue/build.mk tools/build.mk apps/build.mk lib/ofi/build.mk lib/pmi/build.mk lib/fm/build.mk lib/vmmc/build.mk lib/nx/build.mk lib/vertex/build.mk lib/madeleine/build.mk lib/pm2/build.mk tests/ofi/build.mk tests/lib/fm/build.mk tests/lib/vmmc/build.mk tests/bench/build.mk tools/install/build.mk languages/build.mk mpi/build.mk tests/mpich/build.mk
 
 # Built by make, run by pytest.
 HOST_PROGRAMS := build/host/check-gcc build/host/check-clang build/host/check-tsan \
@@ -51,7 +51,7 @@ HOST_PROGRAMS := build/host/check-gcc build/host/check-clang build/host/check-ts
 	build/host/model-engine build/host/netsim build/host/netsim-asan build/host/wire $(FUZZ_TARGETS)
 
 .PHONY: all run check check-long bench bench-peers bench-pages figures soak
-all: build/kernel.o build/libmargay.a build/crt0.o build/lib/libpmi.a build/lib/libfabric.a build/lib/libnx.a build/lib/libvertex.a build/lib/libmadeleine.a build/lib/libmadeleine-debug.a build/lib/libvmmc.a build/lib/libfm.a $(FM_LIBRARIES) build/pkgconfig/margay.pc tools apps ## kernel, C library, tools, applications
+all: build/kernel.o build/libmargay.a build/crt0.o build/lib/libpmi.a build/lib/libfabric.a build/lib/libnx.a build/lib/libvertex.a build/lib/libmadeleine.a build/lib/libmadeleine-debug.a build/lib/libvmmc.a build/lib/libpm2.a build/lib/libfm.a $(FM_LIBRARIES) build/pkgconfig/margay.pc tools apps ## kernel, C library, tools, applications
 
 run: all build/text.txt ## boot NODES=4 nodes that count the words of a text
 	tools/margay run -n $(NODES) build/apps/wordfreq.elf build/text.txt

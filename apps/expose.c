@@ -4,7 +4,7 @@
  *     tools/margay run -n 4 build/apps/expose.elf
  *
  * Rank 0 exposes a table with a slot for each rank. Every rank puts its line into
- * its slot; rank 0 only waits until they are there. Then everybody gets the whole
+ * its slot; rank 0 only waits until they are there. Then each rank gets the whole
  * table, and rank 0 calls nothing for that at all.
  */
 #include "job.h"
@@ -15,8 +15,8 @@ enum { TABLE_PORTAL = 4, TABLE_BITS = 0x7ab1e, LINE = 32, RANKS = 64 };
 static char table[RANKS][LINE];         /* rank 0's is the exposed one */
 static char line[LINE];
 
-/* Rank 0: whoever names portal and bits reaches the table, at the offset
- * that the request names. The queue gets an event for each put, none for gets. */
+/* Rank 0: a request that names portal and bits reaches the table, at the offset
+ * that it names. The queue gets an event for each put, none for gets. */
 static ptl_handle_eq_t expose(struct job *job)
 {
 	ptl_process_id_t anyone = { .nid = PTL_NID_ANY, .pid = PTL_PID_ANY };

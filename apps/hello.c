@@ -1,5 +1,5 @@
 /*
- * The smallest parallel program: every rank says who it is.
+ * The smallest parallel program: every rank prints its number.
  *
  *     tools/margay run -n 4 build/apps/hello.elf
  *

@@ -4,7 +4,7 @@
  *
  * Portals moves expected messages only: a put for which nothing is matched at
  * its target is dropped. So a rank first attaches its own entries, and then
- * meets the others in job_barrier(); after it everybody's entries are there.
+ * enters job_barrier(); after it the entries of all ranks are there.
  * The barrier itself cannot assume that, so its puts ask for an ack, and one
  * that comes back as dropped is sent again.
  *
@@ -153,7 +153,7 @@ static inline void job_barrier(struct job *job)
 	}
 }
 
-/* Meets the others once more, so that nobody leaves while somebody needs it. */
+/* A last barrier, so that no rank leaves while another one needs it. */
 static inline void job_end(struct job *job)
 {
 	job_barrier(job);

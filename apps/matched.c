@@ -1,6 +1,6 @@
 /*
  * matched [MESSAGES]: receiving by source and tag, as MPI does, and never losing
- * what comes before somebody asks for it.
+ * what comes before it is asked for.
  *
  *     tools/margay run -n 4 build/apps/matched.elf 100
  *
@@ -25,7 +25,7 @@ enum {
 };
 
 struct early {
-	ptl_match_bits_t bits;                 /* who and what; 0: taken */
+	ptl_match_bits_t bits;                 /* source and tag; 0: taken */
 	const char *start;
 	size_t bytes;
 };

@@ -4,8 +4,8 @@
  *     tools/margay run -n 4 build/apps/tickets.elf 1000
  *
  * Rank 0 exposes two counters. Each rank draws tickets from the first one by
- * PtlFetchAtomic until they are used up: a ticket is a piece of work, and nobody
- * gets one twice. Then it adds what it has done to the second one by PtlAtomic.
+ * PtlFetchAtomic until they are used up: a ticket is a piece of work, and none is
+ * drawn twice. Then it adds what it has done to the second one by PtlAtomic.
  * Rank 0 takes part like the others. A handler, which interrupts its work, counts
  * the ranks that have finished.
  */
@@ -24,7 +24,7 @@ static void on_event(ptl_event_t *event)
 		finished++;
 }
 
-/* Drawing a ticket reads and writes, and nobody needs to hear of it; a rank's sum
+/* Drawing a ticket reads and writes, and makes no event; a rank's sum
  * is an event. */
 static void expose_counters(struct job *job)
 {

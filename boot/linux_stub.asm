@@ -1,4 +1,4 @@
-; The ELF entry point: what happens when somebody starts an image on Linux.
+; The ELF entry point: what happens when an image is started on Linux.
 ; A node never comes here; its loader uses the multiboot header.
 
 LINUX_WRITE      equ 1

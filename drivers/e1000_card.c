@@ -76,7 +76,7 @@ static bool reset(struct e1000 *e)
 	return e1000_read(e, REG_STATUS) != GONE;
 }
 
-/* Only frames to the own address, and to everybody. */
+/* Only frames to the own address, and broadcasts. */
 static void set_filter(struct e1000 *e)
 {
 	uint32_t low = 0, high = 0;

@@ -53,7 +53,7 @@ struct e1000 {
 	uint32_t send_next;        /* descriptor to fill */
 	uint32_t send_first;       /* oldest that is under way */
 	uint32_t send_free;        /* how many may be filled */
-	uint32_t waited_for;       /* of them whom send() refused needs, 0: nobody */
+	uint32_t waited_for;       /* of them that a refused send() needs; 0: none */
 	bool receiving;            /* frames are being handed up, and those sent meanwhile ... */
 	bool tail_due;             /* ... wait here for the card to be told */
 

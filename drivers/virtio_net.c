@@ -1,13 +1,13 @@
 /*
  * The driver of virtio network cards. Data: one struct virtio_net per card, in
  * memory that is taken at boot. Runs with interrupts off, on one processor. The
- * interrupt itself only ends a halt; who looks at the card then is up to
+ * interrupt itself only ends a halt; when the card is polled then is up to
  * kernel/transport/link_frames.c.
  *
  * Receiving: the ring's buffers are one piece of memory, cut into slots, which
  * is mapped twice in a row. The device fills them in order, a large frame fills
- * several (VIRTIO_NET_F_MRG_RXBUF), so every frame is contiguous for whoever
- * reads it, and a ring of 256 small frames needs 4 MiB, not 17. Slot i is
+ * several (VIRTIO_NET_F_MRG_RXBUF), so every frame is contiguous for its
+ * readers, and a ring of 256 small frames needs 4 MiB, not 17. Slot i is
  * always descriptor i, and always in place i of the available ring.
  *
  * A bulk card has rooms instead: virtio_net_bulk.c. How a card is started, watched, and
@@ -29,14 +29,14 @@
 #include "nic_table.h"
 #include "virtio_net.h"
 
-#define SENDS_FEW       16u          /* frames under way on a bulk card: nobody waits for these */
+#define SENDS_FEW       16u          /* frames under way on a bulk card: no wait for these */
 #define SENDS_MANY      32u          /* half of these, and of more */
 #define BOOT_NS         2000000000UL /* for each answer at the first start: no message waits yet */
 
 /* ---- transmit ---- */
 
 /* Frees the chains that the device has used: what was there before the call, or more, as
- * those who hear that their frame is sent may send, and come here in between. */
+ * a callback that learns that its frame is sent may send, and comes here in between. */
 static void reclaim(struct virtio_net *v)
 {
 	struct virtio_ring *ring = &v->transmit;
@@ -271,7 +271,7 @@ static uint32_t poll(struct nic *nic, uint32_t budget)
 	}
 	if (wrong || (v->watch.trouble && !v->watch.down)) {
 		virtio_net_reset(v);
-		if (v->bulk)       /* its rooms may be anybody's from now on */
+		if (v->bulk)       /* its rooms may be reused from now on */
 			nic->landed(nic->context, 0, 0);
 	}
 	return frames;

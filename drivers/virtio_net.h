@@ -68,7 +68,7 @@ struct virtio_net {
 	uint16_t next[RING];       /* behind a descriptor: in its chain, or in the free list */
 	uint16_t free_first;
 	uint16_t free;             /* descriptors in the free list */
-	uint16_t waited_for;       /* of them whom send() refused needs, 0: nobody */
+	uint16_t waited_for;       /* of them that a refused send() needs; 0: none */
 
 	bool armed;                /* an interrupt is wanted */
 };
@@ -86,7 +86,7 @@ const char *virtio_net_start(struct virtio_net *v, uint64_t ns);
 /* Reset it. From now on it reads and writes nothing, and all sends have ended. False: it does
  * not obey, and is cut off from memory. */
 bool virtio_net_stop(struct virtio_net *v);
-/* Stop and start it now; if that is in vain, it is down until a poll succeeds in this. */
+/* Stop and start it now; if that fails, it is down until a poll succeeds in this. */
 void virtio_net_reset(struct virtio_net *v);
 /* Now and then: is it as it should be? If not, the next poll resets it. */
 void virtio_net_look(struct virtio_net *v);

@@ -74,7 +74,7 @@ static bool command(struct virtio_net *v, uint64_t ns, uint8_t kind, uint8_t num
 	return *(volatile uint8_t *)&v->command->answer == NET_CONTROL_OK;
 }
 
-/* Only frames to the own address, and to everybody. */
+/* Only frames to the own address, and broadcasts. */
 static bool set_filter(struct virtio_net *v, uint64_t ns)
 {
 	const uint8_t off = 0;

@@ -41,7 +41,7 @@ void watch_works(struct watch *w, bool link);
 /* It is reset now, for w->trouble; said and counted. It is down until watch_works. */
 void watch_reset(struct watch *w);
 
-/* That was in vain: it is tried again later. */
+/* The reset failed: it is tried again later. */
 void watch_failed(struct watch *w, const char *why);
 
 /* A look at the state: whether the link is up; whether sends are under way, and a number that
@@ -66,7 +66,7 @@ static inline bool watch_takes(struct nic *nic, const uint8_t *frame, uint32_t b
 	return true;
 }
 
-/* What a card calls before somebody uses it. */
+/* What a card calls before it has a user. */
 void watch_drop_frame(void *context, const uint8_t *frame, uint32_t bytes);
 void watch_forget_send(void *context, uint64_t cookie);
 

@@ -123,7 +123,7 @@ int fabric_start(struct fabric *fabric, uint32_t from, const struct initiator_ar
 	uint64_t due;
 
 	/* As the kernel does it: the fast path first. */
-	if (frames_brief(frames, args, &due) == FRAMES_OTHER)
+	if (frames_fast_put(frames, args, &due) == FRAMES_OTHER)
 		result = frames_start(frames, args);
 	netsim_look(fabric->sim, from);
 	while (result == FRAMES_AGAIN) {

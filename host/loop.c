@@ -22,6 +22,11 @@ struct process_view *near_port_peer(void *context, struct process_view *me, uint
 	return nid >= loop->nodes || loop->dead >> nid & 1 ? 0 : &loop->views[nid];
 }
 
+struct process_view *near_port_known(void *context, uint32_t nid)
+{
+	return near_port_peer(context, 0, nid);
+}
+
 /* Two locks at once are a mistake of net/portals/near.c. */
 int near_port_lock(void *context, struct process_view *view)
 {

@@ -39,7 +39,7 @@ struct netsim_config {
 /* 10 us, 1 GB/s, no faults. */
 struct netsim_config netsim_defaults(uint32_t nodes, uint64_t seed);
 
-/* Who lives behind a card. */
+/* The node behind a card. */
 struct netsim_node {
 	void *context;
 	uint64_t (*deadline)(void *context);
@@ -55,7 +55,7 @@ enum netsim_counter {
 struct netsim;
 
 struct netsim *netsim_open(const struct netsim_config *config);
-/* Frees what is under way too; nobody is called. */
+/* Frees what is under way too; no callback is called. */
 void netsim_close(struct netsim *sim);
 
 /* A node's card; receive, sent and context are the caller's to set. */
@@ -79,7 +79,7 @@ void netsim_cut(struct netsim *sim, uint32_t a, uint32_t b, int on);
 /* Show each frame that a card has sent, before anything happens to it. */
 typedef void netsim_watcher(void *context, uint64_t now, const uint8_t *frame, uint32_t bytes);
 void netsim_watch(struct netsim *sim, netsim_watcher *watcher, void *context);
-/* Put a frame on the way to a node's card that it names, as if somebody had sent it. */
+/* Put a frame on the way to a node's card that it names, as if it had been sent. */
 void netsim_inject(struct netsim *sim, uint32_t node, const void *frame, uint32_t bytes);
 
 uint64_t netsim_counter(const struct netsim *sim, enum netsim_counter counter);

@@ -1,5 +1,5 @@
 /*
- * Who this process is in its job, for applications.
+ * Rank, size and identity of this process in its job, for applications.
  *
  * A job has N processes, its ranks 0 to N-1, one on each node. Each call may be
  * made at any time from main on and blocks nowhere; margay_rank, margay_size and
@@ -81,9 +81,10 @@ typedef int (*margay_end_handler_t)(int status);
 margay_end_handler_t margay_at_end(margay_end_handler_t handler);
 
 /*
- * For libraries of threads: which of them has files open. From now on each descriptor is marked, when
- * open, creat, dup or fcntl makes it, with what *owner is then, until it is closed. Null: no marks any
- * more. margay_files_of counts the open descriptors with a mark. Neither enters the kernel.
+ * For libraries of threads: which of them has files open. From now on each descriptor is marked,
+ * when open, creat, dup or fcntl makes it, with what *owner is then, until it is closed. Null: no
+ * marks any more. margay_files_of counts the open descriptors with a mark. Neither enters the
+ * kernel.
  */
 void margay_file_owner(const uint64_t *owner);
 int margay_files_of(uint64_t owner);

@@ -103,7 +103,7 @@ int PtlNIDist(ptl_handle_ni_t ni, ptl_process_id_t process, unsigned long *dista
  */
 int PtlNIBarrier(ptl_handle_ni_t ni);
 
-/* This process's ids, set by whoever started it. PTL_NI_INVALID. [3.3] */
+/* This process's ids, set by the launcher. PTL_NI_INVALID. [3.3] */
 int PtlGetId(ptl_handle_ni_t ni, ptl_process_id_t *id);
 int PtlGetUid(ptl_handle_ni_t ni, ptl_uid_t *uid);
 int PtlGetJid(ptl_handle_ni_t ni, ptl_jid_t *jid);
@@ -185,7 +185,7 @@ int PtlMDUnlink(ptl_handle_md_t md);
  *             that was not taken, and no message under way that will still record
  *             one in it
  * PTL_MD_NO_UPDATE: new_md was not applied, because test_eq is not empty or an
- * operation on the descriptor is under way [M]. So who finds no event of an early
+ * operation on the descriptor is under way [M]. So a program that finds no event of an early
  * message, and then updates a descriptor from threshold 0 with that queue as
  * test, has missed none. PTL_MD_INVALID (also about to go); PTL_SEGV,
  * PTL_MD_ILLEGAL, PTL_EQ_INVALID: new_md, as PtlMDAttach, or test_eq;
@@ -207,7 +207,7 @@ int PtlMEMDPost(ptl_handle_ni_t ni, ptl_handle_me_t base, ptl_process_id_t match
 /* ---- event queues ------------------------------------------------------- */
 
 /*
- * A queue for at least `count` events, circular: who reads too late loses the
+ * A queue for at least `count` events, circular: a late reader loses the
  * oldest ones and is told (PTL_EQ_DROPPED). A full queue rejects no put and no
  * get; it discards replies. `handler` (above) may be PTL_EQ_HANDLER_NONE.
  * PTL_NI_INVALID; PTL_NO_SPACE: queues, or slots (8192 of all together, or as
@@ -264,7 +264,7 @@ int PtlEQPoll(ptl_handle_eq_t *eqs, int size, ptl_time_t timeout, ptl_event_t *e
  * those of the entry; each may be a wildcard (PTL_*_ANY). The identity is the one
  * that the sender's kernel states [P]. At PtlNIInit entry 0 admits every process
  * of this job to all portals, entry 1 every process of job PTL_JID_NONE, all
- * others nobody [P]: so programs pass 0. An id that no process has is legal [M].
+ * others none [P]: so programs pass 0. An id that no process has is legal [M].
  * Acks and replies are not asked [P]. PTL_NI_INVALID, PTL_AC_INDEX_INVALID,
  * PTL_PT_INDEX_INVALID: neither PTL_PT_INDEX_ANY nor a portal. [3.3]
  */
@@ -279,7 +279,8 @@ int PtlACEntry(ptl_handle_ni_t ni, ptl_ac_index_t ac_index, ptl_process_id_t mat
  * remote_offset counts if the target's descriptor says PTL_MD_MANAGE_REMOTE.
  * Common errors: PTL_MD_INVALID: handle, or the descriptor is inactive;
  * PTL_PROCESS_INVALID: a wildcard, or no such node; PTL_NO_SPACE: too many
- * operations under way; PTL_SEGV: memory of a descriptor with PTL_MD_SPAN that
+ * operations under way that await an answer; what asks for none waits for room by
+ * itself [M]; PTL_SEGV: memory of a descriptor with PTL_MD_SPAN that
  * the application may not read, or for what is fetched not write. That the target
  * discards the message, whatever the reason, is no error of the call: the target
  * counts it. What fetches then ends with PTL_NI_DROPPED [M]. A put ends without

@@ -176,12 +176,12 @@ typedef enum {
 
 typedef struct {
 	ptl_event_kind_t type;
-	ptl_process_id_t initiator;     /* who sent the message: PUT, GET, GETPUT: the initiator;
+	ptl_pt_index_t   pt_index;      /* as the request named it, like match_bits, rlength */
+	ptl_process_id_t initiator;     /* the sender of the message: PUT, GET, GETPUT: the initiator;
 	                                   ACK, REPLY: the target that answered; SEND, UNLINK:
 	                                   this process */
 	ptl_uid_t        uid;           /* its user, */
 	ptl_jid_t        jid;           /* and its job, as its kernel stated them [P] */
-	ptl_pt_index_t   pt_index;      /* as the request named it, like match_bits, rlength */
 	ptl_match_bits_t match_bits;
 	ptl_size_t       rlength;       /* bytes requested */
 	ptl_size_t       mlength;       /* bytes moved (SEND: bytes sent; PTL_CSWAP: half) */

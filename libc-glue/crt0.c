@@ -111,6 +111,7 @@ static void put_auxiliary(size_t *to, const char *program)
 }
 
 #define AUXILIARY_WORDS 16
+#define CACHE_FIRST     256u     /* entries that the emulator begins with */
 
 /*
  * The launcher tries an accelerator with a node of this image. Reaching user mode
@@ -124,6 +125,22 @@ static void end_of_probe(void)
 	}
 }
 
+/*
+ * The emulator's translation cache for user mode doubles when a flush finds it full of
+ * pages (kernel/boot/emulator.c): buffers that are equal modulo 1 MiB would displace each
+ * other's pages in it.
+ */
+static void grow_cache(void)
+{
+	const volatile char *pages = (const volatile char *)APP_PAGES;
+
+	for (uint64_t count = CACHE_FIRST; count <= glue_start.pages; count *= 2) {
+		for (uint64_t i = 0; i < count; i++)
+			(void)pages[i * 4096];
+		glue_call3(SYS_FLUSH, 0, 0, 0);
+	}
+}
+
 __attribute__((used, noreturn)) void glue_begin(const struct margay_start *start)
 {
 	char **arguments, **next;
@@ -132,6 +149,7 @@ __attribute__((used, noreturn)) void glue_begin(const struct margay_start *start
 	glue_start = *start;
 	memory_begin();
 	end_of_probe();
+	grow_cache();
 	count = (size_t)glue_start.argc;
 	arguments = memory_take((count + 1 + count_of((char **)glue_start.envp) + 3 +
 				 AUXILIARY_WORDS) * sizeof *arguments, 16);

@@ -1,8 +1,8 @@
 /*
  * The way of a signal that interrupts the program: signal_detour is where the program goes on
  * after the upcall that has brought the signal, on its own stack, below its red zone. It keeps
- * all registers and the vector state there, has the signal's handler called, and goes back. All that
- * belongs to the interrupted code lies on that stack: so a handler may switch to another
+ * all registers and the vector state there, has the signal's handler called, and goes back. All
+ * that belongs to the interrupted code lies on that stack: so a handler may switch to another
  * stack, and come back to this one later. Owns how large the vector state is.
  */
 #include <cpuid.h>

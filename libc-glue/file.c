@@ -33,7 +33,7 @@ _Static_assert(sizeof(struct stat) == sizeof(struct margay_stat) &&
 
 static long masked_out = 022;
 const uint64_t *file_owner;
-static uint64_t marks[DESCRIPTORS];     /* whose each is; 0: nobody's, or not open */
+static uint64_t marks[DESCRIPTORS];     /* whose each is; 0: of none, or not open */
 static unsigned marked;                 /* those from here on have none */
 
 long linux_umask(long mode)
@@ -436,47 +436,4 @@ long linux_chdir(int folder, const char *path)
 long linux_getcwd(char *to, size_t bytes)
 {
 	return glue_call3(SYS_GETCWD, (long)to, (long)bytes, 0);
-}
-
-/* ---- what is ready: each open descriptor, at any time ---- */
-
-static long sleep_for(int64_t timeout_ns)
-{
-	uint64_t now = glue_now_ns();
-
-	return wait_until(timeout_ns < 0 || (uint64_t)timeout_ns > ~0UL - now
-			  ? ~0UL : now + (uint64_t)timeout_ns);
-}
-
-long linux_poll(struct pollfd *fds, size_t count, int64_t timeout_ns)
-{
-	long ready = 0;
-
-	for (size_t i = 0; i < count; i++) {
-		short can = POLLIN | POLLOUT | POLLRDNORM | POLLWRNORM;
-
-		fds[i].revents = 0;
-		if (fds[i].fd >= 0)
-			fds[i].revents = is_open(fds[i].fd) ? fds[i].events & can : POLLNVAL;
-		ready += fds[i].revents != 0;
-	}
-	return ready ? ready : sleep_for(timeout_ns);
-}
-
-long linux_select(int count, fd_set *in, fd_set *out, fd_set *errors, int64_t timeout_ns)
-{
-	long ready = 0;
-
-	if (count < 0 || count > FD_SETSIZE)
-		return -EINVAL;
-	for (int fd = 0; fd < count; fd++) {
-		int asked = (in && FD_ISSET(fd, in)) + (out && FD_ISSET(fd, out));
-
-		if ((asked || (errors && FD_ISSET(fd, errors))) && !is_open(fd))
-			return -EBADF;
-		ready += asked;
-		if (errors)
-			FD_CLR(fd, errors);
-	}
-	return ready ? ready : sleep_for(timeout_ns);
 }

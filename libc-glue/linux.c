@@ -12,16 +12,20 @@
 
 long margay_linux(long number, long a, long b, long c, long d, long e, long f);
 
-#define NS 1000000000LL
+static int64_t timespec_ns(const struct timespec *time)
+{
+	int64_t ns = time ? time_ns(time) : NO_TIMEOUT;
+
+	return time && ns < 0 ? NO_TIMEOUT - 1 : ns;
+}
 
 static int64_t timeval_ns(const struct timeval *time)
 {
-	return time ? time->tv_sec * NS + time->tv_usec * 1000 : -1;
-}
+	struct timespec same = { 0 };
 
-static int64_t timespec_ns(const struct timespec *time)
-{
-	return time ? time_ns(time) : -1;
+	if (time)
+		same = (struct timespec){ time->tv_sec, time->tv_usec * 1000 };
+	return timespec_ns(time ? &same : NULL);
 }
 
 /* The thread pointer; musl keeps the thread's data there. */
@@ -34,7 +38,7 @@ static long set_thread(long pointer)
 #define HERE   AT_FDCWD
 #define ITSELF ""              /* as a path: the descriptor's own file */
 
-static long call(long n, long a, long b, long c, long d, long e)
+static long call(long n, long a, long b, long c, long d, long e, long f)
 {
 	switch (n) {
 	/* ---- files ---- */
@@ -96,16 +100,18 @@ static long call(long n, long a, long b, long c, long d, long e)
 	case SYS_sync:
 		return 0;
 	case SYS_poll:
-		return linux_poll((struct pollfd *)a, (size_t)b, c < 0 ? -1 : c * 1000000);
+		return linux_poll((struct pollfd *)a, (size_t)b,
+				  c < 0 ? NO_TIMEOUT : c * 1000000, NULL);
 	case SYS_ppoll:
 		return linux_poll((struct pollfd *)a, (size_t)b,
-				  timespec_ns((const struct timespec *)c));
+				  timespec_ns((const struct timespec *)c), (const uint64_t *)d);
 	case SYS_select:
 		return linux_select((int)a, (fd_set *)b, (fd_set *)c, (fd_set *)d,
-				    timeval_ns((const struct timeval *)e));
-	case SYS_pselect6:
+				    timeval_ns((const struct timeval *)e), NULL);
+	case SYS_pselect6:              /* the mask's address is the first word at f */
 		return linux_select((int)a, (fd_set *)b, (fd_set *)c, (fd_set *)d,
-				    timespec_ns((const struct timespec *)e));
+				    timespec_ns((const struct timespec *)e),
+				    f ? *(const uint64_t **)f : NULL);
 	/* ---- paths ---- */
 	case SYS_mkdir:
 		return linux_mkdir(HERE, (const char *)a, b);
@@ -299,8 +305,7 @@ long margay_linux(long number, long a, long b, long c, long d, long e, long f)
 {
 	long result;
 
-	(void)f;
-	result = call(number, a, b, c, d, e);
+	result = call(number, a, b, c, d, e, f);
 	if (signal_due)
 		signal_tick();
 	return result;

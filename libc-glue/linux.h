@@ -83,8 +83,15 @@ long linux_statfs(int folder, const char *path, struct statfs *to);
 long linux_chdir(int folder, const char *path);
 long linux_getcwd(char *to, size_t bytes);
 long linux_umask(long mode);
-long linux_poll(struct pollfd *fds, size_t count, int64_t timeout_ns);
-long linux_select(int count, fd_set *in, fd_set *out, fd_set *errors, int64_t timeout_ns);
+
+/* ---- poll.c ---- */
+
+/* `timeout_ns`: NO_TIMEOUT waits for ever, less is no time; `mask`: the signals that are
+ * blocked meanwhile, or null. */
+#define NO_TIMEOUT (-1)
+long linux_poll(struct pollfd *fds, size_t count, int64_t timeout_ns, const uint64_t *mask);
+long linux_select(int count, fd_set *in, fd_set *out, fd_set *errors, int64_t timeout_ns,
+		  const uint64_t *mask);
 
 /* ---- time.c ---- */
 
@@ -122,6 +129,10 @@ long linux_alarm(unsigned seconds);
 
 /* Waits until the monotonic clock says `end`: 0; or until a signal was handled: -EINTR. */
 long wait_until(uint64_t end);
+
+/* The same, with these signals blocked if `mask` is not null; ends with 1 when standard input is
+ * ready, if `fd` is a descriptor of it and not -1. */
+long wait_for(int fd, uint64_t end, const uint64_t *mask);
 
 /* Waits until then, or until something happened: an upcall, the signal of a timer. 0: it is
  * past `end` already. */

@@ -1,5 +1,5 @@
 /*
- * <margay.h>: who this process is in its job. Called by applications.
+ * <margay.h>: rank and identity of this process. Called by applications.
  */
 #include <margay.h>
 #include "linux.h"

@@ -128,8 +128,8 @@ static uint64_t deliverable(void)
 }
 
 /* Delivers what is pending and not blocked. `code` tells the handler, which may have to know:
- * SI_KERNEL if the program was interrupted, and is in the middle of no function of the library, else
- * SI_USER. */
+ * SI_KERNEL if the program was interrupted, and is in the middle of no function of the library,
+ * else SI_USER. */
 static void let_through(int code)
 {
 	uint64_t now;
@@ -361,27 +361,51 @@ int signal_ends_call(void)
 	return interrupting != before;
 }
 
-int wait_once(uint64_t end)
+enum wait { WAIT_OVER, WAIT_MORE, WAIT_INPUT };
+
+/* One wait, for input too if `fd` is not -1. */
+static enum wait wait_step(int fd, uint64_t end)
 {
-	uint64_t now = glue_now_ns();
+	uint64_t now = glue_now_ns(), ns = end - now > INT64_MAX ? INT64_MAX : end - now;
+	long result = 0;
 
 	if (now >= end)
-		return 0;
+		return WAIT_OVER;
 	if (!signal_due)
-		glue_call1(SYS_NANOSLEEP, (long)(end - now > INT64_MAX ? INT64_MAX : end - now));
+		result = fd < 0 ? glue_call1(SYS_NANOSLEEP, (long)ns) :
+			 glue_call3(SYS_READY, fd, (long)ns, 0);
 	if (signal_due)
 		signal_tick();
-	return 1;
+	return result > 0 ? WAIT_INPUT : WAIT_MORE;
+}
+
+int wait_once(uint64_t end)
+{
+	return wait_step(-1, end) != WAIT_OVER;
 }
 
 long wait_until(uint64_t end)
 {
-	unsigned long before = handled;
+	return wait_for(-1, end, NULL);
+}
 
-	while (wait_once(end))
-		if (handled != before)
-			return -EINTR;
-	return 0;
+long wait_for(int fd, uint64_t end, const uint64_t *mask)
+{
+	uint64_t before = blocked;
+	unsigned long count = handled;
+	enum wait step = WAIT_MORE;
+
+	if (mask) {
+		set_blocked(*mask);
+		let_through(SI_USER);
+	}
+	while (step == WAIT_MORE && handled == count)
+		step = wait_step(fd, end);
+	if (mask) {
+		blocked = before;
+		let_through(SI_USER);
+	}
+	return step == WAIT_INPUT ? 1 : step == WAIT_OVER ? 0 : -EINTR;
 }
 
 long linux_pause(void)
@@ -391,16 +415,7 @@ long linux_pause(void)
 
 long linux_sigsuspend(const uint64_t *mask)
 {
-	uint64_t before = blocked;
-	unsigned long count = handled;
-
-	set_blocked(*mask);
-	let_through(SI_USER);
-	if (handled == count)
-		linux_pause();
-	blocked = before;
-	let_through(SI_USER);
-	return -EINTR;
+	return wait_for(-1, ~0UL, mask);
 }
 
 /* The wait ends at a signal of the set, which is blocked as a rule, so that no handler

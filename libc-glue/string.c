@@ -127,9 +127,31 @@ static inline void copy_down(char *to, const char *from, size_t bytes)
 	copy_rest(to, from, bytes);
 }
 
+static inline void copy_32(char *to, const char *from)
+{
+	uint64_t a = load(from), b = load(from + 8), c = load(from + 16), d = load(from + 24);
+
+	store(to, a);
+	store(to + 8, b);
+	store(to + 16, c);
+	store(to + 24, d);
+}
+
+/* Where nothing overlaps, short pieces go by halves: with so few registers none has to be
+ * saved, which would cost as much as the copy. */
 WEAK void *memcpy(void *restrict to, const void *restrict from, size_t bytes)
 {
-	copy_up(to, from, bytes);
+	char *next = to;
+	const char *source = from;
+
+	for (; bytes > 64; bytes -= 64, next += 64, source += 64)
+		copy_64(next, source);
+	if (bytes > 32) {
+		copy_32(next, source);
+		copy_32(next + bytes - 32, source + bytes - 32);
+	} else {
+		copy_rest(next, source, bytes);
+	}
 	return to;
 }
 
@@ -193,14 +215,22 @@ WEAK int memcmp(const void *left, const void *right, size_t bytes)
 	return 0;
 }
 
+/* Whole words from the first on, by fours where all of them lie in one page. */
 WEAK size_t strlen(const char *text)
 {
 	const char *next = (const char *)((uintptr_t)text & -WORD);
 	uint64_t before = ((uintptr_t)text & 7) * 8;
 	uint64_t ends = zero_bytes(load(next) | ((1UL << before) - 1));
 
-	while (!ends)
-		ends = zero_bytes(load(next += WORD));
+	while (!ends && (uintptr_t)(next += WORD) % (4 * WORD))
+		ends = zero_bytes(load(next));
+	if (!ends) {
+		while (!(zero_bytes(load(next)) | zero_bytes(load(next + 8)) |
+			 zero_bytes(load(next + 16)) | zero_bytes(load(next + 24))))
+			next += 4 * WORD;
+		while (!(ends = zero_bytes(load(next))))
+			next += WORD;
+	}
 	return (size_t)(next + __builtin_ctzl(ends) / 8 - text);
 }
 

@@ -43,14 +43,18 @@ build/host/tsan/%.o: %.c
 	@echo "  TSAN  $<"
 	@clang $(HOST_CFLAGS) -O1 -fsanitize=thread -MMD -MP -c $< -o $@
 
+# Tests have several users of links in one program (tests/host/link_users.h).
+HOST_WRAP := $(foreach call,whole begin data end place gather sent failed lost,\
+	-Wl,--wrap=link_port_$(call))
+
 build/host/check-gcc: $(HOST_ALL:%.c=build/host/gcc/%.o)
-	@gcc $(HOST_SANITIZE) $^ -o $@ -lpthread
+	@gcc $(HOST_SANITIZE) $(HOST_WRAP) $^ -o $@ -lpthread
 
 build/host/check-clang: $(HOST_ALL:%.c=build/host/clang/%.o)
-	@clang $(HOST_SANITIZE) $^ -o $@ -lpthread
+	@clang $(HOST_SANITIZE) $(HOST_WRAP) $^ -o $@ -lpthread
 
 build/host/check-tsan: $(HOST_ALL:%.c=build/host/tsan/%.o)
-	@clang -fsanitize=thread $^ -o $@ -lpthread
+	@clang -fsanitize=thread $(HOST_WRAP) $^ -o $@ -lpthread
 
 # The engine as a program, for the reference model (tests/test_model.py).
 # Without near.c, which wants a port.
@@ -63,14 +67,14 @@ build/host/model-engine: $(MODEL_SOURCES:%.c=build/host/gcc/%.o)
 # Long simulations of links and engines (tests/test_netsim.py), native and under ASan and UBSan.
 NETSIM_SOURCES := $(filter-out net/portals/near.c, \
 	$(sort $(wildcard net/portals/*.c net/link/*.c net/frames/*.c host/netsim*.c))) \
-	host/fabric.c host/crc.c host/port.c tests/host/traffic.c \
+	host/fabric.c host/crc.c host/port.c tests/host/traffic.c tests/host/link_users.c \
 	$(sort $(wildcard tests/host/engines*.c tests/netsim/*.c))
 
 build/host/netsim: $(NETSIM_SOURCES:%.c=build/host/lib/%.o)
-	@gcc $^ -o $@
+	@gcc $(HOST_WRAP) $^ -o $@
 
 build/host/netsim-asan: $(NETSIM_SOURCES:%.c=build/host/gcc/%.o)
-	@gcc $(HOST_SANITIZE) $^ -o $@
+	@gcc $(HOST_SANITIZE) $(HOST_WRAP) $^ -o $@
 
 # Frames by net/link/wire.c, for tests/test_wire.py.
 WIRE_SOURCES := net/link/wire.c net/link/siphash.c net/link/crc.c host/crc.c host/port.c tests/wire/main.c

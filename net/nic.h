@@ -1,7 +1,7 @@
 /*
  * The network card, as its driver shows it: the one seam of function pointers
  * between frames and hardware. Drivers implement it (drivers/, and host/netsim.c
- * for simulated networks); net/link and whoever glues it to a node use it.
+ * for simulated networks); net/link and net/frames use it, and in a kernel kernel/transport.
  *
  * All calls come from one processor with interrupts off, and none blocks. What
  * the card does is never trusted by the driver, what the wire does is never
@@ -22,7 +22,7 @@ enum nic_result {
 	NIC_DOWN = -2              /* no link, or being reset: the frame is lost */
 };
 
-/* Contiguous bytes as whoever sends maps them; the driver translates. */
+/* Contiguous bytes as the sender maps them; the driver translates. */
 struct nic_piece {
 	const void *bytes;
 	uint32_t length;
@@ -35,14 +35,14 @@ enum nic_counter {
 	NIC_DROPS_OUT,             /* frames that could not be sent */
 	NIC_DROPS_IN,              /* frames that the card had no room for, or was wrong about */
 	NIC_BAD_DESCRIPTORS,       /* indices and lengths from the card that cannot be */
-	NIC_RESETS,                /* also those that were in vain */
+	NIC_RESETS,                /* also those that failed */
 	NIC_LINK_LOSSES,           /* times that a link went down which was up */
 	NIC_COUNTERS
 };
 
 /* Why no interrupt of the card comes, and a timer must look at it. */
 enum nic_silence {
-	NIC_UNHEARD = 1,           /* its line reaches nobody */
+	NIC_UNHEARD = 1,           /* its line reaches no interrupt controller */
 	NIC_FAILED  = 2            /* it is down, and polls try to reset it now and then */
 };
 
@@ -90,7 +90,7 @@ struct nic {
 	uint32_t ring;             /* slots for frames until they are polled */
 	uint8_t address[NIC_ADDRESS_BYTES];
 	uint8_t silent;            /* a bit per reason, of enum nic_silence */
-	void *context;             /* of the two calls up, which the user of the card sets */
+	void *context;             /* of the three callbacks below, which the user of the card sets */
 	/* A frame has arrived; it is the driver's again after the call. */
 	void (*receive)(void *context, const uint8_t *frame, uint32_t bytes);
 	/* The card has read the pieces of the send with this cookie. */

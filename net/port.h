@@ -1,7 +1,8 @@
 /*
- * The port: what the engine needs from whoever it is compiled for. The kernel
- * implements these in kernel/, the Linux library in host/port.c. Nothing else
- * enters net/ from outside but freestanding standard headers.
+ * The port: what the engine needs from the program that it is compiled for. The kernel
+ * implements these in kernel/, the Linux library in host/port.c. Some modules of net/ declare
+ * ports of their own (frames_port_*, near_port_*; link_port_* is what net/frames defines for
+ * net/link). Nothing else enters net/ from outside but freestanding standard headers.
  *
  * All are called in any context, with or without a block's lock, and never
  * block. Of what is copied, the engine has checked that it lies in the segment.

@@ -148,7 +148,7 @@ def clock_goes_right(live: Live, serial: Path) -> None:
         assert live.process.poll() is None
         time.sleep(0.01)
     first, least, most = next_reading(pid, serial)
-    span = 0.0
+    span, last_least, last_most = 0.0, least, most
     while span < 1 or last_most - last_least + most - least > 0.05 * span:
         time.sleep(0.5)
         last, last_least, last_most = next_reading(pid, serial)

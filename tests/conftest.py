@@ -15,15 +15,19 @@ import os
 import signal
 from collections import Counter, defaultdict
 from pathlib import Path
-from typing import Callable, Iterator
+from types import FrameType
+from typing import Any, Callable, Generator, Iterator
 
 import pytest
+from _pytest.terminal import TerminalReporter
 
 from harness import BUILD, Margay, cores
 
 # Ignored by nohup and in the background of a script; the launcher's tests send them.
-for number, own in ((signal.SIGHUP, signal.SIG_DFL), (signal.SIGQUIT, signal.SIG_DFL),
-                    (signal.SIGINT, signal.default_int_handler)):
+USUAL: dict[signal.Signals, signal.Handlers | Callable[[int, FrameType | None], Any]] = {
+    signal.SIGHUP: signal.SIG_DFL, signal.SIGQUIT: signal.SIG_DFL,
+    signal.SIGINT: signal.default_int_handler}
+for number, own in USUAL.items():
     if signal.getsignal(number) is signal.SIG_IGN:
         signal.signal(number, own)
 
@@ -75,7 +79,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     out = {item for item in items if left_out(item)}
     both: dict[tuple, list[pytest.Item]] = defaultdict(list)     # one test over the two cards
     for item in items:
-        if item not in out and item.get_closest_marker("every_link") \
+        if isinstance(item, pytest.Function) and item not in out and item.get_closest_marker("every_link") \
                 and item.callspec.params["link"] in ONE_DRIVER:
             values = item.callspec.params.items()
             both[item.path, item.originalname, *(repr(value) for name, value in values
@@ -129,7 +133,8 @@ def app() -> Callable[[str], Path]:
 
 
 @pytest.hookimpl(hookwrapper=True)
-def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo) -> Iterator[None]:
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]
+                              ) -> Generator[None, Any, None]:
     """A failed test shows each of its runs: command, status, last lines."""
     report = (yield).get_result()
     runner = getattr(item, "funcargs", {}).get("margay")
@@ -138,10 +143,10 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo) -> Itera
                             for number, run in enumerate(runner.runs[-3:], 1)]
 
 
-def pytest_terminal_summary(terminalreporter) -> None:
+def pytest_terminal_summary(terminalreporter: TerminalReporter) -> None:
     """A row per area before pytest's own last line."""
     counts: dict[str, Counter] = defaultdict(Counter)
-    seconds: Counter = Counter()
+    seconds: dict[str, float] = defaultdict(float)
     for outcome in ("passed", "failed", "error", "skipped"):
         for report in terminalreporter.stats.get(outcome, []):
             # A file that could not be read has neither.

@@ -8,6 +8,7 @@ from __future__ import annotations
 import struct
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 MSG, GRANT, BULK, RESET = range(1, 5)
 KINDS = {MSG: "MSG", GRANT: "GRANT", BULK: "BULK", RESET: "RESET"}
@@ -15,7 +16,7 @@ ACKNOWLEDGES, WITH_PART = (MSG, GRANT), (GRANT, BULK)
 HEADER, ENTRY, MESSAGE = 64, 16, 112
 DATA_HEADER = HEADER + ENTRY + MESSAGE         # of MSG with messages: what is before payload
 GRANT_HEADER = 80
-BUNDLE_EACH, BUNDLE_BYTES = 128, 2048
+BATCH_EACH, BATCH_BYTES = 128, 2048
 ETHERTYPE = 0x88B5
 MOST_PAYLOAD, MOST_FRAGMENT, TAIL_BYTES = 65472, 65344, 1024
 MOST_LENGTH = (1 << 48) - 1
@@ -61,7 +62,7 @@ def crc32c(data: bytes) -> int:
 
 
 def checksum(header: bytes) -> int:
-    """Of a header, or a whole bundle: its words, multiplied (net/link/wire.h)."""
+    """Of a header, or a whole batch: its words, multiplied (net/link/wire.h)."""
     mask = (1 << 64) - 1
     words = [int.from_bytes(header[at:at + 8], "little") for at in range(0, len(header), 8)]
     product = 0x9E3779B97F4A7C15_B7E151628AED2A6B
@@ -81,8 +82,7 @@ def siphash(key: bytes, data: bytes) -> int:
     def rotated(x: int, n: int) -> int:
         return (x << n | x >> 64 - n) & mask
 
-    def rounds(n: int) -> None:
-        nonlocal a, b, c, d
+    def rounds(a: int, b: int, c: int, d: int, n: int) -> tuple[int, int, int, int]:
         for _ in range(n):
             a = a + b & mask
             b = rotated(b, 13) ^ a
@@ -94,6 +94,7 @@ def siphash(key: bytes, data: bytes) -> int:
             c = c + b & mask
             b = rotated(b, 17) ^ c
             c = rotated(c, 32)
+        return a, b, c, d
 
     low, high = struct.unpack("<QQ", key)
     a, b = low ^ 0x736F6D6570736575, high ^ 0x646F72616E646F6D
@@ -101,10 +102,10 @@ def siphash(key: bytes, data: bytes) -> int:
     padded = data + bytes(7 - len(data) % 8) + bytes([len(data) & 255])
     for (word,) in struct.iter_unpack("<Q", padded):
         d ^= word
-        rounds(2)
+        a, b, c, d = rounds(a, b, c, d, 2)
         a ^= word
     c ^= 0xFF
-    rounds(4)
+    a, b, c, d = rounds(a, b, c, d, 4)
     return a ^ b ^ c ^ d
 
 
@@ -125,7 +126,7 @@ def padded(data: bytes) -> bytes:
     return data + bytes(-len(data) % 8)
 
 
-def bundle(messages: list[tuple[bytes, bytes]]) -> dict[str, object]:
+def batch(messages: list[tuple[bytes, bytes]]) -> dict[str, object]:
     """The fields of a MSG with these headers and payloads."""
     (header, first), *others = messages
     return {"kind": MSG, "messages": len(messages), "length": len(first), "message": header,
@@ -133,11 +134,11 @@ def bundle(messages: list[tuple[bytes, bytes]]) -> dict[str, object]:
                 struct.pack("<QQ", len(data), 0) + head + padded(data) for head, data in others)}
 
 
-def unbundle(frame: Frame) -> list[tuple[bytes, bytes]] | None:
-    """The messages of a bundle; None: there is something between them."""
+def unbatch(frame: Frame) -> list[tuple[bytes, bytes]] | None:
+    """The messages of a batch; None: there is something between them."""
     messages, at, header, payload = [], 0, frame.message, frame.payload
     length, offset = frame.length, frame.offset
-    while length <= BUNDLE_EACH and offset == 0 and at + len(padded(bytes(length))) <= len(payload):
+    while length <= BATCH_EACH and offset == 0 and at + len(padded(bytes(length))) <= len(payload):
         end = at + len(padded(bytes(length)))
         if any(payload[at + length:end]):
             break
@@ -181,7 +182,7 @@ class Frame:
     reach: int = 0
     refused: int = 0               # MSG without messages, with again
     message: bytes = bytes(MESSAGE)
-    payload: bytes = b""           # of a bundle: all behind the first message's header
+    payload: bytes = b""           # of a batch: all behind the first message's header
     crc: bool = field(default=False, compare=False)   # with the payload's checksum
 
     def encode(self, key: bytes | None = None) -> bytes:
@@ -222,7 +223,7 @@ def header_of(data: bytes) -> int:
 
 
 def is_several(data: bytes) -> bool:
-    """It says that it is a bundle, or at least is not one message."""
+    """It says that it is a batch, or at least is not one message."""
     return header_of(data) == DATA_HEADER and int.from_bytes(data[56:64], "little") != 1
 
 
@@ -253,7 +254,7 @@ def decode(data: bytes, node: int, key: bytes | None = None) -> tuple[str, Frame
         return "SHORT", None
     if not is_sealed(data, key):
         return ("FORGED" if key else "DAMAGED"), None
-    values = {name: int.from_bytes(data[at:at + size], "little")
+    values: dict[str, Any] = {name: int.from_bytes(data[at:at + size], "little")
               for name, at, size in FIELDS + fields_of(kind, header, again)}
     frame = Frame(to=node, sender=data[10] << 8 | data[11], kind=kind, card=data[3],
                   sender_card=data[9], lane=data[15] >> 4 & 1, announce=data[15] >> 3 & 1,
@@ -285,15 +286,15 @@ def sound(frame: Frame) -> bool:
     if frame.announce or frame.kind not in KINDS:
         return False
     if frame.kind == MSG and frame.messages:
-        messages = unbundle(frame)
-        return (size <= BUNDLE_BYTES and messages is not None and
+        messages = unbatch(frame)
+        return (size <= BATCH_BYTES and messages is not None and
                 len(messages) == frame.messages)
     if frame.kind == BULK:
         return not frame.waits and not frame.over and 0 < size <= MOST_PAYLOAD
     return size == 0 and not (frame.kind == RESET and frame.waits)
 
 
-def untrain(data: bytes) -> list[bytes]:
+def split_aggregate(data: bytes) -> list[bytes]:
     """The frames that lie one behind the other in one frame of the card. What is behind a frame
     and cannot follow it is left out."""
     at, each = 0, []
@@ -319,7 +320,7 @@ def write_capture(path: Path, frames: list[bytes]) -> None:
 
 
 def read_capture(path: Path) -> list[bytes]:
-    """The frames of a capture, which somebody may still be writing."""
+    """The frames of a capture, which may still be written to."""
     data, at, read = path.read_bytes(), 24, []
     while at + 16 <= len(data):
         length = struct.unpack_from("<8xI", data, at)[0]

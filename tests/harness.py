@@ -19,7 +19,7 @@ import time
 import uuid
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Iterator
+from typing import IO, Iterator
 
 ROOT = Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build"
@@ -105,7 +105,7 @@ class Live:
         self.out = bytearray()
         self.err = bytearray()
         self.news = threading.Condition()
-        self.left = threading.Event()   # nobody reads standard output any more
+        self.left = threading.Event()   # standard output is no longer read
         self.readers = [threading.Thread(target=self._read, args=pair, daemon=True)
                         for pair in ((self.process.stdout, self.out),
                                      (self.process.stderr, self.err))]
@@ -113,7 +113,7 @@ class Live:
         for thread in (*self.readers, self.writer):
             thread.start()
 
-    def _read(self, pipe, into: bytearray) -> None:
+    def _read(self, pipe: IO[bytes], into: bytearray) -> None:
         while not (pipe is self.process.stdout and self.left.is_set()):
             if not select.select([pipe], [], [], 0.1)[0]:
                 continue
@@ -318,7 +318,7 @@ def cores(wanted: int, where: Path) -> Iterator[None]:
 
     One gate at a time collects tokens, so two tests never wait for each other.
     """
-    held = []
+    held: list[IO[str]] = []
     where.mkdir(parents=True, exist_ok=True)
     try:
         if wanted:
@@ -336,5 +336,5 @@ def cores(wanted: int, where: Path) -> Iterator[None]:
                         token.close()
         yield
     finally:
-        for token in held:
-            token.close()
+        for kept in held:
+            kept.close()

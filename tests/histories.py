@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Callable, NamedTuple
 
 from model import objects
-from model.portals import Message, Process
+from model.message import Flight, Message
+from model.portals import Process
 
 MASK = (1 << 64) - 1
 FIELDS = ("operation ack_request fail source_nid source_pid target_nid target_pid uid jid pt_index "
@@ -78,7 +79,7 @@ class Replay:
         self.process = Process(0, 1000, 7, LIMITS, RECORDS, SEGMENT, SLOTS)
         self.process.open(*LIMITS)
         self.process.memory[:] = bytes(SEGMENT)
-        self.flights: dict[int, object] = {}
+        self.flights: dict[int, Flight] = {}
         self.answers: dict[int, object] = {}
         self.requests: dict[int, Message] = {}
         self.sends: dict[int, tuple] = {}      # messages to oneself, not yet sent

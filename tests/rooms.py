@@ -87,7 +87,7 @@ LAYERS: dict[str, set[str]] = {
 # Folders that may use the standard library of their environment.
 HOSTED = ("libc-glue", "lib", "languages", "mpi", "apps", "host", "tests", "tools", "include")
 
-# What net/ calls and whoever links it defines: the functions of net/port.h, and those of the
+# What net/ calls and its program defines: the functions of net/port.h, and those of the
 # same kind that its other headers declare.
 PORT = re.compile(r"(?:\w+_)?port_\w+")
 # What is linked into one image, but kernel and application know nothing of each other's names.
@@ -192,6 +192,21 @@ def circle(rules: dict[str, set[str]]) -> list[str]:
         left = {room: others - set(lowest) for room, others in left.items() if others}
 
 
+# Rooms whose files call each other one way, too.
+LADDERS = ("net/link", "net/frames")
+
+
+def file_circles(uses: Iterable[tuple[Path, Path, str]]) -> list[str]:
+    """Files of a ladder that call each other in a circle."""
+    found: dict[str, set[str]] = defaultdict(set)
+    for path, target, _ in uses:
+        own, other = (one.relative_to(ROOT).as_posix() for one in (path, target))
+        if own != other and layer(path) == layer(target) and layer(path) in LADDERS:
+            found[own].add(other)
+            found[other] |= set()
+    return circle(found)
+
+
 def arrows(files: list[Path]) -> dict[str, set[str]]:
     """Which rooms each room really uses, by includes and calls."""
     found: dict[str, set[str]] = defaultdict(set)
@@ -257,7 +272,7 @@ def spread(row: list[Stop], wanted: dict[Stop, float]) -> dict[Stop, float]:
     for stop in row:
         least = at[-1] + (width(row[len(at) - 1]) + width(stop)) / 2 if at else width(stop) / 2
         at.append(max(least, wanted[stop]))
-    end = WIDTH
+    end: float = WIDTH
     for place in range(len(row) - 1, -1, -1):
         at[place] = min(at[place], end - width(row[place]) / 2)
         end = at[place] - width(row[place]) / 2
@@ -336,6 +351,7 @@ def main() -> int:
     wrong = [text for path in files if path.suffix != ".asm"
              for text in violations(path, path.read_text(encoding="utf-8"))]
     wrong += upward(calls(files)) + circle(LAYERS)
+    wrong += [f"{name} calls in a circle" for name in file_circles(calls(files))]
     print("\n".join(wrong) or "every room keeps to its rules")
     return bool(wrong)
 

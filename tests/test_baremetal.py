@@ -63,7 +63,7 @@ def test_network_boot(margay, app, tmp_path, uefi):
 
 @FIRMWARE
 def test_unknown_board_asks(margay, tmp_path, disc, uefi):
-    """Two nodes, and nobody knows which this is: the menu waits for a person."""
+    """Two nodes, and nothing says which this is: the menu waits for a person."""
     board = Board(margay, tmp_path, "-cdrom", disc("hello", "-n", 2, "--link", "none"), uefi=uefi)
     board.serial.wait_for("node 1 of 2", LONG)
     board.press("down", "ret")
@@ -108,7 +108,7 @@ def test_screen_scrolls(margay, app, tmp_path, disc, pixels):
 
 @FIRMWARE
 def test_panic_stays_on_the_screen(margay, tmp_path, disc, uefi):
-    """A board that nobody watches keeps its report until somebody comes."""
+    """A board without a watcher keeps its report until a person comes."""
     path = disc("hello", "--link", "shm")
     board = Board(margay, tmp_path, "-cdrom", path, uefi=uefi)
     board.serial.wait_for(HALTED, LONG)
@@ -194,7 +194,7 @@ def test_a_board_that_nobody_switches_on(margay, app, tmp_path):
 
 @pytest.mark.parametrize("again", [False, True], ids=["off", "off-and-on"])
 def test_all_boards_hear_of_a_death(margay, app, tmp_path, again):
-    """Who waits for it in a barrier asks whether it is there, and tells the others, also its next
+    """A board that waits in a barrier asks whether it is there, and tells the others, also its next
     life, which begins at once here."""
     def board(node: int, name: str) -> Board:
         return Board(margay, tmp_path, "-kernel", app("ptl_barrier"), "-append", f"--margay "
@@ -244,7 +244,7 @@ def test_a_card_that_loses_its_link(margay, app, tmp_path, link):
 
 @pytest.mark.parametrize("machine", ["q35", "q35,pit=off", "pc,acpi=off"])
 def test_clocks_without_a_hypervisor(margay, app, tmp_path, machine):
-    """Nobody tells the rates of the processor's clocks: ACPI's timer or the 8254 does."""
+    """The processor does not tell its clocks' rates: ACPI's timer or the 8254 does."""
     serial = tmp_path / "serial"
     live = margay.start("-M", machine, "-kernel", app("clock"), "-m", 128, "-display", "none",
                         "-serial", f"file:{serial}", "-append", "--margay -- clock on",

@@ -42,6 +42,9 @@ GROUPS = {
         *(f"nx_insn_{call}_8B" for call in ("csend", "irecv", "msgwait", "crecv_early")),
         *(f"nx_{link}_{figure}" for link in ("shm", "virtio")
           for figure in ("send_8B_half_rtt_us", "send_MBps_65536")), "nx_shm_gdsum_8_us",
+        "pm2_insn_switch", "pm2_virtio_insn_leave", "pm2_switch_ns",
+        *(f"pm2_{link}_{figure}" for link in ("shm", "virtio")
+          for figure in ("migrate_us", "migrate_bytes", "lrpc_us", "quick_lrpc_us")),
         "vmmc_insn_send_8B", "vmmc_insn_notify_8B_to",
         *(f"vmmc_{link}_{figure}" for link in ("shm", "virtio")
           for figure in ("latency_us_4", "MBps_65536", "both_MBps_65536", "sync_us_4",
@@ -61,7 +64,12 @@ GROUPS = {
                     "virtio_incast15_slowest_share"),
     "link_bypass": tuple(f"virtio_bypass_{size}KB_{what}_ms_{work}" for size in (50, 500)
                          for what in ("wait", "post") for work in (0, 1)),
-    "files": ("file_host_cp_MBps", "snprintf_double_ns", *(
+    "c_library": (*(f"libc_{what}{way}_ns" for what in ("memcpy_4096", "memcpy_1048576",
+                                                       "memcmp_4096", "strcmp_4096")
+                    for way in ("", "_apart")), "libc_memcpy_64_ns", "libc_memcmp_64_ns",
+                  "libc_strcmp_24_ns", "libc_strlen_24_ns", "libc_strlen_4096_ns",
+                  "libc_malloc_ns", "libc_printf_double_ns"),
+    "files": ("file_host_cp_MBps", *(
         f"file_{where}_{what}" for where in ("host", "memory")
         for what in ("write_MBps", "read_MBps", "copied_per_byte", "open_close_per_s",
                      "stat_per_s"))),
@@ -256,7 +264,7 @@ def test_an_aim_is_met_or_not(aim, limit, value, reached):
 def test_divisions_name_functions_that_exist(script):
     """A function that was renamed would count for the share of its file."""
     parts = [node.value for node in ast.parse((ROOT / "tests/bench" / script).read_text()).body
-             if isinstance(node, ast.Assign)
+             if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)
              and node.targets[0].id in ("HELPERS", "FUNCTIONS", "PLACES")]
     names = {name[1] if isinstance(name, tuple) else name
              for part in parts for name in ast.literal_eval(part)}

@@ -56,7 +56,7 @@ def test_stack_size(margay, app):
 
 @pytest.mark.parametrize("nodes", [1, 2])
 def test_grub_image(margay, app, tmp_path, nodes):
-    """The same file by GRUB: each menu entry tells its node who it is."""
+    """The same file by GRUB: each menu entry tells its node its id."""
     iso = tmp_path / "job.iso"
     margay("iso", app("hello"), "-n", nodes, "-o", iso).ok()
     run = margay("run", "-n", nodes, "--boot", iso, "--no-prefix", app("hello"), timeout=120).ok()

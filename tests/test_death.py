@@ -175,7 +175,7 @@ def test_waiting_nodes_burn_no_core(margay, app, how):
 @pytest.mark.every_link
 @pytest.mark.parametrize("nodes, victim", [(2, 1), (2, 0), (4, 1), (4, 2), (5, 3)])
 def test_death_during_a_barrier(margay, app, nodes, victim):
-    """All survivors' barriers fail, now and for ever; nobody waits for the dead."""
+    """All survivors' barriers fail, now and for ever; none waits for the dead."""
     live = margay.start("run", "-n", nodes, app("ptl_barrier"), "death")
     live.wait_for(r"^\[0\] running$")
     os.kill(live.nodes()[victim], signal.SIGKILL)

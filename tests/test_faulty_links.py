@@ -1,4 +1,4 @@
-"""Booted nodes over faulty links: everything once, in order and right, and nobody is given up."""
+"""Booted nodes over faulty links: everything once, in order and right, and no peer is given up."""
 from __future__ import annotations
 
 import json

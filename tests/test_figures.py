@@ -57,11 +57,11 @@ def own() -> dict:
 
 def peers() -> list[dict]:
     guests = {}
-    for mpi in ("mpich", "ompi"):
+    for other in ("mpich", "ompi"):
         for work in (0, 10, 200):
-            guests[f"{mpi}_bypass_50000B_work{work}ms_wait_med"] = {"value": 20000, "unit": "us"}
+            guests[f"{other}_bypass_50000B_work{work}ms_wait_med"] = {"value": 20000, "unit": "us"}
         for size in (1024, 65536):
-            guests[f"{mpi}_bw_{size}B_med"] = {"value": size / 1000, "unit": "MB/s"}
+            guests[f"{other}_bw_{size}B_med"] = {"value": size / 1000, "unit": "MB/s"}
     guests["ompi_rndv_bypass_50000B_work0ms_wait_med"] = {"value": 15000, "unit": "us"}
     guests["raw_tcpstream_1024B"] = {"value": 4.096, "unit": "MB/s"}
     guests["host_mpich_bw_1024B_med"] = {"value": 7, "unit": "MB/s"}
@@ -166,7 +166,7 @@ def test_every_curve_is_of_figures_that_are_measured(monkeypatch):
 
 
 def shapes(text: bytes) -> dict[str, xml.Element]:
-    return {one.get("id"): one for one in xml.fromstring(text).iter() if one.get("id")}
+    return {name: one for one in xml.fromstring(text).iter() if (name := one.get("id"))}
 
 
 @drawing_wanted
@@ -344,7 +344,7 @@ def test_a_quiet_run_is_taken(data, tmp_path):
     source.write_text(json.dumps(report()))
     figures.take(source, target, "odd")
     taken = json.loads(target.read_text())
-    assert taken == {**own(), "note": "odd"}     # no figure and no key that nobody draws
+    assert taken == {**own(), "note": "odd"}     # no figure and no key that is not drawn
     assert data(taken).drawn("wait") == data().drawn("wait")
 
 

@@ -6,9 +6,8 @@ import re
 import shutil
 import signal
 import subprocess
-import threading
 import time
-from errno import EACCES, EBUSY, EEXIST, EFBIG, EISDIR, ENOENT, ENOSPC, ENOTDIR, EROFS
+from errno import EBUSY, EEXIST, EFBIG, ENOENT, ENOSPC, EROFS
 from pathlib import Path
 
 import pytest

@@ -220,6 +220,7 @@ def test_gccs_own_tests_are_judged(tmp_path):
     assert "compiling" in judged("! { dg-do run }\nwrong\nend\n").check()
     assert judged("! { dg-do run }\n! { dg-shouldfail \"x\" }\nstop 3\nend\n").check() == ""
     assert "status 0" in judged("! { dg-do run }\n! { dg-shouldfail \"x\" }\nend\n").check()
+    assert judged("! { dg-do run \"xfail *-*-*\" }\nstop 3\nend\n").check() == ""
     test = judged("! { dg-do run }\n! { dg-options \"-O1 -DX\" }\n"
                   "! { dg-additional-options \"-g\" { target mingw* } }\nend\n")
     assert test.runs() and test.options() == ["-O1", "-DX"]

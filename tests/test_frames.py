@@ -24,7 +24,7 @@ def test_target_computes(margay, app, control):
 @pytest.mark.spin(2)
 @pytest.mark.parametrize("control", ["interrupt", "poll", "watchdog"])
 def test_looking_is_enough(margay, app, control):
-    """Whoever looks for an event in a loop finds it, also where nothing interrupts him."""
+    """A program that looks for an event in a loop finds it, also where nothing interrupts it."""
     ok(margay, app, "ptl_frames", "looks", options=("--control", control))
 
 
@@ -76,5 +76,5 @@ def test_what_the_card_interrupts_while_one_polls(margay, app, link):
 @pytest.mark.parametrize("faults", ["", BAD_WIRE])
 def test_ends(margay, app, case, faults):
     """A descriptor or a node may go right behind its put, and the put still arrives."""
-    ok(margay, app, "ptl_frames", case, 
+    ok(margay, app, "ptl_frames", case,
        options=("--faults", faults, "--crc") if faults else ())

@@ -107,7 +107,7 @@ def attacked(margay, app, tmp_path: Path, port: Port, where: str, makes: Makes, 
         run = live.wait().ok()
         assert [line.removeprefix("[0] ") for line in run.lines[:2]] == ["ok transfers", "ok order"]
         outcome = Outcome(json.loads(report.read_text()), sent)
-        # Nobody was given up, and all that was said about the others was about the others.
+        # No peer was given up, and all that was said about the others was about the others.
         assert outcome.sum("peers_lost") == 0, outcome.nodes
         if sent >= least:
             return outcome
@@ -118,7 +118,7 @@ def attacked(margay, app, tmp_path: Path, port: Port, where: str, makes: Makes, 
 
 def plausible(rng: random.Random, sender: int, to: int) -> Frame:
     """What could be the next frame of that node: the first of a lane, or one soon after."""
-    what = rng.choice(["whole", "whole", "bundle", "none", "announcement", "reset", "grant",
+    what = rng.choice(["whole", "whole", "batch", "none", "announcement", "reset", "grant",
                        "bulk", "again"])
     kind = {"reset": RESET, "grant": GRANT, "bulk": BULK, "again": BULK}.get(what, MSG)
     frame = Frame(to=to, sender=sender, kind=kind, lane=rng.randrange(2),
@@ -135,9 +135,9 @@ def plausible(rng: random.Random, sender: int, to: int) -> Frame:
         payload = rng.randbytes(rng.choice([0, 8, 100, 4000]))
         return replace(frame, sequence=rng.randrange(200), messages=1, payload=payload,
                        length=len(payload), message=message(len(payload)))
-    if what == "bundle":
+    if what == "batch":
         payloads = [rng.randbytes(rng.randrange(65)) for _ in range(rng.randrange(2, 9))]
-        return replace(frame, sequence=rng.randrange(200), **frames.bundle(
+        return replace(frame, sequence=rng.randrange(200), **frames.batch(
             [(message(len(data)), data) for data in payloads]))
     if what == "announcement":
         length, tail = rng.randrange(1 << 16, 1 << 20), rng.randbytes(64 * rng.randrange(2))
@@ -155,7 +155,7 @@ def plausible(rng: random.Random, sender: int, to: int) -> Frame:
     return replace(frame, again=int(what == "again"), payload=rng.randbytes(rng.choice([8, 800])))
 
 
-def train(rng: random.Random, sender: int, to: int, key: bytes | None = None) -> bytes:
+def aggregate(rng: random.Random, sender: int, to: int, key: bytes | None = None) -> bytes:
     """Several of them in one frame."""
     each = [replace(plausible(rng, sender, to), card=0).encode(key)
             for _ in range(rng.randrange(1, 5))]
@@ -187,7 +187,7 @@ def test_the_switch_refuses_other_nodes_names(margay, app, tmp_path, port):
             yield plausible(rng, sender, to).encode()
             yield plausible(rng, NODES, to).encode()
             yield spoilt(rng, plausible(rng, NODES, to).encode())
-            yield train(rng, NODES, to)
+            yield aggregate(rng, NODES, to)
             yield b"\xff" * 6 + plausible(rng, NODES, to).encode()[6:]
     got = attacked(margay, app, tmp_path, port, f"{NODES}", makes, ahead=2000)
     mine = got.ports[NODES, 0]
@@ -197,7 +197,7 @@ def test_the_switch_refuses_other_nodes_names(margay, app, tmp_path, port):
 
 
 def test_frames_that_cannot_be_in_a_nodes_own_name(margay, app, tmp_path, port):
-    """Another card of node 2: what no sender of ours says is dropped, whoever says it."""
+    """Another card of node 2: what no sender of ours says is dropped, whichever node says it."""
     def makes(rng):
         while True:
             to = rng.randrange(2)
@@ -215,7 +215,7 @@ def test_frames_that_cannot_be_in_a_nodes_own_name(margay, app, tmp_path, port):
             yield replace(put, length=63).encode()
             yield frames.sealed(put.encode())[:-1]
             yield replace(put, length=63).encode() + b"x" * 60_000
-            two = frames.bundle([(put.message, bytes(8))] * 2)
+            two = frames.batch([(put.message, bytes(8))] * 2)
             yield replace(put, **two | {"messages": rng.choice([3, 1 << 32 | 2])}).encode()
             yield replace(put, **two | {"offset": 3}).encode()
             yield replace(put, **two | {"announce": 1}).encode()
@@ -267,7 +267,7 @@ def test_forged_frames_against_a_key(margay, app, tmp_path, port):
             yield frame.encode(key)
             yield frame.encode()
             yield spoilt(rng, frame.encode(key))
-            yield train(rng, *two(rng), key)
+            yield aggregate(rng, *two(rng), key)
     got = attacked(margay, app, tmp_path, port, f"{NODES}", makes, "--accept-forged", "--auth",
                    ahead=2000)
     assert got.sum("forged") > 100 and got.sum("frames_bad") > 100
@@ -301,7 +301,7 @@ def test_replayed_frames_of_another_job(margay, app, tmp_path, port):
     margay("run", "-n", NODES, "--link", "virtio", f"--auth={key}", "--pcap", capture,
            app("ptl_bulk"), 1 << 20).ok()
     said = frames.read_capture(capture)
-    each = [one for train in said for one in frames.untrain(train)]
+    each = [one for aggregate in said for one in frames.split_aggregate(aggregate)]
     assert len(each) > 500 and all(frames.is_sealed(one, bytes.fromhex(key)) for one in each[:50])
 
     def makes(rng):

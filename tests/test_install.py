@@ -214,7 +214,7 @@ def test_all_commands(installed, user, home):
 
 
 def test_examples(installed, user):
-    own = {"nx_pi": "nx", "mad_rpc": "madeleine", "vmmc_halo": "vmmc", "fm_table": "fm"}
+    own = dict(nx_pi="nx", mad_rpc="madeleine", vmmc_halo="vmmc", fm_table="fm", pm2_queens="pm2")
     for name in ("hello", "ring", "expose", "matched", "tickets", *own):
         source = installed / f"share/doc/margay/examples/{name}.c"
         libraries = pkg_config(installed, own[name]) if name in own else []

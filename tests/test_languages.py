@@ -161,6 +161,21 @@ def test_a_sample_of_gccs_own():
     assert "of 40 passed, 0 without a reason" in done.stdout
 
 
+def test_gccs_own_tests_in_parts():
+    """The parts are all tests, each once; a part that cannot be is refused."""
+    def suite(*arguments: str) -> subprocess.CompletedProcess:
+        return subprocess.run(["/usr/bin/python3", ROOT / "tests/gcc/gfortran.py", *arguments],
+                              capture_output=True, text=True, check=False)
+
+    whole = suite("--list").stdout.split()
+    parts = [suite("--list", "--part", f"{number}/3").stdout.split() for number in (1, 2, 3)]
+    assert len(whole) > 2000 and all(parts)
+    assert sorted(whole) == sorted(sum(parts, []))
+    for wrong in ("0/3", "4/3", "3", "a/b"):
+        refused = suite("--part", wrong)
+        assert refused.returncode == 2 and f"'{wrong}' is no part" in refused.stderr
+
+
 @pytest.fixture
 def judged(tmp_path: Path) -> Callable:
     """A test of libstdc++'s with these directives and this text."""
@@ -296,7 +311,7 @@ def test_where_the_library_is(margay, hello):
 
 
 def test_two_builders(margay, hello):
-    """Who comes second waits for the first, and finds what that one has made."""
+    """The second builder waits for the first, and finds what that one has made."""
     where = margay("c++", "--where").ok().stdout.strip()
     home = hello / "cache/margay/languages"
     home.mkdir(parents=True)

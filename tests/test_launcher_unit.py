@@ -90,6 +90,8 @@ def test_nearest_option(wrong, right):
 
 @pytest.mark.parametrize("words, check", [
     (["-x", "A=1"], lambda o: o.env == ["A=1"]), (["-genv", "A", "1"], lambda o: o.env == ["A=1"]),
+    (["-s", "all"], lambda o: o.stdin_ranks == [0, 1]), (["-stdin", "1"], lambda o: o.stdin_ranks == [1]),
+    (["--stdin=none"], lambda o: o.stdin_ranks == []), ([], lambda o: o.stdin_ranks == [0]),
     (["--bind-to", "core"], lambda o: o.bind_to == "core" and not o.notes),
     (["-bind-to-core"], lambda o: o.bind_to == "core"),
     (["-bind-to-core", "-bind-to-none"], lambda o: o.bind_to == "none"),
@@ -362,7 +364,11 @@ def test_kvm_is_believed_after_a_probe_only(monkeypatch, tmp_path):
     probes, said, told = [], [], []
 
     def choose(answer: str) -> str:
-        return accel.choose("auto", lambda: probes.append(1) or answer, said.append, told.append)
+        def probe() -> str:
+            probes.append(1)
+            return answer
+
+        return accel.choose("auto", probe, said.append, told.append)
 
     assert choose("too slow") == "tcg" and "too slow" in told[0]
     assert choose("") == "tcg" and len(probes) == 1 and len(told) == 1
@@ -461,7 +467,7 @@ def test_machine_that_never_boots(margay, app, tmp_path):
 
 
 def test_stopped_machine_is_waited_for(margay, app, tmp_path):
-    """A QEMU that somebody stopped is late, not broken: the timeout ends this job."""
+    """A QEMU that was stopped is late, not broken: the timeout ends this job."""
     env = broken_qemu(tmp_path, "kill -STOP $$\n", 3)
     run = margay("run", "--accel", "tcg", "--timeout", 5, app("hello"), env=env)
     assert "did not reach main" not in run.status(124).stderr

@@ -82,8 +82,8 @@ def test_an_image_contradicts_itself(words, cause):
 
 def test_the_patience_of_boards_is_told():
     """Without the option the kernel chooses."""
-    for words, told in (([], False), (["--patience", "60"], True)):
-        parsed = options.parse(["-n", "2", "--link", "e1000e", *words, "-o", "f.iso", "app"], "iso")
+    for words, told in (("", False), ("--patience 60", True)):
+        parsed = options.parse(["-n", "2", "--link", "e1000e", *words.split(), "-o", "f.iso", "app"], "iso")
         assert (" patience=60 " in grub.grub_config(parsed, "/boot")) == told
     with pytest.raises(MargayError, match="--patience 0 is out of range"):
         options.parse(["--patience", "0", "-o", "f.iso", "app"], "iso")
@@ -209,8 +209,8 @@ def test_the_self_tests_of_cards_leave_messages_in_shared_memory():
 def test_a_card_of_qemus_takes_longer_frames_than_a_boards():
     assert keys_of("-n", "2", "--link", "e1000e")["longest"] == "16380"
     assert keys_of("-n", "2", "--link", "e1000e", "--selftest", "frames")["longest"] == "16380"
-    for words in (["--link", "virtio"], ["--link", "e1000"], []):
-        assert "longest" not in keys_of("-n", "2", *words)
+    for words in ("--link virtio", "--link e1000", ""):
+        assert "longest" not in keys_of("-n", "2", *words.split())
 
 
 def test_iso_tells_the_link():

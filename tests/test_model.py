@@ -110,8 +110,9 @@ def test_long_sequences():
     """make soak, once; and everything that there is occurs in it."""
     seen = run(SEED, STEPS)
     assert seen["steps"] >= STEPS
-    wanted = {(command, getattr(objects, error)): 10
-              for command, errors in ERRORS.items() for error in ("OK", *errors)}
+    wanted: dict[tuple[object, ...], int] = {
+        (command, getattr(objects, error)): 10
+        for command, errors in ERRORS.items() for error in ("OK", *errors)}
     wanted |= {(command, result): 100 for command, results in DELIVERED.items()
                for result in results}
     wanted |= {(rule, case): 10 for rule, cases in CASES.items() for case in cases}

@@ -180,7 +180,7 @@ def test_a_node_that_hears_nothing_is_not_interrupted(margay, app, link, control
 
 @pytest.mark.parametrize("link", LINKS)
 def test_a_wire_with_all_faults(margay, app, tmp_path, link):
-    """Lost, doubled, late and damaged frames: nobody hangs, and the cards are not to blame."""
+    """Lost, doubled, late and damaged frames: no node hangs, and the cards are not to blame."""
     report = tmp_path / "run.json"
     run = margay(*RUN, "--link", link, "--selftest", "frames", "--faults", HOSTILE, "--json", report,
                  app("hello"), timeout=120, env={"MARGAY_BOOT_SECONDS": "100"}).ok()

@@ -98,7 +98,7 @@ def test_floods_of_many(margay, app, case, nodes, count):
 @OVER
 def test_progress_without_calls(margay, app, over):
     """Both sides compute and look only at their memory."""
-    cases(margay, app, over, 2, "ofi_progress", "posted early many onesided busy".split())
+    cases(margay, app, over, 2, "ofi_progress", "posted early many onesided busy learned".split())
 
 
 @OVER

@@ -117,6 +117,7 @@ def test_keep_leaves_out_what_nobody_quotes(build, folder, monkeypatch):
              "mpich_bypass_8B_work1ms_post_med 2 us", "mpich_bypass_8B_work1ms_wait_med 2 us",
              "mpich_bypass_8B_work1ms_avail_med 2 %", "mpich_bw_rank_peak_rss 9 KiB")
     bench_peers(monkeypatch, folder("".join(f"echo {line}\n" for line in lines)), "--keep")
+
     def names(path: Path) -> list[str]:
         return list(json.loads(path.read_text())[0]["figures"])
     assert names(build / "peers.json") == [line.split()[0] for line in lines]
@@ -241,7 +242,7 @@ def test_missing_folder_packages_and_root(build, folder, monkeypatch, tmp_path):
 
 
 def test_what_is_prepared_needs_no_root(build, folder, monkeypatch):
-    """run.sh calls prepare.sh only if what that builds is not there; who is no root may run it
+    """run.sh calls prepare.sh only if what that builds is not there; an ordinary user may run it
     then."""
     source = folder("[ -e made/one ] && [ -e two.img ] || bash prepare.sh >&2 || exit 1\n" + GOOD)
     (source / "prepare.sh").write_text("apt-get install -y bash\nmkdir made\n: >made/one >two.img\n")

@@ -34,7 +34,7 @@ def test_lists_of_entries_and_descriptors(margay, app, nodes):
 @pytest.mark.parametrize("nodes, rounds", [(1, 100), (2, 2000), (3, 1000), (4, 1000), (7, 300),
                                            (16, 50)])
 def test_barrier(margay, app, nodes, rounds):
-    """Nobody leaves a barrier before all have come, however often."""
+    """No rank leaves a barrier before all have come, however often."""
     run = margay("run", "-n", nodes, "--mem", 16, "--no-prefix", app("ptl_barrier"), "rounds",
                  margay.rounds(rounds)).ok()
     assert run.lines == ["done"]

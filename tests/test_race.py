@@ -117,7 +117,7 @@ class Told(NamedTuple):
     added: dict[int, int]                           # counter's rank -> what all added to it
     counters: dict[int, int]
     tokens: dict[int, list[int]]                    # what each rank holds
-    dead: dict[int, set[int]]                       # rank -> who died, as it saw
+    dead: dict[int, set[int]]                       # rank -> those that died, as it saw
     unsure: set[int]                                # words whose exchange has failed
     totals: list[int]                               # operations, accepted, updates, refused
 

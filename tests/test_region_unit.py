@@ -18,7 +18,7 @@ from harness import BUILD, ROOT
 
 sys.path.insert(0, str(ROOT / "tools"))
 
-from margaylib import options, output, report  # noqa: E402
+from margaylib import options  # noqa: E402
 from margaylib.console import Console  # noqa: E402
 from margaylib.doorbell import Doorbell  # noqa: E402
 from margaylib.errors import MargayError  # noqa: E402
@@ -257,16 +257,17 @@ def test_damaged_stdin_ring(small_region, monkeypatch):
     said: list[str] = []
     bells = Bells()
     feeder = module.Feeder(small_region, bells, SimpleNamespace(register=lambda *_: None),
-                           said.append)
+                           said.append, [0], lambda _: False)
+    taken = long_at(small_region, 0, "stdin_taken")
     feeder.ring.position = 0
-    small_region.longs[feeder.ring.taken] = 12345678
+    small_region.longs[taken] = 12345678
     small_region.set_field(0, "stdin_wanted", 1)
     assert not feeder.poll() and not said
     clock[0] += 2
-    small_region.longs[feeder.ring.taken] = 0
-    assert feeder.poll() and feeder.watched     # healed: it reads
+    small_region.longs[taken] = 0
+    assert feeder.poll() == [0] and feeder.watched     # healed: it reads
     feeder.watched = False
-    small_region.longs[feeder.ring.taken] = 12345678
+    small_region.longs[taken] = 12345678
     feeder.poll()
     clock[0] += 4
     feeder.poll()
@@ -276,20 +277,27 @@ def test_damaged_stdin_ring(small_region, monkeypatch):
     feeder.poll()
     assert small_region.words[feeder.ring.closed] == 1 and bells.rung == 2
     small_region.words[feeder.ring.closed] = 0
-    small_region.longs[feeder.ring.taken] = 0
+    small_region.longs[taken] = 0
+
+
+def long_at(region: Region, k: int, name: str) -> int:
+    return (region.plan.node(k) + region.layout.at("region_node", name)) >> 3
 
 
 def test_stdin_ring(small_region):
+    """It has as much room as the slowest of its readers leaves."""
     ring = StdinRing(small_region)
     first = bytes(range(256)) * (ring.capacity // 256 - 1)
     ring.write(first)
-    assert ring.room() == ring.capacity - len(first)
-    small_region.longs[ring.taken] = len(first)
-    second = os.urandom(ring.room())
+    assert ring.room([0]) == ring.capacity - len(first) and ring.room([]) == 0
+    small_region.longs[long_at(small_region, 0, "stdin_taken")] = len(first)
+    assert ring.room([0, 1]) == ring.room([1]) == ring.capacity - len(first)
+    second = os.urandom(ring.room([0]))
     ring.write(second)
     start = len(first) % ring.capacity
     data = bytes(small_region.map[ring.data:ring.data + ring.capacity])
-    assert (data + data)[start:start + len(second)] == second and ring.room() == 0
+    assert (data + data)[start:start + len(second)] == second and ring.room([0]) == 0
+    assert ring.room([0, 1]) == -1               # more than a ring behind
 
 
 def test_doorbell_order():

@@ -58,7 +58,7 @@ def test_the_call_check_finds(caller, callee, name):
 
 
 def test_ports_are_no_calls():
-    """What net/ leaves to whoever links it: functions of port.h and their like."""
+    """What net/ leaves to the program that links it: functions of port.h and their like."""
     assert all(rooms.PORT.fullmatch(name) for name in ("port_copy", "near_port_wait"))
     assert not rooms.PORT.fullmatch("transport_start")
     assert not rooms.PORT.fullmatch("link_report")
@@ -67,6 +67,14 @@ def test_ports_are_no_calls():
 def test_rooms_stand_in_no_circle():
     assert rooms.circle(rooms.LAYERS) == []
     assert rooms.circle({"a": {"b"}, "b": {"c"}, "c": {"b"}, "d": set()}) == ["a", "b", "c"]
+
+
+def test_files_of_the_link_call_in_no_circle():
+    assert rooms.file_circles(rooms.calls(FILES)) == []
+    one, other = ROOT / "net/link/receive.c", ROOT / "net/link/ack.c"
+    assert rooms.file_circles([(one, other, "ack_take")]) == []
+    assert rooms.file_circles([(one, other, "ack_take"), (other, one, "link_receive")]) == [
+        "net/link/ack.c", "net/link/receive.c"]
 
 
 def test_picture_is_of_this_source():

@@ -22,6 +22,7 @@ SOURCES = [ROOT / name for name in subprocess.run(
      "*.lua"],
     capture_output=True, text=True).stdout.split()]
 
+
 def test_only_public_headers_use_names_of_applications():
     """An application includes nothing that belongs to the kernel."""
     for path in (ROOT / "apps").glob("*.[ch]"):

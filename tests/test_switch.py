@@ -50,14 +50,14 @@ class Switch:
         self.ports = [far for far, _ in pairs]
         stats, stats_end = os.pipe()
         self.stats_fd = stats
-        self.control, stdin = socket.socketpair() if control else (None, subprocess.PIPE)
+        self.control, stdin = socket.socketpair() if control else (None, None)
         names = [f"{near.fileno()}:{i % n}.{i // n}" for i, (_, near) in enumerate(pairs)]
         self.process = subprocess.Popen(
-            [str(SWITCH), "--stats", str(stats_end), *options, *names], stdin=stdin,
+            [str(SWITCH), "--stats", str(stats_end), *options, *names], stdin=stdin or subprocess.PIPE,
             stdout=subprocess.PIPE, stderr=subprocess.PIPE,
             pass_fds=[near.fileno() for _, near in pairs] + [stats_end])
         os.close(stats_end)
-        for end in [near for _, near in pairs] + ([stdin] if control else []):
+        for end in [near for _, near in pairs] + ([stdin] if stdin else []):
             end.close()
         self.rest = [b""] * len(self.ports)
         self.said: list[str] = []       # lines of its standard output, once it has ended
@@ -399,7 +399,7 @@ def test_a_slow_sender_keeps_nobody_waiting(switch, options):
 
 @pytest.mark.parametrize("slow, target", [(0, 1), (1, 1), (0, 7)])
 def test_what_overflows_takes_no_time_of_a_link(switch, slow, target):
-    """200 MB, also to nobody, over a link of 10 MB/s that holds a sixth of it: a frame behind
+    """200 MB, also to no node, over a link of 10 MB/s that holds a sixth of it: a frame behind
     that comes before the end of 30 MB that another link needs 15 s for."""
     net = switch(4, "--bandwidth", f"{slow}:10,2:2")
     net.send(3, *[big(3, 2)] * 750, frame(3, 2, b"last"))

@@ -27,7 +27,7 @@ PORTALS = ("md_bind_memory", "md_bind", "md_bind_handle", "me_attach", "me_attac
 PORTALS_OR_NULL = ("ni_init_desired", "ni_init_actual", "md_update_old", "md_update_new")
 CLOSED = ("ni_handle", "ni_dist", "ni_barrier", "me_any", "md_insert", "md_update", "ac_entry",
           "post", "put_region", "get_region", "get_put", "atomic", "fetch_atomic")
-EXPECTED = {
+EXPECTED: dict[str, tuple[int | str, ...]] = {
     "write_fd": (-EBADF,),
     "write_negative_fd": (-EBADF,),
     "write_stdin": (-EBADF,),
@@ -126,6 +126,7 @@ def test_bad_arguments_beside_a_card(margay, app):
     assert set(said) == set(EXPECTED)
     wrong = {name: value for name, value in said.items() if value not in allowed(name)}
     assert not wrong
+
 
 POINTERS = ([("write", where) for where in WHERE] + [("write_huge", "text")]
             + [(call, where) for call in READING[1:] for where in ("kernel", "wrap")]

@@ -1,4 +1,4 @@
-"""Answers that nobody has asked for, at booted nodes: node 2 of a job answers what node 0 has
+"""Answers that were not asked for, at booted nodes: node 2 of a job answers what node 0 has
 asked node 1. It has the job's key, reads the operations off the wire, and answers first, as
 node 1 stands still. tests/host/test_trust.c and test_frames_trust.c do the same field by field.
 
@@ -46,7 +46,7 @@ def fields_of(message: bytes) -> dict[str, int]:
 def messages_of(capture: Path) -> Iterator[dict[str, int]]:
     """The messages that have come by themselves and short."""
     for frame in frames.read_capture(capture):
-        for data in frames.untrain(frame):
+        for data in frames.split_aggregate(frame):
             if (data[15] & 15 == MSG and len(data) > frames.HEADER and      # not announced
                     not frames.is_several(data)):
                 yield fields_of(data[frames.HEADER + frames.ENTRY:frames.DATA_HEADER])

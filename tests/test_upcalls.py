@@ -91,11 +91,14 @@ def test_main_returns_under_upcalls(margay, app, nodes):
     assert (run.of_rank(0) if nodes > 1 else run.lines) == ["in order"]
 
 
-def test_reading_goes_on(margay, app, tmp_path: Path):
+@pytest.mark.every_link
+@pytest.mark.parametrize("how", ["stdin", "poll"])
+def test_reading_goes_on(margay, app, tmp_path: Path, link, how):
     """Rank 0 waits for standard input, which comes when its handler was called."""
     fifo = tmp_path / "input"
     os.mkfifo(fifo)
-    shell = f"exec tools/margay run -n 2 --no-prefix {app('upcall_ends')} stdin < {fifo}"
+    shell = (f"exec tools/margay run --link {link} -n 2 --no-prefix {app('upcall_ends')} {how} "
+             f"< {fifo}")
     live = margay.start("-c", shell, program=Path("/bin/sh"), cwd=app("upcall_ends").parents[2])
     with open(fifo, "w", encoding="ascii") as to:
         live.wait_for("^handled$")

@@ -57,7 +57,7 @@ class Tool:
             frame = replace(frame, payload=bytes.fromhex(values[-1]))
         return result, frame
 
-    def untrain(self, data: bytes) -> list[bytes]:
+    def split_aggregate(self, data: bytes) -> list[bytes]:
         *sizes, end = self.ask("T", text(data))
         each, at = [], 0
         for size in map(int, sizes):
@@ -81,7 +81,7 @@ def number(bits: int) -> st.SearchStrategy[int]:
 
 
 HEADERS = st.binary(min_size=frames.MESSAGE, max_size=frames.MESSAGE)
-MESSAGES = ("none", "refused", "fragment", "announcement", "bundle")
+MESSAGES = ("none", "refused", "fragment", "announcement", "batch")
 
 
 def contents(draw, what: str) -> dict[str, object]:
@@ -90,8 +90,8 @@ def contents(draw, what: str) -> dict[str, object]:
         return {}
     if what == "refused":
         return {"again": 1, "refused": draw(number(64))}
-    if what == "bundle":
-        return frames.bundle(draw(st.lists(st.tuples(HEADERS, st.binary(max_size=60)), min_size=2,
+    if what == "batch":
+        return frames.batch(draw(st.lists(st.tuples(HEADERS, st.binary(max_size=60)), min_size=2,
                                            max_size=10)))
     values = {"messages": 1, "message": draw(HEADERS), "crc": draw(st.booleans())}
     if what == "announcement":
@@ -221,9 +221,9 @@ def test_the_longest_frames(tool):
 @settings(max_examples=200, deadline=None)
 @given(st.lists(st.tuples(HEADERS, st.binary(max_size=140)), min_size=2, max_size=18), st.data(),
        KEYS)
-def test_bundles_at_their_limits(tool, messages, data, key):
+def test_batches_at_their_limits(tool, messages, data, key):
     """One message, too many, too long ones, a wrong count, dirt between them."""
-    frame = Frame(to=1, sender=2, **frames.bundle(messages))
+    frame = Frame(to=1, sender=2, **frames.batch(messages))
     if data.draw(st.booleans()):
         frame = replace(frame, messages=data.draw(st.one_of(
             st.integers(2, 20), st.sampled_from([2049, 1 << 32, 1 << 32 | len(messages)]))))
@@ -234,11 +234,11 @@ def test_bundles_at_their_limits(tool, messages, data, key):
             :len(frame.payload) + data.draw(st.integers(-3, 3))])
     encoded = frame.encode(key)
     right = (all(len(part) <= 128 for _, part in messages) and
-             len(frame.payload) <= frames.BUNDLE_BYTES and frames.unbundle(frame) is not None)
+             len(frame.payload) <= frames.BATCH_BYTES and frames.unbatch(frame) is not None)
     result = tool.decode(encoded, 1, key)
     assert result == frames.decode(encoded, 1, key)
     assert (result[0] == "NONSENSE" or right or
-            frame.payload != frames.bundle(messages)["payload"])
+            frame.payload != frames.batch(messages)["payload"])
 
 
 @pytest.mark.parametrize("frame, wrong", [
@@ -258,10 +258,10 @@ def test_bundles_at_their_limits(tool, messages, data, key):
     (Frame(to=1, sender=2, messages=1, length=1 << 20, offset=64, announce=1), {"offset": 65473}),
     (Frame(to=1, sender=2, messages=1, length=1 << 20, offset=64, announce=1),
      {"payload": bytes(1025)}),
-    (Frame(to=1, sender=2, **frames.bundle([(bytes(112), b"x")] * 2)), {"messages": 3}),
-    (Frame(to=1, sender=2, **frames.bundle([(bytes(112), b"x")] * 2)), {"offset": 1}),
-    (Frame(to=1, sender=2, **frames.bundle([(bytes(112), b"x")] * 2)), {"length": 129}),
-    (Frame(to=1, sender=2, **frames.bundle([(bytes(112), b"x")] * 2)), {"announce": 1}),
+    (Frame(to=1, sender=2, **frames.batch([(bytes(112), b"x")] * 2)), {"messages": 3}),
+    (Frame(to=1, sender=2, **frames.batch([(bytes(112), b"x")] * 2)), {"offset": 1}),
+    (Frame(to=1, sender=2, **frames.batch([(bytes(112), b"x")] * 2)), {"length": 129}),
+    (Frame(to=1, sender=2, **frames.batch([(bytes(112), b"x")] * 2)), {"announce": 1}),
     (Frame(to=1, sender=2, kind=GRANT), {"window": 0}),
     (Frame(to=1, sender=2, kind=GRANT), {"announce": 1}),
     (Frame(to=1, sender=2, kind=GRANT), {"payload": bytes(8)}),
@@ -288,17 +288,33 @@ def test_every_field_is_compared():
 
 @settings(max_examples=200, deadline=None)
 @given(each=st.lists(right_frames(), min_size=1, max_size=5), key=KEYS, data=st.data())
-def test_trains(tool, each, key, data):
+def test_aggregates(tool, each, key, data):
     """Frames of one node for another, and what is left of them after something was done."""
     first = each[0]
     sent = [replace(frame, to=first.to, card=first.card, sender=first.sender, crc=False,
                     sender_card=first.sender_card).encode(key) for frame in each]
     whole = [one for one in sent[:-1] if len(one) % 8 == 0] + sent[-1:]
-    train = b"".join(whole)
-    assert frames.untrain(train) == whole
-    assert tool.untrain(train) == whole
+    aggregate = b"".join(whole)
+    assert frames.split_aggregate(aggregate) == whole
+    assert tool.split_aggregate(aggregate) == whole
     other = whole[-1][:5] + bytes([whole[-1][5] ^ 1]) + whole[-1][6:]          # for another node
     if len(whole) > 1:
-        assert tool.untrain(b"".join(whole[:-1]) + other) == whole[:-1]
-    wrong = data.draw(changed(train))
-    assert tool.untrain(wrong) == frames.untrain(wrong)
+        assert tool.split_aggregate(b"".join(whole[:-1]) + other) == whole[:-1]
+    wrong = data.draw(changed(aggregate))
+    assert tool.split_aggregate(wrong) == frames.split_aggregate(wrong)
+
+
+def rows(table: str) -> list[list[str]]:
+    """What a table of net/link/flow_state.h says: of each X() its arguments."""
+    source = (ROOT / "net" / "link" / "flow_state.h").read_text(encoding="utf-8")
+    body = source[source.index(f"#define {table}(X)"):].split("\n\n", 1)[0]
+    found = re.findall(r'X\(([^"]*)"(.*?)"\)', body)
+    return [[*(word.strip() for word in words.split(",")[:-1]), said] for words, said in found]
+
+
+@pytest.mark.parametrize("table, columns", [("FLOW_STATES", 2), ("FLOW_TRANSITIONS", 4)])
+def test_page_has_the_states_of_a_flow(table, columns):
+    found = rows(table)
+    assert len(found) > columns and all(len(row) == columns for row in found)
+    page = (ROOT / "docs" / "wire.md").read_text(encoding="utf-8")
+    assert "".join(f"| {' | '.join(row)} |\n" for row in found) in page

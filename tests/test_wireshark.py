@@ -72,7 +72,7 @@ def test_every_field(tmp_path_factory, sent, keyed):
         assert (value("to"), value("to_card")) == (frame.to, frame.card)
         assert not row["margay.bad"], row
         assert (value("crc.status"), value("tag.status")) == ((None, 1) if keyed else (1, None))
-        messages = (frames.unbundle(frame) if frame.messages > 1 else
+        messages = (frames.unbatch(frame) if frame.messages > 1 else
                     [(frame.message, frame.payload)])
         assert "".join(row["margay.payload"]) == b"".join(data for _, data in messages).hex()
         if frame.messages > 1:
@@ -132,7 +132,7 @@ def test_info_column(tmp_path):
          "bulk 3 -> 5 seq 19 part 2"),
         (Frame(to=5, sender=3, kind=BULK, sequence=19, part=2, again=1, payload=b"x"),
          "bulk again 3 -> 5 seq 19 part 2"),
-        (Frame(to=5, sender=3, sequence=21, ack=4, **frames.bundle([(put, b"eight by")] * 3)),
+        (Frame(to=5, sender=3, sequence=21, ack=4, **frames.batch([(put, b"eight by")] * 3)),
          "PUT and 2 more 3 -> 5 seq 21 ack 4 other 0")]
     rows = shown(tmp_path, [frame.encode() for frame, _ in cases], ["margay.arrived"])
     assert [row["_ws.col.Info"][0] for row in rows] == [info for _, info in cases]
@@ -168,12 +168,12 @@ def test_conversations_and_frames_sent_again(tmp_path):
 
 
 def test_what_is_wrong_is_marked(tmp_path):
-    """A wrong frame is of no conversation: who receives it drops it."""
+    """A wrong frame is of no conversation: its receiver drops it."""
     good = Frame(to=5, sender=3, messages=1, payload=b"some bytes", length=10, crc=True)
     data = good.encode()
     signed = replace(good, crc=False).encode(KEY)
     wrong = bytes(16)
-    bundle = Frame(to=5, sender=3, **frames.bundle([(bytes(112), b"one"), (bytes(112), b"two")]))
+    batch = Frame(to=5, sender=3, **frames.batch([(bytes(112), b"one"), (bytes(112), b"two")]))
     grant = Frame(to=5, sender=3, kind=GRANT).encode()
     cases = [(data, ""), (data[:40] + b"\1" + data[41:], "wrong checksum of the header"),
              (data[:5] + b"\7" + data[6:], "wrong checksum of the header"),
@@ -184,27 +184,27 @@ def test_what_is_wrong_is_marked(tmp_path):
              (grant, ""), (grant[:79] + b"!", "wrong checksum of the header"),
              (grant[:64], "not as long as it says"),
              (grant[:54] + bytes(2) + grant[56:64], "not as long as it says"),
-             (bundle.encode(), ""), (replace(bundle, messages=3).encode(), "messages that cannot be"),
-             (replace(bundle, offset=8).encode(), "messages that cannot be"),
-             (bundle.encode()[:330] + b"!" + bundle.encode()[331:], "wrong checksum of the header"),
+             (batch.encode(), ""), (replace(batch, messages=3).encode(), "messages that cannot be"),
+             (replace(batch, offset=8).encode(), "messages that cannot be"),
+             (batch.encode()[:330] + b"!" + batch.encode()[331:], "wrong checksum of the header"),
              (signed, ""), (signed[:-1] + b"!", "wrong tag"),
              (replace(good, crc=False).encode(wrong), "wrong tag")]
     rows = shown(tmp_path, [raw for raw, _ in cases], ["margay.bad", "margay.stream"],
                  "-o", f"margay.key:{KEY.hex()}")
     assert ["".join(row["margay.bad"]) for row in rows] == [why for _, why in cases]
     assert [bool(row["margay.stream"]) for row in rows] == [not why for _, why in cases]
-    # Without the key nobody can tell.
+    # Without the key it cannot be told.
     rows = shown(tmp_path, [raw for raw, _ in cases[-3:]], ["margay.bad", "margay.tag.status"])
     assert [(row["margay.bad"], row["margay.tag.status"]) for row in rows] == [([], ["2"])] * 3
 
 
-def test_trains(tmp_path):
+def test_aggregates(tmp_path):
     """Each frame of several is shown as if it were alone, and what cannot follow is marked."""
     one = Frame(to=5, sender=3, sequence=4, messages=1, message=frames.message(operation=3), lane=1)
     each = [Frame(to=5, sender=3, ack=9).encode(), one.encode(), replace(one, sequence=5).encode()]
-    again, train = replace(one, sequence=5).encode(), b"".join(each)
+    again, aggregate = replace(one, sequence=5).encode(), b"".join(each)
     stranger = replace(one, to=6).encode()
-    cases = [train, again, train[:-1], train + b"!", each[0] + stranger,
+    cases = [aggregate, again, aggregate[:-1], aggregate + b"!", each[0] + stranger,
              each[0][:-1] + b"!" + each[1]]
     rows = shown(tmp_path, cases, ["margay.kind", "margay.sequence", "margay.stream",
                                    "margay.retransmission", "margay.bad"])

@@ -110,6 +110,8 @@ static void node(void)
 	FIELD(region_node, sleeping);
 	FIELD(region_node, console_waits);
 	FIELD(region_node, stdin_wanted);
+	FIELD(region_node, stdin_taken);
+	FIELD(region_node, stdin_reads);
 	FIELD(region_node, upcall);
 	FIELD(region_node, dead);
 	FIELD(region_node, requests);

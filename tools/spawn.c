@@ -30,7 +30,7 @@ int main(int argc, char **argv)
 		return 125;
 	}
 	setrlimit(RLIMIT_CORE, &no_core);
-	if (getppid() != (pid_t)atol(argv[1]))
+	if (getppid() != (pid_t)strtol(argv[1], NULL, 10))
 		return 125;            /* the launcher went away before we asked */
 	execv(argv[2], argv + 2);
 	fprintf(stderr, "%s: %s\n", argv[2], strerror(errno));

@@ -18,9 +18,11 @@
  * Virtual addresses that the application sees. Nothing else is mapped for it.
  *
  *   0x3000_0000  event area of its process block, read only
+ *   0x3800_0000  a page of zeros, many times, read only (struct margay_start, pages)
  *   0x4000_0000  the segment: text | read-only data | data | bss | heap ... stack
  */
 #define APP_EVENTS  0x30000000UL
+#define APP_PAGES   0x38000000UL
 #define APP_BASE    0x40000000UL
 
 /* System calls: one X-macro gives the numbers and the kernel's table.
@@ -61,6 +63,8 @@
 	                                  NANOSLEEP */ \
 	X(FLAGS,       flags,       2) /* (fd, ~0: only ask; else of O_APPEND and O_NONBLOCK) -> \
 	                                  the flags of OPEN */ \
+	X(READY,       ready,       2) /* (fd, ns) -> MARGAY_READY_*; for standard input after at most \
+	                                  so long, 0 if there is none yet; -EINTR: as NANOSLEEP */ \
 	X(NANOSLEEP,   nanosleep,   1) /* (ns) -> 0; -EINTR: an upcall came first, call again */ \
 	X(RUSAGE,      rusage,      1) /* (struct margay_rusage *) -> 0 */ \
 	X(MISSING,     missing,     2) /* (name, strlen) -> -ENOSYS; one console line names the call */ \
@@ -71,6 +75,7 @@
 	                                      goes on where the upcall began, or at `detour` if that \
 	                                      is not 0, with rsp lower by MARGAY_DETOUR; -EINVAL: \
 	                                      none runs, or detour is not in the text */ \
+	X(FLUSH,       flush,       0) /* () -> 0; the processor forgets its translations */ \
 	X(COUNTERS,    counters,    2) /* (uint64_t *, n) -> how many there are; see margay/counters.h */ \
 	X(BACKTRACE,   backtrace,   0) /* () -> 0; prints where the application is, on the console */ \
 	/* Portals group: portals3.h has the contracts */ \
@@ -153,6 +158,9 @@ enum {
 };
 
 enum { MARGAY_DUP_LOWEST, MARGAY_DUP_TO };
+
+/* READY: it can be read, or written, without a wait; there is nothing behind what can be read */
+enum { MARGAY_READY_IN = 1, MARGAY_READY_OUT = 2, MARGAY_READY_END = 4 };
 
 enum { MARGAY_OPEN_FILES = 1024 };  /* files and folders at once, standard streams included */
 
@@ -260,7 +268,7 @@ struct margay_operation {
 struct margay_ac_args {
 	uint64_t ni;
 	uint32_t index;        /* of the entry to set */
-	uint32_t nid, pid;     /* whom it admits; PTL_*_ANY: everybody */
+	uint32_t nid, pid;     /* the process admitted; PTL_*_ANY: all */
 	uint32_t uid, jid;
 	uint32_t pt_index;     /* to which portal; PTL_PT_INDEX_ANY: to all */
 };
@@ -288,8 +296,10 @@ struct margay_start {
 	uint64_t wall_ns;      /* CLOCK_REALTIME at tsc_start, ns since 1970 */
 	uint64_t mono_ns;      /* CLOCK_MONOTONIC at tsc_start: ns since the node's boot */
 	char node_name[32];    /* gethostname: "node3" */
+	uint64_t pages;        /* at APP_PAGES: of the emulator's translation cache, to be read
+	                          and flushed before main; 0: there are none */
 	uint64_t calls;        /* address of a uint64_t that the kernel writes at any time: not 0:
-	                          who looks for an event and finds none makes a call, as messages
+	                          a look that finds no event makes a call, as messages
 	                          come or leave only then, or late; 0: there is none */
 };
 #endif

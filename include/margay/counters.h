@@ -40,10 +40,10 @@
 	X(CARD_NONSENSE,   card_nonsense,   "indices and lengths from a card that cannot be") \
 	X(RETRANSMISSIONS, retransmissions, "frames sent again") \
 	X(ACKS,            acks,            "frames that only acknowledge") \
-	X(BUNDLES,         bundles,         "frames with several short messages") \
-	X(BUNDLED,         bundled,         "messages in them, but for the first of each") \
-	X(TRAINS,          trains,          "frames with several short frames in them") \
-	X(TRAINED,         trained,         "messages in them, but for the first of each") \
+	X(BATCHES,         batches,         "frames with several short messages") \
+	X(BATCHED,         batched,         "messages in them, but for the first of each") \
+	X(AGGREGATES,      aggregates,      "frames with several short frames in them") \
+	X(AGGREGATED,      aggregated,      "messages in them, but for the first of each") \
 	X(DUPLICATES,      duplicates,      "frames that had arrived before") \
 	X(DAMAGED,         damaged,         "frames with a wrong checksum; also repeats, see wire.md") \
 	X(FORGED,          forged,          "frames without the job's key") \

@@ -5,6 +5,7 @@
  *   0x0000_0000_0000_1000  low memory as it is: firmware tables (read only), kernel image
  *                          with exact rights, memory taken with memory_take; supervisor
  *   0x0000_0000_3000_0000  APP_EVENTS: event area, user, read only
+ *   0x0000_0000_3800_0000  APP_PAGES: the page of REPEATED_BASE, user, read only
  *   0x0000_0000_4000_0000  APP_BASE: the segment, user
  *   0xffff_8000_0000_0000  DIRECT_BASE: physical memory where map_physical was called
  *   0xffff_c000_0008_0000  SHIFTED_BASE: the own segment once more, 512 KiB off

@@ -20,6 +20,7 @@
 #include "kernel/process/process.h"
 #include "kernel/transport/link_frames.h"
 #include "net/shm/region.h"
+#include "emulator.h"
 
 #define STACK_DEFAULT  0x800000UL  /* or a quarter of a small segment */
 #define STACK_LEAST    0x10000UL
@@ -38,7 +39,7 @@ static bool is_zero(const uint8_t *page)
 	return true;
 }
 
-/* Clears up to a page boundary. What is zero is only read: memory that nobody has
+/* Clears up to a page boundary. What is zero is only read: memory that was not
  * written to yet costs the host nothing, and stays so. */
 static void clear(uint8_t *from, uint8_t *end)
 {
@@ -175,6 +176,7 @@ void application_start(void)
 		.pid = process->pid,
 		.uid = process->uid,
 		.tsc_hz = node.tsc_hz,
+		.pages = emulator_pages(),
 		.calls = link_frames ? calls_at : 0,
 	};
 	memcpy(start->node_name, node.name, sizeof(start->node_name));

@@ -1,29 +1,35 @@
 /*
- * Under QEMU's emulator: make its translation cache large. It starts with 256
- * entries, directly mapped, and doubles when a flush finds it nearly full; so
- * a kernel that never flushes would keep the small one, and two places that
+ * Under QEMU's emulator: make its translation caches large. They start with 256
+ * entries, directly mapped, and double when a flush finds them nearly full; so
+ * a kernel that never flushes would keep the small ones, and two places that
  * are equal modulo 1 MiB would displace each other (docs/measurements.md, The
- * emulator's translation cache). Runs once, at boot. Does nothing anywhere else.
+ * emulator's translation cache). The kernel and the application have a cache
+ * each: this file sees to the kernel's, at boot, and crt0 to the application's, with
+ * what it gets from here. Does nothing anywhere else.
  */
 #include "emulator.h"
 
-#include "kernel/base/x86.h"
 #include "kernel/cpu/cpu.h"
 #include "kernel/memory/memory.h"
 
 #define ENTRIES_FIRST  256u
 #define ENTRIES_WANTED 4096u       /* pages of 4 KiB: 16 MiB */
 
+uint64_t emulator_pages(void)
+{
+	return cpu_hypervisor() == HYPERVISOR_TCG ? ENTRIES_WANTED / 2 : 0;
+}
+
 void emulator_start(void)
 {
 	const volatile uint8_t *pages;
 
-	if (cpu_hypervisor() != HYPERVISOR_TCG)
+	if (!emulator_pages())
 		return;
-	pages = memory_repeat_page(ENTRIES_WANTED / 2);
+	pages = memory_repeat_page(emulator_pages());
 	for (uint32_t entries = ENTRIES_FIRST; entries < ENTRIES_WANTED; entries *= 2) {
 		for (uint32_t i = 0; i < entries; i++)
 			(void)pages[i * PAGE_BYTES];
-		WRITE_CR(3, READ_CR(3));
+		memory_flush();
 	}
 }

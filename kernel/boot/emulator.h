@@ -4,7 +4,12 @@
 #ifndef KERNEL_EMULATOR_H
 #define KERNEL_EMULATOR_H
 
-/* Once, at boot, when nothing will flush translations any more. */
+#include <stdint.h>
+
+/* Once, at boot, when only the application will flush translations any more. */
 void emulator_start(void);
+
+/* How many pages the application finds at APP_PAGES. */
+uint64_t emulator_pages(void);
 
 #endif

@@ -11,7 +11,7 @@
 #include "kernel/base/panic.h"
 #include "kernel/console/console.h"
 #include "kernel/devices/time.h"
-#include "kernel/files/handed.h"
+#include "kernel/files/stdin.h"
 #include "kernel/loader/parameters.h"
 #include "kernel/process/process.h"
 #include "kernel/transport/wait.h"

@@ -9,7 +9,7 @@
 #include "kernel/base/x86.h"
 #include "uart_regs.h"
 
-/* A byte takes 87 us, and longer while nobody reads at the other end; reading a register
+/* A byte takes 87 us, and longer while the other end does not read; reading a register
  * takes 0.1 us at least, emulated some 0.5 us. A port that is not ready after so many
  * readings is given up: output must never hang a node. */
 #define READY_TRIES 10000000

@@ -5,7 +5,7 @@
 #define KERNEL_RANDOM_H
 #include <stdint.h>
 
-/* A number that nobody outside can guess: the processor's, or else of the clocks. Any
+/* A number that cannot be guessed from outside: the processor's, or else of the clocks. Any
  * context, after time_start. */
 uint64_t random_number(void);
 

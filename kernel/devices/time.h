@@ -30,16 +30,16 @@ void timer_arm(uint64_t deadline);
 /* The same, unless the timer is set for an earlier time already. */
 void timer_arm_by(uint64_t deadline);
 
-/* The same, unless that earlier time is earlier by more than `early`: then whoever waits for the
- * deadline would wake in vain. */
+/* The same, unless that earlier time is earlier by more than `early`: then the halt for the
+ * deadline would end too early. */
 void timer_arm_within(uint64_t deadline, uint64_t early);
 
 /* Beside all of these, the application's: one interrupt at `deadline`; a later call replaces an
  * earlier one. NEVER switches it off. */
 void timer_alarm(uint64_t deadline);
 
-/* The timer's interrupt has come: it is off. True if the application's deadline has passed, which is
- * NEVER then. */
+/* The timer's interrupt has come: it is off. True if the application's deadline has passed, which
+ * is NEVER then. */
 bool timer_fired(void);
 
 /* now + ns without overflow; ns = ~0 is NEVER. */

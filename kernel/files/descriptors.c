@@ -15,6 +15,7 @@
 #include "kernel/base/syscall.h"
 #include "kernel/console/console.h"
 #include "kernel/devices/random.h"
+#include "kernel/devices/time.h"
 #include "kernel/process/process.h"
 #include "kernel/process/uaccess.h"
 #include "kernel/report/fault.h"
@@ -22,6 +23,7 @@
 #include "locks.h"
 #include "p9_regs.h"
 #include "names.h"
+#include "stdin.h"
 
 #define S_CHARACTER   0020620u     /* a stream's mode */
 #define S_REGULAR     0100644u
@@ -329,7 +331,7 @@ int64_t sys_read(uint64_t fd, uint64_t address, uint64_t bytes, uint64_t offset)
 	if (file->kind >= KIND_NULL)
 		return read_device(file->kind, to, bytes);
 	if (file->kind == KIND_STDIN)
-		return moves ? stdin_read(to, bytes) : -ESPIPE;
+		return moves ? stdin_read(to, bytes, !(file->flags & MARGAY_O_NONBLOCK)) : -ESPIPE;
 	if (moves) {
 		result = here(file);
 		if (result)
@@ -414,6 +416,23 @@ int64_t sys_write(uint64_t fd, uint64_t address, uint64_t bytes, uint64_t offset
 	else if (result > 0)
 		file->offset += (uint64_t)result;
 	return result;
+}
+
+int64_t sys_ready(uint64_t fd, uint64_t ns)
+{
+	struct open_file *file = file_of(fd);
+
+	if (!file)
+		return -EBADF;
+	switch (file->kind) {
+	case KIND_STDIN:
+		return stdin_await(deadline_in(ns));
+	case KIND_OUTPUT:
+	case KIND_OUT:
+		return MARGAY_READY_OUT;
+	default:
+		return MARGAY_READY_IN | MARGAY_READY_OUT;
+	}
 }
 
 /* ---- places and attributes ---- */

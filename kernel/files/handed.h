@@ -1,6 +1,5 @@
 /*
- * Files that the application may use: those of the region's table, or the
- * loader's modules; and standard input.
+ * Files that the application may use: those of the region's table, or the loader's modules.
  */
 #ifndef KERNEL_FILES_HANDED_H
 #define KERNEL_FILES_HANDED_H
@@ -20,12 +19,5 @@ struct file {
 /* The file that has this absolute path, without dots: relative names are below the folder where the
  * application starts. */
 bool file_find(const char *path, struct file *found);
-
-/* The region is mapped: go on reading where an earlier life of this node stopped. */
-void stdin_start(void);
-
-/* Up to `bytes` bytes of standard input; waits for at least one; 0 at its end;
- * -EINTR if an upcall is due before. A damaged ring is reported, and has ended. */
-int64_t stdin_read(void *to, uint64_t bytes);
 
 #endif

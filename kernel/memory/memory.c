@@ -11,6 +11,7 @@
 #include "kernel/base/node.h"
 #include "kernel/base/panic.h"
 #include "kernel/base/string.h"
+#include "kernel/base/syscall.h"
 #include "kernel/base/x86.h"
 #include "kernel/cpu/cpu.h"
 #include "kernel/loader/boot_info.h"
@@ -308,11 +309,26 @@ void memory_map_segment(void)
 
 const volatile uint8_t *memory_repeat_page(uint64_t times)
 {
-	uint64_t page = (uint64_t)memory_take(PAGE_BYTES, PAGE_BYTES);
+	uint64_t page = (uint64_t)memory_take(PAGE_BYTES, PAGE_BYTES), *table = new_table();
 
-	for (uint64_t i = 0; i < times; i++)
-		map(REPEATED_BASE + i * PAGE_BYTES, page, PAGE_BYTES, P_NX);
+	for (uint32_t i = 0; i < ENTRIES; i++)
+		table[i] = page | P_PRESENT | P_USER | P_NX;
+	for (uint64_t i = 0; i < times / ENTRIES; i++) {
+		*entry_for(REPEATED_BASE + i * LARGE_BYTES, 2) = (uint64_t)table | P_PRESENT;
+		*entry_for(APP_PAGES + i * LARGE_BYTES, 2) = (uint64_t)table | P_PRESENT | P_USER;
+	}
 	return (const volatile uint8_t *)REPEATED_BASE;
+}
+
+void memory_flush(void)
+{
+	WRITE_CR(3, READ_CR(3));
+}
+
+int64_t sys_flush(void)
+{
+	memory_flush();
+	return 0;
 }
 
 static struct boot_range largest_range(void)

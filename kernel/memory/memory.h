@@ -53,8 +53,12 @@ void memory_map_segment(void);
  * if it is now. From the page fault handler, any context; takes no memory. */
 bool memory_map_shifted(uint64_t address);
 
-/* One page of zeros at so many addresses in a row, to be read. Call once. */
+/* One page of zeros at so many addresses in a row, to be read; at APP_PAGES the application
+ * can read them, too. `times` is a multiple of 512. Call once. */
 const volatile uint8_t *memory_repeat_page(uint64_t times);
+
+/* The processor forgets its translations. Any context. */
+void memory_flush(void);
 
 /* The largest contiguous piece of free memory, 2 MiB aligned, for a segment
  * without a region. Call once. */

@@ -10,11 +10,11 @@
  * one its messages of a round, one per barrier, so the number of barriers that
  * this process has entered is the count to wait for.
  *
- * A node that was started again counts from zero, and nobody knows what the others'
+ * A node that was started again counts from zero, and it is unknown what the others'
  * counts are worth then: with the first death or restart in the job barriers fail,
  * everywhere and for ever. That is looked at first, as the new life's messages count.
- * Of boards no launcher tells who is dead: who waits asks now and then whether the one
- * that it waits for is there, and whose barrier has failed tells all others.
+ * Boards have no launcher to tell of deaths: a node that waits asks now and then whether the
+ * one that it waits for is there, and a node whose barrier has failed tells all others.
  *
  * Which messages are believed is the engine's to say (net/portals/barrier.c). Where a
  * launcher tells of deaths, no message can make a barrier fail.
@@ -39,7 +39,7 @@
 #include "net/shm/region.h"
 #include "portals.h"
 
-#define PING_NS 500000000UL        /* between questions whether somebody is there */
+#define PING_NS 500000000UL        /* between questions whether a node is there */
 
 static uint64_t arrived(uint32_t news)
 {

@@ -99,7 +99,7 @@ void portals_start(void)
 	membership_start();
 }
 
-/* Nobody ends anything in a broken block: then there is nothing to wait for. */
+/* No operation ends in a broken block: then there is nothing to wait for. */
 static bool nothing_pending(void *unused)
 {
 	(void)unused;
@@ -271,7 +271,7 @@ int64_t sys_ni_status(uint64_t ni, uint64_t status_register, uint64_t value)
 		return PTL_SEGV;
 	if (!portals_is_interface(ni))
 		return PTL_NI_INVALID;
-	if (link_frames) /* who waits for a register to change must see it change */
+	if (link_frames) /* a loop that waits for a change must see it */
 		link_frames_look();
 	return -block_status(own_view(), status_register, out);
 }

@@ -78,7 +78,7 @@ static int64_t look(const struct queues *queues)
 	return found;
 }
 
-/* A broken block gets no event any more: who waits for one must be told. */
+/* A broken block gets no event any more: a wait for one must end. */
 static bool found_or_broken(void *arg)
 {
 	return look(arg) != PTL_EQ_EMPTY || link_shm_is_broken();

@@ -8,11 +8,11 @@
  *   locks      locked increments from both nodes, and store-fence-load rounds:
  *              what the shared-memory link relies on (docs/machine.md, Sleep)
  *   pingpong   a flag in shared memory, polled: the limit of latency
- *   doorbell   the same, but whoever waits is halted and rung
+ *   doorbell   the same, but the node that waits is halted and rung
  *   copy       the copy routine from segment to segment: the limit of bandwidth,
  *              and the forms of copying that it was chosen from
  *   costs      of single instructions and events (selftest_costs.c); also on one node
- *   stray      interrupts that nobody asked for are counted and harm nothing; also on
+ *   stray      interrupts without a handler are counted and harm nothing; also on
  *              one node
  *   frames     raw frames between the network cards (selftest_frames.c); of it
  *              framesizes measures nothing, framehalves latency, framestreams streams
@@ -268,7 +268,7 @@ static bool costs(void)
 	return true;
 }
 
-/* ---- interrupts that nobody wants ---- */
+/* ---- interrupts without a handler ---- */
 
 #define STRAY_VECTOR 200u
 

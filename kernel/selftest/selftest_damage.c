@@ -184,7 +184,7 @@ static void seed(uint64_t seed)
 		place();
 }
 
-/* ---- what nobody may write to ---- */
+/* ---- what must stay as it is ---- */
 
 static uint64_t sum_of(const uint8_t *from, uint64_t bytes)
 {

@@ -77,7 +77,7 @@ static struct {
 	struct nic *nic;
 	uint32_t part;
 	bool alarm;                /* the timer runs */
-	bool halted;               /* whoever has nothing to do halts */
+	bool halted;               /* a node that has nothing to do halts */
 	bool check;                /* node 1 looks at every byte */
 	bool copy;                 /* node 1 copies what it gets */
 	bool echo;                 /* node 1 sends back what it gets */
@@ -543,7 +543,7 @@ static void use(struct nic *nic)
 	nic->sent = was_sent;
 }
 
-/* Late frames are the part's, not those of whoever has the card next. */
+/* Late frames are the part's, not those of the card's next user. */
 static void give_back(void)
 {
 	uint64_t deadline = deadline_in(LOST_NS);

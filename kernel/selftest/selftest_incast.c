@@ -65,7 +65,7 @@ static void got_frame(void *context, const uint8_t *frame, uint32_t bytes)
 		first_ns = last_ns;
 	else
 		bytes_in += bytes;
-	/* Whoever waits for it halts: wake it when half of what it may send is free. */
+	/* The sender that waits halts: wake it when half of what it may send is free. */
 	if (atomic_fetch_add(&shared->taken[from], 1) % (window / 2) == 0)
 		ivshmem_ring(from);
 }
@@ -193,7 +193,7 @@ bool incast_test(void)
 	nic->receive = got_frame;
 	nic->sent = was_sent;
 	run(memory + sizeof(*shared));
-	/* Node 0 zeroes the page last, when nobody reads it any more but to see that. */
+	/* Node 0 zeroes the page last, when no node reads it any more but to see that. */
 	while (node.id ? atomic_load(&shared->left) != 0 : atomic_load(&shared->left) < node.size)
 		rest();
 	cards_give_back(nic, &before);

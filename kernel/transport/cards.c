@@ -1,7 +1,7 @@
 /*
  * Finding the network cards, and what the kernel does with their interrupts and
  * counters. Data: the cards, their counters as they were at the last look, and how
- * often a line has interrupted in vain.
+ * often a line has interrupted without news.
  */
 #include "cards.h"
 
@@ -24,7 +24,7 @@ static uint32_t number;
 static uint64_t counted[CARDS_MOST][NIC_COUNTERS];
 
 /* A line that interrupts so often while no frame comes or goes is held by a device
- * that nobody here can make quiet. */
+ * that no driver here can make quiet. */
 #define MOST_IN_VAIN 10000u
 static uint32_t in_vain;
 static uint64_t frames_before;

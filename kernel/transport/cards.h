@@ -17,11 +17,11 @@ void cards_start(uint32_t wanted);
 uint32_t cards_number(void);
 struct nic *card(uint32_t number);
 
-/* Whoever used the card without messages over it is done: its calls up and its
+/* The user of the card for something else than messages is done: its calls up and its
  * interrupts are again as they were `before`. */
 void cards_give_back(struct nic *nic, const struct nic *before);
 
-/* A card's interrupt: keeps it quiet until it is polled, by whoever was halted, or by
+/* A card's interrupt: keeps it quiet until it is polled, by the halt that it ended, or by
  * link_frames_arrival. */
 void cards_interrupt(uint32_t vector);
 

@@ -1,6 +1,15 @@
 /*
  * The far transport, as the kernel drives it: see link_frames.h. Data: the transport,
- * whether it is at work, when the cards were last looked at, and what came how quickly.
+ * whether it is at work, when the cards were last looked at, whether frames come steadily, and
+ * the timer's slack.
+ *
+ * The timer's rule. It is set for the earliest time that the link names, but no sooner than
+ * slack_ns after the last look: what is due at that time mostly leaves with a message before
+ * it, and an emulator's timer costs more than a message. The slack is SLACK_NS. While frames
+ * come steadily it doubles, up to MOST_SLACK_NS, each time that the timer goes off and nothing is
+ * due. It is SLACK_NS again once something was due, frames no longer come steadily, or
+ * an arrival interrupts the application. Messages that are delayed for a batch wait
+ * SLACK_NS at most. docs/measurements.md has what each constant gives.
  */
 #include "link_frames.h"
 
@@ -22,12 +31,16 @@
 #define BUDGET      64u            /* frames of one look */
 #define LOOKS       16u            /* most of them in one interrupt */
 #define FLOOD_NS    10000UL        /* for the application, when frames do not end */
-#define TRIES       64u            /* each of 200 ms at most */
-#define LEISURE_NS  1000000UL      /* what is due may be late by, if nobody waits, */
-#define MOST_LEISURE_NS 8000000UL  /* and at most, where that was early enough so far */
-#define QUICK_NS    1000000UL      /* between frames that come and go quickly, at most */
+#define TRIES       64u            /* timeouts of a frame, each of 200 ms at most: a living node
+                                      may get no core for seconds */
+#define SLACK_NS    1000000UL      /* the timer may be late by */
+#define MOST_SLACK_NS 8000000UL    /* and at most, while it goes off in vain */
+#define STEADY_NS   1000000UL      /* between two arrivals of a steady exchange, at most */
+#define STEADY      2u             /* arrivals in a row that make one: a grant and the answers to
+                                      what it brings come close together, too, and then a pause */
 #define SILENT_NS   1000000UL      /* between looks at a card whose interrupts do not arrive */
-#define QUIET_NS    1000000000UL   /* without a region: nobody needs a node that hears nothing */
+#define QUIET_NS    1000000000UL   /* without a region: a node that hears nothing for so long is
+                                      no longer needed */
 #define TICK_NS     1500000000UL   /* the battery-backed clock goes on by a second until then */
 #define MOST_NODES  65535u         /* a card's address has 16 bits for the node */
 #define LINGER_NS   10000000000UL  /* ... or has lingered for so long */
@@ -36,15 +49,14 @@ struct frames *link_frames;
 
 static struct nic *nic, *bulk;     /* null without one */
 static bool armed;                 /* they interrupt at arrivals */
-static bool alert;                 /* ... at all that nobody has looked at */
+static bool alert;                 /* ... at all that has come since the last look */
 static bool busy;                  /* the transport is at work */
 static uint64_t looked_ns;         /* when they were last looked at */
-static uint64_t heard_ns;          /* when it last had something */
-static uint64_t heard_after_ns;    /* and how long after the time before, */
-static uint64_t heard_before_ns;   /* and the same of that */
-static uint64_t leisure_ns = LEISURE_NS; /* that, while frames come and go quickly */
-static bool flooded;               /* frames are left that nobody will interrupt for */
-
+static uint64_t heard_ns;          /* when a look last found frames */
+static uint32_t steady;            /* such looks in a row, each STEADY_NS at most after the one
+                                      before; STEADY at most */
+static uint64_t slack_ns = SLACK_NS; /* see above */
+static bool flooded;               /* frames are left that no interrupt will come for */
 
 static void interrupts(bool on)
 {
@@ -162,22 +174,24 @@ uint32_t link_frames_poll(void)
 	looked_ns = look.at;
 	alert = armed && look.is_all;
 	if (look.frames) {
-		heard_before_ns = heard_after_ns;
-		heard_after_ns = looked_ns - heard_ns;
+		if (looked_ns - heard_ns > STEADY_NS)
+			steady = 0;
+		else if (steady < STEADY)
+			steady++;
 		heard_ns = looked_ns;
 	}
 	leave();
 	return look.frames + look.is_news;
 }
 
-/* Whether the application shall call when it finds no event. It may write there too, and
- * then only itself waits. */
-static void tell(bool holds)
+/* Whether the application shall call when it finds no event. If it writes there itself, only
+ * itself has to wait. */
+static void tell(bool delays)
 {
 	uint64_t *calls = this_process()->calls;
 
 	if (calls)
-		*calls = holds || parameters.control != CONTROL_INTERRUPT;
+		*calls = delays || parameters.control != CONTROL_INTERRUPT;
 }
 
 void link_frames_flush(void)
@@ -190,8 +204,8 @@ void link_frames_flush(void)
 	leave();
 }
 
-/* A card whose interrupts do not arrive is looked at by a timer, and so is what a flood has
- * left: for that there is no interrupt. */
+/* A timer looks at a card whose interrupts do not arrive, and at what a flood has left, for
+ * which no interrupt comes. */
 static struct frames_wants wants(uint64_t late)
 {
 	struct frames_wants wants = frames_wants(link_frames, late);
@@ -205,36 +219,29 @@ static struct frames_wants wants(uint64_t late)
 	return wants;
 }
 
-/* Twice at least: a grant and the answers to what it brings come one behind the other, too, and
- * nothing for long after that. */
-static bool is_quick(void)
+static bool is_steady(void)
 {
-	return heard_after_ns <= QUICK_NS && heard_before_ns <= QUICK_NS;
+	return steady == STEADY;
 }
 
-/* While frames come and go quickly as late as arm_leisurely will want it when the next one
- * comes: then that finds it set. What waits to be sent again is acknowledged until then. Others
- * wait for what is due, and do not wake in vain. */
+/* A halt ends as late as the timer may go off when the next frame comes, which then finds it
+ * set for that. Retransmissions wait until then; for what else is due earlier it ends. */
 uint64_t link_frames_alarm_at(void)
 {
-	uint64_t early = heard_ns + leisure_ns, at;
+	uint64_t slack = heard_ns + slack_ns, at;
 
-	if (!is_quick() || early <= looked_ns || nic->silent)
+	if (!is_steady() || slack <= looked_ns || nic->silent)
 		return wants(0).at;
-	at = wants(early).at;
-	return at < early || at == NEVER ? at : early;
+	at = wants(slack).at;
+	return at < slack || at == NEVER ? at : slack;
 }
 
-/* The timer while the application computes: mostly an acknowledgement is due soon, and
- * leaves with a message before that, or messages that wait for company are, and leave when
- * the application waits or the peer acknowledges what is under way. To set the timer for
- * them each time costs more than the message, so they may be somewhat late; where messages come
- * and go quickly and none waits for company, by more. */
-static inline void arm_leisurely(uint64_t due, bool holds)
+/* The timer while the application computes. */
+static inline void arm_with_slack(uint64_t due, bool delays)
 {
-	uint64_t early = looked_ns + (is_quick() && !holds ? leisure_ns : LEISURE_NS);
+	uint64_t slack = looked_ns + (is_steady() && !delays ? slack_ns : SLACK_NS);
 
-	timer_arm_by(due > looked_ns && due < early ? early : due);
+	timer_arm_by(due > looked_ns && due < slack ? slack : due);
 }
 
 /* Watchdog: whether from this time on nothing has happened for so long that an arrival may
@@ -250,7 +257,7 @@ static void set_timer(void)
 {
 	struct frames_wants now = wants(0);
 
-	arm_leisurely(now.at, now.holds);
+	arm_with_slack(now.at, now.delays);
 	if (parameters.control == CONTROL_WATCHDOG && !alert)
 		timer_arm_by(looked_ns + parameters.watchdog_us * 1000UL);
 }
@@ -314,9 +321,9 @@ void link_frames_enter(uint64_t *calls)
 	link_frames_resume();
 }
 
-/* What senders may wait for is acknowledged at once, as before a halt: they would wait for the
- * timer else, which may be late. Watchdog: cards whose interrupts are off interrupt again when
- * nothing comes any more. */
+/* What senders may wait for is acknowledged at once, as before a halt: else they would wait
+ * for the timer, which may be late. Watchdog: cards whose interrupts are off interrupt again
+ * when nothing comes any more. */
 static void look_now(void)
 {
 	link_frames_poll();
@@ -334,7 +341,7 @@ void link_frames_arrival(bool computing)
 	alert = false;
 	if (!computing)
 		return;
-	leisure_ns = LEISURE_NS;
+	slack_ns = SLACK_NS;
 	if (parameters.control == CONTROL_INTERRUPT || is_long_ago(looked_ns, now_ns()))
 		look_now();
 	else
@@ -342,16 +349,14 @@ void link_frames_arrival(bool computing)
 	set_timer();
 }
 
-/* A timer that goes off in vain costs as much as a message: while messages come and go less and
- * less often. Who was late is soon early enough again. */
-static void learn_leisure(uint64_t now, bool in_vain)
+static void adapt_slack(uint64_t now, bool in_vain)
 {
-	if (now - heard_ns > QUICK_NS)
-		heard_after_ns = NEVER;
-	if (!in_vain || !is_quick())
-		leisure_ns = LEISURE_NS;
-	else if (leisure_ns < MOST_LEISURE_NS)
-		leisure_ns *= 2;
+	if (now - heard_ns > STEADY_NS)
+		steady = 0;
+	if (!in_vain || !is_steady())
+		slack_ns = SLACK_NS;
+	else if (slack_ns < MOST_SLACK_NS)
+		slack_ns *= 2;
 }
 
 void link_frames_alarm(bool computing)
@@ -359,7 +364,7 @@ void link_frames_alarm(bool computing)
 	uint64_t now = now_ns();
 	bool due = wants(0).at <= now;
 
-	learn_leisure(now, !computing && !due);
+	adapt_slack(now, !computing && !due);
 	if (!computing)
 		return;
 	if (due || is_long_ago(heard_ns, now))
@@ -370,7 +375,7 @@ void link_frames_alarm(bool computing)
 /* ---- operations ---- */
 
 /* What is sent to a node that has not booted is lost: wait for it, where that shows. */
-static inline void meet_once(uint32_t nid)
+static inline void await_boot(uint32_t nid)
 {
 	if (__builtin_expect(!membership_is_up(nid), 0))
 		membership_await(nid);
@@ -405,7 +410,7 @@ int link_frames_start_operation(const struct initiator_args *args)
 {
 	int result;
 
-	meet_once(args->target_nid);
+	await_boot(args->target_nid);
 	busy = true;
 	result = frames_start(link_frames, args);
 	leave();
@@ -413,25 +418,25 @@ int link_frames_start_operation(const struct initiator_args *args)
 		result = wait_to_start(&(struct attempt){ .args = args });
 	if (__builtin_expect(membership_is_dead(args->target_nid), 0))
 		link_frames_ended(args->target_nid, 0);
-	tell(frames_wants(link_frames, 0).holds);
+	tell(frames_wants(link_frames, 0).delays);
 	set_timer();
 	return result;
 }
 
-bool link_frames_brief(const struct initiator_args *args)
+bool link_frames_fast_put(const struct initiator_args *args)
 {
-	enum frames_brief done;
+	enum frames_fast done;
 	uint64_t due;
 
 	if (args->target_nid >= node.size || !membership_is_up(args->target_nid))
 		return false;
 	busy = true;
-	done = frames_brief(link_frames, args, &due);
+	done = frames_fast_put(link_frames, args, &due);
 	leave();
 	if (__builtin_expect(done == FRAMES_SENT, 1)) {
-		arm_leisurely(due, frames_wants(link_frames, 0).holds);
+		arm_with_slack(due, frames_wants(link_frames, 0).delays);
 	} else {
-		tell(frames_wants(link_frames, 0).holds);
+		tell(frames_wants(link_frames, 0).delays);
 		set_timer();
 	}
 	return done != FRAMES_OTHER;
@@ -441,7 +446,7 @@ bool link_frames_signal(uint32_t nid, uint32_t news)
 {
 	if (membership_is_dead(nid))
 		return false;
-	meet_once(nid);
+	await_boot(nid);
 	wait_to_start(&(struct attempt){ .nid = nid, .news = news });
 	set_timer();
 	return true;

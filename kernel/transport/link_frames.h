@@ -3,26 +3,25 @@
  * 0, by net/frames. Here is what the kernel adds: when the card is
  * looked at, waiting, interrupts, the timer, death and the end.
  *
- *   the node waits in a call   whoever waits polls (wait.c), and halts soon, with
+ *   the node waits in a call   the waiter polls (wait.c), and halts soon, with
  *                              the card's interrupts on
  *   the application computes   control=interrupt: an arrival interrupts it
  *                              control=poll: PtlEQGet makes a call when it finds
  *                              nothing, and nothing else looks
- *                              control=watchdog: an arrival interrupts it if nobody
- *                              has looked for watchdog_us; below
+ *                              control=watchdog: an arrival interrupts it if the last
+ *                              look is watchdog_us ago; below
  *   always                     a timer serves what the link itself waits for
  *
  * Watchdog: an arrival may interrupt. If the last look was long ago, its handler looks at once.
  * If not it switches the cards' interrupts off and sets the timer to watchdog_us after that look:
- * mostly the application has looked by itself until then. The timer's handler looks if nobody
- * has, comes again in watchdog_us while messages come, and lets the cards interrupt when none has
- * come for so long. So the cards interrupt or the timer is set, at any time; who hears nothing is
- * left alone, and who hears much is interrupted once in watchdog_us.
+ * mostly the application has looked by itself until then. The timer's handler looks if it has
+ * not, comes again in watchdog_us while messages come, and lets the cards interrupt when none
+ * has come for so long. So the cards interrupt or the timer is set, at any time; a node that
+ * hears nothing is left alone, and one that hears much is interrupted once in watchdog_us.
  *
- * The timer is lazy: it is set when it would come too late, and put off only by who halts
- * for much longer; who is woken by it too early sets it anew. In an emulator setting it costs
- * more than a message, so while messages come and go it is set once in a millisecond, and less
- * often the longer nothing was late by that.
+ * The timer is lazy: it is set when it would come too late, and put off only by a halt that
+ * is to last much longer; an interrupt of it that comes too early sets it anew. How late it may
+ * be: link_frames.c.
  *
  * Messages to oneself stay with link_shm.c. Interrupts are off in all of these.
  */
@@ -44,8 +43,8 @@ void link_frames_start(void);
  */
 int link_frames_start_operation(const struct initiator_args *args);
 
-/* The plainest puts, by frames_brief. False: it is another, or must wait. */
-bool link_frames_brief(const struct initiator_args *args);
+/* The fast path of puts, frames_fast_put. False: it is another operation, or must wait. */
+bool link_frames_fast_put(const struct initiator_args *args);
 
 /* Tell a process of the job news of a barrier (frames_signal); waits while there is no room,
  * or the node boots. False: it is dead. */
@@ -56,7 +55,8 @@ bool link_frames_signal(uint32_t nid, uint32_t news);
  * console in it, it does nothing. */
 uint32_t link_frames_poll(void);
 
-/* Nothing more is sent for a while: what waits for company (net/link/bundle.c) leaves. */
+/* Nothing more is sent for a while: messages that are delayed for a batch
+ * (net/link/batch.c) leave. */
 void link_frames_flush(void);
 
 /* The same in a call that does not wait, if nothing interrupts the application. */
@@ -74,7 +74,7 @@ void link_frames_enter(uint64_t *calls);
 /* Before the application goes on after a wait. */
 void link_frames_resume(void);
 
-/* When a halt shall end for the link's sake: it may be too early. */
+/* When a halt ends for the link's sake: it may be too early. */
 uint64_t link_frames_alarm_at(void);
 
 /* An interrupt of a card: while the application computes, or the node is halted. */
@@ -90,7 +90,7 @@ bool link_frames_is_busy(void);
  * under way with its earlier life ends with failure. */
 void link_frames_ended(uint32_t nid, uint32_t next);
 
-/* This node has ended and said so: acknowledge until nobody needs it any more. */
+/* This node has ended and said so: acknowledge until no other node needs that any more. */
 void link_frames_linger(void);
 
 #endif

@@ -68,10 +68,8 @@ uint64_t shm_port_spin_ns(const struct shm_member *self)
 
 static bool take(struct process_view *view)
 {
-	struct shm_lock *lock = (struct shm_lock *)view->block->lock;
-
-	return shm_lock_try(lock, &member) ||
-	       shm_lock_take(lock, view->nid, &member) == SHM_LOCK_OK;
+	return shm_lock_take((struct shm_lock *)view->block->lock, view->nid, &member) ==
+	       SHM_LOCK_OK;
 }
 
 bool link_shm_waits_for_lock(void)
@@ -181,11 +179,17 @@ int near_port_wait(void *unused, const struct process_view *view, uint32_t tries
 	return (view == own_view() || !membership_is_dead(view->nid)) && tries < BUSY_RETRIES;
 }
 
+struct process_view *near_port_known(void *unused, uint32_t nid)
+{
+	(void)unused;
+	return reached[nid - link_shm_first];
+}
+
 struct process_view *near_port_peer(void *unused, struct process_view *me, uint32_t nid)
 {
-	struct process_view *view = reached[nid - link_shm_first];
+	struct process_view *view = near_port_known(unused, nid);
 
-	(void)unused, (void)me;
+	(void)me;
 	return __builtin_expect(view != 0, 1) ? view : view_of(nid);
 }
 
@@ -246,7 +250,7 @@ void link_shm_disown_locks(void)
 
 _Noreturn void link_shm_hold(uint32_t nid)
 {
-	/* Falling asleep rings nobody: look every millisecond. */
+	/* Falling asleep rings no node: look every millisecond. */
 	while (!wait_until(is_asleep, region_node(node.region, nid), deadline_in(1000000),
 	                   "a node to sleep"))
 		continue;

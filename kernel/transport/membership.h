@@ -1,7 +1,7 @@
 /*
  * Membership: which nodes of the job are up, which have died, and which were started
- * again. The launcher writes that into the region and rings everybody; of boards no
- * launcher tells, there the link finds out (link_frames.h).
+ * again. The launcher writes that into the region and rings all nodes; boards have
+ * no launcher, there the link finds out (link_frames.h).
  *
  * A bell says only that there may be news: the region says which. News are dealt with
  * ("settled") once: both transports and this process's block learn of a death or a

@@ -5,7 +5,7 @@
 #define KERNEL_REQUESTS_H
 
 /* Serves what region_node.requests asks for, if anything. Called on the way
- * back to the application after a doorbell, and by whoever waits. May wait. */
+ * back to the application after a doorbell, and by every wait. May wait. */
 void requests_serve(void);
 
 #endif

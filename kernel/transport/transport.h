@@ -27,7 +27,7 @@ int transport_start(const struct initiator_args *args);
 static inline bool transport_brief(const struct initiator_args *args)
 {
 	return transport_is_near(args->target_nid) ? near_brief(own_view(), 0, args) :
-	       link_frames_brief(args);
+	       link_frames_fast_put(args);
 }
 
 #endif

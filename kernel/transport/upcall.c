@@ -47,7 +47,7 @@ static void decide(void)
 	                     !upcalls->running;
 }
 
-/* Nothing is wanted. While the flag is set nobody rings: so it may stay set only if a
+/* Nothing is wanted. While the flag is set no node rings: so it may stay set only if a
  * bell is on its way, or an upcall is wanted that can come, or one runs. */
 static void settle(void)
 {

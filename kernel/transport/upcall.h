@@ -13,7 +13,7 @@
  *       and rsp: the library goes on there, as a signal handler does, and no upcall runs
  *
  * The library's loop is in lib/portals/upcall.c. While an upcall runs no other
- * one starts, and nobody rings for one: whoever leaves an event sets the node's
+ * one starts, and no node rings for one: the node that leaves an event sets this node's
  * flag in the region and rings only if that was clear; it is cleared, and the
  * queues looked at once more, when the upcall is about to end. So no event is
  * left behind, and a flood costs one doorbell for many events.

@@ -22,12 +22,12 @@
  * of them spins: for frames one look is all. */
 #define SPIN_NS 2000u
 
-/* To put the timer off wakes the emulator's main loop; to be woken in vain, that and this
+/* To put the timer off wakes the emulator's main loop; a wake-up too early, that and this
  * processor. While frames come and go quickly the timer is not set for more than that. */
 #define IN_VAIN_NS 8000000u
 
 /* A neighbour's kernel that is out of order may take the sleep flag away, and with it the
- * bell: whoever waits looks that often all the same. The timer is left armed from one halt
+ * bell: a node that waits looks that often all the same. The timer is left armed from one halt
  * to the next, so that a halt does not pay for it. */
 #define LOOK_NS 1000000000UL
 

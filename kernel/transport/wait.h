@@ -2,9 +2,9 @@
  * Waiting: spin for a short while, then halt until a doorbell or the timer.
  *
  * The sleep protocol (docs/machine.md, Sleep): set own->sleeping, fence, look
- * again, `sti; hlt`. Whoever publishes: event, fence, read `sleeping`, clear
- * it, ring. So nobody rings a node that is awake, and no bell is lost. Over frames
- * nobody reads the flag: there whoever publishes rings.
+ * again, `sti; hlt`. The node that publishes: event, fence, read `sleeping`, clear
+ * it, ring. So a node that is awake is not rung, and no bell is lost. Over frames
+ * the flag is not read: there the node that publishes always rings.
  *
  * Waits nest: while one is halted, a doorbell's work may halt for a lock, and a
  * request of the launcher's may wait for room on the console.

@@ -181,7 +181,7 @@ int FMM_irecv(int source, int tag, void *buf, size_t bytes, struct FMM_request *
 	return 0;
 }
 
-/* After a wait in vain: the receive is over if its rank is gone. */
+/* After a wait that ended without it: the receive is over if its rank is gone. */
 static void give_up_if_gone(struct FMM_request *request)
 {
 	int gone = 0;

@@ -12,7 +12,7 @@
  *
  * All windows together are never larger than what the endpoint has: so no event and
  * no message is ever lost. Each peer has a least window; one that runs short gets half of
- * what nobody has, and gives it back when others are short. Called by the application's
+ * what is unassigned, and gives it back when others are short. Called by the application's
  * one thread.
  */
 #include "provider.h"

@@ -174,8 +174,8 @@ static struct fi_ops_av av_ops = {
 
 /*
  * A vector with a name, opened with FI_READ, is one that all ranks share: it is there
- * already, and address number r is rank r. Its table lies at attr->map_addr. So nobody
- * exchanges addresses.
+ * already, and address number r is rank r. Its table lies at attr->map_addr. So no
+ * addresses are exchanged.
  */
 static int av_open(struct fid_domain *fid, struct fi_av_attr *attr, struct fid_av **av,
 		   void *context)

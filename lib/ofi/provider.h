@@ -66,7 +66,7 @@ enum { PORTAL_MESSAGE, PORTAL_PULL, PORTAL_REGION, PORTAL_CREDIT };
 
 /* Remote offset of a long message: where it lies and which slot waits for it. PORTAL_PULL
  * is asked with that address as offset and the slot in the lower half of the match bits; the
- * slot of who fetches is in the upper half. Match bits of PORTAL_REGION: slot | key. */
+ * slot of the fetching side is in the upper half. Match bits of PORTAL_REGION: slot | key. */
 #define ORIGIN_SLOT_SHIFT  48
 #define ORIGIN_ADDRESS     ((1ULL << ORIGIN_SLOT_SHIFT) - 1)
 #define PULL_SLOT_SHIFT    32
@@ -113,7 +113,7 @@ struct counter {
 	unsigned int users;
 };
 
-/* A completion that nobody has read: in order in `ring`, errors by themselves. */
+/* A completion that was not read yet: in order in `ring`, errors by themselves. */
 struct failure {
 	struct fi_cq_err_entry entry;
 	struct failure *next;
@@ -130,6 +130,7 @@ struct cq {
 	struct failure *failures, **failures_end;
 	uint64_t idle_since;            /* rdtsc of the last look that found nothing */
 	unsigned int idle;              /* how many such looks in quick succession */
+	unsigned int waits;             /* in a row that ended with an event, up to a limit */
 	unsigned int users;
 };
 

@@ -12,13 +12,21 @@
 
 /*
  * A library above that waits calls fi_cq_read in a loop. Nodes share their host's
- * processors, so a node that only looks keeps its peer from answering. After IDLE_LOOKS looks
- * in vain, less than IDLE_TICKS of rdtsc apart, a look waits for an event, IDLE_MS at most.
+ * processors, so a node that only looks keeps its peer from answering. After some looks
+ * at nothing, less than IDLE_TICKS of rdtsc apart, a look waits for an event, some ms at most.
  * A program that computes or starts operations between its looks never waits.
+ *
+ * Waits in a row that end with an event are trusted: fewer looks come before the next ones, and
+ * their time is longer, as a timer that wakes the node for nothing costs more than a message does.
+ * The first time that the program computes after a look at nothing ends that.
  */
-#define IDLE_LOOKS   32u
-#define IDLE_TICKS   (1UL << 13)        /* 2 to 4 us */
-#define IDLE_MS      1
+#define LOOKS_MOST    32u
+#define LOOKS_LEAST   4u
+#define LOOKS_HALVED  4u                /* by so many waits */
+#define TRUSTED       16u               /* waits */
+#define IDLE_TICKS    (1UL << 13)       /* 2 to 4 us */
+#define IDLE_MS       1
+#define TRUSTED_MS    10
 
 static struct cq *cq_of(struct fid_cq *fid)
 {
@@ -101,17 +109,39 @@ static ssize_t take_from_ring(struct cq *cq, char *buf, size_t count)
 
 /* ---- reading ---- */
 
+/* How many looks in vain come before a wait. */
+static unsigned int looks_of(const struct cq *cq)
+{
+	unsigned int looks = LOOKS_MOST >> cq->waits / LOOKS_HALVED;
+
+	return looks > LOOKS_LEAST ? looks : LOOKS_LEAST;
+}
+
 /* No completion was there: has the caller nothing else to do? An event that only changed a
  * counter may be what it waits for, so it must see that before it is halted. */
 static int is_idle(struct cq *cq, struct endpoint *ep)
 {
 	unsigned long now = ticks();
 
-	if (ep->stirred || now - cq->idle_since > IDLE_TICKS)
+	if (ep->stirred) {
 		cq->idle = 0;
+	} else if (now - cq->idle_since > IDLE_TICKS) {
+		if (cq->idle)           /* it computes between looks */
+			cq->waits = 0;
+		cq->idle = 0;
+	}
 	ep->stirred = 0;
 	cq->idle_since = now;
-	return ++cq->idle > IDLE_LOOKS;
+	return ++cq->idle > looks_of(cq);
+}
+
+/* Waits for an event. */
+static void wait_idle(struct cq *cq, struct endpoint *ep)
+{
+	mfi_wait(ep, cq->waits == TRUSTED ? TRUSTED_MS : IDLE_MS);
+	if (ep->stirred && cq->waits < TRUSTED)
+		cq->waits++;
+	cq->idle_since = ticks();
 }
 
 /* Takes events, which complete into the ring, or straight into the caller's array. */
@@ -146,15 +176,14 @@ static ssize_t cq_read(struct fid_cq *fid, void *buf, size_t count)
 		return -FI_EAVAIL;
 	if (!ep || !ep->enabled || !is_idle(cq, ep))
 		return -FI_EAGAIN;
-	mfi_wait(ep, IDLE_MS);
+	wait_idle(cq, ep);
 	taken = take_from_ring(cq, buf, count);
-	cq->idle_since = ticks();
 	if (taken == 0)
 		return cq->failures ? -FI_EAVAIL : -FI_EAGAIN;
 	return taken;
 }
 
-/* Who has sent a message is not said (there is no FI_SOURCE). */
+/* The sender of a message is not said (there is no FI_SOURCE). */
 static ssize_t cq_readfrom(struct fid_cq *fid, void *buf, size_t count, fi_addr_t *src_addr)
 {
 	ssize_t taken = cq_read(fid, buf, count);

@@ -177,7 +177,7 @@ ssize_t mfi_access(struct fid_ep *fid, struct access *access, void *copy)
 	if (!error)
 		error = start_all(ep, access, rank, slot, bytes);
 	if (error) {
-		mfi_tx_end(ep, slot);   /* nobody has been told about it yet */
+		mfi_tx_end(ep, slot);   /* it was not reported yet */
 		return error;
 	}
 	tx->counter = reads ? ep->read_counter : ep->write_counter;

@@ -2,8 +2,8 @@
  * Event queues as the application sees them: taking events without the kernel,
  * and waiting for them. portals3.h has the contracts. Owns the table of queues,
  * whose read indices the kernel knows, and how long it is worth spinning. Queues
- * with a handler for each event are upcall.c's; here a handle of theirs is one that nobody
- * has. Called by the application's one thread, portals_call_filling by upcalls.
+ * with a handler for each event are upcall.c's; here a handle of theirs names no
+ * queue. Called by the application's one thread, portals_call_filling by upcalls.
  */
 #include "eq_reader.h"
 #include "libc-glue/linux.h"
@@ -16,9 +16,9 @@
 /*
  * Waiting, in rdtsc ticks of 0.3 to 0.5 ns. A process that halts is back 10 to
  * 50 us after its bell, so two that answer each other stop halting only if one
- * looks for longer than that; but where processors are short, whoever looks
+ * looks for longer than that; but where processors are short, a process that looks
  * keeps its peer from answering. So: a spin that found something makes the next
- * ones long enough for the same again, a spin in vain halves them, and every
+ * ones long enough for the same again, a spin that found nothing halves them, and every
  * PROBE_EVERYth wait spins for SPIN_MOST to see whether that pays by now.
  */
 #define SPIN_LEAST       (1UL << 12)

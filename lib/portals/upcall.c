@@ -4,7 +4,7 @@
  * Owns the table of queues with handlers. What the application changes of it is consistent
  * after every store: an entry counts as soon as `handler` is set, which is the last store, and
  * the first one to be undone; and the kernel knows of a queue for longer than the table does
- * not, so that it never waits for a handler that nobody would call.
+ * not, so that it never waits for a handler that would not be called.
  */
 #include "upcall.h"
 

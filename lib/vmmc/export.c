@@ -118,7 +118,7 @@ static void unimport(int rank, uint64_t bits)
 		take_back(&export->grants[rank]);
 }
 
-/* hdr_data of an answer: export and rank, for the case that nobody takes it. */
+/* hdr_data of an answer: export and rank, for the case that it is not taken. */
 static uint64_t answer_header(uint64_t bits, int rank)
 {
 	return bits | (uint64_t)rank << 48;

@@ -11,8 +11,8 @@
  *   answer                                          --> PORTAL_ANSWER, an entry for each request
  *   revocation, credit                              --> PORTAL_ANSWER, an entry for each import
  *
- * A grant is what an importer has at an export. Its match bits are the export's: nobody else
- * matches, because the entry names the importer.
+ * A grant is what an importer has at an export. Its match bits are the export's: no other
+ * process matches, because the entry names the importer.
  */
 #ifndef LIB_VMMC_STATE_H
 #define LIB_VMMC_STATE_H

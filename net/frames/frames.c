@@ -58,11 +58,6 @@ static void landed(void *context, const uint8_t *header, uint32_t bytes)
 struct frames *frames_open(void *memory, const struct link_config *config, struct nic *nic,
 			   struct nic *bulk, struct process_view *view, void *context)
 {
-	struct link_user user = {
-		.whole = in_whole, .begin = in_begin, .data = in_data, .end = in_end,
-		.place = in_place, .lost = in_lost, .gather = out_gather, .sent = out_sent,
-		.failed = out_failed
-	};
 	uint64_t bytes = link_bytes(config);
 	struct frames *frames = memory;
 	uint8_t *at = memory;
@@ -72,7 +67,7 @@ struct frames *frames_open(void *memory, const struct link_config *config, struc
 	at += rounded(sizeof(*frames));
 	*frames = (struct frames){ .nic = nic, .bulk = bulk, .view = view, .context = context,
 				   .nodes = config->nodes };
-	frames->link = link_open(at, config, nic, &user, frames);
+	frames->link = link_open(at, config, nic, frames);
 	if (!frames->link)
 		return 0;
 	at += rounded(bytes);
@@ -126,10 +121,10 @@ struct frames_look frames_poll(struct frames *frames, uint32_t budget)
 
 void frames_pause(struct frames *frames, int halts)
 {
-	if (link_holds(frames->link))
+	if (link_has_delayed(frames->link))
 		link_flush(frames->link, frames_now(frames));
 	if (halts)
-		link_rest(frames->link, frames_now(frames));
+		link_before_halt(frames->link, frames_now(frames));
 }
 
 uint32_t frames_pending(const struct frames *frames)
@@ -140,10 +135,10 @@ uint32_t frames_pending(const struct frames *frames)
 struct frames_wants frames_wants(const struct frames *frames, uint64_t late)
 {
 	struct frames_wants wants = {
-		.at = link_deadline(frames->link), .holds = (uint8_t)link_holds(frames->link)
+		.at = link_deadline(frames->link), .delays = (uint8_t)link_has_delayed(frames->link)
 	};
 
-	if (wants.at < late && link_only_resends(frames->link, wants.at))
+	if (wants.at < late && link_only_retransmits(frames->link, wants.at))
 		wants.at = late;
 	if (wants.at == LINK_NEVER && link_sends_used(frames->link))
 		wants.at = frames->looked + SENDS_NS;

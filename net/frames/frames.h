@@ -16,9 +16,9 @@
  * Messages of up to 64 bytes are copied when they are sent: without an ack their
  * SEND_END is recorded then. On arrival they go through deliver_inline. A request is
  * refused (LINK_BUSY) while no operation record or no record for its answer is
- * free; an answer never waits for either, and who starts an operation leaves a record for
+ * free; an answer never waits for either, and the start of an operation leaves a record for
  * requests. A target that sends no acknowledgement though one was
- * asked for tells so with an ACK whose `link` byte is FRAMES_NO_ACK.
+ * asked for says so with an ACK whose `link` byte is FRAMES_NO_ACK.
  *
  * If the answer arrives before the link has heard that the request has, the
  * answer shows as much: SEND_END comes first all the same. Only payload in pieces
@@ -70,15 +70,15 @@ int frames_start(struct frames *frames, const struct initiator_args *args);
  * The same for the plainest puts, to nodes that are known: initiator_brief, and all of the
  * message is written where the card reads it, its few bytes of payload as well.
  */
-enum frames_brief {
+enum frames_fast {
 	FRAMES_OTHER,              /* it is another: nothing has happened, frames_start knows */
 	FRAMES_QUEUED,             /* done */
 	FRAMES_SENT                /* done, and it has left or waits with others already: of what
 	                              frames_wants says only the time has changed, to *due */
 };
 
-enum frames_brief frames_brief(struct frames *frames, const struct initiator_args *args,
-			       uint64_t *due);
+enum frames_fast frames_fast_put(struct frames *frames, const struct initiator_args *args,
+				 uint64_t *due);
 
 /* Tell a process of the job news of a barrier, a round or BLOCK_BARRIER_ of block.h, by a
  * BARRIER message. A PING is not sent while other requests to that node are unacknowledged:
@@ -98,8 +98,8 @@ struct frames_look {
 /* Take up to `budget` frames from each card, and do what it is time for. */
 struct frames_look frames_poll(struct frames *frames, uint32_t budget);
 
-/* The user sends nothing more for a while: what waits for company (net/link/bundle.c)
- * leaves. With `halts` it is about to halt, too: what a sender may wait for is
+/* The user sends nothing more for a while: messages that are delayed for a batch
+ * (net/link/batch.c) leave. With `halts` it is about to halt, too: what a sender may wait for is
  * acknowledged, and frames_wants names the latest time that it can. */
 void frames_pause(struct frames *frames, int halts);
 
@@ -111,7 +111,7 @@ uint32_t frames_pending(const struct frames *frames);
 struct frames_wants {
 	uint64_t at;               /* ns: frames_poll has something to do then, if no frame comes
 	                              before; perhaps too early. LINK_NEVER: nothing */
-	uint8_t  holds;            /* 1: messages wait for company */
+	uint8_t  delays;           /* 1: messages are delayed for a batch */
 };
 
 /* Retransmissions may wait until `late` (ns). */

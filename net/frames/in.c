@@ -26,7 +26,7 @@ static int is_proper(struct frames *frames, const struct message *message, uint3
 	return 0;
 }
 
-/* Whether somebody waits for an answer to this request. */
+/* Whether the initiator waits for an answer to this request. */
 static int is_answered(const struct message *message)
 {
 	return message_fetches(message->operation) ||
@@ -179,9 +179,9 @@ static int take_get(struct frames *frames, const struct message *message)
 /* In a frame, which may begin at any multiple of 4. */
 typedef struct message in_frame __attribute__((aligned(4)));
 
-/* The plainest message: a short put that nobody answers. */
-static int is_plain(const struct frames *frames, const in_frame *message, uint32_t node,
-		    uint32_t lane, uint64_t bytes)
+/* The message of the fast path: a short put without an answer. */
+static int is_fast(const struct frames *frames, const in_frame *message, uint32_t node,
+		   uint32_t lane, uint64_t bytes)
 {
 	return message->operation == MESSAGE_PUT && message->ack_request == ACK_NO &&
 	       message->fail == NI_OK && message->source_nid == node &&
@@ -208,25 +208,26 @@ static int take_any(struct frames *frames, uint32_t node, uint32_t lane, const v
 		return take_get(frames, &message);
 	if (message.operation != MESSAGE_REPLY && message.length <= DELIVER_INLINE_BYTES)
 		return take_short(frames, &message, payload);
-	result = in_begin(frames, node, lane, &message, bytes, &target);
+	result = link_port_begin(frames, node, lane, &message, bytes, &target);
 	if (result == LINK_TAKE) {
-		in_data(frames, &target, 0, payload, bytes);
-		in_end(frames, &target, 0);
+		link_port_data(frames, &target, 0, payload, bytes);
+		link_port_end(frames, &target, 0);
 	}
 	return result;
 }
 
-/* The plainest are taken as take_short does it, and all of that is here, as most messages are
- * such. Of the copy there is nothing left then but what it says once more of what is known. */
+/* The fast path does what take_short does, and the compiler joins all of it here, as most
+ * messages take it. Fields that is_fast has compared are set once more in the copy of the header:
+ * so the compiler knows them, and leaves out their cases. */
 __attribute__((flatten))
-int in_whole(void *context, uint32_t node, uint32_t lane, const void *header,
-	     const void *payload, uint32_t bytes)
+int link_port_whole(void *context, uint32_t node, uint32_t lane, const void *header,
+		    const void *payload, uint32_t bytes)
 {
 	struct frames *frames = context;
 	struct message message, none;
 	struct grant grant;
 
-	if (!is_plain(frames, header, node, lane, bytes))
+	if (!is_fast(frames, header, node, lane, bytes))
 		return take_any(frames, node, lane, header, payload, bytes);
 	if (!frames_port_lock(frames->context))
 		return LINK_DROP;
@@ -244,8 +245,8 @@ int in_whole(void *context, uint32_t node, uint32_t lane, const void *header,
 
 /* ---- messages in parts ---- */
 
-int in_begin(void *context, uint32_t node, uint32_t lane, const void *header, uint64_t length,
-	     struct link_target *target)
+int link_port_begin(void *context, uint32_t node, uint32_t lane, const void *header,
+		    uint64_t length, struct link_target *target)
 {
 	struct incoming *incoming = (struct incoming *)target;
 	struct frames *frames = context;
@@ -284,8 +285,8 @@ int in_begin(void *context, uint32_t node, uint32_t lane, const void *header, ui
 	return done == DELIVER_OK ? LINK_TAKE : LINK_DROP;
 }
 
-void in_data(void *context, struct link_target *target, uint64_t at, const void *payload,
-	     uint32_t bytes)
+void link_port_data(void *context, struct link_target *target, uint64_t at,
+		    const void *payload, uint32_t bytes)
 {
 	struct incoming *incoming = (struct incoming *)target;
 	struct frames *frames = context;
@@ -296,8 +297,8 @@ void in_data(void *context, struct link_target *target, uint64_t at, const void 
 			incoming->grant.bytes - at : bytes;
 }
 
-uint32_t in_place(void *context, struct link_target *target, uint64_t at, uint32_t bytes,
-		  struct nic_piece *pieces, uint32_t most)
+uint32_t link_port_place(void *context, struct link_target *target, uint64_t at, uint32_t bytes,
+			 struct nic_piece *pieces, uint32_t most)
 {
 	const struct incoming *incoming = (const struct incoming *)target;
 	struct frames *frames = context;
@@ -308,7 +309,7 @@ uint32_t in_place(void *context, struct link_target *target, uint64_t at, uint32
 	return out_spans(frames, &incoming->grant, at, bytes, pieces, most);
 }
 
-void in_end(void *context, struct link_target *target, int fail)
+void link_port_end(void *context, struct link_target *target, int fail)
 {
 	struct incoming *incoming = (struct incoming *)target;
 	struct frames *frames = context;
@@ -332,7 +333,7 @@ void in_end(void *context, struct link_target *target, int fail)
 	out_answer(frames, &incoming->answer, 0, 0, 0);
 }
 
-void in_lost(void *context, uint32_t node)
+void link_port_lost(void *context, uint32_t node)
 {
 	struct frames *frames = context;
 	uint32_t events = 0;

@@ -41,8 +41,8 @@ uint32_t out_spans(struct frames *frames, const struct grant *grant, uint64_t at
 	return bytes ? 0 : n;
 }
 
-uint32_t out_gather(void *context, const struct link_message *message, uint64_t at,
-		    uint32_t bytes, struct nic_piece *pieces, uint32_t most)
+uint32_t link_port_gather(void *context, const struct link_message *message, uint64_t at,
+			  uint32_t bytes, struct nic_piece *pieces, uint32_t most)
 {
 	return out_spans(context, &sending_of(message)->grant, at, bytes, pieces, most);
 }
@@ -82,7 +82,7 @@ static void keep_payload(struct frames *frames, const struct outgoing *out)
 	frames->copied_out += out->grant.bytes;
 }
 
-/* The same of a reply, if it is in pieces: its descriptor is pinned. 1: it is there. */
+/* Payload of a reply that is in pieces moves there too: its descriptor is pinned. 1: it has. */
 static uint8_t gather_reply(struct frames *frames, const struct grant *grant, uint8_t *room)
 {
 	if (!grant->pieces || grant->bytes == 0 || grant->bytes > LINK_ROOM_BYTES ||
@@ -136,7 +136,7 @@ static void report(struct frames *frames, struct link_message *message, int fail
 	*upcall |= sending->grant.upcall;
 }
 
-void out_failed(void *context, uint32_t bytes)
+void link_port_failed(void *context, uint32_t bytes)
 {
 	struct frames *frames = context;
 
@@ -146,7 +146,7 @@ void out_failed(void *context, uint32_t bytes)
 	}
 }
 
-void out_sent(void *context, struct link_message *message, int fail)
+void link_port_sent(void *context, struct link_message *message, int fail)
 {
 	struct sending *sending = sending_of(message);
 	struct frames *frames = context;
@@ -204,7 +204,7 @@ static int leaves_record(struct frames *frames)
 	int leaves;
 
 	if (!frames_port_lock(frames->context))
-		return 1;              /* whoever starts it finds out */
+		return 1;              /* frames_start finds out why */
 	leaves = block->pools[POOL_OP].used + 1 < block->pools[POOL_OP].limit;
 	block->delivered.counters[STAT_BUSY] += !leaves;
 	frames_port_unlock(frames->context);
@@ -220,7 +220,7 @@ static void send(struct frames *frames, struct link_message *message, enum link_
 
 	if (link_send(frames->link, frames_now(frames), header_of(message)->target_nid, lane,
 		      bytes, sending->is_here, is_range ? fragment(frames, &sending->grant) : 0))
-		out_sent(frames, message, 1);
+		link_port_sent(frames, message, 1);
 }
 
 int frames_start(struct frames *frames, const struct initiator_args *args)
@@ -257,10 +257,10 @@ int frames_start(struct frames *frames, const struct initiator_args *args)
 	return PORTALS_OK;
 }
 
-enum frames_brief frames_brief(struct frames *frames, const struct initiator_args *args,
-			       uint64_t *due)
+enum frames_fast frames_fast_put(struct frames *frames, const struct initiator_args *args,
+				 uint64_t *due)
 {
-	struct link_room room = link_brief(frames->link, args->target_nid);
+	struct link_room room = link_fast_room(frames->link, args->target_nid);
 	struct grant grant;
 
 	if (!room.header ||
@@ -268,7 +268,7 @@ enum frames_brief frames_brief(struct frames *frames, const struct initiator_arg
 		return FRAMES_OTHER;
 	range_read(frames->view, &grant, room.header + LINK_HEADER_BYTES);
 	frames->copied_out += grant.bytes;
-	if (!link_brief_send(frames->link, room, frames_now(frames), (uint32_t)grant.bytes))
+	if (!link_fast_send(frames->link, room, frames_now(frames), (uint32_t)grant.bytes))
 		return FRAMES_QUEUED;
 	*due = link_due(frames->link);
 	return FRAMES_SENT;

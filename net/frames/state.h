@@ -56,13 +56,9 @@ static inline uint64_t frames_now(const struct frames *frames)
 
 /* ---- out.c ---- */
 
-uint32_t out_gather(void *context, const struct link_message *message, uint64_t at,
-		    uint32_t bytes, struct nic_piece *pieces, uint32_t most);
 /* Where bytes [at, at + bytes) of a granted range are: how many pieces, 0: not in `most`. */
 uint32_t out_spans(struct frames *frames, const struct grant *grant, uint64_t at, uint32_t bytes,
 		   struct nic_piece *pieces, uint32_t most);
-void out_sent(void *context, struct link_message *message, int fail);
-void out_failed(void *context, uint32_t bytes);
 /* The answer to a send has come: SEND_END, if it is not out yet. 0: that cannot be
  * before the link is through with the send, so the answer is too early. Lock held. */
 int out_answered(struct frames *frames, const struct message *answer, uint32_t *events,
@@ -71,18 +67,5 @@ int out_answered(struct frames *frames, const struct message *answer, uint32_t *
  * `bytes` bytes at hand. */
 void out_answer(struct frames *frames, const struct message *answer, const struct grant *grant,
 		const void *payload, uint32_t bytes);
-
-/* ---- in.c ---- */
-
-int in_whole(void *context, uint32_t node, uint32_t lane, const void *header,
-	     const void *payload, uint32_t bytes);
-int in_begin(void *context, uint32_t node, uint32_t lane, const void *header, uint64_t length,
-	     struct link_target *target);
-void in_data(void *context, struct link_target *target, uint64_t at, const void *payload,
-	     uint32_t bytes);
-uint32_t in_place(void *context, struct link_target *target, uint64_t at, uint32_t bytes,
-		  struct nic_piece *pieces, uint32_t most);
-void in_end(void *context, struct link_target *target, int fail);
-void in_lost(void *context, uint32_t node);
 
 #endif

@@ -2,11 +2,12 @@
  * Acknowledgements at the sender: what has arrived, what is lost, what may be
  * sent. Called for every frame of the right incarnations. See link.h.
  */
-#include "state.h"
+#include "internal.h"
 
-/* So many frames must arrive, and none be sent again, before more are under way than the maps
- * show: with one of those that are lost, all that are behind the maps are. */
-#define CALM_FRAMES  2048u
+/* The congestion window grows with each frame that is acknowledged: at once up to what the maps
+ * show, and further only when so many frames have arrived since the last retransmission. With
+ * a frame that is lost, all that are behind the maps are. */
+#define LOSSLESS_FRAMES 2048u
 
 /* What a frame says of one lane. */
 struct said {
@@ -18,84 +19,86 @@ struct said {
 /* A round trip ends when its frame is acknowledged, as one of the first or by itself. */
 static inline void measure(struct flow *flow, const struct said *said, uint32_t now)
 {
-	uint32_t at = flow->timed - said->ack;
+	uint32_t at = flow->tx.timed - said->ack;
 
-	if (!(flow->flags & FLOW_TIMED))
+	if (!(flow->tx.flags & TX_TIMED))
 		return;
-	if (!is_before(flow->timed, said->ack) && (at >= MAPPED || !(said->arrived >> at & 1)))
+	if (!is_before(flow->tx.timed, said->ack) && (at >= MAPPED || !(said->arrived >> at & 1)))
 		return;
-	timer_measure(flow, now - flow->timed_at);
-	flow->flags &= (uint8_t)~FLOW_TIMED;
+	timer_measure(flow, now - flow->tx.timed_at);
+	flow->tx.flags &= (uint8_t)~TX_TIMED;
 }
 
 /* The maps begin `n` frames later. What was behind them was dropped, as there is a gap. */
 static void shift_maps(struct flow *flow, uint32_t n)
 {
-	flow->acked = shifted(flow->acked, n) & ~1ULL;
-	flow->marked = shifted(flow->marked, n);
-	flow->again = shifted(flow->again, n);
-	flow->marked |= bits(flow->next - flow->una) & ~bits(n < MAPPED ? MAPPED - n : 0);
+	flow->tx.sacked = shifted(flow->tx.sacked, n) & ~1ULL;
+	flow->tx.lost = shifted(flow->tx.lost, n);
+	flow->tx.resent = shifted(flow->tx.resent, n);
+	flow->tx.lost |= bits(flow->tx.next - flow->tx.una) & ~bits(n < MAPPED ? MAPPED - n : 0);
 }
 
-/* So many more may be under way. */
+/* The congestion window. */
 static inline void grow(struct flow *flow, uint32_t n)
 {
-	flow->burst = flow->burst + n < LINK_MOST_WINDOW ?
-		(uint8_t)(flow->burst + n) : (uint8_t)LINK_MOST_WINDOW;
+	flow->tx.cwnd = flow->tx.cwnd + n < LINK_MOST_WINDOW ?
+		(uint8_t)(flow->tx.cwnd + n) : (uint8_t)LINK_MOST_WINDOW;
 }
 
 /* The first `n` frames under way have arrived, and all before. */
 static void advance(struct link *link, struct flow *flow, uint32_t n)
 {
-	flow->una += n;
-	flow->stuck = 0;
+	flow->tx.una += n;
+	flow->tx.timeouts = 0;
 	if (flow_has_gap(flow))
 		shift_maps(flow, n);
-	if (!is_before(flow->una, flow->recover + CALM_FRAMES)) {
-		flow->recover = flow->una - CALM_FRAMES; /* numbers wrap: not further behind */
+	if (!is_before(flow->tx.una, flow->tx.recover + LOSSLESS_FRAMES)) {
+		/* numbers wrap: not further behind */
+		flow->tx.recover = flow->tx.una - LOSSLESS_FRAMES;
 		grow(flow, n);
-	} else if (flow->burst < MAPPED) {
+	} else if (flow->tx.cwnd < MAPPED) {
 		grow(flow, n);
 	}
-	while (flow->head != NO_RECORD) {
-		uint32_t index = flow->head;
+	while (flow->tx.head != NO_RECORD) {
+		uint32_t index = flow->tx.head;
 		struct send *send = send_at(link, index);
 
-		if (is_before(flow->una, send->first + send->frames))
+		if (is_before(flow->tx.una, send->first + send->frames))
 			break;
-		flow->head = send->next;
-		if (flow->head == NO_RECORD)
-			flow->tail = NO_RECORD;
-		flow->sends--;
-		if (send->brief == BRIEF_ALONE && !send->with_card)
-			send_give(link, send, index);
+		flow->tx.head = send->next;
+		if (flow->tx.head == NO_RECORD)
+			flow->tx.tail = NO_RECORD;
+		flow->tx.sends--;
+		if (send->unsignalled == UNSIGNALLED_ALONE && !send->with_card)
+			message_free(link, send, index);
 		else
-			send_end(link, index, 0);
+			message_end(link, index, 0);
 	}
 }
 
-/* Frames that later ones have overtaken are lost, once; those that were sent
- * again are lost again if frames that left after them have arrived. Frames that
+/* Fast retransmission: frames that later ones have overtaken are lost, once; those that were
+ * sent again are lost again if frames that left after them have arrived. Frames that
  * were refused have arrived in this sense, and as this is said a while later, one of
  * them is enough. */
 static uint64_t holes(struct flow *flow, uint64_t refused)
 {
-	uint32_t under_way = flow->next - flow->una, later = LATER_FRAMES;
-	uint32_t since = flow->recover - flow->una;
-	uint64_t top = flow->acked | refused;
+	uint32_t under_way = flow->tx.next - flow->tx.una, later = DUP_THRESHOLD;
+	uint32_t since = flow->tx.recover - flow->tx.una;
+	uint64_t top = flow->tx.sacked | refused;
 
-	if (under_way <= LATER_FRAMES || refused)
+	if (under_way <= DUP_THRESHOLD || refused)
 		later = 1;
-	if (is_before(flow->recover, flow->una))
+	if (is_before(flow->tx.recover, flow->tx.una))
 		since = 0;
-	if ((uint32_t)__builtin_popcountll(top & ~bits(since)) >= later || (refused & flow->again))
-		flow->again = 0;
+	if ((uint32_t)__builtin_popcountll(top & ~bits(since)) >= later ||
+	    (refused & flow->tx.resent))
+		flow->tx.resent = 0;
 	for (uint32_t i = 1; i < later && top; i++)
 		top &= ~(1ULL << (63 - __builtin_clzll(top)));
 	if (!top)
 		return 0;
-	return bits(63 - (uint32_t)__builtin_clzll(top)) & ~flow->acked & ~flow->again &
-	       ~flow->marked;
+	return bits(63 - (uint32_t)__builtin_clzll(top)) & ~flow->tx.sacked & ~flow->tx.resent &
+	       ~flow->tx.lost;
 }
 
 /* What is missing before what has arrived, or was refused, is to be sent again. */
@@ -104,53 +107,54 @@ static void mark_lost(struct link *link, struct flow *flow, uint64_t refused)
 {
 	uint64_t lost;
 
-	flow->marked &= ~flow->acked;
-	refused &= bits(flow->next - flow->una) & ~flow->acked;
+	flow->tx.lost &= ~flow->tx.sacked;
+	refused &= bits(flow->tx.next - flow->tx.una) & ~flow->tx.sacked;
 	if (refused & 1)
-		flow->stuck = 0;
+		flow->tx.timeouts = 0;
 	lost = holes(flow, refused);
-	flow->marked |= refused;
+	flow->tx.lost |= refused;
 	if (lost) {
-		flow->marked |= lost;
-		if (flow->burst > MAPPED)
-			flow->burst = MAPPED;
+		flow->tx.lost |= lost;
+		if (flow->tx.cwnd > MAPPED)
+			flow->tx.cwnd = MAPPED;
 		link->counters[LINK_FAST] += (uint64_t)__builtin_popcountll(lost);
 	}
 }
 
 static inline void take(struct link *link, struct flow *flow, const struct said *said, uint64_t now)
 {
-	uint32_t under_way = flow->next - flow->una, n = said->ack - flow->una;
+	uint32_t under_way = flow->tx.next - flow->tx.una, n = said->ack - flow->tx.una;
 	uint32_t window = said->window < LINK_MOST_WINDOW ? said->window : LINK_MOST_WINDOW;
 	int waits = said->arrived & 1;
 
 	if (n > under_way)
 		return;                /* old */
 	measure(flow, said, units(now));
-	if (flow->credit > window + n)
-		window = flow->credit - n;
-	flow->credit = (uint8_t)window;
+	if (flow->tx.window > window + n)
+		window = flow->tx.window - n;
+	flow->tx.window = (uint8_t)window;
 	if (n)
-		advance(link, flow, n); /* whoever hears of it may send again */
+		advance(link, flow, n); /* its user may send from within */
 	if (said->arrived) {
-		flow->acked |= said->arrived & bits(under_way - n);
+		flow->tx.sacked |= said->arrived & bits(under_way - n);
 		if (waits)
-			flow->stuck = 0;
+			flow->tx.timeouts = 0;
 	}
-	if (flow->acked || said->refused)
+	if (flow->tx.sacked || said->refused)
 		mark_lost(link, flow, said->refused);
-	if (flow->next == flow->una) {
-		flow->flags &= (uint8_t)~FLOW_RESENDS;
-		if (flow->fresh != NO_RECORD)
-			bundle_leave(link, flow);
+	if (flow->tx.next == flow->tx.una) {
+		flow->tx.flags &= (uint8_t)~TX_TIMER;
+		if (flow->tx.unsent != NO_RECORD)
+			batch_release(link, flow);
 	} else if (n || waits) {
 		timer_resend(link, flow, units(now));
 	}
-	if (flow->marked || flow->fresh != NO_RECORD)
-		send_ready(link, flow);
+	if (flow->tx.lost || flow->tx.unsent != NO_RECORD)
+		flow_ready(link, flow);
 }
 
-void ack_plain(struct link *link, struct flow *flow, uint32_t ack, uint32_t window, uint64_t now)
+void ack_cumulative(struct link *link, struct flow *flow, uint32_t ack, uint32_t window,
+		    uint64_t now)
 {
 	take(link, flow, &(struct said){ .ack = ack, .window = window }, now);
 }

@@ -37,7 +37,7 @@ void bulk_want(struct link *link, uint32_t index)
 {
 	struct assembly *assembly = assembly_at(link, index);
 	struct bulk *bulk = &link->bulk;
-	uint32_t other = link->flows[assembly->flow].assembly;
+	uint32_t other = link->flows[assembly->flow].rx.assembly;
 
 	if (bulk->state != BULK_NONE && bulk->flow == assembly->flow)
 		return;
@@ -94,10 +94,10 @@ static void release(struct link *link)
 	if (!held)
 		return;
 	/* The answers first: they take the acknowledgement along. */
-	send_ready(link, held);
-	if (flow_other(held)->unacked) {
-		flow_other(held)->flags |= FLOW_ACK_NOW;
-		send_ready(link, flow_other(held));
+	flow_ready(link, held);
+	if (flow_other(held)->rx.unacked) {
+		flow_other(held)->rx.flags |= RX_ACK_NOW;
+		flow_ready(link, flow_other(held));
 	}
 }
 
@@ -105,12 +105,12 @@ static void end_turn(struct link *link, int again)
 {
 	struct bulk *bulk = &link->bulk;
 	struct flow *flow = &link->flows[bulk->flow];
-	uint32_t index = lacking(link, flow->assembly);
+	uint32_t index = lacking(link, flow->rx.assembly);
 
 	release(link);
 	bulk->state = BULK_NONE;
 	bulk->at = LINK_NEVER;
-	if (flow->unacked)
+	if (flow->rx.unacked)
 		timer_ack(link, flow, units(link->now), link->config.ack_delay);
 	if (again && index != NO_RECORD)
 		bulk_want(link, index);
@@ -120,7 +120,7 @@ void bulk_pass(struct link *link)
 {
 	struct bulk *bulk = &link->bulk;
 	struct assembly *assembly =
-		assembly_at(link, lacking(link, link->flows[bulk->flow].assembly));
+		assembly_at(link, lacking(link, link->flows[bulk->flow].rx.assembly));
 
 	count(link, LINK_PASSED);
 	assembly->again_at = units(link->now) +
@@ -141,21 +141,19 @@ void bulk_tell(struct link *link, uint32_t from, uint32_t until, int again)
 			     .part = first->part, .until = last->part + 1 };
 
 	wire.reach = assembly_at(link, last->assembly)->first - wire.sequence;
-	send_acknowledge(link, flow, &wire);
+	frame_acknowledge(link, flow, &wire);
 	count(link, LINK_GRANTS_OUT);
 	/* What the card does not take now goes by the timer. */
-	send_bare(link, link->nic, flow->node, &wire);
+	frame_bare(link, link->nic, flow->node, &wire);
 }
 
 uint32_t bulk_place(struct link *link, const struct buffer *buffer, struct nic_piece *pieces)
 {
 	struct assembly *assembly = assembly_at(link, buffer->assembly);
 
-	if (!link->user.place)
-		return 0;
-	return link->user.place(link->context, &assembly->target,
-				(uint64_t)buffer->part * assembly->fragment,
-				part_bytes(assembly, buffer->part), pieces, NIC_BULK_PIECES);
+	return link_port_place(link->context, &assembly->target,
+			       (uint64_t)buffer->part * assembly->fragment,
+			       part_bytes(assembly, buffer->part), pieces, NIC_BULK_PIECES);
 }
 
 int bulk_post(struct link *link, struct buffer *buffer, int tell)
@@ -254,7 +252,7 @@ static int extend(struct link *link, int landed, uint64_t now)
 	struct bulk *bulk = &link->bulk;
 	uint32_t before = bulk->next, spent = bulk->spent, from = bulk->oldest;
 	int was_empty = granted(bulk) == 0;
-	uint32_t index = lacking(link, link->flows[bulk->flow].assembly);
+	uint32_t index = lacking(link, link->flows[bulk->flow].rx.assembly);
 
 	if (!are_few(bulk, landed))
 		return 1;

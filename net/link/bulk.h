@@ -1,11 +1,11 @@
 /*
  * What the two files of the receiver of long messages share: bulk.c (turns and grants)
  * and bulk_land.c (what lands, repair). Private to them; the rest of the link sees what
- * state.h says of them.
+ * internal.h says of them.
  */
 #ifndef NET_LINK_BULK_H
 #define NET_LINK_BULK_H
-#include "state.h"
+#include "internal.h"
 
 /* Buffers that the card has. */
 static inline uint32_t posted(const struct bulk *bulk)

@@ -54,7 +54,7 @@ static void advance(struct link *link, uint64_t now)
 		bulk->oldest++;
 		if (++assembly->received == assembly->parts) {
 			assembly->whole = 1;
-			assemble_whole(link, &link->flows[assembly->flow], now);
+			reassemble_payload_whole(link, &link->flows[assembly->flow], now);
 		}
 	}
 }
@@ -116,7 +116,7 @@ static void move(struct link *link, struct buffer *buffer)
 	for (uint32_t i = 0; i < n && left; i++) {
 		uint32_t bytes = pieces[i].length < left ? pieces[i].length : left;
 
-		link->user.data(link->context, &assembly->target, at, pieces[i].bytes, bytes);
+		link_port_data(link->context, &assembly->target, at, pieces[i].bytes, bytes);
 		at += bytes;
 		left -= bytes;
 	}
@@ -261,7 +261,7 @@ void link_landed(struct link *link, uint64_t now, const uint8_t *header, uint32_
 	else
 		count(link, LINK_MISPLACED);
 	bulk_run_landed(link, now);
-	send_pump(link, now);
+	transmit(link, now);
 }
 
 void bulk_pulled(struct link *link, struct flow *flow, const struct wire *wire, uint64_t now)
@@ -279,9 +279,9 @@ void bulk_pulled(struct link *link, struct flow *flow, const struct wire *wire, 
 	}
 	count(link, LINK_PULLED);
 	buffer = &bulk->buffers[part];
-	link->user.data(link->context, &assembly_at(link, buffer->assembly)->target,
-			(uint64_t)wire->part * assembly_at(link, buffer->assembly)->fragment,
-			wire->payload, wire->bytes);
+	link_port_data(link->context, &assembly_at(link, buffer->assembly)->target,
+		       (uint64_t)wire->part * assembly_at(link, buffer->assembly)->fragment,
+		       wire->payload, wire->bytes);
 	buffer->at = (uint8_t)part;
 	arrive(link, part, wire->again, now);
 	advance(link, now);
@@ -310,7 +310,7 @@ void bulk_tick(struct link *link, uint64_t now)
 void bulk_lose(struct link *link, struct flow *flow)
 {
 	struct bulk *bulk = &link->bulk;
-	uint32_t index = flow->assembly;
+	uint32_t index = flow->rx.assembly;
 
 	if (bulk->state != BULK_NONE && bulk->flow == flow_index(link, flow)) {
 		take_back(link);

@@ -5,7 +5,7 @@
  * a grant says so; whether it has arrived is the receiver's to find out, and
  * the acknowledgement of the announcement says that all have. See link.h.
  */
-#include "state.h"
+#include "internal.h"
 
 #define LEAST_PART  4096u          /* shorter parts of a long message are not worth a grant */
 
@@ -68,7 +68,7 @@ void serve_open(struct link *link, struct send *send, const struct flow *flow)
 
 static int has_parts(const struct send *send)
 {
-	return !send->over && (send->again < send->again_until || send->served < send->granted);
+	return !send->ended && (send->again < send->again_until || send->served < send->granted);
 }
 
 /* This message has parts to send. What is sent again comes first: the receiver takes it for
@@ -135,13 +135,13 @@ static void grant(struct link *link, uint32_t index, const struct wire *wire, ui
 
 void serve_grant(struct link *link, struct flow *flow, const struct wire *wire)
 {
-	uint32_t last = wire->sequence + wire->reach, index = flow->head;
+	uint32_t last = wire->sequence + wire->reach, index = flow->tx.head;
 
 	while (index != NO_RECORD) {
 		struct send *send = record_at(&link->sends, index);
 		uint32_t first = 0, until;
 
-		if (!is_before(send->first, flow->next) || is_before(last, send->first))
+		if (!is_before(send->first, flow->tx.next) || is_before(last, send->first))
 			break;
 		if (send->announced && !is_before(send->first, wire->sequence)) {
 			until = parts_of(send);
@@ -187,7 +187,7 @@ int serve(struct link *link)
 		wire.part = *next;
 		wire.bytes = length_of(send) - at < send->fragment ?
 			(uint32_t)(length_of(send) - at) : send->fragment;
-		result = send_part(link, nic, index, &wire, at);
+		result = frame_part(link, nic, index, &wire, at);
 		if (result == NIC_FULL && !send->ordinary) {
 			bulk->full = 1;
 			return 0;

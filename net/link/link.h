@@ -9,30 +9,11 @@
  * bytes per peer that was ever heard of or sent to, from the memory that the link is given
  * for config.peers of them: no more is touched than is used.
  *
- * A flow, by what it waits for (send.c, ack.c, timer.c; una: oldest frame that
- * is not acknowledged, next: first frame not yet sent):
+ * The sending half of a flow (message.c, transmit.c, ack.c, clock.c) is in one of the states
+ * of flow_state.h. A peer is given up when a frame has had as many timeouts as config.tries,
+ * and neither arrived, nor waited, nor was refused.
  *
- *   state     is               event                    action, next state
- *   IDLE      una == next,     link_send                queue: OPEN if the window has
- *             nothing queued                            room, which it has
- *   OPEN      una < next       room in window and card  send one frame more: OPEN
- *                              acknowledged: some       messages end; timer anew: OPEN
- *                              acknowledged: all        IDLE, or OPEN if more is queued
- *                              3 later ones arrived     mark the hole: REPAIR
- *                              AGAIN                    mark what was refused: REPAIR
- *                              timer                    mark all, window 1: REPAIR
- *   REPAIR    some marked      room in card             marked frames first: OPEN
- *                              timer, tries used up:    give up: LOST
- *                                nothing was heard, or
- *                                the oldest frame, three
- *                                times as often, neither
- *                                arrived, nor waited,
- *                                nor was refused
- *   any                        newer incarnation        LOST
- *   LOST      (at once)                                 everything queued and begun ends
- *                                                       with failure, lost(): IDLE at 0
- *
- * The receiving half (accept.c, plain.c, assemble.c; expected: first frame missing):
+ * The receiving half (receive.c, reassemble.c; expected: first frame missing):
  *
  *   frame                          action
  *   before expected, or arrived    acknowledge at once
@@ -42,7 +23,7 @@
  *   of a message that has begun    data, acknowledge; in order: end of what is whole
  *   first of the next message,     begin, data
  *     or shows where it begins
- *   bundle, in its turn            each message to the user, from the first that it has not
+ *   batch, in its turn            each message to the user, from the first that it has not
  *                                  taken on; BUSY ends that, and the frame comes again
  *   of a later one                 into the stash if it is short, else drop, and ask
  *                                  for it AGAIN a little later
@@ -74,7 +55,7 @@
  * buffers bring that a turn begins with while others wait is acknowledged, and its answers
  * leave, when more are granted or the turn ends.
  *
- * Incarnations (accept.c). Each node has a number that grows when it restarts.
+ * Incarnations (receive.c). Each node has a number that grows when it restarts.
  * Toward one peer it grows also when that peer was given up, so that the peer
  * sees the same: everything of before is over. Frames name both sides' numbers.
  *
@@ -86,7 +67,7 @@
  *                                  first time and does not say OVER
  *
  * Memory comes from the caller and is never more; time is an argument, in ns.
- * All functions want the same exclusion; the calls up (struct link_user) come
+ * All functions want the same exclusion; the calls up (link_port_*) come
  * from within them and may call link_send.
  */
 #ifndef NET_LINK_LINK_H
@@ -98,11 +79,11 @@
 #define LINK_WHOLE_BYTES   128u    /* longest payload that comes by whole() */
 #define LINK_FRAME_BYTES   80u     /* of a frame's own header, in front of the message's */
 #define LINK_ROOM_BYTES    128u    /* longest payload that a message's record has room for */
-#define LINK_BRIEF_BYTES   64u     /* longest payload of link_brief */
+#define LINK_FAST_BYTES   64u     /* longest payload of link_fast_room */
 #define LINK_USER_WORDS    8u      /* of a message's record, for its user */
 #define LINK_MOST_WINDOW   192u    /* frames under way in one flow; behind a gap, 64 */
 #define LINK_FIRST_WINDOW  8u      /* the same before the peer was heard of */
-#define LINK_MOST_TRIES    85u     /* of struct link_config */
+#define LINK_MOST_TRIES    255u    /* of struct link_config */
 #define LINK_NEVER         (~0ULL)
 
 enum link_result {
@@ -124,10 +105,10 @@ enum link_lane { LINK_REQUESTS, LINK_ANSWERS };
 	X(FRAMES_OUT,    "frames given to the card") \
 	X(FRAMES_IN,     "frames that the card gave") \
 	X(DATA_OUT,      "of them with a part of a message, or several messages") \
-	X(BUNDLES,       "bundles of short messages begun") \
-	X(BUNDLED,       "messages in them, but for the first of each") \
-	X(TRAINS,        "frames given to the card that hold several") \
-	X(TRAINED,       "messages' frames in them, but for the first of each") \
+	X(BATCHES,       "batches of short messages begun") \
+	X(BATCHED,       "messages in them, but for the first of each") \
+	X(AGGREGATES,    "frames given to the card that hold several") \
+	X(AGGREGATED,    "messages' frames in them, but for the first of each") \
 	X(RESENT,        "frames sent again") \
 	X(FAST,          "of them before the timer said so") \
 	X(TIMEOUTS,      "times that a timer said so") \
@@ -187,23 +168,22 @@ struct link_config {
 	                              that does not know this incarnation (costs a round trip once) */
 	uint8_t  check_payload;    /* 1: checksums of payload */
 	uint8_t  keyed;            /* 1: frames carry a tag, which makes the checksums superfluous */
-	uint8_t  key[16];          /* the job's: whoever knows it can forge */
+	uint8_t  key[16];          /* the job's: with it frames can be forged */
 	uint16_t peers;            /* most of them: 248 bytes are kept for each */
 	uint16_t sends;            /* messages being sent, of all flows */
 	uint16_t answers;          /* of them kept for LINK_ANSWERS */
 	uint16_t assemblies;       /* messages being received in parts */
 	uint16_t stashes;          /* short messages that came too early */
 	uint16_t transmits;        /* frames that the card has not yet read */
-	uint16_t bundles;          /* of short messages, being sent or come too early; 0: none is made */
-	uint16_t tries;            /* timeouts without a sign of life before a peer is given up, or
-	                              three times as many of one frame if there are such; at
-	                              most LINK_MOST_TRIES */
+	uint16_t batches;          /* of short messages, being sent or come too early; 0: none */
+	uint16_t tries;            /* timeouts of one frame before its peer is given up; at most
+	                              LINK_MOST_TRIES */
 	uint32_t announce;         /* payload bytes from which on a message is announced; 0: none */
 	uint32_t ring;             /* short frames that may come at once: about the windows' sum */
-	uint32_t burst_bytes;      /* payload of one flow under way, of at least LINK_FIRST_WINDOW
+	uint32_t window_bytes;      /* payload of one flow under way, of at least LINK_FIRST_WINDOW
 	                              frames; messages of one page or less do not count */
-	uint64_t hold;             /* ns that a short message may wait for others to join it */
-	uint64_t ack_delay;        /* ns that an acknowledgement may wait for company */
+	uint64_t batch_delay;      /* ns that a short message may wait for its batch */
+	uint64_t ack_delay;        /* ns that an acknowledgement may wait for a frame that carries it */
 	uint64_t again_delay;      /* ns until what was refused is asked for again */
 	uint64_t first_timeout;    /* ns, before a round trip was measured */
 	uint64_t least_timeout, most_timeout; /* ns */
@@ -219,56 +199,57 @@ struct link_target {
 	uint64_t room[30];
 };
 
-/*
- * Calls up. `header` and `payload` are the wire's bytes: they may be anything, and
- * they are gone after the call. `node` is who sent them; that is not forged
- * unless the network lets nodes forge their addresses.
- */
-struct link_user {
-	/* A message of at most LINK_WHOLE_BYTES. LINK_BUSY: it comes again. */
-	int (*whole)(void *context, uint32_t node, uint32_t lane, const void *header,
-		     const void *payload, uint32_t bytes);
-	/* A longer one begins. LINK_TAKE: data follows, then end; LINK_DROP: neither does. */
-	int (*begin)(void *context, uint32_t node, uint32_t lane, const void *header,
-		     uint64_t length, struct link_target *target);
-	/* Every byte once, the pieces in any order. */
-	void (*data)(void *context, struct link_target *target, uint64_t at,
-		     const void *payload, uint32_t bytes);
-	/* All of it is there, or (fail) never will be. In the order of begin. */
-	void (*end)(void *context, struct link_target *target, int fail);
-	/* Payload bytes [at, at + bytes) of a message that is sent, in place: returns how
-	 * many pieces. It may be asked for the same bytes several times, until sent. */
-	uint32_t (*gather)(void *context, const struct link_message *message, uint64_t at,
-			   uint32_t bytes, struct nic_piece *pieces, uint32_t most);
-	/* The peer has all of it: if the card still has a frame of it to read, it was sent again in
-	 * vain, and may say anything. Or (fail) it was given up and the card has read all that
-	 * there was of it; it may have arrived all the same. The record may be read until
-	 * the next call of link_message. */
-	void (*sent)(void *context, struct link_message *message, int fail);
-	/* A message of link_brief with so many bytes of payload has failed, as sent() says it. */
-	void (*failed)(void *context, uint32_t bytes);
-	/* Everything with this node is over: begun messages have ended with failure, and
-	 * messages under way too, but those that the card still reads do so when it is done;
-	 * answers that are awaited do not come. It may have restarted, or be unreachable;
-	 * what is sent from now on is tried anew. */
-	void (*lost)(void *context, uint32_t node);
-	/* Where payload bytes [at, at + bytes) of a begun message are to be, in at most `most`
-	 * pieces, which a card then writes: how many, 0 if that cannot be said. May be
-	 * null. What a card has put there does not come by data(). */
-	uint32_t (*place)(void *context, struct link_target *target, uint64_t at, uint32_t bytes,
-			  struct nic_piece *pieces, uint32_t most);
-};
-
 struct link;
+
+/*
+ * The link's port: what its user, which is one per program, defines (net/frames/). The calls
+ * come from within the link's own work and may call link_send. `context` is link_open's.
+ * `header` and `payload` are the wire's bytes: they may be anything, and they are gone after
+ * the call. `node` is the sender; that is not forged unless the network lets nodes forge
+ * their addresses.
+ */
+
+/* A message of at most LINK_WHOLE_BYTES. LINK_BUSY: it comes again. */
+int link_port_whole(void *context, uint32_t node, uint32_t lane, const void *header,
+		    const void *payload, uint32_t bytes);
+/* A longer one begins. LINK_TAKE: data follows, then end; LINK_DROP: neither does. */
+int link_port_begin(void *context, uint32_t node, uint32_t lane, const void *header,
+		    uint64_t length, struct link_target *target);
+/* Every byte once, the pieces in any order. */
+void link_port_data(void *context, struct link_target *target, uint64_t at,
+		    const void *payload, uint32_t bytes);
+/* All of it is there, or (fail) never will be. In the order of begin. */
+void link_port_end(void *context, struct link_target *target, int fail);
+/* Where payload bytes [at, at + bytes) of a begun message are to be, in at most `most`
+ * pieces, which a card then writes: how many, 0 if that cannot be said. What a card has put
+ * there does not come by link_port_data. */
+uint32_t link_port_place(void *context, struct link_target *target, uint64_t at, uint32_t bytes,
+			 struct nic_piece *pieces, uint32_t most);
+/* Payload bytes [at, at + bytes) of a message that is sent, in place: returns how many
+ * pieces. It may be asked for the same bytes several times, until sent. */
+uint32_t link_port_gather(void *context, const struct link_message *message, uint64_t at,
+			  uint32_t bytes, struct nic_piece *pieces, uint32_t most);
+/* The peer has all of it: if the card still has a frame of it to read, it was sent again in
+ * vain, and may say anything. Or (fail) the peer was given up and the card has read all that
+ * there was of the message; it may have arrived all the same. The record may be read until
+ * the next call of link_message. */
+void link_port_sent(void *context, struct link_message *message, int fail);
+/* A message of link_fast_room with so many bytes of payload has failed, as sent says it. */
+void link_port_failed(void *context, uint32_t bytes);
+/* Everything with this node is over: begun messages have ended with failure, and messages
+ * under way too, but those that the card still reads do so when it is done; answers that are
+ * awaited do not come. The node may have restarted, or be unreachable; what is sent from now
+ * on is tried anew. */
+void link_port_lost(void *context, uint32_t node);
 
 /* Bytes that link_open needs for this configuration; 0: it cannot be. */
 uint64_t link_bytes(const struct link_config *config);
 
-/* Make a link in `memory` (64-byte aligned, of link_bytes bytes). Who polls the card
- * passes what it hands up to link_receive and link_transmitted. Null: the
+/* Make a link in `memory` (64-byte aligned, of link_bytes bytes). The user polls the card
+ * and passes what it hands up to link_receive and link_transmitted. Null: the
  * configuration cannot be, or the card's frames are too short. */
 struct link *link_open(void *memory, const struct link_config *config, struct nic *nic,
-		       const struct link_user *user, void *context);
+		       void *context);
 
 /* The record of the next message, to be filled; whether there is one says link_has_room.
  * It is not taken before link_send, and nothing else may send in between. */
@@ -285,29 +266,30 @@ int link_send(struct link *link, uint64_t now, uint32_t node, enum link_lane lan
 	      uint64_t length, int is_here, uint32_t fragment);
 
 /*
- * The short way for a short request that nobody needs to look after. link_brief returns
- * room for a message's header, at a multiple of 8, and right behind it for its payload of
- * at most LINK_BRIEF_BYTES: null if there is none now, or the node is not yet known. Who
- * has filled it calls link_brief_send, and nothing else before that; who has not, nothing.
- * For it gather() and sent() are not called, but failed() if it fails.
+ * The fast path of short requests of which the user hears only if they fail (unsignalled, in
+ * the terms of RDMA). link_fast_room returns room for a message's header, at a multiple of 8,
+ * and right behind it for its payload of at most LINK_FAST_BYTES: null if there is none now, or
+ * the node is not yet known. The user fills it and calls link_fast_send, and nothing else
+ * before that; or it leaves it. link_port_gather and link_port_sent are not called for it,
+ * but link_port_failed if it fails.
  */
 struct link_room {
 	uint8_t *header;
 	struct flow *flow;         /* the link's */
 };
 
-struct link_room link_brief(struct link *link, uint32_t node);
-/* 1: of all that link_deadline looks at only link_due may have changed, as the message has
- * left, or waits with others for company already. 0: look at link_deadline again. */
-int link_brief_send(struct link *link, struct link_room room, uint64_t now, uint32_t bytes);
+struct link_room link_fast_room(struct link *link, uint32_t node);
+/* 1: only link_due may have changed of what link_deadline looks at: the message has left, or is
+ * delayed with others already. 0: look at link_deadline again. */
+int link_fast_send(struct link *link, struct link_room room, uint64_t now, uint32_t bytes);
 
 /*
- * While frames of a flow are under way such messages wait for company (bundle.c), config.hold
- * at most. A user that sends nothing more for a while, as it waits for something, calls
- * link_flush: all leave. link_holds: 1 if there are any.
+ * While frames of a flow are under way such messages are delayed for a batch (batch.c), for
+ * config.batch_delay at most. A user that sends nothing more for a while, as it waits for
+ * something, calls link_flush: all leave. link_has_delayed: 1 if there are any.
  */
 void link_flush(struct link *link, uint64_t now);
-int link_holds(const struct link *link);
+int link_has_delayed(const struct link *link);
 
 /* 1 if link_send to this node would find a record. One node gets at most as many
  * as it leaves free, so a slow one does not stop the others. */
@@ -338,12 +320,12 @@ uint64_t link_deadline(const struct link *link);
 /* Before the user halts: acknowledges what a sender may wait for, and makes link_deadline as
  * late as it can be. It may be too early, as times that move later cost nothing, and the halt
  * would end for nothing. */
-void link_rest(struct link *link, uint64_t now);
+void link_before_halt(struct link *link, uint64_t now);
 /* The part of it that is about acknowledgements and what is sent again. */
 uint64_t link_due(const struct link *link);
-/* 1: what link_tick is for at that moment, as link_rest leaves it, and soon after it, is only
- * to send again what was not acknowledged until then. */
-int link_only_resends(const struct link *link, uint64_t at);
+/* 1: what link_tick is for at that moment, as link_before_halt leaves it, and soon after it, is
+ * only retransmission. */
+int link_only_retransmits(const struct link *link, uint64_t at);
 void link_tick(struct link *link, uint64_t now);
 
 /* The user knows that this node is dead: as if its tries were used up. */

@@ -1,6 +1,6 @@
 /*
  * SipHash-2-4 (Aumasson and Bernstein, 2012): a keyed hash of 64 bits, for the
- * tag of frames (wire.h). Who does not know the key of 128 bits can neither compute it
+ * tag of frames (wire.h). Without the key of 128 bits one can neither compute it
  * nor find another input that has it. It has no tables and needs no nonce. Bytes
  * may be added in pieces of any length. No state but the caller's.
  */

@@ -41,8 +41,8 @@ static uint64_t mix_all(uint64_t state, const uint8_t *words, uint32_t bytes)
 
 /* Of a frame of which `bytes` bytes are at `frame`, its header and perhaps more, and the others
  * in `n` pieces; each is a multiple of 8. */
-static uint32_t sum_bundle(const uint8_t *frame, uint32_t bytes, const struct nic_piece *pieces,
-			   uint32_t n)
+static uint32_t sum_batch(const uint8_t *frame, uint32_t bytes, const struct nic_piece *pieces,
+			  uint32_t n)
 {
 	uint64_t state = mix_all(wire_mixed(frame, WIRE_DATA), frame + WIRE_DATA,
 				 bytes - WIRE_DATA);
@@ -52,10 +52,10 @@ static uint32_t sum_bundle(const uint8_t *frame, uint32_t bytes, const struct ni
 	return wire_folded(state);
 }
 
-void wire_sum_bundle(uint8_t *frame, const struct nic_piece *pieces, uint32_t n)
+void wire_sum_batch(uint8_t *frame, const struct nic_piece *pieces, uint32_t n)
 {
 	wire_put(frame + WIRE_CHECKSUM,
-		 sum_bundle(frame, pieces[0].length, pieces + 1, n - 1), 4);
+		 sum_batch(frame, pieces[0].length, pieces + 1, n - 1), 4);
 }
 
 uint64_t wire_tag(const uint8_t *key, const uint8_t *frame, uint32_t bytes,
@@ -75,6 +75,18 @@ void wire_sign(const uint8_t *key, uint8_t *frame, const struct nic_piece *piece
 {
 	frame[WIRE_AT_VERSION] = WIRE_SIGNED;
 	wire_put(frame + WIRE_TAG, wire_tag(key, frame, pieces[0].length, pieces + 1, n - 1), 8);
+}
+
+void wire_guard(const uint8_t *key, uint8_t *frame, uint32_t bytes)
+{
+	const struct nic_piece piece = { frame, WIRE_DATA + bytes };
+
+	if (key) {
+		wire_sign(key, frame, &piece, 1);
+		return;
+	}
+	wire_put(frame + WIRE_PAYLOAD_CRC, port_crc32c(0, frame + WIRE_DATA, bytes), 4);
+	wire_put(frame + WIRE_CHECKSUM, wire_checksum(frame, WIRE_DATA), 4);
 }
 
 static int is_of_type(const uint8_t *frame)
@@ -147,7 +159,7 @@ int wire_walk(struct wire_walk *walk)
 		header = payload + at + WIRE_ENTRY;
 		at += WIRE_ENTRY + WIRE_MESSAGE;
 	}
-	if (bytes > WIRE_BUNDLE_EACH || offset || wire_padded((uint32_t)bytes) > wire->bytes - at)
+	if (bytes > WIRE_BATCH_EACH || offset || wire_padded((uint32_t)bytes) > wire->bytes - at)
 		return 0;
 	payload += at;
 	at += wire_padded((uint32_t)bytes);
@@ -159,11 +171,11 @@ int wire_walk(struct wire_walk *walk)
 }
 
 /* Several messages, as many as it says, one right behind the other. */
-static int is_bundle(const struct wire *wire)
+static int is_batch(const struct wire *wire)
 {
 	struct wire_walk walk = { .wire = wire };
 
-	if (wire->bytes > WIRE_BUNDLE_BYTES)
+	if (wire->bytes > WIRE_BATCH_BYTES)
 		return 0;
 	while (wire_walk(&walk))
 		continue;
@@ -183,7 +195,7 @@ static int has_part(uint32_t kind)
 	return kind == WIRE_KIND_GRANT || kind == WIRE_KIND_BULK;
 }
 
-/* What the fields of each kind must keep, whoever sent it. With a window of 0 its receiver would
+/* What must hold of the fields of each kind. With a window of 0 its receiver would
  * have nothing to send, and so nothing to ask again for. */
 static int is_sound(const struct wire *wire)
 {
@@ -191,7 +203,7 @@ static int is_sound(const struct wire *wire)
 		return 0;
 	switch (wire->kind) {
 	case WIRE_KIND_MSG:
-		if (wire->messages != 1)        /* is_bundle looks at the payload as well */
+		if (wire->messages != 1)        /* is_batch looks at the payload as well */
 			return !wire->announce;
 		return wire->announce ? is_announcement(wire) : is_fragment(wire);
 	case WIRE_KIND_GRANT:
@@ -215,7 +227,7 @@ static int read_message(const uint8_t *frame, struct wire *wire)
 	wire->length = wire_get(frame + WIRE_LENGTH, 8);
 	wire->offset = wire_get(frame + WIRE_OFFSET, 8);
 	wire->messages = (uint32_t)messages;
-	return messages > 0 && messages <= WIRE_BUNDLE_BYTES && wire->length <= WIRE_MOST_LENGTH;
+	return messages > 0 && messages <= WIRE_BATCH_BYTES && wire->length <= WIRE_MOST_LENGTH;
 }
 
 /* 0: they cannot be. */
@@ -275,7 +287,7 @@ enum wire_result wire_read_apart(const uint8_t *frame, uint32_t bytes, uint32_t 
 	if (key && wire_tag(key, frame, header, pieces, n) != wire_get(frame + WIRE_TAG, 8))
 		return WIRE_FORGED;
 	if (!key && wire_get(frame + WIRE_CHECKSUM, 4) !=
-	    (is_several ? sum_bundle(frame, header, pieces, n) : checksum(frame, header)))
+	    (is_several ? sum_batch(frame, header, pieces, n) : checksum(frame, header)))
 		return WIRE_DAMAGED;
 	wire->payload_crc = key ? 0 : (uint32_t)wire_get(frame + WIRE_PAYLOAD_CRC, 4);
 	wire->payload = frame + header;
@@ -304,7 +316,7 @@ enum wire_result wire_read(const uint8_t *frame, uint32_t bytes, uint32_t node,
 		return WIRE_SHORT;
 	payload = (struct nic_piece){ frame + header, bytes - header };
 	result = wire_read_apart(frame, bytes, node, key, &payload, bytes > header, wire);
-	return result == WIRE_OK && wire->messages > 1 && !is_bundle(wire) ?
+	return result == WIRE_OK && wire->messages > 1 && !is_batch(wire) ?
 		WIRE_NONSENSE : result;
 }
 

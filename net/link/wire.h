@@ -1,9 +1,9 @@
 /*
  * The frame on the wire: byte offsets, and the functions that read and write
- * them (brief.c and plain.c know the plainest frames, word by word). Ethernet's
+ * them (wire_fast.h: the fast branch). Ethernet's
  * own fields are big-endian, everything else is little-endian. Four kinds:
  *
- *   MSG    messages: one whole, a fragment of one, the announcement of a long one, or a bundle
+ *   MSG    messages: one whole, a fragment of one, the announcement of a long one, or a batch
  *          of short ones; without any it only acknowledges
  *   GRANT  which parts of announced messages may be sent
  *   BULK   one of these parts
@@ -16,7 +16,7 @@
  *   14   1   version: 1, or 2 with a key
  *   15   1   bits 0 to 2 kind, bit 3 ANNOUNCE, bit 4 lane, bit 5 AGAIN, bit 6 OVER, bit 7 WAITS
  *   16   4   checksum of the header (64 bytes; of MSG with a message 192, of GRANT 80, of a
- *            bundle the whole frame), below
+ *            batch the whole frame), below
  *   20   4   CRC32C of the payload, or 0: not computed
  *   16   8   version 2: tag, instead of both (SipHash-2-4 of the frame without it)
  *   24   4   incarnation of the source, never 0
@@ -27,7 +27,7 @@
  *   40   8   MSG, GRANT: bit i says that frame acknowledgement + 1 + i of the lane has arrived
  *   48   4   MSG, GRANT: cumulative acknowledgement of the other lane, if its window is not 0
  *   52   1   MSG, GRANT: window: frames of the lane that may be sent, from its acknowledgement on
- *   53   1   the same of the other lane, or 0: more is to be said of it than how far, by itself
+ *   53   1   the same of the other lane, or 0: that lane is acknowledged by itself
  *   54   2   bytes behind offset 64
  *   56   8   MSG: number of messages; without any and with AGAIN bit i says that
  *            frame acknowledgement + i of the lane was refused
@@ -45,8 +45,8 @@
  *   16 112   the message's header, which the link does not interpret
  *  128       payload
  *
- * In a bundle each message is whole and has WIRE_BUNDLE_EACH bytes at most; all behind the first
- * one's header is WIRE_BUNDLE_BYTES at most; zeros follow each payload up to a multiple of 8.
+ * In a batch each message is whole and has WIRE_BATCH_EACH bytes at most; all behind the first
+ * one's header is WIRE_BATCH_BYTES at most; zeros follow each payload up to a multiple of 8.
  *
  * Several frames from one card to another may lie one behind the other in one frame of the card:
  * all but the last are a multiple of 8 bytes long.
@@ -101,9 +101,9 @@ enum wire_kind { WIRE_KIND_MSG = 1, WIRE_KIND_GRANT = 2, WIRE_KIND_BULK = 3, WIR
 #define WIRE_WAITS      0x80u      /* MSG, GRANT: what is acknowledged next has arrived and
                                       waits for its payload */
 
-/* A bundle: most payload bytes of each message, and of all behind the first one's header. */
-#define WIRE_BUNDLE_EACH   128u
-#define WIRE_BUNDLE_BYTES  2048u
+/* A batch: most payload bytes of each message, and of all behind the first one's header. */
+#define WIRE_BATCH_EACH   128u
+#define WIRE_BATCH_BYTES  2048u
 
 /* A frame's fields. `message` and `payload` point into the frame. */
 struct wire {
@@ -156,7 +156,7 @@ uint32_t wire_first(const uint8_t *frames, uint32_t bytes);
 /* Whether a frame with `bytes` bytes may be behind this one: from the same card to the same. */
 int wire_follows(const uint8_t *first, const uint8_t *frame, uint32_t bytes);
 
-/* A walk through a bundle: begins with all zero but `wire`. */
+/* A walk through a batch: begins with all zero but `wire`. */
 struct wire_walk {
 	const struct wire *wire;
 	uint32_t at;               /* in the payload: behind the present message */
@@ -189,12 +189,18 @@ void wire_write_to(uint8_t *frame, uint64_t destination, uint64_t source,
  * others in `n` pieces. wire_sign puts it there instead of the checksums: the last step
  * before pieces[0], which holds the whole header, goes to the card with the others.
  */
+__attribute__((noinline))
 uint64_t wire_tag(const uint8_t *key, const uint8_t *frame, uint32_t bytes,
 		  const struct nic_piece *pieces, uint32_t n);
+__attribute__((noinline))
 void wire_sign(const uint8_t *key, uint8_t *frame, const struct nic_piece *pieces, uint32_t n);
 
-/* The checksum of a bundle, likewise, as it is not that of its header only. */
-void wire_sum_bundle(uint8_t *frame, const struct nic_piece *pieces, uint32_t n);
+/* Tag or (without a key) both checksums of a frame in one piece, with a message of `bytes` bytes. */
+__attribute__((noinline, cold))
+void wire_guard(const uint8_t *key, uint8_t *frame, uint32_t bytes);
+
+/* The checksum of a batch, likewise, as it is not that of its header only. */
+void wire_sum_batch(uint8_t *frame, const struct nic_piece *pieces, uint32_t n);
 
 /* The address of a node's card; and as wire_get reads it. */
 void wire_address(uint8_t *address, uint32_t node, uint32_t card);
@@ -261,7 +267,7 @@ static inline void wire_put(uint8_t *at, uint64_t value, uint32_t bytes)
  * the compiler knows. Not a CRC32C, as payload has it: an emulated processor computes that bit by
  * bit, and takes 60 ns for 8 bytes.
  *
- * What is behind a bundle's header goes in word by word, as it may be long, and zeros without end
+ * What is behind a batch's header goes in word by word, as it may be long, and zeros without end
  * would leave a state of zeros: its halves, XORed, take a word and are multiplied by a constant.
  */
 #define WIRE_FIRST   0xb7e151628aed2a6bu /* of no pattern: the fractions of e and of */

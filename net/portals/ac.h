@@ -1,5 +1,5 @@
 /*
- * Access control (rules 2, 27, 28, 29): entries that say who may name which
+ * Access control (rules 2, 27, 28, 29): entries that say which processes may name which
  * portal. deliver asks with the block's lock held; the owner sets entries.
  */
 #ifndef NET_PORTALS_AC_H
@@ -7,11 +7,17 @@
 #include "message.h"
 #include "process.h"
 
+enum ac_kind {
+	AC_DISABLED,           /* admits nothing */
+	AC_NAMES,              /* who is admitted, and to what, is in the other fields */
+	AC_ANY_OF_JOB          /* the same, but of them only jid is no wildcard, or may be none */
+};
+
 struct ac {
 	uint32_t nid, pid;     /* ANY_ID is a wildcard, here and below */
 	uint32_t uid, pt_index;
 	uint32_t jid;
-	uint32_t enabled;      /* 0: admits nothing */
+	uint32_t kind;         /* enum ac_kind */
 	uint32_t zero[2];
 };
 

@@ -157,6 +157,8 @@ void block_init(struct process_view *view)
 
 	for (uint32_t i = 0; i < STAT_COUNTERS; i++)
 		block->started.counters[i] = block->delivered.counters[i] = 0;
+	block->started.before = block->started.operations;
+	block->delivered.before = block->delivered.operations;
 	block->started.sends = 0;
 	block->limits = *limits;
 	block->nid = view->nid;
@@ -247,6 +249,18 @@ int block_is_alive(const struct process_view *view, handle_t handle)
 	}
 }
 
+/* A counter of both sides. The operations that are begun are counted once only. */
+static uint64_t sum(const struct block *block, uint64_t index)
+{
+	uint64_t value = block->started.counters[index] + block->delivered.counters[index];
+
+	if (index == STAT_MESSAGES_OUT)
+		value += block->started.operations - block->started.before;
+	if (index == STAT_MESSAGES_IN)
+		value += block->delivered.operations - block->delivered.before;
+	return value;
+}
+
 int block_status(const struct process_view *view, uint64_t index, uint64_t *value)
 {
 	const struct pool *pools = view->block->pools;
@@ -254,8 +268,7 @@ int block_status(const struct process_view *view, uint64_t index, uint64_t *valu
 	if (index >= STAT_COUNT)
 		return PORTALS_SR_INDEX_INVALID;
 	if (index < STAT_COUNTERS) {
-		*value = view->block->started.counters[index] +
-			 view->block->delivered.counters[index];
+		*value = sum(view->block, index);
 	} else if (index < STAT_NID) {
 		pools += (index - STAT_COUNTERS) / 2;
 		*value = (index - STAT_COUNTERS) % 2 ? pools->high : pools->used;

@@ -4,7 +4,7 @@
  * It is position-independent: links are indices, handles are index and
  * generation, nothing is a pointer. Several kernels map it and change it, each
  * under the block's lock. Everything in it may have been damaged by a broken
- * neighbour, so whoever runs the engine reaches it through a struct
+ * neighbour, so the kernel that runs the engine reaches it through a struct
  * process_view (process.h), which holds sizes and bounds outside the block.
  *
  *   0                     struct block
@@ -58,7 +58,7 @@ struct block_limits {
 /* What a BARRIER message says that is not of a round. */
 enum {
 	BLOCK_BARRIER_FAILED = BLOCK_BARRIER_ROUNDS, /* barriers fail from now on */
-	BLOCK_BARRIER_PING,            /* nothing: is there somebody to acknowledge it? */
+	BLOCK_BARRIER_PING,            /* nothing: does the node acknowledge it? */
 	BLOCK_BARRIER_NEWS
 };
 
@@ -124,15 +124,17 @@ enum block_register {
 
 /*
  * What changes with every operation, apart for the two sides that do so: the
- * owner as it starts operations, and whoever carries operations out here. They
+ * owner as it starts operations, and the kernel that carries them out here. They
  * run on two processors, and a cache line of both would travel between them
  * with each message.
  */
 struct block_side {
-	uint64_t operations;   /* begun: the next link number's half */
+	uint64_t operations;   /* begun: the next link number's half, and all but the answers of
+	                        * STAT_MESSAGES_IN or _OUT */
 	uint64_t sends;        /* started: puts not yet sent */
 	uint64_t counters[STAT_COUNTERS]; /* enum block_register; changed under the lock */
-	uint8_t  pad[40];
+	uint64_t before;       /* operations, at block_init */
+	uint8_t  pad[32];
 };
 
 struct block {
@@ -220,7 +222,7 @@ handle_t block_open(struct process_view *view);
 void block_close(struct process_view *view);
 
 /* Operations begun and not yet ended, and sends started and not yet sent:
- * while this is not 0 somebody may still write into the segment. Records that
+ * while this is not 0 a node may still write into the segment. Records that
  * wait for an answer do not count once the block is closed. */
 uint32_t block_pending(const struct process_view *view);
 

@@ -1,6 +1,6 @@
 /*
  * deliver: carry out a message on the target's block, in three phases
- * (docs/portals.md section 3). It does not know who runs it: the receiver's kernel,
+ * (docs/portals.md section 3). It does not know where it runs: the receiver's kernel,
  * the sender's, a Linux process. An ack and a reply are delivered the same
  * way, on the initiator's view.
  *
@@ -37,7 +37,7 @@ enum deliver_result {
 	DELIVER_BUSY    = -2,   /* no operation record free: nothing happened, try again */
 	DELIVER_CLOSED  = -3,   /* no initialised interface: discarded (and counted) */
 	DELIVER_DAMAGED = -4,   /* the block contradicts itself; nothing was written outside it */
-	DELIVER_STALE   = -5    /* end: the operation was already ended by somebody else */
+	DELIVER_STALE   = -5    /* end: another node has ended the operation already */
 };
 
 #define DELIVER_INLINE_BYTES   64u    /* longest payload of deliver_inline: one cache line */

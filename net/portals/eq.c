@@ -200,9 +200,11 @@ static inline void put_words(event_word *to, const event_word *from, uint32_t wo
 
 const struct md_args eq_md_gone;
 
-uint32_t eq_write(const struct process_view *view, struct eq *eq, const struct event_head *head,
-		  const struct md_args *md, uint64_t hdr_data, uint64_t end)
+uint32_t eq_write(const struct process_view *view, struct eq *eq, enum event_kind type,
+		  const struct event_head *head, const struct md_args *md, uint64_t hdr_data,
+		  uint64_t end)
 {
+	uint64_t first = (uint64_t)head->pt_index << 32 | type;
 	uint64_t number = eq->next;
 	uint64_t index = eq->first_slot + (uint64_t)((uint32_t)number & (eq->count - 1));
 	struct event *slot;
@@ -214,7 +216,8 @@ uint32_t eq_write(const struct process_view *view, struct eq *eq, const struct e
 	words = (event_word *)slot;
 	__atomic_store_n(&slot->sequence, number | EVENT_WRITING, __ATOMIC_RELAXED);
 	__atomic_thread_fence(__ATOMIC_RELEASE);
-	put_words(words, (const event_word *)head, HEAD_WORDS);
+	put_words(words, &first, 1);
+	put_words(words + 1, (const event_word *)head + 1, HEAD_WORDS - 1);
 	put_words(words + HEAD_WORDS, (const event_word *)md, MD_WORDS);
 	put_words(words + HEAD_WORDS + MD_WORDS, &hdr_data, 1);
 	put_words(words + HEAD_WORDS + MD_WORDS + 1, &end, 1);

@@ -98,21 +98,22 @@ int eq_has_room(const struct process_view *view, struct eq *eq, uint32_t needed)
  * an engine, and are not any more. */
 int eq_calls(const struct process_view *view, const struct eq *eq, uint32_t events);
 
-/* Write the event: slot first, then `next`, so that a reader of `next` finds the event.
- * `end` is its link and how it ended. Returns 1, or 0 if the queue is damaged. */
-uint32_t eq_write(const struct process_view *view, struct eq *eq, const struct event_head *head,
-		  const struct md_args *md, uint64_t hdr_data, uint64_t end);
+/* Write the event: slot first, then `next`, so that a reader of `next` finds the event. It has
+ * this type, whatever head->type is; `end` is its link and how it ended. Returns 1, or 0 if the
+ * queue is damaged. */
+uint32_t eq_write(const struct process_view *view, struct eq *eq, enum event_kind type,
+		  const struct event_head *head, const struct md_args *md, uint64_t hdr_data,
+		  uint64_t end);
 
 extern const struct md_args eq_md_gone;
 
 /* Record an event. `md` gives the descriptor's state, or is null when it is gone. As eq_write. */
 static inline uint32_t eq_record(const struct process_view *view, struct eq *eq,
-				 struct event_head *head, enum event_kind type,
+				 const struct event_head *head, enum event_kind type,
 				 const struct md_args *md, uint64_t hdr_data, uint32_t link,
 				 enum fail_type fail)
 {
-	head->type = type;
-	return eq_write(view, eq, head, md ? md : &eq_md_gone, hdr_data,
+	return eq_write(view, eq, type, head, md ? md : &eq_md_gone, hdr_data,
 			(uint64_t)fail << 32 | link);
 }
 

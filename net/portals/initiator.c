@@ -20,12 +20,6 @@ static struct md *active(const struct process_view *view, handle_t handle)
 	return md;
 }
 
-/* Rule 33: 1 if [offset, offset + bytes) lies within the descriptor. */
-static int holds(const struct md *md, uint64_t offset, uint64_t bytes)
-{
-	return offset <= md->room && bytes <= md->room - offset;
-}
-
 /* The range of a send: `bytes` bytes from `offset` on in its descriptor. */
 static int source(const struct process_view *view, const struct md *md, uint64_t offset,
 		  uint64_t bytes, struct grant *grant)
@@ -61,7 +55,7 @@ static int names_process(const struct initiator_args *args)
 	return args->target_nid != ANY_ID && args->target_pid != ANY_ID;
 }
 
-/* A record that waits for the answer to a request; its runner is who answers. */
+/* A record that waits for the answer to a request; its runner is the node that answers. */
 static int await(struct process_view *view, const struct initiator_args *args, uint8_t kind,
 		 uint64_t bytes, uint32_t md, struct operation **taken)
 {
@@ -104,12 +98,10 @@ static void request(const struct process_view *view, const struct initiator_args
 	message->atomic_operation = is_atomic ? args->atomic_operation : 0;
 	message->datatype = is_atomic ? args->datatype : 0;
 	message->zero[0] = message->zero[1] = message->link = 0;
-	message->source_nid = view->nid;
-	message->source_pid = view->pid;
+	message->source = view->process;
 	message->target_nid = args->target_nid;
 	message->target_pid = args->target_pid;
-	message->uid = view->uid;
-	message->jid = view->jid;
+	message->user = view->user;
 	message->pt_index = args->pt_index;
 	message->cookie = args->cookie;
 	message->match_bits = args->match_bits;
@@ -151,7 +143,6 @@ static int send(struct process_view *view, struct md *md, struct eq *eq,
 	md->pending++;
 	block->started.sends++;
 	block->started.operations++;
-	block->started.counters[STAT_MESSAGES_OUT]++;
 	if (eq) {
 		if (!(md->user.options & MD_EVENT_END_DISABLE)) {
 			eq->begun++;
@@ -200,7 +191,7 @@ int initiator_put(struct process_view *view, const struct initiator_args *args,
 		length = md->room;
 	}
 	bytes = is_atomic ? operand_bytes(args) : length;
-	if (!holds(md, offset, bytes))
+	if (!md_has(md, offset, bytes))
 		return PORTALS_MD_ILLEGAL;
 	if (!names_process(args))
 		return PORTALS_PROCESS_INVALID;
@@ -263,14 +254,14 @@ int initiator_brief(struct process_view *view, const struct initiator_args *args
 	if (!md || md->flags != MD_PLAIN || args->operation > MESSAGE_PUT ||
 	    args->target_pid == ANY_ID)
 		return 0;
-	threshold = md->user.threshold;
 	length = md->room;
 	if (args->length != LENGTH_WHOLE) {
 		offset = args->local_offset;
 		length = args->length;
-		if (!holds(md, offset, length))
+		if (!md_has(md, offset, length))
 			return 0;
 	}
+	threshold = md->user.threshold;
 	if (threshold == 0 || length > DELIVER_INLINE_BYTES)
 		return 0;
 	if (grant_range(view, md, md->user.options, offset, length, 0, grant))
@@ -279,7 +270,6 @@ int initiator_brief(struct process_view *view, const struct initiator_args *args
 	if (threshold > 0)
 		md->user.threshold = threshold - 1;
 	started->operations++;
-	started->counters[STAT_MESSAGES_OUT]++;
 	started->counters[STAT_BYTES_OUT] += length;
 	return 1;
 }
@@ -335,7 +325,7 @@ int initiator_get(struct process_view *view, const struct initiator_args *args,
 		offset = 0;
 		length = md->room;
 	}
-	if (!holds(md, offset, length))
+	if (!md_has(md, offset, length))
 		return PORTALS_MD_ILLEGAL;
 	if (!names_process(args))
 		return PORTALS_PROCESS_INVALID;
@@ -345,7 +335,6 @@ int initiator_get(struct process_view *view, const struct initiator_args *args,
 	if (error)
 		return error;
 	view->block->started.operations++;
-	view->block->started.counters[STAT_MESSAGES_OUT]++;
 	return PORTALS_OK;
 }
 
@@ -369,8 +358,8 @@ int initiator_exchange(struct process_view *view, const struct initiator_args *a
 		length = put_md->room;
 	}
 	bytes = is_atomic ? operand_bytes(args) : length;
-	if (!holds(put_md, put_offset, bytes) ||
-	    !holds(md, args->local_offset, is_atomic ? length : 0) || length > most)
+	if (!md_has(put_md, put_offset, bytes) ||
+	    !md_has(md, args->local_offset, is_atomic ? length : 0) || length > most)
 		return PORTALS_MD_ILLEGAL;
 	if (!names_process(args))
 		return PORTALS_PROCESS_INVALID;

@@ -99,7 +99,7 @@ void initiator_lost(struct process_view *view, uint64_t bytes);
 
 /*
  * The target has carried out a put and sends no ack, though one was asked for
- * (its descriptor disables them): nobody waits any longer. For a link that
+ * (its descriptor disables them): the put is complete. For a link that
  * learns this from deliver_begin and deliver_end itself. Harmless when the put
  * awaited none, or its answer has been delivered.
  */

@@ -76,9 +76,8 @@ static int request(struct process_view *view, const struct message *message,
 	md = place.md;
 	link = (uint32_t)block_link_delivered(block);
 	block->delivered.operations++;
-	block->delivered.counters[STAT_MESSAGES_IN]++;
 
-	target_head(message, &place, &head);
+	target_head(message, &place, grant, &head);
 	eq = eq_lookup(view, md->user.eq_handle);
 	if (eq && !(place.options & MD_EVENT_START_DISABLE))
 		grant->events = eq_record(view, eq, &head, target_start(message->operation),

@@ -8,14 +8,22 @@
 #include "md.h"
 #include "me.h"
 
+/* Whether an entry that names a part of its source takes this one. Apart: most name all or
+ * nothing of it. */
+__attribute__((noinline))
+static int takes_part(const struct me *me, uint64_t source)
+{
+	return (me->nid == ANY_ID || me->nid == (uint32_t)source) &&
+	       (me->pid == ANY_ID || me->pid == source >> 32);
+}
+
 /* Rule 3. The only match function: whatever proposes entries asks it. */
 static int matches(const struct me *me, const struct message *message)
 {
-	uint64_t source = (uint64_t)me->pid << 32 | me->nid; /* both at once: often any */
+	uint64_t source = (uint64_t)me->pid << 32 | me->nid; /* both at once */
 
 	return ((me->match_bits ^ message->match_bits) & ~me->ignore_bits) == 0 &&
-	       (source == ~0ULL || ((me->nid == ANY_ID || me->nid == message->source_nid) &&
-				    (me->pid == ANY_ID || me->pid == message->source_pid)));
+	       (source == ~0ULL || source == message->source || takes_part(me, message->source));
 }
 
 /* Rules 4 and 5: 1 and *place, or 0 if the descriptor rejects. */
@@ -23,19 +31,21 @@ static int accepts(struct md *md, const struct message *message, struct place *p
 {
 	uint32_t options = md->user.options;
 	uint32_t wanted = message_wants(message->operation);
-	uint64_t offset, room;
+	uint64_t offset, bytes = message->length;
 
 	if ((options & wanted) != wanted || md->user.threshold == 0 ||
 	    (md->flags & (MD_LEAVING | MD_INACTIVE)))
 		return 0;
 	offset = options & MD_MANAGE_REMOTE ? message->offset : md->local_offset;
-	room = offset <= md->room ? md->room - offset : 0;
-	if (message->length > room && !(options & MD_TRUNCATE))
-		return 0;
+	if (!md_has(md, offset, bytes)) {
+		if (bytes && !(options & MD_TRUNCATE))
+			return 0;
+		bytes = offset <= md->room ? md->room - offset : 0;
+	}
 	place->md = md;
 	place->options = options;
 	place->offset = offset;
-	place->bytes = message->length < room ? message->length : room;
+	place->bytes = bytes;
 	return 1;
 }
 

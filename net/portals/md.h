@@ -97,6 +97,12 @@ static inline struct md *md_lookup(const struct process_view *view, handle_t han
 	return &view->mds[index];
 }
 
+/* Rule 33: 1 if [offset, offset + bytes) lies within the descriptor. */
+static inline int md_has(const struct md *md, uint64_t offset, uint64_t bytes)
+{
+	return offset <= md->room && bytes <= md->room - offset;
+}
+
 /* It is off its list for good, to be freed by md_unpin or md_bury: MD_LEAVING.
  * 0 or PORTALS_FAIL. */
 int md_depart(struct process_view *view, struct md *md);

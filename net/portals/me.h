@@ -35,7 +35,7 @@ struct me {
 	handle_t handle;       /* its own while in use; else KIND_FREE and the next generation */
 	uint64_t match_bits;
 	uint64_t ignore_bits;
-	uint32_t nid, pid;     /* who matches; ANY_ID is a wildcard */
+	uint32_t nid, pid;     /* initiator; ANY_ID is a wildcard */
 	uint64_t order;        /* indexed: grows along the portal's list */
 	uint16_t next, prev;   /* in the portal's list; free: next free entry */
 	uint16_t first, last;  /* descriptors */

@@ -4,7 +4,7 @@
  * arguments of its call. 128 bytes, little-endian, the same in shared memory
  * (passed by pointer) and in a frame (copied as it is).
  *
- * The source is who sent this message, the target is who shall take it: in an
+ * The source is the sender of this message, the target its receiver: in an
  * ACK or a REPLY they are those of the request, swapped.
  */
 #ifndef NET_PORTALS_MESSAGE_H
@@ -34,12 +34,16 @@ struct message {
 	uint8_t  datatype;          /* ATOMIC, FETCH_ATOMIC: enum atomic_type; else 0 */
 	uint8_t  zero[2];
 	uint8_t  link;              /* for the link's own use; the engine sets 0 and never reads it */
-	uint32_t source_nid;
-	uint32_t source_pid;
+	union {
+		struct { uint32_t source_nid, source_pid; };
+		uint64_t source;    /* both */
+	};
 	uint32_t target_nid;
 	uint32_t target_pid;
-	uint32_t uid;               /* of the source */
-	uint32_t jid;               /* of the source */
+	union {                     /* of the source */
+		struct { uint32_t uid, jid; };
+		uint64_t user;      /* both */
+	};
 	uint32_t pt_index;          /* ACK, REPLY: echoed; BARRIER: round, or other news */
 	uint32_t cookie;            /* access control entry at the target; answers: 0 */
 	uint64_t match_bits;        /* answers: echoed */
@@ -97,8 +101,8 @@ static inline uint32_t message_wants(uint8_t operation)
 /*
  * Make the answer to a request that was not carried out (rules 16 and 22):
  * to what fetches a REPLY, to a PUT or ATOMIC that asked for an ack an ACK, of
- * length 0 and with `fail`. Returns 1 and fills *answer if somebody waits for one, else 0.
- * For whoever finds that the target cannot be reached: the answer then goes to
+ * length 0 and with `fail`. Returns 1 and fills *answer if the initiator waits for one, else 0.
+ * For a link that finds that the target cannot be reached: the answer then goes to
  * deliver_begin on the initiator's own view. Needs no lock.
  */
 int message_refuse(const struct message *request, enum fail_type fail, struct message *answer);

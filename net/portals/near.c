@@ -200,16 +200,15 @@ int near_start(struct process_view *me, void *context, const struct initiator_ar
 
 int near_brief(struct process_view *me, void *context, const struct initiator_args *args)
 {
-	struct process_view *peer;
+	struct process_view *peer = near_port_known(context, args->target_nid);
 	struct message message, none;
 	struct grant from, to;
 	int result;
 
-	if (!initiator_brief(me, args, &message, &from))
+	if (!peer || !initiator_brief(me, args, &message, &from))
 		return 0;
 	result = DELIVER_DAMAGED;
-	peer = near_port_peer(context, me, args->target_nid);
-	if (peer && near_port_lock(context, peer)) {
+	if (near_port_lock(context, peer)) {
 		const uint8_t *payload = (peer == me ? me->memory : me->sources) + from.offset;
 
 		result = deliver_inline(peer, &message, payload, &to, &none, 0);

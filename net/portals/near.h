@@ -54,6 +54,9 @@ int near_brief(struct process_view *me, void *context, const struct initiator_ar
  * reached. It waits while the node boots. */
 struct process_view *near_port_peer(void *context, struct process_view *me, uint32_t nid);
 
+/* The same without waiting: null also if it is not known yet. */
+struct process_view *near_port_known(void *context, uint32_t nid);
+
 /* The lock of a view's block. 0: its owner died while it held the lock. */
 int near_port_lock(void *context, struct process_view *view);
 void near_port_unlock(void *context, struct process_view *view);

@@ -6,8 +6,8 @@
  * phase:  FREE -> WAITING (initiator awaits ack or reply) -> OPEN (reply begun) -> FREE
  *         FREE -> OPEN (put or get begun at the target)                         -> FREE
  *
- * `runner` is the node whose action ends the record: who carries the data, or
- * in WAITING who shall answer. When that node dies, or another life of it begins,
+ * `runner` is the node whose action ends the record: it carries the data, or
+ * in WAITING it shall answer. When that node dies, or another life of it begins,
  * the owner ends the record (block_peer_died): an answer names the record, with its
  * generation, so none of a later life is taken for that of the earlier.
  */

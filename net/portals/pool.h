@@ -20,7 +20,7 @@ static inline handle_t handle_in_use(handle_t free, enum handle_kind kind, uint3
 }
 
 /*
- * The first generation of an entry: known to those who know the block's seed, so that
+ * The first generation of an entry: known where the block's seed is known, so that
  * nothing from outside the job can name an object without having seen its handle.
  * (splitmix64's steps: each bit of the seed and the place changes each of the result.)
  */

@@ -1,5 +1,5 @@
 /*
- * A process as seen by whoever runs the engine: where its block and its
+ * A process as seen by the kernel that runs the engine: where its block and its
  * segment are mapped here, and the bounds that make both safe to use.
  *
  * The view lives outside the block, in the runner's own memory. Every index
@@ -60,8 +60,14 @@ struct process_view {
 	uint64_t bytes;             /* of the segment */
 	uint64_t base;              /* the owner's virtual address of that byte */
 	struct usable usable;       /* of the segment, by its application */
-	uint32_t nid, pid;          /* the owner */
-	uint32_t uid, jid;
+	union {                     /* the owner */
+		struct { uint32_t nid, pid; };
+		uint64_t process;   /* both */
+	};
+	union {
+		struct { uint32_t uid, jid; };
+		uint64_t user;      /* both */
+	};
 	struct barrier_job job;
 	uint64_t inline_bytes;      /* of the owner's view: a send of so many bytes has been read when
 	                               the call that starts it returns, over any transport of its */

@@ -67,7 +67,7 @@ static inline int grant_range(const struct process_view *view, const struct md *
 	return PORTALS_SEGV;
 }
 
-/* The call has recorded what it records, in `eq` or nowhere: who is to be rung. */
+/* The call has recorded what it records, in `eq` or nowhere: which node is to be rung. */
 static inline void grant_rings(const struct process_view *view, struct grant *grant,
 			       const struct eq *eq)
 {

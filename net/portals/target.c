@@ -2,7 +2,7 @@
  * The target's side in three phases: what an arriving put or get does (figure
  * 4 of the Portals paper), and the common entry of deliver. The steps that
  * deliver_inline shares are here too (target.h). Acks and replies are in
- * answer.c. Called by whoever runs the engine on this block. See deliver.h.
+ * answer.c. Called by the kernel that runs the engine on this block. See deliver.h.
  */
 #include "target.h"
 #include "ac.h"
@@ -97,7 +97,7 @@ int target_begin(struct process_view *view, const struct message *message, uint3
 	}
 	md->pending++;
 
-	target_head(message, &place, &op->head);
+	target_head(message, &place, grant, &op->head);
 	op->hdr_data = message->hdr_data;
 	op->runner = runner;
 	op->md = (uint32_t)(md - view->mds);
@@ -108,7 +108,6 @@ int target_begin(struct process_view *view, const struct message *message, uint3
 	op->kind = message->operation;
 	op->fail = NI_OK;
 	op->begun = 0;
-	block->delivered.counters[STAT_MESSAGES_IN]++;
 	grant->op = op->handle;
 
 	eq = eq_lookup(view, md->user.eq_handle);

@@ -25,7 +25,7 @@ int target_use(struct process_view *view, const struct place *place);
 int target_begin(struct process_view *view, const struct message *message, uint32_t runner,
 		 struct grant *grant, struct message *answer);
 
-/* Discard a request: count it, and make its answer if somebody waits for one
+/* Discard a request: count it, and make its answer if the initiator waits for one
  * (rule 16). Returns `result`. */
 int target_discard(struct process_view *view, const struct message *message, int result,
 		   struct grant *grant, struct message *answer);
@@ -45,18 +45,16 @@ static inline int target_acks(const struct message *message, uint32_t options)
 
 /* What the events of a request show. */
 static inline void target_head(const struct message *message, const struct place *place,
-			       struct event_head *head)
+			       const struct grant *grant, struct event_head *head)
 {
-	head->nid = message->source_nid;
-	head->pid = message->source_pid;
-	head->uid = message->uid;
-	head->jid = message->jid;
+	head->process = message->source;
+	head->user = message->user;
 	head->pt_index = message->pt_index;
 	head->match_bits = message->match_bits;
 	head->rlength = message->length;
 	head->mlength = place->bytes;
 	head->offset = place->offset;
-	head->md_handle = place->md->handle;
+	head->md_handle = grant->md;
 }
 
 /* The START event of an operation; its END is the next. */

@@ -167,9 +167,15 @@ struct iovec_args {
 /* What events and operation records share: the first 64 bytes of ptl_event_t. */
 struct event_head {
 	uint32_t type;          /* enum event_kind */
-	uint32_t nid, pid;      /* initiator: who sent the message (SEND: this process) */
-	uint32_t uid, jid;      /* its identity, as its kernel stated it */
 	uint32_t pt_index;
+	union {                 /* initiator: the sender (SEND: this process) */
+		struct { uint32_t nid, pid; };
+		uint64_t process;
+	};
+	union {                 /* its identity, as its kernel stated it */
+		struct { uint32_t uid, jid; };
+		uint64_t user;
+	};
 	uint64_t match_bits;    /* of the request */
 	uint64_t rlength;       /* bytes requested */
 	uint64_t mlength;       /* bytes manipulated */

@@ -7,7 +7,7 @@
  * entry (waits_for) which lock it waits for. The node that clears that, the waiter or the
  * owner that rings it, by one compare and exchange, takes one off the count. So the count
  * is never less than the entries that name the lock. A waiter that dies between its two
- * steps leaves it one too high for ever: then each give looks in vain, which costs time
+ * steps leaves it one too high for ever: then each give looks for none, which costs time
  * only.
  *
  * Why no wakeup is lost: a waiter is counted and in the table before it tries the lock for
@@ -16,7 +16,7 @@
  * fence, so at least one of the two sees the other. A node that is rung either takes the lock, and rings the
  * next one when it gives it back, or finds it taken; but before that try it was counted
  * and in the table again, and the lock's owner will look there. A node that was rung and
- * is dead cannot: the launcher rings everybody when a node dies. tests/spin/lock.pml is
+ * is dead cannot: the launcher rings all nodes when one dies. tests/spin/lock.pml is
  * this as a model.
  *
  * A damaged word may name a node that holds nothing. A node that has waited for long
@@ -30,15 +30,18 @@
 
 #define SPIN_NS 2000u
 
-int shm_lock_try(struct shm_lock *lock, const struct shm_member *self)
+/* Without a look before: mostly the lock is free. */
+static inline int take(struct shm_lock *lock, const struct shm_member *self)
 {
 	uint32_t free = 0;
 
-	return atomic_load_explicit(&lock->owner, memory_order_relaxed) == 0 &&
-	       atomic_compare_exchange_strong_explicit(&lock->owner, &free,
-	                                               self->node + 1,
-	                                               memory_order_acquire,
-	                                               memory_order_relaxed);
+	return atomic_compare_exchange_strong_explicit(&lock->owner, &free, self->node + 1,
+	                                               memory_order_acquire, memory_order_relaxed);
+}
+
+int shm_lock_try(struct shm_lock *lock, const struct shm_member *self)
+{
+	return atomic_load_explicit(&lock->owner, memory_order_relaxed) == 0 && take(lock, self);
 }
 
 /* It will give nothing back. A node that has ended in order holds no lock. */
@@ -109,7 +112,7 @@ static int wait_and_take(struct shm_lock *lock, uint32_t place, const struct shm
 
 int shm_lock_take(struct shm_lock *lock, uint32_t place, const struct shm_member *self)
 {
-	if (__builtin_expect(shm_lock_try(lock, self), 1))
+	if (__builtin_expect(take(lock, self), 1))
 		return SHM_LOCK_OK;
 	return wait_and_take(lock, place, self);
 }

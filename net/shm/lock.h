@@ -2,7 +2,7 @@
  * Locks between nodes that share memory.
  *
  * Test-and-set with the owner's name. A waiter spins for about 2 us, then says in the node
- * table which lock it waits for, and halts; whoever unlocks rings one waiter. Virtual CPUs
+ * table which lock it waits for, and halts; the node that unlocks rings one waiter. Virtual CPUs
  * share host cores, so an owner can lose its core for milliseconds, and a spinning waiter
  * would burn what the owner needs.
  *
@@ -11,7 +11,7 @@
  * it protects may be half changed, so it answers SHM_LOCK_DEAD for ever.
  *
  * All state is in the lock and in the node table, in shared memory; `struct shm_member`
- * says who asks.
+ * names the node that asks.
  */
 #ifndef NET_SHM_LOCK_H
 #define NET_SHM_LOCK_H

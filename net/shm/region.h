@@ -15,14 +15,14 @@
  *   REGION_SCRATCH     256 bytes for the kernel's self-tests, otherwise zero
  *   REGION_NODES       struct region_node[nodes]
  *   file_table         struct region_file[files], contents page-aligned behind it
- *   stdin_ring         struct region_ring + bytes: launcher -> node 0
+ *   stdin_ring         struct region_ring + bytes: launcher -> the nodes that read it
  *   slices             nodes x slice_bytes, 2 MiB aligned; each:
  *       block_offset     process block (net/portals/block.h)
  *       console_offset   struct region_ring + bytes: node -> launcher
  *       segment_offset   the application's segment, 2 MiB aligned
  *
  * The launcher learns this layout from build/region.json, which
- * tools/layout.c prints from this header; nobody types an offset twice.
+ * tools/layout.c prints from this header; no offset is typed twice.
  */
 #ifndef NET_SHM_REGION_H
 #define NET_SHM_REGION_H
@@ -63,7 +63,7 @@ struct region_header {
 	                              barriers since the start together */
 };
 
-/* One per node: four cache lines, divided by who writes them. */
+/* One per node: four cache lines, divided by their writers. */
 struct region_node {
 	/* written by the node */
 	_Atomic uint32_t state;    /* enum node_state */
@@ -71,13 +71,14 @@ struct region_node {
 	uint32_t signal;           /* FAULTED: the signal that ended the application */
 	uint32_t exit_order;       /* 1 for the first node that ended */
 	uint64_t main_ns;          /* node's time since its first instruction when main was entered */
-	uint8_t  pad0[40];
-	/* written by the node, read and cleared by whoever rings */
+	_Atomic uint64_t stdin_taken; /* how far it has read standard input */
+	uint8_t  pad0[32];
+	/* written by the node, read and cleared by the node that rings */
 	_Atomic uint32_t sleeping; /* 1: ring me, I am about to halt or halted */
 	_Atomic uint32_t console_waits; /* 1: ring me when the console ring has room */
-	_Atomic uint32_t stdin_wanted;  /* node 0: 1 when it waits for standard input */
+	_Atomic uint32_t stdin_wanted;  /* 1 when it waits for standard input */
 	_Atomic uint32_t upcall;   /* 1: there are events for handlers, and the node was rung;
-	                              set by whoever left them, cleared by the node */
+	                              set by the node that left them, cleared by this one */
 	uint8_t  pad1[48];
 	/* written by the launcher */
 	_Atomic uint32_t dead;     /* 1: this node's machine is gone for good; never cleared */
@@ -89,15 +90,16 @@ struct region_node {
 	                              node, more on a busy host */
 	_Atomic uint32_t restarts; /* how often the launcher has started this node again; it
 	                              grows when the old machine is gone, before the new one
-	                              starts, with this entry as at first and everybody rung;
+	                              starts, with this entry as at first and all nodes rung;
 	                              its incarnation is then REGION_LIFE * (restarts + 1) */
-	uint8_t  pad2[4];
+	_Atomic uint32_t stdin_reads; /* 1: standard input is for this node, too; written before
+	                              the node starts */
 	_Atomic uint64_t lock_answer; /* the launcher's to a region_lock: its number << 32 | errno */
 	uint64_t lock_first, lock_last; /* REGION_LOCK_GET: the lock that is in the way, if */
 	uint32_t lock_pid;         /* lock_type is not REGION_LOCK_NONE */
 	uint32_t lock_type;
 	uint8_t  pad3[8];
-	/* written by the node; waits_for is cleared by whoever rings */
+	/* written by the node; waits_for is cleared by the node that rings */
 	_Atomic uint32_t waits_for; /* node id + 1: ring me when the lock of that node's block is
 	                              free, as I halt for it (lock.c); or 0 */
 	_Atomic uint32_t awaits;   /* node id + 1: ring me when that node has booted; or 0 */
@@ -126,12 +128,12 @@ enum node_state {
  * and that size is a power of two. Neither side trusts the other's position.
  * After a record the node rings the launcher's doorbell (id = nodes), if the header says
  * that it is idle. With standard input it is the other way round: the launcher rings the
- * node that wants some.
+ * nodes that want some. Each of them reads all of it, and has its position in its own entry.
  */
 struct region_ring {
 	_Atomic uint64_t written;  /* writer's position */
 	uint8_t  pad0[56];
-	_Atomic uint64_t taken;    /* reader's position */
+	_Atomic uint64_t taken;    /* reader's position; not stdin's */
 	_Atomic uint32_t closed;   /* writer will write no more (end of file) */
 	_Atomic uint32_t full;     /* stdin's: 1: ring the launcher when half of it is free */
 	uint8_t  pad1[48];

@@ -3,7 +3,8 @@
  *   lines N    N numbered lines of 100 bytes on stdout, then a checksum on stderr
  *   exit N     leaves with status N;  exit N RANK: only rank RANK, the others sleep
  *   return N   the same from main
- *   cat        copies standard input to standard output
+ *   cat [K]    copies standard input to standard output, but for rank K, which leaves
+ *   poll       the result and, in hexadecimal, the events of a poll on standard input for ever
  *   args ...   one line per argument, in brackets
  *   env NAME   the value of a variable
  *   copy A B   copies file A to file B
@@ -12,6 +13,7 @@
  */
 #include <fcntl.h>
 #include <margay.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -51,6 +53,15 @@ static int cat(void)
 	}
 	fprintf(stderr, "read %ld\n", total);
 	return got < 0;
+}
+
+static int wait_for_input(void)
+{
+	struct pollfd input = { .fd = 0, .events = POLLIN };
+	int result = poll(&input, 1, -1);
+
+	printf("%d: %x\n", result, input.revents);
+	return 0;
 }
 
 static int copy(const char *from, const char *to)
@@ -110,7 +121,9 @@ int main(int argc, char **argv)
 	if (strcmp(kind, "return") == 0)
 		return atoi(first);
 	if (strcmp(kind, "cat") == 0)
-		return cat();
+		return *first && atoi(first) == margay_rank() ? 0 : cat();
+	if (strcmp(kind, "poll") == 0)
+		return wait_for_input();
 	if (strcmp(kind, "echo") == 0)
 		return echo();
 	if (strcmp(kind, "env") == 0)

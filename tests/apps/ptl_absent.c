@@ -1,5 +1,5 @@
 /*
- * ptl_absent: rank 0 of two, on boards, the other of which nobody switches on. All that is
+ * ptl_absent: rank 0 of two, on boards, the other of which is never switched on. All that is
  * sent there fails, more than there is room for at once; no call waits for ever, and what
  * PtlMDUnlink waited for has ended when it returns. Prints "ok".
  */

@@ -76,7 +76,7 @@ static void case_interface(struct roles *r)
 	CHECK(PtlErrorStr(-1) && PtlErrorStr(1000) && PtlEventKindStr(1000));
 }
 
-/* 27: the defaults: entry 0 admits the job, all others nobody. */
+/* 27: the defaults: entry 0 admits the job, all others no process. */
 static void case_defaults(struct roles *r)
 {
 	static const ptl_ac_index_t refused[] = { 1, 2, 3, 62, 63, 64, 65, 0xffff, 0x10000, ~0u };
@@ -178,7 +178,7 @@ static void case_entries(struct roles *r)
 	}
 }
 
-/* 2, 28: an entry for one node admits that one, whoever else sends. */
+/* 2, 28: an entry for one node admits that one and no other sender. */
 static void case_each_rank(struct roles *r)
 {
 	ptl_handle_me_t me = 0;
@@ -225,7 +225,7 @@ static void case_answers(struct roles *r)
 	if (r->initiator) {
 		ptl_handle_md_t md;
 
-		if (!r->target)                           /* nobody may send to this process */
+		if (!r->target)                           /* no process may send to this one */
 			EQUAL(PtlACEntry(r->job.ni, 0, nobody, NOBODY, NOBODY, PTL_PT_INDEX_ANY), PTL_OK);
 		put_ok(r, 8, 1, 0, 8);
 		EQUAL(PtlMDBind(r->job.ni, memory(r->in + 8, 8, 1, 0, r->own), PTL_RETAIN, &md), PTL_OK);

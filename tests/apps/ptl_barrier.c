@@ -154,7 +154,7 @@ static void death(void)
 	open_interface();
 	EQUAL(PtlNIBarrier(ni), PTL_OK);
 	while ((rc = PtlNIBarrier(ni)) == PTL_OK) {
-		if (!running) {                   /* who is in the second one has passed the first */
+		if (!running) {                   /* one in the second has passed the first */
 			puts("running");
 			fflush(stdout);
 			running = true;

@@ -22,7 +22,7 @@ enum {
 	TABLE = 9000,              /* bytes that others fetch */
 	WINDOW = 6,                /* operations under way to one rank */
 	SLOTS = 8,                 /* puts of one rank whose bytes were not yet looked at */
-	IDLE_MS = 500,             /* then those who may have missed a credit are asked */
+	IDLE_MS = 500,             /* then ranks that may have missed a credit are asked */
 	PATIENCE = 20              /* times that nothing comes from a rank that has failed before */
 };
 
@@ -217,7 +217,7 @@ static void take_control(const ptl_event_t *event)
 		peer->left = 1;
 }
 
-/* All is said, and heard from all whom it can be heard from. */
+/* All is said, and all that can still answer have answered. */
 static int is_over(int idle)
 {
 	for (int rank = 0; rank < job.size; rank++) {

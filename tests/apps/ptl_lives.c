@@ -30,7 +30,7 @@ static void say(const char *text)
 static void barrier(int life)
 {
 	if (life == 1) {
-		/* Who is through the last one has heard that all are through those before. */
+		/* A rank that has passed the last one knows that all have passed those before. */
 		for (int i = 1; i <= ROUNDS; i++)
 			CHECK(PtlNIBarrier(job.ni) == PTL_OK || (i == ROUNDS && job.rank != 0));
 		if (job.rank == 0)

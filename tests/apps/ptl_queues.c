@@ -60,7 +60,7 @@ static void case_events(struct roles *r)
 	}
 }
 
-/* 20: who reads too late gets the oldest event that is still there, and is told. */
+/* 20: a late reader gets the oldest event that is still there, and PTL_EQ_DROPPED. */
 static void case_overrun(struct roles *r)
 {
 	enum { PUTS = 1000 };

@@ -1,7 +1,7 @@
 /*
  * ptl_race MESSAGES SEED [post]: MPI's race (rule 24) between nodes. Rank 0 receives
  * as an MPI library does: overflow descriptors at the tail of the match list
- * catch what nobody waits for yet, with START disabled; to post a receive it
+ * catch what no receive waits for yet, with START disabled; to post a receive it
  * reads its queue for an early message, inserts an entry with an inactive
  * descriptor, and activates that by PtlMDUpdate, which must refuse if a message
  * has arrived or has begun to. Every other rank sends MESSAGES puts of 0 to

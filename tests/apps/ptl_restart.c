@@ -2,12 +2,12 @@
  * ptl_restart LIVES ROUNDS: rank 0 talks with all others, of which rank 1 is killed
  * and started again until it lives for the LIVESth time. Each question of rank 0
  * is a put, and so is the answer; both are numbered, and have sizes and bytes that
- * follow from their numbers. Nobody waits for what cannot come: a question without
+ * follow from their numbers. No rank waits for what cannot come: a question without
  * an answer is followed by another one.
  *
  * Checked: bytes; numbers grow within a life, so nothing comes twice or late; what
  * a rank says comes from one life after the other, never again from an earlier one;
- * nobody's conversation fails but that with rank 1. Rank 0 prints "life L talks"
+ * no conversation fails but those with rank 1. Rank 0 prints "life L talks"
  * for each life of rank 1, and at the end "ok", when each of the others, in its
  * last life, has answered ROUNDS times.
  */
@@ -109,7 +109,7 @@ static int is_told(const ptl_event_t *event)
 	return event->ni_fail_type == PTL_NI_OK;
 }
 
-/* The next event within IDLE_MS: 0 nothing came, 1 an ACK, 2 somebody's message. */
+/* The next event within IDLE_MS: 0 nothing came, 1 an ACK, 2 a rank's message. */
 static int next_event(ptl_event_t *event)
 {
 	ptl_handle_eq_t queues[] = { own, theirs };
@@ -167,7 +167,7 @@ static int is_through(int rank)
 	return peers[rank].life == (rank == 1 ? lives : 1) && peers[rank].answers >= rounds;
 }
 
-/* Says the next thing to whom it is time to; returns how many are not yet through. */
+/* Sends what is due to each rank; returns how many have not finished. */
 static int ask(void)
 {
 	int left = 0;

@@ -319,7 +319,7 @@ static void case_unlink(struct roles *r)
 	}
 }
 
-/* 1, 2, 16: what discards a request counts it, and answers if somebody waits. */
+/* 1, 2, 16: what discards a request counts it, and answers if the initiator waits. */
 static void case_drops(struct roles *r)
 {
 	ptl_sr_value_t before = 0;
@@ -374,7 +374,7 @@ static void case_drops(struct roles *r)
 	}
 }
 
-/* 12, 15: who gets an ack, and what stands in it. */
+/* 12, 15: which puts get an ack, and what stands in it. */
 static void case_acks(struct roles *r)
 {
 	ptl_handle_me_t me[2] = { 0 };

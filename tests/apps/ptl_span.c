@@ -1,6 +1,6 @@
 /*
  * ptl_span: descriptors over more than the application's memory (rule 35): sends of
- * read-only data, offsets that are addresses, and bytes that nobody may use: text and
+ * read-only data, offsets that are addresses, and bytes that no access may touch: text and
  * read-only data for what writes, the page under the stack for all. Prints "ok NAME" for
  * each case; see ptl.h for the roles.
  */

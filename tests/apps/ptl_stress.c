@@ -306,7 +306,7 @@ static void start(uint64_t seed)
 	owner_start(&owner, &job, peers, seed * 1000 + job.rank);
 }
 
-/* All who live have said that they will send no more. */
+/* All living ranks have said that they will send no more. */
 static int everybody_finished(void)
 {
 	for (int rank = 0; rank < job.size; rank++)
@@ -381,7 +381,7 @@ static void clean_up(const ptl_sr_value_t *before)
 		int rc;
 
 		while ((rc = PtlMEUnlink(exposed[i])) == PTL_ME_IN_USE)
-			continue;                  /* somebody asks whether this node lives */
+			continue;                  /* a rank asks whether this node lives */
 		job_check(rc, "PtlMEUnlink");
 		job_check(PtlMDUnlink(bound[i]), "PtlMDUnlink");
 	}

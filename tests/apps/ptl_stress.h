@@ -344,7 +344,7 @@ static inline void owner_start(struct owner *owner, struct job *job, struct peer
 		owner_act(owner);
 }
 
-/* Nobody sends any more: everything can go. */
+/* No rank sends any more: everything can go. */
 static inline void owner_end(struct owner *owner)
 {
 	for (struct slot *slot = owner->slots; slot < owner->slots + SLOTS; slot++)

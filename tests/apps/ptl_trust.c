@@ -1,6 +1,6 @@
 /*
  * ptl_trust DROPS: rank 0 of three asks rank 1 for five things at a time, again and again,
- * until DROPS answers were dropped that nobody had asked for: tests/test_trust.py sends them
+ * until DROPS answers were dropped that were not asked for: tests/test_trust.py sends them
  * in the name of rank 2, which says nothing. Whatever they claim, each operation ends once,
  * with the bytes that rank 1 has. Prints "ok trust" and how many were dropped.
  */

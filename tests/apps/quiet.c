@@ -1,5 +1,5 @@
 /*
- * quiet: the ranks meet, and compute; nobody sends anything then. Once what was left of the
+ * quiet: the ranks pass a barrier and compute; none sends anything then. Once what was left of the
  * meeting is over a node takes no interrupt at all: each must find half a second without
  * one, within ten of them. Prints "ok quiet" on rank 0.
  */

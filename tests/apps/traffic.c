@@ -52,7 +52,7 @@ static void visit(int peer, ptl_handle_md_t put, ptl_handle_md_t get)
 	done(peer);      /* REPLY_END */
 }
 
-/* "running": nobody is in the barrier any more, where a death would keep him for ever. */
+/* "running": no rank is in the barrier any more, where a death would keep it for ever. */
 static void say_running(void)
 {
 	const int left = sizeof job.arrived / sizeof job.arrived[0] - 1;
@@ -62,7 +62,7 @@ static void say_running(void)
 
 		job_signal(&job, 0, left);
 		while ((event = next_event(job.eq, 0)).type == PTL_EVENT_PUT_END)
-			job.arrived[event.match_bits]++;   /* of those who are through already */
+			job.arrived[event.match_bits]++;   /* of ranks that have passed already */
 		return;
 	}
 	while (job.arrived[left] < (unsigned)job.size - 1)

@@ -1,6 +1,6 @@
 /*
  * Rank 0 puts a thousand times into memory of rank 1 that records no events;
- * rank 1 waits for another message meanwhile, halted, and nobody must wake it
+ * rank 1 waits for another message meanwhile, halted, and nothing may wake it
  * for those. It prints how many doorbells it got.
  */
 #include "job.h"

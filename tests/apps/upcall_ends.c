@@ -6,13 +6,16 @@
  *   deep     it overflows its stack, and returns
  *   stdin    main reads standard input; the handler says when it was called often
  *            enough, and then input may come
+ *   poll     the same, in poll, after one whose time runs out
  *   death    rank 0 puts for ever; the handler is told that rank 1 has died
  *   main     main returns while another rank keeps the handler busy
  */
 #include "ptl.h"
+#include <poll.h>
 #include <unistd.h>
 
 static const char *how;
+static int waits_for_input;
 static volatile unsigned long handled, computed;
 static struct roles r;
 
@@ -44,7 +47,7 @@ static void handler(ptl_event_t *event)
 		write_somewhere(NULL);
 	if (strcmp(how, "deep") == 0)
 		deep(240);                 /* about 70 KB */
-	if (strcmp(how, "stdin") == 0 && handled == 100)
+	if (waits_for_input && handled == 100)
 		say("handled\n");
 	if (strcmp(how, "death") == 0 && event->type == PTL_EVENT_ACK &&
 	    event->ni_fail_type == PTL_NI_FAIL) {
@@ -102,6 +105,7 @@ int main(int argc, char **argv)
 	ssize_t bytes;
 
 	how = argc > 1 ? argv[1] : "";
+	waits_for_input = strcmp(how, "stdin") == 0 || strcmp(how, "poll") == 0;
 	open_roles(&r);
 	atexit(at_end);
 	EQUAL(PtlEQAlloc(r.job.ni, 128, handler, &eq), PTL_OK);
@@ -111,7 +115,7 @@ int main(int argc, char **argv)
 	if (strcmp(how, "death") == 0)
 		wait_for_death(eq);
 	if (r.job.rank == r.job.size - 1)
-		put_often(0, strcmp(how, "stdin") == 0 ? 100 : strcmp(how, "main") == 0 ? 3000 : 1);
+		put_often(0, waits_for_input ? 100 : strcmp(how, "main") == 0 ? 3000 : 1);
 	if (r.job.rank != 0)
 		return 0;
 	if (strcmp(how, "main") == 0) {
@@ -119,8 +123,15 @@ int main(int argc, char **argv)
 			;
 		return 3;
 	}
-	if (strcmp(how, "stdin") != 0)
+	if (!waits_for_input)
 		compute();
+	if (strcmp(how, "poll") == 0) {
+		struct pollfd input = { .fd = 0, .events = POLLIN };
+
+		EQUAL(poll(&input, 1, 1), 0);
+		EQUAL(poll(&input, 1, -1), 1);
+		EQUAL(input.revents, POLLIN);
+	}
 	bytes = read(0, text, sizeof text - 1);
 	printf("%zd bytes after %lu: %s", bytes, handled, text);
 	return 0;

@@ -23,9 +23,11 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import cards
 import languages
+import library
 import mpi
 import streams
 import systems
@@ -214,13 +216,12 @@ def files(bench: Bench) -> None:
                 for name in ("open_close", "stat"):
                     bench.add(f"file_{where}_{name}_per_s", got[f"{name}_per_s"], "1/s", "",
                               float(limits[f"{name}_per_s"]) if where == "host" else None)
-            got = bench.margay("-n", "1", app("files"), "print", bench.number(100_000))
-            bench.add("snprintf_double_ns", got["snprintf_ns"], "ns")
 
 
 GROUPS: tuple[Callable[[Bench], None], ...] = (
     shared_memory_latency, barrier, shared_memory_streams, calls, division, upcalls, booting,
-    sizes, languages.languages, mpi.mpi, peers, quiet, files, streams.standard_streams, systems.systems,
+    sizes, languages.languages, mpi.mpi, peers, quiet, files, library.c_library,
+    streams.standard_streams, systems.systems,
     *cards.GROUPS)
 
 
@@ -276,10 +277,11 @@ def main() -> None:
     old = json.loads(options.output.read_text()) \
         if options.add and options.output.exists() else {"figures": {}}
     commands = old["command"].split("; ") if "command" in old else []
-    report = {"machine": machine(), "commit": commit(),
-              "command": "; ".join(dict.fromkeys([*commands, command(sys.argv[1:])])),
-              "date": datetime.datetime.now(datetime.timezone.utc).date().isoformat(),
-              "figures": {**old["figures"], **rows}}
+    report: dict[str, Any] = {
+        "machine": machine(), "commit": commit(),
+        "command": "; ".join(dict.fromkeys([*commands, command(sys.argv[1:])])),
+        "date": datetime.datetime.now(datetime.timezone.utc).date().isoformat(),
+        "figures": {**old["figures"], **rows}}
     options.output.write_text(json.dumps(report, indent=1) + "\n")
     print(table(rows, options.markdown))
     print(f"{report['machine']}; {report['date']}; commit {report['commit']}")

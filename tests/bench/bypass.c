@@ -14,7 +14,7 @@
  *   post_WORK VALUE     ms that the ten puts took to call
  *   extra_WORK VALUE    ms of all from the first put on, less the work alone
  *
- * In the paper one rank works, and the other waits; here nobody waits in a call that could
+ * In the paper one rank works, and the other waits; here no rank waits in a call that could
  * move the messages.
  */
 #include <string.h>

@@ -33,7 +33,7 @@ def pair(link: str, *more: str) -> tuple[str, ...]:
 
 
 def link_latency(bench: Bench) -> None:
-    """Half round trips of 8 bytes, whoever waits is halted; raw ones of 64 bytes. Puts of 1 KiB,
+    """Half round trips of 8 bytes, a waiting rank is halted; raw ones of 64 bytes. Puts of 1 KiB,
     each when the one before it has left its memory."""
     for _ in range(bench.runs):
         for link in bench.links:

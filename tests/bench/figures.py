@@ -31,6 +31,7 @@ import re
 import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import tables
 from core import BUILD, NATIVE, TOP, BenchError
@@ -177,7 +178,7 @@ PICTURES = {
 
 # ---- data ----
 
-def read(path: Path, cure: str) -> object:
+def read(path: Path, cure: str) -> Any:
     try:
         return json.loads(path.read_text())
     except FileNotFoundError:
@@ -249,9 +250,9 @@ class Data:
         if source.which != "ours":
             value = self.figure(source, name, "value")
             if not source.whole:
-                return Point(x, value * source.factor)
+                return Point(x, value * source.factor) if value is not None else None
             whole = self.figure(source, source.whole.format(x), "value")
-            return Point(x, 100 * value / whole) if whole else None
+            return Point(x, 100 * value / whole) if whole and value is not None else None
         value, low, high, limit = (self.figure(source, name, part)
                                    for part in ("median", "min", "max", "limit"))
         if source.part == "median":

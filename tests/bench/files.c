@@ -3,7 +3,6 @@
  *
  *   files stream FILE MB     write and read so much, 1 MiB at a time
  *   files open FILE N        open and close it N times, and stat it N times
- *   files print N            print N doubles with "%.17g" into memory
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -66,25 +65,11 @@ static void opens(const char *file, int n)
 	printf("stat_per_s %.0f\n", n / (seconds() - start));
 }
 
-static void print(int n)
-{
-	double value = 0.1, start = seconds();
-	char text[64];
-
-	for (int i = 0; i < n; i++) {
-		snprintf(text, sizeof text, "%.17g", value);
-		value = value * 1.0000001 + 1e-9;
-	}
-	printf("snprintf_ns %.0f\n", (seconds() - start) / n * 1e9);
-}
-
 int main(int argc, char **argv)
 {
 	if (argc == 4 && !strcmp(argv[1], "stream"))
 		stream(argv[2], atoi(argv[3]));
 	else if (argc == 4 && !strcmp(argv[1], "open"))
 		opens(argv[2], atoi(argv[3]));
-	else if (argc == 3 && !strcmp(argv[1], "print"))
-		print(atoi(argv[2]));
 	return 0;
 }

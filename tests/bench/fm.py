@@ -36,8 +36,8 @@ def fm(bench: Bench) -> None:
         for _ in range(bench.runs):
             rounds = bench.number(100_000)
             put = bench.margay("-n", "2", app("put"), "latency", rounds)["half_rtt_us"]
-            own = bench.margay("-n", "2", plain, "latency", rounds)["half_rtt_us"]
-            bench.add("fm_shm_two_8B_half_rtt_us", own, "us", "", put)
+            half = bench.margay("-n", "2", plain, "latency", rounds)["half_rtt_us"]
+            bench.add("fm_shm_two_8B_half_rtt_us", half, "us", "", put)
             for link in LINKS:
                 if f"fm_{link}_".startswith(bench.only) or bench.only.startswith(f"fm_{link}_"):
                     streams(bench, link, plain, layers)

@@ -16,6 +16,7 @@ import json
 import re
 import sys
 from pathlib import Path
+from typing import Any
 
 from core import BUILD, TOP, BenchError
 from figures import DOCS, OWN, Curve, Data, FiguresError, Panel, Picture, ours, read, rewritten
@@ -78,7 +79,7 @@ class FmData(Data):
 
 def take(source: Path, target: Path, note: str) -> None:
     """The rows of Fast Messages of a run of `make bench`."""
-    report = read(source, MEASURE)
+    report: dict[str, Any] = read(source, MEASURE)
     kept = ("median", "min", "max", "unit", "runs", "limit")
     figures = {name: {key: row[key] for key in kept} for name, row in report["figures"].items()
                if name.startswith("fm_")}

@@ -47,6 +47,6 @@ def times(bench: Bench, program: str, link: str) -> None:
     asleep = ("asleep",) if link != "shm" else ()
     for size, count in STREAMS.items():
         number = bench.number(count if link == "shm" else count // 4, 64)
-        got = bench.margay(*way, *own, program, "stream", str(size), number)["MBps"]
+        rate = bench.margay(*way, *own, program, "stream", str(size), number)["MBps"]
         put = bench.margay(*way, *own, app("put"), "stream", str(size), number, *asleep)["MBps"]
-        bench.add(f"nx_{link}_send_MBps_{size}", got, "MB/s", "", put)
+        bench.add(f"nx_{link}_send_MBps_{size}", rate, "MB/s", "", put)

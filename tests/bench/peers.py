@@ -33,6 +33,7 @@ import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import native
 from core import BUILD, NATIVE, TOP, BenchError, machine, shown
@@ -203,14 +204,14 @@ def as_set(what: str, where: str, figures: dict[str, Figure]) -> dict[str, objec
                         for name, figure in figures.items()}}
 
 
-def save(path: Path, new: dict[str, object]) -> None:
+def save(path: Path, new: dict[str, Any]) -> None:
     """Puts the set into the file, instead of the one of the same name."""
     sets = json.loads(path.read_text()) if path.exists() else []
     sets = [old for old in sets if old["what"] != new["what"]] + [new]
     path.write_text(json.dumps(sets, indent=1) + "\n")
 
 
-def write_set(new: dict[str, object], keep: bool) -> None:
+def write_set(new: dict[str, Any], keep: bool) -> None:
     """Writes a set to build/peers.json, and what is kept of it to docs/peers.json."""
     save(BUILD / "peers.json", new)
     if not keep:

@@ -3,7 +3,7 @@
  * each figure is for. One line per figure on stdout: NAME VALUE.
  *
  *   put latency ROUNDS        8 bytes there and back, both ranks poll: half, in us
- *   put sleep ROUNDS          the same, but whoever waits is halted in the kernel
+ *   put sleep ROUNDS          the same, but a waiting rank is halted in the kernel
  *   put stream SIZE COUNT     COUNT puts of SIZE bytes, so many not yet confirmed as are 2 MiB,
  *                             but 64 to 512, for three distances between the places of
  *                             source and target: the slowest in MB/s
@@ -13,9 +13,9 @@
  *                             target takes; at most 512 not yet taken, as of raw frames
  *                             (kernel/selftest/selftest_frames.c)
  *   put blocking SIZE COUNT   puts, each begun when the one before it has its SEND_END: us
- *                             for one; whoever waits is halted
+ *                             for one; a waiting rank is halted
  *
- * stream, streams and rate poll; with `asleep` behind them whoever waits is halted instead.
+ * stream, streams and rate poll; with `asleep` behind them a waiting rank is halted instead.
  */
 #include <margay/abi.h>
 #include <string.h>

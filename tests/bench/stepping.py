@@ -29,7 +29,7 @@ def chain(pc: int) -> list[tuple[str, str]]:
 
 def text_of(pc: int) -> str:
     """An instruction as the disassembler writes it."""
-    return gdb.selected_frame().architecture().disassemble(pc)[0]["asm"]
+    return str(gdb.selected_frame().architecture().disassemble(pc)[0]["asm"])
 
 
 def run_call() -> list[int]:
@@ -40,7 +40,7 @@ def run_call() -> list[int]:
     ran: list[int] = []
     while len(ran) < MOST_STEPS:
         frame = gdb.selected_frame()
-        pc = frame.pc()
+        pc = int(frame.pc())
         if pc == end and int(frame.read_register("rsp")) > stack:
             return ran
         ran.append(pc)
@@ -63,9 +63,9 @@ def count_call() -> Counter[tuple[tuple[str, str], ...]]:
 def stop_at(function: str, ignore: int = 0) -> gdb.Breakpoint:
     """A breakpoint at the first instruction, before the function's own frame is there."""
     symbol = gdb.lookup_global_symbol(function) or gdb.lookup_static_symbol(function)
-    if not symbol:
-        raise gdb.GdbError(f"there is no function {function}")
-    address = int(symbol.value().address)
+    # Of a library without debug information only the address is known.
+    address = int(symbol.value().address if symbol else
+                  gdb.parse_and_eval(f"(unsigned long)&{function}"))
     stop = gdb.Breakpoint(f"*{address:#x}", internal=True)
     stop.silent = True
     stop.ignore_count = ignore
@@ -75,4 +75,4 @@ def stop_at(function: str, ignore: int = 0) -> gdb.Breakpoint:
 def go() -> int:
     """Runs to the next breakpoint; the address where it stopped."""
     gdb.execute("continue", to_string=True)
-    return gdb.selected_frame().pc()
+    return int(gdb.selected_frame().pc())

@@ -29,7 +29,7 @@ from stepping import count_call, go, stop_at  # noqa: E402
 WARM = 20
 SHARES = ("order", "buffers", "faults", "frame", "portals", "call")
 
-# Functions that say nothing about what they are called for: whoever calls them, does.
+# Functions whose purpose their caller decides: they count as the caller's.
 HELPERS = {"record_at", "units", "is_before", "is_due", "bits", "shifted", "count", "flow_index",
            "flow_lane", "flow_other", "wire_get", "wire_put", "wire_mix", "rounded", "add",
            "send_at", "assembly_at", "record_count"}
@@ -37,45 +37,49 @@ HELPERS = {"record_at", "units", "is_before", "is_due", "bits", "shifted", "coun
 ELSEWHERE = ("drivers/", "net/portals/", "libc-glue/", "lib/portals/")
 FUNCTIONS = {
     # which frame, and whether it is this one's turn
-    "flow_find": "order", "flow_open": "order", "chain": "order", "assemble": "order",
+    "flow_find": "order", "flow_open": "order", "chain": "order", "reassemble": "order",
     "place_short": "order", "place_first": "order", "whole": "order", "locate": "order",
-    "advance": "order", "end_first": "order", "unstash": "order", "flow_of": "order",
-    "plain_take": "order", "is_quiet": "order", "send_pump": "order", "send_ready": "order",
-    "assemble_waits": "order", "flow_has_gap": "order",
+    "advance": "order", "end_first": "order", "unstash": "order", "wire_fast_read": "order",
+    "take_short": "order",
+    "take_fast": "order", "receive_fast": "order", "wire_fast_source": "order",
+    "is_quiet": "order", "transmit": "order", "flow_ready": "order",
+    "reassemble_waits": "order", "flow_has_gap": "order",
     # records for messages and frames, and how many may be under way
     "record_take": "buffers", "record_give": "buffers", "has_room": "buffers",
-    "link_has_room": "buffers", "link_send": "buffers", "send_may": "buffers",
-    "link_brief": "buffers", "link_brief_send": "buffers", "send_give": "buffers",
+    "link_has_room": "buffers", "link_send": "buffers", "may_send": "buffers",
+    "link_fast_room": "buffers", "link_fast_send": "buffers", "message_free": "buffers",
     "flow_share": "buffers", "records_free": "buffers", "shape_of": "buffers",
     "flow_for": "buffers", "flow_heard": "buffers",
     "begin_epoch": "buffers", "link_transmitted": "buffers", "any_transmitted": "buffers",
     "transmitted": "buffers",
-    "give": "buffers", "reserve": "buffers", "unreserve": "buffers",
+    "frame_send": "buffers", "reserve": "buffers", "unreserve": "buffers",
     "link_reserve": "buffers", "link_unreserve": "buffers", "release": "buffers",
     # what is needed only because frames are lost, damaged, or of another life
     "wire_checksum": "faults", "wire_mixed": "faults", "wire_folded": "faults",
     "port_crc32c": "faults", "by_instruction": "faults",
-    "ack_take": "faults", "take": "faults", "measure": "faults", "grow": "faults", "holes": "faults",
-    "assemble_acknowledge": "faults", "send_acknowledge": "faults", "take_acks": "faults",
-    "ack_plain": "faults", "ack_of_other": "faults", "ack_can_be": "faults",
-    "ack_of_other_can_be": "faults", "ack_is_plain": "faults", "ack_ride": "faults",
-    "is_of_both_lives": "faults", "timer_by": "faults",
-    "send_departed": "faults", "departed_again": "faults", "send_ack": "faults", "send_end": "faults",
-    "is_mine": "faults", "is_whole": "faults", "learn": "faults", "receive": "faults",
+    "ack_take": "faults", "take": "faults", "measure": "faults", "grow": "faults",
+    "holes": "faults",
+    "reassemble_acknowledge": "faults", "frame_acknowledge": "faults", "take_acks": "faults",
+    "ack_cumulative": "faults", "ack_of_other": "faults", "ack_can_be": "faults",
+    "ack_of_other_can_be": "faults", "ack_is_cumulative": "faults", "ack_piggyback": "faults",
+    "is_of_both_lives": "faults", "timer_by": "faults", "timer_move": "faults",
+    "departed": "faults", "departed_again": "faults", "frame_ack": "faults",
+    "message_end": "faults",
+    "is_mine": "faults", "wire_fast_is_sealed": "faults", "learn": "faults", "receive": "faults",
     "membership_look": "faults",
     "membership_is_dead": "faults", "set_timer": "faults", "timer_arm_by": "faults",
-    "out_sent": "faults", "report": "faults", "meet_once": "faults",
+    "link_port_sent": "faults", "report": "faults", "await_boot": "faults",
 }
 # By file and function where two functions have one name.
 PLACES = {
     ("net/link/ack.c", "advance"): "faults",
-    ("net/link/accept.c", "take"): "faults",
+    ("net/link/receive.c", "take"): "faults",
 }
 # The longest prefix of a file's name counts.
 FILES = {
     "drivers/": "driver",
     "net/link/": "frame", "net/link/timer.c": "faults", "net/link/crc.c": "faults",
-    "net/link/ack.c": "faults", "net/link/assemble.c": "order", "net/link/siphash.": "faults",
+    "net/link/ack.c": "faults", "net/link/reassemble.c": "order", "net/link/siphash.": "faults",
     "net/frames/": "frame", "net/port.h": "frame", "net/nic.h": "driver",
     "kernel/memory/memory.c": "driver",  # where memory is that a card reads: asked by drivers only
     "net/portals/": "portals", "net/shm/": "portals",
@@ -94,7 +98,8 @@ def share_of(functions: tuple[tuple[str, str], ...]) -> tuple[str, str]:
     """The share of an instruction in these functions, the innermost first, and its name."""
     for function, path in functions:
         file = path.removeprefix("./")
-        if function in HELPERS and (function, path) != functions[-1]:
+        helps = function in HELPERS or file == "<artificial>"
+        if helps and (function, path) != functions[-1]:
             continue
         named = FUNCTIONS.get(function) if not file.startswith(ELSEWHERE) else None
         share = PLACES.get((file, function)) or named or of_file(file)
@@ -138,7 +143,7 @@ def main() -> None:
     put = stop_at("PtlPut", ignore=WARM)
     received, transmitted = stop_at("received"), stop_at("transmitted")
     received.enabled = transmitted.enabled = False
-    at = {int(stop.location[1:], 16): stop for stop in (put, received, transmitted)}
+    at = {int(str(stop.location)[1:], 16): stop for stop in (put, received, transmitted)}
     sent: list[Count] = []
     arrived: list[Count] = []
     acknowledged: list[Count] = []
@@ -169,7 +174,7 @@ def main() -> None:
         go()
         count = Count()
         count.add_call()
-        if count.has("take_bare"):
+        if count.has("take_fast") and not count.has("take_short"):
             acknowledged.append(count)
     say("insn_tx_8B", sent)
     say("insn_rx_8B", arrived)

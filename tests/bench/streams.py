@@ -8,6 +8,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import tempfile
+from typing import IO
 
 from core import MARGAY, Bench, app
 
@@ -30,7 +31,7 @@ def standard_streams(bench: Bench) -> None:
                 bench.add("stdin_pipe_MBps", measured("input", size, cat.stdout), "MB/s", ">= 50")
 
 
-def measured(kind: str, size: int, data=subprocess.DEVNULL) -> float:
+def measured(kind: str, size: int, data: int | IO[bytes] | None = subprocess.DEVNULL) -> float:
     """MB/s, as the program says on standard error; all bytes have come."""
     done = subprocess.run(
         [str(MARGAY), "run", "--accel", "tcg", "--no-prefix", "--timeout", "300",

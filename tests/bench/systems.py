@@ -9,9 +9,10 @@ from core import Bench
 from fm import fm
 from madeleine import madeleine
 from nx import nx
+from pm2 import pm2
 from vmmc import vmmc
 
-LIBRARIES: tuple[Callable[[Bench], None], ...] = (fm, madeleine, nx, vmmc)
+LIBRARIES: tuple[Callable[[Bench], None], ...] = (fm, madeleine, nx, pm2, vmmc)
 
 
 def systems(bench: Bench) -> None:

@@ -304,7 +304,7 @@ def quiet_report(source: Path) -> dict:
         sys.exit(f"tables: {source} is not there: make bench")
     report = json.loads(source.read_text())
     if report["commit"].endswith("-dirty"):
-        sys.exit(f"tables: the figures are of {report['commit']}, a state that nobody else has: "
+        sys.exit(f"tables: the figures are of {report['commit']}, a state that is in no commit: "
                  "commit, and measure anew")
     noise = unsteady(report["figures"])
     if noise:

@@ -22,7 +22,7 @@ struct fake {
 	bool gone;                 /* answers nothing but ones */
 	bool stuck;                /* does not come out of a reset */
 	bool slow;                 /* after a reset its link comes when a test says so */
-	bool routed;               /* its interrupt line reaches somebody */
+	bool routed;               /* its interrupt line reaches a processor */
 	uint32_t longest;          /* frame, as the kernel's command line says; 0: it does not */
 	uint32_t resets;
 };

@@ -39,13 +39,13 @@ static struct {
 	bool only_resends;             /* only to send something again */
 	uint32_t step, at;             /* how many there were, and when it happens */
 	enum what what;
-	uint32_t frames, completions;  /* that the card has and nobody has looked at */
+	uint32_t frames, completions;  /* that the card has and the kernel has not looked at */
 	bool wanted, armed, interrupt; /* it shall interrupt; it may; it does */
 	uint32_t arrivals, alarms;     /* interrupts of the card, and of the timer */
 	uint32_t pending;              /* sends of the link */
 	uint32_t end_at_rest;          /* of them, so many once the node is about to halt */
 	uint32_t rests;                /* times that what senders may wait for was acknowledged */
-	bool holds;                    /* messages that wait for company */
+	bool delays;                   /* messages are delayed for a batch */
 	uint32_t taken, ticks;         /* frames and times that the link has heard of */
 	bool over;                     /* what is waited for has ended */
 	jmp_buf asleep;
@@ -180,7 +180,7 @@ struct frames { int unused; };
 static struct frames fake_frames;
 
 struct link_config frames_config(uint32_t id, uint32_t nodes, uint32_t life, const struct nic *of,
-                                 const struct nic *bulk_card)
+				 const struct nic *bulk_card)
 {
 	(void)of, (void)bulk_card;
 	return (struct link_config){ .node = id, .nodes = nodes, .incarnation = life };
@@ -211,7 +211,7 @@ struct frames_wants frames_wants(const struct frames *frames, uint64_t late)
 	return (struct frames_wants){
 		.at = is.deadline == NEVER && is.pending ? looked_ns + SILENT_NS :
 		      may_wait ? late : is.deadline,
-		.holds = is.holds,
+		.delays = is.delays,
 	};
 }
 struct frames_look frames_poll(struct frames *frames, uint32_t budget)
@@ -251,8 +251,8 @@ int frames_start(struct frames *frames, const struct initiator_args *args)
 	soon();
 	return 0;
 }
-enum frames_brief frames_brief(struct frames *frames, const struct initiator_args *args,
-			       uint64_t *due)
+enum frames_fast frames_fast_put(struct frames *frames, const struct initiator_args *args,
+				 uint64_t *due)
 {
 	(void)frames, (void)args, (void)due;
 	return FRAMES_OTHER;
@@ -279,8 +279,9 @@ static void begin(enum control control, enum what what, uint32_t at)
 	                                   .watchdog_us = WATCHDOG_NS / 1000 };
 	node = (struct node){ .size = 8 };
 	busy = flooded = armed = alert = is.only_resends = false;
-	heard_ns = heard_before_ns = heard_after_ns = looked_ns = 0;
-	leisure_ns = LEISURE_NS;
+	heard_ns = looked_ns = 0;
+	steady = STEADY;
+	slack_ns = SLACK_NS;
 	link_frames_start();
 	is.step = 0;
 	is.what = what;

@@ -1,7 +1,7 @@
 /*
  * What interrupts an application that computes, for each --control (looking.h): nothing while it
- * hears nothing, and the watchdog's arrivals only if nobody has polled for long; but whenever
- * they come, somebody looks.
+ * hears nothing, and the watchdog's arrivals only after long without a poll; but whenever
+ * they come, the kernel looks at the card.
  */
 #include "looking.h"
 

@@ -1,6 +1,6 @@
 /*
  * How the kernel looks at its network cards and waits (looking.h): whatever happens at whatever
- * moment, nobody sleeps over it, and the timer is set for what the link wants.
+ * moment, none is slept through, and the timer is set for what the link wants.
  */
 #include "looking.h"
 
@@ -67,36 +67,36 @@ TEST(the_links_time_is_served_while_one_waits)
 	CHECK_IS(is.ticks, 1);
 }
 
-/* Nor does who hears something now and then. */
+/* Nor does a node that hears something now and then. */
 TEST(who_hears_nothing_does_not_wake_in_vain)
 {
 	begin(CONTROL_INTERRUPT, NOTHING, NO_STEP);
 	heard_ns = is.now;
-	heard_after_ns = 2000000;
+	steady = 0;
 	is.deadline = is.now + 40000000;
 	CHECK(!wait_until(is_over, 0, is.now + 30000000, "the test"));
 	CHECK_IS(node.counters[COUNTER_HALTS], 1);
 	begin(CONTROL_INTERRUPT, NOTHING, NO_STEP);
 	heard_ns = is.now;
-	heard_after_ns = 100000;
+	steady = STEADY;
 	is.deadline = is.now + 40000000;
 	CHECK(!wait_until(is_over, 0, is.now + 30000000, "the test"));
 	CHECK(node.counters[COUNTER_HALTS] <= 2);
 	CHECK_IS(is.ticks, 0);
 }
 
-/* Waits in vain for 2 ms, after a frame, and what was sent is due again soon. */
+/* Waits for 2 ms without an arrival, after a frame, and what was sent is due again soon. */
 static uint64_t halts_of_quick(bool only_resends)
 {
 	uint64_t before = node.counters[COUNTER_HALTS];
 
-	leisure_ns = MOST_LEISURE_NS;
+	slack_ns = MOST_SLACK_NS;
 	heard_ns = is.now;
-	heard_after_ns = 100000;
+	steady = STEADY;
 	is.deadline = is.now + 500000;
 	is.only_resends = only_resends;
 	CHECK(!wait_until(is_over, 0, is.now + 2000000, "the test"));
-	CHECK_IS(leisure_ns, LEISURE_NS);       /* late by that, or nothing comes any more */
+	CHECK_IS(slack_ns, SLACK_NS);       /* late by that, or nothing comes any more */
 	return node.counters[COUNTER_HALTS] - before;
 }
 
@@ -106,32 +106,32 @@ TEST(who_exchanges_frames_quickly_wakes_less_and_less_for_the_timer)
 	is.pending = 0;
 	CHECK_IS(halts_of_quick(true), 1);
 	CHECK_IS(halts_of_quick(false), 2);
-	for (uint64_t ns = 2 * LEISURE_NS; ns < 32 * LEISURE_NS; ns *= 2) {
+	for (uint64_t ns = 2 * SLACK_NS; ns < 32 * SLACK_NS; ns *= 2) {
 		heard_ns = is.now;
-		heard_after_ns = 100000;
+		steady = STEADY;
 		is.deadline = is.now + 40000000;
-		link_frames_alarm(false);       /* in vain */
-		CHECK_IS(leisure_ns, ns < MOST_LEISURE_NS ? ns : MOST_LEISURE_NS);
+		link_frames_alarm(false);       /* nothing has come */
+		CHECK_IS(slack_ns, ns < MOST_SLACK_NS ? ns : MOST_SLACK_NS);
 	}
-	link_frames_arrival(true);              /* it computes: somebody may wait for it */
-	CHECK_IS(leisure_ns, LEISURE_NS);
+	link_frames_arrival(true);              /* it computes: its peer may wait for it */
+	CHECK_IS(slack_ns, SLACK_NS);
 }
 
 TEST(who_computes_while_messages_wait_sets_the_timer_soon)
 {
 	begin(CONTROL_INTERRUPT, NOTHING, NO_STEP);
-	leisure_ns = MOST_LEISURE_NS;
-	for (uint32_t holds = 0; holds < 2; holds++) {
-		is.holds = holds;
+	slack_ns = MOST_SLACK_NS;
+	for (uint32_t delays = 0; delays < 2; delays++) {
+		is.delays = delays;
 		is.timer = NEVER;
 		heard_ns = looked_ns = is.now;
-		heard_before_ns = heard_after_ns = QUICK_NS;
+		steady = STEADY;
 		is.deadline = is.now + 50000;
 		set_timer();
-		CHECK_IS(is.timer, looked_ns + (holds ? LEISURE_NS : MOST_LEISURE_NS));
+		CHECK_IS(is.timer, looked_ns + (delays ? SLACK_NS : MOST_SLACK_NS));
 	}
-	is.holds = false;
-	leisure_ns = LEISURE_NS;
+	is.delays = false;
+	slack_ns = SLACK_NS;
 }
 
 TEST(what_ends_when_the_node_is_about_to_halt_is_not_slept_over)
@@ -148,11 +148,11 @@ TEST(what_ends_when_the_node_is_about_to_halt_is_not_slept_over)
 TEST(who_hears_two_frames_after_a_pause_does_not_wake_in_vain)
 {
 	begin(CONTROL_INTERRUPT, NOTHING, NO_STEP);
-	is.now += 100 * QUICK_NS;
+	is.now += 100 * STEADY_NS;
 	for (uint32_t i = 0; i < 2; i++) {
 		is.frames++;
 		link_frames_poll();
-		CHECK(!is_quick());
+		CHECK(!is_steady());
 	}
 	is.over = false;
 	is.deadline = is.now + 40000000;
@@ -160,18 +160,18 @@ TEST(who_hears_two_frames_after_a_pause_does_not_wake_in_vain)
 	CHECK_IS(node.counters[COUNTER_HALTS], 1);
 	is.frames++;
 	link_frames_poll();
-	CHECK(!is_quick());
+	CHECK(!is_steady());
 	for (uint32_t i = 0; i < 2; i++) {
 		is.frames++;
 		link_frames_poll();
 	}
-	CHECK(is_quick());
+	CHECK(is_steady());
 }
 
 TEST(a_timer_that_is_no_longer_wanted_does_not_wake)
 {
 	begin(CONTROL_INTERRUPT, NOTHING, NO_STEP);
-	heard_after_ns = 15000000;
+	steady = 0;
 	is.deadline = is.now + 40000000;
 	timer_arm(is.now + 1000000);
 	CHECK(!wait_until(is_over, 0, is.now + 30000000, "the test"));

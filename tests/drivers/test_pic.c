@@ -277,7 +277,7 @@ TEST(a_line_that_stays_up_interrupts_again)
 	nothing_in_service();
 }
 
-/* A request that is gone when the processor asks becomes input 7 of whoever is asked. */
+/* A request that is gone when the processor asks becomes input 7 of the asked controller. */
 TEST(interrupts_that_were_none_leave_nothing_in_service)
 {
 	static const struct { uint8_t input, says; } rows[] = { { 5, 7 }, { 7, 7 }, { 11, 15 }, { 15, 15 } };

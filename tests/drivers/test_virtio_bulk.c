@@ -119,7 +119,7 @@ TEST(interrupts_come_at_rooms_that_tell_and_when_all_is_sent)
 		send_one();
 	poll();
 	CHECK_IS(wanted(&fake.receive), 4);
-	CHECK_IS(wanted(&fake.transmit), 0x8000);        /* few: that these are sent wakes nobody */
+	CHECK_IS(wanted(&fake.transmit), 0x8000);        /* few: none wakes the processor */
 	for (uint32_t i = 5; i < 20; i++)
 		send_one();
 	for (uint32_t i = 0; i < 5; i++)
@@ -139,7 +139,7 @@ TEST(interrupts_come_at_rooms_that_tell_and_when_all_is_sent)
 	close_card();
 }
 
-/* Nobody looks at it again before that. */
+/* It is not looked at again before that. */
 TEST(a_card_at_rest_interrupts_for_what_it_is_given)
 {
 	uint8_t memory[100], sent[4096];
@@ -177,7 +177,7 @@ TEST(rooms_are_taken_back)
 			fake_send(1, sent, &sent_bytes);
 		fake.deaf = how == 3;
 		nic->ops->take_back(nic);
-		/* Whoever writes to it now is found by ASan. */
+		/* ASan finds any write to it from now on. */
 		free(memory);
 		CHECK_IS(fake_land(frame, HEADER + 100), 0);
 		CHECK_IS(nic->counters[NIC_RESETS], how > 0 && how < 4);

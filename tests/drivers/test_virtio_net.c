@@ -268,7 +268,7 @@ TEST(lost_link_is_said_once)
 	close_card();
 }
 
-/* Nobody may look at it again for long. */
+/* It may not be looked at again for long. */
 TEST(change_of_state_is_looked_into_at_once)
 {
 	open_card();

@@ -1,6 +1,6 @@
 /*
  * Whether a block is consistent, by its own look at it: every pool's free list
- * and its counts, every list in both directions, who pins whom, what event
+ * and its counts, every list in both directions, which object pins which, what event
  * queues still expect. Calls nothing of the engine; reads it field by field.
  */
 #include <string.h>
@@ -210,7 +210,7 @@ static void check_index(struct look *look)
 					  view->portals[view->mes[i].pt_index].indexed));
 }
 
-/* ---- operations, and who waits for them ---- */
+/* ---- operations, and what waits for them ---- */
 
 static void check_operations(struct look *look)
 {

@@ -1,5 +1,5 @@
 /*
- * Steps of those who deliver: messages arrive, in three phases or in one;
+ * Steps of delivery: messages arrive, in three phases or in one;
  * operations end late or never. What is granted must be the memory of a
  * descriptor that admits it.
  */
@@ -29,7 +29,7 @@ static int is_request(const struct message *message)
 	       message->operation < MESSAGE_OPERATIONS && !is_answer(message);
 }
 
-/* What may be granted to whom; *md is the descriptor. */
+/* What may be granted, and to which process; *md is the descriptor. */
 static void check_range(struct process *process, const struct message *message,
 			const struct grant *grant, struct known *md)
 {
@@ -103,7 +103,7 @@ static void data(const struct step *step)
 	struct span span;
 	int result;
 
-	/* An operation that the owner has ended for its dead runner: nobody copies. */
+	/* An operation that the owner has ended for its dead runner: nothing is copied. */
 	if (!opened->used || (!fuzz.damaging && !op_lookup(view, opened->grant.op)))
 		return;
 	if (!deliver_span(fuzz_enter(process), &opened->grant, at, &span))

@@ -2,7 +2,7 @@
  * Fuzzing the engine: what both targets share.
  *
  * An input is a list of steps of 16 bytes. Each step is one call that a kernel
- * may make on a block: of its owner, or of whoever delivers a message to it. So
+ * may make on a block: of its owner, or of a kernel that delivers a message to it. So
  * an input is a history of two processes, in any interleaving of begin, data
  * and end, with any message in between.
  *
@@ -12,7 +12,7 @@
  *   fuzz_blocks    steps may damage a block as well. Nothing is expected of it
  *                  but that every call ends, and stays within block and segment.
  *
- * Blocks and segments lie between pages that nobody may touch, so an access
+ * Blocks and segments lie between pages that no code may touch, so an access
  * outside them is a fault, reads included. The engine's code counts its basic
  * blocks (fuzz_edge), so a walk without end is found by counting, not by time.
  */
@@ -50,7 +50,7 @@
 #define MOST_STEPS     64u        /* of an input */
 #define MOST_EDGES     20000u     /* basic blocks that one call may take */
 
-/* One step: what to do, to whom, and with what. */
+/* One step: what to do, to which process, and with what. */
 struct step {
 	uint8_t  kind;                /* modulo STEP_KINDS: enum step_kind */
 	uint8_t  p;                   /* process, lowest bit */

@@ -21,7 +21,7 @@ static int admitted(const struct process *process, const struct message *message
 	    message->cookie >= view->limits.acs)
 		return 0;
 	ac = &view->acs[message->cookie];
-	return ac->enabled && fits(ac->nid, message->source_nid) &&
+	return ac->kind != AC_DISABLED && fits(ac->nid, message->source_nid) &&
 	       fits(ac->pid, message->source_pid) && fits(ac->uid, message->uid) &&
 	       fits(ac->jid, message->jid) && fits(ac->pt_index, message->pt_index);
 }

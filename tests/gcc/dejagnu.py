@@ -19,7 +19,7 @@ import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
-from typing import Callable, Iterable, Sequence
+from typing import Any, Callable, Iterable, Sequence
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 MARGAY = ROOT / "tools" / "margay"
@@ -74,12 +74,12 @@ def arguments(text: str) -> list:
     return stack[0]
 
 
-def selects(selector: object, has: Callable[[str], bool]) -> bool:
+def selects(selector: str | list[Any], has: Callable[[str], bool]) -> bool:
     """Is this machine one of those that the selector names? They are patterns of names, or what
     has() knows, joined by !, && and ||; a list of patterns is for each of them."""
     if isinstance(selector, str):
         return fnmatch.fnmatch(MACHINE, selector) if "-" in selector else has(selector)
-    words = list(selector)
+    words = selector
     if "||" in words:
         place = words.index("||")
         return selects(words[:place], has) or selects(words[place + 1:], has)
@@ -110,8 +110,11 @@ class Test:
         raise NotImplementedError
 
     def selected(self, words: list, kind: str = "target") -> bool:
-        """Does { target ... } (or xfail) among a directive's words name this machine?"""
+        """Does { target ... } (or xfail) among a directive's words name this machine? A few
+        stand in quotes: "xfail *-*-*"."""
         for word in words:
+            if isinstance(word, str) and word.startswith(kind + " "):
+                word = word.split()
             if isinstance(word, list) and kind in word:
                 rest = word[word.index(kind) + 1:]
                 ends = [rest.index(other) for other in ("target", "xfail") if other in rest]
@@ -120,7 +123,7 @@ class Test:
 
     def condition(self, words: list) -> bool:
         """Of dg-skip-if and its like: the machine, options that count, options that do not."""
-        def given(options: object) -> bool:
+        def given(options: str | list[str]) -> bool:
             patterns = [options] if isinstance(options, str) else options
             return any(fnmatch.fnmatch(word, pattern) for word in self.options()
                        for pattern in patterns)
@@ -224,9 +227,20 @@ def verdicts(title: str, tests: Sequence[Test], expected: dict[str, str], jobs: 
     return wrong
 
 
+def part(words: str) -> tuple[int, int]:
+    """An argument like 2/20."""
+    match = re.fullmatch(r"(\d+)/(\d+)", words)
+    if not match or not 1 <= int(match[1]) <= int(match[2]):
+        raise argparse.ArgumentTypeError(f"'{words}' is no part: 2/20 is the second of 20")
+    return int(match[1]), int(match[2])
+
+
 def main(suite: Path, title: str, found: Callable[[], Iterable[Test]]) -> int:
     parser = argparse.ArgumentParser(description=f"{title} on nodes")
-    parser.add_argument("--sample", type=int, default=0, help="so many of them; 0: all")
+    some = parser.add_mutually_exclusive_group()
+    some.add_argument("--sample", type=int, default=0, help="so many of them; 0: all")
+    some.add_argument("--part", type=part, metavar="K/N",
+                      help="the K-th of N parts, which are all tests together")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("-j", "--jobs", type=int, default=2)
     parser.add_argument("--list", action="store_true", help="print their names only")
@@ -243,6 +257,9 @@ def main(suite: Path, title: str, found: Callable[[], Iterable[Test]]) -> int:
         print(f"{name}: no such test that is run on nodes")
     if chosen.names:
         tests = [test for test in tests if test.name in chosen.names]
+    elif chosen.part:
+        number, parts = chosen.part
+        tests = sorted(tests, key=lambda test: test.name)[number - 1::parts]
     elif chosen.sample:
         tests = random.Random(chosen.seed).sample(tests, min(chosen.sample, len(tests)))
     if chosen.list:

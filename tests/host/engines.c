@@ -1,5 +1,5 @@
 /*
- * Engines that talk to each other: what the dice say, and who dies. See engines.h.
+ * Engines that talk to each other: what the dice say, and which die. See engines.h.
  */
 #include "engines_state.h"
 #include "../../net/frames/state.h"
@@ -113,7 +113,7 @@ static int start(struct engines *e, uint32_t from)
 		}
 		e->free = next;
 		if (op->kind == BRIEF)
-			result = frames_brief(frames, &args, &due) == FRAMES_OTHER;
+			result = frames_fast_put(frames, &args, &due) == FRAMES_OTHER;
 		else
 			result = frames_start(frames, &args);
 		if (result)
@@ -264,7 +264,7 @@ struct engines_result engines_run(const struct engines_config *config,
 	}
 	if (!run(&e, UINT32_MAX))
 		engines_wrong(&e, "takes too long", 0, 0);
-	/* Who has not talked to them since has not heard of all that has restarted. */
+	/* A node that has not talked to them since does not know of all restarts. */
 	for (uint32_t node = 0; node < config->nodes; node++)
 		if (e.engines[node].lives > 1)
 			announce(&e, node);

@@ -22,7 +22,7 @@
 #define LONGS      12u            /* slots of `longest` bytes, behind those */
 #define SLOTS      (SHORTS + LONGS)
 #define EMPTY      0xa5           /* every byte of a free slot */
-#define BRIEFS     4u             /* descriptors of short puts that nobody hears of */
+#define BRIEFS     4u             /* descriptors of short puts without events */
 #define WINDOW     6u             /* operations that a node has under way */
 #define PORTAL     4u
 #define NO_SLOT    0xffffu

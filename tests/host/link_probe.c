@@ -162,14 +162,15 @@ void probe_open(struct probe *p)
 void probe_start(struct probe *p)
 {
 	static const struct link_user user = {
-		on_whole, on_begin, on_data, on_end, on_gather, on_sent, on_failed,
-		on_lost, on_place
+		&user, on_whole, on_begin, on_data, on_end, on_place, on_gather, on_sent,
+		on_failed, on_lost
 	};
 
+	p->user = (struct link_user_context){ &user };
 	p->key = p->config.keyed ? p->config.key : 0;
 	p->memory = aligned_alloc(64, link_bytes(&p->config));
 	memset(p->memory, 0xa5, link_bytes(&p->config));
-	p->link = link_open(p->memory, &p->config, &p->nic, &user, p);
+	p->link = link_open(p->memory, &p->config, &p->nic, p);
 	CHECK(p->link != 0);
 }
 
@@ -216,7 +217,7 @@ uint32_t probe_frame(struct probe *p, uint32_t node, uint32_t card, const struct
 		     uint64_t id, uint8_t *frame)
 {
 	struct wire changed = *given, *wire = &changed;
-	int is_bundle = wire->messages > 1;
+	int is_batch = wire->messages > 1;
 	uint32_t header = wire->messages ? WIRE_DATA : wire->kind == WIRE_KIND_GRANT ? WIRE_GRANT :
 		WIRE_HEADER;
 	struct nic_piece whole = { frame, header + wire->bytes };
@@ -226,13 +227,13 @@ uint32_t probe_frame(struct probe *p, uint32_t node, uint32_t card, const struct
 	wire_address(there, 0, card);
 	memset(frame + LINK_FRAME_BYTES, 0, WIRE_MESSAGE);
 	memcpy(frame + LINK_FRAME_BYTES, &id, sizeof(id));
-	if (is_bundle)
+	if (is_batch)
 		memcpy(frame + WIRE_DATA, wire->payload, wire->bytes);
 	if (wire->destination == PROBE_LIFE)
 		wire->destination = p->life;
 	wire_write(frame, there, here, wire);
-	if (is_bundle)
-		wire_sum_bundle(frame, &whole, 1);
+	if (is_batch)
+		wire_sum_batch(frame, &whole, 1);
 	if (p->key)
 		wire_sign(p->key, frame, &whole, 1);
 	return whole.length;

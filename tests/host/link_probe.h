@@ -4,9 +4,9 @@
  */
 #ifndef TESTS_LINK_PROBE_H
 #define TESTS_LINK_PROBE_H
-#include "../../net/link/link.h"
 #include "../../net/link/wire.h"
 #include "check.h"
+#include "link_users.h"
 
 #define PROBE_MTU       (WIRE_DATA + 256u)
 #define PROBE_LONGEST   (WIRE_DATA + 2048u)   /* a test may set the card's MTU up to that */
@@ -25,6 +25,7 @@ struct note {
 };
 
 struct probe {
+	struct link_user_context user; /* its notes of calls */
 	struct link *link;
 	struct link_config config;    /* to be changed before probe_start */
 	struct nic nic;
@@ -80,7 +81,7 @@ void probe_give(struct probe *p, uint32_t node, const struct wire *wire, uint64_
 /* The same frame, as bytes: how many. For this card of the probe's. */
 uint32_t probe_frame(struct probe *p, uint32_t node, uint32_t card, const struct wire *wire,
 		     uint64_t id, uint8_t *frame);
-/* A frame that the probe sends by any card; those of a train are noted one by one. */
+/* A frame that the probe sends by any card; those of an aggregate are noted one by one. */
 void probe_note_frame(struct probe *p, const struct nic_piece *pieces, uint32_t n);
 
 /* Send a message of this length with that id: a request, or by any lane. */

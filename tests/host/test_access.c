@@ -18,7 +18,7 @@ TEST(rule29_each_field_admits_and_refuses)
 	me = new_me(&w, 0, 5);
 	attach(&w, 0, me, memory(0, 8, MD_OP_PUT | MD_MANAGE_REMOTE, EQ_NONE), UNLINK_NEVER);
 	m = good, m.cookie = 2;
-	CHECK_IS(arrives(&w, 0, m, 0, 0), DELIVER_DROPPED);   /* admits nobody until it is set */
+	CHECK_IS(arrives(&w, 0, m, 0, 0), DELIVER_DROPPED);   /* admits none until it is set */
 	CHECK_IS(ac_set(&w.views[0], 2, &exact), 0);
 	CHECK_IS(arrives(&w, 0, m, 0, 0), DELIVER_OK);
 #define FIELD(field, message_change) \
@@ -113,6 +113,8 @@ TEST_PATHS(mistake_access_control_never_consulted)
 {
 	struct world w;
 	struct message m = request(MESSAGE_PUT, 1, 0, 5, 0);
+	const struct ac_args any_portal = { ANY_ID, ANY_ID, ANY_ID, JOB, ANY_ID };
+	const struct ac_args other_portal = { ANY_ID, ANY_ID, ANY_ID, JOB, PT + 1 };
 	handle_t me;
 
 	world_open(&w, &test_limits);
@@ -125,9 +127,9 @@ TEST_PATHS(mistake_access_control_never_consulted)
 		m.jid = JOB + 1;
 		CHECK_IS(arrives(&w, 0, m, 0, 0), DELIVER_DROPPED);
 		m.jid = JOB;
-		w.views[0].acs[0].pt_index = PT + 1;
+		CHECK_IS(ac_set(&w.views[0], 0, &other_portal), 0);
 		CHECK_IS(arrives(&w, 0, m, 0, 0), DELIVER_DROPPED);
-		w.views[0].acs[0].pt_index = ANY_ID;
+		CHECK_IS(ac_set(&w.views[0], 0, &any_portal), 0);
 	}
 	CHECK_IS(status(&w, 0, STAT_DROPPED), 4);
 	remove_me(&w, 0, me);

@@ -24,7 +24,7 @@ TEST_PATHS(rule15_ack_echoes_the_request)
 	CHECK_IS(w.event.match_bits, 5);
 	CHECK_IS(w.event.pt_index, PT);
 	CHECK_IS(w.event.hdr_data, 0xabcdef);
-	CHECK_IS(w.event.initiator.nid, 0);           /* who answered */
+	CHECK_IS(w.event.initiator.nid, 0);           /* the process that answered */
 	CHECK(w.event.md_handle == pair.source);
 	CHECK_IS(w.event.ni_fail_type, NI_OK);
 	CHECK_IS(next(&w, 1, pair.events), -1);
@@ -56,7 +56,7 @@ TEST(rule12_when_an_ack_is_sent)
 	pair.md = attach(&w, 0, pair.me, memory(1000, 64, MD_OP_PUT | MD_MANAGE_REMOTE, pair.eq),
 			 UNLINK_NEVER);
 	quiet = bind(&w, 1, memory(2000, 64, 0, EQ_NONE), UNLINK_NEVER);
-	args.md = quiet;                              /* no event queue: nobody could tell */
+	args.md = quiet;                              /* no event queue: no process could tell */
 	CHECK_IS(initiator_put(&w.views[1], &args, &m, &source), 0);
 	CHECK_IS(m.ack_request, ACK_NO);
 	CHECK_IS(m.op_handle, HANDLE_NONE);

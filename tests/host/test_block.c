@@ -142,7 +142,7 @@ TEST(block_close_waits_for_begun_operations)
 	block_open(&w.views[0]);
 	CHECK_IS(initiator_get(&w.views[0], &args, &m), 0);
 	CHECK_IS(block_pending(&w.views[0]), 1);
-	block_close(&w.views[0]);     /* nobody writes for a reply that has not begun */
+	block_close(&w.views[0]);     /* nothing is written for a reply that has not begun */
 	CHECK_IS(block_pending(&w.views[0]), 0);
 	block_init(&w.views[0]);
 	world_close(&w);

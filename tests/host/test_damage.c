@@ -1,5 +1,5 @@
 /*
- * Damaged blocks: whatever lies in a block, whoever runs the engine on it
+ * Damaged blocks: whatever lies in a block, and whichever kernel runs the engine on it
  * touches nothing outside the block and the segment, and comes to an end.
  * ASan guards the block's heap allocation, canaries the segment, the harness'
  * time limit the ends. Seeds are printed when something fails.

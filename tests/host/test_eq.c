@@ -1,5 +1,5 @@
 /*
- * What is recorded in an event queue, and who is told: net/portals/eq.c. Rules 18, 19, 20, 23.
+ * What is recorded in an event queue, and what is told of it: net/portals/eq.c. Rules 18, 19, 20, 23.
  */
 #include <signal.h>
 #include <sys/mman.h>
@@ -112,7 +112,7 @@ TEST(rule18_unlink_comes_last_after_a_short_message)
 	world_close(&w);
 }
 
-/* Who delivers is told whether the target's handler waits for the events. */
+/* The delivering kernel is told whether the target's handler waits for the events. */
 TEST(rule23_runner_is_told_of_handlers)
 {
 	struct message m = request(MESSAGE_PUT, 1, 0, 5, 8), answer;

@@ -180,7 +180,7 @@ TEST(rule16_rule22_exchange_that_fails)
 	handle_t md = small(&w, 2100, 8, pair.events);
 	struct initiator_args args = exchange(md, md);
 
-	args.match_bits = 6;                          /* nobody there: discarded, answered */
+	args.match_bits = 6;                          /* no entry matches: discarded, answered */
 	CHECK_IS(getput(&w, 1, &args), 0);
 	CHECK_IS(next(&w, 1, pair.events), EVENT_SEND_START);
 	CHECK_IS(next(&w, 1, pair.events), EVENT_SEND_END);
@@ -268,7 +268,7 @@ TEST(barrier_messages_are_counted_always)
 	CHECK_IS(deliver_begin(&w.views[0], &m, 1, &grant, &answer), DELIVER_OK);
 	CHECK(grant.op == HANDLE_NONE && !grant.answers && !grant.events);
 	CHECK_IS(barrier[3], 2);
-	block_init(&w.views[0]);                      /* who is early is not forgotten */
+	block_init(&w.views[0]);                      /* an early one is not forgotten */
 	CHECK_IS(barrier[3], 2);
 	m.pt_index = BLOCK_BARRIER_FAILED;
 	CHECK_IS(deliver_inline(&w.views[0], &m, 0, &grant, &answer, 0), DELIVER_OK);
@@ -293,7 +293,7 @@ TEST(brief_puts)
 	once.threshold = 1;
 	md = bind(&w, 1, once, UNLINK_NEVER);
 	args = to(md, 0, 5);
-	args.ack = ACK_YES;                           /* nobody would hear of it (rule 12) */
+	args.ack = ACK_YES;                           /* no process would hear of it (rule 12) */
 	CHECK_IS(initiator_brief(&w.views[1], &args, &m, &grant), 1);
 	CHECK_IS(m.ack_request, ACK_NO);
 	CHECK(grant.offset == 2100 && grant.bytes == 8);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "../../net/frames/state.h"
+#include "link_users.h"
 #include "world.h"
 
 #define LONG_NS  60000000000ull
@@ -389,6 +390,7 @@ static void lost(void *c, uint32_t n)
 }
 
 struct liar {
+	struct link_user_context user;
 	struct link *link;
 	struct netsim *sim;
 };
@@ -419,11 +421,11 @@ static void liar_tick(void *context, uint64_t now)
 
 TEST(frames_drop_headers_that_cannot_be)
 {
-	static const struct link_user user = { take, begin, 0, 0, gather, sent, 0,
-					       lost, 0 };
+	static const struct link_user user = { &user, take, begin, 0, 0, 0, gather, sent, 0,
+					       lost };
 	struct netsim_config network = faults(0, 8);
 	struct link_config config = usual(), own = usual();
-	struct liar liar;
+	struct liar liar = { .user = { &user } };
 	struct netsim_node who = { &liar, liar_deadline, liar_tick };
 	uint64_t dice = 8;
 	struct scene s;
@@ -436,7 +438,7 @@ TEST(frames_drop_headers_that_cannot_be)
 	own.node = 2;
 	room = aligned_alloc(64, link_bytes(&own));
 	liar.sim = s.fabric.sim;
-	liar.link = link_open(room, &own, nic, &user, 0);
+	liar.link = link_open(room, &own, nic, &liar);
 	nic->context = &liar;
 	nic->receive = liar_frame;
 	nic->sent = liar_sent;
@@ -502,7 +504,7 @@ static void brief_puts(uint32_t rate)
 	scene_close(&s);
 }
 
-TEST(frames_carry_brief_puts_the_short_way)
+TEST(frames_carry_puts_by_the_fast_path)
 {
 	brief_puts(0);
 	brief_puts(20000);
@@ -525,27 +527,27 @@ TEST(frames_drop_messages_whose_headers_cannot_be)
 	frames = s.fabric.nodes[0].frames;
 	args = to(bind(&s.w, 1, memory(0, 8, 0, HANDLE_NONE), UNLINK_NEVER), 0, 5);
 	CHECK_IS(initiator_brief(&s.w.views[1], &args, &m, &grant), 1);
-	CHECK_IS(in_whole(frames, 1, LINK_REQUESTS, &m, payload, 8), LINK_TAKE);
+	CHECK_IS(link_port_whole(frames, 1, LINK_REQUESTS, &m, payload, 8), LINK_TAKE);
 	CHECK_IS(events(&s, 0, s.eq_in[0], EVENT_PUT_END, NI_OK), 1);
-	CHECK_IS(in_whole(frames, 2, LINK_REQUESTS, &m, payload, 8), LINK_DROP);
-	CHECK_IS(in_whole(frames, 1, LINK_ANSWERS, &m, payload, 8), LINK_DROP);
-	CHECK_IS(in_whole(frames, 1, LINK_REQUESTS, &m, payload, 7), LINK_DROP);
+	CHECK_IS(link_port_whole(frames, 2, LINK_REQUESTS, &m, payload, 8), LINK_DROP);
+	CHECK_IS(link_port_whole(frames, 1, LINK_ANSWERS, &m, payload, 8), LINK_DROP);
+	CHECK_IS(link_port_whole(frames, 1, LINK_REQUESTS, &m, payload, 7), LINK_DROP);
 	wrong = m;
 	wrong.ack_request = ACK_YES;                    /* not by the straight way */
-	CHECK_IS(in_whole(frames, 2, LINK_REQUESTS, &wrong, payload, 8), LINK_DROP);
-	CHECK_IS(in_whole(frames, 1, LINK_REQUESTS, &wrong, payload, 9), LINK_DROP);
+	CHECK_IS(link_port_whole(frames, 2, LINK_REQUESTS, &wrong, payload, 8), LINK_DROP);
+	CHECK_IS(link_port_whole(frames, 1, LINK_REQUESTS, &wrong, payload, 9), LINK_DROP);
 	wrong.target_nid = 2;
-	CHECK_IS(in_whole(frames, 1, LINK_REQUESTS, &wrong, payload, 8), LINK_DROP);
+	CHECK_IS(link_port_whole(frames, 1, LINK_REQUESTS, &wrong, payload, 8), LINK_DROP);
 	wrong = m;
 	wrong.operation = MESSAGE_ACK;                  /* an answer among requests */
-	CHECK_IS(in_whole(frames, 1, LINK_REQUESTS, &wrong, payload, 0), LINK_DROP);
+	CHECK_IS(link_port_whole(frames, 1, LINK_REQUESTS, &wrong, payload, 0), LINK_DROP);
 	CHECK_IS(frames_figures(frames).bad, 7);
 	CHECK_IS(events(&s, 0, s.eq_in[0], EVENT_PUT_END, NI_OK), 0);
 	scene_close(&s);
 }
 
-/* Nobody hears of a short put that failed, but the process's status shows it. */
-TEST(frames_count_brief_puts_that_fail)
+/* A short put that failed gives no event, but the process's status shows it. */
+TEST(frames_count_fast_puts_that_fail)
 {
 	struct netsim_config network = faults(0, 19);
 	struct link_config config = usual();

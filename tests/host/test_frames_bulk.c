@@ -191,7 +191,7 @@ TEST(frames_bulk_keeps_the_order)
 	}
 }
 
-/* The sender dies while its parts land: the operation ends, and its room is nobody's. */
+/* The sender dies while its parts land: the operation ends, and its buffers are free. */
 TEST(frames_bulk_of_a_dead_node_ends)
 {
 	for (uint32_t parts = 0; parts < 3; parts++) {

@@ -1,5 +1,5 @@
 /*
- * Answers that nobody has asked for, over frames: from a node of the job that was
+ * Answers that were not asked for, over frames: from a node of the job that was
  * not asked, or from the right one with a wrong field (rule 17). The link has let
  * them through: their frames were whole, and signed if the job has a key.
  */
@@ -101,10 +101,10 @@ static void not_believed(struct scene *s, uint32_t node, const struct message *a
 	uint32_t bytes = answer->operation == MESSAGE_REPLY ? (uint32_t)answer->mlength : 0;
 	struct link_target target;
 
-	in_whole(s->frames, node, LINK_ANSWERS, answer, payload, bytes);
+	link_port_whole(s->frames, node, LINK_ANSWERS, answer, payload, bytes);
 	CHECK_IS(status(&s->w, 0, STAT_DROPPED), ++drops);
 	if (answer->operation == MESSAGE_REPLY) {     /* in parts */
-		CHECK_IS(in_begin(s->frames, node, LINK_ANSWERS, answer, bytes, &target),
+		CHECK_IS(link_port_begin(s->frames, node, LINK_ANSWERS, answer, bytes, &target),
 			 LINK_DROP);
 		CHECK_IS(status(&s->w, 0, STAT_DROPPED), ++drops);
 	}
@@ -227,7 +227,7 @@ TEST(frames_believe_no_answer_of_a_later_life)
 		ask(&s, (enum kind)kind);
 		answer = answer_to(&s);
 		fabric_kill(&s.fabric, ASKED);
-		in_lost(s.frames, ASKED);             /* as its next life is heard of */
+		link_port_lost(s.frames, ASKED);             /* as its next life is heard of */
 		fabric_revive(&s.fabric, ASKED);
 		CHECK_IS(status(&s.w, 0, STAT_OP_USED), 0);
 		while (next(&s.w, 0, s.eq) >= 0)

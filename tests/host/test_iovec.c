@@ -389,7 +389,7 @@ TEST(iovec_damaged_pieces)
 		saved_md.pending = md->pending;
 		*md = saved_md;
 	}
-	md->last_piece = 512;                 /* not given back, but nobody is hurt */
+	md->last_piece = 512;                 /* not given back, but nothing is damaged */
 	remove_me(&w, 0, me);
 	view->block->pools[POOL_PIECE].free = 512;
 	m = request(MESSAGE_PUT, 1, 0, 5, 8);

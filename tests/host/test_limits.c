@@ -141,7 +141,7 @@ TEST(limits_granted_are_wanted_or_all)
 }
 
 /* Formatting a fresh block writes its header and small tables only: the memory
- * of entries that nobody uses is never touched, so it is never there. */
+ * of unused entries is never touched, so it is never there. */
 TEST(block_init_touches_no_pool)
 {
 	const struct block_limits limits = BLOCK_DEFAULT_LIMITS;
@@ -264,7 +264,7 @@ static void first_handles(uint64_t seed, handle_t *handles)
 	world_drop(&w);
 }
 
-/* Handles begin anywhere, but for those who know the seed: neither from another seed's
+/* Handles begin anywhere, unless one knows the seed: neither from another seed's
  * handles nor from others of the same block is it seen what an object is called. */
 TEST(rule17_first_generations_follow_from_the_seed)
 {
@@ -308,7 +308,7 @@ static void bounds(const struct block_limits *limits)
 	m.pt_index = limits->portals;
 	CHECK_IS(arrives(&w, 0, m, 0, 0), DELIVER_DROPPED);
 	m.pt_index = limits->portals - 1;
-	m.cookie = limits->acs - 1;               /* the last entry is there: it admits nobody */
+	m.cookie = limits->acs - 1;               /* the last entry is there: it admits none */
 	CHECK_IS(arrives(&w, 0, m, 0, 0), DELIVER_DROPPED);
 	m.cookie = limits->acs;
 	CHECK_IS(arrives(&w, 0, m, 0, 0), DELIVER_DROPPED);

@@ -280,3 +280,36 @@ TEST(auth_link_bears_all_faults_at_once)
 	CHECK_IS(traffic_count(&t, LINK_DAMAGED), 0);
 	CHECK_IS(traffic_close(&t), 0);
 }
+
+/* Short puts take the fast path with a key and with checksums of payload, too: their frames are
+ * those that the general way makes. */
+TEST(auth_guards_frames_of_the_fast_path)
+{
+	for (uint32_t kind = 0; kind < 3; kind++) {
+		struct wire data = probe_data(0, 8, 0), ack;
+		const struct wire *sent;
+		struct link_room room;
+		struct probe p;
+
+		probe_open(&p);
+		p.config.keyed = kind == 1;
+		p.config.check_payload = kind == 2;
+		memcpy(p.config.key, key, sizeof(key));
+		probe_start(&p);
+		probe_give(&p, 1, &data, 7);           /* the peer is known */
+		CHECK_IS(strcmp(probe_story(&p), "w"), 0);
+		room = link_fast_room(p.link, 1);
+		CHECK(room.header != 0);
+		memset(room.header, 5, LINK_HEADER_BYTES + 16);
+		CHECK_IS(link_fast_send(p.link, room, p.now, 16), 1); /* at once, by the fast path */
+		CHECK_IS(p.n_sent, 1);
+		sent = &p.sent[0];                     /* read by wire_read, key and all */
+		CHECK(probe_is_data(sent) && sent->bytes == 16 && sent->ack == 1);
+		CHECK_IS(sent->payload_crc != 0, kind == 2);
+		CHECK_IS(p.frames[0][WIRE_AT_VERSION], kind == 1 ? WIRE_SIGNED : WIRE_VERSION);
+		ack = probe_ack(1, 0, 8);
+		ack.ack = 1;
+		probe_give(&p, 1, &ack, 0);
+		probe_close(&p, 1);
+	}
+}

@@ -36,10 +36,10 @@ TEST(checksum_has_the_known_values)
 	CHECK_IS(wire_checksum(frame, WIRE_HEADER), 0x589ccaa3u);
 }
 
-/* Behind a bundle's header zeros do not make it forget: after 2 KiB of them as well. */
+/* Behind a batch's header zeros do not make it forget: after 2 KiB of them as well. */
 TEST(checksum_remembers_what_is_before_many_zeros)
 {
-	uint8_t zeros[WIRE_BUNDLE_BYTES] = { 0 };
+	uint8_t zeros[WIRE_BATCH_BYTES] = { 0 };
 	struct nic_piece pieces[] = { { frame, WIRE_DATA }, { zeros, sizeof(zeros) } };
 	uint64_t dice = 3;
 
@@ -49,11 +49,11 @@ TEST(checksum_remembers_what_is_before_many_zeros)
 		fill(&dice);
 		if (bit / 32 == WIRE_CHECKSUM / 4)
 			continue;
-		wire_sum_bundle(frame, pieces, 2);
+		wire_sum_batch(frame, pieces, 2);
 		sum = (uint32_t)wire_get(frame + WIRE_CHECKSUM, 4);
 		CHECK_IS(sum != 0, 1);
 		flip(bit);
-		wire_sum_bundle(frame, pieces, 2);
+		wire_sum_batch(frame, pieces, 2);
 		CHECK_IS(wire_get(frame + WIRE_CHECKSUM, 4) != sum, 1);
 	}
 }

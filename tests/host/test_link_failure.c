@@ -50,7 +50,7 @@ TEST(link_gives_up_a_frame_that_never_gets_through)
 	probe_send(&p, PEER, 100, 7);
 	CHECK(listen(&p, 0, 2000) > 100);
 	TOLD(&p, "Fl");
-	CHECK_IS(link_counter(p.link, LINK_TIMEOUTS), 9);
+	CHECK_IS(link_counter(p.link, LINK_TIMEOUTS), 3);
 	probe_close(&p, 1);
 }
 
@@ -159,7 +159,7 @@ TEST(link_gives_up_when_payload_cannot_be_shown)
 		probe_give(&p, PEER, &data, 9);
 		TOLD(&p, "sw");
 		CHECK(link_deadline(p.link) <= p.now);
-		link_rest(p.link, p.now);
+		link_before_halt(p.link, p.now);
 		CHECK(link_deadline(p.link) <= p.now);
 		link_tick(p.link, p.now);
 		TOLD(&p, "Fl");

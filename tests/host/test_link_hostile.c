@@ -308,19 +308,19 @@ static uint32_t invent(struct attack *a, uint32_t node, uint8_t *frame)
 	if (wire.messages > 1) {
 		struct nic_piece whole = { frame, bytes };
 
-		wire_sum_bundle(frame, &whole, 1);
+		wire_sum_batch(frame, &whole, 1);
 	}
 	return bytes;
 }
 
 /* Several of them in one frame. */
-static uint32_t invent_train(struct attack *a, uint32_t node, uint8_t *train)
+static uint32_t invent_aggregate(struct attack *a, uint32_t node, uint8_t *aggregate)
 {
 	uint32_t end = 0;
 
 	for (uint64_t n = 1 + roll(a, 4); n > 0; n--) {
 		uint32_t at = roll(a, 8) ? wire_padded(end) : end;
-		uint32_t bytes = invent(a, node, train + at);
+		uint32_t bytes = invent(a, node, aggregate + at);
 
 		if (at + bytes > MTU)
 			break;
@@ -342,7 +342,7 @@ TEST(hostile_node_harms_nobody_else)
 				uint32_t node = (uint32_t)roll(&a, STRANGER);
 
 				inject(&a, node, frame, roll(&a, 8) ? invent(&a, node, frame) :
-				       invent_train(&a, node, frame));
+				       invent_aggregate(&a, node, frame));
 			}
 		}
 		CHECK_IS(traffic_run(&a.t, ~0u), 1);

@@ -110,7 +110,7 @@ TEST(lanes_hear_of_both)
 	probe_close(&p, 0);
 }
 
-/* The same by the short way, of which link_brief is a part. */
+/* The same by the short way, of which link_fast_room is a part. */
 TEST(lanes_acknowledge_with_brief_requests)
 {
 	const struct wire *sent;
@@ -119,19 +119,19 @@ TEST(lanes_acknowledge_with_brief_requests)
 
 	open_default(&p);
 	give(&p, LINK_ANSWERS, 0, 8, 0);
-	room = link_brief(p.link, 1);
+	room = link_fast_room(p.link, 1);
 	CHECK(room.header != 0);
 	memset(room.header, 0, LINK_HEADER_BYTES);
-	link_brief_send(p.link, room, p.now, 0);
+	link_fast_send(p.link, room, p.now, 0);
 	sent = probe_next(&p);
 	CHECK(sent && sent->lane == LINK_REQUESTS && sent->other_window && sent->other_ack == 1);
 	probe_pass(&p, 1 * MS);
 	CHECK(!probe_next(&p));
 	give(&p, LINK_ANSWERS, 2, 8, 0);                /* a gap */
 	CHECK(probe_is_bare(probe_next(&p)));
-	room = link_brief(p.link, 1);
+	room = link_fast_room(p.link, 1);
 	memset(room.header, 0, LINK_HEADER_BYTES);
-	link_brief_send(p.link, room, p.now, 0);
+	link_fast_send(p.link, room, p.now, 0);
 	link_flush(p.link, p.now);
 	sent = probe_next(&p);
 	CHECK(sent && sent->lane == LINK_REQUESTS && !sent->other_window);

@@ -73,18 +73,18 @@ TEST(link_is_not_due_for_what_has_left_already)
 	give_data(&p, 0, 8, 0, 7);
 	CHECK(link_deadline(p.link) <= p.now + p.config.ack_delay + 2048);
 	probe_send(&p, 1, 8, 1);        /* takes the acknowledgement along */
-	link_rest(p.link, p.now);
+	link_before_halt(p.link, p.now);
 	CHECK(link_deadline(p.link) > p.now + p.config.least_timeout - 2048);
 	CHECK(link_deadline(p.link) < p.now + p.config.most_timeout + 2048);
-	CHECK(link_only_resends(p.link, link_deadline(p.link)));
-	CHECK(!link_only_resends(p.link, p.now));
+	CHECK(link_only_retransmits(p.link, link_deadline(p.link)));
+	CHECK(!link_only_retransmits(p.link, p.now));
 	probe_give(&p, 1, &ack, 0);
-	link_rest(p.link, p.now);
+	link_before_halt(p.link, p.now);
 	CHECK(link_deadline(p.link) == LINK_NEVER);
-	CHECK(!link_only_resends(p.link, LINK_NEVER));
+	CHECK(!link_only_retransmits(p.link, LINK_NEVER));
 	give_data(&p, 1, 8, 0, 8);
-	link_rest(p.link, p.now);
-	CHECK(!link_only_resends(p.link, link_deadline(p.link)));
+	link_before_halt(p.link, p.now);
+	CHECK(!link_only_retransmits(p.link, link_deadline(p.link)));
 	CHECK(link_deadline(p.link) <= p.now + p.config.ack_delay + 2048);
 	while (probe_next(&p))
 		continue;
@@ -100,14 +100,14 @@ TEST(link_does_not_only_send_again_where_another_node_is_soon_acknowledged)
 
 	open_default(&p);
 	probe_send(&p, 1, 8, 1);
-	link_rest(p.link, p.now);
+	link_before_halt(p.link, p.now);
 	due = link_deadline(p.link);
 	probe_pass(&p, due - p.now - p.config.ack_delay / 2);
-	CHECK(link_only_resends(p.link, due));
+	CHECK(link_only_retransmits(p.link, due));
 	probe_give(&p, 2, &other, 9);
-	link_rest(p.link, p.now);
+	link_before_halt(p.link, p.now);
 	CHECK(link_deadline(p.link) == due);
-	CHECK(!link_only_resends(p.link, due));
+	CHECK(!link_only_retransmits(p.link, due));
 	probe_close(&p, 0);
 }
 
@@ -119,26 +119,26 @@ TEST(link_acknowledges_before_a_rest_what_a_sender_may_wait_for)
 	open_default(&p);
 	probe_send(&p, 1, 8, 1);
 	CHECK(probe_next(&p));                          /* it grants a whole window */
-	give_data(&p, 0, LINK_BRIEF_BYTES, 0, 1);       /* its sender has a copy */
-	link_rest(p.link, p.now);
+	give_data(&p, 0, LINK_FAST_BYTES, 0, 1);       /* its sender has a copy */
+	link_before_halt(p.link, p.now);
 	CHECK(!probe_next(&p));
-	give_data(&p, 1, LINK_BRIEF_BYTES + 1, 0, 2);
-	give_data(&p, 2, LINK_BRIEF_BYTES + 1, 0, 3);
+	give_data(&p, 1, LINK_FAST_BYTES + 1, 0, 2);
+	give_data(&p, 2, LINK_FAST_BYTES + 1, 0, 3);
 	CHECK(!probe_next(&p));                         /* something may take it along */
-	link_rest(p.link, p.now);
+	link_before_halt(p.link, p.now);
 	frame = probe_next(&p);
 	CHECK(frame && probe_is_bare(frame) && frame->ack == 3);
-	link_rest(p.link, p.now);
+	link_before_halt(p.link, p.now);
 	CHECK(!probe_next(&p));
 
 	give_data(&p, 3, 2 * PROBE_FRAGMENT, 0, 4);     /* the first of two frames */
-	link_rest(p.link, p.now);
+	link_before_halt(p.link, p.now);
 	CHECK(!probe_next(&p));
 	give_data(&p, 4, 2 * PROBE_FRAGMENT, PROBE_FRAGMENT, 4);
 	probe_send(&p, 1, 8, 2);
 	frame = probe_next(&p);
 	CHECK(frame && probe_is_data(frame) && frame->ack == 5);
-	link_rest(p.link, p.now);
+	link_before_halt(p.link, p.now);
 	CHECK(!probe_next(&p));
 	probe_close(&p, 0);
 }
@@ -227,10 +227,10 @@ TEST(link_does_not_ask_at_once_for_what_was_refused)
 	struct probe p;
 
 	open_default(&p);
-	give_data(&p, 0, LINK_BRIEF_BYTES + 1, 0, 1);
+	give_data(&p, 0, LINK_FAST_BYTES + 1, 0, 1);
 	p.busy = 1;
 	give_data(&p, 1, 8, 0, 2);
-	link_rest(p.link, p.now);
+	link_before_halt(p.link, p.now);
 	CHECK(!probe_next(&p));
 	probe_pass(&p, p.config.again_delay + 2048);
 	ack = probe_next(&p);
@@ -285,13 +285,13 @@ TEST(link_drops_frames_outside_the_window)
 }
 
 /* A quarter of what is left of 191 frames, or three quarters of what long ones may be. */
-static void acknowledge_wide_window(uint32_t burst_bytes, uint32_t frames)
+static void acknowledge_wide_window(uint32_t window_bytes, uint32_t frames)
 {
 	const struct wire *ack;
 	struct probe p;
 
 	probe_open(&p);
-	p.config.burst_bytes = burst_bytes;
+	p.config.window_bytes = window_bytes;
 	probe_start(&p);
 	give_data(&p, 0, 8, 0, 1);
 	probe_pass(&p, MS);                             /* from now on it has the whole window */

@@ -84,7 +84,7 @@ TEST(link_limits_the_bytes_under_way_of_long_messages_only)
 	struct probe p;
 
 	probe_open(&p);
-	p.config.burst_bytes = 9 * PROBE_FRAGMENT;
+	p.config.window_bytes = 9 * PROBE_FRAGMENT;
 	probe_start(&p);
 	for (uint64_t i = 0; i < 20; i++)
 		probe_send(&p, 1, 8, i);

@@ -230,7 +230,7 @@ TEST(wire_refuses_fields_that_cannot_be)
 	wire = sample(8);
 	put(&wire);
 	wire_put(frame + WIRE_MESSAGES, 1 + (1ull << 32), 8);
-	wire_sum_bundle(frame, &(struct nic_piece){ frame, WIRE_DATA + 8 }, 1);
+	wire_sum_batch(frame, &(struct nic_piece){ frame, WIRE_DATA + 8 }, 1);
 	CHECK_IS(wire_read(frame, WIRE_DATA + 8, 7, 0, &read), WIRE_NONSENSE);
 	for (uint32_t kind = 0; kind < 8; kind++) {
 		int acknowledges = kind == WIRE_KIND_MSG || kind == WIRE_KIND_GRANT;
@@ -309,11 +309,11 @@ static enum wire_result reads_two(uint32_t messages, uint64_t length, uint64_t o
 
 	wire_put(frame + WIRE_DATA + 8, length, 8);
 	wire_put(frame + WIRE_DATA + 16, offset, 8);
-	wire_sum_bundle(frame, &(struct nic_piece){ frame, bytes }, 1);
+	wire_sum_batch(frame, &(struct nic_piece){ frame, bytes }, 1);
 	return wire_read(frame, bytes, 7, 0, &read);
 }
 
-TEST(wire_refuses_bundles_that_cannot_be)
+TEST(wire_refuses_batches_that_cannot_be)
 {
 	CHECK_IS(reads_two(2, 8, 0), WIRE_OK);
 	CHECK_IS(reads_two(3, 8, 0), WIRE_NONSENSE);     /* not as many as it says */

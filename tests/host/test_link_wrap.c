@@ -2,7 +2,7 @@
  * Numbers that wrap: sequence numbers past 2^31 and 2^32, and the link's time, whose units of
  * 1024 ns do so every 73 minutes. Each time a simulation begins a little before.
  */
-#include "../../net/link/state.h"
+#include "../../net/link/internal.h"
 #include "check.h"
 #include "traffic.h"
 
@@ -52,8 +52,8 @@ static void begin_at(struct traffic *t, uint32_t first)
 		if (from == to)
 			continue;
 		flow = flow_between(t, from, to, i % LINK_LANES);
-		flow->una = flow->next = flow->recover = flow->timed = first;
-		flow->expected = flow->begun = first;
+		flow->tx.una = flow->tx.next = flow->tx.recover = flow->tx.timed = first;
+		flow->rx.expected = flow->rx.begun = first;
 	}
 }
 
@@ -75,8 +75,8 @@ TEST(link_bears_that_sequence_numbers_wrap)
 		for (uint32_t lane = 0; lane < LINK_LANES; lane++) {
 			const struct flow *flow = flow_between(&t, 0, 1, lane);
 
-			CHECK(flow->una == flow->next && flow->una - first > BEFORE);
-			CHECK_IS(flow_between(&t, 1, 0, lane)->expected, flow->una);
+			CHECK(flow->tx.una == flow->tx.next && flow->tx.una - first > BEFORE);
+			CHECK_IS(flow_between(&t, 1, 0, lane)->rx.expected, flow->tx.una);
 		}
 		CHECK_IS(traffic_close(&t), 0);
 	}

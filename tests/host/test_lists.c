@@ -1,5 +1,5 @@
 /*
- * Lists of descriptors per entry: insertion, who is first, what goes when.
+ * Lists of descriptors per entry: insertion, which is first, what goes when.
  * Rules 3, 8, 25, 26, 33, 34, and the lists of entries on any portal.
  */
 #include "world.h"

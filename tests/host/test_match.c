@@ -81,7 +81,7 @@ TEST_PATHS(rule27_default_access_control)
 	CHECK_IS(arrives(&w, 0, m, 0, 0), DELIVER_OK);
 	m.jid = JOB;
 	CHECK_IS(arrives(&w, 0, m, 0, 0), DELIVER_DROPPED);
-	for (m.cookie = 2; m.cookie < 64; m.cookie++)         /* the others: nobody */
+	for (m.cookie = 2; m.cookie < 64; m.cookie++)         /* the others: no process */
 		CHECK_IS(arrives(&w, 0, m, 0, 0), DELIVER_DROPPED);
 	CHECK_IS(arrives(&w, 0, m, 0, 0), DELIVER_DROPPED);   /* 64: no entry */
 	m.cookie = 0xffffffff;
@@ -95,7 +95,7 @@ TEST(rule29_access_control_fields_and_wildcards)
 {
 	struct world w;
 	const struct message good = request(MESSAGE_PUT, 1, 0, 5, 8);
-	const struct ac exact = { .enabled = 1, .nid = 1, .pid = 1, .uid = 1000, .jid = JOB,
+	const struct ac exact = { .kind = AC_NAMES, .nid = 1, .pid = 1, .uid = 1000, .jid = JOB,
 				  .pt_index = PT };
 	struct message m;
 
@@ -121,6 +121,30 @@ TEST(rule29_access_control_fields_and_wildcards)
 	ADMITS(m.jid = JOB + 1, 1);
 	w.views[0].acs[3].pt_index = ANY_ID;
 	ADMITS(m.pt_index = PT + 1, 1);
+	world_close(&w);
+}
+
+TEST(rule29_each_field_of_an_entry_counts_by_itself)
+{
+	struct world w;
+	const struct message good = request(MESSAGE_PUT, 1, 0, 5, 8);
+	struct ac_args named;
+	struct message m;
+
+	world_open(&w, &test_limits);
+#define NAMES(field, value, change) \
+	named = (struct ac_args){ ANY_ID, ANY_ID, ANY_ID, ANY_ID, ANY_ID }; \
+	CHECK_IS(ac_set(&w.views[0], 3, &named), 0); \
+	ADMITS(change, 1); \
+	named.field = (value); \
+	CHECK_IS(ac_set(&w.views[0], 3, &named), 0); \
+	ADMITS((void)0, 1); \
+	ADMITS(change, 0)
+	NAMES(nid, 1, m.source_nid = 2);
+	NAMES(pid, 1, m.source_pid = 2);
+	NAMES(uid, 1000, m.uid = 1001);
+	NAMES(jid, JOB, m.jid = JOB + 1);
+	NAMES(pt_index, PT, m.pt_index = PT + 1);
 	world_close(&w);
 }
 

@@ -107,7 +107,7 @@ static uint64_t differing(const uint8_t *a, const uint8_t *b, uint64_t bytes)
 }
 
 /* A thousand peers that have sent something leave no more behind than one:
- * counters, and one record that is free again. Nobody says hello first. */
+ * counters, and one record that is free again. No process says hello first. */
 TEST_PATHS(rule31_nothing_is_kept_for_a_silent_peer)
 {
 	static uint8_t before[1 << 20];

@@ -153,7 +153,7 @@ TEST(random_sequences_balance)
 		for (uint32_t p = 0; p < PROCESSES; p++) {
 			struct eq *eq = eq_lookup(&run.w.views[p], run.eq[p]);
 
-			/* acks that descriptors disabled: nobody answers, all peers die */
+			/* acks that descriptors disabled: none answers, all peers die */
 			for (uint32_t q = 0; q < PROCESSES; q++)
 				block_peer_died(&run.w.views[p], q, 0);
 			CHECK_IS(eq->begun, 0);

@@ -84,22 +84,22 @@ static uint32_t check_header(struct traffic_node *n, uint32_t node, uint32_t lan
 	return header.number;
 }
 
-/* By link_brief, if that is wanted and there is room: 1. */
+/* By link_fast_room, if that is wanted and there is room: 1. */
 static int send_brief(struct traffic_node *n, uint32_t to, const struct header *header)
 {
 	struct traffic *t = n->traffic;
 	struct link_room room = { 0, 0 };
 
-	if (header->length <= LINK_BRIEF_BYTES && header->lane == LINK_REQUESTS &&
+	if (header->length <= LINK_FAST_BYTES && header->lane == LINK_REQUESTS &&
 	    t->config.brief && netsim_random(&t->dice) % 1000000 < t->config.brief)
-		room = link_brief(n->link, to);
+		room = link_fast_room(n->link, to);
 	if (!room.header)
 		return 0;
 	t->states[header->number] |= BRIEF;
 	t->brief++;
 	memcpy(room.header, header, LINK_HEADER_BYTES);
 	memcpy(room.header + LINK_HEADER_BYTES, t->pattern + header->place, header->length);
-	link_brief_send(n->link, room, netsim_now(t->sim), (uint32_t)header->length);
+	link_fast_send(n->link, room, netsim_now(t->sim), (uint32_t)header->length);
 	return 1;
 }
 
@@ -287,7 +287,7 @@ static void on_failed(void *context, uint32_t bytes)
 {
 	struct traffic_node *n = context;
 
-	if (bytes > LINK_BRIEF_BYTES)
+	if (bytes > LINK_FAST_BYTES)
 		wrong(n->traffic, "a brief message that is too long fails", 0, n->node);
 	n->traffic->failed++;
 	n->traffic->brief_failed++;
@@ -317,8 +317,8 @@ static void on_lost(void *context, uint32_t node)
 }
 
 static const struct link_user user = {
-	on_whole, on_begin, on_data, on_end, on_gather, on_sent, on_failed,
-	on_lost, on_place
+	&user, on_whole, on_begin, on_data, on_end, on_place, on_gather, on_sent,
+	on_failed, on_lost
 };
 
 static uint64_t choose_length(struct traffic *t)
@@ -406,8 +406,9 @@ void traffic_revive(struct traffic *t, uint32_t node)
 	n->nic->context = n;
 	n->nic->receive = on_frame;
 	n->nic->sent = on_transmitted;
+	n->user = (struct link_user_context){ &user };
 	n->memory = aligned_alloc(64, (link_bytes(&config) + 63) & ~63ull);
-	n->link = link_open(n->memory, &config, n->nic, &user, n);
+	n->link = link_open(n->memory, &config, n->nic, n);
 	if (config.announce && !(t->config.cardless >> node % 32 & 1)) {
 		struct nic *bulk = netsim_bulk(t->sim, node);
 

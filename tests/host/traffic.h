@@ -8,6 +8,7 @@
 #define TESTS_TRAFFIC_H
 #include "../../host/netsim.h"
 #include "../../net/link/link.h"
+#include "link_users.h"
 
 #define TRAFFIC_PATTERN  (1u << 20)   /* bytes that all payload is cut from */
 
@@ -20,7 +21,7 @@ struct traffic_config {
 	uint32_t longer;           /* per million messages: more than LINK_WHOLE_BYTES */
 	uint32_t busy;             /* per million messages: the receiver says LINK_BUSY */
 	uint32_t answers;          /* per million messages: on the lane of answers */
-	uint32_t brief;            /* per million short requests: by link_brief, where it has room */
+	uint32_t brief;            /* per million short requests: by link_fast_room, where it has room */
 	uint32_t keyed;            /* 1: frames carry tags */
 	uint32_t strangers;        /* the last nodes: no traffic; what they send, tests make */
 	uint32_t announce;         /* payload bytes from which on messages are announced, or 0 */
@@ -44,6 +45,7 @@ struct payload {
 };
 
 struct traffic_node {
+	struct link_user_context user; /* the judge */
 	struct traffic *traffic;
 	struct link *link;
 	struct nic *nic;
@@ -71,9 +73,9 @@ struct traffic {
 	uint32_t sent;
 	uint32_t errors;           /* things that must not be; the first few are printed */
 	uint32_t failed;           /* messages that failed */
-	uint32_t brief;            /* messages sent by link_brief */
+	uint32_t brief;            /* messages sent by link_fast_room */
 	uint32_t brief_failed;     /* of them: which ones they are is not told */
-	int lenient;               /* 1: somebody forges frames: what arrives is not judged */
+	int lenient;               /* 1: frames are forged: what arrives is not judged */
 	uint64_t dice;
 };
 

@@ -26,7 +26,7 @@ NEEDS = {PUT: OP_PUT, GET: OP_GET, ATOMIC: OP_PUT, GETPUT: OP_PUT | OP_GET,
 
 
 FETCHES = (GET, GETPUT, FETCH_ATOMIC)                  # answered by a REPLY
-WRITES = (PUT, REPLY, GETPUT, ATOMIC, FETCH_ATOMIC)    # change the memory of who gets them
+WRITES = (PUT, REPLY, GETPUT, ATOMIC, FETCH_ATOMIC)    # change their receiver's memory
 ACKED = (PUT, ATOMIC)                                  # answered by an ACK, on request
 
 

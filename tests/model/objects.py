@@ -10,7 +10,10 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import NamedTuple, Optional
+from typing import TYPE_CHECKING, Any, Iterator, NamedTuple, Optional
+
+if TYPE_CHECKING:
+    from model.message import Record
 
 BASE = 0x40000000          # first address of the segment
 BYTES = 2560               # of it: what is before DATA the application may not write, and
@@ -166,7 +169,7 @@ class Owner:
         self.mes: dict[int, Entry] = {}
         self.mds: dict[int, Descriptor] = {}
         self.eqs: dict[int, Queue] = {}
-        self.records: dict[int, object] = {}
+        self.records: dict[int, Record] = {}
         self.free = list(range(self.operations))[::-1]
         self.sends = 0                     # puts started and not yet sent
         self.pieces_used = 0
@@ -187,8 +190,20 @@ class Owner:
         self.opened = False
         return OK
 
-    def meet(self, rule: int, case: str) -> None:
+    def meet(self, rule: int, case: str) -> Any:
+        """Counts that a case of a rule was reached; None, for those that return so."""
         self.met[rule, case] += 1
+        return None
+
+    def ranges(self, pieces: list, at: int, count: int) -> Iterator[tuple[int, int]]:
+        """The memory of bytes [at, at + count) of a logical buffer (rule 10)."""
+        for first, length in pieces:
+            here = min(count, length - at) if at < length else 0
+            if here > 0:
+                yield first + at, here
+            at, count = max(at - length, 0), count - max(here, 0)
+            if count <= 0:
+                return
 
     # ---- what holds the objects together -------------------------------------
 
@@ -316,7 +331,7 @@ class Owner:
             return NO_SPACE
         if len(portal) >= self.limits.me_list:
             return ME_LIST_TOO_LONG
-        entry = Entry(name, *fields, portal)
+        entry = Entry(name, *(*fields, portal))
         portal.insert(at, entry)
         self.mes[name] = entry
         return OK
@@ -486,7 +501,7 @@ class Owner:
             return MD_NO_UPDATE
         if len(self.mds) >= self.limits.mds or not self.pieces_left(args):
             return NO_SPACE
-        made = self.me_insert(name, base, *fields, after)
+        made = self.me_insert(name, base, *(*fields, after))
         return made or self.md_attach(md_name, name, *args, unlink)
 
     def owed(self, queue: Queue) -> bool:

@@ -6,7 +6,7 @@ between the two. Rule numbers are those of docs/portals.md section 11.
 """
 from __future__ import annotations
 
-from typing import Optional
+from typing import Any, Optional
 
 from model.message import (
     ACK, ACKED, ATOMIC, BARRIER, CSWAP, D_BUSY, D_CLOSED, D_DROPPED, D_OK, D_STALE, FETCH_ATOMIC,
@@ -16,7 +16,7 @@ from model.objects import (
     ACK_DISABLE, ACK_EVENT, ANY, ATOMIC_INVALID, BUSY, BYTES_IN, BYTES_OUT, DROPPED, END_DISABLE,
     EVENT_DROPPED, FAILED, IN, MANAGE_REMOTE, MAX_SIZE, MD_ILLEGAL, MD_INVALID, NO_SPACE, OK, OUT,
     PROCESS_INVALID, REFUSED, REPLY_START, SEGV, SEND_START, SPAN, START_DISABLE, TRUNCATE,
-    UNLINK_DISABLE, Descriptor, Owner, Queue)
+    UNLINK_DISABLE, Descriptor, Limits, Owner, Queue)
 
 
 LONG = 4                   # a list of more entries is called long, in what the tests count
@@ -25,25 +25,15 @@ LONG = 4                   # a list of more entries is called long, in what the 
 class Process(Owner):
     """One process with its messages."""
 
-    def __init__(self, *fields, **more) -> None:
+    def __init__(self, *fields: Any, **more: Any) -> None:
         self.barrier = [0] * 18            # messages of each round, and other news, ever
         super().__init__(*fields, **more)
 
-    def format(self, limits) -> None:
+    def format(self, limits: Limits) -> None:
         super().format(limits)
         self.unsent: list[Flight] = []
 
     # ---- memory --------------------------------------------------------------
-
-    def ranges(self, pieces: list, at: int, count: int):
-        """The memory of bytes [at, at + count) of a logical buffer (rule 10)."""
-        for first, length in pieces:
-            here = min(count, length - at) if at < length else 0
-            if here > 0:
-                yield first + at, here
-            at, count = max(at - length, 0), count - max(here, 0)
-            if count <= 0:
-                return
 
     def read(self, pieces: list, at: int, count: int) -> bytes:
         return b"".join(self.memory[first:first + here]
@@ -57,7 +47,7 @@ class Process(Owner):
 
     # ---- records -------------------------------------------------------------
 
-    def take(self, name: int, **fields) -> Record:
+    def take(self, name: int, **fields: Any) -> Record:
         record = Record(name=name, number=self.free.pop(), **fields)
         self.records[name] = record
         return record
@@ -73,9 +63,9 @@ class Process(Owner):
         return True
 
     def pending(self) -> int:
-        """Who may still write here: 0 before the process may be formatted again."""
-        return self.sends + sum(1 for record in self.records.values()
-                                if self.opened or not record.waiting)
+        """How many may still write here: 0 before the process may be formatted again."""
+        return self.sends + len([record for record in self.records.values()
+                                 if self.opened or not record.waiting])
 
     # ---- refusing ------------------------------------------------------------
 
@@ -105,7 +95,7 @@ class Process(Owner):
         return result, flight
 
     def signed(self, answer: Optional[Message]) -> Optional[Message]:
-        """Rule 28: an answer carries the identity of who answers."""
+        """Rule 28: an answer carries the answering process's identity."""
         return answer and answer._replace(uid=self.uid, jid=self.jid)
 
     # ---- the target ----------------------------------------------------------
@@ -404,7 +394,7 @@ class Process(Owner):
 
     def initiate(self, name: int, operation: int, handle: int, local: int, length: int, nid: int,
                  pid: int, pt: int, cookie: int, ack: int, bits: int, offset: int, hdr: int,
-                 atomic: int, datatype: int):
+                 atomic: int, datatype: int) -> tuple[int, Any, Any]:
         """PtlPut[Region], PtlGet[Region], PtlAtomic: (result, message, flight)."""
         md = self.mds.get(handle)
         m = Message(operation, 0, 0, atomic, datatype, self.nid, self.pid, nid, pid, self.uid,
@@ -468,7 +458,8 @@ class Process(Owner):
 
     def exchange(self, name: int, operation: int, handle: int, local: int, length: int, nid: int,
                  pid: int, pt: int, cookie: int, bits: int, offset: int, hdr: int,
-                 put_handle: int, put_local: int, atomic: int, datatype: int, most: int):
+                 put_handle: int, put_local: int, atomic: int, datatype: int,
+                 most: int) -> tuple[int, Any, Any]:
         """PtlGetPut and PtlFetchAtomic: (result, message, flight)."""
         fetch = operation == FETCH_ATOMIC
         m = Message(operation, 0, 0, atomic if fetch else 0, datatype if fetch else 0, self.nid,

@@ -7,14 +7,16 @@ simpler choices, so that Hypothesis shrinks towards them.
 """
 from __future__ import annotations
 
-from typing import Callable, Iterator
+import collections.abc
+from typing import Any, Callable, Iterable, Iterator
 
 from model import message as messages
 from model import objects
-from model.objects import ANY, BASE, BYTES, DATA, HOLE, IOVEC, STACK
+from model.objects import ANY, BASE, BYTES, DATA, HOLE, IOVEC, STACK, Descriptor
 from model.message import (
     ACK, ATOMIC, CSWAP, FETCH_ATOMIC, GET, GETPUT, NI_DROPPED, NI_FAIL, NI_OK, PUT, REPLY, WHOLE,
     Message)
+from model.portals import Process
 from model.world import HARD, OWN, World
 
 WEIGHTS = {
@@ -44,10 +46,10 @@ class Sequence:
     def chance(self, percent: int) -> bool:
         return self.below(100) >= 100 - percent
 
-    def pick(self, things):
+    def pick(self, things: collections.abc.Sequence[Any]) -> Any:
         return things[self.below(len(things))]
 
-    def handle(self, live) -> int:
+    def handle(self, live: Iterable[int]) -> int:
         """A name from `live`; sometimes of something that is gone, or a forgery."""
         live = list(live)
         if live and not self.chance(6):
@@ -77,7 +79,7 @@ class Sequence:
             if steps:
                 return self.first + steps
 
-    def mended(self, process, kind: str) -> str:
+    def mended(self, process: Process, kind: str) -> str:
         """What is needed instead, where the state leaves little to the step that was drawn.
 
         Every 60 steps or so the mood changes: then nobody ends operations, or
@@ -117,19 +119,19 @@ class Sequence:
         ignore = self.pick((0, 1, 2, 3, 15 << 60, WHOLE))
         return nid, pid, bits, ignore, self.below(2)
 
-    def me_attach(self, p, process) -> Iterator[tuple]:
+    def me_attach(self, p: int, process: Process) -> Iterator[tuple]:
         limit = process.limits.portals
         pt = self.pick((limit - 1, limit, limit + 1, 8, ANY)) if self.chance(12) \
             else self.pick((0, 0, 0, 1, 2)) % limit
         yield "me_attach", p, self.new(), pt, *self.me_fields(), self.below(2)
 
-    def me_attach_any(self, p, process) -> Iterator[tuple]:
+    def me_attach_any(self, p: int, process: Process) -> Iterator[tuple]:
         yield "me_attach_any", p, self.new(), *self.me_fields()
 
-    def me_insert(self, p, process) -> Iterator[tuple]:
+    def me_insert(self, p: int, process: Process) -> Iterator[tuple]:
         yield "me_insert", p, self.new(), self.handle(process.mes), *self.me_fields(), self.below(2)
 
-    def me_unlink(self, p, process) -> Iterator[tuple]:
+    def me_unlink(self, p: int, process: Process) -> Iterator[tuple]:
         bare = [name for name, entry in process.mes.items() if not entry.mds]
         yield "me_unlink", p, self.handle(bare if bare and self.chance(50) else process.mes)
 
@@ -173,7 +175,7 @@ class Sequence:
                           (BASE + at, 257), (BASE + at, WHOLE), (1, 0), (WHOLE, 1),
                           (WHOLE - 7, 2)))
 
-    def args(self, process) -> tuple:
+    def args(self, process: Process) -> tuple:
         start, length = self.memory()
         options = 0
         if self.chance(25):
@@ -196,44 +198,44 @@ class Sequence:
         queue = self.handle(process.eqs) if self.chance(85) else 0
         return start, length, threshold, self.below(min(length, 300) + 2), options, self.below(1000), queue
 
-    def md_attach(self, p, process) -> Iterator[tuple]:
+    def md_attach(self, p: int, process: Process) -> Iterator[tuple]:
         bare = [name for name, entry in process.mes.items() if not entry.mds]
         entry = self.handle(bare if bare and not self.chance(12) else process.mes)
         yield ("md_attach", p, self.new(), entry, *self.args(process), self.below(2))
 
-    def md_insert(self, p, process) -> Iterator[tuple]:
+    def md_insert(self, p: int, process: Process) -> Iterator[tuple]:
         listed = [name for name, md in process.mds.items() if md.entry]
         base = self.handle(listed if listed and not self.chance(8) else process.mds)
         yield ("md_insert", p, self.new(), base, *self.args(process), self.below(2),
                self.below(2))
 
-    def md_update(self, p, process) -> Iterator[tuple]:
+    def md_update(self, p: int, process: Process) -> Iterator[tuple]:
         idle = [name for name, md in process.mds.items() if not md.pending and not md.leaving]
         md = self.handle(idle if idle and not self.chance(20) else process.mds)
         test = self.test(process)
         yield ("md_update", p, md, self.below(2), int(not self.chance(15)), *self.args(process),
                test)
 
-    def test(self, process) -> int:
+    def test(self, process: Process) -> int:
         """The queue that rule 24 asks, often one that is empty."""
         if not self.chance(70):
             return 0
         calm = [name for name, queue in process.eqs.items() if queue.next == queue.read]
         return self.handle(calm if calm and not self.chance(20) else process.eqs)
 
-    def post_entry(self, p, process) -> Iterator[tuple]:
+    def post_entry(self, p: int, process: Process) -> Iterator[tuple]:
         yield ("post_entry", p, self.new(), self.new(), self.handle(process.mes),
                *self.me_fields(), self.below(2), *self.args(process), self.below(2),
                self.test(process))
 
-    def md_bind(self, p, process) -> Iterator[tuple]:
+    def md_bind(self, p: int, process: Process) -> Iterator[tuple]:
         yield "md_bind", p, self.new(), *self.args(process), self.below(2)
 
-    def md_unlink(self, p, process) -> Iterator[tuple]:
+    def md_unlink(self, p: int, process: Process) -> Iterator[tuple]:
         used = [name for name, md in process.mds.items() if not md.active()]
         yield "md_unlink", p, self.handle(used if used and self.chance(60) else process.mds)
 
-    def eq_alloc(self, p, process) -> Iterator[tuple]:
+    def eq_alloc(self, p: int, process: Process) -> Iterator[tuple]:
         count = self.pick((0, 257, 1 << 40, WHOLE)) if self.chance(10) \
             else self.pick((4, 1, 2, 3, 5, 8, 13, 16))
         name = self.new()
@@ -243,16 +245,16 @@ class Sequence:
             word = self.pick((BASE - 8, BASE + BYTES, BASE + HOLE + 4, BASE + BYTES - 4, 0, WHOLE - 7))
         yield "eq_alloc", p, name, count, word, self.pick((0, 0, 0, 1, 2))
 
-    def eq_handled(self, p, process) -> Iterator[tuple]:
+    def eq_handled(self, p: int, process: Process) -> Iterator[tuple]:
         handled = [name for name, queue in process.eqs.items() if queue.handler]
         name = self.handle(handled if handled else process.eqs)
         for _ in range(1 + self.below(4)):
             yield "eq_handled", p, name
 
-    def eq_free(self, p, process) -> Iterator[tuple]:
+    def eq_free(self, p: int, process: Process) -> Iterator[tuple]:
         yield "eq_free", p, self.handle(process.eqs)
 
-    def eq_get(self, p, process) -> Iterator[tuple]:
+    def eq_get(self, p: int, process: Process) -> Iterator[tuple]:
         full = [name for name, queue in process.eqs.items() if queue.next != queue.read]
         name = self.handle(full if full and self.chance(90) else process.eqs)
         queue = process.eqs.get(name)
@@ -262,7 +264,7 @@ class Sequence:
 
     # ---- operations ----------------------------------------------------------
 
-    def initiate(self, p, process) -> Iterator[tuple]:
+    def initiate(self, p: int, process: Process) -> Iterator[tuple]:
         active = [name for name, md in process.mds.items() if md.active()]
         handle = self.handle(active if active and not self.chance(10) else process.mds)
         md = process.mds.get(handle)
@@ -289,7 +291,7 @@ class Sequence:
                int(self.chance(10)), int(self.chance(65)), bits, self.below(40),
                self.below(1 << 16), atomic, datatype)
 
-    def within(self, md) -> int:
+    def within(self, md: Descriptor) -> int:
         """An offset of a descriptor that is in the segment, if there is one."""
         return max(0, min(md.room, BASE + self.below(BYTES) - md.args.start))
 
@@ -311,7 +313,7 @@ class Sequence:
         size = messages.element(datatype)[0] if datatype < messages.TYPES else 1
         return size * self.below(min(64 // size, 3 if self.chance(60) else 64) + 1)
 
-    def exchange(self, p, process) -> Iterator[tuple]:
+    def exchange(self, p: int, process: Process) -> Iterator[tuple]:
         active = [name for name, md in process.mds.items() if md.active()]
         small = [name for name in active if process.mds[name].room <= 64]
         live = active if active and not self.chance(10) else process.mds
@@ -334,12 +336,12 @@ class Sequence:
                int(self.chance(10)), bits, self.below(40), self.below(1 << 16), put_md,
                put_local, atomic, datatype, self.pick((0, 0, 64, 8)))
 
-    def sent(self, p, process) -> Iterator[tuple]:
+    def sent(self, p: int, process: Process) -> Iterator[tuple]:
         mine = [name for name, (q, *_) in self.world.unsent.items() if q == p]
         if mine:
             yield "sent", p, self.pick(mine), self.pick((NI_OK, NI_OK, NI_OK, NI_FAIL))
 
-    def aimed(self, process, kinds: tuple = (PUT, GET)) -> Message:
+    def aimed(self, process: Process, kinds: tuple = (PUT, GET)) -> Message:
         """A request that some descriptor should take."""
         ready = [entry for portal in process.portals for entry in portal
                  if entry.mds and entry.mds[0].active()]
@@ -376,7 +378,7 @@ class Sequence:
                        length, 0, 100 + self.below(3), 200, 300,
                        0 if kind == GET else self.below(1 << 32), self.below(1 << 32))
 
-    def cookie(self, process, nid: int, pid: int, pt: int) -> int:
+    def cookie(self, process: Process, nid: int, pid: int, pt: int) -> int:
         """An access control entry that admits this, if there is one."""
         open_to = [index for index, ac in enumerate(process.acs) if ac
                    and messages.fits(nid, ac.nid) and messages.fits(pid, ac.pid)
@@ -384,7 +386,7 @@ class Sequence:
                    and messages.fits(pt, ac.pt)]
         return self.pick(open_to) if open_to else self.below(4)
 
-    def ac_set(self, p, process) -> Iterator[tuple]:
+    def ac_set(self, p: int, process: Process) -> Iterator[tuple]:
         if self.chance(15):
             yield "ac_set", p, 0, ANY, ANY, ANY, ANY, ANY     # everybody comes in again
             return
@@ -407,7 +409,7 @@ class Sequence:
         ))
         return m._replace(**{field: self.pick(values)})
 
-    def arriving(self, p, process, kinds: tuple) -> Message:
+    def arriving(self, p: int, process: Process, kinds: tuple) -> Message:
         waiting = [m for m in self.world.requests if m.target_nid == p and m.operation in kinds]
         if waiting and self.chance(30):
             m = self.pick(waiting)
@@ -416,21 +418,21 @@ class Sequence:
             m = self.aimed(process, kinds)
         return self.spoiled(m) if self.chance(12) else m
 
-    def begin(self, p, process) -> Iterator[tuple]:
+    def begin(self, p: int, process: Process) -> Iterator[tuple]:
         m = self.arriving(p, process, (PUT, GET))
         yield "begin", p, self.new(), m.source_nid & 3, *m
 
-    def inline(self, p, process) -> Iterator[tuple]:
+    def inline(self, p: int, process: Process) -> Iterator[tuple]:
         m = self.arriving(p, process, messages.REQUESTS)
         yield "inline", p, self.new(), self.seed(process), *m
 
-    def seed(self, process) -> int:
+    def seed(self, process: Process) -> int:
         """Payload: of the pattern, or in the target's own segment."""
         if any(md.args.options & IOVEC for md in process.mds.values()) or not self.chance(50):
             return self.below(2048)
         return OWN + self.below(HOLE - 128)
 
-    def answer(self, p, process) -> Iterator[tuple]:
+    def answer(self, p: int, process: Process) -> Iterator[tuple]:
         """An ack or a reply arrives: one that was made, one that is awaited, or neither."""
         arrived = [m for m in self.world.answers if m.target_nid == p]
         waiting = [record for record in process.records.values() if record.waiting]
@@ -465,7 +467,7 @@ class Sequence:
         else:
             yield "begin", p, self.new(), m.source_nid & 3, *m
 
-    def unanswered(self, p, process) -> Iterator[tuple]:
+    def unanswered(self, p: int, process: Process) -> Iterator[tuple]:
         waiting = [record.name for record in process.records.values()
                    if record.waiting and record.kind == ACK]
         old = [name for name, (q, _) in self.world.initiated.items() if q == p]
@@ -479,7 +481,7 @@ class Sequence:
                 if q == p and flight.operation in kinds
                 and flight.record.name in self.world.processes[q].records]
 
-    def data(self, p, process) -> Iterator[tuple]:
+    def data(self, p: int, process: Process) -> Iterator[tuple]:
         names = self.under_way(p, (PUT, REPLY))
         if not names:
             return
@@ -492,7 +494,7 @@ class Sequence:
             at = self.below(count + 3)
             yield "data", p, name, at, self.below(count + 9), seed
 
-    def copy(self, p, process) -> Iterator[tuple]:
+    def copy(self, p: int, process: Process) -> Iterator[tuple]:
         """From a send or a get, here or at the other process, to a put or a reply."""
         names, world = self.under_way(p, (PUT, REPLY)), self.world
         sources = [*self.under_way(0, (GET,)), *self.under_way(1, (GET,)), *world.unsent]
@@ -504,7 +506,7 @@ class Sequence:
             return                              # what overlaps then is not specified
         yield "copy", p, name, q, source
 
-    def other(self, p, process) -> Iterator[tuple]:
+    def other(self, p: int, process: Process) -> Iterator[tuple]:
         live = [*process.mes, *process.mds, *process.eqs]
         live += self.gone[-len(live):]
         barrier = Message(messages.BARRIER, target_nid=p, target_pid=1,
@@ -518,13 +520,13 @@ class Sequence:
                          ("begin", p, self.new(), 1, *barrier),
                          ("inline", p, self.new(), 0, *barrier), ("barrier", p)))
 
-    def read(self, p, process) -> Iterator[tuple]:
+    def read(self, p: int, process: Process) -> Iterator[tuple]:
         names = self.under_way(p, (GET,))
         names += [name for name, (q, *_) in self.world.unsent.items() if q == p]
         if names:
             yield "read", p, self.pick(names), self.below(20), self.below(400)
 
-    def end(self, p, process) -> Iterator[tuple]:
+    def end(self, p: int, process: Process) -> Iterator[tuple]:
         names = [name for name, (q, _) in self.world.flights.items() if q == p]
         fail = self.pick((NI_OK,) * 7 + (NI_FAIL,))
         old = [name for q, name in self.world.ended if q == p]
@@ -533,15 +535,15 @@ class Sequence:
         elif names:
             yield "end", p, self.pick(names), fail
 
-    def died(self, p, process) -> Iterator[tuple]:
+    def died(self, p: int, process: Process) -> Iterator[tuple]:
         if self.chance(30):
             yield "died", p, self.below(4)
 
-    def refuse(self, p, process) -> Iterator[tuple]:
+    def refuse(self, p: int, process: Process) -> Iterator[tuple]:
         yield "refuse", p, self.pick((NI_FAIL, NI_DROPPED)), \
             *self.spoiled(self.aimed(process, messages.REQUESTS))
 
-    def restart(self, p, process) -> Iterator[tuple]:
+    def restart(self, p: int, process: Process) -> Iterator[tuple]:
         """Close; open again when nothing is pending."""
         if process.opened:
             if self.chance(15):

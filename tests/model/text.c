@@ -37,7 +37,7 @@ void names_of(uint32_t nid)
 	names = &spaces[nid < NAME_SPACES ? nid : NAME_SPACES - 1];
 }
 
-/* Handles in a message are those of who started the operation. */
+/* Handles in a message are the initiator's. */
 static void names_of_message(const struct message *m)
 {
 	int answer = m->operation == MESSAGE_ACK || m->operation == MESSAGE_REPLY;

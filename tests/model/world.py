@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import zlib
 from collections import Counter
-from typing import Optional
+from typing import Any, Callable, Iterable, Optional
 
 from model import objects
 from model.message import D_STALE, FETCHES, REPLY, Flight, Message
@@ -25,7 +25,7 @@ PATTERN = bytes(((i * i * 7 + i * 13 + i // 256 * 101) & 0xffffffff) >> 2 & 255
 OPTIONS_AT = {"md_attach": 6, "md_insert": 6, "md_bind": 5, "md_update": 7, "post_entry": 13}
 
 
-def numbers(values) -> str:
+def numbers(values: Iterable[object]) -> str:
     return "".join(f" {value}" for value in values)
 
 
@@ -43,7 +43,7 @@ class World:
         self.ended: list[tuple[int, int]] = []             # (process, name)
         self.unsent: dict[int, tuple[int, Flight]] = {}
         self.initiated: dict[int, tuple[int, Message]] = {}
-        self.requests: list[Message] = []                  # that somebody may deliver
+        self.requests: list[Message] = []                  # that may be delivered
         self.answers: list[Message] = []
         self.seen: Counter = Counter()
 
@@ -76,7 +76,7 @@ class World:
 
     # ---- commands that are methods of the model ------------------------------
 
-    def __getattr__(self, name: str):
+    def __getattr__(self, name: str) -> Callable[..., Any]:
         if not name.startswith("do_"):
             raise AttributeError(name)
         return lambda process, *rest: getattr(process, name[3:])(*rest)
@@ -114,7 +114,7 @@ class World:
         """Whether an event was recorded that is for a handler."""
         return int(process.rung)
 
-    def started(self, process: Process, name: int, result: int, message: Optional[Message],
+    def started(self, process: Process, name: int, result: int, message: Message,
                 flight: Optional[Flight]) -> tuple:
         if result:
             return (result,)

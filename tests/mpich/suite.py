@@ -11,7 +11,7 @@ import shutil
 import subprocess
 from hashlib import sha256
 from pathlib import Path
-from typing import Iterable
+from typing import Any, Iterable
 
 from lists import Entry
 
@@ -52,7 +52,7 @@ def environment() -> dict[str, str]:
         "LC_ALL": "C"}
 
 
-def logged(name: str, command: list, **more: object) -> int:
+def logged(name: str, command: list[Any], **more: Any) -> int:
     """The status of a command whose output goes into a file."""
     with open(WORK / f"{name}.log", "ab") as log:
         log.write((" ".join(map(str, command)) + "\n").encode())

@@ -36,8 +36,11 @@ FLAGS = ["-std=gnu17", "-g0", "-O1", "-w", "-Iinclude", "-I."]
 LIMIT = 20             # seconds of processor time that the tests may take to notice
 ASLEEP = 20            # times as long by the clock: threads that wait for each other for ever
 SLOW = "concurrent"    # tests with this in their names run when no other has noticed
+# Calls that tests with links of their own see first (tests/host/link_users.h, net/build.mk).
+WRAP = [f"-Wl,--wrap=link_port_{call}" for call in ("whole", "begin", "data", "end", "place",
+                                                    "gather", "sent", "failed", "lost")]
 # In names: tests of net/link and net/frames.
-NEAR = ("link", "lanes", "bulk", "frames", "auth", "hostile", "wire")
+NEAR = ("link", "lanes", "bulk", "frames", "auth", "hostile", "wire", "aggregate", "batch")
 LATE = ("test_damage", "test_random", "test_index")    # long ones, behind the others
 RULES = range(1, 38)
 TITLE = "# What the tests notice"
@@ -70,7 +73,7 @@ class Verdict:
 
 def load() -> list[Mutant]:
     """All edits, in the order of their rules."""
-    mutants = []
+    mutants: list[Mutant] = []
     for path in sorted(Path(__file__).parent.glob("*.toml")):
         for entry in tomllib.loads(path.read_text(encoding="utf-8"))["mutant"]:
             rule, count = entry["rule"], sum(other.rule == entry["rule"] for other in mutants)
@@ -117,7 +120,7 @@ class Tree:
             if done.returncode:
                 return done.stderr
         done = subprocess.run(["gcc", "-o", "check", *map(str, map(self.object, self.sources)),
-                               "-lpthread"], cwd=self.where, capture_output=True, text=True)
+                               *WRAP, "-lpthread"], cwd=self.where, capture_output=True, text=True)
         return done.stderr if done.returncode else ""
 
     def users(self, file: str) -> list[Path]:

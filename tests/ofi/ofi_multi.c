@@ -101,7 +101,7 @@ static void early(struct ofi *o)
 	drain(o, 2);
 }
 
-/* Messages that nobody has taken yet lie in a buffer when it is cancelled: they are told first. */
+/* Completions that are not yet read belong to a buffer that is cancelled: they come first. */
 static void cancelled(struct ofi *o)
 {
 	struct fi_cq_tagged_entry entry;

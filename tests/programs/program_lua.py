@@ -39,7 +39,7 @@ PROGRAM = Program(
            'make -j$JOBS generic CC="$CC"'],
     tests=[
         Test("make test", "make test", says="^Lua 5.4.4"),
-        Test("luaunit", f"cd ../luaunit-LUAUNIT_V3_4 && ../lua-5.4.4/src/lua "
+        Test("luaunit", "cd ../luaunit-LUAUNIT_V3_4 && ../lua-5.4.4/src/lua "
              "run_unit_tests.lua", says=r"^Ran (\d+) tests in .* (\d+) failures"),
         Test("luac", "src/luac -o t.luac margay/files.lua && src/luac -l t.luac >t.list && "
              "src/lua t.luac", says="closed file"),

@@ -1,11 +1,16 @@
 /*
  * The link's protocol as a model for spin (`make model`): one flow of a few
  * one-frame messages from A to B, over a network that loses, repeats and
- * reorders. It follows net/link/: send.c and ack.c (A), accept.c and assemble.c (B),
+ * reorders. It follows net/link/: transmit.c and ack.c (A), receive.c and reassemble.c (B),
  * with the timers left out: what a timer may do, it may do at any time here.
  *
  *   RESTART  B may be switched off once and come back with a newer incarnation
  *   GIVEUP   A may give up once, and begin anew with a newer incarnation
+ *   LIVE     fair loss: what is done again and again succeeds sometime, here after MOST_FAULTS
+ *            failures in a row; only the oldest frame is sent again, as each is the oldest
+ *            sometime. Then every message arrives, and A hears of it: no run is without
+ *            end, and none ends before that
+ *   DEAF     with LIVE: B does not acknowledge what it has already: an error must be found
  *   ANYONE   B accepts, restarted, also who does not know it: an error must be found
  *
  * What must hold: B takes the messages in order and each at most once in a life;
@@ -26,11 +31,29 @@ bool taken[MESSAGES];     /* by any life of B */
 bool known[MESSAGES];     /* A was told that it has arrived */
 bool failed[MESSAGES];    /* A gave it up */
 
+#ifdef LIVE
+#define MOST_FAULTS 1
+#define MAY_FAIL(faults) (faults < MOST_FAULTS)
+#define FAILS(faults) faults++
+#define WELL(faults) faults = 0
+byte faults_to_a, faults_to_b, busy;
+#else
+#define MAY_FAIL(faults) true
+#define FAILS(faults) skip
+#define WELL(faults) skip
+#endif
+
+#ifdef LIVE
+/* only what is under way is lost: B waits for room */
+#define SEND_A(reset, source, dest, ack, behind, flag) \
+	to_a!reset, source, dest, ack, behind, flag
+#else
 #define SEND_A(reset, source, dest, ack, behind, flag) \
 	if \
 	:: nfull(to_a) -> to_a!reset, source, dest, ack, behind, flag \
 	:: skip  /* lost */ \
 	fi
+#endif
 
 active proctype A()
 {
@@ -39,21 +62,31 @@ active proctype A()
 	bool reset, behind, flag;
 	byte source, dest, ack, at;
 
+#ifdef LIVE
+	do
+	:: una == next && base + next == MESSAGES -> break
+#else
 end:	do
+#endif
 	/* a frame for the first time, within the window */
 	:: next - una < WINDOW && base + next < MESSAGES && nfull(to_b) ->
 		atomic { to_b!mine, theirs, next, base + next; next++ }
 	/* again: the oldest, or the one behind it */
 	:: una < next && nfull(to_b) -> to_b!mine, theirs, una, base + una
+#ifndef LIVE
 	:: una + 1 < next && !behind_arrived && nfull(to_b) ->
 		to_b!mine, theirs, una + 1, base + una + 1
+#endif
 
 	:: atomic { nempty(to_a) ->
 		if
-		:: to_a?reset, source, dest, ack, behind, flag
-		:: to_a?<reset, source, dest, ack, behind, flag>    /* repeated */
-		:: to_a?reset, source, dest, ack, behind, flag -> goto over_a /* lost */
-		:: len(to_a) > 1 -> to_a?reset, source, dest, ack, behind, flag;
+		:: to_a?reset, source, dest, ack, behind, flag; WELL(faults_to_a)
+		:: MAY_FAIL(faults_to_a) -> FAILS(faults_to_a);
+			to_a?<reset, source, dest, ack, behind, flag>           /* repeated */
+		:: MAY_FAIL(faults_to_a) -> FAILS(faults_to_a);
+			to_a?reset, source, dest, ack, behind, flag; goto over_a /* lost */
+		:: len(to_a) > 1 && MAY_FAIL(faults_to_a) -> FAILS(faults_to_a);
+			to_a?reset, source, dest, ack, behind, flag;
 			to_a!reset, source, dest, ack, behind, flag; goto over_a /* overtaken */
 		fi;
 		if
@@ -123,12 +156,19 @@ active proctype B()
 	byte source, dest, sequence, id;
 
 end:	do
+#ifdef LIVE
+	:: atomic { nempty(to_b) && nfull(to_a) ->
+#else
 	:: atomic { nempty(to_b) ->
+#endif
 		if
-		:: to_b?source, dest, sequence, id
-		:: to_b?<source, dest, sequence, id>               /* repeated */
-		:: to_b?source, dest, sequence, id -> goto over_b     /* lost */
-		:: len(to_b) > 1 -> to_b?source, dest, sequence, id;
+		:: to_b?source, dest, sequence, id; WELL(faults_to_b)
+		:: MAY_FAIL(faults_to_b) -> FAILS(faults_to_b);
+			to_b?<source, dest, sequence, id>             /* repeated */
+		:: MAY_FAIL(faults_to_b) -> FAILS(faults_to_b);
+			to_b?source, dest, sequence, id; goto over_b  /* lost */
+		:: len(to_b) > 1 && MAY_FAIL(faults_to_b) -> FAILS(faults_to_b);
+			to_b?source, dest, sequence, id;
 			to_b!source, dest, sequence, id; goto over_b  /* overtaken */
 		fi;
 		if
@@ -147,12 +187,18 @@ end:	do
 			fi;
 			theirs = source;
 			if
-			:: sequence < expected || (sequence == expected + 1 && early) -> skip
+#ifdef DEAF
+			:: sequence < expected -> goto over_b
+#else
+			:: sequence < expected -> skip
+#endif
+			:: sequence == expected + 1 && early -> skip
 			:: sequence == expected ->
 				if
 				:: true ->
 					assert(id >= after);               /* order, once */
 					assert(!known[id]);
+					WELL(busy);
 					taken[id] = true; after = id + 1; expected++;
 					if
 					:: early ->
@@ -163,11 +209,11 @@ end:	do
 							assert(!known[early_id]);
 							taken[early_id] = true;
 							after = early_id + 1; expected++
-						:: true -> skip         /* busy: dropped */
+						:: MAY_FAIL(busy) -> FAILS(busy)       /* dropped */
 						fi
 					:: else -> skip
 					fi
-				:: true -> skip                            /* busy: refused */
+				:: MAY_FAIL(busy) -> FAILS(busy)                          /* refused */
 				fi
 			:: sequence == expected + 1 && !early ->
 				if

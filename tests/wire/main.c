@@ -118,7 +118,7 @@ static void do_write(const uint8_t *key)
 	if (wire.messages > 1 && !key) {
 		struct nic_piece pieces[] = { { frame, header }, { payload, wire.bytes } };
 
-		wire_sum_bundle(frame, pieces, 2);
+		wire_sum_batch(frame, pieces, 2);
 	}
 	print(frame, header + wire.bytes);
 }
@@ -159,7 +159,7 @@ static void do_read(const uint8_t *key)
 	free(copy);
 }
 
-static void do_train(void)
+static void do_aggregate(void)
 {
 	uint32_t n = bytes(payload), at = 0, each;
 	uint8_t *copy = exact(payload, n);
@@ -183,7 +183,7 @@ int main(void)
 		uint32_t keyed;
 
 		if (what && *what == 'T') {
-			do_train();
+			do_aggregate();
 		} else {
 			keyed = bytes(key);
 			if (what && *what == 'W')

@@ -125,8 +125,10 @@ def man_pages() -> dict[str, str]:
 
 # ---- completion ----
 
-def choices(row: tuple) -> list[str]:
+def choices(row: options.Row) -> list[str]:
     """The words that an option takes: those of the error for one that it does not take."""
+    if row[2] == "stdin":
+        return ["all", "none"]    # or ranks
     try:
         options.set_option(options.RunOptions(), row[2], row[0][0], "?")
     except MargayError as error:
@@ -139,12 +141,12 @@ FOLDERS = ("output_dir", "dir")
 FILES = ("file", "out", "pcap", "json", "boot", "output")
 
 
-def tables() -> dict[str, tuple]:
+def tables() -> dict[str, tuple[options.Row, ...]]:
     run = options.TABLE + options.OWN_TABLE
     return {"run": run, "gdb": run + options.GDB_TABLE, **options.GRUB_TABLES}
 
 
-def patterns(rows: list[tuple], command: str) -> str:
+def patterns(rows: list[options.Row], command: str) -> str:
     return "|".join(f"{command}:{name}" for row in rows for name in row[0])
 
 

@@ -79,6 +79,7 @@ DESCRIPTIONS = {
     "fm": ("Fast Messages 1.1 and 2.x; tagged messages need -lfm_match1 or -lfm_match2 too", ""),
     "madeleine": ("Madeleine, messages for remote procedure calls", ""),
     "nx": ("NX, the message calls of Intel's Paragon", ""),
+    "pm2": ("PM2, threads that move, and remote procedure calls by threads", ""),
     "vertex": ("Vertex, the message calls of the nCUBE", "nx"),
     "vmmc": ("virtual memory-mapped communication", ""),
     "vrpc": ("Sun's remote procedure calls over VMMC", "vmmc"),
@@ -102,7 +103,7 @@ def flags(part: str) -> str:
 def mpi_version() -> str:
     """MPICH's, from its header."""
     header = library(MPI, False) / "include/mpi.h"
-    return re.search(r'MPICH_VERSION "(.*)"', header.read_text(encoding="utf-8"))[1]
+    return str(re.findall(r'MPICH_VERSION "(.*)"', header.read_text(encoding="utf-8"))[0])
 
 
 def main() -> int:

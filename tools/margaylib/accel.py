@@ -24,7 +24,7 @@ PROBE_SECONDS = 4.0
 def choose(wanted: str, probe: Callable[[], str], say: Callable[[str], None],
            tell: Callable[[str], None]) -> str:
     """tcg or kvm. `probe` returns '' or why KVM is useless; `say` is for --verbose,
-    `tell` for everybody at a terminal."""
+    `tell` for every user at a terminal."""
     if wanted != "auto":
         say(f"accelerator {wanted}, as asked for")
         return wanted

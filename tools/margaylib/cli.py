@@ -8,6 +8,10 @@ import sys
 from . import VERSION
 from .errors import OWN_ERROR, MargayError
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from .options import Row
+
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 USAGE = """\
 usage: margay COMMAND [options] ...
@@ -32,7 +36,7 @@ N-1, prints their output, and leaves nothing behind.
 """
 OWN_TEXT = "\nfor tests and benchmarks of margay itself:\n"
 RUN_END = """
-Sizes are in MB, or carry a unit: 512K, 2G. Standard input goes to rank 0.
+Sizes are in MB, or carry a unit: 512K, 2G. Standard input goes to rank 0 (--stdin).
 mpiexec.margay (in a checkout tools/mpiexec, mpirun) is this command with --no-prefix.
 Ctrl-C ends the job, a second one at once. SIGQUIT (Ctrl-\\) prints every rank's
 backtrace and what it waits for. A rank under gdb: margay gdb --rank K [options] APP.
@@ -157,7 +161,7 @@ def main(program: str, args: list[str]) -> int:
         _discard_output()
         return 141
     except Exception as error:
-        if getattr(error, "errno", None) in NO_ROOM and error.filename is None:
+        if isinstance(error, OSError) and error.errno in NO_ROOM and error.filename is None:
             _discard_output()
             _complain(MargayError(f"standard output: {error.strerror}",
                                   "make room there, or write elsewhere").text(program))
@@ -267,7 +271,7 @@ def help_text(word: str) -> str:
     return USAGE
 
 
-def _rows(table: tuple) -> str:
+def _rows(table: tuple[Row, ...]) -> str:
     from .options import takes_word
     cells = [(", ".join(name for name in row[0] if name not in ("--np", "-c"))
               + (" " if takes_word(row) else "") + row[1], row[3]) for row in table]

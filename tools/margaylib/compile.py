@@ -263,7 +263,7 @@ def _say_libraries(steps: CcPlan) -> int:
     """Their folders, for --prepare built if they are not there; 1 if one is missing."""
     folders = []
     for owner in dict.fromkeys(ARCHIVES[name] for name in steps.libraries):
-        folders.append((built_before if steps.asks_library == "--where" else library)(owner))
+        folders.append(built_before(owner) if steps.asks_library == "--where" else library(owner))
         print(folders[-1] or f"the {owner.title} library is not built yet")
     if not folders:
         raise MargayError(f"{steps.asks_library}: C needs no library but its own",

@@ -8,6 +8,7 @@ and each rank's lines stay together.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 from .hostfiles import OutputFile
 from .locks import Locks
@@ -53,13 +54,13 @@ class Console:
         self.stat = layout["STREAM_STATS"]
         self.lock = layout["STREAM_LOCKS"]
         self.first_file = layout["STREAM_OUT_FILE"]
-        self.carry = {}             # (source, rank) -> str: the begin of a line
+        self.carry: dict[tuple[str, int], str] = {}     # (source, rank): the begin of a line
         self.held: dict[int, list[str]] = {}
         self.held_since = 0.0
         self.stats: list[dict[str, int]] = [{} for _ in range(nodes)]
         self.told_damaged: set[int] = set()
 
-    def drain(self, now: float, ring) -> bool:
+    def drain(self, now: float, ring: Callable[[int], None]) -> bool:
         """Takes everything that the nodes have written; rings those that wait for room. True if
         output came; a request for a lock is none, for its rank waits until it has an answer."""
         any_output = False
@@ -76,7 +77,7 @@ class Console:
                                   "what it prints from here on is lost"], now)
         return any_output
 
-    def look_for_waiters(self, ring) -> None:
+    def look_for_waiters(self, ring: Callable[[int], None]) -> None:
         """Rings nodes that wanted room just when it was made; called once in a while."""
         for rank, console in enumerate(self.rings):
             if console.writer_waits():

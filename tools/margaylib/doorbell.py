@@ -3,7 +3,7 @@
 One eventfd per node and one for the launcher (its id is the number of nodes).
 Everything a QEMU needs is queued in its socket before it asks; the order (the
 peers' bells, the region, its own bell last) lets no early ring get lost: a
-device that maps the region can ring everybody, and a bell that was rung before
+device that maps the region can ring all nodes, and a bell that was rung before
 its owner listened stays rung.
 """
 from __future__ import annotations

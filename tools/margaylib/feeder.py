@@ -1,14 +1,16 @@
-"""Standard input for rank 0.
+"""Standard input for the ranks that read it.
 
-Nothing is read from descriptor 0 before the node wants input: it stays for whatever runs after
-a job that reads none. From then on files and pipes are read ahead, as far as the ring holds;
-of a terminal, a line is read when the node wants one.
+Nothing is read from descriptor 0 before one of them wants input: it stays for whatever runs
+after a job that reads none. From then on files and pipes are read ahead, as far as the ring
+holds; of a terminal, a line is read when a node wants one. Each reader gets all of it, and the
+slowest holds the others up when it is a ring behind.
 """
 from __future__ import annotations
 
 import os
 import select
 import time
+from collections.abc import Callable
 
 from .doorbell import Doorbell
 from .region import Region, fence
@@ -20,30 +22,38 @@ DAMAGED = 3.0                 # seconds that a ring may look damaged
 
 
 class Feeder:
-    """Carries descriptor 0 into node 0's ring. poll() after every bell, ready() on input."""
+    """Carries descriptor 0 into the ring of its readers. poll() after every bell, ready() on
+    input. `has_ended` says of a rank that it will read no more."""
 
-    def __init__(self, region: Region, doorbell: Doorbell, epoll: select.epoll, say) -> None:
+    def __init__(self, region: Region, doorbell: Doorbell, epoll: select.epoll,
+                 say: Callable[[str], None], readers: list[int],
+                 has_ended: Callable[[int], bool]) -> None:
         self.region = region
         self.doorbell = doorbell
         self.epoll = epoll
         self.ring = StdinRing(region)
         self.say = say
+        self.readers = readers
+        self.has_ended = has_ended
         self.damaged_since = 0.0
         self.ended = False
         self.watched = False      # descriptor 0 is in the epoll set
         self.ahead = False        # it is read ahead
+        for rank in readers:
+            region.set_field(rank, "stdin_reads", 1)
 
-    def poll(self) -> bool:
-        """Looks whether the node wants input; True while it waits for some that
-        has still to come."""
-        wanted = bool(self.region.field(0, "stdin_wanted"))
+    def poll(self) -> list[int]:
+        """Looks which nodes want input; those that wait for some that has still to come."""
+        if len(self.readers) > 1:
+            self.readers = [rank for rank in self.readers if not self.has_ended(rank)]
+        wanting = [rank for rank in self.readers if self.region.field(rank, "stdin_wanted")]
         if self.ended:
-            if wanted:
-                self._tell()      # another node has damaged the ring: this one did not see it
-        elif not self.watched and (wanted or self.ahead) and self._has_room():
+            if wanting:
+                self._tell()      # another node has damaged the ring: these did not see it
+        elif not self.watched and (wanting or self.ahead) and self._has_room():
             self.ahead = not self._is_terminal()
             self._watch()
-        return wanted and self.watched
+        return wanting if self.watched else []
 
     def _watch(self) -> None:
         try:
@@ -63,8 +73,9 @@ class Feeder:
             return False
 
     def _has_room(self) -> bool:
-        """Node 0 writes its position again each second: what is damaged for longer stays so."""
-        room = self.ring.room()
+        """A node that waits writes its position again each second: what is damaged for longer
+        stays so."""
+        room = self.ring.room(self.readers)
         now = time.monotonic()
         if room >= 0:
             self.damaged_since = 0.0
@@ -73,7 +84,8 @@ class Feeder:
         elif now - self.damaged_since > DAMAGED:
             self.say("the ring of standard input is damaged: it ends here")
             self._end()
-        return room > 0 and (room >= self.ring.capacity // 2 or self.ring.await_room())
+        return room > 0 and (room >= self.ring.capacity // 2
+                             or self.ring.await_room(self.readers))
 
     def ready(self) -> None:
         """Descriptor 0 has input or ended."""
@@ -84,7 +96,7 @@ class Feeder:
 
     def _read(self) -> None:
         try:
-            data = os.read(FD, min(max(self.ring.room(), 0), MOST))
+            data = os.read(FD, min(max(self.ring.room(self.readers), 0), MOST))
         except BlockingIOError:
             return
         except OSError:
@@ -100,10 +112,11 @@ class Feeder:
         self._tell()
 
     def _tell(self) -> None:
-        """The node looks again, if it waits."""
+        """The nodes that wait look again."""
         if self.ended:
             self.ring.close()
         fence()
-        if self.region.field(0, "stdin_wanted"):
-            self.region.set_field(0, "stdin_wanted", 0)
-            self.doorbell.ring(0)
+        for rank in self.readers:
+            if self.region.field(rank, "stdin_wanted"):
+                self.region.set_field(rank, "stdin_wanted", 0)
+                self.doorbell.ring(rank)

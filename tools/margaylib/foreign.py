@@ -9,11 +9,15 @@ from collections.abc import Callable
 
 from .errors import MargayError
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from .options import RunOptions, Words
+
 # Without effect here, because of what a machine is; nothing to say. name -> values it takes
 SILENT = {
     "oversubscribe": 0, "tag-output": 0, "l": 0, "prepend-rank": 0, "q": 0, "quiet": 0,
     "allow-run-as-root": 0, "report-bindings": 0, "display-map": 0, "display-allocation": 0,
-    "nooversubscribe": 0, "s": 1,
+    "nooversubscribe": 0,
 }
 # Without effect, and worth a line. name -> (values, reason)
 PLACEMENT = "every rank has a node of its own, with one CPU"
@@ -31,7 +35,7 @@ NODES = ("-n", "-np", "--np")
 FOLDER = ("wdir", "wd", "workdir")
 
 
-def take(options, name: str, value: str | None, words,
+def take(options: RunOptions, name: str, value: str | None, words: Words,
          set_option: Callable[..., None]) -> bool:
     """Handles mpirun's option `name`; False if it is not one of them."""
     word = name.lstrip("-")
@@ -97,7 +101,7 @@ def check_colon(args: list[str]) -> None:
                               "application, put `--` in front of APP")
 
 
-def note_late_nodes(options, before: list[str]) -> None:
+def note_late_nodes(options: RunOptions, before: list[str]) -> None:
     """`APP -n 4`: all behind the application is the application's, -n too. Said where no number
     of nodes stands in front of it."""
     if any(word.startswith(NODES) for word in before):

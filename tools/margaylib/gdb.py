@@ -12,8 +12,12 @@ import socket
 import sys
 
 from .errors import MargayError
-from .options import parse
+from .options import RunOptions, parse
 from .paths import ROOT, built, program
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from .job import Job
 
 CHUNK = 1 << 16
 
@@ -26,7 +30,7 @@ def gdb(args: list[str]) -> int:
         raise MargayError("gdb cannot hold a node that GRUB boots", "leave --boot out")
     from .run import run_options
 
-    def attach(job) -> None:
+    def attach(job: Job) -> None:
         from .signals import leave_to_debugger
         near, far = socket.socketpair()
         job.debug_rank, job.debug_fd = options.rank, far.detach()
@@ -47,7 +51,7 @@ def _relay_fd(fd: int) -> int:
     return fd + 100
 
 
-def _commands(options, image: str, fd: int) -> list[str]:
+def _commands(options: RunOptions, image: str, fd: int) -> list[str]:
     relay = (f"exec {_word(sys.executable)} -IS {_word(str(ROOT / 'tools/margay'))} "
              f"gdb-relay {_relay_fd(fd)}")
     lines = ["set confirm off", "set pagination off" if options.batch else "set pagination on",

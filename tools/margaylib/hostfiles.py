@@ -43,7 +43,11 @@ class OutputFile:
     def empty(self) -> None:
         """Back to its beginning; a pipe or a device has none."""
         if self.fd >= 0 and stat.S_ISREG(os.fstat(self.fd).st_mode):
-            self._try(lambda: (os.ftruncate(self.fd, 0), os.lseek(self.fd, 0, os.SEEK_SET)))
+            self._try(self._rewind)
+
+    def _rewind(self) -> None:
+        os.ftruncate(self.fd, 0)
+        os.lseek(self.fd, 0, os.SEEK_SET)
 
     def close(self) -> None:
         if self.fd >= 0:

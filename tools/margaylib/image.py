@@ -59,8 +59,8 @@ class Image:
 
     def _inspect(self, path: str, data: bytes) -> None:
         if data[:4] != b"\x7fELF":
-            kind = "a script" if data[:2] == b"#!" else "not an ELF file"
-            raise MargayError(f"{path} is {kind}, not an application for nodes", CURE)
+            what = "a script" if data[:2] == b"#!" else "not an ELF file"
+            raise MargayError(f"{path} is {what}, not an application for nodes", CURE)
         if len(data) < _ELF.size or data[4] != 2 or data[5] != 1:
             raise MargayError(f"{path} is not a 64-bit ELF file of this kind of machine", CURE)
         (_, kind, machine, _, _, phoff, shoff, _, _, phentsize, phnum, shentsize, shnum,
@@ -142,7 +142,7 @@ def finish_image(path: str, code_on_stack: bool) -> None:
                 file.write(struct.pack("<I", part[1] | _PF_X))
 
 
-def _at(form: struct.Struct, data: bytes, offset: int) -> tuple | None:
+def _at(form: struct.Struct, data: bytes, offset: int) -> tuple[int, ...] | None:
     return form.unpack_from(data, offset) if 0 <= offset <= len(data) - form.size else None
 
 

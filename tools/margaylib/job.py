@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import select
 import time
+from collections.abc import Callable
 
 from . import folders
 from .binding import bound_to
@@ -71,11 +72,12 @@ class Job:
             if options.json else None
         self.nodes = [Node(rank) for rank in range(options.nodes)]
         self.epoll = select.epoll()
-        self.feeder = Feeder(self.region, self.doorbell, self.epoll, self.say)
         self.wire = Wire(options) if options.cards else None
         self.signals = Signals(self.kill_all)
         self.policy = Policy(self)
-        self.handlers: dict[int, object] = {}
+        self.feeder = Feeder(self.region, self.doorbell, self.epoll, self.say,
+                             options.stdin_ranks, self.policy.has_ended)
+        self.handlers: dict[int, Callable[[], None]] = {}
         self.debug_rank = -1      # a rank that gdb holds: it may take its time
         self.debug_fd = -1
         self.attended = False     # gdb runs
@@ -162,7 +164,7 @@ class Job:
         for line in self.wire.lines():
             self.say(f"switch: {line}")
 
-    def _watch(self, fd: int, handler) -> None:
+    def _watch(self, fd: int, handler: Callable[[], None]) -> None:
         self.epoll.register(fd, select.EPOLLIN)
         self.handlers[fd] = handler
 
@@ -197,8 +199,8 @@ class Job:
             self.doorbell.pump()
         if self.out.pending < QUEUE_LIMIT and self.err.pending < QUEUE_LIMIT:
             self._drain(now)
-        if self.feeder.poll():
-            self.printer.prompt(0)
+        for rank in self.feeder.poll():
+            self.printer.prompt(rank)
         over = self.policy.look(now)
         due = self.console.due()
         if due is not None and now >= due:
@@ -339,7 +341,7 @@ class Job:
         for node in self.nodes:
             node.close()
 
-    def summary(self) -> dict:
+    def summary(self) -> dict[str, object]:
         """For --json: times from the first QEMU's start on."""
         ranks = []
         names = {value: name.removeprefix("NODE_").lower()

@@ -10,6 +10,10 @@ from pathlib import Path
 
 from .errors import MargayError, size_text
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 PAGE = 4096
 CONSOLE_DATA = 1 << 20        # bytes of a console ring; a power of two
 STDIN_DATA = 1 << 20
@@ -30,16 +34,16 @@ class Layout:
         except (OSError, ValueError, KeyError) as error:
             raise MargayError(f"{path} cannot be used: {error}",
                               "build it again: rm it and run make") from None
-        self.structs: dict[str, dict] = data
+        self.structs: dict[str, dict[str, Any]] = data
 
     def __getitem__(self, constant: str) -> int:
         return self.constants[constant]
 
     def size(self, struct: str) -> int:
-        return self.structs[struct]["sizeof"]
+        return int(self.structs[struct]["sizeof"])
 
     def at(self, struct: str, field: str) -> int:
-        return self.structs[struct][field][0]
+        return int(self.structs[struct][field][0])
 
 
 class Plan:

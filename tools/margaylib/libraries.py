@@ -124,7 +124,7 @@ def resolve(words: list[str]) -> list[str]:
 def without_host_headers(words: list[str]) -> list[str]:
     """The host's own folders are no place for headers of nodes; those below them may be.
     Those that come anyway have their order, which `pkg-config --cflags margay` does not know."""
-    left_out = (*HOST_HEADERS, *map(os.path.realpath, (sysroot() + "/include", ROOT / "include")))
+    left_out = (*HOST_HEADERS, *(os.path.realpath(f"{top}/include") for top in (sysroot(), ROOT)))
     result = []
     pairs = iter(words)
     for word in pairs:

@@ -36,7 +36,7 @@ class Card:
 
 CARDS = {
     # Without ioeventfd a doorbell costs the guest less, and two nodes on two cores have
-    # nobody else to wake for it. Frames of up to 65,549 bytes.
+    # no other thread to wake for it. Frames of up to 65,549 bytes.
     "virtio": Card("virtio-net-pci-non-transitional", "host_mtu=65535,mq=off,ioeventfd=off",
                    "microvm"),
     # Interrupts come when they are due, not up to 128 us later. On microvm they do not come.
@@ -175,7 +175,7 @@ def check(options: RunOptions, command: str) -> None:
 
 
 def _check_restart(options: RunOptions, command: str, cure: str) -> None:
-    """A new machine starts with fresh memory and a later incarnation; who can have that?"""
+    """A new machine starts with fresh memory and a later incarnation; which jobs can have that?"""
     options.restarts = options.restarts or RESTARTS
     if options.link not in CARDS or cards_alone(options):
         raise MargayError("--on-death restart: a node whose messages go through shared memory "

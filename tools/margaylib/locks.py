@@ -8,6 +8,7 @@ only take and free locks of its own.
 from __future__ import annotations
 
 import struct
+from collections.abc import Callable
 from errno import EAGAIN, EDEADLK, EINTR, EINVAL, ENOLCK
 
 from .region import Region, fence
@@ -37,14 +38,19 @@ class Lock:
         return Lock(self.rank, self.owner, self.pid, self.kind, first, last)
 
 
+File = tuple[int, int, int]   # 1 for the locks of flock(), the folder, the inode
+# Called with a rank, the number of its request, an error, and the lock in the way.
+Answer = Callable[[int, int, int, "Lock | None"], None]
+
+
 class Locks:
     """answer(rank, number, error, lock in the way or None) is called for each request, once, at
     once or when the lock is free."""
 
-    def __init__(self, answer) -> None:
+    def __init__(self, answer: Answer) -> None:
         self.answer = answer
-        self.held: dict[tuple, list[Lock]] = {}         # by file
-        self.waiting: dict[int, tuple[tuple, Lock, int]] = {}   # by rank: file, lock, number
+        self.held: dict[File, list[Lock]] = {}         # by file
+        self.waiting: dict[int, tuple[File, Lock, int]] = {}   # by rank: file, lock, number
         self.results: dict[int, int] = {}               # of each rank's last wait
 
     def ask(self, rank: int, data: bytes) -> None:
@@ -71,16 +77,16 @@ class Locks:
             self._keep(file, [lock for lock in self.held[file] if lock.rank != rank])
         self._wake()
 
-    def _in_the_way(self, file: tuple, lock: Lock) -> Lock | None:
+    def _in_the_way(self, file: File, lock: Lock) -> Lock | None:
         return next((held for held in self.held.get(file, ()) if held.stops(lock)), None)
 
-    def _keep(self, file: tuple, locks: list[Lock]) -> None:
+    def _keep(self, file: File, locks: list[Lock]) -> None:
         if locks:
             self.held[file] = locks
         else:
             self.held.pop(file, None)
 
-    def _set(self, file: tuple, lock: Lock, number: int, waits: bool) -> None:
+    def _set(self, file: File, lock: Lock, number: int, waits: bool) -> None:
         error = 0
         if lock.kind != NONE and self._in_the_way(file, lock):
             error = EAGAIN
@@ -103,7 +109,7 @@ class Locks:
     def _number_of(self, rank: int) -> int:
         return sum(lock.rank == rank for locks in self.held.values() for lock in locks)
 
-    def _put(self, file: tuple, lock: Lock) -> None:
+    def _put(self, file: File, lock: Lock) -> None:
         """The owner's locks of these bytes become this one, or none."""
         kept = []
         for old in self.held.get(file, ()):
@@ -127,7 +133,7 @@ class Locks:
                 self._put(file, lock)
                 self._result(rank, number, 0)
 
-    def _would_wait_for_itself(self, file: tuple, lock: Lock) -> bool:
+    def _would_wait_for_itself(self, file: File, lock: Lock) -> bool:
         """Whether this node would wait for one that waits, through others, for this node."""
         seen: set[int] = set()
         looking = [(file, lock)]
@@ -150,7 +156,7 @@ class Locks:
             self.answer(rank, number, self.results.get(rank, 0), None)
 
 
-def answer_in(region: Region, ring):
+def answer_in(region: Region, ring: Callable[[int], None]) -> Answer:
     """What Locks calls: writes the answer into the region and rings the node."""
     at = {name: region.layout.at("region_node", name)
           for name in ("lock_answer", "lock_first", "lock_last", "lock_pid", "lock_type")}

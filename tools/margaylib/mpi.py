@@ -19,7 +19,7 @@ BINDINGS = {CPLUSPLUS.word: ["mpicxx"], FORTRAN.word: ["mpifort"]}
 PARTS = ("libfabric.a", "libpmi.a")      # linked with each program, not a part of MPICH
 # Programs that include MPI's Fortran header call one procedure with several types.
 FORTRAN_FLAGS = ["-fallow-argument-mismatch"]
-# FindMPI's questions, and who else knows Open MPI's.
+# FindMPI's questions, and those of programs that know Open MPI.
 FOLDERS = {"-showme:incdirs": "include", "--showme:incdirs": "include",
            "-showme:libdirs": "lib", "--showme:libdirs": "lib"}
 PREFIXED = frozenset(("-l", "-prepend-rank", "--prepend-rank", "-tag-output", "--tag-output"))
@@ -83,14 +83,14 @@ def _show(words: list[str], language: Language, links: bool) -> int:
 
 
 def _say_library(steps: CcPlan) -> int:
-    folder = (built_before if steps.asks_library == "--where" else library)(MPI)
+    folder = built_before(MPI) if steps.asks_library == "--where" else library(MPI)
     print(folder or "the MPI library is not built yet")
     return 0 if folder else 1
 
 
 def run_arguments(args: list[str]) -> list[str]:
     """mpiexec's: lines are as the ranks wrote them, unless their ranks are asked for."""
-    options = []
+    options: list[str] = []
     for word in args:
         if not word.startswith("-") and not (options and options[-1].startswith("-")):
             break

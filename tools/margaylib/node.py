@@ -78,7 +78,7 @@ class Node:
             signal.pidfd_send_signal(self.pidfd, signal.SIGKILL)
 
     def stopped(self) -> bool:
-        """Has somebody sent it SIGSTOP?"""
+        """Was it stopped by SIGSTOP?"""
         try:
             with open(f"/proc/{self.pid}/stat", "rb") as file:
                 return file.read().rsplit(b")", 1)[1].split()[0] in (b"T", b"t")
@@ -141,13 +141,13 @@ class Node:
         self.errors = self.pidfd = -1
 
 
-def moves(wanted: dict[int, int]) -> list[tuple]:
+def moves(wanted: dict[int, int]) -> list[tuple[int, ...]]:
     """posix_spawn actions that give descriptors their new numbers.
 
     A source may sit on another's target, so all go through higher numbers first.
     """
     high = max(*wanted, *wanted.values()) + 1
-    actions: list[tuple] = []
+    actions: list[tuple[int, ...]] = []
     for index, source in enumerate(wanted.values()):
         actions.append((os.POSIX_SPAWN_DUP2, source, high + index))
     for index, target in enumerate(wanted):

@@ -24,7 +24,8 @@ ACCELS = ("auto", "tcg", "kvm")
 MB = 1 << 20
 
 # names, value's name ('' for a flag, in brackets if it may be left out), attribute, help
-TABLE: tuple[tuple[tuple[str, ...], str, str, str], ...] = (
+Row = tuple[tuple[str, ...], str, str, str]
+TABLE: tuple[Row, ...] = (
     (("-n", "-np", "--np", "-c"), "N", "nodes", "nodes to boot, one rank each, 1 to 1024 (1)"),
     (("--mem",), "MB", "mem", "each node's segment: program, heap and stack (64)"),
     (("--stack",), "MB", "stack", "stack inside the segment (8, at most a quarter of --mem)"),
@@ -52,6 +53,8 @@ TABLE: tuple[tuple[tuple[str, ...], str, str, str], ...] = (
     (("--file",), "F[=NAME]", "file", "hand file F to the nodes, read only, as NAME "
      "(as F); all files of a folder; a pipe to its end; repeat"),
     (("--out",), "F", "out", "a file that rank 0 may write, by its base name; repeat"),
+    (("--stdin", "-s"), "RANKS", "stdin", "the ranks that read standard input, each all of it: a "
+     "rank, a list like 0,2-4, all or none (0)"),
     (("--argv0",), "NAME", "argv0", "what the application finds in argv[0] (APP)"),
     (("--env",), "K=V", "env", "a variable for the application (K alone: copy it); repeat"),
     (("--timeout",), "S", "timeout", "end the job after S seconds, status 124"),
@@ -172,6 +175,8 @@ class RunOptions:
         self.notes: list[str] = []        # said on standard error before the job starts
         self.app = ""
         self.args: list[str] = []
+        self.stdin = "0"
+        self.stdin_ranks = [0]    # what that says
         self.argv0 = ""           # the first argument, in place of the application's path
         self.icount = False
         self.kernel: list[tuple[str, str]] = []
@@ -196,7 +201,7 @@ def parse(args: list[str], command: str = "run") -> RunOptions:
     table = {"run": TABLE + OWN_TABLE, "gdb": TABLE + OWN_TABLE + GDB_TABLE,
              **GRUB_TABLES}[command]
     options = RunOptions()
-    words = _Words(args)
+    words = Words(args)
     while (word := words.next_option()) is not None:
         name, value = _split(word)
         row = _lookup(table, name)
@@ -218,12 +223,12 @@ def parse(args: list[str], command: str = "run") -> RunOptions:
     return options
 
 
-def takes_word(row: tuple) -> bool:
+def takes_word(row: Row) -> bool:
     """Does the option take a word that follows it? A value in brackets stands behind a `=`."""
     return row[1] != "" and row[1][0] != "["
 
 
-class _Words:
+class Words:
     """The arguments from left to right: options, then the application, then its arguments."""
 
     def __init__(self, args: list[str]) -> None:
@@ -265,7 +270,7 @@ class _Words:
 
 def _late_options(options: RunOptions, command: str) -> None:
     rest, options.args = options.args, []
-    words = _Words(rest)
+    words = Words(rest)
     while words.at < len(rest):
         word = words.next_option()
         if word is None:
@@ -290,7 +295,7 @@ def _split(word: str) -> tuple[str, str | None]:
     return word, None
 
 
-def _lookup(table: tuple, name: str) -> tuple | None:
+def _lookup(table: tuple[Row, ...], name: str) -> Row | None:
     for row in table:
         if name in row[0]:
             return row
@@ -299,7 +304,7 @@ def _lookup(table: tuple, name: str) -> tuple | None:
     return None
 
 
-def _unknown(name: str, table: tuple, command: str) -> MargayError:
+def _unknown(name: str, table: tuple[Row, ...], command: str) -> MargayError:
     from difflib import get_close_matches
     known = [known for row in table for known in row[0]] + ["--help", "--version"]
     near = get_close_matches(name, known, 1, 0.6) or get_close_matches("-" + name, known, 1, 0.7)
@@ -482,6 +487,30 @@ def _port(name: str, text: str) -> tuple[int, str]:
     return int(fd), port
 
 
+def _stdin(text: str, nodes: int) -> list[int]:
+    """all, none, or ranks and ranges of them with commas between."""
+    if text in ("all", "none"):
+        return list(range(nodes)) if text == "all" else []
+    ranks: set[int] = set()
+    for part in text.split(","):
+        first, dash, last = part.partition("-")
+        if not _is_rank(first) or (dash and not _is_rank(last)):
+            raise MargayError(f"--stdin {text}: not ranks",
+                              "give a rank, a list like 0,2-4, all or none")
+        low, high = int(first), int(last or first)
+        if low > high:
+            raise MargayError(f"--stdin {text}: {part} names no rank", f"write {high}-{low}")
+        if high >= nodes:
+            raise MargayError(f"--stdin {text}: rank {high} is not there", f"give 0 to {nodes - 1}, "
+                              f"or boot more nodes: -n {high + 1}")
+        ranks.update(range(low, high + 1))
+    return sorted(ranks)
+
+
+def _is_rank(text: str) -> bool:
+    return text.isascii() and text.isdecimal() and len(text) < 10
+
+
 def _pair(name: str, text: str) -> tuple[str, str]:
     key, equals, value = text.partition("=")
     if not equals or not key.replace("_", "").isalnum():
@@ -510,6 +539,7 @@ def _check(options: RunOptions, command: str) -> None:
         options.accel = "tcg"
         options.secret = b""      # the same handles each time
     links.check(options, command)
+    options.stdin_ranks = _stdin(options.stdin, options.nodes)
     if options.rank >= options.nodes:
         raise MargayError(f"--rank {options.rank}: there are {options.nodes} ranks",
                           f"give 0 to {options.nodes - 1}")

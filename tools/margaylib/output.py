@@ -25,7 +25,7 @@ class Sink:
         self.fd = fd
         self.queue: list[bytes] = []
         self.pending = 0
-        self.broken = False       # nobody reads any more, or there is no room ...
+        self.broken = False       # it is not read any more, or there is no room ...
         self.error: OSError | None = None      # ... and then this is why
         try:
             mode = os.fstat(fd).st_mode

@@ -3,8 +3,8 @@
 Rules: a failing node (nonzero status, fault, panic, death) gives the others
 GRACE seconds to end by themselves, then they are ended; a node that ends the job
 (margay_end_job) gives them none; a machine that dies is
-marked dead in the region and everybody is rung. With --on-death continue such a
-death alone ends nobody else; with restart another machine takes its place. A
+marked dead in the region and all nodes are rung. With --on-death continue such a
+death alone ends no other node; with restart another machine takes its place. A
 stopped machine (SIGSTOP) is waited for. A node that does not come up within its
 time ends the job.
 """
@@ -110,6 +110,10 @@ class Policy:
 
     # --- ends of nodes
 
+    def has_ended(self, rank: int) -> bool:
+        """Not to be started again either."""
+        return self.job.nodes[rank].judged or self.state(rank) >= self.exited
+
     def outcome(self, node: Node) -> Outcome:
         field = self.job.region.field
         return read_outcome(node.rank, self.states, field(node.rank, "state"),
@@ -144,7 +148,8 @@ class Policy:
     def _may_restart(self, node: Node) -> bool:
         """Not a QEMU that refused to start, nor when the job is ending."""
         options = self.job.options
-        refused = not node.alive and not node.main_seen and not os.WIFSIGNALED(node.wait_status)
+        refused = node.wait_status is not None and not node.main_seen \
+            and not os.WIFSIGNALED(node.wait_status)
         return options.on_death == "restart" and node.life <= options.restarts and not refused \
             and not self.ending and self.first is None and self.override is None
 
@@ -256,7 +261,7 @@ class Policy:
             self._end_all("")
 
     def reader_gone(self) -> None:
-        """Nobody reads standard output any more: end like a program in a pipeline."""
+        """Standard output is not read any more: end like a program in a pipeline."""
         if self.override is None:
             self.override = 128 + signal.SIGPIPE
             self._end_all("")

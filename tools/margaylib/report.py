@@ -4,6 +4,10 @@ from __future__ import annotations
 import json
 from statistics import median
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 RANKS_IN_COLUMNS = 8
 
 
@@ -34,7 +38,7 @@ def stats_table(stats: list[dict[str, int]]) -> str:
     return aligned([head, *rows])
 
 
-def switch_table(counters: dict, faults: bool = False) -> str:
+def switch_table(counters: dict[str, Any], faults: bool = False) -> str:
     """The switch's counters by port; those that are zero everywhere are left out. With many
     ports the sum, the most, and which port has it. With faults, the seed that repeats them."""
     ports = counters["ports"]
@@ -54,5 +58,5 @@ def switch_table(counters: dict, faults: bool = False) -> str:
     return aligned(rows)
 
 
-def json_text(data: dict) -> bytes:
+def json_text(data: object) -> bytes:
     return (json.dumps(data, indent="\t") + "\n").encode()

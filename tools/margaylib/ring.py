@@ -16,6 +16,7 @@ _RECORD = struct.Struct("<IHH")
 class _Ring:
     def __init__(self, region: Region, base: int, size: int) -> None:
         layout = region.layout
+        self.region = region
         self.map = region.map
         self.longs = region.longs
         self.words = region.words
@@ -93,16 +94,19 @@ class ConsoleRing(_Ring):
 
 
 class StdinRing(_Ring):
-    """Standard input of node 0."""
+    """Standard input, of all nodes that read it: each has a position of its own."""
 
     def __init__(self, region: Region) -> None:
         super().__init__(region, region.plan.stdin_ring, region.plan.stdin_bytes)
         self.position = 0
 
-    def room(self) -> int:
-        """Free bytes; negative if the ring is damaged."""
-        used = self.position - self.longs[self.taken]
-        return self.capacity - used if 0 <= used <= self.capacity else -1
+    def room(self, readers: list[int]) -> int:
+        """Free bytes, until one of the readers has to take some; negative if the ring is
+        damaged."""
+        behind = [self.position - self.region.long_field(k, "stdin_taken") for k in readers]
+        if not all(0 <= used <= self.capacity for used in behind):
+            return -1
+        return self.capacity - max(behind, default=self.capacity)
 
     def write(self, data: bytes) -> None:
         """Appends; the caller made sure that there is room."""
@@ -113,11 +117,11 @@ class StdinRing(_Ring):
         self.position += len(data)
         self.longs[self.written] = self.position
 
-    def await_room(self) -> bool:
-        """Asks the node to ring when half of the ring is free; True if it is by now."""
+    def await_room(self, readers: list[int]) -> bool:
+        """Asks the readers to ring when half of the ring is free; True if it is by now."""
         self.words[self.full] = 1
         fence()
-        return self.room() >= self.capacity // 2
+        return self.room(readers) >= self.capacity // 2
 
     def close(self) -> None:
         self.words[self.closed] = 1

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
 
 from . import folders, hostmem, machine
 from .errors import MargayError, size_text
@@ -11,6 +12,10 @@ from .image import Image, image_of
 from .layout import Layout
 from .options import MB, RunOptions, parse
 from .paths import built, program
+
+TYPE_CHECKING = False             # mypy takes it for true; typing itself would load for nothing
+if TYPE_CHECKING:
+    from .job import Job
 
 
 def say(text: str) -> None:
@@ -27,7 +32,7 @@ def run(args: list[str]) -> int:
     return run_options(options)
 
 
-def run_options(options: RunOptions, debug=None) -> int:
+def run_options(options: RunOptions, debug: Callable[[Job], None] | None = None) -> int:
     """Runs a job. `debug` (of `margay gdb`) attaches to it before it starts."""
     for note in options.notes:
         say(note)

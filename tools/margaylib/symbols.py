@@ -59,7 +59,9 @@ def parse(text: str) -> dict[int, list[str]]:
     """addr2line's -a -f -i output: an address line, then pairs of function and file:line,
     innermost first. `f at a.c:3` for each; inlined functions have their callers behind them."""
     found: dict[int, list[str]] = {}
-    address, names, function = -1, [], None
+    address = -1
+    names: list[str] = []
+    function = None
     for line in [*text.splitlines(), "0x"]:
         if line.startswith("0x"):
             if names:                     # a recursion that is inlined into itself: once

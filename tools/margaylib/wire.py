@@ -17,12 +17,17 @@ from .hostfiles import open_output
 from .node import moves
 from .options import RunOptions
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 ENDS_WITHIN = 3.0             # seconds for the switch to write its counters and end
 CAPTURE_LOST = 3              # the switch's status then (CAPTURE_LOST of tools/switch/switch.h)
 STATS_FD = 3
 FIRST_PORT = 4                # descriptor of the first port; one per node and card
-SOCKET_BYTES = 512 << 10      # a card is ahead by so much; the kernel keeps twice that for it, if
-                              # net.core.wmem_max allows, and more only leaves the caches
+# A card is ahead by so much; the kernel keeps twice that for it, if net.core.wmem_max allows.
+# More only leaves the caches.
+SOCKET_BYTES = 512 << 10
 
 
 def card_sockets() -> tuple[socket.socket, socket.socket]:
@@ -55,7 +60,7 @@ class Wire:
         self.pid = 0
         self.pidfd = -1
         self.wait_status: int | None = None
-        self.counters: dict | None = None
+        self.counters: dict[str, Any] | None = None
         self.stats = self.errors = -1
         self.said = -1                                   # lines of what happens while it runs
         self.rest = b""                                  # of them: what was read and not yet told

@@ -2,7 +2,7 @@
  * Frames on their way: a heap by the time at which they have passed a link, the
  * sender's or the receiver's; equal times in the order of coming. A frame takes
  * its turn on the receiver's link when it has reached the switch, not before, so
- * a slow sender keeps nobody waiting. And the frame that its successor shall
+ * a slow sender keeps no other port waiting. And the frame that its successor shall
  * overtake: each port holds at most one, for HOLD_NS at most, in case that
  * nothing follows.
  */

@@ -100,7 +100,7 @@ static int rate(const char *text, uint32_t *per_million)
 
 	if (end == text || strcmp(end, "%") != 0 || !(percent >= 0 && percent <= 100))
 		return -1;
-	*per_million = (uint32_t)(percent * (MILLION / 100) + 0.5);
+	*per_million = (uint32_t)(percent * (MILLION / 100.0) + 0.5);
 	return percent > 0 && !*per_million ? -1 : 0;
 }
 

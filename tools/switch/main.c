@@ -72,7 +72,8 @@ static void open_port(struct network *net, uint32_t index, const char *text)
 	unsigned fd, node, card = 0;
 	int used = 0;
 
-	if (sscanf(text, "%u:%u%n.%u%n", &fd, &node, &used, &card, &used) < 2 || text[used] ||
+	/* NOLINTNEXTLINE(cert-err34-c): numbers of nine digits fit, and longer ones leave some. */
+	if (sscanf(text, "%9u:%9u%n.%9u%n", &fd, &node, &used, &card, &used) < 2 || text[used] ||
 	    node > 0xffff || card > 0xff)
 		usage("a port is FD:NODE or FD:NODE.CARD");
 	forward_address(net->ports[index].address, node, card);

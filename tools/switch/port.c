@@ -6,7 +6,7 @@
  * when that input has been gone through. What the socket does not take is
  * copied into the port's ring; frames that find the ring full are dropped whole
  * and counted. So a port that does not read costs its senders frames, and
- * nobody else anything.
+ * the other ports nothing.
  */
 #include "switch.h"
 

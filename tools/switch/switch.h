@@ -82,7 +82,7 @@ struct faults {
 	uint32_t n_cuts, n_stops;
 };
 
-/* A frame that somebody else owns, with room for its length before it. */
+/* A frame in memory of its owner, with room for its length before it. */
 struct frame {
 	uint8_t *wire;                     /* LENGTH_BYTES, then the frame */
 	uint32_t bytes;                    /* of the frame */
@@ -100,7 +100,7 @@ struct port {
 	uint32_t queue_first, queue_bytes;
 	uint32_t queue_frames;             /* in the ring; the first of them may have left in part */
 	uint32_t queue_frame, queue_sent;  /* bytes of that one, and of it that have left */
-	struct iovec batch[BATCH];         /* frames in somebody's input, to be written at once */
+	struct iovec batch[BATCH];         /* frames in the input of ports, to be written at once */
 	uint32_t batched;
 	uint64_t latency_ns;               /* of its link, in each direction */
 	uint64_t bytes_per_s;              /* of its link, in each direction; 0: no limit */

@@ -17,7 +17,7 @@ local folder = debug.getinfo(1, "S").source:match("^@?(.*[/\\])") or ""
 local sums = dofile(folder .. "margay_sums.lua")
 
 local HEADER, ENTRY, MESSAGE, DATA_HEADER, GRANT_HEADER = 64, 16, 112, 192, 80
-local BUNDLE_EACH = 128
+local BATCH_EACH = 128
 local MSG, GRANT, BULK, RESET = 1, 2, 3, 4
 local KINDS = { [MSG] = "MSG", [GRANT] = "GRANT", [BULK] = "BULK", [RESET] = "RESET" }
 local LANES = { [0] = "requests", [1] = "answers" }
@@ -311,7 +311,7 @@ local function dissect_messages(tvb, tree, f)
 		if f.several then
 			bytes = length:tonumber()
 			padded = math.ceil(bytes / 8) * 8
-			if bytes > BUNDLE_EACH or offset ~= UInt64(0) or place + padded > last or
+			if bytes > BATCH_EACH or offset ~= UInt64(0) or place + padded > last or
 					raw(tvb, place + bytes, padded - bytes):find("[^%z]") then
 				break
 			end

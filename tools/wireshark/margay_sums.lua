@@ -44,7 +44,7 @@ local function product(x, y)
 		high * b + UInt64(middle:higher()) + UInt64(carried:higher())
 end
 
--- Of a header, or a whole bundle.
+-- Of a header, or a whole batch.
 local function checksum(text)
 	local factor = UInt64(0x7f4a7c15, 0x9e3779b9)
 	local low, high = UInt64(0x8aed2a6b, 0xb7e15162), factor

@@ -30,7 +30,7 @@ struct FMM_status {
 	size_t bytes;           /* of the message: more than the buffer's if it was cut */
 };
 
-/* A receive that is posted. The caller's, who leaves it and the buffer alone until FMM_wait or
+/* A receive that is posted. The caller leaves it and the buffer alone until FMM_wait or
  * FMM_test says that it is complete. Its fields are the library's. */
 struct FMM_request {
 	struct FMM_request *next;

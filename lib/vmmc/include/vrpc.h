@@ -16,7 +16,7 @@
  *   before it answered, RPC_CANTSEND when that was known; RPC_PROGUNAVAIL,
  *   RPC_PROGVERSMISMATCH, RPC_PROCUNAVAIL, RPC_CANTDECODEARGS as the server says.
  * - One thread. A server that calls another one from a procedure waits; meanwhile it serves
- *   nobody.
+ *   no call.
  * - vmmc_init need not be called before. After vmmc_fini vRPC cannot be used any more.
  */
 #ifndef VRPC_H

@@ -156,7 +156,7 @@ static enum clnt_stat call(CLIENT *client, rpcproc_t procedure, xdrproc_t xargs,
 			return failed(c, RPC_TIMEDOUT, result);
 		if (result)
 			return failed(c, RPC_CANTSEND, result);
-		if (!xresults && !ms)           /* a batch: nobody waits for an answer */
+		if (!xresults && !ms)           /* a batch: no answer comes */
 			return c->error.re_status = RPC_SUCCESS;
 		if (!ms)
 			return failed(c, RPC_TIMEDOUT, VMMC_OK);

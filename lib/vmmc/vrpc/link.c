@@ -178,7 +178,7 @@ static int send_chunk(int rank, enum way way, const char *bytes, uint32_t count,
 	return result;
 }
 
-/* Room, or for a call an answer in the way: nobody waits for one when a call is sent, and the
+/* Room, or for a call an answer in the way: none is waited for when a call is sent, and the
  * server may wait for its room. */
 static int may_go_on(void *argument)
 {

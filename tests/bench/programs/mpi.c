@@ -4,8 +4,10 @@
  * emulator translates code when it is met first.
  *
  *   mpi latency SIZE ROUNDS    MPI_Send there and back: half, in us
- *   mpi stream SIZE COUNT      MPI_Isend of COUNT messages, 64 at a time, from one buffer into
- *                              another, as the puts are that they are compared with: MB/s
+ *   mpi stream SIZE COUNT      MPI_Isend of COUNT messages in MB/s, as `put stream` (tests/bench/put.c)
+ *                              sends puts: from one buffer into another, as many not yet complete,
+ *                              the slowest of the same three distances. The receiver has posted
+ *                              twice as many
  *   mpi rate COUNT             8-byte messages per second, in windows of 64
  *   mpi posted N ROUNDS        N receives are posted; N messages come for them from the last to
  *                              the first: us for one message
@@ -21,6 +23,7 @@
 #include <string.h>
 
 enum { WINDOW = 64, BATCH = 10, WARM = 2, WARM_COLLECTIVES = 20, REPEATS = 5 };
+enum { AHEAD_BYTES = 2 << 20, LEAST_AHEAD = 64, MOST_AHEAD = 512, SENDS = 2, RECEIVES = 4 };
 
 static int rank, ranks;
 
@@ -81,6 +84,63 @@ static double windows(int size, int count)
 		MPI_Recv(0, 0, MPI_BYTE, 1, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 	free(buffer);
 	return (MPI_Wtime() - start) / ((count + WINDOW - 1) / WINDOW * WINDOW);
+}
+
+/* Half of the messages that may be open, from or into the buffer. */
+static void begin(char *buffer, int size, int half, MPI_Request *requests)
+{
+	for (int i = 0; i < half; i++)
+		if (rank == 1)
+			MPI_Irecv(buffer, size, MPI_BYTE, 0, 0, MPI_COMM_WORLD, &requests[i]);
+		else
+			MPI_Isend(buffer, size, MPI_BYTE, 1, 0, MPI_COMM_WORLD, &requests[i]);
+}
+
+/* Seconds for so many halves. */
+static double halves(char *buffer, int size, int half, int count)
+{
+	static MPI_Request requests[RECEIVES][MOST_AHEAD / 2];
+	int open = rank == 1 ? RECEIVES : SENDS, begun = 0;
+	double start;
+
+	while (rank == 1 && begun < open && begun < count)
+		begin(buffer, size, half, requests[begun++]);
+	MPI_Barrier(MPI_COMM_WORLD);
+	start = MPI_Wtime();
+	for (int done = 0; done < count; done++) {
+		for (; begun < done + open && begun < count; begun++)
+			begin(buffer, size, half, requests[begun % open]);
+		MPI_Waitall(half, requests[done % open], MPI_STATUSES_IGNORE);
+	}
+	if (rank == 1)
+		MPI_Send(0, 0, MPI_BYTE, 0, 1, MPI_COMM_WORLD);
+	else
+		MPI_Recv(0, 0, MPI_BYTE, 1, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+	return MPI_Wtime() - start;
+}
+
+static void stream(int size, int count)
+{
+	/* How far the target lies from the source, modulo what caches care about. */
+	static const int distance[] = { 0, 4096, 512 << 10 };
+	int ahead = AHEAD_BYTES / size, half;
+	char *buffer = memory((size_t)size + (512 << 10));
+	double slowest = 0;
+
+	ahead = ahead < LEAST_AHEAD ? LEAST_AHEAD : ahead > MOST_AHEAD ? MOST_AHEAD : ahead;
+	half = ahead / 2;
+	count = (count + half - 1) / half;
+	for (int d = 0; d < 3; d++) {
+		char *at = buffer + (rank == 1 ? distance[d] : 0);
+		double took;
+
+		halves(at, size, half, count < RECEIVES ? count : RECEIVES);
+		took = halves(at, size, half, count);
+		if (took > slowest)
+			slowest = took;
+	}
+	say("MBps", (double)size * half * count / slowest / 1e6);
+	free(buffer);
 }
 
 static void posted(int n, int rounds)
@@ -211,8 +271,7 @@ int main(int argc, char **argv)
 	if (!strcmp(what, "latency") && argc == 4) {
 		latency(first, second);
 	} else if (!strcmp(what, "stream") && argc == 4) {
-		windows(first, second / 10);
-		say("MBps", first / windows(first, second) / 1e6);
+		stream(first, second);
 	} else if (!strcmp(what, "rate") && argc == 3) {
 		windows(8, first / 10);
 		say("per_s", 1 / windows(8, first));

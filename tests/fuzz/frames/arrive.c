@@ -62,15 +62,15 @@ void hand_up(const uint8_t *frame, uint32_t bytes)
 /* The same behind itself; the second is perhaps not whole. */
 static void hand_up_twice(const uint8_t *frame, uint32_t bytes)
 {
-	static uint8_t train[2 * (WIRE_DATA + 65536)];
+	static uint8_t aggregate[2 * (WIRE_DATA + 65536)];
 
-	memcpy(train, frame, bytes);
-	memcpy(train + bytes, frame, bytes);
-	hand_up(train, 2 * bytes);
+	memcpy(aggregate, frame, bytes);
+	memcpy(aggregate + bytes, frame, bytes);
+	hand_up(aggregate, 2 * bytes);
 }
 
-/* The payload of a bundle of `n` messages that are alike; its bytes. */
-static uint32_t fill_bundle(const struct step *step, uint32_t node, uint32_t n, uint32_t length,
+/* The payload of a batch of `n` messages that are alike; its bytes. */
+static uint32_t fill_batch(const struct step *step, uint32_t node, uint32_t n, uint32_t length,
 			    uint8_t *payload)
 {
 	struct message message = header_of(step, node, length);
@@ -95,7 +95,7 @@ static void arrive_one(const struct step *step, uint32_t node, int on_bulk, stru
 {
 	static uint8_t frame[WIRE_DATA + 65536];
 	struct message message = header_of(step, node, wire->length);
-	int is_bundle = wire->messages > 1;
+	int is_batch = wire->messages > 1;
 	uint32_t header = wire->messages ? WIRE_DATA : wire->kind == WIRE_KIND_GRANT ? WIRE_GRANT :
 		WIRE_HEADER;
 	uint32_t bytes = header + wire->bytes;
@@ -103,22 +103,22 @@ static void arrive_one(const struct step *step, uint32_t node, int on_bulk, stru
 	uint8_t to[6], from[6];
 
 	memcpy(frame + LINK_FRAME_BYTES, &message, sizeof(message));
-	if (is_bundle) {
-		wire->bytes = fill_bundle(step, node, 2 + step->bytes % 5, (uint32_t)wire->length,
+	if (is_batch) {
+		wire->bytes = fill_batch(step, node, 2 + step->bytes % 5, (uint32_t)wire->length,
 					  frame + header);
 		whole.length = bytes = header + wire->bytes;
 	}
-	for (uint32_t i = 0; i < wire->bytes && !is_bundle; i++)
+	for (uint32_t i = 0; i < wire->bytes && !is_batch; i++)
 		frame[header + i] = (uint8_t)(step->value + i);
-	if (wire->bytes && (job & JOB_CHECKED) && !is_bundle)
+	if (wire->bytes && (job & JOB_CHECKED) && !is_batch)
 		wire->payload_crc = port_crc32c(0, frame + header, wire->bytes);
 	wire_address(to, 0, 0);
 	wire_address(from, step->how & 0x20 ? step->value & 0xffff : node, 0);
 	wire_write(frame, to, from, wire);
-	if (is_bundle) {
+	if (is_batch) {
 		if (step->flags & 16)
 			frame[header + step->offset % wire->bytes] ^= (uint8_t)step->value;
-		wire_sum_bundle(frame, &whole, 1);
+		wire_sum_batch(frame, &whole, 1);
 	}
 	if (step->incarnation & 0x80)
 		frame[WIRE_KIND] ^= (uint8_t)step->value;
@@ -154,12 +154,12 @@ static void arrive_whole(const struct step *step, uint32_t node, struct wire *wi
 }
 
 /* What a frame is, by a number. */
-enum shape { DATA, BARE, RESET, ANNOUNCEMENT, GRANT, BULK, NEXT_BULK, BUNDLE };
+enum shape { DATA, BARE, RESET, ANNOUNCEMENT, GRANT, BULK, NEXT_BULK, BATCH };
 
 static const uint8_t kinds[] = {
 	[DATA] = WIRE_KIND_MSG, [BARE] = WIRE_KIND_MSG, [RESET] = WIRE_KIND_RESET,
 	[ANNOUNCEMENT] = WIRE_KIND_MSG, [GRANT] = WIRE_KIND_GRANT, [BULK] = WIRE_KIND_BULK,
-	[NEXT_BULK] = WIRE_KIND_BULK, [BUNDLE] = WIRE_KIND_MSG
+	[NEXT_BULK] = WIRE_KIND_BULK, [BATCH] = WIRE_KIND_MSG
 };
 
 void arrive(const struct step *step, int on_bulk)
@@ -208,7 +208,7 @@ void arrive(const struct step *step, int on_bulk)
 		wire.bytes = step->flags & 32 ? step->length % (WIRE_TAIL_BYTES + 8) : 0;
 		wire.length = wire.offset + step->length % 2048 + wire.bytes;
 	}
-	if (shape == BUNDLE) {
+	if (shape == BATCH) {
 		wire.length = step->length % (step->flags & 8 ? 200 : 16);
 		wire.messages = 2 + step->bytes % 5 + (step->how >> 4 & 1);
 		wire.bytes = 1;

@@ -1,9 +1,9 @@
 /*
  * What must hold of a link between two calls: lists and counts agree, windows
- * are within bounds, the heap is one. An independent look at net/link/records.h.
+ * are within bounds, the heap is one. An independent look at net/link/flow.h.
  */
 #include "fuzz_frames.h"
-#include "../../../net/link/state.h"
+#include "../../../net/link/internal.h"
 
 struct link_view link_look(const struct link *link, uint32_t node, enum link_lane lane)
 {
@@ -14,14 +14,14 @@ struct link_view link_look(const struct link *link, uint32_t node, enum link_lan
 
 	if (flow) {
 		view.mine = flow->mine;
-		view.expected = flow->expected;
-		view.begun = flow->begun;
-		view.una = flow->una;
-		view.next = flow->next;
+		view.expected = flow->rx.expected;
+		view.begun = flow->rx.begun;
+		view.una = flow->tx.una;
+		view.next = flow->tx.next;
 	} else if (other) {
 		view.mine = other->mine;
 	}
-	for (uint32_t i = flow ? flow->head : NO_RECORD; i != NO_RECORD;) {
+	for (uint32_t i = flow ? flow->tx.head : NO_RECORD; i != NO_RECORD;) {
 		const struct send *send = record_at(&link->sends, i);
 
 		if (send->announced) {
@@ -32,8 +32,8 @@ struct link_view link_look(const struct link *link, uint32_t node, enum link_lan
 		i = send->next;
 	}
 	view.has_rooms = link->bulk.posted != link->bulk.filled;
-	if (flow && flow->assembly != NO_RECORD) {
-		const struct assembly *first = record_at(&link->assemblies, flow->assembly);
+	if (flow && flow->rx.assembly != NO_RECORD) {
+		const struct assembly *first = record_at(&link->assemblies, flow->rx.assembly);
 
 		view.bulk = first->first;
 		if (first->announced && !first->whole) {
@@ -55,8 +55,8 @@ uint64_t link_digest(const struct link *link)
 	for (uint32_t i = 0; i < link->n_flows; i++) {
 		const struct flow *flow = &link->flows[i];
 		const uint64_t fields[] = {
-			flow->node, flow->mine, flow->theirs, flow->tries, flow->una, flow->acked,
-			flow->expected, flow->begun, flow->arrived, flow->assembly, flow->stash
+			flow->node, flow->mine, flow->theirs, flow->tx.timeouts, flow->tx.una, flow->tx.sacked,
+			flow->rx.expected, flow->rx.begun, flow->rx.arrived, flow->rx.assembly, flow->rx.stash
 		};
 
 		for (uint32_t field = 0; field < sizeof(fields) / sizeof(fields[0]); field++)
@@ -66,7 +66,7 @@ uint64_t link_digest(const struct link *link)
 }
 
 /* How many records are in a chain. */
-static uint32_t length(const struct records *records, uint32_t index)
+static uint32_t length(const struct record_pool *records, uint32_t index)
 {
 	uint32_t n = 0;
 
@@ -79,65 +79,65 @@ static uint32_t length(const struct records *records, uint32_t index)
 
 static void check_sending(const struct link *link, const struct flow *flow)
 {
-	uint32_t under_way = flow->next - flow->una, at = flow->una, last = NO_RECORD;
+	uint32_t under_way = flow->tx.next - flow->tx.una, at = flow->tx.una, last = NO_RECORD;
 	int fresh = 0;
 
-	MUST(under_way <= LINK_MOST_WINDOW && flow->credit <= LINK_MOST_WINDOW);
-	MUST(!((flow->acked | flow->marked | flow->again) & ~bits(under_way)));
-	MUST(!(flow->acked & flow->marked));
-	MUST(flow->burst >= 1 && flow->burst <= LINK_MOST_WINDOW);
-	MUST(!under_way || (flow->flags & FLOW_RESENDS));
-	MUST(length(&link->sends, flow->head) == flow->sends);
-	for (uint32_t i = flow->head; i != NO_RECORD;) {
+	MUST(under_way <= LINK_MOST_WINDOW && flow->tx.window <= LINK_MOST_WINDOW);
+	MUST(!((flow->tx.sacked | flow->tx.lost | flow->tx.resent) & ~bits(under_way)));
+	MUST(!(flow->tx.sacked & flow->tx.lost));
+	MUST(flow->tx.cwnd >= 1 && flow->tx.cwnd <= LINK_MOST_WINDOW);
+	MUST(!under_way || (flow->tx.flags & TX_TIMER));
+	MUST(length(&link->sends, flow->tx.head) == flow->tx.sends);
+	for (uint32_t i = flow->tx.head; i != NO_RECORD;) {
 		const struct send *send = record_at(&link->sends, i);
 
-		MUST(!send->over && send->lane == flow_lane(flow));
+		MUST(!send->ended && send->lane == flow_lane(flow));
 		/* the first contains una, the others follow each other */
-		if (i == flow->head)
-			MUST(flow->una - send->first < send->frames);
+		if (i == flow->tx.head)
+			MUST(flow->tx.una - send->first < send->frames);
 		else
 			MUST(send->first == at);
 		at = send->first + send->frames;
-		if (i == flow->fresh) {
-			MUST(flow->next - send->first < send->frames);
+		if (i == flow->tx.unsent) {
+			MUST(flow->tx.next - send->first < send->frames);
 			fresh = 1;
 		}
 		last = i;
 		i = send->next;
 	}
-	MUST(last == flow->tail && fresh == (flow->fresh != NO_RECORD));
-	if (flow->fresh == NO_RECORD)
-		MUST(flow->head == NO_RECORD ? under_way == 0 : at == flow->next);
+	MUST(last == flow->tx.tail && fresh == (flow->tx.unsent != NO_RECORD));
+	if (flow->tx.unsent == NO_RECORD)
+		MUST(flow->tx.head == NO_RECORD ? under_way == 0 : at == flow->tx.next);
 }
 
 static void check_receiving(const struct link *link, const struct flow *flow)
 {
-	uint32_t at = flow->expected, n = 0;
+	uint32_t at = flow->rx.expected, n = 0;
 
-	MUST(flow->granted >= 1 && flow->granted <= LINK_MOST_WINDOW);
-	MUST(!(flow->arrived & ~bits(flow->granted - 1u)));
-	MUST(!is_before(flow->begun, flow->expected));
-	MUST(!(flow->refused & ~bits(flow->granted)));
-	MUST(!(flow->arrived >> (MAPPED - 1)));
-	for (uint32_t i = flow->assembly; i != NO_RECORD; n++) {
+	MUST(flow->rx.window >= 1 && flow->rx.window <= LINK_MOST_WINDOW);
+	MUST(!(flow->rx.arrived & ~bits(flow->rx.window - 1u)));
+	MUST(!is_before(flow->rx.begun, flow->rx.expected));
+	MUST(!(flow->rx.refused & ~bits(flow->rx.window)));
+	MUST(!(flow->rx.arrived >> (MAPPED - 1)));
+	for (uint32_t i = flow->rx.assembly; i != NO_RECORD; n++) {
 		const struct assembly *assembly = record_at(&link->assemblies, i);
 
 		MUST(n < LINK_MOST_WINDOW);
 		if (n == 0)
-			MUST(flow->expected - assembly->first < assembly->frames);
+			MUST(flow->rx.expected - assembly->first < assembly->frames);
 		else
 			MUST(assembly->first == at);
 		at = assembly->first + assembly->frames;
 		i = assembly->next;
 	}
 	/* What was begun and has not ended is what is between the two. */
-	MUST(at == flow->begun);
-	for (uint32_t i = flow->stash; i != NO_RECORD;) {
+	MUST(at == flow->rx.begun);
+	for (uint32_t i = flow->rx.stash; i != NO_RECORD;) {
 		const struct stash *stash = record_at(&link->stashes, i);
-		uint32_t ahead = stash->sequence - flow->expected;
+		uint32_t ahead = stash->sequence - flow->rx.expected;
 
-		MUST(ahead >= 1 && ahead < flow->granted && flow->arrived >> (ahead - 1) & 1);
-		MUST(!is_before(stash->sequence, flow->begun));
+		MUST(ahead >= 1 && ahead < flow->rx.window && flow->rx.arrived >> (ahead - 1) & 1);
+		MUST(!is_before(stash->sequence, flow->rx.begun));
 		i = stash->next;
 	}
 }
@@ -198,7 +198,7 @@ static void check_bulk(const struct link *link)
 	for (uint32_t i = bulk->serve_first; i != NO_RECORD; n++) {
 		const struct send *send = record_at(&link->sends, i);
 
-		MUST(n < link->sends.used && send->serving && send->announced && !send->over);
+		MUST(n < link->sends.used && send->serving && send->announced && !send->ended);
 		if (send->serve_next == NO_RECORD)
 			MUST(i == bulk->serve_last);
 		i = send->serve_next;
@@ -211,38 +211,38 @@ static void check_bulk(const struct link *link)
  * came behind several answers. */
 static void check_held(const struct link *link)
 {
-	MUST(link->n_held <= BUNDLES_HELD);
-	for (uint32_t i = 0; i < link->n_held; i++) {
-		const struct flow *flow = &link->flows[link->held[i].flow];
-		const struct send *first = record_at(&link->sends, link->held[i].first);
+	MUST(link->n_delayed <= MOST_DELAYED);
+	for (uint32_t i = 0; i < link->n_delayed; i++) {
+		const struct flow *flow = &link->flows[link->delayed[i].flow];
+		const struct send *first = record_at(&link->sends, link->delayed[i].first);
 
-		MUST(link->held[i].flow < link->n_flows && flow->tail != NO_RECORD);
-		MUST(!is_before(first->first, flow->next));
-		MUST(flow->next != flow->una || first->announced);
-		for (uint32_t at = link->held[i].first; at != NO_RECORD; at = first->next) {
+		MUST(link->delayed[i].flow < link->n_flows && flow->tx.tail != NO_RECORD);
+		MUST(!is_before(first->first, flow->tx.next));
+		MUST(flow->tx.next != flow->tx.una || first->announced);
+		for (uint32_t at = link->delayed[i].first; at != NO_RECORD; at = first->next) {
 			first = record_at(&link->sends, at);
-			MUST(first->announced || (first->brief && at == flow->tail));
+			MUST(first->announced || (first->unsignalled && at == flow->tx.tail));
 		}
 		for (uint32_t k = 0; k < i; k++)
-			MUST(link->held[k].flow != link->held[i].flow);
+			MUST(link->delayed[k].flow != link->delayed[i].flow);
 	}
 }
 
-/* Bundles of messages that are being sent and of those that came early. */
-static uint32_t bundles_of(const struct link *link, const struct flow *flow)
+/* Batches of messages that are being sent and of those that came early. */
+static uint32_t batches_of(const struct link *link, const struct flow *flow)
 {
 	uint32_t n = 0;
 
-	for (uint32_t i = flow->head; i != NO_RECORD;) {
+	for (uint32_t i = flow->tx.head; i != NO_RECORD;) {
 		const struct send *send = record_at(&link->sends, i);
 
-		n += send->brief == BRIEF_BUNDLE;
+		n += send->unsignalled == UNSIGNALLED_BATCH;
 		i = send->next;
 	}
-	for (uint32_t i = flow->stash; i != NO_RECORD;) {
+	for (uint32_t i = flow->rx.stash; i != NO_RECORD;) {
 		const struct stash *stash = record_at(&link->stashes, i);
 
-		n += stash->bundle != NO_RECORD;
+		n += stash->batch != NO_RECORD;
 		i = stash->next;
 	}
 	return n;
@@ -250,26 +250,26 @@ static uint32_t bundles_of(const struct link *link, const struct flow *flow)
 
 void link_check(const struct link *link)
 {
-	uint32_t assemblies = 0, stashes = 0, sends = 0, timers = 0, ready = 0, bundles = 0;
+	uint32_t assemblies = 0, stashes = 0, sends = 0, timers = 0, ready = 0, batches = 0;
 
 	for (uint32_t i = 0; i < link->n_flows; i++) {
 		const struct flow *flow = &link->flows[i];
 
 		check_sending(link, flow);
 		check_receiving(link, flow);
-		assemblies += length(&link->assemblies, flow->assembly);
-		stashes += length(&link->stashes, flow->stash);
-		sends += flow->sends;
-		bundles += bundles_of(link, flow);
+		assemblies += length(&link->assemblies, flow->rx.assembly);
+		stashes += length(&link->stashes, flow->rx.stash);
+		sends += flow->tx.sends;
+		batches += batches_of(link, flow);
 		ready += !!(flow->flags & FLOW_READY);
 		if (flow->heap_at == NO_RECORD) {
-			MUST(!(flow->flags & (FLOW_RESENDS | FLOW_ACKS)));
+			MUST(!(flow->tx.flags & TX_TIMER) && !(flow->rx.flags & RX_ACK_TIMER));
 			continue;
 		}
 		timers++;
 		MUST(flow->heap_at < link->n_heap && link->heap[flow->heap_at] == i);
-		MUST(!(flow->flags & FLOW_RESENDS) || !is_before(flow->resend_at, flow->timer_at));
-		MUST(!(flow->flags & FLOW_ACKS) || !is_before(flow->ack_at, flow->timer_at));
+		MUST(!(flow->tx.flags & TX_TIMER) || !is_before(flow->tx.resend_at, flow->timer_at));
+		MUST(!(flow->rx.flags & RX_ACK_TIMER) || !is_before(flow->rx.ack_at, flow->timer_at));
 	}
 	check_bulk(link);
 	check_held(link);
@@ -282,9 +282,9 @@ void link_check(const struct link *link)
 	MUST(ready == 0);
 	MUST(assemblies == link->assemblies.used && stashes == link->stashes.used);
 	/* Those that are over wait for the card only. */
-	MUST(sends <= link->sends.used && bundles <= link->bundles.used);
-	MUST(link->bundles.used + length(&link->bundles, link->bundles.free) ==
-	     link->bundles.limit);
+	MUST(sends <= link->sends.used && batches <= link->batches.used);
+	MUST(link->batches.used + length(&link->batches, link->batches.free) ==
+	     link->batches.limit);
 	MUST(link->sends_used[0] + link->sends_used[1] == link->sends.used);
 	MUST(link->sends.used + length(&link->sends, link->sends.free) == link->sends.limit);
 	MUST(link->transmits.used + length(&link->transmits, link->transmits.free) ==

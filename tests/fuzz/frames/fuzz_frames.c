@@ -318,7 +318,7 @@ static void begin_input(void)
 	pieces = in_pieces(&md);
 	md.length = SEGMENT;
 	MUST(md_bind(&view, &md, UNLINK_NEVER, &whole) == 0);
-	md.length = LINK_BRIEF_BYTES - 9;
+	md.length = LINK_FAST_BYTES - 9;
 	MUST(md_bind(&view, &md, UNLINK_NEVER, &brief) == 0);
 	memset(memory, 0xa5, memory_bytes);
 	now = 1000000;
@@ -392,7 +392,7 @@ static void send_brief(const struct step *step)
 	};
 	uint64_t due;
 
-	frames_brief(frames, &args, &due);
+	frames_fast_put(frames, &args, &due);
 }
 
 static uint32_t kind_of(const struct step *step)
@@ -426,7 +426,7 @@ static void do_step(const struct step *step)
 	case STEP_TIME:
 		now += step->how & 1 ? step->value : step->value & 0xfffff;
 		if (step->how & 2)
-			break;                 /* nobody has noticed yet */
+			break;                 /* no node has noticed yet */
 		if (step->how & 4)
 			frames_pause(frames, step->how >> 3 & 1);
 		frames_poll(frames, 1);

@@ -64,7 +64,7 @@ struct link_view {
 	uint32_t bulk, part, part_bytes; /* of the announced message that is first: what it lacks */
 	uint32_t sent, sent_parts; /* of the first announced message that it sends */
 	int has_rooms;             /* on the bulk card, as the link believes */
-	int ready;                 /* somebody waits for the card */
+	int ready;                 /* a flow waits for the card */
 };
 
 struct link_view link_look(const struct link *link, uint32_t node, enum link_lane lane);

@@ -247,7 +247,7 @@ static void async(void)
 	with(large, sizeof large, VMMC_SPIN, spinning);
 }
 
-/* An export that ends under its importers, who learn of it. */
+/* An export that ends under its importers, which learn of it. */
 static void revoked(void)
 {
 	vmmc_export_t exported;

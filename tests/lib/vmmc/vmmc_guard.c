@@ -88,7 +88,7 @@ static void reach_inside(uint64_t bits)
 	put(bits, PORTAL_DATA, 1, 0, 8);
 }
 
-/* Nobody but this process would know: an area's match bits are its handle. */
+/* Only this process would know: an area's match bits are its handle. */
 static uint64_t bits_of(vmmc_export_t exported)
 {
 	return exported;
@@ -131,7 +131,7 @@ static void life(int round)
 	}
 	OK(vmmc_barrier());
 	bits = shared;
-	/* Before any import nobody reaches it. */
+	/* Before any import no process reaches it. */
 	if (rank != 0) {
 		reach_outside(bits);
 		reach_inside(bits);

@@ -4,33 +4,33 @@
  * frame's fields are checked against what the message's first fragment said.
  * See the table in link.h.
  */
-#include "state.h"
+#include "internal.h"
 #include "../port.h"
 
 enum placed { ACCEPTED, REFUSED, NONSENSE };
 
-/* A record for a flow that holds this many: one flow gets no more than it leaves. */
-static uint32_t take_share(struct records *records, uint32_t held)
+/* A record for a flow that has this many: one flow gets no more than it leaves. */
+static uint32_t take_share(struct record_pool *records, uint32_t has)
 {
-	return held <= (uint32_t)(records->limit - records->used) ? record_take(records) : NO_RECORD;
+	return has <= (uint32_t)(records->limit - records->used) ? record_take(records) : NO_RECORD;
 }
 
 /* ---- short messages ---- */
 
-/* A short message, or a bundle of them, in its turn. */
+/* A short message, or a batch of them, in its turn. */
 static int whole(struct link *link, struct flow *flow, const struct wire *wire)
 {
-	int is_bundle = wire->messages > 1;
-	int verdict = is_bundle ? bundle_take(link, flow, wire) :
-		link->user.whole(link->context, flow->node, flow_lane(flow), wire->message,
+	int is_batch = wire->messages > 1;
+	int verdict = is_batch ? batch_take(link, flow, wire) :
+		link_port_whole(link->context, flow->node, flow_lane(flow), wire->message,
 				 wire->payload, wire->bytes);
 
 	if (verdict == LINK_BUSY) {
 		count(link, LINK_REFUSED);
 		return REFUSED;
 	}
-	link->counters[LINK_MESSAGES_IN] += !is_bundle;
-	flow->begun++;
+	link->counters[LINK_MESSAGES_IN] += !is_batch;
+	flow->rx.begun++;
 	return ACCEPTED;
 }
 
@@ -38,33 +38,33 @@ static void stash_give(struct link *link, uint32_t index)
 {
 	struct stash *stash = record_at(&link->stashes, index);
 
-	if (stash->bundle != NO_RECORD)
-		record_give(&link->bundles, stash->bundle);
+	if (stash->batch != NO_RECORD)
+		record_give(&link->batches, stash->batch);
 	record_give(&link->stashes, index);
 }
 
 static uint8_t *stash_payload(const struct link *link, struct stash *stash)
 {
-	return stash->bundle == NO_RECORD ? stash->payload :
-		((struct bundle *)record_at(&link->bundles, stash->bundle))->room;
+	return stash->batch == NO_RECORD ? stash->payload :
+		((struct batch *)record_at(&link->batches, stash->batch))->room;
 }
 
 static int place_short(struct link *link, struct flow *flow, const struct wire *wire)
 {
-	int is_bundle = wire->messages > 1;
-	uint32_t index, held = 0, bundle = NO_RECORD;
+	int is_batch = wire->messages > 1;
+	uint32_t index, n = 0, batch = NO_RECORD;
 	struct stash *stash;
 
-	if (!is_bundle && (wire->offset || wire->bytes != wire->length))
+	if (!is_batch && (wire->offset || wire->bytes != wire->length))
 		return NONSENSE;
-	if (wire->sequence == flow->expected)
+	if (wire->sequence == flow->rx.expected)
 		return whole(link, flow, wire);
-	for (index = flow->stash; index != NO_RECORD; held++)
+	for (index = flow->rx.stash; index != NO_RECORD; n++)
 		index = ((struct stash *)record_at(&link->stashes, index))->next;
-	index = take_share(&link->stashes, held);
-	if (index != NO_RECORD && is_bundle) {
-		bundle = take_share(&link->bundles, held);
-		if (bundle == NO_RECORD) {
+	index = take_share(&link->stashes, n);
+	if (index != NO_RECORD && is_batch) {
+		batch = take_share(&link->batches, n);
+		if (batch == NO_RECORD) {
 			record_give(&link->stashes, index);
 			index = NO_RECORD;
 		}
@@ -75,21 +75,21 @@ static int place_short(struct link *link, struct flow *flow, const struct wire *
 	}
 	count(link, LINK_STASHED);
 	stash = record_at(&link->stashes, index);
-	stash->next = flow->stash;
+	stash->next = flow->rx.stash;
 	stash->sequence = wire->sequence;
 	stash->bytes = (uint16_t)wire->bytes;
 	stash->length = (uint16_t)wire->length;
-	stash->bundle = (uint16_t)bundle;
+	stash->batch = (uint16_t)batch;
 	port_copy(stash->header, wire->message, LINK_HEADER_BYTES);
 	port_copy(stash_payload(link, stash), wire->payload, wire->bytes);
-	flow->stash = (uint16_t)index;
+	flow->rx.stash = (uint16_t)index;
 	return ACCEPTED;
 }
 
 /* The turn of a short message that came early. */
 static int unstash(struct link *link, struct flow *flow)
 {
-	uint16_t *link_to = &flow->stash;
+	uint16_t *link_to = &flow->rx.stash;
 	struct stash *stash;
 	struct wire wire;
 	uint32_t index;
@@ -100,12 +100,12 @@ static int unstash(struct link *link, struct flow *flow)
 		if (index == NO_RECORD)
 			return REFUSED;
 		stash = record_at(&link->stashes, index);
-		if (stash->sequence == flow->expected)
+		if (stash->sequence == flow->rx.expected)
 			break;
 		link_to = &stash->next;
 	}
 	*link_to = stash->next;
-	wire.messages = stash->bundle == NO_RECORD ? 1 : 2; /* or more */
+	wire.messages = stash->batch == NO_RECORD ? 1 : 2; /* or more */
 	wire.message = stash->header;
 	wire.payload = stash_payload(link, stash);
 	wire.bytes = stash->bytes;
@@ -120,7 +120,7 @@ static int unstash(struct link *link, struct flow *flow)
 
 static int place_fragment(struct link *link, struct flow *flow, const struct wire *wire)
 {
-	uint32_t index = flow->assembly;
+	uint32_t index = flow->rx.assembly;
 
 	while (index != NO_RECORD) {
 		struct assembly *assembly = record_at(&link->assemblies, index);
@@ -137,7 +137,7 @@ static int place_fragment(struct link *link, struct flow *flow, const struct wir
 				    assembly->length - wire->offset))
 			return NONSENSE;
 		if (assembly->taken)
-			link->user.data(link->context, &assembly->target, wire->offset,
+			link_port_data(link->context, &assembly->target, wire->offset,
 					wire->payload, wire->bytes);
 		return ACCEPTED;
 	}
@@ -167,7 +167,7 @@ static int locate(const struct wire *wire, uint32_t *first, uint64_t *frames)
 static int is_stashed(const struct link *link, const struct flow *flow, uint32_t first,
 		      uint64_t frames)
 {
-	uint32_t index = flow->stash;
+	uint32_t index = flow->rx.stash;
 
 	while (index != NO_RECORD) {
 		const struct stash *stash = record_at(&link->stashes, index);
@@ -179,27 +179,28 @@ static int is_stashed(const struct link *link, const struct flow *flow, uint32_t
 	return 0;
 }
 
-/* A message in one frame, in its turn: without a record. */
+/* A message in one frame, in its turn: without a record, so that nodes that take all records
+ * cannot stop it. */
 static int place_at_once(struct link *link, struct flow *flow, const struct wire *wire)
 {
 	struct link_target target;
-	int verdict = link->user.begin(link->context, flow->node, flow_lane(flow), wire->message,
-				       wire->length, &target);
+	int verdict = link_port_begin(link->context, flow->node, flow_lane(flow), wire->message,
+				      wire->length, &target);
 
 	if (verdict == LINK_BUSY) {
 		count(link, LINK_REFUSED);
 		return REFUSED;
 	}
-	flow->begun++;
+	flow->rx.begun++;
 	count(link, LINK_MESSAGES_IN);
 	if (verdict == LINK_TAKE) {
-		link->user.data(link->context, &target, 0, wire->payload, wire->bytes);
-		link->user.end(link->context, &target, 0);
+		link_port_data(link->context, &target, 0, wire->payload, wire->bytes);
+		link_port_end(link->context, &target, 0);
 	}
 	return ACCEPTED;
 }
 
-/* An announced message has begun; what nobody wants is whole at once. */
+/* An announced message has begun; what the user dropped is whole at once. */
 static void announce(struct link *link, struct flow *flow, uint32_t index, uint32_t part)
 {
 	struct assembly *assembly = record_at(&link->assemblies, index);
@@ -217,29 +218,29 @@ static void announce(struct link *link, struct flow *flow, uint32_t index, uint3
 /* A frame of a message that has not begun. */
 static int place_first(struct link *link, struct flow *flow, const struct wire *wire)
 {
-	uint32_t first, index, held = 0;
+	uint32_t first, index, n = 0;
 	struct assembly *assembly;
 	uint16_t *tail;
 	uint64_t frames;
 	int verdict;
 
-	if (!locate(wire, &first, &frames) || first != flow->begun) {
+	if (!locate(wire, &first, &frames) || first != flow->rx.begun) {
 		count(link, LINK_EARLY);
 		return REFUSED;
 	}
 	if (is_stashed(link, flow, first, frames))
 		return NONSENSE;
-	if (frames == 1 && first == flow->expected && !wire->announce)
+	if (frames == 1 && first == flow->rx.expected && !wire->announce)
 		return place_at_once(link, flow, wire);
-	for (tail = &flow->assembly; *tail != NO_RECORD; held++)
+	for (tail = &flow->rx.assembly; *tail != NO_RECORD; n++)
 		tail = &((struct assembly *)record_at(&link->assemblies, *tail))->next;
-	index = take_share(&link->assemblies, held);
+	index = take_share(&link->assemblies, n);
 	if (index == NO_RECORD) {
 		count(link, LINK_REFUSED);
 		return REFUSED;
 	}
 	assembly = record_at(&link->assemblies, index);
-	verdict = link->user.begin(link->context, flow->node, flow_lane(flow), wire->message,
+	verdict = link_port_begin(link->context, flow->node, flow_lane(flow), wire->message,
 				   wire->length, &assembly->target);
 	if (verdict == LINK_BUSY) {
 		record_give(&link->assemblies, index);
@@ -254,11 +255,11 @@ static int place_first(struct link *link, struct flow *flow, const struct wire *
 	assembly->length = wire->length;
 	assembly->announced = wire->announce;
 	*tail = (uint16_t)index;
-	flow->begun += (uint32_t)frames;
+	flow->rx.begun += (uint32_t)frames;
 	if (assembly->announced)
 		assembly->length -= wire->bytes;
 	if (assembly->taken && wire->bytes)
-		link->user.data(link->context, &assembly->target,
+		link_port_data(link->context, &assembly->target,
 				assembly->announced ? assembly->length : wire->offset,
 				wire->payload, wire->bytes);
 	if (assembly->announced)
@@ -269,29 +270,29 @@ static int place_first(struct link *link, struct flow *flow, const struct wire *
 /* The first message of the flow is whole. */
 static void end_first(struct link *link, struct flow *flow)
 {
-	uint32_t index = flow->assembly;
+	uint32_t index = flow->rx.assembly;
 	struct assembly *assembly;
 
 	if (index == NO_RECORD)
 		return;
 	assembly = record_at(&link->assemblies, index);
-	if (is_before(flow->expected, assembly->first + assembly->frames))
+	if (is_before(flow->rx.expected, assembly->first + assembly->frames))
 		return;
-	flow->assembly = assembly->next;
+	flow->rx.assembly = assembly->next;
 	count(link, LINK_MESSAGES_IN);
 	if (assembly->taken)
-		link->user.end(link->context, &assembly->target, 0);
+		link_port_end(link->context, &assembly->target, 0);
 	record_give(&link->assemblies, index);
 }
 
-void assemble_lose(struct link *link, uint32_t index, uint32_t stash)
+void reassemble_lose(struct link *link, uint32_t index, uint32_t stash)
 {
 	while (index != NO_RECORD) {
 		struct assembly *assembly = record_at(&link->assemblies, index);
 		uint32_t next = assembly->next;
 
 		if (assembly->taken)
-			link->user.end(link->context, &assembly->target, 1);
+			link_port_end(link->context, &assembly->target, 1);
 		record_give(&link->assemblies, index);
 		count(link, LINK_FAILED_IN);
 		index = next;
@@ -307,12 +308,12 @@ void assemble_lose(struct link *link, uint32_t index, uint32_t stash)
 /* ---- frames ---- */
 
 /* While a message waits for its payload, what was refused waits with it. */
-void assemble_refuse(struct link *link, struct flow *flow, uint32_t sequence, uint64_t now)
+void reassemble_refuse(struct link *link, struct flow *flow, uint32_t sequence, uint64_t now)
 {
-	flow->refused |= 1ULL << (sequence - flow->expected);
-	flow->flags |= FLOW_REFUSED;
+	flow->rx.refused |= 1ULL << (sequence - flow->rx.expected);
+	flow->rx.flags |= RX_REFUSED;
 	/* Room comes free at the pace of whole messages. */
-	if (!assemble_waits(link, flow))
+	if (!reassemble_waits(link, flow))
 		timer_ack(link, flow, units(now), link->bulk.state == BULK_NONE ?
 			  link->config.again_delay : link->config.least_timeout);
 }
@@ -320,26 +321,26 @@ void assemble_refuse(struct link *link, struct flow *flow, uint32_t sequence, ui
 /* Nothing is missing between what waits for its payload and the last that has arrived. */
 static int is_gapless(const struct link *link, const struct flow *flow)
 {
-	return (flow->arrived & (flow->arrived + 1)) == 0 && assemble_waits(link, flow);
+	return (flow->rx.arrived & (flow->rx.arrived + 1)) == 0 && reassemble_waits(link, flow);
 }
 
 /* Frame `expected` is there, and perhaps more behind it. At most a window's
  * turns. Returns REFUSED if an early message found the user busy. */
 static int advance(struct link *link, struct flow *flow)
 {
-	while (!assemble_waits(link, flow)) {
-		int more = flow->arrived & 1;
+	while (!reassemble_waits(link, flow)) {
+		int more = flow->rx.arrived & 1;
 
-		flow->arrived >>= 1;
-		flow->refused >>= 1;
-		flow->expected++;
-		flow->granted--;
+		flow->rx.arrived >>= 1;
+		flow->rx.refused >>= 1;
+		flow->rx.expected++;
+		flow->rx.window--;
 		end_first(link, flow);
 		if (!more)
 			return ACCEPTED;
 		/* Not begun, yet arrived: it is in the stash. If it must wait, it
 		 * has not arrived after all, and the peer sends it again. */
-		if (flow->expected == flow->begun && unstash(link, flow) == REFUSED)
+		if (flow->rx.expected == flow->rx.begun && unstash(link, flow) == REFUSED)
 			return REFUSED;
 	}
 	return ACCEPTED;
@@ -351,63 +352,63 @@ static void settle(struct link *link, struct flow *flow, uint64_t now, int in_or
 	int is_refused = in_order && advance(link, flow) == REFUSED;
 
 	if (is_refused)
-		assemble_refuse(link, flow, flow->expected, now);
-	/* What was refused before may come now, and shall before anything new: say so at once. */
-	if ((in_order && !is_refused && flow->refused && !assemble_waits(link, flow)) ||
-	    (flow->arrived && !is_gapless(link, flow)))
-		send_ack(link, flow, now);
+		reassemble_refuse(link, flow, flow->rx.expected, now);
+	/* What was refused may come now, before anything new: say so at once. */
+	if ((in_order && !is_refused && flow->rx.refused && !reassemble_waits(link, flow)) ||
+	    (flow->rx.arrived && !is_gapless(link, flow)))
+		frame_ack(link, flow, now);
 	else
-		assemble_acknowledge(link, flow, now);
+		reassemble_acknowledge(link, flow, now);
 }
 
-void assemble_owe(struct link *link, const struct flow *flow)
+void reassemble_note_waiter(struct link *link, const struct flow *flow)
 {
 	uint16_t index = (uint16_t)flow_index(link, flow);
 
-	for (uint32_t i = 0; i < link->n_owed; i++)
-		if (link->owed[i] == index)
+	for (uint32_t i = 0; i < link->n_waiters; i++)
+		if (link->waiters[i] == index)
 			return;
-	if (link->n_owed < MOST_OWED)
-		link->owed[link->n_owed++] = index;
+	if (link->n_waiters < MOST_WAITERS)
+		link->waiters[link->n_waiters++] = index;
 }
 
-void assemble_rest(struct link *link, uint64_t now)
+void reassemble_ack_waiters(struct link *link, uint64_t now)
 {
-	for (uint32_t i = 0; i < link->n_owed; i++) {
-		struct flow *flow = &link->flows[link->owed[i]];
+	for (uint32_t i = 0; i < link->n_waiters; i++) {
+		struct flow *flow = &link->flows[link->waiters[i]];
 
-		if (flow->unacked && flow->assembly == NO_RECORD &&
-		    !(flow->flags & FLOW_REFUSED))
-			send_ack(link, flow, now);
+		if (flow->rx.unacked && flow->rx.assembly == NO_RECORD &&
+		    !(flow->rx.flags & RX_REFUSED))
+			frame_ack(link, flow, now);
 	}
-	link->n_owed = 0;
+	link->n_waiters = 0;
 }
 
-void assemble_whole(struct link *link, struct flow *flow, uint64_t now)
+void reassemble_payload_whole(struct link *link, struct flow *flow, uint64_t now)
 {
-	const struct assembly *first = record_at(&link->assemblies, flow->assembly);
+	const struct assembly *first = record_at(&link->assemblies, flow->rx.assembly);
 
-	if (first->first != flow->expected || !first->announced || !first->whole)
+	if (first->first != flow->rx.expected || !first->announced || !first->whole)
 		return;
-	flow->unacked++;
+	flow->rx.unacked++;
 	settle(link, flow, now, 1);
 }
 
-void assemble(struct link *link, struct flow *flow, const struct wire *wire, uint64_t now)
+void reassemble(struct link *link, struct flow *flow, const struct wire *wire, uint64_t now)
 {
-	uint32_t at = wire->sequence - flow->expected;
+	uint32_t at = wire->sequence - flow->rx.expected;
 	int placed;
 
-	if (is_before(wire->sequence, flow->expected) ||
-	    (at > 0 && at < flow->granted && at < MAPPED && flow->arrived >> (at - 1) & 1) ||
-	    (at == 0 && assemble_waits(link, flow))) {
+	if (is_before(wire->sequence, flow->rx.expected) ||
+	    (at > 0 && at < flow->rx.window && at < MAPPED && flow->rx.arrived >> (at - 1) & 1) ||
+	    (at == 0 && reassemble_waits(link, flow))) {
 		count(link, LINK_DUPLICATES);
-		if (assemble_waits(link, flow))
-			bulk_want(link, flow->assembly);
-		send_ack(link, flow, now);
+		if (reassemble_waits(link, flow))
+			bulk_want(link, flow->rx.assembly);
+		frame_ack(link, flow, now);
 		return;
 	}
-	if (at >= flow->granted) {
+	if (at >= flow->rx.window) {
 		count(link, LINK_OUTSIDE);
 		return;
 	}
@@ -416,9 +417,9 @@ void assemble(struct link *link, struct flow *flow, const struct wire *wire, uin
 		return;
 	}
 	flow_heard(link, flow);
-	if (is_before(wire->sequence, flow->begun))
+	if (is_before(wire->sequence, flow->rx.begun))
 		placed = place_fragment(link, flow, wire);
-	else if (wire->length <= LINK_WHOLE_BYTES) /* a bundle's first one's, too */
+	else if (wire->length <= LINK_WHOLE_BYTES) /* a batch's first one's, too */
 		placed = place_short(link, flow, wire);
 	else
 		placed = place_first(link, flow, wire);
@@ -428,13 +429,13 @@ void assemble(struct link *link, struct flow *flow, const struct wire *wire, uin
 		return;
 	}
 	if (placed == REFUSED) {
-		assemble_refuse(link, flow, wire->sequence, now);
+		reassemble_refuse(link, flow, wire->sequence, now);
 		return;
 	}
-	flow->unacked += !wire->announce; /* it counts when it is whole */
+	flow->rx.unacked += !wire->announce; /* it counts when it is whole */
 	if (at > 0)
-		flow->arrived |= 1ULL << (at - 1);
+		flow->rx.arrived |= 1ULL << (at - 1);
 	settle(link, flow, now, at == 0);
-	if (wire->messages == 1 && !wire->announce && wire->bytes > LINK_BRIEF_BYTES)
-		assemble_owe(link, flow);
+	if (wire->messages == 1 && !wire->announce && wire->bytes > LINK_FAST_BYTES)
+		reassemble_note_waiter(link, flow);
 }

@@ -1,10 +1,12 @@
 /*
- * Frames from the card: which are ours, of this life and of the sender's. What
- * is left is taken apart by ack.c and assemble.c. Called for every frame that
- * arrives, which may be anything. See the table of incarnations in link.h. Also what
- * the card reports as read (link_transmitted).
+ * Frames from the card: which are of this job, of this life and of the sender's. Their
+ * acknowledgements go to ack.c, their messages to reassemble.c; the fast path does both here
+ * for the frames that most are. Called for every frame that arrives, which may be anything.
+ * See the table of incarnations in link.h. Also what the card reports as read
+ * (link_transmitted).
  */
-#include "state.h"
+#include "internal.h"
+#include "wire_fast.h"
 
 static void count_bad(struct link *link, enum wire_result result)
 {
@@ -17,7 +19,7 @@ static void count_bad(struct link *link, enum wire_result result)
 	count(link, counters[result]);
 }
 
-/* Who sends is counted anew in each epoch, for the windows. */
+/* Senders are counted anew in each epoch, for their shares of the ring. */
 static void begin_epoch(struct link *link, uint64_t now)
 {
 	uint16_t epoch = (uint16_t)(now >> EPOCH_SHIFT);
@@ -36,7 +38,7 @@ static void learn(struct flow *pair, uint32_t theirs)
 {
 	for (uint32_t lane = 0; lane < LINK_LANES; lane++) {
 		pair[lane].theirs = theirs;
-		pair[lane].tries = pair[lane].stuck = 0;
+		pair[lane].tx.timeouts = 0;
 	}
 }
 
@@ -46,15 +48,15 @@ static void send_all_again(struct link *link, struct flow *pair)
 	for (uint32_t lane = 0; lane < LINK_LANES; lane++) {
 		struct flow *flow = pair + lane;
 
-		if (flow->next == flow->una)
+		if (flow->tx.next == flow->tx.una)
 			continue;
-		flow->marked = bits(flow->next - flow->una) & ~flow->acked;
-		flow->again = 0;
-		send_ready(link, flow);
+		flow->tx.lost = bits(flow->tx.next - flow->tx.una) & ~flow->tx.sacked;
+		flow->tx.resent = 0;
+		flow_ready(link, flow);
 	}
 }
 
-/* The peer was not meant: it says who it is now. */
+/* Another incarnation of the peer was meant: it names its present one. */
 static void take_reset(struct link *link, struct flow *known, const struct wire *wire)
 {
 	if (!known || wire->destination != known->mine ||
@@ -63,7 +65,7 @@ static void take_reset(struct link *link, struct flow *known, const struct wire 
 		return;
 	}
 	if (known->theirs || wire->over) {
-		flow_lose(link, wire->node, 0, wire->source);
+		peer_lose(link, wire->node, 0, wire->source);
 		return;
 	}
 	learn(known, wire->source);
@@ -92,7 +94,6 @@ static void take(struct link *link, struct flow *pair, const struct wire *wire, 
 		count(link, wire->messages ? LINK_NO_PEER : LINK_NONSENSE);
 		return;
 	}
-	pair[LINK_REQUESTS].tries = pair[LINK_ANSWERS].tries = 0;
 	flow = pair + wire->lane;
 	if (wire->kind == WIRE_KIND_BULK) {
 		bulk_pulled(link, flow, wire, now);
@@ -103,7 +104,7 @@ static void take(struct link *link, struct flow *pair, const struct wire *wire, 
 		return;
 	}
 	if (wire->messages)
-		assemble(link, flow, wire, now);
+		reassemble(link, flow, wire, now);
 	else if (wire->kind == WIRE_KIND_GRANT)
 		serve_grant(link, flow, wire);
 }
@@ -138,13 +139,13 @@ static int receive(struct link *link, uint64_t now, const uint8_t *frame, uint32
 	}
 	if (!is_mine(link, &wire, mine)) {
 		count(link, LINK_GHOSTS);
-		send_reset(link, &wire, mine, mine != link->config.incarnation);
+		frame_reset(link, &wire, mine, mine != link->config.incarnation);
 		return 1;
 	}
 	if (known && theirs == 0)
 		learn(known, wire.source);
 	else if (known && theirs != wire.source)
-		flow_lose(link, wire.node, 0, wire.source);
+		peer_lose(link, wire.node, 0, wire.source);
 	take(link, known, &wire, now);
 	return 1;
 }
@@ -168,17 +169,92 @@ static void receive_any(struct link *link, uint64_t now, const uint8_t *frames, 
 	} while (at < bytes);
 }
 
+/* ---- the fast path ---- */
+
+/* It is of this life and of its sender's, and acknowledges what can be. */
+static inline int is_of_both_lives(struct flow *flow, const struct wire_fast *fast)
+{
+	return fast->incarnations == flow->incarnations && flow->theirs &&
+	       ack_can_be(flow, fast->ack) &&
+	       ack_of_other_can_be(flow, fast->other_ack, fast->other_window);
+}
+
+static inline void take_acks(struct link *link, struct flow *flow, const struct wire_fast *fast,
+			     uint64_t now)
+{
+	ack_cumulative(link, flow, fast->ack, fast->window, now);
+	ack_of_other(link, flow, fast->other_ack, fast->other_window, now);
+}
+
+/* A short message in its turn. */
+static inline void take_short(struct link *link, struct flow *flow, const uint8_t *frame,
+			      uint32_t payload, uint64_t now)
+{
+	flow_heard(link, flow);
+	if (link_port_whole(link->context, flow->node, flow_lane(flow), frame + LINK_FRAME_BYTES,
+			    frame + WIRE_DATA, payload) == LINK_BUSY) {
+		count(link, LINK_REFUSED);
+		reassemble_refuse(link, flow, flow->rx.expected, now);
+		return;
+	}
+	count(link, LINK_MESSAGES_IN);
+	flow->rx.begun++;
+	flow->rx.expected++;
+	flow->rx.window--;
+	flow->rx.unacked++;
+	reassemble_acknowledge(link, flow, now);
+	if (payload > LINK_FAST_BYTES)
+		reassemble_note_waiter(link, flow);
+}
+
+/* The frames that most are: a short message in its turn, or an acknowledgement by itself, from
+ * a known peer that has lost nothing. 0: it is another, and nothing has changed. `header` is a
+ * constant. */
+static inline int take_fast(struct link *link, uint64_t now, const uint8_t *frame,
+			    uint32_t bytes, uint32_t header)
+{
+	struct wire_fast fast;
+	struct flow *flow;
+	uint32_t node, lane;
+
+	if (!wire_fast_source(&link->ends, frame, &node, &lane))
+		return 0;
+	flow = flow_find(link, node, lane);
+	if (!flow || !wire_fast_is_sealed(link->key, frame, bytes, header) ||
+	    !wire_fast_read(frame, header, bytes - header, &fast))
+		return 0;
+	if (header == WIRE_DATA &&
+	    (fast.sequence != flow->rx.expected || fast.sequence != flow->rx.begun ||
+	     flow->rx.arrived | flow->rx.refused || !flow->rx.window))
+		return 0;
+	if (!is_of_both_lives(flow, &fast))
+		return 0;
+	take_acks(link, flow, &fast, now);
+	if (header == WIRE_DATA)
+		take_short(link, flow, frame, bytes - header, now);
+	return 1;
+}
+
+static inline int receive_fast(struct link *link, uint64_t now, const uint8_t *frame,
+			       uint32_t bytes)
+{
+	if (bytes == WIRE_HEADER)
+		return take_fast(link, now, frame, bytes, WIRE_HEADER);
+	return bytes >= WIRE_DATA && bytes - WIRE_DATA <= LINK_WHOLE_BYTES &&
+	       take_fast(link, now, frame, bytes, WIRE_DATA);
+}
+
 __attribute__((flatten))
 void link_receive(struct link *link, uint64_t now, const uint8_t *frame, uint32_t bytes)
 {
 	link->now = now;
 	begin_epoch(link, now);
 	count(link, LINK_FRAMES_IN);
-	if (!plain_take(link, now, frame, bytes))
+	if (!receive_fast(link, now, frame, bytes))
 		receive_any(link, now, frame, bytes);
 	if (link->bulk.first != NO_RECORD || link->bulk.state != BULK_NONE)
 		bulk_run(link, now);
-	send_pump(link, now);
+	transmit(link, now);
 }
 
 /* ---- and those that it has sent ---- */
@@ -198,22 +274,22 @@ static void any_transmitted(struct link *link, uint64_t now, uint64_t cookie)
 			link->bulk.full = 0;
 		}
 		for (uint32_t i = 0; i < transmit->messages; i++)
-			send_drop(link, transmit->train[i]);
+			message_card_done(link, transmit->frames[i]);
 		record_give(&link->transmits, (uint32_t)cookie);
 	}
 	if (message != NO_RECORD)
-		send_drop(link, message);
-	send_pump(link, now);
+		message_card_done(link, message);
+	transmit(link, now);
 }
 
 void link_transmitted(struct link *link, uint64_t now, uint64_t cookie)
 {
 	link->now = now;
 	link->stalled = 0;
-	if (!(cookie & IN_RECORD) || send_at(link, (uint16_t)cookie)->over) {
+	if (!(cookie & IN_RECORD) || send_at(link, (uint16_t)cookie)->ended) {
 		any_transmitted(link, now, cookie);
 		return;
 	}
 	send_at(link, (uint16_t)cookie)->with_card--; /* mostly: it is not acknowledged yet */
-	send_pump(link, now);
+	transmit(link, now);
 }

@@ -1,4 +1,4 @@
-"""Short puts that leave several in a frame (net/link/bundle.c), between booted nodes."""
+"""Short puts that leave several in a frame (net/link/batch.c), between booted nodes."""
 from __future__ import annotations
 
 import json
@@ -15,7 +15,7 @@ CASES = ("order", "computes", "looks", "leaves")
 @pytest.mark.parametrize("case", CASES)
 def test_short_puts(margay, app, case):
     """Once, in order, and soon, whatever the sender does behind them."""
-    assert margay("run", "-n", 2, "--no-prefix", app("ptl_bundle"), case).ok().lines == [
+    assert margay("run", "-n", 2, "--no-prefix", app("ptl_batch"), case).ok().lines == [
         f"ok {case}"]
 
 
@@ -27,7 +27,7 @@ def test_short_puts(margay, app, case):
     ids=["poll", "watchdog", "auth", "faults"])
 @pytest.mark.parametrize("case", ["order", "looks"])
 def test_short_puts_otherwise(margay, app, case, options):
-    margay("run", "--link", "virtio", "-n", 2, "--no-prefix", *options, app("ptl_bundle"),
+    margay("run", "--link", "virtio", "-n", 2, "--no-prefix", *options, app("ptl_batch"),
            case).ok()
 
 
@@ -35,9 +35,9 @@ def test_short_puts_otherwise(margay, app, case, options):
 @pytest.mark.spin(2)
 def test_a_burst_takes_few_frames(margay, app, tmp_path):
     report = tmp_path / "run.json"
-    margay("run", "--link", "virtio", "--direct", "-n", 2, "--json", report, app("ptl_bundle"),
+    margay("run", "--link", "virtio", "--direct", "-n", 2, "--json", report, app("ptl_batch"),
            "order").ok()
     for rank in json.loads(report.read_text())["ranks"]:
         stats = rank["stats"]
-        assert stats["bundles"] > 0 and stats["bundled"] > stats["messages"] / 2
+        assert stats["batches"] > 0 and stats["batched"] > stats["messages"] / 2
         assert stats["frames_out"] < stats["messages"] / 2

@@ -1,5 +1,5 @@
 /*
- * Bundles: which short messages leave together and when, what becomes of them when the
+ * Batches: which short messages leave together and when, what becomes of them when the
  * peer is lost, and how they are received: early, again, and by a user who is busy.
  */
 #include <string.h>
@@ -37,19 +37,19 @@ static void give_ack(struct probe *p, uint32_t ack, uint32_t window)
 /* A brief message with this id and payload: 0 if there is no room. */
 static int brief(struct probe *p, uint64_t id, uint32_t bytes)
 {
-	struct link_room room = link_brief(p->link, 1);
+	struct link_room room = link_fast_room(p->link, 1);
 
 	if (!room.header)
 		return 0;
 	memset(room.header, (int)id, LINK_HEADER_BYTES);
 	memset(room.header + LINK_HEADER_BYTES, (int)(id + bytes), bytes);
-	link_brief_send(p->link, room, p->now, bytes);
+	link_fast_send(p->link, room, p->now, bytes);
 	return 1;
 }
 
 /* How many messages the next frame has that left, 0: none has; they are these ids from
  * `first` on, each with so many bytes. */
-static uint32_t next_bundle(struct probe *p, uint32_t first, uint32_t bytes)
+static uint32_t next_batch(struct probe *p, uint32_t first, uint32_t bytes)
 {
 	const uint8_t *frame = p->frames[p->seen];
 	const struct wire *sent = probe_next(p);
@@ -77,58 +77,58 @@ static uint32_t next_bundle(struct probe *p, uint32_t first, uint32_t bytes)
 	return n;
 }
 
-TEST(bundle_is_what_comes_while_frames_are_under_way)
+TEST(batch_is_what_comes_while_frames_are_under_way)
 {
 	struct probe p;
 
 	open_wide(&p);
 	meet(&p, 64);
 	CHECK(brief(&p, 1, 8));
-	CHECK_IS(next_bundle(&p, 1, 8), 1);             /* nothing is under way: at once */
+	CHECK_IS(next_batch(&p, 1, 8), 1);             /* nothing is under way: at once */
 	for (uint64_t i = 2; i < 7; i++)
 		CHECK(brief(&p, i, 8));
-	CHECK_IS(next_bundle(&p, 2, 8), 0);
-	CHECK_IS(link_holds(p.link), 1);
+	CHECK_IS(next_batch(&p, 2, 8), 0);
+	CHECK_IS(link_has_delayed(p.link), 1);
 	give_ack(&p, 1, 64);                            /* nothing is any more */
-	CHECK_IS(next_bundle(&p, 2, 8), 5);
-	CHECK_IS(link_holds(p.link), 0);
+	CHECK_IS(next_batch(&p, 2, 8), 5);
+	CHECK_IS(link_has_delayed(p.link), 0);
 	CHECK(brief(&p, 7, 8));
 	give_ack(&p, 2, 64);
-	CHECK_IS(next_bundle(&p, 7, 8), 1);             /* alone */
+	CHECK_IS(next_batch(&p, 7, 8), 1);             /* alone */
 	give_ack(&p, 3, 64);
 	CHECK_IS(link_counter(p.link, LINK_MESSAGES_OUT), 7);
-	CHECK_IS(link_counter(p.link, LINK_BUNDLES), 1);
-	CHECK_IS(link_counter(p.link, LINK_BUNDLED), 4);
+	CHECK_IS(link_counter(p.link, LINK_BATCHES), 1);
+	CHECK_IS(link_counter(p.link, LINK_BATCHED), 4);
 	CHECK(!strcmp(probe_story(&p), ""));            /* nobody hears of them */
 	probe_close(&p, 1);
 }
 
-TEST(bundle_leaves_when_full)
+TEST(batch_leaves_when_full)
 {
-	for (uint32_t bytes = 0; bytes <= LINK_BRIEF_BYTES; bytes += 13) {
+	for (uint32_t bytes = 0; bytes <= LINK_FAST_BYTES; bytes += 13) {
 		uint32_t each = WIRE_ENTRY + LINK_HEADER_BYTES + wire_padded(bytes), fit = 1, id = 1;
-		uint32_t most = ROOM < WIRE_BUNDLE_BYTES ? ROOM : WIRE_BUNDLE_BYTES;
+		uint32_t most = ROOM < WIRE_BATCH_BYTES ? ROOM : WIRE_BATCH_BYTES;
 		struct probe p;
 
 		open_wide(&p);
 		meet(&p, 64);
 		while (wire_padded(bytes) + (fit - 1) * each + WIRE_ENTRY + LINK_HEADER_BYTES +
-		       LINK_BRIEF_BYTES <= most)
+		       LINK_FAST_BYTES <= most)
 			fit++;
 		CHECK(brief(&p, id, bytes));
-		CHECK_IS(next_bundle(&p, id++, bytes), 1);
+		CHECK_IS(next_batch(&p, id++, bytes), 1);
 		for (uint32_t i = 0; i < 3 * fit; i++)
 			CHECK(brief(&p, id + i, bytes));
 		for (uint32_t i = 0; i < 3; i++, id += fit)
-			CHECK_IS(next_bundle(&p, id, bytes), fit);
-		CHECK_IS(next_bundle(&p, id, bytes), 0);
-		CHECK_IS(link_holds(p.link), 0);
+			CHECK_IS(next_batch(&p, id, bytes), fit);
+		CHECK_IS(next_batch(&p, id, bytes), 0);
+		CHECK_IS(link_has_delayed(p.link), 0);
 		give_ack(&p, 4, 64);
 		probe_close(&p, 1);
 	}
 }
 
-TEST(bundle_leaves_when_time_is_up_or_the_user_waits)
+TEST(batch_leaves_when_time_is_up_or_the_user_waits)
 {
 	uint64_t held;
 	struct probe p;
@@ -136,27 +136,27 @@ TEST(bundle_leaves_when_time_is_up_or_the_user_waits)
 	open_wide(&p);
 	meet(&p, 64);
 	brief(&p, 1, 8);
-	CHECK_IS(next_bundle(&p, 1, 8), 1);
+	CHECK_IS(next_batch(&p, 1, 8), 1);
 	held = p.now;
 	brief(&p, 2, 8);
-	p.now += p.config.hold / 2;
+	p.now += p.config.batch_delay / 2;
 	brief(&p, 3, 8);
-	CHECK(link_deadline(p.link) <= held + p.config.hold);
+	CHECK(link_deadline(p.link) <= held + p.config.batch_delay);
 	link_tick(p.link, p.now);
-	CHECK_IS(next_bundle(&p, 2, 8), 0);
-	p.now = held + p.config.hold;
+	CHECK_IS(next_batch(&p, 2, 8), 0);
+	p.now = held + p.config.batch_delay;
 	link_tick(p.link, p.now);
-	CHECK_IS(next_bundle(&p, 2, 8), 2);
+	CHECK_IS(next_batch(&p, 2, 8), 2);
 	brief(&p, 4, 8);
 	link_flush(p.link, p.now);
-	CHECK_IS(next_bundle(&p, 4, 8), 1);
+	CHECK_IS(next_batch(&p, 4, 8), 1);
 	link_flush(p.link, p.now);
-	CHECK_IS(next_bundle(&p, 5, 8), 0);
+	CHECK_IS(next_batch(&p, 5, 8), 0);
 	give_ack(&p, 3, 64);
 	probe_close(&p, 1);
 }
 
-TEST(bundle_leaves_before_what_is_sent_behind_it)
+TEST(batch_leaves_before_what_is_sent_behind_it)
 {
 	struct probe p;
 
@@ -166,20 +166,20 @@ TEST(bundle_leaves_before_what_is_sent_behind_it)
 	brief(&p, 2, 8);
 	brief(&p, 3, 8);
 	CHECK_IS(probe_send(&p, 1, 100, 50), LINK_OK);
-	brief(&p, 4, 8);                                /* not into the bundle before that one */
-	CHECK_IS(next_bundle(&p, 1, 8), 1);
-	CHECK_IS(next_bundle(&p, 2, 8), 2);
+	brief(&p, 4, 8);                                /* not into the batch before that one */
+	CHECK_IS(next_batch(&p, 1, 8), 1);
+	CHECK_IS(next_batch(&p, 2, 8), 2);
 	CHECK_IS(probe_next(&p)->length, 100);
-	CHECK_IS(next_bundle(&p, 4, 8), 0);
-	CHECK_IS(link_holds(p.link), 1);
+	CHECK_IS(next_batch(&p, 4, 8), 0);
+	CHECK_IS(link_has_delayed(p.link), 1);
 	give_ack(&p, 3, 64);
-	CHECK_IS(next_bundle(&p, 4, 8), 1);
+	CHECK_IS(next_batch(&p, 4, 8), 1);
 	give_ack(&p, 4, 64);
 	CHECK(!strcmp(probe_story(&p), "s"));
 	probe_close(&p, 1);
 }
 
-TEST(bundle_grows_while_the_window_is_closed)
+TEST(batch_grows_while_the_window_is_closed)
 {
 	struct probe p;
 
@@ -189,20 +189,20 @@ TEST(bundle_grows_while_the_window_is_closed)
 	for (uint64_t i = 0; i < 8; i++) {
 		brief(&p, i, 8);
 		link_flush(p.link, p.now);
-		CHECK_IS(next_bundle(&p, (uint32_t)i, 8), 1);
+		CHECK_IS(next_batch(&p, (uint32_t)i, 8), 1);
 	}
 	for (uint64_t i = 8; i < 14; i++) {
 		CHECK(brief(&p, i, 8));
 		link_flush(p.link, p.now);
 	}
-	CHECK_IS(next_bundle(&p, 8, 8), 0);
+	CHECK_IS(next_batch(&p, 8, 8), 0);
 	give_ack(&p, 1, 8);
-	CHECK_IS(next_bundle(&p, 8, 8), 6);
+	CHECK_IS(next_batch(&p, 8, 8), 6);
 	give_ack(&p, 9, 8);
 	probe_close(&p, 1);
 }
 
-TEST(bundle_is_sent_again_as_it_was)
+TEST(batch_is_sent_again_as_it_was)
 {
 	struct wire first, again;
 	struct probe p;
@@ -215,12 +215,12 @@ TEST(bundle_is_sent_again_as_it_was)
 	brief(&p, 3, 9);
 	link_flush(p.link, p.now);
 	give_ack(&p, 1, 64);
-	CHECK_IS(next_bundle(&p, 1, 8), 1);
+	CHECK_IS(next_batch(&p, 1, 8), 1);
 	first = *probe_next(&p);
 	brief(&p, 4, 9);                                /* not into what has left */
 	probe_pass(&p, 30 * MS);
 	memcpy(payload, p.frames[1] + WIRE_HEADER, 600);
-	CHECK_IS(next_bundle(&p, 4, 9), 1);
+	CHECK_IS(next_batch(&p, 4, 9), 1);
 	again = *probe_next(&p);
 	CHECK(again.messages > 1);
 	CHECK_IS(again.sequence, first.sequence);
@@ -233,7 +233,7 @@ TEST(bundle_is_sent_again_as_it_was)
 	probe_close(&p, 1);
 }
 
-TEST(bundle_fails_message_by_message)
+TEST(batch_fails_message_by_message)
 {
 	static const uint64_t bytes[] = { 8, 0, 64, 5, 63 };
 	struct probe p;
@@ -242,9 +242,9 @@ TEST(bundle_fails_message_by_message)
 	meet(&p, 64);
 	for (uint64_t i = 0; i < 5; i++)
 		CHECK(brief(&p, i + 1, (uint32_t)bytes[i]));
-	CHECK_IS(link_holds(p.link), 1);
+	CHECK_IS(link_has_delayed(p.link), 1);
 	link_give_up(p.link, p.now, 1);
-	CHECK_IS(link_holds(p.link), 0);
+	CHECK_IS(link_has_delayed(p.link), 0);
 	CHECK(!strcmp(probe_story(&p), "BBBBBl"));
 	for (uint32_t i = 0; i < 5; i++)
 		CHECK_IS(p.notes[p.noted - 6 + i].bytes, bytes[i]);
@@ -252,24 +252,24 @@ TEST(bundle_fails_message_by_message)
 	probe_close(&p, 1);
 }
 
-TEST(bundle_needs_records_and_room)
+TEST(batch_needs_records_and_room)
 {
 	struct probe p;
 
-	probe_open(&p);                                 /* no bundles at all */
-	p.config.bundles = 0;
+	probe_open(&p);                                 /* no batches at all */
+	p.config.batches = 0;
 	probe_start(&p);
 	meet(&p, 64);
 	for (uint64_t i = 0; i < 5; i++) {
 		CHECK(brief(&p, i, 8));
-		CHECK_IS(next_bundle(&p, (uint32_t)i, 8), 1);
+		CHECK_IS(next_batch(&p, (uint32_t)i, 8), 1);
 	}
 	give_ack(&p, 5, 64);
 	probe_close(&p, 1);
 
 	probe_open(&p);                                 /* one */
 	p.nic.mtu = WIRE_DATA + ROOM;
-	p.config.bundles = 1;
+	p.config.batches = 1;
 	probe_start(&p);
 	meet(&p, 64);
 	for (uint64_t i = 0; i < 5; i++)
@@ -278,10 +278,10 @@ TEST(bundle_needs_records_and_room)
 	for (uint64_t i = 5; i < 8; i++)
 		CHECK(brief(&p, i, 8));
 	link_flush(p.link, p.now);
-	CHECK_IS(next_bundle(&p, 0, 8), 1);
-	CHECK_IS(next_bundle(&p, 1, 8), 4);
+	CHECK_IS(next_batch(&p, 0, 8), 1);
+	CHECK_IS(next_batch(&p, 1, 8), 4);
 	for (uint32_t i = 5; i < 8; i++)
-		CHECK_IS(next_bundle(&p, i, 8), 1);
+		CHECK_IS(next_batch(&p, i, 8), 1);
 	give_ack(&p, 5, 64);
 	probe_close(&p, 1);
 
@@ -291,18 +291,18 @@ TEST(bundle_needs_records_and_room)
 	meet(&p, 64);
 	for (uint64_t i = 0; i < 5; i++)
 		CHECK(brief(&p, i, 64));
-	CHECK_IS(next_bundle(&p, 0, 64), 1);
+	CHECK_IS(next_batch(&p, 0, 64), 1);
 	for (uint32_t i = 1; i < 5; i++)
-		CHECK_IS(next_bundle(&p, i, 64), i < 4);
+		CHECK_IS(next_batch(&p, i, 64), i < 4);
 	link_flush(p.link, p.now);
 	give_ack(&p, 5, 64);
 	probe_close(&p, 1);
 }
 
-TEST(bundles_of_many_flows_leave_together)
+TEST(batches_of_many_flows_leave_together)
 {
 	struct wire wire = probe_data(0, 8, 0);
-	uint32_t singles = 0, bundles = 0;
+	uint32_t singles = 0, batches = 0;
 	const struct wire *sent;
 	struct probe p;
 
@@ -315,26 +315,26 @@ TEST(bundles_of_many_flows_leave_together)
 		probe_give(&p, node, &wire, 1);
 	for (uint32_t turn = 0; turn < 3; turn++)
 		for (uint32_t node = 1; node < 30; node++) {
-			struct link_room room = link_brief(p.link, node);
+			struct link_room room = link_fast_room(p.link, node);
 
 			CHECK(room.header != 0);
 			memset(room.header, 0, LINK_HEADER_BYTES);
-			link_brief_send(p.link, room, p.now, 0);
+			link_fast_send(p.link, room, p.now, 0);
 		}
 	link_flush(p.link, p.now);
 	while ((sent = probe_next(&p))) {
-		bundles += sent->messages > 1;
+		batches += sent->messages > 1;
 		singles += sent->messages == 1;
 	}
-	CHECK_IS(singles + 2 * bundles, 3 * 29);
-	CHECK(bundles > 0);
+	CHECK_IS(singles + 2 * batches, 3 * 29);
+	CHECK(batches > 0);
 	probe_close(&p, 0);
 }
 
 /* ---- receiving ---- */
 
-/* A bundle of `n` messages with ids from `first` on, each with `bytes` bytes. */
-static void give_bundle(struct probe *p, uint32_t sequence, uint32_t first, uint32_t n,
+/* A batch of `n` messages with ids from `first` on, each with `bytes` bytes. */
+static void give_batch(struct probe *p, uint32_t sequence, uint32_t first, uint32_t n,
 			uint32_t bytes)
 {
 	struct wire wire = probe_data(sequence, bytes, 0);
@@ -361,32 +361,32 @@ static void check_ids(struct probe *p, uint32_t first, uint32_t n)
 		CHECK_IS(p->notes[p->noted - n + i].id, first + i);
 }
 
-TEST(bundle_is_taken_in_order_and_acknowledged_once)
+TEST(batch_is_taken_in_order_and_acknowledged_once)
 {
 	struct probe p;
 
 	open_wide(&p);
-	give_bundle(&p, 0, 10, 7, 8);
+	give_batch(&p, 0, 10, 7, 8);
 	CHECK(!strcmp(probe_story(&p), "wwwwwww"));
 	check_ids(&p, 10, 7);
 	probe_pass(&p, 1 * MS);
 	CHECK_IS(probe_next(&p)->ack, 1);
 	CHECK(!probe_next(&p));
-	give_bundle(&p, 0, 10, 7, 8);                   /* again */
+	give_batch(&p, 0, 10, 7, 8);                   /* again */
 	CHECK(!strcmp(probe_story(&p), ""));
 	CHECK_IS(link_counter(p.link, LINK_DUPLICATES), 1);
 	CHECK_IS(link_counter(p.link, LINK_MESSAGES_IN), 7);
 	probe_close(&p, 1);
 }
 
-TEST(bundle_that_comes_early_is_kept)
+TEST(batch_that_comes_early_is_kept)
 {
 	struct wire wire = probe_data(0, 8, 0);
 	struct probe p;
 
 	open_wide(&p);
-	give_bundle(&p, 2, 20, 5, 3);
-	give_bundle(&p, 1, 10, 4, 64);
+	give_batch(&p, 2, 20, 5, 3);
+	give_batch(&p, 1, 10, 4, 64);
 	CHECK(!strcmp(probe_story(&p), ""));
 	CHECK_IS(link_counter(p.link, LINK_STASHED), 2);
 	probe_give(&p, 1, &wire, 9);
@@ -395,26 +395,26 @@ TEST(bundle_that_comes_early_is_kept)
 	probe_close(&p, 1);
 
 	open_wide(&p);                                  /* and dropped with its sender */
-	give_bundle(&p, 2, 20, 5, 3);
+	give_batch(&p, 2, 20, 5, 3);
 	link_give_up(p.link, p.now, 1);
 	probe_close(&p, 1);
 
 	probe_open(&p);                                 /* if there is a record */
 	p.nic.mtu = WIRE_DATA + ROOM;
-	p.config.bundles = 1;
+	p.config.batches = 1;
 	probe_start(&p);
-	give_bundle(&p, 2, 20, 5, 3);
-	give_bundle(&p, 1, 10, 4, 64);
+	give_batch(&p, 2, 20, 5, 3);
+	give_batch(&p, 1, 10, 4, 64);
 	CHECK_IS(link_counter(p.link, LINK_STASHED), 1);
 	CHECK_IS(link_counter(p.link, LINK_EARLY), 1);
 	probe_give(&p, 1, &wire, 9);
 	CHECK(!strcmp(probe_story(&p), "w"));
-	give_bundle(&p, 1, 10, 4, 64);
+	give_batch(&p, 1, 10, 4, 64);
 	CHECK(!strcmp(probe_story(&p), "wwwwwwwww"));
 	probe_close(&p, 1);
 }
 
-TEST(bundle_goes_on_where_the_user_was_busy)
+TEST(batch_goes_on_where_the_user_was_busy)
 {
 	for (int early = 0; early < 2; early++)
 		for (int at = 1; at <= 6; at++) {
@@ -424,12 +424,12 @@ TEST(bundle_goes_on_where_the_user_was_busy)
 
 			open_wide(&p);
 			if (early)
-				give_bundle(&p, 1, 10, 6, 8);
+				give_batch(&p, 1, 10, 6, 8);
 			p.busy = at + early;            /* the message of that number finds it so */
 			if (early)
 				probe_give(&p, 1, &wire, 9);
 			else
-				give_bundle(&p, 0, 10, 6, 8);
+				give_batch(&p, 0, 10, 6, 8);
 			CHECK_IS(strlen(probe_story(&p)), at - 1 + early);
 			CHECK_IS(link_counter(p.link, LINK_REFUSED), 1);
 			probe_pass(&p, 1 * MS);
@@ -437,33 +437,33 @@ TEST(bundle_goes_on_where_the_user_was_busy)
 			while (told && !told->again)
 				told = probe_next(&p);
 			CHECK(told && told->again && told->ack == (uint32_t)early && told->refused == 1);
-			give_bundle(&p, (uint32_t)early, 10, 6, 8);
+			give_batch(&p, (uint32_t)early, 10, 6, 8);
 			CHECK_IS(strlen(probe_story(&p)), 6 - (at - 1));
 			check_ids(&p, 9u + (uint32_t)at, 7u - (uint32_t)at);
 			CHECK_IS(link_counter(p.link, LINK_MESSAGES_IN), 6 + early);
-			give_bundle(&p, 1u + (uint32_t)early, 20, 3, 8); /* the next one: from its first on */
+			give_batch(&p, 1u + (uint32_t)early, 20, 3, 8); /* the next one: from its first on */
 			CHECK(!strcmp(probe_story(&p), "www"));
 			probe_close(&p, 1);
 		}
 }
 
-TEST(bundle_of_another_life_begins_anew)
+TEST(batch_of_another_life_begins_anew)
 {
 	struct probe p;
 
 	open_wide(&p);
 	p.busy = 3;
-	give_bundle(&p, 0, 10, 6, 8);
+	give_batch(&p, 0, 10, 6, 8);
 	CHECK(!strcmp(probe_story(&p), "ww"));
 	link_give_up(p.link, p.now, 1);
 	CHECK(!strcmp(probe_story(&p), "l"));
 	p.life = PROBE_LIFE + 1;
-	give_bundle(&p, 0, 10, 6, 8);
+	give_batch(&p, 0, 10, 6, 8);
 	CHECK(!strcmp(probe_story(&p), "wwwwww"));
 	probe_close(&p, 1);
 }
 
-TEST(bundle_never_pretends_to_be_part_of_a_message)
+TEST(batch_never_pretends_to_be_part_of_a_message)
 {
 	struct wire wire = probe_data(0, 3 * PROBE_FRAGMENT, 0);
 	struct probe p;
@@ -471,7 +471,7 @@ TEST(bundle_never_pretends_to_be_part_of_a_message)
 	open_wide(&p);
 	probe_give(&p, 1, &wire, 9);
 	CHECK(!strcmp(probe_story(&p), "bd"));
-	give_bundle(&p, 1, 10, 6, 8);
+	give_batch(&p, 1, 10, 6, 8);
 	CHECK(!strcmp(probe_story(&p), ""));
 	CHECK_IS(link_counter(p.link, LINK_NONSENSE), 1);
 	link_give_up(p.link, p.now, 1);

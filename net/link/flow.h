@@ -1,78 +1,107 @@
 /*
- * The link's records: flows, messages, frames, and the pools of them. All of it lies in
+ * Flows, the records of messages and frames, and the pools of these. All of it lies in
  * the memory that link_open was given. Private to net/link/.
  */
-#ifndef NET_LINK_RECORDS_H
-#define NET_LINK_RECORDS_H
+#ifndef NET_LINK_FLOW_H
+#define NET_LINK_FLOW_H
 #include <stddef.h>
+#include "flow_state.h"
 #include "link.h"
-#include "wire.h"
+#include "wire_fast.h"
 
 #define NO_RECORD  0xffffu
 
 /* Times within a flow count units of 1024 ns and wrap: compare with is_due. */
 #define UNIT_SHIFT 10
-#define EPOCH_SHIFT 21             /* ns: who sends is counted anew every 2 ms */
+#define EPOCH_SHIFT 21             /* ns: senders are counted anew every 2 ms */
 /* Round trips count eight of them. */
 #define TRIP_SHIFT 3
 
-enum flow_flag {
-	FLOW_LANE     = 0x01,      /* of answers */
-	FLOW_READY    = 0x02,      /* in the list of those that have something to send */
-	FLOW_RESENDS  = 0x04,      /* resend_at counts */
-	FLOW_ACKS     = 0x08,      /* ack_at counts */
-	FLOW_TIMED    = 0x10,      /* a round trip is being measured */
-	FLOW_MEASURED = 0x20,      /* one has been */
-	FLOW_REFUSED  = 0x40,      /* frames were refused: the next acknowledgement says AGAIN */
-	FLOW_ACK_NOW  = 0x80       /* an acknowledgement waits for room in the card */
+/* Frames that the maps of a flow show. More may be under way as long as none is missing:
+ * what comes further behind a gap is dropped, and sent again. */
+#define MAPPED       64u
+#define MOST_UNACKED 48u           /* frames, then they are acknowledged at once */
+#define MOST_FRAMES  (1u << 30)    /* of one message, and parts: both ends say the same */
+#define DUP_THRESHOLD 3            /* later frames that arrived, before a missing one is lost */
+
+/* Bit i is a frame so many behind the first that the map is of. */
+typedef uint64_t frame_map __attribute__((aligned(4)));
+typedef uint64_t frame_word __attribute__((aligned(4)));
+
+enum tx_flag {
+	TX_TIMER    = 0x01,        /* resend_at counts */
+	TX_TIMED    = 0x02,        /* a round trip is being measured */
+	TX_MEASURED = 0x04         /* one has been */
 };
 
-/* Frames that the maps of a flow show. More may be under way as long as none is missing:
- * what comes so far behind a gap is dropped, and sent again once the gap is filled. */
-#define MAPPED 64u
-
-#define MOST_UNACKED 48u           /* frames that one acknowledgement waits for */
-#define MOST_FRAMES  (1u << 30)    /* of one message, and parts: both ends say the same */
-#define LATER_FRAMES 3             /* that arrived before a missing one counts as lost */
-
-/* One lane of one peer, both directions. Bitmaps of the sending half: bit i is
- * frame una + i; of the receiving half: bit i is frame expected + 1 + i. */
-struct flow {
-	uint16_t node;             /* the peer */
-	uint8_t  flags;            /* enum flow_flag */
-	uint8_t  tries;            /* timeouts since the peer was heard */
-	uint32_t theirs, mine;     /* incarnations; theirs is 0 until known */
-	uint8_t  stuck;            /* timeouts since frame una was first sent, was refused, or
-	                              waited; tries is 0 again for any frame of the peer */
-	uint8_t  doomed;           /* 1: to be given up as soon as the caller has returned */
-	uint16_t heap_at;          /* place in the heap of timers, or NO_RECORD */
-	uint32_t timer_at;         /* its key there: not later than the two times below */
-	uint32_t resend_at, ack_at;
-	uint32_t una, next;        /* sending: oldest not acknowledged, first not yet sent */
+/* The sending half of a flow. Written by message.c, transmit.c, ack.c, timer.c and clock.c. Maps
+ * begin with frame una. flow.c begins both halves anew. */
+struct flow_tx {
+	frame_map sacked;          /* frames that have arrived; bit 0: frame una has, and waits for
+	                              its payload */
+	frame_map lost;            /* frames to send again */
+	frame_map resent;          /* frames that were sent again since `recover` began */
+	uint32_t una, next;        /* oldest not acknowledged, first not yet sent */
 	uint32_t recover;          /* `next` when a frame was last sent again */
 	uint32_t timed, timed_at;  /* which frame is measured, and when it left */
-	uint16_t trip, trip_varies; /* smoothed round trip and its deviation */
+	uint32_t resend_at;        /* when the retransmission timeout ends */
+	uint16_t srtt, rttvar;     /* smoothed round trip and its deviation */
 	uint16_t head, tail;       /* messages being sent, in order */
-	uint16_t fresh;            /* the one that frame `next` is of, or NO_RECORD */
+	uint16_t unsent;           /* the one that frame `next` is of, or NO_RECORD */
 	uint16_t sends;            /* how many */
-	uint16_t ready_next;       /* flow behind it in the ready list */
-	uint8_t  epoch;            /* when it last received data (link->epoch, its low bits) */
-	uint8_t  taken;            /* messages of the bundle `expected` that the user has */
-	uint64_t acked;            /* frames that have arrived; bit 0: frame una has, and waits for
-	                              its payload */
-	uint64_t marked;           /* frames to send again */
-	uint64_t again;            /* frames that were sent again since `recover` began */
-	uint64_t arrived;          /* receiving: frames behind `expected` */
-	uint64_t refused;          /* frames not taken since this was last said; bit i is expected + i */
+	uint8_t  window;           /* frames from una on that may be sent: the peer's window */
+	uint8_t  cwnd;             /* congestion window: most frames under way, as far as loss
+	                              allows */
+	uint8_t  timeouts;         /* of frame una since it was first sent, or the peer said that it
+	                              was refused or waits */
+	uint8_t  flags;            /* enum tx_flag */
+};
+
+enum rx_flag {
+	RX_ACK_TIMER = 0x01,       /* ack_at counts */
+	RX_ACK_NOW   = 0x02,       /* an acknowledgement waits for room in the card */
+	RX_REFUSED   = 0x04        /* frames were refused: the next acknowledgement says AGAIN */
+};
+
+/* The receiving half. Written by receive.c, reassemble.c, batch.c, and frame.c when an
+ * acknowledgement leaves. */
+struct flow_rx {
+	frame_map arrived;         /* bit i: frame expected + 1 + i */
+	frame_map refused;         /* bit i: frame expected + i, since this was last said */
 	uint32_t expected;         /* first frame missing */
 	uint32_t begun;            /* first frame of the first message that has not begun */
+	uint32_t ack_at;           /* when what has arrived is acknowledged at the latest */
 	uint16_t assembly;         /* messages begun and not ended, in order */
 	uint16_t stash;            /* short messages that came early, in any order */
-	uint8_t  credit;           /* frames from una on that may be sent: the peer's window */
-	uint8_t  burst;            /* most frames under way, as far as loss allows: the congestion
-	                              window */
-	uint8_t  granted;          /* frames from `expected` on that the peer may send */
+	uint8_t  window;           /* receive window: frames from `expected` on that the peer may
+	                              send */
 	uint8_t  unacked;          /* frames received since the last acknowledgement */
+	uint8_t  taken;            /* messages of the batch `expected` that the user has */
+	uint8_t  flags;            /* enum rx_flag */
+};
+
+enum flow_flag {
+	FLOW_LANE    = 0x01,       /* of answers */
+	FLOW_READY   = 0x02,       /* in the list of those that have something to send */
+	FLOW_GIVE_UP = 0x04        /* the peer is given up as soon as the caller has returned */
+};
+
+/* One lane of one peer, both directions. */
+struct flow {
+	struct flow_tx tx;
+	struct flow_rx rx;
+	uint16_t node;             /* the peer */
+	uint8_t  flags;            /* enum flow_flag */
+	uint8_t  epoch;            /* when data last came (link->epoch, its low bits) */
+	union {
+		struct {
+			uint32_t theirs, mine;  /* incarnations; theirs is 0 until known */
+		};
+		frame_word incarnations;        /* both, as the peer's frames have them */
+	};
+	uint32_t timer_at;         /* key in the heap of timers: not later than resend_at, ack_at */
+	uint16_t heap_at;          /* place there, or NO_RECORD */
+	uint16_t ready_next;       /* flow behind it in the ready list */
 };
 
 _Static_assert(sizeof(struct flow) == 120, "two lanes stay below 256 bytes per peer");
@@ -82,22 +111,19 @@ _Static_assert(sizeof(struct flow) == 120, "two lanes stay below 256 bytes per p
 #define PEER_BYTES  (2 * (sizeof(struct flow) + sizeof(uint16_t)) + 2 * sizeof(uint16_t))
 _Static_assert(PEER_BYTES == 248, "as promised in link.h");
 
-/* Of the timeouts of a frame one in so many counts, if the peer is heard meanwhile. */
-#define STUCK_TRIES 3u
-_Static_assert(LINK_MOST_TRIES * STUCK_TRIES <= UINT8_MAX, "struct flow counts that far");
-
-/* A short message that nobody looks after, by itself or with others behind it. */
-enum brief { BRIEF_ALONE = 1, BRIEF_BUNDLE };
+/* A short message of which the user hears only if it fails, by itself or with others behind
+ * it. */
+enum unsignalled { UNSIGNALLED_ALONE = 1, UNSIGNALLED_BATCH };
 
 /* A message being sent. */
 struct send {
 	uint16_t next;             /* in its flow, or free */
 	uint16_t with_card;        /* frames that the card has not yet read */
 	uint8_t  lane;             /* enum link_lane */
-	uint8_t  over;             /* 1: acknowledged or failed, waits for the card */
-	uint8_t  fail;             /* with `over`: what sent() says */
-	uint8_t  told;             /* with `over`: sent() has said so */
-	uint8_t  brief;            /* not 0: failed() comes if it does, and else nothing; enum brief */
+	uint8_t  ended;            /* 1: acknowledged or failed, waits for the card */
+	uint8_t  fail;             /* with `ended`: what link_port_sent says */
+	uint8_t  reported;         /* with `ended`: it has said so */
+	uint8_t  unsignalled;      /* enum unsignalled, or 0: link_port_sent reports its end */
 	uint8_t  is_here;          /* 1: its payload is in `message` */
 	uint32_t first;            /* number of its first frame */
 	uint32_t frames;           /* how many it goes in */
@@ -107,7 +133,7 @@ struct send {
 	uint8_t  ordinary;         /* 1: its parts go to the ordinary card */
 	uint64_t length;           /* of all payload, bytes */
 	union {
-		uint16_t bundle;   /* BRIEF_BUNDLE: where the others are */
+		uint16_t batch;    /* UNSIGNALLED_BATCH: where the others are */
 		uint16_t tail;     /* announced: last bytes of payload, which go with that */
 	};
 	uint16_t serve_next;       /* in that list */
@@ -120,17 +146,17 @@ struct send {
 _Static_assert(LINK_FRAME_BYTES == WIRE_HEADER + WIRE_ENTRY && LINK_HEADER_BYTES == WIRE_MESSAGE,
 	       "a frame's headers lie one behind the other");
 
-/* The messages of a bundle behind the first, each with its entry, as the wire has them. Of
+/* The messages of a batch behind the first, each with its entry, as the wire has them. Of
  * one that came early: the payload of the first as well. */
-struct bundle {
+struct batch {
 	uint16_t next;             /* free */
 	uint16_t messages;         /* with the first */
 	uint16_t bytes;            /* of `room` in use */
-	uint8_t  room[WIRE_BUNDLE_BYTES] __attribute__((aligned(8)));
+	uint8_t  room[WIRE_BATCH_BYTES] __attribute__((aligned(8)));
 };
 
-#define MOST_OWED 8u               /* flows that have to wait for none longer than a halt */
-#define BUNDLES_HELD 16u           /* flows that may hold messages back */
+#define MOST_WAITERS 8u            /* flows that are acknowledged before a halt */
+#define MOST_DELAYED 16u           /* flows that may delay messages for a batch */
 
 /* A message being received in parts. */
 struct assembly {
@@ -156,14 +182,14 @@ struct assembly {
 struct stash {
 	uint16_t next;
 	uint16_t bytes;            /* of all payload */
-	uint16_t length;           /* of the message's, or the first one's in a bundle */
-	uint16_t bundle;           /* where the payload is, or NO_RECORD: here */
+	uint16_t length;           /* of the message's, or the first one's in a batch */
+	uint16_t batch;            /* where the payload is, or NO_RECORD: here */
 	uint32_t sequence;         /* of its frame */
 	uint8_t  header[LINK_HEADER_BYTES]; /* the message's, or the first one's */
-	uint8_t  payload[LINK_WHOLE_BYTES]; /* unless it is in `bundle` */
+	uint8_t  payload[LINK_WHOLE_BYTES]; /* unless it is in `batch` */
 };
 
-#define TRAIN_MESSAGES 12u         /* most frames one behind the other */
+#define AGGREGATE_FRAMES 12u       /* most frames one behind the other */
 
 /* A frame's header that is not in its message's record, until the card has read it. */
 struct transmit {
@@ -171,12 +197,12 @@ struct transmit {
 	uint16_t send;             /* of a MSG with a message, and of BULK, else NO_RECORD */
 	uint8_t part;              /* 1: BULK */
 	uint8_t messages;          /* in several frames one behind the other, or 0 */
-	uint16_t train[TRAIN_MESSAGES]; /* they: the frames are in their records */
+	uint16_t frames[AGGREGATE_FRAMES]; /* they: the frames are in their records */
 	uint8_t  header[WIRE_DATA] __attribute__((aligned(64)));
 };
 
 /* Records of one kind; each begins with the uint16_t that chains the free ones. */
-struct records {
+struct record_pool {
 	uint8_t *base;
 	uint32_t bytes;            /* of each */
 	uint16_t limit, used;
@@ -235,28 +261,27 @@ struct bulk {
 };
 
 struct link {
-	struct link_config config; /* as link_open was given it */
+	struct link_config config; /* as link_open was given it; with a key check_payload is 0 */
 	struct nic *nic;           /* the ordinary card */
-	struct link_user user;     /* calls up */
-	void *context;             /* of its calls */
+	void *context;             /* of the link's port */
 	const uint8_t *key;        /* the configuration's, or null */
 	uint32_t fragment;         /* payload bytes that fit in a frame */
-	uint8_t most_burst;        /* long frames of one flow under way: config.burst_bytes */
-	uint8_t most_unacked;      /* MOST_UNACKED, or fewer: it leaves who sends long frames work */
-	uint8_t share;             /* frames that each sender may send */
-	uint32_t first_timeout, least_timeout, most_timeout, ack_delay; /* the configuration's, units */
-	uint64_t plain_to;         /* first word of a plain frame (brief.c), without its destination */
-	uint64_t plain_from;       /* its second word */
-	uint64_t plain_here;       /* first word of one for this node */
+	uint8_t long_window;       /* long frames of one flow under way: config.window_bytes */
+	uint8_t most_unacked;      /* MOST_UNACKED, or fewer, as senders of long frames may send
+	                              fewer */
+	uint8_t ring_share;        /* frames that each sender may send */
+	uint32_t first_timeout, least_timeout, most_timeout; /* the configuration's, in units */
+	uint32_t ack_delay;        /* likewise */
+	struct wire_fast_ends ends; /* of frames of the fast path */
 	uint16_t most_requests;    /* records that the lane of requests may take */
-	uint16_t n_held;           /* in use */
-	struct held {
-		uint16_t flow;     /* whose messages wait for company (bundle.c) */
+	uint16_t n_delayed;        /* in use */
+	struct delayed {
+		uint16_t flow;     /* its messages are delayed for a batch (batch.c) */
 		uint16_t first;    /* from this one on */
-	} held[BUNDLES_HELD];
-	uint64_t hold_until;       /* ns: when all of them leave, if n_held */
-	uint16_t n_owed;           /* in use */
-	uint16_t owed[MOST_OWED];  /* flows with senders that may wait for an acknowledgement */
+	} delayed[MOST_DELAYED];
+	uint64_t delayed_until;    /* ns: when all of them leave, if n_delayed */
+	uint16_t n_waiters;        /* in use */
+	uint16_t waiters[MOST_WAITERS]; /* flows whose senders may wait for acknowledgements */
 	uint64_t counters[LINK_COUNTERS_END];
 	struct flow *flows;        /* a peer's two lie side by side, that of requests first */
 	uint16_t n_flows;          /* in use: they are never given back */
@@ -269,22 +294,22 @@ struct link {
 	uint16_t reserved;         /* answers' records kept */
 	uint16_t senders;          /* flows that sent data in this epoch */
 	uint16_t senders_before;   /* and in the last */
-	uint16_t sharers;          /* the larger number, for `share` */
+	uint16_t sharers;          /* the larger number, for `ring_share` */
 	uint16_t epoch;            /* the clock's, of 2 ms */
-	uint8_t pumping;           /* send_pump is at work further up */
+	uint8_t pumping;           /* transmit is at work further up */
 	uint8_t stalled;           /* the card was full */
-	uint16_t no_plain;         /* 1: no frame is plain, as tags or checksums of payload are wanted */
-	uint16_t ending;           /* sends that are over and wait for the card */
-	uint16_t doomed;           /* flows that are to be given up */
+	uint8_t guards;            /* 1: frames have tags, or checksums of payload */
+	uint16_t ended_with_card;  /* sends that have ended and wait for the card */
+	uint16_t giving_up;        /* flows whose peers are to be given up */
 	uint64_t now;              /* ns: the last that was said */
 	uint64_t due;              /* ns: when the earliest in the heap is looked at */
-	struct records sends, assemblies, stashes, transmits, bundles;
+	struct record_pool sends, assemblies, stashes, transmits, batches;
 	struct bulk bulk;
 };
 
 /* ---- pools ---- */
 
-static inline void *record_at(const struct records *records, uint32_t index)
+static inline void *record_at(const struct record_pool *records, uint32_t index)
 {
 	return records->base + (uint64_t)records->bytes * index;
 }
@@ -295,13 +320,13 @@ static inline struct send *send_at(const struct link *link, uint32_t index)
 }
 
 /* One more is in use. */
-static inline void record_count(struct records *records)
+static inline void record_count(struct record_pool *records)
 {
 	if (++records->used > records->high)
 		records->high = records->used;
 }
 
-static inline uint32_t record_take(struct records *records)
+static inline uint32_t record_take(struct record_pool *records)
 {
 	uint16_t index = records->free;
 
@@ -312,7 +337,7 @@ static inline uint32_t record_take(struct records *records)
 	return index;
 }
 
-static inline void record_give(struct records *records, uint32_t index)
+static inline void record_give(struct record_pool *records, uint32_t index)
 {
 	*(uint16_t *)record_at(records, index) = records->free;
 	records->free = (uint16_t)index;
@@ -346,13 +371,22 @@ static inline uint64_t bits(uint32_t n)
 /* Something under way is missing, as far as is known, or was. */
 static inline int flow_has_gap(const struct flow *flow)
 {
-	return (flow->acked | flow->marked | flow->again) != 0;
+	return (flow->tx.sacked | flow->tx.lost | flow->tx.resent) != 0;
 }
 
 /* Frames from una on that may be under way now. */
 static inline uint32_t flow_window(const struct flow *flow)
 {
-	return flow->credit > MAPPED && flow_has_gap(flow) ? MAPPED : flow->credit;
+	return flow->tx.window > MAPPED && flow_has_gap(flow) ? MAPPED : flow->tx.window;
+}
+
+static inline enum flow_state flow_state(const struct flow *flow)
+{
+	if (flow->flags & FLOW_GIVE_UP)
+		return FLOW_ENDING;
+	if (flow->tx.lost)
+		return FLOW_REPAIR;
+	return flow->tx.head == NO_RECORD ? FLOW_IDLE : FLOW_OPEN;
 }
 
 static inline uint64_t shifted(uint64_t map, uint32_t n)

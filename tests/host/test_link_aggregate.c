@@ -1,6 +1,6 @@
 /*
- * Trains: which frames leave together and when, that each of them counts for itself, and what
- * is made of trains that are wrong. The probe notes the frames of a train one by one.
+ * Aggregates: which frames leave together and when, that each of them counts for itself, and what
+ * is made of aggregates that are wrong. The probe notes the frames of an aggregate one by one.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -57,7 +57,7 @@ static void close_all(struct probe *p)
 }
 
 /* What found the card full leaves together when there is room. */
-TEST(train_of_announcements)
+TEST(aggregate_of_announcements)
 {
 	for (int keyed = 0; keyed < 2; keyed++) {
 		struct probe *p = start(keyed);
@@ -70,14 +70,14 @@ TEST(train_of_announcements)
 		CHECK_IS(p->n_sent, 14);
 		for (uint32_t i = 0; i < 14; i++)
 			CHECK(p->sent[i].announce && p->sent[i].sequence == i);
-		CHECK_IS(counted(p, LINK_TRAINS), 2);    /* of 12 and of 2 */
-		CHECK_IS(counted(p, LINK_TRAINED), 12);
+		CHECK_IS(counted(p, LINK_AGGREGATES), 2);    /* of 12 and of 2 */
+		CHECK_IS(counted(p, LINK_AGGREGATED), 12);
 		close_all(p);
 	}
 }
 
-/* Payload at the end of each announcement is in the train too, whatever its length. */
-TEST(train_takes_the_ends_along)
+/* Payload at the end of each announcement is in the aggregate too, whatever its length. */
+TEST(aggregate_takes_the_ends_along)
 {
 	static const uint32_t ends[] = { 8, 1000, 3, 16, 1024 };
 	struct probe *p = start(0);
@@ -102,7 +102,7 @@ static void answer(struct probe *p, uint64_t id)
 }
 
 /* The card is full: nothing has left, and all of it does once there is room. */
-TEST(train_waits_for_a_card_that_is_full)
+TEST(aggregate_waits_for_a_card_that_is_full)
 {
 	struct probe *p = start(0);
 
@@ -112,7 +112,7 @@ TEST(train_waits_for_a_card_that_is_full)
 	CHECK(!probe_next(p));
 	p->card = NIC_OK;
 	link_tick(p->link, p->now += 100000);
-	CHECK_IS(counted(p, LINK_TRAINED), 2);
+	CHECK_IS(counted(p, LINK_AGGREGATED), 2);
 	for (uint32_t i = 0; i < 3; i++) {
 		const struct wire *sent = probe_next(p);
 
@@ -124,7 +124,7 @@ TEST(train_waits_for_a_card_that_is_full)
 }
 
 /* A flow that found the card full keeps its turn, and takes along what is to be acknowledged. */
-TEST(train_keeps_its_turn)
+TEST(aggregate_keeps_its_turn)
 {
 	struct wire again = probe_data(0, 8, 0);
 	struct probe *p = start(0);
@@ -148,8 +148,8 @@ TEST(train_keeps_its_turn)
 	close_all(p);
 }
 
-/* Records are in use until the card has read the train; frames are acknowledged one by one. */
-TEST(train_is_of_frames_that_count_by_themselves)
+/* Records are in use until the card has read the aggregate; frames are acknowledged one by one. */
+TEST(aggregate_is_of_frames_that_count_by_themselves)
 {
 	struct probe *p = start(0);
 	struct wire wire;
@@ -170,7 +170,7 @@ TEST(train_is_of_frames_that_count_by_themselves)
 	CHECK_IS(link_sends_used(p->link), 1);
 	probe_pass(p, 100000000);                        /* the third is sent again, alone */
 	CHECK_IS(p->sent[p->n_sent - 1].sequence, 2);
-	CHECK_IS(counted(p, LINK_TRAINS), 1);
+	CHECK_IS(counted(p, LINK_AGGREGATES), 1);
 	wire.ack = 3;
 	probe_give(p, PEER, &wire, 0);
 	probe_complete(p);
@@ -180,9 +180,9 @@ TEST(train_is_of_frames_that_count_by_themselves)
 
 /* ---- receiving ---- */
 
-static uint8_t train[4096];
+static uint8_t aggregate[4096];
 
-/* A train of short messages with these numbers; its bytes. */
+/* An aggregate of short messages with these numbers; its bytes. */
 static uint32_t make(struct probe *p, uint32_t first, uint32_t n)
 {
 	uint32_t at = 0;
@@ -190,7 +190,7 @@ static uint32_t make(struct probe *p, uint32_t first, uint32_t n)
 	for (uint32_t i = 0; i < n; i++) {
 		struct wire wire = probe_data(first + i, 8, 0);
 
-		at += probe_frame(p, PEER, 0, &wire, first + i, train + at);
+		at += probe_frame(p, PEER, 0, &wire, first + i, aggregate + at);
 	}
 	return at;
 }
@@ -199,18 +199,18 @@ static void receive(struct probe *p, uint32_t bytes)
 {
 	uint8_t *exact = malloc(bytes);                  /* so that ASan sees where it ends */
 
-	memcpy(exact, train, bytes);
+	memcpy(exact, aggregate, bytes);
 	link_receive(p->link, p->now, exact, bytes);
 	free(exact);
 }
 
-TEST(train_is_received_frame_by_frame)
+TEST(aggregate_is_received_frame_by_frame)
 {
 	for (int keyed = 0; keyed < 2; keyed++) {
 		struct probe *p = start(keyed);
 		uint32_t bytes = make(p, 1, 3);
 
-		train[200 + LINK_FRAME_BYTES]++;          /* the second's message header */
+		aggregate[200 + LINK_FRAME_BYTES]++;          /* the second's message header */
 		receive(p, bytes);
 		CHECK(!strcmp(probe_story(p), "w"));
 		CHECK_IS(counted(p, keyed ? LINK_FORGED : LINK_DAMAGED), 1);
@@ -223,15 +223,15 @@ TEST(train_is_received_frame_by_frame)
 	}
 }
 
-/* The switch has looked at the train's own source only: no other may be within. */
-TEST(train_has_frames_of_one_node)
+/* The switch has looked at the aggregate's own source only: no other may be within. */
+TEST(aggregate_has_frames_of_one_node)
 {
 	for (int keyed = 0; keyed < 2; keyed++) {
 		struct probe *p = start(keyed);
 		uint32_t bytes = make(p, 1, 2);
 		struct wire other = probe_data(0, 8, 0);
 
-		probe_frame(p, PEER + 1, 0, &other, 7, train + 200);
+		probe_frame(p, PEER + 1, 0, &other, 7, aggregate + 200);
 		receive(p, bytes);
 		CHECK(!strcmp(probe_story(p), "w"));
 		CHECK_IS(counted(p, keyed ? LINK_FORGED : LINK_NONSENSE), 1);
@@ -242,7 +242,7 @@ TEST(train_has_frames_of_one_node)
 
 /* The frame that is cut, longer than there is, or where none can begin is dropped, and all behind
  * it. */
-TEST(train_that_cannot_be_is_dropped)
+TEST(aggregate_that_cannot_be_is_dropped)
 {
 	struct probe *p = start(0);
 	uint32_t bytes = make(p, 1, 2), wrong = 0;
@@ -251,13 +251,13 @@ TEST(train_that_cannot_be_is_dropped)
 		receive(p, cut);
 		CHECK(!strcmp(probe_story(p), ""));
 	}
-	train[WIRE_BEHIND + 1] = 0xff;                   /* longer than there is */
+	aggregate[WIRE_BEHIND + 1] = 0xff;                   /* longer than there is */
 	receive(p, bytes);
 	make(p, 1, 2);
-	train[WIRE_BEHIND] = 7;                          /* the next begins anywhere */
+	aggregate[WIRE_BEHIND] = 7;                          /* the next begins anywhere */
 	receive(p, bytes);
 	make(p, 1, 2);
-	train[WIRE_TYPE] = 8;                            /* of another protocol, with ours behind */
+	aggregate[WIRE_TYPE] = 8;                            /* of another protocol, with ours behind */
 	receive(p, bytes);
 	CHECK(!strcmp(probe_story(p), ""));
 	for (enum link_counter c = LINK_SHORT; c <= LINK_NONSENSE; c++)

@@ -1,0 +1,407 @@
+/*
+ * Messages between nodes: puts to the address that the memory has here, too. Owns the peers, the
+ * event queues and the descriptors.
+ *
+ *   PM2_PORTAL      bits of a kind: all of memory, told in the queue of the mode
+ *                   PM2_UNTOLD:     all of memory, not told
+ *   PM2_ASK_PORTAL  nothing: whether the node lives
+ *
+ * Arrivals are told in one of two queues. POLLS: one that is looked at, while the scheduler has
+ * nothing to run. INTERRUPTS: one whose handler sends SIGALRM, so that a thread that computes is
+ * interrupted. What a node was told and has not looked at is bounded: each sender may have `window`
+ * messages there; half of them taken gives credit.
+ */
+#include "inner.h"
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define EVENTS_ALL    1024u             /* of arrivals, in each of the queues */
+#define WINDOW_LEAST  4u
+#define WINDOW_MOST   64u
+#define CREDITS       4u                /* messages of a peer that take no credit */
+#define UPDATES       64                /* tries to change the mode */
+#define NS_PER_MS     1000000u
+
+static volatile int rung;               /* the queue of INTERRUPTS may have events */
+static const ptl_process_id_t anyone = { PTL_NID_ANY, PTL_PID_ANY };
+
+/* ---- death ---- */
+
+static void fail(struct message *message)
+{
+	if (message->thread)
+		pm2_stayed(message->thread);
+}
+
+static void dead(int node)
+{
+	struct peer *peer = &pm2.peers[node];
+	struct message *message = peer->first;
+
+	if (peer->dead)
+		return;
+	peer->dead = 1;
+	peer->first = 0;
+	while (message) {
+		struct message *next = message->next;
+
+		pm2.queued--;
+		fail(message);
+		message = next;
+	}
+	pm2_bury(node);
+	if (pm2.ending && pm2.main.state == WAITS) {
+		pm2.main.error = PM2_EDEAD;
+		pm2_ready(&pm2.main);
+	}
+}
+
+/* ---- sending ---- */
+
+static int put(ptl_handle_md_t md, int node, uint64_t at, uint64_t bytes, uint64_t bits,
+	       uint64_t to, uint64_t header)
+{
+	return PtlPutRegion(md, at, bytes, PTL_NOACK_REQ, pm2.peers[node].process, PM2_PORTAL, 0,
+			    bits, to, header);
+}
+
+static int has_credit(const struct peer *peer)
+{
+	return peer->sent - peer->returned < pm2.window;
+}
+
+/* The message is not to be touched after this: its thread may be back already. A put that asks for
+ * no ack waits for room by itself; what it refuses has no node to go to. */
+static void send_now(int node, struct message *message)
+{
+	pm2.peers[node].sent++;
+	if (put(message->thread ? pm2.noted : pm2.plain, node, message->at, message->bytes,
+		message->bits, message->to, message->header) != PTL_OK)
+		fail(message);
+}
+
+void pm2_send(int node, struct message *message)
+{
+	struct peer *peer = &pm2.peers[node];
+
+	if (peer->dead) {
+		fail(message);
+		return;
+	}
+	if (!peer->first && has_credit(peer)) {
+		send_now(node, message);
+		return;
+	}
+	message->next = 0;
+	if (!peer->first)
+		peer->last = &peer->first;
+	*peer->last = message;
+	peer->last = &message->next;
+	pm2.queued++;
+}
+
+static void send_waiting(int node)
+{
+	struct peer *peer = &pm2.peers[node];
+
+	while (peer->first && has_credit(peer)) {
+		struct message *message = peer->first, *next = message->next;
+
+		peer->first = next;
+		pm2.queued--;
+		send_now(node, message);
+	}
+}
+
+void pm2_tell(int node, enum kind kind, uint64_t header)
+{
+	put(pm2.plain, node, 0, 0, kind, 0, header);
+}
+
+void pm2_copy(int node, const void *memory, uint64_t bytes)
+{
+	put(pm2.plain, node, (uintptr_t)memory, bytes, PM2_UNTOLD, (uintptr_t)memory, 0);
+}
+
+/* ---- receiving ---- */
+
+static int rank_of(ptl_process_id_t process)
+{
+	return (int)(process.nid - pm2.peers[0].process.nid);
+}
+
+static void taken(int from)
+{
+	struct peer *peer = &pm2.peers[from];
+
+	if (++peer->owed < (pm2.window + 1) / 2 || peer->dead)
+		return;
+	pm2_tell(from, KIND_CREDIT, peer->owed);
+	peer->owed = 0;
+}
+
+/* Rank 0 is told by each node, and tells each when all have. */
+static void leaves(int from)
+{
+	pm2.ended++;
+	if (pm2.self != 0 && from == 0)
+		pm2.ended = (unsigned)pm2.nodes;
+	if (pm2.ended < (unsigned)pm2.nodes)
+		return;
+	for (int node = 1; node < pm2.nodes && pm2.self == 0; node++)
+		pm2_tell(node, KIND_LEAVE, 0);
+	if (pm2.ending && pm2.main.state == WAITS)
+		pm2_ready(&pm2.main);
+}
+
+static void arrived(const ptl_event_t *event)
+{
+	int from = rank_of(event->initiator);
+
+	if (event->ni_fail_type != PTL_NI_OK) { /* its sender died in the middle of it */
+		dead(from);
+		return;
+	}
+	switch (event->match_bits & PM2_KIND) {
+	case KIND_THREAD:
+		pm2_arrived((struct pm2_thread *)event->hdr_data);
+		break;
+	case KIND_END:
+		pm2_finish(event->hdr_data, pm2_thread_of(event->hdr_data)->result, PM2_OK);
+		break;
+	case KIND_FREE:
+		pm2_slots_give((void *)(event->hdr_data & ~(PM2_SLOT - 1ULL)),
+			       (uint32_t)(event->hdr_data & (PM2_SLOT - 1)));
+		break;
+	case KIND_CREDIT:
+		pm2.peers[from].returned += (uint32_t)event->hdr_data;
+		send_waiting(from);
+		return;
+	case KIND_LEAVE:
+		leaves(from);
+		return;
+	}
+	taken(from);
+}
+
+static void handle(const ptl_event_t *event)
+{
+	struct pm2_thread *thread;
+	int node;
+
+	switch (event->type) {
+	case PTL_EVENT_PUT_END:
+		arrived(event);
+		break;
+	case PTL_EVENT_SEND_END:
+		if (event->ni_fail_type == PTL_NI_OK)
+			break;
+		thread = (struct pm2_thread *)event->hdr_data;
+		node = thread->node;
+		pm2_stayed(thread);
+		dead(node);
+		break;
+	case PTL_EVENT_ACK:
+		node = (int)event->hdr_data;
+		pm2.peers[node].probed = 0;
+		if (event->ni_fail_type != PTL_NI_OK)
+			dead(node);
+		break;
+	default:
+		break;
+	}
+}
+
+static void drain(ptl_handle_eq_t queue)
+{
+	ptl_event_t event;
+
+	while (PtlEQGet(queue, &event) == PTL_OK)
+		handle(&event);
+}
+
+void pm2_poll(void)
+{
+	if (pm2.nodes == 1)
+		return;
+	drain(pm2.queues[POLLS]);
+	if (rung) {
+		rung = 0;
+		drain(pm2.queues[INTERRUPTS]);
+	}
+}
+
+/* An upcall. The event is taken by what it interrupts, which finds it only now. */
+static void ring(ptl_event_t *event)
+{
+	if (event->type != PTL_EVENT_PUT_END)
+		return;
+	rung = 1;
+	if (!pm2.busy)
+		kill(getpid(), SIGALRM);
+	else
+		pm2.late = 1;
+}
+
+/* ---- modes ---- */
+
+static ptl_md_t everything(unsigned options, ptl_handle_eq_t queue)
+{
+	return (ptl_md_t){
+		.length = UINT64_MAX, .threshold = PTL_MD_THRESH_INF,
+		.options = options | PTL_MD_SPAN | PTL_MD_EVENT_START_DISABLE, .eq_handle = queue,
+	};
+}
+
+#define INCOMING (PTL_MD_OP_PUT | PTL_MD_MANAGE_REMOTE | PTL_MD_ACK_DISABLE)
+
+/* A message that is just coming keeps the descriptor as it is; it will be told of soon. */
+void pm2_set_mode(enum mode mode)
+{
+	ptl_md_t wanted;
+
+	if (pm2.mode == mode || pm2.nodes == 1)
+		return;
+	wanted = everything(INCOMING, pm2.queues[mode]);
+	while (PtlMDUpdate(pm2.incoming, 0, &wanted, PTL_EQ_NONE) == PTL_MD_NO_UPDATE)
+		pm2_poll();
+	pm2.mode = mode;
+	pm2_poll();
+}
+
+/* Else the answer may be there before the scheduler is, and interrupt it. */
+void pm2_expect(void)
+{
+	if (!pm2.ready.first && !pm2.quick.first)
+		pm2_set_mode(POLLS);
+}
+
+/* ---- waiting ---- */
+
+/* Marks the nodes that something is waited for from. */
+static void mark(void)
+{
+	for (int node = 0; node < pm2.nodes; node++)
+		pm2.peers[node].wanted = node != pm2.self &&
+			(pm2.peers[node].first || (pm2.ending && (node == 0 || pm2.self == 0)));
+	for (uint64_t slot = 0; slot < pm2.share; slot++)
+		if (pm2.records[slot].use == LIVES && pm2.records[slot].joiner)
+			pm2.peers[pm2.places[pm2.first + slot] & 0xffff].wanted = 1;
+	pm2.peers[pm2.self].wanted = 0;
+}
+
+static void ask(void)
+{
+	mark();
+	for (int node = 0; node < pm2.nodes; node++) {
+		struct peer *peer = &pm2.peers[node];
+		uint64_t header = (uint64_t)node;
+
+		if (!peer->wanted || peer->probed)
+			continue;
+		if (peer->dead)
+			pm2_bury(node); /* a thread was on its way there */
+		else
+			peer->probed = PtlPutRegion(pm2.asked, 0, 0, PTL_ACK_REQ, peer->process,
+						    PM2_ASK_PORTAL, 0, 0, 0, header) == PTL_OK;
+	}
+}
+
+void pm2_wait(uint64_t until)
+{
+	ptl_time_t most = PTL_TIME_FOREVER;
+	ptl_event_t event;
+	int asks = pm2.awaited || pm2.queued || pm2.ending;
+	int which, rc;
+
+	if (asks)
+		most = PROBE_MS;
+	if (until != NO_TIME) {
+		uint64_t now = pm2_now(), ms = until > now ? (until - now - 1) / NS_PER_MS + 1 : 0;
+
+		if (most == PTL_TIME_FOREVER || ms < most)
+			most = ms < PTL_TIME_FOREVER ? (ptl_time_t)ms : PTL_TIME_FOREVER - 1;
+	}
+	rc = PtlEQPoll(pm2.queues, 2, most, &event, &which); /* of both: some may be on their way */
+	if (rc == PTL_OK)
+		handle(&event);
+	else if (asks && most >= PROBE_MS)
+		ask();
+}
+
+/* ---- opening ---- */
+
+static int attach(ptl_pt_index_t portal, ptl_match_bits_t bits, ptl_match_bits_t ignored,
+		  ptl_md_t md, ptl_handle_me_t *entry, ptl_handle_md_t *handle)
+{
+	int rc = PtlMEAttach(pm2.ni, portal, anyone, bits, ignored, PTL_UNLINK, PTL_INS_AFTER,
+			     entry);
+
+	return rc == PTL_OK ? PtlMDAttach(*entry, md, PTL_RETAIN, handle) : rc;
+}
+
+static int open_queues(void)
+{
+	unsigned nodes = (unsigned)pm2.nodes, arrivals, rc;
+
+	pm2.window = EVENTS_ALL / nodes;
+	if (pm2.window < WINDOW_LEAST)
+		pm2.window = WINDOW_LEAST;
+	if (pm2.window > WINDOW_MOST)
+		pm2.window = WINDOW_MOST;
+	arrivals = nodes * (pm2.window + CREDITS);
+	rc = (unsigned)PtlEQAlloc(pm2.ni, arrivals + nodes * (pm2.window + 1),
+				  PTL_EQ_HANDLER_NONE, &pm2.queues[POLLS]);
+	if (rc == PTL_OK)
+		rc = (unsigned)PtlEQAlloc(pm2.ni, arrivals, ring, &pm2.queues[INTERRUPTS]);
+	return (int)rc;
+}
+
+int pm2_messages_open(void)
+{
+	ptl_md_t asked = everything(PTL_MD_EVENT_END_DISABLE | PTL_MD_EVENT_DROPPED, PTL_EQ_NONE);
+	ptl_handle_md_t handle;
+	int rc;
+
+	pm2.peers = calloc((size_t)pm2.nodes, sizeof(*pm2.peers));
+	if (!pm2.peers)
+		return PTL_NO_SPACE;
+	for (int node = 0; node < pm2.nodes; node++)
+		pm2.peers[node].process = margay_process(node);
+	rc = open_queues();
+	asked.eq_handle = pm2.queues[POLLS];
+	if (rc == PTL_OK)
+		rc = attach(PM2_PORTAL, 0, PM2_KIND, everything(INCOMING, pm2.queues[POLLS]),
+			    &pm2.entries[0], &pm2.incoming);
+	if (rc == PTL_OK)
+		rc = attach(PM2_PORTAL, PM2_UNTOLD, 0,
+			    everything(INCOMING | PTL_MD_EVENT_END_DISABLE, PTL_EQ_NONE),
+			    &pm2.entries[1], &handle);
+	if (rc == PTL_OK)
+		rc = attach(PM2_ASK_PORTAL, 0, 0,
+			    everything(PTL_MD_OP_PUT | PTL_MD_EVENT_END_DISABLE, PTL_EQ_NONE),
+			    &pm2.entries[2], &handle);
+	if (rc == PTL_OK)
+		rc = PtlMDBind(pm2.ni, everything(0, pm2.queues[POLLS]), PTL_RETAIN, &pm2.noted);
+	if (rc == PTL_OK)
+		rc = PtlMDBind(pm2.ni, everything(PTL_MD_EVENT_END_DISABLE, PTL_EQ_NONE),
+			       PTL_RETAIN, &pm2.plain);
+	if (rc == PTL_OK)
+		rc = PtlMDBind(pm2.ni, asked, PTL_RETAIN, &pm2.asked);
+	return rc;
+}
+
+void pm2_messages_close(void)
+{
+	for (int i = 0; i < 3; i++)
+		PtlMEUnlink(pm2.entries[i]);
+	PtlMDUnlink(pm2.noted);
+	PtlMDUnlink(pm2.plain);
+	PtlMDUnlink(pm2.asked);
+	for (int i = 0; i < 2; i++)
+		PtlEQFree(pm2.queues[i]);
+	free(pm2.peers);
+	pm2.peers = 0;
+}

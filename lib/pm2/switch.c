@@ -1,0 +1,53 @@
+/*
+ * From one stack to another. Owns nothing: what a thread needs to go on lies on its own stack, so
+ * that it can be done on another node.
+ */
+#include "inner.h"
+#include <stdio.h>
+#include <stdlib.h>
+
+#define CONTROL_START 0x037f00001f80ULL /* x87 control word, MXCSR: as at main */
+
+/* Keeps the registers that a call preserves and the floating-point controls on the stack, the stack
+ * pointer in *from, and goes on where *to stopped. */
+__attribute__((naked, noinline))
+void pm2_switch(struct pm2_thread *from __attribute__((unused)),
+		struct pm2_thread *to __attribute__((unused)))
+{
+	__asm__("pushq %rbp\n\tpushq %rbx\n\tpushq %r12\n\tpushq %r13\n\tpushq %r14\n\tpushq %r15\n"
+		"\tpushq $0\n\tstmxcsr (%rsp)\n\tfnstcw 4(%rsp)\n\tmovq (%rsp), %rax\n"
+		"\tmovq %rsp, (%rdi)\n\tmovq (%rsi), %rsp\n"
+		"\tcmpq (%rsp), %rax\n\tjne 1f\n"
+		"2:\taddq $8, %rsp\n"
+		"\tpopq %r15\n\tpopq %r14\n\tpopq %r13\n\tpopq %r12\n\tpopq %rbx\n\tpopq %rbp\n"
+		"\tret\n"
+		"1:\tldmxcsr (%rsp)\n\tfldcw 4(%rsp)\n\tjmp 2b");
+}
+
+/* Its first switch leads to `function`, with a stack aligned as by a call of it. */
+void pm2_prepare(struct pm2_thread *thread, void *top, void (*function)(void))
+{
+	uint64_t *sp = (uint64_t *)((uintptr_t)top & ~15UL);
+
+	*--sp = 0;                      /* where `function` would return to */
+	*--sp = (uintptr_t)function;
+	for (int i = 0; i < 6; i++)
+		*--sp = 0;
+	*--sp = CONTROL_START;
+	thread->sp = sp;
+}
+
+__attribute__((noinline, cold))
+static void overflowed(void)
+{
+	fprintf(stderr, "pm2: node %d: a thread needs more than its stack (give threads more: "
+		"stack_bytes of struct pm2_config)\n", pm2.self);
+	fflush(0);
+	_Exit(1);
+}
+
+void pm2_check_stack(const struct pm2_thread *thread)
+{
+	if (__builtin_expect(thread->canary && *thread->canary != CANARY, 0))
+		overflowed();
+}

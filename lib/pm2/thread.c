@@ -1,0 +1,214 @@
+/*
+ * Threads from their creation to their end, and those that wait for that. What is known of a thread
+ * without being where it is stands in the record of its first slot, at its home.
+ */
+#include "inner.h"
+#include <stdlib.h>
+#include <string.h>
+
+void pm2_thread_begins(void)
+{
+	struct pm2_thread *self = pm2.current;
+
+	*pm2.errno_at = 0;
+	pm2_leave();
+	if (self->flags & CALL)
+		self->service(self->argument, self->argument_bytes, self->result,
+			      self->result_bytes);
+	else
+		self->result = self->function(self->argument);
+	pm2_thread_exit(self->result);
+}
+
+int pm2_thread_create(pm2_thread_t *name, void *(*function)(void *), void *argument)
+{
+	struct pm2_thread *thread;
+
+	if (!pm2_may())
+		return PM2_ESTATE;
+	if (!function)
+		return PM2_EINVAL;
+	pm2_enter();
+	thread = pm2_thread_new(pm2.stack_slots);
+	if (thread) {
+		thread->function = function;
+		thread->argument = argument;
+		pm2_record_of(thread)->detached = !name;
+		if (name)
+			*name = thread->name;
+		pm2_prepare(thread, thread, pm2_thread_begins);
+		pm2_ready(thread);
+	}
+	pm2_leave();
+	return thread ? PM2_OK : PM2_ENOMEM;
+}
+
+void pm2_thread_exit(void *result)
+{
+	struct pm2_thread *self = pm2.current;
+
+	if (self->flags & MAIN)
+		exit(0);
+	pm2_enter();
+	if (!(self->flags & CALL))
+		self->result = result;
+	pm2_heap_free(self);
+	pm2.ends = self;
+	pm2_to_scheduler();
+	__builtin_unreachable();
+}
+
+pm2_thread_t pm2_thread_self(void)
+{
+	return pm2.open ? pm2.current->name : 0;
+}
+
+/* ---- the end ---- */
+
+static void forget(struct record *record)
+{
+	pm2_slots_give(pm2.area + (pm2.first + (uint64_t)(record - pm2.records)) * PM2_SLOT,
+		       record->slots);
+}
+
+void pm2_finish(pm2_thread_t name, void *result, int error)
+{
+	struct record *record = pm2_record(name);
+
+	if (!record || record->use != LIVES)
+		return;
+	if (record->detached) {
+		forget(record);
+		return;
+	}
+	record->use = ENDED;
+	record->result = result;
+	record->error = error;
+	if (record->joiner)
+		pm2_ready(record->joiner);
+}
+
+/* The result goes where its home looks for it: into the descriptor there, or to the caller. */
+void pm2_ended(struct pm2_thread *thread)
+{
+	int home = pm2_home(thread->name), call = thread->flags & CALL;
+
+	thread->state = AWAY;
+	if (home == pm2.self) {
+		if (call && thread->result_bytes)
+			memcpy(thread->result_to, thread->result, thread->result_bytes);
+		pm2_finish(thread->name, thread->result, PM2_OK);
+		return;
+	}
+	thread->message = (struct message){
+		.bits = KIND_END, .header = thread->name,
+		.at = call ? (uintptr_t)thread->result : (uintptr_t)&thread->result,
+		.bytes = call ? thread->result_bytes : sizeof(thread->result),
+		.to = call ? (uintptr_t)thread->result_to : (uintptr_t)&thread->result,
+	};
+	pm2_send(home, &thread->message);
+}
+
+void pm2_bury(int node)
+{
+	for (uint64_t slot = 0; slot < pm2.share; slot++) {
+		struct record *record = &pm2.records[slot];
+		struct pm2_thread *thread;
+
+		if (record->use != LIVES || (int)(pm2.places[pm2.first + slot] & 0xffff) != node)
+			continue;
+		thread = (struct pm2_thread *)(pm2.area + (pm2.first + slot + record->slots) *
+					       PM2_SLOT) - 1;
+		pm2_finish(thread->name, 0, PM2_EDEAD);
+	}
+}
+
+/* ---- waiting for it ---- */
+
+void pm2_await(void)
+{
+	pm2.awaited++;
+	pm2_block(WAITS);
+	pm2.awaited--;
+}
+
+struct joined {
+	void *result;
+	int error;
+};
+
+static int join_here(pm2_thread_t name, void **result)
+{
+	struct record *record;
+	int error;
+
+	record = pm2_record(name);
+	if (!record || record->detached)
+		return PM2_ENOTHREAD;
+	if (record->joiner)
+		return PM2_EBUSY;
+	record->joiner = pm2.current;
+	if (record->use == LIVES)
+		pm2_await();
+	error = record->error;
+	if (result)
+		*result = record->result;
+	forget(record);
+	return error;
+}
+
+static void join_service(const void *argument, size_t bytes, void *result, size_t result_bytes)
+{
+	struct joined *joined = result;
+
+	(void)bytes, (void)result_bytes;
+	joined->result = 0;
+	joined->error = pm2_thread_join(*(const pm2_thread_t *)argument, &joined->result);
+}
+
+int pm2_thread_join(pm2_thread_t name, void **result)
+{
+	struct joined joined;
+	int home, error;
+
+	if (!pm2_may())
+		return PM2_ESTATE;
+	home = pm2_home(name);
+	if (home < 0)
+		return PM2_ENOTHREAD;
+	if (name == pm2.current->name)
+		return PM2_EDEADLOCK;
+	if (home == pm2.self) {
+		pm2_enter();
+		error = join_here(name, result);
+		pm2_leave();
+		return error;
+	}
+	error = pm2_lrpc(home, join_service, &name, sizeof(name), &joined, sizeof(joined));
+	if (error == PM2_OK && joined.error == PM2_OK && result)
+		*result = joined.result;
+	return error == PM2_OK ? joined.error : error;
+}
+
+int pm2_thread_detach(pm2_thread_t name)
+{
+	struct record *record;
+	int error = PM2_OK;
+
+	if (!pm2_may())
+		return PM2_ESTATE;
+	if (pm2_home(name) != pm2.self)
+		return pm2_home(name) < 0 ? PM2_ENOTHREAD : PM2_EINVAL;
+	pm2_enter();
+	record = pm2_record(name);
+	if (!record || record->detached)
+		error = PM2_ENOTHREAD;
+	else if (record->joiner)
+		error = PM2_EBUSY;
+	else if (record->use == ENDED)
+		forget(record);
+	else
+		record->detached = 1;
+	pm2_leave();
+	return error;
+}

@@ -1,0 +1,120 @@
+/*
+ * What time brings: retransmissions, acknowledgements by themselves, peers that are given up,
+ * and when the link wants to be called for it. The heap of timers itself: timer.c.
+ */
+#include "internal.h"
+
+#define STALL_NS      1000000u     /* a full card is tried again after that at the latest */
+
+__attribute__((noinline))
+static void give_up_all(struct link *link)
+{
+	for (uint32_t i = 0; i < link->n_flows; i++)
+		if (link->flows[i].flags & FLOW_GIVE_UP)
+			peer_lose(link, link->flows[i].node, 1, 0);
+}
+
+/* Has a peer had its tries? One that has never been heard of may get more of them. */
+static int is_lost(const struct link *link, const struct flow *flow)
+{
+	return flow->tx.timeouts >= link->config.tries &&
+	       (flow->theirs || link->now >= link->config.patience);
+}
+
+/* Nothing was heard of what is under way. */
+static void timeout(struct link *link, struct flow *flow, uint32_t now)
+{
+	uint32_t under_way = flow->tx.next - flow->tx.una;
+
+	flow->tx.flags &= (uint8_t)~TX_TIMER;
+	if (is_lost(link, flow)) {
+		peer_lose(link, flow->node, 1, 0);
+		return;
+	}
+	if (under_way == 0)
+		return;
+	if (flow->tx.timeouts < UINT8_MAX)
+		flow->tx.timeouts++;
+	flow->tx.lost = bits(under_way) & ~flow->tx.sacked;
+	flow->tx.resent = 0;
+	if (flow->tx.sacked & 1) {
+		/* It waits for its turn, and may do so for long: is the peer still there? */
+		flow->tx.sacked &= ~1ULL;
+		flow->tx.lost |= 1;
+	} else {
+		count(link, LINK_TIMEOUTS);
+		flow->tx.cwnd = 1;
+	}
+	flow->tx.flags &= (uint8_t)~TX_TIMED;
+	timer_resend(link, flow, now);
+	flow_ready(link, flow);
+}
+
+void link_before_halt(struct link *link, uint64_t now)
+{
+	link->now = now;
+	reassemble_ack_waiters(link, now);
+	timer_refresh(link);
+}
+
+void link_tick(struct link *link, uint64_t now)
+{
+	uint32_t at = units(now);
+
+	link->now = now;
+	if (link->giving_up)
+		give_up_all(link);
+	/* A flow that comes back does so later than now. */
+	for (uint32_t most = link->n_heap; most > 0 && link->n_heap > 0; most--) {
+		struct flow *flow = &link->flows[link->heap[0]];
+
+		if (!is_due(flow->timer_at, at))
+			break;
+		timer_remove(link, flow);
+		if ((flow->rx.flags & RX_ACK_TIMER) && is_due(flow->rx.ack_at, at))
+			frame_ack(link, flow, now);
+		if ((flow->tx.flags & TX_TIMER) && is_due(flow->tx.resend_at, at))
+			timeout(link, flow, at);
+		if (flow->tx.flags & TX_TIMER)
+			timer_by(link, flow, flow->tx.resend_at);
+		if (flow->rx.flags & RX_ACK_TIMER)
+			timer_by(link, flow, flow->rx.ack_at);
+	}
+	if (link->n_delayed && link->delayed_until <= now)
+		link_flush(link, now);
+	if (link->bulk.at <= now)
+		bulk_tick(link, now);
+	else
+		bulk_run(link, now);
+	link->stalled = link->bulk.full = 0;
+	transmit(link, now);
+}
+
+uint64_t link_due(const struct link *link)
+{
+	return link->due;
+}
+
+int link_only_retransmits(const struct link *link, uint64_t at)
+{
+	return at == link->due && link->n_heap == 1 && link->bulk.at == LINK_NEVER &&
+	       !link->n_delayed && !link->ended_with_card && !link->giving_up && !link->bulk.full &&
+	       !(link->flows[link->heap[0]].rx.flags & RX_ACK_TIMER);
+}
+
+uint64_t link_deadline(const struct link *link)
+{
+	uint64_t at = link->bulk.at < link->due ? link->bulk.at : link->due;
+
+	if (link->n_delayed && link->delayed_until < at)
+		at = link->delayed_until;
+	if (link->giving_up)
+		return link->now;
+	if ((link->ready_first != NO_RECORD || can_serve(link)) &&
+	    link->now + (link->stalled ? STALL_NS : 0) < at)
+		at = link->now + (link->stalled ? STALL_NS : 0);
+	/* Room in the card, or the end of what it reads, shows only when it is polled. */
+	if ((link->bulk.full || link->ended_with_card) && link->now + STALL_NS < at)
+		at = link->now + STALL_NS;
+	return at;
+}

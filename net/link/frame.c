@@ -1,0 +1,205 @@
+/*
+ * Making frames and giving them to a card: of a message, of a part of a long one, or of none.
+ * Copies nothing but headers. What leaves, and when, is decided elsewhere (transmit.c,
+ * ack.c, bulk.c). No state.
+ */
+#include "internal.h"
+#include "../port.h"
+
+#define WAITING_WINDOW 32u         /* frames, while the first of them waits for its payload */
+
+/* Frames that the peer may send while the first of them waits for its payload: what is behind it
+ * may begin, but not end, so there must be records for all. */
+static uint8_t waiting_share(const struct link *link)
+{
+	uint32_t most = link->assemblies.limit / (2u * link->sharers + 2);
+
+	if (most > WAITING_WINDOW)
+		most = WAITING_WINDOW;
+	if (most < 2)
+		most = 2;
+	return (uint8_t)(link->ring_share < most ? link->ring_share : most);
+}
+
+void frame_acknowledge(struct link *link, struct flow *flow, struct wire *wire)
+{
+	struct flow *other = flow_other(flow);
+	uint8_t flags = flow->rx.flags;
+
+	wire->waits = (uint8_t)reassemble_waits(link, flow);
+	ack_piggyback(flow, wire->waits ? waiting_share(link) : link->ring_share);
+	if ((flags & RX_REFUSED) && (wire->kind != WIRE_KIND_MSG || wire->messages))
+		flow->rx.flags = flags;   /* only a MSG without messages says that */
+	wire->lane = (uint8_t)flow_lane(flow);
+	wire->source = flow->mine;
+	wire->destination = flow->theirs;
+	wire->ack = flow->rx.expected;
+	wire->selective = flow->rx.arrived;
+	wire->window = flow->rx.window;
+	if (!ack_is_cumulative(link, other))
+		return;
+	ack_piggyback(other, link->ring_share);
+	wire->other_ack = other->rx.expected;
+	wire->other_window = other->rx.window;
+}
+
+int frame_send(struct link *link, struct nic *nic, uint32_t cookie, struct send *send,
+	       const struct nic_piece *pieces, uint32_t n)
+{
+	int result;
+
+	if (send)
+		send->with_card++;
+	if (link->key)
+		wire_sign(link->key, (uint8_t *)pieces[0].bytes, pieces, n);
+	result = nic->ops->send(nic, pieces, n, cookie);
+	if (result == NIC_OK) {
+		count(link, LINK_FRAMES_OUT);
+		return NIC_OK;
+	}
+	if (!(cookie & IN_RECORD))
+		record_give(&link->transmits, cookie);
+	if (send)
+		send->with_card--;
+	return result;
+}
+
+uint32_t frame_record(struct link *link, uint32_t message)
+{
+	uint32_t index = record_take(&link->transmits);
+
+	if (index != NO_RECORD) {
+		struct transmit *transmit = record_at(&link->transmits, index);
+
+		transmit->send = (uint16_t)message;
+		transmit->part = transmit->messages = 0;
+	}
+	return index;
+}
+
+int frame_bare(struct link *link, struct nic *nic, uint32_t node, const struct wire *wire)
+{
+	uint32_t index = frame_record(link, NO_RECORD);
+	struct nic_piece piece = { .length = wire->kind == WIRE_KIND_GRANT ? WIRE_GRANT :
+				  WIRE_HEADER };
+	struct transmit *transmit;
+
+	if (index == NO_RECORD)
+		return NIC_FULL;
+	transmit = record_at(&link->transmits, index);
+	frame_header(nic, transmit->header, node, wire);
+	piece.bytes = transmit->header;
+	return frame_send(link, nic, index, 0, &piece, 1);
+}
+
+void frame_ack(struct link *link, struct flow *flow, uint64_t now)
+{
+	struct wire wire = { .kind = WIRE_KIND_MSG, .again = !!(flow->rx.flags & RX_REFUSED) };
+
+	link->now = now;
+	if (wire.again)
+		wire.refused = flow->rx.refused;
+	frame_acknowledge(link, flow, &wire);
+	if (frame_bare(link, link->nic, flow->node, &wire) == NIC_FULL) {
+		flow->rx.flags |= RX_ACK_NOW;
+		flow_ready(link, flow);
+		return;
+	}
+	flow->rx.flags &= (uint8_t)~RX_REFUSED;
+	flow->rx.refused = 0;
+	count(link, LINK_ACKS_OUT);
+}
+
+void frame_reset(struct link *link, const struct wire *to, uint32_t mine, int over)
+{
+	struct wire wire = { .kind = WIRE_KIND_RESET, .lane = to->lane, .over = (uint8_t)over,
+			     .source = mine, .destination = to->source };
+
+	/* If there is no room, the peer's next frame asks again. */
+	if (frame_bare(link, link->nic, to->node, &wire) == NIC_OK)
+		count(link, LINK_RESETS_OUT);
+}
+
+/* Payload from `at` on, as the frame wants it, in the pieces behind the header's:
+ * returns how many pieces, or -1: the user cannot. */
+static int gather(struct link *link, const struct send *send, uint64_t at, struct wire *wire,
+		  struct nic_piece *pieces)
+{
+	uint32_t total = 0, n;
+
+	if (!wire->bytes)
+		return 0;
+	pieces[1] = (struct nic_piece){ send->message.payload, wire->bytes };
+	n = send->is_here ? 1 : link_port_gather(link->context, &send->message, at, wire->bytes,
+						  pieces + 1, NIC_PIECES - 1);
+	if (n > NIC_PIECES - 1)
+		return -1;
+	for (uint32_t i = 1; i <= n; i++) {
+		total += pieces[i].length;
+		if (link->config.check_payload)
+			wire->payload_crc = port_crc32c(wire->payload_crc, pieces[i].bytes,
+							pieces[i].length);
+	}
+	return total == wire->bytes ? (int)n : -1;
+}
+
+uint32_t frame_make(struct link *link, struct flow *flow, const struct send *send,
+		    uint32_t sequence, uint8_t *header, struct nic_piece *pieces)
+{
+	struct wire wire = { .kind = WIRE_KIND_MSG, .messages = 1, .sequence = sequence,
+			     .length = send->length };
+	int n = 0;
+
+	if (send->announced) {
+		wire.announce = 1;
+		wire.offset = send->fragment;
+		wire.bytes = send->tail;
+		n = gather(link, send, send->length - send->tail, &wire, pieces);
+	} else if (send->unsignalled == UNSIGNALLED_BATCH) {
+		n = (int)batch_pieces(link, send, &wire, pieces + 1);
+	} else {
+		wire.offset = (uint64_t)(sequence - send->first) * send->fragment;
+		wire.bytes = send->length - wire.offset < send->fragment ?
+			(uint32_t)(send->length - wire.offset) : send->fragment;
+		n = gather(link, send, wire.offset, &wire, pieces);
+	}
+	if (n < 0)
+		return 0;
+	frame_acknowledge(link, flow, &wire);
+	if (header != send->message.frame)
+		port_copy(header + LINK_FRAME_BYTES, send->message.header, LINK_HEADER_BYTES);
+	frame_header(link->nic, header, flow->node, &wire);
+	pieces[0] = (struct nic_piece){ header, WIRE_DATA };
+	if (n == 1 && pieces[1].bytes == header + WIRE_DATA) { /* right behind it: one piece */
+		pieces[0].length += wire.bytes;
+		n = 0;
+	}
+	if (wire.messages > 1)
+		wire_sum_batch(header, pieces, (uint32_t)n + 1);
+	return (uint32_t)n + 1;
+}
+
+int frame_part(struct link *link, struct nic *nic, uint32_t index, struct wire *wire, uint64_t at)
+{
+	struct send *send = record_at(&link->sends, index);
+	uint32_t free = frame_record(link, index);
+	struct nic_piece pieces[NIC_PIECES];
+	struct transmit *transmit;
+	int n, result;
+
+	if (free == NO_RECORD)
+		return NIC_FULL;
+	transmit = record_at(&link->transmits, free);
+	transmit->part = 1;
+	n = gather(link, send, at, wire, pieces);
+	if (n < 0) {
+		record_give(&link->transmits, free);
+		return 0;
+	}
+	frame_header(nic, transmit->header, link->flows[send->flow].node, wire);
+	pieces[0] = (struct nic_piece){ transmit->header, WIRE_HEADER };
+	link->bulk.parts_out++;
+	result = frame_send(link, nic, free, send, pieces, (uint32_t)n + 1);
+	link->bulk.parts_out -= result != NIC_OK;
+	return result == NIC_FULL ? NIC_FULL : 1;
+}

@@ -1,0 +1,369 @@
+/*
+ * Messages being sent: their records, their order in a flow, and their end. What is queued here
+ * leaves frame by frame (transmit.c). A record is its flow's, from link_send until the message is
+ * acknowledged or has failed, and the card is done with it. See link.h.
+ */
+#include "internal.h"
+#include "wire_fast.h"
+
+#define SAMPLE_UNITS 1000u         /* from one round trip that is measured to the next */
+
+/* ---- begin ---- */
+
+/* Records that this lane may still take. */
+static uint32_t records_free(const struct link *link, enum link_lane lane)
+{
+	uint32_t most = lane == LINK_ANSWERS ? link->config.answers : link->most_requests;
+	uint32_t used = link->sends_used[lane] + (lane == LINK_ANSWERS ? link->reserved : 0u);
+
+	return used < most ? most - used : 0;
+}
+
+static int has_room(const struct link *link, const struct flow *flow, enum link_lane lane)
+{
+	uint32_t free = records_free(link, lane);
+
+	return free > 0 && (!flow || flow->tx.sends <= free);
+}
+
+int link_has_room(const struct link *link, uint32_t node, enum link_lane lane)
+{
+	return has_room(link, flow_find(link, node, lane), lane);
+}
+
+/* A record for the last message of a flow; there is one. */
+static inline struct send *queue(struct link *link, struct flow *flow, enum link_lane lane,
+				 uint32_t frames)
+{
+	uint32_t index = record_take(&link->sends);
+	struct send *send = record_at(&link->sends, index);
+
+	link->sends_used[lane]++;
+	send->next = NO_RECORD;
+	send->with_card = 0;
+	send->lane = (uint8_t)lane;
+	send->ended = send->fail = send->reported = send->unsignalled = send->is_here = 0;
+	send->announced = send->serving = 0;
+	send->first = flow->tx.next;
+	send->frames = frames;
+	if (flow->tx.tail != NO_RECORD) {
+		struct send *last = record_at(&link->sends, flow->tx.tail);
+
+		last->next = (uint16_t)index;
+		send->first = last->first + last->frames;
+	} else {
+		flow->tx.head = (uint16_t)index;
+	}
+	flow->tx.tail = (uint16_t)index;
+	if (flow->tx.unsent == NO_RECORD)
+		flow->tx.unsent = (uint16_t)index;
+	flow->tx.sends++;
+	return send;
+}
+
+/* How a message goes: in how many frames, or announced. */
+struct shape {
+	uint32_t fragment;         /* payload bytes of each frame, or part, but the last */
+	uint32_t frames;
+	uint32_t tail;             /* announced: payload that goes with the announcement */
+	int announced;
+};
+
+/* The user wants at most so many bytes in a frame, or 0. Returns 0: there is no such message. */
+static int shape_of(const struct link *link, uint64_t length, uint32_t fragment,
+		    struct shape *shape)
+{
+	uint64_t frames = 1;
+
+	*shape = (struct shape){ .fragment = fragment };
+	shape->announced = serve_announces(link, length, &shape->fragment, &shape->tail);
+	if (!shape->announced && (fragment == 0 || fragment > link->fragment))
+		shape->fragment = link->fragment;
+	if (!shape->announced && length)
+		frames = (length - 1) / shape->fragment + 1;
+	shape->frames = (uint32_t)frames;
+	return frames <= MOST_FRAMES && length <= WIRE_MOST_LENGTH &&
+	       (frames == 1 || length > LINK_WHOLE_BYTES);
+}
+
+/* The flow there, for one message more: null if there is no record for it, or none for the
+ * peer. */
+static struct flow *flow_for(struct link *link, uint32_t node, enum link_lane lane)
+{
+	struct flow *flow = flow_find(link, node, lane);
+
+	/* An answer's record was kept by link_reserve, which has asked has_room. */
+	if (lane == LINK_REQUESTS ? !has_room(link, flow, lane) : records_free(link, lane) == 0) {
+		count(link, LINK_NO_RECORD);
+		return 0;
+	}
+	if (!flow)
+		flow = flow_open(link, node, lane);
+	if (!flow)
+		count(link, LINK_NO_PEER);
+	return flow;
+}
+
+int link_reserve(struct link *link, uint32_t node)
+{
+	if (!link_has_room(link, node, LINK_ANSWERS)) {
+		count(link, LINK_NO_RECORD);
+		return 0;
+	}
+	link->reserved++;
+	return 1;
+}
+
+void link_unreserve(struct link *link)
+{
+	link->reserved--;
+}
+
+struct link_message *link_message(const struct link *link)
+{
+	return &send_at(link, link->sends.free)->message;
+}
+
+int link_send(struct link *link, uint64_t now, uint32_t node, enum link_lane lane,
+	      uint64_t length, int is_here, uint32_t fragment)
+{
+	struct shape shape;
+	struct send *send;
+	struct flow *flow;
+
+	link->now = now;
+	if (node >= link->config.nodes || node == link->config.node ||
+	    (uint32_t)lane >= LINK_LANES || !shape_of(link, length, fragment, &shape))
+		return LINK_WRONG;
+	flow = flow_for(link, node, lane);
+	if (!flow)
+		return LINK_FULL;
+	send = queue(link, flow, lane, shape.frames);
+	send->fragment = shape.fragment;
+	send->length = length;
+	send->is_here = (uint8_t)is_here;
+	send->announced = (uint8_t)shape.announced;
+	send->tail = (uint16_t)shape.tail;
+	if (shape.announced)
+		serve_open(link, send, flow);
+	batch_release(link, flow);
+	flow_ready(link, flow);
+	transmit(link, now);
+	return LINK_OK;
+}
+
+int message_fast_send(struct link *link, struct link_room room, uint64_t now, uint32_t bytes)
+{
+	struct flow *flow = room.flow;
+	int joins = room.header != link_message(link)->header;
+	int is_busy = flow->tx.next != flow->tx.una, is_delayed = 0;
+	struct send *send;
+
+	if (joins) {
+		is_delayed = batch_add(link, flow, bytes);
+	} else {
+		batch_release(link, flow);
+		send = queue(link, flow, LINK_REQUESTS, 1);
+		send->unsignalled = UNSIGNALLED_ALONE;
+		send->is_here = 1;
+		send->fragment = link->fragment;
+		send->length = bytes;
+		if (!is_busy || !batch_delay(link, flow, now))
+			flow_ready(link, flow);
+	}
+	transmit(link, now);
+	return is_delayed;
+}
+
+uint32_t link_sends_to(const struct link *link, uint32_t node, enum link_lane lane)
+{
+	const struct flow *flow = flow_find(link, node, lane);
+
+	return flow ? flow->tx.sends : 0;
+}
+
+uint32_t link_sends_used(const struct link *link)
+{
+	return link->sends.used;
+}
+
+/* ---- the fast path of short requests ---- */
+
+struct link_room link_fast_room(struct link *link, uint32_t node)
+{
+	struct flow *flow = flow_find(link, node, LINK_REQUESTS);
+	uint32_t room = link->most_requests - (uint32_t)link->sends_used[LINK_REQUESTS];
+
+	if (flow && flow->tx.head != NO_RECORD) {
+		uint8_t *joins = batch_room(link, flow);
+
+		if (joins)
+			return (struct link_room){ joins, flow };
+		if (flow->tx.sends > room)
+			return (struct link_room){ 0, 0 };
+	}
+	if (!flow || room == 0)
+		return (struct link_room){ 0, 0 };
+	return (struct link_room){ link_message(link)->header, flow };
+}
+
+/* Nothing is under way there, nothing is to be said but that all has arrived, and nothing
+ * else waits for the card. */
+static inline int is_quiet(const struct link *link, const struct flow *flow)
+{
+	return flow->tx.head == NO_RECORD && flow->tx.window && flow->rx.assembly == NO_RECORD &&
+	       !(flow->rx.arrived | flow->rx.refused) && !(flow->rx.flags & RX_REFUSED) &&
+	       link->ready_first == NO_RECORD &&
+	       !link->pumping && !link->stalled;
+}
+
+/* The card did not take it: it has no room now, or loses it. */
+__attribute__((noinline, cold))
+static void not_taken(struct link *link, struct flow *flow, uint32_t index, int result)
+{
+	send_at(link, index)->with_card--;
+	if (result != NIC_FULL) {
+		count(link, LINK_DATA_OUT);
+		return;
+	}
+	count(link, LINK_CARD_FULL);
+	link->stalled = 1;
+	flow->tx.next--;
+	flow->tx.unsent = (uint16_t)index;
+	flow->tx.flags &= (uint8_t)~TX_TIMED;
+	flow_ready(link, flow);
+}
+
+int link_fast_send(struct link *link, struct link_room room, uint64_t now, uint32_t bytes)
+{
+	struct send *send = (struct send *)(room.header - offsetof(struct send, message.header));
+	struct nic_piece piece = { room.header - LINK_FRAME_BYTES, WIRE_DATA + bytes };
+	uint32_t index = link->sends.free, at = units(now);
+	struct flow *flow = room.flow;
+	struct nic *nic = link->nic;
+	struct wire_fast fast;
+	int result;
+
+	link->now = now;
+	if (!is_quiet(link, flow))
+		return message_fast_send(link, room, now, bytes);
+	link->sends.free = send->next;
+	record_count(&link->sends);
+	link->sends_used[LINK_REQUESTS]++;
+	send->next = NO_RECORD;
+	send->with_card = 1;
+	send->lane = LINK_REQUESTS;
+	send->ended = send->fail = send->reported = 0;
+	send->unsignalled = UNSIGNALLED_ALONE;
+	send->is_here = 1;
+	send->first = flow->tx.next;
+	send->frames = 1;
+	send->fragment = bytes;
+	send->announced = send->serving = 0;
+	send->length = bytes;
+	flow->tx.head = flow->tx.tail = (uint16_t)index;
+	flow->tx.sends = 1;
+	ack_piggyback(flow, link->ring_share);
+	fast = (struct wire_fast){ .incarnations = flow->incarnations << 32 | flow->incarnations >> 32,
+				   .sequence = flow->tx.next, .ack = flow->rx.expected,
+				   .window = flow->rx.window };
+	if (flow[1].rx.unacked && ack_is_cumulative(link, flow + 1)) { /* it is news */
+		ack_piggyback(flow + 1, link->ring_share);
+		fast.other_ack = flow[1].rx.expected;
+		fast.other_window = flow[1].rx.window;
+	}
+	wire_fast_write(&link->ends, link->guards, link->key, flow->node, &fast,
+			send->message.frame, bytes);
+
+	/* It has left, or will be as if. */
+	flow->tx.flags &= (uint8_t)~TX_TIMED;
+	if (at - flow->tx.timed_at >= SAMPLE_UNITS) {
+		flow->tx.flags |= TX_TIMED;
+		flow->tx.timed = flow->tx.next;
+		flow->tx.timed_at = at;
+	}
+	flow->tx.next++;
+	if (!(flow->tx.flags & TX_TIMER))
+		timer_first(link, flow, at);
+	link->pumping = 1;
+	result = nic->ops->send(nic, &piece, 1, IN_RECORD | index);
+	link->pumping = 0;
+	if (result != NIC_OK) {
+		not_taken(link, flow, index, result);
+		return 0;
+	}
+	count(link, LINK_FRAMES_OUT);
+	count(link, LINK_DATA_OUT);
+	return 1;
+}
+
+void link_flush(struct link *link, uint64_t now)
+{
+	link->now = now;
+	while (link->n_delayed)
+		batch_release(link, &link->flows[link->delayed[0].flow]);
+	transmit(link, now);
+}
+
+int link_has_delayed(const struct link *link)
+{
+	return link->n_delayed != 0;
+}
+
+/* ---- end ---- */
+
+/* Report how a message has ended, once. Of an unsignalled one only failure is reported. */
+static void tell(struct link *link, struct send *send, int fail)
+{
+	count(link, fail ? LINK_FAILED_OUT : LINK_MESSAGES_OUT);
+	if (!send->unsignalled)
+		link_port_sent(link->context, &send->message, fail);
+	else if (fail)
+		link_port_failed(link->context, (uint32_t)send->length);
+}
+
+static void release(struct link *link, uint32_t index)
+{
+	struct send *send = record_at(&link->sends, index);
+	uint32_t batch = send->unsignalled == UNSIGNALLED_BATCH ? send->batch : NO_RECORD;
+	int fail = send->fail;
+
+	link->sends_used[send->lane]--;
+	record_give(&link->sends, index);
+	if (!send->reported)
+		tell(link, send, fail);
+	if (batch != NO_RECORD)
+		batch_end(link, batch, fail);
+}
+
+/* What has arrived is reported at once: the frame that says so may be the peer's answer to it,
+ * and nothing that a message causes is seen before its own end. What has failed waits for the
+ * card: as long as a frame of it may leave it may arrive. */
+void message_end(struct link *link, uint32_t index, int fail)
+{
+	struct send *send = record_at(&link->sends, index);
+
+	send->ended = 1;
+	send->fail = (uint8_t)fail;
+	if (send->serving)
+		serve_forget(link, index);
+	if (send->with_card == 0) {
+		release(link, index);
+		return;
+	}
+	link->ended_with_card++;
+	if (!fail) {
+		send->reported = 1;
+		tell(link, send, 0);
+	}
+}
+
+void message_card_done(struct link *link, uint32_t index)
+{
+	struct send *send = send_at(link, index);
+
+	if (--send->with_card == 0 && send->ended) {
+		link->ended_with_card--;
+		release(link, index);
+	}
+}

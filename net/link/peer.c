@@ -1,0 +1,62 @@
+/*
+ * The end of everything with a peer: it restarted, or it is given up. See link.h. Called when
+ * a frame shows that (receive.c), when time does (clock.c), and when the user knows it.
+ */
+#include "internal.h"
+
+void peer_lose(struct link *link, uint32_t node, int bump, uint32_t theirs)
+{
+	uint32_t assembly[LINK_LANES], stash[LINK_LANES], send[LINK_LANES];
+	struct flow *pair = flow_find(link, node, LINK_REQUESTS);
+
+	/* First both lanes start anew: what the user sends from within the calls up
+	 * belongs to the time after. */
+	for (uint32_t lane = 0; lane < LINK_LANES; lane++) {
+		struct flow *flow = pair + lane;
+
+		bulk_lose(link, flow);
+		batch_release(link, flow);
+		assembly[lane] = flow->rx.assembly;
+		stash[lane] = flow->rx.stash;
+		send[lane] = flow->tx.head;
+		timer_cancel(link, flow);
+		link->giving_up -= !!(flow->flags & FLOW_GIVE_UP);
+		flow_reset(flow);
+		flow->mine += !!bump;
+		flow->mine += flow->mine == 0;
+		if (theirs)
+			flow->theirs = theirs;
+	}
+	count(link, LINK_LOST);
+	for (uint32_t lane = 0; lane < LINK_LANES; lane++) {
+		reassemble_lose(link, assembly[lane], stash[lane]);
+		while (send[lane] != NO_RECORD) {
+			struct send *message = record_at(&link->sends, send[lane]);
+			uint32_t next = message->next;
+
+			message_end(link, send[lane], 1);
+			send[lane] = next;
+		}
+	}
+	link_port_lost(link->context, node);
+}
+
+void link_give_up(struct link *link, uint64_t now, uint32_t node)
+{
+	if (flow_find(link, node, LINK_REQUESTS)) {
+		peer_lose(link, node, 1, 0);
+		bulk_run(link, now);
+		transmit(link, now);
+	}
+}
+
+void link_renewed(struct link *link, uint64_t now, uint32_t node, uint32_t incarnation)
+{
+	const struct flow *flow = flow_find(link, node, LINK_REQUESTS);
+
+	if (flow && (!flow->theirs || is_before(flow->theirs, incarnation))) {
+		peer_lose(link, node, 0, incarnation);
+		bulk_run(link, now);
+		transmit(link, now);
+	}
+}

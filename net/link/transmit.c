@@ -1,0 +1,293 @@
+/*
+ * The sending half: choosing frames of the messages that are queued (message.c) and giving
+ * them to the card, flow by flow in turn, so that no message holds up another node's. It
+ * copies nothing but headers. See link.h for the states of a flow.
+ */
+#include "internal.h"
+
+#define SHORT_BYTES  4096u         /* a window of such messages is no large burst */
+
+/* The message that a frame under way is of. */
+static uint32_t message_of(const struct link *link, const struct flow *flow, uint32_t sequence)
+{
+	uint32_t index = flow->tx.head;
+
+	while (index != NO_RECORD) {
+		const struct send *send = record_at(&link->sends, index);
+
+		if (sequence - send->first < send->frames)
+			break;
+		index = send->next;
+	}
+	return index;
+}
+
+/* Frames that count as under way: neither arrived nor lost. */
+static uint32_t frames_out(const struct flow *flow)
+{
+	uint32_t under_way = flow->tx.next - flow->tx.una;
+	uint64_t not_out = flow->tx.sacked | flow->tx.lost;
+
+	if (!not_out)
+		return under_way;
+	/* what is behind the maps was dropped */
+	return (under_way < MAPPED ? under_way : MAPPED) -
+	       (uint32_t)__builtin_popcountll(not_out);
+}
+
+/* Whether this flow may send a frame now: again in REPAIR, a new one in OPEN. */
+static int may_send(const struct link *link, const struct flow *flow)
+{
+	uint32_t out = frames_out(flow);
+
+	if (out >= flow->tx.cwnd || flow == link->bulk.held)
+		return 0;
+	switch (flow_state(flow)) {
+	case FLOW_REPAIR:
+		return out < link->long_window;
+	case FLOW_OPEN:
+		return flow->tx.unsent != NO_RECORD &&
+		       flow->tx.next - flow->tx.una < flow_window(flow) &&
+		       (out < link->long_window ||
+			send_at(link, flow->tx.unsent)->length <= SHORT_BYTES) &&
+		       !batch_is_delayed(link, flow);
+	default:
+		return 0;
+	}
+}
+
+/* Frame `sequence` has left once more. */
+static void departed_again(struct link *link, struct flow *flow, uint32_t sequence, uint32_t now)
+{
+	uint64_t bit = 1ULL << (sequence - flow->tx.una);
+
+	flow->tx.lost &= ~bit;
+	flow->tx.resent |= bit;
+	flow->tx.recover = flow->tx.next;
+	if ((flow->tx.flags & TX_TIMED) && flow->tx.timed == sequence)
+		flow->tx.flags &= (uint8_t)~TX_TIMED;
+	count(link, LINK_RESENT);
+	/* The oldest has its time anew. */
+	if (sequence == flow->tx.una)
+		timer_resend(link, flow, now);
+}
+
+static void departed(struct link *link, struct flow *flow, const struct send *send, uint32_t now)
+{
+	if (!(flow->tx.flags & TX_TIMED)) {
+		flow->tx.flags |= TX_TIMED;
+		flow->tx.timed = flow->tx.next;
+		flow->tx.timed_at = now;
+	}
+	flow->tx.next++;
+	if (flow->tx.next == send->first + send->frames)
+		flow->tx.unsent = send->next;
+	/* With so many it is more patient. */
+	if (!(flow->tx.flags & TX_TIMER) || flow->tx.next - flow->tx.una == DUP_THRESHOLD + 1)
+		timer_resend(link, flow, now);
+}
+
+/* Room for the header of a frame of this message: in its record, unless the card still reads
+ * another one there. `cookie`: that frame's. Null: there is none. */
+static uint8_t *header_room(struct link *link, uint32_t message, uint32_t *cookie)
+{
+	struct send *send = send_at(link, message);
+
+	*cookie = IN_RECORD | message;
+	if (!send->with_card)
+		return send->message.frame;
+	*cookie = frame_record(link, message);
+	if (*cookie == NO_RECORD)
+		return 0;
+	return ((struct transmit *)record_at(&link->transmits, *cookie))->header;
+}
+
+/*
+ * ---- aggregates ----
+ *
+ * Several frames of one node for another, one behind the other in one frame of the card. Each
+ * that is short costs the machine many times what its bytes do, so what can leave at once does
+ * so: answers, and announcements of long messages, each with its own sequence number. They
+ * are acknowledged, lost and sent again one by one, as if they had come alone.
+ */
+
+/* An aggregate that is made. */
+struct aggregate {
+	struct transmit *transmit; /* the messages whose frames are in it */
+	uint32_t n, bytes;         /* of its pieces */
+	struct nic_piece pieces[NIC_PIECES];
+};
+
+/* May be in an aggregate: the card reads it from its record. */
+static int is_short(const struct send *send)
+{
+	return !send->unsignalled && !send->with_card && (send->announced || send->length == 0);
+}
+
+static int is_followed(const struct link *link, const struct send *send)
+{
+	return send->next != NO_RECORD && is_short(send_at(link, send->next));
+}
+
+/* The next frame of the flow, if it is one for an aggregate that has room: 1. */
+static int add_next(struct link *link, struct flow *flow, struct aggregate *aggregate, uint64_t now)
+{
+	struct nic_piece pieces[NIC_PIECES];
+	uint32_t n, bytes = 0;
+	struct send *send;
+
+	/* only the last one's end may be anywhere */
+	if (aggregate->transmit->messages == AGGREGATE_FRAMES || aggregate->bytes % 8 ||
+	    !may_send(link, flow))
+		return 0;
+	send = send_at(link, flow->tx.unsent);
+	if (!is_short(send))
+		return 0;
+	n = frame_make(link, flow, send, flow->tx.next, send->message.frame, pieces);
+	for (uint32_t i = 0; i < n; i++)
+		bytes += pieces[i].length;
+	if (n == 0 || aggregate->n + n > NIC_PIECES || aggregate->bytes + bytes > link->nic->mtu)
+		return 0;
+	if (link->key)
+		wire_sign(link->key, send->message.frame, pieces, n);
+	for (uint32_t i = 0; i < n; i++)
+		aggregate->pieces[aggregate->n++] = pieces[i];
+	aggregate->bytes += bytes;
+	aggregate->transmit->frames[aggregate->transmit->messages++] = flow->tx.unsent;
+	send->with_card++;
+	departed(link, flow, send, units(now));
+	return 1;
+}
+
+/* The card did not take it: it has no room now, or loses it. */
+static void not_taken(struct link *link, struct flow *flow, const struct transmit *transmit,
+		      int result)
+{
+	for (uint32_t i = 0; i < transmit->messages; i++)
+		send_at(link, transmit->frames[i])->with_card--;
+	if (result != NIC_FULL)
+		return;
+	flow->tx.next -= transmit->messages;
+	flow->tx.unsent = transmit->frames[0];
+	if (!is_before(flow->tx.timed, flow->tx.next))
+		flow->tx.flags &= (uint8_t)~TX_TIMED;
+}
+
+static int send_aggregate(struct link *link, struct flow *flow, uint64_t now)
+{
+	const struct send *first = send_at(link, flow->tx.unsent);
+	struct aggregate aggregate = { .n = 0 };
+	uint32_t index;
+	int result;
+
+	if (!is_short(first) || !is_followed(link, first))
+		return 0;
+	index = frame_record(link, NO_RECORD);
+	if (index == NO_RECORD)
+		return NIC_FULL;
+	aggregate.transmit = record_at(&link->transmits, index);
+	while (add_next(link, flow, &aggregate, now))
+		continue;
+	if (aggregate.n == 0) {
+		record_give(&link->transmits, index);
+		return 0;
+	}
+	result = link->nic->ops->send(link->nic, aggregate.pieces, aggregate.n, index);
+	if (result == NIC_OK) {
+		count(link, LINK_FRAMES_OUT);
+		count(link, LINK_DATA_OUT);
+		link->counters[LINK_AGGREGATES] += aggregate.transmit->messages > 1;
+		link->counters[LINK_AGGREGATED] += aggregate.transmit->messages - 1u;
+		return 1;
+	}
+	not_taken(link, flow, aggregate.transmit, result);
+	record_give(&link->transmits, index);
+	return result == NIC_FULL ? NIC_FULL : 1;
+}
+
+/* ---- one frame ---- */
+
+/* Send one frame: 1 if it left, 0 if there was none, NIC_FULL. */
+static int send_frame(struct link *link, struct flow *flow, uint64_t now)
+{
+	uint32_t sequence = flow->tx.next, message = flow->tx.unsent, cookie, n;
+	struct nic_piece pieces[NIC_PIECES];
+	int again = flow_state(flow) == FLOW_REPAIR, result;
+	struct send *send;
+	uint8_t *header;
+
+	if (!may_send(link, flow))
+		return 0;
+	if (again) {
+		sequence = flow->tx.una + (uint32_t)__builtin_ctzll(flow->tx.lost);
+		message = message_of(link, flow, sequence);
+	} else {
+		result = send_aggregate(link, flow, now);
+		if (result)
+			return result;
+	}
+	header = header_room(link, message, &cookie);
+	if (!header)
+		return NIC_FULL;
+	send = send_at(link, message);
+	n = frame_make(link, flow, send, sequence, header, pieces);
+	if (n == 0) {
+		if (!(cookie & IN_RECORD))
+			record_give(&link->transmits, cookie);
+		timer_give_up(link, flow);
+		return 0;
+	}
+	result = frame_send(link, link->nic, cookie, send, pieces, n);
+	if (result == NIC_FULL)
+		return NIC_FULL;
+	count(link, LINK_DATA_OUT);
+	if (again)
+		departed_again(link, flow, sequence, units(now));
+	else
+		departed(link, flow, send, units(now));
+	return 1;
+}
+
+/* ---- turns ---- */
+
+/* The first flow's turn: 1, 0 or NIC_FULL as send_frame. A flow that finds the card full stays
+ * the first: behind the others, which fill the few places that become free, it would find the
+ * card full each time. */
+static int pump_flow(struct link *link, uint64_t now)
+{
+	struct flow *flow = &link->flows[link->ready_first];
+	int result = NIC_FULL;
+
+	if (flow->rx.flags & RX_ACK_NOW)
+		frame_ack(link, flow, now);
+	if (!(flow->rx.flags & RX_ACK_NOW))
+		result = send_frame(link, flow, now);
+	if (result == NIC_FULL)
+		return result;
+	link->ready_first = flow->ready_next;
+	flow->flags &= (uint8_t)~FLOW_READY;
+	if (result)
+		flow_ready(link, flow);
+	return result;
+}
+
+void transmit_turns(struct link *link, uint64_t now)
+{
+	link->pumping = 1;
+	for (uint32_t most = link->config.transmits; most > 0; most--) {
+		int result = 0;
+
+		if (link->ready_first == NO_RECORD && !can_serve(link))
+			break;
+		if (link->ready_first != NO_RECORD)
+			result = pump_flow(link, now);
+		if (result != NIC_FULL)
+			result = serve(link);
+		if (result == NIC_FULL) {
+			link->stalled = 1;
+			count(link, LINK_CARD_FULL);
+			break;
+		}
+	}
+	link->pumping = 0;
+}

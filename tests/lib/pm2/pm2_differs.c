@@ -1,0 +1,45 @@
+/*
+ * What PM2 finds wrong.
+ *
+ *   pm2_differs           the last node wants another area
+ *   pm2_differs address   the last node has its memory elsewhere
+ *   pm2_differs stack     a thread uses more than its stack
+ */
+#include "check.h"
+#include <pm2.h>
+#include <stdlib.h>
+#include <string.h>
+
+static char *volatile place;
+
+static void *uses_too_much(void *argument)
+{
+	char large[PM2_SLOT + 1000];
+
+	memset(large, 0x55, sizeof large);
+	place = large;
+	pm2_yield();
+	return argument;
+}
+
+int main(int argc, char **argv)
+{
+	struct pm2_config config = { .iso_bytes = 8 << 20 };
+	int last = margay_rank() == margay_size() - 1;
+
+	if (argc == 1 && last)
+		config.iso_bytes += 1 << 20;
+	if (argc > 1 && !strcmp(argv[1], "address") && last)
+		place = malloc(1 << 20);
+	EQUAL(pm2_init(&config), PM2_OK);
+	if (argc > 1 && !strcmp(argv[1], "stack")) {
+		/* Below the last thread's stack lies this one's, which has ended. */
+		pm2_thread_t first, second;
+
+		EQUAL(pm2_thread_create(&first, uses_too_much, NULL), PM2_OK);
+		EQUAL(pm2_thread_create(&second, uses_too_much, NULL), PM2_OK);
+		pm2_thread_join(second, NULL);
+	}
+	pm2_end();
+	return 0;
+}

@@ -1,0 +1,132 @@
+"""PM2: threads, remote procedure calls and migration, over shared memory, a card, and a card that
+loses frames; and what happens when a node ends."""
+from __future__ import annotations
+
+import os
+import random
+import signal
+import time
+
+import pytest
+
+pytestmark = [pytest.mark.messages, pytest.mark.own_link]
+
+LOSS = ("--link", "virtio", "--faults", "seed=7,loss=1%")
+LINKS: dict[str, tuple[str, ...]] = {"shm": (), "virtio": ("--link", "virtio"), "loss": LOSS}
+OVER = pytest.mark.parametrize("over", list(LINKS))
+
+THREADS = ("yields,joins,detached,mutexes,conditions,sleeping,sleeper beside work,preempted,shared,"
+           "alone,not preempted,C library,floating point,memory,arguments").split(",")
+CALLS = "synchronous sizes asynchronous silent quick nested moving computing wrong".split()
+MOVES = "around preemptive refused many".split()
+
+
+def cases(margay, app, over: str, nodes: int, name: str, wanted: list[str], *args):
+    """Rank 0 prints a line for each case that has passed."""
+    run = margay("run", *LINKS[over], "-n", nodes, "--no-prefix", app(name), *args,
+                 timeout=180).ok()
+    assert run.lines == [f"ok {case}" for case in wanted]
+    return run
+
+
+@pytest.mark.parametrize("nodes", [1, 2])
+def test_threads(margay, app, nodes):
+    """Turns, joins, mutexes, conditions, sleep, preemption, the C library beside it."""
+    cases(margay, app, "shm", nodes, "pm2_threads", THREADS)
+
+
+def test_ten_thousand_threads(margay, app):
+    run = margay("run", "--mem", 512, app("pm2_threads"), 10000, timeout=120).ok()
+    assert run.lines == ["ok 10000 threads"]
+
+
+@OVER
+@pytest.mark.parametrize("nodes", [1, 2, 3, 8])
+def test_moves(margay, app, over, nodes):
+    """By themselves and while they compute, with stack and heap; what may not move."""
+    cases(margay, app, over, nodes, "pm2_move", MOVES, 500 if over == "shm" else 100)
+
+
+def test_around_eight_nodes_ten_thousand_times(margay, app):
+    cases(margay, app, "shm", 8, "pm2_move", ["around"], "around", 10000)
+
+
+@OVER
+@pytest.mark.parametrize("nodes", [2, 16])
+def test_a_node_that_sleeps_loses_no_thread(margay, app, over, nodes):
+    cases(margay, app, over, nodes, "pm2_move", ["flood"], "flood")
+
+
+@OVER
+@pytest.mark.parametrize("nodes", [1, 2, 3, 8])
+def test_calls(margay, app, over, nodes):
+    """Synchronous, asynchronous, quick, nested; services that move; a node that computes serves."""
+    cases(margay, app, over, nodes, "pm2_calls", CALLS)
+
+
+@OVER
+@pytest.mark.parametrize("nodes", [2, 16])
+def test_a_node_that_sleeps_loses_no_call(margay, app, over, nodes):
+    cases(margay, app, over, nodes, "pm2_calls", ["flood"], "flood")
+
+
+def others_end(run) -> None:
+    """Ranks 0 and 2 of three."""
+    ended = sorted(line for line in run.lines if line.endswith("ended"))
+    assert ended == ["[0] ended", "[2] ended"], run.describe()
+
+
+@pytest.mark.parametrize("over", ["shm", "virtio"])
+@pytest.mark.parametrize("what", ["call", "join", "move", "end"])
+def test_a_node_dies(margay, app, over, what):
+    """Calls, joins, moves and pm2_end end with PM2_EDEAD."""
+    live = margay.start("run", *LINKS[over], "-n", 3, "--on-death", "continue", app("pm2_ends"),
+                        what)
+    live.wait_for(r"running$", count=3)
+    time.sleep(random.Random(what + over).random() * 0.3)
+    os.kill(live.nodes()[1], signal.SIGKILL)
+    others_end(live.wait())
+
+
+@pytest.mark.parametrize("over", ["shm", "virtio"])
+def test_a_node_that_leaves(margay, app, over):
+    others_end(margay("run", *LINKS[over], "-n", 3, app("pm2_ends"), "exits").ok())
+
+
+@pytest.mark.long
+def test_on_64_nodes(margay, app):
+    way = ("run", "-n", 64, "--mem", 64, "--no-prefix")
+    run = margay(*way, app("pm2_move"), "around", 2000, timeout=300).ok()
+    assert run.lines == ["ok around"]
+    run = margay(*way, app("pm2_calls"), timeout=300).ok()
+    assert run.lines == [f"ok {case}" for case in CALLS]
+    run = margay(*way, app("pm2_calls"), "flood", timeout=300).ok()
+    assert run.lines == ["ok flood"]
+
+
+def test_nodes_that_differ(margay, app):
+    """Another size of the area on one node: the job ends and says so."""
+    run = margay("run", "-n", 3, app("pm2_differs")).status(1)
+    run.says(r"pm2: node 2 and node 0 differ in the size of the iso-address area: give pm2_init "
+             r"the same configuration")
+    run = margay("run", "-n", 3, app("pm2_differs"), "address").status(1)
+    run.says(r"pm2: node 2 and node 0 differ in the address of the iso-address area: call pm2_init")
+
+
+def test_a_stack_that_is_too_small(margay, app):
+    run = margay("run", app("pm2_differs"), "stack").status(1)
+    run.says(r"pm2: node 0: a thread needs more than its stack")
+
+
+@OVER
+@pytest.mark.parametrize("nodes", [1, 4])
+def test_examples(margay, app, over, nodes):
+    run = margay("run", *LINKS[over], "-n", nodes, "--no-prefix", app("pm2_queens"), 8).ok()
+    assert run.lines == [f"8 queens: 92 ways, 42 calls on {nodes} nodes"]
+    run = margay("run", *LINKS[over], "-n", nodes, "--no-prefix", app("pm2_balance"), 12).ok()
+    run.prints(r"^12 threads, \d moved: the sum is 266689391$")
+
+
+def test_example_usage(margay, app):
+    margay("run", "-n", 2, app("pm2_queens"), 1).status(2).says("usage: pm2_queens")
+    margay("run", app("pm2_balance"), -1).status(2).says("usage: pm2_balance")

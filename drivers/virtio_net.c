@@ -114,7 +114,7 @@ static int send(struct nic *nic, const struct nic_piece *pieces, uint32_t n, uin
 		nic->counters[NIC_DROPS_OUT]++;
 		return NIC_DOWN;
 	}
-	/* A bulk card's user sends on when it hears of what has gone, and may halt meanwhile. */
+	/* A bulk card's user sends on when it learns what has gone, and may halt meanwhile. */
 	if (v->bulk && v->free < ring->size / 2)
 		reclaim(v);
 	if (v->free < n + 1 && !make_room(v, (uint16_t)(n + 1)))
@@ -220,7 +220,7 @@ static uint32_t receive(struct virtio_net *v, uint32_t budget)
 
 /* ---- interrupts, ops ---- */
 
-/* A bulk card's user counts what it has been given. Of few frames it hears soon enough, by the
+/* A bulk card's user counts what it has been given. Of few frames it learns soon enough, by the
  * answer to them; of more it waits for the last, of many for half, so that it can go on in time. */
 static uint16_t sends_ahead(const struct virtio_net *v)
 {

@@ -69,10 +69,10 @@ $(KERNEL_BUILD)/kernel/portals/port_float.o: KERNEL_CFLAGS := \
 # What runs once, at boot or at the end, or measures what other code does, is small
 # rather than fast: the image holds all of it.
 KERNEL_SMALL := kernel/base/format kernel/base/panic kernel/console/% kernel/cpu/cpu \
-	kernel/devices/acpi kernel/devices/interval kernel/devices/pci kernel/devices/pic \
+	kernel/devices/acpi kernel/devices/clock_rates kernel/devices/pci kernel/devices/pic \
 	kernel/devices/power kernel/devices/random kernel/loader/% kernel/memory/memory \
 	kernel/report/% kernel/transport/cards kernel/transport/link_count \
-	kernel/transport/requests kernel/files/% kernel/boot/% \
+	kernel/transport/region_requests kernel/files/% kernel/boot/% \
 	$(addprefix kernel/selftest/,no_selftest selftest selftest_damage selftest_frames \
 	selftest_incast selftest_places) \
 	$(addprefix drivers/,virtio nic_table virtio_9p virtio_net_state watch e1000 \

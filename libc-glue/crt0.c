@@ -127,7 +127,7 @@ static void end_of_probe(void)
 
 /*
  * The emulator's translation cache for user mode doubles when a flush finds it full of
- * pages (kernel/boot/emulator.c): buffers that are equal modulo 1 MiB would displace each
+ * pages (kernel/boot/tcg_tlb.c): buffers that are equal modulo 1 MiB would displace each
  * other's pages in it.
  */
 static void grow_cache(void)

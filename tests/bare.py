@@ -13,7 +13,7 @@ import socket
 import time
 from pathlib import Path
 
-from harness import HANG, ROOT, Live, Margay, stop
+from harness import HANG, ROOT, Live, Margay, stop, until
 
 QEMU = Path("/usr/bin/qemu-system-x86_64")
 OVMF = "/usr/share/ovmf/OVMF.fd"
@@ -122,10 +122,8 @@ def lan(folder: Path, nodes: int, device: str, more: str = "") -> list[list[str]
 
 def wired(folder: Path, nodes: int) -> None:
     """Waits until the first board's hub can be reached."""
-    end = time.monotonic() + HANG
-    while not all((folder / f"wire{node}").exists() for node in range(1, nodes)):
-        assert time.monotonic() < end, "the first board's QEMU has made no hub"
-        time.sleep(0.02)
+    until(lambda: all((folder / f"wire{node}").exists() for node in range(1, nodes)),
+          "the first board's QEMU has made no hub")
 
 
 def next_reading(pid: int, serial: Path) -> tuple[int, float, float]:
@@ -135,8 +133,7 @@ def next_reading(pid: int, serial: Path) -> tuple[int, float, float]:
     seen = serial.stat().st_size
     least = time.monotonic()
     os.kill(pid, signal.SIGCONT)
-    while not (found := re.findall(rb"(?<=\n)(\d+) ns\r?\n", serial.read_bytes()[seen:])):
-        time.sleep(0.001)
+    found = until(lambda: re.findall(rb"(?<=\n)(\d+) ns\r?\n", serial.read_bytes()[seen:]))
     return int(found[0]), least, time.monotonic()
 
 
@@ -144,9 +141,9 @@ def clock_goes_right(live: Live, serial: Path) -> None:
     """The clock that a node prints on its serial port, a file, goes as this host's does, between
     bounds that hold on a slow host as well."""
     pid = live.process.pid
-    while b" ns" not in (serial.read_bytes() if serial.exists() else b""):
-        assert live.process.poll() is None
-        time.sleep(0.01)
+    until(lambda: b" ns" in (serial.read_bytes() if serial.exists() else b"")
+          or live.process.poll() is not None)
+    assert live.process.poll() is None
     first, least, most = next_reading(pid, serial)
     span, last_least, last_most = 0.0, least, most
     while span < 1 or last_most - last_least + most - least > 0.05 * span:

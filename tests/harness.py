@@ -19,12 +19,13 @@ import time
 import uuid
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, Iterator
+from typing import IO, Callable, Iterator, TypeVar
 
 ROOT = Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build"
 MARGAY = ROOT / "tools" / "margay"
 TAG = "MARGAY_TEST_RUN"
+T = TypeVar("T")
 
 # Deadline of one run unless the test gives another: it only detects a hang.
 HANG = 60.0
@@ -272,12 +273,21 @@ def command_line(pid: int) -> str:
         return ""
 
 
+def until(holds: Callable[[], T], why: str = "", deadline: float = HANG) -> T:
+    """Waits for what no event tells: a process, a file, another's output. Returns the first true
+    answer; fails at the deadline."""
+    end = time.monotonic() + deadline
+    while not (answer := holds()):
+        assert time.monotonic() < end, why or f"nothing came of it in {deadline:.0f} s"
+        time.sleep(0.001)
+    return answer
+
+
 def stop(pid: int) -> float:
     """Stops all threads of a process; returns, when all stand still, the moment of asking."""
     asked = time.monotonic()
     os.kill(pid, signal.SIGSTOP)
-    while not set(states(pid)) <= set("TtZX"):
-        time.sleep(0.001)
+    until(lambda: set(states(pid)) <= set("TtZX"), "a thread does not stop")
     return asked
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from bare import clock_goes_right
-from harness import ROOT, stop
+from harness import ROOT, stop, until
 
 pytestmark = pytest.mark.boot
 
@@ -98,8 +98,7 @@ def test_clock_with_much_local_memory(margay, app, tmp_path):
                         "-no-reboot", "-accel", "tcg", "-cpu", "max", "-trace", "apic_mem_writel",
                         "-D", trace, program=QEMU)
     pid = live.process.pid
-    while not calibrates(trace):
-        time.sleep(0.001)
+    until(lambda: calibrates(trace))
     time.sleep(5 + stop(pid) - time.monotonic())
     assert calibrates(trace)
     os.kill(pid, signal.SIGCONT)

@@ -10,7 +10,7 @@ from contextlib import suppress
 
 import pytest
 
-from harness import HANG, cpu_seconds, states, stop
+from harness import HANG, cpu_seconds, states, stop, until
 
 pytestmark = pytest.mark.death
 
@@ -67,10 +67,8 @@ def test_killed_while_the_others_wait(margay, app, how):
 def test_killed_before_main(margay, app):
     """A node that dies while it boots."""
     live = margay.start("run", "-n", 2, app("waits"), "event")
-    end = time.monotonic() + HANG
-    while 1 not in (nodes := live.nodes()) and time.monotonic() < end:
-        time.sleep(0.001)
-    os.kill(nodes[1], signal.SIGKILL)
+    until(lambda: 1 in live.nodes())
+    os.kill(live.nodes()[1], signal.SIGKILL)
     live.wait().status(137).says(r"margay: .*rank 1\b.*died")
 
 

@@ -9,13 +9,12 @@ import fcntl
 import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Callable
 
 import pytest
 
-from harness import BUILD, HANG, ROOT, Run
+from harness import BUILD, ROOT, Run, until
 
 pytestmark = pytest.mark.languages
 
@@ -319,9 +318,7 @@ def test_two_builders(margay, hello):
     with open(f"{place}.lock", "w", encoding="utf-8") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         live = margay.start("c++", "--prepare", env={"XDG_CACHE_HOME": str(hello / "cache")})
-        end = time.monotonic() + HANG
-        while not opened(live.processes(), lock.name) and time.monotonic() < end:
-            time.sleep(0.01)
+        until(lambda: opened(live.processes(), lock.name))
         place.symlink_to(where)
     run = live.wait().ok()
     assert run.stdout.strip() == str(place) and "building" not in run.stderr

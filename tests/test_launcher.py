@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from harness import HANG, MARGAY, ROOT
+from harness import HANG, MARGAY, ROOT, until
 
 sys.path.insert(0, str(ROOT / "tools"))
 from margaylib import machine  # noqa: E402
@@ -39,9 +39,7 @@ def test_signal_ends_the_job(margay, app, how, number, status):
 @pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGINT])
 def test_signal_while_the_nodes_boot(margay, app, number):
     live = margay.start("run", "--accel", "tcg", "-n", 8, app("waits"), "sleep")
-    end = time.monotonic() + HANG
-    while not live.nodes() and time.monotonic() < end:
-        time.sleep(0.001)
+    until(live.nodes)
     live.signal(number)
     live.wait().status(128 + number)
 

@@ -54,6 +54,20 @@ def test_posix(margay, app):
     assert len(re.findall("pthread_create", run.stderr)) == 1
 
 
+@pytest.mark.parametrize("folder", ["folder", "/tmp/folder"])
+def test_what_others_call(margay, app, tmp_path, folder):
+    """Functions and headers that programs of others want; every line is what it is on Linux."""
+    program = tmp_path / "rest"
+    subprocess.run(["cc", "-O1", "-w", "-o", program, ROOT / "tests" / "apps" / "posix_rest.c",
+                    "-latomic"], check=True)
+    (tmp_path / "host").mkdir()
+    host = margay("folder", program=program, cwd=tmp_path / "host").status(3)
+    run = margay("run", "--no-prefix", app("posix_rest"), folder).status(3)
+    wanted = host.stdout.replace("\nftw folder", f"\nftw {folder}")
+    assert len(wanted.splitlines()) > 95 and run.stdout == wanted
+    assert run.stderr.splitlines()[:-1] == host.stderr.splitlines()
+
+
 def test_lock_that_nothing_frees(margay, tmp_path):
     (tmp_path / "lock.c").write_text(
         "#include <pthread.h>\nint main(void) { pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;\n"

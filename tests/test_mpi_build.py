@@ -10,12 +10,11 @@ import os
 import re
 import shlex
 import subprocess
-import time
 from pathlib import Path
 
 import pytest
 
-from harness import BUILD, HANG, ROOT
+from harness import BUILD, ROOT, until
 from test_languages import opened
 
 pytestmark = pytest.mark.languages
@@ -252,9 +251,7 @@ def test_two_builders(margay, cache, tmp_path):
         fcntl.flock(lock, fcntl.LOCK_EX)
         live = margay.start("--prepare", program=TOOLS / "mpicc",
                             env={"XDG_CACHE_HOME": str(cache)})
-        end = time.monotonic() + HANG
-        while not opened(live.processes(), lock.name) and time.monotonic() < end:
-            time.sleep(0.01)
+        until(lambda: opened(live.processes(), lock.name))
         place.symlink_to(tmp_path / "made")
     run = live.wait().ok()
     assert run.stdout.strip() == str(place) and "building" not in run.stderr

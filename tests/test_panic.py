@@ -5,11 +5,10 @@ import os
 import re
 import signal
 import sys
-import time
 
 import pytest
 
-from harness import HANG, ROOT, cpu_seconds, states
+from harness import ROOT, cpu_seconds, states, until
 
 sys.path.insert(0, str(ROOT / "tools"))
 
@@ -17,13 +16,13 @@ from margaylib import machine  # noqa: E402
 
 pytestmark = pytest.mark.faults
 
-# crash=HOW (kernel/boot/crash.c) -> (what the cause says, a function in the backtrace)
+# crash=HOW (kernel/boot/inject_fault.c) -> (what the cause says, a function in the backtrace)
 CASES = {
     "null": (r"read at 0x0{15}8 \(null pointer\)", "read_null"),
     "text": (r"write at 0x0*100000 \(kernel address\)", "write_text"),
-    "data": (r"execution at 0x[0-9a-f]{16} \(kernel address\)", "crash"),
+    "data": (r"execution at 0x[0-9a-f]{16} \(kernel address\)", "inject_fault"),
     "smap": (r"read at 0x0*40000000 ", "read_application"),
-    "smep": (r"execution at 0x0*40000000 ", "crash"),
+    "smep": (r"execution at 0x0*40000000 ", "inject_fault"),
     "illegal": (r"illegal instruction", "illegal_instruction"),
     "stack": (r"double fault", "overflow_stack"),
 }
@@ -39,7 +38,7 @@ def test_kernel_fault(margay, app, how):
     assert re.search(cause, report.group(1)), f"the cause is {report.group(1)!r}"
     run.says(r"\brip\b.*\b[0-9a-f]{16}\b")
     run.says(r"\br15\b.*\b[0-9a-f]{16}\b")
-    run.says(rf"^margay: +#\d+ 0x[0-9a-f]+ {function} at \S*kernel/boot/crash\.c:\d+$")
+    run.says(rf"^margay: +#\d+ 0x[0-9a-f]+ {function} at \S*kernel/boot/inject_fault\.c:\d+$")
     run.says(r"^margay: +#\d+ 0x[0-9a-f]+ kernel_main at \S*kernel/boot/start\.c:\d+$")
 
 
@@ -53,14 +52,11 @@ def test_report_to_a_launcher_that_does_not_read(margay, app, tmp_path):
     stops.chmod(0o755)
     live = margay.start("run", "--accel", "tcg", "--kernel", "crash=text", app("hello"),
                         env={"MARGAY_QEMU": str(stops)})
-    end = time.monotonic() + HANG
-    while not (nodes := live.nodes()) or "T" not in states(live.process.pid):
-        assert time.monotonic() < end
-        time.sleep(0.01)
+    until(lambda: live.nodes() and "T" in states(live.process.pid))
+    nodes = live.nodes()
     before = cpu_seconds(nodes[0])
-    while cpu_seconds(nodes[0]) < before + 1:
-        assert live.nodes() == nodes and time.monotonic() < end, "the machine does not wait"
-        time.sleep(0.01)
+    until(lambda: live.nodes() != nodes or cpu_seconds(nodes[0]) >= before + 1)
+    assert live.nodes() == nodes, "the machine does not wait"
     os.kill(live.process.pid, signal.SIGCONT)
     run = live.wait()
     run.says(r"\br15\b.*\b[0-9a-f]{16}\b")

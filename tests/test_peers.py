@@ -6,12 +6,11 @@ import os
 import re
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
-from harness import HANG, ROOT
+from harness import ROOT, until
 
 sys.path.insert(0, str(ROOT / "tests" / "bench"))
 import native  # noqa: E402
@@ -214,10 +213,7 @@ def test_nothing_of_a_run_stays(build, folder, monkeypatch):
     """Not even what run.sh has left in the background."""
     bench_peers(monkeypatch, folder("sleep 1000 >/dev/null & echo background $! pid"))
     pid = int(json.loads((build / "peers.json").read_text())[0]["figures"]["background"]["value"])
-    end = time.monotonic() + HANG
-    while lives(pid) and time.monotonic() < end:
-        time.sleep(0.01)
-    assert not lives(pid)
+    until(lambda: not lives(pid))
 
 
 def test_missing_folder_packages_and_root(build, folder, monkeypatch, tmp_path):

@@ -129,6 +129,34 @@ def test_the_check_of_named_files_finds(name, text):
     assert len(missing_files(ROOT / name, text)) == 1
 
 
+# Code, kernels, nodes and frames are "it"; people may be "who". The link's own files, tests and pages,
+# and the table that make mutants writes, are still to be read.
+PERSONS = re.compile(r"\b(who|whom|whoever|somebody|anybody|everybody|nobody|in vain|be it)\b", re.I)
+PEOPLE = re.compile(r"\b(those|users?|people|readers?|programmers?|engineers?) who\b", re.I)
+NOT_YET_READ = ("net/link/", "net/frames/", "kernel/transport/link_frames.", "tests/host/test_link_",
+                "tests/host/test_frames", "tests/test_rules.py", "tests/mutants/",
+                "docs/wire.md", "docs/mutants.md")
+PAGES = [ROOT / name for name in subprocess.run(
+    ["git", "-C", str(ROOT), "ls-files", "*.md"], capture_output=True, text=True).stdout.split()]
+
+
+def persons(text: str) -> list[str]:
+    return [line.strip() for line in text.splitlines() if PERSONS.search(PEOPLE.sub("", line))]
+
+
+def test_code_is_no_person():
+    said = [(path, path.read_text(encoding="utf-8") if path.suffix == ".md" else
+             comments(path, path.read_text(encoding="utf-8")))
+            for path in (*SOURCES, *PAGES) if path.exists()
+            and not str(path.relative_to(ROOT)).startswith(NOT_YET_READ)]
+    bad = [f"{path.relative_to(ROOT)}: {line}" for path, text in said for line in persons(text)]
+    assert not bad, "\n".join(bad)
+
+
+def test_the_check_of_persons_finds():
+    assert persons("A sender that waits.\nWhoever waits.\nFor users who wait.") == ["Whoever waits."]
+
+
 def global_symbols(result: Path) -> dict[str, str]:
     """Symbols that the linker joins with those of other files: name to nm's letter."""
     table = subprocess.run(["nm", "-g", str(result)], capture_output=True, text=True,

@@ -20,7 +20,7 @@ from typing import Iterator
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from harness import BUILD, states
+from harness import BUILD, states, until
 
 pytestmark = pytest.mark.switch
 
@@ -388,8 +388,7 @@ def test_a_slow_sender_keeps_nobody_waiting(switch, options):
     """What node 2 sends arrives after what another sends later to the same node."""
     net = switch(3, *options)
     net.send(2, *[big(2, 1)] * 50)
-    while unread(net.ports[2]):
-        time.sleep(0.001)
+    until(lambda: not unread(net.ports[2]))
     net.send(0, frame(0, 1, b"fast"))
     before = net.take_until(1, frame(0, 1, b"fast"))
     assert set(before) <= {big(2, 1)} and len(before) < 50
@@ -405,8 +404,7 @@ def test_what_overflows_takes_no_time_of_a_link(switch, slow, target):
     net.send(3, *[big(3, 2)] * 750, frame(3, 2, b"last"))
     for _ in range(50):
         net.send(0, *[big(0, target)] * 100)
-    while unread(net.ports[0]):
-        time.sleep(0.001)
+    until(lambda: not unread(net.ports[0]))
     time.sleep(0.05)                     # there is room for 25 more
     net.send(0, frame(0, 1, b"behind"))
     ends = [frame(0, 1, b"behind"), frame(3, 2, b"last")]

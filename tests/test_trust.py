@@ -1,6 +1,6 @@
 """Answers that were not asked for, at booted nodes: node 2 of a job answers what node 0 has
 asked node 1. It has the job's key, reads the operations off the wire, and answers first, as
-node 1 stands still. tests/host/test_trust.c and test_frames_trust.c do the same field by field.
+node 1 stands still. tests/host/test_answer_trust.c and test_frames_trust.c do the same field by field.
 
 And a node's BARRIER messages that no node in its place would send; tests/host/test_barrier.c
 has each of them.

@@ -131,6 +131,24 @@ def right_frames(draw, kinds=tuple(frames.KINDS)) -> Frame:
                  sender_card=draw(number(8)), lane=draw(st.integers(0, 1)), **values)
 
 
+def rows_of(page: str, heading: str) -> set[tuple[int, int]]:
+    """Offset and bytes of each row of the first table behind a heading of docs/wire.md."""
+    table = page.split(heading)[1].split("| at | bytes |")[1].split("\n\n")[0]
+    return {(int(at), int(size)) for at, size in re.findall(r"(?m)^\| (\d+) \| (\d+) \|", table)}
+
+
+def test_the_page_has_the_same_fields():
+    """docs/wire.md's tables: the same places as this description, and so as net/link/wire.c."""
+    page = (ROOT / "docs" / "wire.md").read_text(encoding="utf-8")
+    common = {(0, 6), (6, 6), (12, 2), (14, 1), (15, 1), (16, 4), (20, 4), (16, 8), (72, 8)}
+    described = {(at, size) for _, at, size in (
+        *frames.FIELDS, frames.BEHIND, *frames.MSG_FIELDS, *frames.REFUSED_FIELDS,
+        *frames.TURN_FIELDS, *frames.GRANT_FIELDS)}
+    assert rows_of(page, "# Frames") == common | described
+    entry = {(at - 64, size) for _, at, size in frames.ENTRY_FIELDS}
+    assert rows_of(page, "### Messages") == entry | {(16, 112)}
+
+
 def test_known_values():
     assert frames.crc32c(b"123456789") == 0xE3069283
     assert frames.siphash(bytes(range(16)), bytes(range(15))) == 0xA129CA6149BE45E5

@@ -20,7 +20,7 @@
 #include "kernel/process/process.h"
 #include "kernel/transport/link_frames.h"
 #include "net/shm/region.h"
-#include "emulator.h"
+#include "tcg_tlb.h"
 
 #define STACK_DEFAULT  0x800000UL  /* or a quarter of a small segment */
 #define STACK_LEAST    0x10000UL
@@ -176,7 +176,7 @@ void application_start(void)
 		.pid = process->pid,
 		.uid = process->uid,
 		.tsc_hz = node.tsc_hz,
-		.pages = emulator_pages(),
+		.pages = tcg_tlb_pages(),
 		.calls = link_frames ? calls_at : 0,
 	};
 	memcpy(start->node_name, node.name, sizeof(start->node_name));

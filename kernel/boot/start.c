@@ -30,9 +30,9 @@
 #include "kernel/transport/link_frames.h"
 #include "kernel/transport/upcall.h"
 #include "application.h"
-#include "crash.h"
-#include "emulator.h"
+#include "inject_fault.h"
 #include "region_start.h"
+#include "tcg_tlb.h"
 
 #define PID_FIRST 1u               /* one process per node */
 
@@ -112,10 +112,10 @@ void kernel_main(uint32_t loader, uint32_t told, uint64_t boot_tsc)
 	portals_start();
 	application_load();
 	time_calibrate();
-	emulator_start();
+	tcg_tlb_grow();
 	if (parameters.selftest && !selftest(parameters.selftest))
 		panic("selftest %s failed", parameters.selftest);
 	if (parameters.crash)
-		crash(parameters.crash);
+		inject_fault(parameters.crash);
 	application_start();
 }

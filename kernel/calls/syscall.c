@@ -8,6 +8,7 @@
 #include "kernel/base/format.h"
 #include "kernel/base/node.h"
 #include "kernel/base/string.h"
+#include "kernel/base/x86.h"
 #include "kernel/console/console.h"
 #include "kernel/cpu/cpu.h"
 #include "kernel/devices/time.h"
@@ -76,6 +77,12 @@ int64_t sys_rusage(uint64_t address)
 		.halted_ns = halted_ns,
 		.messages = node.counters[COUNTER_MESSAGES],
 	};
+	return 0;
+}
+
+int64_t sys_flush(void)
+{
+	WRITE_CR(3, READ_CR(3));
 	return 0;
 }
 

@@ -20,7 +20,7 @@
 #include "kernel/transport/cards.h"
 #include "kernel/transport/link_frames.h"
 #include "kernel/transport/membership.h"
-#include "kernel/transport/requests.h"
+#include "kernel/transport/region_requests.h"
 #include "kernel/transport/upcall.h"
 
 static void interrupt(struct trap_frame *frame)
@@ -41,7 +41,7 @@ static void interrupt(struct trap_frame *frame)
 		membership_bell();
 		upcall_bell();
 		if (frame->cs & 3)
-			requests_serve();
+			region_requests_serve();
 		break;
 	case VECTOR_PIC ... VECTOR_PIC_END - 1:
 	case VECTOR_CARD ... VECTOR_CARD_END - 1:

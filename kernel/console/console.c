@@ -157,7 +157,7 @@ void console_write(uint16_t stream, const void *data, uint64_t bytes)
 }
 
 /* One record: the launcher gets all of it at once. A report that comes while this one waits
- * for room in the ring (requests.c) leaves line by line. */
+ * for room in the ring (region_requests.c) leaves line by line. */
 static void write_report(void)
 {
 	report_state = REPORT_LEAVES;

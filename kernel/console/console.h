@@ -1,7 +1,7 @@
 /*
  * Output: records in the node's console ring, or the serial port and the screen
  * where there is no region. Interrupts off. Writing may wait, halted, for the launcher: it is
- * for system calls, exceptions and requests.c (also in a doorbell's interrupt that
+ * for system calls, exceptions and region_requests.c (also in a doorbell's interrupt that
  * came from the application), with no lock held. While panicking nothing waits.
  */
 #ifndef KERNEL_CONSOLE_H

@@ -8,7 +8,7 @@
  * time_calibrate, and boots in between: no waiting for its own sake. In QEMU and
  * KVM that clock is the APIC timer, which counts nanoseconds there; it takes 4 s
  * to run out, and is started again if booting took longer. On other machines it
- * is a clock of the board, over 10 ms (interval.c).
+ * is a clock of the board, over 10 ms (clock_rates.c).
  */
 #include "time.h"
 
@@ -17,7 +17,7 @@
 #include "kernel/base/x86.h"
 #include "kernel/cpu/cpu.h"
 #include "apic.h"
-#include "interval.h"
+#include "clock_rates.h"
 #include "pit_regs.h"
 
 #define NS_PER_S        1000000000UL
@@ -122,7 +122,7 @@ static void calibrate_by_interval(void)
 	struct clock_rates rates;
 
 	apic_timer_start(TIMER_MAX);
-	rates = interval_measure();
+	rates = clock_rates_measure();
 	set_tsc_hz(rates.tsc);
 	timer_factor = (rates.apic_timer << FACTOR_SHIFT) / NS_PER_S;
 }

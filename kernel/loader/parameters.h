@@ -53,7 +53,7 @@ struct parameters {
 	const char *cwd;           /* folder that the application starts in, "" for the root */
 	const char *name;          /* of the node, or NULL */
 	const char *selftest;      /* a test of two kernels (selftest.h), or NULL */
-	const char *crash;         /* a fault of the kernel on purpose (crash.h), or NULL */
+	const char *crash;         /* a fault of the kernel on purpose (inject_fault.h), or NULL */
 	uint32_t args, envs;
 	const char *arg[PARAMETER_ARGS];
 	const char *env[PARAMETER_ENV];

@@ -11,7 +11,6 @@
 #include "kernel/base/node.h"
 #include "kernel/base/panic.h"
 #include "kernel/base/string.h"
-#include "kernel/base/syscall.h"
 #include "kernel/base/x86.h"
 #include "kernel/cpu/cpu.h"
 #include "kernel/loader/boot_info.h"
@@ -318,17 +317,6 @@ const volatile uint8_t *memory_repeat_page(uint64_t times)
 		*entry_for(APP_PAGES + i * LARGE_BYTES, 2) = (uint64_t)table | P_PRESENT | P_USER;
 	}
 	return (const volatile uint8_t *)REPEATED_BASE;
-}
-
-void memory_flush(void)
-{
-	WRITE_CR(3, READ_CR(3));
-}
-
-int64_t sys_flush(void)
-{
-	memory_flush();
-	return 0;
 }
 
 static struct boot_range largest_range(void)

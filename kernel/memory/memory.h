@@ -57,9 +57,6 @@ bool memory_map_shifted(uint64_t address);
  * can read them, too. `times` is a multiple of 512. Call once. */
 const volatile uint8_t *memory_repeat_page(uint64_t times);
 
-/* The processor forgets its translations. Any context. */
-void memory_flush(void);
-
 /* The largest contiguous piece of free memory, 2 MiB aligned, for a segment
  * without a region. Call once. */
 void memory_largest(uint64_t *physical, uint64_t *bytes);

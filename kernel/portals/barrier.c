@@ -2,7 +2,7 @@
  * PtlNIBarrier. Over shared memory the processes count in the region, and the last one
  * rings the others. Over frames it is dissemination over the ranks of the job: in round k
  * a process tells the one 2^k ranks further on that it has come so far, and waits for the
- * one 2^k behind: after ceil(log2 size) rounds it has heard of all.
+ * one 2^k behind: after ceil(log2 size) rounds it knows of all.
  *
  * The news are BARRIER messages, which the engine counts in the receiver's
  * block, round by round, from boot on: so a process that arrives early, or

@@ -97,8 +97,8 @@ int64_t sys_eq_wait(uint64_t eqs, uint64_t n, uint64_t timeout)
 	if (!portals_is_open())
 		return PTL_NO_INIT;
 	upcall_look(); /* the library may have put a handler off */
-	switch (wait_or_upcall(found_or_broken, &queues, deadline_in(timeout),
-	                       "an event (PtlEQWait)")) {
+	switch (wait_halted_or_upcall(found_or_broken, &queues, deadline_in(timeout),
+	                              "an event (PtlEQWait)")) {
 	case WAIT_TIMEOUT: return PTL_EQ_EMPTY;
 	case WAIT_UPCALL:  return PTL_OK; /* the library looks again, and calls again */
 	default:

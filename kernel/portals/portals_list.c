@@ -169,8 +169,8 @@ static bool has_one_ended(void *arg)
 
 /* What this process has started with a descriptor has ended when the call that started
  * it returns, unless frames carry it: then it is waited for here, one operation after the
- * other. Another kernel of the region may have damaged the record of one, and that ends
- * never: then the call finds the descriptor in use. */
+ * other. Another kernel of the region may have damaged the record of one, which then
+ * never ends: then the call finds the descriptor in use. */
 static void settle(handle_t handle)
 {
 	struct started started = { .md = handle };

@@ -2,7 +2,7 @@
  * Reports about what was stopped: registers and backtraces, as lines on the
  * kernel's stream. The launcher adds function, file and line to the addresses.
  * No state. Called by system calls, by exceptions, while panicking, and for a
- * request of the launcher's (requests.c), also in a doorbell's interrupt.
+ * request of the launcher's (region_requests.c), also in a doorbell's interrupt.
  */
 #include "report.h"
 

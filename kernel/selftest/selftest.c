@@ -61,10 +61,10 @@ struct scratch {
 _Static_assert(sizeof(struct scratch) <= REGION_NODES - REGION_SCRATCH, "fits the scratch bytes");
 
 static struct scratch *scratch;
-static uint64_t step;              /* how often this node has met the other */
+static uint64_t step;              /* barriers passed with the other node */
 
 /* Wait for the other node to come here too, if there is one. */
-static void meet(void)
+static void node_barrier(void)
 {
 	if (!scratch)
 		return;
@@ -100,14 +100,14 @@ static uint64_t store_fence_load(void)
 
 		if (node.id == 0)
 			atomic_store(&scratch->is_late, now_ns() - start > MOST_NS);
-		meet();
+		node_barrier();
 		if (atomic_load(&scratch->is_late))
 			break;
 		atomic_store_explicit(&scratch->flag[node.id], round, memory_order_relaxed);
 		atomic_thread_fence(memory_order_seq_cst);
 		other = atomic_load_explicit(&scratch->flag[1 - node.id], memory_order_relaxed);
 		atomic_store(&scratch->seen[node.id], other == round);
-		meet();
+		node_barrier();
 		if (!atomic_load(&scratch->seen[0]) && !atomic_load(&scratch->seen[1]))
 			missed++;
 	}
@@ -118,10 +118,10 @@ static bool locks(void)
 {
 	uint64_t sum, missed;
 
-	meet();
+	node_barrier();
 	for (int i = 0; i < INCREMENTS; i++)
 		atomic_fetch_add(&scratch->sum, 1);
-	meet();
+	node_barrier();
 	sum = atomic_load(&scratch->sum);
 	missed = store_fence_load();
 	say("locks_increments", 0, sum);
@@ -164,7 +164,7 @@ static uint64_t flag_to_and_fro(uint64_t trips, bool halted)
 {
 	uint64_t start, took, done = 0;
 
-	meet();
+	node_barrier();
 	if (node.id == 1) {
 		send_back(halted);
 		return 0;
@@ -182,14 +182,14 @@ static uint64_t flag_to_and_fro(uint64_t trips, bool halted)
 static bool pingpong(void)
 {
 	say("pingpong_half_rtt_ps", 0, flag_to_and_fro(TRIPS, false));
-	meet();
+	node_barrier();
 	return true;
 }
 
 static bool doorbell(void)
 {
 	say("doorbell_half_rtt_ps", 0, flag_to_and_fro(BELLS, true));
-	meet();
+	node_barrier();
 	return true;
 }
 
@@ -242,7 +242,7 @@ static bool copy(void)
 			measure("copy_movsq_MBps", copy_movsq, to, apart, sizes[i]);
 		}
 	}
-	meet();
+	node_barrier();
 	return true;
 }
 
@@ -255,13 +255,13 @@ static void say_cost(const char *name, uint64_t picoseconds)
 
 static bool costs(void)
 {
-	meet();
+	node_barrier();
 	if (node.id == 0)
 		costs_alone(say_cost);
-	meet();
+	node_barrier();
 	if (scratch) {
 		costs_contended(&scratch->sum, say_cost);
-		meet();
+		node_barrier();
 		if (node.id == 0)
 			costs_doorbell(1, say_cost);
 	}
@@ -291,22 +291,22 @@ static bool stray(void)
 
 static bool frames(void)
 {
-	return frames_test(&scratch->frames, meet, FRAMES_SIZES | FRAMES_HALVES | FRAMES_STREAMS);
+	return frames_test(&scratch->frames, node_barrier, FRAMES_SIZES | FRAMES_HALVES | FRAMES_STREAMS);
 }
 
 static bool frame_sizes(void)
 {
-	return frames_test(&scratch->frames, meet, FRAMES_SIZES);
+	return frames_test(&scratch->frames, node_barrier, FRAMES_SIZES);
 }
 
 static bool frame_halves(void)
 {
-	return frames_test(&scratch->frames, meet, FRAMES_HALVES);
+	return frames_test(&scratch->frames, node_barrier, FRAMES_HALVES);
 }
 
 static bool frame_streams(void)
 {
-	return frames_test(&scratch->frames, meet, FRAMES_STREAMS);
+	return frames_test(&scratch->frames, node_barrier, FRAMES_STREAMS);
 }
 
 bool selftest(const char *name)
@@ -339,7 +339,7 @@ bool selftest(const char *name)
 				return false;
 			}
 			good = tests[i].run();
-			meet();
+			node_barrier();
 			return good;
 		}
 	}

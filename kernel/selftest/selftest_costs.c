@@ -6,7 +6,7 @@
  * An instruction is repeated in a row, so that the loop around it does not
  * count; what a call of an empty row costs is taken off. The interrupts that it
  * makes stand in the node's counters, and afterwards the emulator's translation
- * cache may be smaller (emulator.c): measure nothing else in the same run.
+ * cache may be smaller (tcg_tlb.c): measure nothing else in the same run.
  */
 #include "selftest_costs.h"
 

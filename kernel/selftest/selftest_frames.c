@@ -73,7 +73,7 @@ _Static_assert(sizeof(struct head) == 32, "no holes");
 
 static struct {
 	struct frames_shared *shared;
-	void (*meet)(void);
+	void (*node_barrier)(void);
 	struct nic *nic;
 	uint32_t part;
 	bool alarm;                /* the timer runs */
@@ -297,7 +297,7 @@ static void part(void (*work)(uint32_t), uint32_t argument, bool halted)
 	t.first_ns = t.first_bytes = t.answer = t.answered = t.rung = 0;
 	if (node.id == 0)
 		clear_shared();
-	t.meet();
+	t.node_barrier();
 	if (node.id == 0) {
 		work(argument);
 		atomic_store(&t.shared->over, t.part);
@@ -305,7 +305,7 @@ static void part(void (*work)(uint32_t), uint32_t argument, bool halted)
 	} else {
 		take_frames();
 	}
-	t.meet();
+	t.node_barrier();
 	t.echo = t.check = t.copy = false;
 	t.window = 0;
 }
@@ -378,7 +378,7 @@ static void sizes(uint32_t number)
 	say(name, atomic_load(&t.shared->frames) - atomic_load(&t.shared->bad));
 	format_text(name, sizeof(name), "frames_%u_bad", number);
 	say(name, atomic_load(&t.shared->bad));
-	t.meet();
+	t.node_barrier();
 }
 
 static void send_to_others(uint32_t unused)
@@ -398,9 +398,9 @@ static void others(void)
 	part(send_to_others, 0, false);
 	if (node.id == 1)
 		atomic_store(&t.shared->strangers, t.nic->counters[NIC_DROPS_IN] - before);
-	t.meet();
+	t.node_barrier();
 	say("frames_strangers", atomic_load(&t.shared->strangers));
-	t.meet();
+	t.node_barrier();
 }
 
 /* ---- halves ---- */
@@ -508,7 +508,7 @@ static void stream(uint32_t bytes, uint32_t memory, const char *way)
 	say_of(memory, way, "lost", bytes, frames < sent_stream ? sent_stream - frames : 0);
 	if (t.nic->ops->post && node.id == 1)
 		places_close_rooms(t.nic);
-	t.meet();
+	t.node_barrier();
 }
 
 static void streams(uint32_t largest)
@@ -550,17 +550,17 @@ static void give_back(void)
 
 	while ((t.nic->ops->poll(t.nic, BUDGET) || t.busy) && now_ns() < deadline)
 		;
-	t.meet();
+	t.node_barrier();
 	cards_give_back(t.nic, &before);
 }
 
-bool frames_test(struct frames_shared *shared, void (*meet)(void), unsigned parts)
+bool frames_test(struct frames_shared *shared, void (*node_barrier)(void), unsigned parts)
 {
 	uint64_t middle = places_middle(BUFFERS * sizeof(*t.heads) + PLACES_BYTES);
 	uint32_t largest;
 
 	t.shared = shared;
-	t.meet = meet;
+	t.node_barrier = node_barrier;
 	if (!cards_number()) {
 		kernel_line("selftest: the nodes have no network cards (margay run --link virtio)");
 		return false;

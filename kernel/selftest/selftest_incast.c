@@ -4,7 +4,7 @@
  * taken: NAME_raw_incast_MBps is what arrives, NAME_raw_incast_lost what does not. Called
  * by selftest.c. Data: the card, what is under way.
  *
- * The nodes meet, and learn of progress, in a page in the middle of node 0's segment, which
+ * The nodes synchronise, and learn of progress, in a page in the middle of node 0's segment, which
  * is left zero; frames are made behind it in each node's own segment.
  */
 #include "selftest_incast.h"
@@ -87,7 +87,7 @@ static void rest(void)
 	nic->ops->interrupts(nic, 0);
 }
 
-static void meet(_Atomic uint32_t *nodes)
+static void arrive(_Atomic uint32_t *nodes)
 {
 	atomic_fetch_add(nodes, 1);
 	while (atomic_load(nodes) < node.size && !atomic_load(&shared->over))
@@ -161,7 +161,7 @@ static void run(uint8_t *frame)
 	uint64_t end;
 
 	window = RING_SHARE / (node.size - 1) < 2 ? 2 : RING_SHARE / (node.size - 1);
-	meet(&shared->arrived);
+	arrive(&shared->arrived);
 	if (node.id == 0) {
 		take_all(count * (node.size - 1));
 		say("incast_MBps", last_ns > first_ns ? bytes_in * 1000 / (last_ns - first_ns) : 0);

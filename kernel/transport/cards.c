@@ -25,8 +25,8 @@ static uint64_t counted[CARDS_MOST][NIC_COUNTERS];
 
 /* A line that interrupts so often while no frame comes or goes is held by a device
  * that no driver here can make quiet. */
-#define MOST_IN_VAIN 10000u
-static uint32_t in_vain;
+#define MOST_IDLE_INTERRUPTS 10000u
+static uint32_t idle_interrupts;
 static uint64_t frames_before;
 
 static struct nic *open(uint32_t index)
@@ -76,7 +76,7 @@ static void quiet(struct nic *nic)
 }
 
 /* Closes a line that does not come to rest: then a timer looks at the cards. */
-static void close_line_in_vain(uint32_t vector)
+static void close_noisy_line(uint32_t vector)
 {
 	uint64_t frames = 0;
 
@@ -84,9 +84,9 @@ static void close_line_in_vain(uint32_t vector)
 		frames += cards[i]->counters[NIC_FRAMES_IN] + cards[i]->counters[NIC_FRAMES_OUT];
 	if (frames != frames_before) {
 		frames_before = frames;
-		in_vain = 0;
+		idle_interrupts = 0;
 	}
-	if (++in_vain < MOST_IN_VAIN)
+	if (++idle_interrupts < MOST_IDLE_INTERRUPTS)
 		return;
 	pic_close(vector);
 	for (uint32_t i = 0; i < number; i++)
@@ -104,7 +104,7 @@ static void line_interrupt(uint32_t vector)
 	for (uint32_t i = 0; i < number; i++)
 		quiet(cards[i]);
 	count(COUNTER_CARD_INTERRUPTS, 1);
-	close_line_in_vain(vector);
+	close_noisy_line(vector);
 	pic_end(vector);
 }
 

@@ -77,8 +77,8 @@ bool link_shm_waits_for_lock(void)
 	return this_cpu()->waits_for_lock;
 }
 
-/* No lock is held after this: the place to settle what a doorbell told of while a
- * lock was waited for. */
+/* No lock is held after this, so deaths and restarts that a doorbell announced during a
+ * wait for a lock are settled here. */
 static void give(struct process_view *view)
 {
 	shm_lock_give((struct shm_lock *)view->block->lock, view->nid, &member);
@@ -104,9 +104,9 @@ bool link_shm_is_broken(void)
 /* ---- peers ---- */
 
 /* Set up the view of a peer once its kernel has made its block. False: it is dead, or its
- * block is none. */
+ * block is not valid. */
 __attribute__((noinline, cold))
-static bool meet(uint32_t nid)
+static bool connect(uint32_t nid)
 {
 	struct process_view *peer = &peers[nid], view = *own_view();
 	uint8_t *slice = region_slice(node.region, nid);
@@ -132,7 +132,7 @@ static struct process_view *view_of(uint32_t nid)
 {
 	if (nid == node.id)
 		return own_view();
-	if (!node.region || membership_is_dead(nid) || (!peers[nid].block && !meet(nid)))
+	if (!node.region || membership_is_dead(nid) || (!peers[nid].block && !connect(nid)))
 		return 0;
 	reached[nid - link_shm_first] = &peers[nid];
 	return &peers[nid];

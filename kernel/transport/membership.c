@@ -89,8 +89,8 @@ static void settle_death(uint32_t nid)
 	upcall_look();
 }
 
-/* News that come meanwhile set membership_news again, and the end of what they came in
- * settles them. */
+/* A doorbell during this sets membership_news again; the code that it interrupted settles
+ * that when it ends. */
 __attribute__((noinline, cold))
 void membership_settle(void)
 {

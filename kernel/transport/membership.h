@@ -6,9 +6,9 @@
  * A bell says only that there may be news: the region says which. News are dealt with
  * ("settled") once: both transports and this process's block learn of a death or a
  * restart, so that what was under way with that node ends with a failure. No news is
- * lost, whatever the moment: a bell that comes before the node can hear it, or before
+ * lost, whatever the moment: a bell that comes before the node can take it, or before
  * the transports exist, is made good by membership_start, which looks at all nodes when
- * bells are heard; one that comes while a lock is waited for, or while the link is at
+ * bells are taken; one that comes while a lock is waited for, or while the link is at
  * work, leaves membership_news, and the end of either looks again.
  *
  * Interrupts are off in all of these.
@@ -18,7 +18,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Once, while booting, when both transports are ready and doorbells are heard: settles
+/* Once, while booting, when both transports are ready and doorbells arrive: settles
  * what happened before, and announces that this node is up. */
 void membership_start(void);
 

@@ -13,22 +13,21 @@
 #include "kernel/devices/time.h"
 #include "net/shm/region.h"
 #include "link_frames.h"
-#include "requests.h"
+#include "region_requests.h"
 #include "upcall.h"
 
-/* Long enough for an answer that is on its way, shorter than what a doorbell
- * and a halt cost both sides; short, because the peer may need this core. A frame
- * takes longer than that, and the emulator's threads wait for each other where one
- * of them spins: for frames one look is all. */
+/* Spin for this long: enough for an answer on its way, less than a doorbell and a halt
+ * cost both sides, as the peer may need this core. A frame takes longer, and a node that
+ * spins holds up the emulator's threads, so a wait for frames looks once and halts. */
 #define SPIN_NS 2000u
 
-/* To put the timer off wakes the emulator's main loop; a wake-up too early, that and this
- * processor. While frames come and go quickly the timer is not set for more than that. */
-#define IN_VAIN_NS 8000000u
+/* Setting the timer wakes the emulator's main loop; a timer that ends a halt too early wakes
+ * this processor as well. So a timer that is set too early by no more than this is left. */
+#define EARLY_WAKE_NS 8000000u
 
-/* A neighbour's kernel that is out of order may take the sleep flag away, and with it the
- * bell: a node that waits looks that often all the same. The timer is left armed from one halt
- * to the next, so that a halt does not pay for it. */
+/* A faulty kernel may clear this node's sleep flag, so that no bell comes. A node that waits
+ * therefore looks at least this often. The timer stays armed from one halt to the next, so that
+ * a halt does not pay for it. */
 #define LOOK_NS 1000000000UL
 
 const char *wait_what_for(void)
@@ -61,13 +60,15 @@ void wait_halted(uint64_t deadline)
 		timer_arm(NEVER);
 }
 
-static bool spin(bool (*ready)(void *), void *arg, uint64_t until)
+static bool spin(bool (*ready)(void *), void *arg, uint64_t until, bool once)
 {
 	if (link_frames) {
 		if (!link_frames_is_alert())
 			link_frames_poll();
 		return ready(arg);
 	}
+	if (once)
+		return ready(arg);
 	do {
 		if (ready(arg))
 			return true;
@@ -84,16 +85,16 @@ static void halt(uint64_t deadline)
 			return;
 		if (link_frames_alarm_at() < deadline)
 			deadline = link_frames_alarm_at();
-		timer_arm_within(deadline, IN_VAIN_NS);
+		timer_arm_within(deadline, EARLY_WAKE_NS);
 	}
 	if (node.own)
 		timer_arm_within(deadline_in(LOOK_NS), LOOK_NS);
 	wait_halted(deadline);
 }
 
-/* Both kinds of waiting; `interruptible`: an upcall ends it. */
+/* All kinds of waiting; `interruptible`: an upcall ends it; `once`: it does not spin. */
 static bool await(bool (*ready)(void *arg), void *arg, uint64_t deadline, const char *what_for,
-                  bool interruptible)
+                  bool interruptible, bool once)
 {
 	struct cpu *cpu = this_cpu();
 	const char *outer = cpu->waits_for;
@@ -103,7 +104,7 @@ static bool await(bool (*ready)(void *arg), void *arg, uint64_t deadline, const 
 	cpu->waits_for = what_for;
 	if (link_frames)
 		link_frames_flush();
-	is_ready = spin(ready, arg, spin_end < deadline ? spin_end : deadline);
+	is_ready = spin(ready, arg, spin_end < deadline ? spin_end : deadline, once);
 	while (!is_ready && !(interruptible && upcall_is_due()) && now_ns() < deadline) {
 		set_sleeping(1);
 		/* Over frames nothing has happened since: others only send, or ring. */
@@ -113,7 +114,7 @@ static bool await(bool (*ready)(void *arg), void *arg, uint64_t deadline, const 
 		set_sleeping(0);
 		if (link_frames)
 			link_frames_poll();
-		requests_serve();
+		region_requests_serve();
 		is_ready = ready(arg); /* serving a request may have used up what was there */
 	}
 	if (link_frames)
@@ -124,15 +125,26 @@ static bool await(bool (*ready)(void *arg), void *arg, uint64_t deadline, const 
 
 bool wait_until(bool (*ready)(void *arg), void *arg, uint64_t deadline, const char *what_for)
 {
-	return await(ready, arg, deadline, what_for, false);
+	return await(ready, arg, deadline, what_for, false, false);
+}
+
+static enum wait_end end_of(bool is_ready, uint64_t deadline)
+{
+	if (is_ready)
+		return WAIT_READY;
+	return now_ns() < deadline ? WAIT_UPCALL : WAIT_TIMEOUT;
 }
 
 enum wait_end wait_or_upcall(bool (*ready)(void *arg), void *arg, uint64_t deadline,
                              const char *what_for)
 {
-	if (await(ready, arg, deadline, what_for, true))
-		return WAIT_READY;
-	return now_ns() < deadline ? WAIT_UPCALL : WAIT_TIMEOUT;
+	return end_of(await(ready, arg, deadline, what_for, true, false), deadline);
+}
+
+enum wait_end wait_halted_or_upcall(bool (*ready)(void *arg), void *arg, uint64_t deadline,
+                                    const char *what_for)
+{
+	return end_of(await(ready, arg, deadline, what_for, true, true), deadline);
 }
 
 static bool never(void *unused)

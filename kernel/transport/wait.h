@@ -34,6 +34,11 @@ enum wait_end { WAIT_READY, WAIT_TIMEOUT, WAIT_UPCALL };
 enum wait_end wait_or_upcall(bool (*ready)(void *arg), void *arg, uint64_t deadline,
                              const char *what_for);
 
+/* The same for a caller whose application has looked for a while by itself, as the library does
+ * before SYS_EQ_WAIT: one look, and no more spinning, before it halts. */
+enum wait_end wait_halted_or_upcall(bool (*ready)(void *arg), void *arg, uint64_t deadline,
+                                    const char *what_for);
+
 /* wait_until the deadline, whatever happens. */
 void wait_time(uint64_t deadline, const char *what_for);
 

@@ -30,7 +30,7 @@ void fm_release(struct peer *peer, uint32_t units)
 	fm_tell(peer, CONTROL_CREDIT, limit);
 }
 
-/* ---- what has been heard ---- */
+/* ---- what has arrived ---- */
 
 static void hear(const ptl_event_t *event)
 {

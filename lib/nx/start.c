@@ -193,7 +193,7 @@ static void open_memory(void)
 	}
 }
 
-/* A message to a rank that is not ready would be discarded: so all meet here. */
+/* A message to a rank that is not ready would be discarded: so a barrier. */
 __attribute__((constructor)) static void start(void)
 {
 	nx.rank = margay_rank();

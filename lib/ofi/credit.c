@@ -2,7 +2,7 @@
  * Flow control of messages. Each rank grants each other one a window of credit
  * units: event slots and overflow memory that are free whatever happens. A
  * message uses up units at its sender; the units come back
- *   by an ack of the receiver's kernel, if the message met a posted receive and
+ *   by an ack of the receiver's kernel, if the message matched a posted receive and
  *   asked for the ack: the receiver need not call anything. Messages ask when less
  *   than half of the window's least size is left;
  *   else as a new limit from the receiver's library, when it has taken the message's

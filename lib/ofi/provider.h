@@ -3,7 +3,7 @@
  * maps each idea of libfabric to one of Portals; the public side are libfabric's
  * own headers. One thread calls all of it (FI_THREAD_DOMAIN).
  *
- *   loader.c     fi_getinfo and its kin, in place of libfabric's core
+ *   loader.c     fi_getinfo and the like, in place of libfabric's core
  *   info.c       what the provider offers; the fabric object
  *   domain.c     domain, address vector, memory regions
  *   endpoint.c   the endpoint: queues, descriptors, entries of its portals
@@ -412,7 +412,7 @@ extern struct fi_ops_tagged mfi_ops_tagged;
 /* Starts what waits for this peer, as far as there is credit. */
 void mfi_send_deferred(struct endpoint *ep, struct peer *peer);
 
-/* post.c: fi_recv and its kin, fi_cancel */
+/* post.c: fi_recv and the like, fi_cancel */
 ssize_t mfi_msg_recv(struct fid_ep *fid, void *buf, size_t len, void *desc, fi_addr_t src,
 		     void *context);
 ssize_t mfi_msg_recvv(struct fid_ep *fid, const struct iovec *iov, void **desc, size_t count,

@@ -73,7 +73,7 @@ static struct import *free_import(void)
 	return NULL;
 }
 
-/* 1 if the process has imported the area, and not heard that it is gone. */
+/* 1 if the process has imported the area, and was not told that it is gone. */
 static int is_imported(int rank, const char *name)
 {
 	for (int i = 0; i < VMMC_IMPORTS; i++) {

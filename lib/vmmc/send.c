@@ -4,7 +4,7 @@
  *
  * A message of at most PTL_SR_INLINE bytes has been read when the put returns. A longer one
  * has an element of vmmc.sends until its SEND_END, whose handler writes the completion word.
- * The exporter's entries acknowledge nothing, so a put that asks for an ack hears only that
+ * The exporter's entries acknowledge nothing, so a put that asks for an ack learns only that
  * it was discarded: one in VMMC_ASK asks.
  */
 #include "state.h"

@@ -2,7 +2,7 @@
  * Arriving BARRIER messages: which are believed, and counting those. Called for the
  * target's block by the kernel that runs the engine on it, whether the interface is open or not.
  *
- * Dissemination leaves little to believe. A process hears round k from one process only,
+ * Dissemination leaves little to believe. A process gets round k from one process only,
  * the one 2^k ranks behind. That one enters barrier b + 1 when all have entered b: so it
  * has sent this process at most one message of a round more than this process has entered
  * barriers. And where a launcher tells of deaths, no process has anything else to say.

@@ -162,7 +162,7 @@ struct region_lock {
 	uint32_t number;           /* of the request: 1 for a node's first */
 	uint16_t call;             /* REGION_LOCK_GET ... */
 	uint16_t type;             /* REGION_LOCK_SHARED ... */
-	uint16_t whole;            /* 1: locks of flock(), which no other locks meet */
+	uint16_t whole;            /* 1: locks of flock(), which no others conflict with */
 	uint16_t folder;           /* which of the job's folders the file is in */
 	uint32_t owner;            /* 0: the process; else one of its open files */
 	uint32_t pid;

@@ -266,17 +266,31 @@ static void stdio(void)
 	SAY(fclose(file));
 }
 
+/* How often a folder lists this name. */
+static int listed(const char *name)
+{
+	int times = 0;
+	struct dirent *entry;
+	DIR *folder = opendir(".");
+
+	while ((entry = readdir(folder)))
+		times += !strcmp(entry->d_name, name);
+	closedir(folder);
+	return times;
+}
+
 static void strange(void)
 {
 	char name[257];
 	struct iovec pieces[2] = { { "ab", 2 }, { "cde", 3 } };
 	int fd;
 
-	for (int i = 0; i < 256; i++)
-		name[i] = (char)(i == '/' || i == 0 ? 'x' : i);
+	for (int i = 1; i < 255; i++)
+		name[i] = (char)(i == '/' ? 'x' : i);
+	name[0] = (char)255;       /* so that each byte is in it which may be */
 	name[255] = 0;
 	fd = open(name, O_RDWR | O_CREAT, 0644);
-	printf("%d\n", fd >= 0);
+	printf("%d %d\n", fd >= 0, listed(name));
 	VALUE(writev(fd, pieces, 2));
 	SAY(close(fd));
 	SAY(unlink(name));

@@ -142,7 +142,7 @@ static inline void put_dropped(struct roles *r, size_t bytes, uint64_t bits, uin
 	EQUAL(ack.mlength, 0);
 }
 
-/* Everybody: nothing of this case is left. */
+/* All ranks: nothing of this case is left. */
 static inline void close_case(struct roles *r, const char *name)
 {
 	meet(r);

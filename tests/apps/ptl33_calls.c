@@ -131,7 +131,7 @@ static void open_interface(void)
 	CALL(PtlEQAlloc, (ni, 32, PTL_EQ_HANDLER_NONE, &reply_eq));
 }
 
-/* A window in two pieces that lie apart, behind an entry that fits nobody. */
+/* A window in two pieces that lie apart, behind an entry that matches nothing. */
 static void open_window(void)
 {
 	ptl_process_id_t anyone, nobody;

@@ -8,7 +8,7 @@
  *            the first ones wait in the barrier. Then all close and open them again.
  *   handlers all but one rank wait in the barrier while that one puts to them; their
  *            handlers are called meanwhile, and the barrier goes on.
- *   death    everybody meets again and again until a barrier fails; the test kills one.
+ *   death    all ranks enter barriers until a barrier fails; the test kills one.
  */
 #include "check.h"
 #include <stdbool.h>
@@ -30,7 +30,7 @@ static void sleep_ms(long ms)
 	nanosleep(&(struct timespec){ .tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000 }, NULL);
 }
 
-/* Memory that everybody may write: word r is rank r's. */
+/* Memory that all may write: word r is rank r's. */
 static void expose(uint64_t *table)
 {
 	ptl_md_t md = { .start = table, .length = TABLE_BYTES, .threshold = PTL_MD_THRESH_INF,

@@ -1,11 +1,6 @@
 /*
-<<<<<<< HEAD:tests/apps/ptl_bundle.c
- * ptl_bundle CASE: short puts that no process waits for, which over network cards leave
- * several in a frame (net/link/bundle.c).
-=======
- * ptl_batch CASE: short puts that nobody waits for, which over network cards leave
+ * ptl_batch CASE: short puts that no process waits for, which over network cards leave
  * several in a frame (net/link/batch.c).
->>>>>>> flows:tests/apps/ptl_batch.c
  *
  *   order     both ranks send thousands in bursts, now and then a longer put or a get between
  *             them: each arrives once, in order, right to the byte

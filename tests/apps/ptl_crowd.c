@@ -1,5 +1,5 @@
 /*
- * ptl_crowd SEED ROUNDS: everybody talks to everybody. First all ranks put into
+ * ptl_crowd SEED ROUNDS: all ranks talk to all. First all ranks put into
  * one array of rank 0 (many to one); then each rank puts blocks of random length
  * to random offsets of areas that other ranks keep for it, with up to WINDOW puts
  * under way, and gets them back. What must be in an area follows from the seed.

@@ -97,7 +97,7 @@ static void quiet(struct roles *r)
 	CHECK(!r->target);
 }
 
-/* Everybody's turn comes when the other one's message has. */
+/* Each rank's turn comes when the other one's message has. */
 static void asked(struct roles *r)
 {
 	ptl_process_id_t other = margay_process(!r->job.rank);

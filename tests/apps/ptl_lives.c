@@ -2,7 +2,7 @@
  * ptl_lives WHAT: rank 1 is killed and started again by the test; what the others see
  * of that, and its next life.
  *
- *   barrier   Everybody passes a barrier. Rank 0 says "waits" and goes into another, as do
+ *   barrier   All ranks pass a barrier. Rank 0 says "waits" and goes into another, as do
  *             the others; rank 1 does not until it is killed: it fails, for all of them and
  *             for ever, and at once for the next life.
  *   put       Rank 0 puts to rank 1 all the time, and says "talks" when it has heard from

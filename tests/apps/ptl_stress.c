@@ -1,6 +1,6 @@
 /*
- * ptl_stress one|all OPERATIONS SEED: nodes send to rank 0 (one) or everybody
- * to everybody (all): puts, gets, exchanges and atomic operations of random
+ * ptl_stress one|all OPERATIONS SEED: nodes send to rank 0 (one) or all
+ * to all (all): puts, gets, exchanges and atomic operations of random
  * sizes, while the targets attach, insert, unlink, update and poll.
  *
  * What a run has to show is printed, for tests/test_race.py to compare:

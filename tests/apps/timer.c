@@ -68,27 +68,11 @@ static void once(void)
 	EQUAL(caught, 1);
 }
 
-static void fill(struct registers *r)
-{
-	uint64_t value = 0x9e3779b97f4a7c15;
-
-	memset(r, 0, sizeof *r);
-	for (int i = 0; i < 16; i++)
-		r->general[i] = value *= 0x2545f4914f6cdd1d;
-	for (int i = 0; i < 16; i++)
-		for (int j = 0; j < 4; j++)
-			r->vectors[i][j] = value *= 0x2545f4914f6cdd1d;
-	for (int i = 0; i < 8; i++)
-		r->x87[i] = i * 1.5 - 3;
-	r->mxcsr = 0x7f80;             /* towards zero */
-	r->control = 0xf7f;            /* likewise */
-}
-
 static void registers_kept(int avx)
 {
 	static struct registers in, out;
 
-	fill(&in);
+	fill_registers(&in);
 	errno = 5;
 	every(300);
 	(avx ? registers_avx : registers_sse)(&caught, TIMES, &in, &out);

@@ -34,7 +34,7 @@ static void count_it(ptl_event_t *event)
 	handled++;
 }
 
-/* A queue with a handler, fed by puts to BITS; in `who` only. */
+/* A queue with a handler, fed by puts to BITS; in one rank only. */
 static void open_queue(int who, ptl_size_t slots, ptl_eq_handler_t handler)
 {
 	handled = 0;

@@ -5,6 +5,7 @@
 #ifndef TESTS_APPS_UPCALL_REGS_H
 #define TESTS_APPS_UPCALL_REGS_H
 #include <stdint.h>
+#include <string.h>
 
 /* What a routine below leaves in its last argument. */
 struct registers {
@@ -96,4 +97,22 @@ __asm__(".text\nred_zone_holds:\n"
 	"	movl $\\i, %eax\n	cmpq $0x1234500+\\i, -8*\\i(%rsp)\n	jne 2f\n\t.endr\n"
 	"	cmpq %rsi, (%rdi)\n	jb 1b\n	xorl %eax, %eax\n"
 	"2:	ret\n");
+
+/* Each register its own number. */
+static inline void fill_registers(struct registers *r)
+{
+	uint64_t value = 0x9e3779b97f4a7c15;
+
+	memset(r, 0, sizeof *r);
+	for (int i = 0; i < 16; i++)
+		r->general[i] = value *= 0x2545f4914f6cdd1d;
+	for (int i = 0; i < 16; i++)
+		for (int j = 0; j < 4; j++)
+			r->vectors[i][j] = value *= 0x2545f4914f6cdd1d;
+	for (int i = 0; i < 8; i++)
+		r->x87[i] = i * 1.5 - 3;
+	r->mxcsr = 0x7f80;             /* towards zero */
+	r->control = 0xf7f;            /* likewise */
+}
+
 #endif

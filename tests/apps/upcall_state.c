@@ -40,22 +40,6 @@ static void handler(ptl_event_t *event)
 	handled++;
 }
 
-static void fill(struct registers *r)
-{
-	uint64_t value = 0x9e3779b97f4a7c15;
-
-	memset(r, 0, sizeof *r);
-	for (int i = 0; i < 16; i++)
-		r->general[i] = value *= 0x2545f4914f6cdd1d;
-	for (int i = 0; i < 16; i++)
-		for (int j = 0; j < 4; j++)
-			r->vectors[i][j] = value *= 0x2545f4914f6cdd1d;
-	for (int i = 0; i < 8; i++)
-		r->x87[i] = i * 1.5 - 3;
-	r->mxcsr = 0x7f80;             /* towards zero */
-	r->control = 0xf7f;            /* likewise */
-}
-
 static void compare(const struct registers *in, const struct registers *out, int words)
 {
 	for (int i = 0; i < 16; i++)
@@ -72,7 +56,7 @@ static void compute(void (*routine)(const volatile uint64_t *, uint64_t, const s
 {
 	static struct registers in, out;
 
-	fill(&in);
+	fill_registers(&in);
 	errno = 5;
 	routine(&handled, puts_wanted, &in, &out);
 	EQUAL(errno, 5);
@@ -118,7 +102,7 @@ static void calls(struct roles *r, ptl_handle_md_t md)
 	for (handled = 0; handled < puts_wanted;) {
 		uint64_t before = handled;
 
-		fill(&in);
+		fill_registers(&in);
 		in.general[0] = SYS_PUT;
 		in.general[5] = md;
 		in.general[4] = MARGAY_TARGET(margay_process(r->job.rank).nid,

@@ -135,7 +135,7 @@ PICTURES = {
                         host(mpi, "bypass_50KB_wait_ms", "ms",
                              r"bypass_50000B_work(\d+)ms_wait", "us", 1e-3))
                   for mpi, name in NAMES.items())))),
-        "Figure 6 of the Portals paper. Two ranks post ten receives each, meet, send ten messages "
+        "Figure 6 of the Portals paper. Two ranks post ten receives each, synchronise, send ten messages "
         "of 50 KB to each other, work without a call of MPI, and then wait for what is left. "
         "Both axes are logarithmic but for what lies next to 0."),
     "bandwidth": Picture(

@@ -4,7 +4,7 @@
 CARD_TEST_SOURCES := tests/host/check.c tests/drivers/kernel.c tests/drivers/card.c drivers/watch.c
 VIRTIO_TEST_SOURCES := $(CARD_TEST_SOURCES) drivers/virtio.c drivers/virtio_net.c \
 	drivers/virtio_net_bulk.c drivers/virtio_net_state.c tests/drivers/fake_virtio.c \
-	tests/drivers/test_virtio_net.c tests/drivers/test_virtio_bulk.c
+	tests/drivers/test_virtio_net.c tests/drivers/test_virtio_net_bulk.c
 E1000_TEST_SOURCES := $(CARD_TEST_SOURCES) drivers/e1000_card.c drivers/e1000.c \
 	drivers/e1000e.c tests/drivers/fake_e1000.c tests/drivers/test_e1000.c
 PIC_TEST_SOURCES := tests/host/check.c tests/drivers/test_pic.c

@@ -6,8 +6,8 @@
  * reference model: every result, grant, answer and event, and the memory at the
  * end, must be those of the same calls made one after the other.
  *
- * So that the outcome follows from the order of the steps alone, nobody writes
- * where somebody else may: a sender's remote offset is its own slot, and each
+ * So that the outcome follows from the order of the steps alone, no thread writes
+ * where another one may: a sender's remote offset is its own slot, and each
  * descriptor slot has memory of its own. TSan says so if the engine grants
  * what it should not.
  *

@@ -60,7 +60,7 @@ static int lies_inside(const struct process_view *view, const struct grant *gran
 	return 1;
 }
 
-/* Everything that anybody may ask of a block. */
+/* Everything that may be asked of a block. */
 static void exercise(struct world *w, const handle_t *handles, struct grant *grants,
 		     uint64_t *state)
 {

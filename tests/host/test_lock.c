@@ -95,7 +95,7 @@ TEST(concurrent_lock_waiters_halt)
 	CHECK_IS(lock.waiters, 0);
 }
 
-/* The owner dies; the launcher says so and rings everybody. */
+/* The owner dies; the launcher says so and rings all nodes. */
 TEST(concurrent_lock_owner_dies)
 {
 	const struct region *region = fresh();

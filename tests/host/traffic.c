@@ -429,7 +429,7 @@ void traffic_kill(struct traffic *t, uint32_t node)
 	n->memory = 0;
 	n->link = 0;
 	n->under_way = 0;
-	/* Its next life begins anew. What this one has received, and nobody knows, may
+	/* Its next life begins anew. What this one has received unacknowledged may
 	 * come again: the sender has not heard of this life and tries the next. */
 	while (n->payloads)
 		free_payload(n->payloads);

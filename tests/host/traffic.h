@@ -56,7 +56,7 @@ struct traffic_node {
 	uint32_t unanswered;       /* sent, and the answer has not come */
 	uint32_t lost;             /* calls of lost() */
 	struct payload *payloads;  /* of messages that have begun here */
-	uint64_t bytes;            /* payload received from this node, by anybody */
+	uint64_t bytes;            /* payload received from this node, by all others */
 	uint32_t most_records;     /* of its link in use at once, as seen between events */
 };
 

@@ -153,7 +153,7 @@ class Owner:
         self.slots = slots
         self.usable = usable
         self.memory = bytearray((i * 7 + i // 251 + nid * 85 + 1) & 255 for i in range(memory))
-        self.met: Counter = Counter()      # (rule, case) that came up, for the tests' own sake
+        self.reached: Counter = Counter()      # (rule, case) that came up, for the tests' own sake
         self.opened = False
         self.started = self.delivered = 0  # operations ever: links are never used again
         self.format(hard)
@@ -190,9 +190,9 @@ class Owner:
         self.opened = False
         return OK
 
-    def meet(self, rule: int, case: str) -> Any:
+    def reach(self, rule: int, case: str) -> Any:
         """Counts that a case of a rule was reached; None, for those that return so."""
-        self.met[rule, case] += 1
+        self.reached[rule, case] += 1
         return None
 
     def ranges(self, pieces: list, at: int, count: int) -> Iterator[tuple[int, int]]:
@@ -248,7 +248,7 @@ class Owner:
             return True
         first = md.args.start + at
         may = self.may_use(first, count, write)
-        self.meet(35, "usable" if may else
+        self.reach(35, "usable" if may else
                   "not writable" if self.may_use(first, count, False) else "not usable")
         return may
 
@@ -259,7 +259,7 @@ class Owner:
             return
         if md is not None and kind not in (ACK_EVENT, UNLINK_EVENT):
             if md.args.options & (END_DISABLE if kind & 1 else START_DISABLE):
-                self.meet(19, "END disabled" if kind & 1 else "START disabled")
+                self.reach(19, "END disabled" if kind & 1 else "START disabled")
                 return
         state = tuple(md.state()) if md else (0,) * 7
         event = (kind, *head, *state, hdr, link & 0xffffffff, fail)
@@ -271,7 +271,7 @@ class Owner:
             self.rung = True
         if queue.handler == 2 and (queue.next - queue.word_read) % (1 << 64) == \
                 queue.count - queue.count // 4:
-            self.meet(37, "full again" if queue.filled else "full")
+            self.reach(37, "full again" if queue.filled else "full")
             queue.filled, self.rung = queue.next, True
 
     def unlist(self, md: Descriptor) -> None:
@@ -280,9 +280,9 @@ class Owner:
         if entry is not None:
             entry.mds.remove(md)
             if entry.mds:
-                self.meet(8, "the next descriptor is the first")
+                self.reach(8, "the next descriptor is the first")
             elif entry.unlink:
-                self.meet(8, "the entry goes too")
+                self.reach(8, "the entry goes too")
                 entry.portal.remove(entry)
                 del self.mes[entry.name]
 
@@ -305,15 +305,15 @@ class Owner:
         if md.threshold > 0:
             md.threshold -= 1
             if md.threshold == 0 and md.unlink and not md.leaving:
-                self.meet(8, "threshold is used up")
+                self.reach(8, "threshold is used up")
                 self.depart(md)
         else:
-            self.meet(7, "spends nothing")
+            self.reach(7, "spends nothing")
 
     def bury(self, md: Descriptor) -> None:
         if md.leaving and md.pending == 0:
             if md.args.options & UNLINK_DISABLE:         # rule 19
-                self.meet(19, "no UNLINK")
+                self.reach(19, "no UNLINK")
             else:
                 self.record(md, self.eqs.get(md.args.eq), UNLINK_EVENT,
                             (self.nid, self.pid, self.uid, self.jid, 0, 0, 0, 0, 0, md.name),
@@ -468,7 +468,7 @@ class Owner:
         refused = "pending" if md.pending else queue and (
             "unread" if queue.left(queue.word_read) else "owed" if self.owed(queue) else "")
         if refused:
-            self.meet(24, refused)
+            self.reach(24, refused)
             return (MD_NO_UPDATE, *old)
         if not self.pieces_left(args):                   # the old ones are given back last
             return (NO_SPACE, *old)
@@ -497,7 +497,7 @@ class Owner:
         refused = queue and ("unread" if queue.left(queue.word_read) else
                              "owed" if self.owed(queue) else "")
         if refused:
-            self.meet(24, f"post: {refused}")
+            self.reach(24, f"post: {refused}")
             return MD_NO_UPDATE
         if len(self.mds) >= self.limits.mds or not self.pieces_left(args):
             return NO_SPACE
@@ -535,7 +535,7 @@ class Owner:
         result = OK
         if queue.next - queue.read > queue.count:
             result, queue.read = EQ_DROPPED, queue.next - queue.count
-            self.meet(20, "overtaken")
+            self.reach(20, "overtaken")
         queue.read += 1
         queue.word_read = queue.read
         return result, queue.read - 1, *queue.slots[queue.read - 1]

@@ -91,7 +91,7 @@ class Process(Owner):
         flight = Flight(m.operation, None, [])
         flight.answer = self.signed(self.refuse(m, NI_DROPPED))
         if m.operation in REQUESTS:
-            self.meet(16, "answered" if flight.answer else "silent")
+            self.reach(16, "answered" if flight.answer else "silent")
         return result, flight
 
     def signed(self, answer: Optional[Message]) -> Optional[Message]:
@@ -117,27 +117,27 @@ class Process(Owner):
         return True
 
     def refuses(self, case: str) -> bool:
-        self.meet(2, case)
+        self.reach(2, case)
         return False
 
     def place(self, md: Descriptor, m: Message) -> Optional[tuple[int, int]]:
         """Rules 4 and 5: offset and manipulated length, or None: it rejects."""
         needed = NEEDS[m.operation]
         if md.args.options & needed != needed:
-            return self.meet(4, "operation")
+            return self.reach(4, "operation")
         if not md.active():
-            return self.meet(4, "inactive" if md.threshold else "threshold 0")
+            return self.reach(4, "inactive" if md.threshold else "threshold 0")
         remote = md.args.options & MANAGE_REMOTE
         offset = m.offset if remote else md.local
         left = max(md.room - offset, 0)
         if m.length <= left:
-            self.meet(5, "remote offset" if remote else "local offset")
+            self.reach(5, "remote offset" if remote else "local offset")
             return offset, m.length
         if not md.args.options & TRUNCATE:
-            return self.meet(4, "too long")
+            return self.reach(4, "too long")
         if m.operation in (ATOMIC, FETCH_ATOMIC):        # whole elements only
             left -= left % element(m.datatype)[0]
-        self.meet(5, "cut" if left else "cut to nothing")
+        self.reach(5, "cut" if left else "cut to nothing")
         return offset, left
 
     def find(self, m: Message) -> Optional[tuple[Descriptor, int, int]]:
@@ -150,14 +150,14 @@ class Process(Owner):
                 if place and not self.spans(entry.mds[0], *place, m.operation != GET):
                     return None
                 if place:
-                    self.meet(3, case)
+                    self.reach(3, case)
                     if len(self.portals[m.pt_index]) > LONG:
-                        self.meet(3, entry.sort() + " in a long list")
+                        self.reach(3, entry.sort() + " in a long list")
                     return entry.mds[0], *place
                 case = "after one that rejects"
             elif case == "first entry":
                 case = "after one that does not match"
-        return self.meet(3, "end of list")
+        return self.reach(3, "end of list")
 
     def use(self, md: Descriptor, mlength: int) -> None:
         """Rules 5 to 8: what an accepted operation does to the target's descriptor."""
@@ -165,11 +165,11 @@ class Process(Owner):
             md.local += mlength
             if md.args.options & MAX_SIZE and md.room - md.local < md.args.max_size:
                 md.inactive = True
-                self.meet(6, "unlinked" if md.unlink else "inactive")
+                self.reach(6, "unlinked" if md.unlink else "inactive")
                 if md.unlink:
                     self.depart(md)
         elif md.args.options & MAX_SIZE:
-            self.meet(6, "switched off by MANAGE_REMOTE")
+            self.reach(6, "switched off by MANAGE_REMOTE")
         self.spend(md)
 
     def begin(self, name: int, runner: int, m: Message) -> tuple[int, Flight]:
@@ -217,9 +217,9 @@ class Process(Owner):
             flight.answer = self.answer(m, REPLY, NI_OK, mlength)
         elif m.ack_request and not md.args.options & ACK_DISABLE:       # rule 12
             flight.answer, flight.ack = self.answer(m, ACK, NI_OK, mlength), True
-            self.meet(12, "acknowledged")
+            self.reach(12, "acknowledged")
         elif m.ack_request:
-            self.meet(12, "acks disabled")
+            self.reach(12, "acks disabled")
         flight.answer = self.signed(flight.answer)
         return flight
 
@@ -314,7 +314,7 @@ class Process(Owner):
         there is to believe: rule 15, the initiator knows itself what it has asked for."""
         record = self.records.get(m.op_handle)
         if record is None or not record.waiting:
-            return self.meet(17, "nothing waits"), m
+            return self.reach(17, "nothing waits"), m
         asked = record.message
         for case, said, wanted in (
                 ("other kind", m.operation, record.kind), ("other node", m.source_nid, asked.target_nid),
@@ -322,7 +322,7 @@ class Process(Owner):
                 ("other descriptor", m.md_handle, asked.md_handle),
                 ("other queue", m.eq_handle, asked.eq_handle if record.kind == ACK else m.eq_handle)):
             if said != wanted:
-                return self.meet(17, case), m
+                return self.reach(17, case), m
         believed = self.answer(asked, m.operation, m.fail, m.mlength)
         return record, believed._replace(uid=m.uid, jid=m.jid)
 
@@ -333,18 +333,18 @@ class Process(Owner):
         self.give(record)
         self.count_end(m.fail)
         if m.fail == NI_DROPPED and not record.tells_dropped:
-            self.meet(16, "ends silently")
+            self.reach(16, "ends silently")
             return D_OK, Flight(m.operation, None, [])
         queue, md = self.eqs.get(m.eq_handle), self.mds.get(m.md_handle)
         if queue is None:
-            self.meet(13, "no queue")
+            self.reach(13, "no queue")
             return self.discard(m, D_DROPPED)
         self.counters[IN] += 1
         if m.fail == NI_DROPPED:
-            self.meet(16, "told")
+            self.reach(16, "told")
         if md:
             self.spend(md)
-        self.meet(13, "recorded" if md else "the descriptor is gone")
+        self.reach(13, "recorded" if md else "the descriptor is gone")
         self.record(md, queue, ACK_EVENT,
                     self.head(m, min(m.mlength, m.length), m.offset, m.md_handle),
                     m.hdr_data, m.sequence, m.fail)
@@ -360,7 +360,7 @@ class Process(Owner):
         queue = self.eqs.get(md.args.eq)
         start, rest = self.reply_events(md)
         if queue and not queue.room(max(1, start + rest)):
-            self.meet(14, "no room")
+            self.reach(14, "no room")
             self.give(record)
             self.unpin(md)
             return self.discard(m, D_DROPPED)
@@ -368,7 +368,7 @@ class Process(Owner):
         self.spend(md)
         record.waiting, record.runner, record.message = False, runner, m
         record.mlength = min(m.mlength, record.count, most)
-        self.meet(14, "whole" if m.mlength <= record.count else "cut")
+        self.reach(14, "whole" if m.mlength <= record.count else "cut")
         record.offset, record.link = m.offset, m.sequence
         self.record(md, queue, REPLY_START, self.head(m, record.mlength, m.offset, md.name),
                     m.hdr_data, record.link, NI_OK)
@@ -423,7 +423,7 @@ class Process(Owner):
                 return NO_SPACE, None, None
             return OK, self.await_reply(name, m, md, *region), None
         if ack and not queue:
-            self.meet(12, "no queue, no ack")
+            self.reach(12, "no queue, no ack")
         if ack and queue:
             if self.busy():
                 return NO_SPACE, None, None

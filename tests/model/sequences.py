@@ -82,8 +82,8 @@ class Sequence:
     def mended(self, process: Process, kind: str) -> str:
         """What is needed instead, where the state leaves little to the step that was drawn.
 
-        Every 60 steps or so the mood changes: then nobody ends operations, or
-        nobody reads events, or nobody removes objects."""
+        Every 60 steps or so the mood changes: then operations are not ended, or
+        events not read, or objects not removed."""
         if self.made % 60 == 0:
             self.mood = self.pick((None, None, "end", "eq_get", "remove"))
         if not process.opened:
@@ -107,7 +107,7 @@ class Sequence:
         return kind
 
     def me_fields(self) -> tuple:
-        """Whom an entry matches: one, everybody, or anything between."""
+        """What an entry matches: one, all, or anything between."""
         bits = self.below(4) | (self.below(16) << 60 if self.chance(10) else 0)
         sort = self.below(5)
         if sort < 2:
@@ -388,7 +388,7 @@ class Sequence:
 
     def ac_set(self, p: int, process: Process) -> Iterator[tuple]:
         if self.chance(15):
-            yield "ac_set", p, 0, ANY, ANY, ANY, ANY, ANY     # everybody comes in again
+            yield "ac_set", p, 0, ANY, ANY, ANY, ANY, ANY     # all come in again
             return
         index = self.pick((1, 2, 3, 3, 4, 5, ANY)) if self.chance(90) else 0
         yield ("ac_set", p, index, self.pick((ANY, ANY, 0, 1, 2)), self.pick((ANY, ANY, 1, 2)),

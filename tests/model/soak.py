@@ -39,7 +39,7 @@ def run(seed: int, steps: int) -> Counter:
                 raise shortest(comparison.steps, seed, difference) from None
             seen += comparison.world.seen
             for process in comparison.world.processes:
-                seen += process.met
+                seen += process.reached
             seen["steps"] += len(comparison.steps)
     return seen
 

@@ -6,6 +6,7 @@
 #ifndef TESTS_OFI_OFI_H
 #define TESTS_OFI_OFI_H
 #include "check.h"
+#include "pattern.h"
 #include <rdma/fabric.h>
 #include <rdma/fi_atomic.h>
 #include <rdma/fi_cm.h>
@@ -33,27 +34,8 @@ struct ofi {
 	int left, right;                /* neighbours in the ring of ranks */
 };
 
-static inline char pattern(uint32_t seed, size_t i)
-{
-	return (char)(seed * 31 + i * 7 + (i >> 8) * 13 + 1);
-}
-
-static inline void fill(char *bytes, size_t count, uint32_t seed)
-{
-	for (size_t i = 0; i < count; i++)
-		bytes[i] = pattern(seed, i);
-}
-
-static inline int is_filled(const char *bytes, size_t count, uint32_t seed)
-{
-	for (size_t i = 0; i < count; i++)
-		if (bytes[i] != pattern(seed, i))
-			return 0;
-	return 1;
-}
-
 /* Waits for all ranks. The second PtlNIInit only tells the handle of the provider's interface. */
-static inline void ofi_meet(void)
+static inline void ofi_barrier(void)
 {
 	ptl_handle_ni_t ni;
 
@@ -96,12 +78,12 @@ static inline void ofi_open(struct ofi *o)
 	ofi_open_domain(o, 0);
 	ofi_open_ep(o, FI_CQ_FORMAT_TAGGED, 0);
 	OK(fi_enable(o->ep));
-	ofi_meet();
+	ofi_barrier();
 }
 
 static inline void ofi_close_ep(struct ofi *o)
 {
-	ofi_meet();
+	ofi_barrier();
 	OK(fi_close(&o->ep->fid));
 	OK(fi_close(&o->cq->fid));
 }
@@ -206,7 +188,7 @@ static inline void run_cases(struct ofi *o, const struct ofi_case *cases, size_t
 	for (size_t i = 0; i < count; i++) {
 		cases[i].run(o);
 		quiet(o);
-		ofi_meet();
+		ofi_barrier();
 		if (o->rank == 0)
 			printf("ok %s\n", cases[i].name);
 	}

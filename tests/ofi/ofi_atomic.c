@@ -64,7 +64,7 @@ static void name(struct ofi *o) \
 		CHECK(count >= 3); \
 		for (int fetch = 0; fetch < 2; fetch++) { \
 			memcpy(memory, olds, sizeof(olds)); \
-			ofi_meet(); \
+			ofi_barrier(); \
 			if (fetch) \
 				OK(fi_fetch_atomic(o->ep, operands, 3, 0, result, 0, o->right, 0, \
 						   KEY, datatype, ops[i], &a)); \
@@ -72,7 +72,7 @@ static void name(struct ofi *o) \
 				OK(fi_atomic(o->ep, operands, 3, 0, o->right, 0, KEY, datatype, \
 					     ops[i], &a)); \
 			done(o, &a, fetch ? fetched : wrote); \
-			ofi_meet(); \
+			ofi_barrier(); \
 			for (int k = 0; k < 3; k++) { \
 				wanted = is_bitwise(ops[i]) ? \
 					 (type)bitwise(ops[i], (uint64_t)olds[k], \
@@ -98,11 +98,11 @@ static void compared(struct ofi *o)
 
 	for (uint32_t i = 0; i < 3; i++)
 		memory[i] = i + 1;
-	ofi_meet();
+	ofi_barrier();
 	OK(fi_compare_atomic(o->ep, operand, 3, 0, compare, 0, result, 0, o->right, 0, KEY,
 			     FI_UINT32, FI_CSWAP, &a));
 	done(o, &a, fetched);
-	ofi_meet();
+	ofi_barrier();
 	CHECK(memory[0] == 10 && memory[1] == 2 && memory[2] == 30);
 	CHECK(result[0] == 1 && result[1] == 2 && result[2] == 3);
 	/* A read without operands */
@@ -131,17 +131,17 @@ static void pieces(struct ofi *o)
 		from[i] = i;
 		region[i < 200 ? i : 300 + i] = 1000;
 	}
-	ofi_meet();
+	ofi_barrier();
 	OK(fi_atomicmsg(o->ep, &msg, 0));
 	done(o, &a, wrote);
 	OK(fi_fetch_atomicmsg(o->ep, &msg, to, 0, 2, 0));
 	done(o, &a, fetched);
-	ofi_meet();
+	ofi_barrier();
 	for (int i = 0; i < 512; i++) {
 		EQUAL(back[i], 1000 + i);
 		EQUAL(region[i < 200 ? i : 300 + i], 1000 + 2 * i);
 	}
-	ofi_meet();
+	ofi_barrier();
 	OK(fi_inject_atomic(o->ep, from, 8, o->right, 0, KEY, FI_UINT64, FI_ATOMIC_WRITE));
 	OK(fi_fetch_atomic(o->ep, 0, 8, 0, back, 0, o->right, 0, KEY, FI_UINT64, FI_ATOMIC_READ,
 			   &a));
@@ -198,7 +198,7 @@ static void sums(struct ofi *o)
 	const uint64_t one = 1;
 
 	memset(region, 0, sizeof(region));
-	ofi_meet();
+	ofi_barrier();
 	for (int i = 0; i < ROUNDS; i++) {
 		for (int rank = 0; rank < o->size; rank++)
 			OK(fi_inject_atomic(o->ep, &one, 1, rank, 8, KEY, FI_UINT64, FI_SUM));
@@ -214,7 +214,7 @@ static void sums(struct ofi *o)
 	}
 	for (int i = 1; i < ROUNDS; i++)
 		CHECK(tickets[i] > tickets[i - 1]);     /* in order: RAW and WAR */
-	ofi_meet();
+	ofi_barrier();
 	EQUAL(region[1], (uint64_t)ROUNDS * o->size);
 	if (o->rank == 0)
 		EQUAL(region[0], (uint64_t)ROUNDS * o->size);
@@ -235,9 +235,9 @@ int main(void)
 		     &mr, 0));
 	OK(fi_mr_reg(o.domain, region, sizeof(region), FI_REMOTE_READ, 0, READ_ONLY, 0, &read_only,
 		     0));
-	ofi_meet();
+	ofi_barrier();
 	RUN_CASES(&o, cases);
-	ofi_meet();
+	ofi_barrier();
 	OK(fi_close(&mr->fid));
 	OK(fi_close(&read_only->fid));
 	ofi_close(&o);

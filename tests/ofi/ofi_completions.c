@@ -30,7 +30,7 @@ static void selective(struct ofi *o)
 	OK(fi_ep_bind(o->ep, &receives->fid, FI_RECV));
 	EQUAL(fi_close(&sends->fid), -FI_EBUSY);
 	OK(fi_enable(o->ep));
-	ofi_meet();
+	ofi_barrier();
 	OK(fi_trecv(o->ep, in, 8, 0, o->left, 1, 0, &b));
 	OK(fi_tsend(o->ep, out, 8, 0, o->right, 1, &a));
 	OK(fi_cntr_wait(receives, 1, HANG_MS));
@@ -63,7 +63,7 @@ static void selective(struct ofi *o)
 	OK(fi_close(&receives->fid));
 	ofi_open_ep(o, FI_CQ_FORMAT_TAGGED, 0);
 	OK(fi_enable(o->ep));
-	ofi_meet();
+	ofi_barrier();
 }
 
 /* Each format has its own size, however many are read at once. */
@@ -82,10 +82,10 @@ static void formats(struct ofi *o)
 		ofi_close_ep(o);
 		ofi_open_ep(o, all[f], 0);
 		OK(fi_enable(o->ep));
-		ofi_meet();
+		ofi_barrier();
 		for (int i = 0; i < N; i++)
 			OK(fi_trecv(o->ep, in + i, 1, 0, o->left, i, 0, in + i));
-		ofi_meet();
+		ofi_barrier();
 		for (int i = 0; i < N; i++)
 			OK(fi_tinjectdata(o->ep, out, 1, i, o->right, i));
 		while (taken < N) {
@@ -150,7 +150,7 @@ static void undirected(struct ofi *o)
 	o->info->caps &= ~FI_DIRECTED_RECV;
 	ofi_open_ep(o, FI_CQ_FORMAT_TAGGED, 0);
 	OK(fi_enable(o->ep));
-	ofi_meet();
+	ofi_barrier();
 	OK(fi_trecv(o->ep, in, 8, 0, 0, 2, 0, &a));
 	OK(fi_tinject(o->ep, out, 8, o->right, 2));
 	done(o, &a, got);
@@ -158,7 +158,7 @@ static void undirected(struct ofi *o)
 	ofi_close_ep(o);
 	ofi_open_ep(o, FI_CQ_FORMAT_TAGGED, 0);
 	OK(fi_enable(o->ep));
-	ofi_meet();
+	ofi_barrier();
 }
 
 /* A default of FI_INJECT for all sends: no longer ones are taken. */
@@ -168,7 +168,7 @@ static void inject_by_default(struct ofi *o)
 	o->info->tx_attr->op_flags = FI_INJECT;
 	ofi_open_ep(o, FI_CQ_FORMAT_TAGGED, 0);
 	OK(fi_enable(o->ep));
-	ofi_meet();
+	ofi_barrier();
 	EQUAL(fi_tsend(o->ep, out, 5000, 0, o->right, 2, &a), -FI_EMSGSIZE);
 	fill(out, 1000, 9);
 	OK(fi_tsend(o->ep, out, 1000, 0, o->right, 2, &a));
@@ -180,7 +180,7 @@ static void inject_by_default(struct ofi *o)
 	ofi_close_ep(o);
 	ofi_open_ep(o, FI_CQ_FORMAT_TAGGED, 0);
 	OK(fi_enable(o->ep));
-	ofi_meet();
+	ofi_barrier();
 }
 
 int main(void)

@@ -84,7 +84,7 @@ int main(int argc, char **argv)
 	ofi_open(&o);
 	OK(fi_mr_reg(o.domain, bytes, sizeof(bytes), FI_REMOTE_READ | FI_REMOTE_WRITE, 0, KEY, 0, &mr,
 		     0));
-	ofi_meet();
+	ofi_barrier();
 	if (o.rank == 1)
 		serve(&o, argv[1]);
 	if (o.rank == 0 || strcmp(argv[1], "receives"))

@@ -9,7 +9,7 @@
  *   onesided   all ranks write COUNT words each into rank 0, which makes no call meanwhile
  *   long       COUNT long sends to either side before a receive is posted
  *   receives   COUNT receives are posted before a message is sent
- *   everything of all kinds as much as there is room for, before anybody takes an event
+ *   everything of all kinds as much as there is room for, before an event is taken
  *   steps      one way, empty messages and ones near the eager limit in all proportions
  *   injects    COUNT injected messages of one buffer each, one way
  */
@@ -147,7 +147,7 @@ static void onesided(struct ofi *o)
 
 	OK(fi_mr_reg(o->domain, words, (size_t)o->size * count * 8, FI_REMOTE_WRITE, 0, KEY, 0, &mr,
 		     0));
-	ofi_meet();
+	ofi_barrier();
 	if (o->rank > 0 || o->size == 1) {
 		uint64_t *values = malloc((size_t)count * 8);
 
@@ -167,7 +167,7 @@ static void onesided(struct ofi *o)
 		}
 		free(values);
 	}
-	ofi_meet();
+	ofi_barrier();
 	for (int rank = 1; rank < o->size && o->rank == 0; rank++)
 		for (int i = 0; i < count; i++)
 			EQUAL(words[(size_t)rank * count + i], (uint64_t)rank << 32 | i);
@@ -182,7 +182,7 @@ static void long_sends(struct ofi *o)
 
 	for (int i = 0; i < count; i++)
 		OK(fi_tsenddata(o->ep, out + i % 100, LONG, 0, i, o->right, 1, out));
-	ofi_meet();
+	ofi_barrier();
 	for (int i = 0; i < count; i++) {
 		OK(fi_trecv(o->ep, in, sizeof(in), 0, o->left, 1, 0, in));
 		while (take(o, &entry))
@@ -203,7 +203,7 @@ static void receives(struct ofi *o)
 	for (int i = 0; i < count; i++)
 		OK(fi_trecv(o->ep, &words[i], 8, 0, i % 3 ? (fi_addr_t)o->left : FI_ADDR_UNSPEC, i % 7, 0,
 			    &words[i]));
-	ofi_meet();
+	ofi_barrier();
 	for (int i = 0; i < count; i++) {
 		values[i] = i;
 		OK(fi_tsend(o->ep, &values[i], 8, 0, o->right, i % 7, out));
@@ -233,7 +233,7 @@ static void everything(struct ofi *o)
 		     &mr, 0));
 	for (int i = 0; i < count; i++)
 		OK(fi_trecv(o->ep, received, 64, 0, o->left, 2, 0, in));
-	ofi_meet();
+	ofi_barrier();
 	for (int i = 0; i < count; i++) {
 		OK(fi_tsend(o->ep, out, LONG, 0, o->right, 1, out));
 		OK(fi_tsend(o->ep, out, 64, 0, o->right, 2, out));
@@ -243,7 +243,7 @@ static void everything(struct ofi *o)
 		OK(fi_write(o->ep, &values[i], 8, 0, o->right, i * 8, KEY, in));
 		OK(fi_read(o->ep, &seen[i], 8, 0, o->right, i * 8, KEY, in));
 	}
-	ofi_meet();
+	ofi_barrier();
 	for (int i = 0; i < count; i++)
 		OK(fi_trecv(o->ep, in, LONG, 0, o->left, 1, 0, in));
 	while (sends || others)
@@ -253,7 +253,7 @@ static void everything(struct ofi *o)
 			others--;
 	for (int i = 0; i < RMA; i++)
 		EQUAL(seen[i], i + 1);
-	ofi_meet();
+	ofi_barrier();
 	OK(fi_close(&mr->fid));
 }
 
@@ -331,7 +331,7 @@ int main(int argc, char **argv)
 		if (!strcmp(argv[1], cases[i].name)) {
 			cases[i].run(&o);
 			quiet(&o);
-			ofi_meet();
+			ofi_barrier();
 			if (o.rank == 0)
 				printf("done\n");
 		}

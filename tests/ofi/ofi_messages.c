@@ -27,9 +27,9 @@ static void all_sizes(struct ofi *o, int before)
 		memset(in, 0, sizeof(in));
 		if (before)
 			OK(fi_trecv(o->ep, in, n, 0, o->left, 100 + i, 0, &b));
-		ofi_meet();
+		ofi_barrier();
 		OK(fi_tsenddata(o->ep, out, n, 0, 0xabcd0000 + i, o->right, 100 + i, &a));
-		ofi_meet();
+		ofi_barrier();
 		if (!before)
 			OK(fi_trecv(o->ep, in, n, 0, o->left, 100 + i, 0, &b));
 		entry = both(o, &a, sent, &b, got);
@@ -63,9 +63,9 @@ static void untagged(struct ofi *o)
 			memset(in, 0, sizeof(in));
 			if (before)
 				OK(fi_recv(o->ep, in, n, 0, o->left, &b));
-			ofi_meet();
+			ofi_barrier();
 			OK(fi_senddata(o->ep, out, n, 0, i, o->right, &a));
-			ofi_meet();
+			ofi_barrier();
 			if (!before)
 				OK(fi_recvv(o->ep, &iov, 0, 1, o->left, &b));
 			entry = both(o, &a, sent_plain, &b, got_plain);
@@ -103,7 +103,7 @@ static void matching(struct ofi *o)
 	OK(fi_trecv(o->ep, &got_word[0], 4, 0, o->left, 5, 0, &a));
 	OK(fi_trecv(o->ep, &got_word[1], 4, 0, FI_ADDR_UNSPEC, 4, 3, &b));
 	OK(fi_trecv(o->ep, &got_word[2], 4, 0, o->left, 5, 0, &c));
-	ofi_meet();
+	ofi_barrier();
 	for (int i = 0; i < 3; i++)
 		OK(fi_tinject(o->ep, &word[i], 4, o->right, 5));
 	done(o, &a, got);
@@ -125,9 +125,9 @@ static void pieces(struct ofi *o, size_t n, int before)
 	memset(in, 0, sizeof(in));
 	if (before)
 		OK(fi_trecvv(o->ep, to, 0, 2, o->left, 7, 0, &b));
-	ofi_meet();
+	ofi_barrier();
 	OK(fi_tsendv(o->ep, from, 0, 4, o->right, 7, &a));
-	ofi_meet();
+	ofi_barrier();
 	if (!before) {
 		usleep(20000);
 		OK(fi_trecvv(o->ep, to, 0, 2, o->left, 7, 0, &b));
@@ -168,9 +168,9 @@ static void cut(struct ofi *o, size_t bytes, size_t room, int before, int count)
 	memset(in, 0, sizeof(in));
 	if (before)
 		OK(fi_trecvv(o->ep, count > 1 ? to : &one, 0, count, o->left, 9, 0, &b));
-	ofi_meet();
+	ofi_barrier();
 	OK(fi_tsenddata(o->ep, out, bytes, 0, 77, o->right, 9, &a));
-	ofi_meet();
+	ofi_barrier();
 	if (!before) {
 		usleep(5000);
 		OK(fi_trecvv(o->ep, count > 1 ? to : &one, 0, count, o->left, 9, 0, &b));
@@ -311,10 +311,10 @@ static void cancelled(struct ofi *o)
 	failed(o, &c, FI_ECANCELED);
 	EQUAL(fi_cancel(&o->ep->fid, &a), -FI_ENOENT);
 	EQUAL(fi_cancel(&o->ep->fid, &d), -FI_ENOENT);
-	ofi_meet();
+	ofi_barrier();
 	fill(out, 8, 4);
 	OK(fi_tinject(o->ep, out, 8, o->right, 11));
-	ofi_meet();
+	ofi_barrier();
 	while (!is_filled(in + 8, 8, 4))
 		usleep(100);
 	fi_cancel(&o->ep->fid, &b);            /* too late: it has come */
@@ -336,7 +336,7 @@ static void peeked(struct ofi *o)
 	msg.context = &d;
 	CHECK(fi_trecvmsg(o->ep, &msg, FI_CLAIM) < 0);        /* nothing was claimed */
 	msg.context = &a;
-	ofi_meet();
+	ofi_barrier();
 	for (int i = 0; i < 3; i++) {
 		size_t n = lengths[i];
 		ssize_t seen;
@@ -371,7 +371,7 @@ static void peeked(struct ofi *o)
 		while (entry.op_context == &c);
 		CHECK(entry.op_context == &a && is_filled(in, n, n));
 		EQUAL(entry.len, n);
-		ofi_meet();
+		ofi_barrier();
 		while (fi_cq_read(o->cq, &entry, 1) == 1)
 			CHECK(entry.op_context == &c);
 		usleep(1000);
@@ -396,13 +396,13 @@ static void delivery(struct ofi *o)
 		iov.iov_len = n;
 		fill(out, n, i);
 		OK(fi_trecv(o->ep, in, sizeof(in), 0, o->left, 2, 0, &b));
-		ofi_meet();
+		ofi_barrier();
 		OK(fi_tsendmsg(o->ep, &msg, FI_DELIVERY_COMPLETE));
 		do {
 			EQUAL(next(o->cq, &entry), 1);
 			received += entry.op_context == &b;
 		} while (entry.op_context != &a);
-		ofi_meet();
+		ofi_barrier();
 		CHECK(is_filled(in, n, i));
 		if (!received)
 			done(o, &b, got);

@@ -33,7 +33,7 @@ static void stream(struct ofi *o, int early)
 	if (!early)
 		for (; open < 2; open++)
 			post(o, open, BUFFER);
-	ofi_meet();
+	ofi_barrier();
 	while (received < MESSAGES || ended < MESSAGES) {
 		struct fi_cq_tagged_entry entry;
 
@@ -90,14 +90,14 @@ static void posted(struct ofi *o)
 
 	OK(fi_setopt(&o->ep->fid, FI_OPT_ENDPOINT, FI_OPT_MIN_MULTI_RECV, &least, sizeof(least)));
 	stream(o, 0);
-	ofi_meet();
+	ofi_barrier();
 	drain(o, 2);
 }
 
 static void early(struct ofi *o)
 {
 	stream(o, 1);
-	ofi_meet();
+	ofi_barrier();
 	drain(o, 2);
 }
 
@@ -111,7 +111,7 @@ static void cancelled(struct ofi *o)
 	fill(out, 100, 2);
 	memset(in, 0, sizeof(in));
 	post(o, 0, BUFFER);
-	ofi_meet();
+	ofi_barrier();
 	for (int i = 0; i < 5; i++)
 		OK(fi_injectdata(o->ep, out, 100, i, o->right));
 	while (((volatile char *)in[0])[499] != out[99])
@@ -141,7 +141,7 @@ static void cancelled_fetching(struct ofi *o)
 	fill(out, 8000, 5);
 	memset(in, 0, sizeof(in));
 	OK(fi_send(o->ep, out, 8000, 0, o->right, &a));
-	ofi_meet();
+	ofi_barrier();
 	usleep(10000);
 	post(o, 0, BUFFER - 1);
 	OK(fi_cancel(&o->ep->fid, in[0]));
@@ -189,7 +189,7 @@ static void many_buffers(struct ofi *o)
 
 		OK(fi_recvmsg(o->ep, &msg, FI_MULTI_RECV));
 	}
-	ofi_meet();
+	ofi_barrier();
 	for (int i = 0; i < N; i++)
 		OK(fi_senddata(o->ep, out, 8, 0, i, o->right, 0));
 	while (received < N || released < N || ended < N) {

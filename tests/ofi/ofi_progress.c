@@ -44,7 +44,7 @@ static void transfers(struct ofi *o, int before)
 		memset(in, 0, sizeof(in));
 		if (before && o->rank == 1)
 			OK(fi_trecv(o->ep, in, n, 0, 0, 1, 0, &b));
-		ofi_meet();
+		ofi_barrier();
 		if (o->rank == 0) {
 			fill(out, n, number);
 			OK(fi_tsend(o->ep, out, n, 0, 1, 1, &a));
@@ -63,7 +63,7 @@ static void transfers(struct ofi *o, int before)
 			entry = done(o, &b, FI_RECV | FI_TAGGED);
 			EQUAL(entry.len, n);
 		}
-		ofi_meet();
+		ofi_barrier();
 	}
 }
 
@@ -89,7 +89,7 @@ static void many(struct ofi *o)
 		fill(all, MANY * n, o->rank == 0 ? 50 + round : 0);
 		for (int i = 0; i < MANY && o->rank == 1; i++)
 			OK(fi_trecv(o->ep, all + i * n, n, 0, 0, i, 0, &b));
-		ofi_meet();
+		ofi_barrier();
 		if (o->rank == 0) {
 			for (int i = 0; i < MANY; i++)
 				OK(fi_tsend(o->ep, all + i * n, n, 0, 1, i, &a));
@@ -102,7 +102,7 @@ static void many(struct ofi *o)
 			for (int i = 0; i < MANY; i++)
 				done(o, &b, FI_RECV | FI_TAGGED);
 		}
-		ofi_meet();
+		ofi_barrier();
 		free(all);
 	}
 }
@@ -217,9 +217,9 @@ int main(void)
 	OK(fi_mr_reg(o.domain, (void *)&seen, sizeof(seen), FI_REMOTE_WRITE, 0, KEY, 0, &mr, 0));
 	OK(fi_mr_reg(o.domain, 0, UINT64_MAX, FI_REMOTE_WRITE | FI_REMOTE_READ, 0, KEY + 1, 0,
 		     &whole, 0));
-	ofi_meet();
+	ofi_barrier();
 	RUN_CASES(&o, cases);
-	ofi_meet();
+	ofi_barrier();
 	OK(fi_close(&mr->fid));
 	OK(fi_close(&whole->fid));
 	ofi_close(&o);

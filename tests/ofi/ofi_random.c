@@ -363,7 +363,7 @@ static void round_of(uint64_t seed, int round)
 			look();
 	judge();
 	quiet(&o);
-	ofi_meet();
+	ofi_barrier();
 }
 
 int main(int argc, char **argv)

@@ -18,7 +18,7 @@ static void open_regions(struct ofi *o)
 	OK(fi_mr_reg(o->domain, region, BYTES, FI_REMOTE_READ, 0, READ_ONLY, 0, &read_only, 0));
 	OK(fi_mr_reg(o->domain, region, BYTES, FI_REMOTE_WRITE, 0, WRITE_ONLY, 0, &write_only, 0));
 	EQUAL(fi_mr_key(mr), KEY);
-	ofi_meet();
+	ofi_barrier();
 }
 
 static void sizes(struct ofi *o)
@@ -30,10 +30,10 @@ static void sizes(struct ofi *o)
 
 		memset(region, 0, BYTES);
 		fill(local, n, i);
-		ofi_meet();
+		ofi_barrier();
 		OK(fi_write(o->ep, local, n, 0, o->right, at, KEY, &a));
 		done(o, &a, written);
-		ofi_meet();             /* it is there without any call of this rank about it */
+		ofi_barrier();             /* it is there without any call of this rank about it */
 		CHECK(is_filled(region + at, n, i));
 		CHECK(at == 0 || region[at - 1] == 0);
 		CHECK(at + n == BYTES || region[at + n] == 0);
@@ -41,7 +41,7 @@ static void sizes(struct ofi *o)
 		OK(fi_read(o->ep, local, n, 0, o->right, at, KEY, &a));
 		done(o, &a, fetched);
 		CHECK(is_filled(local, n, i));
-		ofi_meet();
+		ofi_barrier();
 	}
 }
 
@@ -56,10 +56,10 @@ static void pieces(struct ofi *o)
 
 	fill(local, 10000, 1);
 	memset(region, 0, BYTES);
-	ofi_meet();
+	ofi_barrier();
 	OK(fi_writemsg(o->ep, &msg, FI_DELIVERY_COMPLETE));
 	done(o, &a, written);
-	ofi_meet();
+	ofi_barrier();
 	CHECK(!memcmp(region + 50, local, 5) && !memcmp(region + 70, local + 5, 5));
 	CHECK(!memcmp(region + 75, local + 200, 3) && !memcmp(region + 20000, local + 203, 4997));
 	CHECK(!memcmp(region + 24997, local + 9000, 3) && region[25000] == 0);
@@ -111,7 +111,7 @@ static void refused(struct ofi *o)
 
 	memset(region, 3, BYTES);
 	memset(local, 4, BYTES);
-	ofi_meet();
+	ofi_barrier();
 	for (unsigned int i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
 		if (wrong[i].write) {
 			OK(fi_write(o->ep, local, wrong[i].bytes, 0, o->right, wrong[i].address,
@@ -124,7 +124,7 @@ static void refused(struct ofi *o)
 			failed(o, &a, FI_EREMOTEIO);
 		}
 	}
-	ofi_meet();
+	ofi_barrier();
 	for (int i = 0; i < BYTES; i++)
 		CHECK(region[i] == 3 && local[i] == 4);
 	EQUAL(fi_write(o->ep, local, 8, 0, o->right, 0, 1ULL << 53, &a), -FI_EINVAL);
@@ -158,14 +158,14 @@ static void registered(struct ofi *o)
 	/* All of memory: offsets are addresses, which are the same on each rank. */
 	OK(fi_mr_reg(o->domain, 0, UINT64_MAX, FI_REMOTE_READ | FI_REMOTE_WRITE, 0, ALL, 0, &other,
 		     0));
-	ofi_meet();
+	ofi_barrier();
 	OK(fi_write(o->ep, &(int){ o->rank + 1 }, sizeof(int), 0, o->right, (uintptr_t)&number, ALL,
 		    &a));
 	done(o, &a, written);
-	ofi_meet();
+	ofi_barrier();
 	EQUAL(number, o->left + 1);
 	OK(fi_close(&other->fid));
-	ofi_meet();
+	ofi_barrier();
 	OK(fi_write(o->ep, local, 8, 0, o->right, (uintptr_t)&number, ALL, &a));
 	failed(o, &a, FI_EREMOTEIO);            /* its key is gone */
 }
@@ -178,12 +178,12 @@ static void closed_soon(struct ofi *o)
 		struct fid_mr *soon;
 
 		OK(fi_mr_reg(o->domain, region, BYTES, FI_REMOTE_READ, 0, 81, 0, &soon, 0));
-		ofi_meet();
+		ofi_barrier();
 		OK(fi_read(o->ep, local, 300000, 0, o->right, 0, 81, &a));
 		done(o, &a, fetched);
-		ofi_meet();
+		ofi_barrier();
 		OK(fi_close(&soon->fid));
-		ofi_meet();
+		ofi_barrier();
 	}
 }
 
@@ -232,7 +232,7 @@ static void delivered(struct ofi *o)
 				CHECK(is_filled(region, n, told));
 		}
 		EQUAL(told, round);
-		ofi_meet();
+		ofi_barrier();
 	}
 }
 
@@ -249,7 +249,7 @@ static void counted(struct ofi *o)
 	OK(fi_ep_bind(o->ep, &reads->fid, FI_READ));
 	OK(fi_ep_bind(o->ep, &writes->fid, FI_WRITE));
 	OK(fi_enable(o->ep));
-	ofi_meet();
+	ofi_barrier();
 	for (int i = 0; i < 1000; i++) {
 		OK(fi_write(o->ep, local, 8, 0, o->right, i * 8, KEY, 0));
 		OK(fi_inject_write(o->ep, local, 8, o->right, i * 8, KEY));
@@ -267,7 +267,7 @@ static void counted(struct ofi *o)
 	OK(fi_close(&writes->fid));
 	ofi_open_ep(o, FI_CQ_FORMAT_TAGGED, 0);
 	OK(fi_enable(o->ep));
-	ofi_meet();
+	ofi_barrier();
 }
 
 int main(void)
@@ -283,7 +283,7 @@ int main(void)
 	ofi_open(&o);
 	open_regions(&o);
 	RUN_CASES(&o, cases);
-	ofi_meet();
+	ofi_barrier();
 	OK(fi_close(&mr->fid));
 	OK(fi_close(&read_only->fid));
 	OK(fi_close(&write_only->fid));

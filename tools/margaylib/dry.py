@@ -1,7 +1,7 @@
 """`margay run --dry-run`: each node's QEMU line, so that it can be pasted into a shell.
 
 What only the launcher has is left out: the serial line is the terminal, and there is no shared
-region. Nodes with network cards meet by multicast in place of the switch; the others boot alone.
+region. Nodes with network cards are joined by multicast in place of the switch; the others boot alone.
 """
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ import re
 from .errors import MargayError
 from .paths import BUILD, ROOT, built
 
-# All of these are in our libc.a; -lgcc and its kin are the compiler's own.
+# All of these are in our libc.a; -lgcc and the like are the compiler's own.
 OURS = frozenset("c m pthread rt dl util crypt resolv xnet atomic margay".split())
 COMPILERS = frozenset(("gcc", "gcc_eh"))
 HOST_LIBRARIES = ("/usr/lib", "/lib", "/usr/lib64", "/lib64", "/usr/lib32", "/lib32")

@@ -77,7 +77,7 @@ def cards_alone(options: RunOptions) -> bool:
 
 
 def link_keys(options: RunOptions, life: int = 1) -> list[tuple[str, str]]:
-    """Keys of the kernel's command line; a later life may meet frames of those before.
+    """Keys of the kernel's command line; a later life may receive frames of those before.
     Life 0 is a board's, which counts its lives by its clock."""
     if options.link not in CARDS:
         return [("link", options.link)]

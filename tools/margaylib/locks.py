@@ -2,7 +2,7 @@
 
 A node asks by a record on its console ring (struct region_lock) and is answered by words of
 its entry in the region. A lock belongs to a process (fcntl) or to one of its open files
-(F_OFD_SETLK, flock); flock's and the others do not meet. What a node asks is not trusted: it can
+(F_OFD_SETLK, flock); flock's and the others do not conflict. What a node asks is not trusted: it can
 only take and free locks of its own.
 """
 from __future__ import annotations

@@ -145,7 +145,7 @@ class RunOptions:
         self.link = "shm"
         self.cards = 0            # network cards of each node
         self.no_bulk = self.bulk = False  # the second of them is not, is a bulk card
-        self.control = ""         # how a computing node hears of arrivals
+        self.control = ""         # how a computing node is told of arrivals
         self.crc = False
         self.auth = ""            # the job's key, in hexadecimal
         self.secret = os.urandom(16)      # what the job's handles begin with follows from it

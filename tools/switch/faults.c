@@ -1,7 +1,7 @@
 /*
  * Faults: what the command line asks for, and the dice that decide. Each port
  * rolls its own, seeded from the seed and the port's number, so the same frames
- * in the same order meet the same faults whatever other ports do.
+ * in the same order get the same faults whatever other ports do.
  */
 #include "switch.h"
 

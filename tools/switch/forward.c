@@ -1,5 +1,5 @@
 /*
- * Between two ports: whose frame it is, where it goes, and what befalls it on
+ * Between two ports: whose frame it is, where it goes, and what happens to it on
  * the way. Called by port.c for each frame that has come in.
  */
 #include "switch.h"

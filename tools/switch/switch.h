@@ -60,7 +60,7 @@ enum port_counter {
 	PORT_COUNTERS_END
 };
 
-/* Random numbers of one port: the same frames meet the same faults. */
+/* Random numbers of one port: the same frames get the same faults. */
 struct dice { uint64_t state; };
 
 uint64_t dice_roll(struct dice *dice);                    /* 64 random bits */

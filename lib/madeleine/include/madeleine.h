@@ -38,11 +38,11 @@ extern "C" {
 
 #define MAD_PIECES    256       /* of a message without RECV_EXPRESS, at most */
 
-/* Meets the other ranks, and says how many there are and which this is (either may be null). argc
+/* Waits for the other ranks, and says how many there are and which this is (either may be null). argc
  * and argv are main's; what is below may take arguments out of them, Portals does not. */
 void mad_init(int *argc, char ***argv, int *nodes, int *me);
 
-/* Meets the others once more; no message may be under way. */
+/* A barrier of all ranks; no message may be under way. */
 void mad_exit(void);
 
 /* Bytes of the program's that this library has copied so far: all that is packed with SND_SAFER

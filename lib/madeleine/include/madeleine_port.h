@@ -23,10 +23,10 @@ extern "C" {
                                    together are no longer than a header may be: it is copied on
                                    both sides */
 
-/* init: *config_size ranks, *task this one's. Meets the others. */
+/* init: *config_size ranks, *task this one's. A barrier of all. */
 void mad_port_init(int *argc, char ***argv, int *config_size, int *task);
 
-/* exit: meets the others. */
+/* exit: a barrier of all. */
 void mad_port_exit(void);
 
 /* Begins a message of `count` vectors, at most 1 + MAD_PIECES. Does not wait. One message to each

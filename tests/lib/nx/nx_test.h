@@ -5,6 +5,7 @@
 #ifndef TESTS_LIB_NX_TEST_H
 #define TESTS_LIB_NX_TEST_H
 #include "check.h"
+#include "pattern.h"
 #include <errno.h>
 #include <nx.h>
 #include <string.h>
@@ -17,25 +18,6 @@
 	EQUAL(call, -1); \
 	EQUAL(errno, error); \
 } while (0)
-
-static inline char pattern(uint32_t seed, size_t i)
-{
-	return (char)(seed * 31 + i * 7 + (i >> 8) * 13 + 1);
-}
-
-static inline void fill(char *bytes, size_t count, uint32_t seed)
-{
-	for (size_t i = 0; i < count; i++)
-		bytes[i] = pattern(seed, i);
-}
-
-static inline int is_filled(const char *bytes, size_t count, uint32_t seed)
-{
-	for (size_t i = 0; i < count; i++)
-		if (bytes[i] != pattern(seed, i))
-			return 0;
-	return 1;
-}
 
 /* Rank 0 says that all ranks have passed a case. */
 static inline void passed(const char *name)

@@ -36,7 +36,7 @@ static void put(uint64_t bits, unsigned portal, unsigned cookie, uint64_t offset
 	EQUAL(PtlMDUnlink(handle), PTL_OK);
 }
 
-/* Reading is not granted to anybody. */
+/* Reading is granted to no process. */
 static void get(uint64_t bits)
 {
 	static char got[16];
@@ -53,7 +53,7 @@ static void get(uint64_t bits)
 	EQUAL(got[0], 0);
 }
 
-/* What neither the importer nor anybody else may do. */
+/* What neither the importer nor another process may do. */
 static void reach_outside(uint64_t bits)
 {
 	put(bits, PORTAL_DATA, 0, BYTES, 1);

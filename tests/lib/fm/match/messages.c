@@ -2,7 +2,7 @@
  * fm_match1, fm_match2: tagged messages over either generation of Fast Messages, by cases.
  *
  *   fm_matchN              the cases
- *   fm_matchN random SEED  messages at random against a model: who sends what to whom, with which
+ *   fm_matchN random SEED  messages at random against a model: which rank sends what to which, with which
  *                          tag and size, is the same table on all ranks
  *   fm_matchN death        rank 1 dies while rank 0 receives from it
  */

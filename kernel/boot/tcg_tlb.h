@@ -1,15 +1,15 @@
 /*
- * What is done for QEMU's emulator alone; see emulator.c.
+ * What is done for QEMU's emulator alone; see tcg_tlb.c.
  */
-#ifndef KERNEL_EMULATOR_H
-#define KERNEL_EMULATOR_H
+#ifndef KERNEL_TCG_TLB_H
+#define KERNEL_TCG_TLB_H
 
 #include <stdint.h>
 
 /* Once, at boot, when only the application will flush translations any more. */
-void emulator_start(void);
+void tcg_tlb_grow(void);
 
 /* How many pages the application finds at APP_PAGES. */
-uint64_t emulator_pages(void);
+uint64_t tcg_tlb_pages(void);
 
 #endif

@@ -2,9 +2,9 @@
  * Measuring the processor's clocks over 10 ms of a board's clock: ACPI's timer,
  * which every board of the last decades has, or the interval timer (8254), which
  * boards without ACPI have. No data. Runs once, at boot, on machines whose clocks'
- * rates nobody tells (time.c).
+ * rates are told by no hypervisor (time.c).
  */
-#include "interval.h"
+#include "clock_rates.h"
 
 #include "kernel/base/panic.h"
 #include "kernel/base/x86.h"
@@ -20,14 +20,14 @@
 #define READINGS       1000000u    /* of a clock that does not move: a second or more */
 
 /* How long something took, and how well that is known. */
-struct interval {
+struct reading {
 	uint64_t ticks;            /* of the time stamp counter */
 	uint64_t doubt;            /* ticks that both ends' readings took */
 	uint32_t counts;           /* of the APIC's timer */
 	uint32_t length;           /* of the board's clock */
 };
 
-static struct interval pm_interval(uint16_t port)
+static struct reading pm_reading(uint16_t port)
 {
 	uint32_t readings = READINGS, first, left, now;
 	uint64_t begin = rdtsc(), began, before;
@@ -42,11 +42,11 @@ static struct interval pm_interval(uint16_t port)
 		now = inl(port);
 	} while (((now - first) & ACPI_TIMER_MASK) < PM_COUNTS);
 	left -= apic_timer_left();
-	return (struct interval){ rdtsc() - begin, began - begin + (rdtsc() - before), left,
+	return (struct reading){ rdtsc() - begin, began - begin + (rdtsc() - before), left,
 	                          (now - first) & ACPI_TIMER_MASK };
 }
 
-static struct interval pit_interval(void)
+static struct reading pit_reading(void)
 {
 	uint8_t gate = inb(PORT61) & (uint8_t)~PORT61_SPEAKER;
 	uint32_t readings = READINGS, left;
@@ -69,19 +69,19 @@ static struct interval pit_interval(void)
 			panic("timeout: the interval timer (8254) to count to its end");
 	} while (!(inb(PORT61) & PORT61_OUTPUT2));
 	left -= apic_timer_left();
-	return (struct interval){ rdtsc() - begin, began - begin + (rdtsc() - before), left,
+	return (struct reading){ rdtsc() - begin, began - begin + (rdtsc() - before), left,
 	                          PIT_COUNTS };
 }
 
 /* The best of some intervals: other work of the host makes them longer. */
-struct clock_rates interval_measure(void)
+struct clock_rates clock_rates_measure(void)
 {
-	struct interval best = { 0, UINT64_MAX, 0, 1 };
+	struct reading best = { 0, UINT64_MAX, 0, 1 };
 	uint16_t port = acpi_timer();
 	uint64_t hz = port ? ACPI_TIMER_HZ : PIT_HZ;
 
 	for (int i = 0; i < TRIES; i++) {
-		struct interval one = port ? pm_interval(port) : pit_interval();
+		struct reading one = port ? pm_reading(port) : pit_reading();
 
 		if (one.doubt < best.doubt)
 			best = one;

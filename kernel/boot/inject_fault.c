@@ -2,7 +2,7 @@
  * `crash=HOW` on the kernel's command line: the kernel breaks a rule of its own
  * address space just before the application starts, and must report it.
  */
-#include "crash.h"
+#include "inject_fault.h"
 
 #include <margay/abi.h>
 
@@ -64,7 +64,7 @@ static void hold_lock(void)
 }
 
 __attribute__((noinline)) /* a frame of its own, which names kernel_main in the report */
-void crash(const char *how)
+void inject_fault(const char *how)
 {
 	static const struct { const char *how; void (*run)(void); } ways[] = {
 		{ "null", read_null }, { "text", write_text }, { "data", execute_data },

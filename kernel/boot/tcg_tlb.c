@@ -1,5 +1,5 @@
 /*
- * Under QEMU's emulator: make its translation caches large. They start with 256
+ * Under TCG, QEMU's emulator: make its translation caches (TLB) large. They start with 256
  * entries, directly mapped, and double when a flush finds them nearly full; so
  * a kernel that never flushes would keep the small ones, and two places that
  * are equal modulo 1 MiB would displace each other (docs/measurements.md, The
@@ -7,29 +7,30 @@
  * each: this file sees to the kernel's, at boot, and crt0 to the application's, with
  * what it gets from here. Does nothing anywhere else.
  */
-#include "emulator.h"
+#include "tcg_tlb.h"
 
+#include "kernel/base/x86.h"
 #include "kernel/cpu/cpu.h"
 #include "kernel/memory/memory.h"
 
 #define ENTRIES_FIRST  256u
 #define ENTRIES_WANTED 4096u       /* pages of 4 KiB: 16 MiB */
 
-uint64_t emulator_pages(void)
+uint64_t tcg_tlb_pages(void)
 {
 	return cpu_hypervisor() == HYPERVISOR_TCG ? ENTRIES_WANTED / 2 : 0;
 }
 
-void emulator_start(void)
+void tcg_tlb_grow(void)
 {
 	const volatile uint8_t *pages;
 
-	if (!emulator_pages())
+	if (!tcg_tlb_pages())
 		return;
-	pages = memory_repeat_page(emulator_pages());
+	pages = memory_repeat_page(tcg_tlb_pages());
 	for (uint32_t entries = ENTRIES_FIRST; entries < ENTRIES_WANTED; entries *= 2) {
 		for (uint32_t i = 0; i < entries; i++)
 			(void)pages[i * PAGE_BYTES];
-		memory_flush();
+		WRITE_CR(3, READ_CR(3));
 	}
 }

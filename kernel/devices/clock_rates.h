@@ -1,8 +1,8 @@
 /*
  * How fast the processor's clocks run, by a clock of the board whose rate is known.
  */
-#ifndef KERNEL_INTERVAL_H
-#define KERNEL_INTERVAL_H
+#ifndef KERNEL_CLOCK_RATES_H
+#define KERNEL_CLOCK_RATES_H
 #include <stdint.h>
 
 /* Rates per second. */
@@ -13,6 +13,6 @@ struct clock_rates {
 
 /* Takes some 10 ms, polling; the APIC's timer must have been started with its largest
  * count. After acpi_start. Panics if the board has no clock to compare with. */
-struct clock_rates interval_measure(void);
+struct clock_rates clock_rates_measure(void);
 
 #endif

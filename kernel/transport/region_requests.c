@@ -2,7 +2,7 @@
  * Serving requests of the launcher and of other nodes. Data: whether one is being served, since
  * printing may wait and waiting serves requests.
  */
-#include "requests.h"
+#include "region_requests.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -32,7 +32,7 @@ static void print_backtrace(void)
 	console_end_report();
 }
 
-void requests_serve(void)
+void region_requests_serve(void)
 {
 	uint32_t requests;
 

@@ -30,6 +30,8 @@ FLOODS = [("early", 4, 10000, 1000), ("self", 1, 20000, 0), ("all", 4, 2000, 300
 MANY_FLOODS = [("steps", 64, 200), ("injects", 64, 50), ("all", 64, 10), ("early", 64, 1000),
                ("early", 16, 100000), ("self", 1, 300000), ("onesided", 16, 20000)]
 
+PROGRESS = "posted early many onesided busy learned window".split()
+
 RMA = "sizes pieces injected refused registered closed_soon ordered delivered counted".split()
 
 ATOMIC = "int8 uint16 int32 uint64 floats doubles compared pieces refused sums".split()
@@ -98,7 +100,7 @@ def test_floods_of_many(margay, app, case, nodes, count):
 @OVER
 def test_progress_without_calls(margay, app, over):
     """Both sides compute and look only at their memory."""
-    cases(margay, app, over, 2, "ofi_progress", "posted early many onesided busy learned".split())
+    cases(margay, app, over, 2, "ofi_progress", PROGRESS)
 
 
 @OVER

@@ -12,14 +12,15 @@
  *
  * All windows together are never larger than what the endpoint has: so no event and
  * no message is ever lost. Each peer has a least window; one that runs short gets half of
- * what is unassigned, and gives it back when others are short. Called by the application's
- * one thread.
+ * what is unassigned, and gives it back, message by message, when little is left for others and
+ * it has plenty. Called by the application's one thread.
  */
 #include "provider.h"
 #include <stdlib.h>
 
 #define WINDOW_LEAST   2u
 #define WINDOW_FIRST   256u     /* least window of few peers */
+#define WINDOW_POSTED  (UNITS / 4)  /* most for messages that meet posted receives */
 
 /* a - b, of counts that wrap */
 static int32_t ahead(uint32_t a, uint32_t b)
@@ -153,16 +154,13 @@ static void grow(struct endpoint *ep, struct peer *peer)
 	ep->units_free -= more;
 }
 
-/* Half of the window, if others need it and this peer does not. */
-static void shrink(struct endpoint *ep, struct peer *peer)
+/* The units of its message, which are free again, if others need some and this peer does not. */
+static void shrink(struct endpoint *ep, struct peer *peer, uint32_t units)
 {
-	uint32_t half = peer->window / 2;
-
-	if (ep->units_free > UNITS / 16 || half < ep->window_least ||
-	    ahead(peer->granted, peer->taken) > (int32_t)half)
+	if (ep->units_free > UNITS / 16 || peer->window - units < ep->window_least)
 		return;
-	ep->units_free += peer->window - half;
-	peer->window = half;
+	ep->units_free += units;
+	peer->window -= units;
 }
 
 /* Writes the peer's new limit into its `limits`. */
@@ -183,13 +181,14 @@ void mfi_credit_taken(struct endpoint *ep, uint32_t rank, uint32_t units, uint64
 	struct peer *peer = &ep->peers[rank];
 
 	learn(peer, HEADER_LIMIT(header));
-	if (returned)
-		return;
-	peer->taken += units;
-	if (header & HEADER_ACKED)
+	/* A peer that asks for acks is short of units, also where it gets these back. */
+	if ((header & HEADER_ACKED) && !(returned && peer->window >= WINDOW_POSTED))
 		grow(ep, peer);
-	else
-		shrink(ep, peer);
+	if (!returned) {
+		if (!(header & HEADER_ACKED))
+			shrink(ep, peer, units);
+		peer->taken += units;
+	}
 	if (ahead(peer->taken + peer->window, peer->granted) > 0)
 		peer->granted = peer->taken + peer->window;
 	if (ahead(peer->granted, peer->told) >= (int32_t)(peer->window / 2))

@@ -2,6 +2,7 @@
 bypass, collectives and one-sided calls."""
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import tempfile
@@ -15,6 +16,8 @@ SOURCES = Path(__file__).resolve().parent / "programs"
 # without an aim are those of the peers.
 STREAMS = {16: (400_000, 40), 256: (400_000, 60), 1024: (200_000, None), 4096: (100_000, 80),
            16384: (30_000, None), 65536: (8_000, 95), 262144: (2_000, None), 1048576: (640, 98)}
+CALLS = ("isend", "irecv", "wait_recv", "wait_send", "iprobe_miss")
+IN_USER_MODE = {"isend": 250, "irecv": 250, "wait_recv": 150, "wait_send": 150}
 POSTED = (1, 10, 100, 1000, 10000)
 BYPASS_SIZES = (50_000, 500_000)
 WORK_MS = (0, 1, 2, 5, 10, 20, 50, 100, 200)
@@ -28,11 +31,7 @@ def mpi(bench: Bench) -> None:
     """Each figure of MPI with the put's of the same run as its limit."""
     with tempfile.TemporaryDirectory() as folder:
         program, insn = built(Path(folder), "mpi"), built(Path(folder), "mpi_insn")
-        got = bench.margay("--icount", "-n", "2", "--link", "virtio", insn)
-        for name, aim in (("isend", 250), ("irecv", 700), ("wait_recv", 150), ("wait_send", 150),
-                          ("iprobe_miss", None)):
-            bench.add(f"insn_mpi_{name}_8B", got[name], "instructions",
-                      f"<= {aim}" if aim else "")
+        instructions(bench, insn)
         for link in LINKS:
             for _ in range(bench.runs):
                 times(bench, program, link)
@@ -50,6 +49,24 @@ def built(folder: Path, source: str) -> str:
     if done.returncode != 0:
         sys.exit(f"bench: {source}.c could not be built with margay cc --mpi")
     return str(image)
+
+
+def instructions(bench: Bench, program: str) -> None:
+    """Of a call with all that the kernel does for it, under icount; and in user mode alone, which
+    gdb steps through (steps_mpi.py)."""
+    got = bench.margay("--icount", "-n", "2", "--link", "virtio", program)
+    for name in CALLS:
+        bench.add(f"insn_mpi_{name}_8B", got[name], "instructions",
+                  "<= 700" if name == "irecv" else "")
+    command = [str(MARGAY), "gdb", "--batch", "--ex",
+               f"source {SOURCES.parent / 'steps_mpi.py'}", "-n", "2", "--accel", "tcg", program]
+    done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
+    found = dict(re.findall(r"^insn_mpi_(\w+)_8B_user (\d+)$", done.stdout, re.M))
+    if done.returncode or found.keys() != IN_USER_MODE.keys():
+        sys.exit(f"bench: {' '.join(command)}\nended with status {done.returncode}\n"
+                 f"{done.stdout[-2000:]}{done.stderr[-2000:]}")
+    for name, aim in IN_USER_MODE.items():
+        bench.add(f"insn_mpi_{name}_8B_user", float(found[name]), "instructions", f"<= {aim}")
 
 
 def two(bench: Bench, link: str, *args: str, cpu: int | None = None) -> dict[str, float]:

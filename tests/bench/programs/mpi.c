@@ -4,10 +4,10 @@
  * emulator translates code when it is met first.
  *
  *   mpi latency SIZE ROUNDS    MPI_Send there and back: half, in us
- *   mpi stream SIZE COUNT      MPI_Isend of COUNT messages in MB/s, as `put stream` (tests/bench/put.c)
- *                              sends puts: from one buffer into another, as many not yet complete,
- *                              the slowest of the same three distances. The receiver has posted
- *                              twice as many
+ *   mpi stream SIZE COUNT      MPI_Isend of COUNT messages in MB/s, as `put stream` sends puts
+ *                              (tests/bench/put.c): from one buffer into another, as many not yet
+ *                              complete, the slowest of the same three distances. The receiver has
+ *                              posted twice as many
  *   mpi rate COUNT             8-byte messages per second, in windows of 64
  *   mpi posted N ROUNDS        N receives are posted; N messages come for them from the last to
  *                              the first: us for one message

@@ -19,8 +19,9 @@
  *   that runs when a call or a thread arrives. It is interrupted between any two instructions but
  *   those of PM2 and the C library (malloc, stdio and the like), which so need no locks. What
  *   threads of a node share needs one: a mutex, pm2_preempt_off, or an atomic operation.
- *   `shared++` of two threads can lose one, or all that others did meanwhile. The timer (setitimer, SIGALRM: both are PM2's) is set only while more than
- *   one thread is ready, or one sleeps beside one that runs.
+ *   `shared++` of two threads can lose one, or all that others did meanwhile. The timer
+ *   (setitimer, SIGALRM: both are PM2's) is set only while more than one thread is ready, or one
+ *   sleeps beside one that runs.
  * - Calls of the C library that wait (sleep, read of a pipe, PtlEQWait) stop all threads of the
  *   node.
  * - C++: an exception must be caught before another thread runs (pm2_preempt_off around both).

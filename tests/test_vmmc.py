@@ -15,7 +15,7 @@ LOSS = ("--link", "virtio", "--faults", "seed=11,loss=1%")
 LINKS: dict[str, tuple[str, ...]] = {"shm": (), "virtio": ("--link", "virtio"), "loss": LOSS}
 OVER = pytest.mark.parametrize("over", list(LINKS))
 
-CALLS = ("names arguments refused sizes waits spins order async revoked tables reopened").split()
+CALLS = ("names arguments refused sizes reused waits spins order async revoked tables reopened").split()
 NOTIFICATIONS = "computing mixed blocked credits answered ended".split()
 DEATHS = "sends long async notify waits imports fences".split()
 

@@ -1,10 +1,17 @@
 /*
  * Sending: one put for each message, straight from the program's memory into the exporter's.
- * Owns vmmc.sends, and the queues `sent` and `refused`.
+ * Owns vmmc.sends, vmmc.copies, and the queues `sent`, `copied` and `refused`.
  *
  * A message of at most PTL_SR_INLINE bytes has been read when the put returns. A longer one
+<<<<<<< HEAD
  * has an element of vmmc.sends until its SEND_END, whose handler writes the completion word.
  * The exporter's entries acknowledge nothing, so a put that asks for an ack learns only that
+=======
+ * has an element of vmmc.sends until its SEND_END, whose handler writes the completion word. So
+ * a synchronous one would wait for a round trip over a card: if it is short it is sent from a
+ * copy, which is free again at SEND_END.
+ * The exporter's entries acknowledge nothing, so a put that asks for an ack hears only that
+>>>>>>> pm2
  * it was discarded: one in VMMC_ASK asks.
  */
 #include "state.h"
@@ -108,6 +115,55 @@ static int start_long(const void *source, size_t bytes, struct import *import, u
 	return result;
 }
 
+/* An event of `copied`: the copy is free again, or the message was refused. */
+static void take_back(const ptl_event_t *event)
+{
+	if (event->ni_fail_type != PTL_NI_OK)
+		fail(event->hdr_data, event->ni_fail_type);
+	if (event->type == PTL_EVENT_SEND_END)
+		vmmc.free_copies[vmmc.copies_left++] = (uint32_t)event->hdr_data;
+}
+
+void vmmc_end_copies(void)
+{
+	ptl_event_t event;
+
+	while (vmmc.copies_left < VMMC_COPIES)
+		if (PtlEQWait(vmmc.copied, &event) == PTL_OK)
+			take_back(&event);
+}
+
+static void collect(void)
+{
+	ptl_event_t event;
+
+	while (PtlEQGet(vmmc.copied, &event) == PTL_OK)
+		take_back(&event);
+}
+
+/* A short message that the card reads later. The kernel copies: it finds a bad source. */
+static int start_copy(const void *source, size_t bytes, struct import *import, uint64_t bits,
+                      uint64_t offset)
+{
+	ptl_event_t event;
+	uint32_t copy;
+	int result;
+
+	while (!vmmc.copies_left)
+		if (PtlEQWait(vmmc.copied, &event) == PTL_OK)
+			take_back(&event);
+	copy = vmmc.free_copies[--vmmc.copies_left];
+	result = vmmc_error_of(vmmc_put(vmmc.quiet, source, bytes, PTL_NO_ACK_REQ,
+	                                margay_process(vmmc.rank), PORTAL_COPY, 0,
+	                                (uint64_t)copy * VMMC_COPY_BYTES, 0));
+	if (!result)
+		result = start(vmmc.from_copy, vmmc.copies + (uint64_t)copy * VMMC_COPY_BYTES,
+		               bytes, import, bits, offset, header(import, copy));
+	if (result)
+		vmmc.free_copies[vmmc.copies_left++] = copy;
+	return result;
+}
+
 static int has_credit(void *argument)
 {
 	struct import *import = argument;
@@ -162,6 +218,8 @@ int vmmc_send(const void *source, vmmc_proxy_t destination, size_t bytes, int fl
 	import = vmmc_find_import(destination);
 	if (!import || offset > import->bytes || bytes > import->bytes - offset)
 		return VMMC_EPROXY;
+	if (vmmc.copies_left < VMMC_COPIES && !vmmc.in_handler)
+		collect();
 	if (import->mailbox.state)
 		return import->mailbox.state;
 	import->sent++;
@@ -183,6 +241,8 @@ int vmmc_send(const void *source, vmmc_proxy_t destination, size_t bytes, int fl
 			*completion = VMMC_OK;
 	} else if (!(flags & VMMC_ASYNC) && vmmc.in_handler) {
 		result = VMMC_ECONTEXT;
+	} else if (!(flags & VMMC_ASYNC) && bytes <= VMMC_COPY_BYTES) {
+		result = start_copy(source, bytes, import, bits, offset);
 	} else {
 		result = start_long(source, bytes, import, bits, offset,
 		                    completion ? completion : &done);

@@ -8,6 +8,7 @@
  *                   (a second one: with a notice)
  *   PORTAL_CONTROL  requests, a slot for each rank  <-- vmmc_import, vmmc_unimport
  *   PORTAL_PING     no memory; acknowledges         <-- vmmc_fence, waits
+ *   PORTAL_COPY     copies, of this process only    <-- itself
  *   answer                                          --> PORTAL_ANSWER, an entry for each request
  *   revocation, credit                              --> PORTAL_ANSWER, an entry for each import
  *
@@ -20,7 +21,10 @@
 #include <portals3.h>
 #include <vmmc.h>
 
-enum { PORTAL_DATA = 16, PORTAL_CONTROL, PORTAL_PING, PORTAL_ANSWER };
+enum { PORTAL_DATA = 16, PORTAL_CONTROL, PORTAL_PING, PORTAL_ANSWER, PORTAL_COPY };
+
+/* What synchronous sends over a card are sent from, if they are not longer. */
+enum { VMMC_COPIES = 64, VMMC_COPY_BYTES = 4096 };
 
 /* The upper half of hdr_data in PORTAL_CONTROL and PORTAL_PING; below it is a number. */
 enum kind { KIND_IMPORT = 1, KIND_UNIMPORT, KIND_PING, KIND_FENCE };
@@ -120,13 +124,13 @@ struct vmmc {
 
 	/* arrivals: messages without notice, answers, credits; calls: acks of requests and pings;
 	 * with handlers: requests, notices, sent (ends of long sends), refused (messages that were
-	 * asked about and discarded) */
-	ptl_handle_eq_t arrivals, calls, requests, notices, sent, refused;
+	 * asked about and discarded). copied: ends of sends from copies, none over shared memory */
+	ptl_handle_eq_t arrivals, calls, requests, notices, sent, refused, copied;
 
 	/* All of memory: sources of messages, of those that ask, of those that are long, of
-	 * requests, of answers */
-	ptl_handle_md_t quiet, asking, told, requesting, answering;
-	ptl_handle_me_t control, ping;
+	 * copies, of requests, of answers */
+	ptl_handle_md_t quiet, asking, told, from_copy, requesting, answering;
+	ptl_handle_me_t control, ping, copy;
 
 	struct export *exports;
 	struct import *imports;
@@ -136,6 +140,9 @@ struct vmmc {
 
 	struct send sends[VMMC_SENDS];
 	uint32_t next_send;
+
+	char *copies;              /* VMMC_COPIES; null: a put reads its source at once */
+	uint32_t free_copies[VMMC_COPIES], copies_left; /* the application's thread only */
 
 	struct notice *waiting;    /* a ring of VMMC_NOTIFICATIONS */
 	volatile uint32_t waiting_first, waiting_end;
@@ -215,7 +222,8 @@ static inline struct import *vmmc_find_import(vmmc_proxy_t proxy)
 	return import->tag == tag && tag ? import : NULL;
 }
 
-/* send.c: the handlers of `sent` and `refused` */
+/* send.c: waits until all copies are sent; the handlers of `sent` and `refused` */
+void vmmc_end_copies(void);
 void vmmc_on_sent(ptl_event_t *event);
 void vmmc_on_refused(ptl_event_t *event);
 

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { ARRIVALS = 64, CALLS = 64, REFUSALS = 64 };
+enum { ARRIVALS = 64, CALLS = 64, REFUSALS = 64, COPIED = 4 * VMMC_COPIES };
 
 struct vmmc vmmc;
 
@@ -110,6 +110,7 @@ static int queues(void)
 		{ &vmmc.notices, VMMC_NOTIFICATIONS, vmmc_on_notice },
 		{ &vmmc.sent, 2 * VMMC_SENDS, vmmc_on_sent },
 		{ &vmmc.refused, REFUSALS, vmmc_on_refused },
+		{ &vmmc.copied, COPIED, PTL_EQ_HANDLER_NONE },
 	};
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
@@ -140,6 +141,7 @@ static int descriptors(void)
 		{ &vmmc.quiet, PTL_MD_EVENT_END_DISABLE, PTL_EQ_NONE },
 		{ &vmmc.asking, PTL_MD_EVENT_END_DISABLE, vmmc.refused },
 		{ &vmmc.told, 0, vmmc.sent },
+		{ &vmmc.from_copy, 0, vmmc.copied },
 		{ &vmmc.requesting, PTL_MD_EVENT_END_DISABLE, vmmc.calls },
 		{ &vmmc.answering, PTL_MD_EVENT_END_DISABLE, vmmc.requests },
 	};
@@ -161,11 +163,16 @@ static int entries(void)
 	int result = vmmc_attach(PORTAL_PING, anyone, 0, memory(NULL, 0, options |
 	                         PTL_MD_EVENT_END_DISABLE, PTL_EQ_NONE), PTL_RETAIN, &vmmc.ping);
 
-	if (result)
-		return result;
-	return vmmc_attach(PORTAL_CONTROL, anyone, 0,
-	                   memory(vmmc.slots, (size_t)vmmc.size * VMMC_NAME_BYTES, options,
-	                          vmmc.requests), PTL_RETAIN, &vmmc.control);
+	if (!result)
+		result = vmmc_attach(PORTAL_CONTROL, anyone, 0,
+		                     memory(vmmc.slots, (size_t)vmmc.size * VMMC_NAME_BYTES,
+		                            options, vmmc.requests), PTL_RETAIN, &vmmc.control);
+	if (!result && vmmc.copies)
+		result = vmmc_attach(PORTAL_COPY, margay_process(vmmc.rank), 0,
+		                     memory(vmmc.copies, VMMC_COPIES * VMMC_COPY_BYTES, options |
+		                            PTL_MD_EVENT_END_DISABLE, PTL_EQ_NONE), PTL_RETAIN,
+		                     &vmmc.copy);
+	return result;
 }
 
 static int tables(void)
@@ -178,19 +185,29 @@ static int tables(void)
 	if (!vmmc.exports || !vmmc.imports || !vmmc.waiting || !vmmc.slots || !vmmc.lives)
 		return VMMC_ENOSPACE;
 	vmmc.credits_left = VMMC_NOTIFICATIONS;
+	while (vmmc.copies_left < VMMC_COPIES) {
+		vmmc.free_copies[vmmc.copies_left] = vmmc.copies_left;
+		vmmc.copies_left++;
+	}
+	if (vmmc.inline_bytes < VMMC_COPY_BYTES) {
+		vmmc.copies = malloc(VMMC_COPIES * VMMC_COPY_BYTES);
+		if (!vmmc.copies)
+			return VMMC_ENOSPACE;
+	}
 	return VMMC_OK;
 }
 
 /* The interface first: nothing arrives any more when the memory goes. */
 static void close_all(void)
 {
-	ptl_handle_md_t mds[] = { vmmc.quiet, vmmc.asking, vmmc.told, vmmc.requesting,
-	                          vmmc.answering };
+	ptl_handle_md_t mds[] = { vmmc.quiet, vmmc.asking, vmmc.told, vmmc.from_copy,
+	                          vmmc.requesting, vmmc.answering };
 	ptl_handle_eq_t eqs[] = { vmmc.arrivals, vmmc.calls, vmmc.requests, vmmc.notices,
-	                          vmmc.sent, vmmc.refused };
+	                          vmmc.sent, vmmc.refused, vmmc.copied };
 
 	vmmc_detach(&vmmc.control);
 	vmmc_detach(&vmmc.ping);
+	vmmc_detach(&vmmc.copy);
 	for (size_t i = 0; i < sizeof(mds) / sizeof(mds[0]); i++)
 		if (mds[i] != PTL_INVALID_HANDLE)
 			PtlMDUnlink(mds[i]);
@@ -203,6 +220,7 @@ static void close_all(void)
 	free(vmmc.waiting);
 	free(vmmc.slots);
 	free(vmmc.lives);
+	free(vmmc.copies);
 	vmmc.open = 0;
 }
 
@@ -215,10 +233,10 @@ int vmmc_init(void)
 		return VMMC_OK;
 	vmmc = (struct vmmc){ .rank = margay_rank(), .size = margay_size(),
 	                      .pinging = -1 };
-	vmmc.quiet = vmmc.asking = vmmc.told = vmmc.requesting = vmmc.answering =
-		vmmc.control = vmmc.ping = PTL_INVALID_HANDLE;
+	vmmc.quiet = vmmc.asking = vmmc.told = vmmc.from_copy = vmmc.requesting =
+		vmmc.answering = vmmc.control = vmmc.ping = vmmc.copy = PTL_INVALID_HANDLE;
 	vmmc.arrivals = vmmc.calls = vmmc.requests = vmmc.notices = vmmc.sent = vmmc.refused =
-		PTL_EQ_NONE;
+		vmmc.copied = PTL_EQ_NONE;
 	if (PtlInit(NULL) != PTL_OK ||
 	    PtlNIInit(PTL_IFACE_DEFAULT, PTL_PID_ANY, NULL, NULL, &vmmc.ni) != PTL_OK)
 		return VMMC_EFAIL;
@@ -245,6 +263,7 @@ int vmmc_fini(void)
 		return VMMC_ECONTEXT;
 	vmmc_unimport_all();
 	vmmc_unexport_all();
+	vmmc_end_copies();
 	close_all();
 	return VMMC_OK;
 }

@@ -146,7 +146,7 @@ static void window(struct ofi *o)
 
 	for (int i = 0; i < 2 * OPEN && o->rank == 1; i++)
 		OK(fi_trecv(o->ep, in, 4096, 0, 0, 1, 0, &b));
-	ofi_meet();
+	ofi_barrier();
 	for (int i = 0; i < 2 * MANY; i++) {
 		if (o->rank == 0 && i >= OPEN)
 			done(o, &a, FI_SEND | FI_TAGGED);

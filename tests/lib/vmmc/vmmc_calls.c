@@ -105,6 +105,8 @@ static void bad_sends(vmmc_proxy_t proxy)
 	volatile int32_t word = 5;
 
 	FAILS(VMMC_EFAULT, SendMsg(NULL, proxy, 1));
+	FAILS(VMMC_EFAULT, SendMsg(NULL, proxy, 256));
+	FAILS(VMMC_EFAULT, SendMsg((void *)(1ULL << 40), proxy, 256));
 	FAILS(VMMC_EFAULT, SendMsg(NULL, proxy, sizeof area));
 	FAILS(VMMC_EFAULT, SendMsg((void *)(UINTPTR_MAX - 3), proxy, 8));
 	FAILS(VMMC_EFAULT, SendMsg((void *)(1ULL << 40), proxy, 8));
@@ -161,6 +163,34 @@ static void all_sizes(vmmc_proxy_t proxy)
 static void sizes(void)
 {
 	with(large, sizeof large, 0, all_sizes);
+}
+
+/* Messages from one source that changes as soon as each call has returned: longer ones than a put
+ * reads at once over a card, and more than there are copies for. */
+static void from_one_source(vmmc_proxy_t proxy)
+{
+	enum { MESSAGES = 300 };
+	size_t at = 0;
+
+	for (int i = 0; i < MESSAGES; i++) {
+		size_t bytes = 65 + (size_t)i * 37 % 400;
+
+		memset(source, rank + i, bytes);
+		OK(SendMsg(source, proxy + at, bytes));
+		at += bytes;
+	}
+	OK(vmmc_fence(proxy));
+	OK(vmmc_barrier());
+	at = 0;
+	for (int i = 0; i < MESSAGES; i++)
+		for (size_t end = at + 65 + (size_t)i * 37 % 400; at < end; at++)
+			EQUAL(large[at], (char)(before + i));
+	CHECK(at <= sizeof large);
+}
+
+static void reused(void)
+{
+	with(large, sizeof large, 0, from_one_source);
 }
 
 static void tokens(vmmc_proxy_t proxy)
@@ -340,7 +370,8 @@ int main(void)
 {
 	static const struct test_case cases[] = {
 		{ "names", names }, { "arguments", arguments }, { "refused", refused },
-		{ "sizes", sizes }, { "waits", waits }, { "spins", spins }, { "order", order },
+		{ "sizes", sizes }, { "reused", reused }, { "waits", waits }, { "spins", spins },
+		{ "order", order },
 		{ "async", async }, { "revoked", revoked }, { "tables", tables },
 		{ "reopened", reopened },
 	};

@@ -3,15 +3,10 @@
  * Owns vmmc.sends, vmmc.copies, and the queues `sent`, `copied` and `refused`.
  *
  * A message of at most PTL_SR_INLINE bytes has been read when the put returns. A longer one
-<<<<<<< HEAD
- * has an element of vmmc.sends until its SEND_END, whose handler writes the completion word.
- * The exporter's entries acknowledge nothing, so a put that asks for an ack learns only that
-=======
  * has an element of vmmc.sends until its SEND_END, whose handler writes the completion word. So
  * a synchronous one would wait for a round trip over a card: if it is short it is sent from a
  * copy, which is free again at SEND_END.
- * The exporter's entries acknowledge nothing, so a put that asks for an ack hears only that
->>>>>>> pm2
+ * The exporter's entries acknowledge nothing, so a put that asks for an ack learns only that
  * it was discarded: one in VMMC_ASK asks.
  */
 #include "state.h"

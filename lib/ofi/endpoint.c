@@ -194,6 +194,15 @@ static int ep_control(struct fid *fid, int command, void *arg)
 	return command == FI_ENABLE ? enable((struct endpoint *)fid) : -FI_ENOSYS;
 }
 
+/* Short messages that the caller thinks have left may still be read from their copies, also to be
+ * sent again. Each ends, with a failure if its peer has died. */
+static void wait_for_copies(struct endpoint *ep)
+{
+	for (unsigned int i = 0; ep->enabled && i < TX_SLOTS; i++)
+		while (ep->tx[i].kind == TX_SEND && ep->tx[i].copy)
+			mfi_make_room(ep);
+}
+
 /* What was not completed is forgotten: its memory is the application's again when this
  * returns. */
 static int ep_close(struct fid *fid)
@@ -201,6 +210,7 @@ static int ep_close(struct fid *fid)
 	struct endpoint *ep = (struct endpoint *)fid;
 
 	if (ep->domain->endpoint == ep) {
+		wait_for_copies(ep);
 		PtlNIFini(ep->domain->ni);
 		PtlNIInit(PTL_IFACE_DEFAULT, PTL_PID_ANY, 0, 0, &ep->domain->ni);
 		mfi_regions_attach(ep->domain);

@@ -9,8 +9,8 @@ static const struct link_user *user_of(const void *context)
 {
 	const struct link_user *user, *self;
 
-	memcpy(&user, context, sizeof(user));
-	memcpy(&self, user, sizeof(self));
+	memcpy(&user, context, sizeof(void *));
+	memcpy(&self, user, sizeof(void *));
 	return self == user ? user : 0;
 }
 

@@ -27,7 +27,7 @@ HOST = ("-Iinclude", "-I.", "-Itests/host", "-Itests/drivers", "-Itests/fuzz")
 NODE = ("--sysroot=build/sysroot", "-D_GNU_SOURCE", "-DMARGAY_VERSION=\"0\"",
         "-isystem", "build/sysroot/include", "-isystem", "build/libfabric/include", "-Iinclude",
         "-I.", "-Iapps", "-Itests/apps", "-Itests/lib/nx", "-Ilib/pmi",
-        *(f"-Ilib/{name}/include" for name in ("fm", "madeleine", "nx", "vertex", "vmmc")))
+        *(f"-Ilib/{name}/include" for name in ("fm", "madeleine", "nx", "pm2", "vertex", "vmmc")))
 TIDY = {
     "kernel": (KERNEL, ("net", "kernel", "drivers")),
     "host": (HOST, ("host", "tools", "tests/host", "tests/drivers", "tests/fuzz", "tests/netsim",

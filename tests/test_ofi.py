@@ -43,6 +43,14 @@ def cases(margay, app, over: str, nodes: int, name: str, wanted: list[str], *arg
     assert run.lines == [f"ok {case}" for case in wanted]
 
 
+@OVER
+@pytest.mark.parametrize("size, count", [(8, 3000), (1000, 60), (4096, 600)])
+def test_injected_messages_outlive_their_endpoint(margay, app, over, size, count):
+    """fi_close waits for those that want credit; no memory is used again that is still read."""
+    margay("run", *LINKS[over], "-n", 2, "--no-prefix", app("ofi_close"), size, count).ok().prints(
+        "^ok$")
+
+
 def test_what_is_offered(margay, app):
     cases(margay, app, "shm", 1, "ofi_info", INFO)
 

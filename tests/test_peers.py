@@ -257,8 +257,10 @@ def test_what_is_prepared_needs_no_root(build, folder, monkeypatch):
 
 def test_make_passes_folder_and_words_on(folder):
     """`make bench-peers` without PEERS names the cure."""
+    own = {name: value for name, value in os.environ.items()
+           if name not in ("MAKEFLAGS", "MAKEOVERRIDES", "ARGS")}   # those of make check
     done = subprocess.run(["make", "-s", "-C", str(ROOT), "bench-peers", "MARGAY_READY=1"],
-                          capture_output=True, text=True, check=False)
+                          capture_output=True, text=True, check=False, env=own)
     assert done.returncode and "peers: make bench-peers PEERS=DIR" in done.stderr
     done = subprocess.run(["make", "-n", "-C", str(ROOT), "bench-peers", "MARGAY_READY=1",
                            "PEERS=/a b", "ARGS=raw"], capture_output=True, text=True, check=True)

@@ -143,7 +143,7 @@ def test_the_page_has_the_same_fields():
     common = {(0, 6), (6, 6), (12, 2), (14, 1), (15, 1), (16, 4), (20, 4), (16, 8), (72, 8)}
     described = {(at, size) for _, at, size in (
         *frames.FIELDS, frames.BEHIND, *frames.MSG_FIELDS, *frames.REFUSED_FIELDS,
-        *frames.TURN_FIELDS, *frames.GRANT_FIELDS)}
+        *frames.PART_FIELDS, *frames.GRANT_FIELDS)}
     assert rows_of(page, "# Frames") == common | described
     entry = {(at - 64, size) for _, at, size in frames.ENTRY_FIELDS}
     assert rows_of(page, "### Messages") == entry | {(16, 112)}

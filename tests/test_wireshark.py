@@ -131,7 +131,7 @@ def test_info_column(tmp_path):
         (Frame(to=5, sender=3, kind=BULK, sequence=19, part=2, payload=b"x"),
          "bulk 3 -> 5 seq 19 part 2"),
         (Frame(to=5, sender=3, kind=BULK, sequence=19, part=2, again=1, payload=b"x"),
-         "bulk again 3 -> 5 seq 19 part 2"),
+         "bulk again 3 -> 5 seq 19 part 2 [sent before in 21]"),
         (Frame(to=5, sender=3, sequence=21, ack=4, **frames.batch([(put, b"eight by")] * 3)),
          "PUT and 2 more 3 -> 5 seq 21 ack 4 other 0")]
     rows = shown(tmp_path, [frame.encode() for frame, _ in cases], ["margay.arrived"])

@@ -145,22 +145,42 @@ void portals_stop(void)
 		close_block(portals_deadline(this_process()->segment.bytes));
 }
 
+/* Which of the node's counters the block has. Those from POOL_ME on are high-water marks. */
+static const struct { enum counter counter; enum block_register from; } counted[] = {
+	{ COUNTER_MESSAGES,     STAT_MESSAGES_OUT },
+	{ COUNTER_BYTES_OUT,    STAT_BYTES_OUT },
+	{ COUNTER_BYTES_IN,     STAT_BYTES_IN },
+	{ COUNTER_DROPS,        STAT_DROPPED },
+#define FIRST_HIGH 4u
+	{ COUNTER_POOL_ME_HIGH, STAT_ME_HIGH },
+	{ COUNTER_POOL_MD_HIGH, STAT_MD_HIGH },
+	{ COUNTER_POOL_EQ_HIGH, STAT_EQ_HIGH },
+	{ COUNTER_POOL_OP_HIGH, STAT_OP_HIGH },
+};
+_Static_assert(sizeof(counted) / sizeof(counted[0]) == INTERFACE_COUNTERS, "one each");
+
 void portals_count(void)
 {
-	static const struct { enum counter counter; enum block_register from; } shown[] = {
-		{ COUNTER_MESSAGES,     STAT_MESSAGES_OUT },
-		{ COUNTER_BYTES_OUT,    STAT_BYTES_OUT },
-		{ COUNTER_BYTES_IN,     STAT_BYTES_IN },
-		{ COUNTER_DROPS,        STAT_DROPPED },
-		{ COUNTER_POOL_ME_HIGH, STAT_ME_HIGH },
-		{ COUNTER_POOL_MD_HIGH, STAT_MD_HIGH },
-		{ COUNTER_POOL_EQ_HIGH, STAT_EQ_HIGH },
-		{ COUNTER_POOL_OP_HIGH, STAT_OP_HIGH },
-	};
+	const uint64_t *before = this_process()->interface.before;
 
-	for (unsigned i = 0; i < sizeof(shown) / sizeof(shown[0]); i++)
-		block_status(own_view(), shown[i].from, &node.counters[shown[i].counter]);
+	for (unsigned i = 0; i < INTERFACE_COUNTERS; i++) {
+		uint64_t value = 0;
+
+		block_status(own_view(), counted[i].from, &value);
+		if (i < FIRST_HIGH)
+			value += before[i];
+		node.counters[counted[i].counter] = value > before[i] ? value : before[i];
+	}
 	link_frames_count();
+}
+
+/* The block is formatted anew, for the next use of the interface. */
+static void reopen(struct interface *interface)
+{
+	portals_count();
+	for (unsigned i = 0; i < INTERFACE_COUNTERS; i++)
+		interface->before[i] = node.counters[counted[i].counter];
+	block_init(own_view());
 }
 
 /* ---- interface ---- */
@@ -237,7 +257,7 @@ int64_t sys_ni_init(uint64_t iface, uint64_t pid, uint64_t desired, uint64_t act
 		if (!link_shm_lock())
 			return PTL_FAIL;
 		if (interface->opened_before)
-			block_init(own_view());
+			reopen(interface);
 		interface->opened_before = true;
 		grant_limits(&wanted);
 		interface->handle = block_open(own_view());

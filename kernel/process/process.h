@@ -49,11 +49,14 @@ struct block_place {
 #define UPCALL_QUEUES 64u          /* event queues of a process (block limits) */
 
 /* PtlNIInit and PtlNIFini (portals.c). */
+#define INTERFACE_COUNTERS 8u      /* that the block has, of the node's (portals.c) */
+
 struct interface {
 	uint32_t users;            /* PtlNIInits not yet undone */
 	handle_t handle;
 	ptl_ni_limits_t granted;   /* valid while there are users */
 	bool opened_before;        /* the block is not fresh: PtlNIInit formats it again */
+	uint64_t before[INTERFACE_COUNTERS]; /* the node's counters when that was done last */
 };
 
 /* PtlNIBarrier (barrier.c): a call that an upcall interrupted is made again, and goes on. */

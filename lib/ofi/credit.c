@@ -78,7 +78,6 @@ void mfi_credit_close(struct endpoint *ep)
 			struct deferred *this = next;
 
 			next = this->next;
-			free(this->copy);
 			free(this);
 		}
 	}

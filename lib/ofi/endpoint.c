@@ -194,13 +194,16 @@ static int ep_control(struct fid *fid, int command, void *arg)
 	return command == FI_ENABLE ? enable((struct endpoint *)fid) : -FI_ENOSYS;
 }
 
-/* Short messages that the caller thinks have left may still be read from their copies, also to be
- * sent again. Each ends, with a failure if its peer has died. */
-static void wait_for_copies(struct endpoint *ep)
+#define CLOSE_LOOK_MS 100
+
+/* Some injected messages wait for credit. Their callers have been told that they are sent. */
+static int has_injected(const struct endpoint *ep)
 {
-	for (unsigned int i = 0; ep->enabled && i < TX_SLOTS; i++)
-		while (ep->tx[i].kind == TX_SEND && ep->tx[i].copy)
-			mfi_make_room(ep);
+	for (const struct peer *peer = ep->deferred; peer; peer = peer->next_deferred)
+		for (const struct deferred *next = peer->deferred; next; next = next->next)
+			if (next->flags & FI_INJECT)
+				return 1;
+	return 0;
 }
 
 /* What was not completed is forgotten: its memory is the application's again when this
@@ -210,7 +213,8 @@ static int ep_close(struct fid *fid)
 	struct endpoint *ep = (struct endpoint *)fid;
 
 	if (ep->domain->endpoint == ep) {
-		wait_for_copies(ep);
+		while (has_injected(ep))
+			mfi_wait(ep, CLOSE_LOOK_MS);
 		PtlNIFini(ep->domain->ni);
 		PtlNIInit(PTL_IFACE_DEFAULT, PTL_PID_ANY, 0, 0, &ep->domain->ni);
 		mfi_regions_attach(ep->domain);

@@ -186,14 +186,12 @@ struct tx {
 	int error;
 };
 
-/* A send that waits for credit. */
+/* A send that waits for credit; the bytes of an injected one follow. */
 struct deferred {
 	struct deferred *next;
 	struct buffer buffer;
 	uint64_t bits, data, flags;
 	void *context;
-	void *copy;                     /* holds an injected message's bytes */
-	int inject;
 };
 
 /* A message that came before its receive. */

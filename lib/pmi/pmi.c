@@ -1,7 +1,6 @@
 /*
  * PMI on top of what margay run has told this process: see pmi.h. Owns whether
- * PMI_Init was called, and the handle of the interface for PMI_Barrier. Called by
- * MPICH, from the application's thread.
+ * PMI_Init was called. Called by MPICH, from the application's thread.
  */
 #include <pmi.h>
 
@@ -18,7 +17,6 @@ static const char mapping_key[] = "PMI_process_mapping";
 enum { NAME_BYTES = 16, KEY_BYTES = 32, VALUE_BYTES = 256 };
 
 static int ready;
-static ptl_handle_ni_t interface;
 
 /* The end of a process that has not called PMI_Finalize. Files are closed by now. */
 static int unfinished(int status)
@@ -37,8 +35,7 @@ int PMI_Init(int *spawned)
 	if (!spawned)
 		return PMI_ERR_INVALID_ARG;
 	if (!ready) {
-		if (PtlInit(NULL) != PTL_OK ||
-		    PtlNIInit(PTL_IFACE_DEFAULT, PTL_PID_ANY, NULL, NULL, &interface) != PTL_OK)
+		if (PtlInit(NULL) != PTL_OK)
 			return PMI_FAIL;
 		margay_at_end(unfinished);
 		ready = 1;
@@ -61,7 +58,7 @@ int PMI_Finalize(void)
 		return PMI_ERR_INIT;
 	margay_at_end(NULL);
 	ready = 0;
-	return PtlNIFini(interface) == PTL_OK ? PMI_SUCCESS : PMI_FAIL;
+	return PMI_SUCCESS;
 }
 
 /* The result of a call that only has a number to tell. */
@@ -95,11 +92,19 @@ int PMI_Get_appnum(int *appnum)
 	return tell(appnum, 0);
 }
 
+/* The interface is open for the barrier only, unless the provider has it open as well: its
+ * PtlNIFini must be the last, which ends all that goes on in memory that is then freed. */
 int PMI_Barrier(void)
 {
+	ptl_handle_ni_t interface;
+	int passed;
+
 	if (!ready)
 		return PMI_ERR_INIT;
-	return PtlNIBarrier(interface) == PTL_OK ? PMI_SUCCESS : PMI_FAIL;
+	if (PtlNIInit(PTL_IFACE_DEFAULT, PTL_PID_ANY, NULL, NULL, &interface) != PTL_OK)
+		return PMI_FAIL;
+	passed = PtlNIBarrier(interface) == PTL_OK;
+	return PtlNIFini(interface) == PTL_OK && passed ? PMI_SUCCESS : PMI_FAIL;
 }
 
 int PMI_Abort(int exit_code, const char error_msg[])

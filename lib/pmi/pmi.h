@@ -46,7 +46,7 @@ typedef struct PMI_keyval_t {
  * before it ends. One that ends without, by exit, _exit or the return from main,
  * says so with its rank, and its status is then 1 if it would have been 0.
  * *spawned becomes 0: no process of a job was started by another. May be called
- * again, with no further effect. PMI_FAIL: there is no interface of Portals.
+ * again, with no further effect. PMI_FAIL: there are no Portals.
  */
 int PMI_Init(int *spawned);
 

@@ -1,6 +1,7 @@
 /* Each call of PMI with its results and errors; then it ends in the way that argv[1] names. */
 #include <margay.h>
 #include <pmi.h>
+#include <portals3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -83,6 +84,20 @@ static void check_spawn(void)
 	CHECK(errors[0] == PMI_FAIL && errors[2] == PMI_FAIL && errors[3] == 0);
 }
 
+/* PMI keeps no interface: the last PtlNIFini of the program ends all of it. */
+static void check_interface(void)
+{
+	ptl_handle_ni_t ni;
+	ptl_sr_value_t value;
+
+	CHECK(PtlNIInit(PTL_IFACE_DEFAULT, PTL_PID_ANY, NULL, NULL, &ni) == PTL_OK);
+	CHECK(PMI_Barrier() == PMI_SUCCESS);
+	CHECK(PtlNIStatus(ni, PTL_SR_DROP_COUNT, &value) == PTL_OK);
+	CHECK(PtlNIFini(ni) == PTL_OK);
+	CHECK(PtlNIStatus(ni, PTL_SR_DROP_COUNT, &value) == PTL_NO_INIT);
+	CHECK(PMI_Barrier() == PMI_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
 	const char *way = argc > 1 ? argv[1] : "";
@@ -102,6 +117,7 @@ int main(int argc, char **argv)
 	check_spawn();
 	for (int i = 0; i < 3; i++)
 		CHECK(PMI_Barrier() == PMI_SUCCESS);
+	check_interface();
 	printf("rank %d is ready\n", margay_rank());
 
 	if (!strcmp(way, "abort")) {

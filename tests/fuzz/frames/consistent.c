@@ -178,7 +178,7 @@ static void check_buffers(const struct link *link)
 		MUST(bulk->buffers[bulk->ring[i % BULK_POSTED]].holds == BUFFER_POSTED);
 }
 
-/* Who waits for a turn, and who has parts to send. */
+/* Flows that wait for a turn, and those with parts to send. */
 static void check_bulk(const struct link *link)
 {
 	const struct bulk *bulk = &link->bulk;

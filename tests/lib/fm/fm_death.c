@@ -13,6 +13,7 @@ enum { NOTHING = 1, REST, FORWARD };
 
 static unsigned char bytes[100000];
 static unsigned volatile ended;
+static unsigned volatile told;          /* rank 0 has left the barrier */
 
 static void say(const char *what)
 {
@@ -23,6 +24,7 @@ static void say(const char *what)
 static int nothing(FM_stream *stream, unsigned sender)
 {
 	(void)stream, (void)sender;
+	told = 1;
 	return FM_CONTINUE;
 }
 
@@ -87,6 +89,11 @@ int main(int argc, char **argv)
 	OK(FM_register(REST, rest));
 	OK(FM_register(FORWARD, forward));
 	OK(FM_barrier());
+	if (rank == 0)
+		for (unsigned to = 1; to < 3; to++)
+			OK(FM_send_4(to, NOTHING, 0, 0, 0, 0));
+	else
+		extract_until(&told, 1);
 	if (rank == 1)
 		live_on(what);
 	if (!strcmp(what, "barrier")) {

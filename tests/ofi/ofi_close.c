@@ -1,0 +1,70 @@
+/*
+ * fi_close of an endpoint whose injected messages have not left: each arrives, with the bytes
+ * that it was given, though the sender uses its memory for something else at once. Rank 0 sends
+ * messages of `bytes` bytes to rank 1, which looks at none for a while. PMI is in use, as with MPI.
+ *
+ *   ofi_close BYTES COUNT
+ */
+#include "ofi.h"
+#include <pmi.h>
+#include <stdlib.h>
+#include <time.h>
+
+enum { MOST_BYTES = 4096, HEAP_BYTES = 1 << 20, LATE_MS = 300 };
+
+static char bytes[MOST_BYTES];
+
+static void send_all(struct ofi *o, size_t size, int count)
+{
+	char *heap;
+
+	for (int i = 0; i < count; i++) {
+		fill(bytes, size, (uint32_t)i);
+		while (fi_tinject(o->ep, bytes, size, 1, 1) == -FI_EAGAIN)
+			fi_cq_read(o->cq, 0, 0);
+	}
+	OK(fi_close(&o->ep->fid));
+	for (size_t block = 64; block <= HEAP_BYTES; block *= 2)
+		for (size_t used = 0; used < HEAP_BYTES; used += block) {
+			heap = malloc(block);
+			CHECK(heap != 0);
+			memset(heap, 0xee, block); /* it is never freed: what was free is now used */
+		}
+}
+
+static void receive_all(struct ofi *o, size_t size, int count)
+{
+	struct timespec late = { .tv_nsec = LATE_MS * 1000000L };
+
+	nanosleep(&late, 0);
+	for (int i = 0; i < count; i++) {
+		memset(bytes, 0, size);
+		OK(fi_trecv(o->ep, bytes, size, 0, 0, 1, 0, bytes));
+		done(o, bytes, FI_RECV | FI_TAGGED);
+		CHECK(is_filled(bytes, size, (uint32_t)i));
+	}
+	OK(fi_close(&o->ep->fid));
+}
+
+int main(int argc, char **argv)
+{
+	size_t size = argc > 2 ? strtoul(argv[1], 0, 10) : 0;
+	int count = argc > 2 ? atoi(argv[2]) : 0, spawned;
+	struct ofi o;
+
+	if (size == 0 || size > MOST_BYTES || count < 1)
+		return 2;
+	EQUAL(PMI_Init(&spawned), PMI_SUCCESS);
+	ofi_open(&o);
+	if (o.rank == 0)
+		send_all(&o, size, count);
+	else if (o.rank == 1)
+		receive_all(&o, size, count);
+	else
+		OK(fi_close(&o.ep->fid));
+	EQUAL(PMI_Barrier(), PMI_SUCCESS);
+	EQUAL(PMI_Finalize(), PMI_SUCCESS);
+	if (o.rank == 0)
+		puts("ok");
+	return 0;
+}

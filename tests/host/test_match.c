@@ -132,19 +132,23 @@ TEST(rule29_each_field_of_an_entry_counts_by_itself)
 	struct message m;
 
 	world_open(&w, &test_limits);
-#define NAMES(field, value, change) \
-	named = (struct ac_args){ ANY_ID, ANY_ID, ANY_ID, ANY_ID, ANY_ID }; \
+#define NAMES(job, field, value, change) \
+	named = (struct ac_args){ ANY_ID, ANY_ID, ANY_ID, job, ANY_ID }; \
 	CHECK_IS(ac_set(&w.views[0], 3, &named), 0); \
 	ADMITS(change, 1); \
 	named.field = (value); \
 	CHECK_IS(ac_set(&w.views[0], 3, &named), 0); \
 	ADMITS((void)0, 1); \
 	ADMITS(change, 0)
-	NAMES(nid, 1, m.source_nid = 2);
-	NAMES(pid, 1, m.source_pid = 2);
-	NAMES(uid, 1000, m.uid = 1001);
-	NAMES(jid, JOB, m.jid = JOB + 1);
-	NAMES(pt_index, PT, m.pt_index = PT + 1);
+	NAMES(ANY_ID, jid, JOB, m.jid = JOB + 1);
+	for (uint32_t i = 0; i < 2; i++) {
+		const uint32_t job = i ? JOB : ANY_ID;
+
+		NAMES(job, nid, 1, m.source_nid = 2);
+		NAMES(job, pid, 1, m.source_pid = 2);
+		NAMES(job, uid, 1000, m.uid = 1001);
+		NAMES(job, pt_index, PT, m.pt_index = PT + 1);
+	}
 	world_close(&w);
 }
 

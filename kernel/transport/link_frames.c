@@ -34,7 +34,7 @@
 #define TRIES       64u            /* timeouts of a frame, each of 200 ms at most: a living node
                                       may get no core for seconds */
 #define SLACK_NS    1000000UL      /* the timer may be late by */
-#define MOST_SLACK_NS 8000000UL    /* and at most, while it goes off in vain */
+#define MOST_SLACK_NS 8000000UL    /* and at most, while nothing is there when it goes off */
 #define STEADY_NS   1000000UL      /* between two arrivals of a steady exchange, at most */
 #define STEADY      2u             /* arrivals in a row that make one: a grant and the answers to
                                       what it brings come close together, too, and then a pause */

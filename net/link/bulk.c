@@ -31,7 +31,7 @@ uint64_t bulk_timeout(const struct link *link)
 	return ns < link->config.most_timeout ? ns : link->config.most_timeout;
 }
 
-/* ---- who waits ---- */
+/* ---- flows that wait ---- */
 
 void bulk_want(struct link *link, uint32_t index)
 {

@@ -187,7 +187,7 @@ TEST(auth_link_drops_forged_frames_without_an_answer)
 		for (uint32_t i = 0; i < 4; i++) {
 			p.key = keys[k];
 			probe_give(&p, 1, forged[i], 6);
-			/* nor does it make a peer of somebody who was never heard of */
+			/* nor does it make a peer of a node that was never heard of */
 			probe_give(&p, 2 + i, forged[i], 6);
 		}
 	CHECK_IS(strcmp(probe_story(&p), ""), 0);

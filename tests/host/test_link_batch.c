@@ -1,6 +1,6 @@
 /*
  * Batches: which short messages leave together and when, what becomes of them when the
- * peer is lost, and how they are received: early, again, and by a user who is busy.
+ * peer is lost, and how they are received: early, again, and by a user that is busy.
  */
 #include <string.h>
 #include "link_probe.h"
@@ -99,7 +99,7 @@ TEST(batch_is_what_comes_while_frames_are_under_way)
 	CHECK_IS(link_counter(p.link, LINK_MESSAGES_OUT), 7);
 	CHECK_IS(link_counter(p.link, LINK_BATCHES), 1);
 	CHECK_IS(link_counter(p.link, LINK_BATCHED), 4);
-	CHECK(!strcmp(probe_story(&p), ""));            /* nobody hears of them */
+	CHECK(!strcmp(probe_story(&p), ""));            /* none completes */
 	probe_close(&p, 1);
 }
 

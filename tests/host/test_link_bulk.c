@@ -251,7 +251,7 @@ TEST(bulk_ends_with_its_peers_lives)
 	}
 }
 
-/* A node dies in its turn: the others have theirs, and who knows of the death ends what was
+/* A node dies in its turn: the others have theirs, and a node that knows of the death ends what was
  * begun, with no room left behind. */
 TEST(bulk_of_a_dead_node_stops_nobody)
 {
@@ -305,7 +305,7 @@ TEST(bulk_has_turns)
 
 /*
  * 15 nodes send to one, each with 8 messages not yet answered: there are records for all, so
- * nothing is refused and comes again, and nobody asks whether his turn has been forgotten.
+ * nothing is refused and comes again, and no flow asks whether its turn was forgotten.
  * What a turn brings is acknowledged, and answered, all at once.
  */
 TEST(bulk_answers_a_turn_at_its_end)
@@ -368,8 +368,8 @@ static uint32_t forge(uint8_t *frame, uint64_t *dice)
 }
 
 /*
- * Of a network without a key, in which somebody says what he likes in others' names, no
- * more can be asked than that no memory is touched that is nobody's (ASan, and what
+ * Of a network without a key, in which one node says anything in others' names, no
+ * more can be asked than that no memory is touched that was not granted (ASan, and what
  * messages had is freed), pools are whole again, and everything ends. With a key
  * nothing of it is believed.
  */

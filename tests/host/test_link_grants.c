@@ -67,7 +67,7 @@ static struct wire announcement(uint32_t sequence, uint64_t length)
 	return wire;
 }
 
-/* The last GRANT to anybody. */
+/* The last GRANT to any peer. */
 static const struct wire *last_grant(const struct probe *p)
 {
 	for (uint32_t i = p->n_sent; i-- > 0;)

@@ -1,10 +1,10 @@
 /*
  * Hostile frames against links that talk to each other in a simulated network:
  * repeated, changed, forged, invented, and many. They are counted and dropped, and the
- * conversation of the others does not notice: every message arrives, nobody is lost.
+ * conversation of the others does not notice: every message arrives, no peer is lost.
  *
- * Without a key the network refuses forged addresses (the switch does); somebody
- * who owns a node may then say anything in that node's name. With a key the network
+ * Without a key the network refuses forged addresses (the switch does); an
+ * attacker that owns a node may then say anything in that node's name. With a key the network
  * need not help.
  */
 #include <stdlib.h>
@@ -105,7 +105,7 @@ static void inject(struct attack *a, uint32_t node, const uint8_t *frame, uint32
 	a->injected++;
 }
 
-/* A frame that somebody has sent some time ago; `*node`: to whom. */
+/* A frame that was sent some time ago; `*node`: its receiver. */
 static struct kept some_frame(struct attack *a, uint32_t *node)
 {
 	uint64_t n = a->n_kept < KEPT ? a->n_kept : KEPT;

@@ -486,7 +486,7 @@ TEST(link_is_told_of_a_new_life)
 	struct probe p;
 
 	open_default(&p);
-	link_renewed(p.link, p.now, 1, PEER_LIFE);      /* nobody here has met it */
+	link_renewed(p.link, p.now, 1, PEER_LIFE);      /* it was never heard of here */
 	CHECK_IS(link_counter(p.link, LINK_LOST), 0);
 	probe_send(&p, 1, 1000, 5);
 	link_renewed(p.link, p.now, 1, PEER_LIFE);      /* the one before may have died unheard */

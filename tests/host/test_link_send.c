@@ -137,7 +137,7 @@ TEST(link_has_more_under_way_than_its_maps_show)
 	open_default(&p);
 	probe_send(&p, 1, 400 * PROBE_FRAGMENT, 1);
 	CHECK_IS(left_from(&p, 0), 8);
-	give_ack(&p, 2, 0, 255);                        /* more than anybody may have */
+	give_ack(&p, 2, 0, 255);                        /* more than any sender may have */
 	probe_pass(&p, 3000);
 	CHECK_IS(left_from(&p, 8), LINK_MOST_WINDOW + 2 - 8);
 	give_ack(&p, 80, 0, 114);                       /* more than the maps show */
@@ -230,7 +230,7 @@ TEST(link_waits_longer_each_time)
 	LEFT(&p, "012");
 	first = p.now;
 	probe_pass(&p, p.config.first_timeout + 3000);
-	LEFT(&p, "0");                                  /* one, to see whether anybody is there */
+	LEFT(&p, "0");                                  /* one, to see whether a peer is there */
 	last = p.config.first_timeout;
 	CHECK(p.now - first >= last);
 	probe_pass(&p, last);
@@ -244,7 +244,7 @@ TEST(link_waits_longer_each_time)
 	probe_close(&p, 1);
 }
 
-/* A board that somebody switches on much later. */
+/* A board that is switched on much later. */
 TEST(link_is_patient_with_who_was_never_heard_of)
 {
 	struct probe p;
@@ -267,7 +267,7 @@ TEST(link_is_patient_with_who_was_never_heard_of)
 	probe_close(&p, 1);
 }
 
-/* A board that nobody switches on. */
+/* A board that is never switched on. */
 TEST(link_is_patient_for_a_time)
 {
 	struct probe p;
@@ -367,7 +367,7 @@ TEST(link_ignores_acknowledgements_that_cannot_be)
 	probe_close(&p, 1);
 }
 
-/* Nobody would ever ask for another window. */
+/* No node would ever ask for another window. */
 TEST(link_does_not_believe_that_it_may_send_nothing)
 {
 	uint8_t frame[WIRE_DATA + PROBE_FRAGMENT];
@@ -403,7 +403,7 @@ TEST(link_does_not_believe_that_it_may_send_nothing)
 	probe_close(&p, 0);
 }
 
-/* Whoever hears that a message has arrived sends the next: within the window that was granted
+/* A sender that hears of an arrival sends the next: within the window that was granted
  * with that. */
 TEST(link_keeps_to_the_window_when_it_says_sent)
 {
@@ -473,7 +473,7 @@ TEST(link_says_sent_before_the_card_says_that_it_has_read)
 	give_ack(&p, 1, 0, 8);
 	TOLD(&p, "s");
 	CHECK(link_records_used(p.link) > 0);
-	CHECK(link_deadline(p.link) <= p.now + MS);     /* somebody must look at the card */
+	CHECK(link_deadline(p.link) <= p.now + MS);     /* the node must look at the card */
 	probe_complete(&p);
 	TOLD(&p, "");
 	CHECK_IS(link_records_used(p.link), 0);

@@ -281,7 +281,7 @@ TEST(wire_refuses_fields_that_cannot_be)
 	CHECK_IS(reads(wire), WIRE_NONSENSE);
 }
 
-/* Whoever acknowledges lets something be sent: nobody asks again for a window that was closed. */
+/* An acknowledgement lets something be sent: no sender asks again for a window that was closed. */
 TEST(wire_refuses_windows_of_nothing)
 {
 	for (uint32_t kind = WIRE_KIND_MSG; kind <= WIRE_KIND_RESET; kind++) {

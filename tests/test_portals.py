@@ -93,6 +93,11 @@ def test_access_and_identity(margay, app, nodes):
     cases(margay, app, nodes, "ptl_access", ACCESS, os.getuid())
 
 
+def test_a_second_use_of_the_interface(margay, app):
+    """Status registers begin again; the node's counters go on."""
+    assert margay("run", app("ptl_reopen")).ok().lines == ["ok"]
+
+
 @pytest.mark.every_link
 @pytest.mark.parametrize("nodes", [1, 2, 4])
 def test_limits(margay, app, nodes):

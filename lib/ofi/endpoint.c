@@ -194,7 +194,7 @@ static int ep_control(struct fid *fid, int command, void *arg)
 	return command == FI_ENABLE ? enable((struct endpoint *)fid) : -FI_ENOSYS;
 }
 
-#define CLOSE_LOOK_MS 100
+#define CLOSE_LOOK_MS 100      /* of a wait for credit, when nothing comes */
 
 /* Some injected messages wait for credit. Their callers have been told that they are sent. */
 static int has_injected(const struct endpoint *ep)

@@ -38,7 +38,7 @@ int margay_counters(uint64_t *values, int count);
 
 /*
  * At file level, once in a file: this program's event queues have `slots` slots altogether,
- * 64 to 32768, instead of 8192; of several the largest counts. Each takes 160 bytes of kernel
+ * 64 to 32768, instead of 8192; of several the largest counts. Each takes 144 bytes of kernel
  * memory on each node. `margay run --event-slots` overrides it. No code: a note in the
  * image, which the launcher and the kernel read. What there is, PTL_SR_EVENT_SLOTS says.
  */

@@ -181,7 +181,7 @@ int FMM_irecv(int source, int tag, void *buf, size_t bytes, struct FMM_request *
 	return 0;
 }
 
-/* After a wait that ended without it: the receive is over if its rank is gone. */
+/* After a wait that ended without its message: the receive fails if its rank is gone. */
 static void give_up_if_gone(struct FMM_request *request)
 {
 	int gone = 0;
@@ -190,7 +190,7 @@ static void give_up_if_gone(struct FMM_request *request)
 		if (request->source == FMM_ANY || request->source == i)
 			gone |= FM_check((unsigned)i) != 0;
 	if (!gone || request->state != REQUEST_POSTED)
-		return;                 /* one that takes bytes ends with its handler's failure */
+		return;                 /* a receive that is filled ends if its handler fails */
 	for (struct FMM_request **at = &posted; *at; at = &(*at)->next) {
 		if (*at == request) {
 			take_off(at);

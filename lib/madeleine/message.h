@@ -41,13 +41,13 @@ void mad_wrong(const char *call, const char *text, ...);
 /* unpack.c: ends the job unless it is one of the modes. */
 void mad_check_mode(const char *call, int mode);
 
-/* The same decision on both sides: whether so many bytes more fit into the header. */
+/* Whether `bytes` more fit into the header. Both sides decide by this. */
 static inline int mad_fits(uint32_t used, uint64_t bytes)
 {
 	return bytes <= MAD_HEADER_MOST - used;
 }
 
 extern int mad_rank, mad_size;          /* unpack.c */
-extern uint64_t mad_own_copied;         /* unpack.c: bytes, but those of the port */
+extern uint64_t mad_own_copied;         /* unpack.c: bytes copied, without those of the port */
 
 #endif

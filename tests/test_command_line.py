@@ -75,8 +75,8 @@ def test_unknown_system_calls_are_said_once(margay, app):
     run = margay("run", app("sys_names")).ok()
     assert sorted(run.stderr.splitlines()) == [
         r"margay: rank 0: \x1b[2Jbad\x0d\x0a\x9b: not available on this kernel (ENOSYS)",
-        "margay: rank 0: system call 4711: there is none (ENOSYS)",
-        "margay: rank 0: system call 4712: there is none (ENOSYS)"]
+        "margay: rank 0: system call 4711: no such system call (ENOSYS)",
+        "margay: rank 0: system call 4712: no such system call (ENOSYS)"]
 
 
 @pytest.mark.parametrize("line, shown", [

@@ -49,14 +49,14 @@ static void overflow_stack(void)
 	__asm__ volatile("1: push $0\n\tjmp 1b");
 }
 
-/* The panic's report ends well, but telling the launcher faults, and again. */
+/* The panic's report succeeds, but telling the launcher faults, and so does that panic. */
 static void panic_twice(void)
 {
 	node.region = (const struct region *)8;
 	read_null();
 }
 
-/* Not a fault: node 1 stops with a lock that node 0 needs, to be killed then. */
+/* Not a fault: node 1 stops while it holds a lock that node 0 needs; the test then kills it. */
 static void hold_lock(void)
 {
 	if (node.id == 1)

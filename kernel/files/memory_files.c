@@ -1,7 +1,7 @@
 /*
  * The file system in memory: see memory_files.h. Data: its inodes and its fids.
  *
- * A folder's bytes are entries of one size. Inodes lie in a tree of their own.
+ * A folder's bytes are entries of one size. Inodes are in their own tree.
  */
 #include "memory_files.h"
 
@@ -18,7 +18,7 @@
 #define ROOT          1u           /* the first inode number */
 #define INODES_MOST   (1u << 20)
 #define NO_INODE      0u
-#define BYTES_MOST    (1ULL << 51) /* where a file's last byte may be, about */
+#define BYTES_MOST    (1ULL << 51) /* approximate limit of a file's size */
 
 #define S_KIND        0170000u
 #define S_FOLDER      0040000u
@@ -44,7 +44,7 @@ struct entry {
 _Static_assert(sizeof(struct entry) == 272, "entries have one size");
 
 static struct memory_tree table;   /* of inodes */
-static uint32_t inodes = 1, inode_free; /* how many were made; the first free one */
+static uint32_t inodes = 1, inode_free; /* inodes made so far; the first free one */
 static uint32_t inode_of[FIDS];    /* by fid */
 
 /* ---- inodes ---- */
@@ -58,14 +58,14 @@ static struct margay_time now(void)
 
 #define INODES_IN_PAGE (PAGE_BYTES / sizeof(struct inode))
 
-/* An inode that was made. */
+/* An existing inode. */
 static struct inode *inode(uint32_t number)
 {
 	return (struct inode *)tree_page(&table, number / INODES_IN_PAGE, false) +
 	       number % INODES_IN_PAGE;
 }
 
-/* NO_INODE: there is no memory for one. */
+/* Makes an inode; NO_INODE: no memory. */
 static uint32_t inode_make(uint32_t mode)
 {
 	uint32_t number = inode_free;
@@ -82,7 +82,7 @@ static uint32_t inode_make(uint32_t mode)
 	return number;
 }
 
-/* It is gone, unless a name or a fid is left. */
+/* Frees an inode that has no name and no fid. */
 static void inode_look(uint32_t number)
 {
 	struct inode *file = inode(number);

@@ -1,6 +1,6 @@
 /*
- * The bytes of files in memory: pages of one store, found by trees of pages of page numbers. A
- * tree grows upwards with its file; a page that nothing was written to is not there and reads as
+ * The bytes of files in memory: pages of one store, indexed by trees whose nodes are pages of page
+ * numbers. A tree grows upwards with its file. A page that was never written is absent and reads as
  * zeros.
  */
 #ifndef KERNEL_FILES_MEMORY_TREE_H

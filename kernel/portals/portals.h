@@ -1,5 +1,5 @@
 /*
- * The messages' part of the kernel as the rest of it sees it, and what its
+ * The Portals part of the kernel as the rest of it sees it, and what its
  * files share. Interrupts are off in all of them.
  */
 #ifndef KERNEL_PORTALS_H

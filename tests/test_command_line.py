@@ -128,7 +128,7 @@ def test_too_large_data(margay, tmp_path):
                                   "int main(int n, char **v)\n"
                                   "{ big[n] = 1; return v[0][0] + big[n + 1]; }\n")
     run = margay("cc", "b.c").status(1)
-    assert run.stderr.startswith("margay: error: static data and program take more than 1 GB")
+    assert run.stderr.startswith("margay: error: program and static data take more than 1 GB")
     assert len(run.stderr.splitlines()) == 2
 
 

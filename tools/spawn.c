@@ -1,8 +1,7 @@
 /*
- * Starts one program that must not outlive the launcher: asks the kernel for
- * SIGKILL when the parent goes away, makes sure that the parent was still there
- * when it asked, forbids core files, and becomes the program.
- * `spawn PARENT_PID PROGRAM [ARGS]`.
+ * Starts one program that must not outlive the launcher: asks the kernel for SIGKILL when the
+ * parent goes away, checks that the parent still existed then, forbids core files, and becomes the
+ * program. `spawn PARENT_PID PROGRAM [ARGS]`.
  *
  * The launcher starts every node's QEMU through this with posix_spawn: a C
  * program of a few pages costs half a millisecond, a forked copy of the
@@ -31,7 +30,7 @@ int main(int argc, char **argv)
 	}
 	setrlimit(RLIMIT_CORE, &no_core);
 	if (getppid() != (pid_t)strtol(argv[1], NULL, 10))
-		return 125;            /* the launcher went away before we asked */
+		return 125;            /* the launcher went away before the prctl */
 	execv(argv[2], argv + 2);
 	fprintf(stderr, "%s: %s\n", argv[2], strerror(errno));
 	return 125;

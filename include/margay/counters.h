@@ -12,7 +12,7 @@
 	X(TIMER,           timer,           "interrupts of the one-shot timer") \
 	X(BELLS_RECEIVED,  bells_received,  "doorbell interrupts") \
 	X(BELLS_RUNG,      bells_rung,      "doorbells rung, the launcher's included") \
-	X(SPURIOUS,        spurious,        "interrupts that nobody asked for") \
+	X(SPURIOUS,        spurious,        "interrupts without a cause") \
 	X(HALTS,           halts,           "times that the processor was halted") \
 	X(HALTED_NS,       halted_ns,       "nanoseconds halted") \
 	X(SYSCALLS_MISSING, syscalls_missing, "calls of functions that this kernel lacks") \

@@ -5,10 +5,11 @@
  *   an event for a handler --> upcall_look, or upcall_ring for another node
  *   the timer              --> upcall_timer
  *   on the way to ring 3, from a system call or an interrupt, if none runs:
- * upcall_enter: frame and vector state are saved here, the application continues in the library's
- * entry, on the library's stack SYS_UPCALL_RETURN: restores everything. If more events have come,
- * it re-enters the library instead, which looks again. With a detour, it restores everything but
- * rip and rsp: the library continues there, as a signal handler does, and no upcall runs
+ *       upcall_enter: frame and vector state are saved here, the application continues in the
+ *       library's entry, on the library's stack
+ *   SYS_UPCALL_RETURN: restores everything. If more events have come, it re-enters the library
+ *       instead, which looks again. With a detour, it restores everything but rip and rsp: the
+ *       library continues there, as a signal handler does, and no upcall runs
  *
  * The library's loop is in lib/portals/upcall.c. While an upcall runs, no other one starts, and no
  * node rings for one: a node that leaves an event sets this node's flag in the region, and rings

@@ -2,6 +2,12 @@
  * Flow control of messages. Each rank grants each other rank a window of credit units: event slots
  * and overflow memory that are reserved for it. A message uses up units at its sender. They come
  * back in one of two ways:
+ *   by an ack of the receiver's kernel, if the message matched a posted receive and asked for the
+ *   ack: the receiver need not make a call. Messages ask when less than half of the window's
+ *   least size is left;
+ *   otherwise as a new limit from the receiver's library, when it has read the message's event: in
+ *   hdr_data of its next message to the sender, or, when half of the window is used up, written
+ *   into the sender's `limits`.
  * Counts wrap; hdr_data has 31 bits of a limit.
  *
  * All windows together never exceed what the endpoint has, so no event and no message is ever lost.

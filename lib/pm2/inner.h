@@ -3,8 +3,8 @@
  * deferred until pm2_leave. Contexts that run:
  *
  *   threads          on stacks in slots; main on the program's own
- * the scheduler on its own stack: when no thread is ready, and for work that cannot be done on the
- * stack of the thread concerned (it moves, it ends, it is a quick call)
+ *   the scheduler    on its own stack: when no thread is ready, and for work that cannot be done on
+ *                    the stack of the thread concerned (it moves, it ends, it is a quick call)
  *
  *   slots of a thread:
  *   limit                                        sp             descriptor

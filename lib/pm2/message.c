@@ -2,8 +2,9 @@
  * Messages between nodes: puts to the address that the memory has on both nodes. Owns the peers,
  * the event queues and the descriptors.
  *
- * PM2_PORTAL match bits of a kind: all of memory; an event in the current mode's queue PM2_UNTOLD:
- * all of memory, without an event PM2_ASK_PORTAL no memory: a probe whether the node lives
+ *   PM2_PORTAL      match bits of a kind: all of memory; an event in the current mode's queue
+ *                   PM2_UNTOLD: all of memory, without an event
+ *   PM2_ASK_PORTAL  no memory: a probe whether the node lives
  *
  * Arrivals go into one of two queues. POLLS: one that is polled while the scheduler has nothing to
  * run. INTERRUPTS: one whose handler raises SIGALRM, so that a thread that computes is interrupted.

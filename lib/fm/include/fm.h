@@ -19,10 +19,10 @@
  *   (FM_get_limits): 65536 with up to 16 ranks, then less. A piece that lands at its final
  *   address is one packet, however long it is.
  * - Each rank has a ring of ring_bytes for each other rank, of `credits` units. A packet uses one
- * unit for each started unit of its bytes, and also those at the ring's end that it does not fit
- * into. They come back when an eighth of the ring is free: FM_extract puts the new limit into the
- * sender's memory, which needs no call there. So the program can send half of ring_bytes to a rank
- * that extracts nothing; the other half is for handlers.
+ *   unit for each started unit of its bytes, and also those at the ring's end that it does not fit
+ *   into. They come back when an eighth of the ring is free: FM_extract puts the new limit into the
+ *   sender's memory, which needs no call there. So the program can send half of ring_bytes to a
+ *   rank that extracts nothing; the other half is for handlers.
  * - That half makes requests safe: ranks may send each other any number of messages whose
  *   handlers answer with one packet, not longer than the request. A program whose handlers send
  *   more than that, or to other ranks, must bound the messages under way: handlers of several

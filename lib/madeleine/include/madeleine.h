@@ -7,14 +7,14 @@
  * - Context: the application's one thread, between mad_init and mad_exit. One message is under
  *   construction at a time, and one is being received; a handler may send.
  * - A call in the wrong place, an invalid mode, or unpacks that do not match the packs end the job
- * with status 1 and a line that names the call. libmadeleine detects that too much or too little is
- * unpacked in all; libmadeleine-debug checks each unpack against its pack: kind, number and mode.
- * Its messages are longer, so all ranks must be linked with the same one of the two.
+ *   with status 1 and a line that names the call. libmadeleine detects that too much or too little
+ *   is unpacked in all; libmadeleine-debug checks each unpack against its pack: kind, number and
+ *   mode. Its messages are longer, so all ranks must be linked with the same one of the two.
  * - Blocking: sendbuf_send, recvbuf_receive, recvbuf_receive_data and unpacks with RECV_EXPRESS
- * wait; meanwhile the node is halted. If the node that they wait for dies, the launcher ends the
- * job. A send to a node that has ended also ends the job.
+ *   wait; meanwhile the node is halted. If the node that they wait for dies, the launcher ends the
+ *   job. A send to a node that has ended also ends the job.
  * - Two nodes that send long messages to each other at the same time deadlock if neither is in
- * recvbuf_receive. The paper uses threads against that.
+ *   recvbuf_receive. The paper uses threads against that.
  * - Order: messages from one node to another are received in the order in which they were sent.
  *   Every node has room for 64 unreceived messages from each other node (fewer in jobs of more than
  *   16 ranks); when it is full, sendbuf_send waits.

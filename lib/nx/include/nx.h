@@ -5,7 +5,7 @@
  *
  * General rules
  * - Context: the application's one thread, from main on. No call opens the library: main starts
- * once all ranks of the job have opened it.
+ *   once all ranks of the job have opened it.
  * - A call that fails prints a line on standard error and ends the job with status 1. The same call
  *   with an underscore before its name returns -1 instead and sets errno to one of EQ*
  *   below. Calls that return void return 0 then when they succeed.
@@ -14,25 +14,25 @@
  *   If the node that a call waits for dies, the launcher ends the job; a send to a process that has
  *   ended or died ends with EQNOACT once that is known.
  * - Bad memory gives EQPBUF where Portals reads or writes it. Where the library copies (early
- * messages, and short ones over cards) it is a page fault of the program.
+ *   messages, and short ones over cards) it is a page fault of the program.
  * - A node has one process, whose ptype is 0: `ptype` is 0, or -1 where any is meant.
  * - Units: bytes, except where elements are named. long has 64 bits here; on the Paragon it had 32.
  * - A message moves without calls of either side once its receive is posted (crecv, irecv, hrecv):
- * it lands in the receive's buffer. If a message of up to 4 KB (less in jobs of more than 15 ranks)
- * comes before its receive, the library keeps it, and csend does not wait for the receive. A longer
- * one stays at the sender until the receive is posted.
+ *   it lands in the receive's buffer. If a message of up to 4 KB (less in jobs of more than 15 ranks)
+ *   comes before its receive, the library keeps it, and csend does not wait for the receive. A longer
+ *   one stays at the sender until the receive is posted.
  * - Each rank has 4,096 slots of 256 bytes for early messages, divided equally among all senders,
- * at most 1,024 each. A sender whose share is used up waits in csend (up to a quarter of it may be
- * free without the sender knowing). isend returns, and the message leaves later, in order, during
- * some call of the sender. Only force types are ever lost.
+ *   at most 1,024 each. A sender whose share is used up waits in csend (up to a quarter of it may
+ *   be free without the sender knowing). isend returns, and the message leaves later, in order,
+ *   during some call of the sender. Only force types are ever lost.
  * - Order: two messages from one process to another that match the same receive are received in the
  *   order in which they were sent.
  *
  * Types and type selectors
  *   0 .. 999,999,999               ordinary types
- * 1,073,741,824 .. 1,999,999,999 force types: the message goes straight into a receive that is
- * already posted for exactly this type, and is discarded if there is none. It uses none of the
- * slots above
+ *   1,073,741,824 .. 1,999,999,999 force types: the message goes straight into a receive that is
+ *                                  already posted for exactly this type, and is discarded if there
+ *                                  is none. It uses none of the slots above
  *   Other types are reserved: EQTYPE. A selector of a receive or probe is a type; or -1: any
  *   ordinary type; or another negative number: a mask in whose lower 31 bits bit t stands for type
  *   t (0 to 29), and bit 30 for all ordinary types from 30 on.

@@ -12,21 +12,21 @@
  * - Context: after pm2_init, from any thread of PM2, main among them; not from handlers of signals
  *   and of event queues.
  * - Waiting: calls that say so let other threads run. If none is ready the node halts until a
- * message comes or a timeout ends.
+ *   message comes or a timeout ends.
  * - A wait for another node ends with PM2_EDEAD when that has died or has left the job. While this
- * node has nothing to run, it probes the other once a second.
+ *   node has nothing to run, it probes the other once a second.
  * - Preemption: a thread that runs for a quantum while another is ready is preempted; so is a
- * thread that runs when a call or a thread arrives. It may be interrupted between any two
- * instructions except in PM2 and the C library (malloc, stdio and the like), which therefore need
- * no locks. Data that threads of a node share need one: a mutex, pm2_preempt_off, or an atomic
- * operation. With a plain `shared++` in two threads, updates get lost. The timer (setitimer,
- * SIGALRM: both belong to PM2) is set only while more than one thread is ready, or one sleeps while
- * another runs.
+ *   thread that runs when a call or a thread arrives. It may be interrupted between any two
+ *   instructions except in PM2 and the C library (malloc, stdio and the like), which therefore need
+ *   no locks. Data that threads of a node share need one: a mutex, pm2_preempt_off, or an atomic
+ *   operation. With a plain `shared++` in two threads, updates get lost. The timer (setitimer,
+ *   SIGALRM: both belong to PM2) is set only while more than one thread is ready, or one sleeps
+ *   while another runs.
  * - Calls of the C library that wait (sleep, read of a pipe, PtlEQWait) stop all threads of the
  *   node.
  * - C++: an exception must be caught before another thread runs (pm2_preempt_off around both).
  * - Thread-local variables (_Thread_local) belong to the node, except errno, which each thread has
- * for itself.
+ *   for itself.
  * - Results: PM2_OK, or one of the errors below. After an error nothing has changed.
  */
 #ifndef PM2_H

@@ -8,12 +8,12 @@
  *
  * General rules
  * - The kernel protects memory: each import has its own match entries at the exporter, which admit
- * only that process to only that area. They exist from the import to the unimport or the unexport,
- * whatever else a program may send. [V 2, M]
+ *   only that process to only that area. They exist from the import to the unimport or the
+ *   unexport, whatever else a program may send. [V 2, M]
  * - Context: one thread, from vmmc_init on. A notification handler may call only functions that say
- * so; every other call returns VMMC_ECONTEXT there.
+ *   so; every other call returns VMMC_ECONTEXT there.
  * - Blocking: calls that wait say so, and halt the node while they wait. A wait for a process that
- * dies ends with VMMC_EDEAD within about VMMC_PING_MS. Notification handlers run
+ *   dies ends with VMMC_EDEAD within about VMMC_PING_MS. Notification handlers run
  *   meanwhile.
  * - Results: VMMC_OK (0) or a negative VMMC_E*. After an error nothing has changed.
  * - Portals: the library uses the portals 16 to 19 of the process, and six event queues.

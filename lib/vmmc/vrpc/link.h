@@ -2,8 +2,9 @@
  * Messages of vRPC between two ranks, on exported memory. Each process exports one area, "vrpc",
  * with a part for each rank, which only that rank writes:
  *
- * part of rank r calls[2] calls from r to this process, in chunks: number n is in n % 2 replies[2]
- * replies from r to this process taken[2] how many of our chunks r has taken: calls, replies
+ *   part of rank r   calls[2]     calls from r to this process, in chunks: number n is in n % 2
+ *                    replies[2]   replies from r to this process
+ *                    taken[2]     how many of our chunks r has taken: calls, replies
  *
  * A chunk is a head and up to CHUNK bytes. A short one is one VMMC message; its head has a checksum
  * over all of it, by which the receiver sees that all of it has arrived. A long one is two

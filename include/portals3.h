@@ -164,8 +164,8 @@ int PtlMDUnlink(ptl_handle_md_t md);
 /*
  * Copies a descriptor out, and replaces it, in one step that is atomic against all
  * messages.
- *   old_md    null, or gets the descriptor before the call, with its threshold; also on
- *             every result except an argument error
+ *   old_md    null, or gets the descriptor before the call, with its threshold, unless
+ *             an argument is wrong
  *   new_md    null: PTL_OK, nothing is replaced. Otherwise all its fields take effect,
  *             the local offset is 0 again, and the descriptor is active. Its handle, its
  *             place in the list and PTL_UNLINK stay; setting the threshold to 0 does not

@@ -20,7 +20,7 @@ SILENT = {
     "nooversubscribe": 0,
 }
 # Without effect, with a note. name -> (values, reason)
-PLACEMENT = "every rank has a node of its own, with one CPU"
+PLACEMENT = "every rank has its own node, with one CPU"
 NOTED = {
     "map-by": (1, PLACEMENT), "rank-by": (1, PLACEMENT),
     "bynode": (0, PLACEMENT), "byslot": (0, PLACEMENT), "mca": (2, "there are no components to choose"),

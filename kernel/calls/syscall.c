@@ -91,10 +91,8 @@ static bool is_new(const char *name)
 {
 	static uint32_t seen[MISSING_NAMES];
 	static uint32_t names;
-	uint32_t hash = 2166136261u;       /* FNV-1a */
+	uint32_t hash = string_hash(name, strlen(name));
 
-	while (*name)
-		hash = (hash ^ (uint8_t)*name++) * 16777619u;
 	for (uint32_t i = 0; i < names; i++)
 		if (seen[i] == hash)
 			return false;

@@ -18,9 +18,9 @@
 #include "clock_rates.h"
 #include "pit_regs.h"
 
-#define NS_PER_S        1000000000UL
 #define CALIBRATE_NS    1000000UL  /* least time between the two comparisons */
 #define COMPARISONS     8          /* in a group; the one with the fewest ticks counts */
+#define RTC_TRIES       100000u    /* readings of a clock that never settles: about a second */
 #define FACTOR_SHIFT    32
 #define GUESSED_HZ      4000000000UL
 #define APIC_READINGS   1000000u   /* comparisons: some seconds */
@@ -228,7 +228,7 @@ static uint64_t rtc_seconds(void)
 	uint8_t raw[7], again[7], form = rtc_read(RTC_B);
 	static const uint8_t index[7] = { RTC_A, RTC_SECONDS, RTC_MINUTES, RTC_HOURS, RTC_DAY,
 	                                  RTC_MONTH, RTC_YEAR };
-	uint32_t hours, tries = 100000;
+	uint32_t hours, tries = RTC_TRIES;
 	bool same;
 
 	do {

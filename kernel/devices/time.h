@@ -8,7 +8,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define NEVER UINT64_MAX
+#define NEVER     UINT64_MAX
+#define NS_PER_S  1000000000UL
+#define NS_PER_US 1000UL
 
 void time_start(uint64_t boot_tsc);   /* first thing: clocks run, tsc_hz is a guess until */
 void time_calibrate(void);            /* this, at least 1 ms later, sets node.tsc_hz */

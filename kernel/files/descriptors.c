@@ -479,7 +479,7 @@ int64_t sys_lseek(uint64_t fd, uint64_t offset, uint64_t whence)
 void file_stat_handed(const struct file *handed, struct margay_stat *stat)
 {
 	uint64_t written = handed->out_index < FILE_OUT_LIMIT ? out_bytes[handed->out_index] : 0;
-	struct margay_time start = { .s = (int64_t)(node.own ? node.own->start_ns : 0) / 1000000000 };
+	struct margay_time start = { .s = (int64_t)((node.own ? node.own->start_ns : 0) / NS_PER_S) };
 
 	*stat = (struct margay_stat){
 		.inode = OPEN_FILES + handed->index, .links = 1, .mode = S_REGULAR,

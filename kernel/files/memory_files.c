@@ -53,7 +53,7 @@ static struct margay_time now(void)
 {
 	uint64_t ns = wall_ns();
 
-	return (struct margay_time){ (int64_t)(ns / 1000000000), (int64_t)(ns % 1000000000) };
+	return (struct margay_time){ (int64_t)(ns / NS_PER_S), (int64_t)(ns % NS_PER_S) };
 }
 
 #define INODES_IN_PAGE (PAGE_BYTES / sizeof(struct inode))
@@ -116,21 +116,12 @@ static struct p9_qid qid_of(uint32_t number)
 
 /* ---- folders ---- */
 
-static uint32_t hash_of(const char *name, uint64_t bytes)
-{
-	uint32_t hash = 2166136261u;
-
-	while (bytes--)
-		hash = (hash ^ (uint8_t)*name++) * 16777619u;
-	return hash;
-}
-
 /* The entry with this name: where it is; ~0: there is none. *room: a free place. */
 static uint64_t find(uint32_t folder, const char *name, uint64_t bytes, struct entry *entry,
                      uint64_t *room)
 {
 	struct inode *dir = inode(folder);
-	uint32_t hash = hash_of(name, bytes);
+	uint32_t hash = string_hash(name, bytes);
 
 	*room = dir->tree.bytes;
 	for (uint64_t at = 0; at < dir->tree.bytes; at += sizeof(*entry)) {
@@ -168,7 +159,7 @@ static int64_t enter(uint32_t folder, const char *name, uint32_t number)
 		return -EEXIST;
 	memset(&entry, 0, sizeof(entry));
 	entry.inode = number;
-	entry.hash = hash_of(name, bytes);
+	entry.hash = string_hash(name, bytes);
 	memcpy(entry.name, name, bytes);
 	if (tree_set(&inode(folder)->tree, room, &entry, sizeof(entry)) < sizeof(entry))
 		return -ENOSPC;

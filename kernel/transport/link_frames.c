@@ -42,6 +42,8 @@
 #define QUIET_NS    1000000000UL   /* without a region: a node that hears nothing for so long is
                                       no longer needed */
 #define TICK_NS     1500000000UL   /* the battery-backed clock goes on by a second until then */
+#define LIFE_SHIFT  8u              /* a second of the clock is 256 incarnations: failures in
+                                       it count up without reaching the next one's */
 #define MOST_NODES  65535u         /* a card's address has 16 bits for the node */
 #define LINGER_NS   10000000000UL  /* ... or has lingered for so long */
 
@@ -82,8 +84,8 @@ static uint32_t incarnation(void)
 	before = wall = wall_ns();
 	while (wall == before && now_ns() < deadline)
 		wall = wall_ns();
-	life = (uint32_t)(wall / 1000000000UL) << 8;
-	return life ? life : 1u << 8;
+	life = (uint32_t)(wall / NS_PER_S) << LIFE_SHIFT;
+	return life ? life : 1u << LIFE_SHIFT;
 }
 
 void link_frames_start(void)
@@ -102,7 +104,7 @@ void link_frames_start(void)
 	config.strict = parameters.strict;
 	/* boards are switched on one by one; of a region's dead the launcher tells */
 	config.patience = node.region ? LINK_NEVER :
-			  deadline_in(parameters.patience * 1000000000UL);
+			  deadline_in(parameters.patience * NS_PER_S);
 	if (node.region) /* a living node may get no core for seconds */
 		config.tries = TRIES;
 	config.check_payload = parameters.crc;
@@ -249,7 +251,7 @@ static inline void arm_with_slack(uint64_t due, bool delays)
 static bool is_long_ago(uint64_t ns, uint64_t now)
 {
 	return parameters.control == CONTROL_WATCHDOG &&
-	       now - ns >= parameters.watchdog_us * 1000UL;
+	       now - ns >= parameters.watchdog_us * NS_PER_US;
 }
 
 /* Watchdog: a timer looks at cards that may have something and do not interrupt. */
@@ -259,7 +261,7 @@ static void set_timer(void)
 
 	arm_with_slack(now.at, now.delays);
 	if (parameters.control == CONTROL_WATCHDOG && !alert)
-		timer_arm_by(looked_ns + parameters.watchdog_us * 1000UL);
+		timer_arm_by(looked_ns + parameters.watchdog_us * NS_PER_US);
 }
 
 void link_frames_look(void)

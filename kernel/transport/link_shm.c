@@ -28,6 +28,7 @@
 
 /* A node that waits for a lock looks again at this interval, and asks its owner (lock.h). */
 #define LOCK_LOOK_NS      1000000000UL
+#define ASLEEP_LOOK_NS    1000000u  /* between polls whether another node sleeps, in a test */
 
 uint32_t link_shm_first, link_shm_nodes;
 
@@ -250,8 +251,8 @@ void link_shm_disown_locks(void)
 
 _Noreturn void link_shm_hold(uint32_t nid)
 {
-	/* A node that falls asleep rings no other: poll every millisecond. */
-	while (!wait_until(is_asleep, region_node(node.region, nid), deadline_in(1000000),
+	/* a node that falls asleep rings no other: poll */
+	while (!wait_until(is_asleep, region_node(node.region, nid), deadline_in(ASLEEP_LOOK_NS),
 	                   "a node to sleep"))
 		continue;
 	take(view_of(nid));

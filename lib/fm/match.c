@@ -10,6 +10,7 @@
 #include <string.h>
 
 #define EARLY_LEAST   64u
+#define LOOK_MS       200       /* a wait checks so often whether its rank lives */
 #define EARLY_ORDERS  28u       /* the largest: 8 GB */
 
 static struct FMM_request *posted, **posted_end = &posted;
@@ -231,7 +232,7 @@ int FMM_wait(struct FMM_request *request, struct FMM_status *status)
 		match_extract();
 		if (request->state == REQUEST_DONE)
 			break;
-		there = FM_wait(200);
+		there = FM_wait(LOOK_MS);
 		if (there < 0)
 			return -1;
 		if (there == 0)

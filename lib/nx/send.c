@@ -7,11 +7,13 @@
 #include "core.h"
 #include <string.h>
 
-#define AGAIN   (-1)            /* there is no slot, or no room in Portals */
+#define TYPE_MOST   999999999L   /* largest ordinary type, and force type: nx.h */
+#define FORCE_MOST  1999999999L
+#define AGAIN       (-1)         /* there is no slot, or no room in Portals */
 
 int nx_type_bits(long type, uint64_t *bits)
 {
-	if (type < 0 || type > 1999999999L || (type > 999999999L && type < NX_FORCE_TYPE))
+	if (type < 0 || type > FORCE_MOST || (type > TYPE_MOST && type < NX_FORCE_TYPE))
 		return EQTYPE;
 	*bits = (uint64_t)type;
 	if (type < NX_FORCE_TYPE)

@@ -211,7 +211,8 @@ static int av_open(struct fid_domain *fid, struct fi_av_attr *attr, struct fid_a
 
 /* ---- memory regions ---- */
 
-#define CLOSE_LOOKS  100000     /* 10 s: operations under way end sooner, or their peer is lost */
+#define CLOSE_LOOK_NS  100000   /* between two attempts to unlink a region in use */
+#define CLOSE_LOOKS    100000   /* 10 s: operations under way end sooner, or their peer is lost */
 
 /* A peer may know that its operation is complete before this kernel's card has reported it. */
 static int region_close(struct fid *fid)
@@ -222,7 +223,7 @@ static int region_close(struct fid *fid)
 	for (int looks = 0; PtlMEUnlink(region->entry) == PTL_ME_IN_USE; looks++) {
 		if (looks == CLOSE_LOOKS)
 			return -FI_EBUSY;
-		nanosleep(&(struct timespec){ .tv_nsec = 100000 }, 0);
+		nanosleep(&(struct timespec){ .tv_nsec = CLOSE_LOOK_NS }, 0);
 	}
 	while (*at != region)
 		at = &(*at)->next;

@@ -7,6 +7,8 @@
 #include <string.h>
 #include <time.h>
 
+#define DETACH_LOOK_NS 50000    /* between two attempts to unlink an entry in use */
+
 enum { ARRIVALS = 64, CALLS = 64, REFUSALS = 64, COPIED = 4 * VMMC_COPIES };
 
 struct vmmc vmmc;
@@ -94,7 +96,7 @@ int vmmc_try_detach(ptl_handle_me_t *me)
 void vmmc_detach(ptl_handle_me_t *me)
 {
 	while (!vmmc_try_detach(me))
-		nanosleep(&(struct timespec){ .tv_nsec = 50000 }, NULL);
+		nanosleep(&(struct timespec){ .tv_nsec = DETACH_LOOK_NS }, NULL);
 }
 
 static int queues(void)

@@ -8,7 +8,7 @@
 KERNEL_BUILD := build/kernel
 
 # -fira-region=one: fewer instructions for the flattened put, and no more elsewhere.
-# -fno-schedule-insns2: processors reorder instructions themselves; without it there are half as
+# -fno-schedule-insns2: processors reorder instructions themselves; unscheduled code needs half as
 # many line numbers.
 # -fno-inline-functions-called-once: a backtrace of the kernel names the callers.
 KERNEL_CFLAGS := -std=gnu17 -O2 -gdwarf-4 -g1 -gno-column-info -gno-statement-frontiers \

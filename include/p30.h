@@ -32,7 +32,7 @@
 #ifndef P30_H
 #define P30_H
 #if defined(PORTALS3_H) && !defined(P30_BESIDE_PORTALS3)
-#error "p30.h and portals3.h name different things alike: include one per file"
+#error "p30.h and portals3.h use the same names: include one per file"
 #endif
 #include <stdint.h>
 

@@ -1,6 +1,6 @@
 /*
- * `crash=HOW` on the kernel's command line: the kernel breaks a rule of its own
- * address space just before the application starts, and must report it.
+ * `crash=HOW` on the kernel's command line: the kernel violates its own address space just
+ * before the application starts, and must report it.
  */
 #include "inject_fault.h"
 
@@ -63,7 +63,7 @@ static void hold_lock(void)
 		link_shm_hold(0);
 }
 
-__attribute__((noinline)) /* a frame of its own, which names kernel_main in the report */
+__attribute__((noinline)) /* its own frame, so that the report names kernel_main */
 void inject_fault(const char *how)
 {
 	static const struct { const char *how; void (*run)(void); } ways[] = {

@@ -1,5 +1,5 @@
 /*
- * What the kernel keeps per processor, reached through gs, and the processor's
+* The kernel's data of each processor, reached through gs, and the processor's
  * set-up: segments, interrupt table, control registers, system call entry.
  */
 #ifndef KERNEL_CPU_H

@@ -8,7 +8,7 @@
 /* Sets the folder in which the application starts. At boot. */
 void path_start(const char *path);
 
-/* What a path is relative to: 0, or -errno. */
+/* Finds the folder that a path is relative to: 0, or -errno. */
 int64_t path_base(uint64_t at, const char **base);
 
 /* Keeps the path of an open folder, for calls relative to it: 0, or -EMFILE. */

@@ -51,7 +51,7 @@ int64_t p9_write(struct p9 *p9, uint32_t fid, uint64_t offset, const void *memor
 
 int64_t p9_stat(struct p9 *p9, uint32_t fid, struct margay_stat *stat);
 
-/* What p9_set changes. */
+/* The attributes that p9_set changes. */
 struct p9_change {
 	uint32_t valid;            /* P9_SET_ bits */
 	uint32_t mode;

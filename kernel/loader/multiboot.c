@@ -1,6 +1,6 @@
 /*
  * Reading what a multiboot loader of version 1 tells: QEMU's -kernel. Fills
- * boot_info; no data of its own. Runs at boot on the first page tables.
+ * boot_info; no own data. Runs at boot on the first page tables.
  */
 #include "multiboot.h"
 

@@ -1,5 +1,5 @@
 /*
- * What the kernel keeps per process.
+* The kernel's data of each process.
  *
  * A process is a process block, a segment and a processor. A node has one process today. With a
  * rank per core there would be several of these, and nothing in here would be shared. Shared data
@@ -39,7 +39,7 @@ struct segment {
 	uint8_t *shifted;          /* 512 KiB off */
 };
 
-/* Where this node's process block is. */
+/* The place of this node's process block. */
 struct block_place {
 	uint64_t physical;
 	uint64_t bytes;

@@ -1,5 +1,5 @@
 /*
- * Finding the caller of a function that has no frame of its own.
+ * Finding the caller of a function without a frame.
  */
 #ifndef KERNEL_UNWIND_H
 #define KERNEL_UNWIND_H

@@ -1,5 +1,5 @@
 /*
- * What single instructions and events cost; see selftest_costs.c.
+* Costs of single instructions and events; see selftest_costs.c.
  */
 #ifndef KERNEL_SELFTEST_COSTS_H
 #define KERNEL_SELFTEST_COSTS_H

@@ -1,5 +1,5 @@
 /*
- * What sender and receiver of Madeleine's messages agree on. The header of a message: a head,
+* The format of Madeleine's messages. The header of a message: a head,
  * then what is packed with RECV_EXPRESS, in order. Everything else, and what did not fit into the
  * header, are vectors of the body. With MAD_DEBUG a record of each pack is in the header as well.
  */
@@ -22,7 +22,7 @@ struct head {
 	uint64_t body;          /* bytes of the body */
 };
 
-/* What a pack was. */
+/* The kind of a pack. */
 enum kind { KIND_BYTE, KIND_INT, KIND_LONG, KIND_FLOAT, KIND_DOUBLE, KIND_STR, KIND_END };
 
 struct record {

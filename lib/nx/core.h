@@ -120,7 +120,7 @@ struct early {
 	uint16_t slot;
 };
 
-/* What is known of a rank. */
+/* The state of a peer. */
 struct peer {
 	ptl_process_id_t process;
 	struct list queued;             /* sends that wait for slots */

@@ -1,5 +1,5 @@
 /*
- * Where NX begins: the process's portals, its event queues and descriptors. Also names and clocks,
+* Opening NX: the process's portals, its event queues and descriptors. Also names and clocks,
  * and how a call that fails ends the job.
  *
  *   PORTAL_MESSAGE   posted receives | headers of long messages | slots

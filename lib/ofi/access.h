@@ -20,7 +20,7 @@ struct remote {
 	size_t at;
 };
 
-/* What an operation does with each stretch. */
+/* The action of an operation on each stretch. */
 enum action { READ, WRITE, ATOMIC, FETCH };
 
 /* An operation of any kind: what its calls have in common. */

@@ -220,7 +220,7 @@ struct overflow {
 	char bytes[];
 };
 
-/* What is known of a rank. The counts are of credit units and wrap. */
+/* The state of a peer. Counts are credit units, and wrap. */
 struct peer {
 	ptl_process_id_t process;
 	/* this rank sends to it */

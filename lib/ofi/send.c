@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Where a message goes and what becomes of it. */
+/* A message to send: destination and flags. */
 struct send {
 	struct buffer buffer;
 	uint64_t bits, data, flags;     /* flags: FI_INJECT, FI_COMPLETION, FI_DELIVERY_COMPLETE */

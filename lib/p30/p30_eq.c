@@ -26,7 +26,7 @@ static struct ring {
 	ptl_seq_t last;         /* sequence number of the newest event */
 } rings[QUEUES];
 
-/* What 3.0 calls this event, or -1. */
+/* The event's kind in 3.0, or -1. */
 static int kind_of(const ptl33_event_t *event)
 {
 	if ((int)event->type == SEND_END33)

@@ -46,7 +46,7 @@ struct answer {
 	uint64_t name;             /* hash of the name that was looked up */
 };
 
-/* What the exporter writes into an importer. */
+/* Written by the exporter into an importer's memory. */
 struct mailbox {
 	int32_t state;             /* VMMC_OK, VMMC_EREVOKED; VMMC_EDEAD by this process itself */
 	uint32_t handled;          /* notifications, since the import */
@@ -111,7 +111,7 @@ struct call {
 	char name[VMMC_NAME_BYTES];
 };
 
-/* What is known of a rank. */
+/* Whether a rank lives. */
 enum life { LIFE_UNKNOWN, LIFE_SEEN, LIFE_LEFT, LIFE_DEAD };
 
 struct vmmc {

@@ -20,7 +20,7 @@ OPTION = re.compile(r"^  (-\S.*?)(?:  +(\S.*))?$")
 SECTIONS = ("exit status", "environment")
 ABOUT = """\
 margay builds and runs parallel programs on Margay, a kernel for compute nodes: one
-kernel, one application, one image. Each node is a machine of its own under QEMU; a
+kernel, one application, one image. Each node is a separate machine under QEMU; a
 board boots the same image. Messages between the nodes are Portals 3.
 """
 
@@ -51,7 +51,7 @@ def see_also(name: str) -> list[str]:
 
 
 def blocks(text: str) -> list[list[str]]:
-    """The lines of a help text, by paragraph; the introduction of a list is a paragraph of its own."""
+    """The lines of a help text, by paragraph; a list's introduction is a paragraph."""
     result: list[list[str]] = [[]]
     for line in text.splitlines():
         begins_list = OPTION.match(line) and result[-1] and not result[-1][0].startswith(" ")

@@ -69,12 +69,12 @@ UNSUPPORTED = (
     (("-fopenacc",), "nodes have no accelerators", "leave it out: its directives are then comments"),
 )
 TRAPS = "-fsanitize-undefined-trap-on-error"
-# What makes gcc link OpenMP.
+# Options that make gcc link OpenMP.
 WITH_OPENMP = ("-fopenmp", "-lgomp", "-ftree-parallelize-loops")
 
 
 class CcPlan:
-    """What to do: gcc's arguments from the user, and whether to link."""
+    """The plan of one call: gcc's arguments from the user, and whether to link."""
 
     def __init__(self, language: Language = C) -> None:
         self.language = language

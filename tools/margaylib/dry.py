@@ -20,7 +20,7 @@ BOARD = 0                     # the life of a node without a launcher (links.lin
 
 
 def notes(options: RunOptions) -> list[str]:
-    """What is different when the lines are pasted."""
+    """The differences when the lines are pasted."""
     if options.link in CARDS:
         return [f"pasted, these nodes meet by multicast ({GROUP}), without switch and launcher"]
     if options.nodes > 1:

@@ -24,7 +24,7 @@ def argument(text: str) -> str:
 
 
 def decode(token: str) -> bytes:
-    """What the kernel makes of a token (for tests and the ISO's check)."""
+    """A token as the kernel decodes it (for tests and the ISO's check)."""
     if token == "%":
         return b""
     out = bytearray()

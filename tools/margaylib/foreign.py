@@ -72,7 +72,7 @@ def take(options: RunOptions, name: str, value: str | None, words: Words,
     elif word in ("output-filename", "outfile-pattern"):
         set_option(options, "output_dir", name, argument())
     elif word in ("gdb", "debug", "debugger"):
-        raise MargayError(f"{name}: the debugger is a command of its own",
+        raise MargayError(f"{name}: the debugger is a separate command",
                           "use: margay gdb [--rank K] [options] APP")
     elif word in ("configfile", "app"):
         raise MargayError(f"{name}: a machine runs one application on all nodes",

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 PEER_SECONDS = 5.0            # for the other end of a named pipe to be opened
 PEER_TICK = 0.02
-MOST_STREAMED = 256 << 20     # bytes of a --file that has no size of its own
+MOST_STREAMED = 256 << 20     # bytes of a --file without a size
 WRITABLE = "name a file in a folder that you may write"
 
 Failed = Callable[[str, OSError], None]

@@ -1,8 +1,8 @@
 """One node's QEMU process: started so that it cannot outlive the launcher, and watched.
 
-The process gets its descriptors under fixed numbers (machine.Fds), a process
-group of its own (so that a terminal's Ctrl-C reaches the launcher only), and
-SIGKILL when the launcher goes away (tools/spawn.c).
+The process gets its descriptors under fixed numbers (machine.Fds), its own process group (so
+that a terminal's Ctrl-C reaches only the launcher), and SIGKILL when the launcher goes away
+(tools/spawn.c).
 """
 from __future__ import annotations
 

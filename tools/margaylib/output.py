@@ -1,4 +1,4 @@
-"""What the nodes print, on the launcher's standard output and error.
+"""The nodes' output, on the launcher's standard output and error.
 
 Sink writes to a descriptor without blocking the event loop for long. Printer makes whole lines of
 each rank's streams, with a prefix. Neither knows of rings or processes.

@@ -1,4 +1,4 @@
-"""What joins the nodes' network cards: a socket per card, and the switch behind them.
+"""The connection of the nodes' network cards: a socket per card, and the switch behind them.
 
 The sockets have no names, and the switch dies with the launcher (tools/spawn.c),
 so nothing is left behind. Two nodes can be joined without a switch (--direct).
@@ -123,7 +123,7 @@ class Wire:
             end.close()
 
     def lines(self) -> list[str]:
-        """What the switch has said since the last call."""
+        """The switch's reports since the last call."""
         try:
             self.rest += os.read(self.said, 1 << 16) if self.said >= 0 else b""
         except BlockingIOError:

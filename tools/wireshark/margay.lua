@@ -127,7 +127,7 @@ derive("bad", "string", "Wrong")
 margay.fields = all
 
 local experts = {
-	bad = ProtoExpert.new("margay.expert.bad", "Dropped by whoever receives it",
+	bad = ProtoExpert.new("margay.expert.bad", "Dropped by its receiver",
 		expert.group.CHECKSUM, expert.severity.ERROR),
 	again = ProtoExpert.new("margay.expert.retransmission", "Sent again",
 		expert.group.SEQUENCE, expert.severity.NOTE),

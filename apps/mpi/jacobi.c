@@ -17,7 +17,8 @@
  * computes the inner points, which need no halo; waits; computes the outermost points. A rank at
  * the border of the plate has MPI_PROC_NULL as its neighbour, with which nothing is exchanged.
  *
- * At the end rank 0 computes the whole plate alone. Each rank compares its points, which must have the same bits.
+ * At the end rank 0 computes the whole plate alone. Each rank compares its points, which must have
+ * the same bits.
  */
 #include <mpi.h>
 #include <stdio.h>

@@ -23,7 +23,7 @@ void pci_start(uint64_t hint);
 
 /* Finds the `nth` device (the first is 0) with this vendor and device number, assigns addresses to
  * memory BARs that the firmware left without, and enables the device's memory and bus mastering.
- * False: there are not so many. */
+ * False: there are fewer. */
 bool pci_open(uint16_t vendor, uint16_t number, uint32_t nth, struct pci_device *device);
 
 /* The number of such devices. */

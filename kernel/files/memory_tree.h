@@ -27,7 +27,7 @@ uint64_t tree_get(struct memory_tree *tree, uint64_t offset, void *to, uint64_t 
 uint64_t tree_set(struct memory_tree *tree, uint64_t offset, const void *from, uint64_t bytes);
 void tree_shorten(struct memory_tree *tree, uint64_t bytes);
 
-/* Page `index` of the file; null if it is not there, or cannot be made (`make`). */
+/* Page `index` of the file; null if it is absent, or could not be made (`make`). */
 void *tree_page(struct memory_tree *tree, uint64_t index, bool make);
 
 #endif

@@ -174,7 +174,7 @@ void portals_count(void)
 	link_frames_count();
 }
 
-/* Formats the block anew, for the next use of the interface. */
+/* Formats the block again, for the next use of the interface. */
 static void reopen(struct interface *interface)
 {
 	portals_count();

@@ -319,7 +319,7 @@ int mfi_getinfo(uint32_t version, const char *node, const char *service, uint64_
 /* domain.c */
 int mfi_domain(struct fid_fabric *fabric, struct fi_info *info, struct fid_domain **domain,
 	       void *context);
-/* Attaches the domain's regions to an interface that was initialised anew. */
+/* Attaches the domain's regions to an interface that was initialised again. */
 void mfi_regions_attach(struct domain *domain);
 uint32_t mfi_look_up(const struct av *av, fi_addr_t address);
 /* The rank of an address, or UINT32_MAX. */

@@ -1,6 +1,6 @@
 /*
  * Switching stacks. Owns nothing: all state of a stopped thread is on its own stack, so that it can
- * go on on another node.
+ * continue on another node.
  */
 #include "inner.h"
 #include <stdio.h>

@@ -76,8 +76,8 @@ options; without -O it uses -O2. See docs/languages.md.
 
   -show      print the command and run nothing; -showme:compile, -showme:link: what
              is added to compile and to link
-  --prepare    only build the C++ library, if it is not there, and print its folder
-  --where      print that folder; the status is 1 if the library is not there
+  --prepare    only build the C++ library, if it has not been built, and print its folder
+  --where      print that folder; the status is 1 if the library has not been built
   --mpi      with MPI, as mpicxx does it (docs/mpi.md)
   --runnable   for makefiles and configure scripts that run what they have built: -o NAME
              makes a script NAME that runs the image, NAME.elf, on a node (docs/programs.md)
@@ -102,8 +102,8 @@ uses -O2. See docs/languages.md.
 
   -show      print the command and run nothing; -showme:compile, -showme:link: what
              is added to compile and to link
-  --prepare    only build the Fortran library, if it is not there, and print its folder
-  --where      print that folder; the status is 1 if the library is not there
+  --prepare    only build the Fortran library, if it has not been built, and print its folder
+  --where      print that folder; the status is 1 if the library has not been built
   --mpi      with MPI, as mpifort does it (docs/mpi.md)
   --runnable   for makefiles and configure scripts that run what they have built: -o NAME
              makes a script NAME that runs the image, NAME.elf, on a node (docs/programs.md)

@@ -105,7 +105,7 @@ def test_clock_with_much_local_memory(margay, app, tmp_path):
     clock_goes_right(live, serial)
 
 
-def test_interrupts_that_nobody_wants(margay, app):
+def test_stray_interrupts(margay, app):
     """A device that the firmware left on: its interrupt is counted and holds up no other."""
     margay("run", "--selftest", "stray", app("hello")).ok()
 

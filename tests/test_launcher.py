@@ -237,7 +237,7 @@ def test_each_line_of_standard_input_wakes_the_program(margay, app):
     margay("-c", script, program="/bin/bash").ok()
 
 
-def test_standard_input_stays_for_who_comes_next(margay, app):
+def test_standard_input_stays_for_the_next_command(margay, app):
     """A program that reads none leaves all of it."""
     script = f'{MARGAY} run --no-prefix {app("hello")} >/dev/null; exec cat'
     assert margay("-c", script, program="/bin/bash", input="left alone\n").ok().lines == ["left alone"]

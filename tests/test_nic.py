@@ -129,7 +129,7 @@ def test_raw_frames_over_the_bulk_card(margay, app, tmp_path):
         assert got[f"virtio_raw_{memory}bulk_lost_59968"] == 0
 
 
-def test_a_card_whose_interrupts_reach_nobody(margay, app):
+def test_a_card_without_an_interrupt_line(margay, app):
     """An 82540EM on microvm, which has no line for it: it is said, and a timer looks."""
     run = margay(*RUN, "--link", "e1000", "--machine", "microvm", app("pingpong"), timeout=120)
     run.ok().says("its interrupt reaches nobody; a timer looks at it")

@@ -46,7 +46,7 @@ def test_input_of_none_stays(margay, app):
     assert run.lines == ["left alone"]
 
 
-def test_a_reader_that_ends_holds_nobody_up(margay, app, tmp_path):
+def test_a_reader_that_ends_delays_no_other(margay, app, tmp_path):
     """Rank 1 leaves at once, and reads nothing of what is many rings long."""
     data = os.urandom(12 * MB)
     margay("run", "-n", 3, "--stdin", "all", "--output-dir", "out", app("output"), "cat", "1",
@@ -54,7 +54,7 @@ def test_a_reader_that_ends_holds_nobody_up(margay, app, tmp_path):
     assert of_ranks(tmp_path / "out", 3) == [data, b"", data]
 
 
-def test_a_reader_that_dies_holds_nobody_up(margay, app, tmp_path):
+def test_a_reader_that_dies_delays_no_other(margay, app, tmp_path):
     fifo = tmp_path / "input"
     os.mkfifo(fifo)
     shell = (f"exec {MARGAY} run -n 3 --stdin all --on-death continue --output-dir out "

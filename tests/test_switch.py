@@ -210,7 +210,7 @@ def test_any_sizes_in_any_chunks(sizes, seed):
         net.end()
 
 
-def test_a_port_that_does_not_read_stalls_nobody(switch):
+def test_a_port_that_does_not_read_stalls_no_other(switch):
     """Node 2 reads nothing: what is sent to it overflows, the others' frames pass."""
     net = switch(3)
     big = frame(0, 2, b"x" * 60000)
@@ -236,7 +236,7 @@ def test_a_port_that_does_not_read_stalls_nobody(switch):
 
 
 @pytest.mark.parametrize("known", [True, False])
-def test_a_closed_port_stalls_nobody(switch, known):
+def test_a_closed_port_stalls_no_other(switch, known):
     """The switch hears of it before the frames, or by them."""
     net = switch(3)
     if known:
@@ -384,7 +384,7 @@ def test_bandwidth_is_a_limit(switch, bandwidth, source, targets, least):
 
 @pytest.mark.parametrize("options", [("--bandwidth", "1000,2:1"), ("--latency", "2:2000000"),
                                      ("--latency", "5,2:2000000", "--bandwidth", "100000,2:10")])
-def test_a_slow_sender_keeps_nobody_waiting(switch, options):
+def test_a_slow_sender_delays_no_other(switch, options):
     """What node 2 sends arrives after what another sends later to the same node."""
     net = switch(3, *options)
     net.send(2, *[big(2, 1)] * 50)

@@ -16,10 +16,10 @@
  *            largest also to 1 MiB of memory: node 1 copies them, _raw_copied_MBps_SIZE, or
  *            a bulk card puts them there, _raw_bulk_MBps_SIZE; and all from and to 64 KiB
  *
- * Nothing here waits for a frame for ever: one that does not come within LOST_NS
- * (or LATE_NS; PART_NS for the last of a part) is lost, and a part that loses PATIENCE
- * of them in a row is over. The shared memory only tells node 0 how far node 1 is, so
- * that it need not lose frames because node 1 is slower, and node 1 that a part is over.
+ * Nothing here waits for a frame for ever: one that does not come within LOST_NS (or LATE_NS;
+ * PART_NS for the last of a part) is lost, and a part that loses PATIENCE of them in a row is over.
+ * The shared memory only tells node 0 how far node 1 is, so that it need not lose frames because
+ * node 1 is slower, and node 1 that a part is over.
  *
  * Frames are made in the middle of the segment, which is left zero.
  */
@@ -39,6 +39,7 @@
 #include "net/nic.h"
 #include "net/port.h"
 #include "net/shm/region.h"
+#include "selftest_late.h"
 #include "selftest_places.h"
 
 #define ETHERTYPE    0xb588u       /* 0x88b5, big-endian */
@@ -310,8 +311,7 @@ static void part(void (*work)(uint32_t), uint32_t argument, bool halted)
 	t.window = 0;
 }
 
-/* Node 0: waits until node 1 has seen this frame; false: it has seen no other one
- * for so long either. */
+/* Node 0: waits until node 1 has seen this frame; false: it has seen no other for so long. */
 static bool await_last(uint64_t sequence, uint64_t ns)
 {
 	uint64_t deadline = deadline_in(ns), last, before = 0;
@@ -454,7 +454,7 @@ static void stream_of(uint32_t bytes)
 {
 	uint64_t count = bytes == SMALL ? RATE_FRAMES :
 	                 STREAM_BYTES / bytes & ~(PLACES_TELL - 1UL);
-	uint64_t window = t.window, end = deadline_in(PART_NS);
+	uint64_t window = t.window, end = deadline_in(late_ns(PART_NS));
 	uint64_t forgiven = 0;     /* so many are not waited for any more */
 	uint32_t lost = 0;
 
@@ -464,7 +464,7 @@ static void stream_of(uint32_t bytes)
 		    sent_stream >= atomic_load_explicit(&t.shared->last, memory_order_acquire) +
 		                   window) {
 			/* late, not lost: what is sent besides would not fit */
-			bool come = await_last(sent_stream - window + 1, LATE_NS);
+			bool come = await_last(sent_stream - window + 1, late_ns(LATE_NS));
 
 			lost = come ? 0 : lost + 1;
 			if (!come)
@@ -475,7 +475,7 @@ static void stream_of(uint32_t bytes)
 		else
 			lost++;
 	}
-	await_last(sent_stream, PART_NS);
+	await_last(sent_stream, late_ns(PART_NS));
 }
 
 static void stream(uint32_t bytes, uint32_t memory, const char *way)

@@ -22,6 +22,7 @@ import pytest
 from _pytest.terminal import TerminalReporter
 
 from harness import BUILD, Margay, cores
+from ports import Port
 
 # Ignored by nohup and in the background of a script; the launcher's tests send them.
 USUAL: dict[signal.Signals, signal.Handlers | Callable[[int, FrameType | None], Any]] = {
@@ -119,6 +120,13 @@ def margay(tmp_path: Path, request: pytest.FixtureRequest, link: str) -> Iterato
         left = runner.close()
     if left:
         pytest.fail("a run left behind:\n  " + "\n  ".join(left))
+
+
+@pytest.fixture
+def port() -> Iterator[Port]:
+    one = Port()
+    yield one
+    one.close()
 
 
 @pytest.fixture(scope="session")

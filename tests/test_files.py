@@ -210,7 +210,7 @@ def test_killed_while_it_writes(margay, app, tmp_path):
                         "killed", 1)
     live.wait_for("^writes$")
     live.wait_for("^waits$", count=2)
-    os.kill(live.nodes()[1], signal.SIGKILL)
+    live.kill_node(1)
     live.wait_for(r"rank 1\b.*died")
     (tmp_path / "stop").touch()
     run = live.wait().status(128 + signal.SIGKILL)

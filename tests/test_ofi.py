@@ -1,10 +1,8 @@
 """The libfabric provider by itself: its calls, and what it claims, over each kind of link."""
 from __future__ import annotations
 
-import os
 import random
 import signal
-import time
 
 import pytest
 
@@ -141,8 +139,7 @@ def test_peer_dies(margay, app, over, what):
     """Operations with it fail, or the end of the job ends those that wait for it."""
     live = margay.start("run", *LINKS[over], "-n", 3, app("ofi_death"), what)
     live.wait_for(r"^\[0\] running$")
-    time.sleep(random.Random(what + over).random() * 0.2)
-    os.kill(live.nodes()[1], signal.SIGKILL)
+    live.kill_node(1, random.Random(what + over).random() * 0.2)
     run = live.wait().status(128 + signal.SIGKILL)
     run.says(r"margay: .*rank 1\b.*died")
     if what in ("writes", "reads"):

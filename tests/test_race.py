@@ -11,7 +11,6 @@ import random
 import re
 import signal
 import subprocess
-import time
 from collections import Counter, defaultdict
 from pathlib import Path
 from typing import NamedTuple
@@ -193,8 +192,7 @@ def stress_with_a_death(margay, app, nodes: int, seed: int) -> None:
     live = margay.start("run", "-n", nodes, "--mem", 16, "--on-death", "continue", app("ptl_stress"),
                         "all", 10_000_000, seed)
     live.wait_for(r"^\[\d\] running$", count=nodes)
-    time.sleep(rng.random() * 0.3)            # the moment is what the seed varies
-    os.kill(live.nodes()[victim], signal.SIGKILL)
+    live.kill_node(victim, rng.random() * 0.3)
     run = live.wait().status(128 + signal.SIGKILL)
     said = told(run)
     # If the victim held the lock of a survivor's own block, its calls fail: it is lost as well.

@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import os
-import signal
 from pathlib import Path
 
 import pytest
@@ -67,7 +66,7 @@ def test_owner_of_the_lock_dies_while_one_waits_for_a_message(margay, app):
     """The survivor's block is broken: no event will ever come, and its wait says so."""
     live = margay.start("run", "-n", 2, "--kernel", "crash=hold", app("waits"), "alone")
     live.wait_for(r"node 1 holds the lock of node 0")
-    os.kill(live.nodes()[1], signal.SIGKILL)
+    live.kill_node(1)
     run = live.wait().status(137)
     run.says(r"PtlEQWait: PTL_FAIL")
     assert "still running" not in run.stderr, run.describe()

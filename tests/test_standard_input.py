@@ -3,7 +3,6 @@ from __future__ import annotations
 
 import os
 import re
-import signal
 import subprocess
 from pathlib import Path
 
@@ -64,7 +63,7 @@ def test_a_reader_that_dies_delays_no_other(margay, app, tmp_path):
     with open(fifo, "wb") as to:
         to.write(data)
         to.flush()
-        os.kill(live.nodes()[1], signal.SIGKILL)
+        live.kill_node(1)
         to.write(data)
     live.wait()
     outputs = of_ranks(tmp_path / "out", 3)

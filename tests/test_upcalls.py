@@ -112,7 +112,7 @@ def test_handler_learns_of_a_death(margay, app):
     live = margay.start("run", "-n", 2, "--no-prefix", app("upcall_ends"), "death")
     live.wait_for("^rank 1 waits$")
     live.wait_for("^rank 0 puts$")        # it has left the barrier
-    os.kill(live.nodes()[1], signal.SIGKILL)
+    live.kill_node(1)
     live.wait().prints("^PTL_EVENT_ACK failed$")
 
 

@@ -1,7 +1,7 @@
 """Boards without a launcher: QEMU with a firmware, a screen and a serial port.
 
-A Board reads its screen as a person does: letters of the VGA's text memory, or pixels
-whose letters it compares with kernel/console/font.c. Used by test_baremetal.py.
+A Board reads its screen: letters from the VGA's text memory, or pixels
+that it compares with the letters of kernel/console/font.c. Used by test_baremetal.py.
 """
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def font() -> dict[tuple[int, ...], str]:
 
 
 def letters_of_pixels(picture: bytes) -> list[str]:
-    """The lines of a screen of pixels, from a PPM file; what is no letter becomes U+FFFD."""
+    """The lines of a screen of pixels, from a PPM file; other shapes become U+FFFD."""
     _, size, _, pixels = picture.split(b"\n", 3)
     width, height = map(int, size.split())
     scale = max(width // (LEAST_COLUMNS * CELL_WIDTH), 1)

@@ -48,7 +48,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Which links a test that runs nodes takes, if it does not say so itself."""
+    """The links that a test of nodes runs over, if it names none itself."""
     marks = {mark.name for mark in metafunc.definition.iter_markers()}
     own = any(mark.args[0] == "link" for mark in metafunc.definition.iter_markers("parametrize"))
     if "link" not in metafunc.fixturenames or own or "own_link" in marks:
@@ -106,7 +106,7 @@ def cache_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 @pytest.fixture
 def link(request: pytest.FixtureRequest) -> str:
-    """How the nodes of this test's runs talk."""
+    """The link between the nodes of this test's runs."""
     return getattr(request, "param", "shm")
 
 

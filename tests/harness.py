@@ -1,4 +1,4 @@
-"""Runs `tools/margay` for the tests, and proves that a run left nothing behind.
+"""Runs `tools/margay` for the tests, and checks that a run left nothing behind.
 
 A `Margay` object owns every process that one test starts. Each start gets a
 session of its own, a tag in its environment, and an empty TMPDIR, so that
@@ -36,7 +36,7 @@ ANSWER = 1.0
 
 
 class Run:
-    """A run that has ended: what came out of it, and how it was started."""
+    """A run that has ended: its command, output and status."""
 
     def __init__(self, command: list[str], returncode: int, out: bytes, err: bytes,
                  seconds: float) -> None:
@@ -235,7 +235,7 @@ class Margay:
         self.runs: list[Run] = []
 
     def rounds(self, n: int) -> int:
-        """So many over shared memory; over cards an eighth takes as long."""
+        """`n` rounds over shared memory; over cards an eighth of them takes as long."""
         return n if self.link == "shm" else max(n // 8, 1)
 
     def start(self, *args: object, input: bytes | str | None = None,
@@ -301,7 +301,7 @@ def let_time_pass(seconds: float) -> None:
 
 
 def stop(pid: int) -> float:
-    """Stops all threads of a process; returns, when all stand still, the moment of asking."""
+    """Stops all threads of a process, and waits for that. Returns the time of the request."""
     asked = time.monotonic()
     os.kill(pid, signal.SIGSTOP)
     until(lambda: set(states(pid)) <= set("TtZX"), "a thread does not stop")
@@ -309,7 +309,7 @@ def stop(pid: int) -> float:
 
 
 def states(pid: int) -> list[str]:
-    """Of all threads of a process, as /proc has them; some may end meanwhile."""
+    """The states of all threads of a process, from /proc; some threads may end meanwhile."""
     found = []
     for path in Path(f"/proc/{pid}/task").glob("*/stat"):
         with suppress(OSError):
@@ -318,7 +318,7 @@ def states(pid: int) -> list[str]:
 
 
 def cpu_seconds(pid: int) -> float:
-    """What a process has used; 0 if it is gone."""
+    """Processor time of a process; 0 if it has ended."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
     except OSError:

@@ -1,4 +1,4 @@
-"""A port of the switch that a test holds, to say what it likes to the nodes of a job: `--test-port`.
+"""A port of the switch through which a test sends frames to the nodes of a job: `--test-port`.
 
 The fixture `port` of conftest.py makes one. Used by the tests of hostile nodes and late frames.
 """
@@ -15,13 +15,13 @@ PAUSE = 0.002                  # seconds behind each batch: the job is to get on
 
 
 class Port:
-    """What it is given by the switch is thrown away."""
+    """The near end of the port. Frames from the switch are read and dropped."""
 
     def __init__(self) -> None:
         self.mine, self.far = socket.socketpair()
 
     def send(self, batch: list[bytes]) -> bool:
-        """False: the switch is gone."""
+        """Sends frames. False: the switch has ended."""
         data = b"".join(struct.pack(">I", len(one)) + one for one in batch)
         try:
             while data:

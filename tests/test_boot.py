@@ -64,7 +64,7 @@ def test_grub_image(margay, app, tmp_path, nodes):
 
 
 def test_grub_image_in_plain_qemu(margay, app, tmp_path):
-    """Nothing of the launcher: a CD-ROM, a serial port, the local memory."""
+    """Without the launcher: a CD-ROM, a serial port, local memory."""
     iso = tmp_path / "alone.iso"
     margay("iso", app("hello"), "--link", "none", "-o", iso).ok()
     run = margay("-cdrom", iso, "-m", 128, "-display", "none", "-serial", "stdio", "-no-reboot",
@@ -135,7 +135,7 @@ def test_exit_status(margay, app, how, status):
 
 
 def test_first_failing_rank_gives_the_status(margay, app):
-    """The others only sleep: the job ends all the same, and says why."""
+    """The other ranks sleep; the job ends nevertheless, and says why."""
     run = margay("run", "-n", 3, app("output"), "exit", 42, 1).status(42)
     run.says(r"margay: .*rank 1\b.*42")
 

@@ -231,7 +231,7 @@ def test_killed_while_it_writes(margay, app, tmp_path):
 @pytest.mark.nodes(1)
 @pytest.mark.parametrize("where, limit", [("9p", None), ("9p", 1024), ("memory", None)])
 def test_many_open_files(margay, app, where, limit):
-    """With a limit QEMU's server closes some, and opens them again."""
+    """At its limit of open files QEMU's server closes some, and opens them again later."""
     args = ("--no-dir",) if where == "memory" else ()
     program = ("run", "--no-prefix", *args, app("file_cases"), "many", 1000)
     if limit:

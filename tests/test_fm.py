@@ -79,7 +79,7 @@ def test_64(margay, app, program, args):
 @pytest.mark.parametrize("over", ["shm", "virtio"])
 @pytest.mark.parametrize("what", ["credit", "handler", "rest", "barrier"])
 def test_peer_dies(margay, app, over, what):
-    """What waits for it ends with an error."""
+    """Calls that wait for the dead node end with an error."""
     live = margay.start("run", *LINKS[over], "-n", 3, "--on-death", "continue", app("fm_death"),
                         what)
     live.wait_for(r"^\[0\] running$")

@@ -17,7 +17,7 @@ def ok(margay, app, name, *args, options=()):
 @pytest.mark.spin(2)
 @pytest.mark.parametrize("control", ["interrupt", "watchdog"])
 def test_target_computes(margay, app, control):
-    """Rank 1 makes no call, and puts and gets go on all the same."""
+    """Rank 1 makes no call; puts to it and gets from it go on."""
     ok(margay, app, "ptl_bypass", options=("--control", control))
 
 

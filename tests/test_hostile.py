@@ -26,7 +26,7 @@ Makes = Callable[[random.Random], Iterator[bytes]]
 
 
 class Outcome:
-    """What a job that was attacked has counted."""
+    """The counters of a job that was attacked."""
 
     def __init__(self, report: dict, sent: int) -> None:
         self.nodes = [rank["stats"] for rank in report["ranks"]]
@@ -39,8 +39,8 @@ class Outcome:
 
 def attacked(margay, app, tmp_path: Path, port: Port, where: str, makes: Makes, *options: object,
              batch: int = 20, most: int = 20_000, least: int = 1000, ahead: int = 0) -> Outcome:
-    """Run a job whose every byte is compared, and send it what `makes` yields meanwhile, `ahead`
-    of it made before (b"": nothing yet). The job ends when `least` frames were sent."""
+    """Runs a job that compares every byte, and sends it the frames that `makes` yields (b"": none
+    yet), the first `ahead` of them made before. The job ends when `least` frames were sent."""
     report, enough = tmp_path / "run.json", tmp_path / "enough"
     seed = random.randrange(1 << 31)
     print(f"seed {seed}")
@@ -148,7 +148,7 @@ def test_the_switch_refuses_other_nodes_names(margay, app, tmp_path, port):
 
 
 def test_frames_that_cannot_be_in_a_nodes_own_name(margay, app, tmp_path, port):
-    """Another card of node 2: what no sender of ours says is dropped, whichever node says it."""
+    """Another card of node 2: frames that no correct sender sends are dropped, from any node."""
     def makes(rng):
         while True:
             to = rng.randrange(2)
@@ -228,7 +228,7 @@ def test_forged_frames_against_a_key(margay, app, tmp_path, port):
 
 @pytest.mark.parametrize("auth", [[], ["--auth"]], ids=["plain", "auth"])
 def test_replayed_frames(margay, app, tmp_path, port, auth):
-    """Whatever the nodes have said to each other they hear again, with or without a key."""
+    """The nodes receive again any frames that they have sent each other, with or without a key."""
     capture = tmp_path / CAPTURE
 
     def makes(rng):

@@ -164,7 +164,7 @@ def test_whole_lines(margay, app):
 
 
 def test_lines_need_no_bell_each(margay, app, tmp_path):
-    """While output flows the launcher comes by itself."""
+    """The launcher reads output that flows without being rung."""
     margay("run", "--json", "job.json", app("output"), "lines", 50_000).ok()
     stats = json.loads((tmp_path / "job.json").read_text())["ranks"][0]["stats"]
     assert stats["console_bytes"] > 5_000_000 and stats["bells_rung"] < 5_000

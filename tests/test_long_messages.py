@@ -43,7 +43,7 @@ def test_megabytes_arrive_without_a_copy(margay, app, tmp_path, joined):
 @pytest.mark.parametrize("options", [["--no-bulk"], ["--link", "e1000"], ["--link", "e1000e"]],
                          ids=["virtio", "e1000", "e1000e"])
 def test_without_a_second_card_there_is_one_copy(margay, app, tmp_path, options):
-    """On receiving, and none on sending."""
+    """One copy at the receiver, none at the sender."""
     counters, sender = send_counted(margay, app, tmp_path, 2, 1 << 20, 10, *options)
     assert counters["parts_placed"] == 0
     assert 0.95 < counters["copied_in"] / counters["bytes_in"] <= 1
@@ -75,7 +75,7 @@ def test_right_to_the_byte_whatever_the_wire_does(margay, app, tmp_path, faults,
 
 
 def test_instructions_of_a_received_byte(margay, app):
-    """The second witness: what does not copy executes less. A ns is an instruction here."""
+    """Without a copy a node executes fewer instructions. With --icount a ns is an instruction."""
     def instructions(*words: object) -> float:
         run = margay("run", "-n", 2, "--icount", "--link", "virtio", "--direct", "--no-prefix", *words,
                      app("received"), 1 << 20, 40, timeout=120).ok()

@@ -35,7 +35,7 @@ def loses_nothing(run) -> None:
 
 
 def whole(run, cards: int = 1) -> None:
-    """Every frame of every size came over every card, and none that was for others."""
+    """Every frame of every size arrived over every card, and none for other addresses."""
     got = figures(run.ok())
     for card in range(cards):
         assert got[f"frames_{card}_sent"] > 40, got
@@ -113,7 +113,7 @@ def test_figures(margay, app, link):
 
 
 def test_raw_frames_over_the_bulk_card(margay, app, tmp_path):
-    """They land in rooms, none is lost, and the card puts messages in their place afterwards."""
+    """They land in posted buffers, none is lost; afterwards the card places messages."""
     report = tmp_path / "run.json"
     run = margay(*RUN, "--link", "virtio", "--direct", "--selftest", "framestreams", *SURE,
                  "--json", report, app("ptl_long"), 500_000, 20, timeout=120)
@@ -126,7 +126,7 @@ def test_raw_frames_over_the_bulk_card(margay, app, tmp_path):
 
 
 def test_a_card_without_an_interrupt_line(margay, app):
-    """An 82540EM on microvm, which has no line for it: it is said, and a timer looks."""
+    """An 82540EM on microvm, which has no line for it: the node says so and polls by a timer."""
     run = margay(*RUN, "--link", "e1000", "--machine", "microvm", app("pingpong"), timeout=120)
     run.ok().says("its interrupt line is not connected; a timer polls it")
 
@@ -169,7 +169,7 @@ def test_a_node_that_computes_is_interrupted(margay, app, link):
 @pytest.mark.parametrize("link, control", [("virtio", "interrupt"), ("virtio", "poll"),
                                            ("e1000", "interrupt"), ("e1000e", "interrupt")])
 def test_a_node_that_hears_nothing_is_not_interrupted(margay, app, link, control):
-    """It computes beside a card, and nothing ticks."""
+    """It computes, and neither card nor timer interrupts it."""
     run = margay(*RUN, "--link", link, "--control", control, "--no-prefix", app("quiet"),
                  timeout=120)
     assert run.ok().lines == ["ok quiet"]

@@ -61,7 +61,7 @@ def bench_peers(monkeypatch, *words) -> None:
 
 
 def lives(pid: int) -> bool:
-    """A process that is not merely waiting to be buried."""
+    """Whether the process runs: it is there, and is no zombie."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] not in "ZX"
     except OSError:

@@ -68,7 +68,7 @@ def test_a_node_that_sleeps_loses_no_call(margay, app, over, nodes):
 
 
 def others_end(run) -> None:
-    """Ranks 0 and 2 of three."""
+    """Ranks 0 and 2 of three have ended, rank 1 has not."""
     ended = sorted(line for line in run.lines if line.endswith("ended"))
     assert ended == ["[0] ended", "[2] ended"], run.describe()
 

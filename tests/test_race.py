@@ -58,7 +58,7 @@ def test_mpi_race_of_threads_again(how, seed):
 
 
 def replayed(steps: int, seed: int, path: Path) -> None:
-    """The history of a stress by threads: in the model it has the same results."""
+    """Replays the history of a stress by threads in the model: the results are the same."""
     threads("concurrent_history", HISTORY_STEPS=steps, HISTORY_SEED=seed, HISTORY_FILE=path)
     history = histories.load(path)
     assert sum(histories.invariants(history).values()) > steps / 10
@@ -67,7 +67,7 @@ def replayed(steps: int, seed: int, path: Path) -> None:
 
 
 def test_history_of_threads(tmp_path):
-    """Owner and senders at once are as one after the other, in the order of the lock."""
+    """Concurrent calls give the results of the same calls in the order of the lock."""
     replayed(6000, 1, tmp_path / "history")
 
 

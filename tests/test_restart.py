@@ -52,7 +52,7 @@ def test_restarted_node(margay, app, tmp_path, nodes, lives, seed):
 
 @pytest.mark.parametrize("nodes, lives, seed", [(2, 3, 4), (3, 3, 5)])
 def test_frames_of_an_earlier_life_are_not_believed(margay, app, tmp_path, port, nodes, lives, seed):
-    """Those that the wire delays may come too early or too late for that; the test's own do not."""
+    """Delayed frames may arrive before or after the second life; those that the test sends do not."""
     data = conversation(margay, app, tmp_path, nodes, lives, seed, "--faults",
                         f"delay=10%:{LATE_US}us,seed={seed}", "--test-port",
                         f"{port.far.fileno()}:1.9", port=port)
@@ -68,7 +68,7 @@ def test_restarted_node_many_times(margay, app, tmp_path, seed):
 
 @pytest.mark.parametrize("nodes", [2, 3, 7])
 def test_barriers_end_with_the_first_restart(margay, app, nodes):
-    """Seven: some ranks tell rank 1 nothing in a barrier, and hear nothing from it."""
+    """With seven, some ranks send rank 1 nothing in a barrier, and receive nothing from it."""
     live = margay.start("run", "--link", "virtio", "-n", nodes, "--mem", 16, "--on-death", "restart",
                         app("ptl_lives"), "barrier")
     live.wait_for(r"waits$")
@@ -141,7 +141,7 @@ def test_early_deaths_hang_no_node(margay, app, link, seed):
 
 @pytest.mark.parametrize("link", ["shm", "virtio"], indirect=True)
 def test_the_job_continues_without_the_dead(margay, app, link):
-    """All others end as they like: no deadline of the launcher's ends them."""
+    """All others end by themselves: no deadline of the launcher ends them."""
     live = margay.start("run", "-n", 4, "--mem", 16, "--on-death", "continue", app("traffic"))
     live.wait_for(r"^\[0\] running$")
     live.kill_node(2)

@@ -1,4 +1,4 @@
-"""What the shared-memory link relies on, asked of two real kernels at once."""
+"""What the shared-memory link relies on, tested by two kernels at once."""
 from __future__ import annotations
 
 import os
@@ -55,7 +55,7 @@ def test_selftest_that_cannot_run(margay, app, nodes, name, why):
 
 
 def test_selftest_of_an_image_without(margay, app):
-    """Applications are linked with a kernel that holds no self-tests; it says which does."""
+    """Applications are linked with a kernel that holds no self-tests; the error says which kernel does."""
     run = margay("run", "--selftest", "stray", app("waits"), "alone")
     assert run.returncode != 0
     run.says("selftest=stray: this image has no self-tests; margay cc --selftests")
@@ -73,7 +73,7 @@ def test_owner_of_the_lock_dies_while_one_waits_for_a_message(margay, app):
 
 
 def test_put_without_a_link(margay, app):
-    """Two ranks were promised and there is no region: a failure event, never a panic."""
+    """A job of two ranks without a region: a failure event, never a panic."""
     run = margay("-M", "q35", "-kernel", app("ptl_unreachable"), "-m", 128, "-display", "none",
                  "-serial", "stdio", "-no-reboot", "-accel", "tcg", "-cpu", "max",
                  "-append", "--margay node=0 rank=0 n=2 link=none -- a",

@@ -211,7 +211,7 @@ def test_any_sizes_in_any_chunks(sizes, seed):
 
 
 def test_a_port_that_does_not_read_stalls_no_other(switch):
-    """Node 2 reads nothing: what is sent to it overflows, the others' frames pass."""
+    """Node 2 reads nothing: frames to it are dropped, frames of the others pass."""
     net = switch(3)
     big = frame(0, 2, b"x" * 60000)
     for i in range(400):
@@ -220,7 +220,7 @@ def test_a_port_that_does_not_read_stalls_no_other(switch):
     net.send(1, frame(1, 0, b"end"))
     assert net.take(0) == frame(1, 0, b"end")
     got = 0
-    for i in range(400):                # until one finds room behind all the others
+    for i in range(400):                # until there is room for one behind all the others
         net.send(1, frame(1, 2, b"end"))
         while select.select([net.ports[2]], [], [], 0.05)[0] or net.rest[2]:
             data = net.take(2)
@@ -237,7 +237,7 @@ def test_a_port_that_does_not_read_stalls_no_other(switch):
 
 @pytest.mark.parametrize("known", [True, False])
 def test_a_closed_port_stalls_no_other(switch, known):
-    """The switch hears of it before the frames, or by them."""
+    """The switch notices that before it reads the frames, or when it writes them."""
     net = switch(3)
     if known:
         net.ports[1].close()
@@ -385,7 +385,7 @@ def test_bandwidth_is_a_limit(switch, bandwidth, source, targets, least):
 @pytest.mark.parametrize("options", [("--bandwidth", "1000,2:1"), ("--latency", "2:2000000"),
                                      ("--latency", "5,2:2000000", "--bandwidth", "100000,2:10")])
 def test_a_slow_sender_delays_no_other(switch, options):
-    """What node 2 sends arrives after what another sends later to the same node."""
+    """Frames of node 2 arrive after later frames of another node to the same target."""
     net = switch(3, *options)
     net.send(2, *[big(2, 1)] * 50)
     until(lambda: not unread(net.ports[2]))

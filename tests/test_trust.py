@@ -38,7 +38,7 @@ def fields_of(message: bytes) -> dict[str, int]:
 
 
 def messages_of(capture: Path) -> Iterator[dict[str, int]]:
-    """The messages that have come by themselves and short."""
+    """The short messages of the capture that are alone in their frame."""
     for frame in frames.read_capture(capture):
         for data in frames.split_aggregate(frame):
             if (data[15] & 15 == MSG and len(data) > frames.HEADER and      # not announced
@@ -47,12 +47,12 @@ def messages_of(capture: Path) -> Iterator[dict[str, int]]:
 
 
 def sort_of(request: dict[str, int]) -> tuple[int, bool]:
-    """The five things that ptl_trust asks for."""
+    """Which of the five kinds of requests of ptl_trust this is."""
     return request["operation"], request["length"] == LONG
 
 
 def unanswered(capture: Path) -> dict[int, dict[str, int]]:
-    """What node 0 has asked node 1, and has no answer to, by operation record."""
+    """Requests of node 0 to node 1 that have no answer yet, by operation record."""
     asked, answered = {}, set()
     for message in messages_of(capture):
         way = message["source_nid"], message["target_nid"]
@@ -64,7 +64,7 @@ def unanswered(capture: Path) -> dict[int, dict[str, int]]:
 
 
 class Node2:
-    """Node 2, as a second card of it says what the first does not: its flow of answers."""
+    """Node 2, whose second card sends answers that its first card does not send."""
 
     def __init__(self, port: Port, key: bytes | None, capture: Path) -> None:
         self.port, self.key, self.capture, self.said, self.flushes = port, key, capture, [], 0
@@ -85,7 +85,7 @@ class Node2:
         self.said.append(self.frame(len(self.said), frames.message(**fields), payload))
 
     def lies(self, request: dict[str, int]) -> None:
-        """All that could end node 0's operation, or write into its memory."""
+        """Every forged answer that could end node 0's operation, or write into its memory."""
         self.answers(request)
         self.answers(request, fail=NI_FAIL, mlength=0)
         self.answers(request, fail=NI_DROPPED, mlength=0)
@@ -100,8 +100,8 @@ class Node2:
         self.answers(request, op_handle=request["op_handle"] + (1 << 20))
 
     def flush(self) -> None:
-        """Waits until the switch has passed on what was said before, and the capture shows it: it
-        shows the beginning of a long frame to node 1 that is said now."""
+        """Waits until the switch has forwarded all earlier frames, and the capture has them: sends a
+        long frame to node 1, and waits until the capture has its beginning."""
         self.flushes += 1
         mark = f"flush {self.flushes};".encode()
         self.port.send([Frame(to=1, sender=2, sender_card=9, source=1, messages=1, length=FLUSH,
@@ -110,7 +110,7 @@ class Node2:
         until(lambda: mark in self.capture.read_bytes())
 
     def speak(self, first: int) -> None:
-        """Once more what node 0 may not have heard: it takes each once."""
+        """Sends again all that node 0 may have missed: it takes each frame once."""
         for at in range(first, len(self.said), 20):
             self.port.send(self.said[at:at + 20])
 

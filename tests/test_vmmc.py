@@ -39,7 +39,7 @@ def test_notifications(margay, app, over, nodes):
 
 @OVER
 def test_protection(margay, app, over):
-    """Messages by Portals itself, past the library, change nothing that is not imported."""
+    """Messages sent by Portals, not by the library, change nothing that is not imported."""
     run = margay("run", *LINKS[over], "-n", 3, "--mem", 32, "--no-prefix", app("vmmc_guard")).ok()
     assert run.lines == ["ok"]
 
@@ -82,7 +82,7 @@ def test_a_receiver_that_sleeps_of_64(margay, app, what, count):
 @pytest.mark.parametrize("over", ["shm", "virtio"])
 @pytest.mark.parametrize("what", DEATHS)
 def test_peer_dies(margay, app, over, what):
-    """Whatever the others do with a rank that dies ends with an error."""
+    """All operations with a rank that dies end with an error."""
     live = margay.start("run", *LINKS[over], "-n", 3, "--mem", 32, app("vmmc_death"), what)
     live.wait_for(r"^\[[02]\] running$", count=2)
     live.kill_node(1, random.Random(what + over).random() * 0.2)

@@ -5,6 +5,7 @@ import os
 import random
 import re
 import signal
+from contextlib import suppress
 from itertools import count
 
 import pytest
@@ -15,6 +16,7 @@ pytestmark = pytest.mark.death
 
 LONG = 240.0                   # a deadline that only detects a hang
 LOOKS = 50                     # at a node, in a second
+ANSWER = 2.0                   # seconds for a target that can answer: it looks each 50 ms
 
 
 def kill_at_random(margay, app, nodes: int, seed: int) -> None:
@@ -84,13 +86,21 @@ def test_two_killed_at_once(margay, app):
 @pytest.mark.spin(2)
 def test_put_that_was_under_way(margay, app, tmp_path):
     """A put that has begun at its target ends there with a failure when its initiator dies. The
-    initiator is stopped until its target says that a put is under way."""
+    initiator is stopped until its target says that a put is under way. A target that does not
+    answer waits for a lock that the stopped initiator holds."""
+    def answer(number: int) -> bytes:
+        said = re.compile(rb"^\[1\] %d (under way|between)$" % number, re.M)
+        with suppress(AssertionError):
+            until(lambda: said.search(bytes(live.out)), deadline=ANSWER)
+        found = said.search(bytes(live.out))
+        return found.group(1) if found else b"none"
+
     live = margay.start("run", "-n", 2, app("halfput"))
     live.wait_for(r"^\[\d\] running$", count=2)
     for number in count(1):
         stop(live.nodes()[0])
         (tmp_path / f"stopped{number}").touch()
-        if b"under way" in live.wait_for(rf"^\[1\] {number} (under way|between)$")[0].group(0):
+        if answer(number) == b"under way":
             break
         os.kill(live.nodes()[0], signal.SIGCONT)
     live.kill_node(0)

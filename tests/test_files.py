@@ -210,7 +210,7 @@ def test_killed_while_it_writes(margay, app, tmp_path):
                         "killed", 1)
     live.wait_for("^writes$")
     live.wait_for("^waits$", count=2)
-    os.kill(live.nodes()[1], signal.SIGKILL)
+    live.kill_node(1)
     live.wait_for(r"rank 1\b.*died")
     (tmp_path / "stop").touch()
     run = live.wait().status(128 + signal.SIGKILL)
@@ -231,7 +231,7 @@ def test_killed_while_it_writes(margay, app, tmp_path):
 @pytest.mark.nodes(1)
 @pytest.mark.parametrize("where, limit", [("9p", None), ("9p", 1024), ("memory", None)])
 def test_many_open_files(margay, app, where, limit):
-    """With a limit QEMU's server closes some, and opens them again."""
+    """At its limit of open files QEMU's server closes some, and opens them again later."""
     args = ("--no-dir",) if where == "memory" else ()
     program = ("run", "--no-prefix", *args, app("file_cases"), "many", 1000)
     if limit:

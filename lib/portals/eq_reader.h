@@ -1,7 +1,7 @@
 /*
  * The reader of an event queue: takes events from slots that kernels write and
  * this process may only read, without entering the kernel. Included by
- * portals_eq.c, and by tests/host/test_user_eq.c, which runs it against the
+ * portals_eq.c, and by tests/host/test_eq_reader.c, which runs it against the
  * engine's writer.
  *
  * Event number n lies in slot n & mask. The slot's last word is the number of

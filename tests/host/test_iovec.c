@@ -185,7 +185,7 @@ TEST(rule34_pieces_run_out_whole)
 	world_close(&w);
 }
 
-TEST(iovec_pieces_come_back_whoever_ends_the_descriptor)
+TEST(iovec_pieces_come_back_at_each_end_of_a_descriptor)
 {
 	struct world w;
 	struct message m = request(MESSAGE_PUT, 1, 0, 5, 8), answer;

@@ -91,10 +91,10 @@ def test_windows_that_are_not_freed(margay):
 def test_spawn(margay):
     said = run(margay, "limits", 2, "spawn")
     assert said.lines == ["refused"]
-    said.says("^margay: no process can be started by another: each has a node of its own")
+    said.says("^margay: a process cannot start another: each has its own node")
 
 
 def test_shared_memory(margay):
-    """A rank is alone with its memory: it gets windows that it shares with itself only."""
+    """Ranks share no memory: the only shared windows are those of a rank with itself."""
     run(margay, "limits", 2, "shared").prints(
         r"^MPI_Win_allocate_shared\(\d+\).*: Memory cannot be shared by 2 ranks: each has a node")

@@ -46,7 +46,7 @@ def test_verdicts(status, says, text, why, passed, cases, wrong):
 
 
 def test_most_must_pass():
-    """A reason on file is no licence: 95 of 100 tests pass."""
+    """At least 95 of 100 tests must pass, also where all failures have a known reason."""
     outcome = common.Outcome(programs.program("bzip2"), passed=["good"] * 19, failed=[("bad", "why")])
     assert not programs.complaints([outcome])
     outcome.failed.append(("worse", "why"))

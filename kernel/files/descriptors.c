@@ -1,7 +1,7 @@
 /*
  * The system calls on descriptors: streams, files that the job hands over, and files of the
- * host's folders. Data: the open files and the descriptors, and how much was written to each
- * file that goes back to the host.
+ * host's folders. Data: the open files and the descriptors, and how much was written to each file
+ * for the host.
  *
  * A file that is handed over (--file) can be read and sought in. One for the host (--out)
  * can only be written, by rank 0, from its start to its end: its bytes leave as console
@@ -13,6 +13,7 @@
 #include "kernel/base/node.h"
 #include "kernel/base/string.h"
 #include "kernel/base/syscall.h"
+#include "kernel/base/layout.h"
 #include "kernel/console/console.h"
 #include "kernel/devices/random.h"
 #include "kernel/devices/time.h"
@@ -21,6 +22,7 @@
 #include "kernel/report/fault.h"
 #include "net/shm/region.h"
 #include "locks.h"
+#include "memory_tree.h"
 #include "p9_regs.h"
 #include "names.h"
 #include "stdin.h"
@@ -36,7 +38,13 @@
 
 enum { SEEK_FROM_START, SEEK_FROM_HERE, SEEK_FROM_END };  /* SEEK_SET, SEEK_CUR, SEEK_END */
 
-static struct open_file files[OPEN_FILES];
+/* Open files are in pages: the first is always there, the others are made of /tmp's memory when
+ * the first file needs them, and stay. */
+#define PAGE_FILES ((uint32_t)(PAGE_BYTES / sizeof(struct open_file)))
+
+static struct open_file first_page[PAGE_FILES];
+static struct open_file *file_pages[(OPEN_FILES + PAGE_FILES - 1) / PAGE_FILES] = { first_page };
+static uint32_t files = PAGE_FILES;      /* so many are there */
 /* A descriptor's open file, plus one; 0: it is closed. */
 static uint16_t table[DESCRIPTORS];
 static uint64_t out_bytes[FILE_OUT_LIMIT];
@@ -45,13 +53,14 @@ static uint64_t out_bytes[FILE_OUT_LIMIT];
 
 struct open_file *file_of(uint64_t fd)
 {
-	return fd < DESCRIPTORS && table[fd] ? &files[table[fd] - 1] : NULL;
+	return fd < DESCRIPTORS && table[fd] ? file_at(table[fd] - 1u) : NULL;
 }
 
 static void open_stream(uint64_t fd, enum kind kind, uint16_t stream, uint32_t flags)
 {
-	files[fd] = (struct open_file){ .kind = kind, .stream = stream, .flags = flags };
-	file_use(&files[fd], fd);
+	first_page[fd] = (struct open_file){ .kind = kind, .stream = stream, .flags = flags,
+	                                     .number = (uint16_t)(fd + 1) };
+	file_use(&first_page[fd], fd);
 }
 
 void file_start(void)
@@ -68,24 +77,41 @@ void file_stop(void)
 			sys_close(fd);
 }
 
+/* Another page of files. False: /tmp has no memory left. */
+static bool add_page(void)
+{
+	void *page = tree_take_page();
+
+	if (!page)
+		return false;
+	file_pages[files / PAGE_FILES] = page;
+	files += PAGE_FILES;
+	if (files > OPEN_FILES)
+		files = OPEN_FILES;
+	count(COUNTER_KERNEL_BYTES, PAGE_BYTES);
+	return true;
+}
+
 int64_t file_new(struct open_file **made)
 {
 	uint32_t fd = 0, i = 0;
 
 	while (fd < DESCRIPTORS && table[fd])
 		fd++;
-	while (i < OPEN_FILES && files[i].uses)
+	while (i < files && file_at(i)->uses)
 		i++;
 	if (fd == DESCRIPTORS || i == OPEN_FILES)
 		return -EMFILE;
-	*made = &files[i];
-	files[i] = (struct open_file){ .fid = FID_OPEN + i };
+	if (i == files && !add_page())
+		return -ENFILE;
+	*made = file_at(i);
+	**made = (struct open_file){ .fid = FID_OPEN + i, .number = (uint16_t)(i + 1) };
 	return fd;
 }
 
 void file_use(struct open_file *file, uint64_t fd)
 {
-	table[fd] = (uint16_t)(file - files + 1);
+	table[fd] = file->number;
 	file->uses++;
 }
 
@@ -97,17 +123,17 @@ static bool is(const struct open_file *file, const struct mount *mount, uint64_t
 
 struct open_file *file_with(const struct mount *mount, uint64_t inode)
 {
-	for (uint32_t i = 0; i < OPEN_FILES; i++)
-		if (is(&files[i], mount, inode))
-			return &files[i];
+	for (uint32_t i = 0; i < files; i++)
+		if (is(file_at(i), mount, inode))
+			return file_at(i);
 	return NULL;
 }
 
 struct open_file *file_hidden(const struct mount *mount, uint64_t inode)
 {
-	for (uint32_t i = 0; i < OPEN_FILES; i++)
-		if (files[i].hidden && is(&files[i], mount, inode))
-			return &files[i];
+	for (uint32_t i = 0; i < files; i++)
+		if (file_at(i)->hidden && is(file_at(i), mount, inode))
+			return file_at(i);
 	return NULL;
 }
 
@@ -115,10 +141,10 @@ bool file_forget_process_locks(const struct mount *mount, uint64_t inode)
 {
 	bool had = false;
 
-	for (uint32_t i = 0; i < OPEN_FILES; i++) {
-		if (!files[i].has_process_locks || !is(&files[i], mount, inode))
+	for (uint32_t i = 0; i < files; i++) {
+		if (!file_at(i)->has_process_locks || !is(file_at(i), mount, inode))
 			continue;
-		files[i].has_process_locks = false;
+		file_at(i)->has_process_locks = false;
 		had = true;
 	}
 	return had;
@@ -126,12 +152,12 @@ bool file_forget_process_locks(const struct mount *mount, uint64_t inode)
 
 struct open_file *file_at(uint32_t i)
 {
-	return &files[i];
+	return &file_pages[i / PAGE_FILES][i % PAGE_FILES];
 }
 
-uint32_t file_number(const struct open_file *file)
+uint32_t file_count(void)
 {
-	return (uint32_t)(file - files) + 1;
+	return files;
 }
 
 int64_t sys_close(uint64_t fd)
@@ -178,8 +204,8 @@ int64_t sys_dup(uint64_t fd, uint64_t wanted, uint64_t how)
 }
 
 /*
- * The server appends as the file was opened: it is opened once more, under the other one of its
- * two fids. If that fails, a file that did not append can still do so, by its size.
+ * The server keeps the append mode of an open. So the file is opened again, under the other one of
+ * its two fids. If that fails, a file without append mode can still append, by its size.
  */
 static int64_t open_again(struct open_file *file, uint32_t flags)
 {
@@ -221,7 +247,7 @@ int64_t sys_flags(uint64_t fd, uint64_t flags)
 
 /* ---- bytes ---- */
 
-/* Where a read or write of this file is. Behind what was appended: at the end. */
+/* Position of the next read or write; after an append, the end of the file. */
 static int64_t here(struct open_file *file)
 {
 	struct margay_stat stat;
@@ -239,9 +265,9 @@ static int64_t here(struct open_file *file)
 
 void file_settle(const struct mount *mount, uint64_t inode, const struct open_file *but)
 {
-	for (uint32_t i = 0; i < OPEN_FILES; i++)
-		if (files[i].appended && &files[i] != but && is(&files[i], mount, inode))
-			here(&files[i]);
+	for (uint32_t i = 0; i < files; i++)
+		if (file_at(i)->appended && file_at(i) != but && is(file_at(i), mount, inode))
+			here(file_at(i));
 }
 
 /* ---- devices ---- */
@@ -435,7 +461,7 @@ int64_t sys_ready(uint64_t fd, uint64_t ns)
 	}
 }
 
-/* ---- places and attributes ---- */
+/* ---- positions and attributes ---- */
 
 int64_t file_from(struct open_file *file, uint64_t whence)
 {
@@ -479,7 +505,7 @@ int64_t sys_lseek(uint64_t fd, uint64_t offset, uint64_t whence)
 void file_stat_handed(const struct file *handed, struct margay_stat *stat)
 {
 	uint64_t written = handed->out_index < FILE_OUT_LIMIT ? out_bytes[handed->out_index] : 0;
-	struct margay_time start = { .s = (int64_t)(node.own ? node.own->start_ns : 0) / 1000000000 };
+	struct margay_time start = { .s = (int64_t)((node.own ? node.own->start_ns : 0) / NS_PER_S) };
 
 	*stat = (struct margay_stat){
 		.inode = OPEN_FILES + handed->index, .links = 1, .mode = S_REGULAR,
@@ -492,7 +518,7 @@ void file_stat_handed(const struct file *handed, struct margay_stat *stat)
 void file_stat_name(const struct mount *mount, struct margay_stat *stat)
 {
 	if (file_hidden(mount, stat->inode))
-		stat->links--;         /* the name that it was given does not count */
+		stat->links--;         /* its hidden name does not count */
 }
 
 int64_t file_stat(struct open_file *file, struct margay_stat *stat)
@@ -523,7 +549,7 @@ int64_t file_stat(struct open_file *file, struct margay_stat *stat)
 	}
 }
 
-/* Whether a handed file may be opened so: 0, or -errno. */
+/* Whether a handed file may be opened with these flags: 0, or -errno. */
 int64_t file_may_open(const struct file *handed, uint32_t flags)
 {
 	if (!(flags & (MARGAY_O_WRONLY | MARGAY_O_RDWR)))
@@ -532,7 +558,7 @@ int64_t file_may_open(const struct file *handed, uint32_t flags)
 		return -EROFS;
 	if ((flags & (MARGAY_O_CREAT | MARGAY_O_EXCL)) == (MARGAY_O_CREAT | MARGAY_O_EXCL))
 		return -EEXIST;
-	/* What was written has left: it cannot be written over. */
+	/* Written bytes have left already: they cannot be overwritten. */
 	return out_bytes[handed->out_index] && !(flags & MARGAY_O_APPEND) ? -EBUSY : 0;
 }
 

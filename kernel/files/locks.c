@@ -40,7 +40,7 @@ static void send(struct region_lock *request)
 	request->number = ++requests;
 	request->pid = this_process()->pid;
 	console_write(STREAM_LOCKS, request, sizeof(*request));
-	ivshmem_ring(node.region->nodes); /* also where output flows and needs no bell */
+	ivshmem_ring(node.region->nodes); /* even if output needs no bell now */
 }
 
 static int64_t ask(struct region_lock *request)
@@ -50,7 +50,7 @@ static int64_t ask(struct region_lock *request)
 	return answer();
 }
 
-/* The same, but an upcall may end the wait for the lock: -EINTR. */
+/* Asks and waits for the lock; an upcall may end the wait: -EINTR. */
 static int64_t ask_patiently(struct region_lock *request)
 {
 	send(request);
@@ -62,7 +62,7 @@ static int64_t ask_patiently(struct region_lock *request)
 
 /* ---- the call ---- */
 
-/* The bytes that are meant: 0, or -errno. */
+/* The range of bytes of a lock: 0, or -errno. */
 static int64_t range(struct open_file *file, const struct margay_lock *lock,
                      struct region_lock *request)
 {
@@ -90,7 +90,7 @@ static int64_t range(struct open_file *file, const struct margay_lock *lock,
 	return 0;
 }
 
-/* Whether a file that is open so may be locked so. */
+/* Whether the file's open mode allows this lock. */
 static bool allows(const struct open_file *file, uint16_t type)
 {
 	uint32_t access = file->flags & MARGAY_O_ACCESS;
@@ -99,7 +99,7 @@ static bool allows(const struct open_file *file, uint16_t type)
 	       type == REGION_LOCK_EXCLUSIVE ? access != 0 : true;
 }
 
-/* What is in the way, as GET returns it. */
+/* Describes the conflicting lock for GET. */
 static void tell(struct margay_lock *lock)
 {
 	uint32_t type = node.own->lock_type;
@@ -144,7 +144,7 @@ int64_t sys_lock(uint64_t fd, uint64_t how, uint64_t address)
 	request.whole = how & MARGAY_LOCK_WHOLE ? 1 : 0;
 	request.folder = mount_number(file->mount);
 	request.inode = file->inode;
-	request.owner = how & MARGAY_LOCK_OPEN_FILE ? file_number(file) : 0;
+	request.owner = how & MARGAY_LOCK_OPEN_FILE ? file->number : 0;
 	if (call != MARGAY_LOCK_GET && request.type != REGION_LOCK_NONE) {
 		file->has_locks |= request.owner != 0;
 		file->has_process_locks |= request.owner == 0;
@@ -175,7 +175,7 @@ void lock_closed(struct open_file *file, bool last)
 	if (file_forget_process_locks(file->mount, file->inode))
 		end_locks(file, 0, false);
 	if (last && file->has_locks) {
-		end_locks(file, file_number(file), false);
-		end_locks(file, file_number(file), true);
+		end_locks(file, file->number, false);
+		end_locks(file, file->number, true);
 	}
 }

@@ -9,9 +9,9 @@
 #include "kernel/console/console.h"
 #include "boot_info.h"
 
-#define WATCHDOG_US 200u           /* what an arrival waits at most, if nothing else is said */
+#define WATCHDOG_US 200u           /* default: longest wait of an arrival */
 #define TMP_MB      16u            /* of the file system in memory */
-#define PATIENCE_S  600u           /* time to walk to all boards */
+#define PATIENCE_S  600u           /* time to switch on all boards by hand */
 #define INCARNATION_FIRST 65536u   /* the launcher's first, too: REGION_LIFE */
 
 struct parameters parameters;
@@ -142,7 +142,8 @@ static bool set_number(const char *key, const char *value)
 		{ "cards", &parameters.cards }, { "incarnation", &parameters.incarnation },
 		{ "watchdog_us", &parameters.watchdog_us }, { "mtu", &parameters.mtu },
 		{ "event_slots", &parameters.event_slots },
-		{ "tmp_mb", &parameters.tmp_mb }, { "patience", &parameters.patience }, { "longest", &parameters.longest },
+		{ "tmp_mb", &parameters.tmp_mb }, { "patience", &parameters.patience },
+		{ "longest", &parameters.longest }, { "late", &parameters.late },
 	};
 
 	for (uint32_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
@@ -234,7 +235,7 @@ static void read_keys(char **text)
 	}
 }
 
-/* What belongs to link=frames. */
+/* Checks the parameters of link=frames. */
 static void check_frames(void)
 {
 	if (parameters.frames && parameters.cards < 1 + (uint32_t)parameters.bulk)

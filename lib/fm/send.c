@@ -1,8 +1,8 @@
 /*
  * Messages out: pieces become packets. A piece is put straight out of the caller's memory, if
  * it is long, or ends its message and at most FM_INLINE bytes wait before it: they travel in
- * the header. Others are gathered. Links that read late (PTL_SR_INLINE) get a copy of short
- * packets, and FM_send_piece waits until they have read long ones. Owns the messages that are
+ * the header. Others are gathered. Links that read late (PTL_SR_INLINE) get copies of packets;
+ * FM_send_piece waits until they have read a longer piece that the receiver has named. Owns the messages that are
  * being sent, and the copies. Called by the program and by handlers.
  */
 #include "inner.h"
@@ -34,14 +34,15 @@ static int put_late(struct peer *to, const void *from, size_t bytes, unsigned po
 {
 	ptl_handle_md_t md = fm.reported;
 	uint64_t at = (uintptr_t)from;
+	struct stage **free = bytes <= GATHER_BYTES ? &fm.stages : &fm.long_stages;
 	struct stage *stage = 0;
 	int error;
 
-	if (bytes <= GATHER_BYTES) {
-		while (!fm.stages)
+	if (bytes <= fm.packet_bytes) {
+		while (!*free)
 			wait_for_link();
-		stage = fm.stages;
-		fm.stages = stage->next;
+		stage = *free;
+		*free = stage->next;
 		memcpy(stage->bytes, from, bytes);
 		md = stage->md;
 		at = 0;
@@ -54,8 +55,8 @@ static int put_late(struct peer *to, const void *from, size_t bytes, unsigned po
 				     offset, header)) == PTL_NO_SPACE)
 		fm_sleep(1);
 	if (error != PTL_OK && stage) {
-		stage->next = fm.stages;
-		fm.stages = stage;
+		stage->next = *free;
+		*free = stage;
 	} else if (error != PTL_OK) {
 		fm.reading--;
 	}

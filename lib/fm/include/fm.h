@@ -99,7 +99,8 @@ FM_stream *FM_begin_message(unsigned dest, size_t size, unsigned handler);
  * a handler is descheduled; outside of handlers messages that came are extracted meanwhile, packet
  * by packet, and their handlers run (the paper: send calls "do not normally process incoming
  * messages" [3.1]). What ends the wait is FM_extract at the other rank, or its death. EMSGSIZE:
- * more than the message was to have; nothing of the piece is sent. EFAULT: unreadable memory.
+ * more than the message was to have; nothing of the piece is sent. EFAULT: unreadable memory, where
+ * the kernel reads it; what the library copies (small pieces; over cards packets) faults.
  * EHOSTDOWN: FM_end_message is still to be called.
  */
 int FM_send_piece(FM_stream *stream, const void *buf, size_t bytes);

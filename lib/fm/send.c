@@ -2,8 +2,8 @@
  * Messages out: pieces become packets. A piece is put straight out of the caller's memory, if
  * it is long, or ends its message and at most FM_INLINE bytes wait before it: they travel in
  * the header. Others are gathered. Links that read late (PTL_SR_INLINE) get copies of packets;
- * FM_send_piece waits until they have read a longer piece that the receiver has named. Owns the messages that are
- * being sent, and the copies. Called by the program and by handlers.
+ * FM_send_piece waits until they have read a longer piece that the receiver has named. Owns the
+ * messages that are being sent, and the copies. Called by the program and by handlers.
  */
 #include "inner.h"
 #include <errno.h>
@@ -38,7 +38,7 @@ static int put_late(struct peer *to, const void *from, size_t bytes, unsigned po
 	struct stage *stage = 0;
 	int error;
 
-	if (bytes <= fm.packet_bytes) {
+	if (bytes <= GATHER_BYTES || bytes <= fm.packet_bytes) {
 		while (!*free)
 			wait_for_link();
 		stage = *free;

@@ -2,8 +2,8 @@
 
 LIBRARY_CFLAGS := -O2 -g -Wall -Wextra -Werror
 
-# Joins objects: the compiler sees across the files, and the library's inner names stay its own once
-# objcopy has kept the others.
+# Links into one object: the compiler optimises across the files. objcopy then keeps the public
+# names global and makes internal names local.
 LIBRARY_JOIN = $(CC) -O2 -g -r -nostdlib -flto -flto-partition=one -flinker-output=nolto-rel \
 	-fno-pic -mcmodel=small
 

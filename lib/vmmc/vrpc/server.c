@@ -2,8 +2,8 @@
  * The server's transport of vRPC: one SVCXPRT of libtirpc for the calls of all ranks, and the
  * loop that waits for them. See <vrpc.h>.
  *
- * libtirpc finds a transport by a file descriptor. This one has the highest number that libtirpc's
- * table has; no file has it.
+ * libtirpc finds a transport by its file descriptor. This one has the highest number of libtirpc's
+ * table, which no file has.
  */
 #include "link.h"
 
@@ -23,7 +23,7 @@ static struct {
 	SVCXPRT_EXT extension;
 	char verifier[MAX_AUTH_BYTES];
 	int created, stopped;
-	int caller;                /* whose call is carried out, or -1 */
+	int caller;                /* whose call is being executed, or -1 */
 	int ranks;
 	int last;                  /* the rank that was served last */
 	int next;                  /* the one that has a call, or -1 */
@@ -32,7 +32,7 @@ static struct {
 	XDR xdrs;                  /* of the call */
 	char *call;
 	size_t call_bytes;
-	char *buffer;              /* of replies */
+	char *buffer;              /* for replies */
 	size_t size;
 } server = { .caller = -1 };
 
@@ -41,7 +41,7 @@ int svc_vmmc_caller(void)
 	return server.caller;
 }
 
-/* ---- what a SVCXPRT does ---- */
+/* ---- operations of a SVCXPRT ---- */
 
 static bool_t receive(SVCXPRT *transport, struct rpc_msg *message)
 {
@@ -121,7 +121,7 @@ static bool_t reply(SVCXPRT *transport, struct rpc_msg *message)
 		server.buffer = larger;
 		server.size *= 4;
 	}
-	/* A caller that takes no reply has given up. */
+	/* A caller that does not take its reply has given up. */
 	server.replied = vrpc_link_send(server.caller, WAY_REPLY, server.buffer, XDR_GETPOS(&xdrs),
 	                                ROOM_MS) == VMMC_OK;
 	return server.replied;
@@ -170,7 +170,7 @@ SVCXPRT *svc_vmmc_create(void)
 
 /* ---- the loop ---- */
 
-/* Looks for the next rank with a call, in turns: server.next, or -1. */
+/* Sets server.next to the next rank with a call, round robin, or to -1. */
 static int has_call(void *argument)
 {
 	int rank = server.last;
@@ -188,7 +188,7 @@ static int has_call(void *argument)
 	return server.stopped;
 }
 
-/* Carries out the call of a rank. One that ends within its message is forgotten. */
+/* Executes the call of a rank. An incomplete message is dropped. */
 static void serve(int rank)
 {
 	server.last = rank;

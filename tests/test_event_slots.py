@@ -49,7 +49,7 @@ def test_an_ordinary_program_has_the_default(margay, app, tmp_path):
         margay("run", *option, "--json", out, app("hello")).ok()
         counted.append(json.loads(out.read_text())["ranks"][0]["stats"]["kernel_bytes"])
     assert counted[0] == counted[1]
-    assert 0 <= counted[2] - counted[0] - (32768 - 8192) * 160 <= 16384     # and page tables
+    assert 0 <= counted[2] - counted[0] - (32768 - 8192) * 144 <= 16384     # and page tables
 
 
 def image_of(margay, folder: Path, text: str) -> Path:

@@ -243,6 +243,15 @@ def test_many_open_files(margay, app, where, limit):
 
 
 @pytest.mark.nodes(1)
+@pytest.mark.parametrize("megabytes, said", [(0, "42 open, then error 23"),
+                                             (16, "1024 open, then error 24")])
+def test_open_files_take_memory_of_tmp(margay, app, megabytes, said):
+    """Without any there are those of the first page (ENFILE), with it as many as descriptors."""
+    run = margay("run", "--no-prefix", "--tmp", megabytes, app("file_cases"), "most").ok()
+    assert run.lines == [said]
+
+
+@pytest.mark.nodes(1)
 @pytest.mark.parametrize("args", [(), ("--no-dir",)], ids=["9p", "memory"])
 def test_large_sparse_file(margay, app, args):
     run = margay("run", "--no-prefix", *args, app("file_cases"), "sparse").ok()

@@ -18,7 +18,7 @@
 #include <portals3.h>
 #include <stddef.h>
 
-#define EVENT_SLOT_WORDS      20u              /* from one slot to the next */
+#define EVENT_SLOT_WORDS      18u              /* from one slot to the next */
 #define EVENT_SEQUENCE_WORD   17u              /* follows the words of the event */
 #define EVENT_WRITING_FLAG    (1ULL << 63)
 

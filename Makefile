@@ -1,9 +1,9 @@
 # Builds, runs and checks Margay. `make help` lists the targets.
 #
-# Everything is made under build/; each part has its rules in its own build.mk.
-# A call from outside first lets tools/setup.sh look for missing Debian
-# packages, then calls itself once for all goals: so it works on a machine that
-# has git and make only, and -j never builds one file twice at once.
+# Everything is built under build/; each part has its rules in its own build.mk.
+# A call from outside first makes tools/setup.sh check for missing Debian
+# packages, then calls itself once for all goals. So it works on a machine that
+# has only git and make, and -j never builds one file twice at once.
 
 PYTHON := /usr/bin/python3
 NODES  ?= 4
@@ -89,7 +89,7 @@ programs-short: # the sources of what make check builds
 	@$(PYTHON) tests/programs/programs.py --fetch --short
 
 .PHONY: mutants
-mutants: ## break the rules of Portals and of the link in turn: the unit tests must notice
+mutants: ## break the rules of Portals and of the link one by one: the unit tests must notice
 	$(PYTHON) tests/mutants/run.py --markdown docs/mutants.md $(ARGS)
 
 # The Debian packages belong to Debian's Python, whatever comes first on PATH.
@@ -104,13 +104,13 @@ pytest-there:
 # host-check is in net/build.mk, the fuzz targets are in tests/fuzz/build.mk, install and deb
 # in tools/install/build.mk, languages in languages/build.mk, mpi in mpi/build.mk, mpich-check
 # in tests/mpich/build.mk, vrpc in lib/vmmc/vrpc.mk, uninstall, clean and help above.
-languages: ## the libraries of C++, Fortran and OpenMP, which their first use would build
-mpi: ## MPI for C, C++ and Fortran, which the first mpicc would build
+languages: ## the libraries of C++, Fortran and OpenMP, otherwise built at their first use
+mpi: ## MPI for C, C++ and Fortran, otherwise built by the first mpicc
 gcc-check: ## GCC's own tests of C++ and Fortran on nodes; ARGS='--sample 300 --seed 1' for some of them
 mpich-check: ## MPICH's own tests on nodes; ARGS='--folder coll' for a part of them
 vrpc: ## Sun's remote procedure calls (lib/vmmc), with parts of Debian's libtirpc
 install: ## into PREFIX=/usr/local, below DESTDIR if that is given
-uninstall: ## remove what install has put there
+uninstall: ## remove the installed files
 deb: ## a package for Debian 12, build/margay_VERSION-1_amd64.deb
 host-check: ## the engine's unit tests on this machine
 model: ## check the link's protocol with spin

@@ -1,6 +1,6 @@
-# Applications: each apps/NAME.c and tests/apps/NAME.c is one program, linked
-# with kernel and C library into one image that boots. What else one is linked with is APP_LIBS,
-# a variable of its target, in the build.mk of that library.
+# Applications: each apps/NAME.c and tests/apps/NAME.c is one program, linked with kernel and C
+# library into one bootable image. Further libraries of a program are in APP_LIBS, a variable of its
+# target, in the build.mk of that library.
 
 include apps/text.mk
 
@@ -19,8 +19,8 @@ build/tests/%.elf: tests/apps/%.c $(APP_PARTS) apps/build.mk
 	@echo "  LINK  $@"
 	@tools/margay cc $(APP_CFLAGS) -I apps -MD -MP -MT $@ -MF build/tests/$*.d -o $@ $<
 
-# The same with the kernel that holds self-tests, for `margay run --selftest`, which looks
-# for them in the folder selftests beside the application.
+# The same with the kernel that has the self-tests, for `margay run --selftest`, which looks for it
+# in the folder selftests beside the application.
 SELFTEST_APPS := build/apps/selftests/hello.elf build/apps/selftests/ring.elf \
 	build/tests/selftests/damaged.elf build/tests/selftests/ptl_long.elf \
 	build/tests/selftests/ptl_pinned.elf

@@ -1,11 +1,11 @@
 /*
- * expose: memory that others write to and read from.
+ * expose: memory that other ranks write and read.
  *
  *     tools/margay run -n 4 build/apps/expose.elf
  *
- * Rank 0 exposes a table with a slot for each rank. Every rank puts its line into
- * its slot; rank 0 only waits until they are there. Then each rank gets the whole
- * table, and rank 0 calls nothing for that at all.
+ * Rank 0 exposes a table with a slot for each rank. Every rank puts its line into its slot, and
+ * rank 0 waits until all have arrived. Then each rank gets the whole table, for which rank 0 makes
+ * no call at all.
  */
 #include "job.h"
 #include <string.h>
@@ -37,7 +37,7 @@ static ptl_handle_eq_t expose(struct job *job)
 	return arrivals;
 }
 
-/* Every rank: one line into its slot, and wait until it is there. */
+/* Every rank: puts a line into its slot, and waits until it has arrived. */
 static void fill_in(struct job *job, ptl_handle_eq_t own)
 {
 	ptl_handle_md_t md;
@@ -48,11 +48,11 @@ static void fill_in(struct job *job, ptl_handle_eq_t own)
 	job_check(PtlPut(md, PTL_ACK_REQ, margay_process(0), TABLE_PORTAL, 0, TABLE_BITS,
 	                 (ptl_size_t)job->rank * LINE, 0), "PtlPut");
 	while (job_good_event(own).type != PTL_EVENT_ACK)
-		;                              /* SEND_END comes before: `line` is ours again */
+		;                              /* SEND_END comes before: `line` may be reused */
 	job_check(PtlMDUnlink(md), "PtlMDUnlink");
 }
 
-/* Every rank: the whole table. Rank 0 gets it from itself, into other memory. */
+/* Every rank: gets the whole table. Rank 0 gets it from itself, into other memory. */
 static void read_back(struct job *job, ptl_handle_eq_t own)
 {
 	static char copy[RANKS][LINE];
@@ -84,11 +84,11 @@ int main(void)
 	job_check(PtlEQAlloc(job.ni, 8, PTL_EQ_HANDLER_NONE, &own), "PtlEQAlloc");
 	if (job.rank == 0)
 		arrivals = expose(&job);
-	job_barrier(&job);                     /* the table is there */
+	job_barrier(&job);                     /* the table is exposed */
 	fill_in(&job, own);
 	for (int rank = 0; job.rank == 0 && rank < job.size; rank++)
-		job_good_event(arrivals);      /* PUT_END: a line is in place */
-	job_barrier(&job);                     /* all lines are there */
+		job_good_event(arrivals);      /* PUT_END: a line has arrived */
+	job_barrier(&job);                     /* all lines have arrived */
 	read_back(&job, own);
 	job_barrier(&job);
 	for (int rank = 0; job.rank == 0 && rank < job.size; rank++)

@@ -3,8 +3,8 @@
  *
  *     tools/margay run -n 4 build/apps/fm_fetch.elf 1000000
  *
- * Rank 0 is a server: it sends the bytes that a client asks for. All others are clients; the server
- * has no thread for each, but asks FMS_poll which connection can go on.
+ * Rank 0 is a server: it sends the bytes that a client asks for. All others are clients. The server
+ * has no thread for each client: FMS_poll tells it which connections are ready.
  */
 #include <fm.h>
 #include <fm_socket.h>
@@ -17,7 +17,7 @@ enum { PORT = 80, CLIENTS = 64, BLOCK = 8192 };
 
 struct client {
 	int socket;
-	size_t wanted, sent;    /* wanted 0: it has not yet asked */
+	size_t wanted, sent;    /* wanted 0: it has not asked yet */
 };
 
 static char block[BLOCK];
@@ -35,7 +35,7 @@ static char byte_at(size_t at)
 	return (char)(at * 7 + at / 256);
 }
 
-/* What a client is to be sent next, as far as there is room. */
+/* Sends a client the next bytes, as far as there is room. */
 static void serve(struct client *client)
 {
 	while (client->sent < client->wanted) {
@@ -48,7 +48,7 @@ static void serve(struct client *client)
 			block[i] = byte_at(client->sent + i);
 		sent = FMS_send(client->socket, block, bytes);
 		if (sent < 0)
-			return;                         /* no room: FMS_poll says when */
+			return;                         /* no room: FMS_poll reports when there is */
 		client->sent += (size_t)sent;
 	}
 }

@@ -3,9 +3,9 @@
  *
  *     tools/margay run -n 4 build/apps/fm_table.elf 1000
  *
- * Each key lives at one rank. Storing a value is a message of three pieces, header, key and value,
- * which the handler receives one by one, the value straight into its final place. Asking for one is
- * a message to that rank. The handler there answers by a message.
+ * Each key lives at one rank. Storing a value is a message of three pieces: header, key and value.
+ * The handler receives them one by one, the value straight into its final place. A query is a
+ * message to that rank, whose handler answers by a message.
  */
 #include <fm.h>
 #include <margay.h>
@@ -26,7 +26,7 @@ struct slot {
 static struct slot table[SLOTS];        /* what lives at this rank */
 static unsigned stored;
 static int finished;                    /* ranks that have stored all of theirs */
-static int answers, right;              /* that came; that are what was stored */
+static int answers, right;              /* answers that came; correct ones */
 
 static void check(int result, const char *what)
 {
@@ -45,7 +45,7 @@ static unsigned home_of(const char *key)
 	return hash % (unsigned)margay_size();
 }
 
-/* Header, key and value are pieces of one message; what is short is gathered into one packet. */
+/* Header, key and value are pieces of one message; short pieces are gathered into one packet. */
 static void send(unsigned dest, unsigned handler, const char *key, const char *value)
 {
 	const struct header header = { (uint32_t)strlen(key) + 1, (uint32_t)strlen(value) + 1 };
@@ -78,7 +78,7 @@ static int store(FM_stream *stream, unsigned sender)
 	return FM_CONTINUE;
 }
 
-/* Messages of one rank come in order: all that it has stored came before this one. */
+/* Messages of one rank come in order: all its values came before this one. */
 static int is_stored(FM_stream *stream, unsigned sender)
 {
 	(void)stream, (void)sender;

@@ -1,16 +1,14 @@
 /*
- * What every parallel example does before and after its own work: open the
- * interface, meet the other ranks, and stop with a message when a call fails.
+ * The common part of every parallel example: open the interface, wait for the other ranks, and stop
+ * with a message when a call fails.
  *
- * Portals moves expected messages only: a put for which nothing is matched at
- * its target is dropped. So a rank first attaches its own entries, and then
- * enters job_barrier(); after it the entries of all ranks are there.
- * The barrier itself cannot assume that, so its puts ask for an ack, and one
- * that comes back as dropped is sent again.
+ * Portals drops a put that matches nothing at its target. So a rank first attaches its own entries,
+ * and then enters job_barrier(), after which the entries of all ranks exist. The barrier itself
+ * cannot assume that: its puts ask for an ack, and one that was dropped is sent again.
  *
- * Owns portal index JOB_PORTAL of every process. Include it from one source
- * file per application; it is all static. Each function ends the process with
- * status 1 and a line on stderr when Portals reports an error.
+ * Owns portal index JOB_PORTAL of every process. Include it from one source file per application;
+ * everything is static. Each function ends the process with status 1 and a line on stderr when
+ * Portals reports an error.
  */
 #ifndef APPS_JOB_H
 #define APPS_JOB_H
@@ -23,13 +21,13 @@
 
 enum {
 	JOB_PORTAL = 7,    /* portal index of the barrier */
-	JOB_ROUNDS = 16,   /* of a barrier: 2^16 ranks are the most */
+	JOB_ROUNDS = 16,   /* rounds of a barrier: at most 2^16 ranks */
 	JOB_EVENTS = 256   /* slots of the barrier's event queue */
 };
 
 struct job {
 	ptl_handle_ni_t ni;
-	ptl_handle_eq_t eq;              /* the barrier's own events */
+	ptl_handle_eq_t eq;              /* events of the barrier */
 	ptl_handle_md_t signal;          /* a put of no bytes, with an ack */
 	int rank, size;
 	unsigned barriers;               /* how many this process has entered */
@@ -76,7 +74,7 @@ static inline ptl_md_t job_memory(void *start, size_t length, unsigned options,
 	                   .options = options, .eq_handle = eq };
 }
 
-/* Memory that any process of the job reaches with exactly these match bits. */
+/* Exposes memory to all processes of the job, under exactly these match bits. */
 static inline ptl_handle_me_t job_expose(struct job *job, unsigned portal, uint64_t bits,
                                          ptl_md_t md, ptl_unlink_t unlink)
 {
@@ -118,7 +116,7 @@ static inline void job_signal(struct job *job, int to, uint64_t round)
 	          "PtlPut");
 }
 
-/* Takes one event of the barrier; a signal that came too early is sent again. */
+/* Takes one event of the barrier; repeats a signal that was dropped. */
 static inline void job_take(struct job *job, int to)
 {
 	ptl_event_t event = job_event(job->eq);
@@ -137,8 +135,8 @@ static inline void job_take(struct job *job, int to)
 }
 
 /*
- * Returns when every rank has called it. Dissemination: in round k a rank
- * signals the one 2^k further on, and waits for the one 2^k behind.
+ * Returns when every rank has called it. A dissemination barrier: in round k a rank signals rank +
+ * 2^k, and waits for the signal of rank - 2^k.
  */
 static inline void job_barrier(struct job *job)
 {
@@ -161,7 +159,7 @@ static inline void job_end(struct job *job)
 	PtlFini();
 }
 
-/* Seconds since some fixed moment. */
+/* Seconds of a monotonic clock. */
 static inline double job_seconds(void)
 {
 	struct timespec now;

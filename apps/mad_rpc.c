@@ -1,7 +1,7 @@
 /*
- * mad_rpc [SIZE]: remote procedure calls with Madeleine. Node 0 has each other node in turn sort
- * numbers. Only the message itself tells how many: the server reads the request and makes room, and
- * the numbers go straight there.
+ * mad_rpc [SIZE]: remote procedure calls with Madeleine. Node 0 makes each other node in turn sort
+ * numbers. Only the message itself says how many: the server reads the request and makes room, and
+ * the numbers land straight there.
  *
  *     tools/margay run -n 4 build/apps/mad_rpc.elf 100000
  */

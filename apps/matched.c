@@ -1,6 +1,6 @@
 /*
- * matched [MESSAGES]: receiving by source and tag, as MPI does, and never losing
- * what comes before it is asked for.
+ * matched [MESSAGES]: receiving by source and tag, as MPI does, without losing messages that come
+ * before their receive.
  *
  *     tools/margay run -n 4 build/apps/matched.elf 100
  *
@@ -9,10 +9,9 @@
  *
  *     portal --> posted receive --> posted receive --> ... --> overflow, takes all
  *
- * A message takes the first entry that fits: a posted receive, and then it lands
- * in the user's buffer at once, or the overflow buffer, and then it is early. To
- * post a receive is to look through what came early and to add an entry, and
- * between the two nothing may slip through: PtlMDUpdate sees to that.
+ * A message goes to the first entry that matches: a posted receive, and lands in the user's buffer,
+ * or the overflow buffer, where it is early. Posting a receive searches the early messages and then
+ * adds an entry. No message may slip through between the two: PtlMDUpdate ensures that.
  */
 #include "job.h"
 #include <string.h>
@@ -21,7 +20,7 @@ enum {
 	MESSAGE_PORTAL = 4,
 	LONGEST = 64,                          /* bytes of a message */
 	OVERFLOW = 1 << 20,                    /* bytes for early messages */
-	EARLY = 4096                           /* how many of them */
+	EARLY = 4096                           /* most early messages */
 };
 
 struct early {
@@ -61,7 +60,7 @@ static void receiver_open(struct receiver *r)
 	                      PTL_RETAIN, &md), "PtlMDAttach");
 }
 
-/* Take down what has come into the overflow buffer. */
+/* Records the messages that have come into the overflow buffer. */
 static void note_early(struct receiver *r)
 {
 	ptl_event_t event;
@@ -81,9 +80,9 @@ static struct early *find_early(struct receiver *r, ptl_match_bits_t bits)
 	return NULL;
 }
 
-/* Post a receive into `buffer`, unless the message has come: then returns it.
- * The entry is inactive (threshold 0) until the update, which is refused while the
- * overflow's queue has an event, or a message is on its way into the overflow. */
+/* Posts a receive into `buffer`, or returns the message if it has already come. The entry is
+ * inactive (threshold 0) until the update, which is refused while the overflow's queue has an
+ * event, or a message is on its way into the overflow. */
 static struct early *post(struct receiver *r, ptl_match_bits_t bits, char *buffer)
 {
 	ptl_process_id_t anyone = { .nid = PTL_NID_ANY, .pid = PTL_PID_ANY };
@@ -125,7 +124,7 @@ static size_t receive(struct receiver *r, int source, int tag, char *buffer)
 	}
 	do {
 		event = job_good_event(r->posted);
-	} while (event.type != PTL_EVENT_PUT_END);  /* UNLINK: the entry went by itself */
+	} while (event.type != PTL_EVENT_PUT_END);  /* UNLINK: the entry was unlinked automatically */
 	return event.mlength;
 }
 
@@ -134,7 +133,7 @@ static size_t compose(char *text, int source, int tag)
 	return (size_t)snprintf(text, LONGEST, "message %d of rank %d", tag, source) + 1;
 }
 
-/* Every other rank: each message from a buffer of its own; none is waited for. */
+/* Every other rank: sends each message from its own buffer, and waits for none. */
 static void send_all(struct job *job, int messages)
 {
 	char (*text)[LONGEST] = calloc((size_t)messages, LONGEST);
@@ -143,7 +142,7 @@ static void send_all(struct job *job, int messages)
 		size_t bytes = compose(text[tag], job->rank, tag);
 		ptl_handle_md_t md;
 
-		/* threshold 1 and PTL_UNLINK: the descriptor goes when it is sent */
+		/* threshold 1 and PTL_UNLINK: the descriptor is unlinked when the message is sent */
 		job_check(PtlMDBind(job->ni, (ptl_md_t){ .start = text[tag], .length = bytes,
 		                                         .threshold = 1 }, PTL_UNLINK, &md),
 		          "PtlMDBind");

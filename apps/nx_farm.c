@@ -1,10 +1,10 @@
 /*
- * nx_farm [TASKS]: a farm of tasks with NX. Node 0 hands them out, in a handler, while it does
- * tasks itself: a node that has nothing to do sends a request, which interrupts node 0 anywhere.
+ * nx_farm [TASKS]: a farm of tasks with NX. Node 0 hands them out in a handler, while it does tasks
+ * itself: the request of an idle node interrupts it anywhere.
  *
  *     tools/margay run -n 4 build/apps/nx_farm.elf 500
  *
- * A task is to count the steps that the Collatz sequence of a number takes to 1.
+ * A task counts the steps that the Collatz sequence of a number takes to 1.
  */
 #include <nx.h>
 #include <stdio.h>
@@ -12,14 +12,14 @@
 
 enum { REQUEST = 1, TASK = 2, NONE = -1 };
 
-static long tasks, given, asked;        /* node 0: of all, handed out, the last request */
+static long tasks, given, asked;        /* node 0: all tasks, tasks handed out, the last request */
 
 static long next_task(void)
 {
 	return given < tasks ? given++ : NONE;
 }
 
-/* Another node has nothing to do: called between two instructions of node 0. */
+/* Serves an idle node: called between two instructions of node 0. */
 static void hand_out(long type, long count, long node, long ptype)
 {
 	long task = next_task();
@@ -29,7 +29,7 @@ static void hand_out(long type, long count, long node, long ptype)
 	hrecv(REQUEST, &asked, sizeof(asked), hand_out);
 }
 
-/* Node 0 takes its own tasks while no handler does. */
+/* Node 0 takes a task for itself, with handlers masked. */
 static long own_task(void)
 {
 	long task;

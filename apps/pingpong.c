@@ -3,10 +3,9 @@
  *
  *     tools/margay run -n 2 build/apps/pingpong.elf [LARGEST]
  *
- * Latency: a message goes there and back; half of the round trip is shown.
- * Bandwidth: rank 0 puts a stream with at most WINDOW messages that have not been
- * acknowledged. Further ranks only wait; a job of one rank measures messages to
- * itself.
+ * Latency: a message goes there and back; half of the round trip is shown. Bandwidth: rank 0 puts a
+ * stream of messages, at most WINDOW of them unacknowledged. Further ranks only wait; a job of one
+ * rank measures messages to itself.
  */
 #include "job.h"
 #include <string.h>

@@ -1,7 +1,7 @@
 /*
- * pm2_balance [THREADS]: threads that know nothing of nodes, and a balance between nodes, with PM2.
- * All threads begin on node 0 and compute. Node 0 looks at them from time to time and moves them to
- * the other nodes while they run. Each keeps a list in memory that moves with it.
+ * pm2_balance [THREADS]: balancing threads, which know nothing of it, between nodes with PM2. All
+ * threads begin on node 0 and compute. Node 0 checks them from time to time and moves them to the
+ * other nodes while they run. Each keeps a list in memory that moves with it.
  *
  *     tools/margay run -n 4 build/apps/pm2_balance.elf 12
  */
@@ -26,7 +26,7 @@ static int is_prime(unsigned number)
 	return number > 1;
 }
 
-/* The STEPS first primes from a number on: as a list, whose pointers stay right. */
+/* The STEPS first primes from a number on: as a list, whose pointers stay valid. */
 static void *searches(void *argument)
 {
 	unsigned number = (unsigned)(uintptr_t)argument * WORK, steps = 0;
@@ -57,7 +57,7 @@ static void check(int result, const char *what)
 	exit(1);
 }
 
-/* Each thread in turn to the next node; those that have ended or are on their way stay. */
+/* Moves each thread to the next node round robin; those that have ended or are being moved stay. */
 static int spread(const pm2_thread_t *threads, int count)
 {
 	int moved = 0;

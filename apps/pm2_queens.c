@@ -1,6 +1,6 @@
 /*
- * pm2_queens [SIZE]: how many ways there are to place SIZE queens on a board, with PM2. One call
- * for each place of the first two queens; each is a thread on the node whose turn it is, and all
+ * pm2_queens [SIZE]: the number of ways to place SIZE queens on a board, with PM2. There is one
+ * call for each placement of the first two queens. Each is a thread on a node, round robin, and all
  * nodes compute at once.
  *
  *     tools/margay run -n 4 build/apps/pm2_queens.elf 10

@@ -1,12 +1,11 @@
 /*
- * ring LAPS: a token goes around all ranks and is counted up at every step.
+ * ring LAPS: a token goes around all ranks and is incremented at every step.
  *
  *     tools/margay run -n 4 build/apps/ring.elf 1000
  *
- * Each rank exposes one word of memory for the token. To receive is to wait for
- * the PUT_END event of that memory: the token is in place then, put there by the
- * kernel of the sender. Every rank checks the value that it gets; rank 0 prints
- * the result. A job of one rank sends the token to itself.
+ * Each rank exposes one word of memory for the token. Receiving means waiting for the PUT_END event
+ * of that memory: by then the sender's kernel has put the token there. Every rank checks the value;
+ * rank 0 prints the result. A job of one rank sends the token to itself.
  */
 #include "job.h"
 

@@ -3,18 +3,17 @@
  *
  *     tools/margay run -n 4 build/apps/tickets.elf 1000
  *
- * Rank 0 exposes two counters. Each rank draws tickets from the first one by
- * PtlFetchAtomic until they are used up: a ticket is a piece of work, and none is
- * drawn twice. Then it adds what it has done to the second one by PtlAtomic.
- * Rank 0 takes part like the others. A handler, which interrupts its work, counts
- * the ranks that have finished.
+ * Rank 0 exposes two counters. Each rank draws tickets from the first one by PtlFetchAtomic until
+ * they are used up: a ticket is a piece of work, and none is drawn twice. Then it adds its result
+ * to the second one by PtlAtomic. Rank 0 takes part like the others. A handler, which interrupts
+ * its work, counts the ranks that have finished.
  */
 #include "job.h"
 
 enum { COUNTER_PORTAL = 4, NEXT_BITS = 1, SUM_BITS = 2 };
 
-static int64_t next;                           /* ticket to be drawn next */
-static int64_t sum;                            /* of all pieces that were worked on */
+static int64_t next;                           /* next ticket */
+static int64_t sum;                            /* sum of all finished pieces */
 static volatile int finished;                  /* ranks, as the handler counts them */
 
 /* Called for every event of its queue, in order, wherever the program is. */
@@ -24,8 +23,8 @@ static void on_event(ptl_event_t *event)
 		finished++;
 }
 
-/* Drawing a ticket reads and writes, and makes no event; a rank's sum
- * is an event. */
+/* Drawing a ticket both reads and writes the counter, and records no event; a rank's sum records
+ * one. */
 static void expose_counters(struct job *job)
 {
 	unsigned options = PTL_MD_MANAGE_REMOTE | PTL_MD_EVENT_START_DISABLE;
@@ -39,7 +38,7 @@ static void expose_counters(struct job *job)
 	           job_memory(&sum, sizeof sum, options | PTL_MD_OP_PUT, eq), PTL_RETAIN);
 }
 
-/* The next ticket: adds 1 to the counter, and brings what it was. */
+/* The next ticket: adds 1 to the counter, and returns its old value. */
 static int64_t draw(ptl_handle_md_t one, ptl_handle_md_t ticket, ptl_handle_eq_t eq,
                     const int64_t *drawn)
 {

@@ -4,10 +4,10 @@
  *
  *     tools/margay run -n 4 build/apps/vmmc_halo.elf 2000
  *
- * Each rank exports two cells beside its piece, to its neighbours only; they write their edge
- * values straight into them. Behind each value goes the number of the step, in a message of its
- * own, which is delivered later: the receiver waits for that word, and makes no other call. There
- * are two sets of cells, for even and odd steps: a neighbour is at most one step ahead.
+ * Each rank exports two cells next to its piece, only to its neighbours, which write their edge
+ * values straight into them. The number of the step follows each value in a second message, which
+ * is delivered later: the receiver waits for that word, and makes no other call. There are two sets
+ * of cells, for even and odd steps, as a neighbour is at most one step ahead.
  */
 #include <margay.h>
 #include <stdio.h>

@@ -3,10 +3,10 @@
  *
  *     tools/margay run -n 4 build/apps/vmmc_mailbox.elf 5
  *
- * Rank 0 exports a mailbox with a compartment for each rank, and computes. The others send
- * letters with a notification: its handler interrupts rank 0, reads the letter where it lies, and
- * answers with a receipt straight into the sender's memory. While rank 0 writes its report
- * notifications are blocked; what comes meanwhile is handled afterwards.
+ * Rank 0 exports a mailbox with a compartment for each rank, and computes. The others send letters
+ * with a notification. Its handler interrupts rank 0, reads the letter in place, and answers with a
+ * receipt straight into the sender's memory. While rank 0 writes its report, notifications are
+ * blocked; those that come meanwhile are handled afterwards.
  */
 #include <margay.h>
 #include <stdio.h>
@@ -29,7 +29,7 @@ static void check(int result, const char *what)
 	exit(1);
 }
 
-/* Called when a letter is in its compartment. */
+/* Called when a letter has arrived in its compartment. */
 static void on_letter(void *argument, int sender, size_t offset, size_t bytes)
 {
 	uint32_t number = ++per_rank[sender];
@@ -77,7 +77,7 @@ static void send(uint32_t count)
 		snprintf(letter, sizeof letter, "letter %u of rank %d", i, margay_rank());
 		check(vmmc_send(letter, to + (uint64_t)margay_rank() * LETTER, strlen(letter) + 1,
 		                VMMC_NOTIFY, NULL), "vmmc_send");
-		/* The compartment is free again when the receipt is there. */
+		/* The compartment is free again when the receipt has come. */
 		while ((seen = receipt) != i)
 			check(vmmc_wait(&receipt, seen, 0, -1), "vmmc_wait");
 	}

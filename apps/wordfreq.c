@@ -13,9 +13,9 @@
  *   with the rank as match bits      ---put-->   "come" (COME)
  *   adds what has arrived            <--put---   its counts (COUNTS)
  *
- * A word belongs to the rank in whose part it starts. So a rank looks at the
- * byte before its part, to see whether its part starts inside a word, and
- * reads on past the end of its part until the last word has ended.
+ * A word belongs to the rank in whose part it starts. So a rank checks the byte before its part, in
+ * case its part starts inside a word, and reads on past the end of its part until the last word has
+ * ended.
  */
 #include "job.h"
 #include "words.h"
@@ -31,7 +31,7 @@ enum {
 	SHOWN = 20
 };
 
-/* What rank 0 tells about the text. */
+/* What rank 0 says about the text. */
 struct info {
 	uint64_t bytes;
 	uint64_t failed;      /* 1: rank 0 could not read it */
@@ -171,7 +171,7 @@ static void expose_text(struct info *info, const char *name)
 		job_expose(&job, TEXT, 0, job_memory(text, info->bytes, read, PTL_EQ_NONE), PTL_RETAIN);
 }
 
-/* Waits until something has arrived at `portal`; other arrivals are noted in `seen`. */
+/* Waits until something has arrived at `portal`; other arrivals are recorded in `seen`. */
 static void await(unsigned portal, unsigned seen[])
 {
 	while (!seen[portal]) {
@@ -183,7 +183,7 @@ static void await(unsigned portal, unsigned seen[])
 	seen[portal]--;
 }
 
-/* Rank 0: takes the counts of all others, one after the other, into its own. */
+/* Rank 0: merges the counts of all others, one after the other, into its own. */
 static void gather(struct words *words, const uint64_t sizes[])
 {
 	unsigned seen[COUNTS + 1] = { 0 };
@@ -231,7 +231,7 @@ static void print(const struct words *words)
 	printf("%8llu words, %zu different\n", (unsigned long long)words->total, words->used);
 }
 
-/* Entries that must be there before the first message (job.h), and the sizes of all ranks. */
+/* Attaches the entries that must exist before the first message (job.h), and the sizes of all ranks. */
 static uint64_t *open_portals(void)
 {
 	unsigned put = PTL_MD_OP_PUT | PTL_MD_EVENT_START_DISABLE;

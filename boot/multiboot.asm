@@ -1,11 +1,10 @@
 ; The first instructions of a node: the multiboot headers, and the way from the
 ; loader's 32-bit mode to kernel_main in long mode.
 ;
-; Version 1 is for QEMU's -kernel, version 2 for GRUB, which tells so where ACPI's
-; tables and the screen are: under UEFI nothing else does. Both headers give
-; addresses, so that the loader takes this ELF64 file as the flat piece
-; [margay_kernel_start, margay_load_end) and clears what follows up to
-; margay_bss_end. The tables built here map the lowest 4 GiB as they are;
+; Version 1 is for QEMU's -kernel, version 2 for GRUB, which then passes the addresses of ACPI's
+; tables and the screen: under UEFI there is no other way. Both headers have addresses, so that the
+; loader takes this ELF64 file as the flat piece [margay_kernel_start, margay_load_end) and clears
+; memory after it up to margay_bss_end. The tables built here map the lowest 4 GiB one to one;
 ; kernel/memory/memory.c replaces them by tables with exact rights.
 
 %include "offsets.inc"

@@ -1,8 +1,7 @@
 /*
- * The driver of Intel's 82540EM (QEMU: -device e1000): what e1000_card.c leaves
- * to each card. Frames of up to 16 KB. It is a card of conventional PCI, and
- * interrupts by a line, which goes through the legacy interrupt controllers. Runs
- * at boot, and when the card is reset.
+ * The driver of Intel's 82540EM (QEMU: -device e1000): the functions that e1000_card.c leaves to
+ * each card. Frames of up to 16 KB. It is a conventional PCI card, whose interrupt line goes
+ * through the legacy interrupt controllers. Runs at boot, and when the card is reset.
  */
 #include "kernel/devices/pci.h"
 #include "kernel/devices/pic.h"
@@ -10,7 +9,7 @@
 #include "e1000_card.h"
 
 #define FRAME_MOST   16124u        /* SDM 13.4.22: with the CRC 16128 */
-#define RECEIVE_KB   32u           /* of the 64 KB: two frames each way */
+#define RECEIVE_KB   32u           /* of the 64 KB packet buffer: two frames each way */
 #define GAPS         (10u | 8u << 10 | 6u << 20) /* SDM 13.4.34, for copper */
 #define SETTLE_NS    5000000UL     /* SDM 14.3: reading its EEPROM again */
 
@@ -50,7 +49,7 @@ static const struct nic_ops ops = {
 	.interrupted = e1000_interrupted, .close = e1000_close,
 };
 
-/* Moves the line up or down, for pic_route. */
+/* Raises or lowers the line, for pic_route. */
 static void move_line(void *context, bool up)
 {
 	struct e1000 *e = context;
@@ -73,7 +72,7 @@ struct nic *e1000_nic_open(const struct pci_device *pci, const struct nic_setup 
 		return 0;
 	if (!pic_route(move_line, e, pci_line(pci))) {
 		e->nic.silent = NIC_UNHEARD;
-		watch_say(&e->watch, WATCH_SILENT, "its interrupt reaches nobody; a timer looks at it");
+		watch_say(&e->watch, WATCH_SILENT, "its interrupt line is not connected; a timer polls it");
 	}
 	return &e->nic;
 }

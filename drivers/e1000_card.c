@@ -1,27 +1,26 @@
 /*
- * Intel's gigabit cards, what is common to them. Data: one struct e1000 per card,
- * in memory that is taken at boot. Runs with interrupts off, on one processor.
+ * The common part of Intel's gigabit cards. Data: one struct e1000 per card, in memory taken at
+ * boot. Runs with interrupts off, on one processor.
  *
- * Receiving: each descriptor has a buffer of 16 KiB, which is more than a frame
- * that the card accepts, so every frame lies in one piece. The buffers begin at 64
- * places within a page: an emulated card copies all frames from the same place, and
- * with a target that is a few bytes above it, modulo 4096, a processor's string copy may
- * be 20 times slower (docs/measurements.md). Descriptors are given back in bunches:
- * telling the card costs more than a frame.
+ * Receiving: each descriptor has a buffer of 16 KiB, larger than any frame that the card accepts,
+ * so every frame is contiguous. The buffers begin at 64 different offsets within a page. An
+ * emulated card copies all frames from the same address, and if the target is a few bytes above it,
+ * modulo 4096, a processor's string copy may be 20 times slower (docs/measurements.md). Descriptors
+ * are returned in batches, as telling the card costs more than a frame.
  *
- * Sending: one descriptor for each piece where it is, no copy. The card reports
- * the last one of each frame, in order. Frames that are sent while another one
- * is handed up leave together when that call ends; any other leaves at once.
+ * Sending: one descriptor for each piece in place, no copy. The card reports the last one of each
+ * frame, in order. Frames that are sent while another one is handed up leave together when that
+ * call ends; other frames leave at once.
  *
- * Interrupts: the card raises one and is masked. The next poll takes what has come, and
- * only then clears the causes, looks once more and lets causes through again: what arrives
- * while it works is mostly taken without an interrupt.
+ * Interrupts: the card raises one and is masked. The next poll takes the frames, and only then
+ * clears the causes, looks once more and unmasks them: so frames that arrive during its work mostly
+ * need no interrupt.
  *
- * The rings' places are the driver's own; of what the card writes into them only
- * "done", the length and the errors are read, and checked. What cannot be, no
- * progress, or a card that forgot its settings sets `trouble`: nothing is read any
- * more, and the next poll resets the card. One that does not come back is cut off from
- * memory, as far as PCI goes, so that all sends end, and tried again (watch.c).
+ * The ring positions are the driver's own. Of what the card writes into the rings only "done", the
+ * length and the errors are read, and checked. Impossible values, no progress, or a card that has
+ * lost its settings set `trouble`: nothing is read any more, and the next poll resets the card. A
+ * card that does not come back is cut off from memory, as far as PCI can, so that all sends end,
+ * and retried (watch.c).
  */
 #include "e1000_card.h"
 
@@ -30,13 +29,13 @@
 #include "kernel/memory/memory.h"
 
 #define SLOT_BYTES   16384u
-#define SLOT_APART   (SLOT_BYTES + 320u) /* from one to the next */
-#define FRAME_SHORT  1514u         /* what every card takes */
-#define FRAME_MOST   (SLOT_BYTES - 4) /* fits a buffer, should its CRC come with it */
-#define GIVE_BACK    32u           /* descriptors in one bunch */
-#define BIT_NS       100000000UL   /* for a bit to change */
-#define DRAIN_NS     10000000UL    /* for transfers that are under way to end */
-#define GONE         0xffffffffu   /* what reading from a card that is not there gives */
+#define SLOT_APART   (SLOT_BYTES + 320u) /* distance of two slots */
+#define FRAME_SHORT  1514u         /* accepted by every card */
+#define FRAME_MOST   (SLOT_BYTES - 4) /* fits a buffer, even with its CRC */
+#define GIVE_BACK    32u           /* descriptors in one batch */
+#define BIT_NS       100000000UL   /* deadline for a bit to change */
+#define DRAIN_NS     10000000UL    /* deadline for transfers under way to end */
+#define GONE         0xffffffffu   /* read from a card that has gone */
 
 static struct e1000 *of(struct nic *nic)
 {
@@ -76,7 +75,7 @@ static bool reset(struct e1000 *e)
 	return e1000_read(e, REG_STATUS) != GONE;
 }
 
-/* Only frames to the own address, and broadcasts. */
+/* Accepts only frames to the own address, and broadcasts. */
 static void set_filter(struct e1000 *e)
 {
 	uint32_t low = 0, high = 0;
@@ -123,14 +122,14 @@ static void empty_rings(struct e1000 *e)
 	e->tail_due = false;
 }
 
-/* Lets causes of interrupts through, which e1000_read(REG_CAUSES) has cleared. */
+/* Unmasks interrupt causes, which e1000_read(REG_CAUSES) has cleared. */
 static void unmask(struct e1000 *e)
 {
 	e->masked = false;
 	e1000_write(e, REG_ALLOW, e->causes);
 }
 
-/* After a reset. */
+/* Programs the card after a reset. */
 __attribute__((noinline, cold))
 static void start(struct e1000 *e)
 {
@@ -145,7 +144,7 @@ static void start(struct e1000 *e)
 	e->causes = e->model->causes;
 	e->model->prepare(e);
 	empty_rings(e);
-	/* SDM 14.4: what is received, and where to */
+	/* SDM 14.4: receiving */
 	set_filter(e);
 	e1000_write(e, REG_CHECKSUMS, 0);
 	e1000_write(e, REG_RDTR, 0);
@@ -165,8 +164,8 @@ static void start(struct e1000 *e)
 		unmask(e);
 }
 
-/* From now on the card reads and writes nothing, and all sends have ended. False: it does
- * not obey, and is cut off from memory. */
+/* Stops the card: it reads and writes nothing more, and all sends have ended. False: it does not
+ * obey, and is cut off from memory. */
 static bool stop(struct e1000 *e)
 {
 	bool obeys = reset(e);
@@ -280,7 +279,7 @@ static void hand_up(struct e1000 *e, const uint8_t *frame, uint32_t bytes)
 	}
 }
 
-/* The card may fill the slots that were read; it owns all but the one at its tail. */
+/* Returns the slots that were read to the card, which owns all but the one at its tail. */
 static void give_back(struct e1000 *e)
 {
 	e->receive_kept = 0;
@@ -288,7 +287,7 @@ static void give_back(struct e1000 *e)
 	e1000_write(e, REG_RDT, (e->receive_next - 1) % E1000_RING);
 }
 
-/* One slot that the card has filled; true: a frame was in it. */
+/* Takes one slot that the card has filled; true: it had a frame. */
 static bool take(struct e1000 *e, uint64_t state, const uint8_t *slot)
 {
 	bool torn = e->torn;
@@ -331,8 +330,8 @@ static uint32_t receive(struct e1000 *e, uint32_t budget)
 
 /* ---- state ---- */
 
-/* Now and then, when there is nothing else to do: has it lost its link, does it
- * hang, does it still know what it was told? */
+/* Called now and then, when idle: has the card lost its link, does it hang, does it still have its
+ * settings? */
 __attribute__((noinline, cold))
 static void look(struct e1000 *e)
 {
@@ -347,7 +346,7 @@ static void look(struct e1000 *e)
 	watch_look(&e->watch, status & STATUS_UP, e->send_first != e->send_next, e->send_first);
 }
 
-/* Reading waits until all frames that have set a cause are in memory. */
+/* The read also waits until all frames that have set a cause are in memory. */
 static void clear_causes(struct e1000 *e)
 {
 	if (e1000_read(e, REG_CAUSES) & CAUSE_LINK)

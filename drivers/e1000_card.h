@@ -19,17 +19,17 @@ struct e1000;
 /* How the cards differ. */
 struct e1000_model {
 	uint32_t mtu;              /* most bytes of a frame, without its CRC, by its data sheet */
-	uint32_t causes;           /* let through when an interrupt is wanted */
-	/* After everything was stopped: bring the card to its first state. False: it
-	 * does not come back. */
+	uint32_t causes;           /* unmasked when an interrupt is wanted */
+	/* After everything was stopped: resets the card to its first state. False: it does not come
+	 * back. */
 	bool (*reset)(struct e1000 *e);
-	/* After a reset, before the rings are shown: registers of its own. */
+	/* After a reset, before the rings are set: the model's own registers. */
 	void (*prepare)(struct e1000 *e);
 	/* An interrupt also when something has been sent, or not. */
 	void (*sends_interrupt)(struct e1000 *e, bool on);
 };
 
-/* Of a send descriptor that is the first of a frame. */
+/* State of a send descriptor that begins a frame. */
 struct e1000_frame {
 	uint64_t cookie;
 	uint32_t descriptors;
@@ -38,26 +38,26 @@ struct e1000_frame {
 struct e1000 {
 	struct nic nic;            /* first: ops get a pointer to it */
 	const struct e1000_model *model;
-	struct pci_device pci;     /* where it is cut off from memory */
+	struct pci_device pci;     /* to cut it off from memory */
 	volatile uint8_t *registers; /* E1000_BYTES */
 	struct watch watch;
 
 	struct e1000_receive_descriptor *receive; /* E1000_RING of them */
-	uint8_t *slots;            /* of each its buffer */
-	uint32_t receive_next;     /* descriptor to look at */
-	uint32_t receive_kept;     /* read, and not yet given back */
+	uint8_t *slots;            /* their buffers */
+	uint32_t receive_next;     /* next descriptor to read */
+	uint32_t receive_kept;     /* descriptors read and not yet returned */
 	bool torn;                 /* the frame at receive_next began in an earlier slot */
 
 	struct e1000_send_descriptor *send; /* E1000_RING of them */
 	struct e1000_frame frame[E1000_RING];
 	uint32_t send_next;        /* descriptor to fill */
 	uint32_t send_first;       /* oldest that is under way */
-	uint32_t send_free;        /* how many may be filled */
-	uint32_t waited_for;       /* of them that a refused send() needs; 0: none */
-	bool receiving;            /* frames are being handed up, and those sent meanwhile ... */
-	bool tail_due;             /* ... wait here for the card to be told */
+	uint32_t send_free;        /* free descriptors */
+	uint32_t waited_for;       /* free descriptors that a refused send() needs; 0: none */
+	bool receiving;            /* frames are being handed up; frames sent meanwhile ... */
+	bool tail_due;             /* ... wait for the write of the tail */
 
-	uint32_t causes;           /* let through when an interrupt is wanted */
+	uint32_t causes;           /* unmasked when an interrupt is wanted */
 	bool armed;                /* an interrupt is wanted */
 	bool masked;               /* the card may not interrupt */
 };
@@ -80,7 +80,7 @@ struct e1000 *e1000_open(const struct e1000_model *model, const struct nic_ops *
                          const struct pci_device *pci, const struct nic_setup *setup,
                          const char **why);
 
-/* What both put into their nic_ops. */
+/* Functions that both models put into their nic_ops. */
 int e1000_send(struct nic *nic, const struct nic_piece *pieces, uint32_t n, uint64_t cookie);
 uint32_t e1000_poll(struct nic *nic, uint32_t budget);
 void e1000_interrupts(struct nic *nic, int on);

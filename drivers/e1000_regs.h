@@ -20,16 +20,16 @@
 #define REG_FLOW_LOW        0x0028u /* flow control: address, type, time */
 #define REG_FLOW_HIGH       0x002cu
 #define REG_FLOW_TYPE       0x0030u
-#define REG_CAUSES          0x00c0u /* ICR; reading clears it while no cause is let through */
+#define REG_CAUSES          0x00c0u /* ICR; a read clears it while all causes are masked */
 #define REG_RATE            0x00c4u /* ITR: least time between interrupts, 256 ns */
 #define REG_RAISE           0x00c8u /* ICS, W: set causes */
-#define REG_ALLOW           0x00d0u /* IMS, W: let causes through */
-#define REG_MASK            0x00d8u /* IMC, W: keep causes back */
+#define REG_ALLOW           0x00d0u /* IMS, W: unmask causes */
+#define REG_MASK            0x00d8u /* IMC, W: mask causes */
 #define REG_RCTL            0x0100u
 #define REG_FLOW_TIME       0x0170u
 #define REG_TCTL            0x0400u
 #define REG_GAPS            0x0410u /* TIPG */
-#define REG_PACKETS         0x1000u /* PBA: KB of the packet buffer that receive */
+#define REG_PACKETS         0x1000u /* PBA: KB of the packet buffer for receiving */
 #define REG_RDBAL           0x2800u
 #define REG_RDBAH           0x2804u
 #define REG_RDLEN           0x2808u
@@ -47,9 +47,9 @@
 #define REG_CHECKSUMS       0x5000u /* RXCSUM */
 #define REG_GROUPS          0x5200u /* MTA: filter of group addresses, 128 words */
 #define GROUP_WORDS         128u
-#define REG_ADDRESS_LOW(n)  (0x5400u + 8 * (n)) /* RAL, RAH: addresses to be received */
+#define REG_ADDRESS_LOW(n)  (0x5400u + 8 * (n)) /* RAL, RAH: addresses to receive */
 #define REG_ADDRESS_HIGH(n) (0x5404u + 8 * (n))
-#define ADDRESSES           15u     /* that both have (82574: the last one is the firmware's) */
+#define ADDRESSES           15u     /* in both (82574: the last one is the firmware's) */
 
 #define CTRL_NO_MASTER      (1u << 2)  /* 82574: begin no more transfers */
 #define CTRL_LRST           (1u << 3)
@@ -90,8 +90,8 @@
 #define EECD_READ           (1u << 9)  /* the reset has read its EEPROM */
 #define REG_CTRL_EXT        0x0018u
 #define CTRL_EXT_DRIVER     (1u << 28) /* firmware: a driver has the card */
-#define CTRL_EXT_TIMERS     (1u << 29) /* letting all causes through ends a wait of EITR */
-#define CTRL_EXT_PBA        (1u << 31) /* pending bits as MSI-X wants them */
+#define CTRL_EXT_TIMERS     (1u << 29) /* unmasking all causes ends a wait of EITR */
+#define CTRL_EXT_PBA        (1u << 31) /* pending bits as MSI-X needs them */
 #define REG_AUTO_CLEAR      0x00dcu    /* EIAC */
 #define REG_AUTO_MASK       0x00e0u    /* IAM */
 #define REG_VECTORS         0x00e4u    /* IVAR: the MSI-X entry of each cause */
@@ -100,7 +100,7 @@
 #define VECTORS_OTHER       (8u << 16)
 #define REG_VECTOR_RATE(n)  (0x00e8u + 4 * (n)) /* EITR */
 #define VECTORS             5u
-#define CAUSES_82574        0x01f782d7u /* all that there are */
+#define CAUSES_82574        0x01f782d7u /* all existing causes */
 #define REG_TARC            0x3840u
 #define TARC_QUEUE          (1u << 10) /* the queue sends */
 #define TARC_MUST           (1u << 26) /* errata */

@@ -1,7 +1,7 @@
 /*
- * The driver of Intel's 82574L (QEMU: -device e1000e): what e1000_card.c leaves to
- * each card. Frames of up to 9 KB (QEMU's takes 16 KiB: struct nic_setup, `longest`),
- * interrupts by MSI-X, one entry for all causes. Runs at boot, and when the card is reset.
+ * The driver of Intel's 82574L (QEMU: -device e1000e): the functions that e1000_card.c leaves to
+ * each card. Frames of up to 9 KB (QEMU's takes 16 KiB: struct nic_setup, `longest`), one MSI-X
+ * interrupt for all causes. Runs at boot, and when the card is reset.
  */
 #include "kernel/devices/pci.h"
 #include "e1000_card.h"
@@ -37,8 +37,8 @@ static void prepare(struct e1000 *e)
 	e1000_write(e, REG_TXDCTL, DCTL_EACH | DCTL_COUNT);
 	e1000_write(e, REG_FILTERS, FILTERS_NO_ACK);
 	e1000_write(e, REG_QUEUES, 0);
-	/* Interrupts are masked by the driver, never by the card. QEMU holds back what
-	 * comes within 128 us of an interrupt unless CTRL_EXT_TIMERS says otherwise. */
+	/* Interrupts are masked by the driver, never by the card. QEMU holds back an interrupt
+	 * within 128 us of another unless CTRL_EXT_TIMERS is set. */
 	set_bits(e, REG_CTRL_EXT, 0, CTRL_EXT_DRIVER | CTRL_EXT_TIMERS | CTRL_EXT_PBA);
 	e1000_write(e, REG_AUTO_CLEAR, 0);
 	e1000_write(e, REG_AUTO_MASK, 0);

@@ -1,6 +1,6 @@
 /*
- * The inter-node shared memory device. Data: its registers' address. After the
- * start only the doorbell register is used.
+ * The inter-node shared memory device. Data: its registers' address. After the start only the
+ * doorbell register is used.
  */
 #include "ivshmem.h"
 

@@ -14,14 +14,14 @@ struct ivshmem {
 	void    *memory;           /* mapped */
 };
 
-/* Finds the first one, maps it, and points its doorbell interrupt at this
- * processor's VECTOR_DOORBELL. 0, or a negative enum. Called once, at boot. */
+/* Finds the first one, maps it, and routes its doorbell interrupt to this processor's
+ * VECTOR_DOORBELL. 0, or a negative enum. Called once, at boot. */
 enum ivshmem_error { IVSHMEM_ABSENT = -1, IVSHMEM_NO_MEMORY = -2, IVSHMEM_NO_MSIX = -3 };
 int ivshmem_start(struct ivshmem *device);
 const char *ivshmem_error_text(int error);
 
-/* Rings a peer: its vector 0 fires, sometime, at least once after this call.
- * A peer that is gone is ignored. Any context. Counted. */
+/* Rings a peer: its vector 0 is raised at some time, at least once after this call. A peer that has
+ * gone is ignored. Any context. Counted. */
 void ivshmem_ring(uint32_t peer);
 
 #endif

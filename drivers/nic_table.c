@@ -12,7 +12,7 @@ static const struct {
 	uint16_t vendor, number;
 	struct nic *(*open)(const struct pci_device *, const struct nic_setup *, const char **);
 	int bulk;                  /* 1: it can be a bulk card */
-	int says;                  /* 1: the device itself says how long its frames may be */
+	int says;                  /* 1: the device itself reports its longest frame */
 } table[] = {
 	{ VIRTIO_VENDOR, VIRTIO_NET_DEVICE, virtio_net_open, 1, 1 },
 	{ INTEL_VENDOR, E1000_82574L, e1000e_nic_open, 0, 0 },
@@ -29,11 +29,11 @@ struct nic *nic_open(const struct nic_setup *setup, const char **why)
 		struct pci_device pci;
 
 		if (nth < there && setup->bulk && !table[row].bulk) {
-			*why = "it cannot put payload where it belongs; bulk=1 needs virtio cards";
+			*why = "it cannot deliver payload in place; bulk=1 needs virtio cards";
 			return 0;
 		}
 		if (nth < there && setup->longest && table[row].says) {
-			*why = "it says itself how long its frames may be; longest= needs Intel's cards";
+			*why = "it reports its longest frame itself; longest= needs Intel's cards";
 			return 0;
 		}
 		if (nth < there && pci_open(table[row].vendor, table[row].number, nth, &pci))

@@ -10,8 +10,8 @@
 #include "kernel/devices/time.h"
 #include "kernel/memory/memory.h"
 
-#define RING_RESET_NS 100000000UL  /* a ring has been reset by then */
-#define VENDOR_CAPABILITIES 16u    /* more of them: a loop */
+#define RING_RESET_NS 100000000UL  /* deadline for the reset of a ring */
+#define VENDOR_CAPABILITIES 16u    /* more of them mean a cycle */
 
 static uint16_t read16(volatile uint8_t *at)
 {
@@ -41,7 +41,7 @@ static void write64(volatile uint8_t *at, uint64_t value)
 
 /* ---- registers ---- */
 
-/* What a capability describes, mapped; null: less than `least`, or outside of its BAR. */
+/* Maps the window of a capability; null: smaller than `least`, or outside of its BAR. */
 static volatile uint8_t *window(const struct pci_device *pci, uint32_t at, uint32_t least,
                                 uint32_t *length)
 {
@@ -67,7 +67,7 @@ bool virtio_find(struct virtio *virtio, const struct pci_device *pci, uint32_t d
 		at = pci_capability(pci, PCI_CAP_VENDOR, at);
 		if (!at)
 			break;
-		/* 4.1.4: of several with one type the first that can be used */
+		/* 4.1.4: of several with one type, the first usable one */
 		type = pci_config(pci, at + VIRTIO_CAP_TYPE) >> 24;
 		if (type == VIRTIO_TYPE_COMMON && !virtio->common) {
 			virtio->common = window(pci, at, COMMON_BYTES, &virtio->common_bytes);
@@ -119,10 +119,10 @@ static uint64_t offered(struct virtio *virtio)
 
 bool virtio_agree(struct virtio *virtio, uint64_t wanted, uint64_t needed)
 {
-	/* 1. is virtio_reset. 2. and 3.: it was noticed, and there is a driver. */
+	/* 1. is virtio_reset. 2. and 3.: acknowledge, and driver. */
 	add_status(virtio, STATUS_ACKNOWLEDGE);
 	add_status(virtio, STATUS_DRIVER);
-	/* 4. Features: what is offered of what the driver knows. */
+	/* 4. Features: what is offered of what the driver wants. */
 	virtio->features = offered(virtio) & wanted;
 	if ((virtio->features & needed) != needed)
 		return false;

@@ -1,8 +1,8 @@
 /*
- * The driver of virtio 9P devices. Source: QEMU's documentation of virtio-9p and the
- * device's number in the VIRTIO standard, section 5 (9, 9P transport); it has one queue, and
- * its configuration is the name of the share. Interrupts are off; the caller waits. What the
- * device says is checked before it is used.
+ * The driver of virtio 9P devices. Source: QEMU's documentation of virtio-9p and the device's
+ * number in the VIRTIO standard, section 5 (9, 9P transport). It has one queue, and its
+ * configuration is the name of the share. Interrupts are off; the caller waits. The device's values
+ * are checked before use.
  */
 #include "virtio_9p.h"
 

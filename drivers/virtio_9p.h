@@ -14,9 +14,9 @@
 struct virtio_9p {
 	struct virtio virtio;
 	struct virtio_ring ring;
-	bool works;                /* virtio_9p_start was called, and the device has kept the rules
-	                              since */
-	uint32_t room;             /* bytes that the answer has room for */
+	bool works;                /* virtio_9p_start was called, and the device has followed the
+	                              protocol since */
+	uint32_t room;             /* bytes of room for the answer */
 };
 
 /* Contiguous bytes that the device reads or writes: the kernel's own, or of the segment. */
@@ -25,8 +25,8 @@ struct virtio_9p_piece {
 	uint32_t length;
 };
 
-/* Finds the `nth` device, which is to interrupt by `vector`, and takes memory for its ring.
- * False: there is none, or it is not as it should be. At boot. */
+/* Finds the `nth` device, sets its interrupt vector, and takes memory for its ring. False: there is
+ * none, or it is unusable. At boot. */
 bool virtio_9p_find(struct virtio_9p *device, uint32_t nth, uint8_t vector);
 
 /* Starts it, before the first exchange. False: it does not work. */
@@ -39,11 +39,11 @@ bool virtio_9p_start(struct virtio_9p *device);
 bool virtio_9p_send(struct virtio_9p *device, const struct virtio_9p_piece *pieces, uint32_t out,
                     uint32_t in);
 
-/* The answer is there, or the device is out of order. It interrupts when it answers. */
+/* The answer has come, or the device does not work. It interrupts when it answers. */
 bool virtio_9p_is_answered(const struct virtio_9p *device);
 
-/* After that: how many bytes the device says that it wrote, at most the pieces' sum; 0: it does
- * not work. */
+/* After that: how many bytes the device reports as written, at most the pieces' sum; 0: it does not
+ * work. */
 uint32_t virtio_9p_take(struct virtio_9p *device);
 
 #endif

@@ -1,8 +1,7 @@
 /*
- * The driver of virtio network cards. Data: one struct virtio_net per card, in
- * memory that is taken at boot. Runs with interrupts off, on one processor. The
- * interrupt itself only ends a halt; when the card is polled then is up to
- * kernel/transport/link_frames.c.
+ * The driver of virtio network cards. Data: one struct virtio_net per card, in memory taken at
+ * boot. Runs with interrupts off, on one processor. The interrupt itself only ends a halt;
+ * kernel/transport/link_frames.c decides when the card is polled.
  *
  * Receiving: the ring's buffers are one piece of memory, cut into slots, which
  * is mapped twice in a row. The device fills them in order, a large frame fills
@@ -10,17 +9,15 @@
  * readers, and a ring of 256 small frames needs 4 MiB, not 17. Slot i is
  * always descriptor i, and always in place i of the available ring.
  *
- * A bulk card has rooms instead: virtio_net_bulk.c. How a card is started, watched, and
- * started anew is in virtio_net_state.c.
+ * A bulk card has receive chains (rooms) instead: virtio_net_bulk.c. Starting, watching and
+ * restarting a card is in virtio_net_state.c.
  *
- * Sending: a chain of the virtio header, which is zero and shared by all, and
- * the pieces where they are. The driver keeps its own record of what is in
- * which chain, and believes the device nothing but the head of a chain that is
- * under way.
+ * Sending: a chain of the virtio header, which is zero and shared by all, and the pieces in place.
+ * The driver keeps its own record of each chain, and trusts only one thing that the device reports:
+ * the head of a chain under way, after a check.
  *
- * Whatever the device does wrong (an index or a length that cannot be, no
- * progress, a wish to be reset) sets `trouble`: nothing is read any more, and
- * the next poll resets the card.
+ * Any error of the device (an impossible index or length, no progress, a request to be reset) sets
+ * `trouble`: nothing is read any more, and the next poll resets the card.
  */
 #include "kernel/base/string.h"
 #include "kernel/devices/pci.h"
@@ -29,14 +26,14 @@
 #include "nic_table.h"
 #include "virtio_net.h"
 
-#define SENDS_FEW       16u          /* frames under way on a bulk card: no wait for these */
-#define SENDS_MANY      32u          /* half of these, and of more */
-#define BOOT_NS         2000000000UL /* for each answer at the first start: no message waits yet */
+#define SENDS_FEW       16u          /* so few frames on a bulk card need no interrupt */
+#define SENDS_MANY      32u          /* from this many on, interrupt at half */
+#define BOOT_NS         2000000000UL /* deadline of each answer at boot, when no message waits */
 
 /* ---- transmit ---- */
 
-/* Frees the chains that the device has used: what was there before the call, or more, as
- * a callback that learns that its frame is sent may send, and comes here in between. */
+/* Frees the chains that the device has used: those from before the call, or more, as a callback may
+ * send and get here again. */
 static void reclaim(struct virtio_net *v)
 {
 	struct virtio_ring *ring = &v->transmit;
@@ -50,12 +47,12 @@ static void reclaim(struct virtio_net *v)
 		if (!fresh)
 			break;
 		if (fresh > ring->size) {
-			watch_nonsense(&v->watch, "its transmit ring is ahead of what was sent; it is reset");
+			watch_nonsense(&v->watch, "its transmit ring is ahead of the frames sent; it is reset");
 			return;
 		}
 		head = virtio_ring_used(ring, 0).id;
 		if (head >= ring->size || !v->chain[head].descriptors) {
-			watch_nonsense(&v->watch, "it has sent what nobody gave it; it is reset");
+			watch_nonsense(&v->watch, "it has completed a frame that was not sent; it is reset");
 			return;
 		}
 		chain = &v->chain[head];
@@ -83,7 +80,7 @@ static uint16_t take_descriptor(struct virtio_net *v, uint64_t address, uint32_t
 	return at;
 }
 
-/* So many free descriptors. False: an interrupt tells when there are, if they are on. */
+/* Whether so many descriptors are free. False: an interrupt, if enabled, tells when they are. */
 static bool make_room(struct virtio_net *v, uint16_t descriptors)
 {
 	reclaim(v);
@@ -92,7 +89,7 @@ static bool make_room(struct virtio_net *v, uint16_t descriptors)
 	v->waited_for = descriptors;
 	virtio_ring_interrupt(&v->transmit, v->armed);
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
-	reclaim(v);                /* frames that went before that do not interrupt */
+	reclaim(v);                /* frames that left before that raise no interrupt */
 	return v->free >= descriptors;
 }
 
@@ -114,7 +111,7 @@ static int send(struct nic *nic, const struct nic_piece *pieces, uint32_t n, uin
 		nic->counters[NIC_DROPS_OUT]++;
 		return NIC_DOWN;
 	}
-	/* A bulk card's user sends on when it learns what has gone, and may halt meanwhile. */
+	/* A bulk card's user sends more once it learns of completions, and may halt until then. */
 	if (v->bulk && v->free < ring->size / 2)
 		reclaim(v);
 	if (v->free < n + 1 && !make_room(v, (uint16_t)(n + 1)))
@@ -138,8 +135,8 @@ static int send(struct nic *nic, const struct nic_piece *pieces, uint32_t n, uin
 /* ---- receive ---- */
 
 /*
- * How many slots the next frame fills, of the `fresh` that there are, and its
- * bytes with the virtio header; 0: none is there, or the ring holds nonsense.
+ * How many of the `fresh` slots the next frame fills, and its bytes with the virtio header; 0:
+ * there is none, or the ring is inconsistent.
  */
 static uint32_t next_frame(struct virtio_net *v, uint16_t fresh, uint32_t *bytes)
 {
@@ -179,7 +176,7 @@ static void hand_up(struct virtio_net *v, const uint8_t *frame, uint32_t bytes)
 		nic->receive(nic->context, frame, bytes);
 }
 
-/* Gives the slots that were read back to the device. */
+/* Returns the slots that were read to the device. */
 static void give_back(struct virtio_net *v)
 {
 	if (!v->taken)
@@ -220,8 +217,8 @@ static uint32_t receive(struct virtio_net *v, uint32_t budget)
 
 /* ---- interrupts, ops ---- */
 
-/* A bulk card's user counts what it has been given. Of few frames it learns soon enough, by the
- * answer to them; of more it waits for the last, of many for half, so that it can go on in time. */
+/* When a bulk card interrupts for sends. Of few frames its user learns soon enough, by the answer
+ * to them. Otherwise at the last frame, and of many at half, so that it can send more in time. */
 static uint16_t sends_ahead(const struct virtio_net *v)
 {
 	uint16_t n = under_way(v);
@@ -231,8 +228,8 @@ static uint16_t sends_ahead(const struct virtio_net *v)
 	return n > SENDS_MANY ? n / 2u : (uint16_t)(n - 1);
 }
 
-/* At which used buffers the device interrupts. True: it has come past one of them by now,
- * perhaps without. */
+/* Sets the used buffers at which the device interrupts. True: it has already passed one of them,
+ * perhaps without an interrupt. */
 static bool set_interrupts(struct virtio_net *v)
 {
 	bool sends = v->armed && (v->waited_for || (v->bulk && under_way(v) > SENDS_FEW));
@@ -245,7 +242,7 @@ static bool set_interrupts(struct virtio_net *v)
 	       (sends && virtio_ring_fresh(&v->transmit) > sends_ahead(v));
 }
 
-/* A bulk card without rooms and sends: what it is given later sets the interrupts. */
+/* A bulk card without rooms and sends: later ones will set the interrupts. */
 static bool is_idle(const struct virtio_net *v)
 {
 	return v->bulk && !under_way(v) && v->receive.given == v->receive.seen;
@@ -271,7 +268,7 @@ static uint32_t poll(struct nic *nic, uint32_t budget)
 	}
 	if (wrong || (v->watch.trouble && !v->watch.down)) {
 		virtio_net_reset(v);
-		if (v->bulk)       /* its rooms may be reused from now on */
+		if (v->bulk)       /* the owners of its rooms may reuse them now */
 			nic->landed(nic->context, 0, 0);
 	}
 	return frames;

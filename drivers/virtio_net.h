@@ -1,7 +1,7 @@
 /*
- * A virtio network card, inside: what the driver's files share. virtio_net.c has
- * the card and its sending half, and receives; virtio_net_bulk.c receives for
- * bulk cards; virtio_net_state.c starts and resets both. See virtio_net.c.
+ * A virtio network card, internals shared by the driver's files. virtio_net.c has the card, its
+ * sending half, and receiving on ordinary cards; virtio_net_bulk.c receives for bulk cards;
+ * virtio_net_state.c starts and resets both. See virtio_net.c.
  */
 #ifndef DRIVERS_VIRTIO_NET_H
 #define DRIVERS_VIRTIO_NET_H
@@ -12,7 +12,7 @@
 #include "watch.h"
 
 #define RING            256u       /* most buffers of a ring */
-#define ROOMS           64u        /* most of a bulk card; divides 2^16 */
+#define ROOMS           64u        /* most rooms of a bulk card; divides 2^16 */
 #define SLOT_BYTES      16384u
 #define FRAME_MOST      65549u     /* Ethernet header and the largest MTU, 65535 */
 #define MTU_DEFAULT     1500u      /* without VIRTIO_NET_F_MTU */
@@ -23,7 +23,7 @@
 #define MSIX_FRAMES     0u         /* entries of the card's MSI-X table */
 #define MSIX_STATE      1u
 
-/* Of a descriptor in the transmit ring that is the head of a chain. */
+/* State of a transmit descriptor that is the head of a chain. */
 struct chain {
 	uint64_t cookie;
 	uint16_t descriptors;      /* 0: no chain under way begins here */
@@ -32,12 +32,12 @@ struct chain {
 /* A chain in the receive ring of a bulk card. */
 struct bulk_room {
 	uint16_t head, last;       /* descriptors */
-	uint8_t descriptors;       /* how many */
-	uint8_t tells;             /* 1: an interrupt is wanted when it is filled */
-	uint32_t capacity;         /* bytes that it takes, with the virtio header */
+	uint8_t descriptors;       /* number of descriptors */
+	uint8_t tells;             /* 1: interrupt when it is filled */
+	uint32_t capacity;         /* bytes that fit, with the virtio header */
 };
 
-/* What the control queue is given: lies in memory that the device may use. */
+/* A command of the control queue, in memory that the device may use. */
 struct control {
 	uint8_t kind, command;
 	uint8_t data[NIC_ADDRESS_BYTES];
@@ -48,7 +48,7 @@ struct virtio_net {
 	struct nic nic;            /* first: ops get a pointer to it */
 	struct virtio virtio;
 	struct virtio_ring receive, transmit, control;
-	struct pci_device pci;     /* where it is cut off from memory */
+	struct pci_device pci;     /* to cut it off from memory */
 	struct watch watch;
 
 	uint8_t *slots;            /* mapped twice; of a bulk card: the rooms' headers, mapped once */
@@ -56,19 +56,19 @@ struct virtio_net {
 	uint16_t taken;            /* slots read and not yet given back */
 
 	bool bulk;                 /* it is a bulk card: */
-	uint64_t junk_physical;    /* where what is too long for a room ends */
-	struct bulk_room rooms[ROOMS];  /* posted and not filled: at their number modulo this */
-	uint16_t next_descriptor;  /* of the receive ring: rooms take them in turn */
+	uint64_t junk_physical;    /* a buffer for bytes that are too long for a room */
+	struct bulk_room rooms[ROOMS];  /* posted and not filled, by number modulo ROOMS */
+	uint16_t next_descriptor;  /* of the receive ring: taken round robin */
 	uint16_t free_descriptors;
 
 	struct net_header *zero;   /* before all frames that are sent */
-	uint64_t zero_physical;    /* where the device finds it */
+	uint64_t zero_physical;    /* its physical address */
 	struct control *command;
 	struct chain chain[RING];
-	uint16_t next[RING];       /* behind a descriptor: in its chain, or in the free list */
+	uint16_t next[RING];       /* next descriptor in a chain or in the free list */
 	uint16_t free_first;
 	uint16_t free;             /* descriptors in the free list */
-	uint16_t waited_for;       /* of them that a refused send() needs; 0: none */
+	uint16_t waited_for;       /* free descriptors that a refused send() needs; 0: none */
 
 	bool armed;                /* an interrupt is wanted */
 };
@@ -80,26 +80,26 @@ static inline struct virtio_net *of(struct nic *nic)
 
 /* ---- virtio_net_state.c ---- */
 
-/* From a reset to a working card, if it answers each command within `ns`. Returns what is wrong,
- * or null. */
+/* Brings a card from a reset to work, if it answers each command within `ns`. Returns what is
+ * wrong, or null. */
 const char *virtio_net_start(struct virtio_net *v, uint64_t ns);
-/* Reset it. From now on it reads and writes nothing, and all sends have ended. False: it does
- * not obey, and is cut off from memory. */
+/* Resets a card: it reads and writes nothing more, and all sends have ended. False: it does not
+ * obey, and is cut off from memory. */
 bool virtio_net_stop(struct virtio_net *v);
-/* Stop and start it now; if that fails, it is down until a poll succeeds in this. */
+/* Stops and starts a card; if that fails, it is down until a later poll succeeds. */
 void virtio_net_reset(struct virtio_net *v);
-/* Now and then: is it as it should be? If not, the next poll resets it. */
+/* Checks a card now and then. If something is wrong, the next poll resets it. */
 void virtio_net_look(struct virtio_net *v);
 
 /* ---- virtio_net_bulk.c ---- */
 
-/* Take memory for rooms. Once. */
+/* Takes memory for rooms. Once. */
 void virtio_net_bulk_take(struct virtio_net *v);
-/* The receive ring was started anew: there are no rooms. */
+/* The receive ring was restarted: there are no rooms. */
 void virtio_net_bulk_start(struct virtio_net *v);
-/* Hand up what has landed, at most `budget` frames; returns how many. */
+/* Hands up the frames that have landed, at most `budget` frames; returns how many. */
 uint32_t virtio_net_bulk_receive(struct virtio_net *v, uint32_t budget);
-/* How many rooms are filled before the next one that tells, or the last. */
+/* How many rooms come before the next one with an interrupt, or the last. */
 uint16_t virtio_net_bulk_ahead(const struct virtio_net *v);
 /* Of nic_ops. */
 int virtio_net_bulk_post(struct nic *nic, const struct nic_piece *pieces, uint32_t n, int tell);

@@ -1,23 +1,23 @@
 /*
- * Receiving on a bulk card: rooms instead of buffers. Data: the rooms' descriptors
- * and headers, in struct virtio_net.
+ * Receiving on a bulk card: rooms instead of buffers. Data: the rooms' descriptors and headers, in
+ * struct virtio_net.
  *
- * A room is a chain: first a slot of the driver's for the virtio header and the frame's
- * first bytes, then the pieces at their final address. Rooms and their descriptors are
- * used in turn, and the driver keeps a record of each, so the ring says nothing that
- * the driver does not know, and is believed nothing else. The device
- * (without VIRTIO_NET_F_MRG_RXBUF) puts one frame into each, in order, and without a room
- * frames wait outside. Behind its pieces every room has junk: a frame that is too long for
- * it, which the device would drop, comes as well, and takes one room as every frame does.
+ * A room is a descriptor chain: first a slot of the driver for the virtio header and the first
+ * bytes of the frame, then the pieces at their final address. Rooms and their descriptors are used
+ * in order, and the driver has a record of each, so it needs nothing from the ring and trusts
+ * nothing else in it. The device (without VIRTIO_NET_F_MRG_RXBUF) puts one frame into each room, in
+ * order; without a room, frames wait outside. After its pieces every room has a junk buffer: a
+ * frame that is too long, which the device would drop, also arrives, and takes one room like every
+ * frame.
  *
- * Taking rooms back resets the ring alone, if the device can and nothing is being
- * sent (QEMU 7.2 ends in an assertion if its sends wait just then), else the
- * device. One that does not obey is cut off from memory.
+ * Taking rooms back resets only the ring, if the device can and nothing is being sent (QEMU 7.2
+ * fails an assertion if sends wait at that time), else the device. A device that does not obey is
+ * cut off from memory.
  */
 #include "kernel/memory/memory.h"
 #include "virtio_net.h"
 
-#define SENDING_LOOKS 5000000u     /* at the card's progress, some 50 ms */
+#define SENDING_LOOKS 5000000u     /* reads of the card's progress, some 50 ms */
 #define ROOM_SLOT   128u           /* bytes between two slots */
 #define HEAD_BYTES  (sizeof(struct net_header) + NIC_BULK_HEADER)
 
@@ -42,7 +42,7 @@ static uint16_t posted(const struct virtio_net *v)
 	return (uint16_t)(v->receive.given - v->receive.seen);
 }
 
-/* One more descriptor of the room that is being made, behind the others. */
+/* Appends one more descriptor to the room being made. */
 static void append(struct virtio_net *v, struct bulk_room *room, uint64_t address, uint32_t bytes)
 {
 	uint16_t at = v->next_descriptor;
@@ -93,7 +93,7 @@ uint32_t virtio_net_bulk_receive(struct virtio_net *v, uint32_t budget)
 	struct virtio_ring *ring = &v->receive;
 	uint32_t frames = 0;
 
-	/* The call up may post rooms, and take them back. */
+	/* The callback may post rooms, and take them back. */
 	for (; frames < budget && !v->watch.trouble && !v->watch.down; frames++) {
 		uint16_t fresh = virtio_ring_fresh(ring);
 		uint32_t slot = ring->seen % ROOMS;
@@ -119,8 +119,8 @@ uint32_t virtio_net_bulk_receive(struct virtio_net *v, uint32_t budget)
 	return frames;
 }
 
-/* The device has read all frames that it was given, perhaps after a while. QEMU 7.2 ends
- * itself when it is reset with frames to send. */
+/* The device has read all frames given to it, perhaps after a wait. QEMU 7.2 aborts when it is
+ * reset with frames to send. */
 static bool has_sent_all(struct virtio_net *v)
 {
 	for (uint32_t looks = 0; looks < SENDING_LOOKS; looks++)

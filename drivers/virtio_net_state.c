@@ -1,18 +1,17 @@
 /*
- * A virtio network card's state: how it is started, watched, and started anew. Data:
- * struct virtio_net. Called at boot, and by polls of virtio_net.c and virtio_net_bulk.c,
- * with interrupts off.
+ * A virtio network card's state: starting, watching and restarting it. Data: struct virtio_net.
+ * Called at boot, and by polls of virtio_net.c and virtio_net_bulk.c, with interrupts off.
  *
- * A card that does not come back is down: it is cut off from memory, as far as PCI goes, if
- * it does not even obey a reset, so that all sends end; and tried again every second,
- * for a moment each time, as the node has other work.
+ * A card that does not come back is down. If it does not even obey a reset, it is cut off from
+ * memory, as far as PCI can, so that all sends end. It is retried every second, for a short time,
+ * as the node has other work.
  */
 #include "kernel/base/string.h"
 #include "kernel/devices/time.h"
 #include "kernel/memory/memory.h"
 #include "virtio_net.h"
 
-#define ANSWER_NS       250000000UL  /* for each answer in an attempt; the first that lacks ends it */
+#define ANSWER_NS       250000000UL  /* deadline of an answer in a retry; a miss ends it */
 
 #define WANTED (FEATURE_VERSION_1 | FEATURE_EVENT_INDEX | NET_FEATURE_MTU | NET_FEATURE_MAC | \
 	NET_FEATURE_STATUS | NET_FEATURE_CONTROL | \
@@ -49,7 +48,7 @@ static void empty_transmit_ring(struct virtio_net *v)
 	v->waited_for = 0;
 }
 
-/* One command on the control queue, waited for. */
+/* Executes one command on the control queue, and waits for it. */
 static bool command(struct virtio_net *v, uint64_t ns, uint8_t kind, uint8_t number,
                     const uint8_t *data, uint32_t bytes)
 {
@@ -74,7 +73,7 @@ static bool command(struct virtio_net *v, uint64_t ns, uint8_t kind, uint8_t num
 	return *(volatile uint8_t *)&v->command->answer == NET_CONTROL_OK;
 }
 
-/* Only frames to the own address, and broadcasts. */
+/* Accepts only frames to the own address, and broadcasts. */
 static bool set_filter(struct virtio_net *v, uint64_t ns)
 {
 	const uint8_t off = 0;
@@ -108,7 +107,7 @@ static bool link_is_up(const struct virtio_net *v)
 __attribute__((noinline, cold))
 const char *virtio_net_start(struct virtio_net *v, uint64_t ns)
 {
-	/* A bulk card must not spread a frame over several rooms. */
+	/* On a bulk card a frame must not fill several rooms. */
 	uint64_t wanted = v->bulk ? WANTED | FEATURE_RING_RESET : WANTED | NET_FEATURE_MERGE;
 	uint64_t needed = v->bulk ? NEEDED : NEEDED | NET_FEATURE_MERGE;
 	struct virtio *virtio = &v->virtio;
@@ -138,8 +137,8 @@ const char *virtio_net_start(struct virtio_net *v, uint64_t ns)
 		return "does not take its address filter";
 	mtu = mtu_of(v);
 	if (mtu > FRAME_MOST || mtu < FRAME_LEAST + 68)
-		return "has an MTU that cannot be";
-	if (!v->nic.mtu || mtu < v->nic.mtu) /* a reset gives no frames that are longer */
+		return "has an impossible MTU";
+	if (!v->nic.mtu || mtu < v->nic.mtu) /* a reset never makes frames longer */
 		v->nic.mtu = mtu;
 	watch_works(&v->watch, link_is_up(v));
 	return 0;
@@ -177,9 +176,9 @@ void virtio_net_reset(struct virtio_net *v)
 	watch_failed(&v->watch, why);
 }
 
-/* ---- looks ---- */
+/* ---- checks ---- */
 
-/* Has it lost its link, does it hang, does it want to be reset? */
+/* Checks whether it has lost its link, hangs, or asks for a reset. */
 __attribute__((noinline, cold))
 void virtio_net_look(struct virtio_net *v)
 {

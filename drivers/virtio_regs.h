@@ -1,5 +1,5 @@
 /*
- * What all virtio devices have in common, as modern PCI devices. Source: Virtual
+ * The common part of all virtio devices, as modern PCI devices. Source: Virtual
  * I/O Device (VIRTIO) Version 1.1, OASIS, csprd01: section 2.1 (status), 2.6
  * (split virtqueues), 4.1.4 (PCI capabilities), 6 (features).
  */
@@ -67,19 +67,19 @@ _Static_assert(sizeof(struct virtio_descriptor) == 16, "2.6.5");
 
 struct virtio_available {
 	uint16_t flags;
-	uint16_t index;            /* where the driver puts the next one */
-	uint16_t ring[];           /* heads of chains; behind it: the used event */
+	uint16_t index;            /* position of the driver's next buffer */
+	uint16_t ring[];           /* heads of chains; after it: the used event */
 };
 
 struct virtio_used_element {
 	uint32_t id;               /* head of the chain */
-	uint32_t bytes;            /* that the device wrote */
+	uint32_t bytes;            /* bytes that the device wrote */
 };
 
 struct virtio_used {
 	uint16_t flags;
-	uint16_t index;            /* where the device puts the next one */
-	struct virtio_used_element ring[]; /* behind it: the available event */
+	uint16_t index;            /* position of the device's next element */
+	struct virtio_used_element ring[]; /* after it: the available event */
 };
 _Static_assert(offsetof(struct virtio_used, ring) == 4, "2.6.8");
 

@@ -1,6 +1,6 @@
 /*
- * The checksum of frames for Linux: with the processor's instruction where it
- * has one. See net/port.h. Called by the link for every frame.
+ * The checksum of frames for Linux, with the processor's instruction if it has one. See net/port.h.
+ * Called by the link for every frame.
  */
 #include <string.h>
 #include "../net/link/wire.h"

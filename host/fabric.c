@@ -1,11 +1,11 @@
 /*
- * Engines over a simulated network: see fabric.h. It is the port of net/frames for
- * Linux: its clock is the simulated one, its lock is that there is one thread.
+ * Engines over a simulated network: see fabric.h. The port of net/frames for Linux: its clock is
+ * simulated time, and its lock is empty, as there is one thread.
  */
 #include "fabric.h"
 #include <stdlib.h>
 
-#define WAIT_NS  60000000000ull    /* simulated: an operation that finds no room so long fails */
+#define WAIT_NS  60000000000ull    /* simulated ns until an operation without room fails */
 
 uint64_t frames_port_now(void *context)
 {
@@ -39,7 +39,7 @@ static uint64_t deadline(void *context)
 	return frames_wants(((struct fabric_node *)context)->frames, 0).at;
 }
 
-/* The simulated cards hand up what comes by themselves. */
+/* The simulated cards hand up frames by themselves. */
 static void tick(void *context, uint64_t now)
 {
 	(void)now;

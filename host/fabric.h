@@ -20,28 +20,28 @@ struct fabric_node {
 
 struct fabric {
 	struct netsim *sim;
-	struct link_config config; /* of all nodes, but node and incarnation */
+	struct link_config config; /* of all nodes, except node and incarnation */
 	struct fabric_node *nodes;
 	uint32_t n;
 };
 
-/* Join the views (their nids are 0 ... n - 1) by a network. `config`: null for
- * what suits them. If it announces messages, all have bulk cards. */
+/* Joins the views (their nids are 0 ... n - 1) by a network. `config`: null for suitable defaults.
+ * If it announces messages, all have bulk cards. */
 void fabric_open(struct fabric *fabric, struct process_view *views, uint32_t n,
 		 const struct netsim_config *network, const struct link_config *config);
 /* Waits until everything has ended, then frees. Returns records still in use. */
 uint32_t fabric_close(struct fabric *fabric);
 
-/* Start an operation of node `from`, after waiting until there is room for it. 0 or
- * an enum portals_error. Its end shows in the events: fabric_settle waits for it. */
+/* Starts an operation of node `from`, after waiting until there is room for it. 0 or an enum
+ * portals_error. Events report its end: fabric_settle waits for it. */
 int fabric_start(struct fabric *fabric, uint32_t from, const struct initiator_args *args);
 
-/* The same with MESSAGE_GET for the operation. */
+/* The same with MESSAGE_GET as the operation. */
 int fabric_get(struct fabric *fabric, uint32_t from, const struct initiator_args *args);
 
-/* Do what happens next; 0: nothing ever will. */
+/* Simulates the next event; 0: there is none. */
 int fabric_step(struct fabric *fabric);
-/* Until nothing is under way any more; 0 if that takes more than `most` simulated ns. */
+/* Simulates until nothing is under way; 0 if that takes more than `most` simulated ns. */
 int fabric_settle(struct fabric *fabric, uint64_t most);
 
 /* A node dies; it comes back with a newer incarnation (its block is the caller's). */

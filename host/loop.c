@@ -27,7 +27,7 @@ struct process_view *near_port_known(void *context, uint32_t nid)
 	return near_port_peer(context, 0, nid);
 }
 
-/* Two locks at once are a mistake of net/portals/near.c. */
+/* Two locks at once are a bug in net/portals/near.c. */
 int near_port_lock(void *context, struct process_view *view)
 {
 	struct loop *loop = context;

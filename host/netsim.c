@@ -1,6 +1,6 @@
 /*
- * The simulated network: see netsim.h. Data: a heap of events in the order of
- * their time, the cards, and when each link is free again.
+ * The simulated network: see netsim.h. Data: a heap of events ordered by time, the cards, and when
+ * each link is free again.
  */
 #include "netsim_state.h"
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 #include "../net/link/wire.h"
 
 #define CARD_QUEUE  64u            /* sends that a card holds */
-#define OVERTAKEN   8u             /* times the latency: how late a reordered frame is at most */
+#define OVERTAKEN   8u             /* multiple of the latency: longest delay of a reordered frame */
 
 uint64_t netsim_random(uint64_t *state)
 {
@@ -136,7 +136,7 @@ static const struct nic_ops card_ops = {
 
 /* ---- the switch ---- */
 
-/* Whether `which` is in a bad stretch of `ns` at that time: so many of a million are. */
+/* Whether `which` is in a bad stretch of `ns` at that time: per_million of them are bad. */
 static int is_bad(const struct netsim *sim, uint64_t which, uint32_t per_million, uint64_t ns,
 		  uint64_t time)
 {
@@ -155,7 +155,7 @@ static int is_cut(const struct netsim *sim, uint32_t a, uint32_t b)
 	return is_bad(sim, link, sim->config.cut, sim->config.cut_ns, sim->now);
 }
 
-/* From when on a node's port reads: `time`, or the end of what stretches it stops for. */
+/* When a node's port reads next: at `time`, or at the end of its stop. */
 static uint64_t reads_from(struct netsim *sim, uint32_t node, uint64_t time)
 {
 	uint64_t port = 1ULL << 63 | node, from = time;
@@ -199,7 +199,7 @@ static void damage(struct netsim *sim, uint8_t *frame, uint32_t bytes)
 	}
 }
 
-/* A frame from card `from`: what happens to it on its way. */
+/* A frame from card `from`: applies the faults of its way. */
 static void forward(struct netsim *sim, const struct card *from, uint8_t *frame, uint32_t bytes)
 {
 	uint32_t node = (uint32_t)frame[4] << 8 | frame[5];
@@ -234,7 +234,7 @@ static void forward(struct netsim *sim, const struct card *from, uint8_t *frame,
 	arrive(sim, node, frame, bytes, late);
 }
 
-/* ---- what happens ---- */
+/* ---- the events ---- */
 
 static void leave(struct netsim *sim, const struct event *event)
 {

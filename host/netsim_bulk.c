@@ -1,12 +1,12 @@
 /*
- * The bulk cards of the simulated network: see netsim.h. Data: rooms, and the frames
+ * The bulk cards of the simulated network: see netsim.h. Data: buffers (rooms), and the frames
  * that wait for one.
  */
 #include "netsim_state.h"
 #include <stdlib.h>
 #include <string.h>
 
-#define TOLD_LATE  2000u           /* ns from a frame's being written to its being told of */
+#define TOLD_LATE  2000u           /* ns between the write of a frame and its report */
 
 static void wake(struct bulk_card *card)
 {
@@ -55,7 +55,7 @@ const struct nic_ops netsim_bulk_ops = {
 	.post = bulk_post, .take_back = bulk_take_back
 };
 
-/* Write a frame into a room, as far as there is place in it. */
+/* Writes a frame into a room, as far as it fits. */
 static void write_room(struct room *room, const uint8_t *frame, uint32_t bytes)
 {
 	uint32_t head = bytes < NIC_BULK_HEADER ? bytes : NIC_BULK_HEADER, left = bytes - head;

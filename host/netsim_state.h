@@ -5,13 +5,13 @@
 #define HOST_NETSIM_STATE_H
 #include "netsim.h"
 
-#define BULK_RING  64u             /* rooms that a bulk card holds */
-#define BACKLOG    256u            /* frames that wait for one */
+#define BULK_RING  64u             /* rooms (receive buffers) that a bulk card holds */
+#define BACKLOG    256u            /* frames that wait for a room */
 
 enum event_kind { LEAVES, ARRIVES, TIMER, LANDS, TOLD };
 
 struct event {
-	uint64_t time, order;      /* the earlier, then the first made */
+	uint64_t time, order;      /* ordered by time, then by creation */
 	enum event_kind kind;
 	uint32_t node;
 	uint32_t life;             /* LEAVES: of the node that sends; TOLD: of the rooms */
@@ -66,8 +66,8 @@ struct netsim {
 	struct card *cards;
 	struct bulk_card *bulk;
 	struct event **heap;
-	uint32_t n, room;          /* events in it, and places */
-	uint32_t most;             /* events that were in it at once */
+	uint32_t n, room;          /* events in the heap, and its capacity */
+	uint32_t most;             /* most events that were in it at once */
 	netsim_watcher *watcher;   /* or null */
 	void *watching;            /* its context */
 	uint64_t counters[NETSIM_COUNTERS];
@@ -75,7 +75,7 @@ struct netsim {
 
 /* ---- netsim.c ---- */
 
-/* A copy of this will happen. */
+/* Schedules a copy of this event. */
 void netsim_schedule(struct netsim *sim, const struct event *what);
 /* A send of this node's card, or (which: 1) of its bulk card. */
 int netsim_send(struct card *card, uint32_t which, struct nic *nic, const struct nic_piece *pieces,
@@ -88,11 +88,11 @@ void netsim_close_card(struct nic *nic);
 
 extern const struct nic_ops netsim_bulk_ops;
 
-/* A frame has come: the event's bytes are the card's now, or it has no place for them. */
+/* A frame has come: takes the event's bytes, unless there is no space for them. */
 void netsim_bulk_arrives(struct bulk_card *card, struct event *event);
-/* What waits goes into the rooms that there are. */
+/* Moves waiting frames into free rooms. */
 void netsim_bulk_land(struct bulk_card *card);
-/* The next room that was written is told of. */
+/* Reports the next written room. */
 void netsim_bulk_tell(struct bulk_card *card);
 
 #endif

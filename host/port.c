@@ -9,7 +9,7 @@
 
 void port_copy(void *to, const void *from, uint64_t bytes)
 {
-	if (bytes)      /* a message without payload has no place where it is */
+	if (bytes)      /* the addresses of an empty message may be invalid */
 		memcpy(to, from, bytes);
 }
 
@@ -19,14 +19,14 @@ void port_move(void *to, const void *from, uint64_t bytes)
 		memmove(to, from, bytes);
 }
 
-/* A Linux process that uses this leaves rounding and exceptions as they are at first. */
+/* A Linux process that uses this must not change rounding and exceptions. */
 void port_float(uint32_t operation, uint32_t datatype, uint8_t *memory, uint64_t bytes,
 		const uint8_t *operands)
 {
 	atomic_float(operation, datatype, memory, bytes, operands);
 }
 
-/* A segment on the host has the holes that its view says, which are none but in tests. */
+/* A segment on the host has the holes that its view lists: none, except in tests. */
 int port_may_use(const struct process_view *view, uint64_t address, uint64_t bytes, int write)
 {
 	return view_may_use(view, address - view->base, bytes, write);

@@ -1,40 +1,38 @@
 /*
- * Portals 3.0: for programs written for the report SAND99-2959.
+ * Portals 3.0, for programs written to the report SAND99-2959.
  *
- * Include this one instead of <portals3.h>. Names, fields, argument orders and
- * enumerators are the report's; the calls are thin and stand on those of
- * portals3.h, whose general rules hold here too. One application may use both
- * versions, one per source file: the names of this file are macros, and the
- * linker sees names that begin with p30_. Handles of match entries, descriptors
- * and the interface are the same in both; a queue belongs to the version that
- * allocated it.
+ * Include this instead of <portals3.h>. Names, fields, argument orders and enumerators are the
+ * report's. The calls are thin layers on those of portals3.h, whose general rules hold here too.
+ * One application may use both versions, one per source file: the names of this file are macros,
+ * and the linker sees names that begin with p30_. Handles of match entries, descriptors and the
+ * interface are the same in both; a queue belongs to the version that allocated it.
  *
  * Where the report is silent or its sources differ (docs/portals.md has the table):
- * - PtlMDBind's descriptor stays until PtlMDUnlink, also at threshold 0.
+ * - PtlMDBind's descriptor stays until PtlMDUnlink, even at threshold 0.
  * - An event's descriptor may be called mem_desc (report) or md (Cplant's header).
  * - PtlNIDist takes a double * (report) or an unsigned long * (Cplant's header).
- * - Memory outside the application is PTL_SEGV, other wrong descriptors are
+ * - Memory outside the application is PTL_SEGV, other invalid descriptors are
  *   PTL_ILL_MD (the report has PTL_ILL_MD for both).
- * - A full queue rejects no put and no get (as in 3.3; 3.0 says that it does).
- * - An operation that was discarded or failed gives no event but SENT, as in
- *   3.0: no ack, no reply. PTL_SR_DROP_COUNT counts.
+ * - A full queue rejects no put and no get (as in 3.3; in 3.0 it does).
+ * - An operation that was discarded or failed records only SENT, as in 3.0: no ack, no reply.
+ *   PTL_SR_DROP_COUNT counts it.
  * - A match entry for all ranks of the own group matches every process that
  *   access control admits.
- * - PtlGet gives no SENT, as in the report.
- * - PTL_INUSE is also what PtlMDUnlink and PtlMEUnlink return while an operation
+ * - PtlGet records no SENT, as in the report.
+ * - PtlMDUnlink and PtlMEUnlink also return PTL_INUSE while an operation
  *   is under way.
  *
- * Later than the report, for programs written for Cplant's library. The macros are defined
- * before this file is included (-D), for each source file by itself:
- * - P30_SENT_FOR_GET: PtlGet gives SENT, before its REPLY. Of the threshold it takes nothing.
- * - P30_MAX_OFFSET: a descriptor has the field max_offset, which must be filled in: once its
- *   local offset is greater it accepts nothing any more, and is unlinked with PTL_UNLINK.
- * - PtlEQWait_timeout is always there.
+ * Extensions of Cplant's library that are later than the report. The macros must be defined before
+ * this file is included (-D), in each source file that needs them:
+ * - P30_SENT_FOR_GET: PtlGet records SENT, before its REPLY. It uses none of the threshold.
+ * - P30_MAX_OFFSET: a descriptor has the field max_offset, which must be filled in. Once its
+ *   local offset is greater, it accepts nothing more, and is unlinked with PTL_UNLINK.
+ * - PtlEQWait_timeout is always available.
  */
 #ifndef P30_H
 #define P30_H
 #if defined(PORTALS3_H) && !defined(P30_BESIDE_PORTALS3)
-#error "p30.h and portals3.h name different things alike: include one per file"
+#error "p30.h and portals3.h use the same names: include one per file"
 #endif
 #include <stdint.h>
 
@@ -42,7 +40,7 @@
 extern "C" {
 #endif
 
-/* ---- results; the numbers are those of portals3.h where that has the like ---- */
+/* ---- results; with the numbers of portals3.h where that has the same result ---- */
 
 #define PTL_OK            0
 #define PTL_FAIL          1
@@ -92,7 +90,7 @@ typedef ptl_handle_any_t ptl_handle_md_t;
 typedef ptl_handle_any_t ptl_handle_eq_t;
 typedef int ptl_id_t;           /* node, process, group or rank */
 
-/* These differ from the types that have the same names in 3.3. */
+/* These differ from the types of the same names in 3.3. */
 #define ptl_sr_value_t   p30_sr_value_t
 #define ptl_process_id_t p30_process_id_t
 #define ptl_md_t         p30_md_t
@@ -123,9 +121,9 @@ typedef int ptl_ack_req_t;      /* PTL_ACK_REQ, PTL_NOACK_REQ */
 typedef enum { PTL_ADDR_NID, PTL_ADDR_GID, PTL_ADDR_BOTH } ptl_addr_kind_t;
 
 /*
- * A process, by node and process number, or by group (its job) and rank. An
- * argument says in addr_kind which pair is filled in; of PTL_ADDR_BOTH the first
- * pair counts. What a call or an event returns has both.
+ * A process, by node and process number, or by group (its job) and rank. In an argument, addr_kind
+ * says which pair is filled in; with PTL_ADDR_BOTH the first pair counts. Calls and events return
+ * both.
  */
 typedef struct {
 	ptl_addr_kind_t addr_kind;
@@ -141,9 +139,9 @@ typedef struct {
 	void           *user_ptr;   /* returned in events */
 	ptl_handle_eq_t eventq;     /* where its events go, or PTL_EQ_NONE */
 #ifdef P30_MAX_OFFSET
-	ptl_size_t      max_offset; /* the last local offset at which it accepts anything */
+	ptl_size_t      max_offset; /* largest local offset at which it accepts a message */
 #else
-	ptl_size_t      p30_unused; /* not looked at */
+	ptl_size_t      p30_unused; /* ignored */
 #endif
 } ptl_md_t;
 
@@ -153,14 +151,13 @@ typedef struct {
 #define PTL_MD_TRUNCATE       0x08
 #define PTL_MD_ACK_DISABLE    0x10
 
-/* Each is recorded when the operation has ended; there are no START events and
- * none for unlinking: a descriptor that was to be unlinked is gone when an event
- * shows it with threshold 0. */
+/* Each is recorded when the operation has ended. There are no START and no UNLINK events: a
+ * descriptor with PTL_UNLINK is gone when an event shows it with threshold 0. */
 #define PTL_EVENT_ACK p30_event_ack
 typedef enum {
 	PTL_EVENT_GET,          /* target: a get was answered */
-	PTL_EVENT_PUT,          /* target: a put is in place */
-	PTL_EVENT_REPLY,        /* initiator: a get's data is in place */
+	PTL_EVENT_PUT,          /* target: a put's data has arrived */
+	PTL_EVENT_REPLY,        /* initiator: a get's data has arrived */
 	PTL_EVENT_ACK,          /* initiator: the target has accepted a put */
 	PTL_EVENT_SENT          /* initiator: a put's memory may be reused */
 } ptl_event_kind_t;
@@ -227,9 +224,9 @@ int PtlInit(void);
 void PtlFini(void);
 
 /*
- * A portal table of ptl_size entries and an access control table of acl_size, but of at
- * least 2: 0 is legal. PTL_INIT_DUP, PTL_INIT_INV; PTL_INV_PSIZE: less than 1, or more than
- * there are; PTL_INV_ASIZE: more than there are.
+ * A portal table of ptl_size entries and an access control table of acl_size, but at least 2: 0 is
+ * legal. PTL_INIT_DUP, PTL_INIT_INV; PTL_INV_PSIZE: less than 1, or too many; PTL_INV_ASIZE: too
+ * many.
  */
 int PtlNIInit(ptl_interface_t interface, ptl_pt_index_t ptl_size, ptl_ac_index_t acl_size,
 	      ptl_handle_ni_t *ni);
@@ -240,10 +237,10 @@ int PtlNIBarrier(ptl_handle_ni_t ni);
 int PtlNIStatus(ptl_handle_ni_t ni, ptl_sr_index_t status_register, ptl_sr_value_t *value);
 int PtlNIHandle(ptl_handle_any_t handle, ptl_handle_ni_t *ni);
 
-/* This process, and how many its group has. */
+/* This process, and the number of processes in its group. */
 int PtlGetId(ptl_handle_ni_t ni, ptl_process_id_t *id, ptl_id_t *gsize);
 
-/* Fills in both pairs of a process of this group. PTL_ADDR_UNKNOWN: it has none such. */
+/* Fills in both pairs of a process of this group. PTL_ADDR_UNKNOWN: no such process. */
 int PtlTransId(ptl_handle_ni_t ni, ptl_process_id_t old_id, ptl_process_id_t *new_id);
 
 /* PtlNIDist(ni, process, distance *): 0 to oneself, 1 to every other node. */
@@ -252,7 +249,7 @@ int p30_NIDistLong(ptl_handle_ni_t ni, ptl_process_id_t process, unsigned long *
 
 /* ---- match entries ---- */
 
-/* Begins the list of a portal. PTL_INUSE: it has one (of this file's calls). */
+/* Begins the list of a portal. PTL_INUSE: it has one (made by this file's calls). */
 int PtlMEAttach(ptl_handle_ni_t ni, ptl_pt_index_t index, ptl_process_id_t matchid,
 		ptl_match_bits_t match_bits, ptl_match_bits_t ignorebits, ptl_unlink_t unlink,
 		ptl_handle_me_t *me);
@@ -270,8 +267,8 @@ int PtlMDInsert(ptl_handle_md_t current, ptl_md_t mem_desc, ptl_unlink_t unlink,
 int PtlMDBind(ptl_handle_ni_t ni, ptl_md_t mem_desc, ptl_handle_md_t *handle);
 int PtlMDUnlink(ptl_handle_md_t mem_desc);
 
-/* old_md and new_md may be null. PTL_NOUPDATE: testq has an event, or an operation
- * that will record one there has begun, or one on the descriptor is under way. */
+/* old_md and new_md may be null. PTL_NOUPDATE: testq has an event, or an operation under way will
+ * record one there, or one on the descriptor is under way. */
 int PtlMDUpdate(ptl_handle_md_t mem_desc, ptl_md_t *old_md, ptl_md_t *new_md,
 		ptl_handle_eq_t testq);
 
@@ -281,17 +278,17 @@ int PtlMDUpdate(ptl_handle_md_t mem_desc, ptl_md_t *old_md, ptl_md_t *new_md,
 int PtlEQAlloc(ptl_handle_ni_t ni, ptl_size_t count, ptl_handle_eq_t *eventq);
 int PtlEQFree(ptl_handle_eq_t eventq);
 
-/* How many events PtlEQGet would give now; `count` of PtlEQAlloc at the most. */
+/* The number of events that PtlEQGet would return now; at most `count` of PtlEQAlloc. */
 int PtlEQCount(ptl_handle_eq_t eventq, ptl_size_t *count);
 int PtlEQGet(ptl_handle_eq_t eventq, ptl_event_t *event);
 int PtlEQWait(ptl_handle_eq_t eventq, ptl_event_t *event);
 
-/* The same, but PTL_EQ_EMPTY when none has come after so many seconds; 0 or less: look once. */
+/* The same, but PTL_EQ_EMPTY if none has come after `timeout` seconds; 0 or less: look once. */
 int PtlEQWait_timeout(ptl_handle_eq_t eventq, ptl_event_t *event, int timeout);
 
 /* ---- access control, operations ---- */
 
-/* A process given by group and rank is admitted only if it is of that group. */
+/* A process given by group and rank is admitted only if it is in that group. */
 int PtlACEntry(ptl_handle_ni_t ni, ptl_ac_index_t index, ptl_process_id_t matchid,
 	       ptl_pt_index_t portal);
 int PtlPut(ptl_handle_md_t mem_desc, ptl_ack_req_t ack_req, ptl_process_id_t target,

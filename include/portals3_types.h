@@ -1,6 +1,6 @@
 /*
- * The results, types and constants of <portals3.h>, which includes this: programs include
- * that. Where each comes from is marked as there.
+ * The results, types and constants of <portals3.h>, which includes this; programs include that.
+ * Origins are marked as there.
  */
 #ifndef PORTALS3_TYPES_H
 #define PORTALS3_TYPES_H
@@ -30,7 +30,7 @@ enum {
 	PTL_EQ_EMPTY         = 22,
 	PTL_EQ_DROPPED       = 23,
 	PTL_ATOMIC_INVALID   = 24,      /* [M] */
-	PTL_UNKNOWN_ERROR    = 25       /* no call returns it; the public 3.3 library has it */
+	PTL_UNKNOWN_ERROR    = 25       /* no call returns it; from the public 3.3 library */
 };
 
 /* ---- types -------------------------------------------------------------- */
@@ -64,8 +64,8 @@ typedef struct {
 	ptl_pid_t pid;          /* process on that node */
 } ptl_process_id_t;
 
-/* How many of each there are, or the highest index. Behind each: this machine's
- * maximum, and what the call returns that would exceed what was granted. */
+/* The number of each object, or the highest index. The comment has this machine's maximum, and the
+ * result of a call that would exceed what was granted. */
 typedef struct {
 	int max_mes;            /* match entries: 10240; PTL_NO_SPACE */
 	int max_mds;            /* memory descriptors: 10240; PTL_NO_SPACE */
@@ -86,26 +86,25 @@ typedef enum { PTL_ACK_REQ, PTL_NO_ACK_REQ } ptl_ack_req_t;
 #define PTL_NOACK_REQ PTL_NO_ACK_REQ    /* [3.0] */
 
 /*
- * A memory descriptor. The kernel keeps a copy; no call changes the caller's.
- * `start` must lie in the application's memory with all its bytes, and be
- * writable by the application if PTL_MD_OP_PUT is set.
+ * A memory descriptor. The kernel keeps a copy; no call changes the caller's. All bytes at `start`
+ * must lie in the application's memory, and be writable by the application if PTL_MD_OP_PUT is set.
  *
- * With PTL_MD_SPAN [M] the descriptor may be larger than that memory: it may have holes and
- * read-only data, or, with a start of 0 and a length of UINT64_MAX, every address, so that
- * offsets are addresses. Each operation's bytes are checked instead. A call that sends
- * bytes which the application may not read, or fetches into some which it may not write,
- * returns PTL_SEGV. An arriving request whose bytes (after truncation) the application may
- * not write, or for a get not read, is discarded and counted like one that no descriptor
- * accepts, and the descriptor is as before. start + length may be at most 2^64.
+ * With PTL_MD_SPAN [M] the descriptor may be larger than that memory. It may include holes and
+ * read-only data, or, with a start of 0 and a length of UINT64_MAX, every address, so that offsets
+ * are addresses. Each operation's bytes are checked instead. A call that sends bytes which the
+ * application may not read, or fetches into bytes which it may not write, returns PTL_SEGV. An
+ * arriving request for bytes (after truncation) that the application may not write, or for a get
+ * not read, is discarded and counted like one that no descriptor accepts, and leaves the descriptor
+ * unchanged. start + length may be at most 2^64.
  */
 typedef struct {
 	void           *start;      /* first byte; anything if length is 0. With PTL_MD_IOVEC
 	                               the array of pieces, 8-byte aligned */
 	ptl_size_t      length;     /* bytes; with PTL_MD_IOVEC the number of pieces */
 	int             threshold;  /* operations until it is inactive (or unlinked);
-	                               PTL_MD_THRESH_INF: for ever; 0: inactive from the start */
-	ptl_size_t      max_size;   /* with PTL_MD_MAX_SIZE: inactive (or unlinked) when fewer
-	                               bytes than this remain behind the local offset */
+	                               PTL_MD_THRESH_INF: no limit; 0: inactive from the start */
+	ptl_size_t      max_size;   /* with PTL_MD_MAX_SIZE: inactive (or unlinked) when fewer bytes
+	                               than this remain after the local offset */
 	unsigned int    options;    /* PTL_MD_* */
 	void           *user_ptr;   /* returned in events, not interpreted */
 	ptl_handle_eq_t eq_handle;  /* where its events go, or PTL_EQ_NONE */
@@ -115,31 +114,30 @@ typedef struct {
 #define PTL_MD_OP_GET               0x002   /* accepts gets */
 #define PTL_MD_MANAGE_REMOTE        0x004   /* the initiator's offset counts; else a local
                                                offset that starts at 0 and advances */
-#define PTL_MD_TRUNCATE             0x008   /* cut what is too long instead of rejecting it */
+#define PTL_MD_TRUNCATE             0x008   /* truncate a longer message instead of rejecting it */
 #define PTL_MD_ACK_DISABLE          0x010   /* acknowledge nothing */
 #define PTL_MD_IOVEC                0x020   /* start is an array of ptl_md_iovec_t: see there */
 #define PTL_MD_MAX_SIZE             0x040   /* max_size counts (not with MANAGE_REMOTE) */
 #define PTL_MD_EVENT_START_DISABLE  0x080   /* record no *_START events */
 #define PTL_MD_EVENT_END_DISABLE    0x100   /* record no *_END events; with both, only ACK
                                                and UNLINK are recorded */
-#define PTL_MD_EVENT_DROPPED        0x200   /* at the initiator: an ACK with PTL_NI_DROPPED tells
+#define PTL_MD_EVENT_DROPPED        0x200   /* at the initiator: an ACK with PTL_NI_DROPPED reports
                                                that a put which asked for an ack was discarded;
-                                               without it such a put ends with SEND_END. It is
-                                               the option of when the put starts that counts
-                                               [M: an extension] */
+                                               without it such a put ends with SEND_END. The option
+                                               counts that is set when the put starts [M: an
+                                               extension] */
 #define PTL_MD_SPAN                 0x400   /* the memory need not be the application's: each
                                                operation's bytes are checked, see ptl_md_t. Not
                                                with PTL_MD_IOVEC [M: an extension] */
 #define PTL_MD_EVENT_UNLINK_DISABLE 0x800   /* record no UNLINK event [M: an extension] */
 
 /*
- * A piece of a descriptor with PTL_MD_IOVEC. The pieces together, in order, are
- * one buffer for every purpose: offsets, truncation, max_size. The array is
- * copied by the call that takes the descriptor and may be reused at once [M];
- * each piece is checked like the memory of a plain descriptor. Pieces may be
- * empty, and may overlap: then the bytes that two have are those that were
- * written last, in no particular order [M]. A put from and to overlapping memory
- * of one process behaves like memmove only if neither side has pieces [M].
+ * A piece of a descriptor with PTL_MD_IOVEC. The pieces together, in order, are one buffer for
+ * every purpose: offsets, truncation, max_size. The call that takes the descriptor copies the
+ * array, which may be reused at once [M]. Each piece is checked like the memory of a plain
+ * descriptor. Pieces may be empty, and may overlap: then shared bytes have the value that was
+ * written last, in no particular order [M]. A put between overlapping memory of one process behaves
+ * like memmove only if neither side has pieces [M].
  */
 typedef struct {
 	void      *iov_base;    /* first byte; anything if iov_len is 0 */
@@ -147,14 +145,12 @@ typedef struct {
 } ptl_md_iovec_t;
 
 /*
- * Events. At the target: PUT_* of a put or an atomic operation, GET_* of a get,
- * GETPUT_* of PtlGetPut and PtlFetchAtomic. At the initiator: what is sent gives
- * SEND_START, SEND_END, and ACK if one was asked for; what comes back gives
- * REPLY_START, REPLY_END; PtlGetPut and PtlFetchAtomic give both, each in the
- * queue of its own descriptor. UNLINK: the descriptor has been unlinked
- * automatically; it is the last event with that descriptor's handle, but for
- * acks that are still to come. START comes before END; both, and a put's ACK,
- * have the same `link`. [3.3, M]
+ * Events. At the target: PUT_* of a put or an atomic operation, GET_* of a get, GETPUT_* of
+ * PtlGetPut and PtlFetchAtomic. At the initiator: sending records SEND_START, SEND_END, and ACK if
+ * one was requested; the reply records REPLY_START, REPLY_END. PtlGetPut and PtlFetchAtomic record
+ * both, each in the queue of its own descriptor. UNLINK: the descriptor has been unlinked
+ * automatically; it is the last event with that descriptor's handle, except for outstanding acks.
+ * START comes before END; both, and a put's ACK, have the same `link`. [3.3, M]
  */
 typedef enum {
 	PTL_EVENT_GET_START, PTL_EVENT_GET_END,
@@ -167,10 +163,9 @@ typedef enum {
 } ptl_event_kind_t;
 
 /* ptl_event_t.ni_fail_type. In START and UNLINK events it is PTL_NI_OK. */
-#define PTL_NI_OK       0U  /* the operation was carried out */
-#define PTL_NI_FAIL     1U  /* the peer has died or cannot be reached, and may have carried
-                               it out before; with PUT_END the memory may be partly
-                               written [M] */
+#define PTL_NI_OK       0U  /* the operation was executed */
+#define PTL_NI_FAIL     1U  /* the peer has died or cannot be reached, and may have executed it
+                               before; with PUT_END the memory may be partly written [M] */
 #define PTL_NI_DROPPED  2U  /* the target discarded the request: mlength is 0; with
                                REPLY_*, and with ACK if PTL_MD_EVENT_DROPPED is set [M] */
 
@@ -197,26 +192,24 @@ typedef struct {
 } ptl_event_t;
 
 /*
- * A handler of a queue: called once for every event of it, in order, while the
- * application computes or waits (an upcall [P, M]), on a stack of its own of
- * 64 KiB; registers, floating-point state and errno are saved. Handlers do not
- * nest: what comes for any of them meanwhile waits until it returns. *event is a
- * copy. PtlEQGet, PtlEQWait and PtlEQPoll give an event after the handler has seen
- * it, and never call the handler themselves; a program need not take it at all:
- * for replies a queue has room as soon as the handler was called. A handler that
- * comes too late gets the oldest event that is still there: then `sequence` has
- * jumped, by as many as are lost.
+ * A handler of a queue: called once for every event of it, in order, while the application computes
+ * or waits (an upcall [P, M]). It runs on a separate stack of 64 KiB; registers, floating-point
+ * state and errno are saved. Handlers do not nest: events for any of them wait until it returns.
+ * *event is a copy. PtlEQGet, PtlEQWait and PtlEQPoll return an event after the handler has seen
+ * it, and never call the handler themselves. A program need not take the events at all: for replies
+ * a queue has room as soon as the handler was called. A handler that comes too late gets the oldest
+ * event left; then `sequence` has jumped by the number of lost events.
  *
- * It interrupts the program anywhere, as a signal handler does: functions that
- * are not reentrant (malloc, stdio) are not for it. It must return, or end the
- * process by exit; longjmp out of it is not supported: no handler would be called
- * any more. What it may call of Portals stands above under Context. [3.3, M]
+ * It interrupts the program anywhere, as a signal handler does, so it must not call functions that
+ * are not reentrant (malloc, stdio). It must return, or end the process by exit. longjmp out of it
+ * is not supported: no handler would be called any more. Context, in <portals3.h>, says which
+ * Portals calls it may make. [3.3, M]
  */
 typedef void (*ptl_eq_handler_t)(ptl_event_t *event);
 #define PTL_EQ_HANDLER_NONE ((ptl_eq_handler_t)0)
 
-/* A handler of a queue that fills (PtlEQAllocFilling), called with that queue. An upcall like
- * the others, and what is said of them holds for it. [M] */
+/* A handler of a queue that fills (PtlEQAllocFilling), called with that queue. An upcall like the
+ * others, with the same rules. [M] */
 typedef void (*ptl_eq_filling_t)(ptl_handle_eq_t eq);
 
 /* Status registers of PtlNIStatus. [3.3] has only the first; the others are [M].
@@ -230,8 +223,8 @@ enum {
 	PTL_SR_COPIED,          /* bytes that the link had to copy once more than necessary */
 	PTL_SR_BUSY,            /* times that all operation records were in use */
 	PTL_SR_FAILED,          /* operations that ended with a failure */
-	PTL_SR_REFUSED,         /* gets, and puts that asked for an ack, that their target
-	                           discarded, whether events tell it or not */
+	PTL_SR_REFUSED,         /* gets, and puts with an ack request, that their target discarded,
+	                           whether events report it or not */
 	PTL_SR_ME_USED, PTL_SR_ME_HIGH,     /* match entries in use, and the most ever */
 	PTL_SR_MD_USED, PTL_SR_MD_HIGH,
 	PTL_SR_EQ_USED, PTL_SR_EQ_HIGH,
@@ -241,31 +234,32 @@ enum {
 	PTL_SR_PIECE_USED, PTL_SR_PIECE_HIGH, /* pieces of PTL_MD_IOVEC descriptors */
 	PTL_SR_EVENT_SLOTS,                 /* not a counter: slots of all event queues together */
 	PTL_SR_INLINE,                      /* not a counter: when PtlPut, PtlPutRegion or PtlAtomic
-	                           returns that sends at most so many bytes, they have been
-	                           read, whatever becomes of the message: the source may be
-	                           changed, before SEND_END too. All ones: any number */
+	                                       sends at most this many bytes, they have been read
+	                                       when it returns, whatever becomes of the message: the
+	                                       source may be changed, even before SEND_END. All
+	                                       ones: any number */
 	PTL_SR_COUNT
 };
 
-/* What PtlAtomic and PtlFetchAtomic do with each element of the target's memory
- * [4]: the result of the operation on it and on the operand that was sent. */
+/* Operations of PtlAtomic and PtlFetchAtomic on each element of the target's memory [4]: the result
+ * for the element and the operand that was sent. */
 typedef enum {
 	PTL_MIN, PTL_MAX, PTL_SUM,      /* sums wrap around */
-	PTL_BOR, PTL_BAND, PTL_BXOR,    /* bit by bit */
+	PTL_BOR, PTL_BAND, PTL_BXOR,    /* bitwise */
 	PTL_SWAP,                       /* the operand */
 	PTL_CSWAP,                      /* the new value if the element equals the compared
 	                                   one, else what it was */
-	PTL_PROD,                       /* products of integers are cut */
-	PTL_LOR, PTL_LAND, PTL_LXOR,    /* of what is not 0: 1 or 0 */
-	PTL_NOOP                        /* what it was; PtlFetchAtomic only */
+	PTL_PROD,                       /* products of integers wrap around */
+	PTL_LOR, PTL_LAND, PTL_LXOR,    /* logical: 1 or 0; nonzero is true */
+	PTL_NOOP                        /* unchanged; PtlFetchAtomic only */
 } ptl_op_t;
 
-/* Its elements, little-endian, at any address: integers of 1, 2, 4 or 8 bytes, float and
- * double. All operations are for all types, but for those bit by bit, which floating-point
- * numbers do not have. These round to nearest and keep denormals, whatever MXCSR says at
- * either process. A NaN that is there stays; one that is sent makes a sum or a product NaN, and
- * is no minimum or maximum; for PTL_LOR and its like it is not 0. PTL_MIN and PTL_MAX leave
- * 0 and -0 as they are. PTL_CSWAP compares all bits: 0 is not -0, a NaN is itself. */
+/* Types of its elements, little-endian, at any address: integers of 1, 2, 4 or 8 bytes, float and
+ * double. All operations take all types, except bitwise ones on floating-point numbers. These round
+ * to nearest and keep denormals, whatever MXCSR is in either process. A NaN in memory stays. A NaN
+ * operand makes a sum or a product NaN, and is never a minimum or maximum; for PTL_LOR and the like
+ * it is not 0. PTL_MIN and PTL_MAX do not exchange 0 and -0. PTL_CSWAP compares all bits: 0 is not
+ * -0, a NaN equals itself. */
 typedef enum {
 	PTL_INT8_T, PTL_UINT8_T, PTL_INT16_T, PTL_UINT16_T,
 	PTL_INT32_T, PTL_UINT32_T, PTL_INT64_T, PTL_UINT64_T,

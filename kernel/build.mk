@@ -1,15 +1,15 @@
 # The kernel as one relocatable object, build/kernel.o, that every application
-# is linked with. All of it is compiled for link-time optimisation and joined;
-# then its sections get ".k" in front and its symbols become local, so that
-# nothing of it meets the application's names. Tables that debuggers do without
-# (.debug_aranges, .debug_frame) do not go into the image. build/kernel-selftests.o is the same
-# kernel with its self-tests, for tests and benchmarks (margay cc --selftests).
+# is linked with. All of it is compiled for link-time optimisation and joined. Then its sections get
+# ".k" in front and its symbols become local, so that no name clashes with the application's. Tables
+# that debuggers can do without (.debug_aranges, .debug_frame) are left out of the image.
+# build/kernel-selftests.o is the same kernel with its self-tests, for tests and benchmarks (margay
+# cc --selftests).
 
 KERNEL_BUILD := build/kernel
 
-# -fira-region=one: the flattened put needs fewer instructions, and no code more.
-# -fno-schedule-insns2: processors order instructions themselves; unsorted ones need half the
-# line numbers.
+# -fira-region=one: fewer instructions for the flattened put, and no more elsewhere.
+# -fno-schedule-insns2: processors reorder instructions themselves; unscheduled code needs half as
+# many line numbers.
 # -fno-inline-functions-called-once: a backtrace of the kernel names the callers.
 KERNEL_CFLAGS := -std=gnu17 -O2 -gdwarf-4 -g1 -gno-column-info -gno-statement-frontiers \
 	-fira-region=one -fno-schedule-insns2 -fno-inline-functions-called-once \
@@ -20,7 +20,7 @@ KERNEL_CFLAGS := -std=gnu17 -O2 -gdwarf-4 -g1 -gno-column-info -gno-statement-fr
 KERNEL_ASFLAGS := -f elf64 -g -F dwarf -I $(KERNEL_BUILD)/kernel/cpu/
 KERNEL_OFFSETS := $(KERNEL_BUILD)/kernel/cpu/offsets.inc
 
-# Taken by linker.ld; everything else is local.
+# Names that linker.ld uses; everything else is local.
 KERNEL_GLOBALS := margay_linux_stub
 
 # Each folder of kernel/ is a room; tests/rooms.py says which may use which.
@@ -40,13 +40,12 @@ build/kernel.o build/kernel-selftests.o:
 		--remove-section=.debug_aranges --remove-section=.rela.debug_aranges \
 		$(KERNEL_GLOBALS:%=--keep-global-symbol=%) $< $@
 
-# What is joined is all of the kernel: only what assembly names (externally_visible) is
-# called from elsewhere. The compiler is told so by -fwhole-program, which it believes if it
-# makes a program (-flinker-output=exec) and the linker does not say otherwise (no plugin). It
-# then leaves out what nothing calls, and what it has inlined everywhere.
-# Joining flattens the message path (portals_message.c), and the compiler then
-# warns of answers that are only read when they were made, and of copies longer than what
-# they are for, where the length was compared before.
+# The joined object is the whole kernel: only functions that assembly names (externally_visible) are
+# called from outside. -fwhole-program tells the compiler so. It accepts that only if it makes a
+# program (-flinker-output=exec) and no linker plugin contradicts. It then drops what nothing calls
+# and what it has inlined everywhere. Joining flattens the message path (portals_message.c). The
+# compiler then warns about results that are read only if they were set, and about copies longer
+# than their target, although the length was checked before.
 KERNEL_WHOLE := -fwhole-program -flinker-output=exec -fno-use-linker-plugin
 
 $(KERNEL_BUILD)/joined.o: $(KERNEL_OBJ) $(NO_SELFTEST_OBJ)
@@ -57,7 +56,7 @@ $(KERNEL_BUILD)/joined.o $(KERNEL_BUILD)/joined-selftests.o: kernel/build.mk
 	@$(CC) $(KERNEL_CFLAGS) -Wno-maybe-uninitialized -Wno-stringop-overflow -r -nostdlib -flto-partition=one \
 		$(KERNEL_WHOLE) -o $@ $(filter %.o,$^)
 
-# The compiler may call these functions anywhere, even where it inlined all calls.
+# The compiler may emit calls of these functions anywhere, even where it inlined all calls.
 $(KERNEL_BUILD)/kernel/base/string.o: KERNEL_CFLAGS += -fno-lto -fno-builtin \
 	-fno-tree-loop-distribute-patterns
 
@@ -66,8 +65,8 @@ $(KERNEL_BUILD)/kernel/portals/port_float.o: KERNEL_CFLAGS := \
 	$(filter-out -mgeneral-regs-only -flto,$(KERNEL_CFLAGS)) -msse2 -mno-avx -mfpmath=sse \
 	-ffp-contract=off
 
-# What runs once, at boot or at the end, or measures what other code does, is small
-# rather than fast: the image holds all of it.
+# Code that runs once, at boot or at the end, or that only measures, is compiled for size rather
+# than speed: the image holds all of it.
 KERNEL_SMALL := kernel/base/format kernel/base/panic kernel/console/% kernel/cpu/cpu \
 	kernel/devices/acpi kernel/devices/clock_rates kernel/devices/pci kernel/devices/pic \
 	kernel/devices/power kernel/devices/random kernel/loader/% kernel/memory/memory \

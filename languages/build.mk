@@ -1,4 +1,4 @@
-# The libraries of the languages beside C, which `margay c++` would build at its first use.
+# The libraries of the languages beside C, which `margay c++` otherwise builds at its first use.
 # Included by the Makefile.
 
 .PHONY: languages

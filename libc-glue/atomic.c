@@ -1,8 +1,8 @@
 /*
- * Atomic operations that the compiler leaves to a library: those on 16 bytes and on
- * objects of any size. One thread runs them, and the handler of an event queue may
- * come in between: 16 aligned bytes change by one instruction, and objects of other
- * sizes must not be shared with handlers, which __atomic_is_lock_free says.
+ * Atomic operations that the compiler leaves to a library: those on 16 bytes and on objects of any
+ * size. One thread runs them, but an event queue's handler may interrupt it. 16 aligned bytes
+ * change by one instruction. Objects of other sizes must not be shared with handlers, as
+ * __atomic_is_lock_free says.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -11,7 +11,7 @@
 
 typedef unsigned __int128 value;
 
-/* Replaces *object if it is *expected; else *expected becomes what it is. */
+/* Replaces *object if it equals *expected; else *expected becomes its value. */
 static inline bool replace(volatile void *object, value *expected, value wanted)
 {
 	uint64_t low = (uint64_t)*expected, high = (uint64_t)(*expected >> 64);
@@ -25,7 +25,7 @@ static inline bool replace(volatile void *object, value *expected, value wanted)
 	return done;
 }
 
-/* gcc knows these names as its own functions of another form. */
+/* gcc has builtin functions of these names with another signature. */
 #define NAMED(name) __asm__("__atomic_" #name)
 
 value load_16(const volatile void *object, int order) NAMED(load_16);
@@ -71,7 +71,7 @@ bool compare_exchange_16(volatile void *object, void *expected, value wanted, in
 	return done;
 }
 
-/* The value before and the value after, as the two names want them. */
+/* The functions that return the value before and the value after. */
 #define FETCH(name, result) \
 	value fetch_##name##_16(volatile void *, value, int) NAMED(fetch_##name##_16); \
 	value name##_fetch_16(volatile void *, value, int) NAMED(name##_fetch_16); \

@@ -1,5 +1,5 @@
-# The C library of the nodes: musl, and what joins it to the kernel; and the libraries that every
-# application has, Portals 3.3 and 3.0.
+# The C library of the nodes: musl, and the code that connects it to the kernel; and the libraries
+# that every application has, Portals 3.3 and 3.0.
 
 GLUE_VERSION := $(shell sed -n 's/^VERSION = "\(.*\)"/\1/p' tools/margaylib/__init__.py)
 GLUE_CFLAGS := -std=gnu17 -O2 -g -gno-column-info -gno-statement-frontiers -Wall -Wextra -Werror \
@@ -13,7 +13,7 @@ GLUE_SOURCES := $(filter-out libc-glue/crt0.c,$(wildcard libc-glue/*.c)) \
 	$(wildcard lib/portals/*.c lib/p30/*.c)
 GLUE_OBJECTS := $(GLUE_SOURCES:%.c=build/%.o)
 
-# One run of musl.sh; its stamp stands for the headers and the archive.
+# One run of musl.sh; its stamp file stands for the headers and the archive.
 build/sysroot/stamp: libc-glue/musl.sh $(shell find libc-glue/musl -type f)
 	@CC=$(CC) libc-glue/musl.sh build/sysroot
 build/sysroot/lib/libc.a: build/sysroot/stamp ;
@@ -29,7 +29,7 @@ build/lib/portals/%.o: lib/portals/%.c build/sysroot/stamp libc-glue/build.mk
 build/lib/p30/%.o: lib/p30/%.c build/sysroot/stamp libc-glue/build.mk
 	@$(GLUE_COMPILE)
 
-# gcc knows what these do, and would make them call themselves; it also would use vectors.
+# gcc would compile these into calls of themselves, and would use vectors.
 build/libc-glue/malloc.o: GLUE_CFLAGS += -fno-builtin
 build/libc-glue/string.o: GLUE_CFLAGS += -fno-builtin -fno-tree-vectorize \
 	-fno-tree-loop-distribute-patterns

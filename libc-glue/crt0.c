@@ -1,29 +1,28 @@
 /*
- * Where an application starts: _start, entered by the kernel in user mode with
- * its struct margay_start in rdi and rsp at the top of the stack. Sets up the
- * floating point units and lays out arguments, environment and auxiliary vector
- * as musl's __libc_start_main expects them, which sets up the thread, calls the
- * constructors and main, and exits. Owns nothing once main runs.
+ * Where an application starts: _start, entered by the kernel in user mode with its struct
+ * margay_start in rdi and rsp at the top of the stack. Sets up the floating point units, and lays
+ * out arguments, environment and auxiliary vector for musl's __libc_start_main. That sets up the
+ * thread, calls the constructors and main, and exits. Owns nothing once main runs.
  */
 #include <elf.h>
 #include <string.h>
 #include "linux.h"
 #include "syscall.h"
 
-/* From linker.ld; all but the start are numbers: only their address counts. */
-extern const char margay_tls_start[];       /* the image of thread-local data: .tdata, */
-extern const char margay_tls_data_bytes[];  /* so many bytes of it, */
-extern const char margay_tls_bytes[];       /* so many with .tbss, */
-extern const char margay_tls_align[];       /* with this alignment */
+/* From linker.ld; all but the first are numbers: their addresses are the values. */
+extern const char margay_tls_start[];       /* the initial image of thread-local data: .tdata, */
+extern const char margay_tls_data_bytes[];  /* its bytes, */
+extern const char margay_tls_bytes[];       /* its bytes with .tbss, */
+extern const char margay_tls_align[];       /* its alignment */
 
 int main(int argc, char **argv, char **envp);
 int __libc_start_main(int (*)(int, char **, char **), int, char **, void (*)(void),
 		      void (*)(void), void (*)(void));
 
-/* What C++ names when it registers the destructors of one image's objects. */
+/* C++ registers the destructors of the image's objects under this handle. */
 __attribute__((visibility("hidden"))) void *__dso_handle;
 
-/* The one thing that musl looks for among the headers of the image. */
+/* The only program header that musl looks for. */
 static Elf64_Phdr headers[1];
 
 __asm__(".section .text._start,\"ax\"\n"
@@ -60,7 +59,7 @@ static char *variable(char **list, const char *name)
 	return NULL;
 }
 
-/* "NAME=value" for a number, in memory that stays. */
+/* "NAME=value" for a number, in memory that is never freed. */
 static char *number_variable(const char *name, uint32_t value)
 {
 	char digits[12], *digit = digits + sizeof digits;
@@ -73,7 +72,7 @@ static char *number_variable(const char *name, uint32_t value)
 	return strcat(strcat(strcpy(text, name), "="), digit);
 }
 
-/* The environment of --env, and rank and size unless it has them. Returns its end. */
+/* Copies the environment of --env, and adds rank and size if missing. Returns its end. */
 static char **put_environment(char **to)
 {
 	static const char *const names[] = { "MARGAY_RANK", "MARGAY_SIZE" };
@@ -111,11 +110,11 @@ static void put_auxiliary(size_t *to, const char *program)
 }
 
 #define AUXILIARY_WORDS 16
-#define CACHE_FIRST     256u     /* entries that the emulator begins with */
+#define CACHE_FIRST     256u     /* entries that the emulator starts with */
 
 /*
- * The launcher tries an accelerator with a node of this image. Reaching user mode
- * is not enough: the way into the kernel and back, a halt and a timer must work.
+ * The launcher tries an accelerator with a node of this image. Reaching user mode is not enough: a
+ * system call, a halt and a timer must work too.
  */
 static void end_of_probe(void)
 {
@@ -126,9 +125,9 @@ static void end_of_probe(void)
 }
 
 /*
- * The emulator's translation cache for user mode doubles when a flush finds it full of
- * pages (kernel/boot/tcg_tlb.c): buffers that are equal modulo 1 MiB would displace each
- * other's pages in it.
+ * The emulator's translation cache for user mode doubles when a flush finds it full of pages
+ * (kernel/boot/tcg_tlb.c). With a small one, buffers that are equal modulo 1 MiB would evict each
+ * other's pages.
  */
 static void grow_cache(void)
 {

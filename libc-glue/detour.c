@@ -1,16 +1,16 @@
 /*
- * The way of a signal that interrupts the program: signal_detour is where the program goes on
- * after the upcall that has brought the signal, on its own stack, below its red zone. It keeps
- * all registers and the vector state there, has the signal's handler called, and goes back. All
- * that belongs to the interrupted code lies on that stack: so a handler may switch to another
- * stack, and come back to this one later. Owns how large the vector state is.
+ * The way of a signal that interrupts the program. After the upcall that brought the signal, the
+ * program continues in signal_detour, on its own stack, below its red zone. It saves all registers
+ * and the vector state there, calls the signal's handler, and returns. All state of the interrupted
+ * code is on that stack, so a handler may switch to another stack, and come back to this one later.
+ * Owns the size of the vector state.
  */
 #include <cpuid.h>
 #include "linux.h"
 
 #define FXSAVE_BYTES 512u
 
-/* For the code below: bytes of the vector state; 0: not known yet. And whether xsave is there. */
+/* For the code below: bytes of the vector state (0: not known yet), and whether xsave exists. */
 __attribute__((used)) uint64_t detour_bytes;
 __attribute__((used)) uint32_t detour_xsave;
 
@@ -27,8 +27,8 @@ void detour_prepare(void)
 	detour_bytes = detour_xsave ? b : FXSAVE_BYTES;
 }
 
-/* Entered with rsp at a word that holds the address to go back to; 128 bytes above it are the
- * interrupted code's. */
+/* Entered with rsp at a word that has the return address; 128 bytes above it are the interrupted
+ * code's red zone. */
 __asm__(".section .text.signal_detour,\"ax\"\n"
 	".globl signal_detour\n"
 	".type signal_detour, @function\n"

@@ -1,10 +1,10 @@
 /*
- * Upcalls: the kernel interrupts the application anywhere between two instructions, has
- * its registers and vector state in keeping, and enters upcall_entry on a stack of ours.
- * Handlers of event queues are called (upcall.c), and signals that may come now are let through
- * (signal.c): for those SYS_UPCALL_RETURN goes on in signal_detour, on the application's
- * own stack. Else it goes back to where it was, or returns what there is to do more by now. It
- * never enters twice. Owns that stack.
+ * Upcalls: the kernel interrupts the application between any two instructions, saves its registers
+ * and vector state, and enters upcall_entry on a stack of this file. It calls handlers of event
+ * queues (upcall.c), and lets through signals that may come now (signal.c): for these
+ * SYS_UPCALL_RETURN continues in signal_detour, on the application's own stack. Otherwise it
+ * returns to the interrupted code, or says what more there is to do. Upcalls do not nest. Owns that
+ * stack.
  */
 
 #include <errno.h>
@@ -25,10 +25,10 @@ int upcall_is_running(void)
 }
 
 /*
- * Entered by the kernel with rsp = the stack's end, rdi = behind where the application
- * was interrupted, rsi = 1 if the timer has run out, rdx and r8 = rip and rsp of what was
- * interrupted, everything else as it was there but for clean flags and floating point control.
- * The frame that this makes continues a backtrace there.
+ * Entered by the kernel with rsp = the stack's end, rdi = the address after the one at which the
+ * application was interrupted, rsi = 1 if the timer has expired, rdx and r8 = rip and rsp of the
+ * interrupted code. All other registers are as they were there, except that flags and floating
+ * point control are reset. The frame made here continues a backtrace there.
  */
 __asm__(".section .text.upcall_entry,\"ax\"\n"
 	".globl upcall_entry\n"
@@ -68,7 +68,7 @@ __attribute__((used, noreturn)) void upcall_run(int timer, uint64_t rip, uint64_
 		errno = before;
 		running = 0;
 		more = glue_call1(SYS_UPCALL_RETURN, detour);
-		running = 1;           /* back here: there is more to do */
+		running = 1;           /* back here: more to do */
 	}
 }
 

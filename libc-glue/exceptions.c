@@ -1,12 +1,12 @@
 /*
- * What the unwinder of C++ and the objects of a thread want from the C library.
- * Each function is here for a program that names it; none belongs to C.
+ * Functions that the unwinder of C++ and thread-local objects need from the C library. Each is
+ * linked only into programs that use it; none belongs to C.
  */
 #include <stdlib.h>
 
 /* ---- the tables for unwinding ---- */
 
-/* As glibc 2.35 has it: the compiler's unwinder was built with its headers. */
+/* Glibc 2.35's layout: the compiler's unwinder was built with its headers. */
 struct dl_find_object {
 	unsigned long long flags;
 	void *map_start, *map_end;
@@ -15,13 +15,13 @@ struct dl_find_object {
 	unsigned long long reserved[7];
 };
 
-/* From linker.ld; the header is there if the link asks for it with --eh-frame-hdr. */
+/* From linker.ld; the header exists if the link has --eh-frame-hdr. */
 extern char margay_app_start[], margay_app_text_end[];
 extern char margay_eh_frame_hdr[], margay_eh_frame_hdr_end[];
 
 int _dl_find_object(void *pc, struct dl_find_object *result);
 
-/* There is one object: the image. -1: `pc` is not in its text. */
+/* The only object is the image. -1: `pc` is not in its text. */
 int _dl_find_object(void *pc, struct dl_find_object *result)
 {
 	if ((char *)pc < margay_app_start || (char *)pc >= margay_app_text_end ||
@@ -35,7 +35,7 @@ int _dl_find_object(void *pc, struct dl_find_object *result)
 	return 0;
 }
 
-/* The compiler's libraries do without atomic instructions then. */
+/* Tells the compiler's libraries to use no atomic instructions. */
 char __libc_single_threaded = 1;
 
 /* ---- destructors of objects that belong to the thread ---- */
@@ -46,7 +46,7 @@ struct destructor {
 	struct destructor *next;
 };
 
-static struct destructor *destructors;  /* the last one first */
+static struct destructor *destructors;  /* newest first */
 
 int __cxa_thread_atexit_impl(void (*function)(void *), void *object, void *dso);
 void __margay_thread_exit(void);
@@ -63,7 +63,7 @@ int __cxa_thread_atexit_impl(void (*function)(void *), void *object, void *dso)
 	return 0;
 }
 
-/* exit() calls this one before what atexit knows (musl.sh). */
+/* exit() calls this before the functions of atexit (musl.sh). */
 void __margay_thread_exit(void)
 {
 	while (destructors) {

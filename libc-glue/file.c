@@ -1,7 +1,7 @@
 /*
- * Files and streams: the system calls on descriptors and paths. The kernel's calls are
- * Linux's but for their form: a path comes with its length, and with the folder that it is
- * relative to. Owns the mask of new files' modes, and whose each descriptor is.
+ * Files and streams: the system calls on descriptors and paths. The kernel's calls are Linux's in
+ * another form: a path comes with its length, and with the folder that it is relative to. Owns the
+ * mask of new files' modes, and the owner mark of each descriptor.
  */
 #include <fcntl.h>
 #include <limits.h>
@@ -15,10 +15,10 @@
 #include "syscall.h"
 
 #define DESCRIPTORS   1024u   /* more than the kernel gives */
-#define LINE_BYTES    1024    /* pieces that are no longer together leave as one */
+#define LINE_BYTES    1024    /* pieces of at most this total leave as one message */
 
-/* What stdio asks for, in place of a terminal's size (musl.sh): 0 says that each line
- * is to be written when it is whole. */
+/* stdio asks for this instead of a terminal's size (musl.sh): 0 means that each line is written as
+ * soon as it is complete. */
 #define IOCTL_LINES 0x4d00
 
 _Static_assert(AT_FDCWD == MARGAY_AT_CWD && O_CREAT == MARGAY_O_CREAT &&
@@ -33,8 +33,8 @@ _Static_assert(sizeof(struct stat) == sizeof(struct margay_stat) &&
 
 static long masked_out = 022;
 const uint64_t *file_owner;
-static uint64_t marks[DESCRIPTORS];     /* whose each is; 0: of none, or not open */
-static unsigned marked;                 /* those from here on have none */
+static uint64_t marks[DESCRIPTORS];     /* owner of each; 0: none, or not open */
+static unsigned marked;                 /* descriptors from here on have none */
 
 long linux_umask(long mode)
 {
@@ -111,13 +111,13 @@ long linux_write(int fd, const void *from, size_t bytes)
 	return linux_pwrite(fd, from, bytes, (off_t)MARGAY_HERE);
 }
 
-/* Where the next part of a vector is, `done` bytes after its first. */
+/* Offset of the next part of a vector, `done` bytes after the first. */
 static off_t next_place(off_t offset, long done)
 {
 	return offset == (off_t)MARGAY_HERE ? offset : offset + done;
 }
 
-/* Ends at the first part that is not filled. */
+/* Stops at the first part that is not filled. */
 static long read_parts(int fd, const struct iovec *parts, int count, off_t offset)
 {
 	long total = 0;
@@ -156,7 +156,7 @@ static long write_together(int fd, const struct iovec *parts, int count)
 	return linux_write(fd, line, (size_t)(next - line));
 }
 
-/* Ends at the first part that is not written whole; an empty part is written only if all are. */
+/* Stops at the first part that is not written whole; an empty part is written only if all are. */
 static long write_parts(int fd, const struct iovec *parts, int count, off_t offset)
 {
 	long total = 0;
@@ -201,7 +201,7 @@ long linux_pwritev(int fd, const struct iovec *parts, int count, off_t offset)
 	       write_parts(fd, parts, count, offset);
 }
 
-/* Room behind the end is made by writing zeros; a hole before it stays one. */
+/* Extends the file by writing zeros after its end; holes before it stay. */
 long linux_fallocate(int fd, int mode, off_t offset, off_t bytes)
 {
 	static const char zeros[16384];
@@ -274,7 +274,7 @@ long linux_fcntl(int fd, int command, long argument)
 		argument = glue_call3(SYS_FLAGS, fd, argument, 0);
 		return argument < 0 ? argument : 0;
 	case F_GETFD:
-	case F_SETFD:          /* there is no exec to close them at */
+	case F_SETFD:          /* there is no exec */
 		return is_open(fd) ? 0 : -EBADF;
 	case F_GETLK:
 	case F_SETLK:
@@ -292,7 +292,7 @@ long linux_fcntl(int fd, int command, long argument)
 	}
 }
 
-/* No descriptor is a terminal or another device that is asked something. */
+/* No descriptor is a terminal or another device with requests. */
 long linux_ioctl(int fd, int request)
 {
 	struct stat found;
@@ -320,8 +320,8 @@ long linux_statat(int folder, const char *path, struct stat *to, int flags)
 	return glue_call6(SYS_STAT, folder, (long)path, length(path), flags, (long)to, 0);
 }
 
-/* What the job's owner may do with a file of this mode, as R_OK and the like. The host's root
- * may read and write everything; other groups than the file's own are not known here. */
+/* What the job's owner may do with a file of this mode, as R_OK and the like. The host's root may
+ * read and write everything; groups other than the file's own are unknown here. */
 static int allowed(const struct stat *file)
 {
 	int mode = (int)file->st_mode;
@@ -350,7 +350,7 @@ long linux_access(int folder, const char *path, int mode, int flags)
 	return 0;
 }
 
-/* A file stays its owner's, which this process is. */
+/* The owner cannot change: it is this process's user. */
 long linux_chown(int folder, const char *path, long uid, long gid, int flags)
 {
 	struct stat found;

@@ -1,7 +1,7 @@
 /*
- * margay_linux: what musl calls where it would make a system call of Linux. Sorts
- * the calls by number; the functions of linux.h do them, on the kernel's own
- * calls or in the library. To add a call, add a case here and a function there.
+ * margay_linux: musl calls this instead of making Linux system calls. Dispatches the calls by
+ * number to the functions of linux.h, which use the kernel's own calls or work in the library. To
+ * add a call, add a case here and a function there.
  */
 #include "linux.h"
 
@@ -220,7 +220,7 @@ static long call(long n, long a, long b, long c, long d, long e, long f)
 	case SYS_munlock:
 	case SYS_mlockall:
 	case SYS_munlockall:
-		return 0;               /* all memory is always there */
+		return 0;               /* memory is never paged out */
 	/* ---- signals ---- */
 	case SYS_rt_sigaction:
 		return linux_sigaction((int)a, (const struct linux_action *)b,
@@ -300,7 +300,7 @@ static long call(long n, long a, long b, long c, long d, long e, long f)
 	}
 }
 
-/* A signal that came in the middle of the library is let through at the end of a call. */
+/* A signal that arrived inside the library is delivered at the end of a call. */
 long margay_linux(long number, long a, long b, long c, long d, long e, long f)
 {
 	long result;

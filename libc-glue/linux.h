@@ -1,9 +1,8 @@
 /*
- * The system calls that musl makes, by what they are about: each function does
- * one call of Linux and returns what Linux returns, a value of 0 or more or
- * -errno. linux.c sorts the calls; the other files of libc-glue/ have the
- * functions. None of them uses errno, so that they work before crt0 has set up
- * the thread, and while an event handler runs.
+ * The system calls that musl makes, by subject. Each function does one call of Linux and returns
+ * what Linux returns, a value of 0 or more or -errno. linux.c dispatches the calls; the other files
+ * of libc-glue/ have the functions. None of them uses errno, so they work before crt0 has set up
+ * the thread, and in event handlers.
  */
 #ifndef LIBC_GLUE_LINUX_H
 #define LIBC_GLUE_LINUX_H
@@ -24,16 +23,16 @@
 
 /* ---- memory.c ---- */
 
-/* Once, before any other function that is about memory; glue_start must be filled. */
+/* Call once, before any other memory function; glue_start must be filled in. */
 void memory_begin(void);
 
-/* Memory that is never given back, before main; ends the process if there is none. */
+/* Takes memory that is never freed, before main; ends the process if there is none. */
 void *memory_take(size_t bytes, size_t align);
 
 size_t memory_free_bytes(void);
-size_t memory_most_bytes(void);          /* that were ever in use */
+size_t memory_most_bytes(void);          /* most bytes ever in use */
 
-/* malloc.c: the break goes back to what malloc needs. Null if the program has its own. */
+/* malloc.c: lowers the break to what malloc needs. Null if the program has its own. */
 __attribute__((weak)) void malloc_give_back(void);
 
 long linux_brk(uintptr_t end);
@@ -86,8 +85,8 @@ long linux_umask(long mode);
 
 /* ---- poll.c ---- */
 
-/* `timeout_ns`: NO_TIMEOUT waits for ever, less is no time; `mask`: the signals that are
- * blocked meanwhile, or null. */
+/* `timeout_ns`: NO_TIMEOUT waits for ever, less is invalid; `mask`: signals to block
+ * meanwhile, or null. */
 #define NO_TIMEOUT (-1)
 long linux_poll(struct pollfd *fds, size_t count, int64_t timeout_ns, const uint64_t *mask);
 long linux_select(int count, fd_set *in, fd_set *out, fd_set *errors, int64_t timeout_ns,
@@ -103,7 +102,7 @@ long linux_gettimeofday(struct timeval *time);
 long linux_getrusage(int who, struct rusage *used);
 long linux_times(struct tms *used);
 
-/* Past 2^63 ns, 292 years, is as good as for ever; -1: not a time. */
+/* More than 2^63 ns, 292 years, counts as for ever; -1: invalid. */
 int64_t time_ns(const struct timespec *time);
 
 /* ---- signal.c ---- */
@@ -127,34 +126,34 @@ long linux_setitimer(int which, const struct itimerval *timer, struct itimerval 
 long linux_getitimer(int which, struct itimerval *old);
 long linux_alarm(unsigned seconds);
 
-/* Waits until the monotonic clock says `end`: 0; or until a signal was handled: -EINTR. */
+/* Waits until the monotonic clock reaches `end`: 0; or until a signal was handled: -EINTR. */
 long wait_until(uint64_t end);
 
-/* The same, with these signals blocked if `mask` is not null; ends with 1 when standard input is
- * ready, if `fd` is a descriptor of it and not -1. */
+/* The same, with these signals blocked if `mask` is not null. If `fd` is not -1 but a descriptor of
+ * standard input, returns 1 when that is ready. */
 long wait_for(int fd, uint64_t end, const uint64_t *mask);
 
-/* Waits until then, or until something happened: an upcall, the signal of a timer. 0: it is
- * past `end` already. */
+/* Waits until `end`, or until something happened: an upcall, the signal of a timer. 0: `end` has
+ * already passed. */
 int wait_once(uint64_t end);
 
-/* A call has ended with -EINTR, as an upcall came. Lets a signal through that came with it.
- * Nonzero: the call fails; 0: call again, as no handler was called, or one with SA_RESTART. */
+/* A call has ended with -EINTR because of an upcall. Delivers a signal that came with it. Nonzero:
+ * the call fails; 0: repeat the call, as no handler ran, or one with SA_RESTART. */
 int signal_ends_call(void);
 
-/* The time at which SIGALRM comes next, monotonic ns; 0: no timer runs. */
+/* Time of the next SIGALRM, monotonic ns; 0: no timer runs. */
 extern uint64_t signal_timer;
 
-/* A signal is pending and not blocked: signal_tick lets it through, at a place where the library is
- * not in the middle of something. In an upcall it does nothing. */
+/* A signal is pending and not blocked: signal_tick delivers it, where the library is not inside a
+ * function. In an upcall it does nothing. */
 extern volatile int signal_due;
 void signal_tick(void);
 
-/* From an upcall: whether the timer has run out, and what was interrupted. Where the program is to
- * go on instead, or 0. */
+/* From an upcall: whether the timer has expired, and the interrupted rip and rsp. Returns where the
+ * program must continue instead, or 0. */
 long signal_upcall(int timer, uint64_t rip, uint64_t rsp);
 
-/* detour.c: where that is, and what must be called before. It calls signal_interrupts. */
+/* detour.c: that place, and its initialisation. It calls signal_interrupts. */
 void signal_detour(void);
 void detour_prepare(void);
 void signal_interrupts(void);
@@ -170,12 +169,12 @@ long linux_sched_getaffinity(size_t bytes, void *to);
 long linux_futex(volatile int *word, int operation, int value, const struct timespec *timeout);
 _Noreturn void linux_exit(int status);
 
-/* What linux_exit calls first, with the status, which the result replaces; or null. */
+/* linux_exit calls this first; its result replaces the status. Or null. */
 extern int (*process_end_handler)(int status);
 
 /* ---- missing.c ---- */
 
-/* A call that is not there: one line on the console names it. Returns -ENOSYS. */
+/* A missing call: one line on the console names it. Returns -ENOSYS. */
 long linux_missing(long number);
 
 #endif

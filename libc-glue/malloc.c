@@ -1,13 +1,12 @@
 /*
- * malloc, for one thread, in the memory below the break. A chunk is a head of one
- * word (its size and two flags) and a block; sizes are multiples of 16, and a free
- * chunk repeats its size in its last word, so that neighbours can be joined.
+ * malloc, for one thread, in the memory below the break. A chunk is a head of one word (its size
+ * and two flags) and a block. Sizes are multiples of 16. A free chunk repeats its size in its last
+ * word, so that neighbours can be merged.
  *
- * Small blocks that are freed go into a list of their size, unjoined, and are
- * taken from there again: most calls do no more. When there is nothing that fits,
- * they are joined with their neighbours before the break is moved. Other free
- * chunks are in bins by size; what lies behind the last chunk is the top. Owns all
- * of these lists. In place of musl's, which takes several times as long.
+ * Small blocks that are freed go into a list of their size, unmerged, and are reused from there:
+ * most calls do no more. When nothing fits, they are merged with their neighbours before the break
+ * is moved. Other free chunks are in bins by size; the memory after the last chunk is the top. Owns
+ * all of these lists. Replaces musl's malloc, which takes several times as long.
  */
 #include <errno.h>
 #include <malloc.h>
@@ -24,11 +23,11 @@ enum { USED = 1, BEFORE_USED = 2, FLAGS = 15 };
 #define SMALL       1024u                /* chunks up to here have lists of their own */
 #define BINS        256u
 #define LARGEST     ((size_t)1 << 46)
-#define GROWTH      (128u << 10)         /* by which the break moves at least */
-#define LOOKS       32                   /* chunks of a bin of many sizes that are looked at */
+#define GROWTH      (128u << 10)         /* least step of the break */
+#define LOOKS       32                   /* most chunks searched in a bin with many sizes */
 
 struct chunk {
-	size_t before;                   /* of the chunk before if that is free, else its block's */
+	size_t before;                   /* size of the chunk before if free, else its block's end */
 	size_t head;                     /* size and flags; what follows is the block, */
 	struct chunk *next, *previous;   /* or if it is free its neighbours in the bin */
 };
@@ -66,7 +65,7 @@ static inline void *block_of(struct chunk *c)
 	return (char *)c + BLOCK;
 }
 
-/* The size of a chunk for a block; the block may use the next chunk's first word. */
+/* Size of the chunk for a block; the block may use the next chunk's first word. */
 static inline size_t chunk_bytes(size_t bytes)
 {
 	size_t size = (bytes + sizeof(size_t) + UNIT - 1) & -(size_t)UNIT;
@@ -147,7 +146,7 @@ static struct chunk *find(size_t size)
 
 /* ---- chunks ---- */
 
-/* Frees a chunk: joins it with the free ones around it, and puts it where it belongs. */
+/* Frees a chunk: merges it with free neighbours, and puts it into its bin. */
 static void release(struct chunk *c)
 {
 	size_t size = size_of(c);
@@ -173,7 +172,7 @@ static void release(struct chunk *c)
 	put(c, size);
 }
 
-/* Makes a chunk of `have` bytes one in use of `size`; the rest is free. */
+/* Allocates `size` bytes of a chunk of `have` bytes; the rest becomes free. */
 static void use(struct chunk *c, size_t size, size_t have)
 {
 	struct chunk *after = at(c, size);
@@ -235,7 +234,7 @@ static int grow(size_t size)
 }
 
 
-/* Cuts a chunk from the top, which has room for it and for a word behind it. */
+/* Cuts a chunk from the top, which has room for it and for a word after it. */
 static struct chunk *from_top(size_t size)
 {
 	struct chunk *c = top;
@@ -323,7 +322,7 @@ void *__libc_calloc(size_t count, size_t bytes)
 	return block;
 }
 
-/* Lengthens a chunk in its place, if what follows it is free. */
+/* Lengthens a chunk in place, if what follows it is free. */
 static int lengthen(struct chunk *c, size_t size)
 {
 	size_t have = size_of(c);
@@ -405,7 +404,7 @@ static void *aligned(size_t align, size_t bytes)
 	return block_of(inner);
 }
 
-/* An application may bring its own malloc: musl then goes on with these. */
+/* An application may have its own malloc: musl then still uses these. */
 __attribute__((weak, alias("__libc_malloc"))) void *malloc(size_t bytes);
 __attribute__((weak, alias("__libc_calloc"))) void *calloc(size_t count, size_t bytes);
 __attribute__((weak, alias("__libc_realloc"))) void *realloc(void *block, size_t bytes);

@@ -1,8 +1,7 @@
 /*
- * Memory: everything between bss and the lowest page of the stack. The break
- * grows from its start; mappings (of memory only, always readable and writable)
- * are cut from its end, or from what was unmapped, where it fits first. Owns the
- * break and the list of what was unmapped, which lies in that memory itself.
+ * Memory: everything between bss and the lowest page of the stack. The break grows from its start.
+ * Mappings (of memory only, always readable and writable) are cut from its end, or first fit from
+ * unmapped holes. Owns the break and the list of holes, which is stored in the holes themselves.
  */
 #include <string.h>
 #include <sys/mman.h>
@@ -11,14 +10,14 @@
 
 #define PAGE 4096UL
 
-/* Memory that was unmapped, above the lowest mapping; by rising address, never adjacent. */
+/* Memory that was unmapped, above the lowest mapping; by ascending address, never adjacent. */
 struct hole {
 	size_t bytes;
 	struct hole *next;
 };
 
 struct margay_start glue_start;
-static uintptr_t end;           /* the break: first byte behind what it took */
+static uintptr_t end;           /* the break: first byte after its memory */
 static uintptr_t lowest;        /* mappings and holes begin here */
 static uintptr_t most_end;      /* between the highest break ever */
 static uintptr_t least_lowest;  /* and the lowest mapping ever all bytes are zero */
@@ -49,7 +48,7 @@ size_t memory_most_bytes(void)
 	return most_end - APP_BASE + glue_start.heap_end - least_lowest;
 }
 
-/* Zeroes what may have been written before. */
+/* Zeroes memory that may have been written before. */
 static void clear(uintptr_t from, uintptr_t to)
 {
 	uintptr_t clean = from > most_end ? from : most_end;
@@ -65,7 +64,7 @@ static void clear(uintptr_t from, uintptr_t to)
 
 /* ---- the break ---- */
 
-/* As Linux does: the break, moved if that was possible. */
+/* Like Linux: returns the break, moved if possible. */
 long linux_brk(uintptr_t wanted)
 {
 	if (wanted < glue_start.heap || wanted > lowest)
@@ -114,7 +113,7 @@ static uintptr_t take_hole(size_t bytes)
 	return 0;
 }
 
-/* Between the break and the lowest mapping. */
+/* Whether there is room between the break and the lowest mapping. */
 static int has_room(size_t bytes)
 {
 	uintptr_t start = to_pages(end);
@@ -148,7 +147,7 @@ long linux_mmap(size_t bytes, int protection, int flags)
 	return (long)start;
 }
 
-/* Whether [start, start + bytes) is memory of mappings, as far as the ends say. */
+/* Whether [start, start + bytes) lies in the range of mappings. */
 static int is_mapped(uintptr_t start, size_t bytes)
 {
 	return !(start & (PAGE - 1)) && start >= lowest && start <= glue_start.heap_end &&
@@ -169,7 +168,7 @@ long linux_munmap(uintptr_t start, size_t bytes)
 		hole->bytes += bytes;
 	} else {
 		if (hole && start + bytes > (uintptr_t)hole)
-			return -EINVAL;         /* some of it was unmapped before */
+			return -EINVAL;         /* part of it has been unmapped */
 		hole = (struct hole *)start;
 		*hole = (struct hole){ bytes, *link };
 		*link = hole;
@@ -185,7 +184,7 @@ long linux_munmap(uintptr_t start, size_t bytes)
 	return 0;
 }
 
-/* Lengthens a mapping in its place, if a hole follows it that is long enough. */
+/* Lengthens a mapping in place, if a large enough hole follows. */
 static int lengthen(uintptr_t mapping_end, size_t more)
 {
 	struct hole **link = &holes;
@@ -235,7 +234,7 @@ long linux_mprotect(int protection)
 	return protection == (PROT_READ | PROT_WRITE) ? 0 : -ENOTSUP;
 }
 
-/* Advice is not needed; but a demand to give pages back would have to zero them. */
+/* Advice is ignored; but a request to drop pages would have to zero them. */
 long linux_madvise(int advice)
 {
 	return advice == MADV_DONTNEED ? -EINVAL : 0;

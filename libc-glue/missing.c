@@ -1,6 +1,6 @@
 /*
- * What is not there: each system call of Linux that the library makes and this
- * machine lacks is named on the console once, and fails with ENOSYS.
+ * Missing calls: each system call of Linux that the library makes and this kernel lacks is named on
+ * the console once, and fails with ENOSYS.
  */
 #include "linux.h"
 
@@ -17,7 +17,7 @@ long glue_missing(const char *name)
 	return -ENOSYS;
 }
 
-/* Names for the calls that programs make; another is told by its number. */
+/* Names for the calls that programs make; others are reported by number. */
 #define NAMES(X) \
 	X(mkdir) X(rmdir) X(unlink) X(rename) X(link) X(symlink) X(readlink) X(chdir) X(fchdir) \
 	X(chmod) X(fchmod) X(chown) X(fchown) X(lchown) X(truncate) X(ftruncate) X(fallocate) \
@@ -74,7 +74,7 @@ long linux_missing(long number)
 	return glue_missing(name);
 }
 
-/* ---- functions that do without the call ---- */
+/* ---- functions that work without the call ---- */
 
 /* There is no command interpreter. */
 __attribute__((weak)) int system(const char *command)

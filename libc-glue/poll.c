@@ -1,6 +1,6 @@
 /*
- * poll and select. Files and outputs can be read or written at any time; only standard
- * input may have to be waited for, and all its descriptors are one stream.
+ * poll and select. Files and outputs are always ready; only standard input may have to be waited
+ * for, and all its descriptors are one stream.
  */
 #include "linux.h"
 
@@ -9,7 +9,7 @@
 #define CAN_READ   (POLLIN | POLLRDNORM)
 #define CAN_WRITE  (POLLOUT | POLLWRNORM)
 
-/* What a descriptor is ready for now, as poll's events; 0: standard input has none yet. */
+/* The poll events for which a descriptor is ready now; 0: standard input has none yet. */
 static short events_now(int fd)
 {
 	long ready = glue_call3(SYS_READY, fd, 0, 0);
@@ -21,7 +21,7 @@ static short events_now(int fd)
 		       (ready & MARGAY_READY_END ? POLLHUP : 0));
 }
 
-/* When a wait of so long is over, by the monotonic clock; for ever if it is negative. */
+/* The deadline of a wait, by the monotonic clock; none if the timeout is negative. */
 static uint64_t end_of(int64_t timeout_ns)
 {
 	uint64_t now = glue_now_ns();
@@ -30,7 +30,7 @@ static uint64_t end_of(int64_t timeout_ns)
 	       now + (uint64_t)timeout_ns;
 }
 
-/* How many descriptors have something to tell. *waits: one that has not, or -1. */
+/* How many descriptors have events. *waits: a descriptor to wait for, or -1. */
 static long look(struct pollfd *fds, size_t count, int *waits)
 {
 	long told = 0;

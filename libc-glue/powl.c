@@ -1,15 +1,14 @@
 /*
- * powl: e^(y log x), with log x as a sum of two long doubles. The series of log x is
- * added up in such sums as well. So x^y is good to about a unit at any size; musl's
- * loses 5 bits, and takes 2^16383 for an exponent that is not a number. Small whole
- * exponents multiply, so that exact powers come out exact. It wants the x87's 64-bit
- * precision and rounding to nearest.
+ * powl: e^(y log x), with log x as a sum of two long doubles. The series of log x is summed in such
+ * pairs as well, so x^y is good to about a unit at any size. musl's loses 5 bits, and takes 2^16383
+ * for an invalid exponent. Small integral exponents multiply, so that exact powers are exact. It
+ * needs the x87's 64-bit precision and rounding to nearest.
  */
 #include <math.h>
 
 #define SQRT_HALF  0.70710678118654752440L
 #define LOG2_E     0x1.71547652b82fe178p+0L
-#define WHOLE_MOST 64       /* exponents that are multiplied out */
+#define WHOLE_MOST 64       /* largest exponent that is multiplied out */
 #define TOO_BIG    11357    /* e^this overflows, e^-this is smaller than any normal number */
 
 typedef long double extended;

@@ -1,6 +1,6 @@
 /*
- * The process: its end, its names, what it may ask about the system, and waiting
- * for what another thread would do. Owns the handler of its end.
+ * The process: its end, its names, its queries about the system, and waits for another thread. Owns
+ * the handler of its end.
  */
 #include "linux.h"
 
@@ -10,10 +10,10 @@
 
 
 /* Operations of SYS_futex. musl uses those without bits, libstdc++ those with bits. libstdc++'s
- * bits are all ones, and its time is a moment, not a span. */
+ * bits are all ones, and its time is absolute. */
 enum { FUTEX_WAIT, FUTEX_WAKE, FUTEX_REQUEUE = 3, FUTEX_WAIT_BITS = 9, FUTEX_WAKE_BITS };
 #define FUTEX_REALTIME 0x100
-#define FUTEX_FLAGS 0x180       /* private, and which clock */
+#define FUTEX_FLAGS 0x180       /* private, and the clock */
 
 int (*process_end_handler)(int status);
 
@@ -87,7 +87,7 @@ static rlim_t limit_of(int resource)
 	}
 }
 
-/* The limits are the node's: none can be raised, and one that is lowered stays. */
+/* The limits are the node's: none can be raised; a lowered one is not stored. */
 long linux_prlimit(int resource, const struct rlimit *limit, struct rlimit *old)
 {
 	rlim_t most;
@@ -125,10 +125,10 @@ long linux_sched_getaffinity(size_t bytes, void *to)
 	return sizeof first;
 }
 
-/* ---- waiting for what another thread would do ---- */
+/* ---- waits for another thread ---- */
 
-/* Only the handler of an event queue runs beside the program: if there is one, it may
- * change the word. */
+/* Only an event queue's handler runs besides the program: if there is one, it may change the
+ * word. */
 static _Noreturn void wait_for_ever(void)
 {
 	static const char text[] = "margay: the program waits for a lock, condition or semaphore "

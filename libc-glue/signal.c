@@ -1,12 +1,12 @@
 /*
- * Signals: of the process to itself, by raise, kill and abort, and of its timer.
- * A handler of the first kind is called as a function, within the call that lets the signal
- * through. The signal of the timer interrupts the program where it is (detour.c): but
- * not in the middle of the C library, whose functions (malloc, stdio) then need no care. There
- * it waits for the end of the next call that would enter Linux, or ends a wait, or comes
- * a little later, at the next look that finds the program outside. So does a signal that a
- * handler of an event queue sends. A fault ends the process, whatever its handlers are.
- * Owns the actions, the mask, what is pending and the one timer.
+ * Signals of the process to itself, by raise, kill and abort, and by its timer. A handler of the
+ * first kind is called as a function, inside the call that delivers the signal. The timer's signal
+ * interrupts the program where it is (detour.c), but not inside the C library, whose functions
+ * (malloc, stdio) need not be reentrant then. There it waits for the end of the next call that
+ * would enter Linux, or ends a wait, or comes a little later, when a retry finds the program
+ * outside. The same holds for a signal that an event queue's handler sends. A fault ends the
+ * process, whatever its handlers are. Owns the actions, the mask, the pending signals and the one
+ * timer.
  */
 #include "linux.h"
 
@@ -20,22 +20,22 @@
 #define NS      1000000000ULL
 #define NO_TIME (~0ULL)
 
-/* A signal that found the program in the library looks again after so long, and after twice as
- * long each time. */
+/* A signal that found the program inside the library is retried after this time, which doubles with
+ * each retry. */
 #define RETRY_LEAST_NS 20000ULL
 #define RETRY_MOST_NS  10000000ULL
 
 static struct linux_action actions[SIGNALS + 1];
 static uint64_t blocked, pending;
-static unsigned long handled;           /* signals that a handler was called for */
-static unsigned long interrupting;      /* those of them whose action is without SA_RESTART */
+static unsigned long handled;           /* signals for which a handler was called */
+static unsigned long interrupting;      /* those of them without SA_RESTART */
 static stack_t alternative = { .ss_flags = SS_DISABLE };
 volatile int signal_due;
-uint64_t signal_timer;                  /* monotonic ns at which SIGALRM comes; 0: not set */
+uint64_t signal_timer;                  /* monotonic ns of the next SIGALRM; 0: not set */
 static uint64_t timer_period;           /* ns; 0: it comes once */
-static uint64_t retry_at = NO_TIME;     /* monotonic ns of the next look */
+static uint64_t retry_at = NO_TIME;     /* monotonic ns of the next retry */
 static uint64_t retry_ns = RETRY_LEAST_NS;
-static uint64_t armed_at = NO_TIME;     /* what the kernel's timer is set for */
+static uint64_t armed_at = NO_TIME;     /* expiry of the kernel's timer */
 
 extern const char margay_libc_start[], margay_libc_end[]; /* linker.ld */
 
@@ -103,7 +103,7 @@ static void deliver(int number, int code)
 	let_through(code);
 }
 
-/* What an upcall changes too. */
+/* Shared with upcalls. */
 static void add(int number)
 {
 	__atomic_fetch_or(&pending, bit(number), __ATOMIC_RELAXED);
@@ -114,8 +114,8 @@ static void take(int number)
 	__atomic_fetch_and(&pending, ~bit(number), __ATOMIC_RELAXED);
 }
 
-/* A signal that a handler of an event queue has sent waits for that handler's end, unless it
- * ends the process. */
+/* A signal that an event queue's handler has sent waits for that handler's end, unless it ends the
+ * process. */
 static uint64_t deliverable(void)
 {
 	uint64_t now = pending & ~blocked;
@@ -127,9 +127,9 @@ static uint64_t deliverable(void)
 	return now;
 }
 
-/* Delivers what is pending and not blocked. `code` tells the handler, which may have to know:
- * SI_KERNEL if the program was interrupted, and is in the middle of no function of the library,
- * else SI_USER. */
+/* Delivers pending signals that are not blocked. `code` goes to the handler, which may need it:
+ * SI_KERNEL if the program was interrupted outside of all functions of the library, else
+ * SI_USER. */
 static void let_through(int code)
 {
 	uint64_t now;
@@ -203,7 +203,7 @@ long linux_sigpending(uint64_t *set)
 	return 0;
 }
 
-/* Handlers run on the ordinary stack: no signal comes when that is used up. */
+/* Handlers run on the ordinary stack: no signal is delivered on stack overflow. */
 long linux_sigaltstack(const stack_t *stack, stack_t *old)
 {
 	if (stack && (stack->ss_flags & ~SS_DISABLE))
@@ -236,7 +236,7 @@ __attribute__((used)) void signal_interrupts(void)
 	errno = before;
 }
 
-/* The kernel's timer, for what comes first. */
+/* Sets the kernel's timer for the earliest deadline. */
 static long arm(void)
 {
 	uint64_t at = signal_timer && signal_timer < retry_at ? signal_timer : retry_at;
@@ -252,7 +252,7 @@ static long arm(void)
 			  (long)upcall_stack());
 }
 
-/* The timer's time has come, if it has. */
+/* Raises SIGALRM if the timer has expired. */
 static void expire(void)
 {
 	uint64_t now = glue_now_ns();
@@ -293,7 +293,7 @@ long signal_upcall(int timer, uint64_t rip, uint64_t rsp)
 	return detour;
 }
 
-/* `ns` from now on, or never if it is 0. */
+/* Starts the timer, `ns` from now; 0 stops it. */
 static long start_timer(uint64_t ns, uint64_t period)
 {
 	if (ns && !upcall_stack())
@@ -325,7 +325,7 @@ long linux_getitimer(int which, struct itimerval *old)
 	return 0;
 }
 
-/* Timers of CPU time are not there. */
+/* There are no timers of CPU time. */
 long linux_setitimer(int which, const struct itimerval *timer, struct itimerval *old)
 {
 	uint64_t ns;
@@ -363,7 +363,7 @@ int signal_ends_call(void)
 
 enum wait { WAIT_OVER, WAIT_MORE, WAIT_INPUT };
 
-/* One wait, for input too if `fd` is not -1. */
+/* One wait; also for input if `fd` is not -1. */
 static enum wait wait_step(int fd, uint64_t end)
 {
 	uint64_t now = glue_now_ns(), ns = end - now > INT64_MAX ? INT64_MAX : end - now;
@@ -418,8 +418,7 @@ long linux_sigsuspend(const uint64_t *mask)
 	return wait_for(-1, ~0UL, mask);
 }
 
-/* The wait ends at a signal of the set, which is blocked as a rule, so that no handler
- * is called. */
+/* Waits for a signal of the set, which is usually blocked, so that no handler is called. */
 long linux_sigtimedwait(const uint64_t *set, siginfo_t *info, const struct timespec *timeout)
 {
 	int64_t ns = timeout ? time_ns(timeout) : INT64_MAX;

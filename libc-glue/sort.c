@@ -1,18 +1,17 @@
 /*
- * qsort: a merge sort that keeps the order of equal elements. C asks for no order of them, and
- * musl's sort gives none, but glibc's keeps it and programs rely on that: HDF5's ranks wait for each
- * other for ever if their lists of chunks are sorted differently. Only without memory for half of
- * the elements musl's sorts them.
+ * qsort: a merge sort, which is stable. C demands no stability, and musl's sort has none, but
+ * glibc's is stable and programs rely on that: HDF5's ranks deadlock if their lists of chunks are
+ * sorted differently. musl's sort is used only if there is no memory for half of the elements.
  */
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define SMALL 1024      /* bytes that are sorted with room on the stack */
+#define SMALL 1024      /* arrays of at most this many bytes use the stack */
 
 typedef int compare(const void *a, const void *b, void *with);
 
-/* musl's, behind its qsort. */
+/* musl's function below its qsort. */
 void __qsort_r(void *base, size_t count, size_t size, compare *order, void *with);
 
 struct sort {

@@ -1,14 +1,14 @@
 /*
- * Memory and strings, eight bytes at a time: what an emulated processor does well.
- * (It does `rep movs` one by one, and vectors through memory.) Reads never cross
- * into a word that holds none of the bytes asked for. In place of musl's.
+ * Memory and strings, eight bytes at a time, which suits an emulated processor. (It executes `rep
+ * movs` element by element, and vectors through memory.) Reads never touch a word that has none of
+ * the requested bytes. Replaces musl's functions.
  */
 #include <stdint.h>
 #include <string.h>
 
-#define WEAK __attribute__((weak))      /* an application may bring its own */
+#define WEAK __attribute__((weak))      /* an application may have its own */
 
-/* Words at any address, of any object. */
+/* Words at any address, of objects of any type. */
 typedef uint64_t __attribute__((may_alias, aligned(1))) word;
 typedef uint32_t __attribute__((may_alias, aligned(1))) half;
 typedef uint16_t __attribute__((may_alias, aligned(1))) quarter;
@@ -27,7 +27,7 @@ static inline void store(void *to, uint64_t value)
 	*(word *)to = value;
 }
 
-/* The lowest bit that is set tells the first byte that is zero. */
+/* The lowest set bit marks the first zero byte. */
 static inline uint64_t zero_bytes(uint64_t value)
 {
 	return (value - ONES) & ~value & HIGHS;
@@ -70,8 +70,8 @@ static inline void copy_some(char *to, const char *from, size_t bytes)
 }
 
 /*
- * 64 bytes, all read before the first is written. An emulated processor looks pages
- * up in a table where two of them may share a place: the fewer turns, the better.
+ * 64 bytes, all read before the first is written. An emulated processor looks up pages in a table
+ * where two of them may share an entry: the fewer alternations, the better.
  */
 static inline void copy_64(char *to, const char *from)
 {
@@ -88,7 +88,7 @@ static inline void copy_64(char *to, const char *from)
 	store(to + 56, h);
 }
 
-/* At most 64 bytes, in a direction that does not matter. */
+/* At most 64 bytes, in any direction. */
 static inline void copy_rest(char *to, const char *from, size_t bytes)
 {
 	if (bytes > 32) {
@@ -112,7 +112,7 @@ static inline void copy_rest(char *to, const char *from, size_t bytes)
 	}
 }
 
-/* Also for pieces that overlap, if `to` lies before `from`. */
+/* Also for overlapping memory if `to` is below `from`. */
 static inline void copy_up(char *to, const char *from, size_t bytes)
 {
 	for (; bytes > 64; bytes -= 64, to += 64, from += 64)
@@ -137,8 +137,8 @@ static inline void copy_32(char *to, const char *from)
 	store(to + 24, d);
 }
 
-/* Where nothing overlaps, short pieces go by halves: with so few registers none has to be
- * saved, which would cost as much as the copy. */
+/* Without overlap, short pieces are copied by halves: with so few registers none must be saved,
+ * which would cost as much as the copy. */
 WEAK void *memcpy(void *restrict to, const void *restrict from, size_t bytes)
 {
 	char *next = to;
@@ -190,7 +190,7 @@ WEAK void *memset(void *to, int byte, size_t bytes)
 	return to;
 }
 
-/* The order of two words by their bytes, the first of which is the lowest. */
+/* Compares two words as byte strings: the first byte is the lowest. */
 static inline int order(uint64_t a, uint64_t b)
 {
 	return __builtin_bswap64(a) < __builtin_bswap64(b) ? -1 : 1;
@@ -215,7 +215,7 @@ WEAK int memcmp(const void *left, const void *right, size_t bytes)
 	return 0;
 }
 
-/* Whole words from the first on, by fours where all of them lie in one page. */
+/* Whole words, by fours where all four are in one page. */
 WEAK size_t strlen(const char *text)
 {
 	const char *next = (const char *)((uintptr_t)text & -WORD);
@@ -234,7 +234,7 @@ WEAK size_t strlen(const char *text)
 	return (size_t)(next + __builtin_ctzl(ends) / 8 - text);
 }
 
-/* Bytes from here to the end of the page, beyond which nothing may be there. */
+/* Bytes from here to the end of the page; the next one may not be mapped. */
 static inline size_t in_page(const void *place)
 {
 	return 4096 - ((uintptr_t)place & 4095);
@@ -263,7 +263,7 @@ static inline int compare(const char *left, const char *right, size_t bytes)
 				return 0;
 			if (!ends)
 				return order(x, y);
-			bytes += WORD;          /* the end is in here, and something differs */
+			bytes += WORD;          /* the difference is in this word */
 			break;
 		}
 		for (size_t few = least(bytes, WORD); few; few--, a++, b++, bytes--)

@@ -1,7 +1,6 @@
 /*
- * How the C library's glue enters the kernel, and what crt0 learned at the
- * start. Included by the files of libc-glue/, lib/portals/ and lib/p30/ only;
- * include/margay/abi.h has the table of calls.
+ * How the C library's glue enters the kernel, and what crt0 learned at the start. Included only by
+ * the files of libc-glue/, lib/portals/ and lib/p30/; include/margay/abi.h has the table of calls.
  */
 #ifndef LIBC_GLUE_SYSCALL_H
 #define LIBC_GLUE_SYSCALL_H
@@ -60,7 +59,7 @@ static inline long glue_result(long result)
 /* The monotonic clock (time.c). */
 uint64_t glue_now_ns(void);
 
-/* One line on the console says that this is not there. Returns -ENOSYS. */
+/* One line on the console says that this is missing. Returns -ENOSYS. */
 long glue_missing(const char *name);
 
 #endif

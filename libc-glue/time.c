@@ -1,8 +1,7 @@
 /*
- * Time: rdtsc scaled in user mode, with no call of the kernel. Owns the scale,
- * computed at the first use. The kernel says at the start how fast the counter
- * runs and what the clocks showed then; a 128-bit product keeps the error under
- * one part in 2^50, so nothing drifts.
+ * Time: rdtsc scaled in user mode, without a system call. Owns the scale, computed at the first
+ * use. At the start the kernel gives the counter's rate and the clocks' values; a 128-bit product
+ * keeps the error under one part in 2^50, so nothing drifts.
  */
 #include <errno.h>
 #include <stddef.h>
@@ -12,7 +11,7 @@
 
 #define SECOND      1000000000ULL
 #define SCALE_SHIFT 56
-#define TICKS       100          /* of times() in a second, as sysconf(_SC_CLK_TCK) says */
+#define TICKS       100          /* ticks of times() per second, the value of sysconf(_SC_CLK_TCK) */
 
 static uint64_t since_start(void)
 {
@@ -44,8 +43,8 @@ static struct timeval to_timeval(uint64_t ns)
 	return (struct timeval){ (time_t)(ns / SECOND), (suseconds_t)(ns % SECOND / 1000) };
 }
 
-/* 0 if there is such a clock. A clock of CPU time may be named by process or thread:
- * the lowest three bits of the name say which of the two. */
+/* 0 if there is such a clock. The name of a CPU time clock may include a process or thread: its
+ * lowest three bits say which of the two. */
 static long read_clock(clockid_t clock, uint64_t *ns)
 {
 	if (clock < 0)
@@ -139,7 +138,7 @@ long linux_getrusage(int who, struct rusage *used)
 {
 	if (who != RUSAGE_SELF && who != RUSAGE_CHILDREN && who != RUSAGE_THREAD)
 		return -EINVAL;
-	/* What Linux would fill: not the members that musl keeps free. */
+	/* Clears what Linux would fill, not musl's reserved members. */
 	memset(used, 0, offsetof(struct rusage, __reserved));
 	if (who != RUSAGE_CHILDREN) {
 		used->ru_utime = to_timeval(usage().user_ns);

@@ -1,4 +1,4 @@
-# MPI, which the first mpicc would build. Included by the Makefile.
+# MPI, which the first mpicc otherwise builds. Included by the Makefile.
 
 .PHONY: mpi
 mpi: all

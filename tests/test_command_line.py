@@ -75,8 +75,8 @@ def test_unknown_system_calls_are_said_once(margay, app):
     run = margay("run", app("sys_names")).ok()
     assert sorted(run.stderr.splitlines()) == [
         r"margay: rank 0: \x1b[2Jbad\x0d\x0a\x9b: not available on this kernel (ENOSYS)",
-        "margay: rank 0: system call 4711: there is none (ENOSYS)",
-        "margay: rank 0: system call 4712: there is none (ENOSYS)"]
+        "margay: rank 0: system call 4711: no such system call (ENOSYS)",
+        "margay: rank 0: system call 4712: no such system call (ENOSYS)"]
 
 
 @pytest.mark.parametrize("line, shown", [
@@ -128,7 +128,7 @@ def test_too_large_data(margay, tmp_path):
                                   "int main(int n, char **v)\n"
                                   "{ big[n] = 1; return v[0][0] + big[n + 1]; }\n")
     run = margay("cc", "b.c").status(1)
-    assert run.stderr.startswith("margay: error: static data and program take more than 1 GB")
+    assert run.stderr.startswith("margay: error: program and static data take more than 1 GB")
     assert len(run.stderr.splitlines()) == 2
 
 

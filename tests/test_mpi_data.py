@@ -91,7 +91,7 @@ def test_windows_that_are_not_freed(margay):
 def test_spawn(margay):
     said = run(margay, "limits", 2, "spawn")
     assert said.lines == ["refused"]
-    said.says("^margay: no process can be started by another: each has a node of its own")
+    said.says("^margay: a process cannot start another: each has its own node")
 
 
 def test_shared_memory(margay):

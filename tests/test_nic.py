@@ -81,7 +81,7 @@ def test_frames_as_long_as_a_boards_card_takes_and_as_the_emulated_one(margay, a
 
 @pytest.mark.parametrize("link, longest, why", [
     ("e1000e", 16381, "longest= must be 1514 to 16380 bytes"), ("e1000", 1513, "longest= must be"),
-    ("virtio", 9230, "it says itself how long its frames may be; longest= needs Intel's cards")])
+    ("virtio", 9230, "it reports its longest frame itself; longest= needs Intel's cards")])
 def test_a_longest_frame_that_cannot_be(margay, app, link, longest, why):
     run = margay(*RUN, "--link", link, "--kernel", f"longest={longest}", app("hello"))
     assert run.returncode != 0
@@ -132,7 +132,7 @@ def test_raw_frames_over_the_bulk_card(margay, app, tmp_path):
 def test_a_card_whose_interrupts_reach_nobody(margay, app):
     """An 82540EM on microvm, which has no line for it: it is said, and a timer looks."""
     run = margay(*RUN, "--link", "e1000", "--machine", "microvm", app("pingpong"), timeout=120)
-    run.ok().says("its interrupt reaches nobody; a timer looks at it")
+    run.ok().says("its interrupt line is not connected; a timer polls it")
 
 
 @pytest.mark.parametrize("link, control", [("virtio", "interrupt"), ("virtio", "poll"),

@@ -160,9 +160,9 @@ def test_named_pipes_without_a_peer(tmp_path, monkeypatch):
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     monkeypatch.setattr(hostfiles, "PEER_SECONDS", 0.2)
-    with pytest.raises(MargayError, match=f"--out {pipe}: a named pipe that nothing reads"):
+    with pytest.raises(MargayError, match=f"--out {pipe}: nothing reads this named pipe"):
         hostfiles.open_output("--out", pipe)
-    with pytest.raises(MargayError, match=f"--file {pipe}: a named pipe to which nothing is writ"):
+    with pytest.raises(MargayError, match=f"--file {pipe}: nothing writes to this named pipe"):
         hostfiles.open_input(str(pipe))
 
 

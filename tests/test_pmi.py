@@ -24,7 +24,7 @@ def pmi(margay, tmp_path: Path) -> Path:
 def test_calls(margay, pmi, nodes):
     run = margay("run", "-n", nodes, pmi).ok()
     assert len(run.lines) == nodes, run.describe()
-    assert run.stderr.count("no process can be started by another") == nodes
+    assert run.stderr.count("a process cannot start another") == nodes
 
 
 @pytest.mark.parametrize("status", [5, 255, 0])

@@ -59,7 +59,7 @@ def test_selftest_of_an_image_without(margay, app):
     """Applications are linked with a kernel that holds no self-tests; it says which does."""
     run = margay("run", "--selftest", "stray", app("waits"), "alone")
     assert run.returncode != 0
-    run.says("selftest=stray: this image holds no self-tests; margay cc --selftests")
+    run.says("selftest=stray: this image has no self-tests; margay cc --selftests")
 
 
 @pytest.mark.death

@@ -15,13 +15,14 @@ pytestmark = [pytest.mark.host, pytest.mark.long, pytest.mark.skipif(
 
 
 def test_models_of_the_link(tmp_path):
+    """Every variant is right but the two that lack a rule (ANYONE, DEAF in link.pml)."""
     with cores(1, BUILD / "test-cores"):
         done = subprocess.run([ROOT / "tests" / "spin" / "check.sh", tmp_path, "link"],
                               capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     lines = done.stdout.splitlines()
-    assert len(lines) == 5 and all(line.startswith("link") for line in lines), lines
-    assert sum(": wrong, errors: 0" not in line and ": wrong, " in line for line in lines) == 1
+    wrong = [": wrong, " in line for line in lines]
+    assert wrong == [False, False, False, False, True, False, True], lines
 
 
 def test_model_of_the_lock(tmp_path):

@@ -3,7 +3,7 @@
 
 TOOLS_CFLAGS := -std=gnu17 -O2 -g -Wall -Wextra -Werror -I. -Iinclude -Inet
 
-# block.c for block_bytes only: what else it needs is dropped with its sections.
+# block.c for block_bytes only: the linker drops its other sections.
 build/tools/layout: tools/layout.c net/portals/block.c net/shm/region.h $(wildcard net/portals/*.h)
 	@mkdir -p $(@D)
 	@echo "  LD    $@"

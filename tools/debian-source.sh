@@ -1,13 +1,12 @@
 #!/bin/sh
 # Puts the source of a Debian package into a folder, as its authors released it:
 #     debian-source.sh [--in-package | --package] [--suite SUITE] PACKAGE TARBALL SHA256 FOLDER
-# TARBALL is the file's name in Debian, which says the version. It is kept in the
-# user's cache, and comes by apt-get with lists of its own, under build/, so that
-# nothing of the system changes and no right is needed. With --in-package it is not of
-# a source package but inside a package like gcc-12-source, and is taken from /usr/src if
-# that is installed. With --package TARBALL is the package itself, PACKAGE_VERSION_all.deb, for
-# libraries of headers only. --suite takes it of another suite of Debian than the system's.
-# SHA256 may be -: apt-get has looked at the signature.
+# TARBALL is the file's name in Debian, which contains the version. It is kept in the user's cache.
+# apt-get fetches it with its own lists, under build/, so that the system does not change and no
+# rights are needed. With --in-package it is not part of a source package but inside a package like
+# gcc-12-source, and is taken from /usr/src if that is installed. With --package TARBALL is the
+# package itself, PACKAGE_VERSION_all.deb, for libraries of headers only. --suite takes it from
+# another suite of Debian than the system's. SHA256 may be -: apt-get has checked the signature.
 set -eu
 
 kind=deb-src
@@ -46,7 +45,7 @@ fail() {
 	exit 1
 }
 
-# The system's own sources of packages, asked for sources; the keys are the system's.
+# The system's own package sources, with source packages added; the keys are the system's.
 prepare() {
 	mkdir -p "$apt/sources.list.d" "$apt/lists/partial" "$apt/cache/archives/partial"
 	apt=$(cd "$apt" && pwd)
@@ -77,7 +76,7 @@ prepare() {
 	END
 }
 
-# Only the authors' file is wanted: what else of the package is not there does no harm.
+# Only the authors' file is needed: other files of the package may be missing.
 get() {
 	rm -rf "$apt/got"
 	mkdir -p "$apt/got"
@@ -106,8 +105,8 @@ download() {
 	log=$apt/log
 	: >"$log"
 	echo "$package: downloading Debian's $what"
-	# The lists of an earlier call are good as long as they find the package. A list
-	# that is not there matters only if the package is in it.
+	# The lists of an earlier call are good while they find the package. A list that cannot be
+	# fetched matters only if it has the package.
 	get || {
 		apt-get -c "$apt/apt.conf" update >>"$log" 2>&1 || true
 		get || {
@@ -133,7 +132,7 @@ for place in "$cache" "/usr/src/${package%-source}"; do
 	fi
 done
 download
-# Beside its place first: another build may look for it now.
+# First under another name, then moved: another build may look for it now.
 if mkdir -p "$cache" 2>/dev/null && cp "$apt/got/$tarball" "$cache/$tarball.$$" 2>/dev/null; then
 	mv "$cache/$tarball.$$" "$cache/$tarball"
 fi

@@ -68,7 +68,7 @@ static void constants(void)
 	NUMBER(STREAM_LOCKS);
 	NUMBER(STREAM_OUT_FILE);
 	block_layout(&limits, &layout);
-	number("BLOCK_SLOTS", layout.slots); /* where a block's event slots are: its last part */
+	number("BLOCK_SLOTS", layout.slots); /* event slots, the last part of a block */
 	number("EVENT_SLOTS", limits.slots);
 	NUMBER(EVENT_SLOT_BYTES);
 	close_object();

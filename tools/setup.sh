@@ -84,7 +84,7 @@ trap 'rm -f "$log"' EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
 
-# Shows the step; its output only when it fails.
+# Names the step; shows its output only when it fails.
 step() {
 	echo "setup: $1"
 	shift
@@ -98,7 +98,7 @@ failed() {
 	exit 1
 }
 
-# Package lists may be absent or too old for the versions that the mirror has.
+# Package lists may be absent, or older than the mirror's versions.
 # shellcheck disable=SC2086
 if ! step "installing $missing" $install; then
 	step "apt-get update" apt-get update || failed "apt-get update failed"

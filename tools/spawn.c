@@ -1,8 +1,7 @@
 /*
- * Starts one program that must not outlive the launcher: asks the kernel for
- * SIGKILL when the parent goes away, makes sure that the parent was still there
- * when it asked, forbids core files, and becomes the program.
- * `spawn PARENT_PID PROGRAM [ARGS]`.
+ * Starts one program that must not outlive the launcher: asks the kernel for SIGKILL when the
+ * parent goes away, checks that the parent still existed then, forbids core files, and becomes the
+ * program. `spawn PARENT_PID PROGRAM [ARGS]`.
  *
  * The launcher starts every node's QEMU through this with posix_spawn: a C
  * program of a few pages costs half a millisecond, a forked copy of the
@@ -17,22 +16,24 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#define OWN_ERROR 125   /* exit status, as of all errors of margay itself */
+
 int main(int argc, char **argv)
 {
 	const struct rlimit no_core = { 0, 0 };
 
 	if (argc < 3) {
 		fprintf(stderr, "usage: spawn PARENT_PID PROGRAM [ARGS]\n");
-		return 125;
+		return OWN_ERROR;
 	}
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) {
 		fprintf(stderr, "spawn: PR_SET_PDEATHSIG: %s\n", strerror(errno));
-		return 125;
+		return OWN_ERROR;
 	}
 	setrlimit(RLIMIT_CORE, &no_core);
 	if (getppid() != (pid_t)strtol(argv[1], NULL, 10))
-		return 125;            /* the launcher went away before we asked */
+		return OWN_ERROR;            /* the launcher went away before the prctl */
 	execv(argv[2], argv + 2);
 	fprintf(stderr, "%s: %s\n", argv[2], strerror(errno));
-	return 125;
+	return OWN_ERROR;
 }

@@ -5,9 +5,9 @@
  *     tools/margay run -n 4 cg.elf matrix.mtx
  *
  * MATRIX is a file of the Matrix Market, "coordinate real symmetric", and positive definite; b is
- * such that every element of x is 1. The rows are distributed in blocks of one size, the last of
- * them filled up with empty rows: a rank keeps its rows of A, and of each vector the elements of
- * its rows. Two calls of MPI are enough:
+ * such that every element of x is 1. The rows are distributed in blocks of equal size, the last of
+ * them filled up with empty rows. A rank keeps its rows of A, and the matching elements of each
+ * vector. Two calls of MPI are enough:
  *
  *   MPI_Allgather    the whole direction vector, before it is multiplied by A's rows
  *   MPI_Allreduce    a dot product: each rank's part, added up for all
@@ -21,7 +21,7 @@
 #include <string.h>
 
 struct element {
-	int row, column;            /* row: counted from this rank's first one */
+	int row, column;            /* row: relative to this rank's first one */
 	double value;
 };
 
@@ -77,7 +77,7 @@ static void read_matrix(struct matrix *a, const char *name)
 	fclose(file);
 }
 
-/* to = A x. Each rank has its part of x, and gets its part of the product. */
+/* to = A x. Each rank has its part of x, and computes its part of the product. */
 static void multiply(struct matrix *a, const double *x, double *whole, double *to)
 {
 	MPI_Allgather(x, a->block, MPI_DOUBLE, whole, a->block, MPI_DOUBLE, a->comm);

@@ -5,19 +5,20 @@
  *     tools/margay run -n 4 jacobi.elf 100 2000
  *
  * The plate is a grid of SIDE x SIDE points with a border that is 1 at the top and 0 elsewhere.
- * In a step each point becomes the mean of its four neighbours. The ranks stand in a grid, too, a
+ * In a step each point becomes the mean of its four neighbours. The ranks form a grid too, a
  * Cartesian communicator, and each has a block of the plate with a halo around it:
  *
  *        . . . . . .         o  a point of this rank's
  *        . o o o o .         .  the halo: the border of the plate, or a copy of
- *        . o o o o .            what a neighbour has in its outermost points
+ *        . o o o o .            a neighbour's outermost points
  *        . . . . . .
  *
- * A step sends the outermost points to the four neighbours and receives the halo, without waiting;
- * computes the inner points, which need no halo; waits; computes the outermost points. A rank at the
- * border of the plate has MPI_PROC_NULL as its neighbour, with which nothing is exchanged.
+ * A step starts sending the outermost points to the four neighbours and receiving the halo;
+ * computes the inner points, which need no halo; waits; computes the outermost points. A rank at
+ * the border of the plate has MPI_PROC_NULL as its neighbour, with which nothing is exchanged.
  *
- * At the end rank 0 computes the whole plate alone. Each rank compares: the same bits.
+ * At the end rank 0 computes the whole plate alone. Each rank compares its points, which must have
+ * the same bits.
  */
 #include <mpi.h>
 #include <stdio.h>
@@ -25,12 +26,12 @@
 
 struct block {
 	MPI_Comm comm;              /* the ranks of the plate, a Cartesian communicator */
-	int row, column;            /* of its first point in the plate */
+	int row, column;            /* position of its first point in the plate */
 	int rows, columns;          /* without the halo */
 	int width;                  /* columns + 2: from a point to the one below it */
 	double *now, *next;         /* the values of this step and of the next */
 	int up, down, left, right;  /* neighbours */
-	MPI_Datatype line;          /* a column of points, which do not lie side by side */
+	MPI_Datatype line;          /* a column of points, which are not contiguous */
 };
 
 static void create(struct block *b, MPI_Comm comm, int side)

@@ -6,18 +6,18 @@
  *
  * FROM holds unsigned numbers of 8 bytes, and so does TO, in ascending order.
  *
- *   1. Each rank reads its part of the file, all at once, and sorts it.
+ *   1. Each rank reads its part of the file, all of them collectively, and sorts it.
  *   2. It takes a few of them, its samples. All ranks gather all samples and sort them. Some,
  *      evenly spaced, are the splitters: the numbers between two splitters are for one rank.
- *   3. Every rank tells every other how many numbers are for it, then all numbers go at once.
- *   4. Each rank sorts what it has. Where it writes it is the sum of the ranks' counts before it.
+ *   3. Every rank tells every other how many numbers it will get; then all numbers are exchanged.
+ *   4. Each rank sorts its numbers, and writes them after those of the lower ranks.
  */
 #include <mpi.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { SAMPLES = 32 };          /* of each rank */
+enum { SAMPLES = 32 };          /* samples of each rank */
 
 static int rank, size;
 
@@ -37,7 +37,7 @@ static int compare(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* Errors of files end the job only if they are told to; all others do. */
+/* By default errors of files do not end the job, unlike all others. */
 static MPI_File open_file(const char *name, int mode)
 {
 	MPI_File file;
@@ -80,7 +80,7 @@ static void write_part(const char *name, const uint64_t *part, int count)
 		printf("sort: %lld numbers\n", (long long)all);
 }
 
-/* The first numbers for the ranks 1 to size - 1. A rank without numbers gives the largest. */
+/* The first numbers for the ranks 1 to size - 1. A rank without numbers contributes the largest number. */
 static uint64_t *choose_splitters(const uint64_t *part, int count)
 {
 	uint64_t mine[SAMPLES], *all = numbers((size_t)SAMPLES * size);
@@ -94,7 +94,7 @@ static uint64_t *choose_splitters(const uint64_t *part, int count)
 	return all;
 }
 
-/* Counts behind one another begin at the sums of those before. Returns the sum of all. */
+/* Prefix sums: where each rank's numbers begin. Returns the sum of all counts. */
 static int places(const int *counts, int *first)
 {
 	int sum = 0;
@@ -106,7 +106,7 @@ static int places(const int *counts, int *first)
 	return sum;
 }
 
-/* Gives each rank the numbers that are for it; returns those for this rank, and how many. */
+/* Sends each rank its numbers; returns this rank's numbers and their count. */
 static uint64_t *distribute(const uint64_t *part, int *count, const uint64_t *splitters)
 {
 	int *to = calloc(4 * size, sizeof *to), *from = to + size;

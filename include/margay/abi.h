@@ -1,15 +1,14 @@
 /*
- * The contract between the kernel and the application's C library: where
- * things are in the application's address space, the system call table, and
- * the structures that cross it. Included by the kernel and by libc-glue/;
- * applications use the C library, <margay.h> and <portals3.h> instead.
+ * The contract between the kernel and the application's C library: the layout of the application's
+ * address space, the system call table, and the structures that cross it. Included by the kernel
+ * and by libc-glue/; applications use the C library, <margay.h> and <portals3.h> instead.
  *
  * A system call: number in rax, arguments in rdi, rsi, rdx, r10, r8, r9,
  * `syscall`; the result in rax; rcx and r11 are lost. A call of the POSIX
  * group returns a value of 0 or more, or -errno. A call of the Portals group
  * returns PTL_OK or a PTL_* error. Every pointer is checked against the
- * application's segment before use: a bad one is PTL_SEGV in the Portals group,
- * and in the POSIX group ends the application like any other fault (SIGSEGV).
+ * application's segment before use: a bad one is PTL_SEGV in the Portals group;
+ * in the POSIX group it ends the application like any other fault (SIGSEGV).
  */
 #ifndef MARGAY_ABI_H
 #define MARGAY_ABI_H
@@ -159,7 +158,7 @@ enum {
 
 enum { MARGAY_DUP_LOWEST, MARGAY_DUP_TO };
 
-/* READY: it can be read, or written, without a wait; there is nothing behind what can be read */
+/* READY: readable or writable without a wait; END: nothing follows what can be read */
 enum { MARGAY_READY_IN = 1, MARGAY_READY_OUT = 2, MARGAY_READY_END = 4 };
 
 enum { MARGAY_OPEN_FILES = 1024 };  /* files and folders at once, standard streams included */
@@ -187,7 +186,7 @@ struct margay_time { int64_t s, ns; };
 struct margay_stat {
 	uint64_t device, inode, links;
 	uint32_t mode, uid, gid, zero;
-	uint64_t special;      /* of a device file: which */
+	uint64_t special;      /* number of a device file */
 	int64_t bytes, block_bytes, blocks;
 	struct margay_time access, modification, change;
 	int64_t zeros[3];
@@ -205,7 +204,7 @@ struct margay_statfs {
 };
 
 struct margay_rusage {
-	uint64_t user_ns;      /* time since main that was not spent halted */
+	uint64_t user_ns;      /* time since main without halts */
 	uint64_t halted_ns;    /* time spent halted in the kernel */
 	uint64_t messages;     /* puts and gets started */
 };
@@ -217,14 +216,14 @@ struct margay_me_args {
 	uint64_t ignore_bits;
 	uint32_t match_nid;
 	uint32_t match_pid;
-	uint32_t pt_index;     /* ME_ATTACH only */
+	uint32_t pt_index;     /* only ME_ATTACH */
 	uint32_t unlink;       /* PTL_UNLINK or PTL_RETAIN */
 	uint32_t position;     /* PTL_INS_BEFORE or PTL_INS_AFTER; not ME_ATTACH_ANY */
 	uint32_t zero;
 };
 
-/* PtlMEMDPost's arguments from the seventh on, as the calling convention lays them on the
- * stack: its stub hands them over where they are. */
+/* PtlMEMDPost's arguments from the seventh on, as the calling convention puts them on the stack:
+ * the stub passes them in place. */
 struct margay_post {
 	uint32_t position;     /* PTL_INS_BEFORE or PTL_INS_AFTER */
 	uint32_t unused;
@@ -236,7 +235,7 @@ struct margay_post {
 	uint64_t test_eq;      /* PTL_EQ_NONE: no test */
 };
 
-/* The same of PtlPutRegion. */
+/* The same for PtlPutRegion. */
 struct margay_put {
 	uint32_t ac_index;
 	uint32_t unused;
@@ -247,11 +246,11 @@ struct margay_put {
 
 /* Arguments of other calls that start operations, as far as each has them. */
 struct margay_operation {
-	uint64_t md;           /* what is sent or fetched into */
-	uint64_t local_offset; /* the region of it */
-	uint64_t length;       /* bytes at the target; GET_PUT: not looked at */
-	uint64_t put_md;       /* GET_PUT, FETCH_ATOMIC: what is sent */
-	uint64_t put_offset;   /* FETCH_ATOMIC: the region of that */
+	uint64_t md;           /* sent from, or fetched into */
+	uint64_t local_offset; /* start of its region */
+	uint64_t length;       /* bytes at the target; GET_PUT: ignored */
+	uint64_t put_md;       /* GET_PUT, FETCH_ATOMIC: sent from */
+	uint64_t put_offset;   /* FETCH_ATOMIC: start of its region */
 	uint32_t target_nid;
 	uint32_t target_pid;
 	uint32_t pt_index;
@@ -268,16 +267,16 @@ struct margay_operation {
 struct margay_ac_args {
 	uint64_t ni;
 	uint32_t index;        /* of the entry to set */
-	uint32_t nid, pid;     /* the process admitted; PTL_*_ANY: all */
+	uint32_t nid, pid;     /* the admitted process; PTL_*_ANY: all */
 	uint32_t uid, jid;
-	uint32_t pt_index;     /* to which portal; PTL_PT_INDEX_ANY: to all */
+	uint32_t pt_index;     /* the portal; PTL_PT_INDEX_ANY: all */
 };
 
-/* What EQ_ALLOC tells the library; the slots are in the read-only event area. */
+/* Results of EQ_ALLOC; the slots are in the read-only event area. */
 struct margay_eq {
 	uint64_t handle;
 	uint64_t slots;        /* virtual address of the first slot */
-	uint64_t count;        /* slots: a power of two, at least what was asked for */
+	uint64_t count;        /* slots: a power of two, at least the number requested */
 };
 
 /* Passed to crt0 in rdi; lies above the stack, in the application's memory. */
@@ -296,11 +295,11 @@ struct margay_start {
 	uint64_t wall_ns;      /* CLOCK_REALTIME at tsc_start, ns since 1970 */
 	uint64_t mono_ns;      /* CLOCK_MONOTONIC at tsc_start: ns since the node's boot */
 	char node_name[32];    /* gethostname: "node3" */
-	uint64_t pages;        /* at APP_PAGES: of the emulator's translation cache, to be read
-	                          and flushed before main; 0: there are none */
-	uint64_t calls;        /* address of a uint64_t that the kernel writes at any time: not 0:
-	                          a look that finds no event makes a call, as messages
-	                          come or leave only then, or late; 0: there is none */
+	uint64_t pages;        /* at APP_PAGES, for the emulator's translation cache: to be read and
+	                          flushed before main; 0: none */
+	uint64_t calls;        /* address of a uint64_t that the kernel writes at any time. If not
+	                          0, a poll that finds no event makes a call, as messages come or
+	                          leave only then, or late; 0: no such word */
 };
 #endif
 #endif

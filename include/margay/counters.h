@@ -12,7 +12,7 @@
 	X(TIMER,           timer,           "interrupts of the one-shot timer") \
 	X(BELLS_RECEIVED,  bells_received,  "doorbell interrupts") \
 	X(BELLS_RUNG,      bells_rung,      "doorbells rung, the launcher's included") \
-	X(SPURIOUS,        spurious,        "interrupts that nobody asked for") \
+	X(SPURIOUS,        spurious,        "interrupts without a cause") \
 	X(HALTS,           halts,           "times that the processor was halted") \
 	X(HALTED_NS,       halted_ns,       "nanoseconds halted") \
 	X(SYSCALLS_MISSING, syscalls_missing, "calls of functions that this kernel lacks") \
@@ -41,9 +41,9 @@
 	X(RETRANSMISSIONS, retransmissions, "frames sent again") \
 	X(ACKS,            acks,            "frames that only acknowledge") \
 	X(BATCHES,         batches,         "frames with several short messages") \
-	X(BATCHED,         batched,         "messages in them, but for the first of each") \
+	X(BATCHED,         batched,         "messages in them, without the first of each") \
 	X(AGGREGATES,      aggregates,      "frames with several short frames in them") \
-	X(AGGREGATED,      aggregated,      "messages in them, but for the first of each") \
+	X(AGGREGATED,      aggregated,      "messages in them, without the first of each") \
 	X(DUPLICATES,      duplicates,      "frames that had arrived before") \
 	X(DAMAGED,         damaged,         "frames with a wrong checksum; also repeats, see wire.md") \
 	X(FORGED,          forged,          "frames without the job's key") \

@@ -1,5 +1,5 @@
 /*
- * What a program asks of its machine: ELF notes in its image, in .note.margay.event_slots. The
+ * A program's requests to its machine: ELF notes in its image, in .note.margay.event_slots. The
  * macros that make them are in <margay.h>; the launcher and the kernel read them.
  */
 #ifndef MARGAY_NOTES_H

@@ -2,7 +2,7 @@
  * The copy routines of the message path (net/port.h), in integer registers:
  * the kernel is compiled without vector registers, and eight loads followed by
  * eight stores are the fastest form under emulation, where SSE and AVX are
- * function calls (docs/measurements.md), and run at the speed of the cache on
+ * function calls (docs/measurements.md). They run at the speed of the cache on
  * a real processor. Any context; never faults: ranges are checked before.
  */
 #include <stdint.h>
@@ -11,7 +11,7 @@
 
 #define BLOCK 64u
 
-/* Unaligned access to 8 bytes of anything. */
+/* Unaligned access to 8 bytes of any type. */
 typedef uint64_t __attribute__((may_alias, aligned(1))) word;
 typedef uint32_t __attribute__((may_alias, aligned(1))) half;
 typedef uint16_t __attribute__((may_alias, aligned(1))) quarter;
@@ -28,7 +28,7 @@ static inline void copy_block(uint8_t *to, const uint8_t *from)
 	t[4] = e, t[5] = g, t[6] = h, t[7] = i;
 }
 
-/* Fewer than 8 bytes, by two overlapping pieces: all loads before all stores. */
+/* Fewer than 8 bytes, by two overlapping accesses: all loads before all stores. */
 static inline void copy_few(uint8_t *to, const uint8_t *from, uint64_t bytes)
 {
 	if (bytes >= 4) {
@@ -64,7 +64,7 @@ void port_move(void *to, const void *from, uint64_t bytes)
 	uint8_t *t = to;
 	const uint8_t *f = from;
 
-	/* Forwards is right unless the target begins inside the source. */
+	/* Copying forwards is right unless the target begins inside the source. */
 	if ((uint64_t)(t - f) >= bytes) {
 		port_copy(to, from, bytes);
 		return;

@@ -1,6 +1,6 @@
 /*
- * Error numbers that system calls return, negated: Linux's, which musl and the host's file
- * server have too.
+ * Error numbers that system calls return, negated. They are Linux's, which musl and the host's file
+ * server use too.
  */
 #ifndef KERNEL_ERRNO_H
 #define KERNEL_ERRNO_H

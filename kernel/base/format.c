@@ -41,7 +41,7 @@ static void put_number(struct buffer *b, uint64_t value, bool negative, unsigned
 	put_padded(b, digits + at, sizeof(digits) - at, width, pad);
 }
 
-/* The conversion at `f`, behind its '%'; returns its last character. */
+/* The conversion at `f`, after its '%'; returns its last character. */
 static const char *convert(struct buffer *b, const char *f, va_list *list)
 {
 	char pad = ' ', c;
@@ -79,7 +79,7 @@ static const char *convert(struct buffer *b, const char *f, va_list *list)
 		put(b, '%');
 		break;
 	default:
-		return f - 1;      /* not a conversion of ours: shown as it is */
+		return f - 1;      /* an unknown conversion is printed as it is */
 	}
 	return f;
 }

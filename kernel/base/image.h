@@ -1,5 +1,5 @@
 /*
- * Where things are in the image: symbols of linker.ld. Kernel symbols are
+* The layout of the image: symbols of linker.ld. Kernel symbols are
  * physical addresses, the application's are its virtual ones; only their
  * addresses mean something.
  */

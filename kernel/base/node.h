@@ -1,7 +1,7 @@
 /*
- * What this node is: its place in the job and in the shared region. There is one, `node`;
- * it is filled in boot order (start.c) and constant from the application's start on, but
- * for `counters`. What is per process is in process.h, what is per processor in cpu.h.
+ * What this node is: its place in the job and in the shared region. There is one, `node`. It is
+ * filled in during boot (start.c) and constant once the application starts, except `counters`. Data
+ * per process is in process.h, data per processor in cpu.h.
  */
 #ifndef KERNEL_NODE_H
 #define KERNEL_NODE_H

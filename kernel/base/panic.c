@@ -1,6 +1,6 @@
 /*
- * The end of a kernel, as every file may call it; the report is not made here but by what
- * boot names (kernel/report/panic_report.c). Data: that function.
+ * The end of a kernel, callable from every file. The report is made by a function that boot names
+ * (kernel/report/panic_report.c). Data: that function.
  */
 #include "panic.h"
 

@@ -12,7 +12,7 @@ _Noreturn void panic(const char *format, ...) __attribute__((format(printf, 1, 2
 /* What a panic does with its text and its frame pointer; it must not return. */
 typedef void panic_end(const char *text, uint64_t frame_pointer);
 
-/* Names it: first thing at boot. Before that a panic halts. */
+/* Sets that function, first thing at boot. Before that a panic halts. */
 void panic_ends_with(panic_end *end);
 
 #endif

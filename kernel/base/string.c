@@ -1,7 +1,7 @@
 /*
- * The four memory functions that the compiler calls on its own, and string
- * comparison. Compiled without link-time optimisation (build.mk), because the
- * compiler finds out too late that it needs them. Any context.
+ * The four memory functions that the compiler may call by itself, and string comparison. Compiled
+ * without link-time optimisation (build.mk), because the compiler finds out too late that it needs
+ * them. Any context.
  */
 #include <stddef.h>
 #include <stdint.h>

@@ -146,7 +146,7 @@ static inline void cpu_relax(void)
 	__asm__ volatile("pause" : : : "memory");
 }
 
-/* Halts until an interrupt, which is taken; returns with interrupts off. */
+/* Halts until an interrupt has been handled; returns with interrupts off. */
 static inline void cpu_halt(void)
 {
 	__asm__ volatile("sti; hlt; cli" : : : "memory");

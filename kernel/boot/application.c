@@ -39,8 +39,8 @@ static bool is_zero(const uint8_t *page)
 	return true;
 }
 
-/* Clears up to a page boundary. What is zero is only read: memory that was not
- * written to yet costs the host nothing, and stays so. */
+/* Clears up to a page boundary. Memory that is already zero is only read: pages never written cost
+ * the host nothing, and stay so. */
 static void clear(uint8_t *from, uint8_t *end)
 {
 	uint8_t *page = (uint8_t *)(((uint64_t)from + PAGE_BYTES - 1) & -PAGE_BYTES);
@@ -56,8 +56,8 @@ static uint64_t offset_of(const uint8_t *symbol)
 	return (uint64_t)symbol - APP_BASE;
 }
 
-/* The image's ELF header is loaded in front of the kernel. `margay cc` allows code on the stack
- * for what gcc calls trampolines: pointers to Fortran's internal procedures are such. */
+/* The image's ELF header is loaded in front of the kernel. `margay cc` allows code on the stack for
+ * gcc's trampolines, such as pointers to Fortran's internal procedures. */
 static bool image_wants_code_on_stack(void)
 {
 	struct { uint8_t other[32]; uint64_t headers; uint8_t more[14]; uint16_t bytes, count; } file;
@@ -86,7 +86,7 @@ static void place_segment(void)
 	}
 }
 
-/* Where things are in the segment. Panics if they do not fit. */
+/* Lays out the segment. Panics if it is too small. */
 static void divide_segment(void)
 {
 	struct segment *s = &this_process()->segment;
@@ -125,7 +125,7 @@ void application_load(void)
 		clear(s->alias + loaded, s->alias + s->bytes);
 }
 
-/* Moves the top of the stack down and returns where it is now, for the kernel. */
+/* Moves the top of the stack down and returns it as a kernel pointer. */
 static uint8_t *take(uint64_t *top, uint64_t bytes)
 {
 	*top = (*top - bytes) & -STACK_ALIGN;
@@ -139,7 +139,7 @@ static uint64_t put_strings(uint64_t *top, const char *const *strings, uint32_t 
 {
 	uint64_t first, *places;
 
-	/* The table lies above its strings: they are put from its address down. */
+	/* The table lies above its strings, which are put below it. */
 	places = (uint64_t *)take(top, (n + 1) * sizeof(uint64_t));
 	first = APP_BASE + *top;
 	for (uint32_t i = 0; i < n; i++) {
@@ -161,7 +161,7 @@ void application_start(void)
 
 	argument = APP_BASE + top;
 	calls = (uint64_t *)take(&top, sizeof(*calls));
-	calls_at = APP_BASE + top; /* here: the initializers below move `top` in any order */
+	calls_at = APP_BASE + top; /* read here: the initializers below change `top` in any order */
 	*calls = 0;
 	*start = (struct margay_start){
 		.argc = parameters.args,

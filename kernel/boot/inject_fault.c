@@ -1,6 +1,6 @@
 /*
- * `crash=HOW` on the kernel's command line: the kernel breaks a rule of its own
- * address space just before the application starts, and must report it.
+ * `crash=HOW` on the kernel's command line: the kernel violates its own address space just
+ * before the application starts, and must report it.
  */
 #include "inject_fault.h"
 
@@ -49,21 +49,21 @@ static void overflow_stack(void)
 	__asm__ volatile("1: push $0\n\tjmp 1b");
 }
 
-/* The panic's report ends well, but telling the launcher faults, and again. */
+/* The panic's report succeeds, but telling the launcher faults, and so does that panic. */
 static void panic_twice(void)
 {
 	node.region = (const struct region *)8;
 	read_null();
 }
 
-/* Not a fault: node 1 stops with a lock that node 0 needs, to be killed then. */
+/* Not a fault: node 1 stops while it holds a lock that node 0 needs; the test then kills it. */
 static void hold_lock(void)
 {
 	if (node.id == 1)
 		link_shm_hold(0);
 }
 
-__attribute__((noinline)) /* a frame of its own, which names kernel_main in the report */
+__attribute__((noinline)) /* its own frame, so that the report names kernel_main */
 void inject_fault(const char *how)
 {
 	static const struct { const char *how; void (*run)(void); } ways[] = {

@@ -1,8 +1,8 @@
 /*
- * Joining the shared region. Runs once, at boot, when the command line says link=shm,
- * or link=frames: then a node without a region is good too. Data: the region's numbers,
- * copied from its header and checked. Nothing reads the header after that, since every
- * kernel of the job can write there.
+ * Joining the shared region. Runs once, at boot, when the command line says link=shm or
+ * link=frames; with link=frames a node may also have no region. Data: the region's numbers, copied
+ * from its header and checked. The header is not read after that, since every kernel of the job can
+ * write there.
  */
 #include "region_start.h"
 
@@ -38,7 +38,7 @@ void region_start(void)
 	int error = ivshmem_start(&device);
 
 	if (error == IVSHMEM_ABSENT && parameters.frames)
-		return; /* a machine of its own */
+		return; /* link=frames on separate machines */
 	if (error)
 		panic("link=shm, but %s", ivshmem_error_text(error));
 	error = region_open(&opened, device.memory, device.bytes);

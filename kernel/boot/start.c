@@ -1,5 +1,5 @@
 /*
- * The order in which a node boots, and what the lower rooms call in the upper ones. Called once,
+ * The order in which a node boots, and the callbacks into upper rooms. Called once,
  * by multiboot.asm.
  */
 #include "kernel/base/format.h"
@@ -55,7 +55,7 @@ static void name_node(void)
 		format_text(node.name, sizeof(node.name), "node%u", node.id);
 }
 
-/* The screen on the kernel's page tables. */
+/* Maps the screen in the kernel's page tables. */
 static void map_screen(void)
 {
 	const struct screen_place *screen = &boot_info.screen;
@@ -66,7 +66,7 @@ static void map_screen(void)
 		           memory_take(SCREEN_CELLS, PAGE_BYTES));
 }
 
-/* The host's folders, each by a device. */
+/* Mounts the host's folders, one device each. */
 static void folders_start(void)
 {
 	for (uint32_t i = 0; i < parameters.dirs; i++)
@@ -77,7 +77,7 @@ static void folders_start(void)
 	file_start();
 }
 
-/* What ends with the application, in this order. */
+/* What is closed when the application ends, in this order. */
 static void (*const before_end[])(void) = {
 	file_stop, portals_stop, cards_count, portals_count, NULL
 };

@@ -1,11 +1,10 @@
 /*
- * Under TCG, QEMU's emulator: make its translation caches (TLB) large. They start with 256
- * entries, directly mapped, and double when a flush finds them nearly full; so
- * a kernel that never flushes would keep the small ones, and two places that
- * are equal modulo 1 MiB would displace each other (docs/measurements.md, The
- * emulator's translation cache). The kernel and the application have a cache
- * each: this file sees to the kernel's, at boot, and crt0 to the application's, with
- * what it gets from here. Does nothing anywhere else.
+ * For QEMU's emulator, TCG: makes its translation caches (TLB) large. They start with 256 entries,
+ * directly mapped, and double when a flush finds them nearly full. A kernel that never flushes
+ * would keep the small ones, and two addresses equal modulo 1 MiB would evict each other
+ * (docs/measurements.md, The emulator's translation cache). Kernel and application have a cache
+ * each: this file grows the kernel's at boot, and crt0 the application's, with the page that it
+ * gets from here. Does nothing on other machines.
  */
 #include "tcg_tlb.h"
 

@@ -13,10 +13,10 @@ bits 64
 
 ; IN: rax = number, rdi rsi rdx r10 r8 r9 = arguments, rcx = rip, r11 = rflags
 ; OUT: rax; CLOBBERS: rcx, r11
-; The struct cpu begins where the stack ends, so the frame (struct trap_frame)
-; has constant places below gs:0. What is constant in it was written at boot;
-; rax, rcx, r11, rbx, r12 to r15 and vector are not: they are not read of a system call,
-; unless an upcall interrupts it on its way out.
+; The struct cpu begins where the stack ends, so the frame (struct trap_frame) has constant offsets
+; below gs:0. Its constant fields were written at boot. rax, rcx, r11, rbx, r12 to r15 and vector
+; are not stored: nothing reads them in a system call, unless an upcall interrupts it on its way
+; out.
 align 16
 syscall_entry:
         swapgs
@@ -53,7 +53,7 @@ syscall_entry:
         mov     rdi, rax
         call    syscall_unknown         ; int64_t syscall_unknown(uint64_t number)
         jmp     .return
-.upcall:                                ; the application goes on in the library instead
+.upcall:                                ; return to the library's upcall entry instead
         mov     [rsp + FRAME_RAX], rax
         mov     [rsp + FRAME_RBX], rbx  ; as they were: C keeps them
         mov     [rsp + FRAME_R12], r12

@@ -21,7 +21,7 @@
 #include "kernel/transport/cards.h"
 #include "kernel/transport/wait.h"
 
-#define MISSING_NAMES 64u          /* after so many different ones, no more lines */
+#define MISSING_NAMES 64u          /* after this many different names, no more lines */
 #define MISSING_NAME  40u
 #define SIGNALS       32u
 
@@ -91,10 +91,8 @@ static bool is_new(const char *name)
 {
 	static uint32_t seen[MISSING_NAMES];
 	static uint32_t names;
-	uint32_t hash = 2166136261u;       /* FNV-1a */
+	uint32_t hash = string_hash(name, strlen(name));
 
-	while (*name)
-		hash = (hash ^ (uint8_t)*name++) * 16777619u;
 	for (uint32_t i = 0; i < names; i++)
 		if (seen[i] == hash)
 			return false;
@@ -104,7 +102,7 @@ static bool is_new(const char *name)
 	return true;
 }
 
-/* The text with what is no printable ASCII as \xNN. */
+/* Copies the text, with bytes other than printable ASCII as \xNN. */
 static void escape(char *to, size_t room, const char *from)
 {
 	size_t used = 0;
@@ -125,7 +123,7 @@ int64_t syscall_unknown(uint64_t number)
 	format_text(name, sizeof(name), "system call %lu", number);
 	count(COUNTER_SYSCALLS_MISSING, 1);
 	if (is_new(name))
-		kernel_line("rank %u: %s: there is none (ENOSYS)", this_process()->rank, name);
+		kernel_line("rank %u: %s: no such system call (ENOSYS)", this_process()->rank, name);
 	return -ENOSYS;
 }
 

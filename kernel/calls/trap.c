@@ -1,8 +1,8 @@
 /*
- * Exceptions and interrupts. An exception in the application is its fault and
- * ends it; one in the kernel ends the node, but for a first touch of the shifted
- * alias. Interrupts are the doorbell, the timer, the network cards and the host's file
- * server; they come while the application runs or the kernel is halted.
+ * Exceptions and interrupts. An exception in the application ends the application. One in the
+ * kernel ends the node, except a first touch of the shifted alias. Interrupts are the doorbell, the
+ * timer, the network cards and the host's file server; they come while the application runs or the
+ * kernel is halted.
  */
 #include "trap.h"
 
@@ -49,7 +49,7 @@ static void interrupt(struct trap_frame *frame)
 		if (link_frames)
 			link_frames_arrival(frame->cs & 3);
 		break;
-	case VECTOR_FILES: /* it has ended the halt */
+	case VECTOR_FILES: /* it only ends the halt */
 		apic_end();
 		break;
 	case VECTOR_STRAY: /* of a device that the firmware left on */
@@ -63,7 +63,7 @@ static void interrupt(struct trap_frame *frame)
 		upcall_enter(frame);
 }
 
-/* A first touch of the shifted alias, by the kernel. */
+/* Whether this is the kernel's first touch of the shifted alias. */
 static bool is_first_touch(const struct trap_frame *frame)
 {
 	return frame->vector == VECTOR_PAGE_FAULT && !(frame->cs & 3) &&

@@ -27,7 +27,7 @@
 
 static struct region_ring *ring;   /* NULL: serial port and screen */
 static uint64_t ring_bytes;        /* of data: a power of two */
-static uint64_t written;           /* own copy: the ring's is for the launcher */
+static uint64_t written;           /* own copy; the ring's is for the launcher */
 
 /* How to wait for the launcher, and how to wake it: console_use_ring names both. */
 static void (*wait_for_launcher)(bool (*ready)(void *arg), void *arg);
@@ -35,7 +35,7 @@ static void (*wake_launcher)(void);
 
 enum report_state { REPORT_NONE, REPORT_GATHERED, REPORT_LEAVES };
 static enum report_state report_state;
-static char report[REPORT_BYTES];  /* REPORT_GATHERED: lines that leave together */
+static char report[REPORT_BYTES];  /* REPORT_GATHERED: lines that are written as one record */
 static size_t report_used;
 
 void console_use_ring(void (*wait)(bool (*ready)(void *arg), void *arg), void (*wake)(void))
@@ -54,7 +54,7 @@ void console_panic(void)
 	console_end_report();
 }
 
-/* A neighbour can write there as well: a position that cannot be is no room. */
+/* Other nodes can write there as well: an impossible position counts as no room. */
 static uint64_t room(void)
 {
 	uint64_t used = written - atomic_load_explicit(&ring->taken, memory_order_acquire);
@@ -68,8 +68,8 @@ static bool has_room(void *arg)
 
 	if (room() >= *wanted)
 		return true;
-	/* Both at each look: a neighbour may have overwritten them. The launcher then puts
-	 * its own position right (tools/margaylib/ring.py). */
+	/* Both are stored each time: another node may have overwritten them. The launcher then
+	 * corrects its own position (tools/margaylib/ring.py). */
 	atomic_store(&ring->written, written);
 	atomic_store(&node.own->console_waits, 1);
 	return room() >= *wanted;
@@ -93,7 +93,7 @@ static uint64_t record_bytes(uint64_t bytes)
 	return sizeof(struct region_record) + ((bytes + RECORD_ALIGN - 1) & -RECORD_ALIGN);
 }
 
-/* The record is in place: the launcher learns of it now, or sees it before it waits again. */
+/* The record is complete: rings the launcher, unless it will see the record before it waits. */
 static void tell_launcher(void)
 {
 	_Atomic uint32_t *idle = &node.region->shared->idle;
@@ -110,7 +110,7 @@ static void write_record(uint16_t stream, const void *data, uint32_t bytes)
 
 	if (room() < whole) {
 		count(COUNTER_CONSOLE_WAITS, 1);
-		wake_launcher(); /* it may sleep while output flows */
+		wake_launcher(); /* the launcher may sleep although there is output */
 		wait_for_launcher(has_room, &whole);
 	}
 	/* The header lies in one piece: positions are multiples of its size. */
@@ -121,8 +121,8 @@ static void write_record(uint16_t stream, const void *data, uint32_t bytes)
 	tell_launcher();
 }
 
-/* Without a region there is one stream for people, on the serial port and on the
- * screen: what is not for them is marked. */
+/* Without a region, the serial port and the screen show one stream: records other than plain output
+ * are marked. */
 static void write_plain(uint16_t stream, const void *data, uint64_t bytes)
 {
 	static const char mark[] = "margay: stats ";
@@ -131,7 +131,7 @@ static void write_plain(uint16_t stream, const void *data, uint64_t bytes)
 		screen_write(mark, sizeof(mark) - 1);
 		serial_write(mark, sizeof(mark) - 1);
 	}
-	screen_write(data, bytes); /* first: what has left the serial port is on the screen */
+	screen_write(data, bytes); /* first: what was sent is on the screen */
 	serial_write(data, bytes);
 }
 
@@ -156,8 +156,8 @@ void console_write(uint16_t stream, const void *data, uint64_t bytes)
 	}
 }
 
-/* One record: the launcher gets all of it at once. A report that comes while this one waits
- * for room in the ring (region_requests.c) leaves line by line. */
+/* One record, so that the launcher gets all of it at once. If a report comes while this one waits
+ * for room in the ring (region_requests.c), it is written line by line. */
 static void write_report(void)
 {
 	report_state = REPORT_LEAVES;

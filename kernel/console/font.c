@@ -1,6 +1,6 @@
 /*
- * The letters of a screen of pixels: drawn for Margay, five by eight, the lowest
- * line for what hangs below. No mutable data.
+ * The letters of a graphics screen, drawn for Margay: five by eight pixels, the lowest line for
+ * descenders. No mutable data.
  */
 #include "font.h"
 

@@ -1,5 +1,5 @@
 /*
- * The letters of a screen of pixels.
+ * The letters of a graphics screen.
  */
 #ifndef KERNEL_FONT_H
 #define KERNEL_FONT_H

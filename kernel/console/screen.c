@@ -1,7 +1,7 @@
 /*
- * Letters on the screen, whole lines moving up. Data: what the screen shows and
- * where the next character goes. A letter is drawn only where another one stood:
- * moving the lines up draws what differs, and never reads the screen.
+ * Letters on the screen; full screens scroll. Data: what the screen shows and the position of the
+ * next character. A letter is drawn only where it differs from the one shown, so scrolling draws
+ * only differences, and never reads the screen.
  */
 #include "screen.h"
 
@@ -9,11 +9,11 @@
 #include "kernel/base/x86.h"
 #include "font.h"
 
-#define LEAST_COLUMNS  80u         /* letters grow until a line has no more than fit */
+#define LEAST_COLUMNS  80u         /* letters are enlarged while a line still has this many */
 #define CELL_WIDTH     (FONT_COLUMNS + 1)
 #define CELL_HEIGHT    (FONT_LINES + 2)
 #define TAB            8u
-#define IDENTITY_END   0x100000000UL /* the first page tables map so much */
+#define IDENTITY_END   0x100000000UL /* the first page tables map this much */
 
 #define VGA_COLOUR     0x700u      /* grey on black */
 #define VGA_INDEX      0x3d4u      /* CRTC registers of the VGA: index, data */
@@ -24,7 +24,7 @@
 static const struct screen_place *screen; /* NULL before screen_start */
 static uint8_t *memory;            /* NULL: no screen */
 static uint32_t columns, rows;     /* in letters */
-static uint32_t scale;             /* of pixels; a text screen: 0 */
+static uint32_t scale;             /* enlargement of pixels; a text screen: 0 */
 static uint32_t column, row;       /* of the next letter */
 static bool     cleared;
 static char     (*shown)[SCREEN_COLUMNS]; /* rows of letters; NULL before screen_map */
@@ -68,11 +68,11 @@ void screen_map(void *mapped, void *cells)
 {
 	memory = mapped;
 	shown = cells;
-	cleared = false; /* what was said before is only on the serial port */
+	cleared = false; /* earlier output is only on the serial port */
 	column = row = 0;
 }
 
-/* White is all ones and black all zeros, whatever a pixel looks like. */
+/* White is all ones and black all zeros, in every pixel format. */
 static void draw_letter(uint8_t *at, const uint8_t *letter)
 {
 	uint32_t bytes = screen->pixel_bytes * scale;
@@ -126,7 +126,7 @@ static void new_line(void)
 			show(y, x, y < row ? shown[y + 1][x] : ' ');
 }
 
-/* One letter where it fits; a full line goes on in the next one. */
+/* Puts one letter; a full line continues in the next one. */
 static void put(char c)
 {
 	if (column == columns)
@@ -144,7 +144,7 @@ static void take(uint8_t c)
 		column = least((column + TAB) & -TAB, columns);
 	else if (c >= FONT_FIRST && c < FONT_FIRST + FONT_LETTERS)
 		put((char)c);
-	else if (c >= 0xc0)                    /* UTF-8: the first byte of some */
+	else if (c >= 0xc0)                    /* the first byte of a UTF-8 sequence */
 		put('?');
 }
 

@@ -1,6 +1,6 @@
 /*
- * The screen, for output, where the loader told of one: text of the BIOS' video
- * card, or pixels. Only nodes without a launcher write to it. Interrupts off.
+ * Output to the screen, if the loader told of one: text mode of the BIOS' video card, or pixels.
+ * Only nodes without a launcher write to it. Interrupts off.
  */
 #ifndef KERNEL_SCREEN_H
 #define KERNEL_SCREEN_H
@@ -8,11 +8,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define SCREEN_COLUMNS 160u        /* letters at most */
+#define SCREEN_COLUMNS 160u        /* at most, in letters */
 #define SCREEN_ROWS    64u
 #define SCREEN_CELLS   (SCREEN_COLUMNS * SCREEN_ROWS)
 
-/* Where characters can be shown, as the loader tells. */
+/* The screen that the loader told of. */
 struct screen_place {
 	uint64_t physical;         /* of the first pixel or character; 0: there is no screen */
 	uint32_t pitch;            /* bytes from line to line */
@@ -20,18 +20,18 @@ struct screen_place {
 	uint32_t pixel_bytes;      /* 0: a text screen, two bytes per character */
 };
 
-/* On the first page tables: from now on a panic is shown. `told` stays. */
+/* Call on the first page tables: from now on a panic is shown. `told` must stay valid. */
 void screen_start(const struct screen_place *told);
 
-/* Letters fit on it. */
+/* Whether letters fit on it. */
 bool screen_is_usable(void);
 
-/* On the kernel's page tables, before anything is written, if it is usable: where its memory
- * is mapped, and SCREEN_CELLS bytes of zeros for what it shows. */
+/* Call on the kernel's page tables, before anything is written, if it is usable. `memory`: where
+ * its memory is mapped; `cells`: SCREEN_CELLS bytes of zeros for what it shows. */
 void screen_map(void *memory, void *cells);
 
-/* Lines end with a newline. What is no printable ASCII is shown as one '?' per
- * character of UTF-8; other control characters than tab and return are left out. */
+/* Lines end with a newline. Anything but printable ASCII is shown as one '?' for each character of
+ * UTF-8; control characters other than tab and return are left out. */
 void screen_write(const void *data, size_t bytes);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * The first serial port at 115200 baud, 8N1, polled. Data: whether it is there.
+ * The first serial port at 115200 baud, 8N1, polled. Data: whether there is one.
  */
 #include "serial.h"
 
@@ -9,9 +9,9 @@
 #include "kernel/base/x86.h"
 #include "uart_regs.h"
 
-/* A byte takes 87 us, and longer while the other end does not read; reading a register
- * takes 0.1 us at least, emulated some 0.5 us. A port that is not ready after so many
- * readings is given up: output must never hang a node. */
+/* A byte takes 87 us, and longer while the other end does not read. Reading a register takes at
+ * least 0.1 us, under emulation some 0.5 us. A port that is not ready after this many reads is
+ * given up: output must never hang a node. */
 #define READY_TRIES 10000000
 
 static bool present;

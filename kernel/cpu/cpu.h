@@ -1,5 +1,5 @@
 /*
- * What the kernel keeps per processor, reached through gs, and the processor's
+* The kernel's data of each processor, reached through gs, and the processor's
  * set-up: segments, interrupt table, control registers, system call entry.
  */
 #ifndef KERNEL_CPU_H
@@ -17,9 +17,9 @@
 #define IST_STACK_BYTES 4096u
 
 /*
- * Registers of what was interrupted, as vectors.asm and entry.asm push them.
- * The application's are always at the top of the kernel stack, whatever it
- * entered the kernel by. A system call stores its arguments, rip, rsp, rflags and rbp.
+ * Registers of the interrupted code, as vectors.asm and entry.asm push them. The application's are
+ * always at the top of the kernel stack, by whichever way it entered the kernel. A system call
+ * stores only its arguments, rip, rsp, rflags and rbp.
  */
 struct trap_frame {
 	uint64_t r15, r14, r13, r12, rbp, rbx;   /* kept by C */
@@ -29,18 +29,18 @@ struct trap_frame {
 	uint64_t rip, cs, rflags, rsp, ss;
 };
 
-/* Lies directly behind the processor's kernel stack (stack.asm): its address is
+/* Lies directly after the processor's kernel stack (stack.asm): its address is
  * also the top of that stack. */
 struct cpu {
 	struct cpu *self;          /* so that C needs one load from gs */
 	struct trap_frame *frame;  /* on top of the kernel stack, right below this struct */
 	uint64_t id;               /* local APIC id */
 	uint8_t upcall;            /* 1: enter the library on the way to ring 3 (upcall.c) */
-	bool halted;               /* a doorbell's work may halt for a lock in turn (wait.c), */
-	bool waits_for_lock;       /* and must not take one then (link_shm.c) */
+	bool halted;               /* in a halt: a doorbell's work may wait for a lock (wait.c), */
+	bool waits_for_lock;       /* but must take no lock while this is set (link_shm.c) */
 	const char *waits_for;     /* what for, while it waits (wait.c) */
-	uint64_t timer_ns;         /* what the kernel wants its timer for, */
-	uint64_t alarm_ns;         /* and the application (time.c) */
+	uint64_t timer_ns;         /* deadline of the kernel's timer, */
+	uint64_t alarm_ns;         /* and of the application's (time.c) */
 };
 
 extern struct cpu cpu_boot;
@@ -70,7 +70,7 @@ extern bool cpu_has_crc32;  /* SSE 4.2's instruction; known from cpu_features on
 enum hypervisor { HYPERVISOR_NONE, HYPERVISOR_TCG, HYPERVISOR_KVM, HYPERVISOR_OTHER };
 enum hypervisor cpu_hypervisor(void);
 
-/* vectors.asm: back to what `frame` says; it lies at the top of the kernel stack. */
+/* vectors.asm: returns to the state in `frame`, which lies at the top of the kernel stack. */
 _Noreturn void trap_return(struct trap_frame *frame);
 
 /* stack.asm: the application's first instruction; rdi = argument. Never returns. */

@@ -39,7 +39,7 @@ section .bss nobits alloc noexec write align=4096
 kernel_stack:
         resb    STACK_SIZE
 kernel_stack_top:
-cpu_boot:                               ; struct cpu: directly behind its stack
+cpu_boot:                               ; struct cpu: directly after its stack
         resb    CPU_BYTES
 
 section .note.GNU-stack noalloc noexec nowrite progbits

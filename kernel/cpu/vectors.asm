@@ -1,8 +1,7 @@
 ; Entry of every exception and interrupt: builds a struct trap_frame and calls
-; trap_handler (cpu.c). From the application, swapgs. The vectors on interrupt stacks of their
-; own (NMI, double fault, machine check) can hit between an entry's first
-; instruction and its swapgs: they load gs themselves, and never return.
-
+; trap_handler (cpu.c). Coming from the application it does a swapgs. The vectors with their own
+; interrupt stacks (NMI, double fault, machine check) may hit between an entry's first instruction
+; and its swapgs: they load gs themselves, and never return.
 %include "offsets.inc"
 
 extern trap_handler, cpu_boot
@@ -55,7 +54,7 @@ common_entry:
         swapgs
         test    byte [rsp + 34], RFLAGS_AC_BYTE2
         jz      .in_kernel
-        push    2                       ; the application has set AC, which would switch
+        push    2                       ; the application may have set AC, which would switch
         popfq                           ; SMAP off: clear all flags
 .in_kernel:
         SAVE_REGISTERS

@@ -21,7 +21,7 @@ enum vector {
 	VECTOR_CARD_STATE = 54,    /* ... and four for their states */
 	VECTOR_CARD_END = 58,
 	VECTOR_FILES = 58,         /* the host's file server has answered */
-	VECTOR_STRAY = 62,         /* stands for all from VECTOR_COUNT on */
+	VECTOR_STRAY = 62,         /* stands for all vectors from VECTOR_COUNT on */
 	VECTOR_SPURIOUS = 63,      /* the low four bits must be ones */
 	VECTOR_COUNT = 64,
 	VECTORS_ALL = 256          /* what a device may send */

@@ -1,7 +1,6 @@
 /*
- * ACPI tables: where PCI's configuration space is, a clock, how to switch off. Data:
- * what was found. The tables come from outside: lengths are checked, and what
- * does not fit is treated as absent.
+ * ACPI tables: the address of PCI's configuration space, a clock, how to switch off. Data: what was
+ * found. The tables are input from outside: lengths are checked, and a bad table counts as absent.
  */
 #include "acpi.h"
 
@@ -50,7 +49,7 @@ static const struct acpi_rsdp *search(const uint8_t *from, uint64_t bytes)
 	return NULL;
 }
 
-/* The loader knows it; else it lies in the BIOS' memory. */
+/* From the loader, or else searched in the BIOS' memory. */
 static const struct acpi_rsdp *find_rsdp(void)
 {
 	const struct acpi_rsdp *rsdp = (const struct acpi_rsdp *)boot_info.rsdp;
@@ -154,7 +153,7 @@ uint16_t acpi_timer(void)
 	return fadt && !(fadt->flags & ACPI_REDUCED_HARDWARE) ? (uint16_t)fadt->timer : 0;
 }
 
-/* Boards ignore the power registers until their firmware has handed them over. */
+/* Boards ignore the power registers until the firmware has handed them over. */
 static void enable(void)
 {
 	uint32_t tries = ENABLE_TRIES;

@@ -1,5 +1,5 @@
 /*
- * The few things that are read from the firmware's ACPI tables.
+ * What the kernel reads from the firmware's ACPI tables.
  */
 #ifndef KERNEL_ACPI_H
 #define KERNEL_ACPI_H

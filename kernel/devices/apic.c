@@ -26,7 +26,7 @@ void apic_start(void)
 	uint64_t base = rdmsr(MSR_APIC_BASE);
 
 	if (base & APIC_BASE_X2APIC) {
-		/* the only way back leads through the APIC switched off (SDM vol. 3, 11.12.5) */
+		/* the APIC must be switched off to leave x2APIC mode (SDM vol. 3, 11.12.5) */
 		base &= ~(uint64_t)APIC_BASE_X2APIC;
 		wrmsr(MSR_APIC_BASE, base & ~(uint64_t)APIC_BASE_ENABLE);
 	}

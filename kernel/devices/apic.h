@@ -1,6 +1,6 @@
 /*
- * The local interrupt controller: end of interrupt, one-shot timer, and where
- * devices send their messages. The legacy controllers (pic.h) come in by it.
+ * The local interrupt controller: end of interrupt, one-shot timer, and the target of devices' MSI
+ * messages. The legacy controllers (pic.h) are connected to it.
  */
 #ifndef KERNEL_APIC_H
 #define KERNEL_APIC_H
@@ -9,14 +9,14 @@
 void apic_start(void);      /* maps and enables it; the timer is off */
 void apic_end(void);        /* end of the interrupt in service */
 
-/* From now on interrupts of the legacy controllers reach the processor. */
+/* Lets interrupts of the legacy controllers reach the processor. */
 void apic_open_legacy(void);
 
 /* The timer counts down once from `count`, then interrupts (VECTOR_TIMER); 0: off. */
 void apic_timer_start(uint32_t count);
 uint32_t apic_timer_left(void);
 
-/* An interrupt to this processor, taken once it lets interrupts in. */
+/* Sends this processor an interrupt, which it takes once interrupts are enabled. */
 void apic_interrupt_self(uint8_t vector);
 
 /* MSI address of this processor. */

@@ -1,8 +1,7 @@
 /*
- * Measuring the processor's clocks over 10 ms of a board's clock: ACPI's timer,
- * which every board of the last decades has, or the interval timer (8254), which
- * boards without ACPI have. No data. Runs once, at boot, on machines whose clocks'
- * rates are told by no hypervisor (time.c).
+ * Measures the processor's clocks over 10 ms of a board's clock: ACPI's timer, which every board of
+ * the last decades has, or the interval timer (8254), which boards without ACPI have. No data. Runs
+ * once, at boot, on machines where no hypervisor gives the rates (time.c).
  */
 #include "clock_rates.h"
 
@@ -16,13 +15,13 @@
 #define PIT_COUNTS     11932u      /* 10 ms */
 #define PM_COUNTS      35796u      /* 10 ms */
 #define TRIES          10
-#define DOUBT          1000u       /* good enough: a thousandth */
-#define READINGS       1000000u    /* of a clock that does not move: a second or more */
+#define DOUBT          1000u       /* good enough: an error of 1/1000 */
+#define READINGS       1000000u    /* of a clock that does not advance: a second or more */
 
-/* How long something took, and how well that is known. */
+/* A measured interval and its uncertainty. */
 struct reading {
 	uint64_t ticks;            /* of the time stamp counter */
-	uint64_t doubt;            /* ticks that both ends' readings took */
+	uint64_t doubt;            /* uncertainty in ticks: how long reading both ends took */
 	uint32_t counts;           /* of the APIC's timer */
 	uint32_t length;           /* of the board's clock */
 };
@@ -62,7 +61,7 @@ static struct reading pit_reading(void)
 	if (inb(PORT61) & PORT61_OUTPUT2)
 		panic("there is no clock to calibrate with: no ACPI timer, no interval timer (8254)");
 	last = began;
-	do {                                   /* its end comes after the last reading but one began */
+	do {                                   /* the end is after the last but one began */
 		before = last;
 		last = rdtsc();
 		if (!--readings)
@@ -73,7 +72,7 @@ static struct reading pit_reading(void)
 	                          PIT_COUNTS };
 }
 
-/* The best of some intervals: other work of the host makes them longer. */
+/* The best of several measurements: other work of the host makes some too long. */
 struct clock_rates clock_rates_measure(void)
 {
 	struct reading best = { 0, UINT64_MAX, 0, 1 };

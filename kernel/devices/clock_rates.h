@@ -1,5 +1,5 @@
 /*
- * How fast the processor's clocks run, by a clock of the board whose rate is known.
+ * Rates of the processor's clocks, measured by a clock of the board with a known rate.
  */
 #ifndef KERNEL_CLOCK_RATES_H
 #define KERNEL_CLOCK_RATES_H

@@ -1,7 +1,6 @@
 /*
- * PCI configuration. Data: the way to the configuration space, and the windows
- * from which BARs get addresses where no firmware gave them any. Boot only, but for
- * pci_master.
+ * PCI configuration. Data: the access method of configuration space, and the address windows for
+ * BARs that the firmware left unassigned. Called only at boot, except pci_master.
  */
 #include "pci.h"
 
@@ -15,13 +14,12 @@
 #define DEVICES         32u
 #define FUNCTIONS       8u
 #define ECAM_FUNCTION   4096u
-#define CAPABILITIES    48u        /* as many as fit: a loop in the list ends here */
+#define CAPABILITIES    48u        /* as many as fit: bounds a list with a cycle */
 
 /*
- * QEMU's generic PCI Express host on microvm (hw/i386/microvm.c): the one machine
- * without ports and without ACPI's MCFG, and whose firmware leaves BARs alone.
- * They get 32-bit addresses behind the RAM's hole, and 64-bit ones in the last
- * quarter of what the processor can address.
+ * QEMU's generic PCI Express host on microvm (hw/i386/microvm.c). It is the one machine without
+ * ports and without ACPI's MCFG, and its firmware assigns no BARs. 32-bit BARs get addresses after
+ * the hole of the RAM, 64-bit ones in the last quarter of the processor's address space.
  */
 #define ECAM_MICROVM    0xe0000000UL
 #define WINDOW32        0xc0000000UL
@@ -77,7 +75,7 @@ void pci_start(uint64_t hint)
 	access = ACCESS_MEMORY;
 }
 
-/* Looks at one function; true if it is the wanted one. Notes buses behind bridges. */
+/* Looks at one function; true if it is the wanted one. Records buses behind bridges. */
 static bool look(uint32_t address, uint32_t wanted, uint32_t *last_bus)
 {
 	uint32_t id = pci_read(address, PCI_ID);
@@ -215,7 +213,7 @@ void pci_stay_awake(const struct pci_device *device)
 {
 	uint32_t at = pci_capability(device, PCI_CAP_EXPRESS, 0);
 
-	/* the status in the upper half: zeros change nothing */
+	/* the upper half is the status: writing zeros there changes nothing */
 	if (at)
 		pci_write(device->address, at + PCI_EXPRESS_LINK,
 		          pci_read(device->address, at + PCI_EXPRESS_LINK) &

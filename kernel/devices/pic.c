@@ -37,8 +37,8 @@ static void set_masks(void)
 	outb(SECOND_DATA, (uint8_t)(masks >> 8));
 }
 
-/* They send a spurious interrupt now and then even if masked: away from the
- * exceptions with them. */
+/* The controllers send spurious interrupts even if masked, so they are moved away from the vectors
+ * of exceptions. */
 void pic_start(void)
 {
 	outb(FIRST_COMMAND, ICW1_INIT);
@@ -52,7 +52,7 @@ void pic_start(void)
 	set_masks();
 }
 
-/* What OCW3 makes readable, of both. */
+/* Reads, from both controllers, what OCW3 has selected. */
 static uint32_t inputs(uint8_t which)
 {
 	outb(FIRST_COMMAND, which);

@@ -1,6 +1,6 @@
 /*
- * Switching the machine off: by QEMU's debug-exit device if the launcher put one
- * there, by ACPI, or else by halting for ever, with all that was said on the screen.
+ * Switching the machine off: by QEMU's debug-exit device if the launcher added one, by ACPI, or
+ * else by halting for ever, so that the output stays on the screen.
  */
 #include "power.h"
 
@@ -10,7 +10,7 @@
 #include "acpi.h"
 #include "time.h"
 
-/* QEMU stops its processors a moment after it was told to. */
+/* QEMU stops its processors a moment after the write. */
 #define POWER_OFF_NS 1000000000u
 
 void stay_on(void)

@@ -1,5 +1,5 @@
 /*
- * Random numbers, by the processor's instruction or by the clocks. No data.
+ * Random numbers, from the processor's instruction or the clocks. No data.
  */
 #include "random.h"
 
@@ -13,7 +13,7 @@ uint64_t random_number(void)
 	uint64_t value;
 	bool there = false;
 
-	/* It fails while its source is drained, at most ten times in a row (Intel's manual,
+	/* RDRAND fails while its source is drained, at most ten times in a row (Intel's manual,
 	 * volume 1, 7.3.17.1). */
 	for (int i = 0; i < 10 && !there && (cpuid(1, 0).ecx & CPUID1_ECX_RDRAND); i++)
 		__asm__ volatile("rdrand %0" : "=r"(value), "=@ccc"(there));

@@ -1,14 +1,12 @@
 /*
- * Time from the time stamp counter, and the one-shot timer. Data: the counter's
- * first reading and the factors; the launcher's clock as it was at
- * boot. What the processor's timer is armed for, the earlier of two deadlines, is in its struct
- * cpu.
+ * Time from the time stamp counter, and the one-shot timer. Data: the counter's first reading and
+ * the factors; the launcher's clock at boot. The two deadlines, of which the timer is armed for the
+ * earlier, are in struct cpu.
  *
- * Calibration compares the counter with another clock, at time_start and at
- * time_calibrate, and boots in between: no waiting for its own sake. In QEMU and
- * KVM that clock is the APIC timer, which counts nanoseconds there; it takes 4 s
- * to run out, and is started again if booting took longer. On other machines it
- * is a clock of the board, over 10 ms (clock_rates.c).
+ * Calibration compares the counter with another clock, at time_start and again at time_calibrate.
+ * The node boots in between, so nothing waits. In QEMU and KVM that clock is the APIC timer, which
+ * counts nanoseconds there; it takes 4 s to run out, and is restarted if booting took longer. On
+ * other machines it is a clock of the board, over 10 ms (clock_rates.c).
  */
 #include "time.h"
 
@@ -20,9 +18,9 @@
 #include "clock_rates.h"
 #include "pit_regs.h"
 
-#define NS_PER_S        1000000000UL
-#define CALIBRATE_NS    1000000UL  /* at least so long between the two comparisons */
-#define COMPARISONS     8          /* of a group the one with the fewest ticks counts */
+#define CALIBRATE_NS    1000000UL  /* least time between the two comparisons */
+#define COMPARISONS     8          /* in a group; the one with the fewest ticks counts */
+#define RTC_TRIES       100000u    /* readings of a clock that never settles: about a second */
 #define FACTOR_SHIFT    32
 #define GUESSED_HZ      4000000000UL
 #define APIC_READINGS   1000000u   /* comparisons: some seconds */
@@ -61,7 +59,7 @@ uint64_t now_ns(void)
 	return tsc_to_ns(rdtsc());
 }
 
-/* The comparison that took the least time of several: nothing came between. */
+/* The shortest of several comparisons: nothing interrupted it. */
 static struct pair compare(void)
 {
 	struct pair best = { 0, 0 };
@@ -147,7 +145,7 @@ static void start_timer(uint64_t deadline)
 	apic_timer_start(counts ? (uint32_t)counts : 1);
 }
 
-/* Both deadlines anew. */
+/* Sets both deadlines. */
 static void set_deadlines(struct cpu *cpu, uint64_t timer_ns, uint64_t alarm_ns)
 {
 	uint64_t before = cpu->timer_ns < cpu->alarm_ns ? cpu->timer_ns : cpu->alarm_ns;
@@ -230,7 +228,7 @@ static uint64_t rtc_seconds(void)
 	uint8_t raw[7], again[7], form = rtc_read(RTC_B);
 	static const uint8_t index[7] = { RTC_A, RTC_SECONDS, RTC_MINUTES, RTC_HOURS, RTC_DAY,
 	                                  RTC_MONTH, RTC_YEAR };
-	uint32_t hours, tries = 100000;
+	uint32_t hours, tries = RTC_TRIES;
 	bool same;
 
 	do {

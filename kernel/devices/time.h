@@ -8,19 +8,21 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define NEVER UINT64_MAX
+#define NEVER     UINT64_MAX
+#define NS_PER_S  1000000000UL
+#define NS_PER_US 1000UL
 
-void time_start(uint64_t boot_tsc);   /* first thing: clocks run, tsc_hz is a guess until... */
-void time_calibrate(void);            /* ...here: at least 1 ms later; sets node.tsc_hz */
+void time_start(uint64_t boot_tsc);   /* first thing: clocks run, tsc_hz is a guess until */
+void time_calibrate(void);            /* this, at least 1 ms later, sets node.tsc_hz */
 
 uint64_t now_ns(void);
 uint64_t tsc_to_ns(uint64_t tsc);     /* a reading of rdtsc as a time */
 
-/* It is `realtime` now, says the launcher (region_node.start_ns). */
+/* Sets the launcher's clock: it is `realtime` now (region_node.start_ns). */
 void time_of_launcher(uint64_t realtime);
 
-/* CLOCK_REALTIME, ns since 1970: the launcher's. If it said nothing, the battery-backed
- * clock's, which knows whole seconds only. */
+/* CLOCK_REALTIME, ns since 1970, from the launcher; or else from the battery-backed clock, which
+ * has whole seconds only. */
 uint64_t wall_ns(void);
 
 /* One interrupt at `deadline`, or some time before it; a later call replaces an
@@ -30,16 +32,16 @@ void timer_arm(uint64_t deadline);
 /* The same, unless the timer is set for an earlier time already. */
 void timer_arm_by(uint64_t deadline);
 
-/* The same, unless that earlier time is earlier by more than `early`: then the halt for the
- * deadline would end too early. */
+/* Like timer_arm_by, but replaces a time that is earlier by more than `early`, which would end the
+ * halt too soon. */
 void timer_arm_within(uint64_t deadline, uint64_t early);
 
-/* Beside all of these, the application's: one interrupt at `deadline`; a later call replaces an
- * earlier one. NEVER switches it off. */
+/* The application's deadline, independent of the kernel's: one interrupt at `deadline`; a later
+ * call replaces an earlier one. NEVER switches it off. */
 void timer_alarm(uint64_t deadline);
 
-/* The timer's interrupt has come: it is off. True if the application's deadline has passed, which
- * is NEVER then. */
+/* After the timer's interrupt, which switched it off. True if the application's deadline has
+ * passed; it becomes NEVER. */
 bool timer_fired(void);
 
 /* now + ns without overflow; ns = ~0 is NEVER. */

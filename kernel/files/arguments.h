@@ -7,13 +7,13 @@
 
 extern char path_of_call[2][PATH_BYTES]; /* as the application gave it */
 
-/* What an empty path stands for: the open file, 0 or -errno. */
+/* The open file that an empty path stands for: 0 or -errno. */
 int64_t path_itself(uint64_t at, struct open_file **file);
 
 /* Copies the application's path; 0, or -errno. A bad pointer ends the application, as `call`. */
 int64_t path_copy(const char *call, uint64_t address, uint64_t bytes, char *path);
 
-/* Whether this path of a call is that of a file which the job hands over. */
+/* Whether the path of a call is a file that the job hands over. */
 bool path_handed(uint64_t at, const char *path, struct file *found);
 
 /* The same, and resolves it (paths.h). */

@@ -1,5 +1,5 @@
 /*
- * The system calls on attributes: of what a path names, or of an open file (an empty path).
+ * The system calls on attributes, of a path or of an open file (an empty path).
  */
 #include "files.h"
 
@@ -10,7 +10,7 @@
 #include "p9_regs.h"
 #include "arguments.h"
 
-#define MODE_ABOVE 0040555u        /* of what lies above the mounts */
+#define MODE_ABOVE 0040555u        /* mode of folders above the mounts */
 
 static void stat_above(struct margay_stat *stat)
 {
@@ -65,7 +65,7 @@ int64_t sys_stat(uint64_t at, uint64_t address, uint64_t bytes, uint64_t flags, 
 	return error;
 }
 
-/* Changes what is open, or what a path names. */
+/* Changes an open file, or the file that a path names. */
 static int64_t change(const char *call, uint64_t at, uint64_t address, uint64_t bytes,
                       unsigned flags, const struct p9_change *wanted)
 {

@@ -1,7 +1,7 @@
 /*
  * The system calls on descriptors: streams, files that the job hands over, and files of the
- * host's folders. Data: the open files and the descriptors, and how much was written to each
- * file that goes back to the host.
+ * host's folders. Data: the open files and the descriptors, and how much was written to each file
+ * for the host.
  *
  * A file that is handed over (--file) can be read and sought in. One for the host (--out)
  * can only be written, by rank 0, from its start to its end: its bytes leave as console
@@ -178,8 +178,8 @@ int64_t sys_dup(uint64_t fd, uint64_t wanted, uint64_t how)
 }
 
 /*
- * The server appends as the file was opened: it is opened once more, under the other one of its
- * two fids. If that fails, a file that did not append can still do so, by its size.
+ * The server keeps the append mode of an open. So the file is opened again, under the other one of
+ * its two fids. If that fails, a file without append mode can still append, by its size.
  */
 static int64_t open_again(struct open_file *file, uint32_t flags)
 {
@@ -221,7 +221,7 @@ int64_t sys_flags(uint64_t fd, uint64_t flags)
 
 /* ---- bytes ---- */
 
-/* Where a read or write of this file is. Behind what was appended: at the end. */
+/* Position of the next read or write; after an append, the end of the file. */
 static int64_t here(struct open_file *file)
 {
 	struct margay_stat stat;
@@ -435,7 +435,7 @@ int64_t sys_ready(uint64_t fd, uint64_t ns)
 	}
 }
 
-/* ---- places and attributes ---- */
+/* ---- positions and attributes ---- */
 
 int64_t file_from(struct open_file *file, uint64_t whence)
 {
@@ -479,7 +479,7 @@ int64_t sys_lseek(uint64_t fd, uint64_t offset, uint64_t whence)
 void file_stat_handed(const struct file *handed, struct margay_stat *stat)
 {
 	uint64_t written = handed->out_index < FILE_OUT_LIMIT ? out_bytes[handed->out_index] : 0;
-	struct margay_time start = { .s = (int64_t)(node.own ? node.own->start_ns : 0) / 1000000000 };
+	struct margay_time start = { .s = (int64_t)((node.own ? node.own->start_ns : 0) / NS_PER_S) };
 
 	*stat = (struct margay_stat){
 		.inode = OPEN_FILES + handed->index, .links = 1, .mode = S_REGULAR,
@@ -492,7 +492,7 @@ void file_stat_handed(const struct file *handed, struct margay_stat *stat)
 void file_stat_name(const struct mount *mount, struct margay_stat *stat)
 {
 	if (file_hidden(mount, stat->inode))
-		stat->links--;         /* the name that it was given does not count */
+		stat->links--;         /* its hidden name does not count */
 }
 
 int64_t file_stat(struct open_file *file, struct margay_stat *stat)
@@ -523,7 +523,7 @@ int64_t file_stat(struct open_file *file, struct margay_stat *stat)
 	}
 }
 
-/* Whether a handed file may be opened so: 0, or -errno. */
+/* Whether a handed file may be opened with these flags: 0, or -errno. */
 int64_t file_may_open(const struct file *handed, uint32_t flags)
 {
 	if (!(flags & (MARGAY_O_WRONLY | MARGAY_O_RDWR)))
@@ -532,7 +532,7 @@ int64_t file_may_open(const struct file *handed, uint32_t flags)
 		return -EROFS;
 	if ((flags & (MARGAY_O_CREAT | MARGAY_O_EXCL)) == (MARGAY_O_CREAT | MARGAY_O_EXCL))
 		return -EEXIST;
-	/* What was written has left: it cannot be written over. */
+	/* Written bytes have left already: they cannot be overwritten. */
 	return out_bytes[handed->out_index] && !(flags & MARGAY_O_APPEND) ? -EBUSY : 0;
 }
 

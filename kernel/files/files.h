@@ -17,21 +17,21 @@ enum kind { KIND_CLOSED, KIND_STDIN, KIND_OUTPUT, KIND_HANDED, KIND_OUT, KIND_MO
 struct open_file {
 	uint8_t kind;
 	bool is_folder;
-	bool gone;                 /* a folder that was removed: its path may be another's */
-	bool appended;             /* its place is the file's end */
-	bool appends;              /* the host's server writes at its end, wherever it is told to */
-	bool has_locks;            /* locks.c: of its own, perhaps */
-	bool has_process_locks;    /* the process has locked the file by it, perhaps */
-	bool hidden;               /* it was unlinked: the file has another name until it is closed */
+	bool gone;                 /* a removed folder: its path may name another one now */
+	bool appended;             /* its position is the file's end */
+	bool appends;              /* the host's server always writes at its end */
+	bool has_locks;            /* it may have locks of its own (locks.c) */
+	bool has_process_locks;    /* the process may have locked the file through it */
+	bool hidden;               /* unlinked: the file has a hidden name until it is closed */
 	uint16_t stream;           /* KIND_OUTPUT, KIND_OUT: where bytes go */
-	uint32_t folder;           /* of a folder: where its path is (folders.c), plus one */
+	uint32_t folder;           /* of a folder: index of its path (folders.c), plus one */
 	uint32_t uses;             /* descriptors */
 	uint32_t flags;            /* of open */
 	uint32_t fid;              /* KIND_MOUNTED */
 	struct mount *mount;       /* KIND_MOUNTED: of the host's, or in memory */
 	uint64_t inode;
 	uint64_t offset;
-	uint64_t hidden_number;    /* of that other name */
+	uint64_t hidden_number;    /* number in its hidden name */
 	struct file handed;        /* KIND_HANDED, KIND_OUT */
 };
 
@@ -44,26 +44,26 @@ void file_stop(void);
 /* A descriptor's, or null. */
 struct open_file *file_of(uint64_t fd);
 
-/* A descriptor and an open file that are free: the descriptor, or -EMFILE. They are in use
- * from file_use on. */
+/* Finds a free descriptor and a free open file: the descriptor, or -EMFILE. file_use takes them
+ * into use. */
 int64_t file_new(struct open_file **file);
 void file_use(struct open_file *file, uint64_t fd);
 
-/* An open file that is this file of the mount's; the one of them that keeps a hidden name
- * (names.c); or null. */
+/* An open file of this inode on the mount; the one of them that has the hidden name (names.c); or
+ * null. */
 struct open_file *file_with(const struct mount *mount, uint64_t inode);
 struct open_file *file_hidden(const struct mount *mount, uint64_t inode);
 
-/* The file's size is about to change: places at its end become numbers, but that of `but`. */
+/* The file's size is about to change: positions at its end become numbers, except that of `but`. */
 void file_settle(const struct mount *mount, uint64_t inode, const struct open_file *but);
 
-/* Forgets that the process has locks on this file; whether it had. */
+/* Forgets that the process has locks on this file. Returns whether it had. */
 bool file_forget_process_locks(const struct mount *mount, uint64_t inode);
 
 /* Open file number i, in use or not. */
 struct open_file *file_at(uint32_t i);
 
-/* From 1 on, as long as it is open. */
+/* The number of an open file, from 1 on. */
 uint32_t file_number(const struct open_file *file);
 
 /* What lseek's `whence` counts from, or -errno. */
@@ -77,7 +77,7 @@ void file_stat_handed(const struct file *handed, struct margay_stat *stat);
 enum kind device_of(const char *path, uint64_t *fd);
 void file_stat_device(struct margay_stat *stat);
 
-/* Whether a file of the job's may be opened with these flags: 0, or -errno. */
+/* Whether a file of the job may be opened with these flags: 0, or -errno. */
 int64_t file_may_open(const struct file *handed, uint32_t flags);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * Folders that are open, and the current one. Data: their paths, of which calls with relative
- * paths need them, one behind the other without gaps.
+ * Open folders, and the current one. Data: their paths, which calls with relative paths need,
+ * packed without gaps.
  */
 #include "folders.h"
 
@@ -17,7 +17,7 @@
 #define KEPT_BYTES (256u << 10)
 
 static char path_current[PATH_BYTES];    /* absolute, without a slash at its end */
-static bool current_gone;          /* it was removed */
+static bool current_gone;          /* the current folder was removed */
 
 static char kept[KEPT_BYTES];
 static uint32_t kept_bytes;
@@ -56,7 +56,7 @@ void path_forget(struct open_file *file)
 			file_at(i)->folder -= bytes;
 }
 
-/* `path` if it is `from` or lies below it, with `to` in place of that: in `moved`. */
+/* If `path` is `from` or lies below it: `moved` becomes the path with `to` in place of `from`. */
 static bool is_moved(const char *path, const char *from, const char *to, char *moved)
 {
 	uint64_t n = strlen(from), bytes = strlen(to);
@@ -167,7 +167,7 @@ int64_t sys_getcwd(uint64_t to, uint64_t room)
 	return (int64_t)bytes;
 }
 
-/* ---- what is in them ---- */
+/* ---- their entries ---- */
 
 /* Linux's struct dirent64 */
 struct entry {
@@ -181,7 +181,7 @@ struct entry {
 struct listing {
 	uint8_t *to;
 	uint64_t room, used;
-	uint64_t next;             /* where the next call goes on */
+	uint64_t next;             /* offset of the next call */
 	bool full;
 };
 

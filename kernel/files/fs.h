@@ -1,6 +1,6 @@
 /*
- * The file systems that are mounted: folders of the host's (p9.h), or the one in memory
- * (memory_files.h). They have the same calls, and these choose between the two.
+ * Mounted file systems: folders of the host (p9.h), or the one in memory (memory_files.h). Both
+ * have the same calls, and these functions choose between them.
  */
 #ifndef KERNEL_FILES_FS_H
 #define KERNEL_FILES_FS_H
@@ -14,7 +14,7 @@ struct mount {
 	struct p9 p9;              /* if not */
 };
 
-/* Before the other calls on a mount, each time: the first time it starts. */
+/* Call before other calls on a mount; the first call starts it. */
 static inline int64_t fs_start(struct mount *mount)
 {
 	return mount->in_memory ? 0 : p9_start(&mount->p9, this_process()->uid);

@@ -6,18 +6,18 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define FILE_OUT_LIMIT 64u         /* so many files for the host can be written */
+#define FILE_OUT_LIMIT 64u         /* most files for the host */
 
 struct file {
 	uint32_t index;            /* in the table: distinct per file */
-	bool     out;              /* for the host: only rank 0 may open it, for writing */
+	bool     out;              /* a file for the host: only rank 0 may open it, for writing */
 	uint32_t out_index;        /* among the files for the host */
 	uint64_t bytes;
 	const uint8_t *data;
 };
 
-/* The file that has this absolute path, without dots: relative names are below the folder where the
- * application starts. */
+/* Finds the file with this absolute path, which has no dots. Relative names are below the folder in
+ * which the application starts. */
 bool file_find(const char *path, struct file *found);
 
 #endif

@@ -40,7 +40,7 @@ static void send(struct region_lock *request)
 	request->number = ++requests;
 	request->pid = this_process()->pid;
 	console_write(STREAM_LOCKS, request, sizeof(*request));
-	ivshmem_ring(node.region->nodes); /* also where output flows and needs no bell */
+	ivshmem_ring(node.region->nodes); /* even if output needs no bell now */
 }
 
 static int64_t ask(struct region_lock *request)
@@ -50,7 +50,7 @@ static int64_t ask(struct region_lock *request)
 	return answer();
 }
 
-/* The same, but an upcall may end the wait for the lock: -EINTR. */
+/* Asks and waits for the lock; an upcall may end the wait: -EINTR. */
 static int64_t ask_patiently(struct region_lock *request)
 {
 	send(request);
@@ -62,7 +62,7 @@ static int64_t ask_patiently(struct region_lock *request)
 
 /* ---- the call ---- */
 
-/* The bytes that are meant: 0, or -errno. */
+/* The range of bytes of a lock: 0, or -errno. */
 static int64_t range(struct open_file *file, const struct margay_lock *lock,
                      struct region_lock *request)
 {
@@ -90,7 +90,7 @@ static int64_t range(struct open_file *file, const struct margay_lock *lock,
 	return 0;
 }
 
-/* Whether a file that is open so may be locked so. */
+/* Whether the file's open mode allows this lock. */
 static bool allows(const struct open_file *file, uint16_t type)
 {
 	uint32_t access = file->flags & MARGAY_O_ACCESS;
@@ -99,7 +99,7 @@ static bool allows(const struct open_file *file, uint16_t type)
 	       type == REGION_LOCK_EXCLUSIVE ? access != 0 : true;
 }
 
-/* What is in the way, as GET returns it. */
+/* Describes the conflicting lock for GET. */
 static void tell(struct margay_lock *lock)
 {
 	uint32_t type = node.own->lock_type;

@@ -1,7 +1,7 @@
 /*
  * The file system in memory: see memory_files.h. Data: its inodes and its fids.
  *
- * A folder's bytes are entries of one size. Inodes lie in a tree of their own.
+ * A folder's bytes are entries of one size. Inodes are in their own tree.
  */
 #include "memory_files.h"
 
@@ -18,7 +18,7 @@
 #define ROOT          1u           /* the first inode number */
 #define INODES_MOST   (1u << 20)
 #define NO_INODE      0u
-#define BYTES_MOST    (1ULL << 51) /* where a file's last byte may be, about */
+#define BYTES_MOST    (1ULL << 51) /* approximate limit of a file's size */
 
 #define S_KIND        0170000u
 #define S_FOLDER      0040000u
@@ -44,7 +44,7 @@ struct entry {
 _Static_assert(sizeof(struct entry) == 272, "entries have one size");
 
 static struct memory_tree table;   /* of inodes */
-static uint32_t inodes = 1, inode_free; /* how many were made; the first free one */
+static uint32_t inodes = 1, inode_free; /* inodes made so far; the first free one */
 static uint32_t inode_of[FIDS];    /* by fid */
 
 /* ---- inodes ---- */
@@ -53,19 +53,19 @@ static struct margay_time now(void)
 {
 	uint64_t ns = wall_ns();
 
-	return (struct margay_time){ (int64_t)(ns / 1000000000), (int64_t)(ns % 1000000000) };
+	return (struct margay_time){ (int64_t)(ns / NS_PER_S), (int64_t)(ns % NS_PER_S) };
 }
 
 #define INODES_IN_PAGE (PAGE_BYTES / sizeof(struct inode))
 
-/* An inode that was made. */
+/* An existing inode. */
 static struct inode *inode(uint32_t number)
 {
 	return (struct inode *)tree_page(&table, number / INODES_IN_PAGE, false) +
 	       number % INODES_IN_PAGE;
 }
 
-/* NO_INODE: there is no memory for one. */
+/* Makes an inode; NO_INODE: no memory. */
 static uint32_t inode_make(uint32_t mode)
 {
 	uint32_t number = inode_free;
@@ -82,7 +82,7 @@ static uint32_t inode_make(uint32_t mode)
 	return number;
 }
 
-/* It is gone, unless a name or a fid is left. */
+/* Frees an inode that has no name and no fid. */
 static void inode_look(uint32_t number)
 {
 	struct inode *file = inode(number);
@@ -116,21 +116,12 @@ static struct p9_qid qid_of(uint32_t number)
 
 /* ---- folders ---- */
 
-static uint32_t hash_of(const char *name, uint64_t bytes)
-{
-	uint32_t hash = 2166136261u;
-
-	while (bytes--)
-		hash = (hash ^ (uint8_t)*name++) * 16777619u;
-	return hash;
-}
-
 /* The entry with this name: where it is; ~0: there is none. *room: a free place. */
 static uint64_t find(uint32_t folder, const char *name, uint64_t bytes, struct entry *entry,
                      uint64_t *room)
 {
 	struct inode *dir = inode(folder);
-	uint32_t hash = hash_of(name, bytes);
+	uint32_t hash = string_hash(name, bytes);
 
 	*room = dir->tree.bytes;
 	for (uint64_t at = 0; at < dir->tree.bytes; at += sizeof(*entry)) {
@@ -168,7 +159,7 @@ static int64_t enter(uint32_t folder, const char *name, uint32_t number)
 		return -EEXIST;
 	memset(&entry, 0, sizeof(entry));
 	entry.inode = number;
-	entry.hash = hash_of(name, bytes);
+	entry.hash = string_hash(name, bytes);
 	memcpy(entry.name, name, bytes);
 	if (tree_set(&inode(folder)->tree, room, &entry, sizeof(entry)) < sizeof(entry))
 		return -ENOSPC;

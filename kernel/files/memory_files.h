@@ -1,7 +1,7 @@
 /*
- * A file system in this node's memory, for /tmp and for nodes to which the host shares
- * nothing. It has the calls of a host's server (p9.h), with the same fids, flags and errors,
- * and is the node's alone: what is in it ends with the node. -ENOSPC: its memory is full.
+ * A file system in this node's memory, for /tmp and for nodes to which the host shares nothing. It
+ * has the calls of a host's server (p9.h), with the same fids, flags and errors. It belongs to this
+ * node alone and ends with it. -ENOSPC: its memory is full.
  *
  * In system calls only, interrupts off; none waits.
  */

@@ -9,9 +9,9 @@
 #define NUMBERS     1024u          /* page numbers in a page */
 #define HEIGHT_MOST 4u
 
-static uint8_t *memory;            /* page n is at n * PAGE_BYTES; page 0 is not used */
-static uint32_t pages, fresh = 1;  /* how many there are; from this one on none was used yet */
-static uint32_t free_first, free_number; /* of those that were given back: each begins with the next */
+static uint8_t *memory;            /* page n is at n * PAGE_BYTES; page 0 is unused */
+static uint32_t pages, fresh = 1;  /* pages in all; first page never used */
+static uint32_t free_first, free_number; /* freed pages: each begins with the number of the next */
 
 void tree_start(uint64_t bytes)
 {
@@ -36,7 +36,7 @@ static void *page(uint32_t number)
 	return memory + number * PAGE_BYTES;
 }
 
-/* A page of zeros; 0: there is none. */
+/* Takes a page of zeros; 0: none is free. */
 static uint32_t page_take(void)
 {
 	uint32_t number = free_first;
@@ -71,7 +71,7 @@ static uint64_t pages_below(uint32_t height)
 	return n;
 }
 
-/* The file's page `index`: 0 if it is not there, or cannot be made (`make`). */
+/* The file's page `index`: 0 if it is absent, or could not be made (`make`). */
 static uint32_t page_of(struct memory_tree *tree, uint64_t index, bool make)
 {
 	uint32_t *at = &tree->root, height;
@@ -116,7 +116,7 @@ static uint32_t page_of(struct memory_tree *tree, uint64_t index, bool make)
 	return *at;
 }
 
-/* Gives back the pages of a tree from page `first` of the file on. True: all of it. */
+/* Frees the pages of a tree from page `first` of the file on. True: all of them. */
 static bool trim(struct memory_tree *tree, uint32_t *at, uint32_t height, uint64_t first)
 {
 	uint32_t *numbers = page(*at);
@@ -142,7 +142,7 @@ void tree_shorten(struct memory_tree *tree, uint64_t bytes)
 	uint64_t first = (bytes + PAGE_BYTES - 1) / PAGE_BYTES;
 	uint32_t last = bytes % PAGE_BYTES ? page_of(tree, bytes / PAGE_BYTES, false) : 0;
 
-	if (last)                  /* what the file had there must not come back */
+	if (last)                  /* old bytes must not come back when the file grows */
 		memset((uint8_t *)page(last) + bytes % PAGE_BYTES, 0,
 		       PAGE_BYTES - bytes % PAGE_BYTES);
 	if (tree->root && trim(tree, &tree->root, tree->height, first))
@@ -173,7 +173,7 @@ uint64_t tree_get(struct memory_tree *tree, uint64_t offset, void *to, uint64_t 
 	return done;
 }
 
-/* How many bytes there was memory for. */
+/* Returns how many bytes there was memory for. */
 uint64_t tree_set(struct memory_tree *tree, uint64_t offset, const void *from, uint64_t bytes)
 {
 	uint64_t done = 0;

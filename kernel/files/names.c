@@ -1,9 +1,9 @@
 /*
  * The system calls that open and name files. A file that the job hands over (--file, --out) is
- * found by its name; all others are in a mount (paths.h). Data: how many names of files were hidden.
+ * found by its name; all others are in a mount (paths.h). Data: how many files were hidden.
  *
- * The host's server knows a file by its path: one that is unlinked or replaced while it is open
- * is renamed, and unlinked at its last close (as NFS clients do).
+ * The host's server knows a file by its path. So a file that is unlinked or replaced while it is
+ * open gets a hidden name, which its last close unlinks (as NFS clients do).
  */
 #include "names.h"
 
@@ -22,7 +22,7 @@
 
 #define FID_HIDDEN     0x10000u    /* of the folder of a hidden file, plus the file's number */
 #define FLAGS_KEPT     (MARGAY_O_ACCESS | MARGAY_O_APPEND | MARGAY_O_NONBLOCK | \
-                        MARGAY_O_DIRECTORY | MARGAY_O_NOFOLLOW) /* what F_GETFL tells */
+                        MARGAY_O_DIRECTORY | MARGAY_O_NOFOLLOW) /* what F_GETFL returns */
 #define NAME_OF_HIDDEN ".margay-unlinked-%u-%u-%lu"
 
 static uint64_t hidden_so_far;
@@ -67,7 +67,7 @@ static int64_t may_open(const struct found *found, uint32_t flags)
 	return writes(flags) && found->mount->read_only ? -EROFS : 0;
 }
 
-/* Opens what was found, as `file`, under the fid of `file`. */
+/* Opens the file that was found, as `file`, under the fid of `file`. */
 static int64_t open_found(struct found *found, struct open_file *file, uint32_t flags)
 {
 	int64_t error = may_open(found, flags);
@@ -140,12 +140,12 @@ int64_t sys_open(uint64_t at, uint64_t address, uint64_t bytes, uint64_t flags, 
 		error = path_argument("open", at, address, bytes, PATH_FOLDER | PATH_NEW, found);
 		if (!error)
 			path_release(found);
-		return error ? error : -EISDIR; /* no file has such a name, there or not */
+		return error ? error : -EISDIR; /* such a name is never a file's */
 	}
 	fd = file_new(&file);
 	if (fd < 0)
 		return fd;
-	/* What is found, or the folder where it is to be, gets the file's own fid. */
+	/* The file found, or the folder for the new one, gets the open file's own fid. */
 	found->fid = found->folder = file->fid;
 	error = path_argument("open", at, address, bytes, (follow ? PATH_FOLLOW : 0) |
 	                      (flags & MARGAY_O_CREAT ? PATH_NEW : 0), found);
@@ -170,7 +170,7 @@ int64_t sys_open(uint64_t at, uint64_t address, uint64_t bytes, uint64_t flags, 
 
 /* ---- names ---- */
 
-/* Resolves a name that is to be made: 0, or -errno. */
+/* Resolves a name to be created: 0, or -errno. */
 static int64_t new_name(const char *call, uint64_t at, uint64_t address, uint64_t bytes, bool folder,
                         struct found *found)
 {
@@ -208,7 +208,7 @@ static void hidden_name(const struct open_file *file, char *name)
 	            file->hidden_number);
 }
 
-/* A file that is open gets another name, which its last close removes. */
+/* Gives an open file a hidden name, which its last close removes. */
 static int64_t hide(struct found *found, struct open_file *file)
 {
 	struct mount *mount = found->mount;
@@ -218,8 +218,8 @@ static int64_t hide(struct found *found, struct open_file *file)
 
 	file->hidden_number = ++hidden_so_far;
 	hidden_name(file, name);
-	/* In the mount's own folder, so that the one that it was in can be removed; if that is
-	 * not possible, where it was. */
+	/* In the mount's top folder, so that the file's own folder can be removed; if that fails,
+	 * in its own folder. */
 	for (uint32_t in = 0; in < 2 && !file->hidden; in++) {
 		error = fs_walk(mount, in ? found->folder : P9_ROOT, fid_hidden(file), "", 0, &qid);
 		if (error)
@@ -232,7 +232,7 @@ static int64_t hide(struct found *found, struct open_file *file)
 	return error;
 }
 
-/* Its name was not given to another file: it gets it back. */
+/* Gives a hidden file its name back: no other file has got it. */
 static void unhide(struct found *found, struct open_file *file)
 {
 	char name[P9_NAME_BYTES + 1];
@@ -264,9 +264,9 @@ void name_closed(struct open_file *file)
 }
 
 /*
- * The open file of the host's that loses its name and is to be hidden, or null. If it is hidden
- * already, it has more than one name, and was perhaps opened by this one: a rename to the hidden
- * name does nothing to the two, but tells the server so.
+ * The open file of a host mount that loses its name and must be hidden, or null. If it is hidden
+ * already it has more than one name, and may have been opened by this one. A rename to the hidden
+ * name then changes nothing, but the server must hear of it.
  */
 static struct open_file *loses_name(const struct found *found)
 {
@@ -284,7 +284,7 @@ static struct open_file *loses_name(const struct found *found)
 	return NULL;
 }
 
-/* Whether a name may be taken away: 0, or -errno. */
+/* Whether a name may be removed: 0, or -errno. */
 static int64_t may_unlink(const struct found *found, bool folder)
 {
 	static const int64_t errors[] = { [END_DOT] = -EINVAL, [END_DOTS] = -ENOTEMPTY,

@@ -1,7 +1,7 @@
 /*
- * The client of 9P2000.L: see p9.h, and p9_regs.h for the protocol. Data: the message that is
- * being made and its answer; there is one at a time. What the server answers is
- * checked: sizes, types, and each field's place in the answer.
+ * The client of 9P2000.L: see p9.h, and p9_regs.h for the protocol. Data: the current request and
+ * its answer; there is only one at a time. The server's answers are checked: sizes, types, and the
+ * position of each field.
  */
 #include "p9.h"
 
@@ -21,7 +21,7 @@ static uint8_t answer[MESSAGE_BYTES] __attribute__((aligned(64)));
 
 /* ---- making requests ---- */
 
-/* Where the next field goes. Too much of it sets `full`. */
+/* Offset of the next field. A request that does not fit sets `full`. */
 static struct { uint32_t at; bool full; } out;
 
 static void put(const void *bytes, uint32_t n)
@@ -53,7 +53,7 @@ static void begin(enum p9_type type, uint32_t fid)
 {
 	out.at = 0;
 	out.full = false;
-	put32(0);                  /* the size: ask() knows it */
+	put32(0);                  /* the size, which ask() fills in */
 	put8((uint8_t)type);
 	put16(type == P9_VERSION_ ? P9_NO_TAG : 0);
 	if (type != P9_VERSION_)
@@ -62,7 +62,7 @@ static void begin(enum p9_type type, uint32_t fid)
 
 /* ---- reading answers ---- */
 
-/* The next field, and where the answer ends. A field that is not there sets `bad`. */
+/* Offsets of the next field and of the answer's end. A missing field sets `bad`. */
 static struct { uint32_t at, end; bool bad; } in;
 
 static void get(void *bytes, uint32_t n)
@@ -90,7 +90,7 @@ static struct p9_qid get_qid(void)
 	return qid;
 }
 
-/* A string of at most `most` bytes, NUL behind it: its length, or -ENAMETOOLONG. */
+/* A string of at most `most` bytes, with a NUL after it: its length, or -ENAMETOOLONG. */
 static int64_t get_string(char *text, uint32_t most)
 {
 	uint16_t bytes = get16();
@@ -107,7 +107,7 @@ static bool is_answered(void *device)
 	return virtio_9p_is_answered(device);
 }
 
-/* Bytes of the answer, 0: the device does not work. */
+/* Bytes of the answer; 0: the device does not work. */
 static uint32_t exchange(struct virtio_9p *device, const struct virtio_9p_piece *pieces,
                          uint32_t outs, uint32_t ins)
 {
@@ -118,9 +118,9 @@ static uint32_t exchange(struct virtio_9p *device, const struct virtio_9p_piece 
 }
 
 /*
- * Sends the request, with `payload` behind it, which the server reads (`sends`) or writes
- * behind the answer's first READ_HEAD bytes. 0: the answer is there, without payload from
- * READ_HEAD on; or -errno.
+ * Sends the request. The server reads `payload` after it (`sends`), or writes it after the first
+ * READ_HEAD bytes of the answer. 0: the answer has come, without the payload from READ_HEAD on; or
+ * -errno.
  */
 static int64_t ask_with(struct p9 *p9, void *payload, uint32_t bytes, bool sends)
 {
@@ -166,7 +166,7 @@ static int64_t ask(struct p9 *p9)
 	return ask_with(p9, 0, 0, false);
 }
 
-/* The same, of an answer in which nothing else counts. */
+/* The same, if only the answer's qid matters. */
 static int64_t ask_qid(struct p9 *p9, struct p9_qid *qid)
 {
 	int64_t error = ask(p9);
@@ -252,8 +252,8 @@ int64_t p9_clunk(struct p9 *p9, uint32_t fid)
 	return ask(p9);
 }
 
-/* QEMU's server closes files when it has many, and opens them again with the flags that they
- * were opened with: with O_TRUNC they would be empty then. So that flag is not sent. */
+/* QEMU's server may close files and reopen them with their old flags; with O_TRUNC that would empty
+ * them. So O_TRUNC is not sent. */
 static int64_t cut_off(struct p9 *p9, uint32_t fid, const struct p9_qid *qid)
 {
 	const struct p9_change empty = { .valid = P9_SET_SIZE };
@@ -283,7 +283,7 @@ int64_t p9_create(struct p9 *p9, uint32_t fid, const char *name, uint32_t flags,
 	put32(P9_SAME);
 	error = ask_qid(p9, qid);
 	if (!error && flags & MARGAY_O_TRUNC && !(flags & MARGAY_O_EXCL))
-		cut_off(p9, fid, qid); /* another node was quicker to make it */
+		cut_off(p9, fid, qid); /* another node has just created it */
 	return error;
 }
 
@@ -341,7 +341,7 @@ int64_t p9_stat(struct p9 *p9, uint32_t fid, struct margay_stat *stat)
 	error = ask(p9);
 	if (error)
 		return error;
-	get64();                   /* what of it is valid: all that was asked for */
+	get64();                   /* valid fields: all that were asked for */
 	qid = get_qid();
 	*stat = (struct margay_stat){ .inode = qid.path, .device = 1 };
 	stat->mode = get32();

@@ -11,7 +11,7 @@
 #define P9_QID        13u          /* type[1] version[4] path[8] */
 #define P9_NO_TAG     0xffffu
 #define P9_NO_FID     0xffffffffu
-#define P9_SAME       0xffffffffu  /* group: as the server has it */
+#define P9_SAME       0xffffffffu  /* group: as the server chooses */
 #define P9_NAMES      16u          /* most names of one walk */
 
 /* The answer's type is one more. */
@@ -27,13 +27,13 @@ enum p9_type {
 #define P9_QID_FOLDER 0x80u
 #define P9_QID_LINK   0x02u
 
-/* What getattr is asked for, and setattr's fields that count */
+/* The request mask of getattr, and the valid bits of setattr */
 #define P9_GET_BASIC  0x7ffull
 #define P9_SET_MODE   0x1u
 #define P9_SET_SIZE   0x8u
 #define P9_SET_ATIME  0x10u
 #define P9_SET_MTIME  0x20u
-#define P9_SET_ATIME_TO 0x80u      /* to what the request says, not to now */
+#define P9_SET_ATIME_TO 0x80u      /* to the time in the request, not to now */
 #define P9_SET_MTIME_TO 0x100u
 #define P9_REMOVE_FOLDER 0x200u    /* unlinkat */
 

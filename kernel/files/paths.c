@@ -18,8 +18,8 @@ struct found path_first, path_second;
 
 static struct mount mounts[PARAMETER_DIRS + 1];
 static uint32_t number, hosts;     /* of mounts, and those of the host's folders */
-static char rest[PATH_BYTES];      /* of the path: not resolved yet */
-static char wanted[PATH_BYTES];    /* within the mount: what is walked to next */
+static char rest[PATH_BYTES];      /* the part of the path not resolved yet */
+static char wanted[PATH_BYTES];    /* within the mount: the path to walk next */
 static char target[PATH_BYTES];    /* of a link */
 
 static void copy(char *to, const char *from)
@@ -47,7 +47,7 @@ void path_mount_host(const char *path, bool read_only)
 
 	mount->read_only = read_only;
 	if (!virtio_9p_find(&mount->p9.device, hosts++, VECTOR_FILES))
-		panic("folder %s: the device of the host's file server is not there, or cannot be used",
+		panic("folder %s: the device of the host's file server is missing or unusable",
 		      path);
 }
 
@@ -85,7 +85,7 @@ static bool is_above_mounts(const char *path)
 	return !*path;
 }
 
-/* Folders of the one in memory, down to a mount that lies in it: names with slashes. */
+/* Makes the folders of the file system in memory that lead to a mount in it. */
 static void make_folders(const char *names)
 {
 	char name[P9_NAME_BYTES + 1];
@@ -132,7 +132,7 @@ static uint64_t name_bytes(const char *path)
 	return n;
 }
 
-/* The first name of `path`, behind slashes. */
+/* The first name of `path`, after slashes. */
 static const char *name_in(const char *path)
 {
 	while (*path == '/')
@@ -145,7 +145,7 @@ static bool is_name(const char *name, const char *text)
 	return name_bytes(name) == strlen(text) && !memcmp(name, text, strlen(text));
 }
 
-/* Puts a slash and `n` bytes behind a path. False: that is too long. */
+/* Appends a slash and `n` bytes to a path. False: too long. */
 static bool append(char *path, const char *name, uint64_t n)
 {
 	uint64_t used = strlen(path);
@@ -158,7 +158,7 @@ static bool append(char *path, const char *name, uint64_t n)
 	return true;
 }
 
-/* Takes the last name off. */
+/* Removes the last name. */
 static void ascend(char *path)
 {
 	uint64_t n = strlen(path);
@@ -183,9 +183,9 @@ bool path_spell(const char *base, const char *path, char *to)
 
 /* ---- walking ---- */
 
-static uint8_t kinds[PATH_BYTES / 2]; /* of the names that were walked */
+static uint8_t kinds[PATH_BYTES / 2]; /* kinds of the names walked */
 
-/* So many bytes of `path` are its first `most` names, or all. */
+/* Length of the first `most` names of `path`, or of all. */
 static uint64_t first_names(const char *path, uint32_t most, uint32_t *names)
 {
 	uint64_t n = 0;
@@ -201,8 +201,8 @@ static uint64_t first_names(const char *path, uint32_t most, uint32_t *names)
 }
 
 /*
- * Walks to `path` in a mount, names between single slashes: how many of them are there, and of
- * which kinds. If all are, `fid` is what the last one names, and *qid says what that is.
+ * Walks to `path` in a mount, names between single slashes. Returns how many names exist, and sets
+ * their kinds. If all exist, `fid` is the last one, and *qid identifies it.
  */
 static int64_t walk(struct mount *mount, const char *path, uint32_t fid, struct p9_qid *qid)
 {
@@ -235,8 +235,8 @@ static int64_t walk(struct mount *mount, const char *path, uint32_t fid, struct 
 
 /* ---- resolving ---- */
 
-/* One path that is being resolved: found->path is the part that is done, an absolute path of
- * folders without links. */
+/* A path being resolved: found->path is the finished part, an absolute path of folders without
+ * links. */
 struct task {
 	struct found *found;
 	const char *rest;          /* in `rest` */
@@ -245,7 +245,7 @@ struct task {
 	bool has_fid;
 };
 
-/* The names of `wanted` behind the mount's path and the slash. */
+/* The names of `wanted` after the mount's path and the slash. */
 static const char *inside(const struct mount *mount, const char *path)
 {
 	return path + strlen(mount->path) + (path[strlen(mount->path)] == '/');
@@ -259,7 +259,7 @@ static uint32_t count_names(const char *path)
 	return names;
 }
 
-/* `wanted` up to its name number `n`, 0 is the first behind the mount. */
+/* Cuts `wanted` after its name number `n`; 0 is the first one in the mount. */
 static void cut(const struct mount *mount, uint32_t n)
 {
 	uint32_t names;
@@ -271,7 +271,7 @@ static void cut(const struct mount *mount, uint32_t n)
 		wanted[strlen(mount->path)] = 0;
 }
 
-/* Link number `n` of `wanted`: what is left to resolve begins with its target. */
+/* Follows link number `n` of `wanted`: its target becomes the beginning of the rest. */
 static int64_t follow(struct task *task, struct mount *mount, uint32_t n)
 {
 	struct found *found = task->found;
@@ -285,7 +285,7 @@ static int64_t follow(struct task *task, struct mount *mount, uint32_t n)
 		return -ELOOP;
 	behind = inside(mount, wanted);
 	behind += first_names(behind, n + 1, &names);
-	/* What is behind the link in `wanted`, and what was not looked at yet. */
+	/* The names after the link in `wanted`, and the part not looked at yet. */
 	copy(target, behind);
 	used = strlen(target);
 	if (used + strlen(task->rest) + 1 >= PATH_BYTES)
@@ -296,7 +296,7 @@ static int64_t follow(struct task *task, struct mount *mount, uint32_t n)
 	if (bytes < 0)
 		return bytes;
 	if (bytes != (int64_t)n + 1)
-		return -ENOENT;        /* it has gone meanwhile */
+		return -ENOENT;        /* it has been removed meanwhile */
 	used = strlen(target);
 	bytes = fs_readlink(mount, found->fid, rest, PATH_BYTES - 1);
 	fs_clunk(mount, found->fid);
@@ -313,9 +313,8 @@ static int64_t follow(struct task *task, struct mount *mount, uint32_t n)
 	return 0;
 }
 
-/* Puts the next names of the path into `wanted`, behind found->path, up to a dot or the
- * border of a mount; what lies above a mount counts as a folder, whatever is there. Returns how
- * many; -errno. */
+/* Appends the next names of the path to found->path, in `wanted`, up to a dot or the border of a
+ * mount. Anything above a mount counts as a folder. Returns how many names, or -errno. */
 static int64_t gather(struct task *task)
 {
 	const struct mount *mount = mount_of(task->found->path);
@@ -333,7 +332,7 @@ static int64_t gather(struct task *task)
 		if (!append(wanted, name, bytes))
 			return -ENAMETOOLONG;
 		if (mount_of(wanted) != mount || is_above_mounts(wanted)) {
-			if (n)             /* up to here first: a link may be on the way */
+			if (n)             /* resolve up to here first: there may be a link */
 				ascend(wanted);
 			else
 				task->rest = name + bytes;
@@ -350,7 +349,7 @@ static bool is_last(const struct task *task)
 	return !*name_in(task->rest);
 }
 
-/* A name is missing: the `n`-th of those that were gathered behind `done` others. */
+/* Handles a missing name: number `there` of `all` gathered names. */
 static int64_t missing(struct task *task, struct mount *mount, uint32_t there, uint32_t all)
 {
 	struct found *found = task->found;
@@ -371,7 +370,7 @@ static int64_t missing(struct task *task, struct mount *mount, uint32_t there, u
 	return 0;
 }
 
-/* The names in `wanted` from number `from` on are new. 1: go on; 0: that was all. */
+/* Walks the new names in `wanted`, from number `from` on. 1: go on; 0: that was all. */
 static int64_t step(struct task *task, struct mount *mount, uint32_t from)
 {
 	struct found *found = task->found;
@@ -406,7 +405,7 @@ static int64_t step(struct task *task, struct mount *mount, uint32_t from)
 	return 1;
 }
 
-/* Takes dots off the rest. */
+/* Handles dots at the start of the rest. */
 static void take_dots(struct task *task)
 {
 	for (;;) {
@@ -451,7 +450,7 @@ static int64_t run(struct task *task)
 	}
 }
 
-/* The folder of what was found, and its name there. */
+/* Finds the folder of the result, and its name there. */
 static int64_t find_folder(struct found *found)
 {
 	struct mount *mount = found->mount;
@@ -474,7 +473,7 @@ static int64_t find_folder(struct found *found)
 	return 0;
 }
 
-/* What is done with the name itself does not follow it, whatever slashes are behind it. */
+/* An operation on the name itself does not follow a link, whatever slashes come after it. */
 static void take_end(struct found *found)
 {
 	uint64_t n = strlen(rest), name;

@@ -1,8 +1,7 @@
 /*
- * What a path of the application's names. The host's folders (p9.h) are mounted at paths of
- * the application's; what lies above them are folders with nothing else in them. Symbolic
- * links are followed here, by the application's paths: so nothing outside of the mounts can
- * be reached, wherever a link points.
+ * Resolves paths of the application. The host's folders (p9.h) are mounted at paths of the
+ * application; folders above them contain nothing else. Symbolic links are followed here, within
+ * the application's paths, so nothing outside of the mounts can be reached, wherever a link points.
  *
  * In system calls only, interrupts off; the calls wait for the host's server.
  */
@@ -17,23 +16,23 @@
 #define PATH_BYTES   PARAMETER_PATH /* of a path, its NUL included */
 
 enum path_flags {
-	PATH_FOLLOW = 1,           /* also a link that is the last name */
-	PATH_FOLDER = 2,           /* its folder and name are wanted; a link there is not followed */
-	PATH_NEW = 4               /* what is missing is to be made */
+	PATH_FOLLOW = 1,           /* follow the last name too if it is a link */
+	PATH_FOLDER = 2,           /* find folder and name; the last name is not followed */
+	PATH_NEW = 4               /* the missing name will be created */
 };
 
-/* What a path ends with: the name of something in a folder, "." or "..", or it is a mount itself
- * or above mounts. Only the first can be removed or renamed. */
+/* How a path ends: with a name in a folder, "." or "..", or it is a mount itself or above mounts.
+ * Only the first kind can be removed or renamed. */
 enum path_end { END_NAME, END_DOT, END_DOTS, END_ROOT };
 
-/* What was found. Its fids are in use until path_release. */
+/* The result. Its fids are in use until path_release. */
 struct found {
 	struct mount *mount;       /* null: a folder above mounts */
 	bool exists;               /* if not, only the last name is missing */
 	bool has_folder;
-	bool slash;                /* with PATH_FOLDER, or if it does not exist: the path ends with one */
+	bool slash;                /* the path ends with one (PATH_FOLDER, or if it does not exist) */
 	enum path_end end;         /* with PATH_FOLDER */
-	uint32_t fid;              /* of it, if it exists in a mount */
+	uint32_t fid;              /* fid of the file, if it exists in a mount */
 	uint32_t folder;           /* of its folder: with PATH_FOLDER and END_NAME, or if it does not
 	                            * exist */
 	struct p9_qid qid;
@@ -51,15 +50,15 @@ extern struct found path_first, path_second;
 int64_t path_resolve(const char *base, const char *path, unsigned flags, struct found *found);
 void path_release(struct found *found);
 
-/* `path` as an absolute one without dots, in PATH_BYTES at `to`; links are not looked at. False:
- * it is too long. */
+/* Makes `path` absolute and without dots, in PATH_BYTES at `to`; links are not followed. False: it
+ * is too long. */
 bool path_spell(const char *base, const char *path, char *to);
 
-/* Of one of the host's: 0 for the first. */
+/* Number of a mount of the host: 0 for the first. */
 uint16_t mount_number(const struct mount *mount);
 
-/* Mount the host's next folder, or the file system in memory, which is to have `bytes`.
- * `path` stays. At boot. */
+/* Mounts the host's next folder, or the file system in memory with `bytes` bytes.
+ * `path` must stay valid. At boot. */
 void path_mount_host(const char *path, bool read_only);
 void path_mount_memory(const char *path, uint64_t bytes);
 

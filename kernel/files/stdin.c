@@ -1,7 +1,7 @@
 /*
- * Reading standard input. Its ring is written by the launcher, but any kernel can: its
- * numbers are read once and checked. Data: whether this node reads it, how far it has, and
- * whether the ring is damaged.
+ * Reading standard input. The launcher writes its ring, but any kernel can: its numbers are read
+ * once and checked. Data: whether this node reads it, its read position, and whether the ring is
+ * damaged.
  */
 #include "stdin.h"
 
@@ -18,8 +18,8 @@
 #include "kernel/transport/wait.h"
 #include "net/shm/region.h"
 
-static bool reads;                 /* this node; false: there is nothing to read */
-static uint64_t taken;             /* own copy: the entry's is for the launcher */
+static bool reads;                 /* this node reads it; false: there is nothing to read */
+static uint64_t taken;             /* own copy; the entry's is for the launcher */
 static bool damaged;               /* the ring: nothing more is read */
 
 static struct region_ring *stdin_ring(void)
@@ -30,7 +30,7 @@ static struct region_ring *stdin_ring(void)
 void stdin_start(void)
 {
 	reads = atomic_load(&node.own->stdin_reads);
-	taken = atomic_load(&node.own->stdin_taken); /* not 0 in a node that was started again */
+	taken = atomic_load(&node.own->stdin_taken); /* not 0 in a restarted node */
 }
 
 /* Bytes to read; more than the ring holds are damage. */
@@ -54,14 +54,14 @@ static bool has_input(void *unused)
 	(void)unused;
 	if (is_ready())
 		return true;
-	/* Both at each look: a neighbour may have overwritten them. */
+	/* Both are stored each time: another node may have overwritten them. */
 	atomic_store(&node.own->stdin_taken, taken);
 	if (!atomic_exchange(&node.own->stdin_wanted, 1))
 		ivshmem_ring(node.region->nodes);
 	return is_ready();
 }
 
-/* The ring has input or has ended: says so if it is because of damage. */
+/* The ring has input or has ended: reports an end by damage. */
 static void arrived(void)
 {
 	atomic_store(&node.own->stdin_wanted, 0);

@@ -1,5 +1,5 @@
 /*
- * What the loader told, by whichever protocol. Data: boot_info. Runs at boot on
+ * What the loader told, by either protocol. Data: boot_info. Runs at boot on
  * the first page tables, which map the lowest 4 GiB, where a multiboot loader puts
  * everything.
  */

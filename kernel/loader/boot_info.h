@@ -40,7 +40,7 @@ void boot_info_read(uint32_t loader, uint32_t told);
 /* Takes a range out of the free ones. */
 void boot_info_reserve(uint64_t start, uint64_t end);
 
-/* For the readers of the two protocols: what a loader's entry says, into boot_info. */
+/* For the readers of the two protocols: enter a free range or module into boot_info. */
 void boot_info_free(uint64_t start, uint64_t bytes);
 void boot_info_module(uint64_t start, uint64_t end, const char *text);
 void boot_info_command(const char *text);

@@ -1,6 +1,6 @@
 /*
  * Reading what a multiboot loader of version 1 tells: QEMU's -kernel. Fills
- * boot_info; no data of its own. Runs at boot on the first page tables.
+ * boot_info; no own data. Runs at boot on the first page tables.
  */
 #include "multiboot.h"
 
@@ -11,6 +11,8 @@
 #define BIOS_VIDEO_MODE 0x449UL
 #define BIOS_TEXT_MODE  3u         /* 80 by 25 characters in colour */
 #define VGA_TEXT        0xb8000UL
+#define VGA_COLUMNS     80u        /* characters, of two bytes each */
+#define VGA_ROWS        25u
 
 static const void *at(uint32_t address)
 {
@@ -38,7 +40,9 @@ void multiboot_read(uint32_t told)
 	const struct multiboot_module *module = at(info->module_list);
 
 	if (*(const volatile uint8_t *)BIOS_VIDEO_MODE == BIOS_TEXT_MODE)
-		boot_info.screen = (struct screen_place){ VGA_TEXT, 160, 80, 25, 0 };
+		boot_info.screen = (struct screen_place){
+			.physical = VGA_TEXT, .width = VGA_COLUMNS, .height = VGA_ROWS,
+			.pitch = 2 * VGA_COLUMNS };
 	read_map(info);
 	if (info->flags & MULTIBOOT_HAS_MODULES)
 		for (uint32_t i = 0; i < info->modules; i++, module++)

@@ -1,5 +1,5 @@
 /*
- * What a multiboot loader hands over. Source: Multiboot Specification 0.6.96,
+* The structures of a multiboot loader. Source: Multiboot Specification 0.6.96,
  * section 3.3; only the fields in use.
  */
 #ifndef KERNEL_MULTIBOOT_H

@@ -1,5 +1,5 @@
 /*
- * What a loader hands over by version 2 of the protocol. Source: Multiboot2
+* The structures of version 2 of the protocol. Source: Multiboot2
  * Specification 2.0, section 3.6; only the fields in use.
  */
 #ifndef KERNEL_MULTIBOOT2_H

@@ -9,9 +9,9 @@
 #include "kernel/console/console.h"
 #include "boot_info.h"
 
-#define WATCHDOG_US 200u           /* what an arrival waits at most, if nothing else is said */
+#define WATCHDOG_US 200u           /* default: longest wait of an arrival */
 #define TMP_MB      16u            /* of the file system in memory */
-#define PATIENCE_S  600u           /* time to walk to all boards */
+#define PATIENCE_S  600u           /* time to switch on all boards by hand */
 #define INCARNATION_FIRST 65536u   /* the launcher's first, too: REGION_LIFE */
 
 struct parameters parameters;
@@ -234,7 +234,7 @@ static void read_keys(char **text)
 	}
 }
 
-/* What belongs to link=frames. */
+/* Checks the parameters of link=frames. */
 static void check_frames(void)
 {
 	if (parameters.frames && parameters.cards < 1 + (uint32_t)parameters.bulk)

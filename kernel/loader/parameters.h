@@ -18,7 +18,7 @@
 #define PARAMETER_DIRS 8u
 #define PARAMETER_PATH 4096u       /* bytes of a path, its NUL included (Linux's PATH_MAX) */
 
-/* When the cards are looked at while the application computes (link_frames.h). */
+/* When the kernel polls the cards while the application computes (link_frames.h). */
 enum control { CONTROL_INTERRUPT, CONTROL_POLL, CONTROL_WATCHDOG };
 
 struct parameters {
@@ -31,8 +31,8 @@ struct parameters {
 	bool     bulk;             /* card 1 is the bulk card of card 0 */
 	enum control control;
 	uint32_t watchdog_us;
-	uint32_t incarnation;      /* of this life; each one's is larger than the last one's; 0: by
-	                              the battery-backed clock */
+	uint32_t incarnation;      /* of this life, larger than that of the one before; 0: from the
+	                              battery-backed clock */
 	bool     keyed;            /* auth=: frames carry a checksum with the job's key */
 	uint8_t  key[PARAMETER_KEY];
 	uint64_t seed;             /* of handles' first generations; 0: the kernel makes one */
@@ -44,7 +44,7 @@ struct parameters {
 	uint32_t cards;            /* network cards that the node has */
 	uint32_t patience;         /* s since boot in which other boards may be switched on */
 	uint32_t mtu;              /* most bytes of a frame without its CRC; 0: the card's */
-	uint32_t longest;          /* frame of a card that does not keep to its data sheet; else 0 */
+	uint32_t longest;          /* frame of a card that deviates from its data sheet; else 0 */
 	uint16_t exit_port;        /* of isa-debug-exit, 0 none */
 	uint32_t dirs;             /* folders of the host, in the order of their devices: */
 	struct { const char *path; bool read_only; } dir[PARAMETER_DIRS];

@@ -26,18 +26,18 @@
 #define P_ADDRESS  0x000ffffffffff000UL
 #define P_TABLE    (P_PRESENT | P_WRITE | P_USER) /* the last level's rights decide */
 
-/* As after a reset, but entry 1 gathers writes (SDM vol. 3, 12.12.4). */
+/* The reset value, but entry 1 is write combining (SDM vol. 3, 12.12.4). */
 #define PAT        0x0007040600070106UL
 
 #define ENTRIES    512u
 #define FIRMWARE_END 0x100000UL
 
-/* Kept for the tables of a segment without a region: three of level 2 for each
- * GiB, and some. */
+/* Reserved for the tables of a segment without a region: three of level 2 for each GiB, and some
+ * more. */
 #define TABLES_SHARE 0x10000UL
 #define TABLES_SPARE 0x20000UL
 
-#define SHIFTED_TABLES 512u        /* at most: 1 GiB of the shifted alias at a time */
+#define SHIFTED_TABLES 512u        /* most tables: they map 1 GiB of the shifted alias at a time */
 
 static uint64_t *top;              /* level 4; NULL until memory_start */
 static uint64_t pool_first, pool_next, pool_end;
@@ -48,7 +48,7 @@ static bool huge_pages;            /* the processor has 1 GiB pages */
 static struct {
 	uint64_t *pool;            /* `tables` of them, one after the other */
 	uint64_t tables;
-	uint64_t next;             /* to be used, again if need be */
+	uint64_t next;             /* next to use, perhaps again */
 	uint64_t *owner[SHIFTED_TABLES]; /* the entry that points at each, or NULL */
 } shifted;
 
@@ -99,7 +99,7 @@ static int page_level(uint64_t address, uint64_t physical, uint64_t bytes)
 	return !(bits % LARGE_BYTES) && bytes >= LARGE_BYTES ? 2 : 1;
 }
 
-/* Maps a range with the largest pages that fit. What is mapped stays as it is. */
+/* Maps a range with the largest pages that fit. Existing mappings stay. */
 static void map(uint64_t address, uint64_t physical, uint64_t bytes, uint64_t rights)
 {
 	while (bytes) {
@@ -113,7 +113,7 @@ static void map(uint64_t address, uint64_t physical, uint64_t bytes, uint64_t ri
 			if (!*entry)
 				*entry = physical | rights | P_PRESENT | (level > 1 ? P_LARGE : 0);
 			else if (*entry & P_LARGE)
-				entry--;   /* stays here: it maps the next step too */
+				entry--;   /* stays: this entry maps the next step too */
 			entry++;
 			address += step;
 			physical += step;
@@ -133,8 +133,8 @@ void *map_physical(uint64_t physical, uint64_t bytes, enum map_kind kind)
 	return (void *)(DIRECT_BASE + physical);
 }
 
-/* The table for the pool's pages is there since memory_start: the pool ends below
- * APP_EVENTS, so one table of level 2 covers it and the image. */
+/* The table for the pool's pages exists since memory_start: the pool ends below APP_EVENTS, so one
+ * table of level 2 covers it and the image. */
 static void map_pool(void)
 {
 	for (; pool_mapped < pool_next; pool_mapped += LARGE_BYTES)
@@ -250,7 +250,7 @@ void memory_map_events(uint64_t physical, uint64_t bytes)
 	map(APP_EVENTS, physical, bytes, P_USER | P_NX);
 }
 
-/* Tables of the shifted alias; with all of SHIFTED_TABLES in use the oldest goes. */
+/* Tables of the shifted alias; if all SHIFTED_TABLES are in use, the oldest is reused. */
 static uint64_t shifted_tables(uint64_t bytes)
 {
 	uint64_t all = bytes / LARGE_BYTES + 2;
@@ -275,7 +275,7 @@ bool memory_map_shifted(uint64_t address)
 	table = shifted.pool + shifted.next * ENTRIES;
 	shifted.next = (shifted.next + 1) % shifted.tables;
 
-	/* What the table covers begins before the segment, or ends behind it. */
+	/* The table's range may begin before the segment, or end after it. */
 	address &= -LARGE_BYTES;
 	physical = this_process()->segment.physical + address - SHIFTED_BASE;
 	for (uint32_t i = 0; i < ENTRIES; i++, address += PAGE_BYTES, physical += PAGE_BYTES)

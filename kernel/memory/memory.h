@@ -14,7 +14,7 @@
 enum map_kind {
 	MAP_MEMORY,
 	MAP_DEVICE,                /* uncached */
-	MAP_PIXELS                 /* uncached, but writes are gathered */
+	MAP_PIXELS                 /* write combining */
 };
 
 /* Builds the tables and switches to them. */
@@ -29,16 +29,16 @@ void *map_physical(uint64_t physical, uint64_t bytes, enum map_kind kind);
  * at least 4096. Counted in COUNTER_KERNEL_BYTES. */
 void *memory_take(uint64_t bytes, uint64_t align);
 
-/* The same, with whatever is in it, and not counted: memory of the application's files. */
+/* The same, not zeroed and not counted: memory of the application's files. */
 void *memory_take_unset(uint64_t bytes);
 
-/* The same, mapped twice in a row: what begins near its end goes on at its begin
- * without a break. `bytes` is a multiple of 4096. */
+/* The same, mapped twice in a row: an access past the end continues at the beginning. `bytes` is a
+ * multiple of 4096. */
 void *memory_take_twice(uint64_t bytes, uint64_t *physical);
 
 /* The physical address of memory that a device may read or write: the kernel's
  * own, the segment by any of its names, and what map_physical returned. Any
- * context. The range must not end in other memory than it begins. */
+ * context. The range must lie in one of these. */
 uint64_t memory_physical(const void *pointer);
 
 /* Maps [physical, physical + bytes) at APP_EVENTS, for the application to read.
@@ -49,11 +49,11 @@ void memory_map_events(uint64_t physical, uint64_t bytes);
  * and sets both aliases. Call once. */
 void memory_map_segment(void);
 
-/* The kernel touched the shifted alias at `address` and nothing was there: true
- * if it is now. From the page fault handler, any context; takes no memory. */
+/* The kernel touched the shifted alias at `address`, which was not mapped. Maps it; true on
+ * success. From the page fault handler, any context; takes no memory. */
 bool memory_map_shifted(uint64_t address);
 
-/* One page of zeros at so many addresses in a row, to be read; at APP_PAGES the application
+/* Maps one page of zeros at `times` consecutive addresses, read only; at APP_PAGES the application
  * can read them, too. `times` is a multiple of 512. Call once. */
 const volatile uint8_t *memory_repeat_page(uint64_t times);
 

@@ -1,26 +1,25 @@
 /*
- * PtlNIBarrier. Over shared memory the processes count in the region, and the last one
- * rings the others. Over frames it is dissemination over the ranks of the job: in round k
- * a process tells the one 2^k ranks further on that it has come so far, and waits for the
- * one 2^k behind: after ceil(log2 size) rounds it knows of all.
+ * PtlNIBarrier. Over shared memory the processes count in the region, and the last one rings the
+ * others. Over frames it is a dissemination barrier over the ranks of the job: in round k a process
+ * signals rank + 2^k and waits for the signal of rank - 2^k. After ceil(log2 size) rounds it knows
+ * of all.
  *
- * The news are BARRIER messages, which the engine counts in the receiver's
- * block, round by round, from boot on: so a process that arrives early, or
- * before its peer's PtlNIInit, is not forgotten. Only one process sends this
- * one its messages of a round, one per barrier, so the number of barriers that
- * this process has entered is the count to wait for.
+ * The signals are BARRIER messages, which the engine counts in the receiver's block, for each
+ * round, from boot on. So the signal of a process that arrives early, even before its peer's
+ * PtlNIInit, is kept. In each round only one process signals this one, once per barrier, so the
+ * count to wait for is the number of barriers that this process has entered.
  *
- * A node that was started again counts from zero, and it is unknown what the others'
- * counts are worth then: with the first death or restart in the job barriers fail,
- * everywhere and for ever. That is looked at first, as the new life's messages count.
- * Boards have no launcher to tell of deaths: a node that waits asks now and then whether the
- * one that it waits for is there, and a node whose barrier has failed tells all others.
+ * A restarted node counts from zero, and the others' counts then mean nothing. So with the first
+ * death or restart in the job, barriers fail, everywhere and for ever. This is checked first, as
+ * the new life's messages count too. Boards have no launcher that reports deaths: a node that waits
+ * pings the node that it waits for now and then, and a node whose barrier has failed tells all
+ * others.
  *
- * Which messages are believed is the engine's to say (net/portals/barrier.c). Where a
- * launcher tells of deaths, no message can make a barrier fail.
+ * The engine decides which messages are accepted (net/portals/barrier.c). Where a launcher reports
+ * deaths, no message can make a barrier fail.
  *
- * Where the barrier under way stands is in struct process, and in its view how many were
- * entered; a call that an upcall interrupted is made again, and goes on there.
+ * The state of the barrier under way is in struct process, and its view has the number of barriers
+ * entered. A call that an upcall interrupted is repeated, and continues from there.
  */
 #include <margay/abi.h>
 #include <portals3.h>
@@ -39,7 +38,7 @@
 #include "net/shm/region.h"
 #include "portals.h"
 
-#define PING_NS 500000000UL        /* between questions whether a node is there */
+#define PING_NS 500000000UL        /* between pings of the node waited for */
 
 static uint64_t arrived(uint32_t news)
 {
@@ -63,7 +62,7 @@ static bool arrived_or_lost(void *unused)
 	return arrived(this_process()->barrier.round) >= own_view()->job.entered || is_lost();
 }
 
-/* The node of the process that is so many ranks further on, from 0 to size. */
+/* The node of rank + step, modulo the size. */
 static uint32_t nid_after(uint32_t step)
 {
 	uint32_t rank = this_process()->rank;
@@ -71,7 +70,7 @@ static uint32_t nid_after(uint32_t step)
 	return node.id - rank + (rank + step) % node.size;
 }
 
-/* For the message of this round, or for news that end it. */
+/* Waits for this round's message, or for a failure that ends the barrier. */
 static enum wait_end await_round(void)
 {
 	uint32_t nid = nid_after(node.size - (1u << this_process()->barrier.round));
@@ -97,7 +96,7 @@ static void fail(void)
 		link_frames_signal(nid_after(step), BLOCK_BARRIER_FAILED);
 }
 
-/* Over frames, round by round. WAIT_TIMEOUT: the barrier fails. */
+/* The barrier over frames. WAIT_TIMEOUT: it fails. */
 static enum wait_end meet_far(void)
 {
 	struct barrier *barrier = &this_process()->barrier;
@@ -117,8 +116,8 @@ static enum wait_end meet_far(void)
 	return WAIT_READY;
 }
 
-/* Those that wait have said that they sleep before they looked at the counter for the last
- * time; the counter was complete, by a locked instruction, before this looks at them. */
+/* A waiting process sets its sleep flag before its last look at the counter. The counter was
+ * completed, by a locked instruction, before this looks at the flags. */
 static void ring_sleepers(void)
 {
 	for (uint32_t nid = 0; nid < node.size; nid++) {
@@ -136,7 +135,7 @@ static bool all_entered_or_lost(void *unused)
 	       own_view()->job.entered * node.size || is_lost();
 }
 
-/* Over shared memory all count, and the last one rings each that sleeps, once. No node
+/* The barrier over shared memory: all count, and the last one rings each sleeper, once. No node
  * enters the next barrier before the counter is complete for this one. */
 static enum wait_end meet_near(void)
 {

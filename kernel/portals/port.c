@@ -1,7 +1,6 @@
 /*
- * What the application may use of its segment, for the engine (net/port.h):
- * a descriptor must not open to others what is closed to the application
- * itself. Copying is in copy.c.
+ * For the engine (net/port.h): what the application may use of its segment. A descriptor must not
+ * open memory to others that is closed to the application itself. Copying is in copy.c.
  */
 #include "net/port.h"
 

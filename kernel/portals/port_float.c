@@ -1,9 +1,9 @@
 /*
- * The floating-point part of the port (net/port.h): the only file of the kernel that is
- * compiled with SSE. The vector registers are the application's, and so is MXCSR, where it
- * may have unmasked exceptions or chosen another rounding. So all of that is put aside, and
- * back afterwards; what an instruction of SSE leaves alone, as the upper halves of AVX's
- * registers, needs no keeping. Any context with interrupts off: none comes in between.
+ * The floating-point part of the port (net/port.h): the only file of the kernel that is compiled
+ * with SSE. The vector registers and MXCSR belong to the application, which may have unmasked
+ * exceptions or chosen another rounding. So they are saved and restored. SSE instructions leave the
+ * upper halves of AVX registers alone, so those need no saving. Any context with interrupts off:
+ * nothing comes in between.
  */
 #include "net/port.h"
 #include "net/portals/atomic_float.h"
@@ -11,7 +11,7 @@
 #define FXSAVE_BYTES   512u
 #define MXCSR_DEFAULT  0x1f80u     /* no exception traps, round to nearest, keep denormals */
 
-/* Apart from what saves and restores, so that no register is used before or after. */
+/* Not inlined, so that no register is used before the save or after the restore. */
 __attribute__((noinline))
 static void calculate(uint32_t operation, uint32_t datatype, uint8_t *memory, uint64_t bytes,
                       const uint8_t *operands)

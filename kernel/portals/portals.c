@@ -3,11 +3,11 @@
  * about the interface. Match entries and descriptors are in portals_list.c,
  * event queues in portals_eq.c, messages in portals_message.c.
  *
- * Every call checks the addresses that the application passes, takes the own
- * block's lock for the engine's call, and turns the engine's result into a
- * PTL_* value. The contracts are in include/portals3.h.
+ * Every call checks the addresses that the application passes, holds its own block's lock during
+ * the engine's call, and turns the engine's result into a PTL_* value. The contracts are in
+ * include/portals3.h.
  *
- * The interface's handle, its users and what was granted to them are in struct process.
+ * The interface's handle, its users and the limits granted to them are in struct process.
  */
 #include "portals.h"
 
@@ -34,8 +34,8 @@
 #include "kernel/transport/wait.h"
 #include "net/portals/ac.h"
 
-#define STOP_NS    10000000000UL   /* for operations under way, at PtlNIFini and the like */
-#define SLOWEST_NS 1000UL          /* and for each byte of theirs that cards carry */
+#define STOP_NS    10000000000UL   /* longest wait for operations under way, as at PtlNIFini */
+#define SLOWEST_NS 1000UL          /* added for each byte of them that cards carry */
 
 /* How many of each object this job's blocks have: constant from portals_start on. All nodes
  * of a job run one image with one command line, so they have the same. */
@@ -43,7 +43,7 @@ static struct block_limits limits = BLOCK_DEFAULT_LIMITS;
 
 /* ---- start and stop ---- */
 
-/* The most that a note of the image asks for (MARGAY_EVENT_SLOTS in <margay.h>), or 0. */
+/* The largest number that a note of the image asks for (MARGAY_EVENT_SLOTS in <margay.h>), or 0. */
 static uint32_t noted_slots(void)
 {
 	static const char vendor[8] = MARGAY_NOTE_NAME;
@@ -55,12 +55,12 @@ static uint32_t noted_slots(void)
 		if (note->type == MARGAY_NOTE_EVENT_SLOTS && note->bytes == sizeof(note->value) &&
 		    !memcmp(note->name, vendor, sizeof(vendor)) && note->value > most)
 			most = note->value;
-		at += sizeof(*note); /* all of them are of this size: linker.ld */
+		at += sizeof(*note); /* all notes have this size: linker.ld */
 	}
 	return most;
 }
 
-/* By the command line, else by the image's note, else the default. */
+/* Chooses the event slots: from the command line, the image's note, or the default. */
 static void choose_slots(void)
 {
 	uint32_t slots = parameters.event_slots ? parameters.event_slots : noted_slots();
@@ -99,15 +99,15 @@ void portals_start(void)
 	membership_start();
 }
 
-/* No operation ends in a broken block: then there is nothing to wait for. */
+/* In a broken block no operation ever ends, so nothing is waited for. */
 static bool nothing_pending(void *unused)
 {
 	(void)unused;
 	return block_pending(own_view()) == 0 || link_shm_is_broken();
 }
 
-/* In a region a damaged block may count operations that nothing will end. Without one only
- * this kernel writes to its block. Cards take longer than a copy does. */
+/* In a region, a damaged block may count operations that nothing will end. Without a region only
+ * this kernel writes its block. Cards take longer than a copy. */
 uint64_t portals_deadline(uint64_t bytes)
 {
 	if (!node.region)
@@ -117,7 +117,7 @@ uint64_t portals_deadline(uint64_t bytes)
 	return deadline_in(STOP_NS + (link_frames ? bytes * SLOWEST_NS : 0));
 }
 
-/* Refuse messages from now on, and wait for those under way, until `deadline`. */
+/* Refuses messages from now on, and waits for those under way until `deadline`. */
 static int close_block(uint64_t deadline)
 {
 	if (!link_shm_lock())
@@ -139,8 +139,8 @@ static int close_block(uint64_t deadline)
 void portals_stop(void)
 {
 	portals_count();
-	/* The node's memory is not used again in this job: an operation that still goes on there
-	 * after that time, or is there by damage only, harms nothing. */
+	/* The node's memory is not used again in this job, so an operation that still runs after
+	 * that time, or exists only by damage, does no harm. */
 	if (portals_is_open())
 		close_block(portals_deadline(this_process()->segment.bytes));
 }
@@ -174,7 +174,7 @@ void portals_count(void)
 	link_frames_count();
 }
 
-/* The block is formatted anew, for the next use of the interface. */
+/* Formats the block again, for the next use of the interface. */
 static void reopen(struct interface *interface)
 {
 	portals_count();
@@ -195,7 +195,7 @@ bool portals_is_interface(uint64_t ni)
 	return portals_is_open() && ni == this_process()->interface.handle;
 }
 
-/* What an interface can have at most. */
+/* The largest limits of an interface. */
 static ptl_ni_limits_t most(void)
 {
 	return (ptl_ni_limits_t){
@@ -206,7 +206,7 @@ static ptl_ni_limits_t most(void)
 	};
 }
 
-/* A limit that there is, from `least` on, or the most. */
+/* Clamps a wanted limit between `least` and the maximum. */
 static int grant(int wanted, int least, int maximum)
 {
 	return wanted >= least && wanted <= maximum ? wanted : maximum;
@@ -291,7 +291,7 @@ int64_t sys_ni_status(uint64_t ni, uint64_t status_register, uint64_t value)
 		return PTL_SEGV;
 	if (!portals_is_interface(ni))
 		return PTL_NI_INVALID;
-	if (link_frames) /* a loop that waits for a change must see it */
+	if (link_frames) /* a loop that polls these must see a change */
 		link_frames_look();
 	return -block_status(own_view(), status_register, out);
 }
@@ -323,7 +323,7 @@ int64_t sys_ni_handle(uint64_t handle, uint64_t ni)
 	return PTL_OK;
 }
 
-/* Every node is one step from every other: they share memory, or one network. */
+/* Every node is one hop from every other: they share memory, or one network. */
 int64_t sys_ni_dist(uint64_t ni, uint64_t target, uint64_t distance)
 {
 	uint64_t *out = user_range(distance, sizeof(*out), USER_WRITE);

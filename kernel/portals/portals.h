@@ -1,5 +1,5 @@
 /*
- * The messages' part of the kernel as the rest of it sees it, and what its
+ * The Portals part of the kernel as the rest of it sees it, and what its
  * files share. Interrupts are off in all of them.
  */
 #ifndef KERNEL_PORTALS_H
@@ -22,14 +22,14 @@ void portals_count(void);
 /* The interface is initialised: else a call returns PTL_NO_INIT. */
 bool portals_is_open(void);
 
-/* When operations of so many bytes, at most the segment's, that are under way should have
- * ended: else another node has damaged their records. */
+/* Deadline for operations under way of `bytes` bytes, at most the segment's. If one takes longer,
+ * another node has damaged its record. */
 uint64_t portals_deadline(uint64_t bytes);
 
 /* `ni` is the interface's handle: else a call returns PTL_NI_INVALID. */
 bool portals_is_interface(uint64_t ni);
 
-/* A call of the engine that takes nothing but a handle, as a system call. */
+/* Makes a system call of an engine function that takes only a handle. */
 int64_t portals_with_handle(int (*call)(struct process_view *, handle_t), uint64_t handle);
 
 #endif

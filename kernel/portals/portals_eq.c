@@ -60,9 +60,8 @@ struct queues {
 	uint64_t count;
 };
 
-/* PTL_OK: there is an event in one of them; or PTL_EQ_EMPTY, or PTL_EQ_INVALID. Asked again
- * and again while the process waits: it reads the queues without the lock, as the
- * application itself does. */
+/* Whether one of the queues has an event: PTL_OK, PTL_EQ_EMPTY or PTL_EQ_INVALID. Called repeatedly
+ * while the process waits: it reads the queues without the lock, as the application itself does. */
 static int64_t look(const struct queues *queues)
 {
 	int64_t found = PTL_EQ_EMPTY;
@@ -78,7 +77,7 @@ static int64_t look(const struct queues *queues)
 	return found;
 }
 
-/* A broken block gets no event any more: a wait for one must end. */
+/* A broken block gets no more events, so a wait for one must end. */
 static bool found_or_broken(void *arg)
 {
 	return look(arg) != PTL_EQ_EMPTY || link_shm_is_broken();
@@ -96,11 +95,11 @@ int64_t sys_eq_wait(uint64_t eqs, uint64_t n, uint64_t timeout)
 		return PTL_SEGV;
 	if (!portals_is_open())
 		return PTL_NO_INIT;
-	upcall_look(); /* the library may have put a handler off */
+	upcall_look(); /* the library may have deferred a handler */
 	switch (wait_halted_or_upcall(found_or_broken, &queues, deadline_in(timeout),
 	                              "an event (PtlEQWait)")) {
 	case WAIT_TIMEOUT: return PTL_EQ_EMPTY;
-	case WAIT_UPCALL:  return PTL_OK; /* the library looks again, and calls again */
+	case WAIT_UPCALL:  return PTL_OK; /* the library looks again, and repeats the call */
 	default:
 		found = look(&queues);
 		return found == PTL_EQ_EMPTY ? PTL_FAIL : found;

@@ -45,7 +45,7 @@ static bool me_arguments(uint64_t args, uint64_t handle, struct margay_me_args *
 	return true;
 }
 
-/* Where a new entry goes. */
+/* Where to insert a new entry. */
 enum entry_place { AT_PORTAL, AT_ENTRY, AT_ANY_PORTAL };
 
 /* A new entry; for AT_ENTRY the base is another entry, else the interface. */
@@ -154,7 +154,7 @@ int64_t sys_md_bind(uint64_t ni, uint64_t md, uint64_t unlink, uint64_t handle)
 	return new_md(OF_INTERFACE, ni, md, unlink, 0, handle);
 }
 
-/* What this process has started with a descriptor, and how much of it is not over. */
+/* A descriptor, and how many operations of this process on it are pending. */
 struct started {
 	handle_t md;
 	uint32_t left;
@@ -167,16 +167,15 @@ static bool has_one_ended(void *arg)
 	return md_started(own_view(), started->md) < started->left;
 }
 
-/* What this process has started with a descriptor has ended when the call that started
- * it returns, unless frames carry it: then it is waited for here, one operation after the
- * other. Another kernel of the region may have damaged the record of one, which then
- * never ends: then the call finds the descriptor in use. */
+/* Operations that this process starts with a descriptor end before their call returns, unless
+ * frames carry them. Then this waits for them, one after the other. If another kernel of the region
+ * has damaged an operation's record, it never ends: then the call finds the descriptor in use. */
 static void settle(handle_t handle)
 {
 	struct started started = { .md = handle };
 
 	while (link_frames && (started.left = md_started(own_view(), handle)) != 0) {
-		const struct md *md = md_lookup(own_view(), handle); /* by damage it is gone */
+		const struct md *md = md_lookup(own_view(), handle); /* it may be gone by damage */
 
 		if (wait_until(has_one_ended, &started, portals_deadline(md ? md->room : 0),
 		               "an operation on the descriptor to end"))

@@ -15,7 +15,7 @@
 _Static_assert(PTL_NI_OK == NI_OK && PTL_NI_FAIL == NI_FAIL && PTL_NI_DROPPED == NI_DROPPED,
                "failure types are the public ones");
 
-/* MARGAY_TARGET and MARGAY_WHERE, taken apart. */
+/* Unpacks MARGAY_TARGET and MARGAY_WHERE. */
 static struct initiator_args arguments(uint64_t md, uint64_t target, uint64_t where,
                                        uint64_t match_bits, uint64_t remote_offset,
                                        uint64_t hdr_data)
@@ -29,8 +29,7 @@ static struct initiator_args arguments(uint64_t md, uint64_t target, uint64_t wh
 	};
 }
 
-/* The same from memory; false: PTL_SEGV. Copied once: the engine sees what was
- * checked. */
+/* The same from memory; false: PTL_SEGV. Copied once, so that the engine sees what was checked. */
 static bool read_arguments(uint64_t address, struct initiator_args *args)
 {
 	const struct margay_operation *from = user_range(address, sizeof(*from), USER_READ);
@@ -41,7 +40,7 @@ static bool read_arguments(uint64_t address, struct initiator_args *args)
 	in = *from;
 	*args = (struct initiator_args){
 		.md = in.md, .local_offset = in.local_offset,
-		/* a length that names all of a descriptor is not the application's to say */
+		/* LENGTH_WHOLE is reserved for the kernel */
 		.length = in.length - (in.length == LENGTH_WHOLE),
 		.target_nid = in.target_nid, .target_pid = in.target_pid,
 		.pt_index = in.pt_index, .cookie = in.ac_index, .ack = in.ack == PTL_ACK_REQ,
@@ -53,7 +52,7 @@ static bool read_arguments(uint64_t address, struct initiator_args *args)
 	return true;
 }
 
-/* Those of a put of a region: six of the call, and the rest from memory; false: PTL_SEGV. */
+/* The arguments of PtlPutRegion: six of the call, and the rest from memory; false: PTL_SEGV. */
 static bool region_arguments(uint64_t md, uint64_t offset, uint64_t length, uint64_t rest,
                              uint64_t target, uint64_t pt_index, struct initiator_args *args)
 {
@@ -64,7 +63,7 @@ static bool region_arguments(uint64_t md, uint64_t offset, uint64_t length, uint
 	*args = arguments(md, target, MARGAY_WHERE((uint32_t)pt_index, from->ac_index),
 	                  from->match_bits, from->remote_offset, from->hdr_data);
 	args->local_offset = offset;
-	/* a length that names all of a descriptor is not the application's to say */
+	/* LENGTH_WHOLE is reserved for the kernel */
 	args->length = length - (length == LENGTH_WHOLE);
 	return true;
 }
@@ -74,8 +73,7 @@ static int64_t start(const struct initiator_args *args)
 	return -transport_start(args);
 }
 
-/* A put of any kind, by the arguments of this system call: the fast path need not keep
- * them. */
+/* The slow path of a put, which reads the arguments again: the fast path need not keep them. */
 __attribute__((noinline))
 static int64_t put_any(enum ack_req ack)
 {
@@ -87,7 +85,7 @@ static int64_t put_any(enum ack_req ack)
 	return start(&args);
 }
 
-/* The same of a region. */
+/* The same for PtlPutRegion. */
 __attribute__((noinline))
 static int64_t put_any_region(enum ack_req ack)
 {
@@ -101,8 +99,8 @@ static int64_t put_any_region(enum ack_req ack)
 }
 
 /*
- * PtlPut: the fast path first. Flattened: the whole path becomes one function, which
- * takes half the instructions of the calls from file to file.
+ * PtlPut: the fast path first. Flattened into one function, which takes half the instructions of
+ * calls from file to file.
  */
 __attribute__((flatten))
 int64_t sys_put(uint64_t md, uint64_t target, uint64_t where, uint64_t match_bits,

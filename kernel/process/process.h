@@ -1,10 +1,10 @@
 /*
- * What the kernel keeps per process.
+* The kernel's data of each process.
  *
- * A process is a process block, a segment and a processor. A node has one process today;
- * a rank per core means several of these, and nothing in here is shared by them. What they
- * share is in node.h (identity, region, counters), in membership.c, and in the transports
- * (peers' views, cards); what belongs to a processor is in struct cpu.
+ * A process is a process block, a segment and a processor. A node has one process today. With a
+ * rank per core there would be several of these, and nothing in here would be shared. Shared data
+ * are in node.h (identity, region, counters), in membership.c, and in the transports (peers' views,
+ * cards); data of a processor are in struct cpu.
  */
 #ifndef KERNEL_PROCESS_H
 #define KERNEL_PROCESS_H
@@ -34,12 +34,12 @@ struct segment {
 	uint64_t data_offset;      /* what the application may write starts here */
 	uint64_t guard_offset;     /* = stack_offset - 4096 */
 	uint64_t stack_offset;
-	bool code_on_stack;        /* it runs functions that it makes there */
+	bool code_on_stack;        /* it runs code on the stack (trampolines) */
 	uint8_t *alias;            /* physical address modulo 2 MiB is kept */
 	uint8_t *shifted;          /* 512 KiB off */
 };
 
-/* Where this node's process block is. */
+/* The place of this node's process block. */
 struct block_place {
 	uint64_t physical;
 	uint64_t bytes;
@@ -49,31 +49,31 @@ struct block_place {
 #define UPCALL_QUEUES 64u          /* event queues of a process (block limits) */
 
 /* PtlNIInit and PtlNIFini (portals.c). */
-#define INTERFACE_COUNTERS 8u      /* that the block has, of the node's (portals.c) */
+#define INTERFACE_COUNTERS 8u      /* counters of the node that the block has (portals.c) */
 
 struct interface {
-	uint32_t users;            /* PtlNIInits not yet undone */
+	uint32_t users;            /* PtlNIInit calls without their PtlNIFini */
 	handle_t handle;
 	ptl_ni_limits_t granted;   /* valid while there are users */
 	bool opened_before;        /* the block is not fresh: PtlNIInit formats it again */
-	uint64_t before[INTERFACE_COUNTERS]; /* the node's counters when that was done last */
+	uint64_t before[INTERFACE_COUNTERS]; /* the node's counters when it was last formatted */
 };
 
-/* PtlNIBarrier (barrier.c): a call that an upcall interrupted is made again, and goes on. */
+/* PtlNIBarrier (barrier.c): a call that an upcall interrupts is repeated, and continues. */
 struct barrier {
 	uint32_t round;            /* of the one under way */
 	bool under_way;            /* entered and neither passed nor failed */
 	bool sent;                 /* this round's message, or this process is counted */
-	bool failed;               /* for ever: the others' counts cannot be right any more */
+	bool failed;               /* for ever: the others' counts mean nothing any more */
 };
 
 /* Handlers of event queues, and the application's timer (upcall.c). */
 struct upcalls {
-	uint32_t queues;           /* how many have a handler, */
+	uint32_t queues;           /* queues with a handler, */
 	handle_t queue[UPCALL_QUEUES]; /* and which */
 	uint64_t entry, stack;     /* of the library, user addresses */
 	bool wanted;               /* an event for a handler may be there */
-	bool timer;                /* the timer has run out, and the library was not told yet */
+	bool timer;                /* the timer has expired, and the library does not know yet */
 	bool running;
 	struct trap_frame interrupted; /* valid while running, as the next two are */
 	uint64_t thread_pointer;   /* FS base */
@@ -88,8 +88,8 @@ struct process {
 	                              PtlNIInit */
 	struct segment segment;    /* set after portals_start, before the application runs */
 	uint64_t started_ns;       /* when the application was entered */
-	uint64_t *calls;           /* margay_start.calls; null: over shared memory, or it has not
-	                              been entered */
+	uint64_t *calls;           /* margay_start.calls; null: over shared memory, or the
+	                              application has not been entered */
 	struct interface interface;
 	struct barrier barrier;
 	struct upcalls upcalls;
@@ -103,7 +103,7 @@ static inline struct process *this_process(void)
 	return &process_boot;
 }
 
-/* Its view: what the engine's calls on behalf of this process take. */
+/* Its view, for the engine's calls on behalf of this process. */
 static inline struct process_view *own_view(void)
 {
 	return &this_process()->view;

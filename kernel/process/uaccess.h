@@ -1,7 +1,7 @@
 /*
- * Checking addresses that the application passes: one comparison or two
- * against the bounds of its segment, then an addition. The kernel never uses a
- * user address; it uses the segment's supervisor alias.
+ * Checking addresses that the application passes: one or two comparisons against the bounds of its
+ * segment, then an addition. The kernel never uses a user address; it uses the segment's supervisor
+ * alias.
  */
 #ifndef KERNEL_UACCESS_H
 #define KERNEL_UACCESS_H
@@ -17,7 +17,7 @@ enum user_access { USER_READ, USER_WRITE };
 /*
  * The alias of [address, address + bytes) if the application itself could read
  * (USER_READ) or write (USER_WRITE) all of it, else NULL. Any sum is safe.
- * Zero bytes lie anywhere: the answer is a pointer, which must not be used.
+ * Zero bytes are valid anywhere: the result is a pointer that must not be used.
  */
 static inline void *user_range(uint64_t address, uint64_t bytes, enum user_access access)
 {

@@ -1,6 +1,6 @@
 /*
- * The end of the application, and so of the node: stop what boot has named, write the
- * counters, tell the launcher, switch off. Data: what is to be stopped.
+ * The end of the application, and so of the node: run the functions that boot has named, write the
+ * counters, tell the launcher, switch off. Data: those functions.
  */
 #include "exit.h"
 

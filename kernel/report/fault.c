@@ -1,6 +1,6 @@
 /*
- * Faults of the application: finding the words for them, and ending it. The
- * kernel's own faults use the same words (panic_report.c). No state.
+ * Faults of the application: describes and ends it. The kernel's own faults use the same texts
+ * (panic_report.c). No state.
  */
 #include "fault.h"
 
@@ -19,7 +19,7 @@
 #include "report.h"
 
 #define CAUSE_BYTES 200u
-#define NULL_END    0x10000UL      /* below: a null pointer and an offset */
+#define NULL_END    0x10000UL      /* addresses below are a null pointer plus an offset */
 #define LOW_END     APP_EVENTS
 
 struct exception { const char *text; unsigned signal; };
@@ -60,7 +60,7 @@ static int node_at(uint64_t physical)
 	return (int)((offset - node.region->slices) / node.region->slice_bytes);
 }
 
-/* Part of the segment, or of the rest of the address space, in words. */
+/* Describes the part of the segment or of the address space that an address is in. */
 static void describe_place(uint64_t address, char *out, size_t bytes)
 {
 	const struct segment *s = &this_process()->segment;
@@ -104,7 +104,7 @@ static void describe_page_fault(const struct trap_frame *frame, char *out, size_
 	            frame->error & PAGE_FAULT_WRITE ? "write" : "read", address, place);
 }
 
-/* What the application's bytes at rip begin: 0x62 is AVX-512 (SDM vol. 2, 2.7), 0x0f 0x0b is ud2. */
+/* Describes the bytes at rip: 0x62 begins AVX-512 (SDM vol. 2, 2.7), 0x0f 0x0b is ud2. */
 static void describe_illegal(const struct trap_frame *frame, char *out, size_t bytes)
 {
 	const uint8_t *at = frame->cs & 3 ? user_range(frame->rip, 4, USER_READ) : NULL;

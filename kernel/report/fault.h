@@ -11,8 +11,8 @@ struct trap_frame;
 /* Reports the application's fault and ends it. */
 _Noreturn void fault_application(const struct trap_frame *frame);
 
-/* The same for a system call that was given memory which the application may
- * not use so. `call` names the call, `argument` the memory's purpose. */
+/* The same for a system call that got memory which the application may not use in this way. `call`
+ * names the call. */
 _Noreturn void fault_bad_pointer(const char *call, uint64_t address, uint64_t bytes);
 
 /* Describes an exception in `out`; returns the signal that it becomes. */

@@ -1,7 +1,6 @@
 /*
- * The end of a kernel. Data: how many panics there were. A panic while panicking
- * leaves out what may have caused it: the report, then the region as well, then
- * everything.
+ * The end of a kernel. Data: how many panics there were. A panic during a panic skips what may have
+ * caused it: first the report, then the region as well, then everything.
  */
 #include "panic_report.h"
 
@@ -19,7 +18,7 @@
 #include "fault.h"
 #include "report.h"
 
-#define PANIC_STATUS 125u          /* the launcher's own errors have it too */
+#define PANIC_STATUS 125u          /* the status of the launcher's own errors, too */
 #define TEXT_BYTES   400u
 
 static unsigned panics;

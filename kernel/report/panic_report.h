@@ -1,5 +1,5 @@
 /*
- * What a panic ends with. Neither returns. Any context.
+ * The report at the end of a panic. Neither returns. Any context.
  */
 #ifndef KERNEL_PANIC_REPORT_H
 #define KERNEL_PANIC_REPORT_H

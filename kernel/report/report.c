@@ -1,8 +1,7 @@
 /*
- * Reports about what was stopped: registers and backtraces, as lines on the
- * kernel's stream. The launcher adds function, file and line to the addresses.
- * No state. Called by system calls, by exceptions, while panicking, and for a
- * request of the launcher's (region_requests.c), also in a doorbell's interrupt.
+ * Reports of registers and backtraces, as lines on the kernel's stream. The launcher adds function,
+ * file and line to the addresses. No state. Called by system calls, by exceptions, during a panic,
+ * and for a request of the launcher (region_requests.c), even in a doorbell's interrupt.
  */
 #include "report.h"
 
@@ -18,11 +17,11 @@
 #include "kernel/process/uaccess.h"
 #include "unwind.h"
 
-#define FRAMES 32u                 /* a backtrace of more ... */
-#define FEW    10u                 /* ... shows so many and the number of the others */
-#define COUNTED 1000000u           /* frames that are counted at most */
+#define FRAMES 32u                 /* a longer backtrace */
+#define FEW    10u                 /* shows this many and the number of the others */
+#define COUNTED 1000000u           /* most frames that are counted */
 
-/* What a frame pointer points at. */
+/* What a frame pointer points to. */
 struct stack_frame { uint64_t rbp, rip; };
 
 const char *signal_name(unsigned signal)
@@ -72,8 +71,8 @@ static bool in_application_text(uint64_t rip)
 	return rip >= APP_BASE && rip < (uint64_t)margay_app_text_end;
 }
 
-/* The return address that a frame pointer does not lead to: after a jump into
- * nowhere it is on top of the stack, in a function without a frame somewhere near. */
+/* The return address that no frame pointer leads to. After a jump to a bad address it is on top of
+ * the stack; in a function without a frame it is nearby. */
 static const uint64_t *frameless_return(const struct trap_frame *frame)
 {
 	uint64_t slot = frame->rsp;

@@ -19,7 +19,7 @@ void report_registers(const struct trap_frame *frame);
 /* "margay: rank R (node K): <cause>, signal S (NAME)", registers, frames. */
 void report_application(const struct trap_frame *frame, const char *cause, unsigned signal);
 
-/* The same in a system call: of the registers those that its entry stores. */
+/* The same in a system call: only the registers that its entry stores. */
 void report_call(const char *cause, unsigned signal);
 
 const char *signal_name(unsigned signal);

@@ -1,12 +1,11 @@
 /*
- * Reading .eh_frame, which every application carries: only as far as to learn
- * how the frame's address is computed at one instruction. Sources: DWARF 4,
- * section 6.4; Linux Standard Base Core 5.0, section 10.6.
+ * Reads .eh_frame, which every application contains, only to learn how the frame's address is
+ * computed at one instruction. Sources: DWARF 4, section 6.4; Linux Standard Base Core 5.0, section
+ * 10.6.
  *
- * The compiler leaves out the frame of a function that uses no stack, even with
- * -fno-omit-frame-pointer: without this a backtrace would miss the caller of
- * the very function that faulted. The tables lie in the segment's read-only
- * data; they are read with bounds all the same. No state.
+ * The compiler omits the frame of a function that uses no stack, even with -fno-omit-frame-pointer.
+ * Without this file a backtrace would miss the caller of the very function that faulted. The tables
+ * are in the segment's read-only data; they are still read with bounds. No state.
  */
 #include "unwind.h"
 
@@ -18,7 +17,7 @@
 
 #define REGISTER_RSP   7u          /* DWARF's number */
 #define ENCODING_ABSOLUTE 0x03u    /* 4 bytes, unsigned */
-#define ENCODING_RELATIVE 0x1bu    /* 4 bytes, signed, from where they are */
+#define ENCODING_RELATIVE 0x1bu    /* 4 bytes, signed, relative to their own address */
 #define REMEMBERED     8u          /* nested remember_state at most */
 
 /* Bytes of the tables; `bad` when something ran past the end. */
@@ -46,7 +45,7 @@ static uint64_t fixed(struct reader *r, unsigned bytes)
 	return value;
 }
 
-/* LEB128; the sign does not matter to what is used here. */
+/* LEB128; no value used here is negative. */
 static uint64_t leb(struct reader *r)
 {
 	uint64_t value = 0, byte;
@@ -90,7 +89,7 @@ static bool read_cie(struct reader r, struct cie *cie)
 		uint64_t bytes = leb(&r);
 		struct reader data = part(&r, bytes);
 
-		/* "zR" is what C has; with more in front of R the place is not known */
+		/* "zR" is what C has; with more before R its offset is unknown */
 		if (augmentation[1] == 'R')
 			cie->encoding = (uint8_t)fixed(&data, 1);
 		else if (augmentation[1])
@@ -139,7 +138,7 @@ static bool simple(uint8_t op, struct reader *r, struct rule *rule, struct rule 
 	}
 }
 
-/* Runs a table's program up to the instruction `distance` bytes behind its start. */
+/* Runs a table's program up to the instruction `distance` bytes after its start. */
 static bool run(struct reader r, const struct cie *cie, uint64_t distance, struct rule *rule)
 {
 	struct rule saved[REMEMBERED];
@@ -152,7 +151,7 @@ static bool run(struct reader r, const struct cie *cie, uint64_t distance, struc
 		if (op >> 6 == 1)
 			location += (op & 0x3f) * cie->code_align;
 		else if (op >> 6 == 2)
-			leb(&r);               /* a register's place */
+			leb(&r);               /* where a register is saved */
 		else if (op >> 6 == 3)
 			continue;              /* restore */
 		else if (op >= 0x02 && op <= 0x04)
@@ -184,7 +183,7 @@ static uint64_t read_start(struct reader *r, uint8_t encoding)
 	}
 }
 
-/* Looks into one description (an FDE); true if it covers rip, with the rule. */
+/* Reads one description (an FDE); true if it covers rip, with the rule. */
 static bool describes(struct reader fde, const uint8_t *tables, uint64_t rip,
                       struct rule *rule, bool *known)
 {

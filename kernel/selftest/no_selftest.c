@@ -1,6 +1,6 @@
 /*
- * In the place of the self-tests, in the kernel that applications are linked with: it
- * says where they are. kernel/build.mk chooses.
+ * Replaces the self-tests in the kernel that applications are linked with: it says which image has
+ * them. kernel/build.mk chooses.
  */
 #include "selftest.h"
 
@@ -8,7 +8,7 @@
 
 bool selftest(const char *name)
 {
-	kernel_line("selftest=%s: this image holds no self-tests; margay cc --selftests links "
-	            "one that does", name);
+	kernel_line("selftest=%s: this image has no self-tests; margay cc --selftests links "
+	            "one that has", name);
 	return false;
 }

@@ -7,18 +7,18 @@
  *
  *   locks      locked increments from both nodes, and store-fence-load rounds:
  *              what the shared-memory link relies on (docs/machine.md, Sleep)
- *   pingpong   a flag in shared memory, polled: the limit of latency
- *   doorbell   the same, but the node that waits is halted and rung
+ *   pingpong   a flag in shared memory, polled: the lower limit of latency
+ *   doorbell   the same, but the waiting node is halted and rung
  *   copy       the copy routine from segment to segment: the limit of bandwidth,
- *              and the forms of copying that it was chosen from
+ *              and the other copy loops that were tried
  *   costs      of single instructions and events (selftest_costs.c); also on one node
  *   stray      interrupts without a handler are counted and harm nothing; also on
  *              one node
- *   frames     raw frames between the network cards (selftest_frames.c); of it
+ *   frames     raw frames between the network cards (selftest_frames.c); of these,
  *              framesizes measures nothing, framehalves latency, framestreams streams
  *   incast     raw frames from all nodes to one (selftest_incast.c); 3 nodes or more
  *   damage-SEED-COUNT  the last node damages the region (selftest_damage.c); 3 or more
- *   pinned     the last node pins node 0's descriptors for ever (there, too); 2 or more
+ *   pinned     the last node pins node 0's descriptors for ever (also there); 2 or more
  *   unsent     the last node says for ever that node 0 has sends under way; likewise
  */
 #include "selftest.h"
@@ -46,8 +46,8 @@
 
 enum { INCREMENTS = 1000000, ROUNDS = 20000, TRIPS = 100000, BELLS = 20000 };
 
-/* What takes turns by polling ends after this time with the rounds that it has done: where both
- * nodes get one processor, next to a busy one, each turn may take a time slice of the host. */
+/* A test with turns by polling ends after this time, with the rounds done so far. Where both nodes
+ * share one processor, each turn may take a time slice of the host. */
 #define MOST_NS 2000000000UL
 
 struct scratch {
@@ -63,7 +63,7 @@ _Static_assert(sizeof(struct scratch) <= REGION_NODES - REGION_SCRATCH, "fits th
 static struct scratch *scratch;
 static uint64_t step;              /* barriers passed with the other node */
 
-/* Wait for the other node to come here too, if there is one. */
+/* Waits until the other node has come here too, if there is one. */
 static void node_barrier(void)
 {
 	if (!scratch)
@@ -131,7 +131,7 @@ static bool locks(void)
 
 /* ---- pingpong, doorbell ---- */
 
-/* The other's flag, when it is as much or more. A bell that comes before the halt is pending:
+/* Waits until the other's flag is at least `least`. A doorbell before the halt stays pending:
  * interrupts are off until then. */
 static uint64_t await_flag(uint64_t least, bool halted)
 {
@@ -151,15 +151,15 @@ static void set_flag(uint64_t value, bool halted)
 		ivshmem_ring(1 - node.id);
 }
 
-/* Node 1 sends each flag back but the last one. */
+/* Node 1 sends back each flag except the last. */
 static void send_back(bool halted)
 {
 	for (uint64_t i = 1; await_flag(i, halted) != UINT64_MAX; i++)
 		set_flag(i, halted);
 }
 
-/* A flag back and forth; the node that waits polls, or halts until a doorbell. On node 0 the
- * time of half a round trip. */
+/* Sends a flag back and forth; the waiting node polls, or halts until a doorbell. Returns, on node
+ * 0, the time of half a round trip. */
 static uint64_t flag_to_and_fro(uint64_t trips, bool halted)
 {
 	uint64_t start, took, done = 0;
@@ -218,7 +218,7 @@ static void measure(const char *name, void (*copy)(void *, const void *, uint64_
 	say(name, bytes, rounds * bytes * 1000 / (now_ns() - start));
 }
 
-/* Node 0 copies to node 1's segment, from where the addresses do not collide. */
+/* Node 0 copies to node 1's segment, from addresses that do not collide. */
 static bool copy(void)
 {
 	static const uint64_t sizes[] = { 4096, 65536, 1048576 };
@@ -272,8 +272,8 @@ static bool costs(void)
 
 #define STRAY_VECTOR 200u
 
-/* One of no device's, and one of a card that the node does not have. The next one, of a
- * lower priority, still comes: else this halts for ever. */
+/* Raises an interrupt of no device, and one of a card that the node does not have. The next one, of
+ * a lower priority, must still come: otherwise this halts for ever. */
 static bool stray(void)
 {
 	uint64_t before = node.counters[COUNTER_SPURIOUS];
@@ -343,6 +343,6 @@ bool selftest(const char *name)
 			return good;
 		}
 	}
-	kernel_line("selftest: there is no \"%s\"", name);
+	kernel_line("selftest: no test \"%s\"", name);
 	return false;
 }

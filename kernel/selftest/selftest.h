@@ -7,7 +7,7 @@
 
 /* Runs the named test on this node; all nodes must run it. Once, after the
  * segment is mapped and before the application starts; interrupts off. False:
- * it failed, or there is none of that name, and the console says so. */
+ * it failed, or has no such name; the console says which. */
 bool selftest(const char *name);
 
 #endif

@@ -3,10 +3,10 @@
  * a new page table and a doorbell (docs/measurements.md has the figures). Called
  * by selftest.c before the application starts. Data: the page that is touched.
  *
- * An instruction is repeated in a row, so that the loop around it does not
- * count; what a call of an empty row costs is taken off. The interrupts that it
- * makes stand in the node's counters, and afterwards the emulator's translation
- * cache may be smaller (tcg_tlb.c): measure nothing else in the same run.
+ * An instruction is repeated in a row, so that the loop around it does not count; the cost of
+ * calling an empty row is subtracted. The interrupts raised here appear in the node's counters, and
+ * afterwards the emulator's translation cache may be smaller (tcg_tlb.c): measure nothing else in
+ * the same run.
  */
 #include "selftest_costs.h"
 
@@ -21,14 +21,14 @@
 
 #define ROW       100u             /* repetitions of an instruction without a loop */
 #define ROUNDS    20000u           /* of a row */
-#define EVENTS    5000u            /* rounds of what is slow */
+#define EVENTS    5000u            /* rounds of slow events */
 #define PAGES     256u             /* touched after a new page table */
 #define LOCKED    1000000u         /* contended increments of each node */
 #define IN_A_ROW(instruction) ".rept 100\n\t" instruction "\n\t.endr\n\t"
 #define PS_PER_NS 1000u
 
-/* Ten calls within 64 bytes, looped: the emulator looks for where a ret goes in a
- * cache of 64 places for each page of code. */
+/* Ten calls within 64 bytes, looped: for each page of code the emulator looks up the target of a
+ * ret in a cache of 64 entries. */
 #define CALLS 10u
 #define CALLS_IN_A_ROW(instruction) ".balign 64\n3:\t.rept 10\n\t" instruction \
 	"\n\t.endr\n\tdec %0\n\tjnz 3b\n\tjmp 2f\n1:\tret\n2:"
@@ -81,7 +81,7 @@ static void row_locked(void)
 	__asm__ volatile(IN_A_ROW("lock incq %0") : "+m"(word));
 }
 
-/* The emulator makes one of fences with nothing between them. */
+/* The emulator merges fences with nothing between them. */
 static void row_store_mfence(void)
 {
 	__asm__ volatile(IN_A_ROW("mov %1, %0\n\tmfence") : "=m"(word) : "r"(0UL) : "memory");
@@ -132,7 +132,7 @@ static void interrupt_self(void)
 
 /* ---- */
 
-/* Picoseconds per call. The first calls are for the emulator's translations. */
+/* Picoseconds per call. The first calls let the emulator translate the code. */
 static uint64_t time_calls(void (*call)(void), uint32_t rounds)
 {
 	uint64_t start;
@@ -150,8 +150,8 @@ static uint64_t difference(uint64_t a, uint64_t b)
 	return a > b ? a - b : 0;
 }
 
-/* The page tables first: the emulator shrinks its translation cache at the first
- * new one that comes 100 ms or more after boot. */
+/* Page tables first: the emulator shrinks its translation cache at the first new one that comes 100
+ * ms or more after boot. */
 static void say_events(costs_say *say)
 {
 	uint64_t one = time_calls(page_table, EVENTS);

@@ -1,18 +1,17 @@
 /*
- * The self-test `damage`: the last node writes into the shared region what a kernel that is
- * out of order might write there: numbers of a seed, random and structured, into the
- * header, the node table, the console rings, standard input's ring, the file table, the
- * locks and the blocks of the others, which run an application meanwhile
- * (tests/apps/damaged.c). `selftest=damage-SEED-COUNT` does so for COUNT seeds in a row.
+ * The self-test `damage`: the last node writes into the shared region what a faulty kernel might
+ * write there. Numbers from a seed, random and structured, go into the header, the node table, the
+ * console rings, standard input's ring, the file table, the locks and the blocks of the other
+ * nodes, which meanwhile run an application (tests/apps/damaged.c). `selftest=damage-SEED-COUNT`
+ * does so for COUNT seeds in a row.
  *
- * Then it looks whether any kernel wrote where nothing of its own is: into the segment of
- * this node, which no application of the test sends to, into the gaps between the parts of
- * slices, or behind the last slice. It ends with a panic, which says how many words were
- * changed.
+ * Then it checks whether any kernel has written outside its own memory: into the segment of this
+ * node, to which no application of the test sends, into the gaps between the parts of slices, or
+ * after the last slice. It ends with a panic, which says how many words were changed.
  *
- * The self-tests `pinned` and `unsent` do one thing only: while node 0 runs
- * (tests/apps/ptl_pinned.c) the last node writes into its descriptors that operations on them are
- * pending, or into its block that there are sends under way, which never end.
+ * The self-tests `pinned` and `unsent` do only one thing while node 0 runs
+ * (tests/apps/ptl_pinned.c). The last node writes into node 0's descriptors that operations on them
+ * are pending, or into its block that sends are under way, which never end.
  *
  * Data: the state of the random numbers.
  */
@@ -32,12 +31,12 @@
 #include "net/shm/lock.h"
 #include "net/shm/region.h"
 
-#define PAUSE_NS      5000000UL    /* between seeds: the others work with what is there */
+#define PAUSE_NS      5000000UL    /* between seeds: the others work with the damage */
 #define START_NS      60000000000UL
-#define BEHIND_BYTES  (1UL << 20)  /* looked at behind the last slice */
-#define MOST_WRITES   12u          /* of a seed */
-#define POOL_BYTES    4096u        /* of each pool: the entries that are in use */
-#define PINS          1000u        /* operations that are none */
+#define BEHIND_BYTES  (1UL << 20)  /* checked after the last slice */
+#define MOST_WRITES   12u          /* writes of a seed */
+#define POOL_BYTES    4096u        /* of each pool: its used entries */
+#define PINS          1000u        /* operations that do not exist */
 #define PIN_NS        100000UL
 
 static uint64_t state;
@@ -57,7 +56,7 @@ static uint64_t below(uint64_t limit)
 	return random() % limit;
 }
 
-/* Nonsense, the ends of the range, and what is almost right. */
+/* Random values, the ends of the range, and values that are almost right. */
 static uint64_t damaged(uint64_t value)
 {
 	switch (below(8)) {
@@ -103,7 +102,7 @@ static void header(void)
 	scribble((uint8_t *)node.region->shared, sizeof(struct region_header));
 }
 
-/* Not how a node ended: the launcher believes that, and ends the job. */
+/* Never how a node ended: the launcher trusts that, and would end the job. */
 static void entry(void)
 {
 	struct region_node *entry = region_node(node.region, victim());
@@ -143,7 +142,7 @@ static void files(void)
 		         node.region->files * sizeof(struct region_file));
 }
 
-/* Mostly the name of a node that lives. */
+/* Mostly the name of a living node. */
 static void lock(void)
 {
 	struct shm_lock *lock = (struct shm_lock *)((struct block *)block_of(victim()))->lock;
@@ -184,7 +183,7 @@ static void seed(uint64_t seed)
 		place();
 }
 
-/* ---- what must stay as it is ---- */
+/* ---- memory that must not change ---- */
 
 static uint64_t sum_of(const uint8_t *from, uint64_t bytes)
 {

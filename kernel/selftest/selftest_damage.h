@@ -5,8 +5,8 @@
 #define KERNEL_SELFTEST_DAMAGE_H
 #include <stdbool.h>
 
-/* `words` is what follows "damage". On the last node it does not return. False: it needs a
- * region of 3 nodes and "-SEED-COUNT". */
+/* `words` is the text after "damage". On the last node it does not return. False: it needs a region
+ * of 3 nodes and "-SEED-COUNT". */
 bool damage_test(const char *words);
 
 /* The self-tests `pinned` and `unsent`. False: they need a region of 2 nodes. */

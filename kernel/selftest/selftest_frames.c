@@ -1,9 +1,8 @@
 /*
  * The self-tests `frames` (all parts), `framesizes` (the first two), `framehalves` and
- * `framestreams`: frames from node 0 to node 1 with nothing above the driver. What they
- * print is the limit that messages are compared with (tests/bench/cards.py), and what
- * tests/test_nic.py looks at. Called by selftest.c before the application starts.
- * Data: the part that is running.
+ * `framestreams`: raw frames from node 0 to node 1, with nothing above the driver. Their figures
+ * are the limit for messages (tests/bench/cards.py), and tests/test_nic.py checks them. Called by
+ * selftest.c before the application starts. Data: the part that is running.
  *
  *   sizes    frames of many sizes from 60 bytes to the largest, over every card,
  *            each byte checked: frames_CARD_sent, _good, _bad
@@ -11,17 +10,17 @@
  *   halves   a frame of 64 bytes back and forth, polled, and halted until an
  *            interrupt: NAME_raw_half_rtt_polled_us, _halted_us, the smaller one as
  *            NAME_raw_half_rtt_us
- *   streams  one way as fast as they go, from 1 MiB of memory: NAME_raw_MBps_SIZE, of 64
+ *   streams  one way at full speed, from 1 MiB of memory: NAME_raw_MBps_SIZE, of 64
  *            bytes NAME_raw_rate_per_s; NAME_raw_lost_SIZE of them did not arrive. The
  *            largest also to 1 MiB of memory: node 1 copies them, _raw_copied_MBps_SIZE, or
  *            a bulk card puts them there, _raw_bulk_MBps_SIZE; and all from and to 64 KiB
  *
- * Nothing here waits for a frame for ever: one that does not come within LOST_NS
- * (or LATE_NS; PART_NS for the last of a part) is lost, and a part that loses PATIENCE
- * of them in a row is over. The shared memory only tells node 0 how far node 1 is, so
- * that it need not lose frames because node 1 is slower, and node 1 that a part is over.
+ * Nothing here waits for a frame for ever. A frame that does not come within LOST_NS (or LATE_NS;
+ * PART_NS for the last of a part) is lost, and a part that loses PATIENCE of them in a row ends.
+ * Shared memory only tells node 0 how far node 1 has come, so that it does not lose frames because
+ * node 1 is slower, and tells node 1 that a part is over.
  *
- * Frames are made in the middle of the segment, which is left zero.
+ * Frames are made in the middle of the segment, which is zeroed afterwards.
  */
 #include "selftest_frames.h"
 
@@ -43,10 +42,10 @@
 
 #define ETHERTYPE    0xb588u       /* 0x88b5, big-endian */
 #define LOST_NS      20000000UL
-#define LATE_NS      400000000UL   /* where a late frame counts as one */
+#define LATE_NS      400000000UL   /* where late frames are not lost */
 #define PATIENCE     25u           /* lost frames in a row */
 #define PART_NS      2000000000UL  /* no part takes longer */
-#define NAP_NS       5000000UL     /* halted at most, until the shared memory is looked at */
+#define NAP_NS       5000000UL     /* longest halt before shared memory is read again */
 #define TRIPS_POLLED 10000u
 #define TRIPS_HALTED 5000u
 #define SMALL        64u
@@ -58,14 +57,14 @@
 #define BUFFERS      1024u
 #define STRANGERS    10u
 #define HELLOS       100u
-#define LEAST_MEMORY 65536u        /* that a stream comes from */
+#define LEAST_MEMORY 65536u        /* least memory that a stream comes from */
 
 /* A frame's first bytes. */
 struct head {
 	uint8_t to[6], from[6];
 	uint16_t type;
 	uint16_t zero;
-	uint32_t part;             /* frames of other parts are late ones */
+	uint32_t part;             /* frames of other parts are late */
 	uint32_t bytes;
 	uint64_t sequence;         /* from 1 */
 };
@@ -77,15 +76,15 @@ static struct {
 	struct nic *nic;
 	uint32_t part;
 	bool alarm;                /* the timer runs */
-	bool halted;               /* a node that has nothing to do halts */
-	bool check;                /* node 1 looks at every byte */
-	bool copy;                 /* node 1 copies what it gets */
-	bool echo;                 /* node 1 sends back what it gets */
-	uint64_t window;           /* frames that node 0 may be ahead in a stream; else 0 */
+	bool halted;               /* an idle node halts */
+	bool check;                /* node 1 checks every byte */
+	bool copy;                 /* node 1 copies each frame */
+	bool echo;                 /* node 1 sends each frame back */
+	uint64_t window;           /* in a stream: how many frames node 0 may be ahead; else 0 */
 	struct head *heads;        /* BUFFERS of them */
 	uint8_t *places;           /* PLACES_BYTES: selftest_places.c */
 	uint32_t busy;             /* heads that the card may still read */
-	uint32_t next;             /* head */
+	uint32_t next;             /* next head */
 	uint64_t rung;             /* node 1: the last frame when it last rang node 0 */
 	uint64_t answer;           /* node 1: sequence number of a frame to send back, or 0 */
 	uint64_t answered;         /* sequence number of the last frame that came back */
@@ -103,7 +102,7 @@ static void say(const char *name, uint64_t value)
 		              format_text(line, sizeof(line), "%s %lu\n", name, value));
 }
 
-/* Of a stream: from and to so much memory, in this way. */
+/* A figure of a stream, from and to `memory` bytes. */
 static void say_of(uint32_t memory, const char *way, const char *figure, uint64_t size,
                    uint64_t value)
 {
@@ -134,8 +133,8 @@ static void address(uint8_t *to, uint32_t nid)
 	to[5] = (uint8_t)nid;
 }
 
-/* Halts, for NAP_NS at most. The timer runs on while frames come: each setting
- * of it wakes a thread of the emulator, which costs more than the frame. */
+/* Halts, for NAP_NS at most. The timer keeps running while frames come: setting it wakes a thread
+ * of the emulator, which costs more than the frame. */
 static void nap(void)
 {
 	uint64_t before = node.counters[COUNTER_TIMER];
@@ -183,7 +182,7 @@ static bool send_to(uint32_t nid, uint64_t sequence, uint32_t bytes)
 	for (;;) {
 		int result;
 
-		t.busy++;          /* sent() may come before send() returns */
+		t.busy++;          /* sent() may be called before send() returns */
 		result = t.nic->ops->send(t.nic, pieces, 2, 0);
 		if (result == NIC_OK) {
 			t.next++;
@@ -266,7 +265,7 @@ static void ring_for_progress(void)
 	}
 }
 
-/* Node 1's whole work: take what comes until node 0 says that the part is over. */
+/* Node 1's work: takes frames until node 0 says that the part is over. */
 static void take_frames(void)
 {
 	uint64_t last = 0;
@@ -310,8 +309,7 @@ static void part(void (*work)(uint32_t), uint32_t argument, bool halted)
 	t.window = 0;
 }
 
-/* Node 0: waits until node 1 has seen this frame; false: it has seen no other one
- * for so long either. */
+/* Node 0: waits until node 1 has seen this frame; false: node 1 has seen no frame for `ns`. */
 static bool await_last(uint64_t sequence, uint64_t ns)
 {
 	uint64_t deadline = deadline_in(ns), last, before = 0;
@@ -340,7 +338,7 @@ static bool send_size(uint32_t bytes)
 	return send_to(1, sequence, bytes) && await_last(sequence, LATE_NS);
 }
 
-/* Steps of an eighth, and around what fills 1, 2, 3 ... buffers of 16 KiB. */
+/* Steps of an eighth, and around multiples of 16 KiB, the size of a buffer. */
 static void send_sizes(uint32_t unused)
 {
 	uint32_t lost = 0;
@@ -356,8 +354,8 @@ static void send_sizes(uint32_t unused)
 		await_last(sent_sizes, PART_NS);
 }
 
-/* The emulator joins its end of the wire while the node boots, and drops what is
- * sent before. */
+/* The emulator connects its end of the wire while the node boots, and drops frames that were sent
+ * before. */
 static void say_hello(uint32_t most)
 {
 	for (uint32_t i = 1; i <= most; i++)
@@ -390,7 +388,7 @@ static void send_to_others(uint32_t unused)
 	await_last(STRANGERS + 1, LATE_NS);
 }
 
-/* What is not for node 1 its card must keep back; the driver would count it. */
+/* Node 1's card must filter out frames for others; the driver would count them. */
 static void others(void)
 {
 	uint64_t before = t.nic->counters[NIC_DROPS_IN];
@@ -405,7 +403,7 @@ static void others(void)
 
 /* ---- halves ---- */
 
-static uint64_t half_ps;           /* of the last round trips, 0: none came back */
+static uint64_t half_ps;           /* of the last round trips; 0: none came back */
 
 static void round_trips(uint32_t trips)
 {
@@ -455,7 +453,7 @@ static void stream_of(uint32_t bytes)
 	uint64_t count = bytes == SMALL ? RATE_FRAMES :
 	                 STREAM_BYTES / bytes & ~(PLACES_TELL - 1UL);
 	uint64_t window = t.window, end = deadline_in(PART_NS);
-	uint64_t forgiven = 0;     /* so many are not waited for any more */
+	uint64_t forgiven = 0;     /* frames that are not waited for any more */
 	uint32_t lost = 0;
 
 	sent_stream = 0;
@@ -463,7 +461,7 @@ static void stream_of(uint32_t bytes)
 		if (sent_stream >= forgiven + window &&
 		    sent_stream >= atomic_load_explicit(&t.shared->last, memory_order_acquire) +
 		                   window) {
-			/* late, not lost: what is sent besides would not fit */
+			/* late, not lost: more frames would not fit */
 			bool come = await_last(sent_stream - window + 1, LATE_NS);
 
 			lost = come ? 0 : lost + 1;
@@ -484,7 +482,7 @@ static void stream(uint32_t bytes, uint32_t memory, const char *way)
 
 	if (bytes > t.nic->mtu)
 		return;
-	/* What does not fit into virtio's ring waits in the wire; other cards drop it. */
+	/* Frames that do not fit into virtio's ring wait in the wire; other cards drop them. */
 	if (!strcmp(t.nic->ops->name, "virtio") || most > WINDOW_MOST)
 		most = WINDOW_MOST;
 	t.window = WINDOW_BYTES / bytes < most ? WINDOW_BYTES / bytes : most;
@@ -504,7 +502,7 @@ static void stream(uint32_t bytes, uint32_t memory, const char *way)
 	} else {
 		say_of(memory, way, "MBps", bytes, ns ? arrived * 1000 / ns : 0);
 	}
-	/* a wire may double frames */
+	/* a wire may duplicate frames */
 	say_of(memory, way, "lost", bytes, frames < sent_stream ? sent_stream - frames : 0);
 	if (t.nic->ops->post && node.id == 1)
 		places_close_rooms(t.nic);
@@ -522,7 +520,7 @@ static void streams(uint32_t largest)
 	}
 }
 
-/* Rooms end with a line of memory, as those of messages do. */
+/* Buffers end with a cache line, as those of messages do. */
 static void bulk_streams(uint32_t largest)
 {
 	largest = NIC_BULK_HEADER + ((largest - NIC_BULK_HEADER) & ~63u);
@@ -532,7 +530,7 @@ static void bulk_streams(uint32_t largest)
 
 /* ---- */
 
-static struct nic before;          /* whose card it was */
+static struct nic before;          /* the card's user before */
 
 static void use(struct nic *nic)
 {
@@ -543,7 +541,7 @@ static void use(struct nic *nic)
 	nic->sent = was_sent;
 }
 
-/* Late frames are the part's, not those of the card's next user. */
+/* Late frames belong to the part, not to the card's next user. */
 static void give_back(void)
 {
 	uint64_t deadline = deadline_in(LOST_NS);

@@ -7,13 +7,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What the two nodes tell each other beside the frames, in shared memory. */
+/* What the two nodes tell each other through shared memory. */
 struct frames_shared {
 	_Atomic uint64_t over;     /* number of the last part that node 0 has ended */
 	_Atomic uint64_t last;     /* highest sequence number that node 1 got in this part */
-	_Atomic uint64_t frames;   /* that it got in this part */
-	_Atomic uint64_t bad;      /* of them, not as they were sent */
-	_Atomic uint64_t bytes;    /* of them, without the first frame's */
+	_Atomic uint64_t frames;   /* frames that it got in this part */
+	_Atomic uint64_t bad;      /* damaged ones of these */
+	_Atomic uint64_t bytes;    /* bytes of these frames, without the first */
 	_Atomic uint64_t ns;       /* between the first and the last of them */
 	_Atomic uint64_t strangers; /* frames for others that node 1's cards have let through */
 };

@@ -1,11 +1,11 @@
 /*
- * The self-test `incast`: all nodes but 0 send raw frames to node 0 at once, with nothing
- * above the driver but that each knows from the shared memory how many of its own were
- * taken: NAME_raw_incast_MBps is what arrives, NAME_raw_incast_lost what does not. Called
- * by selftest.c. Data: the card, what is under way.
+ * The self-test `incast`: all nodes but 0 send raw frames to node 0 at once, with nothing above the
+ * driver. Each sender learns from shared memory how many of its frames were taken.
+ * NAME_raw_incast_MBps is what arrives, NAME_raw_incast_lost what does not. Called by selftest.c.
+ * Data: the card, the frames under way.
  *
- * The nodes synchronise, and learn of progress, in a page in the middle of node 0's segment, which
- * is left zero; frames are made behind it in each node's own segment.
+ * The nodes synchronise and report progress in a page in the middle of node 0's segment, which is
+ * zeroed afterwards; each node makes its frames after that offset in its own segment.
  */
 #include "selftest_incast.h"
 
@@ -27,17 +27,17 @@
 
 #define ETHERTYPE     0xb588u      /* 0x88b5, big-endian */
 #define HEAD_BYTES    32u
-#define MOST_BYTES    60014u       /* of a frame; the card may have less */
-#define EACH_BYTES    (16u << 20)  /* that each node sends */
+#define MOST_BYTES    60014u       /* bytes of a frame; the card may allow fewer */
+#define EACH_BYTES    (16u << 20)  /* bytes that each node sends */
 #define RING_SHARE    60u          /* frames that the card of node 0 holds of all of them */
 #define BUDGET        64u
-#define NAP_NS        2000000UL    /* halted at most, until the shared memory is looked at */
-#define LOST_NS       500000000UL  /* without progress: what is missing is lost */
+#define NAP_NS        2000000UL    /* longest halt before shared memory is read again */
+#define LOST_NS       500000000UL  /* without progress for so long, missing frames are lost */
 #define MARK          0x74736163u  /* in a frame of this test */
 
 struct shared {
 	_Atomic uint32_t arrived;          /* nodes that are ready */
-	_Atomic uint32_t over;             /* node 0 has what comes */
+	_Atomic uint32_t over;             /* node 0 has received everything */
 	_Atomic uint32_t left;             /* nodes whose cards have read all */
 	_Atomic uint32_t taken[REGION_MAX_NODES];  /* frames of each that node 0 has taken */
 };
@@ -45,7 +45,7 @@ struct shared {
 static struct nic *nic;
 static struct shared *shared;
 static uint32_t under_way;         /* frames that the card may still read */
-static uint32_t window;            /* that each node may be ahead of node 0 */
+static uint32_t window;            /* frames that each node may be ahead of node 0 */
 static uint64_t bytes_in, first_ns, last_ns;
 static uint32_t frames_in;
 
@@ -65,7 +65,7 @@ static void got_frame(void *context, const uint8_t *frame, uint32_t bytes)
 		first_ns = last_ns;
 	else
 		bytes_in += bytes;
-	/* The sender that waits halts: wake it when half of what it may send is free. */
+	/* A waiting sender halts: wake it when half of its window is free. */
 	if (atomic_fetch_add(&shared->taken[from], 1) % (window / 2) == 0)
 		ivshmem_ring(from);
 }
@@ -193,7 +193,7 @@ bool incast_test(void)
 	nic->receive = got_frame;
 	nic->sent = was_sent;
 	run(memory + sizeof(*shared));
-	/* Node 0 zeroes the page last, when no node reads it any more but to see that. */
+	/* Node 0 zeroes the page last; the others wait only for that. */
 	while (node.id ? atomic_load(&shared->left) != 0 : atomic_load(&shared->left) < node.size)
 		rest();
 	cards_give_back(nic, &before);

@@ -1,22 +1,22 @@
 /*
- * Memory for raw frames, and what fills it: they touch as much of it as the messages that are
- * compared with them, at the sender and at the receiver. A receiver copies a payload to its
- * place, or gives a bulk card a chain that is exactly as long as the payload, as it does with
- * messages. Used by selftest_frames.c. Data: the memory, what is next, the rooms' length.
+ * Memory for raw frames, and its contents. Frames touch as much of it as the messages that they are
+ * compared with, at sender and receiver. A receiver copies a payload to its place, or gives a bulk
+ * card a chain of buffers exactly as long as the payload, as for messages. Used by
+ * selftest_frames.c. Data: the memory, the next places, the length of the buffers.
  */
 #include "selftest_places.h"
 
 #include "kernel/process/process.h"
 #include "net/port.h"
 
-#define LINE 64u                   /* places begin with one: so do those of messages */
+#define LINE 64u                   /* places begin at a cache line, like those of messages */
 
 static struct {
 	uint8_t *source, *target;
-	uint32_t bytes;            /* of each, in use */
+	uint32_t bytes;            /* bytes in use of each half */
 	uint32_t from, to;         /* next place in each */
-	uint32_t room_bytes;       /* payload of a room */
-	uint32_t rooms;            /* given to the card */
+	uint32_t room_bytes;       /* payload bytes of a buffer */
+	uint32_t rooms;            /* buffers given to the card */
 	void (*landed)(void *context, const uint8_t *header, uint32_t bytes);
 } places;
 
@@ -37,7 +37,7 @@ void places_start(uint8_t *memory, uint32_t bytes)
 	places.from = places.to = 0;
 }
 
-/* The place at *next, and the one behind it, if it fits. */
+/* Takes the place at *next and advances it, with wrap-around. */
 static uint32_t take(uint32_t *next, uint32_t bytes)
 {
 	uint32_t at = *next + bytes > places.bytes ? 0 : *next;
@@ -86,7 +86,7 @@ static bool post(struct nic *nic)
 	return true;
 }
 
-/* Without a header all rooms are gone: the card was reset. */
+/* Without a header all buffers are gone: the card was reset. */
 static void landed(void *context, const uint8_t *header, uint32_t bytes)
 {
 	if (!header)

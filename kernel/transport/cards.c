@@ -1,7 +1,6 @@
 /*
- * Finding the network cards, and what the kernel does with their interrupts and
- * counters. Data: the cards, their counters as they were at the last look, and how
- * often a line has interrupted without news.
+ * Finding the network cards, and handling their interrupts and counters. Data: the cards, their
+ * counters when last read, and how often a line has interrupted without news.
  */
 #include "cards.h"
 
@@ -23,8 +22,8 @@ static struct nic *cards[CARDS_MOST];
 static uint32_t number;
 static uint64_t counted[CARDS_MOST][NIC_COUNTERS];
 
-/* A line that interrupts so often while no frame comes or goes is held by a device
- * that no driver here can make quiet. */
+/* A line that interrupts this often while no frame comes or goes is held by a device that no driver
+ * here can silence. */
 #define MOST_IDLE_INTERRUPTS 10000u
 static uint32_t idle_interrupts;
 static uint64_t frames_before;
@@ -44,7 +43,7 @@ static struct nic *open(uint32_t index)
 	wire_address(setup.address, node.id, index);
 	nic = nic_open(&setup, &why);
 	if (!nic)
-		panic("network card %u cannot be used: %s", index, why ? why : "it is not there");
+		panic("network card %u cannot be used: %s", index, why ? why : "it is missing");
 	if (parameters.mtu && parameters.mtu < nic->mtu)
 		nic->mtu = parameters.mtu;
 	return nic;
@@ -75,7 +74,7 @@ static void quiet(struct nic *nic)
 		nic->ops->interrupted(nic);
 }
 
-/* Closes a line that does not come to rest: then a timer looks at the cards. */
+/* Closes a line that never becomes quiet; from then on a timer polls the cards. */
 static void close_noisy_line(uint32_t vector)
 {
 	uint64_t frames = 0;
@@ -91,10 +90,10 @@ static void close_noisy_line(uint32_t vector)
 	pic_close(vector);
 	for (uint32_t i = 0; i < number; i++)
 		cards[i]->silent |= NIC_UNHEARD;
-	kernel_line("cards: their interrupt line is held by another device; a timer looks at them");
+	kernel_line("cards: their interrupt line is held by another device; a timer polls them");
 }
 
-/* A line is shared, maybe: all cards are made quiet. */
+/* A line may be shared: silences all cards. */
 static void line_interrupt(uint32_t vector)
 {
 	if (!pic_begin(vector)) {

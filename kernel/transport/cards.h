@@ -17,12 +17,12 @@ void cards_start(uint32_t wanted);
 uint32_t cards_number(void);
 struct nic *card(uint32_t number);
 
-/* The user of the card for something else than messages is done: its calls up and its
- * interrupts are again as they were `before`. */
+/* A user of the card other than the message link is done: restores its callbacks and interrupts to
+ * those in `before`. */
 void cards_give_back(struct nic *nic, const struct nic *before);
 
-/* A card's interrupt: keeps it quiet until it is polled, by the halt that it ended, or by
- * link_frames_arrival. */
+/* Handles a card's interrupt: the card stays quiet until it is polled, by the code after the halt,
+ * or by link_frames_arrival. */
 void cards_interrupt(uint32_t vector);
 
 /* Adds what the cards have counted since the last call to the node's counters. */

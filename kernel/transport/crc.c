@@ -1,6 +1,6 @@
 /*
- * The checksum of frames (net/port.h), by the processor's instruction where it has
- * one. Called by the link for every frame. No data.
+ * The checksum of frames (net/port.h), by the processor's instruction if it has one. Called by the
+ * link for every frame. No data.
  */
 #include "kernel/cpu/cpu.h"
 #include "net/link/wire.h"

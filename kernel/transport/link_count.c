@@ -1,6 +1,5 @@
 /*
- * What the far transport has counted, as the node's counters. Data: the copied bytes that
- * are among them already.
+ * Adds the far transport's counters to the node's. Data: the copied bytes that have been added.
  */
 #include "link_count.h"
 

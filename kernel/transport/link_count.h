@@ -1,5 +1,5 @@
 /*
- * What the far transport has counted.
+ * The far transport's counters.
  */
 #ifndef KERNEL_LINK_COUNT_H
 #define KERNEL_LINK_COUNT_H

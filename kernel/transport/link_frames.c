@@ -1,15 +1,14 @@
 /*
- * The far transport, as the kernel drives it: see link_frames.h. Data: the transport,
- * whether it is at work, when the cards were last looked at, whether frames come steadily, and
- * the timer's slack.
+ * The far transport, as the kernel drives it: see link_frames.h. Data: the transport, whether it is
+ * at work, when the cards were last polled, whether frames come steadily, and the timer's slack.
  *
- * The timer's rule. It is set for the earliest time that the link names, but no sooner than
- * slack_ns after the last look: what is due at that time mostly leaves with a message before
- * it, and an emulator's timer costs more than a message. The slack is SLACK_NS. While frames
- * come steadily it doubles, up to MOST_SLACK_NS, each time that the timer goes off and nothing is
- * due. It is SLACK_NS again once something was due, frames no longer come steadily, or
- * an arrival interrupts the application. Messages that are delayed for a batch wait
- * SLACK_NS at most. docs/measurements.md has what each constant gives.
+ * The timer's rule. The timer is set for the link's earliest deadline, but not before slack_ns
+ * after the last poll. Frames that are due by then mostly leave with a message before it, and an
+ * emulator's timer costs more than a message. The slack is SLACK_NS. While frames come steadily it
+ * doubles, up to MOST_SLACK_NS, each time that the timer expires and nothing is due. It returns to
+ * SLACK_NS once something was due, frames no longer come steadily, or an arrival interrupts the
+ * application. Messages that are delayed for a batch wait SLACK_NS at most. docs/measurements.md
+ * has the effect of each constant.
  */
 #include "link_frames.h"
 
@@ -28,35 +27,38 @@
 #include "upcall.h"
 #include "wait.h"
 
-#define BUDGET      64u            /* frames of one look */
-#define LOOKS       16u            /* most of them in one interrupt */
-#define FLOOD_NS    10000UL        /* for the application, when frames do not end */
-#define TRIES       64u            /* timeouts of a frame, each of 200 ms at most: a living node
-                                      may get no core for seconds */
-#define SLACK_NS    1000000UL      /* the timer may be late by */
-#define MOST_SLACK_NS 8000000UL    /* and at most, while nothing is there when it goes off */
-#define STEADY_NS   1000000UL      /* between two arrivals of a steady exchange, at most */
-#define STEADY      2u             /* arrivals in a row that make one: a grant and the answers to
-                                      what it brings come close together, too, and then a pause */
-#define SILENT_NS   1000000UL      /* between looks at a card whose interrupts do not arrive */
-#define QUIET_NS    1000000000UL   /* without a region: a node that hears nothing for so long is
-                                      no longer needed */
-#define TICK_NS     1500000000UL   /* the battery-backed clock goes on by a second until then */
+#define BUDGET      64u            /* most frames of one poll */
+#define LOOKS       16u            /* most polls in one interrupt */
+#define FLOOD_NS    10000UL        /* pause for the application in a flood of frames */
+#define TRIES       64u            /* timeouts before a peer is given up, each of 200 ms at most: a
+                                      living node may get no core for seconds */
+#define SLACK_NS    1000000UL      /* the timer may be this late */
+#define MOST_SLACK_NS 8000000UL    /* and this late while it expires with nothing due */
+#define STEADY_NS   1000000UL      /* longest gap between arrivals of a steady exchange */
+#define STEADY      2u             /* arrivals in a row that start one: a grant and the answers to
+                                      its parts also come close together, and then a pause
+                                      follows */
+#define SILENT_NS   1000000UL      /* period of polling a card whose interrupts do not arrive */
+#define QUIET_NS    1000000000UL   /* without a region: a node in silence for this long is no longer
+                                      needed */
+#define TICK_NS     1500000000UL   /* by then the battery-backed clock has advanced a second */
+#define LIFE_SHIFT  8u              /* a second of the clock is 256 incarnations: failures in
+                                       it count up without reaching the next one's */
 #define MOST_NODES  65535u         /* a card's address has 16 bits for the node */
-#define LINGER_NS   10000000000UL  /* ... or has lingered for so long */
+#define LINGER_NS   10000000000UL  /* longest time that a node lingers for the others */
 
 struct frames *link_frames;
 
 static struct nic *nic, *bulk;     /* null without one */
-static bool armed;                 /* they interrupt at arrivals */
-static bool alert;                 /* ... at all that has come since the last look */
+static bool armed;                 /* they interrupt at new arrivals, */
+static bool alert;                 /* and everything that came before has been handled */
 static bool busy;                  /* the transport is at work */
-static uint64_t looked_ns;         /* when they were last looked at */
-static uint64_t heard_ns;          /* when a look last found frames */
-static uint32_t steady;            /* such looks in a row, each STEADY_NS at most after the one
-                                      before; STEADY at most */
+static uint64_t looked_ns;         /* time of the last poll */
+static uint64_t heard_ns;          /* time of the last poll that found frames */
+static uint32_t steady;            /* such polls in a row, each at most STEADY_NS after the one
+                                      before; at most STEADY */
 static uint64_t slack_ns = SLACK_NS; /* see above */
-static bool flooded;               /* frames are left that no interrupt will come for */
+static bool flooded;               /* frames are left for which no interrupt will come */
 
 static void interrupts(bool on)
 {
@@ -69,8 +71,8 @@ static void interrupts(bool on)
 
 /* ---- start ---- */
 
-/* A board's is the next second of its battery-backed clock, and its life begins with that:
- * so it is a later one even if the board is switched on again at once. */
+/* A board's incarnation is the next second of its battery-backed clock, and its life begins at that
+ * second. So it is later than the one before, even if the board is switched on again at once. */
 static uint32_t incarnation(void)
 {
 	uint64_t deadline, before, wall;
@@ -82,8 +84,8 @@ static uint32_t incarnation(void)
 	before = wall = wall_ns();
 	while (wall == before && now_ns() < deadline)
 		wall = wall_ns();
-	life = (uint32_t)(wall / 1000000000UL) << 8;
-	return life ? life : 1u << 8;
+	life = (uint32_t)(wall / NS_PER_S) << LIFE_SHIFT;
+	return life ? life : 1u << LIFE_SHIFT;
 }
 
 void link_frames_start(void)
@@ -100,9 +102,9 @@ void link_frames_start(void)
 	bulk = parameters.bulk ? card(1) : 0;
 	config = frames_config(node.id, node.size, incarnation(), nic, bulk);
 	config.strict = parameters.strict;
-	/* boards are switched on one by one; of a region's dead the launcher tells */
+	/* boards are switched on one by one; in a region the launcher reports deaths */
 	config.patience = node.region ? LINK_NEVER :
-			  deadline_in(parameters.patience * 1000000000UL);
+			  deadline_in(parameters.patience * NS_PER_S);
 	if (node.region) /* a living node may get no core for seconds */
 		config.tries = TRIES;
 	config.check_payload = parameters.crc;
@@ -136,7 +138,7 @@ void frames_port_unlock(void *unused)
 	(void)unused;
 }
 
-/* A waiter looks by itself. */
+/* A waiter polls by itself. */
 void frames_port_wake(void *unused, uint32_t events, int upcall)
 {
 	(void)unused, (void)events;
@@ -150,7 +152,7 @@ void frames_port_lost(void *unused, uint32_t nid)
 	membership_given_up();
 }
 
-/* ---- looking ---- */
+/* ---- polling ---- */
 
 bool link_frames_is_busy(void)
 {
@@ -184,8 +186,8 @@ uint32_t link_frames_poll(void)
 	return look.frames + look.is_news;
 }
 
-/* Whether the application shall call when it finds no event. If it writes there itself, only
- * itself has to wait. */
+/* Tells the application whether to call when it finds no event. If the application writes to this
+ * word, it harms only itself. */
 static void tell(bool delays)
 {
 	uint64_t *calls = this_process()->calls;
@@ -204,8 +206,8 @@ void link_frames_flush(void)
 	leave();
 }
 
-/* A timer looks at a card whose interrupts do not arrive, and at what a flood has left, for
- * which no interrupt comes. */
+/* A timer polls a card whose interrupts do not arrive, and handles the rest of a flood, for which
+ * no interrupt comes. */
 static struct frames_wants wants(uint64_t late)
 {
 	struct frames_wants wants = frames_wants(link_frames, late);
@@ -224,8 +226,8 @@ static bool is_steady(void)
 	return steady == STEADY;
 }
 
-/* A halt ends as late as the timer may go off when the next frame comes, which then finds it
- * set for that. Retransmissions wait until then; for what else is due earlier it ends. */
+/* When a halt must end for the link: as late as the timer may expire after the next frame.
+ * Retransmissions can wait that long; anything due earlier ends the halt. */
 uint64_t link_frames_alarm_at(void)
 {
 	uint64_t slack = heard_ns + slack_ns, at;
@@ -236,7 +238,7 @@ uint64_t link_frames_alarm_at(void)
 	return at < slack || at == NEVER ? at : slack;
 }
 
-/* The timer while the application computes. */
+/* Sets the timer while the application computes. */
 static inline void arm_with_slack(uint64_t due, bool delays)
 {
 	uint64_t slack = looked_ns + (is_steady() && !delays ? slack_ns : SLACK_NS);
@@ -244,22 +246,22 @@ static inline void arm_with_slack(uint64_t due, bool delays)
 	timer_arm_by(due > looked_ns && due < slack ? slack : due);
 }
 
-/* Watchdog: whether from this time on nothing has happened for so long that an arrival may
+/* Watchdog: whether nothing has happened since `ns` for long enough that an arrival may
  * interrupt. */
 static bool is_long_ago(uint64_t ns, uint64_t now)
 {
 	return parameters.control == CONTROL_WATCHDOG &&
-	       now - ns >= parameters.watchdog_us * 1000UL;
+	       now - ns >= parameters.watchdog_us * NS_PER_US;
 }
 
-/* Watchdog: a timer looks at cards that may have something and do not interrupt. */
+/* Watchdog: sets the timer that polls cards which do not interrupt. */
 static void set_timer(void)
 {
 	struct frames_wants now = wants(0);
 
 	arm_with_slack(now.at, now.delays);
 	if (parameters.control == CONTROL_WATCHDOG && !alert)
-		timer_arm_by(looked_ns + parameters.watchdog_us * 1000UL);
+		timer_arm_by(looked_ns + parameters.watchdog_us * NS_PER_US);
 }
 
 void link_frames_look(void)
@@ -283,7 +285,7 @@ bool link_frames_rest(void)
 	if (busy)
 		return true;
 	pending = frames_pending(link_frames);
-	frames_pause(link_frames, 1);  /* it may send, and find that others have left */
+	frames_pause(link_frames, 1);  /* it may send, and learn of deaths */
 	if (!armed)
 		interrupts(true);
 	if ((!alert && link_frames_poll()) || frames_pending(link_frames) != pending)
@@ -292,8 +294,8 @@ bool link_frames_rest(void)
 	return true;
 }
 
-/* What comes from now on interrupts, and all that has come before was looked at: only then
- * may the application go on. But a flood leaves it some time. */
+/* Polls until everything that has come was handled, and new arrivals interrupt: only then may the
+ * application continue. A flood gives it some time nevertheless. */
 static void look_until_alert(void)
 {
 	uint32_t looks = 0;
@@ -321,9 +323,9 @@ void link_frames_enter(uint64_t *calls)
 	link_frames_resume();
 }
 
-/* What senders may wait for is acknowledged at once, as before a halt: else they would wait
- * for the timer, which may be late. Watchdog: cards whose interrupts are off interrupt again
- * when nothing comes any more. */
+/* Polls now. Frames that a sender may wait for are acknowledged at once, as before a halt:
+ * otherwise the sender would wait for the timer, which may be late. Watchdog: enables the cards'
+ * interrupts when nothing comes any more. */
 static void look_now(void)
 {
 	link_frames_poll();
@@ -374,14 +376,14 @@ void link_frames_alarm(bool computing)
 
 /* ---- operations ---- */
 
-/* What is sent to a node that has not booted is lost: wait for it, where that shows. */
+/* Frames to a node that has not booted are lost: waits for it, if its state is visible. */
 static inline void await_boot(uint32_t nid)
 {
 	if (__builtin_expect(!membership_is_up(nid), 0))
 		membership_await(nid);
 }
 
-/* An operation, or a signal if `args` is null, that has found no room yet. */
+/* An operation (or a signal, if `args` is null) that waits for room. */
 struct attempt {
 	const struct initiator_args *args;
 	uint32_t nid, news;        /* the signal */
@@ -454,7 +456,7 @@ bool link_frames_signal(uint32_t nid, uint32_t news)
 
 /* ---- death and end ---- */
 
-/* It comes by a doorbell, too, while the application computes, and lets others send. */
+/* Also called from a doorbell while the application computes. Ending a peer lets other flows send. */
 void link_frames_ended(uint32_t nid, uint32_t next)
 {
 	busy = true;
@@ -476,7 +478,7 @@ void link_frames_linger(void)
 	if (!link_frames)
 		return;
 	if (!node.region) {
-		/* quiet is what only time makes: a halt must not last longer than that */
+		/* no event reports quiet: bound each halt */
 		while (now_ns() < end && !wait_until(is_quiet, 0, deadline_in(QUIET_NS),
 		                                     "the other nodes to be quiet"))
 			continue;

@@ -1,6 +1,6 @@
 /*
- * The port of the near transport. Data: a view per peer that was ever sent to. All of it is
- * used by this node's one processor only, with interrupts off.
+ * The port of the near transport. Data: a view of each peer that was ever sent to. Used only by
+ * this node's one processor, with interrupts off.
  */
 #include "link_shm.h"
 
@@ -22,12 +22,13 @@
 #include "upcall.h"
 #include "wait.h"
 
-/* A target without a free operation record is asked again after this long. */
+/* A target without a free operation record is retried after this long. */
 #define BUSY_RETRY_NS     20000u
-#define BUSY_RETRIES      500000u  /* 10 s or more: then its pool of records is damaged */
+#define BUSY_RETRIES      500000u  /* 10 s or more: after that its pool of records is damaged */
 
-/* A node that waits for a lock looks again this often, and asks its owner (lock.h). */
+/* A node that waits for a lock looks again at this interval, and asks its owner (lock.h). */
 #define LOCK_LOOK_NS      1000000000UL
+#define ASLEEP_LOOK_NS    1000000u  /* between polls whether another node sleeps, in a test */
 
 uint32_t link_shm_first, link_shm_nodes;
 
@@ -51,7 +52,7 @@ void shm_port_halt(const struct shm_member *self, uint32_t owner)
 	this_cpu()->waits_for_lock = true;
 	wait_halted(until);
 	this_cpu()->waits_for_lock = false;
-	/* The two nodes may wait for each other, so this one answers here, too. */
+	/* The two nodes may wait for each other's locks, so this one answers here, too. */
 	if (atomic_fetch_and(&node.own->requests, ~REGION_REQUEST_LOCKS) & REGION_REQUEST_LOCKS)
 		link_shm_disown_locks();
 	if (now_ns() < until || owner - 1 >= self->region->nodes)
@@ -77,8 +78,8 @@ bool link_shm_waits_for_lock(void)
 	return this_cpu()->waits_for_lock;
 }
 
-/* No lock is held after this, so deaths and restarts that a doorbell announced during a
- * wait for a lock are settled here. */
+/* No lock is held after this, so deaths and restarts that a doorbell announced during a wait for a
+ * lock are settled here. */
 static void give(struct process_view *view)
 {
 	shm_lock_give((struct shm_lock *)view->block->lock, view->nid, &member);
@@ -145,11 +146,10 @@ void link_shm_lost(uint32_t nid)
 }
 
 /*
- * Wake a node if something happened in its block that it may wait for: events,
- * or, when it closes its block, the end of an operation. Giving back the lock
- * was a full barrier between that and this look at its sleep flag. With `upcall`
- * one of the events is for a handler: then it is rung also if it computes. What was
- * recorded in the own block may be for a handler of one's own.
+ * Wakes a node if something happened in its block that it may wait for: events, or, while it closes
+ * its block, the end of an operation. The release of the lock was a full barrier before this reads
+ * the node's sleep flag. With `upcall` one of the events is for a handler: then it is rung even if
+ * it computes. An event in the own block may be for a handler of this process.
  */
 static void wake(const struct process_view *view, uint32_t events, bool upcall)
 {
@@ -170,7 +170,8 @@ static void wake(const struct process_view *view, uint32_t events, bool upcall)
 
 /* ---- the port of the near transport ---- */
 
-/* Gives up when the process has died, or has had no record for so long that it is damaged. */
+/* Gives up when the process has died, or has had no free record for so long that its pool must be
+ * damaged. */
 __attribute__((noinline, cold))
 int near_port_wait(void *unused, const struct process_view *view, uint32_t tries)
 {
@@ -230,7 +231,7 @@ int near_port_is_short(void *unused, uint64_t bytes)
 	return bytes <= DELIVER_INLINE_BYTES;
 }
 
-/* ---- for the tests of death ---- */
+/* ---- for tests of deaths ---- */
 
 static bool is_asleep(void *peer)
 {
@@ -250,8 +251,8 @@ void link_shm_disown_locks(void)
 
 _Noreturn void link_shm_hold(uint32_t nid)
 {
-	/* Falling asleep rings no node: look every millisecond. */
-	while (!wait_until(is_asleep, region_node(node.region, nid), deadline_in(1000000),
+	/* a node that falls asleep rings no other: poll */
+	while (!wait_until(is_asleep, region_node(node.region, nid), deadline_in(ASLEEP_LOOK_NS),
 	                   "a node to sleep"))
 		continue;
 	take(view_of(nid));
@@ -281,7 +282,7 @@ void link_shm_start(const struct block_limits *of_blocks)
 	link_shm_nodes = parameters.frames ? 1 : node.size;
 	if (view_init(view, process->block.pointer, process->block.bytes, limits))
 		panic("a process block needs %lu bytes, and the region keeps %lu for it: "
-		      "image and launcher are of different versions, build both again",
+		      "image and launcher have different versions, build both again",
 		      block_bytes(limits), process->block.bytes);
 	if (link_shm_nodes > 1)
 		peers = memory_take(node.size * sizeof(*peers), PAGE_BYTES);

@@ -1,7 +1,7 @@
 /*
- * The near transport in the kernel (net/portals/near.h): the sending kernel carries a
- * message out on the target's block itself (docs/portals.md section 3; docs/machine.md,
- * The shared region). Messages of a process to itself go this way with or without a region.
+ * The near transport in the kernel (net/portals/near.h): the sending kernel executes a message
+ * directly on the target's block (docs/portals.md section 3; docs/machine.md, The shared region).
+ * Messages of a process to itself go this way with or without a region.
  *
  * Everything here runs with interrupts off and no lock held, in a system call
  * or while booting, unless it says otherwise.
@@ -16,8 +16,8 @@
 /* The nodes that this transport reaches: all of the job, or with link=frames only this one. */
 extern uint32_t link_shm_first, link_shm_nodes;
 
-/* Make this process's view and format its block. Once, while booting. `limits`, which stays, is
- * what the blocks of all nodes have. */
+/* Makes this process's view and formats its block. Once, while booting. `limits` are those of the
+ * blocks of all nodes; they must stay valid. */
 void link_shm_start(const struct block_limits *limits);
 
 /* The process's segment is known: messages may touch it from now on. */
@@ -29,14 +29,14 @@ bool link_shm_lock(void);
 void link_shm_unlock(void);
 bool link_shm_is_broken(void);
 
-/* A lock is waited for further up the stack: none may be taken. */
+/* A caller further up the stack waits for a lock: none may be taken. */
 bool link_shm_waits_for_lock(void);
 
-/* No lock is held: free each one of the region whose word names this node all the same. */
+/* No lock is held: frees each lock of the region that still names this node. */
 void link_shm_disown_locks(void);
 
-/* For the tests of death: take the lock of another node's block once that node
- * waits for a message, say so on the console, and keep it. */
+/* For tests of deaths: takes the lock of another node's block once that node waits for a message,
+ * says so on the console, and keeps it. */
 _Noreturn void link_shm_hold(uint32_t nid);
 
 /* Node `nid` is dead: its view is no longer used. */

@@ -1,6 +1,6 @@
 /*
- * Copies of payload between segments, see link_shm_copy.h. The own segment has two
- * aliases, so that no copy need thrash the emulator's translation cache.
+ * Copies of payload between segments, see link_shm_copy.h. The own segment has two aliases, so
+ * every copy can avoid thrashing the emulator's translation cache.
  */
 #include "link_shm_copy.h"
 
@@ -25,7 +25,7 @@ static uint8_t *own_alias(uint64_t offset, const uint8_t *other)
 	return this_process()->segment.shifted + offset;
 }
 
-/* One piece to another. */
+/* Copies one contiguous piece to another. */
 static void copy_piece(const struct process_view *to, uint64_t at, const struct process_view *from,
                        uint64_t offset, uint64_t bytes)
 {
@@ -37,7 +37,7 @@ static void copy_piece(const struct process_view *to, uint64_t at, const struct 
 	} else if (from != own_view()) {
 		t = own_alias(at, f);
 	} else if (at - offset < bytes || offset - at < bytes) {
-		port_move(t, f, bytes); /* wants both in one mapping */
+		port_move(t, f, bytes); /* needs both in one mapping */
 		return;
 	} else {
 		f = own_alias(offset, t);

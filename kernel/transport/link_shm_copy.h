@@ -9,9 +9,9 @@
 #include "link_shm.h"
 
 /*
- * Copy as many bytes as both ranges have; they may lie in one segment and
- * overlap. `to` or `from` or both are own_view(). 0, or DELIVER_DAMAGED if a
- * block no longer says where the pieces of a descriptor are.
+ * Copies as many bytes as both ranges have; they may lie in one segment and overlap. `to` or `from`
+ * or both are own_view(). 0, or DELIVER_DAMAGED if a block no longer says where the pieces of a
+ * descriptor are.
  */
 int link_shm_copy(const struct process_view *to, const struct grant *dest,
               const struct process_view *from, const struct grant *source);

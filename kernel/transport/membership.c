@@ -1,7 +1,6 @@
 /*
- * Membership of the job. Data: what is known of each node here, and what of that was
- * settled; sized by the job at boot. All of it is used by this node's one processor
- * only, with interrupts off.
+ * Membership of the job. Data: what is known of each node, and which deaths and restarts have been
+ * settled; sized by the job at boot. Used only by this node's one processor, with interrupts off.
  */
 #include "membership.h"
 
@@ -23,9 +22,9 @@
 uint64_t *membership_up;
 bool membership_news;
 
-static uint64_t *deaths;           /* bit per node: its death is settled */
-static uint32_t *restarts;         /* of each node, those that are settled */
-static bool lost;                  /* one was settled, or the far transport gave up a node */
+static uint64_t *deaths;           /* bit per node: its death has been settled */
+static uint32_t *restarts;         /* of each node: settled restarts */
+static bool lost;                  /* a death or restart was settled, or a node given up */
 
 static void set(uint64_t *bits, uint32_t nid)
 {
@@ -89,8 +88,8 @@ static void settle_death(uint32_t nid)
 	upcall_look();
 }
 
-/* A doorbell during this sets membership_news again; the code that it interrupted settles
- * that when it ends. */
+/* A doorbell during this sets membership_news again; the interrupted code handles it when it
+ * ends. */
 __attribute__((noinline, cold))
 void membership_settle(void)
 {
@@ -121,8 +120,8 @@ static uint64_t bitmap_bytes(void)
 	return (node.size + 63) / 64 * sizeof(uint64_t);
 }
 
-/* A node that waits says so before it looks at the state for the last time, and this one
- * looks for such nodes after it has changed that: so at least one sees the other. */
+/* A node sets its sleep flag before its last look at the state, and this node looks for sleepers
+ * after it has changed the state. So at least one sees the other. */
 static void announce(void)
 {
 	atomic_store(&node.own->state, NODE_BOOTED);

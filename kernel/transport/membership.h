@@ -1,15 +1,14 @@
 /*
- * Membership: which nodes of the job are up, which have died, and which were started
- * again. The launcher writes that into the region and rings all nodes; boards have
- * no launcher, there the link finds out (link_frames.h).
+ * Membership: which nodes of the job are up, which have died, and which were restarted. The
+ * launcher writes that into the region and rings all nodes. Boards have no launcher; there the link
+ * finds out (link_frames.h).
  *
- * A bell says only that there may be news: the region says which. News are dealt with
- * ("settled") once: both transports and this process's block learn of a death or a
- * restart, so that what was under way with that node ends with a failure. No news is
- * lost, whatever the moment: a bell that comes before the node can take it, or before
- * the transports exist, is made good by membership_start, which looks at all nodes when
- * bells are taken; one that comes while a lock is waited for, or while the link is at
- * work, leaves membership_news, and the end of either looks again.
+ * A doorbell says only that there may be news; the region has them. News are handled ("settled")
+ * once: both transports and this process's block learn of a death or a restart, so that operations
+ * under way with that node end with a failure. No news is lost. If a doorbell comes before the node
+ * can take it, or before the transports exist, membership_start finds the news: it looks at all
+ * nodes once doorbells are taken. If it comes during a wait for a lock, or in the link's own work,
+ * it sets membership_news, and the end of either looks again.
  *
  * Interrupts are off in all of these.
  */
@@ -22,7 +21,7 @@
  * what happened before, and announces that this node is up. */
 void membership_start(void);
 
-/* Bit per node: it was seen to be up, and neither death nor restart was settled since. */
+/* Bit per node: it was seen up, and no death or restart of it has been settled since. */
 extern uint64_t *membership_up;
 
 static inline bool membership_is_up(uint32_t nid)
@@ -30,27 +29,27 @@ static inline bool membership_is_up(uint32_t nid)
 	return membership_up[nid / 64] >> nid % 64 & 1;
 }
 
-/* Waits until a node has booted, in this life of it. False: it is dead. Without a region
- * every node is taken to be up. `nid` is below node.size. */
+/* Waits until a node has booted in its current life. False: it is dead. Without a region every node
+ * counts as up. `nid` is below node.size. */
 bool membership_await(uint32_t nid);
 
-/* The launcher has told that node `nid` is dead; maybe that is not settled yet. */
+/* The launcher has reported node `nid` dead; this may not be settled yet. */
 bool membership_is_dead(uint32_t nid);
 
 /* A death or restart in the job was settled, or the link has given up a node. */
 bool membership_has_lost(void);
 
-/* The far transport has found that everything with a node is over. */
+/* The far transport has given up a node. */
 void membership_given_up(void);
 
 /* After a doorbell interrupt, before returning to what it interrupted: the application, or
  * wait_until's halt. */
 void membership_bell(void);
 
-/* There may be news that could not be settled when they came. */
+/* There may be news that could not be settled at once. */
 extern bool membership_news;
 
-/* Settle them, if that is possible now. */
+/* Settles them, if that is possible now. */
 void membership_settle(void);
 
 static inline void membership_look(void)
@@ -59,7 +58,7 @@ static inline void membership_look(void)
 		membership_settle();
 }
 
-/* This node has ended and said so: wait until all others have ended or died. */
+/* This node has ended and announced it: waits until all others have ended or died. */
 void membership_await_end(void);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * The choice of the transport: see transport.h. No data of its own.
+ * The choice of the transport: see transport.h. No data.
  */
 #include "transport.h"
 

@@ -16,14 +16,14 @@ static inline bool transport_is_near(uint32_t nid)
 }
 
 /*
- * Start an operation of this process: an enum portals_error. A near one is over when this
- * returns, a far one is under way. It waits while there is no room for the operation,
- * and while its target boots.
+ * Starts an operation of this process: an enum portals_error. A near one has ended when this
+ * returns, a far one is under way. It waits while there is no room for the operation, and while its
+ * target boots.
  */
 int transport_start(const struct initiator_args *args);
 
-/* The fast path of a put that gives no events and asks for no ack. False: it is another
- * put, or it must wait; nothing has happened. */
+/* The fast path of a put that records no events and asks for no ack. False: another kind of put, or
+ * one that must wait; nothing has happened. */
 static inline bool transport_brief(const struct initiator_args *args)
 {
 	return transport_is_near(args->target_nid) ? near_brief(own_view(), 0, args) :

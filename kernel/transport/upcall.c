@@ -1,7 +1,7 @@
 /*
- * Upcalls. The queues that have a handler, where the library wants to be entered, whether
- * an upcall is wanted, whether the timer has run out and whether an upcall runs, and what it has
- * interrupted are in struct process.
+ * Upcalls. All state is in struct process: the queues with a handler, the library's entry, whether
+ * an upcall is wanted, whether the timer has expired, whether an upcall runs, and the interrupted
+ * context.
  */
 #include "upcall.h"
 
@@ -38,7 +38,7 @@ void upcall_start(void)
 	this_process()->upcalls.vector_state = memory_take(bytes, PAGE_BYTES);
 }
 
-/* What entry.asm and trap.c look at. */
+/* Sets the flag that entry.asm and trap.c check. */
 static void decide(void)
 {
 	const struct upcalls *upcalls = &this_process()->upcalls;
@@ -47,8 +47,8 @@ static void decide(void)
 	                     !upcalls->running;
 }
 
-/* Nothing is wanted. While the flag is set no node rings: so it may stay set only if a
- * bell is on its way, or an upcall is wanted that can come, or one runs. */
+/* No upcall is wanted. While the flag is set no node rings, so it may stay set only if a doorbell
+ * is on its way, or an upcall is wanted that can run, or one runs. */
 static void settle(void)
 {
 	this_process()->upcalls.wanted = false;
@@ -127,7 +127,7 @@ void upcall_bell(void)
 	if (this_process()->upcalls.queues)
 		this_process()->upcalls.wanted = true;
 	else
-		settle();              /* the queue is gone; the next one's senders must ring */
+		settle();              /* the queue is gone; senders to the next one must ring */
 	decide();
 }
 
@@ -193,14 +193,14 @@ void upcall_enter(struct trap_frame *frame)
 	frame->rip = upcalls->entry;
 	frame->rsp = upcalls->stack;
 	frame->rflags = RFLAGS_ONE | RFLAGS_IF;
-	frame->rdi = upcalls->interrupted.rip + 1; /* with rbp, the caller in a backtrace, which takes
-	                                     it for the end of the instruction */
+	frame->rdi = upcalls->interrupted.rip + 1; /* with rbp, the caller in a backtrace, which
+	                                              expects the end of the instruction */
 }
 
 __attribute__((externally_visible)) /* entry.asm */
 void upcall_enter_from_call(struct trap_frame *frame)
 {
-	frame->rcx = frame->rip;      /* as sysret would leave them */
+	frame->rcx = frame->rip;      /* as sysret leaves them */
 	frame->r11 = frame->rflags;
 	upcall_enter(frame);
 	frame->rdi--;                 /* it is the end of an instruction */

@@ -1,5 +1,5 @@
 /*
- * Waiting, spinning first and halted then. What the processor waits for, and whether it
+ * Waiting: spins first, then halts. What the processor waits for, and whether it
  * does so inside another wait, is in its struct cpu.
  */
 #include "wait.h"
@@ -16,18 +16,18 @@
 #include "region_requests.h"
 #include "upcall.h"
 
-/* Spin for this long: enough for an answer on its way, less than a doorbell and a halt
- * cost both sides, as the peer may need this core. A frame takes longer, and a node that
- * spins holds up the emulator's threads, so a wait for frames looks once and halts. */
+/* Time to spin: enough for an answer on its way, less than the cost of a doorbell and a halt on
+ * both sides, as the peer may need this core. A frame takes longer, and a node that spins holds up
+ * the emulator's threads, so a wait for frames looks once and halts. */
 #define SPIN_NS 2000u
 
-/* Setting the timer wakes the emulator's main loop; a timer that ends a halt too early wakes
- * this processor as well. So a timer that is set too early by no more than this is left. */
+/* Setting the timer wakes the emulator's main loop; a timer that ends a halt too early also wakes
+ * this processor. So a timer that is too early by no more than this is kept. */
 #define EARLY_WAKE_NS 8000000u
 
-/* A faulty kernel may clear this node's sleep flag, so that no bell comes. A node that waits
- * therefore looks at least this often. The timer stays armed from one halt to the next, so that
- * a halt does not pay for it. */
+/* A faulty kernel may clear this node's sleep flag, so that no doorbell comes. So a waiting node
+ * looks at least this often. The timer stays armed from one halt to the next, so that halts do not
+ * pay for it. */
 #define LOOK_NS 1000000000UL
 
 const char *wait_what_for(void)
@@ -77,7 +77,7 @@ static bool spin(bool (*ready)(void *), void *arg, uint64_t until, bool once)
 	return false;
 }
 
-/* Unless a frame has come. */
+/* Halts, unless a frame has come. */
 static void halt(uint64_t deadline)
 {
 	if (link_frames) {
@@ -107,7 +107,7 @@ static bool await(bool (*ready)(void *arg), void *arg, uint64_t deadline, const 
 	is_ready = spin(ready, arg, spin_end < deadline ? spin_end : deadline, once);
 	while (!is_ready && !(interruptible && upcall_is_due()) && now_ns() < deadline) {
 		set_sleeping(1);
-		/* Over frames nothing has happened since: others only send, or ring. */
+		/* Over frames nothing can have happened since: other nodes only send, or ring. */
 		is_ready = !link_frames && ready(arg);
 		if (!is_ready)
 			halt(deadline);

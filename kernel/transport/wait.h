@@ -1,17 +1,17 @@
 /*
  * Waiting: spin for a short while, then halt until a doorbell or the timer.
  *
- * The sleep protocol (docs/machine.md, Sleep): set own->sleeping, fence, look
- * again, `sti; hlt`. The node that publishes: event, fence, read `sleeping`, clear
- * it, ring. So a node that is awake is not rung, and no bell is lost. Over frames
- * the flag is not read: there the node that publishes always rings.
+ * The sleep protocol (docs/machine.md, Sleep): set own->sleeping, fence, look again, `sti; hlt`.
+ * The node that publishes: event, fence, read `sleeping`, clear it, ring. So a node that is awake
+ * is not rung, and no doorbell is lost. Over frames the flag is not used: the publishing node
+ * always rings.
  *
  * Waits nest: while one is halted, a doorbell's work may halt for a lock, and a
  * request of the launcher's may wait for room on the console.
  *
- * An upcall (upcall.h) ends a wait that the application asked for: the system
- * call returns, the upcall runs on the way out, and the library calls again. The
- * bell that comes with it is taken in the halt, so that is not lost either.
+ * An upcall (upcall.h) ends a wait that the application asked for: the system call returns, the
+ * upcall runs on the way out, and the library repeats the call. Its doorbell is taken in the halt,
+ * so no upcall is lost.
  */
 #ifndef KERNEL_WAIT_H
 #define KERNEL_WAIT_H
@@ -19,12 +19,11 @@
 #include <stdint.h>
 
 /*
- * Returns true as soon as ready(arg) is true, false when `deadline` (time.h)
- * has passed and it is still false. Call with interrupts off, no lock held;
- * ready is called with interrupts off, often, and must be quick. `what_for`
- * names the thing that is waited for in a backtrace request, e.g.
- * "room on the console"; it must live as long as the call. Requests of the
- * launcher are served while waiting.
+ * Returns true as soon as ready(arg) is true; false when `deadline` (time.h) has passed and it is
+ * still false. Call with interrupts off and no lock held; ready is called with interrupts off,
+ * often, and must be quick. `what_for` names what it waits for, for a backtrace request, e.g. "room
+ * on the console"; it must stay valid during the call. Requests of the launcher are served
+ * meanwhile.
  */
 bool wait_until(bool (*ready)(void *arg), void *arg, uint64_t deadline, const char *what_for);
 
@@ -34,8 +33,8 @@ enum wait_end { WAIT_READY, WAIT_TIMEOUT, WAIT_UPCALL };
 enum wait_end wait_or_upcall(bool (*ready)(void *arg), void *arg, uint64_t deadline,
                              const char *what_for);
 
-/* The same for a caller whose application has looked for a while by itself, as the library does
- * before SYS_EQ_WAIT: one look, and no more spinning, before it halts. */
+/* The same for a caller whose application has spun already, as the library does before SYS_EQ_WAIT:
+ * it looks once, then halts. */
 enum wait_end wait_halted_or_upcall(bool (*ready)(void *arg), void *arg, uint64_t deadline,
                                     const char *what_for);
 

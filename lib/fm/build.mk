@@ -14,8 +14,7 @@ build/lib/fm/%.o: lib/fm/%.c $(APP_PARTS) lib/fm/build.mk
 	@echo "  CC    $<"
 	@tools/margay cc $(FM_CFLAGS) -MD -MP -c -o $@ $<
 
-# Joined as one object: the compiler sees across the files, and the library's inner names
-# stay its own.
+# Linked into one object: the compiler optimises across the files, and internal names stay internal.
 build/lib/fm/joined.o: $(FM_OBJECTS)
 	@echo "  LD    $@"
 	@$(CC) -O2 -g -r -nostdlib -flto -flto-partition=one -flinker-output=nolto-rel \

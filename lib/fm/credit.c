@@ -1,18 +1,18 @@
 /*
- * Credits, and what ranks tell each other about them. A rank's ring at its receiver has fm.units
- * units; `sent` and `taken` count them, `limit` is how far `sent` may go. The receiver puts a new
- * limit into the sender's control queue when an eighth of the ring is free again: no packet ever
- * finds its place, or the queue of arrivals, full. The program leaves half of a ring to handlers:
- * answers have room behind requests, so ranks that flood each other with requests go on. Owns
- * waiting, too: it ends with a packet, a control message, the link, or the death of the peer that
- * is waited for.
+ * Credits, and the control messages between ranks. A rank's ring at its receiver has fm.units
+ * units; `sent` and `taken` count them, and `sent` may not pass `limit`. The receiver puts a new
+ * limit into the sender's control queue when an eighth of the ring is free again. So a packet
+ * always has its place in the ring and in the queue of arrivals. The program may use only half of a
+ * ring, and handlers the rest: their answers always find room, so ranks that flood each other with
+ * requests do not deadlock. Also owns waiting: a wait ends with a packet, a control message, the
+ * link, or the death of the peer.
  */
 #include "inner.h"
 #include <errno.h>
 
 void fm_tell(struct peer *peer, uint64_t bits, uint64_t data)
 {
-	/* A peer that is dead need not know. */
+	/* A dead peer needs no message. */
 	while (PtlPutRegion(fm.plain, 0, 0, PTL_NOACK_REQ, peer->process, PORTAL_CONTROL, 0, bits,
 			    0, data) == PTL_NO_SPACE)
 		fm_sleep(1);
@@ -30,7 +30,7 @@ void fm_release(struct peer *peer, uint32_t units)
 	fm_tell(peer, CONTROL_CREDIT, limit);
 }
 
-/* ---- what has arrived ---- */
+/* ---- arrivals ---- */
 
 static void hear(const ptl_event_t *event)
 {
@@ -164,8 +164,8 @@ int fm_has(const struct peer *peer, uint32_t units)
 	return units == WANTS_STREAM ? fm_has_stream(peer) : has_credit(peer, units);
 }
 
-/* Until credit may have come: a handler is descheduled, the program takes one packet, or sleeps
- * until something comes; if nothing does it asks whether the peer lives. */
+/* Waits until credit may have come: a handler is descheduled; the program takes one packet, or
+ * sleeps. If nothing comes, it asks whether the peer lives. */
 static void wait_for(struct peer *peer, uint32_t units)
 {
 	struct incoming *in = fm.current;

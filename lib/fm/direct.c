@@ -1,13 +1,13 @@
 /*
- * Pieces that land at their final address. When FM_receive has to wait for a long piece, it
- * posts a match entry over the missing bytes, under a key that no other has, and tells the
- * sender (a grant). What the sender still has to send of these bytes it puts there, in as few
- * packets as it has pieces. What was under way into the ring is copied, as its place in the
- * piece is known. A grant that comes too late names a message that has ended, and is ignored.
+ * Pieces that land at their final address. When FM_receive waits for a long piece, it posts a match
+ * entry over the missing bytes, under a unique key, and tells the sender (a grant). The sender puts
+ * what remains of these bytes there, in one packet for each piece that it sends. Packets that were
+ * under way into the ring are copied, as their offset in the piece is known. A grant that comes too
+ * late names a message that has ended, and is ignored.
  */
 #include "inner.h"
 
-/* Key: the thread's index, and how many pieces it has named. */
+/* Key: the thread's index, and the number of its grants so far. */
 #define KEY(in)        ((uint32_t)(in)->index | (in)->generation << 16)
 #define INDEX_OF(key)  ((unsigned)(key) & 0xffffu)
 
@@ -26,7 +26,7 @@ void fm_grant(struct incoming *in)
 	key = KEY(in);
 	if (PtlMEAttach(fm.ni, PORTAL_DIRECT, in->from->process, key, 0, PTL_RETAIN,
 			PTL_INS_AFTER, &in->entry) != PTL_OK)
-		return;                 /* the program has used all entries up: it is copied */
+		return;                 /* no entry is left: the piece is copied */
 	if (PtlMDAttach(in->entry, md, PTL_RETAIN, &handle) != PTL_OK) {
 		PtlMEUnlink(in->entry);
 		return;
@@ -36,7 +36,7 @@ void fm_grant(struct incoming *in)
 		GRANT_KEY(key), in->arrived | (in->arrived + in->wanted) << 32);
 }
 
-/* In use: a put has begun that its sender, which has died, does not end. The kernel does. */
+/* A put of a sender that has died may still be under way. The kernel ends it. */
 void fm_ungrant(struct incoming *in)
 {
 	while (PtlMEUnlink(in->entry) == PTL_ME_IN_USE)

@@ -1,9 +1,9 @@
 /*
- * Packets in: the message of each, and the handler that runs next. A packet lies in the
- * ring while its handler reads it; when the handler waits for more, or has returned, its place
- * is given back. So at most one packet of a rank is held, by a handler that waits for credit.
- * Owns the messages that are being received. FM_extract runs in the program, all else in the
- * program or in handlers.
+ * Packets in: which message each belongs to, and which handler runs next. A packet stays in the
+ * ring while its handler reads it. Its slot is freed when the handler waits for more or has
+ * returned. So a rank holds at most one packet, for a handler that waits for credit. Owns the
+ * messages that are being received. FM_extract runs in the program; everything else in the program
+ * or in handlers.
  */
 #include "inner.h"
 #include <errno.h>
@@ -82,7 +82,7 @@ int FM_receive(FM_stream *stream, void *buf, size_t bytes)
 
 /* ---- packets ---- */
 
-/* After a thread has stopped: its packet, and the message, if that was all. */
+/* After a thread has stopped: frees its packet, and the message if it has ended. */
 static void settle(struct incoming *in)
 {
 	struct peer *peer = in->from;
@@ -98,7 +98,7 @@ static void settle(struct incoming *in)
 		peer->held = 0;
 	in->units = 0;
 	if (in->state == IN_DISCARDS && (in->arrived == in->size || peer->dead)) {
-		/* While it waited for credit another message may have got its id. */
+		/* While it waited for credit, another message may have taken its id. */
 		if (peer->in[in->id] == in)
 			peer->in[in->id] = 0;
 		fm_thread_give(in);
@@ -131,7 +131,7 @@ static struct incoming *begin(struct peer *peer, uint64_t bits)
 	return in;
 }
 
-/* Units of the ring that a packet used up, with those at the ring's end before it. */
+/* Units of the ring that a packet used, including those skipped at the ring's end before it. */
 static inline uint32_t units_of(const struct peer *peer, const ptl_event_t *event)
 {
 	uint32_t at = (uint32_t)(event->offset >> fm.unit_shift);
@@ -139,7 +139,7 @@ static inline uint32_t units_of(const struct peer *peer, const ptl_event_t *even
 	return ((at - peer->taken) & (fm.units - 1)) + fm_units(event->mlength);
 }
 
-/* A packet in the ring cannot be taken before a handler that waits for credit has gone on. */
+/* A packet in the ring must wait until a handler that waits for credit has gone on. */
 static int must_wait(const struct peer *peer, const ptl_event_t *event)
 {
 	const struct incoming *in = peer->in[ID_OF(event->match_bits) % FM_STREAMS];
@@ -157,7 +157,7 @@ static void take_ring(struct peer *peer, const ptl_event_t *event)
 	struct incoming *in = bits & BITS_FIRST ? begin(peer, bits) :
 			      peer->in[ID_OF(bits) % FM_STREAMS];
 
-	if (!in) {                      /* its message was given up: its sender is dead */
+	if (!in) {                      /* the sender has died, so its message was given up */
 		fm_release(peer, units_of(peer, event));
 		return;
 	}
@@ -178,7 +178,7 @@ static void take_ring(struct peer *peer, const ptl_event_t *event)
 	settle(in);
 }
 
-/* A packet that has landed where a handler had named it. */
+/* A packet that has landed at the address that a handler had named. */
 static void take_direct(struct peer *peer, const ptl_event_t *event)
 {
 	struct incoming *in = fm_granted(event->match_bits);
@@ -203,7 +203,7 @@ static void lost_events(void)
 	_Exit(1);
 }
 
-/* Whether a packet has come that can be taken: it is fm.event then. */
+/* Whether there is a packet that can be taken; it is then in fm.event. */
 static int is_there(void)
 {
 	const ptl_event_t *event = &fm.event;
@@ -242,9 +242,9 @@ size_t fm_take_packet(void)
 	return bytes ? bytes : 1;
 }
 
-/* ---- what else makes handlers go on ---- */
+/* ---- other reasons for handlers to go on ---- */
 
-/* The rest of a dead rank's messages will not come. How many handlers went on. */
+/* The rest of a dead rank's messages will not come. Returns how many handlers went on. */
 static int serve_dead(struct peer *peer)
 {
 	int served = 0;
@@ -321,7 +321,7 @@ int FM_extract(size_t bytes)
 	return taken > INT_MAX ? INT_MAX : (int)taken;
 }
 
-/* Looks whether the ranks live from which a message's rest is awaited. */
+/* Asks whether the ranks live that still owe the rest of a message. */
 static void probe_open(void)
 {
 	for (unsigned rank = 0; rank < fm.ranks; rank++) {

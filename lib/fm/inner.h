@@ -1,12 +1,12 @@
 /*
- * What the parts of Fast Messages share. One instance, `fm`; the application's one thread and its
- * handlers are its only users.
+ * Internals that the parts of Fast Messages share. One instance, `fm`, is used only by the
+ * application's one thread and its handlers.
  *
  *   send.c     messages out: pieces become packets
  *   extract.c  packets in: which message, which handler
  *   thread.c   handlers as logical threads: stacks, switching
  *   direct.c   pieces that land at their final address
- *   credit.c   rings and credits, what the peers say about them, waiting
+ *   credit.c   rings, credits, control messages, waiting
  *   open.c     beginning, end, barrier, handlers
  *   one.c      the calls of 1.1
  *
@@ -15,7 +15,7 @@
  *            is a PUT_END event in the queue `arrivals`.
  *   DIRECT   an entry for each piece that a handler waits for; likewise in `arrivals`.
  *   CONTROL  puts of no bytes: their header is the message. Events in the queue `control`.
- *   PROBE    puts of no bytes without any event: the kernel's acknowledgement says that it lives.
+ *   PROBE    puts of no bytes without events: the kernel's ack shows that the rank lives.
  */
 #ifndef FM_INNER_H
 #define FM_INNER_H
@@ -27,7 +27,7 @@
 
 enum { PORTAL_PACKETS = 40, PORTAL_DIRECT, PORTAL_CONTROL, PORTAL_PROBE };
 
-/* Match bits of a packet. The size counts in the first packet of a message only. */
+/* Match bits of a packet. Only the first packet of a message has a size. */
 #define BITS_ID(id)           ((uint64_t)(id))                  /* 4 bits */
 #define BITS_INLINE(n)        ((uint64_t)(n) << 4)              /* bytes in hdr_data: 4 bits */
 #define BITS_FIRST            (1ULL << 8)
@@ -41,7 +41,7 @@ enum { PORTAL_PACKETS = 40, PORTAL_DIRECT, PORTAL_CONTROL, PORTAL_PROBE };
 #define HANDLER_OF(bits)      ((unsigned)((bits) >> 24) & 255u)
 #define SIZE_OF(bits)         ((uint64_t)((bits) >> 32))
 
-/* Match bits of a control message: what it is, and more. */
+/* Match bits of a control message: kind and arguments. */
 enum control {
 	CONTROL_CREDIT,     /* hdr_data: the sender's new limit */
 	CONTROL_GRANT,      /* id and serial of the message, key << 32; hdr_data: where in the
@@ -54,58 +54,58 @@ enum control {
 #define GRANT_KEY(key)        ((uint64_t)(key) << 32)
 
 enum {
-	UNITS_OF_ALL = 4096,        /* of all rings: event slots of `arrivals` */
+	UNITS_OF_ALL = 4096,        /* units of all rings = event slots of `arrivals` */
 	RINGS_BYTES = 8 << 20,      /* of all rings, at most */
 	RING_MOST = 512 << 10,      /* bytes of a ring, at most */
 	PACKETS_OF_RING = 8,        /* longest packets that a ring holds */
-	TELL_PARTS = 8,             /* a limit is told when so much of the ring, 1/8, is free again */
-	FIRST_BYTES = 4096,         /* first packet of a message of several: its handler starts */
+	TELL_PARTS = 8,             /* a new limit is sent when 1/8 of the ring is free again */
+	FIRST_BYTES = 4096,         /* first packet of a long message: its handler starts early */
 	GATHER_BYTES = 4096,        /* bytes of small pieces that make a packet, at most */
 	GATHER_PIECE = 2048,        /* a longer piece is not gathered */
 	OUTGOING_MOST = 128,        /* messages that a rank has open, at most */
-	STAGES = 64,                /* packets that the link has still to read */
+	STAGES = 64,                /* copies of packets that the link has not read yet */
 	CONTROL_SLOTS = 2048,
 	SEND_SLOTS = 256,
 	BARRIER_ROUNDS = 10,        /* 2^10 ranks */
-	STACKS_MORE = 16,           /* for handlers that wait for credit */
-	PROBE_MS = 100,             /* a wait looks so often whether its peer lives */
-	ENDED_MS = 2000             /* a barrier waits for what a rank sent before it ended */
+	STACKS_MORE = 16,           /* further stacks for handlers that wait for credit */
+	PROBE_MS = 100,             /* interval at which a wait checks whether its peer lives */
+	ENDED_MS = 2000             /* time a barrier waits for an ended rank's signal */
 };
 
 enum stream_kind { STREAM_NONE, STREAM_OUT, STREAM_IN };
 
-/* A message that is received, and the logical thread of its handler. */
+/* A message being received, and the logical thread of its handler. */
 struct incoming;
 
-/* A message that is sent. */
+/* A message being sent. */
 struct outgoing {
 	enum stream_kind kind;
-	uint8_t id;                     /* among those to its peer */
+	uint8_t id;                     /* among the messages to its peer */
 	uint8_t failed;                 /* its peer has died */
 	uint16_t serial;
 	struct peer *to;
 	struct incoming *owner;         /* the handler that began it; null: the program */
-	uint64_t size, sent;            /* bytes; sent: with those gathered */
+	uint64_t size, sent;            /* bytes; `sent` includes gathered ones */
 	uint64_t first;                 /* BITS_FIRST and all that goes with it, then 0 */
 	unsigned gathered;              /* bytes that wait in `gather` */
-	uint32_t grant_key;             /* of the piece that the receiver has named, */
-	uint32_t grant_from, grant_end; /* where in the message it is */
+	uint32_t grant_key;             /* key of the receiver's grant, or 0 */
+	uint32_t grant_from, grant_end; /* its range in the message */
 	struct outgoing *next;          /* free */
 	_Alignas(16) char gather[GATHER_BYTES];
 };
 
 struct peer {
 	ptl_process_id_t process;
-	/* as the sender */
+	/* sending to it */
 	uint32_t sent;                  /* units used up; counts wrap */
 	uint32_t limit;                 /* of `sent` */
 	uint16_t serial;                /* of the next message */
 	uint8_t dead, died;             /* gone; died: it did not end by itself */
 	uint8_t open;                   /* bit n: out[n] is there */
 	struct outgoing *out[FM_STREAMS];
-	/* as the receiver */
+	/* receiving from it */
 	uint32_t taken;                 /* units that are free again */
-	uint32_t told;                  /* limit that it knows */
+	uint32_t told;                  /* limit that it was last sent */
 	struct incoming *in[FM_STREAMS];
 	struct incoming *held;          /* its thread has not read the last packet */
 	void *assembly;                 /* of 1.1: memory for a long message, */
@@ -118,34 +118,34 @@ enum incoming_state {
 	IN_RUNS,
 	IN_WAITS_DATA,
 	IN_WAITS_CREDIT,
-	IN_DISCARDS                     /* its handler has returned before all bytes came */
+	IN_DISCARDS                     /* the handler returned before all bytes had come */
 };
 
 struct incoming {
 	enum stream_kind kind;
 	enum incoming_state state;
 	uint8_t id;
-	uint8_t direct;                 /* an entry is posted for its piece */
+	uint8_t direct;                 /* a match entry is posted for its piece */
 	uint16_t index;                 /* in fm.threads */
 	uint16_t serial;
 	unsigned handler;
 	struct peer *from;
-	uint64_t size, arrived;         /* bytes of the message; that have come */
-	uint64_t received;              /* that FM_receive has given */
+	uint64_t size, arrived;         /* bytes: of the message; arrived */
+	uint64_t received;              /* bytes returned by FM_receive */
 	uint64_t head;                  /* bytes of the packet that came in its header */
 	unsigned head_left, head_bytes;
 	const char *at;                 /* unread bytes of the packet, */
 	size_t left;                    /* how many */
-	uint32_t units;                 /* that the packet holds */
-	char *to;                       /* piece that is waited for: where the next byte goes, */
-	size_t wanted;                  /* how many are missing */
+	uint32_t units;                 /* units of the ring that the packet holds */
+	char *to;                       /* piece being waited for: address of the next byte, */
+	size_t wanted;                  /* bytes still missing */
 	uint32_t generation;            /* of its key */
 	ptl_handle_me_t entry;
-	struct peer *credit_of;         /* whose credit is waited for, */
-	uint32_t credit_units;          /* how much, or WANTS_STREAM */
+	struct peer *credit_of;         /* peer whose credit it waits for, */
+	uint32_t credit_units;          /* units needed, or WANTS_STREAM */
 	void *sp;                       /* while it does not run */
 	char *stack;                    /* its lowest byte */
-	struct incoming *next;          /* free; or waits for credit */
+	struct incoming *next;          /* list of free threads, or waiting for credit */
 };
 
 /* A copy of a packet, until the link has read it. */
@@ -163,10 +163,10 @@ struct handler {
 struct fm {
 	int opens;                      /* FM_initialize less FM_finalize */
 	unsigned rank, ranks;
-	unsigned units, unit_shift;     /* of a ring; bytes of a unit, as a power of two */
+	unsigned units, unit_shift;     /* units of a ring; log2 of a unit's bytes */
 	size_t packet_bytes, ring_bytes;
 	size_t inline_bytes;            /* PTL_SR_INLINE */
-	size_t one_packet;              /* bytes of a packet that a put reads at once, at most */
+	size_t one_packet;              /* longest packet that a put reads before it returns */
 	char *rings;
 	struct peer *peers;
 	ptl_handle_ni_t ni;
@@ -187,11 +187,11 @@ struct fm {
 	struct incoming *current;       /* the handler that runs; null: the program */
 	struct incoming *credit_first, **credit_end;
 	void *program_sp;               /* while a handler runs */
-	int pending;                    /* `event` came and was not taken */
+	int pending;                    /* `event` has come and was not taken */
 	ptl_event_t event;
 	uint32_t barriers, met[BARRIER_ROUNDS];
 	int probes;                     /* answers awaited */
-	int deaths;                     /* peers that are dead, not yet served */
+	int deaths;                     /* dead peers that fm_serve has not handled yet */
 	ptl_handle_me_t entries[3];     /* packets, control, probes */
 	struct FM_counters counters;
 	struct handler handlers[FM_HANDLERS];
@@ -201,22 +201,24 @@ enum { QUEUE_ARRIVALS, QUEUE_CONTROL, QUEUE_SENDS, QUEUES };
 
 extern struct fm fm;
 
-/* The next bytes of the packet that a thread has, and those of its header. extract.c */
+/* Copies the next bytes of a thread's packet, those in its header first. extract.c */
 size_t fm_take_bytes(struct incoming *in, char *to, size_t bytes);
 
-/* Gives units of a peer's ring back; tells it when there are many. credit.c */
+/* Frees units of a peer's ring; sends the peer a new limit once there are enough. credit.c */
 void fm_release(struct peer *peer, uint32_t units);
 
-/* Waits until `peer` has room for a packet of `bytes` (direct: one unit) and takes it: the unit
- * of the ring where it begins, or -1: the peer is dead. *before is what `sent` was. credit.c */
+/* Waits until `peer` has room for a packet of `bytes` (direct: one unit) and takes the credit.
+ * Returns the packet's first unit of the ring, or -1: the peer is dead. *before becomes the old
+ * value of `sent`. credit.c */
 int64_t fm_wait_credit(struct peer *peer, size_t bytes, int direct, uint32_t *before);
 
-/* What waits for credit of a peer can go on: so many units are there, or a message can be
+/* True if whatever waits for credit of a peer can go on: enough units are free, or a message can be
  * begun (WANTS_STREAM), or the peer is dead. credit.c */
 #define WANTS_STREAM UINT32_MAX
 int fm_has(const struct peer *peer, uint32_t units);
 
-/* A message to a peer can be begun; waits until one ends, or something has happened. credit.c */
+/* Whether a message to a peer can be begun (fm_has_stream); a wait until one ends or something else
+ * happens. credit.c */
 static inline int fm_has_stream(const struct peer *peer)
 {
 	return peer->open != (1u << FM_STREAMS) - 1 && fm.out_free;
@@ -226,7 +228,7 @@ void fm_wait_for_stream(struct peer *peer);
 /* Takes an event of QUEUE_SENDS. credit.c */
 void fm_sent(const ptl_event_t *event);
 
-/* Takes what peers said, and what the link has read. credit.c */
+/* Takes control messages of peers, and events of the link. credit.c */
 void fm_look(void);
 
 /* Waits for any event, at most `ms`. 0: the time is over. credit.c */
@@ -235,17 +237,17 @@ int fm_sleep(unsigned ms);
 /* Sends a control message. credit.c */
 void fm_tell(struct peer *peer, uint64_t bits, uint64_t data);
 
-/* A peer has died: what waits for it goes on, at the next fm_serve. credit.c */
+/* A peer has died: threads that wait for it go on at the next fm_serve. credit.c */
 void fm_dead(struct peer *peer);
 
-/* Asks whether it lives. 1: it does not. Waits for the answer. credit.c */
+/* Probes a peer and waits for the answer. 1: it is dead. credit.c */
 int fm_probe(struct peer *peer);
 
-/* Runs handlers whose credit has come, or whose peer has died. Outside of handlers.
- * How many. extract.c */
+/* Runs handlers whose credit has come, or whose peer has died. Only outside of handlers. Returns
+ * how many. extract.c */
 int fm_serve(void);
 
-/* Takes one packet if there is one that can be taken: its bytes, at least 1; or 0. extract.c */
+/* Takes one packet if possible. Returns its bytes, at least 1; or 0. extract.c */
 size_t fm_take_packet(void);
 
 /* Starts or continues a thread, until it waits or ends. thread.c */
@@ -260,7 +262,7 @@ void fm_thread_give(struct incoming *in);
 int fm_threads_open(void);
 void fm_threads_close(void);
 
-/* Names the missing piece of a thread to its sender; and takes the name back. direct.c */
+/* Grants the missing piece of a thread to its sender; and withdraws the grant. direct.c */
 void fm_grant(struct incoming *in);
 void fm_ungrant(struct incoming *in);
 struct incoming *fm_granted(uint64_t key);
@@ -280,13 +282,13 @@ static inline int32_t fm_ahead(uint32_t a, uint32_t b)
 	return (int32_t)(a - b);
 }
 
-/* Units that a packet of so many bytes takes. */
+/* Units that a packet of `bytes` takes. */
 static inline uint32_t fm_units(size_t bytes)
 {
 	return bytes ? (uint32_t)((bytes + (1u << fm.unit_shift) - 1) >> fm.unit_shift) : 1;
 }
 
-/* fm_wait_credit for the ring, where nothing has to be waited for in most cases. */
+/* The fast path of fm_wait_credit for the ring: mostly there is credit. */
 static inline int64_t fm_take_credit(struct peer *peer, size_t bytes, uint32_t *before)
 {
 	uint32_t units = fm_units(bytes), sent = peer->sent, at = sent & (fm.units - 1);

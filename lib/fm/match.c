@@ -10,6 +10,7 @@
 #include <string.h>
 
 #define EARLY_LEAST   64u
+#define LOOK_MS       200       /* a wait checks so often whether its rank lives */
 #define EARLY_ORDERS  28u       /* the largest: 8 GB */
 
 static struct FMM_request *posted, **posted_end = &posted;
@@ -181,7 +182,7 @@ int FMM_irecv(int source, int tag, void *buf, size_t bytes, struct FMM_request *
 	return 0;
 }
 
-/* After a wait that ended without it: the receive is over if its rank is gone. */
+/* After a wait that ended without its message: the receive fails if its rank is gone. */
 static void give_up_if_gone(struct FMM_request *request)
 {
 	int gone = 0;
@@ -190,7 +191,7 @@ static void give_up_if_gone(struct FMM_request *request)
 		if (request->source == FMM_ANY || request->source == i)
 			gone |= FM_check((unsigned)i) != 0;
 	if (!gone || request->state != REQUEST_POSTED)
-		return;                 /* one that takes bytes ends with its handler's failure */
+		return;                 /* a receive that is filled ends if its handler fails */
 	for (struct FMM_request **at = &posted; *at; at = &(*at)->next) {
 		if (*at == request) {
 			take_off(at);
@@ -231,7 +232,7 @@ int FMM_wait(struct FMM_request *request, struct FMM_status *status)
 		match_extract();
 		if (request->state == REQUEST_DONE)
 			break;
-		there = FM_wait(200);
+		there = FM_wait(LOOK_MS);
 		if (there < 0)
 			return -1;
 		if (there == 0)

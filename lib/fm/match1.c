@@ -1,8 +1,8 @@
 /*
- * Tagged messages over Fast Messages 1.1. A message is one piece there: the sender puts header and
- * payload together, and the handler, which has all of it before it can look for a receive, copies
- * the payload out. A call that waits gets all messages that have come. Owns the memory in which
- * messages are put together.
+ * Tagged messages over Fast Messages 1.1, where a message is one piece. The sender copies header
+ * and payload together. The handler has the whole message before it looks for a receive, and copies
+ * the payload out. A call that waits takes all messages that have come. Owns the memory in which
+ * messages are assembled.
  */
 #include "match.h"
 #include <errno.h>

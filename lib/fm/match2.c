@@ -1,7 +1,7 @@
 /*
- * Tagged messages over Fast Messages 2.x: header and payload are two pieces, and the handler, which
- * sees the header first, has the payload come straight into the posted receive's buffer. A call
- * that waits takes packet by packet, so what is not wanted yet stays in the ring.
+ * Tagged messages over Fast Messages 2.x. Header and payload are two pieces: the handler sees the
+ * header first, and receives the payload straight into the posted receive's buffer. A call that
+ * waits takes one packet at a time, so later packets stay in the ring.
  */
 #include "match.h"
 

@@ -1,6 +1,6 @@
 /*
- * The calls of 1.1, by those of 2.x: a message is one piece at both ends. Owns the memory in which
- * long messages are put together: one for each peer, which is kept and grows.
+ * The calls of 1.1, on those of 2.x: a message is one piece at both ends. Owns the memory in which
+ * long messages are assembled: one buffer for each peer, which is kept and grows.
  */
 #include "inner.h"
 #include <errno.h>
@@ -16,7 +16,7 @@ static void no_memory(size_t bytes)
 	_Exit(1);
 }
 
-/* Memory for a message of `bytes`; the peer's own, if it is not in use. */
+/* Memory for a message of `bytes`: the peer's buffer, if it is not in use. */
 static char *assembly_of(struct peer *peer, size_t bytes)
 {
 	char *memory = peer->assembly_used ? 0 : peer->assembly;
@@ -66,7 +66,7 @@ int FM_send(unsigned dest, unsigned handler, const void *buff, size_t size)
 	if (!stream)
 		return -1;
 	sent = FM_send_piece(stream, buff, size);
-	if (sent && errno == EFAULT)            /* nothing of it has left, or it can never end */
+	if (sent && errno == EFAULT)            /* nothing was sent, or the message can never end */
 		((struct outgoing *)stream)->failed = 1;
 	if (FM_end_message(stream) && !sent)
 		return -1;

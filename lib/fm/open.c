@@ -1,6 +1,6 @@
 /*
- * Beginning and end: memory, Portals' objects, the peers; handlers by index; the barrier. Owns
- * the one instance. Called by the program.
+ * Opening and closing: memory, Portals objects, the peers; handlers by index; the barrier. Owns the
+ * one instance. Called by the program.
  */
 #include "inner.h"
 #include <errno.h>
@@ -20,7 +20,7 @@ static unsigned power_below(unsigned n)
 	return 1u << (31 - __builtin_clz(n));
 }
 
-/* Ring, units and packets by the number of ranks. */
+/* Chooses the sizes of ring, units and packets by the number of ranks. */
 static void choose_sizes(void)
 {
 	unsigned share = RINGS_BYTES / power_below(2 * fm.ranks - 1);
@@ -80,7 +80,7 @@ static int bind(void *start, size_t bytes, unsigned options, ptl_handle_eq_t eq,
 	return PtlMDBind(fm.ni, md, PTL_RETAIN, handle);
 }
 
-/* Copies of packets, if the link reads them later than the call that sends them. */
+/* Allocates copies of packets, if the link reads them after the call that sends them. */
 static int open_stages(void)
 {
 	ptl_sr_value_t value = 0;
@@ -132,7 +132,7 @@ static int open_portals(void)
 	return open_stages() == PTL_OK ? 0 : -1;
 }
 
-/* All that FM_initialize has made so far. */
+/* Frees everything that FM_initialize has made so far. */
 static void release_all(void)
 {
 	for (int i = 0; i < 3; i++)
@@ -209,7 +209,7 @@ int FM_finalize(void)
 
 /* ---- barrier ---- */
 
-/* Asks all ranks whether they live: 1 if not, 2 if one has died and not just ended. */
+/* Probes all ranks: 1 if one is gone, 2 if one has died rather than ended. */
 static int anyone_gone(void)
 {
 	int gone = 0;
@@ -220,9 +220,9 @@ static int anyone_gone(void)
 	return gone;
 }
 
-/* Dissemination: in round k a rank signals the one 2^k further on, and waits for the one 2^k
- * behind. A rank that gives up does not signal: so all are asked whether they live. One that
- * has ended may have been through the last barrier, and its signal be under way. */
+/* Dissemination: in round k each rank signals rank + 2^k and waits for the signal of rank - 2^k. A
+ * rank that gives up does not signal, so each rank probes all others. A rank that has ended may
+ * have passed the last barrier, with its signal still under way. */
 int FM_barrier(void)
 {
 	int idle = 0;

@@ -1,8 +1,8 @@
 /*
- * Messages out: pieces become packets. A piece is put straight out of the caller's memory, if
- * it is long, or ends its message and at most FM_INLINE bytes wait before it: they travel in
- * the header. Others are gathered. Links that read late (PTL_SR_INLINE) get a copy of short
- * packets, and FM_send_piece waits until they have read long ones. Owns the messages that are
+ * Messages out: pieces become packets. A piece is sent straight from the caller's memory if it is
+ * long, or if it ends its message and at most FM_INLINE gathered bytes precede it, which travel in
+ * the header. Other pieces are gathered. If the link reads after the call (PTL_SR_INLINE), short
+ * packets are copied, and FM_send_piece waits until long ones have been read. Owns the messages
  * being sent, and the copies. Called by the program and by handlers.
  */
 #include "inner.h"
@@ -17,7 +17,7 @@ static int fail(int error)
 
 /* ---- puts ---- */
 
-/* Waits for the link, which has still to read packets. */
+/* Waits until the link has read some packets. */
 static void wait_for_link(void)
 {
 	ptl_event_t event;
@@ -27,7 +27,7 @@ static void wait_for_link(void)
 		fm_sent(&event);
 }
 
-/* A put out of a copy, or of memory that the link reads before FM_send_piece returns: PTL_*. */
+/* A put from a copy, or from memory that the link reads before FM_send_piece returns: PTL_*. */
 __attribute__((noinline))
 static int put_late(struct peer *to, const void *from, size_t bytes, unsigned portal,
 		    uint64_t bits, uint64_t offset, uint64_t header)
@@ -62,7 +62,7 @@ static int put_late(struct peer *to, const void *from, size_t bytes, unsigned po
 	return error;
 }
 
-/* A put of so many bytes, or PTL_*; the caller may change them when FM_send_piece returns. */
+/* A put of `bytes`, or PTL_*; the caller may change them when FM_send_piece returns. */
 static inline int put(struct peer *to, const void *from, size_t bytes, unsigned portal,
 		      uint64_t bits, uint64_t offset, uint64_t header)
 {
@@ -77,7 +77,7 @@ static inline int put(struct peer *to, const void *from, size_t bytes, unsigned 
 	return error;
 }
 
-/* What a put's error means to the caller. */
+/* The errno of a put's error. */
 __attribute__((noinline, cold))
 static int put_failed(struct outgoing *out, int error)
 {
@@ -87,7 +87,7 @@ static int put_failed(struct outgoing *out, int error)
 	return fail(EHOSTDOWN);
 }
 
-/* One packet into the ring, with what is gathered in its header. */
+/* Sends one packet into the ring, with the gathered bytes in its header. */
 static inline __attribute__((always_inline)) int
 send_ring(struct outgoing *out, const void *from, size_t bytes, unsigned inlined)
 {
@@ -122,7 +122,7 @@ static int flush(struct outgoing *out)
 	return bytes ? send_ring(out, out->gather, bytes, 0) : 0;
 }
 
-/* As much as the receiver has named of what comes next: the number of bytes, perhaps 0. */
+/* How many of the next bytes the receiver has granted, perhaps 0. */
 static size_t granted(const struct outgoing *out, size_t bytes)
 {
 	if (out->sent < out->grant_from || out->sent >= out->grant_end)
@@ -146,7 +146,8 @@ static int send_direct(struct outgoing *out, const void *from, size_t bytes)
 	return 0;
 }
 
-/* The bytes of a piece, out of the caller's memory; at most FM_INLINE are gathered before. */
+/* Sends the bytes of a piece from the caller's memory; at most FM_INLINE bytes were gathered
+ * before. */
 __attribute__((noinline))
 static int send_bytes(struct outgoing *out, const char *from, size_t bytes)
 {
@@ -190,8 +191,8 @@ static int gather(struct outgoing *out, const void *from, size_t bytes)
 
 /* ---- the calls ---- */
 
-/* Whether the caller itself has all open messages to this rank, so that none of them ends while it
- * waits. */
+/* Whether the caller itself owns all open messages to this rank, so that none of them can end while
+ * it waits. */
 static int has_all(const struct peer *peer)
 {
 	int own = 0;
@@ -201,7 +202,7 @@ static int has_all(const struct peer *peer)
 	return own == FM_STREAMS;
 }
 
-/* Until a message can be begun: 0; or -1 with errno. */
+/* Waits until a message can be begun: 0; or -1 with errno. */
 __attribute__((noinline))
 static int wait_for_stream(struct peer *peer)
 {
@@ -220,7 +221,7 @@ FM_stream *FM_begin_message(unsigned dest, size_t size, unsigned handler)
 	unsigned id;
 
 	if (dest >= fm.ranks || size > FM_LONGEST || handler >= FM_HANDLERS) {
-		errno = EINVAL;         /* without FM_initialize there are no ranks */
+		errno = EINVAL;         /* FM_initialize was not called */
 		return 0;
 	}
 	peer = &fm.peers[dest];
@@ -256,7 +257,7 @@ static struct outgoing *outgoing_of(const FM_stream *stream)
 	return out;
 }
 
-/* A piece that is not the whole rest of a message of one packet, or that cannot be sent. */
+/* The slow path of FM_send_piece: all pieces but a whole message, or its rest, in one packet. */
 __attribute__((noinline))
 static int send_slowly(struct outgoing *out, const void *buf, size_t bytes)
 {
@@ -288,7 +289,7 @@ static int send_slowly(struct outgoing *out, const void *buf, size_t bytes)
 	return 0;
 }
 
-/* Most messages are one packet, which goes out here, perhaps behind a header. */
+/* The fast path: most messages are one packet, perhaps with a header, and leave here. */
 int FM_send_piece(FM_stream *stream, const void *buf, size_t bytes)
 {
 	struct outgoing *out = outgoing_of(stream);

@@ -1,10 +1,10 @@
 /*
- * Stream sockets: connections of byte streams over messages of 2.x. Owns the table of sockets. All
- * messages go to one handler; a header, which travels in the packet's, says which socket.
+ * Stream sockets: byte streams over messages of 2.x. Owns the table of sockets. All messages go to
+ * one handler; their header, which travels in the packet's, names the socket.
  *
  *   FREE -> LISTENS -> FREE
  *   FREE -> CONNECTS -> OPEN | REFUSED      by FMS_connect, then the answer
- *   FREE -> OPEN                            by a connection that comes
+ *   FREE -> OPEN                            by a connection request from another rank
  *   OPEN, REFUSED -> FREE                   when both ends are closed: no message is under way
  */
 #include <errno.h>
@@ -30,18 +30,18 @@ struct header {
 struct socket {
 	enum state state;
 	int blocking;
-	int closed, ended;      /* by this end, by the other one */
-	int gone;               /* the other rank */
+	int closed, ended;      /* by this end; by the other end */
+	int gone;               /* the other rank is gone */
 	unsigned rank, port;
 	uint16_t other;         /* the other end's number */
-	uint32_t window;        /* bytes that may be sent */
-	uint32_t consumed;      /* received, and the other end has not been told */
+	uint32_t window;        /* bytes that may still be sent */
+	uint32_t consumed;      /* bytes received since the last window update */
 	char *buffer;           /* FMS_BUFFER bytes, a ring: */
-	uint32_t first, filled; /* where the oldest byte is, how many there are */
-	char *wanted;           /* of a call of FMS_recv that waits: its buffer, or null, */
+	uint32_t first, filled; /* index of the oldest byte; bytes in it */
+	char *wanted;           /* buffer of a waiting FMS_recv, or null; */
 	size_t room;
-	int landing;            /* a handler fills it, */
-	size_t landed;          /* it has so many bytes */
+	int landing;            /* a handler is filling it; */
+	size_t landed;          /* bytes in it so far */
 	uint16_t waiting[FMS_BACKLOG];  /* LISTENS: connections, oldest first */
 	unsigned waiting_count;
 };
@@ -81,7 +81,7 @@ static struct socket *take(enum state state)
 		errno = EMFILE;
 		return 0;
 	}
-	buffer = s->buffer;             /* stays with its number */
+	buffer = s->buffer;             /* the buffer stays with the socket number */
 	if (!buffer && state != LISTENS)
 		buffer = malloc(FMS_BUFFER);
 	if (!buffer && state != LISTENS) {
@@ -129,7 +129,7 @@ static void connection(unsigned sender, const struct header *header)
 	tell(sender, SOCKET_ACCEPTED, header->socket, (uint32_t)number_of(s), 0, 0);
 }
 
-/* Bytes of a connection: into the buffer of the call that waits, and behind what waits. */
+/* Bytes of a connection: into the buffer of a waiting FMS_recv, the rest into the socket's ring. */
 static void data(FM_stream *stream, struct socket *s)
 {
 	size_t bytes = FM_stream_bytes(stream);
@@ -180,7 +180,7 @@ static int handle(FM_stream *stream, unsigned sender)
 	case SOCKET_ACCEPTED:
 		s->state = OPEN;
 		s->other = (uint16_t)header.value;
-		if (s->closed)          /* before the answer came */
+		if (s->closed)          /* closed before the answer came */
 			tell(s->rank, SOCKET_CLOSED, s->other, 0, 0, 0);
 		break;
 	case SOCKET_REFUSED:
@@ -220,7 +220,7 @@ static void look_for_death(struct socket *s)
 		s->gone = 1;
 }
 
-/* Takes a packet, or waits for one for a while, and then looks whether the other rank lives. */
+/* Takes a packet. If none comes for a while, checks whether the other rank lives. */
 static int step(struct socket *s)
 {
 	int taken = FM_extract(1), there;
@@ -257,7 +257,7 @@ int FMS_listen(unsigned port)
 	return number_of(s);
 }
 
-/* A socket that came to nothing: free, unless messages for it may still come. */
+/* Drops a socket that was never connected: it is free, unless messages for it may still come. */
 static void discard(struct socket *s)
 {
 	s->closed = 1;
@@ -325,7 +325,7 @@ static struct socket *connected(int number)
 	return s;
 }
 
-/* Why nothing can be sent just now; 0: it can. */
+/* The errno for which nothing can be sent now; 0: it can. */
 static int why_not(const struct socket *s)
 {
 	return s->gone ? ECONNRESET : s->ended ? EPIPE : s->window ? 0 : EAGAIN;
@@ -365,7 +365,7 @@ ssize_t FMS_send(int socket, const void *buf, size_t bytes)
 	return (ssize_t)sent;
 }
 
-/* Bytes that have been received make room at this end. */
+/* Bytes that were received free buffer space: updates the sender's window. */
 static void consume(struct socket *s, size_t bytes)
 {
 	s->consumed += (uint32_t)bytes;
@@ -428,7 +428,7 @@ ssize_t FMS_recv(int socket, void *buf, size_t bytes)
 	return s->ended ? 0 : fail(EAGAIN);
 }
 
-/* The end of a connection: its number is free when the other end has closed, too. */
+/* Closes a connection. Its number is free once the other end has closed, too. */
 static void close_connection(struct socket *s)
 {
 	s->closed = 1;

@@ -1,7 +1,7 @@
 /*
- * Handlers as logical threads: each has a stack of a pool, runs until it ends or waits, and is
- * continued by the program's own stack. Owns the pool. The lowest bytes of each stack hold a
- * pattern, which is looked at whenever its thread stops.
+ * Handlers as logical threads: each has a stack from a pool, and runs until it ends or waits; the
+ * program's stack resumes it. Owns the pool. The lowest bytes of each stack hold a pattern, which
+ * is checked whenever its thread stops.
  */
 #include "inner.h"
 #include <stdio.h>
@@ -11,8 +11,8 @@
 #define CANARY        0xfa57c0deba5e57acULL
 #define CANARY_WORDS  8
 
-/* Keeps the stack pointer in *save and goes on where the other stack stopped. The registers
- * that a call preserves lie on the stack. */
+/* Saves the stack pointer in *save and switches to the other stack. Callee-saved registers are on
+ * the stack. */
 __attribute__((naked, noinline))
 static void switch_to(void **save __attribute__((unused)), void *load __attribute__((unused)))
 {
@@ -35,7 +35,7 @@ static void call_handler(struct incoming *in)
 		fm.counters.discarded++;
 }
 
-/* Where a stack begins: one message after the other. */
+/* The entry of each stack: runs one message after the other. */
 static void thread_main(void)
 {
 	for (;;) {
@@ -101,14 +101,14 @@ void fm_thread_give(struct incoming *in)
 	fm.busy--;
 }
 
-/* A stack whose first switch leads to thread_main, aligned as by a call of it. */
+/* Prepares a stack whose first switch enters thread_main, aligned as if called. */
 static void prepare(struct incoming *in)
 {
 	uint64_t *top = (uint64_t *)(in->stack + FM_STACK);
 
 	for (int i = 0; i < CANARY_WORDS; i++)
 		((uint64_t *)in->stack)[i] = CANARY;
-	*--top = 0;                             /* where thread_main would return to */
+	*--top = 0;                             /* thread_main's return address: it never returns */
 	*--top = (uintptr_t)thread_main;
 	for (int i = 0; i < 6; i++)
 		*--top = 0;

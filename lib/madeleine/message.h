@@ -1,5 +1,5 @@
 /*
- * What sender and receiver of Madeleine's messages agree on. The header of a message: a head,
+* The format of Madeleine's messages. The header of a message: a head,
  * then what is packed with RECV_EXPRESS, in order. Everything else, and what did not fit into the
  * header, are vectors of the body. With MAD_DEBUG a record of each pack is in the header as well.
  */
@@ -22,7 +22,7 @@ struct head {
 	uint64_t body;          /* bytes of the body */
 };
 
-/* What a pack was. */
+/* The kind of a pack. */
 enum kind { KIND_BYTE, KIND_INT, KIND_LONG, KIND_FLOAT, KIND_DOUBLE, KIND_STR, KIND_END };
 
 struct record {
@@ -41,13 +41,13 @@ void mad_wrong(const char *call, const char *text, ...);
 /* unpack.c: ends the job unless it is one of the modes. */
 void mad_check_mode(const char *call, int mode);
 
-/* The same decision on both sides: whether so many bytes more fit into the header. */
+/* Whether `bytes` more fit into the header. Both sides decide by this. */
 static inline int mad_fits(uint32_t used, uint64_t bytes)
 {
 	return bytes <= MAD_HEADER_MOST - used;
 }
 
 extern int mad_rank, mad_size;          /* unpack.c */
-extern uint64_t mad_own_copied;         /* unpack.c: bytes, but those of the port */
+extern uint64_t mad_own_copied;         /* unpack.c: bytes copied, without those of the port */
 
 #endif

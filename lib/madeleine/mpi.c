@@ -1,7 +1,7 @@
 /*
- * Madeleine's portability interface on MPI: a header is one message, with a short body in it; each
- * vector of a longer body is one more. Owns their requests and a duplicate of the world.
- * Called by one thread. Linked instead of portals.c, and compiled by mpicc.
+ * Madeleine's portability interface on MPI: a header is one message, with a short body in it. Each
+ * vector of a longer body is another message. Owns the requests and a duplicate of the world
+ * communicator. Called by one thread. Linked instead of portals.c, and compiled by mpicc.
  */
 #include <madeleine.h>
 #include <madeleine_port.h>
@@ -23,7 +23,7 @@ struct start {
 _Static_assert(sizeof(struct start) + MAD_HEADER_MOST <= SLOT_BYTES, "a header fits");
 
 struct node {
-	_Alignas(8) char slot[SLOT_BYTES];              /* of the message that is sent to it */
+	_Alignas(8) char slot[SLOT_BYTES];              /* of the message being sent to it */
 	MPI_Request requests[1 + MAD_PIECES];
 	int count;                                      /* 0: none is sent */
 };
@@ -32,10 +32,10 @@ static MPI_Comm world;
 static struct node *nodes;
 static int began;                       /* MPI_Init was called here */
 static void (*function)(int from, const void *header, size_t bytes);
-static _Alignas(8) char slot[SLOT_BYTES];               /* of the header that comes next */
+static _Alignas(8) char slot[SLOT_BYTES];               /* of the next header */
 static MPI_Request header = MPI_REQUEST_NULL;
 /* the message that is being received */
-static uint64_t at;                     /* bytes of its body for which a place was named */
+static uint64_t at;                     /* bytes of its body for which a receive was posted */
 static MPI_Request bodies[MAD_PIECES];
 static int pending;
 
@@ -54,7 +54,7 @@ void mad_port_init(int *argc, char ***argv, int *config_size, int *task)
 	MPI_Comm_rank(world, task);
 	nodes = calloc((size_t)*config_size, sizeof(*nodes));
 	if (!nodes) {
-		fprintf(stderr, "madeleine: rank %d: there is no memory for %d nodes\n", *task,
+		fprintf(stderr, "madeleine: rank %d: no memory for %d nodes\n", *task,
 			*config_size);
 		MPI_Abort(world, 1);
 	}
@@ -175,7 +175,7 @@ int mad_port_recv_body_poll(int from)
 	return done;
 }
 
-/* MPI itself halts a process that does nothing but test. */
+/* MPI itself halts a process that only tests. */
 void mad_port_wait(void)
 {
 }

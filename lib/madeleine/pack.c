@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define KEPT_BYTES  16384       /* copies that need no memory of their own */
+#define KEPT_BYTES  16384       /* copies up to this total need no malloc */
 
 /* Express data that is read when the message is sent. */
 struct later {
@@ -26,9 +26,9 @@ static struct {
 	int laters;
 	char kept[KEPT_BYTES];
 	size_t kept_used;
-	void *allocated[MAD_PIECES];            /* copies that did not fit in there */
+	void *allocated[MAD_PIECES];            /* copies that did not fit into `kept` */
 	int allocations;
-	int unchecked;                          /* there was no room for a record */
+	int unchecked;                          /* records did not fit: not checked */
 	struct {                                /* MAD_DEBUG: what was packed */
 		const char *from, *end;
 		int sending;
@@ -55,7 +55,7 @@ void sendbuf_init(int dest_node)
 
 /* ---- debug ---- */
 
-/* Finds memory that is packed again with another sending mode; what was copied may be. */
+/* Detects memory that is packed again with another sending mode; what was copied may be. */
 static void check_overlap(const char *call, int mode, const char *from, uint64_t bytes)
 {
 	int sending = mode & (SND_SAFER | SND_LATER);

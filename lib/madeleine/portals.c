@@ -1,7 +1,7 @@
 /*
- * Madeleine's portability interface on Portals. A header is one put into a slot that its sender has
- * at the receiver; a short body is in the same put. A longer body stays where it is, and the
- * receiver gets it (PtlGet) to where it belongs: no copy but that of the header.
+ * Madeleine's portability interface on Portals. A header is one put into a slot that its sender
+ * owns at the receiver; a short body is in the same put. A longer body stays where it is, and the
+ * receiver gets it (PtlGet) to its final address: only the header is copied.
  *
  *   PORTAL_HEADER   slots: `window` for each sender, which takes them in turn
  *   PORTAL_BODY     one entry for each message under way whose body has several vectors | all
@@ -18,13 +18,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SLOTS           1024u           /* of all senders */
+#define SLOTS           1024u           /* of all senders together */
 #define WINDOW_MOST     64u
 #define SLOT_BYTES      1024u
 #define BODY_EVENTS     4096u           /* gets of both sides, probes */
 #define FETCHED_MOST    3072u           /* vectors of bodies that are to be fetched */
 #define CREDIT_EVENTS   64u
-#define PROBE_MS        1000u           /* a wait this long asks whether the peer is there */
+#define PROBE_MS        1000u           /* after such a wait the peer is probed */
 
 enum { PORTAL_HEADER, PORTAL_BODY, PORTAL_CREDIT };
 enum { QUEUE_HEADER, QUEUE_BODY, QUEUE_CREDIT, QUEUES };
@@ -36,7 +36,7 @@ enum { QUEUE_HEADER, QUEUE_BODY, QUEUE_CREDIT, QUEUES };
 struct start {
 	uint32_t header, in_slot;       /* bytes of the header; of the body in the slot */
 	uint64_t body;                  /* bytes of the body */
-	uint64_t address;               /* where one of one vector lies; 0: an entry of its own */
+	uint64_t address;               /* of a body of one vector; 0: it has an entry */
 };
 
 _Static_assert(sizeof(struct start) + MAD_HEADER_MOST <= SLOT_BYTES, "a header fits");
@@ -45,16 +45,16 @@ _Static_assert(sizeof(struct start) + MAD_HEADER_MOST <= SLOT_BYTES, "a header f
 struct sending {
 	const struct iovec *vectors;    /* null: none is under way */
 	int count;
-	int begun;                      /* its header was put */
-	uint64_t body, fetched;         /* bytes; of them the receiver has taken */
-	ptl_handle_me_t entry;          /* of several vectors, or PTL_INVALID_HANDLE */
+	int begun;                      /* its header has been put */
+	uint64_t body, fetched;         /* bytes; of these, fetched by the receiver */
+	ptl_handle_me_t entry;          /* of a body of several vectors, or PTL_INVALID_HANDLE */
 };
 
 struct node {
 	ptl_process_id_t process;
-	uint32_t sent;                  /* headers, by this side */
-	uint32_t told;                  /* headers of its that it was told are taken */
-	int probed;                     /* it was asked whether it is there */
+	uint32_t sent;                  /* headers sent to it */
+	uint32_t told;                  /* its headers that it knows to be taken */
+	int probed;                     /* a probe is under way */
 	struct sending sending;
 };
 
@@ -62,25 +62,25 @@ static struct {
 	ptl_handle_ni_t ni;
 	ptl_handle_eq_t queues[QUEUES];
 	ptl_handle_md_t plain, asked, fetching;     /* all of memory: no events, ACK, REPLY_END */
-	ptl_handle_me_t all;            /* of PORTAL_BODY, the last */
+	ptl_handle_me_t all;            /* the last entry of PORTAL_BODY: all of memory */
 	uint64_t inline_bytes;
 	uint32_t window;
 	int rank, size;
 	struct node *nodes;
 	char *slots;                    /* this rank's, by sender */
-	char *stage;                    /* what was put into others' */
+	char *stage;                    /* copies of what was put into others' */
 	uint32_t *given;                /* by receiver: headers that it has taken; written by it */
 	uint32_t *taken;                /* by sender: headers that this rank has taken */
 	int short_of_room;              /* Portals had no room for an operation */
 	uint32_t fetched;               /* vectors of bodies that were sent and not all fetched */
 	void (*function)(int from, const void *header, size_t bytes);
-	ptl_event_t header;             /* of a header that was waited for, */
+	ptl_event_t header;             /* of a header that ended a wait, */
 	int has_header;                 /* if there is one */
 	/* the message that is being received */
-	const char *slot;               /* of it, or null */
+	const char *slot;               /* its slot, or null */
 	int from;
-	uint64_t at;                    /* bytes of its body for which a place was named */
-	uint32_t gets;                  /* that have not ended */
+	uint64_t at;                    /* bytes of its body for which a place was given */
+	uint32_t gets;                  /* gets that have not ended */
 } port;
 
 uint64_t mad_port_copied;
@@ -234,7 +234,7 @@ static void take_events(void)
 		body_event(&event);
 }
 
-/* Asks the nodes that something is sent to whether they are there. */
+/* Probes the nodes to which a message is under way. */
 static void probe(void)
 {
 	for (int i = 0; i < port.size; i++) {
@@ -254,7 +254,7 @@ static int is_sending(void)
 	return 0;
 }
 
-/* Headers are waited for only if there is a function for them. */
+/* Waits for headers only if there is a function for them. */
 void mad_port_wait(void)
 {
 	int sends = is_sending(), first = port.function ? QUEUE_HEADER : QUEUE_BODY, which, rc;
@@ -286,7 +286,7 @@ static uint64_t body_of(const struct iovec *vectors, int count)
 	return bytes;
 }
 
-/* An entry for a body of several vectors: 0, or there is no room for it. */
+/* Attaches an entry for a body of several vectors: 0, or there is no room. */
 static int expose(struct sending *sending, struct node *node)
 {
 	const ptl_md_t md = {
@@ -306,7 +306,7 @@ static int expose(struct sending *sending, struct node *node)
 	return 0;
 }
 
-/* Fills in a slot's bytes, and returns how many they are. */
+/* Fills in a slot's bytes, and returns their number. */
 static size_t compose(char *slot, const struct sending *sending)
 {
 	const struct iovec *vectors = sending->vectors;
@@ -328,7 +328,7 @@ static size_t compose(char *slot, const struct sending *sending)
 	return bytes;
 }
 
-/* Whether its bytes stay in the sender's memory until they are fetched. */
+/* Whether the body stays in the sender's memory until it is fetched. */
 static int is_fetched(const struct sending *sending)
 {
 	return sending->body > MAD_SHORT ||
@@ -355,7 +355,7 @@ static void begin(int dest)
 		port.short_of_room = 1;
 		return;
 	}
-	if (port.inline_bytes < SLOT_BYTES)     /* read until it has come: as free as the slot */
+	if (port.inline_bytes < SLOT_BYTES)     /* read until it has arrived, like the slot */
 		stage += ((uint64_t)dest * port.window + slot) * SLOT_BYTES;
 	rc = PtlPutRegion(port.plain, (uintptr_t)stage, compose(stage, sending), PTL_NO_ACK_REQ,
 			  node->process, PORTAL_HEADER, 0, 0, at, 0);
@@ -411,7 +411,7 @@ void mad_port_recv_header_post(void (*function)(int from, const void *header, si
 	port.function = function;
 }
 
-/* The slot of a header is its sender's again. */
+/* Returns the slot of a header to its sender. */
 static void give_back(int from)
 {
 	struct node *node = &port.nodes[from];

@@ -1,7 +1,7 @@
 /*
- * Receiving: a message from its header to recvbuf_receive_data. Also the beginning and the end of
- * the library, and its complaints. Owns where the receiver is in the message, and the vectors that
- * are still to be filled. Called by the application's one thread.
+ * Receiving: a message from its header to recvbuf_receive_data. Also opening and closing the
+ * library, and its error lines. Owns the position in the message, and the vectors that have not
+ * been filled. Called by the application's one thread.
  */
 #include "message.h"
 #include <stdarg.h>
@@ -17,15 +17,15 @@ static struct {
 	int from;
 	const unsigned char *header;
 	uint32_t used, at;              /* bytes of the header; read */
-	uint64_t body, unpacked;        /* bytes of the body; where they go is known of so many */
+	uint64_t body, unpacked;        /* bytes of the body; bytes unpacked so far */
 	struct iovec vectors[MAD_PIECES];
-	int count;                      /* vectors that are to be filled */
+	int count;                      /* vectors still to be filled */
 	int unpacking;                  /* in the handler, before recvbuf_receive_data */
 	int unchecked;                  /* the sender had no room for more records */
 	int pieces;
 } in;
 
-/* ---- complaints ---- */
+/* ---- errors ---- */
 
 #ifdef MAD_ON_MPI
 #include <mpi.h>
@@ -91,7 +91,7 @@ uint64_t mad_copied(void)
 
 /* ---- a message ---- */
 
-/* Everything that was unpacked so far comes. */
+/* Receives everything that was unpacked so far. */
 static void fill(void)
 {
 	if (in.count == 0)
@@ -155,7 +155,7 @@ void recvbuf_receive_data(void)
 
 static const char *const kinds[] = { "byte", "int", "long", "float", "double", "str", "?" };
 
-/* The pack of this unpack, of a debug build. */
+/* In a debug build: checks this unpack against the record of its pack. */
 static void check_record(const char *call, int mode, enum kind kind, uint32_t number)
 {
 	struct record made;

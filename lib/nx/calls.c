@@ -1,7 +1,7 @@
 /*
- * The calls of nx.h but those with handlers, global operations, names and clocks. Each checks its
- * arguments, makes a request of them, and says how it ended: with an underscore by result and
- * errno, without one by ending the job.
+ * The calls of nx.h except those with handlers, global operations, names and clocks. Each checks
+ * its arguments and makes a request. The calls with an underscore return the result and set errno;
+ * those without end the job on an error.
  */
 #include "core.h"
 #include <errno.h>
@@ -27,7 +27,7 @@ static int check(const void *buf, long count, long node, long ptype)
 
 /* ---- requests ---- */
 
-/* It ends with its parent's handler, or with its own. */
+/* The request ends with its parent's handler, or with its own. */
 static void belongs_to(struct request *r, struct request *parent)
 {
 	r->parent = parent;
@@ -46,7 +46,7 @@ static void begin_one(struct request *r, uint64_t bits, const void *buf, long co
 	r->node = nx.rank;
 }
 
-/* To all others. */
+/* Begins a send to all other ranks. */
 static int begin_all(struct request *whole, uint64_t bits, const void *buf, long count)
 {
 	whole->parts = 1;               /* until all have begun */
@@ -159,7 +159,7 @@ int nx_begin_both(long type, const void *sbuf, long scount, long node, long ptyp
 	return 0;
 }
 
-/* Waits for it and frees it. */
+/* Waits for a request and frees it. */
 static int finish(struct request *r)
 {
 	int error = nx_wait(r);
@@ -172,7 +172,7 @@ static int finish(struct request *r)
 
 /* ---- sends ---- */
 
-/* In a handler: it ends at once, or it was not begun. */
+/* A send in a handler: it ends at once, or it is not begun. */
 static int send_at_once(long type, const void *buf, long count, long node, long ptype)
 {
 	size_t most = type >= NX_FORCE_TYPE ? nx.inline_bytes : nx.eager;
@@ -191,7 +191,7 @@ static int send_at_once(long type, const void *buf, long count, long node, long 
 		nx_drop(r);
 		error = EQHAND;
 	} else {
-		r->ignored = 1;         /* to all others: some wait for slots */
+		r->ignored = 1;         /* to all others: some parts wait for slots */
 	}
 	return error;
 }
@@ -213,7 +213,7 @@ int _csend(long type, const void *buf, long count, long node, long ptype)
 	return result(error);
 }
 
-/* The result of a call that begins something with an id. */
+/* The result of a call that begins an operation with an id. */
 static long id_or_error(int error, const struct request *r)
 {
 	long id = error ? -1 : nx_id(r);
@@ -352,7 +352,7 @@ int _msgignore(long mid)
 	return result(error);
 }
 
-/* Whether it is taken back: it was, or it ends soon by itself. */
+/* Cancels a request: 1 if it was taken back, or will end soon by itself. */
 static int take_back(struct request *r)
 {
 	nx_progress();
@@ -449,7 +449,7 @@ long infoptype(void)
 	return nx.info_ptype;
 }
 
-/* ---- the same, with errors that end the job ---- */
+/* ---- the same calls; an error ends the job ---- */
 
 static long good(long value, const char *call)
 {

@@ -1,7 +1,7 @@
 /*
- * NX over Portals, inside: what its files share. README.md says which Portals structure does what;
- * include/nx.h is the public side. One thread calls all of it, and upcalls when the program has
- * handlers (handler.c).
+ * Internals of NX over Portals, shared by its files. README.md maps NX to Portals; include/nx.h is
+ * the public side. One thread calls all of it, and so do upcalls if the program has handlers
+ * (handler.c).
  *
  *   start.c     the process's portals; its name, and clocks; errors
  *   request.c   operations under way
@@ -12,13 +12,14 @@
  *   calls.c     the other calls of nx.h;  global.c  global operations
  *
  * Slots. A rank keeps nx.window slots of 256 bytes for each rank, itself included. The sender
- * chooses slots and puts the message at their offset; a posted receive, which comes first in the
- * list, has an offset of its own and leaves them empty. A slot has two counts at the sender: how
- * often it was used, `sent`, and how often it was given back, `given`. Equal: it is free. The
- * receiver counts what it gives back in `freed`, and puts that row into the sender's `given` when a
- * quarter of the window has gathered. A message that landed in a posted receive and asked for an
- * ack is taken back from `sent` by its sender: so sends into posted receives go on while the
- * receiver calls nothing. Counts have 8 bits: at most one use of a slot is under way.
+ * chooses slots and puts the message at their offset. A posted receive, which comes first in the
+ * list, has its own offset, so the slots stay empty. The sender has two counts for each slot:
+ * `sent`, how often it was used, and `given`, how often it was returned. If they are equal the slot
+ * is free. The receiver counts what it returns in `freed`, and puts that row into the sender's
+ * `given` once a quarter of the window has been returned. If a message landed in a posted receive
+ * and asked for an ack, the sender itself subtracts it from `sent`: so sends into posted receives
+ * go on while the receiver makes no calls. Counts have 8 bits: at most one use of a slot is under
+ * way.
  */
 #ifndef NX_CORE_H
 #define NX_CORE_H
@@ -31,13 +32,13 @@
 /* ---- limits ---- */
 
 #define SLOT_BYTES      256u
-#define SLOTS           4096u           /* of all senders together, system slots included */
+#define SLOTS           4096u           /* of all senders together, with system slots */
 #define WINDOW_MOST     1024u           /* slots of one sender */
-#define EAGER_SLOTS     16u             /* of the longest message that is kept in slots */
-#define SYSTEM_BYTES    1024u           /* the same, in the one slot of global operations */
-#define REQUESTS        (NX_IDS + 64u)  /* the library's own, for calls that wait, too */
-#define ACKS_MOST       1024u           /* short messages that have asked for an ack */
-#define PROBE_MS        1000u           /* a wait this long asks whether the peer is there */
+#define EAGER_SLOTS     16u             /* most slots of one message; longer ones use rendezvous */
+#define SYSTEM_BYTES    1024u           /* longest message in a system slot */
+#define REQUESTS        (NX_IDS + 64u)  /* including those of calls that wait */
+#define ACKS_MOST       1024u           /* most short messages that wait for an ack */
+#define PROBE_MS        1000u           /* after such a wait the peer is probed */
 
 /* Event queues: slots. EARLY_SLOTS holds a message for each slot. */
 #define EARLY_SLOTS     4096u
@@ -50,11 +51,11 @@
 
 enum { PORTAL_MESSAGE, PORTAL_PULL, PORTAL_CREDIT };
 
-/* Match bits of PORTAL_MESSAGE: LONG | SYSTEM | one of 31 class bits | type. A mask of types is one
- * entry that ignores the class bits of its types: a message has but one of them. */
+/* Match bits of PORTAL_MESSAGE: LONG | SYSTEM | one of 31 class bits | type. A message has only one
+ * class bit, so a mask of types is one entry that ignores the class bits of its types. */
 #define BITS_LONG       (1ULL << 63)
-#define BITS_SYSTEM     (1ULL << 62)    /* of a global operation */
-#define BITS_CLASS      31u             /* the lowest class bit; 30 of them above it */
+#define BITS_SYSTEM     (1ULL << 62)    /* message of a global operation */
+#define BITS_CLASS      31u             /* the lowest class bit; 30 more above it */
 #define BITS_TYPE       0x7fffffffULL
 #define BITS_FORCE      (1ULL << 30)    /* set in the types that are force types */
 #define CLASSES         31u             /* types 0 to 29, and all others */
@@ -64,9 +65,9 @@ enum { PORTAL_MESSAGE, PORTAL_PULL, PORTAL_CREDIT };
 #define HEADER_SLOT(h)  ((unsigned int)(h) & 0xffffU)
 #define HEADER_ACKED    (1ULL << 16)
 
-/* Remote offset of a long message, and of one that waits for SEND_END: whether it has a handler,
- * its request, and where it lies. PORTAL_PULL is asked with that address as offset; its match bits
- * are the receiver's request and the upper 16 bits of the offset. */
+/* Remote offset of a long message, or of one that waits for SEND_END: whether it has a handler, its
+ * request, and its address. The receiver fetches from that address in PORTAL_PULL; the match bits
+ * of the fetch are the receiver's request and the upper 16 bits of the offset. */
 #define ORIGIN_SHIFT    48
 #define ORIGIN_ADDRESS  ((1ULL << ORIGIN_SHIFT) - 1)
 #define ORIGIN_HAND     (1ULL << 63)
@@ -77,19 +78,19 @@ enum { PORTAL_MESSAGE, PORTAL_PULL, PORTAL_CREDIT };
 /* ---- objects ---- */
 
 enum state { FREE, QUEUED, ACTIVE, DONE };
-enum kind { SEND, RECEIVE, PAIR };      /* PAIR: of others, whose parent it is */
+enum kind { SEND, RECEIVE, PAIR };      /* PAIR: parent of other requests */
 
 /* An operation from its call to its end. */
 struct request {
 	uint8_t state, kind;
 	uint8_t counted;                /* its id is the program's */
-	uint8_t ignored;                /* msgignore: it is free when it has ended */
+	uint8_t ignored;                /* msgignore: freed when it has ended */
 	uint8_t hand;                   /* its events go to the handlers' queue */
-	uint8_t tells;                  /* info... tell of it: it has received something */
-	uint16_t slot;                  /* that a send has used, or NO_SLOT */
+	uint8_t tells;                  /* info... report it: it has received something */
+	uint16_t slot;                  /* first slot of a send, or NO_SLOT */
 	uint32_t generation;            /* of the id */
 	int32_t peer;                   /* rank; -1: any, of a receive */
-	uint32_t parts;                 /* PAIR: that have not ended */
+	uint32_t parts;                 /* PAIR: parts that have not ended */
 	int error;                      /* EQ*, or 0 */
 	uint64_t bits, ignore;
 	char *base;
@@ -99,8 +100,8 @@ struct request {
 	struct request *next;           /* in one of the lists */
 	nx_handler_t handler;
 	long *info;                     /* of irecvx, or null */
-	uint64_t origin;                /* of a long message that is to be fetched */
-	/* of what it has received (or sent, with a handler) */
+	uint64_t origin;                /* of a long message to be fetched */
+	/* of the message that it received (or sent, with a handler) */
 	uint64_t length;
 	long type, node;
 };
@@ -109,29 +110,29 @@ struct list {
 	struct request *first, **end;
 };
 
-/* A message that came before its receive; there is one place for each slot. */
+/* A message that came before its receive; one element for each slot. */
 struct early {
 	struct early *newer, *older;    /* in order of arrival */
-	uint64_t bits, origin;          /* origin: as its offset says, of a long one */
+	uint64_t bits, origin;          /* origin: origin: offset of a long one */
 	uint64_t length;
 	const char *bytes;              /* of a short one */
 	uint32_t source;
 	uint16_t slot;
 };
 
-/* What is known of a rank. */
+/* The state of a peer. */
 struct peer {
 	ptl_process_id_t process;
 	struct list queued;             /* sends that wait for slots */
 	struct peer *next_queued;
-	uint16_t next;                  /* slot to look at first */
-	uint16_t used;                  /* slots that are not free, as far as is known */
-	uint16_t untold;                /* slots given back that it was not told of */
+	uint16_t next;                  /* first slot to try */
+	uint16_t used;                  /* slots in use, as far as this rank knows */
+	uint16_t untold;                /* slots returned but not yet reported to it */
 	uint8_t gone;                   /* it has ended or died */
-	uint8_t probed;                 /* it was asked whether it is there */
+	uint8_t probed;                 /* a probe is under way */
 };
 
-/* An event, as much as is needed of it. */
+/* The part of an event that is kept. */
 struct event {
 	ptl_event_kind_t type;
 	ptl_ni_fail_t fail;
@@ -146,7 +147,7 @@ enum { QUEUE_RX, QUEUE_EARLY, QUEUE_TX, QUEUE_CREDIT, QUEUE_HAND, QUEUES };
 /* handler.c, if it is linked. */
 struct hand {
 	ptl_eq_handler_t early, ended;  /* upcalls of QUEUE_EARLY and QUEUE_HAND */
-	void (*drain)(void);            /* takes what upcalls have put aside */
+	void (*drain)(void);            /* handles events that upcalls have put aside */
 	void (*ready)(struct request *r);
 	void (*call)(void);             /* the handlers of what has ended */
 	void (*leave)(void);
@@ -167,11 +168,11 @@ struct nx {
 	char *stage;                    /* copies of what this rank has in others' slots, or null */
 	uint8_t *sent, *given, *freed;  /* window * size counts each */
 	struct early *earlies;          /* by slot, then by rank */
-	struct early early;             /* ring: the oldest is newer than it */
+	struct early early;             /* list head: its `newer` is the oldest message */
 	struct peer *peers;
 	struct peer *queued;            /* peers with sends that wait */
 	uint32_t acks;                  /* asked for by short messages */
-	uint32_t sends;                 /* that have not ended */
+	uint32_t sends;                 /* sends that have not ended */
 	int short_of_room;              /* Portals had no room for an operation: try again */
 	struct list waiting;            /* receives that could not be posted, in order */
 	struct list unfetched;          /* receives whose get could not be started */
@@ -188,7 +189,7 @@ struct nx {
 /* Programs have variables of this name, so the linker knows it by another. */
 extern struct nx nx __asm__("nx.state");
 
-/* Around every call: what upcalls bring meanwhile is put aside. */
+/* Around every call: meanwhile upcalls put their events aside. */
 static inline void nx_enter(void)
 {
 	if (nx.hand) {
@@ -231,7 +232,7 @@ static inline struct request *list_pop(struct list *list)
 	return r;
 }
 
-/* Puts it before all others. */
+/* Puts a request before all others. */
 static inline void list_push(struct list *list, struct request *r)
 {
 	if (!list->first)
@@ -240,7 +241,7 @@ static inline void list_push(struct list *list, struct request *r)
 	list->first = r;
 }
 
-/* Takes it out if it is there: 1 or 0. */
+/* Removes a request if it is in the list: 1 or 0. */
 int nx_list_remove(struct list *list, struct request *r);
 
 /* start.c */
@@ -252,20 +253,20 @@ const char *nx_error_text(int error);
 /* request.c */
 struct request *nx_take(enum kind kind, int counted);   /* or null */
 void nx_free(struct request *r);
-void nx_drop(struct request *r);        /* the same, of one that has not ended and will not */
+void nx_drop(struct request *r);        /* the same, for one that will never end */
 void nx_complete(struct request *r, int error);
 long nx_id(const struct request *r);
 struct request *nx_of_id(long mid);                     /* or null */
-void nx_tell(const struct request *r);                  /* info... are of this one from now on */
+void nx_tell(const struct request *r);                  /* info... report this one from now on */
 
 /* send.c */
 int nx_type_bits(long type, uint64_t *bits);            /* 0 or EQTYPE */
 void nx_send(struct request *r);                        /* peer, bits, base, bytes are set */
 void nx_send_queued(void);
-int nx_unqueue(struct request *r);      /* takes back one that waits for slots: 1 or 0 */
+int nx_unqueue(struct request *r);      /* withdraws a send that waits for slots: 1 or 0 */
 void nx_tx_event(const struct event *event);
 void nx_gone(uint32_t rank);
-void nx_probe(void);            /* asks peers of unfinished sends whether they are there */
+void nx_probe(void);            /* probes the peers of unfinished sends */
 
 /* receive.c */
 int nx_selector(long typesel, uint64_t *bits, uint64_t *ignore);    /* 0 or EQTYPE */
@@ -282,9 +283,9 @@ struct event nx_copy(const ptl_event_t *event);
 void nx_take_early(void);
 void nx_progress(void);
 void nx_block(void);                                    /* halts until something has come */
-int nx_wait(struct request *r);         /* until it has ended: its error; the request stays */
+int nx_wait(struct request *r);         /* waits until it has ended; returns its error */
 
-/* calls.c: what the calls of sends and receives begin with: 0 and a request, or EQ* */
+/* calls.c: the first part of calls that send or receive: 0 and a request, or EQ* */
 int nx_begin_send(long type, const void *buf, long count, long node, long ptype,
 		  nx_handler_t handler, int counted, struct request **begun);
 int nx_begin_receive(long typesel, void *buf, long count, long nodesel, long ptypesel,

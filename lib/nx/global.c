@@ -1,12 +1,11 @@
 /*
  * Global operations, on a binomial tree of ranks with root 0: partial results go up, the result
- * comes down. The shape depends on the ranks alone, and each rank joins what its children send in
- * the order of their ranks: so the result is the same in every run, and all ranks have the same
- * bits.
+ * comes down. The shape depends only on the ranks, and each rank combines its children's values in
+ * rank order. So every run has the same result, and all ranks have the same bits.
  *
- * A rank sends up once in each operation, and next when the result has come down, which its
- * parent sends after it has received: so one system slot for each direction between two ranks is
- * always free when it is needed, and these messages wait for no slot of the program's.
+ * A rank sends up once in each operation, and again only when the result has come down, which its
+ * parent sends after it has received. So the system slot for each direction between two ranks is
+ * always free when it is needed, and these messages never wait for the program's slots.
  */
 #include "core.h"
 #include <errno.h>
@@ -16,7 +15,7 @@
 #define DOWN    (BITS_SYSTEM | 2)
 #define CHILDREN_MOST 12
 
-_Static_assert(SLOTS / 2 < 1u << CHILDREN_MOST, "a tree of as many ranks");
+_Static_assert(SLOTS / 2 < 1u << CHILDREN_MOST, "the largest tree fits");
 
 static int result(int error)
 {
@@ -57,7 +56,7 @@ static struct request *begin(enum kind kind, int peer, uint64_t bits, void *base
 	return r;
 }
 
-/* Waits for it. *length: bytes received. */
+/* Waits for a request. *length: bytes received. */
 static int end(struct request *r, uint64_t *length)
 {
 	int error = r ? nx_wait(r) : EQNOMID;
@@ -69,7 +68,8 @@ static int end(struct request *r, uint64_t *length)
 	return error;
 }
 
-/* The result, from the root to all. *length: of the result at the root, and then at all. */
+/* Sends the result from the root to all. *length: of the result, first at the root, then
+ * everywhere. */
 static int spread(void *base, size_t room, uint64_t *length)
 {
 	struct request *sends[CHILDREN_MOST];
@@ -87,7 +87,7 @@ static int spread(void *base, size_t room, uint64_t *length)
 	return error;
 }
 
-/* Joins x, of `bytes` bytes, of all ranks; work is as large. */
+/* Combines x, of `bytes` bytes, of all ranks; work is as large. */
 static int combine(void *x, size_t bytes, void *work,
 		   long (*join)(void *x, const void *work, long n), long n)
 {
@@ -197,7 +197,7 @@ void gopf(void *x, long xlen, void *work, long (*function)(void *x, const void *
 		nx_fatal("gopf", errno);
 }
 
-/* A rank's part of the tree is the ranks from it on: so what it gathers is in their order. */
+/* A rank's subtree is a range of ranks that begins with it, so it gathers them in rank order. */
 static int gather(const void *x, size_t xlen, char *y, size_t ylen, uint64_t *total)
 {
 	uint64_t have = xlen, more;

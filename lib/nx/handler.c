@@ -1,12 +1,12 @@
 /*
- * Handlers: hsend, hrecv, hsendrecv and masktrap. Only programs that call one of them are linked
- * with this file, and then early messages and all that ends with a handler come by upcalls.
+ * Handlers: hsend, hrecv, hsendrecv and masktrap. Only programs that call one of them link this
+ * file; in these, events of early messages and of operations with handlers come by upcalls.
  *
- * An upcall that interrupts a call of the library puts its event aside; the call takes it up before
- * it ends. One that interrupts the program itself carries it out at once. Either then calls the
- * program's handlers, one after the other. A receive that a handler posts while early messages
- * are about to be told by upcalls waits in the library: those upcalls bring what it waits for.
- * No message is lost: each puts at most one event aside, and there is room for all.
+ * An upcall that interrupts a call of the library puts its event aside; the call handles it before
+ * it returns. An upcall that interrupts the program itself handles its event at once. Either then
+ * calls the program's handlers, one at a time. If a handler posts a receive while upcalls for early
+ * messages are still pending, the receive waits in the library until those upcalls have come. No
+ * message is lost: each puts at most one event aside, and there is room for all.
  */
 #include "core.h"
 #include <errno.h>
@@ -21,7 +21,7 @@ static struct note {
 	struct event event;
 } notes[NOTES];
 static volatile unsigned int written, read_up_to;
-static struct list ready;               /* ended, handlers to be called */
+static struct list ready;               /* ended; their handlers will be called */
 static long masked;
 
 static void drain(void)
@@ -58,7 +58,7 @@ static void call_handlers(void)
 		call_handler(list_pop(&ready));
 }
 
-/* The end of a call, or of an upcall. An upcall that comes after the last look finds the program
+/* The end of a call, or of an upcall. An upcall that comes after the last check finds the program
  * outside of the library. */
 static void leave(void)
 {
@@ -87,7 +87,7 @@ static void arrived(int queue, const ptl_event_t *event)
 	}
 	nx.depth = 1;
 	nx.in_upcall = 1;
-	drain();        /* between leave()'s last look and its end: what was put aside is older */
+	drain();        /* between leave()'s last check and its end: events put aside are older */
 	nx_event(queue, &copy);
 	leave();
 	nx.in_upcall = 0;

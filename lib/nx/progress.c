@@ -1,6 +1,6 @@
 /*
- * Events of Portals, and waiting for them. Called by the application's one thread, and by
- * upcalls that find it outside of the library: they take no events of queues themselves.
+ * Events of Portals, and waiting for them. Called by the application's one thread, and by upcalls
+ * that find it outside of the library; upcalls take no events from queues themselves.
  */
 #include "core.h"
 
@@ -24,7 +24,7 @@ void nx_event(int queue, const struct event *event)
 		nx_tx_event(event);
 }
 
-/* Takes the events of a queue that upcalls have seen. */
+/* Discards the events of a queue that upcalls have handled. */
 static void discard(int queue)
 {
 	ptl_event_t event;
@@ -74,8 +74,8 @@ void nx_progress(void)
 		nx.hand->call();
 }
 
-/* What waits for room in Portals looks again after a millisecond; what waits for a peer asks
- * from time to time whether that is there. */
+/* Operations that wait for room in Portals try again after a millisecond. Those that wait for a
+ * peer probe it from time to time. */
 void nx_block(void)
 {
 	ptl_time_t most = nx.short_of_room ? 1 : nx.sends ? PROBE_MS : PTL_TIME_FOREVER;

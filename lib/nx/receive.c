@@ -1,7 +1,7 @@
 /*
- * Receives, and messages that came before them. A receive is a match entry in front of those for
- * early messages; if its message is there already it takes that one instead. One that cannot be
- * posted waits in the library, in order. Owns the list of early messages.
+ * Receives, and early messages. A receive is a match entry in front of those for early messages; if
+ * its message has already come, it takes that instead. A receive that cannot be posted waits in the
+ * library, in order. Owns the list of early messages.
  */
 #include "core.h"
 #include <string.h>
@@ -11,7 +11,7 @@
 int nx_selector(long typesel, uint64_t *bits, uint64_t *ignore)
 {
 	*ignore = BITS_LONG;
-	if (typesel > 0x7fffffffL && typesel <= 0xffffffffL)    /* a mask, written as on 32 bits */
+	if (typesel > 0x7fffffffL && typesel <= 0xffffffffL)    /* a mask of 32 bits */
 		typesel = (int32_t)typesel;
 	if (typesel >= 0)
 		return nx_type_bits(typesel, bits);
@@ -39,7 +39,7 @@ const struct early *nx_find(uint64_t bits, uint64_t ignore, int32_t peer)
 	return early == &nx.early ? NULL : early;
 }
 
-/* Writes this rank's row of counts at a sender: which of its slots are free. */
+/* Writes this rank's row of counts into a sender's memory: which of its slots are free. */
 static void tell(uint32_t rank)
 {
 	uint64_t row = (uint64_t)rank * nx.window;
@@ -50,7 +50,7 @@ static void tell(uint32_t rank)
 		nx.peers[rank].untold = 0;
 }
 
-/* The slots of a message are free again. */
+/* Returns the slots of a message. */
 static void give_back(uint32_t rank, unsigned int slot, uint64_t length, int is_long)
 {
 	uint8_t *freed = nx.freed + (size_t)rank * nx.window + slot;
@@ -84,7 +84,7 @@ static int length_error(const struct request *r)
 	return r->length > r->bytes ? EQMSGLONG : 0;
 }
 
-/* Gets a long message, whose header is known, from its sender: 0, or there was no room. */
+/* Gets a long message, whose header has come, from its sender: 0, or there was no room. */
 static int fetch(struct request *r, uint64_t origin)
 {
 	uint64_t bits = (uint64_t)nx_index(r) << PULL_SHIFT | origin >> ORIGIN_SHIFT;
@@ -122,7 +122,7 @@ static void deliver(struct early *early, struct request *r)
 	nx_complete(r, length_error(r));
 }
 
-/* The first receive that waits in the library and fits, taken from there, or null. */
+/* Removes and returns the first receive that waits in the library and matches, or null. */
 static struct request *waiting_for(const struct early *early)
 {
 	struct request *r = nx.waiting.first;
@@ -143,7 +143,7 @@ void nx_early_event(const struct event *event)
 	struct request *r;
 
 	if (event->fail != PTL_NI_OK)
-		return;                 /* its sender has died in the middle of it */
+		return;                 /* the sender died while it was arriving */
 	early->bits = event->bits;
 	early->source = event->source;
 	early->slot = (uint16_t)slot;
@@ -194,7 +194,7 @@ static int post(struct request *r)
 			   &r->entry, &handle, nx.queues[QUEUE_EARLY]);
 }
 
-/* Posts it, or gives it the early message that it fits: 0. 1: it must wait. */
+/* Posts a receive, or gives it the early message that it matches: 0. 1: it must wait. */
 static int post_or_take(struct request *r)
 {
 	struct early *early;
@@ -209,7 +209,7 @@ static int post_or_take(struct request *r)
 		}
 		rc = post(r);
 		if (rc == PTL_MD_NO_UPDATE && nx.in_upcall)
-			return 1;       /* an upcall that is to come brings the message */
+			return 1;       /* a pending upcall will bring the message */
 	} while (rc == PTL_MD_NO_UPDATE);
 	if (rc == PTL_NO_SPACE || rc == PTL_ME_LIST_TOO_LONG)
 		return 1;
@@ -224,14 +224,15 @@ void nx_receive(struct request *r)
 		list_add(&nx.waiting, r);
 }
 
-/* In the order of their calls: so no later receive takes a message before an earlier one. */
+/* Posts waiting receives in the order of their calls, so that no later one takes an earlier one's
+ * message. */
 static void post_waiting(void)
 {
 	struct request *r;
 	int rc;
 
 	while ((r = nx.waiting.first)) {
-		nx_take_early();        /* it may take what it waits for */
+		nx_take_early();        /* this may give it its message */
 		if (nx.waiting.first != r)
 			continue;
 		rc = post(r);

@@ -90,7 +90,7 @@ void nx_tell(const struct request *r)
 	nx.info_ptype = 0;
 }
 
-/* A part of `whole` has ended. What it has received is what the whole has. */
+/* A part of `whole` has ended. The message that the part received counts as the whole's. */
 static void part_ended(struct request *whole, const struct request *part)
 {
 	if (part->error && !whole->error)

@@ -1,17 +1,19 @@
 /*
- * Messages out. A short one is one put into slots that this rank has at the receiver; a long one is
- * one put as well: if its receive is posted all of it lands there, else only its header is
- * recorded, and the receiver gets the bytes when the receive is posted. Without a free slot a send
- * waits here, and all later ones to that rank behind it. Owns the counts of slots at others.
+ * Messages out. A short one is one put into slots that this rank owns at the receiver. A long one
+ * is one put as well: if its receive is posted all of it lands there; otherwise only its header is
+ * recorded, and the receiver gets the bytes when the receive is posted. A send without a free slot
+ * waits here, and later ones to that rank behind it. Owns the counts of slots at other ranks.
  */
 #include "core.h"
 #include <string.h>
 
-#define AGAIN   (-1)            /* there is no slot, or no room in Portals */
+#define TYPE_MOST   999999999L   /* largest ordinary type, and force type: nx.h */
+#define FORCE_MOST  1999999999L
+#define AGAIN       (-1)         /* there is no slot, or no room in Portals */
 
 int nx_type_bits(long type, uint64_t *bits)
 {
-	if (type < 0 || type > 1999999999L || (type > 999999999L && type < NX_FORCE_TYPE))
+	if (type < 0 || type > FORCE_MOST || (type > TYPE_MOST && type < NX_FORCE_TYPE))
 		return EQTYPE;
 	*bits = (uint64_t)type;
 	if (type < NX_FORCE_TYPE)
@@ -37,8 +39,8 @@ static int is_free(size_t row, uint32_t slot)
 	return nx.sent[row + slot] == __atomic_load_n(&nx.given[row + slot], __ATOMIC_ACQUIRE);
 }
 
-/* The first of `count` free slots one behind the other, or NO_SLOT. Those behind the last ones
- * used are the likeliest. */
+/* The first of `count` consecutive free slots, or NO_SLOT. Those after the ones last used are most
+ * likely free. */
 static uint32_t find_slots(uint32_t rank, uint32_t count)
 {
 	size_t row = row_of(rank);
@@ -54,7 +56,7 @@ static uint32_t find_slots(uint32_t rank, uint32_t count)
 	return NO_SLOT;
 }
 
-/* More than half of the slots are in use: the ack of a message is to return its own. */
+/* More than half of the slots are in use: a message should have its slots returned by an ack. */
 static int is_scarce(uint32_t rank)
 {
 	struct peer *peer = &nx.peers[rank];
@@ -105,7 +107,8 @@ static uint64_t origin_of(const struct request *r)
 	return (uint64_t)nx_index(r) << ORIGIN_SHIFT | (r->hand ? ORIGIN_HAND : 0);
 }
 
-/* All of it, with an answer that ends the request: an ack from a posted receive, or a get. */
+/* Sends a long message. Its ack from a posted receive, or the end of a get, completes the
+ * request. */
 static int send_long(struct request *r, uint64_t header)
 {
 	uint64_t origin = origin_of(r) | (uintptr_t)r->base;
@@ -114,8 +117,8 @@ static int send_long(struct request *r, uint64_t header)
 		   (uint32_t)r->peer, r->bits | BITS_LONG, origin, header);
 }
 
-/* Into slots from `first` on. Where the link reads the bytes later they are copied first, to a
- * place that is as free as the slots are. */
+/* Sends into slots from `first` on. If the link reads the bytes after the call, they are copied to
+ * a buffer that is free whenever the slots are. */
 static int send_short(struct request *r, uint32_t first, uint64_t header)
 {
 	uint64_t offset = (row_of((uint32_t)nx.rank) + first) * SLOT_BYTES;
@@ -135,7 +138,7 @@ static int send_short(struct request *r, uint32_t first, uint64_t header)
 	return error;
 }
 
-/* It needs no slot: only a receive that is posted takes it. */
+/* A force type needs no slot: only a posted receive takes it. */
 static int send_force(struct request *r)
 {
 	int waits = r->bytes > nx.inline_bytes;
@@ -148,8 +151,8 @@ static int send_force(struct request *r)
 	return error;
 }
 
-/* A rank has one slot for global operations at each other one, which they do not use again
- * before it is free (global.c). */
+/* A rank has one slot for global operations at each other rank. They do not use it again before it
+ * is free (global.c). */
 static int send_system(struct request *r)
 {
 	uint64_t at = row_of((uint32_t)nx.size) * SLOT_BYTES;
@@ -197,13 +200,13 @@ static int send_ordinary(struct request *r)
 
 /* ---- sends that wait ---- */
 
-/* Whether slots count for it. */
+/* Whether a message uses ordinary slots. */
 static int is_ordinary(const struct request *r)
 {
 	return !(r->bits & (BITS_SYSTEM | BITS_FORCE));
 }
 
-/* 0, AGAIN, or EQ*; the request has ended if it was a short one. */
+/* Sends a request: 0, AGAIN, or EQ*; a short one has then ended. */
 static int try(struct request *r)
 {
 	if (nx.peers[r->peer].gone)
@@ -239,7 +242,7 @@ void nx_send(struct request *r)
 		nx_complete(r, error);
 }
 
-/* Sends what waits for this rank as far as that goes: 1 if nothing is left. */
+/* Sends waiting messages to this rank as far as possible: 1 if none is left. */
 static int send_queued_to(struct peer *peer)
 {
 	struct request *r;
@@ -278,7 +281,7 @@ int nx_unqueue(struct request *r)
 	return nx_list_remove(&nx.peers[r->peer].queued, r);
 }
 
-/* ---- how they end ---- */
+/* ---- completion ---- */
 
 /* The send that an event belongs to, or null. */
 static struct request *sender_of(uint64_t index, const struct event *event)
@@ -338,7 +341,7 @@ void nx_tx_event(const struct event *event)
 	}
 }
 
-/* A rank has ended: what was to go there fails. */
+/* A rank has ended: sends to it fail. */
 void nx_gone(uint32_t rank)
 {
 	if (nx.peers[rank].gone)

@@ -1,15 +1,15 @@
 /*
- * Where NX begins: the process's portals, its event queues and descriptors. Also names and clocks,
+* Opening NX: the process's portals, its event queues and descriptors. Also names and clocks,
  * and how a call that fails ends the job.
  *
  *   PORTAL_MESSAGE   posted receives | headers of long messages | slots
  *   PORTAL_PULL      all of memory, from which receivers get long messages
  *   PORTAL_CREDIT    `given`: which of this rank's slots at others are free
  *
- * All of memory is one descriptor (PTL_MD_SPAN) for each kind of event that an operation ends with:
- *   plain     none                       asked     ACK, also of what was discarded
+ * All of memory is one descriptor (PTL_MD_SPAN) for each event by which an operation ends:
+ *   plain     none                       asked     ACK, also if the message was discarded
  *   reported  SEND_END                   fetched   REPLY_END
- * and the last three once more for operations with handlers, which have a queue of their own.
+ * and the last three once more, with another queue, for operations with handlers.
  */
 #include "core.h"
 #include <errno.h>
@@ -25,7 +25,7 @@ _Static_assert(REQUESTS + ACKS_MOST <= TX_SLOTS && REQUESTS <= RX_SLOTS && REQUE
 
 struct nx nx;
 
-/* handler.c, in programs that call something of it. */
+/* handler.c, in programs that call one of its functions. */
 extern const struct hand nx_hand __attribute__((weak));
 
 /* ---- errors ---- */
@@ -70,7 +70,7 @@ static void must(int rc, const char *what)
 {
 	if (rc == PTL_OK)
 		return;
-	fprintf(stderr, "margay: rank %d: NX cannot begin: %s: %s\n", margay_rank(), what,
+	fprintf(stderr, "margay: rank %d: NX cannot start: %s: %s\n", margay_rank(), what,
 		PtlErrorStr(rc));
 	margay_end_job(1);
 }
@@ -126,7 +126,7 @@ static void open_descriptors(void)
 	nx.asked_hand = bind(ack, nx.queues[QUEUE_HAND]);
 }
 
-/* An entry at the end of a portal's list, for every process. */
+/* Attaches an entry for every process at the end of a portal's list. */
 static ptl_handle_me_t attach(ptl_pt_index_t portal, ptl_match_bits_t bits, ptl_match_bits_t ignore,
 			      void *start, uint64_t length, unsigned int options,
 			      ptl_handle_eq_t eq)

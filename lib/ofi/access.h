@@ -20,13 +20,13 @@ struct remote {
 	size_t at;
 };
 
-/* What an operation does with each stretch. */
+/* The action of an operation on each stretch. */
 enum action { READ, WRITE, ATOMIC, FETCH };
 
 /* An operation of any kind: what its calls have in common. */
 struct access {
 	enum action action;
-	struct side local;              /* sent, or of READ what is fetched into */
+	struct side local;              /* memory to send; with READ, memory to fetch into */
 	struct side result;             /* FETCH */
 	struct remote remote;
 	fi_addr_t address;
@@ -34,19 +34,19 @@ struct access {
 	uint64_t flags;
 	ptl_op_t operation;
 	ptl_datatype_t datatype;
-	size_t compared;                /* bytes of each stretch's operands that are compared with: the
-	                                   new values follow them */
+	size_t compared;                /* bytes of the compare values in each stretch's operands;
+	                                   the new values follow them */
 };
 
 size_t mfi_total(const struct side *side);
 
 /*
- * Starts the operation: 0, or -FI_* and nothing has happened. A completion follows, or a
- * counter counts. `copy` is memory that it frees at the end, and after an error.
+ * Starts the operation. 0, or -FI_* and nothing has happened. On success a completion or a counter
+ * reports its end. `copy` is memory that is freed at the end, or on an error.
  */
 ssize_t mfi_access(struct fid_ep *ep, struct access *access, void *copy);
 
-/* Flags of calls that have none. */
+/* Default flags, for calls without a flags argument. */
 uint64_t mfi_access_flags(const struct endpoint *ep);
 
 #endif

@@ -1,14 +1,14 @@
 /*
- * Atomic operations on peers' regions. Portals changes ATOMIC_BYTES at once; each
- * element is changed in one step, which is what libfabric and MPI promise. The
- * arithmetic is done where the message is delivered, without the target's library.
+ * Atomic operations on peers' regions. One Portals operation changes up to ATOMIC_BYTES; each
+ * element changes atomically, which is what libfabric and MPI promise. The target's kernel computes
+ * the result when it delivers the message, without the target's library.
  * Called by the application's one thread.
  */
 #include "access.h"
 #include <stdlib.h>
 #include <string.h>
 
-/* Portals' names of operations; -1: there is none. */
+/* The Portals operation; -1: there is none. */
 static int operation_of(enum fi_op op)
 {
 	static const int operations[] = {
@@ -35,7 +35,7 @@ _Static_assert((int)FI_INT8 == PTL_INT8_T && (int)FI_UINT64 == PTL_UINT64_T &&
 	       (int)FI_FLOAT == PTL_FLOAT && (int)FI_DOUBLE == PTL_DOUBLE,
 	       "datatypes have the same numbers");
 
-/* 0 and *count, how many elements one call changes at most; or -FI_EOPNOTSUPP. */
+/* 0, and in *count the most elements that one call changes; or -FI_EOPNOTSUPP. */
 static int valid(enum fi_datatype datatype, enum fi_op op, size_t *count)
 {
 	size_t bytes = datatype_bytes(datatype);
@@ -68,14 +68,14 @@ static int compwritevalid(struct fid_ep *ep, enum fi_datatype datatype, enum fi_
 	return op == FI_CSWAP ? valid(datatype, op, count) : -FI_EOPNOTSUPP;
 }
 
-/* Counts of elements become bytes. */
+/* Converts counts of elements to bytes. */
 static void to_bytes(const struct fi_ioc *from, size_t count, size_t bytes, struct iovec *to)
 {
 	for (size_t i = 0; i < count; i++)
 		to[i] = (struct iovec){ from[i].addr, from[i].count * bytes };
 }
 
-/* For each stretch the compared values, then the new ones. */
+/* Lays out the compare values and then the new ones, for each stretch. */
 static char *stage(const struct side *compare, const struct side *operand, size_t bytes,
 		   size_t each)
 {
@@ -102,7 +102,7 @@ static char *stage(const struct side *compare, const struct side *operand, size_
 	return staged;
 }
 
-/* All three kinds: a compare or a result that is null is not there. */
+/* All three kinds; without a compare or a result the pointer is null. */
 static ssize_t atomic(struct fid_ep *ep, const struct fi_msg_atomic *msg,
 		      const struct fi_ioc *comparev, size_t compares, const struct fi_ioc *resultv,
 		      size_t results, uint64_t flags)
@@ -136,7 +136,7 @@ static ssize_t atomic(struct fid_ep *ep, const struct fi_msg_atomic *msg,
 	to_bytes(resultv, results, bytes, result);
 	to_bytes(comparev, compares, bytes, compare);
 	if (msg->op == FI_ATOMIC_READ)
-		access.local = access.result;   /* no operand: any memory that is there */
+		access.local = access.result;   /* no operand: any valid memory */
 	if (sum == 0 || sum > ATOMIC_MOST || mfi_total(&access.local) != sum ||
 	    (resultv && mfi_total(&access.result) != sum) || (comparev && mfi_total(&compared) != sum))
 		return -FI_EINVAL;
@@ -181,7 +181,7 @@ static ssize_t atomic_compwritemsg(struct fid_ep *ep, const struct fi_msg_atomic
 				      mfi_flags(endpoint_of(ep), flags));
 }
 
-/* A message of one remote piece, as the calls without `msg` describe it. */
+/* A message of one remote piece, for the calls without `msg`. */
 #define ONE_REMOTE(elements) \
 	const struct fi_rma_ioc remote = { .addr = addr, .count = (elements), .key = key }; \
 	const struct fi_msg_atomic msg = { \

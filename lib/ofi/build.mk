@@ -6,7 +6,7 @@ OFI_CFLAGS  := -O2 -g -Wall -Wextra -Werror -flto -isystem build/libfabric/inclu
 LIBFABRIC_DEB := libfabric-dev_1.17.0-3_amd64.deb
 LIBFABRIC_SUM := c5ebcf597fd912fdb6a07aa3b21bbfcf1abf016f10add737fa3cc1bf995b5e9c
 
-# Headers alone, which are the same for every machine.
+# libfabric's headers only; they are the same for every machine.
 build/libfabric/stamp: lib/ofi/build.mk
 	@rm -rf build/libfabric
 	@tools/debian-source.sh --package libfabric-dev $(LIBFABRIC_DEB) $(LIBFABRIC_SUM) \
@@ -21,8 +21,7 @@ build/lib/ofi/%.o: lib/ofi/%.c $(APP_PARTS) build/libfabric/stamp lib/ofi/build.
 	@echo "  CC    $<"
 	@tools/margay cc $(OFI_CFLAGS) -MD -MP -c -o $@ $<
 
-# Joined as one object: the compiler sees across the files, and the library's inner names
-# stay its own.
+# Linked into one object: the compiler optimises across the files, and internal names stay internal.
 build/lib/ofi/joined.o: $(OFI_OBJECTS)
 	@echo "  LD    $@"
 	@$(CC) -O2 -g -r -nostdlib -flto -flto-partition=one -flinker-output=nolto-rel \

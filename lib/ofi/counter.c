@@ -52,8 +52,8 @@ static int counter_set_errors(struct fid_cntr *fid, uint64_t value)
 	return 0;
 }
 
-/* Waits, halted, until the counter has reached the threshold, `timeout` ms at most (negative:
- * for ever). -FI_EAVAIL if an operation fails meanwhile. */
+/* Waits, halted, until the counter has reached the threshold, at most `timeout` ms (negative:
+ * without limit). -FI_EAVAIL if an operation fails meanwhile. */
 static int counter_wait(struct fid_cntr *fid, uint64_t threshold, int timeout)
 {
 	struct counter *counter = counter_of(fid);

@@ -1,26 +1,26 @@
 /*
- * Flow control of messages. Each rank grants each other one a window of credit
- * units: event slots and overflow memory that are free whatever happens. A
- * message uses up units at its sender; the units come back
- *   by an ack of the receiver's kernel, if the message matched a posted receive and
- *   asked for the ack: the receiver need not call anything. Messages ask when less
- *   than half of the window's least size is left;
- *   else as a new limit from the receiver's library, when it has taken the message's
- *   event: in hdr_data of its next message to the sender, or, when half of the window
- *   is used up, written into the sender's `limits`.
+ * Flow control of messages. Each rank grants each other rank a window of credit units: event slots
+ * and overflow memory that are reserved for it. A message uses up units at its sender. They come
+ * back in one of two ways:
+ *   by an ack of the receiver's kernel, if the message matched a posted receive and asked for the
+ *   ack: the receiver need not make a call. Messages ask when less than half of the window's
+ *   least size is left;
+ *   otherwise as a new limit from the receiver's library, when it has read the message's event: in
+ *   hdr_data of its next message to the sender, or, when half of the window is used up, written
+ *   into the sender's `limits`.
  * Counts wrap; hdr_data has 31 bits of a limit.
  *
- * All windows together are never larger than what the endpoint has: so no event and
- * no message is ever lost. Each peer has a least window; one that runs short gets half of
- * what is unassigned, and gives it back, message by message, when little is left for others and
- * it has plenty. Called by the application's one thread.
+ * All windows together never exceed what the endpoint has, so no event and no message is ever lost.
+ * Each peer has a least window. One that runs short gets half of what is unassigned. A peer with
+ * units to spare gives them back, message by message, while few are left for others. Called by the
+ * application's one thread.
  */
 #include "provider.h"
 #include <stdlib.h>
 
 #define WINDOW_LEAST   2u
-#define WINDOW_FIRST   256u     /* least window of few peers */
-#define WINDOW_POSTED  (UNITS / 4)  /* most for messages that meet posted receives */
+#define WINDOW_FIRST   256u     /* least window in a small job */
+#define WINDOW_POSTED  (UNITS / 4)  /* largest one if messages meet posted receives */
 
 /* a - b, of counts that wrap */
 static int32_t ahead(uint32_t a, uint32_t b)
@@ -87,7 +87,7 @@ void mfi_credit_close(struct endpoint *ep)
 
 /* ---- as the sender ---- */
 
-/* A limit of which 31 bits are known. */
+/* Updates a limit of which the message carries the lower 31 bits. */
 static void learn(struct peer *peer, uint32_t limit)
 {
 	int32_t more = (int32_t)((limit - peer->limit) << 1) >> 1;
@@ -141,7 +141,7 @@ uint64_t mfi_credit_header(struct endpoint *ep, uint32_t rank, uint64_t data, ui
 
 /* ---- as the receiver ---- */
 
-/* Twice the window, if there is as much, and memory for it. */
+/* Doubles the window, if there are enough units, and memory for them. */
 __attribute__((noinline))
 static void grow(struct endpoint *ep, struct peer *peer)
 {
@@ -153,7 +153,8 @@ static void grow(struct endpoint *ep, struct peer *peer)
 	ep->units_free -= more;
 }
 
-/* The units of its message, which are free again, if others need some and this peer does not. */
+/* Takes back a message's units, which are free again, if others need some and this peer does
+ * not. */
 static void shrink(struct endpoint *ep, struct peer *peer, uint32_t units)
 {
 	if (ep->units_free > UNITS / 16 || peer->window - units < ep->window_least)
@@ -167,7 +168,7 @@ __attribute__((noinline))
 static void tell(struct endpoint *ep, struct peer *peer)
 {
 	peer->told = peer->granted;
-	/* Four bytes are read before the call returns; a peer that is dead needs no credit. */
+	/* Portals reads four bytes before the call returns. A dead peer needs no credit. */
 	while (PtlPutRegion(ep->plain, (uintptr_t)&peer->told, sizeof(peer->told), PTL_NO_ACK_REQ,
 			    peer->process, PORTAL_CREDIT, 0, 0,
 			    (uint64_t)margay_rank() * sizeof(*ep->limits), 0) == PTL_NO_SPACE)
@@ -180,7 +181,7 @@ void mfi_credit_taken(struct endpoint *ep, uint32_t rank, uint32_t units, uint64
 	struct peer *peer = &ep->peers[rank];
 
 	learn(peer, HEADER_LIMIT(header));
-	/* A peer that asks for acks is short of units, also where it gets these back. */
+	/* A peer that asks for acks is short of units, even if an ack has returned these. */
 	if ((header & HEADER_ACKED) && !(returned && peer->window >= WINDOW_POSTED))
 		grow(ep, peer);
 	if (!returned) {

@@ -61,7 +61,7 @@ uint32_t mfi_address_rank(const char *text)
 	return *end == 0 && rank < (unsigned long)margay_size() ? (uint32_t)rank : UINT32_MAX;
 }
 
-/* A new entry: its number, or SIZE_MAX without memory. */
+/* A new entry: its number, or SIZE_MAX: no memory. */
 static size_t av_room(struct av *av)
 {
 	size_t room = av->room ? 2 * av->room : 16;
@@ -77,7 +77,7 @@ static size_t av_room(struct av *av)
 	return av->count++;
 }
 
-/* `addr` are `count` texts, each a char *, as FI_ADDR_STR has it. */
+/* `addr` is an array of `count` strings, char * each, as FI_ADDR_STR has it. */
 static int av_insert(struct fid_av *fid, const void *addr, size_t count, fi_addr_t *fi_addr,
 		     uint64_t flags, void *context)
 {
@@ -173,9 +173,8 @@ static struct fi_ops_av av_ops = {
 };
 
 /*
- * A vector with a name, opened with FI_READ, is one that all ranks share: it is there
- * already, and address number r is rank r. Its table lies at attr->map_addr. So no
- * addresses are exchanged.
+ * A vector with a name, opened with FI_READ, is one that all ranks share. It is filled already:
+ * address number r is rank r, so no addresses are exchanged. Its table lies at attr->map_addr.
  */
 static int av_open(struct fid_domain *fid, struct fi_av_attr *attr, struct fid_av **av,
 		   void *context)
@@ -212,9 +211,10 @@ static int av_open(struct fid_domain *fid, struct fi_av_attr *attr, struct fid_a
 
 /* ---- memory regions ---- */
 
-#define CLOSE_LOOKS  100000     /* 10 s: what is under way ends before, or its peer is lost */
+#define CLOSE_LOOK_NS  100000   /* between two attempts to unlink a region in use */
+#define CLOSE_LOOKS    100000   /* 10 s: operations under way end sooner, or their peer is lost */
 
-/* A peer may know that its operation is complete while a card has still to tell this kernel so. */
+/* A peer may know that its operation is complete before this kernel's card has reported it. */
 static int region_close(struct fid *fid)
 {
 	struct region *region = (struct region *)fid;
@@ -223,7 +223,7 @@ static int region_close(struct fid *fid)
 	for (int looks = 0; PtlMEUnlink(region->entry) == PTL_ME_IN_USE; looks++) {
 		if (looks == CLOSE_LOOKS)
 			return -FI_EBUSY;
-		nanosleep(&(struct timespec){ .tv_nsec = 100000 }, 0);
+		nanosleep(&(struct timespec){ .tv_nsec = CLOSE_LOOK_NS }, 0);
 	}
 	while (*at != region)
 		at = &(*at)->next;
@@ -268,9 +268,9 @@ static int key_is_used(const struct domain *domain, uint64_t key)
 }
 
 /*
- * A region of `len` bytes from buf on that peers name by key and offset. One from
- * null on is all of the application's memory: there offsets are addresses. A region
- * records no events, so that no peer can fill a queue.
+ * A region of `len` bytes at buf that peers name by key and offset. A region that begins at null is
+ * all of the application's memory: there offsets are addresses. A region records no events, so no
+ * peer can fill a queue.
  */
 static int region_open(struct domain *domain, const void *buf, size_t len, uint64_t access,
 		       uint64_t key, struct region **region, void *context)
@@ -355,8 +355,8 @@ static struct fi_ops_mr mr_ops = {
 static const struct domain *opened;     /* or null */
 
 /*
- * Regions that are open end with their domain, otherwise than fi_close(3) says: MPICH leaves those
- * of windows that a program has not freed, and MPI_Finalize must not fail for them.
+ * Open regions end with their domain. This differs from fi_close(3): MPICH leaves the regions of
+ * windows that a program has not freed, and MPI_Finalize must not fail because of them.
  */
 static int domain_close(struct fid *fid)
 {
@@ -434,7 +434,7 @@ static struct fi_ops_domain domain_ops = {
 	.query_atomic = query_atomic,
 };
 
-/* There is one at a time: its interface is the process's. */
+/* There is only one domain, as a process has one interface. */
 int mfi_domain(struct fid_fabric *fid, struct fi_info *info, struct fid_domain **domain,
 	       void *context)
 {

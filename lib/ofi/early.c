@@ -1,14 +1,14 @@
 /*
- * Messages that came before their receive. A short one lies in overflow memory,
- * of a long one only the header has come. They are kept in order of arrival, and
- * for each source by itself. Credit sees to it that there is always an event slot
- * and overflow memory for them. Called by the application's one thread.
+ * Messages that came before their receive. A short one lies in overflow memory; of a long one only
+ * the header has come. They are kept in order of arrival, for all sources and for each source.
+ * Credit guarantees an event slot and overflow memory for each. Called by the application's one
+ * thread.
  */
 #include "provider.h"
 #include <stdlib.h>
 
 #define OVERFLOW_BYTES  (64u << 10)
-#define UNIT_BYTES      256u            /* mfi_units */
+#define UNIT_BYTES      256u            /* see mfi_units */
 #define BATCH           64u             /* allocated at a time */
 
 static const ptl_process_id_t anybody = { PTL_NID_ANY, PTL_PID_ANY };
@@ -72,7 +72,8 @@ int mfi_early_provide(struct endpoint *ep, uint32_t units)
 	return 0;
 }
 
-/* The kernel has filled it: another one takes its place, or itself if it is empty. */
+/* The kernel has filled this buffer: another one takes its place, or the same one if it is
+ * empty. */
 static void replace(struct endpoint *ep, struct overflow *overflow)
 {
 	overflow->full = 1;
@@ -92,7 +93,7 @@ static void free_overflow(struct endpoint *ep, struct overflow *overflow)
 	free(overflow);
 }
 
-/* A message in it has been received. */
+/* A message in this buffer has been received. */
 static void leave(struct endpoint *ep, struct overflow *overflow)
 {
 	if (--overflow->used == 0 && overflow->full)
@@ -110,7 +111,7 @@ static struct early *take(struct endpoint *ep)
 
 		if (!batch)
 			mfi_no_memory("messages that came before their receive", ep->early_count);
-		batch[0].newer = ep->early_batches;     /* holds the batch, for its end */
+		batch[0].newer = ep->early_batches;     /* keeps the batch, to free it at the end */
 		ep->early_batches = batch;
 		for (unsigned int i = 1; i < BATCH; i++) {
 			batch[i].newer = ep->early_free;
@@ -140,7 +141,7 @@ static void keep(struct endpoint *ep, struct early *early)
 	ep->early_count++;
 }
 
-/* It is on no list any more, and free. */
+/* Frees an early message that is on no list any more. */
 void mfi_early_forget(struct endpoint *ep, struct early *early)
 {
 	struct peer *peer = &ep->peers[early->source];
@@ -196,7 +197,7 @@ void mfi_early_deliver(struct endpoint *ep, struct early *early, struct rx *rx)
 		mfi_received(ep, rx, bytes, 0);
 }
 
-/* The first receive that waits in the library and matches, taken from there; or null. A
+/* Removes and returns the first receive that waits in the library and matches, or null. A
  * FI_MULTI_RECV buffer finds the message when its turn comes. */
 static struct rx *waiting_for(struct endpoint *ep, const struct early *early)
 {
@@ -230,7 +231,7 @@ void mfi_early_event(struct endpoint *ep, const ptl_event_t *event)
 		return;
 	}
 	if (event->ni_fail_type != PTL_NI_OK)
-		return;                 /* its sender has died in the middle of it */
+		return;                 /* the sender died while it was arriving */
 	early = take(ep);
 	early->source = rank_of(event->initiator);
 	early->claimed = 0;
@@ -250,7 +251,7 @@ void mfi_early_event(struct endpoint *ep, const ptl_event_t *event)
 		mfi_early_deliver(ep, early, rx);
 }
 
-/* The entry behind all posted receives, which takes long messages' headers. */
+/* Attaches the entry after all posted receives, which takes the headers of long messages. */
 int mfi_early_open(struct endpoint *ep)
 {
 	const ptl_md_t md = {

@@ -1,14 +1,13 @@
 /*
- * The endpoint: a rank's portals. It owns the event queues, the descriptors by
- * which everything is sent, and the match entries between which receives are
+ * The endpoint: the portals of a rank. It owns the event queues, the descriptors that all
+ * operations use, and the match entries between which receives are
  * posted. Called by the application's one thread.
  *
- * All of memory is one descriptor (PTL_MD_SPAN), so that no operation makes one
- * of its own but those with pieces. There are four, for the events that an operation
- * may record:
+ * All of memory is one descriptor (PTL_MD_SPAN), so only operations with pieces make a descriptor
+ * of their own. There are four, one for each set of events that an operation may record:
  *   plain     none                                 short messages, credit
- *   reported  SEND_END                             short ones that the link reads late
- *   asked     ACK, also of what was discarded      long messages, writes
+ *   reported  SEND_END                             short ones that the link reads after the call
+ *   asked     ACK, also if the message was discarded      long messages, writes
  *   fetched   REPLY_END                            reads, long messages that came early
  *
  * PORTAL_MESSAGE:  posted receives | header only | overflow buffers
@@ -63,7 +62,7 @@ static int open_descriptors(struct endpoint *ep)
 	return error;
 }
 
-/* The entry by which peers fetch long messages. */
+/* Attaches the entry from which peers fetch long messages. */
 static int open_pull(struct endpoint *ep)
 {
 	const ptl_md_t md = {
@@ -119,7 +118,7 @@ static int enable(struct endpoint *ep)
 	ep->ranks = ep->av->map ? ep->domain->ranks : 0;
 	if (!ep->rx_selective)
 		ep->rx_flags |= FI_COMPLETION;
-	if (!ep->send_counter)          /* the general way counts */
+	if (!ep->send_counter)          /* only the slow path counts */
 		ep->at_once = 1 + (ep->inline_bytes < EAGER_BYTES ? ep->inline_bytes : EAGER_BYTES);
 	ep->enabled = 1;
 	/* A message to a rank that is not ready would be discarded. */
@@ -194,9 +193,9 @@ static int ep_control(struct fid *fid, int command, void *arg)
 	return command == FI_ENABLE ? enable((struct endpoint *)fid) : -FI_ENOSYS;
 }
 
-#define CLOSE_LOOK_MS 100      /* of a wait for credit, when nothing comes */
+#define CLOSE_LOOK_MS 100      /* ms of one wait for credit */
 
-/* Some injected messages wait for credit. Their callers have been told that they are sent. */
+/* Whether injected messages still wait for credit: their calls have already returned success. */
 static int has_injected(const struct endpoint *ep)
 {
 	for (const struct peer *peer = ep->deferred; peer; peer = peer->next_deferred)
@@ -206,8 +205,8 @@ static int has_injected(const struct endpoint *ep)
 	return 0;
 }
 
-/* What was not completed is forgotten: its memory is the application's again when this
- * returns. */
+/* Operations that have not completed are forgotten: when this returns, their memory is the
+ * application's again. */
 static int ep_close(struct fid *fid)
 {
 	struct endpoint *ep = (struct endpoint *)fid;
@@ -314,7 +313,7 @@ static struct fi_ops_ep ep_ops = {
 	.rx_size_left = rx_size_left, .tx_size_left = tx_size_left,
 };
 
-/* A domain has one: its portals are the process's. */
+/* A domain has one endpoint, as a process has one set of portals. */
 int mfi_endpoint(struct fid_domain *fid, struct fi_info *info, struct fid_ep **ep, void *context)
 {
 	struct domain *domain = (struct domain *)fid;

@@ -1,7 +1,6 @@
 /*
- * Event queues of libfabric. The provider reports nothing by them: every call that may be
- * asynchronous has ended when it returns, and there are no connections. They hold what the
- * application itself writes. Called by its one thread.
+ * Event queues of libfabric. The provider reports nothing there: its calls are synchronous, and
+ * there are no connections. They hold what the application itself writes. Called by its one thread.
  */
 #include "provider.h"
 #include <stdlib.h>
@@ -76,8 +75,8 @@ static ssize_t event_readerr(struct fid_eq *fid, struct fi_eq_err_entry *buf, ui
 	return -FI_EAGAIN;
 }
 
-/* Only the thread that waits could write: what is not there does not come. It sleeps for as
- * long as it may; for ever would be a hang, so that ends at once. */
+/* Only the thread that waits could write an event, so none will come. It sleeps until the timeout;
+ * a wait without limit would hang, so it returns at once. */
 static ssize_t event_sread(struct fid_eq *fid, uint32_t *type, void *buf, size_t len, int timeout,
 			   uint64_t flags)
 {
@@ -121,7 +120,7 @@ static struct fi_ops_eq event_ops = {
 	.write = event_write, .sread = event_sread, .strerror = event_strerror,
 };
 
-/* The size that is asked for is no limit: the queue grows. */
+/* The requested size is no limit: the queue grows. */
 int mfi_event_queue_open(struct fid_fabric *fid, struct fi_eq_attr *attr, struct fid_eq **eq,
 			 void *context)
 {

@@ -1,6 +1,6 @@
 /*
- * What the provider offers, and the fabric object. A caller's hints are compared
- * with it: what they ask for is there, or nothing is.
+ * What the provider offers, and the fabric object. A caller's hints are compared with it: either
+ * the provider offers all that they ask for, or it returns no result.
  */
 #include "provider.h"
 #include <rdma/providers/fi_prov.h>
@@ -17,11 +17,11 @@
 #define TX_FLAGS    (FI_COMPLETION | FI_INJECT | FI_INJECT_COMPLETE | FI_TRANSMIT_COMPLETE | \
 		     FI_DELIVERY_COMPLETE)
 #define RX_FLAGS    (FI_COMPLETION | FI_MULTI_RECV)
-/* Portals carries out what one process sends to another in order. Of a long read the bytes
- * may be taken later: so there is no FI_ORDER_WAR. */
+/* Portals executes messages from one process to another in order. The bytes of a long read may be
+ * fetched later, so there is no FI_ORDER_WAR. */
 #define ORDER       (FI_ORDER_SAS | FI_ORDER_RAW | FI_ORDER_WAW | FI_ORDER_ATOMIC_RAR | \
 		     FI_ORDER_ATOMIC_RAW | FI_ORDER_ATOMIC_WAR | FI_ORDER_ATOMIC_WAW)
-#define LONGEST     (1UL << 40)     /* more than any segment has */
+#define LONGEST     (1UL << 40)     /* more than any memory segment has */
 
 static const char name[] = "margay";
 
@@ -109,7 +109,7 @@ static void describe(struct fi_info *info, uint32_t version)
 	info->src_addr = strdup(address);
 }
 
-/* Capabilities that were asked for, with the directions that they imply if none is named. */
+/* The requested capabilities, with both directions if the caller named none. */
 static uint64_t chosen_caps(uint64_t caps)
 {
 	const uint64_t message = FI_SEND | FI_RECV;
@@ -122,7 +122,7 @@ static uint64_t chosen_caps(uint64_t caps)
 	return caps | FI_LOCAL_COMM | FI_REMOTE_COMM;
 }
 
-/* A node has one thread: it keeps every promise about threads. A kernel carries out what has been
+/* A node has one thread, so it keeps every threading promise. A kernel executes what has been
  * started, which is more than manual progress asks for. */
 static void choose_domain(struct fi_domain_attr *ours, const struct fi_domain_attr *hint)
 {
@@ -138,7 +138,7 @@ static void choose_domain(struct fi_domain_attr *ours, const struct fi_domain_at
 		ours->mr_mode = FI_MR_SCALABLE;
 }
 
-/* What the caller may choose is as it was asked for. */
+/* Takes over what the caller may choose. */
 static void choose(struct fi_info *info, const struct fi_info *hints)
 {
 	if (hints->caps)

@@ -1,7 +1,7 @@
 /*
- * What a program calls of libfabric by name: everything else goes through the
- * operations of its objects. libfabric's own core does this on a host, for many
- * providers; here there is one. Called by the application's one thread.
+ * The functions of libfabric that a program calls by name; all others go through the operations of
+ * its objects. On a host, libfabric's core does this for many providers; here there is one. Called
+ * by the application's one thread.
  */
 #include "provider.h"
 #include <rdma/providers/fi_prov.h>
@@ -27,7 +27,7 @@ int fi_fabric(struct fi_fabric_attr *attr, struct fid_fabric **fabric, void *con
 	return fi_margay_ini()->fabric(attr, fabric, context);
 }
 
-/* Nothing of libfabric's own can be opened by name. */
+/* There are no named objects to open. */
 int fi_open(uint32_t version, const char *name, void *attr, size_t attr_len, uint64_t flags,
 	    struct fid **fid, void *context)
 {
@@ -81,7 +81,7 @@ void fi_freeinfo(struct fi_info *info)
 	}
 }
 
-/* Their own copies of what the attributes point at. 0, or 1: no memory. */
+/* Copies the strings that the attributes point to. 0, or 1: no memory. */
 static int copy_names(struct fi_info *to, const struct fi_info *from)
 {
 	to->fabric_attr->name = copy_text(from->fabric_attr->name);
@@ -98,7 +98,7 @@ static int copy_names(struct fi_info *to, const struct fi_info *from)
 	       (from->src_addr && !to->src_addr) || (from->dest_addr && !to->dest_addr);
 }
 
-/* A copy of one fi_info; without one, an empty one with all its attributes. */
+/* A copy of one fi_info; of null, an empty one with all its attributes. */
 struct fi_info *fi_dupinfo(const struct fi_info *info)
 {
 	static const struct fi_fabric_attr fabric;
@@ -152,13 +152,13 @@ const char *fi_strerror(int errnum)
 		[FI_ETOOSMALL - FI_ERRNO_OFFSET] = "the buffer is too small",
 		[FI_EOPBADSTATE - FI_ERRNO_OFFSET] = "not permitted in this state",
 		[FI_EAVAIL - FI_ERRNO_OFFSET] = "an error is available",
-		[FI_EBADFLAGS - FI_ERRNO_OFFSET] = "flags that are not supported",
+		[FI_EBADFLAGS - FI_ERRNO_OFFSET] = "unsupported flags",
 		[FI_ENOEQ - FI_ERRNO_OFFSET] = "no event queue",
 		[FI_EDOMAIN - FI_ERRNO_OFFSET] = "objects of different domains",
 		[FI_ENOCQ - FI_ERRNO_OFFSET] = "no completion queue",
 		[FI_ECRC - FI_ERRNO_OFFSET] = "CRC error",
 		[FI_ETRUNC - FI_ERRNO_OFFSET] = "the message was longer than the buffer",
-		[FI_ENOKEY - FI_ERRNO_OFFSET] = "there is no such key",
+		[FI_ENOKEY - FI_ERRNO_OFFSET] = "no such key",
 		[FI_ENOAV - FI_ERRNO_OFFSET] = "no address vector",
 		[FI_EOVERRUN - FI_ERRNO_OFFSET] = "the queue has overflowed",
 		[FI_ENORX - FI_ERRNO_OFFSET] = "the receiver has no buffer",
@@ -170,10 +170,10 @@ const char *fi_strerror(int errnum)
 		return strerror((int)number);
 	if (index < sizeof(texts) / sizeof(texts[0]) && texts[index])
 		return texts[index];
-	return "an error that has no name";
+	return "unknown error";
 }
 
-/* The kinds of data that the provider's users print: flags and numbers as they are. */
+/* Formats the kinds of data that programs print: flags and numbers, without names. */
 char *fi_tostr_r(char *text, size_t len, const void *data, enum fi_type datatype)
 {
 	switch (datatype) {

@@ -1,8 +1,8 @@
 /*
- * Receives, from the call to the posted one: a match entry in front of those for early
- * messages, so that its message lands in the user's buffer while the application computes. If
- * the message is there already, the receive takes it (early.c). Without a free entry it waits in
- * the library, in order. Owns the pool of receives. Called by the application's one thread.
+ * Receives, from the call until they are posted: a match entry in front of those for early
+ * messages, so that the message lands in the user's buffer while the application computes. If the
+ * message is there already, the receive takes it (early.c). If no entry is free, the receive waits
+ * in the library, in order. Owns the pool of receives. Called by the application's one thread.
  */
 #include "provider.h"
 #include <stdlib.h>
@@ -23,12 +23,12 @@ static int more(struct endpoint *ep)
 		batch[i].next = ep->rx_free;
 		ep->rx_free = &batch[i];
 	}
-	batch[0].next = ep->rx_batches;         /* holds the batch, for its end */
+	batch[0].next = ep->rx_batches;         /* keeps the batch, to free it at the end */
 	ep->rx_batches = batch;
 	return 0;
 }
 
-/* Part of every call that posts: that takes fewer instructions than calling it. */
+/* Inlined into every call that posts, because a call would take more instructions. */
 static inline __attribute__((always_inline)) struct rx *take(struct endpoint *ep)
 {
 	struct rx *rx;
@@ -89,8 +89,8 @@ static struct rx *find_open(const struct endpoint *ep, const void *context)
 
 /* ---- posting ---- */
 
-/* Makes the match entry: PTL_OK, or PTL_MD_NO_UPDATE (there are early messages to be looked
- * at first), or what else is wrong. */
+/* Makes the match entry: PTL_OK, PTL_MD_NO_UPDATE (look at early messages first), or another
+ * error. */
 static inline int post_one(struct endpoint *ep, struct rx *rx)
 {
 	ptl_md_t md = {
@@ -113,7 +113,7 @@ static inline int post_one(struct endpoint *ep, struct rx *rx)
 		md.length = rx->buffer.count;
 		md.options |= PTL_MD_IOVEC;
 	} else if (rx->buffer.bytes == 0) {
-		md.options |= PTL_MD_MANAGE_REMOTE;     /* its event tells a long one's origin */
+		md.options |= PTL_MD_MANAGE_REMOTE;     /* the event has a long message's origin */
 	}
 	ep->stirred = 1;
 	return PtlMEMDPost(ep->domain->ni, ep->behind, rx->source, rx->bits,
@@ -126,7 +126,7 @@ static size_t room_of(const struct rx *rx)
 	return rx->buffer.bytes - rx->filled;
 }
 
-/* An early message goes into a FI_MULTI_RECV buffer that is not posted yet. */
+/* Copies an early message into a FI_MULTI_RECV buffer that is not posted yet. */
 static void deliver_many(struct endpoint *ep, struct early *early, struct rx *rx)
 {
 	size_t at = rx->filled, bytes = early->length < room_of(rx) ? early->length : room_of(rx);
@@ -135,22 +135,23 @@ static void deliver_many(struct endpoint *ep, struct early *early, struct rx *rx
 	mfi_early_deliver(ep, early, mfi_rx_part(ep, rx, at, bytes));
 }
 
-/* Whether a FI_MULTI_RECV buffer takes no more. One that the next message, which must not be
- * overtaken, does not fit into takes none either; an empty one takes its beginning. */
+/* Whether a FI_MULTI_RECV buffer takes no more messages. The next message must not be overtaken, so
+ * a buffer that is too small for it is used up too; an empty buffer takes its beginning. */
 static int is_used_up(const struct endpoint *ep, const struct rx *rx, const struct early *early)
 {
 	return rx->landing == LANDS_MANY && rx->filled > 0 &&
 	       (room_of(rx) < ep->multi_recv || (early && early->length > room_of(rx)));
 }
 
-/* Whether there is an early message of its source. */
+/* Whether there is an early message from its source. */
 static inline int may_be_early(const struct endpoint *ep, const struct rx *rx)
 {
 	return rx->source.nid == PTL_NID_ANY ? ep->early_count != 0 :
 	       ep->peers[rank_of(rx->source)].first != 0;
 }
 
-/* Gives it the early messages that it matches, one or as many as fit. 1: it takes no more. */
+/* Gives the receive the early messages that it matches: one, or as many as fit. 1: it takes no
+ * more. */
 __attribute__((noinline))
 static int is_served(struct endpoint *ep, struct rx *rx)
 {
@@ -172,11 +173,12 @@ static int is_served(struct endpoint *ep, struct rx *rx)
 	}
 }
 
-/* What else post() finds. */
+/* Other results of post(). */
 enum { NO_ENTRY = 1, LOOK_FIRST };
 
-/* Gives it the early message that it matches, or posts it. 0; NO_ENTRY is free; LOOK_FIRST at
- * early messages: some of their events were not taken; or an error. Inlined, as take(). */
+/* Gives the receive the early message that it matches, or posts it. 0; NO_ENTRY: no match entry is
+ * free; LOOK_FIRST: events of early messages have not been read; or an error. Inlined like
+ * take(). */
 static inline __attribute__((always_inline)) int post(struct endpoint *ep, struct rx *rx)
 {
 	int error;
@@ -195,7 +197,7 @@ static inline __attribute__((always_inline)) int post(struct endpoint *ep, struc
 	return error == PTL_MD_NO_UPDATE ? LOOK_FIRST : mfi_error(error);
 }
 
-/* The same once more, of one that could not be posted at once. */
+/* Tries again to post a receive that could not be posted at once. */
 __attribute__((noinline))
 static int post_again(struct endpoint *ep, struct rx *rx)
 {
@@ -210,7 +212,7 @@ void mfi_post_waiting(struct endpoint *ep)
 
 		if (error == NO_ENTRY)
 			return;
-		if (error == LOOK_FIRST) {      /* it may be an early one's by then */
+		if (error == LOOK_FIRST) {      /* an early message may take it */
 			mfi_take_early(ep);
 			continue;
 		}
@@ -222,7 +224,8 @@ void mfi_post_waiting(struct endpoint *ep)
 	}
 }
 
-/* What post() has found of a new receive, if not 0: it is posted after all, waits, or fails. */
+/* Handles a result of post() for a new receive: the receive is posted after all, waits, or
+ * fails. */
 __attribute__((noinline))
 static ssize_t settle(struct endpoint *ep, struct rx *rx, int error)
 {
@@ -243,11 +246,11 @@ static ssize_t settle(struct endpoint *ep, struct rx *rx, int error)
 
 /* ---- receives of any kind ---- */
 
-/* Where its message goes: its pieces, which have so many bytes in all. 0 or -FI_EAGAIN. */
+/* Sets where the message goes: the pieces, and their bytes in all. 0 or -FI_EAGAIN. */
 __attribute__((noinline))
 static int keep_pieces(struct rx *rx, const struct iovec *pieces, size_t count)
 {
-	/* Without room it has one piece: then its event tells a long message's origin. */
+	/* With no room at all it gets one piece, so that its event has a long message's origin. */
 	if (rx->buffer.bytes == 0) {
 		rx->buffer.count = 1;
 		return 0;
@@ -269,7 +272,7 @@ static inline int fill(struct rx *rx, const struct iovec *pieces, size_t count)
 	return count > 1 ? keep_pieces(rx, pieces, count) : 0;
 }
 
-/* Which messages it takes. 0, or -FI_EADDRNOTAVAIL. */
+/* Sets which messages the receive matches. 0, or -FI_EADDRNOTAVAIL. */
 static inline int choose(struct endpoint *ep, struct rx *rx, fi_addr_t source, uint64_t bits,
 			 uint64_t ignore)
 {
@@ -327,7 +330,7 @@ receive(struct endpoint *ep, const struct iovec *pieces, size_t count, fi_addr_t
 	return error ? settle(ep, rx, error) : 0;
 }
 
-/* Says whether a message has come that a receive would take, and claims it if asked. */
+/* Whether an early message matches; claims it if asked. */
 static ssize_t peek(struct endpoint *ep, fi_addr_t source, uint64_t bits, uint64_t ignore,
 		    void *context, uint64_t flags)
 {
@@ -371,7 +374,7 @@ static ssize_t claim(struct endpoint *ep, struct rx *rx)
 	return 0;
 }
 
-/* A receive with flags of its own. */
+/* A receive with explicit flags. */
 static ssize_t receive_with(struct endpoint *ep, const struct iovec *pieces, size_t count,
 			    fi_addr_t source, uint64_t bits, uint64_t ignore, void *context,
 			    uint64_t flags)
@@ -421,7 +424,7 @@ ssize_t mfi_tagged_recvmsg(struct fid_ep *fid, const struct fi_msg_tagged *msg, 
 {
 	if (msg->tag & ~(BITS_TAG | msg->ignore))
 		return -FI_EINVAL;
-	if (flags & FI_MULTI_RECV)      /* acks of tagged messages give their credit back */
+	if (flags & FI_MULTI_RECV)      /* acks of tagged messages return their credit */
 		return -FI_EBADFLAGS;
 	return receive_with(endpoint_of(fid), msg->msg_iov, msg->iov_count, msg->addr,
 			    msg->tag & BITS_TAG, msg->ignore & BITS_TAG, msg->context, flags);
@@ -453,7 +456,7 @@ ssize_t mfi_tagged_recv(struct fid_ep *fid, void *buf, size_t len, void *desc, f
 	return tagged(endpoint_of(fid), &iov, 1, src, tag, ignore, context);
 }
 
-/* ---- taking them back ---- */
+/* ---- cancelling ---- */
 
 static void stop_waiting(struct endpoint *ep, struct rx *rx)
 {
@@ -468,8 +471,8 @@ static void stop_waiting(struct endpoint *ep, struct rx *rx)
 		ep->waiting_end = at;
 }
 
-/* Takes the entry of a FI_MULTI_RECV buffer away, and what has come into it. 0, or 1: the
- * kernel has filled it. */
+/* Unlinks the entry of a FI_MULTI_RECV buffer, and takes the messages in it. 0, or 1: the kernel
+ * has filled it. */
 static int withdraw(struct endpoint *ep, struct rx *rx)
 {
 	int error;
@@ -483,8 +486,8 @@ static int withdraw(struct endpoint *ep, struct rx *rx)
 	return 0;
 }
 
-/* A receive is not cancelled once its message has come or is coming. A FI_MULTI_RECV buffer
- * ends when the messages that have come into it are complete. */
+/* A receive is not cancelled once its message has arrived or begun to. A FI_MULTI_RECV buffer ends
+ * when the messages in it are complete. */
 ssize_t mfi_cancel(struct fid *fid, void *context)
 {
 	struct endpoint *ep = (struct endpoint *)fid;

@@ -130,7 +130,7 @@ void mfi_tx_end(struct endpoint *ep, uint16_t slot)
 
 /* ---- events ---- */
 
-/* The slot that an event belongs to, or null: one that is not under way. */
+/* The slot that an event belongs to, or null: no such operation is under way. */
 static struct tx *slot_of(struct endpoint *ep, uint64_t slot, uint16_t *number)
 {
 	if (slot >= TX_SLOTS || ep->tx[slot].kind == TX_FREE)
@@ -155,7 +155,7 @@ void mfi_tx_part(struct endpoint *ep, uint16_t slot, size_t bytes, int error)
 		mfi_tx_end(ep, slot);
 }
 
-/* A short message has been sent. A long one in pieces waits for more than that. */
+/* A short message has been sent. A long one in pieces also needs its receiver. */
 static void send_event(struct endpoint *ep, uint64_t number, const ptl_event_t *event)
 {
 	uint16_t slot;
@@ -178,8 +178,8 @@ static void part_ended(struct endpoint *ep, uint64_t number, const ptl_event_t *
 	mfi_tx_part(ep, slot, event->mlength, error_of(event->ni_fail_type));
 }
 
-/* A long message ends when it has landed in a posted receive, which its ack says, or when
- * its receiver has fetched it; the ack of a header alone says 0 bytes. */
+/* A long message ends when its ack says that it has landed in a posted receive, or when its
+ * receiver has fetched it. The ack of a message of which only the header was taken says 0 bytes. */
 static void long_event(struct endpoint *ep, uint64_t number, const ptl_event_t *event)
 {
 	uint16_t slot;
@@ -249,13 +249,13 @@ static inline void dispatch(struct endpoint *ep, unsigned int queue, const ptl_e
 	}
 }
 
-/* No room for one more completion, where fi_cq_read has asked for some. */
+/* Whether the array of fi_cq_read has no room for one more completion. */
 static int is_full(const struct endpoint *ep)
 {
 	return ep->rx_cq->out && ep->rx_cq->out_left == 0;
 }
 
-/* Takes a queue's events until there is none: 0; or fi_cq_read has what it asked for: 1. */
+/* Takes a queue's events: 0, none is left; 1, fi_cq_read has as many as it asked for. */
 static inline __attribute__((always_inline)) int take(struct endpoint *ep, unsigned int queue,
 						      ptl_event_t *event)
 {
@@ -302,8 +302,8 @@ void mfi_wait(struct endpoint *ep, int ms)
 		mfi_credit_look(ep);
 }
 
-/* Only what has been started is waited for: nothing that these events lead to starts more, so
- * this may be called in the middle of any operation. */
+/* Waits only for operations that have been started. Handling these events starts no more, so this
+ * may be called in the middle of any operation. */
 void mfi_make_room(struct endpoint *ep)
 {
 	ptl_event_t event;

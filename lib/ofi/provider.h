@@ -1,7 +1,7 @@
 /*
- * The libfabric provider over Portals, inside: what its files share. README.md
- * maps each idea of libfabric to one of Portals; the public side are libfabric's
- * own headers. One thread calls all of it (FI_THREAD_DOMAIN).
+ * Internals of the libfabric provider over Portals, shared by its files. README.md maps each idea
+ * of libfabric to Portals; libfabric's own headers are the public side. One thread calls all of it
+ * (FI_THREAD_DOMAIN).
  *
  *   loader.c     fi_getinfo and the like, in place of libfabric's core
  *   info.c       what the provider offers; the fabric object
@@ -9,7 +9,7 @@
  *   endpoint.c   the endpoint: queues, descriptors, entries of its portals
  *   queue.c      completion queues;  counter.c  counters;  event.c  event queues
  *   progress.c   events of Portals become completions
- *   credit.c     how much a peer may send before it is asked
+ *   credit.c     flow control: how much each peer may send
  *   send.c       messages out
  *   post.c       receives, until they are posted;  receive.c  what comes into them;
  *                early.c  messages that came before their receive
@@ -34,39 +34,42 @@
 
 /* ---- limits ---- */
 
-#define EAGER_BYTES     4096u       /* longest message that is sent before it is asked for */
+#define EAGER_BYTES     4096u       /* longest short message; see send.c */
 #define IOV_PIECES      32u         /* pieces of one side of an operation */
-#define TX_SLOTS        512u        /* operations under way that have an answer to come */
+#define TX_SLOTS        512u        /* operations under way that wait for events */
 #define ATOMIC_BYTES    64u         /* changed by one Portals operation */
 #define ATOMIC_MOST     4096u       /* changed by one call */
 
-/* Event queues: slots. RX_SLOTS is how many receives may be posted. */
+/* Slots of the event queues. RX_SLOTS is how many receives may be posted. */
 #define EARLY_SLOTS     8192u
 #define RX_SLOTS        16384u
-#define TX_RESERVE      128u        /* slots that sends which wait for a receive leave free */
-#define TX_EVENTS       4096u       /* three of a slot, one of a part; acks of credit: UNITS / 4 */
+#define TX_RESERVE      128u        /* slots that long sends must leave free */
+#define TX_EVENTS       4096u       /* three for each slot, one for each part; acks of credit: UNITS
+                                       / 4 */
 #define TX_PARTS        1024u       /* of all reads and writes under way */
 #define CREDIT_SLOTS    64u
-#define UNITS           (EARLY_SLOTS * 3 / 4)   /* of all windows (credit.c); the rest: UNLINK */
+#define UNITS           (EARLY_SLOTS * 3 / 4)   /* of all windows; other slots: UNLINK */
 
 /* ---- what a message says ---- */
 
 /* Portals of the interface. */
 enum { PORTAL_MESSAGE, PORTAL_PULL, PORTAL_REGION, PORTAL_CREDIT };
 
-/* Match bits of PORTAL_MESSAGE: below these the user's tag of 56 bits. */
+/* Match bits of PORTAL_MESSAGE. The low 56 bits are the user's tag. */
 #define BITS_TAG        ((1ULL << 56) - 1)
-#define BITS_LONG       (1ULL << 63)    /* the receiver fetches it if it was not expected */
+#define BITS_LONG       (1ULL << 63)    /* the receiver fetches it if it was unexpected */
 #define BITS_UNTAGGED   (1ULL << 62)    /* of fi_send: no tag */
 
-/* hdr_data of PORTAL_MESSAGE: remote CQ data | an ack returns the credit | credit limit */
+/* hdr_data of PORTAL_MESSAGE: remote CQ data (32 bits) | an ack returns the credit (1) | credit
+ * limit (31) */
 #define HEADER_DATA(header)    ((header) >> 32)
 #define HEADER_ACKED           (1ULL << 31)
 #define HEADER_LIMIT(header)   ((uint32_t)(header) & 0x7fffffffu)
 
-/* Remote offset of a long message: where it lies and which slot waits for it. PORTAL_PULL
- * is asked with that address as offset and the slot in the lower half of the match bits; the
- * slot of the fetching side is in the upper half. Match bits of PORTAL_REGION: slot | key. */
+/* Remote offset of a long message: its address at the sender, and the slot that waits for it. A
+ * fetch from PORTAL_PULL uses that address as its offset and has the slot in the lower half of the
+ * match bits, with the fetching side's own slot in the upper half. Match bits of PORTAL_REGION:
+ * slot | key. */
 #define ORIGIN_SLOT_SHIFT  48
 #define ORIGIN_ADDRESS     ((1ULL << ORIGIN_SLOT_SHIFT) - 1)
 #define PULL_SLOT_SHIFT    32
@@ -77,7 +80,7 @@ enum { PORTAL_MESSAGE, PORTAL_PULL, PORTAL_REGION, PORTAL_CREDIT };
 
 struct fabric {
 	struct fid_fabric fid;
-	unsigned int users;             /* open objects of it */
+	unsigned int users;             /* open objects that refer to it */
 };
 
 struct domain {
@@ -85,7 +88,7 @@ struct domain {
 	struct fabric *fabric;
 	ptl_handle_ni_t ni;
 	struct endpoint *endpoint;      /* the one that is open, or null */
-	unsigned int users;             /* open objects of it */
+	unsigned int users;             /* open objects that refer to it */
 	struct region *regions;         /* open ones */
 	uint32_t ranks;
 };
@@ -93,17 +96,17 @@ struct domain {
 struct av {
 	struct fid_av fid;
 	struct domain *domain;
-	uint32_t *ranks;                /* of each fi_addr_t, or null: they are ranks */
+	uint32_t *ranks;                /* rank of each fi_addr_t; null: addresses are ranks */
 	size_t count, room;
-	fi_addr_t *map;                 /* of a named one: the table that it hands out */
+	fi_addr_t *map;                 /* a named vector's table, which the caller sees */
 };
 
 struct region {
 	struct fid_mr fid;
 	struct domain *domain;
-	struct region *next;            /* of the domain's */
+	struct region *next;            /* in the list of the domain */
 	ptl_md_t md;
-	ptl_handle_me_t entry;          /* of the memory */
+	ptl_handle_me_t entry;          /* match entry of the region */
 };
 
 struct counter {
@@ -113,7 +116,7 @@ struct counter {
 	unsigned int users;
 };
 
-/* A completion that was not read yet: in order in `ring`, errors by themselves. */
+/* Completions that have not been read: in order in `ring`, errors in a list. */
 struct failure {
 	struct fi_cq_err_entry entry;
 	struct failure *next;
@@ -123,26 +126,26 @@ struct cq {
 	struct fid_cq fid;
 	struct domain *domain;
 	enum fi_cq_format format;
-	struct fi_cq_tagged_entry *out; /* in the caller's array, while fi_cq_read looks; or null */
+	struct fi_cq_tagged_entry *out; /* next entry for the caller, during fi_cq_read; else null */
 	size_t out_left;
 	struct fi_cq_tagged_entry *ring;
 	size_t ring_first, ring_used, ring_size;    /* size: a power of two */
 	struct failure *failures, **failures_end;
-	uint64_t idle_since;            /* rdtsc of the last look that found nothing */
-	unsigned int idle;              /* how many such looks in quick succession */
-	unsigned int waits;             /* in a row that ended with an event, up to a limit */
+	uint64_t idle_since;            /* rdtsc of the last poll that found nothing */
+	unsigned int idle;              /* such polls in quick succession */
+	unsigned int waits;             /* waits in a row that ended with an event, up to a limit */
 	unsigned int users;
 };
 
 /* A buffer of the application. */
 struct buffer {
 	char *base;
-	size_t bytes;                   /* in all */
-	struct iovec *pieces;           /* of `count` pieces, if there are several */
+	size_t bytes;                   /* total bytes */
+	struct iovec *pieces;           /* the pieces, if there are several */
 	size_t count;
 };
 
-/* What a message lands in, as the descriptor's user_ptr says: first in its struct. */
+/* What a message lands in. user_ptr of the descriptor points to a struct that begins with this. */
 enum landing { LANDS_POSTED, LANDS_MANY, LANDS_OVERFLOW, LANDS_NOWHERE };
 
 /* A receive from its call to its completion. */
@@ -150,14 +153,14 @@ struct rx {
 	enum landing landing;           /* LANDS_POSTED; LANDS_MANY with FI_MULTI_RECV;
 	                                   LANDS_NOWHERE: it is free */
 	unsigned int children;          /* LANDS_MANY: messages still being fetched into it */
-	int released;                   /* the kernel puts no more into it */
+	int released;                   /* the kernel delivers no more into it */
 	int cancelled;                  /* it ends with FI_ECANCELED */
-	struct rx *parent;              /* the LANDS_MANY that this is a part of, or null */
+	struct rx *parent;              /* the LANDS_MANY buffer that contains this one, or null */
 	struct rx *next;                /* free, or waiting for a match entry */
 	void *context;
 	struct buffer buffer;
 	size_t filled;                  /* LANDS_MANY: bytes in it before it was posted */
-	uint64_t bits, ignore;          /* of the message */
+	uint64_t bits, ignore;          /* which messages it matches */
 	ptl_process_id_t source;
 	uint64_t flags;
 	ptl_handle_me_t entry;          /* PTL_INVALID_HANDLE: not posted */
@@ -173,11 +176,11 @@ enum tx_kind { TX_FREE, TX_SEND, TX_LONG, TX_PULL, TX_RMA };
 struct tx {
 	uint8_t kind;
 	uint8_t acked, fetched;         /* TX_LONG: what has come */
-	uint16_t next;                  /* free slots */
-	uint32_t parts;                 /* events that are still to come */
-	uint64_t flags;                 /* of its completion; 0: none is wanted */
+	uint16_t next;                  /* next free slot */
+	uint32_t parts;                 /* outstanding events */
+	uint64_t flags;                 /* flags of its completion; 0: no completion */
 	void *context;
-	struct counter *counter;        /* to count, or null */
+	struct counter *counter;        /* incremented at the end; or null */
 	struct cq *cq;
 	struct rx *rx;                  /* TX_PULL */
 	void *copy;                     /* to free at its end, or null */
@@ -196,40 +199,40 @@ struct deferred {
 
 /* A message that came before its receive. */
 struct early {
-	struct early *newer, *older;           /* of all, in order of arrival */
-	struct early *peer_newer, *peer_older; /* of its source */
+	struct early *newer, *older;           /* in the list of all, in order of arrival */
+	struct early *peer_newer, *peer_older; /* in its source's list */
 	uint32_t source;
-	int claimed;                           /* by FI_CLAIM, with this context */
+	int claimed;                           /* by FI_CLAIM, with the context `claimer` */
 	void *claimer;
 	uint64_t bits, header;
 	size_t length;
-	uint64_t origin;                       /* of a long one */
-	const char *bytes;                     /* of a short one */
-	struct overflow *overflow;             /* that they lie in */
+	uint64_t origin;                       /* of a long message: sender's address and slot */
+	const char *bytes;                     /* of a short message */
+	struct overflow *overflow;             /* the buffer that they lie in */
 };
 
-/* Memory for short ones. */
+/* A buffer for short early messages. */
 struct overflow {
 	enum landing landing;           /* LANDS_OVERFLOW */
 	unsigned int used;              /* messages in it that have not been received */
-	int full;                       /* the kernel puts no more into it */
+	int full;                       /* the kernel delivers no more into it */
 	struct overflow *next, *prev;
 	char bytes[];
 };
 
-/* What is known of a rank. The counts are of credit units and wrap. */
+/* The state of a peer. Counts are credit units, and wrap. */
 struct peer {
 	ptl_process_id_t process;
-	/* as it receives */
-	uint32_t sent;                  /* units that messages to it used up */
-	uint32_t limit;                 /* up to which it lets this side go */
+	/* this rank sends to it */
+	uint32_t sent;                  /* units used by messages to it */
+	uint32_t limit;                 /* `sent` may not pass this */
 	struct deferred *deferred, **deferred_end;
-	struct peer *next_deferred;     /* peers that have some */
-	/* as it sends */
-	uint32_t taken;                 /* units of its messages that this library has taken */
-	uint32_t granted;               /* limit that it may go up to */
-	uint32_t told;                  /* limit that it was told last */
-	uint32_t window;                /* units that it may be ahead */
+	struct peer *next_deferred;     /* next peer with deferred sends */
+	/* it sends to this rank */
+	uint32_t taken;                 /* units of its messages that this library has read */
+	uint32_t granted;               /* its credit limit */
+	uint32_t told;                  /* the limit that it was last told */
+	uint32_t window;                /* most units under way */
 	struct early *first, *last;     /* its early messages */
 };
 
@@ -237,12 +240,12 @@ struct endpoint {
 	struct fid_ep fid;
 	struct domain *domain;
 	struct av *av;
-	uint32_t ranks;                 /* addresses below this are ranks; 0: ask `av` */
+	uint32_t ranks;                 /* addresses below this are ranks; 0: look up in `av` */
 	struct cq *tx_cq, *rx_cq;
 	struct counter *send_counter, *recv_counter, *read_counter, *write_counter;
 	int tx_selective, rx_selective; /* a completion only if FI_COMPLETION asks for it */
-	uint64_t tx_flags;              /* of calls that have none */
-	uint64_t rx_flags;              /* the same, with what else these say */
+	uint64_t tx_flags;              /* default flags of sends */
+	uint64_t rx_flags;              /* default flags of receives */
 	int directed;                   /* receives name their source */
 	size_t multi_recv;              /* bytes below which a FI_MULTI_RECV buffer is done */
 	int enabled;
@@ -251,31 +254,31 @@ struct endpoint {
 	ptl_handle_md_t plain, reported, asked, fetched;    /* see endpoint.c */
 	ptl_handle_me_t behind;         /* takes long messages' headers: posted receives lie before it */
 	ptl_handle_me_t pull;
-	size_t inline_bytes;            /* of a put that are read when its call returns */
+	size_t inline_bytes;            /* a put of at most this reads its bytes at once */
 	size_t at_once;                 /* an injected message of fewer bytes is sent at once */
 
 	struct tx *tx;
 	uint16_t tx_free;
 	unsigned int tx_used;
-	unsigned int tx_long;           /* of them wait for a peer's receive */
-	unsigned int tx_parts;          /* events of reads and writes that are to come */
-	int stirred;                    /* since fi_cq_read last found nothing, an operation has
-	                                 * begun or an event has come */
+	unsigned int tx_long;           /* slots of long sends, which wait for a peer's receive */
+	unsigned int tx_parts;          /* outstanding events of reads and writes */
+	int stirred;                    /* an operation has begun or an event has come since
+	                                 * fi_cq_read last found nothing */
 
 	struct rx *rx_free, *rx_batches;
 	struct rx *waiting, **waiting_end;
-	unsigned int posted;            /* receives in the kernel that were not completed */
+	unsigned int posted;            /* receives in the kernel that have not completed */
 
-	struct early early;             /* ring: the oldest is newer than it */
+	struct early early;             /* list head: its `newer` is the oldest message */
 	struct early *early_free, *early_batches;
 	size_t early_count;
-	struct overflow *overflows;     /* all there are */
-	unsigned int overflow_posted;   /* of them the kernel can fill */
+	struct overflow *overflows;     /* list of all buffers */
+	unsigned int overflow_posted;   /* buffers that the kernel can fill */
 
 	struct peer *peers;
-	uint32_t *limits;               /* written by peers, one word each */
+	uint32_t *limits;               /* credit limits, one word for each peer, which writes it */
 	struct peer *deferred;          /* peers for which sends wait */
-	uint32_t units_free;            /* that no window has */
+	uint32_t units_free;            /* units in no window */
 	uint32_t window_least;
 };
 
@@ -284,8 +287,8 @@ enum { QUEUE_RX, QUEUE_EARLY, QUEUE_TX, QUEUE_CREDIT, QUEUES };
 
 _Static_assert(TX_SLOTS <= 1u << (64 - KEY_SLOT_SHIFT), "a slot fits beside a key");
 
-/* A region's key in match bits: its lowest 53 bits and its highest one, by which libraries
- * tell two kinds apart. A key with others is refused. */
+/* A region's key in match bits: the lowest 53 bits and the highest one, by which libraries tell two
+ * kinds of keys apart. Keys with other bits set are refused. */
 static inline uint64_t mfi_key_bits(uint64_t key)
 {
 	return (key & (KEY_MASK >> 1)) | key >> 63 << (KEY_SLOT_SHIFT - 1);
@@ -296,7 +299,7 @@ static inline int mfi_key_fits(uint64_t key)
 	return (key & ~(1ULL << 63)) <= KEY_MASK >> 1;
 }
 
-/* The rank of a process: ranks lie on nodes in order. */
+/* The rank of a process: rank order is node order. */
 static inline uint32_t rank_of(ptl_process_id_t process)
 {
 	return process.nid;
@@ -316,7 +319,7 @@ int mfi_getinfo(uint32_t version, const char *node, const char *service, uint64_
 /* domain.c */
 int mfi_domain(struct fid_fabric *fabric, struct fi_info *info, struct fid_domain **domain,
 	       void *context);
-/* Attaches the domain's regions to an interface that was initialised anew. */
+/* Attaches the domain's regions to an interface that was initialised again. */
 void mfi_regions_attach(struct domain *domain);
 uint32_t mfi_look_up(const struct av *av, fi_addr_t address);
 /* The rank of an address, or UINT32_MAX. */
@@ -324,9 +327,9 @@ static inline uint32_t mfi_rank(const struct endpoint *ep, fi_addr_t address)
 {
 	return address < ep->ranks ? (uint32_t)address : mfi_look_up(ep->av, address);
 }
-/* "margay://RANK": how many bytes it has, the 0 included. */
+/* The text "margay://RANK"; returns its length with the terminating 0. */
 size_t mfi_address_text(uint32_t rank, char *text, size_t room);
-/* The rank that it names, or UINT32_MAX. */
+/* The rank that such a text names, or UINT32_MAX. */
 uint32_t mfi_address_rank(const char *text);
 int mfi_no_bind(struct fid *fid, struct fid *other, uint64_t flags);
 int mfi_no_control(struct fid *fid, int command, void *arg);
@@ -348,7 +351,7 @@ int mfi_event_queue_open(struct fid_fabric *fabric, struct fi_eq_attr *attr, str
 /* queue.c, counter.c */
 int mfi_cq_open(struct fid_domain *domain, struct fi_cq_attr *attr, struct fid_cq **cq,
 		void *context);
-/* Where the next completion goes: into the ring, or wherever there is room. */
+/* The slot of the next completion: in the ring, or in the caller's array. */
 struct fi_cq_tagged_entry *mfi_cq_ring_slot(struct cq *cq);
 static inline struct fi_cq_tagged_entry *mfi_cq_slot(struct cq *cq)
 {
@@ -368,46 +371,46 @@ void mfi_progress(struct endpoint *ep);
 void mfi_wait(struct endpoint *ep, int ms);
 /* Takes the events of early messages only. */
 void mfi_take_early(struct endpoint *ep);
-/* A free slot. It may wait for operations that kernels carry out; for one that waits for a peer's
- * receive (TX_LONG) there is none if mfi_tx_is_full: then it must not be asked for. */
+/* A free slot. It may wait for operations that kernels execute. A TX_LONG slot waits for a peer's
+ * receive: do not ask for one if mfi_tx_is_full. */
 uint16_t mfi_tx_take(struct endpoint *ep, enum tx_kind kind);
 int mfi_tx_is_full(const struct endpoint *ep);
 void mfi_tx_end(struct endpoint *ep, uint16_t slot);
-/* One of its events will not come, or has come. */
+/* One of a slot's events has come, or will not come. */
 void mfi_tx_part(struct endpoint *ep, uint16_t slot, size_t bytes, int error);
 /* After PTL_NO_SPACE: lets operations end. It starts none. */
 void mfi_make_room(struct endpoint *ep);
 int mfi_error(int portals);
-/* What an error of Portals means, as fi_*_strerror give it: in `buf` if there is one. */
+/* The text of a Portals error for fi_*_strerror, in `buf` if there is one. */
 const char *mfi_error_text(int portals, char *buf, size_t len);
-/* Milliseconds since some time. */
+/* Milliseconds of a monotonic clock. */
 int64_t mfi_now_ms(void);
-/* Ends the program, with a line: there is no memory for one more than `count` of these. */
+/* Ends the program with a line: no memory for one more than `count` of these. */
 _Noreturn void mfi_no_memory(const char *what, size_t count);
 
 /* credit.c */
 int mfi_credit_open(struct endpoint *ep);
 void mfi_credit_close(struct endpoint *ep);
-/* Units of a message: one, and one for each 256 bytes that may lie in overflow memory. */
+/* Units of a message: one, and one for each 256 bytes that may land in overflow memory. */
 static inline uint32_t mfi_units(size_t bytes, uint64_t bits)
 {
 	return bits & BITS_LONG ? 1 : 1 + (uint32_t)(bytes >> 8);
 }
 /* Uses up units for a message to the peer: 0, or 1 if there are too few. */
 int mfi_credit_use(struct endpoint *ep, uint32_t rank, uint32_t units);
-/* hdr_data of a message: the data, whether an ack returns its credit, what the peer may send. */
+/* hdr_data of a message: the data, whether an ack returns its credit, and the peer's new limit. */
 uint64_t mfi_credit_header(struct endpoint *ep, uint32_t rank, uint64_t data, uint64_t bits);
 /* A message of this peer was taken; `returned`: an ack has given its units back. */
 void mfi_credit_taken(struct endpoint *ep, uint32_t rank, uint32_t units, uint64_t header,
 		      int returned);
 void mfi_credit_acked(struct endpoint *ep, uint32_t rank, uint32_t units);
-/* Sends what waits for credit that has come. */
+/* Starts deferred sends for which credit has come. */
 void mfi_credit_look(struct endpoint *ep);
 
 /* send.c */
 extern struct fi_ops_msg mfi_ops_msg;
 extern struct fi_ops_tagged mfi_ops_tagged;
-/* Starts what waits for this peer, as far as there is credit. */
+/* Starts the deferred sends to this peer, as far as there is credit. */
 void mfi_send_deferred(struct endpoint *ep, struct peer *peer);
 
 /* post.c: fi_recv and the like, fi_cancel */
@@ -426,41 +429,41 @@ void mfi_rx_close(struct endpoint *ep);
 /* A new receive, or null. */
 struct rx *mfi_rx_take(struct endpoint *ep);
 void mfi_rx_give(struct endpoint *ep, struct rx *rx);
-/* Posts what waits for a match entry. */
+/* Posts receives that wait for a match entry. */
 void mfi_post_waiting(struct endpoint *ep);
 
 /* receive.c */
-/* A message has come into a posted receive. */
+/* A message has arrived in a posted receive. */
 void mfi_arrived(struct endpoint *ep, struct rx *rx, const ptl_event_t *event);
-/* All of a receive's bytes are there. */
+/* All bytes of a receive have arrived. */
 void mfi_received(struct endpoint *ep, struct rx *rx, size_t length, int error);
-/* It ends without a message. */
+/* The receive ends without a message. */
 void mfi_rx_fail(struct endpoint *ep, struct rx *rx, int error);
 /* A message has come into a FI_MULTI_RECV buffer, or the buffer is full. */
 void mfi_arrived_many(struct endpoint *ep, struct rx *rx, const ptl_event_t *event);
 /* A receive of one message into a part of a FI_MULTI_RECV buffer. */
 struct rx *mfi_rx_part(struct endpoint *ep, struct rx *parent, size_t offset, size_t bytes);
-/* A FI_MULTI_RECV buffer that takes no more is the caller's again once it is complete. */
+/* Gives a FI_MULTI_RECV buffer that takes no more back to the caller, once it is complete. */
 void mfi_rx_release(struct endpoint *ep, struct rx *rx);
 /* Fetches a long message, whose header is in `rx`, from its sender. */
 void mfi_fetch(struct endpoint *ep, struct rx *rx, uint32_t rank, uint64_t origin);
 int mfi_matches(const struct rx *rx, const struct early *early);
-/* Copies into its pieces: how many bytes fitted. */
+/* Copies into the buffer's pieces. Returns how many bytes fitted. */
 size_t mfi_scatter(const struct buffer *to, const char *from, size_t bytes);
 
 /* early.c */
 int mfi_early_open(struct endpoint *ep);
 void mfi_early_close(struct endpoint *ep);
-/* Enough overflow memory for so many units of credit: 0 or -FI_ENOMEM. */
+/* Provides overflow memory for this many units of credit: 0 or -FI_ENOMEM. */
 int mfi_early_provide(struct endpoint *ep, uint32_t units);
 void mfi_early_event(struct endpoint *ep, const ptl_event_t *event);
-/* The oldest one that the receive matches, or null. */
+/* The oldest early message that the receive matches, or null. */
 struct early *mfi_early_find(struct endpoint *ep, const struct rx *rx);
-/* Gives it to the receive, which it matches. */
+/* Gives it to a receive that it matches. */
 void mfi_early_deliver(struct endpoint *ep, struct early *early, struct rx *rx);
 void mfi_early_forget(struct endpoint *ep, struct early *early);
 
-/* Flags of a call that has its own, by which something is sent. */
+/* Effective flags of a send call that has a flags argument. */
 static inline uint64_t mfi_flags(const struct endpoint *ep, uint64_t flags)
 {
 	return ep->tx_selective ? flags : flags | FI_COMPLETION;

@@ -1,8 +1,7 @@
 /*
- * Completion queues. fi_cq_read takes events of Portals straight into the
- * caller's array; what completes at another time waits in a ring, errors in a
- * list of their own. A caller that does nothing but look is halted until there is
- * something to see. Called by the application's one thread.
+ * Completion queues. fi_cq_read writes completions straight into the caller's array while it takes
+ * Portals events. Completions at other times wait in a ring, errors in a list. A caller that only
+ * polls is halted until there is an event. Called by the application's one thread.
  */
 #include "provider.h"
 #include <stdlib.h>
@@ -11,18 +10,18 @@
 #define RING_LEAST   64u
 
 /*
- * A library above that waits calls fi_cq_read in a loop. Nodes share their host's
- * processors, so a node that only looks keeps its peer from answering. After some looks
- * at nothing, less than IDLE_TICKS of rdtsc apart, a look waits for an event, some ms at most.
- * A program that computes or starts operations between its looks never waits.
+ * A library that waits calls fi_cq_read in a loop. Nodes share their host's processors, so a node
+ * that only polls keeps its peer from answering. After some polls without result, each less than
+ * IDLE_TICKS of rdtsc after the one before, a poll waits for an event, IDLE_MS at most. A program
+ * that computes or starts operations between its polls never waits.
  *
- * Waits in a row that end with an event are trusted: fewer looks come before the next ones, and
- * their time is longer, as a timer that wakes the node for nothing costs more than a message does.
- * The first time that the program computes after a look at nothing ends that.
+ * After several waits in a row that ended with an event, waits begin after fewer polls and last
+ * longer, as a timer that wakes the node for nothing costs more than a message does. This ends when
+ * the program computes after a poll without result.
  */
 #define LOOKS_MOST    32u
 #define LOOKS_LEAST   4u
-#define LOOKS_HALVED  4u                /* by so many waits */
+#define LOOKS_HALVED  4u                /* after so many successful waits */
 #define TRUSTED       16u               /* waits */
 #define IDLE_TICKS    (1UL << 13)       /* 2 to 4 us */
 #define IDLE_MS       1
@@ -59,7 +58,7 @@ static int ring_grow(struct cq *cq)
 	return 0;
 }
 
-/* A completion that finds no memory is lost, and with it the program's request: it ends
+/* Without memory a completion would be lost, and with it the program's request. So the program ends
  * here, with a line that says why. */
 struct fi_cq_tagged_entry *mfi_cq_ring_slot(struct cq *cq)
 {
@@ -80,7 +79,7 @@ void mfi_cq_fail(struct cq *cq, const struct fi_cq_err_entry *entry)
 	cq->failures_end = &failure->next;
 }
 
-/* Bytes of an entry: each format begins with the one before. */
+/* Bytes of an entry: each format extends the one before. */
 static size_t entry_bytes(enum fi_cq_format format)
 {
 	switch (format) {
@@ -109,7 +108,7 @@ static ssize_t take_from_ring(struct cq *cq, char *buf, size_t count)
 
 /* ---- reading ---- */
 
-/* How many looks without a completion come before a wait. */
+/* Polls without a completion before a wait. */
 static unsigned int looks_of(const struct cq *cq)
 {
 	unsigned int looks = LOOKS_MOST >> cq->waits / LOOKS_HALVED;
@@ -117,8 +116,8 @@ static unsigned int looks_of(const struct cq *cq)
 	return looks > LOOKS_LEAST ? looks : LOOKS_LEAST;
 }
 
-/* No completion was there: has the caller nothing else to do? An event that only changed a
- * counter may be what it waits for, so it must see that before it is halted. */
+/* No completion was there: does the caller only poll? An event that changed a counter may be what
+ * it waits for, so it returns once before it is halted. */
 static int is_idle(struct cq *cq, struct endpoint *ep)
 {
 	unsigned long now = ticks();
@@ -126,7 +125,7 @@ static int is_idle(struct cq *cq, struct endpoint *ep)
 	if (ep->stirred) {
 		cq->idle = 0;
 	} else if (now - cq->idle_since > IDLE_TICKS) {
-		if (cq->idle)           /* it computes between looks */
+		if (cq->idle)           /* it computes between polls */
 			cq->waits = 0;
 		cq->idle = 0;
 	}
@@ -144,7 +143,7 @@ static void wait_idle(struct cq *cq, struct endpoint *ep)
 	cq->idle_since = ticks();
 }
 
-/* Takes events, which complete into the ring, or straight into the caller's array. */
+/* Takes events. Their completions go into the ring, or straight into the caller's array. */
 static ssize_t look(struct cq *cq, void *buf, size_t count)
 {
 	struct endpoint *ep = cq->domain->endpoint;
@@ -183,7 +182,7 @@ static ssize_t cq_read(struct fid_cq *fid, void *buf, size_t count)
 	return taken;
 }
 
-/* The sender of a message is not said (there is no FI_SOURCE). */
+/* The source of a message is not reported (there is no FI_SOURCE). */
 static ssize_t cq_readfrom(struct fid_cq *fid, void *buf, size_t count, fi_addr_t *src_addr)
 {
 	ssize_t taken = cq_read(fid, buf, count);
@@ -213,7 +212,7 @@ static ssize_t cq_readerr(struct fid_cq *fid, struct fi_cq_err_entry *buf, uint6
 	return 1;
 }
 
-/* Waits, halted, `timeout` ms at most (negative: for ever). */
+/* Waits, halted, at most `timeout` ms (negative: without limit). */
 static ssize_t cq_sread(struct fid_cq *fid, void *buf, size_t count, const void *cond, int timeout)
 {
 	struct cq *cq = cq_of(fid);
@@ -287,7 +286,7 @@ static struct fi_ops_cq cq_ops = {
 	.signal = cq_no_signal, .strerror = cq_strerror,
 };
 
-/* The size that is asked for is no limit: the ring grows. */
+/* The requested size is no limit: the ring grows. */
 int mfi_cq_open(struct fid_domain *domain, struct fi_cq_attr *attr, struct fid_cq **cq,
 		void *context)
 {

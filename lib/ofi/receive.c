@@ -1,6 +1,6 @@
 /*
- * Arrivals: what a message does to the receive that it lands in, or that finds it early.
- * Called by the application's one thread, as it takes events.
+ * Arrivals: what a message does to the receive that it lands in, or to a later receive that finds
+ * it. Called by the application's one thread, as it takes events.
  */
 #include "provider.h"
 #include <string.h>
@@ -33,7 +33,7 @@ size_t mfi_scatter(const struct buffer *to, const char *from, size_t bytes)
 	return done;
 }
 
-/* What is known when the message's header is. */
+/* Records what the header of a message says. */
 static void header_is(struct rx *rx, uint64_t bits, uint64_t header, size_t length)
 {
 	rx->arrived_bits = bits;
@@ -55,7 +55,7 @@ void mfi_rx_release(struct endpoint *ep, struct rx *rx)
 	mfi_rx_give(ep, rx);
 }
 
-/* What the completion of a receive says beside its length. */
+/* Flags of a receive's completion. */
 static uint64_t flags_of(const struct rx *rx)
 {
 	return FI_RECV | FI_REMOTE_CQ_DATA |
@@ -109,7 +109,7 @@ void mfi_arrived(struct endpoint *ep, struct rx *rx, const ptl_event_t *event)
 	uint64_t bits = event->match_bits, header = event->hdr_data;
 	uint32_t rank = rank_of(event->initiator);
 	int is_long = !!(bits & BITS_LONG);
-	/* Its sender's kernel has given the credit back. */
+	/* The sender's kernel has given the credit back. */
 	int returned = !(bits & BITS_UNTAGGED) &&
 		       (is_long ? event->mlength > 0 : !!(header & HEADER_ACKED));
 

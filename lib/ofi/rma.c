@@ -1,9 +1,8 @@
 /*
- * Reads and writes of peers' regions, and what atomic operations share with them
- * (atomic.c). Each is one Portals
- * operation for every stretch that is in one piece on both sides, and ends when
- * the last of them has been acknowledged: so every write is FI_DELIVERY_COMPLETE.
- * The target's library takes no part. Called by the application's one thread.
+ * Reads and writes of peers' regions, and the code that atomic operations (atomic.c) share with
+ * them. An operation is split into stretches that are contiguous on both sides, with one Portals
+ * operation each. It ends when the last of them has been acknowledged, so every write is
+ * FI_DELIVERY_COMPLETE. The target's library takes no part. Called by the application's one thread.
  */
 #include "access.h"
 #include <stdlib.h>
@@ -78,7 +77,8 @@ static int start_one(struct endpoint *ep, const struct access *access, ptl_proce
 	}
 }
 
-/* Bytes of the next stretch: one piece of each side, and as much as Portals changes at once. */
+/* Length of the next stretch: within one piece of each side, and no more than one Portals operation
+ * does. */
 static size_t stretch(struct access *access, size_t left)
 {
 	size_t bytes = left, most = access->action >= ATOMIC ? ATOMIC_BYTES : SIZE_MAX;
@@ -100,8 +100,8 @@ static size_t stretch(struct access *access, size_t left)
 	return bytes < most ? bytes : most;
 }
 
-/* Starts the stretches of an operation of `left` bytes. What fails after the first one was
- * started makes the operation fail, when the others have ended. */
+/* Starts the stretches of an operation of `left` bytes. If one fails after the first was started,
+ * the operation fails once the others have ended. */
 static int start_all(struct endpoint *ep, struct access *access, uint32_t rank, uint16_t slot,
 		     size_t left)
 {
@@ -134,7 +134,7 @@ static int start_all(struct endpoint *ep, struct access *access, uint32_t rank, 
 	return 0;
 }
 
-/* A copy of what an injected operation sends, where the link reads it late. */
+/* Copies what an injected operation sends, if the link reads it after the call. */
 static int copy_local(struct access *access, struct tx *tx, struct iovec *piece, size_t bytes)
 {
 	char *copy = malloc(bytes);
@@ -177,7 +177,7 @@ ssize_t mfi_access(struct fid_ep *fid, struct access *access, void *copy)
 	if (!error)
 		error = start_all(ep, access, rank, slot, bytes);
 	if (error) {
-		mfi_tx_end(ep, slot);   /* it was not reported yet */
+		mfi_tx_end(ep, slot);   /* it has not been reported yet */
 		return error;
 	}
 	tx->counter = reads ? ep->read_counter : ep->write_counter;
@@ -285,7 +285,7 @@ static ssize_t rma_inject(struct fid_ep *ep, const void *buf, size_t len, fi_add
 	return access_pieces(ep, &iov, 1, dest, addr, key, 0, FI_INJECT, WRITE);
 }
 
-/* Data for the target's completion queue would take its library: not offered. */
+/* Data for the target's completion queue would need the target's library, so it is not offered. */
 static ssize_t rma_no_writedata(struct fid_ep *ep, const void *buf, size_t len, void *desc,
 				uint64_t data, fi_addr_t dest, uint64_t addr, uint64_t key,
 				void *context)

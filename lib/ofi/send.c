@@ -1,22 +1,21 @@
 /*
- * Messages out. A short one is one put. A long one is one put as well: if its
- * receive is posted, all of it lands there; else only its header is recorded, and
- * the receiver fetches the rest when the receive is posted. A message that finds
- * no credit waits here, and those to the same peer behind it. Called by the
- * application's one thread.
+ * Messages out. A short one is one put. A long one is one put as well: if its receive is posted,
+ * all of it lands there. Otherwise only its header is recorded, and the receiver fetches the rest
+ * when the receive is posted (rendezvous). A message without credit waits here, and later ones to
+ * the same peer behind it. Called by the application's one thread.
  */
 #include "provider.h"
 #include <stdlib.h>
 #include <string.h>
 
-/* Where a message goes and what becomes of it. */
+/* A message to send: destination and flags. */
 struct send {
 	struct buffer buffer;
 	uint64_t bits, data, flags;     /* flags: FI_INJECT, FI_COMPLETION, FI_DELIVERY_COMPLETE */
 	void *context;
 };
 
-/* What a completion of it says. */
+/* Completion flags of a message with these match bits. */
 static uint64_t kind_of(uint64_t bits)
 {
 	return FI_SEND | (bits & BITS_UNTAGGED ? FI_MSG : FI_TAGGED);
@@ -56,7 +55,7 @@ static int put(struct endpoint *ep, ptl_handle_md_t md, uint64_t at, size_t byte
 	return mfi_error(error);
 }
 
-/* What begins a slot of a send. */
+/* Takes a slot for a send and fills it in. */
 static uint16_t take_slot(struct endpoint *ep, enum tx_kind kind, const struct send *send)
 {
 	uint16_t slot = mfi_tx_take(ep, kind);
@@ -69,7 +68,7 @@ static uint16_t take_slot(struct endpoint *ep, enum tx_kind kind, const struct s
 	return slot;
 }
 
-/* The put fails before it starts: the slot is given back, the caller learns the error. */
+/* The put failed before it started: frees the slot and returns the error. */
 static int give_up(struct endpoint *ep, uint16_t slot, int error)
 {
 	struct tx *tx = &ep->tx[slot];
@@ -80,8 +79,8 @@ static int give_up(struct endpoint *ep, uint16_t slot, int error)
 	return error;
 }
 
-/* At most EAGER_BYTES. If the link reads the bytes later than this, from a copy if the
- * caller may change them, and a slot waits until they have been sent. */
+/* Sends at most EAGER_BYTES. If the link reads the bytes after the call, a slot waits until they
+ * have been sent; it holds a copy if the caller may change them. */
 static int send_short(struct endpoint *ep, uint32_t rank, const struct send *send)
 {
 	uint64_t header = mfi_credit_header(ep, rank, send->data, send->bits);
@@ -116,7 +115,7 @@ static int send_short(struct endpoint *ep, uint32_t rank, const struct send *sen
 	return error ? give_up(ep, slot, error) : 0;
 }
 
-/* In pieces: a descriptor of its own, by which it is sent and fetched. */
+/* Makes a descriptor for a message in pieces, from which it is sent and fetched. */
 static int expose_pieces(struct endpoint *ep, uint16_t slot, const struct buffer *buffer)
 {
 	const ptl_process_id_t anybody = { PTL_NID_ANY, PTL_PID_ANY };
@@ -165,9 +164,9 @@ static int send_long(struct endpoint *ep, uint32_t rank, const struct send *send
 	return error ? give_up(ep, slot, error) : 0;
 }
 
-/* Whether it is sent as a long one: so is a message of more than half a window, as the receiver
- * may keep that much back. A send that is to end only when it has been delivered is one too,
- * where a put ends before. */
+/* Whether it is sent as a long message. A message of more than half a window is, because the
+ * receiver may keep back that much credit. A send that must end only on delivery is too, where a
+ * short put ends before. */
 static int is_long(const struct endpoint *ep, const struct send *send)
 {
 	size_t bytes = send->buffer.bytes;
@@ -178,7 +177,7 @@ static int is_long(const struct endpoint *ep, const struct send *send)
 	       ep->inline_bytes != SIZE_MAX && bytes > 0;
 }
 
-/* Sends it if there is credit and a slot: 0, 1 if there is none, or an error. */
+/* Sends it if there is credit and a slot: 0, 1 if there is no credit or slot, or an error. */
 static int try(struct endpoint *ep, uint32_t rank, const struct send *send)
 {
 	int asked_for = is_long(ep, send);
@@ -207,7 +206,7 @@ static int defer(struct endpoint *ep, uint32_t rank, const struct send *send)
 	struct deferred *made = malloc(sizeof(*made) + pieces + copied);
 
 	if (!made)
-		return -FI_EAGAIN;      /* the caller takes completions and comes again */
+		return -FI_EAGAIN;      /* the caller takes completions and tries again */
 	*made = (struct deferred){
 		.buffer = send->buffer, .bits = send->bits, .data = send->data,
 		.flags = send->flags, .context = send->context,
@@ -229,7 +228,7 @@ static int defer(struct endpoint *ep, uint32_t rank, const struct send *send)
 	return 0;
 }
 
-/* A send that had been accepted has failed. */
+/* Reports the failure of a send that had been accepted. */
 static void fail(struct endpoint *ep, const struct deferred *deferred, int error)
 {
 	const struct fi_cq_err_entry entry = {
@@ -290,7 +289,7 @@ static ssize_t start(struct endpoint *ep, const struct send *send, fi_addr_t des
 	return error > 0 ? defer(ep, rank, send) : error;
 }
 
-/* Flags of a call without any. */
+/* Default flags. */
 static uint64_t own_flags(const struct endpoint *ep)
 {
 	return (ep->tx_flags & (FI_DELIVERY_COMPLETE | FI_INJECT)) |
@@ -360,7 +359,7 @@ static ssize_t msg_senddata(struct fid_ep *ep, const void *buf, size_t len, void
 			own_flags(endpoint_of(ep)));
 }
 
-/* What is not sent at once. */
+/* The slow path of an injected message. */
 __attribute__((noinline))
 static ssize_t inject_any(struct fid_ep *ep, const void *buf, size_t len, uint64_t data,
 			  fi_addr_t dest, uint64_t bits)
@@ -369,9 +368,8 @@ static ssize_t inject_any(struct fid_ep *ep, const void *buf, size_t len, uint64
 }
 
 /*
- * The fast path of an injected message: to a rank that has credit to spare, of bytes that are
- * read before the put returns. It is part of its callers: to hand its arguments on would take a
- * third of its instructions.
+ * The fast path of an injected message: the rank has credit to spare, and the put reads the bytes
+ * before it returns. Inlined: passing its arguments on would take a third of its instructions.
  */
 static inline __attribute__((always_inline)) ssize_t
 inject(struct fid_ep *fid, const void *buf, size_t len, uint64_t data, fi_addr_t dest,

@@ -1,15 +1,15 @@
 /*
  * Portals 3.0 (<p30.h>) on the calls of 3.3 (<portals3.h>): processes, the
  * interface, entries, descriptors and messages; p30_eq.c has the queues. Both
- * headers are included here, 3.3's first: its names are taken down in p30_calls.h
- * before those of 3.0 hide them. Owns a table that says on which portal each
- * match entry lies. Called by the application's one thread.
+ * headers are included here, 3.3's first: p30_calls.h keeps its functions under other names before
+ * those of 3.0 hide them. Owns a table that says on which portal each match entry lies. Called by
+ * the application's one thread.
  */
 #include "p30_calls.h"
 #include <stdlib.h>
 
-/* Which portal a match entry lies on, by the handle's index: PtlMEAttach must
- * refuse one that has a list. Entries may have gone meanwhile. */
+/* The portal of each match entry, by the handle's index: PtlMEAttach must refuse a portal that has
+ * a list. The entries may have gone since. */
 static struct place {
 	ptl_handle_me_t me;         /* 0: none */
 	ptl_pt_index_t portal;
@@ -45,7 +45,7 @@ ptl_process_id_t p30_process(ptl33_process_id_t process, ptl33_jid_t job)
 	};
 }
 
-/* The process that an argument names; 0 if it can be none. */
+/* The process that an argument names; 0 if there can be no such process. */
 static int process33(ptl_process_id_t id, ptl33_process_id_t *process)
 {
 	*process = (ptl33_process_id_t){ (ptl33_nid_t)id.nid, (ptl33_nid_t)id.pid };
@@ -98,7 +98,7 @@ int PtlInit(void)
 	return ptl33_Init(&interfaces);
 }
 
-/* The interface is gone, and with it what is kept of it here. */
+/* The interface has gone: clears what this file keeps about it. */
 static void forget(void)
 {
 	p30_forget();
@@ -118,7 +118,7 @@ void PtlFini(void)
 int PtlNIInit(ptl_interface_t interface, ptl_pt_index_t ptl_size, ptl_ac_index_t acl_size,
 	      ptl_handle_ni_t *ni)
 {
-	/* two access control entries are the least that there are */
+	/* the interface needs at least two access control entries */
 	ptl33_ni_limits_t wanted = { .max_pt_index = (int)(ptl_size - 1),
 				     .max_ac_index = acl_size < 2 ? 1 : (int)(acl_size - 1) };
 	ptl33_ni_limits_t granted;
@@ -270,7 +270,7 @@ int PtlMEUnlink(ptl_handle_me_t me)
 enum { OPTIONS = PTL_MD_OP_PUT | PTL_MD_OP_GET | PTL_MD_MANAGE_REMOTE | PTL_MD_TRUNCATE |
 		 PTL_MD_ACK_DISABLE };
 
-/* 3.3's max_size says how much must remain, 3.0's max_offset how far it may have come. */
+/* 3.3's max_size is the space that must remain; 3.0's max_offset is the largest offset allowed. */
 static ptl33_md_t md33(const ptl_md_t *md, int with_max)
 {
 	unsigned int options = md->options | START_DISABLE33;
@@ -421,7 +421,7 @@ int p30_Get(ptl_handle_md_t mem_desc, ptl_process_id_t target, ptl_pt_index_t po
 						       match_bits, offset) : PTL_INV_PROC;
 }
 
-/* The kernel has no such event: it is made here. */
+/* The kernel has no SENT event for gets: it is made here. */
 int p30_GetSent(ptl_handle_md_t mem_desc, ptl_process_id_t target, ptl_pt_index_t portal,
 		ptl_ac_index_t cookie, ptl_match_bits_t match_bits, ptl_size_t offset)
 {
@@ -430,7 +430,7 @@ int p30_GetSent(ptl_handle_md_t mem_desc, ptl_process_id_t target, ptl_pt_index_
 
 	if (result != PTL_OK)
 		return result;
-	p30_gather(state.eq_handle);       /* what has come before is older */
+	p30_gather(state.eq_handle);       /* earlier events go first */
 	result = p30_Get(mem_desc, target, portal, cookie, match_bits, offset);
 	if (result == PTL_OK)
 		p30_record(state.eq_handle, &(ptl_event_t){

@@ -1,7 +1,7 @@
 /*
- * What p30.c and p30_eq.c share: the names of 3.3 under names of their own, and
- * the functions that the one has for the other. Includes both versions' headers;
- * after it the names are those of 3.0.
+ * What p30.c and p30_eq.c share: the calls of 3.3 under other names, and the functions that each
+ * file provides for the other. It includes both versions' headers; after it, the names are those of
+ * 3.0.
  */
 #ifndef P30_CALLS_H
 #define P30_CALLS_H
@@ -58,7 +58,7 @@ static const ptl_eq_handler_t ptl33_no_handler __attribute__((unused)) = PTL_EQ_
 #define P30_BESIDE_PORTALS3
 #define P30_MAX_OFFSET
 #include <p30.h>
-/* Both forms of these are here, under their linker's names. */
+/* These files define both forms, under their linker names. */
 #undef PtlMDAttach
 #undef PtlMDInsert
 #undef PtlMDBind
@@ -80,9 +80,9 @@ int p30_GetSent(ptl_handle_md_t mem_desc, ptl_process_id_t target, ptl_pt_index_
 ptl_process_id_t p30_process(ptl33_process_id_t process, ptl33_jid_t job);
 ptl_md_t p30_md(const ptl33_md_t *md);
 
-/* p30_eq.c: move what has arrived into the library's ring, and put an event behind it that
- * the kernel does not have; PtlMDUpdate by the rules of 3.0, for which some events are none;
- * the end of all queues. */
+/* p30_eq.c: p30_gather moves new events into the library's ring, and p30_record puts an event behind
+ * them that the kernel does not have. p30_update is PtlMDUpdate by the rules of 3.0, under which
+ * some events do not count. p30_forget frees all queues. */
 int p30_update(ptl_handle_md_t md, ptl33_md_t *before, ptl33_md_t *after, ptl_handle_eq_t testq);
 void p30_gather(ptl_handle_eq_t eq);
 void p30_record(ptl_handle_eq_t eq, const ptl_event_t *event);

@@ -1,8 +1,8 @@
 /*
  * Event queues of Portals 3.0. A queue is one of 3.3 with room for twice the
  * events, and a ring here. Events that 3.0 does not have (UNLINK, and those of
- * failed operations) are taken out on the way. PtlEQCount moves what has arrived
- * into the ring and counts it; PtlEQGet empties the ring first. Owns the rings.
+ * failed operations) are dropped on the way. PtlEQCount moves new events into the ring and counts them;
+ * PtlEQGet empties the ring first. Owns the rings.
  */
 #include "p30_calls.h"
 #include <stdlib.h>
@@ -19,14 +19,14 @@ static struct ring {
 	ptl_handle_eq_t eq;     /* 0: not in use */
 	struct taken *slots;
 	ptl_size_t size;        /* slots */
-	ptl_size_t first, used; /* the oldest; how many */
-	ptl_size_t hidden;      /* events taken out so far */
-	int dropped;            /* a hidden event said that some are lost */
-	ptl_seq_t added;        /* events that were made here */
-	ptl_seq_t last;         /* the newest one's sequence */
+	ptl_size_t first, used; /* index of the oldest event; events in the ring */
+	ptl_size_t hidden;      /* events dropped so far because 3.0 does not have them */
+	int dropped;            /* a hidden event reported a loss before it */
+	ptl_seq_t added;        /* events that this library made itself */
+	ptl_seq_t last;         /* sequence number of the newest event */
 } rings[QUEUES];
 
-/* What 3.0 calls this event, or -1. */
+/* The event's kind in 3.0, or -1. */
 static int kind_of(const ptl33_event_t *event)
 {
 	if ((int)event->type == SEND_END33)
@@ -60,10 +60,10 @@ static struct ring *ring_of(ptl_handle_eq_t eq)
 	return eq && ring->eq == eq ? ring : NULL;
 }
 
-#define LOOK_ONCE  0UL          /* moments until which an event is waited for, by glue_now_ns */
+#define LOOK_ONCE  0UL          /* deadlines of a wait, in ns of glue_now_ns */
 #define FOR_EVER   (~0UL)
 #define NS_PER_MS  1000000UL
-#define MOST_MS    1000000UL    /* that PtlEQPoll waits at once */
+#define MOST_MS    1000000UL    /* ms of one wait of PtlEQPoll */
 
 static int next33(ptl_handle_eq_t eq, uint64_t until, ptl33_event_t *event)
 {
@@ -83,7 +83,7 @@ static int next33(ptl_handle_eq_t eq, uint64_t until, ptl33_event_t *event)
 	}
 }
 
-/* Take the next event that 3.0 has. */
+/* Takes the next event that 3.0 has. */
 static int pull(struct ring *ring, uint64_t until, struct taken *taken)
 {
 	ptl33_event_t event;
@@ -107,7 +107,7 @@ static int pull(struct ring *ring, uint64_t until, struct taken *taken)
 	return PTL_OK;
 }
 
-/* Move what has arrived into the ring. */
+/* Moves new events into the ring. */
 static void fill(struct ring *ring)
 {
 	while (ring->used < ring->size) {
@@ -134,7 +134,7 @@ void p30_record(ptl_handle_eq_t eq, const ptl_event_t *event)
 
 	if (!ring)
 		return;
-	if (ring->used == ring->size) { /* circular, as every queue */
+	if (ring->used == ring->size) { /* a full queue loses its oldest event */
 		ring->first = (ring->first + 1) % ring->size;
 		if (--ring->used > 0)
 			ring->slots[ring->first].result = PTL_EQ_DROPPED;
@@ -256,7 +256,7 @@ int p30_update(ptl_handle_md_t md, ptl33_md_t *before, ptl33_md_t *after, ptl_ha
 		hidden = ring ? ring->hidden : 0;
 		result = ptl33_MDUpdate(md, before, after, testq);
 		if (ring)
-			fill(ring); /* were there only events that 3.0 does not have? */
+			fill(ring); /* perhaps all were events that 3.0 does not have */
 	} while (result == PTL_NOUPDATE && ring && (ring->hidden != hidden || ring->used > 0));
 	return result;
 }

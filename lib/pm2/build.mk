@@ -9,8 +9,7 @@ build/lib/pm2/%.o: lib/pm2/%.c $(APP_PARTS) lib/pm2/build.mk
 	@echo "  CC    $<"
 	@tools/margay cc $(PM2_CFLAGS) -MD -MP -c -o $@ $<
 
-# Joined as one object: the compiler sees across the files, and the library's inner names
-# stay its own.
+# Linked into one object: the compiler optimises across the files, and internal names stay internal.
 build/lib/pm2/joined.o: $(PM2_OBJECTS)
 	@echo "  LD    $@"
 	@$(CC) -O2 -g -r -nostdlib -flto -flto-partition=one -flinker-output=nolto-rel \

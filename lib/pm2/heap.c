@@ -1,7 +1,7 @@
 /*
  * Memory that moves with a thread: a list of regions, each of some slots of the node on which it
- * was asked for. Free blocks are listed by address, and joined with what is free beside them;
- * what lies above the last block in use is not sent.
+ * was allocated. Free blocks are in a list by address, and merged with free neighbours. Memory
+ * above the last block in use is not sent.
  *
  *   region | block | block | free | block |  ... top    never sent ... | end of the slots
  */
@@ -9,11 +9,11 @@
 
 #define USED     0x15075ed0b10c5ULL
 #define UNUSED   0x1507f2eeb10c5ULL
-#define LEAST    32u                    /* of a block: head and the list's pointer */
+#define LEAST    32u                    /* smallest block: head and list pointer */
 #define UNIT     16u
 
 struct block {
-	size_t bytes;                   /* with this head */
+	size_t bytes;                   /* including this head */
 	uint64_t mark;                  /* USED or UNUSED */
 	struct block *next;             /* free: the next one by address. Else memory begins here */
 };
@@ -23,10 +23,10 @@ struct block {
 struct region {
 	struct region *next;
 	struct block *free;
-	uint64_t top;                   /* bytes from here that are in use, or were */
+	uint64_t top;                   /* bytes from here that are or were in use */
 	uint32_t slots;
 	uint32_t blocks;                /* in use */
-	struct message message;         /* when the slots go back to another node */
+	struct message message;         /* to return the slots to another node */
 };
 
 #define FIRST    ((sizeof(struct region) + UNIT - 1) / UNIT * UNIT)
@@ -110,7 +110,7 @@ void *pm2_isomalloc(size_t bytes)
 
 /* ---- free ---- */
 
-/* Slots go back to the node that they belong to. */
+/* Returns slots to the node that owns them. */
 static void give(struct region *region)
 {
 	int owner = pm2_owner(region);
@@ -125,7 +125,7 @@ static void give(struct region *region)
 	pm2_send(owner, &region->message);
 }
 
-/* Joins a free block with the one behind it. */
+/* Merges a free block with the one after it. */
 static void join(struct block *block)
 {
 	struct block *next = block->next;
@@ -136,7 +136,7 @@ static void join(struct block *block)
 	}
 }
 
-/* A free block that ends where the region's blocks end goes. */
+/* Drops a free block at the end of the region's blocks. */
 static void lower(struct region *region)
 {
 	struct block **link = &region->free;

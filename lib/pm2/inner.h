@@ -1,9 +1,9 @@
 /*
- * What the files of PM2 share. All of it is used with `pm2.busy` set: the timer's signal then puts
- * itself off until pm2_leave. Contexts that run:
+ * What the files of PM2 share. All of it runs with `pm2.busy` set: the timer's signal is then
+ * deferred until pm2_leave. Contexts that run:
  *
  *   threads          on stacks in slots; main on the program's own
- *   the scheduler    on a stack of its own: when no thread is ready, and for what cannot be done on
+ *   the scheduler    on its own stack: when no thread is ready, and for work that cannot be done on
  *                    the stack of the thread concerned (it moves, it ends, it is a quick call)
  *
  *   slots of a thread:
@@ -24,35 +24,35 @@
 #define POLL_EVERY    8u                /* pm2_yields */
 
 enum state {
-	RUNS,                           /* or is the one that has called the scheduler */
+	RUNS,                           /* runs, or has called the scheduler */
 	READY,
 	WAITS,                          /* in a queue, or for a message */
 	SLEEPS,
-	AWAY                            /* elsewhere, or on its way, or it has ended */
+	AWAY                            /* on another node, being moved, or ended */
 };
 
 enum flags {
 	MAIN = 1,
 	CALL = 2,                       /* serves a remote procedure call */
-	QUICK = 4,                      /* without a thread */
-	SILENT = 8                      /* no thread waits for the end */
+	QUICK = 4,                      /* a quick call, without a thread */
+	SILENT = 8                      /* no thread will wait for its end */
 };
 
-/* A message that waits for credit; lies in the thread or the memory that it is about. */
+/* A message that waits for credit; it lies in the thread or the memory that it concerns. */
 struct message {
 	struct message *next;
 	uint64_t bits, header;
-	uint64_t at, bytes, to;         /* what is sent, to which address there */
-	struct pm2_thread *thread;      /* that leaves with it, or null */
+	uint64_t at, bytes, to;         /* what is sent, and to which address there */
+	struct pm2_thread *thread;      /* the thread that leaves with it, or null */
 };
 
 struct region;
 
-/* Moves with the thread. Pointers in it lead to the thread's own slots or to the text; those that
- * lead elsewhere are valid while it stays. */
+/* Moves with the thread. Pointers in it point to the thread's own slots or to the text; others are
+ * valid only while it stays. */
 struct pm2_thread {
 	void *sp;                       /* while it does not run; the first word (switch.c) */
-	struct pm2_thread *next, *before; /* in the queue that it is in */
+	struct pm2_thread *next, *before; /* neighbours in its queue */
 	uint64_t *canary;
 	pm2_thread_t name;
 	struct region *heap;
@@ -61,16 +61,16 @@ struct pm2_thread {
 		pm2_service_t service;
 	};
 	void *argument;
-	void *result;                   /* of the function; of a call: where its result is made */
-	void *result_to;                /* of a call: the address at the caller's */
+	void *result;                   /* of the function; of a call: its result buffer */
+	void *result_to;                /* of a call: the caller's address for the result */
 	uint32_t argument_bytes, result_bytes;
 	uint64_t wake_at;               /* monotonic ns, while it sleeps */
 	uint32_t hops;
-	uint16_t slots, node;           /* how many; where it is going */
+	uint16_t slots, node;           /* number of slots; destination */
 	uint8_t state, flags;
 	uint16_t held;                  /* mutexes */
 	uint16_t unmovable, unpreempted; /* pm2_migration_off, pm2_preempt_off */
-	int error;                      /* of what it has waited for */
+	int error;                      /* result of its last wait */
 	int kept_errno;
 	struct message message;
 };
@@ -79,7 +79,7 @@ struct pm2_thread {
 enum slot_use { FREE, PART, LIVES, ENDED };
 
 struct record {
-	uint32_t serial;                /* of the thread whose first slot it is */
+	uint32_t serial;                /* of the thread that begins in this slot */
 	uint8_t use;
 	uint8_t detached;
 	uint16_t slots;
@@ -90,34 +90,34 @@ struct record {
 
 struct peer {
 	ptl_process_id_t process;
-	uint32_t sent, returned;        /* messages: sent, and known to be taken */
-	uint32_t owed;                  /* taken from it and not told */
-	uint8_t dead, probed, wanted;   /* wanted: something is waited for from it */
+	uint32_t sent, returned;        /* messages sent to it; messages known to be taken */
+	uint32_t owed;                  /* messages taken from it and not yet acknowledged */
+	uint8_t dead, probed, wanted;   /* wanted: something waits for it */
 	uint8_t ended;                  /* has called pm2_end; of rank 0: all have */
-	struct message *first, **last;  /* that wait for credit */
+	struct message *first, **last;  /* messages that wait for credit */
 };
 
-enum mode { POLLS, INTERRUPTS };        /* which queue arrivals are told in */
+enum mode { POLLS, INTERRUPTS };        /* which queue arrivals go into */
 
 struct pm2_state {
-	volatile int busy;              /* in PM2: the timer's signal waits */
-	volatile int late;              /* it did */
+	volatile int busy;              /* in PM2: the timer's signal is deferred */
+	volatile int late;              /* a signal was deferred */
 	struct pm2_thread *current;
 	struct pm2_queue ready;
 	struct pm2_queue sleeping;      /* by wake_at */
 	struct pm2_queue quick;         /* calls for the scheduler */
 	struct pm2_thread main, scheduler;
-	struct pm2_thread *ends, *departs; /* for the scheduler, by the thread that has called it */
+	struct pm2_thread *ends, *departs; /* work for the scheduler */
 	int serving;                    /* a quick service runs */
 	int *errno_at;
 	unsigned yields;
 
 	unsigned quantum_us;            /* 0: none */
-	uint64_t timer_at;              /* what the timer is set for; NO_TIME: not set */
+	uint64_t timer_at;              /* expiry of the timer, ns; NO_TIME: not set */
 
 	int open;
 	int self, nodes;
-	unsigned window;                /* messages to one node that it has not taken */
+	unsigned window;                /* most messages to one node that it has not taken */
 	unsigned queued;                /* messages that wait to be sent */
 	unsigned awaited;               /* threads that wait for the end of another */
 	enum mode mode;
@@ -125,10 +125,10 @@ struct pm2_state {
 
 	char *area;                     /* the iso-address area */
 	uint64_t area_slots, first, share; /* this node's slots: first ... first + share - 1 */
-	uint64_t *places;               /* of all slots, as far as it is this node's: see slots.c */
+	uint64_t *places;               /* this node's part of all slots' places: slots.c */
 	struct record *records;         /* of this node's slots */
-	uint64_t *used;                 /* a bit for each of them */
-	uint64_t hint;                  /* word of `used` below which all bits are set */
+	uint64_t *used;                 /* a bit for each of these slots */
+	uint64_t hint;                  /* index in `used` below which all bits are set */
 	uint32_t stack_slots;
 
 	ptl_handle_ni_t ni;
@@ -150,8 +150,8 @@ static inline void pm2_enter(void)
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 }
 
-/* Back to the thread's own code: arrivals interrupt it, the timer is set if it is needed, and what
- * the timer's signal has put off is done. */
+/* Returns to the thread's own code: enables interrupts by arrivals, sets the timer if needed, and
+ * handles a deferred signal of the timer. */
 void pm2_arm(void);
 void pm2_late(void);
 
@@ -167,7 +167,7 @@ static inline void pm2_leave(void)
 		pm2_late();
 }
 
-/* A call that needs PM2, from a thread. */
+/* Whether a thread may call PM2 now. */
 static inline int pm2_may(void)
 {
 	return pm2.open && !pm2.serving;
@@ -182,8 +182,8 @@ static inline void pm2_ready(struct pm2_thread *thread)
 	pm2_append(&pm2.ready, thread);
 }
 
-void pm2_block(enum state state);       /* the current thread; returns when it was made ready */
-void pm2_to_scheduler(void);            /* likewise, without any queue: see `ends` and `departs` */
+void pm2_block(enum state state);       /* blocks the current thread until it is made ready */
+void pm2_to_scheduler(void);            /* likewise, in no queue: see `ends` and `departs` */
 uint64_t pm2_now(void);                 /* monotonic, ns */
 void pm2_tick(int number, void *info, void *context);
 int pm2_scheduler_open(void);
@@ -199,17 +199,17 @@ void pm2_check_stack(const struct pm2_thread *thread);
 
 int pm2_slots_open(size_t bytes);
 void pm2_slots_close(void);
-void *pm2_slots_take(uint32_t count);   /* null: there are not so many in a row */
+void *pm2_slots_take(uint32_t count);   /* null: no such run is free */
 void pm2_slots_give(void *slots, uint32_t count); /* of this node's share */
-int pm2_owner(const void *address);     /* the node that a slot belongs to; -1: not in the area */
+int pm2_owner(const void *address);     /* the node that owns a slot; -1: not in the area */
 struct record *pm2_record(pm2_thread_t name); /* of a thread created here, or null */
 struct record *pm2_record_of(const struct pm2_thread *thread);
 int pm2_home(pm2_thread_t name);        /* -1: not a name */
-struct pm2_thread *pm2_thread_of(pm2_thread_t name); /* where its descriptor is, or would be */
-void pm2_place(const struct pm2_thread *thread, int node); /* tells its home that it goes there */
+struct pm2_thread *pm2_thread_of(pm2_thread_t name); /* the address of its descriptor on any node */
+void pm2_place(const struct pm2_thread *thread, int node); /* tells its home where it goes */
 int pm2_place_of(pm2_thread_t name);    /* at its home: the node that it is on */
 
-/* A thread in so many slots with its name and record, on no stack yet. */
+/* A thread with a number of slots, a name and a record, but no stack contents. */
 struct pm2_thread *pm2_thread_new(uint32_t slots);
 
 /* ---- heap.c ---- */
@@ -220,33 +220,33 @@ void pm2_heap_send(struct pm2_thread *thread, int node);
 /* ---- message.c ---- */
 
 enum { PM2_PORTAL = 40, PM2_ASK_PORTAL };
-#define PM2_UNTOLD    256ULL            /* match bit: it is in place, and no event says so */
+#define PM2_UNTOLD    256ULL            /* match bit: delivered without an event */
 #define PM2_KIND      255ULL            /* match bits: enum kind */
 
-/* THREAD: header is its descriptor's address. END: the name. FREE: the slots' address and, in the
- * lowest bits, how many. CREDIT: how many messages were taken. LEAVE: nothing. */
+/* Headers. THREAD: its descriptor's address. END: the name. FREE: the address of the slots, with
+ * their number in the lowest bits. CREDIT: how many messages were taken. LEAVE: nothing. */
 enum kind { KIND_THREAD, KIND_END, KIND_FREE, KIND_CREDIT, KIND_LEAVE };
 
 int pm2_messages_open(void);
 void pm2_messages_close(void);
 void pm2_poll(void);
-void pm2_wait(uint64_t until);          /* halts: until something comes, or that time */
-void pm2_expect(void);                  /* before a message whose answer is waited for */
+void pm2_wait(uint64_t until);          /* halts until something comes, or that time */
+void pm2_expect(void);                  /* to be called before a message that has an answer */
 void pm2_set_mode(enum mode mode);
-/* The thread's or the memory's `message`, filled but for `next`. */
+/* Sends the `message` of a thread or of memory; all its fields but `next` are filled in. */
 void pm2_send(int node, struct message *message);
-void pm2_tell(int node, enum kind kind, uint64_t header); /* nothing but this; needs no credit */
-void pm2_copy(int node, const void *memory, uint64_t bytes); /* to the same address; not told */
+void pm2_tell(int node, enum kind kind, uint64_t header); /* no data; needs no credit */
+void pm2_copy(int node, const void *memory, uint64_t bytes); /* to the same address; no event */
 
 /* ---- thread.c, rpc.c, migrate.c ---- */
 
 void pm2_thread_begins(void);           /* where each thread begins */
 void pm2_await(void);                   /* waits as the joiner of a record */
-void pm2_ended(struct pm2_thread *thread); /* on the scheduler: it will not run again */
+void pm2_ended(struct pm2_thread *thread); /* on the scheduler: frees a thread that has ended */
 void pm2_serve_quick(struct pm2_thread *call);
-void pm2_finish(pm2_thread_t name, void *result, int error); /* its end is known at its home */
+void pm2_finish(pm2_thread_t name, void *result, int error); /* its home knows that it has ended */
 void pm2_depart(struct pm2_thread *thread);
 void pm2_arrived(struct pm2_thread *thread);
-void pm2_stayed(struct pm2_thread *thread); /* its node has died before it came there */
-void pm2_bury(int node);                /* threads and calls that were there */
+void pm2_stayed(struct pm2_thread *thread); /* its destination died before it arrived */
+void pm2_bury(int node);                /* declares threads and calls on a dead node lost */
 #endif

@@ -1,15 +1,15 @@
 /*
- * Messages between nodes: puts to the address that the memory has here, too. Owns the peers, the
- * event queues and the descriptors.
+ * Messages between nodes: puts to the address that the memory has on both nodes. Owns the peers,
+ * the event queues and the descriptors.
  *
- *   PM2_PORTAL      bits of a kind: all of memory, told in the queue of the mode
- *                   PM2_UNTOLD:     all of memory, not told
- *   PM2_ASK_PORTAL  nothing: whether the node lives
+ *   PM2_PORTAL      match bits of a kind: all of memory; an event in the current mode's queue
+ *                   PM2_UNTOLD: all of memory, without an event
+ *   PM2_ASK_PORTAL  no memory: a probe whether the node lives
  *
- * Arrivals are told in one of two queues. POLLS: one that is looked at, while the scheduler has
- * nothing to run. INTERRUPTS: one whose handler sends SIGALRM, so that a thread that computes is
- * interrupted. What a node was told and has not looked at is bounded: each sender may have `window`
- * messages there; half of them taken gives credit.
+ * Arrivals go into one of two queues. POLLS: one that is polled while the scheduler has nothing to
+ * run. INTERRUPTS: one whose handler raises SIGALRM, so that a thread that computes is interrupted.
+ * The number of unread arrivals is bounded: each sender may have `window` messages there, and the
+ * node returns credit once half of them are taken.
  */
 #include "inner.h"
 #include <signal.h>
@@ -17,11 +17,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#define EVENTS_ALL    1024u             /* of arrivals, in each of the queues */
+#define EVENTS_ALL    1024u             /* arrivals in each of the queues */
 #define WINDOW_LEAST  4u
 #define WINDOW_MOST   64u
-#define CREDITS       4u                /* messages of a peer that take no credit */
-#define UPDATES       64                /* tries to change the mode */
+#define CREDITS       4u                /* messages of a peer that need no credit */
+#define UPDATES       64                /* attempts to change the mode */
 #define NS_PER_MS     1000000u
 
 static volatile int rung;               /* the queue of INTERRUPTS may have events */
@@ -72,8 +72,8 @@ static int has_credit(const struct peer *peer)
 	return peer->sent - peer->returned < pm2.window;
 }
 
-/* The message is not to be touched after this: its thread may be back already. A put that asks for
- * no ack waits for room by itself; what it refuses has no node to go to. */
+/* The message must not be touched after this: its thread may be back already. A put without an ack
+ * waits for room by itself; if it fails, there is no node to send to. */
 static void send_now(int node, struct message *message)
 {
 	pm2.peers[node].sent++;
@@ -142,7 +142,7 @@ static void taken(int from)
 	peer->owed = 0;
 }
 
-/* Rank 0 is told by each node, and tells each when all have. */
+/* Each node tells rank 0 that it leaves; rank 0 tells all when all have. */
 static void leaves(int from)
 {
 	pm2.ended++;
@@ -160,7 +160,7 @@ static void arrived(const ptl_event_t *event)
 {
 	int from = rank_of(event->initiator);
 
-	if (event->ni_fail_type != PTL_NI_OK) { /* its sender died in the middle of it */
+	if (event->ni_fail_type != PTL_NI_OK) { /* the sender died while it was arriving */
 		dead(from);
 		return;
 	}
@@ -233,7 +233,7 @@ void pm2_poll(void)
 	}
 }
 
-/* An upcall. The event is taken by what it interrupts, which finds it only now. */
+/* An upcall. It only wakes: the interrupted code takes the event. */
 static void ring(ptl_event_t *event)
 {
 	if (event->type != PTL_EVENT_PUT_END)
@@ -257,7 +257,7 @@ static ptl_md_t everything(unsigned options, ptl_handle_eq_t queue)
 
 #define INCOMING (PTL_MD_OP_PUT | PTL_MD_MANAGE_REMOTE | PTL_MD_ACK_DISABLE)
 
-/* A message that is just coming keeps the descriptor as it is; it will be told of soon. */
+/* A message that is arriving keeps the descriptor unchanged; its event will come soon. */
 void pm2_set_mode(enum mode mode)
 {
 	ptl_md_t wanted;
@@ -271,7 +271,7 @@ void pm2_set_mode(enum mode mode)
 	pm2_poll();
 }
 
-/* Else the answer may be there before the scheduler is, and interrupt it. */
+/* Without this the answer may come before the scheduler runs, and interrupt it. */
 void pm2_expect(void)
 {
 	if (!pm2.ready.first && !pm2.quick.first)
@@ -280,7 +280,7 @@ void pm2_expect(void)
 
 /* ---- waiting ---- */
 
-/* Marks the nodes that something is waited for from. */
+/* Marks the nodes for which something waits. */
 static void mark(void)
 {
 	for (int node = 0; node < pm2.nodes; node++)
@@ -302,7 +302,7 @@ static void ask(void)
 		if (!peer->wanted || peer->probed)
 			continue;
 		if (peer->dead)
-			pm2_bury(node); /* a thread was on its way there */
+			pm2_bury(node); /* a thread was being moved there */
 		else
 			peer->probed = PtlPutRegion(pm2.asked, 0, 0, PTL_ACK_REQ, peer->process,
 						    PM2_ASK_PORTAL, 0, 0, 0, header) == PTL_OK;
@@ -324,7 +324,7 @@ void pm2_wait(uint64_t until)
 		if (most == PTL_TIME_FOREVER || ms < most)
 			most = ms < PTL_TIME_FOREVER ? (ptl_time_t)ms : PTL_TIME_FOREVER - 1;
 	}
-	rc = PtlEQPoll(pm2.queues, 2, most, &event, &which); /* of both: some may be on their way */
+	rc = PtlEQPoll(pm2.queues, 2, most, &event, &which); /* an event may be in either */
 	if (rc == PTL_OK)
 		handle(&event);
 	else if (asks && most >= PROBE_MS)

@@ -1,11 +1,11 @@
 /*
- * Migration. A thread that does not run is its descriptor, its stack from sp on, and its heap: they
- * are put to the same addresses on the other node, the stack with its descriptor last, and then
- * it is ready there.
+ * Migration. A thread that does not run is its descriptor, its stack from sp on, and its heap. They
+ * are put to the same addresses on the other node, stack and descriptor last; then the thread is
+ * ready there.
  */
 #include "inner.h"
 
-#define ATTEMPTS 8                      /* to find a thread that moves meanwhile */
+#define ATTEMPTS 8                      /* to find a thread that moves during the search */
 
 static int may_move(const struct pm2_thread *thread)
 {
@@ -60,7 +60,7 @@ void pm2_arrived(struct pm2_thread *thread)
 	begin(thread);
 }
 
-/* A call that has not begun does not begin here: its caller is told. */
+/* A call that has not begun is not started here: its caller gets an error. */
 void pm2_stayed(struct pm2_thread *thread)
 {
 	thread->hops++;
@@ -97,7 +97,7 @@ int pm2_migrate_self(int node)
 
 /* ---- of another thread ---- */
 
-/* If it is here and ready. PM2_ENOTHREAD: it is not here. */
+/* Moves a thread if it is here and ready. PM2_ENOTHREAD: it is not here. */
 static int move(pm2_thread_t name, int node)
 {
 	struct pm2_thread *thread = pm2_thread_of(name);
@@ -149,7 +149,7 @@ static int ask(int where, pm2_thread_t name, int node, int here)
 	return error == PM2_OK ? answer : error;
 }
 
-/* Its home knows where it is. */
+/* Asks a thread's home where it is. */
 static int find(pm2_thread_t name, int node)
 {
 	int error = PM2_ENOTHREAD;

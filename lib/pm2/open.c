@@ -1,6 +1,6 @@
 /*
- * The beginning and the end of PM2 on a node, and the check that all nodes are alike. Owns what the
- * nodes compare.
+ * Opening and closing PM2 on a node, and the check that all nodes have the same image and
+ * addresses. Owns the data that the nodes compare.
  */
 #include "inner.h"
 #include <errno.h>
@@ -13,7 +13,7 @@
 #define NO_QUANTUM    (~0u)
 #define STACK_LEAST   4096u
 #define STACK_MOST    (16u << 20)
-#define ROUND         (1u << 20)        /* of an area whose size the program does not say */
+#define ROUND         (1u << 20)        /* granularity of an area of default size */
 
 extern const char margay_app_start[], margay_app_text_end[]; /* the text: linker.ld */
 
@@ -39,7 +39,7 @@ const char *pm2_error_text(int error)
 	static const char *const texts[] = {
 		"no error", "an argument is not allowed", "PM2 is not open here",
 		"this node's slots are used up", "the node has died or left",
-		"the thread holds a mutex, has a file open, or is not to be moved",
+		"the thread holds a mutex, has a file open, or must not move",
 		"the thread waits, or the mutex is locked", "no such thread",
 		"a thread would wait for itself", "it belongs to another thread",
 	};
@@ -63,7 +63,7 @@ void pm2_get_counters(struct pm2_counters *counters)
 	*counters = pm2.counters;
 }
 
-/* ---- are all alike? ---- */
+/* ---- are all nodes the same? ---- */
 
 _Noreturn static void refuse(const char *what, const char *cure)
 {
@@ -194,7 +194,7 @@ int pm2_init(const struct pm2_config *config)
 	if (pm2.nodes == 1)
 		pm2.mode = INTERRUPTS;
 	pm2_leave();
-	/* None sends a thread before the other is open. */
+	/* No node sends a thread to one that is not open. */
 	return PtlNIBarrier(pm2.ni) == PTL_OK ? PM2_OK : PM2_EDEAD;
 }
 

@@ -1,11 +1,11 @@
 /*
- * Remote procedure calls. A call is a thread that is made here, in slots of this node, with a
- * copy of the argument on its stack, and sent away before it has run. Its end brings the result.
+ * Remote procedure calls. A call is a thread that is made here, in slots of this node, with a copy
+ * of the argument on its stack, and moved before it has run. When it ends, the result comes back.
  */
 #include "inner.h"
 #include <string.h>
 
-#define LITTLE 1024u                    /* argument and result that fit beside an ordinary stack */
+#define LITTLE 1024u                    /* bytes of argument and result on an ordinary stack */
 
 static uint32_t slots_for(size_t bytes)
 {
@@ -39,7 +39,7 @@ static struct pm2_thread *new_call(pm2_service_t service, const void *argument, 
 	return thread;
 }
 
-/* Sends it to its node, or lets it begin here. */
+/* Sends a call's thread to its node, or makes it ready here. */
 static void start(struct pm2_thread *thread, int node)
 {
 	if (node == pm2.self) {

@@ -1,7 +1,7 @@
 /*
- * Which thread runs. Threads that are ready are in one queue and take turns; one that waits
- * switches to the next one itself. The scheduler, on its own stack, runs when there is none: it
- * looks for messages, then halts. Owns its stack, the queue of sleepers, and the timer.
+ * The scheduler. Ready threads are in one queue, round robin; a thread that waits switches to the
+ * next one itself. If none is ready, the scheduler runs on its own stack: it looks for messages,
+ * then halts. Owns its stack, the queue of sleepers, and the timer.
  */
 #include "inner.h"
 #include <signal.h>
@@ -11,7 +11,7 @@
 
 #define STACK_BYTES   65536u
 #define NS_PER_US     1000u
-#define AGAIN_US      100u              /* a signal in the middle of the C library comes again */
+#define AGAIN_US      100u              /* retry of a signal that hit the C library */
 
 struct pm2_state pm2;
 
@@ -79,7 +79,7 @@ void pm2_arm(void)
 
 /* ---- switching ---- */
 
-/* The current thread stops here; it is in its queue already. */
+/* The current thread stops here; it is already in its queue. */
 __attribute__((always_inline))
 static inline void stop(struct pm2_thread *to)
 {
@@ -168,7 +168,7 @@ int pm2_sleep(uint64_t us)
 
 /* ---- preemption ---- */
 
-/* The others' turn, if the thread may be preempted. */
+/* Lets other threads run, if this thread may be preempted. */
 static void preempt(void)
 {
 	pm2_poll();
@@ -188,8 +188,8 @@ void pm2_late(void)
 	preempt();
 }
 
-/* SIGALRM: of the timer, or of the handler of messages. The program may be in the middle of a
- * function of the C library that is not to be entered again: then later. */
+/* SIGALRM, from the timer or the handler of messages. If the program is in a function of the C
+ * library that is not reentrant, preemption is put off. */
 void pm2_tick(int number, void *info, void *context)
 {
 	(void)number, (void)context;

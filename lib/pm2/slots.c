@@ -1,12 +1,12 @@
 /*
- * The iso-address area: slots, which of this node's share are in use, and by which thread. Owns the
+ * The iso-address area: which slots of this node's share are in use, and by which thread. Owns the
  * area.
  *
  *   area:  places of all slots | share of node 0 | share of node 1 | ...
  *
- * A thread's home is the node whose slots it lies in. `places` says there where the thread is:
- * any node that sends it on stores that into its home's memory, as the maximum of a number that
- * grows with each hop, so that the order of arrival does not matter.
+ * A thread's home is the node that owns its slots. There `places` has the thread's node. Any node
+ * that sends the thread on stores the new node in the home's memory, as the maximum of a number
+ * that grows with each hop, so the order of arrival does not matter.
  *
  *   name of a thread:  serial number, 32 bits | slots, 12 bits | first slot, 20 bits
  *   place:             serial, 20 bits | hops, 28 bits | node, 16 bits
@@ -63,7 +63,7 @@ static int is_used(uint64_t slot)
 	return pm2.used[slot / 64] >> slot % 64 & 1;
 }
 
-/* The lowest run of so many that are free, or the share's end. */
+/* The lowest run of `count` free slots, or the share's end. */
 static uint64_t find(uint32_t count)
 {
 	uint64_t words = pm2.share / 64 + 1, run = 0;
@@ -180,7 +180,7 @@ static uint64_t place(const struct pm2_thread *thread, int node)
 
 void pm2_place(const struct pm2_thread *thread, int node)
 {
-	static uint64_t sent[NODES_MOST];       /* what was sent to a home last */
+	static uint64_t sent[NODES_MOST];       /* last value sent to each home */
 	int home = pm2_home(thread->name);
 	uint64_t *where = &pm2.places[first_of(thread->name)];
 

@@ -1,6 +1,6 @@
 /*
- * From one stack to another. Owns nothing: what a thread needs to go on lies on its own stack, so
- * that it can be done on another node.
+ * Switching stacks. Owns nothing: all state of a stopped thread is on its own stack, so that it can
+ * continue on another node.
  */
 #include "inner.h"
 #include <stdio.h>
@@ -8,8 +8,8 @@
 
 #define CONTROL_START 0x037f00001f80ULL /* x87 control word, MXCSR: as at main */
 
-/* Keeps the registers that a call preserves and the floating-point controls on the stack, the stack
- * pointer in *from, and goes on where *to stopped. */
+/* Saves the callee-saved registers and the floating-point controls on the stack, and the stack
+ * pointer in *from. Continues where *to stopped. */
 __attribute__((naked, noinline))
 void pm2_switch(struct pm2_thread *from __attribute__((unused)),
 		struct pm2_thread *to __attribute__((unused)))
@@ -24,12 +24,12 @@ void pm2_switch(struct pm2_thread *from __attribute__((unused)),
 		"1:\tldmxcsr (%rsp)\n\tfldcw 4(%rsp)\n\tjmp 2b");
 }
 
-/* Its first switch leads to `function`, with a stack aligned as by a call of it. */
+/* Prepares a thread whose first switch enters `function`, with the stack aligned as if called. */
 void pm2_prepare(struct pm2_thread *thread, void *top, void (*function)(void))
 {
 	uint64_t *sp = (uint64_t *)((uintptr_t)top & ~15UL);
 
-	*--sp = 0;                      /* where `function` would return to */
+	*--sp = 0;                      /* return address of `function`: it never returns */
 	*--sp = (uintptr_t)function;
 	for (int i = 0; i < 6; i++)
 		*--sp = 0;

@@ -1,6 +1,6 @@
 /*
- * Mutexes and conditions, of the threads of one node. A mutex goes from its owner straight to the
- * one that waits for longest.
+ * Mutexes and conditions for the threads of one node. A mutex passes from its owner straight to the
+ * thread that has waited longest.
  */
 #include "inner.h"
 

@@ -1,6 +1,6 @@
 /*
- * Threads from their creation to their end, and those that wait for that. What is known of a thread
- * without being where it is stands in the record of its first slot, at its home.
+ * Threads from creation to end, and waiting for their end. What must be known of a thread wherever
+ * it is stands in the record of its first slot, at its home.
  */
 #include "inner.h"
 #include <stdlib.h>
@@ -88,7 +88,7 @@ void pm2_finish(pm2_thread_t name, void *result, int error)
 		pm2_ready(record->joiner);
 }
 
-/* The result goes where its home looks for it: into the descriptor there, or to the caller. */
+/* Sends the result to the descriptor at the thread's home, or to the caller. */
 void pm2_ended(struct pm2_thread *thread)
 {
 	int home = pm2_home(thread->name), call = thread->flags & CALL;
@@ -123,7 +123,7 @@ void pm2_bury(int node)
 	}
 }
 
-/* ---- waiting for it ---- */
+/* ---- joining ---- */
 
 void pm2_await(void)
 {

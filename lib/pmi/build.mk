@@ -1,4 +1,4 @@
-# The library by which MPI learns of its job: see pmi.h. Included by the Makefile.
+# The library that tells MPI about its job: see pmi.h. Included by the Makefile.
 
 build/lib/libpmi.a: lib/pmi/pmi.c lib/pmi/pmi.h include/margay.h include/portals3.h \
 		build/sysroot/stamp lib/pmi/build.mk tools/margaylib/compile.py

@@ -1,6 +1,6 @@
 /*
- * PMI on top of what margay run has told this process: see pmi.h. Owns whether
- * PMI_Init was called. Called by MPICH, from the application's thread.
+ * PMI, version 1: answers from what margay run told this process; see pmi.h. Owns whether PMI_Init
+ * was called. Called by MPICH, from the application's thread.
  */
 #include <pmi.h>
 
@@ -18,7 +18,7 @@ enum { NAME_BYTES = 16, KEY_BYTES = 32, VALUE_BYTES = 256 };
 
 static int ready;
 
-/* The end of a process that has not called PMI_Finalize. Files are closed by now. */
+/* At the end of a process that has not called PMI_Finalize. Files are closed by now. */
 static int unfinished(int status)
 {
 	char line[100];
@@ -61,7 +61,7 @@ int PMI_Finalize(void)
 	return PMI_SUCCESS;
 }
 
-/* The result of a call that only has a number to tell. */
+/* Result of a call that stores a number. */
 static int tell(int *to, int value)
 {
 	if (!ready)
@@ -92,8 +92,9 @@ int PMI_Get_appnum(int *appnum)
 	return tell(appnum, 0);
 }
 
-/* The interface is open for the barrier only, unless the provider has it open as well: its
- * PtlNIFini must be the last, which ends all that goes on in memory that is then freed. */
+/* Opens the interface for the barrier only, unless the provider has it open as well. The last
+ * PtlNIFini ends all operations on memory that is freed afterwards, so it must be the
+ * provider's. */
 int PMI_Barrier(void)
 {
 	ptl_handle_ni_t interface;
@@ -116,7 +117,7 @@ int PMI_Abort(int exit_code, const char error_msg[])
 
 /* ---- the key-value space ---- */
 
-/* The result of a call that has a text to tell. */
+/* Result of a call that stores a text. */
 static int tell_text(char *to, int length, const char *text)
 {
 	if (!ready)
@@ -175,7 +176,7 @@ int PMI_KVS_Get(const char kvsname[], const char key[], char value[], int length
 	return tell_text(value, length, mapping);
 }
 
-/* ---- what is not there ---- */
+/* ---- what is not offered ---- */
 
 int PMI_Spawn_multiple(int count, const char *cmds[], const char **argvs[],
 		       const int maxprocs[], const int info_keyval_sizes[],
@@ -189,7 +190,7 @@ int PMI_Spawn_multiple(int count, const char *cmds[], const char **argvs[],
 	for (int i = 0, next = 0; errors && maxprocs && i < count; i++)
 		for (int j = 0; j < maxprocs[i]; j++)
 			errors[next++] = PMI_FAIL;
-	fprintf(stderr, "margay: no process can be started by another: each has a node of its own, "
+	fprintf(stderr, "margay: a process cannot start another: each has its own node, "
 		"which margay run starts (-n N)\n");
 	return PMI_FAIL;
 }

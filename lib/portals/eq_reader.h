@@ -11,7 +11,7 @@
  *   word == n | EVENT_WRITING    not there yet
  *   word without the flag > n    overtaken; the oldest that is still there is
  *                                number word - mask
- * The second look at the word tells whether the copy is of one piece.
+ * The second look at the word tells whether the copy is consistent.
  */
 #ifndef PORTALS_EQ_READER_H
 #define PORTALS_EQ_READER_H
@@ -19,23 +19,23 @@
 #include <stddef.h>
 
 #define EVENT_SLOT_WORDS      20u              /* from one slot to the next */
-#define EVENT_SEQUENCE_WORD   17u              /* the words before it are the event's */
+#define EVENT_SEQUENCE_WORD   17u              /* follows the words of the event */
 #define EVENT_WRITING_FLAG    (1ULL << 63)
 
 /* A 64-bit piece of an event. */
 typedef uint64_t __attribute__((may_alias)) event_word;
 
 struct eq_reader {
-	uint64_t next;               /* number of the event to read next; the kernel reads it */
-	uint64_t filled, told;       /* with `filling`: the kernel changes the first when the queue
-	                                has filled; the second is it if the handler was called */
+	uint64_t next;               /* number of the next event to read; the kernel reads it */
+	uint64_t filled, told;       /* with `filling`: the kernel changes `filled` when the queue
+	                                has filled; `told` equals it once the handler was called */
 	ptl_handle_eq_t handle;      /* PTL_INVALID_HANDLE: this entry is free */
-	const event_word *slot;      /* where event `next` will lie */
+	const event_word *slot;      /* the slot of event `next` */
 	const event_word *slots;     /* read only */
 	uint64_t mask;               /* slots - 1 */
-	void (*filling)(ptl_handle_eq_t eq); /* handler of a queue that fills, or null */
-	volatile int reading;        /* with `filling`: an event is being taken, */
-	int put_off;                 /* and the handler waits until it has been */
+	void (*filling)(ptl_handle_eq_t eq); /* called when the queue has filled; or null */
+	volatile int reading;        /* with `filling`: an event is being taken; */
+	int put_off;                 /* the handler is called after that */
 };
 
 /* Event number `next` is the one to read next. */
@@ -48,7 +48,7 @@ static inline void eq_advance(struct eq_reader *queue, uint64_t next)
 _Static_assert(sizeof(ptl_event_t) == (EVENT_SEQUENCE_WORD + 1) * 8, "an event is its words");
 _Static_assert(offsetof(ptl_event_t, sequence) == EVENT_SEQUENCE_WORD * 8, "sequence is last");
 
-/* Copy the event in a slot whose word was `number`. 1 if it is of one piece. */
+/* Copy the event in a slot whose word was `number`. 1: the copy is consistent. */
 static inline int eq_copy(const event_word *slot, uint64_t number, ptl_event_t *event)
 {
 	event_word *to = (event_word *)event;
@@ -56,13 +56,13 @@ static inline int eq_copy(const event_word *slot, uint64_t number, ptl_event_t *
 #pragma GCC unroll 17
 	for (unsigned int i = 0; i < EVENT_SEQUENCE_WORD; i++)
 		to[i] = __atomic_load_n(&slot[i], __ATOMIC_RELAXED);
-	/* a word of its own too: pairs in vector registers are dear under emulation */
+	/* stored by itself: a pair in a vector register is slow under emulation */
 	__atomic_store_n(&to[EVENT_SEQUENCE_WORD], number, __ATOMIC_RELAXED);
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
 	return __atomic_load_n(&slot[EVENT_SEQUENCE_WORD], __ATOMIC_RELAXED) == number;
 }
 
-/* The rest of eq_read: the slot is not what was expected, but not old either. */
+/* The slow path of eq_read: the slot has another number than expected, but not an older one. */
 __attribute__((noinline, cold))
 static int eq_read_overtaken(struct eq_reader *queue, ptl_event_t *event)
 {
@@ -87,7 +87,7 @@ static int eq_read_overtaken(struct eq_reader *queue, ptl_event_t *event)
 	return result;
 }
 
-/* eq_read would find an event, or find that some are lost. */
+/* 1 if eq_read would find an event, or find that some are lost. */
 static inline int eq_is_there(const struct eq_reader *queue)
 {
 	uint64_t word = __atomic_load_n(&queue->slot[EVENT_SEQUENCE_WORD], __ATOMIC_ACQUIRE);

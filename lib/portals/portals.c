@@ -206,8 +206,9 @@ int PtlMDUnlink(ptl_handle_md_t md)
 
 /*
  * int PtlMEMDPost(ni, base, match_id, match_bits, ignore_bits, unlink, position, md, ...):
- * in assembly, so that the kernel reads the arguments on the stack where they are, as a
- * struct margay_post. The others are in the system call's registers, but for the fourth.
+ * in assembly, so that the kernel reads the arguments where the caller put them on the stack, as a
+ * struct margay_post. The first arguments are in the system call's registers already, except the
+ * fourth.
  */
 __asm__(".section .text.PtlMEMDPost,\"ax\"\n"
 	".globl PtlMEMDPost\n"

@@ -1,6 +1,6 @@
 /*
  * What the files of the application's side of Portals share: system calls with
- * the Portals group's results, and whether the interface is open.
+ * the Portals group's result codes, and whether the interface is open.
  */
 #ifndef PORTALS_CALLS_H
 #define PORTALS_CALLS_H
@@ -8,10 +8,11 @@
 #include <portals3.h>
 #include "libc-glue/syscall.h"
 
-/* PtlNIInit without their PtlNIFini; 0: PTL_NO_INIT. Changed by portals.c only. */
+/* Successful PtlNIInit calls without their PtlNIFini. At 0, calls return PTL_NO_INIT. Changed by
+ * portals.c only. */
 extern unsigned int portals_inits;
 
-/* The interface is gone, and all queues with it (portals_eq.c). */
+/* The interface has gone, and all queues with it (portals_eq.c). */
 void portals_forget_queues(void);
 
 /* portals_eq.c, for upcalls: call the handlers of queues that have filled; 1 if there are any. */

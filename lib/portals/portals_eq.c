@@ -1,9 +1,9 @@
 /*
  * Event queues as the application sees them: taking events without the kernel,
  * and waiting for them. portals3.h has the contracts. Owns the table of queues,
- * whose read indices the kernel knows, and how long it is worth spinning. Queues
- * with a handler for each event are upcall.c's; here a handle of theirs names no
- * queue. Called by the application's one thread, portals_call_filling by upcalls.
+ * whose read indices the kernel knows, and how long to spin before halting. Queues with a handler
+ * for each event belong to upcall.c: their handles name no queue here. Called by the application's
+ * one thread, portals_call_filling by upcalls.
  */
 #include "eq_reader.h"
 #include "libc-glue/linux.h"
@@ -14,12 +14,12 @@
 #define HANDLE_INDEX(h)  ((unsigned int)((h) & 0xffff))
 
 /*
- * Waiting, in rdtsc ticks of 0.3 to 0.5 ns. A process that halts is back 10 to
- * 50 us after its bell, so two that answer each other stop halting only if one
- * looks for longer than that; but where processors are short, a process that looks
- * keeps its peer from answering. So: a spin that found something makes the next
- * ones long enough for the same again, a spin that found nothing halves them, and every
- * PROBE_EVERYth wait spins for SPIN_MOST to see whether that pays by now.
+ * Waiting, in rdtsc ticks of 0.3 to 0.5 ns. A process that halts runs again 10 to 50 us after its
+ * doorbell, so two that answer each other avoid halting only if one spins for longer than that. But
+ * where processors are short, a process that spins keeps its peer from answering. So the spin time
+ * adapts: a spin that found something makes the next ones long enough for the same again, a spin
+ * that found nothing halves it, and every PROBE_EVERYth wait spins for SPIN_MOST, to find out
+ * whether that pays now.
  */
 #define SPIN_LEAST       (1UL << 12)
 #define SPIN_MOST        (1UL << 18)
@@ -28,8 +28,8 @@
 
 #define NS_PER_MS        1000000UL
 
-/* What a bad handle leads to: an entry that has another handle, whatever it is.
- * No handle leads to the entry that has it: 1 is looked up at 1, 0 at 0. */
+/* Entries for bad handles: such a handle is looked up at an entry that has another one. Entry 0 has
+ * handle 1, all others have handle 0, so that no handle finds itself. */
 static struct eq_reader no_queue = { .handle = 1 };             /* at index 0 */
 static struct eq_reader no_queue_there = { .handle = 0 };       /* at the others */
 static struct eq_reader queues[QUEUES] = {
@@ -38,15 +38,16 @@ static struct eq_reader queues[QUEUES] = {
 static struct eq_reader *by_index[QUEUES] = {
 	[0] = &no_queue, [1 ... QUEUES - 1] = &no_queue_there
 };
-/* Those whose events always arrive without this process's help (margay_start.calls). */
+/* Queues that the kernel fills without calls of this process (margay_start.calls). */
 static struct eq_reader *filled_by_index[QUEUES] = {
 	[0] = &no_queue, [1 ... QUEUES - 1] = &no_queue_there
 };
 static unsigned int fillings;           /* queues with a handler for when they fill */
 static unsigned long spin = SPIN_MOST / 8;
 static unsigned int waits;              /* that found no event at the first look */
-static uint64_t served[QUEUES];         /* which turn a queue had last, by handle's index */
-static uint64_t turns;                  /* that PtlEQPoll has given */
+static uint64_t served[QUEUES];         /* the number of the turn that a queue had last, by the
+                                           handle's index */
+static uint64_t turns;                  /* given by PtlEQPoll */
 
 static unsigned long ticks(void)
 {
@@ -74,7 +75,7 @@ void portals_forget_queues(void)
 	upcall_forget_queues();
 }
 
-/* The queue that a handle names, or one whose handle is another. */
+/* The queue that a handle names, or an entry with another handle. */
 static inline struct eq_reader *queue_of(ptl_handle_eq_t eq)
 {
 	return by_index[eq % QUEUES];
@@ -85,8 +86,8 @@ static int no_such_queue(void)
 	return portals_inits ? PTL_EQ_INVALID : PTL_NO_INIT;
 }
 
-/* A queue without a handler for each event. What the kernel is told of upcalls: entry and
- * stack, or 0 and 0. */
+/* Allocates a queue without a handler for each event. The kernel gets the upcall's entry and stack,
+ * or 0 and 0. */
 static int alloc(ptl_handle_ni_t ni, ptl_size_t count, ptl_eq_filling_t handler,
 		 unsigned long entry, unsigned long stack, ptl_handle_eq_t *eq)
 {
@@ -150,8 +151,8 @@ int portals_has_filling(void)
 	return fillings != 0;
 }
 
-/* The handler sees the queue as it is between two calls of PtlEQGet: in the middle of one it is
- * put off until that has its event. */
+/* The handler sees the queue as it is between two calls of PtlEQGet. In the middle of one, the call
+ * of the handler is put off until PtlEQGet has its event. */
 void portals_call_filling(void)
 {
 	for (struct eq_reader *queue = queues; fillings && queue < queues + QUEUES; queue++) {
@@ -183,7 +184,7 @@ int PtlEQFree(ptl_handle_eq_t eq)
 	return result;
 }
 
-/* Whether the kernel wants a call before an event is waited for (margay_start.calls). */
+/* Whether the kernel wants a call before this process waits for an event (margay_start.calls). */
 static int is_called_for(void)
 {
 	const volatile uint64_t *calls = (const volatile uint64_t *)glue_start.calls;
@@ -191,8 +192,8 @@ static int is_called_for(void)
 	return calls && *calls;
 }
 
-/* Have the kernel send what it holds, and look whether something has come that no
- * interrupt tells it. A function of its own: all other looks enter no kernel. */
+/* Has the kernel send deferred frames, and poll for arrivals that raise no interrupt. Not inlined:
+ * no other look enters the kernel. */
 __attribute__((noinline))
 static void poll_cards(const ptl_handle_eq_t *eqs, unsigned int size)
 {
@@ -207,7 +208,7 @@ static int get_after_call(struct eq_reader *queue, ptl_event_t *event)
 	return eq_read(queue, event);
 }
 
-/* Of a queue that may be filled only in calls. */
+/* PtlEQGet of a queue that may be filled only in calls. */
 static inline int get_called_for(struct eq_reader *queue, ptl_event_t *event)
 {
 	int result = eq_read(queue, event);
@@ -215,14 +216,14 @@ static inline int get_called_for(struct eq_reader *queue, ptl_event_t *event)
 	return result == PTL_EQ_EMPTY && is_called_for() ? get_after_call(queue, event) : result;
 }
 
-/* What an upcall must not see between two stores is stored between these. */
+/* Compiler barrier: an upcall must see the stores before and after it in this order. */
 static inline void in_order(void)
 {
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 }
 
-/* Of a queue whose handler, an upcall, may take events too. If it was put off, a call of
- * the kernel brings it. */
+/* PtlEQGet of a queue whose handler, an upcall, may take events too. A handler that was put off is
+ * called by the kernel at the next call. */
 static int get_filling(struct eq_reader *queue, ptl_event_t *event)
 {
 	int result;
@@ -241,7 +242,7 @@ static int get_filling(struct eq_reader *queue, ptl_event_t *event)
 	return result;
 }
 
-/* It has a handler, or there is none. */
+/* PtlEQGet of a queue with a handler, or of a bad handle. */
 __attribute__((noinline))
 static int get_handled(ptl_handle_eq_t eq, ptl_event_t *event)
 {
@@ -254,7 +255,7 @@ static int get_handled(ptl_handle_eq_t eq, ptl_event_t *event)
 	return result == PTL_EQ_INVALID ? no_such_queue() : result;
 }
 
-/* The same, or it is filled only in calls. */
+/* PtlEQGet of any other queue: those above, and queues that are filled only in calls. */
 __attribute__((noinline)) /* so that PtlEQGet keeps to few registers */
 static int get_other(ptl_handle_eq_t eq, ptl_event_t *event)
 {
@@ -274,8 +275,7 @@ int PtlEQGet(ptl_handle_eq_t eq, ptl_event_t *event)
 	return eq_read(queue, event);
 }
 
-/* A read would find an event: of the queue that a handle names, with a handler or
- * without. */
+/* 1 if a read of the queue that a handle names would find an event, with a handler or without. */
 static int is_there(ptl_handle_eq_t eq)
 {
 	struct eq_reader *queue = queue_of(eq);
@@ -283,8 +283,8 @@ static int is_there(ptl_handle_eq_t eq)
 	return queue->handle == eq ? eq_is_there(queue) : upcall_eq_is_there(eq);
 }
 
-/* One look at each of the queues: of those that have an event the one whose turn
- * is longest ago, in whatever company it was polled then. */
+/* Looks at each queue once. Of those with an event, it takes the one that was served longest ago,
+ * by any call of PtlEQPoll. */
 static int look(const ptl_handle_eq_t *eqs, unsigned int size, ptl_event_t *event, int *which)
 {
 	uint64_t tried = 0;
@@ -331,7 +331,7 @@ static int look_for(const ptl_handle_eq_t *eqs, unsigned int size, unsigned long
 	return PTL_EQ_EMPTY;
 }
 
-/* Look for as long as has been worth it. */
+/* Spins for as long as has paid off lately. */
 static int look_long(const ptl_handle_eq_t *eqs, unsigned int size, ptl_event_t *event,
 		     int *which)
 {
@@ -343,9 +343,9 @@ static int look_long(const ptl_handle_eq_t *eqs, unsigned int size, ptl_event_t 
 	return result;
 }
 
-/* Spin for an event, but not over cards: a frame takes longer than a halt, and its way here
- * needs the processor. Then let the kernel wait for it, again and again: it returns also
- * when a handler was called in between. */
+/* Spins for an event, but not over cards: there a frame takes longer than a halt, and the kernel
+ * needs the processor to receive it. Then has the kernel wait, repeatedly: it also returns when a
+ * handler was called. */
 static int wait(const ptl_handle_eq_t *eqs, unsigned int size, unsigned long timeout_ns,
 		ptl_event_t *event, int *which)
 {

@@ -25,9 +25,9 @@ int PtlGet(ptl_handle_md_t md, ptl_process_id_t target, ptl_pt_index_t pt_index,
 
 /*
  * int PtlPutRegion(md, local_offset, length, ack_req, target, pt_index, ac_index, match_bits,
- * ...): in assembly, so that the kernel reads the arguments on the stack where they are, as a
- * struct margay_put. The others are in the system call's registers, but for ack_req: that
- * chooses the call, and the address of the struct comes in its place.
+ * ...): in assembly, so that the kernel reads the arguments where the caller put them on the stack,
+ * as a struct margay_put. The others are in the system call's registers, except ack_req: it selects
+ * the call, and the address of the struct takes its register.
  */
 __asm__(".section .text.PtlPutRegion,\"ax\"\n"
 	".globl PtlPutRegion\n"
@@ -55,7 +55,7 @@ static int no_init(void)
 
 /* ---- with a struct of arguments ---- */
 
-/* What all of them say; each adds its own. */
+/* The fields that all of them have; each adds its own. */
 #define OPERATION(to, pt, ac, bits, offset) \
 	.target_nid = (to).nid, .target_pid = (to).pid, .pt_index = (pt), .ac_index = (ac), \
 	.match_bits = (bits), .remote_offset = (offset)

@@ -46,6 +46,6 @@ const char *PtlNIFailStr(ptl_handle_ni_t ni, ptl_ni_fail_t fail)
 #undef NAME
 	};
 
-	(void)ni; /* all of them are alike */
+	(void)ni; /* all interfaces have the same failures */
 	return fail < sizeof(names) / sizeof(names[0]) ? names[fail] : "PTL_NI_UNKNOWN_ERROR";
 }

@@ -1,10 +1,11 @@
 /*
  * Calling the handlers of event queues, in upcalls (enter.c).
  *
- * Owns the table of queues with handlers. What the application changes of it is consistent
- * after every store: an entry counts as soon as `handler` is set, which is the last store, and
- * the first one to be undone; and the kernel knows of a queue for longer than the table does
- * not, so that it never waits for a handler that would not be called.
+ * Owns the table of queues with handlers. An upcall may come between any two stores of the
+ * application, so the table is consistent after each: an entry counts once `handler` is set, which
+ * is stored last when an entry is made and cleared first when it is freed. The kernel knows a queue
+ * before it enters the table and until after it has left it, so the kernel never waits for a
+ * handler that would not be called.
  */
 #include "upcall.h"
 
@@ -16,8 +17,7 @@
 
 struct handled_queue {
 	uint64_t next;                 /* number of the event that PtlEQGet takes next, and */
-	uint64_t called;               /* that the handler is called with next; the kernel
-	                                  reads these two */
+	uint64_t called;               /* of the handler's next one; the kernel reads both */
 	ptl_eq_handler_t handler;      /* null: this entry is free */
 	ptl_handle_eq_t handle;
 	const event_word *slots;       /* read only */
@@ -25,9 +25,9 @@ struct handled_queue {
 };
 
 static struct handled_queue queues[QUEUES];
-static struct handled_queue *end = queues; /* behind the last entry that was ever used */
+static struct handled_queue *end = queues; /* after the last entry that was ever used */
 
-/* What the application writes here and the upcall reads must be stored in order. */
+/* Compiler barrier: the upcall must see the application's stores in order. */
 static inline void in_order(void)
 {
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
@@ -56,8 +56,8 @@ int upcall_is_queue(ptl_handle_eq_t eq)
 
 /* ---- reading ---- */
 
-/* Copy event number *number, or else the oldest one after it that is still
- * there, whose number *number becomes. 0: there is none yet. */
+/* Copies event *number, or the oldest one after it that is still in the queue; *number becomes its
+ * number. 0: none has come yet. */
 static int fetch(const struct handled_queue *queue, uint64_t *number, ptl_event_t *event)
 {
 	for (;;) {
@@ -76,8 +76,8 @@ static int fetch(const struct handled_queue *queue, uint64_t *number, ptl_event_
 	}
 }
 
-/* Only what the handler has seen. What was lost before that is not told of until
- * there is an event to tell it with. */
+/* Gives only events that the handler has seen. Lost events are reported together with the next
+ * event that is there. */
 int upcall_eq_get(ptl_handle_eq_t eq, ptl_event_t *event)
 {
 	struct handled_queue *queue = queue_of(eq);
@@ -105,8 +105,8 @@ int upcall_eq_is_there(ptl_handle_eq_t eq)
 
 /* ---- the upcall ---- */
 
-/* The handler's place is free before it is called, so that what it starts itself
- * finds room for its reply even in a queue of one. */
+/* Frees the event's slot before the call: what the handler starts finds room for its reply even in
+ * a queue of one. */
 static void call_handler(struct handled_queue *queue)
 {
 	ptl_event_t event;

@@ -1,5 +1,5 @@
 /*
- * Event queues with a handler: the part of PtlEQ* that knows them. Their handlers are called in
+ * Event queues with a handler: their part of the PtlEQ* calls. Their handlers are called in
  * upcalls (libc-glue/enter.h); the functions here are called by portals_eq.c, in the
  * application's own context. While a handler runs, calls that wait, and those that make or
  * free queues and interfaces, return PTL_FAIL.
@@ -23,7 +23,7 @@ int upcall_eq_is_there(ptl_handle_eq_t eq);
 /* 1 if `eq` is such a queue. */
 int upcall_is_queue(ptl_handle_eq_t eq);
 
-/* All of them are gone with the interface. */
+/* Frees all of them: the interface has gone. */
 void upcall_forget_queues(void);
 
 #endif

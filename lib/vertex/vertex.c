@@ -39,7 +39,7 @@ int nwrite(const void *buf, int length, int dest, int type, int *flag)
 	return _csend(type, buf, length, dest == VERTEX_ALL ? -1 : dest, 0);
 }
 
-/* What a receive or a test asks for: 0 or EQ*. */
+/* Checks the source and type of a receive or test: 0 or EQ*. */
 static int check(const int *src, const int *type)
 {
 	if (!src || !type)

@@ -1,10 +1,10 @@
 /*
- * Exports, and what other ranks ask of them: imports and their ends, which a handler of the
- * queue `requests` answers while the program computes. Owns vmmc.exports and vmmc.slots.
+ * Exports, and the requests of other ranks: imports and unimports, which a handler of the queue
+ * `requests` answers while the program computes. Owns vmmc.exports and vmmc.slots.
  *
- * The kernel keeps others out: a grant's entries name the importer, and their descriptor is
- * the area, no more. So a message by another rank, with other match bits, or with bytes
- * outside of the area, matches nothing and is discarded.
+ * The kernel keeps others out: a grant's entries name the importer, and their descriptor is just
+ * the area. So a message from another rank, with other match bits, or with bytes outside of the
+ * area, matches nothing and is discarded.
  */
 #include "state.h"
 
@@ -37,7 +37,7 @@ static ptl_md_t area(const struct export *export, ptl_handle_eq_t eq)
 	return memory(export->start, export->bytes, options, eq);
 }
 
-/* 0: a message is being carried out by it. */
+/* Removes a grant's entries. 0: a message is being delivered through them. */
 static int take_back(struct grant *grant)
 {
 	if (grant->imported)
@@ -94,10 +94,10 @@ static struct answer admit(int rank, const char *name, uint32_t number)
 	grant = &export->grants[rank];
 	answer.bits = export->bits;
 	if (grant->imported && grant->mailbox == number)
-		answer.result = VMMC_OK;        /* it was asked twice */
+		answer.result = VMMC_OK;        /* the request was repeated */
 	else if (export->admitted && !export->admitted[rank])
 		answer.result = VMMC_EACCES;
-	else if (!take_back(grant))     /* of an earlier import, that its owner has forgotten */
+	else if (!take_back(grant))     /* of an earlier import, which its owner has dropped */
 		answer.result = VMMC_ENOSPACE;
 	else
 		answer.result = give(export, rank, grant);
@@ -118,13 +118,13 @@ static void unimport(int rank, uint64_t bits)
 		take_back(&export->grants[rank]);
 }
 
-/* hdr_data of an answer: export and rank, for the case that it is not taken. */
+/* hdr_data of an answer: export and rank, needed if it is not accepted. */
 static uint64_t answer_header(uint64_t bits, int rank)
 {
 	return bits | (uint64_t)rank << 48;
 }
 
-/* The rank that sent a request, or -1: a slot has one owner. */
+/* The rank that sent a request, or -1: each slot has one owner. */
 static int sender(const ptl_event_t *event)
 {
 	uint64_t rank = event->offset / VMMC_NAME_BYTES;
@@ -138,7 +138,7 @@ static int sender(const ptl_event_t *event)
 		(int)rank : -1;
 }
 
-/* If no answer came in time for its import that is as an unimport. */
+/* If an answer came too late for its import, this counts as an unimport. */
 static void not_taken(const ptl_event_t *event)
 {
 	int rank = (int)(event->hdr_data >> 48);
@@ -203,7 +203,7 @@ static int admit_ranks(const int *importers, int count, uint8_t **admitted)
 	return VMMC_OK;
 }
 
-/* Whether the kernel would let others write there. */
+/* Whether the kernel accepts this memory for writes by others. */
 static int writable(void *start, size_t bytes)
 {
 	ptl_handle_md_t md;
@@ -223,7 +223,7 @@ static int free_slot(void)
 	return -1;
 }
 
-/* Every export of the process has match bits of its own, before and after vmmc_fini too. */
+/* Every export of the process has its own match bits, even after vmmc_fini. */
 static uint32_t generation;
 
 int vmmc_export(const char *name, void *start, size_t bytes, const int *importers, int count,
@@ -262,7 +262,7 @@ int vmmc_export(const char *name, void *start, size_t bytes, const int *importer
 	if (++generation == 0)
 		generation = 1;
 	*export = made;
-	/* From here on a request finds it. */
+	/* From here on requests find it. */
 	__atomic_store_n(&export->bits, (uint64_t)generation << 16 | (uint64_t)slot,
 	                 __ATOMIC_RELEASE);
 	*exported = export->bits;
@@ -273,7 +273,7 @@ static void unexport(struct export *export)
 {
 	static const int32_t revoked = VMMC_EREVOKED;
 
-	/* No request finds it any more, and no notification. */
+	/* From here on neither requests nor notifications find it. */
 	__atomic_store_n(&export->bits, 0, __ATOMIC_RELEASE);
 	for (int rank = 0; rank < vmmc.size; rank++) {
 		struct grant *grant = &export->grants[rank];

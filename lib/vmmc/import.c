@@ -1,7 +1,7 @@
 /*
  * Imports: the request to the exporter, and the proxy addresses that its answer makes valid.
- * Owns vmmc.imports and vmmc.call. The exporter's kernel decides what a message may reach;
- * what is checked here tells an honest program of its mistakes.
+ * Owns vmmc.imports and vmmc.call. The exporter's kernel decides what a message may reach; the
+ * checks here only report mistakes to an honest program.
  */
 #include "state.h"
 
@@ -27,7 +27,7 @@ static uint32_t next_number(void)
 }
 
 /*
- * Sends a request and waits for its answer, which is in vmmc.call then. A request may be lost when
+ * Sends a request and waits for its answer, which is then in vmmc.call. A request may be lost when
  * its target leaves and comes back, or when others flood its queue: then it is sent again.
  * VMMC_ENOENT: the process has not started, or has left; VMMC_EDEAD.
  */
@@ -73,7 +73,7 @@ static struct import *free_import(void)
 	return NULL;
 }
 
-/* 1 if the process has imported the area, and was not told that it is gone. */
+/* 1 if the process has imported the area, and has not heard that it was revoked. */
 static int is_imported(int rank, const char *name)
 {
 	for (int i = 0; i < VMMC_IMPORTS; i++) {
@@ -93,7 +93,7 @@ static void pause_for(long *ns)
 		*ns *= 2;
 }
 
-/* Asks until the exporter says more than that there is no such area. */
+/* Repeats the request until the exporter answers anything but that there is no such area. */
 static int ask(int rank, int timeout)
 {
 	int64_t end = vmmc_now() + timeout;
@@ -116,7 +116,7 @@ static int ask(int rank, int timeout)
 	}
 }
 
-/* What the answer says, as proxy addresses. */
+/* Makes proxy addresses from the answer. */
 static vmmc_proxy_t map(struct import *import)
 {
 	uint64_t slot = (uint64_t)(import - vmmc.imports);
@@ -228,8 +228,8 @@ static int fenced(void *argument)
 }
 
 /*
- * Two messages, which arrive behind all others to that process: one of no bytes to the area,
- * which is answered only if it is refused, and one that is always acknowledged.
+ * Two messages, which arrive after all others to that process: one of no bytes to the area, which
+ * is answered only if it is refused, and one that is always acknowledged.
  */
 int vmmc_fence(vmmc_proxy_t proxy)
 {

@@ -1,7 +1,7 @@
 /*
- * Notifications: the handler of the queue `notices` calls the program's handlers, or keeps
- * what came in a ring while notifications are blocked. Owns that ring. The credits of all
- * importers together are at most its length, and at most the queue's.
+ * Notifications: the handler of the queue `notices` calls the program's handlers, or, while
+ * notifications are blocked, keeps them in a ring. Owns that ring. The credits of all importers
+ * together never exceed its length or the queue's.
  *
  * The ring has one producer, the queue's handler, and one consumer at a time: vmmc_unblock,
  * or the queue's handler where that was called from a handler of the program.
@@ -11,12 +11,12 @@
 static void push(const struct notice *notice)
 {
 	if (vmmc.waiting_end - vmmc.waiting_first == VMMC_NOTIFICATIONS)
-		return;                 /* an importer does not keep to its credits */
+		return;                 /* an importer has exceeded its credits */
 	vmmc.waiting[vmmc.waiting_end % VMMC_NOTIFICATIONS] = *notice;
 	vmmc.waiting_end++;
 }
 
-/* Gives credits back, half of them at a time. */
+/* Returns credits, half of them at a time. */
 static void handled(struct grant *grant, int rank)
 {
 	grant->handled++;
@@ -81,7 +81,7 @@ int vmmc_unblock(void)
 	int before = vmmc.blocked;
 
 	vmmc.blocked = 0;
-	/* A notification that comes between the last look and the end of draining is seen again. */
+	/* A notification that comes between the last check and the end of draining is seen here. */
 	while (vmmc.open && !vmmc.in_handler && !vmmc.blocked &&
 	       vmmc.waiting_first != vmmc.waiting_end)
 		drain();

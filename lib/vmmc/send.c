@@ -2,12 +2,11 @@
  * Sending: one put for each message, straight from the program's memory into the exporter's.
  * Owns vmmc.sends, vmmc.copies, and the queues `sent`, `copied` and `refused`.
  *
- * A message of at most PTL_SR_INLINE bytes has been read when the put returns. A longer one
- * has an element of vmmc.sends until its SEND_END, whose handler writes the completion word. So
- * a synchronous one would wait for a round trip over a card: if it is short it is sent from a
- * copy, which is free again at SEND_END.
- * The exporter's entries acknowledge nothing, so a put that asks for an ack learns only that
- * it was discarded: one in VMMC_ASK asks.
+ * A message of at most PTL_SR_INLINE bytes has been read when the put returns. A longer one holds
+ * an element of vmmc.sends until its SEND_END, whose handler writes the completion word. So over a
+ * card a synchronous send would wait for a round trip: if it is short, it is sent from a copy,
+ * which is free again at SEND_END. The exporter's entries send no acks, so a put that asks for an
+ * ack learns only that it was discarded: one in VMMC_ASK asks.
  */
 #include "state.h"
 
@@ -44,7 +43,7 @@ void vmmc_on_refused(ptl_event_t *event)
 		fail(event->hdr_data, event->ni_fail_type);
 }
 
-/* Waits for the next end of a send, or for a millisecond. */
+/* Waits until a send ends, or for a millisecond. */
 static void wait_for_end(void)
 {
 	ptl_event_t event;
@@ -53,7 +52,7 @@ static void wait_for_end(void)
 	PtlEQPoll(&vmmc.sent, 1, 1, &event, &which);
 }
 
-/* A free element + 1, or 0. A handler that sends may come between two looks. */
+/* A free element + 1, or 0. A handler that sends may interrupt the search. */
 static uint32_t take_element(void)
 {
 	for (uint32_t i = 0; i < VMMC_SENDS; i++) {
@@ -65,7 +64,7 @@ static uint32_t take_element(void)
 	return 0;
 }
 
-/* Puts, again while the kernel has no room for one more. Asks if it is time to. */
+/* Puts, and retries while the kernel has no room. Asks for an ack if one is due. */
 static int start(ptl_handle_md_t md, const void *source, size_t bytes, struct import *import,
                  uint64_t bits, uint64_t offset, uint64_t hdr_data)
 {
@@ -88,7 +87,7 @@ static int start(ptl_handle_md_t md, const void *source, size_t bytes, struct im
 	}
 }
 
-/* A message that is read later. */
+/* A message that the link reads after the call. */
 static int start_long(const void *source, size_t bytes, struct import *import, uint64_t bits,
                       uint64_t offset, volatile int32_t *completion)
 {
@@ -110,7 +109,7 @@ static int start_long(const void *source, size_t bytes, struct import *import, u
 	return result;
 }
 
-/* An event of `copied`: the copy is free again, or the message was refused. */
+/* An event of `copied`: frees the copy, or the message was refused. */
 static void take_back(const ptl_event_t *event)
 {
 	if (event->ni_fail_type != PTL_NI_OK)
@@ -136,7 +135,7 @@ static void collect(void)
 		take_back(&event);
 }
 
-/* A short message that the card reads later. The kernel copies: it finds a bad source. */
+/* A short message that the card reads later. The kernel copies, so it detects a bad source. */
 static int start_copy(const void *source, size_t bytes, struct import *import, uint64_t bits,
                       uint64_t offset)
 {
@@ -189,7 +188,7 @@ static int take_credit(struct import *import)
 	return VMMC_OK;
 }
 
-/* All that a message without flags needs, if it is short. */
+/* The fast path: a short message without flags. */
 static inline int send_plain(const void *source, struct import *import, uint64_t offset,
                              size_t bytes)
 {

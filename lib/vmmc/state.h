@@ -12,8 +12,8 @@
  *   answer                                          --> PORTAL_ANSWER, an entry for each request
  *   revocation, credit                              --> PORTAL_ANSWER, an entry for each import
  *
- * A grant is what an importer has at an export. Its match bits are the export's: no other
- * process matches, because the entry names the importer.
+ * A grant is an importer's right to send to an export. Its match bits are the export's: other
+ * processes do not match, because the entry names the importer.
  */
 #ifndef LIB_VMMC_STATE_H
 #define LIB_VMMC_STATE_H
@@ -23,17 +23,17 @@
 
 enum { PORTAL_DATA = 16, PORTAL_CONTROL, PORTAL_PING, PORTAL_ANSWER, PORTAL_COPY };
 
-/* What synchronous sends over a card are sent from, if they are not longer. */
+/* Copies for synchronous sends over a card, if these are no longer than a copy. */
 enum { VMMC_COPIES = 64, VMMC_COPY_BYTES = 4096 };
 
-/* The upper half of hdr_data in PORTAL_CONTROL and PORTAL_PING; below it is a number. */
+/* The upper half of hdr_data in PORTAL_CONTROL and PORTAL_PING; the lower half is a number. */
 enum kind { KIND_IMPORT = 1, KIND_UNIMPORT, KIND_PING, KIND_FENCE };
 
 #define BITS_NOTIFY   (1ULL << 63)  /* of an export's match bits: the entry with events */
 #define BITS_MAILBOX  (1ULL << 63)  /* of a request's number: the import's mailbox */
 
 /* Proxy addresses: 0 | generation (15 bits) | 1 | import (11 bits) | offset (36 bits).
- * Bit 47 without those above it: no pointer looks like that. */
+ * Bit 47 is set and those above it are not: no valid pointer is like that. */
 enum { PROXY_OFFSET_BITS = 36, PROXY_IMPORT_BITS = 11, PROXY_GENERATION_BITS = 15 };
 #define PROXY_OFFSETS     (1ULL << PROXY_OFFSET_BITS)
 #define PROXY_SPACE       (1ULL << PROXY_IMPORT_BITS)      /* in a tag */
@@ -46,7 +46,7 @@ struct answer {
 	uint64_t name;             /* hash of the name that was looked up */
 };
 
-/* What the exporter writes into an importer. */
+/* Written by the exporter into an importer's memory. */
 struct mailbox {
 	int32_t state;             /* VMMC_OK, VMMC_EREVOKED; VMMC_EDEAD by this process itself */
 	uint32_t handled;          /* notifications, since the import */
@@ -58,7 +58,7 @@ struct import {
 	uint64_t bits;             /* of the export */
 	ptl_process_id_t target;
 	struct mailbox mailbox;
-	uint32_t sent;             /* messages since one asked whether it was admitted */
+	uint32_t sent;             /* messages since the last that asked for an ack */
 	uint32_t notified;         /* messages with a notification */
 	uint32_t credits;
 	int rank;
@@ -67,13 +67,13 @@ struct import {
 	char name[VMMC_NAME_BYTES];
 };
 
-/* What a rank has at an export. */
+/* A rank's right to send to an export. */
 struct grant {
 	ptl_handle_me_t data, notify;   /* entries; PTL_INVALID_HANDLE: none */
 	uint32_t imported;         /* 0: the rank may not send */
 	uint32_t mailbox;          /* number of the import */
-	uint32_t answers, refused; /* to that request, which may come twice; not taken */
-	uint32_t handled, told;    /* notifications; the importer knows of `told` */
+	uint32_t answers, refused; /* to that request, which may come twice; not accepted */
+	uint32_t handled, told;    /* notifications handled; last count sent to the importer */
 	uint32_t credits;
 };
 
@@ -89,7 +89,7 @@ struct export {
 	struct grant *grants;      /* by rank */
 };
 
-/* A notification that waits while they are blocked. */
+/* A queued notification. */
 struct notice {
 	uint64_t bits, offset, bytes;
 	int rank;
@@ -103,15 +103,15 @@ struct send {
 /* The request of this process that is under way. */
 struct call {
 	uint32_t number;
-	int acked;                 /* it has ended as `fail` says */
+	int acked;                 /* it has ended with `fail` */
 	ptl_ni_fail_t fail;
 	int answered;              /* by PORTAL_ANSWER */
-	ptl_ni_fail_t refused;     /* of a fence: of the message before it */
+	ptl_ni_fail_t refused;     /* of a fence: result of the message before it */
 	struct answer answer;
 	char name[VMMC_NAME_BYTES];
 };
 
-/* What is known of a rank. */
+/* Whether a rank lives. */
 enum life { LIFE_UNKNOWN, LIFE_SEEN, LIFE_LEFT, LIFE_DEAD };
 
 struct vmmc {
@@ -122,9 +122,10 @@ struct vmmc {
 	uint64_t inline_bytes;     /* PTL_SR_INLINE */
 	uint8_t *lives;            /* enum life, by rank */
 
-	/* arrivals: messages without notice, answers, credits; calls: acks of requests and pings;
-	 * with handlers: requests, notices, sent (ends of long sends), refused (messages that were
-	 * asked about and discarded). copied: ends of sends from copies, none over shared memory */
+	/* arrivals: messages without notice, answers, credits; calls: acks of requests and pings.
+	 * With handlers: requests, notices, sent (ends of long sends), refused (messages that asked
+	 * for an ack and were discarded). copied: ends of sends from copies, none over shared
+	 * memory */
 	ptl_handle_eq_t arrivals, calls, requests, notices, sent, refused, copied;
 
 	/* All of memory: sources of messages, of those that ask, of those that are long, of
@@ -136,12 +137,12 @@ struct vmmc {
 	struct import *imports;
 	char *slots;               /* of requests: VMMC_NAME_BYTES for each rank */
 	struct call call;
-	int pinging;               /* the rank whose answer to a ping is awaited; -1: none */
+	int pinging;               /* the rank that is being pinged; -1: none */
 
 	struct send sends[VMMC_SENDS];
 	uint32_t next_send;
 
-	char *copies;              /* VMMC_COPIES; null: a put reads its source at once */
+	char *copies;              /* VMMC_COPIES of them; null: a put reads its source at once */
 	uint32_t free_copies[VMMC_COPIES], copies_left; /* the application's thread only */
 
 	struct notice *waiting;    /* a ring of VMMC_NOTIFICATIONS */
@@ -165,7 +166,7 @@ int vmmc_error_of(int result);
 int vmmc_attach(unsigned portal, ptl_process_id_t source, uint64_t bits, ptl_md_t md,
                 ptl_unlink_t unlink, ptl_handle_me_t *me);
 
-/* Removes an entry, if there is one. 0: a message is being carried out on it. */
+/* Removes an entry, if there is one. 0: a message is being delivered through it. */
 int vmmc_try_detach(ptl_handle_me_t *me);
 
 /* The same; waits for that message. */
@@ -200,8 +201,8 @@ int64_t vmmc_now(void);
 int vmmc_wait_for(int (*ready)(void *argument), void *argument, int rank, int timeout);
 int vmmc_ping(int rank, uint64_t header);
 
-/* What an ack tells of a rank. A closed interface is one that was open only if the rank had been
- * `seen` before the message was sent: then it has left, and may come back. */
+/* Records what an ack says about a rank. If the interface is closed but the rank had been `seen`
+ * before the message was sent, the rank has left, and may come back. */
 void vmmc_learn(int rank, ptl_ni_fail_t fail, int seen);
 
 /* export.c: the handler of `requests`; the end of all exports */
@@ -212,7 +213,7 @@ struct export *vmmc_find_export(uint64_t bits);
 /* import.c: the import that a proxy address names, or null; the end of all imports */
 void vmmc_unimport_all(void);
 
-/* A rank has died, or for now left: so have its imports. */
+/* A rank has died, or left for now: ends its imports. */
 void vmmc_bury(int rank, enum life life);
 static inline struct import *vmmc_find_import(vmmc_proxy_t proxy)
 {

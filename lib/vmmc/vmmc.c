@@ -1,11 +1,13 @@
 /*
- * The library's beginning and end, and what all of it uses: see state.h. Owns `vmmc`.
+ * Opening and closing the library, and common functions: see state.h. Owns `vmmc`.
  */
 #include "state.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+
+#define DETACH_LOOK_NS 50000    /* between two attempts to unlink an entry in use */
 
 enum { ARRIVALS = 64, CALLS = 64, REFUSALS = 64, COPIED = 4 * VMMC_COPIES };
 
@@ -22,7 +24,7 @@ const char *vmmc_error(int result)
 	};
 
 	if (result == VMMC_PENDING)
-		return "not yet done";
+		return "pending";
 	if (result > 0 || result < VMMC_EFAIL)
 		return "unknown result";
 	return texts[-result];
@@ -65,7 +67,7 @@ uint64_t vmmc_name_hash(const char *name)
 int vmmc_attach(unsigned portal, ptl_process_id_t source, uint64_t bits, ptl_md_t md,
                 ptl_unlink_t unlink, ptl_handle_me_t *me)
 {
-	/* Control and ping take any bits: what counts there is in the header. */
+	/* Control and ping take any match bits; their data is in the header. */
 	uint64_t ignore = portal == PORTAL_CONTROL || portal == PORTAL_PING ? ~0ULL : 0;
 	ptl_handle_me_t entry;
 	ptl_handle_md_t handle;
@@ -94,7 +96,7 @@ int vmmc_try_detach(ptl_handle_me_t *me)
 void vmmc_detach(ptl_handle_me_t *me)
 {
 	while (!vmmc_try_detach(me))
-		nanosleep(&(struct timespec){ .tv_nsec = 50000 }, NULL);
+		nanosleep(&(struct timespec){ .tv_nsec = DETACH_LOOK_NS }, NULL);
 }
 
 static int queues(void)
@@ -155,7 +157,7 @@ static int descriptors(void)
 	return VMMC_OK;
 }
 
-/* What other ranks find from the start. */
+/* Attaches the entries that other ranks use from the start. */
 static int entries(void)
 {
 	ptl_process_id_t anyone = { .nid = PTL_NID_ANY, .pid = PTL_PID_ANY };
@@ -197,7 +199,7 @@ static int tables(void)
 	return VMMC_OK;
 }
 
-/* The interface first: nothing arrives any more when the memory goes. */
+/* The interface first: nothing arrives any more when memory is freed. */
 static void close_all(void)
 {
 	ptl_handle_md_t mds[] = { vmmc.quiet, vmmc.asking, vmmc.told, vmmc.from_copy,

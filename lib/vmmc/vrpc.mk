@@ -1,7 +1,7 @@
-# vRPC: build/lib/libvrpc.a, from lib/vmmc/vrpc/ and parts of Debian's libtirpc as they are; its
+# vRPC: build/lib/libvrpc.a, from lib/vmmc/vrpc/ and unmodified parts of Debian's libtirpc. Its
 # headers for programs are in build/libtirpc/include. `make vrpc`: not part of `make`, because it
-# brings that source. The version is that of Debian 13: of Debian 12's no mirror need have the
-# source any more.
+# fetches that source. The version is that of Debian 13, as mirrors may no longer have the source of
+# Debian 12's.
 
 TIRPC_TAR := libtirpc_1.3.6+ds.orig.tar.gz
 TIRPC_SUM := f9eeeb368d733e11f18ddb750a41bdf9089ba5f9476404da848c2cd295624f0d
@@ -22,7 +22,7 @@ build/libtirpc/stamp: lib/vmmc/vrpc.mk tools/debian-source.sh
 	@: >build/libtirpc/config.h
 	@touch $@
 
-# It tells systems apart by __linux__, which nodes do not define; it is theirs that fits.
+# libtirpc tells systems apart by __linux__, which Margay does not define; the code for Linux fits.
 $(TIRPC_OBJECTS): build/libtirpc/%.o: build/libtirpc/stamp $(APP_PARTS)
 	@echo "  CC    libtirpc/$*.c"
 	@tools/margay cc -O2 -g -w -ffunction-sections -D__linux__ -D_GNU_SOURCE -DPORTMAP -DINET6 \

@@ -1,22 +1,21 @@
 /*
- * Waiting: for data that others send, for answers, and for the end of a process that is
- * waited for. Owns the queues `arrivals` and `calls`.
+ * Waiting: for data from other ranks, for answers, and for the end of a process. Owns the queues
+ * `arrivals` and `calls`.
  *
  * Every message that is not for VMMC_SPIN memory leaves an event in `arrivals`, or with a
- * notification in `notices`, which wakes the node; what it says is not looked at here, so the
- * queue may overrun. A process that is
- * waited for in silence gets a ping every VMMC_PING_MS; its kernel acknowledges it, or the
- * link reports that it is gone.
+ * notification in `notices`, which wakes the node. The events themselves are ignored, so the queue
+ * may overrun. A process that is silent during a wait gets a ping every VMMC_PING_MS; its kernel
+ * acknowledges it, or the link reports that it is gone.
  */
 #include "state.h"
 
 enum {
-	LOOKS = 200,      /* at what is waited for, before the node halts */
-	MOST = 64,         /* events that are passed over between two looks */
-	LAST = 3           /* of the queues that are waited for: `calls` */
+	LOOKS = 200,      /* checks of the condition before the node halts */
+	MOST = 64,         /* events skipped between two checks */
+	LAST = 3           /* index of `calls` among the queues of a wait */
 };
 
-#define PING_SEEN 0x80000000u  /* in a ping's number: its target had been seen before it was sent */
+#define PING_SEEN 0x80000000u  /* in a ping's number: its target had been seen before the ping */
 
 int vmmc_ping(int rank, uint64_t header)
 {
@@ -41,7 +40,7 @@ void vmmc_learn(int rank, ptl_ni_fail_t fail, int seen)
 		vmmc_bury(rank, LIFE_LEFT);
 }
 
-/* An event of `calls`: an ack of what this process has asked, or an answer. */
+/* An event of `calls`: an ack of a request of this process, or an answer. */
 static void take(const ptl_event_t *event)
 {
 	uint32_t number = (uint32_t)event->hdr_data;
@@ -78,7 +77,7 @@ static void take(const ptl_event_t *event)
 	}
 }
 
-/* Events that only wake; those beyond MOST wake once more. */
+/* Drops events that only wake; those beyond MOST wake the node again. */
 static void forget(ptl_handle_eq_t eq)
 {
 	ptl_event_t event;
@@ -103,7 +102,7 @@ static int64_t slice(int64_t now, int64_t end, int64_t next_ping, int rank)
 
 int vmmc_wait_for(int (*ready)(void *argument), void *argument, int rank, int timeout)
 {
-	/* Two whose handlers may have changed what is waited for. */
+	/* Two have handlers, which may have changed the condition. */
 	ptl_handle_eq_t queues[] = { vmmc.arrivals, vmmc.notices, vmmc.sent, vmmc.calls };
 	int64_t now, end, next_ping, most;
 	ptl_event_t event;

@@ -137,7 +137,7 @@ PICTURES = {
                   for mpi, name in NAMES.items())))),
         "Figure 6 of the Portals paper. Two ranks post ten receives each, synchronise, send ten messages "
         "of 50 KB to each other, work without a call of MPI, and then wait for what is left. "
-        "Both axes are logarithmic but for what lies next to 0."),
+        "Both axes are logarithmic, except near 0."),
     "bandwidth": Picture(
         "Bandwidth by size of message", "size", "rate", (
             Panel("virtio-net", (

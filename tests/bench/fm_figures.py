@@ -60,9 +60,10 @@ PICTURES = {
     "fm_share": Picture(
         "What a layer reaches of the one below it", "size", "share",
         tuple(shares(*one) for one in GENERATIONS),
-        "Figures 4 (b) and 6 (b) of the paper: what tagged messages reach of Fast Messages, and Fast "
-        "Messages of Portals puts, of the same size and measured right before. MPI, which is on "
-        f"Portals itself, is of {OWN} and of another run."),
+        "Figures 4 (b) and 6 (b) of the paper: the share of Fast Messages' bandwidth that tagged "
+        "messages reach, and the share of Portals puts' that Fast Messages reach, at the same size "
+        "and measured right before. MPI, which uses Portals directly, comes from "
+        f"{OWN}, another run."),
 }
 
 

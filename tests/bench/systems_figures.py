@@ -41,7 +41,7 @@ PICTURES = {
             "Half of a round trip by size of the argument", "size", "latency",
             madeleine("half_rtt_us", "us"),
             "Figure 15 of the Madeleine paper. A remote procedure call with an array as argument, "
-            "there and back, and puts of the same size; what waits is halted in both."),
+            "there and back, and puts of the same size; waiting nodes are halted in both."),
         "throughput": Picture(
             "Throughput by size of the argument", "size", "rate", madeleine("MBps", "MB/s"),
             "Figure 16 of the Madeleine paper: the size divided by the time of figure 15."),

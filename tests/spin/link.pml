@@ -11,7 +11,7 @@
  *            sometime. Then every message arrives, and A hears of it: no run is without
  *            end, and none ends before that
  *   DEAF     with LIVE: B does not acknowledge what it has already: an error must be found
- *   ANYONE   B accepts, restarted, also who does not know it: an error must be found
+ *   ANYONE   B, restarted, also accepts an A that does not know its new life: an error must be found
  *
  * What must hold: B takes the messages in order and each at most once in a life;
  * none that A knows to have arrived is taken again; A is never told so of one

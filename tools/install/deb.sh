@@ -1,7 +1,7 @@
 #!/bin/sh
 # Makes Debian packages of what make has built:  tools/install/deb.sh FOLDER
 # FOLDER gets margay_VERSION-1_amd64.deb, and margay-mpi_VERSION-1_amd64.deb if make mpi has built
-# MPI, which is twice as large as all else. What the first depends on is in tools/packages.txt; the
+# MPI, which is twice as large as the rest. What the first depends on is in tools/packages.txt; the
 # times in it are SOURCE_DATE_EPOCH, or of the last commit. The maintainer is DEBFULLNAME
 # and DEBEMAIL; with that set lintian finds no error.
 set -eu
@@ -19,14 +19,14 @@ if [ -z "${SOURCE_DATE_EPOCH:-}" ]; then
 	SOURCE_DATE_EPOCH=$(git log -1 --format=%ct 2>/dev/null || stat -c %Y CHANGES.md)
 fi
 export SOURCE_DATE_EPOCH
-work=$(mktemp -d "$(realpath "$folder")/deb-XXXXXX") # beside the package, which then appears at once
+work=$(mktemp -d "$(realpath "$folder")/deb-XXXXXX") # beside the target, for a rename at the end
 trap 'rm -rf "$work"' EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
 root=$work/root
 
 tools/install/install.sh --no-bytecode "$root" /usr
-# MPI's part: its libraries, and the commands that need them.
+# The package of MPI: its libraries, and the commands that need them.
 mpi=$work/mpi
 if [ -f "$root/usr/lib/margay/pkgconfig/mpich.pc" ]; then
 	install -d "$mpi/usr/bin" "$mpi/usr/share/man/man1" "$mpi/usr/lib/margay/languages" \
@@ -52,31 +52,31 @@ margay ($version) bookworm; urgency=medium
 END
 gzip -9n "$root/usr/share/doc/margay/changelog" "$root/usr/share/doc/margay/changelog.Debian"
 
-# What lintian need not say.
+# Lintian's warnings that do not apply.
 install -d "$root/usr/share/lintian/overrides"
 cat >"$root/usr/share/lintian/overrides/margay" <<'END'
-# Those that POSIX names are empty: all is in libc.a.
+# POSIX's other libraries are empty: everything is in libc.a.
 margay: no-code-sections
 # The flags are for programs of nodes, which are not for Linux.
 margay: pkg-config-bad-directive
 margay: pkg-config-unavailable-for-cross-compilation
-# It starts the QEMUs, and itself in no time.
+# Static, because it starts each QEMU and must start fast itself.
 margay: statically-linked-binary
 END
 
-# The packages of the needs given, each once: `a, b`.
+# The packages of the given needs, without duplicates: `a, b`.
 packages() {
 	for need in "$@"; do
 		sed -n "s/^$need  *//p" tools/packages.txt
 	done | tr -s ' ' '\n' | LC_ALL=C sort -u | sed ':a; N; $!ba; s/\n/, /g'
 }
 
-# What the one program that is linked dynamically wants of the C library.
+# The C library's version that the one dynamically linked program needs.
 libc=$(objdump -T "$root/usr/lib/margay/tools/switch" |
 	sed -n 's/.*GLIBC_\([0-9.]*\).*/\1/p' | sort -uV | tail -n 1)
-# What the one that is linked statically contains.
+# What the statically linked program contains.
 glibc=$(dpkg-query -W -f '${source:Version}' libc6-dev)
-# What the libraries of C++ and Fortran are made from, if they are in it.
+# The source of the libraries of C++ and Fortran, if the package has them.
 gcc=
 if grep -q 'libraries of GCC' "$root/usr/share/doc/margay/copyright"; then
 	gcc=", $(dpkg-query -W -f '${source:Package} (= ${source:Version})' gcc-12)"
@@ -151,7 +151,7 @@ Description: MPI on a kernel for compute nodes
  Portals 3. Its commands are mpicc.margay, mpicxx.margay, mpifort.margay and mpiexec.margay;
  update-alternatives --config mpi makes them mpicc and so on.
 END
-# Debian's MPIs have 40 and 50: this one is chosen by hand, or where it is the only one.
+# Debian's MPIs have 40 and 50: this one is chosen by hand, or if it is the only one.
 cat >"$mpi/DEBIAN/postinst" <<'END'
 #!/bin/sh
 set -e

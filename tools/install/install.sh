@@ -2,11 +2,11 @@
 # Installs what make has built, or removes it:
 #     tools/install/install.sh [--no-bytecode] DESTDIR PREFIX
 #     tools/install/install.sh --uninstall DESTDIR PREFIX
-# DESTDIR may be empty; the tree below it may be moved, nothing in it names its place.
+# DESTDIR may be empty; the tree below it may be moved, as nothing in it contains its path.
 #
 #     PREFIX/bin/margay, mpicc.margay, mpicxx.margay, mpifort.margay, mpiexec.margay,
 #         mpirun.margay, x86_64-margay-gcc, x86_64-margay-ar ...   links into lib/margay/tools
-#     PREFIX/lib/margay                    laid out as the checkout; all that is not a page:
+#     PREFIX/lib/margay                    laid out like the checkout, without pages:
 #         tools/ include/ cmake/ languages/ mpi/ lib/ linker.ld and, of build/, the kernels, the
 #         C library ..., and the libraries of C++, Fortran and MPI if make languages and make mpi
 #         have built them
@@ -15,8 +15,8 @@
 #     PREFIX/lib/pkgconfig/margay.pc
 #     PREFIX/share/man/man1, share/bash-completion/completions, share/doc/margay
 #
-# The names mpicc and mpich.pc themselves belong to the system's MPI. Ours are mpicc.margay ...,
-# as Debian's are mpicc.mpich ...: the Debian package lets update-alternatives choose.
+# The plain names mpicc and mpich.pc belong to the system's MPI. Margay's are mpicc.margay ..., as
+# Debian's are mpicc.mpich ...: the Debian package registers them with update-alternatives.
 set -eu
 umask 022
 

@@ -1,6 +1,6 @@
 """Writes the man pages and bash's completion: pages.py MAN-FOLDER COMPLETION-FILE.
 
-Both are made from what the command itself says: the man pages from the texts of
+Both are made from the command's own texts: the man pages from the texts of
 `margay COMMAND --help`, the completion from the tables of options. So they cannot
 differ from it. Called by install.sh.
 """
@@ -20,20 +20,20 @@ OPTION = re.compile(r"^  (-\S.*?)(?:  +(\S.*))?$")
 SECTIONS = ("exit status", "environment")
 ABOUT = """\
 margay builds and runs parallel programs on Margay, a kernel for compute nodes: one
-kernel, one application, one image. Each node is a machine of its own under QEMU; a
+kernel, one application, one image. Each node is a separate machine under QEMU; a
 board boots the same image. Messages between the nodes are Portals 3.
 """
 
 
 def commands() -> dict[str, tuple[str, str]]:
-    """Each command with what it does, and an example."""
+    """Each command with its description and an example."""
     return {word: (text, example) for word, text, example in COMMAND.findall(cli.USAGE)}
 
 
 # ---- man pages ----
 
 def roff(text: str) -> str:
-    """Text for groff, hyphens as they are typed."""
+    """Text for groff, which must keep hyphens."""
     text = text.replace("\\", "\\e").replace("-", "\\-")
     return re.sub(r"^([.'])", r"\\&\1", text, flags=re.M)
 
@@ -51,7 +51,7 @@ def see_also(name: str) -> list[str]:
 
 
 def blocks(text: str) -> list[list[str]]:
-    """The lines of a help text, by paragraph; what introduces a list is one of its own."""
+    """The lines of a help text, by paragraph; a list's introduction is a paragraph."""
     result: list[list[str]] = [[]]
     for line in text.splitlines():
         begins_list = OPTION.match(line) and result[-1] and not result[-1][0].startswith(" ")
@@ -63,7 +63,7 @@ def blocks(text: str) -> list[list[str]]:
 
 
 def option_list(lines: list[str]) -> list[str]:
-    """Options with their texts; a line that is indented further belongs to the one above."""
+    """Options with their texts; a line with more indentation continues the one above."""
     result: list[str] = []
     for line in lines:
         if found := OPTION.match(line):
@@ -126,7 +126,7 @@ def man_pages() -> dict[str, str]:
 # ---- completion ----
 
 def choices(row: options.Row) -> list[str]:
-    """The words that an option takes: those of the error for one that it does not take."""
+    """The words that an option takes, from the error for a wrong word."""
     if row[2] == "stdin":
         return ["all", "none"]    # or ranks
     try:
@@ -151,7 +151,7 @@ def patterns(rows: list[options.Row], command: str) -> str:
 
 
 def cases() -> list[str]:
-    """What may stand behind an option, as arms of bash's case on COMMAND:OPTION."""
+    """The possible values of options, as arms of bash's case on COMMAND:OPTION."""
     arms = []
     for command, table in tables().items():
         rows = [row for row in table if options.takes_word(row)]
@@ -184,7 +184,7 @@ def completion() -> str:
 
 SCRIPT = r"""# bash completion for margay, made from its tables of options
 
-# The words of a list that begin with what is typed.
+# The words of a list that begin with the typed text.
 _margay_words() {
 	mapfile -t COMPREPLY < <(compgen -W "$1" -- "$cur")
 }
@@ -201,7 +201,7 @@ _margay_names() {
 	esac
 }
 
-# Those that take a word that follows them.
+# The options that take the next word.
 _margay_valued() {
 	case $1 in
 @VALUED@
@@ -232,7 +232,7 @@ _margay() {
 	help) _margay_words '@COMMANDS@'; return ;;
 	*) return ;;
 	esac
-	# --link=shm is three words here
+	# --link=shm is three words in bash
 	if [[ $cur == = ]]; then
 		cur=
 	elif [[ $prev == = ]]; then

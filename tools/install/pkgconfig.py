@@ -3,8 +3,8 @@
                           pkgconfig.py .../NAME.pc ROOT LIB
 
 ROOT and BUILD are the folders that hold include/ and what make has built, as the file shall name
-them. The flags are those that `margay cc` itself gives to gcc. MPI is the folder of MPI, LIB that
-of the libraries that go with it. NAME is a library with headers in lib/NAME/include. Called by
+them. The flags are those that `margay cc` itself gives to gcc. MPI is the folder of MPI, LIB the
+folder of its further libraries. NAME is a library with headers in lib/NAME/include. Called by
 install.sh, and by make for the checkout.
 """
 from __future__ import annotations
@@ -21,9 +21,9 @@ from margaylib.languages import MPI, library  # noqa: E402
 from margaylib.mpi import FORTRAN_FLAGS, PARTS  # noqa: E402
 from margaylib.paths import BUILD, ROOT  # noqa: E402
 
-GCC_OWN = "@gcc"              # gcc finds its own headers, where it lies today
+GCC_OWN = "@gcc"              # stands for gcc's own headers, wherever gcc is
 TEXT = """\
-# For programs on nodes. With the host's gcc the flags do what margay cc does by itself;
+# For programs on nodes. The flags make the host's gcc do what margay cc does by itself;
 # margay cc takes them too. `pkg-config --variable=cc margay` names margay cc, cxx and fc the
 # commands for C++ and Fortran.
 root={root}
@@ -74,7 +74,7 @@ Requires: {requires}
 Cflags: {cflags}
 Libs: -L${{libdir}} -l{name}
 """
-# Name: what it is, and what it needs besides margay.
+# Name: description, and what it needs besides margay.
 DESCRIPTIONS = {
     "fm": ("Fast Messages 1.1 and 2.x; tagged messages need -lfm_match1 or -lfm_match2 too", ""),
     "madeleine": ("Madeleine, messages for remote procedure calls", ""),
@@ -84,12 +84,12 @@ DESCRIPTIONS = {
     "vmmc": ("virtual memory-mapped communication", ""),
     "vrpc": ("Sun's remote procedure calls over VMMC", "vmmc"),
 }
-# Headers elsewhere than in lib/NAME/include.
+# Libraries whose headers are not in lib/NAME/include.
 HEADERS = {"vrpc": "lib/vmmc/tirpc"}
 
 
 def flags(part: str) -> str:
-    """What margay cc adds to compile or to link, with the folders as variables."""
+    """The flags that margay cc adds to compile or to link, with the folders as variables."""
     words = gcc_arguments(plan([f"-showme:{part}"]), GCC_OWN)
     if part == "compile":
         at = words.index(GCC_OWN)
@@ -101,7 +101,7 @@ def flags(part: str) -> str:
 
 
 def mpi_version() -> str:
-    """MPICH's, from its header."""
+    """MPICH's version, from its header."""
     header = library(MPI, False) / "include/mpi.h"
     return str(re.findall(r'MPICH_VERSION "(.*)"', header.read_text(encoding="utf-8"))[0])
 

@@ -1,7 +1,7 @@
-"""Which accelerator: KVM is believed only after a probe node has run under it to its end.
+"""The choice of the accelerator: KVM is used only after a probe node has run under it.
 
-/dev/kvm can open and still be useless: guest code interpreted one instruction
-at a time, or a system call that stays in user mode. The answer is remembered per boot of the host, in
+/dev/kvm can open and still be useless: guest code may be interpreted one instruction at a time, or
+a system call may stay in user mode. The result is remembered for this boot of the host, in
 $XDG_CACHE_HOME/margay/accel.json.
 """
 from __future__ import annotations
@@ -23,7 +23,7 @@ PROBE_SECONDS = 4.0
 
 def choose(wanted: str, probe: Callable[[], str], say: Callable[[str], None],
            tell: Callable[[str], None]) -> str:
-    """tcg or kvm. `probe` returns '' or why KVM is useless; `say` is for --verbose,
+    """tcg or kvm. `probe` returns '', or why KVM is useless. `say` is for --verbose,
     `tell` for every user at a terminal."""
     if wanted != "auto":
         say(f"accelerator {wanted}, as asked for")
@@ -130,4 +130,4 @@ def _remember(reason: str) -> None:
         new.write_text(json.dumps({"boot": _boot_id(), "kvm": reason}) + "\n")
         new.replace(path)
     except OSError:
-        pass                  # nowhere to remember: the next run probes again
+        pass                  # it cannot be stored: the next run probes again

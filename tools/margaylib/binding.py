@@ -1,8 +1,8 @@
-"""`--bind-to core`: which core of this host a node's QEMU keeps to.
+"""`--bind-to core`: the core of this host that a node's QEMU is pinned to.
 
-mpirun's name and meaning. It is for hosts with as many free cores as nodes: two nodes that
-stream to each other then never share a core while another is idle, and QEMU's threads find
-their node's memory in their core's caches.
+mpirun's option and meaning. It is for hosts with as many free cores as nodes: two nodes that stream
+to each other then never share a core while another is idle, and QEMU's threads find their node's
+memory in the caches of their core.
 """
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from .paths import program
 
 
 def bound_to(options: RunOptions, rank: int) -> list[str]:
-    """What stands in front of the node's QEMU command: nothing, or taskset with its core.
-    The nodes take the cores that the launcher may use in turn; more nodes than cores share."""
+    """The prefix of the node's QEMU command: nothing, or taskset with its core. Nodes take the
+    cores that the launcher may use round robin; if there are more nodes than cores, they share."""
     if options.bind_to != "core":
         return []
     cores = sorted(os.sched_getaffinity(0))

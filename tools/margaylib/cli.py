@@ -45,7 +45,7 @@ exit status: 0 if all ranks returned 0, else the first failing rank's;
   128 + signal after a fault or a machine's death (134 after abort); 124 timeout;
   130 Ctrl-C; 143 SIGTERM; 125 margay's own errors.
 environment: MARGAY_QEMU (QEMU to use), MARGAY_BOOT_SECONDS (time to reach main),
-  MARGAY_BUILD (build folder), XDG_CACHE_HOME (what is known about KVM).
+  MARGAY_BUILD (build folder), XDG_CACHE_HOME (where margay keeps what it learnt about KVM).
 """
 CC_TEXT = """\
 usage: margay cc [options] FILES...
@@ -76,8 +76,8 @@ options; without -O it uses -O2. See docs/languages.md.
 
   -show      print the command and run nothing; -showme:compile, -showme:link: what
              is added to compile and to link
-  --prepare    only build the C++ library, if it is not there, and print its folder
-  --where      print that folder; the status is 1 if the library is not there
+  --prepare    only build the C++ library, if it has not been built, and print its folder
+  --where      print that folder; the status is 1 if the library has not been built
   --mpi      with MPI, as mpicxx does it (docs/mpi.md)
   --runnable   for makefiles and configure scripts that run what they have built: -o NAME
              makes a script NAME that runs the image, NAME.elf, on a node (docs/programs.md)
@@ -102,8 +102,8 @@ uses -O2. See docs/languages.md.
 
   -show      print the command and run nothing; -showme:compile, -showme:link: what
              is added to compile and to link
-  --prepare    only build the Fortran library, if it is not there, and print its folder
-  --where      print that folder; the status is 1 if the library is not there
+  --prepare    only build the Fortran library, if it has not been built, and print its folder
+  --where      print that folder; the status is 1 if the library has not been built
   --mpi      with MPI, as mpifort does it (docs/mpi.md)
   --runnable   for makefiles and configure scripts that run what they have built: -o NAME
              makes a script NAME that runs the image, NAME.elf, on a node (docs/programs.md)
@@ -146,7 +146,7 @@ margay.efi what UEFI loads. The rest is as for margay iso; see docs/bare-metal.m
 
 
 def main(program: str, args: list[str]) -> int:
-    """The exit status; messages go to standard error with the program's name in front."""
+    """The exit status; messages go to standard error, prefixed with the program's name."""
     _open_standard_descriptors()
     try:
         status = _command(args)
@@ -172,7 +172,7 @@ def main(program: str, args: list[str]) -> int:
 
 
 def _open_standard_descriptors() -> None:
-    """A closed 0, 1 or 2 would be taken by the first file that is opened."""
+    """Opens 0, 1 and 2 if they are closed: else the next file would get their number."""
     for fd in range(3):
         try:
             os.fstat(fd)
@@ -183,7 +183,7 @@ def _open_standard_descriptors() -> None:
 
 
 def _discard_output() -> None:
-    """What is left of standard output cannot be written: not at the end of this process either."""
+    """Standard output cannot be written: drops what is left, so that the exit does not try again."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
 
@@ -243,7 +243,7 @@ def _wants(args: list[str], names: tuple[str, ...], where: list[str]) -> bool:
 
 
 def _before_app(word: str, args: list[str]) -> list[str]:
-    """The options: --help behind the application is the application's."""
+    """The options before the application: a --help after it belongs to the application."""
     from . import options
     table = {"run": options.TABLE + options.OWN_TABLE,
              "gdb": options.TABLE + options.OWN_TABLE + options.GDB_TABLE,

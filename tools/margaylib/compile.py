@@ -19,26 +19,26 @@ from .paths import BUILD, ROOT, built
 
 COMPILE_FLAGS = [
     "-O2", "-g", "-fno-omit-frame-pointer", "-fno-pic", "-fno-pie", "-mcmodel=small",
-    "-fstack-clash-protection",   # no frame steps over the guard page under the stack
+    "-fstack-clash-protection",   # no stack frame skips the guard page
     "-fno-stack-protector", "-fcf-protection=none", "-U_FORTIFY_SOURCE", "-U__linux__",
     "-U__linux", "-U__gnu_linux__", "-Ulinux", "-D__margay__", "-nostdinc",
 ]
-# main is looked for in libraries too: crt0.o, which calls it, comes behind them.
+# Libraries may have main too: crt0.o, which calls it, comes after them.
 LINK_FLAGS = ["-nostdlib", "-static", "-no-pie", "-Wl,--build-id=none",
               "-Wl,-z,max-page-size=4096", "-Wl,--no-warn-rwx-segments", "-Wl,--gc-sections",
               "-Wl,-u,_start,-u,main", "-Wl,--compress-debug-sections=zlib"]
-TABLES = "-Wl,--eh-frame-hdr"      # by which the unwinder finds a function's table
-# Debug data names static functions too; -Wl,--discard-none keeps their symbols. addr2line
-# takes those of C++ and Fortran from the symbols all the same.
+TABLES = "-Wl,--eh-frame-hdr"      # the unwinder finds a function's table by it
+# Debug data names static functions too; -Wl,--discard-none keeps their symbols, because addr2line
+# takes C++ and Fortran names from the symbols anyway.
 NO_LOCALS = ["-Wl,--discard-all"]
-# ld's warnings of an object that makes functions on the stack, as for pointers to functions
-# within functions; and of one in assembly that says nothing about it.
+# ld's warnings about an object that makes code on the stack, as pointers to nested functions do,
+# and about assembly that does not say whether it does.
 CODE_ON_STACK = b"requires executable stack"
 STACK_WARNINGS = (CODE_ON_STACK, b"missing .note.GNU-stack section",
                   b"NOTE: This behaviour is deprecated and will be removed")
 LIBRARIES = ("libmargay.a", "sysroot/lib/libc.a")
 LINKER_SCRIPT = ROOT / "linker.ld"
-# What a link names anyway.
+# Files that every link has anyway.
 OWN_FILES = frozenset(os.path.realpath(path) for path in (
     LINKER_SCRIPT, *(BUILD / name for name in ("crt0.o", "kernel.o", *LIBRARIES))))
 
@@ -56,7 +56,7 @@ SHOW_PART = {"-showme:compile": "compile", "--showme:compile": "compile",
              "-compile-info": "compile", "-compile_info": "compile",
              "-showme:link": "link", "--showme:link": "link",
              "-link-info": "link", "-link_info": "link"}
-# Options whose code calls a library of Linux processes. start of the option, cause, cure
+# Options whose code needs a library of Linux. Start of the option, cause, cure
 RUN_ON_LINUX = "check the program on Linux with the host's gcc, and leave it out here"
 UNSUPPORTED = (
     (("--coverage", "-fprofile-arcs", "-ftest-coverage", "-lgcov"),
@@ -66,15 +66,15 @@ UNSUPPORTED = (
      RUN_ON_LINUX + ", or add -fsanitize-undefined-trap-on-error to -fsanitize=undefined"),
     (("-fsplit-stack",), "a node's stack is one piece", "give it its size: margay run --stack MB"),
     (("-m32", "-mx32", "-m16"), "nodes run 64-bit code", "leave it out"),
-    (("-fopenacc",), "nodes have no accelerators", "leave it out: its directives are comments then"),
+    (("-fopenacc",), "nodes have no accelerators", "leave it out: its directives are then comments"),
 )
 TRAPS = "-fsanitize-undefined-trap-on-error"
-# What makes gcc link OpenMP.
+# Options that make gcc link OpenMP.
 WITH_OPENMP = ("-fopenmp", "-lgomp", "-ftree-parallelize-loops")
 
 
 class CcPlan:
-    """What to do: gcc's arguments from the user, and whether to link."""
+    """The plan of one call: gcc's arguments from the user, and whether to link."""
 
     def __init__(self, language: Language = C) -> None:
         self.language = language
@@ -166,14 +166,14 @@ def plan(args: list[str], language: Language = C) -> CcPlan:
 
 
 def _is_own(word: str) -> bool:
-    """Is this a file that is linked anyway? `pkg-config --libs margay` names them too."""
+    """Is this a file that every link has anyway? `pkg-config --libs margay` names them too."""
     path = word.removeprefix("-Wl,-T,")
     return path.startswith("/") and path.endswith((".o", ".a", ".ld")) \
         and os.path.realpath(path) in OWN_FILES
 
 
 def _refuse(args: list[str]) -> None:
-    """Options that would end in pages of errors by the linker."""
+    """Refuses options that would end in pages of linker errors."""
     for word in args:
         for starts, cause, cure in UNSUPPORTED:
             if word.startswith(starts) and not (word == "-fsanitize=undefined" and TRAPS in args):
@@ -203,14 +203,14 @@ def _suffix(name: str, language: Language) -> None:
 
 
 def _other(what: str, found: Language | None, language: Language) -> None:
-    """The compilers of C++ and Fortran take C as well; each other language has its own."""
+    """Refuses files of another language. The compilers of C++ and Fortran take C as well."""
     if found is not None and found not in (language, C):
         raise MargayError(f"{what} is {found.title}",
                           f"compile it with: margay {found.word}")
 
 
 def gcc_arguments(steps: CcPlan, gcc: str) -> list[str]:
-    """Everything behind the compiler's name. Raises if the build lacks a part."""
+    """All arguments of the compiler. Raises if the build lacks a part."""
     if steps.show_part == "compile":
         return compile_flags(steps, gcc)
     if steps.show_part == "link":
@@ -218,7 +218,7 @@ def gcc_arguments(steps: CcPlan, gcc: str) -> list[str]:
     line = [*_own_flags(steps), *steps.user, *_headers(steps, gcc)]
     if not steps.links:
         return line
-    # First: an option of the user's comes later, and counts.
+    # First, so that the user's options, which come later, win.
     return [*_symbols(steps), *line, "-x", "none", *_link(steps)]
 
 
@@ -250,7 +250,7 @@ def _headers(steps: CcPlan, gcc: str) -> list[str]:
 
 def _link(steps: CcPlan) -> list[str]:
     more = files(list(dict.fromkeys(steps.libraries)), not steps.show)
-    # gcc itself names the libraries of -fopenmp behind all this: -lgomp and -ldl.
+    # gcc itself adds the libraries of -fopenmp after all this: -lgomp and -ldl.
     folders = [f"-L{os.path.dirname(name)}" for name in more if name.endswith("/libgomp.a")]
     folders += [f"-L{sysroot()}/lib"] if folders else []
     return [*LINK_FLAGS, *([TABLES] if more else []), f"-Wl,-T,{LINKER_SCRIPT}",
@@ -260,7 +260,7 @@ def _link(steps: CcPlan) -> list[str]:
 
 
 def _say_libraries(steps: CcPlan) -> int:
-    """Their folders, for --prepare built if they are not there; 1 if one is missing."""
+    """Prints the libraries' folders; --prepare builds missing ones. 1 if one is missing."""
     folders = []
     for owner in dict.fromkeys(ARCHIVES[name] for name in steps.libraries):
         folders.append(built_before(owner) if steps.asks_library == "--where" else library(owner))
@@ -301,7 +301,7 @@ def compile_and_link(args: list[str], language: Language = C) -> int:
 
 
 def _run(line: list[str], steps: CcPlan) -> int:
-    """gcc, with what margay knows about its errors behind them."""
+    """Runs gcc, and adds margay's explanations to its errors."""
     import subprocess
     if sys.stderr.isatty():
         line.insert(1, "-fdiagnostics-color=always")
@@ -309,7 +309,7 @@ def _run(line: list[str], steps: CcPlan) -> int:
     error = b"".join(line for line in done.stderr.splitlines(keepends=True)
                      if not any(warning in line for warning in STACK_WARNINGS))
     said = error.decode("utf-8", "replace")
-    if TOO_FAR not in said or "undefined reference" in said:    # else a page that says nothing
+    if TOO_FAR not in said or "undefined reference" in said:    # else it is a page without information
         sys.stderr.buffer.write(error)
         sys.stderr.flush()
     if done.returncode != 0:
@@ -325,7 +325,7 @@ def _run(line: list[str], steps: CcPlan) -> int:
 
 
 def _gcc_include(gcc: str) -> str:
-    """The folder of gcc's own headers: stddef.h, immintrin.h. What begins with @ stands for it."""
+    """The folder of gcc's own headers: stddef.h, immintrin.h. Names that begin with @ stand for it."""
     import subprocess
     if gcc.startswith("@"):
         return gcc

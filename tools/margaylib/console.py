@@ -1,9 +1,8 @@
 """Where each stream of a node's console ring goes, and the serial port's lines.
 
-Application output goes to the printer or the output folder, --out streams to
-their files, statistics into a table, requests for files' locks to locks.py; the
-kernel's reports are held for a moment, so that one addr2line serves many ranks
-and each rank's lines stay together.
+Application output goes to the printer or the output folder, --out streams to their files,
+statistics into a table, lock requests to locks.py. The kernel's reports are held for a moment, so
+that one addr2line serves many ranks and each rank's lines stay together.
 """
 from __future__ import annotations
 
@@ -17,10 +16,10 @@ from .region import Region
 from .ring import ConsoleRing
 from .symbols import Symbols
 
-HOLD = 0.05                   # seconds that a report waits for its next lines
-MOST_HELD = 200               # lines: then it does not wait
+HOLD = 0.05                   # seconds that a report waits for further lines
+MOST_HELD = 200               # lines; a longer report does not wait
 MARK = "margay:"
-LONGEST_LINE = 4096           # of the kernel's: more than that is damage
+LONGEST_LINE = 4096           # bytes of a kernel's line; a longer one is damage
 LARGEST_COUNT = (1 << 64) - 1
 MOST_COUNTERS = 1000          # of one node
 
@@ -30,7 +29,7 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
 def escaped(line: str) -> str:
-    """What a terminal would obey is shown as \\xNN."""
+    """Shows terminal control characters as \\xNN."""
     return _CONTROL.sub(lambda match: f"\\x{ord(match[0]):02x}", line)
 
 
@@ -54,15 +53,15 @@ class Console:
         self.stat = layout["STREAM_STATS"]
         self.lock = layout["STREAM_LOCKS"]
         self.first_file = layout["STREAM_OUT_FILE"]
-        self.carry: dict[tuple[str, int], str] = {}     # (source, rank): the begin of a line
+        self.carry: dict[tuple[str, int], str] = {}     # (source, rank): the beginning of a line
         self.held: dict[int, list[str]] = {}
         self.held_since = 0.0
         self.stats: list[dict[str, int]] = [{} for _ in range(nodes)]
         self.told_damaged: set[int] = set()
 
     def drain(self, now: float, ring: Callable[[int], None]) -> bool:
-        """Takes everything that the nodes have written; rings those that wait for room. True if
-        output came; a request for a lock is none, for its rank waits until it has an answer."""
+        """Takes everything that the nodes have written, and rings those that wait for room. True if
+        output came. A lock request does not count, as its rank waits until it has an answer."""
         any_output = False
         for rank, console in enumerate(self.rings):
             pieces = console.read()
@@ -78,7 +77,7 @@ class Console:
         return any_output
 
     def look_for_waiters(self, ring: Callable[[int], None]) -> None:
-        """Rings nodes that wanted room just when it was made; called once in a while."""
+        """Rings nodes whose wait for room crossed with its release; called now and then."""
         for rank, console in enumerate(self.rings):
             if console.writer_waits():
                 ring(rank)
@@ -98,7 +97,7 @@ class Console:
 
     @staticmethod
     def _count(stats: dict[str, int], line: str) -> None:
-        """One counter. What no kernel writes is damage: it is left out."""
+        """Takes one counter. A line that no kernel writes is damage, and is ignored."""
         match = _STAT.fullmatch(line)
         if match and int(match[2]) <= LARGEST_COUNT and \
                 (match[1] in stats or len(stats) < MOST_COUNTERS):
@@ -114,7 +113,7 @@ class Console:
                     f"margay: serial port of node {rank}: {escaped(line)}\n".encode())
 
     def _lines(self, source: str, rank: int, data: bytes) -> list[str]:
-        """Whole lines; the begin of an unfinished one is kept for next time."""
+        """Whole lines; the beginning of an unfinished one is kept for next time."""
         text = self.carry.get((source, rank), "") + data.decode("utf-8", "replace")
         lines = text.replace("\r", "").split("\n")
         rest = lines.pop()
@@ -130,14 +129,14 @@ class Console:
             self.held.setdefault(rank, []).extend(self._of_rank(rank, line) for line in lines)
 
     def _of_rank(self, rank: int, line: str) -> str:
-        """The line as a terminal may get it; with several ranks each line says whose it is."""
+        """The line, safe for a terminal; with several ranks it has a prefix with its rank."""
         line = escaped(line)
         if len(self.rings) == 1 or not line.startswith(MARK) or _RANK.match(line):
             return line
         return f"{MARK} [{rank}]{line.removeprefix(MARK)}"
 
     def due(self) -> float | None:
-        """When held reports are to be printed."""
+        """When held reports will be printed."""
         if not self.held:
             return None
         many = sum(map(len, self.held.values())) > MOST_HELD
@@ -151,7 +150,7 @@ class Console:
             self.printer.report(("\n".join(lines) + "\n").encode("utf-8", "replace"))
 
     def restarted(self, rank: int) -> None:
-        """A rank begins anew: its unfinished lines end here, its --out files are empty."""
+        """A rank was restarted: its unfinished lines end here, its --out files are emptied."""
         for source in ("kernel", "serial", "stats"):
             rest = self.carry.pop((source, rank), "")
             if rest and source == "kernel":
@@ -162,7 +161,7 @@ class Console:
             file.empty()
 
     def finish(self) -> None:
-        """The last of everything: unfinished lines too."""
+        """Prints everything left, including unfinished lines."""
         for (source, rank), rest in list(self.carry.items()):
             if rest and source == "kernel":
                 self._hold(rank, [rest], 0.0)

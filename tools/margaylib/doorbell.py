@@ -1,10 +1,9 @@
 """The ivshmem server: tells each QEMU its id, its peers' bells and the region.
 
-One eventfd per node and one for the launcher (its id is the number of nodes).
-Everything a QEMU needs is queued in its socket before it asks; the order (the
-peers' bells, the region, its own bell last) lets no early ring get lost: a
-device that maps the region can ring all nodes, and a bell that was rung before
-its owner listened stays rung.
+There is one eventfd per node and one for the launcher (its id is the number of nodes). Everything a
+QEMU needs is queued in its socket before it asks. The order (the peers' bells, the region, its own
+bell last) loses no early ring: a device that maps the region can ring all nodes, and a bell that
+was rung before its owner listened stays rung.
 """
 from __future__ import annotations
 
@@ -23,14 +22,14 @@ _LATER = (errno.EAGAIN, errno.ETOOMANYREFS, errno.ENOBUFS)
 
 
 PER_NODE = 5                  # descriptors of the launcher: bells, serial line, errors, process
-PER_CARD = 2                  # both ends of its wire, until the switch has one and QEMU the other:
-BELL = 1                      # before that a node has nothing else
-OTHERS = 64                   # of the launcher or of one QEMU
+PER_CARD = 2                  # both ends of its wire, until QEMU and the switch have them;
+BELL = 1                      # before that, a node's only other descriptor is its bell
+OTHERS = 64                   # further descriptors of the launcher or of one QEMU
 
 
 def raise_descriptor_limit(nodes: int, cards: int, files: int) -> None:
-    """As many as this user may have: what is on its way to the nodes, 4,300 descriptors for
-    64 of them, is counted against the limit as well. A low one only slows that down."""
+    """Raises the limit as far as this user may. Descriptors in flight to the nodes, 4,300 for 64 of
+    them, count against the limit as well; a low one only slows that down."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft != hard:
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
@@ -60,12 +59,12 @@ class Doorbell:
         return self.bells[self.nodes]
 
     def messages(self, k: int) -> list[tuple[int, int]]:
-        """What node k's QEMU is told: (value, descriptor or -1), in order."""
+        """The messages to node k's QEMU: (value, descriptor or -1), in order."""
         others = [(peer, bell) for peer, bell in enumerate(self.bells) if peer != k]
         return [(_PROTOCOL, -1), (k, -1), *others, (-1, self.region_fd), (k, self.bells[k])]
 
     def serve(self, k: int, connection: socket.socket) -> None:
-        """Starts telling node k; what does not go at once is retried by pump()."""
+        """Starts the messages to node k; pump() retries what cannot be sent at once."""
         connection.setblocking(False)
         self.waiting[k] = (connection, self.messages(k))
         self._pump(k)
@@ -94,7 +93,7 @@ class Doorbell:
         try:
             os.eventfd_write(self.bells[k], 1)
         except BlockingIOError:
-            pass              # rung 2**64 times and never answered: it is rung
+            pass              # the counter is full: it is rung already
 
     def ring_all(self) -> None:
         for k in range(self.nodes):

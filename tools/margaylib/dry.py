@@ -1,7 +1,7 @@
 """`margay run --dry-run`: each node's QEMU line, so that it can be pasted into a shell.
 
-What only the launcher has is left out: the serial line is the terminal, and there is no shared
-region. Nodes with network cards are joined by multicast in place of the switch; the others boot alone.
+The lines lack what only the launcher has: the serial line is the terminal, and there is no shared
+region. Nodes with network cards are joined by multicast instead of the switch; others boot alone.
 """
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ BOARD = 0                     # the life of a node without a launcher (links.lin
 
 
 def notes(options: RunOptions) -> list[str]:
-    """What is different when the lines are pasted."""
+    """The differences when the lines are pasted."""
     if options.link in CARDS:
         return [f"pasted, these nodes meet by multicast ({GROUP}), without switch and launcher"]
     if options.nodes > 1:
@@ -44,21 +44,21 @@ def lines(options: RunOptions, image: Image, qemu: str) -> list[list[str]]:
 def _arguments(options: RunOptions, accel: str, rank: int, image: Image) -> list[str]:
     words = machine.qemu_arguments(options, accel, rank, os.getpid(), os.getuid(),
                                    image.boot_bytes, life=BOARD)
-    ram = machine.ram_bytes(options, image.boot_bytes) + options.mem    # the segment is there too
+    ram = machine.ram_bytes(options, image.boot_bytes) + options.mem    # and the segment
     words[words.index("-m") + 1] = f"{ram // MB}M"
     path = os.path.abspath(options.boot) if options.boot else str(image.path)
     return [_word(word, path) for word in _without_bell(words)]
 
 
 def _without_bell(words: list[str]) -> list[str]:
-    """Less the device of the shared region, and what it talks to."""
+    """Without the device of the shared region and its server."""
     gone = ("socket,id=bell", "ivshmem-doorbell")
     return [word for word, behind in zip(words, [*words[1:], ""])
             if not word.startswith(gone) and not behind.startswith(gone)]
 
 
 def _word(word: str, path: str) -> str:
-    """With files and the terminal in place of the launcher's descriptors."""
+    """A word with files and the terminal in place of the launcher's descriptors."""
     image = f"/dev/fd/{machine.Fds.IMAGE}"
     if word == image:
         return path

@@ -1,10 +1,9 @@
 """The kernel's command line: tokens, percent-encoding.
 
-The kernel and GRUB see one string. Everything behind `--margay` is
-space-separated: key=value tokens, `--`, the application's arguments. Bytes
-that would disturb (controls, space, quotes, backslash, %, 0x7f and above) are
-written %XX; an empty argument is a lone %. GRUB's own specials (`$ ; { } < >
-| & # ( ) * ? [ ] ~`) are not encoded: the ISO's writer quotes them.
+The kernel and GRUB see one string. Everything after `--margay` is space-separated: key=value
+tokens, `--`, the application's arguments. Special bytes (controls, space, quotes, backslash, %,
+0x7f and above) are written as %XX; an empty argument is a single %. GRUB's own specials (`$ ; { } <
+> | & # ( ) * ? [ ] ~`) are not encoded: the ISO's writer quotes them.
 """
 from __future__ import annotations
 
@@ -25,7 +24,7 @@ def argument(text: str) -> str:
 
 
 def decode(token: str) -> bytes:
-    """What the kernel makes of a token (for tests and the ISO's check)."""
+    """A token as the kernel decodes it (for tests and the ISO's check)."""
     if token == "%":
         return b""
     out = bytearray()

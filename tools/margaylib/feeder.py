@@ -1,9 +1,9 @@
 """Standard input for the ranks that read it.
 
-Nothing is read from descriptor 0 before one of them wants input: it stays for whatever runs
-after a job that reads none. From then on files and pipes are read ahead, as far as the ring
-holds; of a terminal, a line is read when a node wants one. Each reader gets all of it, and the
-slowest holds the others up when it is a ring behind.
+Nothing is read from descriptor 0 before one of them wants input: a job that reads none leaves it to
+whatever runs next. From then on files and pipes are read ahead, as far as the ring has room. From a
+terminal, a line is read when a node wants one. Each reader gets all of it; a reader that is a whole
+ring behind holds the others up.
 """
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .ring import StdinRing
 
 FD = 0
 MOST = 1 << 18                # bytes of one read
-DAMAGED = 3.0                 # seconds that a ring may look damaged
+DAMAGED = 3.0                 # seconds until a ring that looks damaged counts as damaged
 
 
 class Feeder:
@@ -43,13 +43,13 @@ class Feeder:
             region.set_field(rank, "stdin_reads", 1)
 
     def poll(self) -> list[int]:
-        """Looks which nodes want input; those that wait for some that has still to come."""
+        """Serves nodes that want input. Returns those that wait for input that has not come."""
         if len(self.readers) > 1:
             self.readers = [rank for rank in self.readers if not self.has_ended(rank)]
         wanting = [rank for rank in self.readers if self.region.field(rank, "stdin_wanted")]
         if self.ended:
             if wanting:
-                self._tell()      # another node has damaged the ring: these did not see it
+                self._tell()      # another node has damaged the ring: these readers missed it
         elif not self.watched and (wanting or self.ahead) and self._has_room():
             self.ahead = not self._is_terminal()
             self._watch()
@@ -73,8 +73,8 @@ class Feeder:
             return False
 
     def _has_room(self) -> bool:
-        """A node that waits writes its position again each second: what is damaged for longer
-        stays so."""
+        """A node that waits writes its position again each second, so damage that lasts longer is
+        permanent."""
         room = self.ring.room(self.readers)
         now = time.monotonic()
         if room >= 0:
@@ -100,7 +100,7 @@ class Feeder:
         except BlockingIOError:
             return
         except OSError:
-            data = b""            # a terminal that is not ours: as good as its end
+            data = b""            # a terminal that is not ours: counts as its end
         if not data:
             self._end()
             return
@@ -112,7 +112,7 @@ class Feeder:
         self._tell()
 
     def _tell(self) -> None:
-        """The nodes that wait look again."""
+        """Makes waiting nodes look again."""
         if self.ended:
             self.ring.close()
         fence()

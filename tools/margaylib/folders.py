@@ -1,4 +1,4 @@
-"""The host's folders that a job shares with its nodes: by default the one that it is started in.
+"""The host's folders that a job shares with its nodes: by default the current one.
 
 Each is a virtio-9p device of every node; QEMU is the server.
 """
@@ -14,7 +14,7 @@ MOST = 8                      # the kernel's PARAMETER_DIRS
 
 
 def choose(options: RunOptions) -> None:
-    """Completes options.dirs, and says where the application starts."""
+    """Completes options.dirs, and sets where the application starts."""
     if options.no_dir and options.dirs:
         raise MargayError("--no-dir and --dir contradict each other", "leave one of them out")
     if options.no_dir or options.boot:
@@ -46,8 +46,8 @@ def _covers(guest: str, path: str) -> bool:
 
 
 def remove_unlinked(options: RunOptions, job: int) -> None:
-    """A node that is killed cannot remove the files that it had unlinked while they were open:
-    they have names of its own (kernel/files/names.c)."""
+    """A node that is killed cannot remove files that it had unlinked while they were open: removes
+    them by their hidden names (kernel/files/names.c)."""
     for host, _, read_only in options.dirs:
         with suppress(OSError):
             for name in [] if read_only else os.listdir(host):

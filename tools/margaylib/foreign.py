@@ -1,4 +1,4 @@
-"""Options that people know from mpirun: understood, or answered with margay's equivalent.
+"""Options that people know from mpirun: accepted, or answered with margay's equivalent.
 
 Loaded only when an option is not margay's own.
 """
@@ -13,14 +13,14 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .options import RunOptions, Words
 
-# Without effect here, because of what a machine is; nothing to say. name -> values it takes
+# Without effect on nodes, silently. name -> values it takes
 SILENT = {
     "oversubscribe": 0, "tag-output": 0, "l": 0, "prepend-rank": 0, "q": 0, "quiet": 0,
     "allow-run-as-root": 0, "report-bindings": 0, "display-map": 0, "display-allocation": 0,
     "nooversubscribe": 0,
 }
-# Without effect, and worth a line. name -> (values, reason)
-PLACEMENT = "every rank has a node of its own, with one CPU"
+# Without effect, with a note. name -> (values, reason)
+PLACEMENT = "every rank has its own node, with one CPU"
 NOTED = {
     "map-by": (1, PLACEMENT), "rank-by": (1, PLACEMENT),
     "bynode": (0, PLACEMENT), "byslot": (0, PLACEMENT), "mca": (2, "there are no components to choose"),
@@ -72,7 +72,7 @@ def take(options: RunOptions, name: str, value: str | None, words: Words,
     elif word in ("output-filename", "outfile-pattern"):
         set_option(options, "output_dir", name, argument())
     elif word in ("gdb", "debug", "debugger"):
-        raise MargayError(f"{name}: the debugger is a command of its own",
+        raise MargayError(f"{name}: the debugger is a separate command",
                           "use: margay gdb [--rank K] [options] APP")
     elif word in ("configfile", "app"):
         raise MargayError(f"{name}: a machine runs one application on all nodes",
@@ -102,14 +102,14 @@ def check_colon(args: list[str]) -> None:
 
 
 def note_late_nodes(options: RunOptions, before: list[str]) -> None:
-    """`APP -n 4`: all behind the application is the application's, -n too. Said where no number
-    of nodes stands in front of it."""
+    """`APP -n 4`: everything after the application is the application's, even -n. Prints a hint if
+    no number of nodes was given before it."""
     if any(word.startswith(NODES) for word in before):
         return
     for word, value in zip(options.args, options.args[1:]):
         if word in NODES and value.isdecimal():
             options.notes += [
-                f"{word} {value} behind {options.app} is an argument of the application (if it is "
-                "meant so, put -- in front of the application)",
+                f"{word} {value} after {options.app} is an argument of the application (if it is "
+                "meant so, put -- before the application)",
                 f"for {value} nodes: margay run -n {value} {options.app}"]
             return

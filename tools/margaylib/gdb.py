@@ -47,7 +47,7 @@ def gdb(args: list[str]) -> int:
 
 
 def _relay_fd(fd: int) -> int:
-    """A number for the descriptor in gdb; not its number here, so that dup2 opens it anew."""
+    """A number for the descriptor in gdb, other than its number here, so that dup2 copies it."""
     return fd + 100
 
 

@@ -1,8 +1,8 @@
-"""What GRUB is told, from a disc (iso.py) or from the network (pxe.py).
+"""GRUB's configuration, from a disc (iso.py) or from the network (pxe.py).
 
-A menu with an entry per node. Each entry's kernel line tells the node its id, rank,
-the number of nodes and the link. Which entry is this board's is found by what the
-board says of itself; a board that is not known shows the menu and waits.
+A menu with an entry per node. Each entry's kernel line has the node's id and rank, the number of
+nodes and the link. A board's own entry is found by what identifies the board; an unknown board
+shows the menu and waits.
 """
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ _PLAIN = re.compile(r"[A-Za-z0-9_./=,:%+@-]*\Z")
 
 
 def tools(*names: tuple[str, str]) -> list[str]:
-    """Paths of programs, given with their packages; GRUB for both firmwares is there. All that
-    is missing is named at once."""
+    """Paths of programs, given with their packages, and of GRUB for both firmwares. An error names
+    everything that is missing."""
     paths, missing, packages = [], [], []
     for name, package in names:
         try:
@@ -64,7 +64,7 @@ def copy_files(options: RunOptions, image_fd: int, folder: Path) -> None:
 
 
 def grub_config(options: RunOptions, folder: str) -> str:
-    """grub.cfg, for files in `folder`. A text screen where there is a BIOS, pixels else."""
+    """grub.cfg, for files in `folder`. A text screen under a BIOS, a graphics screen otherwise."""
     known = options.nodes == 1 or options.node >= 0
     lines = ["if serial --unit=0 --speed=115200; then",
              "\tterminal_input console serial",
@@ -89,14 +89,14 @@ def grub_config(options: RunOptions, folder: str) -> str:
 
 
 def _choice(options: RunOptions, node: int) -> list[str]:
-    """Chooses a node's entry on its board. A machine of `margay run --boot` also leaves
-    through the exit port."""
+    """Chooses a node's entry on its board. A machine of `margay run --boot` also gets the exit
+    port."""
     where = f"set default={node}; " if options.node < 0 else ""
     lines = [f'if [ "$serial" = "{SERIAL}{node}" ]; then {where}set timeout=0; '
              f'set exit="exitport={EXIT_PORT:#x}"; fi']
     if node < len(options.boards):
         board = options.boards[node]
-        low = quoted(board.lower())              # as GRUB writes addresses and UUIDs
+        low = quoted(board.lower())              # GRUB writes addresses and UUIDs in lower case
         lines.append(f'if [ "$serial" = {quoted(board)} -o "$uuid" = {low} '
                      f'-o "$net_default_mac" = {low} ]; then {where}set timeout=0; fi')
     return lines

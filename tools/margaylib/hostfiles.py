@@ -1,8 +1,8 @@
-"""Files of this host: opening what a job reads and writes, without waiting for ever.
+"""Files of this host: opens what a job reads and writes, without waiting for ever.
 
-An output that is the application or an input is refused before anything is
-emptied. A named pipe is given some seconds to find its peer. What cannot be
-written while the job runs is told once, and the job ends (policy.output_failed).
+An output that is also the application or an input is refused before anything is emptied. A named
+pipe gets some seconds to find its peer. A failed write during the job is reported once, and the job
+ends (policy.output_failed).
 """
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ if TYPE_CHECKING:
 
 PEER_SECONDS = 5.0            # for the other end of a named pipe to be opened
 PEER_TICK = 0.02
-MOST_STREAMED = 256 << 20     # bytes of a --file that has no size of its own
+MOST_STREAMED = 256 << 20     # bytes of a --file without a size
 WRITABLE = "name a file in a folder that you may write"
 
 Failed = Callable[[str, OSError], None]
 
 
 class OutputFile:
-    """A file of the host with a job's output: the bytes exactly as they came. What cannot be
-    written is told to `failed`, once; the rest is dropped."""
+    """A file of the host with a job's output, exactly as it came. A failed write is reported to
+    `failed`, once; later output is dropped."""
 
     def __init__(self, name: str, path: str | Path, failed: Failed, empty: bool = True) -> None:
         self.name = f"{name} {path}"
@@ -41,7 +41,7 @@ class OutputFile:
         self._try(lambda: write_all(self.fd, data))
 
     def empty(self) -> None:
-        """Back to its beginning; a pipe or a device has none."""
+        """Empties the file; a pipe or a device cannot be emptied."""
         if self.fd >= 0 and stat.S_ISREG(os.fstat(self.fd).st_mode):
             self._try(self._rewind)
 
@@ -54,7 +54,7 @@ class OutputFile:
             fd, self.fd = self.fd, -1
             try:
                 os.close(fd)
-            except OSError as error:      # a file server may say only now that there is no room
+            except OSError as error:      # a file server may report a full disk only now
                 self.failed(self.name, error)
 
     def _try(self, act: Callable[[], object]) -> None:
@@ -75,7 +75,7 @@ def write_all(fd: int, data: bytes) -> None:
 
 
 def open_output(name: str, path: str | Path, empty: bool = True) -> int:
-    """A descriptor to write to. A named pipe must get its reader soon."""
+    """A descriptor to write to. A named pipe needs a reader within PEER_SECONDS."""
     flags = os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NONBLOCK | (os.O_TRUNC if empty else 0)
     until = time.monotonic() + PEER_SECONDS
     while True:
@@ -86,7 +86,7 @@ def open_output(name: str, path: str | Path, empty: bool = True) -> int:
             if error.errno != errno.ENXIO:
                 raise MargayError(f"{name} {path}: {error.strerror}", WRITABLE) from None
             if time.monotonic() >= until:
-                raise MargayError(f"{name} {path}: a named pipe that nothing reads",
+                raise MargayError(f"{name} {path}: nothing reads this named pipe",
                                   "start its reader first") from None
             time.sleep(PEER_TICK)
     os.set_blocking(fd, True)
@@ -94,21 +94,21 @@ def open_output(name: str, path: str | Path, empty: bool = True) -> int:
 
 
 def open_input(path: str) -> int:
-    """A descriptor to read from. A named pipe must get its writer soon."""
+    """A descriptor to read from. A named pipe needs a writer within PEER_SECONDS."""
     fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     if stat.S_ISFIFO(os.fstat(fd).st_mode):
         writer = select.poll()
         writer.register(fd, select.POLLIN)
         if not writer.poll(PEER_SECONDS * 1000):
             os.close(fd)
-            raise MargayError(f"--file {path}: a named pipe to which nothing is written",
+            raise MargayError(f"--file {path}: nothing writes to this named pipe",
                               "start its writer first")
     os.set_blocking(fd, True)
     return fd
 
 
 def read_stream(path: str, fd: int) -> bytes:
-    """All that a pipe or a device has, if that is not endless."""
+    """Everything in a pipe or a device, up to MOST_STREAMED."""
     pieces, total = [], 0
     while piece := os.read(fd, 1 << 20):
         pieces.append(piece)
@@ -120,7 +120,7 @@ def read_stream(path: str, fd: int) -> bytes:
 
 
 def check_outputs(options: RunOptions, application: Path) -> None:
-    """No output is the application, an input or another output: it would be overwritten."""
+    """Refuses an output that would overwrite the application, an input or another output."""
     taken = {_identity(application): "the application"}
     for file in options.files:
         if not file.out:
@@ -154,7 +154,7 @@ def rank_file(rank: int, stream: int) -> str:
 
 
 def _identity(path: str | Path) -> object:
-    """What two paths of one file have in common; None for what can be shared, like a device."""
+    """Equal for two paths of one file; None for files that can be shared, like a device."""
     try:
         status = os.stat(path)
     except OSError:

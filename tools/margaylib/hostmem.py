@@ -1,10 +1,10 @@
-"""Does the job fit into this host's memory? Names how much would."""
+"""Checks that the job fits into this host's memory, and says what would fit."""
 from __future__ import annotations
 
 from .errors import MargayError, size_text
 from .options import MB
 
-QEMU_BYTES = 30 * MB          # a QEMU's own memory beside the guest's, as measured
+QEMU_BYTES = 30 * MB          # a QEMU's own memory, without the guest's, as measured
 KERNEL_BYTES = 4 * MB         # block, console ring and page tables of a node
 
 
@@ -30,7 +30,7 @@ def _group_room() -> int:
 
 
 def check(nodes: int, segment: int, ram: int, files: int) -> None:
-    """Raises if the job could use more than there is."""
+    """Raises if the job could use more than is available."""
     room = available()
     fixed = QEMU_BYTES + KERNEL_BYTES + ram
     need = nodes * (segment + fixed) + files

@@ -1,4 +1,4 @@
-"""Is this file an application that a node can boot, and what does it need?
+"""Checks that a file is an application that a node can boot, and reads what it needs.
 
 Reads the ELF file's headers only. An image that `margay cc` linked carries a
 note (.note.margay) of vendor Margay.
@@ -29,8 +29,8 @@ _MULTIBOOT = struct.pack("<I", 0x1BADB002)
 
 
 def image_of(options: RunOptions) -> Image:
-    """The application's image. For a self-test the one of the same name in the folder
-    selftests beside it, if there is one: its kernel holds them."""
+    """The application's image. For a self-test, the one of the same name in the folder selftests
+    beside it, if it exists: its kernel has the self-tests."""
     path = options.app
     if any(key == "selftest" for key, _ in options.kernel):
         folder, name = os.path.split(path)
@@ -40,7 +40,7 @@ def image_of(options: RunOptions) -> Image:
 
 
 class Image:
-    """An open application. `fd` is what QEMU loads, so a rebuild meanwhile does not matter."""
+    """An open application. QEMU loads `fd`, so a rebuild meanwhile does not matter."""
 
     def __init__(self, path: str) -> None:
         self.path = Path(os.path.abspath(path))
@@ -97,7 +97,7 @@ class Image:
 
 
 def _notes(data: bytes) -> list[tuple[int, int]]:
-    """Those of vendor Margay: type and value."""
+    """The notes of vendor Margay: type and value."""
     found, at = [], 0
     while (head := _at(struct.Struct("<III"), data, at)) is not None:
         name_bytes, value_bytes, kind = head
@@ -111,11 +111,11 @@ def _notes(data: bytes) -> list[tuple[int, int]]:
 
 
 def finish_image(path: str, code_on_stack: bool) -> None:
-    """Removes a linked image that loaders would tear apart, and says why. The kernel allows
-    code on the stack if the image's header does.
+    """Removes a linked image that loaders could not load in one piece, and says why. If the image's
+    header allows code on the stack, so does the kernel.
 
-    They load the file as one flat piece, so each part must be as far from the
-    file's beginning as its address is from the first one's.
+    Loaders read the file as one flat piece, so each part must be as far from the start of the file
+    as its address is from the first one's.
     """
     if not os.path.isfile(path):
         return                # like /dev/null

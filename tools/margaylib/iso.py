@@ -14,7 +14,7 @@ from .hostfiles import check_outputs
 from .image import image_of
 from .options import parse
 
-# The boot sector finds the image by a search through what could be a partition of it.
+# The boot sector searches for the image in all kinds of partitions.
 DISC_MODULES = ("iso9660 all_video part_acorn part_amiga part_apple part_bsd part_dfly part_dvh "
                 "part_gpt part_msdos part_plan part_sun part_sunpc")
 

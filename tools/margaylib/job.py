@@ -1,9 +1,8 @@
 """One job from its region to its exit status: the launcher's event loop.
 
-Owns the region, the doorbell, the nodes and their consoles. Single-threaded:
-everything happens between two epoll calls. policy.py decides what an end
-means; this file only notices and acts. All nodes are reaped before run()
-returns, and die with the launcher if it does not.
+Owns the region, the doorbell, the nodes and their consoles. Single-threaded: everything happens
+between two epoll calls. policy.py decides what an end means; this file only notices and acts. run()
+returns after all nodes have been reaped; if it does not return, they die with the launcher.
 """
 from __future__ import annotations
 
@@ -32,10 +31,10 @@ from .signals import Signals
 from .symbols import Symbols
 from .wire import Wire
 
-BOOT_TICK = 0.0008            # seconds between looks at a machine that boots ...
+BOOT_TICK = 0.0008            # seconds between two polls while nodes boot ...
 BOOT_TICK_NODE = 0.0001       # ... and this more per node
 FLOW_TICK = 0.001             # while nodes print
-IDLE_TICK = 0.5               # between looks when nothing is expected
+IDLE_TICK = 0.5               # between two polls when nothing is expected
 QUEUE_LIMIT = 4 << 20         # bytes that wait for a slow reader before nodes must wait
 
 
@@ -78,13 +77,13 @@ class Job:
         self.feeder = Feeder(self.region, self.doorbell, self.epoll, self.say,
                              options.stdin_ranks, self.policy.has_ended)
         self.handlers: dict[int, Callable[[], None]] = {}
-        self.debug_rank = -1      # a rank that gdb holds: it may take its time
+        self.debug_rank = -1      # a rank that gdb holds: without a deadline
         self.debug_fd = -1
-        self.attended = False     # gdb runs
+        self.attended = False     # gdb is running
         self.null_fd = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
         self.started = 0.0
         self.progress_text = ""
-        self.flowing = False      # the nodes had printed when they were looked at last
+        self.flowing = False      # the last poll found output
 
     # --- starting
 
@@ -169,8 +168,8 @@ class Job:
         self.handlers[fd] = handler
 
     def attend(self, pid: int) -> None:
-        """The job ends when this process (gdb) does, and not before it: gdb has output of its
-        own, and a user may look around when the program has ended."""
+        """The job ends when this process (gdb) does, and not before: gdb has output of its own, and
+        the user may look around after the program has ended."""
         pidfd = os.pidfd_open(pid)
         self.attended = True
 
@@ -210,8 +209,8 @@ class Job:
         return over and (self.policy.ending or not self.attended)
 
     def _drain(self, now: float) -> None:
-        """While output flows the nodes need not ring: the launcher comes back soon. A bell is
-        asked for when there is none, and what came just before that is taken as well."""
+        """While output flows the nodes need not ring, as the launcher polls again soon. When there
+        is none it asks for a bell, and then takes what came just before."""
         self.flowing = self.console.drain(now, self.doorbell.ring)
         if not self.flowing and self.region.ask_for_bell():
             self.flowing = self.console.drain(now, self.doorbell.ring)
@@ -282,7 +281,7 @@ class Job:
     # --- what the policy asks for
 
     def say(self, text: str) -> None:
-        """A line of the launcher's own, behind the reports that led to it."""
+        """A line of the launcher, after the reports that led to it."""
         self.console.release()
         self.printer.report(f"margay: {text}\n".encode("utf-8", "replace"))
 
@@ -291,7 +290,7 @@ class Job:
             node.kill()
 
     def restart(self, node: Node) -> None:
-        """A new machine in the place of one that has died: the same id, the next life."""
+        """Starts a new machine for one that has died: the same id, the next life."""
         for fd in (node.serial.fileno() if node.serial else -1, node.errors):
             self._forget(fd)
         node.close()
@@ -303,7 +302,7 @@ class Job:
         self._start(fresh)
 
     def last_words(self, node: Node) -> None:
-        """Takes in what an ended node's QEMU had still written."""
+        """Reads the last output of an ended node's QEMU."""
         if node.serial is not None:
             while data := node.read_serial():
                 self.console.serial(node.rank, data, time.monotonic())
@@ -313,7 +312,7 @@ class Job:
     # --- the end
 
     def _flush_all(self) -> None:
-        """Waits for slow readers, but not behind an interrupt."""
+        """Waits for slow readers, but not after an interrupt."""
         while self.out.pending or self.err.pending:
             self._flush(0.2)
             if self.signals.again:
@@ -342,7 +341,7 @@ class Job:
             node.close()
 
     def summary(self) -> dict[str, object]:
-        """For --json: times from the first QEMU's start on."""
+        """For --json: times since the start of the first QEMU."""
         ranks = []
         names = {value: name.removeprefix("NODE_").lower()
                  for name, value in self.policy.states.items()}

@@ -1,9 +1,9 @@
 """The languages that nodes' programs are written in, and the libraries of C++, Fortran and MPI.
 
-A library is built at its first use, by languages/NAME.sh from the source of the host's
-compiler, MPI by mpi/mpich.sh from MPICH's. It is kept in the user's cache under a name that
-says what it was made from; or under build/ if that cannot be written; an installed margay may
-have it beside its other parts. library() gives its folder.
+A library is built at its first use, by languages/NAME.sh from the source of the host's compiler;
+MPI by mpi/mpich.sh from MPICH's. It is kept in the user's cache, under a name made from its
+sources, or under build/ if the cache cannot be written. An installed margay may have it beside its
+other parts. library() gives its folder.
 """
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ class Language:
         self.variable = f"MARGAY_{word.upper()}" if word.isalpha() else "MARGAY_CXX"
         self.package = package or compiler        # Debian's, with the compiler
         self.suffixes = frozenset(suffixes.split())
-        self.dialects = tuple(dialects.split())   # what -x may say begins with one of them
-        self.archives = tuple(archives.split())   # the library: those of -lNAME, in a link's order
-        # The script that builds it, and what else of ours it is made from.
+        self.dialects = tuple(dialects.split())   # prefixes of -x arguments
+        self.archives = tuple(archives.split())   # the library's archives, in link order
+        # The script that builds it, and its other sources in this repository.
         self.sources = [ROOT / name for name in (sources or f"languages/{word}.sh").split()]
 
     @property
@@ -49,15 +49,15 @@ FORTRAN = Language(
     suffixes=".f .f77 .f90 .f95 .f03 .f08 .for .ftn .F .F77 .F90 .F95 .F03 .F08 .FOR .FTN",
     dialects="f77 f95 fortran", archives="gfortran caf_single quadmath")
 LANGUAGES = {language.word: language for language in (C, CPLUSPLUS, FORTRAN)}
-# The unwinder calls these if pthread_key_create is linked, and does not make the linker look for
-# them.
+# The unwinder calls these if pthread_key_create is linked, but does not make the linker pull them
+# in.
 UNWINDER_CALLS = ("pthread_once", "pthread_getspecific", "pthread_setspecific")
-# No language, but its library is made and kept as theirs are: what -fopenmp links.
+# Not a language, but its library is built and kept in the same way: what -fopenmp links.
 OPENMP = Language("openmp", "OpenMP", "gcc", suffixes="", dialects="", archives="gomp")
-# MPI's is, too. Its Fortran binding needs the compiler only, its C++ binding the C++ library.
+# So is MPI's. Its Fortran binding needs only the compiler, its C++ binding the C++ library.
 MPI = Language("mpi", "MPI", "gcc", suffixes="", dialects="", package="gcc g++ gfortran",
                sources="mpi/mpich.sh mpi/shared_windows.c lib/pmi/pmi.h lib/pmi/slurm/pmi.h")
-# What -lNAME brings, to the language whose library it is.
+# -lNAME to the language that has that library.
 ARCHIVES = {name: language for language in (*LANGUAGES.values(), OPENMP)
             for name in language.archives}
 
@@ -79,19 +79,19 @@ def of_file(name: str) -> Language | None:
 
 
 def of_dialect(name: str) -> Language | None:
-    """That of gcc's -x NAME. C is asked last: c++ begins with c."""
+    """The language of gcc's -x NAME. C is tried last, as c++ begins with c."""
     return next((language for language in (CPLUSPLUS, FORTRAN, C)
                  if name.startswith(language.dialects)), None)
 
 
 def built_before(language: Language) -> Path | None:
-    """The folder of the library, if it is there."""
+    """The folder of the library, if it has been built."""
     folder = library(language, build=False)
     return folder if (folder / "stamp").exists() else None
 
 
 def headers(language: Language, build: bool = True) -> list[str]:
-    """Folders of headers that come before those of C."""
+    """Folders of headers that come before C's."""
     if language is not CPLUSPLUS:
         return []
     top = library(language, build) / "include/c++" / _version(language)
@@ -99,7 +99,7 @@ def headers(language: Language, build: bool = True) -> list[str]:
 
 
 def files(names: list[str], build: bool = True) -> list[str]:
-    """The archives that the names of -lNAME mean, and what they need in turn."""
+    """The archives that -lNAME options mean, and those that they need."""
     found = [str(library(ARCHIVES[name], build) / "lib" / f"lib{name}.a") for name in names]
     return [*found, *(f"-Wl,-u,{name}" for name in UNWINDER_CALLS)] if found else []
 
@@ -107,7 +107,7 @@ def files(names: list[str], build: bool = True) -> list[str]:
 # ---- the library of a language ----
 
 def library(language: Language, build: bool = True) -> Path:
-    """Its folder, with include and lib; builds it if it is not there."""
+    """The library's folder, with include and lib; builds it if necessary."""
     name = _name(language)
     homes = _homes()
     for home in homes:
@@ -129,7 +129,7 @@ def library(language: Language, build: bool = True) -> Path:
 
 
 def _homes() -> tuple[Path, Path]:
-    """Where it may lie: with the other built parts, and in the user's cache."""
+    """Where it may be: with the other built parts, or in the user's cache."""
     cache = os.environ.get("XDG_CACHE_HOME") or os.path.join(
         os.environ.get("HOME") or "/nonexistent", ".cache")
     return BUILD / "languages", Path(cache) / "margay/languages"
@@ -155,7 +155,7 @@ def _version(language: Language) -> str:
 
 
 def _name(language: Language) -> str:
-    """Says all that the library is made from: source, scripts, flags, C library."""
+    """A name from all that the library depends on: source, scripts, flags, C library."""
     from hashlib import sha256
     from .compile import COMPILE_FLAGS
     version = _version(language)

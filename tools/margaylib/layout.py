@@ -1,4 +1,4 @@
-"""The shared region's layout, as the C header defines it, and where things go in one region.
+"""The shared region's layout, as the C header defines it, and the plan of one region.
 
 Layout reads build/region.json. Plan turns a job (nodes, memory, files) into
 offsets; both are pure and know nothing of descriptors or processes.

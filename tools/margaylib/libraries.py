@@ -1,7 +1,7 @@
-"""What `margay cc` links and includes: the sysroot's, the user's, and never the host's.
+"""The libraries and headers of `margay cc`: the sysroot's and the user's, never the host's.
 
-resolve() turns -lNAME into files; explain() says what margay knows about gcc's
-and ld's errors; answer() is what gcc's -print-... options say.
+resolve() turns -lNAME into files; explain() says what margay knows about errors of gcc and ld;
+answer() answers gcc's -print-... options.
 """
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ COMPILERS = frozenset(("gcc", "gcc_eh"))
 HOST_LIBRARIES = ("/usr/lib", "/lib", "/usr/lib64", "/lib64", "/usr/lib32", "/lib32")
 HOST_FOLDERS = ("/usr/local/lib", "/usr/lib/x86_64-linux-gnu", "/usr/lib64", "/usr/lib")
 HOST_HEADERS = ("/usr/local/include", "/usr/include/x86_64-linux-gnu", "/usr/include")
-# Environment variables by which gcc looks into more folders of the host.
+# Environment variables that make gcc search more folders of the host.
 HOST_VARIABLES = ("LIBRARY_PATH", "CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH",
                   "OBJC_INCLUDE_PATH", "COMPILER_PATH")
 BUILD_IT = 'build it for nodes, with CC="margay cc", and name its folder with '
@@ -27,7 +27,7 @@ _HEADER = re.compile(r"fatal error: ([\w./+-]+): No such file or directory")
 _UNDEFINED = re.compile(r"undefined reference to [`']([A-Za-z_][A-Za-z0-9_]*)'")
 
 TOO_FAR = "relocation truncated to fit"
-# Functions that are left out of the C library, why, and what to do instead.
+# Functions that the C library lacks, why, and what to do instead.
 ABSENT = (
     ("(v?fork|_Fork|exec(ve?|vpe?|le?|lp)|fexecve|posix_spawn\\w*|popen|pclose|wait(pid|id|3|4)?"
      "|daemon|forkpty|wordexp|clone)",
@@ -67,7 +67,7 @@ def _is_host(path: str) -> bool:
 
 
 def _find(name: str, folders: list[str]) -> str | None:
-    """The archive that -lNAME means in these folders, as ld looks for it."""
+    """The archive for -lNAME in these folders, found as ld does."""
     file = name[1:] if name.startswith(":") else f"lib{name}.a"
     for folder in folders:
         path = os.path.join(folder, file)
@@ -97,7 +97,7 @@ def _library(name: str, folders: list[str]) -> list[str]:
 
 
 def resolve(words: list[str]) -> list[str]:
-    """The arguments of a link with files in place of -lNAME; the host's folders are left out."""
+    """The arguments of a link, with files instead of -lNAME and without the host's folders."""
     folders, result = [], []
     pairs = iter(words)
     for word in pairs:
@@ -122,8 +122,8 @@ def resolve(words: list[str]) -> list[str]:
 
 
 def without_host_headers(words: list[str]) -> list[str]:
-    """The host's own folders are no place for headers of nodes; those below them may be.
-    Those that come anyway have their order, which `pkg-config --cflags margay` does not know."""
+    """Drops the host's own header folders; folders below them may be for nodes. Folders that come
+    anyway keep their order, which `pkg-config --cflags margay` does not know."""
     left_out = (*HOST_HEADERS, *(os.path.realpath(f"{top}/include") for top in (sysroot(), ROOT)))
     result = []
     pairs = iter(words)
@@ -155,7 +155,7 @@ def explain(errors: str) -> str:
                 lines += [f"error: {path} is a header of the host, for Linux", BUILD_IT + "-I"]
                 break
     if TOO_FAR in errors:
-        lines += ["error: static data and program take more than 1 GB, which is all that they "
+        lines += ["error: program and static data take more than 1 GB, which is the most that they "
                   "may take", "get large arrays by malloc, and run with a larger --mem"]
     names = sorted(set(_UNDEFINED.findall(errors)))
     for pattern, cause, cure in ABSENT:
@@ -166,7 +166,7 @@ def explain(errors: str) -> str:
 
 
 def answer(words: list[str], gcc: str) -> str | None:
-    """What gcc's question about files is answered with; None: gcc may answer it."""
+    """The answer to gcc's question about files; None: gcc itself may answer it."""
     import subprocess
 
     def ask(word: str) -> str:

@@ -1,7 +1,7 @@
 """How nodes talk: the links that the launcher knows, and what each gives a node. Pure.
 
-One table names the network cards; the rest checks the options that belong to
-them and writes their keys for the kernel's command line.
+One table names the network cards. The rest checks the options of links and writes their keys for
+the kernel's command line.
 """
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 CONTROLS = ("interrupt", "poll", "watchdog")
 MOST_CARDS = 4                # CARDS_MOST of kernel/transport/cards.h
 MOST_PORTS = 256              # of the switch
-LIFE = 65536                  # what a node's incarnation grows by with each life
+LIFE = 65536                  # increment of a node's incarnation with each life
 KEY_DIGITS = 32               # of --auth
 DEATHS = ("end", "continue", "restart")
 MOST_OF_LINK = 10 ** 9        # us, or MB/s
@@ -31,22 +31,22 @@ class Card:
         self.device = device
         self.properties = properties
         self.machine = machine
-        self.longest = longest    # frame in bytes, where a board's card takes shorter ones; else 0
+        self.longest = longest    # longest frame in bytes, where a board's card takes shorter ones; else 0
 
 
 CARDS = {
-    # Without ioeventfd a doorbell costs the guest less, and two nodes on two cores have
-    # no other thread to wake for it. Frames of up to 65,549 bytes.
+    # Without ioeventfd a doorbell costs the guest less, and two nodes on two cores need no third
+    # thread. Frames of up to 65,549 bytes.
     "virtio": Card("virtio-net-pci-non-transitional", "host_mtu=65535,mq=off,ioeventfd=off",
                    "microvm"),
-    # Interrupts come when they are due, not up to 128 us later. On microvm they do not come.
+    # No interrupt delay of up to 128 us. On microvm interrupts do not work.
     "e1000": Card("e1000", "mitigation=off", "pc"),
-    # 16 KiB with the CRC, where the real card has 9,234.
+    # 16 KiB with the CRC; the real card takes 9,234.
     "e1000e": Card("e1000e", "", "microvm", longest=16380),
 }
 LINKS = ("shm", *CARDS)
 NO_DISC = ("microvm",)        # machine types that cannot boot an image
-ETHERNET_MTU = 1514           # what every switch takes, in bytes without the CRC
+ETHERNET_MTU = 1514           # frames that every switch takes, in bytes without the CRC
 OF_CARDS = ("cards", "control", "crc", "auth", "no_bulk", "mtu")
 OF_SWITCH = ("faults", "pcap", "latency", "bandwidth", "accept_forged", "test_ports")
 
@@ -58,7 +58,7 @@ def default_machine(link: str, disc: bool) -> str:
 
 
 def card_address(rank: int, card: int) -> str:
-    """The Ethernet address of a node's card; the switch and the kernel know the same rule."""
+    """The Ethernet address of a node's card; the switch and the kernel use the same rule."""
     return f"02:4d:47:{card:02x}:{rank >> 8:02x}:{rank & 255:02x}"
 
 
@@ -72,13 +72,13 @@ def card_arguments(link: str, rank: int, card: int, fd: int) -> list[str]:
 
 
 def cards_alone(options: RunOptions) -> bool:
-    """A self-test uses the cards: messages stay in shared memory."""
+    """True if a self-test uses the cards, so that messages stay in shared memory."""
     return any(key == "selftest" and value in CARD_TESTS for key, value in options.kernel)
 
 
 def link_keys(options: RunOptions, life: int = 1) -> list[tuple[str, str]]:
-    """Keys of the kernel's command line; a later life may receive frames of those before.
-    Life 0 is a board's, which counts its lives by its clock."""
+    """Keys of the kernel's command line. A later life must accept frames of those before. Life 0 is
+    a board's, which counts its lives by its clock."""
     if options.link not in CARDS:
         return [("link", options.link)]
     keys = [("link", "shm" if cards_alone(options) else "frames"), ("cards", str(options.cards))]
@@ -133,7 +133,7 @@ def named_nodes(text: str) -> set[int]:
 
 
 def check(options: RunOptions, command: str) -> None:
-    """Chooses what the link leaves open, and refuses what contradicts it."""
+    """Fills in defaults that depend on the link, and refuses contradictions."""
     options.machine = options.machine or default_machine(options.link, bool(options.boot))
     cure = f"use --link {', '.join(CARDS)}"
     if options.on_death == "restart":
@@ -148,7 +148,7 @@ def check(options: RunOptions, command: str) -> None:
     if options.no_bulk and options.link != "virtio":
         raise MargayError(f"--no-bulk: {options.link} has no second card for long messages",
                           "leave it out, or use --link virtio")
-    # A second card for long messages, where it can put them in their place. Images open one card.
+    # A second card for long messages, where it can deliver them without a copy. Images open one card.
     options.bulk = (options.link == "virtio" and command in ("run", "gdb") and options.nodes > 1
                     and not options.boot and not options.no_bulk and not options.cards and not options.icount
                     and not cards_alone(options))
@@ -175,7 +175,7 @@ def check(options: RunOptions, command: str) -> None:
 
 
 def _check_restart(options: RunOptions, command: str, cure: str) -> None:
-    """A new machine starts with fresh memory and a later incarnation; which jobs can have that?"""
+    """Refuses jobs in which a node cannot be replaced by a machine with fresh memory."""
     options.restarts = options.restarts or RESTARTS
     if options.link not in CARDS or cards_alone(options):
         raise MargayError("--on-death restart: a node whose messages go through shared memory "

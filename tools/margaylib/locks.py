@@ -1,9 +1,9 @@
-"""The locks of files in the shared folders, of all nodes: each node's file server knows its own only.
-
-A node asks by a record on its console ring (struct region_lock) and is answered by words of
-its entry in the region. A lock belongs to a process (fcntl) or to one of its open files
-(F_OFD_SETLK, flock); flock's and the others do not conflict. What a node asks is not trusted: it can
-only take and free locks of its own.
+"""The locks of files in the shared folders, for all nodes: each node's file server knows only its
+own.
+A node asks by a record on its console ring (struct region_lock) and is answered in words of its
+entry in the region. A lock belongs to a process (fcntl) or to one of its open files (F_OFD_SETLK,
+flock). Locks of flock and the others do not conflict. Requests are not trusted: a node can only
+take and free its own locks.
 """
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from errno import EAGAIN, EDEADLK, EINTR, EINVAL, ENOLCK
 
 from .region import Region, fence
 
-MOST = 10_000                 # pieces that one node may have locked
+MOST = 10_000                 # ranges that one node may have locked
 LAST = (1 << 63) - 1          # of bytes
 SHARED, EXCLUSIVE, NONE = 0, 1, 2
 GET, SET, WAIT, CANCEL = 0, 1, 2, 3
@@ -44,17 +44,17 @@ Answer = Callable[[int, int, int, "Lock | None"], None]
 
 
 class Locks:
-    """answer(rank, number, error, lock in the way or None) is called for each request, once, at
-    once or when the lock is free."""
+    """answer(rank, number, error, conflicting lock or None) is called once for each request: at
+    once, or when the lock is free."""
 
     def __init__(self, answer: Answer) -> None:
         self.answer = answer
         self.held: dict[File, list[Lock]] = {}         # by file
         self.waiting: dict[int, tuple[File, Lock, int]] = {}   # by rank: file, lock, number
-        self.results: dict[int, int] = {}               # of each rank's last wait
+        self.results: dict[int, int] = {}               # result of each rank's last wait
 
     def ask(self, rank: int, data: bytes) -> None:
-        """Requests of one node; what is left of a damaged one is thrown away."""
+        """Requests of one node; the rest of a damaged one is dropped."""
         for at in range(0, len(data) - _REQUEST.size + 1, _REQUEST.size):
             (number, call, kind, whole, folder, owner, pid, _, inode, first,
              last) = _REQUEST.unpack_from(data, at)
@@ -71,7 +71,7 @@ class Locks:
                 self._set(file, lock, number, call == WAIT)
 
     def end(self, rank: int) -> None:
-        """The node has ended."""
+        """The node has ended: frees its locks."""
         self.waiting.pop(rank, None)
         for file in list(self.held):
             self._keep(file, [lock for lock in self.held[file] if lock.rank != rank])
@@ -110,13 +110,13 @@ class Locks:
         return sum(lock.rank == rank for locks in self.held.values() for lock in locks)
 
     def _put(self, file: File, lock: Lock) -> None:
-        """The owner's locks of these bytes become this one, or none."""
+        """Replaces the owner's locks of these bytes by this one, or by none."""
         kept = []
         for old in self.held.get(file, ()):
             if ((old.rank, old.owner) != (lock.rank, lock.owner)
                     or old.last < lock.first - 1 or old.first > lock.last + 1):
                 kept.append(old)
-            elif old.kind == lock.kind:       # they touch: one lock
+            elif old.kind == lock.kind:       # adjacent locks become one
                 lock = lock.part(min(old.first, lock.first), max(old.last, lock.last))
             else:
                 if old.first < lock.first:
@@ -126,7 +126,7 @@ class Locks:
         self._keep(file, kept if lock.kind == NONE else [*kept, lock])
 
     def _wake(self) -> None:
-        """Gives the locks that are free now to those that wait, the first one first."""
+        """Grants free locks to waiting nodes, first come, first served."""
         for rank, (file, lock, number) in list(self.waiting.items()):
             if not self._in_the_way(file, lock):
                 del self.waiting[rank]
@@ -134,7 +134,7 @@ class Locks:
                 self._result(rank, number, 0)
 
     def _would_wait_for_itself(self, file: File, lock: Lock) -> bool:
-        """Whether this node would wait for one that waits, through others, for this node."""
+        """Whether this wait would be a deadlock: a cycle of waiting nodes."""
         seen: set[int] = set()
         looking = [(file, lock)]
         while looking:
@@ -157,7 +157,7 @@ class Locks:
 
 
 def answer_in(region: Region, ring: Callable[[int], None]) -> Answer:
-    """What Locks calls: writes the answer into the region and rings the node."""
+    """The `answer` of Locks: writes it into the region and rings the node."""
     at = {name: region.layout.at("region_node", name)
           for name in ("lock_answer", "lock_first", "lock_last", "lock_pid", "lock_type")}
 

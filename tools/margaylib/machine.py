@@ -1,7 +1,7 @@
 """The QEMU command line of one node. Pure: options in, argument list out.
 
 Descriptors that the QEMU inherits have fixed numbers (Fds), so the lines of
-all nodes differ in the kernel's command line only.
+all nodes differ only in the kernel's command line.
 """
 from __future__ import annotations
 
@@ -36,19 +36,19 @@ class Fds:
     SERIAL = 4
     IMAGE = 5                 # the application, or the ISO
     GDB = 6
-    CARDS = 7                 # and those behind it
+    CARDS = 7                 # and the following ones
 
 
 def ram_bytes(options: RunOptions, boot_bytes: int) -> int:
-    """Local memory of a node. The segment lives in the region; its page tables are here,
-    8 bytes for each 4 KiB of the kernel's shifted alias, and some more for the other maps."""
+    """Local memory of a node. The segment is in the region, but its page tables are here: 8 bytes
+    for each 4 KiB of the kernel's shifted alias, and some more for the other maps."""
     need = (ISO_RAM if options.boot else BASE_RAM) + boot_bytes + options.mem // 512 \
         + options.mem // 4096 + options.cards * CARD_RAM + options.tmp * MB
     return (need + MB - 1) // MB * MB
 
 
 def handle_seed(options: RunOptions, rank: int, life: int) -> int:
-    """Of the first generations of a node's handles, another in each life (net/portals/pool.h)."""
+    """Seed of the first generations of a node's handles, new in each life (net/portals/pool.h)."""
     text = options.secret + struct.pack("<II", rank, life)
     return int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "little") or 1
 
@@ -77,7 +77,7 @@ def kernel_line(options: RunOptions, rank: int, job: int, uid: int, life: int = 
 
 def qemu_arguments(options: RunOptions, accel: str, rank: int, job: int, uid: int,
                    boot_bytes: int, debug: bool = False, life: int = 1) -> list[str]:
-    """Everything behind the program's name; `life` counts a node's machines."""
+    """All arguments of QEMU; `life` counts a node's machines."""
     machine = MACHINE_TYPES[options.machine]
     if options.boot and options.machine == "q35":
         machine = machine.replace("sata=off,", "")       # the disc hangs there
@@ -98,7 +98,7 @@ def qemu_arguments(options: RunOptions, accel: str, rank: int, job: int, uid: in
     if debug:
         arguments += ["-chardev", f"socket,id=gdb,fd={Fds.GDB}", "-gdb", "chardev:gdb", "-S"]
     if options.icount:
-        # alone, a halted node's time may leap; others need the time that they take
+        # alone, a halted node's clock may jump; with others it must run in real time
         arguments += ["-icount", "shift=0,sleep=off" if options.nodes == 1 else "shift=0"]
     if options.boot:
         arguments += ["-boot", "d", "-smbios", f"type=1,serial=margay-node-{rank}",

@@ -1,8 +1,8 @@
 """`mpicc`, `mpicxx`, `mpifort`: margay cc, c++ and fortran with MPI; `mpiexec`: margay run.
 
-They add MPI's folder and libraries to the arguments, and answer what MPICH's commands answer:
--show and -compile_info and their like say what is added to a command of margay's. MPI is
-built at its first use (languages.py).
+They add MPI's folder and libraries to the arguments, and answer like MPICH's commands: -show,
+-compile_info and the like print what is added to a margay command. MPI is built at its first use
+(languages.py).
 """
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from .languages import CPLUSPLUS, FORTRAN, MPI, Language, built_before, library
 from .paths import COMMAND, built
 
 OPTION = "--mpi"
-# The commands that the names stand for, and the libraries of a language's binding.
+# The subcommand of each name, and the libraries of the language's binding.
 COMPILERS = {"cc": "gcc", "c++": "g++", "fortran": "gfortran"}
 BINDINGS = {CPLUSPLUS.word: ["mpicxx"], FORTRAN.word: ["mpifort"]}
-PARTS = ("libfabric.a", "libpmi.a")      # linked with each program, not a part of MPICH
+PARTS = ("libfabric.a", "libpmi.a")      # linked with each program, but not part of MPICH
 # Programs that include MPI's Fortran header call one procedure with several types.
 FORTRAN_FLAGS = ["-fallow-argument-mismatch"]
-# FindMPI's questions, and those of programs that know Open MPI.
+# Questions of FindMPI, and of programs that know Open MPI.
 FOLDERS = {"-showme:incdirs": "include", "--showme:incdirs": "include",
            "-showme:libdirs": "lib", "--showme:libdirs": "lib"}
 PREFIXED = frozenset(("-l", "-prepend-rank", "--prepend-rank", "-tag-output", "--tag-output"))
@@ -37,7 +37,7 @@ def mpi(args: list[str], language: Language) -> int:
     show = any(word in SHOW for word in words)
     words = [word for word in words if word not in SHOW]
     if show and all(word.startswith("-") for word in words):
-        return _show(words, language, True)           # of no file: what a link would be
+        return _show(words, language, True)           # without a file: shows a link
     steps = plan(words, language)
     if steps.asks_library:
         return _say_library(steps)
@@ -65,7 +65,7 @@ def _libraries(language: Language, build: bool) -> list[str]:
 
 
 def _answer(question: str, language: Language) -> str:
-    """Flags are asked for by those that compile next: MPI is then there."""
+    """Asking for flags builds MPI, as the next step compiles with it."""
     from shlex import join
     if question in FOLDERS:
         return str(library(MPI, False) / FOLDERS[question])
@@ -89,7 +89,7 @@ def _say_library(steps: CcPlan) -> int:
 
 
 def run_arguments(args: list[str]) -> list[str]:
-    """mpiexec's: lines are as the ranks wrote them, unless their ranks are asked for."""
+    """mpiexec's arguments: lines get no prefix, unless ranks are asked for."""
     options: list[str] = []
     for word in args:
         if not word.startswith("-") and not (options and options[-1].startswith("-")):

@@ -1,8 +1,8 @@
 """One node's QEMU process: started so that it cannot outlive the launcher, and watched.
 
-The process gets its descriptors under fixed numbers (machine.Fds), a process
-group of its own (so that a terminal's Ctrl-C reaches the launcher only), and
-SIGKILL when the launcher goes away (tools/spawn.c).
+The process gets its descriptors under fixed numbers (machine.Fds), its own process group (so
+that a terminal's Ctrl-C reaches only the launcher), and SIGKILL when the launcher goes away
+(tools/spawn.c).
 """
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ class Node:
         self.serial: socket.socket | None = None
         self.bell: socket.socket | None = None
         self.errors = -1
-        self.serial_text = bytearray()      # the last of it
+        self.serial_text = bytearray()      # the last serial output
         self.error_text = bytearray()
         self.wait_status: int | None = None
         self.started = 0.0                  # monotonic
-        self.main_seen = 0.0                # monotonic; 0 before
+        self.main_seen = 0.0                # monotonic; 0: main has not been reached
         self.ended_by_us = False
-        self.judged = False                 # its end has been told
+        self.judged = False                 # its end has been handled
 
     def start(self, spawn: str, command: list[str], image_fd: int, null_fd: int, now: float,
               gdb_fd: int = -1, cards: list[int] | None = None) -> None:
@@ -86,7 +86,7 @@ class Node:
             return False
 
     def cpu_times(self) -> tuple[int, int]:
-        """Nanoseconds that its QEMU's threads have run, and have waited for a CPU of the host."""
+        """Nanoseconds that its QEMU's threads have run, and have waited for a host CPU."""
         ran = waited = 0
         folder = f"/proc/{self.pid}/task"
         try:
@@ -116,7 +116,7 @@ class Node:
         return data
 
     def read_errors(self) -> None:
-        """Takes in what QEMU itself says."""
+        """Reads QEMU's own error output."""
         if self.errors < 0:
             return
         try:
@@ -130,7 +130,7 @@ class Node:
         del self.error_text[:-SERIAL_KEPT]
 
     def close(self) -> None:
-        """Gives back the descriptors; the process has been reaped."""
+        """Closes the descriptors; the process has been reaped."""
         for end in (self.serial, self.bell):
             if end is not None:
                 end.close()
@@ -144,7 +144,7 @@ class Node:
 def moves(wanted: dict[int, int]) -> list[tuple[int, ...]]:
     """posix_spawn actions that give descriptors their new numbers.
 
-    A source may sit on another's target, so all go through higher numbers first.
+    A source may have another's target number, so all move to higher numbers first.
     """
     high = max(*wanted, *wanted.values()) + 1
     actions: list[tuple[int, ...]] = []

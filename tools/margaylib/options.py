@@ -23,7 +23,7 @@ BINDINGS = ("none", "core")
 ACCELS = ("auto", "tcg", "kvm")
 MB = 1 << 20
 
-# names, value's name ('' for a flag, in brackets if it may be left out), attribute, help
+# names, value's name ('' for a flag, in brackets if optional), attribute, help
 Row = tuple[tuple[str, ...], str, str, str]
 TABLE: tuple[Row, ...] = (
     (("-n", "-np", "--np", "-c"), "N", "nodes", "nodes to boot, one rank each, 1 to 1024 (1)"),
@@ -35,7 +35,7 @@ TABLE: tuple[Row, ...] = (
      "(shm)"),
     (("--control",), "C", "control", "arrivals while a rank computes: interrupt, poll or "
      "watchdog (interrupt)"),
-    (("--no-bulk",), "", "no_bulk", "no second virtio card, which gets long messages without a "
+    (("--no-bulk",), "", "no_bulk", "no second virtio card, which delivers long messages without a "
      "copy"),
     (("--crc",), "", "crc", "checksums of what messages carry over network cards"),
     (("--auth",), "[=HEX]", "auth", "take only frames that know the job's key (a random one)"),
@@ -51,11 +51,11 @@ TABLE: tuple[Row, ...] = (
     (("--tmp",), "MB", "tmp", "each node's file system in memory, at /tmp; 0: none (16)"),
     (("--no-dir",), "", "no_dir", "share no folder: files are --file's and --out's only"),
     (("--file",), "F[=NAME]", "file", "hand file F to the nodes, read only, as NAME "
-     "(as F); all files of a folder; a pipe to its end; repeat"),
+     "(as F); a folder: all its files; a pipe: to its end; repeat"),
     (("--out",), "F", "out", "a file that rank 0 may write, by its base name; repeat"),
-    (("--stdin", "-s"), "RANKS", "stdin", "the ranks that read standard input, each all of it: a "
+    (("--stdin", "-s"), "RANKS", "stdin", "the ranks that read standard input, each of them all: a "
      "rank, a list like 0,2-4, all or none (0)"),
-    (("--argv0",), "NAME", "argv0", "what the application finds in argv[0] (APP)"),
+    (("--argv0",), "NAME", "argv0", "the application's argv[0] (APP)"),
     (("--env",), "K=V", "env", "a variable for the application (K alone: copy it); repeat"),
     (("--timeout",), "S", "timeout", "end the job after S seconds, status 124"),
     (("--on-death",), "D", "on_death", "when a node's machine dies: end the job, continue "
@@ -66,11 +66,11 @@ TABLE: tuple[Row, ...] = (
     (("--bind-to",), "B", "bind_to", "core: each node keeps to one core of this host, in turn; "
      "or none (none)"),
     (("--boot",), "ISO", "boot", "boot the nodes by GRUB from an image that `margay iso` made"),
-    (("--no-prefix",), "", "no_prefix", "no rank in front of lines: output is byte for byte what "
+    (("--no-prefix",), "", "no_prefix", "no rank before lines: output is byte for byte what "
      "the ranks wrote"),
     (("--output-dir",), "D", "output_dir", "output to D/rank<K>.out and .err, not to the terminal"),
     (("--dry-run",), "", "dry_run", "print the QEMU command lines and start nothing"),
-    (("--verbose", "-v"), "", "verbose", "say what is chosen, show the nodes' serial lines"),
+    (("--verbose", "-v"), "", "verbose", "print what was chosen, and the nodes' serial lines"),
     (("--stats",), "", "stats", "a table of each node's counters at the end"),
     (("--json",), "F", "json", "write the job's outcome, times and counters to F"),
 )
@@ -82,7 +82,7 @@ OWN_TABLE = (
     (("--cards",), "N", "cards", "cards of each node, 1 to 4 (1)"),
     (("--test-port",), "FD:NODE[.CARD]", "test_ports", "one more port of the switch, on an "
      "inherited socket; repeat"),
-    (("--accept-forged",), "", "accept_forged", "the switch forwards what forges its sender"),
+    (("--accept-forged",), "", "accept_forged", "the switch forwards frames with a forged sender"),
 )
 GDB_TABLE = (
     (("--rank",), "K", "rank", "the rank to debug (0)"),
@@ -114,7 +114,7 @@ PXE_TABLE = tuple((row[0], "FOLDER", row[2], "the folder to fill, for a TFTP ser
                   if row[2] == "output" else row for row in ISO_TABLE)
 GRUB_TABLES = {"iso": ISO_TABLE, "pxe": PXE_TABLE}     # commands that boot no machine themselves
 
-# What an image's own command line decides: the attribute, how it is given, whether `margay iso`
+# Options that an image's own command line decides: attribute, how it is given, whether `margay iso`
 # takes it.
 OF_IMAGES = (("args", "arguments", True), ("argv0", "--argv0", False), ("env", "--env", True),
              ("stack", "--stack", True), ("control", "--control", True),
@@ -124,7 +124,7 @@ OF_IMAGES = (("args", "arguments", True), ("argv0", "--argv0", False), ("env", "
 
 
 class HostFile:
-    """A --file or --out: its name in the nodes, its path here, and what is read of it."""
+    """A --file or --out: its name in the nodes, its path here, its data if it was read."""
 
     def __init__(self, path: str, name: str, out: bool) -> None:
         self.path = path
@@ -144,17 +144,17 @@ class RunOptions:
         self.event_slots = 0      # 0: as the image's note says
         self.link = "shm"
         self.cards = 0            # network cards of each node
-        self.no_bulk = self.bulk = False  # the second of them is not, is a bulk card
-        self.control = ""         # how a computing node is told of arrivals
+        self.no_bulk = self.bulk = False  # the second card is not, is a bulk card
+        self.control = ""         # how a computing node learns of arrivals
         self.crc = False
         self.auth = ""            # the job's key, in hexadecimal
-        self.secret = os.urandom(16)      # what the job's handles begin with follows from it
+        self.secret = os.urandom(16)      # seed of the job's first handles
         self.faults = self.pcap = ""
         self.latency = self.bandwidth = ""        # as the switch takes them
         self.direct = self.accept_forged = False
         self.test_ports: list[tuple[int, str]] = []     # descriptor, NODE or NODE.CARD
         self.on_death = "end"
-        self.restarts = 0         # of one node, at most
+        self.restarts = 0         # most restarts of one node
         self.files: list[HostFile] = []
         self.dirs: list[tuple[str, str, bool]] = []  # host's path, nodes' path, read only
         self.no_dir = False
@@ -172,11 +172,11 @@ class RunOptions:
         self.verbose = False
         self.stats = False
         self.json: Path | None = None
-        self.notes: list[str] = []        # said on standard error before the job starts
+        self.notes: list[str] = []        # printed on standard error before the job starts
         self.app = ""
         self.args: list[str] = []
         self.stdin = "0"
-        self.stdin_ranks = [0]    # what that says
+        self.stdin_ranks = [0]    # the same as a list
         self.argv0 = ""           # the first argument, in place of the application's path
         self.icount = False
         self.kernel: list[tuple[str, str]] = []
@@ -224,7 +224,7 @@ def parse(args: list[str], command: str = "run") -> RunOptions:
 
 
 def takes_word(row: Row) -> bool:
-    """Does the option take a word that follows it? A value in brackets stands behind a `=`."""
+    """Does the option take the next word? An optional value follows a `=`."""
     return row[1] != "" and row[1][0] != "["
 
 
@@ -259,7 +259,7 @@ class Words:
                               f"usage: margay {command} [options] APP [arguments]")
         options.app, options.args = rest[0], rest[1:]
         if command in GRUB_TABLES:
-            # `iso APP -n N -o F.iso`: options may stand behind the application
+            # `iso APP -n N -o F.iso`: options may follow the application
             _late_options(options, command)
         elif "--" not in self.args[:self.at]:
             from . import foreign
@@ -286,7 +286,7 @@ def _late_options(options: RunOptions, command: str) -> None:
 
 
 def _split(word: str) -> tuple[str, str | None]:
-    """--mem=64 and -n4 as well as --mem 64 and -n 4."""
+    """Splits --mem=64 and -n4, the short forms of --mem 64 and -n 4."""
     if word.startswith("--") and "=" in word:
         name, value = word.split("=", 1)
         return name, value
@@ -313,7 +313,7 @@ def _unknown(name: str, table: tuple[Row, ...], command: str) -> MargayError:
 
 
 def set_option(options: RunOptions, attribute: str, name: str, value: str) -> None:
-    """Sets one option from its text; raises a MargayError that names it."""
+    """Sets one option from its text; errors name it."""
     if attribute in ("no_prefix", "no_dir", "dry_run", "verbose", "stats", "batch", "icount", "direct",
                      "crc", "no_bulk", "accept_forged", "stay"):
         setattr(options, attribute, True)
@@ -383,7 +383,7 @@ def set_option(options: RunOptions, attribute: str, name: str, value: str) -> No
 
 
 def size(name: str, text: str) -> int:
-    """A size in MB, or with K, M, G, T behind it; in bytes."""
+    """A size in bytes, given in MB or with the unit K, M, G or T."""
     units = {"K": 1 << 10, "M": MB, "G": 1 << 30, "T": 1 << 40}
     number, factor = text.upper().removesuffix("B"), MB
     if number[-1:] in units:
@@ -426,7 +426,7 @@ def _choice(name: str, value: str, choices: tuple[str, ...]) -> str:
 
 
 def _dir(name: str, text: str) -> tuple[str, str, bool]:
-    """HOST[:GUEST][:ro]; a colon in a path cannot be written."""
+    """HOST[:GUEST][:ro]; a path cannot contain a colon."""
     parts = text.split(":")
     read_only = len(parts) > 1 and parts[-1] == "ro"
     if read_only:
@@ -488,7 +488,7 @@ def _port(name: str, text: str) -> tuple[int, str]:
 
 
 def _stdin(text: str, nodes: int) -> list[int]:
-    """all, none, or ranks and ranges of them with commas between."""
+    """all, none, or a comma-separated list of ranks and ranges."""
     if text in ("all", "none"):
         return list(range(nodes)) if text == "all" else []
     ranks: set[int] = set()

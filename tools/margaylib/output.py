@@ -1,8 +1,7 @@
-"""What the nodes print, on the launcher's standard output and error.
+"""The nodes' output, on the launcher's standard output and error.
 
-Sink writes to a descriptor without ever blocking the event loop for long;
-Printer makes whole lines of each rank's streams and puts the rank in front.
-Neither knows of rings or processes.
+Sink writes to a descriptor without blocking the event loop for long. Printer makes whole lines of
+each rank's streams, with a prefix. Neither knows of rings or processes.
 """
 from __future__ import annotations
 
@@ -14,18 +13,18 @@ from pathlib import Path
 
 from .hostfiles import Failed, OutputFile, rank_file
 
-PIPE_PIECE = 4096             # what a pipe that polls writable takes without blocking
+PIPE_PIECE = 4096             # a pipe that polls writable takes this much without blocking
 LONGEST_LINE = 1 << 20        # an unfinished line longer than this is printed as it is
 
 
 class Sink:
-    """A descriptor to write to, with a queue for what it does not take yet."""
+    """A descriptor to write to, with a queue for what cannot be written yet."""
 
     def __init__(self, fd: int) -> None:
         self.fd = fd
         self.queue: list[bytes] = []
         self.pending = 0
-        self.broken = False       # it is not read any more, or there is no room ...
+        self.broken = False       # the reader has gone, or there is no room ...
         self.error: OSError | None = None      # ... and then this is why
         try:
             mode = os.fstat(fd).st_mode
@@ -41,7 +40,7 @@ class Sink:
             self.pending += len(data)
 
     def flush(self, seconds: float = 0.0) -> bool:
-        """Writes what the descriptor takes within this time; True if all went."""
+        """Writes what the descriptor takes within this time; True if everything was written."""
         if not self.queue:
             return True
         until = time.monotonic() + seconds
@@ -66,9 +65,9 @@ class Sink:
 
 
 class Printer:
-    """Output of all ranks to two sinks, stdout's and stderr's. With prefixes whole lines, each
-    with its rank. Without them the bytes that the ranks wrote and no others, a rank's unfinished
-    line behind the other ranks' lines."""
+    """Output of all ranks to two sinks, stdout's and stderr's. With prefixes: whole lines, each
+    with its rank. Without: exactly the bytes that the ranks wrote, one rank's unfinished line after
+    the other ranks' lines."""
 
     def __init__(self, out: Sink, err: Sink, nodes: int, prefix: bool) -> None:
         self.sinks = {1: out, 2: err}
@@ -94,14 +93,14 @@ class Printer:
                 self.prompt(rank)
 
     def prompt(self, rank: int) -> None:
-        """Prints a rank's unfinished lines as they are: it waits for an answer."""
+        """Prints a rank's unfinished lines as they are: the rank waits for input."""
         for stream in (1, 2):
             if (rank, stream) in self.partial:
                 self.partial_bytes.pop((rank, stream), None)
                 self._emit((rank, stream), b"".join(self.partial.pop((rank, stream))))
 
     def progress(self, text: str) -> None:
-        """A line on the terminal that the next output replaces; '' takes it away."""
+        """A line on the terminal that the next output replaces; '' removes it."""
         if text or self.progress_shown:
             self.sinks[1].flush(0.1)          # both are one terminal: keep the order
             self.sinks[2].write(b"\r\x1b[K" + text.encode())
@@ -112,7 +111,7 @@ class Printer:
         """Whole lines of the kernel or the launcher, on standard error."""
         self.progress("")
         if self.open_line is not None and not self.prefixes[0] and self.one_terminal:
-            self.sinks[2].write(b"\n")        # ends the line for the eye, not in a rank's output
+            self.sinks[2].write(b"\n")        # ends the line on the terminal, not in a rank's output
         self._end_open_line()
         self.sinks[2].write(text)
 

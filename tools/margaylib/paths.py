@@ -1,7 +1,7 @@
-"""Where the project's parts are, whatever the current directory is.
+"""Where the project's parts are, independent of the current directory.
 
-In a checkout what make has built lies in the folder build. An installed tree
-(PREFIX/lib/margay) is laid out like the checkout, with the built files beside the others.
+In a checkout the built files are in the folder build. An installed tree (PREFIX/lib/margay) is laid
+out like the checkout, with the built files beside the others.
 """
 from __future__ import annotations
 

@@ -1,12 +1,10 @@
-"""What the launcher does about ends, deadlines and signals.
+"""The launcher's reactions to ends, deadlines and signals.
 
-Rules: a failing node (nonzero status, fault, panic, death) gives the others
-GRACE seconds to end by themselves, then they are ended; a node that ends the job
-(margay_end_job) gives them none; a machine that dies is
-marked dead in the region and all nodes are rung. With --on-death continue such a
-death alone ends no other node; with restart another machine takes its place. A
-stopped machine (SIGSTOP) is waited for. A node that does not come up within its
-time ends the job.
+Rules: a failing node (nonzero status, fault, panic, death) gives the others GRACE seconds to end by
+themselves, then they are ended. A node that ends the job (margay_end_job) gives them none. A
+machine that dies is marked dead in the region and all nodes are rung. With --on-death continue such
+a death ends no other node; with restart another machine takes its place. The launcher waits for a
+stopped machine (SIGSTOP). A node that does not come up in time ends the job.
 """
 from __future__ import annotations
 
@@ -25,9 +23,9 @@ if TYPE_CHECKING:
 GRACE = 2.0                   # seconds between a failure and the end of the others
 POWER_OFF = 3.0               # seconds for a QEMU to go away after its node has ended
 ANSWER = 1.0                  # seconds for a node to answer SIGQUIT
-STARVED = 0.5                 # of that time, waiting for a CPU
+STARVED = 0.5                 # fraction of that time spent waiting for a CPU
 STOPPED_MORE = 5.0            # seconds more for a node that was found stopped
-SERIAL_LINES = 12             # of a node that did not boot, in the message
+SERIAL_LINES = 12             # lines of a node that did not boot, in the message
 
 
 def boot_seconds(nodes: int) -> float:
@@ -41,7 +39,7 @@ def boot_seconds(nodes: int) -> float:
 
 
 class Policy:
-    """State of the job's end. look() after every event; due() says when to look again."""
+    """State of the job's end. Call look() after every event; due() says when to call it again."""
 
     def __init__(self, job: Job) -> None:
         self.job = job
@@ -49,16 +47,16 @@ class Policy:
                        if name.startswith("NODE_")}
         self.running = self.states["NODE_RUNNING"]
         self.exited = self.states["NODE_EXITED"]
-        self.damaged: set[int] = set()    # nodes whose state was none
+        self.damaged: set[int] = set()    # nodes whose state was not a valid one
         self.booting = True
-        self.ending = False       # all were killed: nothing is judged by its deadline any more
+        self.ending = False       # all were killed: deadlines do not matter any more
         self.boot_seconds = boot_seconds(len(job.nodes))
         self.boot_until = 0.0
         self.timeout_at: float | None = None
         self.kill_at: float | None = None
         self.kill_why = f"still running {GRACE:g} s after that"
         self.answers_at: float | None = None
-        self.cpu_times: dict[int, tuple[int, int]] = {}     # by rank, when it was asked last
+        self.cpu_times: dict[int, tuple[int, int]] = {}     # by rank, at the last request
         self.power_off: dict[int, float] = {}
         self.first: Outcome | None = None
         self.override: int | None = None
@@ -97,8 +95,8 @@ class Policy:
         return True
 
     def state(self, rank: int) -> int:
-        """A node's state. What is none was written by another node's kernel: it is reported
-        once, and the node is taken to run until it says that it has ended."""
+        """A node's state. An invalid one was written by another node's kernel: it is reported once,
+        and the node counts as running until it says that it has ended."""
         state = self.job.region.field(rank, "state")
         if state <= self.states["NODE_PANICKED"]:
             return state
@@ -111,7 +109,7 @@ class Policy:
     # --- ends of nodes
 
     def has_ended(self, rank: int) -> bool:
-        """Not to be started again either."""
+        """It has ended and will not be restarted."""
         return self.job.nodes[rank].judged or self.state(rank) >= self.exited
 
     def outcome(self, node: Node) -> Outcome:
@@ -125,7 +123,7 @@ class Policy:
         return [self.outcome(node) for node in self.job.nodes]
 
     def _judge(self, node: Node, state: int, now: float) -> None:
-        """Deals with a node's end once it is certain."""
+        """Handles a node's end once it is certain."""
         if node.alive:
             if state < self.exited:
                 return
@@ -146,7 +144,7 @@ class Policy:
             node.judged = True
 
     def _may_restart(self, node: Node) -> bool:
-        """Not a QEMU that refused to start, nor when the job is ending."""
+        """False if QEMU refused to start, or if the job is ending."""
         options = self.job.options
         refused = node.wait_status is not None and not node.main_seen \
             and not os.WIFSIGNALED(node.wait_status)
@@ -199,12 +197,12 @@ class Policy:
                          f"{self.job.options.restarts} is used up")
 
     def _end_all(self, why: str) -> None:
-        """Ends the nodes that still run and remembers why, for the closing words."""
+        """Ends the nodes that still run, and remembers why for the final message."""
         self.ended_why = self.ended_why or why
         self.job.kill_all()
         self.kill_at = self.timeout_at = None
         self.booting = False
-        self.ending = True        # a killed node lives on until it is reaped
+        self.ending = True        # a killed node counts until it is reaped
 
     def _deadlines(self, now: float) -> None:
         if self.kill_at is not None and now >= self.kill_at:
@@ -261,13 +259,13 @@ class Policy:
             self._end_all("")
 
     def reader_gone(self) -> None:
-        """Standard output is not read any more: end like a program in a pipeline."""
+        """The reader of standard output has gone: ends like a program in a pipeline."""
         if self.override is None:
             self.override = 128 + signal.SIGPIPE
             self._end_all("")
 
     def output_failed(self, name: str, error: OSError) -> None:
-        """What the ranks write is lost from here on: the job ends, if it has not yet."""
+        """The ranks' output is lost from here on: ends the job, if it has not ended yet."""
         if self.error is None:
             self.error = MargayError(f"{name}: {error.strerror}; what was written to it is not "
                                      "complete", "make room there, or write elsewhere")
@@ -276,19 +274,19 @@ class Policy:
         self._end_all("")
 
     def capture_lost(self) -> None:
-        """The switch could not write all of --pcap; it has said why."""
+        """The switch could not write all of --pcap, and has said why."""
         if self.override is None:
             self.override = OWN_ERROR
 
     def switch_refused(self, said: str) -> None:
-        """The switch did not take its options: there is no machine without it."""
+        """The switch refused its options: no machine can run without it."""
         lines = said.splitlines()
         self.error = MargayError(lines[0].removeprefix("switch: "), "\n".join(lines[1:]))
         self.override = OWN_ERROR
         self._end_all("")
 
     def debugger_gone(self) -> None:
-        """gdb ended: what still runs is ended, and that is no failure."""
+        """gdb ended: ends the nodes that still run, which is no failure."""
         if self.override is None and any(node.alive for node in self.job.nodes):
             self.override = 0
             self._end_all("")
@@ -317,7 +315,7 @@ class Policy:
             self.job.say(f"rank {node.rank} (node {node.rank}) does not answer: {why}")
 
     def _starved(self, node: Node) -> bool:
-        """Since it was asked: has it waited for a CPU all the time, and hardly run?"""
+        """Has it mostly waited for a CPU since the request?"""
         before = self.cpu_times.get(node.rank, (0, 0))
         ran, waited = (now - then for now, then in zip(node.cpu_times(), before))
         return waited > STARVED * ANSWER * 1e9 and ran < waited / 10

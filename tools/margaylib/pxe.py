@@ -1,7 +1,7 @@
 """`margay pxe`: a folder for a TFTP server, from which boards of both firmwares boot.
 
 The firmware loads margay.pxe (BIOS) or margay.efi (UEFI), which are GRUB; that loads
-grub.cfg and the image from the folder where it was found itself.
+grub.cfg and the image from the folder that it came from.
 """
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .image import image_of
 from .options import parse
 
 NET_MODULES = "tftp configfile"
-# GRUB's format, its file, what it needs to reach the network and, under UEFI, the screen
+# GRUB's format, its file, its modules for the network and, under UEFI, the screen
 FIRMWARES = (("i386-pc-pxe", "margay.pxe", "pxe"),
              ("x86_64-efi", "margay.efi", "efinet efi_gop efi_uga all_video"))
 

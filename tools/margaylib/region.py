@@ -1,9 +1,8 @@
 """One job's shared region: a memfd with its header, node table and files.
 
-The memfd has no name and goes away with its last user, however that ends. The
-launcher writes the header and its own node fields before a node starts, and
-reads and writes single aligned words afterwards; a word is moved by one
-machine instruction, so the nodes never see half of one.
+The memfd has no name and disappears with its last user, however that ends. The launcher writes the
+header and its own node fields before a node starts. Afterwards it reads and writes only single
+aligned words, by one machine instruction each, so the nodes never see half of one.
 """
 from __future__ import annotations
 
@@ -21,7 +20,7 @@ from .options import HostFile
 
 
 def read_sizes(files: list[HostFile]) -> list[int]:
-    """Opens every --file and learns its size; a pipe is read to its end."""
+    """Opens every --file and gets its size; a pipe is read to its end."""
     sizes = []
     for file in files:
         if file.out:
@@ -119,8 +118,8 @@ class Region:
         self.words[(self.plan.node(k) + self.layout.at("region_node", name)) >> 2] = value
 
     def ask_for_bell(self) -> bool:
-        """The next record that a node writes rings the launcher; False if that was asked for
-        already. A record that was written before rings no more: look after this call."""
+        """Makes the next record that a node writes ring the launcher; False if it does so already.
+        Records written before do not ring, so look at the rings after this call."""
         if self.words[self.idle]:
             return False
         self.words[self.idle] = 1
@@ -128,10 +127,10 @@ class Region:
         return True
 
     def renew(self, k: int, lives: int) -> None:
-        """Node k's machine is gone and another comes: its memory and its entry as at first.
-        It has had so many lives.
+        """Node k's machine has gone and another comes: resets its memory and its entry. `lives` is
+        the number of its lives.
 
-        The rings stay: both sides go on where they were.
+        The rings stay: both sides continue where they were.
         """
         plan = self.plan
         for offset, size in ((plan.block_offset, plan.block_bytes),

@@ -21,7 +21,7 @@ def aligned(rows: list[list[str]]) -> str:
 
 
 def stats_table(stats: list[dict[str, int]]) -> str:
-    """Counters by rank; with many ranks least, median, most and sum."""
+    """Counters by rank; with many ranks minimum, median, maximum and sum."""
     names = list(dict.fromkeys(name for node in stats for name in node))
     if not names:
         return "margay: no counters came from the nodes\n"
@@ -39,8 +39,8 @@ def stats_table(stats: list[dict[str, int]]) -> str:
 
 
 def switch_table(counters: dict[str, Any], faults: bool = False) -> str:
-    """The switch's counters by port; those that are zero everywhere are left out. With many
-    ports the sum, the most, and which port has it. With faults, the seed that repeats them."""
+    """The switch's counters by port, without those that are zero everywhere. With many ports the
+    sum, the maximum, and the port that has it. With faults, the seed that repeats them."""
     ports = counters["ports"]
     of = [f"node {port['node']}.{port['card']}" for port in ports]
     names = [name for name in ports[0] if name not in ("node", "card")

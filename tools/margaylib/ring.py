@@ -1,8 +1,8 @@
 """The byte rings in the shared region: console rings (read here) and stdin's (written here).
 
-A ring has one writer and one reader; positions only grow. The other side is
-not trusted: positions and lengths are checked. What a damaged console ring
-carries from then on is thrown away, so that its node does not wait for room.
+A ring has one writer and one reader; positions only grow. The other side is not trusted: positions
+and lengths are checked. From a damage on, a console ring's bytes are dropped, so that its node does
+not wait for room.
 """
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class _Ring:
 
 
 class ConsoleRing(_Ring):
-    """Node k's output. read() returns pieces in order and gives the room back at once."""
+    """Node k's output. read() returns pieces in order and frees the room at once."""
 
     def __init__(self, region: Region, k: int) -> None:
         super().__init__(region, region.plan.console(k), region.plan.console_bytes)
@@ -83,8 +83,8 @@ class ConsoleRing(_Ring):
         return found
 
     def writer_waits(self) -> bool:
-        """Does the node wait for room? Clears its wish; the caller rings it. The node may
-        wait because a neighbour has overwritten `taken`: it is put right."""
+        """Does the node wait for room? Clears its request; the caller rings it. The node may wait
+        because another node has overwritten `taken`: this restores it."""
         fence()
         if self.words[self.waits]:
             self.words[self.waits] = 0
@@ -94,14 +94,14 @@ class ConsoleRing(_Ring):
 
 
 class StdinRing(_Ring):
-    """Standard input, of all nodes that read it: each has a position of its own."""
+    """Standard input for all nodes that read it; each has its own position."""
 
     def __init__(self, region: Region) -> None:
         super().__init__(region, region.plan.stdin_ring, region.plan.stdin_bytes)
         self.position = 0
 
     def room(self, readers: list[int]) -> int:
-        """Free bytes, until one of the readers has to take some; negative if the ring is
+        """Free bytes, until the slowest reader takes some; negative if the ring is
         damaged."""
         behind = [self.position - self.region.long_field(k, "stdin_taken") for k in readers]
         if not all(0 <= used <= self.capacity for used in behind):
@@ -118,7 +118,7 @@ class StdinRing(_Ring):
         self.longs[self.written] = self.position
 
     def await_room(self, readers: list[int]) -> bool:
-        """Asks the readers to ring when half of the ring is free; True if it is by now."""
+        """Asks the readers to ring when half of the ring is free; True if it already is."""
         self.words[self.full] = 1
         fence()
         return self.room(readers) >= self.capacity // 2

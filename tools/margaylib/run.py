@@ -13,7 +13,7 @@ from .layout import Layout
 from .options import MB, RunOptions, parse
 from .paths import built, program
 
-TYPE_CHECKING = False             # mypy takes it for true; typing itself would load for nothing
+TYPE_CHECKING = False             # mypy takes it for true; importing typing would only cost time
 if TYPE_CHECKING:
     from .job import Job
 
@@ -66,7 +66,7 @@ def run_options(options: RunOptions, debug: Callable[[Job], None] | None = None)
 
 
 def limit_descriptors(options: RunOptions) -> None:
-    """First of all: with too few even a module cannot be read."""
+    """Must be first: with too few descriptors even a module cannot be read."""
     from .doorbell import raise_descriptor_limit
     files = len(options.files) + 2 * options.nodes * bool(options.output_dir)
     raise_descriptor_limit(options.nodes, options.cards, files)

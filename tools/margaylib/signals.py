@@ -1,4 +1,4 @@
-"""Signals to the launcher: noted, and told through a descriptor that epoll can watch."""
+"""Signals to the launcher: recorded, and reported through a descriptor that epoll can watch."""
 from __future__ import annotations
 
 import os
@@ -41,14 +41,14 @@ class Signals:
 
 
 def leave_to_debugger() -> None:
-    """Ctrl-C belongs to gdb, which shares the terminal."""
+    """Leaves Ctrl-C to gdb, which shares the terminal."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGQUIT, signal.SIG_IGN)
     signal.signal(signal.SIGTSTP, signal.SIG_DFL)
 
 
 def stop_here(pids: list[int]) -> None:
-    """Ctrl-Z: the nodes stop with the launcher and go on with it."""
+    """Ctrl-Z: the nodes stop with the launcher and continue with it."""
     for pid in pids:
         os.kill(pid, signal.SIGSTOP)
     os.kill(os.getpid(), signal.SIGSTOP)

@@ -21,7 +21,7 @@ class Symbols:
         self.known: dict[int, list[str]] = {}
 
     def annotate(self, lines: list[str]) -> list[str]:
-        """The same lines with names; an inlined function's frame gets a line of its own."""
+        """The same lines with names; an inlined function's frame gets its own line."""
         frames = [_FRAME.search(line) for line in lines]
         wanted = {_lookup_address(frame) for frame in frames if frame}
         self._learn(sorted(wanted - self.known.keys()))
@@ -57,14 +57,14 @@ def _lookup_address(frame: re.Match[str]) -> int:
 
 def parse(text: str) -> dict[int, list[str]]:
     """addr2line's -a -f -i output: an address line, then pairs of function and file:line,
-    innermost first. `f at a.c:3` for each; inlined functions have their callers behind them."""
+    innermost first. `f at a.c:3` for each; inlined functions are followed by their callers."""
     found: dict[int, list[str]] = {}
     address = -1
     names: list[str] = []
     function = None
     for line in [*text.splitlines(), "0x"]:
         if line.startswith("0x"):
-            if names:                     # a recursion that is inlined into itself: once
+            if names:                     # a recursion inlined into itself: shown once
                 found[address] = [name for name, _ in groupby(names)]
             address, names, function = int(line[2:] or "0", 16), [], None
         elif function is None:
@@ -72,7 +72,7 @@ def parse(text: str) -> dict[int, list[str]]:
         else:
             place = _place(line)
             if ".asm:" in place:
-                names.append(f"at {place}")   # the image has no names of assembly's labels
+                names.append(f"at {place}")   # the image has no names for labels of assembly
             elif function != "??":
                 names.append(f"{function} at {place}" if place else function)
             function = None
@@ -80,10 +80,10 @@ def parse(text: str) -> dict[int, list[str]]:
 
 
 def _place(text: str) -> str:
-    """file:line, below the current folder relative; '' if unknown."""
+    """file:line, relative if below the current folder; '' if unknown."""
     text = text.split(" (discriminator")[0]
     file, _, line = text.rpartition(":")
-    if file in ("", "??") or file.endswith(".o"):       # a name of the symbol table's
+    if file in ("", "??") or file.endswith(".o"):       # a name from the symbol table
         return ""
     file = os.path.normpath(file)
     here = os.getcwd() + os.sep

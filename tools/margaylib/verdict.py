@@ -1,9 +1,9 @@
 """How a job ended: each node's outcome, and the exit status that follows. Pure.
 
 The first failing rank gives the status: by the order in which the nodes ended
-(region_node.exit_order), or a machine that died if that was seen first. A rank that
-ended the job gives its status before others, but not after a machine's death that
-ends the job anyway. Interrupt, termination and timeout come before all of them.
+(region_node.exit_order), or a machine that died if that was seen first. The status of a rank that
+ended the job comes before that of other ranks, but not before a machine's death that ends the job
+anyway. Interrupt, termination and timeout come before all of them.
 """
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Outcome:
 
     @property
     def dead(self) -> bool:
-        """Did the machine itself go, not the application on it?"""
+        """Did the machine itself end, and not the application on it?"""
         return self.kind in ("died", "panicked")
 
     @property

@@ -1,4 +1,4 @@
-"""What joins the nodes' network cards: a socket per card, and the switch behind them.
+"""The connection of the nodes' network cards: a socket per card, and the switch behind them.
 
 The sockets have no names, and the switch dies with the launcher (tools/spawn.c),
 so nothing is left behind. Two nodes can be joined without a switch (--direct).
@@ -25,14 +25,14 @@ ENDS_WITHIN = 3.0             # seconds for the switch to write its counters and
 CAPTURE_LOST = 3              # the switch's status then (CAPTURE_LOST of tools/switch/switch.h)
 STATS_FD = 3
 FIRST_PORT = 4                # descriptor of the first port; one per node and card
-# A card is ahead by so much; the kernel keeps twice that for it, if net.core.wmem_max allows.
-# More only leaves the caches.
+# How many bytes a card may be ahead; the kernel reserves twice that, if net.core.wmem_max allows.
+# More only falls out of the caches.
 SOCKET_BYTES = 512 << 10
 
 
 def card_sockets() -> tuple[socket.socket, socket.socket]:
-    """A card's end, and that of the switch or the other card. What does not fit into a socket,
-    QEMU copies and sends later, frame by frame."""
+    """A card's end, and the end of the switch or the other card. Frames that do not fit into a
+    socket are copied by QEMU and sent later, one at a time."""
     ends = socket.socketpair()
     for end in ends:
         end.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SOCKET_BYTES)
@@ -40,7 +40,7 @@ def card_sockets() -> tuple[socket.socket, socket.socket]:
 
 
 def switch_arguments(options: RunOptions) -> list[str]:
-    """Everything behind the switch's name."""
+    """All arguments of the switch."""
     words = ["--stats", str(STATS_FD)]
     for name in ("faults", "pcap", "latency", "bandwidth"):
         if getattr(options, name):
@@ -53,7 +53,7 @@ def switch_arguments(options: RunOptions) -> list[str]:
 
 
 class Wire:
-    """One machine's wire. start() before the nodes, given() after each of them, end() at last."""
+    """One machine's wire. Call start() before the nodes, given() after each of them, end() last."""
 
     def __init__(self, options: RunOptions) -> None:
         self.options = options
@@ -62,12 +62,12 @@ class Wire:
         self.wait_status: int | None = None
         self.counters: dict[str, Any] | None = None
         self.stats = self.errors = -1
-        self.said = -1                                   # lines of what happens while it runs
-        self.rest = b""                                  # of them: what was read and not yet told
-        self.control: socket.socket | None = None        # its end ends the switch
+        self.said = -1                                   # descriptor of its report lines
+        self.rest = b""                                  # partial line that was read
+        self.control: socket.socket | None = None        # closing it ends the switch
         self.near: list[list[socket.socket]] = []        # of each node, by card
         self.far: list[socket.socket] = []               # the switch's
-        # the switch opens it anew; open here as well, so that a bad path is found now
+        # the switch opens it again; opened here to find a bad path early
         self.capture = open_output("--pcap", options.pcap) if options.pcap else -1
         if options.direct:
             pairs = [card_sockets() for _ in range(options.cards)]
@@ -106,7 +106,7 @@ class Wire:
         return [end.fileno() for end in self.near[rank]]
 
     def renew(self, rank: int) -> None:
-        """Fresh sockets for a node that is started again; given() closes them as well."""
+        """Fresh sockets for a restarted node; given() closes them as well."""
         cards = self.options.cards
         for card in range(cards):
             self.near[rank][card], far = card_sockets()
@@ -114,16 +114,16 @@ class Wire:
                 index = struct.pack("=I", rank * cards + card)
                 socket.send_fds(self.control, [index], [far.fileno()])
             except OSError:
-                pass              # the switch has ended, which is told elsewhere
+                pass              # the switch has ended, which is reported elsewhere
             far.close()
 
     def given(self, rank: int) -> None:
-        """A node has its ends: only it and the switch hold them from now on."""
+        """A node has inherited its ends: closes them here."""
         for end in self.near[rank]:
             end.close()
 
     def lines(self) -> list[str]:
-        """What the switch has said since the last call."""
+        """The switch's reports since the last call."""
         try:
             self.rest += os.read(self.said, 1 << 16) if self.said >= 0 else b""
         except BlockingIOError:
@@ -146,18 +146,18 @@ class Wire:
 
     @property
     def refused(self) -> bool:
-        """Has the switch not understood its options?"""
+        """Has the switch refused its options?"""
         return self.wait_status is not None and os.WIFEXITED(self.wait_status) \
             and os.WEXITSTATUS(self.wait_status) != 0
 
     @property
     def capture_lost(self) -> bool:
-        """Is the capture not complete?"""
+        """Is the capture incomplete?"""
         return self.wait_status is not None and os.WIFEXITED(self.wait_status) \
             and os.WEXITSTATUS(self.wait_status) == CAPTURE_LOST
 
     def end(self) -> None:
-        """The nodes are gone: takes the switch's counters and its process."""
+        """The nodes have ended: reads the switch's counters and reaps it."""
         for rank in range(len(self.near)):
             self.given(rank)
         if not self.pid:
@@ -177,7 +177,7 @@ class Wire:
         for fd in (self.stats, self.errors, self.pidfd, self.capture):
             if fd >= 0:
                 os.close(fd)
-        self.pid = 0              # what it said last can still be read
+        self.pid = 0              # its last lines can still be read
 
     def _read_counters(self, until: float) -> bytes:
         pieces = []

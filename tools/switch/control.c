@@ -1,9 +1,8 @@
 /*
- * The launcher's word: standard input. Its end ends the switch. If it is a
- * socket, a message of a port's index (4 bytes, this machine's order) with one
- * descriptor puts that socket behind the port: its node has been restarted. What
- * waited in the port's ring is gone; delayed frames, from it and to it, still
- * arrive.
+ * The launcher's control channel: standard input. At its end the switch ends. If it is a socket, a
+ * message with a port's index (4 bytes, native order) and one descriptor replaces that port's
+ * socket: its node has been restarted. Frames in the port's ring are dropped; delayed frames, from
+ * it and to it, still arrive.
  */
 #include "switch.h"
 

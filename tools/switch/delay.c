@@ -1,10 +1,9 @@
 /*
- * Frames on their way: a heap by the time at which they have passed a link, the
- * sender's or the receiver's; equal times in the order of coming. A frame takes
- * its turn on the receiver's link when it has reached the switch, not before, so
- * a slow sender keeps no other port waiting. And the frame that its successor shall
- * overtake: each port holds at most one, for HOLD_NS at most, in case that
- * nothing follows.
+ * Frames on their way: a heap by the time at which they have passed a link, the sender's or the
+ * receiver's; frames of equal time stay in order. A frame takes its turn on the receiver's link
+ * only when it has reached the switch, so a slow sender delays no other port. Also the frame that
+ * its successor shall overtake: each port holds at most one, for at most HOLD_NS in case nothing
+ * follows.
  */
 #include "switch.h"
 
@@ -14,9 +13,9 @@
 struct delayed {
 	uint64_t when;         /* ns */
 	uint64_t order;
-	struct port *from;     /* on the link of this port; null: on that of `to` */
+	struct port *from;     /* it is on this port's link; null: on the link of `to` */
 	struct port *to;
-	bool released;         /* was held, and has left; its place in the heap is void */
+	bool released;         /* was held and has left; its heap entry is void */
 	uint32_t bytes;        /* of the frame */
 	uint8_t wire[];        /* length and frame */
 };
@@ -53,7 +52,7 @@ static struct delayed *take_first(struct network *net)
 	return first;
 }
 
-/* A copy of the frame in the heap, or null: too much is on its way (counted). */
+/* A copy of the frame in the heap, or null: too much is under way (counted). */
 static struct delayed *keep(struct network *net, struct port *from, struct port *to,
 			    struct frame frame, uint64_t when)
 {
@@ -84,7 +83,7 @@ static struct delayed *keep(struct network *net, struct port *from, struct port 
 	return kept;
 }
 
-/* When a frame has passed the receiver's link; 0: too many are on it (counted). */
+/* The time at which a frame has passed the receiver's link; 0: it is full (counted). */
 static uint64_t turn(struct port *to, uint32_t bytes, uint64_t now)
 {
 	uint64_t when = to->arriving + bytes <= ON_THE_WAY ? links_arrive(to, bytes, now) : 0;

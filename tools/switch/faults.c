@@ -1,7 +1,7 @@
 /*
- * Faults: what the command line asks for, and the dice that decide. Each port
- * rolls its own, seeded from the seed and the port's number, so the same frames
- * in the same order get the same faults whatever other ports do.
+ * Faults: parsing the command line, and the dice. Each port has its own dice, seeded from the seed
+ * and the port's number, so the same frames in the same order get the same faults whatever other
+ * ports do.
  */
 #include "switch.h"
 
@@ -92,7 +92,7 @@ static int bad(const char *word, const char *cure)
 	return -1;
 }
 
-/* "1%" or "0.5%": per million. What would become 0 is not understood. */
+/* "1%" or "0.5%": per million. A rate that rounds to 0 is refused. */
 static int rate(const char *text, uint32_t *per_million)
 {
 	char *end;
@@ -104,7 +104,7 @@ static int rate(const char *text, uint32_t *per_million)
 	return percent > 0 && !*per_million ? -1 : 0;
 }
 
-/* "100-200": milliseconds from the start. */
+/* "100-200": milliseconds since the start. */
 static int stretch(const char *text, struct stretch *when)
 {
 	char *end;

@@ -1,12 +1,12 @@
 /*
- * Between two ports: whose frame it is, where it goes, and what happens to it on
- * the way. Called by port.c for each frame that has come in.
+ * Between two ports: checks the sender, finds the receiver, and applies faults. Called by port.c
+ * for each frame that has come in.
  */
 #include "switch.h"
 
 #include <string.h>
 
-/* A frame that reaches the switch at `at`, or has done so (0). */
+/* A frame that reaches the switch at time `at`, or has reached it (0). */
 struct passing {
 	struct frame frame;
 	uint64_t at;           /* ns */
@@ -30,7 +30,7 @@ static struct port *find(struct network *net, const uint8_t *address)
 	return NULL;
 }
 
-/* When a frame has passed its node's link; 0: too many wait there (counted). */
+/* The time at which a frame has passed its node's link; 0: it is full (counted). */
 static uint64_t leave(struct port *from, uint32_t bytes)
 {
 	uint64_t when = from->leaving + bytes <= ON_THE_WAY
@@ -41,7 +41,7 @@ static uint64_t leave(struct port *from, uint32_t bytes)
 	return when;
 }
 
-/* One copy to one port, late by `late` ns. */
+/* Sends one copy to one port, `late` ns late. */
 static void carry(struct network *net, struct port *from, struct port *to,
 		  const struct passing *one, uint64_t late)
 {
@@ -89,7 +89,7 @@ static void send_over(struct network *net, struct port *from, struct port *to,
 			delay_hold(net, to, one.frame);
 			return;
 		}
-		late += HOLD_NS;       /* those behind it are on their way, too */
+		late += HOLD_NS;       /* the frames after it are delayed, too */
 	}
 	carry(net, from, to, &one, late);
 	if (to->held) {

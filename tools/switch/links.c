@@ -1,10 +1,9 @@
 /*
  * The links between nodes and switch: how long a frame takes over them.
  *
- * Each port has one, with a latency and a bandwidth, the same in both
- * directions. Each direction carries one frame after the other; a frame reaches
- * the switch, or its node, the latency after its last bit has left. Frames wait
- * for their turn in delay.c, and a link knows only until when it is taken.
+ * Each port has one, with a latency and a bandwidth that hold for each direction. Each direction
+ * carries one frame at a time. A frame reaches the switch, or its node, one latency after its last
+ * bit has left. Frames wait for their turn in delay.c; a link knows only until when it is busy.
  */
 #include "switch.h"
 
@@ -51,7 +50,7 @@ static int bad(const char *option, const char *word, const char *why)
 	return -1;
 }
 
-/* Digits only, from 1 on; they end where `end` points afterwards. */
+/* Parses digits only, 1 or more; *end points after them. */
 static int number(const char *text, unsigned long most, char **end, uint64_t *value)
 {
 	errno = 0;

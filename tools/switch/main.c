@@ -1,7 +1,7 @@
 /*
- * The switch's command line and event loop. `margay run` starts one for a job
- * whose nodes are joined by frames, with a socket per card; it ends when the
- * standard input is closed, or the last port if no other can come (control.c).
+ * The switch's command line and event loop. `margay run` starts one for a job whose nodes are
+ * joined by frames, with a socket per card. It ends when standard input is closed, or with the last
+ * port if no other can come (control.c).
  *
  *   switch [--latency US] [--bandwidth MBPS] [--faults LIST] [--pcap FILE]
  *          [--stats FD] [--accept-forged] PORT...
@@ -130,7 +130,7 @@ static const struct timespec *patience(const struct network *net, struct timespe
 	return time;
 }
 
-/* Ports that a stop held up and that may have theirs now. */
+/* Resumes ports whose stop is over. */
 static void resume(struct network *net)
 {
 	if (!net->faults.n_stops)

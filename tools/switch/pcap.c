@@ -18,7 +18,7 @@ FILE *pcap_open(const char *path)
 		header = { MAGIC_NS, 2, 4, 0, 0, FRAME_MOST, LINK_ETHERNET };
 	FILE *file = fopen(path, "wb");
 
-	signal(SIGXFSZ, SIG_IGN);              /* a file that may not grow is a full disk */
+	signal(SIGXFSZ, SIG_IGN);              /* a file size limit counts as a full disk */
 	if (file && fwrite(&header, sizeof(header), 1, file) != 1) {
 		fclose(file);
 		return NULL;

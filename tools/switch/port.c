@@ -1,12 +1,11 @@
 /*
- * A port: its stream socket, the frames that come in, and what waits to go out.
+ * A port: its stream socket, incoming frames, and frames that wait to go out.
  *
- * A frame on its way through is not copied: frames to a port are collected as
- * pointers into the input of the port that they came from, and written together
- * when that input has been gone through. What the socket does not take is
- * copied into the port's ring; frames that find the ring full are dropped whole
- * and counted. So a port that does not read costs its senders frames, and
- * the other ports nothing.
+ * A frame is not copied on its way through. Frames to a port are collected as pointers into the
+ * input buffer of the port that they came from, and written together at the end of that buffer.
+ * What the socket does not take is copied into the port's ring. Frames that find the ring full are
+ * dropped whole and counted. So a port that does not read costs its senders frames, and other ports
+ * nothing.
  */
 #include "switch.h"
 
@@ -50,7 +49,7 @@ void port_open(struct network *net, uint32_t index, int fd)
 	watch(net, port, EPOLL_CTL_ADD, false);
 }
 
-/* Frames that were to leave and do not. */
+/* Uncounts frames that could not be sent. */
 static void take_back(struct port *port, enum port_counter why, uint32_t frames, uint64_t bytes)
 {
 	port->counters[why] += frames;
@@ -76,7 +75,7 @@ static uint32_t length_at(const uint8_t *wire)
 	return (uint32_t)wire[0] << 24 | (uint32_t)wire[1] << 16 | (uint32_t)wire[2] << 8 | wire[3];
 }
 
-/* Queue a frame, of which `skip` bytes have left already. */
+/* Queues a frame, of which `skip` bytes have left already. */
 static void enqueue(struct port *port, const uint8_t *bytes, size_t n, size_t skip)
 {
 	uint32_t at = (port->queue_first + port->queue_bytes) % QUEUE_BYTES;
@@ -94,10 +93,10 @@ static void enqueue(struct port *port, const uint8_t *bytes, size_t n, size_t sk
 	port->queue_bytes += (uint32_t)n;
 }
 
-/* The first `bytes` of the ring have left: which frames were that? */
+/* The first `bytes` of the ring have left: removes their frames. */
 static void dequeue(struct port *port, uint32_t bytes)
 {
-	uint32_t at = port->queue_first - port->queue_sent;      /* where the first frame begins */
+	uint32_t at = port->queue_first - port->queue_sent;      /* offset of the first frame */
 
 	port->queue_first = (port->queue_first + bytes) % QUEUE_BYTES;
 	port->queue_bytes -= bytes;
@@ -114,8 +113,8 @@ static void dequeue(struct port *port, uint32_t bytes)
 	}
 }
 
-/* Queue what is left of the frames of a batch from `skip` bytes on. A frame of
- * which a part is out goes first and always finds room: the ring is empty. */
+/* Queues what is left of the frames of a batch, from `skip` bytes on. A frame that is partly out
+ * goes first and always fits: the ring is empty. */
 static void enqueue_rest(struct network *net, struct port *port, size_t skip)
 {
 	for (uint32_t i = 0; i < port->batched; i++) {
@@ -136,7 +135,7 @@ static void enqueue_rest(struct network *net, struct port *port, size_t skip)
 		watch(net, port, EPOLL_CTL_MOD, true);
 }
 
-/* sendmsg rather than writev: a peer that has gone is no signal. -1: it has gone. */
+/* sendmsg, not writev: a closed peer raises no signal. -1: the peer has closed. */
 static ssize_t write_some(struct port *port, struct iovec *pieces, size_t n)
 {
 	struct msghdr message = { .msg_iov = pieces, .msg_iovlen = n };
@@ -212,8 +211,8 @@ void port_writable(struct network *net, struct port *port)
 
 /* ---- in ---- */
 
-/* Forward what is complete; the rest moves to the front. False: no frame can be
- * that long, so the stream has lost its frames for ever. */
+/* Forwards complete frames; the rest moves to the front. False: a length that no frame can have, so
+ * the stream is out of step for ever. */
 static bool take_frames(struct network *net, struct port *port)
 {
 	uint32_t at = 0;

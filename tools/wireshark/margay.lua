@@ -1,5 +1,5 @@
 -- Wireshark's view of Margay's frames (docs/wire.md): every field, conversations by
--- sequence number, frames sent again, what acknowledgements say, message headers, checksums.
+-- sequence number, retransmissions, acknowledgements, message headers, checksums.
 --
 --   tshark -X lua_script:tools/wireshark/margay.lua -r FILE
 --   wireshark -X lua_script:tools/wireshark/margay.lua FILE    (or copy both files of this
@@ -12,7 +12,7 @@
 
 local margay = Proto("margay", "Margay frame")
 
--- Checksums and tags: the other file, beside this one wherever that is.
+-- Checksums and tags: from the other file in the same folder.
 local folder = debug.getinfo(1, "S").source:match("^@?(.*[/\\])") or ""
 local sums = dofile(folder .. "margay_sums.lua")
 
@@ -32,7 +32,7 @@ local STATUS = { [0] = "bad", [1] = "good", [2] = "not checked" }
 
 -- ---- fields ----
 
--- In a frame: name, offset, bytes, ProtoField's kind, what it is, how it is shown, names.
+-- In a frame: name, offset, bytes, ProtoField's kind, description, base, names.
 -- A bit field has its mask at the end.
 local FRAME_FIELDS = {
 	{ "version", 14, 1, "uint8", "Version", base.DEC },
@@ -59,7 +59,7 @@ local FRAME_FIELDS = {
 	{ "part", 56, 4, "uint32", "Part", base.DEC },
 	{ "until", 64, 4, "uint32", "Parts of the last message", base.DEC },
 	{ "reach", 68, 4, "uint32", "Sequence numbers to the last message", base.DEC },
-	-- Those of the first message; each other one has them in front of its header too.
+	-- Those of the first message; each further one has them before its header too.
 	{ "length", 64, 8, "uint64", "Payload bytes of the message", base.DEC },
 	{ "offset", 72, 8, "uint64", "Place of this payload in it", base.DEC },
 	{ "part_bytes", 72, 8, "uint64", "Payload bytes of a part", base.DEC },
@@ -102,7 +102,7 @@ local function declare(prefix, list)
 	end
 end
 
--- What is not in the frame but follows from it.
+-- Values that are computed from the frame.
 local function derive(name, kind, what, ...)
 	fields[name] = ProtoField[kind]("margay." .. name, what, ...)
 	all[#all + 1] = fields[name]
@@ -127,7 +127,7 @@ derive("bad", "string", "Wrong")
 margay.fields = all
 
 local experts = {
-	bad = ProtoExpert.new("margay.expert.bad", "Dropped by whoever receives it",
+	bad = ProtoExpert.new("margay.expert.bad", "Dropped by its receiver",
 		expert.group.CHECKSUM, expert.severity.ERROR),
 	again = ProtoExpert.new("margay.expert.retransmission", "Sent again",
 		expert.group.SEQUENCE, expert.severity.NOTE),
@@ -149,9 +149,9 @@ end
 
 -- ---- conversations ----
 
--- A conversation is one lane of one direction between one life of both nodes. A source
--- that does not yet know the destination's incarnation says 0; it is the conversation
--- that goes on with the number which it learns.
+-- A conversation is one lane in one direction between one life of both nodes. A source
+-- that does not yet know the destination's incarnation uses 0; its frames belong to the
+-- conversation that continues with the number it learns.
 local conversations, results, streams
 
 function margay.init()
@@ -173,14 +173,14 @@ local function conversation(f)
 	return one
 end
 
--- What is known of a frame only when all before it have been seen: once per frame. `place`:
--- that in the card's frame.
+-- State that needs all earlier frames: computed once per frame. `place` is the offset in the
+-- card's frame.
 local function follow(number, place, f)
 	local key = number .. "/" .. place
 	if not results[key] then
 		local one = conversation(f)
 		local result = { stream = one.stream }
-		-- What has a number of its own: frames of the flow, and parts of long messages.
+		-- Things with a sequence number: frames of the flow, and parts of long messages.
 		local name = f.header == DATA_HEADER and f.sequence or
 			f.kind == BULK and f.sequence .. "/" .. f.part
 		if name then
@@ -228,7 +228,7 @@ local function numbers(map, first)
 	return list, table.concat(ranges, ", ")
 end
 
--- One of FRAME_FIELDS by its name, of a message so far behind the first one; its range too.
+-- One of FRAME_FIELDS by name, `behind` bytes after the first message's; and its range.
 local function add(tvb, tree, name, further)
 	for _, one in ipairs(FRAME_FIELDS) do
 		if one[1] == name then
@@ -295,7 +295,7 @@ local function dissect_message(tvb, tree, place)
 	return name
 end
 
--- The messages of a frame, each behind its length and its place.
+-- The messages of a frame, each after its length and its offset.
 local function dissect_messages(tvb, tree, f)
 	local place, last, n = HEADER, tvb:len() + ETHERNET, 0
 	while last - place >= ENTRY + MESSAGE do
@@ -327,7 +327,7 @@ local function dissect_messages(tvb, tree, f)
 	mark_bad(tree, f, "messages that cannot be")
 end
 
--- A map of frames or parts, each of them also as a field of its own; as text.
+-- A bitmap of frames or parts as text; each of them also becomes a field.
 local function add_numbers(tvb, tree, name, each, first)
 	local item, range = add(tvb, tree, name)
 	local map = range:len() == 8 and range:le_uint64() or UInt64(range:le_uint())
@@ -341,7 +341,7 @@ local function add_numbers(tvb, tree, name, each, first)
 	return text
 end
 
--- What all kinds have, and then each its own.
+-- Fields of all kinds, then those of each kind.
 local function dissect_fields(tvb, tree, f)
 	for _, name in ipairs({ "source", "destination", "sequence", "ack" }) do
 		add(tvb, tree, name)
@@ -375,7 +375,7 @@ local function add_conversation(tree, number, place, f)
 	end
 end
 
--- What a MSG says but for its acknowledgements.
+-- The fields of a MSG without its acknowledgements.
 local function says_messages(f, way)
 	if f.header == HEADER then
 		return "ack " .. way .. " " .. LANES[f.lane]
@@ -405,7 +405,7 @@ local SAYS = {
 	end,
 }
 
--- What MSG and GRANT acknowledge. A window of 0 says nothing of the other lane.
+-- The acknowledgements of MSG and GRANT. A window of 0 says nothing about the other lane.
 local function says_acks(f)
 	local text = " ack " .. f.ack .. (f.kind == MSG and f.header == HEADER and
 		" window " .. f.window or "") .. (f.waits and " waits" or "") ..
@@ -421,7 +421,7 @@ local function info_of(f)
 		(f.bad and " [" .. f.bad .. "]" or "")
 end
 
--- How long this frame's header is.
+-- The length of this frame's header.
 local function header_of(kind, behind)
 	if kind == GRANT then
 		return GRANT_HEADER
@@ -493,7 +493,7 @@ local function dissect(tvb, pinfo, tree, f, place)
 	return info_of(f)
 end
 
--- The frame at this place in the card's; its text for the column, and whether it is taken.
+-- The frame at this offset in the card's frame: its text for the column, and whether it is valid.
 local function dissect_one(tvb, pinfo, root, ethernet, place)
 	local tree = root:add(margay, tvb(), "Margay frame")
 	if tvb:len() + ETHERNET < HEADER then
@@ -505,7 +505,7 @@ local function dissect_one(tvb, pinfo, root, ethernet, place)
 	return text, not f.bad
 end
 
--- How long the frame at this place is: all of the rest where none can begin behind it.
+-- The length of the frame at this offset: the whole rest if no other can follow.
 local function length_at(tvb, place)
 	local rest = tvb:len() + ETHERNET - place
 	if rest < HEADER then
@@ -515,13 +515,13 @@ local function length_at(tvb, place)
 	return (length % 8 > 0 or length > rest) and rest or length
 end
 
--- Whether a frame can be at this place, behind others: from the same card to the same.
+-- Whether another frame can be at this offset: with the same source and destination.
 local function follows(tvb, ethernet, place)
 	return tvb:len() + ETHERNET - place >= HEADER and raw(tvb, place, ETHERNET) == ethernet and
 		raw(tvb, place + 14, 1) == raw(tvb, 14, 1)
 end
 
--- One frame, or several, one behind the other.
+-- One frame, or several consecutive ones.
 local function dissect_all(tvb, pinfo, root, ethernet)
 	local place, last, texts, taken = 0, tvb:len() + ETHERNET, {}, true
 	repeat

@@ -1,6 +1,6 @@
--- The three sums of Margay's frames (docs/wire.md), for margay.lua, which loads this file from
--- the folder where it is itself: CRC32C of payload, the checksum of headers, SipHash of the
--- job's key. By itself it does nothing. Texts are Lua strings of bytes.
+-- The three checksums of Margay's frames (docs/wire.md), for margay.lua, which loads this file
+-- from its own folder: CRC32C of payload, the checksum of headers, SipHash with the job's key.
+-- It does nothing by itself. Texts are Lua strings of bytes.
 
 local DATA_HEADER = 192
 
@@ -34,7 +34,7 @@ local function word(text, at)
 		e + f * 0x100 + g * 0x10000 + h * 0x1000000)
 end
 
--- The lower and the upper half of a product.
+-- The lower and upper half of a product.
 local function product(x, y)
 	local low, high = UInt64(x:lower()), UInt64(x:higher())
 	local a, b = UInt64(y:lower()), UInt64(y:higher())
@@ -44,7 +44,7 @@ local function product(x, y)
 		high * b + UInt64(middle:higher()) + UInt64(carried:higher())
 end
 
--- Of a header, or a whole batch.
+-- The checksum of a header, or of a whole batch.
 local function checksum(text)
 	local factor = UInt64(0x7f4a7c15, 0x9e3779b9)
 	local low, high = UInt64(0x8aed2a6b, 0xb7e15162), factor

@@ -6,29 +6,29 @@
  * A message is a stream of bytes to a handler at another rank. It is sent in pieces and received
  * in pieces; their sizes need not agree. Guarantees [3.1, 4.1]: every message arrives, once;
  * messages between two ranks start their handlers in the order in which their first packets were
- * sent, which is that of FM_begin_message if one is open at a time; a sender is held back by
- * credits, and what it has sent lies in the receiver's memory while the receiver computes; the
- * receiver decides when, and how much of it, its handlers see.
+ * sent, which is that of FM_begin_message if only one is open at a time. Credits hold a sender
+ * back. What it has sent lies in the receiver's memory while the receiver computes. The receiver
+ * decides when its handlers see a message, and how much of it.
  *
  * Handlers are logical threads [4.1, Transparent Handler Multithreading]. One starts when
  * FM_extract takes the first packet of its message. FM_receive deschedules it while the bytes
  * that it wants have not come; then others run, and FM_extract returns.
  *
  * Packets, credits, limits
- * - A packet is what one put carries. Into the receiver's ring it has at most packet_bytes
+ * - A packet is what one put carries. In the receiver's ring it has at most packet_bytes
  *   (FM_get_limits): 65536 with up to 16 ranks, then less. A piece that lands at its final
  *   address is one packet, however long it is.
- * - Each rank has a ring of ring_bytes for each other rank, of `credits` units. A packet uses up
- *   as many as it has bytes, and those at the ring's end that it does not fit into. They come
- *   back when an eighth of them is free: FM_extract tells it to the sender by a put, which needs
- *   no call there. So the program can send half of ring_bytes to a rank that extracts nothing;
- *   the other half is for handlers.
+ * - Each rank has a ring of ring_bytes for each other rank, of `credits` units. A packet uses one
+ *   unit for each started unit of its bytes, and also those at the ring's end that it does not fit
+ *   into. They come back when an eighth of the ring is free: FM_extract puts the new limit into the
+ *   sender's memory, which needs no call there. So the program can send half of ring_bytes to a
+ *   rank that extracts nothing; the other half is for handlers.
  * - That half makes requests safe: ranks may send each other any number of messages whose
  *   handlers answer with one packet, not longer than the request. A program whose handlers send
- *   more than that, or on to other ranks, must bound what is under way: handlers of several
- *   ranks that all wait for each other's credit wait for ever.
+ *   more than that, or to other ranks, must bound the messages under way: handlers of several
+ *   ranks that all wait for each other's credit deadlock.
  * - A packet's first bytes, at most FM_INLINE, travel in the put's header: a short first piece,
- *   as the header of a protocol, costs no copy of what comes behind it.
+ *   such as a protocol header, causes no copy of the bytes that follow.
  *
  * Results: calls return 0 or more, or -1 with errno. Common: EINVAL: an argument that the call
  * does not allow (a null pointer, a rank or an index out of range, a stream of another kind or
@@ -46,21 +46,21 @@ extern "C" {
 
 #define FM_HANDLERS      256        /* indices of handlers: 0 to 255 */
 #define FM_RANKS         512        /* ranks of a job, at most */
-#define FM_STREAMS       4          /* messages that one rank has open to another at a time */
+#define FM_STREAMS       4          /* messages that one rank may have open to another at a time */
 #define FM_LONGEST       UINT32_MAX /* bytes of a message */
 #define FM_INLINE        8          /* bytes of a packet that travel in its header */
 #define FM_STACK         16384      /* bytes of a handler's stack */
-#define FM_DIRECT_LEAST  4096       /* bytes of a piece that lands without a copy, at least */
+#define FM_DIRECT_LEAST  4096       /* shortest piece that lands without a copy, in bytes */
 
 /* A message that is being sent, or received. Owned by FM. */
 typedef struct FM_stream FM_stream;
 
 /*
- * A handler: `sender` is a rank. It runs on a stack of FM_STACK bytes, of which the library
- * watches the end: one that overflowed ends the process with a line on stderr. It may call
- * FM_receive, the calls that send, and FM_stream_bytes. It must return FM_CONTINUE. What it has
- * not received of its message is discarded. If it sends and there is no credit, it is
- * descheduled until there is; messages of the rank whose message it has not read wait meanwhile.
+ * A handler: `sender` is a rank. It runs on a stack of FM_STACK bytes. The library checks the end
+ * of the stack: an overflow ends the process with a line on stderr. It may call FM_receive, the
+ * calls that send, and FM_stream_bytes. It must return FM_CONTINUE. Bytes of its message that it
+ * has not received are discarded. If it sends without credit, it is descheduled until credit comes;
+ * meanwhile further messages from the rank whose message it is reading wait.
  */
 typedef int FM_handler(FM_stream *stream, unsigned sender);
 #define FM_CONTINUE 0
@@ -68,16 +68,17 @@ typedef int FM_handler(FM_stream *stream, unsigned sender);
 /* ---- begin and end [M] ---- */
 
 /* Opens the library: all ranks call it, and it waits for all of them. May be called again; each
- * call wants its FM_finalize. ENOMEM: memory or Portals' objects; EHOSTDOWN: a rank has died;
- * EOPNOTSUPP: more than FM_RANKS ranks. */
+ * call needs its own FM_finalize. ENOMEM: out of memory or Portals objects; EHOSTDOWN: a rank has
+ * died; EOPNOTSUPP: more than FM_RANKS ranks. */
 int FM_initialize(void);
 
-/* Waits for all ranks as FM_barrier, and closes the library. Messages that are not extracted by
- * then are gone. EBUSY: called by a handler; EHOSTDOWN: closed, though a rank did not come. */
+/* Waits for all ranks like FM_barrier, and closes the library. Messages that have not been
+ * extracted by then are lost. EBUSY: called by a handler; EHOSTDOWN: closed, though a rank did not
+ * come. */
 int FM_finalize(void);
 
-/* Waits until all ranks have called it as often as this one. Handlers run meanwhile. It says nothing
- * about messages that are under way. EBUSY: called by a handler; EHOSTDOWN: a rank is gone. */
+/* Waits until all ranks have called it as often as this one. Handlers run meanwhile. It guarantees
+ * nothing about messages under way. EBUSY: called by a handler; EHOSTDOWN: a rank is gone. */
 int FM_barrier(void);
 
 /* Names a handler; null takes the name away. Messages for an index without a handler are
@@ -95,17 +96,17 @@ FM_stream *FM_begin_message(unsigned dest, size_t size, unsigned handler);
 
 /*
  * Sends the next bytes of the message. They may be changed when it returns. Pieces of at most
- * 2048 bytes are gathered until there is a packet, or the message is complete. Waits for credit:
- * a handler is descheduled; outside of handlers messages that came are extracted meanwhile, packet
- * by packet, and their handlers run (the paper: send calls "do not normally process incoming
- * messages" [3.1]). What ends the wait is FM_extract at the other rank, or its death. EMSGSIZE:
- * more than the message was to have; nothing of the piece is sent. EFAULT: unreadable memory.
- * EHOSTDOWN: FM_end_message is still to be called.
+ * 2048 bytes are gathered until they fill a packet or the message is complete. Waits for credit.
+ * Meanwhile a handler is descheduled; outside of handlers, messages are extracted packet by packet,
+ * and their handlers run (the paper: send calls "do not normally process incoming messages" [3.1]).
+ * FM_extract at the other rank ends the wait, or its death. EMSGSIZE: more bytes than the message
+ * has left; nothing of the piece is sent. EFAULT: unreadable memory. EHOSTDOWN: FM_end_message must
+ * still be called.
  */
 int FM_send_piece(FM_stream *stream, const void *buf, size_t bytes);
 
 /* Ends the message and the stream. EMSGSIZE: bytes are missing, and the stream stays open;
- * EHOSTDOWN: the stream is closed. Waits as FM_send_piece. Handlers may call it. */
+ * EHOSTDOWN: the stream is closed. Waits like FM_send_piece. Handlers may call it. */
 int FM_end_message(FM_stream *stream);
 
 /* ---- receiving [4.1, table 2] ---- */
@@ -113,10 +114,10 @@ int FM_end_message(FM_stream *stream);
 /*
  * In a handler: takes the next bytes of its message. (The paper's table has these arguments, its
  * example another order.) If they have not come, the handler is descheduled until they have.
- * Where FM_DIRECT_LEAST bytes or more are missing, `buf` is named to the sender: packets that it
- * sends when it knows land there without a copy (FM_get_counters: bytes_direct). EMSGSIZE: more
- * than the message still has, none is taken; EHOSTDOWN: the sender has died, the rest will not
- * come.
+ * If FM_DIRECT_LEAST bytes or more are missing, the sender learns the address of `buf`: packets
+ * that it sends from then on land there without a copy (FM_get_counters: bytes_direct). EMSGSIZE:
+ * more than the message has left; nothing is taken. EHOSTDOWN: the sender has died, and the rest
+ * will not come.
  */
 int FM_receive(FM_stream *stream, void *buf, size_t bytes);
 
@@ -131,21 +132,21 @@ size_t FM_stream_bytes(const FM_stream *stream);
  */
 int FM_extract(size_t bytes);
 
-/* Waits until a packet can be extracted (1), or `ms` milliseconds are over (0); -1: for ever.
- * The node halts. Looks every 100 ms whether ranks live from which a message's rest is awaited;
- * if one does not, its handlers go on, and the result is 1. EBUSY: called by a handler. [M] */
+/* Waits until a packet can be extracted (1), or `ms` milliseconds are over (0); -1: without limit.
+ * The node halts. Checks every 100 ms whether the ranks live that still owe the rest of a message;
+ * if one has died, its handlers go on, and the result is 1. EBUSY: called by a handler. [M] */
 int FM_wait(int ms);
 
-/* Asks whether a rank lives: 0, or -1 with EHOSTDOWN. Waits for its kernel's answer. [M] */
+/* Checks whether a rank lives: 0, or -1 with EHOSTDOWN. Waits for its kernel's answer. [M] */
 int FM_check(unsigned rank);
 
-/* ---- what there is [M] ---- */
+/* ---- limits and counters [M] ---- */
 
 struct FM_limits {
-	size_t packet_bytes;            /* of a packet in the ring, at most */
-	size_t ring_bytes;              /* that a rank may have sent to another one */
+	size_t packet_bytes;            /* longest packet in the ring */
+	size_t ring_bytes;              /* of the ring of one sender */
 	unsigned credits;               /* units of a ring */
-	unsigned stacks;                /* handlers that can be under way at a time */
+	unsigned stacks;                /* most handlers under way at a time */
 };
 
 struct FM_counters {
@@ -153,10 +154,10 @@ struct FM_counters {
 	uint64_t packets_taken;         /* by FM_extract */
 	uint64_t bytes_gathered;        /* copied by FM_send_piece */
 	uint64_t bytes_copied;          /* copied out of the ring */
-	uint64_t bytes_direct;          /* landed where FM_receive had named it */
+	uint64_t bytes_direct;          /* landed at an address named by FM_receive */
 	uint64_t handlers_started;
-	uint64_t handlers_waited;       /* times that FM_receive descheduled one */
-	uint64_t handlers_most;         /* under way at a time */
+	uint64_t handlers_waited;       /* times that FM_receive descheduled a handler */
+	uint64_t handlers_most;         /* most under way at a time */
 	uint64_t credit_waits;          /* sends that found no credit */
 	uint64_t discarded;             /* messages without a handler */
 };

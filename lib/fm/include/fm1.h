@@ -15,25 +15,26 @@ extern "C" {
 #endif
 
 /*
- * A handler of 1.1: `bytes` bytes at `buf`, aligned to 16, are its message, and belong to it
- * until it returns. It may send. A message of one packet is handed over where it landed; a
- * longer one was put together in memory of the library first (that copy is the paper's [3.2]).
+ * A handler of 1.1: its message is the `bytes` bytes at `buf`, aligned to 16. They are the
+ * handler's until it returns. It may send. A message of one packet is handed over where it landed;
+ * a longer one is assembled in the library's memory first (the paper has that copy too [3.2]).
  */
 typedef int FM_handler_1(void *buf, size_t bytes, unsigned sender);
 
 /* Names a handler; null takes the name away. */
 int FM_register_1(unsigned index, FM_handler_1 *handler);
 
-/* Sends a message of four words (16 bytes). Waits for credit, as FM_send_piece. EAGAIN as
+/* Sends a message of four words (16 bytes). Waits for credit like FM_send_piece. EAGAIN: see
  * FM_begin_message. */
 int FM_send_4(unsigned dest, unsigned handler, uint32_t i0, uint32_t i1, uint32_t i2,
 	      uint32_t i3);
 
-/* Sends `size` bytes, which may be changed when it returns. Waits for credit, and for a long
- * message until its last packet has been sent. */
+/* Sends `size` bytes, which may be changed when it returns. Waits for credit; for a long message it
+ * waits until the last packet has been sent. */
 int FM_send(unsigned dest, unsigned handler, const void *buff, size_t size);
 
-/* Takes all messages that have come, and runs their handlers. Returns as FM_extract(bytes). */
+/* Takes all messages that have come, and runs their handlers. Returns the same as
+ * FM_extract(bytes). */
 int FM_extract_all(void);
 #define FM_extract() FM_extract_all()
 

@@ -4,14 +4,15 @@
  * each message is copied between the layers, and libfm_match2.a over those of 2.x, where it goes
  * from the sender's memory into that of a posted receive. A program links one of them, before -lfm.
  *
- * A message goes to the first posted receive, in the order of FMM_irecv, whose source and tag fit;
- * a receive takes the first message that fits, in the order in which its sender sent them. What
- * comes before its receive is kept in memory of the library. A message that is longer than its
- * receive's buffer is cut: see FMM_status.
+ * A message goes to the first posted receive, in the order of FMM_irecv, whose source and tag
+ * match. A receive takes the first message that matches, in the order in which its sender sent
+ * them. A message that comes before its receive is kept in the library's memory. One that is longer
+ * than its receive's buffer is truncated: see FMM_status.
  *
- * Results and context as in <fm.h>; not for handlers of Fast Messages (EBUSY). While a call waits
- * it extracts messages, also those for other handlers. A call that waits ends with its message, or
- * with EHOSTDOWN when the rank that it waits for is gone; with FMM_ANY as source, when any is.
+ * Results and context as in <fm.h>; handlers of Fast Messages may not call it (EBUSY). While a call
+ * waits it extracts messages, including those for other handlers. The wait ends with its message,
+ * or with EHOSTDOWN when the rank that it waits for is gone; with FMM_ANY as source, when any rank
+ * is.
  */
 #ifndef FM_MATCH_H
 #define FM_MATCH_H
@@ -27,11 +28,11 @@ extern "C" {
 
 struct FMM_status {
 	int source, tag;
-	size_t bytes;           /* of the message: more than the buffer's if it was cut */
+	size_t bytes;           /* of the message: more than the buffer's if it was truncated */
 };
 
-/* A receive that is posted. The caller leaves it and the buffer alone until FMM_wait or
- * FMM_test says that it is complete. Its fields are the library's. */
+/* A posted receive. The caller must not touch it or the buffer until FMM_wait or FMM_test says that
+ * it is complete. Its fields belong to the library. */
 struct FMM_request {
 	struct FMM_request *next;
 	void *buf;
@@ -46,8 +47,8 @@ struct FMM_request {
 int FMM_initialize(void);
 int FMM_finalize(void);
 
-/* Sends `bytes` bytes (at most FM_LONGEST - 8) with a tag of 0 or more. They may be changed when
- * it returns. Waits for credit, as FM_send_piece. EINVAL, EHOSTDOWN. */
+/* Sends `bytes` bytes (at most FM_LONGEST - 8) with a tag of 0 or more. They may be changed when it
+ * returns. Waits for credit like FM_send_piece. EINVAL, EHOSTDOWN. */
 int FMM_send(unsigned dest, int tag, const void *buf, size_t bytes);
 
 /* Posts a receive for a rank or FMM_ANY, and a tag or FMM_ANY. Does not wait. EINVAL. */

@@ -3,17 +3,17 @@
  * paper that <fm.h> names]. In -lfm; open it by FM_initialize and FMS_open.
  *
  * A socket is a number from 0 to FMS_SOCKETS - 1. A listening socket has a port of its rank; a
- * connection is a stream of bytes each way. Each end has FMS_BUFFER bytes for what was not yet
- * received; its sender never has more than that under way, so a connection that is not read
- * holds up its own sender only. Bytes for a call of FMS_recv that waits land in its buffer.
+ * connection is a stream of bytes each way. Each end has a buffer of FMS_BUFFER bytes for what has
+ * not been received. The sender never has more than that under way, so a connection that is not
+ * read holds up only its own sender. If FMS_recv is waiting, the bytes land in its buffer.
  *
  * Sockets block at first: FMS_recv, FMS_accept and FMS_connect wait, and FMS_send waits until all
- * is sent. After FMS_set_blocking(s, 0) they do not, and fail with EAGAIN, FMS_connect excepted:
- * see there. While a call waits it extracts messages and runs handlers of the program, too.
+ * is sent. After FMS_set_blocking(s, 0) these calls fail with EAGAIN instead, except FMS_connect
+ * (see there). A call that waits extracts messages, and so runs handlers of the program too.
  *
- * Results: 0 or more, or -1 with errno: EBADF: no such socket; EINVAL: argument, or a call that
- * this kind of socket does not have; EBUSY: called by a handler; ECONNRESET: the other rank is
- * gone; ENOTCONN: not connected (yet).
+ * Results: 0 or more, or -1 with errno: EBADF: no such socket; EINVAL: wrong argument, or wrong
+ * kind of socket for this call; EBUSY: called by a handler; ECONNRESET: the other rank is gone;
+ * ENOTCONN: not connected (yet).
  */
 #ifndef FM_SOCKET_H
 #define FM_SOCKET_H
@@ -25,12 +25,11 @@ extern "C" {
 #endif
 
 #define FMS_SOCKETS  256
-#define FMS_BUFFER   65536      /* bytes of a connection that wait at its receiver, at most */
+#define FMS_BUFFER   65536      /* bytes of the receive buffer of a connection */
 #define FMS_BACKLOG  64         /* connections of a listening socket that wait for FMS_accept */
 #define FMS_HANDLER  254        /* index of the handler of Fast Messages */
 
-/* Names the handler. Before any rank connects to this one: all ranks, then a barrier, which this
- * call is. */
+/* Registers the handler. All ranks call it before any of them connects; it ends with a barrier. */
 int FMS_open(void);
 
 /* A listening socket. EADDRINUSE: this rank listens there; EMFILE: no socket is free. */
@@ -38,24 +37,24 @@ int FMS_listen(unsigned port);
 
 /*
  * A socket that is connected to a rank's port. Waits for the answer: ECONNREFUSED: nothing listens
- * there, or its backlog is full. With `blocking` 0 it returns at once; FMS_poll says FMS_OUT when
- * it is connected, and FMS_HUP if it was refused (then close it). EMFILE, ENOMEM.
+ * there, or its backlog is full. With `blocking` 0 it returns at once. Then FMS_poll reports
+ * FMS_OUT when it is connected, and FMS_HUP if it was refused (then close it). EMFILE, ENOMEM.
  */
 int FMS_connect(unsigned rank, unsigned port, int blocking);
 
-/* The oldest connection that waits; its rank goes to *rank, if that is not null. */
+/* Accepts the oldest waiting connection; *rank becomes its rank, if `rank` is not null. */
 int FMS_accept(int listener, unsigned *rank);
 
-/* Sends bytes, which may be changed when it returns. How many: all, or what there was room for if
- * the socket does not block. EPIPE: the other end was closed. */
+/* Sends bytes, which may be changed when it returns. Returns how many: all, or with a non-blocking
+ * socket as many as there was room for. EPIPE: the other end was closed. */
 ssize_t FMS_send(int socket, const void *buf, size_t bytes);
 
-/* Receives at most so many bytes, at least one. 0: the other end was closed, and all that it had
- * sent is received. */
+/* Receives at least one byte and at most `bytes`. 0: the other end was closed, and everything that
+ * it sent has been received. */
 ssize_t FMS_recv(int socket, void *buf, size_t bytes);
 
-/* Ends a connection, or listening: what was sent arrives, what was not received is lost.
- * Connections that wait for FMS_accept are closed. */
+/* Ends a connection, or listening. Bytes that were sent arrive; bytes that were not received are
+ * lost. Connections that wait for FMS_accept are closed. */
 int FMS_close(int socket);
 
 int FMS_set_blocking(int socket, int blocking);
@@ -69,7 +68,8 @@ struct FMS_pollfd {
 	short events, revents;
 };
 
-/* Waits until one of the sockets is ready, at most `ms` milliseconds (-1: for ever). How many. */
+/* Waits until one of the sockets is ready, at most `ms` milliseconds (-1: without limit). Returns
+ * how many are ready. */
 int FMS_poll(struct FMS_pollfd *sockets, unsigned count, int ms);
 
 #ifdef __cplusplus

@@ -1,23 +1,23 @@
 /*
- * Madeleine: messages for remote procedure calls, whose receiver learns from the beginning of a
+ * Madeleine: messages for remote procedure calls. The receiver learns from the beginning of a
  * message where its rest belongs. The programming interface of section 2.1 of the paper (Bougé,
- * Mehaut, Namyst: Madeleine, INRIA RR-3845, 1999); what it stands on is madeleine_port.h.
+ * Mehaut, Namyst: Madeleine, INRIA RR-3845, 1999); madeleine_port.h is the layer below.
  *
  * General rules
  * - Context: the application's one thread, between mad_init and mad_exit. One message is under
  *   construction at a time, and one is being received; a handler may send.
- * - A call that is not allowed there, a mode that is none, or unpacks that do not fit the packs end
- *   the job with status 1 and a line that names the call. libmadeleine finds that too much or too
- *   little is unpacked; libmadeleine-debug checks each unpack against its pack: kind, number and
- *   mode. Its messages are longer, so all ranks must be linked with the same of the two.
+ * - A call in the wrong place, an invalid mode, or unpacks that do not match the packs end the job
+ *   with status 1 and a line that names the call. libmadeleine detects that too much or too little
+ *   is unpacked in all; libmadeleine-debug checks each unpack against its pack: kind, number and
+ *   mode. Its messages are longer, so all ranks must be linked with the same one of the two.
  * - Blocking: sendbuf_send, recvbuf_receive, recvbuf_receive_data and unpacks with RECV_EXPRESS
- *   wait; meanwhile the node is halted. If a node that is waited for dies the launcher ends the
- *   job; so does a send to one that has ended.
- * - Two nodes that send long messages to each other at the same time, with none of them in
- *   recvbuf_receive, wait for ever: threads are the paper's answer to that.
+ *   wait; meanwhile the node is halted. If the node that they wait for dies, the launcher ends the
+ *   job. A send to a node that has ended also ends the job.
+ * - Two nodes that send long messages to each other at the same time deadlock if neither is in
+ *   recvbuf_receive. The paper uses threads against that.
  * - Order: messages from one node to another are received in the order in which they were sent.
- *   Every node has room for 64 of another one that it has not received (fewer in jobs of more than
- *   16 ranks); then sendbuf_send waits.
+ *   Every node has room for 64 unreceived messages from each other node (fewer in jobs of more than
+ *   16 ranks); when it is full, sendbuf_send waits.
  */
 #ifndef MADELEINE_H
 #define MADELEINE_H
@@ -27,25 +27,25 @@
 extern "C" {
 #endif
 
-/* When the library reads what is packed: one of these. */
-#define SND_CHEAPER   0x00      /* at any time until sendbuf_send returns: leave it as it is */
-#define SND_SAFER     0x01      /* at once: it is copied, and may be changed after the call */
-#define SND_LATER     0x02      /* not before sendbuf_send: what is there then is sent */
+/* When the library reads the packed memory: one of these. */
+#define SND_CHEAPER   0x00      /* at any time until sendbuf_send returns: do not change it */
+#define SND_SAFER     0x01      /* during the call: it may be changed afterwards */
+#define SND_LATER     0x02      /* in sendbuf_send: what it holds then is sent */
 
-/* When it is there on the other side: or'ed with one of these, on both sides. */
+/* When it has arrived on the other side: or'ed with one of these, on both sides. */
 #define RECV_CHEAPER  0x00      /* when recvbuf_receive_data returns */
 #define RECV_EXPRESS  0x10      /* when the unpack returns */
 
-#define MAD_PIECES    256       /* of a message without RECV_EXPRESS, at most */
+#define MAD_PIECES    256       /* most pieces of a message without RECV_EXPRESS */
 
-/* Waits for the other ranks, and says how many there are and which this is (either may be null). argc
- * and argv are main's; what is below may take arguments out of them, Portals does not. */
+/* Waits for the other ranks, and returns their number and this rank (either may be null). argc and
+ * argv are main's: an MPI below may take arguments out of them, Portals does not. */
 void mad_init(int *argc, char ***argv, int *nodes, int *me);
 
 /* A barrier of all ranks; no message may be under way. */
 void mad_exit(void);
 
-/* Bytes of the program's that this library has copied so far: all that is packed with SND_SAFER
+/* Bytes of the program that this library has copied so far: all that is packed with SND_SAFER
  * or RECV_EXPRESS, and messages of up to MAD_SHORT bytes (madeleine_port.h). */
 uint64_t mad_copied(void);
 
@@ -66,8 +66,8 @@ void sendbuf_pack_float(int mode, const float *elems, int nb);
 void sendbuf_pack_double(int mode, const double *elems, int nb);
 void sendbuf_pack_str(int mode, const char *string);
 
-/* Sends it. Returns when all of the memory may be used again: for a message that is not short when
- * the receiver has all of it. */
+/* Sends the message. Returns when all of its memory may be used again; for a message that is not
+ * short, this is when the receiver has all of it. */
 void sendbuf_send(void);
 
 /* ---- receiving ---- */
@@ -77,9 +77,9 @@ void sendbuf_send(void);
 void recvbuf_receive(void (*handler)(void));
 
 /*
- * Take the next nb elements (unpack_str: a string with its end; there must be room for it). The
- * same calls with the same modes, sending modes included, in the same order as the packs. Only in
- * the handler, before recvbuf_receive_data.
+ * Take the next nb elements (unpack_str: a string with its terminating 0; there must be room for
+ * it). The calls must be those of the packs, in the same order and with the same modes, including
+ * the sending modes. Only in the handler, before recvbuf_receive_data.
  */
 void recvbuf_unpack_byte(int mode, void *data, int nb);
 void recvbuf_unpack_int(int mode, int *elems, int nb);
@@ -88,7 +88,7 @@ void recvbuf_unpack_float(int mode, float *elems, int nb);
 void recvbuf_unpack_double(int mode, double *elems, int nb);
 void recvbuf_unpack_str(int mode, char *string);
 
-/* Returns when everything that was unpacked is there. */
+/* Returns when everything that was unpacked has arrived. */
 void recvbuf_receive_data(void);
 
 #ifdef __cplusplus

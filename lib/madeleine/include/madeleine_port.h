@@ -5,8 +5,8 @@
  *
  * A message is an array of vectors. The first is the header, of at most MAD_HEADER_MOST bytes: the
  * receiver has it before it must say where the others, the body, belong. The body is received in
- * vectors of the same sizes in the same order. Called by one thread at a time. What goes wrong
- * below ends the job with a line.
+ * vectors of the same sizes in the same order. Called by one thread at a time. An error below this
+ * interface ends the job with a line.
  */
 #ifndef MADELEINE_PORT_H
 #define MADELEINE_PORT_H
@@ -19,9 +19,8 @@ extern "C" {
 #endif
 
 #define MAD_HEADER_MOST 960     /* bytes of a header */
-#define MAD_SHORT       256     /* a body of up to so many bytes travels with its header if both
-                                   together are no longer than a header may be: it is copied on
-                                   both sides */
+#define MAD_SHORT       256     /* a body of up to this many bytes travels with its header if the
+                                   two are no longer than a longest header; both sides copy it */
 
 /* init: *config_size ranks, *task this one's. A barrier of all. */
 void mad_port_init(int *argc, char ***argv, int *config_size, int *task);
@@ -37,7 +36,7 @@ void mad_port_send_post(int dest, const struct iovec *vectors, int count);
 int mad_port_send_poll(int dest);
 
 /* The next header is for `function`: node, header, its bytes. The header is valid until it
- * returns; before that it must have received the body. */
+ * returns; before that it must receive the body. */
 void mad_port_recv_header_post(void (*function)(int from, const void *header, size_t bytes));
 
 /* If a header has come: calls the function, and returns 1. Else 0. */
@@ -47,11 +46,10 @@ int mad_port_recv_header_poll(void);
  * has sent. May be called several times for a message, each time when the poll has said 1. */
 void mad_port_recv_body_post(int from, const struct iovec *vectors, int count);
 
-/* 1 if they are all there, else 0. */
+/* 1 if all of them have arrived, else 0. */
 int mad_port_recv_body_poll(int from);
 
-/* Not in the table: waits until one of the polls may say something else than before. It may return
- * earlier. */
+/* Not in the table: waits until one of the polls may have another result. It may return earlier. */
 void mad_port_wait(void);
 
 /* Bytes of bodies that were copied. */

@@ -4,36 +4,35 @@
  * Puma; names, arguments and errors here are those of the C calls of Paragon OSF/1.
  *
  * General rules
- * - Context: the application's one thread, from main on. No call begins the library: it is there
- *   when main starts, when all ranks of the job have reached that point.
+ * - Context: the application's one thread, from main on. No call opens the library: main starts
+ *   once all ranks of the job have opened it.
  * - A call that fails prints a line on standard error and ends the job with status 1. The same call
  *   with an underscore before its name returns -1 instead and sets errno to one of EQ*
  *   below. Calls that return void return 0 then when they succeed.
  * - Blocking: csend, crecv, crecvx, csendrecv, msgwait, msgcancel, cprobe, cprobex and the
- *   global operations wait; while they do the node is halted. What ends the wait is said at each.
- *   If a node that is waited for dies, the launcher ends the job; a send to a process that has
+ *   global operations wait; meanwhile the node is halted. Each call says what ends its wait.
+ *   If the node that a call waits for dies, the launcher ends the job; a send to a process that has
  *   ended or died ends with EQNOACT once that is known.
- * - Bad memory gives EQPBUF where Portals reads or writes it; where the library copies (messages
- *   that came early, and short ones over cards) it is a fault of the program.
+ * - Bad memory gives EQPBUF where Portals reads or writes it. Where the library copies (early
+ *   messages, and short ones over cards) it is a page fault of the program.
  * - A node has one process, whose ptype is 0: `ptype` is 0, or -1 where any is meant.
- * - Units: bytes, but where elements are said. long has 64 bits here; on the Paragon it had 32.
+ * - Units: bytes, except where elements are named. long has 64 bits here; on the Paragon it had 32.
  * - A message moves without calls of either side once its receive is posted (crecv, irecv, hrecv):
- *   it lands in the receive's buffer. One of up to 4 KB (less in jobs of more than 15 ranks) that
- *   comes before its receive is kept in memory of the library, and csend does not wait for its
- *   receive. A longer one stays at the sender until the receive is posted.
- * - Each rank has memory for 4,096 slots of 256 bytes for messages that came early, divided
- *   equally among all senders, at most 1,024 each. A sender whose part is used up waits in
- *   csend (a quarter of it may be free without the sender knowing it yet); isend returns, and
- *   the message goes later, in order, during some call of the
- *   sender's. Nothing is ever lost but force types.
- * - Order: two messages from one process to another that fit the same receive are received in the
+ *   it lands in the receive's buffer. If a message of up to 4 KB (less in jobs of more than 15 ranks)
+ *   comes before its receive, the library keeps it, and csend does not wait for the receive. A longer
+ *   one stays at the sender until the receive is posted.
+ * - Each rank has 4,096 slots of 256 bytes for early messages, divided equally among all senders,
+ *   at most 1,024 each. A sender whose share is used up waits in csend (up to a quarter of it may
+ *   be free without the sender knowing). isend returns, and the message leaves later, in order,
+ *   during some call of the sender. Only force types are ever lost.
+ * - Order: two messages from one process to another that match the same receive are received in the
  *   order in which they were sent.
  *
  * Types and type selectors
  *   0 .. 999,999,999               ordinary types
  *   1,073,741,824 .. 1,999,999,999 force types: the message goes straight into a receive that is
- *                                  posted already for exactly this type, and is discarded if
- *                                  there is none. Not counted against the slots above
+ *                                  already posted for exactly this type, and is discarded if there
+ *                                  is none. It uses none of the slots above
  *   Other types are reserved: EQTYPE. A selector of a receive or probe is a type; or -1: any
  *   ordinary type; or another negative number: a mask in whose lower 31 bits bit t stands for type
  *   t (0 to 29), and bit 30 for all ordinary types from 30 on.
@@ -49,14 +48,14 @@ extern "C" {
 #define NX_FORCE_TYPE   1073741824L     /* the first force type */
 #define NX_IDS          2048            /* message ids in use at one time, at most */
 
-/* errno of the calls with an underscore. */
+/* errno values of the calls with an underscore. */
 enum {
 	EQNODE = 1001,          /* no such node */
 	EQPID,                  /* no such ptype */
 	EQTYPE,                 /* a type or selector that is not allowed */
 	EQLEN,                  /* negative length */
 	EQPBUF,                 /* memory that is not the application's, or not writable */
-	EQMSGLONG,              /* the message is longer than the buffer, which has its beginning */
+	EQMSGLONG,              /* the message was longer than the buffer and is truncated */
 	EQNOMID,                /* all message ids are in use */
 	EQMID,                  /* no such message id */
 	EQNOACT,                /* the other process has ended or died */
@@ -75,15 +74,15 @@ long myptype(void);             /* 0 */
 unsigned long mclock(void);     /* milliseconds since the node has started */
 double dclock(void);            /* seconds since the node has started */
 void led(long state);           /* switched a light of the node on (1) or off (0); nothing here */
-void flick(void);               /* lets others run: looks at what has come, once */
+void flick(void);               /* handles what has arrived, once */
 
 /* ---- sends ---- */
 
 /*
  * Send `count` bytes to `node`; -1: to all others. csend returns when the buffer may be used again:
- * at once for up to 4 KB while there are slots; else when the receiver has taken the message. isend
- * returns a message id at once. hsend calls `handler` when the buffer may be used again. EQTYPE,
- * EQLEN, EQNODE, EQPID, EQPBUF, EQNOMID, EQNOACT; csend in a handler: EQHAND.
+ * at once for up to 4 KB while there are slots; otherwise when the receiver has taken the message.
+ * isend returns a message id at once. hsend calls `handler` when the buffer may be used again.
+ * EQTYPE, EQLEN, EQNODE, EQPID, EQPBUF, EQNOMID, EQNOACT; csend in a handler: EQHAND.
  */
 typedef void (*nx_handler_t)(long type, long count, long node, long ptype);
 void csend(long type, const void *buf, long count, long node, long ptype);
@@ -93,12 +92,12 @@ void hsend(long type, const void *buf, long count, long node, long ptype, nx_han
 /* ---- receives ---- */
 
 /*
- * Receive the first message that the selector (and, with x, node and ptype, or -1 for any) fits
- * into at most `count` bytes. crecv waits for it; irecv returns a message id; hrecv calls the
- * handler when the message is there. The x calls store type, length, node and ptype in
- * info[0] to info[3] (irecvx: when msgwait or msgdone ends it; until then `info` stays in use);
- * without x info... tell them. EQTYPE, EQLEN, EQNODE, EQPID, EQPBUF, EQNOMID; EQMSGLONG when the
- * receive ends (a handler is not called for it: the program ends); EQHAND.
+ * Receive the first message that the selector matches (with x also node and ptype; -1 for any) into
+ * at most `count` bytes. crecv waits for it; irecv returns a message id; hrecv calls the handler
+ * when the message has arrived. The x calls store type, length, node and ptype in info[0] to
+ * info[3] (irecvx: when msgwait or msgdone ends it; until then `info` stays in use). Without x, the
+ * info calls return them. EQTYPE, EQLEN, EQNODE, EQPID, EQPBUF, EQNOMID; EQMSGLONG when the receive
+ * ends (if it has a handler, the program ends instead); EQHAND.
  */
 void crecv(long typesel, void *buf, long count);
 long irecv(long typesel, void *buf, long count);
@@ -106,9 +105,9 @@ void hrecv(long typesel, void *buf, long count, nx_handler_t handler);
 void crecvx(long typesel, void *buf, long count, long nodesel, long ptypesel, long info[8]);
 long irecvx(long typesel, void *buf, long count, long nodesel, long ptypesel, long info[8]);
 
-/* Post the receive, send, and wait for both (csendrecv, which returns the length received), or not
- * (isendrecv: one id for both; hsendrecv: the handler is told of the receive when both have ended).
- * Errors of both. */
+/* Post the receive, send, and wait for both (csendrecv, which returns the length received) or not
+ * (isendrecv: one id for both; hsendrecv: the handler is called for the receive when both have
+ * ended). Errors of both. */
 long csendrecv(long type, const void *sbuf, long scount, long node, long ptype,
 	       long typesel, void *rbuf, long rcount);
 long isendrecv(long type, const void *sbuf, long scount, long node, long ptype,
@@ -117,23 +116,22 @@ void hsendrecv(long type, const void *sbuf, long scount, long node, long ptype,
 	       long typesel, void *rbuf, long rcount, nx_handler_t handler);
 
 /*
- * Handlers are called once each, one after the other, while the program computes or waits, as
- * handlers of event queues of <portals3.h> are: what is said there of what they may do holds. They
- * may call isend, irecv, hsend, hrecv, isendrecv, hsendrecv, msgdone, msgignore, iprobe, and csend
- * as long as it need not wait; what waits is EQHAND there. masktrap(1) puts handlers off,
- * masktrap(0) lets them come; it returns what it was. NX's long handlers with a parameter (hsendx,
- * hrecvx) are not there.
+ * Handlers are called one at a time, once each, while the program computes or waits, like the
+ * handlers of event queues of <portals3.h>, with the same restrictions. They may call isend, irecv,
+ * hsend, hrecv, isendrecv, hsendrecv, msgdone, msgignore, iprobe, and csend as long as it need not
+ * wait; a call that would wait fails with EQHAND. masktrap(1) defers handlers, masktrap(0) allows
+ * them; it returns the old state. NX's handlers with a parameter (hsendx, hrecvx) are not offered.
  */
 long masktrap(long state);
 
 /* ---- message ids ---- */
 
 /*
- * msgwait waits until the operation has ended, and frees the id. msgdone does so if it has: 1; else
- * 0. msgignore frees the id when the operation will have ended; errors of it end the program.
- * msgcancel takes a receive back whose message has not come, or a send that waits for slots, else
- * it waits until the operation has ended; then the id is free. EQMID; EQMSGLONG, EQNOACT of the
- * operation; msgwait, msgcancel: EQHAND.
+ * msgwait waits until the operation has ended, and frees the id. msgdone returns 0 if it has not
+ * ended; otherwise it frees the id and returns 1. msgignore frees the id once the operation has
+ * ended; its errors end the program. msgcancel cancels a receive whose message has not come, or a
+ * send that waits for slots; otherwise it waits until the operation has ended. Then the id is free.
+ * EQMID; EQMSGLONG, EQNOACT of the operation; msgwait, msgcancel: EQHAND.
  */
 void msgwait(long mid);
 long msgdone(long mid);
@@ -142,15 +140,15 @@ void msgcancel(long mid);
 
 /* ---- probes and information ---- */
 
-/* Whether a message that the selector fits has come and no receive has taken it: iprobe returns
+/* Whether a message that the selector matches has come and no receive has taken it: iprobe returns
  * 1 or 0, cprobe waits for one. EQTYPE, EQNODE, EQPID; cprobe: EQHAND. */
 void cprobe(long typesel);
 long iprobe(long typesel);
 void cprobex(long typesel, long nodesel, long ptypesel, long info[8]);
 long iprobex(long typesel, long nodesel, long ptypesel, long info[8]);
 
-/* Of the last crecv, csendrecv, cprobe, iprobe that returned 1, msgwait or msgdone that
- * returned 1 for a receive: bytes, sender, type; -1 if there was none. */
+/* Bytes, sender and type of the last crecv, csendrecv, cprobe, successful iprobe, msgwait, or
+ * successful msgdone of a receive; -1 if there was none. */
 long infocount(void);
 long infonode(void);
 long infotype(void);
@@ -160,8 +158,8 @@ long infoptype(void);
 
 /*
  * All ranks call the same one, in the same order, with equal n. Each waits until the others have
- * called it too. Results are the same on all ranks, to the last bit, and the same in every run with
- * as many ranks: partial results are joined in a tree whose shape depends on the ranks alone. x: n
+ * called it too. Results are the same on all ranks to the last bit, and the same in every run with
+ * as many ranks: partial results are combined in a tree whose shape depends only on the ranks. x: n
  * elements, replaced by the result; work: n more, overwritten. EQLEN, EQPBUF, EQHAND; EQMSGLONG:
  * another rank has called it with a larger n.
  */
@@ -179,16 +177,15 @@ void giprod(long x[], long n, long work[]);
 void gihigh(long x[], long n, long work[]);
 void gilow(long x[], long n, long work[]);
 
-/* The contributions of all ranks one behind the other, in the order of ranks, in y, which has room
- * for ylen bytes; *ncnt: how many there are. xlen may differ from rank to rank. EQMSGLONG: they do
- * not fit. */
+/* Concatenates the contributions of all ranks in rank order in y, which has room for ylen bytes;
+ * *ncnt is their total. xlen may differ from rank to rank. EQMSGLONG: they do not fit. */
 void gcol(const void *x, long xlen, void *y, long ylen, long *ncnt);
 
-/* The same as gdsum with a function of the program's: function(x, work) joins what is in work, of
- * xlen bytes, to what is in x; it must be associative and commutative. */
+/* Like gdsum, with a function of the program: function(x, work) combines xlen bytes at work into
+ * those at x. It must be associative and commutative. */
 void gopf(void *x, long xlen, void *work, long (*function)(void *x, const void *work));
 
-/* ---- the same with errors as results ---- */
+/* ---- the same calls with errors as results ---- */
 
 int _csend(long type, const void *buf, long count, long node, long ptype);
 long _isend(long type, const void *buf, long count, long node, long ptype);

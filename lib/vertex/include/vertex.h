@@ -2,9 +2,9 @@
  * Vertex: the message calls of the nCUBE, on top of NX (nx.h). The Portals paper (Brightwell et
  * al., section 2) names Vertex beside NX as an interface that was built on Portals in Puma.
  *
- * What is said in nx.h of context, of waiting, of slots and of nodes that end holds here. A program
- * may use both: a message of the one is a message of the other. A call that fails returns -1 and
- * sets errno to one of nx.h's EQ* values; none ends the program.
+ * The rules of nx.h about context, waiting, slots and nodes that end hold here too. A program may
+ * use both: each receives the other's messages. A call that fails returns -1 and sets errno to one
+ * of nx.h's EQ* values; none ends the program.
  */
 #ifndef VERTEX_H
 #define VERTEX_H
@@ -22,20 +22,21 @@ void whoami(int *node, int *proc, int *host, int *dim);
 
 /*
  * Send `length` bytes to node `dest` (VERTEX_ALL: to all others); returns 0 when the buffer may be
- * used again, as csend. `flag` is not looked at and may be null. EQTYPE, EQLEN, EQNODE, EQPBUF,
+ * used again, as csend. `flag` is ignored and may be null. EQTYPE, EQLEN, EQNODE, EQPBUF,
  * EQNOACT.
  */
 int nwrite(const void *buf, int length, int dest, int type, int *flag);
 
 /*
- * Receive the first message of node *src (-1: of any) with type *type (-1: any) into at most
- * `length` bytes, which the rest of a longer one does not touch. Waits for it. Returns the bytes
- * stored, and source and type in *src and *type. `flag` as above. EQTYPE, EQLEN, EQNODE, EQPBUF.
+ * Receive the first message from node *src (-1: any) with type *type (-1: any) into at most
+ * `length` bytes. Waits for it. A longer one is truncated, and memory beyond `length` is not
+ * touched. Returns the bytes stored, and source and type in *src and *type. `flag` as above.
+ * EQTYPE, EQLEN, EQNODE, EQPBUF.
  */
 int nread(void *buf, int length, int *src, int *type, int *flag);
 
-/* The length of the message that nread would receive with this *src and *type, which are set as by
- * it, or -1 with errno EAGAIN if there is none. Waits for nothing. EQTYPE, EQNODE. */
+/* The length of the message that nread would receive with this *src and *type, which it sets
+ * likewise; or -1 with errno EAGAIN if there is none. Does not wait. EQTYPE, EQNODE. */
 int ntest(int *src, int *type);
 
 #ifdef __cplusplus

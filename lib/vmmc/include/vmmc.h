@@ -7,17 +7,17 @@
  * choice of Margay. A program links with -lvmmc.
  *
  * General rules
- * - Protection is the kernel's: each import has match entries of its own at the exporter,
- *   which admit that one process to that one area. They are there from the import to the
- *   unimport or the unexport, whatever else a program may send. [V 2, M]
- * - Context: one thread, from vmmc_init on. From a notification handler only what says so;
- *   every other call returns VMMC_ECONTEXT there.
- * - Blocking: what waits says so, and halts the node while it waits. A wait for a process
- *   that dies ends with VMMC_EDEAD within about VMMC_PING_MS. Notification handlers run
+ * - The kernel protects memory: each import has its own match entries at the exporter, which admit
+ *   only that process to only that area. They exist from the import to the unimport or the
+ *   unexport, whatever else a program may send. [V 2, M]
+ * - Context: one thread, from vmmc_init on. A notification handler may call only functions that say
+ *   so; every other call returns VMMC_ECONTEXT there.
+ * - Blocking: calls that wait say so, and halt the node while they wait. A wait for a process that
+ *   dies ends with VMMC_EDEAD within about VMMC_PING_MS. Notification handlers run
  *   meanwhile.
  * - Results: VMMC_OK (0) or a negative VMMC_E*. After an error nothing has changed.
  * - Portals: the library uses the portals 16 to 19 of the process, and six event queues.
- *   It opens the interface by itself, once more if the program has done so.
+ *   It opens the interface itself, even if the program has also done so.
  * - Units: bytes, milliseconds, ranks of the job.
  */
 #ifndef VMMC_H
@@ -34,16 +34,16 @@ enum {
 	VMMC_EXPORTS = 1024,       /* of a process at a time */
 	VMMC_IMPORTS = 2048,       /* of a process at a time */
 	VMMC_SENDS = 128,          /* asynchronous sends under way that are not yet read */
-	VMMC_ASK = 32,             /* one message in so many asks whether it was admitted */
-	VMMC_CREDITS = 16,         /* notifications of an import that are not handled, at most */
-	VMMC_NOTIFICATIONS = 2048, /* the same of all imports of a process's exports */
-	VMMC_PING_MS = 100         /* after so long without news a peer is asked if it lives */
+	VMMC_ASK = 32,             /* one message in this many asks whether it was admitted */
+	VMMC_CREDITS = 16,         /* most unhandled notifications of an import */
+	VMMC_NOTIFICATIONS = 2048, /* the same for all imports of a process's exports */
+	VMMC_PING_MS = 100         /* after this long in silence a peer is probed */
 };
 
 enum {
 	VMMC_PENDING = 1,          /* a completion word: the send is not yet done */
 	VMMC_OK = 0,
-	VMMC_EINVAL = -1,          /* an argument that has no meaning */
+	VMMC_EINVAL = -1,          /* an invalid argument */
 	VMMC_EFAULT = -2,          /* memory that is not the process's, or not writable to it */
 	VMMC_EPROXY = -3,          /* no imported area has all of these proxy addresses */
 	VMMC_EREVOKED = -4,        /* the area is not exported any more */
@@ -54,7 +54,7 @@ enum {
 	VMMC_ENOSPACE = -9,        /* a table is full, here or at the exporter */
 	VMMC_ETIMEDOUT = -10,      /* the time is over */
 	VMMC_ECONTEXT = -11,       /* not before vmmc_init, not from a handler, or it would wait */
-	VMMC_EFAIL = -12           /* the kernel refuses for another reason: a node died over shared
+	VMMC_EFAIL = -12           /* the kernel refused for another reason: a node died over shared
 	                              memory while it changed this process's structures */
 };
 
@@ -63,7 +63,7 @@ const char *vmmc_error(int result);
 
 /*
  * An address in the destination proxy space [V 2]: names a byte of an imported area, and
- * is no address of the process's memory: no load or store reaches it. Within one import
+ * is not a memory address: no load or store works on it. Within one import
  * addresses can be added to and subtracted from; what leaves the area is refused.
  */
 typedef uint64_t vmmc_proxy_t;
@@ -76,7 +76,7 @@ typedef uint64_t vmmc_export_t;
  * into its memory [V 2]: `bytes` bytes from rank `sender`, at `offset` in the area. It
  * interrupts the program anywhere, as a signal handler does, unless notifications are
  * blocked. Handlers do not nest. It may send (see there), and read and write what the
- * program expects; malloc and stdio are not for it.
+ * program expects; it must not use malloc and stdio.
  */
 typedef void (*vmmc_handler_t)(void *argument, int sender, size_t offset, size_t bytes);
 
@@ -93,14 +93,14 @@ int vmmc_barrier(void);
 /* ---- receive buffers [V 2, 4.4] ---- */
 
 enum {
-	VMMC_SPIN = 1              /* messages without notification record nothing at all: the
-	                              program looks at its memory, vmmc_wait does not see them */
+	VMMC_SPIN = 1              /* messages without notification record no events: the program
+	                              polls its memory; vmmc_wait does not see them */
 };
 
 /*
  * Exports `bytes` bytes from `start` on as `name` (1 to 63 bytes). Any address and any length
- * above 0 will do [M: the paper exports whole pages].
- *   importers   `count` ranks that may import it; null: every rank, `count` is not looked at
+ * above 0 is allowed [M: the paper exports whole pages].
+ *   importers   `count` ranks that may import it; null: every rank, `count` is ignored
  *   flags       0 or VMMC_SPIN
  *   handler     of notifications, or null: then sends with a notification are refused
  * Does not wait. VMMC_EINVAL, VMMC_EFAULT: memory that the process may not write,
@@ -117,26 +117,25 @@ int vmmc_export(const char *name, void *start, size_t bytes, const int *importer
 int vmmc_unexport(vmmc_export_t exported);
 
 /*
- * Imports what rank `rank` has exported as `name`. Waits for the exporter's answer, which a
- * handler of its library gives while it computes. While the exporter has not started or has
+ * Imports what rank `rank` has exported as `name`. Waits for the exporter's answer, which its
+ * library gives while the program there computes. While the exporter has not started or has
  * left, or exports no such area, asks again, for `timeout` ms (negative: no limit).
  *   proxy     gets the proxy address of the first byte
  *   bytes     null, or gets the length of the area
- * VMMC_EINVAL, VMMC_EACCES, VMMC_EEXIST: this process has imported it, VMMC_ENOENT: at the end of
- * the time, or VMMC_ETIMEDOUT if the exporter is not there, VMMC_EDEAD: it has died,
+ * VMMC_EINVAL, VMMC_EACCES; VMMC_EEXIST: this process has imported it already; VMMC_ENOENT after
+ * the timeout, or VMMC_ETIMEDOUT if the exporter is not there; VMMC_EDEAD: it has died;
  * VMMC_ENOSPACE: this process has VMMC_IMPORTS, or the exporter has no room.
  */
 int vmmc_import(int rank, const char *name, int timeout, vmmc_proxy_t *proxy, size_t *bytes);
 
-/* Ends an import, named by any proxy address of it. Its proxy addresses are refused from now
- * on, and the exporter's kernel admits nothing by it any more. Waits for the exporter.
- * VMMC_EPROXY. */
+/* Ends an import, named by any of its proxy addresses. They are refused from now on, and the
+ * exporter's kernel admits nothing through them any more. Waits for the exporter. VMMC_EPROXY. */
 int vmmc_unimport(vmmc_proxy_t proxy);
 
 /* ---- sending [V 2, 4.5, 5.3] ---- */
 
 enum {
-	VMMC_NOTIFY = 1,           /* calls the receiver's handler when the data is there */
+	VMMC_NOTIFY = 1,           /* calls the receiver's handler when the data has arrived */
 	VMMC_ASYNC = 2             /* returns at once; see vmmc_send */
 };
 
@@ -146,26 +145,26 @@ int SendMsg(const void *source, vmmc_proxy_t destination, size_t bytes);
 /*
  * Sends `bytes` bytes (0 and more) from `source` to a proxy address. Messages to one process
  * are delivered in the order in which they were sent, and the bytes of each before its
- * notification. In which order the bytes of one message appear is not said: a word that tells
- * that data is there goes in a second message.
- *   synchronous   returns when the source may be reused; waits for that, if need be
+ * notification. The bytes within one message appear in no given order: a flag that says that the
+ * data has arrived must be a second message.
+ *   synchronous   returns when the source may be reused; waits for that if necessary
  *   VMMC_ASYNC    *completion is VMMC_PENDING until then, VMMC_OK or an error afterwards: a
  *                 word to spin on, or for vmmc_wait_send. It is written while the program
  *                 computes. Waits only if VMMC_SENDS are under way
  *   VMMC_NOTIFY   waits while VMMC_CREDITS of this import's notifications have not been
  *                 handled
- * Without VMMC_ASYNC `completion` is null. From a handler: yes, but VMMC_ECONTEXT, and nothing
- * is sent, where it would wait.
- * Delivery itself is not reported. That an export has ended or the exporter has died is known
- * when it says so, after at most VMMC_ASK further messages, or by vmmc_fence: from then on
- * sends return VMMC_EREVOKED or VMMC_EDEAD [M].
+ * Without VMMC_ASYNC `completion` is null. A handler may call it, but where it would wait it
+ * returns VMMC_ECONTEXT and sends nothing.
+ * Delivery itself is not reported. If an export has ended or the exporter has died, sends return
+ * VMMC_EREVOKED or VMMC_EDEAD [M] as soon as that is known: when the exporter reports it, after at
+ * most VMMC_ASK further messages, or by vmmc_fence.
  * VMMC_EPROXY: not all bytes lie in one imported area; VMMC_EFAULT: source; VMMC_EINVAL:
  * flags, a completion word that is missing, a notification without a handler there.
  */
 int vmmc_send(const void *source, vmmc_proxy_t destination, size_t bytes, int flags,
               volatile int32_t *completion);
 
-/* Waits until an asynchronous send is done; returns what its word says. */
+/* Waits until an asynchronous send is done; returns its completion word. */
 int vmmc_wait_send(volatile int32_t *completion);
 
 /* Waits until everything that was sent to this import is in place. VMMC_OK, VMMC_EREVOKED,
@@ -175,24 +174,24 @@ int vmmc_fence(vmmc_proxy_t proxy);
 /* ---- waiting for data [M] ---- */
 
 /*
- * Waits until *word is not `old`: a program that has nothing else to do halts instead of
+ * Waits until *word is not `old`: an idle program halts instead of
  * spinning. At most `timeout` ms (negative: no limit). The word is in an area that was exported
  * without VMMC_SPIN. `rank` is the process that the program waits for: if it dies or leaves the
  * wait ends with VMMC_EDEAD; negative: none. VMMC_OK, VMMC_ETIMEDOUT.
  */
 int vmmc_wait(const volatile uint32_t *word, uint32_t old, int rank, int timeout);
 
-/* The same until ready(argument) is not 0; it is called whenever a message has come. */
+/* The same until ready(argument) is not 0; ready is called whenever a message has come. */
 int vmmc_wait_until(int (*ready)(void *argument), void *argument, int rank, int timeout);
 
 /* ---- notifications [V 2] ---- */
 
-/* From now on notifications wait, in order, instead of calling handlers. 1 if they were blocked
- * before, else 0. Also from a handler. */
+/* From now on notifications are queued, in order, instead of calling handlers. Returns 1 if they
+ * were already blocked, else 0. Handlers may call it. */
 int vmmc_block(void);
 
-/* Calls the handlers of all that wait, and of what comes from now on as it comes. 1 if they were
- * blocked before, else 0. From a handler: those that wait are called after it. */
+/* Calls the handlers of queued notifications, and of new ones as they come. Returns 1 if they were
+ * blocked before, else 0. If a handler calls it, the queued ones are called after that handler. */
 int vmmc_unblock(void);
 
 #ifdef __cplusplus

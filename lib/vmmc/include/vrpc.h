@@ -1,23 +1,23 @@
 /*
  * vRPC: Sun's remote procedure calls over virtual memory-mapped communication [V 5.4].
  *
- * What programs call are the headers of Debian's libtirpc: stubs of rpcgen are compiled and linked
- * as they are, with -I build/libtirpc/include -lvrpc -lvmmc. XDR, authentication and the layers of
- * CLIENT and SVCXPRT are libtirpc's. This library has the two transports and the name service: a
- * host is a rank of the job, "3" or "node3"; a server is found by its rank alone, and each
- * rank serves what its programs have registered.
+ * Programs use the headers of Debian's libtirpc: stubs of rpcgen are compiled and linked unchanged,
+ * with -I build/libtirpc/include -lvrpc -lvmmc. XDR, authentication and the layers of CLIENT and
+ * SVCXPRT are libtirpc's. This library has the two transports and the name service: a host is a
+ * rank of the job, "3" or "node3". A server is found by its rank alone, and each rank serves what
+ * its programs have registered.
  *
  * - clnt_create and clnt_create_timed make clients of this transport, whatever network type they
  *   name.
  * - svctcp_create and svcudp_create give the process's one transport; svc_register, svc_reg,
- *   svc_unregister, svc_run and svc_exit are for it. So the server's main that rpcgen makes runs.
- * - Messages may have 64 MB. Calls are carried out once, or not at all; none is sent again.
- * - A call ends with RPC_TIMEDOUT at its time; RPC_CANTRECV when the server has died or left
- *   before it answered, RPC_CANTSEND when that was known; RPC_PROGUNAVAIL,
+ *   svc_unregister, svc_run and svc_exit work on it, so rpcgen's main of a server runs.
+ * - Messages may have 64 MB. Calls are executed at most once; none is retransmitted.
+ * - A call ends with RPC_TIMEDOUT at its timeout; RPC_CANTRECV when the server has died or left
+ *   before it answered, RPC_CANTSEND when that was already known; RPC_PROGUNAVAIL,
  *   RPC_PROGVERSMISMATCH, RPC_PROCUNAVAIL, RPC_CANTDECODEARGS as the server says.
  * - One thread. A server that calls another one from a procedure waits; meanwhile it serves
  *   no call.
- * - vmmc_init need not be called before. After vmmc_fini vRPC cannot be used any more.
+ * - vmmc_init need not be called first. After vmmc_fini vRPC cannot be used again.
  */
 #ifndef VRPC_H
 #define VRPC_H
@@ -34,7 +34,7 @@ CLIENT *clnt_vmmc_create(int rank, rpcprog_t program, rpcvers_t version);
 /* The process's transport for calls; null: no memory. Makes it at the first call. */
 SVCXPRT *svc_vmmc_create(void);
 
-/* The rank whose call a procedure carries out; -1 outside of one. */
+/* The rank whose call is being executed; -1 outside of a procedure. */
 int svc_vmmc_caller(void);
 
 #ifdef __cplusplus

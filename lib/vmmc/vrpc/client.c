@@ -1,6 +1,6 @@
 /*
- * The client's transport of vRPC: a CLIENT of libtirpc whose calls go over link.h. And the name
- * service: what a host's name means. See <vrpc.h>.
+ * The client's transport of vRPC: a CLIENT of libtirpc whose calls go over link.h. Also the name
+ * service: the rank of a host name. See <vrpc.h>.
  */
 #include "link.h"
 
@@ -48,7 +48,7 @@ static bool_t encode(XDR *xdrs, struct client *c, rpcproc_t procedure, xdrproc_t
 		AUTH_WRAP(c->client.cl_auth, xdrs, xargs, args);
 }
 
-/* The call as bytes in the client's buffer, which grows until they fit. 0: they never do. */
+/* Encodes the call into the client's buffer, which grows until it fits. 0: it never does. */
 static size_t encoded(struct client *c, rpcproc_t procedure, xdrproc_t xargs, void *args)
 {
 	for (;;) {
@@ -73,7 +73,7 @@ static enum clnt_stat failed(struct client *c, enum clnt_stat status, int result
 	return status;
 }
 
-/* What a reply says; the results are in the caller's memory. */
+/* Decodes a reply; the results go into the caller's memory. */
 static enum clnt_stat decode(struct client *c, char *bytes, size_t count, xdrproc_t xresults,
                              void *results)
 {
@@ -85,7 +85,7 @@ static enum clnt_stat decode(struct client *c, char *bytes, size_t count, xdrpro
 	reply.acpted_rply.ar_results.proc = (xdrproc_t)xdr_void;
 	xdrmem_create(&xdrs, bytes, (u_int)count, XDR_DECODE);
 	if (!xdr_replymsg(&xdrs, &reply)) {
-		xdrs.x_op = XDR_FREE;           /* what was decoded of it */
+		xdrs.x_op = XDR_FREE;           /* frees what was decoded */
 		xdr_replymsg(&xdrs, &reply);
 		return failed(c, RPC_CANTDECODERES, VMMC_OK);
 	}
@@ -105,7 +105,7 @@ static enum clnt_stat decode(struct client *c, char *bytes, size_t count, xdrpro
 	return c->error.re_status;
 }
 
-/* The reply to this call; those to calls that have timed out are taken out of its way. */
+/* The reply to this call; replies to calls that have timed out are dropped. */
 static enum clnt_stat reply(struct client *c, int timeout, xdrproc_t xresults, void *results)
 {
 	enum clnt_stat status;
@@ -123,7 +123,7 @@ static enum clnt_stat reply(struct client *c, int timeout, xdrproc_t xresults, v
 		memcpy(&xid, bytes, sizeof(xid));
 		if (count >= sizeof(xid) && ntohl(xid) == last_xid)
 			break;
-		vrpc_link_release(c->rank, WAY_REPLY, 1);    /* the server may need its room */
+		vrpc_link_release(c->rank, WAY_REPLY, 1);    /* the server may need the room */
 	}
 	status = decode(c, bytes, count, xresults, results);
 	vrpc_link_release(c->rank, WAY_REPLY, 0);
@@ -156,7 +156,7 @@ static enum clnt_stat call(CLIENT *client, rpcproc_t procedure, xdrproc_t xargs,
 			return failed(c, RPC_TIMEDOUT, result);
 		if (result)
 			return failed(c, RPC_CANTSEND, result);
-		if (!xresults && !ms)           /* a batch: no answer comes */
+		if (!xresults && !ms)           /* a batched call: no reply comes */
 			return c->error.re_status = RPC_SUCCESS;
 		if (!ms)
 			return failed(c, RPC_TIMEDOUT, VMMC_OK);
@@ -167,7 +167,7 @@ static enum clnt_stat call(CLIENT *client, rpcproc_t procedure, xdrproc_t xargs,
 	}
 }
 
-/* ---- what else a CLIENT does ---- */
+/* ---- other operations of a CLIENT ---- */
 
 static void abort_call(CLIENT *client)
 {

@@ -13,10 +13,10 @@ enum { CHUNK = 16384, SHORT = 40, BUFFERS = 2, WAYS = 2 };
 #define FIRST 0x80000000u
 
 struct head {
-	uint32_t number;           /* counts chunks of this way, from 1 */
-	uint32_t bytes;            /* in this chunk; with FIRST, if it begins a message */
-	uint32_t left;             /* of the message, this chunk included */
-	uint32_t taken;            /* chunks of the other way that the sender has taken */
+	uint32_t number;           /* number of the chunk in this direction, from 1 */
+	uint32_t bytes;            /* in this chunk, or'ed with FIRST if it begins a message */
+	uint32_t left;             /* bytes left of the message, including this chunk */
+	uint32_t taken;            /* chunks of the other direction that the sender has taken */
 	uint64_t sum;
 };
 
@@ -31,11 +31,11 @@ struct part {
 };
 
 struct peer {
-	vmmc_proxy_t proxy;        /* of this process's part there; 0: not connected */
+	vmmc_proxy_t proxy;        /* proxy address of this process's part; 0: not connected */
 	uint32_t sent[WAYS];       /* chunks */
-	uint32_t taken[WAYS];      /* of those, by the peer, as heads say */
+	uint32_t taken[WAYS];      /* of those, taken by the peer according to its heads */
 	uint32_t received[WAYS];   /* taken by this process */
-	uint32_t open[WAYS];       /* a message lies in a chunk, which is not yet taken */
+	uint32_t open[WAYS];       /* a message is being read from its chunk */
 	char *gathered[WAYS];      /* a message of several chunks, or null */
 };
 
@@ -43,7 +43,8 @@ static vmmc_export_t exported;
 static struct part *parts;         /* by rank */
 static struct peer *peers;
 
-/* Of a chunk's head, and of its data if it is short. Words of both are mixed one by one. */
+/* The checksum of a chunk's head, and of its data if it is short. The words are mixed one at a
+ * time. */
 static uint64_t sum_of(const struct head *head, const char *data)
 {
 	uint64_t sum = head->number * 0x9e3779b97f4a7c15ULL + head->bytes, word;
@@ -86,14 +87,14 @@ int vrpc_link_connect(int rank, int timeout)
 	return result;
 }
 
-/* ---- what has come ---- */
+/* ---- arrivals ---- */
 
 struct room {
 	int rank;
 	enum way way;
 };
 
-/* The next chunk, if all of it is there, or null. */
+/* The next chunk, if all of it has arrived, or null. */
 static struct chunk *next_chunk(int rank, enum way way)
 {
 	uint32_t number = peers[rank].received[way] + 1;
@@ -110,7 +111,7 @@ static struct chunk *next_chunk(int rank, enum way way)
 	return copy.sum == sum_of(&copy, chunk->data) ? chunk : NULL;
 }
 
-/* What a chunk of `way` says of those of the other way. */
+/* Records how many chunks of the other direction a chunk of `way` acknowledges. */
 static void note_taken(int rank, enum way way, uint32_t taken)
 {
 	if ((int32_t)(taken - peers[rank].taken[!way]) > 0)
@@ -135,7 +136,8 @@ static void take(int rank, enum way way)
 
 /* ---- sending ---- */
 
-/* The peer says so in a word, or in the head of what it sends, also of what is not yet read. */
+/* The peer acknowledges in a word, or in the head of a chunk, even of one that has not been
+ * read. */
 static int has_room(void *argument)
 {
 	struct room *room = argument;
@@ -178,8 +180,8 @@ static int send_chunk(int rank, enum way way, const char *bytes, uint32_t count,
 	return result;
 }
 
-/* Room, or for a call an answer in the way: none is waited for when a call is sent, and the
- * server may wait for its room. */
+/* Whether there is room, or, for a call, a reply blocks it: nothing waits for a reply while a call
+ * is sent, and the server may wait for room. */
 static int may_go_on(void *argument)
 {
 	struct room *room = argument;
@@ -252,13 +254,13 @@ static int await_chunk(int rank, enum way way, int timeout, struct chunk **chunk
 	if (!result && !*chunk)
 		*chunk = next_chunk(rank, way);
 	if (!result && !*chunk)
-		result = VMMC_EFAIL;            /* the sender has changed what was there */
+		result = VMMC_EFAIL;            /* the sender has changed the chunk */
 	if (!result)
 		note_taken(rank, way, (*chunk)->head.taken);
 	return result;
 }
 
-/* A message of several chunks, of which the first one is there. */
+/* Gathers a message of several chunks, of which the first has arrived. */
 static int gather(int rank, enum way way, int timeout, size_t total)
 {
 	char *all = total > LINK_MOST ? NULL : malloc(total);
@@ -276,7 +278,7 @@ static int gather(int rank, enum way way, int timeout, size_t total)
 		}
 		bytes = chunk->head.bytes & ~FIRST;
 		if (bytes > total - at || bytes > CHUNK || !bytes)
-			bytes = (uint32_t)(total - at);     /* no sender of ours */
+			bytes = (uint32_t)(total - at);     /* not a correct sender */
 		else if (all)
 			memcpy(all + at, chunk->data, bytes);
 		take(rank, way);
@@ -290,7 +292,7 @@ int vrpc_link_receive(int rank, enum way way, int timeout, char **bytes, size_t 
 	struct chunk *chunk;
 	int result;
 
-	/* The rest of a message that was given up is passed over. */
+	/* Skips the rest of a message that the sender gave up. */
 	for (;;) {
 		result = await_chunk(rank, way, timeout, &chunk);
 		if (result)

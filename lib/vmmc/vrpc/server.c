@@ -2,8 +2,8 @@
  * The server's transport of vRPC: one SVCXPRT of libtirpc for the calls of all ranks, and the
  * loop that waits for them. See <vrpc.h>.
  *
- * libtirpc finds a transport by a file descriptor. This one has the highest number that libtirpc's
- * table has; no file has it.
+ * libtirpc finds a transport by its file descriptor. This one has the highest number of libtirpc's
+ * table, which no file has.
  */
 #include "link.h"
 
@@ -23,14 +23,14 @@ static struct {
 	SVCXPRT_EXT extension;
 	char verifier[MAX_AUTH_BYTES];
 	int created, stopped;
-	int caller;                /* whose call is carried out, or -1 */
+	int caller;                /* whose call is being executed, or -1 */
 	int last;                  /* the rank that was served last */
 	int replied;
 	uint32_t xid;
 	XDR xdrs;                  /* of the call */
 	char *call;
 	size_t call_bytes;
-	char *buffer;              /* of replies */
+	char *buffer;              /* for replies */
 	size_t size;
 } server = { .caller = -1 };
 
@@ -39,7 +39,7 @@ int svc_vmmc_caller(void)
 	return server.caller;
 }
 
-/* ---- what a SVCXPRT does ---- */
+/* ---- operations of a SVCXPRT ---- */
 
 static bool_t receive(SVCXPRT *transport, struct rpc_msg *message)
 {
@@ -101,7 +101,7 @@ static bool_t reply(SVCXPRT *transport, struct rpc_msg *message)
 		server.buffer = larger;
 		server.size *= 4;
 	}
-	/* A caller that takes no reply has given up. */
+	/* A caller that does not take its reply has given up. */
 	server.replied = vrpc_link_send(server.caller, WAY_REPLY, server.buffer, XDR_GETPOS(&xdrs),
 	                                ROOM_MS) == VMMC_OK;
 	return server.replied;
@@ -149,7 +149,7 @@ SVCXPRT *svc_vmmc_create(void)
 
 /* ---- the loop ---- */
 
-/* The next rank with a call, in turns, or -1. */
+/* The next rank with a call, round robin, or -1. */
 static int next_caller(void)
 {
 	for (int i = 1; i <= margay_size(); i++) {
@@ -167,7 +167,7 @@ static int has_call(void *argument)
 	return server.stopped || next_caller() >= 0;
 }
 
-/* Carries out the call of a rank. One that ends within its message is forgotten. */
+/* Executes the call of a rank. An incomplete message is dropped. */
 static void serve(int rank)
 {
 	server.last = rank;

@@ -222,20 +222,13 @@ int batch_take(struct link *link, struct flow *flow, const struct wire *wire);
 __attribute__((noinline))
 void reassemble_refuse(struct link *link, struct flow *flow, uint32_t sequence, uint64_t now);
 
-/* An acknowledgement leaves when what has arrived is taken, with another frame or by itself. */
-static inline void ack_soon(struct link *link, struct flow *flow)
-{
-	flow->rx.flags |= RX_ACK_NOW;
-	flow_ready(link, flow);
-}
-
 /* What has arrived in its turn is acknowledged soon: by the next frame that goes there, or
  * once it is a quarter of what the peer may send, or most_unacked: the peer must not wait
  * and then send very many at once. */
 static inline void reassemble_acknowledge(struct link *link, struct flow *flow, uint64_t now)
 {
 	if (flow->rx.unacked * 4u >= flow->rx.window || flow->rx.unacked >= link->most_unacked)
-		ack_soon(link, flow);
+		frame_ack(link, flow, now);
 	else
 		timer_ack(link, flow, units(now), link->config.ack_delay);
 }

@@ -356,7 +356,7 @@ static void settle(struct link *link, struct flow *flow, uint64_t now, int in_or
 	/* What was refused may come now, before anything new: say so at once. */
 	if ((in_order && !is_refused && flow->rx.refused && !reassemble_waits(link, flow)) ||
 	    (flow->rx.arrived && !is_gapless(link, flow)))
-		ack_soon(link, flow);
+		frame_ack(link, flow, now);
 	else
 		reassemble_acknowledge(link, flow, now);
 }
@@ -405,7 +405,7 @@ void reassemble(struct link *link, struct flow *flow, const struct wire *wire, u
 		count(link, LINK_DUPLICATES);
 		if (reassemble_waits(link, flow))
 			bulk_want(link, flow->rx.assembly);
-		ack_soon(link, flow);
+		frame_ack(link, flow, now);
 		return;
 	}
 	if (at >= flow->rx.window) {

@@ -256,13 +256,12 @@ static int send_frame(struct link *link, struct flow *flow, uint64_t now)
 static int pump_flow(struct link *link, uint64_t now)
 {
 	struct flow *flow = &link->flows[link->ready_first];
-	int result = send_frame(link, flow, now);
+	int result = NIC_FULL;
 
-	if (result != NIC_FULL && (flow->rx.flags & RX_ACK_NOW)) {
+	if (flow->rx.flags & RX_ACK_NOW)
 		frame_ack(link, flow, now);
-		if (flow->rx.flags & RX_ACK_NOW)
-			return NIC_FULL;
-	}
+	if (!(flow->rx.flags & RX_ACK_NOW))
+		result = send_frame(link, flow, now);
 	if (result == NIC_FULL)
 		return result;
 	link->ready_first = flow->ready_next;

@@ -168,8 +168,8 @@ static uint32_t change(struct attack *a, struct kept *kept)
 	uint32_t bytes = kept->bytes;
 	uint64_t how = roll(a, 6);
 
-	if (how == 0)          /* not where one of several ends: what is left would be right */
-		return (uint32_t)roll(a, bytes - 1) / 8 * 8 + 1;
+	if (how == 0)
+		return (uint32_t)roll(a, bytes);
 	if (how == 1) {
 		uint32_t more = 1 + (uint32_t)roll(a, 200);
 

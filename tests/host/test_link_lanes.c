@@ -46,30 +46,6 @@ TEST(lanes_acknowledge_each_other)
 	probe_close(&p, 0);
 }
 
-/* What a lane has to acknowledge at once leaves with a message of that lane, if there is one. */
-TEST(lanes_acknowledge_at_once_with_a_message)
-{
-	const struct wire *sent;
-	struct probe p;
-
-	open_default(&p);
-	give(&p, LINK_REQUESTS, 0, 8, 0);
-	probe_pass(&p, 1 * MS);
-	p.seen = p.n_sent;
-	p.card = NIC_FULL;
-	probe_send(&p, 1, 8, 1);
-	give(&p, LINK_REQUESTS, 0, 8, 0);                /* again */
-	p.card = NIC_OK;
-	link_tick(p.link, p.now += 1 * MS);
-	sent = probe_next(&p);
-	CHECK(sent && probe_is_data(sent) && sent->lane == LINK_REQUESTS && sent->ack == 1);
-	CHECK(!probe_next(&p));
-	give(&p, LINK_REQUESTS, 0, 8, 0);                /* and by itself, if there is none */
-	sent = probe_next(&p);
-	CHECK(sent && probe_is_bare(sent) && sent->ack == 1);
-	probe_close(&p, 0);
-}
-
 TEST(lanes_with_a_gap_speak_for_themselves)
 {
 	const struct wire *sent;

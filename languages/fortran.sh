@@ -11,7 +11,8 @@ unpack libquadmath libgfortran libtool-ldflags gcc/fortran/libgfortran.h
 wrapper cc "$MARGAY_CC"
 wrapper fc "$MARGAY_FC"
 
-# Replaces libtool, whose script takes as long as the compiler: makes only one form of each object.
+# In place of libtool, whose script takes as long as the compiler: an object without its
+# other forms.
 cat >"$work/bin/libtool" <<'END'
 #!/bin/sh
 while [ "$1" != --mode=compile ]; do
@@ -22,7 +23,7 @@ exec "$@"
 END
 chmod 755 "$work/bin/libtool"
 
-# Replaces libbacktrace: the kernel prints the frames, and margay run names them. A program that
+# In place of libbacktrace: the kernel prints the frames, and margay run names them. What
 # ends by a signal has its report anyway.
 mkdir "$work/build/libbacktrace"
 echo '#define BACKTRACE_SUPPORTED 0
@@ -37,13 +38,13 @@ struct backtrace_state;
 	((void)simple_callback, (void)(in_signal_handler || (margay_backtrace(), 0)))
 END
 
-# corrections SCRIPT FILE: fails if it changes nothing.
+# corrections SCRIPT FILE: there must be something to correct.
 corrections() {
 	sed -i.before "$1" "$2"
 	! cmp -s "$2" "$2.before" || fail "correcting $2"
 }
 cd "$source/libgfortran"
-# Asynchronous input and output needs a thread; without one, it is synchronous.
+# Input and output that is asynchronous needs a thread; without it, it is done at once.
 corrections 's/#define ASYNC_IO 1/#define ASYNC_IO 0/' io/async.h
 # abort ends with the kernel's report, which has the backtrace.
 corrections '/^sys_abort (void)/,/^}/{
@@ -70,7 +71,7 @@ archive() {
 		>>Makefile
 }
 
-# made: all archives of this folder. Generated files come first, as no object's rule names them.
+# made: all archives of this folder. What is generated comes first: no rule of an object names it.
 made() {
 	sed -i "s,^LIBTOOL = .*,LIBTOOL = $work/bin/libtool," Makefile
 	printf '\nmargay-sources: $(BUILT_SOURCES)\nmargay-archives: $(ARCHIVES)\n' >>Makefile

@@ -38,7 +38,7 @@ int margay_counters(uint64_t *values, int count);
 /*
  * At file level, once in a file: all event queues of this program together have `slots` slots, 64
  * to 32768, instead of 8192. If several files have it, the largest number counts. Each slot takes
- * 160 bytes of kernel memory on each node. `margay run --event-slots` overrides it. It is a note in
+ * 144 bytes of kernel memory on each node. `margay run --event-slots` overrides it. It is a note in
  * the image, which launcher and kernel read, and makes no code. PTL_SR_EVENT_SLOTS has the result.
  */
 #define MARGAY_EVENT_SLOTS(slots) \

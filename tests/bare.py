@@ -1,7 +1,7 @@
 """Boards without a launcher: QEMU with a firmware, a screen and a serial port.
 
-A Board reads its screen as a person does: letters of the VGA's text memory, or pixels
-whose letters it compares with kernel/console/font.c. Used by test_baremetal.py.
+A Board reads its screen: letters from the VGA's text memory, or pixels
+that it compares with the letters of kernel/console/font.c. Used by test_baremetal.py.
 """
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import socket
 import time
 from pathlib import Path
 
-from harness import HANG, ROOT, Live, Margay, stop, until
+from harness import HANG, ROOT, Live, Margay, let_time_pass, stop, until
 
 QEMU = Path("/usr/bin/qemu-system-x86_64")
 OVMF = "/usr/share/ovmf/OVMF.fd"
@@ -28,7 +28,7 @@ def font() -> dict[tuple[int, ...], str]:
 
 
 def letters_of_pixels(picture: bytes) -> list[str]:
-    """The lines of a screen of pixels, from a PPM file; what is no letter becomes U+FFFD."""
+    """The lines of a screen of pixels, from a PPM file; other shapes become U+FFFD."""
     _, size, _, pixels = picture.split(b"\n", 3)
     width, height = map(int, size.split())
     scale = max(width // (LEAST_COLUMNS * CELL_WIDTH), 1)
@@ -93,10 +93,9 @@ class Board:
         return self.pixels() if uefi else self.text()
 
     def press(self, *keys: str) -> None:
-        """Presses keys, one after the other."""
+        """Presses keys, one after the other: QEMU has a queue for them."""
         for key in keys:
             self.monitor("send-key", keys=[{"type": "qcode", "data": key}])
-            time.sleep(0.05)
 
     def off(self) -> None:
         """Pulls the plug."""
@@ -147,7 +146,7 @@ def clock_goes_right(live: Live, serial: Path) -> None:
     first, least, most = next_reading(pid, serial)
     span, last_least, last_most = 0.0, least, most
     while span < 1 or last_most - last_least + most - least > 0.05 * span:
-        time.sleep(0.5)
+        let_time_pass(0.5)
         last, last_least, last_most = next_reading(pid, serial)
         span = last_least - most
     assert (last_least - most) * 0.95 < (last - first) / 1e9 < (last_most - least) * 1.05

@@ -22,6 +22,7 @@ import pytest
 from _pytest.terminal import TerminalReporter
 
 from harness import BUILD, Margay, cores
+from ports import Port
 
 # Ignored by nohup and in the background of a script; the launcher's tests send them.
 USUAL: dict[signal.Signals, signal.Handlers | Callable[[int, FrameType | None], Any]] = {
@@ -47,7 +48,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Which links a test that runs nodes takes, if it does not say so itself."""
+    """The links that a test of nodes runs over, if it names none itself."""
     marks = {mark.name for mark in metafunc.definition.iter_markers()}
     own = any(mark.args[0] == "link" for mark in metafunc.definition.iter_markers("parametrize"))
     if "link" not in metafunc.fixturenames or own or "own_link" in marks:
@@ -105,7 +106,7 @@ def cache_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 @pytest.fixture
 def link(request: pytest.FixtureRequest) -> str:
-    """How the nodes of this test's runs talk."""
+    """The link between the nodes of this test's runs."""
     return getattr(request, "param", "shm")
 
 
@@ -119,6 +120,13 @@ def margay(tmp_path: Path, request: pytest.FixtureRequest, link: str) -> Iterato
         left = runner.close()
     if left:
         pytest.fail("a run left behind:\n  " + "\n  ".join(left))
+
+
+@pytest.fixture
+def port() -> Iterator[Port]:
+    one = Port()
+    yield one
+    one.close()
 
 
 @pytest.fixture(scope="session")

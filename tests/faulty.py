@@ -63,7 +63,7 @@ class Case:
         return f"{kind}={'-'.join(map(str, nodes))}:{start}-{start + length}"
 
     def arguments(self, image: Path, report: Path) -> list[str]:
-        """Everything behind `margay`. Payload is checked only on request."""
+        """The arguments of `margay`. Payload is checked only on request."""
         return ["run", "--link", self.link, "-n", str(self.nodes), "--mem", "16", "--no-prefix",
                 "--faults", self.faults(), *(["--crc"] if "damage" in self.kinds else []),
                 *(["--auth"] if self.seed % 3 == 0 else []), "--json", str(report), str(image),

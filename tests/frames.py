@@ -207,7 +207,7 @@ class Frame:
 
 
 def fields_of(kind: int, header: int, again: int) -> tuple[tuple[str, int, int], ...]:
-    """Those that not all kinds have, of a frame with a header of so many bytes."""
+    """The fields that not all kinds have, of a frame with a header of so many bytes."""
     if kind == MSG:
         if header == DATA_HEADER:
             return MSG_FIELDS + ENTRY_FIELDS
@@ -223,7 +223,7 @@ def header_of(data: bytes) -> int:
 
 
 def is_several(data: bytes) -> bool:
-    """It says that it is a batch, or at least is not one message."""
+    """Whether the header says that this is a batch, or at least not one message."""
     return header_of(data) == DATA_HEADER and int.from_bytes(data[56:64], "little") != 1
 
 

@@ -1,4 +1,4 @@
-"""Runs `tools/margay` for the tests, and proves that a run left nothing behind.
+"""Runs `tools/margay` for the tests, and checks that a run left nothing behind.
 
 A `Margay` object owns every process that one test starts. Each start gets a
 session of its own, a tag in its environment, and an empty TMPDIR, so that
@@ -31,10 +31,12 @@ T = TypeVar("T")
 HANG = 60.0
 # How long the kernel may take to reap what a killed launcher leaves.
 REAP = 5.0
+# How long the ranks of a job that hangs may take to say what they wait for.
+ANSWER = 1.0
 
 
 class Run:
-    """A run that has ended: what came out of it, and how it was started."""
+    """A run that has ended: its command, output and status."""
 
     def __init__(self, command: list[str], returncode: int, out: bytes, err: bytes,
                  seconds: float) -> None:
@@ -90,11 +92,11 @@ class Run:
 class Live:
     """A run that is still going: wait for its lines, signal it, end it."""
 
-    def __init__(self, args: list[str], stdin: bytes | None, env: dict[str, str],
-                 cwd: Path, pass_fds: tuple[int, ...] = ()) -> None:
+    def __init__(self, args: list[str], stdin: bytes | None, env: dict[str, str], cwd: Path,
+                 own: Path, pass_fds: tuple[int, ...] = ()) -> None:
         self.command = args
         self.tag = f"{TAG}={uuid.uuid4().hex}"
-        self.scratch = cwd / f"tmp-{self.tag[-8:]}"
+        self.scratch = own / f"tmp-{self.tag[-8:]}"
         self.scratch.mkdir()
         name, value = self.tag.split("=")
         self.started = time.monotonic()
@@ -163,6 +165,11 @@ class Live:
     def signal(self, number: int) -> None:
         self.process.send_signal(number)
 
+    def kill_node(self, node: int, after: float = 0.0) -> None:
+        """SIGKILL for a node's QEMU, `after` seconds from now: a moment that the test chooses."""
+        let_time_pass(after)
+        os.kill(self.nodes()[node], signal.SIGKILL)
+
     def processes(self) -> list[int]:
         """All living processes that descend from this run, the launcher included."""
         return [pid for pid in all_pids() if belongs(pid, self.process.pid, self.tag)]
@@ -184,7 +191,8 @@ class Live:
             self.process.wait(deadline)
         except subprocess.TimeoutExpired:
             self.signal(signal.SIGQUIT)     # every rank says what it waits for
-            time.sleep(1)
+            with suppress(subprocess.TimeoutExpired):
+                self.process.wait(ANSWER)
             raise AssertionError(f"hang: still running after {deadline:.0f} s\n"
                                  + self._ended().describe(60)) from None
         for thread in self.readers:
@@ -198,10 +206,9 @@ class Live:
 
     def leftovers(self) -> list[str]:
         """What the ended run left: waits a moment for the dying, then names the rest."""
-        end = time.monotonic() + REAP
-        while (pids := self.processes()) and time.monotonic() < end:
-            time.sleep(0.02)
-        found = [f"process {pid}: {command_line(pid)[:200]}" for pid in pids]
+        with suppress(AssertionError):
+            until(lambda: not self.processes(), deadline=REAP)
+        found = [f"process {pid}: {command_line(pid)[:200]}" for pid in self.processes()]
         found += [f"file {path}" for path in self.scratch.rglob("*")]
         found += [f"shared memory {path}" for path in Path("/dev/shm").glob("*margay*")]
         with open("/proc/net/unix", encoding="ascii", errors="replace") as table:
@@ -228,7 +235,7 @@ class Margay:
         self.runs: list[Run] = []
 
     def rounds(self, n: int) -> int:
-        """So many over shared memory; over cards an eighth takes as long."""
+        """`n` rounds over shared memory; over cards an eighth of them takes as long."""
         return n if self.link == "shm" else max(n // 8, 1)
 
     def start(self, *args: object, input: bytes | str | None = None,
@@ -237,7 +244,8 @@ class Margay:
         data = input.encode() if isinstance(input, str) else input
         if self.link != "shm" and args[:1] == ("run",) and "--link" not in args:
             args = ("run", "--link", self.link, *args[1:])
-        live = Live([str(program), *map(str, args)], data, env or {}, cwd or self.cwd, pass_fds)
+        live = Live([str(program), *map(str, args)], data, env or {}, cwd or self.cwd, self.cwd,
+                    pass_fds)
         self.live.append(live)
         return live
 
@@ -277,14 +285,23 @@ def until(holds: Callable[[], T], why: str = "", deadline: float = HANG) -> T:
     """Waits for what no event tells: a process, a file, another's output. Returns the first true
     answer; fails at the deadline."""
     end = time.monotonic() + deadline
+    pause = 0.001
     while not (answer := holds()):
         assert time.monotonic() < end, why or f"nothing came of it in {deadline:.0f} s"
-        time.sleep(0.001)
+        time.sleep(pause)
+        pause = min(pause * 1.1, 0.02)
     return answer
 
 
+def let_time_pass(seconds: float) -> None:
+    """Lets time pass where the time itself is what a test is about: a death after 0 to 400 ms, a
+    node that stands still for a second, a peer that comes late. It is no wait for a condition: what
+    a test waits for has a sign, for which Live.wait_for() and until() wait."""
+    time.sleep(seconds)
+
+
 def stop(pid: int) -> float:
-    """Stops all threads of a process; returns, when all stand still, the moment of asking."""
+    """Stops all threads of a process, and waits for that. Returns the time of the request."""
     asked = time.monotonic()
     os.kill(pid, signal.SIGSTOP)
     until(lambda: set(states(pid)) <= set("TtZX"), "a thread does not stop")
@@ -292,7 +309,7 @@ def stop(pid: int) -> float:
 
 
 def states(pid: int) -> list[str]:
-    """Of all threads of a process, as /proc has them; some may end meanwhile."""
+    """The states of all threads of a process, from /proc; some threads may end meanwhile."""
     found = []
     for path in Path(f"/proc/{pid}/task").glob("*/stat"):
         with suppress(OSError):
@@ -301,7 +318,7 @@ def states(pid: int) -> list[str]:
 
 
 def cpu_seconds(pid: int) -> float:
-    """What a process has used; 0 if it is gone."""
+    """Processor time of a process; 0 if it has ended."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
     except OSError:

@@ -184,7 +184,7 @@ def test_boards_boot_over_their_wire(margay, app, tmp_path, uefi):
     assert boards_end(boards, uefi) == [f"rank {rank} was here" for rank in range(3)]
 
 
-def test_a_board_that_nobody_switches_on(margay, app, tmp_path):
+def test_a_board_that_is_never_switched_on(margay, app, tmp_path):
     """What is sent to it fails at last, and no call waits for ever."""
     card = ("-netdev", "hubport,id=card,hubid=0", "-device", f"{DEVICES['e1000e']},netdev=card")
     board = Board(margay, tmp_path, "-kernel", app("ptl_absent"), "-append", "--margay node=0 rank=0 "

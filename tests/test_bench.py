@@ -205,7 +205,7 @@ def test_no_place_of_a_page_is_empty():
             assert "|---|" in place.group(0), f"{page.name}: {place.group(2)} was never filled"
 
 
-def test_figures_of_a_state_that_nobody_has_are_not_written(tmp_path, monkeypatch):
+def test_figures_of_uncommitted_sources_are_not_written(tmp_path, monkeypatch):
     monkeypatch.setattr(tables, "BUILD", tmp_path)
     monkeypatch.setattr(tables, "PAGES", (tmp_path / "page.md",))
     (tmp_path / "bench.json").write_text(json.dumps({"commit": "abc-dirty", "figures": {}}))

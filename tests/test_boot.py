@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from bare import clock_goes_right
-from harness import ROOT, stop, until
+from harness import ROOT, let_time_pass, stop, until
 
 pytestmark = pytest.mark.boot
 
@@ -64,7 +64,7 @@ def test_grub_image(margay, app, tmp_path, nodes):
 
 
 def test_grub_image_in_plain_qemu(margay, app, tmp_path):
-    """Nothing of the launcher: a CD-ROM, a serial port, the local memory."""
+    """Without the launcher: a CD-ROM, a serial port, local memory."""
     iso = tmp_path / "alone.iso"
     margay("iso", app("hello"), "--link", "none", "-o", iso).ok()
     run = margay("-cdrom", iso, "-m", 128, "-display", "none", "-serial", "stdio", "-no-reboot",
@@ -99,13 +99,13 @@ def test_clock_with_much_local_memory(margay, app, tmp_path):
                         "-D", trace, program=QEMU)
     pid = live.process.pid
     until(lambda: calibrates(trace))
-    time.sleep(5 + stop(pid) - time.monotonic())
+    let_time_pass(5 + stop(pid) - time.monotonic())
     assert calibrates(trace)
     os.kill(pid, signal.SIGCONT)
     clock_goes_right(live, serial)
 
 
-def test_interrupts_that_nobody_wants(margay, app):
+def test_stray_interrupts(margay, app):
     """A device that the firmware left on: its interrupt is counted and holds up no other."""
     margay("run", "--selftest", "stray", app("hello")).ok()
 
@@ -135,7 +135,7 @@ def test_exit_status(margay, app, how, status):
 
 
 def test_first_failing_rank_gives_the_status(margay, app):
-    """The others only sleep: the job ends all the same, and says why."""
+    """The other ranks sleep; the job ends nevertheless, and says why."""
     run = margay("run", "-n", 3, app("output"), "exit", 42, 1).status(42)
     run.says(r"margay: .*rank 1\b.*42")
 

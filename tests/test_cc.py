@@ -119,7 +119,7 @@ def test_accelerators_are_refused(margay, sources):
 
 
 def test_libraries_of_the_system_are_ours(margay, sources):
-    """They are all in the C library; one that is found with -L is the user's."""
+    """These libraries are parts of the C library; one that is found with -L is the user's."""
     margay("cc", "main.c", "helper.c", "-pthread", "-lm", "-lc", "-lpthread", "-lrt", "-ldl",
            "-lutil", "-lcrypt", "-lresolv", "-Wl,--start-group,-lm,--end-group",
            "-L/usr/lib/x86_64-linux-gnu", "-o", "job.elf").ok()
@@ -209,7 +209,7 @@ def test_runnable(margay, tmp_path):
 
 
 def test_runnable_replaces_a_link_and_compiles_objects(margay, sources):
-    """What the name pointed to stays; -c is as ever."""
+    """A file that the name is a link to is not changed; -c behaves as usual."""
     (sources / "precious").write_text("mine")
     (sources / "job").symlink_to("precious")
     margay("cc", "--runnable", "-c", "helper.c", "-o", "helper.o").ok()

@@ -1,5 +1,5 @@
-"""What belongs to margay and what to the application, reports of several ranks, and answers to
-what cannot work: options, packages, headers."""
+"""What belongs to margay and what to the application, reports of several ranks, and errors of
+commands that cannot work: options, packages, headers."""
 from __future__ import annotations
 
 import os
@@ -62,7 +62,7 @@ def test_one_rank_has_no_mark(margay, app):
 
 
 def test_endless_recursion(margay, app):
-    """Ten frames, and how many there are beside them."""
+    """The report shows ten frames, and the number of the others."""
     run = margay("run", app("fault"), "stack").status(128 + signal.SIGSEGV)
     run.says("stack overflow")
     frames = re.findall(r"^margay:   #(\d+) ", run.stderr, re.M)

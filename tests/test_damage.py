@@ -60,7 +60,7 @@ def test_descriptor_that_is_in_use_for_ever(margay, app, link):
 @pytest.mark.long
 @pytest.mark.parametrize("link", DAMAGED_WAITS, indirect=True)
 def test_sends_that_are_under_way_for_ever(margay, app, link):
-    """PtlNIFini fails after a while, and the node ends all the same."""
+    """PtlNIFini fails after a time, and the node still ends."""
     run = margay("run", "-n", 2, "--mem", 16, "--selftest", "unsent", app("ptl_pinned"), "unsent",
                  env={"MARGAY_BOOT_SECONDS": "240"}, timeout=240).ok()
     assert run.lines == ["[0] fails"]

@@ -5,17 +5,18 @@ import os
 import random
 import re
 import signal
-import time
 from contextlib import suppress
+from itertools import count
 
 import pytest
 
-from harness import HANG, cpu_seconds, states, stop, until
+from harness import cpu_seconds, let_time_pass, states, stop, until
 
 pytestmark = pytest.mark.death
 
 LONG = 240.0                   # a deadline that only detects a hang
 LOOKS = 50                     # at a node, in a second
+ANSWER = 2.0                   # seconds for a target that can answer: it looks each 50 ms
 
 
 def kill_at_random(margay, app, nodes: int, seed: int) -> None:
@@ -24,8 +25,7 @@ def kill_at_random(margay, app, nodes: int, seed: int) -> None:
     victim = rng.randrange(nodes)
     live = margay.start("run", "-n", nodes, "--mem", 16, app("traffic"))
     live.wait_for(r"^(\[0\] )?running$")
-    time.sleep(rng.random() * 0.3)            # the moment is what the seed varies
-    os.kill(live.nodes()[victim], signal.SIGKILL)
+    live.kill_node(victim, rng.random() * 0.3)
     run = live.wait()
     run.status(128 + signal.SIGKILL)
     run.says(rf"margay: .*rank {victim}\b.*died")
@@ -58,7 +58,7 @@ def test_killed_while_the_others_wait(margay, app, how):
     """Halted survivors that no message will ever wake: the job still ends."""
     live = margay.start("run", "-n", 3, app("waits"), how)
     live.wait_for(r"rank \d waits$", count=3)
-    os.kill(live.nodes()[1], signal.SIGKILL)
+    live.kill_node(1)
     run = live.wait().status(137)
     run.says(r"margay: .*rank 1\b.*died")
     run.says(r"^margay: ended ranks 0 and 2: still running 2 s after that$")
@@ -68,7 +68,7 @@ def test_killed_before_main(margay, app):
     """A node that dies while it boots."""
     live = margay.start("run", "-n", 2, app("waits"), "event")
     until(lambda: 1 in live.nodes())
-    os.kill(live.nodes()[1], signal.SIGKILL)
+    live.kill_node(1)
     live.wait().status(137).says(r"margay: .*rank 1\b.*died")
 
 
@@ -84,54 +84,57 @@ def test_two_killed_at_once(margay, app):
 
 
 @pytest.mark.spin(2)
-def test_put_that_was_under_way(margay, app):
-    """A put that has begun at its target ends there with a failure when its initiator dies."""
-    seen: list[str] = []
-    while "failed" not in seen and len(seen) < 6:
-        live = margay.start("run", "-n", 2, app("halfput"))
-        live.wait_for(r"^\[\d\] running$", count=2)
-        time.sleep(0.02 * len(seen))
-        os.kill(live.nodes()[0], signal.SIGKILL)
-        run = live.wait().status(137)
-        said = run.of_rank(1)[1:]
-        assert said in (["failed"], ["between"], ["broken"]), run.describe()
-        seen += said
-    assert "failed" in seen, f"no put was under way in {len(seen)} tries"
+def test_put_that_was_under_way(margay, app, tmp_path):
+    """A put that has begun at its target ends there with a failure when its initiator dies. The
+    initiator is stopped until its target says that a put is under way. A target that does not
+    answer waits for a lock that the stopped initiator holds."""
+    def answer(number: int) -> bytes:
+        said = re.compile(rb"^\[1\] %d (under way|between)$" % number, re.M)
+        with suppress(AssertionError):
+            until(lambda: said.search(bytes(live.out)), deadline=ANSWER)
+        found = said.search(bytes(live.out))
+        return found.group(1) if found else b"none"
+
+    live = margay.start("run", "-n", 2, app("halfput"))
+    live.wait_for(r"^\[\d\] running$", count=2)
+    for number in count(1):
+        stop(live.nodes()[0])
+        (tmp_path / f"stopped{number}").touch()
+        if answer(number) == b"under way":
+            break
+        os.kill(live.nodes()[0], signal.SIGCONT)
+    live.kill_node(0)
+    run = live.wait().status(137)
+    assert run.of_rank(1)[-1] == "failed", run.describe()
 
 
 def await_halt(pid: int) -> None:
     """Until it has slept most of a second: a node that spins for something never does."""
-    end = time.monotonic() + HANG
-    awake = LOOKS
-    while awake > LOOKS // 2:
-        assert time.monotonic() < end, "a waiting node burns its core"
+    def sleeps() -> bool:
         awake = 0
         for _ in range(LOOKS):
             awake += "R" in states(pid)        # it runs, or would if it had a core
-            time.sleep(1 / LOOKS)
+            let_time_pass(1 / LOOKS)
+        return awake <= LOOKS // 2
+    until(sleeps, "a waiting node burns its core")
 
 
 def stopped_node(margay, app, nodes: int, seed: int) -> None:
-    """A node that the host stops for a second only delays the others."""
+    """A node that the host stops for a second only delays the others. Each rank ends some rounds
+    after it has noticed that the node was stopped."""
     rng = random.Random(seed)
-    rounds = margay.rounds(20000 // nodes)
     victim, moment = rng.randrange(nodes), rng.random() * 0.05
-    while True:
-        live = margay.start("run", "-n", nodes, "--mem", 16, app("traffic"), rounds)
-        live.wait_for(r"^\[0\] running$")
-        time.sleep(moment)
-        machines = live.nodes()
-        with suppress(KeyError, ProcessLookupError):
-            stop(machines[victim])
-            if b"done" not in live.out and "T" in states(machines[victim]):
-                break                             # none is done before all are
-            os.kill(machines[victim], signal.SIGCONT)
-        live.wait(LONG).ok()                      # too late: the traffic was over
-        rounds *= 2
+    live = margay.start("run", "-n", nodes, "--mem", 16, app("traffic"),
+                        margay.rounds(10000 // nodes), "stopped")
+    live.wait_for(r"^\[0\] running$")
+    let_time_pass(moment)
+    machines = live.nodes()
+    stop(machines[victim])
+    (margay.cwd / "stopped").touch()
     if nodes == 2:                                # the other one can only wait for the stopped one
         await_halt(machines[1 - victim])
     else:
-        time.sleep(1)
+        let_time_pass(1)
     os.kill(machines[victim], signal.SIGCONT)
     run = live.wait(LONG).ok()
     assert sorted(line for line in run.stdout.splitlines() if "done" in line) == [
@@ -161,9 +164,9 @@ def test_waiting_nodes_burn_no_core(margay, app, how):
         return
     live.wait_for(r"rank \d waits$", count=2)
     machines = live.nodes()
-    time.sleep(0.3)
+    let_time_pass(0.3)                      # from the line to the wait
     before = {rank: cpu_seconds(pid) for rank, pid in machines.items()}
-    time.sleep(1)
+    let_time_pass(1)
     burnt = {rank: cpu_seconds(pid) - before[rank] for rank, pid in machines.items()}
     live.signal(signal.SIGTERM)
     live.wait().status(143)
@@ -176,7 +179,7 @@ def test_death_during_a_barrier(margay, app, nodes, victim):
     """All survivors' barriers fail, now and for ever; none waits for the dead."""
     live = margay.start("run", "-n", nodes, app("ptl_barrier"), "death")
     live.wait_for(r"^\[0\] running$")
-    os.kill(live.nodes()[victim], signal.SIGKILL)
+    live.kill_node(victim)
     run = live.wait().status(128 + signal.SIGKILL)
     for rank in set(range(nodes)) - {victim}:
         assert f"rank {rank}: PTL_FAIL" in run.of_rank(rank), run.describe()

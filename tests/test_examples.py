@@ -52,7 +52,7 @@ def test_the_page_shows_the_files():
 @pytest.mark.every_link
 @pytest.mark.parametrize("nodes", [1, 2, 4])
 def test_the_shortest_program(margay, tmp_path, nodes):
-    """It stands on the page as a whole, and is compiled from there."""
+    """The page has the whole program, and it is compiled from there."""
     (tmp_path / "neighbour.c").write_text(PROGRAMS["neighbour"])
     margay("cc", "-Wall", "-Wextra", "-Werror", "neighbour.c", "-o", "neighbour.elf").ok()
     run = margay("run", "-n", nodes, "--no-prefix", "neighbour.elf").ok()
@@ -61,7 +61,7 @@ def test_the_shortest_program(margay, tmp_path, nodes):
 
 
 def fields(name: str) -> set[str]:
-    """Of a structure of portals3.h."""
+    """The fields of a structure of portals3.h."""
     end = HEADER.index(f"}} {name};")
     inside = re.sub(r"/\*.*?\*/", "", HEADER[HEADER.rindex("typedef struct {", 0, end):end],
                     flags=re.S)
@@ -69,7 +69,7 @@ def fields(name: str) -> set[str]:
 
 
 def arguments(name: str) -> set[str]:
-    """Of a call of portals3.h."""
+    """The parameters of a call of portals3.h."""
     inside = re.search(rf"\b{name}\((.*?)\);", HEADER, re.S)[1]
     return {re.search(r"\w+$", word)[0] for word in inside.split(",")}
 

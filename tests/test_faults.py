@@ -74,14 +74,14 @@ def test_backtrace_names_each_caller(margay, app):
 
 @pytest.mark.parametrize("case", ["bad_frame", "smashed"])
 def test_damaged_frames_do_not_stop_the_report(margay, app, case):
-    """rbp, rsp or the return address are nonsense: report and status come all the same."""
+    """rbp, rsp or the return address are invalid: report and status are still right."""
     run = margay("run", app("fault"), case)
     assert run.returncode in (128 + SEGV, 128 + signal.SIGBUS)
     run.says(r"^margay: rank 0 \(node 0\): .*, signal \d+ \(SIG\w+\)$")
 
 
 def test_the_job_ends_when_one_rank_faults(margay, app):
-    """Rank 2 faults, the others sleep; the report names the one, the status is its."""
+    """Rank 2 faults, the others sleep; report and status are those of rank 2."""
     run = margay("run", "-n", 4, app("fault"), "divide", 2).status(128 + FPE)
     run.says(r"^margay: rank 2 \(node 2\): .*, signal 8 \(SIGFPE\)$")
     assert run.of_rank(2) == ["alive"]

@@ -62,7 +62,7 @@ def script_on_host(tmp_path_factory):
 
 
 def parts(output: str) -> list[list[str]]:
-    """A sequence each: its lines."""
+    """The output of each sequence: its lines."""
     return [part.splitlines() for part in output.split("\n\n")]
 
 

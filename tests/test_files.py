@@ -210,7 +210,7 @@ def test_killed_while_it_writes(margay, app, tmp_path):
                         "killed", 1)
     live.wait_for("^writes$")
     live.wait_for("^waits$", count=2)
-    os.kill(live.nodes()[1], signal.SIGKILL)
+    live.kill_node(1)
     live.wait_for(r"rank 1\b.*died")
     (tmp_path / "stop").touch()
     run = live.wait().status(128 + signal.SIGKILL)
@@ -231,7 +231,7 @@ def test_killed_while_it_writes(margay, app, tmp_path):
 @pytest.mark.nodes(1)
 @pytest.mark.parametrize("where, limit", [("9p", None), ("9p", 1024), ("memory", None)])
 def test_many_open_files(margay, app, where, limit):
-    """With a limit QEMU's server closes some, and opens them again."""
+    """At its limit of open files QEMU's server closes some, and opens them again later."""
     args = ("--no-dir",) if where == "memory" else ()
     program = ("run", "--no-prefix", *args, app("file_cases"), "many", 1000)
     if limit:
@@ -240,6 +240,15 @@ def test_many_open_files(margay, app, where, limit):
     else:
         run = margay(*program)
     run.ok().prints("^1024 open, then error 24$")
+
+
+@pytest.mark.nodes(1)
+@pytest.mark.parametrize("megabytes, said", [(0, "42 open, then error 23"),
+                                             (16, "1024 open, then error 24")])
+def test_open_files_take_memory_of_tmp(margay, app, megabytes, said):
+    """Without any there are those of the first page (ENFILE), with it as many as descriptors."""
+    run = margay("run", "--no-prefix", "--tmp", megabytes, app("file_cases"), "most").ok()
+    assert run.lines == [said]
 
 
 @pytest.mark.nodes(1)

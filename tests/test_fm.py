@@ -1,7 +1,6 @@
 """Fast Messages: the calls of both generations, their guarantees, over each kind of link."""
 from __future__ import annotations
 
-import os
 import signal
 
 import pytest
@@ -80,11 +79,11 @@ def test_64(margay, app, program, args):
 @pytest.mark.parametrize("over", ["shm", "virtio"])
 @pytest.mark.parametrize("what", ["credit", "handler", "rest", "barrier"])
 def test_peer_dies(margay, app, over, what):
-    """What waits for it ends with an error."""
+    """Calls that wait for the dead node end with an error."""
     live = margay.start("run", *LINKS[over], "-n", 3, "--on-death", "continue", app("fm_death"),
                         what)
     live.wait_for(r"^\[0\] running$")
-    os.kill(live.nodes()[1], signal.SIGKILL)
+    live.kill_node(1)
     run = live.wait().status(128 + signal.SIGKILL)
     assert run.of_rank(0) == ["running", "failed"], run.describe()
     if what == "barrier":
@@ -94,7 +93,7 @@ def test_peer_dies(margay, app, over, what):
 def test_a_peer_that_dies_ends_the_job(margay, app):
     live = margay.start("run", "-n", 3, app("fm_death"), "rest")
     live.wait_for(r"^\[0\] running$")
-    os.kill(live.nodes()[1], signal.SIGKILL)
+    live.kill_node(1)
     live.wait().status(128 + signal.SIGKILL).says(r"margay: .*rank 1\b.*died")
 
 
@@ -144,7 +143,7 @@ def test_peer_of_a_layer_dies(margay, app, over, program):
     live = margay.start("run", *LINKS[over], "-n", 3, "--on-death", "continue", app(program),
                         "death")
     live.wait_for(r"^\[0\] running$")
-    os.kill(live.nodes()[1], signal.SIGKILL)
+    live.kill_node(1)
     run = live.wait().status(128 + signal.SIGKILL)
     assert run.of_rank(0) == ["running", "failed"], run.describe()
 

@@ -17,7 +17,7 @@ def ok(margay, app, name, *args, options=()):
 @pytest.mark.spin(2)
 @pytest.mark.parametrize("control", ["interrupt", "watchdog"])
 def test_target_computes(margay, app, control):
-    """Rank 1 makes no call, and puts and gets go on all the same."""
+    """Rank 1 makes no call; puts to it and gets from it go on."""
     ok(margay, app, "ptl_bypass", options=("--control", control))
 
 
@@ -29,11 +29,11 @@ def test_looking_is_enough(margay, app, control):
 
 
 @pytest.mark.parametrize("control, word", [("interrupt", "0"), ("poll", "1"), ("watchdog", "1")])
-def test_who_looks_is_told_to_call(margay, app, control, word):
+def test_a_polling_program_is_told_to_call(margay, app, control, word):
     ok(margay, app, "ptl_frames", "calls", word, options=("--control", control))
 
 
-def test_who_looks_over_shared_memory_need_not_call(margay, app):
+def test_a_polling_program_need_not_call_over_shared_memory(margay, app):
     margay("run", "-n", 2, app("ptl_frames"), "calls", "none").ok()
 
 
@@ -50,7 +50,7 @@ def test_what_the_link_counts_is_shown(margay, app):
 @pytest.mark.spin(2)
 @pytest.mark.parametrize("link", ["virtio", "e1000", "e1000e"])
 @pytest.mark.parametrize("control", ["interrupt", "poll", "watchdog"])
-def test_who_computes_and_hears_nothing_is_left_alone(margay, app, control, link):
+def test_a_node_that_computes_is_not_interrupted(margay, app, control, link):
     """Neither the card nor the timer interrupts."""
     ok(margay, app, "ptl_frames", "quiet", options=("--control", control, "--link", link))
 

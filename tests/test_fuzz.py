@@ -21,7 +21,7 @@ SECONDS, LONG_SECONDS = 5, 20
 
 
 def run(target: str, *arguments: object) -> str:
-    """What the fuzzer says; a failure says how to see it again."""
+    """The output of the fuzzer; a failure names the command that repeats it."""
     failed = BUILD / "fuzz" / "failed"
     failed.mkdir(parents=True, exist_ok=True)
     program = BUILD / "fuzz" / f"fuzz_{target}"
@@ -38,7 +38,7 @@ def run(target: str, *arguments: object) -> str:
 
 @each
 def test_corpus(target):
-    """Every input that was worth keeping."""
+    """Every input of the corpus."""
     corpus = ROOT / "tests" / "fuzz" / "corpus" / target
     files = len(list(corpus.iterdir()))
     assert files >= 40

@@ -55,7 +55,7 @@ def test_over_frames(faults):
 @pytest.mark.parametrize("program", ["check-drivers", "check-e1000", "check-pic", "check-looking",
                                      "check-controls"])
 def test_drivers(program):
-    """A driver against a card of plain memory that does wrong (tests/drivers)."""
+    """A driver against a card of plain memory that misbehaves (tests/drivers)."""
     run(program)
 
 

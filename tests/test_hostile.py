@@ -7,9 +7,6 @@ from __future__ import annotations
 
 import json
 import random
-import select
-import socket
-import struct
 from dataclasses import replace
 from pathlib import Path
 from typing import Callable, Iterator
@@ -18,59 +15,18 @@ import pytest
 
 import frames
 from frames import BULK, GRANT, MSG, RESET, Frame
+from ports import LIFE, Port
 
 pytestmark = [pytest.mark.nic, pytest.mark.nodes(3), pytest.mark.spin(2)]
 
 NODES = 3
-LIFE = 65536                   # every node's first incarnation
-PAUSE = 0.002                  # seconds between batches: the job is to get on as well
-HANG = 60                      # seconds
 CAPTURE = "capture.pcap"
-LARGEST = [4 << 20, 4 << 20, 8 << 20, 16 << 20]    # bytes of the job's messages, in each run
+LARGEST = 4 << 20              # bytes of the job's messages
 Makes = Callable[[random.Random], Iterator[bytes]]
 
 
-class Port:
-    """A port of the switch; what it is given is thrown away."""
-
-    def __init__(self) -> None:
-        self.mine, self.far = socket.socketpair()
-
-    def renew(self) -> None:
-        """For another job."""
-        self.close()
-        self.mine, self.far = socket.socketpair()
-
-    def send(self, batch: list[bytes]) -> bool:
-        """False: the switch is gone."""
-        data = b"".join(struct.pack(">I", len(one)) + one for one in batch)
-        try:
-            while data:
-                readable, writable, _ = select.select([self.mine], [self.mine], [], HANG)
-                assert readable or writable, "the switch neither takes nor ends"
-                if readable and not self.mine.recv(1 << 20, socket.MSG_DONTWAIT):
-                    return False
-                if writable:
-                    data = data[self.mine.send(data, socket.MSG_DONTWAIT):]
-            select.select([], [], [], PAUSE)
-        except (BrokenPipeError, ConnectionResetError):
-            return False
-        return True
-
-    def close(self) -> None:
-        self.mine.close()
-        self.far.close()
-
-
-@pytest.fixture
-def port():
-    one = Port()
-    yield one
-    one.close()
-
-
 class Outcome:
-    """What a job that was attacked has counted."""
+    """The counters of a job that was attacked."""
 
     def __init__(self, report: dict, sent: int) -> None:
         self.nodes = [rank["stats"] for rank in report["ranks"]]
@@ -83,37 +39,32 @@ class Outcome:
 
 def attacked(margay, app, tmp_path: Path, port: Port, where: str, makes: Makes, *options: object,
              batch: int = 20, most: int = 20_000, least: int = 1000, ahead: int = 0) -> Outcome:
-    """Run a job whose every byte is compared, and send it what `makes` yields meanwhile, `ahead`
-    of it made before (b"": nothing yet): as many as `least`. Where this process was slower than
-    the nodes were, once more, with more to do for them."""
-    report = tmp_path / "run.json"
+    """Runs a job that compares every byte, and sends it the frames that `makes` yields (b"": none
+    yet), the first `ahead` of them made before. The job ends when `least` frames were sent."""
+    report, enough = tmp_path / "run.json", tmp_path / "enough"
     seed = random.randrange(1 << 31)
     print(f"seed {seed}")
-    rng = random.Random(seed)
-    for size in LARGEST:
-        source = makes(rng)
-        made = [next(source) for _ in range(ahead)]
-        live = margay.start("run", "-n", NODES, "--link", "virtio", "--json", report, "--test-port",
-                            f"{port.far.fileno()}:{where}", *options, app("ptl_bulk"), size,
-                            pass_fds=(port.far.fileno(),))
-        port.far.close()           # the launcher and the switch have it
-        sent = 0
-        while live.process.poll() is None and sent < most:
-            now = made[sent:sent + batch] or [next(source) for _ in range(batch)]
-            now = [one for one in now if one]
-            if not port.send(now):
-                break
-            sent += len(now)
-        run = live.wait().ok()
-        assert [line.removeprefix("[0] ") for line in run.lines[:2]] == ["ok transfers", "ok order"]
-        outcome = Outcome(json.loads(report.read_text()), sent)
-        # No peer was given up, and all that was said about the others was about the others.
-        assert outcome.sum("peers_lost") == 0, outcome.nodes
-        if sent >= least:
-            return outcome
-        port.renew()
-        (tmp_path / CAPTURE).unlink(missing_ok=True)       # of another job, with another key
-    raise AssertionError(f"{sent} frames were sent while the job ran, {least} are needed")
+    source = makes(random.Random(seed))
+    made = [next(source) for _ in range(ahead)]
+    live = margay.start("run", "-n", NODES, "--link", "virtio", "--json", report, "--test-port",
+                        f"{port.far.fileno()}:{where}", *options, app("ptl_bulk"), LARGEST,
+                        enough.name, pass_fds=(port.far.fileno(),))
+    port.far.close()           # the launcher and the switch have it
+    sent = 0
+    while live.process.poll() is None and sent < most:
+        now = made[sent:sent + batch] or [next(source) for _ in range(batch)]
+        now = [one for one in now if one]
+        if not port.send(now):
+            break
+        if sent < least <= sent + len(now):
+            enough.touch()
+        sent += len(now)
+    run = live.wait().ok()
+    assert [line.removeprefix("[0] ") for line in run.lines[:2]] == ["ok transfers", "ok order"]
+    outcome = Outcome(json.loads(report.read_text()), sent)
+    # No peer was given up, and all that was said about the others was about the others.
+    assert outcome.sum("peers_lost") == 0, outcome.nodes
+    return outcome
 
 
 def plausible(rng: random.Random, sender: int, to: int) -> Frame:
@@ -197,7 +148,7 @@ def test_the_switch_refuses_other_nodes_names(margay, app, tmp_path, port):
 
 
 def test_frames_that_cannot_be_in_a_nodes_own_name(margay, app, tmp_path, port):
-    """Another card of node 2: what no sender of ours says is dropped, whichever node says it."""
+    """Another card of node 2: frames that no correct sender sends are dropped, from any node."""
     def makes(rng):
         while True:
             to = rng.randrange(2)
@@ -277,7 +228,7 @@ def test_forged_frames_against_a_key(margay, app, tmp_path, port):
 
 @pytest.mark.parametrize("auth", [[], ["--auth"]], ids=["plain", "auth"])
 def test_replayed_frames(margay, app, tmp_path, port, auth):
-    """Whatever the nodes have said to each other they hear again, with or without a key."""
+    """The nodes receive again any frames that they have sent each other, with or without a key."""
     capture = tmp_path / CAPTURE
 
     def makes(rng):

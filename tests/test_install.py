@@ -222,7 +222,7 @@ def test_examples(installed, user):
 
 
 def test_the_tree_does_not_name_the_checkout(place):
-    """Nor where it was built, so it may be moved; debug data are left out of this."""
+    """No file names the folder where it was built, except debug data: the tree may be moved."""
     texts = [path for path in place.rglob("*") if path.is_file() and not path.is_symlink()
              and path.suffix not in (".a", ".o", ".pyc", ".gz")]
     named = [str(path) for path in texts if str(ROOT).encode() in path.read_bytes()]
@@ -388,7 +388,7 @@ def visible(text: str) -> str:
 
 @pytest.mark.parametrize("word", COMMANDS)
 def test_man_pages_say_what_help_says(installed, word):
-    """Each word of `margay COMMAND --help` is on the page, and groff has nothing to object to."""
+    """Each word of `margay COMMAND --help` is on the page, and groff reports no error."""
     text = visible((installed / f"share/man/man1/margay-{word}.1").read_text())
     for line in cli.help_text(word).splitlines():
         for part in re.split(r"\s{2,}", line.removeprefix("usage: ").strip()):

@@ -349,7 +349,7 @@ def test_a_folder_with_a_space(margay, hello):
 
 @pytest.mark.skipif(Path("/usr/src/gcc-12").exists(), reason="the source is on this machine")
 def test_no_network(margay, hello):
-    """What to do is said, and nothing that looks finished stays."""
+    """The error names the cure, and no half-finished build stays."""
     (hello / "apt-get").write_text("#!/bin/sh\nexit 100\n")
     (hello / "apt-get").chmod(0o755)
     run = margay("c++", "hello.cc", env={"XDG_CACHE_HOME": str(hello / "cache"),

@@ -8,7 +8,6 @@ import re
 import signal
 import stat
 import sys
-import time
 from contextlib import suppress
 from pathlib import Path
 
@@ -79,14 +78,13 @@ def test_timeout_does_not_disturb_a_short_job(margay, app):
 
 
 def ask_until(live, *patterns: bytes) -> None:
-    """Sends SIGQUIT until standard error has a line of each: a rank's line comes a while before
-    the rank is where it stays.
+    """Sends SIGQUIT, and again when something was answered, until standard error has a line of
+    each: a rank's line comes a while before the rank is where it stays.
     """
-    end = time.monotonic() + HANG
     while not all(re.search(pattern, live.err, re.M) for pattern in patterns):
-        assert time.monotonic() < end and live.process.poll() is None, bytes(live.err)
+        before = len(live.err)
         live.signal(signal.SIGQUIT)
-        time.sleep(0.3)
+        until(lambda: len(live.err) > before)          # noqa: B023
 
 
 def test_sigquit_prints_what_each_rank_does(margay, app):
@@ -166,7 +164,7 @@ def test_whole_lines(margay, app):
 
 
 def test_lines_need_no_bell_each(margay, app, tmp_path):
-    """While output flows the launcher comes by itself."""
+    """The launcher reads output that flows without being rung."""
     margay("run", "--json", "job.json", app("output"), "lines", 50_000).ok()
     stats = json.loads((tmp_path / "job.json").read_text())["ranks"][0]["stats"]
     assert stats["console_bytes"] > 5_000_000 and stats["bells_rung"] < 5_000
@@ -200,19 +198,25 @@ def test_no_progress_line_without_a_terminal(margay, app):
 def test_progress_line_on_a_terminal(margay, app, tmp_path):
     """While nodes boot; it is wiped before the first output. The last node's machine starts only
     when the line has been shown, however fast the others are."""
-    slow = tmp_path / "qemu"
+    slow, shown = tmp_path / "qemu", tmp_path / "shown"
+    typescript = tmp_path / "typescript"
+    os.mkfifo(shown)
     slow.write_text(f"""#!/bin/sh
 case "$*" in *-node15\\ *)
-	until grep -q booting {tmp_path}/typescript; do sleep 0.01; done
+	read -r line <{shown}
 esac
 exec {machine.PROGRAM} "$@"
 """)
     slow.chmod(0o755)
-    margay("-qefc", f"{MARGAY} run --accel tcg -n 16 --mem 16 {app('hello')}", "typescript",
-           program="/usr/bin/script", timeout=60, env={"MARGAY_QEMU": str(slow)}).ok()
-    text = (tmp_path / "typescript").read_bytes()
-    shown = re.findall(rb"\r\x1b\[K(margay: booting, \d+ of 16 nodes run)", text)
-    assert shown, text[:500]
+    live = margay.start("-qefc", f"{MARGAY} run --accel tcg -n 16 --mem 16 {app('hello')}",
+                        typescript, program="/usr/bin/script", env={"MARGAY_QEMU": str(slow)})
+    with open(shown, "r+b", buffering=0) as gate:
+        until(lambda: typescript.exists() and b"booting" in typescript.read_bytes())
+        gate.write(b"\n")
+        live.wait().ok()
+    text = typescript.read_bytes()
+    lines = re.findall(rb"\r\x1b\[K(margay: booting, \d+ of 16 nodes run)", text)
+    assert lines, text[:500]
     # what a terminal shows in the end: wiped parts are gone
     rows = [row.rsplit(b"\r\x1b[K", 1)[-1].strip() for row in text.split(b"\n")]
     assert sorted(row for row in rows if b"hello from" in row) == sorted(
@@ -237,7 +241,7 @@ def test_each_line_of_standard_input_wakes_the_program(margay, app):
     margay("-c", script, program="/bin/bash").ok()
 
 
-def test_standard_input_stays_for_who_comes_next(margay, app):
+def test_standard_input_stays_for_the_next_command(margay, app):
     """A program that reads none leaves all of it."""
     script = f'{MARGAY} run --no-prefix {app("hello")} >/dev/null; exec cat'
     assert margay("-c", script, program="/bin/bash", input="left alone\n").ok().lines == ["left alone"]

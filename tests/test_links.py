@@ -80,8 +80,8 @@ def test_an_image_contradicts_itself(words, cause):
     assert caught.value.cure
 
 
-def test_the_patience_of_boards_is_told():
-    """Without the option the kernel chooses."""
+def test_the_patience_option_reaches_the_image():
+    """Without the option the image has no parameter, and the kernel chooses."""
     for words, told in (("", False), ("--patience 60", True)):
         parsed = options.parse(["-n", "2", "--link", "e1000e", *words.split(), "-o", "f.iso", "app"], "iso")
         assert (" patience=60 " in grub.grub_config(parsed, "/boot")) == told

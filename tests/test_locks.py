@@ -70,7 +70,7 @@ class Table:
         self.answers[rank] = (number, error, lock)
 
     def ask(self, rank, call, kind=EXCLUSIVE, first=0, last=LAST, owner=0, inode=1, whole=0):
-        """The error; None: it waits."""
+        """The error of the request, or None: it waits."""
         self.number += 1
         self.locks.ask(rank, struct.pack("<IHHHHIIIQQQ", self.number, call, kind, whole, 0, owner,
                                          100 + rank, 0, inode, first, last))

@@ -2,11 +2,9 @@
 over shared memory, a card, and a card that loses frames; and on MPI."""
 from __future__ import annotations
 
-import os
 import random
 import signal
 import subprocess
-import time
 from pathlib import Path
 
 import pytest
@@ -134,8 +132,7 @@ def test_a_send_to_a_node_that_has_ended(margay, over, what):
 def test_a_node_dies(margay, over, what):
     live = margay.start("run", *LINKS[over], "-n", 3, image("mad_ends"), what)
     live.wait_for(r"^\[0\] running$")
-    time.sleep(random.Random(what + over).random() * 0.2)
-    os.kill(live.nodes()[1], signal.SIGKILL)
+    live.kill_node(1, random.Random(what + over).random() * 0.2)
     run = live.wait()
     assert run.returncode in (1, 128 + signal.SIGKILL), run.describe()
     run.says(r"margay: .*rank 1\b.*died|madeleine: rank \d: a message: node 1 has ended")

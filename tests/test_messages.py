@@ -13,7 +13,7 @@ QUEUES = "events overrun reply_without_room poll poll_sets freed_queue arguments
 @pytest.mark.every_link
 @pytest.mark.parametrize("nodes", [1, 2, 3])
 def test_rules(margay, app, nodes):
-    """One node sends to itself, two to each other; a third one only looks on."""
+    """One node sends to itself, two to each other; a third one takes no part."""
     run = margay("run", "-n", nodes, "--no-prefix", app("ptl_rules")).ok()
     assert run.lines == [f"ok {name}" for name in RULES]
 

@@ -78,7 +78,7 @@ CASES = {
 
 @pytest.fixture(scope="module")
 def engines() -> Iterator[list[Engine]]:
-    """The engine in use, to be replaced after a difference."""
+    """The running engine; a new one is started after a difference."""
     running: list[Engine] = []
     yield running
     for engine in running:

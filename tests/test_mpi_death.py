@@ -1,10 +1,8 @@
 """A rank's machine ends in the middle of MPI: the others end too, and the launcher names it."""
 from __future__ import annotations
 
-import os
 import random
 import signal
-import time
 
 import pytest
 
@@ -25,8 +23,7 @@ def dies(margay, over: str, ranks: int, phase: str, seed: int) -> None:
     live = margay.start("run", "--link", over, "-n", ranks, mpi_app("tests", "phases"),
                         PHASES.index(phase))
     live.wait_for(r"^\[0\] running$")
-    time.sleep(rng.random() * 0.2)            # the moment is what the seed varies
-    os.kill(live.nodes()[victim], signal.SIGKILL)
+    live.kill_node(victim, rng.random() * 0.2)
     run = live.wait().status(128 + signal.SIGKILL)
     run.says(rf"^margay: .*rank {victim}\b.*died")
     assert "SIG" not in run.stderr.replace("SIGKILL", ""), run.describe(60)

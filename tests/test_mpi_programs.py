@@ -56,7 +56,7 @@ def test_cg_refuses(margay, tmp_path, text, why):
 
 @PLACES
 def test_jacobi(margay, over, ranks):
-    """Heat that has spread: a quarter of the border's would be the end of it."""
+    """The heat that has spread; in the end it would be a quarter of the border's."""
     said = run(margay, over, ranks, "jacobi", 20, 300).ok().prints(
         r"^jacobi: 300 steps, middle (0\.\d+), 0 points differ from one rank's$")
     assert 0.2 < float(said[1]) < 0.25

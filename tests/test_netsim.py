@@ -88,7 +88,7 @@ def test_50000_operations_of_64_engines_under_asan(restarts):
 
 @pytest.mark.parametrize("pair", PAIRS, ids="-".join)
 def test_pairs_of_faults_with_engines(pair):
-    """Each pair, with every rate."""
+    """Each pair of faults, at every rate."""
     for rate in RATES:
         text = run("netsim", 8, 2000, seed(), "engines=1", *(f"{name}={rate}" for name in pair))
         assert "2000 started, 0 failed" in text

@@ -5,11 +5,8 @@ import json
 import os
 import re
 import signal
-from typing import Callable
 
 import pytest
-
-from harness import Run
 
 pytestmark = [pytest.mark.nic, pytest.mark.nodes(2), pytest.mark.spin(2)]
 
@@ -19,7 +16,9 @@ WHOLE = (*RUN, "--link", "virtio", "--selftest", "frames")
 LINKS = ("virtio", "e1000", "e1000e")
 SIZES = {"virtio": (1514, 9014, 60014), "e1000": (1514, 9014, 16124),
          "e1000e": (1514, 9014, 16380)}
-MOST_RUNS = 5
+# On a wire without faults no frame is lost, but on a busy host it may be late: the streams of the
+# self-tests wait until the test's own deadline.
+SURE = ("--kernel", "late=60")
 HOSTILE = "loss=5%,dup=5%,reorder=5%,damage=5%,delay=2%:2000us,seed=11"
 
 
@@ -28,20 +27,15 @@ def figures(run) -> dict[str, float]:
     return {name: float(value) for name, value in found}
 
 
-def lossless(run: Callable[[], Run]) -> Run:
-    """A run in which no raw frame was lost. Where the machine is busy with others node 1 may stand
-    still for longer than node 0 waits, and is sent more than its card takes: then once more."""
-    for _ in range(MOST_RUNS):
-        done = run().ok()
-        lost = {name: value for name, value in figures(done).items() if re.search("_raw_.*lost", name)}
-        assert lost, done.describe()
-        if not any(lost.values()):
-            return done
-    raise AssertionError(f"{lost}\n{done.describe()}")
+def loses_nothing(run) -> None:
+    """No raw frame was lost."""
+    lost = {name: value for name, value in figures(run.ok()).items()
+            if re.search("_raw_.*lost", name)}
+    assert lost and not any(lost.values()), f"{lost}\n{run.describe()}"
 
 
 def whole(run, cards: int = 1) -> None:
-    """Every frame of every size came over every card, and none that was for others."""
+    """Every frame of every size arrived over every card, and none for other addresses."""
     got = figures(run.ok())
     for card in range(cards):
         assert got[f"frames_{card}_sent"] > 40, got
@@ -103,8 +97,9 @@ def test_several_cards(margay, app, tmp_path, link):
 def test_figures(margay, app, link):
     """What `make bench` reads is there, and a wire without faults loses nothing. Nodes that
     halt are woken by the card."""
-    run = lossless(lambda: margay(*RUN, "--link", link, "--selftest", "frames", "--stats",
-                                  app("hello"), timeout=120))
+    run = margay(*RUN, "--link", link, "--selftest", "frames", *SURE, "--stats", app("hello"),
+                 timeout=120)
+    loses_nothing(run)
     got = figures(run)
     assert got[f"{link}_raw_half_rtt_us"] > 0 and got[f"{link}_raw_rate_per_s"] > 0
     for size in SIZES[link]:
@@ -118,10 +113,11 @@ def test_figures(margay, app, link):
 
 
 def test_raw_frames_over_the_bulk_card(margay, app, tmp_path):
-    """They land in rooms, none is lost, and the card puts messages in their place afterwards."""
+    """They land in posted buffers, none is lost; afterwards the card places messages."""
     report = tmp_path / "run.json"
-    run = lossless(lambda: margay(*RUN, "--link", "virtio", "--direct", "--selftest", "framestreams",
-                                  "--json", report, app("ptl_long"), 500_000, 20, timeout=120))
+    run = margay(*RUN, "--link", "virtio", "--direct", "--selftest", "framestreams", *SURE,
+                 "--json", report, app("ptl_long"), 500_000, 20, timeout=120)
+    loses_nothing(run)
     assert json.loads(report.read_text())["ranks"][0]["stats"]["parts_placed"] > 0
     got = figures(run)
     for memory in ("", "64K_"):
@@ -129,8 +125,8 @@ def test_raw_frames_over_the_bulk_card(margay, app, tmp_path):
         assert got[f"virtio_raw_{memory}bulk_lost_59968"] == 0
 
 
-def test_a_card_whose_interrupts_reach_nobody(margay, app):
-    """An 82540EM on microvm, which has no line for it: it is said, and a timer looks."""
+def test_a_card_without_an_interrupt_line(margay, app):
+    """An 82540EM on microvm, which has no line for it: the node says so and polls by a timer."""
     run = margay(*RUN, "--link", "e1000", "--machine", "microvm", app("pingpong"), timeout=120)
     run.ok().says("its interrupt line is not connected; a timer polls it")
 
@@ -147,8 +143,9 @@ def test_messages_go_over_the_card_that_a_self_test_had(margay, app, link, contr
 @pytest.mark.nodes(5)
 def test_raw_frames_of_all_nodes_to_one(margay, app):
     """No node sends more than it is allowed, so none is lost; messages work afterwards."""
-    run = lossless(lambda: margay("run", "-n", 5, "--accel", "tcg", "--link", "virtio",
-                                  "--selftest", "incast", app("ring"), 3, timeout=120))
+    run = margay("run", "-n", 5, "--accel", "tcg", "--link", "virtio", "--selftest", "incast",
+                 *SURE, app("ring"), 3, timeout=120)
+    loses_nothing(run)
     got = figures(run)
     assert got["virtio_raw_incast_MBps"] > 0 and got["virtio_raw_incast_lost"] == 0
 
@@ -172,7 +169,7 @@ def test_a_node_that_computes_is_interrupted(margay, app, link):
 @pytest.mark.parametrize("link, control", [("virtio", "interrupt"), ("virtio", "poll"),
                                            ("e1000", "interrupt"), ("e1000e", "interrupt")])
 def test_a_node_that_hears_nothing_is_not_interrupted(margay, app, link, control):
-    """It computes beside a card, and nothing ticks."""
+    """It computes, and neither card nor timer interrupts it."""
     run = margay(*RUN, "--link", link, "--control", control, "--no-prefix", app("quiet"),
                  timeout=120)
     assert run.ok().lines == ["ok quiet"]

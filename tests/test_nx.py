@@ -2,10 +2,8 @@
 card, and a card that loses frames; and what happens when a node ends."""
 from __future__ import annotations
 
-import os
 import random
 import signal
-import time
 
 import pytest
 
@@ -132,8 +130,7 @@ def test_a_call_that_fails(margay, app):
 def test_a_node_dies(margay, app, over, what):
     live = margay.start("run", *LINKS[over], "-n", 3, app("nx_ends"), what)
     live.wait_for(r"^\[0\] running$")
-    time.sleep(random.Random(what + over).random() * 0.2)
-    os.kill(live.nodes()[1], signal.SIGKILL)
+    live.kill_node(1, random.Random(what + over).random() * 0.2)
     run = live.wait()
     assert run.returncode in (1, 128 + signal.SIGKILL), run.describe()
     run.says(r"margay: .*rank 1\b.*died|\(node \d\) csendrecv: the other process has ended")

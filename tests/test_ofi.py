@@ -1,10 +1,8 @@
 """The libfabric provider by itself: its calls, and what it claims, over each kind of link."""
 from __future__ import annotations
 
-import os
 import random
 import signal
-import time
 
 import pytest
 
@@ -46,7 +44,7 @@ def cases(margay, app, over: str, nodes: int, name: str, wanted: list[str], *arg
 @OVER
 @pytest.mark.parametrize("size, count", [(8, 3000), (1000, 60), (4096, 600)])
 def test_injected_messages_outlive_their_endpoint(margay, app, over, size, count):
-    """fi_close waits for those that want credit; no memory is used again that is still read."""
+    """fi_close waits for messages without credit; memory that is still read is not used again."""
     margay("run", *LINKS[over], "-n", 2, "--no-prefix", app("ofi_close"), size, count).ok().prints(
         "^ok$")
 
@@ -88,7 +86,7 @@ def test_atomic_operations(margay, app, over, nodes):
 @OVER
 @pytest.mark.parametrize("case, nodes, near, far", FLOODS)
 def test_floods(margay, app, over, case, nodes, near, far):
-    """More messages than slots, credit and memory of their own: none is lost, none waits."""
+    """More messages than slots, credit and memory of their own: none is lost or stuck."""
     count = near if over == "shm" else far
     if count:
         run = margay("run", *LINKS[over], "-n", nodes, "--no-prefix", app("ofi_flow"), case,
@@ -141,8 +139,7 @@ def test_peer_dies(margay, app, over, what):
     """Operations with it fail, or the end of the job ends those that wait for it."""
     live = margay.start("run", *LINKS[over], "-n", 3, app("ofi_death"), what)
     live.wait_for(r"^\[0\] running$")
-    time.sleep(random.Random(what + over).random() * 0.2)
-    os.kill(live.nodes()[1], signal.SIGKILL)
+    live.kill_node(1, random.Random(what + over).random() * 0.2)
     run = live.wait().status(128 + signal.SIGKILL)
     run.says(r"margay: .*rank 1\b.*died")
     if what in ("writes", "reads"):

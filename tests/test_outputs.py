@@ -16,7 +16,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from harness import HANG, MARGAY, ROOT
+from harness import HANG, MARGAY, ROOT, let_time_pass, until
 
 sys.path.insert(0, str(ROOT / "tools"))
 from margaylib import hostfiles, options, policy  # noqa: E402
@@ -176,12 +176,14 @@ def test_job_with_a_named_pipe_without_a_peer(margay, app, tmp_path, words, caus
 
 def test_named_pipes_whose_peers_come_late(margay, app, tmp_path):
     data = os.urandom(200_000)
-    (tmp_path / "data").write_bytes(data)
     os.mkfifo(tmp_path / "in")
     os.mkfifo(tmp_path / "back")
-    shell(margay, f"{MARGAY} run --file in --out back {app('output')} copy in back & "
-                  "sleep 0.3; cat data >in & sleep 0.3; cat back >got; wait -n; wait").ok()
-    assert (tmp_path / "got").read_bytes() == data
+    live = margay.start("run", "--file", "in", "--out", "back", app("output"), "copy", "in", "back")
+    let_time_pass(0.3)
+    (tmp_path / "in").write_bytes(data)
+    let_time_pass(0.3)
+    assert (tmp_path / "back").read_bytes() == data
+    live.wait().ok()
 
 
 def test_endless_device(margay, app):
@@ -203,7 +205,7 @@ def test_interrupt_while_modules_are_read(margay, tmp_path, program):
     (tmp_path / program).chmod(0o755)
     (tmp_path / "margaylib").mkdir()
     (tmp_path / "margaylib" / "cli.py").write_text(
-        "import os, signal, time\nos.kill(os.getpid(), signal.SIGINT)\ntime.sleep(9)\n")
+        "import os, signal\nos.kill(os.getpid(), signal.SIGINT)\nsignal.pause()\n")
     run = margay(program=tmp_path / program).status(130)
     assert run.stderr == ""
 
@@ -216,19 +218,17 @@ def swallowed(live) -> bool:
     """Waits for the end. True: Python printed the interrupt and went on, as it does before it
     enters our `try`, and in callbacks of its own.
     """
-    end = time.monotonic() + HANG
-    while live.process.poll() is None and time.monotonic() < end:
-        if re.search(rb"Failed checking if argv|Exception ignored in", bytes(live.err)):
-            return True
-        time.sleep(0.02)
-    return False
+    def has_printed() -> bool:
+        return bool(re.search(rb"Failed checking if argv|Exception ignored in", bytes(live.err)))
+    until(lambda: has_printed() or live.process.poll() is not None)
+    return live.process.poll() is None
 
 
 def test_interrupt_at_any_moment(margay, app):
     """Of the launcher's start: no traceback, but of Python itself before it enters our `try`."""
     for _ in range(20):
         live = margay.start("run", "--verbose", app("waits"), "sleep")
-        time.sleep(random.uniform(0.0, 0.12))
+        let_time_pass(random.uniform(0.0, 0.12))
         live.signal(signal.SIGINT)
         if swallowed(live):
             live.wait_for("^margay: node 0 is process")

@@ -64,7 +64,7 @@ def test_report_to_a_launcher_that_does_not_read(margay, app, tmp_path):
 
 
 def test_panic_while_panicking(margay, app):
-    """The report is whole; telling the launcher faults, and the machine ends all the same."""
+    """The report is complete; the message to the launcher faults, and the machine still ends."""
     run = margay("run", "--kernel", "crash=twice", app("hello"))
     assert run.returncode != 0
     run.says(r"^margay: rank 0 \(node 0\): kernel panic: read at 0x0{15}8 \(null pointer\)")

@@ -61,7 +61,7 @@ def bench_peers(monkeypatch, *words) -> None:
 
 
 def lives(pid: int) -> bool:
-    """A process that is not merely waiting to be buried."""
+    """Whether the process runs: it is there, and is no zombie."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] not in "ZX"
     except OSError:
@@ -111,7 +111,7 @@ def test_keep_names_what_a_run_did_not_measure(build, folder, monkeypatch, capfd
         capfd.readouterr().err
 
 
-def test_keep_leaves_out_what_nobody_quotes(build, folder, monkeypatch):
+def test_keep_leaves_out_unquoted_figures(build, folder, monkeypatch):
     lines = ("mpich_pp_8B_min 2 us", "mpich_pp_8B_mean 2 us", "mpich_bw_8B_total 2 MB/s",
              "mpich_bypass_8B_work1ms_post_med 2 us", "mpich_bypass_8B_work1ms_wait_med 2 us",
              "mpich_bypass_8B_work1ms_avail_med 2 %", "mpich_bw_rank_peak_rss 9 KiB")

@@ -2,10 +2,7 @@
 loses frames; and what happens when a node ends."""
 from __future__ import annotations
 
-import os
 import random
-import signal
-import time
 
 import pytest
 
@@ -71,7 +68,7 @@ def test_a_node_that_sleeps_loses_no_call(margay, app, over, nodes):
 
 
 def others_end(run) -> None:
-    """Ranks 0 and 2 of three."""
+    """Ranks 0 and 2 of three have ended, rank 1 has not."""
     ended = sorted(line for line in run.lines if line.endswith("ended"))
     assert ended == ["[0] ended", "[2] ended"], run.describe()
 
@@ -83,8 +80,7 @@ def test_a_node_dies(margay, app, over, what):
     live = margay.start("run", *LINKS[over], "-n", 3, "--on-death", "continue", app("pm2_ends"),
                         what)
     live.wait_for(r"running$", count=3)
-    time.sleep(random.Random(what + over).random() * 0.3)
-    os.kill(live.nodes()[1], signal.SIGKILL)
+    live.kill_node(1, random.Random(what + over).random() * 0.3)
     others_end(live.wait())
 
 

@@ -222,7 +222,8 @@ def test_a_job_that_continued_still_ends_with_a_failure(layout):
 
 
 def test_restarts(layout):
-    """As often as allowed; after that a death is a death. A life that ended well counts alone."""
+    """A node restarts as often as allowed; a later death counts as one. If the last life ended well,
+    the earlier deaths do not count."""
     job = Table(layout, "restart", 2)
     for life in (2, 3):
         job.nodes[1].wait_status = 9

@@ -94,7 +94,7 @@ def test_access_and_identity(margay, app, nodes):
 
 
 def test_a_second_use_of_the_interface(margay, app):
-    """Status registers begin again; the node's counters go on."""
+    """Status registers are zeroed; the counters of the node go on."""
     assert margay("run", app("ptl_reopen")).ok().lines == ["ok"]
 
 

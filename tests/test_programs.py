@@ -46,7 +46,7 @@ def test_verdicts(status, says, text, why, passed, cases, wrong):
 
 
 def test_most_must_pass():
-    """A reason on file is no licence: 95 of 100 tests pass."""
+    """At least 95 of 100 tests must pass, also where all failures have a known reason."""
     outcome = common.Outcome(programs.program("bzip2"), passed=["good"] * 19, failed=[("bad", "why")])
     assert not programs.complaints([outcome])
     outcome.failed.append(("worse", "why"))
@@ -325,3 +325,36 @@ def test_package_of_headers(tmp_path):
     done = subprocess.run(run, env=env, capture_output=True, text=True)
     assert done.returncode == 1
     assert "Debian has another version of libnone-dev" in done.stderr
+
+
+GA_END = " All tests successful \n"
+TOO_LARGE = ("> Creating array 2262 by 2262 -- SHOULD FAIL\n  (need 40 and 30 bytes are left)\n\n"
+             "   {}\n")
+
+
+@pytest.mark.parametrize("program, text, status, says", [
+    ("ndim", "   ga_put is OK\n" + GA_END, 0, "2 checks, 0 failed"),
+    ("ndim", "   ga_put is OK\n", 1, "1 checks, 1 failed"),
+    ("ndim", "   ga_put is not ok\n" + GA_END, 1, "1 checks, 1 failed"),
+    ("jacobi", "   12  error=    1.18E-005\n" + GA_END, 0, "1 checks, 0 failed"),
+    ("ndim", "0:ARMCI Malloc failed:Received an Error in Communication\n", 1,
+     "0 checks, 2 failed"),
+    ("test", TOO_LARGE.format("failure") + GA_END, 0, "1 checks, 0 failed"),
+    ("test", TOO_LARGE.format("success") + GA_END, 1, "2 checks, 1 failed"),
+    ("mtest", "OK\n\nSuccess\n", 0, "2 checks, 0 failed"),
+    ("mtest", "OK\n" + GA_END, 1, "2 checks, 1 failed"),
+    ("patch_enumf", "", 0, "0 checks, 0 failed"),
+    ("patch_enumf", " at 3 value mismatch 1 .ne. 2\n", 1, "0 checks, 1 failed"),
+])
+def test_verdict_of_global_arrays(program, text, status, says):
+    assert verdict_of("ga", text, program) == (status, says)
+
+
+def test_suite_of_a_source(monkeypatch):
+    """A source that this Debian has not got is asked for in another one."""
+    commands = []
+    monkeypatch.setattr(common.subprocess, "run", lambda command, check: commands.append(command))
+    for name in ("ga", "hpcc"):
+        common.fetch(programs.program(name))
+    assert commands[0][1:4] == ["--suite", "trixie", "ga"]
+    assert all("--suite" not in command for command in commands[1:])

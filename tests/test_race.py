@@ -11,7 +11,6 @@ import random
 import re
 import signal
 import subprocess
-import time
 from collections import Counter, defaultdict
 from pathlib import Path
 from typing import NamedTuple
@@ -59,7 +58,7 @@ def test_mpi_race_of_threads_again(how, seed):
 
 
 def replayed(steps: int, seed: int, path: Path) -> None:
-    """The history of a stress by threads: in the model it has the same results."""
+    """Replays the history of a stress by threads in the model: the results are the same."""
     threads("concurrent_history", HISTORY_STEPS=steps, HISTORY_SEED=seed, HISTORY_FILE=path)
     history = histories.load(path)
     assert sum(histories.invariants(history).values()) > steps / 10
@@ -68,7 +67,7 @@ def replayed(steps: int, seed: int, path: Path) -> None:
 
 
 def test_history_of_threads(tmp_path):
-    """Owner and senders at once are as one after the other, in the order of the lock."""
+    """Concurrent calls give the results of the same calls in the order of the lock."""
     replayed(6000, 1, tmp_path / "history")
 
 
@@ -193,8 +192,7 @@ def stress_with_a_death(margay, app, nodes: int, seed: int) -> None:
     live = margay.start("run", "-n", nodes, "--mem", 16, "--on-death", "continue", app("ptl_stress"),
                         "all", 10_000_000, seed)
     live.wait_for(r"^\[\d\] running$", count=nodes)
-    time.sleep(rng.random() * 0.3)            # the moment is what the seed varies
-    os.kill(live.nodes()[victim], signal.SIGKILL)
+    live.kill_node(victim, rng.random() * 0.3)
     run = live.wait().status(128 + signal.SIGKILL)
     said = told(run)
     # If the victim held the lock of a survivor's own block, its calls fail: it is lost as well.

@@ -129,13 +129,12 @@ def test_the_check_of_named_files_finds(name, text):
     assert len(missing_files(ROOT / name, text)) == 1
 
 
-# Code, kernels, nodes and frames are "it"; people may be "who". The reasons of mutants, and the table
-# that make mutants writes of them, are still to be read.
+# Code, kernels, nodes and frames are "it"; people may be "who".
 PERSONS = re.compile(r"\b(who|whom|whoever|somebody|anybody|everybody|nobody|in vain|be it)\b", re.I)
 PEOPLE = re.compile(r"\b(those|users?|people|readers?|programmers?|engineers?) who\b", re.I)
-NOT_YET_READ = ("tests/test_rules.py", "tests/mutants/", "docs/mutants.md")
 PAGES = [ROOT / name for name in subprocess.run(
-    ["git", "-C", str(ROOT), "ls-files", "*.md"], capture_output=True, text=True).stdout.split()]
+    ["git", "-C", str(ROOT), "ls-files", "*.md", "tests/mutants/*.toml"],
+    capture_output=True, text=True).stdout.split()]
 
 
 def persons(text: str) -> list[str]:
@@ -143,16 +142,37 @@ def persons(text: str) -> list[str]:
 
 
 def test_code_is_no_person():
-    said = [(path, path.read_text(encoding="utf-8") if path.suffix == ".md" else
-             comments(path, path.read_text(encoding="utf-8")))
-            for path in (*SOURCES, *PAGES) if path.exists()
-            and not str(path.relative_to(ROOT)).startswith(NOT_YET_READ)]
+    said = [(path, comments(path, text) if path in SOURCES else text)
+            for path in (*SOURCES, *PAGES) if path.exists() and path != Path(__file__)
+            for text in [path.read_text(encoding="utf-8")]]
     bad = [f"{path.relative_to(ROOT)}: {line}" for path, text in said for line in persons(text)]
     assert not bad, "\n".join(bad)
 
 
 def test_the_check_of_persons_finds():
     assert persons("A sender that waits.\nWhoever waits.\nFor users who wait.") == ["Whoever waits."]
+
+
+# Where a test's time may pass: until() and let_time_pass() of the harness. Programs of the tests
+# sleep where that is their subject, or where another rank is what they wait for.
+SLEEPS = re.compile(r"\btime\.sleep\(|from time import .*\bsleep\b|select\(\[\], \[\], \[\],")
+
+
+def sleeping(text: str) -> list[str]:
+    return [line.strip() for line in text.splitlines() if SLEEPS.search(line)]
+
+
+def test_no_test_sleeps():
+    """A test waits for a sign, with a deadline. Where time itself is its subject, it says so."""
+    bad = [f"{path.relative_to(ROOT)}: {line}" for path in SOURCES
+           if path.suffix == ".py" and path.is_relative_to(ROOT / "tests") and path.exists()
+           and path.name not in ("harness.py", "test_rules.py")
+           for line in sleeping(path.read_text(encoding="utf-8"))]
+    assert not bad, "\n".join(bad)
+    helpers = sleeping((ROOT / "tests/harness.py").read_text(encoding="utf-8"))
+    assert helpers == ["time.sleep(pause)", "time.sleep(seconds)"]
+    assert len(sleeping("from time import sleep\nselect.select([], [], [], 1)\ntime.sleep(1)\n"
+                        "let_time_pass(1)\n")) == 3
 
 
 def global_symbols(result: Path) -> dict[str, str]:

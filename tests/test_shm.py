@@ -1,8 +1,7 @@
-"""What the shared-memory link relies on, asked of two real kernels at once."""
+"""What the shared-memory link relies on, tested by two kernels at once."""
 from __future__ import annotations
 
 import os
-import signal
 from pathlib import Path
 
 import pytest
@@ -56,7 +55,7 @@ def test_selftest_that_cannot_run(margay, app, nodes, name, why):
 
 
 def test_selftest_of_an_image_without(margay, app):
-    """Applications are linked with a kernel that holds no self-tests; it says which does."""
+    """Applications are linked with a kernel that holds no self-tests; the error says which kernel does."""
     run = margay("run", "--selftest", "stray", app("waits"), "alone")
     assert run.returncode != 0
     run.says("selftest=stray: this image has no self-tests; margay cc --selftests")
@@ -67,14 +66,14 @@ def test_owner_of_the_lock_dies_while_one_waits_for_a_message(margay, app):
     """The survivor's block is broken: no event will ever come, and its wait says so."""
     live = margay.start("run", "-n", 2, "--kernel", "crash=hold", app("waits"), "alone")
     live.wait_for(r"node 1 holds the lock of node 0")
-    os.kill(live.nodes()[1], signal.SIGKILL)
+    live.kill_node(1)
     run = live.wait().status(137)
     run.says(r"PtlEQWait: PTL_FAIL")
     assert "still running" not in run.stderr, run.describe()
 
 
 def test_put_without_a_link(margay, app):
-    """Two ranks were promised and there is no region: a failure event, never a panic."""
+    """A job of two ranks without a region: a failure event, never a panic."""
     run = margay("-M", "q35", "-kernel", app("ptl_unreachable"), "-m", 128, "-display", "none",
                  "-serial", "stdio", "-no-reboot", "-accel", "tcg", "-cpu", "max",
                  "-append", "--margay node=0 rank=0 n=2 link=none -- a",

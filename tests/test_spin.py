@@ -15,7 +15,7 @@ pytestmark = [pytest.mark.host, pytest.mark.long, pytest.mark.skipif(
 
 
 def test_models_of_the_link(tmp_path):
-    """Every variant is right but the two that lack a rule (ANYONE, DEAF in link.pml)."""
+    """Spin finds every variant right, and the two that lack a rule wrong (ANYONE, DEAF in link.pml)."""
     with cores(1, BUILD / "test-cores"):
         done = subprocess.run([ROOT / "tests" / "spin" / "check.sh", tmp_path, "link"],
                               capture_output=True, text=True, check=False)
@@ -26,7 +26,7 @@ def test_models_of_the_link(tmp_path):
 
 
 def test_model_of_the_lock(tmp_path):
-    """No wakeup is lost, with a death and without; three rules that spin must miss."""
+    """No wakeup is lost, with a death and without; three variants that lack a rule must be found wrong."""
     with cores(1, BUILD / "test-cores"):
         done = subprocess.run([ROOT / "tests" / "spin" / "check.sh", tmp_path, "lock"],
                               capture_output=True, text=True, check=False)

@@ -3,7 +3,6 @@ from __future__ import annotations
 
 import os
 import re
-import signal
 import subprocess
 from pathlib import Path
 
@@ -26,7 +25,7 @@ def of_ranks(folder: Path, nodes: int) -> list[bytes]:
 @pytest.mark.parametrize("ranks, readers", [
     ("2", {2}), ("0", {0}), ("all", {0, 1, 2, 3}), ("none", set()), ("0,2-3", {0, 2, 3})])
 def test_ranks_that_read(margay, app, tmp_path, ranks, readers):
-    """Each of them gets all of it, the others none."""
+    """Each rank that reads gets all of it, the others nothing."""
     data = os.urandom(3 * MB + 17)
     run = margay("run", "-n", 4, "--stdin", ranks, "--output-dir", "out", app("output"), "cat",
                  input=data).ok()
@@ -46,15 +45,15 @@ def test_input_of_none_stays(margay, app):
     assert run.lines == ["left alone"]
 
 
-def test_a_reader_that_ends_holds_nobody_up(margay, app, tmp_path):
-    """Rank 1 leaves at once, and reads nothing of what is many rings long."""
+def test_a_reader_that_ends_delays_no_other(margay, app, tmp_path):
+    """Rank 1 ends at once, and reads nothing of an input that is many rings long."""
     data = os.urandom(12 * MB)
     margay("run", "-n", 3, "--stdin", "all", "--output-dir", "out", app("output"), "cat", "1",
            input=data).ok()
     assert of_ranks(tmp_path / "out", 3) == [data, b"", data]
 
 
-def test_a_reader_that_dies_holds_nobody_up(margay, app, tmp_path):
+def test_a_reader_that_dies_delays_no_other(margay, app, tmp_path):
     fifo = tmp_path / "input"
     os.mkfifo(fifo)
     shell = (f"exec {MARGAY} run -n 3 --stdin all --on-death continue --output-dir out "
@@ -64,7 +63,7 @@ def test_a_reader_that_dies_holds_nobody_up(margay, app, tmp_path):
     with open(fifo, "wb") as to:
         to.write(data)
         to.flush()
-        os.kill(live.nodes()[1], signal.SIGKILL)
+        live.kill_node(1)
         to.write(data)
     live.wait()
     outputs = of_ranks(tmp_path / "out", 3)

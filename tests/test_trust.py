@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import signal
-import time
 from pathlib import Path
 from typing import Iterator
 
@@ -17,7 +16,9 @@ import pytest
 
 import frames
 from frames import MSG, Frame
-from test_hostile import HANG, LIFE, NODES, Port
+from harness import stop, until
+from ports import LIFE, Port
+from test_hostile import NODES
 
 pytestmark = [pytest.mark.nic, pytest.mark.nodes(3), pytest.mark.spin(2)]
 
@@ -28,14 +29,7 @@ NO_ACK = 1                     # message.link: "I acknowledge nothing"
 DROPS = 2000                   # forged answers, at least
 BARRIERS = 500                 # forged news of a barrier, at least
 LONG = 1000                    # bytes of the longer get
-FLUSH = 9000                   # bytes that push what was said before out of the switch's buffer
-
-
-@pytest.fixture
-def port():
-    one = Port()
-    yield one
-    one.close()
+FLUSH = 9000                   # bytes that push what was said before out of the capture's buffer
 
 
 def fields_of(message: bytes) -> dict[str, int]:
@@ -44,7 +38,7 @@ def fields_of(message: bytes) -> dict[str, int]:
 
 
 def messages_of(capture: Path) -> Iterator[dict[str, int]]:
-    """The messages that have come by themselves and short."""
+    """The short messages of the capture that are alone in their frame."""
     for frame in frames.read_capture(capture):
         for data in frames.split_aggregate(frame):
             if (data[15] & 15 == MSG and len(data) > frames.HEADER and      # not announced
@@ -53,12 +47,12 @@ def messages_of(capture: Path) -> Iterator[dict[str, int]]:
 
 
 def sort_of(request: dict[str, int]) -> tuple[int, bool]:
-    """The five things that ptl_trust asks for."""
+    """Which of the five kinds of requests of ptl_trust this is."""
     return request["operation"], request["length"] == LONG
 
 
 def unanswered(capture: Path) -> dict[int, dict[str, int]]:
-    """What node 0 has asked node 1, and has no answer to, by operation record."""
+    """Requests of node 0 to node 1 that have no answer yet, by operation record."""
     asked, answered = {}, set()
     for message in messages_of(capture):
         way = message["source_nid"], message["target_nid"]
@@ -70,10 +64,10 @@ def unanswered(capture: Path) -> dict[int, dict[str, int]]:
 
 
 class Node2:
-    """Node 2, as a second card of it says what the first does not: its flow of answers."""
+    """Node 2, whose second card sends answers that its first card does not send."""
 
-    def __init__(self, port: Port, key: bytes | None) -> None:
-        self.port, self.key, self.said, self.foreign = port, key, [], []
+    def __init__(self, port: Port, key: bytes | None, capture: Path) -> None:
+        self.port, self.key, self.capture, self.said, self.flushes = port, key, capture, [], 0
 
     def frame(self, sequence: int, message: bytes, payload: bytes) -> bytes:
         return Frame(to=0, sender=2, sender_card=9, lane=1, source=LIFE, destination=LIFE,
@@ -91,7 +85,7 @@ class Node2:
         self.said.append(self.frame(len(self.said), frames.message(**fields), payload))
 
     def lies(self, request: dict[str, int]) -> None:
-        """All that could end node 0's operation, or write into its memory."""
+        """Every forged answer that could end node 0's operation, or write into its memory."""
         self.answers(request)
         self.answers(request, fail=NI_FAIL, mlength=0)
         self.answers(request, fail=NI_DROPPED, mlength=0)
@@ -105,8 +99,18 @@ class Node2:
         self.answers(request, op_handle=0, operation=ACK)
         self.answers(request, op_handle=request["op_handle"] + (1 << 20))
 
+    def flush(self) -> None:
+        """Waits until the switch has forwarded all earlier frames, and the capture has them: sends a
+        long frame to node 1, and waits until the capture has its beginning."""
+        self.flushes += 1
+        mark = f"flush {self.flushes};".encode()
+        self.port.send([Frame(to=1, sender=2, sender_card=9, source=1, messages=1, length=FLUSH,
+                              payload=mark.ljust(FLUSH, b"."))
+                        .encode(self.key)])
+        until(lambda: mark in self.capture.read_bytes())
+
     def speak(self, first: int) -> None:
-        """Once more what node 0 may not have heard: it takes each once."""
+        """Sends again all that node 0 may have missed: it takes each frame once."""
         for at in range(first, len(self.said), 20):
             self.port.send(self.said[at:at + 20])
 
@@ -120,23 +124,19 @@ def test_rule17_another_node_of_the_job_answers(margay, app, tmp_path, port, aut
     port.far.close()           # the launcher and the switch have it
     live.wait_for(r"^\[0\] asks$")
     node1 = live.nodes()[1]
-    node2 = Node2(port, bytes.fromhex(KEY) if auth else None)
-    flush = Frame(to=1, sender=2, sender_card=9, source=1, messages=1, payload=bytes(FLUSH),
-                  length=FLUSH)
+    node2 = Node2(port, bytes.fromhex(KEY) if auth else None, capture)
     seen: set[tuple[int, bool]] = set()
     request: dict[str, int] = {}
     while len(seen) < 5:
-        os.kill(node1, signal.SIGSTOP)
-        time.sleep(0.05)                          # what is under way arrives
-        port.send([flush.encode(node2.key)])
-        time.sleep(0.02)
+        stop(node1)
+        node2.flush()
         first = len(node2.said)
         for request in unanswered(capture).values():
             if sort_of(request) not in seen or len(node2.said) < DROPS // 2:
                 node2.lies(request)       # not DROPS lies before all sorts were seen
             seen.add(sort_of(request))
         node2.speak(first)
-        time.sleep(0.05)                          # and is believed, or not
+        node2.flush()                             # now all of it is on its way to node 0
         os.kill(node1, signal.SIGCONT)
     assert seen == {(PUT, False), (ATOMIC, False), (GET, False), (GET, True), (GETPUT, False)}
     while len(node2.said) < DROPS:
@@ -148,13 +148,11 @@ def test_rule17_another_node_of_the_job_answers(margay, app, tmp_path, port, aut
 
 
 def pid_of(capture: Path) -> int:
-    """The process id that all nodes of the job have, by what one has said."""
-    end = time.monotonic() + HANG
-    while time.monotonic() < end:                  # the switch writes what its buffer holds late
-        for message in messages_of(capture):
-            return message["source_pid"]
-        time.sleep(0.01)
-    raise AssertionError("no message was sent")
+    """The process id that all nodes of the job have, by what one has said. The switch writes what
+    its buffer holds late."""
+    first = until(lambda: next(messages_of(capture), None), "no message was sent")
+    assert first
+    return first["source_pid"]
 
 
 def forged_barriers() -> list[dict[str, int]]:

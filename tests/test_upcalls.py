@@ -43,7 +43,7 @@ def test_nothing_is_spoilt(margay, app):
 @pytest.mark.spin(2)
 @pytest.mark.parametrize("cpu", ["max,-avx", "max,-xsave"])
 def test_vector_units(margay, app, tmp_path: Path, cpu):
-    """With less than all of them: no AVX, no XSAVE (then fxsave)."""
+    """On processors with fewer registers: no AVX, no XSAVE (then fxsave)."""
     qemu = tmp_path / "qemu"
     qemu.write_text('#!/bin/bash\nexec qemu-system-x86_64 "${@/#max/' + cpu + '}"\n')
     qemu.chmod(0o755)
@@ -112,7 +112,7 @@ def test_handler_learns_of_a_death(margay, app):
     live = margay.start("run", "-n", 2, "--no-prefix", app("upcall_ends"), "death")
     live.wait_for("^rank 1 waits$")
     live.wait_for("^rank 0 puts$")        # it has left the barrier
-    os.kill(live.nodes()[1], signal.SIGKILL)
+    live.kill_node(1)
     live.wait().prints("^PTL_EVENT_ACK failed$")
 
 

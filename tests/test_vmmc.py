@@ -1,11 +1,9 @@
 """Virtual memory-mapped communication (lib/vmmc): its calls, protection, notifications."""
 from __future__ import annotations
 
-import os
 import random
 import re
 import signal
-import time
 
 import pytest
 
@@ -41,7 +39,7 @@ def test_notifications(margay, app, over, nodes):
 
 @OVER
 def test_protection(margay, app, over):
-    """Messages by Portals itself, past the library, change nothing that is not imported."""
+    """Messages sent by Portals, not by the library, change nothing that is not imported."""
     run = margay("run", *LINKS[over], "-n", 3, "--mem", 32, "--no-prefix", app("vmmc_guard")).ok()
     assert run.lines == ["ok"]
 
@@ -84,11 +82,10 @@ def test_a_receiver_that_sleeps_of_64(margay, app, what, count):
 @pytest.mark.parametrize("over", ["shm", "virtio"])
 @pytest.mark.parametrize("what", DEATHS)
 def test_peer_dies(margay, app, over, what):
-    """Whatever the others do with a rank that dies ends with an error."""
+    """All operations with a rank that dies end with an error."""
     live = margay.start("run", *LINKS[over], "-n", 3, "--mem", 32, app("vmmc_death"), what)
     live.wait_for(r"^\[[02]\] running$", count=2)
-    time.sleep(random.Random(what + over).random() * 0.2)
-    os.kill(live.nodes()[1], signal.SIGKILL)
+    live.kill_node(1, random.Random(what + over).random() * 0.2)
     run = live.wait().status(128 + signal.SIGKILL)
     run.says(r"margay: .*rank 1\b.*died")
     assert run.of_rank(0)[-1] == "failed" and run.of_rank(2)[-1] == "failed", run.describe()

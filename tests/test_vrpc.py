@@ -1,10 +1,8 @@
 """vRPC (lib/vmmc): Sun's remote procedure calls, with rpcgen's stubs and libtirpc's layers."""
 from __future__ import annotations
 
-import os
 import random
 import signal
-import time
 
 import pytest
 
@@ -53,8 +51,7 @@ def test_server_dies(margay, app, over):
     """Calls under way end with RPC_CANTRECV, later ones with RPC_CANTSEND."""
     live = margay.start("run", *LINKS[over], "-n", 3, app("vrpc_calc"), "waits")
     live.wait_for(r"^\[[12]\] running$", count=2)
-    time.sleep(random.Random(over).random() * 0.3)
-    os.kill(live.nodes()[0], signal.SIGKILL)
+    live.kill_node(0, random.Random(over).random() * 0.3)
     run = live.wait().status(128 + signal.SIGKILL)
     assert run.of_rank(1)[-1] == "failed" and run.of_rank(2)[-1] == "failed", run.describe()
 

@@ -1,5 +1,5 @@
-"""Frames by net/link/wire.c against their description in Python (frames.py): whatever the
-fields, both write the same bytes; whatever the bytes, both read the same fields or drop them
+"""Frames by net/link/wire.c against their description in Python (frames.py): from any
+fields both write the same bytes; from any bytes both read the same fields, or drop the frame
 for the same reason. The C side runs under ASan and UBSan."""
 from __future__ import annotations
 

@@ -5,10 +5,10 @@
 
 %include "offsets.inc"
 
-extern syscall_table, syscall_unknown, upcall_enter_from_call
+extern syscall_table, syscall_unknown, sys_put, upcall_enter_from_call
 global syscall_entry
 
-section .text
+section .text.syscall_entry progbits alloc exec nowrite align=16
 bits 64
 
 ; IN: rax = number, rdi rsi rdx r10 r8 r9 = arguments, rcx = rip, r11 = rflags
@@ -31,10 +31,10 @@ syscall_entry:
         mov     [rsp + FRAME_R9], r9
         mov     [rsp + FRAME_R10], r10
         mov     [rsp + FRAME_RBP], rbp  ; for backtraces: C keeps it
-        cmp     rax, SYSCALLS
-        jae     .unknown
         mov     rcx, r10                ; the fourth argument in C
-        call    [syscall_table + rax * 8] ; int64_t (*)(uint64_t a, b, c, d, e, f)
+        cmp     rax, SYS_PUT            ; directly: an emulator looks up what the table says
+        jne     .other
+        call    sys_put                 ; int64_t sys_put(uint64_t a, b, c, d, e, f)
 .return:
         cmp     byte [gs:CPU_UPCALL], 0
         jne     .upcall
@@ -49,6 +49,11 @@ syscall_entry:
         mov     rsp, [rsp + FRAME_RSP]
         swapgs
         o64 sysret
+.other:
+        cmp     rax, SYSCALLS
+        jae     .unknown
+        call    [syscall_table + rax * 8] ; int64_t (*)(uint64_t a, b, c, d, e, f)
+        jmp     .return
 .unknown:
         mov     rdi, rax
         call    syscall_unknown         ; int64_t syscall_unknown(uint64_t number)

@@ -13,6 +13,7 @@
 #include "kernel/base/node.h"
 #include "kernel/base/string.h"
 #include "kernel/base/syscall.h"
+#include "kernel/base/layout.h"
 #include "kernel/console/console.h"
 #include "kernel/devices/random.h"
 #include "kernel/devices/time.h"
@@ -21,6 +22,7 @@
 #include "kernel/report/fault.h"
 #include "net/shm/region.h"
 #include "locks.h"
+#include "memory_tree.h"
 #include "p9_regs.h"
 #include "names.h"
 #include "stdin.h"
@@ -36,7 +38,13 @@
 
 enum { SEEK_FROM_START, SEEK_FROM_HERE, SEEK_FROM_END };  /* SEEK_SET, SEEK_CUR, SEEK_END */
 
-static struct open_file files[OPEN_FILES];
+/* Open files are in pages: the first is always there, the others are made of /tmp's memory when
+ * the first file needs them, and stay. */
+#define PAGE_FILES ((uint32_t)(PAGE_BYTES / sizeof(struct open_file)))
+
+static struct open_file first_page[PAGE_FILES];
+static struct open_file *file_pages[(OPEN_FILES + PAGE_FILES - 1) / PAGE_FILES] = { first_page };
+static uint32_t files = PAGE_FILES;      /* so many are there */
 /* A descriptor's open file, plus one; 0: it is closed. */
 static uint16_t table[DESCRIPTORS];
 static uint64_t out_bytes[FILE_OUT_LIMIT];
@@ -45,13 +53,14 @@ static uint64_t out_bytes[FILE_OUT_LIMIT];
 
 struct open_file *file_of(uint64_t fd)
 {
-	return fd < DESCRIPTORS && table[fd] ? &files[table[fd] - 1] : NULL;
+	return fd < DESCRIPTORS && table[fd] ? file_at(table[fd] - 1u) : NULL;
 }
 
 static void open_stream(uint64_t fd, enum kind kind, uint16_t stream, uint32_t flags)
 {
-	files[fd] = (struct open_file){ .kind = kind, .stream = stream, .flags = flags };
-	file_use(&files[fd], fd);
+	first_page[fd] = (struct open_file){ .kind = kind, .stream = stream, .flags = flags,
+	                                     .number = (uint16_t)(fd + 1) };
+	file_use(&first_page[fd], fd);
 }
 
 void file_start(void)
@@ -68,24 +77,41 @@ void file_stop(void)
 			sys_close(fd);
 }
 
+/* Another page of files. False: /tmp has no memory left. */
+static bool add_page(void)
+{
+	void *page = tree_take_page();
+
+	if (!page)
+		return false;
+	file_pages[files / PAGE_FILES] = page;
+	files += PAGE_FILES;
+	if (files > OPEN_FILES)
+		files = OPEN_FILES;
+	count(COUNTER_KERNEL_BYTES, PAGE_BYTES);
+	return true;
+}
+
 int64_t file_new(struct open_file **made)
 {
 	uint32_t fd = 0, i = 0;
 
 	while (fd < DESCRIPTORS && table[fd])
 		fd++;
-	while (i < OPEN_FILES && files[i].uses)
+	while (i < files && file_at(i)->uses)
 		i++;
 	if (fd == DESCRIPTORS || i == OPEN_FILES)
 		return -EMFILE;
-	*made = &files[i];
-	files[i] = (struct open_file){ .fid = FID_OPEN + i };
+	if (i == files && !add_page())
+		return -ENFILE;
+	*made = file_at(i);
+	**made = (struct open_file){ .fid = FID_OPEN + i, .number = (uint16_t)(i + 1) };
 	return fd;
 }
 
 void file_use(struct open_file *file, uint64_t fd)
 {
-	table[fd] = (uint16_t)(file - files + 1);
+	table[fd] = file->number;
 	file->uses++;
 }
 
@@ -97,17 +123,17 @@ static bool is(const struct open_file *file, const struct mount *mount, uint64_t
 
 struct open_file *file_with(const struct mount *mount, uint64_t inode)
 {
-	for (uint32_t i = 0; i < OPEN_FILES; i++)
-		if (is(&files[i], mount, inode))
-			return &files[i];
+	for (uint32_t i = 0; i < files; i++)
+		if (is(file_at(i), mount, inode))
+			return file_at(i);
 	return NULL;
 }
 
 struct open_file *file_hidden(const struct mount *mount, uint64_t inode)
 {
-	for (uint32_t i = 0; i < OPEN_FILES; i++)
-		if (files[i].hidden && is(&files[i], mount, inode))
-			return &files[i];
+	for (uint32_t i = 0; i < files; i++)
+		if (file_at(i)->hidden && is(file_at(i), mount, inode))
+			return file_at(i);
 	return NULL;
 }
 
@@ -115,10 +141,10 @@ bool file_forget_process_locks(const struct mount *mount, uint64_t inode)
 {
 	bool had = false;
 
-	for (uint32_t i = 0; i < OPEN_FILES; i++) {
-		if (!files[i].has_process_locks || !is(&files[i], mount, inode))
+	for (uint32_t i = 0; i < files; i++) {
+		if (!file_at(i)->has_process_locks || !is(file_at(i), mount, inode))
 			continue;
-		files[i].has_process_locks = false;
+		file_at(i)->has_process_locks = false;
 		had = true;
 	}
 	return had;
@@ -126,12 +152,12 @@ bool file_forget_process_locks(const struct mount *mount, uint64_t inode)
 
 struct open_file *file_at(uint32_t i)
 {
-	return &files[i];
+	return &file_pages[i / PAGE_FILES][i % PAGE_FILES];
 }
 
-uint32_t file_number(const struct open_file *file)
+uint32_t file_count(void)
 {
-	return (uint32_t)(file - files) + 1;
+	return files;
 }
 
 int64_t sys_close(uint64_t fd)
@@ -239,9 +265,9 @@ static int64_t here(struct open_file *file)
 
 void file_settle(const struct mount *mount, uint64_t inode, const struct open_file *but)
 {
-	for (uint32_t i = 0; i < OPEN_FILES; i++)
-		if (files[i].appended && &files[i] != but && is(&files[i], mount, inode))
-			here(&files[i]);
+	for (uint32_t i = 0; i < files; i++)
+		if (file_at(i)->appended && file_at(i) != but && is(file_at(i), mount, inode))
+			here(file_at(i));
 }
 
 /* ---- devices ---- */

@@ -24,6 +24,7 @@ struct open_file {
 	bool has_process_locks;    /* the process may have locked the file through it */
 	bool hidden;               /* unlinked: the file has a hidden name until it is closed */
 	uint16_t stream;           /* KIND_OUTPUT, KIND_OUT: where bytes go */
+	uint16_t number;           /* its own, from 1 on */
 	uint32_t folder;           /* of a folder: index of its path (folders.c), plus one */
 	uint32_t uses;             /* descriptors */
 	uint32_t flags;            /* of open */
@@ -44,8 +45,8 @@ void file_stop(void);
 /* A descriptor's, or null. */
 struct open_file *file_of(uint64_t fd);
 
-/* Finds a free descriptor and a free open file: the descriptor, or -EMFILE. file_use takes them
- * into use. */
+/* Finds a free descriptor and a free open file: the descriptor, -EMFILE, or -ENFILE if there is no
+ * memory for another open file. file_use takes them into use. */
 int64_t file_new(struct open_file **file);
 void file_use(struct open_file *file, uint64_t fd);
 
@@ -60,11 +61,9 @@ void file_settle(const struct mount *mount, uint64_t inode, const struct open_fi
 /* Forgets that the process has locks on this file. Returns whether it had. */
 bool file_forget_process_locks(const struct mount *mount, uint64_t inode);
 
-/* Open file number i, in use or not. */
+/* How many open files there is memory for, in use or not; the one at place i of them. */
+uint32_t file_count(void);
 struct open_file *file_at(uint32_t i);
-
-/* The number of an open file, from 1 on. */
-uint32_t file_number(const struct open_file *file);
 
 /* What lseek's `whence` counts from, or -errno. */
 int64_t file_from(struct open_file *file, uint64_t whence);

@@ -14,7 +14,7 @@
 #include "p9_regs.h"
 #include "arguments.h"
 
-#define KEPT_BYTES (256u << 10)
+#define KEPT_BYTES (64u << 10)
 
 static char path_current[PATH_BYTES];    /* absolute, without a slash at its end */
 static bool current_gone;          /* the current folder was removed */
@@ -51,7 +51,7 @@ void path_forget(struct open_file *file)
 	memmove(kept + at, kept + at + bytes, kept_bytes - at - bytes);
 	kept_bytes -= bytes;
 	file->folder = 0;
-	for (uint32_t i = 0; i < OPEN_FILES; i++)
+	for (uint32_t i = 0; i < file_count(); i++)
 		if (file_at(i)->folder > at)
 			file_at(i)->folder -= bytes;
 }
@@ -75,7 +75,7 @@ void path_moved(const char *from, const char *to)
 
 	if (!current_gone && is_moved(path_current, from, to, moved))
 		memcpy(path_current, moved, strlen(moved) + 1);
-	for (uint32_t i = 0; i < OPEN_FILES; i++) {
+	for (uint32_t i = 0; i < file_count(); i++) {
 		struct open_file *file = file_at(i);
 
 		if (!file->folder || file->gone || !is_moved(path_kept(file), from, to, moved) ||
@@ -88,7 +88,7 @@ void path_moved(const char *from, const char *to)
 
 void path_removed(const char *path)
 {
-	for (uint32_t i = 0; i < OPEN_FILES; i++)
+	for (uint32_t i = 0; i < file_count(); i++)
 		if (file_at(i)->folder && !strcmp(path_kept(file_at(i)), path))
 			file_at(i)->gone = true;
 	if (!strcmp(path_current, path))

@@ -144,7 +144,7 @@ int64_t sys_lock(uint64_t fd, uint64_t how, uint64_t address)
 	request.whole = how & MARGAY_LOCK_WHOLE ? 1 : 0;
 	request.folder = mount_number(file->mount);
 	request.inode = file->inode;
-	request.owner = how & MARGAY_LOCK_OPEN_FILE ? file_number(file) : 0;
+	request.owner = how & MARGAY_LOCK_OPEN_FILE ? file->number : 0;
 	if (call != MARGAY_LOCK_GET && request.type != REGION_LOCK_NONE) {
 		file->has_locks |= request.owner != 0;
 		file->has_process_locks |= request.owner == 0;
@@ -175,7 +175,7 @@ void lock_closed(struct open_file *file, bool last)
 	if (file_forget_process_locks(file->mount, file->inode))
 		end_locks(file, 0, false);
 	if (last && file->has_locks) {
-		end_locks(file, file_number(file), false);
-		end_locks(file, file_number(file), true);
+		end_locks(file, file->number, false);
+		end_locks(file, file->number, true);
 	}
 }

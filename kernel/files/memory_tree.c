@@ -53,6 +53,13 @@ static uint32_t page_take(void)
 	return number;
 }
 
+void *tree_take_page(void)
+{
+	uint32_t number = page_take();
+
+	return number ? page(number) : NULL;
+}
+
 static void page_give(uint32_t number)
 {
 	*(uint32_t *)page(number) = free_first;

@@ -22,6 +22,9 @@ void tree_start(uint64_t bytes);
 uint32_t tree_pages_all(void);
 uint32_t tree_pages_free(void);
 
+/* A page of zeros that is not given back; null if there is none. */
+void *tree_take_page(void);
+
 /* How many bytes there were; how many there was memory for; cut off behind `bytes`. */
 uint64_t tree_get(struct memory_tree *tree, uint64_t offset, void *to, uint64_t bytes);
 uint64_t tree_set(struct memory_tree *tree, uint64_t offset, const void *from, uint64_t bytes);

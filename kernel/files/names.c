@@ -199,7 +199,7 @@ int64_t sys_mkdir(uint64_t at, uint64_t address, uint64_t bytes, uint64_t mode)
 
 static uint32_t fid_hidden(const struct open_file *file)
 {
-	return FID_HIDDEN + file_number(file);
+	return FID_HIDDEN + file->number;
 }
 
 static void hidden_name(const struct open_file *file, char *name)

@@ -142,7 +142,8 @@ static bool set_number(const char *key, const char *value)
 		{ "cards", &parameters.cards }, { "incarnation", &parameters.incarnation },
 		{ "watchdog_us", &parameters.watchdog_us }, { "mtu", &parameters.mtu },
 		{ "event_slots", &parameters.event_slots },
-		{ "tmp_mb", &parameters.tmp_mb }, { "patience", &parameters.patience }, { "longest", &parameters.longest },
+		{ "tmp_mb", &parameters.tmp_mb }, { "patience", &parameters.patience },
+		{ "longest", &parameters.longest }, { "late", &parameters.late },
 	};
 
 	for (uint32_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)

@@ -44,6 +44,7 @@ struct parameters {
 	uint32_t cards;            /* network cards that the node has */
 	uint32_t patience;         /* s since boot in which other boards may be switched on */
 	uint32_t mtu;              /* most bytes of a frame without its CRC; 0: the card's */
+	uint32_t late;             /* s until a self-test's frame is lost; 0: the test chooses */
 	uint32_t longest;          /* frame of a card that deviates from its data sheet; else 0 */
 	uint16_t exit_port;        /* of isa-debug-exit, 0 none */
 	uint32_t dirs;             /* folders of the host, in the order of their devices: */

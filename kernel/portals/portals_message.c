@@ -98,18 +98,33 @@ static int64_t put_any_region(enum ack_req ack)
 	return start(&args);
 }
 
-/*
- * PtlPut: the fast path first. Flattened into one function, which takes half the instructions of
- * calls from file to file.
- */
-__attribute__((flatten))
-int64_t sys_put(uint64_t md, uint64_t target, uint64_t where, uint64_t match_bits,
-                uint64_t remote_offset, uint64_t hdr_data)
+/* A put over frames. */
+__attribute__((noinline, flatten))
+static int64_t put_far(uint64_t md, uint64_t target, uint64_t where, uint64_t match_bits,
+                       uint64_t remote_offset, uint64_t hdr_data)
 {
 	struct initiator_args args =
 		arguments(md, target, where, match_bits, remote_offset, hdr_data);
 
-	return transport_brief(&args) ? PTL_OK : put_any(ACK_NO);
+	return transport_brief_far(&args) ? PTL_OK : put_any(ACK_NO);
+}
+
+/*
+ * PtlPut: the fast path first. Flattened: the whole path becomes one function, which
+ * takes half the instructions of the calls from file to file. The way over frames is a function
+ * of its own, so that this one fits into a page with the system call's entry (linker.ld), and
+ * its arguments stay in registers.
+ */
+__attribute__((flatten, externally_visible)) /* entry.asm */
+int64_t sys_put(uint64_t md, uint64_t target, uint64_t where, uint64_t match_bits,
+                uint64_t remote_offset, uint64_t hdr_data)
+{
+	struct initiator_args args;
+
+	if (!transport_is_near((uint32_t)target))
+		return put_far(md, target, where, match_bits, remote_offset, hdr_data);
+	args = arguments(md, target, where, match_bits, remote_offset, hdr_data);
+	return transport_brief_near(&args) ? PTL_OK : put_any(ACK_NO);
 }
 
 int64_t sys_put_ack(uint64_t md, uint64_t target, uint64_t where, uint64_t match_bits,
@@ -128,15 +143,28 @@ int64_t sys_get(uint64_t md, uint64_t target, uint64_t where, uint64_t match_bit
 	return start(&args);
 }
 
+__attribute__((noinline, flatten))
+static int64_t put_far_region(uint64_t md, uint64_t offset, uint64_t length, uint64_t rest,
+                              uint64_t target, uint64_t pt_index)
+{
+	struct initiator_args args;
+
+	if (!region_arguments(md, offset, length, rest, target, pt_index, &args))
+		return PTL_SEGV;
+	return transport_brief_far(&args) ? PTL_OK : put_any_region(ACK_NO);
+}
+
 __attribute__((flatten)) /* as sys_put */
 int64_t sys_put_region(uint64_t md, uint64_t offset, uint64_t length, uint64_t rest,
                        uint64_t target, uint64_t pt_index)
 {
 	struct initiator_args args;
 
+	if (!transport_is_near((uint32_t)target))
+		return put_far_region(md, offset, length, rest, target, pt_index);
 	if (!region_arguments(md, offset, length, rest, target, pt_index, &args))
 		return PTL_SEGV;
-	return transport_brief(&args) ? PTL_OK : put_any_region(ACK_NO);
+	return transport_brief_near(&args) ? PTL_OK : put_any_region(ACK_NO);
 }
 
 int64_t sys_put_region_ack(uint64_t md, uint64_t offset, uint64_t length, uint64_t rest,

@@ -38,6 +38,7 @@
 #include "net/nic.h"
 #include "net/port.h"
 #include "net/shm/region.h"
+#include "selftest_late.h"
 #include "selftest_places.h"
 
 #define ETHERTYPE    0xb588u       /* 0x88b5, big-endian */
@@ -452,7 +453,7 @@ static void stream_of(uint32_t bytes)
 {
 	uint64_t count = bytes == SMALL ? RATE_FRAMES :
 	                 STREAM_BYTES / bytes & ~(PLACES_TELL - 1UL);
-	uint64_t window = t.window, end = deadline_in(PART_NS);
+	uint64_t window = t.window, end = deadline_in(late_ns(PART_NS));
 	uint64_t forgiven = 0;     /* frames that are not waited for any more */
 	uint32_t lost = 0;
 
@@ -462,7 +463,7 @@ static void stream_of(uint32_t bytes)
 		    sent_stream >= atomic_load_explicit(&t.shared->last, memory_order_acquire) +
 		                   window) {
 			/* late, not lost: more frames would not fit */
-			bool come = await_last(sent_stream - window + 1, LATE_NS);
+			bool come = await_last(sent_stream - window + 1, late_ns(LATE_NS));
 
 			lost = come ? 0 : lost + 1;
 			if (!come)
@@ -473,7 +474,7 @@ static void stream_of(uint32_t bytes)
 		else
 			lost++;
 	}
-	await_last(sent_stream, PART_NS);
+	await_last(sent_stream, late_ns(PART_NS));
 }
 
 static void stream(uint32_t bytes, uint32_t memory, const char *way)

@@ -23,6 +23,7 @@
 #include "kernel/transport/cards.h"
 #include "net/nic.h"
 #include "net/shm/region.h"
+#include "selftest_late.h"
 #include "selftest_places.h"
 
 #define ETHERTYPE     0xb588u      /* 0x88b5, big-endian */
@@ -100,7 +101,7 @@ static void send_all(uint8_t *frame, uint32_t bytes, uint32_t count)
 	uint64_t since = now_ns();
 	uint32_t sent = 0, seen = 0;
 
-	while (sent < count && now_ns() - since < LOST_NS) {
+	while (sent < count && now_ns() - since < late_ns(LOST_NS)) {
 		uint32_t taken = atomic_load(&shared->taken[node.id]);
 
 		if (taken != seen)
@@ -126,7 +127,7 @@ static void send_all(uint8_t *frame, uint32_t bytes, uint32_t count)
 static void take_all(uint32_t count)
 {
 	last_ns = now_ns();
-	while (frames_in < count && now_ns() - last_ns < LOST_NS)
+	while (frames_in < count && now_ns() - last_ns < late_ns(LOST_NS))
 		if (!nic->ops->poll(nic, BUDGET))
 			rest();
 	atomic_store(&shared->over, 1);
@@ -170,7 +171,7 @@ static void run(uint8_t *frame)
 		make_frame(frame);
 		send_all(frame, bytes, count);
 	}
-	end = deadline_in(LOST_NS);
+	end = deadline_in(late_ns(LOST_NS));
 	while (under_way && now_ns() < end)
 		nic->ops->poll(nic, BUDGET);
 	atomic_fetch_add(&shared->left, 1);

@@ -1,7 +1,7 @@
 /*
  * The transports: near, for nodes whose blocks are mapped here (net/portals/near.h), and
- * far, over frames (net/frames). An operation's target decides between the two, here and
- * nowhere else. Interrupts are off in all of these.
+ * far, over frames (net/frames). An operation's target decides between the two, by
+ * transport_is_near and nothing else. Interrupts are off in all of these.
  */
 #ifndef KERNEL_TRANSPORT_H
 #define KERNEL_TRANSPORT_H
@@ -22,12 +22,16 @@ static inline bool transport_is_near(uint32_t nid)
  */
 int transport_start(const struct initiator_args *args);
 
-/* The fast path of a put that records no events and asks for no ack. False: another kind of put, or
- * one that must wait; nothing has happened. */
-static inline bool transport_brief(const struct initiator_args *args)
+/* The fast path of a put that records no events and asks for no ack, for each transport. False:
+ * another kind of put, or one that must wait; nothing has happened. */
+static inline bool transport_brief_near(const struct initiator_args *args)
 {
-	return transport_is_near(args->target_nid) ? near_brief(own_view(), 0, args) :
-	       link_frames_fast_put(args);
+	return near_brief(own_view(), 0, args);
+}
+
+static inline bool transport_brief_far(const struct initiator_args *args)
+{
+	return link_frames_fast_put(args);
 }
 
 #endif

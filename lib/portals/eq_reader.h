@@ -1,7 +1,7 @@
 /*
  * The reader of an event queue: takes events from slots that kernels write and
  * this process may only read, without entering the kernel. Included by
- * portals_eq.c, and by tests/host/test_user_eq.c, which runs it against the
+ * portals_eq.c, and by tests/host/test_eq_reader.c, which runs it against the
  * engine's writer.
  *
  * Event number n lies in slot n & mask. The slot's last word is the number of
@@ -18,7 +18,7 @@
 #include <portals3.h>
 #include <stddef.h>
 
-#define EVENT_SLOT_WORDS      20u              /* from one slot to the next */
+#define EVENT_SLOT_WORDS      18u              /* from one slot to the next */
 #define EVENT_SEQUENCE_WORD   17u              /* follows the words of the event */
 #define EVENT_WRITING_FLAG    (1ULL << 63)
 

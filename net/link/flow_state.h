@@ -1,7 +1,7 @@
 /*
  * The states of a flow's sending half, as one table: it gives the enum and the names, the
  * page (docs/wire.md, compared by tests/test_wire.py), and the rows that a test walks through
- * (tests/host/test_link_states.c). A state follows from the flow's fields (flow_state), so
+ * (tests/host/test_link_flow_state.c). A state follows from the flow's fields (flow_state), so
  * none is kept.
  *
  *            SEND              OVERTAKEN, REFUSED, TIMEOUT

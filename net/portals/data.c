@@ -73,6 +73,16 @@ int deliver_read(const struct process_view *view, const struct grant *grant, uin
 	return copy(view, grant, at, to, bytes, 0);
 }
 
+void range_move(void *to, const void *from, uint64_t bytes)
+{
+	port_move(to, from, bytes);
+}
+
+int range_pieces(const struct process_view *view, struct grant grant, void *memory, int write)
+{
+	return copy(view, &grant, 0, memory, grant.bytes, write);
+}
+
 int deliver_copy(const struct process_view *view, const struct grant *grant,
 		 const struct process_view *source, const struct grant *from)
 {

@@ -79,7 +79,7 @@ static int request(struct process_view *view, const struct message *message,
 
 	target_head(message, &place, grant, &head);
 	eq = eq_lookup(view, md->user.eq_handle);
-	if (eq && !(place.options & MD_EVENT_START_DISABLE))
+	if (eq && __builtin_expect(!(place.options & MD_EVENT_START_DISABLE), 0))
 		grant->events = eq_record(view, eq, &head, target_start(message->operation),
 					  &md->user, message->hdr_data, link, NI_OK);
 	if (carry_out(view, message, payload, grant, result))

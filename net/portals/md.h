@@ -100,7 +100,8 @@ static inline struct md *md_lookup(const struct process_view *view, handle_t han
 /* Rule 33: 1 if [offset, offset + bytes) lies within the descriptor. */
 static inline int md_has(const struct md *md, uint64_t offset, uint64_t bytes)
 {
-	return offset <= md->room && bytes <= md->room - offset;
+	return __builtin_expect(offset <= md->room, 1) &&
+	       __builtin_expect(bytes <= md->room - offset, 1);
 }
 
 /* It is off its list for good, to be freed by md_unpin or md_bury: MD_LEAVING.

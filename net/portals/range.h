@@ -77,6 +77,13 @@ static inline void grant_rings(const struct process_view *view, struct grant *gr
 /* Unaligned access to 8 bytes of anything. */
 typedef uint64_t __attribute__((may_alias, aligned(1))) range_word;
 
+/* port_move and deliver_data or deliver_read of a whole range, in functions of their own: the
+ * fast path of a put (kernel/portals/portals_message.c) is to stay small, and its grant in
+ * registers. */
+__attribute__((noinline)) void range_move(void *to, const void *from, uint64_t bytes);
+__attribute__((noinline)) int range_pieces(const struct process_view *view,
+					   struct grant grant, void *memory, int write);
+
 /* Copy a short payload: as port_move, but quick for what is sent most. */
 static inline void move_short(uint8_t *to, const uint8_t *from, uint64_t bytes)
 {
@@ -87,7 +94,7 @@ static inline void move_short(uint8_t *to, const uint8_t *from, uint64_t bytes)
 		*(range_word *)to = first;
 		*(range_word *)(to + bytes - 8) = last;
 	} else {
-		port_move(to, from, bytes);
+		range_move(to, from, bytes);
 	}
 }
 
@@ -96,7 +103,7 @@ static inline int range_write(const struct process_view *view, const struct gran
 			      const void *payload)
 {
 	if (__builtin_expect(grant->pieces, 0))
-		return deliver_data(view, grant, 0, payload, grant->bytes);
+		return range_pieces(view, *grant, (void *)payload, 1);
 	move_short(view->memory + grant->offset, payload, grant->bytes);
 	return DELIVER_OK;
 }
@@ -105,7 +112,7 @@ static inline int range_read(const struct process_view *view, const struct grant
 			     void *memory)
 {
 	if (__builtin_expect(grant->pieces, 0))
-		return deliver_read(view, grant, 0, memory, grant->bytes);
+		return range_pieces(view, *grant, memory, 0);
 	move_short(memory, view->memory + grant->offset, grant->bytes);
 	return DELIVER_OK;
 }

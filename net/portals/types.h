@@ -194,7 +194,7 @@ struct event {
 };
 
 #define EVENT_WRITING       (1ULL << 63)
-#define EVENT_SLOT_BYTES    160u            /* from one slot to the next */
+#define EVENT_SLOT_BYTES    144u            /* from one slot to the next */
 
 _Static_assert(sizeof(struct md_args) == 56, "ptl_md_t");
 _Static_assert(sizeof(struct event_head) == 64, "first part of ptl_event_t");

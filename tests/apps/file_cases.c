@@ -161,6 +161,19 @@ static void killed(int victim)
 
 /* ---- numbers and sizes ---- */
 
+/* most: as many as possible are open at once; when one is closed there is room for another. */
+static void most(void)
+{
+	int fd, last = -1;
+	long n = 3;
+
+	for (; (fd = open("/dev/null", O_RDWR)) >= 0; n++)
+		last = fd;
+	printf("%ld open, then error %d\n", n, errno);
+	EQUAL(close(last), 0);
+	EQUAL(open("/dev/null", O_RDWR), last);
+}
+
 /* many FILES: so many are open at once, in folder "many"; then as many as possible. */
 static void many(long files)
 {
@@ -428,6 +441,8 @@ int main(int argc, char **argv)
 		beside(value);
 	else if (!strcmp(name, "killed"))
 		killed((int)value);
+	else if (!strcmp(name, "most"))
+		most();
 	else if (!strcmp(name, "many"))
 		many(value);
 	else if (!strcmp(name, "sparse"))

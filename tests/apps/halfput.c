@@ -1,11 +1,16 @@
 /*
- * halfput: rank 0 puts large blocks to rank 1 without end, and is killed by the
+ * halfput: rank 0 puts large blocks to rank 1 without end, and is stopped and killed by the
  * test; rank 1 looks at the events. A put that has begun in its memory must end
- * there too, with PTL_NI_FAIL if its initiator dies on the way. Rank 1 prints
- * "failed" (a put ended so), "between" (none was under way), "broken" (rank 0 held
- * the lock of rank 1's block) or "hangs". That rank 0 is dead it knows when a put to it fails.
+ * there too, with PTL_NI_FAIL if its initiator dies on the way.
+ *
+ * When the test has stopped rank 0 it makes the file "stopped1" (then 2, ...), and rank 1
+ * answers with "1 under way" or "1 between": whether a put has begun and not ended. After the
+ * death of rank 0, which rank 1 knows of when a put to it fails, rank 1 prints "failed" (a put
+ * ended so), "between" (none was under way), "broken" (rank 0 held the lock of rank 1's block)
+ * or "hangs".
  */
 #include "job.h"
+#include <unistd.h>
 
 enum { PT = 4, BYTES = 16 << 20, LOOK = 50, PATIENCE = 1000 /* ms */ };
 
@@ -35,15 +40,28 @@ static int ask(struct job *job, int *result)
 	return rc;
 }
 
+static int is_stopped(int number)
+{
+	char name[32];
+
+	snprintf(name, sizeof name, "stopped%d", number);
+	return access(name, F_OK) == 0;
+}
+
 static const char *watch(struct job *job, ptl_handle_eq_t eq)
 {
 	ptl_event_t event = { .type = PTL_EVENT_PUT_END };
-	int which, rc, result = PTL_NI_OK;
+	int which, rc, result = PTL_NI_OK, number = 1;
 
 	for (;;) {
-		int is_dead = result != PTL_NI_OK;
+		int is_dead = result != PTL_NI_OK, stopped = is_stopped(number);
 
 		rc = PtlEQPoll(&eq, 1, is_dead ? PATIENCE : LOOK, &event, &which);
+		if (rc == PTL_EQ_EMPTY && stopped && !is_dead) {
+			printf("%d %s\n", number++,
+			       event.type == PTL_EVENT_PUT_START ? "under way" : "between");
+			fflush(stdout);
+		}
 		if (rc == PTL_OK || rc == PTL_EQ_DROPPED) {
 			if (event.ni_fail_type == PTL_NI_FAIL)
 				return "failed";

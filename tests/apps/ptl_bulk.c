@@ -1,9 +1,11 @@
 /*
- * ptl_bulk LARGEST: puts and gets of many sizes and alignments between rank 0 and
+ * ptl_bulk LARGEST [FILE]: puts and gets of many sizes and alignments between rank 0 and
  * rank 1, every byte compared, and the bytes around what was written too. Then
- * a stream without acks whose events must come in the order of its puts.
+ * a stream without acks whose events must come in the order of its puts. With FILE both
+ * are repeated until FILE is there.
  */
 #include "ptl.h"
+#include <unistd.h>
 
 enum { EDGE = 64, STREAM = 3000 };
 
@@ -101,24 +103,47 @@ static void in_order(struct roles *r)
 	}
 }
 
-int main(int argc, char **argv)
+/* Rank 0 looks for the file, and renames it before the barrier: so all ranks give the same answer. */
+static int is_over(struct roles *r, const char *file)
+{
+	static const char told[] = "ptl_bulk.over";
+
+	if (!file)
+		return 1;
+	if (r->job.rank == 0)
+		rename(file, told);
+	meet(r);
+	return access(told, F_OK) == 0;
+}
+
+static int transfers(struct roles *r, char *in, char *out, size_t largest)
 {
 	static const size_t sizes[] = { 0, 1, 7, 8, 9, 63, 64, 65, 4095, 4096, 4097, 65535, 65536,
 	                                65537, 1048576, 1048577, 3000001, 8388608 };
+	int count = 0;
+
+	for (size_t i = 0; i < sizeof sizes / sizeof sizes[0] && sizes[i] <= largest; i++)
+		for (int shift = 0; shift < (sizes[i] < 5000 ? 16 : 2); shift++, count++)
+			transfer(r, in + EDGE + (shift & 3) * 3, out + EDGE + (shift >> 2) * 5 + shift % 2,
+			         sizes[i], 1000003 * i + shift);
+	return count;
+}
+
+int main(int argc, char **argv)
+{
 	static struct roles r;
 	size_t largest = argc > 1 ? strtoul(argv[1], NULL, 0) : 1 << 20;
 	char *in = malloc(largest + 3 * EDGE), *out = malloc(largest + 3 * EDGE);
-	int count = 0;
+	int count;
 
 	CHECK(in && out);
 	open_roles(&r);
-	for (size_t i = 0; i < sizeof sizes / sizeof sizes[0] && sizes[i] <= largest; i++)
-		for (int shift = 0; shift < (sizes[i] < 5000 ? 16 : 2); shift++, count++)
-			transfer(&r, in + EDGE + (shift & 3) * 3, out + EDGE + (shift >> 2) * 5 + shift % 2,
-			         sizes[i], 1000003 * i + shift);
-	close_case(&r, "transfers");
-	in_order(&r);
-	close_case(&r, "order");
+	do {
+		count = transfers(&r, in, out, largest);
+		close_case(&r, "transfers");
+		in_order(&r);
+		close_case(&r, "order");
+	} while (!is_over(&r, argc > 2 ? argv[2] : NULL));
 	job_end(&r.job);
 	if (r.job.rank == 0)
 		printf("%d transfers\n", count);

@@ -1,14 +1,15 @@
 /*
- * traffic [ROUNDS]: every rank puts to and gets from all others, in turn, small and
- * large, for ROUNDS rounds or without end. Rank 0 prints "running" when all do so.
+ * traffic [ROUNDS FILE]: every rank puts to and gets from all others, in turn, small and large,
+ * without end, or for ROUNDS rounds after FILE is there. Rank 0 prints "running" when all do so.
  *
  * If an operation ends with PTL_NI_FAIL, a peer has died: the rank prints
  * "rank R: peer P failed" and leaves with status 0, as a survivor should be able to.
  */
 #include "job.h"
 #include <string.h>
+#include <unistd.h>
 
-enum { PT = 4, LARGE = 40000, SMALL = 64 };
+enum { PT = 4, LARGE = 40000, SMALL = 64, LOOK = 16 /* rounds */ };
 
 static struct job job;
 static ptl_handle_eq_t own;
@@ -73,8 +74,10 @@ static void say_running(void)
 
 int main(int argc, char **argv)
 {
-	long rounds = argc > 1 ? atol(argv[1]) : -1;
+	const char *file = argc > 2 ? argv[2] : NULL;
+	long last = file ? atol(argv[1]) : 0, round;
 	ptl_handle_md_t put[2], get[2];
+	int is_open = 1;               /* FILE is not there yet */
 
 	job_start(&job);
 	job_check(PtlEQAlloc(job.ni, 64, PTL_EQ_HANDLER_NONE, &own), "PtlEQAlloc");
@@ -88,10 +91,15 @@ int main(int argc, char **argv)
 	memset(in, 'x', sizeof in);
 	job_barrier(&job);
 	say_running();
-	for (long round = 0; round != rounds; round++)
+	for (round = 0; is_open || round < last; round++) {
 		for (int step = 1; step < job.size; step++)
 			visit((job.rank + step) % job.size, put[round % 8 != 0], get[round % 8 != 0]);
-	if (memcmp(in, out, sizeof in) || memcmp(got, out, rounds > 8 ? LARGE : 0)) {
+		if (is_open && file && round % LOOK == 0 && access(file, F_OK) == 0) {
+			is_open = 0;
+			last += round;
+		}
+	}
+	if (memcmp(in, out, sizeof in) || memcmp(got, out, LARGE)) {
 		fprintf(stderr, "rank %d: wrong bytes\n", job.rank);
 		return 1;
 	}

@@ -84,6 +84,8 @@ def shared_memory_streams(bench: Bench) -> None:
                       ">= 85 % of limit" if size >= 65536 else "", limit)
         got = bench.margay("-n", "2", app("put"), "rate", "1000000")
         bench.add("shm_put_rate_8B_per_s", got["per_s"], "1/s", ">= 3000000")
+        got = bench.margay("-n", "2", app("put"), "sender", bench.number(400))
+        bench.add("shm_put_8B_sender_ns", got["sender_ns"], "ns")
 
 
 def calls(bench: Bench) -> None:

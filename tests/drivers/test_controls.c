@@ -30,7 +30,7 @@ static void begin_to_compute(enum control control, enum what what, uint32_t at)
 	is.at = at;
 }
 
-TEST(nothing_interrupts_who_computes_and_hears_nothing)
+TEST(nothing_interrupts_a_node_that_computes)
 {
 	for (int control = CONTROL_INTERRUPT; control <= CONTROL_WATCHDOG; control++) {
 		begin_to_compute((enum control)control, NOTHING, NO_STEP);
@@ -49,7 +49,7 @@ TEST(poll_is_not_interrupted_by_what_comes)
 	CHECK_IS(is.taken, 1);
 }
 
-TEST(the_watchdog_lets_what_comes_interrupt_if_nobody_has_polled_for_long)
+TEST(the_watchdog_interrupts_after_a_long_time_without_a_poll)
 {
 	begin_to_compute(CONTROL_WATCHDOG, NOTHING, NO_STEP);
 	for (uint32_t frame = 1; frame <= 3; frame++) {
@@ -63,7 +63,7 @@ TEST(the_watchdog_lets_what_comes_interrupt_if_nobody_has_polled_for_long)
 }
 
 /* What comes soon after a look waits: until the next one, or until that was long ago. */
-TEST(the_watchdog_leaves_what_comes_to_who_polls)
+TEST(the_watchdog_does_not_interrupt_soon_after_a_poll)
 {
 	begin_to_compute(CONTROL_WATCHDOG, NOTHING, NO_STEP);
 	link_frames_look();
@@ -80,7 +80,7 @@ TEST(the_watchdog_leaves_what_comes_to_who_polls)
 	CHECK_IS(is.arrivals, 1);
 }
 
-TEST(the_watchdog_interrupts_who_polls_once_and_rests_when_nothing_comes)
+TEST(the_watchdog_interrupts_once_and_rests_without_frames)
 {
 	enum { POLLS = 100, EACH_NS = WATCHDOG_NS / 4 };
 

@@ -285,7 +285,7 @@ TEST_CARDS(card_does_not_interrupt_while_frames_are_left)
 	close_card();
 }
 
-TEST(card_whose_line_reaches_nobody_is_said_to_be_silent)
+TEST(card_without_an_interrupt_line_is_silent)
 {
 	const char *why;
 

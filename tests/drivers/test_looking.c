@@ -16,7 +16,7 @@ static void waits(enum control control, enum what what, uint32_t at)
 }
 
 /* Of the end of a send the card says no more than that it is so when it is looked at. */
-TEST(who_waits_sleeps_over_nothing)
+TEST(a_waiting_node_sleeps_over_nothing)
 {
 	for (uint32_t at = 0; at < STEPS; at++)
 		for (int control = CONTROL_INTERRUPT; control <= CONTROL_WATCHDOG; control++) {
@@ -26,7 +26,7 @@ TEST(who_waits_sleeps_over_nothing)
 }
 
 /* As one waits for the console within the link's own work, when nothing may look. */
-TEST(what_comes_while_nobody_may_look_is_looked_at_later)
+TEST(frames_that_come_while_looking_is_off_are_read_later)
 {
 	begin(CONTROL_INTERRUPT, FRAME, NO_STEP);
 	CHECK(!wait_until(is_over, 0, is.now + 1000, "the test"));
@@ -68,7 +68,7 @@ TEST(the_links_time_is_served_while_one_waits)
 }
 
 /* Nor does a node that hears something now and then. */
-TEST(who_hears_nothing_does_not_wake_in_vain)
+TEST(an_idle_node_wakes_for_no_timer)
 {
 	begin(CONTROL_INTERRUPT, NOTHING, NO_STEP);
 	heard_ns = is.now;
@@ -100,7 +100,7 @@ static uint64_t halts_of_quick(bool only_resends)
 	return node.counters[COUNTER_HALTS] - before;
 }
 
-TEST(who_exchanges_frames_quickly_wakes_less_and_less_for_the_timer)
+TEST(timer_slack_grows_while_traffic_is_steady)
 {
 	begin(CONTROL_INTERRUPT, NOTHING, NO_STEP);
 	is.pending = 0;
@@ -117,7 +117,7 @@ TEST(who_exchanges_frames_quickly_wakes_less_and_less_for_the_timer)
 	CHECK_IS(slack_ns, SLACK_NS);
 }
 
-TEST(who_computes_while_messages_wait_sets_the_timer_soon)
+TEST(the_timer_is_set_soon_while_messages_wait)
 {
 	begin(CONTROL_INTERRUPT, NOTHING, NO_STEP);
 	slack_ns = MOST_SLACK_NS;
@@ -145,7 +145,7 @@ TEST(what_ends_when_the_node_is_about_to_halt_is_not_slept_over)
 }
 
 /* Two frames close together are no exchange. */
-TEST(who_hears_two_frames_after_a_pause_does_not_wake_in_vain)
+TEST(two_frames_after_a_pause_wake_for_no_timer)
 {
 	begin(CONTROL_INTERRUPT, NOTHING, NO_STEP);
 	is.now += 100 * STEADY_NS;

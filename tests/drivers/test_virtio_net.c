@@ -27,7 +27,7 @@ static void sent_and_send(void *context, uint64_t cookie)
 			continue;
 }
 
-TEST(whoever_hears_of_a_frame_may_send)
+TEST(a_sent_callback_may_send)
 {
 	uint32_t bytes, n = 0;
 

@@ -209,7 +209,7 @@ static void damage(struct process_view *view, uint64_t bytes, uint64_t *state)
 	memcpy(block + at, &value, random >> 24 & 1 ? 8 : 4);
 }
 
-TEST(damaged_blocks_hurt_nobody)
+TEST(damaged_blocks_are_contained)
 {
 	uint64_t bytes = block_bytes(&small_limits);
 	struct world w;
@@ -230,7 +230,7 @@ TEST(damaged_blocks_hurt_nobody)
 	}
 }
 
-TEST(random_blocks_hurt_nobody)
+TEST(random_blocks_are_contained)
 {
 	uint64_t bytes = block_bytes(&small_limits);
 	struct world w;

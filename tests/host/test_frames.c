@@ -334,7 +334,7 @@ TEST(frames_end_what_a_dead_node_leaves)
 	world_drop(&s.w);
 }
 
-TEST(frames_tell_that_nobody_acknowledges)
+TEST(frames_end_a_send_that_no_ack_answers)
 {
 	struct netsim_config network = faults(0, 7);
 	struct link_config config = usual();

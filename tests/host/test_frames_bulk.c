@@ -127,7 +127,7 @@ TEST(frames_bulk_is_cut_to_what_is_granted)
 	}
 }
 
-TEST(frames_bulk_that_nobody_wants_is_not_sent)
+TEST(frames_bulk_of_zero_bytes_is_not_sent)
 {
 	struct scene s;
 

@@ -185,7 +185,7 @@ TEST(rule34_pieces_run_out_whole)
 	world_close(&w);
 }
 
-TEST(iovec_pieces_come_back_whoever_ends_the_descriptor)
+TEST(iovec_pieces_come_back_at_each_end_of_a_descriptor)
 {
 	struct world w;
 	struct message m = request(MESSAGE_PUT, 1, 0, 5, 8), answer;
@@ -301,8 +301,11 @@ TEST(rule10_messages_between_pieces)
 		fill(&w, 0), fill(&w, 1);
 		CHECK_IS(get(&w, 1, args), 0);
 		for (uint64_t i = 0; i < length; i++) {
-			uint8_t want = *byte_of(&w.views[0], there, args.remote_offset + i);
+			uint8_t *from = byte_of(&w.views[0], there, args.remote_offset + i);
+			uint8_t want = pattern(0, (uint64_t)(from - w.views[0].memory));
 
+			/* a get changes nothing at its target */
+			CHECK_IS(*from, want);
 			if (*byte_of(&w.views[1], here, args.local_offset + i) != want) {
 				printf("get of %llu bytes\n", (unsigned long long)length);
 				CHECK_IS(*byte_of(&w.views[1], here, args.local_offset + i), want);

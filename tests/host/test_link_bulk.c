@@ -253,7 +253,7 @@ TEST(bulk_ends_with_its_peers_lives)
 
 /* A node dies in its turn: the others have theirs, and a node that knows of the death ends what was
  * begun, with no room left behind. */
-TEST(bulk_of_a_dead_node_stops_nobody)
+TEST(bulk_of_a_dead_node_stops_no_other)
 {
 	struct traffic_config config = usual(4, 400, 70);
 	struct netsim_config network = netsim_defaults(4, 70);

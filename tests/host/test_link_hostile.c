@@ -329,7 +329,7 @@ static uint32_t invent_aggregate(struct attack *a, uint32_t node, uint8_t *aggre
 	return end;
 }
 
-TEST(hostile_node_harms_nobody_else)
+TEST(hostile_node_harms_no_other)
 {
 	static uint8_t frame[2 * MTU + 8];
 

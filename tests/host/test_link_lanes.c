@@ -111,7 +111,7 @@ TEST(lanes_hear_of_both)
 }
 
 /* The same by the short way, of which link_fast_room is a part. */
-TEST(lanes_acknowledge_with_brief_requests)
+TEST(lanes_acknowledge_with_fast_path_requests)
 {
 	const struct wire *sent;
 	struct link_room room;

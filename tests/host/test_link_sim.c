@@ -248,7 +248,7 @@ TEST(link_believes_no_frames_of_an_earlier_life)
 	}
 }
 
-TEST(link_gives_up_what_nobody_answers)
+TEST(link_gives_up_what_is_not_answered)
 {
 	struct traffic_config config = usual(3, 300, 31);
 	struct netsim_config network = netsim_defaults(3, 31);

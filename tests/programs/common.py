@@ -45,6 +45,7 @@ class Source:
     tarball: str
     sha256: str
     folder: str               # in the tarball; a .deb is unpacked into it
+    suite: str = ""           # of Debian, if not the system's
 
 
 @dataclass
@@ -90,9 +91,10 @@ def fetch(program: Program) -> None:
     """Takes the sources from the user's cache or from Debian."""
     for source in (program.source, *program.others,
                    *(library.source for library in program.libraries)):
-        kind = ["--package"] if source.tarball.endswith(".deb") else []
-        subprocess.run([ROOT / "tools" / "debian-source.sh", *kind, source.package, source.tarball,
-                        source.sha256, SOURCES], check=True)
+        options = ["--package"] if source.tarball.endswith(".deb") else []
+        options += ["--suite", source.suite] if source.suite else []
+        subprocess.run([ROOT / "tools" / "debian-source.sh", *options, source.package,
+                        source.tarball, source.sha256, SOURCES], check=True)
 
 
 def unpack(source: Source, where: Path) -> None:

@@ -280,7 +280,7 @@ TEST(barrier_messages_are_counted_always)
 	world_close(&w);
 }
 
-TEST(brief_puts)
+TEST(puts_of_the_fast_path)
 {
 	struct world w;
 	struct pair pair = pair_open(&w, 0, MD_THRESH_INF, UNLINK_NEVER);

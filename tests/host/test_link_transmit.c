@@ -245,7 +245,7 @@ TEST(link_waits_longer_each_time)
 }
 
 /* A board that is switched on much later. */
-TEST(link_is_patient_with_who_was_never_heard_of)
+TEST(link_waits_for_a_peer_that_is_switched_on_later)
 {
 	struct probe p;
 
@@ -268,7 +268,7 @@ TEST(link_is_patient_with_who_was_never_heard_of)
 }
 
 /* A board that is never switched on. */
-TEST(link_is_patient_for_a_time)
+TEST(link_waits_a_limited_time_for_a_peer_that_is_off)
 {
 	struct probe p;
 
@@ -288,7 +288,7 @@ TEST(link_is_patient_for_a_time)
 	probe_close(&p, 1);
 }
 
-TEST(link_gives_up_who_is_known_dead_without_patience)
+TEST(link_gives_up_a_peer_known_to_be_dead_at_once)
 {
 	struct probe p;
 

@@ -1,0 +1,50 @@
+#!/usr/bin/python3
+"""Reads from standard input what one of Global Arrays' tests wrote.
+
+    ... | verdict.py PROGRAM
+
+Prints "N checks, F failed": N lines that say of something that it is right. The status is 1 if a
+line says that something is not, or if the program did not say what it says at its end. Most
+errors end the program with another status than 0 besides.
+"""
+from __future__ import annotations
+
+import re
+import sys
+
+SUCCESS = re.compile(r"^\s*All tests successful\s*$", re.M)
+OTHERS = {
+    "bin": r"^ *Binning: successful", "blktest": r"^ *Finished tests: success",
+    "comm_init": r"^Test passed", "lock": r"^0: MPI_Finalize",
+    "nbtest": r"^OK for Non-Blocking ACC test", "patch2": r"^Successfully completed test of nga_add",
+    "patch_enumf": "",                   # it says nothing if all is well
+    "pg2test": r"^ *All tests succesful",        # so spelt
+    "read_only": r"^Regular array test succeeded",
+    "scan": r"^ *Exclusive scan_add successful", "sparse": r"^ *GA_PATCH_ENUM successful",
+    **dict.fromkeys(("gemmtest", "getmem", "mtest", "nbtestc"), r"^Success$"),
+    **dict.fromkeys(("matrixc", "ga-mpi"), r"^Terminating \.\.$"),
+}
+RIGHT = re.compile(r"\b(?:ok|successful|successfully|succeeded|success|passed)\b", re.I)
+# One array is too large, and is to fail; it is wrong if it does not.
+MEANT = re.compile(r"-- SHOULD FAIL\n.*\n\s*failure$", re.M)
+WRONG = re.compile(r"\bnot ok\b|fail|mismatch|incorrect|do not match|wrong|\berror(?! *=)", re.I)
+
+
+def main() -> int:
+    name, text = sys.argv[1], sys.stdin.read()
+    sys.stdout.write(text)
+    lines = MEANT.sub("", text).splitlines()
+    bad = [line for line in lines if WRONG.search(line)]
+    good = sum(bool(RIGHT.search(line)) for line in lines if line not in bad)
+    for line in bad[:20]:
+        print(f"wrong: {line}")
+    end = re.compile(OTHERS[name], re.M) if name in OTHERS else SUCCESS
+    if not end.search(text):
+        print(f"wrong: it did not say: {end.pattern}")
+        bad.append(end.pattern)
+    print(f"{good} checks, {len(bad)} failed")
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -42,7 +42,7 @@ else
 CC    := gcc
 NASM  := nasm
 
-include net/build.mk kernel/build.mk tests/drivers/build.mk tests/fuzz/build.mk libc-glue/build.mk tools/build.mk apps/build.mk lib/ofi/build.mk lib/pmi/build.mk lib/fm/build.mk lib/vmmc/build.mk lib/nx/build.mk lib/vertex/build.mk lib/madeleine/build.mk lib/pm2/build.mk tests/ofi/build.mk tests/lib/fm/build.mk tests/lib/vmmc/build.mk tests/bench/build.mk tools/install/build.mk languages/build.mk mpi/build.mk tests/mpich/build.mk
+include net/build.mk kernel/build.mk tests/drivers/build.mk tests/fuzz/build.mk libc-glue/build.mk tools/build.mk apps/build.mk lib/ofi/build.mk lib/pmi/build.mk lib/library.mk lib/fm/build.mk lib/vmmc/build.mk lib/nx/build.mk lib/vertex/build.mk lib/madeleine/build.mk lib/pm2/build.mk tests/ofi/build.mk tests/lib/vmmc/build.mk tests/bench/build.mk tools/install/build.mk languages/build.mk mpi/build.mk tests/mpich/build.mk
 
 # Built by make, run by pytest.
 HOST_PROGRAMS := build/host/check-gcc build/host/check-clang build/host/check-tsan \
@@ -76,6 +76,7 @@ figures: all ## draw the pictures of docs/; ARGS=--take brings build/bench.json 
 	@$(PYTHON) tests/bench/figures.py $(ARGS)
 	@$(PYTHON) tests/bench/systems_figures.py
 	@$(PYTHON) tests/bench/fm_figures.py
+	@$(PYTHON) tests/bench/vmmc.py
 
 soak: all test-apps build/host/model-engine ## engine against its model, nodes over faulty links; SECONDS=3600
 	$(PYTHON) tests/model/soak.py --seconds $$(($(SECONDS) / 2)) $(ARGS)

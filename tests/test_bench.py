@@ -35,7 +35,8 @@ GROUPS = {
     "systems": (
         *(f"fm_{link}_{what}_MBps_1024" for link in ("shm", "virtio")
           for what in ("one", "two", "match1", "match2")),
-        "fm_shm_two_8B_half_rtt_us", "fm_insn_fm2_send_16B", "fm_insn_match1_recv_1024B",
+        "fm_shm_two_8B_half_rtt_us", "fm_virtio_two_8B_half_rtt_us", "fm_insn_fm2_send_16B",
+        "fm_insn_match1_recv_1024B",
         "madeleine_insn_send_8B", "madeleine_insn_receive_8B",
         *(f"madeleine_{link}_{figure}" for link in ("shm", "virtio")
           for figure in ("half_rtt_us_0", "half_rtt_us_65536", "MBps_1048576")),

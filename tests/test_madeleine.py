@@ -87,9 +87,10 @@ def test_nothing_is_lost_while_the_receiver_sleeps(margay, over, nodes, count):
     assert run.lines == ["done"]
 
 
-def test_fifteen_senders_and_a_sleeper(margay):
-    run = margay("run", "-n", 16, "--no-prefix", image("mad_flow"), "sleeper", 200,
-                 timeout=120).ok()
+@OVER
+def test_fifteen_senders_and_a_sleeper(margay, over):
+    run = margay("run", *LINKS[over], "-n", 16, "--no-prefix", image("mad_flow"), "sleeper",
+                 200 if over == "shm" else 20, timeout=120).ok()
     assert run.lines == ["done"]
 
 

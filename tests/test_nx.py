@@ -21,7 +21,7 @@ GLOBAL = ("gsync gdsum gdprod gdhigh gdlow gssum gsprod gshigh gslow gisum gipro
 VERTEX = "identity messages chosen to_all arguments".split()
 
 # Case, nodes, messages of each rank: over shared memory, and over cards.
-FLOODS = [("early", 4, 3000, 500), ("early", 8, 1000, 200), ("early", 16, 300, 0),
+FLOODS = [("early", 4, 3000, 500), ("early", 8, 1000, 200), ("early", 16, 300, 40),
           ("self", 1, 5000, 0), ("self", 3, 3000, 500), ("all", 4, 200, 100), ("all", 8, 100, 30),
           ("reverse", 2, 900, 600), ("long", 4, 100, 30), ("mixed", 4, 300, 60)]
 MANY_FLOODS = [("early", 64, 300), ("mixed", 64, 60), ("all", 64, 20), ("long", 16, 100)]

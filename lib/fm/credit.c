@@ -63,8 +63,8 @@ void fm_sent(const ptl_event_t *event)
 	} else if (event->type == PTL_EVENT_SEND_END && event->md.user_ptr) {
 		struct stage *stage = event->md.user_ptr;
 
-		stage->next = fm.stages;
-		fm.stages = stage;
+		stage->next = *stage->free;
+		*stage->free = stage;
 	} else if (event->type == PTL_EVENT_SEND_END) {
 		fm.reading--;
 	}

@@ -63,7 +63,8 @@ enum {
 	GATHER_BYTES = 4096,        /* bytes of small pieces that make a packet, at most */
 	GATHER_PIECE = 2048,        /* a longer piece is not gathered */
 	OUTGOING_MOST = 128,        /* messages that a rank has open, at most */
-	STAGES = 64,                /* copies of packets that the link has not read yet */
+	STAGES = 64,                /* copies of packets that the link has not read yet, */
+	LONG_STAGES = 16,           /* and of those longer than GATHER_BYTES */
 	CONTROL_SLOTS = 2048,
 	SEND_SLOTS = 256,
 	BARRIER_ROUNDS = 10,        /* 2^10 ranks */
@@ -152,6 +153,7 @@ struct incoming {
 struct stage {
 	ptl_handle_md_t md;
 	struct stage *next;
+	struct stage **free;            /* where it belongs when the link has read it */
 	char *bytes;
 };
 
@@ -175,7 +177,7 @@ struct fm {
 	ptl_handle_md_t reported;       /* the same, with SEND_END */
 	ptl_handle_md_t asked;          /* for FM_check */
 	unsigned reading;               /* puts out of the caller's memory without SEND_END */
-	struct stage *stages;           /* free */
+	struct stage *stages, *long_stages; /* free */
 	struct stage *stage_pool;
 	char *stage_memory;
 	struct outgoing *out_free, *out_pool;

@@ -80,9 +80,27 @@ static int bind(void *start, size_t bytes, unsigned options, ptl_handle_eq_t eq,
 	return PtlMDBind(fm.ni, md, PTL_RETAIN, handle);
 }
 
+/* Adds stages of one length to a free list; their memory is contiguous. */
+static int add_stages(struct stage *stages, int count, char *memory, size_t bytes,
+		      struct stage **free)
+{
+	for (int i = 0; i < count; i++) {
+		struct stage *stage = &stages[i];
+
+		stage->bytes = memory + (size_t)i * bytes;
+		if (bind(stage->bytes, bytes, 0, fm.queues[QUEUE_SENDS], stage, &stage->md) != PTL_OK)
+			return PTL_NO_SPACE;
+		stage->free = free;
+		stage->next = *free;
+		*free = stage;
+	}
+	return PTL_OK;
+}
+
 /* Allocates copies of packets, if the link reads them after the call that sends them. */
 static int open_stages(void)
 {
+	const size_t short_bytes = (size_t)STAGES * GATHER_BYTES;
 	ptl_sr_value_t value = 0;
 
 	PtlNIStatus(fm.ni, PTL_SR_INLINE, &value);
@@ -90,21 +108,13 @@ static int open_stages(void)
 	fm.one_packet = value < fm.packet_bytes ? value : fm.packet_bytes;
 	if (value >= fm.packet_bytes)
 		return PTL_OK;
-	fm.stage_pool = calloc(STAGES, sizeof(*fm.stage_pool));
-	fm.stage_memory = malloc((size_t)STAGES * GATHER_BYTES);
-	if (!fm.stage_pool || !fm.stage_memory)
+	fm.stage_pool = calloc(STAGES + LONG_STAGES, sizeof(*fm.stage_pool));
+	fm.stage_memory = malloc(short_bytes + LONG_STAGES * fm.packet_bytes);
+	if (!fm.stage_pool || !fm.stage_memory ||
+	    add_stages(fm.stage_pool, STAGES, fm.stage_memory, GATHER_BYTES, &fm.stages) != PTL_OK)
 		return PTL_NO_SPACE;
-	for (int i = 0; i < STAGES; i++) {
-		struct stage *stage = &fm.stage_pool[i];
-
-		stage->bytes = fm.stage_memory + (size_t)i * GATHER_BYTES;
-		if (bind(stage->bytes, GATHER_BYTES, 0, fm.queues[QUEUE_SENDS], stage,
-			 &stage->md) != PTL_OK)
-			return PTL_NO_SPACE;
-		stage->next = fm.stages;
-		fm.stages = stage;
-	}
-	return PTL_OK;
+	return add_stages(fm.stage_pool + STAGES, LONG_STAGES, fm.stage_memory + short_bytes,
+			  fm.packet_bytes, &fm.long_stages);
 }
 
 static int open_portals(void)
@@ -139,7 +149,7 @@ static void release_all(void)
 		if (fm.entries[i])
 			while (PtlMEUnlink(fm.entries[i]) == PTL_ME_IN_USE)
 				fm_sleep(1);
-	for (int i = 0; fm.stage_pool && i < STAGES; i++)
+	for (int i = 0; fm.stage_pool && i < STAGES + LONG_STAGES; i++)
 		if (fm.stage_pool[i].md)
 			PtlMDUnlink(fm.stage_pool[i].md);
 	for (int i = 0; i < 3; i++) {

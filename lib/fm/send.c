@@ -1,9 +1,9 @@
 /*
  * Messages out: pieces become packets. A piece is sent straight from the caller's memory if it is
  * long, or if it ends its message and at most FM_INLINE gathered bytes precede it, which travel in
- * the header. Other pieces are gathered. If the link reads after the call (PTL_SR_INLINE), short
- * packets are copied, and FM_send_piece waits until long ones have been read. Owns the messages
- * being sent, and the copies. Called by the program and by handlers.
+ * the header. Other pieces are gathered. If the link reads after the call (PTL_SR_INLINE), packets
+ * are copied; FM_send_piece waits only until the link has read a longer piece that the receiver has
+ * named. Owns the messages being sent, and the copies. Called by the program and by handlers.
  */
 #include "inner.h"
 #include <errno.h>
@@ -34,14 +34,15 @@ static int put_late(struct peer *to, const void *from, size_t bytes, unsigned po
 {
 	ptl_handle_md_t md = fm.reported;
 	uint64_t at = (uintptr_t)from;
+	struct stage **free = bytes <= GATHER_BYTES ? &fm.stages : &fm.long_stages;
 	struct stage *stage = 0;
 	int error;
 
-	if (bytes <= GATHER_BYTES) {
-		while (!fm.stages)
+	if (bytes <= GATHER_BYTES || bytes <= fm.packet_bytes) {
+		while (!*free)
 			wait_for_link();
-		stage = fm.stages;
-		fm.stages = stage->next;
+		stage = *free;
+		*free = stage->next;
 		memcpy(stage->bytes, from, bytes);
 		md = stage->md;
 		at = 0;
@@ -54,8 +55,8 @@ static int put_late(struct peer *to, const void *from, size_t bytes, unsigned po
 				     offset, header)) == PTL_NO_SPACE)
 		fm_sleep(1);
 	if (error != PTL_OK && stage) {
-		stage->next = fm.stages;
-		fm.stages = stage;
+		stage->next = *free;
+		*free = stage;
 	} else if (error != PTL_OK) {
 		fm.reading--;
 	}

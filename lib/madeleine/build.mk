@@ -2,50 +2,32 @@
 # packs: see include/madeleine.h. mpi.c is its portability interface on MPI, for programs of mpicc.
 # Included by the Makefile.
 
-MADELEINE_FILES   := pack unpack portals
-MADELEINE_OBJECTS := $(MADELEINE_FILES:%=build/lib/madeleine/%.o)
-MADELEINE_DEBUG   := $(MADELEINE_FILES:%=build/lib/madeleine/debug/%.o)
-MADELEINE_CC       = tools/margay cc -O2 -Wall -Wextra -Werror -ffunction-sections \
-	-Ilib/madeleine/include -MD -MP -c -o
+MADELEINE_FILES := pack unpack portals
+MADELEINE_DEBUG := $(MADELEINE_FILES:%=build/lib/madeleine/debug/%.o)
 
-build/lib/madeleine/%.o: lib/madeleine/%.c $(APP_PARTS) lib/madeleine/build.mk
-	@mkdir -p $(@D)
-	@echo "  CC    $<"
-	@$(MADELEINE_CC) $@ $<
+$(eval $(call library,madeleine,-ffunction-sections -Ilib/madeleine/include))
 
-build/lib/madeleine/debug/%.o: lib/madeleine/%.c $(APP_PARTS) lib/madeleine/build.mk
+build/lib/madeleine/debug/%.o: lib/madeleine/%.c $(APP_PARTS) lib/library.mk lib/madeleine/build.mk
 	@mkdir -p $(@D)
 	@echo "  CC    $@"
-	@$(MADELEINE_CC) $@ -DMAD_DEBUG $<
+	@tools/margay cc $(LIBRARY_CFLAGS) -ffunction-sections -Ilib/madeleine/include -DMAD_DEBUG \
+		-MD -MP -c -o $@ $<
 
-build/lib/libmadeleine.a: $(MADELEINE_OBJECTS)
-	@rm -f $@
-	@ar rcs $@ $^
-
+build/lib/libmadeleine.a: $(MADELEINE_FILES:%=build/lib/madeleine/%.o)
 build/lib/libmadeleine-debug.a: $(MADELEINE_DEBUG)
-	@rm -f $@
-	@ar rcs $@ $^
 
-build/apps/mad_%.elf build/tests/mad_%.elf: \
-	APP_LIBS = -Ilib/madeleine/include -Lbuild/lib -lmadeleine
-build/tests/debug/mad_%.elf: APP_LIBS = -Ilib/madeleine/include -Lbuild/lib -lmadeleine-debug
+$(eval $(call library_programs,madeleine,mad,-Ilib/madeleine/include,-lmadeleine))
 
-$(patsubst apps/%.c,build/apps/%.elf,$(wildcard apps/mad_*.c)): build/lib/libmadeleine.a
+# The same tests with the library that checks.
+MADELEINE_DEBUG_TESTS := $(madeleine_TESTS:build/tests/%=build/tests/debug/%)
 
-MADELEINE_TESTS := $(patsubst tests/lib/madeleine/%.c,build/tests/%.elf,\
-	$(wildcard tests/lib/madeleine/*.c))
-MADELEINE_DEBUG_TESTS := $(MADELEINE_TESTS:build/tests/%=build/tests/debug/%)
-
-$(MADELEINE_TESTS): build/tests/%.elf: tests/lib/madeleine/%.c build/lib/libmadeleine.a
 $(MADELEINE_DEBUG_TESTS): build/tests/debug/%.elf: tests/lib/madeleine/%.c \
-	build/lib/libmadeleine-debug.a
-$(MADELEINE_TESTS) $(MADELEINE_DEBUG_TESTS): $(APP_PARTS) lib/madeleine/build.mk
+		build/lib/libmadeleine-debug.a $(APP_PARTS) lib/madeleine/build.mk
 	@mkdir -p $(@D)
 	@echo "  LINK  $@"
-	@tools/margay cc -O2 $(APP_CFLAGS) -MD -MP -MT $@ -MF $(@:.elf=.d) -o $@ $(filter %.c,$^) \
-		$(APP_LIBS)
+	@tools/margay cc -O2 $(APP_CFLAGS) -Ilib/madeleine/include -MD -MP -MT $@ -MF $(@:.elf=.d) \
+		-o $@ $< -Lbuild/lib -lmadeleine-debug
 
-test-apps: $(MADELEINE_TESTS) $(MADELEINE_DEBUG_TESTS)
+test-apps: $(MADELEINE_DEBUG_TESTS)
 
--include $(MADELEINE_OBJECTS:.o=.d) $(MADELEINE_DEBUG:.o=.d) \
-	$(MADELEINE_TESTS:.elf=.d) $(MADELEINE_DEBUG_TESTS:.elf=.d)
+-include $(MADELEINE_DEBUG:.o=.d) $(MADELEINE_DEBUG_TESTS:.elf=.d)

@@ -103,7 +103,8 @@ int pm2_cond_wait(pm2_cond_t *cond, pm2_mutex_t *mutex)
 	return PM2_OK;
 }
 
-int pm2_cond_signal(pm2_cond_t *cond)
+/* Makes threads ready that wait: the first one, or all. */
+static int wake(pm2_cond_t *cond, int all)
 {
 	struct pm2_thread *thread;
 
@@ -112,24 +113,21 @@ int pm2_cond_signal(pm2_cond_t *cond)
 	if (!cond)
 		return PM2_EINVAL;
 	pm2_enter();
-	thread = take_first(&cond->waiting);
-	if (thread)
-		pm2_ready(thread);
+	do {
+		thread = take_first(&cond->waiting);
+		if (thread)
+			pm2_ready(thread);
+	} while (thread && all);
 	pm2_leave();
 	return PM2_OK;
 }
 
+int pm2_cond_signal(pm2_cond_t *cond)
+{
+	return wake(cond, 0);
+}
+
 int pm2_cond_broadcast(pm2_cond_t *cond)
 {
-	struct pm2_thread *thread;
-
-	if (!pm2_may())
-		return PM2_ESTATE;
-	if (!cond)
-		return PM2_EINVAL;
-	pm2_enter();
-	while ((thread = take_first(&cond->waiting)) != 0)
-		pm2_ready(thread);
-	pm2_leave();
-	return PM2_OK;
+	return wake(cond, 1);
 }

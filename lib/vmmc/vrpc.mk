@@ -32,12 +32,10 @@ $(TIRPC_OBJECTS): build/libtirpc/%.o: build/libtirpc/stamp $(APP_PARTS)
 build/lib/vmmc/vrpc/%.o: lib/vmmc/vrpc/%.c build/libtirpc/stamp $(APP_PARTS) lib/vmmc/vrpc.mk
 	@mkdir -p $(@D)
 	@echo "  CC    $<"
-	@tools/margay cc $(VMMC_CFLAGS) -Wno-cast-function-type $(VRPC_HEADERS) -MD -MP -MT $@ \
-		-MF build/lib/vmmc/vrpc/$*.d -c -o $@ $<
+	@tools/margay cc $(LIBRARY_CFLAGS) -ffunction-sections -Wno-cast-function-type $(VRPC_HEADERS) \
+		-MD -MP -c -o $@ $<
 
 build/lib/libvrpc.a: $(VRPC_OBJECTS) $(TIRPC_OBJECTS)
-	@rm -f $@
-	@ar rcs $@ $^
 
 .PHONY: vrpc
 vrpc: build/lib/libvrpc.a build/lib/libvmmc.a

@@ -1,63 +1,7 @@
 /*
  * The frame on the wire: byte offsets, and the functions that read and write
- * them (wire_fast.h: the fast branch). Ethernet's
- * own fields are big-endian, everything else is little-endian. Four kinds:
- *
- *   MSG    messages: one whole, a fragment of one, the announcement of a long one, or a batch
- *          of short ones; without any it only acknowledges
- *   GRANT  which parts of announced messages may be sent
- *   BULK   one of these parts
- *   RESET  answers a frame that was meant for another incarnation of its destination
- *
- *   at  bytes
- *    0   6   destination address  02:4d:47:CARD:NODE:NODE (node id big-endian)
- *    6   6   source address
- *   12   2   ethertype 88b5 (for local experiments)
- *   14   1   version: 1, or 2 with a key
- *   15   1   bits 0 to 2 kind, bit 3 ANNOUNCE, bit 4 lane, bit 5 AGAIN, bit 6 OVER, bit 7 WAITS
- *   16   4   checksum of the header (64 bytes; of MSG with a message 192, of GRANT 80, of a
- *            batch the whole frame), below
- *   20   4   CRC32C of the payload, or 0: not computed
- *   16   8   version 2: tag, instead of both (SipHash-2-4 of the frame without it)
- *   24   4   incarnation of the source, never 0
- *   28   4   incarnation of the destination as the source knows it, 0: unknown
- *   32   4   MSG with messages: sequence number of this frame in its lane
- *            GRANT, BULK: that of the message's announcement; else 0
- *   36   4   MSG, GRANT: cumulative acknowledgement: the next frame of the lane that is expected
- *   40   8   MSG, GRANT: bit i says that frame acknowledgement + 1 + i of the lane has arrived
- *   48   4   MSG, GRANT: cumulative acknowledgement of the other lane, if its window is not 0
- *   52   1   MSG, GRANT: window: frames of the lane that may be sent, from its acknowledgement on
- *   53   1   the same of the other lane, or 0: that lane is acknowledged by itself
- *   54   2   bytes behind offset 64
- *   56   8   MSG: number of messages; without any and with AGAIN bit i says that
- *            frame acknowledgement + i of the lane was refused
- *   56   4   GRANT, BULK: number of the turn
- *   60   4   GRANT: first part; BULK: number of this part in its message
- *   64   4   GRANT: parts of the last message that are granted, from its first one on;
- *            with AGAIN bit i says that part first + i of the first message is wanted
- *   68   4   GRANT: sequence numbers from the first to the last message that is granted
- *   72   8   GRANT: 0
- *   64       BULK: payload
- *   64       MSG: per message
- *
- *    0   8   payload bytes of the whole message, below 2^48
- *    8   8   where in the message this payload belongs; ANNOUNCE: payload bytes of a part
- *   16 112   the message's header, which the link does not interpret
- *  128       payload
- *
- * In a batch each message is whole and has WIRE_BATCH_EACH bytes at most; all behind the first
- * one's header is WIRE_BATCH_BYTES at most; zeros follow each payload up to a multiple of 8.
- *
- * Several frames from one card to another may lie one behind the other in one frame of the card:
- * all but the last are a multiple of 8 bytes long.
- *
- * Long messages (bulk.c): MSG with ANNOUNCE is in the place of all their fragments. It may bring
- * the end of the payload, WIRE_TAIL_BYTES at most, where that saves a part; all before that
- * comes as BULK when it is granted, from bulk card to bulk card, or as GRANT with
- * AGAIN wants it between the ordinary ones. GRANT with OVER takes back
- * all turns up to its own; BULK with OVER, which has no payload, answers that on the bulk card:
- * nothing of them follows. WAITS: frame `acknowledgement` is an announcement that has arrived,
- * whose payload has not.
+ * them (wire_fast.h: the fast branch). docs/wire.md says what each kind of frame is for, and has
+ * a table of all fields. Ethernet's own are big-endian, everything else is little-endian.
  */
 #ifndef NET_LINK_WIRE_H
 #define NET_LINK_WIRE_H

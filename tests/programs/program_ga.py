@@ -19,7 +19,6 @@ FORTRAN = ("bin blktest g2test g3test ghosts jacobi mulmatpatch nbtest nb2test n
            "patch_enumf pg2test pgtest scan sparse test testsolve overlay testeig simple_groups "
            "simple_groups_comm nga-periodic nga-scatter nga-util").split()
 CPP = "elempatch_cpp mtest_cpp ntestc_cpp testc_cpp".split()
-MA = "testf test-coalesce test-inquire".split()
 
 
 def run(name: str, ranks: int = 4, folder: str = TESTING, memory: int = 512,
@@ -49,7 +48,6 @@ PROGRAM = Program(
         *(run(name, ranks=2) for name in TWO),
         *(run(name) for name in C + FORTRAN), run("stride", memory=1024),
         *(run(name, folder="ga++") for name in CPP),
-        *(run(name, folder="ma") for name in MA),
         run("elempatch", options="--link virtio"),
         run("patch", options="--link virtio"),
     ],
@@ -59,6 +57,7 @@ PROGRAM = Program(
          "products of large matrices: without KVM many minutes each"),
         ("threadsafec, thread-safe_cpp, thread_perf_contig, thread_perf_strided",
          "a build without OpenMP makes them end at once"),
+        ("testf, test-coalesce, test-inquire", "of the allocator, in one process; no verdict"),
         ("other runtimes: progress ranks, MPI's one-sided calls, threads", "other builds"),
     ],
 )

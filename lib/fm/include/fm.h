@@ -100,7 +100,8 @@ FM_stream *FM_begin_message(unsigned dest, size_t size, unsigned handler);
  * Meanwhile a handler is descheduled; outside of handlers, messages are extracted packet by packet,
  * and their handlers run (the paper: send calls "do not normally process incoming messages" [3.1]).
  * FM_extract at the other rank ends the wait, or its death. EMSGSIZE: more bytes than the message
- * has left; nothing of the piece is sent. EFAULT: unreadable memory. EHOSTDOWN: FM_end_message must
+ * has left; nothing of the piece is sent. EFAULT: unreadable memory, if the kernel reads it; what
+ * the library copies (small pieces; over cards, packets) faults. EHOSTDOWN: FM_end_message must
  * still be called.
  */
 int FM_send_piece(FM_stream *stream, const void *buf, size_t bytes);

@@ -24,7 +24,9 @@ static struct {
 	char verifier[MAX_AUTH_BYTES];
 	int created, stopped;
 	int caller;                /* whose call is being executed, or -1 */
+	int ranks;
 	int last;                  /* the rank that was served last */
+	int next;                  /* the one that has a call, or -1 */
 	int replied;
 	uint32_t xid;
 	XDR xdrs;                  /* of the call */
@@ -70,16 +72,34 @@ static bool_t free_args(SVCXPRT *transport, xdrproc_t xargs, void *args)
 	return (*xargs)(&xdrs, args);
 }
 
+/* The words before the results: here if the verifier is empty, as it is in most replies. */
+static bool_t encode_head(XDR *xdrs, const struct rpc_msg *message)
+{
+	const struct opaque_auth *verifier = &message->acpted_rply.ar_verf;
+	struct rpc_msg head;
+	int32_t *words = verifier->oa_length ? NULL : XDR_INLINE(xdrs, 6 * BYTES_PER_XDR_UNIT);
+
+	if (words) {
+		IXDR_PUT_U_INT32(words, message->rm_xid);
+		IXDR_PUT_ENUM(words, REPLY);
+		IXDR_PUT_ENUM(words, MSG_ACCEPTED);
+		IXDR_PUT_ENUM(words, verifier->oa_flavor);
+		IXDR_PUT_U_INT32(words, 0);
+		IXDR_PUT_ENUM(words, SUCCESS);
+		return TRUE;
+	}
+	head = *message;
+	head.acpted_rply.ar_results.proc = (xdrproc_t)xdr_void;
+	head.acpted_rply.ar_results.where = NULL;
+	return xdr_replymsg(xdrs, &head);
+}
+
 static bool_t encode(SVCXPRT *transport, struct rpc_msg *message, XDR *xdrs)
 {
-	struct rpc_msg head = *message;
-
 	if (message->rm_reply.rp_stat != MSG_ACCEPTED ||
 	    message->acpted_rply.ar_stat != SUCCESS)
 		return xdr_replymsg(xdrs, message);
-	head.acpted_rply.ar_results.proc = (xdrproc_t)xdr_void;
-	head.acpted_rply.ar_results.where = NULL;
-	return xdr_replymsg(xdrs, &head) &&
+	return encode_head(xdrs, message) &&
 		SVCAUTH_WRAP(&SVC_XP_AUTH(transport), xdrs, message->acpted_rply.ar_results.proc,
 		             message->acpted_rply.ar_results.where);
 }
@@ -136,6 +156,7 @@ SVCXPRT *svc_vmmc_create(void)
 	if (vrpc_link_open() != VMMC_OK || !(server.buffer = malloc(FIRST_BYTES)))
 		return NULL;
 	server.size = FIRST_BYTES;
+	server.ranks = margay_size();
 	transport->xp_fd = _rpc_dtablesize() - 1;
 	transport->xp_ops = &ops;
 	transport->xp_ops2 = &ops2;
@@ -149,22 +170,22 @@ SVCXPRT *svc_vmmc_create(void)
 
 /* ---- the loop ---- */
 
-/* The next rank with a call, round robin, or -1. */
-static int next_caller(void)
-{
-	for (int i = 1; i <= margay_size(); i++) {
-		int rank = (server.last + i) % margay_size();
-
-		if (vrpc_link_has(rank, WAY_CALL))
-			return rank;
-	}
-	return -1;
-}
-
+/* Sets server.next to the next rank with a call, round robin, or to -1. */
 static int has_call(void *argument)
 {
+	int rank = server.last;
+
 	(void)argument;
-	return server.stopped || next_caller() >= 0;
+	server.next = -1;
+	do {
+		if (++rank >= server.ranks)
+			rank = 0;
+		if (vrpc_link_has(rank, WAY_CALL)) {
+			server.next = rank;
+			return 1;
+		}
+	} while (rank != server.last);
+	return server.stopped;
 }
 
 /* Executes the call of a rank. An incomplete message is dropped. */
@@ -187,12 +208,10 @@ void svc_run(void)
 {
 	server.stopped = 0;
 	while (!server.stopped) {
-		int rank = next_caller();
-
-		if (rank >= 0)
-			serve(rank);
-		else if (vmmc_wait_until(has_call, NULL, -1, -1) != VMMC_OK)
+		if (!has_call(NULL) && vmmc_wait_until(has_call, NULL, -1, -1) != VMMC_OK)
 			return;
+		if (!server.stopped && server.next >= 0)
+			serve(server.next);
 	}
 }
 

@@ -4,7 +4,9 @@
  *
  *   fm two SIZE COUNT      COUNT messages of SIZE bytes by the calls of 2.x: MB/s
  *   fm one SIZE COUNT      the same by those of 1.1
- *   fm latency ROUNDS      8 bytes there and back by 2.x: half, in us; both ranks poll
+ *   fm latency ROUNDS      8 bytes there and back by 2.x: half, in us
+ *
+ * A rank that waits polls; with `asleep` as the last word it is halted instead.
  */
 #include <fm.h>
 #include <fm1.h>
@@ -19,6 +21,7 @@ enum { LARGEST = 1 << 20, DATA = 1, DATA_1 = 2, DONE = 3, ECHO = 4 };
 
 static _Alignas(1 << 20) char buffer[2 * LARGEST];
 static long arrived;
+static int asleep;
 
 static double seconds(void)
 {
@@ -62,7 +65,8 @@ static int count_1(void *buf, size_t bytes, unsigned sender)
 static void wait_for(long count)
 {
 	while (arrived < count)
-		FM_extract(SIZE_MAX);
+		if (FM_extract(SIZE_MAX) == 0 && asleep)
+			check(FM_wait(-1), "FM_wait");
 }
 
 static void send_two(const void *from, size_t size, unsigned handler)
@@ -130,6 +134,7 @@ int main(int argc, char **argv)
 	long count = argc > 3 ? atol(argv[3]) : (long)size;
 	int is_stream = !strcmp(mode, "two") || !strcmp(mode, "one");
 
+	asleep = !strcmp(argv[argc - 1], "asleep");
 	check(FM_initialize(), "FM_initialize");
 	FM_register(DATA, data);
 	FM_register_1(DATA_1, data_1);
@@ -137,7 +142,7 @@ int main(int argc, char **argv)
 	memset(buffer, 1, sizeof(buffer));
 	FM_barrier();
 	if (margay_size() != 2 || (is_stream && size > LARGEST) || count < 1)
-		return fprintf(stderr, "fm: two ranks, and: two|one SIZE COUNT, latency N\n"), 2;
+		return fprintf(stderr, "fm: two ranks, and: two|one SIZE COUNT, latency N [asleep]\n"), 2;
 	if (!strcmp(mode, "two"))
 		stream(send_two, DATA, size, count);
 	else if (!strcmp(mode, "one"))

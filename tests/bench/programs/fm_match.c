@@ -3,7 +3,8 @@
  * tests/bench/fm.py runs it. One line on stdout: MBps VALUE.
  *
  *   fm_match SIZE COUNT    COUNT messages of SIZE bytes into receives that are posted: each half
- *                          of these is confirmed when it is posted again
+ *                          of these is confirmed when it is posted again. A rank that waits
+ *                          polls; with `asleep` behind them it is halted
  */
 #include <fm.h>
 #include <fm_match.h>
@@ -16,6 +17,7 @@
 enum { LARGEST = 1 << 20, POSTED = 64, HALF = POSTED / 2, TAG = 5, CONFIRM = 6 };
 
 static _Alignas(1 << 20) char buffer[2 * LARGEST];
+static int asleep;
 
 static double seconds(void)
 {
@@ -33,13 +35,14 @@ static void check(int result, const char *what)
 	exit(1);
 }
 
-/* Polls, as the streams do that it is compared with. */
+/* Polls or halts, as the streams do that it is compared with. */
 static void complete(struct FMM_request *request)
 {
 	int ended;
 
 	while ((ended = FMM_test(request, 0)) == 0)
-		;
+		if (asleep)
+			check(FM_wait(-1) < 0, "FM_wait");
 	check(ended < 0, "FMM_test");
 }
 
@@ -93,9 +96,10 @@ int main(int argc, char **argv)
 	size_t size = argc > 2 ? strtoul(argv[1], 0, 0) : 0;
 	long count = argc > 2 ? atol(argv[2]) : 0;
 
+	asleep = !strcmp(argv[argc - 1], "asleep");
 	check(FMM_initialize(), "FMM_initialize");
 	if (margay_size() != 2 || size > LARGEST || count < POSTED)
-		return fprintf(stderr, "fm_match: two ranks, and: SIZE COUNT (64 or more)\n"), 2;
+		return fprintf(stderr, "fm_match: two ranks, and: SIZE COUNT (64 or more) [asleep]\n"), 2;
 	memset(buffer, 1, sizeof(buffer));
 	if (margay_rank() == 0)
 		send(size, count);

@@ -17,12 +17,15 @@ OTHERS = {
     "bin": r"^ *Binning: successful", "blktest": r"^ *Finished tests: success",
     "comm_init": r"^Test passed", "lock": r"^0: MPI_Finalize",
     "nbtest": r"^OK for Non-Blocking ACC test", "patch2": r"^Successfully completed test of nga_add",
-    "patch_enumf": "",                   # it says nothing if all is well
+    # These say nothing if all is well.
+    **dict.fromkeys(("patch_enumf", "simple_groups", "simple_groups_comm"), ""),
     "pg2test": r"^ *All tests succesful",        # so spelt
     "read_only": r"^Regular array test succeeded",
     "scan": r"^ *Exclusive scan_add successful", "sparse": r"^ *GA_PATCH_ENUM successful",
+    "testeig": r"^ *std eigensolver is OK",
     **dict.fromkeys(("gemmtest", "getmem", "mtest", "nbtestc"), r"^Success$"),
-    **dict.fromkeys(("matrixc", "ga-mpi"), r"^Terminating \.\.$"),
+    **dict.fromkeys(("matrixc", "ga-mpi", "elempatch_cpp", "mtest_cpp", "ntestc_cpp", "testc_cpp"),
+                    r"^Terminating\b"),
 }
 RIGHT = re.compile(r"\b(?:ok|successful|successfully|succeeded|success|passed)\b", re.I)
 # One array is too large, and is to fail; it is wrong if it does not.

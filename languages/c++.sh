@@ -10,7 +10,7 @@ unpack libstdc++-v3 libiberty
 wrapper cc "$MARGAY_CC"
 wrapper c++ "$MARGAY_CXX"
 
-# configure wants these to be there, and nothing of them is made.
+# configure wants these to exist, but nothing of them is built.
 mkdir -p "$source/libstdc++-v3/doc/xsl" "$source/libstdc++-v3/testsuite"
 for file in doc/xsl/customization.xsl.in doc/Makefile.in testsuite/Makefile.in; do
 	: >"$source/libstdc++-v3/$file"
@@ -24,14 +24,14 @@ CC=$work/bin/cc CXX=$work/bin/c++ CFLAGS=-O2 CXXFLAGS=-O2 AR=ar RANLIB=ranlib \
 	--disable-shared --disable-multilib --disable-nls --disable-cet --disable-werror \
 	--disable-libstdcxx-pch --enable-libstdcxx-time=yes >>"$log" 2>&1 || fail configuring
 
-# What configure must have found.
+# Features that configure must have found.
 for name in _GLIBCXX_HAS_GTHREADS HAVE_TLS HAVE_STRTOLD HAVE_USELOCALE HAVE_HYPOTL HAVE_SINCOSL \
 	HAVE_LINUX_FUTEX HAVE_OPENAT HAVE_UNLINKAT HAVE_DIRFD HAVE___CXA_THREAD_ATEXIT_IMPL \
 	_GLIBCXX_USE_UTIMENSAT _GLIBCXX_USE_CLOCK_MONOTONIC _GLIBCXX_USE_REALPATH; do
 	grep -q "^#define $name 1" config.h || fail "looking for $name"
 done
 
-# Neither pages nor the tests' programs; the Makefile forgets variables of the command line.
+# Without pages and test programs; the Makefile ignores variables of the command line.
 sed -i 's/^hosted_source = .*/hosted_source = src/' Makefile
 make -j"$jobs" >>"$log" 2>&1 || fail compiling
 make DESTDIR="$work/install" install >>"$log" 2>&1 || fail installing

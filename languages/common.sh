@@ -1,9 +1,8 @@
-# What the scripts that build the libraries of C++ and Fortran share, and mpi/mpich.sh. Each of
-# them reads this file, sets `title`, and is called by tools/margaylib/languages.py with
+# What the scripts that build the libraries of C++ and Fortran share with mpi/mpich.sh. Each of them
+# reads this file, sets `title`, and is called by tools/margaylib/languages.py with
 #     NAME.sh DESTINATION
-# which builds the library into that folder, once. The work is done beside the
-# destination and moved there as its last act; two builders take turns. The
-# environment, all of it shell text:
+# which builds the library into that folder, once. The work is done beside the destination and moved
+# there at the end; two builders wait for each other. The environment, all of it shell text:
 #     MARGAY_CC MARGAY_CXX MARGAY_FC   the host's compilers
 #     MARGAY_VERSION                   their version, which is that of the source
 #     MARGAY_COMPILE MARGAY_LINK       what `margay cc` adds to compile and to link
@@ -12,7 +11,7 @@ set -eu
 umask 022
 exec 1>&2
 
-# Whose source it is, and the files of it that say its licence.
+# The source's project, and its licence files.
 origin=GCC
 licences="COPYING.RUNTIME COPYING3"
 
@@ -61,12 +60,12 @@ need() {
 	done
 }
 
-# The parts that are named, of GCC's source, into $source; tests and pages are left out.
+# Unpacks the named parts of GCC's source into $source, without tests and pages.
 #     unpack PART...
 unpack() {
 	case $MARGAY_VERSION in
 	12.2.0) sum=50c63ff82919323c25fbbb4a9eae259edc974118a0fb30c905190cb782ec11c2 ;;
-	*) sum=- ;;                      # the package's signature vouches for it
+	*) sum=- ;;                      # the package is signed
 	esac
 	package=gcc-${MARGAY_VERSION%%.*}-source
 	tarball=gcc-$MARGAY_VERSION-dfsg.tar.xz
@@ -78,13 +77,13 @@ unpack() {
 		mkinstalldirs move-if-change compile depcomp multilib.am COPYING.RUNTIME COPYING3 \
 		gcc/BASE-VER gcc/DATESTAMP) >>"$log" 2>&1 || fail "unpacking $tarball"
 	rm "$work/$tarball"
-	# The threads of the C library, for one thread; GCC's own configure makes this link.
+	# The C library's thread functions, for one thread; GCC's own configure makes this link.
 	mkdir -p "$work/build/libgcc"
 	cp "$source/libgcc/gthr-posix.h" "$work/build/libgcc/gthr-default.h"
 }
 
-# $work/bin/NAME: a compiler that makes and links programs for nodes, so that configure
-# finds what is there. Its result cannot run on the host, and configure is told so.
+# $work/bin/NAME: a compiler that makes and links programs for nodes, so that configure finds what
+# nodes have. Its result cannot run on the host, and configure is told so.
 #     wrapper NAME COMPILER [WHAT LINKING ADDS]
 wrapper() {
 	cat >"$work/bin/$1" <<-EOF
@@ -100,10 +99,10 @@ wrapper() {
 	chmod 755 "$work/bin/$1"
 }
 
-# Tables for unwinding, and sections to leave out what a program does not call.
+# Tables for unwinding, and one section for each function, so that the linker drops unused ones.
 library_flags="-ffunction-sections -fdata-sections -fexceptions -fasynchronous-unwind-tables -w"
 
-# Two names for one machine: configure then looks for what links, and runs nothing.
+# Two names for one machine: configure then only links programs, and runs none.
 machine=x86_64-margay-linux-musl
 two_names="--build=amd64-margay-linux-musl --host=$machine --target=$machine"
 

@@ -11,8 +11,7 @@ unpack libquadmath libgfortran libtool-ldflags gcc/fortran/libgfortran.h
 wrapper cc "$MARGAY_CC"
 wrapper fc "$MARGAY_FC"
 
-# In place of libtool, whose script takes as long as the compiler: an object without its
-# other forms.
+# Replaces libtool, whose script takes as long as the compiler: makes only one form of each object.
 cat >"$work/bin/libtool" <<'END'
 #!/bin/sh
 while [ "$1" != --mode=compile ]; do
@@ -23,7 +22,7 @@ exec "$@"
 END
 chmod 755 "$work/bin/libtool"
 
-# In place of libbacktrace: the kernel prints the frames, and margay run names them. What
+# Replaces libbacktrace: the kernel prints the frames, and margay run names them. A program that
 # ends by a signal has its report anyway.
 mkdir "$work/build/libbacktrace"
 echo '#define BACKTRACE_SUPPORTED 0
@@ -38,13 +37,13 @@ struct backtrace_state;
 	((void)simple_callback, (void)(in_signal_handler || (margay_backtrace(), 0)))
 END
 
-# corrections SCRIPT FILE: there must be something to correct.
+# corrections SCRIPT FILE: fails if it changes nothing.
 corrections() {
 	sed -i.before "$1" "$2"
 	! cmp -s "$2" "$2.before" || fail "correcting $2"
 }
 cd "$source/libgfortran"
-# Input and output that is asynchronous needs a thread; without it, it is done at once.
+# Asynchronous input and output needs a thread; without one, it is synchronous.
 corrections 's/#define ASYNC_IO 1/#define ASYNC_IO 0/' io/async.h
 # abort ends with the kernel's report, which has the backtrace.
 corrections '/^sys_abort (void)/,/^}/{
@@ -71,7 +70,7 @@ archive() {
 		>>Makefile
 }
 
-# made: all archives of this folder. What is generated comes first: no rule of an object names it.
+# made: all archives of this folder. Generated files come first, as no object's rule names them.
 made() {
 	sed -i "s,^LIBTOOL = .*,LIBTOOL = $work/bin/libtool," Makefile
 	printf '\nmargay-sources: $(BUILT_SOURCES)\nmargay-archives: $(ARCHIVES)\n' >>Makefile

@@ -9,12 +9,12 @@ need make tar xz strip
 unpack libgomp libtool-ldflags
 wrapper cc "$MARGAY_CC"
 
-# A node has one thread: so has each team.
+# A node has one thread, and so has each team.
 cd "$source/libgomp"
 sed -i 's/\.thread_limit_var = UINT_MAX/.thread_limit_var = 1/' env.c
 grep -q 'thread_limit_var = 1' env.c || fail "correcting env.c"
 
-# configure wants these to be there, and nothing of them is made.
+# configure wants these to exist, but nothing of them is built.
 mkdir testsuite
 : >testsuite/Makefile.in
 : >testsuite/libgomp-test-support.exp.in

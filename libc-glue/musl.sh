@@ -2,10 +2,10 @@
 # Builds musl (libc.a and its headers) from Debian's source package into the
 # folder given, once: called by make with
 #     musl.sh DESTINATION
-# The source is Debian's (tools/debian-source.sh). The work is done beside the
-# destination and moved there as its last act, so that an interrupted build leaves
-# nothing that looks finished. The file "stamp" in the destination names the
-# configuration; when it already names this one there is nothing to do.
+# The source is Debian's (tools/debian-source.sh). The work is done beside the destination and moved
+# there at the end, so that an interrupted build leaves nothing that looks finished. The file
+# "stamp" in the destination names the configuration; if it already names this one there is nothing
+# to do.
 set -eu
 
 version=1.2.3
@@ -17,14 +17,14 @@ dest=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
 here=$(cd "$(dirname "$0")" && pwd)
 cc=${CC:-gcc}
 
-# What an application is compiled with, as far as it changes code in libraries.
+# Compiler flags of applications that also affect library code.
 # Tables for unwinding: a report, and an exception of C++, passes through qsort.
 flags="-O2 -g1 -gno-column-info -gno-statement-frontiers -fexceptions \
 -fasynchronous-unwind-tables -fstack-clash-protection -fno-omit-frame-pointer -fno-pic -no-pie \
 -mcmodel=small -fcf-protection=none -fno-stack-protector -ffunction-sections -fdata-sections \
 -U_FORTIFY_SOURCE -U__linux__ -U__gnu_linux__ -Ulinux -D__margay__ -w"
 
-# Two makes at once: the second finds the work of the first.
+# Two makes at once: the second uses the result of the first.
 exec 9>"$dest.lock"
 flock 9
 
@@ -57,18 +57,18 @@ cd "$source"
 
 # ---- corrections ----
 
-# Linux is not below: every system call is a call of margay_linux (linux.c), and
+# There is no Linux: every system call is a call of margay_linux (linux.c), and
 # pthread_create says that there is one thread.
 cp -r "$here/musl/." .
-# Assembly with system calls in it, where there is C that does the same or nothing to do.
+# Assembly with system calls in it, where C does the same or nothing is to do.
 rm src/thread/x86_64/*.s src/signal/x86_64/restore.s src/process/x86_64/vfork.s
-# libc-glue/malloc.c and string.c are faster, on an emulated processor above all.
+# libc-glue/malloc.c and string.c are faster, especially on an emulated processor.
 rm src/malloc/oldmalloc/*.c
 (cd src/malloc && rm calloc.c free.c libc_calloc.c lite_malloc.c realloc.c replaced.c)
 rm src/stdlib/qsort_nr.c		# libc-glue/sort.c
 rm src/string/x86_64/*.s
 (cd src/string && rm memcpy.c memmove.c memset.c memcmp.c strlen.c strcmp.c strncmp.c)
-# The long double functions whose C is exact to a unit and whose assembly is not, and
+# Long double functions that are exact to a unit in C but not in assembly, and
 # remquol, for which the emulated x87 gives no quotient. powl: libc-glue/powl.c.
 (cd src/math && rm x86_64/expl.s x86_64/exp2l.s x86_64/expm1l.s x86_64/remquol.c powl.c)
 # Near its largest result expm1l is inf - inf.
@@ -77,12 +77,11 @@ sed -i 's/^	px = scalbnl(1.0, k);/	if (k > 16383) return scalbnl(qx + 1, k);\
 # acosh of a number below 1 is not a number, of -10 as of 0.
 sed -i 's/^[[:space:]]*\(unsigned\|int\|uint32_t\) [ea] = .*/&\
 	if (x < 1) return (x-x)\/(x-x);/' src/math/acosh.c src/math/acoshf.c src/math/acoshl.c
-# setlocale refuses a locale that is not there.
+# setlocale refuses a locale that does not exist.
 sed -i 's/^	if (!new && (new = malloc(sizeof \*new))) {/	if (!new) return LOC_MAP_FAILED;\
 &/' src/locale/locale_map.c
-# What one process with one thread on one node cannot do is not there, so that the
-# link says it: processes, threads, sockets, what is shared between processes, and
-# the calls that only Linux has.
+# What one process with one thread on one node cannot do is left out, so that the link fails:
+# processes, threads, sockets, memory shared between processes, and the calls that only Linux has.
 rm -r src/process src/ipc src/mq src/aio
 (cd src/thread && rm clone.c __unmapself.c syscall_cp.c pthread_cancel.c sem_open.c sem_unlink.c)
 (cd src/mman && rm shm_open.c)
@@ -107,19 +106,19 @@ keep network htonl htons ntohl ntohs inet_addr inet_aton inet_legacy inet_ntoa i
 	in6addr_any in6addr_loopback ether gai_strerror h_errno herror hstrerror
 keep linux brk copy_file_range fallocate flock getdents getrandom gettid ppoll prctl prlimit \
 	readahead sbrk sync_file_range syncfs sysinfo utimes
-# Standard output is shown as it comes, line by line, and yet is no terminal.
+# Standard output is line buffered, although it is no terminal.
 sed -i 's/TIOCGWINSZ/0x4d00/' src/stdio/__fdopen.c src/stdio/__stdout_write.c
 # %Lu and its like are %llu, as with glibc: programs for Linux use them.
 sed -i "/S('E') = LDBL, S('F') = LDBL/a S('d') = LLONG, S('i') = LLONG, S('o') = ULLONG, \
 S('u') = ULLONG, S('x') = ULLONG, S('X') = ULLONG," src/stdio/vfprintf.c src/stdio/vfwprintf.c
 # A file's buffer: each system call sends a message or copies memory.
 sed -i 's/#define BUFSIZ 1024/#define BUFSIZ 8192/' include/stdio.h
-# Objects of C++ that belong to the thread end before those of the program.
+# Thread-local C++ objects are destroyed before those of the program.
 sed -i 's/^weak_alias(dummy, __funcs_on_exit);/&\
 weak_alias(dummy, __margay_thread_exit);/
 s/^	__funcs_on_exit();/	__margay_thread_exit();\
 &/' src/exit/exit.c
-# The tables for unwinding of functions in assembly belong into the image.
+# The tables for unwinding of functions in assembly must be in the image.
 sed -i '/cfi_sections/d' tools/add-cfi.x86_64.awk
 
 # ---- the build ----
@@ -142,7 +141,7 @@ done
 
 rm "$work/install"/lib/*.o               # crt0.o is ours
 cp "$source/COPYRIGHT" "$work/install/COPYRIGHT"
-# Every image would hold the lines of what it calls. The functions' names stay.
+# Without this every image would have musl's line numbers. The functions' names stay.
 strip --strip-debug "$work/install/lib/libc.a"
 
 printf '%s\n' "$stamp" >"$work/install/stamp"

@@ -27,21 +27,21 @@ tar -xf "$work/$tarball" -C "$work" --no-same-owner --exclude-from="$work/unused
 	fail "unpacking $tarball"
 rm "$work/$tarball"
 
-# configure wants these to be there, and nothing of them is made.
+# configure wants these to exist, but nothing of them is built.
 for file in examples/Makefile test/Makefile test/commands/Makefile test/commands/cmdtests \
 	doc/design/Makefile doc/installguide/Makefile doc/refman/Makefile doc/userguide/Makefile; do
 	mkdir -p "$source/$(dirname $file)"
 	: >"$source/$file.in"
 done
 
-# The work folder is named nowhere in it.
+# The result contains no path of the work folder.
 flags="-O2 -ffile-prefix-map=$work/="
 fortran=-fallow-argument-mismatch
 
 # ---- what configure links with ----
 
-# lib/ofi and lib/pmi are linked with each program: a change of theirs does not change this
-# library. Here are their headers, and archives that have the names only.
+# lib/ofi and lib/pmi are linked with each program: a change in them does not change this library.
+# Here configure gets their headers, and archives that have only the names.
 parts=$work/parts
 mkdir -p "$parts/include" "$parts/lib"
 dpkg-deb --fsys-tarfile "$work/$package" | tar -x -C "$parts" --strip-components=2 \
@@ -49,7 +49,7 @@ dpkg-deb --fsys-tarfile "$work/$package" | tar -x -C "$parts" --strip-components
 rm "$work/$package"
 cp -r "$here/../lib/pmi/pmi.h" "$here/../lib/pmi/slurm" "$parts/include"
 
-# names_only FILE: an archive of functions with the names on standard input, which do nothing.
+# names_only FILE: an archive of empty functions with the names on standard input.
 names_only() {
 	sed 's/.*/.globl &\n&:/' >"$parts/names.s"
 	$MARGAY_CC -c "$parts/names.s" -o "$parts/names.o"
@@ -57,7 +57,7 @@ names_only() {
 }
 sed -n 's/^int \(PMI_[A-Za-z_]*\)(.*/\1/p' "$parts/include/pmi.h" | names_only libpmi.a
 printf 'fi_%s\n' getinfo freeinfo dupinfo fabric version strerror tostr | names_only libfabric.a
-# configure's programs in Fortran do not run, so the nodes' libgfortran need not be there.
+# configure's programs in Fortran do not run, so the nodes' libgfortran need not exist.
 nm -g --defined-only "$($MARGAY_FC -print-file-name=libgfortran.a)" 2>>"$log" |
 	sed -n 's/.* T \(_gfortran_.*\)/\1/p' | sort -u | names_only libgfortran.a
 
@@ -67,8 +67,8 @@ wrapper fc "$MARGAY_FC" "$MARGAY_LINK $parts/lib/libgfortran.a"
 
 # ---- configuring ----
 
-# Two of its comparisons are bash's. Fortran's sizes and kinds are those that MPICH has on file for
-# this compiler, integers may lie anywhere, and calls of one procedure with several types are as in
+# Two of its comparisons need bash. Sizes and kinds of Fortran are those that MPICH has recorded for
+# this compiler, integers may be unaligned, and calls of one procedure with several types work as in
 # Debian's MPICH.
 mkdir "$work/build/mpich"
 cd "$work/build/mpich"
@@ -88,7 +88,7 @@ CONFIG_SHELL=/bin/bash CC=$work/bin/cc CXX=$work/bin/c++ F77=$work/bin/fc FC=$wo
 	--disable-shared --disable-dependency-tracking --disable-maintainer-mode >>"$log" 2>&1 ||
 	fail configuring
 
-# What configure must have found: calls that nodes have, and none that they do not have.
+# Checks what configure found: calls that nodes have, and none that they lack.
 has() {
 	grep -q "^#define $2 " "$1" || fail "looking for $2"
 }
@@ -109,7 +109,7 @@ has_not src/mpi/romio/adio/include/romioconf.h ROMIO_HAVE_WORKING_AIO
 
 sed -i "s,$work/,,g" src/include/mpichinfo.h
 
-# Programs and examples are not made.
+# Programs and examples are not built.
 sed -i 's/^SUBDIRS = . tests/SUBDIRS = ./' modules/json-c/Makefile
 for folder in src/mpl modules/json-c src/mpi/romio; do
 	make -j"$jobs" -C $folder >>"$log" 2>&1 || fail "compiling $folder"
@@ -138,8 +138,8 @@ make shared_windows.o >>"$log" 2>&1 || fail "compiling shared_windows.c"
 member=$(ar t "$work/install/lib/libmpi.a" | grep win_allocate_shared.o)
 ar d "$work/install/lib/libmpi.a" "$member" >>"$log" 2>&1 &&
 	ar r "$work/install/lib/libmpi.a" shared_windows.o >>"$log" 2>&1 || fail "replacing $member"
-# A tool that comes between program and library (PMPI) defines some of these itself; they lie
-# beside all others in one object.
+# A tool between program and library (PMPI) defines some of these itself; in MPICH they are in one
+# object with all others.
 objcopy --wildcard --weaken-symbol='mpi_*_f08ts_' --weaken-symbol='mpi_*_f08_' \
 	"$work/install/lib/libmpifort.a" >>"$log" 2>&1 || fail "making the Fortran library"
 finish

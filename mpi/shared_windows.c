@@ -1,11 +1,11 @@
 /*
- * MPI_Win_allocate_shared, for several ranks an error of MPI (MPI 4.0, section 12.2.3: "all
- * processes in the group of comm" must be able to share memory). Here each rank has a node of its
- * own. MPICH's device without shared memory does not look: it gives each rank memory of its own,
- * and MPI_Win_shared_query of another rank answers the caller's.
+ * MPI_Win_allocate_shared: with several ranks it is an error of MPI (MPI 4.0, section 12.2.3: "all
+ * processes in the group of comm" must be able to share memory), as each rank has its own node.
+ * MPICH's device without shared memory does not check this: it gives each rank its own memory, and
+ * MPI_Win_shared_query of another rank returns the caller's.
  *
- * mpich.sh compiles this file beside MPICH's, with its checks of the arguments, and puts it in
- * its place.
+ * mpich.sh compiles this file beside MPICH's, with its argument checks, and replaces MPICH's
+ * version.
  */
 #include "mpiimpl.h"
 
@@ -16,7 +16,7 @@ static int allocate_shared(MPI_Aint size, int unit, MPIR_Info *info, MPIR_Comm *
 		return MPID_Win_allocate_shared(size, unit, info, comm, base, win);
 	return MPIR_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, "MPI_Win_allocate_shared",
 	                            __LINE__, MPI_ERR_RMA_SHARED, "**rmashared",
-	                            "Memory cannot be shared by %d ranks: each has a node of its own "
+	                            "Memory cannot be shared by %d ranks: each has its own node "
 	                            "(MPI_Comm_split_type with MPI_COMM_TYPE_SHARED gives "
 	                            "communicators that can)", comm->local_size);
 }

@@ -1,6 +1,6 @@
 /*
- * In place of musl's file of this name: a system call is a call of margay_linux
- * (libc-glue/linux.c), which does it with the kernel's own calls. musl.sh copies
+ * Replaces musl's file of this name: a system call is a call of margay_linux (libc-glue/linux.c),
+ * which does it with the kernel's own calls. musl.sh copies
  * this file into musl's source.
  */
 #define __SYSCALL_LL_E(x) (x)

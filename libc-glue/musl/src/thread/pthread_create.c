@@ -1,7 +1,7 @@
 /*
- * In place of musl's file of this name: a process has one thread. Starting
- * another fails as on a system that has no more of them; ending the only one ends
- * the process. musl.sh copies this file into musl's source.
+ * Replaces musl's file of this name: a process has one thread. Starting another fails as on a
+ * system that has reached its limit; ending the only one ends the process. musl.sh copies this file
+ * into musl's source.
  */
 #include "pthread_impl.h"
 #include <stdlib.h>
@@ -15,7 +15,7 @@ int __pthread_create(pthread_t *restrict thread, const pthread_attr_t *restrict 
 		     void *(*entry)(void *), void *restrict argument)
 {
 	(void)thread, (void)attributes, (void)entry, (void)argument;
-	margay_linux(SYS_clone, 0, 0, 0, 0, 0, 0);      /* says once that there are no threads */
+	margay_linux(SYS_clone, 0, 0, 0, 0, 0, 0);      /* reports once that there are no threads */
 	return EAGAIN;
 }
 

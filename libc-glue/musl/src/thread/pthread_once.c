@@ -1,5 +1,5 @@
 /*
- * In place of musl's file of this name: an exception that leaves the function undoes
+ * Replaces musl's file of this name: an exception that leaves the function undoes
  * the call, so that the next one calls it again (std::call_once). musl.sh copies this
  * file into musl's source.
  */
@@ -15,7 +15,7 @@ static void finish(pthread_once_t **control)
 
 int __pthread_once(pthread_once_t *control, void (*function)(void))
 {
-	/* From the function itself, or from a handler while it runs: nothing will change that. */
+	/* Called by the function itself, or by a handler while it runs: this waits for ever. */
 	while (*control == BEGUN)
 		__wait(control, 0, BEGUN, 1);
 	if (*control == NEVER) {

@@ -166,7 +166,7 @@ def test_named_pipes_without_a_peer(tmp_path, monkeypatch):
         hostfiles.open_input(str(pipe))
 
 
-@pytest.mark.parametrize("words, cause", [(("--file", "pipe"), "nothing is written"),
+@pytest.mark.parametrize("words, cause", [(("--file", "pipe"), "nothing writes"),
                                           (("--out", "pipe"), "nothing reads"),
                                           (("--json", "pipe"), "nothing reads")])
 def test_job_with_a_named_pipe_without_a_peer(margay, app, tmp_path, words, cause):

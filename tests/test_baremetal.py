@@ -239,7 +239,7 @@ def test_a_card_that_loses_its_link(margay, app, tmp_path, link):
     for board in boards:
         run = board.serial.wait(LONG).ok()
         run.prints(r"^ok\r?$")
-        assert run.stdout.count("the link is down; said once") == 1, run.describe()
+        assert run.stdout.count("the link is down; reported once") == 1, run.describe()
 
 
 @pytest.mark.parametrize("machine", ["q35", "q35,pit=off", "pc,acpi=off"])

@@ -97,4 +97,4 @@ def test_spawn(margay):
 def test_shared_memory(margay):
     """Ranks share no memory: the only shared windows are those of a rank with itself."""
     run(margay, "limits", 2, "shared").prints(
-        r"^MPI_Win_allocate_shared\(\d+\).*: Memory cannot be shared by 2 ranks: each has a node")
+        r"^MPI_Win_allocate_shared\(\d+\).*: Memory cannot be shared by 2 ranks: each has its own")

@@ -130,9 +130,10 @@ static void latency(long rounds)
 int main(int argc, char **argv)
 {
 	const char *mode = argc > 1 ? argv[1] : "";
-	size_t size = argc > 2 ? strtoul(argv[2], 0, 0) : 0;
-	long count = argc > 3 ? atol(argv[3]) : (long)size;
 	int is_stream = !strcmp(mode, "two") || !strcmp(mode, "one");
+	size_t size = is_stream && argc > 2 ? strtoul(argv[2], 0, 0) : 0;
+	int counted = is_stream ? 3 : 2;
+	long count = argc > counted ? atol(argv[counted]) : 0;
 
 	asleep = !strcmp(argv[argc - 1], "asleep");
 	check(FM_initialize(), "FM_initialize");

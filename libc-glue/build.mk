@@ -2,7 +2,8 @@
 # that every application has, Portals 3.3 and 3.0.
 
 GLUE_VERSION := $(shell sed -n 's/^VERSION = "\(.*\)"/\1/p' tools/margaylib/__init__.py)
-GLUE_CFLAGS := -std=gnu17 -O2 -g -gno-column-info -gno-statement-frontiers -Wall -Wextra -Werror \
+# -g1: line numbers for backtraces; debuggers show no local variables of the library.
+GLUE_CFLAGS := -std=gnu17 -O2 -g1 -gno-column-info -gno-statement-frontiers -Wall -Wextra -Werror \
 	-fstack-clash-protection -fno-omit-frame-pointer -fno-pic -no-pie -fexceptions \
 	-mcmodel=small -fno-stack-protector -fcf-protection=none -ffunction-sections -mfsgsbase \
 	-U_FORTIFY_SOURCE -U__linux__ -U__gnu_linux__ -Ulinux -D__margay__ -D_GNU_SOURCE \

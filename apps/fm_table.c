@@ -5,7 +5,7 @@
  *
  * Each key lives at one rank. Storing a value is a message of three pieces: header, key and value.
  * The handler receives them one by one, the value straight into its final place. A query is a
- * message to that rank, whose handler answers by a message.
+ * message to that rank; its handler sends the answer.
  */
 #include <fm.h>
 #include <margay.h>

@@ -26,7 +26,7 @@ static int is_prime(unsigned number)
 	return number > 1;
 }
 
-/* The STEPS first primes from a number on: as a list, whose pointers stay valid. */
+/* Lists the first STEPS primes from a number on. The pointers of the list survive migration. */
 static void *searches(void *argument)
 {
 	unsigned number = (unsigned)(uintptr_t)argument * WORK, steps = 0;

@@ -13,9 +13,8 @@
  *   with the rank as match bits      ---put-->   "come" (COME)
  *   adds what has arrived            <--put---   its counts (COUNTS)
  *
- * A word belongs to the rank in whose part it starts. So a rank checks the byte before its part, in
- * case its part starts inside a word, and reads on past the end of its part until the last word has
- * ended.
+ * Each word is counted by the rank that has its first letter. A rank therefore reads the byte before
+ * its part, to see whether the part begins inside a word, and reads past its end to finish the last.
  */
 #include "job.h"
 #include "words.h"

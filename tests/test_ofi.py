@@ -94,6 +94,14 @@ def test_floods(margay, app, over, case, nodes, near, far):
         assert run.lines == ["done"]
 
 
+@OVER
+def test_injected_messages_leave_the_program_memory(margay, app, over):
+    """100 MB of them in nodes of 64 MB, while the receiver sleeps."""
+    run = margay("run", *LINKS[over], "-n", 2, "--mem", 64, "--no-prefix", app("ofi_flow"), "memory",
+                 100000).ok()
+    assert run.lines == ["done"]
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("case, nodes, count", MANY_FLOODS)
 def test_floods_of_many(margay, app, case, nodes, count):

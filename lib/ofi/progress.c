@@ -279,6 +279,14 @@ void mfi_progress(struct endpoint *ep)
 		mfi_credit_look(ep);
 }
 
+void mfi_take_sent(struct endpoint *ep)
+{
+	ptl_event_t event;
+
+	while (PtlEQGet(ep->queues[QUEUE_TX], &event) != PTL_EQ_EMPTY)
+		dispatch(ep, QUEUE_TX, &event);
+}
+
 void mfi_take_early(struct endpoint *ep)
 {
 	ptl_event_t event;

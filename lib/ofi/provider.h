@@ -278,6 +278,7 @@ struct endpoint {
 	struct peer *peers;
 	uint32_t *limits;               /* credit limits, one word for each peer, which writes it */
 	struct peer *deferred;          /* peers for which sends wait */
+	size_t injected_bytes;          /* of those sends, the injected ones' */
 	uint32_t units_free;            /* units in no window */
 	uint32_t window_least;
 };
@@ -369,6 +370,8 @@ int mfi_counter_open(struct fid_domain *domain, struct fi_cntr_attr *attr,
 void mfi_progress(struct endpoint *ep);
 /* Halts until there is an event, `ms` at most (-1: for ever), and takes it. */
 void mfi_wait(struct endpoint *ep, int ms);
+/* Takes the events of operations that this rank has started only; that starts no other. */
+void mfi_take_sent(struct endpoint *ep);
 /* Takes the events of early messages only. */
 void mfi_take_early(struct endpoint *ep);
 /* A free slot. It may wait for operations that kernels execute. A TX_LONG slot waits for a peer's

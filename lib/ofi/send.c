@@ -8,6 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Most bytes of injected sends that wait for credit: the program's own memory must not end by
+ * messages that it counts as sent. */
+#define INJECTED_BYTES  (8u << 20)
+
 /* A message to send: destination and flags. */
 struct send {
 	struct buffer buffer;
@@ -198,15 +202,27 @@ static int try(struct endpoint *ep, uint32_t rank, const struct send *send)
 
 /* ---- sends that wait for credit ---- */
 
+/* What an injected send takes of INJECTED_BYTES. */
+static size_t injected_bytes(uint64_t flags, size_t bytes)
+{
+	return flags & FI_INJECT ? sizeof(struct deferred) + bytes : 0;
+}
+
 static int defer(struct endpoint *ep, uint32_t rank, const struct send *send)
 {
 	struct peer *peer = &ep->peers[rank];
 	size_t pieces = send->buffer.count > 1 ? send->buffer.count * sizeof(struct iovec) : 0;
 	size_t copied = send->flags & FI_INJECT ? send->buffer.bytes : 0;
-	struct deferred *made = malloc(sizeof(*made) + pieces + copied);
+	size_t injected = injected_bytes(send->flags, send->buffer.bytes);
+	struct deferred *made;
 
+	/* After this error the caller takes completions and tries again. */
+	if (injected && ep->injected_bytes + injected > INJECTED_BYTES)
+		return -FI_EAGAIN;
+	made = malloc(sizeof(*made) + pieces + copied);
 	if (!made)
-		return -FI_EAGAIN;      /* the caller takes completions and tries again */
+		return -FI_EAGAIN;
+	ep->injected_bytes += injected;
 	*made = (struct deferred){
 		.buffer = send->buffer, .bits = send->bits, .data = send->data,
 		.flags = send->flags, .context = send->context,
@@ -266,10 +282,20 @@ void mfi_send_deferred(struct endpoint *ep, struct peer *peer)
 		if (error)
 			fail(ep, first, error);
 		peer->deferred = first->next;
+		ep->injected_bytes -= injected_bytes(first->flags, first->buffer.bytes);
 		free(first);
 	}
 	peer->deferred_end = &peer->deferred;
 	leave(ep, peer);
+}
+
+/* Sends what waits for this peer, as far as credit has come: 1 if some still waits. A program may
+ * inject for ever and never look at completions. */
+static int still_waits(struct endpoint *ep, struct peer *peer)
+{
+	mfi_take_sent(ep);
+	mfi_send_deferred(ep, peer);
+	return peer->deferred != 0;
 }
 
 /* ---- the calls ---- */
@@ -283,7 +309,7 @@ static ssize_t start(struct endpoint *ep, const struct send *send, fi_addr_t des
 		return -FI_EADDRNOTAVAIL;
 	if (!ep->enabled)
 		return -FI_EOPBADSTATE;
-	if (ep->peers[rank].deferred)
+	if (ep->peers[rank].deferred && still_waits(ep, &ep->peers[rank]))
 		return defer(ep, rank, send);
 	error = try(ep, rank, send);
 	return error > 0 ? defer(ep, rank, send) : error;

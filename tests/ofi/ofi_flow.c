@@ -12,6 +12,8 @@
  *   everything of all kinds as much as there is room for, before an event is taken
  *   steps      one way, empty messages and ones near the eager limit in all proportions
  *   injects    COUNT injected messages of one buffer each, one way
+ *   memory     COUNT injected messages, more than fit into memory, faster than posted receives
+ *              take them: the sender's program finds memory for itself all the time
  */
 #include "ofi.h"
 
@@ -310,6 +312,45 @@ static void injects(struct ofi *o)
 		}
 }
 
+static void memory(struct ofi *o)
+{
+	enum { EACH = 1000, OPEN = 256, OWN = 1 << 20 };
+	struct fi_cq_tagged_entry entry;
+	char *came = calloc(1, count);
+
+	for (int i = 0; i < OPEN && o->rank == 0; i++)
+		OK(fi_trecv(o->ep, in, EACH, 0, 1, 0, 0, in));
+	ofi_barrier();
+	if (o->rank == 0)
+		sleep(1);
+	for (int i = 0; i < count && o->rank == 1; i++) {
+		ssize_t error;
+
+		while ((error = fi_tinjectdata(o->ep, out, EACH, i, 0, 0)) == -FI_EAGAIN)
+			EQUAL(fi_cq_read(o->cq, &entry, 1), -FI_EAGAIN);
+		OK(error);
+		if (i % 1000 == 0) {
+			void *own = malloc(OWN);
+
+			CHECK(own);
+			free(own);
+		}
+	}
+	if (o->rank == 1) {                     /* it ends when those before it have been sent */
+		OK(fi_tsend(o->ep, in, 0, 0, 0, 1, out));
+		await_sends(o, 1);
+	}
+	for (int i = 0; i < count && o->rank == 0; i++) {
+		EQUAL(take(o, &entry), 0);
+		CHECK(entry.data < (uint64_t)count && !came[entry.data]);
+		came[entry.data] = 1;
+		if (i + OPEN < count)
+			OK(fi_trecv(o->ep, in, EACH, 0, 1, 0, 0, in));
+	}
+	ofi_barrier();
+	free(came);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
@@ -319,7 +360,7 @@ int main(int argc, char **argv)
 		{ "early", early }, { "self", self }, { "all", all }, { "reverse", reverse },
 		{ "onesided", onesided }, { "long", long_sends }, { "receives", receives },
 		{ "everything", everything }, { "steps", steps },
-		{ "injects", injects },
+		{ "injects", injects }, { "memory", memory },
 	};
 	struct ofi o;
 

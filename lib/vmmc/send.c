@@ -4,8 +4,8 @@
  *
  * A message of at most PTL_SR_INLINE bytes has been read when the put returns. A longer one holds
  * an element of vmmc.sends until its SEND_END, whose handler writes the completion word. So over a
- * card a synchronous send would wait for a round trip: if it is short, it is sent from a copy,
- * which is free again at SEND_END. The exporter's entries send no acks, so a put that asks for an
+ * card a synchronous send would wait for a round trip: unless it is very long, it is sent from
+ * copies, which are free again at SEND_END. The exporter's entries send no acks, so a put that asks for an
  * ack learns only that it was discarded: one in VMMC_ASK asks.
  */
 #include "state.h"
@@ -135,7 +135,7 @@ static void collect(void)
 		take_back(&event);
 }
 
-/* A short message that the card reads later. The kernel copies, so it detects a bad source. */
+/* A copy of these bytes, which the card reads later. The kernel copies, so it detects a bad source. */
 static int start_copy(const void *source, size_t bytes, struct import *import, uint64_t bits,
                       uint64_t offset)
 {
@@ -156,6 +156,29 @@ static int start_copy(const void *source, size_t bytes, struct import *import, u
 	if (result)
 		vmmc.free_copies[vmmc.copies_left++] = copy;
 	return result;
+}
+
+/* A synchronous message over a card, piece by piece. */
+static int start_copies(const char *source, size_t bytes, struct import *import, uint64_t bits,
+                        uint64_t offset)
+{
+	int result = VMMC_OK;
+
+	for (size_t at = 0; at < bytes && !result; at += VMMC_COPY_BYTES) {
+		size_t left = bytes - at;
+
+		result = start_copy(source + at, left < VMMC_COPY_BYTES ? left : VMMC_COPY_BYTES,
+		                    import, bits, offset + at);
+	}
+	return result;
+}
+
+/* A notification tells of one piece, so a message that has one is not divided. */
+static int is_copied(size_t bytes, int flags)
+{
+	if (flags & VMMC_ASYNC || !vmmc.copies)
+		return 0;
+	return bytes <= (flags & VMMC_NOTIFY ? VMMC_COPY_BYTES : VMMC_MOST_COPIED);
 }
 
 static int has_credit(void *argument)
@@ -235,8 +258,8 @@ int vmmc_send(const void *source, vmmc_proxy_t destination, size_t bytes, int fl
 			*completion = VMMC_OK;
 	} else if (!(flags & VMMC_ASYNC) && vmmc.in_handler) {
 		result = VMMC_ECONTEXT;
-	} else if (!(flags & VMMC_ASYNC) && bytes <= VMMC_COPY_BYTES) {
-		result = start_copy(source, bytes, import, bits, offset);
+	} else if (is_copied(bytes, flags)) {
+		result = start_copies(source, bytes, import, bits, offset);
 	} else {
 		result = start_long(source, bytes, import, bits, offset,
 		                    completion ? completion : &done);

@@ -139,8 +139,8 @@ static void refused(void)
 /* A message of each size at an odd place, and a number behind all of them. */
 static void all_sizes(vmmc_proxy_t proxy)
 {
-	static const size_t sizes[] = { 1, 2, 4, 63, 64, 65, 128, 512, 4095, 4096, 4097, 65536,
-	                                LARGE };
+	static const size_t sizes[] = { 1, 2, 4, 63, 64, 65, 128, 512, 4097, 16383, 16384, 16385,
+	                                65536, 262144, 262145, LARGE };
 
 	for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
 		char stamp = (char)(rank + i + 1), wanted = (char)(before + i + 1);
@@ -165,15 +165,21 @@ static void sizes(void)
 	with(large, sizeof large, 0, all_sizes);
 }
 
-/* Messages from one source that changes as soon as each call has returned: longer ones than a put
- * reads at once over a card, and more than there are copies for. */
+/* Of message i: mostly more than a put reads at once over a card, and some of several copies. */
+static size_t reused_bytes(int i)
+{
+	return i % 60 == 59 ? 40000 : 65 + (size_t)i * 37 % 400;
+}
+
+/* Messages from one source that changes as soon as each call has returned: more than there are
+ * copies for. */
 static void from_one_source(vmmc_proxy_t proxy)
 {
 	enum { MESSAGES = 300 };
 	size_t at = 0;
 
 	for (int i = 0; i < MESSAGES; i++) {
-		size_t bytes = 65 + (size_t)i * 37 % 400;
+		size_t bytes = reused_bytes(i);
 
 		memset(source, rank + i, bytes);
 		OK(SendMsg(source, proxy + at, bytes));
@@ -183,7 +189,7 @@ static void from_one_source(vmmc_proxy_t proxy)
 	OK(vmmc_barrier());
 	at = 0;
 	for (int i = 0; i < MESSAGES; i++)
-		for (size_t end = at + 65 + (size_t)i * 37 % 400; at < end; at++)
+		for (size_t end = at + reused_bytes(i); at < end; at++)
 			EQUAL(large[at], (char)(before + i));
 	CHECK(at <= sizeof large);
 }

@@ -392,6 +392,7 @@ void reassemble_payload_whole(struct link *link, struct flow *flow, uint64_t now
 		return;
 	flow->rx.unacked++;
 	settle(link, flow, now, 1);
+	reassemble_note_waiter(link, flow);
 }
 
 void reassemble(struct link *link, struct flow *flow, const struct wire *wire, uint64_t now)

@@ -154,6 +154,27 @@ TEST(link_grants_what_was_announced)
 	probe_close(p, 1);
 }
 
+/* The sender of a long message may wait until it may use its memory again. */
+TEST(link_acknowledges_a_long_message_before_a_rest)
+{
+	struct probe *p = start(1);
+	struct wire wire = announcement(0, 600);
+
+	probe_give(p, PEER, &wire, 7);
+	for (uint32_t part = 0; part < 3; part++) {
+		link_before_halt(p->link, p->now);
+		CHECK_IS(link_counter(p->link, LINK_ACKS_OUT), 0);
+		wire = answer(p, part, part < 2 ? PART : 600 - 2 * PART);
+		land(p, PEER, &wire);
+	}
+	CHECK_IS(link_counter(p->link, LINK_ACKS_OUT), 0);
+	link_before_halt(p->link, p->now);
+	CHECK_IS(link_counter(p->link, LINK_ACKS_OUT), 1);
+	link_before_halt(p->link, p->now);
+	CHECK_IS(link_counter(p->link, LINK_ACKS_OUT), 1);
+	probe_close(p, 1);
+}
+
 /* The announcement brings the last bytes: they have no room. */
 TEST(link_takes_the_end_with_the_announcement)
 {

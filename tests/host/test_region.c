@@ -152,12 +152,12 @@ TEST(concurrent_region_open)
 	int opened = 0;
 
 	pthread_create(&thread, 0, write_nodes, &writer);
-	for (int i = 0; i < 200000; i++)
+	/* On a busy machine the writer may rest for long where it has written what is wrong. */
+	for (int i = 0; i < 200000 || opened == 0; i++)
 		if (region_open(&region, &shared, MAPPED) == 0) {
 			CHECK_IS(region.nodes, 3);
 			opened++;
 		}
 	writer.stop = 1;
 	pthread_join(thread, 0);
-	CHECK(opened > 0);
 }

@@ -79,7 +79,7 @@ struct nic_ops {
 	 * With interrupts on, one comes when a room is filled that was posted with
 	 * `tell`, or the last of all. NIC_OK, NIC_FULL or NIC_DOWN.
 	 */
-	int (*post)(struct nic *nic, const struct nic_piece *pieces, uint32_t n, int tell);
+	int (*post)(struct nic *nic, const struct nic_piece *pieces, uint32_t n, int interrupt);
 	/* All rooms are gone: when this returns nothing is written to them any more. */
 	void (*take_back)(struct nic *nic);
 };

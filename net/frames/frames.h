@@ -67,7 +67,7 @@ struct frames *frames_open(void *memory, const struct link_config *config, struc
 int frames_start(struct frames *frames, const struct initiator_args *args);
 
 /*
- * The same for the plainest puts, to nodes that are known: initiator_brief, and all of the
+ * The same for the plainest puts, to nodes that are known: initiator_fast_put, and all of the
  * message is written where the card reads it, its few bytes of payload as well.
  */
 enum frames_fast {

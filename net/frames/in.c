@@ -94,8 +94,8 @@ static int is_early(struct frames *frames, const struct message *answer, uint32_
 }
 
 /* An answer that is complete. */
-static int take_answer(struct frames *frames, const struct message *message,
-		       const void *payload)
+static int handle_answer(struct frames *frames, const struct message *message,
+			 const void *payload)
 {
 	struct grant grant = { .events = 0 };
 	struct message none;
@@ -121,7 +121,7 @@ static int take_answer(struct frames *frames, const struct message *message,
 }
 
 /* A request that deliver_inline does in one step. */
-static int take_short(struct frames *frames, const struct message *message, const void *payload)
+static int handle_short(struct frames *frames, const struct message *message, const void *payload)
 {
 	uint8_t operands[DELIVER_OPERAND_BYTES], result[DELIVER_INLINE_BYTES];
 	struct message made;
@@ -148,7 +148,7 @@ static int take_short(struct frames *frames, const struct message *message, cons
 }
 
 /* A get of more than fits in one step: its reply leaves from the range. */
-static int take_get(struct frames *frames, const struct message *message)
+static int handle_get(struct frames *frames, const struct message *message)
 {
 	struct message reply;
 	struct grant grant;
@@ -191,8 +191,8 @@ static int is_fast(const struct frames *frames, const in_frame *message, uint32_
 
 /* Any other message of that length. */
 __attribute__((noinline))
-static int take_any(struct frames *frames, uint32_t node, uint32_t lane, const void *header,
-		    const void *payload, uint32_t bytes)
+static int handle_any(struct frames *frames, uint32_t node, uint32_t lane, const void *header,
+		      const void *payload, uint32_t bytes)
 {
 	struct link_target target;
 	struct message message;
@@ -203,11 +203,11 @@ static int take_any(struct frames *frames, uint32_t node, uint32_t lane, const v
 		return LINK_DROP;
 	if (message.operation == MESSAGE_ACK ||
 	    (message.operation == MESSAGE_REPLY && bytes <= DELIVER_INLINE_BYTES))
-		return take_answer(frames, &message, payload);
+		return handle_answer(frames, &message, payload);
 	if (message.operation == MESSAGE_GET && message.length > DELIVER_INLINE_BYTES)
-		return take_get(frames, &message);
+		return handle_get(frames, &message);
 	if (message.operation != MESSAGE_REPLY && message.length <= DELIVER_INLINE_BYTES)
-		return take_short(frames, &message, payload);
+		return handle_short(frames, &message, payload);
 	result = link_port_begin(frames, node, lane, &message, bytes, &target);
 	if (result == LINK_TAKE) {
 		link_port_data(frames, &target, 0, payload, bytes);
@@ -216,7 +216,7 @@ static int take_any(struct frames *frames, uint32_t node, uint32_t lane, const v
 	return result;
 }
 
-/* The fast path does what take_short does, and the compiler joins all of it here, as most
+/* The fast path does what handle_short does, and the compiler joins all of it here, as most
  * messages take it. Fields that is_fast has compared are set once more in the copy of the header:
  * so the compiler knows them, and leaves out their cases. */
 __attribute__((flatten))
@@ -228,7 +228,7 @@ int link_port_whole(void *context, uint32_t node, uint32_t lane, const void *hea
 	struct grant grant;
 
 	if (!is_fast(frames, header, node, lane, bytes))
-		return take_any(frames, node, lane, header, payload, bytes);
+		return handle_any(frames, node, lane, header, payload, bytes);
 	if (!frames_port_lock(frames->context))
 		return LINK_DROP;
 	message = *(const in_frame *)header;

@@ -188,7 +188,7 @@ int out_answered(struct frames *frames, const struct message *answer, uint32_t *
 		return 1;
 	/* The link may still ask for the bytes: those of a descriptor in pieces could
 	 * then no longer be found. */
-	if (sending->grant.pieces && !sending->is_here)
+	if (sending->grant.pieces && !sending->is_inline)
 		return 0;
 	report(frames, message, 0, events, upcall);
 	return 1;
@@ -216,10 +216,10 @@ static void send(struct frames *frames, struct link_message *message, enum link_
 		 uint64_t bytes)
 {
 	const struct sending *sending = sending_of(message);
-	int is_range = sending->kind != OUT_GET && sending->kind != OUT_NOTE && !sending->is_here;
+	int is_range = sending->kind != OUT_GET && sending->kind != OUT_NOTE && !sending->is_inline;
 
 	if (link_send(frames->link, frames_now(frames), header_of(message)->target_nid, lane,
-		      bytes, sending->is_here, is_range ? fragment(frames, &sending->grant) : 0))
+		      bytes, sending->is_inline, is_range ? fragment(frames, &sending->grant) : 0))
 		link_port_sent(frames, message, 1);
 }
 
@@ -248,7 +248,7 @@ int frames_start(struct frames *frames, const struct initiator_args *args)
 	sending->grant = out.grant;
 	sending->kind = out.sends ? OUT_SEND : OUT_GET;
 	sending->sent = out.sent;
-	sending->is_here = out.payload != 0;
+	sending->is_inline = out.payload != 0;
 	if (out.payload)
 		keep_payload(frames, &out);
 	send(frames, message, LINK_REQUESTS, out.grant.bytes);
@@ -264,7 +264,7 @@ enum frames_fast frames_fast_put(struct frames *frames, const struct initiator_a
 	struct grant grant;
 
 	if (!room.header ||
-	    !initiator_brief(frames->view, args, (struct message *)room.header, &grant))
+	    !initiator_fast_put(frames->view, args, (struct message *)room.header, &grant))
 		return FRAMES_OTHER;
 	range_read(frames->view, &grant, room.header + LINK_HEADER_BYTES);
 	frames->copied_out += grant.bytes;
@@ -285,7 +285,7 @@ int frames_signal(struct frames *frames, uint32_t node, uint32_t news)
 		return FRAMES_AGAIN;
 	message = link_message(frames->link);
 	sending_of(message)->kind = OUT_NOTE;
-	sending_of(message)->is_here = 1;
+	sending_of(message)->is_inline = 1;
 	*header_of(message) = (struct message){
 		.operation = MESSAGE_BARRIER,
 		.source_nid = view->nid, .source_pid = view->pid,
@@ -308,11 +308,11 @@ void out_answer(struct frames *frames, const struct message *answer, const struc
 	link_unreserve(frames->link);
 	*header_of(message) = *answer;
 	sending->kind = grant ? OUT_REPLY : OUT_NOTE;
-	sending->is_here = 1;
+	sending->is_inline = 1;
 	if (grant) {
 		sending->grant = *grant;
 		length = grant->bytes;
-		sending->is_here = gather_reply(frames, grant, message->payload);
+		sending->is_inline = gather_reply(frames, grant, message->payload);
 	} else if (bytes) {
 		port_copy(message->payload, payload, bytes);
 	}

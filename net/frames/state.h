@@ -18,7 +18,7 @@ struct sending {
 	struct grant grant;        /* the range that is sent */
 	uint8_t kind;              /* enum sending_kind */
 	uint8_t sent;              /* OUT_SEND: initiator_sent was called */
-	uint8_t is_here;           /* the payload is in the link's record */
+	uint8_t is_inline;         /* the payload is in the link's record */
 };
 
 _Static_assert(sizeof(struct sending) <= LINK_USER_WORDS * sizeof(uint64_t), "it fits");

@@ -10,20 +10,21 @@
 #define LOSSLESS_FRAMES 2048u
 
 /* What a frame says of one lane. */
-struct said {
+struct ack_fields {
 	uint32_t ack, window;
 	uint64_t arrived;          /* bit i: frame ack + i has; bit 0: and waits for its payload */
 	uint64_t refused;          /* bit i: frame ack + i was */
 };
 
 /* A round trip ends when its frame is acknowledged, as one of the first or by itself. */
-static inline void measure(struct flow *flow, const struct said *said, uint32_t now)
+static inline void measure(struct flow *flow, const struct ack_fields *fields, uint32_t now)
 {
-	uint32_t at = flow->tx.timed - said->ack;
+	uint32_t at = flow->tx.timed - fields->ack;
 
 	if (!(flow->tx.flags & TX_TIMED))
 		return;
-	if (!is_before(flow->tx.timed, said->ack) && (at >= MAPPED || !(said->arrived >> at & 1)))
+	if (!is_before(flow->tx.timed, fields->ack) &&
+	    (at >= MAPPED || !(fields->arrived >> at & 1)))
 		return;
 	timer_measure(flow, now - flow->tx.timed_at);
 	flow->tx.flags &= (uint8_t)~TX_TIMED;
@@ -121,27 +122,28 @@ static void mark_lost(struct link *link, struct flow *flow, uint64_t refused)
 	}
 }
 
-static inline void take(struct link *link, struct flow *flow, const struct said *said, uint64_t now)
+static inline void apply(struct link *link, struct flow *flow, const struct ack_fields *fields,
+			 uint64_t now)
 {
-	uint32_t under_way = flow->tx.next - flow->tx.una, n = said->ack - flow->tx.una;
-	uint32_t window = said->window < LINK_MOST_WINDOW ? said->window : LINK_MOST_WINDOW;
-	int waits = said->arrived & 1;
+	uint32_t under_way = flow->tx.next - flow->tx.una, n = fields->ack - flow->tx.una;
+	uint32_t window = fields->window < LINK_MOST_WINDOW ? fields->window : LINK_MOST_WINDOW;
+	int waits = fields->arrived & 1;
 
 	if (n > under_way)
 		return;                /* old */
-	measure(flow, said, units(now));
+	measure(flow, fields, units(now));
 	if (flow->tx.window > window + n)
 		window = flow->tx.window - n;
 	flow->tx.window = (uint8_t)window;
 	if (n)
 		advance(link, flow, n); /* its user may send from within */
-	if (said->arrived) {
-		flow->tx.sacked |= said->arrived & bits(under_way - n);
+	if (fields->arrived) {
+		flow->tx.sacked |= fields->arrived & bits(under_way - n);
 		if (waits)
 			flow->tx.timeouts = 0;
 	}
-	if (flow->tx.sacked || said->refused)
-		mark_lost(link, flow, said->refused);
+	if (flow->tx.sacked || fields->refused)
+		mark_lost(link, flow, fields->refused);
 	if (flow->tx.next == flow->tx.una) {
 		flow->tx.flags &= (uint8_t)~TX_TIMER;
 		if (flow->tx.unsent != NO_RECORD)
@@ -156,18 +158,18 @@ static inline void take(struct link *link, struct flow *flow, const struct said 
 void ack_cumulative(struct link *link, struct flow *flow, uint32_t ack, uint32_t window,
 		    uint64_t now)
 {
-	take(link, flow, &(struct said){ .ack = ack, .window = window }, now);
+	apply(link, flow, &(struct ack_fields){ .ack = ack, .window = window }, now);
 }
 
-int ack_take(struct link *link, struct flow *flow, const struct wire *wire, uint64_t now)
+int ack_receive(struct link *link, struct flow *flow, const struct wire *wire, uint64_t now)
 {
-	struct said said = { .ack = wire->ack, .window = wire->window,
-			     .arrived = wire->selective << 1 | wire->waits,
-			     .refused = wire->refused };
+	struct ack_fields fields = { .ack = wire->ack, .window = wire->window,
+				     .arrived = wire->selective << 1 | wire->waits,
+				     .refused = wire->refused };
 
 	if (!ack_can_be(flow, wire->ack))
 		return 0;
-	take(link, flow, &said, now);
+	apply(link, flow, &fields, now);
 	if (ack_of_other_can_be(flow, wire->other_ack, wire->other_window))
 		ack_of_other(link, flow, wire->other_ack, wire->other_window, now);
 	else

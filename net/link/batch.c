@@ -70,7 +70,7 @@ int batch_add(struct link *link, struct flow *flow, uint32_t bytes)
 	uint8_t *entry;
 
 	if (send->unsignalled == UNSIGNALLED_ALONE) {
-		send->batch = (uint16_t)record_take(&link->batches);
+		send->batch = (uint16_t)record_alloc(&link->batches);
 		send->unsignalled = UNSIGNALLED_BATCH;
 		batch->messages = 1;
 		batch->bytes = 0;
@@ -145,12 +145,12 @@ void batch_end(struct link *link, uint32_t index, int fail)
 		at += WIRE_ENTRY + LINK_HEADER_BYTES + wire_padded(bytes);
 		link_port_failed(link->context, bytes);
 	}
-	record_give(&link->batches, index);
+	record_free(&link->batches, index);
 }
 
 /* ---- receiving ---- */
 
-int batch_take(struct link *link, struct flow *flow, const struct wire *wire)
+int batch_deliver(struct link *link, struct flow *flow, const struct wire *wire)
 {
 	struct wire_walk walk = { .wire = wire };
 

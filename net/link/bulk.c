@@ -33,7 +33,7 @@ uint64_t bulk_timeout(const struct link *link)
 
 /* ---- flows that wait ---- */
 
-void bulk_want(struct link *link, uint32_t index)
+void bulk_request_turn(struct link *link, uint32_t index)
 {
 	struct assembly *assembly = assembly_at(link, index);
 	struct bulk *bulk = &link->bulk;
@@ -78,26 +78,26 @@ void bulk_leave_queue(struct link *link, uint32_t index)
  * full. The sender gets all of that at once, so that it wakes only once, and then announces as
  * many messages more.
  */
-static void hold(struct link *link)
+static void defer_answers(struct link *link)
 {
 	struct flow *flow = &link->flows[link->bulk.flow];
 
 	if (link->bulk.first != NO_RECORD && flow_lane(flow) == LINK_REQUESTS)
-		link->bulk.held = flow_other(flow);
+		link->bulk.deferred = flow_other(flow);
 }
 
-static void release(struct link *link)
+static void release_answers(struct link *link)
 {
-	struct flow *held = link->bulk.held;
+	struct flow *deferred = link->bulk.deferred;
 
-	link->bulk.held = 0;
-	if (!held)
+	link->bulk.deferred = 0;
+	if (!deferred)
 		return;
 	/* The answers first: they take the acknowledgement along. */
-	flow_ready(link, held);
-	if (flow_other(held)->rx.unacked) {
-		flow_other(held)->rx.flags |= RX_ACK_NOW;
-		flow_ready(link, flow_other(held));
+	flow_ready(link, deferred);
+	if (flow_other(deferred)->rx.unacked) {
+		flow_other(deferred)->rx.flags |= RX_ACK_NOW;
+		flow_ready(link, flow_other(deferred));
 	}
 }
 
@@ -105,22 +105,22 @@ static void end_turn(struct link *link, int again)
 {
 	struct bulk *bulk = &link->bulk;
 	struct flow *flow = &link->flows[bulk->flow];
-	uint32_t index = lacking(link, flow->rx.assembly);
+	uint32_t index = first_incomplete(link, flow->rx.assembly);
 
-	release(link);
+	release_answers(link);
 	bulk->state = BULK_NONE;
 	bulk->at = LINK_NEVER;
 	if (flow->rx.unacked)
 		timer_ack(link, flow, units(link->now), link->config.ack_delay);
 	if (again && index != NO_RECORD)
-		bulk_want(link, index);
+		bulk_request_turn(link, index);
 }
 
 void bulk_pass(struct link *link)
 {
 	struct bulk *bulk = &link->bulk;
 	struct assembly *assembly =
-		assembly_at(link, lacking(link, link->flows[bulk->flow].rx.assembly));
+		assembly_at(link, first_incomplete(link, link->flows[bulk->flow].rx.assembly));
 
 	count(link, LINK_PASSED);
 	assembly->again_at = units(link->now) +
@@ -131,7 +131,7 @@ void bulk_pass(struct link *link)
 
 /* ---- grants ---- */
 
-void bulk_tell(struct link *link, uint32_t from, uint32_t until, int again)
+void bulk_send_grant(struct link *link, uint32_t from, uint32_t until, int again)
 {
 	struct bulk *bulk = &link->bulk;
 	const struct buffer *first = buffer_of(bulk, from), *last = buffer_of(bulk, until - 1);
@@ -156,7 +156,7 @@ uint32_t bulk_place(struct link *link, const struct buffer *buffer, struct nic_p
 			       part_bytes(assembly, buffer->part), pieces, NIC_BULK_PIECES);
 }
 
-int bulk_post(struct link *link, struct buffer *buffer, int tell)
+int bulk_post(struct link *link, struct buffer *buffer, int interrupt)
 {
 	struct nic_piece pieces[NIC_BULK_PIECES];
 	struct bulk *bulk = &link->bulk;
@@ -165,7 +165,7 @@ int bulk_post(struct link *link, struct buffer *buffer, int tell)
 	if (!bulk->nic)
 		return 0;
 	n = bulk_place(link, buffer, pieces);
-	if (n == 0 || bulk->nic->ops->post(bulk->nic, pieces, n, tell) != NIC_OK)
+	if (n == 0 || bulk->nic->ops->post(bulk->nic, pieces, n, interrupt) != NIC_OK)
 		return 0;
 	bulk->ring[bulk->posted++ % BULK_POSTED] = (uint8_t)(buffer - bulk->buffers);
 	buffer->holds = BUFFER_POSTED;
@@ -206,7 +206,7 @@ static int add(struct link *link, uint32_t index)
 	struct buffer *buffer = buffer_of(bulk, bulk->next);
 	uint32_t least = bulk->first == NO_RECORD ? LEAST_UNREPORTED : SHARE_UNREPORTED;
 	uint32_t most = bulk->lossy ? LOSSY_UNREPORTED : MOST_UNREPORTED;
-	int tell = bulk->unreported + 1 >= least_of(most, bulk->most / 2) ||
+	int interrupt = bulk->unreported + 1 >= least_of(most, bulk->most / 2) ||
 		(bulk->unreported + 1 >= least_of(least, bulk->most / 2) &&
 		 assembly->granted + 1 == assembly->parts);
 
@@ -221,12 +221,12 @@ static int add(struct link *link, uint32_t index)
 		if (granted(bulk) == COPIED_PARTS || assembly->granted == 0)
 			return 0;
 	} else if ((bulk->lossy && shares_memory(link, buffer)) ||
-		   !bulk_post(link, buffer, tell)) {
+		   !bulk_post(link, buffer, interrupt)) {
 		if (granted(bulk) > 0)
 			return 0;
 		bulk->copied = 1;
 	} else {
-		bulk->unreported = tell ? 0 : bulk->unreported + 1;
+		bulk->unreported = interrupt ? 0 : bulk->unreported + 1;
 	}
 	bulk->next++;
 	assembly->granted++;
@@ -252,23 +252,23 @@ static int extend(struct link *link, int landed, uint64_t now)
 	struct bulk *bulk = &link->bulk;
 	uint32_t before = bulk->next, spent = bulk->spent, from = bulk->oldest;
 	int was_empty = granted(bulk) == 0;
-	uint32_t index = lacking(link, link->flows[bulk->flow].rx.assembly);
+	uint32_t index = first_incomplete(link, link->flows[bulk->flow].rx.assembly);
 
 	if (!are_few(bulk, landed))
 		return 1;
 	while (index != NO_RECORD && !(bulk->first != NO_RECORD && bulk->spent >= SHARE_PARTS)) {
 		if (assembly_at(link, index)->granted == assembly_at(link, index)->parts)
-			index = lacking(link, assembly_at(link, index)->next);
+			index = first_incomplete(link, assembly_at(link, index)->next);
 		else if (!add(link, index))
 			break;
 	}
 	if (bulk->next != before) {
 		bulk->level = posted(bulk);
 		if (spent > 0)
-			release(link);
+			release_answers(link);
 		while (buffer_of(bulk, from)->at != PART_MISSING)
 			from++;
-		bulk_tell(link, from, bulk->next, 0);
+		bulk_send_grant(link, from, bulk->next, 0);
 		bulk->at = now + bulk_timeout(link);
 		if (was_empty)
 			bulk->granted_at = now;
@@ -288,7 +288,7 @@ static void run(struct link *link, int landed, uint64_t now)
 			bulk_leave_queue(link, bulk->first);
 			bulk->state = BULK_TURN;
 			bulk->spent = bulk->tries = 0;
-			hold(link);
+			defer_answers(link);
 		}
 		if (extend(link, landed, now))
 			break;
@@ -315,7 +315,7 @@ void bulk_open(struct link *link, uint8_t *aside)
 {
 	link->bulk = (struct bulk){ .first = NO_RECORD, .last = NO_RECORD, .most = 1,
 				    .at = LINK_NEVER, .aside = aside,
-				    .serve_first = NO_RECORD, .serve_last = NO_RECORD };
+				    .sends_first = NO_RECORD, .sends_last = NO_RECORD };
 }
 
 void link_bulk(struct link *link, struct nic *nic)

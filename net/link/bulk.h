@@ -38,7 +38,7 @@ static inline uint32_t part_bytes(const struct assembly *assembly, uint32_t part
 }
 
 /* The flow's first message, from this one on, that lacks parts; NO_RECORD: none does. */
-static inline uint32_t lacking(const struct link *link, uint32_t index)
+static inline uint32_t first_incomplete(const struct link *link, uint32_t index)
 {
 	while (index != NO_RECORD) {
 		const struct assembly *assembly = assembly_at(link, index);
@@ -59,11 +59,11 @@ void bulk_leave_queue(struct link *link, uint32_t assembly);
  * heard of, a while later. */
 void bulk_pass(struct link *link);
 /* GRANT of the parts with these numbers; `again`: although they were sent before. */
-void bulk_tell(struct link *link, uint32_t from, uint32_t until, int again);
+void bulk_send_grant(struct link *link, uint32_t from, uint32_t until, int again);
 /* The memory of a buffer, as pieces: how many, 0 if a card cannot write it. */
 uint32_t bulk_place(struct link *link, const struct buffer *buffer, struct nic_piece *pieces);
 /* The card gets this buffer: 1, or 0 if it cannot. `tell`: it interrupts when it is filled. */
-int bulk_post(struct link *link, struct buffer *buffer, int tell);
+int bulk_post(struct link *link, struct buffer *buffer, int interrupt);
 /* As bulk_run while parts land: it grants seldom, and much at a time. */
 void bulk_run_landed(struct link *link, uint64_t now);
 

@@ -16,7 +16,7 @@
 #include "bulk.h"
 #include "../port.h"
 
-#define PLAIN_TRIES   2u           /* timers until parts are sent again */
+#define RESEND_TRIES  2u           /* timeouts before parts that were sent are sent again */
 #define MOST_TRIES    5u           /* then the turn is over */
 #define LOSSY_PARTS   512u         /* that land in their place before buffers may share memory */
 #define MOST_TRIP     100000000u   /* ns */
@@ -79,7 +79,7 @@ static void take_back(struct link *link)
 
 /* Grant once more what is missing. With `again`: of that the parts that were sent before the one
  * with number `than`, as far as is known. */
-static void ask(struct link *link, uint32_t than, int again)
+static void grant_again(struct link *link, uint32_t than, int again)
 {
 	struct bulk *bulk = &link->bulk;
 	uint32_t from = bulk->oldest, number = from;
@@ -93,11 +93,11 @@ static void ask(struct link *link, uint32_t than, int again)
 			continue;
 		}
 		if (from != number)
-			bulk_tell(link, from, number, again);
+			bulk_send_grant(link, from, number, again);
 		from = number + 1;
 	}
 	if (from != number)
-		bulk_tell(link, from, number, again);
+		bulk_send_grant(link, from, number, again);
 }
 
 /* ---- moves ---- */
@@ -214,7 +214,7 @@ static void arrive(struct link *link, uint32_t part, int again, uint64_t now)
 	uint32_t number = bulk->oldest + (part - bulk->oldest) % BULK_BUFFERS;
 
 	if (!again && number != bulk->oldest)
-		ask(link, number, 1);
+		grant_again(link, number, 1);
 	progress(link, now);
 }
 
@@ -300,7 +300,7 @@ void bulk_tick(struct link *link, uint64_t now)
 		for (uint32_t number = bulk->oldest; number != bulk->next; number++)
 			if (!bulk->copied && buffer_of(bulk, number)->holds == BUFFER_FREE)
 				fill(link, number % BULK_BUFFERS);
-		ask(link, bulk->next, bulk->tries >= PLAIN_TRIES);
+		grant_again(link, bulk->next, bulk->tries >= RESEND_TRIES);
 		bulk->at = now + bulk_timeout(link);
 		bulk->granted_at = 0;
 	}
@@ -316,7 +316,7 @@ void bulk_lose(struct link *link, struct flow *flow)
 		take_back(link);
 		bulk->state = BULK_NONE;
 		bulk->at = LINK_NEVER;
-		bulk->held = 0;
+		bulk->deferred = 0;
 	}
 	for (; index != NO_RECORD; index = assembly_at(link, index)->next)
 		if (assembly_at(link, index)->announced && assembly_at(link, index)->queued)

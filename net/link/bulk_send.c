@@ -20,8 +20,8 @@ static uint32_t parts_of(const struct send *send)
 	return (uint32_t)((length_of(send) - 1) / send->fragment + 1);
 }
 
-int serve_announces(const struct link *link, uint64_t length, uint32_t *fragment,
-		    uint32_t *tail)
+int bulk_is_announced(const struct link *link, uint64_t length, uint32_t *fragment,
+		      uint32_t *tail)
 {
 	uint64_t most = *fragment ? *fragment : WIRE_MOST_PAYLOAD, parts, even, n;
 	uint32_t fits = link->nic->mtu;
@@ -58,17 +58,17 @@ int serve_announces(const struct link *link, uint64_t length, uint32_t *fragment
 	return 1;
 }
 
-void serve_open(struct link *link, struct send *send, const struct flow *flow)
+void bulk_send_open(struct link *link, struct send *send, const struct flow *flow)
 {
 	count(link, LINK_ANNOUNCED);
 	send->flow = (uint16_t)flow_index(link, flow);
 	send->ordinary = 0;
-	send->served = send->granted = send->again = send->again_until = 0;
+	send->parts_sent = send->granted = send->again = send->again_until = 0;
 }
 
 static int has_parts(const struct send *send)
 {
-	return !send->ended && (send->again < send->again_until || send->served < send->granted);
+	return !send->ended && (send->again < send->again_until || send->parts_sent < send->granted);
 }
 
 /* This message has parts to send. What is sent again comes first: the receiver takes it for
@@ -78,37 +78,37 @@ static void enqueue(struct link *link, uint32_t index)
 	struct send *send = record_at(&link->sends, index);
 	struct bulk *bulk = &link->bulk;
 
-	if (send->serving || !has_parts(send))
+	if (send->sending_parts || !has_parts(send))
 		return;
-	send->serving = 1;
+	send->sending_parts = 1;
 	send->with_card++;
-	send->serve_next = NO_RECORD;
-	if (bulk->serve_first == NO_RECORD) {
-		bulk->serve_first = bulk->serve_last = (uint16_t)index;
+	send->bulk_next = NO_RECORD;
+	if (bulk->sends_first == NO_RECORD) {
+		bulk->sends_first = bulk->sends_last = (uint16_t)index;
 	} else if (send->again < send->again_until) {
-		send->serve_next = bulk->serve_first;
-		bulk->serve_first = (uint16_t)index;
+		send->bulk_next = bulk->sends_first;
+		bulk->sends_first = (uint16_t)index;
 	} else {
-		((struct send *)record_at(&link->sends, bulk->serve_last))->serve_next =
+		((struct send *)record_at(&link->sends, bulk->sends_last))->bulk_next =
 			(uint16_t)index;
-		bulk->serve_last = (uint16_t)index;
+		bulk->sends_last = (uint16_t)index;
 	}
 }
 
-void serve_forget(struct link *link, uint32_t index)
+void bulk_send_remove(struct link *link, uint32_t index)
 {
 	struct send *send = record_at(&link->sends, index);
 	struct bulk *bulk = &link->bulk;
-	uint16_t *at = &bulk->serve_first, before = NO_RECORD;
+	uint16_t *at = &bulk->sends_first, before = NO_RECORD;
 
 	while (*at != index) {
 		before = *at;
-		at = &((struct send *)record_at(&link->sends, before))->serve_next;
+		at = &((struct send *)record_at(&link->sends, before))->bulk_next;
 	}
-	*at = send->serve_next;
-	if (bulk->serve_last == index)
-		bulk->serve_last = before;
-	send->serving = 0;
+	*at = send->bulk_next;
+	if (bulk->sends_last == index)
+		bulk->sends_last = before;
+	send->sending_parts = 0;
 	send->with_card--;
 }
 
@@ -118,7 +118,7 @@ static void grant(struct link *link, uint32_t index, const struct wire *wire, ui
 		  uint32_t until)
 {
 	struct send *send = record_at(&link->sends, index);
-	uint32_t sent = until < send->served ? until : send->served;
+	uint32_t sent = until < send->parts_sent ? until : send->parts_sent;
 
 	if (wire->again && first < sent) {
 		/* With what is still to be sent again, all between the two. */
@@ -133,7 +133,7 @@ static void grant(struct link *link, uint32_t index, const struct wire *wire, ui
 	enqueue(link, index);
 }
 
-void serve_grant(struct link *link, struct flow *flow, const struct wire *wire)
+void bulk_accept_grant(struct link *link, struct flow *flow, const struct wire *wire)
 {
 	uint32_t last = wire->sequence + wire->reach, index = flow->tx.head;
 
@@ -159,22 +159,22 @@ void serve_grant(struct link *link, struct flow *flow, const struct wire *wire)
 	}
 }
 
-int serve(struct link *link)
+int bulk_send_part(struct link *link)
 {
 	struct bulk *bulk = &link->bulk;
-	uint32_t index = bulk->serve_first;
+	uint32_t index = bulk->sends_first;
 	struct wire wire = { .kind = WIRE_KIND_BULK };
 	struct send *send;
 	uint64_t at;
 	int result;
 
-	if (!can_serve(link))
+	if (!bulk_can_send(link))
 		return 0;
 	send = record_at(&link->sends, index);
 	if (has_parts(send)) {
 		const struct flow *flow = &link->flows[send->flow];
 		struct nic *nic = send->ordinary ? link->nic : bulk->nic;
-		uint32_t *next = &send->served;
+		uint32_t *next = &send->parts_sent;
 
 		wire.again = send->again < send->again_until;
 		if (wire.again)
@@ -196,7 +196,7 @@ int serve(struct link *link)
 			return NIC_FULL;
 		++*next;
 		if (result == 0) {
-			send->granted = send->served;
+			send->granted = send->parts_sent;
 			send->again_until = send->again;
 			timer_give_up(link, &link->flows[send->flow]);
 		} else {
@@ -204,6 +204,6 @@ int serve(struct link *link)
 		}
 	}
 	if (!has_parts(send))
-		serve_forget(link, index);
+		bulk_send_remove(link, index);
 	return 1;
 }

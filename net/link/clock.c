@@ -110,7 +110,7 @@ uint64_t link_deadline(const struct link *link)
 		at = link->delayed_until;
 	if (link->giving_up)
 		return link->now;
-	if ((link->ready_first != NO_RECORD || can_serve(link)) &&
+	if ((link->ready_first != NO_RECORD || bulk_can_send(link)) &&
 	    link->now + (link->stalled ? STALL_NS : 0) < at)
 		at = link->now + (link->stalled ? STALL_NS : 0);
 	/* Room in the card, or the end of what it reads, shows only when it is polled. */

@@ -124,21 +124,21 @@ struct send {
 	uint8_t  fail;             /* with `ended`: what link_port_sent says */
 	uint8_t  reported;         /* with `ended`: it has said so */
 	uint8_t  unsignalled;      /* enum unsignalled, or 0: link_port_sent reports its end */
-	uint8_t  is_here;          /* 1: its payload is in `message` */
+	uint8_t  is_inline;        /* 1: its payload is in `message` */
 	uint32_t first;            /* number of its first frame */
 	uint32_t frames;           /* how many it goes in */
 	uint32_t fragment;         /* payload bytes of each frame but the last */
 	uint8_t  announced;        /* 1: in one frame; its payload goes as it is granted */
-	uint8_t  serving;          /* 1: in the list of those that send parts; counts as with_card */
+	uint8_t  sending_parts;    /* 1: in the list of those that send parts; counts as with_card */
 	uint8_t  ordinary;         /* 1: its parts go to the ordinary card */
 	uint64_t length;           /* of all payload, bytes */
 	union {
 		uint16_t batch;    /* UNSIGNALLED_BATCH: where the others are */
 		uint16_t tail;     /* announced: last bytes of payload, which go with that */
 	};
-	uint16_t serve_next;       /* in that list */
+	uint16_t bulk_next;        /* in that list */
 	uint16_t flow;             /* announced: whose it is */
-	uint32_t served, granted;  /* parts that were sent, and that may be */
+	uint32_t parts_sent, granted; /* parts that were sent, and that may be */
 	uint32_t again, again_until; /* from here to there once more */
 	/* The card reads one frame from here, and others' headers from a struct transmit. */
 	struct link_message message;
@@ -244,7 +244,7 @@ struct bulk {
 	uint16_t first, last;      /* announced messages of flows that want a turn, one of each */
 	uint16_t most;             /* buffers that may be posted */
 	uint16_t lossy;            /* a frame was lost lately: parts until that is forgotten */
-	struct flow *held;         /* answers to whose turn it is: they wait for its end, or null */
+	struct flow *deferred;     /* answers to whose turn it is: they wait for its end, or null */
 	uint32_t oldest, next;     /* numbers of buffers: the first in use, the next new one */
 	uint32_t posted, filled;   /* how many the card was given, and has filled */
 	uint32_t spent;            /* parts granted in this turn */
@@ -256,7 +256,7 @@ struct bulk {
 	uint8_t *aside;            /* memory for one part */
 	uint8_t ring[BULK_POSTED]; /* indices of posted buffers, in the order of the card */
 	struct buffer buffers[BULK_BUFFERS]; /* each at its number modulo this */
-	uint16_t serve_first, serve_last; /* sends that have parts to send, in turns */
+	uint16_t sends_first, sends_last; /* sends that have parts to send, in turns */
 	uint16_t parts_out;        /* parts that the cards have not yet read */
 };
 
@@ -272,7 +272,7 @@ struct link {
 	uint8_t ring_share;        /* frames that each sender may send */
 	uint32_t first_timeout, least_timeout, most_timeout; /* the configuration's, in units */
 	uint32_t ack_delay;        /* likewise */
-	struct wire_fast_ends ends; /* of frames of the fast path */
+	struct wire_fast_prefix prefix; /* of frames of the fast path */
 	uint16_t most_requests;    /* records that the lane of requests may take */
 	uint16_t n_delayed;        /* in use */
 	struct delayed {
@@ -296,7 +296,7 @@ struct link {
 	uint16_t senders_before;   /* and in the last */
 	uint16_t sharers;          /* the larger number, for `ring_share` */
 	uint16_t epoch;            /* the clock's, of 2 ms */
-	uint8_t pumping;           /* transmit is at work further up */
+	uint8_t transmitting;      /* transmit is at work further up */
 	uint8_t stalled;           /* the card was full */
 	uint8_t guards;            /* 1: frames have tags, or checksums of payload */
 	uint16_t ended_with_card;  /* sends that have ended and wait for the card */
@@ -326,7 +326,7 @@ static inline void record_count(struct record_pool *records)
 		records->high = records->used;
 }
 
-static inline uint32_t record_take(struct record_pool *records)
+static inline uint32_t record_alloc(struct record_pool *records)
 {
 	uint16_t index = records->free;
 
@@ -337,7 +337,7 @@ static inline uint32_t record_take(struct record_pool *records)
 	return index;
 }
 
-static inline void record_give(struct record_pool *records, uint32_t index)
+static inline void record_free(struct record_pool *records, uint32_t index)
 {
 	*(uint16_t *)record_at(records, index) = records->free;
 	records->free = (uint16_t)index;

@@ -58,7 +58,7 @@ int frame_send(struct link *link, struct nic *nic, uint32_t cookie, struct send 
 		return NIC_OK;
 	}
 	if (!(cookie & IN_RECORD))
-		record_give(&link->transmits, cookie);
+		record_free(&link->transmits, cookie);
 	if (send)
 		send->with_card--;
 	return result;
@@ -66,7 +66,7 @@ int frame_send(struct link *link, struct nic *nic, uint32_t cookie, struct send 
 
 uint32_t frame_record(struct link *link, uint32_t message)
 {
-	uint32_t index = record_take(&link->transmits);
+	uint32_t index = record_alloc(&link->transmits);
 
 	if (index != NO_RECORD) {
 		struct transmit *transmit = record_at(&link->transmits, index);
@@ -130,8 +130,8 @@ static int gather(struct link *link, const struct send *send, uint64_t at, struc
 	if (!wire->bytes)
 		return 0;
 	pieces[1] = (struct nic_piece){ send->message.payload, wire->bytes };
-	n = send->is_here ? 1 : link_port_gather(link->context, &send->message, at, wire->bytes,
-						  pieces + 1, NIC_PIECES - 1);
+	n = send->is_inline ? 1 : link_port_gather(link->context, &send->message, at, wire->bytes,
+						   pieces + 1, NIC_PIECES - 1);
 	if (n > NIC_PIECES - 1)
 		return -1;
 	for (uint32_t i = 1; i <= n; i++) {
@@ -193,7 +193,7 @@ int frame_part(struct link *link, struct nic *nic, uint32_t index, struct wire *
 	transmit->part = 1;
 	n = gather(link, send, at, wire, pieces);
 	if (n < 0) {
-		record_give(&link->transmits, free);
+		record_free(&link->transmits, free);
 		return 0;
 	}
 	frame_header(nic, transmit->header, link->flows[send->flow].node, wire);

@@ -44,7 +44,7 @@ static inline void flow_share(struct link *link)
 }
 
 /* The flow brings data in this epoch: its share of the card's ring counts. */
-static inline void flow_heard(struct link *link, struct flow *flow)
+static inline void flow_count_sender(struct link *link, struct flow *flow)
 {
 	if (flow->epoch != (uint8_t)link->epoch) {
 		flow->epoch = (uint8_t)link->epoch;
@@ -113,9 +113,9 @@ void message_card_done(struct link *link, uint32_t send);
 
 /* Whether there are parts to send, and not so many with the card that what is sent next
  * would be late. */
-static inline int can_serve(const struct link *link)
+static inline int bulk_can_send(const struct link *link)
 {
-	return link->bulk.serve_first != NO_RECORD && !link->bulk.full &&
+	return link->bulk.sends_first != NO_RECORD && !link->bulk.full &&
 	       link->bulk.parts_out < BULK_PARTS_OUT;
 }
 
@@ -124,7 +124,8 @@ __attribute__((noinline)) void transmit_turns(struct link *link, uint64_t now);
 
 static inline void transmit(struct link *link, uint64_t now)
 {
-	if (!link->pumping && !link->stalled && (link->ready_first != NO_RECORD || can_serve(link)))
+	if (!link->transmitting && !link->stalled &&
+	    (link->ready_first != NO_RECORD || bulk_can_send(link)))
 		transmit_turns(link, now);
 }
 
@@ -167,7 +168,7 @@ int frame_part(struct link *link, struct nic *nic, uint32_t index, struct wire *
 /* ---- ack.c ---- */
 
 /* What a frame of this flow says about what this node has sent on both lanes. 0: it cannot be. */
-int ack_take(struct link *link, struct flow *flow, const struct wire *wire, uint64_t now);
+int ack_receive(struct link *link, struct flow *flow, const struct wire *wire, uint64_t now);
 /* A cumulative acknowledgement, and nothing more is said of this lane. */
 void ack_cumulative(struct link *link, struct flow *flow, uint32_t ack, uint32_t window,
 		    uint64_t now);
@@ -214,7 +215,7 @@ uint32_t batch_pieces(const struct link *link, const struct send *send, struct w
 /* Its messages behind the first are acknowledged or have failed. */
 void batch_end(struct link *link, uint32_t batch, int fail);
 /* A batch in its turn: LINK_BUSY if the user is, with one of its messages. */
-int batch_take(struct link *link, struct flow *flow, const struct wire *wire);
+int batch_deliver(struct link *link, struct flow *flow, const struct wire *wire);
 
 /* ---- reassemble.c ---- */
 
@@ -278,7 +279,7 @@ void reassemble_lose(struct link *link, uint32_t assembly, uint32_t stash);
 /* `aside`: memory for one part. */
 void bulk_open(struct link *link, uint8_t *aside);
 /* An announced message has begun, or was heard of again: it wants a turn. */
-void bulk_want(struct link *link, uint32_t assembly);
+void bulk_request_turn(struct link *link, uint32_t assembly);
 /* Grant what can be granted now. */
 __attribute__((noinline))
 void bulk_run(struct link *link, uint64_t now);
@@ -294,17 +295,17 @@ void bulk_tick(struct link *link, uint64_t now);
 /* ---- bulk_send.c ---- */
 
 /* A GRANT frame for this flow. */
-void serve_grant(struct link *link, struct flow *flow, const struct wire *wire);
+void bulk_accept_grant(struct link *link, struct flow *flow, const struct wire *wire);
 /* Whether a message is announced, rather than sent in `fragment` bytes at once; then parts
  * of nearly equal length, and what its announcement takes along, if that is a part less. */
-int serve_announces(const struct link *link, uint64_t length, uint32_t *fragment,
-		    uint32_t *tail);
+int bulk_is_announced(const struct link *link, uint64_t length, uint32_t *fragment,
+		      uint32_t *tail);
 /* A message that is announced: what a turn needs. */
-void serve_open(struct link *link, struct send *send, const struct flow *flow);
+void bulk_send_open(struct link *link, struct send *send, const struct flow *flow);
 /* This send leaves the list of those that have parts to send. */
-void serve_forget(struct link *link, uint32_t send);
+void bulk_send_remove(struct link *link, uint32_t send);
 /* Send one part: 1, NIC_FULL, or 0 if there is none. */
-int serve(struct link *link);
+int bulk_send_part(struct link *link);
 
 /* ---- peer.c ---- */
 

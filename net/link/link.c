@@ -84,8 +84,8 @@ struct link *link_open(void *memory, const struct link_config *config, struct ni
 			       .due = LINK_NEVER };
 	link->key = config->keyed ? link->config.key : 0;
 	link->most_requests = config->sends - config->answers;
-	link->ends = wire_fast_ends(nic->address, config->node,
-				    config->keyed ? WIRE_SIGNED : WIRE_VERSION);
+	link->prefix = wire_fast_prefix(nic->address, config->node,
+					config->keyed ? WIRE_SIGNED : WIRE_VERSION);
 	link->guards = config->keyed || config->check_payload;
 	link->config.check_payload &= !config->keyed; /* the tag is of the payload, too */
 	link->first_timeout = units(config->first_timeout);

@@ -257,13 +257,13 @@ struct link_message *link_message(const struct link *link);
 
 /*
  * Send the message of link_message: its header, and `length` bytes of payload, which with
- * `is_here` lie in its record, LINK_ROOM_BYTES at most, and else gather() will show until
+ * `is_inline` lie in its record, LINK_ROOM_BYTES at most, and else gather() will show until
  * sent(). In order with all others of this node and lane. `fragment`: most payload bytes of
  * one frame that gather() can show in NIC_PIECES - 1 pieces; 0: any. A node does not send
  * to itself.
  */
 int link_send(struct link *link, uint64_t now, uint32_t node, enum link_lane lane,
-	      uint64_t length, int is_here, uint32_t fragment);
+	      uint64_t length, int is_inline, uint32_t fragment);
 
 /*
  * The fast path of short requests of which the user hears only if they fail (unsignalled, in

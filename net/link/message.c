@@ -35,15 +35,15 @@ int link_has_room(const struct link *link, uint32_t node, enum link_lane lane)
 static inline struct send *queue(struct link *link, struct flow *flow, enum link_lane lane,
 				 uint32_t frames)
 {
-	uint32_t index = record_take(&link->sends);
+	uint32_t index = record_alloc(&link->sends);
 	struct send *send = record_at(&link->sends, index);
 
 	link->sends_used[lane]++;
 	send->next = NO_RECORD;
 	send->with_card = 0;
 	send->lane = (uint8_t)lane;
-	send->ended = send->fail = send->reported = send->unsignalled = send->is_here = 0;
-	send->announced = send->serving = 0;
+	send->ended = send->fail = send->reported = send->unsignalled = send->is_inline = 0;
+	send->announced = send->sending_parts = 0;
 	send->first = flow->tx.next;
 	send->frames = frames;
 	if (flow->tx.tail != NO_RECORD) {
@@ -76,7 +76,7 @@ static int shape_of(const struct link *link, uint64_t length, uint32_t fragment,
 	uint64_t frames = 1;
 
 	*shape = (struct shape){ .fragment = fragment };
-	shape->announced = serve_announces(link, length, &shape->fragment, &shape->tail);
+	shape->announced = bulk_is_announced(link, length, &shape->fragment, &shape->tail);
 	if (!shape->announced && (fragment == 0 || fragment > link->fragment))
 		shape->fragment = link->fragment;
 	if (!shape->announced && length)
@@ -125,7 +125,7 @@ struct link_message *link_message(const struct link *link)
 }
 
 int link_send(struct link *link, uint64_t now, uint32_t node, enum link_lane lane,
-	      uint64_t length, int is_here, uint32_t fragment)
+	      uint64_t length, int is_inline, uint32_t fragment)
 {
 	struct shape shape;
 	struct send *send;
@@ -141,11 +141,11 @@ int link_send(struct link *link, uint64_t now, uint32_t node, enum link_lane lan
 	send = queue(link, flow, lane, shape.frames);
 	send->fragment = shape.fragment;
 	send->length = length;
-	send->is_here = (uint8_t)is_here;
+	send->is_inline = (uint8_t)is_inline;
 	send->announced = (uint8_t)shape.announced;
 	send->tail = (uint16_t)shape.tail;
 	if (shape.announced)
-		serve_open(link, send, flow);
+		bulk_send_open(link, send, flow);
 	batch_release(link, flow);
 	flow_ready(link, flow);
 	transmit(link, now);
@@ -165,7 +165,7 @@ int message_fast_send(struct link *link, struct link_room room, uint64_t now, ui
 		batch_release(link, flow);
 		send = queue(link, flow, LINK_REQUESTS, 1);
 		send->unsignalled = UNSIGNALLED_ALONE;
-		send->is_here = 1;
+		send->is_inline = 1;
 		send->fragment = link->fragment;
 		send->length = bytes;
 		if (!is_busy || !batch_delay(link, flow, now))
@@ -214,12 +214,12 @@ static inline int is_quiet(const struct link *link, const struct flow *flow)
 	return flow->tx.head == NO_RECORD && flow->tx.window && flow->rx.assembly == NO_RECORD &&
 	       !(flow->rx.arrived | flow->rx.refused) && !(flow->rx.flags & RX_REFUSED) &&
 	       link->ready_first == NO_RECORD &&
-	       !link->pumping && !link->stalled;
+	       !link->transmitting && !link->stalled;
 }
 
 /* The card did not take it: it has no room now, or loses it. */
 __attribute__((noinline, cold))
-static void not_taken(struct link *link, struct flow *flow, uint32_t index, int result)
+static void fast_send_failed(struct link *link, struct flow *flow, uint32_t index, int result)
 {
 	send_at(link, index)->with_card--;
 	if (result != NIC_FULL) {
@@ -255,11 +255,11 @@ int link_fast_send(struct link *link, struct link_room room, uint64_t now, uint3
 	send->lane = LINK_REQUESTS;
 	send->ended = send->fail = send->reported = 0;
 	send->unsignalled = UNSIGNALLED_ALONE;
-	send->is_here = 1;
+	send->is_inline = 1;
 	send->first = flow->tx.next;
 	send->frames = 1;
 	send->fragment = bytes;
-	send->announced = send->serving = 0;
+	send->announced = send->sending_parts = 0;
 	send->length = bytes;
 	flow->tx.head = flow->tx.tail = (uint16_t)index;
 	flow->tx.sends = 1;
@@ -272,7 +272,7 @@ int link_fast_send(struct link *link, struct link_room room, uint64_t now, uint3
 		fast.other_ack = flow[1].rx.expected;
 		fast.other_window = flow[1].rx.window;
 	}
-	wire_fast_write(&link->ends, link->guards, link->key, flow->node, &fast,
+	wire_fast_write(&link->prefix, link->guards, link->key, flow->node, &fast,
 			send->message.frame, bytes);
 
 	/* It has left, or will be as if. */
@@ -285,11 +285,11 @@ int link_fast_send(struct link *link, struct link_room room, uint64_t now, uint3
 	flow->tx.next++;
 	if (!(flow->tx.flags & TX_TIMER))
 		timer_first(link, flow, at);
-	link->pumping = 1;
+	link->transmitting = 1;
 	result = nic->ops->send(nic, &piece, 1, IN_RECORD | index);
-	link->pumping = 0;
+	link->transmitting = 0;
 	if (result != NIC_OK) {
-		not_taken(link, flow, index, result);
+		fast_send_failed(link, flow, index, result);
 		return 0;
 	}
 	count(link, LINK_FRAMES_OUT);
@@ -313,7 +313,7 @@ int link_has_delayed(const struct link *link)
 /* ---- end ---- */
 
 /* Report how a message has ended, once. Of an unsignalled one only failure is reported. */
-static void tell(struct link *link, struct send *send, int fail)
+static void report_end(struct link *link, struct send *send, int fail)
 {
 	count(link, fail ? LINK_FAILED_OUT : LINK_MESSAGES_OUT);
 	if (!send->unsignalled)
@@ -329,9 +329,9 @@ static void release(struct link *link, uint32_t index)
 	int fail = send->fail;
 
 	link->sends_used[send->lane]--;
-	record_give(&link->sends, index);
+	record_free(&link->sends, index);
 	if (!send->reported)
-		tell(link, send, fail);
+		report_end(link, send, fail);
 	if (batch != NO_RECORD)
 		batch_end(link, batch, fail);
 }
@@ -345,8 +345,8 @@ void message_end(struct link *link, uint32_t index, int fail)
 
 	send->ended = 1;
 	send->fail = (uint8_t)fail;
-	if (send->serving)
-		serve_forget(link, index);
+	if (send->sending_parts)
+		bulk_send_remove(link, index);
 	if (send->with_card == 0) {
 		release(link, index);
 		return;
@@ -354,7 +354,7 @@ void message_end(struct link *link, uint32_t index, int fail)
 	link->ended_with_card++;
 	if (!fail) {
 		send->reported = 1;
-		tell(link, send, 0);
+		report_end(link, send, 0);
 	}
 }
 

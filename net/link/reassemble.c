@@ -10,18 +10,18 @@
 enum placed { ACCEPTED, REFUSED, NONSENSE };
 
 /* A record for a flow that has this many: one flow gets no more than it leaves. */
-static uint32_t take_share(struct record_pool *records, uint32_t has)
+static uint32_t alloc_share(struct record_pool *records, uint32_t has)
 {
-	return has <= (uint32_t)(records->limit - records->used) ? record_take(records) : NO_RECORD;
+	return has <= (uint32_t)(records->limit - records->used) ? record_alloc(records) : NO_RECORD;
 }
 
 /* ---- short messages ---- */
 
 /* A short message, or a batch of them, in its turn. */
-static int whole(struct link *link, struct flow *flow, const struct wire *wire)
+static int deliver_short(struct link *link, struct flow *flow, const struct wire *wire)
 {
 	int is_batch = wire->messages > 1;
-	int verdict = is_batch ? batch_take(link, flow, wire) :
+	int verdict = is_batch ? batch_deliver(link, flow, wire) :
 		link_port_whole(link->context, flow->node, flow_lane(flow), wire->message,
 				 wire->payload, wire->bytes);
 
@@ -34,13 +34,13 @@ static int whole(struct link *link, struct flow *flow, const struct wire *wire)
 	return ACCEPTED;
 }
 
-static void stash_give(struct link *link, uint32_t index)
+static void stash_free(struct link *link, uint32_t index)
 {
 	struct stash *stash = record_at(&link->stashes, index);
 
 	if (stash->batch != NO_RECORD)
-		record_give(&link->batches, stash->batch);
-	record_give(&link->stashes, index);
+		record_free(&link->batches, stash->batch);
+	record_free(&link->stashes, index);
 }
 
 static uint8_t *stash_payload(const struct link *link, struct stash *stash)
@@ -58,14 +58,14 @@ static int place_short(struct link *link, struct flow *flow, const struct wire *
 	if (!is_batch && (wire->offset || wire->bytes != wire->length))
 		return NONSENSE;
 	if (wire->sequence == flow->rx.expected)
-		return whole(link, flow, wire);
+		return deliver_short(link, flow, wire);
 	for (index = flow->rx.stash; index != NO_RECORD; n++)
 		index = ((struct stash *)record_at(&link->stashes, index))->next;
-	index = take_share(&link->stashes, n);
+	index = alloc_share(&link->stashes, n);
 	if (index != NO_RECORD && is_batch) {
-		batch = take_share(&link->batches, n);
+		batch = alloc_share(&link->batches, n);
 		if (batch == NO_RECORD) {
-			record_give(&link->stashes, index);
+			record_free(&link->stashes, index);
 			index = NO_RECORD;
 		}
 	}
@@ -111,8 +111,8 @@ static int unstash(struct link *link, struct flow *flow)
 	wire.bytes = stash->bytes;
 	wire.length = stash->length;
 	wire.offset = 0;
-	result = whole(link, flow, &wire);
-	stash_give(link, index);
+	result = deliver_short(link, flow, &wire);
+	stash_free(link, index);
 	return result;
 }
 
@@ -212,7 +212,7 @@ static void announce(struct link *link, struct flow *flow, uint32_t index, uint3
 	assembly->queued = assembly->passes = 0;
 	assembly->received = assembly->granted = 0;
 	if (!assembly->whole)
-		bulk_want(link, index);
+		bulk_request_turn(link, index);
 }
 
 /* A frame of a message that has not begun. */
@@ -234,7 +234,7 @@ static int place_first(struct link *link, struct flow *flow, const struct wire *
 		return place_at_once(link, flow, wire);
 	for (tail = &flow->rx.assembly; *tail != NO_RECORD; n++)
 		tail = &((struct assembly *)record_at(&link->assemblies, *tail))->next;
-	index = take_share(&link->assemblies, n);
+	index = alloc_share(&link->assemblies, n);
 	if (index == NO_RECORD) {
 		count(link, LINK_REFUSED);
 		return REFUSED;
@@ -243,7 +243,7 @@ static int place_first(struct link *link, struct flow *flow, const struct wire *
 	verdict = link_port_begin(link->context, flow->node, flow_lane(flow), wire->message,
 				   wire->length, &assembly->target);
 	if (verdict == LINK_BUSY) {
-		record_give(&link->assemblies, index);
+		record_free(&link->assemblies, index);
 		count(link, LINK_REFUSED);
 		return REFUSED;
 	}
@@ -282,7 +282,7 @@ static void end_first(struct link *link, struct flow *flow)
 	count(link, LINK_MESSAGES_IN);
 	if (assembly->taken)
 		link_port_end(link->context, &assembly->target, 0);
-	record_give(&link->assemblies, index);
+	record_free(&link->assemblies, index);
 }
 
 void reassemble_lose(struct link *link, uint32_t index, uint32_t stash)
@@ -293,14 +293,14 @@ void reassemble_lose(struct link *link, uint32_t index, uint32_t stash)
 
 		if (assembly->taken)
 			link_port_end(link->context, &assembly->target, 1);
-		record_give(&link->assemblies, index);
+		record_free(&link->assemblies, index);
 		count(link, LINK_FAILED_IN);
 		index = next;
 	}
 	while (stash != NO_RECORD) {
 		uint32_t next = ((struct stash *)record_at(&link->stashes, stash))->next;
 
-		stash_give(link, stash);
+		stash_free(link, stash);
 		stash = next;
 	}
 }
@@ -347,7 +347,7 @@ static int advance(struct link *link, struct flow *flow)
 }
 
 /* A frame has arrived, `in_order` or behind the one that is expected: it is acknowledged. */
-static void settle(struct link *link, struct flow *flow, uint64_t now, int in_order)
+static void accept_frame(struct link *link, struct flow *flow, uint64_t now, int in_order)
 {
 	int is_refused = in_order && advance(link, flow) == REFUSED;
 
@@ -391,7 +391,7 @@ void reassemble_payload_whole(struct link *link, struct flow *flow, uint64_t now
 	if (first->first != flow->rx.expected || !first->announced || !first->whole)
 		return;
 	flow->rx.unacked++;
-	settle(link, flow, now, 1);
+	accept_frame(link, flow, now, 1);
 }
 
 void reassemble(struct link *link, struct flow *flow, const struct wire *wire, uint64_t now)
@@ -404,7 +404,7 @@ void reassemble(struct link *link, struct flow *flow, const struct wire *wire, u
 	    (at == 0 && reassemble_waits(link, flow))) {
 		count(link, LINK_DUPLICATES);
 		if (reassemble_waits(link, flow))
-			bulk_want(link, flow->rx.assembly);
+			bulk_request_turn(link, flow->rx.assembly);
 		frame_ack(link, flow, now);
 		return;
 	}
@@ -416,7 +416,7 @@ void reassemble(struct link *link, struct flow *flow, const struct wire *wire, u
 		count(link, LINK_EARLY);
 		return;
 	}
-	flow_heard(link, flow);
+	flow_count_sender(link, flow);
 	if (is_before(wire->sequence, flow->rx.begun))
 		placed = place_fragment(link, flow, wire);
 	else if (wire->length <= LINK_WHOLE_BYTES) /* a batch's first one's, too */
@@ -435,7 +435,7 @@ void reassemble(struct link *link, struct flow *flow, const struct wire *wire, u
 	flow->rx.unacked += !wire->announce; /* it counts when it is whole */
 	if (at > 0)
 		flow->rx.arrived |= 1ULL << (at - 1);
-	settle(link, flow, now, at == 0);
+	accept_frame(link, flow, now, at == 0);
 	if (wire->messages == 1 && !wire->announce && wire->bytes > LINK_FAST_BYTES)
 		reassemble_note_waiter(link, flow);
 }

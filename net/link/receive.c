@@ -57,7 +57,7 @@ static void send_all_again(struct link *link, struct flow *pair)
 }
 
 /* Another incarnation of the peer was meant: it names its present one. */
-static void take_reset(struct link *link, struct flow *known, const struct wire *wire)
+static void handle_reset(struct link *link, struct flow *known, const struct wire *wire)
 {
 	if (!known || wire->destination != known->mine ||
 	    (known->theirs && !is_before(known->theirs, wire->source))) {
@@ -81,7 +81,7 @@ static int is_mine(const struct link *link, const struct wire *wire, uint32_t mi
 }
 
 /* Acknowledgement and data of a frame that both sides agree on. */
-static void take(struct link *link, struct flow *pair, const struct wire *wire, uint64_t now)
+static void dispatch(struct link *link, struct flow *pair, const struct wire *wire, uint64_t now)
 {
 	struct flow *flow;
 
@@ -99,14 +99,14 @@ static void take(struct link *link, struct flow *pair, const struct wire *wire, 
 		bulk_pulled(link, flow, wire, now);
 		return;
 	}
-	if (!ack_take(link, flow, wire, now)) {
+	if (!ack_receive(link, flow, wire, now)) {
 		count(link, LINK_NONSENSE);
 		return;
 	}
 	if (wire->messages)
 		reassemble(link, flow, wire, now);
 	else if (wire->kind == WIRE_KIND_GRANT)
-		serve_grant(link, flow, wire);
+		bulk_accept_grant(link, flow, wire);
 }
 
 /* 0: it cannot be read. */
@@ -134,7 +134,7 @@ static int receive(struct link *link, uint64_t now, const uint8_t *frame, uint32
 		return 1;
 	}
 	if (wire.kind == WIRE_KIND_RESET) {
-		take_reset(link, known, &wire);
+		handle_reset(link, known, &wire);
 		return 1;
 	}
 	if (!is_mine(link, &wire, mine)) {
@@ -146,7 +146,7 @@ static int receive(struct link *link, uint64_t now, const uint8_t *frame, uint32
 		learn(known, wire.source);
 	else if (known && theirs != wire.source)
 		peer_lose(link, wire.node, 0, wire.source);
-	take(link, known, &wire, now);
+	dispatch(link, known, &wire, now);
 	return 1;
 }
 
@@ -172,25 +172,25 @@ static void receive_any(struct link *link, uint64_t now, const uint8_t *frames, 
 /* ---- the fast path ---- */
 
 /* It is of this life and of its sender's, and acknowledges what can be. */
-static inline int is_of_both_lives(struct flow *flow, const struct wire_fast *fast)
+static inline int is_current(struct flow *flow, const struct wire_fast *fast)
 {
 	return fast->incarnations == flow->incarnations && flow->theirs &&
 	       ack_can_be(flow, fast->ack) &&
 	       ack_of_other_can_be(flow, fast->other_ack, fast->other_window);
 }
 
-static inline void take_acks(struct link *link, struct flow *flow, const struct wire_fast *fast,
-			     uint64_t now)
+static inline void handle_acks(struct link *link, struct flow *flow, const struct wire_fast *fast,
+			       uint64_t now)
 {
 	ack_cumulative(link, flow, fast->ack, fast->window, now);
 	ack_of_other(link, flow, fast->other_ack, fast->other_window, now);
 }
 
 /* A short message in its turn. */
-static inline void take_short(struct link *link, struct flow *flow, const uint8_t *frame,
-			      uint32_t payload, uint64_t now)
+static inline void handle_short(struct link *link, struct flow *flow, const uint8_t *frame,
+				uint32_t payload, uint64_t now)
 {
-	flow_heard(link, flow);
+	flow_count_sender(link, flow);
 	if (link_port_whole(link->context, flow->node, flow_lane(flow), frame + LINK_FRAME_BYTES,
 			    frame + WIRE_DATA, payload) == LINK_BUSY) {
 		count(link, LINK_REFUSED);
@@ -210,14 +210,14 @@ static inline void take_short(struct link *link, struct flow *flow, const uint8_
 /* The frames that most are: a short message in its turn, or an acknowledgement by itself, from
  * a known peer that has lost nothing. 0: it is another, and nothing has changed. `header` is a
  * constant. */
-static inline int take_fast(struct link *link, uint64_t now, const uint8_t *frame,
-			    uint32_t bytes, uint32_t header)
+static inline int handle_fast(struct link *link, uint64_t now, const uint8_t *frame,
+			      uint32_t bytes, uint32_t header)
 {
 	struct wire_fast fast;
 	struct flow *flow;
 	uint32_t node, lane;
 
-	if (!wire_fast_source(&link->ends, frame, &node, &lane))
+	if (!wire_fast_source(&link->prefix, frame, &node, &lane))
 		return 0;
 	flow = flow_find(link, node, lane);
 	if (!flow || !wire_fast_is_sealed(link->key, frame, bytes, header) ||
@@ -227,11 +227,11 @@ static inline int take_fast(struct link *link, uint64_t now, const uint8_t *fram
 	    (fast.sequence != flow->rx.expected || fast.sequence != flow->rx.begun ||
 	     flow->rx.arrived | flow->rx.refused || !flow->rx.window))
 		return 0;
-	if (!is_of_both_lives(flow, &fast))
+	if (!is_current(flow, &fast))
 		return 0;
-	take_acks(link, flow, &fast, now);
+	handle_acks(link, flow, &fast, now);
 	if (header == WIRE_DATA)
-		take_short(link, flow, frame, bytes - header, now);
+		handle_short(link, flow, frame, bytes - header, now);
 	return 1;
 }
 
@@ -239,9 +239,9 @@ static inline int receive_fast(struct link *link, uint64_t now, const uint8_t *f
 			       uint32_t bytes)
 {
 	if (bytes == WIRE_HEADER)
-		return take_fast(link, now, frame, bytes, WIRE_HEADER);
+		return handle_fast(link, now, frame, bytes, WIRE_HEADER);
 	return bytes >= WIRE_DATA && bytes - WIRE_DATA <= LINK_WHOLE_BYTES &&
-	       take_fast(link, now, frame, bytes, WIRE_DATA);
+	       handle_fast(link, now, frame, bytes, WIRE_DATA);
 }
 
 __attribute__((flatten))
@@ -275,7 +275,7 @@ static void any_transmitted(struct link *link, uint64_t now, uint64_t cookie)
 		}
 		for (uint32_t i = 0; i < transmit->messages; i++)
 			message_card_done(link, transmit->frames[i]);
-		record_give(&link->transmits, (uint32_t)cookie);
+		record_free(&link->transmits, (uint32_t)cookie);
 	}
 	if (message != NO_RECORD)
 		message_card_done(link, message);

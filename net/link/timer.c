@@ -6,7 +6,7 @@
 #include "internal.h"
 
 #define MOST_BACKOFF  6u           /* times that the timeout doubles */
-#define PATIENCE      4u           /* times the timeout, where nothing need be lost */
+#define LATE_FACTOR   4u           /* longer timeout where a loss would show in other ways */
 
 static void place(struct link *link, uint32_t at, uint16_t index)
 {
@@ -193,7 +193,7 @@ void timer_resend(struct link *link, struct flow *flow, uint32_t now)
 	if (flow->tx.sacked & 1)
 		in = 2 * link->first_timeout;
 	else if (under_way > DUP_THRESHOLD && !flow->tx.timeouts && !flow_has_gap(flow))
-		in *= PATIENCE;
+		in *= LATE_FACTOR;
 	flow->tx.resend_at = now + in;
 	flow->tx.flags |= TX_TIMER;
 	timer_by(link, flow, flow->tx.resend_at);

@@ -40,7 +40,7 @@ static int may_send(const struct link *link, const struct flow *flow)
 {
 	uint32_t out = frames_out(flow);
 
-	if (out >= flow->tx.cwnd || flow == link->bulk.held)
+	if (out >= flow->tx.cwnd || flow == link->bulk.deferred)
 		return 0;
 	switch (flow_state(flow)) {
 	case FLOW_REPAIR:
@@ -160,8 +160,8 @@ static int add_next(struct link *link, struct flow *flow, struct aggregate *aggr
 }
 
 /* The card did not take it: it has no room now, or loses it. */
-static void not_taken(struct link *link, struct flow *flow, const struct transmit *transmit,
-		      int result)
+static void send_failed(struct link *link, struct flow *flow, const struct transmit *transmit,
+			int result)
 {
 	for (uint32_t i = 0; i < transmit->messages; i++)
 		send_at(link, transmit->frames[i])->with_card--;
@@ -189,7 +189,7 @@ static int send_aggregate(struct link *link, struct flow *flow, uint64_t now)
 	while (add_next(link, flow, &aggregate, now))
 		continue;
 	if (aggregate.n == 0) {
-		record_give(&link->transmits, index);
+		record_free(&link->transmits, index);
 		return 0;
 	}
 	result = link->nic->ops->send(link->nic, aggregate.pieces, aggregate.n, index);
@@ -200,8 +200,8 @@ static int send_aggregate(struct link *link, struct flow *flow, uint64_t now)
 		link->counters[LINK_AGGREGATED] += aggregate.transmit->messages - 1u;
 		return 1;
 	}
-	not_taken(link, flow, aggregate.transmit, result);
-	record_give(&link->transmits, index);
+	send_failed(link, flow, aggregate.transmit, result);
+	record_free(&link->transmits, index);
 	return result == NIC_FULL ? NIC_FULL : 1;
 }
 
@@ -233,7 +233,7 @@ static int send_frame(struct link *link, struct flow *flow, uint64_t now)
 	n = frame_make(link, flow, send, sequence, header, pieces);
 	if (n == 0) {
 		if (!(cookie & IN_RECORD))
-			record_give(&link->transmits, cookie);
+			record_free(&link->transmits, cookie);
 		timer_give_up(link, flow);
 		return 0;
 	}
@@ -273,21 +273,21 @@ static int pump_flow(struct link *link, uint64_t now)
 
 void transmit_turns(struct link *link, uint64_t now)
 {
-	link->pumping = 1;
+	link->transmitting = 1;
 	for (uint32_t most = link->config.transmits; most > 0; most--) {
 		int result = 0;
 
-		if (link->ready_first == NO_RECORD && !can_serve(link))
+		if (link->ready_first == NO_RECORD && !bulk_can_send(link))
 			break;
 		if (link->ready_first != NO_RECORD)
 			result = pump_flow(link, now);
 		if (result != NIC_FULL)
-			result = serve(link);
+			result = bulk_send_part(link);
 		if (result == NIC_FULL) {
 			link->stalled = 1;
 			count(link, LINK_CARD_FULL);
 			break;
 		}
 	}
-	link->pumping = 0;
+	link->transmitting = 0;
 }

@@ -15,7 +15,7 @@
 #define FAST_LANE_BIT   ((uint64_t)WIRE_LANE << 56)
 
 /* The first two words, as this node sends and expects them. */
-struct wire_fast_ends {
+struct wire_fast_prefix {
 	uint64_t to;               /* the first of what it sends, without the peer's id */
 	uint64_t from;             /* the second */
 	uint64_t here;             /* the first of what it receives */
@@ -29,13 +29,13 @@ struct wire_fast {
 	uint8_t window, other_window;
 };
 
-static inline struct wire_fast_ends wire_fast_ends(const uint8_t *address, uint32_t node,
-						   uint32_t version)
+static inline struct wire_fast_prefix wire_fast_prefix(const uint8_t *address, uint32_t node,
+						       uint32_t version)
 {
 	uint64_t source = wire_get(address, NIC_ADDRESS_BYTES);
 	uint64_t to = wire_address_word(0, address[3]) | source << 48;
 
-	return (struct wire_fast_ends){
+	return (struct wire_fast_prefix){
 		.to = to, .here = to | wire_address_word(node, address[3]),
 		.from = source >> 16 |
 			(uint64_t)(WIRE_ETHERTYPE >> 8 | (WIRE_ETHERTYPE & 0xff) << 8 |
@@ -46,13 +46,13 @@ static inline struct wire_fast_ends wire_fast_ends(const uint8_t *address, uint3
 /* ---- reading ---- */
 
 /* Source and lane, if all else at the front is as it must be: 1. */
-static inline int wire_fast_source(const struct wire_fast_ends *ends, const uint8_t *frame,
+static inline int wire_fast_source(const struct wire_fast_prefix *prefix, const uint8_t *frame,
 				   uint32_t *node, uint32_t *lane)
 {
 	uint64_t start = wire_get(frame + WIRE_SOURCE + 2, 8);
 
-	if (((start ^ ends->from) & ~(FAST_NODE_BITS | FAST_LANE_BIT)) ||
-	    wire_get(frame, 8) != ends->here)
+	if (((start ^ prefix->from) & ~(FAST_NODE_BITS | FAST_LANE_BIT)) ||
+	    wire_get(frame, 8) != prefix->here)
 		return 0;
 	*node = __builtin_bswap16((uint16_t)(start >> FAST_NODE_SHIFT));
 	*lane = !!(start & FAST_LANE_BIT);
@@ -96,13 +96,13 @@ static inline int wire_fast_read(const uint8_t *frame, uint32_t header, uint32_t
 
 /* All of the header in front of a message of `bytes` bytes, which lies behind it, whole. `guard`:
  * the frame has a tag or, without a key, a checksum of its payload. */
-static inline void wire_fast_write(const struct wire_fast_ends *ends, int guard,
+static inline void wire_fast_write(const struct wire_fast_prefix *prefix, int guard,
 				   const uint8_t *key, uint32_t node,
 				   const struct wire_fast *fast, uint8_t *frame, uint32_t bytes)
 {
 	wire_put(frame + WIRE_DESTINATION,
-		 ends->to | (uint64_t)__builtin_bswap16((uint16_t)node) << 32, 8);
-	wire_put(frame + WIRE_SOURCE + 2, ends->from, 8);
+		 prefix->to | (uint64_t)__builtin_bswap16((uint16_t)node) << 32, 8);
+	wire_put(frame + WIRE_SOURCE + 2, prefix->from, 8);
 	wire_put(frame + WIRE_PAYLOAD_CRC, 0, 4);
 	wire_put(frame + WIRE_SOURCE_INCARNATION, fast->incarnations, 8);
 	wire_put(frame + WIRE_SEQUENCE, fast->sequence | (uint64_t)fast->ack << 32, 8);

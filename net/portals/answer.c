@@ -83,7 +83,7 @@ int answer_none(struct process_view *view, const struct message *ack)
 
 	if (!op || op->kind != MESSAGE_ACK)
 		return dropped(view);
-	op_give(view, op);
+	op_free(view, op);
 	return DELIVER_OK;
 }
 
@@ -115,7 +115,7 @@ static uint32_t bury(struct process_view *view, struct md *md, struct grant *gra
  * its descriptor asked for one. To the descriptor it is as if no ack had come. */
 static int ends_silently(const struct operation *op, const struct message *ack)
 {
-	return ack->fail == NI_DROPPED && !op->tells_dropped;
+	return ack->fail == NI_DROPPED && !op->reports_dropped;
 }
 
 __attribute__((flatten)) /* as initiator_put (initiator.c) */
@@ -132,7 +132,7 @@ int answer_ack(struct process_view *view, const struct message *ack, struct gran
 	op = awaiting(view, ack);
 	if (!op)
 		return dropped(view);
-	op_give(view, op); /* what it says stays there as long as the lock is held */
+	op_free(view, op); /* what it says stays there as long as the lock is held */
 	block_count_end(view->block, ack->fail);
 	if (ends_silently(op, ack))
 		return DELIVER_OK;
@@ -156,7 +156,7 @@ int answer_ack(struct process_view *view, const struct message *ack, struct gran
 static int discard_reply(struct process_view *view, struct operation *op, struct md *md,
 			 struct grant *grant)
 {
-	op_give(view, op);
+	op_free(view, op);
 	if (md->pending > 0)
 		md->pending--;
 	grant->events = bury(view, md, grant);
@@ -190,7 +190,7 @@ static int receive(struct process_view *view, const struct message *reply,
 		return dropped(view);
 	md = md_lookup(view, reply->md_handle);
 	if (!md) { /* a fetch pins its descriptor */
-		op_give(view, found->op);
+		op_free(view, found->op);
 		return DELIVER_DAMAGED;
 	}
 
@@ -284,7 +284,7 @@ int answer_reply_inline(struct process_view *view, const struct message *reply,
 	if (eq && !(options & MD_EVENT_END_DISABLE))
 		grant->events += eq_record(view, eq, &op->head, EVENT_REPLY_END, &md->user,
 					   op->hdr_data, op->link, fail);
-	op_give(view, op);
+	op_free(view, op);
 	if (md->pending > 0)
 		md->pending--;
 	if (md->flags & MD_LEAVING)

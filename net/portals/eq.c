@@ -38,7 +38,7 @@ static int find_slots(const struct process_view *view, uint32_t count, uint32_t 
 
 /* The reader's words: the second one exists in queues with a handler only, and is either of
  * two things; the third one goes with WORD_FILLED. */
-enum word { WORD_READ, WORD_HANDLED, WORD_FILLED = WORD_HANDLED, WORD_TOLD };
+enum word { WORD_READ, WORD_HANDLED, WORD_FILLED = WORD_HANDLED, WORD_FILL_HANDLED };
 
 /* One of them, or null if the block names no word of the segment. */
 static uint64_t *reader(const struct process_view *view, const struct eq *eq, enum word word)
@@ -131,12 +131,13 @@ int eq_is_quiet(const struct process_view *view, const struct eq *eq)
 }
 
 /* The queue has filled, and its handler was not called since. */
-static int is_untold(const struct process_view *view, const struct eq *eq)
+static int is_fill_unhandled(const struct process_view *view, const struct eq *eq)
 {
-	const uint64_t *filled = reader(view, eq, WORD_FILLED), *told = reader(view, eq, WORD_TOLD);
+	const uint64_t *filled = reader(view, eq, WORD_FILLED);
+	const uint64_t *handled = reader(view, eq, WORD_FILL_HANDLED);
 
-	return filled && told &&
-	       __atomic_load_n(filled, __ATOMIC_RELAXED) != __atomic_load_n(told, __ATOMIC_RELAXED);
+	return filled && handled && __atomic_load_n(filled, __ATOMIC_RELAXED) !=
+	       __atomic_load_n(handled, __ATOMIC_RELAXED);
 }
 
 /*
@@ -153,7 +154,7 @@ int eq_calls(const struct process_view *view, const struct eq *eq, uint32_t even
 
 	if (eq->handler != EQ_HANDLER_FILLING)
 		return 1;
-	if (!read || !filled || !reader(view, eq, WORD_TOLD))
+	if (!read || !filled || !reader(view, eq, WORD_FILL_HANDLED))
 		return 0;
 	unread = eq->next - __atomic_load_n(read, __ATOMIC_RELAXED);
 	if (unread - level >= events) /* also below the level, or by a word that makes no sense */
@@ -169,7 +170,7 @@ uint64_t eq_unhandled(const struct process_view *view, handle_t handle)
 	if (!eq || !eq->handler)
 		return 0;
 	if (eq->handler == EQ_HANDLER_FILLING)
-		return (uint64_t)is_untold(view, eq);
+		return (uint64_t)is_fill_unhandled(view, eq);
 	return left(view, eq, WORD_HANDLED);
 }
 

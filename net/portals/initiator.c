@@ -56,11 +56,11 @@ static int names_process(const struct initiator_args *args)
 }
 
 /* A record that waits for the answer to a request; its runner is the node that answers. */
-static int await(struct process_view *view, const struct initiator_args *args, uint8_t kind,
-		 uint64_t bytes, uint32_t md, struct operation **taken)
+static int expect_answer(struct process_view *view, const struct initiator_args *args,
+			 uint8_t kind, uint64_t bytes, uint32_t md, struct operation **taken)
 {
 	struct operation *op;
-	int result = op_take(view, &op);
+	int result = op_alloc(view, &op);
 
 	if (result)
 		return result == DELIVER_BUSY ? PORTALS_NO_SPACE : PORTALS_FAIL;
@@ -201,12 +201,12 @@ int initiator_put(struct process_view *view, const struct initiator_args *args,
 	eq = eq_lookup(view, md->user.eq_handle);
 	request(view, args, is_atomic ? MESSAGE_ATOMIC : MESSAGE_PUT, length, message);
 	if (eq && args->ack == ACK_YES) {
-		error = await(view, args, MESSAGE_ACK, length, NO_INDEX, &op);
+		error = expect_answer(view, args, MESSAGE_ACK, length, NO_INDEX, &op);
 		if (error)
 			return error;
 		op->hdr_data = message->hdr_data;
 		op->eq_handle = eq->handle;
-		op->tells_dropped = !!(md->user.options & MD_EVENT_DROPPED);
+		op->reports_dropped = !!(md->user.options & MD_EVENT_DROPPED);
 		message->ack_request = ACK_YES;
 		message->eq_handle = eq->handle;
 		message->op_handle = op->handle;
@@ -243,15 +243,15 @@ int initiator_sent(struct process_view *view, const struct message *message,
 	return DELIVER_OK;
 }
 
-int initiator_brief(struct process_view *view, const struct initiator_args *args,
-		    struct message *message, struct grant *grant)
+int initiator_fast_put(struct process_view *view, const struct initiator_args *args,
+		       struct message *message, struct grant *grant)
 {
 	struct block_side *started = &view->block->started;
 	struct md *md = md_lookup(view, args->md);
 	uint64_t offset = 0, length;
 	int32_t threshold;
 
-	if (!md || md->flags != MD_PLAIN || args->operation > MESSAGE_PUT ||
+	if (!md || md->flags != MD_FAST || args->operation > MESSAGE_PUT ||
 	    args->target_pid == ANY_ID)
 		return 0;
 	length = md->room;
@@ -285,7 +285,7 @@ void initiator_unanswered(struct process_view *view, const struct message *messa
 	struct operation *op = op_lookup(view, message->op_handle);
 
 	if (op && op->phase == OP_WAITING && op->kind == MESSAGE_ACK)
-		op_give(view, op);
+		op_free(view, op);
 }
 
 /* The half that awaits a reply for `room` bytes from `offset` on in `md`. */
@@ -298,7 +298,7 @@ static int fetch(struct process_view *view, const struct initiator_args *args,
 
 	if (!may_fill(view, md, offset, room))
 		return PORTALS_SEGV;
-	error = await(view, args, MESSAGE_REPLY, length, (uint32_t)(md - view->mds), &op);
+	error = expect_answer(view, args, MESSAGE_REPLY, length, (uint32_t)(md - view->mds), &op);
 	if (error)
 		return error;
 	op->local_offset = offset;

@@ -90,10 +90,10 @@ int initiator_sent(struct process_view *view, const struct message *message,
  * until the application goes on. 0: nothing has changed, the put is another or
  * wrong, initiator_put knows.
  */
-int initiator_brief(struct process_view *view, const struct initiator_args *args,
-		    struct message *message, struct grant *grant);
+int initiator_fast_put(struct process_view *view, const struct initiator_args *args,
+		       struct message *message, struct grant *grant);
 
-/* A send that initiator_brief or initiator_start has ended with NI_OK did not reach its
+/* A send that initiator_fast_put or initiator_start has ended with NI_OK did not reach its
  * target: it counts as failed. */
 void initiator_lost(struct process_view *view, uint64_t bytes);
 

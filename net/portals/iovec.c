@@ -154,7 +154,7 @@ static int piece_take(struct process_view *view, struct md *md, const struct iov
 	return PORTALS_OK;
 }
 
-int iovec_take(struct process_view *view, struct md *md, const struct md_args *args)
+int iovec_alloc(struct process_view *view, struct md *md, const struct md_args *args)
 {
 	const struct pool *pool = &view->block->pools[POOL_PIECE];
 	struct iovec_args piece;
@@ -169,14 +169,14 @@ int iovec_take(struct process_view *view, struct md *md, const struct md_args *a
 		error = piece_read(view, args, i, &piece) ? piece_take(view, md, &piece)
 							  : PORTALS_SEGV;
 		if (error) {
-			iovec_give(view, md);
+			iovec_free(view, md);
 			return error;
 		}
 	}
 	return PORTALS_OK;
 }
 
-void iovec_give(struct process_view *view, struct md *md)
+void iovec_free(struct process_view *view, struct md *md)
 {
 	struct pool *pool = &view->block->pools[POOL_PIECE];
 

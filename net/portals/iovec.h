@@ -69,9 +69,9 @@ int iovec_check(const struct process_view *view, const struct md_args *args, uin
 
 /* Take copies of them; `md` names them afterwards. All of them or none:
  * PORTALS_NO_SPACE, PORTALS_SEGV if they are no longer what was checked, _FAIL. */
-int iovec_take(struct process_view *view, struct md *md, const struct md_args *args);
+int iovec_alloc(struct process_view *view, struct md *md, const struct md_args *args);
 
 /* Give a descriptor's pieces back, if it has any. */
-void iovec_give(struct process_view *view, struct md *md);
+void iovec_free(struct process_view *view, struct md *md);
 
 #endif

@@ -51,8 +51,8 @@ static int accepts(struct md *md, const struct message *message, struct place *p
 }
 
 /* The first descriptor of an entry that matches: as match_find. */
-static inline int ask(const struct process_view *view, const struct me *me,
-		      const struct message *message, struct place *place)
+static inline int try_entry(const struct process_view *view, const struct me *me,
+			    const struct message *message, struct place *place)
 {
 	uint32_t first = me->first;
 
@@ -86,7 +86,7 @@ static inline int find_in_chain(const struct process_view *view, uint32_t number
 			break;
 		if (!matches(me, message))
 			continue;
-		result = ask(view, me, message, place);
+		result = try_entry(view, me, message, place);
 		if (result == DELIVER_DROPPED)
 			continue;
 		*order = me->order;
@@ -136,7 +136,7 @@ int match_find(const struct process_view *view, const struct message *message,
 		me = &view->mes[i];
 		if (!matches(me, message))
 			continue;
-		result = ask(view, me, message, place);
+		result = try_entry(view, me, message, place);
 		if (result != DELIVER_DROPPED)
 			return result;
 	}

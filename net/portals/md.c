@@ -46,7 +46,7 @@ int md_check(const struct process_view *view, const struct md_args *args, uint64
 static uint32_t flags_of(const struct md_args *args, uint32_t me)
 {
 	return me == NO_INDEX && args->eq_handle == EQ_NONE && !(args->options & MD_IOVEC) ?
-	       MD_PLAIN : 0;
+	       MD_FAST : 0;
 }
 
 /* Take the pieces that the arguments name. */
@@ -54,7 +54,7 @@ __attribute__((noinline))
 static int take_pieces(struct process_view *view, struct md *md, const struct md_args *args)
 {
 	struct md made; /* other nodes write blocks: what is under way stays here */
-	int error = iovec_take(view, &made, args);
+	int error = iovec_alloc(view, &made, args);
 
 	if (error)
 		return error;
@@ -65,8 +65,8 @@ static int take_pieces(struct process_view *view, struct md *md, const struct md
 	return PORTALS_OK;
 }
 
-int md_take(struct process_view *view, uint32_t me, const struct md_args *args, uint64_t room,
-	    enum unlink_op unlink, handle_t *handle)
+int md_alloc(struct process_view *view, uint32_t me, const struct md_args *args, uint64_t room,
+	     enum unlink_op unlink, handle_t *handle)
 {
 	struct pool *pool = &view->block->pools[POOL_MD];
 	uint32_t index;
@@ -108,7 +108,7 @@ static int create(struct process_view *view, uint32_t me, const struct md_args *
 	uint64_t room;
 	int error = md_check(view, args, &room);
 
-	return error ? error : md_take(view, me, args, room, unlink, handle);
+	return error ? error : md_alloc(view, me, args, room, unlink, handle);
 }
 
 int md_attach(struct process_view *view, handle_t me_handle, const struct md_args *args,
@@ -199,16 +199,16 @@ int md_update(struct process_view *view, handle_t handle, struct md_args *old,
 	made.user.pad0 = made.user.pad1 = 0;
 	made.room = room;
 	made.local_offset = 0;
-	made.flags = (made.flags & ~(uint32_t)(MD_INACTIVE | MD_PLAIN)) |
+	made.flags = (made.flags & ~(uint32_t)(MD_INACTIVE | MD_FAST)) |
 		     flags_of(new, md->me);
 	made.first_piece = made.last_piece = NO_INDEX;
 	made.pieces = 0;
 	if (new->options & MD_IOVEC) {
-		error = iovec_take(view, &made, new);
+		error = iovec_alloc(view, &made, new);
 		if (error)
 			return error;
 	}
-	iovec_give(view, md);
+	iovec_free(view, md);
 	*md = made;
 	return PORTALS_OK;
 }
@@ -279,7 +279,7 @@ uint32_t md_bury(struct process_view *view, struct md *md)
 void md_free(struct process_view *view, struct md *md)
 {
 	if (md->user.options & MD_IOVEC)
-		iovec_give(view, md);
+		iovec_free(view, md);
 	md->handle = handle_free(md->handle);
 	md->next = view->block->pools[POOL_MD].free;
 	pool_given(&view->block->pools[POOL_MD], (uint32_t)(md - view->mds));

@@ -14,7 +14,7 @@ enum md_flag {
 	MD_UNLINK   = 1,       /* goes at threshold 0 (PTL_UNLINK) */
 	MD_LEAVING  = 2,       /* has left its list; freed when pending is 0 */
 	MD_INACTIVE = 4,       /* less than max_size remains: accepts nothing */
-	MD_PLAIN    = 8        /* in one piece that was checked, without an event queue, bound
+	MD_FAST     = 8        /* in one piece that was checked, without an event queue, bound
 	                          to no entry: what is sent by it needs no lock, since only
 	                          its owner touches it */
 };
@@ -55,12 +55,12 @@ int md_bind(struct process_view *view, const struct md_args *args, enum unlink_o
 	    handle_t *handle);
 
 /* Making a descriptor in two steps. md_check changes nothing: *room becomes the bytes that
- * it will describe; PORTALS_MD_ILLEGAL, _SEGV, _EQ_INVALID. md_take makes it for the entry
+ * it will describe; PORTALS_MD_ILLEGAL, _SEGV, _EQ_INVALID. md_alloc makes it for the entry
  * with index `me`, or NO_INDEX, and does not tell the entry: PORTALS_NO_SPACE, PORTALS_SEGV
  * (the array of pieces has changed since), PORTALS_FAIL, and nothing has changed. */
 int md_check(const struct process_view *view, const struct md_args *args, uint64_t *room);
-int md_take(struct process_view *view, uint32_t me, const struct md_args *args, uint64_t room,
-	    enum unlink_op unlink, handle_t *handle);
+int md_alloc(struct process_view *view, uint32_t me, const struct md_args *args, uint64_t room,
+	     enum unlink_op unlink, handle_t *handle);
 
 /*
  * Rule 24: copy the descriptor to *old, then replace it by *new (either may be

@@ -43,7 +43,7 @@ static int end(void *context, struct process_view *view, struct grant *grant,
 }
 
 /* Bytes on their way through a buffer; the lock of `me` is held. */
-static void count_detour(struct process_view *me, uint64_t bytes)
+static void count_copied(struct process_view *me, uint64_t bytes)
 {
 	me->block->started.counters[STAT_COPIED] += bytes;
 }
@@ -74,7 +74,7 @@ static int conclude(void *context, struct process_view *me, struct outgoing *out
 	else
 		answer_ack(me, answer, grant);
 	if (fetched)
-		count_detour(me, answer->mlength);
+		count_copied(me, answer->mlength);
 	near_port_unlock(context, me);
 	if (fetched)
 		near_port_copied(context, answer->mlength);
@@ -173,7 +173,7 @@ int near_start(struct process_view *me, void *context, const struct initiator_ar
 		return PORTALS_FAIL;
 	error = initiator_start(me, args, &out);
 	if (!error)
-		count_detour(me, out.copied);
+		count_copied(me, out.copied);
 	near_port_unlock(context, me);
 	if (error)
 		return error;
@@ -198,14 +198,14 @@ int near_start(struct process_view *me, void *context, const struct initiator_ar
 	return in_one_step(context, me, peer, &out);
 }
 
-int near_brief(struct process_view *me, void *context, const struct initiator_args *args)
+int near_fast_put(struct process_view *me, void *context, const struct initiator_args *args)
 {
 	struct process_view *peer = near_port_known(context, args->target_nid);
 	struct message message, none;
 	struct grant from, to;
 	int result;
 
-	if (!peer || !initiator_brief(me, args, &message, &from))
+	if (!peer || !initiator_fast_put(me, args, &message, &from))
 		return 0;
 	result = DELIVER_DAMAGED;
 	if (near_port_lock(context, peer)) {

@@ -44,9 +44,9 @@
  */
 int near_start(struct process_view *me, void *context, const struct initiator_args *args);
 
-/* The fast path of a put: initiator_brief, which needs no lock, and delivery in one step. 1: done.
- * 0: the put is of another kind, or wrong, and near_start knows; nothing has happened. */
-int near_brief(struct process_view *me, void *context, const struct initiator_args *args);
+/* The fast path of a put: initiator_fast_put, which needs no lock, then delivery in one step.
+ * 1: done. 0: nothing has happened; the put is of another kind or invalid, so call near_start. */
+int near_fast_put(struct process_view *me, void *context, const struct initiator_args *args);
 
 /* ---- the port ---- */
 

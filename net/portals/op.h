@@ -29,7 +29,7 @@ struct operation {
 	uint32_t link;            /* of this operation's events */
 	uint32_t next;            /* free: next free record */
 	uint16_t reserved;        /* event slots reserved in the descriptor's queue */
-	uint8_t  tells_dropped;   /* WAITING for an ack: MD_EVENT_DROPPED, when it was started */
+	uint8_t  reports_dropped; /* WAITING for an ack: MD_EVENT_DROPPED, when it was started */
 	uint8_t  zero;
 	uint8_t  phase;           /* enum op_phase */
 	uint8_t  kind;            /* enum message_operation: what is under way or awaited */
@@ -44,12 +44,12 @@ _Static_assert(sizeof(struct operation) == 128, "two cache lines per record");
  * Take a record: DELIVER_OK with its handle set, phase and the rest the
  * caller's; DELIVER_BUSY when all are in use (counted); DELIVER_DAMAGED.
  */
-int op_take(struct process_view *view, struct operation **op);
+int op_alloc(struct process_view *view, struct operation **op);
 
 /* The record in use, or null. */
 struct operation *op_lookup(const struct process_view *view, handle_t handle);
 
 /* Back to the pool. */
-void op_give(struct process_view *view, struct operation *op);
+void op_free(struct process_view *view, struct operation *op);
 
 #endif

@@ -34,7 +34,7 @@ int post_entry(struct process_view *view, const struct post_args *args, handle_t
 			return PORTALS_MD_NO_UPDATE;
 	}
 	/* The descriptor first: what is left after it cannot fail in a block that is whole. */
-	error = md_take(view, slot.index, &args->md, room, args->unlink, &descriptor);
+	error = md_alloc(view, slot.index, &args->md, room, args->unlink, &descriptor);
 	if (error)
 		return error;
 	if (me_fill_slot(view, &slot, &args->me, HANDLE_INDEX(descriptor), &entry))

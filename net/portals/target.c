@@ -88,11 +88,11 @@ int target_begin(struct process_view *view, const struct message *message, uint3
 	if (result)
 		return target_discard(view, message, result, grant, answer);
 	md = place.md;
-	result = op_take(view, &op);
+	result = op_alloc(view, &op);
 	if (result)
 		return result;
 	if (target_use(view, &place)) {
-		op_give(view, op);
+		op_free(view, op);
 		return DELIVER_DAMAGED;
 	}
 	md->pending++;
@@ -169,7 +169,7 @@ int deliver_end(struct process_view *view, struct grant *grant, enum fail_type f
 		return DELIVER_STALE;
 	md = op->md < view->limits.mds ? &view->mds[op->md] : 0;
 	if (!md || md->handle != op->head.md_handle) {
-		op_give(view, op);
+		op_free(view, op);
 		return DELIVER_DAMAGED;
 	}
 	if (fail == NI_OK)
@@ -193,7 +193,7 @@ int deliver_end(struct process_view *view, struct grant *grant, enum fail_type f
 			grant->events = eq_record(view, eq, &op->head, target_start(op->kind) + 1,
 						  &md->user, op->hdr_data, op->link, fail);
 	}
-	op_give(view, op);
+	op_free(view, op);
 	grant->events += md_unpin(view, md);
 	grant_rings(view, grant, eq);
 	return DELIVER_OK;

@@ -31,7 +31,7 @@
 #define SPIN_NS 2000u
 
 /* Without a look before: mostly the lock is free. */
-static inline int take(struct shm_lock *lock, const struct shm_member *self)
+static inline int try_acquire(struct shm_lock *lock, const struct shm_member *self)
 {
 	uint32_t free = 0;
 
@@ -41,7 +41,8 @@ static inline int take(struct shm_lock *lock, const struct shm_member *self)
 
 int shm_lock_try(struct shm_lock *lock, const struct shm_member *self)
 {
-	return atomic_load_explicit(&lock->owner, memory_order_relaxed) == 0 && take(lock, self);
+	return atomic_load_explicit(&lock->owner, memory_order_relaxed) == 0 &&
+	       try_acquire(lock, self);
 }
 
 /* It will give nothing back. A node that has ended in order holds no lock. */
@@ -83,7 +84,7 @@ static bool withdraw(struct shm_lock *lock, uint32_t place, struct region_node *
 	return true;
 }
 
-/* The slow path of shm_lock_take: spin a little, then halt until rung. */
+/* The slow path of shm_lock_acquire: spin a little, then halt until rung. */
 __attribute__((noinline, cold))
 static int wait_and_take(struct shm_lock *lock, uint32_t place, const struct shm_member *self)
 {
@@ -110,9 +111,9 @@ static int wait_and_take(struct shm_lock *lock, uint32_t place, const struct shm
 	return result;
 }
 
-int shm_lock_take(struct shm_lock *lock, uint32_t place, const struct shm_member *self)
+int shm_lock_acquire(struct shm_lock *lock, uint32_t place, const struct shm_member *self)
 {
-	if (__builtin_expect(take(lock, self), 1))
+	if (__builtin_expect(try_acquire(lock, self), 1))
 		return SHM_LOCK_OK;
 	return wait_and_take(lock, place, self);
 }
@@ -137,7 +138,7 @@ static void ring_one(struct shm_lock *lock, uint32_t place, const struct shm_mem
 	}
 }
 
-void shm_lock_give(struct shm_lock *lock, uint32_t place, const struct shm_member *self)
+void shm_lock_release(struct shm_lock *lock, uint32_t place, const struct shm_member *self)
 {
 	atomic_store_explicit(&lock->owner, 0, memory_order_release);
 	/* By name: the compiler would take a locked instruction, which costs more. */
@@ -149,5 +150,5 @@ void shm_lock_give(struct shm_lock *lock, uint32_t place, const struct shm_membe
 void shm_lock_disown(struct shm_lock *lock, uint32_t place, const struct shm_member *self)
 {
 	if (atomic_load_explicit(&lock->owner, memory_order_relaxed) == self->node + 1)
-		shm_lock_give(lock, place, self);
+		shm_lock_release(lock, place, self);
 }

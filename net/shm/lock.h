@@ -51,8 +51,8 @@ int shm_lock_is_dead(const struct shm_lock *lock, const struct shm_member *self)
 int shm_lock_try(struct shm_lock *lock, const struct shm_member *self);
 
 /* `place`: the node whose block the lock lies in. */
-int shm_lock_take(struct shm_lock *lock, uint32_t place, const struct shm_member *self);
-void shm_lock_give(struct shm_lock *lock, uint32_t place, const struct shm_member *self);
+int shm_lock_acquire(struct shm_lock *lock, uint32_t place, const struct shm_member *self);
+void shm_lock_release(struct shm_lock *lock, uint32_t place, const struct shm_member *self);
 
 /* This node holds no lock: if this one's word says that it does, free it. */
 void shm_lock_disown(struct shm_lock *lock, uint32_t place, const struct shm_member *self);

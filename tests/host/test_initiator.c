@@ -355,7 +355,7 @@ TEST(rule07_plainest_puts_only_of_active_descriptors)
 			args.length = 0;
 		md = bind(&w, 0, args, cases[i].unlink);
 		put_args = to(md, 1, 5);
-		CHECK_IS(initiator_brief(&w.views[0], &put_args, &m, &grant), cases[i].brief);
+		CHECK_IS(initiator_fast_put(&w.views[0], &put_args, &m, &grant), cases[i].brief);
 		CHECK_IS(status(&w, 0, STAT_MESSAGES_OUT), cases[i].brief);
 		CHECK_IS(md_lookup(&w.views[0], md)->user.threshold,
 			 cases[i].threshold > 0 ? cases[i].threshold - cases[i].brief
@@ -366,12 +366,12 @@ TEST(rule07_plainest_puts_only_of_active_descriptors)
 			CHECK_IS(grant.bytes, 16);
 		}
 		put_args.length = 17;         /* more than it has */
-		CHECK_IS(initiator_brief(&w.views[0], &put_args, &m, &grant), 0);
+		CHECK_IS(initiator_fast_put(&w.views[0], &put_args, &m, &grant), 0);
 		put_args = to(md + HANDLE_NEXT, 1, 5);
-		CHECK_IS(initiator_brief(&w.views[0], &put_args, &m, &grant), 0);
+		CHECK_IS(initiator_fast_put(&w.views[0], &put_args, &m, &grant), 0);
 		put_args = to(md, 1, 5);
 		put_args.target_pid = ANY_ID;
-		CHECK_IS(initiator_brief(&w.views[0], &put_args, &m, &grant), 0);
+		CHECK_IS(initiator_fast_put(&w.views[0], &put_args, &m, &grant), 0);
 		CHECK_IS(block_pending(&w.views[0]), 0);
 		remove_md(&w, 0, md);
 		remove_eq(&w, 0, eq);

@@ -167,11 +167,11 @@ int ack_receive(struct link *link, struct flow *flow, const struct wire *wire, u
 				     .arrived = wire->selective << 1 | wire->waits,
 				     .refused = wire->refused };
 
-	if (!ack_can_be(flow, wire->ack))
+	if (!ack_is_valid(flow, wire->ack))
 		return 0;
 	apply(link, flow, &fields, now);
-	if (ack_of_other_can_be(flow, wire->other_ack, wire->other_window))
-		ack_of_other(link, flow, wire->other_ack, wire->other_window, now);
+	if (other_ack_is_valid(flow, wire->other_ack, wire->other_window))
+		apply_other_ack(link, flow, wire->other_ack, wire->other_window, now);
 	else
 		count(link, LINK_NONSENSE); /* of that lane only: this one is good */
 	return 1;

@@ -175,15 +175,15 @@ static void receive_any(struct link *link, uint64_t now, const uint8_t *frames, 
 static inline int is_current(struct flow *flow, const struct wire_fast *fast)
 {
 	return fast->incarnations == flow->incarnations && flow->theirs &&
-	       ack_can_be(flow, fast->ack) &&
-	       ack_of_other_can_be(flow, fast->other_ack, fast->other_window);
+	       ack_is_valid(flow, fast->ack) &&
+	       other_ack_is_valid(flow, fast->other_ack, fast->other_window);
 }
 
 static inline void handle_acks(struct link *link, struct flow *flow, const struct wire_fast *fast,
 			       uint64_t now)
 {
 	ack_cumulative(link, flow, fast->ack, fast->window, now);
-	ack_of_other(link, flow, fast->other_ack, fast->other_window, now);
+	apply_other_ack(link, flow, fast->other_ack, fast->other_window, now);
 }
 
 /* A short message in its turn. */

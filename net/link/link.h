@@ -193,8 +193,8 @@ struct link_config {
 	uint64_t again_delay;      /* ns until refused frames are requested again */
 	uint64_t first_timeout;    /* ns: retransmission timeout before the first measured trip */
 	uint64_t least_timeout, most_timeout; /* ns: bounds of the retransmission timeout */
-	uint64_t patience;         /* ns: a point in time; until then a peer that was never heard from
-	                              may still be booting, and is not given up after `tries` */
+	uint64_t patience;         /* ns: a point in time; until then a peer that was never heard
+	                              from may still be booting, and is not given up */
 };
 
 /* The default configuration for a job of `nodes` nodes; the caller may change any field. */

@@ -1,7 +1,7 @@
 /*
- * Messages out: operations that this process starts, and answers to others'.
- * Payload stays where it is until the link has it across; only short payload
- * in pieces and fetched bytes are copied, into the record. See frames.h.
+ * Outgoing messages: operations that this process starts, and answers to those of others. Long
+ * payload is not copied: the card reads it in place until the message has ended. Short payload and
+ * fetched bytes are copied into the message's record. See frames.h.
  */
 #include "state.h"
 #include "../portals/iovec.h"
@@ -47,9 +47,10 @@ uint32_t link_port_gather(void *context, const struct link_message *message, uin
 	return out_spans(context, &sending_of(message)->grant, at, bytes, pieces, most);
 }
 
-/* The most payload bytes that never lie in more pieces than a frame may have
- * besides its header. What lies in two pieces more than `inner` has that many whole
- * ones within, so nothing shorter than those together can. */
+/* The most payload bytes that never need more pieces than a frame may have besides its header
+ * (NIC_PIECES - 1 = INNER + 1), wherever they begin; 0: no limit. A range in INNER + 2 pieces
+ * contains INNER whole ones. So a range that is not longer than the shortest INNER consecutive
+ * pieces together needs at most INNER + 1. */
 static uint32_t fragment(const struct frames *frames, const struct grant *grant)
 {
 	enum { INNER = NIC_PIECES - 1 - 1 };
@@ -73,8 +74,8 @@ static uint32_t fragment(const struct frames *frames, const struct grant *grant)
 	return (uint32_t)(least > 64 ? least & ~63ull : least);
 }
 
-/* What is short moves into the record: the application may change it when the call has
- * returned. Pieces have been gathered there already. */
+/* Copy short payload into the record, as the application may change it when the call has returned.
+ * Payload in several pieces was gathered there already. */
 static void keep_payload(struct frames *frames, const struct outgoing *out)
 {
 	if (out->payload != out->room)
@@ -82,7 +83,7 @@ static void keep_payload(struct frames *frames, const struct outgoing *out)
 	frames->copied_out += out->grant.bytes;
 }
 
-/* Payload of a reply that is in pieces moves there too: its descriptor is pinned. 1: it has. */
+/* Gather the payload of a short reply from several pieces into the record: 1 if that was done. */
 static uint8_t gather_reply(struct frames *frames, const struct grant *grant, uint8_t *room)
 {
 	if (!grant->pieces || grant->bytes == 0 || grant->bytes > LINK_ROOM_BYTES ||
@@ -94,8 +95,8 @@ static uint8_t gather_reply(struct frames *frames, const struct grant *grant, ui
 
 /* ---- ends ---- */
 
-/* Whether the answer is still to come: it has not arrived, and block_peer_died has not
- * ended the operation. */
+/* Whether the operation still waits for its answer: it has not arrived, and block_peer_died has
+ * not ended the operation. */
 static int awaits_answer(const struct frames *frames, const struct message *message)
 {
 	const struct operation *op = op_lookup(frames->view, message->op_handle);
@@ -103,7 +104,7 @@ static int awaits_answer(const struct frames *frames, const struct message *mess
 	return op && op->phase == OP_WAITING;
 }
 
-/* What the initiator would have heard from a target that cannot be reached. Lock held. */
+/* The target cannot be reached: deliver the answer that says so, if one is awaited. Lock held. */
 static void refuse(struct frames *frames, const struct message *message, uint32_t *events,
 		   int *upcall)
 {
@@ -117,7 +118,7 @@ static void refuse(struct frames *frames, const struct message *message, uint32_
 	*upcall |= grant.upcall;
 }
 
-/* SEND_END, unless it is recorded: then a failure is counted, if no answer has shown that
+/* Record SEND_END. If it was recorded before, only count a failure, unless an answer has shown that
  * the message did arrive. Lock held. */
 static void report(struct frames *frames, struct link_message *message, int fail,
 		   uint32_t *events, int *upcall)
@@ -166,7 +167,7 @@ void link_port_sent(void *context, struct link_message *message, int fail)
 		}
 		frames_port_unlock(frames->context);
 	}
-	sending->kind = OUT_NOTE;      /* an answer that comes now ends nothing here */
+	sending->kind = OUT_NOTE;      /* it has ended: an answer has nothing to do here */
 	if (events)
 		frames_port_wake(frames->context, events, upcall);
 }
@@ -186,8 +187,8 @@ int out_answered(struct frames *frames, const struct message *answer, uint32_t *
 	sending = sending_of(message);
 	if (sending->kind != OUT_SEND || sending->sent || answer->fail == NI_FAIL)
 		return 1;
-	/* The link may still ask for the bytes: those of a descriptor in pieces could
-	 * then no longer be found. */
+	/* The link may still ask for the payload, which could not be found after an iovec descriptor
+	 * is gone. */
 	if (sending->grant.pieces && !sending->is_inline)
 		return 0;
 	report(frames, message, 0, events, upcall);
@@ -196,22 +197,23 @@ int out_answered(struct frames *frames, const struct message *answer, uint32_t *
 
 /* ---- operations ---- */
 
-/* An operation that waits for an answer leaves a record for what arrives: if all were waiting, at
- * two nodes, each would refuse for ever what the other waits for. */
+/* Whether an operation that awaits an answer would leave an operation record for requests that
+ * arrive. If all records of two nodes awaited answers, each node would refuse the other's requests
+ * for ever (deadlock). */
 static int leaves_record(struct frames *frames)
 {
 	struct block *block = frames->view->block;
 	int leaves;
 
 	if (!frames_port_lock(frames->context))
-		return 1;              /* frames_start finds out why */
+		return 1;              /* frames_start fails for the same reason */
 	leaves = block->pools[POOL_OP].used + 1 < block->pools[POOL_OP].limit;
 	block->delivered.counters[STAT_BUSY] += !leaves;
 	frames_port_unlock(frames->context);
 	return leaves;
 }
 
-/* Hand the link's next message to it; what it does not take fails at once. */
+/* Send the message in the link's next record. If the link does not accept it, it fails at once. */
 static void send(struct frames *frames, struct link_message *message, enum link_lane lane,
 		 uint64_t bytes)
 {

@@ -1,22 +1,24 @@
 /*
- * Long messages, the receiver: whose turn it is to send its parts, and buffers on the bulk
- * card for them, which are granted. Data: struct bulk and the assemblies' fields for
- * parts. All buffers are those of the flow whose turn it is, numbered in the order of its
- * parts. An operation ends, and a peer is lost, only when no buffer of theirs is posted.
- * What lands in the buffers: bulk_land.c. See link.h.
+ * Long messages, the receiver: which flow has the turn to send its parts, posting buffers for them
+ * to the bulk card, and granting them. Data: struct bulk, and the fields of struct assembly for
+ * parts. All buffers belong to the flow that has the turn, in the order of its parts. Before an
+ * operation ends or a peer is lost, its buffers are filled or withdrawn, so no card writes to
+ * memory that is in use again. bulk_land.c handles parts that land in the buffers. See link.h.
  */
 #include "bulk.h"
 
-#define SHARE_PARTS   32u          /* of a turn, while others wait */
-#define COPIED_PARTS  16u          /* granted at once for the ordinary card */
-/* The card interrupts when a buffer is filled that a message ends in, if so many were posted
- * since the last of which it does; in the middle of a message after MOST_UNREPORTED. */
+#define SHARE_PARTS   32u          /* parts granted in a turn, while other flows wait */
+#define COPIED_PARTS  16u          /* parts granted at once for the ordinary card */
+/* Interrupt moderation: the card interrupts for a buffer that ends a message if LEAST_UNREPORTED
+ * buffers were posted since the last one that interrupts, and for any buffer after
+ * MOST_UNREPORTED. */
 #define LEAST_UNREPORTED  16u
-#define SHARE_UNREPORTED  4u       /* while others wait: their turn begins sooner */
+#define SHARE_UNREPORTED  4u       /* LEAST_UNREPORTED while other flows wait for a turn */
 #define MOST_UNREPORTED   24u
-#define LOSSY_UNREPORTED  4u       /* after a loss: behind another one the last is not filled */
-#define FEW_POSTED    8u           /* time for more */
-#define MOST_PASSES   8u           /* times that the wait for another turn doubles */
+#define LOSSY_UNREPORTED  4u       /* MOST_UNREPORTED after a loss: behind a lost frame the last
+                                      buffer, which interrupts, is not filled */
+#define FEW_POSTED    8u           /* buffers posted at which more are posted and granted */
+#define MOST_PASSES   8u           /* most doublings of the backoff before another turn */
 
 static uint32_t least_of(uint32_t a, uint32_t b)
 {
@@ -31,8 +33,9 @@ uint64_t bulk_timeout(const struct link *link)
 	return ns < link->config.most_timeout ? ns : link->config.most_timeout;
 }
 
-/* ---- flows that wait ---- */
+/* ---- flows that wait for a turn ---- */
 
+/* A flow has at most one message in the queue. */
 void bulk_request_turn(struct link *link, uint32_t index)
 {
 	struct assembly *assembly = assembly_at(link, index);
@@ -74,9 +77,9 @@ void bulk_leave_queue(struct link *link, uint32_t index)
 }
 
 /*
- * What a turn brings while others wait is acknowledged and answered when its buffers are
- * full. The sender gets all of that at once, so that it wakes only once, and then announces as
- * many messages more.
+ * While other flows wait, acknowledgements and answers to the flow that has the turn are deferred
+ * until its buffers are full. The sender receives all of them at once. So it wakes only once, and
+ * then announces as many new messages.
  */
 static void defer_answers(struct link *link)
 {
@@ -93,7 +96,7 @@ static void release_answers(struct link *link)
 	link->bulk.deferred = 0;
 	if (!deferred)
 		return;
-	/* The answers first: they take the acknowledgement along. */
+	/* The answers first: they carry the acknowledgement. */
 	flow_ready(link, deferred);
 	if (flow_other(deferred)->rx.unacked) {
 		flow_other(deferred)->rx.flags |= RX_ACK_NOW;
@@ -101,6 +104,7 @@ static void release_answers(struct link *link)
 	}
 }
 
+/* End the present turn. `again`: the flow goes to the end of the queue if it has more parts. */
 static void end_turn(struct link *link, int again)
 {
 	struct bulk *bulk = &link->bulk;
@@ -143,7 +147,7 @@ void bulk_send_grant(struct link *link, uint32_t from, uint32_t until, int again
 	wire.reach = assembly_at(link, last->assembly)->first - wire.sequence;
 	frame_acknowledge(link, flow, &wire);
 	count(link, LINK_GRANTS_OUT);
-	/* What the card does not take now goes by the timer. */
+	/* If the card is full, the turn's timer sends the grant again. */
 	frame_bare(link, link->nic, flow->node, &wire);
 }
 
@@ -172,8 +176,8 @@ int bulk_post(struct link *link, struct buffer *buffer, int interrupt)
 	return 1;
 }
 
-/* After a loss parts are moved, and some come out of order: no two buffers may share memory then,
- * as messages to the same place do. */
+/* Whether a buffer shares memory with another one in use, as two messages to the same address do.
+ * After a loss parts arrive out of order and are moved, so then no two buffers may do so. */
 static int shares_memory(struct link *link, struct buffer *buffer)
 {
 	struct nic_piece pieces[NIC_BULK_PIECES];
@@ -197,8 +201,8 @@ static int shares_memory(struct link *link, struct buffer *buffer)
 	return 0;
 }
 
-/* A buffer for the next part of this message: 1, or 0 if there can be none now. If there is
- * none at all, parts of one message are granted for the ordinary card. */
+/* Post a buffer for the next part of this message: 1, or 0 if that is not possible now. If no
+ * buffer at all can be posted, parts of one message are granted for the ordinary card instead. */
 static int add(struct link *link, uint32_t index)
 {
 	struct assembly *assembly = assembly_at(link, index);
@@ -234,7 +238,8 @@ static int add(struct link *link, uint32_t index)
 	return 1;
 }
 
-/* Few buffers are left. As long as parts land, what comes in between is granted together. */
+/* Whether it is time to post more buffers: few are left or, when a part has `landed`, about half
+ * of those after the last grant. So one grant covers many parts. */
 static int are_few(const struct bulk *bulk, int landed)
 {
 	uint32_t n = posted(bulk);
@@ -245,8 +250,8 @@ static int are_few(const struct bulk *bulk, int landed)
 	       (landed && n + least_of(bulk->most, bulk->level) / 2 <= bulk->level);
 }
 
-/* Buffers for the flow's next parts, when few are left. 0: it has no more, or had its
- * share. */
+/* If few buffers are left, post and grant more for the next parts of the flow that has the turn.
+ * 0: the turn is over, as all parts are in place and the flow has no more or has had its share. */
 static int extend(struct link *link, int landed, uint64_t now)
 {
 	struct bulk *bulk = &link->bulk;
@@ -276,6 +281,7 @@ static int extend(struct link *link, int landed, uint64_t now)
 	return granted(bulk) > 0;
 }
 
+/* Grant what is possible; begin and end turns as needed. */
 static void run(struct link *link, int landed, uint64_t now)
 {
 	struct bulk *bulk = &link->bulk;

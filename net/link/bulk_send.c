@@ -1,15 +1,15 @@
 /*
- * Long messages, the sender: one announcement each in the flow, then parts of
- * the payload as the receiver grants them, in order. Data: the sends' fields for parts, and
- * the list of those that have parts to send. A part is sent once, and once more each time that
- * a grant says so; whether it has arrived is the receiver's to find out, and
- * the acknowledgement of the announcement says that all have. See link.h.
+ * Long messages, the sender: a message is announced by one frame in its flow; then its parts are
+ * sent in order, as the receiver grants them. Data: the fields of struct send for parts, and the
+ * list of messages that have parts to send. A part is sent once, and again each time that a grant
+ * requests that. The receiver detects lost parts. It acknowledges the announcement when all parts
+ * have arrived. See link.h.
  */
 #include "internal.h"
 
-#define LEAST_PART  4096u          /* shorter parts of a long message are not worth a grant */
+#define LEAST_PART  4096u          /* a message with shorter parts is not announced */
 
-/* Payload that goes in parts: all but what the announcement has brought. */
+/* Payload bytes that are sent in parts: all but those in the announcement. */
 static uint64_t length_of(const struct send *send)
 {
 	return send->length - send->tail;
@@ -28,7 +28,7 @@ int bulk_is_announced(const struct link *link, uint64_t length, uint32_t *fragme
 
 	if (!link->config.announce || length < link->config.announce || !link->bulk.nic)
 		return 0;
-	/* On either card: what has no buffer comes by the ordinary one. */
+	/* A part must fit either card: those without a buffer go to the ordinary one. */
 	if (fits > link->bulk.nic->mtu)
 		fits = link->bulk.nic->mtu;
 	fits = (fits - WIRE_HEADER) & ~63u;
@@ -41,7 +41,8 @@ int bulk_is_announced(const struct link *link, uint64_t length, uint32_t *fragme
 	parts = (length - 1) / most + 1;
 	if (parts > MOST_FRAMES)
 		return 0;
-	/* Parts of one length: after a loss each may land in the place of another. */
+	/* All parts get the same length if possible, as after a loss a part may land in the buffer
+	 * of another one. The announcement carries the remainder. */
 	*tail = 0;
 	for (n = parts - (parts > 1); *fragment == 0 && n <= parts; n++) {
 		even = length / n < most ? length / n & ~63ull : most;
@@ -53,7 +54,7 @@ int bulk_is_announced(const struct link *link, uint64_t length, uint32_t *fragme
 	}
 	even = ((length - 1) / parts + 64) & ~63ULL;
 	if (most > length)
-		most = length;         /* one part: not longer than the message */
+		most = length;         /* a part is not longer than the message */
 	*fragment = (uint32_t)(even < most ? even : most);
 	return 1;
 }
@@ -71,8 +72,8 @@ static int has_parts(const struct send *send)
 	return !send->ended && (send->again < send->again_until || send->parts_sent < send->granted);
 }
 
-/* This message has parts to send. What is sent again comes first: the receiver takes it for
- * lost if a part arrives before it that was granted later. */
+/* Put a message into the list of those with parts to send. Parts to be sent again come first: if
+ * a part that was granted later arrived before them, the receiver would take them for lost. */
 static void enqueue(struct link *link, uint32_t index)
 {
 	struct send *send = record_at(&link->sends, index);
@@ -112,8 +113,8 @@ void bulk_send_remove(struct link *link, uint32_t index)
 	send->with_card--;
 }
 
-/* Of one message, parts [first, until) may be sent; of these, with AGAIN, what was sent before
- * once more. */
+/* Parts [first, until) of a message are granted. With AGAIN those that were sent before are to be
+ * sent again. */
 static void grant(struct link *link, uint32_t index, const struct wire *wire, uint32_t first,
 		  uint32_t until)
 {
@@ -121,7 +122,7 @@ static void grant(struct link *link, uint32_t index, const struct wire *wire, ui
 	uint32_t sent = until < send->parts_sent ? until : send->parts_sent;
 
 	if (wire->again && first < sent) {
-		/* With what is still to be sent again, all between the two. */
+		/* Extend the range of parts that are still to be sent again. */
 		if (send->again == send->again_until)
 			send->again = send->again_until = first;
 		send->again = first < send->again ? first : send->again;

@@ -1,16 +1,16 @@
 /*
- * Messages being sent: their records, their order in a flow, and their end. What is queued here
- * leaves frame by frame (transmit.c). A record is its flow's, from link_send until the message is
- * acknowledged or has failed, and the card is done with it. See link.h.
+ * Messages being sent: their records, their order in a flow, and their end. transmit.c sends the
+ * queued messages frame by frame. A record belongs to its flow from link_send until the message is
+ * acknowledged or has failed, and the card has read all of its frames. See link.h.
  */
 #include "internal.h"
 #include "wire_fast.h"
 
-#define SAMPLE_UNITS 1000u         /* from one round trip that is measured to the next */
+#define SAMPLE_UNITS 1000u         /* units (1 ms) between measured round trips, on the fast path */
 
 /* ---- begin ---- */
 
-/* Records that this lane may still take. */
+/* The number of records that this lane may still use. */
 static uint32_t records_free(const struct link *link, enum link_lane lane)
 {
 	uint32_t most = lane == LINK_ANSWERS ? link->config.answers : link->most_requests;
@@ -19,6 +19,7 @@ static uint32_t records_free(const struct link *link, enum link_lane lane)
 	return used < most ? most - used : 0;
 }
 
+/* Whether a flow may have another record: it gets no more than it leaves free. */
 static int has_room(const struct link *link, const struct flow *flow, enum link_lane lane)
 {
 	uint32_t free = records_free(link, lane);
@@ -31,7 +32,8 @@ int link_has_room(const struct link *link, uint32_t node, enum link_lane lane)
 	return has_room(link, flow_find(link, node, lane), lane);
 }
 
-/* A record for the last message of a flow; there is one. */
+/* Take the next free record (the caller knows that there is one) for a new last message of the
+ * flow. */
 static inline struct send *queue(struct link *link, struct flow *flow, enum link_lane lane,
 				 uint32_t frames)
 {
@@ -61,15 +63,16 @@ static inline struct send *queue(struct link *link, struct flow *flow, enum link
 	return send;
 }
 
-/* How a message goes: in how many frames, or announced. */
+/* How a message is sent: in several frames, or announced. */
 struct shape {
 	uint32_t fragment;         /* payload bytes of each frame, or part, but the last */
 	uint32_t frames;
-	uint32_t tail;             /* announced: payload that goes with the announcement */
+	uint32_t tail;             /* announced: payload bytes in the announcement */
 	int announced;
 };
 
-/* The user wants at most so many bytes in a frame, or 0. Returns 0: there is no such message. */
+/* Choose how to send `length` bytes of payload, with at most `fragment` bytes in a frame (0: no
+ * limit). Returns 0 if such a message cannot be sent. */
 static int shape_of(const struct link *link, uint64_t length, uint32_t fragment,
 		    struct shape *shape)
 {
@@ -86,13 +89,13 @@ static int shape_of(const struct link *link, uint64_t length, uint32_t fragment,
 	       (frames == 1 || length > LINK_WHOLE_BYTES);
 }
 
-/* The flow there, for one message more: null if there is no record for it, or none for the
+/* The flow to a node, for one more message. Null: there is no free record, or no memory for the
  * peer. */
 static struct flow *flow_for(struct link *link, uint32_t node, enum link_lane lane)
 {
 	struct flow *flow = flow_find(link, node, lane);
 
-	/* An answer's record was kept by link_reserve, which has asked has_room. */
+	/* An answer uses a record that link_reserve has reserved after it called has_room. */
 	if (lane == LINK_REQUESTS ? !has_room(link, flow, lane) : records_free(link, lane) == 0) {
 		count(link, LINK_NO_RECORD);
 		return 0;
@@ -207,8 +210,8 @@ struct link_room link_fast_room(struct link *link, uint32_t node)
 	return (struct link_room){ link_message(link)->header, flow };
 }
 
-/* Nothing is under way there, nothing is to be said but that all has arrived, and nothing
- * else waits for the card. */
+/* Whether the fast path applies: the flow has nothing under way, its acknowledgement is only
+ * cumulative, and no other frame waits for the card. */
 static inline int is_quiet(const struct link *link, const struct flow *flow)
 {
 	return flow->tx.head == NO_RECORD && flow->tx.window && flow->rx.assembly == NO_RECORD &&
@@ -217,7 +220,8 @@ static inline int is_quiet(const struct link *link, const struct flow *flow)
 	       !link->transmitting && !link->stalled;
 }
 
-/* The card did not take it: it has no room now, or loses it. */
+/* The card did not accept the frame. If its ring is full the frame will be sent again as a new
+ * one; otherwise it counts as sent, and lost. */
 __attribute__((noinline, cold))
 static void fast_send_failed(struct link *link, struct flow *flow, uint32_t index, int result)
 {
@@ -267,7 +271,8 @@ int link_fast_send(struct link *link, struct link_room room, uint64_t now, uint3
 	fast = (struct wire_fast){ .incarnations = flow->incarnations << 32 | flow->incarnations >> 32,
 				   .sequence = flow->tx.next, .ack = flow->rx.expected,
 				   .window = flow->rx.window };
-	if (flow[1].rx.unacked && ack_is_cumulative(link, flow + 1)) { /* it is news */
+	/* The lane of answers, if its acknowledgement has changed. */
+	if (flow[1].rx.unacked && ack_is_cumulative(link, flow + 1)) {
 		ack_piggyback(flow + 1, link->ring_share);
 		fast.other_ack = flow[1].rx.expected;
 		fast.other_window = flow[1].rx.window;
@@ -275,7 +280,7 @@ int link_fast_send(struct link *link, struct link_room room, uint64_t now, uint3
 	wire_fast_write(&link->prefix, link->guards, link->key, flow->node, &fast,
 			send->message.frame, bytes);
 
-	/* It has left, or will be as if. */
+	/* Count the frame as sent now; fast_send_failed reverts that. */
 	flow->tx.flags &= (uint8_t)~TX_TIMED;
 	if (at - flow->tx.timed_at >= SAMPLE_UNITS) {
 		flow->tx.flags |= TX_TIMED;
@@ -312,7 +317,7 @@ int link_has_delayed(const struct link *link)
 
 /* ---- end ---- */
 
-/* Report how a message has ended, once. Of an unsignalled one only failure is reported. */
+/* Report the end of a message to the user. If it is unsignalled, only failure is reported. */
 static void report_end(struct link *link, struct send *send, int fail)
 {
 	count(link, fail ? LINK_FAILED_OUT : LINK_MESSAGES_OUT);
@@ -322,6 +327,7 @@ static void report_end(struct link *link, struct send *send, int fail)
 		link_port_failed(link->context, (uint32_t)send->length);
 }
 
+/* Free the record of a message that has ended, and report its end unless that was done. */
 static void release(struct link *link, uint32_t index)
 {
 	struct send *send = record_at(&link->sends, index);
@@ -336,9 +342,9 @@ static void release(struct link *link, uint32_t index)
 		batch_end(link, batch, fail);
 }
 
-/* What has arrived is reported at once: the frame that says so may be the peer's answer to it,
- * and nothing that a message causes is seen before its own end. What has failed waits for the
- * card: as long as a frame of it may leave it may arrive. */
+/* Success is reported at once: the acknowledging frame may carry the peer's answer, and the user
+ * must see the end of a message before anything that the message causes. Failure is reported when
+ * the card has read all frames, as until then the message may still arrive. */
 void message_end(struct link *link, uint32_t index, int fail)
 {
 	struct send *send = record_at(&link->sends, index);

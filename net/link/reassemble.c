@@ -1,15 +1,15 @@
 /*
- * The receiving half: from frames to messages. Fragments of a message that has
- * begun go to their place in any order; messages begin and end in order. The
- * frame's fields are checked against what the message's first fragment said.
- * See the table in link.h.
+ * The receiving half: from frames to messages. Fragments of a message that has begun are placed
+ * in any order; messages begin and end in order. A frame's fields are checked against those of
+ * the frame with which its message began. See the table in link.h.
  */
 #include "internal.h"
 #include "../port.h"
 
 enum placed { ACCEPTED, REFUSED, NONSENSE };
 
-/* A record for a flow that has this many: one flow gets no more than it leaves. */
+/* Allocate a record for a flow that has `has` of them already. A flow gets no more records than
+ * it leaves free. */
 static uint32_t alloc_share(struct record_pool *records, uint32_t has)
 {
 	return has <= (uint32_t)(records->limit - records->used) ? record_alloc(records) : NO_RECORD;
@@ -17,7 +17,7 @@ static uint32_t alloc_share(struct record_pool *records, uint32_t has)
 
 /* ---- short messages ---- */
 
-/* A short message, or a batch of them, in its turn. */
+/* Deliver a short message, or a batch, that is in order. */
 static int deliver_short(struct link *link, struct flow *flow, const struct wire *wire)
 {
 	int is_batch = wire->messages > 1;
@@ -49,6 +49,7 @@ static uint8_t *stash_payload(const struct link *link, struct stash *stash)
 		((struct batch *)record_at(&link->batches, stash->batch))->room;
 }
 
+/* A frame with a short message or a batch: deliver it, or keep it in the stash if it is early. */
 static int place_short(struct link *link, struct flow *flow, const struct wire *wire)
 {
 	int is_batch = wire->messages > 1;
@@ -86,7 +87,7 @@ static int place_short(struct link *link, struct flow *flow, const struct wire *
 	return ACCEPTED;
 }
 
-/* The turn of a short message that came early. */
+/* Deliver frame `expected` from the stash. REFUSED: it is not there, or the user is busy. */
 static int unstash(struct link *link, struct flow *flow)
 {
 	uint16_t *link_to = &flow->rx.stash;
@@ -116,8 +117,9 @@ static int unstash(struct link *link, struct flow *flow)
 	return result;
 }
 
-/* ---- messages in parts ---- */
+/* ---- messages in several frames ---- */
 
+/* A frame of a message that has begun. */
 static int place_fragment(struct link *link, struct flow *flow, const struct wire *wire)
 {
 	uint32_t index = flow->rx.assembly;
@@ -144,8 +146,8 @@ static int place_fragment(struct link *link, struct flow *flow, const struct wir
 	return NONSENSE;
 }
 
-/* Where the frame's message begins, and its frames: 1. The last fragment alone does
- * not tell, as the others' length is not known: 0. */
+/* Find the first frame of this frame's message, and the number of its frames: 1. A last fragment
+ * does not say the length of the others, so the first frame is unknown: 0. */
 static int locate(const struct wire *wire, uint32_t *first, uint64_t *frames)
 {
 	uint64_t at;
@@ -163,7 +165,7 @@ static int locate(const struct wire *wire, uint32_t *first, uint64_t *frames)
 	return at < MOST_FRAMES && *frames <= MOST_FRAMES;
 }
 
-/* Whether one of these frames is in the stash, so that they cannot be of one message. */
+/* Whether one of these frames is in the stash: then they are not one message. */
 static int is_stashed(const struct link *link, const struct flow *flow, uint32_t first,
 		      uint64_t frames)
 {
@@ -179,8 +181,8 @@ static int is_stashed(const struct link *link, const struct flow *flow, uint32_t
 	return 0;
 }
 
-/* A message in one frame, in its turn: without a record, so that nodes that take all records
- * cannot stop it. */
+/* Deliver a longer message that is in order and in one frame. It needs no record, so it is accepted
+ * even if other nodes use all records. */
 static int place_at_once(struct link *link, struct flow *flow, const struct wire *wire)
 {
 	struct link_target target;
@@ -200,7 +202,7 @@ static int place_at_once(struct link *link, struct flow *flow, const struct wire
 	return ACCEPTED;
 }
 
-/* An announced message has begun; what the user dropped is whole at once. */
+/* An announced message has begun. If the user has dropped it, it counts as complete. */
 static void announce(struct link *link, struct flow *flow, uint32_t index, uint32_t part)
 {
 	struct assembly *assembly = record_at(&link->assemblies, index);
@@ -215,7 +217,7 @@ static void announce(struct link *link, struct flow *flow, uint32_t index, uint3
 		bulk_request_turn(link, index);
 }
 
-/* A frame of a message that has not begun. */
+/* A frame of a longer message that has not begun. */
 static int place_first(struct link *link, struct flow *flow, const struct wire *wire)
 {
 	uint32_t first, index, n = 0;
@@ -267,7 +269,7 @@ static int place_first(struct link *link, struct flow *flow, const struct wire *
 	return ACCEPTED;
 }
 
-/* The first message of the flow is whole. */
+/* `expected` has moved: end the flow's first message if it is complete now. */
 static void end_first(struct link *link, struct flow *flow)
 {
 	uint32_t index = flow->rx.assembly;
@@ -307,25 +309,25 @@ void reassemble_lose(struct link *link, uint32_t index, uint32_t stash)
 
 /* ---- frames ---- */
 
-/* While a message waits for its payload, what was refused waits with it. */
+/* While an announced message waits for its payload, refused frames are not requested again. */
 void reassemble_refuse(struct link *link, struct flow *flow, uint32_t sequence, uint64_t now)
 {
 	flow->rx.refused |= 1ULL << (sequence - flow->rx.expected);
 	flow->rx.flags |= RX_REFUSED;
-	/* Room comes free at the pace of whole messages. */
+	/* During a turn records become free only as long messages end, which takes longer. */
 	if (!reassemble_waits(link, flow))
 		timer_ack(link, flow, units(now), link->bulk.state == BULK_NONE ?
 			  link->config.again_delay : link->config.least_timeout);
 }
 
-/* Nothing is missing between what waits for its payload and the last that has arrived. */
+/* Whether frame `expected` waits for its payload and no frame is missing behind it. */
 static int is_gapless(const struct link *link, const struct flow *flow)
 {
 	return (flow->rx.arrived & (flow->rx.arrived + 1)) == 0 && reassemble_waits(link, flow);
 }
 
-/* Frame `expected` is there, and perhaps more behind it. At most a window's
- * turns. Returns REFUSED if an early message found the user busy. */
+/* Frame `expected` has arrived: move `expected` to the next missing frame, at most by a window, and
+ * end messages. Returns REFUSED if the user was busy for a message from the stash. */
 static int advance(struct link *link, struct flow *flow)
 {
 	while (!reassemble_waits(link, flow)) {
@@ -338,22 +340,23 @@ static int advance(struct link *link, struct flow *flow)
 		end_first(link, flow);
 		if (!more)
 			return ACCEPTED;
-		/* Not begun, yet arrived: it is in the stash. If it must wait, it
-		 * has not arrived after all, and the peer sends it again. */
+		/* This frame has arrived but its message has not begun: it is in the stash. If it is
+		 * refused now, it counts as not arrived, and the peer sends it again. */
 		if (flow->rx.expected == flow->rx.begun && unstash(link, flow) == REFUSED)
 			return REFUSED;
 	}
 	return ACCEPTED;
 }
 
-/* A frame has arrived, `in_order` or behind the one that is expected: it is acknowledged. */
+/* A frame has been accepted, the expected one (`in_order`) or one behind it: advance, and
+ * acknowledge it. */
 static void accept_frame(struct link *link, struct flow *flow, uint64_t now, int in_order)
 {
 	int is_refused = in_order && advance(link, flow) == REFUSED;
 
 	if (is_refused)
 		reassemble_refuse(link, flow, flow->rx.expected, now);
-	/* What was refused may come now, before anything new: say so at once. */
+	/* Refused frames may come now: request them at once. A gap, too, is reported at once. */
 	if ((in_order && !is_refused && flow->rx.refused && !reassemble_waits(link, flow)) ||
 	    (flow->rx.arrived && !is_gapless(link, flow)))
 		frame_ack(link, flow, now);
@@ -419,7 +422,7 @@ void reassemble(struct link *link, struct flow *flow, const struct wire *wire, u
 	flow_count_sender(link, flow);
 	if (is_before(wire->sequence, flow->rx.begun))
 		placed = place_fragment(link, flow, wire);
-	else if (wire->length <= LINK_WHOLE_BYTES) /* a batch's first one's, too */
+	else if (wire->length <= LINK_WHOLE_BYTES) /* also in each batch */
 		placed = place_short(link, flow, wire);
 	else
 		placed = place_first(link, flow, wire);
@@ -432,7 +435,7 @@ void reassemble(struct link *link, struct flow *flow, const struct wire *wire, u
 		reassemble_refuse(link, flow, wire->sequence, now);
 		return;
 	}
-	flow->rx.unacked += !wire->announce; /* it counts when it is whole */
+	flow->rx.unacked += !wire->announce; /* an announcement counts when its payload is there */
 	if (at > 0)
 		flow->rx.arrived |= 1ULL << (at - 1);
 	accept_frame(link, flow, now, at == 0);

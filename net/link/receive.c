@@ -1,9 +1,9 @@
 /*
- * Frames from the card: which are of this job, of this life and of the sender's. Their
- * acknowledgements go to ack.c, their messages to reassemble.c; the fast path does both here
- * for the frames that most are. Called for every frame that arrives, which may be anything.
- * See the table of incarnations in link.h. Also what the card reports as read
- * (link_transmitted).
+ * Frames from the card. This file checks that a frame belongs to this job and to the present
+ * incarnations of both nodes; then its acknowledgement goes to ack.c and its messages to
+ * reassemble.c. The fast path handles the most frequent frames completely. A frame may contain
+ * anything. See the table of incarnations in link.h. link_transmitted, for frames that the card
+ * has read, is here, too.
  */
 #include "internal.h"
 #include "wire_fast.h"
@@ -19,7 +19,7 @@ static void count_bad(struct link *link, enum wire_result result)
 	count(link, counters[result]);
 }
 
-/* Senders are counted anew in each epoch, for their shares of the ring. */
+/* At the start of an epoch, count the senders anew: their number decides on the ring's shares. */
 static void begin_epoch(struct link *link, uint64_t now)
 {
 	uint16_t epoch = (uint16_t)(now >> EPOCH_SHIFT);
@@ -32,8 +32,9 @@ static void begin_epoch(struct link *link, uint64_t now)
 	flow_share(link);
 }
 
-/* Here `pair` is a peer's two flows, by lane. */
+/* In the next functions `pair` is a peer's two flows, indexed by lane. */
 
+/* The peer's incarnation is now known. */
 static void learn(struct flow *pair, uint32_t theirs)
 {
 	for (uint32_t lane = 0; lane < LINK_LANES; lane++) {
@@ -42,7 +43,8 @@ static void learn(struct flow *pair, uint32_t theirs)
 	}
 }
 
-/* What was sent to a node that knows its number only now goes again. */
+/* Retransmit all that is under way: a node dropped it, as this node did not know its incarnation.
+ */
 static void send_all_again(struct link *link, struct flow *pair)
 {
 	for (uint32_t lane = 0; lane < LINK_LANES; lane++) {
@@ -56,7 +58,8 @@ static void send_all_again(struct link *link, struct flow *pair)
 	}
 }
 
-/* Another incarnation of the peer was meant: it names its present one. */
+/* RESET: an earlier frame was for another incarnation of the peer, which now says its present
+ * one. `known` is the peer's pair of flows, or null. */
 static void handle_reset(struct link *link, struct flow *known, const struct wire *wire)
 {
 	if (!known || wire->destination != known->mine ||
@@ -72,7 +75,7 @@ static void handle_reset(struct link *link, struct flow *known, const struct wir
 	send_all_again(link, known);
 }
 
-/* Whether the frame is meant for this life of this node. */
+/* Whether the frame is for this incarnation of this node. */
 static int is_mine(const struct link *link, const struct wire *wire, uint32_t mine)
 {
 	return wire->destination == mine ||
@@ -80,7 +83,7 @@ static int is_mine(const struct link *link, const struct wire *wire, uint32_t mi
 		mine == link->config.incarnation);
 }
 
-/* Acknowledgement and data of a frame that both sides agree on. */
+/* Process a frame whose incarnations are right. `pair`: the peer's flows, or null. */
 static void dispatch(struct link *link, struct flow *pair, const struct wire *wire, uint64_t now)
 {
 	struct flow *flow;
@@ -109,7 +112,7 @@ static void dispatch(struct link *link, struct flow *pair, const struct wire *wi
 		bulk_accept_grant(link, flow, wire);
 }
 
-/* 0: it cannot be read. */
+/* Process one frame: 1, or 0 if it is invalid. */
 static int receive(struct link *link, uint64_t now, const uint8_t *frame, uint32_t bytes)
 {
 	enum wire_result result;
@@ -150,8 +153,8 @@ static int receive(struct link *link, uint64_t now, const uint8_t *frame, uint32
 	return 1;
 }
 
-/* One frame or several, one behind the other: each as if it had come alone. What is behind one
- * that cannot be read is not looked at: only that one knows where it begins. */
+/* Process a frame or an aggregate, whose frames are processed as if each had come alone. After an
+ * invalid frame the rest is dropped, as only that frame's length says where the next begins. */
 __attribute__((noinline))
 static void receive_any(struct link *link, uint64_t now, const uint8_t *frames, uint32_t bytes)
 {
@@ -171,7 +174,7 @@ static void receive_any(struct link *link, uint64_t now, const uint8_t *frames, 
 
 /* ---- the fast path ---- */
 
-/* It is of this life and of its sender's, and acknowledges what can be. */
+/* Whether incarnations and acknowledgements are valid. */
 static inline int is_current(struct flow *flow, const struct wire_fast *fast)
 {
 	return fast->incarnations == flow->incarnations && flow->theirs &&
@@ -186,7 +189,7 @@ static inline void handle_acks(struct link *link, struct flow *flow, const struc
 	apply_other_ack(link, flow, fast->other_ack, fast->other_window, now);
 }
 
-/* A short message in its turn. */
+/* Deliver a short message that arrives in order. */
 static inline void handle_short(struct link *link, struct flow *flow, const uint8_t *frame,
 				uint32_t payload, uint64_t now)
 {
@@ -207,9 +210,9 @@ static inline void handle_short(struct link *link, struct flow *flow, const uint
 		reassemble_note_waiter(link, flow);
 }
 
-/* The frames that most are: a short message in its turn, or an acknowledgement by itself, from
- * a known peer that has lost nothing. 0: it is another, and nothing has changed. `header` is a
- * constant. */
+/* The most frequent frames: a short message in order, or a bare acknowledgement, from a known
+ * peer, without gaps in either direction. 0: another kind of frame, and nothing has changed.
+ * `header` is a constant, so that the compiler specialises this for both. */
 static inline int handle_fast(struct link *link, uint64_t now, const uint8_t *frame,
 			      uint32_t bytes, uint32_t header)
 {
@@ -257,9 +260,9 @@ void link_receive(struct link *link, uint64_t now, const uint8_t *frame, uint32_
 	transmit(link, now);
 }
 
-/* ---- and those that it has sent ---- */
+/* ---- frames that the card has read ---- */
 
-/* As link_transmitted, whatever the card has read. */
+/* link_transmitted for any frame. */
 __attribute__((noinline))
 static void any_transmitted(struct link *link, uint64_t now, uint64_t cookie)
 {
@@ -290,6 +293,6 @@ void link_transmitted(struct link *link, uint64_t now, uint64_t cookie)
 		any_transmitted(link, now, cookie);
 		return;
 	}
-	send_at(link, (uint16_t)cookie)->with_card--; /* mostly: it is not acknowledged yet */
+	send_at(link, (uint16_t)cookie)->with_card--; /* usual: not acknowledged yet */
 	transmit(link, now);
 }

@@ -95,7 +95,7 @@ static void answered_head(struct operation *op, const struct message *answer, ui
 	op->head.mlength = mlength;
 }
 
-/* md_bury, which also sets grant->upcall. */
+/* As md_bury; also sets grant->upcall. */
 static uint32_t bury(struct process_view *view, struct md *md, struct grant *grant)
 {
 	const struct eq *eq;

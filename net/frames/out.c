@@ -187,8 +187,8 @@ int out_answered(struct frames *frames, const struct message *answer, uint32_t *
 	sending = sending_of(message);
 	if (sending->kind != OUT_SEND || sending->sent || answer->fail == NI_FAIL)
 		return 1;
-	/* The link may still ask for the payload, which could not be found after an iovec descriptor
-	 * is gone. */
+	/* The link may still ask for the payload, which could not be found after an iovec
+	 * descriptor is gone. */
 	if (sending->grant.pieces && !sending->is_inline)
 		return 0;
 	report(frames, message, 0, events, upcall);

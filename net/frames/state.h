@@ -46,8 +46,8 @@ struct frames {
 	uint64_t bulk_looked;      /* ns: when the bulk card was last polled */
 	uint32_t nodes;            /* nodes of the job */
 	int looking;               /* 1: a poll is in progress, and `looked` is its time */
-	struct link_message **by_op; /* by index of an operation record: the OUT_SEND that awaits the
-	                                answer */
+	struct link_message **by_op; /* by index of an operation record: the OUT_SEND that awaits
+	                                the answer */
 	uint32_t reserved;         /* records reserved for answers */
 	uint64_t copied_in, copied_out, bad; /* as in struct frames_figures */
 };
@@ -68,8 +68,8 @@ uint32_t out_spans(struct frames *frames, const struct grant *grant, uint64_t at
  * recorded before the link has finished the send, so the answer is early. Lock held. */
 int out_answered(struct frames *frames, const struct message *answer, uint32_t *events,
 		 int *upcall);
-/* Send an answer for which a record is reserved. Its payload is `grant`'s range or, if that is null,
- * a copy of `bytes` bytes at `payload`. */
+/* Send an answer for which a record is reserved. Its payload is `grant`'s range or, if that is
+ * null, a copy of `bytes` bytes at `payload`. */
 void out_answer(struct frames *frames, const struct message *answer, const struct grant *grant,
 		const void *payload, uint32_t bytes);
 

@@ -69,7 +69,8 @@ void bulk_send_open(struct link *link, struct send *send, const struct flow *flo
 
 static int has_parts(const struct send *send)
 {
-	return !send->ended && (send->again < send->again_until || send->parts_sent < send->granted);
+	return !send->ended &&
+	       (send->again < send->again_until || send->parts_sent < send->granted);
 }
 
 /* Put a message into the list of those with parts to send. Parts to be sent again come first: if

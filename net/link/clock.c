@@ -116,7 +116,8 @@ uint64_t link_deadline(const struct link *link)
 	if ((link->ready_first != NO_RECORD || bulk_can_send(link)) &&
 	    link->now + (link->stalled ? STALL_NS : 0) < at)
 		at = link->now + (link->stalled ? STALL_NS : 0);
-	/* Only a poll shows that a card has room again, or has read the frames of ended messages. */
+	/* Only a poll shows that a card has room again, or has read the frames of ended
+	 * messages. */
 	if ((link->bulk.full || link->ended_with_card) && link->now + STALL_NS < at)
 		at = link->now + STALL_NS;
 	return at;

@@ -183,7 +183,7 @@ struct assembly {
 struct stash {
 	uint16_t next;
 	uint16_t bytes;            /* payload bytes of the frame */
-	uint16_t length;           /* payload bytes of the message, or of the first one of a batch */
+	uint16_t length;           /* payload bytes of the message, or of a batch's first one */
 	uint16_t batch;            /* struct batch with the payload, or NO_RECORD: it is here */
 	uint32_t sequence;         /* sequence number of its frame */
 	uint8_t  header[LINK_HEADER_BYTES]; /* header of the message, or of the batch's first one */
@@ -232,8 +232,8 @@ struct buffer {
 	uint8_t  holds;            /* index of the buffer whose part is in this memory, see above */
 	uint8_t  at;               /* index of the buffer in which this part is now, see above */
 	uint32_t part;             /* the part's number in its message */
-	uint32_t after;            /* number of a buffer: if its part, or a later one, arrives by its
-	                              first transmission, this part is lost */
+	uint32_t after;            /* number of a buffer: if its part, or a later one, arrives by
+	                              its first transmission, this part is lost */
 	uintptr_t low, high;       /* while `lossy`: address range that contains the buffer */
 };
 
@@ -262,7 +262,7 @@ struct bulk {
 	uint64_t at;               /* ns: when the turn's timer expires, or LINK_NEVER */
 	uint8_t *aside;            /* memory for one part */
 	uint8_t ring[BULK_POSTED]; /* indices of the posted buffers, in the card's order */
-	struct buffer buffers[BULK_BUFFERS]; /* a buffer's index is its number modulo BULK_BUFFERS */
+	struct buffer buffers[BULK_BUFFERS]; /* a buffer's index is its number modulo the size */
 	uint16_t sends_first, sends_last; /* list of messages that have parts to send */
 	uint16_t parts_out;        /* parts that the cards have not yet read */
 };

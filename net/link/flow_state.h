@@ -27,7 +27,7 @@
 
 /* X(state, event, next state, what happens) */
 #define FLOW_TRANSITIONS(X) \
-	X(IDLE,   SEND,        OPEN,   "the message is queued; frames leave as window and card allow") \
+	X(IDLE,   SEND,        OPEN,   "the message is queued; it leaves as window and card allow") \
 	X(OPEN,   SEND,        OPEN,   "the message is queued behind the others") \
 	X(OPEN,   ACKED_SOME,  OPEN,   "messages end; the timer restarts") \
 	X(OPEN,   ACKED_ALL,   IDLE,   "messages end; the timer stops") \

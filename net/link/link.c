@@ -12,10 +12,11 @@ struct link_config link_defaults(uint32_t node, uint32_t nodes, uint32_t incarna
 {
 	/* More nodes may send at once, so pools grow with the job, up to a limit. */
 	uint32_t records = nodes < 32 ? 64 : nodes < 1024 ? 2 * nodes : 2048;
-	/* Each message in a card's ring (256 frames) may need an answer, whose record is in use until
-	 * it is acknowledged. With fewer records, arriving messages would be refused. */
+	/* Each message in a card's ring (256 frames) may need an answer, whose record is in use
+	 * until it is acknowledged. With fewer records, arriving messages would be refused. */
 	uint32_t answers = records < 256 ? 256 : records;
-	/* One flow may use half of these: that is enough for several acknowledgements in a window. */
+	/* One flow may use half of these: that is enough for several acknowledgements in a
+	 * window. */
 	uint32_t requests = records < 192 ? 192 : records;
 
 	return (struct link_config){

@@ -340,8 +340,8 @@ static int advance(struct link *link, struct flow *flow)
 		end_first(link, flow);
 		if (!more)
 			return ACCEPTED;
-		/* This frame has arrived but its message has not begun: it is in the stash. If it is
-		 * refused now, it counts as not arrived, and the peer sends it again. */
+		/* This frame has arrived but its message has not begun: it is in the stash. If it
+		 * is refused now, it counts as not arrived, and the peer sends it again. */
 		if (flow->rx.expected == flow->rx.begun && unstash(link, flow) == REFUSED)
 			return REFUSED;
 	}

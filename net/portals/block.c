@@ -250,7 +250,8 @@ int block_is_alive(const struct process_view *view, handle_t handle)
 	}
 }
 
-/* A counter: the sum of both sides, with the operations begun, which have a counter of their own. */
+/* A counter: the sum of both sides, with the operations begun, which have a counter of their
+ * own. */
 static uint64_t sum(const struct block *block, uint64_t index)
 {
 	uint64_t value = block->started.counters[index] + block->delivered.counters[index];

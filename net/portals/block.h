@@ -78,7 +78,7 @@ enum block_pool { POOL_ME, POOL_MD, POOL_EQ, POOL_OP, POOL_PIECE, POOL_COUNT };
 /* A pool's state. Entries that were freed are in a list linked by index. */
 struct pool {
 	uint32_t free;         /* first freed entry, or NO_INDEX */
-	uint32_t fresh;        /* first entry not used since block_init; none behind it was, either */
+	uint32_t fresh;        /* first entry not used since block_init, as are all behind it */
 	uint32_t used;         /* entries in use */
 	uint32_t high;         /* most entries ever in use */
 	uint32_t limit;        /* most entries that may be used, as granted; not trusted as a bound:

@@ -156,7 +156,7 @@ int eq_calls(const struct process_view *view, const struct eq *eq, uint32_t even
 	if (!read || !filled || !reader(view, eq, WORD_FILL_HANDLED))
 		return 0;
 	unread = eq->next - __atomic_load_n(read, __ATOMIC_RELAXED);
-	if (unread - level >= events) /* also if below the level (it wraps), or the word is invalid */
+	if (unread - level >= events) /* also below the level (it wraps), or with an invalid word */
 		return 0;
 	__atomic_store_n(filled, eq->next, __ATOMIC_RELEASE);
 	return 1;

@@ -25,8 +25,8 @@ enum eq_handler {
 struct eq {
 	handle_t handle;       /* its own while in use; else KIND_FREE and the next generation */
 	uint64_t next;         /* number of the next event */
-	uint64_t read_index;   /* segment offset of the reader's words, see eq_alloc; the first is the
-	                          number of the event that it reads next */
+	uint64_t read_index;   /* segment offset of the reader's words, see eq_alloc; the first is
+	                          the number of the event that it reads next */
 	uint32_t first_slot;   /* first slot in the event area; free: next free queue */
 	uint32_t count;        /* slots, a power of two */
 	uint32_t reserved;     /* slots reserved for replies that have begun (rule 22) */

@@ -178,8 +178,8 @@ static int build(struct process_view *view, struct portal *portal)
 
 	if (renumber(view, portal))
 		return PORTALS_FAIL;
-	/* The numbers are right, so each entry goes behind the earlier ones. A next entry that is not
-	 * in the index yet has CHAIN_NONE, so place_in does not take it for a neighbour. */
+	/* The numbers are right, so each entry goes behind the earlier ones. A next entry that is
+	 * not in the index yet has CHAIN_NONE, so place_in does not take it for a neighbour. */
 	for (uint32_t i = portal->first; i != NO_INDEX; i = view->mes[i].next) {
 		struct me *me = &view->mes[i];
 

@@ -9,8 +9,8 @@
 #include "pool.h"
 #include "../port.h"
 
-/* The memory of a descriptor in pieces, or one with MD_SPAN, whose bytes each operation
- * checks: here its addresses must only go up. */
+/* Check the memory of an iovec descriptor, or of one with MD_SPAN. The memory of the latter is
+ * checked by each operation; here its addresses must only not wrap. */
 __attribute__((noinline))
 static int check_special(const struct process_view *view, const struct md_args *args,
 			 uint64_t *room)
@@ -42,18 +42,18 @@ int md_check(const struct process_view *view, const struct md_args *args, uint64
 	return PORTALS_OK;
 }
 
-/* Of the flags those that the arguments say, for a descriptor of entry `me`. */
+/* MD_FAST, if it applies to a descriptor of entry `me` with these arguments. */
 static uint32_t flags_of(const struct md_args *args, uint32_t me)
 {
 	return me == NO_INDEX && args->eq_handle == EQ_NONE && !(args->options & MD_IOVEC) ?
 	       MD_FAST : 0;
 }
 
-/* Take the pieces that the arguments name. */
+/* Allocate the pieces of an iovec descriptor. */
 __attribute__((noinline))
 static int take_pieces(struct process_view *view, struct md *md, const struct md_args *args)
 {
-	struct md made; /* other nodes write blocks: what is under way stays here */
+	struct md made; /* in private memory: other nodes may write to the block */
 	int error = iovec_alloc(view, &made, args);
 
 	if (error)
@@ -140,7 +140,7 @@ int md_insert(struct process_view *view, handle_t base_handle, const struct md_a
 	struct me *me;
 	int error;
 
-	if (!base || base->me == NO_INDEX)    /* which one that leaves says, too */
+	if (!base || base->me == NO_INDEX)    /* also if it is leaving */
 		return PORTALS_MD_INVALID;
 	next = position == INSERT_BEFORE ? HANDLE_INDEX(base_handle) : base->next;
 	prev = position == INSERT_BEFORE ? base->prev : HANDLE_INDEX(base_handle);
@@ -238,7 +238,7 @@ int md_leave(struct process_view *view, struct md *md)
 	return PORTALS_OK;
 }
 
-/* Where its UNLINK event goes, or null. */
+/* The queue for its UNLINK event, or null. */
 static struct eq *unlink_queue(const struct process_view *view, const struct md *md)
 {
 	return md->user.options & MD_EVENT_UNLINK_DISABLE ? 0 :
@@ -252,7 +252,7 @@ int md_depart(struct process_view *view, struct md *md)
 
 	md->flags |= MD_LEAVING;
 	if (eq)
-		eq->begun++; /* the UNLINK event, until md_bury */
+		eq->begun++; /* for the UNLINK event of md_bury */
 	return md_leave(view, md);
 }
 

@@ -5,7 +5,7 @@
 #include "eq.h"
 #include "md.h"
 
-/* The block is damaged: its index did not take the entry. */
+/* The block is damaged: the entry could not be added to the index. */
 __attribute__((noinline, cold))
 static int give_up(struct process_view *view, handle_t descriptor)
 {
@@ -33,7 +33,7 @@ int post_entry(struct process_view *view, const struct post_args *args, handle_t
 		if (!eq_is_quiet(view, test))
 			return PORTALS_MD_NO_UPDATE;
 	}
-	/* The descriptor first: what is left after it cannot fail in a block that is whole. */
+	/* The descriptor first: making the entry cannot fail in an undamaged block. */
 	error = md_alloc(view, slot.index, &args->md, room, args->unlink, &descriptor);
 	if (error)
 		return error;

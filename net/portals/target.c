@@ -1,8 +1,8 @@
 /*
- * The target's side in three phases: what an arriving put or get does (figure
- * 4 of the Portals paper), and the common entry of deliver. The steps that
- * deliver_inline shares are here too (target.h). Acks and replies are in
- * answer.c. Called by the kernel that runs the engine on this block. See deliver.h.
+ * The target's side in three phases: handling an arriving put or get (figure 4 of the Portals
+ * paper), deliver_begin and deliver_end. The steps shared with deliver_inline are here, too
+ * (target.h). answer.c handles acks and replies. Called by the kernel that runs the engine on this
+ * block. See deliver.h.
  */
 #include "target.h"
 #include "ac.h"
@@ -23,7 +23,7 @@ int target_use(struct process_view *view, const struct place *place)
 		    md->room - md->local_offset < md->user.max_size) {
 			if (!(md->flags & MD_UNLINK))
 				md->flags |= MD_INACTIVE;
-			else if (md->user.threshold != 1) /* else md_spend does it */
+			else if (md->user.threshold != 1) /* otherwise md_spend unlinks it */
 				if (md_depart(view, md))
 					return DELIVER_DAMAGED;
 		}

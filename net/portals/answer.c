@@ -95,8 +95,8 @@ static void answered_head(struct operation *op, const struct message *answer, ui
 	op->head.mlength = mlength;
 }
 
-/* As md_bury; also sets grant->upcall. */
-static uint32_t bury(struct process_view *view, struct md *md, struct grant *grant)
+/* As md_reap; also sets grant->upcall. */
+static uint32_t reap(struct process_view *view, struct md *md, struct grant *grant)
 {
 	const struct eq *eq;
 	uint32_t events;
@@ -104,7 +104,7 @@ static uint32_t bury(struct process_view *view, struct md *md, struct grant *gra
 	if (!(md->flags & MD_LEAVING))
 		return 0;
 	eq = eq_lookup(view, md->user.eq_handle);
-	events = md_bury(view, md);
+	events = md_reap(view, md);
 	if (events && eq && eq->handler)
 		grant->upcall |= (uint8_t)eq_calls(view, eq, events);
 	return events;
@@ -148,7 +148,7 @@ int answer_ack(struct process_view *view, const struct message *ack, struct gran
 				  op->hdr_data, op->link, ack->fail);
 	grant_rings(view, grant, eq);
 	if (md)
-		grant->events += bury(view, md, grant);
+		grant->events += reap(view, md, grant);
 	return DELIVER_OK;
 }
 
@@ -159,7 +159,7 @@ static int discard_reply(struct process_view *view, struct operation *op, struct
 	op_free(view, op);
 	if (md->pending > 0)
 		md->pending--;
-	grant->events = bury(view, md, grant);
+	grant->events = reap(view, md, grant);
 	return dropped(view);
 }
 
@@ -289,7 +289,7 @@ int answer_reply_inline(struct process_view *view, const struct message *reply,
 	if (md->pending > 0)
 		md->pending--;
 	if (md->flags & MD_LEAVING)
-		grant->events += md_bury(view, md);
+		grant->events += md_reap(view, md);
 	grant_rings(view, grant, eq);
 	return DELIVER_OK;
 }

@@ -92,7 +92,7 @@ static int request(struct process_view *view, const struct message *message,
 		grant->events += eq_record(view, eq, &head, target_start(message->operation) + 1,
 					   &md->user, message->hdr_data, link, NI_OK);
 	if (md->flags & MD_LEAVING)
-		grant->events += md_bury(view, md);
+		grant->events += md_reap(view, md);
 	grant_rings(view, grant, eq);
 	return DELIVER_OK;
 }

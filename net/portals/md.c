@@ -252,12 +252,12 @@ int md_depart(struct process_view *view, struct md *md)
 
 	md->flags |= MD_LEAVING;
 	if (eq)
-		eq->begun++; /* for the UNLINK event of md_bury */
+		eq->begun++; /* for the UNLINK event of md_reap */
 	return md_leave(view, md);
 }
 
 __attribute__((noinline))
-uint32_t md_bury(struct process_view *view, struct md *md)
+uint32_t md_reap(struct process_view *view, struct md *md)
 {
 	uint32_t events = 0;
 	struct eq *eq;

@@ -102,13 +102,13 @@ static inline int md_has(const struct md *md, uint64_t offset, uint64_t bytes)
 	       __builtin_expect(bytes <= md->room - offset, 1);
 }
 
-/* Take a descriptor off its list and make it MD_LEAVING; md_unpin or md_bury will free it. 0 or
+/* Take a descriptor off its list and make it MD_LEAVING; md_unpin or md_reap will free it. 0 or
  * PORTALS_FAIL. */
 int md_depart(struct process_view *view, struct md *md);
 
 /* Free a descriptor, with an UNLINK event, if it is leaving and nothing is pending. Returns how
  * many events were recorded. */
-uint32_t md_bury(struct process_view *view, struct md *md);
+uint32_t md_reap(struct process_view *view, struct md *md);
 
 /* An operation uses the descriptor: decrement the threshold (rule 7), and unlink it at 0 (rule 8).
  * 0 or PORTALS_FAIL. */
@@ -123,12 +123,12 @@ static inline int md_spend(struct process_view *view, struct md *md)
 	return 0;
 }
 
-/* A pending operation has ended. Returns events recorded, as md_bury. */
+/* A pending operation has ended. Returns events recorded, as md_reap. */
 static inline uint32_t md_unpin(struct process_view *view, struct md *md)
 {
 	if (md->pending > 0)
 		md->pending--;
-	return (md->flags & MD_LEAVING) ? md_bury(view, md) : 0;
+	return (md->flags & MD_LEAVING) ? md_reap(view, md) : 0;
 }
 
 /* Take a descriptor off its entry's list, if it is on one. If the list is empty then and the entry

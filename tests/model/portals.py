@@ -349,7 +349,7 @@ class Process(Owner):
                     self.head(m, min(m.mlength, m.length), m.offset, m.md_handle),
                     m.hdr_data, m.sequence, m.fail)
         if md:
-            self.bury(md)
+            self.reap(md)
         return D_OK, Flight(m.operation, None, [])
 
     def begin_reply(self, runner: int, m: Message, most: int) -> tuple[int, Flight]:

@@ -43,8 +43,8 @@ static void learn(struct flow *pair, uint32_t theirs)
 	}
 }
 
-/* Retransmit all that is under way: a node dropped it, as this node did not know its incarnation.
- */
+/* Retransmit all that is under way: the peer has dropped it, as it did not name the peer's
+ * incarnation. */
 static void send_all_again(struct link *link, struct flow *pair)
 {
 	for (uint32_t lane = 0; lane < LINK_LANES; lane++) {

@@ -194,8 +194,7 @@ static int receive(struct process_view *view, const struct message *reply,
 		return DELIVER_DAMAGED;
 	}
 
-	/* Rule 14: the queue must have room for all events, which is reserved at begin (rule
-	 * 22). */
+	/* Rule 14: the queue must have room for all events; begin reserves it (rule 22). */
 	found->md = md;
 	found->eq = eq_lookup(view, md->user.eq_handle);
 	options = md->user.options;

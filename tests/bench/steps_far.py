@@ -38,7 +38,7 @@ ELSEWHERE = ("drivers/", "net/portals/", "libc-glue/", "lib/portals/")
 FUNCTIONS = {
     # which frame, and whether it is this one's turn
     "flow_find": "order", "flow_open": "order", "chain": "order", "reassemble": "order",
-    "place_short": "order", "place_first": "order", "whole": "order", "locate": "order",
+    "place_short": "order", "place_first": "order", "deliver_short": "order", "locate": "order",
     "advance": "order", "end_first": "order", "unstash": "order", "wire_fast_read": "order",
     "handle_short": "order",
     "handle_fast": "order", "receive_fast": "order", "wire_fast_source": "order",
@@ -73,7 +73,7 @@ FUNCTIONS = {
 # By file and function where two functions have one name.
 PLACES = {
     ("net/link/ack.c", "advance"): "faults",
-    ("net/link/receive.c", "take"): "faults",
+    ("net/link/receive.c", "dispatch"): "faults",
 }
 # The longest prefix of a file's name counts.
 FILES = {

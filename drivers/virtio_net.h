@@ -102,7 +102,8 @@ uint32_t virtio_net_bulk_receive(struct virtio_net *v, uint32_t budget);
 /* How many rooms come before the next one with an interrupt, or the last. */
 uint16_t virtio_net_bulk_ahead(const struct virtio_net *v);
 /* Of nic_ops. */
-int virtio_net_bulk_post(struct nic *nic, const struct nic_piece *pieces, uint32_t n, int tell);
+int virtio_net_bulk_post(struct nic *nic, const struct nic_piece *pieces, uint32_t n,
+			 int interrupt);
 void virtio_net_bulk_take_back(struct nic *nic);
 
 #endif

@@ -55,7 +55,8 @@ static void append(struct virtio_net *v, struct bulk_room *room, uint64_t addres
 	room->descriptors++;
 }
 
-int virtio_net_bulk_post(struct nic *nic, const struct nic_piece *pieces, uint32_t n, int tell)
+int virtio_net_bulk_post(struct nic *nic, const struct nic_piece *pieces, uint32_t n,
+			 int interrupt)
 {
 	struct virtio_net *v = of(nic);
 	struct virtio_ring *ring = &v->receive;
@@ -66,7 +67,7 @@ int virtio_net_bulk_post(struct nic *nic, const struct nic_piece *pieces, uint32
 		return NIC_DOWN;
 	if (posted(v) >= ROOMS || v->free_descriptors < n + 2)
 		return NIC_FULL;
-	*room = (struct bulk_room){ .head = v->next_descriptor, .tells = !!tell };
+	*room = (struct bulk_room){ .head = v->next_descriptor, .tells = !!interrupt };
 	append(v, room, v->slots_physical + slot * ROOM_SLOT, HEAD_BYTES);
 	for (uint32_t i = 0; i < n; i++)
 		append(v, room, memory_physical(pieces[i].bytes), pieces[i].length);

@@ -18,12 +18,12 @@ static void wake(struct bulk_card *card)
 	netsim_schedule(card->sim, &event);
 }
 
-static int bulk_post(struct nic *nic, const struct nic_piece *pieces, uint32_t n, int tell)
+static int bulk_post(struct nic *nic, const struct nic_piece *pieces, uint32_t n, int interrupt)
 {
 	struct bulk_card *card = (struct bulk_card *)nic;
 	struct room *room = &card->room[card->posted % BULK_RING];
 
-	(void)tell;
+	(void)interrupt;
 	if (card->posted - card->told == BULK_RING || n > NIC_BULK_PIECES)
 		return NIC_FULL;
 	card->posted++;

@@ -1,11 +1,11 @@
 /*
- * The network card, as its driver shows it: the one seam of function pointers
- * between frames and hardware. Drivers implement it (drivers/, and host/netsim.c
- * for simulated networks); net/link and net/frames use it, and in a kernel kernel/transport.
+ * The interface of a network card's driver: the only function pointers between frames and
+ * hardware. Drivers implement it (drivers/, and host/netsim.c for simulated networks).
+ * net/link, net/frames and kernel/transport use it.
  *
- * All calls come from one processor with interrupts off, and none blocks. What
- * the card does is never trusted by the driver, what the wire does is never
- * trusted by the link: a frame that is handed up may contain anything.
+ * All calls come from one processor with interrupts off, and none blocks. A driver checks
+ * everything that its card writes. The link checks everything that comes from the wire: a
+ * received frame may contain anything.
  */
 #ifndef NET_NIC_H
 #define NET_NIC_H
@@ -13,16 +13,16 @@
 
 #define NIC_PIECES        16u      /* most pieces of one frame */
 #define NIC_ADDRESS_BYTES 6u
-#define NIC_BULK_HEADER   64u      /* bytes of a frame that a bulk card keeps apart */
-#define NIC_BULK_PIECES   6u       /* most pieces of one room on a bulk card */
+#define NIC_BULK_HEADER   64u      /* first bytes of a frame: a bulk card stores them apart */
+#define NIC_BULK_PIECES   6u       /* most pieces of one receive buffer of a bulk card */
 
 enum nic_result {
 	NIC_OK   =  0,
-	NIC_FULL = -1,             /* no room: try again after sent() has been called */
-	NIC_DOWN = -2              /* no link, or being reset: the frame is lost */
+	NIC_FULL = -1,             /* ring full: try again after the next sent() */
+	NIC_DOWN = -2              /* no carrier, or being reset: the frame is lost */
 };
 
-/* Contiguous bytes as the sender maps them; the driver translates. */
+/* Contiguous virtual memory of the sender; the driver translates the address. */
 struct nic_piece {
 	const void *bytes;
 	uint32_t length;
@@ -33,17 +33,17 @@ enum nic_counter {
 	NIC_FRAMES_OUT, NIC_BYTES_OUT,
 	NIC_FRAMES_IN, NIC_BYTES_IN,
 	NIC_DROPS_OUT,             /* frames that could not be sent */
-	NIC_DROPS_IN,              /* frames that the card had no room for, or was wrong about */
-	NIC_BAD_DESCRIPTORS,       /* indices and lengths from the card that cannot be */
-	NIC_RESETS,                /* also those that failed */
-	NIC_LINK_LOSSES,           /* times that a link went down which was up */
+	NIC_DROPS_IN,              /* frames lost for want of a buffer, or received with an error */
+	NIC_BAD_DESCRIPTORS,       /* invalid indices and lengths written by the card */
+	NIC_RESETS,                /* resets of the card, including failed ones */
+	NIC_LINK_LOSSES,           /* times that the carrier was lost */
 	NIC_COUNTERS
 };
 
-/* Why no interrupt of the card comes, and a timer must look at it. */
+/* Why the card raises no interrupts, so that a timer must poll it. */
 enum nic_silence {
-	NIC_UNHEARD = 1,           /* its line reaches no interrupt controller */
-	NIC_FAILED  = 2            /* it is down, and polls try to reset it now and then */
+	NIC_UNHEARD = 1,           /* its interrupt line is not connected */
+	NIC_FAILED  = 2            /* it is down; polls retry the reset from time to time */
 };
 
 struct nic;
@@ -51,57 +51,57 @@ struct nic;
 struct nic_ops {
 	const char *name;
 	/*
-	 * Send one frame, gathered from at most NIC_PIECES pieces. NIC_OK: the
-	 * pieces stay untouched until sent(cookie), which comes exactly once,
-	 * perhaps before this call returns, also if the card is reset. Any other
-	 * result: sent() does not come.
+	 * Send one frame, gathered from at most NIC_PIECES pieces. After NIC_OK the caller
+	 * must not change the pieces until sent(cookie). That call comes exactly once, even
+	 * if the card is reset, and perhaps before send() returns. After any other result
+	 * sent() does not come.
 	 */
 	int (*send)(struct nic *nic, const struct nic_piece *pieces, uint32_t n, uint64_t cookie);
-	/* Completions, and up to `budget` received frames; returns how many frames. With
-	 * interrupts on and fewer than `budget`, one comes for what arrives after its last
-	 * look. */
+	/* Report completed sends and up to `budget` received frames; returns how many frames.
+	 * If interrupts are on and the result is below `budget`, anything that arrives later
+	 * raises an interrupt. */
 	uint32_t (*poll)(struct nic *nic, uint32_t budget);
-	/* 1: interrupt at the next arrival; the caller then polls once, for what came before. */
+	/* 1: interrupt at the next arrival. The caller then polls once for earlier arrivals. */
 	void (*interrupts)(struct nic *nic, int on);
-	/* Its interrupt has come: no further one until it is polled. Null: it needs not
-	 * be told. */
+	/* The card's interrupt was raised: mask it until the next poll. Null: not needed. */
 	void (*interrupted)(struct nic *nic);
-	/* Its other interrupt has come, of its link or its troubles: the next poll looks what
-	 * it is. Null: it has none. */
+	/* The card's second interrupt was raised, for link changes and errors: the next poll
+	 * finds the cause. Null: the card has none. */
 	void (*changed)(struct nic *nic);
 	void (*close)(struct nic *nic);
 	/*
-	 * Of bulk cards only, null for others. Such a card receives into rooms that it is
-	 * given one by one and fills in that order, a frame each: the first
-	 * NIC_BULK_HEADER bytes go to memory of the driver, the next into at most
-	 * NIC_BULK_PIECES pieces, which are written to, and what does not fit to memory
-	 * that is not read. Without a room frames wait outside and come later, or are lost.
-	 * With interrupts on, one comes when a room is filled that was posted with
-	 * `tell`, or the last of all. NIC_OK, NIC_FULL or NIC_DOWN.
+	 * Bulk cards only, null for others. Post one receive buffer. The card fills buffers in
+	 * the order in which they were posted, one frame each. The first NIC_BULK_HEADER bytes
+	 * of a frame go to the driver's memory, the next ones into the n pieces (at most
+	 * NIC_BULK_PIECES), and any excess to memory that is never read. While no buffer is
+	 * posted, frames wait outside the card or are lost. With interrupts on, the card
+	 * interrupts when it has filled the last buffer, or one posted with `interrupt`.
+	 * NIC_OK, NIC_FULL or NIC_DOWN.
 	 */
-	int (*post)(struct nic *nic, const struct nic_piece *pieces, uint32_t n, int tell);
-	/* All rooms are gone: when this returns nothing is written to them any more. */
+	int (*post)(struct nic *nic, const struct nic_piece *pieces, uint32_t n, int interrupt);
+	/* Withdraw all posted buffers: the card does not write to them after this returns. */
 	void (*take_back)(struct nic *nic);
 };
 
 struct nic {
 	const struct nic_ops *ops;
-	uint32_t mtu;              /* most bytes of a frame, Ethernet's header in, its CRC out */
-	uint32_t ring;             /* slots for frames until they are polled */
+	uint32_t mtu;              /* most bytes of a frame, Ethernet header included, CRC not */
+	uint32_t ring;             /* slots of the receive ring */
 	uint8_t address[NIC_ADDRESS_BYTES];
-	uint8_t silent;            /* a bit per reason, of enum nic_silence */
-	void *context;             /* of the three callbacks below, which the user of the card sets */
-	/* A frame has arrived; it is the driver's again after the call. */
+	uint8_t silent;            /* bits of enum nic_silence; 0: the card interrupts */
+	void *context;             /* argument of the three callbacks; the user sets all four */
+	/* A frame has arrived; the driver reuses its memory after the call. */
 	void (*receive)(void *context, const uint8_t *frame, uint32_t bytes);
 	/* The card has read the pieces of the send with this cookie. */
 	void (*sent)(void *context, uint64_t cookie);
-	/* Bulk cards: the oldest room holds a frame of this many bytes, whose header is
-	 * here; it is the user's again. Null: the card was reset, all rooms are gone. */
+	/* Bulk cards: the oldest posted buffer now holds a frame of this many bytes and belongs
+	 * to the user again; `header` is the frame's header. Null: the card was reset, and all
+	 * posted buffers are withdrawn. */
 	void (*landed)(void *context, const uint8_t *header, uint32_t bytes);
 	uint64_t counters[NIC_COUNTERS];
 };
 
-/* Whether a frame is sent to this card's address, or to several. */
+/* Whether a frame is addressed to this card, or is multicast or broadcast. */
 static inline int nic_is_for(const struct nic *nic, const uint8_t *frame)
 {
 	return frame[0] & 1 || __builtin_memcmp(frame, nic->address, NIC_ADDRESS_BYTES) == 0;

@@ -69,7 +69,7 @@ uint64_t shm_port_spin_ns(const struct shm_member *self)
 
 static bool take(struct process_view *view)
 {
-	return shm_lock_take((struct shm_lock *)view->block->lock, view->nid, &member) ==
+	return shm_lock_acquire((struct shm_lock *)view->block->lock, view->nid, &member) ==
 	       SHM_LOCK_OK;
 }
 
@@ -82,7 +82,7 @@ bool link_shm_waits_for_lock(void)
  * lock are settled here. */
 static void give(struct process_view *view)
 {
-	shm_lock_give((struct shm_lock *)view->block->lock, view->nid, &member);
+	shm_lock_release((struct shm_lock *)view->block->lock, view->nid, &member);
 	membership_look();
 }
 

@@ -26,7 +26,7 @@ int transport_start(const struct initiator_args *args);
  * another kind of put, or one that must wait; nothing has happened. */
 static inline bool transport_brief_near(const struct initiator_args *args)
 {
-	return near_brief(own_view(), 0, args);
+	return near_fast_put(own_view(), 0, args);
 }
 
 static inline bool transport_brief_far(const struct initiator_args *args)

@@ -1,12 +1,12 @@
 /*
- * Messages over frames: memory, and the ways from the cards and the clock to
- * the link. See frames.h.
+ * Messages over frames: memory, and passing the cards' callbacks and the time on to the link.
+ * See frames.h.
  */
 #include "state.h"
 
-#define ANNOUNCE  65536u           /* bytes of a message from which on its payload is granted */
-#define IDLE_NS   100000000ull     /* between looks at a bulk card that nothing uses */
-#define SENDS_NS  1000000ull       /* between looks for sends that the card has ended */
+#define ANNOUNCE  65536u           /* payload bytes from which on a message is announced */
+#define IDLE_NS   100000000ull     /* between polls of an idle bulk card */
+#define SENDS_NS  1000000ull       /* between polls while messages wait only for the card */
 
 static uint64_t rounded(uint64_t bytes)
 {
@@ -31,7 +31,7 @@ uint64_t frames_bytes(const struct link_config *config, const struct block_limit
 		rounded(limits->ops * sizeof(struct link_message *)) : 0;
 }
 
-/* Both flattened: they are called for each frame, by a pointer already. */
+/* This and the next function are flattened: they are called for each frame, through a pointer. */
 __attribute__((flatten))
 static void received(void *context, const uint8_t *frame, uint32_t bytes)
 {
@@ -88,7 +88,8 @@ struct frames *frames_open(void *memory, const struct link_config *config, struc
 
 /* ---- progress ---- */
 
-/* A bulk card that nothing uses is looked at now and then: it may have been reset. */
+/* Whether to poll the bulk card. An idle one is polled from time to time, as it may have been
+ * reset. */
 static int is_bulk_due(struct frames *frames)
 {
 	if (!frames->bulk || (link_bulk_is_idle(frames->link) &&

@@ -1,126 +1,126 @@
 /*
- * A process's messages over frames: the engine (net/portals) on one side, the
- * link (net/link) on the other. It starts operations, carries out what arrives,
- * and sends the answers. The kernel and Linux programs compile the same files;
- * lock, clock and waking come through the port at the end.
+ * A process's messages over frames: connects the engine (net/portals) with the link (net/link).
+ * It starts operations, carries out arriving messages, and sends the answers. The kernel and Linux
+ * programs compile the same files; lock, clock and wakeup are port functions (at the end).
  *
- * An operation's way, here PtlPut with an acknowledgement (A's calls on the left):
+ * Example: a PtlPut with an acknowledgement (the initiator is on the left):
  *
- *   initiator_start, link_send            --frames-->  begin: deliver_begin, and a record
- *                                                      for the answer is kept
+ *   initiator_start, link_send            --frames-->  begin: deliver_begin; reserve a record
+ *                                                      for the answer
  *                                                      data:  deliver_data, per fragment
  *                                                      end:   deliver_end, PUT_END
  *   whole: deliver_inline, ACK            <--answer--  link_send of the ACK
  *   sent:  initiator_sent, SEND_END       <--acks----
  *
- * Messages of up to 64 bytes are copied when they are sent: without an ack their
- * SEND_END is recorded then. On arrival they go through deliver_inline. A request is
- * refused (LINK_BUSY) while no operation record or no record for its answer is
- * free; an answer never waits for either, and the start of an operation leaves a record for
- * requests. A target that sends no acknowledgement though one was
- * asked for says so with an ACK whose `link` byte is FRAMES_NO_ACK.
+ * Messages of up to 64 bytes are copied when they are sent, and without an ack their SEND_END is
+ * recorded then. The target carries them out with deliver_inline. A request is refused (LINK_BUSY)
+ * while there is no free operation record or no record for its answer. An answer needs neither,
+ * and the start of an operation always leaves one operation record for requests. If an ack was
+ * requested but the target's descriptor disables it, the target says so by an ACK whose `link`
+ * byte is FRAMES_NO_ACK.
  *
- * If the answer arrives before the link has heard that the request has, the
- * answer shows as much: SEND_END comes first all the same. Only payload in pieces
- * that was not copied must stay findable until the link is through with it: then
- * the answer is refused until that is heard of.
+ * The answer may arrive before the link knows that the request has arrived. As the answer proves
+ * that, SEND_END is recorded before the answer's events. There is one exception: while the link may
+ * still need payload of an iovec descriptor that was not copied, the descriptor must not go, so the
+ * answer is refused until the link has finished.
  *
- * The loss of a peer ends what it would have ended with NI_FAIL. Messages of a process to
- * itself do not come here.
+ * When a peer is lost, operations that it would have completed end with NI_FAIL. Messages of a
+ * process to itself do not come here.
  *
- * The user starts operations, and calls frames_poll when a card interrupts, when the time
- * comes that frames_wants names, and while it waits. All functions want one exclusion; the
- * block's lock is taken here.
+ * The user starts operations. It calls frames_poll when a card interrupts, at the time that
+ * frames_wants returns, and while it waits. The user must serialise all calls; the block's lock is
+ * acquired here.
  */
 #ifndef NET_FRAMES_FRAMES_H
 #define NET_FRAMES_FRAMES_H
 #include "../link/link.h"
 #include "../portals/initiator.h"
 
-#define FRAMES_AGAIN   1           /* no record free: nothing happened, call again later */
-#define FRAMES_NO_ACK  1u          /* message.link of an ACK that is none */
+#define FRAMES_AGAIN   1           /* no record is free: nothing happened, call again later */
+#define FRAMES_NO_ACK  1u          /* message.link of an ACK: the target does not acknowledge */
 
 struct frames;
 
 /*
- * What suits a job of `nodes` nodes with these cards; everything may be changed before
- * frames_open. With a bulk card, which may be null, the payload of long messages goes by
- * that, without a copy; all nodes have one or none has.
+ * The default configuration for a job of `nodes` nodes with these cards; the caller may change any
+ * field before frames_open. With a bulk card (`bulk` may be null) the payload of long messages is
+ * received without a copy. Either all nodes have a bulk card or none has.
  */
 struct link_config frames_config(uint32_t node, uint32_t nodes, uint32_t incarnation,
 				 const struct nic *nic, const struct nic *bulk);
 
-/* Bytes that frames_open needs; 0: the configuration cannot be. */
+/* Bytes that frames_open needs; 0: the configuration is invalid. */
 uint64_t frames_bytes(const struct link_config *config, const struct block_limits *limits);
 
 /*
- * Join the view's process to its cards, in `memory` (64-byte aligned). Sets the
- * cards' context and calls up. `context` is the port's. Null: as link_open.
+ * Connect the view's process to its cards, in `memory` (64-byte aligned). Sets the cards' context
+ * and callbacks. `context` is the argument of the port functions. Null: as link_open.
  */
 struct frames *frames_open(void *memory, const struct link_config *config, struct nic *nic,
 			   struct nic *bulk, struct process_view *view, void *context);
 
 /* ---- start an operation ---- */
 
-/* Start an operation of any kind (initiator_start): 0, an enum portals_error, or
- * FRAMES_AGAIN. What becomes of it shows in the events. */
+/* Start an operation of any kind (initiator_start): 0, an enum portals_error, or FRAMES_AGAIN.
+ * Events show the result of the operation. */
 int frames_start(struct frames *frames, const struct initiator_args *args);
 
 /*
- * The same for the plainest puts, to nodes that are known: initiator_brief, and all of the
- * message is written where the card reads it, its few bytes of payload as well.
+ * The fast path of a short put to a known node, if initiator_fast_put accepts it: the whole
+ * message, with its payload, is written where the card reads it.
  */
 enum frames_fast {
-	FRAMES_OTHER,              /* it is another: nothing has happened, frames_start knows */
-	FRAMES_QUEUED,             /* done */
-	FRAMES_SENT                /* done, and it has left or waits with others already: of what
-	                              frames_wants says only the time has changed, to *due */
+	FRAMES_OTHER,              /* nothing has happened: call frames_start */
+	FRAMES_QUEUED,             /* started */
+	FRAMES_SENT                /* started; the message has left or is delayed with others. Of
+	                              frames_wants only the time may have changed, to *due */
 };
 
 enum frames_fast frames_fast_put(struct frames *frames, const struct initiator_args *args,
 				 uint64_t *due);
 
-/* Tell a process of the job news of a barrier, a round or BLOCK_BARRIER_ of block.h, by a
- * BARRIER message. A PING is not sent while other requests to that node are unacknowledged:
- * they ask the same. 0 or FRAMES_AGAIN. */
+/* Send a BARRIER message to a process of the job. `news`: a round, or a BLOCK_BARRIER_ constant of
+ * block.h. A PING is not sent while other requests to that node are unacknowledged, as these show
+ * as well whether it lives. 0 or FRAMES_AGAIN. */
 int frames_signal(struct frames *frames, uint32_t node, uint32_t news);
 
 /* ---- progress ---- */
 
+/* The result of a poll. */
 struct frames_look {
-	uint64_t at;               /* ns: the time of it, which stands still meanwhile */
-	uint32_t frames;           /* that the cards had */
-	uint8_t  is_all;           /* 1: they had no more */
-	uint8_t  is_news;          /* 1: messages were sent, or time has come: what the user
-	                              waits for may have ended even without a frame */
+	uint64_t at;               /* ns: time of the poll; it is read once */
+	uint32_t frames;           /* frames received from the cards */
+	uint8_t  is_all;           /* 1: the cards had no more frames */
+	uint8_t  is_news;          /* 1: a message has ended, or a timer has expired: the event that
+	                              the user waits for may have come without a frame */
 };
 
-/* Take up to `budget` frames from each card, and do what it is time for. */
+/* Receive up to `budget` frames from each card, and handle timers that have expired. */
 struct frames_look frames_poll(struct frames *frames, uint32_t budget);
 
-/* The user sends nothing more for a while: messages that are delayed for a batch
- * (net/link/batch.c) leave. With `halts` it is about to halt, too: what a sender may wait for is
- * acknowledged, and frames_wants names the latest time that it can. */
+/* The user will send nothing for a while: send messages that are delayed for a batch
+ * (net/link/batch.c). With `halts` it is about to halt: also send acknowledgements that a peer may
+ * wait for, and make the time of frames_wants exact. */
 void frames_pause(struct frames *frames, int halts);
 
-/* Messages that the link has not yet reported as sent, and answers kept room for. */
+/* Messages that the link has not yet reported as sent, and records reserved for answers. */
 uint32_t frames_pending(const struct frames *frames);
 
 /* ---- what wakes a waiter ---- */
 
 struct frames_wants {
-	uint64_t at;               /* ns: frames_poll has something to do then, if no frame comes
-	                              before; perhaps too early. LINK_NEVER: nothing */
+	uint64_t at;               /* ns: when to call frames_poll, if no frame comes before; may be
+	                              too early. LINK_NEVER: not at all */
 	uint8_t  delays;           /* 1: messages are delayed for a batch */
 };
 
-/* Retransmissions may wait until `late` (ns). */
+/* Retransmissions may be put off until `late` (ns). */
 struct frames_wants frames_wants(const struct frames *frames, uint64_t late);
 
 /* ---- a peer is lost or renewed ---- */
 
-/* The user knows that a node's life has ended. `next`: the incarnation of its next life,
- * 0 if there is none. What was under way with it ends with NI_FAIL. */
+/* The user knows that a node has died. `next`: the incarnation of its next life, 0 if there is
+ * none. All that was under way with it ends with NI_FAIL. */
 void frames_ended(struct frames *frames, uint32_t node, uint32_t next);
 
 /* ---- figures ---- */
@@ -129,12 +129,12 @@ struct frames_figures {
 	uint64_t link[LINK_COUNTERS_END];  /* enum link_counter */
 	uint64_t copied_in;                /* bytes copied from frames into the segment */
 	uint64_t copied_out;               /* bytes copied before they were sent */
-	uint64_t bad;                      /* messages with headers that cannot be, dropped */
-	uint64_t peer_bytes;               /* of state that the peers take */
-	uint32_t sends_high;               /* most messages that were being sent at once, */
-	uint32_t parts_high;               /* that were being received in parts, */
-	uint32_t early_high;               /* and short ones that had come too early */
-	uint32_t records;                  /* of the link, in use now */
+	uint64_t bad;                      /* messages dropped because their header was invalid */
+	uint64_t peer_bytes;               /* bytes of state of all peers */
+	uint32_t sends_high;               /* most messages being sent at once */
+	uint32_t parts_high;               /* most messages being received in several frames */
+	uint32_t early_high;               /* most short messages that had arrived early */
+	uint32_t records;                  /* the link's records in use now */
 };
 
 struct frames_figures frames_figures(const struct frames *frames);
@@ -142,13 +142,13 @@ struct frames_figures frames_figures(const struct frames *frames);
 /* ---- the port ---- */
 
 uint64_t frames_port_now(void *context);                  /* ns */
-int frames_port_lock(void *context);                      /* 0: the block is broken */
+int frames_port_lock(void *context);                      /* 0: the block's lock is dead */
 void frames_port_unlock(void *context);
-/* So many events were recorded (0: a barrier's round has come); with `upcall` one of them is
- * for a handler. */
+/* `events` events were recorded (0: a BARRIER message has come). `upcall`: 1 if one of them is for
+ * a handler. */
 void frames_port_wake(void *context, uint32_t events, int upcall);
-/* Everything with this node was over, and what it has ended is recorded: the node was restarted
- * or cannot be reached. */
+/* This node has restarted or cannot be reached. All operations with it have ended, and their events
+ * are recorded. */
 void frames_port_lost(void *context, uint32_t node);
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * Messages in: what the link hands up goes to the engine. Headers come from the
- * wire: what names the wrong node, or contradicts the payload, is counted and
- * dropped. See frames.h.
+ * Incoming messages: from the link to the engine. Headers come from the wire, so a message
+ * whose header names the wrong node or contradicts the payload is counted and dropped. See
+ * frames.h.
  */
 #include "state.h"
 #include "../portals/answer.h"
@@ -12,7 +12,7 @@ static int is_answer(uint8_t operation)
 	return operation == MESSAGE_ACK || operation == MESSAGE_REPLY;
 }
 
-/* A message of that node for this one, on its lane, with its payload. */
+/* Whether a header is valid: source, target and lane are right, and the payload has this length. */
 static int is_proper(struct frames *frames, const struct message *message, uint32_t node,
 		     uint32_t lane, uint64_t bytes)
 {
@@ -34,7 +34,7 @@ static int is_answered(const struct message *message)
 		message->ack_request == ACK_YES);
 }
 
-/* Keep room for the answer, if there will be one: 0 if there is none. */
+/* Reserve a record for the answer, if there will be one. 0: no record is free. */
 static int reserve(struct frames *frames, const struct message *message)
 {
 	if (!is_answered(message))
@@ -53,7 +53,7 @@ static void unreserve(struct frames *frames, const struct message *message)
 	link_unreserve(frames->link);
 }
 
-/* The target acknowledges nothing, and says so. */
+/* Tell the initiator that the target sends no acknowledgement. */
 static void send_none(struct frames *frames, const struct message *request)
 {
 	struct message answer;
@@ -64,8 +64,8 @@ static void send_none(struct frames *frames, const struct message *request)
 	}
 }
 
-/* After begin or deliver_inline of a request: send its answer if it is there.
- * `later`: the end makes it. */
+/* After deliver_begin or deliver_inline of a request: send its answer, if there is one. `later`:
+ * deliver_end will make it. */
 static void answer(struct frames *frames, const struct message *request, int result,
 		   const struct grant *grant, struct message *made, const void *bytes, int later)
 {
@@ -84,8 +84,8 @@ static void answer(struct frames *frames, const struct message *request, int res
 
 /* ---- short messages ---- */
 
-/* 1: the answer must come again, as SEND_END cannot be recorded before it yet. Only an
- * answer that is awaited may end a send; the engine discards any other. Lock held. */
+/* 1: refuse the answer for now, as SEND_END must be recorded first and cannot yet. Only an answer
+ * that is awaited may end a send; the engine discards any other. Lock held. */
 static int is_early(struct frames *frames, const struct message *answer, uint32_t *events,
 		    int *upcall)
 {
@@ -93,9 +93,9 @@ static int is_early(struct frames *frames, const struct message *answer, uint32_
 	       !out_answered(frames, answer, events, upcall);
 }
 
-/* An answer that is complete. */
-static int take_answer(struct frames *frames, const struct message *message,
-		       const void *payload)
+/* A whole answer. */
+static int handle_answer(struct frames *frames, const struct message *message,
+			 const void *payload)
 {
 	struct grant grant = { .events = 0 };
 	struct message none;
@@ -120,8 +120,8 @@ static int take_answer(struct frames *frames, const struct message *message,
 	return LINK_TAKE;
 }
 
-/* A request that deliver_inline does in one step. */
-static int take_short(struct frames *frames, const struct message *message, const void *payload)
+/* A request that deliver_inline carries out in one step. */
+static int handle_short(struct frames *frames, const struct message *message, const void *payload)
 {
 	uint8_t operands[DELIVER_OPERAND_BYTES], result[DELIVER_INLINE_BYTES];
 	struct message made;
@@ -130,7 +130,7 @@ static int take_short(struct frames *frames, const struct message *message, cons
 
 	if (!reserve(frames, message))
 		return LINK_BUSY;
-	/* Elements are read as such: they must lie as memory of theirs would. */
+	/* Copy the operands, as they must be aligned for their type. */
 	if (message_payload(message))
 		port_copy(operands, payload, message_payload(message));
 	if (!frames_port_lock(frames->context)) {
@@ -147,8 +147,8 @@ static int take_short(struct frames *frames, const struct message *message, cons
 	return LINK_TAKE;
 }
 
-/* A get of more than fits in one step: its reply leaves from the range. */
-static int take_get(struct frames *frames, const struct message *message)
+/* A get that is too long for deliver_inline: its reply is sent from the granted range. */
+static int handle_get(struct frames *frames, const struct message *message)
 {
 	struct message reply;
 	struct grant grant;
@@ -176,10 +176,10 @@ static int take_get(struct frames *frames, const struct message *message)
 	return LINK_TAKE;
 }
 
-/* In a frame, which may begin at any multiple of 4. */
+/* A header in a frame, which may be at any multiple of 4. */
 typedef struct message in_frame __attribute__((aligned(4)));
 
-/* The message of the fast path: a short put without an answer. */
+/* Whether a message takes the fast path: a short put without an answer. */
 static int is_fast(const struct frames *frames, const in_frame *message, uint32_t node,
 		   uint32_t lane, uint64_t bytes)
 {
@@ -189,10 +189,10 @@ static int is_fast(const struct frames *frames, const in_frame *message, uint32_
 	       message->length == bytes && bytes <= DELIVER_INLINE_BYTES;
 }
 
-/* Any other message of that length. */
+/* Any other message of at most LINK_WHOLE_BYTES. */
 __attribute__((noinline))
-static int take_any(struct frames *frames, uint32_t node, uint32_t lane, const void *header,
-		    const void *payload, uint32_t bytes)
+static int handle_any(struct frames *frames, uint32_t node, uint32_t lane, const void *header,
+		      const void *payload, uint32_t bytes)
 {
 	struct link_target target;
 	struct message message;
@@ -203,11 +203,11 @@ static int take_any(struct frames *frames, uint32_t node, uint32_t lane, const v
 		return LINK_DROP;
 	if (message.operation == MESSAGE_ACK ||
 	    (message.operation == MESSAGE_REPLY && bytes <= DELIVER_INLINE_BYTES))
-		return take_answer(frames, &message, payload);
+		return handle_answer(frames, &message, payload);
 	if (message.operation == MESSAGE_GET && message.length > DELIVER_INLINE_BYTES)
-		return take_get(frames, &message);
+		return handle_get(frames, &message);
 	if (message.operation != MESSAGE_REPLY && message.length <= DELIVER_INLINE_BYTES)
-		return take_short(frames, &message, payload);
+		return handle_short(frames, &message, payload);
 	result = link_port_begin(frames, node, lane, &message, bytes, &target);
 	if (result == LINK_TAKE) {
 		link_port_data(frames, &target, 0, payload, bytes);
@@ -216,9 +216,9 @@ static int take_any(struct frames *frames, uint32_t node, uint32_t lane, const v
 	return result;
 }
 
-/* The fast path does what take_short does, and the compiler joins all of it here, as most
- * messages take it. Fields that is_fast has compared are set once more in the copy of the header:
- * so the compiler knows them, and leaves out their cases. */
+/* The fast path does what handle_short does. It is inlined here completely, as most messages take
+ * it. Fields that is_fast has compared are assigned again in the copy of the header: so the
+ * compiler knows their values, and drops the code for others. */
 __attribute__((flatten))
 int link_port_whole(void *context, uint32_t node, uint32_t lane, const void *header,
 		    const void *payload, uint32_t bytes)
@@ -228,7 +228,7 @@ int link_port_whole(void *context, uint32_t node, uint32_t lane, const void *hea
 	struct grant grant;
 
 	if (!is_fast(frames, header, node, lane, bytes))
-		return take_any(frames, node, lane, header, payload, bytes);
+		return handle_any(frames, node, lane, header, payload, bytes);
 	if (!frames_port_lock(frames->context))
 		return LINK_DROP;
 	message = *(const in_frame *)header;
@@ -243,7 +243,7 @@ int link_port_whole(void *context, uint32_t node, uint32_t lane, const void *hea
 	return LINK_TAKE;
 }
 
-/* ---- messages in parts ---- */
+/* ---- messages in several frames ---- */
 
 int link_port_begin(void *context, uint32_t node, uint32_t lane, const void *header,
 		    uint64_t length, struct link_target *target)
@@ -303,7 +303,7 @@ uint32_t link_port_place(void *context, struct link_target *target, uint64_t at,
 	const struct incoming *incoming = (const struct incoming *)target;
 	struct frames *frames = context;
 
-	/* What the grant does not cover must not be written. */
+	/* The card must not write outside the granted range. */
 	if (at + bytes > incoming->grant.bytes)
 		return 0;
 	return out_spans(frames, &incoming->grant, at, bytes, pieces, most);
@@ -342,7 +342,7 @@ void link_port_lost(void *context, uint32_t node)
 		block_peer_died(frames->view, node, &events);
 		frames_port_unlock(frames->context);
 	}
-	/* Which queues they are in is not known: all that have a handler are looked at. */
+	/* It is not known which queues the events are in, so say that one is for a handler. */
 	frames_port_wake(frames->context, events, 1);
 	frames_port_lost(frames->context, node);
 }

@@ -1,7 +1,7 @@
 /*
- * Messages out: operations that this process starts, and answers to others'.
- * Payload stays where it is until the link has it across; only short payload
- * in pieces and fetched bytes are copied, into the record. See frames.h.
+ * Outgoing messages: operations that this process starts, and answers to those of others. Long
+ * payload is not copied: the card reads it in place until the message has ended. Short payload and
+ * fetched bytes are copied into the message's record. See frames.h.
  */
 #include "state.h"
 #include "../portals/iovec.h"
@@ -47,9 +47,10 @@ uint32_t link_port_gather(void *context, const struct link_message *message, uin
 	return out_spans(context, &sending_of(message)->grant, at, bytes, pieces, most);
 }
 
-/* The most payload bytes that never lie in more pieces than a frame may have
- * besides its header. What lies in two pieces more than `inner` has that many whole
- * ones within, so nothing shorter than those together can. */
+/* The most payload bytes that never need more pieces than a frame may have besides its header
+ * (NIC_PIECES - 1 = INNER + 1), wherever they begin; 0: no limit. A range in INNER + 2 pieces
+ * contains INNER whole ones. So a range that is not longer than the shortest INNER consecutive
+ * pieces together needs at most INNER + 1. */
 static uint32_t fragment(const struct frames *frames, const struct grant *grant)
 {
 	enum { INNER = NIC_PIECES - 1 - 1 };
@@ -73,8 +74,8 @@ static uint32_t fragment(const struct frames *frames, const struct grant *grant)
 	return (uint32_t)(least > 64 ? least & ~63ull : least);
 }
 
-/* What is short moves into the record: the application may change it when the call has
- * returned. Pieces have been gathered there already. */
+/* Copy short payload into the record, as the application may change it when the call has returned.
+ * Payload in several pieces was gathered there already. */
 static void keep_payload(struct frames *frames, const struct outgoing *out)
 {
 	if (out->payload != out->room)
@@ -82,7 +83,7 @@ static void keep_payload(struct frames *frames, const struct outgoing *out)
 	frames->copied_out += out->grant.bytes;
 }
 
-/* Payload of a reply that is in pieces moves there too: its descriptor is pinned. 1: it has. */
+/* Gather the payload of a short reply from several pieces into the record: 1 if that was done. */
 static uint8_t gather_reply(struct frames *frames, const struct grant *grant, uint8_t *room)
 {
 	if (!grant->pieces || grant->bytes == 0 || grant->bytes > LINK_ROOM_BYTES ||
@@ -94,8 +95,8 @@ static uint8_t gather_reply(struct frames *frames, const struct grant *grant, ui
 
 /* ---- ends ---- */
 
-/* Whether the answer is still to come: it has not arrived, and block_peer_died has not
- * ended the operation. */
+/* Whether the operation still waits for its answer: it has not arrived, and block_peer_died has
+ * not ended the operation. */
 static int awaits_answer(const struct frames *frames, const struct message *message)
 {
 	const struct operation *op = op_lookup(frames->view, message->op_handle);
@@ -103,7 +104,7 @@ static int awaits_answer(const struct frames *frames, const struct message *mess
 	return op && op->phase == OP_WAITING;
 }
 
-/* What the initiator would have heard from a target that cannot be reached. Lock held. */
+/* The target cannot be reached: deliver the answer that says so, if one is awaited. Lock held. */
 static void refuse(struct frames *frames, const struct message *message, uint32_t *events,
 		   int *upcall)
 {
@@ -117,7 +118,7 @@ static void refuse(struct frames *frames, const struct message *message, uint32_
 	*upcall |= grant.upcall;
 }
 
-/* SEND_END, unless it is recorded: then a failure is counted, if no answer has shown that
+/* Record SEND_END. If it was recorded before, only count a failure, unless an answer has shown that
  * the message did arrive. Lock held. */
 static void report(struct frames *frames, struct link_message *message, int fail,
 		   uint32_t *events, int *upcall)
@@ -166,7 +167,7 @@ void link_port_sent(void *context, struct link_message *message, int fail)
 		}
 		frames_port_unlock(frames->context);
 	}
-	sending->kind = OUT_NOTE;      /* an answer that comes now ends nothing here */
+	sending->kind = OUT_NOTE;      /* it has ended: an answer has nothing to do here */
 	if (events)
 		frames_port_wake(frames->context, events, upcall);
 }
@@ -186,9 +187,9 @@ int out_answered(struct frames *frames, const struct message *answer, uint32_t *
 	sending = sending_of(message);
 	if (sending->kind != OUT_SEND || sending->sent || answer->fail == NI_FAIL)
 		return 1;
-	/* The link may still ask for the bytes: those of a descriptor in pieces could
-	 * then no longer be found. */
-	if (sending->grant.pieces && !sending->is_here)
+	/* The link may still ask for the payload, which could not be found after an iovec
+	 * descriptor is gone. */
+	if (sending->grant.pieces && !sending->is_inline)
 		return 0;
 	report(frames, message, 0, events, upcall);
 	return 1;
@@ -196,30 +197,31 @@ int out_answered(struct frames *frames, const struct message *answer, uint32_t *
 
 /* ---- operations ---- */
 
-/* An operation that waits for an answer leaves a record for what arrives: if all were waiting, at
- * two nodes, each would refuse for ever what the other waits for. */
+/* Whether an operation that awaits an answer would leave an operation record for requests that
+ * arrive. If all records of two nodes awaited answers, each node would refuse the other's requests
+ * for ever (deadlock). */
 static int leaves_record(struct frames *frames)
 {
 	struct block *block = frames->view->block;
 	int leaves;
 
 	if (!frames_port_lock(frames->context))
-		return 1;              /* frames_start finds out why */
+		return 1;              /* frames_start fails for the same reason */
 	leaves = block->pools[POOL_OP].used + 1 < block->pools[POOL_OP].limit;
 	block->delivered.counters[STAT_BUSY] += !leaves;
 	frames_port_unlock(frames->context);
 	return leaves;
 }
 
-/* Hand the link's next message to it; what it does not take fails at once. */
+/* Send the message in the link's next record. If the link does not accept it, it fails at once. */
 static void send(struct frames *frames, struct link_message *message, enum link_lane lane,
 		 uint64_t bytes)
 {
 	const struct sending *sending = sending_of(message);
-	int is_range = sending->kind != OUT_GET && sending->kind != OUT_NOTE && !sending->is_here;
+	int is_range = sending->kind != OUT_GET && sending->kind != OUT_NOTE && !sending->is_inline;
 
 	if (link_send(frames->link, frames_now(frames), header_of(message)->target_nid, lane,
-		      bytes, sending->is_here, is_range ? fragment(frames, &sending->grant) : 0))
+		      bytes, sending->is_inline, is_range ? fragment(frames, &sending->grant) : 0))
 		link_port_sent(frames, message, 1);
 }
 
@@ -248,7 +250,7 @@ int frames_start(struct frames *frames, const struct initiator_args *args)
 	sending->grant = out.grant;
 	sending->kind = out.sends ? OUT_SEND : OUT_GET;
 	sending->sent = out.sent;
-	sending->is_here = out.payload != 0;
+	sending->is_inline = out.payload != 0;
 	if (out.payload)
 		keep_payload(frames, &out);
 	send(frames, message, LINK_REQUESTS, out.grant.bytes);
@@ -264,7 +266,7 @@ enum frames_fast frames_fast_put(struct frames *frames, const struct initiator_a
 	struct grant grant;
 
 	if (!room.header ||
-	    !initiator_brief(frames->view, args, (struct message *)room.header, &grant))
+	    !initiator_fast_put(frames->view, args, (struct message *)room.header, &grant))
 		return FRAMES_OTHER;
 	range_read(frames->view, &grant, room.header + LINK_HEADER_BYTES);
 	frames->copied_out += grant.bytes;
@@ -285,7 +287,7 @@ int frames_signal(struct frames *frames, uint32_t node, uint32_t news)
 		return FRAMES_AGAIN;
 	message = link_message(frames->link);
 	sending_of(message)->kind = OUT_NOTE;
-	sending_of(message)->is_here = 1;
+	sending_of(message)->is_inline = 1;
 	*header_of(message) = (struct message){
 		.operation = MESSAGE_BARRIER,
 		.source_nid = view->nid, .source_pid = view->pid,
@@ -308,11 +310,11 @@ void out_answer(struct frames *frames, const struct message *answer, const struc
 	link_unreserve(frames->link);
 	*header_of(message) = *answer;
 	sending->kind = grant ? OUT_REPLY : OUT_NOTE;
-	sending->is_here = 1;
+	sending->is_inline = 1;
 	if (grant) {
 		sending->grant = *grant;
 		length = grant->bytes;
-		sending->is_here = gather_reply(frames, grant, message->payload);
+		sending->is_inline = gather_reply(frames, grant, message->payload);
 	} else if (bytes) {
 		port_copy(message->payload, payload, bytes);
 	}

@@ -1,35 +1,38 @@
 /*
- * Acknowledgements at the sender: what has arrived, what is lost, what may be
+ * Acknowledgements at the sender: which frames have arrived, which are lost, and how many may be
  * sent. Called for every frame of the right incarnations. See link.h.
  */
 #include "internal.h"
 
-/* The congestion window grows with each frame that is acknowledged: at once up to what the maps
- * show, and further only when so many frames have arrived since the last retransmission. With
- * a frame that is lost, all that are behind the maps are. */
+/* The congestion window grows by one with each acknowledged frame, up to MAPPED frames. It grows
+ * further only after this many frames without a retransmission, since the loss of one frame also
+ * loses all frames behind the maps. */
 #define LOSSLESS_FRAMES 2048u
 
-/* What a frame says of one lane. */
-struct said {
+/* What a frame says about one lane. */
+struct ack_fields {
 	uint32_t ack, window;
-	uint64_t arrived;          /* bit i: frame ack + i has; bit 0: and waits for its payload */
-	uint64_t refused;          /* bit i: frame ack + i was */
+	uint64_t arrived;          /* bit i: frame ack + i has arrived; bit 0: and waits for its
+	                              payload */
+	uint64_t refused;          /* bit i: frame ack + i was refused */
 };
 
-/* A round trip ends when its frame is acknowledged, as one of the first or by itself. */
-static inline void measure(struct flow *flow, const struct said *said, uint32_t now)
+/* End the measured round trip if its frame is acknowledged, cumulatively or selectively. */
+static inline void measure(struct flow *flow, const struct ack_fields *fields, uint32_t now)
 {
-	uint32_t at = flow->tx.timed - said->ack;
+	uint32_t at = flow->tx.timed - fields->ack;
 
 	if (!(flow->tx.flags & TX_TIMED))
 		return;
-	if (!is_before(flow->tx.timed, said->ack) && (at >= MAPPED || !(said->arrived >> at & 1)))
+	if (!is_before(flow->tx.timed, fields->ack) &&
+	    (at >= MAPPED || !(fields->arrived >> at & 1)))
 		return;
 	timer_measure(flow, now - flow->tx.timed_at);
 	flow->tx.flags &= (uint8_t)~TX_TIMED;
 }
 
-/* The maps begin `n` frames later. What was behind them was dropped, as there is a gap. */
+/* Move the start of the maps by `n` frames. There is a gap, so the receiver dropped the frames
+ * behind the maps: mark those that the maps now cover as lost. */
 static void shift_maps(struct flow *flow, uint32_t n)
 {
 	flow->tx.sacked = shifted(flow->tx.sacked, n) & ~1ULL;
@@ -38,14 +41,14 @@ static void shift_maps(struct flow *flow, uint32_t n)
 	flow->tx.lost |= bits(flow->tx.next - flow->tx.una) & ~bits(n < MAPPED ? MAPPED - n : 0);
 }
 
-/* The congestion window. */
+/* Enlarge the congestion window by `n` frames. */
 static inline void grow(struct flow *flow, uint32_t n)
 {
 	flow->tx.cwnd = flow->tx.cwnd + n < LINK_MOST_WINDOW ?
 		(uint8_t)(flow->tx.cwnd + n) : (uint8_t)LINK_MOST_WINDOW;
 }
 
-/* The first `n` frames under way have arrived, and all before. */
+/* The oldest `n` frames under way are acknowledged. */
 static void advance(struct link *link, struct flow *flow, uint32_t n)
 {
 	flow->tx.una += n;
@@ -53,7 +56,7 @@ static void advance(struct link *link, struct flow *flow, uint32_t n)
 	if (flow_has_gap(flow))
 		shift_maps(flow, n);
 	if (!is_before(flow->tx.una, flow->tx.recover + LOSSLESS_FRAMES)) {
-		/* numbers wrap: not further behind */
+		/* keep `recover` at a fixed distance, as sequence numbers wrap */
 		flow->tx.recover = flow->tx.una - LOSSLESS_FRAMES;
 		grow(flow, n);
 	} else if (flow->tx.cwnd < MAPPED) {
@@ -76,10 +79,10 @@ static void advance(struct link *link, struct flow *flow, uint32_t n)
 	}
 }
 
-/* Fast retransmission: frames that later ones have overtaken are lost, once; those that were
- * sent again are lost again if frames that left after them have arrived. Frames that
- * were refused have arrived in this sense, and as this is said a while later, one of
- * them is enough. */
+/* Fast retransmission: a map of the frames that are newly found lost. A frame is lost if enough
+ * later frames have arrived. A retransmitted frame is lost again if enough frames that were sent
+ * after it have arrived. For this a refused frame counts as arrived. As refusals are reported
+ * with a delay, one of them is enough. */
 static uint64_t holes(struct flow *flow, uint64_t refused)
 {
 	uint32_t under_way = flow->tx.next - flow->tx.una, later = DUP_THRESHOLD;
@@ -101,7 +104,7 @@ static uint64_t holes(struct flow *flow, uint64_t refused)
 	       ~flow->tx.lost;
 }
 
-/* What is missing before what has arrived, or was refused, is to be sent again. */
+/* Mark refused frames, and frames that are missing before arrived or refused ones, as lost. */
 __attribute__((noinline))
 static void mark_lost(struct link *link, struct flow *flow, uint64_t refused)
 {
@@ -121,27 +124,29 @@ static void mark_lost(struct link *link, struct flow *flow, uint64_t refused)
 	}
 }
 
-static inline void take(struct link *link, struct flow *flow, const struct said *said, uint64_t now)
+/* Apply what a frame says about one lane. */
+static inline void apply(struct link *link, struct flow *flow, const struct ack_fields *fields,
+			 uint64_t now)
 {
-	uint32_t under_way = flow->tx.next - flow->tx.una, n = said->ack - flow->tx.una;
-	uint32_t window = said->window < LINK_MOST_WINDOW ? said->window : LINK_MOST_WINDOW;
-	int waits = said->arrived & 1;
+	uint32_t under_way = flow->tx.next - flow->tx.una, n = fields->ack - flow->tx.una;
+	uint32_t window = fields->window < LINK_MOST_WINDOW ? fields->window : LINK_MOST_WINDOW;
+	int waits = fields->arrived & 1;
 
 	if (n > under_way)
-		return;                /* old */
-	measure(flow, said, units(now));
+		return;                /* an old acknowledgement */
+	measure(flow, fields, units(now));
 	if (flow->tx.window > window + n)
 		window = flow->tx.window - n;
 	flow->tx.window = (uint8_t)window;
 	if (n)
-		advance(link, flow, n); /* its user may send from within */
-	if (said->arrived) {
-		flow->tx.sacked |= said->arrived & bits(under_way - n);
+		advance(link, flow, n); /* the user may send from within */
+	if (fields->arrived) {
+		flow->tx.sacked |= fields->arrived & bits(under_way - n);
 		if (waits)
 			flow->tx.timeouts = 0;
 	}
-	if (flow->tx.sacked || said->refused)
-		mark_lost(link, flow, said->refused);
+	if (flow->tx.sacked || fields->refused)
+		mark_lost(link, flow, fields->refused);
 	if (flow->tx.next == flow->tx.una) {
 		flow->tx.flags &= (uint8_t)~TX_TIMER;
 		if (flow->tx.unsent != NO_RECORD)
@@ -156,21 +161,21 @@ static inline void take(struct link *link, struct flow *flow, const struct said 
 void ack_cumulative(struct link *link, struct flow *flow, uint32_t ack, uint32_t window,
 		    uint64_t now)
 {
-	take(link, flow, &(struct said){ .ack = ack, .window = window }, now);
+	apply(link, flow, &(struct ack_fields){ .ack = ack, .window = window }, now);
 }
 
-int ack_take(struct link *link, struct flow *flow, const struct wire *wire, uint64_t now)
+int ack_receive(struct link *link, struct flow *flow, const struct wire *wire, uint64_t now)
 {
-	struct said said = { .ack = wire->ack, .window = wire->window,
-			     .arrived = wire->selective << 1 | wire->waits,
-			     .refused = wire->refused };
+	struct ack_fields fields = { .ack = wire->ack, .window = wire->window,
+				     .arrived = wire->selective << 1 | wire->waits,
+				     .refused = wire->refused };
 
-	if (!ack_can_be(flow, wire->ack))
+	if (!ack_is_valid(flow, wire->ack))
 		return 0;
-	take(link, flow, &said, now);
-	if (ack_of_other_can_be(flow, wire->other_ack, wire->other_window))
-		ack_of_other(link, flow, wire->other_ack, wire->other_window, now);
+	apply(link, flow, &fields, now);
+	if (other_ack_is_valid(flow, wire->other_ack, wire->other_window))
+		apply_other_ack(link, flow, wire->other_ack, wire->other_window, now);
 	else
-		count(link, LINK_NONSENSE); /* of that lane only: this one is good */
+		count(link, LINK_NONSENSE); /* only the other lane's; the frame is accepted */
 	return 1;
 }

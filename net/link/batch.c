@@ -1,25 +1,25 @@
 /*
- * Batches: several short messages in one frame. A frame costs its card, and the peer's,
- * far more than such a message, so on a flow that has frames under way the next message
- * of link_fast_room is delayed, and those behind it join it. All leave together
+ * Batches: several short messages in one frame. A frame costs both cards far more than such a
+ * message does. So if a flow has frames under way, the next message of link_fast_room is delayed,
+ * and later ones join it. All of them are sent together
  *
- *   when there is no room for another one, or when the peer has acknowledged what was
- *   under way: a flow with nothing under way delays nothing;
- *   when another kind of message is sent behind them, as a flow keeps its order;
- *   when the user says so (link_flush), because nothing more comes soon: it waits;
+ *   when there is no room for another one;
+ *   when the peer has acknowledged all that was under way;
+ *   when another kind of message is queued behind them, as a flow keeps its order;
+ *   when the user calls link_flush, because it is about to wait;
  *   after config.batch_delay ns at the latest.
  *
- * The first message is in its record as if it were alone, and leaves so if it stays alone;
- * those behind it are in a struct batch, as the wire wants them. Messages join also what is
- * no longer delayed, but has not left, as the window is closed or the card is full. This is
- * Nagle's algorithm with one more way out: a user that waits does not wait for a timer.
+ * The first message is in its record as if it were alone, and is sent so if no other joins it.
+ * The messages behind it are in a struct batch, in the layout of the wire. A message can also join
+ * others that are no longer delayed but have not left, as the window is closed or the card full.
+ * This is Nagle's algorithm with one addition: a user that waits does not wait for a timer.
  */
 #include "internal.h"
 #include "../port.h"
 
-#define ROOM (WIRE_ENTRY + LINK_HEADER_BYTES + LINK_FAST_BYTES) /* for any message */
+#define ROOM (WIRE_ENTRY + LINK_HEADER_BYTES + LINK_FAST_BYTES) /* most bytes of one message */
 
-/* The messages behind the first one of a record, or where they would go. */
+/* The struct batch of a message. If it has none yet: the one that it would get. */
 static struct batch *batch_of(const struct link *link, const struct send *send)
 {
 	uint32_t index = send->unsignalled == UNSIGNALLED_BATCH ? send->batch : link->batches.free;
@@ -27,7 +27,7 @@ static struct batch *batch_of(const struct link *link, const struct send *send)
 	return record_at(&link->batches, index);
 }
 
-/* Payload bytes of its frame. */
+/* Payload bytes of the frame of this message, with those that have joined it. */
 static uint32_t bytes_of(const struct link *link, const struct send *send)
 {
 	return wire_padded((uint32_t)send->length) +
@@ -54,7 +54,7 @@ uint8_t *batch_room(const struct link *link, const struct flow *flow)
 	return link->batches.free == NO_RECORD ? 0 : batch_of(link, send)->room + WIRE_ENTRY;
 }
 
-/* Zeros behind a payload, up to a multiple of 8. */
+/* Write zeros behind a payload, up to a multiple of 8 bytes. */
 static void pad(uint8_t *payload, uint32_t bytes)
 {
 	uint8_t *last = payload + (bytes & ~7u);
@@ -70,7 +70,7 @@ int batch_add(struct link *link, struct flow *flow, uint32_t bytes)
 	uint8_t *entry;
 
 	if (send->unsignalled == UNSIGNALLED_ALONE) {
-		send->batch = (uint16_t)record_take(&link->batches);
+		send->batch = (uint16_t)record_alloc(&link->batches);
 		send->unsignalled = UNSIGNALLED_BATCH;
 		batch->messages = 1;
 		batch->bytes = 0;
@@ -79,7 +79,7 @@ int batch_add(struct link *link, struct flow *flow, uint32_t bytes)
 	}
 	entry = batch->room + batch->bytes;
 	wire_put(entry, bytes, 8);
-	wire_put(entry + 8, 0, 8);     /* each is whole */
+	wire_put(entry + 8, 0, 8);     /* offset: the message is whole */
 	pad(entry + WIRE_ENTRY + LINK_HEADER_BYTES, bytes);
 	batch->bytes += (uint16_t)(WIRE_ENTRY + LINK_HEADER_BYTES + wire_padded(bytes));
 	batch->messages++;
@@ -127,7 +127,7 @@ uint32_t batch_pieces(const struct link *link, const struct send *send, struct w
 
 	wire->messages = batch->messages;
 	wire->bytes = first + batch->bytes;
-	/* no card is given an empty piece */
+	/* a card must not be given an empty piece */
 	pieces[0] = (struct nic_piece){ send->message.payload, first };
 	pieces[!!first] = (struct nic_piece){ batch->room, batch->bytes };
 	return 1 + !!first;
@@ -145,12 +145,12 @@ void batch_end(struct link *link, uint32_t index, int fail)
 		at += WIRE_ENTRY + LINK_HEADER_BYTES + wire_padded(bytes);
 		link_port_failed(link->context, bytes);
 	}
-	record_give(&link->batches, index);
+	record_free(&link->batches, index);
 }
 
 /* ---- receiving ---- */
 
-int batch_take(struct link *link, struct flow *flow, const struct wire *wire)
+int batch_deliver(struct link *link, struct flow *flow, const struct wire *wire)
 {
 	struct wire_walk walk = { .wire = wire };
 

@@ -1,22 +1,24 @@
 /*
- * Long messages, the receiver: whose turn it is to send its parts, and buffers on the bulk
- * card for them, which are granted. Data: struct bulk and the assemblies' fields for
- * parts. All buffers are those of the flow whose turn it is, numbered in the order of its
- * parts. An operation ends, and a peer is lost, only when no buffer of theirs is posted.
- * What lands in the buffers: bulk_land.c. See link.h.
+ * Long messages, the receiver: which flow has the turn to send its parts, posting buffers for them
+ * to the bulk card, and granting them. Data: struct bulk, and the fields of struct assembly for
+ * parts. All buffers belong to the flow that has the turn, in the order of its parts. Before an
+ * operation ends or a peer is lost, its buffers are filled or withdrawn, so no card writes to
+ * memory that is in use again. bulk_land.c handles parts that land in the buffers. See link.h.
  */
 #include "bulk.h"
 
-#define SHARE_PARTS   32u          /* of a turn, while others wait */
-#define COPIED_PARTS  16u          /* granted at once for the ordinary card */
-/* The card interrupts when a buffer is filled that a message ends in, if so many were posted
- * since the last of which it does; in the middle of a message after MOST_UNREPORTED. */
+#define SHARE_PARTS   32u          /* parts granted in a turn, while other flows wait */
+#define COPIED_PARTS  16u          /* parts granted at once for the ordinary card */
+/* Interrupt moderation: the card interrupts for a buffer that ends a message if LEAST_UNREPORTED
+ * buffers were posted since the last one that interrupts, and for any buffer after
+ * MOST_UNREPORTED. */
 #define LEAST_UNREPORTED  16u
-#define SHARE_UNREPORTED  4u       /* while others wait: their turn begins sooner */
+#define SHARE_UNREPORTED  4u       /* LEAST_UNREPORTED while other flows wait for a turn */
 #define MOST_UNREPORTED   24u
-#define LOSSY_UNREPORTED  4u       /* after a loss: behind another one the last is not filled */
-#define FEW_POSTED    8u           /* time for more */
-#define MOST_PASSES   8u           /* times that the wait for another turn doubles */
+#define LOSSY_UNREPORTED  4u       /* MOST_UNREPORTED after a loss: behind a lost frame the last
+                                      buffer, which interrupts, is not filled */
+#define FEW_POSTED    8u           /* buffers posted at which more are posted and granted */
+#define MOST_PASSES   8u           /* most doublings of the backoff before another turn */
 
 static uint32_t least_of(uint32_t a, uint32_t b)
 {
@@ -31,9 +33,10 @@ uint64_t bulk_timeout(const struct link *link)
 	return ns < link->config.most_timeout ? ns : link->config.most_timeout;
 }
 
-/* ---- flows that wait ---- */
+/* ---- flows that wait for a turn ---- */
 
-void bulk_want(struct link *link, uint32_t index)
+/* A flow has at most one message in the queue. */
+void bulk_request_turn(struct link *link, uint32_t index)
 {
 	struct assembly *assembly = assembly_at(link, index);
 	struct bulk *bulk = &link->bulk;
@@ -74,53 +77,54 @@ void bulk_leave_queue(struct link *link, uint32_t index)
 }
 
 /*
- * What a turn brings while others wait is acknowledged and answered when its buffers are
- * full. The sender gets all of that at once, so that it wakes only once, and then announces as
- * many messages more.
+ * While other flows wait, acknowledgements and answers to the flow that has the turn are deferred
+ * until its buffers are full. The sender receives all of them at once. So it wakes only once, and
+ * then announces as many new messages.
  */
-static void hold(struct link *link)
+static void defer_answers(struct link *link)
 {
 	struct flow *flow = &link->flows[link->bulk.flow];
 
 	if (link->bulk.first != NO_RECORD && flow_lane(flow) == LINK_REQUESTS)
-		link->bulk.held = flow_other(flow);
+		link->bulk.deferred = flow_other(flow);
 }
 
-static void release(struct link *link)
+static void release_answers(struct link *link)
 {
-	struct flow *held = link->bulk.held;
+	struct flow *deferred = link->bulk.deferred;
 
-	link->bulk.held = 0;
-	if (!held)
+	link->bulk.deferred = 0;
+	if (!deferred)
 		return;
-	/* The answers first: they take the acknowledgement along. */
-	flow_ready(link, held);
-	if (flow_other(held)->rx.unacked) {
-		flow_other(held)->rx.flags |= RX_ACK_NOW;
-		flow_ready(link, flow_other(held));
+	/* The answers first: they carry the acknowledgement. */
+	flow_ready(link, deferred);
+	if (flow_other(deferred)->rx.unacked) {
+		flow_other(deferred)->rx.flags |= RX_ACK_NOW;
+		flow_ready(link, flow_other(deferred));
 	}
 }
 
+/* End the present turn. `again`: the flow goes to the end of the queue if it has more parts. */
 static void end_turn(struct link *link, int again)
 {
 	struct bulk *bulk = &link->bulk;
 	struct flow *flow = &link->flows[bulk->flow];
-	uint32_t index = lacking(link, flow->rx.assembly);
+	uint32_t index = first_incomplete(link, flow->rx.assembly);
 
-	release(link);
+	release_answers(link);
 	bulk->state = BULK_NONE;
 	bulk->at = LINK_NEVER;
 	if (flow->rx.unacked)
 		timer_ack(link, flow, units(link->now), link->config.ack_delay);
 	if (again && index != NO_RECORD)
-		bulk_want(link, index);
+		bulk_request_turn(link, index);
 }
 
 void bulk_pass(struct link *link)
 {
 	struct bulk *bulk = &link->bulk;
 	struct assembly *assembly =
-		assembly_at(link, lacking(link, link->flows[bulk->flow].rx.assembly));
+		assembly_at(link, first_incomplete(link, link->flows[bulk->flow].rx.assembly));
 
 	count(link, LINK_PASSED);
 	assembly->again_at = units(link->now) +
@@ -131,7 +135,7 @@ void bulk_pass(struct link *link)
 
 /* ---- grants ---- */
 
-void bulk_tell(struct link *link, uint32_t from, uint32_t until, int again)
+void bulk_send_grant(struct link *link, uint32_t from, uint32_t until, int again)
 {
 	struct bulk *bulk = &link->bulk;
 	const struct buffer *first = buffer_of(bulk, from), *last = buffer_of(bulk, until - 1);
@@ -143,7 +147,7 @@ void bulk_tell(struct link *link, uint32_t from, uint32_t until, int again)
 	wire.reach = assembly_at(link, last->assembly)->first - wire.sequence;
 	frame_acknowledge(link, flow, &wire);
 	count(link, LINK_GRANTS_OUT);
-	/* What the card does not take now goes by the timer. */
+	/* If the card is full, the turn's timer sends the grant again. */
 	frame_bare(link, link->nic, flow->node, &wire);
 }
 
@@ -156,7 +160,7 @@ uint32_t bulk_place(struct link *link, const struct buffer *buffer, struct nic_p
 			       part_bytes(assembly, buffer->part), pieces, NIC_BULK_PIECES);
 }
 
-int bulk_post(struct link *link, struct buffer *buffer, int tell)
+int bulk_post(struct link *link, struct buffer *buffer, int interrupt)
 {
 	struct nic_piece pieces[NIC_BULK_PIECES];
 	struct bulk *bulk = &link->bulk;
@@ -165,15 +169,15 @@ int bulk_post(struct link *link, struct buffer *buffer, int tell)
 	if (!bulk->nic)
 		return 0;
 	n = bulk_place(link, buffer, pieces);
-	if (n == 0 || bulk->nic->ops->post(bulk->nic, pieces, n, tell) != NIC_OK)
+	if (n == 0 || bulk->nic->ops->post(bulk->nic, pieces, n, interrupt) != NIC_OK)
 		return 0;
 	bulk->ring[bulk->posted++ % BULK_POSTED] = (uint8_t)(buffer - bulk->buffers);
 	buffer->holds = BUFFER_POSTED;
 	return 1;
 }
 
-/* After a loss parts are moved, and some come out of order: no two buffers may share memory then,
- * as messages to the same place do. */
+/* Whether a buffer shares memory with another one in use, as two messages to the same address do.
+ * After a loss parts arrive out of order and are moved, so then no two buffers may do so. */
 static int shares_memory(struct link *link, struct buffer *buffer)
 {
 	struct nic_piece pieces[NIC_BULK_PIECES];
@@ -197,8 +201,8 @@ static int shares_memory(struct link *link, struct buffer *buffer)
 	return 0;
 }
 
-/* A buffer for the next part of this message: 1, or 0 if there can be none now. If there is
- * none at all, parts of one message are granted for the ordinary card. */
+/* Post a buffer for the next part of this message: 1, or 0 if that is not possible now. If no
+ * buffer at all can be posted, parts of one message are granted for the ordinary card instead. */
 static int add(struct link *link, uint32_t index)
 {
 	struct assembly *assembly = assembly_at(link, index);
@@ -206,7 +210,7 @@ static int add(struct link *link, uint32_t index)
 	struct buffer *buffer = buffer_of(bulk, bulk->next);
 	uint32_t least = bulk->first == NO_RECORD ? LEAST_UNREPORTED : SHARE_UNREPORTED;
 	uint32_t most = bulk->lossy ? LOSSY_UNREPORTED : MOST_UNREPORTED;
-	int tell = bulk->unreported + 1 >= least_of(most, bulk->most / 2) ||
+	int interrupt = bulk->unreported + 1 >= least_of(most, bulk->most / 2) ||
 		(bulk->unreported + 1 >= least_of(least, bulk->most / 2) &&
 		 assembly->granted + 1 == assembly->parts);
 
@@ -221,12 +225,12 @@ static int add(struct link *link, uint32_t index)
 		if (granted(bulk) == COPIED_PARTS || assembly->granted == 0)
 			return 0;
 	} else if ((bulk->lossy && shares_memory(link, buffer)) ||
-		   !bulk_post(link, buffer, tell)) {
+		   !bulk_post(link, buffer, interrupt)) {
 		if (granted(bulk) > 0)
 			return 0;
 		bulk->copied = 1;
 	} else {
-		bulk->unreported = tell ? 0 : bulk->unreported + 1;
+		bulk->unreported = interrupt ? 0 : bulk->unreported + 1;
 	}
 	bulk->next++;
 	assembly->granted++;
@@ -234,7 +238,8 @@ static int add(struct link *link, uint32_t index)
 	return 1;
 }
 
-/* Few buffers are left. As long as parts land, what comes in between is granted together. */
+/* Whether it is time to post more buffers: few are left or, when a part has `landed`, about half
+ * of those after the last grant. So one grant covers many parts. */
 static int are_few(const struct bulk *bulk, int landed)
 {
 	uint32_t n = posted(bulk);
@@ -245,30 +250,30 @@ static int are_few(const struct bulk *bulk, int landed)
 	       (landed && n + least_of(bulk->most, bulk->level) / 2 <= bulk->level);
 }
 
-/* Buffers for the flow's next parts, when few are left. 0: it has no more, or had its
- * share. */
+/* If few buffers are left, post and grant more for the next parts of the flow that has the turn.
+ * 0: the turn is over, as all parts are in place and the flow has no more or has had its share. */
 static int extend(struct link *link, int landed, uint64_t now)
 {
 	struct bulk *bulk = &link->bulk;
 	uint32_t before = bulk->next, spent = bulk->spent, from = bulk->oldest;
 	int was_empty = granted(bulk) == 0;
-	uint32_t index = lacking(link, link->flows[bulk->flow].rx.assembly);
+	uint32_t index = first_incomplete(link, link->flows[bulk->flow].rx.assembly);
 
 	if (!are_few(bulk, landed))
 		return 1;
 	while (index != NO_RECORD && !(bulk->first != NO_RECORD && bulk->spent >= SHARE_PARTS)) {
 		if (assembly_at(link, index)->granted == assembly_at(link, index)->parts)
-			index = lacking(link, assembly_at(link, index)->next);
+			index = first_incomplete(link, assembly_at(link, index)->next);
 		else if (!add(link, index))
 			break;
 	}
 	if (bulk->next != before) {
 		bulk->level = posted(bulk);
 		if (spent > 0)
-			release(link);
+			release_answers(link);
 		while (buffer_of(bulk, from)->at != PART_MISSING)
 			from++;
-		bulk_tell(link, from, bulk->next, 0);
+		bulk_send_grant(link, from, bulk->next, 0);
 		bulk->at = now + bulk_timeout(link);
 		if (was_empty)
 			bulk->granted_at = now;
@@ -276,6 +281,7 @@ static int extend(struct link *link, int landed, uint64_t now)
 	return granted(bulk) > 0;
 }
 
+/* Grant what is possible; begin and end turns as needed. */
 static void run(struct link *link, int landed, uint64_t now)
 {
 	struct bulk *bulk = &link->bulk;
@@ -288,7 +294,7 @@ static void run(struct link *link, int landed, uint64_t now)
 			bulk_leave_queue(link, bulk->first);
 			bulk->state = BULK_TURN;
 			bulk->spent = bulk->tries = 0;
-			hold(link);
+			defer_answers(link);
 		}
 		if (extend(link, landed, now))
 			break;
@@ -315,7 +321,7 @@ void bulk_open(struct link *link, uint8_t *aside)
 {
 	link->bulk = (struct bulk){ .first = NO_RECORD, .last = NO_RECORD, .most = 1,
 				    .at = LINK_NEVER, .aside = aside,
-				    .serve_first = NO_RECORD, .serve_last = NO_RECORD };
+				    .sends_first = NO_RECORD, .sends_last = NO_RECORD };
 }
 
 void link_bulk(struct link *link, struct nic *nic)

@@ -1,19 +1,20 @@
 /*
- * What the two files of the receiver of long messages share: bulk.c (turns and grants)
- * and bulk_land.c (what lands, repair). Private to them; the rest of the link sees what
- * internal.h says of them.
+ * Functions that the two files of the receiver of long messages share: bulk.c (turns and grants)
+ * and bulk_land.c (landed parts, repair). Private to these two; internal.h has the functions for
+ * the rest of the link.
  */
 #ifndef NET_LINK_BULK_H
 #define NET_LINK_BULK_H
 #include "internal.h"
 
-/* Buffers that the card has. */
+/* The number of buffers that the card has now. */
 static inline uint32_t posted(const struct bulk *bulk)
 {
 	return bulk->posted - bulk->filled;
 }
 
-/* Parts that are granted, and not yet in their place with all before them. */
+/* The number of buffers in use: for granted parts that are not yet in place, or follow one that
+ * is not. */
 static inline uint32_t granted(const struct bulk *bulk)
 {
 	return bulk->next - bulk->oldest;
@@ -37,8 +38,8 @@ static inline uint32_t part_bytes(const struct assembly *assembly, uint32_t part
 	return left < assembly->fragment ? (uint32_t)left : assembly->fragment;
 }
 
-/* The flow's first message, from this one on, that lacks parts; NO_RECORD: none does. */
-static inline uint32_t lacking(const struct link *link, uint32_t index)
+/* The flow's first message from `index` on that is announced and incomplete, or NO_RECORD. */
+static inline uint32_t first_incomplete(const struct link *link, uint32_t index)
 {
 	while (index != NO_RECORD) {
 		const struct assembly *assembly = assembly_at(link, index);
@@ -52,19 +53,22 @@ static inline uint32_t lacking(const struct link *link, uint32_t index)
 
 /* ---- bulk.c ---- */
 
+/* ns until the turn's timer expires: a timeout with backoff. */
 uint64_t bulk_timeout(const struct link *link);
-/* This message no longer waits for a turn. */
+/* Remove a message from the list of those that wait for a turn. */
 void bulk_leave_queue(struct link *link, uint32_t assembly);
-/* The flow whose turn it is sends nothing: the next one's turn. It has another when it has been
- * heard of, a while later. */
+/* The flow that has the turn sends nothing: end its turn. It gets another one when it is heard from
+ * again, after a backoff. */
 void bulk_pass(struct link *link);
-/* GRANT of the parts with these numbers; `again`: although they were sent before. */
-void bulk_tell(struct link *link, uint32_t from, uint32_t until, int again);
-/* The memory of a buffer, as pieces: how many, 0 if a card cannot write it. */
+/* Send a GRANT for the parts of buffers [from, until); `again`: send also those that were sent
+ * before. */
+void bulk_send_grant(struct link *link, uint32_t from, uint32_t until, int again);
+/* The memory of a buffer: returns the number of pieces, 0 if a card cannot write there. */
 uint32_t bulk_place(struct link *link, const struct buffer *buffer, struct nic_piece *pieces);
-/* The card gets this buffer: 1, or 0 if it cannot. `tell`: it interrupts when it is filled. */
-int bulk_post(struct link *link, struct buffer *buffer, int tell);
-/* As bulk_run while parts land: it grants seldom, and much at a time. */
+/* Post a buffer to the card: 1, or 0 if that is not possible. `interrupt`: the card interrupts when
+ * it has filled this buffer. */
+int bulk_post(struct link *link, struct buffer *buffer, int interrupt);
+/* As bulk_run, called when a part has landed: sends fewer grants, of more parts each. */
 void bulk_run_landed(struct link *link, uint64_t now);
 
 #endif

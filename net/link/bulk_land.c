@@ -1,28 +1,29 @@
 /*
- * Long messages, the receiver: what lands in the buffers that are granted, repair when that is
- * not what belongs there, and the timer of a turn. Data: struct bulk and the assemblies' fields
- * for parts. See link.h.
+ * Long messages, the receiver: parts that land in the granted buffers, repair when another part
+ * landed there, and the timer of a turn. Data: struct bulk, and the fields of struct assembly for
+ * parts. See link.h.
  *
- * The card fills buffers in the order in which they were posted; so behind a lost frame each part
- * lands in the buffer of the one before it. Frames name their part. At first all buffers are taken
- * back, and posted anew such that no two share memory (`lossy`). From then on a part that is
- * misplaced stays where it landed until its own buffer is no longer posted; then it is moved
- * there. A lost part is granted again when a later one arrives, and lands in the last of the
- * buffers that were posted by then. With it all of them are filled, each holds the part of
- * another, and all move, one behind the other, the last one by way of memory that is set aside.
- * What lands and is no part that is awaited leaves its buffer free: that holds the part
- * that belongs there, if it has arrived, else it is posted again.
+ * The card fills buffers in the order in which they were posted. So after a lost frame each part
+ * lands in the buffer of the part before it. A frame says which part it carries. At the first
+ * misplaced part all buffers are withdrawn, and posted again so that no two of them share memory
+ * (`lossy`). While that lasts, a misplaced part stays where it landed until its own buffer is no
+ * longer posted, and is then moved there. A lost part is granted again when a later one arrives.
+ * It lands in the last buffer that was posted by then. Now these buffers form a circle: each holds
+ * the part of another one. The part that landed last is copied to memory that is set aside, which
+ * breaks the circle. Then the others are moved, one after the other.
+ * A frame that is not an expected part leaves its buffer free. If the buffer's own part has arrived
+ * in another buffer, it is moved here; otherwise the buffer is posted again.
  */
 #include "bulk.h"
 #include "../port.h"
 
-#define PLAIN_TRIES   2u           /* timers until parts are sent again */
-#define MOST_TRIES    5u           /* then the turn is over */
-#define LOSSY_PARTS   512u         /* that land in their place before buffers may share memory */
-#define MOST_TRIP     100000000u   /* ns */
-#define NO_PART       BULK_BUFFERS
+#define RESEND_TRIES  2u           /* timeouts before parts that were sent are sent again */
+#define MOST_TRIES    5u           /* timeouts that end the turn */
+#define LOSSY_PARTS   512u         /* parts to land in place before buffers may share memory */
+#define MOST_TRIP     100000000u   /* ns: longest trip that is measured */
+#define NO_PART       BULK_BUFFERS /* in place of a buffer's index: not an expected part */
 
-/* Something new of this turn has come. */
+/* A new part of this turn has arrived: measure the trip, and restart the timer. */
 static void progress(struct link *link, uint64_t now)
 {
 	struct bulk *bulk = &link->bulk;
@@ -40,7 +41,7 @@ static void progress(struct link *link, uint64_t now)
 	bulk->at = now + bulk_timeout(link);
 }
 
-/* Parts that are in their place, and all before them, count; messages end. */
+/* Free the oldest buffers whose parts are in place, and end messages that are complete. */
 static void advance(struct link *link, uint64_t now)
 {
 	struct bulk *bulk = &link->bulk;
@@ -59,7 +60,7 @@ static void advance(struct link *link, uint64_t now)
 	}
 }
 
-/* No buffer is posted any more; what is not in its place is missing. */
+/* Withdraw all buffers. Parts that were not counted by advance() will be granted again. */
 static void take_back(struct link *link)
 {
 	struct bulk *bulk = &link->bulk;
@@ -77,9 +78,9 @@ static void take_back(struct link *link)
 	}
 }
 
-/* Grant once more what is missing. With `again`: of that the parts that were sent before the one
- * with number `than`, as far as is known. */
-static void ask(struct link *link, uint32_t than, int again)
+/* Grant missing parts again: those known to have been sent before the part of buffer number
+ * `than`. `again`: the sender shall also send parts that it has sent before. */
+static void grant_again(struct link *link, uint32_t than, int again)
 {
 	struct bulk *bulk = &link->bulk;
 	uint32_t from = bulk->oldest, number = from;
@@ -93,16 +94,16 @@ static void ask(struct link *link, uint32_t than, int again)
 			continue;
 		}
 		if (from != number)
-			bulk_tell(link, from, number, again);
+			bulk_send_grant(link, from, number, again);
 		from = number + 1;
 	}
 	if (from != number)
-		bulk_tell(link, from, number, again);
+		bulk_send_grant(link, from, number, again);
 }
 
 /* ---- moves ---- */
 
-/* The part of this buffer comes to its place, from where it lies. */
+/* Copy the part of this buffer to its place, from where it is now. */
 static void move(struct link *link, struct buffer *buffer)
 {
 	struct assembly *assembly = assembly_at(link, buffer->assembly);
@@ -123,6 +124,7 @@ static void move(struct link *link, struct buffer *buffer)
 	count(link, LINK_MOVED);
 }
 
+/* Copy the part of this buffer to the memory that is set aside. */
 static void set_aside(struct link *link, struct buffer *buffer)
 {
 	struct nic_piece pieces[NIC_BULK_PIECES];
@@ -133,7 +135,8 @@ static void set_aside(struct link *link, struct buffer *buffer)
 	buffer->at = PART_ASIDE;
 }
 
-/* Nothing lies in this buffer: what belongs there comes, then to where that was, and so on. */
+/* This buffer is free: move its own part there, then that of the buffer which is free now, and so
+ * on. A buffer whose part is missing is posted again. */
 static void fill(struct link *link, uint32_t index)
 {
 	struct bulk *bulk = &link->bulk;
@@ -144,7 +147,7 @@ static void fill(struct link *link, uint32_t index)
 
 		buffer->holds = BUFFER_FREE;
 		if (from == PART_MISSING) {
-			bulk_post(link, buffer, 1);    /* or else by the timer */
+			bulk_post(link, buffer, 1);    /* if it fails the timer retries */
 			return;
 		}
 		move(link, buffer);
@@ -155,7 +158,7 @@ static void fill(struct link *link, uint32_t index)
 	}
 }
 
-/* Each of these buffers holds the part of another, and none is posted. */
+/* Whether this buffer is one of a circle: each holds the part of the next, and none is posted. */
 static int is_circle(const struct bulk *bulk, uint32_t index)
 {
 	uint32_t at = index;
@@ -168,7 +171,7 @@ static int is_circle(const struct bulk *bulk, uint32_t index)
 
 /* ---- what lands ---- */
 
-/* Of which buffer this frame brings the part; NO_PART: it is none that is awaited. */
+/* The index of the buffer whose part this frame carries; NO_PART: it is not an expected part. */
 static uint32_t find(struct link *link, const struct wire *wire)
 {
 	struct bulk *bulk = &link->bulk;
@@ -185,7 +188,8 @@ static uint32_t find(struct link *link, const struct wire *wire)
 	return NO_PART;
 }
 
-/* The same of a frame in the buffer at `index`, once it is known to be one of the flow's. */
+/* The same for a frame that landed in buffer `index`. It must be a valid frame of the flow that has
+ * the turn. */
 static uint32_t find_landed(struct link *link, const uint8_t *header, uint32_t bytes,
 			    uint32_t index, struct wire *wire)
 {
@@ -193,7 +197,7 @@ static uint32_t find_landed(struct link *link, const uint8_t *header, uint32_t b
 	struct nic_piece pieces[NIC_BULK_PIECES];
 	uint32_t all = bulk_place(link, &link->bulk.buffers[index], pieces), n = 0, left;
 
-	/* Of other kinds there may be more header than there is here. */
+	/* Frames of other kinds may have longer headers than `header` holds. */
 	if (bytes < WIRE_HEADER || (header[WIRE_KIND] & WIRE_KIND_MASK) != WIRE_KIND_BULK)
 		return NO_PART;
 	for (left = bytes - WIRE_HEADER; n < all && left; left -= pieces[n++].length)
@@ -207,17 +211,19 @@ static uint32_t find_landed(struct link *link, const uint8_t *header, uint32_t b
 		find(link, wire) : NO_PART;
 }
 
-/* This part has arrived in its turn, or an earlier one sent before it is lost. */
+/* The part of a buffer has arrived. `again`: it was sent more than once. If it was sent once and is
+ * not the oldest missing part, earlier ones that were sent before it are lost. */
 static void arrive(struct link *link, uint32_t part, int again, uint64_t now)
 {
 	struct bulk *bulk = &link->bulk;
 	uint32_t number = bulk->oldest + (part - bulk->oldest) % BULK_BUFFERS;
 
 	if (!again && number != bulk->oldest)
-		ask(link, number, 1);
+		grant_again(link, number, 1);
 	progress(link, now);
 }
 
+/* The card has filled the oldest posted buffer. */
 static void land(struct link *link, const uint8_t *header, uint32_t bytes, uint64_t now)
 {
 	struct bulk *bulk = &link->bulk;
@@ -300,7 +306,7 @@ void bulk_tick(struct link *link, uint64_t now)
 		for (uint32_t number = bulk->oldest; number != bulk->next; number++)
 			if (!bulk->copied && buffer_of(bulk, number)->holds == BUFFER_FREE)
 				fill(link, number % BULK_BUFFERS);
-		ask(link, bulk->next, bulk->tries >= PLAIN_TRIES);
+		grant_again(link, bulk->next, bulk->tries >= RESEND_TRIES);
 		bulk->at = now + bulk_timeout(link);
 		bulk->granted_at = 0;
 	}
@@ -316,7 +322,7 @@ void bulk_lose(struct link *link, struct flow *flow)
 		take_back(link);
 		bulk->state = BULK_NONE;
 		bulk->at = LINK_NEVER;
-		bulk->held = 0;
+		bulk->deferred = 0;
 	}
 	for (; index != NO_RECORD; index = assembly_at(link, index)->next)
 		if (assembly_at(link, index)->announced && assembly_at(link, index)->queued)

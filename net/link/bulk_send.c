@@ -1,15 +1,15 @@
 /*
- * Long messages, the sender: one announcement each in the flow, then parts of
- * the payload as the receiver grants them, in order. Data: the sends' fields for parts, and
- * the list of those that have parts to send. A part is sent once, and once more each time that
- * a grant says so; whether it has arrived is the receiver's to find out, and
- * the acknowledgement of the announcement says that all have. See link.h.
+ * Long messages, the sender: a message is announced by one frame in its flow; then its parts are
+ * sent in order, as the receiver grants them. Data: the fields of struct send for parts, and the
+ * list of messages that have parts to send. A part is sent once, and again each time that a grant
+ * requests that. The receiver detects lost parts. It acknowledges the announcement when all parts
+ * have arrived. See link.h.
  */
 #include "internal.h"
 
-#define LEAST_PART  4096u          /* shorter parts of a long message are not worth a grant */
+#define LEAST_PART  4096u          /* a message with shorter parts is not announced */
 
-/* Payload that goes in parts: all but what the announcement has brought. */
+/* Payload bytes that are sent in parts: all but those in the announcement. */
 static uint64_t length_of(const struct send *send)
 {
 	return send->length - send->tail;
@@ -20,15 +20,15 @@ static uint32_t parts_of(const struct send *send)
 	return (uint32_t)((length_of(send) - 1) / send->fragment + 1);
 }
 
-int serve_announces(const struct link *link, uint64_t length, uint32_t *fragment,
-		    uint32_t *tail)
+int bulk_is_announced(const struct link *link, uint64_t length, uint32_t *fragment,
+		      uint32_t *tail)
 {
 	uint64_t most = *fragment ? *fragment : WIRE_MOST_PAYLOAD, parts, even, n;
 	uint32_t fits = link->nic->mtu;
 
 	if (!link->config.announce || length < link->config.announce || !link->bulk.nic)
 		return 0;
-	/* On either card: what has no buffer comes by the ordinary one. */
+	/* A part must fit either card: those without a buffer go to the ordinary one. */
 	if (fits > link->bulk.nic->mtu)
 		fits = link->bulk.nic->mtu;
 	fits = (fits - WIRE_HEADER) & ~63u;
@@ -41,7 +41,8 @@ int serve_announces(const struct link *link, uint64_t length, uint32_t *fragment
 	parts = (length - 1) / most + 1;
 	if (parts > MOST_FRAMES)
 		return 0;
-	/* Parts of one length: after a loss each may land in the place of another. */
+	/* All parts get the same length if possible, as after a loss a part may land in the buffer
+	 * of another one. The announcement carries the remainder. */
 	*tail = 0;
 	for (n = parts - (parts > 1); *fragment == 0 && n <= parts; n++) {
 		even = length / n < most ? length / n & ~63ull : most;
@@ -53,75 +54,76 @@ int serve_announces(const struct link *link, uint64_t length, uint32_t *fragment
 	}
 	even = ((length - 1) / parts + 64) & ~63ULL;
 	if (most > length)
-		most = length;         /* one part: not longer than the message */
+		most = length;         /* a part is not longer than the message */
 	*fragment = (uint32_t)(even < most ? even : most);
 	return 1;
 }
 
-void serve_open(struct link *link, struct send *send, const struct flow *flow)
+void bulk_send_open(struct link *link, struct send *send, const struct flow *flow)
 {
 	count(link, LINK_ANNOUNCED);
 	send->flow = (uint16_t)flow_index(link, flow);
 	send->ordinary = 0;
-	send->served = send->granted = send->again = send->again_until = 0;
+	send->parts_sent = send->granted = send->again = send->again_until = 0;
 }
 
 static int has_parts(const struct send *send)
 {
-	return !send->ended && (send->again < send->again_until || send->served < send->granted);
+	return !send->ended &&
+	       (send->again < send->again_until || send->parts_sent < send->granted);
 }
 
-/* This message has parts to send. What is sent again comes first: the receiver takes it for
- * lost if a part arrives before it that was granted later. */
+/* Put a message into the list of those with parts to send. Parts to be sent again come first: if
+ * a part that was granted later arrived before them, the receiver would take them for lost. */
 static void enqueue(struct link *link, uint32_t index)
 {
 	struct send *send = record_at(&link->sends, index);
 	struct bulk *bulk = &link->bulk;
 
-	if (send->serving || !has_parts(send))
+	if (send->sending_parts || !has_parts(send))
 		return;
-	send->serving = 1;
+	send->sending_parts = 1;
 	send->with_card++;
-	send->serve_next = NO_RECORD;
-	if (bulk->serve_first == NO_RECORD) {
-		bulk->serve_first = bulk->serve_last = (uint16_t)index;
+	send->bulk_next = NO_RECORD;
+	if (bulk->sends_first == NO_RECORD) {
+		bulk->sends_first = bulk->sends_last = (uint16_t)index;
 	} else if (send->again < send->again_until) {
-		send->serve_next = bulk->serve_first;
-		bulk->serve_first = (uint16_t)index;
+		send->bulk_next = bulk->sends_first;
+		bulk->sends_first = (uint16_t)index;
 	} else {
-		((struct send *)record_at(&link->sends, bulk->serve_last))->serve_next =
+		((struct send *)record_at(&link->sends, bulk->sends_last))->bulk_next =
 			(uint16_t)index;
-		bulk->serve_last = (uint16_t)index;
+		bulk->sends_last = (uint16_t)index;
 	}
 }
 
-void serve_forget(struct link *link, uint32_t index)
+void bulk_send_remove(struct link *link, uint32_t index)
 {
 	struct send *send = record_at(&link->sends, index);
 	struct bulk *bulk = &link->bulk;
-	uint16_t *at = &bulk->serve_first, before = NO_RECORD;
+	uint16_t *at = &bulk->sends_first, before = NO_RECORD;
 
 	while (*at != index) {
 		before = *at;
-		at = &((struct send *)record_at(&link->sends, before))->serve_next;
+		at = &((struct send *)record_at(&link->sends, before))->bulk_next;
 	}
-	*at = send->serve_next;
-	if (bulk->serve_last == index)
-		bulk->serve_last = before;
-	send->serving = 0;
+	*at = send->bulk_next;
+	if (bulk->sends_last == index)
+		bulk->sends_last = before;
+	send->sending_parts = 0;
 	send->with_card--;
 }
 
-/* Of one message, parts [first, until) may be sent; of these, with AGAIN, what was sent before
- * once more. */
+/* Parts [first, until) of a message are granted. With AGAIN those that were sent before are to be
+ * sent again. */
 static void grant(struct link *link, uint32_t index, const struct wire *wire, uint32_t first,
 		  uint32_t until)
 {
 	struct send *send = record_at(&link->sends, index);
-	uint32_t sent = until < send->served ? until : send->served;
+	uint32_t sent = until < send->parts_sent ? until : send->parts_sent;
 
 	if (wire->again && first < sent) {
-		/* With what is still to be sent again, all between the two. */
+		/* Extend the range of parts that are still to be sent again. */
 		if (send->again == send->again_until)
 			send->again = send->again_until = first;
 		send->again = first < send->again ? first : send->again;
@@ -133,7 +135,7 @@ static void grant(struct link *link, uint32_t index, const struct wire *wire, ui
 	enqueue(link, index);
 }
 
-void serve_grant(struct link *link, struct flow *flow, const struct wire *wire)
+void bulk_accept_grant(struct link *link, struct flow *flow, const struct wire *wire)
 {
 	uint32_t last = wire->sequence + wire->reach, index = flow->tx.head;
 
@@ -159,22 +161,22 @@ void serve_grant(struct link *link, struct flow *flow, const struct wire *wire)
 	}
 }
 
-int serve(struct link *link)
+int bulk_send_part(struct link *link)
 {
 	struct bulk *bulk = &link->bulk;
-	uint32_t index = bulk->serve_first;
+	uint32_t index = bulk->sends_first;
 	struct wire wire = { .kind = WIRE_KIND_BULK };
 	struct send *send;
 	uint64_t at;
 	int result;
 
-	if (!can_serve(link))
+	if (!bulk_can_send(link))
 		return 0;
 	send = record_at(&link->sends, index);
 	if (has_parts(send)) {
 		const struct flow *flow = &link->flows[send->flow];
 		struct nic *nic = send->ordinary ? link->nic : bulk->nic;
-		uint32_t *next = &send->served;
+		uint32_t *next = &send->parts_sent;
 
 		wire.again = send->again < send->again_until;
 		if (wire.again)
@@ -196,7 +198,7 @@ int serve(struct link *link)
 			return NIC_FULL;
 		++*next;
 		if (result == 0) {
-			send->granted = send->served;
+			send->granted = send->parts_sent;
 			send->again_until = send->again;
 			timer_give_up(link, &link->flows[send->flow]);
 		} else {
@@ -204,6 +206,6 @@ int serve(struct link *link)
 		}
 	}
 	if (!has_parts(send))
-		serve_forget(link, index);
+		bulk_send_remove(link, index);
 	return 1;
 }

@@ -1,11 +1,12 @@
 /*
- * What time brings: retransmissions, acknowledgements by themselves, peers that are given up,
- * and when the link wants to be called for it. The heap of timers itself: timer.c.
+ * Timeouts: retransmissions, bare acknowledgements, peers that are given up, and when the link
+ * must be called for these. The heap of timers is in timer.c.
  */
 #include "internal.h"
 
-#define STALL_NS      1000000u     /* a full card is tried again after that at the latest */
+#define STALL_NS      1000000u     /* longest time before a full card is tried again */
 
+/* Give up the peers of all flows with FLOW_GIVE_UP. */
 __attribute__((noinline))
 static void give_up_all(struct link *link)
 {
@@ -14,14 +15,15 @@ static void give_up_all(struct link *link)
 			peer_lose(link, link->flows[i].node, 1, 0);
 }
 
-/* Has a peer had its tries? One that has never been heard of may get more of them. */
+/* Whether the peer is to be given up: its tries are used up. A peer that was never heard from gets
+ * more of them until config.patience. */
 static int is_lost(const struct link *link, const struct flow *flow)
 {
 	return flow->tx.timeouts >= link->config.tries &&
 	       (flow->theirs || link->now >= link->config.patience);
 }
 
-/* Nothing was heard of what is under way. */
+/* The retransmission timer has expired. */
 static void timeout(struct link *link, struct flow *flow, uint32_t now)
 {
 	uint32_t under_way = flow->tx.next - flow->tx.una;
@@ -38,7 +40,8 @@ static void timeout(struct link *link, struct flow *flow, uint32_t now)
 	flow->tx.lost = bits(under_way) & ~flow->tx.sacked;
 	flow->tx.resent = 0;
 	if (flow->tx.sacked & 1) {
-		/* It waits for its turn, and may do so for long: is the peer still there? */
+		/* The oldest frame is an announcement that waits for its turn, perhaps for a long
+		 * time. Send it again to find out whether the peer still lives. */
 		flow->tx.sacked &= ~1ULL;
 		flow->tx.lost |= 1;
 	} else {
@@ -64,7 +67,7 @@ void link_tick(struct link *link, uint64_t now)
 	link->now = now;
 	if (link->giving_up)
 		give_up_all(link);
-	/* A flow that comes back does so later than now. */
+	/* A flow that is put back into the heap is due later than now. */
 	for (uint32_t most = link->n_heap; most > 0 && link->n_heap > 0; most--) {
 		struct flow *flow = &link->flows[link->heap[0]];
 
@@ -110,10 +113,11 @@ uint64_t link_deadline(const struct link *link)
 		at = link->delayed_until;
 	if (link->giving_up)
 		return link->now;
-	if ((link->ready_first != NO_RECORD || can_serve(link)) &&
+	if ((link->ready_first != NO_RECORD || bulk_can_send(link)) &&
 	    link->now + (link->stalled ? STALL_NS : 0) < at)
 		at = link->now + (link->stalled ? STALL_NS : 0);
-	/* Room in the card, or the end of what it reads, shows only when it is polled. */
+	/* Only a poll shows that a card has room again, or has read the frames of ended
+	 * messages. */
 	if ((link->bulk.full || link->ended_with_card) && link->now + STALL_NS < at)
 		at = link->now + STALL_NS;
 	return at;

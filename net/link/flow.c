@@ -1,7 +1,7 @@
 /*
  * Flows: finding and making them, and the list of those that have something to send. A flow
- * is made when a node is first sent to or heard of; it is never given back, as its
- * numbers are what tells old frames from new ones. See link.h, flow.h.
+ * is made at the first frame to or from a node. It is never freed, as its sequence numbers
+ * distinguish old frames from new ones. See link.h, flow.h.
  */
 #include "internal.h"
 
@@ -15,7 +15,8 @@ void flow_share_anew(struct link *link, uint16_t senders)
 		share > LINK_MOST_WINDOW ? LINK_MOST_WINDOW : (uint8_t)share;
 }
 
-/* Neighbouring ids have neighbouring places: chains are as short as can be. */
+/* The hash chain of a node. The hash is the id modulo the table's size, so that the ids of a job
+ * are spread evenly. */
 static uint16_t *chain(const struct link *link, uint32_t node)
 {
 	uint32_t peers = link->config.peers;
@@ -37,7 +38,6 @@ struct flow *flow_find(const struct link *link, uint32_t node, enum link_lane la
 	return 0;
 }
 
-/* A flow's numbers at the beginning of a conversation. */
 void flow_reset(struct flow *flow)
 {
 	flow->tx.una = flow->tx.next = flow->tx.recover = 0;

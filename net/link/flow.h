@@ -1,5 +1,5 @@
 /*
- * Flows, the records of messages and frames, and the pools of these. All of it lies in
+ * Flows, the records of messages and frames, and the pools of these records. All of them are in
  * the memory that link_open was given. Private to net/link/.
  */
 #ifndef NET_LINK_FLOW_H
@@ -9,300 +9,306 @@
 #include "link.h"
 #include "wire_fast.h"
 
-#define NO_RECORD  0xffffu
+#define NO_RECORD  0xffffu         /* in place of a record's or flow's index: none */
 
-/* Times within a flow count units of 1024 ns and wrap: compare with is_due. */
+/* Times within a flow are in units of 1024 ns, and wrap: compare them with is_due. */
 #define UNIT_SHIFT 10
-#define EPOCH_SHIFT 21             /* ns: senders are counted anew every 2 ms */
-/* Round trips count eight of them. */
+#define EPOCH_SHIFT 21             /* an epoch is 2^21 ns: senders are counted anew in each */
+/* Round trips are stored in 8 units. */
 #define TRIP_SHIFT 3
 
-/* Frames that the maps of a flow show. More may be under way as long as none is missing:
- * what comes further behind a gap is dropped, and sent again. */
+/* Frames that a flow's maps cover. More may be under way while none is missing. Frames further
+ * behind a gap are dropped by the receiver, and retransmitted. */
 #define MAPPED       64u
-#define MOST_UNACKED 48u           /* frames, then they are acknowledged at once */
-#define MOST_FRAMES  (1u << 30)    /* of one message, and parts: both ends say the same */
-#define DUP_THRESHOLD 3            /* later frames that arrived, before a missing one is lost */
+#define MOST_UNACKED 48u           /* frames received before an acknowledgement is sent at once */
+#define MOST_FRAMES  (1u << 30)    /* most frames, or parts, of one message */
+#define DUP_THRESHOLD 3            /* later frames that must have arrived before a missing one
+                                      counts as lost */
 
-/* Bit i is a frame so many behind the first that the map is of. */
+/* A map of frames: bit i stands for the frame i behind the map's first. */
 typedef uint64_t frame_map __attribute__((aligned(4)));
 typedef uint64_t frame_word __attribute__((aligned(4)));
 
 enum tx_flag {
-	TX_TIMER    = 0x01,        /* resend_at counts */
+	TX_TIMER    = 0x01,        /* the retransmission timer runs, until resend_at */
 	TX_TIMED    = 0x02,        /* a round trip is being measured */
-	TX_MEASURED = 0x04         /* one has been */
+	TX_MEASURED = 0x04         /* srtt and rttvar are valid */
 };
 
-/* The sending half of a flow. Written by message.c, transmit.c, ack.c, timer.c and clock.c. Maps
- * begin with frame una. flow.c begins both halves anew. */
+/* The sending half of a flow. Written by message.c, transmit.c, ack.c, timer.c and clock.c;
+ * flow_reset resets both halves. The first frame of the maps is una. */
 struct flow_tx {
-	frame_map sacked;          /* frames that have arrived; bit 0: frame una has, and waits for
-	                              its payload */
-	frame_map lost;            /* frames to send again */
-	frame_map resent;          /* frames that were sent again since `recover` began */
-	uint32_t una, next;        /* oldest not acknowledged, first not yet sent */
-	uint32_t recover;          /* `next` when a frame was last sent again */
-	uint32_t timed, timed_at;  /* which frame is measured, and when it left */
-	uint32_t resend_at;        /* when the retransmission timeout ends */
-	uint16_t srtt, rttvar;     /* smoothed round trip and its deviation */
-	uint16_t head, tail;       /* messages being sent, in order */
-	uint16_t unsent;           /* the one that frame `next` is of, or NO_RECORD */
-	uint16_t sends;            /* how many */
-	uint8_t  window;           /* frames from una on that may be sent: the peer's window */
-	uint8_t  cwnd;             /* congestion window: most frames under way, as far as loss
-	                              allows */
-	uint8_t  timeouts;         /* of frame una since it was first sent, or the peer said that it
-	                              was refused or waits */
+	frame_map sacked;          /* frames that have arrived; bit 0: frame una is an announcement
+	                              that has arrived and waits for its payload */
+	frame_map lost;            /* frames to retransmit */
+	frame_map resent;          /* frames retransmitted that count as under way again */
+	uint32_t una, next;        /* oldest frame not acknowledged, first frame not yet sent */
+	uint32_t recover;          /* `next` at the last retransmission */
+	uint32_t timed, timed_at;  /* frame whose round trip is measured, and when it was sent */
+	uint32_t resend_at;        /* when the retransmission timer expires */
+	uint16_t srtt, rttvar;     /* smoothed round trip and its deviation, in 8 units */
+	uint16_t head, tail;       /* first and last message being sent */
+	uint16_t unsent;           /* the message of frame `next`, or NO_RECORD */
+	uint16_t sends;            /* messages being sent */
+	uint8_t  window;           /* send window: frames from una on that the peer allows */
+	uint8_t  cwnd;             /* congestion window: most frames under way */
+	uint8_t  timeouts;         /* timeouts of frame una; the peer resets the count when it says
+	                              that the frame was refused or waits for its payload */
 	uint8_t  flags;            /* enum tx_flag */
 };
 
 enum rx_flag {
-	RX_ACK_TIMER = 0x01,       /* ack_at counts */
+	RX_ACK_TIMER = 0x01,       /* a bare acknowledgement is due at ack_at */
 	RX_ACK_NOW   = 0x02,       /* an acknowledgement waits for room in the card */
-	RX_REFUSED   = 0x04        /* frames were refused: the next acknowledgement says AGAIN */
+	RX_REFUSED   = 0x04        /* frames were refused: the next bare ack says AGAIN */
 };
 
-/* The receiving half. Written by receive.c, reassemble.c, batch.c, and frame.c when an
- * acknowledgement leaves. */
+/* The receiving half of a flow. Written by receive.c, reassemble.c, batch.c, and by frame.c when
+ * an acknowledgement is sent. */
 struct flow_rx {
-	frame_map arrived;         /* bit i: frame expected + 1 + i */
-	frame_map refused;         /* bit i: frame expected + i, since this was last said */
-	uint32_t expected;         /* first frame missing */
+	frame_map arrived;         /* bit i: frame expected + 1 + i has arrived */
+	frame_map refused;         /* bit i: frame expected + i was refused since the last AGAIN */
+	uint32_t expected;         /* first missing frame */
 	uint32_t begun;            /* first frame of the first message that has not begun */
-	uint32_t ack_at;           /* when what has arrived is acknowledged at the latest */
-	uint16_t assembly;         /* messages begun and not ended, in order */
-	uint16_t stash;            /* short messages that came early, in any order */
+	uint32_t ack_at;           /* when a bare acknowledgement is sent at the latest */
+	uint16_t assembly;         /* list of the messages begun and not ended, in order */
+	uint16_t stash;            /* list of the short messages that arrived early, in any order */
 	uint8_t  window;           /* receive window: frames from `expected` on that the peer may
 	                              send */
 	uint8_t  unacked;          /* frames received since the last acknowledgement */
-	uint8_t  taken;            /* messages of the batch `expected` that the user has */
+	uint8_t  taken;            /* messages of the batch `expected` that the user has accepted */
 	uint8_t  flags;            /* enum rx_flag */
 };
 
 enum flow_flag {
-	FLOW_LANE    = 0x01,       /* of answers */
-	FLOW_READY   = 0x02,       /* in the list of those that have something to send */
-	FLOW_GIVE_UP = 0x04        /* the peer is given up as soon as the caller has returned */
+	FLOW_LANE    = 0x01,       /* the lane of answers */
+	FLOW_READY   = 0x02,       /* in the ready list */
+	FLOW_GIVE_UP = 0x04        /* the peer is given up at the next tick */
 };
 
-/* One lane of one peer, both directions. */
+/* One lane between this node and a peer, in both directions. */
 struct flow {
 	struct flow_tx tx;
 	struct flow_rx rx;
 	uint16_t node;             /* the peer */
 	uint8_t  flags;            /* enum flow_flag */
-	uint8_t  epoch;            /* when data last came (link->epoch, its low bits) */
+	uint8_t  epoch;            /* epoch in which data last came, its low 8 bits */
 	union {
 		struct {
 			uint32_t theirs, mine;  /* incarnations; theirs is 0 until known */
 		};
-		frame_word incarnations;        /* both, as the peer's frames have them */
+		frame_word incarnations;        /* both, in the layout of the peer's frames */
 	};
-	uint32_t timer_at;         /* key in the heap of timers: not later than resend_at, ack_at */
-	uint16_t heap_at;          /* place there, or NO_RECORD */
-	uint16_t ready_next;       /* flow behind it in the ready list */
+	uint32_t timer_at;         /* key in the timers' heap: never after resend_at or ack_at */
+	uint16_t heap_at;          /* index in the heap, or NO_RECORD */
+	uint16_t ready_next;       /* next flow in the ready list */
 };
 
 _Static_assert(sizeof(struct flow) == 120, "two lanes stay below 256 bytes per peer");
 
-/* What a peer takes: two flows, a place in the heap for each, a hash head, and its place in the
- * chain that begins there. */
+/* Memory of a peer: two flows, a place in the heap for each, a hash head, and a chain link. */
 #define PEER_BYTES  (2 * (sizeof(struct flow) + sizeof(uint16_t)) + 2 * sizeof(uint16_t))
 _Static_assert(PEER_BYTES == 248, "as promised in link.h");
 
-/* A short message of which the user hears only if it fails, by itself or with others behind
- * it. */
+/* A short message whose end is reported only if it fails: alone in its frame, or the first of a
+ * batch. */
 enum unsignalled { UNSIGNALLED_ALONE = 1, UNSIGNALLED_BATCH };
 
 /* A message being sent. */
 struct send {
-	uint16_t next;             /* in its flow, or free */
+	uint16_t next;             /* next message of its flow; free: next free record */
 	uint16_t with_card;        /* frames that the card has not yet read */
 	uint8_t  lane;             /* enum link_lane */
-	uint8_t  ended;            /* 1: acknowledged or failed, waits for the card */
-	uint8_t  fail;             /* with `ended`: what link_port_sent says */
-	uint8_t  reported;         /* with `ended`: it has said so */
-	uint8_t  unsignalled;      /* enum unsignalled, or 0: link_port_sent reports its end */
-	uint8_t  is_here;          /* 1: its payload is in `message` */
-	uint32_t first;            /* number of its first frame */
-	uint32_t frames;           /* how many it goes in */
-	uint32_t fragment;         /* payload bytes of each frame but the last */
-	uint8_t  announced;        /* 1: in one frame; its payload goes as it is granted */
-	uint8_t  serving;          /* 1: in the list of those that send parts; counts as with_card */
+	uint8_t  ended;            /* 1: acknowledged or failed, and waits for the card */
+	uint8_t  fail;             /* with `ended`: 1 if it failed */
+	uint8_t  reported;         /* with `ended`: 1 if the user was told */
+	uint8_t  unsignalled;      /* enum unsignalled; 0: link_port_sent reports its end */
+	uint8_t  is_inline;        /* 1: its payload is in `message` */
+	uint32_t first;            /* sequence number of its first frame */
+	uint32_t frames;           /* number of frames */
+	uint32_t fragment;         /* payload bytes of each frame, or part, but the last */
+	uint8_t  announced;        /* 1: one frame announces it; its payload is sent in parts, as
+	                              they are granted */
+	uint8_t  sending_parts;    /* 1: in the list of messages with parts to send; counted in
+	                              with_card */
 	uint8_t  ordinary;         /* 1: its parts go to the ordinary card */
-	uint64_t length;           /* of all payload, bytes */
+	uint64_t length;           /* payload bytes of the message */
 	union {
-		uint16_t batch;    /* UNSIGNALLED_BATCH: where the others are */
-		uint16_t tail;     /* announced: last bytes of payload, which go with that */
+		uint16_t batch;    /* UNSIGNALLED_BATCH: index of its struct batch */
+		uint16_t tail;     /* announced: last payload bytes, in the announcement */
 	};
-	uint16_t serve_next;       /* in that list */
-	uint16_t flow;             /* announced: whose it is */
-	uint32_t served, granted;  /* parts that were sent, and that may be */
-	uint32_t again, again_until; /* from here to there once more */
-	/* The card reads one frame from here, and others' headers from a struct transmit. */
+	uint16_t bulk_next;        /* next in the list of messages with parts to send */
+	uint16_t flow;             /* announced: index of its flow */
+	uint32_t parts_sent, granted; /* parts sent at least once, and parts that may be sent */
+	uint32_t again, again_until; /* parts [again, again_until) are to be sent again */
+	/* The card reads one frame's header from here; others have a struct transmit. */
 	struct link_message message;
 };
 _Static_assert(LINK_FRAME_BYTES == WIRE_HEADER + WIRE_ENTRY && LINK_HEADER_BYTES == WIRE_MESSAGE,
-	       "a frame's headers lie one behind the other");
+	       "a frame's headers are adjacent");
 
-/* The messages of a batch behind the first, each with its entry, as the wire has them. Of
- * one that came early: the payload of the first as well. */
+/* The messages of a batch behind the first one, each with its entry, in the layout of the wire.
+ * In a batch that arrived early the first message's payload is here, too. */
 struct batch {
-	uint16_t next;             /* free */
-	uint16_t messages;         /* with the first */
-	uint16_t bytes;            /* of `room` in use */
+	uint16_t next;             /* free: next free record */
+	uint16_t messages;         /* the first one included */
+	uint16_t bytes;            /* bytes of `room` in use */
 	uint8_t  room[WIRE_BATCH_BYTES] __attribute__((aligned(8)));
 };
 
 #define MOST_WAITERS 8u            /* flows that are acknowledged before a halt */
 #define MOST_DELAYED 16u           /* flows that may delay messages for a batch */
 
-/* A message being received in parts. */
+/* A message being received in several frames. */
 struct assembly {
-	uint16_t next;             /* begun after it in its flow, or free */
-	uint8_t  taken;            /* 0: the user dropped it */
+	uint16_t next;             /* next begun message of its flow; free: next free record */
+	uint8_t  taken;            /* 0: the user has dropped it */
 	uint32_t first, frames;    /* as in struct send */
-	uint32_t fragment;
-	uint64_t length;           /* announced: of all parts */
-	uint8_t  announced;        /* 1: its payload comes in parts, which are granted */
-	uint8_t  whole;            /* 1: and all of them are there */
-	uint8_t  queued;           /* 1: in the list of those that want a turn */
-	uint16_t flow;             /* whose it is */
-	uint16_t turn_next;        /* in that list */
-	uint32_t parts;            /* how many there are */
-	uint32_t received;         /* parts that are there, from the first on */
-	uint32_t granted;          /* parts that have a buffer in struct bulk, or had one */
-	uint32_t again_at;         /* units: not before that another turn, if there were any passes */
-	uint8_t  passes;           /* turns in which nothing came */
+	uint32_t fragment;         /* likewise */
+	uint64_t length;           /* payload bytes; announced: without those of the announcement */
+	uint8_t  announced;        /* 1: its payload comes in parts, as they are granted */
+	uint8_t  whole;            /* announced: 1 if all parts have arrived */
+	uint8_t  queued;           /* 1: in the list of messages that wait for a turn */
+	uint16_t flow;             /* index of its flow */
+	uint16_t turn_next;        /* next in the list of messages that wait for a turn */
+	uint32_t parts;            /* number of parts */
+	uint32_t received;         /* parts that have arrived, up to the first missing one */
+	uint32_t granted;          /* parts that have, or had, a buffer in struct bulk */
+	uint32_t again_at;         /* units: with `passes`, no other turn before this time */
+	uint8_t  passes;           /* turns in which nothing arrived */
 	struct link_target target;
 };
 
-/* A short message that came before its turn. */
+/* A short message, or a batch, that arrived early. */
 struct stash {
 	uint16_t next;
-	uint16_t bytes;            /* of all payload */
-	uint16_t length;           /* of the message's, or the first one's in a batch */
-	uint16_t batch;            /* where the payload is, or NO_RECORD: here */
-	uint32_t sequence;         /* of its frame */
-	uint8_t  header[LINK_HEADER_BYTES]; /* the message's, or the first one's */
+	uint16_t bytes;            /* payload bytes of the frame */
+	uint16_t length;           /* payload bytes of the message, or of a batch's first one */
+	uint16_t batch;            /* struct batch with the payload, or NO_RECORD: it is here */
+	uint32_t sequence;         /* sequence number of its frame */
+	uint8_t  header[LINK_HEADER_BYTES]; /* header of the message, or of the batch's first one */
 	uint8_t  payload[LINK_WHOLE_BYTES]; /* unless it is in `batch` */
 };
 
-#define AGGREGATE_FRAMES 12u       /* most frames one behind the other */
+#define AGGREGATE_FRAMES 12u       /* most frames of an aggregate */
 
-/* A frame's header that is not in its message's record, until the card has read it. */
+/* A frame that the card has not yet read and whose header is not in its message's record. Or an
+ * aggregate: the headers of its frames are in their messages' records. */
 struct transmit {
 	uint16_t next;
-	uint16_t send;             /* of a MSG with a message, and of BULK, else NO_RECORD */
-	uint8_t part;              /* 1: BULK */
-	uint8_t messages;          /* in several frames one behind the other, or 0 */
-	uint16_t frames[AGGREGATE_FRAMES]; /* they: the frames are in their records */
+	uint16_t send;             /* the message of a MSG or BULK frame, or NO_RECORD */
+	uint8_t part;              /* 1: a BULK frame */
+	uint8_t messages;          /* frames of an aggregate, one message each; 0: a single frame */
+	uint16_t frames[AGGREGATE_FRAMES]; /* aggregate: indices of the messages */
 	uint8_t  header[WIRE_DATA] __attribute__((aligned(64)));
 };
 
-/* Records of one kind; each begins with the uint16_t that chains the free ones. */
+/* A pool of records of one size. A record begins with a uint16_t, which links free records. */
 struct record_pool {
 	uint8_t *base;
-	uint32_t bytes;            /* of each */
-	uint16_t limit, used;
-	uint16_t high;             /* the most that were ever in use */
-	uint16_t free;             /* first free one, or NO_RECORD */
+	uint32_t bytes;            /* size of a record */
+	uint16_t limit, used;      /* records in the pool, and in use */
+	uint16_t high;             /* most records that were ever in use */
+	uint16_t free;             /* first free record, or NO_RECORD */
 };
 
-/* Whether a flow has the turn to send parts of long messages here. */
+/* Whether a flow has the turn, and so sends parts of long messages to this node. */
 enum bulk_state { BULK_NONE, BULK_TURN };
 
-#define BULK_POSTED   64u          /* buffers that the card may have; a power of two */
-#define BULK_BUFFERS  128u         /* with those whose parts wait to be moved; likewise */
-#define BULK_PARTS_OUT 64u         /* most that are with the cards */
+#define BULK_POSTED   64u          /* most buffers posted to the card; a power of two */
+#define BULK_BUFFERS  128u         /* most buffers in use: posted, or with parts that wait for
+                                      earlier ones; a power of two */
+#define BULK_PARTS_OUT 64u         /* most parts that the cards have not yet read */
 
-/* In place of a buffer's index: */
-#define BUFFER_POSTED 0xffu        /* the card has it */
-#define BUFFER_FREE   0xfeu        /* nothing lies in it */
-#define PART_MISSING  0xffu        /* it has not arrived */
-#define PART_ASIDE    0xfeu        /* it lies in the link's own memory */
+/* Values of buffer.holds and buffer.at that are not a buffer's index: */
+#define BUFFER_POSTED 0xffu        /* holds: the card has it */
+#define BUFFER_FREE   0xfeu        /* holds: it is empty and not posted */
+#define PART_MISSING  0xffu        /* at: the part has not arrived */
+#define PART_ASIDE    0xfeu        /* at: the part is in the memory that is set aside */
 
-/* The memory where one part is to be. */
+/* A receive buffer: the final memory of one part. */
 struct buffer {
-	uint16_t assembly;         /* whose part */
-	uint8_t  holds;            /* index of the buffer whose part lies here, or see above */
-	uint8_t  at;               /* index of the buffer in which this part lies, likewise */
-	uint32_t part;             /* which */
-	uint32_t after;            /* the part is lost if the one of that number, or a later one,
-	                              arrives that is sent for the first time */
-	uintptr_t low, high;       /* while `lossy`: it lies between these addresses */
+	uint16_t assembly;         /* the part's message */
+	uint8_t  holds;            /* index of the buffer whose part is in this memory, see above */
+	uint8_t  at;               /* index of the buffer in which this part is now, see above */
+	uint32_t part;             /* the part's number in its message */
+	uint32_t after;            /* number of a buffer: if its part, or a later one, arrives by
+	                              its first transmission, this part is lost */
+	uintptr_t low, high;       /* while `lossy`: address range that contains the buffer */
 };
 
+/* Long messages: the receiver (bulk.c, bulk_land.c) and the sender's list (bulk_send.c). Buffers
+ * have consecutive numbers, which wrap. */
 struct bulk {
 	struct nic *nic;           /* the bulk card, or null */
 	uint8_t state;             /* enum bulk_state */
-	uint8_t copied;            /* 1: what is granted comes by the ordinary card */
-	uint8_t tries;             /* timers without anything new, in this turn */
-	uint8_t full;              /* the bulk card has no room for another frame */
-	uint16_t flow;             /* whose turn it is */
-	uint16_t first, last;      /* announced messages of flows that want a turn, one of each */
-	uint16_t most;             /* buffers that may be posted */
-	uint16_t lossy;            /* a frame was lost lately: parts until that is forgotten */
-	struct flow *held;         /* answers to whose turn it is: they wait for its end, or null */
-	uint32_t oldest, next;     /* numbers of buffers: the first in use, the next new one */
-	uint32_t posted, filled;   /* how many the card was given, and has filled */
+	uint8_t copied;            /* 1: the granted parts come by the ordinary card */
+	uint8_t tries;             /* timeouts in this turn since the last part arrived */
+	uint8_t full;              /* 1: the bulk card's transmit ring is full */
+	uint16_t flow;             /* the flow that has the turn */
+	uint16_t first, last;      /* list of messages that wait for a turn: one of each flow */
+	uint16_t most;             /* most buffers posted */
+	uint16_t lossy;            /* after a loss: parts to land in place until buffers may share
+	                              memory again; 0: no recent loss */
+	struct flow *deferred;     /* the flow of answers to the peer that has the turn, if they are
+	                              deferred; or null */
+	uint32_t oldest, next;     /* numbers of the first buffer in use and of the next new one */
+	uint32_t posted, filled;   /* count of buffers posted so far, and of those filled */
 	uint32_t spent;            /* parts granted in this turn */
-	uint32_t level;            /* buffers posted when some were last granted */
-	uint32_t unreported;       /* posted since the last whose filling interrupts */
-	uint32_t trip;             /* ns from a grant to what it brings, smoothed */
-	uint64_t granted_at;       /* ns: when a grant left while none was under way, or 0 */
-	uint64_t at;               /* ns: the timer, or LINK_NEVER */
+	uint32_t level;            /* buffers posted just after the last grant */
+	uint32_t unreported;       /* buffers posted since the last one that interrupts */
+	uint32_t trip;             /* ns from a grant to its first part, smoothed */
+	uint64_t granted_at;       /* ns: when a grant was sent while none was open, or 0 */
+	uint64_t at;               /* ns: when the turn's timer expires, or LINK_NEVER */
 	uint8_t *aside;            /* memory for one part */
-	uint8_t ring[BULK_POSTED]; /* indices of posted buffers, in the order of the card */
-	struct buffer buffers[BULK_BUFFERS]; /* each at its number modulo this */
-	uint16_t serve_first, serve_last; /* sends that have parts to send, in turns */
+	uint8_t ring[BULK_POSTED]; /* indices of the posted buffers, in the card's order */
+	struct buffer buffers[BULK_BUFFERS]; /* a buffer's index is its number modulo the size */
+	uint16_t sends_first, sends_last; /* list of messages that have parts to send */
 	uint16_t parts_out;        /* parts that the cards have not yet read */
 };
 
 struct link {
-	struct link_config config; /* as link_open was given it; with a key check_payload is 0 */
+	struct link_config config; /* as given to link_open, but check_payload is 0 with a key */
 	struct nic *nic;           /* the ordinary card */
-	void *context;             /* of the link's port */
-	const uint8_t *key;        /* the configuration's, or null */
+	void *context;             /* argument of link_port_* */
+	const uint8_t *key;        /* config.key, or null */
 	uint32_t fragment;         /* payload bytes that fit in a frame */
-	uint8_t long_window;       /* long frames of one flow under way: config.window_bytes */
-	uint8_t most_unacked;      /* MOST_UNACKED, or fewer, as senders of long frames may send
-	                              fewer */
-	uint8_t ring_share;        /* frames that each sender may send */
+	uint8_t long_window;       /* config.window_bytes in frames of full length */
+	uint8_t most_unacked;      /* MOST_UNACKED, or less if long_window is small */
+	uint8_t ring_share;        /* frames of the card's ring for each sender */
 	uint32_t first_timeout, least_timeout, most_timeout; /* the configuration's, in units */
 	uint32_t ack_delay;        /* likewise */
-	struct wire_fast_ends ends; /* of frames of the fast path */
-	uint16_t most_requests;    /* records that the lane of requests may take */
-	uint16_t n_delayed;        /* in use */
+	struct wire_fast_prefix prefix; /* start of the frames of the fast path */
+	uint16_t most_requests;    /* records that the lane of requests may use */
+	uint16_t n_delayed;        /* entries of `delayed` in use */
 	struct delayed {
-		uint16_t flow;     /* its messages are delayed for a batch (batch.c) */
-		uint16_t first;    /* from this one on */
+		uint16_t flow;     /* a flow with messages that are delayed for a batch (batch.c) */
+		uint16_t first;    /* the first of these messages */
 	} delayed[MOST_DELAYED];
-	uint64_t delayed_until;    /* ns: when all of them leave, if n_delayed */
-	uint16_t n_waiters;        /* in use */
-	uint16_t waiters[MOST_WAITERS]; /* flows whose senders may wait for acknowledgements */
+	uint64_t delayed_until;    /* ns: when all delayed messages are sent, if there are any */
+	uint16_t n_waiters;        /* entries of `waiters` in use */
+	uint16_t waiters[MOST_WAITERS]; /* flows whose senders may wait for an acknowledgement */
 	uint64_t counters[LINK_COUNTERS_END];
-	struct flow *flows;        /* a peer's two lie side by side, that of requests first */
-	uint16_t n_flows;          /* in use: they are never given back */
-	uint16_t *heads;           /* hash of node to its pair of flows */
-	uint16_t *chains;          /* of each pair: the next in its hash chain */
-	uint16_t *heap;            /* flows with a timer, the earliest first */
-	uint16_t n_heap;           /* in use */
-	uint16_t ready_first, ready_last; /* flows with something to send, in turn */
-	uint16_t sends_used[LINK_LANES]; /* records of messages, by lane */
-	uint16_t reserved;         /* answers' records kept */
-	uint16_t senders;          /* flows that sent data in this epoch */
-	uint16_t senders_before;   /* and in the last */
-	uint16_t sharers;          /* the larger number, for `ring_share` */
-	uint16_t epoch;            /* the clock's, of 2 ms */
-	uint8_t pumping;           /* transmit is at work further up */
-	uint8_t stalled;           /* the card was full */
-	uint8_t guards;            /* 1: frames have tags, or checksums of payload */
-	uint16_t ended_with_card;  /* sends that have ended and wait for the card */
-	uint16_t giving_up;        /* flows whose peers are to be given up */
-	uint64_t now;              /* ns: the last that was said */
-	uint64_t due;              /* ns: when the earliest in the heap is looked at */
+	struct flow *flows;        /* a peer's two flows are adjacent, that of requests first */
+	uint16_t n_flows;          /* flows in use; they are never freed */
+	uint16_t *heads;           /* hash table: node id to the first flow of a chain */
+	uint16_t *chains;          /* for each peer the next flow of its hash chain */
+	uint16_t *heap;            /* flows with a timer, a binary heap by timer_at */
+	uint16_t n_heap;           /* flows in the heap */
+	uint16_t ready_first, ready_last; /* ready list: flows that may have something to send */
+	uint16_t sends_used[LINK_LANES]; /* records of messages in use, by lane */
+	uint16_t reserved;         /* records reserved for answers */
+	uint16_t senders;          /* flows on which data came in this epoch */
+	uint16_t senders_before;   /* flows on which data came in the previous epoch */
+	uint16_t sharers;          /* the larger of both, at least 1: ring_share is for that many */
+	uint16_t epoch;            /* number of the present epoch; wraps */
+	uint8_t transmitting;      /* 1: a caller is sending, so transmit does nothing */
+	uint8_t stalled;           /* 1: the card was full; cleared by a completion or a tick */
+	uint8_t guards;            /* 1: frames have tags or payload checksums */
+	uint16_t ended_with_card;  /* messages that have ended and wait for the card */
+	uint16_t giving_up;        /* flows with FLOW_GIVE_UP */
+	uint64_t now;              /* ns: the time of the present or last call */
+	uint64_t due;              /* ns: when the first flow in the heap is due, or LINK_NEVER */
 	struct record_pool sends, assemblies, stashes, transmits, batches;
 	struct bulk bulk;
 };
@@ -319,14 +325,14 @@ static inline struct send *send_at(const struct link *link, uint32_t index)
 	return (struct send *)link->sends.base + index;
 }
 
-/* One more is in use. */
+/* Count one more record in use. */
 static inline void record_count(struct record_pool *records)
 {
 	if (++records->used > records->high)
 		records->high = records->used;
 }
 
-static inline uint32_t record_take(struct record_pool *records)
+static inline uint32_t record_alloc(struct record_pool *records)
 {
 	uint16_t index = records->free;
 
@@ -337,7 +343,7 @@ static inline uint32_t record_take(struct record_pool *records)
 	return index;
 }
 
-static inline void record_give(struct record_pool *records, uint32_t index)
+static inline void record_free(struct record_pool *records, uint32_t index)
 {
 	*(uint16_t *)record_at(records, index) = records->free;
 	records->free = (uint16_t)index;
@@ -351,7 +357,7 @@ static inline uint32_t units(uint64_t ns)
 	return (uint32_t)(ns >> UNIT_SHIFT);
 }
 
-/* Serial numbers: a before b. */
+/* Whether a is before b, as serial numbers (RFC 1982). */
 static inline int is_before(uint32_t a, uint32_t b)
 {
 	return (int32_t)(a - b) < 0;
@@ -368,13 +374,13 @@ static inline uint64_t bits(uint32_t n)
 	return n >= 64 ? ~0ULL : (1ULL << n) - 1;
 }
 
-/* Something under way is missing, as far as is known, or was. */
+/* Whether a frame under way is, or recently was, known to be missing. */
 static inline int flow_has_gap(const struct flow *flow)
 {
 	return (flow->tx.sacked | flow->tx.lost | flow->tx.resent) != 0;
 }
 
-/* Frames from una on that may be under way now. */
+/* The send window now, in frames from una on: not beyond the maps while there is a gap. */
 static inline uint32_t flow_window(const struct flow *flow)
 {
 	return flow->tx.window > MAPPED && flow_has_gap(flow) ? MAPPED : flow->tx.window;

@@ -1,8 +1,8 @@
 /*
- * The states of a flow's sending half, as one table: it gives the enum and the names, the
- * page (docs/wire.md, compared by tests/test_wire.py), and the rows that a test walks through
- * (tests/host/test_link_flow_state.c). A state follows from the flow's fields (flow_state), so
- * none is kept.
+ * The states of a flow's sending half, as one table. The enum and its names come from it. A test
+ * compares it with the tables of docs/wire.md (tests/test_wire.py), and another one walks through
+ * its rows (tests/host/test_link_flow_state.c). The state is not stored: it follows from the
+ * flow's fields (flow_state).
  *
  *            SEND              OVERTAKEN, REFUSED, TIMEOUT
  *     IDLE --------> OPEN --------------------------------> REPAIR
@@ -21,27 +21,27 @@
 /* X(state, when) */
 #define FLOW_STATES(X) \
 	X(IDLE,   "no message is queued or under way") \
-	X(OPEN,   "frames are under way, or wait for window or card; none is to be sent again") \
-	X(REPAIR, "frames are to be sent again, before anything new") \
-	X(ENDING, "the peer is given up as soon as the caller has returned")
+	X(OPEN,   "frames are under way or wait for window or card; none is marked lost") \
+	X(REPAIR, "frames are marked lost; they are retransmitted before any new one is sent") \
+	X(ENDING, "the peer is given up at the next tick")
 
 /* X(state, event, next state, what happens) */
 #define FLOW_TRANSITIONS(X) \
-	X(IDLE,   SEND,        OPEN,   "the message is queued; frames leave as windows and card allow") \
-	X(OPEN,   SEND,        OPEN,   "likewise, behind those before") \
-	X(OPEN,   ACKED_SOME,  OPEN,   "messages end; the timer begins anew") \
-	X(OPEN,   ACKED_ALL,   IDLE,   "messages end; no timer") \
-	X(OPEN,   OVERTAKEN,   REPAIR, "frames that three later ones have overtaken are marked") \
-	X(OPEN,   REFUSED,     REPAIR, "frames that the peer refused are marked") \
-	X(OPEN,   TIMEOUT,     REPAIR, "all under way are marked; the congestion window is 1") \
-	X(REPAIR, SEND,        REPAIR, "the message is queued, and nothing new leaves") \
-	X(REPAIR, RESENT,      OPEN,   "the last marked frame has left") \
-	X(REPAIR, ACKED_ALL,   IDLE,   "what was marked has arrived after all") \
-	X(OPEN,   UNREADABLE,  ENDING, "the user cannot show payload: nothing more leaves") \
-	X(ENDING, TICK,        IDLE,   "the peer is lost: all that was queued has failed") \
-	X(OPEN,   TRIES,       IDLE,   "as many timeouts as the link tries: likewise") \
-	X(OPEN,   RENEWED,     IDLE,   "a newer incarnation of the peer is heard of: likewise") \
-	X(REPAIR, RENEWED,     IDLE,   "likewise")
+	X(IDLE,   SEND,        OPEN,   "the message is queued; it leaves as window and card allow") \
+	X(OPEN,   SEND,        OPEN,   "the message is queued behind the others") \
+	X(OPEN,   ACKED_SOME,  OPEN,   "messages end; the timer restarts") \
+	X(OPEN,   ACKED_ALL,   IDLE,   "messages end; the timer stops") \
+	X(OPEN,   OVERTAKEN,   REPAIR, "frames that three later ones overtook are marked lost") \
+	X(OPEN,   REFUSED,     REPAIR, "frames that the peer refused are marked lost") \
+	X(OPEN,   TIMEOUT,     REPAIR, "all under way are marked lost; congestion window 1") \
+	X(REPAIR, SEND,        REPAIR, "the message is queued; no new frame leaves") \
+	X(REPAIR, RESENT,      OPEN,   "the last marked frame was retransmitted") \
+	X(REPAIR, ACKED_ALL,   IDLE,   "the marked frames had arrived after all") \
+	X(OPEN,   UNREADABLE,  ENDING, "the user cannot show the payload: no more frames leave") \
+	X(ENDING, TICK,        IDLE,   "the peer is lost: all queued messages fail") \
+	X(OPEN,   TRIES,       IDLE,   "config.tries timeouts: the peer is lost") \
+	X(OPEN,   RENEWED,     IDLE,   "a frame of a newer incarnation came: the peer is lost") \
+	X(REPAIR, RENEWED,     IDLE,   "a frame of a newer incarnation came: the peer is lost")
 
 enum flow_state {
 #define X(state, when) FLOW_##state,

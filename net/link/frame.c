@@ -1,15 +1,15 @@
 /*
- * Making frames and giving them to a card: of a message, of a part of a long one, or of none.
- * Copies nothing but headers. What leaves, and when, is decided elsewhere (transmit.c,
- * ack.c, bulk.c). No state.
+ * Making frames and giving them to a card: frames of messages, parts of long messages, and bare
+ * ones. Copies only headers. Other files (transmit.c, bulk.c, clock.c and others) decide what is
+ * sent when. No state.
  */
 #include "internal.h"
 #include "../port.h"
 
-#define WAITING_WINDOW 32u         /* frames, while the first of them waits for its payload */
+#define WAITING_WINDOW 32u         /* most frames of the window that waiting_share computes */
 
-/* Frames that the peer may send while the first of them waits for its payload: what is behind it
- * may begin, but not end, so there must be records for all. */
+/* The receive window while frame `expected` is an announcement that waits for its payload. Messages
+ * behind it may begin but not end, so there must be records for all of them. */
 static uint8_t waiting_share(const struct link *link)
 {
 	uint32_t most = link->assemblies.limit / (2u * link->sharers + 2);
@@ -29,7 +29,7 @@ void frame_acknowledge(struct link *link, struct flow *flow, struct wire *wire)
 	wire->waits = (uint8_t)reassemble_waits(link, flow);
 	ack_piggyback(flow, wire->waits ? waiting_share(link) : link->ring_share);
 	if ((flags & RX_REFUSED) && (wire->kind != WIRE_KIND_MSG || wire->messages))
-		flow->rx.flags = flags;   /* only a MSG without messages says that */
+		flow->rx.flags = flags;   /* only a MSG without messages can say AGAIN */
 	wire->lane = (uint8_t)flow_lane(flow);
 	wire->source = flow->mine;
 	wire->destination = flow->theirs;
@@ -58,7 +58,7 @@ int frame_send(struct link *link, struct nic *nic, uint32_t cookie, struct send 
 		return NIC_OK;
 	}
 	if (!(cookie & IN_RECORD))
-		record_give(&link->transmits, cookie);
+		record_free(&link->transmits, cookie);
 	if (send)
 		send->with_card--;
 	return result;
@@ -66,7 +66,7 @@ int frame_send(struct link *link, struct nic *nic, uint32_t cookie, struct send 
 
 uint32_t frame_record(struct link *link, uint32_t message)
 {
-	uint32_t index = record_take(&link->transmits);
+	uint32_t index = record_alloc(&link->transmits);
 
 	if (index != NO_RECORD) {
 		struct transmit *transmit = record_at(&link->transmits, index);
@@ -115,13 +115,13 @@ void frame_reset(struct link *link, const struct wire *to, uint32_t mine, int ov
 	struct wire wire = { .kind = WIRE_KIND_RESET, .lane = to->lane, .over = (uint8_t)over,
 			     .source = mine, .destination = to->source };
 
-	/* If there is no room, the peer's next frame asks again. */
+	/* If the card is full, the peer's next frame causes another RESET. */
 	if (frame_bare(link, link->nic, to->node, &wire) == NIC_OK)
 		count(link, LINK_RESETS_OUT);
 }
 
-/* Payload from `at` on, as the frame wants it, in the pieces behind the header's:
- * returns how many pieces, or -1: the user cannot. */
+/* Set pieces[1] and following to wire->bytes bytes of payload from `at` on, and compute their
+ * checksum. Returns the number of pieces, or -1 if the user cannot show them. */
 static int gather(struct link *link, const struct send *send, uint64_t at, struct wire *wire,
 		  struct nic_piece *pieces)
 {
@@ -130,8 +130,8 @@ static int gather(struct link *link, const struct send *send, uint64_t at, struc
 	if (!wire->bytes)
 		return 0;
 	pieces[1] = (struct nic_piece){ send->message.payload, wire->bytes };
-	n = send->is_here ? 1 : link_port_gather(link->context, &send->message, at, wire->bytes,
-						  pieces + 1, NIC_PIECES - 1);
+	n = send->is_inline ? 1 : link_port_gather(link->context, &send->message, at, wire->bytes,
+						   pieces + 1, NIC_PIECES - 1);
 	if (n > NIC_PIECES - 1)
 		return -1;
 	for (uint32_t i = 1; i <= n; i++) {
@@ -170,7 +170,7 @@ uint32_t frame_make(struct link *link, struct flow *flow, const struct send *sen
 		port_copy(header + LINK_FRAME_BYTES, send->message.header, LINK_HEADER_BYTES);
 	frame_header(link->nic, header, flow->node, &wire);
 	pieces[0] = (struct nic_piece){ header, WIRE_DATA };
-	if (n == 1 && pieces[1].bytes == header + WIRE_DATA) { /* right behind it: one piece */
+	if (n == 1 && pieces[1].bytes == header + WIRE_DATA) { /* adjacent: one piece */
 		pieces[0].length += wire.bytes;
 		n = 0;
 	}
@@ -193,7 +193,7 @@ int frame_part(struct link *link, struct nic *nic, uint32_t index, struct wire *
 	transmit->part = 1;
 	n = gather(link, send, at, wire, pieces);
 	if (n < 0) {
-		record_give(&link->transmits, free);
+		record_free(&link->transmits, free);
 		return 0;
 	}
 	frame_header(nic, transmit->header, link->flows[send->flow].node, wire);

@@ -1,17 +1,17 @@
 /*
- * What the link's files ask of each other, file by file; the records are in flow.h. Calls go
- * one way, from the top of this ladder down (tests/test_rooms.py):
+ * Functions that the link's files share, file by file; flow.h has the records. A file calls
+ * only files below it in this list (tests/test_rooms.py checks that):
  *
  *   receive.c            frames from the card           link.c   memory and configuration
- *   clock.c              what time brings
- *   peer.c               the end of a peer
- *   bulk_land.c  ack.c   parts, acknowledgements that arrive
+ *   clock.c              timeouts
+ *   peer.c               losing a peer
+ *   bulk_land.c  ack.c   parts and acknowledgements that arrive
  *   reassemble.c         messages that arrive
- *   message.c   bulk.c   messages that are sent; grants of long ones
- *   transmit.c           which frame leaves next
- *   bulk_send.c          parts of long messages
+ *   message.c   bulk.c   messages to send; grants for long messages that arrive
+ *   transmit.c           which frame is sent next
+ *   bulk_send.c          sending parts of long messages
  *   frame.c              making frames
- *   batch.c              several short messages in a frame
+ *   batch.c              several short messages in one frame
  *   flow.c  timer.c  wire.c
  *
  * Private to net/link/.
@@ -23,16 +23,17 @@
 /* ---- flow.c ---- */
 
 struct flow *flow_find(const struct link *link, uint32_t node, enum link_lane lane);
-/* The same, both made if they are not there; null: no memory for them. */
+/* The same, but makes the flows of both lanes if the peer has none. Null: no memory for them. */
 struct flow *flow_open(struct link *link, uint32_t node, enum link_lane lane);
-/* A flow's numbers at the beginning of a conversation. */
+/* Return a flow to its initial state, with sequence numbers from 0. */
 void flow_reset(struct flow *flow);
-/* This flow may have something to send. */
+/* This flow may have something to send: put it into the ready list. */
 void flow_ready(struct link *link, struct flow *flow);
 
-/* How many senders there are may have changed: of the card's ring each has a share. */
+/* Compute each sender's share of the card's ring, for this number of senders. */
 __attribute__((noinline)) void flow_share_anew(struct link *link, uint16_t senders);
 
+/* The number of senders may have changed: update the shares. */
 static inline void flow_share(struct link *link)
 {
 	uint16_t senders = link->senders > link->senders_before ?
@@ -43,8 +44,8 @@ static inline void flow_share(struct link *link)
 		flow_share_anew(link, senders);
 }
 
-/* The flow brings data in this epoch: its share of the card's ring counts. */
-static inline void flow_heard(struct link *link, struct flow *flow)
+/* The peer has sent data on this flow: count it once in each epoch as a sender. */
+static inline void flow_count_sender(struct link *link, struct flow *flow)
 {
 	if (flow->epoch != (uint8_t)link->epoch) {
 		flow->epoch = (uint8_t)link->epoch;
@@ -55,46 +56,46 @@ static inline void flow_heard(struct link *link, struct flow *flow)
 
 /* ---- timer.c ---- */
 
-/* The flow's place in the heap becomes that of this earlier time. */
+/* Move the flow up in the heap, to this earlier time. */
 __attribute__((noinline)) void timer_move(struct link *link, struct flow *flow, uint32_t at);
 
-/* The flow's timer goes off at that time, if not earlier. */
+/* Let the flow's timer expire at this time, unless it expires earlier. */
 static inline void timer_by(struct link *link, struct flow *flow, uint32_t at)
 {
 	if (flow->heap_at == NO_RECORD || is_before(at, flow->timer_at))
 		timer_move(link, flow, at);
 }
 
-/* Here `now` is in units, as the times in a flow are. */
+/* In these functions `now` and `at` are in units (flow.h), as are the times in a flow. */
 
-/* What is under way is sent again unless something is heard within its timeout, from now on;
- * later where nothing need be lost. */
+/* Restart the retransmission timer of the frames under way. */
 void timer_resend(struct link *link, struct flow *flow, uint32_t now);
-/* The same for the only frame under way, where all before has arrived. */
+/* The same for a frame that is the only one under way and has had no timeout yet. */
 void timer_first(struct link *link, struct flow *flow, uint32_t now);
-/* An acknowledgement by itself in so many ns, if none is due earlier. */
+/* Send a bare acknowledgement in `ns` nanoseconds, unless one is due earlier. */
 void timer_ack(struct link *link, struct flow *flow, uint32_t now, uint64_t ns);
-/* A round trip took so many units. */
+/* Take a measured round trip, in units, into account. */
 void timer_measure(struct flow *flow, uint32_t trip);
-/* Units until what is under way counts as lost: longer with each of its timeouts. */
+/* The retransmission timeout in units; it doubles with each timeout (backoff). */
 uint32_t timer_timeout(const struct link *link, const struct flow *flow);
-/* The earlier of its times, none of which is before that in the heap: 0 if none counts. */
+/* The earlier one of the flow's two timers: 1 and *at, or 0 if none is set. It is never before
+ * the flow's time in the heap. */
 int timer_earliest(const struct flow *flow, uint32_t *at);
 void timer_remove(struct link *link, struct flow *flow);
-/* The first in the heap has its true time there: link->due is as late as it can be. */
+/* Give the first flow in the heap its true time, so that link->due is exact. */
 void timer_refresh(struct link *link);
-/* Neither of its times counts any more. */
+/* Cancel both of the flow's timers. */
 void timer_cancel(struct link *link, struct flow *flow);
-/* Give the peer up as soon as the caller has returned: nothing more is sent, whatever comes. */
+/* Give the peer up at the next link_tick; until then this flow sends nothing more. */
 void timer_give_up(struct link *link, struct flow *flow);
 
 /* ---- message.c ---- */
 
-/* The short request in this room (of the next free record, or of a batch) is to be sent, as
- * any other. Returns as link_fast_send: 1 if it has joined messages that are not ready yet. */
+/* Queue the short request in this room, which is in the next free record or in a batch. Returns
+ * as link_fast_send does: 1 if the request has joined a batch that is still delayed. */
 __attribute__((noinline))
 int message_fast_send(struct link *link, struct link_room room, uint64_t now, uint32_t bytes);
-/* An unsignalled message has arrived: its record is free. */
+/* An unsignalled message is acknowledged and the card is done with it: free its record. */
 static inline void message_free(struct link *link, struct send *send, uint32_t index)
 {
 	link->sends_used[send->lane]--;
@@ -103,49 +104,56 @@ static inline void message_free(struct link *link, struct send *send, uint32_t i
 	link->sends.used--;
 	count(link, LINK_MESSAGES_OUT);
 }
-/* A message is acknowledged: link_port_sent. Or it has failed: likewise, as soon as the card is
- * done with it. */
+/* A message is acknowledged: report that now. Or it has failed: report it when the card has read
+ * all of its frames. */
 __attribute__((noinline)) void message_end(struct link *link, uint32_t send, int fail);
-/* The card has read one frame of a message more. */
+/* The card has read one more frame of a message. */
 void message_card_done(struct link *link, uint32_t send);
 
 /* ---- transmit.c ---- */
 
-/* Whether there are parts to send, and not so many with the card that what is sent next
- * would be late. */
-static inline int can_serve(const struct link *link)
+/* Whether a part can be sent: there is one, and the card's queue is not so long that other
+ * frames would be late. */
+static inline int bulk_can_send(const struct link *link)
 {
-	return link->bulk.serve_first != NO_RECORD && !link->bulk.full &&
+	return link->bulk.sends_first != NO_RECORD && !link->bulk.full &&
 	       link->bulk.parts_out < BULK_PARTS_OUT;
 }
 
-/* Send what may be sent now, flow by flow. */
+/* Send all that may be sent now, one frame per flow in turn. */
 __attribute__((noinline)) void transmit_turns(struct link *link, uint64_t now);
 
+/* The same, if there is anything to send. */
 static inline void transmit(struct link *link, uint64_t now)
 {
-	if (!link->pumping && !link->stalled && (link->ready_first != NO_RECORD || can_serve(link)))
+	if (!link->transmitting && !link->stalled &&
+	    (link->ready_first != NO_RECORD || bulk_can_send(link)))
 		transmit_turns(link, now);
 }
 
 /* ---- frame.c ---- */
 
-#define IN_RECORD    0x10000u      /* cookie: the frame is that in a struct send */
+/*
+ * A frame given to a card is named by a cookie: the index of its struct transmit, or IN_RECORD
+ * and the index of its message if the header is in the message's record.
+ */
+#define IN_RECORD    0x10000u
 
-/* An acknowledgement by itself, now or as soon as there is room. */
+/* Send a bare acknowledgement now or, if the card is full, as soon as it has room. */
 __attribute__((noinline)) void frame_ack(struct link *link, struct flow *flow, uint64_t now);
-/* Answer a frame that was meant for another incarnation of this node. */
+/* Answer a frame that was meant for another incarnation of this node. `over`: the incarnation
+ * has changed because this node gave the peer up. */
 void frame_reset(struct link *link, const struct wire *to, uint32_t mine, int over);
-/* What both lanes of this flow's peer have received, for a frame of this one that leaves now. */
+/* Fill in the acknowledgements of both lanes, for a frame of this flow that is sent now. */
 void frame_acknowledge(struct link *link, struct flow *flow, struct wire *wire);
-/* A frame without payload to a node, from this card to its like. NIC_FULL: there is no
- * room for it. */
+/* Send a frame without payload from this card to the card of the same number of a node.
+ * NIC_FULL: nothing was sent. */
 int frame_bare(struct link *link, struct nic *nic, uint32_t node, const struct wire *wire);
-/* Header, of which `header` has the room, and payload of a frame as pieces; returns how many,
- * 0: the user cannot. */
+/* Make frame `sequence` of a message: write the header to `header`, and set pieces for header
+ * and payload. Returns the number of pieces; 0: the user cannot show the payload. */
 uint32_t frame_make(struct link *link, struct flow *flow, const struct send *send,
 		    uint32_t sequence, uint8_t *header, struct nic_piece *pieces);
-/* The header of a frame from one of our cards to the one of that number of a node. */
+/* Write the header of a frame from this card to the card of the same number of a node. */
 static inline void frame_header(const struct nic *nic, uint8_t *header, uint32_t node,
 				const struct wire *wire)
 {
@@ -153,28 +161,29 @@ static inline void frame_header(const struct nic *nic, uint8_t *header, uint32_t
 		      wire_get(nic->address, NIC_ADDRESS_BYTES), wire);
 }
 
-/* A struct transmit for a frame of this message or, NO_RECORD, of none: its number, or
- * NO_RECORD. */
+/* Allocate a struct transmit for a frame of this message (NO_RECORD: of no message). Returns its
+ * index, or NO_RECORD. */
 uint32_t frame_record(struct link *link, uint32_t message);
-/* Give a frame of a message, or of none, to the card. It is known by its struct transmit, or
- * by its message's record where its header is there. NIC_FULL: nothing happened. */
+/* Give a frame of `send`, or of no message (null), to the card. On failure its struct transmit
+ * is free again. Returns the card's result. */
 int frame_send(struct link *link, struct nic *nic, uint32_t cookie, struct send *send,
 	       const struct nic_piece *pieces, uint32_t n);
-/* A part of a message, as send_frame does: 1, NIC_FULL, or 0 if the user cannot. */
+/* Send one part, payload from `at` on, of message `index`: 1; NIC_FULL; or 0 if the user cannot
+ * show the payload. */
 int frame_part(struct link *link, struct nic *nic, uint32_t index, struct wire *wire,
 	       uint64_t at);
 
 /* ---- ack.c ---- */
 
-/* What a frame of this flow says about what this node has sent on both lanes. 0: it cannot be. */
-int ack_take(struct link *link, struct flow *flow, const struct wire *wire, uint64_t now);
-/* A cumulative acknowledgement, and nothing more is said of this lane. */
+/* Apply a frame's acknowledgements of both lanes. 0: that of its own lane is invalid. */
+int ack_receive(struct link *link, struct flow *flow, const struct wire *wire, uint64_t now);
+/* Apply a frame's acknowledgement of one lane that is only cumulative. */
 void ack_cumulative(struct link *link, struct flow *flow, uint32_t ack, uint32_t window,
 		    uint64_t now);
 
-/* The same of the other lane than that of the frame, if its window is not 0. */
-static inline void ack_of_other(struct link *link, struct flow *flow, uint32_t ack,
-				uint32_t window, uint64_t now)
+/* The same for the lane that is not the frame's own; a window of 0 means there is none. */
+static inline void apply_other_ack(struct link *link, struct flow *flow, uint32_t ack,
+				   uint32_t window, uint64_t now)
 {
 	struct flow *other = flow_other(flow);
 
@@ -182,49 +191,50 @@ static inline void ack_of_other(struct link *link, struct flow *flow, uint32_t a
 		ack_cumulative(link, other, ack, window, now);
 }
 
-/* Whether this flow may have heard of that acknowledgement: it is of what was sent, or old. */
-static inline int ack_can_be(const struct flow *flow, uint32_t ack)
+/* An acknowledgement is valid if it covers only frames that were sent; it may be an old one. */
+static inline int ack_is_valid(const struct flow *flow, uint32_t ack)
 {
 	return ack - flow->tx.una <= flow->tx.next - flow->tx.una || is_before(ack, flow->tx.una);
 }
 
-static inline int ack_of_other_can_be(struct flow *flow, uint32_t ack, uint32_t window)
+static inline int other_ack_is_valid(struct flow *flow, uint32_t ack, uint32_t window)
 {
-	return !window || ack_can_be(flow_other(flow), ack);
+	return !window || ack_is_valid(flow_other(flow), ack);
 }
 
 /* ---- batch.c ---- */
 
-/* Room behind the last message of a flow that has one, as link_fast_room gives it: null if that
- * has left, or nothing joins it. */
+/* Room for another message in the batch at the end of a flow's queue, as link_fast_room returns
+ * it. Null: the last message has left, is of another kind, or its batch is full. The flow has
+ * at least one message. */
 uint8_t *batch_room(const struct link *link, const struct flow *flow);
-/* The message in that room, with `bytes` bytes of payload, is there. 0: and none fits behind
- * it, all are ready to leave. */
+/* Add the message in that room, with `bytes` bytes of payload, to the batch. 0: the batch is now
+ * full and no longer delayed. */
 int batch_add(struct link *link, struct flow *flow, uint32_t bytes);
-/* The last message of a flow is delayed for a batch, and so are those behind it until
- * batch_release. 0: it cannot be. */
+/* Delay the last message of a flow, and those that join it, until batch_release. 0: it cannot
+ * be delayed. */
 int batch_delay(struct link *link, struct flow *flow, uint64_t now);
-/* The next message of a flow is delayed. */
+/* Whether the next message of a flow is delayed. */
 int batch_is_delayed(const struct link *link, const struct flow *flow);
-/* They are no longer delayed, if they were. */
+/* End the delay of a flow's messages, if there is one. */
 void batch_release(struct link *link, struct flow *flow);
-/* A batch's payload, and the fields of its frame that are its own: how many pieces. */
+/* Set the fields of a batch's frame, and pieces for its payload; returns how many. */
 uint32_t batch_pieces(const struct link *link, const struct send *send, struct wire *wire,
 		      struct nic_piece *pieces);
-/* Its messages behind the first are acknowledged or have failed. */
+/* The messages of a batch behind the first one are acknowledged or have failed. */
 void batch_end(struct link *link, uint32_t batch, int fail);
-/* A batch in its turn: LINK_BUSY if the user is, with one of its messages. */
-int batch_take(struct link *link, struct flow *flow, const struct wire *wire);
+/* Deliver a batch to the user. LINK_BUSY: the user was busy at one of its messages. */
+int batch_deliver(struct link *link, struct flow *flow, const struct wire *wire);
 
 /* ---- reassemble.c ---- */
 
-/* The user is too busy for this frame: the peer is asked to send it again a little later. */
+/* Refuse a frame: the peer will be asked a little later to send it again. */
 __attribute__((noinline))
 void reassemble_refuse(struct link *link, struct flow *flow, uint32_t sequence, uint64_t now);
 
-/* What has arrived in its turn is acknowledged soon: by the next frame that goes there, or
- * once it is a quarter of what the peer may send, or most_unacked: the peer must not wait
- * and then send very many at once. */
+/* Acknowledge frames that arrived in order: delayed, so that the next frame to the peer can
+ * carry it, but at once after a quarter of the receive window or most_unacked frames. Otherwise
+ * the peer's window would fill up, and then it would send a large burst. */
 static inline void reassemble_acknowledge(struct link *link, struct flow *flow, uint64_t now)
 {
 	if (flow->rx.unacked * 4u >= flow->rx.window || flow->rx.unacked >= link->most_unacked)
@@ -233,14 +243,15 @@ static inline void reassemble_acknowledge(struct link *link, struct flow *flow, 
 		timer_ack(link, flow, units(now), link->config.ack_delay);
 }
 
-/* The sender of this message may wait for its acknowledgement, to use its memory again. */
+/* Remember that the sender on this flow may be waiting for the acknowledgement, to reuse the
+ * memory of its message. */
 __attribute__((noinline)) void reassemble_note_waiter(struct link *link, const struct flow *flow);
-/* Acknowledge to such senders now: nothing is sent for a while that would carry it. */
+/* Send acknowledgements to such senders, before a pause in which no frame could carry them. */
 void reassemble_ack_waiters(struct link *link, uint64_t now);
 
-/* A MSG with messages, of the right incarnations. */
+/* Process a MSG with messages whose incarnations are right. */
 void reassemble(struct link *link, struct flow *flow, const struct wire *wire, uint64_t now);
-/* 1: what the flow expects next is announced and begun, and waits for its payload. */
+/* 1: frame `expected` is an announcement that has arrived and waits for its payload. */
 static inline int reassemble_waits(const struct link *link, const struct flow *flow)
 {
 	const struct assembly *assembly;
@@ -250,16 +261,16 @@ static inline int reassemble_waits(const struct link *link, const struct flow *f
 	assembly = record_at(&link->assemblies, flow->rx.assembly);
 	return assembly->announced && !assembly->whole && assembly->first == flow->rx.expected;
 }
-/* 1: a cumulative acknowledgement says all of what this flow has received, so that frames of
- * the other lane can carry it. */
+/* 1: a cumulative acknowledgement describes all that this flow has received, so frames of the
+ * other lane can carry it. */
 static inline int ack_is_cumulative(const struct link *link, const struct flow *flow)
 {
 	return !(flow->rx.arrived | flow->rx.refused) && !(flow->rx.flags & RX_REFUSED) &&
 	       !reassemble_waits(link, flow);
 }
 
-/* An acknowledgement leaves with a frame. Each one opens the receive window to the peer's share
- * of the card's ring. */
+/* A frame that is sent now carries this flow's acknowledgement: open the receive window to the
+ * peer's share of the card's ring, and cancel the pending bare acknowledgement. */
 static inline void ack_piggyback(struct flow *flow, uint8_t share)
 {
 	if (flow->rx.window < share)
@@ -268,48 +279,52 @@ static inline void ack_piggyback(struct flow *flow, uint8_t share)
 	flow->rx.flags &= (uint8_t)~(RX_ACK_TIMER | RX_ACK_NOW);
 }
 
-/* An announced message of this flow is whole. */
+/* The payload of an announced message of this flow is complete. */
 void reassemble_payload_whole(struct link *link, struct flow *flow, uint64_t now);
-/* These begun messages end with failure, these early ones are dropped. */
+/* Fail the begun messages and drop the early ones of a peer that is lost: two lists. */
 void reassemble_lose(struct link *link, uint32_t assembly, uint32_t stash);
 
 /* ---- bulk.c ---- */
 
 /* `aside`: memory for one part. */
 void bulk_open(struct link *link, uint8_t *aside);
-/* An announced message has begun, or was heard of again: it wants a turn. */
-void bulk_want(struct link *link, uint32_t assembly);
-/* Grant what can be granted now. */
+/* Queue the flow of an announced message for a turn: the message has just begun, or its
+ * announcement has arrived again. */
+void bulk_request_turn(struct link *link, uint32_t assembly);
+/* Send all grants that are possible now. */
 __attribute__((noinline))
 void bulk_run(struct link *link, uint64_t now);
 
 /* ---- bulk_land.c ---- */
 
-/* A BULK frame on the ordinary card. */
+/* A BULK frame has arrived on the ordinary card. */
 void bulk_pulled(struct link *link, struct flow *flow, const struct wire *wire, uint64_t now);
-/* A flow starts anew: nothing of it is written any more. */
+/* The flow's peer is lost: withdraw its buffers and its request for a turn. */
 void bulk_lose(struct link *link, struct flow *flow);
+/* The turn's timer has expired. */
 void bulk_tick(struct link *link, uint64_t now);
 
 /* ---- bulk_send.c ---- */
 
-/* A GRANT frame for this flow. */
-void serve_grant(struct link *link, struct flow *flow, const struct wire *wire);
-/* Whether a message is announced, rather than sent in `fragment` bytes at once; then parts
- * of nearly equal length, and what its announcement takes along, if that is a part less. */
-int serve_announces(const struct link *link, uint64_t length, uint32_t *fragment,
-		    uint32_t *tail);
-/* A message that is announced: what a turn needs. */
-void serve_open(struct link *link, struct send *send, const struct flow *flow);
-/* This send leaves the list of those that have parts to send. */
-void serve_forget(struct link *link, uint32_t send);
+/* A GRANT frame for this flow has arrived. */
+void bulk_accept_grant(struct link *link, struct flow *flow, const struct wire *wire);
+/* Whether a message of this length is announced. Then *fragment becomes the length of its parts,
+ * and *tail the bytes that its announcement carries. On entry *fragment is the most payload bytes
+ * of a frame, or 0 for no limit. */
+int bulk_is_announced(const struct link *link, uint64_t length, uint32_t *fragment,
+		      uint32_t *tail);
+/* Set the fields of an announced message that its parts need. */
+void bulk_send_open(struct link *link, struct send *send, const struct flow *flow);
+/* Remove a message from the list of those that have parts to send. */
+void bulk_send_remove(struct link *link, uint32_t send);
 /* Send one part: 1, NIC_FULL, or 0 if there is none. */
-int serve(struct link *link);
+int bulk_send_part(struct link *link);
 
 /* ---- peer.c ---- */
 
-/* Both lanes of a node start anew: what is under way fails. `bump`: toward this node the
- * own incarnation grows. `theirs`: its new one, 0: as known. Calls link_port_lost. */
+/* Reset both lanes of a node and fail all that is under way. `bump`: increment this node's
+ * incarnation toward it. `theirs`: the node's new incarnation, 0: unchanged. Calls
+ * link_port_lost. */
 void peer_lose(struct link *link, uint32_t node, int bump, uint32_t theirs);
 
 #endif

@@ -1,28 +1,33 @@
 /*
- * The link as a whole: its memory, its configuration, its records of answers, and figures.
+ * The link as a whole: its memory, its configuration, and figures about it.
  */
 #include "internal.h"
 
 #define LEAST_MTU  (WIRE_DATA + 64u)
+#define MOST_PEERS 32000u          /* a flow's index, two per peer, must be below NO_RECORD */
+#define US 1000u                   /* ns */
+#define MS 1000000u                /* ns */
 
 struct link_config link_defaults(uint32_t node, uint32_t nodes, uint32_t incarnation)
 {
+	/* More nodes may send at once, so pools grow with the job, up to a limit. */
 	uint32_t records = nodes < 32 ? 64 : nodes < 1024 ? 2 * nodes : 2048;
-	/* Each message that a card's ring holds may want an answer, which needs a record until
-	 * it is acknowledged: with fewer, what comes is refused and has to come again. */
+	/* Each message in a card's ring (256 frames) may need an answer, whose record is in use
+	 * until it is acknowledged. With fewer records, arriving messages would be refused. */
 	uint32_t answers = records < 256 ? 256 : records;
-	/* One flow may take half of these: several acknowledgements' worth. */
+	/* One flow may use half of these: that is enough for several acknowledgements in a
+	 * window. */
 	uint32_t requests = records < 192 ? 192 : records;
 
 	return (struct link_config){
 		.node = node, .nodes = nodes, .incarnation = incarnation,
-		.peers = (uint16_t)(nodes < 32000 ? nodes : 32000),
+		.peers = (uint16_t)(nodes < MOST_PEERS ? nodes : MOST_PEERS),
 		.sends = (uint16_t)(requests + answers), .answers = (uint16_t)answers,
 		.assemblies = (uint16_t)(2 * answers), .stashes = (uint16_t)records,
-		.transmits = 160, .batches = 64, .batch_delay = 50000, .tries = 24, .ring = 256,
-		.window_bytes = 2u << 20,
-		.ack_delay = 200000, .again_delay = 100000,
-		.first_timeout = 20000000, .least_timeout = 2000000, .most_timeout = 200000000,
+		.transmits = 160, .batches = 64, .ring = 256, .window_bytes = 2u << 20,
+		.tries = 24,
+		.batch_delay = 50 * US, .ack_delay = 200 * US, .again_delay = 100 * US,
+		.first_timeout = 20 * MS, .least_timeout = 2 * MS, .most_timeout = 200 * MS,
 	};
 }
 
@@ -34,7 +39,7 @@ static uint64_t rounded(uint64_t bytes)
 static int is_valid(const struct link_config *config)
 {
 	return config->nodes > 0 && config->nodes <= 0xffff && config->node < config->nodes &&
-	       config->incarnation != 0 && config->peers > 0 && config->peers <= 32000 &&
+	       config->incarnation != 0 && config->peers > 0 && config->peers <= MOST_PEERS &&
 	       config->answers > 0 && config->answers < config->sends &&
 	       config->sends < NO_RECORD && config->assemblies > 0 &&
 	       config->assemblies < NO_RECORD && config->stashes < NO_RECORD &&
@@ -59,7 +64,7 @@ uint64_t link_bytes(const struct link_config *config)
 	       (config->announce ? WIRE_MOST_PAYLOAD : 0);
 }
 
-/* Format a pool at `at`; returns where the next part begins. */
+/* Make a pool of `n` free records at `at`; returns the address behind it. */
 static uint8_t *pool(struct record_pool *records, uint8_t *at, uint32_t bytes, uint16_t n)
 {
 	*records = (struct record_pool){ .base = at, .bytes = bytes, .limit = n, .free = NO_RECORD };
@@ -84,10 +89,10 @@ struct link *link_open(void *memory, const struct link_config *config, struct ni
 			       .due = LINK_NEVER };
 	link->key = config->keyed ? link->config.key : 0;
 	link->most_requests = config->sends - config->answers;
-	link->ends = wire_fast_ends(nic->address, config->node,
-				    config->keyed ? WIRE_SIGNED : WIRE_VERSION);
+	link->prefix = wire_fast_prefix(nic->address, config->node,
+					config->keyed ? WIRE_SIGNED : WIRE_VERSION);
 	link->guards = config->keyed || config->check_payload;
-	link->config.check_payload &= !config->keyed; /* the tag is of the payload, too */
+	link->config.check_payload &= !config->keyed; /* the tag covers the payload, too */
 	link->first_timeout = units(config->first_timeout);
 	link->least_timeout = units(config->least_timeout);
 	link->most_timeout = units(config->most_timeout);

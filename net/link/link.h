@@ -1,74 +1,75 @@
 /*
- * The link: messages from node to node over a network that loses, repeats,
- * reorders and damages frames. Every message arrives once, in order, right to
- * the byte, or both sides hear of its failure. It knows no portals.
+ * The link: messages from node to node over a network that loses, duplicates, reorders and
+ * damages frames. Each message arrives once, in order and intact, or both sides learn that it
+ * failed. The link knows nothing of Portals.
  *
- * There is no connection. Between two nodes there are up to two flows each way,
- * one for requests and one for answers (lanes), so that an answer never waits
- * behind a request that the peer cannot take yet. Both lanes' state is 248
- * bytes per peer that was ever heard of or sent to, from the memory that the link is given
- * for config.peers of them: no more is touched than is used.
+ * There are no connections. Between two nodes there are up to two flows each way (lanes), one
+ * for requests and one for answers, so that an answer never waits behind a request that the
+ * peer cannot accept yet. Both lanes together take 248 bytes per peer. link_open is given memory
+ * for config.peers peers; a peer's part is touched at the first message to it or from it.
  *
  * The sending half of a flow (message.c, transmit.c, ack.c, clock.c) is in one of the states
- * of flow_state.h. A peer is given up when a frame has had as many timeouts as config.tries,
- * and neither arrived, nor waited, nor was refused.
+ * of flow_state.h. A peer is given up after config.tries timeouts of one frame in which the
+ * frame was neither acknowledged, nor waited for its payload, nor was refused.
  *
- * The receiving half (receive.c, reassemble.c; expected: first frame missing):
+ * The receiving half (receive.c, reassemble.c; `expected` is the first missing frame):
  *
  *   frame                          action
  *   before expected, or arrived    acknowledge at once
- *   outside the granted window     drop
- *   64 or more behind a gap        drop: the maps end there. The sender knows, once it has
- *                                  heard of the gap, and sends all these again
- *   of a message that has begun    data, acknowledge; in order: end of what is whole
+ *   outside the receive window     drop
+ *   64 or more behind a gap        drop: the maps cover 64 frames. Once the sender knows of the
+ *                                  gap, it retransmits all of these
+ *   of a message that has begun    data, acknowledge; if in order, end complete messages
  *   first of the next message,     begin, data
  *     or shows where it begins
- *   batch, in its turn            each message to the user, from the first that it has not
- *                                  taken on; BUSY ends that, and the frame comes again
- *   of a later one                 into the stash if it is short, else drop, and ask
- *                                  for it AGAIN a little later
- *   begin says BUSY                likewise
- *   announcement                   begin; it waits: `expected` stays there until the payload
- *                                  is whole, so what follows can begin, but not end
+ *   batch, in order                deliver its messages, from the first that was not delivered.
+ *                                  At BUSY stop and refuse the frame
+ *   of a later message             if short keep it in the stash, otherwise refuse it: drop it
+ *                                  and request it a little later (AGAIN)
+ *   begin returns BUSY             refuse it
+ *   announcement                   begin. `expected` stays there until the payload is complete,
+ *                                  so later messages can begin but not end
  *
- * The payload of long messages is granted, one peer at a time (bulk.c, bulk_land.c,
- * bulk_send.c). Whose turn it is sends parts of its messages in order to a card of its own, which
- * holds buffers for these parts only, at their final addresses. The receiver's turn:
+ * The payload of long messages is granted to one peer at a time (bulk.c, bulk_land.c,
+ * bulk_send.c), which then has the turn. It sends the parts of its messages, in order, to the
+ * receiver's bulk card. That card has receive buffers for these parts only, at their final
+ * addresses. States of the receiver:
  *
  *   state     event                         action, next state
- *   NONE      a message waits               next peer's turn, buffers are posted and granted: TURN
- *   TURN      a part landed in its buffer   few are left: others, grant them: TURN
- *             all landed, none is left      NONE
- *             others wait, had its share,   NONE, and behind the others
- *               all landed
- *             the first misplaced frame,    take buffers back, post and grant such as share
- *               or card reset                 no memory: TURN
- *             another misplaced part        it stays until its own buffer is filled; what was sent
- *                                             before it is granted again: TURN
- *             other frames                  what belongs in the buffer is moved there, or the
- *                                             buffer is posted again: TURN
- *             timer                         grant again; take buffers back: NONE
- *             peer LOST                     take buffers back: NONE
+ *   NONE      a message waits               next peer's turn: post buffers, grant them: TURN
+ *   TURN      a part landed in its buffer   few buffers left: post and grant more: TURN
+ *             all have landed, no more are  NONE
+ *               needed
+ *             the turn's share is used up,  NONE; the peer goes to the end of the queue
+ *               all have landed, others wait
+ *             first misplaced frame, or     withdraw the buffers; post and grant buffers that
+ *               card reset                    share no memory: TURN
+ *             another misplaced part        it stays where it landed until its own buffer is
+ *                                             filled; grant the lost parts again: TURN
+ *             another frame landed          move the buffer's own part into it, or post the
+ *                                             buffer again: TURN
+ *             timeout                       grant again: TURN; after several withdraw the
+ *                                             buffers: NONE
+ *             peer LOST                     withdraw the buffers: NONE
  *
- * Parts that cannot have a buffer are granted for the ordinary card, and copied.
- * A peer whose turn ended by a timer waits for another until something is heard of it. What the
- * buffers bring that a turn begins with while others wait is acknowledged, and its answers
- * leave, when more are granted or the turn ends.
+ * Parts that cannot have a buffer are granted for the ordinary card and copied. A peer whose
+ * turn ended by timeouts gets another one when it is heard from again, after a backoff. While
+ * other peers wait, acknowledgements and answers for the first buffers of a turn are deferred
+ * until more buffers are granted or the turn ends.
  *
- * Incarnations (receive.c). Each node has a number that grows when it restarts.
- * Toward one peer it grows also when that peer was given up, so that the peer
- * sees the same: everything of before is over. Frames name both sides' numbers.
+ * Incarnations (receive.c). Each node has an incarnation number, which grows when it restarts.
+ * Toward one peer it also grows when that peer is given up, so that the peer, too, ends
+ * everything that was under way. Frames carry both sides' numbers.
  *
- *   source older than known        drop: a ghost
- *   destination not mine           drop, answer RESET with mine
- *   destination 0 (unknown)        accept on a node's first incarnation; else RESET
+ *   source older than known        drop
+ *   destination is another life    drop, answer RESET with this node's number
+ *   destination 0 (unknown)        accept in a node's first incarnation; else RESET
  *   source newer than known        LOST, then accept (link_renewed: LOST)
- *   RESET for mine, newer source   remember it; LOST, unless the peer is heard of for the
- *                                  first time and does not say OVER
+ *   RESET to this life, from a     store the number. LOST, unless the peer was unknown before
+ *     newer source                 and the frame does not say OVER
  *
- * Memory comes from the caller and is never more; time is an argument, in ns.
- * All functions want the same exclusion; the calls up (link_port_*) come
- * from within them and may call link_send.
+ * All memory comes from the caller of link_open. Time is an argument, in ns. The caller must
+ * serialise all calls. link_port_* are called from within them and may call link_send.
  */
 #ifndef NET_LINK_LINK_H
 #define NET_LINK_LINK_H
@@ -76,70 +77,71 @@
 #include "../nic.h"
 
 #define LINK_HEADER_BYTES  112u    /* of a message's header */
-#define LINK_WHOLE_BYTES   128u    /* longest payload that comes by whole() */
+#define LINK_WHOLE_BYTES   128u    /* longest payload that comes by link_port_whole */
 #define LINK_FRAME_BYTES   80u     /* of a frame's own header, in front of the message's */
-#define LINK_ROOM_BYTES    128u    /* longest payload that a message's record has room for */
-#define LINK_FAST_BYTES   64u     /* longest payload of link_fast_room */
-#define LINK_USER_WORDS    8u      /* of a message's record, for its user */
-#define LINK_MOST_WINDOW   192u    /* frames under way in one flow; behind a gap, 64 */
-#define LINK_FIRST_WINDOW  8u      /* the same before the peer was heard of */
-#define LINK_MOST_TRIES    255u    /* of struct link_config */
-#define LINK_NEVER         (~0ULL)
+#define LINK_ROOM_BYTES    128u    /* longest payload that fits in a message's record */
+#define LINK_FAST_BYTES   64u      /* longest payload of link_fast_room */
+#define LINK_USER_WORDS    8u      /* 8-byte words of a message's record for the link's user */
+#define LINK_MOST_WINDOW   192u    /* most frames under way in a flow; 64 while it has a gap */
+#define LINK_FIRST_WINDOW  8u      /* the same before the first frame from the peer */
+#define LINK_MOST_TRIES    255u    /* largest link_config.tries */
+#define LINK_NEVER         (~0ULL) /* a time that does not come */
 
 enum link_result {
 	LINK_OK    =  0,
-	LINK_FULL  = -1,           /* no record free: after the next sent() try again; or no
-	                              memory for another peer (LINK_NO_PEER), for good */
-	LINK_WRONG = -2            /* arguments that cannot be, or a node that does not exist */
+	LINK_FULL  = -1,           /* no record free: try again after the next link_port_sent; or
+	                              no memory for another peer (LINK_NO_PEER): permanent */
+	LINK_WRONG = -2            /* invalid arguments, or there is no such node */
 };
 
+/* The user's answer to an arriving message: accept it, discard it, or send it again later. */
 enum link_verdict { LINK_TAKE, LINK_DROP, LINK_BUSY };
 
 enum link_lane { LINK_REQUESTS, LINK_ANSWERS };
 #define LINK_LANES         2u
 
-/* X(name, what) */
+/* X(name, what it counts) */
 #define LINK_COUNTERS(X) \
 	X(MESSAGES_OUT,  "messages sent and acknowledged") \
-	X(MESSAGES_IN,   "messages that have arrived whole") \
-	X(FRAMES_OUT,    "frames given to the card") \
-	X(FRAMES_IN,     "frames that the card gave") \
-	X(DATA_OUT,      "of them with a part of a message, or several messages") \
+	X(MESSAGES_IN,   "messages received completely") \
+	X(FRAMES_OUT,    "frames given to a card") \
+	X(FRAMES_IN,     "frames received from the ordinary card") \
+	X(DATA_OUT,      "frames given to a card that carry a message, a fragment or a batch") \
 	X(BATCHES,       "batches of short messages begun") \
-	X(BATCHED,       "messages in them, but for the first of each") \
-	X(AGGREGATES,    "frames given to the card that hold several") \
-	X(AGGREGATED,    "messages' frames in them, but for the first of each") \
-	X(RESENT,        "frames sent again") \
-	X(FAST,          "of them before the timer said so") \
-	X(TIMEOUTS,      "times that a timer said so") \
-	X(ACKS_OUT,      "acknowledgements by themselves") \
+	X(BATCHED,       "messages in batches, without the first one of each") \
+	X(AGGREGATES,    "frames given to a card that hold several frames") \
+	X(AGGREGATED,    "frames in aggregates, without the first one of each") \
+	X(RESENT,        "frames retransmitted") \
+	X(FAST,          "frames found lost before their timeout (fast retransmission)") \
+	X(TIMEOUTS,      "retransmission timeouts") \
+	X(ACKS_OUT,      "bare acknowledgements sent") \
 	X(DUPLICATES,    "frames that had arrived before") \
-	X(EARLY,         "frames dropped because what comes before was missing") \
-	X(STASHED,       "short messages kept until what comes before has arrived") \
-	X(REFUSED,       "frames refused for want of a record, here or of the user's") \
-	X(OUTSIDE,       "frames outside the granted window") \
-	X(SHORT,         "frames with a length that cannot be") \
+	X(EARLY,         "frames dropped because an earlier frame was missing") \
+	X(STASHED,       "short messages kept until the frames before them have arrived") \
+	X(REFUSED,       "frames refused for want of a record, of the link's or of its user's") \
+	X(OUTSIDE,       "frames outside the receive window") \
+	X(SHORT,         "frames with an invalid length") \
 	X(FOREIGN,       "frames of another protocol, version or address") \
-	X(DAMAGED,       "frames with a wrong checksum; also repeats, see docs/wire.md") \
-	X(FORGED,        "frames with a tag that this job's key does not make") \
-	X(NONSENSE,      "frames whose fields contradict each other or what came before") \
-	X(GHOSTS,        "frames of or for an earlier incarnation") \
-	X(RESETS_OUT,    "answers to such frames") \
-	X(LOST,          "times that everything with a peer was over") \
+	X(DAMAGED,       "frames with a wrong checksum; some retransmissions, see docs/wire.md") \
+	X(FORGED,        "frames with a tag that was not made with this job's key") \
+	X(NONSENSE,      "frames whose fields contradict each other or an earlier frame") \
+	X(GHOSTS,        "frames from or to an earlier incarnation") \
+	X(RESETS_OUT,    "RESET frames sent in answer to them") \
+	X(LOST,          "peers lost: everything that was under way with them has failed") \
 	X(FAILED_OUT,    "messages that could not be sent") \
-	X(FAILED_IN,     "messages that began and never will be whole") \
-	X(ANNOUNCED,     "long messages whose payload waits for a grant") \
-	X(GRANTS_OUT,    "grants sent, repeated ones too") \
-	X(PARTS_OUT,     "parts of such messages sent") \
-	X(PLACED,        "parts that the card has put in their place") \
-	X(MISPLACED,     "frames that it put elsewhere, or that are no part that is awaited") \
-	X(MOVED,         "parts that were copied from there to their place") \
+	X(FAILED_IN,     "messages that began to arrive and failed") \
+	X(ANNOUNCED,     "long messages sent as an announcement") \
+	X(GRANTS_OUT,    "grants sent, repeated ones included") \
+	X(PARTS_OUT,     "parts of long messages sent") \
+	X(PLACED,        "parts that landed in their own buffer") \
+	X(MISPLACED,     "frames on the bulk card that were not the part of their buffer") \
+	X(MOVED,         "misplaced parts copied to their place") \
 	X(PULLED,        "parts that came to the ordinary card and were copied") \
-	X(TAKEN_BACK,    "times that buffers were taken back from the bulk card") \
-	X(PASSED,        "turns that ended because nothing came") \
-	X(CARD_FULL,     "times that the card or the headers ran out") \
+	X(TAKEN_BACK,    "times that buffers were withdrawn from the bulk card") \
+	X(PASSED,        "turns that ended because nothing arrived") \
+	X(CARD_FULL,     "times that a card's ring or the frame records were full") \
 	X(NO_RECORD,     "times that link_send or link_reserve found no record") \
-	X(NO_PEER,       "frames of, and messages to, peers for which there is no memory")
+	X(NO_PEER,       "frames from, and messages to, peers for which there is no memory")
 
 enum link_counter {
 #define X(name, what) LINK_##name,
@@ -149,52 +151,56 @@ enum link_counter {
 };
 
 /*
- * A message to be sent, its user's part: from link_message until sent(). Header and payload
- * lie where the card reads them.
+ * A message to be sent: the part of its record that the user may write. It is valid from
+ * link_message until link_port_sent. The card reads header and payload from here.
  */
 struct link_message {
-	uint64_t user[LINK_USER_WORDS];        /* what the user keeps of it */
-	uint8_t  frame[LINK_FRAME_BYTES];      /* the link's */
-	uint8_t  header[LINK_HEADER_BYTES];    /* written before link_send, and not afterwards */
-	uint8_t  payload[LINK_ROOM_BYTES];     /* likewise, if link_send is told that it is here */
+	uint64_t user[LINK_USER_WORDS];        /* for the user's own data */
+	uint8_t  frame[LINK_FRAME_BYTES];      /* written by the link */
+	uint8_t  header[LINK_HEADER_BYTES];    /* must not change after link_send */
+	uint8_t  payload[LINK_ROOM_BYTES];     /* used with is_inline; must not change either */
 };
 
+/* Numbers of records are limits for the whole link. */
 struct link_config {
 	uint32_t node;             /* own id */
 	uint32_t nodes;            /* ids are below this; at most 65535 */
-	uint32_t incarnation;      /* this life's, not 0; compared as serial numbers, the next
-	                              life's larger by more than failures may add to it */
-	uint8_t  strict;           /* 1: the node may have lived before: accept nothing from a peer
-	                              that does not know this incarnation (costs a round trip once) */
-	uint8_t  check_payload;    /* 1: checksums of payload */
-	uint8_t  keyed;            /* 1: frames carry a tag, which makes the checksums superfluous */
-	uint8_t  key[16];          /* the job's: with it frames can be forged */
-	uint16_t peers;            /* most of them: 248 bytes are kept for each */
-	uint16_t sends;            /* messages being sent, of all flows */
-	uint16_t answers;          /* of them kept for LINK_ANSWERS */
-	uint16_t assemblies;       /* messages being received in parts */
-	uint16_t stashes;          /* short messages that came too early */
-	uint16_t transmits;        /* frames that the card has not yet read */
-	uint16_t batches;          /* of short messages, being sent or come too early; 0: none */
+	uint32_t incarnation;      /* of this life, not 0; a serial number (it wraps). Failures add
+	                              to it; the next life's must be larger than any such sum */
+	uint8_t  strict;           /* 1: the node may have lived before. Accept nothing from a peer
+	                              that does not know this incarnation (costs one round trip) */
+	uint8_t  check_payload;    /* 1: frames carry a checksum of the payload */
+	uint8_t  keyed;            /* 1: frames carry a tag made with `key` instead of checksums */
+	uint8_t  key[16];          /* the job's secret key */
+	uint16_t peers;            /* most peers; each takes 248 bytes */
+	uint16_t sends;            /* records of messages being sent, for all flows */
+	uint16_t answers;          /* of these, records reserved for LINK_ANSWERS */
+	uint16_t assemblies;       /* records of messages being received in several frames */
+	uint16_t stashes;          /* records of short messages that arrived early */
+	uint16_t transmits;        /* records of frames that the card has not yet read */
+	uint16_t batches;          /* batches being sent or arrived early; 0: never make a batch */
 	uint16_t tries;            /* timeouts of one frame before its peer is given up; at most
 	                              LINK_MOST_TRIES */
-	uint32_t announce;         /* payload bytes from which on a message is announced; 0: none */
-	uint32_t ring;             /* short frames that may come at once: about the windows' sum */
-	uint32_t window_bytes;      /* payload of one flow under way, of at least LINK_FIRST_WINDOW
-	                              frames; messages of one page or less do not count */
-	uint64_t batch_delay;      /* ns that a short message may wait for its batch */
-	uint64_t ack_delay;        /* ns that an acknowledgement may wait for a frame that carries it */
-	uint64_t again_delay;      /* ns until what was refused is asked for again */
-	uint64_t first_timeout;    /* ns, before a round trip was measured */
-	uint64_t least_timeout, most_timeout; /* ns */
-	uint64_t patience;         /* ns: until then a peer that was never heard of may still boot,
-	                              and only link_give_up gives it up; 0: is as any other */
+	uint32_t announce;         /* messages of this many payload bytes or more are announced;
+	                              0: none */
+	uint32_t ring;             /* short frames that may arrive at once; all senders share them
+	                              as their windows */
+	uint32_t window_bytes;     /* most payload bytes of one flow under way, but at least
+	                              LINK_FIRST_WINDOW frames; messages of at most 4 KiB do not
+	                              count */
+	uint64_t batch_delay;      /* ns: longest that a short message is delayed for a batch */
+	uint64_t ack_delay;        /* ns: longest that an acknowledgement waits to be piggybacked */
+	uint64_t again_delay;      /* ns until refused frames are requested again */
+	uint64_t first_timeout;    /* ns: retransmission timeout before the first measured trip */
+	uint64_t least_timeout, most_timeout; /* ns: bounds of the retransmission timeout */
+	uint64_t patience;         /* ns: a point in time; until then a peer that was never heard
+	                              from may still be booting, and is not given up */
 };
 
-/* What suits a job of `nodes` nodes; everything may be changed before link_open. */
+/* The default configuration for a job of `nodes` nodes; the caller may change any field. */
 struct link_config link_defaults(uint32_t node, uint32_t nodes, uint32_t incarnation);
 
-/* The user's room for one message that is being received. */
+/* The user's data about one message that is being received in parts. */
 struct link_target {
 	uint64_t room[30];
 };
@@ -202,153 +208,153 @@ struct link_target {
 struct link;
 
 /*
- * The link's port: what its user, which is one per program, defines (net/frames/). The calls
- * come from within the link's own work and may call link_send. `context` is link_open's.
- * `header` and `payload` are the wire's bytes: they may be anything, and they are gone after
- * the call. `node` is the sender; that is not forged unless the network lets nodes forge
- * their addresses.
+ * The link's port: functions that its user, net/frames, defines. The link calls them from within
+ * its own functions, and they may call link_send. `context` is link_open's. `header` and
+ * `payload` are bytes of a received frame: they may contain anything, and are valid only during
+ * the call. `node` is the sender, by the frame's source address.
  */
 
-/* A message of at most LINK_WHOLE_BYTES. LINK_BUSY: it comes again. */
+/* A message of at most LINK_WHOLE_BYTES of payload. LINK_BUSY: the link delivers it again later. */
 int link_port_whole(void *context, uint32_t node, uint32_t lane, const void *header,
 		    const void *payload, uint32_t bytes);
-/* A longer one begins. LINK_TAKE: data follows, then end; LINK_DROP: neither does. */
+/* A longer message begins. After LINK_TAKE link_port_data and link_port_end follow; after
+ * LINK_DROP neither does. LINK_BUSY: it begins again later. */
 int link_port_begin(void *context, uint32_t node, uint32_t lane, const void *header,
 		    uint64_t length, struct link_target *target);
-/* Every byte once, the pieces in any order. */
+/* Payload bytes [at, at + bytes) of a begun message. Each byte comes once, in any order. */
 void link_port_data(void *context, struct link_target *target, uint64_t at,
 		    const void *payload, uint32_t bytes);
-/* All of it is there, or (fail) never will be. In the order of begin. */
+/* A begun message is complete, or has failed. Messages end in the order in which they began. */
 void link_port_end(void *context, struct link_target *target, int fail);
-/* Where payload bytes [at, at + bytes) of a begun message are to be, in at most `most`
- * pieces, which a card then writes: how many, 0 if that cannot be said. What a card has put
- * there does not come by link_port_data. */
+/* The final addresses of payload bytes [at, at + bytes) of a begun message, in at most `most`
+ * pieces: a card will write there directly. Returns the number of pieces, 0 if there is no
+ * such memory. Bytes that a card has written do not come by link_port_data. */
 uint32_t link_port_place(void *context, struct link_target *target, uint64_t at, uint32_t bytes,
 			 struct nic_piece *pieces, uint32_t most);
-/* Payload bytes [at, at + bytes) of a message that is sent, in place: returns how many
- * pieces. It may be asked for the same bytes several times, until sent. */
+/* The addresses of payload bytes [at, at + bytes) of a message being sent: returns the number of
+ * pieces. The link may ask for the same bytes several times, until link_port_sent. */
 uint32_t link_port_gather(void *context, const struct link_message *message, uint64_t at,
 			  uint32_t bytes, struct nic_piece *pieces, uint32_t most);
-/* The peer has all of it: if the card still has a frame of it to read, it was sent again in
- * vain, and may say anything. Or (fail) the peer was given up and the card has read all that
- * there was of the message; it may have arrived all the same. The record may be read until
- * the next call of link_message. */
+/* A message has ended. Without `fail` the peer has received all of it. The card may still have
+ * to read a needless retransmission, whose contents do not matter. With `fail` the peer was given
+ * up, and the card has read every frame that was sent; the message may have arrived nevertheless.
+ * The record may be read until the next call of link_message. */
 void link_port_sent(void *context, struct link_message *message, int fail);
-/* A message of link_fast_room with so many bytes of payload has failed, as sent says it. */
+/* A message of link_fast_send with this many payload bytes has failed, as by link_port_sent. */
 void link_port_failed(void *context, uint32_t bytes);
-/* Everything with this node is over: begun messages have ended with failure, and messages
- * under way too, but those that the card still reads do so when it is done; answers that are
- * awaited do not come. The node may have restarted, or be unreachable; what is sent from now
- * on is tried anew. */
+/* Everything that was under way with this node has failed, and answers to earlier requests will
+ * not come. Messages that the card still reads end when it is done. The node has restarted or is
+ * unreachable. Messages sent from now on are tried anew. */
 void link_port_lost(void *context, uint32_t node);
 
-/* Bytes that link_open needs for this configuration; 0: it cannot be. */
+/* Bytes that link_open needs for this configuration; 0: the configuration is invalid. */
 uint64_t link_bytes(const struct link_config *config);
 
-/* Make a link in `memory` (64-byte aligned, of link_bytes bytes). The user polls the card
- * and passes what it hands up to link_receive and link_transmitted. Null: the
- * configuration cannot be, or the card's frames are too short. */
+/* Make a link in `memory` (64-byte aligned, link_bytes bytes). The user polls the card and
+ * passes its callbacks on to link_receive and link_transmitted. Null: the configuration is
+ * invalid, or the card's MTU is too small. */
 struct link *link_open(void *memory, const struct link_config *config, struct nic *nic,
 		       void *context);
 
-/* The record of the next message, to be filled; whether there is one says link_has_room.
- * It is not taken before link_send, and nothing else may send in between. */
+/* The record of the next message, for the user to fill; link_has_room says whether there is one.
+ * It stays free until link_send, so nothing else may be sent in between. */
 struct link_message *link_message(const struct link *link);
 
 /*
- * Send the message of link_message: its header, and `length` bytes of payload, which with
- * `is_here` lie in its record, LINK_ROOM_BYTES at most, and else gather() will show until
- * sent(). In order with all others of this node and lane. `fragment`: most payload bytes of
- * one frame that gather() can show in NIC_PIECES - 1 pieces; 0: any. A node does not send
- * to itself.
+ * Send the message in link_message's record: its header and `length` bytes of payload. With
+ * `is_inline` the payload is in the record (at most LINK_ROOM_BYTES); otherwise link_port_gather
+ * shows it until link_port_sent. Messages to one node and lane stay in order. `fragment`: most
+ * payload bytes that are always in at most NIC_PIECES - 1 pieces; 0: no limit. A node does not
+ * send to itself.
  */
 int link_send(struct link *link, uint64_t now, uint32_t node, enum link_lane lane,
-	      uint64_t length, int is_here, uint32_t fragment);
+	      uint64_t length, int is_inline, uint32_t fragment);
 
 /*
- * The fast path of short requests of which the user hears only if they fail (unsignalled, in
- * the terms of RDMA). link_fast_room returns room for a message's header, at a multiple of 8,
- * and right behind it for its payload of at most LINK_FAST_BYTES: null if there is none now, or
- * the node is not yet known. The user fills it and calls link_fast_send, and nothing else
- * before that; or it leaves it. link_port_gather and link_port_sent are not called for it,
- * but link_port_failed if it fails.
+ * The fast path of short requests: the user learns only of their failure (unsignalled, as in
+ * RDMA). link_fast_room returns memory for a message's header, 8-byte aligned, and right behind
+ * it for at most LINK_FAST_BYTES of payload. `header` is null if there is no room now, or the
+ * node is not yet known. The user fills it and calls link_fast_send, with no other call of the
+ * link in between, or does nothing. link_port_gather and link_port_sent are not called for the
+ * message; link_port_failed is called if it fails.
  */
 struct link_room {
 	uint8_t *header;
-	struct flow *flow;         /* the link's */
+	struct flow *flow;         /* for link_fast_send */
 };
 
 struct link_room link_fast_room(struct link *link, uint32_t node);
-/* 1: only link_due may have changed of what link_deadline looks at: the message has left, or is
- * delayed with others already. 0: look at link_deadline again. */
+/* 1: the message has left, or has joined delayed ones. Of the times that link_deadline depends
+ * on, only link_due may have changed. 0: call link_deadline again. */
 int link_fast_send(struct link *link, struct link_room room, uint64_t now, uint32_t bytes);
 
 /*
- * While frames of a flow are under way such messages are delayed for a batch (batch.c), for
- * config.batch_delay at most. A user that sends nothing more for a while, as it waits for
- * something, calls link_flush: all leave. link_has_delayed: 1 if there are any.
+ * While frames of a flow are under way, such messages are delayed for a batch (batch.c), for at
+ * most config.batch_delay. A user that is about to wait, and so sends nothing more for a while,
+ * calls link_flush to send them. link_has_delayed: 1 if there are any.
  */
 void link_flush(struct link *link, uint64_t now);
 int link_has_delayed(const struct link *link);
 
-/* 1 if link_send to this node would find a record. One node gets at most as many
- * as it leaves free, so a slow one does not stop the others. */
+/* 1 if link_send to this node would find a record. A node never gets more records than it leaves
+ * free, so that a slow node does not block the others. */
 int link_has_room(const struct link *link, uint32_t node, enum link_lane lane);
 
-/* Messages of this lane to that node that are being sent. */
+/* Messages to this node and lane that have not ended yet. */
 uint32_t link_sends_to(const struct link *link, uint32_t node, enum link_lane lane);
 
-/* Keep a record of the lane of answers for later: 1, or 0 if there is none. The
- * link_send that it was kept for comes right after link_unreserve. */
+/* Reserve a record of the lane of answers: 1, or 0 if there is none. Call link_unreserve right
+ * before the link_send that uses it. */
 int link_reserve(struct link *link, uint32_t node);
 void link_unreserve(struct link *link);
 
-/* This card (it has post and take_back, and no other use) sends and receives what is
- * granted; all nodes' have the same number. Without one nothing is announced, and what
- * others announce is copied. Once, after link_open. Its `sent` is link_transmitted too. */
+/* Use this card for granted payload, in both directions. Called once, after link_open. The card
+ * has post and take_back and carries nothing else; all nodes' bulk cards have the same number.
+ * Without a bulk card the link announces nothing, and copies what its peers announce. The card's
+ * callbacks go to link_landed and link_transmitted. */
 void link_bulk(struct link *link, struct nic *nic);
 void link_landed(struct link *link, uint64_t now, const uint8_t *header, uint32_t bytes);
-/* 1: nothing can land on it and it reads nothing: it need not be polled for the link's sake. */
+/* 1: the bulk card has no buffers posted and no frames to read, so it need not be polled. */
 int link_bulk_is_idle(const struct link *link);
 
-/* From the card. */
+/* The ordinary card's callbacks. */
 void link_receive(struct link *link, uint64_t now, const uint8_t *frame, uint32_t bytes);
 void link_transmitted(struct link *link, uint64_t now, uint64_t cookie);
 
-/* When link_tick wants to be called (LINK_NEVER: not at all), perhaps too early. */
+/* The time at which link_tick must be called; it may be too early. LINK_NEVER: not at all. */
 uint64_t link_deadline(const struct link *link);
-/* Before the user halts: acknowledges what a sender may wait for, and makes link_deadline as
- * late as it can be. It may be too early, as times that move later cost nothing, and the halt
- * would end for nothing. */
+/* Called before the user halts. Sends acknowledgements that a peer may wait for, and makes
+ * link_deadline exact: timers that move to a later time do not update it, so it may be too
+ * early and would end the halt for nothing. */
 void link_before_halt(struct link *link, uint64_t now);
-/* The part of it that is about acknowledgements and what is sent again. */
+/* The part of link_deadline that comes from retransmissions and acknowledgements. */
 uint64_t link_due(const struct link *link);
-/* 1: what link_tick is for at that moment, as link_before_halt leaves it, and soon after it, is
- * only retransmission. */
+/* 1: at time `at`, and soon after it, link_tick has only retransmissions to do. Call
+ * link_before_halt first. */
 int link_only_retransmits(const struct link *link, uint64_t at);
 void link_tick(struct link *link, uint64_t now);
 
-/* The user knows that this node is dead: as if its tries were used up. */
+/* The user knows that this node is dead: give it up now. */
 void link_give_up(struct link *link, uint64_t now, uint32_t node);
 
-/* The user knows that this node lives anew: as if a frame of that incarnation had come.
- * Of those that are known already it is nothing new. */
+/* The user knows that this node has restarted: act as if a frame of that incarnation had come.
+ * Nothing happens if the link knows of that incarnation already. */
 void link_renewed(struct link *link, uint64_t now, uint32_t node, uint32_t incarnation);
 
 uint64_t link_counter(const struct link *link, enum link_counter counter);
 
-/* Messages that are being sent. */
+/* Messages that have not ended yet, to all nodes. */
 uint32_t link_sends_used(const struct link *link);
 
-/* For tests and figures: bytes of state that this peer takes; records in use. */
+/* For tests and statistics: bytes of state of this peer; records in use. */
 uint32_t link_peer_bytes(const struct link *link, uint32_t node);
 uint32_t link_records_used(const struct link *link);
 
 /* The most records of a pool that were ever in use. */
 enum link_pool {
 	LINK_POOL_SENDS,           /* messages being sent */
-	LINK_POOL_ASSEMBLIES,      /* messages being received in parts */
-	LINK_POOL_STASHES,         /* short messages that came too early */
+	LINK_POOL_ASSEMBLIES,      /* messages being received in several frames */
+	LINK_POOL_STASHES,         /* short messages that arrived early */
 };
 uint32_t link_pool_high(const struct link *link, enum link_pool pool);
 

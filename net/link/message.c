@@ -1,16 +1,16 @@
 /*
- * Messages being sent: their records, their order in a flow, and their end. What is queued here
- * leaves frame by frame (transmit.c). A record is its flow's, from link_send until the message is
- * acknowledged or has failed, and the card is done with it. See link.h.
+ * Messages being sent: their records, their order in a flow, and their end. transmit.c sends the
+ * queued messages frame by frame. A record belongs to its flow from link_send until the message is
+ * acknowledged or has failed, and the card has read all of its frames. See link.h.
  */
 #include "internal.h"
 #include "wire_fast.h"
 
-#define SAMPLE_UNITS 1000u         /* from one round trip that is measured to the next */
+#define SAMPLE_UNITS 1000u         /* units (1 ms) between measured round trips, on the fast path */
 
 /* ---- begin ---- */
 
-/* Records that this lane may still take. */
+/* The number of records that this lane may still use. */
 static uint32_t records_free(const struct link *link, enum link_lane lane)
 {
 	uint32_t most = lane == LINK_ANSWERS ? link->config.answers : link->most_requests;
@@ -19,6 +19,7 @@ static uint32_t records_free(const struct link *link, enum link_lane lane)
 	return used < most ? most - used : 0;
 }
 
+/* Whether a flow may have another record: it gets no more than it leaves free. */
 static int has_room(const struct link *link, const struct flow *flow, enum link_lane lane)
 {
 	uint32_t free = records_free(link, lane);
@@ -31,19 +32,20 @@ int link_has_room(const struct link *link, uint32_t node, enum link_lane lane)
 	return has_room(link, flow_find(link, node, lane), lane);
 }
 
-/* A record for the last message of a flow; there is one. */
+/* Take the next free record (the caller knows that there is one) for a new last message of the
+ * flow. */
 static inline struct send *queue(struct link *link, struct flow *flow, enum link_lane lane,
 				 uint32_t frames)
 {
-	uint32_t index = record_take(&link->sends);
+	uint32_t index = record_alloc(&link->sends);
 	struct send *send = record_at(&link->sends, index);
 
 	link->sends_used[lane]++;
 	send->next = NO_RECORD;
 	send->with_card = 0;
 	send->lane = (uint8_t)lane;
-	send->ended = send->fail = send->reported = send->unsignalled = send->is_here = 0;
-	send->announced = send->serving = 0;
+	send->ended = send->fail = send->reported = send->unsignalled = send->is_inline = 0;
+	send->announced = send->sending_parts = 0;
 	send->first = flow->tx.next;
 	send->frames = frames;
 	if (flow->tx.tail != NO_RECORD) {
@@ -61,22 +63,23 @@ static inline struct send *queue(struct link *link, struct flow *flow, enum link
 	return send;
 }
 
-/* How a message goes: in how many frames, or announced. */
+/* How a message is sent: in several frames, or announced. */
 struct shape {
 	uint32_t fragment;         /* payload bytes of each frame, or part, but the last */
 	uint32_t frames;
-	uint32_t tail;             /* announced: payload that goes with the announcement */
+	uint32_t tail;             /* announced: payload bytes in the announcement */
 	int announced;
 };
 
-/* The user wants at most so many bytes in a frame, or 0. Returns 0: there is no such message. */
+/* Choose how to send `length` bytes of payload, with at most `fragment` bytes in a frame (0: no
+ * limit). Returns 0 if such a message cannot be sent. */
 static int shape_of(const struct link *link, uint64_t length, uint32_t fragment,
 		    struct shape *shape)
 {
 	uint64_t frames = 1;
 
 	*shape = (struct shape){ .fragment = fragment };
-	shape->announced = serve_announces(link, length, &shape->fragment, &shape->tail);
+	shape->announced = bulk_is_announced(link, length, &shape->fragment, &shape->tail);
 	if (!shape->announced && (fragment == 0 || fragment > link->fragment))
 		shape->fragment = link->fragment;
 	if (!shape->announced && length)
@@ -86,13 +89,13 @@ static int shape_of(const struct link *link, uint64_t length, uint32_t fragment,
 	       (frames == 1 || length > LINK_WHOLE_BYTES);
 }
 
-/* The flow there, for one message more: null if there is no record for it, or none for the
+/* The flow to a node, for one more message. Null: there is no free record, or no memory for the
  * peer. */
 static struct flow *flow_for(struct link *link, uint32_t node, enum link_lane lane)
 {
 	struct flow *flow = flow_find(link, node, lane);
 
-	/* An answer's record was kept by link_reserve, which has asked has_room. */
+	/* An answer uses a record that link_reserve has reserved after it called has_room. */
 	if (lane == LINK_REQUESTS ? !has_room(link, flow, lane) : records_free(link, lane) == 0) {
 		count(link, LINK_NO_RECORD);
 		return 0;
@@ -125,7 +128,7 @@ struct link_message *link_message(const struct link *link)
 }
 
 int link_send(struct link *link, uint64_t now, uint32_t node, enum link_lane lane,
-	      uint64_t length, int is_here, uint32_t fragment)
+	      uint64_t length, int is_inline, uint32_t fragment)
 {
 	struct shape shape;
 	struct send *send;
@@ -141,11 +144,11 @@ int link_send(struct link *link, uint64_t now, uint32_t node, enum link_lane lan
 	send = queue(link, flow, lane, shape.frames);
 	send->fragment = shape.fragment;
 	send->length = length;
-	send->is_here = (uint8_t)is_here;
+	send->is_inline = (uint8_t)is_inline;
 	send->announced = (uint8_t)shape.announced;
 	send->tail = (uint16_t)shape.tail;
 	if (shape.announced)
-		serve_open(link, send, flow);
+		bulk_send_open(link, send, flow);
 	batch_release(link, flow);
 	flow_ready(link, flow);
 	transmit(link, now);
@@ -165,7 +168,7 @@ int message_fast_send(struct link *link, struct link_room room, uint64_t now, ui
 		batch_release(link, flow);
 		send = queue(link, flow, LINK_REQUESTS, 1);
 		send->unsignalled = UNSIGNALLED_ALONE;
-		send->is_here = 1;
+		send->is_inline = 1;
 		send->fragment = link->fragment;
 		send->length = bytes;
 		if (!is_busy || !batch_delay(link, flow, now))
@@ -207,19 +210,20 @@ struct link_room link_fast_room(struct link *link, uint32_t node)
 	return (struct link_room){ link_message(link)->header, flow };
 }
 
-/* Nothing is under way there, nothing is to be said but that all has arrived, and nothing
- * else waits for the card. */
+/* Whether the fast path applies: the flow has nothing under way, its acknowledgement is only
+ * cumulative, and no other frame waits for the card. */
 static inline int is_quiet(const struct link *link, const struct flow *flow)
 {
 	return flow->tx.head == NO_RECORD && flow->tx.window && flow->rx.assembly == NO_RECORD &&
 	       !(flow->rx.arrived | flow->rx.refused) && !(flow->rx.flags & RX_REFUSED) &&
 	       link->ready_first == NO_RECORD &&
-	       !link->pumping && !link->stalled;
+	       !link->transmitting && !link->stalled;
 }
 
-/* The card did not take it: it has no room now, or loses it. */
+/* The card did not accept the frame. If its ring is full the frame will be sent again as a new
+ * one; otherwise it counts as sent, and lost. */
 __attribute__((noinline, cold))
-static void not_taken(struct link *link, struct flow *flow, uint32_t index, int result)
+static void fast_send_failed(struct link *link, struct flow *flow, uint32_t index, int result)
 {
 	send_at(link, index)->with_card--;
 	if (result != NIC_FULL) {
@@ -255,11 +259,11 @@ int link_fast_send(struct link *link, struct link_room room, uint64_t now, uint3
 	send->lane = LINK_REQUESTS;
 	send->ended = send->fail = send->reported = 0;
 	send->unsignalled = UNSIGNALLED_ALONE;
-	send->is_here = 1;
+	send->is_inline = 1;
 	send->first = flow->tx.next;
 	send->frames = 1;
 	send->fragment = bytes;
-	send->announced = send->serving = 0;
+	send->announced = send->sending_parts = 0;
 	send->length = bytes;
 	flow->tx.head = flow->tx.tail = (uint16_t)index;
 	flow->tx.sends = 1;
@@ -267,15 +271,16 @@ int link_fast_send(struct link *link, struct link_room room, uint64_t now, uint3
 	fast = (struct wire_fast){ .incarnations = flow->incarnations << 32 | flow->incarnations >> 32,
 				   .sequence = flow->tx.next, .ack = flow->rx.expected,
 				   .window = flow->rx.window };
-	if (flow[1].rx.unacked && ack_is_cumulative(link, flow + 1)) { /* it is news */
+	/* The lane of answers, if its acknowledgement has changed. */
+	if (flow[1].rx.unacked && ack_is_cumulative(link, flow + 1)) {
 		ack_piggyback(flow + 1, link->ring_share);
 		fast.other_ack = flow[1].rx.expected;
 		fast.other_window = flow[1].rx.window;
 	}
-	wire_fast_write(&link->ends, link->guards, link->key, flow->node, &fast,
+	wire_fast_write(&link->prefix, link->guards, link->key, flow->node, &fast,
 			send->message.frame, bytes);
 
-	/* It has left, or will be as if. */
+	/* Count the frame as sent now; fast_send_failed reverts that. */
 	flow->tx.flags &= (uint8_t)~TX_TIMED;
 	if (at - flow->tx.timed_at >= SAMPLE_UNITS) {
 		flow->tx.flags |= TX_TIMED;
@@ -285,11 +290,11 @@ int link_fast_send(struct link *link, struct link_room room, uint64_t now, uint3
 	flow->tx.next++;
 	if (!(flow->tx.flags & TX_TIMER))
 		timer_first(link, flow, at);
-	link->pumping = 1;
+	link->transmitting = 1;
 	result = nic->ops->send(nic, &piece, 1, IN_RECORD | index);
-	link->pumping = 0;
+	link->transmitting = 0;
 	if (result != NIC_OK) {
-		not_taken(link, flow, index, result);
+		fast_send_failed(link, flow, index, result);
 		return 0;
 	}
 	count(link, LINK_FRAMES_OUT);
@@ -312,8 +317,8 @@ int link_has_delayed(const struct link *link)
 
 /* ---- end ---- */
 
-/* Report how a message has ended, once. Of an unsignalled one only failure is reported. */
-static void tell(struct link *link, struct send *send, int fail)
+/* Report the end of a message to the user. If it is unsignalled, only failure is reported. */
+static void report_end(struct link *link, struct send *send, int fail)
 {
 	count(link, fail ? LINK_FAILED_OUT : LINK_MESSAGES_OUT);
 	if (!send->unsignalled)
@@ -322,6 +327,7 @@ static void tell(struct link *link, struct send *send, int fail)
 		link_port_failed(link->context, (uint32_t)send->length);
 }
 
+/* Free the record of a message that has ended, and report its end unless that was done. */
 static void release(struct link *link, uint32_t index)
 {
 	struct send *send = record_at(&link->sends, index);
@@ -329,24 +335,24 @@ static void release(struct link *link, uint32_t index)
 	int fail = send->fail;
 
 	link->sends_used[send->lane]--;
-	record_give(&link->sends, index);
+	record_free(&link->sends, index);
 	if (!send->reported)
-		tell(link, send, fail);
+		report_end(link, send, fail);
 	if (batch != NO_RECORD)
 		batch_end(link, batch, fail);
 }
 
-/* What has arrived is reported at once: the frame that says so may be the peer's answer to it,
- * and nothing that a message causes is seen before its own end. What has failed waits for the
- * card: as long as a frame of it may leave it may arrive. */
+/* Success is reported at once: the acknowledging frame may carry the peer's answer, and the user
+ * must see the end of a message before anything that the message causes. Failure is reported when
+ * the card has read all frames, as until then the message may still arrive. */
 void message_end(struct link *link, uint32_t index, int fail)
 {
 	struct send *send = record_at(&link->sends, index);
 
 	send->ended = 1;
 	send->fail = (uint8_t)fail;
-	if (send->serving)
-		serve_forget(link, index);
+	if (send->sending_parts)
+		bulk_send_remove(link, index);
 	if (send->with_card == 0) {
 		release(link, index);
 		return;
@@ -354,7 +360,7 @@ void message_end(struct link *link, uint32_t index, int fail)
 	link->ended_with_card++;
 	if (!fail) {
 		send->reported = 1;
-		tell(link, send, 0);
+		report_end(link, send, 0);
 	}
 }
 

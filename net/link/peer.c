@@ -1,6 +1,7 @@
 /*
- * The end of everything with a peer: it restarted, or it is given up. See link.h. Called when
- * a frame shows that (receive.c), when time does (clock.c), and when the user knows it.
+ * Losing a peer, because it has restarted or is given up: all that was under way with it fails.
+ * Called when a frame of a new incarnation arrives (receive.c), after the last timeout (clock.c),
+ * and when the user reports it. See link.h.
  */
 #include "internal.h"
 
@@ -9,8 +10,8 @@ void peer_lose(struct link *link, uint32_t node, int bump, uint32_t theirs)
 	uint32_t assembly[LINK_LANES], stash[LINK_LANES], send[LINK_LANES];
 	struct flow *pair = flow_find(link, node, LINK_REQUESTS);
 
-	/* First both lanes start anew: what the user sends from within the calls up
-	 * belongs to the time after. */
+	/* First reset both lanes. The user may send from within link_port_* below, and those
+	 * messages belong to the new incarnation. */
 	for (uint32_t lane = 0; lane < LINK_LANES; lane++) {
 		struct flow *flow = pair + lane;
 

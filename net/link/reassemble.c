@@ -1,27 +1,27 @@
 /*
- * The receiving half: from frames to messages. Fragments of a message that has
- * begun go to their place in any order; messages begin and end in order. The
- * frame's fields are checked against what the message's first fragment said.
- * See the table in link.h.
+ * The receiving half: from frames to messages. Fragments of a message that has begun are placed
+ * in any order; messages begin and end in order. A frame's fields are checked against those of
+ * the frame with which its message began. See the table in link.h.
  */
 #include "internal.h"
 #include "../port.h"
 
 enum placed { ACCEPTED, REFUSED, NONSENSE };
 
-/* A record for a flow that has this many: one flow gets no more than it leaves. */
-static uint32_t take_share(struct record_pool *records, uint32_t has)
+/* Allocate a record for a flow that has `has` of them already. A flow gets no more records than
+ * it leaves free. */
+static uint32_t alloc_share(struct record_pool *records, uint32_t has)
 {
-	return has <= (uint32_t)(records->limit - records->used) ? record_take(records) : NO_RECORD;
+	return has <= (uint32_t)(records->limit - records->used) ? record_alloc(records) : NO_RECORD;
 }
 
 /* ---- short messages ---- */
 
-/* A short message, or a batch of them, in its turn. */
-static int whole(struct link *link, struct flow *flow, const struct wire *wire)
+/* Deliver a short message, or a batch, that is in order. */
+static int deliver_short(struct link *link, struct flow *flow, const struct wire *wire)
 {
 	int is_batch = wire->messages > 1;
-	int verdict = is_batch ? batch_take(link, flow, wire) :
+	int verdict = is_batch ? batch_deliver(link, flow, wire) :
 		link_port_whole(link->context, flow->node, flow_lane(flow), wire->message,
 				 wire->payload, wire->bytes);
 
@@ -34,13 +34,13 @@ static int whole(struct link *link, struct flow *flow, const struct wire *wire)
 	return ACCEPTED;
 }
 
-static void stash_give(struct link *link, uint32_t index)
+static void stash_free(struct link *link, uint32_t index)
 {
 	struct stash *stash = record_at(&link->stashes, index);
 
 	if (stash->batch != NO_RECORD)
-		record_give(&link->batches, stash->batch);
-	record_give(&link->stashes, index);
+		record_free(&link->batches, stash->batch);
+	record_free(&link->stashes, index);
 }
 
 static uint8_t *stash_payload(const struct link *link, struct stash *stash)
@@ -49,6 +49,7 @@ static uint8_t *stash_payload(const struct link *link, struct stash *stash)
 		((struct batch *)record_at(&link->batches, stash->batch))->room;
 }
 
+/* A frame with a short message or a batch: deliver it, or keep it in the stash if it is early. */
 static int place_short(struct link *link, struct flow *flow, const struct wire *wire)
 {
 	int is_batch = wire->messages > 1;
@@ -58,14 +59,14 @@ static int place_short(struct link *link, struct flow *flow, const struct wire *
 	if (!is_batch && (wire->offset || wire->bytes != wire->length))
 		return NONSENSE;
 	if (wire->sequence == flow->rx.expected)
-		return whole(link, flow, wire);
+		return deliver_short(link, flow, wire);
 	for (index = flow->rx.stash; index != NO_RECORD; n++)
 		index = ((struct stash *)record_at(&link->stashes, index))->next;
-	index = take_share(&link->stashes, n);
+	index = alloc_share(&link->stashes, n);
 	if (index != NO_RECORD && is_batch) {
-		batch = take_share(&link->batches, n);
+		batch = alloc_share(&link->batches, n);
 		if (batch == NO_RECORD) {
-			record_give(&link->stashes, index);
+			record_free(&link->stashes, index);
 			index = NO_RECORD;
 		}
 	}
@@ -86,7 +87,7 @@ static int place_short(struct link *link, struct flow *flow, const struct wire *
 	return ACCEPTED;
 }
 
-/* The turn of a short message that came early. */
+/* Deliver frame `expected` from the stash. REFUSED: it is not there, or the user is busy. */
 static int unstash(struct link *link, struct flow *flow)
 {
 	uint16_t *link_to = &flow->rx.stash;
@@ -111,13 +112,14 @@ static int unstash(struct link *link, struct flow *flow)
 	wire.bytes = stash->bytes;
 	wire.length = stash->length;
 	wire.offset = 0;
-	result = whole(link, flow, &wire);
-	stash_give(link, index);
+	result = deliver_short(link, flow, &wire);
+	stash_free(link, index);
 	return result;
 }
 
-/* ---- messages in parts ---- */
+/* ---- messages in several frames ---- */
 
+/* A frame of a message that has begun. */
 static int place_fragment(struct link *link, struct flow *flow, const struct wire *wire)
 {
 	uint32_t index = flow->rx.assembly;
@@ -144,8 +146,8 @@ static int place_fragment(struct link *link, struct flow *flow, const struct wir
 	return NONSENSE;
 }
 
-/* Where the frame's message begins, and its frames: 1. The last fragment alone does
- * not tell, as the others' length is not known: 0. */
+/* Find the first frame of this frame's message, and the number of its frames: 1. A last fragment
+ * does not say the length of the others, so the first frame is unknown: 0. */
 static int locate(const struct wire *wire, uint32_t *first, uint64_t *frames)
 {
 	uint64_t at;
@@ -163,7 +165,7 @@ static int locate(const struct wire *wire, uint32_t *first, uint64_t *frames)
 	return at < MOST_FRAMES && *frames <= MOST_FRAMES;
 }
 
-/* Whether one of these frames is in the stash, so that they cannot be of one message. */
+/* Whether one of these frames is in the stash: then they are not one message. */
 static int is_stashed(const struct link *link, const struct flow *flow, uint32_t first,
 		      uint64_t frames)
 {
@@ -179,8 +181,8 @@ static int is_stashed(const struct link *link, const struct flow *flow, uint32_t
 	return 0;
 }
 
-/* A message in one frame, in its turn: without a record, so that nodes that take all records
- * cannot stop it. */
+/* Deliver a longer message that is in order and in one frame. It needs no record, so it is accepted
+ * even if other nodes use all records. */
 static int place_at_once(struct link *link, struct flow *flow, const struct wire *wire)
 {
 	struct link_target target;
@@ -200,7 +202,7 @@ static int place_at_once(struct link *link, struct flow *flow, const struct wire
 	return ACCEPTED;
 }
 
-/* An announced message has begun; what the user dropped is whole at once. */
+/* An announced message has begun. If the user has dropped it, it counts as complete. */
 static void announce(struct link *link, struct flow *flow, uint32_t index, uint32_t part)
 {
 	struct assembly *assembly = record_at(&link->assemblies, index);
@@ -212,10 +214,10 @@ static void announce(struct link *link, struct flow *flow, uint32_t index, uint3
 	assembly->queued = assembly->passes = 0;
 	assembly->received = assembly->granted = 0;
 	if (!assembly->whole)
-		bulk_want(link, index);
+		bulk_request_turn(link, index);
 }
 
-/* A frame of a message that has not begun. */
+/* A frame of a longer message that has not begun. */
 static int place_first(struct link *link, struct flow *flow, const struct wire *wire)
 {
 	uint32_t first, index, n = 0;
@@ -234,7 +236,7 @@ static int place_first(struct link *link, struct flow *flow, const struct wire *
 		return place_at_once(link, flow, wire);
 	for (tail = &flow->rx.assembly; *tail != NO_RECORD; n++)
 		tail = &((struct assembly *)record_at(&link->assemblies, *tail))->next;
-	index = take_share(&link->assemblies, n);
+	index = alloc_share(&link->assemblies, n);
 	if (index == NO_RECORD) {
 		count(link, LINK_REFUSED);
 		return REFUSED;
@@ -243,7 +245,7 @@ static int place_first(struct link *link, struct flow *flow, const struct wire *
 	verdict = link_port_begin(link->context, flow->node, flow_lane(flow), wire->message,
 				   wire->length, &assembly->target);
 	if (verdict == LINK_BUSY) {
-		record_give(&link->assemblies, index);
+		record_free(&link->assemblies, index);
 		count(link, LINK_REFUSED);
 		return REFUSED;
 	}
@@ -267,7 +269,7 @@ static int place_first(struct link *link, struct flow *flow, const struct wire *
 	return ACCEPTED;
 }
 
-/* The first message of the flow is whole. */
+/* `expected` has moved: end the flow's first message if it is complete now. */
 static void end_first(struct link *link, struct flow *flow)
 {
 	uint32_t index = flow->rx.assembly;
@@ -282,7 +284,7 @@ static void end_first(struct link *link, struct flow *flow)
 	count(link, LINK_MESSAGES_IN);
 	if (assembly->taken)
 		link_port_end(link->context, &assembly->target, 0);
-	record_give(&link->assemblies, index);
+	record_free(&link->assemblies, index);
 }
 
 void reassemble_lose(struct link *link, uint32_t index, uint32_t stash)
@@ -293,39 +295,39 @@ void reassemble_lose(struct link *link, uint32_t index, uint32_t stash)
 
 		if (assembly->taken)
 			link_port_end(link->context, &assembly->target, 1);
-		record_give(&link->assemblies, index);
+		record_free(&link->assemblies, index);
 		count(link, LINK_FAILED_IN);
 		index = next;
 	}
 	while (stash != NO_RECORD) {
 		uint32_t next = ((struct stash *)record_at(&link->stashes, stash))->next;
 
-		stash_give(link, stash);
+		stash_free(link, stash);
 		stash = next;
 	}
 }
 
 /* ---- frames ---- */
 
-/* While a message waits for its payload, what was refused waits with it. */
+/* While an announced message waits for its payload, refused frames are not requested again. */
 void reassemble_refuse(struct link *link, struct flow *flow, uint32_t sequence, uint64_t now)
 {
 	flow->rx.refused |= 1ULL << (sequence - flow->rx.expected);
 	flow->rx.flags |= RX_REFUSED;
-	/* Room comes free at the pace of whole messages. */
+	/* During a turn records become free only as long messages end, which takes longer. */
 	if (!reassemble_waits(link, flow))
 		timer_ack(link, flow, units(now), link->bulk.state == BULK_NONE ?
 			  link->config.again_delay : link->config.least_timeout);
 }
 
-/* Nothing is missing between what waits for its payload and the last that has arrived. */
+/* Whether frame `expected` waits for its payload and no frame is missing behind it. */
 static int is_gapless(const struct link *link, const struct flow *flow)
 {
 	return (flow->rx.arrived & (flow->rx.arrived + 1)) == 0 && reassemble_waits(link, flow);
 }
 
-/* Frame `expected` is there, and perhaps more behind it. At most a window's
- * turns. Returns REFUSED if an early message found the user busy. */
+/* Frame `expected` has arrived: move `expected` to the next missing frame, at most by a window, and
+ * end messages. Returns REFUSED if the user was busy for a message from the stash. */
 static int advance(struct link *link, struct flow *flow)
 {
 	while (!reassemble_waits(link, flow)) {
@@ -338,22 +340,23 @@ static int advance(struct link *link, struct flow *flow)
 		end_first(link, flow);
 		if (!more)
 			return ACCEPTED;
-		/* Not begun, yet arrived: it is in the stash. If it must wait, it
-		 * has not arrived after all, and the peer sends it again. */
+		/* This frame has arrived but its message has not begun: it is in the stash. If it
+		 * is refused now, it counts as not arrived, and the peer sends it again. */
 		if (flow->rx.expected == flow->rx.begun && unstash(link, flow) == REFUSED)
 			return REFUSED;
 	}
 	return ACCEPTED;
 }
 
-/* A frame has arrived, `in_order` or behind the one that is expected: it is acknowledged. */
-static void settle(struct link *link, struct flow *flow, uint64_t now, int in_order)
+/* A frame has been accepted, the expected one (`in_order`) or one behind it: advance, and
+ * acknowledge it. */
+static void accept_frame(struct link *link, struct flow *flow, uint64_t now, int in_order)
 {
 	int is_refused = in_order && advance(link, flow) == REFUSED;
 
 	if (is_refused)
 		reassemble_refuse(link, flow, flow->rx.expected, now);
-	/* What was refused may come now, before anything new: say so at once. */
+	/* Refused frames may come now: request them at once. A gap, too, is reported at once. */
 	if ((in_order && !is_refused && flow->rx.refused && !reassemble_waits(link, flow)) ||
 	    (flow->rx.arrived && !is_gapless(link, flow)))
 		frame_ack(link, flow, now);
@@ -391,7 +394,7 @@ void reassemble_payload_whole(struct link *link, struct flow *flow, uint64_t now
 	if (first->first != flow->rx.expected || !first->announced || !first->whole)
 		return;
 	flow->rx.unacked++;
-	settle(link, flow, now, 1);
+	accept_frame(link, flow, now, 1);
 	reassemble_note_waiter(link, flow);
 }
 
@@ -405,7 +408,7 @@ void reassemble(struct link *link, struct flow *flow, const struct wire *wire, u
 	    (at == 0 && reassemble_waits(link, flow))) {
 		count(link, LINK_DUPLICATES);
 		if (reassemble_waits(link, flow))
-			bulk_want(link, flow->rx.assembly);
+			bulk_request_turn(link, flow->rx.assembly);
 		frame_ack(link, flow, now);
 		return;
 	}
@@ -417,10 +420,10 @@ void reassemble(struct link *link, struct flow *flow, const struct wire *wire, u
 		count(link, LINK_EARLY);
 		return;
 	}
-	flow_heard(link, flow);
+	flow_count_sender(link, flow);
 	if (is_before(wire->sequence, flow->rx.begun))
 		placed = place_fragment(link, flow, wire);
-	else if (wire->length <= LINK_WHOLE_BYTES) /* a batch's first one's, too */
+	else if (wire->length <= LINK_WHOLE_BYTES) /* also in each batch */
 		placed = place_short(link, flow, wire);
 	else
 		placed = place_first(link, flow, wire);
@@ -433,10 +436,10 @@ void reassemble(struct link *link, struct flow *flow, const struct wire *wire, u
 		reassemble_refuse(link, flow, wire->sequence, now);
 		return;
 	}
-	flow->rx.unacked += !wire->announce; /* it counts when it is whole */
+	flow->rx.unacked += !wire->announce; /* an announcement counts when its payload is there */
 	if (at > 0)
 		flow->rx.arrived |= 1ULL << (at - 1);
-	settle(link, flow, now, at == 0);
+	accept_frame(link, flow, now, at == 0);
 	if (wire->messages == 1 && !wire->announce && wire->bytes > LINK_FAST_BYTES)
 		reassemble_note_waiter(link, flow);
 }

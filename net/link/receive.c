@@ -1,9 +1,9 @@
 /*
- * Frames from the card: which are of this job, of this life and of the sender's. Their
- * acknowledgements go to ack.c, their messages to reassemble.c; the fast path does both here
- * for the frames that most are. Called for every frame that arrives, which may be anything.
- * See the table of incarnations in link.h. Also what the card reports as read
- * (link_transmitted).
+ * Frames from the card. This file checks that a frame belongs to this job and to the present
+ * incarnations of both nodes; then its acknowledgement goes to ack.c and its messages to
+ * reassemble.c. The fast path handles the most frequent frames completely. A frame may contain
+ * anything. See the table of incarnations in link.h. link_transmitted, for frames that the card
+ * has read, is here, too.
  */
 #include "internal.h"
 #include "wire_fast.h"
@@ -19,7 +19,7 @@ static void count_bad(struct link *link, enum wire_result result)
 	count(link, counters[result]);
 }
 
-/* Senders are counted anew in each epoch, for their shares of the ring. */
+/* At the start of an epoch, count the senders anew: their number decides on the ring's shares. */
 static void begin_epoch(struct link *link, uint64_t now)
 {
 	uint16_t epoch = (uint16_t)(now >> EPOCH_SHIFT);
@@ -32,8 +32,9 @@ static void begin_epoch(struct link *link, uint64_t now)
 	flow_share(link);
 }
 
-/* Here `pair` is a peer's two flows, by lane. */
+/* In the next functions `pair` is a peer's two flows, indexed by lane. */
 
+/* The peer's incarnation is now known. */
 static void learn(struct flow *pair, uint32_t theirs)
 {
 	for (uint32_t lane = 0; lane < LINK_LANES; lane++) {
@@ -42,7 +43,8 @@ static void learn(struct flow *pair, uint32_t theirs)
 	}
 }
 
-/* What was sent to a node that knows its number only now goes again. */
+/* Retransmit all that is under way: the peer has dropped it, as it did not name the peer's
+ * incarnation. */
 static void send_all_again(struct link *link, struct flow *pair)
 {
 	for (uint32_t lane = 0; lane < LINK_LANES; lane++) {
@@ -56,8 +58,9 @@ static void send_all_again(struct link *link, struct flow *pair)
 	}
 }
 
-/* Another incarnation of the peer was meant: it names its present one. */
-static void take_reset(struct link *link, struct flow *known, const struct wire *wire)
+/* RESET: an earlier frame was for another incarnation of the peer, which now says its present
+ * one. `known` is the peer's pair of flows, or null. */
+static void handle_reset(struct link *link, struct flow *known, const struct wire *wire)
 {
 	if (!known || wire->destination != known->mine ||
 	    (known->theirs && !is_before(known->theirs, wire->source))) {
@@ -72,7 +75,7 @@ static void take_reset(struct link *link, struct flow *known, const struct wire 
 	send_all_again(link, known);
 }
 
-/* Whether the frame is meant for this life of this node. */
+/* Whether the frame is for this incarnation of this node. */
 static int is_mine(const struct link *link, const struct wire *wire, uint32_t mine)
 {
 	return wire->destination == mine ||
@@ -80,8 +83,8 @@ static int is_mine(const struct link *link, const struct wire *wire, uint32_t mi
 		mine == link->config.incarnation);
 }
 
-/* Acknowledgement and data of a frame that both sides agree on. */
-static void take(struct link *link, struct flow *pair, const struct wire *wire, uint64_t now)
+/* Process a frame whose incarnations are right. `pair`: the peer's flows, or null. */
+static void dispatch(struct link *link, struct flow *pair, const struct wire *wire, uint64_t now)
 {
 	struct flow *flow;
 
@@ -99,17 +102,17 @@ static void take(struct link *link, struct flow *pair, const struct wire *wire, 
 		bulk_pulled(link, flow, wire, now);
 		return;
 	}
-	if (!ack_take(link, flow, wire, now)) {
+	if (!ack_receive(link, flow, wire, now)) {
 		count(link, LINK_NONSENSE);
 		return;
 	}
 	if (wire->messages)
 		reassemble(link, flow, wire, now);
 	else if (wire->kind == WIRE_KIND_GRANT)
-		serve_grant(link, flow, wire);
+		bulk_accept_grant(link, flow, wire);
 }
 
-/* 0: it cannot be read. */
+/* Process one frame: 1, or 0 if it is invalid. */
 static int receive(struct link *link, uint64_t now, const uint8_t *frame, uint32_t bytes)
 {
 	enum wire_result result;
@@ -134,7 +137,7 @@ static int receive(struct link *link, uint64_t now, const uint8_t *frame, uint32
 		return 1;
 	}
 	if (wire.kind == WIRE_KIND_RESET) {
-		take_reset(link, known, &wire);
+		handle_reset(link, known, &wire);
 		return 1;
 	}
 	if (!is_mine(link, &wire, mine)) {
@@ -146,12 +149,12 @@ static int receive(struct link *link, uint64_t now, const uint8_t *frame, uint32
 		learn(known, wire.source);
 	else if (known && theirs != wire.source)
 		peer_lose(link, wire.node, 0, wire.source);
-	take(link, known, &wire, now);
+	dispatch(link, known, &wire, now);
 	return 1;
 }
 
-/* One frame or several, one behind the other: each as if it had come alone. What is behind one
- * that cannot be read is not looked at: only that one knows where it begins. */
+/* Process a frame or an aggregate, whose frames are processed as if each had come alone. After an
+ * invalid frame the rest is dropped, as only that frame's length says where the next begins. */
 __attribute__((noinline))
 static void receive_any(struct link *link, uint64_t now, const uint8_t *frames, uint32_t bytes)
 {
@@ -171,26 +174,26 @@ static void receive_any(struct link *link, uint64_t now, const uint8_t *frames, 
 
 /* ---- the fast path ---- */
 
-/* It is of this life and of its sender's, and acknowledges what can be. */
-static inline int is_of_both_lives(struct flow *flow, const struct wire_fast *fast)
+/* Whether incarnations and acknowledgements are valid. */
+static inline int is_current(struct flow *flow, const struct wire_fast *fast)
 {
 	return fast->incarnations == flow->incarnations && flow->theirs &&
-	       ack_can_be(flow, fast->ack) &&
-	       ack_of_other_can_be(flow, fast->other_ack, fast->other_window);
+	       ack_is_valid(flow, fast->ack) &&
+	       other_ack_is_valid(flow, fast->other_ack, fast->other_window);
 }
 
-static inline void take_acks(struct link *link, struct flow *flow, const struct wire_fast *fast,
-			     uint64_t now)
+static inline void handle_acks(struct link *link, struct flow *flow, const struct wire_fast *fast,
+			       uint64_t now)
 {
 	ack_cumulative(link, flow, fast->ack, fast->window, now);
-	ack_of_other(link, flow, fast->other_ack, fast->other_window, now);
+	apply_other_ack(link, flow, fast->other_ack, fast->other_window, now);
 }
 
-/* A short message in its turn. */
-static inline void take_short(struct link *link, struct flow *flow, const uint8_t *frame,
-			      uint32_t payload, uint64_t now)
+/* Deliver a short message that arrives in order. */
+static inline void handle_short(struct link *link, struct flow *flow, const uint8_t *frame,
+				uint32_t payload, uint64_t now)
 {
-	flow_heard(link, flow);
+	flow_count_sender(link, flow);
 	if (link_port_whole(link->context, flow->node, flow_lane(flow), frame + LINK_FRAME_BYTES,
 			    frame + WIRE_DATA, payload) == LINK_BUSY) {
 		count(link, LINK_REFUSED);
@@ -207,17 +210,17 @@ static inline void take_short(struct link *link, struct flow *flow, const uint8_
 		reassemble_note_waiter(link, flow);
 }
 
-/* The frames that most are: a short message in its turn, or an acknowledgement by itself, from
- * a known peer that has lost nothing. 0: it is another, and nothing has changed. `header` is a
- * constant. */
-static inline int take_fast(struct link *link, uint64_t now, const uint8_t *frame,
-			    uint32_t bytes, uint32_t header)
+/* The most frequent frames: a short message in order, or a bare acknowledgement, from a known
+ * peer, without gaps in either direction. 0: another kind of frame, and nothing has changed.
+ * `header` is a constant, so that the compiler specialises this for both. */
+static inline int handle_fast(struct link *link, uint64_t now, const uint8_t *frame,
+			      uint32_t bytes, uint32_t header)
 {
 	struct wire_fast fast;
 	struct flow *flow;
 	uint32_t node, lane;
 
-	if (!wire_fast_source(&link->ends, frame, &node, &lane))
+	if (!wire_fast_source(&link->prefix, frame, &node, &lane))
 		return 0;
 	flow = flow_find(link, node, lane);
 	if (!flow || !wire_fast_is_sealed(link->key, frame, bytes, header) ||
@@ -227,11 +230,11 @@ static inline int take_fast(struct link *link, uint64_t now, const uint8_t *fram
 	    (fast.sequence != flow->rx.expected || fast.sequence != flow->rx.begun ||
 	     flow->rx.arrived | flow->rx.refused || !flow->rx.window))
 		return 0;
-	if (!is_of_both_lives(flow, &fast))
+	if (!is_current(flow, &fast))
 		return 0;
-	take_acks(link, flow, &fast, now);
+	handle_acks(link, flow, &fast, now);
 	if (header == WIRE_DATA)
-		take_short(link, flow, frame, bytes - header, now);
+		handle_short(link, flow, frame, bytes - header, now);
 	return 1;
 }
 
@@ -239,9 +242,9 @@ static inline int receive_fast(struct link *link, uint64_t now, const uint8_t *f
 			       uint32_t bytes)
 {
 	if (bytes == WIRE_HEADER)
-		return take_fast(link, now, frame, bytes, WIRE_HEADER);
+		return handle_fast(link, now, frame, bytes, WIRE_HEADER);
 	return bytes >= WIRE_DATA && bytes - WIRE_DATA <= LINK_WHOLE_BYTES &&
-	       take_fast(link, now, frame, bytes, WIRE_DATA);
+	       handle_fast(link, now, frame, bytes, WIRE_DATA);
 }
 
 __attribute__((flatten))
@@ -257,9 +260,9 @@ void link_receive(struct link *link, uint64_t now, const uint8_t *frame, uint32_
 	transmit(link, now);
 }
 
-/* ---- and those that it has sent ---- */
+/* ---- frames that the card has read ---- */
 
-/* As link_transmitted, whatever the card has read. */
+/* link_transmitted for any frame. */
 __attribute__((noinline))
 static void any_transmitted(struct link *link, uint64_t now, uint64_t cookie)
 {
@@ -275,7 +278,7 @@ static void any_transmitted(struct link *link, uint64_t now, uint64_t cookie)
 		}
 		for (uint32_t i = 0; i < transmit->messages; i++)
 			message_card_done(link, transmit->frames[i]);
-		record_give(&link->transmits, (uint32_t)cookie);
+		record_free(&link->transmits, (uint32_t)cookie);
 	}
 	if (message != NO_RECORD)
 		message_card_done(link, message);
@@ -290,6 +293,6 @@ void link_transmitted(struct link *link, uint64_t now, uint64_t cookie)
 		any_transmitted(link, now, cookie);
 		return;
 	}
-	send_at(link, (uint16_t)cookie)->with_card--; /* mostly: it is not acknowledged yet */
+	send_at(link, (uint16_t)cookie)->with_card--; /* usual: not acknowledged yet */
 	transmit(link, now);
 }

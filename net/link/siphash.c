@@ -12,7 +12,7 @@ static uint64_t word_at(const uint8_t *bytes)
 {
 	uint64_t word;
 
-	__builtin_memcpy(&word, bytes, sizeof(word)); /* the machine is little-endian, as the hash */
+	__builtin_memcpy(&word, bytes, sizeof(word)); /* little-endian, as the hash defines it */
 	return word;
 }
 
@@ -32,7 +32,7 @@ static inline __attribute__((always_inline)) void rounds(uint64_t v[4], uint32_t
 	}
 }
 
-/* Whole words. The four numbers stay in registers meanwhile. */
+/* Add whole words. The state is copied, so that it stays in registers. */
 static void compress(struct siphash *hash, const uint8_t *bytes, uint64_t words)
 {
 	uint64_t v[4] = { hash->v[0], hash->v[1], hash->v[2], hash->v[3] };

@@ -1,8 +1,8 @@
 /*
  * SipHash-2-4 (Aumasson and Bernstein, 2012): a keyed hash of 64 bits, for the
- * tag of frames (wire.h). Without the key of 128 bits one can neither compute it
- * nor find another input that has it. It has no tables and needs no nonce. Bytes
- * may be added in pieces of any length. No state but the caller's.
+ * tag of frames (wire.h). Without the key of 128 bits it cannot be computed. It
+ * needs no tables and no nonce. Bytes may be added in pieces of any length. All
+ * state is the caller's.
  */
 #ifndef NET_LINK_SIPHASH_H
 #define NET_LINK_SIPHASH_H
@@ -11,9 +11,9 @@
 #define SIPHASH_KEY_BYTES  16u
 
 struct siphash {
-	uint64_t v[4];
-	uint64_t tail;             /* bytes of a word that is not yet full, the rest 0 */
-	uint64_t total;            /* bytes so far */
+	uint64_t v[4];             /* the hash's state */
+	uint64_t tail;             /* bytes of an incomplete word, the rest 0 */
+	uint64_t total;            /* bytes added so far */
 };
 
 void siphash_start(struct siphash *hash, const uint8_t *key);

@@ -1,12 +1,13 @@
 /*
- * Time: when a flow sends again, when it acknowledges, and the heap of flows
- * by the earlier of the two. A flow's place in the heap may be too early, which
- * costs a look; so times that move later, as they do with every frame, cost nothing.
+ * Timers: when a flow retransmits, when it sends a bare acknowledgement, and the heap of flows by
+ * the earlier of both. With every frame these times move to later ones. That does not update the
+ * heap, so a flow's key there may be too early. When the key is due, the flow is put back with
+ * its true time.
  */
 #include "internal.h"
 
 #define MOST_BACKOFF  6u           /* times that the timeout doubles */
-#define PATIENCE      4u           /* times the timeout, where nothing need be lost */
+#define LATE_FACTOR   4u           /* longer timeout where a loss would show in other ways */
 
 static void place(struct link *link, uint32_t at, uint16_t index)
 {
@@ -20,7 +21,7 @@ static int is_earlier(const struct link *link, uint32_t a, uint32_t b)
 			 link->flows[link->heap[b]].timer_at);
 }
 
-/* A flow's place, from `at` on upwards: those above that are later move down. */
+/* Put a flow into the heap at place `at` or above it; later flows on that path move down. */
 static void sift_up(struct link *link, struct flow *flow, uint32_t at)
 {
 	for (; at > 0; at = (at - 1) / 2) {
@@ -52,7 +53,7 @@ static void sift_down(struct link *link, uint32_t at)
 	}
 }
 
-/* The earliest in the heap is that now: its first moment in ns. */
+/* The first flow in the heap is due at `at` units: set link->due to that time in ns. */
 static void set_due(struct link *link, uint32_t at)
 {
 	int32_t in = (int32_t)(at - units(link->now));
@@ -60,7 +61,7 @@ static void set_due(struct link *link, uint32_t at)
 	link->due = ((link->now >> UNIT_SHIFT) + (uint64_t)(int64_t)in) << UNIT_SHIFT;
 }
 
-/* A flow's place, from `at` on upwards, perhaps to the first. */
+/* As sift_up, and sets link->due if the flow becomes the first. */
 __attribute__((noinline))
 static void rise(struct link *link, struct flow *flow, uint32_t at)
 {
@@ -80,7 +81,7 @@ void timer_move(struct link *link, struct flow *flow, uint32_t at)
 		rise(link, flow, place);
 		return;
 	}
-	link->heap[0] = (uint16_t)flow_index(link, flow); /* mostly: few have a timer */
+	link->heap[0] = (uint16_t)flow_index(link, flow); /* usual: few flows have a timer */
 	flow->heap_at = 0;
 	set_due(link, at);
 }
@@ -137,8 +138,7 @@ void timer_cancel(struct link *link, struct flow *flow)
 		timer_remove(link, flow);
 }
 
-/* The mean of round trips and of their deviation, and four deviations over the
- * mean (the shape of RFC 6298); the peer may keep its acknowledgement a while. */
+/* Update the smoothed round trip and its deviation, as in RFC 6298. */
 void timer_measure(struct flow *flow, uint32_t trip)
 {
 	uint32_t sample = trip >> TRIP_SHIFT, differs;
@@ -156,7 +156,8 @@ void timer_measure(struct flow *flow, uint32_t trip)
 	flow->tx.srtt = (uint16_t)((7u * flow->tx.srtt + sample + 4) / 8);
 }
 
-/* Before an unlucky one doubles it. */
+/* The retransmission timeout without backoff: the smoothed round trip, four deviations (RFC 6298),
+ * and the time for which the peer may delay its acknowledgement. */
 static inline uint32_t trip_timeout(const struct link *link, const struct flow *flow)
 {
 	uint32_t timeout = link->first_timeout;
@@ -187,13 +188,14 @@ void timer_resend(struct link *link, struct flow *flow, uint32_t now)
 {
 	uint32_t under_way = flow->tx.next - flow->tx.una, in = timer_timeout(link, flow);
 
-	/* A frame that waits for its turn, perhaps behind many others, is sent again now and then,
-	 * as the peer may be gone. And of many frames a lost one shows by those behind it: if nothing
-	 * is heard, the peer is late. */
+	/* An announcement that waits for its turn is retransmitted at long intervals, to find out
+	 * whether the peer still lives. With several frames under way and no known gap, the loss of
+	 * one would show by the acknowledgements of later ones. If there are none, the peer is
+	 * probably just slow, so the timeout is longer. */
 	if (flow->tx.sacked & 1)
 		in = 2 * link->first_timeout;
 	else if (under_way > DUP_THRESHOLD && !flow->tx.timeouts && !flow_has_gap(flow))
-		in *= PATIENCE;
+		in *= LATE_FACTOR;
 	flow->tx.resend_at = now + in;
 	flow->tx.flags |= TX_TIMER;
 	timer_by(link, flow, flow->tx.resend_at);

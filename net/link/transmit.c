@@ -1,13 +1,13 @@
 /*
- * The sending half: choosing frames of the messages that are queued (message.c) and giving
- * them to the card, flow by flow in turn, so that no message holds up another node's. It
- * copies nothing but headers. See link.h for the states of a flow.
+ * The sending half: selects frames of the queued messages (message.c) and gives them to the card.
+ * Flows take turns, so that a long message does not block those to other nodes. Only headers are
+ * copied. flow_state.h has the states of a flow.
  */
 #include "internal.h"
 
-#define SHORT_BYTES  4096u         /* a window of such messages is no large burst */
+#define SHORT_BYTES  4096u         /* messages of this length are not limited by long_window */
 
-/* The message that a frame under way is of. */
+/* The message to which a frame under way belongs. */
 static uint32_t message_of(const struct link *link, const struct flow *flow, uint32_t sequence)
 {
 	uint32_t index = flow->tx.head;
@@ -22,7 +22,7 @@ static uint32_t message_of(const struct link *link, const struct flow *flow, uin
 	return index;
 }
 
-/* Frames that count as under way: neither arrived nor lost. */
+/* The number of frames that count as under way: neither arrived nor lost. */
 static uint32_t frames_out(const struct flow *flow)
 {
 	uint32_t under_way = flow->tx.next - flow->tx.una;
@@ -30,17 +30,17 @@ static uint32_t frames_out(const struct flow *flow)
 
 	if (!not_out)
 		return under_way;
-	/* what is behind the maps was dropped */
+	/* the receiver has dropped the frames behind the maps */
 	return (under_way < MAPPED ? under_way : MAPPED) -
 	       (uint32_t)__builtin_popcountll(not_out);
 }
 
-/* Whether this flow may send a frame now: again in REPAIR, a new one in OPEN. */
+/* Whether this flow may send a frame now: a retransmission in REPAIR, a new frame in OPEN. */
 static int may_send(const struct link *link, const struct flow *flow)
 {
 	uint32_t out = frames_out(flow);
 
-	if (out >= flow->tx.cwnd || flow == link->bulk.held)
+	if (out >= flow->tx.cwnd || flow == link->bulk.deferred)
 		return 0;
 	switch (flow_state(flow)) {
 	case FLOW_REPAIR:
@@ -56,7 +56,7 @@ static int may_send(const struct link *link, const struct flow *flow)
 	}
 }
 
-/* Frame `sequence` has left once more. */
+/* Frame `sequence` was retransmitted. */
 static void departed_again(struct link *link, struct flow *flow, uint32_t sequence, uint32_t now)
 {
 	uint64_t bit = 1ULL << (sequence - flow->tx.una);
@@ -67,11 +67,12 @@ static void departed_again(struct link *link, struct flow *flow, uint32_t sequen
 	if ((flow->tx.flags & TX_TIMED) && flow->tx.timed == sequence)
 		flow->tx.flags &= (uint8_t)~TX_TIMED;
 	count(link, LINK_RESENT);
-	/* The oldest has its time anew. */
+	/* The timer is that of the oldest frame. */
 	if (sequence == flow->tx.una)
 		timer_resend(link, flow, now);
 }
 
+/* Frame `next`, which belongs to `send`, was sent for the first time. */
 static void departed(struct link *link, struct flow *flow, const struct send *send, uint32_t now)
 {
 	if (!(flow->tx.flags & TX_TIMED)) {
@@ -82,13 +83,13 @@ static void departed(struct link *link, struct flow *flow, const struct send *se
 	flow->tx.next++;
 	if (flow->tx.next == send->first + send->frames)
 		flow->tx.unsent = send->next;
-	/* With so many it is more patient. */
+	/* With this many frames under way the timeout is longer (LATE_FACTOR in timer.c). */
 	if (!(flow->tx.flags & TX_TIMER) || flow->tx.next - flow->tx.una == DUP_THRESHOLD + 1)
 		timer_resend(link, flow, now);
 }
 
-/* Room for the header of a frame of this message: in its record, unless the card still reads
- * another one there. `cookie`: that frame's. Null: there is none. */
+/* Memory for the header of a frame of this message, and the frame's cookie. It is in the message's
+ * record, unless the card has still to read another frame from there. Null: no memory. */
 static uint8_t *header_room(struct link *link, uint32_t message, uint32_t *cookie)
 {
 	struct send *send = send_at(link, message);
@@ -105,38 +106,41 @@ static uint8_t *header_room(struct link *link, uint32_t message, uint32_t *cooki
 /*
  * ---- aggregates ----
  *
- * Several frames of one node for another, one behind the other in one frame of the card. Each
- * that is short costs the machine many times what its bytes do, so what can leave at once does
- * so: answers, and announcements of long messages, each with its own sequence number. They
- * are acknowledged, lost and sent again one by one, as if they had come alone.
+ * An aggregate is one frame of the card that holds several consecutive frames from one node to
+ * another. The cost of a short frame is mostly per frame, not per byte. So messages without
+ * payload (most answers) and announcements that can leave together do so. Each of these frames
+ * keeps its own sequence number, and is acknowledged and retransmitted on its own.
  */
 
-/* An aggregate that is made. */
+/* An aggregate under construction. */
 struct aggregate {
-	struct transmit *transmit; /* the messages whose frames are in it */
-	uint32_t n, bytes;         /* of its pieces */
+	struct transmit *transmit; /* lists the messages whose frames are in it */
+	uint32_t n, bytes;         /* number of pieces, and their length together */
 	struct nic_piece pieces[NIC_PIECES];
 };
 
-/* May be in an aggregate: the card reads it from its record. */
+/* Whether the frame of a message may go into an aggregate. Its header must be in its record, so
+ * the card must not be reading another one there. */
 static int is_short(const struct send *send)
 {
 	return !send->unsignalled && !send->with_card && (send->announced || send->length == 0);
 }
 
+/* Whether another such message follows in the flow. */
 static int is_followed(const struct link *link, const struct send *send)
 {
 	return send->next != NO_RECORD && is_short(send_at(link, send->next));
 }
 
-/* The next frame of the flow, if it is one for an aggregate that has room: 1. */
+/* Add the flow's next frame to the aggregate: 1, or 0 if it is of another kind, there is no room,
+ * or the flow may send nothing now. */
 static int add_next(struct link *link, struct flow *flow, struct aggregate *aggregate, uint64_t now)
 {
 	struct nic_piece pieces[NIC_PIECES];
 	uint32_t n, bytes = 0;
 	struct send *send;
 
-	/* only the last one's end may be anywhere */
+	/* every frame but the last has a length that is a multiple of 8 */
 	if (aggregate->transmit->messages == AGGREGATE_FRAMES || aggregate->bytes % 8 ||
 	    !may_send(link, flow))
 		return 0;
@@ -159,9 +163,10 @@ static int add_next(struct link *link, struct flow *flow, struct aggregate *aggr
 	return 1;
 }
 
-/* The card did not take it: it has no room now, or loses it. */
-static void not_taken(struct link *link, struct flow *flow, const struct transmit *transmit,
-		      int result)
+/* The card did not accept an aggregate. If its ring is full the frames will be sent again as new
+ * ones; otherwise they count as sent, and lost. */
+static void send_failed(struct link *link, struct flow *flow, const struct transmit *transmit,
+			int result)
 {
 	for (uint32_t i = 0; i < transmit->messages; i++)
 		send_at(link, transmit->frames[i])->with_card--;
@@ -173,6 +178,8 @@ static void not_taken(struct link *link, struct flow *flow, const struct transmi
 		flow->tx.flags &= (uint8_t)~TX_TIMED;
 }
 
+/* Send an aggregate of the flow's next frames: 1 if it left, NIC_FULL, or 0 if they do not make
+ * one. */
 static int send_aggregate(struct link *link, struct flow *flow, uint64_t now)
 {
 	const struct send *first = send_at(link, flow->tx.unsent);
@@ -189,7 +196,7 @@ static int send_aggregate(struct link *link, struct flow *flow, uint64_t now)
 	while (add_next(link, flow, &aggregate, now))
 		continue;
 	if (aggregate.n == 0) {
-		record_give(&link->transmits, index);
+		record_free(&link->transmits, index);
 		return 0;
 	}
 	result = link->nic->ops->send(link->nic, aggregate.pieces, aggregate.n, index);
@@ -200,14 +207,14 @@ static int send_aggregate(struct link *link, struct flow *flow, uint64_t now)
 		link->counters[LINK_AGGREGATED] += aggregate.transmit->messages - 1u;
 		return 1;
 	}
-	not_taken(link, flow, aggregate.transmit, result);
-	record_give(&link->transmits, index);
+	send_failed(link, flow, aggregate.transmit, result);
+	record_free(&link->transmits, index);
 	return result == NIC_FULL ? NIC_FULL : 1;
 }
 
 /* ---- one frame ---- */
 
-/* Send one frame: 1 if it left, 0 if there was none, NIC_FULL. */
+/* Send one frame of the flow: 1 if it left, 0 if there was none, or NIC_FULL. */
 static int send_frame(struct link *link, struct flow *flow, uint64_t now)
 {
 	uint32_t sequence = flow->tx.next, message = flow->tx.unsent, cookie, n;
@@ -233,7 +240,7 @@ static int send_frame(struct link *link, struct flow *flow, uint64_t now)
 	n = frame_make(link, flow, send, sequence, header, pieces);
 	if (n == 0) {
 		if (!(cookie & IN_RECORD))
-			record_give(&link->transmits, cookie);
+			record_free(&link->transmits, cookie);
 		timer_give_up(link, flow);
 		return 0;
 	}
@@ -250,9 +257,9 @@ static int send_frame(struct link *link, struct flow *flow, uint64_t now)
 
 /* ---- turns ---- */
 
-/* The first flow's turn: 1, 0 or NIC_FULL as send_frame. A flow that finds the card full stays
- * the first: behind the others, which fill the few places that become free, it would find the
- * card full each time. */
+/* Let the first ready flow send one frame; returns as send_frame does. A flow that finds the card
+ * full keeps its place at the head of the list. At the tail it could find the card full each
+ * time, as the others fill the few slots that become free. */
 static int pump_flow(struct link *link, uint64_t now)
 {
 	struct flow *flow = &link->flows[link->ready_first];
@@ -273,21 +280,21 @@ static int pump_flow(struct link *link, uint64_t now)
 
 void transmit_turns(struct link *link, uint64_t now)
 {
-	link->pumping = 1;
+	link->transmitting = 1;
 	for (uint32_t most = link->config.transmits; most > 0; most--) {
 		int result = 0;
 
-		if (link->ready_first == NO_RECORD && !can_serve(link))
+		if (link->ready_first == NO_RECORD && !bulk_can_send(link))
 			break;
 		if (link->ready_first != NO_RECORD)
 			result = pump_flow(link, now);
 		if (result != NIC_FULL)
-			result = serve(link);
+			result = bulk_send_part(link);
 		if (result == NIC_FULL) {
 			link->stalled = 1;
 			count(link, LINK_CARD_FULL);
 			break;
 		}
 	}
-	link->pumping = 0;
+	link->transmitting = 0;
 }

@@ -1,6 +1,6 @@
 /*
- * Reading and writing frames: see wire.h. No state. Called by the link for
- * every frame; what arrives may be anything.
+ * Reading and writing frames: see wire.h. No state. Called by the link for every frame that is not
+ * on the fast path. An arriving frame may contain anything.
  */
 #include "wire.h"
 #include "siphash.h"
@@ -23,7 +23,7 @@ static uint32_t node_of(const uint8_t *address)
 	return (uint32_t)address[4] << 8 | address[5];
 }
 
-/* Of a header of any length. */
+/* The checksum of a header of any of the three lengths. */
 static uint32_t checksum(const uint8_t *frame, uint32_t bytes)
 {
 	if (bytes == WIRE_DATA)
@@ -39,8 +39,8 @@ static uint64_t mix_all(uint64_t state, const uint8_t *words, uint32_t bytes)
 	return state;
 }
 
-/* Of a frame of which `bytes` bytes are at `frame`, its header and perhaps more, and the others
- * in `n` pieces; each is a multiple of 8. */
+/* The checksum of a batch: `bytes` bytes are at `frame`, the header and perhaps more, and the
+ * others in `n` pieces. All these lengths are multiples of 8. */
 static uint32_t sum_batch(const uint8_t *frame, uint32_t bytes, const struct nic_piece *pieces,
 			  uint32_t n)
 {
@@ -103,7 +103,7 @@ static int is_ours(const uint8_t *frame, uint32_t node, uint32_t version)
 	       is_of_type(frame) && frame[WIRE_AT_VERSION] == version;
 }
 
-/* How long a header of this kind is, with so many bytes behind the first 64. */
+/* The header's length of a frame of this kind that has `behind` bytes behind the first 64. */
 static uint32_t header_of(uint32_t kind, uint32_t behind)
 {
 	if (kind == WIRE_KIND_GRANT)
@@ -123,7 +123,7 @@ uint32_t wire_first(const uint8_t *frames, uint32_t bytes)
 
 int wire_follows(const uint8_t *first, const uint8_t *frame, uint32_t bytes)
 {
-	uint32_t flags = WIRE_KIND - WIRE_TYPE;  /* all before kind and flags is the same */
+	uint32_t flags = WIRE_KIND - WIRE_TYPE;  /* compare all bytes before kind and flags */
 
 	if (bytes < WIRE_HEADER || wire_get(frame, 8) != wire_get(first, 8))
 		return 0;
@@ -131,12 +131,13 @@ int wire_follows(const uint8_t *first, const uint8_t *frame, uint32_t bytes)
 	       wire_get(frame + WIRE_TYPE, flags) == wire_get(first + WIRE_TYPE, flags);
 }
 
+/* Whether frames of this kind carry acknowledgements. */
 static int acknowledges(uint32_t kind)
 {
 	return kind == WIRE_KIND_MSG || kind == WIRE_KIND_GRANT;
 }
 
-/* A fragment: within its message, and not empty unless the message is. */
+/* A valid fragment is within its message, and not empty unless the message is. */
 static int is_fragment(const struct wire *wire)
 {
 	return wire->bytes <= WIRE_MOST_FRAGMENT && wire->offset <= wire->length &&
@@ -170,7 +171,7 @@ int wire_walk(struct wire_walk *walk)
 	return 1;
 }
 
-/* Several messages, as many as it says, one right behind the other. */
+/* A valid batch has as many messages as it says, without gaps. */
 static int is_batch(const struct wire *wire)
 {
 	struct wire_walk walk = { .wire = wire };
@@ -182,7 +183,7 @@ static int is_batch(const struct wire *wire)
 	return walk.at == wire->bytes && walk.n == wire->messages;
 }
 
-/* The end of a message that goes in parts, without all of it. */
+/* A valid announcement carries the end of its message, but not all of it. */
 static int is_announcement(const struct wire *wire)
 {
 	return wire->bytes <= WIRE_TAIL_BYTES && wire->bytes < wire->length &&
@@ -195,15 +196,15 @@ static int has_part(uint32_t kind)
 	return kind == WIRE_KIND_GRANT || kind == WIRE_KIND_BULK;
 }
 
-/* What must hold of the fields of each kind. With a window of 0 its receiver would
- * have nothing to send, and so nothing to ask again for. */
+/* Whether the fields are valid for their kind. A window must not be 0: its receiver could send
+ * nothing, and so would never learn of a larger one. */
 static int is_sound(const struct wire *wire)
 {
 	if (wire->source == 0 || (wire->window == 0 && acknowledges(wire->kind)))
 		return 0;
 	switch (wire->kind) {
 	case WIRE_KIND_MSG:
-		if (wire->messages != 1)        /* is_batch looks at the payload as well */
+		if (wire->messages != 1)        /* is_batch checks the messages of a batch */
 			return !wire->announce;
 		return wire->announce ? is_announcement(wire) : is_fragment(wire);
 	case WIRE_KIND_GRANT:
@@ -218,7 +219,7 @@ static int is_sound(const struct wire *wire)
 	}
 }
 
-/* The message that the frame begins with. 0: no sender of ours writes that. */
+/* Read the fields of the first message. 0: they are invalid. */
 static int read_message(const uint8_t *frame, struct wire *wire)
 {
 	uint64_t messages = wire_get(frame + WIRE_MESSAGES, 8);
@@ -230,7 +231,7 @@ static int read_message(const uint8_t *frame, struct wire *wire)
 	return messages > 0 && messages <= WIRE_BATCH_BYTES && wire->length <= WIRE_MOST_LENGTH;
 }
 
-/* 0: they cannot be. */
+/* Read all fields. 0: those of the first message are invalid. */
 static int read_fields(const uint8_t *frame, uint32_t header, struct wire *wire)
 {
 	uint8_t kind = frame[WIRE_KIND];
@@ -320,7 +321,7 @@ enum wire_result wire_read(const uint8_t *frame, uint32_t bytes, uint32_t node,
 		WIRE_NONSENSE : result;
 }
 
-/* Whole words where it is as well: every frame is written. */
+/* Adjacent fields are written as one word where possible. */
 void wire_write_to(uint8_t *frame, uint64_t destination, uint64_t source, const struct wire *wire)
 {
 	uint32_t kind = wire->kind | (wire->announce ? WIRE_ANNOUNCE : 0) |

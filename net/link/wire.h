@@ -1,25 +1,26 @@
 /*
- * The frame on the wire: byte offsets, and the functions that read and write
- * them (wire_fast.h: the fast branch). docs/wire.md says what each kind of frame is for, and has
- * a table of all fields. Ethernet's own are big-endian, everything else is little-endian.
+ * Frames on the wire: byte offsets, and the functions that read and write frames (wire_fast.h has
+ * those of the fast path). docs/wire.md says what each kind of frame is for, and has a table of
+ * all fields. Ethernet's own fields are big-endian, everything else is little-endian.
  */
 #ifndef NET_LINK_WIRE_H
 #define NET_LINK_WIRE_H
 #include <stdint.h>
 #include "../nic.h"
 
-#define WIRE_HEADER        64u     /* of every frame */
-#define WIRE_ENTRY         16u     /* length and offset of a message */
-#define WIRE_MESSAGE       112u    /* bytes of a message's header */
-#define WIRE_DATA          192u    /* all three: in front of a MSG's first payload */
-#define WIRE_GRANT         80u     /* all of a GRANT */
-#define WIRE_MOST_PAYLOAD  65472u  /* of BULK: a multiple of 64 */
-#define WIRE_MOST_FRAGMENT 65344u  /* of MSG, likewise */
+/* All lengths are in bytes. */
+#define WIRE_HEADER        64u     /* the common header of every frame */
+#define WIRE_ENTRY         16u     /* length and offset in front of each message's header */
+#define WIRE_MESSAGE       112u    /* a message's header */
+#define WIRE_DATA          192u    /* these three: offset of the first payload of a MSG */
+#define WIRE_GRANT         80u     /* a whole GRANT */
+#define WIRE_MOST_PAYLOAD  65472u  /* most payload of a BULK frame: a multiple of 64 */
+#define WIRE_MOST_FRAGMENT 65344u  /* most payload of a fragment: a multiple of 64 */
 #define WIRE_TAIL_BYTES    1024u   /* most payload of an announcement */
-#define WIRE_MOST_LENGTH   ((1ULL << 48) - 1)
+#define WIRE_MOST_LENGTH   ((1ULL << 48) - 1) /* most payload of a message */
 #define WIRE_ETHERTYPE     0x88b5u
-#define WIRE_VERSION       1u
-#define WIRE_SIGNED        2u      /* the version of frames with a tag */
+#define WIRE_VERSION       1u      /* version of frames with checksums */
+#define WIRE_SIGNED        2u      /* version of frames with a tag */
 #define WIRE_KEY_BYTES     16u
 
 enum wire_offset {
@@ -35,81 +36,86 @@ enum wire_offset {
 
 enum wire_kind { WIRE_KIND_MSG = 1, WIRE_KIND_GRANT = 2, WIRE_KIND_BULK = 3, WIRE_KIND_RESET = 4 };
 
-#define WIRE_KIND_MASK  0x07u
-#define WIRE_ANNOUNCE   0x08u      /* MSG: the payload of its message is granted */
+/* Bits of the byte at WIRE_KIND: */
+#define WIRE_KIND_MASK  0x07u      /* enum wire_kind */
+#define WIRE_ANNOUNCE   0x08u      /* MSG: an announcement */
 #define WIRE_LANE       0x10u      /* the lane of answers */
-#define WIRE_AGAIN      0x20u      /* MSG without messages: some frames were refused, send them
-                                      again. GRANT: send also what was sent before. BULK: it was */
-#define WIRE_OVER       0x40u      /* RESET: what was sent so far counts as failed */
-#define WIRE_ORDINARY   0x40u      /* GRANT: to the ordinary card */
-#define WIRE_WAITS      0x80u      /* MSG, GRANT: what is acknowledged next has arrived and
-                                      waits for its payload */
+#define WIRE_AGAIN      0x20u      /* MSG without messages: retransmit the refused frames.
+                                      GRANT: also send parts that were sent before.
+                                      BULK: this part was sent before */
+#define WIRE_OVER       0x40u      /* RESET: the peer has given this node up, so everything that
+                                      was sent so far has failed */
+#define WIRE_ORDINARY   0x40u      /* GRANT: send the parts to the ordinary card */
+#define WIRE_WAITS      0x80u      /* MSG, GRANT: the next frame to be acknowledged is an
+                                      announcement that has arrived and waits for its payload */
 
-/* A batch: most payload bytes of each message, and of all behind the first one's header. */
+/* A batch: most payload bytes of each message, and most bytes behind the first one's header. */
 #define WIRE_BATCH_EACH   128u
 #define WIRE_BATCH_BYTES  2048u
 
 /* A frame's fields. `message` and `payload` point into the frame. */
 struct wire {
-	uint32_t node;             /* of the source */
+	uint32_t node;             /* the source's id */
 	uint8_t kind;              /* enum wire_kind */
-	uint8_t lane;              /* 0 or 1 */
-	uint8_t announce, again, waits; /* 0 or 1 */
-	union { uint8_t over, ordinary; }; /* 0 or 1: one bit on the wire */
+	uint8_t lane;              /* 0: requests, 1: answers */
+	uint8_t announce, again, waits; /* flags: 0 or 1 */
+	union { uint8_t over, ordinary; }; /* flags that share a bit on the wire */
 	uint32_t source, destination; /* incarnations */
-	uint32_t sequence, ack, other_ack;
-	uint64_t selective;
-	uint32_t window, other_window; /* below 256 */
-	uint32_t messages;         /* MSG */
-	uint32_t bytes;            /* behind the header of the first message; BULK: of payload */
-	uint64_t offset, length;   /* MSG: the first message's */
-	uint32_t part;             /* GRANT: the first; BULK */
-	uint32_t until;            /* GRANT: of the last message: the part behind the last */
-	uint32_t reach;            /* GRANT: to the last message, from the first */
-	uint64_t refused;          /* MSG without messages and with AGAIN */
-	uint32_t payload_crc;
+	uint32_t sequence, ack, other_ack; /* sequence numbers */
+	uint64_t selective;        /* selective acknowledgement: bit i: frame ack + 1 + i */
+	uint32_t window, other_window; /* frames, below 256 */
+	uint32_t messages;         /* MSG: number of messages */
+	uint32_t bytes;            /* bytes behind the first message's header; BULK: of payload */
+	uint64_t offset, length;   /* MSG: of the first message; announcement: offset is the length
+	                              of its parts */
+	uint32_t part;             /* BULK: the part; GRANT: first part of the first message */
+	uint32_t until;            /* GRANT: the part behind the last one of the last message */
+	uint32_t reach;            /* GRANT: sequence numbers from the first to the last message */
+	uint64_t refused;          /* MSG without messages, with AGAIN: bit i: frame ack + i */
+	uint32_t payload_crc;      /* 0: there is none */
 	const uint8_t *message, *payload;
 };
 
 enum wire_result {
 	WIRE_OK,
-	WIRE_SHORT,                /* less than a header, or not the length that it says */
+	WIRE_SHORT,                /* less than a header, or not as long as the frame says */
 	WIRE_FOREIGN,              /* another protocol, address or version */
 	WIRE_DAMAGED,              /* a checksum is wrong */
-	WIRE_FORGED,               /* the tag is: forged, or damaged */
-	WIRE_NONSENSE              /* fields that no sender of ours writes */
+	WIRE_FORGED,               /* the tag is wrong: forged or damaged */
+	WIRE_NONSENSE              /* invalid fields: no node of the job sends such a frame */
 };
 
 /*
- * Read a frame of `bytes` bytes that node `node` has received. Everything is
- * checked that can be without knowing the sender's flow; the first check is
- * that of the length. With a key only frames with the right tag are taken, without
- * one (null) only those that have none. On an error *wire is not to be used.
+ * Read a frame of `bytes` bytes that node `node` has received. Checks everything that does not
+ * depend on the sender's flow; the length is checked first. With a key, only frames with the
+ * right tag are accepted; without one (null), only frames without a tag. On an error *wire must
+ * not be used.
  */
 enum wire_result wire_read(const uint8_t *frame, uint32_t bytes, uint32_t node,
 			   const uint8_t *key, struct wire *wire);
 
-/* The same if only the header is at `frame`, and the payload in `n` pieces. */
+/* The same for a frame whose header is at `frame` and whose payload is in `n` pieces. It does not
+ * check the messages of a batch. */
 enum wire_result wire_read_apart(const uint8_t *frame, uint32_t bytes, uint32_t node,
 				 const uint8_t *key, const struct nic_piece *pieces, uint32_t n,
 				 struct wire *wire);
 
-/* How long the first of several frames is that lie one behind the other. All of it, if that
- * one ends where none can begin: then wire_read finds what is wrong. */
+/* The length of the first frame of an aggregate. Returns `bytes` if that frame has an impossible
+ * length: wire_read then rejects it. */
 uint32_t wire_first(const uint8_t *frames, uint32_t bytes);
-/* Whether a frame with `bytes` bytes may be behind this one: from the same card to the same. */
+/* Whether `frame` may follow `first` in an aggregate: same addresses, type and version. */
 int wire_follows(const uint8_t *first, const uint8_t *frame, uint32_t bytes);
 
-/* A walk through a batch: begins with all zero but `wire`. */
+/* An iterator over the messages of a batch. It starts with all fields 0 but `wire`. */
 struct wire_walk {
 	const struct wire *wire;
-	uint32_t at;               /* in the payload: behind the present message */
+	uint32_t at;               /* offset in wire->payload: behind the current message */
 	uint32_t n;                /* messages so far */
-	const uint8_t *header, *payload; /* of the present one */
-	uint32_t bytes;            /* of its payload */
+	const uint8_t *header, *payload; /* of the current message */
+	uint32_t bytes;            /* payload bytes of the current message */
 };
 
-/* To the next message: 1, or 0: no more, or (at < wire->bytes) none that can be. */
+/* Go to the next message: 1, or 0 at the end. If then at < wire->bytes the rest is invalid. */
 int wire_walk(struct wire_walk *walk);
 
 static inline uint32_t wire_padded(uint32_t bytes)
@@ -118,20 +124,19 @@ static inline uint32_t wire_padded(uint32_t bytes)
 }
 
 /*
- * Write the header of a frame from `source` to the destination (both addresses)
- * and its checksum. wire->message and ->payload are not looked at: the first message's
- * header is in its place already.
+ * Write a frame's header and checksum; `destination` and `source` are addresses. The first
+ * message's header must be in place; wire->message and ->payload are not used.
  */
 void wire_write(uint8_t *frame, const uint8_t *destination, const uint8_t *source,
 		const struct wire *wire);
-/* The same; addresses as wire_get reads them. */
+/* The same; the addresses are values of wire_get. */
 void wire_write_to(uint8_t *frame, uint64_t destination, uint64_t source,
 		   const struct wire *wire);
 
 /*
- * The tag of a frame whose first `bytes` bytes are at `frame` (its header) and the
- * others in `n` pieces. wire_sign puts it there instead of the checksums: the last step
- * before pieces[0], which holds the whole header, goes to the card with the others.
+ * The tag of a frame whose first `bytes` bytes, at least its header, are at `frame`, and the
+ * others in `n` pieces. wire_sign writes the tag over the checksums of a frame in `n` pieces,
+ * as the last step before the card gets them; pieces[0] holds the whole header.
  */
 __attribute__((noinline))
 uint64_t wire_tag(const uint8_t *key, const uint8_t *frame, uint32_t bytes,
@@ -139,27 +144,29 @@ uint64_t wire_tag(const uint8_t *key, const uint8_t *frame, uint32_t bytes,
 __attribute__((noinline))
 void wire_sign(const uint8_t *key, uint8_t *frame, const struct nic_piece *pieces, uint32_t n);
 
-/* Tag or (without a key) both checksums of a frame in one piece, with a message of `bytes` bytes. */
+/* Write the tag, or without a key both checksums, of a frame that is in one piece and carries a
+ * message of `bytes` payload bytes. */
 __attribute__((noinline, cold))
 void wire_guard(const uint8_t *key, uint8_t *frame, uint32_t bytes);
 
-/* The checksum of a batch, likewise, as it is not that of its header only. */
+/* Write the checksum of a batch in `n` pieces. It covers the whole frame. */
 void wire_sum_batch(uint8_t *frame, const struct nic_piece *pieces, uint32_t n);
 
-/* The address of a node's card; and as wire_get reads it. */
+/* Write the address of a node's card. */
 void wire_address(uint8_t *address, uint32_t node, uint32_t card);
 
+/* The same address as the value that wire_get reads. */
 static inline uint64_t wire_address_word(uint32_t node, uint32_t card)
 {
 	return 0x474d02 | card << 24 | (uint64_t)__builtin_bswap16((uint16_t)node) << 32;
 }
 
-/* CRC32C without help from the processor: the checksum of `n` more bytes
- * behind those whose checksum is `crc` (0: none). For ports (net/port.h). */
+/* Extend the CRC32C `crc` (0 at the start) by `n` bytes, without the processor's instruction for
+ * it. For ports (net/port.h). */
 uint32_t wire_crc32c(uint32_t crc, const void *bytes, uint64_t n);
 
-/* Little-endian fields of 2, 3, 4, 6 or 8 bytes, wherever they lie. Each is a load or
- * two, or a store or two, once inlined: every frame is read and written field by field. */
+/* Read and write little-endian fields of 2, 3, 4, 6 or 8 bytes at any address. Inlined with a
+ * constant length each is one or two loads or stores. */
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "fields are as the processor's words");
 
 typedef uint64_t __attribute__((may_alias, aligned(1))) wire_word;
@@ -205,17 +212,19 @@ static inline void wire_put(uint8_t *at, uint64_t value, uint32_t bytes)
 }
 
 /*
- * A header's checksum. Its words of 8 bytes go in pairs into a state of two words: each XORed
- * into one of the state's, whose product, of 128 bits, is the next state. At the end all of that
- * is XORed, 32 bits at a time. Its own field counts as zero, and `bytes` is a multiple of 16 that
- * the compiler knows. Not a CRC32C, as payload has it: an emulated processor computes that bit by
- * bit, and takes 60 ns for 8 bytes.
+ * The header's checksum. The state has two 8-byte words. Each step XORs the header's next two
+ * words into them; their 128-bit product is the next state. At the end the state's four 32-bit
+ * halves are XORed. The checksum's own field counts as zero. `bytes` is a constant multiple of 16.
+ * CRC32C, as payload has it, would be too slow: an emulated processor computes it bit by bit, and
+ * takes 60 ns for 8 bytes.
  *
- * What is behind a batch's header goes in word by word, as it may be long, and zeros without end
- * would leave a state of zeros: its halves, XORed, take a word and are multiplied by a constant.
+ * For a batch this continues behind the header with a state of one word: the XOR of both. Each
+ * word is XORed into it and the result is multiplied by a constant; the XOR of the product's two
+ * halves is the next state. (In the two-word form a long run of zeros could make the state zero.)
  */
-#define WIRE_FIRST   0xb7e151628aed2a6bu /* of no pattern: the fractions of e and of */
-#define WIRE_FACTOR  0x9e3779b97f4a7c15u /* the golden ratio */
+/* Constants without a pattern: the fractional parts of e and of the golden ratio. */
+#define WIRE_FIRST   0xb7e151628aed2a6bu
+#define WIRE_FACTOR  0x9e3779b97f4a7c15u
 
 static inline uint64_t wire_mix(uint64_t state, uint64_t word)
 {
@@ -232,8 +241,8 @@ static inline uint64_t wire_mixed(const uint8_t *frame, uint32_t bytes)
 	for (uint32_t at = 0; at < bytes; at += 16) {
 		unsigned __int128 product;
 
-		/* Nothing is done here but to say that both stay where the processor multiplies:
-		 * the compiler would move them to other registers and back. */
+		/* The empty asm statements keep both words in the registers of the multiply
+		 * instruction. The compiler would move them to others and back. */
 		low ^= at == WIRE_CHECKSUM ? wire_get(frame + WIRE_PAYLOAD_CRC, 4) << 32 :
 			wire_get(frame + at, 8);
 		__asm__("" : "+a"(low));

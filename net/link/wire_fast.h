@@ -1,41 +1,41 @@
 /*
- * The codec's fast branch: the frames that most are, written and compared word by word and
- * inlined where they are sent and received. Such a frame is a MSG without flags, with one
- * short message whole or with none, whose sender misses nothing. Everything else goes through
- * wire.c, which this only shortens. Used by message.c and receive.c.
+ * Frames of the fast path: written and compared word by word, and inlined where they are sent and
+ * received (message.c, receive.c). Such a frame is a MSG without flags, with no message or one
+ * short one, and its selective acknowledgement is empty. wire.c reads and writes the same frames,
+ * only slower, and all others.
  */
 #ifndef NET_LINK_WIRE_FAST_H
 #define NET_LINK_WIRE_FAST_H
 #include "wire.h"
 
-/* In the order of the wire, little-endian: places in the word at 8, which holds the end of the
- * source's address, type, version and kind. */
+/* Fields of the word at offset 8, which holds the end of the source's address, type, version and
+ * kind: the source's id, and the bit for the lane. */
 #define FAST_NODE_SHIFT 16
 #define FAST_NODE_BITS  (0xffffull << FAST_NODE_SHIFT)
 #define FAST_LANE_BIT   ((uint64_t)WIRE_LANE << 56)
 
-/* The first two words, as this node sends and expects them. */
-struct wire_fast_ends {
-	uint64_t to;               /* the first of what it sends, without the peer's id */
-	uint64_t from;             /* the second */
-	uint64_t here;             /* the first of what it receives */
+/* The first two words of the frames that this node sends and expects. */
+struct wire_fast_prefix {
+	uint64_t to;               /* first word of a frame sent, without the peer's id */
+	uint64_t from;             /* second word of a frame sent */
+	uint64_t here;             /* first word of a frame received */
 };
 
-/* What such a frame says. */
+/* The variable fields of such a frame. */
 struct wire_fast {
-	uint64_t incarnations;     /* the source's, and above it the destination's */
-	uint32_t sequence;         /* with a message */
+	uint64_t incarnations;     /* the source's in the lower half, the destination's above it */
+	uint32_t sequence;         /* 0 without a message */
 	uint32_t ack, other_ack;
 	uint8_t window, other_window;
 };
 
-static inline struct wire_fast_ends wire_fast_ends(const uint8_t *address, uint32_t node,
-						   uint32_t version)
+static inline struct wire_fast_prefix wire_fast_prefix(const uint8_t *address, uint32_t node,
+						       uint32_t version)
 {
 	uint64_t source = wire_get(address, NIC_ADDRESS_BYTES);
 	uint64_t to = wire_address_word(0, address[3]) | source << 48;
 
-	return (struct wire_fast_ends){
+	return (struct wire_fast_prefix){
 		.to = to, .here = to | wire_address_word(node, address[3]),
 		.from = source >> 16 |
 			(uint64_t)(WIRE_ETHERTYPE >> 8 | (WIRE_ETHERTYPE & 0xff) << 8 |
@@ -45,23 +45,23 @@ static inline struct wire_fast_ends wire_fast_ends(const uint8_t *address, uint3
 
 /* ---- reading ---- */
 
-/* Source and lane, if all else at the front is as it must be: 1. */
-static inline int wire_fast_source(const struct wire_fast_ends *ends, const uint8_t *frame,
+/* Read source and lane: 1, or 0 if the rest of the prefix is not as expected. */
+static inline int wire_fast_source(const struct wire_fast_prefix *prefix, const uint8_t *frame,
 				   uint32_t *node, uint32_t *lane)
 {
 	uint64_t start = wire_get(frame + WIRE_SOURCE + 2, 8);
 
-	if (((start ^ ends->from) & ~(FAST_NODE_BITS | FAST_LANE_BIT)) ||
-	    wire_get(frame, 8) != ends->here)
+	if (((start ^ prefix->from) & ~(FAST_NODE_BITS | FAST_LANE_BIT)) ||
+	    wire_get(frame, 8) != prefix->here)
 		return 0;
 	*node = __builtin_bswap16((uint16_t)(start >> FAST_NODE_SHIFT));
 	*lane = !!(start & FAST_LANE_BIT);
 	return 1;
 }
 
-/* The tag or the header's checksum is right, and there is no checksum of the payload. This is
- * asked first, and what is compared afterwards is read again: the registers would not hold
- * all of it meanwhile. */
+/* Whether the tag is right; or without a key, whether the header's checksum is right and there is
+ * no payload checksum. The barrier makes the compiler read the fields again afterwards, instead
+ * of keeping them in registers, of which there are not enough. */
 static inline int wire_fast_is_sealed(const uint8_t *key, const uint8_t *frame, uint32_t bytes,
 				      uint32_t header)
 {
@@ -72,8 +72,8 @@ static inline int wire_fast_is_sealed(const uint8_t *key, const uint8_t *frame, 
 	return seal == wire_get(frame + WIRE_CHECKSUM, 8);
 }
 
-/* All other fields, of a frame with a message of `payload` bytes or, `header` is WIRE_HEADER,
- * with none. 0: they say more than such a frame does. */
+/* Read all other fields of a frame with a message of `payload` bytes or, if `header` is
+ * WIRE_HEADER, without one. 0: it is not a frame of the fast path. */
 static inline int wire_fast_read(const uint8_t *frame, uint32_t header, uint32_t payload,
 				 struct wire_fast *fast)
 {
@@ -94,15 +94,15 @@ static inline int wire_fast_read(const uint8_t *frame, uint32_t header, uint32_t
 
 /* ---- writing ---- */
 
-/* All of the header in front of a message of `bytes` bytes, which lies behind it, whole. `guard`:
- * the frame has a tag or, without a key, a checksum of its payload. */
-static inline void wire_fast_write(const struct wire_fast_ends *ends, int guard,
+/* Write the header of a frame with a message of `bytes` payload bytes, which is already behind it.
+ * `guard`: the frame gets a tag or, without a key, a payload checksum. */
+static inline void wire_fast_write(const struct wire_fast_prefix *prefix, int guard,
 				   const uint8_t *key, uint32_t node,
 				   const struct wire_fast *fast, uint8_t *frame, uint32_t bytes)
 {
 	wire_put(frame + WIRE_DESTINATION,
-		 ends->to | (uint64_t)__builtin_bswap16((uint16_t)node) << 32, 8);
-	wire_put(frame + WIRE_SOURCE + 2, ends->from, 8);
+		 prefix->to | (uint64_t)__builtin_bswap16((uint16_t)node) << 32, 8);
+	wire_put(frame + WIRE_SOURCE + 2, prefix->from, 8);
 	wire_put(frame + WIRE_PAYLOAD_CRC, 0, 4);
 	wire_put(frame + WIRE_SOURCE_INCARNATION, fast->incarnations, 8);
 	wire_put(frame + WIRE_SEQUENCE, fast->sequence | (uint64_t)fast->ack << 32, 8);

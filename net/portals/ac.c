@@ -1,9 +1,9 @@
 /*
- * Access control entries: the defaults, and the question. See ac.h.
+ * Access control entries: setting and checking them. See ac.h.
  */
 #include "ac.h"
 
-/* An entry that is enabled and says this. */
+/* An enabled entry with these fields. */
 static struct ac entry(uint32_t nid, uint32_t pid, uint32_t uid, uint32_t jid, uint32_t pt_index)
 {
 	return (struct ac){
@@ -37,7 +37,7 @@ static int fits(uint32_t wanted, uint64_t value)
 	return wanted == ANY_ID || wanted == value;
 }
 
-/* Rule 2, of any entry. */
+/* Rule 2, for an entry of any kind. */
 __attribute__((noinline))
 static int admits(const struct ac *ac, uint64_t source, uint64_t user, uint32_t pt_index)
 {
@@ -53,7 +53,7 @@ int ac_admits(const struct process_view *view, const struct message *message)
 	if (message->cookie >= view->limits.acs)
 		return 0;
 	ac = &view->acs[message->cookie];
-	/* Mostly any process of the job may name any portal. */
+	/* Usually any process of the job may access any portal. */
 	if (__builtin_expect(ac->kind == AC_ANY_OF_JOB && ac->jid == message->jid, 1))
 		return 1;
 	return admits(ac, message->source, message->user, message->pt_index);

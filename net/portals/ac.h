@@ -1,6 +1,6 @@
 /*
- * Access control (rules 2, 27, 28, 29): entries that say which processes may name which
- * portal. deliver asks with the block's lock held; the owner sets entries.
+ * Access control (rules 2, 27, 28, 29): entries that say which processes may access which
+ * portal. The owner sets them; deliver checks them. The block's lock is held in all calls.
  */
 #ifndef NET_PORTALS_AC_H
 #define NET_PORTALS_AC_H
@@ -9,33 +9,34 @@
 
 enum ac_kind {
 	AC_DISABLED,           /* admits nothing */
-	AC_NAMES,              /* the other fields say which process it admits, and to what */
-	AC_ANY_OF_JOB          /* all but jid are wildcards */
+	AC_NAMES,              /* admits what the other fields say */
+	AC_ANY_OF_JOB          /* the same, and all fields but jid are wildcards: checked faster */
 };
 
+/* An entry. ANY_ID is a wildcard in each field but `kind`. */
 struct ac {
-	uint32_t nid, pid;     /* ANY_ID is a wildcard, here and below */
+	uint32_t nid, pid;     /* of the initiator, as are uid and jid */
 	uint32_t uid, pt_index;
 	uint32_t jid;
 	uint32_t kind;         /* enum ac_kind */
 	uint32_t zero[2];
 };
 
-/* What PtlACEntry says about an entry; ANY_ID is a wildcard in each field. */
+/* Arguments of PtlACEntry; ANY_ID is a wildcard in each field. */
 struct ac_args {
 	uint32_t nid, pid;
 	uint32_t uid, jid;
 	uint32_t pt_index;
 };
 
-/* Set an entry, enabled. PORTALS_AC_INDEX_INVALID; PORTALS_PT_INDEX_INVALID if it
- * names a portal that there is not. */
+/* Set and enable an entry. PORTALS_AC_INDEX_INVALID; PORTALS_PT_INDEX_INVALID if there is no such
+ * portal. */
 int ac_set(struct process_view *view, uint32_t index, const struct ac_args *args);
 
-/* The defaults of rule 27. A system process is one of job JID_SYSTEM. */
+/* Set the default entries of rule 27. System processes are those of job JID_SYSTEM. */
 void ac_init(struct process_view *view);
 
-/* 1 if the message's cookie names an entry that admits its source and portal. */
+/* 1 if the entry that the message's cookie names admits its source to its portal. */
 int ac_admits(const struct process_view *view, const struct message *message);
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * Acks and replies: how they are made from a request, and what they do when
- * they arrive at the initiator (rules 11 to 17). They skip access control and
- * matching. Called by deliver_begin, and by links for requests that failed.
+ * Acks and replies: making them from a request, and handling them when they arrive at the
+ * initiator (rules 11 to 17). They skip access control and matching. Called by deliver_begin and
+ * deliver_inline, and by transports for requests that failed.
  */
 #include "answer.h"
 #include "eq.h"
@@ -12,7 +12,7 @@
 void answer_make(const struct message *request, enum fail_type fail, uint64_t mlength,
 		 struct message *answer)
 {
-	/* Field by field: clearing the whole first would cost as much again. */
+	/* Field by field: clearing the whole structure first would double the cost. */
 	answer->operation = message_fetches(request->operation) ? MESSAGE_REPLY : MESSAGE_ACK;
 	answer->ack_request = ACK_NO;
 	answer->fail = (uint8_t)fail;
@@ -55,10 +55,9 @@ static int dropped(struct process_view *view)
 }
 
 /*
- * Rule 17: the record that waits for this answer, or null. An answer is believed
- * only if this process asked for it and still waits, and if it comes from the
- * process that was asked. What an earlier life of that node was asked ended with
- * that life (block_peer_died), so no later life can answer it.
+ * Rule 17: the record that awaits this answer, or null. An answer is accepted only if this process
+ * still awaits it, and if it comes from the process to which the request went. Requests to a node
+ * that has died since have ended (block_peer_died), so its next life cannot answer them.
  */
 static struct operation *awaiting(const struct process_view *view, const struct message *answer)
 {
@@ -83,12 +82,12 @@ int answer_none(struct process_view *view, const struct message *ack)
 
 	if (!op || op->kind != MESSAGE_ACK)
 		return dropped(view);
-	op_give(view, op);
+	op_free(view, op);
 	return DELIVER_OK;
 }
 
-/* Rule 15: what the events show. The record says what was asked for; the answer
- * says only which identity answered, and how many of the bytes it manipulated. */
+/* Rule 15: complete the contents of the answer's events. They come from the record, apart from the
+ * identity of the answering process and the manipulated length. */
 static void answered_head(struct operation *op, const struct message *answer, uint64_t mlength)
 {
 	op->head.uid = answer->uid;
@@ -96,8 +95,8 @@ static void answered_head(struct operation *op, const struct message *answer, ui
 	op->head.mlength = mlength;
 }
 
-/* md_bury for a descriptor whose queue is not at hand. */
-static uint32_t bury(struct process_view *view, struct md *md, struct grant *grant)
+/* As md_reap; also sets grant->upcall. */
+static uint32_t reap(struct process_view *view, struct md *md, struct grant *grant)
 {
 	const struct eq *eq;
 	uint32_t events;
@@ -105,17 +104,18 @@ static uint32_t bury(struct process_view *view, struct md *md, struct grant *gra
 	if (!(md->flags & MD_LEAVING))
 		return 0;
 	eq = eq_lookup(view, md->user.eq_handle);
-	events = md_bury(view, md);
+	events = md_reap(view, md);
 	if (events && eq && eq->handler)
 		grant->upcall |= (uint8_t)eq_calls(view, eq, events);
 	return events;
 }
 
-/* Rule 16: a put that was discarded ends without an event, as in Portals 3.0 and 3.3, unless
- * its descriptor asked for one. To the descriptor it is as if no ack had come. */
+/* Rule 16: whether an ack ends its operation without an event, and without using the descriptor.
+ * That is so for discarded puts, as in Portals 3.0 and 3.3, unless the descriptor has
+ * MD_EVENT_DROPPED. */
 static int ends_silently(const struct operation *op, const struct message *ack)
 {
-	return ack->fail == NI_DROPPED && !op->tells_dropped;
+	return ack->fail == NI_DROPPED && !op->reports_dropped;
 }
 
 __attribute__((flatten)) /* as initiator_put (initiator.c) */
@@ -132,7 +132,7 @@ int answer_ack(struct process_view *view, const struct message *ack, struct gran
 	op = awaiting(view, ack);
 	if (!op)
 		return dropped(view);
-	op_give(view, op); /* what it says stays there as long as the lock is held */
+	op_free(view, op); /* its fields stay valid while the lock is held */
 	block_count_end(view->block, ack->fail);
 	if (ends_silently(op, ack))
 		return DELIVER_OK;
@@ -148,31 +148,31 @@ int answer_ack(struct process_view *view, const struct message *ack, struct gran
 				  op->hdr_data, op->link, ack->fail);
 	grant_rings(view, grant, eq);
 	if (md)
-		grant->events += bury(view, md, grant);
+		grant->events += reap(view, md, grant);
 	return DELIVER_OK;
 }
 
-/* A reply that is discarded ends its operation all the same. */
+/* Discard a reply; its operation ends nevertheless. */
 static int discard_reply(struct process_view *view, struct operation *op, struct md *md,
 			 struct grant *grant)
 {
-	op_give(view, op);
+	op_free(view, op);
 	if (md->pending > 0)
 		md->pending--;
-	grant->events = bury(view, md, grant);
+	grant->events = reap(view, md, grant);
 	return dropped(view);
 }
 
-/* What a reply finds. */
+/* The objects that a reply uses. */
 struct reception {
-	struct operation *op;  /* the record that waits for it */
+	struct operation *op;  /* the record that awaits it */
 	struct md *md;
-	struct eq *eq;         /* the descriptor's, or null */
-	uint32_t needed;       /* events that it may record */
+	struct eq *eq;         /* the descriptor's queue, or null */
+	uint32_t needed;       /* most events that it records */
 };
 
-/* Rules 11, 14, 17 and 9: whether a reply is taken, and the range of memory that
- * it goes to, in *grant. OK: nothing has changed yet. */
+/* Rules 11, 14, 17 and 9: whether a reply is accepted, and the memory that it goes to, in *grant.
+ * After OK nothing has changed yet. */
 static int receive(struct process_view *view, const struct message *reply,
 		   struct reception *found, struct grant *grant)
 {
@@ -190,11 +190,11 @@ static int receive(struct process_view *view, const struct message *reply,
 		return dropped(view);
 	md = md_lookup(view, reply->md_handle);
 	if (!md) { /* a fetch pins its descriptor */
-		op_give(view, found->op);
+		op_free(view, found->op);
 		return DELIVER_DAMAGED;
 	}
 
-	/* Rule 14: the events' space is reserved when it begins (rule 22). */
+	/* Rule 14: the queue must have room for all events; begin reserves it (rule 22). */
 	found->md = md;
 	found->eq = eq_lookup(view, md->user.eq_handle);
 	options = md->user.options;
@@ -284,11 +284,11 @@ int answer_reply_inline(struct process_view *view, const struct message *reply,
 	if (eq && !(options & MD_EVENT_END_DISABLE))
 		grant->events += eq_record(view, eq, &op->head, EVENT_REPLY_END, &md->user,
 					   op->hdr_data, op->link, fail);
-	op_give(view, op);
+	op_free(view, op);
 	if (md->pending > 0)
 		md->pending--;
 	if (md->flags & MD_LEAVING)
-		grant->events += md_bury(view, md);
+		grant->events += md_reap(view, md);
 	grant_rings(view, grant, eq);
 	return DELIVER_OK;
 }

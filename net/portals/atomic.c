@@ -4,7 +4,7 @@
 #include "atomic.h"
 #include "../port.h"
 
-/* An element as a number: the signed ones with their sign. */
+/* Read an element, sign-extended if it is signed. */
 static uint64_t load(const uint8_t *from, uint64_t size, int is_signed)
 {
 	uint64_t value = 0, sign = 1ULL << (8 * size - 1);

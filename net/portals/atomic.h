@@ -1,7 +1,7 @@
 /*
- * The arithmetic of atomic operations: on elements in the runner's own memory,
- * in any alignment. Needs no block and no lock; deliver_inline makes the whole
- * atomic by the lock that it runs under.
+ * The arithmetic of atomic operations, on elements in the caller's own memory, at any alignment.
+ * Needs no block and no lock. The operation is atomic because deliver_inline holds the block's
+ * lock.
  */
 #ifndef NET_PORTALS_ATOMIC_H
 #define NET_PORTALS_ATOMIC_H
@@ -15,14 +15,14 @@ static inline uint64_t atomic_size(uint32_t datatype)
 	return datatype < ATOMIC_TYPES ? 4ULL << (datatype - ATOMIC_FLOAT) : 0;
 }
 
-/* Those bit by bit, which floating-point numbers do not have. */
+/* Bitwise operations; floating-point types do not have them. */
 static inline int atomic_is_bitwise(uint32_t operation)
 {
 	return operation == ATOMIC_BOR || operation == ATOMIC_BAND || operation == ATOMIC_BXOR;
 }
 
-/* 1 if a message of this kind has the operation on the datatype, and `length` bytes are
- * whole elements. */
+/* 1 if a message of this kind may do this operation on this datatype, and `length` is a multiple
+ * of the element's size. */
 static inline int atomic_valid(uint8_t message, uint32_t operation, uint32_t datatype,
 			       uint64_t length)
 {
@@ -33,10 +33,9 @@ static inline int atomic_valid(uint8_t message, uint32_t operation, uint32_t dat
 }
 
 /*
- * Apply a valid operation to the elements of memory[0 .. bytes). The operands
- * are `length` >= bytes bytes; for CSWAP `length` bytes of compared values and
- * `length` of new ones. What is swapped, or compared to be swapped, is a number of bits,
- * also of floating-point types.
+ * Apply a valid operation to the elements of memory[0 .. bytes). `operands` has `length` >= bytes
+ * bytes; for CSWAP `length` bytes of values to compare with, then `length` bytes of new values.
+ * SWAP and CSWAP treat elements as bit patterns, also of floating-point types.
  */
 void atomic_apply(uint32_t operation, uint32_t datatype, uint8_t *memory, uint64_t bytes,
 		  const uint8_t *operands, uint64_t length);

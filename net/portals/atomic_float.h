@@ -1,8 +1,8 @@
 /*
  * The floating-point arithmetic of atomic operations, for the two files that implement
- * port_float (net/port.h): compiled with SSE, under the default MXCSR, it has the same
- * results everywhere. A NaN that is there stays, bit by bit; one that comes makes a sum
- * or a product NaN and is no minimum or maximum. 0 and -0 are equal.
+ * port_float (net/port.h). Compiled with SSE, under the default MXCSR, its results are the same
+ * everywhere. If the target's element is NaN it stays unchanged, bit by bit. A NaN operand makes a
+ * sum or product NaN, and is ignored by MIN and MAX. 0 and -0 are equal.
  */
 #ifndef NET_PORTALS_ATOMIC_FLOAT_H
 #define NET_PORTALS_ATOMIC_FLOAT_H
@@ -44,7 +44,7 @@ static void name(uint32_t operation, uint8_t *memory, uint64_t bytes, const uint
 ATOMIC_FLOAT_ELEMENTS(atomic_floats, float)
 ATOMIC_FLOAT_ELEMENTS(atomic_doubles, double)
 
-/* What port_float does, once the processor's state is as it must be. */
+/* The work of port_float, under the default floating-point state. */
 static inline void atomic_float(uint32_t operation, uint32_t datatype, uint8_t *memory,
 				uint64_t bytes, const uint8_t *operands)
 {

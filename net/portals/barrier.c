@@ -1,15 +1,16 @@
 /*
- * Arriving BARRIER messages: which are believed, and counting those. Called for the
- * target's block by the kernel that runs the engine on it, whether the interface is open or not.
+ * Arriving BARRIER messages: they are checked and counted. Called for the target's block by the
+ * kernel that runs the engine on it, whether the interface is open or not.
  *
- * Dissemination leaves little to believe. A process gets round k from one process only,
- * the one 2^k ranks behind. That one enters barrier b + 1 when all have entered b: so it
- * has sent this process at most one message of a round more than this process has entered
- * barriers. And where a launcher tells of deaths, no process has anything else to say.
+ * In a dissemination barrier few messages are valid. A process gets round k only from the process
+ * 2^k ranks before it. That process enters barrier b + 1 only when all have entered b. So it has
+ * sent at most one message of a round more than this process has entered barriers. Where a
+ * launcher reports deaths, no other news from a process is valid.
  */
 #include "deliver.h"
 #include "target.h"
 
+/* Whether a message is valid by these rules. */
 static int is_believed(const struct process_view *view, const struct message *message)
 {
 	const struct barrier_job *job = &view->job;

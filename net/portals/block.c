@@ -1,7 +1,7 @@
 /*
- * The process block as a whole: its layout, its life, its status. Owns the
- * header; the pools' contents belong to their objects' files. Called by the
- * owner's kernel at start, PtlNIInit, PtlNIFini and PtlNIStatus.
+ * The process block as a whole: layout, initialisation, opening and closing, status. This file
+ * owns the header; each pool belongs to its object's file. Called by the owner's kernel at start,
+ * PtlNIInit, PtlNIFini and PtlNIStatus.
  */
 #include "block.h"
 #include "ac.h"
@@ -15,8 +15,9 @@
 
 #define MAX_SLOTS         (1u << 20)
 #define POOL_ALIGN        64u
-#define EVENT_BASE_MASK   (~0ULL >> 2)   /* far from EVENT_WRITING, whatever was found */
+#define EVENT_BASE_MASK   (~0ULL >> 2)   /* keeps numbers of a damaged block below EVENT_WRITING */
 
+/* Reserve space for `count` entries at *at; returns its aligned start. */
 static uint64_t place(uint64_t *at, uint64_t count, uint64_t bytes, uint64_t align)
 {
 	uint64_t start = (*at + align - 1) & ~(align - 1);
@@ -103,8 +104,8 @@ int view_check(const struct process_view *view)
 	       a->outbox == b->outbox && a->slots == b->slots && a->pieces == b->pieces;
 }
 
-/* Entries of a pool that a former life may have used: all, if the block does
- * not look like what block_init left. 0 in memory that never was a block. */
+/* The number of a pool's entries that may have been used before: all of them, if the block does
+ * not look as block_init leaves it; none in memory that was never a block. */
 static uint32_t touched(const struct block *block, enum block_pool pool, uint32_t count)
 {
 	uint32_t fresh = block->pools[pool].fresh;
@@ -114,7 +115,7 @@ static uint32_t touched(const struct block *block, enum block_pool pool, uint32_
 	return count;
 }
 
-/* End the objects of a former life; generations go on from what they held. */
+/* Free all objects of a pool. Generations continue from their present values. */
 #define FORMAT(entries, pool, count) \
 	for (uint32_t i = 0; i < touched(block, pool, count); i++) \
 		(entries)[i].handle = handle_free((entries)[i].handle);
@@ -168,11 +169,11 @@ void block_init(struct process_view *view)
 	block->seed = view->seed;
 	block->incarnation++;
 	block->version = BLOCK_VERSION;
-	/* Last: view_check of another kernel believes the rest from now on. */
+	/* Last: from now on view_check of another kernel accepts the header. */
 	__atomic_store_n(&block->magic, BLOCK_MAGIC, __ATOMIC_RELEASE);
 }
 
-/* What is granted of `there` if `wanted` is asked for. */
+/* How many of `there` are granted if `wanted` are requested. */
 static uint32_t grant_of(uint32_t wanted, uint32_t there)
 {
 	return wanted >= 1 && wanted <= there ? wanted : there;
@@ -249,7 +250,8 @@ int block_is_alive(const struct process_view *view, handle_t handle)
 	}
 }
 
-/* A counter of both sides. The operations that are begun are counted once only. */
+/* A counter: the sum of both sides, with the operations begun, which have a counter of their
+ * own. */
 static uint64_t sum(const struct block *block, uint64_t index)
 {
 	uint64_t value = block->started.counters[index] + block->delivered.counters[index];

@@ -1,8 +1,8 @@
 /*
- * The data phase of deliver: copies between a granted range and memory of the
- * runner's, or another range. Without the lock, or by deliver_inline with it.
- * Every piece of an iovec descriptor is read from the block as it is needed and
- * checked against the segment then. See deliver.h.
+ * The data phase of deliver: copies between a granted range and the runner's
+ * memory or another range. Called without the lock, or by deliver_inline with
+ * it. Each piece of an iovec descriptor is read from the block when it is
+ * needed, and then checked against the segment. See deliver.h.
  */
 #include "deliver.h"
 #include "iovec.h"
@@ -29,7 +29,7 @@ int deliver_span(const struct process_view *view, const struct grant *grant, uin
 	return DELIVER_OK;
 }
 
-/* Bytes [at, at + bytes) of a range, as far as it goes: to or from `memory`. */
+/* Copy bytes [at, at + bytes) of a range, as far as it goes, to or from `memory`. */
 static int copy(const struct process_view *view, const struct grant *grant, uint64_t at,
 		uint8_t *memory, uint64_t bytes, int write)
 {

@@ -1,15 +1,15 @@
 /*
- * Event queues: allocation of slots, and the writer of rule 20. See eq.h.
+ * Event queues: allocation, and writing events (rule 20). See eq.h.
  */
 #include "eq.h"
 #include "pool.h"
 
-/* The lowest run of `count` slots that no queue has. */
+/* Find the lowest `count` consecutive slots that no queue uses. */
 static int find_slots(const struct process_view *view, uint32_t count, uint32_t *first)
 {
 	uint32_t start = 0;
 
-	/* Every round but the last moves start behind another queue. */
+	/* Each round but the last moves `start` behind another queue. */
 	for (uint32_t round = 0; round <= view->limits.eqs; round++) {
 		uint32_t end = start;
 
@@ -36,11 +36,11 @@ static int find_slots(const struct process_view *view, uint32_t count, uint32_t 
 	return PORTALS_FAIL;
 }
 
-/* The reader's words: the second one exists in queues with a handler only, and is either of
- * two things; the third one goes with WORD_FILLED. */
-enum word { WORD_READ, WORD_HANDLED, WORD_FILLED = WORD_HANDLED, WORD_TOLD };
+/* The reader's words (eq_alloc). The second exists only in queues with a handler, and its meaning
+ * depends on that. The third exists only with EQ_HANDLER_FILLING. */
+enum word { WORD_READ, WORD_HANDLED, WORD_FILLED = WORD_HANDLED, WORD_FILL_HANDLED };
 
-/* One of them, or null if the block names no word of the segment. */
+/* The address of one of these words, or null if it is not in the segment. */
 static uint64_t *reader(const struct process_view *view, const struct eq *eq, enum word word)
 {
 	uint64_t bytes = 8 + 8 * (uint64_t)word;
@@ -102,8 +102,8 @@ int eq_free(struct process_view *view, handle_t handle)
 	return PORTALS_OK;
 }
 
-/* Events from the one that a word names on; a word that makes no sense is that
- * of a reader that was overtaken: the queue is full. */
+/* The number of events from the one that a word names on. If the word is invalid the queue counts
+ * as full, as for a reader that was overtaken. */
 static uint64_t left(const struct process_view *view, const struct eq *eq, enum word which)
 {
 	const uint64_t *word = reader(view, eq, which);
@@ -130,22 +130,22 @@ int eq_is_quiet(const struct process_view *view, const struct eq *eq)
 	return word && __atomic_load_n(word, __ATOMIC_RELAXED) == eq->next && eq->begun == 0;
 }
 
-/* The queue has filled, and its handler was not called since. */
-static int is_untold(const struct process_view *view, const struct eq *eq)
+/* Whether the queue has become three quarters full and its handler was not called since. */
+static int is_fill_unhandled(const struct process_view *view, const struct eq *eq)
 {
-	const uint64_t *filled = reader(view, eq, WORD_FILLED), *told = reader(view, eq, WORD_TOLD);
+	const uint64_t *filled = reader(view, eq, WORD_FILLED);
+	const uint64_t *handled = reader(view, eq, WORD_FILL_HANDLED);
 
-	return filled && told &&
-	       __atomic_load_n(filled, __ATOMIC_RELAXED) != __atomic_load_n(told, __ATOMIC_RELAXED);
+	return filled && handled && __atomic_load_n(filled, __ATOMIC_RELAXED) !=
+	       __atomic_load_n(handled, __ATOMIC_RELAXED);
 }
 
 /*
- * The numbers of events only go up, by one at a time, and so does the reader's: so what is
- * not taken passes the level from below in one of the calls that record events, and one that
- * sees it above the level, but below it before its own events, sees it pass. Without that a
- * state would be needed that reader and writers change together.
+ * The number of unread events rises only when an engine's call records events. So a call that finds
+ * it at the level or above, and below the level without its own events, has crossed the level. This
+ * needs no state that reader and writers would both have to change.
  */
-__attribute__((noinline, cold)) /* where each event's path is inlined */
+__attribute__((noinline, cold)) /* the common path of events is inlined in the callers */
 int eq_calls(const struct process_view *view, const struct eq *eq, uint32_t events)
 {
 	uint64_t *read = reader(view, eq, WORD_READ), *filled = reader(view, eq, WORD_FILLED);
@@ -153,10 +153,10 @@ int eq_calls(const struct process_view *view, const struct eq *eq, uint32_t even
 
 	if (eq->handler != EQ_HANDLER_FILLING)
 		return 1;
-	if (!read || !filled || !reader(view, eq, WORD_TOLD))
+	if (!read || !filled || !reader(view, eq, WORD_FILL_HANDLED))
 		return 0;
 	unread = eq->next - __atomic_load_n(read, __ATOMIC_RELAXED);
-	if (unread - level >= events) /* also below the level, or by a word that makes no sense */
+	if (unread - level >= events) /* also below the level (it wraps), or with an invalid word */
 		return 0;
 	__atomic_store_n(filled, eq->next, __ATOMIC_RELEASE);
 	return 1;
@@ -169,7 +169,7 @@ uint64_t eq_unhandled(const struct process_view *view, handle_t handle)
 	if (!eq || !eq->handler)
 		return 0;
 	if (eq->handler == EQ_HANDLER_FILLING)
-		return (uint64_t)is_untold(view, eq);
+		return (uint64_t)is_fill_unhandled(view, eq);
 	return left(view, eq, WORD_HANDLED);
 }
 
@@ -179,7 +179,7 @@ int eq_has_room(const struct process_view *view, struct eq *eq, uint32_t needed)
 	       eq->reserved + needed <= eq->count;
 }
 
-/* A 64-bit piece of an event: readers copy them like that, too. */
+/* A 64-bit word of an event; readers copy events by such words, too. */
 typedef uint64_t __attribute__((may_alias)) event_word;
 
 #define HEAD_WORDS (sizeof(struct event_head) / 8)
@@ -188,9 +188,9 @@ typedef uint64_t __attribute__((may_alias)) event_word;
 _Static_assert(offsetof(struct event, md) == HEAD_WORDS * 8 &&
 	       offsetof(struct event, hdr_data) == (HEAD_WORDS + MD_WORDS) * 8 &&
 	       offsetof(struct event, link) == (HEAD_WORDS + MD_WORDS + 1) * 8,
-	       "an event is its words");
+	       "an event consists of these words");
 
-/* With plain moves, but never torn or left out: readers look meanwhile. */
+/* Plain stores that the compiler must neither tear nor drop, as readers may read meanwhile. */
 static inline void put_words(event_word *to, const event_word *from, uint32_t words)
 {
 #pragma GCC unroll 8

@@ -1,12 +1,12 @@
 /*
- * The index of match entries: masks, numbers, and putting entries into chains and
- * taking them out. See index.h. Numbers of neighbours in a chain are entry
- * indices + 1, so that zeroed memory is an empty index.
+ * The index of match entries: masks, order numbers, and inserting entries into chains and removing
+ * them. See index.h. Links of a chain are entry indices + 1, so that zeroed memory is an empty
+ * index.
  */
 #include "index.h"
 
-/* Order numbers: between neighbours at an end, and where a fresh numbering
- * begins and ends, so that there is room for a billion more at both ends. */
+/* Order numbers. A new numbering uses [ORDER_FIRST, ORDER_FIRST + ORDER_RANGE), and an entry at an
+ * end of the list is ORDER_GAP from its neighbour. So a billion more entries fit at both ends. */
 #define ORDER_GAP    (1ULL << 32)
 #define ORDER_FIRST  (1ULL << 62)
 #define ORDER_RANGE  (1ULL << 63)
@@ -17,28 +17,28 @@ void index_init(struct process_view *view)
 		view->chains[i] = (struct chain){ 0, 0 };
 }
 
-/* The halves of a source that an entry compares. */
+/* The parts of a source that an entry compares. */
 static uint64_t source_mask(const struct me *me)
 {
 	return (me->nid == ANY_ID ? 0 : SOURCE_NID) | (me->pid == ANY_ID ? 0 : SOURCE_PID);
 }
 
-/* Which of its portal's masks an entry has: one in use that suits, else a free one, which
- * is set, else the last. */
+/* Choose one of the portal's masks for an entry: one in use that is the same, else a free one,
+ * which is set up, else MASK_REST. */
 static uint32_t mask_of(struct process_view *view, struct portal *portal, const struct me *me)
 {
 	struct mask *masks = &view->masks[me->pt_index * PORTAL_MASKS];
 	uint64_t bits = ~me->ignore_bits, source = source_mask(me);
 	uint32_t found;
 
-	/* From the last: most entries that come and go are of those that came late. */
+	/* From the last: entries that are inserted and removed often mostly use late masks. */
 	for (uint32_t used = portal->indexed & ~(1u << MASK_REST); used; used &= ~(1u << found)) {
 		found = (uint32_t)__builtin_clz(used) ^ 31;
 		if (masks[found].bits == bits && masks[found].source == source)
 			return found;
 	}
 	found = (uint32_t)__builtin_ctz(~(uint32_t)portal->indexed | 1u << MASK_REST);
-	if (portal->indexed >> found & 1) /* that of the rest */
+	if (portal->indexed >> found & 1) /* MASK_REST, already set up */
 		return found;
 	if (found == MASK_REST)
 		bits = source = 0;
@@ -48,7 +48,7 @@ static uint32_t mask_of(struct process_view *view, struct portal *portal, const 
 	return found;
 }
 
-/* Set an entry's mask and chain by what it wants. */
+/* Set an entry's mask and chain. */
 static void classify(struct process_view *view, struct portal *portal, struct me *me)
 {
 	const struct mask *mask;
@@ -76,10 +76,9 @@ static int renumber(struct process_view *view, const struct portal *portal)
 }
 
 /*
- * Number a new entry between its neighbours, whose indices are valid. Inside
- * the list it gets a number far from its base (which PtlMEInsert named), as
- * the next one is likely to be inserted at the same base. 1, or 0 if there is
- * no number left.
+ * Number a new entry between its neighbours, whose indices are valid. Inside the list its number is
+ * far from that of the entry at which PtlMEInsert inserted it, as the next entry is likely to be
+ * inserted there, too. 1, or 0 if there is no number left.
  */
 static int number(const struct process_view *view, struct me *me, enum insert_pos position)
 {
@@ -99,7 +98,7 @@ static int number(const struct process_view *view, struct me *me, enum insert_po
 	return 1;
 }
 
-/* Whether neighbour `index` in the list is of the same mask and chain. */
+/* Whether the neighbour with this index has the same mask and chain. */
 static int chained_with(const struct process_view *view, uint32_t index, const struct me *me)
 {
 	return index < view->limits.mes && view->mes[index].chain == me->chain &&
@@ -107,9 +106,9 @@ static int chained_with(const struct process_view *view, uint32_t index, const s
 }
 
 /*
- * The entry of the chain after which a new one goes: *at, 0 for none. What is
- * usual takes one step: no other entry, a neighbour in the list, the end, the beginning. Else
- * the search goes back from the end. 0 or PORTALS_FAIL.
+ * Find the entry of the chain after which a new one belongs: *at, 0 for none. The usual cases take
+ * one step: an empty chain, next to a neighbour in the list, at the end or start of the chain.
+ * Otherwise it searches back from the end. 0 or PORTALS_FAIL.
  */
 static int place_in(const struct process_view *view, const struct chain *chain,
 		    const struct me *me, uint32_t *at)
@@ -171,7 +170,7 @@ static int chain_add(struct process_view *view, struct portal *portal, struct me
 	return PORTALS_OK;
 }
 
-/* A list has grown long: all its entries get into the index. */
+/* A list has become long: add all its entries to the index. */
 __attribute__((noinline))
 static int build(struct process_view *view, struct portal *portal)
 {
@@ -179,8 +178,8 @@ static int build(struct process_view *view, struct portal *portal)
 
 	if (renumber(view, portal))
 		return PORTALS_FAIL;
-	/* The numbers are right, so that each goes behind those before it; neighbours
-	 * that are not there yet must not look as if they were. */
+	/* The numbers are right, so each entry goes behind the earlier ones. A next entry that is
+	 * not in the index yet has CHAIN_NONE, so place_in does not take it for a neighbour. */
 	for (uint32_t i = portal->first; i != NO_INDEX; i = view->mes[i].next) {
 		struct me *me = &view->mes[i];
 

@@ -1,6 +1,6 @@
 /*
- * The initiator's side: starting operations, and the end of a send. See
- * initiator.h. Called by the initiator's own kernel only.
+ * The initiator's side: starting operations, and ending sends. See initiator.h. Called only by the
+ * initiator's own kernel.
  */
 #include "initiator.h"
 #include "atomic.h"
@@ -20,7 +20,7 @@ static struct md *active(const struct process_view *view, handle_t handle)
 	return md;
 }
 
-/* The range of a send: `bytes` bytes from `offset` on in its descriptor. */
+/* Grant the range of a send: `bytes` bytes from `offset` on in its descriptor. */
 static int source(const struct process_view *view, const struct md *md, uint64_t offset,
 		  uint64_t bytes, struct grant *grant)
 {
@@ -28,8 +28,8 @@ static int source(const struct process_view *view, const struct md *md, uint64_t
 	return grant_range(view, md, md->user.options, offset, bytes, 0, grant);
 }
 
-/* 1 if the application itself may write all of [offset, offset + bytes) of a descriptor:
- * what a reply may fill. */
+/* 1 if the application itself may write all of [offset, offset + bytes) of a descriptor, so that a
+ * reply may be written there. */
 static int may_fill(const struct process_view *view, const struct md *md, uint64_t offset,
 		    uint64_t bytes)
 {
@@ -41,8 +41,9 @@ static int may_fill(const struct process_view *view, const struct md *md, uint64
 			  port_may_use(view, view->base + span.offset, span.bytes, 1));
 }
 
-/* Bytes from `offset` on that the reply to an exchange of `length` bytes may fill: all that
- * the descriptor has, unless that is more than the application's memory. */
+/* The most bytes, from `offset` on, that the reply to a GETPUT of `length` bytes may fill: all of
+ * the descriptor, but with MD_SPAN only `length`, as it may extend beyond the application's
+ * memory. */
 static uint64_t reply_room(const struct md *md, uint64_t offset, uint64_t length)
 {
 	uint64_t room = md->room - offset;
@@ -55,12 +56,12 @@ static int names_process(const struct initiator_args *args)
 	return args->target_nid != ANY_ID && args->target_pid != ANY_ID;
 }
 
-/* A record that waits for the answer to a request; its runner is the node that answers. */
-static int await(struct process_view *view, const struct initiator_args *args, uint8_t kind,
-		 uint64_t bytes, uint32_t md, struct operation **taken)
+/* Allocate a record that awaits the answer to a request; its runner is the node that answers. */
+static int expect_answer(struct process_view *view, const struct initiator_args *args,
+			 uint8_t kind, uint64_t bytes, uint32_t md, struct operation **taken)
 {
 	struct operation *op;
-	int result = op_take(view, &op);
+	int result = op_alloc(view, &op);
 
 	if (result)
 		return result == DELIVER_BUSY ? PORTALS_NO_SPACE : PORTALS_FAIL;
@@ -86,7 +87,7 @@ static int await(struct process_view *view, const struct initiator_args *args, u
 	return PORTALS_OK;
 }
 
-/* Field by field: clearing the header as a whole first would cost as much again. */
+/* Fill in a request's header, field by field: clearing it first would double the cost. */
 static void request(const struct process_view *view, const struct initiator_args *args,
 		    uint8_t operation, uint64_t bytes, struct message *message)
 {
@@ -115,7 +116,7 @@ static void request(const struct process_view *view, const struct initiator_args
 	message->sequence = block_link_started(view->block);
 }
 
-/* SEND_START or SEND_END, in the queue of the descriptor that is sent. */
+/* Record SEND_START or SEND_END in the queue of the descriptor that is sent. */
 static uint32_t record_send(const struct process_view *view, struct eq *eq,
 			    const struct message *message, const struct md *md,
 			    enum event_kind type, enum fail_type fail)
@@ -132,7 +133,7 @@ static uint32_t record_send(const struct process_view *view, struct eq *eq,
 			 (uint32_t)message->sequence, fail);
 }
 
-/* The operation is under way, and `md` is what it sends: until initiator_sent. */
+/* Start the send of `md`: threshold, pin it until initiator_sent, SEND_START. */
 static int send(struct process_view *view, struct md *md, struct eq *eq,
 		const struct message *message, struct grant *grant)
 {
@@ -156,20 +157,20 @@ static int send(struct process_view *view, struct md *md, struct eq *eq,
 	return PORTALS_OK;
 }
 
-/* Whether an atomic operation's arguments say something that exists. */
+/* Whether the arguments name a valid atomic operation, datatype and length. */
 static int atomic_exists(const struct initiator_args *args)
 {
 	return args->length <= DELIVER_INLINE_BYTES &&
 	       atomic_valid(args->operation, args->atomic_operation, args->datatype, args->length);
 }
 
-/* Bytes of operands: compare-and-swap has two for each element. */
+/* Bytes of operands: compare-and-swap has two operands for each element. */
 static uint64_t operand_bytes(const struct initiator_args *args)
 {
 	return args->atomic_operation == ATOMIC_CSWAP ? 2 * args->length : args->length;
 }
 
-/* Flattened: what it calls costs more to call than to do. */
+/* Flattened: the functions that it calls are shorter than their calls. */
 __attribute__((flatten))
 int initiator_put(struct process_view *view, const struct initiator_args *args,
 		  struct message *message, struct grant *grant)
@@ -201,12 +202,12 @@ int initiator_put(struct process_view *view, const struct initiator_args *args,
 	eq = eq_lookup(view, md->user.eq_handle);
 	request(view, args, is_atomic ? MESSAGE_ATOMIC : MESSAGE_PUT, length, message);
 	if (eq && args->ack == ACK_YES) {
-		error = await(view, args, MESSAGE_ACK, length, NO_INDEX, &op);
+		error = expect_answer(view, args, MESSAGE_ACK, length, NO_INDEX, &op);
 		if (error)
 			return error;
 		op->hdr_data = message->hdr_data;
 		op->eq_handle = eq->handle;
-		op->tells_dropped = !!(md->user.options & MD_EVENT_DROPPED);
+		op->reports_dropped = !!(md->user.options & MD_EVENT_DROPPED);
 		message->ack_request = ACK_YES;
 		message->eq_handle = eq->handle;
 		message->op_handle = op->handle;
@@ -243,15 +244,15 @@ int initiator_sent(struct process_view *view, const struct message *message,
 	return DELIVER_OK;
 }
 
-int initiator_brief(struct process_view *view, const struct initiator_args *args,
-		    struct message *message, struct grant *grant)
+int initiator_fast_put(struct process_view *view, const struct initiator_args *args,
+		       struct message *message, struct grant *grant)
 {
 	struct block_side *started = &view->block->started;
 	struct md *md = md_lookup(view, args->md);
 	uint64_t offset = 0, length;
 	int32_t threshold;
 
-	if (!md || md->flags != MD_PLAIN || args->operation > MESSAGE_PUT ||
+	if (!md || md->flags != MD_FAST || args->operation > MESSAGE_PUT ||
 	    args->target_pid == ANY_ID)
 		return 0;
 	length = md->room;
@@ -285,10 +286,10 @@ void initiator_unanswered(struct process_view *view, const struct message *messa
 	struct operation *op = op_lookup(view, message->op_handle);
 
 	if (op && op->phase == OP_WAITING && op->kind == MESSAGE_ACK)
-		op_give(view, op);
+		op_free(view, op);
 }
 
-/* The half that awaits a reply for `room` bytes from `offset` on in `md`. */
+/* Start the fetching half: the reply may fill `room` bytes from `offset` on in `md`. */
 static int fetch(struct process_view *view, const struct initiator_args *args,
 		 uint8_t operation, uint64_t length, struct md *md, uint64_t offset,
 		 uint64_t room, struct message *message)
@@ -298,7 +299,7 @@ static int fetch(struct process_view *view, const struct initiator_args *args,
 
 	if (!may_fill(view, md, offset, room))
 		return PORTALS_SEGV;
-	error = await(view, args, MESSAGE_REPLY, length, (uint32_t)(md - view->mds), &op);
+	error = expect_answer(view, args, MESSAGE_REPLY, length, (uint32_t)(md - view->mds), &op);
 	if (error)
 		return error;
 	op->local_offset = offset;
@@ -374,8 +375,8 @@ int initiator_exchange(struct process_view *view, const struct initiator_args *a
 	return send(view, put_md, eq_lookup(view, put_md->user.eq_handle), message, grant);
 }
 
-/* The payload of what is short, for a transport that no longer asks the descriptor. 0, or
- * DELIVER_DAMAGED if the block no longer says where its pieces are. */
+/* Make short payload readable at out->payload, so that the transport does not need the descriptor.
+ * 0, or DELIVER_DAMAGED if the descriptor's pieces are invalid. */
 static int read_payload(const struct process_view *view, struct outgoing *out)
 {
 	uint64_t bytes = out->grant.bytes;
@@ -390,7 +391,7 @@ static int read_payload(const struct process_view *view, struct outgoing *out)
 		out->copied = (uint32_t)bytes;
 		return deliver_read(view, &out->grant, 0, out->room, bytes);
 	}
-	/* What a process sends to itself may overlap: one mapping for both. */
+	/* A process may send to itself and the ranges may overlap: then use the same mapping. */
 	out->payload = out->grant.offset + (out->message->target_nid == view->nid ?
 					    view->memory : view->sources);
 	return DELIVER_OK;

@@ -1,9 +1,8 @@
 /*
- * Short messages in one step: an arriving request is found, carried out and
- * ended under one hold of the lock, without an operation record. The rules are
- * those of target.h; what is here is the order of the steps and the copy of at
- * most one cache line. An atomic operation with an ack keeps a record until its END.
- * See deliver.h.
+ * Short messages in one step: an arriving request is matched, carried out and ended while the lock
+ * is held once, without an operation record. target.h has the rules; this file has the order of the
+ * steps, and copies at most one cache line. An atomic operation with an ack has a record until its
+ * END. See deliver.h.
  */
 #include "answer.h"
 #include "atomic.h"
@@ -11,7 +10,8 @@
 #include "range.h"
 #include "target.h"
 
-/* Apply an atomic operation to the granted range; *old gets what was there. */
+/* Apply an atomic operation to the granted range; `old` (may be null) receives the former
+ * contents. */
 static int apply(const struct process_view *view, const struct message *message,
 		 const void *payload, const struct grant *grant, void *old)
 {
@@ -26,7 +26,7 @@ static int apply(const struct process_view *view, const struct message *message,
 	return range_write(view, grant, elements);
 }
 
-/* Move the operation's bytes. What is damaged here is where they are. */
+/* Copy the operation's bytes. DAMAGED: the block no longer says where they are. */
 static int carry_out(const struct process_view *view, const struct message *message,
 		     const void *payload, const struct grant *grant, void *result)
 {
@@ -46,7 +46,7 @@ static int carry_out(const struct process_view *view, const struct message *mess
 	}
 }
 
-/* Count them. */
+/* Count an operation's bytes. */
 static void count_bytes(struct block *block, uint8_t operation, uint64_t bytes)
 {
 	if (operation != MESSAGE_GET)
@@ -55,8 +55,7 @@ static void count_bytes(struct block *block, uint8_t operation, uint64_t bytes)
 		block->delivered.counters[STAT_BYTES_OUT] += bytes;
 }
 
-/* A request that is short enough and means something; DROPPED and CLOSED: the
- * caller discards it. */
+/* Carry out a short valid request. DROPPED or CLOSED: the caller must discard it. */
 static int request(struct process_view *view, const struct message *message,
 		   const void *payload, struct grant *grant, struct message *answer,
 		   void *result)
@@ -93,7 +92,7 @@ static int request(struct process_view *view, const struct message *message,
 		grant->events += eq_record(view, eq, &head, target_start(message->operation) + 1,
 					   &md->user, message->hdr_data, link, NI_OK);
 	if (md->flags & MD_LEAVING)
-		grant->events += md_bury(view, md);
+		grant->events += md_reap(view, md);
 	grant_rings(view, grant, eq);
 	return DELIVER_OK;
 }

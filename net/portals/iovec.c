@@ -1,14 +1,14 @@
 /*
- * The memory of a descriptor: spans of it, and the pool of pieces. See iovec.h.
- * The application's array is memory that others may write: it is read at
- * PtlMDAttach and the like only, and each piece that is taken is checked as it
- * was read for the last time.
+ * The memory of a descriptor: spans of it, and the pool of pieces. See iovec.h. Other nodes may
+ * write to the application's array of pieces at any time. So it is read only by calls such as
+ * PtlMDAttach, and each piece is checked by the very values that are then stored.
  */
 #include "iovec.h"
 #include "pool.h"
 #include "../port.h"
 
-/* The piece with this index, read once: 0, or PORTALS_FAIL if it is none of the segment. */
+/* Read the piece with this index, each field once: 0, or PORTALS_FAIL if it is not in the
+ * segment. */
 static int piece_get(const struct process_view *view, uint32_t index, struct span *span,
 		     uint32_t *next)
 {
@@ -24,7 +24,7 @@ static int piece_get(const struct process_view *view, uint32_t index, struct spa
 	       PORTALS_FAIL : PORTALS_OK;
 }
 
-/* Drops the first `at` bytes of a piece and what is behind the next `bytes`. */
+/* The part of a piece from byte `at` on, at most `bytes` bytes. */
 static struct span part(struct span piece, uint64_t at, uint64_t bytes)
 {
 	piece.offset += at;
@@ -56,8 +56,8 @@ int iovec_span(const struct process_view *view, const struct md *md, uint64_t at
 	return PORTALS_FAIL;
 }
 
-/* The paths that it is called on are inlined otherwise; a result by value leaves what they
- * hold in registers there. */
+/* Not inlined, as its callers are the fast path and rarely need it. The result is returned by
+ * value, so that the callers can keep their variables in registers. */
 __attribute__((noinline))
 uint64_t span_find(const struct process_view *view, const struct md *md, uint64_t at,
 		   uint64_t bytes, int write)
@@ -93,8 +93,8 @@ int iovec_may_fill(const struct process_view *view, const struct md *md, uint64_
 	return !bytes;
 }
 
-/* Piece i of the array, which has been checked: 1, or 0 if it is not memory of
- * the application that may be used like that. */
+/* Read piece i of the array, which lies in the application's memory: 1, or 0 if the application
+ * may not use the piece's memory as the options require. */
 static int piece_read(const struct process_view *view, const struct md_args *args, uint64_t i,
 		      struct iovec_args *piece)
 {
@@ -154,7 +154,7 @@ static int piece_take(struct process_view *view, struct md *md, const struct iov
 	return PORTALS_OK;
 }
 
-int iovec_take(struct process_view *view, struct md *md, const struct md_args *args)
+int iovec_alloc(struct process_view *view, struct md *md, const struct md_args *args)
 {
 	const struct pool *pool = &view->block->pools[POOL_PIECE];
 	struct iovec_args piece;
@@ -169,14 +169,14 @@ int iovec_take(struct process_view *view, struct md *md, const struct md_args *a
 		error = piece_read(view, args, i, &piece) ? piece_take(view, md, &piece)
 							  : PORTALS_SEGV;
 		if (error) {
-			iovec_give(view, md);
+			iovec_free(view, md);
 			return error;
 		}
 	}
 	return PORTALS_OK;
 }
 
-void iovec_give(struct process_view *view, struct md *md)
+void iovec_free(struct process_view *view, struct md *md)
 {
 	struct pool *pool = &view->block->pools[POOL_PIECE];
 

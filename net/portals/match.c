@@ -1,6 +1,6 @@
 /*
- * Matching: the search of rule 3, in the list or in what the index proposes,
- * and what a descriptor says (rules 4 and 5). See match.h.
+ * Matching: the search of rule 3, in the list or by the index, and the checks of a descriptor
+ * (rules 4 and 5). See match.h.
  */
 #include "match.h"
 #include "deliver.h"
@@ -8,8 +8,8 @@
 #include "md.h"
 #include "me.h"
 
-/* Whether an entry that names a part of its source takes this one. Apart: most name all or
- * nothing of it. */
+/* Whether an entry with one wildcard in its source accepts this source. A function of its own, as
+ * most entries have none or two. */
 __attribute__((noinline))
 static int takes_part(const struct me *me, uint64_t source)
 {
@@ -17,7 +17,7 @@ static int takes_part(const struct me *me, uint64_t source)
 	       (me->pid == ANY_ID || me->pid == source >> 32);
 }
 
-/* Rule 3. The only match function: whatever proposes entries asks it. */
+/* Rule 3. The only match function: list search and index both use it. */
 static int matches(const struct me *me, const struct message *message)
 {
 	uint64_t source = (uint64_t)me->pid << 32 | me->nid; /* both at once */
@@ -41,7 +41,7 @@ static int accepts(struct md *md, const struct message *message, struct place *p
 		if (bytes && !(options & MD_TRUNCATE))
 			return 0;
 		room = offset <= md->room ? md->room - offset : 0;
-		bytes = room < bytes ? room : bytes; /* room may be written meanwhile */
+		bytes = room < bytes ? room : bytes; /* md->room may have changed since md_has */
 	}
 	place->md = md;
 	place->options = options;
@@ -50,9 +50,9 @@ static int accepts(struct md *md, const struct message *message, struct place *p
 	return 1;
 }
 
-/* The first descriptor of an entry that matches: as match_find. */
-static inline int ask(const struct process_view *view, const struct me *me,
-		      const struct message *message, struct place *place)
+/* Check the first descriptor of an entry that matches; returns as match_find. */
+static inline int try_entry(const struct process_view *view, const struct me *me,
+			    const struct message *message, struct place *place)
 {
 	uint32_t first = me->first;
 
@@ -62,9 +62,9 @@ static inline int ask(const struct process_view *view, const struct me *me,
 }
 
 /*
- * In the chain of the mask with this number, the first entry of this mask that is before
- * `order` in the list, matches, and whose descriptor accepts: as match_find, and *order
- * is its number.
+ * Search the message's chain for the mask with this number: the first entry that is before *order
+ * in the list, matches, and whose descriptor accepts. Returns as match_find; *order becomes the
+ * entry's number.
  */
 static inline int find_in_chain(const struct process_view *view, uint32_t number,
 				const struct message *message, uint64_t source,
@@ -86,7 +86,7 @@ static inline int find_in_chain(const struct process_view *view, uint32_t number
 			break;
 		if (!matches(me, message))
 			continue;
-		result = ask(view, me, message, place);
+		result = try_entry(view, me, message, place);
 		if (result == DELIVER_DROPPED)
 			continue;
 		*order = me->order;
@@ -95,7 +95,7 @@ static inline int find_in_chain(const struct process_view *view, uint32_t number
 	return DELIVER_DROPPED;
 }
 
-/* Rule 3 by the index: of what each mask's chain has, the first in the list. */
+/* Rule 3 by the index: of the candidates of all masks, the first one in the list. */
 static int find_indexed(const struct process_view *view, uint32_t masks_in_use,
 			const struct message *message, struct place *place)
 {
@@ -106,7 +106,8 @@ static int find_indexed(const struct process_view *view, uint32_t masks_in_use,
 
 	if (masks_in_use == 1)
 		return find_in_chain(view, first, message, source, &order, place);
-	/* From the last: what was there first is often behind, for what fits nothing else. */
+	/* Start with the last mask: the first ones often belong to catch-all entries at the end of
+	 * the list. */
 	while (masks_in_use) {
 		uint32_t last = (uint32_t)__builtin_clz(masks_in_use) ^ 31;
 
@@ -136,7 +137,7 @@ int match_find(const struct process_view *view, const struct message *message,
 		me = &view->mes[i];
 		if (!matches(me, message))
 			continue;
-		result = ask(view, me, message, place);
+		result = try_entry(view, me, message, place);
 		if (result != DELIVER_DROPPED)
 			return result;
 	}

@@ -9,8 +9,8 @@
 #include "pool.h"
 #include "../port.h"
 
-/* The memory of a descriptor in pieces, or one with MD_SPAN, whose bytes each operation
- * checks: here its addresses must only go up. */
+/* Check the memory of an iovec descriptor, or of one with MD_SPAN. The memory of the latter is
+ * checked by each operation; here its addresses must only not wrap. */
 __attribute__((noinline))
 static int check_special(const struct process_view *view, const struct md_args *args,
 			 uint64_t *room)
@@ -42,19 +42,19 @@ int md_check(const struct process_view *view, const struct md_args *args, uint64
 	return PORTALS_OK;
 }
 
-/* Of the flags those that the arguments say, for a descriptor of entry `me`. */
+/* MD_FAST, if it applies to a descriptor of entry `me` with these arguments. */
 static uint32_t flags_of(const struct md_args *args, uint32_t me)
 {
 	return me == NO_INDEX && args->eq_handle == EQ_NONE && !(args->options & MD_IOVEC) ?
-	       MD_PLAIN : 0;
+	       MD_FAST : 0;
 }
 
-/* Take the pieces that the arguments name. */
+/* Allocate the pieces of an iovec descriptor. */
 __attribute__((noinline))
 static int take_pieces(struct process_view *view, struct md *md, const struct md_args *args)
 {
-	struct md made; /* other nodes write blocks: what is under way stays here */
-	int error = iovec_take(view, &made, args);
+	struct md made; /* in private memory: other nodes may write to the block */
+	int error = iovec_alloc(view, &made, args);
 
 	if (error)
 		return error;
@@ -65,8 +65,8 @@ static int take_pieces(struct process_view *view, struct md *md, const struct md
 	return PORTALS_OK;
 }
 
-int md_take(struct process_view *view, uint32_t me, const struct md_args *args, uint64_t room,
-	    enum unlink_op unlink, handle_t *handle)
+int md_alloc(struct process_view *view, uint32_t me, const struct md_args *args, uint64_t room,
+	     enum unlink_op unlink, handle_t *handle)
 {
 	struct pool *pool = &view->block->pools[POOL_MD];
 	uint32_t index;
@@ -108,7 +108,7 @@ static int create(struct process_view *view, uint32_t me, const struct md_args *
 	uint64_t room;
 	int error = md_check(view, args, &room);
 
-	return error ? error : md_take(view, me, args, room, unlink, handle);
+	return error ? error : md_alloc(view, me, args, room, unlink, handle);
 }
 
 int md_attach(struct process_view *view, handle_t me_handle, const struct md_args *args,
@@ -140,7 +140,7 @@ int md_insert(struct process_view *view, handle_t base_handle, const struct md_a
 	struct me *me;
 	int error;
 
-	if (!base || base->me == NO_INDEX)    /* which one that leaves says, too */
+	if (!base || base->me == NO_INDEX)    /* also if it is leaving */
 		return PORTALS_MD_INVALID;
 	next = position == INSERT_BEFORE ? HANDLE_INDEX(base_handle) : base->next;
 	prev = position == INSERT_BEFORE ? base->prev : HANDLE_INDEX(base_handle);
@@ -199,16 +199,16 @@ int md_update(struct process_view *view, handle_t handle, struct md_args *old,
 	made.user.pad0 = made.user.pad1 = 0;
 	made.room = room;
 	made.local_offset = 0;
-	made.flags = (made.flags & ~(uint32_t)(MD_INACTIVE | MD_PLAIN)) |
+	made.flags = (made.flags & ~(uint32_t)(MD_INACTIVE | MD_FAST)) |
 		     flags_of(new, md->me);
 	made.first_piece = made.last_piece = NO_INDEX;
 	made.pieces = 0;
 	if (new->options & MD_IOVEC) {
-		error = iovec_take(view, &made, new);
+		error = iovec_alloc(view, &made, new);
 		if (error)
 			return error;
 	}
-	iovec_give(view, md);
+	iovec_free(view, md);
 	*md = made;
 	return PORTALS_OK;
 }
@@ -238,7 +238,7 @@ int md_leave(struct process_view *view, struct md *md)
 	return PORTALS_OK;
 }
 
-/* Where its UNLINK event goes, or null. */
+/* The queue for its UNLINK event, or null. */
 static struct eq *unlink_queue(const struct process_view *view, const struct md *md)
 {
 	return md->user.options & MD_EVENT_UNLINK_DISABLE ? 0 :
@@ -252,12 +252,12 @@ int md_depart(struct process_view *view, struct md *md)
 
 	md->flags |= MD_LEAVING;
 	if (eq)
-		eq->begun++; /* the UNLINK event, until md_bury */
+		eq->begun++; /* for the UNLINK event of md_reap */
 	return md_leave(view, md);
 }
 
 __attribute__((noinline))
-uint32_t md_bury(struct process_view *view, struct md *md)
+uint32_t md_reap(struct process_view *view, struct md *md)
 {
 	uint32_t events = 0;
 	struct eq *eq;
@@ -279,7 +279,7 @@ uint32_t md_bury(struct process_view *view, struct md *md)
 void md_free(struct process_view *view, struct md *md)
 {
 	if (md->user.options & MD_IOVEC)
-		iovec_give(view, md);
+		iovec_free(view, md);
 	md->handle = handle_free(md->handle);
 	md->next = view->block->pools[POOL_MD].free;
 	pool_given(&view->block->pools[POOL_MD], (uint32_t)(md - view->mds));

@@ -52,7 +52,7 @@ int me_fill_slot(struct process_view *view, const struct me_slot *slot,
 	me->handle = handle_in_use(slot->fresh ?
 				   handle_fresh(view->block, me->handle, KIND_ME, slot->index) :
 				   me->handle, KIND_ME, slot->index);
-	/* All but what the index sets, field by field: that takes fewer instructions. */
+	/* Field by field, without those of the index: that takes fewer instructions. */
 	me->match_bits = args->match_bits;
 	me->ignore_bits = args->ignore_bits;
 	me->nid = args->nid;
@@ -79,7 +79,7 @@ int me_fill_slot(struct process_view *view, const struct me_slot *slot,
 	return PORTALS_OK;
 }
 
-/* Take a free entry between `prev` and `next` of a portal's list. */
+/* Make an entry between `prev` and `next` of a portal's list. */
 static int create(struct process_view *view, uint32_t pt_index, uint32_t prev, uint32_t next,
 		  const struct me_args *args, handle_t *handle)
 {
@@ -89,7 +89,7 @@ static int create(struct process_view *view, uint32_t pt_index, uint32_t prev, u
 	return error ? error : me_fill_slot(view, &slot, args, NO_INDEX, handle);
 }
 
-/* Portals that the owner may name. */
+/* The number of portals that the owner may use. */
 static uint32_t portals_granted(const struct process_view *view)
 {
 	uint32_t granted = view->block->granted.portals;

@@ -1,11 +1,10 @@
 /*
- * The message header: what one kernel tells another about an operation. Only
- * kernels make and read it (rule 28): no application's word is in it but the
- * arguments of its call. 128 bytes, little-endian, the same in shared memory
- * (passed by pointer) and in a frame (copied as it is).
+ * The message header: what one kernel tells another one about an operation. Only kernels make and
+ * read it (rule 28). Of an application's data it contains only arguments of the call. 112 bytes,
+ * little-endian; in shared memory it is passed by pointer, in a frame it is copied unchanged.
  *
- * The source is the sender of this message, the target its receiver: in an
- * ACK or a REPLY they are those of the request, swapped.
+ * The source is the sender of this message, the target its receiver. In an ACK or REPLY they are
+ * those of the request, swapped.
  */
 #ifndef NET_PORTALS_MESSAGE_H
 #define NET_PORTALS_MESSAGE_H
@@ -21,8 +20,8 @@ enum message_operation {
 	MESSAGE_GETPUT,         /* payload: length bytes; answered by REPLY */
 	MESSAGE_ATOMIC,         /* payload: length bytes of operands, CSWAP twice as many */
 	MESSAGE_FETCH_ATOMIC,   /* payload as of ATOMIC; answered by REPLY */
-	MESSAGE_BARRIER,        /* no payload; pt_index is the round that it ends,
-	                         * or says something else: block.h */
+	MESSAGE_BARRIER,        /* no payload; pt_index is the barrier's round, or a
+	                         * BLOCK_BARRIER_ constant (block.h) */
 	MESSAGE_OPERATIONS
 };
 
@@ -50,8 +49,8 @@ struct message {
 	uint64_t offset;            /* request: remote offset; answers: echoed */
 	uint64_t length;            /* bytes requested; answers: echoed */
 	uint64_t mlength;           /* answers: bytes manipulated; requests: 0 */
-	uint64_t md_handle;         /* the initiator's descriptor, of two that of the reply;
-	                               answers: echoed */
+	uint64_t md_handle;         /* the initiator's descriptor; if there are two, that of the
+	                               reply; answers: echoed */
 	uint64_t eq_handle;         /* the initiator's event queue or EQ_NONE; answers: echoed */
 	uint64_t op_handle;         /* the initiator's operation record or 0; answers: echoed */
 	uint64_t hdr_data;          /* the initiator's, GET: 0; answers: echoed */
@@ -65,15 +64,15 @@ _Static_assert(offsetof(struct message, match_bits) == 40, "addressing");
 _Static_assert(offsetof(struct message, md_handle) == 72, "handles");
 _Static_assert(offsetof(struct message, hdr_data) == 96, "data of the header");
 
-/* Whether an answer brings back bytes (REPLY), or tells at most that it is done (ACK). */
+/* Whether a request is answered by a REPLY with payload, and not by an ACK. */
 static inline int message_fetches(uint8_t operation)
 {
 	return operation == MESSAGE_GET || operation == MESSAGE_GETPUT ||
 	       operation == MESSAGE_FETCH_ATOMIC;
 }
 
-/* Bytes of payload that a message brings along; of one that comes from outside, whatever
- * its length says. */
+/* Bytes of payload that a message carries, by its header. The length of a message from the wire is
+ * not checked here; it may be anything. */
 static inline uint64_t message_payload(const struct message *message)
 {
 	switch (message->operation) {
@@ -91,7 +90,7 @@ static inline uint64_t message_payload(const struct message *message)
 	}
 }
 
-/* The options that an operation wants of its target's descriptor, all of them. */
+/* Options that the target's descriptor must have for an operation. */
 static inline uint32_t message_wants(uint8_t operation)
 {
 	return operation == MESSAGE_PUT || operation == MESSAGE_ATOMIC ? MD_OP_PUT :
@@ -99,11 +98,10 @@ static inline uint32_t message_wants(uint8_t operation)
 }
 
 /*
- * Make the answer to a request that was not carried out (rules 16 and 22):
- * to what fetches a REPLY, to a PUT or ATOMIC that asked for an ack an ACK, of
- * length 0 and with `fail`. Returns 1 and fills *answer if the initiator waits for one, else 0.
- * For a link that finds that the target cannot be reached: the answer then goes to
- * deliver_begin on the initiator's own view. Needs no lock.
+ * Make the answer to a request that was not carried out (rules 16 and 22), with `fail` and a
+ * manipulated length of 0: a REPLY if it fetches, an ACK if it is a PUT or ATOMIC that requests an
+ * ack. Returns 1 and sets *answer if the initiator awaits one, else 0. A transport that cannot
+ * reach the target delivers this answer on the initiator's own view. Needs no lock.
  */
 int message_refuse(const struct message *request, enum fail_type fail, struct message *answer);
 

@@ -1,5 +1,5 @@
 /*
- * The near transport: see near.h. It holds no data of its own.
+ * The near transport: see near.h. No state.
  */
 #include "near.h"
 #include "answer.h"
@@ -7,7 +7,7 @@
 
 /* ---- one phase each, under one lock ---- */
 
-/* The target's begin, tried again while the target has no operation record. */
+/* deliver_begin or deliver_atomic, repeated while no operation record is free. */
 static int begin(void *context, const struct process_view *me, struct process_view *view,
 		 const struct message *message, const void *operands, struct grant *grant,
 		 struct message *answer)
@@ -28,7 +28,8 @@ static int begin(void *context, const struct process_view *me, struct process_vi
 	}
 }
 
-/* The end in a block; the events of its begin have still to be told. 0: its lock is dead. */
+/* deliver_end, and wake the owner for its events and for `events` events of begin. 0: the block's
+ * lock is dead. */
 static int end(void *context, struct process_view *view, struct grant *grant,
 	       enum fail_type fail, uint32_t events, int upcall)
 {
@@ -42,16 +43,16 @@ static int end(void *context, struct process_view *view, struct grant *grant,
 	return 1;
 }
 
-/* Bytes on their way through a buffer; the lock of `me` is held. */
-static void count_detour(struct process_view *me, uint64_t bytes)
+/* Count bytes that were copied through a buffer. The lock of `me` is held. */
+static void count_copied(struct process_view *me, uint64_t bytes)
 {
 	me->block->started.counters[STAT_COPIED] += bytes;
 }
 
 /*
- * The end of the initiator's half: SEND_END unless it is recorded, and the answer,
- * if there is one, with the bytes that it brings. After `failed` the answer is the
- * one that a target makes which cannot be reached.
+ * End the initiator's half: SEND_END unless it is recorded, then the answer, if there is one, with
+ * `fetched` as its payload. `failed`: the target cannot be reached, so make the answer that says
+ * so.
  */
 static int conclude(void *context, struct process_view *me, struct outgoing *out,
 		    int failed, int answers, struct message *answer, const void *fetched)
@@ -74,16 +75,16 @@ static int conclude(void *context, struct process_view *me, struct outgoing *out
 	else
 		answer_ack(me, answer, grant);
 	if (fetched)
-		count_detour(me, answer->mlength);
+		count_copied(me, answer->mlength);
 	near_port_unlock(context, me);
 	if (fetched)
 		near_port_copied(context, answer->mlength);
 	return PORTALS_OK;
 }
 
-/* ---- the ways of near.h ---- */
+/* ---- the sequences of near.h ---- */
 
-/* A short message that needs no ack, or brings back few bytes. */
+/* A short message without an ack, or a short fetch. */
 static int in_one_step(void *context, struct process_view *me, struct process_view *peer,
 		       struct outgoing *out)
 {
@@ -101,7 +102,7 @@ static int in_one_step(void *context, struct process_view *me, struct process_vi
 	near_port_copied(context, out->copied + to.bytes);
 	if (result == DELIVER_DAMAGED)
 		return conclude(context, me, out, 1, 0, &answer, 0);
-	/* What sends without ack has ended: initiator_start recorded SEND_END. */
+	/* A send without an ack has ended: initiator_start recorded SEND_END. */
 	return fetches ? conclude(context, me, out, 0, 1, &answer, fetched) : PORTALS_OK;
 }
 
@@ -113,7 +114,7 @@ static int put(void *context, struct process_view *me, struct process_view *peer
 	int result, failed = 0, upcall, concluded;
 	struct grant to;
 
-	to.answers = 0;        /* if the lock is dead, there is no answer */
+	to.answers = 0;        /* begin does not set it if the lock is dead */
 	result = begin(context, me, peer, out->message, out->payload, &to, &answer);
 	if (result != DELIVER_OK)
 		return conclude(context, me, out, result == DELIVER_DAMAGED, to.answers, &answer, 0);
@@ -151,7 +152,7 @@ static int get(void *context, struct process_view *me, struct process_view *peer
 		ended = end(context, me, &to, failed ? NI_FAIL : NI_OK, 0, 0);
 	}
 	end(context, peer, &from, taken == DELIVER_DAMAGED ? NI_FAIL : NI_OK, events, upcall);
-	/* A damaged block of one's own cannot take the reply: the get has failed. */
+	/* The process's own block is damaged and did not accept the reply: the get has failed. */
 	if (taken == DELIVER_DAMAGED)
 		return conclude(context, me, out, 1, 0, &reply, 0);
 	return ended ? PORTALS_OK : PORTALS_FAIL;
@@ -173,7 +174,7 @@ int near_start(struct process_view *me, void *context, const struct initiator_ar
 		return PORTALS_FAIL;
 	error = initiator_start(me, args, &out);
 	if (!error)
-		count_detour(me, out.copied);
+		count_copied(me, out.copied);
 	near_port_unlock(context, me);
 	if (error)
 		return error;
@@ -198,14 +199,14 @@ int near_start(struct process_view *me, void *context, const struct initiator_ar
 	return in_one_step(context, me, peer, &out);
 }
 
-int near_brief(struct process_view *me, void *context, const struct initiator_args *args)
+int near_fast_put(struct process_view *me, void *context, const struct initiator_args *args)
 {
 	struct process_view *peer = near_port_known(context, args->target_nid);
 	struct message message, none;
 	struct grant from, to;
 	int result;
 
-	if (!peer || !initiator_brief(me, args, &message, &from))
+	if (!peer || !initiator_fast_put(me, args, &message, &from))
 		return 0;
 	result = DELIVER_DAMAGED;
 	if (near_port_lock(context, peer)) {

@@ -5,7 +5,7 @@
 #include "deliver.h"
 #include "pool.h"
 
-int op_take(struct process_view *view, struct operation **taken)
+int op_alloc(struct process_view *view, struct operation **taken)
 {
 	struct pool *pool = &view->block->pools[POOL_OP];
 	struct operation *op;
@@ -38,7 +38,7 @@ struct operation *op_lookup(const struct process_view *view, handle_t handle)
 	return &view->ops[index];
 }
 
-void op_give(struct process_view *view, struct operation *op)
+void op_free(struct process_view *view, struct operation *op)
 {
 	op->handle = handle_free(op->handle);
 	op->phase = OP_FREE;

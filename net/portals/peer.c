@@ -1,12 +1,13 @@
 /*
- * The death of a peer: ending what it would have ended (rule 22). Called by the
- * owner's kernel, once per death, with the block's lock held. See block.h.
+ * The death of a peer: ends the operations that it would have ended (rule 22).
+ * Called by the owner's kernel, once per death, with the block's lock held. See
+ * block.h.
  */
 #include "block.h"
 #include "deliver.h"
 #include "op.h"
 
-/* The answer that will not come, so that its arrival ends the operation. */
+/* Make the answer that will not come; delivering it ends the operation. */
 static void lost_answer(const struct process_view *view, const struct operation *op,
 			struct message *answer)
 {

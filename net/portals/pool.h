@@ -1,11 +1,11 @@
 /*
- * What all pools share: taking and giving back entries, and their handles.
- * Private to the objects' files; block's lock held.
+ * Functions of all pools: allocating and freeing entries, and their handles. Private to the
+ * objects' files; the block's lock is held.
  *
- * A free entry's handle field holds its next generation in a handle's
- * generation bits, and kind and index 0; or all 0, before its first use. Entries from pool->fresh on have not
- * been used since block_init and are on no chain: so a pool costs memory and
- * time for what is used of it, not for its size.
+ * The handle field of a free entry has its next generation in a handle's generation bits, and kind
+ * and index 0. Before the entry's first use it is 0. Entries from pool->fresh on have not been used
+ * since block_init and are not in the free list. So the cost of a pool in memory and time depends
+ * on the entries used, not on its size.
  */
 #ifndef NET_PORTALS_POOL_H
 #define NET_PORTALS_POOL_H
@@ -13,16 +13,16 @@
 
 #define GENERATION_MASK  (~(HANDLE_KIND_MASK | HANDLE_INDEX_MASK))
 
-/* The handle of the entry that now gets in use. */
+/* The handle of an entry that is allocated now. */
 static inline handle_t handle_in_use(handle_t free, enum handle_kind kind, uint32_t index)
 {
 	return (uint64_t)kind << HANDLE_KIND_SHIFT | (free & GENERATION_MASK) | index;
 }
 
 /*
- * The first generation of an entry: known where the block's seed is known, so that
- * nothing from outside the job can name an object without having seen its handle.
- * (splitmix64's steps: each bit of the seed and the place changes each of the result.)
+ * The first generation of an entry. It depends on the block's secret seed, so that an attacker
+ * outside the job cannot guess the handle of an object. (The mixing steps of splitmix64: each bit
+ * of the input affects all bits of the result.)
  */
 static inline handle_t handle_first(const struct block *block, enum handle_kind kind,
 				    uint32_t index)
@@ -34,7 +34,7 @@ static inline handle_t handle_first(const struct block *block, enum handle_kind 
 	return (x ^ x >> 31) & GENERATION_MASK;
 }
 
-/* What to leave in an entry's handle when it gets free, or is formatted. */
+/* The value of an entry's handle field after it is freed or formatted. */
 static inline handle_t handle_free(handle_t handle)
 {
 	if (HANDLE_KIND(handle) != KIND_FREE)
@@ -42,8 +42,8 @@ static inline handle_t handle_free(handle_t handle)
 	return handle & GENERATION_MASK;
 }
 
-/* The same for an entry that is taken for the first time since block_init: one that
- * was never used, in no life of the block, has 0. */
+/* The same for an entry that is allocated for the first time since block_init. Its handle field is
+ * 0 if it was never used before. */
 static inline handle_t handle_fresh(const struct block *block, handle_t handle,
 				    enum handle_kind kind, uint32_t index)
 {
@@ -51,22 +51,22 @@ static inline handle_t handle_fresh(const struct block *block, handle_t handle,
 }
 
 /*
- * The entry that would be taken next, one of `count`. PORTALS_NO_SPACE if all
- * that were granted are in use, PORTALS_FAIL. *fresh is 1 for one that was
- * never used: then its handle says nothing but its generation.
+ * The entry to be allocated next, one of `count`. PORTALS_NO_SPACE if all granted ones are in use,
+ * PORTALS_FAIL. *fresh is 1 if it was not used since block_init: use handle_fresh then.
  */
 static inline int pool_next(const struct pool *pool, uint32_t count, uint32_t *index, int *fresh)
 {
 	*fresh = 0;
 	*index = pool->free;
-	if (__builtin_expect(*index != NO_INDEX, 1)) /* but for the first objects of a run */
+	if (__builtin_expect(*index != NO_INDEX, 1)) /* always, apart from the first objects */
 		return *index < count ? PORTALS_OK : PORTALS_FAIL;
 	*fresh = 1;
 	*index = pool->fresh;
 	return *index < count && *index < pool->limit ? PORTALS_OK : PORTALS_NO_SPACE;
 }
 
-/* It has been taken; `next` was chained to it, which counts if it was not fresh. */
+/* The entry of pool_next is allocated. `next`: the entry behind it in the free list; unused if it
+ * is fresh. */
 static inline void pool_taken(struct pool *pool, int fresh, uint32_t next)
 {
 	if (fresh)
@@ -78,7 +78,7 @@ static inline void pool_taken(struct pool *pool, int fresh, uint32_t next)
 		pool->high = pool->used;
 }
 
-/* Entry `index` is free; the caller has chained it to what pool->free was. */
+/* Entry `index` is freed; the caller has linked it to the former pool->free. */
 static inline void pool_given(struct pool *pool, uint32_t index)
 {
 	pool->free = index;

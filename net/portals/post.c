@@ -5,7 +5,7 @@
 #include "eq.h"
 #include "md.h"
 
-/* The block is damaged: its index did not take the entry. */
+/* The block is damaged: the entry could not be added to the index. */
 __attribute__((noinline, cold))
 static int give_up(struct process_view *view, handle_t descriptor)
 {
@@ -33,8 +33,8 @@ int post_entry(struct process_view *view, const struct post_args *args, handle_t
 		if (!eq_is_quiet(view, test))
 			return PORTALS_MD_NO_UPDATE;
 	}
-	/* The descriptor first: what is left after it cannot fail in a block that is whole. */
-	error = md_take(view, slot.index, &args->md, room, args->unlink, &descriptor);
+	/* The descriptor first: making the entry cannot fail in an undamaged block. */
+	error = md_alloc(view, slot.index, &args->md, room, args->unlink, &descriptor);
 	if (error)
 		return error;
 	if (me_fill_slot(view, &slot, &args->me, HANDLE_INDEX(descriptor), &entry))

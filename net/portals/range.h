@@ -1,7 +1,6 @@
 /*
- * The range of memory that a grant is about: one piece, or a part of an iovec
- * descriptor. Private to the engine, which makes grants; what runners do with
- * them is in deliver.h.
+ * The range of memory of a grant: one piece, or a part of an iovec descriptor. Private to the
+ * engine, which makes grants; deliver.h has the functions by which runners use them.
  */
 #ifndef NET_PORTALS_RANGE_H
 #define NET_PORTALS_RANGE_H
@@ -11,7 +10,7 @@
 #include "md.h"
 #include "../port.h"
 
-/* Nothing is granted yet. Field by field: that takes fewer instructions. */
+/* Reset a grant. Field by field: that takes fewer instructions. */
 static inline void grant_clear(struct grant *grant)
 {
 	grant->op = HANDLE_NONE;
@@ -22,14 +21,14 @@ static inline void grant_clear(struct grant *grant)
 	grant->answers = grant->ack = grant->begun = grant->upcall = grant->pieces = 0;
 }
 
-/* The same as grant_range for a descriptor in one piece that was checked when it was made. */
+/* grant_range for a descriptor in one piece, whose memory was checked when it was made. */
 static inline int grant_piece(const struct process_view *view, const struct md *md,
 			      uint64_t offset, uint64_t bytes, struct grant *grant)
 {
 	grant->md = md->handle;
 	grant->bytes = bytes;
 	grant->pieces = 0;
-	/* Read once: what is checked is what is granted. */
+	/* Read once, so that the checked value is the one that is granted. */
 	offset += __atomic_load_n(&md->user.start, __ATOMIC_RELAXED) - view->base;
 	if (bytes > view->bytes || offset > view->bytes - bytes) {
 		if (bytes)
@@ -41,11 +40,11 @@ static inline int grant_piece(const struct process_view *view, const struct md *
 }
 
 /*
- * Grant `bytes` bytes from logical byte `offset` of a descriptor with these options on, to
- * be read or to be written: sets grant->md, ->offset, ->bytes, ->pieces. 0, PORTALS_FAIL if
- * the block is damaged, or PORTALS_SEGV: the descriptor has MD_SPAN, and its application may
- * not use these bytes so; then nothing is granted. The pieces of an iovec descriptor are
- * checked when they are used.
+ * Grant `bytes` bytes, from logical byte `offset` on, of a descriptor with these options, for
+ * reading or for writing: sets grant->md, ->offset, ->bytes and ->pieces. 0, or PORTALS_FAIL if the
+ * block is damaged. Or PORTALS_SEGV, and nothing is granted, if the descriptor has MD_SPAN and its
+ * application may not use these bytes in this way. The pieces of an iovec descriptor are checked
+ * when they are used.
  */
 static inline int grant_range(const struct process_view *view, const struct md *md,
 			      uint32_t options, uint64_t offset, uint64_t bytes, int write,
@@ -67,7 +66,7 @@ static inline int grant_range(const struct process_view *view, const struct md *
 	return PORTALS_SEGV;
 }
 
-/* The call has recorded what it records, in `eq` or nowhere: which node is to be rung. */
+/* The call has recorded its events, all of them in `eq` (null: none): set grant->upcall. */
 static inline void grant_rings(const struct process_view *view, struct grant *grant,
 			       const struct eq *eq)
 {
@@ -77,17 +76,17 @@ static inline void grant_rings(const struct process_view *view, struct grant *gr
 /* Unaligned access to 8 bytes of anything. */
 typedef uint64_t __attribute__((may_alias, aligned(1))) range_word;
 
-/* port_move and deliver_data or deliver_read of a whole range, in functions of their own: the
- * fast path of a put (kernel/portals/portals_message.c) is to stay small, and its grant in
+/* port_move; and deliver_data or deliver_read of a whole range. They are not inlined, so that the
+ * fast path of a put (kernel/portals/portals_message.c) stays small, with its grant in
  * registers. */
 __attribute__((noinline)) void range_move(void *to, const void *from, uint64_t bytes);
 __attribute__((noinline)) int range_pieces(const struct process_view *view,
 					   struct grant grant, void *memory, int write);
 
-/* Copy a short payload: as port_move, but quick for what is sent most. */
+/* Copy a short payload: as port_move, but faster for the usual 8 to 16 bytes. */
 static inline void move_short(uint8_t *to, const uint8_t *from, uint64_t bytes)
 {
-	if (bytes - 8 <= 8) { /* by two words that may overlap */
+	if (bytes - 8 <= 8) { /* 8 to 16: two words, which may overlap */
 		uint64_t first = *(const range_word *)from;
 		uint64_t last = *(const range_word *)(from + bytes - 8);
 
@@ -98,7 +97,7 @@ static inline void move_short(uint8_t *to, const uint8_t *from, uint64_t bytes)
 	}
 }
 
-/* The whole range from `payload`, or to `memory`. DELIVER_OK or DELIVER_DAMAGED. */
+/* Copy the whole range from `payload`, or to `memory`. DELIVER_OK or DELIVER_DAMAGED. */
 static inline int range_write(const struct process_view *view, const struct grant *grant,
 			      const void *payload)
 {

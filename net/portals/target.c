@@ -1,8 +1,8 @@
 /*
- * The target's side in three phases: what an arriving put or get does (figure
- * 4 of the Portals paper), and the common entry of deliver. The steps that
- * deliver_inline shares are here too (target.h). Acks and replies are in
- * answer.c. Called by the kernel that runs the engine on this block. See deliver.h.
+ * The target's side in three phases: handling an arriving put or get (figure 4 of the Portals
+ * paper), deliver_begin and deliver_end. The steps shared with deliver_inline are here, too
+ * (target.h). answer.c handles acks and replies. Called by the kernel that runs the engine on this
+ * block. See deliver.h.
  */
 #include "target.h"
 #include "ac.h"
@@ -23,7 +23,7 @@ int target_use(struct process_view *view, const struct place *place)
 		    md->room - md->local_offset < md->user.max_size) {
 			if (!(md->flags & MD_UNLINK))
 				md->flags |= MD_INACTIVE;
-			else if (md->user.threshold != 1) /* else md_spend does it */
+			else if (md->user.threshold != 1) /* otherwise md_spend unlinks it */
 				if (md_depart(view, md))
 					return DELIVER_DAMAGED;
 		}
@@ -88,11 +88,11 @@ int target_begin(struct process_view *view, const struct message *message, uint3
 	if (result)
 		return target_discard(view, message, result, grant, answer);
 	md = place.md;
-	result = op_take(view, &op);
+	result = op_alloc(view, &op);
 	if (result)
 		return result;
 	if (target_use(view, &place)) {
-		op_give(view, op);
+		op_free(view, op);
 		return DELIVER_DAMAGED;
 	}
 	md->pending++;
@@ -169,7 +169,7 @@ int deliver_end(struct process_view *view, struct grant *grant, enum fail_type f
 		return DELIVER_STALE;
 	md = op->md < view->limits.mds ? &view->mds[op->md] : 0;
 	if (!md || md->handle != op->head.md_handle) {
-		op_give(view, op);
+		op_free(view, op);
 		return DELIVER_DAMAGED;
 	}
 	if (fail == NI_OK)
@@ -193,7 +193,7 @@ int deliver_end(struct process_view *view, struct grant *grant, enum fail_type f
 			grant->events = eq_record(view, eq, &op->head, target_start(op->kind) + 1,
 						  &md->user, op->hdr_data, op->link, fail);
 	}
-	op_give(view, op);
+	op_free(view, op);
 	grant->events += md_unpin(view, md);
 	grant_rings(view, grant, eq);
 	return DELIVER_OK;

@@ -13,10 +13,10 @@
 
 /*
  * A handle: generation in bits 20..63, kind in bits 16..19, index in bits
- * 0..15. An entry's generation starts at a number that only the job knows
- * (pool.h) and grows by one each time the entry is freed, also across
- * block_init, so a handle names one object for ever: 2^44 reuses of one
- * entry are 200 days at a million a second. No handle is 0.
+ * 0..15. An entry's generation starts at a secret number (pool.h) and grows by
+ * one each time the entry is freed, also across block_init. So a handle names
+ * only one object: 2^44 reuses of one entry would take 200 days at a million
+ * per second. No handle is 0.
  */
 typedef uint64_t handle_t;
 
@@ -24,17 +24,17 @@ typedef uint64_t handle_t;
 #define HANDLE_INDEX_MASK   0xffffULL
 #define HANDLE_KIND_SHIFT   16
 #define HANDLE_KIND_MASK    0xf0000ULL
-#define HANDLE_NEXT         (1ULL << 20)    /* from a generation to the next */
+#define HANDLE_NEXT         (1ULL << 20)    /* one generation */
 #define HANDLE_INDEX(h)     ((uint32_t)((h) & HANDLE_INDEX_MASK))
 #define HANDLE_KIND(h)      ((uint32_t)(((h) & HANDLE_KIND_MASK) >> HANDLE_KIND_SHIFT))
 
-/* The index if the handle is of this kind, else more than any index: so that one
- * comparison with a pool's size checks both. */
+/* The index if the handle is of this kind, else a number above any index, so that one comparison
+ * with a pool's size checks both. */
 #define HANDLE_INDEX_OF(kind, h) \
 	((uint32_t)((h) & (HANDLE_KIND_MASK | HANDLE_INDEX_MASK)) - ((kind) << HANDLE_KIND_SHIFT))
 
 enum handle_kind {
-	KIND_FREE,              /* in a pool: the entry is free, the rest is its next generation */
+	KIND_FREE,              /* in a pool: a free entry, with its next generation */
 	KIND_NI,
 	KIND_ME,
 	KIND_MD,
@@ -43,16 +43,16 @@ enum handle_kind {
 	KIND_CT                 /* counters, reserved */
 };
 
-/* The descriptor's handle that means "no event queue" (PTL_EQ_NONE). */
+/* In place of an event queue's handle: none (PTL_EQ_NONE). */
 #define EQ_NONE             HANDLE_NONE
 
-/* Index that ends a list. Pools have at most 65535 entries. */
+/* In place of an index: none. Pools have at most 65534 entries. */
 #define NO_INDEX            0xffffu
 
 /* Wildcards: PTL_NID_ANY, PTL_PID_ANY, PTL_UID_ANY, PTL_JID_ANY, PTL_PT_INDEX_ANY. */
 #define ANY_ID              0xffffffffu
 
-/* Job id of processes that belong to no job: system processes (PTL_JID_NONE). */
+/* Job id of system processes, which belong to no job (PTL_JID_NONE). */
 #define JID_SYSTEM          0u
 
 /* Results of the calls: 0 or one of these. The PTL_* error is the negative. */
@@ -81,27 +81,27 @@ enum portals_error {
 	PORTALS_PT_FULL            = -21,
 	PORTALS_EQ_EMPTY           = -22,
 	PORTALS_EQ_DROPPED         = -23,
-	PORTALS_ATOMIC_INVALID     = -24     /* no such operation or type, or no such length */
+	PORTALS_ATOMIC_INVALID     = -24     /* invalid operation, type or length */
 };
 
 /* md_args.options */
 enum md_option {
 	MD_OP_PUT              = 0x001,      /* accepts puts */
 	MD_OP_GET              = 0x002,      /* accepts gets */
-	MD_MANAGE_REMOTE       = 0x004,      /* the request's offset counts, not the local one */
-	MD_TRUNCATE            = 0x008,      /* too long a request is cut, not rejected */
+	MD_MANAGE_REMOTE       = 0x004,      /* uses the request's offset, not the local one */
+	MD_TRUNCATE            = 0x008,      /* truncates too long requests, else rejects them */
 	MD_ACK_DISABLE         = 0x010,      /* never acknowledges */
-	MD_IOVEC               = 0x020,      /* start is an array of length pieces */
-	MD_MAX_SIZE            = 0x040,      /* max_size counts */
-	MD_EVENT_START_DISABLE = 0x080,
-	MD_EVENT_END_DISABLE   = 0x100,
-	MD_EVENT_DROPPED       = 0x200,      /* an ACK also for a put that was discarded */
-	MD_SPAN                = 0x400,      /* its memory is checked by each operation */
-	MD_EVENT_UNLINK_DISABLE = 0x800,     /* no UNLINK */
+	MD_IOVEC               = 0x020,      /* `start` is an array of `length` pieces */
+	MD_MAX_SIZE            = 0x040,      /* max_size is valid */
+	MD_EVENT_START_DISABLE = 0x080,      /* no START events */
+	MD_EVENT_END_DISABLE   = 0x100,      /* no END events */
+	MD_EVENT_DROPPED       = 0x200,      /* an ACK event also for a discarded put */
+	MD_SPAN                = 0x400,      /* each operation checks its memory */
+	MD_EVENT_UNLINK_DISABLE = 0x800,     /* no UNLINK event */
 	MD_OPTIONS             = 0xfff       /* every option that exists */
 };
 
-#define MD_THRESH_INF       (-1)            /* a threshold that never falls */
+#define MD_THRESH_INF       (-1)            /* a threshold that never decreases */
 
 enum unlink_op  { UNLINK_NEVER, UNLINK_AUTO };    /* PTL_RETAIN, PTL_UNLINK */
 enum insert_pos { INSERT_BEFORE, INSERT_AFTER };  /* PTL_INS_BEFORE, PTL_INS_AFTER */
@@ -121,12 +121,13 @@ enum atomic_operation {
 	ATOMIC_SWAP,
 	ATOMIC_CSWAP,           /* the new value if the old one equals the compared one */
 	ATOMIC_PROD,
-	ATOMIC_LOR, ATOMIC_LAND, ATOMIC_LXOR, /* 1 or 0 */
-	ATOMIC_NOOP,            /* what was there; of FETCH_ATOMIC only */
+	ATOMIC_LOR, ATOMIC_LAND, ATOMIC_LXOR, /* the result is 1 or 0 */
+	ATOMIC_NOOP,            /* no change; only for FETCH_ATOMIC */
 	ATOMIC_OPERATIONS
 };
 
-/* Its elements (ptl_datatype_t). The integers: 1 << (type / 2) bytes, the even ones signed. */
+/* Type of the elements (ptl_datatype_t). An integer has 1 << (type / 2) bytes; even numbers are
+ * signed types. */
 enum atomic_type {
 	ATOMIC_INT8, ATOMIC_UINT8, ATOMIC_INT16, ATOMIC_UINT16,
 	ATOMIC_INT32, ATOMIC_UINT32, ATOMIC_INT64, ATOMIC_UINT64,
@@ -149,9 +150,9 @@ enum event_kind {
 struct md_args {
 	uint64_t start;         /* owner's virtual address; anything if length is 0 */
 	uint64_t length;        /* bytes */
-	int32_t  threshold;     /* operations left; MD_THRESH_INF never falls; 0: inactive */
+	int32_t  threshold;     /* operations left, or MD_THRESH_INF; 0: inactive */
 	uint32_t pad0;
-	uint64_t max_size;      /* bytes; counts with MD_MAX_SIZE only */
+	uint64_t max_size;      /* bytes; used only with MD_MAX_SIZE */
 	uint32_t options;       /* enum md_option */
 	uint32_t pad1;
 	uint64_t user_ptr;      /* the application's, not interpreted */
@@ -164,7 +165,7 @@ struct iovec_args {
 	uint64_t bytes;
 };
 
-/* What events and operation records share: the first 64 bytes of ptl_event_t. */
+/* The first 64 bytes of ptl_event_t; operation records have them, too. */
 struct event_head {
 	uint32_t type;          /* enum event_kind */
 	uint32_t pt_index;
@@ -172,18 +173,18 @@ struct event_head {
 		struct { uint32_t nid, pid; };
 		uint64_t process;
 	};
-	union {                 /* its identity, as its kernel stated it */
+	union {                 /* the initiator's identity, from its kernel */
 		struct { uint32_t uid, jid; };
 		uint64_t user;
 	};
 	uint64_t match_bits;    /* of the request */
 	uint64_t rlength;       /* bytes requested */
 	uint64_t mlength;       /* bytes manipulated */
-	uint64_t offset;        /* of the operation within the descriptor at the target */
+	uint64_t offset;        /* offset of the operation within the target's descriptor */
 	uint64_t md_handle;     /* this process's descriptor */
 };
 
-/* ptl_event_t: what lies in a slot of an event queue. */
+/* ptl_event_t: the contents of a slot of an event queue. */
 struct event {
 	struct event_head head;
 	struct md_args md;      /* the descriptor after the operation; zero if it is gone */
@@ -194,7 +195,7 @@ struct event {
 };
 
 #define EVENT_WRITING       (1ULL << 63)
-#define EVENT_SLOT_BYTES    144u            /* from one slot to the next */
+#define EVENT_SLOT_BYTES    144u            /* size of a slot */
 
 _Static_assert(sizeof(struct md_args) == 56, "ptl_md_t");
 _Static_assert(sizeof(struct event_head) == 64, "first part of ptl_event_t");

@@ -1,26 +1,26 @@
 /*
- * Locks between nodes that share memory: taking, waiting, giving back.
+ * Locks between nodes that share memory: acquire, wait, release.
  * Called by kernels with interrupts off, and by host threads in tests.
  *
- * The lock counts its waiters; which nodes they are stands in the node table, and is
- * looked for only if the count is not 0. A waiter is counted first, and then says in its
- * entry (waits_for) which lock it waits for. The node that clears that, the waiter or the
- * owner that rings it, by one compare and exchange, takes one off the count. So the count
- * is never less than the entries that name the lock. A waiter that dies between its two
- * steps leaves it one too high for ever: then each give looks for none, which costs time
- * only.
+ * The lock counts its waiters. The node table says which nodes they are; it is searched only
+ * if the count is not 0. A waiter first increments the count, then stores the lock in its own
+ * entry (waits_for). Either the waiter or the owner that rings it clears the entry, by one
+ * compare-and-exchange, and that node decrements the count. So the count is never less than
+ * the number of entries that name the lock. A waiter that dies between its two steps leaves
+ * the count one too high. Then each release searches the table and finds no waiter, which only
+ * costs time.
  *
- * Why no wakeup is lost: a waiter is counted and in the table before it tries the lock for
- * the last time; an owner frees the lock before it looks at the count, and at the count
- * before the table. All of these are locked instructions, or loads behind one or behind a
- * fence, so at least one of the two sees the other. A node that is rung either takes the lock, and rings the
- * next one when it gives it back, or finds it taken; but before that try it was counted
- * and in the table again, and the lock's owner will look there. A node that was rung and
- * is dead cannot: the launcher rings all nodes when one dies. tests/spin/lock.pml is
- * this as a model.
+ * No wakeup is lost. A waiter is in the count and in the table before it tries the lock for
+ * the last time. An owner frees the lock before it reads the count, and reads the count before
+ * the table. All of these are locked instructions, or loads after one or after a fence. So
+ * either the waiter sees a free lock or the owner sees the waiter. A node that was rung may
+ * acquire the lock; then it rings the next waiter at its release. Or it finds the lock taken;
+ * then it entered count and table again before that try, and the new owner will see it there.
+ * A node may also die after it was rung: the launcher rings all nodes when one dies.
+ * tests/spin/lock.pml is a model of this.
  *
- * A damaged word may name a node that holds nothing. A node that has waited for long
- * asks the one that is named, which gives back what it does not hold (shm_lock_disown).
+ * A damaged owner field may name a node that does not hold the lock. A node that has waited
+ * for a long time asks the named node, which then frees the lock (shm_lock_disown).
  */
 #include "lock.h"
 
@@ -30,8 +30,8 @@
 
 #define SPIN_NS 2000u
 
-/* Without a look before: mostly the lock is free. */
-static inline int take(struct shm_lock *lock, const struct shm_member *self)
+/* Does not read the lock first: it is usually free. */
+static inline int try_acquire(struct shm_lock *lock, const struct shm_member *self)
 {
 	uint32_t free = 0;
 
@@ -41,10 +41,12 @@ static inline int take(struct shm_lock *lock, const struct shm_member *self)
 
 int shm_lock_try(struct shm_lock *lock, const struct shm_member *self)
 {
-	return atomic_load_explicit(&lock->owner, memory_order_relaxed) == 0 && take(lock, self);
+	return atomic_load_explicit(&lock->owner, memory_order_relaxed) == 0 &&
+	       try_acquire(lock, self);
 }
 
-/* It will give nothing back. A node that has ended in order holds no lock. */
+/* Whether a lock that names this node as its owner will never be released. A node that ended
+ * normally holds no lock. */
 static bool has_ended(const struct region_node *node)
 {
 	return atomic_load_explicit(&node->dead, memory_order_relaxed) ||
@@ -55,13 +57,14 @@ int shm_lock_is_dead(const struct shm_lock *lock, const struct shm_member *self)
 {
 	uint32_t owner = atomic_load_explicit(&lock->owner, memory_order_relaxed);
 
-	/* The word lies in shared memory: a name that no node has is damage, and so is the
-	 * own name, since no node asks for a lock that it holds. */
+	/* The field is in shared memory. An id that no node has means damage. So does this
+	 * node's own id, as no node tries to acquire a lock that it holds. */
 	return owner && (owner > self->region->nodes || owner == self->node + 1 ||
 	                 has_ended(region_node(self->region, owner - 1)));
 }
 
-/* This node halts for the lock in `place`'s block from now on. Only it sets the entry. */
+/* Announce that this node waits for the lock in the block of node `place`. Only this node sets
+ * its entry. */
 static void publish(struct shm_lock *lock, uint32_t place, const struct shm_member *self)
 {
 	struct region_node *own = region_node(self->region, self->node);
@@ -72,7 +75,8 @@ static void publish(struct shm_lock *lock, uint32_t place, const struct shm_memb
 	atomic_exchange(&own->waits_for, place + 1);
 }
 
-/* A node waits no more, or is to be rung. False: it did not wait for this lock. */
+/* Clear a node's entry, as it has stopped waiting or will be rung. False: it did not wait for
+ * this lock. */
 static bool withdraw(struct shm_lock *lock, uint32_t place, struct region_node *waiter)
 {
 	uint32_t name = place + 1;
@@ -83,7 +87,7 @@ static bool withdraw(struct shm_lock *lock, uint32_t place, struct region_node *
 	return true;
 }
 
-/* The slow path of shm_lock_take: spin a little, then halt until rung. */
+/* The slow path of shm_lock_acquire: spin briefly, then halt until rung. */
 __attribute__((noinline, cold))
 static int wait_and_take(struct shm_lock *lock, uint32_t place, const struct shm_member *self)
 {
@@ -110,14 +114,14 @@ static int wait_and_take(struct shm_lock *lock, uint32_t place, const struct shm
 	return result;
 }
 
-int shm_lock_take(struct shm_lock *lock, uint32_t place, const struct shm_member *self)
+int shm_lock_acquire(struct shm_lock *lock, uint32_t place, const struct shm_member *self)
 {
-	if (__builtin_expect(take(lock, self), 1))
+	if (__builtin_expect(try_acquire(lock, self), 1))
 		return SHM_LOCK_OK;
 	return wait_and_take(lock, place, self);
 }
 
-/* Ring the next living waiter after oneself, so that all get their turn. */
+/* Ring the next living waiter, in node order after this node, so that all get their turn. */
 __attribute__((noinline, cold))
 static void ring_one(struct shm_lock *lock, uint32_t place, const struct shm_member *self)
 {
@@ -137,10 +141,10 @@ static void ring_one(struct shm_lock *lock, uint32_t place, const struct shm_mem
 	}
 }
 
-void shm_lock_give(struct shm_lock *lock, uint32_t place, const struct shm_member *self)
+void shm_lock_release(struct shm_lock *lock, uint32_t place, const struct shm_member *self)
 {
 	atomic_store_explicit(&lock->owner, 0, memory_order_release);
-	/* By name: the compiler would take a locked instruction, which costs more. */
+	/* Inline assembly: the compiler would use a locked instruction, which costs more. */
 	__asm__ volatile("mfence" : : : "memory");
 	if (__builtin_expect(atomic_load(&lock->waiters) != 0, 0))
 		ring_one(lock, place, self);
@@ -149,5 +153,5 @@ void shm_lock_give(struct shm_lock *lock, uint32_t place, const struct shm_membe
 void shm_lock_disown(struct shm_lock *lock, uint32_t place, const struct shm_member *self)
 {
 	if (atomic_load_explicit(&lock->owner, memory_order_relaxed) == self->node + 1)
-		shm_lock_give(lock, place, self);
+		shm_lock_release(lock, place, self);
 }

@@ -1,17 +1,17 @@
 /*
  * Locks between nodes that share memory.
  *
- * Test-and-set with the owner's name. A waiter spins for about 2 us, then says in the node
- * table which lock it waits for, and halts; the node that unlocks rings one waiter. Virtual CPUs
- * share host cores, so an owner can lose its core for milliseconds, and a spinning waiter
- * would burn what the owner needs.
+ * A test-and-set lock that holds its owner's id. A waiter spins for about 2 us. Then it records
+ * in the node table which lock it waits for, and halts. The node that unlocks rings one waiter.
+ * Waiters do not spin longer because virtual CPUs share host cores: an owner can lose its core
+ * for milliseconds, and a spinning waiter would take the time that the owner needs.
  *
- * Rules: interrupts are off while a lock is held; never two locks at once;
- * never across a copy of payload. A lock whose owner died is not stolen: what
- * it protects may be half changed, so it answers SHM_LOCK_DEAD for ever.
+ * Rules: interrupts are off while a lock is held; a node holds at most one lock, and none while
+ * it copies payload. A lock whose owner died is not taken over, as the data that it protects may
+ * be half changed: from then on shm_lock_acquire returns SHM_LOCK_DEAD.
  *
- * All state is in the lock and in the node table, in shared memory; `struct shm_member`
- * names the node that asks.
+ * All state is in shared memory, in the lock and in the node table. `struct shm_member` names
+ * the calling node.
  */
 #ifndef NET_SHM_LOCK_H
 #define NET_SHM_LOCK_H
@@ -26,35 +26,35 @@ struct shm_member {
 	uint32_t node;             /* own id, below region->nodes */
 };
 
-/* Zero-filled is an unlocked lock. */
+/* A lock that is all zeros is free. */
 struct shm_lock {
 	_Atomic uint32_t owner;    /* 0: free, else node id + 1 */
-	_Atomic uint32_t waiters;  /* nodes that halt until they are rung: at least as many as
-	                              region_node.waits_for names this lock */
+	_Atomic uint32_t waiters;  /* nodes that wait for a ring; never less than the number of
+	                              nodes whose waits_for names this lock */
 };
 
 enum { SHM_LOCK_OK = 0, SHM_LOCK_DEAD = -1 };
 
-/* The port's part (kernel/transport/link_shm.c, host/): */
+/* Port functions (kernel/transport/link_shm.c, host/): */
 void shm_port_ring(const struct shm_member *self, uint32_t node);   /* wake that node */
-/* Returns after a ring, maybe earlier; a ring that came before is not lost. `owner` is
- * what the lock's word says, unchecked. If no ring has come for long, that node is asked
+/* Wait for a ring; may return earlier. A ring that came before the call is not lost. `owner` is
+ * the lock's owner field, unchecked. If no ring comes for a long time, the port asks that node
  * to call shm_lock_disown for every lock of the region. */
 void shm_port_halt(const struct shm_member *self, uint32_t owner);
 uint64_t shm_port_spin_ns(const struct shm_member *self); /* a clock for spinning, ns */
 
-/* 1 if the lock's owner is dead, is no node at all, or is this node, which does not hold
- * it: it will never be free. */
+/* 1 if the lock will never be free: its owner is dead, is not a node, or is this node, which
+ * does not hold it. */
 int shm_lock_is_dead(const struct shm_lock *lock, const struct shm_member *self);
 
-/* Take it if it is free: 1. Else 0. */
+/* Acquire the lock if it is free: 1, else 0. */
 int shm_lock_try(struct shm_lock *lock, const struct shm_member *self);
 
-/* `place`: the node whose block the lock lies in. */
-int shm_lock_take(struct shm_lock *lock, uint32_t place, const struct shm_member *self);
-void shm_lock_give(struct shm_lock *lock, uint32_t place, const struct shm_member *self);
+/* Acquire waits. SHM_LOCK_OK or SHM_LOCK_DEAD. `place`: the node whose block has the lock. */
+int shm_lock_acquire(struct shm_lock *lock, uint32_t place, const struct shm_member *self);
+void shm_lock_release(struct shm_lock *lock, uint32_t place, const struct shm_member *self);
 
-/* This node holds no lock: if this one's word says that it does, free it. */
+/* Called when this node holds no lock: free this one if it names this node as its owner. */
 void shm_lock_disown(struct shm_lock *lock, uint32_t place, const struct shm_member *self);
 
 #endif

@@ -21,7 +21,7 @@ static bool lies_in(uint64_t offset, uint64_t bytes, uint64_t first, uint64_t li
 	       bytes <= limit - offset;
 }
 
-/* A ring is its header and a power of two of data, in which records fit. */
+/* Whether these bytes make a ring: a header and a power of two of data bytes. */
 static bool is_ring(uint64_t bytes)
 {
 	uint64_t data = bytes - sizeof(struct region_ring);
@@ -60,8 +60,7 @@ static int check(const struct region_header *h, uint64_t mapped)
 	return 0;
 }
 
-/* Atomic loads: the compiler reads no word twice, so what is checked later is what was
- * copied here. */
+/* Atomic loads, so that the compiler reads each word once: later checks see the same values. */
 void region_copy(void *to, const void *shared, uint64_t bytes)
 {
 	const uint64_t *from = shared;

@@ -38,18 +38,18 @@ ELSEWHERE = ("drivers/", "net/portals/", "libc-glue/", "lib/portals/")
 FUNCTIONS = {
     # which frame, and whether it is this one's turn
     "flow_find": "order", "flow_open": "order", "chain": "order", "reassemble": "order",
-    "place_short": "order", "place_first": "order", "whole": "order", "locate": "order",
+    "place_short": "order", "place_first": "order", "deliver_short": "order", "locate": "order",
     "advance": "order", "end_first": "order", "unstash": "order", "wire_fast_read": "order",
-    "take_short": "order",
-    "take_fast": "order", "receive_fast": "order", "wire_fast_source": "order",
+    "handle_short": "order",
+    "handle_fast": "order", "receive_fast": "order", "wire_fast_source": "order",
     "is_quiet": "order", "transmit": "order", "flow_ready": "order",
     "reassemble_waits": "order", "flow_has_gap": "order",
     # records for messages and frames, and how many may be under way
-    "record_take": "buffers", "record_give": "buffers", "has_room": "buffers",
+    "record_alloc": "buffers", "record_free": "buffers", "has_room": "buffers",
     "link_has_room": "buffers", "link_send": "buffers", "may_send": "buffers",
     "link_fast_room": "buffers", "link_fast_send": "buffers", "message_free": "buffers",
     "flow_share": "buffers", "records_free": "buffers", "shape_of": "buffers",
-    "flow_for": "buffers", "flow_heard": "buffers",
+    "flow_for": "buffers", "flow_count_sender": "buffers",
     "begin_epoch": "buffers", "link_transmitted": "buffers", "any_transmitted": "buffers",
     "transmitted": "buffers",
     "frame_send": "buffers", "reserve": "buffers", "unreserve": "buffers",
@@ -57,12 +57,12 @@ FUNCTIONS = {
     # what is needed only because frames are lost, damaged, or of another life
     "wire_checksum": "faults", "wire_mixed": "faults", "wire_folded": "faults",
     "port_crc32c": "faults", "by_instruction": "faults",
-    "ack_take": "faults", "take": "faults", "measure": "faults", "grow": "faults",
+    "ack_receive": "faults", "apply": "faults", "measure": "faults", "grow": "faults",
     "holes": "faults",
-    "reassemble_acknowledge": "faults", "frame_acknowledge": "faults", "take_acks": "faults",
-    "ack_cumulative": "faults", "ack_of_other": "faults", "ack_can_be": "faults",
-    "ack_of_other_can_be": "faults", "ack_is_cumulative": "faults", "ack_piggyback": "faults",
-    "is_of_both_lives": "faults", "timer_by": "faults", "timer_move": "faults",
+    "reassemble_acknowledge": "faults", "frame_acknowledge": "faults", "handle_acks": "faults",
+    "ack_cumulative": "faults", "apply_other_ack": "faults", "ack_is_valid": "faults",
+    "other_ack_is_valid": "faults", "ack_is_cumulative": "faults", "ack_piggyback": "faults",
+    "is_current": "faults", "timer_by": "faults", "timer_move": "faults",
     "departed": "faults", "departed_again": "faults", "frame_ack": "faults",
     "message_end": "faults",
     "is_mine": "faults", "wire_fast_is_sealed": "faults", "learn": "faults", "receive": "faults",
@@ -73,7 +73,7 @@ FUNCTIONS = {
 # By file and function where two functions have one name.
 PLACES = {
     ("net/link/ack.c", "advance"): "faults",
-    ("net/link/receive.c", "take"): "faults",
+    ("net/link/receive.c", "dispatch"): "faults",
 }
 # The longest prefix of a file's name counts.
 FILES = {
@@ -174,7 +174,7 @@ def main() -> None:
         go()
         count = Count()
         count.add_call()
-        if count.has("take_fast") and not count.has("take_short"):
+        if count.has("handle_fast") and not count.has("handle_short"):
             acknowledged.append(count)
     say("insn_tx_8B", sent)
     say("insn_rx_8B", arrived)

@@ -332,7 +332,7 @@ TEST(freed_queue_records_nothing)
  * and changes nothing then. */
 TEST(rule07_plainest_puts_only_of_active_descriptors)
 {
-	static const struct { int32_t threshold; int unlink, queue; uint32_t options; int brief; }
+	static const struct { int32_t threshold; int unlink, queue; uint32_t options; int fast; }
 	cases[] = {
 		{ MD_THRESH_INF, UNLINK_NEVER, 0, 0, 1 }, { 2, UNLINK_NEVER, 0, 0, 1 },
 		{ 0, UNLINK_NEVER, 0, 0, 0 }, { 1, UNLINK_AUTO, 0, 0, 0 },
@@ -355,23 +355,23 @@ TEST(rule07_plainest_puts_only_of_active_descriptors)
 			args.length = 0;
 		md = bind(&w, 0, args, cases[i].unlink);
 		put_args = to(md, 1, 5);
-		CHECK_IS(initiator_brief(&w.views[0], &put_args, &m, &grant), cases[i].brief);
-		CHECK_IS(status(&w, 0, STAT_MESSAGES_OUT), cases[i].brief);
+		CHECK_IS(initiator_fast_put(&w.views[0], &put_args, &m, &grant), cases[i].fast);
+		CHECK_IS(status(&w, 0, STAT_MESSAGES_OUT), cases[i].fast);
 		CHECK_IS(md_lookup(&w.views[0], md)->user.threshold,
-			 cases[i].threshold > 0 ? cases[i].threshold - cases[i].brief
+			 cases[i].threshold > 0 ? cases[i].threshold - cases[i].fast
 						: cases[i].threshold);
-		if (cases[i].brief) {
+		if (cases[i].fast) {
 			CHECK_IS(m.length, 16);
 			CHECK_IS(grant.offset, 1000);
 			CHECK_IS(grant.bytes, 16);
 		}
 		put_args.length = 17;         /* more than it has */
-		CHECK_IS(initiator_brief(&w.views[0], &put_args, &m, &grant), 0);
+		CHECK_IS(initiator_fast_put(&w.views[0], &put_args, &m, &grant), 0);
 		put_args = to(md + HANDLE_NEXT, 1, 5);
-		CHECK_IS(initiator_brief(&w.views[0], &put_args, &m, &grant), 0);
+		CHECK_IS(initiator_fast_put(&w.views[0], &put_args, &m, &grant), 0);
 		put_args = to(md, 1, 5);
 		put_args.target_pid = ANY_ID;
-		CHECK_IS(initiator_brief(&w.views[0], &put_args, &m, &grant), 0);
+		CHECK_IS(initiator_fast_put(&w.views[0], &put_args, &m, &grant), 0);
 		CHECK_IS(block_pending(&w.views[0]), 0);
 		remove_md(&w, 0, md);
 		remove_eq(&w, 0, eq);

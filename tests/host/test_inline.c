@@ -294,35 +294,35 @@ TEST(puts_of_the_fast_path)
 	md = bind(&w, 1, once, UNLINK_NEVER);
 	args = to(md, 0, 5);
 	args.ack = ACK_YES;                           /* no process would hear of it (rule 12) */
-	CHECK_IS(initiator_brief(&w.views[1], &args, &m, &grant), 1);
+	CHECK_IS(initiator_fast_put(&w.views[1], &args, &m, &grant), 1);
 	CHECK_IS(m.ack_request, ACK_NO);
 	CHECK(grant.offset == 2100 && grant.bytes == 8);
 	CHECK_IS(md_lookup(&w.views[1], md)->pending, 0);
-	CHECK_IS(initiator_brief(&w.views[1], &args, &m, &grant), 0);   /* threshold 0 */
+	CHECK_IS(initiator_fast_put(&w.views[1], &args, &m, &grant), 0); /* threshold 0 */
 	CHECK_IS(status(&w, 1, STAT_MESSAGES_OUT), 1);
 	CHECK_IS(status(&w, 1, STAT_BYTES_OUT), 8);
 	initiator_lost(&w.views[1], 8);
 	CHECK_IS(status(&w, 1, STAT_BYTES_OUT), 0);
 	CHECK_IS(status(&w, 1, STAT_FAILED), 1);
 	args.md = pair.source;                        /* it has a queue */
-	CHECK_IS(initiator_brief(&w.views[1], &args, &m, &grant), 0);
+	CHECK_IS(initiator_fast_put(&w.views[1], &args, &m, &grant), 0);
 	other = small(&w, 2100, 65, EQ_NONE);         /* too long */
 	args.md = other;
-	CHECK_IS(initiator_brief(&w.views[1], &args, &m, &grant), 0);
+	CHECK_IS(initiator_fast_put(&w.views[1], &args, &m, &grant), 0);
 	remove_md(&w, 1, other);
-	CHECK_IS(initiator_brief(&w.views[1], &args, &m, &grant), 0);   /* stale */
+	CHECK_IS(initiator_fast_put(&w.views[1], &args, &m, &grant), 0); /* stale */
 	other = bind(&w, 1, memory(2100, 8, 0, EQ_NONE), UNLINK_AUTO);
 	args.md = other;                              /* could go */
-	CHECK_IS(initiator_brief(&w.views[1], &args, &m, &grant), 0);
+	CHECK_IS(initiator_fast_put(&w.views[1], &args, &m, &grant), 0);
 	remove_md(&w, 1, other);
 	other = small(&w, 2100, 8, EQ_NONE);
 	args.md = other, args.target_pid = ANY_ID;
-	CHECK_IS(initiator_brief(&w.views[1], &args, &m, &grant), 0);
+	CHECK_IS(initiator_fast_put(&w.views[1], &args, &m, &grant), 0);
 	args.target_pid = 1, args.length = 8, args.local_offset = 1;    /* more than it has */
-	CHECK_IS(initiator_brief(&w.views[1], &args, &m, &grant), 0);
+	CHECK_IS(initiator_fast_put(&w.views[1], &args, &m, &grant), 0);
 	CHECK_IS(status(&w, 1, STAT_MESSAGES_OUT), 1);
 	args.length = 5, args.local_offset = 3;       /* a region */
-	CHECK_IS(initiator_brief(&w.views[1], &args, &m, &grant), 1);
+	CHECK_IS(initiator_fast_put(&w.views[1], &args, &m, &grant), 1);
 	CHECK_IS(grant.offset, 2103);
 	CHECK_IS(grant.bytes, 5);
 	CHECK_IS(m.length, 5);

@@ -245,14 +245,14 @@ TEST(iovec_array_that_changes_after_its_check)
 	CHECK_IS(iovec_check(&w.views[0], &args, &room), 0);
 	CHECK_IS(room, 35);
 	((struct iovec_args *)(w.views[0].memory + ARRAY))[2].start = BASE - 1;
-	CHECK_IS(iovec_take(&w.views[0], &md, &args), PORTALS_SEGV);
+	CHECK_IS(iovec_alloc(&w.views[0], &md, &args), PORTALS_SEGV);
 	CHECK_IS(md.pieces, 0);
 	CHECK_IS(md.first_piece, NO_INDEX);
 	CHECK_IS(status(&w, 0, STAT_PIECE_USED), 0);
 	((struct iovec_args *)(w.views[0].memory + ARRAY))[2] = (struct iovec_args){ BASE, 3 };
-	CHECK_IS(iovec_take(&w.views[0], &md, &args), 0);
+	CHECK_IS(iovec_alloc(&w.views[0], &md, &args), 0);
 	CHECK_IS(md.room, 18);        /* of what was read last */
-	iovec_give(&w.views[0], &md);
+	iovec_free(&w.views[0], &md);
 	world_close(&w);
 }
 

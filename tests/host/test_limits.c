@@ -258,7 +258,7 @@ static void first_handles(uint64_t seed, handle_t *handles)
 		handles[i] = new_me(&w, 0, 1);
 		handles[4 + i] = bind(&w, 0, memory(0, 8, 0, EQ_NONE), UNLINK_NEVER);
 		handles[8 + i] = new_eq(&w, 0, 2);
-		CHECK_IS(op_take(&w.views[0], &op), 0);
+		CHECK_IS(op_alloc(&w.views[0], &op), 0);
 		handles[12 + i] = op->handle;
 	}
 	world_drop(&w);

@@ -20,7 +20,7 @@ static uint32_t told;                  /* buffers that interrupt when they are f
 static uint32_t fails;                 /* so many are not taken */
 static uint8_t memory[PLACE];
 
-static int post(struct nic *nic, const struct nic_piece *pieces, uint32_t n, int tell)
+static int post(struct nic *nic, const struct nic_piece *pieces, uint32_t n, int interrupt)
 {
 	(void)nic;
 	CHECK_IS(n, 1);
@@ -29,7 +29,7 @@ static int post(struct nic *nic, const struct nic_piece *pieces, uint32_t n, int
 		return NIC_FULL;
 	}
 	ring[posted++ % (PLACE / PART)] = pieces[0];
-	told += !!tell;
+	told += !!interrupt;
 	buffers++;
 	return NIC_OK;
 }

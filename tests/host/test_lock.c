@@ -27,10 +27,10 @@ static void *increments(void *arg)
 	struct shm_member *self = arg;
 
 	for (int i = 0; i < ROUNDS; i++) {
-		if (shm_lock_take(&lock, PLACE, self) != SHM_LOCK_OK)
+		if (shm_lock_acquire(&lock, PLACE, self) != SHM_LOCK_OK)
 			return self;
 		protected++;
-		shm_lock_give(&lock, PLACE, self);
+		shm_lock_release(&lock, PLACE, self);
 	}
 	return 0;
 }
@@ -62,10 +62,10 @@ TEST(concurrent_lock_excludes)
 static void *take_once(void *arg)
 {
 	struct shm_member *self = arg;
-	int result = shm_lock_take(&lock, PLACE, self);
+	int result = shm_lock_acquire(&lock, PLACE, self);
 
 	if (result == SHM_LOCK_OK)
-		shm_lock_give(&lock, PLACE, self);
+		shm_lock_release(&lock, PLACE, self);
 	return (void *)(intptr_t)result;
 }
 
@@ -78,12 +78,12 @@ TEST(concurrent_lock_waiters_halt)
 
 	for (uint32_t i = 0; i < 4; i++)
 		members[i] = (struct shm_member){ region, i };
-	CHECK_IS(shm_lock_take(&lock, PLACE, &members[0]), SHM_LOCK_OK);
+	CHECK_IS(shm_lock_acquire(&lock, PLACE, &members[0]), SHM_LOCK_OK);
 	for (int i = 1; i < 4; i++)
 		pthread_create(&threads[i], 0, take_once, &members[i]);
 	while (!threads_halts[1] || !threads_halts[2] || !threads_halts[3])
 		usleep(1000);
-	shm_lock_give(&lock, PLACE, &members[0]);
+	shm_lock_release(&lock, PLACE, &members[0]);
 	for (int i = 1; i < 4; i++) {
 		void *result;
 
@@ -103,7 +103,7 @@ TEST(concurrent_lock_owner_dies)
 	pthread_t thread;
 	void *result;
 
-	CHECK_IS(shm_lock_take(&lock, PLACE, &owner), SHM_LOCK_OK);
+	CHECK_IS(shm_lock_acquire(&lock, PLACE, &owner), SHM_LOCK_OK);
 	pthread_create(&thread, 0, take_once, &waiter);
 	while (!threads_halts[1])
 		usleep(1000);
@@ -113,7 +113,7 @@ TEST(concurrent_lock_owner_dies)
 	CHECK_IS((intptr_t)result, SHM_LOCK_DEAD);
 	CHECK_IS(threads_lost, 0);
 	CHECK_IS(lock.waiters, 0);
-	CHECK_IS(shm_lock_take(&lock, PLACE, &waiter), SHM_LOCK_DEAD);   /* for ever: not stolen */
+	CHECK_IS(shm_lock_acquire(&lock, PLACE, &waiter), SHM_LOCK_DEAD); /* for ever: not stolen */
 	CHECK(shm_lock_is_dead(&lock, &waiter));
 }
 
@@ -123,14 +123,14 @@ TEST(lock_rings_the_living)
 	const struct region *region = fresh();
 	struct shm_member self = { region, 5 };
 
-	CHECK_IS(shm_lock_take(&lock, PLACE, &self), SHM_LOCK_OK);
+	CHECK_IS(shm_lock_acquire(&lock, PLACE, &self), SHM_LOCK_OK);
 	atomic_store(&region_node(region, 6)->dead, 1);
 	lock.waiters = 3;
 	region_node(region, 6)->waits_for = region_node(region, 2)->waits_for = PLACE + 1;
 	region_node(region, 3)->waits_for = PLACE + 1;
 	region_node(region, 7)->waits_for = PLACE + 2;     /* for another lock */
 	region_node(region, 0)->waits_for = ~0u;           /* damage */
-	shm_lock_give(&lock, PLACE, &self);
+	shm_lock_release(&lock, PLACE, &self);
 	CHECK_IS(threads_rings[6], 0);
 	CHECK_IS(threads_rings[2], 1);             /* the next after node 5, around the end */
 	CHECK_IS(threads_rings[3], 0);
@@ -138,9 +138,9 @@ TEST(lock_rings_the_living)
 	CHECK_IS(lock.waiters, 1);
 	CHECK_IS(region_node(region, 3)->waits_for, PLACE + 1);
 	CHECK_IS(region_node(region, 2)->waits_for, 0);
-	shm_lock_give(&lock, PLACE, &(struct shm_member){ region, 3 });   /* not to itself */
+	shm_lock_release(&lock, PLACE, &(struct shm_member){ region, 3 }); /* not to itself */
 	CHECK_IS(threads_rings[3], 0);
-	shm_lock_give(&lock, PLACE, &(struct shm_member){ region, 4 });
+	shm_lock_release(&lock, PLACE, &(struct shm_member){ region, 4 });
 	CHECK_IS(threads_rings[3], 1);
 	CHECK_IS(lock.waiters, 0);
 }
@@ -155,14 +155,14 @@ TEST(lock_damaged_owner)
 	lock.owner = 1;
 	CHECK(!shm_lock_is_dead(&lock, &self));    /* a living node's */
 	lock.owner = NODES + 1;
-	CHECK_IS(shm_lock_take(&lock, PLACE, &self), SHM_LOCK_DEAD);
+	CHECK_IS(shm_lock_acquire(&lock, PLACE, &self), SHM_LOCK_DEAD);
 	lock.owner = ~0u;
-	CHECK_IS(shm_lock_take(&lock, PLACE, &self), SHM_LOCK_DEAD);
+	CHECK_IS(shm_lock_acquire(&lock, PLACE, &self), SHM_LOCK_DEAD);
 	lock.owner = 2;                            /* the node that asks for it */
-	CHECK_IS(shm_lock_take(&lock, PLACE, &self), SHM_LOCK_DEAD);
+	CHECK_IS(shm_lock_acquire(&lock, PLACE, &self), SHM_LOCK_DEAD);
 	lock.owner = 3;                            /* a node that has ended in order */
 	atomic_store(&region_node(region, 2)->state, NODE_EXITED);
-	CHECK_IS(shm_lock_take(&lock, PLACE, &self), SHM_LOCK_DEAD);
+	CHECK_IS(shm_lock_acquire(&lock, PLACE, &self), SHM_LOCK_DEAD);
 }
 
 /* A damaged word names a living node that holds nothing: asked, it frees the lock. */

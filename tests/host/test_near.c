@@ -161,8 +161,8 @@ TEST(rule18_only_unbound_descriptors_do_without_the_lock)
 	struct message message;
 	struct grant grant;
 
-	CHECK_IS(initiator_brief(&w.views[1], &from_entry, &message, &grant), 0);
-	CHECK_IS(initiator_brief(&w.views[1], &from_none, &message, &grant), 1);
+	CHECK_IS(initiator_fast_put(&w.views[1], &from_entry, &message, &grant), 0);
+	CHECK_IS(initiator_fast_put(&w.views[1], &from_none, &message, &grant), 1);
 	CHECK_IS(put(&w, 1, from_entry), 0);          /* the ordinary way takes it */
 	CHECK_IS(status(&w, 1, STAT_MESSAGES_OUT), 2);
 	remove_md(&w, 1, from_none.md);

@@ -113,13 +113,13 @@ uint64_t shared_memory(struct shared *shared, uint64_t bytes)
 
 void shared_lock(struct shared *shared, const struct shm_member *self)
 {
-	if (shm_lock_take((struct shm_lock *)shared->view.block->lock, shared->view.nid, self) != SHM_LOCK_OK)
+	if (shm_lock_acquire((struct shm_lock *)shared->view.block->lock, shared->view.nid, self) != SHM_LOCK_OK)
 		abort();
 }
 
 void shared_unlock(struct shared *shared, const struct shm_member *self)
 {
-	shm_lock_give((struct shm_lock *)shared->view.block->lock, shared->view.nid, self);
+	shm_lock_release((struct shm_lock *)shared->view.block->lock, shared->view.nid, self);
 }
 
 struct eq_reader *shared_eq(struct shared *shared, const struct shm_member *self, uint32_t count)

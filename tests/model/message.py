@@ -91,7 +91,7 @@ class Record:
     offset: int = 0
     queue: Optional[Queue] = None   # where the rest of its events goes
     reserved: int = 0               # slots there that are kept for them
-    tells_dropped: bool = False     # ACK: EVENT_DROPPED, when the put started
+    reports_dropped: bool = False     # ACK: EVENT_DROPPED, when the put started
 
 
 @dataclass(eq=False, slots=True)

@@ -310,7 +310,7 @@ class Owner:
         else:
             self.reach(7, "spends nothing")
 
-    def bury(self, md: Descriptor) -> None:
+    def reap(self, md: Descriptor) -> None:
         if md.leaving and md.pending == 0:
             if md.args.options & UNLINK_DISABLE:         # rule 19
                 self.reach(19, "no UNLINK")
@@ -322,7 +322,7 @@ class Owner:
 
     def unpin(self, md: Descriptor) -> None:
         md.pending -= 1
-        self.bury(md)
+        self.reap(md)
 
     # ---- match entries -------------------------------------------------------
 

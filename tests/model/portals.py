@@ -332,7 +332,7 @@ class Process(Owner):
             return self.discard(m, D_DROPPED)
         self.give(record)
         self.count_end(m.fail)
-        if m.fail == NI_DROPPED and not record.tells_dropped:
+        if m.fail == NI_DROPPED and not record.reports_dropped:
             self.reach(16, "ends silently")
             return D_OK, Flight(m.operation, None, [])
         queue, md = self.eqs.get(m.eq_handle), self.mds.get(m.md_handle)
@@ -349,7 +349,7 @@ class Process(Owner):
                     self.head(m, min(m.mlength, m.length), m.offset, m.md_handle),
                     m.hdr_data, m.sequence, m.fail)
         if md:
-            self.bury(md)
+            self.reap(md)
         return D_OK, Flight(m.operation, None, [])
 
     def begin_reply(self, runner: int, m: Message, most: int) -> tuple[int, Flight]:
@@ -429,7 +429,7 @@ class Process(Owner):
                 return NO_SPACE, None, None
             m = m._replace(ack_request=1, eq_handle=md.args.eq, op_handle=name)
             self.take(name, waiting=True, kind=ACK, runner=nid, md=None, message=m, link=0,
-                      tells_dropped=bool(md.args.options & EVENT_DROPPED))
+                      reports_dropped=bool(md.args.options & EVENT_DROPPED))
         self.count_start()
         return OK, m, self.send(m, md, *region)
 

@@ -29,7 +29,7 @@
 #endif
 #define QUEUE     3            /* frames under way on each wire */
 #define MOST      3            /* buffers that may be posted */
-#define PLAIN_TRIES 2
+#define RESEND_TRIES 2
 #define MOST_TRIES  3
 #define POSTED    255          /* of a buffer: the card has it */
 #define FREE      254          /* nothing lies in it */
@@ -50,7 +50,7 @@ chan to_a = [QUEUE] of { byte, byte, bool };    /* GRANT: first part, behind the
 byte faults = FAULTS;
 
 /* A */
-byte served, granted, again, again_until;
+byte parts_sent, granted, again, again_until;
 
 /* B: struct bulk. In `landed` is what lies in the oldest posted buffers, not yet seen. */
 byte oldest, next, tries, lossy;
@@ -62,7 +62,7 @@ bool idle, given_up;
 /* What only the model knows: of which part, counted from 1, the bytes are where. */
 byte memory[PLACES], aside;
 
-#define A_HAS     (again < again_until || served < granted)
+#define A_HAS     (again < again_until || parts_sent < granted)
 #define QUIET     ((!A_HAS || len(to_rooms) == QUEUE) && len(to_a) == 0 && len(landed) == 0 && \
 		   (len(to_rooms) == 0 || len(ring) == 0))
 #define DONE      (given_up || (oldest == PARTS && QUIET))
@@ -96,7 +96,7 @@ active proctype A()
 		TAKE(to_a, first, until, w_again);
 		if
 		:: first != NOTHING ->
-			sent = (until < served -> until : served);
+			sent = (until < parts_sent -> until : parts_sent);
 			if
 			:: w_again && first < sent && RULE(4) ->
 				if
@@ -117,8 +117,8 @@ active proctype A()
 		:: again == again_until -> again = 0; again_until = 0
 		:: else -> skip
 		fi }
-	:: atomic { len(to_rooms) < QUEUE && again == again_until && served < granted ->
-		to_rooms!served, false; served++ }
+	:: atomic { len(to_rooms) < QUEUE && again == again_until && parts_sent < granted ->
+		to_rooms!parts_sent, false; parts_sent++ }
 	:: DONE -> break
 	od
 }
@@ -152,8 +152,8 @@ inline tell(w_first, w_until, w_again)
 	fi
 }
 
-/* ask(): missing parts that were sent before part `than`; MISSING: all. */
-inline ask(than, w_again)
+/* grant_again(): missing parts that were sent before part `than`; MISSING: all. */
+inline grant_again(than, w_again)
 {
 	from = oldest; i = oldest;
 	do
@@ -257,7 +257,7 @@ inline land()
 		:: else -> skip
 		fi;
 		if
-		:: !w_again -> ask(part, true)
+		:: !w_again -> grant_again(part, true)
 		:: else -> skip
 		fi;
 		tries = 0
@@ -297,7 +297,7 @@ inline tick()
 	tries++;
 	if
 	:: tries == MOST_TRIES -> take_back(); tries = 0; idle = true
-	:: else -> ask(MISSING, tries >= PLAIN_TRIES)
+	:: else -> grant_again(MISSING, tries >= RESEND_TRIES)
 	fi
 }
 

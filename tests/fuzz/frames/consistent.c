@@ -195,13 +195,13 @@ static void check_bulk(const struct link *link)
 		i = assembly->turn_next;
 	}
 	n = 0;
-	for (uint32_t i = bulk->serve_first; i != NO_RECORD; n++) {
+	for (uint32_t i = bulk->sends_first; i != NO_RECORD; n++) {
 		const struct send *send = record_at(&link->sends, i);
 
-		MUST(n < link->sends.used && send->serving && send->announced && !send->ended);
-		if (send->serve_next == NO_RECORD)
-			MUST(i == bulk->serve_last);
-		i = send->serve_next;
+		MUST(n < link->sends.used && send->sending_parts && send->announced && !send->ended);
+		if (send->bulk_next == NO_RECORD)
+			MUST(i == bulk->sends_last);
+		i = send->bulk_next;
 	}
 	MUST(bulk->parts_out <= link->transmits.used);
 }

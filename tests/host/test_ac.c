@@ -61,7 +61,7 @@ TEST(rule27_defaults_can_be_replaced)
 	CHECK_IS(ac_set(&w.views[0], 1, &everybody), 0);
 	m.cookie = 1, m.source_nid = 1;
 	CHECK_IS(arrives(&w, 0, m, 0, 0), DELIVER_OK);
-	block_close(&w.views[0]);     /* another PtlNIInit: the defaults again */
+	block_close(&w.views[0]);     /* another PtlNIInit restores the defaults */
 	block_init(&w.views[0]);
 	block_open(&w.views[0]);
 	me = new_me(&w, 0, 5);
@@ -108,7 +108,7 @@ TEST(rule33_access_control_index_bounds)
 	world_close(&w);
 }
 
-/* Everything fits but the job, or the portal that the entry is for. */
+/* Everything matches but the job, or the entry's portal. */
 TEST_PATHS(mistake_access_control_never_consulted)
 {
 	struct world w;

@@ -25,16 +25,16 @@
 #define PT        3u
 #define SENDERS   3u
 #define TAGS      4u
-#define CREDITS   6u                               /* messages of one sender not yet received */
-#define POSTS     8u                               /* receives that wait at once */
+#define CREDITS   6u                               /* unreceived messages of one sender, at most */
+#define POSTS     8u                               /* posted receives at once */
 #define LARGEST   (256u << 10)
-#define BLOCKS    (SENDERS * CREDITS + 2)          /* one held by each early message, and two */
+#define BLOCKS    (SENDERS * CREDITS + 2)          /* one per early message, and two more */
 #define BLOCK     (2 * LARGEST)
 #define EARLY     (SENDERS * CREDITS)
 #define ANY       0xffu                            /* source or tag of a receive */
-#define PATIENCE  200000u                          /* looks at an empty queue before giving up */
+#define PATIENCE  200000u                          /* polls of an empty queue before giving up */
 
-/* What hdr_data says of a message; its length and bytes follow from it. */
+/* The fields of hdr_data, which also determines a message's length and bytes. */
 #define HEADER(source, tag, number, in_tag) \
 	((uint64_t)(source) << 56 | (uint64_t)(tag) << 48 | (uint64_t)(number) << 24 | (in_tag))
 #define SOURCE(header)  ((uint32_t)((header) >> 56))
@@ -46,10 +46,10 @@ struct race {
 	struct shared shared;
 	const struct region *region;
 	uint64_t seed;
-	uint32_t each;                           /* messages of every sender */
+	uint32_t each;                           /* messages of each sender */
 	int at_once;                             /* receives are posted by post_entry */
-	_Atomic uint32_t received[SENDERS];      /* what the owner gives back as credits */
-	_Atomic uint32_t running;                /* senders that have not ended */
+	_Atomic uint32_t received[SENDERS];      /* messages received, which give credits back */
+	_Atomic uint32_t running;                /* senders still running */
 	_Atomic int stop;                        /* the owner has given up */
 };
 
@@ -57,10 +57,10 @@ struct sender {
 	struct race *race;
 	struct shm_member self;                  /* node 1 + source */
 	uint32_t source;
-	uint32_t dropped, failed;                /* messages that were not accepted: none */
+	uint32_t dropped, failed;                /* messages that were not accepted; must stay 0 */
 };
 
-/* A message that came before its receive. */
+/* A message that arrived before its receive was posted. */
 struct early {
 	uint64_t header;
 	uint64_t offset;                         /* of its bytes, in the segment */
@@ -73,14 +73,14 @@ struct post {
 	uint32_t source, tag;
 	uint32_t turn;                           /* its number among the receives */
 	int busy;                                /* until its UNLINK event */
-	int done;                                /* its message is there */
+	int done;                                /* its message has arrived */
 };
 
 struct owner {
 	struct race *race;
 	struct shm_member self;
 	struct eq_reader *eq;
-	handle_t sentinel;                       /* receives lie before it, overflow behind */
+	handle_t sentinel;                       /* receives lie before it, overflow after it */
 	uint64_t random;
 	uint64_t blocks[BLOCKS];                 /* offsets of the overflow memory */
 	uint32_t held[BLOCKS];                   /* early messages in it */
@@ -91,9 +91,9 @@ struct owner {
 	uint32_t waiting;                        /* posts busy */
 	uint32_t turns;                          /* receives so far */
 	uint64_t *got;                           /* header of each receive's message; 0 none yet */
-	uint32_t seen[SENDERS];                  /* messages of each source that have come */
+	uint32_t seen[SENDERS];                  /* messages of each source that have arrived */
 	uint32_t all;                            /* messages received */
-	/* what went wrong, and how often the race took place */
+	/* errors, and how often the race occurred */
 	uint32_t disorder, damaged, overtook, odd, lost, stuck;
 	uint32_t refused, found_late;
 };
@@ -203,8 +203,10 @@ static struct md_args descriptor(const struct owner *owner, uint64_t offset, uin
 	};
 }
 
-/* Overflow block `b` at the tail. It goes by itself when one more message of
- * the largest size might not fit. */
+/*
+ * Attach overflow block `b` at the tail. It is unlinked automatically when a message of the largest
+ * size might no longer fit.
+ */
 static void attach_block(struct owner *owner, uint32_t b)
 {
 	struct shared *shared = &owner->race->shared;
@@ -222,14 +224,14 @@ static void attach_block(struct owner *owner, uint32_t b)
 	owner->attached[b] = 1;
 }
 
-/* A message's bytes are no longer wanted where it came too early. */
+/* An early message's bytes are no longer needed in their overflow block. */
 static void release(struct owner *owner, uint32_t b)
 {
 	if (b < BLOCKS && owner->held[b] == 0 && !owner->attached[b])
 		attach_block(owner, b);
 }
 
-/* Receive number `turn` has got its message, whose bytes lie at `offset`. */
+/* Receive number `turn` has its message, whose bytes are at `offset`. */
 static void complete(struct owner *owner, uint32_t turn, uint64_t header, uint64_t offset)
 {
 	owner->damaged += !payload_is(owner->race->shared.view.memory + offset, header,
@@ -260,8 +262,8 @@ static void put_ended(struct owner *owner, const ptl_event_t *event)
 		complete(owner, post->turn, header, post->buffer);
 		return;
 	}
-	/* A receive for exactly this source is used up only by an earlier message
-	 * of that source, whose END would have come before this one. */
+	/* Only an earlier message of this source can use up a receive for exactly this source, and
+	 * its END event would have come before this one. */
 	for (uint32_t i = 0; i < POSTS; i++)
 		owner->overtook += owner->posts[i].busy && !owner->posts[i].done &&
 				   owner->posts[i].source != ANY &&
@@ -275,7 +277,7 @@ static void put_ended(struct owner *owner, const ptl_event_t *event)
 	owner->held[index]++;
 }
 
-/* Take what is in the queue: how many events that was. */
+/* Handle all events in the queue; returns their number. */
 static uint32_t drain(struct owner *owner)
 {
 	ptl_event_t event;
@@ -322,7 +324,7 @@ static int take_early(struct owner *owner, uint32_t source, uint32_t tag, uint32
 	return 0;
 }
 
-/* Wait for an event: 1, or 0 if all senders have ended and there is none. */
+/* Wait for an event. Returns 0 if all senders have ended and there is none. */
 static int await(struct owner *owner)
 {
 	struct race *race = owner->race;
@@ -341,7 +343,7 @@ static int await(struct owner *owner)
 	return 0;
 }
 
-/* What a receive that waits consists of. */
+/* The entry and the descriptor of a posted receive. */
 static struct post_args receive_of(const struct owner *owner, const struct post *post)
 {
 	struct post_args args = {
@@ -363,7 +365,7 @@ static struct post_args receive_of(const struct owner *owner, const struct post 
 	return args;
 }
 
-/* Its entry, and a descriptor that accepts nothing yet. */
+/* Insert its entry, with a descriptor that accepts nothing yet. */
 static void insert_post(struct owner *owner, struct post *post, const struct post_args *args)
 {
 	struct shared *shared = &owner->race->shared;
@@ -377,7 +379,7 @@ static void insert_post(struct owner *owner, struct post *post, const struct pos
 	shared_unlock(shared, &owner->self);
 }
 
-/* From now on it accepts, unless something has come: PORTALS_MD_NO_UPDATE. */
+/* Make it accept messages, unless something has arrived: then PORTALS_MD_NO_UPDATE. */
 static int activate_post(struct owner *owner, struct post *post, const struct post_args *args)
 {
 	struct shared *shared = &owner->race->shared;
@@ -403,7 +405,7 @@ static void remove_post(struct owner *owner, struct post *post)
 	post->busy = 0;
 }
 
-/* Post a receive; the next turn is its. */
+/* Post a receive, and give it the next turn. */
 static void receive(struct owner *owner, uint32_t source, uint32_t tag)
 {
 	struct post *post = owner->posts;
@@ -434,7 +436,7 @@ static void receive(struct owner *owner, uint32_t source, uint32_t tag)
 		}
 		owner->odd += result != PORTALS_MD_NO_UPDATE;
 		owner->refused++;
-		/* Nothing there: it has begun, and its event will come. */
+		/* No event yet: the message has begun, and its event will come. */
 		if (!await(owner)) {
 			owner->stuck++;
 			return;
@@ -448,8 +450,10 @@ static void receive(struct owner *owner, uint32_t source, uint32_t tag)
 	}
 }
 
-/* All senders have ended and all events are read: nothing may be left that
- * fits a receive that still waits. */
+/*
+ * All senders have ended and all events are read: no early message may be left that fits a pending
+ * receive.
+ */
 static void settle(struct owner *owner)
 {
 	for (uint32_t i = 0; i < POSTS; i++) {
@@ -476,7 +480,7 @@ static void receive_all(struct owner *owner, uint32_t rounds)
 
 		drain(owner);
 		if (owner->earlies > EARLY / 2 || (owner->earlies && owner->waiting == POSTS)) {
-			source = SOURCE(owner->early[0].header);  /* senders may wait for this */
+			source = SOURCE(owner->early[0].header);  /* a sender may wait for it */
 			tag = TAG(owner->early[0].header);
 		} else if (owner->waiting == POSTS) {
 			if (!await(owner))
@@ -491,7 +495,7 @@ static void receive_all(struct owner *owner, uint32_t rounds)
 	drain(owner);
 }
 
-/* Of each source and tag the messages went to receives in the order of both. */
+/* Messages of each source and tag must go to matching receives in order. */
 static uint32_t out_of_turn(const struct owner *owner)
 {
 	uint32_t expected[SENDERS][TAGS] = { 0 }, wrong = 0;

@@ -1,5 +1,6 @@
 /*
- * What is recorded in an event queue, and what is told of it: net/portals/eq.c. Rules 18, 19, 20, 23.
+ * What is recorded in an event queue, and which upcalls that causes: net/portals/eq.c. Rules 18,
+ * 19, 20, 23.
  */
 #include <signal.h>
 #include <sys/mman.h>
@@ -13,7 +14,7 @@ static handle_t silent(struct world *w, struct eq_info *queue)
 				 queue->handle), UNLINK_NEVER);
 }
 
-/* grant.upcall rings an application's doorbell: for an event, not for a queue. */
+/* grant.upcall rings the application's doorbell only if an event was recorded. */
 TEST(rule23_no_upcall_without_an_event)
 {
 	struct message m, answer, none;
@@ -52,7 +53,7 @@ TEST(rule23_no_upcall_without_an_event)
 	world_close(&w);
 }
 
-/* Both ways of delivering leave the same events out. */
+/* Both ways of delivering omit the same events. */
 TEST(rule19_event_options_of_short_messages)
 {
 	const uint32_t options[] = { 0, MD_EVENT_START_DISABLE, MD_EVENT_END_DISABLE,
@@ -112,7 +113,7 @@ TEST(rule18_unlink_comes_last_after_a_short_message)
 	world_close(&w);
 }
 
-/* The delivering kernel is told whether the target's handler waits for the events. */
+/* The delivering kernel learns whether the target has a handler for the events. */
 TEST(rule23_runner_is_told_of_handlers)
 {
 	struct message m = request(MESSAGE_PUT, 1, 0, 5, 8), answer;
@@ -140,12 +141,14 @@ TEST(rule23_runner_is_told_of_handlers)
 	}
 }
 
-/* The writer reads what it writes from a page that is not there yet: the fault
- * shows the slot as it is in the middle of the writing. */
+/*
+ * The writer copies from a page that is not mapped yet, so the fault handler sees the slot in the
+ * middle of the write.
+ */
 static struct {
 	void *page;
 	const struct event *slot;
-	uint64_t sequence;        /* of the slot in that moment */
+	uint64_t sequence;        /* of the slot at the fault */
 } glimpse;
 
 static void look_at_slot(int signal)

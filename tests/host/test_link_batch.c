@@ -1,6 +1,6 @@
 /*
- * Batches: which short messages leave together and when, what becomes of them when the
- * peer is lost, and how they are received: early, again, and by a user that is busy.
+ * Batches: which short messages are sent together and when, how they end when the peer is lost, and
+ * how they are received: early, repeated, and by a busy user.
  */
 #include <string.h>
 #include "link_probe.h"
@@ -17,7 +17,7 @@ static void open_wide(struct probe *p)
 	probe_start(p);
 }
 
-/* The peer has been heard of, so that it is known, and has granted a window. */
+/* The peer has sent a frame, so it is known and has granted a window. */
 static void meet(struct probe *p, uint32_t window)
 {
 	struct wire wire = probe_data(0, 8, 0);
@@ -34,7 +34,7 @@ static void give_ack(struct probe *p, uint32_t ack, uint32_t window)
 	probe_give(p, 1, &wire, 0);
 }
 
-/* A brief message with this id and payload: 0 if there is no room. */
+/* Send a message on the fast path with this id and payload; returns 0 if there is no room. */
 static int brief(struct probe *p, uint64_t id, uint32_t bytes)
 {
 	struct link_room room = link_fast_room(p->link, 1);
@@ -47,8 +47,10 @@ static int brief(struct probe *p, uint64_t id, uint32_t bytes)
 	return 1;
 }
 
-/* How many messages the next frame has that left, 0: none has; they are these ids from
- * `first` on, each with so many bytes. */
+/*
+ * Check that the next sent frame has messages with ids from `first` on, each of so many bytes.
+ * Returns their number; 0: no frame was sent.
+ */
 static uint32_t next_batch(struct probe *p, uint32_t first, uint32_t bytes)
 {
 	const uint8_t *frame = p->frames[p->seen];
@@ -84,12 +86,12 @@ TEST(batch_is_what_comes_while_frames_are_under_way)
 	open_wide(&p);
 	meet(&p, 64);
 	CHECK(brief(&p, 1, 8));
-	CHECK_IS(next_batch(&p, 1, 8), 1);             /* nothing is under way: at once */
+	CHECK_IS(next_batch(&p, 1, 8), 1);             /* nothing is in flight: at once */
 	for (uint64_t i = 2; i < 7; i++)
 		CHECK(brief(&p, i, 8));
 	CHECK_IS(next_batch(&p, 2, 8), 0);
 	CHECK_IS(link_has_delayed(p.link), 1);
-	give_ack(&p, 1, 64);                            /* nothing is any more */
+	give_ack(&p, 1, 64);                                      /* nothing is in flight again */
 	CHECK_IS(next_batch(&p, 2, 8), 5);
 	CHECK_IS(link_has_delayed(p.link), 0);
 	CHECK(brief(&p, 7, 8));
@@ -99,7 +101,7 @@ TEST(batch_is_what_comes_while_frames_are_under_way)
 	CHECK_IS(link_counter(p.link, LINK_MESSAGES_OUT), 7);
 	CHECK_IS(link_counter(p.link, LINK_BATCHES), 1);
 	CHECK_IS(link_counter(p.link, LINK_BATCHED), 4);
-	CHECK(!strcmp(probe_story(&p), ""));            /* none completes */
+	CHECK(!strcmp(probe_story(&p), ""));            /* no completions */
 	probe_close(&p, 1);
 }
 
@@ -166,7 +168,7 @@ TEST(batch_leaves_before_what_is_sent_behind_it)
 	brief(&p, 2, 8);
 	brief(&p, 3, 8);
 	CHECK_IS(probe_send(&p, 1, 100, 50), LINK_OK);
-	brief(&p, 4, 8);                                /* not into the batch before that one */
+	brief(&p, 4, 8);                                /* not in the batch before it */
 	CHECK_IS(next_batch(&p, 1, 8), 1);
 	CHECK_IS(next_batch(&p, 2, 8), 2);
 	CHECK_IS(probe_next(&p)->length, 100);
@@ -209,7 +211,7 @@ TEST(batch_is_sent_again_as_it_was)
 
 	open_wide(&p);
 	meet(&p, 64);
-	p.keeps = 1;                                    /* the card still reads it meanwhile */
+	p.keeps = 1;                                    /* the card still reads the first copy */
 	brief(&p, 1, 8);
 	brief(&p, 2, 9);
 	brief(&p, 3, 9);
@@ -217,7 +219,7 @@ TEST(batch_is_sent_again_as_it_was)
 	give_ack(&p, 1, 64);
 	CHECK_IS(next_batch(&p, 1, 8), 1);
 	first = *probe_next(&p);
-	brief(&p, 4, 9);                                /* not into what has left */
+	brief(&p, 4, 9);                                /* not in a batch that was sent */
 	probe_pass(&p, 30 * MS);
 	memcpy(payload, p.frames[1] + WIRE_HEADER, 600);
 	CHECK_IS(next_batch(&p, 4, 9), 1);
@@ -285,7 +287,7 @@ TEST(batch_needs_records_and_room)
 	give_ack(&p, 5, 64);
 	probe_close(&p, 1);
 
-	probe_open(&p);                                 /* frames that hold but one */
+	probe_open(&p);                                 /* frames with room for one message only */
 	p.nic.mtu = WIRE_DATA + 192;
 	probe_start(&p);
 	meet(&p, 64);
@@ -394,7 +396,7 @@ TEST(batch_that_comes_early_is_kept)
 	check_ids(&p, 20, 5);
 	probe_close(&p, 1);
 
-	open_wide(&p);                                  /* and dropped with its sender */
+	open_wide(&p);                                  /* dropped when its sender is lost */
 	give_batch(&p, 2, 20, 5, 3);
 	link_give_up(p.link, p.now, 1);
 	probe_close(&p, 1);
@@ -425,7 +427,7 @@ TEST(batch_goes_on_where_the_user_was_busy)
 			open_wide(&p);
 			if (early)
 				give_batch(&p, 1, 10, 6, 8);
-			p.busy = at + early;            /* the message of that number finds it so */
+			p.busy = at + early;            /* when this message arrives */
 			if (early)
 				probe_give(&p, 1, &wire, 9);
 			else
@@ -441,7 +443,8 @@ TEST(batch_goes_on_where_the_user_was_busy)
 			CHECK_IS(strlen(probe_story(&p)), 6 - (at - 1));
 			check_ids(&p, 9u + (uint32_t)at, 7u - (uint32_t)at);
 			CHECK_IS(link_counter(p.link, LINK_MESSAGES_IN), 6 + early);
-			give_batch(&p, 1u + (uint32_t)early, 20, 3, 8); /* the next one: from its first on */
+			/* the next batch: from its start */
+			give_batch(&p, 1u + (uint32_t)early, 20, 3, 8);
 			CHECK(!strcmp(probe_story(&p), "www"));
 			probe_close(&p, 1);
 		}

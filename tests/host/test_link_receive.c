@@ -1,6 +1,6 @@
 /*
- * The receiving half of the link, frame by frame: order, the stash, refusals,
- * acknowledgements, what is dropped, incarnations.
+ * The receiving half of the link, frame by frame: order, the stash, refusals, acknowledgements,
+ * dropped frames, incarnations.
  */
 #include <string.h>
 #include "link_probe.h"
@@ -72,7 +72,7 @@ TEST(link_is_not_due_for_what_has_left_already)
 	open_default(&p);
 	give_data(&p, 0, 8, 0, 7);
 	CHECK(link_deadline(p.link) <= p.now + p.config.ack_delay + 2048);
-	probe_send(&p, 1, 8, 1);        /* takes the acknowledgement along */
+	probe_send(&p, 1, 8, 1);        /* carries the acknowledgement */
 	link_before_halt(p.link, p.now);
 	CHECK(link_deadline(p.link) > p.now + p.config.least_timeout - 2048);
 	CHECK(link_deadline(p.link) < p.now + p.config.most_timeout + 2048);
@@ -119,12 +119,13 @@ TEST(link_acknowledges_before_a_rest_what_a_sender_may_wait_for)
 	open_default(&p);
 	probe_send(&p, 1, 8, 1);
 	CHECK(probe_next(&p));                          /* it grants a whole window */
-	give_data(&p, 0, LINK_FAST_BYTES, 0, 1);       /* its sender has a copy */
+	/* its sender keeps a copy, and waits for nothing */
+	give_data(&p, 0, LINK_FAST_BYTES, 0, 1);
 	link_before_halt(p.link, p.now);
 	CHECK(!probe_next(&p));
 	give_data(&p, 1, LINK_FAST_BYTES + 1, 0, 2);
 	give_data(&p, 2, LINK_FAST_BYTES + 1, 0, 3);
-	CHECK(!probe_next(&p));                         /* something may take it along */
+	CHECK(!probe_next(&p));                         /* a frame may carry it */
 	link_before_halt(p.link, p.now);
 	frame = probe_next(&p);
 	CHECK(frame && probe_is_bare(frame) && frame->ack == 3);
@@ -166,7 +167,7 @@ TEST(link_places_fragments_in_any_order)
 	struct probe p;
 
 	open_default(&p);
-	/* the first is missing: the second shows where the message begins */
+	/* the first is missing, but the second shows where the message begins */
 	give_data(&p, 1, 700, 256, 9);
 	CHECK(told(&p, "bd"));
 	CHECK_IS(p.notes[1].at, 256);
@@ -184,7 +185,7 @@ TEST(link_begins_and_ends_in_order)
 
 	open_default(&p);
 	give_data(&p, 0, 400, 0, 1);
-	give_data(&p, 3, 300, 256, 2);            /* the last alone tells nothing */
+	give_data(&p, 3, 300, 256, 2);            /* the last fragment alone shows nothing */
 	CHECK(told(&p, "bd"));
 	CHECK_IS(link_counter(p.link, LINK_EARLY), 1);
 	give_data(&p, 2, 300, 0, 2);              /* begins while 1 is not whole */
@@ -211,7 +212,7 @@ TEST(link_asks_again_for_what_was_refused)
 	CHECK(ack && ack->again && ack->ack == 0 && ack->refused == 1);
 	give_data(&p, 0, 8, 0, 1);
 	CHECK(told(&p, "w"));
-	/* one from the stash finds the user busy: it has not arrived after all */
+	/* a message from the stash finds the user busy, so it counts as not arrived */
 	give_data(&p, 2, 8, 0, 3);
 	p.busy = 0;
 	give_data(&p, 1, 300, 0, 2);
@@ -220,7 +221,7 @@ TEST(link_asks_again_for_what_was_refused)
 	probe_close(&p, 0);
 }
 
-/* Nor before a halt, though there is something else to acknowledge. */
+/* Not before a halt either, though another acknowledgement is pending. */
 TEST(link_does_not_ask_at_once_for_what_was_refused)
 {
 	const struct wire *ack;
@@ -284,7 +285,7 @@ TEST(link_drops_frames_outside_the_window)
 	probe_close(&p, 0);
 }
 
-/* A quarter of what is left of 191 frames, or three quarters of what long ones may be. */
+/* A quarter of what remains of 191 frames, or three quarters of the limit for long messages. */
 static void acknowledge_wide_window(uint32_t window_bytes, uint32_t frames)
 {
 	const struct wire *ack;
@@ -353,14 +354,14 @@ TEST(link_drops_fragments_that_contradict_the_first)
 	probe_give(&p, 1, &wire, 1);
 	CHECK(told(&p, ""));
 	CHECK_IS(link_counter(p.link, LINK_NONSENSE), 4);
-	/* a short message in two parts is no message of ours */
+	/* no correct sender splits a short message */
 	wire = probe_data(8, 100, 0);
 	wire.bytes = 50;
 	probe_give(&p, 2, &wire, 1);
 	wire.sequence = 0;
 	probe_give(&p, 2, &wire, 1);
 	CHECK_IS(link_counter(p.link, LINK_NONSENSE), 5);
-	/* more fragments than there are numbers */
+	/* more fragments than sequence numbers */
 	wire = probe_data(0, WIRE_MOST_LENGTH, 0);
 	wire.bytes = 1;
 	probe_give(&p, 3, &wire, 1);
@@ -369,7 +370,7 @@ TEST(link_drops_fragments_that_contradict_the_first)
 	probe_close(&p, 0);
 }
 
-/* Found by fuzzing: a record was lost until the peer was. */
+/* Found by fuzzing: a record stayed in use until the peer was lost. */
 TEST(link_drops_a_message_that_covers_an_early_one)
 {
 	struct probe p;
@@ -404,7 +405,7 @@ TEST(link_shares_its_window_among_senders)
 	probe_give(&p, 7, &wire, 7);
 	ack = probe_next(&p);
 	CHECK(ack && ack->window == 64 / 7);
-	/* what was promised stays promised */
+	/* a granted window is never withdrawn */
 	give_data(&p, 0, 8, 0, 1);
 	ack = probe_next(&p);
 	CHECK(ack && ack->window == 64);
@@ -486,14 +487,14 @@ TEST(link_is_told_of_a_new_life)
 	struct probe p;
 
 	open_default(&p);
-	link_renewed(p.link, p.now, 1, PEER_LIFE);      /* it was never heard of here */
+	link_renewed(p.link, p.now, 1, PEER_LIFE);      /* it was unknown here */
 	CHECK_IS(link_counter(p.link, LINK_LOST), 0);
 	probe_send(&p, 1, 1000, 5);
-	link_renewed(p.link, p.now, 1, PEER_LIFE);      /* the one before may have died unheard */
+	link_renewed(p.link, p.now, 1, PEER_LIFE);   /* an unknown life before it may have died */
 	CHECK(told(&p, "Fl"));
 	give_data(&p, 0, 400, 0, 1);
 	CHECK(told(&p, "bd"));
-	link_renewed(p.link, p.now, 1, PEER_LIFE);      /* its first frame was faster */
+	link_renewed(p.link, p.now, 1, PEER_LIFE);      /* its first frame had arrived earlier */
 	CHECK(told(&p, ""));
 	link_renewed(p.link, p.now, 1, PEER_LIFE + 256);
 	CHECK(told(&p, "El"));
@@ -525,8 +526,8 @@ TEST(link_believes_only_resets_that_it_caused)
 	probe_give(&p, 1, &wire, 0);                    /* for another life of this node */
 	wire.destination = PROBE_LIFE;
 	wire.source = PEER_LIFE;
-	probe_give(&p, 1, &wire, 0);                    /* no newer than is known */
-	probe_give(&p, 3, &wire, 0);                    /* of a node that nothing was sent to */
+	probe_give(&p, 1, &wire, 0);                    /* not newer than the known one */
+	probe_give(&p, 3, &wire, 0);                    /* of a node to which nothing was sent */
 	CHECK(told(&p, ""));
 	CHECK_IS(link_counter(p.link, LINK_GHOSTS), 3);
 	wire.source = PEER_LIFE + 256;
@@ -550,7 +551,7 @@ TEST(link_sends_again_to_a_node_that_wants_to_be_known)
 	data = probe_next(&p);
 	CHECK(data && data->destination == PEER_LIFE && data->sequence == 0);
 	CHECK(told(&p, ""));
-	/* OVER: the peer had taken frames that it does not know of any more */
+	/* OVER: the peer had accepted frames, but no longer knows of them */
 	wire.over = 1;
 	probe_send(&p, 2, 8, 6);
 	probe_give(&p, 2, &wire, 0);

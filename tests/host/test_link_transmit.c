@@ -1,6 +1,5 @@
 /*
- * The sending half of the link, frame by frame: windows, holes, timers, the
- * card, records, turns.
+ * The sending half of the link, frame by frame: windows, gaps, timers, the card, records, turns.
  */
 #include <string.h>
 #include "link_probe.h"
@@ -20,7 +19,7 @@ static void give_ack(struct probe *p, uint32_t ack, uint64_t selective, uint32_t
 	probe_give(p, 1, &wire, 0);
 }
 
-/* The sequence numbers of the frames that left since the last time, as digits. */
+/* The sequence numbers of the frames sent since the last call, as digits. */
 static const char *left(struct probe *p)
 {
 	static const char digits[] = "0123456789abcdefghijklmnopqrstuvwxyz";
@@ -56,7 +55,7 @@ TEST(link_sends_what_the_window_allows)
 	LEFT(&p, "01234567");
 	give_ack(&p, 2, 0, 7);
 	LEFT(&p, "8");
-	give_ack(&p, 2, 0, 3);                          /* a promise is kept */
+	give_ack(&p, 2, 0, 3);                          /* the window that was granted stays */
 	LEFT(&p, "");
 	give_ack(&p, 9, 0, 64);
 	LEFT(&p, "9abcdefghij");
@@ -69,7 +68,7 @@ TEST(link_sends_what_the_window_allows)
 	probe_close(&p, 1);
 }
 
-/* Else what one flow may have under way is refused, and comes again. */
+/* Otherwise frames that one flow may have in flight would be refused and sent again. */
 TEST(link_has_records_for_the_answers_to_a_flow)
 {
 	for (uint32_t nodes = 2; nodes < 4000; nodes += nodes / 2) {
@@ -119,7 +118,7 @@ TEST(link_sends_a_hole_again_when_three_later_frames_arrived)
 	probe_close(&p, 1);
 }
 
-/* The frames that left since the last time: how many, one after the other from `first` on. */
+/* The number of frames sent since the last call, which must be consecutive from `first` on. */
 static uint32_t left_from(struct probe *p, uint32_t first)
 {
 	const struct wire *wire;
@@ -137,10 +136,10 @@ TEST(link_has_more_under_way_than_its_maps_show)
 	open_default(&p);
 	probe_send(&p, 1, 400 * PROBE_FRAGMENT, 1);
 	CHECK_IS(left_from(&p, 0), 8);
-	give_ack(&p, 2, 0, 255);                        /* more than any sender may have */
+	give_ack(&p, 2, 0, 255);                        /* more than a sender may use */
 	probe_pass(&p, 3000);
 	CHECK_IS(left_from(&p, 8), LINK_MOST_WINDOW + 2 - 8);
-	give_ack(&p, 80, 0, 114);                       /* more than the maps show */
+	give_ack(&p, 80, 0, 114);                       /* more than the maps can show */
 	CHECK_IS(left_from(&p, 194), 0);
 	CHECK_IS(link_counter(p.link, LINK_RESENT), 0);
 	probe_close(&p, 0);
@@ -155,14 +154,14 @@ TEST(link_sends_again_what_was_dropped_behind_the_maps)
 	give_ack(&p, 2, 0, 98);
 	CHECK_IS(left_from(&p, 0), 100);
 	give_ack(&p, 2, 7, 150);                        /* 2 is missing, 3 to 5 are there */
-	CHECK_IS(left_from(&p, 2), 1);                  /* and nothing new, as it would be dropped */
+	CHECK_IS(left_from(&p, 2), 1);                  /* and nothing new: it would be dropped */
 	give_ack(&p, 2, ~0ull >> 1, 150);
 	CHECK_IS(left_from(&p, 0), 0);
 	give_ack(&p, 66, 0, 150);                       /* all that the map showed */
-	CHECK_IS(left_from(&p, 66), 64);                /* 66 to 99 again, and what it shows now */
+	CHECK_IS(left_from(&p, 66), 64);   /* 66 to 99 again, and new ones within the map */
 	CHECK_IS(link_counter(p.link, LINK_RESENT), 1 + 34);
 	give_ack(&p, 130, 0, 150);
-	CHECK_IS(left_from(&p, 130), 64);               /* for a while not more */
+	CHECK_IS(left_from(&p, 130), 64);               /* no more for a while */
 	probe_close(&p, 0);
 }
 
@@ -195,7 +194,7 @@ TEST(link_waits_longer_for_many_frames_than_for_a_few)
 	probe_pass(&few, few.config.least_timeout + 3000);
 	LEFT(&few, "2");
 	probe_close(&few, 0);
-	open_default(&many);                            /* it would hear of a hole by the others */
+	open_default(&many);   /* acknowledgements of the others would show a gap */
 	probe_send(&many, 1, 8 * PROBE_FRAGMENT, 1);
 	LEFT(&many, "01234567");
 	give_ack(&many, 1, 0, 64);
@@ -230,7 +229,7 @@ TEST(link_waits_longer_each_time)
 	LEFT(&p, "012");
 	first = p.now;
 	probe_pass(&p, p.config.first_timeout + 3000);
-	LEFT(&p, "0");                                  /* one, to see whether a peer is there */
+	LEFT(&p, "0");                                  /* only one, as a probe of the peer */
 	last = p.config.first_timeout;
 	CHECK(p.now - first >= last);
 	probe_pass(&p, last);
@@ -244,7 +243,7 @@ TEST(link_waits_longer_each_time)
 	probe_close(&p, 1);
 }
 
-/* A board that is switched on much later. */
+/* A node that is switched on much later. */
 TEST(link_waits_for_a_peer_that_is_switched_on_later)
 {
 	struct probe p;
@@ -256,7 +255,7 @@ TEST(link_waits_for_a_peer_that_is_switched_on_later)
 	probe_send(&p, 1, 100, 7);
 	for (int i = 0; i < 20; i++) {
 		probe_pass(&p, 1000 * MS);
-		CHECK(strlen(left(&p)) >= 5);           /* again and again, at the slowest pace */
+		CHECK(strlen(left(&p)) >= 5);           /* repeatedly, with the longest backoff */
 	}
 	TOLD(&p, "");
 	give_ack(&p, 1, 0, 8);
@@ -267,7 +266,7 @@ TEST(link_waits_for_a_peer_that_is_switched_on_later)
 	probe_close(&p, 1);
 }
 
-/* A board that is never switched on. */
+/* A node that is never switched on. */
 TEST(link_waits_a_limited_time_for_a_peer_that_is_off)
 {
 	struct probe p;
@@ -323,7 +322,7 @@ TEST(link_gives_up_after_its_tries)
 	TOLD(&p, "FFl");
 	CHECK_IS(link_counter(p.link, LINK_TIMEOUTS), 3);
 	left(&p);
-	/* The peer sees it as a new life. */
+	/* To the peer this is a new incarnation. */
 	probe_send(&p, 1, 8, 4);
 	wire = probe_next(&p);
 	CHECK(wire && wire->source == PROBE_LIFE + 1 && wire->sequence == 0);
@@ -358,7 +357,7 @@ TEST(link_ignores_acknowledgements_that_cannot_be)
 	probe_send(&p, 1, 8, 1);
 	give_ack(&p, 2, 0, 64);
 	CHECK_IS(link_counter(p.link, LINK_NONSENSE), 1);
-	give_ack(&p, 0, ~0ull, 0xffff);                 /* of frames that never left */
+	give_ack(&p, 0, ~0ull, 0xffff);                 /* of frames never sent */
 	TOLD(&p, "");
 	give_ack(&p, 1, 0, 8);
 	TOLD(&p, "s");
@@ -367,7 +366,7 @@ TEST(link_ignores_acknowledgements_that_cannot_be)
 	probe_close(&p, 1);
 }
 
-/* No node would ever ask for another window. */
+/* A closed window would never be opened again. */
 TEST(link_does_not_believe_that_it_may_send_nothing)
 {
 	uint8_t frame[WIRE_DATA + PROBE_FRAGMENT];
@@ -384,7 +383,7 @@ TEST(link_does_not_believe_that_it_may_send_nothing)
 	probe_give(&p, 1, &data, 1);
 	CHECK_IS(link_counter(p.link, LINK_NONSENSE), 2);
 	TOLD(&p, "");
-	/* nor if it lies about its payload too, which stands behind the window */
+	/* nor if its payload, which follows the window, is wrong too */
 	data = probe_data(0, 8, 0);
 	probe_give(&p, 1, &data, 1);
 	CHECK(*probe_story(&p));
@@ -403,8 +402,9 @@ TEST(link_does_not_believe_that_it_may_send_nothing)
 	probe_close(&p, 0);
 }
 
-/* A sender that hears of an arrival sends the next: within the window that was granted
- * with that. */
+/*
+ * The user sends the next message on a completion: within the window of the same acknowledgement.
+ */
 TEST(link_keeps_to_the_window_when_it_says_sent)
 {
 	struct probe p;
@@ -461,8 +461,7 @@ TEST(link_remembers_the_most_records_in_use)
 	probe_close(&p, 0);
 }
 
-/* What has arrived was read, whatever the card says: the frame that acknowledges it may be
- * what it has caused. */
+/* An acknowledged frame was read, even if the card has not yet reported it. */
 TEST(link_says_sent_before_the_card_says_that_it_has_read)
 {
 	struct probe p;
@@ -473,7 +472,7 @@ TEST(link_says_sent_before_the_card_says_that_it_has_read)
 	give_ack(&p, 1, 0, 8);
 	TOLD(&p, "s");
 	CHECK(link_records_used(p.link) > 0);
-	CHECK(link_deadline(p.link) <= p.now + MS);     /* the node must look at the card */
+	CHECK(link_deadline(p.link) <= p.now + MS);     /* the node must poll the card */
 	probe_complete(&p);
 	TOLD(&p, "");
 	CHECK_IS(link_records_used(p.link), 0);
@@ -521,7 +520,7 @@ TEST(link_leaves_records_for_others)
 		m++;
 	CHECK_IS(m, 4);
 	CHECK(link_has_room(p.link, 3, LINK_REQUESTS));
-	/* answers have their own, and what is kept is kept */
+	/* answers have their own records, and deferred messages keep theirs */
 	CHECK_IS(link_reserve(p.link, 1), 1);
 	CHECK_IS(link_reserve(p.link, 2), 1);
 	link_unreserve(p.link);

@@ -1,10 +1,10 @@
 /*
- * Lists of descriptors per entry: insertion, which is first, what goes when.
- * Rules 3, 8, 25, 26, 33, 34, and the lists of entries on any portal.
+ * Lists of descriptors per entry: insertion, the first descriptor, unlinking. Rules 3, 8, 25, 26,
+ * 33, 34, and the lists of entries on any portal.
  */
 #include "world.h"
 
-/* Offsets / 100 of an entry's descriptors in their order, as decimal digits. */
+/* The offsets of an entry's descriptors in order, divided by 100, as decimal digits. */
 static long order(struct world *w, handle_t entry)
 {
 	const struct process_view *view = &w->views[0];
@@ -55,7 +55,7 @@ TEST(md_insert_positions)
 	insert(&w, d, 500, 1, UNLINK_NEVER, INSERT_AFTER);
 	CHECK_IS(order(&w, me), 245);
 	CHECK_IS(status(&w, 0, STAT_MD_USED), 3);
-	remove_me(&w, 0, me);         /* with all that are left */
+	remove_me(&w, 0, me);         /* with its remaining descriptors */
 	CHECK_IS(status(&w, 0, STAT_MD_USED), 0);
 	CHECK_IS(status(&w, 0, STAT_MD_HIGH), 5);
 	world_close(&w);
@@ -75,7 +75,7 @@ TEST(rule03_only_the_first_descriptor_counts)
 	insert(&w, first, 200, MD_THRESH_INF, UNLINK_NEVER, INSERT_AFTER);
 	attach(&w, 0, other, memory(300, 64, MD_OP_PUT | MD_MANAGE_REMOTE, EQ_NONE),
 	       UNLINK_NEVER);
-	/* the first one rejects eight bytes: the second would take them, but is not asked */
+	/* the first one rejects eight bytes; the second would accept them, but is not considered */
 	CHECK_IS(arrives(&w, 0, request(MESSAGE_PUT, 1, 0, 5, 8), &offset, 0), DELIVER_OK);
 	CHECK_IS(offset, 300);
 	CHECK_IS(arrives(&w, 0, request(MESSAGE_PUT, 1, 0, 5, 4), &offset, 0), DELIVER_OK);
@@ -120,7 +120,7 @@ TEST(rule08_descriptors_go_one_by_one_and_the_entry_last)
 	world_close(&w);
 }
 
-/* Three operations at once, on three descriptors that leave in turn. */
+/* Three pending operations, on three descriptors that are unlinked in turn. */
 TEST(rule08_leaving_descriptors_do_not_hide_the_next)
 {
 	struct world w;
@@ -145,7 +145,7 @@ TEST(rule08_leaving_descriptors_do_not_hide_the_next)
 		CHECK_IS(next(&w, 0, eq), EVENT_PUT_START);
 	}
 	CHECK_IS(deliver_begin(&w.views[0], &m, 1, &refused, &none), DELIVER_DROPPED);
-	/* descriptors that leave belong to no list: nothing can be inserted there */
+	/* descriptors being unlinked are in no list: nothing can be inserted beside them */
 	CHECK_IS(md_insert(&w.views[0], md, &args, UNLINK_AUTO, INSERT_AFTER, &md),
 		 PORTALS_MD_INVALID);
 	CHECK_IS(md_unlink(&w.views[0], md), PORTALS_MD_IN_USE);

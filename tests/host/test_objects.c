@@ -76,7 +76,7 @@ TEST(rule33_me_bad_arguments)
 	CHECK_IS(me_unlink(&w.views[0], me), 0);
 	CHECK_IS(me_unlink(&w.views[0], stale), PORTALS_ME_INVALID);
 	CHECK_IS(me_insert(&w.views[0], stale, &args, &out), PORTALS_ME_INVALID);
-	/* the generation that waits in the free entry is no handle either */
+	/* the generation in the free entry is not a valid handle either */
 	CHECK_IS(me_unlink(&w.views[0], w.views[0].mes[HANDLE_INDEX(stale)].handle),
 		 PORTALS_ME_INVALID);
 	CHECK_IS(out, 77);
@@ -134,7 +134,7 @@ TEST(rule33_md_bad_arguments)
 	remove_eq(&w, 0, eq);
 	REJECTED(args.eq_handle = eq, PORTALS_EQ_INVALID);
 	CHECK_IS(out, 77);
-	args = good;                  /* the largest, and the emptiest, are fine */
+	args = good;                  /* the largest and the smallest values are valid */
 	args.length = SEGMENT;
 	md = bind(&w, 0, args, UNLINK_NEVER);
 	CHECK_IS(md_unlink(view, md), 0);
@@ -160,7 +160,7 @@ TEST(rule26_attach_to_an_entry_that_has_one)
 	CHECK_IS(md_attach(&w.views[0], me, &args, UNLINK_NEVER, &more), PORTALS_ME_IN_USE);
 	remove_md(&w, 0, md);
 	md = attach(&w, 0, me, args, UNLINK_NEVER);
-	remove_me(&w, 0, me);         /* takes its descriptor along */
+	remove_me(&w, 0, me);         /* with its descriptor */
 	CHECK(!md_lookup(&w.views[0], md));
 	world_close(&w);
 }
@@ -242,7 +242,7 @@ TEST(rule34_eq_slots_run_out_and_come_back)
 	CHECK_IS(eq_alloc(&w.views[0], 33, BASE + WORDS + 64, 0, &info), PORTALS_NO_SPACE);
 	b = new_eq(&w, 0, 16);
 	d = new_eq(&w, 0, 16);
-	for (int i = 0; i < 4; i++)           /* none overlaps another */
+	for (int i = 0; i < 4; i++)           /* no two overlap */
 		for (int j = 0; j < i; j++)
 			CHECK(w.views[0].eqs[i].first_slot + w.views[0].eqs[i].count <=
 			      w.views[0].eqs[j].first_slot ||
@@ -256,7 +256,7 @@ TEST(rule34_eq_slots_run_out_and_come_back)
 	world_close(&w);
 }
 
-/* Two words: PtlEQGet's and the handler's, which decides on room for replies. */
+/* Two words: PtlEQGet's and the handler's; the latter limits the space for replies. */
 TEST(rule23_eq_with_a_handler)
 {
 	struct world w;
@@ -283,7 +283,7 @@ TEST(rule23_eq_with_a_handler)
 	CHECK_IS(eq_unhandled(view, info.handle), 0);
 	CHECK_IS(eq_unread(view, info.handle), 3);
 	CHECK(eq_has_room(view, eq, 4));
-	words[1] = ~0ULL / 2;                 /* nonsense: full */
+	words[1] = ~0ULL / 2;                 /* invalid: counts as full */
 	CHECK_IS(eq_unhandled(view, info.handle), 4);
 	CHECK(!eq_has_room(view, eq, 1));
 	CHECK_IS(eq_free(view, info.handle), 0);
@@ -311,7 +311,7 @@ TEST(rule20_overrun_keeps_the_latest)
 		eq_record(&w.views[0], eq_lookup(&w.views[0], eq), &head, EVENT_ACK, 0, 0, 0, 0);
 	}
 	CHECK_IS(eq_unread(&w.views[0], eq), 4);
-	CHECK_IS(next(&w, 0, eq), -2);        /* told once, with the oldest still there */
+	CHECK_IS(next(&w, 0, eq), -2);        /* reported once, with the oldest remaining event */
 	CHECK_IS(w.event.match_bits, 7);
 	for (uint64_t i = 8; i < 11; i++) {
 		CHECK_IS(next(&w, 0, eq), EVENT_ACK);
@@ -321,7 +321,7 @@ TEST(rule20_overrun_keeps_the_latest)
 	CHECK_IS(eq_unread(&w.views[0], eq), 0);
 	old = eq;
 	remove_eq(&w, 0, eq);
-	eq = new_eq(&w, 0, 4);                /* the same slots: nothing old shows */
+	eq = new_eq(&w, 0, 4);                /* the same slots: no old event is visible */
 	CHECK(eq != old);
 	CHECK_IS(next(&w, 0, eq), -1);
 	eq_record(&w.views[0], eq_lookup(&w.views[0], eq), &head, EVENT_ACK, 0, 0, 0, 0);

@@ -1,5 +1,5 @@
 /*
- * Peers: their deaths (rule 22), and what is kept of them (rule 31).
+ * Peers: their deaths (rule 22), and the state per peer (rule 31).
  */
 #include <string.h>
 #include "world.h"
@@ -29,7 +29,7 @@ TEST(rule22_peer_dies_while_it_delivers)
 	CHECK_IS(w.event.ni_fail_type, NI_FAIL);
 	CHECK_IS(next(&w, 0, eq), -1);
 	CHECK_IS(block_peer_died(&w.views[0], 1, &events), 0);
-	/* should its kernel turn out to be alive, its end comes too late */
+	/* if its kernel is alive after all, its end comes too late */
 	CHECK_IS(deliver_end(&w.views[0], &dead, NI_OK, &answer), DELIVER_STALE);
 	CHECK_IS(dead.events, 0);
 	CHECK(md_lookup(&w.views[0], md) != 0);
@@ -106,8 +106,10 @@ static uint64_t differing(const uint8_t *a, const uint8_t *b, uint64_t bytes)
 	return count;
 }
 
-/* A thousand peers that have sent something leave no more behind than one:
- * counters, and one record that is free again. No process says hello first. */
+/*
+ * A thousand peers that have sent something leave no more state than one does: counters, and one
+ * record that is free again. No process has to connect first.
+ */
 TEST_PATHS(rule31_nothing_is_kept_for_a_silent_peer)
 {
 	static uint8_t before[1 << 20];

@@ -27,7 +27,7 @@ static char out[MESSAGES][MOST_SIZE], in[MESSAGES][MOST_SIZE];
 static struct job job;
 static ptl_handle_eq_t eq_out, eq_in;
 
-/* Turns of something that the compiler cannot leave out. */
+/* Loop iterations that the compiler cannot remove. */
 static void work(uint64_t turns)
 {
 	uint64_t x = turns;
@@ -45,7 +45,7 @@ static uint64_t turns_per_ms(void)
 	return (uint64_t)(TURNS / ((job_seconds() - start) * 1e3));
 }
 
-/* What message `m` of repetition `i` from this rank is filled with. */
+/* The byte that fills message `m` of repetition `i` from this rank. */
 static int filling(int i, int m, int rank)
 {
 	return (i * 31 + m * 3 + rank + 1) & 0xff;

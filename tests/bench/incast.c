@@ -16,9 +16,9 @@ enum { PORTAL = 1, WINDOW = 8, WARM = 200, MOST_SIZE = 1 << 20, MOST_RANKS = 64 
 static char buffer[MOST_SIZE];
 static struct job job;
 
-static uint64_t speeds[MOST_RANKS];    /* at rank 0: each rank's, bytes per second */
+static uint64_t speeds[MOST_RANKS];    /* at rank 0: of each rank, in bytes per second */
 
-/* Puts and waits until all are confirmed: bytes per second. */
+/* Puts, waits until all are confirmed, and returns the bytes per second. */
 static uint64_t put_all(ptl_handle_md_t md, ptl_handle_eq_t eq, size_t size, long count)
 {
 	double start = job_seconds();

@@ -1,6 +1,6 @@
 /*
- * ofi_flow CASE COUNT: far more messages than there are slots, units of credit or bytes of
- * memory for. Nothing is lost, everything stays in order, and nothing waits for ever.
+ * ofi_flow CASE COUNT: far more messages than slots, units of credit or bytes of memory. Nothing is
+ * lost, everything stays in order, and nothing waits forever.
  *
  *   early      all others send COUNT messages each to rank 0, which sleeps a second first
  *   self       each rank sends COUNT messages to itself, and then receives them
@@ -38,7 +38,7 @@ static void send_to(struct ofi *o, int rank, int number, uint64_t tag)
 	OK(error);
 }
 
-/* Completions of sends among others: how many. */
+/* Reads completions; returns the number of sends among them. */
 static int take(struct ofi *o, struct fi_cq_tagged_entry *entry)
 {
 	EQUAL(next(o->cq, entry), 1);
@@ -53,8 +53,8 @@ static void await_sends(struct ofi *o, long sends)
 		sends -= take(o, &entry);
 }
 
-/* Receives `each` messages of every rank from `first` on, one at a time in their order; so
- * many sends of this rank end meanwhile. */
+/* Receives `each` messages of every rank, from `first` on, one at a time in order, while so many
+ * sends of this rank end. */
 static void receive_all(struct ofi *o, int first, int each, long sends)
 {
 	int *received = calloc(o->size, sizeof(*received));
@@ -257,8 +257,8 @@ static void everything(struct ofi *o)
 	OK(fi_close(&mr->fid));
 }
 
-/* Number i of a stream that uses up credit in steps of all sizes: k empty messages, then a
- * larger one, for each k. */
+/* Length of message i in a stream that uses up credit in steps of all sizes: for each k, k empty
+ * messages and a larger one. */
 static size_t step_length(int number)
 {
 	int at = number % (STEPS * (STEPS + 1) / 2), k = 0;
@@ -287,7 +287,7 @@ static void steps(struct ofi *o)
 		}
 }
 
-/* One buffer, filled anew after each call. */
+/* One buffer, refilled after each call. */
 static void injects(struct ofi *o)
 {
 	struct fi_cq_tagged_entry entry;
@@ -296,7 +296,7 @@ static void injects(struct ofi *o)
 		fill(out, MOST, i);
 		OK(fi_tinjectdata(o->ep, out, MOST, i, 0, o->rank));
 	}
-	if (o->rank > 0) {                      /* it ends when those before it have been sent */
+	if (o->rank > 0) {   /* it completes after all earlier ones have been sent */
 		OK(fi_tsend(o->ep, in, 0, 0, 0, o->rank, out));
 		await_sends(o, 1);
 		return;

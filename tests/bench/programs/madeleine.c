@@ -1,6 +1,6 @@
 /*
- * Benchmark of Madeleine between two ranks, and of the puts below it; tests/bench/madeleine.py runs
- * it and knows what each figure is for. One line per figure on stdout: NAME VALUE.
+ * Benchmark of Madeleine between two ranks, and of the puts below it; run by
+ * tests/bench/madeleine.py, which explains the figures. One line per figure on stdout: NAME VALUE.
  *
  *   madeleine call SIZE ROUNDS   section 2.1.4 of the paper: a call with an array as argument there
  *                                and back: half, in us

@@ -1,7 +1,7 @@
 /*
- * Benchmark of MPI; tests/bench/mpi.py runs it and knows what each figure is for.
- * One line per figure on stdout: NAME VALUE. Each does what it measures once before, since an
- * emulator translates code when it is met first.
+ * Benchmark of MPI; run by tests/bench/mpi.py, which explains the figures. One line per figure on
+ * stdout: NAME VALUE. Each runs once before it is measured, as an emulator translates code at its
+ * first execution.
  *
  *   mpi latency SIZE ROUNDS    MPI_Send there and back: half, in us
  *   mpi stream SIZE COUNT      MPI_Isend of COUNT messages in MB/s, as `put stream` sends puts
@@ -61,7 +61,7 @@ static void latency(int size, int rounds)
 	free(buffer);
 }
 
-/* Seconds for one of COUNT messages, which go in whole windows. */
+/* Seconds per message for COUNT messages, sent in whole windows. */
 static double windows(int size, int count)
 {
 	char *buffer = memory((size_t)size);
@@ -86,7 +86,7 @@ static double windows(int size, int count)
 	return (MPI_Wtime() - start) / ((count + WINDOW - 1) / WINDOW * WINDOW);
 }
 
-/* Half of the messages that may be open, from or into the buffer. */
+/* Start half of the messages that may be open, from or into the buffer. */
 static void begin(char *buffer, int size, int half, MPI_Request *requests)
 {
 	for (int i = 0; i < half; i++)
@@ -96,7 +96,7 @@ static void begin(char *buffer, int size, int half, MPI_Request *requests)
 			MPI_Isend(buffer, size, MPI_BYTE, 1, 0, MPI_COMM_WORLD, &requests[i]);
 }
 
-/* Seconds for so many halves. */
+/* Returns the seconds for so many halves. */
 static double halves(char *buffer, int size, int half, int count)
 {
 	static MPI_Request requests[RECEIVES][MOST_AHEAD / 2];
@@ -121,7 +121,7 @@ static double halves(char *buffer, int size, int half, int count)
 
 static void stream(int size, int count)
 {
-	/* How far the target lies from the source, modulo what caches care about. */
+	/* Distance between target and source, modulo the cache's alignment. */
 	static const int distance[] = { 0, 4096, 512 << 10 };
 	int ahead = AHEAD_BYTES / size, half;
 	char *buffer = memory((size_t)size + (512 << 10));

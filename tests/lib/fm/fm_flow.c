@@ -1,5 +1,5 @@
 /*
- * fm_flow WHAT COUNT: floods, in which nothing is lost and nothing waits for ever.
+ * fm_flow WHAT COUNT: floods, in which nothing is lost and nothing waits forever.
  *
  *   sleeper   all others send COUNT messages to rank 0, which sleeps for a second first. What it
  *             finds then has come while it slept
@@ -122,7 +122,7 @@ static void both(unsigned count)
 	extract_until(&got, count);
 }
 
-/* No call of rank 0 between its two barriers; the others are not held back meanwhile. */
+/* Rank 0 makes no call between its two barriers, which does not hold up the others. */
 static void silent(void)
 {
 	struct FM_limits limits;

@@ -1,6 +1,6 @@
 /*
- * vmmc_death WHAT: rank 1 dies, which the test sees to, while the others deal with it. Each ends
- * with VMMC_EDEAD, and prints "failed"; none waits for ever.
+ * vmmc_death WHAT: the test kills rank 1 while the others communicate with it. Each ends with
+ * VMMC_EDEAD and prints "failed"; none waits forever.
  *
  *   sends     messages of 8 bytes to it without end
  *   long      messages of 50,000 bytes to it without end

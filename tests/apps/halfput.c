@@ -1,7 +1,7 @@
 /*
- * halfput: rank 0 puts large blocks to rank 1 without end, and is stopped and killed by the
- * test; rank 1 looks at the events. A put that has begun in its memory must end
- * there too, with PTL_NI_FAIL if its initiator dies on the way.
+ * halfput: rank 0 puts large blocks to rank 1 forever, and the test stops and kills it; rank 1
+ * checks the events. A put that has begun in rank 1's memory must end there too, with PTL_NI_FAIL
+ * if its initiator dies meanwhile.
  *
  * When the test has stopped rank 0 it makes the file "stopped1" (then 2, ...), and rank 1
  * answers with "1 under way" or "1 between": whether a put has begun and not ended. After the
@@ -28,7 +28,7 @@ static void send(struct job *job, char *block)
 	}
 }
 
-/* Whether a put to rank 0 succeeds, in *result; what the calls say. */
+/* Put to rank 0; *result tells whether it succeeded. Returns the result of the calls. */
 static int ask(struct job *job, int *result)
 {
 	ptl_event_t event = { 0 };

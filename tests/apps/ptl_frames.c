@@ -1,5 +1,5 @@
 /*
- * ptl_frames CASE: what is special where frames carry messages, from rank 0 to rank 1.
+ * ptl_frames CASE: special cases of messages over frames, from rank 0 to rank 1.
  *
  *   looks    rank 1 waits with PtlEQGet, PtlEQPoll without time, and PtlNIStatus alone
  *   quiet    rank 1 computes, until nothing has interrupted it for QUIET_S
@@ -82,7 +82,7 @@ static uint64_t counter(enum counter which)
 	return counters[which];
 }
 
-/* Acknowledgements are still under way at first. */
+/* At first acknowledgements are still in flight. */
 static void quiet(struct roles *r)
 {
 	for (int i = 0; r->target && i < TRIES; i++) {
@@ -97,7 +97,7 @@ static void quiet(struct roles *r)
 	CHECK(!r->target);
 }
 
-/* Each rank's turn comes when the other one's message has. */
+/* A rank's turn begins when the other one's message has arrived. */
 static void asked(struct roles *r)
 {
 	ptl_process_id_t other = margay_process(!r->job.rank);
@@ -125,7 +125,7 @@ static void asked(struct roles *r)
 	meet(r);
 }
 
-/* "none": there is no such word; "0", "1": what it says, and goes on saying. */
+/* "none": there is no such word; "0", "1": its value, which must not change. */
 static void calls(struct roles *r)
 {
 	const volatile uint64_t *word = (const volatile uint64_t *)__glue_start.calls;

@@ -1,6 +1,6 @@
 /*
- * ptl_lives WHAT: rank 1 is killed and started again by the test; what the others see
- * of that, and its next life.
+ * ptl_lives WHAT: the test kills and restarts rank 1; what the others and its next life see of
+ * that.
  *
  *   barrier   All ranks pass a barrier. Rank 0 says "waits" and goes into another, as do
  *             the others; rank 1 does not until it is killed: it fails, for all of them and
@@ -30,7 +30,8 @@ static void say(const char *text)
 static void barrier(int life)
 {
 	if (life == 1) {
-		/* A rank that has passed the last one knows that all have passed those before. */
+		/* A rank that has passed the last barrier knows that all have passed the earlier
+		 * ones. */
 		for (int i = 1; i <= ROUNDS; i++)
 			CHECK(PtlNIBarrier(job.ni) == PTL_OK || (i == ROUNDS && job.rank != 0));
 		if (job.rank == 0)
@@ -71,7 +72,7 @@ static int ack(void)
 	return event.ni_fail_type;
 }
 
-/* Until rank 1 has taken it in this life: it may not yet have an entry for it. */
+/* Put until rank 1 accepts it in this life: it may not have an entry yet. */
 static void put_until_taken(ptl_handle_md_t md, int life)
 {
 	int result;
@@ -91,7 +92,7 @@ static int put_some(ptl_handle_md_t md)
 	return PUTS;
 }
 
-/* Until puts fail that are under way when rank 1 dies, and all have ended. */
+/* Put until the puts that are pending when rank 1 dies have failed, and all have ended. */
 static void put_until_death(ptl_handle_md_t md)
 {
 	int open = 0, failed = 0, is_stopped = 0, which, rc;

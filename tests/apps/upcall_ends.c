@@ -1,6 +1,6 @@
 /*
- * upcall_ends HOW: a process whose event handler is the last that it does, or
- * that is interrupted where it waits for standard input.
+ * upcall_ends HOW: a process that ends in its event handler, or is interrupted while it waits for
+ * standard input.
  *   exit     the handler calls exit(7)
  *   fault    it writes to a null pointer while main computes
  *   deep     it overflows its stack, and returns
@@ -68,7 +68,7 @@ static __attribute__((noinline)) void compute(void)
 		computed++;
 }
 
-/* The last rank puts to rank 0, for ever if wanted. */
+/* The last rank puts to rank 0, forever if requested. */
 static void put_often(int rank, long count)
 {
 	ptl_handle_md_t md;
@@ -113,7 +113,7 @@ int main(int argc, char **argv)
 	attach(&r, 1, 0, memory(r.in, 8, PTL_MD_THRESH_INF, PTL_MD_OP_PUT | PTL_MD_MANAGE_REMOTE,
 	                        r.job.rank == 0 ? eq : PTL_EQ_NONE), PTL_RETAIN);
 	if (strcmp(how, "poll") == 0 && r.job.rank == 0)
-		EQUAL(poll(&input, 1, 1), 0);  /* the input comes behind the first message */
+		EQUAL(poll(&input, 1, 1), 0);  /* the input comes after the first message */
 	meet(&r);
 	if (strcmp(how, "death") == 0)
 		wait_for_death(eq);

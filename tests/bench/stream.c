@@ -1,7 +1,7 @@
 /*
  * stream KIND BYTES: how fast standard output and input are. For tests/bench/streams.py; the
  * results are on stderr, as stdin and stdout are measured.
- *   lines BYTES in lines of 100 bytes by fputs: each is written when it is complete
+ *   lines    BYTES in lines of 100 bytes by fputs: each is written when it is complete
  *   blocks   BYTES in writes of 64 KB
  *   input    reads standard input to its end; the clock starts at its first byte
  */

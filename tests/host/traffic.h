@@ -24,7 +24,7 @@ struct traffic_config {
 	uint32_t brief;            /* per million short requests: by link_fast_room, where it has room */
 	uint32_t keyed;            /* 1: frames carry tags */
 	uint32_t strangers;        /* the last nodes: no traffic; tests send in their names */
-	uint32_t announce;         /* payload bytes from which on messages are announced; 0: never */
+	uint32_t announce;         /* payload bytes from which on messages are announced, or 0 */
 	uint32_t unplaceable;      /* 1: a card cannot place every eighth announced message */
 	uint32_t cardless;         /* with announce: bit i: node i has no bulk card */
 	uint32_t incast;           /* 1: all send to node 0, which sends nothing of its own */

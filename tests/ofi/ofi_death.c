@@ -4,8 +4,9 @@
  *
  *   writes    writes to it without end: the last ones end with FI_EIO
  *   reads     reads from it without end: likewise
- *   sends long sends to it: those whose header it received end only with the job
- *   receives  receives from it and fetches of its long messages: nothing arrives any more, and the end of the job ends this rank
+ *   sends     long sends to it: those whose header it received end only with the job
+ *   receives  receives from it and fetches of its long messages: nothing arrives any more, and the
+ *             end of the job ends this rank
  *
  * Rank 1 receives what it can and waits; the ranks say "running" when traffic flows, and "failed"
  * when they have seen FI_EIO.

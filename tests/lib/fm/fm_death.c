@@ -2,7 +2,7 @@
  * fm_death WHAT: the test kills rank 1 while rank 0 waits for it. Rank 0 prints "running", then how
  * its wait ended, and exits. (margay run --on-death continue)
  *
- *   credit rank 0 sends more than rank 1 extracts: FM_send_piece fails
+ *   credit    rank 0 sends more than rank 1 extracts: FM_send_piece fails
  *   handler   the same in a handler of rank 0, which rank 2 called
  *   rest      a handler waits for the rest of its message: FM_receive fails
  *   barrier   all wait in a barrier: FM_barrier fails, at rank 2 as well

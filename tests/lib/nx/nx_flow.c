@@ -2,7 +2,7 @@
  * nx_flow CASE COUNT: more messages than there are slots. Rank 0 prints "done" when all have
  * arrived, each once, in order.
  *
- *   early all others send to rank 0, which first sleeps for a second
+ *   early    all others send to rank 0, which first sleeps for a second
  *   self     each rank to itself, a thousand ahead
  *   all      each rank to each, by isend, then the receives
  *   reverse  rank 1 sends types upwards, rank 0 receives them downwards

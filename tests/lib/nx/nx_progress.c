@@ -1,7 +1,7 @@
 /*
  * nx_progress: receives go on while no rank calls the library; rank 0 prints a line for each case.
  *
- *   posted rank 1 computes; short and long messages arrive in its receives
+ *   posted   rank 1 computes; short and long messages arrive in its receives
  *   many     more messages than rank 0 has slots, into posted receives
  *   fetched  a long message that came early: the get, once begun, needs no call of the sender
  */

@@ -2,7 +2,8 @@
  * fm_match1, fm_match2: tagged messages over either generation of Fast Messages, in cases.
  *
  *   fm_matchN              the cases
- *   fm_matchN random SEED  random messages against a model: a table of senders, receivers, tags and sizes, the same on all ranks
+ *   fm_matchN random SEED  random messages against a model: a table of senders, receivers, tags and
+ *                          sizes, the same on all ranks
  *   fm_matchN death        rank 1 dies while rank 0 receives from it
  */
 #include <fm_match.h>

@@ -2,8 +2,8 @@
  * vrpc_calc WHAT: a calculator on rank 0, called by all others through rpcgen's stubs.
  *
  *   cases    rank 1 prints a line for each case that it has passed
- *   waits a long call, during which the test kills the server: the standard errors
- *   leaves the same, but the server exits by itself during a call
+ *   waits    a long call, during which the test kills the server: the standard errors
+ *   leaves   the same, but the server exits by itself during a call
  *   times N  null_us, rtt_us: a null call, and a round trip of VMMC, in turns (rank 1)
  */
 #include "calc.h"

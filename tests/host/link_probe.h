@@ -6,6 +6,7 @@
 #define TESTS_LINK_PROBE_H
 #include "../../net/link/wire.h"
 #include "check.h"
+#include <string.h>
 #include "link_users.h"
 
 #define PROBE_MTU       (WIRE_DATA + 256u)
@@ -14,6 +15,7 @@
 #define PEER_LIFE       500u          /* the peers' incarnation */
 #define PROBE_LIFE      1000u
 #define PROBE_NOTES     256u
+#define MS              1000000ull    /* ns */
 
 /*
  * A call of the link to its user: kind w(hole), b(egin), d(ata), e(nd), E(nd with failure), s(ent),
@@ -54,6 +56,7 @@ struct probe {
 
 void probe_open(struct probe *p);
 void probe_start(struct probe *p);
+void probe_open_default(struct probe *p);  /* both, without a change */
 /* With `empty`: no record may be in use. */
 void probe_close(struct probe *p, int empty);
 
@@ -61,6 +64,12 @@ void probe_close(struct probe *p, int empty);
 const struct wire *probe_next(struct probe *p);
 /* The calls since the last time as letters ("w", "bdd"); p->notes has the details. */
 const char *probe_story(struct probe *p);
+#define TOLD(p, want) \
+	do { \
+		const char *is_ = probe_story(p); \
+		if (strcmp(is_, want)) \
+			check_failed(__FILE__, __LINE__, is_); \
+	} while (0)
 
 /* Kinds of frames. */
 static inline int probe_is_bare(const struct wire *wire)      /* only acknowledges */
@@ -81,6 +90,8 @@ static inline int probe_is_data(const struct wire *wire)      /* a message, or p
 struct wire probe_data(uint32_t sequence, uint64_t length, uint64_t at);
 struct wire probe_ack(uint32_t ack, uint64_t selective, uint32_t window);
 void probe_give(struct probe *p, uint32_t node, const struct wire *wire, uint64_t id);
+/* The link receives a bare acknowledgement of node 1. */
+void probe_give_ack(struct probe *p, uint32_t ack, uint64_t selective, uint32_t window);
 /* Write the same frame as bytes; returns how many. For this card of the probe. */
 uint32_t probe_frame(struct probe *p, uint32_t node, uint32_t card, const struct wire *wire,
 		     uint64_t id, uint8_t *frame);

@@ -104,15 +104,12 @@ TEST(rule13_ack_after_unlink_and_without_queue)
 	struct pair pair = pair_open(&w, 0, MD_THRESH_INF, UNLINK_NEVER);
 	struct initiator_args args = to(pair.source, 0, 5);
 	struct message first, second, third, none;
-	struct grant source, grant;
+	struct grant grant;
 
 	args.ack = ACK_YES;
-	CHECK_IS(initiator_put(&w.views[1], &args, &first, &source), 0);
-	CHECK_IS(initiator_sent(&w.views[1], &first, &source, NI_OK), 0);
-	CHECK_IS(initiator_put(&w.views[1], &args, &second, &source), 0);
-	CHECK_IS(initiator_sent(&w.views[1], &second, &source, NI_OK), 0);
-	CHECK_IS(initiator_put(&w.views[1], &args, &third, &source), 0);
-	CHECK_IS(initiator_sent(&w.views[1], &third, &source, NI_OK), 0);
+	first = sent_put(&w, 1, &args);
+	second = sent_put(&w, 1, &args);
+	third = sent_put(&w, 1, &args);
 	CHECK_IS(md_unlink(&w.views[1], pair.source), 0);     /* an awaited ack pins nothing */
 	CHECK(message_refuse(&first, NI_OK, &first));
 	first.mlength = 64;
@@ -145,11 +142,10 @@ TEST(rule17_answers_come_once)
 	struct pair pair = pair_open(&w, 0, MD_THRESH_INF, UNLINK_NEVER);
 	struct initiator_args args = to(pair.source, 0, 5);
 	struct message m, ack, reply, none;
-	struct grant source, grant;
+	struct grant grant;
 
 	args.ack = ACK_YES;
-	CHECK_IS(initiator_put(&w.views[1], &args, &m, &source), 0);
-	CHECK_IS(initiator_sent(&w.views[1], &m, &source, NI_OK), 0);
+	m = sent_put(&w, 1, &args);
 	CHECK(message_refuse(&m, NI_OK, &ack));
 	CHECK_IS(deliver_begin(&w.views[1], &ack, 1, &grant, &none), DELIVER_OK);
 	CHECK_IS(deliver_begin(&w.views[1], &ack, 1, &grant, &none), DELIVER_DROPPED);
@@ -329,7 +325,7 @@ TEST(rule16_option_of_when_the_put_started)
 	struct world w;
 	struct pair pair = pair_open(&w, 0, MD_THRESH_INF, UNLINK_NEVER);
 	struct message m[3], answer, none;
-	struct grant source, grant;
+	struct grant grant;
 
 	for (int told = 0; told < 2; told++) {
 		struct md_args md = memory(2000, 64, told ? MD_EVENT_DROPPED : 0, pair.events);
@@ -337,10 +333,8 @@ TEST(rule16_option_of_when_the_put_started)
 		struct initiator_args args = to(from, 0, 6);
 
 		args.ack = ACK_YES;
-		for (int i = 0; i < 3; i++) {
-			CHECK_IS(initiator_put(&w.views[1], &args, &m[i], &source), 0);
-			CHECK_IS(initiator_sent(&w.views[1], &m[i], &source, NI_OK), 0);
-		}
+		for (int i = 0; i < 3; i++)
+			m[i] = sent_put(&w, 1, &args);
 		while (next(&w, 1, pair.events) >= 0)
 			continue;
 		for (int i = 0; i < 3; i++) {
@@ -367,11 +361,9 @@ TEST(rule16_a_death_is_not_silent)
 	struct pair pair = pair_open(&w, 0, MD_THRESH_INF, UNLINK_NEVER);
 	struct initiator_args args = to(pair.source, 0, 6);
 	struct message m;
-	struct grant source;
 
 	args.ack = ACK_YES;
-	CHECK_IS(initiator_put(&w.views[1], &args, &m, &source), 0);
-	CHECK_IS(initiator_sent(&w.views[1], &m, &source, NI_OK), 0);
+	m = sent_put(&w, 1, &args);
 	CHECK_IS(block_peer_died(&w.views[1], 0, 0), 1);
 	CHECK_IS(next(&w, 1, pair.events), EVENT_SEND_START);
 	CHECK_IS(next(&w, 1, pair.events), EVENT_SEND_END);
@@ -506,11 +498,10 @@ TEST(rule11_an_ack_skips_access_control_and_matching)
 	struct pair pair = pair_open(&w, 0, MD_THRESH_INF, UNLINK_NEVER);
 	struct initiator_args args = to(pair.source, 0, 5);
 	struct message m, answer, none;
-	struct grant source, grant;
+	struct grant grant;
 
 	args.ack = ACK_YES;
-	CHECK_IS(initiator_put(&w.views[1], &args, &m, &source), 0);
-	CHECK_IS(initiator_sent(&w.views[1], &m, &source, NI_OK), 0);
+	m = sent_put(&w, 1, &args);
 	CHECK(message_refuse(&m, NI_OK, &answer));
 	answer.pt_index = 9999;
 	answer.cookie = 9999;

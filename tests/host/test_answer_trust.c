@@ -30,12 +30,10 @@ static void ask(struct asking *a)
 	a->other_md = bind(&a->w, 1, memory(3000, 64, 0, a->eq), UNLINK_NEVER);
 	args = to(a->md, 0, 5);
 	args.ack = ACK_YES, args.remote_offset = 24;
-	CHECK_IS(initiator_put(view, &args, &a->put, &grant), 0);
-	CHECK_IS(initiator_sent(view, &a->put, &grant, NI_OK), 0);
+	a->put = sent_put(&a->w, 1, &args);
 	args.operation = MESSAGE_ATOMIC, args.atomic_operation = ATOMIC_SUM;
 	args.datatype = ATOMIC_UINT64, args.length = 8;
-	CHECK_IS(initiator_put(view, &args, &a->atomic, &grant), 0);
-	CHECK_IS(initiator_sent(view, &a->atomic, &grant, NI_OK), 0);
+	a->atomic = sent_put(&a->w, 1, &args);
 	args.operation = MESSAGE_GETPUT, args.put_md = a->other_md, args.length = LENGTH_WHOLE;
 	CHECK_IS(initiator_exchange(view, &args, &a->getput, &grant), 0);
 	CHECK_IS(initiator_sent(view, &a->getput, &grant, NI_OK), 0);
@@ -175,16 +173,21 @@ TEST(rule17_answer_that_names_no_record_but_an_object)
 	forge_each(name_another_kind_of_object);
 }
 
+/* The answer with another object, another generation of the right one, or none in `field`. */
+static void name_wrongly(struct asking *a, const struct message *answer, handle_t *field,
+			 handle_t other)
+{
+	const handle_t wrong[] = { other, *field + GENERATION, HANDLE_NONE };
+
+	for (int i = 0; i < 3; i++) {
+		*field = wrong[i];
+		not_believed(a, answer);
+	}
+}
+
 static void name_another_descriptor(struct asking *a, struct message answer)
 {
-	const handle_t md = answer.md_handle;
-
-	answer.md_handle = a->other_md;
-	not_believed(a, &answer);
-	answer.md_handle = md + GENERATION;
-	not_believed(a, &answer);
-	answer.md_handle = HANDLE_NONE;
-	not_believed(a, &answer);
+	name_wrongly(a, &answer, &answer.md_handle, a->other_md);
 }
 
 TEST(rule17_answer_that_names_another_descriptor)
@@ -195,16 +198,8 @@ TEST(rule17_answer_that_names_another_descriptor)
 /* A reply's events go to the queue of its descriptor, whatever queue it names. */
 static void name_another_queue(struct asking *a, struct message answer)
 {
-	const handle_t eq = answer.eq_handle;
-
-	if (answer.operation != MESSAGE_ACK)
-		return;
-	answer.eq_handle = a->other_eq;
-	not_believed(a, &answer);
-	answer.eq_handle = eq + GENERATION;
-	not_believed(a, &answer);
-	answer.eq_handle = EQ_NONE;
-	not_believed(a, &answer);
+	if (answer.operation == MESSAGE_ACK)
+		name_wrongly(a, &answer, &answer.eq_handle, a->other_eq);
 }
 
 TEST(rule17_ack_that_names_another_queue)

@@ -35,7 +35,7 @@ static struct probe *start(int keyed)
 	link_bulk(probe.link, &bulk);
 	wire.window = 24;
 	probe_give(&probe, PEER, &wire, 99);
-	CHECK(!strcmp(probe_story(&probe), "w"));
+	TOLD(&probe, "w");
 	return &probe;
 }
 
@@ -165,10 +165,10 @@ TEST(aggregate_is_of_frames_that_count_by_themselves)
 	wire = probe_ack(2, 0, 8);
 	wire.lane = LINK_ANSWERS;
 	probe_give(p, PEER, &wire, 0);
-	CHECK(!strcmp(probe_story(p), "ss"));
+	TOLD(p, "ss");
 	CHECK_IS(link_sends_used(p->link), 3);
 	probe_complete(p);
-	CHECK(!strcmp(probe_story(p), ""));
+	TOLD(p, "");
 	CHECK_IS(link_sends_used(p->link), 1);
 	probe_pass(p, 100000000);                        /* the third is sent again, alone */
 	CHECK_IS(p->sent[p->n_sent - 1].sequence, 2);
@@ -176,7 +176,7 @@ TEST(aggregate_is_of_frames_that_count_by_themselves)
 	wire.ack = 3;
 	probe_give(p, PEER, &wire, 0);
 	probe_complete(p);
-	CHECK(!strcmp(probe_story(p), "s"));
+	TOLD(p, "s");
 	probe_close(p, 1);
 }
 
@@ -214,12 +214,12 @@ TEST(aggregate_is_received_frame_by_frame)
 
 		aggregate[200 + LINK_FRAME_BYTES]++;          /* the second's message header */
 		receive(p, bytes);
-		CHECK(!strcmp(probe_story(p), "w"));
+		TOLD(p, "w");
 		CHECK_IS(counted(p, keyed ? LINK_FORGED : LINK_DAMAGED), 1);
 		CHECK_IS(counted(p, LINK_STASHED), 0);   /* nor are the frames after it accepted */
 		CHECK_IS(counted(p, LINK_FRAMES_IN), 2);
 		receive(p, make(p, 1, 3));
-		CHECK(!strcmp(probe_story(p), "ww"));
+		TOLD(p, "ww");
 		CHECK_IS(counted(p, LINK_DUPLICATES), 1);
 		probe_close(p, 1);
 	}
@@ -235,7 +235,7 @@ TEST(aggregate_has_frames_of_one_node)
 
 		probe_frame(p, PEER + 1, 0, &other, 7, aggregate + 200);
 		receive(p, bytes);
-		CHECK(!strcmp(probe_story(p), "w"));
+		TOLD(p, "w");
 		CHECK_IS(counted(p, keyed ? LINK_FORGED : LINK_NONSENSE), 1);
 		CHECK_IS(link_peer_bytes(p->link, PEER + 1), 0);
 		probe_close(p, 1);
@@ -250,7 +250,7 @@ TEST(aggregate_that_cannot_be_is_dropped)
 
 	for (uint32_t cut = 1; cut < 200; cut++) {
 		receive(p, cut);
-		CHECK(!strcmp(probe_story(p), ""));
+		TOLD(p, "");
 	}
 	aggregate[WIRE_BEHIND + 1] = 0xff;                   /* longer than the rest */
 	receive(p, bytes);
@@ -260,19 +260,19 @@ TEST(aggregate_that_cannot_be_is_dropped)
 	make(p, 1, 2);
 	aggregate[WIRE_TYPE] = 8;   /* another protocol's, followed by ours */
 	receive(p, bytes);
-	CHECK(!strcmp(probe_story(p), ""));
+	TOLD(p, "");
 	for (enum link_counter c = LINK_SHORT; c <= LINK_NONSENSE; c++)
 		wrong += (uint32_t)counted(p, c);
 	CHECK_IS(wrong, 199 + 3);
 	for (uint32_t cut = 201; cut < bytes; cut++) {
 		make(p, cut - 200, 2);
 		receive(p, cut);                         /* the first is whole */
-		CHECK(!strcmp(probe_story(p), "w"));
+		TOLD(p, "w");
 	}
 	for (enum link_counter c = LINK_SHORT; c <= LINK_NONSENSE; c++)
 		wrong -= (uint32_t)counted(p, c);
 	CHECK_IS(-wrong, bytes - 201);
 	receive(p, make(p, bytes - 200, 2));
-	CHECK(!strcmp(probe_story(p), "ww"));
+	TOLD(p, "ww");
 	probe_close(p, 1);
 }

@@ -8,8 +8,6 @@
 #include "link_probe.h"
 #include "traffic.h"
 
-#define MS 1000000ull
-
 static const uint8_t key[16] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 };
 static const uint8_t other_key[16] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 14 };
 static uint8_t frame[WIRE_DATA + 100];
@@ -190,7 +188,7 @@ TEST(auth_link_drops_forged_frames_without_an_answer)
 			/* nor does it make an unknown node a peer */
 			probe_give(&p, 2 + i, forged[i], 6);
 		}
-	CHECK_IS(strcmp(probe_story(&p), ""), 0);
+	TOLD(&p, "");
 	CHECK_IS(p.n_sent, 1);
 	CHECK_IS(link_counter(p.link, LINK_FORGED), 8);
 	CHECK_IS(link_counter(p.link, LINK_FOREIGN), 8);
@@ -199,7 +197,7 @@ TEST(auth_link_drops_forged_frames_without_an_answer)
 	p.key = key;
 	probe_give(&p, 1, &ack, 0);
 	probe_give(&p, 1, &data, 7);
-	CHECK_IS(strcmp(probe_story(&p), "sw"), 0);
+	TOLD(&p, "sw");
 	probe_close(&p, 1);
 }
 
@@ -243,11 +241,11 @@ static void check_payload(int keyed)
 		link_receive(p.link, p.now, bytes, whole.length);
 		CHECK_IS(link_counter(p.link, keyed ? LINK_FORGED : LINK_DAMAGED), 1);
 		CHECK_IS(link_counter(p.link, LINK_STASHED), 0);
-		CHECK_IS(strcmp(probe_story(&p), ""), 0);
+		TOLD(&p, "");
 		bytes[whole.length - 1] ^= 1;
 		link_receive(p.link, p.now, bytes, whole.length);
 		CHECK_IS(link_counter(p.link, LINK_STASHED), i == 1);
-		CHECK_IS(strcmp(probe_story(&p), cases[i].story), 0);
+		TOLD(&p, cases[i].story);
 		probe_close(&p, 0);
 	}
 }
@@ -301,7 +299,7 @@ TEST(auth_guards_frames_of_the_fast_path)
 		memcpy(p.config.key, key, sizeof(key));
 		probe_start(&p);
 		probe_give(&p, 1, &data, 7);           /* the peer is known */
-		CHECK_IS(strcmp(probe_story(&p), "w"), 0);
+		TOLD(&p, "w");
 		room = link_fast_room(p.link, 1);
 		CHECK(room.header != 0);
 		memset(room.header, 5, LINK_HEADER_BYTES + 16);

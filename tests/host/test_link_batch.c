@@ -5,7 +5,6 @@
 #include <string.h>
 #include "link_probe.h"
 
-#define MS   1000000ull
 #define ROOM 2048u                    /* payload bytes of a frame in these tests */
 
 static uint8_t payload[ROOM];
@@ -24,14 +23,7 @@ static void meet(struct probe *p, uint32_t window)
 
 	wire.window = window;
 	probe_give(p, 1, &wire, 99);
-	CHECK(!strcmp(probe_story(p), "w"));
-}
-
-static void give_ack(struct probe *p, uint32_t ack, uint32_t window)
-{
-	struct wire wire = probe_ack(ack, 0, window);
-
-	probe_give(p, 1, &wire, 0);
+	TOLD(p, "w");
 }
 
 /* Send a message on the fast path with this id and payload; returns 0 if there is no room. */
@@ -91,17 +83,17 @@ TEST(batch_is_what_comes_while_frames_are_under_way)
 		CHECK(brief(&p, i, 8));
 	CHECK_IS(next_batch(&p, 2, 8), 0);
 	CHECK_IS(link_has_delayed(p.link), 1);
-	give_ack(&p, 1, 64);                                      /* nothing is in flight again */
+	probe_give_ack(&p, 1, 0, 64);           /* nothing is in flight again */
 	CHECK_IS(next_batch(&p, 2, 8), 5);
 	CHECK_IS(link_has_delayed(p.link), 0);
 	CHECK(brief(&p, 7, 8));
-	give_ack(&p, 2, 64);
+	probe_give_ack(&p, 2, 0, 64);
 	CHECK_IS(next_batch(&p, 7, 8), 1);             /* alone */
-	give_ack(&p, 3, 64);
+	probe_give_ack(&p, 3, 0, 64);
 	CHECK_IS(link_counter(p.link, LINK_MESSAGES_OUT), 7);
 	CHECK_IS(link_counter(p.link, LINK_BATCHES), 1);
 	CHECK_IS(link_counter(p.link, LINK_BATCHED), 4);
-	CHECK(!strcmp(probe_story(&p), ""));            /* no completions */
+	TOLD(&p, "");            /* no completions */
 	probe_close(&p, 1);
 }
 
@@ -125,7 +117,7 @@ TEST(batch_leaves_when_full)
 			CHECK_IS(next_batch(&p, id, bytes), fit);
 		CHECK_IS(next_batch(&p, id, bytes), 0);
 		CHECK_IS(link_has_delayed(p.link), 0);
-		give_ack(&p, 4, 64);
+		probe_give_ack(&p, 4, 0, 64);
 		probe_close(&p, 1);
 	}
 }
@@ -154,7 +146,7 @@ TEST(batch_leaves_when_time_is_up_or_the_user_waits)
 	CHECK_IS(next_batch(&p, 4, 8), 1);
 	link_flush(p.link, p.now);
 	CHECK_IS(next_batch(&p, 5, 8), 0);
-	give_ack(&p, 3, 64);
+	probe_give_ack(&p, 3, 0, 64);
 	probe_close(&p, 1);
 }
 
@@ -174,10 +166,10 @@ TEST(batch_leaves_before_what_is_sent_behind_it)
 	CHECK_IS(probe_next(&p)->length, 100);
 	CHECK_IS(next_batch(&p, 4, 8), 0);
 	CHECK_IS(link_has_delayed(p.link), 1);
-	give_ack(&p, 3, 64);
+	probe_give_ack(&p, 3, 0, 64);
 	CHECK_IS(next_batch(&p, 4, 8), 1);
-	give_ack(&p, 4, 64);
-	CHECK(!strcmp(probe_story(&p), "s"));
+	probe_give_ack(&p, 4, 0, 64);
+	TOLD(&p, "s");
 	probe_close(&p, 1);
 }
 
@@ -187,7 +179,7 @@ TEST(batch_grows_while_the_window_is_closed)
 
 	open_wide(&p);
 	meet(&p, 2);
-	give_ack(&p, 0, 8);
+	probe_give_ack(&p, 0, 0, 8);
 	for (uint64_t i = 0; i < 8; i++) {
 		brief(&p, i, 8);
 		link_flush(p.link, p.now);
@@ -198,9 +190,9 @@ TEST(batch_grows_while_the_window_is_closed)
 		link_flush(p.link, p.now);
 	}
 	CHECK_IS(next_batch(&p, 8, 8), 0);
-	give_ack(&p, 1, 8);
+	probe_give_ack(&p, 1, 0, 8);
 	CHECK_IS(next_batch(&p, 8, 8), 6);
-	give_ack(&p, 9, 8);
+	probe_give_ack(&p, 9, 0, 8);
 	probe_close(&p, 1);
 }
 
@@ -216,7 +208,7 @@ TEST(batch_is_sent_again_as_it_was)
 	brief(&p, 2, 9);
 	brief(&p, 3, 9);
 	link_flush(p.link, p.now);
-	give_ack(&p, 1, 64);
+	probe_give_ack(&p, 1, 0, 64);
 	CHECK_IS(next_batch(&p, 1, 8), 1);
 	first = *probe_next(&p);
 	brief(&p, 4, 9);                                /* not in a batch that was sent */
@@ -229,7 +221,7 @@ TEST(batch_is_sent_again_as_it_was)
 	CHECK_IS(again.bytes, first.bytes);
 	CHECK(!memcmp(payload, p.frames[p.seen - 1] + WIRE_HEADER,
 		      WIRE_ENTRY + WIRE_MESSAGE + again.bytes));
-	give_ack(&p, 3, 64);
+	probe_give_ack(&p, 3, 0, 64);
 	probe_complete(&p);
 	CHECK_IS(link_counter(p.link, LINK_MESSAGES_OUT), 4);
 	probe_close(&p, 1);
@@ -247,7 +239,7 @@ TEST(batch_fails_message_by_message)
 	CHECK_IS(link_has_delayed(p.link), 1);
 	link_give_up(p.link, p.now, 1);
 	CHECK_IS(link_has_delayed(p.link), 0);
-	CHECK(!strcmp(probe_story(&p), "BBBBBl"));
+	TOLD(&p, "BBBBBl");
 	for (uint32_t i = 0; i < 5; i++)
 		CHECK_IS(p.notes[p.noted - 6 + i].bytes, bytes[i]);
 	CHECK_IS(link_counter(p.link, LINK_FAILED_OUT), 5);
@@ -266,7 +258,7 @@ TEST(batch_needs_records_and_room)
 		CHECK(brief(&p, i, 8));
 		CHECK_IS(next_batch(&p, (uint32_t)i, 8), 1);
 	}
-	give_ack(&p, 5, 64);
+	probe_give_ack(&p, 5, 0, 64);
 	probe_close(&p, 1);
 
 	probe_open(&p);                                 /* one */
@@ -284,7 +276,7 @@ TEST(batch_needs_records_and_room)
 	CHECK_IS(next_batch(&p, 1, 8), 4);
 	for (uint32_t i = 5; i < 8; i++)
 		CHECK_IS(next_batch(&p, i, 8), 1);
-	give_ack(&p, 5, 64);
+	probe_give_ack(&p, 5, 0, 64);
 	probe_close(&p, 1);
 
 	probe_open(&p);                                 /* frames with room for one message only */
@@ -297,7 +289,7 @@ TEST(batch_needs_records_and_room)
 	for (uint32_t i = 1; i < 5; i++)
 		CHECK_IS(next_batch(&p, i, 64), i < 4);
 	link_flush(p.link, p.now);
-	give_ack(&p, 5, 64);
+	probe_give_ack(&p, 5, 0, 64);
 	probe_close(&p, 1);
 }
 
@@ -369,13 +361,13 @@ TEST(batch_is_taken_in_order_and_acknowledged_once)
 
 	open_wide(&p);
 	give_batch(&p, 0, 10, 7, 8);
-	CHECK(!strcmp(probe_story(&p), "wwwwwww"));
+	TOLD(&p, "wwwwwww");
 	check_ids(&p, 10, 7);
 	probe_pass(&p, 1 * MS);
 	CHECK_IS(probe_next(&p)->ack, 1);
 	CHECK(!probe_next(&p));
 	give_batch(&p, 0, 10, 7, 8);                   /* again */
-	CHECK(!strcmp(probe_story(&p), ""));
+	TOLD(&p, "");
 	CHECK_IS(link_counter(p.link, LINK_DUPLICATES), 1);
 	CHECK_IS(link_counter(p.link, LINK_MESSAGES_IN), 7);
 	probe_close(&p, 1);
@@ -389,10 +381,10 @@ TEST(batch_that_comes_early_is_kept)
 	open_wide(&p);
 	give_batch(&p, 2, 20, 5, 3);
 	give_batch(&p, 1, 10, 4, 64);
-	CHECK(!strcmp(probe_story(&p), ""));
+	TOLD(&p, "");
 	CHECK_IS(link_counter(p.link, LINK_STASHED), 2);
 	probe_give(&p, 1, &wire, 9);
-	CHECK(!strcmp(probe_story(&p), "wwwwwwwwww"));
+	TOLD(&p, "wwwwwwwwww");
 	check_ids(&p, 20, 5);
 	probe_close(&p, 1);
 
@@ -410,9 +402,9 @@ TEST(batch_that_comes_early_is_kept)
 	CHECK_IS(link_counter(p.link, LINK_STASHED), 1);
 	CHECK_IS(link_counter(p.link, LINK_EARLY), 1);
 	probe_give(&p, 1, &wire, 9);
-	CHECK(!strcmp(probe_story(&p), "w"));
+	TOLD(&p, "w");
 	give_batch(&p, 1, 10, 4, 64);
-	CHECK(!strcmp(probe_story(&p), "wwwwwwwww"));
+	TOLD(&p, "wwwwwwwww");
 	probe_close(&p, 1);
 }
 
@@ -445,7 +437,7 @@ TEST(batch_goes_on_where_the_user_was_busy)
 			CHECK_IS(link_counter(p.link, LINK_MESSAGES_IN), 6 + early);
 			/* the next batch: from its start */
 			give_batch(&p, 1u + (uint32_t)early, 20, 3, 8);
-			CHECK(!strcmp(probe_story(&p), "www"));
+			TOLD(&p, "www");
 			probe_close(&p, 1);
 		}
 }
@@ -457,12 +449,12 @@ TEST(batch_of_another_life_begins_anew)
 	open_wide(&p);
 	p.busy = 3;
 	give_batch(&p, 0, 10, 6, 8);
-	CHECK(!strcmp(probe_story(&p), "ww"));
+	TOLD(&p, "ww");
 	link_give_up(p.link, p.now, 1);
-	CHECK(!strcmp(probe_story(&p), "l"));
+	TOLD(&p, "l");
 	p.life = PROBE_LIFE + 1;
 	give_batch(&p, 0, 10, 6, 8);
-	CHECK(!strcmp(probe_story(&p), "wwwwww"));
+	TOLD(&p, "wwwwww");
 	probe_close(&p, 1);
 }
 
@@ -473,9 +465,9 @@ TEST(batch_never_pretends_to_be_part_of_a_message)
 
 	open_wide(&p);
 	probe_give(&p, 1, &wire, 9);
-	CHECK(!strcmp(probe_story(&p), "bd"));
+	TOLD(&p, "bd");
 	give_batch(&p, 1, 10, 6, 8);
-	CHECK(!strcmp(probe_story(&p), ""));
+	TOLD(&p, "");
 	CHECK_IS(link_counter(p.link, LINK_NONSENSE), 1);
 	link_give_up(p.link, p.now, 1);
 	probe_close(&p, 1);

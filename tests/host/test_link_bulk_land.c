@@ -115,6 +115,24 @@ static void land_stray(struct probe *p)
 	land_part(p, 1000, 0, 0);
 }
 
+/* Every part of message 0 is in its place. */
+static void check_parts(uint32_t parts)
+{
+	for (uint32_t i = 0; i < parts * PART; i++)
+		CHECK_IS(memory[i], i / PART);
+}
+
+/* Message 0, of so many parts, is announced, and the first frame to land is a stray one. */
+static struct probe *start_with_stray(uint32_t parts)
+{
+	struct wire wire = announcement(0, parts * PART);
+	struct probe *p = start(1);
+
+	probe_give(p, PEER, &wire, 0);
+	land_stray(p);
+	return p;
+}
+
 /* Time passes until it grants again. */
 static void wait_for_timer(struct probe *p)
 {
@@ -149,7 +167,7 @@ TEST(link_grants_what_was_announced)
 		wire = answer(p, part, part < 2 ? PART : 600 - 2 * PART);
 		land(p, PEER, &wire);
 	}
-	CHECK(!strcmp(probe_story(p), "be"));
+	TOLD(p, "be");
 	CHECK_IS(link_counter(p->link, LINK_PLACED), 3);
 	CHECK_IS(link_counter(p->link, LINK_MISPLACED), 0);
 	probe_close(p, 1);
@@ -165,7 +183,7 @@ TEST(link_takes_the_end_with_the_announcement)
 	probe_give(p, PEER, &wire, 7);
 	CHECK_IS(buffers, 2);
 	CHECK_IS(last_grant(p)->until, 2);
-	CHECK(!strcmp(probe_story(p), "bd"));
+	TOLD(p, "bd");
 	CHECK_IS(p->notes[p->n_notes - 1].at, 2 * PART);
 	CHECK_IS(p->notes[p->n_notes - 1].bytes, 600 - 2 * PART);
 	probe_give(p, PEER, &wire, 7);                   /* once */
@@ -173,7 +191,7 @@ TEST(link_takes_the_end_with_the_announcement)
 		wire = answer(p, part, PART);
 		land(p, PEER, &wire);
 	}
-	CHECK(!strcmp(probe_story(p), "e"));
+	TOLD(p, "e");
 	CHECK_IS(link_counter(p->link, LINK_DUPLICATES), 1);
 	CHECK_IS(link_counter(p->link, LINK_MISPLACED), 0);
 	probe_close(p, 1);
@@ -264,11 +282,8 @@ TEST(link_posts_a_buffer_again)
  */
 TEST(link_moves_what_is_misplaced)
 {
-	struct probe *p = start(1);
-	struct wire wire = announcement(0, 5 * PART);
+	struct probe *p = start_with_stray(5);
 
-	probe_give(p, PEER, &wire, 0);
-	land_stray(p);
 	land_part(p, 0, 0, 0);
 	land_part(p, 0, 2, 0);
 	granted(p, 1, 0, 1, 2);
@@ -279,9 +294,8 @@ TEST(link_moves_what_is_misplaced)
 	CHECK_IS(link_counter(p->link, LINK_MOVED), 3);
 	CHECK_IS(buffers, 1);
 	land_part(p, 0, 4, 0);
-	CHECK(!strcmp(probe_story(p), "bddde"));
-	for (uint32_t i = 0; i < 5 * PART; i++)
-		CHECK_IS(memory[i], i / PART);
+	TOLD(p, "bddde");
+	check_parts(5);
 	CHECK_IS(link_counter(p->link, LINK_TAKEN_BACK), 1);
 	CHECK_IS(link_counter(p->link, LINK_MISPLACED), 4);
 	probe_close(p, 1);
@@ -310,8 +324,7 @@ TEST(link_grants_again_what_is_lost_again)
 	CHECK_IS(link_counter(p->link, LINK_GRANTS_OUT), 5);
 	land_part(p, 0, 0, 1);
 	land_part(p, 1, 1, 0);
-	for (uint32_t i = 0; i < 16 * PART; i++)
-		CHECK_IS(memory[i], i / PART);
+	check_parts(16);
 	CHECK_IS(memory[p->apart], 100);
 	CHECK_IS(memory[p->apart + PART], 101);
 	CHECK_IS(link_counter(p->link, LINK_MESSAGES_IN), 2);
@@ -321,11 +334,8 @@ TEST(link_grants_again_what_is_lost_again)
 /* A part that arrives twice leaves its buffer to the part that belongs there. */
 TEST(link_bears_parts_that_come_twice)
 {
-	struct probe *p = start(1);
-	struct wire wire = announcement(0, 4 * PART);
+	struct probe *p = start_with_stray(4);
 
-	probe_give(p, PEER, &wire, 0);
-	land_stray(p);
 	land_part(p, 0, 0, 0);
 	land_part(p, 0, 0, 0);                           /* in the place of 1, which is posted again */
 	CHECK_IS(buffers, 3);
@@ -334,8 +344,7 @@ TEST(link_bears_parts_that_come_twice)
 	land_part(p, 0, 2, 1);                           /* in that of 1; it is moved to its own */
 	land_part(p, 0, 3, 0);
 	CHECK_IS(link_counter(p->link, LINK_MESSAGES_IN), 1);
-	for (uint32_t i = 0; i < 4 * PART; i++)
-		CHECK_IS(memory[i], i / PART);
+	check_parts(4);
 	CHECK_IS(buffers, 0);
 	probe_close(p, 1);
 }
@@ -360,11 +369,11 @@ TEST(link_takes_no_part_that_was_cut)
 	end.again = 1;
 	land(p, PEER, &end);                             /* where it belongs */
 	land_part(p, 1, 1, 0);
-	CHECK(!strcmp(probe_story(p), "bb"));
+	TOLD(p, "bb");
 	land_part(p, 1, 0, 1);                           /* in 100 bytes again */
-	CHECK(!strcmp(probe_story(p), "de"));
+	TOLD(p, "de");
 	land_part(p, 1, 0, 1);
-	CHECK(!strcmp(probe_story(p), "e"));
+	TOLD(p, "e");
 	CHECK_IS(memory[PART], 1);
 	CHECK_IS(memory[p->apart], 100);
 	CHECK_IS(memory[p->apart + PART - 1], 100);
@@ -393,7 +402,7 @@ TEST(link_shares_no_memory_after_a_loss)
 	land_part(p, 1, 1, 0);
 	CHECK_IS(memory[0], 100);
 	CHECK_IS(memory[PART], 101);
-	CHECK(!strcmp(probe_story(p), "bbddee"));
+	TOLD(p, "bbddee");
 	probe_close(p, 1);
 }
 
@@ -427,11 +436,8 @@ TEST(link_passes_a_peer_that_sends_nothing)
 /* The card accepts no buffer for a while: the timer tries again. */
 TEST(link_posts_a_buffer_later)
 {
-	struct probe *p = start(1);
-	struct wire wire = announcement(0, 2 * PART);
+	struct probe *p = start_with_stray(2);
 
-	probe_give(p, PEER, &wire, 0);
-	land_stray(p);
 	fails = 1;
 	land_stray(p);
 	CHECK_IS(buffers, 1);
@@ -457,7 +463,7 @@ TEST(link_takes_no_part_by_the_wrong_card)
 	probe_give(p, PEER, &wire, 7);
 	wire = answer(p, 0, PART);
 	probe_give(p, PEER, &wire, 0);
-	CHECK(!strcmp(probe_story(p), "b"));
+	TOLD(p, "b");
 	CHECK_IS(link_counter(p->link, LINK_DUPLICATES), 1);
 	CHECK_IS(link_counter(p->link, LINK_PULLED), 0);
 	link_give_up(p->link, p->now, PEER);
@@ -482,13 +488,13 @@ TEST(link_takes_parts_by_the_ordinary_card)
 	probe_give(p, PEER, &wire, 0);
 	wire = answer(p, 0, PART - 1);
 	probe_give(p, PEER, &wire, 0);
-	CHECK(!strcmp(probe_story(p), "bd"));
+	TOLD(p, "bd");
 	CHECK_IS(link_counter(p->link, LINK_DUPLICATES), 2);
 	wire = answer(p, 0, PART);
 	probe_give(p, PEER, &wire, 0);
 	wire = answer(p, 2, 600 - 2 * PART);
 	probe_give(p, PEER, &wire, 0);
-	CHECK(!strcmp(probe_story(p), "dde"));
+	TOLD(p, "dde");
 	probe_close(p, 1);
 }
 

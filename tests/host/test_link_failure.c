@@ -6,15 +6,7 @@
 #include "../../net/shm/region.h"
 #include "link_probe.h"
 
-#define MS 1000000ull
 #define PEER 1u
-
-#define TOLD(p, want) \
-	do { \
-		const char *is_ = probe_story(p); \
-		if (strcmp(is_, want)) \
-			check_failed(__FILE__, __LINE__, is_); \
-	} while (0)
 
 static void open_with(struct probe *p, uint16_t tries)
 {

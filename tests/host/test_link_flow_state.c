@@ -4,7 +4,6 @@
 #include "../../net/link/internal.h"
 #include "link_probe.h"
 
-#define MS       1000000ull
 #define PEER     1u
 #define MESSAGES 6u
 #define TRIES    3u

@@ -5,14 +5,6 @@
 #include <string.h>
 #include "link_probe.h"
 
-#define MS 1000000ull
-
-static void open_default(struct probe *p)
-{
-	probe_open(p);
-	probe_start(p);
-}
-
 static void give(struct probe *p, uint32_t lane, uint32_t sequence, uint64_t length, uint64_t at)
 {
 	struct wire wire = probe_data(sequence, length, at);
@@ -38,7 +30,7 @@ TEST(lanes_acknowledge_each_other)
 {
 	struct probe p;
 
-	open_default(&p);
+	probe_open_default(&p);
 	give(&p, LINK_REQUESTS, 0, 8, 0);
 	probe_send_by(&p, 1, LINK_ANSWERS, 8, 1);
 	check_answer(&p, 1);
@@ -53,7 +45,7 @@ TEST(lanes_with_a_gap_speak_for_themselves)
 	const struct wire *sent;
 	struct probe p;
 
-	open_default(&p);
+	probe_open_default(&p);
 	give(&p, LINK_REQUESTS, 1, 8, 0);
 	sent = probe_next(&p);                          /* at once */
 	CHECK(sent && probe_is_bare(sent) && sent->lane == LINK_REQUESTS);
@@ -72,7 +64,7 @@ TEST(lanes_that_refused_speak_for_themselves)
 	const struct wire *sent;
 	struct probe p;
 
-	open_default(&p);
+	probe_open_default(&p);
 	p.busy = 1;
 	give(&p, LINK_REQUESTS, 0, 8, 0);
 	probe_send_by(&p, 1, LINK_ANSWERS, 8, 1);
@@ -89,25 +81,25 @@ TEST(lanes_hear_of_both)
 	struct wire answer = probe_data(0, 8, 0);
 	struct probe p;
 
-	open_default(&p);
+	probe_open_default(&p);
 	for (uint32_t i = 0; i < 3; i++)
 		probe_send(&p, 1, 8, i);
 	answer.lane = LINK_ANSWERS;
 	answer.other_ack = 2;
 	probe_give(&p, 1, &answer, 7);                  /* its window is 0: no acknowledgement */
-	CHECK(!strcmp(probe_story(&p), "w"));
+	TOLD(&p, "w");
 	answer.sequence = 1;
 	answer.other_window = 8;
 	probe_give(&p, 1, &answer, 7);                  /* the first acknowledgement */
-	CHECK(!strcmp(probe_story(&p), "ssw"));
+	TOLD(&p, "ssw");
 	answer.sequence = 2;
 	answer.other_ack = 1;
 	probe_give(&p, 1, &answer, 7);                  /* an old one */
-	CHECK(!strcmp(probe_story(&p), "w"));
+	TOLD(&p, "w");
 	answer.sequence = 3;
 	answer.other_ack = 4;   /* of unsent frames: ignored */
 	probe_give(&p, 1, &answer, 7);                  /* the message itself is accepted */
-	CHECK(!strcmp(probe_story(&p), "w"));
+	TOLD(&p, "w");
 	CHECK_IS(link_counter(p.link, LINK_NONSENSE), 1);
 	probe_close(&p, 0);
 }
@@ -119,7 +111,7 @@ TEST(lanes_acknowledge_with_fast_path_requests)
 	struct link_room room;
 	struct probe p;
 
-	open_default(&p);
+	probe_open_default(&p);
 	give(&p, LINK_ANSWERS, 0, 8, 0);
 	room = link_fast_room(p.link, 1);
 	CHECK(room.header != 0);

@@ -182,6 +182,7 @@ TEST(rule24_pending_operations_block)
 	CHECK_IS(update(&w, md, &old, &args, EQ_NONE), PORTALS_MD_NO_UPDATE);
 	CHECK_IS(old.length, 64);
 	CHECK_IS(old.start, BASE + 100);
+	CHECK_IS(update(&w, md, &old, 0, EQ_NONE), 0);        /* reads only */
 	CHECK_IS(deliver_end(&w.views[0], &grant, NI_OK, &answer), DELIVER_OK);
 	CHECK_IS(update(&w, md, &old, &args, EQ_NONE), 0);
 	own = bind(&w, 0, args, UNLINK_NEVER);
@@ -251,9 +252,10 @@ TEST(rule33_update_bad_arguments)
 {
 	struct world w;
 	struct md_args good = memory(100, 64, MD_OP_PUT, EQ_NONE), bad, old = good;
-	handle_t md, eq, gone;
+	handle_t me, md, eq, gone;
 
 	world_open(&w, &test_limits);
+	me = new_me(&w, 0, 5);
 	eq = new_eq(&w, 0, 4);
 	gone = new_eq(&w, 0, 4);
 	remove_eq(&w, 0, gone);
@@ -268,17 +270,21 @@ TEST(rule33_update_bad_arguments)
 	REJECTED(bad.start = BASE - 1, gone, PORTALS_SEGV);
 	REJECTED(bad.start = BASE + SEGMENT - 63, EQ_NONE, PORTALS_SEGV);
 	REJECTED((bad.start = ~0ULL, bad.eq_handle = gone), EQ_NONE, PORTALS_SEGV);
+	REJECTED(bad.start = BASE + SEGMENT, EQ_NONE, PORTALS_SEGV);
 	REJECTED(bad.eq_handle = gone, EQ_NONE, PORTALS_EQ_INVALID);
+	REJECTED(bad.eq_handle = md, EQ_NONE, PORTALS_EQ_INVALID);
 	REJECTED(bad.length = 8, gone, PORTALS_EQ_INVALID);
 	REJECTED(bad.length = 8, md, PORTALS_EQ_INVALID);
 	CHECK_IS(update(&w, md, &old, 0, gone), PORTALS_EQ_INVALID);
 	CHECK_IS(update(&w, md ^ 1ULL << 30, &old, &good, EQ_NONE), PORTALS_MD_INVALID);
 	CHECK_IS(update(&w, eq, &old, &good, EQ_NONE), PORTALS_MD_INVALID);
+	CHECK_IS(update(&w, me, &old, &good, EQ_NONE), PORTALS_MD_INVALID);
 	CHECK_IS(update(&w, 0, 0, 0, EQ_NONE), PORTALS_MD_INVALID);
 	CHECK_IS(old.length, 77);
 	CHECK_IS(update(&w, md, &old, 0, EQ_NONE), 0);
 	CHECK(memcmp(&old, &good, sizeof(old)) == 0);
 	remove_md(&w, 0, md);
+	remove_me(&w, 0, me);
 	remove_eq(&w, 0, eq);
 	world_close(&w);
 }
@@ -355,61 +361,5 @@ TEST_PATHS(rule24_an_event_that_was_not_taken_refuses)
 	CHECK_IS(md_lookup(&w.views[0], p.md)->user.threshold, 0);
 	CHECK_IS(next(&w, 0, p.early), EVENT_PUT_END);
 	CHECK_IS(activate(&w, &p, 0), 0);
-	posting_close(&w, &p);
-}
-
-/* The message is being copied and has caused no event yet. */
-TEST(rule24_a_begun_operation_refuses)
-{
-	struct world w;
-	struct posting p = posting_open(&w);
-	struct message m = request(MESSAGE_PUT, 1, 0, 5, 1000), answer;
-	struct grant grant;
-
-	CHECK_IS(deliver_begin(&w.views[0], &m, 1, &grant, &answer), DELIVER_OK);
-	CHECK_IS(next(&w, 0, p.early), -1);
-	CHECK_IS(activate(&w, &p, 0), PORTALS_MD_NO_UPDATE);
-	CHECK_IS(deliver_end(&w.views[0], &grant, NI_OK, &answer), DELIVER_OK);
-	CHECK_IS(activate(&w, &p, 0), PORTALS_MD_NO_UPDATE);
-	CHECK_IS(next(&w, 0, p.early), EVENT_PUT_END);
-	CHECK_IS(activate(&w, &p, 0), 0);
-	posting_close(&w, &p);
-}
-
-TEST(rule24_an_operation_on_the_descriptor_refuses)
-{
-	struct world w;
-	struct posting p = posting_open(&w);
-	struct md_args other = memory(300, 8, MD_OP_PUT, p.eq);
-	struct message m = request(MESSAGE_PUT, 1, 0, 5, 10), answer;
-	struct grant grant;
-
-	CHECK_IS(activate(&w, &p, 0), 0);
-	CHECK_IS(deliver_begin(&w.views[0], &m, 1, &grant, &answer), DELIVER_OK);
-	CHECK_IS(md_update(&w.views[0], p.md, 0, &other, EQ_NONE), PORTALS_MD_NO_UPDATE);
-	CHECK_IS(md_update(&w.views[0], p.md, &other, 0, EQ_NONE), 0);   /* reads only */
-	CHECK_IS(other.start, BASE + 200);
-	CHECK_IS(deliver_end(&w.views[0], &grant, NI_OK, &answer), DELIVER_OK);
-	CHECK_IS(md_update(&w.views[0], p.md, 0, &other, EQ_NONE), 0);
-	posting_close(&w, &p);
-}
-
-TEST(rule24_bad_arguments_change_nothing)
-{
-	struct world w;
-	struct posting p = posting_open(&w);
-	struct md_args bad = memory(SEGMENT, 1, MD_OP_PUT, p.eq);
-	struct md_args old = { .start = 17 };
-
-	CHECK_IS(md_update(&w.views[0], p.md, &old, &bad, EQ_NONE), PORTALS_SEGV);
-	bad = memory(0, 8, 1u << 30, p.eq);
-	CHECK_IS(md_update(&w.views[0], p.md, &old, &bad, EQ_NONE), PORTALS_MD_ILLEGAL);
-	bad = memory(0, 8, MD_OP_PUT, p.md);
-	CHECK_IS(md_update(&w.views[0], p.md, &old, &bad, EQ_NONE), PORTALS_EQ_INVALID);
-	bad = memory(0, 8, MD_OP_PUT, p.eq);
-	CHECK_IS(md_update(&w.views[0], p.md, &old, &bad, p.md), PORTALS_EQ_INVALID);
-	CHECK_IS(md_update(&w.views[0], p.posted, &old, &bad, EQ_NONE), PORTALS_MD_INVALID);
-	CHECK_IS(old.start, 17);
-	CHECK_IS(md_lookup(&w.views[0], p.md)->user.start, BASE + 100);
 	posting_close(&w, &p);
 }

@@ -51,7 +51,7 @@ TEST(rule22_peer_dies_that_should_answer)
 	struct md_args args = memory(0, 64, 0, EQ_NONE);
 	struct initiator_args want;
 	struct message get1, get2, put1, answer, none;
-	struct grant source, grant;
+	struct grant grant;
 	uint32_t events = 0;
 	handle_t md, eq;
 
@@ -61,8 +61,7 @@ TEST(rule22_peer_dies_that_should_answer)
 	md = bind(&w, 1, args, UNLINK_NEVER);
 	want = to(md, 0, 5);
 	want.ack = ACK_YES, want.remote_offset = 24;
-	CHECK_IS(initiator_put(&w.views[1], &want, &put1, &source), 0);
-	CHECK_IS(initiator_sent(&w.views[1], &put1, &source, NI_OK), 0);
+	put1 = sent_put(&w, 1, &want);
 	CHECK_IS(initiator_get(&w.views[1], &want, &get1), 0);
 	want.target_nid = 2;
 	CHECK_IS(initiator_get(&w.views[1], &want, &get2), 0);

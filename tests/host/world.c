@@ -209,6 +209,16 @@ int getput(struct world *w, uint32_t from, const struct initiator_args *args)
 	return put(w, from, *args);
 }
 
+struct message sent_put(struct world *w, uint32_t from, const struct initiator_args *args)
+{
+	struct message message = { 0 };
+	struct grant source;
+
+	CHECK_IS(initiator_put(&w->views[from], args, &message, &source), 0);
+	CHECK_IS(initiator_sent(&w->views[from], &message, &source, NI_OK), 0);
+	return message;
+}
+
 struct message request(uint8_t operation, uint32_t from, uint32_t target, uint64_t bits,
 		       uint64_t length)
 {

@@ -61,6 +61,8 @@ struct initiator_args to(handle_t md, uint32_t nid, uint64_t bits);
 int put(struct world *w, uint32_t from, struct initiator_args args);
 int get(struct world *w, uint32_t from, struct initiator_args args);
 int getput(struct world *w, uint32_t from, const struct initiator_args *args);
+/* Process `from` has sent a put, which has not arrived yet. */
+struct message sent_put(struct world *w, uint32_t from, const struct initiator_args *args);
 struct message request(uint8_t operation, uint32_t from, uint32_t to, uint64_t bits,
 		       uint64_t length);
 

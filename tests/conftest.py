@@ -24,7 +24,7 @@ from _pytest.terminal import TerminalReporter
 from harness import BUILD, Margay, cores
 from ports import Port
 
-# Ignored by nohup and in the background of a script; the launcher's tests send them.
+# Signals that nohup and background jobs of a script ignore; the launcher's tests send them.
 USUAL: dict[signal.Signals, signal.Handlers | Callable[[int, FrameType | None], Any]] = {
     signal.SIGHUP: signal.SIG_DFL, signal.SIGQUIT: signal.SIG_DFL,
     signal.SIGINT: signal.default_int_handler}
@@ -48,7 +48,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """The links that a test of nodes runs over, if it names none itself."""
+    """The links of a test of nodes that names none itself."""
     marks = {mark.name for mark in metafunc.definition.iter_markers()}
     own = any(mark.args[0] == "link" for mark in metafunc.definition.iter_markers("parametrize"))
     if "link" not in metafunc.fixturenames or own or "own_link" in marks:
@@ -78,7 +78,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         return link not in ("shm", LONG_LINK) and nodes > 3
 
     out = {item for item in items if left_out(item)}
-    both: dict[tuple, list[pytest.Item]] = defaultdict(list)     # one test over the two cards
+    both: dict[tuple, list[pytest.Item]] = defaultdict(list)     # a test over both cards
     for item in items:
         if isinstance(item, pytest.Function) and item not in out and item.get_closest_marker("every_link") \
                 and item.callspec.params["link"] in ONE_DRIVER:
@@ -93,8 +93,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.fixture(scope="session", autouse=True)
 def cache_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """What the launcher remembers between runs goes into a folder of this session. The
-    libraries of the languages are those that make has built."""
+    """The launcher's cache is a folder of this session. The languages' libraries are those that
+    make has built."""
     home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     cache = tmp_path_factory.mktemp("cache")
     (cache / "margay").mkdir()
@@ -131,7 +131,7 @@ def port() -> Iterator[Port]:
 
 @pytest.fixture(scope="session")
 def app() -> Callable[[str], Path]:
-    """The image of apps/NAME.c or tests/apps/NAME.c, as make has built it."""
+    """The image of apps/NAME.c or tests/apps/NAME.c, built by make."""
     def image(name: str) -> Path:
         images = [BUILD / folder / f"{name}.elf" for folder in ("apps", "tests")]
         made = [path for path in images if path.exists()]
@@ -157,7 +157,7 @@ def pytest_terminal_summary(terminalreporter: TerminalReporter) -> None:
     seconds: dict[str, float] = defaultdict(float)
     for outcome in ("passed", "failed", "error", "skipped"):
         for report in terminalreporter.stats.get(outcome, []):
-            # A file that could not be read has neither.
+            # A file that could not be imported has neither.
             area = next((a for a in AREAS if a in getattr(report, "keywords", ())), "other")
             counts[area][outcome] += 1
             seconds[area] += getattr(report, "duration", 0.0)

@@ -21,7 +21,7 @@ MASK = (1 << 64) - 1
 FIELDS = ("operation ack_request fail source_nid source_pid target_nid target_pid uid jid pt_index "
           "cookie match_bits offset length mlength md_handle eq_handle op_handle hdr_data "
           "sequence").split()
-# Which values of a step are handles: 64 bits without a sign.
+# The values of a step that are handles: unsigned, 64 bits.
 HANDLES = {"me_attach": (0,), "me_insert": (0, 1), "me_unlink": (0,), "md_attach": (0, 1),
            "md_insert": (0, 1), "md_bind": (0,), "md_unlink": (0,), "md_update": (0, 8),
            "eq_alloc": (0,), "eq_free": (0,), "read": (0,), "initiate": (2, 9)}
@@ -40,8 +40,8 @@ class Step(NamedTuple):
 
 
 def load(path: Path) -> list[Step]:
-    """The steps in the order of the lock; what needed no lock right before its
-    thread's next step."""
+    """The steps in the order of the lock; steps without the lock come right before their
+    thread's next one."""
     steps: list[tuple[tuple, Step]] = []
     waiting: list[Step] = []
     for row in path.read_text(encoding="ascii").splitlines():
@@ -73,7 +73,7 @@ def message(values: list[int], **more: int) -> Message:
 
 
 class Replay:
-    """The model, and what has happened to it so far."""
+    """The model and its state so far."""
 
     def __init__(self) -> None:
         self.process = Process(0, 1000, 7, LIMITS, RECORDS, SEGMENT, SLOTS)
@@ -82,7 +82,7 @@ class Replay:
         self.flights: dict[int, Flight] = {}
         self.answers: dict[int, object] = {}
         self.requests: dict[int, Message] = {}
-        self.sends: dict[int, tuple] = {}      # messages to oneself, not yet sent
+        self.sends: dict[int, tuple] = {}      # messages to itself, not yet sent
         self.counts: Counter = Counter()
         self.memory = bytearray()
 
@@ -236,7 +236,7 @@ class Replay:
 
 
 def flight_name(step: Step) -> int:
-    """The operation record of a begin: no object has such a name."""
+    """The name of a begin's operation record, which no object has."""
     return -1 - step.number
 
 

@@ -58,7 +58,7 @@ def test_search(target, tmp_path, request):
 
 @each
 def test_failing_input_is_kept(target, tmp_path):
-    """The fuzzers' own alarm: an input that makes a step fail ends in a file."""
+    """The fuzzers detect failures: an input whose step fails is written to a file."""
     corpus = tmp_path / "corpus"
     corpus.mkdir()
     (corpus / "input").write_bytes(bytes(16))

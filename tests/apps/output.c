@@ -4,7 +4,7 @@
  *   exit N     exits with status N; exit N RANK: only rank RANK, the others sleep
  *   return N   the same from main
  *   cat [K]    copies standard input to standard output, except rank K, which exits
- *   poll       the result and, in hexadecimal, the events of a poll on standard input for ever
+ *   poll       the result and, in hexadecimal, the events of a poll on standard input forever
  *   args ...   one line per argument, in brackets
  *   env NAME   the value of a variable
  *   copy A B   copies file A to file B

@@ -7,7 +7,7 @@
  *   stdin    main reads standard input; the handler says when it was called often
  *            enough, and then input may come
  *   poll     the same, in poll, after one whose time runs out
- *   death    rank 0 puts for ever; the handler is told that rank 1 has died
+ *   death    rank 0 puts forever; the handler gets the event of rank 1's death
  *   main     main returns while another rank keeps the handler busy
  */
 #include "ptl.h"

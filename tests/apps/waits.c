@@ -4,7 +4,7 @@
  *   event   waits for an event that never arrives
  *   alone   the same, without a barrier first
  *   sleep   sleeps for an hour
- *   spin    computes for ever
+ *   spin    computes forever
  *   stdin   reads standard input
  */
 #include "job.h"

@@ -203,10 +203,7 @@ static struct md_args descriptor(const struct owner *owner, uint64_t offset, uin
 	};
 }
 
-/*
- * Attach overflow block `b` at the tail. It is unlinked automatically when a message of the largest
- * size might no longer fit.
- */
+/* Attach overflow block `b` at the tail. It is unlinked when the largest message might not fit. */
 static void attach_block(struct owner *owner, uint32_t b)
 {
 	struct shared *shared = &owner->race->shared;
@@ -262,8 +259,8 @@ static void put_ended(struct owner *owner, const ptl_event_t *event)
 		complete(owner, post->turn, header, post->buffer);
 		return;
 	}
-	/* Only an earlier message of this source can use up a receive for exactly this source, and
-	 * its END event would have come before this one. */
+	/* Only an earlier message of this source can use up a receive for exactly this source;
+	 * its END would have come before this one. */
 	for (uint32_t i = 0; i < POSTS; i++)
 		owner->overtook += owner->posts[i].busy && !owner->posts[i].done &&
 				   owner->posts[i].source != ANY &&
@@ -450,10 +447,7 @@ static void receive(struct owner *owner, uint32_t source, uint32_t tag)
 	}
 }
 
-/*
- * All senders have ended and all events are read: no early message may be left that fits a pending
- * receive.
- */
+/* Everything has arrived: no early message may be left that fits a pending receive. */
 static void settle(struct owner *owner)
 {
 	for (uint32_t i = 0; i < POSTS; i++) {

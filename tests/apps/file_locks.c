@@ -5,10 +5,10 @@
  *   file_locks count N      each rank adds 1 to the number in a file N times, under a lock
  *   file_locks deadlock     two ranks wait for each other: one gets EDEADLK
  *   file_locks held         a signal ends rank 1, which has a lock that rank 0 waits for
- *   file_locks alarm        rank 0 waits for locks that rank 1 has, until the signal of a timer
- *                           comes; where its action has SA_RESTART it waits on
- *   file_locks meanwhile    rank 0 waits for a lock that rank 1 frees when rank 0's memory has
- *                           what rank 1 put there
+ *   file_locks alarm        rank 0 waits for locks that rank 1 has, until a timer's signal; with
+ *                           SA_RESTART the wait continues
+ *   file_locks meanwhile    rank 0 waits for a lock that rank 1 frees after its put has arrived
+ *                           in rank 0's memory
  */
 #define _GNU_SOURCE
 #include <errno.h>

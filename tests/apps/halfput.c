@@ -4,10 +4,9 @@
  * if its initiator dies meanwhile.
  *
  * When the test has stopped rank 0 it makes the file "stopped1" (then 2, ...), and rank 1
- * answers with "1 under way" or "1 between": whether a put has begun and not ended. After the
- * death of rank 0, which rank 1 knows of when a put to it fails, rank 1 prints "failed" (a put
- * ended so), "between" (none was under way), "broken" (rank 0 held the lock of rank 1's block)
- * or "hangs".
+ * answers with "1 under way" or "1 between": whether a put is pending. After the death of rank 0,
+ * which rank 1 notices when a put to it fails, rank 1 prints "failed" (a put ended with a failure),
+ * "between" (none was pending), "broken" (rank 0 held the lock of rank 1's block) or "hangs".
  */
 #include "job.h"
 #include <unistd.h>

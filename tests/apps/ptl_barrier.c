@@ -7,7 +7,7 @@
  *   late     the ranks initialise their interfaces one after the other, each 5 ms later;
  *            the first ones wait in the barrier. Then all close and open them again.
  *   handlers all but one rank wait in the barrier while that one puts to them; their
- *            handlers are called meanwhile, and the barrier goes on.
+ *            handlers are called meanwhile, and the barrier continues.
  *   death    all ranks enter barriers until a barrier fails; the test kills one.
  */
 #include "check.h"

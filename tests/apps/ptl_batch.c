@@ -2,8 +2,8 @@
  * ptl_batch CASE: short puts that no process waits for, several of which network cards send in one
  * frame (net/link/batch.c).
  *
- *   order     both ranks send thousands in bursts, now and then a longer put or a get between
- *             them: each arrives once, in order, right to the byte
+ *   order     both ranks send thousands in bursts, with some longer puts and gets in between:
+ *             each arrives once, in order, with the right bytes
  *   computes  rank 0 makes no call after its last put; rank 1 still gets it at once
  *   looks     rank 0 only calls PtlEQGet after its last put
  *   leaves    rank 0's main returns right after its last put

@@ -3,13 +3,13 @@
  * others, several operations at once, over a network that may lose, repeat, delay,
  * reorder and damage frames, or be cut for a while.
  *
- * Checked here: the bytes of every put and get; puts of one rank arrive in their
- * order and none twice. Printed, for tests/faulty.py to compare:
- *   put I J OK FAILED    by I: how its puts to J ended
- *   got I J N            by J: how many of them arrived
+ * Checked here: the bytes of every put and get; puts of one rank arrive in order, none twice.
+ * Printed, for tests/faulty.py to compare:
+ *   put I J OK FAILED    by I: counts of its puts to J by result
+ *   got I J N            by J: how many of these arrived
  *   add I J OK FAILED, counter J N      likewise for additions of 1
  *   get I J OK FAILED
- * What has failed may have been done or not; what has not failed has been done.
+ * A failed operation may have been carried out or not; one that has not failed was carried out.
  */
 #include "check.h"
 #include "job.h"

@@ -3,7 +3,7 @@
  * in the name of rank 3. These two never send to each other: not in a barrier's rounds, and not
  * here. Before each barrier rank 0 and the others write its number into each other's memory, and
  * check it after the barrier. This goes on until rank 0 has dropped DROPS messages. Rank 0 prints
- * "barriers" first, and then "ok forged" and how many it has dropped.
+ * "barriers" first, and then "ok forged" with the number of dropped messages.
  */
 #include <stdlib.h>
 #include "check.h"

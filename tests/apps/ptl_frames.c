@@ -3,12 +3,12 @@
  *
  *   looks    rank 1 waits with PtlEQGet, PtlEQPoll without time, and PtlNIStatus alone
  *   quiet    rank 1 computes, until nothing has interrupted it for QUIET_S
- *   asked    rank 1 answers PUTS puts, waiting with PtlEQGet alone, and prints how many interrupts
- *            of its card that took: "arrivals N"
- *   calls    what margay_start.calls says while nothing is held: argv[2]
- *   unlink   a descriptor goes, or is replaced, right behind the put that sends it
- *   leaves   rank 0's main returns while its puts are on their way
- *   stays    rank 1's main returns while rank 0 still needs to know that puts arrived
+ *   asked    rank 1 answers PUTS puts, polling with PtlEQGet, and prints the number of its card's
+ *            interrupts: "arrivals N"
+ *   calls    the value of margay_start.calls while nothing is deferred: argv[2]
+ *   unlink   a descriptor is unlinked, or replaced, right after the put that sends it
+ *   leaves   rank 0's main returns while its puts are in flight
+ *   stays    rank 1's main returns while rank 0 still needs acknowledgements of its puts
  *
  * Prints "ok CASE".
  */

@@ -2,13 +2,13 @@
  * ptl_lives WHAT: the test kills and restarts rank 1; what the others and its next life see of
  * that.
  *
- *   barrier   All ranks pass a barrier. Rank 0 says "waits" and goes into another, as do
- *             the others; rank 1 does not until it is killed: it fails, for all of them and
- *             for ever, and at once for the next life.
- *   put       Rank 0 puts to rank 1 all the time, and says "talks" when it has heard from
- *             it. The test stops rank 1, makes the file "stopped", and kills rank 1 when rank 0
- *             has said that puts are "under way" since then. They fail, and are all that does:
- *             what rank 0 sends right then arrives at the next life.
+ *   barrier   All ranks pass a barrier. Rank 0 prints "waits" and enters another, as do the
+ *             others except rank 1, until that is killed. The barrier fails for all of them,
+ *             and so do later ones, at once also for the next life.
+ *   put       Rank 0 puts to rank 1 continuously, and prints "talks" when it has an answer. The
+ *             test stops rank 1, makes the file "stopped", and kills rank 1 when rank 0 has
+ *             printed that puts are "under way" since then. Only these fail: puts that rank 0
+ *             starts right afterwards arrive at the next life.
  */
 #include "check.h"
 #include "job.h"

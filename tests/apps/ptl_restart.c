@@ -4,11 +4,10 @@
  * numbered, and their sizes and bytes follow from the numbers. No rank waits for a message that
  * cannot come: an unanswered request is followed by another one.
  *
- * Checked: bytes; numbers grow within a life, so nothing comes twice or late; what
- * a rank says comes from one life after the other, never again from an earlier one;
- * no conversation fails but those with rank 1. Rank 0 prints "life L talks"
- * for each life of rank 1, and at the end "ok", when each of the others, in its
- * last life, has answered ROUNDS times.
+ * Checked: bytes; numbers grow within a life, so nothing arrives twice or late; after a message of
+ * a later life none of an earlier one arrives; only operations with rank 1 fail. Rank 0 prints
+ * "life L talks" for each life of rank 1, and "ok" at the end, when each of the others, in its last
+ * life, has answered ROUNDS times.
  */
 #include "check.h"
 #include "job.h"

@@ -5,15 +5,14 @@
  *
  * The results are printed, for tests/test_race.py to compare:
  *   pair I J N H   by I and by J: N operations of I were carried out in J's changing
- *                  entries, those that H is a hash of
- *   sum I J S, sums J S    what I added to J's counter; what the counter is
- *   token J T ...          exchanged words that J holds at the end
- *   dead J                 J did not answer any more
- *   unsure T               T was exchanged with a dying rank, which may have got it
+ *                  entries; H is their hash
+ *   sum I J S, sums J S    the sum that I added to J's counter; the counter's value
+ *   token J T ...          exchanged words that J has at the end
+ *   dead J                 J no longer answered
+ *   unsure T               T was exchanged with a dying rank, which may have it
  *   done OPERATIONS ACCEPTED UPDATES REFUSED
- * The rest is checked here: bytes, order, START before END, nothing behind UNLINK, each
- * operation ended by an event, all pools empty at the end. Nodes may die: the
- * others go on without them.
+ * The rest is checked here: bytes, order, START before END, no event after UNLINK, an event for
+ * each operation's end, all pools empty at the end. Nodes may die, and the others continue.
  */
 #include "ptl_stress.h"
 #include <string.h>

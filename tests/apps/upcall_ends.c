@@ -4,9 +4,9 @@
  *   exit     the handler calls exit(7)
  *   fault    it writes to a null pointer while main computes
  *   deep     it overflows its stack, and returns
- *   stdin    main reads standard input; the handler says when it was called often
- *            enough, and then input may come
- *   poll     the same, in poll, after one whose time runs out
+ *   stdin    main reads standard input; the handler prints when it was called often
+ *            enough, and then input may arrive
+ *   poll     the same in poll, after one that times out
  *   death    rank 0 puts forever; the handler gets the event of rank 1's death
  *   main     main returns while another rank keeps the handler busy
  */

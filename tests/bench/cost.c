@@ -7,18 +7,18 @@
  *   cost posted N       insn_put_8B_posted_N: with N exact entries on the portal
  *   cost posting N      insn_memdpost: PtlMEMDPost in front of the last of N + 1 entries, and
  *                       insn_post_three_calls: the same by PtlMEInsert, PtlMDAttach, PtlMDUpdate
- *   cost ignoring N     insn_put_8B_ignoring_N: with N entries that ignore 3 bits, as MPI
- *                       libraries do, which keep bits of their protocol there
+ *   cost ignoring N     insn_put_8B_ignoring_N: with N entries that ignore 3 bits, as in MPI
+ *                       libraries, which keep protocol bits there
  *   cost mpi N          insn_put_8B_mpi_N: the same, with one in four that names its source
  *                       and its tag, one with any tag, one with any source, one with both
  *   cost full           insn_put_8B_full: START and END on both sides, and an ack
  *   cost put            rank 0 puts to rank 1, as `instructions` does to itself, and rank 1
- *                       polls its queue: for steps.py, which counts insn_put_8B. (No icount:
- *                       with it locks between two nodes do not hold.)
+ *                       polls its queue: for steps.py, which counts insn_put_8B. (Not under
+ *                       icount, where locks between two nodes do not work.)
  *   cost syscall        syscall_ns: the cheapest system call
  *   cost vector         sse_add_ns, avx_add_ns: one dependent addition of 2 and 4 doubles;
- *                       copy_int_ps, copy_sse_ps, copy_avx_ps: for a byte of 64 KiB in
- *                       blocks of 64, all loads before all stores
+ *                       copy_int_ps, copy_sse_ps, copy_avx_ps: ps per byte for 64 KiB
+ *                       in blocks of 64 bytes, each with all loads before all stores
  */
 #include <margay/abi.h>
 #include <string.h>

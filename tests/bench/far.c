@@ -9,8 +9,8 @@
  * icount):
  *
  *   insn_put_far       from the call of PtlPut to its return
- *   insn_arrival_far   with `far arrivals` and --control poll: a look at the card that takes
- *                      a frame from it, less one that finds none there
+ *   insn_arrival_far   with `far arrivals` and --control poll: a poll of the card that takes
+ *                      a frame, minus one that finds none
  */
 #include <margay/abi.h>
 #include <string.h>

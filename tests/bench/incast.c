@@ -3,11 +3,11 @@
  * figure on stdout: NAME VALUE.
  *
  *   incast SIZE COUNT    COUNT puts of SIZE bytes by each, at most 8 not yet confirmed:
- *                        MBps, what arrives at rank 0; slowest_share, the bytes per second
- *                        of the slowest rank over the mean of all ranks
+ *                        MBps, the total at rank 0; slowest_share, the bytes per second of
+ *                        the slowest rank divided by the mean of all ranks
  *
- * Before that each puts WARM times, all of them at once, too: an emulated processor
- * translates what it runs for the first time, in 16 nodes at once.
+ * Before that each rank puts WARM times, also all at once, as an emulator translates code at its
+ * first execution, in 16 nodes at once.
  */
 #include "../../apps/job.h"
 

@@ -4,21 +4,21 @@
  *
  *   put latency ROUNDS        8 bytes there and back, both ranks poll: half, in us
  *   put sleep ROUNDS          the same, but a waiting rank is halted in the kernel
- *   put stream SIZE COUNT     COUNT puts of SIZE bytes, so many not yet confirmed as are 2 MiB,
- *                             but 64 to 512, for three distances between the places of
- *                             source and target: the slowest in MB/s
+ *   put stream SIZE COUNT     COUNT puts of SIZE bytes, with 2 MiB (64 to 512 puts) unconfirmed,
+ *                             for three distances between source and target: the slowest in
+ *                             MB/s
  *   put streams BYTES         stream of 1024, 4096, 65536 and 1048576 bytes, so many each
  *                             time, as MBps_SIZE
  *   put rate COUNT            8-byte puts per second, each with an event that the
  *                             target takes; at most 512 not yet taken, as of raw frames
  *                             (kernel/selftest/selftest_frames.c)
- *   put sender RUNS           what an 8-byte put with an event costs its sender while the target
- *                             computes: ns in the quickest of RUNS times 500 puts, which other
- *                             work on the machine hardly changes
- *   put blocking SIZE COUNT   puts, each begun when the one before it has its SEND_END: us
- *                             for one; a waiting rank is halted
+ *   put sender RUNS           cost of an 8-byte put with an event at its sender while the target
+ *                             computes: ns in the fastest of RUNS times 500 puts, which other
+ *                             work on the machine hardly affects
+ *   put blocking SIZE COUNT   puts, each started after the SEND_END of the one before: us each;
+ *                             a waiting rank halts
  *
- * stream, streams and rate poll; with `asleep` behind them a waiting rank is halted instead.
+ * stream, streams and rate poll; with `asleep` at the end a waiting rank halts instead.
  */
 #include <margay/abi.h>
 #include <string.h>

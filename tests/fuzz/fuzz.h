@@ -7,14 +7,14 @@
  * and end, with any message in between.
  *
  *   fuzz_messages  the blocks are the engine's own work. After every step each
- *                  block must be consistent (consistency.c), and no byte of a
- *                  segment changed that the step had no right to (memory.c).
- *   fuzz_blocks    steps may damage a block as well. Nothing is expected of it
- *                  but that every call ends, and stays within block and segment.
+ *                  block must be consistent (consistency.c), and only permitted
+ *                  bytes of a segment may have changed (memory.c).
+ *   fuzz_blocks    steps may also damage a block. Then every call must only
+ *                  end, and stay within block and segment.
  *
- * Blocks and segments lie between pages that no code may touch, so an access
- * outside them is a fault, reads included. The engine's code counts its basic
- * blocks (fuzz_edge), so a walk without end is found by counting, not by time.
+ * Blocks and segments are between inaccessible pages, so an access outside them
+ * faults, even a read. The engine's code counts its basic blocks (fuzz_edge), so
+ * an endless loop is found by counting, not by time.
  */
 #ifndef TESTS_FUZZ_H
 #define TESTS_FUZZ_H

@@ -5,8 +5,8 @@
  * tests/histories.py, which replays it in the reference model.
  *
  * A line is "number thread word value value ...", values in decimal; `number`
- * is the step's turn under the lock, or 0 for what happened without it (then
- * the thread's own order places it before its next step with a number). The
+ * is the step's turn under the lock, or 0 for a step without it (which belongs
+ * right before the thread's next numbered step). The
  * values of each word are in the comments of test_concurrent_history.c.
  */
 #ifndef TESTS_HISTORY_H

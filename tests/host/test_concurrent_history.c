@@ -6,13 +6,12 @@
  * reference model: every result, grant, answer and event, and the memory at the
  * end, must be those of the same calls made one after the other.
  *
- * So that the outcome follows from the order of the steps alone, no thread writes
- * where another one may: a sender's remote offset is its own slot, and each
- * descriptor slot has memory of its own. TSan says so if the engine grants
- * what it should not.
+ * The results depend only on the order of the steps, as no two threads write to
+ * the same place: a sender's remote offset is its own slot, and each descriptor
+ * slot has its own memory. TSan finds wrong grants of the engine.
  *
- * HISTORY_FILE, HISTORY_STEPS and HISTORY_SEED in the environment name the
- * file, and make the run longer, or another.
+ * HISTORY_FILE, HISTORY_STEPS and HISTORY_SEED in the environment set the file,
+ * the length and the seed.
  */
 #include <pthread.h>
 #include <stdio.h>

@@ -1,15 +1,15 @@
 /*
  * MPI's race (rule 24): a receive is posted while the message for it arrives. The owner
- * does what an MPI library does: overflow descriptors at the tail of the match list catch
+ * acts like an MPI library: overflow descriptors at the tail of the match list catch
  * early messages, with START disabled; to post a receive the owner reads its queue for an
  * early message, inserts an entry with an inactive descriptor, and activates it by md_update,
  * which must refuse if anything has arrived, or has begun to arrive, meanwhile. The senders
- * are threads that run the link's call sequence and dawdle between begin and end.
- * Every message must be received once, and messages of one source and tag by the receives
- * that fit them in the order in which those were posted. By PtlMEMDPost the entry, the
- * descriptor and that test are one step.
+ * are threads that make the link's calls, with delays between begin and end.
+ * Every message must be received once, and messages of one source and tag by matching
+ * receives in the order in which these were posted. With PtlMEMDPost the entry, the
+ * descriptor and the test are one step.
  *
- * RACE_ROUNDS and RACE_SEED in the environment make the run longer, or another.
+ * RACE_ROUNDS and RACE_SEED in the environment set the length and the seed.
  */
 #include <pthread.h>
 #include <sched.h>

@@ -4,8 +4,8 @@
  * other nodes: every message arrives, no peer is lost.
  *
  * Without a key the network refuses forged addresses (the switch does); an
- * attacker that owns a node may then say anything in that node's name. With a key the network
- * need not help.
+ * attacker that owns a node may then send any frame in that node's name. With a key the
+ * network need not help.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -4,9 +4,9 @@
  *   netsim NODES MESSAGES SEED [name=value ...]
  * rates (loss, duplicate, reorder, damage, delay, cut, stop, busy, longer, answers) are per
  * million; fixed, longest, incast, ring and mtu as in the structures; auth=1: with a key
- * (bytes 0 to 15); pcap=FILE writes all frames that were sent. engines=1: engines that do
- * MESSAGES operations, with longest, announce, restarts and the network's. The last line is
- * "ok" or "failed", that before a row of figures.
+ * (bytes 0 to 15); pcap=FILE writes all frames that were sent. engines=1: engines that carry
+ * out MESSAGES operations, with longest, announce, restarts and the network's values. The last line
+ * is "ok" or "failed", after a row of figures.
  */
 #include <stdio.h>
 #include <stdlib.h>

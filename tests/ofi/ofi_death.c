@@ -2,13 +2,13 @@
  * ofi_death WHAT: the test kills rank 1 during operations of the others with it. Operations whose
  * failure the kernel can detect end with FI_EIO.
  *
- *   writes    writes to it without end: the last ones end with FI_EIO
- *   reads     reads from it without end: likewise
+ *   writes    endless writes to it: the last ones end with FI_EIO
+ *   reads     endless reads from it: likewise
  *   sends     long sends to it: those whose header it received end only with the job
  *   receives  receives from it and fetches of its long messages: nothing arrives any more, and the
  *             end of the job ends this rank
  *
- * Rank 1 receives what it can and waits; the ranks say "running" when traffic flows, and "failed"
+ * Rank 1 receives what it can and waits; the ranks print "running" when traffic flows, and "failed"
  * when they have seen FI_EIO.
  */
 #include "ofi.h"

@@ -5,11 +5,11 @@
  *   early      all others send COUNT messages each to rank 0, which sleeps a second first
  *   self       each rank sends COUNT messages to itself, and then receives them
  *   all        each rank sends COUNT messages to every rank, and then receives
- *   reverse    early messages are received in the reverse of their order, by tag
+ *   reverse    early messages are received in reverse order, by tag
  *   onesided   all ranks write COUNT words each into rank 0, which makes no call meanwhile
  *   long       COUNT long sends to either side before a receive is posted
  *   receives   COUNT receives are posted before a message is sent
- *   everything of all kinds as much as there is room for, before an event is taken
+ *   everything as many operations of all kinds as possible before an event is read
  *   steps      one way, empty messages and ones near the eager limit in all proportions
  *   injects    COUNT injected messages of one buffer each, one way
  */

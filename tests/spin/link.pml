@@ -7,9 +7,9 @@
  *   RESTART  B may be switched off once and come back with a newer incarnation
  *   GIVEUP   A may give up once, and start again with a newer incarnation
  *   LIVE     fair loss: an action that is repeated succeeds in the end, here after MOST_FAULTS
- *            failures in a row; only the oldest frame is sent again, as each is the oldest
- *            sometime. Then every message arrives, and A hears of it: no run is without
- *            end, and none ends before that
+ *            failures in a row; only the oldest frame is sent again, as each becomes the
+ *            oldest. Then every message arrives, and A learns of it: no run is endless, and
+ *            none ends before that
  *   DEAF     with LIVE: B does not acknowledge repeated messages: spin must find an error
  *   ANYONE   B, restarted, also accepts an A that does not know its new life: spin must find an error
  *

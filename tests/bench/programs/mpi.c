@@ -9,11 +9,11 @@
  *                              complete, the slowest of the same three distances. The receiver has
  *                              posted twice as many
  *   mpi rate COUNT             8-byte messages per second, in windows of 64
- *   mpi posted N ROUNDS        N receives are posted; N messages come for them from the last to
- *                              the first: us for one message
+ *   mpi posted N ROUNDS        N receives are posted, and matched by N messages from the last to
+ *                              the first: us per message
  *   mpi bypass SIZE WORK       figures 5 and 6 of the Portals paper: 10 messages of SIZE bytes each
- *                              way, WORK ms of computing without a call, and how long MPI_Waitall
- *                              takes then, in ms: the median of some rounds
+ *                              way, WORK ms of computing without a call, then the time of
+ *                              MPI_Waitall in ms: the median of some rounds
  *   mpi collective ROUNDS      barrier_us, allreduce8_us
  *   mpi rma ROUNDS             put_us, get_us, fetch_and_op_us, accumulate_us: 8 bytes and a flush
  */

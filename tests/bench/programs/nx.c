@@ -5,7 +5,7 @@
  *   nx latency SIZE ROUNDS   csend there and back, crecv begun before: half, in us
  *   nx stream SIZE COUNT     isend of COUNT messages, 32 at a time, into receives that are posted: MB/s
  *   nx global ROUNDS         us for gsync and for gdsum of one element, with any number of ranks
- *   nx instructions          of calls to oneself, by the clock that counts them (--icount)
+ *   nx instructions          of calls to the same node, under --icount
  */
 #include <nx.h>
 #include <stdio.h>

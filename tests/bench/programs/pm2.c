@@ -4,12 +4,11 @@
  *
  *   pm2 switch TIMES         a yield of two threads to each other, in ns
  *   pm2 migrate TIMES        a thread with a minimal stack to node 1 and back, as in section 3.5
- * of the
- *                            paper: one way, in us; and what is sent, in bytes
+ *                            of the paper: one way, in us; and the bytes sent
  *   pm2 calls TIMES          an empty call: synchronous, quick; with its answer, in us
- *   pm2 put SIZE TIMES       a put of as many bytes there and back, as bare as may be: half, in us
- *   pm2 instructions         of all of these but the put, by the clock that counts them
- *   pm2 leave                the same of sending a thread to node 1, and of a put of as many bytes
+ *   pm2 put SIZE TIMES       a put of as many bytes there and back, at minimal cost: half, in us
+ *   pm2 instructions         of all of these except the put, under --icount
+ *   pm2 leave                the same for sending a thread to node 1, and for a put of as many bytes
  */
 #include <pm2.h>
 #include <stdio.h>

@@ -10,8 +10,8 @@
  *                                 message before its next one; the sum
  *   vmmc_bench overhead ROUNDS    sync_us_S, async_us_S: time in the call
  *   vmmc_bench instructions       (one node, --icount, to itself) insn_send_8B, insn_put_8B;
- *                                 insn_send_8B_wakes: into an area that vmmc_wait sees;
- *                                 insn_notify_8B_to, insn_notify_8B: to the handler, and all
+ *                                 insn_send_8B_wakes: into an area that wakes vmmc_wait;
+ *                                 insn_notify_8B_to, insn_notify_8B: to the handler, in all
  */
 #include <string.h>
 #include <vmmc.h>

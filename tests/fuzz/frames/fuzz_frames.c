@@ -5,11 +5,10 @@
  * bytes), a message in several of them, a while, the card's completions, an operation of
  * this node's own. The first step also says what kind of job it is (enum job).
  *
- * After every step the link must be consistent (consistent.c), and of the segment
- * only the part that was offered may have changed. A frame that cannot be read, for its
- * length, checksum or tag, leaves no trace. At the end all peers are given up,
- * and then no record may be in use. Link and block lie between forbidden pages;
- * the code counts its basic blocks, so a loop without end is found.
+ * After every step the link must be consistent (consistent.c), and only the offered part of the
+ * segment may have changed. A frame with a wrong length, checksum or tag has no effect. At the end
+ * all peers are given up, and then no record may be in use. Link and block are between inaccessible
+ * pages; the code counts its basic blocks, so an endless loop is found.
  */
 #include <stdio.h>
 #include <stdlib.h>

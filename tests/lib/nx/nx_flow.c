@@ -3,7 +3,7 @@
  * arrived, each once, in order.
  *
  *   early    all others send to rank 0, which first sleeps for a second
- *   self     each rank to itself, a thousand ahead
+ *   self     each rank to itself, a thousand messages before it receives
  *   all      each rank to each, by isend, then the receives
  *   reverse  rank 1 sends types upwards, rank 0 receives them downwards
  *   long     messages that do not fit into slots, likewise to a sleeper

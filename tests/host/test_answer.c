@@ -360,10 +360,9 @@ TEST(rule16_a_death_is_not_silent)
 	struct world w;
 	struct pair pair = pair_open(&w, 0, MD_THRESH_INF, UNLINK_NEVER);
 	struct initiator_args args = to(pair.source, 0, 6);
-	struct message m;
 
 	args.ack = ACK_YES;
-	m = sent_put(&w, 1, &args);
+	sent_put(&w, 1, &args);
 	CHECK_IS(block_peer_died(&w.views[1], 0, 0), 1);
 	CHECK_IS(next(&w, 1, pair.events), EVENT_SEND_START);
 	CHECK_IS(next(&w, 1, pair.events), EVENT_SEND_END);

@@ -1,7 +1,7 @@
 """Boards without a launcher: QEMU with a firmware, a screen and a serial port.
 
-A Board reads its screen: letters from the VGA's text memory, or pixels
-that it compares with the letters of kernel/console/font.c. Used by test_baremetal.py.
+A Board reads its screen: characters from the VGA's text memory, or pixels that it compares with
+those of kernel/console/font.c. Used by test_baremetal.py.
 """
 from __future__ import annotations
 

@@ -1,13 +1,12 @@
 """Fixtures, markers and the summary of Margay's regression suite.
 
-`margay(...)` runs the launcher and checks that nothing stays behind; `app(name)`
-gives an application's image. Areas are markers: a test module names its own with
-`pytestmark`.
+`margay(...)` runs the launcher and checks that it leaves nothing behind; `app(name)` returns an
+application's image. Areas are markers: a test module names its own with `pytestmark`.
 
-Links: a test marked `every_link` runs over shared memory and over each kind of
-network card, with the same command (the fixture adds `--link`). With --long all
-others of the areas APPLICATIONS run over LONG_LINK as well, but those marked
-`shared_memory("why")`, and `own_link`, which name it themselves.
+Links: a test marked `every_link` runs over shared memory and over each kind of network card, with
+the same command (the fixture adds `--link`). With --long all other tests of the areas APPLICATIONS
+also run over LONG_LINK, except those marked `shared_memory("why")` or `own_link`, which name their
+link themselves.
 """
 from __future__ import annotations
 
@@ -64,8 +63,8 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Without --long: nothing that is marked long, not one node alone over a network card,
-    and over the slower cards no more than three. e1000 and e1000e have one driver: a test of every
+    """Without --long, leaves out tests marked long, single nodes over a network card, and more
+    than three nodes over the slower cards. e1000 and e1000e have one driver: a test of every
     link runs over one of the two, in turns, some 30 over each."""
     if config.getoption("--long"):
         return

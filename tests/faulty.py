@@ -1,9 +1,9 @@
 #!/usr/bin/python3
 """Nodes whose switch loses, repeats, reorders, damages, delays, cuts and stops.
 
-A Case is a pair of faults at a rate, on some nodes; ptl_faults talks over that
-network, and judge() compares what both sides of every pair say. A dozen cases are
-in test_faulty_links.py; as a program (`make soak`) it runs all of them in turn.
+A Case is a pair of faults at a rate, on some nodes; ptl_faults sends over that network, and judge()
+compares the reports of both sides of every pair. A dozen cases are in test_faulty_links.py; as a
+program (`make soak`) it runs all of them in turn.
 """
 from __future__ import annotations
 
@@ -72,8 +72,8 @@ class Case:
     def judge(self, lines: list[str], report: dict) -> str:
         """The error, or ''. The run has ended with status 0.
 
-        No failure is honest here: cuts and stops last 40 ms at most, and a node gives another
-        up only after 64 timeouts, seconds, without a sign of life.
+        No operation may fail here: cuts and stops last 40 ms at most, and a node gives another up
+        only after 64 timeouts, which take seconds, without a frame from it.
         """
         said: dict[str, dict[tuple[int, ...], list[int]]] = defaultdict(dict)
         for line in lines:

@@ -1,7 +1,7 @@
 """An independent second description of the frame on the wire: docs/wire.md in Python.
 
-net/link/wire.c is compared with it (test_wire.py), the dissector's tests and the hostile ones
-make their frames with it. Slow and simple on purpose.
+test_wire.py compares net/link/wire.c with it; the tests of the dissector and of hostile frames make
+frames with it. Deliberately slow and simple.
 """
 from __future__ import annotations
 

@@ -1,9 +1,8 @@
 """Runs `tools/margay` for the tests, and checks that a run left nothing behind.
 
-A `Margay` object owns every process that one test starts. Each start gets a
-session of its own, a tag in its environment, and an empty TMPDIR, so that
-what belongs to it is found again whatever other runs do on this machine.
-Used by conftest.py, whose fixture `margay` makes one object per test.
+A `Margay` object owns every process that one test starts. Each start gets its own session, a tag in
+its environment, and an empty TMPDIR, so that its processes and files can be found beside other runs
+on this machine. Used by conftest.py, whose fixture `margay` makes one object per test.
 """
 from __future__ import annotations
 
@@ -294,9 +293,9 @@ def until(holds: Callable[[], T], why: str = "", deadline: float = HANG) -> T:
 
 
 def let_time_pass(seconds: float) -> None:
-    """Lets time pass where the time itself is what a test is about: a death after 0 to 400 ms, a
-    node that stands still for a second, a peer that comes late. It is no wait for a condition: what
-    a test waits for has a sign, for which Live.wait_for() and until() wait."""
+    """Lets time pass where time itself is a test's subject: a death after 0 to 400 ms, a node
+    that is stopped for a second, a late peer. For conditions there are Live.wait_for() and
+    until()."""
     time.sleep(seconds)
 
 

@@ -1,11 +1,10 @@
 """Histories of concurrent runs, replayed in the reference model.
 
-tests/host/test_concurrent_history.c writes what several threads did to one
-block, numbered in the order in which they held its lock (tests/host/history.h).
-If the engine is linearisable, the same steps one after the other in the model
-give the same results, grants, answers and events, and the same memory at the
-end. The engine's handles serve the model as names: no two objects ever have
-the same one.
+tests/host/test_concurrent_history.c writes what several threads did to one block, numbered in the
+order in which they held its lock (tests/host/history.h). If the engine is linearisable, the same
+steps in sequence give the same results, grants, answers and events in the model, and the same
+memory at the end. The model uses the engine's handles as names, as no two objects ever have the
+same one.
 """
 from __future__ import annotations
 
@@ -245,9 +244,9 @@ def same(is_: object, wanted: object, what: str = "the result") -> None:
 
 
 def invariants(steps: list[Step]) -> Counter:
-    """What must hold in any history, whatever the model says: a START before its
-    END, each once; in one queue nothing of a descriptor behind its UNLINK but acks,
-    and the events of one sender in the order of its messages."""
+    """Invariants of any history, independent of the model: a START before its END, each once; in
+    one queue only acks of a descriptor after its UNLINK, and the events of one sender in the
+    order of its messages."""
     counts: Counter = Counter()
     open_: dict[tuple, int] = {}
     gone: set[tuple] = set()

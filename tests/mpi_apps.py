@@ -1,6 +1,6 @@
 """Programs with MPI for the tests; make builds them if MPI is built.
 
-MPI takes minutes to build, so that make check does not: without it tests are skipped.
+MPI takes minutes to build, so make check does not build it; without it tests are skipped.
 """
 from __future__ import annotations
 

@@ -1,12 +1,12 @@
 #!/usr/bin/python3
 """The rooms of the source: permitted and actual uses, and their picture.
 
-A room is a folder. It uses another one if a file of it includes a header of that room, or calls a
-function (or names data) that a file of that room defines; the calls are read from the objects that
-`make` has built. LAYERS and KERNEL are the rules, here and nowhere else.
+A room is a folder. It uses another one if one of its files includes a header of that room, or calls
+a function (or uses data) defined there; calls are read from the objects that `make` has built.
+LAYERS and KERNEL are the only statement of the rules.
 
-    tests/rooms.py           say what breaks the rules
-    tests/rooms.py --draw    write docs/rooms.svg; tests/test_rooms.py fails while it is another
+    tests/rooms.py           print violations of the rules
+    tests/rooms.py --draw    write docs/rooms.svg; tests/test_rooms.py fails if it is outdated
 """
 from __future__ import annotations
 

@@ -89,9 +89,9 @@ def calibrates(trace: Path) -> bool:
 
 
 def test_clock_with_much_local_memory(margay, app, tmp_path):
-    """Making memory zero takes longer than the timer of the calibration runs, 4.3 s: the node
-    is stopped for so long meanwhile. Its clock goes as this host's does, between bounds that
-    hold on a slow host as well."""
+    """As if zeroing memory took longer than the calibration's timer runs (4.3 s): the node is
+    stopped for that long. Its clock runs at the rate of this host's, within bounds that also
+    hold on a slow host."""
     serial, trace = tmp_path / "serial", tmp_path / "trace"
     live = margay.start("-M", "q35", "-kernel", app("clock"), "-m", "6G", "-display", "none",
                         "-serial", f"file:{serial}", "-append", "--margay -- clock on",

@@ -1,9 +1,9 @@
 """A faulty kernel damages the shared region of a running job.
 
-The last node writes seeded damage into the header, the node table, the consoles, standard
-input's ring, the file table, the locks and the blocks (kernel/selftest/selftest_damage.c), while the
-others send, print, read and wait (tests/apps/damaged.c). They go on, or end with a report;
-no kernel writes where nothing of its own is; the launcher carries on.
+The last node writes seeded damage into the header, the node table, the consoles, standard input's
+ring, the file table, the locks and the blocks (kernel/selftest/selftest_damage.c), while the others
+send, print, read and wait (tests/apps/damaged.c). They continue, or end with a report; no kernel
+writes to memory that is not its own; the launcher continues.
 """
 from __future__ import annotations
 

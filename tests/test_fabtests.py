@@ -1,8 +1,8 @@
 """The unit programs of fabtests, which are libfabric's own tests, against our provider.
 
-Debian's source of MPICH carries them. They are those that need no sockets: av_test asks the
-network for the addresses that it inserts, and mr_cache_evict looks into a cache of registered
-memory, which the provider does not need. Fabtests' other programs join two processes by sockets.
+Debian's source of MPICH contains them. Those that need no sockets are run: av_test resolves the
+addresses that it inserts through the network, and mr_cache_evict tests a cache of registered
+memory, which the provider does not have. Fabtests' other programs connect two processes by sockets.
 """
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Fortran on nodes: programs print the same as when the host's gfortran compiles the same source.
 
-Programs are tests/languages/NAME.f90. Each is compiled once for the host and once for nodes.
-The library is there: make check has built it.
+Programs are tests/languages/NAME.f90. Each is compiled once for the host and once for nodes. make
+check has built the library.
 """
 from __future__ import annotations
 

@@ -58,9 +58,9 @@ def test_a_node_that_computes_is_not_interrupted(margay, app, control, link):
 @pytest.mark.spin(2)
 @pytest.mark.parametrize("link", ["virtio", "e1000", "e1000e"])
 def test_what_the_card_interrupts_while_one_polls(margay, app, link):
-    """Forty messages, each of which comes after the answer to the one before. The watchdog's time
-    is so long that no rank goes without a look for it. One interrupt may be late: the card raised
-    it for the halt before, which had seen the frame by itself."""
+    """Forty messages, each sent after the answer to the one before. The watchdog's limit is
+    longer than any time without a poll. One interrupt may be late: the card raised it for the
+    previous halt, which had ended by polling the frame."""
     def arrivals(*control) -> int:
         run = margay("run", *CARDS, "-n", 2, "--no-prefix", "--link", link, "--control", *control,
                      app("ptl_frames"), "asked").ok()

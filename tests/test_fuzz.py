@@ -1,4 +1,4 @@
-"""Engine and link under fuzzing (tests/fuzz): the corpus again, then 5 s of search each
+"""Engine and link under fuzzing (tests/fuzz): first the corpus, then 5 s of search with each target
 (20 s with --long).
 
 `make fuzz` searches for longer.

@@ -1,5 +1,5 @@
-"""Hostile frames against booted nodes, from a port of the switch that the test holds: the job
-between the nodes does not notice, and what came is in the counters.
+"""Hostile frames against booted nodes, from a port of the switch that the test holds: the job is
+not affected, and the frames are counted.
 
 tests/host/test_link_hostile.c does the same, and more, with simulated nodes.
 """

@@ -1,7 +1,7 @@
 """The launcher's pure parts: options, errors, lines, encoding, layout, cc.
 
-Nothing here boots a node; where a QEMU is needed, a script plays a broken one.
-test_launcher.py drives the whole command.
+Nothing here boots a node; where a QEMU is needed, a script simulates a broken one. test_launcher.py
+drives the whole command.
 """
 from __future__ import annotations
 

@@ -139,9 +139,9 @@ def test_free_of_what_is_no_block(margay, tmp_path):
 
 
 def test_realtime_is_the_hosts(margay, app, tmp_path):
-    """However long QEMU took to start: what the application's clock says when it is asked lies
-    between the asking and the answer, by the host's clock. It may be late by the time for which
-    the launcher had no processor, but not by that of QEMU's start, which is long here."""
+    """However long QEMU takes to start, the application's clock is between the host's times of
+    the question and of the answer. It may be late by the time for which the launcher had no
+    processor, but not by QEMU's start, which is long here."""
     fifo, gate, slow = tmp_path / "input", tmp_path / "gate", tmp_path / "qemu"
     os.mkfifo(fifo)
     os.mkfifo(gate)

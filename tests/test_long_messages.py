@@ -28,8 +28,8 @@ def send_long(*arguments: object) -> dict:
 
 @pytest.mark.parametrize("joined", [["--direct"], []], ids=["direct", "switch"])
 def test_megabytes_arrive_without_a_copy(margay, app, tmp_path, joined):
-    """On a busy host a node may stand still for longer than its peer waits, and a part is sent
-    again. No other part is moved: what is sent again shows in the bytes of frames, since all
+    """On a busy host a node may be stopped for longer than its peer waits, and then a part is
+    sent again. No other part is moved. Retransmitted parts show in the bytes of frames, as all
     headers together are shorter than a part."""
     counters, sender = send_counted(margay, app, tmp_path, 2, 1 << 20, 30, *joined)
     assert sender["copied_out"] == 0 and sender["bytes_out"] > 29 << 20

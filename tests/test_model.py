@@ -1,9 +1,9 @@
 """The engine against the reference model of tests/model: the same random steps on both.
 
-tests/model/objects.py, message.py and portals.py are the model, sequences.py
-makes the steps, build/host/model-engine is the engine under ASan and UBSan.
-What has to occur in a long run stands here, so that a generator that no longer
-reaches something fails. `make soak` goes on with other seeds.
+tests/model/objects.py, message.py and portals.py are the model, sequences.py makes the steps,
+build/host/model-engine is the engine under ASan and UBSan. This file lists the cases that must
+occur in a long run, so that a generator that no longer reaches one fails. `make soak` continues
+with other seeds.
 """
 from __future__ import annotations
 

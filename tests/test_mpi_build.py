@@ -1,7 +1,7 @@
 """MPI's commands: their compilations and output, and how build systems find MPI.
 
-Programs are tests/mpi/. They need MPI, which make mpi builds; without it only the tests of its
-building run.
+Programs are tests/mpi/. They need MPI, which make mpi builds; without it only the tests of MPI's
+build run.
 """
 from __future__ import annotations
 

@@ -50,9 +50,9 @@ MANY = pytest.mark.parametrize("few, many", [
 
 @MANY
 def test_many_messages_between_64_nodes_in_bounded_memory(few, many):
-    """Natively, with a little of every fault. Ten times the messages: the links, whose memory is
-    fixed when they are opened, need no more records, the network holds no more, and the program
-    grows by what its judge notes of each message (11 bytes) and no more."""
+    """Natively, with a low rate of every fault. With ten times the messages the links, whose
+    memory is fixed at their opening, need no more records, the network holds no more frames, and
+    the program grows only by its notes about each message (11 bytes)."""
     short, long = (run("netsim", 64, messages, seed(), *(f"{name}=1000" for name in FAULTS))
                    for messages in (few, many))
     assert int(short.split(" bytes per node")[0].split()[-1]) < 576 * 1024

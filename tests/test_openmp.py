@@ -1,6 +1,7 @@
 """OpenMP with one thread: programs print the same as with the host's libgomp and one thread.
 
-Programs are tests/languages/openmp.*, with every construct of gcc's, in C, C++ and Fortran.
+Programs are tests/languages/openmp.*, with every construct that gcc supports, in C, C++ and
+Fortran.
 """
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """How the launcher decides when a job has ended, and with which status.
 
-Pure: the nodes are entries of a table that the test fills.
+Without processes: the nodes are entries of a table that the test fills.
 """
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Many kernels deliver into one block while its owner attaches, unlinks, updates and polls.
 
-On the host with threads as kernels, under TSan, and between nodes: MPI's race
-(rule 24), and a stress of everything at once. The threads' history is replayed in
-the reference model (histories.py).
+On the host with threads as kernels, under TSan, and between nodes: MPI's race (rule 24), and a
+stress test of all operations at once. The threads' history is replayed in the reference model
+(histories.py).
 """
 from __future__ import annotations
 

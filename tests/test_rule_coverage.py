@@ -80,9 +80,9 @@ def calls_of(program, function: str) -> tuple[str, set[str]]:
 
 
 def test_rule21_a_look_enters_no_kernel(tmp_path):
-    """PtlEQGet, and all that it may call, has no system call instruction in it, but for
-    poll_cards, which is called where the application has chosen that nothing interrupts it, and
-    where the handler of a queue that fills was put off."""
+    """PtlEQGet, and all functions that it may call, contain no system call instruction. The
+    exceptions are poll_cards, which is called if the application has chosen not to be
+    interrupted, and the case of a deferred handler of a filling queue."""
     program = tmp_path / "ptl_bypass.elf"
     subprocess.run([str(ROOT / "tools" / "margay"), "cc", "-O2", "-I", "apps", "-I", "tests/apps",
                     "-Wl,--discard-none", "tests/apps/ptl_bypass.c", "-o", str(program)],

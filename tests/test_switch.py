@@ -297,9 +297,10 @@ def unread(port: socket.socket) -> int:
 
 
 def through(net: Switch, frames: list[bytes]) -> list[bytes]:
-    """Send from 0 to 1 in batches; what arrives, as it arrives. A last frame by way of
-    node 2 cannot tell the end, so the end is a silence once the switch has read everything: more
-    than one look, as a host that stands still is silent too, and it does not wait for a core."""
+    """Sends from 0 to 1 in batches; returns the frames in the order of arrival. A last frame
+    through node 2 cannot mark the end, so the end is a silence after the switch has read
+    everything. It takes several polls, as a stopped host is silent too, while the switch must
+    not be waiting for a core."""
     got = []
     for i in range(0, len(frames), 50):
         net.send(0, *frames[i:i + 50])

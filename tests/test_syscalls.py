@@ -1,7 +1,7 @@
 """Bad arguments of system calls: a specific error, or the end of the application.
 
-A pointer that the application may not use so, in a call of the POSIX group, is a
-fault of the application; the Portals group returns PTL_SEGV.
+In a call of the POSIX group a pointer to which the application has no such access is the
+application's fault; the Portals group returns PTL_SEGV.
 """
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""Answers that were not asked for, at booted nodes: node 2 of a job answers what node 0 has
-asked node 1. It has the job's key, reads the operations off the wire, and answers first, as
-node 1 stands still. tests/host/test_answer_trust.c and test_frames_trust.c do the same field by field.
+"""Forged answers at booted nodes: node 2 of a job answers requests of node 0 to node 1. It has the
+job's key, reads the operations from the wire, and answers first, as node 1 is stopped.
+tests/host/test_answer_trust.c and test_frames_trust.c do the same field by field.
 
-And a node's BARRIER messages that no node in its place would send; tests/host/test_barrier.c
-has each of them.
+Also BARRIER messages that no correct node in its place would send; tests/host/test_barrier.c tests
+each of them.
 """
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Frames by net/link/wire.c against their description in Python (frames.py): from any
-fields both write the same bytes; from any bytes both read the same fields, or drop the frame
-for the same reason. The C side runs under ASan and UBSan."""
+"""Frames by net/link/wire.c against their description in Python (frames.py): for any fields both
+write the same bytes; for any bytes both read the same fields, or drop the frame for the same
+reason. The C side runs under ASan and UBSan."""
 from __future__ import annotations
 
 import re

@@ -1,13 +1,13 @@
 /*
- * Engines that talk to each other over links in a simulated network, and the judge of what
- * they do. Puts with and without acknowledgement, by the short way and from pieces, gets,
- * exchanges and atomic operations, by dice, while nodes restart. Used by tests of net/frames
- * and by the program that runs long simulations (tests/netsim).
+ * Engines that communicate over links in a simulated network, and checks of the results. Random
+ * puts with and without acknowledgement, on the fast path and from pieces, gets, exchanges and
+ * atomic operations, while nodes restart. Used by tests of net/frames and by the program that runs
+ * long simulations (tests/netsim).
  *
- * Judged: every byte at the target and in replies, and no byte elsewhere; the order of each pair;
- * that each operation has its events once at both sides, with failure only if one of the two
- * has restarted; the sums that atomic operations make; and at the end that no record of an
- * operation, of the link or of the messages between them is left.
+ * Checked: every byte at the target and in replies, and no byte elsewhere; the order of each pair;
+ * that each operation has its events once at both sides, with failure only if one of the two has
+ * restarted; the sums that atomic operations make; and at the end that no record of an operation,
+ * of the link or of the messages between them is left.
  */
 #ifndef TESTS_ENGINES_H
 #define TESTS_ENGINES_H

@@ -18,7 +18,7 @@
 #define PIECES_SMALL  40u          /* its first pieces, of PIECE bytes each; two long ones follow */
 #define PIECE      100u
 #define COUNTERS   8u             /* words that atomic operations add to, after the pattern */
-#define SHORTS     48u            /* slots of SHORT bytes, behind the counters */
+#define SHORTS     48u            /* slots of SHORT bytes, after the counters */
 #define SHORT      64u
 #define LONGS      12u            /* slots of `longest` bytes, after the short ones */
 #define SLOTS      (SHORTS + LONGS)

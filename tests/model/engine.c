@@ -25,10 +25,10 @@
 #include <string.h>
 
 #define BASE       0x40000000ULL
-#define BYTES      2560u          /* of the segment. The application may not write what is before */
-#define DATA       600u           /* this, and not use */
-#define HOLE       2304u          /* what is between these: readers' words are there, and not */
-#define STACK      2432u          /* compared */
+#define BYTES      2560u          /* of the segment. The application may not write */
+#define DATA       600u           /* below this, and not access */
+#define HOLE       2304u          /* these, where the readers' words are, which are */
+#define STACK      2432u          /* not compared, up to here */
 #define QUEUES     64u
 #define NUMBERS    64u
 

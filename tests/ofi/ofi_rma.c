@@ -86,7 +86,7 @@ static void injected(struct ofi *o)
 		if (i % 50)
 			continue;
 		OK(fi_read(o->ep, local, n, 0, o->right, 0, KEY, &a));
-		done(o, &a, fetched);           /* behind the write */
+		done(o, &a, fetched);           /* after the write */
 		CHECK(is_filled(local, n, i));
 	}
 	EQUAL(fi_inject_write(o->ep, local, 4097, o->right, 0, KEY), -FI_EMSGSIZE);

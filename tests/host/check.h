@@ -23,10 +23,8 @@ uint64_t check_random(uint64_t *state);
 	} \
 	static void name(void)
 
-/*
- * Defines a test that runs twice. The second time check_split is set: messages that could be
- * delivered in one step are then delivered by begin, data and end (world.c).
- */
+/* Defines a test that runs twice. The second time check_split is set: messages that could be
+ * delivered in one step are then delivered by begin, data and end (world.c). */
 extern int check_split;
 #define TEST_PATHS(name) \
 	static void name(void); \

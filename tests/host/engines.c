@@ -104,10 +104,8 @@ static int start(struct engines *e, uint32_t from)
 	if (choose(e, from, op, &args)) {
 		args.match_bits = op->number << 16 | e->free;
 		args.hdr_data = op->number;
-		/*
-		 * Without an ack, the ACK bit is set at once, and a short message's SEND_END does
-		 * not prove that it has arrived.
-		 */
+		/* Without an ack, the ACK bit is set at once, and a short message's SEND_END does
+		 * not prove that it has arrived. */
 		if (args.ack != ACK_YES) {
 			op->seen_from = engines_events[op->kind].from & BIT(PTL_EVENT_ACK);
 			op->unheard = (op->kind <= BRIEF || op->kind == ADD) &&
@@ -186,10 +184,8 @@ static void announce(struct engines *e, uint32_t node)
 	}
 }
 
-/*
- * Run until nothing happens any more, or until `until` operations have been started. Returns 0 if
- * it takes too long.
- */
+/* Run until nothing happens any more, or until `until` operations have been started. Returns 0 if
+ * it takes too long. */
 static int run(struct engines *e, uint32_t until)
 {
 	while (e->result.started < until) {

@@ -63,10 +63,8 @@ static void pass_over(struct engines *e, const struct op *begun)
 	}
 }
 
-/*
- * At the target: operations begin in the order of their pair, and their bytes are right when they
- * have ended.
- */
+/* At the target: operations begin in the order of their pair, and their bytes are right when they
+ * have ended. */
 static void judge_target(struct engines *e, uint32_t node, struct op *op, const ptl_event_t *event)
 {
 	struct engine *engine = &e->engines[node];

@@ -17,10 +17,8 @@
 #define PROBE_NOTES     256u
 #define MS              1000000ull    /* ns */
 
-/*
- * A call of the link to its user: kind w(hole), b(egin), d(ata), e(nd), E(nd with failure), s(ent),
- * F(ailed), B (a brief one has failed), l(ost).
- */
+/* A call of the link to its user: kind w(hole), b(egin), d(ata), e(nd), E(nd with failure), s(ent),
+ * F(ailed), B (a brief one has failed), l(ost). */
 struct note {
 	char kind;
 	uint32_t node, lane;
@@ -95,10 +93,8 @@ void probe_give_ack(struct probe *p, uint32_t ack, uint64_t selective, uint32_t 
 /* Write the same frame as bytes; returns how many. For this card of the probe. */
 uint32_t probe_frame(struct probe *p, uint32_t node, uint32_t card, const struct wire *wire,
 		     uint64_t id, uint8_t *frame);
-/*
- * The frame that the probe's link sends by any card; frames of an aggregate are recorded one by
- * one.
- */
+/* The frame that the probe's link sends by any card; frames of an aggregate are recorded one by
+ * one. */
 void probe_note_frame(struct probe *p, const struct nic_piece *pieces, uint32_t n);
 
 /* Send a message of this length with this id: a request, or on any lane. */

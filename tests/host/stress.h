@@ -39,10 +39,8 @@ struct sender {
 uint64_t stress_enter(struct stress *stress, const struct shm_member *self);
 void stress_leave(struct stress *stress, const struct shm_member *self);
 
-/*
- * deliver_begin, repeated while it returns BUSY, and deliver_end, as steps of the history. `flight`
- * pairs the two; its values belong to one thread.
- */
+/* deliver_begin, repeated while it returns BUSY, and deliver_end, as steps of the history. `flight`
+ * pairs the two; its values belong to one thread. */
 int stress_begin(struct stress *stress, const struct shm_member *self, struct history *history,
 		 uint32_t flight, const struct message *message, struct grant *grant,
 		 struct message *answer);

@@ -457,10 +457,8 @@ TEST(rule17_answer_that_mixes_two_operations)
 	world_close(&w);
 }
 
-/*
- * A reply arrives for a descriptor whose threshold is used up, and is longer than the descriptor:
- * it is accepted and truncated.
- */
+/* A reply arrives for a descriptor whose threshold is used up, and is longer than the descriptor:
+ * it is accepted and truncated. */
 TEST(mistake_reply_rejected_for_threshold_or_length)
 {
 	struct world w;
@@ -487,10 +485,8 @@ TEST(mistake_reply_rejected_for_threshold_or_length)
 	pair_close(&w, &pair);
 }
 
-/*
- * An ack whose portal and cookie are invalid, from a process that no access control entry of the
- * initiator admits, is recorded nevertheless.
- */
+/* An ack whose portal and cookie are invalid, from a process that no access control entry of the
+ * initiator admits, is recorded nevertheless. */
 TEST(rule11_an_ack_skips_access_control_and_matching)
 {
 	struct world w;
@@ -517,10 +513,8 @@ TEST(rule11_an_ack_skips_access_control_and_matching)
 	pair_close(&w, &pair);
 }
 
-/*
- * The same for a reply. The descriptor that it names accepts it though it is at no match entry and
- * no operation is enabled on it.
- */
+/* The same for a reply. The descriptor that it names accepts it though it is at no match entry and
+ * no operation is enabled on it. */
 TEST(rule11_a_reply_skips_access_control_and_matching)
 {
 	struct world w;

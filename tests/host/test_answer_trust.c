@@ -310,10 +310,8 @@ TEST(rule17_answer_that_comes_again)
 	answer_all(&a);
 }
 
-/*
- * Rule 15: the initiator itself knows what it asked for. The answer only tells how many bytes were
- * manipulated, never more than were asked for, and by which identity.
- */
+/* Rule 15: the initiator itself knows what it asked for. The answer only tells how many bytes were
+ * manipulated, never more than were asked for, and by which identity. */
 TEST(rule15_events_show_what_was_asked_for)
 {
 	struct asking a;

@@ -276,10 +276,8 @@ TEST(fetch_atomic_gets_the_old_value)
 	pair_close(&w, &pair);
 }
 
-/*
- * A hostile peer sends an operation that the type does not have, which its kernel should have
- * refused.
- */
+/* A hostile peer sends an operation that the type does not have, which its kernel should have
+ * refused. */
 TEST_PATHS(rule36_arriving_nonsense_is_discarded)
 {
 	static const struct { uint8_t kind, operation, datatype; } bad[] = {

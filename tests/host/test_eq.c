@@ -141,10 +141,8 @@ TEST(rule23_runner_is_told_of_handlers)
 	}
 }
 
-/*
- * The writer copies from a page that is not mapped yet, so the fault handler sees the slot in the
- * middle of the write.
- */
+/* The writer copies from a page that is not mapped yet, so the fault handler sees the slot in the
+ * middle of the write. */
 static struct {
 	void *page;
 	const struct event *slot;

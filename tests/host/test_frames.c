@@ -145,10 +145,8 @@ TEST(frames_report_events_in_order)
 	scene_close(&s);
 }
 
-/*
- * Payload in pieces stays readable until the link has finished with it; an ACK that arrives earlier
- * waits.
- */
+/* Payload in pieces stays readable until the link has finished with it; an ACK that arrives earlier
+ * waits. */
 TEST(frames_report_events_of_pieces_in_order)
 {
 	static const uint32_t lengths[] = { 20, 300, 3000, 20000 };
@@ -262,10 +260,8 @@ static void keep(void *context, uint64_t cookie)
 	kept[n_kept++ % 8] = cookie;
 }
 
-/*
- * A message whose receiver is lost fails while the card still reads it. It does not fail a second
- * time when the card has finished.
- */
+/* A message whose receiver is lost fails while the card still reads it. It does not fail a second
+ * time when the card has finished. */
 TEST(frames_fail_once)
 {
 	struct netsim_config network = faults(0, 20);

@@ -56,10 +56,8 @@ static const struct md *plain(const struct process_view *view, const struct mess
 
 /* ---- the index's consistency ---- */
 
-/*
- * Check a chain: links in both directions, orders that grow per mask. Adds its entries to `seen`;
- * returns 0 if something is wrong.
- */
+/* Check a chain: links in both directions, orders that grow per mask. Adds its entries to `seen`;
+ * returns 0 if something is wrong. */
 static int chain_is_right(const struct process_view *view, const struct chain *chain,
 			  uint32_t number, uint8_t *seen)
 {
@@ -328,10 +326,8 @@ TEST(rule03_index_skips_what_rejects_in_list_order)
 	world_close(&w);
 }
 
-/*
- * Keys of two masks may share one chain: the search is no longer for it, and is not mistaken for
- * damage.
- */
+/* Keys of two masks may share one chain: the search is no longer for it, and is not mistaken for
+ * damage. */
 TEST(rule03_index_two_masks_in_one_chain)
 {
 	struct me_args exact = { .match_bits = 5, .nid = 0, .pid = 1, .position = INSERT_AFTER };
@@ -370,10 +366,8 @@ TEST(rule03_index_two_masks_in_one_chain)
 	world_close(&w);
 }
 
-/*
- * More masks than a portal has: the last one serves all others, and a freed one goes to the next
- * mask that needs one.
- */
+/* More masks than a portal has: the last one serves all others, and a freed one goes to the next
+ * mask that needs one. */
 TEST(rule03_index_more_masks_than_there_are)
 {
 	struct me_args args = { .nid = ANY_ID, .pid = ANY_ID, .position = INSERT_AFTER };

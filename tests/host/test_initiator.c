@@ -328,10 +328,8 @@ TEST(freed_queue_records_nothing)
 	pair_close(&w, &pair);
 }
 
-/*
- * initiator_brief, the fast path for puts, leaves other puts to initiator_put and then changes
- * nothing.
- */
+/* initiator_brief, the fast path for puts, leaves other puts to initiator_put and then changes
+ * nothing. */
 TEST(rule07_plainest_puts_only_of_active_descriptors)
 {
 	static const struct { int32_t threshold; int unlink, queue; uint32_t options; int brief; }

@@ -9,10 +9,8 @@
 
 #define ARRAY  0x7000u        /* where the tests put arrays of pieces */
 
-/*
- * Write an array of pieces, pairs of offset and length, at segment offset `at`; returns arguments
- * for its descriptor.
- */
+/* Write an array of pieces, pairs of offset and length, at segment offset `at`; returns arguments
+ * for its descriptor. */
 static struct md_args pieces_at(struct world *w, uint32_t p, uint64_t at, const uint64_t *pairs,
 				uint64_t count, uint32_t options, handle_t eq)
 {
@@ -234,10 +232,8 @@ TEST(iovec_array_is_copied)
 	world_close(&w);
 }
 
-/*
- * A remote put may change the array between its check and its copy: pieces taken until then are
- * freed, and no unchecked piece is used.
- */
+/* A remote put may change the array between its check and its copy: pieces taken until then are
+ * freed, and no unchecked piece is used. */
 TEST(iovec_array_that_changes_after_its_check)
 {
 	struct world w;

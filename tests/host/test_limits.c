@@ -140,10 +140,8 @@ TEST(limits_granted_are_wanted_or_all)
 	world_close(&w);
 }
 
-/*
- * Formatting a fresh block writes its header and small tables only: the memory of unused entries is
- * never touched, so it is never allocated.
- */
+/* Formatting a fresh block writes its header and small tables only: the memory of unused entries is
+ * never touched, so it is never allocated. */
 TEST(block_init_touches_no_pool)
 {
 	const struct block_limits limits = BLOCK_DEFAULT_LIMITS;
@@ -266,10 +264,8 @@ static void first_handles(uint64_t seed, handle_t *handles)
 	world_drop(&w);
 }
 
-/*
- * The first handles depend on the seed. Neither another seed's handles nor others of the same block
- * reveal an object's handle.
- */
+/* The first handles depend on the seed. Neither another seed's handles nor others of the same block
+ * reveal an object's handle. */
 TEST(rule17_first_generations_follow_from_the_seed)
 {
 	handle_t of[3][16];

@@ -201,10 +201,8 @@ TEST(auth_link_drops_forged_frames_without_an_answer)
 	probe_close(&p, 1);
 }
 
-/*
- * Damaged payload is dropped before it reaches any of its destinations; the same frame undamaged is
- * accepted.
- */
+/* Damaged payload is dropped before it reaches any of its destinations; the same frame undamaged is
+ * accepted. */
 static void check_payload(int keyed)
 {
 	/* whole; early and kept; begin and data; all at once; a later part */
@@ -281,10 +279,8 @@ TEST(auth_link_bears_all_faults_at_once)
 	CHECK_IS(traffic_close(&t), 0);
 }
 
-/*
- * Short puts take the fast path with a key and with checksums of payload too. Their frames equal
- * those of the general path.
- */
+/* Short puts take the fast path with a key and with checksums of payload too. Their frames equal
+ * those of the general path. */
 TEST(auth_guards_frames_of_the_fast_path)
 {
 	for (uint32_t kind = 0; kind < 3; kind++) {

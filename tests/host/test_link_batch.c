@@ -39,10 +39,8 @@ static int brief(struct probe *p, uint64_t id, uint32_t bytes)
 	return 1;
 }
 
-/*
- * Check that the next sent frame has messages with ids from `first` on, each of so many bytes.
- * Returns their number; 0: no frame was sent.
- */
+/* Check that the next sent frame has messages with ids from `first` on, each of so many bytes.
+ * Returns their number; 0: no frame was sent. */
 static uint32_t next_batch(struct probe *p, uint32_t first, uint32_t bytes)
 {
 	const uint8_t *frame = p->frames[p->seen];

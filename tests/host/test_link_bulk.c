@@ -250,10 +250,8 @@ TEST(bulk_ends_with_its_peers_lives)
 	}
 }
 
-/*
- * A node dies in its turn: the others still get theirs, and a node that knows of the death ends the
- * messages that had begun and takes back their buffers.
- */
+/* A node dies in its turn: the others still get theirs, and a node that knows of the death ends the
+ * messages that had begun and takes back their buffers. */
 TEST(bulk_of_a_dead_node_stops_no_other)
 {
 	struct traffic_config config = usual(4, 400, 70);

@@ -276,10 +276,8 @@ TEST(link_posts_a_buffer_again)
 	}
 }
 
-/*
- * After a lost part each later part lands in the buffer of the one before it. Only the lost one is
- * granted again. When it has arrived, the others are moved.
- */
+/* After a lost part each later part lands in the buffer of the one before it. Only the lost one is
+ * granted again. When it has arrived, the others are moved. */
 TEST(link_moves_what_is_misplaced)
 {
 	struct probe *p = start_with_stray(5);
@@ -406,10 +404,8 @@ TEST(link_shares_no_memory_after_a_loss)
 	probe_close(p, 1);
 }
 
-/*
- * Nothing arrives: the grant is sent again, then the parts are granted again; in the end another
- * peer has its turn.
- */
+/* Nothing arrives: the grant is sent again, then the parts are granted again; in the end another
+ * peer has its turn. */
 TEST(link_passes_a_peer_that_sends_nothing)
 {
 	struct probe *p = start(1);
@@ -451,10 +447,8 @@ TEST(link_posts_a_buffer_later)
 	probe_close(p, 1);
 }
 
-/*
- * A part for which a buffer is posted is not accepted by the ordinary card, as the bulk card may
- * write to its place at any time.
- */
+/* A part for which a buffer is posted is not accepted by the ordinary card, as the bulk card may
+ * write to its place at any time. */
 TEST(link_takes_no_part_by_the_wrong_card)
 {
 	struct probe *p = start(1);

@@ -128,10 +128,8 @@ TEST(checksum_finds_what_goes_wrong_at_once)
 	}
 }
 
-/*
- * Each word zeroed and each pair of words swapped, in typical headers: mostly small numbers and
- * zeros.
- */
+/* Each word zeroed and each pair of words swapped, in typical headers: mostly small numbers and
+ * zeros. */
 TEST(checksum_finds_words_that_go_or_change_places)
 {
 	enum { WORDS = WIRE_DATA / 8, OWN = WIRE_CHECKSUM / 8 };

@@ -15,10 +15,8 @@ static void open_with(struct probe *p, uint16_t tries)
 	probe_start(p);
 }
 
-/*
- * The peer is alive and sends on the other lane; about frame 0 it sends `ack`. Ends when the link
- * has called its user, or after `rounds` ms.
- */
+/* The peer is alive and sends on the other lane; about frame 0 it sends `ack`. Ends when the link
+ * has called its user, or after `rounds` ms. */
 static uint32_t listen(struct probe *p, const struct wire *ack, uint32_t rounds)
 {
 	uint32_t round;
@@ -167,10 +165,8 @@ TEST(link_gives_up_when_payload_cannot_be_shown)
 	}
 }
 
-/*
- * A node's incarnation toward a peer grows each time it gives that peer up. Its next life must be
- * newer nevertheless.
- */
+/* A node's incarnation toward a peer grows each time it gives that peer up. Its next life must be
+ * newer nevertheless. */
 TEST(link_believes_the_life_after_many_failures)
 {
 	struct probe p;

@@ -13,10 +13,8 @@ static void give(struct probe *p, uint32_t lane, uint32_t sequence, uint64_t len
 	probe_give(p, 1, &wire, 7);
 }
 
-/*
- * Check that the next sent frame is a message on the lane of answers with this acknowledgement of
- * requests, or (~0) without one.
- */
+/* Check that the next sent frame is a message on the lane of answers with this acknowledgement of
+ * requests, or (~0) without one. */
 static void check_answer(struct probe *p, uint32_t ack)
 {
 	const struct wire *sent = probe_next(p);

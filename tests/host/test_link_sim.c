@@ -133,10 +133,8 @@ TEST(link_bears_pools_of_one)
 	CHECK_IS(traffic_close(&t), 0);
 }
 
-/*
- * More frames are in flight than the maps can show, and frames beyond the maps are dropped at each
- * gap.
- */
+/* More frames are in flight than the maps can show, and frames beyond the maps are dropped at each
+ * gap. */
 TEST(link_sends_little_again_where_some_of_many_frames_are_lost)
 {
 	struct traffic_config config = usual(2, 4000, 3);

@@ -32,10 +32,8 @@ static void run_until(struct traffic *t, uint64_t time)
 		continue;
 }
 
-/*
- * Node 1 sends 16 MB to node 0. Meanwhile node 2 sends short messages to node 0, and node 1 to node
- * 3. All of these arrive before a quarter of the 16 MB has.
- */
+/* Node 1 sends 16 MB to node 0. Meanwhile node 2 sends short messages to node 0, and node 1 to node
+ * 3. All of these arrive before a quarter of the 16 MB has. */
 static void short_ones_pass(uint32_t announce)
 {
 	struct traffic t;
@@ -70,10 +68,8 @@ TEST(bulk_does_not_hold_up_others)
 	short_ones_pass(16384);
 }
 
-/*
- * Three nodes send one long message each to a fourth, at the same time: none is complete before
- * most of all three has arrived.
- */
+/* Three nodes send one long message each to a fourth, at the same time: none is complete before
+ * most of all three has arrived. */
 TEST(link_interleaves_messages_of_several_nodes)
 {
 	uint64_t first, last;

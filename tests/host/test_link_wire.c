@@ -250,10 +250,8 @@ TEST(wire_refuses_fields_that_cannot_be)
 	}
 	wire = (struct wire){ .kind = WIRE_KIND_BULK, .source = 1, .bytes = 10, .over = 1 };
 	CHECK_IS(reads(wire), WIRE_NONSENSE);
-	/*
-	 * An announcement's message is not empty, and its parts are neither empty nor longer than
-	 * the message.
-	 */
+	/* An announcement's message is not empty, and its parts are neither empty nor longer than
+	 * the message. */
 	wire = (struct wire){ .kind = WIRE_KIND_MSG, .messages = 1, .announce = 1, .source = 1,
 			      .window = 1, .length = 70000 };
 	CHECK_IS(reads(wire), WIRE_NONSENSE);

@@ -94,10 +94,8 @@ TEST(rule24_unread_events_block)
 	world_close(&w);
 }
 
-/*
- * MPI's race: an early message is still being copied into the overflow descriptor. START is
- * disabled, so there is no event yet.
- */
+/* MPI's race: an early message is still being copied into the overflow descriptor. START is
+ * disabled, so there is no event yet. */
 TEST(rule24_begun_operations_block)
 {
 	struct world w;

@@ -114,10 +114,8 @@ TEST_PATHS(rule18_to_oneself)
 		}
 }
 
-/*
- * Wherever the target dies, the initiator gets exactly one event for each operation that it waits
- * for.
- */
+/* Wherever the target dies, the initiator gets exactly one event for each operation that it waits
+ * for. */
 TEST_PATHS(rule22_a_target_that_dies_in_between)
 {
 	for (unsigned i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)

@@ -105,10 +105,8 @@ static uint64_t differing(const uint8_t *a, const uint8_t *b, uint64_t bytes)
 	return count;
 }
 
-/*
- * A thousand peers that have sent something leave no more state than one does: counters, and one
- * record that is free again. No process has to connect first.
- */
+/* A thousand peers that have sent something leave no more state than one does: counters, and one
+ * record that is free again. No process has to connect first. */
 TEST_PATHS(rule31_nothing_is_kept_for_a_silent_peer)
 {
 	static uint8_t before[1 << 20];

@@ -339,10 +339,8 @@ TEST(rule37_the_handler_takes_events)
 	node_close();
 }
 
-/*
- * During PtlEQGet the handler is deferred: the library asks the kernel for another upcall at the
- * end.
- */
+/* During PtlEQGet the handler is deferred: the library asks the kernel for another upcall at the
+ * end. */
 TEST(rule37_the_handler_waits_for_eqget)
 {
 	ptl_handle_eq_t eq = PTL_INVALID_HANDLE;

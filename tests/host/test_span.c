@@ -117,10 +117,8 @@ TEST(rule35_calls_check_their_bytes)
 	span_close(&w, &pair);
 }
 
-/*
- * A request for bytes that the application may not access is discarded, and its initiator learns
- * so.
- */
+/* A request for bytes that the application may not access is discarded, and its initiator learns
+ * so. */
 TEST_PATHS(rule35_requests_for_other_bytes_are_discarded)
 {
 	static const struct { uint64_t at, bytes; int put, get; } cases[] = {

@@ -16,10 +16,8 @@ extern _Atomic int threads_rings[REGION_MAX_NODES];   /* bells that were rung */
 extern _Atomic int threads_halts[REGION_MAX_NODES];   /* times that a node halted */
 extern _Atomic int threads_lost;   /* halts not ended by a doorbell within 20 s */
 
-/*
- * Make a region of `nodes` living nodes, with no doorbell rung and all counts 0. Only one at a
- * time.
- */
+/* Make a region of `nodes` living nodes, with no doorbell rung and all counts 0. Only one at a
+ * time. */
 const struct region *threads_region(uint32_t nodes);
 
 #define SHARED_BASE  0x40000000ULL   /* the owner's address of its segment */

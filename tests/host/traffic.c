@@ -429,10 +429,8 @@ void traffic_kill(struct traffic *t, uint32_t node)
 	n->memory = 0;
 	n->link = 0;
 	n->under_way = 0;
-	/*
-	 * The next life starts with empty counts. Unacknowledged messages that this life received
-	 * may arrive again: their sender does not know of this life and sends them to the next.
-	 */
+	/* The next life starts with empty counts. Unacknowledged messages that this life received
+	 * may arrive again: their sender does not know of this life and sends them to the next. */
 	while (n->payloads)
 		free_payload(n->payloads);
 	for (uint32_t i = 0; i < t->sent; i++)

@@ -88,10 +88,8 @@ void traffic_go(struct traffic *t);
 int traffic_run(struct traffic *t, uint32_t until);
 /* Run the next event and the sends that follow from it. Returns 0 if there are no more events. */
 int traffic_step(struct traffic *t);
-/*
- * Send one more message, of a length that the test chooses. It counts as one of config.messages;
- * tests that send all messages in this way set t->config.messages to 0 before traffic_start.
- */
+/* Send one more message, of a length that the test chooses. It counts as one of config.messages;
+ * tests that send all messages in this way set t->config.messages to 0 before traffic_start. */
 void traffic_send(struct traffic *t, uint32_t from, uint32_t to, uint64_t length);
 /* Switch a node off and, with a newer incarnation, on again. */
 void traffic_restart(struct traffic *t, uint32_t node);

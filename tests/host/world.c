@@ -175,10 +175,8 @@ struct initiator_args to(handle_t md, uint32_t nid, uint64_t bits)
 					.hdr_data = 0xabcdef };
 }
 
-/*
- * Whether this message goes over frames. Messages to the same node and to nodes that a test
- * declares dead do not.
- */
+/* Whether this message goes over frames. Messages to the same node and to nodes that a test
+ * declares dead do not. */
 static int uses_frames(const struct world *w, const struct initiator_args *args, uint32_t from)
 {
 	return w->fabric && args->target_nid != from && args->target_nid < PROCESSES &&

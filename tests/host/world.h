@@ -34,10 +34,8 @@ struct world {
 	ptl_event_t event;            /* the event that next() took last */
 };
 
-/*
- * Make a world of open interfaces, and end it, which checks that every pool is empty and no canary
- * has changed. world_drop ends a world that a test has damaged.
- */
+/* Make a world of open interfaces, and end it, which checks that every pool is empty and no canary
+ * has changed. world_drop ends a world that a test has damaged. */
 void world_open(struct world *w, const struct block_limits *limits);
 void world_close(struct world *w);
 void world_drop(struct world *w);
@@ -66,10 +64,8 @@ struct message sent_put(struct world *w, uint32_t from, const struct initiator_a
 struct message request(uint8_t operation, uint32_t from, uint32_t to, uint64_t bits,
 		       uint64_t length);
 
-/*
- * The result of deliver_begin for this message, and the range; an accepted one is ended at once.
- * put_arrives: a put from process 1 to process 0.
- */
+/* The result of deliver_begin for this message, and the range; an accepted one is ended at once.
+ * put_arrives: a put from process 1 to process 0. */
 int arrives(struct world *w, uint32_t p, struct message m, uint64_t *offset, uint64_t *bytes);
 int put_arrives(struct world *w, uint64_t bits, uint64_t length);
 

@@ -1,5 +1,4 @@
-"""`make install` and `make deb`: the installed files work without the source, for an ordinary
-user."""
+"""`make install` and `make deb`: the installed files work alone, for an ordinary user."""
 from __future__ import annotations
 
 import gzip
@@ -223,8 +222,7 @@ def test_examples(installed, user):
 
 
 def test_the_tree_does_not_name_the_checkout(place):
-    """No file contains the path of the build folder, except in debug data: the tree may be
-    moved."""
+    """No file but debug data contains the path of the build folder: the tree may be moved."""
     texts = [path for path in place.rglob("*") if path.is_file() and not path.is_symlink()
              and path.suffix not in (".a", ".o", ".pyc", ".gz")]
     named = [str(path) for path in texts if str(ROOT).encode() in path.read_bytes()]

@@ -1,8 +1,9 @@
 """The reference model, first half: one process's objects and the calls of their owner.
 
-Plain Python from the rules (numbers in comments), without any of the engine's
-structures: lists are lists, and a handle is a name that is never used twice (rule 17), so a name that is not in a dictionary is an invalid handle. There is no time; each method is one call. The second half, portals.py, carries out
-messages. Results are the engine's: 0 or the negative of a PTL_* error.
+Plain Python from the rules (numbers in comments), without any of the engine's structures: lists are
+lists, and a handle is a name that is never used twice (rule 17), so a name that is not in a
+dictionary is an invalid handle. There is no time; each method is one call. The second half,
+portals.py, carries out messages. Results are the engine's: 0 or the negative of a PTL_* error.
 """
 from __future__ import annotations
 

@@ -4,7 +4,7 @@
  * loses, repeats and reorders. Names are those of the code. A timer is either late, when no frame
  * is in flight any more, or too early, which counts as a fault.
  *
- *   PARTS      how many A sends; each is a separate message, which ends when all before it have ended
+ *   PARTS      how many A sends; each is a separate message, ending after all before it
  *   PLACES     so many consecutive parts share no memory
  *   FAULTS     total number of lost, repeated or overtaken frames and early timers
  *   GIVEUP     B may give A up, at any time

@@ -11,7 +11,7 @@
  *            oldest. Then every message arrives, and A learns of it: no run is endless, and
  *            none ends before that
  *   DEAF     with LIVE: B does not acknowledge repeated messages: spin must find an error
- *   ANYONE   B, restarted, also accepts an A that does not know its new life: spin must find an error
+ *   ANYONE   B, restarted, accepts an A that does not know its new life: spin must find an error
  *
  * What must hold: B accepts the messages in order and each at most once in a life; no message that
  * A knows to have arrived is accepted again; A never learns of the arrival of one that was not
